@@ -1,0 +1,112 @@
+package change
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/session"
+)
+
+// An Op replaces one record: Pre is what must be there, Post what will be.
+// A nil image means that the record does not exist.
+type Op struct {
+	Ref       session.Ref
+	Pre, Post *Image
+}
+
+// Verb is what the op does, in one word: create, delete or change.
+func (o Op) Verb() string {
+	switch {
+	case o.Pre == nil:
+		return "create"
+	case o.Post == nil:
+		return "delete"
+	}
+	return "change"
+}
+
+// Inverse is the ops that take ops back: each one turned around, in reverse
+// order.
+func Inverse(ops []Op) []Op {
+	inv := make([]Op, len(ops))
+	for i, o := range ops {
+		inv[len(ops)-1-i] = Op{Ref: o.Ref, Pre: o.Post, Post: o.Pre}
+	}
+	return inv
+}
+
+// Compose merges lists of ops that were applied one after the other into one:
+// for each record the Pre of its first op and the Post of its last, and none
+// where these are equal. A record that was not left by one list as the next
+// found it was changed by somebody else in between; the error is then a
+// [*ConflictError] with all such records.
+func Compose(lists ...[]Op) ([]Op, error) {
+	var merged []Op
+	var gaps []Conflict
+	at := map[session.Ref]int{}
+	for _, ops := range lists {
+		for _, o := range ops {
+			i, ok := at[o.Ref]
+			if !ok {
+				at[o.Ref] = len(merged)
+				merged = append(merged, o)
+				continue
+			}
+			if o.Ref.Kind != session.KindFolder && !merged[i].Post.Equal(o.Pre) {
+				gaps = append(gaps, Conflict{Ref: o.Ref, Pre: merged[i].Pre, Post: merged[i].Post, Now: o.Pre, Why: "changed between two repairs"})
+			}
+			merged[i].Post = o.Post
+		}
+	}
+	if len(gaps) > 0 {
+		return nil, &ConflictError{Conflicts: gaps}
+	}
+	merged = slices.DeleteFunc(merged, func(o Op) bool { return o.Pre.Equal(o.Post) })
+	Sort(merged)
+	return merged, nil
+}
+
+// Sort puts ops in the order in which a store can apply them: what is created
+// or replaced from the top down (folder, session, message, part), then what is
+// deleted from the bottom up. Within one rank the given order stays.
+func Sort(ops []Op) {
+	slices.SortStableFunc(ops, func(a, b Op) int { return rank(a) - rank(b) })
+}
+
+func rank(o Op) int {
+	level := int(o.Ref.Kind)
+	if o.Ref.Kind == session.KindFolder {
+		level = 0
+	}
+	if o.Post == nil {
+		return 100 - level
+	}
+	return level
+}
+
+// ErrInvalid says that a plan can never be applied, whatever the store holds.
+var ErrInvalid = errors.New("plan is not valid")
+
+// Validate reports the first thing that makes the ops impossible to apply, to
+// recover or to take back: no op at all, a ref that is none, two ops on one
+// record, an op that changes nothing. The error wraps [ErrInvalid].
+func Validate(ops []Op) error {
+	if len(ops) == 0 {
+		return fmt.Errorf("%w: it has no ops", ErrInvalid)
+	}
+	seen := make(map[session.Ref]bool, len(ops))
+	for _, o := range ops {
+		if err := o.Ref.Validate(); err != nil {
+			return fmt.Errorf("%w: %w", ErrInvalid, err)
+		}
+		if seen[o.Ref] {
+			return fmt.Errorf("%w: two ops on %s", ErrInvalid, o.Ref)
+		}
+		seen[o.Ref] = true
+		if o.Pre.Equal(o.Post) {
+			return fmt.Errorf("%w: the op on %s changes nothing", ErrInvalid, o.Ref)
+		}
+	}
+	return nil
+}

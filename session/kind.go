@@ -1,0 +1,80 @@
+package session
+
+import (
+	"strings"
+	"unicode"
+)
+
+// The kinds of parts that rules speak of. A part may be of any other kind; it
+// is kept untouched. The last four are not written by OpenCode itself but are
+// found in stores of older tools.
+const (
+	TypeText       = "text"
+	TypeReasoning  = "reasoning"
+	TypeTool       = "tool"
+	TypeFile       = "file"
+	TypeStepStart  = "step-start"
+	TypeStepFinish = "step-finish"
+
+	TypeThinking         = "thinking"
+	TypeRedactedThinking = "redacted_thinking"
+	TypeToolUse          = "tool_use"
+	TypeToolResult       = "tool_result"
+)
+
+// The states of a tool part.
+const (
+	StatusPending   = "pending"
+	StatusRunning   = "running"
+	StatusCompleted = "completed"
+	StatusError     = "error"
+)
+
+// IsThinking reports whether the part holds what a model thought.
+func (p *Part) IsThinking() bool {
+	switch p.Type {
+	case TypeThinking, TypeRedactedThinking, TypeReasoning:
+		return true
+	}
+	return false
+}
+
+// IsMeta reports whether the part only brackets a step of the model.
+func (p *Part) IsMeta() bool {
+	return p.Type == TypeStepStart || p.Type == TypeStepFinish
+}
+
+// IsTool reports whether the part is a tool call.
+func (p *Part) IsTool() bool {
+	return p.Type == TypeTool || p.Type == TypeToolUse
+}
+
+// Unfinished reports whether the part is a tool call that never got a result.
+func (p *Part) Unfinished() bool {
+	return p.Type == TypeTool && (p.Status == StatusPending || p.Status == StatusRunning)
+}
+
+// IsBlankText reports whether the part is a text part without a visible
+// character that goes out to the model.
+func (p *Part) IsBlankText() bool {
+	return p.Type == TypeText && !p.Ignored && !p.Malformed() && Blank(p.Text)
+}
+
+// HasContent reports whether the part alone makes a message non-empty: a text
+// that is not blank, a tool call or a tool result. Thinking, brackets and every
+// other kind do not.
+func (p *Part) HasContent() bool {
+	switch p.Type {
+	case TypeText:
+		return !Blank(p.Text)
+	case TypeTool, TypeToolUse, TypeToolResult:
+		return true
+	}
+	return false
+}
+
+// Blank reports whether s has no character but white space and byte order
+// marks, which JavaScript's trim removes too.
+func Blank(s string) bool {
+	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }) == ""
+}

@@ -1,0 +1,130 @@
+package session
+
+import (
+	"encoding/binary"
+	"io/fs"
+)
+
+// A Record is one stored thing, exactly as the store holds it: the content of a
+// JSON file, or a row of a database.
+type Record struct {
+	Ref  Ref
+	Data []byte      // the JSON: a file's content, or a row's data column
+	Mode fs.FileMode // a file's permission bits; 0 for a row
+	Cols []Col       // a row's columns but data, in the table's order; nil for a file
+
+	// Defect says why Data cannot be used, or cannot be used in full; nil for a
+	// record in order.
+	Defect *Defect
+}
+
+// A Col is one column of a row, with the storage class and the bytes that
+// SQLite has for it.
+type Col struct {
+	Name  string
+	Class Class
+	Bytes []byte // integers and reals: 8 bytes, big endian (a real as IEEE 754 bits)
+}
+
+// A Class is a storage class of SQLite (sqlite.org/datatype3.html). The zero
+// Class is invalid.
+type Class uint8
+
+// The storage classes. The numbers are part of the journal's format: frozen.
+const (
+	ClassNull    Class = 1
+	ClassInteger Class = 2
+	ClassReal    Class = 3
+	ClassText    Class = 4
+	ClassBlob    Class = 5
+)
+
+// IntCol is a column that holds the integer v.
+func IntCol(name string, v int64) Col {
+	return Col{Name: name, Class: ClassInteger, Bytes: binary.BigEndian.AppendUint64(nil, uint64(v))}
+}
+
+// TextCol is a column that holds the text v.
+func TextCol(name, v string) Col {
+	return Col{Name: name, Class: ClassText, Bytes: []byte(v)}
+}
+
+// Int is the column's value as an integer, and whether it holds one.
+func (c Col) Int() (int64, bool) {
+	if c.Class != ClassInteger || len(c.Bytes) != 8 {
+		return 0, false
+	}
+	return int64(binary.BigEndian.Uint64(c.Bytes)), true
+}
+
+// Col is the column of that name, and whether the record has it.
+func (r *Record) Col(name string) (Col, bool) {
+	for _, c := range r.Cols {
+		if c.Name == name {
+			return c, true
+		}
+	}
+	return Col{}, false
+}
+
+// setCol replaces the column of the same name in a copy of the columns.
+func (r *Record) setCol(c Col) {
+	cols := make([]Col, len(r.Cols))
+	copy(cols, r.Cols)
+	for i := range cols {
+		if cols[i].Name == c.Name {
+			cols[i] = c
+		}
+	}
+	r.Cols = cols
+}
+
+// A Defect says what is wrong with a record itself, before any rule about
+// conversations is asked.
+type Defect struct {
+	Kind DefectKind
+	Why  string // for a person: what was found
+}
+
+// A DefectKind is the kind of a [Defect]. The zero DefectKind is invalid.
+type DefectKind uint8
+
+// The kinds of defects, worst first.
+const (
+	// Unreadable: the bytes are unknown, since the file may not be read or is
+	// not a plain file. Nothing may be planned that depends on this record.
+	Unreadable DefectKind = iota + 1
+	// Malformed: the bytes are known and are not one JSON object.
+	Malformed
+	// WrongType: the object lacks a field that the agent needs, or has it with
+	// another type.
+	WrongType
+	// WrongName: the id inside is not the one that the file is called by.
+	WrongName
+)
+
+// Unreadable reports whether the record's bytes are unknown.
+func (r *Record) Unreadable() bool {
+	return r.Defect != nil && r.Defect.Kind == Unreadable
+}
+
+// Malformed reports whether the record's bytes cannot be used as JSON: they
+// are unknown, or are not one JSON object.
+func (r *Record) Malformed() bool {
+	return r.Defect != nil && (r.Defect.Kind == Unreadable || r.Defect.Kind == Malformed)
+}
+
+// Touched is the record with the time_updated of was + 1, where both have that
+// column with the same value; else the record itself.
+func (r *Record) Touched(was *Record) *Record {
+	const name = "time_updated"
+	old, _ := was.Col(name)
+	now, _ := r.Col(name)
+	v, ok := old.Int()
+	if n, same := now.Int(); !ok || !same || n != v {
+		return r
+	}
+	t := *r
+	t.setCol(IntCol(name, v+1))
+	return &t
+}

@@ -1,0 +1,127 @@
+package session
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// A Kind says what a [Ref] names. The zero Kind is invalid.
+type Kind uint8
+
+// The kinds of records.
+const (
+	KindSession Kind = iota + 1
+	KindMessage
+	KindPart
+	KindFolder // the folder of a message's parts, or of a session's messages
+)
+
+var kindNames = [...]string{KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder"}
+
+func (k Kind) String() string {
+	if int(k) < len(kindNames) && kindNames[k] != "" {
+		return kindNames[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// A Ref names one record of a store by the ids that stand in its path or its
+// primary key. It is comparable, and it means the same record at any later
+// time: undo finds its way by it.
+type Ref struct {
+	Kind Kind `json:"kind"`
+	// Project is the path element above the session, where the layout has one
+	// and it is in use: the project of a session record, the extra level of a
+	// nested message folder, the slug of OpenCode 0.x.
+	Project string `json:"project,omitempty"`
+	Session string `json:"session,omitempty"`
+	Message string `json:"message,omitempty"` // messages, parts, and folders of parts
+	Part    string `json:"part,omitempty"`    // parts only
+}
+
+// ID is the record's own id: the last of the ids that name it. A folder has
+// the id of what it belongs to.
+func (r Ref) ID() string {
+	switch r.Kind {
+	case KindPart:
+		return r.Part
+	case KindMessage:
+		return r.Message
+	case KindFolder:
+		if r.Message != "" {
+			return r.Message
+		}
+	}
+	return r.Session
+}
+
+// String is how the record is called in everything that a person reads or
+// types: a session or a message by its id, a part as message/part, a folder
+// with a slash at its end.
+func (r Ref) String() string {
+	switch r.Kind {
+	case KindPart:
+		return r.Message + "/" + r.Part
+	case KindFolder:
+		return r.ID() + "/"
+	default:
+		return r.ID()
+	}
+}
+
+// Validate reports the first id of the ref that is missing or is not an id, as
+// an error that wraps [ErrBadID].
+func (r Ref) Validate() error {
+	need := []string{r.Session}
+	switch r.Kind {
+	case KindSession:
+	case KindMessage:
+		need = append(need, r.Message)
+	case KindPart:
+		need = append(need, r.Message, r.Part)
+	case KindFolder:
+		if r.Message != "" {
+			need = append(need, r.Message)
+		}
+	default:
+		return fmt.Errorf("%w: %v", ErrBadID, r.Kind)
+	}
+	if r.Project != "" {
+		need = append(need, r.Project)
+	}
+	for _, id := range need {
+		if err := ValidateID(id); err != nil {
+			return fmt.Errorf("%v %s: %w", r.Kind, r, err)
+		}
+	}
+	return nil
+}
+
+// ErrBadID says that a string is not an id: no path and no key is made of it.
+var ErrBadID = errors.New("not a valid id")
+
+// MaxID is the length of the longest id, in bytes.
+const MaxID = 200
+
+// ValidateID reports whether id is an id: 1 to [MaxID] ASCII letters, digits,
+// `_`, `-` and `.`, the first of them no dot. An id is data from a file; the
+// grammar leaves no room for a path. The error wraps [ErrBadID].
+func ValidateID(id string) error {
+	switch {
+	case id == "":
+		return fmt.Errorf("%w: empty", ErrBadID)
+	case len(id) > MaxID:
+		return fmt.Errorf("%w: %d bytes, at most %d are allowed", ErrBadID, len(id), MaxID)
+	case id[0] == '.':
+		return fmt.Errorf("%w: %q starts with a dot", ErrBadID, id)
+	}
+	if i := strings.IndexFunc(id, func(c rune) bool { return !idRune(c) }); i >= 0 {
+		return fmt.Errorf("%w: %q holds %q", ErrBadID, id, id[i])
+	}
+	return nil
+}
+
+func idRune(c rune) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
+}
