@@ -2,6 +2,7 @@ package change
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -35,6 +36,7 @@ func (i *Image) Equal(o *Image) bool {
 // A row is encoded as follows, and the encoding is frozen:
 //
 //	byte     1, the version
+//	byte     storage class of the data column
 //	uvarint  length of the data column, then its bytes
 //	uvarint  number of other columns, and for each:
 //	           uvarint length of its name, name
@@ -44,7 +46,7 @@ func ImageOf(r *session.Record) *Image {
 	if r.Cols == nil {
 		return &Image{Data: r.Data, Mode: r.Mode}
 	}
-	b := []byte{rowVersion}
+	b := []byte{rowVersion, byte(cmp.Or(r.Class, session.ClassText))}
 	b = appendBytes(b, r.Data)
 	b = binary.AppendUvarint(b, uint64(len(r.Cols)))
 	for _, c := range r.Cols {
@@ -71,14 +73,17 @@ func RowOf(ref session.Ref, i *Image) (session.Record, error) {
 	if v := d.byte(); v != rowVersion {
 		return session.Record{}, fmt.Errorf("%s: %w: version %d, want %d", ref, errRow, v, rowVersion)
 	}
-	r := session.Record{Ref: ref, Data: d.bytes()}
+	r := session.Record{Ref: ref, Class: d.class(), Data: d.bytes()}
+	if r.Class == session.ClassText {
+		r.Class = 0
+	}
 	n := d.uvarint()
 	if n > uint64(len(d.rest)) {
 		d.bad = true
 	}
 	r.Cols = make([]session.Col, 0, min(n, 64))
 	for ; n > 0 && !d.bad; n-- {
-		r.Cols = append(r.Cols, session.Col{Name: string(d.bytes()), Class: session.Class(d.byte()), Bytes: d.bytes()})
+		r.Cols = append(r.Cols, session.Col{Name: string(d.bytes()), Class: d.class(), Bytes: d.bytes()})
 	}
 	if d.bad || len(d.rest) > 0 {
 		return session.Record{}, fmt.Errorf("%s: %w: cut short or too long", ref, errRow)
@@ -99,6 +104,14 @@ func (d *rowDecoder) byte() byte {
 	b := d.rest[0]
 	d.rest = d.rest[1:]
 	return b
+}
+
+func (d *rowDecoder) class() session.Class {
+	c := session.Class(d.byte())
+	if c < session.ClassNull || c > session.ClassBlob {
+		d.bad = true
+	}
+	return c
 }
 
 func (d *rowDecoder) uvarint() uint64 {

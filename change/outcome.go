@@ -1,6 +1,7 @@
 package change
 
 import (
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"time"
@@ -45,6 +46,7 @@ const (
 // An Outcome is what became of a staged change.
 type Outcome struct {
 	State     State
+	Cause     error // of an Aborted without conflicts: what kept the change from being applied
 	Conflicts []Conflict
 	Kept      []string // files, below the root, with bytes that another writer put into a file already replaced
 }
@@ -115,4 +117,12 @@ type Digest struct {
 type ConflictInfo struct {
 	Ref session.Ref `json:"ref"`
 	Why string      `json:"why"`
+}
+
+// DigestOf is the digest of an image, nil for none.
+func DigestOf(i *Image) *Digest {
+	if i == nil {
+		return nil
+	}
+	return &Digest{SHA256: sha256.Sum256(i.Data), Size: int64(len(i.Data)), Mode: uint32(i.Mode)}
 }

@@ -1,0 +1,245 @@
+package change_test
+
+import (
+	"errors"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"mend/change"
+	"mend/session"
+)
+
+func ref(part string) session.Ref {
+	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: part}
+}
+
+func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o644} }
+
+// fileImages draws an image of a file, absent included.
+func fileImages(t *rapid.T, label string) *change.Image {
+	if rapid.Bool().Draw(t, label+" absent") {
+		return nil
+	}
+	return image(rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, label))
+}
+
+// A tree is the smallest store: the image of each record that exists.
+type tree map[session.Ref]*change.Image
+
+func (tr tree) apply(t *rapid.T, ops []change.Op) {
+	for _, o := range ops {
+		if !tr[o.Ref].Equal(o.Pre) {
+			t.Fatalf("applying %s: holds %v, want %v", o.Ref, tr[o.Ref], o.Pre)
+		}
+		if o.Post == nil {
+			delete(tr, o.Ref)
+		} else {
+			tr[o.Ref] = o.Post
+		}
+	}
+}
+
+// drawOps draws a list of ops that fits the tree, and applies it.
+func drawOps(t *rapid.T, tr tree) []change.Op {
+	var ops []change.Op
+	for _, id := range []string{"prt_1", "prt_2", "prt_3", "prt_4"} {
+		post := fileImages(t, id)
+		if r := ref(id); !tr[r].Equal(post) {
+			ops = append(ops, change.Op{Ref: r, Pre: tr[r], Post: post})
+		}
+	}
+	change.Sort(ops)
+	tr.apply(t, ops)
+	return ops
+}
+
+func TestComposeAndInverse(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		before, now := tree{}, tree{}
+		drawOps(t, now)
+		for r, i := range now {
+			before[r] = i
+		}
+		var lists [][]change.Op
+		for range rapid.IntRange(1, 4).Draw(t, "lists") {
+			lists = append(lists, drawOps(t, now))
+		}
+		merged, err := change.Compose(lists...)
+		if err != nil {
+			t.Fatalf("Compose: %v", err)
+		}
+		if len(merged) > 0 {
+			if err := change.Validate(merged); err != nil {
+				t.Fatalf("Compose gave an invalid list: %v", err)
+			}
+		}
+		again := tree{}
+		for r, i := range before {
+			again[r] = i
+		}
+		again.apply(t, merged)
+		if diff := cmp.Diff(now, again); diff != "" {
+			t.Fatalf("the merged ops lead elsewhere (-want +got):\n%s", diff)
+		}
+		now.apply(t, change.Inverse(merged))
+		if diff := cmp.Diff(before, now); diff != "" {
+			t.Fatalf("Inverse does not lead back (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func TestComposeGap(t *testing.T) {
+	_, err := change.Compose(
+		[]change.Op{{Ref: ref("prt_1"), Pre: image("a"), Post: image("b")}},
+		[]change.Op{{Ref: ref("prt_1"), Pre: image("c"), Post: image("d")}},
+	)
+	var conflict *change.ConflictError
+	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 {
+		t.Fatalf("Compose over a gap: %v, want one conflict", err)
+	}
+	if c := conflict.Conflicts[0]; !c.Post.Equal(image("b")) || !c.Now.Equal(image("c")) {
+		t.Errorf("conflict = %+v, want Post b and Now c", c)
+	}
+}
+
+func TestSort(t *testing.T) {
+	msg := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}
+	folder := session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"}
+	ops := []change.Op{
+		{Ref: folder, Pre: image("")}, {Ref: msg, Pre: image("")}, {Ref: ref("prt_1"), Pre: image("")},
+		{Ref: ref("prt_2"), Post: image("")}, {Ref: msg, Post: image("x")}, {Ref: folder, Post: image("")},
+	}
+	change.Sort(ops)
+	var got []string
+	for _, o := range ops {
+		got = append(got, o.Verb()+" "+o.Ref.Kind.String())
+	}
+	want := []string{"create folder", "create message", "create part", "delete part", "delete message", "delete folder"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Sort = %v, want %v", got, want)
+	}
+}
+
+func TestValidate(t *testing.T) {
+	ok := change.Op{Ref: ref("prt_1"), Post: image("a")}
+	for name, ops := range map[string][]change.Op{
+		"no ops":         nil,
+		"no kind":        {{Post: image("a")}},
+		"path as id":     {{Ref: ref("../x"), Post: image("a")}},
+		"same ref twice": {ok, ok},
+		"no change":      {{Ref: ref("prt_1"), Pre: image("a"), Post: image("a")}},
+		"absent twice":   {{Ref: ref("prt_1")}},
+	} {
+		if err := change.Validate(ops); !errors.Is(err, change.ErrInvalid) {
+			t.Errorf("%s: Validate = %v, want ErrInvalid", name, err)
+		}
+	}
+	if err := change.Validate([]change.Op{ok}); err != nil {
+		t.Errorf("Validate(%v) = %v", ok, err)
+	}
+}
+
+// An empty file exists; a missing one does not.
+func TestImageEqual(t *testing.T) {
+	empty := &change.Image{Data: []byte{}, Mode: 0o644}
+	for _, c := range []struct {
+		a, b *change.Image
+		want bool
+	}{
+		{nil, nil, true},
+		{nil, empty, false},
+		{empty, &change.Image{Mode: 0o644}, true}, // nil Data of an image that exists
+		{empty, &change.Image{Mode: 0o600}, false},
+		{image("a"), image("a"), true},
+		{image("a"), image("b"), false},
+	} {
+		if got := c.a.Equal(c.b); got != c.want {
+			t.Errorf("%v.Equal(%v) = %v", c.a, c.b, got)
+		}
+	}
+}
+
+func TestRowRoundTrip(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		r := session.Record{Ref: ref("prt_1"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), Cols: []session.Col{}}
+		for range rapid.IntRange(0, 5).Draw(t, "cols") {
+			r.Cols = append(r.Cols, session.Col{
+				Name:  rapid.String().Draw(t, "name"),
+				Class: session.Class(rapid.IntRange(1, 5).Draw(t, "class")),
+				Bytes: rapid.SliceOf(rapid.Byte()).Draw(t, "bytes"),
+			})
+		}
+		got, err := change.RowOf(r.Ref, change.ImageOf(&r))
+		if err != nil {
+			t.Fatalf("RowOf: %v", err)
+		}
+		if diff := cmp.Diff(r, got); diff != "" {
+			t.Fatalf("row differs (-want +got):\n%s", diff)
+		}
+	})
+}
+
+func FuzzRowOf(f *testing.F) {
+	f.Add([]byte{1, 0, 0})
+	f.Add(change.ImageOf(&session.Record{Data: []byte("{}"), Cols: []session.Col{session.TextCol("id", "prt_1"), session.IntCol("t", 7)}}).Data)
+	f.Fuzz(func(t *testing.T, data []byte) {
+		r, err := change.RowOf(ref("prt_1"), &change.Image{Data: data})
+		if err != nil {
+			return
+		}
+		again, err := change.RowOf(r.Ref, change.ImageOf(&r))
+		if err != nil || !cmp.Equal(r, again) {
+			t.Fatalf("a row that was read does not survive: %v, %v, %v", r, again, err)
+		}
+	})
+}
+
+func TestDiff(t *testing.T) {
+	part := func(id, text string) session.Part {
+		return session.NewPart(session.Record{Ref: ref(id), Mode: 0o644, Data: []byte(`{"id":"` + id + `","type":"text","text":"` + text + `"}`)})
+	}
+	before := &session.Session{ID: "ses_1", Messages: []session.Message{{
+		Record: session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Data: []byte(`{}`)},
+		Parts:  []session.Part{part("prt_1", "a"), part("prt_2", "b"), part("prt_3", "c")},
+	}}}
+	if ops := change.Diff(before, before.Clone()); len(ops) != 0 {
+		t.Errorf("Diff of equal sessions = %v, want none", ops)
+	}
+	after := before.Clone()
+	m := &after.Messages[0]
+	m.Remove(ref("prt_1"))
+	if err := m.Part("prt_2").Set([]byte(`"B"`), "text"); err != nil {
+		t.Fatal(err)
+	}
+	m.Insert(part("prt_4", "d"))
+	var got []string
+	for _, o := range change.Diff(before, after) {
+		got = append(got, o.Verb()+" "+o.Ref.String())
+	}
+	want := []string{"change msg_1/prt_2", "create msg_1/prt_4", "delete msg_1/prt_1"}
+	if !slices.Equal(got, want) {
+		t.Errorf("Diff = %v, want %v", got, want)
+	}
+}
+
+func TestDiffTouchesRows(t *testing.T) {
+	row := func(text string, updated int64) *session.Session {
+		return &session.Session{Messages: []session.Message{{Parts: []session.Part{session.NewPart(session.Record{
+			Ref: ref("prt_1"), Data: []byte(text), Cols: []session.Col{session.TextCol("id", "prt_1"), session.IntCol("time_updated", updated)},
+		})}}}}
+	}
+	for _, c := range []struct{ before, after, want int64 }{{5, 5, 6}, {5, 9, 9}, {6, 5, 5}} {
+		ops := change.Diff(row(`{"a":1}`, c.before), row(`{"a":2}`, c.after))
+		r, err := change.RowOf(ref("prt_1"), ops[0].Post)
+		if err != nil {
+			t.Fatal(err)
+		}
+		col, _ := r.Col("time_updated")
+		if got, _ := col.Int(); got != c.want {
+			t.Errorf("time_updated %d, edited to %d, became %d, want %d", c.before, c.after, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package endpoint
+
+import "slices"
+
+// A conversation is a request as the rules see it.
+type conversation struct {
+	Request
+	turns []turn
+	said  []Content // what the endpoint answered before
+}
+
+// A rule looks for one fault and words it as the provider does; no fault is "".
+type rule struct {
+	code  string
+	fault func(conversation) string
+}
+
+// rules is the provider's list, in the order of its numbers.
+var rules = []rule{
+	{"R1", toolUseWithoutResult},
+	{"R2", toolResultWithoutUse},
+	{"R3", thinkingNotFirst},
+	{"R4", thinkingWhileOff},
+	{"R5", emptyText},
+	{"R6", emptyMessage},
+	{"R7", badSignature},
+	{"R8", changedThinking},
+	{"R9", missingSignature},
+	{"R10", thinkingLast},
+	{"R11", blankText},
+	{"R12", assistantLast},
+	{"R13", badToolID},
+	{"R14", badToolInput},
+	{"R15", largeImage},
+	{"R16", assistantFirst},
+	{"R17", repeatedToolID},
+}
+
+// A Violation is one broken rule, in the provider's words.
+type Violation struct {
+	Rule, Message string
+}
+
+// Check returns the first rule that r breaks, "R1" to "R17", and the
+// provider's words for it; both are empty if r is accepted. Of said, the
+// answers that the conversation was given before, R8 takes what must come
+// back unchanged.
+func Check(r Request, said ...Content) (rule, message string) {
+	if all := Violations(r, said...); len(all) > 0 {
+		return all[0].Rule, all[0].Message
+	}
+	return "", ""
+}
+
+// Violations returns every rule that r breaks, once each, by number.
+func Violations(r Request, said ...Content) []Violation {
+	c := conversation{r, join(r.Messages), said}
+	var all []Violation
+	for _, rule := range rules {
+		if m := rule.fault(c); m != "" {
+			all = append(all, Violation{rule.code, m})
+		}
+	}
+	return all
+}
+
+// find words the first block of the conversation that is at fault.
+func (c conversation) find(fault func(placed) string) string {
+	for _, t := range c.turns {
+		for _, b := range t.blocks {
+			if m := fault(b); m != "" {
+				return m
+			}
+		}
+	}
+	return ""
+}
+
+// last returns the last turn, or an empty one.
+func (c conversation) last() turn {
+	if len(c.turns) == 0 {
+		return turn{}
+	}
+	return c.turns[len(c.turns)-1]
+}
+
+// lastAssistant returns the assistant's last turn, or an empty one.
+func (c conversation) lastAssistant() turn {
+	for _, t := range slices.Backward(c.turns) {
+		if t.role == "assistant" {
+			return t
+		}
+	}
+	return turn{}
+}

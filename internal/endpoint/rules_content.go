@@ -1,0 +1,79 @@
+package endpoint
+
+import (
+	"fmt"
+	"strings"
+)
+
+// largestImage is the provider's limit on the base64 text of an image.
+const largestImage = 5 << 20
+
+// R5: no text block is empty.
+func emptyText(c conversation) string {
+	return c.find(func(b placed) string {
+		if b.Type == "text" && b.Text == "" {
+			return "messages: text content blocks must be non-empty"
+		}
+		return ""
+	})
+}
+
+// R6: every message has content, an assistant's at the very end excepted.
+func emptyMessage(c conversation) string {
+	for n, m := range c.Messages {
+		optional := n == len(c.Messages)-1 && m.Role == "assistant"
+		if len(m.Content) == 0 && !optional {
+			return fmt.Sprintf("messages.%d: all messages must have non-empty content except for the optional final assistant message", n)
+		}
+	}
+	return ""
+}
+
+// R11: no text block is made of blanks only.
+func blankText(c conversation) string {
+	return c.find(func(b placed) string {
+		if b.Type == "text" && b.Text != "" && strings.TrimSpace(b.Text) == "" {
+			return "messages: text content blocks must contain non-whitespace text"
+		}
+		return ""
+	})
+}
+
+// R12: the conversation ends with the user's turn.
+func assistantLast(c conversation) string {
+	if c.last().role == "assistant" {
+		return "This model does not support assistant message prefill. The conversation must end with a user message."
+	}
+	return ""
+}
+
+// R15: no image is too large, on its own or in a tool result.
+func largeImage(c conversation) string {
+	return c.find(func(b placed) string {
+		if m := imageFault(b.Block); m != "" {
+			return b.at() + m
+		}
+		for i, inner := range b.Content {
+			if m := imageFault(inner); m != "" {
+				return fmt.Sprintf("%s.tool_result.content.%d%s", b.at(), i, m)
+			}
+		}
+		return ""
+	})
+}
+
+// imageFault words what is wrong with an image's size, behind its place.
+func imageFault(b Block) string {
+	if n := len(b.Source.Data); b.Type == "image" && n > largestImage {
+		return fmt.Sprintf(".image.source.base64: image exceeds 5 MB maximum: %d bytes > %d bytes", n, largestImage)
+	}
+	return ""
+}
+
+// R16: the first turn is the user's.
+func assistantFirst(c conversation) string {
+	if len(c.turns) > 0 && c.turns[0].role != "user" {
+		return `messages: first message must use the "user" role`
+	}
+	return ""
+}

@@ -1,0 +1,105 @@
+package endpoint
+
+import (
+	"fmt"
+	"reflect"
+)
+
+// R3: thinking on and a tool loop open, the assistant's last turn starts with
+// thinking.
+func thinkingNotFirst(c conversation) string {
+	t := c.lastAssistant()
+	if !c.Thinking.On() || !c.last().has("tool_result") || len(t.blocks) == 0 || t.blocks[0].isThinking() {
+		return ""
+	}
+	b := t.blocks[0]
+	return fmt.Sprintf("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", b.at(), b.Type)
+}
+
+// R4: thinking off, the assistant's last turn holds no thinking.
+func thinkingWhileOff(c conversation) string {
+	if c.Thinking.On() {
+		return ""
+	}
+	for _, b := range c.lastAssistant().blocks {
+		if b.isThinking() {
+			return b.at() + ": When thinking is disabled, an `assistant` message in the final position cannot contain `" + b.Type + "`."
+		}
+	}
+	return ""
+}
+
+// R7: a signature fits the thinking it stands beside.
+func badSignature(c conversation) string {
+	return c.find(func(b placed) string {
+		if b.Type == "thinking" && b.Signature != nil && *b.Signature != Sign(b.Thinking) {
+			return b.at() + ": Invalid `signature` in `thinking` block"
+		}
+		return ""
+	})
+}
+
+// R8: the thinking in the assistant's last turn is what was answered, all of
+// it and in that order, or it is left out whole.
+func changedThinking(c conversation) string {
+	t := c.lastAssistant()
+	var was Content
+	for _, a := range c.said {
+		if t.holds(a) {
+			was = append(was, a.thinking()...)
+		}
+	}
+	if now := t.content().thinking(); was == nil || now == nil || reflect.DeepEqual(now, was) {
+		return ""
+	}
+	return t.firstThinking().at() + ": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
+}
+
+// holds reports whether an answer went into the turn: one with tool calls is
+// known by their ids, another by its text.
+func (t turn) holds(answer Content) bool {
+	texts, calls := map[string]bool{}, map[string]bool{}
+	for _, b := range t.blocks {
+		texts[b.Text], calls[b.ID] = true, true
+	}
+	found := false
+	for _, b := range answer {
+		switch b.Type {
+		case "tool_use":
+			return calls[b.ID]
+		case "text":
+			found = found || texts[b.Text]
+		}
+	}
+	return found
+}
+
+// firstThinking returns the turn's first thinking block; it must have one.
+func (t turn) firstThinking() placed {
+	for _, b := range t.blocks {
+		if b.isThinking() {
+			return b
+		}
+	}
+	return placed{}
+}
+
+// R9: a thinking block has a signature.
+func missingSignature(c conversation) string {
+	return c.find(func(b placed) string {
+		if b.Type == "thinking" && b.Signature == nil {
+			return b.at() + ".thinking.signature: Field required"
+		}
+		return ""
+	})
+}
+
+// R10: no turn of the assistant ends with thinking.
+func thinkingLast(c conversation) string {
+	for _, t := range c.turns {
+		if n := len(t.blocks); t.role == "assistant" && n > 0 && t.blocks[n-1].isThinking() {
+			return fmt.Sprintf("messages.%d: The final block in an assistant message cannot be `thinking`.", t.blocks[n-1].message)
+		}
+	}
+	return ""
+}

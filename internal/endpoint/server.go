@@ -1,0 +1,130 @@
+package endpoint
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"sync"
+)
+
+// A Server is the provider: it judges each request, answers it from its
+// script, and remembers both. It may be used from many goroutines.
+type Server struct {
+	// URL is where the API stands, without a path, such as
+	// http://127.0.0.1:4096; the Messages API is at URL/v1/messages.
+	URL string
+
+	http   *httptest.Server
+	script Script
+
+	mu    sync.Mutex
+	calls []Call
+}
+
+// A Call is one request and what became of it.
+type Call struct {
+	N       int     // its number, from 1
+	Raw     []byte  // the body as it was sent
+	Request Request // the body, read
+	Rule    string  // the rule it broke, "json" if it is no request at all, or ""
+	Message string  // the provider's words for that
+	Answer  Content // what it was answered, if it broke none
+}
+
+// New starts a server on a free port of loopback; a nil script is [Plain].
+// It panics if there is no such port, as httptest does.
+func New(script Script) *Server {
+	if script == nil {
+		script = Plain
+	}
+	s := &Server{script: script}
+	mux := http.NewServeMux()
+	mux.HandleFunc("POST /v1/messages", s.messages)
+	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
+		refuse(w, http.StatusNotFound, "not_found_error", "Not found: "+r.Method+" "+r.URL.Path)
+	})
+	s.http = httptest.NewServer(mux)
+	s.URL = s.http.URL
+	return s
+}
+
+// Close stops the server; it waits for the answers that are under way.
+func (s *Server) Close() { s.http.Close() }
+
+// Calls returns the requests so far, in the order they came.
+func (s *Server) Calls() []Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.calls)
+}
+
+// messages answers POST /v1/messages.
+func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return // the client is gone
+	}
+	call := s.take(body)
+	switch {
+	case call.Rule != "":
+		refuse(w, http.StatusBadRequest, "invalid_request_error", call.Message)
+	case call.Request.Stream:
+		w.Header().Set("Content-Type", "text/event-stream")
+		_ = stream(w, call.N, call.Request.Model, call.Answer) // an error: the client is gone
+	default:
+		reply(w, http.StatusOK, message(call.N, call.Request.Model, call.Answer))
+	}
+}
+
+// take judges a body, decides on the answer and remembers both, before
+// anything is sent: whoever has an answer finds its call in Calls. The script
+// may block; the call is there meanwhile, without answer.
+func (s *Server) take(body []byte) Call {
+	call := s.judge(body)
+	if call.Rule != "" {
+		return call
+	}
+	call.Answer = s.script(call.N, call.Request)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.calls[call.N-1] = call
+	return call
+}
+
+// judge remembers a body and the rule that it breaks.
+func (s *Server) judge(body []byte) Call {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	call := Call{N: len(s.calls) + 1, Raw: body}
+	var err error
+	if call.Request, err = Parse(body); err != nil {
+		call.Rule, call.Message = "json", err.Error()
+	} else {
+		call.Rule, call.Message = Check(call.Request, s.saidLocked()...)
+	}
+	s.calls = append(s.calls, call)
+	return call
+}
+
+// saidLocked returns the answers so far.
+func (s *Server) saidLocked() []Content {
+	var said []Content
+	for _, c := range s.calls {
+		said = append(said, c.Answer)
+	}
+	return said
+}
+
+// refuse answers with an error in the provider's form.
+func refuse(w http.ResponseWriter, status int, kind, message string) {
+	reply(w, status, object{"type": "error", "error": object{"type": kind, "message": message}})
+}
+
+// reply sends a JSON answer.
+func reply(w http.ResponseWriter, status int, answer object) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	_ = json.NewEncoder(w).Encode(answer) // an error: the client is gone
+}

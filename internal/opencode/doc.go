@@ -1,0 +1,55 @@
+// Package opencode runs the real OpenCode for tests, offline, against an
+// [endpoint.Server].
+//
+// [Install] gets the executable of a version, [New] makes a scratch home for
+// it, [Home.Unpack] puts a store of testdata there, [Home.Continue] and
+// [Server.Prompt] send one more prompt, and the [Result] says what became of
+// it. Tests that run the program have the build tag e2e:
+//
+//	go test -tags e2e ./internal/opencode         (three versions, 4 minutes)
+//	go test -tags e2e -short ./internal/opencode  (wounds on 1.1.53 only, 2 minutes)
+//
+// The stores of testdata have ids of November 2026. The program is healthy on
+// them as long as the clock stands behind that time and before the next wrap
+// of the id clock, in October 2028; then versions before 1.18.15 are dead.
+//
+// # What the program was seen to do
+//
+// The tests here confirm the table of wounds in the project's notes on
+// OpenCode's storage, for 1.1.53, 1.2.27 and 1.18.33, but for one row, and add
+// to it. Where nothing else is said, all three do the same.
+//
+//   - A part whose id does not start with prt is not left out: it is sent, in
+//     the place its id sorts to. As bad_… the text stands before the reasoning,
+//     and R10 follows from the order; as txt_… it stays behind it and the
+//     session is alive.
+//   - 1.18.33 sends an assistant's text "" as " ": R11, not R5. The older ones
+//     leave it out. A prompt's text "" is left out by all, and with it the whole
+//     message if it had no other part.
+//   - An answer of nothing but unsigned reasoning is sent with empty content: R6.
+//     Signed, it is R10.
+//   - With thinking turned off the signed thinking of earlier answers is still
+//     sent: every healthy session that thought in its last answer breaks R4 as
+//     the rule is worded. By the provider's own description only an open tool
+//     loop should.
+//   - A callID's characters outside the pattern of R13 are sent as "_"; only an
+//     empty callID breaks the rule.
+//   - A tool result's content is a string, also an empty one, and with
+//     attachments a list of a text and images. There 1.1.53 and 1.2.27 send an
+//     output "" as an empty text block, 1.18.33 leaves it out.
+//   - An output that was compacted away is sent as "[Old tool result content
+//     cleared]"; a call that did not end as "[Tool execution was interrupted]".
+//   - An answer between two prompts that is left out makes one turn of the
+//     prompts; a prompt that is left out makes one turn of the answers, with
+//     thinking in its middle, which is accepted.
+//   - 1.18.33 is dead in a session whose stored directory is gone, the others are
+//     not; [Home.Unpack] therefore points it at the scratch project.
+//   - "opencode run" stores a prompt with blanks in it in quotation marks.
+//   - "opencode db QUERY" may write in 1.18.33 and is read-only in 1.2.27.
+//     [Home.SQL] takes the SQLite in the executable instead (3.51.2 in 1.2.27,
+//     3.53.0 in 1.18.33).
+//   - A server, of all three versions, reads the store anew for every prompt.
+//   - After an end in good order opencode.db-wal and -shm are still there.
+//   - At its start the program gets plugins from a package registry; [New] turns
+//     the default ones off and leads the rest nowhere, which it takes well.
+package opencode

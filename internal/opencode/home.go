@@ -1,0 +1,126 @@
+package opencode
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/internal/endpoint"
+	"mend/internal/wound"
+	"mend/testdata"
+)
+
+// Model is the one model of the scratch configuration.
+const Model = "anthropic/claude-fake"
+
+// nowhere is a package registry that refuses every connection: OpenCode looks
+// for plugins when it starts, and goes on without them.
+const nowhere = "http://127.0.0.1:9"
+
+// A Home is a scratch home directory in which OpenCode runs and knows no
+// provider but a test endpoint.
+type Home struct {
+	t   testing.TB
+	exe string
+	api *endpoint.Server
+	dir string
+}
+
+// New makes a scratch home for the executable that [Install] returned. Its
+// one model thinks if thinking is set. The home goes with the test.
+func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
+	t.Helper()
+	h := &Home{t: t, exe: exe, api: api, dir: t.TempDir()}
+	for _, dir := range []string{".config/opencode", ".local/share/opencode", ".local/state", ".cache", "project", "tmp"} {
+		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
+			t.Fatalf("making scratch home: %v", err)
+		}
+	}
+	config, err := json.MarshalIndent(config(api.URL, thinking), "", "  ")
+	if err != nil {
+		t.Fatalf("encoding configuration: %v", err)
+	}
+	if err := os.WriteFile(h.path(".config/opencode/opencode.json"), config, 0o644); err != nil {
+		t.Fatalf("making scratch home: %v", err)
+	}
+	return h
+}
+
+// DataDir is OpenCode's data directory: storage and opencode.db are in it.
+func (h *Home) DataDir() string { return h.path(".local/share/opencode") }
+
+// Project is the directory in which OpenCode is started.
+func (h *Home) Project() string { return h.path("project") }
+
+// Unpack unpacks an archive of testdata into the data directory, which must
+// be unused, and returns the id of its one session. In a database the
+// session's directory becomes Project: OpenCode 1.18 answers no prompt in a
+// session whose directory is gone.
+func (h *Home) Unpack(archive []byte) (session string) {
+	h.t.Helper()
+	session, err := testdata.Unpack(archive, h.path(".local/share"))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	if _, err := os.Stat(filepath.Join(h.DataDir(), "opencode.db")); err == nil {
+		h.SQL("update session set directory = ?", h.Project())
+	}
+	return session
+}
+
+// Store is where wounds are cut into the session of a fixture.
+func (h *Home) Store(session string) wound.Store {
+	if _, err := os.Stat(filepath.Join(h.DataDir(), "opencode.db")); err == nil {
+		return wound.Database{SQL: h.SQL}
+	}
+	return wound.Tree{T: h.t, Root: filepath.Join(h.DataDir(), "storage"), Session: session}
+}
+
+// path makes an absolute path of one in the home.
+func (h *Home) path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
+
+// env is the whole environment of the program: nothing of the test's own but
+// the search path gets through, so that no credential and no proxy does.
+func (h *Home) env() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=" + h.dir,
+		"PWD=" + h.Project(),
+		"TMPDIR=" + h.path("tmp"),
+		"XDG_DATA_HOME=" + h.path(".local/share"),
+		"XDG_CONFIG_HOME=" + h.path(".config"),
+		"XDG_STATE_HOME=" + h.path(".local/state"),
+		"XDG_CACHE_HOME=" + h.path(".cache"),
+		"OPENCODE_DISABLE_MODELS_FETCH=1",
+		"OPENCODE_DISABLE_AUTOUPDATE=1",
+		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
+		"npm_config_registry=" + nowhere,
+		"BUN_CONFIG_REGISTRY=" + nowhere,
+	}
+}
+
+// config is the content of opencode.json.
+func config(url string, thinking bool) map[string]any {
+	type object = map[string]any
+	options := object{}
+	if thinking {
+		options["thinking"] = object{"type": "enabled", "budgetTokens": 1024}
+	}
+	return object{
+		"model":       Model,
+		"small_model": Model,
+		"permission":  object{"bash": "allow", "edit": "allow"},
+		"provider": object{"anthropic": object{
+			"npm":     "@ai-sdk/anthropic",
+			"options": object{"baseURL": url + "/v1", "apiKey": "x"},
+			"models": object{"claude-fake": object{
+				"name":      "claude-fake",
+				"reasoning": true,
+				"tool_call": true,
+				"limit":     object{"context": 200000, "output": 8192},
+				"options":   options,
+			}},
+		}},
+	}
+}

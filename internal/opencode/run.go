@@ -1,0 +1,93 @@
+package opencode
+
+import (
+	"bytes"
+	"context"
+	"os/exec"
+	"regexp"
+	"time"
+
+	"mend/internal/endpoint"
+	"mend/internal/wound"
+)
+
+// timeout is how long one run may take; one that is alive takes two seconds.
+const timeout = 60 * time.Second
+
+// sessionID finds the session in the events that a run writes.
+var sessionID = regexp.MustCompile(`\bses_[0-9A-Za-z]+`)
+
+// Alive and Dead are the verdicts that are no rule of the endpoint.
+const (
+	Alive = wound.Alive // the endpoint accepted the last request
+	Dead  = wound.Dead  // the program ended, or hung, before it sent one
+)
+
+// A Result is what became of a prompt.
+//
+// Calls are the requests of the conversation that came meanwhile, without
+// those that ask for a title.
+type Result struct {
+	Verdict  string // Alive, Dead, or the rule that the last request broke: "R1" to "R17"
+	Session  string // the session's id, "" if the program did not say it
+	Calls    []endpoint.Call
+	Output   string // what the program wrote, both streams; its events, one JSON object a line
+	Code     int    // its exit code; -1 if it was killed
+	TimedOut bool
+}
+
+// Run sends a prompt in a new session.
+func (h *Home) Run(prompt string) Result {
+	h.t.Helper()
+	return h.prompt("--", prompt)
+}
+
+// Continue sends a prompt in a session that is there.
+func (h *Home) Continue(session, prompt string) Result {
+	h.t.Helper()
+	return h.prompt("-s", session, "--", prompt)
+}
+
+// prompt runs "opencode run" to its end.
+func (h *Home) prompt(args ...string) Result {
+	h.t.Helper()
+	before := len(h.api.Calls())
+	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
+	defer cancel()
+	cmd := h.command(ctx, append([]string{"run", "--format", "json"}, args...)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err := cmd.Run()
+	if cmd.ProcessState == nil {
+		h.t.Fatalf("starting opencode: %v", err)
+	}
+	r := h.judge(before)
+	r.Output, r.Code, r.TimedOut = out.String(), cmd.ProcessState.ExitCode(), ctx.Err() != nil
+	r.Session = sessionID.FindString(r.Output)
+	return r
+}
+
+// judge says what became of the requests behind the first n.
+func (h *Home) judge(n int) Result {
+	r := Result{Verdict: Dead}
+	for _, c := range h.api.Calls()[n:] {
+		if c.Request.IsTitle() && c.Rule != "json" {
+			continue
+		}
+		r.Calls = append(r.Calls, c)
+		if r.Verdict = Alive; c.Rule != "" {
+			r.Verdict = c.Rule
+		}
+	}
+	return r
+}
+
+// command prepares the program. When ctx ends, it and what it started is
+// killed.
+func (h *Home) command(ctx context.Context, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, h.exe, args...)
+	cmd.Dir, cmd.Env = h.Project(), h.env()
+	cmd.WaitDelay = 5 * time.Second
+	ownGroup(cmd)
+	return cmd
+}

@@ -1,0 +1,145 @@
+//go:build e2e
+
+package opencode
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mend/internal/endpoint"
+	"mend/internal/wound"
+	"mend/testdata"
+)
+
+// fixtures are the archives of [wound.Versions].
+var fixtures = [...][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}
+
+// install returns the executable of a version.
+func install(t *testing.T, version string) string {
+	t.Helper()
+	exe, err := Install(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return exe
+}
+
+// broken is a home with the fixture of a version, by number, after a wound.
+func broken(t *testing.T, version int, cut func(wound.Store)) (*Home, string) {
+	t.Helper()
+	api := endpoint.New(nil)
+	t.Cleanup(api.Close)
+	h := New(t, install(t, wound.Versions[version]), api, true)
+	session := h.Unpack(fixtures[version])
+	cut(h.Store(session))
+	return h, session
+}
+
+// The fixtures are healthy: the real program goes on with them, runs a tool
+// and sends back what it was answered.
+func TestContinue(t *testing.T) {
+	for i, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			h, session := broken(t, i, func(wound.Store) {})
+			r := h.Continue(session, "please TOOLS again")
+			if r.Verdict != Alive || r.Code != 0 || r.TimedOut || r.Session != session {
+				t.Fatalf("Continue(%s) = %s, exit %d, session %s; output:\n%s", session, r.Verdict, r.Code, r.Session, tail(r.Output))
+			}
+			if len(r.Calls) != 2 {
+				t.Fatalf("Continue sent %d requests, want 2", len(r.Calls))
+			}
+			messages := r.Calls[1].Request.Messages
+			want := endpoint.Content{
+				{Type: "tool_result", ToolUseID: r.Calls[0].Answer[2].ID, Content: endpoint.Content{endpoint.Text("one\n")}},
+				{Type: "tool_result", ToolUseID: r.Calls[0].Answer[3].ID, Content: endpoint.Content{endpoint.Text("two\n")}},
+			}
+			if got := messages[len(messages)-1].Content; !reflect.DeepEqual(got, want) {
+				t.Errorf("last turn of the second request = %+v, want %+v", got, want)
+			}
+			if got, want := messages[len(messages)-2].Content, r.Calls[0].Answer; !reflect.DeepEqual(got, want) {
+				t.Errorf("answer sent back = %+v, want %+v", got, want)
+			}
+		})
+	}
+}
+
+// A new session thinks as its home was told.
+func TestRun(t *testing.T) {
+	for _, version := range wound.Versions {
+		for _, thinking := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s/thinking %t", version, thinking), func(t *testing.T) {
+				api := endpoint.New(nil)
+				t.Cleanup(api.Close)
+				h := New(t, install(t, version), api, thinking)
+				r := h.Run("please TOOL")
+				if r.Verdict != Alive || r.Code != 0 || r.Session == "" || len(r.Calls) != 2 {
+					t.Fatalf("Run = %s, exit %d, session %q, %d requests; output:\n%s", r.Verdict, r.Code, r.Session, len(r.Calls), tail(r.Output))
+				}
+				for _, c := range r.Calls {
+					if got := c.Request.Thinking.On(); got != thinking {
+						t.Errorf("request %d: thinking %t, want %t", c.N, got, thinking)
+					}
+				}
+			})
+		}
+	}
+}
+
+// The thinking of earlier answers goes out also when the model no longer
+// thinks; the strict endpoint does not take that.
+func TestThinkingTurnedOff(t *testing.T) {
+	for i, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			api := endpoint.New(nil)
+			t.Cleanup(api.Close)
+			h := New(t, install(t, version), api, false)
+			r := h.Continue(h.Unpack(fixtures[i]), "one more")
+			if r.Verdict != "R4" {
+				t.Errorf("Continue = %s, want R4; output:\n%s", r.Verdict, tail(r.Output))
+			}
+		})
+	}
+}
+
+// OpenCode 1.18 answers no prompt in a session whose directory is gone.
+func TestDirectoryGone(t *testing.T) {
+	for i, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			h, session := broken(t, i, func(s wound.Store) {
+				if db, ok := s.(wound.Database); ok { // the tree's fixture is like that
+					db.SQL("update session set directory = '/gone'")
+				}
+			})
+			r := h.Continue(session, "one more")
+			if want := [3]string{Alive, Alive, Dead}[i]; r.Verdict != want {
+				t.Errorf("Continue = %s, want %s; output:\n%s", r.Verdict, want, tail(r.Output))
+			}
+		})
+	}
+}
+
+func TestWounds(t *testing.T) {
+	for i, version := range wound.Versions {
+		if i > 0 && testing.Short() {
+			break // the databases are slow: four seconds a prompt
+		}
+		for _, w := range wound.Table {
+			t.Run(fmt.Sprintf("%s/%s", version, w.Name), func(t *testing.T) {
+				t.Parallel()
+				h, session := broken(t, i, w.Cut)
+				r := h.Continue(session, "one more")
+				if r.Verdict != w.Want[i] {
+					t.Errorf("Continue after %q = %s, want %s; exit %d, output:\n%s", w.Name, r.Verdict, w.Want[i], r.Code, tail(r.Output))
+				}
+			})
+		}
+	}
+}
+
+// tail is the end of a long output.
+func tail(s string) string {
+	s = strings.TrimSpace(s)
+	return s[max(0, len(s)-2000):]
+}

@@ -1,0 +1,103 @@
+package opencode
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"time"
+)
+
+// listening finds the address in what "opencode serve" writes when it is ready.
+var listening = regexp.MustCompile(`listening on (http://127\.0\.0\.1:[0-9]+)`)
+
+// A Server is a running "opencode serve".
+type Server struct {
+	URL string // its HTTP API, without a path
+
+	home *Home
+	stop func()
+}
+
+// Serve starts OpenCode's server on a free port of loopback and waits until
+// it listens. It ends with the test, or with Close.
+func (h *Home) Serve() *Server {
+	h.t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	out, w := io.Pipe()
+	cmd := h.command(ctx, "serve", "--hostname", "127.0.0.1", "--port", "0")
+	cmd.Stdout, cmd.Stderr = w, w
+	if err := cmd.Start(); err != nil {
+		cancel()
+		h.t.Fatalf("starting opencode serve: %v", err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		w.CloseWithError(cmd.Wait())
+	}()
+	s := &Server{home: h, stop: sync.OnceFunc(func() { cancel(); <-ended })}
+	h.t.Cleanup(s.Close)
+
+	slow := time.AfterFunc(timeout, s.Close)
+	defer slow.Stop()
+	var said strings.Builder
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		said.WriteString(lines.Text() + "\n")
+		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+			s.URL = m[1]
+			go io.Copy(io.Discard, out)
+			return s
+		}
+	}
+	h.t.Fatalf("opencode serve did not listen; it wrote: %s", &said)
+	return nil
+}
+
+// Close kills the server and what it started, and waits for its end.
+func (s *Server) Close() { s.stop() }
+
+// Prompt sends a prompt in a session and waits for the answer. Output is the
+// server's reply, Code its HTTP status or -1 if there was none.
+func (s *Server) Prompt(session, prompt string) Result {
+	h := s.home
+	h.t.Helper()
+	before := len(h.api.Calls())
+	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
+	defer cancel()
+	status, reply := s.post(ctx, "/session/"+session+"/message", map[string]any{
+		"parts": []any{map[string]any{"type": "text", "text": prompt}},
+	})
+	r := h.judge(before)
+	r.Session, r.Output, r.Code, r.TimedOut = session, reply, status, ctx.Err() != nil
+	return r
+}
+
+// post sends a JSON body and returns the reply, or the error as text.
+func (s *Server) post(ctx context.Context, path string, body any) (status int, reply string) {
+	s.home.t.Helper()
+	data, err := json.Marshal(body)
+	if err != nil {
+		s.home.t.Fatalf("encoding request: %v", err)
+	}
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, bytes.NewReader(data))
+	if err != nil {
+		s.home.t.Fatalf("making request: %v", err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return -1, err.Error()
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return -1, err.Error()
+	}
+	return resp.StatusCode, string(text)
+}

@@ -1,0 +1,183 @@
+package wound
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// A Record is a message or a part of the fixture's session, of either
+// generation of stores.
+type Record struct {
+	Table string // "message" or "part"
+	ID    string
+	Owner string // a part's message
+	Data  string // the JSON as it is stored
+}
+
+// A Store is where a test cuts its wounds.
+type Store interface {
+	// Records returns the messages and the parts, each in the order in which
+	// they are sent.
+	Records() (messages, parts []Record)
+	Put(Record)
+	Drop(Record)
+	// Replace writes one text for another wherever it stands, names included.
+	Replace(old, new string)
+}
+
+// A Failer ends a test; a [testing.TB] is one.
+type Failer interface{ Fatal(...any) }
+
+// A Tree is the store of JSON files.
+type Tree struct {
+	T       Failer
+	Root    string // the storage folder
+	Session string
+}
+
+func (s Tree) Records() (messages, parts []Record) {
+	messages = s.read("message", s.Session)
+	for _, m := range messages {
+		parts = append(parts, s.read("part", m.ID)...)
+	}
+	return messages, parts
+}
+
+// read reads a folder; the fixture's ids sort as its times do.
+func (s Tree) read(table, owner string) []Record {
+	files, err := filepath.Glob(filepath.Join(s.Root, table, owner, "*.json"))
+	if err != nil {
+		s.T.Fatal(err)
+	}
+	var out []Record
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			s.T.Fatal(err)
+		}
+		out = append(out, Record{table, strings.TrimSuffix(filepath.Base(f), ".json"), owner, string(data)})
+	}
+	return out
+}
+
+func (s Tree) file(r Record) string { return filepath.Join(s.Root, r.Table, r.Owner, r.ID+".json") }
+
+// Put writes the file; the ids in the JSON follow the Record's.
+func (s Tree) Put(r Record) {
+	var fields map[string]any
+	if json.Unmarshal([]byte(r.Data), &fields) == nil {
+		fields["id"], fields["sessionID"] = r.ID, s.Session
+		if r.Table == "part" {
+			fields["messageID"] = r.Owner
+		}
+		data, err := json.MarshalIndent(fields, "", "  ")
+		if err != nil {
+			s.T.Fatal(err)
+		}
+		r.Data = string(data)
+	}
+	if err := os.WriteFile(s.file(r), []byte(r.Data), 0o644); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+func (s Tree) Drop(r Record) {
+	if err := os.Remove(s.file(r)); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+func (s Tree) Replace(old, new string) {
+	err := filepath.WalkDir(s.Root, func(file string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(file)
+		if err != nil {
+			return err
+		}
+		if err := os.Remove(file); err != nil {
+			return err
+		}
+		renamed := strings.ReplaceAll(file, old, new)
+		if err := os.MkdirAll(filepath.Dir(renamed), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(renamed, []byte(strings.ReplaceAll(string(data), old, new)), 0o644)
+	})
+	if err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// A Database is the SQLite store.
+type Database struct {
+	// SQL runs one statement and returns its rows, without enforcing foreign keys.
+	SQL func(statement string, args ...any) []map[string]any
+}
+
+func (s Database) Records() (messages, parts []Record) {
+	messages = s.read("message", `select id, session_id as owner, data from message order by time_created, id`)
+	parts = s.read("part", `select p.id, message_id as owner, p.data from part p join message m on m.id = message_id order by m.time_created, m.id, p.id`)
+	return messages, parts
+}
+
+func (s Database) read(table, query string) []Record {
+	var out []Record
+	for _, row := range s.SQL(query) {
+		out = append(out, Record{table, row["id"].(string), row["owner"].(string), row["data"].(string)})
+	}
+	return out
+}
+
+// Put changes the row; a part that is not there gets the times of its message.
+func (s Database) Put(r Record) {
+	if r.Table == "part" {
+		s.SQL("insert or ignore into part select ?, id, session_id, time_created, time_updated, '{}' from message where id = ?", r.ID, r.Owner)
+	}
+	s.SQL("update "+r.Table+" set data = ? where id = ?", r.Data, r.ID)
+}
+
+func (s Database) Drop(r Record) {
+	s.SQL("delete from "+r.Table+" where id = ?", r.ID)
+}
+
+func (s Database) Replace(old, new string) {
+	for column, table := range map[string]string{"message_id": "part", "session_id": "message"} {
+		s.SQL("update "+table+" set id = replace(id, ?1, ?2), "+column+" = replace("+column+", ?1, ?2), data = replace(data, ?1, ?2)", old, new)
+	}
+}
+
+// Edit changes the fields of a Record's JSON.
+func (r Record) Edit(change func(map[string]any)) Record {
+	var fields map[string]any
+	if err := json.Unmarshal([]byte(r.Data), &fields); err != nil {
+		panic(err)
+	}
+	change(fields)
+	data, err := json.Marshal(fields)
+	if err != nil {
+		panic(err)
+	}
+	r.Data = string(data)
+	return r
+}
+
+// Kind is the part's type.
+func (r Record) Kind() string {
+	var part struct{ Type string }
+	_ = json.Unmarshal([]byte(r.Data), &part)
+	return part.Type
+}
+
+// Of returns the parts of one type in the message that has number n.
+func Of(s Store, n int, kind string) []Record {
+	messages, parts := s.Records()
+	return slices.DeleteFunc(parts, func(r Record) bool {
+		return r.Owner != messages[n].ID || r.Kind() != kind
+	})
+}

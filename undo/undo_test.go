@@ -1,0 +1,122 @@
+package undo_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/change"
+	"mend/session"
+	"mend/undo"
+)
+
+func part(id string) session.Ref {
+	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: id}
+}
+
+var (
+	message = session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}
+	folder  = session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"}
+)
+
+func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o644} }
+
+// stored is a session with one message that has the given parts.
+func stored(ids ...string) *session.Session {
+	m := session.Message{Record: session.Record{Ref: message}, ID: "msg_1"}
+	for _, id := range ids {
+		m.Parts = append(m.Parts, session.Part{Record: session.Record{Ref: part(id)}, ID: id})
+	}
+	return &session.Session{ID: "ses_1", Messages: []session.Message{m}}
+}
+
+func TestRevert(t *testing.T) {
+	ops, err := undo.Revert(
+		[]change.Op{{Ref: folder, Post: image("")}, {Ref: part("prt_1"), Post: image("a")}},
+		[]change.Op{{Ref: part("prt_1"), Pre: image("a"), Post: image("b")}},
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []change.Op{{Ref: part("prt_1"), Pre: image("b")}, {Ref: folder, Pre: image("")}}
+	if diff := cmp.Diff(want, ops); diff != "" {
+		t.Errorf("Revert (-want +got):\n%s", diff)
+	}
+	_, err = undo.Revert(
+		[]change.Op{{Ref: part("prt_1"), Post: image("a")}},
+		[]change.Op{{Ref: part("prt_1"), Pre: image("x"), Post: image("b")}},
+	)
+	var conflict *change.ConflictError
+	if !errors.As(err, &conflict) {
+		t.Errorf("Revert over a foreign change: %v, want a conflict", err)
+	}
+}
+
+func TestConflicts(t *testing.T) {
+	changed := change.Op{Ref: part("prt_1"), Pre: image("new"), Post: image("old")}
+	restored := change.Op{Ref: part("prt_1"), Post: image("old")}
+	removed := change.Op{Ref: part("prt_1"), Pre: image("new")}
+	for _, c := range []struct {
+		name    string
+		op      change.Op
+		now     *change.Image
+		current *session.Session
+		want    string
+	}{
+		{"as the repair left it", changed, image("new"), stored("prt_1"), ""},
+		{"restored by hand already", changed, image("old"), stored("prt_1"), ""},
+		{"other bytes", changed, image("x"), stored("prt_1"), "changed since"},
+		{"other mode", changed, &change.Image{Data: []byte("new"), Mode: 0o600}, stored("prt_1"), "changed since"},
+		{"gone", changed, nil, stored(), "deleted since"},
+		{"deleted part is still deleted", restored, nil, stored(), ""},
+		{"deleted part came back", restored, image("x"), stored("prt_1"), "created again since"},
+		{"its message is gone", restored, nil, &session.Session{ID: "ses_1"}, "its message is gone"},
+		{"its session is gone", restored, nil, nil, "its session is gone"},
+		{"created part is there", removed, image("new"), stored("prt_1"), ""},
+		{"created part is gone already", removed, nil, stored(), ""},
+		{"folder", change.Op{Ref: folder, Pre: image("")}, nil, nil, ""},
+		{"created message", change.Op{Ref: message, Pre: image("m")}, image("m"), stored(), ""},
+		{"created message has parts", change.Op{Ref: message, Pre: image("m")}, image("m"), stored("prt_9"), "it has got parts since"},
+	} {
+		got := undo.Conflicts([]change.Op{c.op}, []*change.Image{c.now}, c.current)
+		switch {
+		case c.want == "" && len(got) > 0:
+			t.Errorf("%s: conflict %q, want none", c.name, got[0].Why)
+		case c.want != "" && (len(got) != 1 || got[0].Why != c.want):
+			t.Errorf("%s: %v, want %q", c.name, got, c.want)
+		case c.want != "" && !(got[0].Pre.Equal(c.op.Post) && got[0].Post.Equal(c.op.Pre) && got[0].Now.Equal(c.now)):
+			t.Errorf("%s: shows %+v, want what was before, what the repair wrote, and now", c.name, got[0])
+		}
+	}
+}
+
+func TestOnly(t *testing.T) {
+	ops := []change.Op{
+		{Ref: folder, Post: image("")}, {Ref: part("prt_1"), Post: image("a")}, {Ref: part("prt_2"), Post: image("b")},
+	}
+	for _, name := range []string{"prt_2", "msg_1/prt_2"} {
+		got, err := undo.Only(ops, []string{name, name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff([]change.Op{ops[0], ops[2]}, got); diff != "" {
+			t.Errorf("Only %s (-want +got):\n%s", name, diff)
+		}
+	}
+	if _, err := undo.Only(ops, []string{"prt_9"}); err == nil {
+		t.Error("Only of a record that the repair never touched: no error")
+	}
+}
+
+func TestRebase(t *testing.T) {
+	ops := []change.Op{
+		{Ref: part("prt_1"), Pre: image("new"), Post: image("old")},
+		{Ref: part("prt_2"), Pre: image("new"), Post: image("old")},
+	}
+	got := undo.Rebase(ops, []*change.Image{image("x"), image("old")})
+	want := []change.Op{{Ref: part("prt_1"), Pre: image("x"), Post: image("old")}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("Rebase (-want +got):\n%s", diff)
+	}
+}
