@@ -14,7 +14,7 @@ func (p *Part) Set(raw []byte, path ...string) error {
 		return fmt.Errorf("part %s: %w", p.ID, err)
 	}
 	r := p.Record
-	r.Data, r.Defect = data, nil
+	r.Data, r.Class, r.Defect = data, 0, nil
 	*p = NewPart(r)
 	return nil
 }
@@ -88,45 +88,84 @@ func (m *Message) Remove(ref Ref) {
 // the session, else the message; the times are the message's. Nothing in it
 // depends on the clock or on chance.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
-	ref := Ref{Kind: KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
+	return s.newPart(m, id, []field{{"type", Quote(TypeText)}, {"text", Quote(text)}, {"synthetic", []byte("true")}})
+}
+
+// NewResultPart makes a tool_result part that says that the call failed, in the
+// form of the older stores that keep results apart from their calls. Its place
+// and everything else is as of [Session.NewTextPart].
+func (s *Session) NewResultPart(m *Message, id, call, text string) Part {
+	return s.newPart(m, id, []field{
+		{"type", Quote(TypeToolResult)}, {"tool_use_id", Quote(call)}, {"content", Quote(text)}, {"is_error", []byte("true")},
+	})
+}
+
+// A field is a member of an object to be written: its name and its JSON value.
+type field struct {
+	name string
+	raw  []byte
+}
+
+func (s *Session) newPart(m *Message, id string, fields []field) Part {
 	r := s.neighbour(m)
-	if ref.Project != r.Ref.Project && r.Ref.Kind == KindPart {
+	ref := Ref{Kind: KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
+	if r.Ref.Kind == KindPart {
 		ref.Project = r.Ref.Project
 	}
 	rec := Record{Ref: ref, Mode: r.Mode}
-	members := [][2]string{{"id", id}, {"sessionID", s.ID}, {"messageID", m.Ref.Message}, {"type", TypeText}, {"text", text}}
-	if r.Cols == nil {
-		rec.Data = objectText(members, "\n  ", " ", "\n")
-		return NewPart(rec)
+	if r.Cols != nil {
+		rec.Cols = partCols(r, m, ref)
+	} else {
+		ids := []field{{"id", Quote(id)}, {"sessionID", Quote(s.ID)}, {"messageID", Quote(m.Ref.Message)}}
+		fields = append(ids, fields...)
 	}
-	rec.Data = objectText(members[3:], "", "", "")
-	rec.Cols = partCols(r, m, ref)
+	rec.Data = writeObject(fields, r)
 	return NewPart(rec)
 }
 
-// objectText writes the members and "synthetic": true with the given white
-// space: before each name, behind each colon, before the closing brace.
-func objectText(members [][2]string, indent, space, end string) []byte {
-	var b bytes.Buffer
-	b.WriteByte('{')
-	for _, m := range members {
-		fmt.Fprintf(&b, `%s"%s":%s%s,`, indent, m[0], space, Quote(m[1]))
+// writeObject writes an object with the white space that like has at its top
+// level: a file's two-space indent where it has no members to go by.
+func writeObject(fields []field, like *Record) []byte {
+	indent, colon, end := []byte("\n  "), []byte(": "), []byte("\n")
+	if obj, err := parseObject(like.Data); err == nil && len(obj) > 0 {
+		ms := obj.inOrder()
+		indent = whiteBefore(like.Data, ms[0].start)
+		colon = colonOf(like.Data, 0, ms[0])
+		end = whiteBefore(like.Data, bytes.LastIndexByte(like.Data, '}'))
+	} else if like.Cols != nil {
+		indent, colon, end = nil, []byte(":"), nil
 	}
-	fmt.Fprintf(&b, `%s"synthetic":%strue%s}`, indent, space, end)
-	return b.Bytes()
+	b := []byte{'{'}
+	for i, f := range fields {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = slices.Concat(b, indent, Quote(f.name), colon, f.raw)
+	}
+	return append(append(b, end...), '}')
 }
 
-// neighbour is the record that a new part of the message takes after.
+// neighbour is the record that a new part of the message takes after: one that
+// can be read.
 func (s *Session) neighbour(m *Message) *Record {
-	if len(m.Parts) > 0 {
-		return &m.Parts[0].Record
+	if r := m.legiblePart(); r != nil {
+		return r
 	}
 	for i := range s.Messages {
-		if len(s.Messages[i].Parts) > 0 {
-			return &s.Messages[i].Parts[0].Record
+		if r := s.Messages[i].legiblePart(); r != nil {
+			return r
 		}
 	}
 	return &m.Record
+}
+
+func (m *Message) legiblePart() *Record {
+	for i := range m.Parts {
+		if r := &m.Parts[i].Record; !r.Malformed() {
+			return r
+		}
+	}
+	return nil
 }
 
 // partCols makes a new part's columns: those of a neighbouring part, else the

@@ -73,6 +73,11 @@ func (p *Part) HasContent() bool {
 	return false
 }
 
+// Speaks reports whether the part has content that goes out to the model.
+func (p *Part) Speaks() bool {
+	return p.HasContent() && !p.Ignored
+}
+
 // Blank reports whether s has no character but white space and byte order
 // marks, which JavaScript's trim removes too.
 func Blank(s string) bool {

@@ -2,6 +2,7 @@ package session
 
 import (
 	"encoding/binary"
+	"fmt"
 	"io/fs"
 )
 
@@ -12,6 +13,10 @@ type Record struct {
 	Data []byte      // the JSON: a file's content, or a row's data column
 	Mode fs.FileMode // a file's permission bits; 0 for a row
 	Cols []Col       // a row's columns but data, in the table's order; nil for a file
+
+	// Class is the storage class of a row's data column where that is not text:
+	// the agent cannot read such a row. It is 0 for text and for a file.
+	Class Class
 
 	// Defect says why Data cannot be used, or cannot be used in full; nil for a
 	// record in order.
@@ -38,6 +43,23 @@ const (
 	ClassText    Class = 4
 	ClassBlob    Class = 5
 )
+
+// String is the class with its article, as a part of a sentence.
+func (c Class) String() string {
+	switch c {
+	case ClassNull:
+		return "NULL"
+	case ClassInteger:
+		return "an integer"
+	case ClassReal:
+		return "a real"
+	case ClassText:
+		return "text"
+	case ClassBlob:
+		return "a blob"
+	}
+	return fmt.Sprintf("class(%d)", uint8(c))
+}
 
 // IntCol is a column that holds the integer v.
 func IntCol(name string, v int64) Col {

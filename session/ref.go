@@ -52,6 +52,7 @@ func (r Ref) ID() string {
 		if r.Message != "" {
 			return r.Message
 		}
+	case KindSession:
 	}
 	return r.Session
 }

@@ -1,0 +1,137 @@
+package repair
+
+import (
+	"encoding/json"
+	"regexp"
+	"strconv"
+	"strings"
+)
+
+// An APIError is what a model API said when it refused a request, recognised.
+type APIError struct {
+	Text  string // the message, as it was given
+	Class Class  // "" for an error that no repair of the store answers
+	Index int    // N of messages.N, the message in the request; -1 if it names none
+	Block int    // M of messages.N.content.M; -1 if it names none
+	Tool  string // of an unavailable tool: its name in lower case, where the error tells it
+
+	// Explanation says for a person what the error means and what to do.
+	Explanation string
+}
+
+// ParseAPIError recognises an error, given as JSON in any of the forms in which
+// agents and providers store it, or as plain text. Whatever is given, it returns.
+func ParseAPIError(input []byte) APIError {
+	texts := messagesIn(strings.TrimSpace(string(input)))
+	e := APIError{Text: texts[0], Index: -1, Block: -1}
+	kind := recognise(strings.ToLower(e.Text))
+	for _, t := range texts[1:] { // a body is more exact where the message in front of it says nothing
+		if k := recognise(strings.ToLower(t)); !kind.known() && k.known() {
+			e.Text, kind = t, k
+		}
+	}
+	e.Class, e.Explanation = kind.class, kind.explanation
+	e.locate()
+	if e.Class == UnavailableTool {
+		e.Tool = toolName(strings.ToLower(e.Text))
+	}
+	return e
+}
+
+// messagePaths are where the message of an error stands, in the order in which
+// upstream looks (spec/session-recovery.md section 3), and one more: that of a
+// stored message that holds its error.
+var messagePaths = [...][]string{
+	{"data", "message"},
+	{"error", "message"},
+	{"message"},
+	{"data", "error", "message"},
+	{"error", "data", "message"},
+}
+
+// bodyPaths are where OpenCode keeps what the provider answered.
+var bodyPaths = [...][]string{
+	{"data", "responseBody"},
+	{"error", "data", "responseBody"},
+	{"responseBody"},
+}
+
+// messagesIn is the message of an error, and behind it that of the provider's
+// own answer, if the error quotes one. What is not JSON, or has no message, is
+// its own message.
+func messagesIn(text string) []string {
+	var v any
+	if json.Unmarshal([]byte(text), &v) != nil {
+		return []string{text}
+	}
+	switch v := v.(type) {
+	case string:
+		return []string{v}
+	case map[string]any:
+		found := textsAt(v, messagePaths[:]...)
+		if len(found) == 0 {
+			found = []string{text}
+		}
+		found = found[:1]
+		for _, body := range textsAt(v, bodyPaths[:]...) {
+			found = append(found, bodyMessage(body))
+		}
+		return found
+	case nil:
+		return []string{""}
+	}
+	return []string{text}
+}
+
+// bodyMessage is the message in a provider's answer, or the answer.
+func bodyMessage(body string) string {
+	var v map[string]any
+	if json.Unmarshal([]byte(body), &v) != nil {
+		return body
+	}
+	if found := textsAt(v, messagePaths[:]...); len(found) > 0 {
+		return found[0]
+	}
+	return body
+}
+
+// textsAt lists the strings at the paths that are not empty.
+func textsAt(v map[string]any, paths ...[]string) []string {
+	var found []string
+	for _, path := range paths {
+		at := v
+		for _, name := range path[:len(path)-1] {
+			at, _ = at[name].(map[string]any)
+		}
+		if s, _ := at[path[len(path)-1]].(string); s != "" {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+var (
+	placePattern = regexp.MustCompile(`(?i)messages\.(\d+)(?:\.content\.(\d+))?`)
+	toolPattern  = regexp.MustCompile(`(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`)
+)
+
+// locate reads the first place that the error names.
+func (e *APIError) locate() {
+	m := placePattern.FindStringSubmatch(e.Text)
+	if m == nil {
+		return
+	}
+	if n, err := strconv.Atoi(m[1]); err == nil {
+		e.Index = n
+	}
+	if n, err := strconv.Atoi(m[2]); err == nil && e.Index >= 0 {
+		e.Block = n
+	}
+}
+
+func toolName(lower string) string {
+	if m := toolPattern.FindStringSubmatch(lower); m != nil {
+		return m[1]
+	}
+	return ""
+}

@@ -1,0 +1,124 @@
+package repair
+
+import (
+	"slices"
+	"testing"
+)
+
+// The rows of spec/upstream-cases.md DET and EXT, and the provider's own words of
+// spec/provider-rules.md and spec/peers-and-failures.md. Rows that do not apply:
+// DET-08 (JSON has no cycles) and DET-16 (JSON has no getters).
+func TestParseAPIErrorClass(t *testing.T) {
+	for _, c := range []struct {
+		name, input string
+		want        Class
+	}{
+		{"DET-01", `{"message":"tool_use block must be followed by tool_result"}`, ToolResultMissing},
+		{"DET-02", `{"message":"thinking must be the first block in the response"}`, ThinkingBlockOrder},
+		{"DET-04", "{\"message\":\"undefined: The model returned the following errors: messages.17.content.28: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. ...\"}", ThinkingBlockModified},
+		{"DET-05", `{"message":"thinking blocks cannot be modified"}`, ThinkingBlockModified},
+		{"DET-07", `{"message":"some random error"}`, ""},
+		{"DET-10", `null`, ""},
+		{"DET-11", `{"data":{"error":{"message":"tool_use block requires tool_result"}}}`, ToolResultMissing},
+		{"DET-13", `{"message":"No such tool: grepppp"}`, UnavailableTool},
+		{"DET-14", `{"message":"NoSuchToolError: no such tool invalid"}`, UnavailableTool},
+		{"DET-17", `messages.0: thinking block must not be the first block`, ThinkingBlockOrder},
+		{"DET-19", `messages.10: thinking requires preceeding text block`, ThinkingBlockOrder},
+		{"DET-20", `messages.3: thinking block expected text but found tool_use`, ThinkingBlockOrder},
+		{"DET-22", `messages.17: thinking in the final block is not allowed in assistant messages`, ThinkingBlockOrder},
+		{"DET-23", `messages.219: The last block in an assistant message cannot be thinking content`, ThinkingBlockOrder},
+		{"DET-25", `thinking is disabled for this model and cannot contain thinking blocks`, ThinkingDisabledViolation},
+		{"DET-26", `This model does not support assistant message prefill. The conversation must end with a user message.`, AssistantPrefillUnsupported},
+		{"DET-28", `The conversation must end with a user message.`, AssistantPrefillUnsupported},
+		{"DET-29", `This model does not support assistant message prefill.`, AssistantPrefillUnsupported},
+		{"DET-31", `{}`, ""},
+		{"DET-32", `{"data":{"error":{"message":"messages.163: The final block in an assistant message cannot be thinking."}}}`, ThinkingBlockOrder},
+		{"DET-34", "{\"error\":{\"message\":\"messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).\"}}", ThinkingBlockOrder},
+		{"EXT-01", `Invalid value at messages.5: tool_result is required`, ""},
+		{"EXT-04", `dummy_tool appeared without tool name`, UnavailableTool},
+		{"EMP-04", `messages: index 1 has empty content`, EmptyContentMessage},
+
+		{"R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", ToolResultMissing},
+		{"R2", "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", ""},
+		{"R4", "messages.3.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.", ThinkingDisabledViolation},
+		{"R5", "messages: text content blocks must be non-empty", EmptyContentMessage},
+		{"R6", "messages.4: all messages must have non-empty content except for the optional final assistant message", EmptyContentMessage},
+		{"R7", "messages.1.content.0: Invalid `signature` in `thinking` block", ""},
+		{"R10", "messages.5: The final block in an assistant message cannot be `thinking`.", ThinkingBlockOrder},
+		{"R11", "messages: text content blocks must contain non-whitespace text", EmptyContentMessage},
+		{"R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", ""},
+		{"R17", "messages.1: `tool_use` ids must be unique", ""},
+		{"F4", "[Moonshot AI] Invalid request: the message at position 29 with role 'assistant' must not be empty (400)", EmptyContentMessage},
+
+		{"modified before order", "thinking expected, found text; it cannot be modified", ThinkingBlockModified},
+		{"order before disabled", "thinking is disabled: the first block cannot contain it", ThinkingBlockOrder},
+		{"context", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}`, ""},
+	} {
+		e := ParseAPIError([]byte(c.input))
+		if e.Class != c.want {
+			t.Errorf("%s: ParseAPIError(%q).Class = %q, want %q", c.name, c.input, e.Class, c.want)
+		}
+		if e.Explanation == "" {
+			t.Errorf("%s: ParseAPIError(%q) explains nothing", c.name, c.input)
+		}
+	}
+}
+
+func TestParseAPIErrorText(t *testing.T) {
+	for _, c := range []struct {
+		name, input, text string
+		index, block      int
+		tool              string
+	}{
+		{"plain", "  Messages.3: Bad\n", "Messages.3: Bad", 3, -1, ""},
+		{"EXT-01", "Invalid value at messages.5: tool_result is required", "Invalid value at messages.5: tool_result is required", 5, -1, ""},
+		{"EXT-03", "model tried to call unavailable tool 'invalid'", "model tried to call unavailable tool 'invalid'", -1, -1, "invalid"},
+		{"EXT-04", "dummy_tool appeared without tool name", "dummy_tool appeared without tool name", -1, -1, ""},
+		{"EMP-04", "messages: index 1 has empty content", "messages: index 1 has empty content", -1, -1, ""},
+		{"name cut at the dot", `{"message":"No such tool: Foo.bar"}`, "No such tool: Foo.bar", -1, -1, "foo"},
+		{"block", "messages.17.content.28: x messages.1.content.2", "messages.17.content.28: x messages.1.content.2", 17, 28, ""},
+		{"number too large", "messages.99999999999999999999.content.1", "messages.99999999999999999999.content.1", -1, -1, ""},
+		{"brackets do not count", "messages[3]: x", "messages[3]: x", -1, -1, ""},
+		{"data before top", `{"message":"top","data":{"message":"Deep"}}`, "Deep", -1, -1, ""},
+		{"error before top", `{"message":"top","error":{"message":"e"}}`, "e", -1, -1, ""},
+		{"data is a string", `{"message":"top","data":"x"}`, "top", -1, -1, ""},
+		{"empty message", `{"message":"","data":{"error":{"message":"inner"}}}`, "inner", -1, -1, ""},
+		{"no message", `{"code":5}`, `{"code":5}`, -1, -1, ""},
+		{"JSON text", `"messages.1: x"`, "messages.1: x", 1, -1, ""},
+		{"null", "null", "", -1, -1, ""},
+		{"nothing", "", "", -1, -1, ""},
+		{"of the provider", `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1: m"}}`, "messages.1: m", 1, -1, ""},
+		{"of OpenCode", `{"name":"APIError","data":{"message":"messages.2: m","statusCode":400,"isRetryable":false}}`, "messages.2: m", 2, -1, ""},
+		{"a stored message", `{"id":"msg_1","error":{"name":"APIError","data":{"message":"messages.2: m"}}}`, "messages.2: m", 2, -1, ""},
+		{
+			"the body says more", `{"name":"APIError","data":{"message":"Bad Request","responseBody":"{\"error\":{\"message\":\"messages.6: tool_use without tool_result\"}}"}}`,
+			"messages.6: tool_use without tool_result", 6, -1, "",
+		},
+		{"the body says no more", `{"data":{"message":"messages.1: tool_use without tool_result","responseBody":"prompt is too long"}}`, "messages.1: tool_use without tool_result", 1, -1, ""},
+	} {
+		e := ParseAPIError([]byte(c.input))
+		if e.Text != c.text || e.Index != c.index || e.Block != c.block || e.Tool != c.tool {
+			t.Errorf("%s: ParseAPIError(%q) = %q, messages.%d.content.%d, tool %q; want %q, %d, %d, %q",
+				c.name, c.input, e.Text, e.Index, e.Block, e.Tool, c.text, c.index, c.block, c.tool)
+		}
+	}
+}
+
+func FuzzParseAPIError(f *testing.F) {
+	for _, s := range []string{
+		`{"data":{"message":"messages.1.content.2: tool_use tool_result"}}`, `null`, `{"data":{"error":{"message":5}}}`, "no such tool: x",
+		`{"error":{"data":{"responseBody":"{\"message\":\"x\"}"}}}`, `[1,"messages.3"]`, `"thinking is disabled"`, "messages.99999999999999999999", "\xff{",
+	} {
+		f.Add([]byte(s))
+	}
+	classes := []Class{"", ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation, EmptyContentMessage, AssistantPrefillUnsupported, ThinkingBlockModified, UnavailableTool}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		e := ParseAPIError(input)
+		if !slices.Contains(classes, e.Class) || e.Index < -1 || e.Block < -1 || e.Block >= 0 && e.Index < 0 || e.Explanation == "" {
+			t.Errorf("ParseAPIError(%q) = %+v", input, e)
+		}
+		if again := ParseAPIError([]byte(e.Text)); e.Class != "" && again.Class == "" && input[0] != '"' {
+			t.Errorf("ParseAPIError(%q).Text = %q has lost the class %s", input, e.Text, e.Class)
+		}
+	})
+}

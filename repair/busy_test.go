@@ -1,0 +1,46 @@
+package repair
+
+import (
+	"testing"
+	"time"
+
+	"mend/session"
+)
+
+func TestBusy(t *testing.T) {
+	unfinished := turn{role: "assistant", parts: []string{stepStart, hi}}
+	row := func(updated int64) *session.Session {
+		s := build(user(hi), unfinished)
+		s.Messages[0].Cols = []session.Col{session.IntCol("time_updated", updated)}
+		return s
+	}
+	updated := build(user(hi), unfinished)
+	updated.Updated = 9_990_000
+	for _, c := range []struct {
+		name string
+		s    *session.Session
+		now  int64
+		held bool
+		want bool
+	}{
+		{"no answer", build(user(hi)), 1000, true, false},
+		{"finished", build(user(hi), answer(hi)), 2000, true, false},
+		{"finished by an error", build(user(hi), failed("APIError")), 2000, true, false},
+		{"tool calls, completed", build(user(hi), turn{"assistant", `"finish":"tool-calls","time":{"created":1,"completed":2}`, nil}), 2000, true, true},
+		{"completed without a reason", build(user(hi), turn{"assistant", `"time":{"created":1,"completed":2}`, nil}), 2000, true, false},
+		{"old", build(user(hi), unfinished), 10_000_000, false, false},
+		{"old, held", build(user(hi), unfinished), 10_000_000, true, true},
+		{"young", build(user(hi), unfinished), 2000 + 119_000, false, true},
+		{"no longer young", build(user(hi), unfinished), 2000 + 120_000, false, false},
+		{"from the future", build(user(hi), unfinished), 1000, false, true},
+		{"young part", build(user(hi), turn{role: "assistant", parts: []string{`"type":"text","text":"x","time":{"start":9990000}`}}), 10_000_000, false, true},
+		{"young row", row(9_990_000), 10_000_000, false, true},
+		{"old row", row(9_000_000), 10_000_000, false, false},
+		{"young session", updated, 10_000_000, false, true},
+		{"unfinished, a newer answer is done", build(user(hi), unfinished, answer(hi)), 4000, true, false},
+	} {
+		if got := Busy(c.s, time.UnixMilli(c.now), c.held); got != c.want {
+			t.Errorf("%s: Busy = %v, want %v", c.name, got, c.want)
+		}
+	}
+}

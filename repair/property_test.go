@@ -1,0 +1,206 @@
+package repair
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mend/change"
+	"mend/session"
+)
+
+// pick draws a part for each name, in that order.
+func pick(t *rapid.T, label string, most int, parts ...string) []string {
+	return rapid.SliceOfN(rapid.SampledFrom(parts), 0, most).Draw(t, label)
+}
+
+func callPart(id int, state string) string {
+	return fmt.Sprintf(`"type":"tool","callID":"call_%d","tool":"bash","state":{%s}`, id, state)
+}
+
+var callStates = []string{
+	`"status":"completed","input":{},"output":"y","title":"","metadata":{},"time":{"start":3,"end":4}`,
+	`"status":"error","input":{},"error":"no","time":{"start":3,"end":4}`,
+	`"status":"running","input":{"a":1},"time":{"start":3}`,
+	`"status":"pending","input":{},"raw":""`,
+}
+
+// A world makes random sessions; wounds adds faults to them.
+type world struct {
+	wounds bool
+	calls  int
+}
+
+func (w *world) session(t *rapid.T) *session.Session {
+	turns := []turn{w.prompt(t)}
+	for range rapid.IntRange(1, 5).Draw(t, "turns") {
+		if rapid.Bool().Draw(t, "prompt") {
+			turns = append(turns, w.prompt(t))
+		} else {
+			turns = append(turns, w.answer(t))
+		}
+	}
+	return build(turns...)
+}
+
+func (w *world) prompt(t *rapid.T) turn {
+	if !w.wounds {
+		return user(append(pick(t, "more", 1, file, hi), hi)...)
+	}
+	return user(pick(t, "prompt parts", 3, hi, file, blank, empty)...)
+}
+
+func (w *world) answer(t *rapid.T) turn {
+	var parts []string
+	for i := range rapid.IntRange(1, 2).Draw(t, "steps") {
+		parts = append(parts, w.step(t, i)...)
+	}
+	ends := []string{`"finish":"stop"`, `"finish":"tool-calls"`, `"finish":"length"`}
+	if w.wounds {
+		ends = append(ends, `"agent":"x"`, `"error":{"name":"MessageAbortedError"}`, `"error":{"name":"APIError"}`)
+	}
+	return turn{session.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
+}
+
+// step is step i of an answer. It never has text behind a call, within it or by
+// lacking a start: that is a fault of another class.
+func (w *world) step(t *rapid.T, i int) []string {
+	step, between, states := []string{stepStart, signed, done}, []string{`"type":"patch"`}, callStates[:2]
+	if w.wounds {
+		step = append(step[:rapid.IntRange(min(i, 1), 1).Draw(t, "start")], pick(t, "said", 4, signed, signed2, unsigned, hi, blank, empty)...)
+		between, states = append(between, signed, unsigned, blank, empty), callStates
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "calls") {
+		w.calls++
+		step = append(step, callPart(w.calls, rapid.SampledFrom(states).Draw(t, "state")))
+		step = append(step, pick(t, "behind", 2, between...)...)
+	}
+	if rapid.Bool().Draw(t, "finished") {
+		step = append(step, stepFinish)
+	}
+	return step
+}
+
+func drawRequest(t *rapid.T) Request {
+	r := Request{Options: Options{Now: now, Version: rapid.SampledFrom([]string{"", "1.0.100", "1.1.53"}).Draw(t, "version")}}
+	r.Latent = rapid.Bool().Draw(t, "latent")
+	if rapid.Bool().Draw(t, "by class") {
+		r.Classes = rapid.SliceOfNDistinct(rapid.SampledFrom(Repairable()), 1, 4, rapid.ID).Draw(t, "classes")
+	}
+	return r
+}
+
+func TestHealthyNeedsNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := (&world{}).session(t)
+		if ds := Diagnose(s, Options{Now: now}); len(ds) > 0 {
+			t.Fatalf("Diagnose of a healthy session = %s\n%s", told(ds), records(s))
+		}
+		r, err := Plan(s, Request{Options: Options{Now: now}, Latent: true})
+		if err != nil || len(r.Plan.Ops) > 0 || r.After != s {
+			t.Fatalf("Plan of a healthy session: %v, %v", r.Plan.Ops, err)
+		}
+	})
+}
+
+func TestPlanProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := (&world{wounds: true}).session(t)
+		if rapid.IntRange(0, 4).Draw(t, "truncate") == 0 {
+			truncate(t, s)
+		}
+		before := records(s)
+		req := drawRequest(t)
+		found := newChart(s, req.Options, false, req.Classes...).diagnose()
+		r, err := Plan(s, req)
+		if err != nil {
+			t.Fatalf("Plan: %v", err)
+		}
+		if records(s) != before {
+			t.Fatalf("Plan changed the session that it was given")
+		}
+		again, err := Plan(r.After, req)
+		if err != nil || len(again.Plan.Ops) > 0 {
+			t.Fatalf("the second plan: %v, %v\nafter\n%s", again.Plan.Ops, err, records(r.After))
+		}
+		if slices.ContainsFunc(r.Cured, func(d Diagnosis) bool { return has(r.Remaining, d.key()) }) {
+			t.Fatalf("cured %s, left %s", told(r.Cured), told(r.Remaining))
+		}
+		onlyNamedChange(t, found, r.Plan.Ops)
+		thinkingIsNotForged(t, s, r.After)
+		opsDoWhatTheySay(t, s, r)
+	})
+}
+
+func truncate(t *rapid.T, s *session.Session) {
+	m := &s.Messages[rapid.IntRange(0, len(s.Messages)-1).Draw(t, "message")]
+	if len(m.Parts) > 0 {
+		p := &m.Parts[rapid.IntRange(0, len(m.Parts)-1).Draw(t, "part")]
+		rec := p.Record
+		rec.Data = rec.Data[:rapid.IntRange(0, len(rec.Data)-1).Draw(t, "bytes")]
+		*p = session.NewPart(rec)
+	}
+}
+
+// onlyNamedChange: a record that changes or goes is the one of a diagnosis, or a
+// part of a message that one is about; a new one is in such a message.
+func onlyNamedChange(t *rapid.T, found []Diagnosis, ops []change.Op) {
+	for _, o := range ops {
+		named := slices.ContainsFunc(found, func(d Diagnosis) bool {
+			whole := d.Ref.Kind == session.KindMessage || o.Pre == nil
+			return d.Ref == o.Ref || whole && d.Ref.Message == o.Ref.Message
+		})
+		if !named {
+			t.Fatalf("%s %s, which no diagnosis is about: %s", o.Verb(), o.Ref, told(found))
+		}
+	}
+}
+
+// thinkingIsNotForged: every thinking part was there before, but for its id.
+func thinkingIsNotForged(t *rapid.T, before, after *session.Session) {
+	was := map[string]bool{}
+	strip := func(p session.Part) string {
+		return strings.Replace(string(p.Data), string(session.Quote(p.ID)), "", 1)
+	}
+	for _, m := range before.Messages {
+		for _, p := range m.Parts {
+			was[strip(p)] = true
+		}
+	}
+	for _, m := range after.Messages {
+		for _, p := range m.Parts {
+			if p.IsThinking() && !was[strip(p)] {
+				t.Fatalf("thinking that was not there: %s", p.Data)
+			}
+		}
+	}
+}
+
+// TestRepairedIsAccepted holds diagnosis and cure against the provider's rules:
+// what nothing broken is told of is accepted, and so is what was repaired.
+func TestRepairedIsAccepted(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := (&world{wounds: true}).session(t)
+		s.Messages = append(s.Messages, buildMessage(len(s.Messages)+1, user(hi))) // no open loop
+		ds := Diagnose(s, Options{Now: now})
+		broken := slices.ContainsFunc(ds, func(d Diagnosis) bool { return d.Severity == Broken })
+		if rules := refused(s, true); len(rules) > 0 && !broken {
+			t.Fatalf("refused by %v, told %q\n%s", rules, told(ds), records(s))
+		}
+		for _, latent := range []bool{false, true} {
+			r, err := Plan(s, Request{Options: Options{Now: now}, Latent: latent})
+			if err != nil {
+				t.Fatalf("Plan: %v", err)
+			}
+			if rules := refused(r.After, !latent); len(rules) > 0 {
+				t.Fatalf("refused by %v after the repair, left %q\nbefore\n%s\nafter\n%s", rules, told(r.Remaining), records(s), records(r.After))
+			}
+			if len(r.Uncurable) > 0 {
+				t.Fatalf("not cured: %s", told(r.Uncurable))
+			}
+		}
+	})
+}

@@ -1,0 +1,152 @@
+package session
+
+import "slices"
+
+// NewMessage decodes the record of a message. It never fails: what cannot be
+// read is told in the message's Defect.
+func NewMessage(r Record) Message {
+	m := Message{Record: r, ID: r.Ref.Message}
+	column, sorted := r.Col("time_created") // what the agent sorts rows by
+	m.Created, _ = column.Int()
+	obj, ok := m.decode()
+	if !ok {
+		return m
+	}
+	m.ID = m.name(obj, m.ID)
+	m.Role = m.want(obj, "role")
+	m.Finish, _ = obj.str("finish")
+	m.ProviderID, _ = obj.str("providerID")
+	m.ModelID, _ = obj.str("modelID")
+	if model, ok := obj.sub("model"); ok { // user messages
+		m.ProviderID, _ = model.str("providerID")
+		m.ModelID, _ = model.str("modelID")
+	}
+	m.Failed = obj.isSet("error")
+	e, _ := obj.sub("error")
+	m.ErrorName, _ = e.str("name")
+	times, _ := obj.sub("time")
+	created, ok := times.int("created")
+	if !ok {
+		m.wrong("time.created is missing or no number")
+	}
+	if !sorted {
+		m.Created = created
+	}
+	m.Completed, _ = times.int("completed")
+	return m
+}
+
+// NewPart decodes the record of a part. It never fails: what cannot be read is
+// told in the part's Defect.
+func NewPart(r Record) Part {
+	p := Part{Record: r, ID: r.Ref.Part}
+	obj, ok := p.decode()
+	if !ok {
+		return p
+	}
+	p.ID = p.name(obj, p.ID)
+	p.Type = p.want(obj, "type")
+	p.Synthetic, p.Ignored = obj.isTrue("synthetic"), obj.isTrue("ignored")
+	times, _ := obj.sub("time")
+	switch p.Type {
+	case TypeText, TypeReasoning:
+		p.Text = p.want(obj, "text")
+		meta, _ := obj.sub("metadata")
+		anthropic, _ := meta.sub("anthropic")
+		p.Signature = anthropic.either("signature", "redactedData")
+	case TypeThinking, TypeRedactedThinking:
+		p.Text = obj.either("thinking", "text")
+		p.Signature = obj.either("signature", "data")
+	case TypeTool:
+		p.CallID, p.Tool = p.want(obj, "callID"), p.want(obj, "tool")
+		times = p.decodeState(obj)
+	case TypeToolUse:
+		p.CallID, p.Tool = obj.either("callID", "id"), obj.either("name", "tool")
+	case TypeToolResult:
+		p.CallID = obj.either("tool_use_id", "toolUseId")
+	}
+	p.Start, _ = times.int("start")
+	p.End, _ = times.int("end")
+	return p
+}
+
+// decodeState reads what a tool part says of its call, and returns its times.
+func (p *Part) decodeState(obj object) (times object) {
+	state, ok := obj.sub("state")
+	if !ok {
+		p.wrong("state is missing or no object")
+		return nil
+	}
+	p.Status = p.want(state, "status")
+	if _, ok := state.sub("input"); !ok {
+		p.wrong("state.input is missing or no object")
+	}
+	switch p.Status {
+	case StatusCompleted:
+		p.want(state, "output")
+	case StatusError:
+		p.want(state, "error")
+	}
+	times, _ = state.sub("time")
+	return times
+}
+
+// decode takes apart the record's data; where that cannot be done the record
+// gets its Defect.
+func (r *Record) decode() (object, bool) {
+	if r.Malformed() {
+		return nil, false
+	}
+	if r.Class != 0 {
+		r.Defect = &Defect{Malformed, "the data column holds " + r.Class.String() + ", not text"}
+		return nil, false
+	}
+	obj, err := parseObject(r.Data)
+	if err == nil {
+		return obj, true
+	}
+	why := err.Error()
+	switch {
+	case len(r.Data) == 0:
+		why = "empty, zero bytes"
+	case zeros(r.Data):
+		why = "nothing but NUL bytes"
+	}
+	r.Defect = &Defect{Malformed, why}
+	return nil, false
+}
+
+func zeros(data []byte) bool {
+	return !slices.ContainsFunc(data, func(b byte) bool { return b != 0 })
+}
+
+// want is a string member that the agent needs.
+func (r *Record) want(obj object, name string) string {
+	s, ok := obj.str(name)
+	if !ok {
+		r.wrong(name + " is missing or no string")
+	}
+	return s
+}
+
+func (r *Record) wrong(why string) {
+	if r.Defect == nil || r.Defect.Kind > WrongType {
+		r.Defect = &Defect{WrongType, why}
+	}
+}
+
+// name is the id that a file says it has; a row has no id in its data.
+func (r *Record) name(obj object, stored string) string {
+	if r.Cols != nil {
+		return stored
+	}
+	id, ok := obj.str("id")
+	switch {
+	case !ok:
+		r.wrong("id is missing or no string")
+		return stored
+	case id != stored && r.Defect == nil:
+		r.Defect = &Defect{WrongName, "the id inside is " + id}
+	}
+	return id
+}

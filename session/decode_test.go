@@ -1,0 +1,196 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestNewPartDefects(t *testing.T) {
+	ref := Ref{Kind: KindPart, Session: "s", Message: "m", Part: "prt_1"}
+	const tool = `{"id":"prt_1","type":"tool","callID":"c","tool":"t","state":`
+	for _, c := range []struct {
+		name, data string
+		want       DefectKind
+		why        string
+	}{
+		{"in order", `{"id":"prt_1","type":"text","text":"x"}`, 0, ""},
+		{"unknown kind", `{"id":"prt_1","type":"novelty","text":5}`, 0, ""},
+		{"unknown fields", `{"id":"prt_1","type":"text","text":"x","time":"odd","metadata":[]}`, 0, ""},
+		{"zero bytes", ``, Malformed, "empty, zero bytes"},
+		{"NUL bytes", "\x00\x00\x00", Malformed, "nothing but NUL bytes"},
+		{"truncated", `{"id":"prt_1","type":"te`, Malformed, "the text ends early"},
+		{"truncated behind a value", `{"id":"prt_1"`, Malformed, "the text ends early"},
+		{"no object", `["x"]`, Malformed, "not a JSON object"},
+		{"null", `null`, Malformed, "not a JSON object"},
+		{"two objects", `{}{}`, Malformed, "more text behind the object"},
+		{"not JSON", `{"id":x}`, Malformed, "not JSON at byte"},
+		{"id missing", `{"type":"patch"}`, WrongType, "id is missing"},
+		{"id a number", `{"id":1,"type":"patch"}`, WrongType, "id is missing"},
+		{"other id", `{"id":"prt_2","type":"patch"}`, WrongName, "the id inside is prt_2"},
+		{"other id and type missing", `{"id":"prt_2"}`, WrongType, "type is missing"},
+		{"text a number", `{"id":"prt_1","type":"text","text":5}`, WrongType, "text is missing"},
+		{"no state", `{"id":"prt_1","type":"tool","callID":"c","tool":"t"}`, WrongType, "state is missing"},
+		{"no callID", `{"id":"prt_1","type":"tool","tool":"t","state":{"status":"pending","input":{}}}`, WrongType, "callID is missing"},
+		{"no status", tool + `{"input":{}}}`, WrongType, "status is missing"},
+		{"input a string", tool + `{"status":"running","input":"x"}}`, WrongType, "state.input is missing"},
+		{"no output", tool + `{"status":"completed","input":{}}}`, WrongType, "output is missing"},
+		{"no error", tool + `{"status":"error","input":{}}}`, WrongType, "error is missing"},
+		{"state in order", tool + `{"status":"error","input":{},"error":""}}`, 0, ""},
+	} {
+		p := NewPart(Record{Ref: ref, Data: []byte(c.data)})
+		got := Defect{}
+		if p.Defect != nil {
+			got = *p.Defect
+		}
+		if got.Kind != c.want || !strings.Contains(got.Why, c.why) {
+			t.Errorf("%s: NewPart(%q) has the defect %v, want %v %q", c.name, c.data, got, c.want, c.why)
+		}
+	}
+}
+
+func TestNewPart(t *testing.T) {
+	ref := Ref{Kind: KindPart, Session: "s", Message: "m", Part: "prt_1"}
+	for _, c := range []struct {
+		data string
+		want Part
+	}{
+		{`{"type":"text","text":"\u00e9","synthetic":true,"ignored":1,"time":{"start":1e3,"end":2.0}}`, Part{Type: "text", Text: "é", Synthetic: true, Start: 1000, End: 2}},
+		{`{"type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"s"}}}`, Part{Type: "reasoning", Text: "hm", Signature: "s"}},
+		{`{"type":"reasoning","text":"","metadata":{"anthropic":{"redactedData":"r"}}}`, Part{Type: "reasoning", Signature: "r"}},
+		{`{"type":"thinking","thinking":"hm","signature":"s"}`, Part{Type: "thinking", Text: "hm", Signature: "s"}},
+		{`{"type":"redacted_thinking","data":"r"}`, Part{Type: "redacted_thinking", Signature: "r"}},
+		{`{"type":"tool","callID":"c","tool":"t","state":{"status":"running","input":{},"time":{"start":5}}}`, Part{Type: "tool", CallID: "c", Tool: "t", Status: "running", Start: 5}},
+		{`{"type":"tool_use","callID":"c","name":"t"}`, Part{Type: "tool_use", CallID: "c", Tool: "t"}},
+		{`{"type":"tool_use","id":"toolu_1","tool":"t"}`, Part{Type: "tool_use", CallID: "toolu_1", Tool: "t"}},
+		{`{"type":"tool_result","toolUseId":"c"}`, Part{Type: "tool_result", CallID: "c"}},
+		{`{"type":"text","text":"x","text":"y"}`, Part{Type: "text", Text: "y"}},
+	} {
+		p := NewPart(Record{Ref: ref, Data: []byte(c.data), Cols: []Col{}}) // a row: its id is not in the data
+		c.want.Record, c.want.ID = p.Record, "prt_1"
+		if fmt.Sprint(p) != fmt.Sprint(c.want) || p.Defect != nil {
+			t.Errorf("NewPart(%s) = %+v, want %+v", c.data, p, c.want)
+		}
+	}
+}
+
+func TestNewMessage(t *testing.T) {
+	ref := Ref{Kind: KindMessage, Session: "s", Message: "msg_1"}
+	for _, c := range []struct {
+		data   string
+		want   Message
+		defect DefectKind
+	}{
+		{
+			`{"id":"msg_1","role":"assistant","time":{"created":5,"completed":6},"finish":"stop","providerID":"p","modelID":"m"}`,
+			Message{ID: "msg_1", Role: "assistant", Created: 5, Completed: 6, Finish: "stop", ProviderID: "p", ModelID: "m"},
+			0,
+		},
+		{
+			`{"id":"msg_1","role":"user","time":{"created":5},"model":{"providerID":"p","modelID":"m"}}`,
+			Message{ID: "msg_1", Role: "user", Created: 5, ProviderID: "p", ModelID: "m"},
+			0,
+		},
+		{
+			`{"id":"msg_1","role":"assistant","time":{"created":5},"error":{"name":"APIError"}}`,
+			Message{ID: "msg_1", Role: "assistant", Created: 5, Failed: true, ErrorName: "APIError"},
+			0,
+		},
+		{`{"id":"msg_1","role":"assistant"}`, Message{ID: "msg_1", Role: "assistant"}, WrongType},
+		{`{"id":"msg_1","role":"assistant","time":{"created":"x"}}`, Message{ID: "msg_1", Role: "assistant"}, WrongType},
+		{`{"id":"msg_1","time":{"created":5}}`, Message{ID: "msg_1", Created: 5}, WrongType},
+		{`{"id":"msg_2","role":"user","time":{"created":5}}`, Message{ID: "msg_2", Role: "user", Created: 5}, WrongName},
+		{`{"id":"msg_1`, Message{ID: "msg_1"}, Malformed},
+	} {
+		m := NewMessage(Record{Ref: ref, Data: []byte(c.data)})
+		defect := DefectKind(0)
+		if m.Defect != nil {
+			defect = m.Defect.Kind
+		}
+		c.want.Record = m.Record
+		if fmt.Sprint(m) != fmt.Sprint(c.want) || defect != c.defect {
+			t.Errorf("NewMessage(%s) = %+v, want %+v with the defect %v", c.data, m, c.want, c.defect)
+		}
+	}
+}
+
+func TestUnreadableIsNotRead(t *testing.T) {
+	r := Record{Ref: Ref{Kind: KindPart, Part: "prt_1"}, Defect: &Defect{Unreadable, "permission denied"}}
+	if p := NewPart(r); !p.Unreadable() || !p.Malformed() || p.ID != "prt_1" || p.Type != "" {
+		t.Errorf("NewPart of an unreadable record = %+v", p)
+	}
+}
+
+func TestClone(t *testing.T) {
+	s := talk("user text", "assistant blank signed")
+	c := s.Clone()
+	if _, err := c.Messages[1].ReplaceEmptyText("x"); err != nil {
+		t.Fatal(err)
+	}
+	c.InjectText(&c.Messages[0], "prt_x", "y")
+	c.Messages[1].Remove(c.Messages[1].Parts[1].Ref)
+	if a, b := shape(&s.Messages[0]), shape(&s.Messages[1]); a != "00:text" || b != "10:text 11:reasoning" {
+		t.Errorf("edits of a clone reach the session: %s, %s", a, b)
+	}
+	var refs []string
+	for r := range c.Records {
+		refs = append(refs, r.Ref.String())
+	}
+	if got := strings.Join(refs, " "); got != "msg_0 msg_0/prt_i00 msg_0/prt_x msg_1 msg_1/prt_i10" {
+		t.Errorf("Records = %s", got)
+	}
+}
+
+func TestBlank(t *testing.T) {
+	for s, want := range map[string]bool{"": true, " \t\r\n": true, "\ufeff\u00a0\u2003\u3000": true, "x": false, " . ": false, "\u200b": false} {
+		if got := Blank(s); got != want {
+			t.Errorf("Blank(%q) = %v, want %v", s, got, want)
+		}
+	}
+}
+
+func TestValidateID(t *testing.T) {
+	for id, want := range map[string]bool{
+		"prt_1": true, "a": true, "-": true, "_x.y-Z9": true, strings.Repeat("x", MaxID): true,
+		"": false, ".": false, "..": false, ".x": false, "a/b": false, `a\b`: false, "a\x00": false, "é": false, " ": false, strings.Repeat("x", MaxID+1): false,
+	} {
+		if err := ValidateID(id); (err == nil) != want {
+			t.Errorf("ValidateID(%q) = %v, want valid: %v", id, err, want)
+		}
+	}
+}
+
+func FuzzValidateID(f *testing.F) {
+	for _, s := range []string{"prt_1", "..", "a/b", "\x00", strings.Repeat("x", 201)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, id string) {
+		if ValidateID(id) == nil && (id == "" || len(id) > MaxID || id[0] == '.' || strings.ContainsAny(id, "/\\\x00: ")) {
+			t.Errorf("ValidateID takes %q", id)
+		}
+	})
+}
+
+// RDR-02 and RDR-03: what is read, and its order. In RDR-03 upstream takes a
+// message without a role for a prompt; here that is a defect, and nothing is
+// guessed.
+func TestSort(t *testing.T) {
+	record := func(id, fields string) Message {
+		return NewMessage(Record{Ref: Ref{Kind: KindMessage, Session: "s", Message: id}, Data: []byte(`{"id":"` + id + `"` + fields + `}`)})
+	}
+	s := &Session{Messages: []Message{
+		record("msg_b", `,"role":"assistant","time":{"created":2}`), record("msg_a", `,"role":"user","time":{"created":1}`), record("msg_c", ``),
+		record("msg_B", `,"role":"user","time":{"created":2}`),
+	}}
+	s.Messages[0].Parts = []Part{testPart(s.Messages[0].Ref, "prt_b", kinds["text"]), testPart(s.Messages[0].Ref, "prt_a", kinds["text"]), testPart(s.Messages[0].Ref, "prt_B", kinds["text"])}
+	s.Sort()
+	if got := fmt.Sprint(s.Messages[0].ID, s.Messages[1].ID, s.Messages[2].ID, s.Messages[3].ID); got != "msg_cmsg_amsg_Bmsg_b" {
+		t.Errorf("Sort gives %s", got)
+	}
+	if d := s.Messages[0].Defect; d == nil || d.Kind != WrongType {
+		t.Errorf("a message without a role has the defect %v", d)
+	}
+	if ps := s.Messages[3].Parts; ps[0].ID+ps[1].ID+ps[2].ID != "prt_Bprt_aprt_b" || ps[1].Text != "hi" {
+		t.Errorf("Sort gives the parts %v", ps)
+	}
+}

@@ -1,0 +1,230 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+func TestSetField(t *testing.T) {
+	for _, c := range []struct {
+		name, data, raw string
+		path            []string
+		want            string
+	}{
+		{"replace", `{"a":1,"b":2}`, `"x"`, []string{"a"}, `{"a":"x","b":2}`},
+		{"add", `{"a":1}`, `2`, []string{"b"}, `{"a":1,"b":2}`},
+		{"add to nothing", `{}`, `2`, []string{"b"}, `{"b":2}`},
+		{"add to a blank", "{ \n}", `2`, []string{"b"}, "{\"b\":2 \n}"},
+		{"the white space of the rest", "{\n\t\"a\" : 1\n}\n", `2`, []string{"b"}, "{\n\t\"a\" : 1,\n\t\"b\" : 2\n}\n"},
+		{"number spelling and escapes stay", `{"n":1.50e+1,"a":"\u00e9\/","b":0}`, `1`, []string{"b"}, `{"n":1.50e+1,"a":"\u00e9\/","b":1}`},
+		{"deep", `{"s":{"t":{"x":1}},"y":2}`, `9`, []string{"s", "t", "x"}, `{"s":{"t":{"x":9}},"y":2}`},
+		{"first in an object, indented", "{\n  \"s\": {\n    \"t\": {}\n  }\n}", `1`, []string{"s", "t", "x"}, "{\n  \"s\": {\n    \"t\": {\n      \"x\": 1\n    }\n  }\n}"},
+		{"first in an object, on one line", `{"s": {}}`, `1`, []string{"s", "x"}, `{"s": {"x": 1}}`},
+		{"the last of two equal names", `{"a":1,"a":2}`, `3`, []string{"a"}, `{"a":1,"a":3}`},
+		{"a name with quotes", `{"a\"\\":1,"b":2}`, `3`, []string{`a"\`}, `{"a\"\\":3,"b":2}`},
+		{"a name in escapes", `{"\u0061":1}`, `3`, []string{"a"}, `{"\u0061":3}`},
+		{"a colon in the name", `{"a:b": 1}`, `2`, []string{"c"}, `{"a:b": 1,"c": 2}`},
+	} {
+		got, err := SetField([]byte(c.data), []byte(c.raw), c.path...)
+		if err != nil || string(got) != c.want {
+			t.Errorf("%s: SetField(%s) = %s, %v; want %s", c.name, c.data, got, err, c.want)
+		}
+		if raw, ok := Field(got, c.path...); !ok || string(raw) != c.raw {
+			t.Errorf("%s: Field(%s) = %s, %v; want %s", c.name, got, raw, ok, c.raw)
+		}
+	}
+}
+
+func TestSetFieldRefuses(t *testing.T) {
+	for _, c := range []struct {
+		data string
+		path []string
+	}{
+		{``, []string{"a"}},
+		{`{"a":`, []string{"a"}},
+		{`{"a":1}}`, []string{"a"}},
+		{`[1]`, []string{"a"}},
+		{"\x00\x00", []string{"a"}},
+		{`{"a":1}`, []string{"a", "b"}},
+		{`{"a":1}`, []string{"x", "b"}},
+		{`{"a":1}`, nil},
+	} {
+		if got, err := SetField([]byte(c.data), []byte("1"), c.path...); err == nil {
+			t.Errorf("SetField(%q, %q) = %q, want an error", c.data, c.path, got)
+		}
+		if got, err := RemoveField([]byte(c.data), c.path...); err == nil {
+			t.Errorf("RemoveField(%q, %q) = %q, want an error", c.data, c.path, got)
+		}
+		if raw, ok := Field([]byte(c.data), c.path...); ok {
+			t.Errorf("Field(%q, %q) = %q, want none", c.data, c.path, raw)
+		}
+	}
+}
+
+func TestRemoveField(t *testing.T) {
+	for _, c := range []struct{ data, name, want string }{
+		{`{"a":1,"b":2}`, "a", `{"b":2}`},
+		{`{"a":1,"b":2}`, "b", `{"a":1}`},
+		{`{"a":1}`, "a", `{}`},
+		{`{"a":1}`, "x", `{"a":1}`},
+		{`{"a":1,"b":2,"a":3}`, "a", `{"b":2}`},
+		{"{\n  \"a\": 1,\n  \"b\": 2,\n  \"c\": 3\n}", "b", "{\n  \"a\": 1,\n  \"c\": 3\n}"},
+		{"{\n  \"a\": 1,\n  \"b\": 2\n}", "a", "{\n  \"b\": 2\n}"},
+		{"{\n  \"a\": 1\n}", "a", "{}"},
+	} {
+		got, err := RemoveField([]byte(c.data), c.name)
+		if err != nil || string(got) != c.want {
+			t.Errorf("RemoveField(%s, %s) = %s, %v; want %s", c.data, c.name, got, err, c.want)
+		}
+	}
+}
+
+// drawObject draws an object with odd spellings, at most two deep.
+func drawObject(t *rapid.T, depth int) string {
+	white := rapid.SampledFrom([]string{"", " ", "\n  ", "\n\t"}).Draw(t, "white")
+	values := []string{"1", "-0.50E1", `"x"`, `"\u00e9\\\""`, "null", "true", "[1, {\"a\":2}]", "{ }"}
+	b := []byte{'{'}
+	for i, n := range rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", "a:b", `q\"`, `\u0061`}), 0, 5).Draw(t, "names") {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		v := rapid.SampledFrom(values).Draw(t, "value")
+		if depth > 0 && rapid.Bool().Draw(t, "deep") {
+			v = drawObject(t, depth-1)
+		}
+		b = fmt.Appendf(b, "%s\"%s\"%s:%s%s%s", white, n, white, white, v, white)
+	}
+	return string(append(b, '}'))
+}
+
+// TestEditChangesOneField: what another path leads to is the same bytes before
+// and after, in the same order.
+func TestEditChangesOneField(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		data := []byte(drawObject(t, 2))
+		name := rapid.SampledFrom([]string{"a", "b", "c", "a:b", "new"}).Draw(t, "name")
+		raw := []byte(rapid.SampledFrom([]string{"7", `"y"`, "{}"}).Draw(t, "raw"))
+		set, err := SetField(data, raw, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkEdit(t, data, set, name, raw)
+		removed, err := RemoveField(data, name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkEdit(t, data, removed, name, nil)
+		if had, ok := Field(data, name); ok { // to the same value: the same text
+			if same, err := SetField(set, had, name); err != nil || !bytes.Equal(same, data) {
+				t.Fatalf("SetField back gives %s, %v, want %s", same, err, data)
+			}
+		}
+	})
+}
+
+// A failer is a test of either kind.
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// checkEdit holds an edit against encoding/json: name has the value raw, or is
+// gone if raw is nil, and every other member is the same bytes.
+func checkEdit(t failer, before, after []byte, name string, raw []byte) {
+	t.Helper()
+	was, now := map[string]json.RawMessage{}, map[string]json.RawMessage{}
+	if err := json.Unmarshal(before, &was); err != nil {
+		t.Fatalf("encoding/json does not read %q: %v", before, err)
+	}
+	if err := json.Unmarshal(after, &now); err != nil {
+		t.Fatalf("the edit of %q at %q gives %q: %v", before, name, after, err)
+	}
+	delete(was, name)
+	if got, ok := now[name]; ok != (raw != nil) || !bytes.Equal(got, raw) {
+		t.Fatalf("the edit of %q at %q gives %q there, want %q", before, name, got, raw)
+	}
+	delete(now, name)
+	if len(was) != len(now) {
+		t.Fatalf("the edit of %q at %q gives %q, with other members", before, name, after)
+	}
+	for k, v := range was {
+		if !bytes.Equal(now[k], v) {
+			t.Fatalf("the edit of %q at %q gives %q, where %q is another", before, name, after, k)
+		}
+	}
+}
+
+func fuzzSeeds(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"a":1}`, "{\n  \"a\": {\n    \"b\": []\n  },\n  \"type\": \"text\"\n}\n", `{"a":1,"a":2,"\u0061":3}`, `{"a":"\ud800"}`, "{\"\xff\":1}",
+		`{"a":1`, "\x00", ``, `[{"a":1}]`, `{"a":1}{"b":2}`, `{"id":"prt_1","type":"tool","state":{"status":"running","input":{}}}`, "\ufeff{}", `{"a" : "x:\"y" }`,
+	} {
+		f.Add([]byte(s), "a")
+	}
+}
+
+func FuzzSetField(f *testing.F) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		name = string([]rune(name)) // names in a path are always UTF-8
+		fuzzEdit(t, data, name, []byte(`{"x": 1}`), func() ([]byte, error) { return SetField(data, []byte(`{"x": 1}`), name) })
+	})
+}
+
+func FuzzRemoveField(f *testing.F) {
+	fuzzSeeds(f)
+	f.Fuzz(func(t *testing.T, data []byte, name string) {
+		name = string([]rune(name))
+		fuzzEdit(t, data, name, nil, func() ([]byte, error) { return RemoveField(data, name) })
+	})
+}
+
+// fuzzEdit: an edit is refused exactly where encoding/json reads no object.
+func fuzzEdit(t *testing.T, data []byte, name string, raw []byte, edit func() ([]byte, error)) {
+	before := slices.Clone(data)
+	after, err := edit()
+	if !bytes.Equal(before, data) {
+		t.Fatalf("the edit of %q wrote into it", before)
+	}
+	var was map[string]json.RawMessage
+	if bad := json.Unmarshal(data, &was) != nil || was == nil; bad || err != nil {
+		if bad != (err != nil) {
+			t.Fatalf("the edit of %q: %v, and encoding/json reads %v", data, err, was)
+		}
+		return
+	}
+	checkEdit(t, data, after, name, raw)
+}
+
+func FuzzNewPart(f *testing.F) {
+	fuzzSeeds(f)
+	f.Add([]byte(`{"id":"prt_1","type":"text","text":"\ud83d\ude00","synthetic":true,"time":{"start":1e3,"end":2}}`), "prt_1")
+	f.Add([]byte(`{"id":"prt_1","type":"reasoning","text":"x","metadata":{"anthropic":{"signature":"s"}}}`), "prt_1")
+	f.Fuzz(func(t *testing.T, data []byte, id string) {
+		p := NewPart(Record{Ref: Ref{Kind: KindPart, Session: "s", Message: "m", Part: id}, Data: data})
+		var v map[string]any
+		object := json.Unmarshal(data, &v) == nil && v != nil
+		if p.Malformed() == object {
+			t.Fatalf("NewPart(%q) has the defect %v, and encoding/json reads %v", data, p.Defect, v)
+		}
+		if !object {
+			return
+		}
+		kind, _ := v["type"].(string)
+		text, _ := v["text"].(string)
+		if p.Type != kind || (kind == TypeText || kind == TypeReasoning) && p.Text != text {
+			t.Fatalf("NewPart(%q) = %q %q, encoding/json reads %q %q", data, p.Type, p.Text, kind, text)
+		}
+		if synthetic, _ := v["synthetic"].(bool); p.Synthetic != synthetic {
+			t.Fatalf("NewPart(%q).Synthetic = %v", data, p.Synthetic)
+		}
+		if _, ok := v["text"].(string); kind == TypeText && !ok && (p.Defect == nil || p.Defect.Kind != WrongType) {
+			t.Fatalf("NewPart(%q) has the defect %v, and no text", data, p.Defect)
+		}
+	})
+}

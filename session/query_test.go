@@ -1,0 +1,231 @@
+package session
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// talk makes a session of messages "role part part …"; the letters stand for the
+// parts in kinds, and message n is msg_n with the parts prt_in0, prt_in1, ….
+func talk(messages ...string) *Session {
+	s := &Session{ID: "ses_1"}
+	for n, spec := range messages {
+		words := strings.Fields(spec)
+		ref := Ref{Kind: KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", n)}
+		m := NewMessage(Record{Ref: ref, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","role":"%s","time":{"created":%d}}`, ref.Message, words[0], n+1)})
+		for i, letter := range words[1:] {
+			m.Insert(testPart(ref, fmt.Sprintf("prt_i%d%d", n, i), kinds[letter]))
+		}
+		s.Messages = append(s.Messages, m)
+	}
+	return s
+}
+
+func testPart(m Ref, id, fields string) Part {
+	m.Kind, m.Part = KindPart, id
+	return NewPart(Record{Ref: m, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","messageID":"%s",%s}`, id, m.Message, fields)})
+}
+
+var kinds = map[string]string{
+	"text":      `"type":"text","text":"hi"`,
+	"empty":     `"type":"text","text":""`,
+	"blank":     `"type":"text","text":" \n\ufeff"`,
+	"ignored":   `"type":"text","text":" ","ignored":true`,
+	"notext":    `"type":"text"`,
+	"signed":    `"type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"s"}}`,
+	"reasoning": `"type":"reasoning","text":"hm"`,
+	"thinking":  `"type":"thinking","thinking":"hm"`,
+	"redacted":  `"type":"redacted_thinking","data":"x"`,
+	"tool":      `"type":"tool","callID":"call_1","tool":"ls","state":{"status":"completed","input":{},"output":""}`,
+	"use":       `"type":"tool_use"`,
+	"result":    `"type":"tool_result","tool_use_id":"call_1"`,
+	"start":     `"type":"step-start"`,
+	"finish":    `"type":"step-finish"`,
+	"file":      `"type":"file"`,
+	"patch":     `"type":"patch"`,
+	"new":       `"type":"novelty"`,
+}
+
+// ids names messages by number.
+func ids(ms ...*Message) string {
+	var out []string
+	for _, m := range ms {
+		if m != nil {
+			out = append(out, strings.TrimPrefix(m.ID, "msg_"))
+		}
+	}
+	return strings.Join(out, " ")
+}
+
+func TestHasContent(t *testing.T) {
+	for kind := range kinds {
+		want := slices.Contains([]string{"text", "tool", "use", "result"}, kind)
+		m := talk("assistant " + kind).Messages[0]
+		if got := m.Parts[0].HasContent(); got != want {
+			t.Errorf("HasContent of %s = %v, want %v", kind, got, want)
+		}
+		if got := m.HasContent(); got != want {
+			t.Errorf("HasContent of a message of %s = %v, want %v", kind, got, want)
+		}
+	}
+	if talk("assistant").Messages[0].HasContent() {
+		t.Error("a message without parts has content")
+	}
+}
+
+// The functions of spec/session-recovery.md section 10 that find messages. Of the
+// vectors in spec/upstream-cases.md: EMP-01, EMP-03 and EMP-07 are rows here. Of
+// the others EMP-04 is the classifier's (package repair), and EMP-06 and RDR-05
+// are a store's: no session can be read.
+func TestFindMessages(t *testing.T) {
+	for _, c := range []struct {
+		name     string
+		messages []string
+		empty    string
+		blank    string // with empty text
+		thinking string
+		only     string // thinking only
+		orphan   string
+	}{
+		{"EMP-01: no empties", []string{"user text"}, "", "", "", "", ""},
+		{"EMP-03: thinking only", []string{"user text", "assistant text", "assistant text", "assistant thinking"}, "3", "", "3", "3", "1 2"},
+		{"EMP-07: two empties", []string{"user text", "assistant empty", "user", "assistant text"}, "1 2", "1", "", "", "1 3"},
+		{"any role", []string{"user blank", "assistant blank text", "system empty"}, "0 2", "0 1 2", "", "", "1"},
+		{"ignored text stays out", []string{"user ignored"}, "0", "", "", "", ""},
+		{"text missing", []string{"user notext"}, "0", "0", "", "", ""},
+		{"every kind of thinking", []string{"assistant reasoning text", "assistant redacted", "assistant thinking tool", "user thinking"}, "1 3", "", "0 1 2", "1", ""},
+		{"a step-start is not thinking", []string{"assistant start signed text", "assistant"}, "1", "", "0", "", "0"},
+		{"brackets and files are no content", []string{"assistant start finish patch file new"}, "0", "", "", "", "0"},
+		{"blank beside thinking", []string{"assistant signed blank"}, "0", "0", "0", "0", ""},
+	} {
+		s := talk(c.messages...)
+		for _, q := range []struct {
+			what string
+			got  []*Message
+			want string
+		}{
+			{"EmptyMessages", s.EmptyMessages(), c.empty},
+			{"MessagesWithEmptyText", s.MessagesWithEmptyText(), c.blank},
+			{"MessagesWithThinking", s.MessagesWithThinking(), c.thinking},
+			{"MessagesWithThinkingOnly", s.MessagesWithThinkingOnly(), c.only},
+			{"MessagesWithOrphanThinking", s.MessagesWithOrphanThinking(), c.orphan},
+		} {
+			if got := ids(q.got...); got != q.want {
+				t.Errorf("%s: %s = %q, want %q", c.name, q.what, got, q.want)
+			}
+		}
+		first, _, _ := strings.Cut(c.empty, " ")
+		if got := ids(s.FirstEmptyMessage()); got != first {
+			t.Errorf("%s: FirstEmptyMessage = %q, want %q", c.name, got, first)
+		}
+	}
+}
+
+func TestNear(t *testing.T) {
+	for _, c := range []struct {
+		t     int
+		empty []int
+		want  int
+	}{
+		{5, []int{5, 4, 6}, 5},
+		{5, []int{4, 6}, 4},
+		{5, []int{6, 3}, 6},
+		{5, []int{3, 7}, 3},
+		{5, []int{7, 2}, 7},
+		{5, []int{2, 1}, 2},
+		{5, []int{1, 0}, 1},
+		{5, []int{0}, 0},
+		{5, []int{8}, -1},
+		{9, []int{3}, -1},
+		{10, []int{9}, 9},
+		{0, []int{1}, 1},
+		{0, []int{2}, 2},
+		{-1, []int{0}, -1},
+		{1 << 62, []int{0}, -1},
+		{5, nil, -1},
+	} {
+		specs := slices.Repeat([]string{"assistant text"}, 10)
+		for _, i := range c.empty {
+			specs[i] = "assistant"
+		}
+		s := talk(specs...)
+		if got := s.Near(c.t, func(i int) bool { return slices.Contains(c.empty, i) }); got != c.want {
+			t.Errorf("Near(%d) among %v = %d, want %d", c.t, c.empty, got, c.want)
+		}
+		if m := s.EmptyMessageNear(c.t); (m == nil) != (c.want < 0) || m != nil && m != &s.Messages[c.want] {
+			t.Errorf("EmptyMessageNear(%d) among %v = %s, want %d", c.t, c.empty, ids(m), c.want)
+		}
+	}
+}
+
+func TestMessageNeedingThinking(t *testing.T) {
+	s := talk("user text", "assistant text", "assistant signed text", "assistant", "assistant start signed")
+	for i, want := range map[int]string{-1: "", 0: "", 1: "1", 2: "", 3: "", 4: "4", 5: ""} {
+		if got := ids(s.MessageNeedingThinking(i)); got != want {
+			t.Errorf("MessageNeedingThinking(%d) = %q, want %q", i, got, want)
+		}
+	}
+}
+
+func TestLatestAssistant(t *testing.T) {
+	for _, c := range []struct {
+		messages []string
+		want     string
+	}{{[]string{"user text"}, ""}, {[]string{"assistant text", "assistant", "user text"}, "1"}, {nil, ""}} {
+		s := talk(c.messages...)
+		if got := ids(s.LatestAssistant()); got != c.want {
+			t.Errorf("LatestAssistant of %q = %q, want %q", c.messages, got, c.want)
+		}
+		if got := s.IsLatestAssistant("msg_1"); got != (c.want == "1") || s.IsLatestAssistant("msg_0") {
+			t.Errorf("IsLatestAssistant(msg_1) of %q = %v", c.messages, got)
+		}
+	}
+}
+
+func TestFinished(t *testing.T) {
+	for fields, want := range map[string]bool{
+		``: false, `"finish":"stop"`: true, `"finish":"tool-calls"`: false, `"finish":"tool-calls","time":{"created":1,"completed":2}`: false,
+		`"time":{"created":1,"completed":2}`: true, `"error":{"name":"X"}`: true, `"error":null`: false, `"error":"x"`: true,
+		`"error":{"name":"X"},"finish":"tool-calls"`: true, `"finish":""`: false,
+	} {
+		m := NewMessage(Record{Ref: Ref{Kind: KindMessage, Message: "m"}, Data: []byte(strings.Replace(`{"role":"assistant",`+fields+`}`, ",}", "}", 1))})
+		if got := m.Finished(); got != want {
+			t.Errorf("Finished with %s = %v, want %v", fields, got, want)
+		}
+	}
+}
+
+func TestSteps(t *testing.T) {
+	for spec, want := range map[string]string{
+		"assistant": "", "assistant text": "1", "assistant start text finish": "3", "assistant start text start tool finish start": "2 3 1", "assistant text start": "1 1",
+	} {
+		var got []string
+		for step := range talk(spec).Messages[0].Steps() {
+			got = append(got, fmt.Sprint(len(step)))
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("Steps of %q have %q parts, want %q", spec, got, want)
+		}
+	}
+}
+
+// TRM-01, TRM-04 and TRM-07: which id is the call's.
+func TestCall(t *testing.T) {
+	m := Ref{Kind: KindMessage, Session: "s", Message: "m"}
+	for _, c := range []struct{ id, fields, want string }{
+		{"prt_1", `"type":"tool","callID":"toolu_1"`, "toolu_1"},
+		{"prt_missing_call", `"type":"tool"`, ""},
+		{"toolu_from_id", `"type":"tool","callID":"prt_not_a_call"`, "toolu_from_id"},
+		{"call_1", `"type":"tool_use"`, "call_1"},
+		{"prt_1", `"type":"tool_use","callID":"functions.read:0"`, "functions.read:0"},
+		{"prt_1", `"type":"tool_use","callID":""`, ""},
+		{"other", `"type":"tool_use"`, ""},
+	} {
+		p := testPart(m, c.id, c.fields)
+		if got := p.Call(); got != c.want {
+			t.Errorf("Call of %s = %q, want %q", p.Data, got, c.want)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package session
+
+import "slices"
+
+// InjectText puts a synthetic text part with that id into the message, and
+// reports whether it did: never a second time, and under nothing that is no id.
+func (s *Session) InjectText(m *Message, id, text string) bool {
+	if !m.Free(id) {
+		return false
+	}
+	m.Insert(s.NewTextPart(m, id, text))
+	return true
+}
+
+// ReplaceEmptyText puts text into every blank text part of the message, as
+// [Part.ReplaceText] does, and reports whether there was one.
+func (m *Message) ReplaceEmptyText(text string) (bool, error) {
+	replaced := false
+	for i := range m.Parts {
+		if !m.Parts[i].IsBlankText() {
+			continue
+		}
+		if err := m.Parts[i].ReplaceText(text); err != nil {
+			return false, err
+		}
+		replaced = true
+	}
+	return replaced, nil
+}
+
+// ReplaceText puts text into the part, which is then marked synthetic: the
+// model or the user did not write it. The error says that the part is no JSON
+// object.
+func (p *Part) ReplaceText(text string) error {
+	if err := p.Set(Quote(text), "text"); err != nil {
+		return err
+	}
+	return p.Set([]byte("true"), "synthetic")
+}
+
+// Free reports whether a part of the message can be stored under id.
+func (m *Message) Free(id string) bool {
+	return ValidateID(id) == nil && !slices.ContainsFunc(m.Parts, func(p Part) bool {
+		return p.ID == id || p.Ref.Part == id
+	})
+}
