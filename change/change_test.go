@@ -109,8 +109,12 @@ func TestSort(t *testing.T) {
 	msg := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}
 	folder := session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"}
 	ops := []change.Op{
-		{Ref: folder, Pre: image("")}, {Ref: msg, Pre: image("")}, {Ref: ref("prt_1"), Pre: image("")},
-		{Ref: ref("prt_2"), Post: image("")}, {Ref: msg, Post: image("x")}, {Ref: folder, Post: image("")},
+		{Ref: folder, Pre: image("")},
+		{Ref: msg, Pre: image("")},
+		{Ref: ref("prt_1"), Pre: image("")},
+		{Ref: ref("prt_2"), Post: image("")},
+		{Ref: msg, Post: image("x")},
+		{Ref: folder, Post: image("")},
 	}
 	change.Sort(ops)
 	var got []string

@@ -24,6 +24,7 @@ type Store interface {
 	// anywhere. An error means still undecided.
 	Settle(ctx context.Context, s change.Staged) (change.Outcome, error)
 	// Discard removes what Prepare left. It deletes only bytes that equal a Pre
-	// or a Post of s.
+	// or a Post of s. The zero Staged stands for every change that a crash cut
+	// off; all of them must be decided.
 	Discard(ctx context.Context, s change.Staged) error
 }

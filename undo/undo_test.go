@@ -85,7 +85,7 @@ func TestConflicts(t *testing.T) {
 			t.Errorf("%s: conflict %q, want none", c.name, got[0].Why)
 		case c.want != "" && (len(got) != 1 || got[0].Why != c.want):
 			t.Errorf("%s: %v, want %q", c.name, got, c.want)
-		case c.want != "" && !(got[0].Pre.Equal(c.op.Post) && got[0].Post.Equal(c.op.Pre) && got[0].Now.Equal(c.now)):
+		case c.want != "" && (!got[0].Pre.Equal(c.op.Post) || !got[0].Post.Equal(c.op.Pre) || !got[0].Now.Equal(c.now)):
 			t.Errorf("%s: shows %+v, want what was before, what the repair wrote, and now", c.name, got[0])
 		}
 	}

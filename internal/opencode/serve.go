@@ -51,7 +51,7 @@ func (h *Home) Serve() *Server {
 		said.WriteString(lines.Text() + "\n")
 		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
 			s.URL = m[1]
-			go io.Copy(io.Discard, out)
+			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return s
 		}
 	}

@@ -39,6 +39,7 @@ type Tree struct {
 	Session string
 }
 
+// Records implements [Store].
 func (s Tree) Records() (messages, parts []Record) {
 	messages = s.read("message", s.Session)
 	for _, m := range messages {
@@ -85,12 +86,14 @@ func (s Tree) Put(r Record) {
 	}
 }
 
+// Drop removes the record.
 func (s Tree) Drop(r Record) {
 	if err := os.Remove(s.file(r)); err != nil {
 		s.T.Fatal(err)
 	}
 }
 
+// Replace implements [Store].
 func (s Tree) Replace(old, new string) {
 	err := filepath.WalkDir(s.Root, func(file string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
@@ -120,6 +123,7 @@ type Database struct {
 	SQL func(statement string, args ...any) []map[string]any
 }
 
+// Records implements [Store].
 func (s Database) Records() (messages, parts []Record) {
 	messages = s.read("message", `select id, session_id as owner, data from message order by time_created, id`)
 	parts = s.read("part", `select p.id, message_id as owner, p.data from part p join message m on m.id = message_id order by m.time_created, m.id, p.id`)
@@ -142,10 +146,12 @@ func (s Database) Put(r Record) {
 	s.SQL("update "+r.Table+" set data = ? where id = ?", r.Data, r.ID)
 }
 
+// Drop removes the record.
 func (s Database) Drop(r Record) {
 	s.SQL("delete from "+r.Table+" where id = ?", r.ID)
 }
 
+// Replace implements [Store].
 func (s Database) Replace(old, new string) {
 	for column, table := range map[string]string{"message_id": "part", "session_id": "message"} {
 		s.SQL("update "+table+" set id = replace(id, ?1, ?2), "+column+" = replace("+column+", ?1, ?2), data = replace(data, ?1, ?2)", old, new)

@@ -1,0 +1,170 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mend/testdata"
+)
+
+func (a *app) demoVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "demo",
+		Short: "Break, scan, repair and undo a small store in a temporary folder",
+		Long: `Demo unpacks a store that OpenCode 1.1.53 wrote, wounds it, and lets you watch
+scan, repair, log and undo. It needs nothing but this program, and touches
+nothing but a temporary folder, which it removes.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd) },
+	}
+}
+
+// A demo is a store with a journal of its own, which goes away at the end.
+type demo struct {
+	*app
+	dir, storage, session string
+}
+
+func (a *app) demo(*cobra.Command) error {
+	dir, err := os.MkdirTemp("", "mend-demo-")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
+	if err != nil {
+		return err
+	}
+	d := demo{a, dir, filepath.Join(dir, "opencode", "storage"), id}
+	return d.play()
+}
+
+func (d demo) play() error {
+	d.say("A store as OpenCode 1.1.53 left it: one session, healthy.")
+	if err := d.mend(exitDone, "scan"); err != nil {
+		return err
+	}
+	healthy, err := d.snapshot()
+	if err != nil {
+		return err
+	}
+	part, err := d.wound()
+	if err != nil {
+		return err
+	}
+	d.say("Now a stream is cut: the answer in %s is left with nothing but blanks.\nThe provider refuses every further prompt with HTTP 400.", part)
+	wounded, err := d.snapshot()
+	if err != nil {
+		return err
+	}
+	for _, step := range []struct {
+		say  string
+		code int
+		args []string
+		want map[string][]byte // the store afterwards; nil for any
+	}{
+		{"Scan finds it.", exitProblems, []string{"scan"}, wounded},
+		{"Repair, first without writing.", exitDone, []string{"repair", d.session, "--dry-run"}, wounded},
+		{"And now in earnest.", exitDone, []string{"repair", d.session}, nil},
+		{"The session is healthy again.", exitDone, []string{"scan"}, nil},
+		{"The journal has it all.", exitDone, []string{"log"}, nil},
+		{"Undo gives back every byte, the wound included.", exitDone, []string{"undo", "--session", d.session}, wounded},
+		{"The journal is whole.", exitDone, []string{"verify"}, wounded},
+	} {
+		d.say("%s", step.say)
+		if err := d.mend(step.code, step.args...); err != nil {
+			return err
+		}
+		if err := d.same(step.want); err != nil {
+			return err
+		}
+	}
+	d.printf("%s All files compared: the store is byte for byte what it was before the repair\n(%d files, %d of them not as in the healthy store).\n", good("Done."), len(wounded), differing(healthy, wounded))
+	return nil
+}
+
+func (d demo) say(format string, args ...any) {
+	d.printf("\n%s\n", bold("— "+fmt.Sprintf(format, args...)))
+}
+
+// mend runs one command line on the demo's store and journal, and shows it.
+func (d demo) mend(code int, args ...string) error {
+	d.printf("%s\n\n", faint("$ mend "+strings.Join(args, " ")))
+	a := &app{terminal: d.terminal}
+	root := a.root()
+	a.opt.Journal, a.opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
+	root.SetArgs(append(args, "--store", d.storage))
+	if got := a.report(root.Execute()); got != code {
+		return fmt.Errorf("demo: mend %s: exit code %d, want %d", strings.Join(args, " "), got, code)
+	}
+	return nil
+}
+
+// wound blanks the text of the last answer and returns its path.
+func (d demo) wound() (string, error) {
+	var last string
+	var text []byte
+	err := filepath.WalkDir(filepath.Join(d.storage, "part"), func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if bytes.Contains(data, []byte(`"Hello 6."`)) {
+			last, text = path, data
+		}
+		return err
+	})
+	if err != nil || last == "" {
+		return "", fmt.Errorf("demo: finding an answer to wound: %w", err)
+	}
+	rel, _ := filepath.Rel(d.storage, last)
+	return rel, os.WriteFile(last, bytes.Replace(text, []byte(`"Hello 6."`), []byte(`" "`), 1), 0o644)
+}
+
+// snapshot is every file of the store.
+func (d demo) snapshot() (map[string][]byte, error) {
+	files := map[string][]byte{}
+	err := filepath.WalkDir(d.storage, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		files[path], err = os.ReadFile(path)
+		return err
+	})
+	return files, err
+}
+
+func (d demo) same(want map[string][]byte) error {
+	if want == nil {
+		return nil
+	}
+	got, err := d.snapshot()
+	if err != nil {
+		return err
+	}
+	if n := differing(want, got); n > 0 {
+		return fmt.Errorf("demo: %s not as expected", count(n, "file"))
+	}
+	return nil
+}
+
+func differing(a, b map[string][]byte) int {
+	n := 0
+	for path := range a {
+		if other, ok := b[path]; !ok || !bytes.Equal(a[path], other) {
+			n++
+		}
+	}
+	for path := range b {
+		if _, ok := a[path]; !ok {
+			n++
+		}
+	}
+	return n
+}

@@ -1,0 +1,168 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"syscall"
+
+	"mend"
+	"mend/change"
+	"mend/journal"
+	"mend/repair"
+	"mend/txn"
+)
+
+// The exit codes. They are documented in every help and never change.
+const (
+	exitDone      = 0
+	exitProblems  = 1
+	exitUsage     = 2
+	exitConflict  = 3
+	exitUnusable  = 4
+	exitRefused   = 5
+	exitPending   = 6
+	exitSignalled = 128 // plus the number of the signal
+)
+
+const exitHelp = `Exit codes:
+  0  done, or healthy
+  1  problems found (scan), or not all could be cured (repair)
+  2  the command line is wrong, or names something that does not exist
+  3  conflict: a record is not as it was left; nothing was changed
+  4  the store or the journal cannot be used
+  5  refused: the agent is busy, another mend is at work, nobody to ask
+  6  not confirmed: a pending repair remains, run "mend recover"
+  130, 143  ended by a signal; nothing was changed
+`
+
+// codeNames are the words for the exit codes in JSON answers.
+var codeNames = map[int]string{
+	exitProblems: "problems", exitUsage: "usage", exitConflict: "conflict",
+	exitUnusable: "unusable", exitRefused: "refused", exitPending: "pending",
+}
+
+var (
+	errProblems = errors.New("problems found") // told already: sets the exit code alone
+	errNobody   = errors.New("there is no terminal to ask on")
+	errDeclined = errors.New("not confirmed by you; nothing was changed")
+)
+
+// A usageError says that the command line is wrong.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{fmt.Errorf(format, args...)}
+}
+
+// A signalError says that a signal ended the command.
+type signalError struct{ signal os.Signal }
+
+func (e *signalError) Error() string {
+	return fmt.Sprintf("stopped by a signal (%v); what had begun was finished or put back", e.signal)
+}
+
+// exitCode is the code for an error; of several joined ones the worst.
+func exitCode(err error) int {
+	var (
+		signalled *signalError
+		usage     *usageError
+		pending   *txn.PendingError
+		conflict  *change.ConflictError
+		locked    *journal.LockedError
+		ambiguous *journal.AmbiguousError
+	)
+	switch {
+	case err == nil:
+		return exitDone
+	case errors.As(err, &signalled):
+		if n, ok := signalled.signal.(syscall.Signal); ok {
+			return exitSignalled + int(n)
+		}
+		return exitUnusable
+	case errors.As(err, &usage), errors.As(err, &ambiguous), isAny(err, journal.ErrNotFound, mend.ErrNoSession, mend.ErrLayout):
+		return exitUsage
+	case errors.As(err, &pending):
+		return exitPending
+	case errors.As(err, &conflict):
+		return exitConflict
+	case errors.As(err, &locked), isAny(err, repair.ErrBusy, errNobody, errDeclined, mend.ErrUndone, mend.ErrNothingToDo,
+		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
+		return exitRefused
+	case errors.Is(err, errProblems):
+		return exitProblems
+	}
+	return exitUnusable
+}
+
+// worst is the error of the two that decides the exit code.
+func worst(a, b error) error {
+	order := []int{exitDone, exitProblems, exitRefused, exitUsage, exitConflict, exitUnusable, exitPending}
+	rank := func(err error) int {
+		code := exitCode(err)
+		for i, c := range order {
+			if c == code {
+				return i
+			}
+		}
+		return len(order) // a signal
+	}
+	if rank(b) > rank(a) {
+		return b
+	}
+	return a
+}
+
+func isAny(err error, targets ...error) bool {
+	for _, t := range targets {
+		if errors.Is(err, t) {
+			return true
+		}
+	}
+	return false
+}
+
+// hint says what to do about an error, "" where its text says enough.
+func hint(err error) string {
+	var (
+		pending  *txn.PendingError
+		conflict *change.ConflictError
+		locked   *journal.LockedError
+		usage    *usageError
+	)
+	switch {
+	case errors.As(err, &pending):
+		return `run "mend recover"; every byte needed is in the journal`
+	case errors.As(err, &conflict):
+		return `look with "mend show ID"; for an undo, --only RECORD takes those that are clean and --force restores all, keeping the present bytes in the journal`
+	case errors.As(err, &locked):
+		return "another mend is at work; try again when it is done"
+	case errors.As(err, &usage):
+		return `see "mend --help"`
+	}
+	for _, h := range hints {
+		if errors.Is(err, h.err) {
+			return h.text
+		}
+	}
+	return ""
+}
+
+var hints = []struct {
+	err  error
+	text string
+}{
+	{mend.ErrNoStore, "name one with --store PATH"},
+	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
+	{repair.ErrBusy, "wait until the agent is done, or use --force"},
+	{mend.ErrUndone, `"mend redo ID" applies it again`},
+	{mend.ErrOtherStore, "name that store with --store PATH"},
+	{journal.ErrNotFound, `"mend log" lists the repairs`},
+	{journal.ErrForgotten, "its bytes were removed by gc or forget; the record that it happened is all that is left"},
+	{journal.ErrDamaged, `"mend verify" says more; nothing is written to a damaged journal: move the file away to start a new one, and keep it for what it still holds`},
+	{journal.ErrFormat, "use the mend that wrote it, or a later one"},
+	{errNobody, "name a session, or say --yes"},
+}

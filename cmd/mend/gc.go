@@ -1,0 +1,119 @@
+package main
+
+import (
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend/change"
+	"mend/journal"
+)
+
+func (a *app) gcVerb() *cobra.Command {
+	var f writeFlags
+	var older string
+	cmd := &cobra.Command{
+		Use:   "gc --older-than AGE",
+		Short: "Drop the bytes of old repairs from the journal",
+		Long: `Gc drops the bytes of repairs older than AGE (90d, 12h): they can no longer be
+undone. That they were stays known. Pending repairs and conflicts keep theirs.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			d, err := parseAge(older)
+			if err != nil {
+				return err
+			}
+			es, err := a.opt.Log(journal.Query{})
+			if err != nil {
+				return err
+			}
+			before := time.Now().Add(-d)
+			return a.drop(f, olderThan(es, before), func() (journal.Freed, error) {
+				return a.opt.GC(cmd.Context(), before)
+			})
+		},
+	}
+	f.add(cmd, "")
+	cmd.Flags().StringVar(&older, "older-than", "", "the age, such as 90d or 12h")
+	_ = cmd.MarkFlagRequired("older-than")
+	return cmd
+}
+
+func olderThan(es []change.Entry, t time.Time) []change.Entry {
+	var old []change.Entry
+	for _, e := range es {
+		if e.Time.Before(t) && !e.Forgotten && e.State != change.Pending && e.State != change.Conflicted {
+			old = append(old, e)
+		}
+	}
+	return old
+}
+
+// parseAge reads a duration that may be given in days.
+func parseAge(s string) (time.Duration, error) {
+	if days, ok := strings.CutSuffix(s, "d"); ok {
+		n, err := strconv.ParseUint(days, 10, 16)
+		if err != nil {
+			return 0, usagef("--older-than %s: want an age such as 90d or 12h", s)
+		}
+		return time.Duration(n) * 24 * time.Hour, nil
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, usagef("--older-than %s: want an age such as 90d or 12h", s)
+	}
+	return d, nil
+}
+
+func (a *app) forgetVerb() *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "forget SESSION|ID",
+		Short: "Make the bytes of a session or a repair leave the journal's file",
+		Long: `The journal holds what repairs replaced, which is text of your conversations.
+Forget rewrites the journal's file without the bytes of one repair, or of every
+repair of a session. Those repairs can no longer be undone; that they were stays
+known.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			es, err := a.opt.Log(journal.Query{Session: ids[0]})
+			if err != nil {
+				return err
+			}
+			if len(es) == 0 {
+				e, _, err := a.opt.Show(ids[0])
+				if err != nil {
+					return err
+				}
+				es = []change.Entry{e}
+			}
+			return a.drop(f, es, func() (journal.Freed, error) { return a.opt.Forget(cmd.Context(), es) })
+		},
+	}
+	f.add(cmd, "")
+	return cmd
+}
+
+// drop asks before bytes leave the journal, which cannot be taken back.
+func (a *app) drop(f writeFlags, es []change.Entry, do func() (journal.Freed, error)) error {
+	if f.dryRun || len(es) == 0 {
+		return a.endEntries(es, "There is nothing to drop.")
+	}
+	if !f.yes {
+		if err := a.confirm(count(len(es), "repair") + " can no longer be undone after this. Go on?"); err != nil {
+			return err
+		}
+	}
+	freed, err := do()
+	if err != nil {
+		return err
+	}
+	if a.asJSON {
+		a.printJSON(map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes})
+		return nil
+	}
+	a.printf("%s the bytes of %s: %s, %s less in the file.\n", good("Dropped"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))
+	return nil
+}

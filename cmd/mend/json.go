@@ -1,0 +1,196 @@
+package main
+
+import (
+	"encoding/hex"
+	"time"
+
+	"mend"
+	"mend/change"
+	"mend/repair"
+	"mend/session"
+)
+
+// The shapes of JSON answers. docs/output.schema.json describes them.
+
+type sessionJSON struct {
+	Session   string          `json:"session"`
+	Title     string          `json:"title"`
+	Directory string          `json:"directory"`
+	Updated   int64           `json:"updated"` // milliseconds since 1970
+	Severity  string          `json:"severity"`
+	Busy      bool            `json:"busy"`
+	Error     string          `json:"error,omitempty"`
+	Diagnoses []diagnosisJSON `json:"diagnoses"`
+}
+
+type diagnosisJSON struct {
+	Rule     string `json:"rule"`
+	Severity string `json:"severity"`
+	Record   string `json:"record"`
+	Why      string `json:"why"`
+	Cure     string `json:"cure"`
+	Loses    string `json:"loses"`
+	WhyNot   string `json:"whyNot,omitempty"` // where cure is ""
+}
+
+type repairJSON struct {
+	ID        string          `json:"id"` // "" for one that is only planned
+	Session   string          `json:"session"`
+	State     string          `json:"state"`
+	Time      string          `json:"time,omitempty"`
+	Version   string          `json:"version,omitempty"`
+	Store     string          `json:"store,omitempty"`
+	Cause     *causeJSON      `json:"cause,omitempty"`
+	Ops       []opJSON        `json:"ops"`
+	Conflicts []conflictJSON  `json:"conflicts,omitempty"`
+	Kept      []string        `json:"kept,omitempty"`
+	UndoneBy  string          `json:"undoneBy,omitempty"`
+	Resolved  string          `json:"resolved,omitempty"`
+	Forgotten bool            `json:"forgotten,omitempty"`
+	Remaining []diagnosisJSON `json:"remaining,omitempty"`
+}
+
+type causeJSON struct {
+	Kind      string   `json:"kind"`
+	Text      string   `json:"text,omitempty"`
+	Diagnoses []string `json:"diagnoses,omitempty"`
+}
+
+type opJSON struct {
+	Record string     `json:"record"`
+	Kind   string     `json:"kind"`
+	Verb   string     `json:"verb"`
+	Pre    *imageJSON `json:"pre"`
+	Post   *imageJSON `json:"post"`
+	Diff   []string   `json:"diff,omitempty"`
+}
+
+type imageJSON struct {
+	SHA256 string `json:"sha256"`
+	Size   int64  `json:"size"`
+	Mode   string `json:"mode,omitempty"`
+}
+
+type conflictJSON struct {
+	Record string   `json:"record"`
+	Why    string   `json:"why"`
+	Later  []string `json:"later,omitempty"`
+}
+
+func findingJSON(f mend.Finding) sessionJSON {
+	s := sessionJSON{
+		Session: f.Session.ID, Title: f.Session.Title, Directory: f.Session.Directory,
+		Updated: max(f.Session.Updated, f.Session.Created), Busy: f.Busy,
+		Severity: severityName(f), Diagnoses: diagnosesJSON(f.Diagnoses),
+	}
+	if f.Err != nil {
+		s.Error = f.Err.Error()
+	}
+	return s
+}
+
+func severityName(f mend.Finding) string {
+	if f.Err != nil {
+		return "unknown"
+	}
+	if s := f.Severity(); s != 0 {
+		return s.String()
+	}
+	return "healthy"
+}
+
+func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
+	out := make([]diagnosisJSON, len(ds))
+	for i, d := range ds {
+		out[i] = diagnosisJSON{string(d.Class), d.Severity.String(), d.Ref.String(), d.Why, d.Cure, d.Loses, d.WhyNot}
+	}
+	return out
+}
+
+// entryJSON is an entry as the journal tells it, with the ops' differences where
+// their images are given.
+func entryJSON(e change.Entry, ops []change.Op) repairJSON {
+	r := repairJSON{
+		ID: e.ID, Session: e.Session, State: string(e.State), Time: e.Time.UTC().Format(time.RFC3339),
+		Version: e.Version, Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
+		Cause: &causeJSON{string(e.Cause.Kind), e.Cause.Text, e.Cause.Diagnoses}, Kept: e.Kept, Ops: []opJSON{},
+	}
+	for _, o := range e.Ops {
+		r.Ops = append(r.Ops, opJSON{
+			Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: verb(o.Pre == nil, o.Post == nil),
+			Pre: digestJSON(o.Pre), Post: digestJSON(o.Post),
+		})
+	}
+	for i := range min(len(ops), len(r.Ops)) {
+		if ops[i].Ref.Kind != session.KindFolder {
+			r.Ops[i].Diff = diffLines(ops[i].Pre, ops[i].Post)
+		}
+	}
+	for _, c := range e.Conflicts {
+		r.Conflicts = append(r.Conflicts, conflictJSON{Record: c.Ref.String(), Why: c.Why})
+	}
+	return r
+}
+
+func verb(create, remove bool) string {
+	switch {
+	case create:
+		return "create"
+	case remove:
+		return "delete"
+	}
+	return "change"
+}
+
+func digestJSON(d *change.Digest) *imageJSON {
+	if d == nil {
+		return nil
+	}
+	i := &imageJSON{SHA256: hex.EncodeToString(d.SHA256[:]), Size: d.Size}
+	if d.Mode != 0 {
+		i.Mode = modeText(d.Mode)
+	}
+	return i
+}
+
+// planJSON is a plan that is not carried out.
+func planJSON(p change.Plan, state string) repairJSON {
+	r := repairJSON{Session: p.Session, State: state, Ops: []opJSON{}, Cause: &causeJSON{string(p.Cause.Kind), p.Cause.Text, p.Cause.Diagnoses}}
+	for _, o := range p.Ops {
+		op := opJSON{Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: o.Verb(), Pre: digestJSON(change.DigestOf(o.Pre)), Post: digestJSON(change.DigestOf(o.Post))}
+		if o.Ref.Kind != session.KindFolder {
+			op.Diff = diffLines(o.Pre, o.Post)
+		}
+		r.Ops = append(r.Ops, op)
+	}
+	return r
+}
+
+// repairAnswer is the answer of repair: each session that has or had something
+// wrong, with the entry of its repair or the plan of it.
+func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
+	repairs := []repairJSON{}
+	for _, p := range ps {
+		r := planJSON(p.result.Plan, "planned")
+		if len(p.result.Plan.Ops) == 0 {
+			r.State = "nothing to do"
+		}
+		for _, e := range done {
+			if e.Session == p.head.ID {
+				r = entryJSON(e, p.result.Plan.Ops)
+			}
+		}
+		r.Session = p.head.ID
+		r.Remaining = diagnosesJSON(p.result.Remaining)
+		repairs = append(repairs, r)
+	}
+	return map[string]any{"repairs": repairs}
+}
+
+// nonNil makes a list that JSON shows as [] when it is empty.
+func nonNil[T any](list []T) []T {
+	if list == nil {
+		return []T{}
+	}
+	return list
+}

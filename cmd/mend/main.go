@@ -1,0 +1,74 @@
+// Command mend brings broken agent sessions back to life, and can take every
+// change back. `mend --help` lists the verbs.
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"golang.org/x/term"
+)
+
+func main() {
+	t := terminal{
+		in: os.Stdin, out: os.Stdout, err: os.Stderr,
+		canAsk:  term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
+		canDraw: term.IsTerminal(int(os.Stderr.Fd())),
+	}
+	os.Exit(run(os.Args[1:], t))
+}
+
+// A terminal is where a command reads and writes.
+type terminal struct {
+	in       io.Reader
+	out, err io.Writer
+	canAsk   bool // there is a person to ask
+	canDraw  bool // progress can be drawn on err
+}
+
+// run carries out one command line and returns the exit code. SIGINT and SIGTERM
+// cancel the context: what has begun is finished or put back, and a second
+// signal kills the program as a crash would.
+func run(args []string, t terminal) int {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	defer cancel(nil)
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	go func() {
+		s := <-signals
+		signal.Stop(signals)
+		cancel(&signalError{s})
+	}()
+	a := &app{terminal: t}
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	var sig *signalError
+	if err != nil && errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &sig) {
+		err = sig
+	}
+	return a.report(err)
+}
+
+// version is what the binary was built from: the module's version, or the
+// revision of the checkout.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+	if v := info.Main.Version; v != "" && v != "(devel)" {
+		return v
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			return "devel-" + s.Value[:min(12, len(s.Value))]
+		}
+	}
+	return "devel"
+}

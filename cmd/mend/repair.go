@@ -1,0 +1,297 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+	"mend/repair"
+	"mend/session"
+)
+
+// repairFlags are the options of repair.
+type repairFlags struct {
+	dryRun, yes, latent, force bool
+	classes                    []string
+	apiError                   string
+}
+
+func (a *app) repairVerb() *cobra.Command {
+	var f repairFlags
+	cmd := &cobra.Command{
+		Use:   "repair [SESSION]",
+		Short: "Repair one session, or every broken one",
+		Long: `Repair plans the smallest change that cures a session, proves the plan on a copy,
+writes it into the journal, and then changes the store in one step that is whole
+or absent, whatever happens.
+
+With a session it repairs that one. Without, it shows what it would do for every
+broken session and asks once.`,
+		Example: `  mend repair                      show all broken sessions, ask, repair
+  mend repair ses_abc --dry-run    show the change alone
+  mend repair ses_abc --error @err.txt`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error { return a.repair(cmd, ids, f) },
+	}
+	fl := cmd.Flags()
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and write nothing")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	fl.BoolVar(&f.latent, "latent", false, "cure also what only another version or setting would refuse")
+	fl.BoolVar(&f.force, "force", false, "repair although the agent is at work in the session")
+	fl.StringSliceVar(&f.classes, "class", nil, "cure this class alone: "+classList())
+	fl.StringVar(&f.apiError, "error", "", "the error of the model API: its text, @FILE, or - for the standard input")
+	return cmd
+}
+
+func classList() string {
+	var names []string
+	for _, c := range repair.Repairable() {
+		names = append(names, string(c))
+	}
+	return strings.Join(names, ", ")
+}
+
+// A proposal is a session with the plan for it.
+type proposal struct {
+	head   session.Session
+	result repair.Result
+}
+
+func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
+	req, err := a.request(ids, f)
+	if err != nil {
+		return err
+	}
+	c, err := a.open(cmd, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	heads, err := sessions(cmd.Context(), c, ids)
+	if err != nil {
+		return err
+	}
+	a.storeLine(c)
+	proposals, err := a.propose(cmd.Context(), c, heads, req, len(ids) > 0)
+	if err != nil {
+		return err
+	}
+	left := unfinished(proposals)
+	todo := withPlan(proposals)
+	if len(ids) == 0 && len(todo) > 0 && !f.dryRun && !f.yes {
+		question := fmt.Sprintf("Repair %s?", count(len(todo), "session"))
+		if err := a.confirm(question); err != nil {
+			return err
+		}
+	}
+	if f.dryRun || len(todo) == 0 {
+		a.endRepair(proposals, nil, f.dryRun)
+		return left
+	}
+	done, err := a.apply(cmd.Context(), c, todo)
+	a.endRepair(proposals, done, false)
+	return worst(left, err)
+}
+
+// request makes of the flags what the library understands.
+func (a *app) request(ids []string, f repairFlags) (mend.RepairRequest, error) {
+	r := mend.RepairRequest{Latent: f.latent, Force: f.force}
+	for _, name := range f.classes {
+		class, ok := repair.ClassOf(name)
+		if !ok {
+			return r, usagef("--class %s: no such class; there are %s", name, classList())
+		}
+		r.Classes = append(r.Classes, class)
+	}
+	if f.apiError == "" {
+		return r, nil
+	}
+	if len(ids) == 0 {
+		return r, usagef("--error needs the session that it is about")
+	}
+	text, err := a.input(f.apiError)
+	if err != nil {
+		return r, usagef("--error: %w", err)
+	}
+	e := repair.ParseAPIError(text)
+	if !a.asJSON {
+		a.explain(e)
+	}
+	r.Error = &e
+	return r, nil
+}
+
+// maxInput is how much of an error text is read: more is no error text.
+const maxInput = 16 << 20
+
+// input is the value of a flag that may stand for a file or the standard input.
+func (a *app) input(value string) ([]byte, error) {
+	if value == "-" {
+		return io.ReadAll(io.LimitReader(a.in, maxInput))
+	}
+	path, isFile := strings.CutPrefix(value, "@")
+	if !isFile {
+		return []byte(value), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxInput))
+}
+
+// propose plans the cure of each session and shows it. A session that cannot be
+// planned for is told and left; the last such error decides the exit code.
+func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Session, req mend.RepairRequest, named bool) ([]proposal, error) {
+	var ps []proposal
+	var failed error
+	bar := a.progress(len(heads), "planning")
+	for _, h := range heads {
+		r, err := c.ProposeRepair(ctx, h, req)
+		bar.step()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		if err != nil && (named || !errors.Is(err, repair.ErrBusy)) {
+			failed = worst(failed, err)
+			if !named {
+				bar.clear()
+				a.tell(err)
+			}
+			continue
+		}
+		if named || len(r.Plan.Ops) > 0 || len(r.Remaining) > 0 {
+			bar.clear()
+			ps = append(ps, proposal{h, r})
+			a.printProposal(ps[len(ps)-1])
+		}
+	}
+	bar.clear()
+	return ps, failed
+}
+
+func (a *app) printProposal(p proposal) {
+	if a.asJSON {
+		return
+	}
+	a.printf("%s\n", a.headLine(p.head))
+	for _, d := range p.result.Cured {
+		a.printDiagnosis(d)
+	}
+	a.printOps(p.result.Plan.Ops)
+	if len(p.result.Remaining) > 0 {
+		a.printf("    %s\n", warn("What remains:"))
+	}
+	for _, d := range p.result.Remaining {
+		a.printDiagnosis(d)
+	}
+	if len(p.result.Plan.Ops) == 0 && len(p.result.Remaining) == 0 {
+		a.printf("    %s\n", good("nothing to repair"))
+	}
+	a.printf("\n")
+}
+
+func withPlan(ps []proposal) []proposal {
+	var todo []proposal
+	for _, p := range ps {
+		if len(p.result.Plan.Ops) > 0 {
+			todo = append(todo, p)
+		}
+	}
+	return todo
+}
+
+// unfinished is errProblems if something broken is left.
+func unfinished(ps []proposal) error {
+	for _, p := range ps {
+		for _, d := range p.result.Remaining {
+			if d.Severity == repair.Broken {
+				return errProblems
+			}
+		}
+	}
+	return nil
+}
+
+// apply carries out the plans, one after the other, and tells each repair id as
+// soon as its change is durable.
+func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]change.Entry, error) {
+	var done []change.Entry
+	var failed error
+	for _, p := range todo {
+		if ctx.Err() != nil {
+			return done, worst(failed, ctx.Err())
+		}
+		e, err := c.Apply(ctx, p.result.Plan)
+		if err != nil {
+			failed = worst(failed, err)
+			if len(todo) > 1 {
+				a.tell(err)
+			}
+			continue
+		}
+		done = append(done, e)
+		if !a.asJSON {
+			a.printDone(e)
+		}
+	}
+	return done, failed
+}
+
+// printDone tells a committed entry: its id, and how to take it back.
+func (a *app) printDone(e change.Entry) {
+	what := "Repaired"
+	if e.Cause.Kind == change.CauseUndo {
+		what = "Restored"
+	}
+	a.printf("%s %s as repair %s. To take it back: %s\n", good(what), e.Session, bold(e.ID), bold("mend undo "+e.ID))
+	for _, path := range e.Kept {
+		a.printf("  %s another program wrote into a file that was just replaced; its bytes are in %s\n", warn("note:"), printable(path))
+	}
+}
+
+// endRepair ends the answer of repair: the JSON object, or a last line.
+func (a *app) endRepair(ps []proposal, done []change.Entry, dryRun bool) {
+	if a.asJSON {
+		a.printJSON(repairAnswer(ps, done))
+		return
+	}
+	switch todo := withPlan(ps); {
+	case dryRun && len(todo) > 0:
+		a.printf("This was a dry run: nothing was written. %s repairs.\n", bold("mend repair "+onlyID(todo)))
+	case len(todo) == 0 && len(ps) == 0:
+		a.printf("%s\n", good("Nothing is broken."))
+	}
+}
+
+func onlyID(ps []proposal) string {
+	if len(ps) == 1 {
+		return ps[0].head.ID
+	}
+	return "--yes"
+}
+
+// explain tells what an API error means.
+func (a *app) explain(e repair.APIError) {
+	class := string(e.Class)
+	if class == "" {
+		class = "not recognised"
+	}
+	a.printf("%s %s\n", faint("The error:"), oneLine(e.Text, 200))
+	a.printf("%s %s", faint("Its class:"), class)
+	if e.Index >= 0 {
+		a.printf(", at message %d of the request", e.Index)
+	}
+	a.printf("\n")
+	if e.Explanation != "" {
+		a.printf("%s\n", printable(e.Explanation))
+	}
+	a.printf("\n")
+}

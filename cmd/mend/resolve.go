@@ -1,0 +1,78 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+)
+
+func (a *app) resolveVerb() *cobra.Command {
+	var f writeFlags
+	var keep, back, forward bool
+	cmd := &cobra.Command{
+		Use:   "resolve ID --keep|--back|--forward",
+		Short: "Decide a conflict that recovery left to you",
+		Long: `A repair is in conflict when it was cut off and another program wrote to the same
+records before recovery came. What is theirs was left alone.
+
+  --keep     leave everything as it is now
+  --back     restore what was there before the repair
+  --forward  put in place what the repair would have written
+
+The present bytes are journaled first: the decision can be undone.`,
+		Args: cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			d := mend.Keep
+			switch {
+			case back:
+				d = mend.Back
+			case forward:
+				d = mend.Forward
+			}
+			return a.resolve(cmd, ids[0], d, f)
+		},
+	}
+	f.add(cmd, "")
+	cmd.Flags().BoolVar(&keep, "keep", false, "leave everything as it is")
+	cmd.Flags().BoolVar(&back, "back", false, "restore what was there before the repair")
+	cmd.Flags().BoolVar(&forward, "forward", false, "put in place what the repair would have written")
+	cmd.MarkFlagsOneRequired("keep", "back", "forward")
+	cmd.MarkFlagsMutuallyExclusive("keep", "back", "forward")
+	return cmd
+}
+
+func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFlags) error {
+	c, err := a.open(cmd, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	e, p, err := c.ProposeResolve(cmd.Context(), id, d)
+	if err != nil {
+		return err
+	}
+	if !a.asJSON {
+		a.printOps(p.Ops)
+	}
+	if f.dryRun {
+		return a.endDryRun(p)
+	}
+	var by change.Entry
+	if len(p.Ops) > 0 {
+		if by, err = c.Apply(cmd.Context(), p); err != nil {
+			return a.tellConflict(err)
+		}
+	}
+	if e, err = c.Resolve(e, d, by.ID); err != nil {
+		return err
+	}
+	if a.asJSON {
+		a.printJSON(map[string]any{"repairs": []repairJSON{entryJSON(e, nil)}})
+		return nil
+	}
+	a.printf("%s the conflict of repair %s: %s.\n", good("Resolved"), bold(e.ID), d)
+	if by.ID != "" {
+		a.printf("%s takes that back.\n", bold("mend undo "+by.ID))
+	}
+	return nil
+}

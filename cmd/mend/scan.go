@@ -1,0 +1,190 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"time"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/repair"
+	"mend/session"
+)
+
+func (a *app) scanVerb() *cobra.Command {
+	var all bool
+	cmd := &cobra.Command{
+		Use:   "scan [SESSION...]",
+		Short: "Tell which sessions are broken, and why",
+		Long: `Scan reads every session, or those that are named, and tells what is wrong.
+
+  broken  the provider refuses the session, or the agent dies on reading it
+  latent  another version or setting would refuse it, or it is stuck on the screen
+  note    untidy, harmless
+
+It writes nothing to the store. It exits with 1 if a session is broken.`,
+		RunE: func(cmd *cobra.Command, ids []string) error { return a.scan(cmd, ids, all) },
+	}
+	cmd.Flags().BoolVar(&all, "all", false, "show healthy sessions and notes too")
+	return cmd
+}
+
+func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
+	c, err := a.open(cmd, false)
+	if err != nil {
+		return err
+	}
+	heads, err := sessions(cmd.Context(), c, ids)
+	if err != nil {
+		return err
+	}
+	var s mend.Summary
+	var shown []sessionJSON
+	a.storeLine(c)
+	progress := a.progress(len(heads), "scanning")
+	for f := range c.Scan(cmd.Context(), heads) {
+		s.Add(f)
+		progress.step()
+		switch {
+		case a.asJSON:
+			shown = append(shown, findingJSON(f))
+		case all || f.Err != nil || f.Severity() != 0 && f.Severity() <= repair.Latent:
+			progress.clear()
+			a.printFinding(f, all)
+		}
+	}
+	progress.clear()
+	if err := cmd.Context().Err(); err != nil {
+		return err
+	}
+	if len(ids) == 0 {
+		c.Remember(s) // what `mend status` tells; a cache, so an error is nothing
+	}
+	if a.asJSON {
+		a.printJSON(map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "sessions": nonNil(shown)})
+	} else {
+		a.printSummary(s)
+	}
+	return scanError(s)
+}
+
+func scanError(s mend.Summary) error {
+	switch {
+	case s.Failed > 0:
+		return &unreadableError{s.Failed}
+	case s.Broken > 0:
+		return errProblems
+	}
+	return nil
+}
+
+// An unreadableError says that sessions could not be examined.
+type unreadableError struct{ n int }
+
+func (e *unreadableError) Error() string {
+	return "reading the store: " + count(e.n, "session") + " could not be examined"
+}
+
+// sessions is the sessions that ids name, all for none.
+func sessions(ctx context.Context, c *mend.Client, ids []string) ([]session.Session, error) {
+	heads, err := c.Sessions(ctx)
+	if err != nil || len(ids) == 0 {
+		return heads, err
+	}
+	heads = heads[:0:0]
+	for _, id := range ids {
+		h, err := c.Session(ctx, id)
+		if err != nil {
+			return nil, err
+		}
+		heads = append(heads, h)
+	}
+	return heads, nil
+}
+
+func (a *app) storeLine(c *mend.Client) {
+	if a.asJSON {
+		return
+	}
+	by := ""
+	if v := c.AgentVersion(); v != "" {
+		by = ", diagnosed for version " + oneLine(v, 30)
+	}
+	a.printf("%s\n\n", faint(printable(tilde(c.Store().Root))+by))
+}
+
+// printFinding shows a session and what is wrong with it. Notes are shown only
+// if they are asked for.
+func (a *app) printFinding(f mend.Finding, notes bool) {
+	a.printf("%s  %s\n", severityWord(f.Severity()), a.headLine(f.Session))
+	if f.Err != nil {
+		a.printf("    %s %s\n", bad("cannot be examined:"), printable(f.Err.Error()))
+	}
+	if f.Busy {
+		a.printf("    %s\n", warn("busy: the agent is at work in it"))
+	}
+	for _, d := range f.Diagnoses {
+		if notes || d.Severity <= repair.Latent {
+			a.printDiagnosis(d)
+		}
+	}
+	a.printf("\n")
+}
+
+func (a *app) printDiagnosis(d repair.Diagnosis) {
+	a.printf("    %s %s  %s\n", severityWord(d.Severity), d.Class, faint(d.Ref))
+	a.printf("      %s\n", printable(d.Why))
+	if d.Cure == "" {
+		a.printf("      %s %s\n", warn("no cure:"), printable(d.WhyNot))
+		return
+	}
+	a.printf("      %s %s", good("cure:"), printable(d.Cure))
+	if d.Loses != "" {
+		a.printf(" %s", warn("It loses: "+printable(d.Loses)))
+	}
+	a.printf("\n")
+}
+
+func (a *app) printSummary(s mend.Summary) {
+	a.printf("%s: %d broken, %d latent, %d healthy", count(s.Sessions, "session"), s.Broken, s.Latent, s.Healthy())
+	if s.Busy > 0 {
+		a.printf(", %d busy", s.Busy)
+	}
+	a.printf(".\n")
+	if s.Broken > 0 {
+		a.printf("Next: %s shows what it would change, and asks before it writes.\n", bold("mend repair"))
+	}
+}
+
+// A progress is a bar on the terminal, for work of more than half a second.
+type progress struct{ bar *progressbar.ProgressBar }
+
+func (a *app) progress(total int, what string) progress {
+	w := io.Discard
+	if a.canDraw && !a.asJSON {
+		w = os.Stderr
+	}
+	start := time.Now()
+	return progress{progressbar.NewOptions(total,
+		progressbar.OptionSetWriter(lateWriter{w, start}), progressbar.OptionSetDescription(what),
+		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())}
+}
+
+func (p progress) step()  { _ = p.bar.Add(1) }
+func (p progress) clear() { _ = p.bar.Clear() }
+
+// A lateWriter writes nothing in the first half second.
+type lateWriter struct {
+	io.Writer
+	start time.Time
+}
+
+func (w lateWriter) Write(b []byte) (int, error) {
+	if time.Since(w.start) < 500*time.Millisecond {
+		return len(b), nil
+	}
+	return w.Writer.Write(b)
+}

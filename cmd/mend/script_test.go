@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"mend/internal/wound"
+	"mend/testdata"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden parts of the stories")
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mend": main})
+}
+
+// Each story of testdata/script is a use of the command line, from the outside.
+// Its own commands:
+//
+//	exits CODE CMD    run a command that must exit with the code
+//	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE, $SESSION
+//	wound NAME...     cut wounds of [wound.Table] into it
+//	snap NAME         remember names, bytes and modes of the whole store
+//	same NAME         fail unless the store is what it was then
+//	plain FILE        write the last output to FILE, times, hashes and paths normalised
+func TestStories(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:           "testdata/script",
+		UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("HOME", e.WorkDir)
+			for name, dir := range map[string]string{"DATA": "data", "STATE": "state", "CACHE": "cache", "CONFIG": "config"} {
+				e.Setenv("XDG_"+name+"_HOME", filepath.Join(e.WorkDir, dir))
+			}
+			e.Setenv("NO_COLOR", "1")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": cmdExits, "store": cmdStore, "wound": cmdWound, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
+		},
+	})
+}
+
+func cmdExits(ts *testscript.TestScript, _ bool, args []string) {
+	code := 0
+	err := ts.Exec(args[1], args[2:]...)
+	var exit *exec.ExitError
+	switch {
+	case errors.As(err, &exit):
+		code = exit.ExitCode()
+	case err != nil:
+		ts.Fatalf("%v", err)
+	}
+	if want := args[0]; fmt.Sprint(code) != want {
+		ts.Fatalf("exit code %d, want %s", code, want)
+	}
+}
+
+func cmdStore(ts *testscript.TestScript, _ bool, args []string) {
+	archive := map[string][]byte{
+		"1.1.53": testdata.OpenCode1153, "1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833,
+	}[args[0]]
+	dir := ts.MkAbs("data")
+	ts.Check(os.MkdirAll(dir, 0o755))
+	id, err := testdata.Unpack(archive, dir)
+	ts.Check(err)
+	ts.Setenv("SESSION", id)
+	ts.Setenv("STORE", filepath.Join(dir, "opencode", "storage"))
+}
+
+func cmdWound(ts *testscript.TestScript, _ bool, names []string) {
+	for _, name := range names {
+		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
+		if i < 0 {
+			ts.Fatalf("no such wound: %s", name)
+		}
+		wound.Table[i].Cut(wound.Tree{T: failer{ts}, Root: ts.Getenv("STORE"), Session: ts.Getenv("SESSION")})
+	}
+}
+
+type failer struct{ *testscript.TestScript }
+
+func (f failer) Fatal(args ...any) { f.Fatalf("%s", fmt.Sprint(args...)) }
+
+func cmdSnap(ts *testscript.TestScript, _ bool, args []string) {
+	all, err := wound.Snapshot(ts.Getenv("STORE"))
+	ts.Check(err)
+	snaps[ts.MkAbs(args[0])] = all
+}
+
+// snaps keeps snapshots by the absolute path of their name, which is of one
+// story alone.
+var snaps = map[string]map[string]string{}
+
+func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
+	now, err := wound.Snapshot(ts.Getenv("STORE"))
+	ts.Check(err)
+	diff := cmp.Diff(snaps[ts.MkAbs(args[0])], now)
+	switch {
+	case neg && diff == "":
+		ts.Fatalf("the store is still as it was at %s", args[0])
+	case !neg && diff != "":
+		ts.Fatalf("the store is not as it was at %s:\n%s", args[0], diff)
+	}
+}
+
+var volatile = []struct {
+	pattern *regexp.Regexp
+	with    string
+}{
+	{regexp.MustCompile(`\d+ (year|month|day|hour|minute)s? ago|just now`), "AGE"},
+	{regexp.MustCompile(`\d{4}-\d\d-\d\d[ T]\d\d:\d\d(:\d\dZ)?`), "TIME"},
+	{regexp.MustCompile(`\w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d \w+`), "TIME"},
+	{regexp.MustCompile(`[0-9a-f]{64}`), "HASH"},
+	{regexp.MustCompile(`devel(-[0-9a-f]+)?|v0\.0\.0-\S+`), "VERSION"},
+}
+
+func cmdPlain(ts *testscript.TestScript, _ bool, args []string) {
+	out := strings.ReplaceAll(ts.ReadFile("stdout"), ts.Getenv("WORK"), "$WORK")
+	for _, v := range volatile {
+		out = v.pattern.ReplaceAllString(out, v.with)
+	}
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(out), 0o666))
+}

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"errors"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+)
+
+func (a *app) statusVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "status",
+		Short: "Tell how things stand: stores, the last scan, pending repairs, the next step",
+		Args:  cobra.NoArgs,
+		RunE:  func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
+	}
+}
+
+// A statusJSON is the answer of status.
+type statusJSON struct {
+	Stores   []storeJSON   `json:"stores"`
+	LastScan *mend.Summary `json:"lastScan"`
+	Pending  []repairJSON  `json:"pending"`
+	Next     string        `json:"next"`
+}
+
+type storeJSON struct {
+	Path   string `json:"path"`
+	Layout string `json:"layout"`
+	InUse  bool   `json:"inUse"`
+}
+
+func (a *app) status(*cobra.Command) error {
+	var s statusJSON
+	var pending []change.Entry
+	for _, l := range mend.Stores() {
+		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
+	}
+	c, err := mend.Open(a.opt)
+	if err != nil && !errors.Is(err, mend.ErrNoStore) {
+		return err
+	}
+	if err == nil {
+		if pending, err = c.Pending(); err != nil {
+			return err
+		}
+		if last, ok := c.LastScan(); ok {
+			s.LastScan = &last
+		}
+		s.Stores = markUsed(s.Stores, c.Store().Root)
+	}
+	s.Next = next(s, len(pending))
+	if a.asJSON {
+		s.Stores, s.Pending = nonNil(s.Stores), []repairJSON{}
+		for _, e := range pending {
+			s.Pending = append(s.Pending, entryJSON(e, nil))
+		}
+		a.printJSON(s)
+		return nil
+	}
+	a.printStatus(s, pending)
+	return nil
+}
+
+// markUsed marks the store that the other verbs work on, and adds it where it
+// was named and not found by looking.
+func markUsed(stores []storeJSON, root string) []storeJSON {
+	for i := range stores {
+		if stores[i].Path == root {
+			stores[i].InUse = true
+			return stores
+		}
+	}
+	return append(stores, storeJSON{Path: root, InUse: true})
+}
+
+// next is what the user would do now.
+func next(s statusJSON, pending int) string {
+	switch {
+	case len(s.Stores) == 0:
+		return "mend scan --store PATH"
+	case pending > 0:
+		return "mend recover"
+	case s.LastScan == nil:
+		return "mend scan"
+	case s.LastScan.Broken > 0:
+		return "mend repair"
+	}
+	return "mend scan"
+}
+
+func (a *app) printStatus(s statusJSON, pending []change.Entry) {
+	for _, st := range s.Stores {
+		mark := " "
+		if st.InUse {
+			mark = good("*")
+		}
+		a.printf("%s %s  %s\n", mark, printable(st.Path), faint(st.Layout))
+	}
+	if len(s.Stores) == 0 {
+		a.printf("No session store found.\n")
+	}
+	if l := s.LastScan; l != nil {
+		a.printf("\nLast scan %s: %s, %d broken, %d latent.\n", age(time.Since(l.Time)), count(l.Sessions, "session"), l.Broken, l.Latent)
+		for _, w := range l.Worst {
+			a.printf("  %s %s  %s\n", bad("broken"), bold(w.ID), oneLine(w.Title, 60))
+		}
+	}
+	for _, e := range pending {
+		a.printf("\n%s repair %s of %s was cut off.\n", bad("pending:"), e.ID, e.Session)
+	}
+	a.printf("\nNext: %s\n", bold(s.Next))
+}

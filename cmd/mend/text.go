@@ -1,0 +1,123 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/fatih/color"
+
+	"mend/repair"
+	"mend/session"
+)
+
+// Colours are on where the standard output is a terminal and NO_COLOR is unset;
+// the library decides.
+var (
+	bold  = color.New(color.Bold).SprintFunc()
+	faint = color.New(color.Faint).SprintFunc()
+	bad   = color.New(color.FgRed, color.Bold).SprintFunc()
+	warn  = color.New(color.FgYellow).SprintFunc()
+	good  = color.New(color.FgGreen).SprintFunc()
+	added = color.New(color.FgGreen).SprintFunc()
+	gone  = color.New(color.FgRed).SprintFunc()
+)
+
+// printable is stored text made safe for a terminal: what a terminal would obey
+// instead of showing is escaped as in a Go string.
+func printable(s string) string {
+	var b strings.Builder
+	for _, c := range s {
+		if c == '\n' || strconv.IsPrint(c) {
+			b.WriteRune(c)
+			continue
+		}
+		b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(c), "'"))
+	}
+	return b.String()
+}
+
+// oneLine is stored text on one line of at most n characters.
+func oneLine(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		s = string(r[:n-1]) + "…"
+	}
+	return printable(s)
+}
+
+// tilde is a path with the user's home folder as "~".
+func tilde(path string) string {
+	home, err := os.UserHomeDir()
+	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); err == nil && ok {
+		return filepath.Join("~", rest)
+	}
+	return path
+}
+
+// severityWord is the severity in its colour.
+func severityWord(s repair.Severity) string {
+	switch s {
+	case repair.Broken:
+		return bad(s)
+	case repair.Latent:
+		return warn(s)
+	case 0:
+		return good("healthy")
+	default:
+		return faint(s)
+	}
+}
+
+// headLine tells which session it is: id, title, folder, age.
+func (a *app) headLine(h session.Session) string {
+	parts := []string{bold(h.ID)}
+	if h.Title != "" {
+		parts = append(parts, strconv.Quote(oneLine(h.Title, 60)))
+	}
+	if h.Directory != "" {
+		parts = append(parts, oneLine(h.Directory, 80))
+	}
+	if t := max(h.Updated, h.Created); t > 0 {
+		parts = append(parts, faint(age(time.Since(time.UnixMilli(t)))))
+	}
+	return strings.Join(parts, "  ")
+}
+
+// age is a duration as a person says it.
+func age(d time.Duration) string {
+	const day = 24 * time.Hour
+	for _, u := range []struct {
+		unit time.Duration
+		name string
+	}{{365 * day, "year"}, {30 * day, "month"}, {day, "day"}, {time.Hour, "hour"}, {time.Minute, "minute"}} {
+		if n := int(d / u.unit); n >= 1 {
+			return count(n, u.name) + " ago"
+		}
+	}
+	return "just now"
+}
+
+// count is a number with its noun: "1 session", "3 sessions".
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// size is a number of bytes as a person says it.
+func size(n int64) string {
+	for _, u := range []struct {
+		unit int64
+		name string
+	}{{1 << 30, "GiB"}, {1 << 20, "MiB"}, {1 << 10, "KiB"}} {
+		if n >= u.unit {
+			return fmt.Sprintf("%.1f %s", float64(n)/float64(u.unit), u.name)
+		}
+	}
+	return count(int(n), "byte")
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+)
+
+// writeFlags are the options of the verbs that change one thing.
+type writeFlags struct{ dryRun, yes, force bool }
+
+func (f *writeFlags) add(cmd *cobra.Command, force string) {
+	fl := cmd.Flags()
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and write nothing")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	if force != "" {
+		fl.BoolVar(&f.force, "force", false, force)
+	}
+}
+
+func (a *app) undoVerb() *cobra.Command {
+	var f writeFlags
+	var r mend.UndoRequest
+	cmd := &cobra.Command{
+		Use:   "undo ID",
+		Short: "Take a repair back, byte for byte",
+		Long: `Undo restores what the repair changed: the same bytes, names and modes as before
+it. It is a repair of its own in the journal, and can itself be undone.
+
+Where a record no longer holds what the repair left, nothing is changed, and each
+such record is shown: before, what the repair wrote, and now.`,
+		Example: `  mend undo bak                 the beginning of an id is enough
+  mend undo --session ses_abc   all repairs of a session
+  mend undo bak --only prt_1    only this record`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if (len(ids) == 1) == (r.Session != "") {
+				return usagef("undo needs a repair id, or --session SESSION")
+			}
+			if len(ids) == 1 {
+				r.ID = ids[0]
+			}
+			if r.Session != "" && r.Only != nil {
+				return usagef("--only goes with a repair id")
+			}
+			r.Force = f.force
+			return a.change(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeUndo(cmd.Context(), r) })
+		},
+	}
+	f.add(cmd, "restore although records changed since; the present bytes are journaled first")
+	cmd.Flags().StringVar(&r.Session, "session", "", "take back every repair of this session, as one")
+	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "take back only these of the repair's records")
+	return cmd
+}
+
+func (a *app) redoVerb() *cobra.Command {
+	var f writeFlags
+	cmd := &cobra.Command{
+		Use:   "redo ID",
+		Short: "Apply a repair again that was undone",
+		Args:  cobra.ExactArgs(1),
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			return a.change(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), ids[0], f.force) })
+		},
+	}
+	f.add(cmd, "apply although records changed since; the present bytes are journaled first")
+	return cmd
+}
+
+// change carries out what propose plans, or shows it for a dry run.
+func (a *app) change(cmd *cobra.Command, f writeFlags, propose func(*mend.Client) (change.Plan, error)) error {
+	c, err := a.open(cmd, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	p, err := propose(c)
+	if err != nil {
+		return a.tellConflict(err)
+	}
+	if !a.asJSON {
+		a.printOps(p.Ops)
+	}
+	if f.dryRun {
+		return a.endDryRun(p)
+	}
+	e, err := c.Apply(cmd.Context(), p)
+	if err != nil {
+		return a.tellConflict(err)
+	}
+	if a.asJSON {
+		a.printJSON(map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}})
+		return nil
+	}
+	a.printDone(e)
+	return nil
+}
+
+func (a *app) endDryRun(p change.Plan) error {
+	if a.asJSON {
+		a.printJSON(map[string]any{"repairs": []repairJSON{planJSON(p, "planned")}})
+		return nil
+	}
+	a.printf("This was a dry run: nothing was written.\n")
+	return nil
+}
+
+// tellConflict shows every record in conflict, with its three contents, and
+// returns the error.
+func (a *app) tellConflict(err error) error {
+	var conflict *change.ConflictError
+	if !errors.As(err, &conflict) {
+		return err
+	}
+	if a.asJSON {
+		var cs []conflictJSON
+		for _, c := range conflict.Conflicts {
+			cs = append(cs, conflictJSON{c.Ref.String(), c.Why, c.Later})
+		}
+		a.printJSON(map[string]any{
+			"error":     map[string]string{"code": codeName(exitConflict), "message": err.Error(), "hint": hint(err)},
+			"conflicts": cs,
+		})
+		a.quiet = true
+		return err
+	}
+	for _, c := range conflict.Conflicts {
+		a.printConflict(c)
+	}
+	return err
+}
+
+func (a *app) printConflict(c change.Conflict) {
+	a.printf("%s %s %s: %s\n", bad("conflict"), c.Ref.Kind, c.Ref, c.Why)
+	for _, id := range c.Later {
+		a.printf("    touched later by repair %s\n", bold(id))
+	}
+	a.printf("    %s\n", faint("what the repair did:"))
+	a.printDiff(c.Pre, c.Post)
+	a.printf("    %s\n", faint("what came since:"))
+	a.printDiff(c.Post, c.Now)
+}

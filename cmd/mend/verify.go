@@ -1,0 +1,35 @@
+package main
+
+import (
+	"github.com/spf13/cobra"
+)
+
+func (a *app) verifyVerb() *cobra.Command {
+	var head string
+	cmd := &cobra.Command{
+		Use:   "verify",
+		Short: "Check the whole journal: every checksum, every image, the chain of events",
+		Long: `Verify finds any damage of the journal and any edit that does not recompute its
+chain. It prints the head of the chain; keep it somewhere else, and --head finds
+also a removed tail or a rebuilt chain.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			r, err := a.opt.Verify(head)
+			if err != nil {
+				return err
+			}
+			if a.asJSON {
+				a.printJSON(map[string]any{"entries": r.Entries, "events": r.Events, "images": r.Images, "bytes": r.Bytes, "head": r.Head})
+				return nil
+			}
+			a.printf("%s: %s, %s, %s (%s).\n", good("The journal is whole"), count(r.Entries, "repair"),
+				count(r.Events, "event"), count(r.Images, "image"), size(r.Bytes))
+			if r.Head != "" {
+				a.printf("head %s\n", r.Head)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().StringVar(&head, "head", "", "a head that an earlier verify printed; it must be in the chain")
+	return cmd
+}

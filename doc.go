@@ -1,0 +1,24 @@
+// Package mend brings broken agent sessions back to life, and can take every
+// change back.
+//
+// A session is a conversation that a coding agent has stored: messages with
+// their parts. mend reads it, tells what is wrong and why, plans the smallest
+// change that cures it, writes that plan into a journal, applies it atomically,
+// and keeps everything that is needed to undo it.
+//
+//	store ──Load──▶ session.Session ──Diagnose──▶ []Diagnosis ──Plan──▶ change.Plan
+//	txn.Run: store.Prepare → journal.Begin → store.Commit → journal.Finish → store.Discard
+//
+// The folders:
+//
+//	session    the values: Session, Message, Part, Record; edits of single fields
+//	change     what is done to a store, as values: Op, Plan, Outcome, Entry
+//	repair     what is wrong and what cures it: error classes, diagnoses, strategies
+//	undo       entries of the journal → the plan that reverts them
+//	fsstore    sessions in a tree of JSON files
+//	journal    the write-ahead journal
+//	txn        the order of things: Run and Recover
+//	cmd/mend   the command line, one file a verb
+//
+// This package ties them together: a [Client] is one store with one journal.
+package mend

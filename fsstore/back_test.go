@@ -1,0 +1,138 @@
+package fsstore
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"mend/change"
+	"mend/internal/storetest"
+)
+
+// TestCameOutForeign crashes between an exchange that took out another program's
+// bytes and the look at them: they get their place back.
+func TestCameOutForeign(t *testing.T) {
+	needWrites(t)
+	for _, part := range []string{"prt_11", "prt_13"} {
+		root := smallTree(t)
+		name := filepath.Join(root, "part/msg_1", part+".json")
+		s := mustOpen(t, root, "", Options{Owner: "own"})
+		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		j, err := s.resume(staged)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(name, []byte("another program's"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		before := snapshot(t, root, mendDir)
+		i := slices.IndexFunc(j.items, func(it item) bool { return it.op.Ref.Part == part })
+		d, err := j.parent(j.items[i])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := j.rename(d, j.items[i], j.items[i].op); err != nil {
+			t.Fatal(err)
+		}
+		d.close()
+		j.close()
+		out := settled(t, s, staged, change.Aborted)
+		if len(out.Conflicts) != 1 || out.Conflicts[0].Ref.Part != part || string(out.Conflicts[0].Now.Data) != "another program's" {
+			t.Errorf("%s: %+v", part, out)
+		}
+		if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+			t.Errorf("%s: the tree holds %v, want %v", part, got, before)
+		}
+	}
+}
+
+// TestBackTouchesNothingElse settles a change that has to go back: what was not
+// exchanged yet is not exchanged on the way.
+func TestBackTouchesNothingElse(t *testing.T) {
+	needWrites(t)
+	root := smallTree(t)
+	_, staged := crashed(t, root, 1)
+	put(t, root, "part/msg_1/prt_13.json", "another program's")
+	f := &storetest.Fault{At: 1 << 30}
+	s := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step})
+	if out, err := s.Settle(t.Context(), staged); err != nil || out.State != change.Aborted {
+		t.Fatalf("Settle = %+v, %v, want %s", out, err, change.Aborted)
+	}
+	if want := []string{"rmdir part/msg_4", "barrier"}; !slices.Equal(f.Calls, want) {
+		t.Errorf("the calls are %q, want %q", f.Calls, want)
+	}
+}
+
+// TestUndoGoesBack crashes an undo that has removed a folder, and lets another
+// program write: the folder and what was in it are back.
+func TestUndoGoesBack(t *testing.T) {
+	needWrites(t)
+	for cut := 0; ; cut++ {
+		root := smallTree(t)
+		s := mustOpen(t, root, "", Options{Owner: "own"})
+		done := mustApply(t, s, bigPlan(t, mustLoad(t, s, "ses_1")))
+		if err := os.Chmod(filepath.Join(root, "part/msg_4"), 0o750); err != nil {
+			t.Fatal(err)
+		}
+		done.Ops[0].Post.Mode = fs.ModeDir | 0o750
+		before := snapshot(t, root, "")
+		staged, err := s.Prepare(t.Context(), change.Inverse(done.Ops))
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := &storetest.Fault{At: 4} // 0 place prt_13, 1 take prt_41, 2 exchange prt_11, 3 rmdir, 4 barrier
+		if _, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+			t.Fatal("Commit survived the crash")
+		}
+		put(t, root, "part/msg_1/prt_11.json", "another program's")
+		f = &storetest.Fault{At: cut}
+		_, _ = mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+		settled(t, s, staged, change.Conflicted)
+		got := snapshot(t, root, "")
+		delete(got, "part/msg_1/prt_11.json")
+		delete(before, "part/msg_1/prt_11.json")
+		if !maps.Equal(got, before) {
+			t.Errorf("cut at %d: the tree holds %v, want %v", cut, got, before)
+		}
+		if !f.Hit() {
+			return
+		}
+	}
+}
+
+// TestFolderOfForeignGone has another program write a record before it is taken
+// away, and then remove its folder: there is no place to put its bytes back to,
+// so they are kept.
+func TestFolderOfForeignGone(t *testing.T) {
+	needWrites(t)
+	root := smallTree(t)
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	loaded := mustLoad(t, s, "ses_1")
+	after := loaded.Clone()
+	after.Messages[1].Remove(after.Messages[1].Parts[0].Ref)
+	staged, err := s.Prepare(t.Context(), change.Diff(loaded, after))
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, root, "part/msg_2/prt_21.json", "another program's")
+	f := &storetest.Fault{At: 1} // behind the exchange
+	if _, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+		t.Fatal("Commit survived the crash")
+	}
+	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {
+		t.Fatal(err)
+	}
+	out := settled(t, s, staged, change.Committed)
+	if len(out.Kept) != 1 {
+		t.Fatalf("Settle = %+v, want a file that is kept", out)
+	}
+	if data, err := os.ReadFile(filepath.Join(root, out.Kept[0])); string(data) != "another program's" {
+		t.Errorf("%s holds %q, %v", out.Kept[0], data, err)
+	}
+}

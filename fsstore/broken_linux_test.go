@@ -1,0 +1,191 @@
+package fsstore
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mend/change"
+	"mend/internal/storetest"
+)
+
+// TestFileSizeLimit lets the disk take only small files.
+func TestFileSizeLimit(t *testing.T) {
+	needWrites(t)
+	if !inChild(t, 0) {
+		return
+	}
+	root := smallTree(t)
+	before := snapshot(t, root, "")
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	ops := retext(t, mustLoad(t, s, "ses_1"), "prt_11", strings.Repeat("x", 100_000))
+	if err := unix.Setrlimit(unix.RLIMIT_FSIZE, &unix.Rlimit{Cur: 4096, Max: 4096}); err != nil {
+		t.Skip(err)
+	}
+	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, syscall.EFBIG) {
+		t.Errorf("Prepare = %v, want %v", err, syscall.EFBIG)
+	}
+	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+		t.Errorf("the tree holds %v, want %v", got, before)
+	}
+}
+
+// TestNoSpace fills a file system of its own.
+func TestNoSpace(t *testing.T) {
+	needWrites(t)
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
+	root := smallTree(t)
+	if err := unix.Mount("mend-test", root, "tmpfs", 0, "size=256k,mode=755"); err != nil {
+		t.Skip(err)
+	}
+	defer func() {
+		if err := unix.Unmount(root, 0); err != nil {
+			t.Error(err)
+		}
+	}()
+	put(t, root, "message/ses_1/msg_1.json", messageJSON("ses_1", "msg_1", "user", 1))
+	put(t, root, "part/msg_1/prt_1.json", textJSON("msg_1", "prt_1", "x"))
+	put(t, root, "part/msg_1/prt_2.json", textJSON("msg_1", "prt_2", "x"))
+	before := snapshot(t, root, "")
+	s := mustOpen(t, root, "opencode", Options{Owner: "own"})
+	loaded := mustLoad(t, s, "ses_1")
+	ops := append(retext(t, loaded, "prt_1", strings.Repeat("x", 100_000)), retext(t, loaded, "prt_2", strings.Repeat("x", 300_000))...)
+	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, syscall.ENOSPC) {
+		t.Errorf("Prepare = %v, want %v", err, syscall.ENOSPC)
+	}
+	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+		t.Errorf("the tree holds %v, want %v", got, before)
+	}
+	mustApply(t, s, ops[:1])
+}
+
+// TestManyOps applies a plan far larger than the number of files that may be
+// open.
+func TestManyOps(t *testing.T) {
+	needWrites(t)
+	if !inChild(t, 0) {
+		return
+	}
+	ops := 20_000
+	if testing.Short() {
+		ops = 500
+	}
+	root := filepath.Join(tempDir(t), "storage")
+	for m := range ops / 20 {
+		msg := fmt.Sprintf("msg_%05d", m)
+		put(t, root, "message/ses_1/"+msg+".json", messageJSON("ses_1", msg, "user", m))
+		for p := range 20 {
+			prt := fmt.Sprintf("prt_%05d_%02d", m, p)
+			put(t, root, "part/"+msg+"/"+prt+".json", textJSON(msg, prt, "x"))
+		}
+	}
+	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	loaded := mustLoad(t, s, "ses_1")
+	after := loaded.Clone()
+	for i := range after.Messages {
+		m := &after.Messages[i]
+		for k := range m.Parts {
+			if err := m.Parts[k].Set([]byte(`"y"`), "text"); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	st := mustApply(t, s, change.Diff(loaded, after))
+	if len(st.Ops) != ops {
+		t.Errorf("the plan has %d ops, want %d", len(st.Ops), ops)
+	}
+	wantNoMend(t, root)
+}
+
+// TestNoExchange works where the file system cannot exchange.
+func TestNoExchange(t *testing.T) {
+	needWrites(t)
+	if !inChild(t, 0) {
+		return
+	}
+	root := smallTree(t)
+	before := snapshot(t, root, "")
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	ops := bigPlan(t, mustLoad(t, s, "ses_1"))
+	refuse(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_EXCHANGE, unix.EINVAL)
+	_, err := s.Prepare(t.Context(), ops)
+	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "cannot exchange") {
+		t.Errorf("Prepare = %v, want %v", err, errors.ErrUnsupported)
+	}
+	t.Log(err)
+	refuse(t, unix.SYS_RENAMEAT2, -1, 0, unix.ENOSYS)
+	if _, err := s.Prepare(t.Context(), ops[len(ops)-1:]); !errors.Is(err, errors.ErrUnsupported) {
+		t.Errorf("Prepare without any rename = %v, want %v", err, errors.ErrUnsupported)
+	}
+	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+		t.Errorf("the tree holds %v, want %v", got, before)
+	}
+}
+
+// TestNoOpenat2 works in a sandbox that refuses openat2, and keeps every promise.
+func TestNoOpenat2(t *testing.T) {
+	if !inChild(t, 0) {
+		return
+	}
+	refuse(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
+	if canWrite() == nil {
+		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode", "ses_1") })
+	}
+	testStrange(t)
+	testStrangeFolders(t)
+}
+
+// TestBrokenDisk lets each kind of call fail for good in the middle of a Commit.
+func TestBrokenDisk(t *testing.T) {
+	needWrites(t)
+	for _, c := range []struct {
+		name  string
+		call  uint32
+		errno syscall.Errno
+	}{
+		{"Rename", unix.SYS_RENAMEAT2, unix.EIO}, {"Fsync", unix.SYS_FSYNC, unix.EIO},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !inChild(t, 0) {
+				return
+			}
+			root := smallTree(t)
+			before := snapshot(t, root, mendDir)
+			s := mustOpen(t, root, "", Options{Owner: "own"})
+			staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+			if err != nil {
+				t.Fatal(err)
+			}
+			refuse(t, c.call, -1, 0, c.errno)
+			out, err := s.Commit(t.Context(), staged)
+			if c.name == "Fsync" {
+				if err == nil {
+					t.Errorf("Commit = %+v although nothing is durable", out)
+				}
+				_, err = s.Settle(t.Context(), staged)
+				if !errors.Is(err, c.errno) {
+					t.Errorf("Settle = %v, want %v", err, c.errno)
+				}
+				return
+			}
+			t.Log(out, err)
+			got := snapshot(t, root, mendDir)
+			if out.State == change.Aborted && !maps.Equal(got, before) {
+				t.Errorf("the tree holds %v, want %v", got, slices.Sorted(maps.Keys(before)))
+			}
+		})
+	}
+}

@@ -1,0 +1,97 @@
+package fsstore
+
+import (
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"syscall"
+	"testing"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// nobody is a user without rights.
+const nobody = 65534
+
+// inChild runs the test that calls it once more, in a process of its own, which
+// may then limit itself. It reports true in that process. With a uid it runs as
+// that user, or not at all where we may not become it.
+func inChild(t *testing.T, uid int) bool {
+	t.Helper()
+	const key = "MEND_TEST_CHILD"
+	if os.Getenv(key) == t.Name() {
+		return true
+	}
+	program := os.Args[0]
+	attr := &syscall.SysProcAttr{}
+	if uid != 0 && os.Geteuid() == 0 {
+		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
+		program = filepath.Join(tempDir(t), "program") // where that user can reach it
+		copyFile(t, os.Args[0], program)
+	}
+	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd.Env = append(os.Environ(), key+"="+t.Name())
+	cmd.Dir, cmd.SysProcAttr = "/", attr
+	out, err := cmd.CombinedOutput()
+	t.Logf("%s", out)
+	if err != nil {
+		t.Errorf("in a process of its own: %v", err)
+	}
+	return false
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE, 0o755)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		t.Fatal(err)
+	}
+	if err := out.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range []string{to, filepath.Dir(to)} {
+		if err := os.Chmod(p, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// refuse makes a system call fail from now on, in the whole process: always, or
+// only if its argument arg has the given value.
+func refuse(t *testing.T, call uint32, arg int, value uint32, errno syscall.Errno) {
+	t.Helper()
+	const ldw, jeq, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K
+	prog := []unix.SockFilter{
+		{Code: ldw, K: 0}, // the number of the call
+		{Code: jeq, K: call, Jf: 3},
+		{Code: ldw, K: 16 + 8*uint32(arg)},
+		{Code: jeq, K: value, Jf: 1},
+		{Code: ret, K: unix.SECCOMP_RET_ERRNO | uint32(errno)},
+		{Code: ret, K: unix.SECCOMP_RET_ALLOW},
+	}
+	if arg < 0 {
+		prog[1].Jf = 1
+		prog = append(prog[:2], prog[4:]...)
+	}
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		t.Skip(err)
+	}
+	fprog := unix.SockFprog{Len: uint16(len(prog)), Filter: &prog[0]}
+	_, _, e := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, unix.SECCOMP_FILTER_FLAG_TSYNC, uintptr(unsafe.Pointer(&fprog)))
+	if e != 0 {
+		t.Skip(e)
+	}
+}

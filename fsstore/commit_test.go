@@ -1,0 +1,162 @@
+package fsstore
+
+import (
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/session"
+)
+
+// bigPlan is a plan with an op of every kind on the small tree.
+func bigPlan(t *testing.T, s *session.Session) []change.Op {
+	t.Helper()
+	after := s.Clone()
+	first, empty := after.Message("msg_1"), after.Message("msg_4")
+	if err := first.Part("prt_11").Set(session.Quote("replaced"), "text"); err != nil {
+		t.Fatal(err)
+	}
+	first.Remove(first.Part("prt_13").Ref)
+	empty.Insert(after.NewTextPart(empty, "prt_41", "created"))
+	return change.Diff(s, after)
+}
+
+// TestMissingFolders removes the folder of all parts: two levels are made, and
+// undone.
+func TestMissingFolders(t *testing.T) {
+	needWrites(t)
+	root := smallTree(t)
+	if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(root, 0o750); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, root, "")
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	loaded := mustLoad(t, s, "ses_1")
+	after := loaded.Clone()
+	for i := range after.Messages {
+		m := &after.Messages[i]
+		m.Insert(after.NewTextPart(m, "prt_"+m.ID, "[user interrupted]"))
+		m.Parts[0].Mode = 0o640
+	}
+	st := mustApply(t, s, change.Diff(loaded, after))
+	if len(st.Ops) != 4+5 {
+		t.Errorf("Prepare gives %d ops, want 4 and 5 folders", len(st.Ops))
+	}
+	for _, p := range []string{"part", "part/msg_2"} {
+		if fi, err := os.Stat(filepath.Join(root, p)); err != nil || fi.Mode() != fs.ModeDir|0o750 {
+			t.Errorf("%s is %v, %v, want a folder of the mode of the one above", p, fi, err)
+		}
+	}
+	if got := mustLoad(t, s, "ses_1").Messages[3].Parts; len(got) != 1 || got[0].Defect != nil || got[0].Text != "[user interrupted]" {
+		t.Errorf("the new part is %+v", got)
+	}
+	// What another program puts beside it keeps its folder.
+	put(t, root, "part/msg_2/other.json", "{}")
+	mustApply(t, s, change.Inverse(st.Ops))
+	if _, err := os.Stat(filepath.Join(root, "part/msg_2/other.json")); err != nil {
+		t.Error(err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
+		t.Fatal(err)
+	}
+	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+		t.Errorf("after the undo the tree holds %v, want %v", got, before)
+	}
+}
+
+// TestFolderMeanwhile lets another program make, or remove, the folder that the
+// change wants to make, or to remove.
+func TestFolderMeanwhile(t *testing.T) {
+	needWrites(t)
+	root := smallTree(t)
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	folder := filepath.Join(root, "part/msg_4")
+	if err := os.Mkdir(folder, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := cancelAfter(t, 2)
+	defer cancel()
+	if out, err := s.Commit(ctx, staged); err != nil || out.State != change.Aborted || out.Cause == nil {
+		t.Errorf("Commit = %+v, %v, want %s", out, err, change.Aborted)
+	}
+	if _, err := os.Stat(folder); err != nil {
+		t.Errorf("the folder that another program made is gone: %v", err)
+	}
+	if out, err := s.Settle(t.Context(), staged); err != nil || out.State != change.Committed {
+		t.Errorf("Settle = %+v, %v, want %s", out, err, change.Committed)
+	}
+	if err := s.Discard(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	undo, err := s.Prepare(t.Context(), change.Inverse(staged.Ops))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(filepath.Join(root, "part/msg_4/prt_41.json")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Remove(folder); err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Commit(t.Context(), undo)
+	if err != nil || out.State != change.Aborted || len(out.Conflicts) != 1 || out.Conflicts[0].Ref.Part != "prt_41" {
+		t.Errorf("Commit = %+v, %v, want %s since prt_41 is gone", out, err, change.Aborted)
+	}
+	if _, err := os.Stat(folder); err == nil {
+		t.Error("the folder that another program removed is back")
+	}
+}
+
+// TestVanishedFolder lets another program remove the folder of everything that
+// the change is about, before Commit and after a crash in it.
+func TestVanishedFolder(t *testing.T) {
+	needWrites(t)
+	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
+		root := smallTree(t)
+		s := mustOpen(t, root, "", Options{Owner: "own"})
+		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if at > 0 {
+			f := &storetest.Fault{At: at}
+			if _, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+				t.Fatal("Commit survived the crash")
+			}
+		}
+		if err := os.RemoveAll(filepath.Join(root, "part/msg_1")); err != nil {
+			t.Fatal(err)
+		}
+		out, err := s.Commit(t.Context(), staged)
+		if at > 0 {
+			out, err = s.Settle(t.Context(), staged)
+		}
+		if err != nil || out.State != change.Aborted && out.State != change.Conflicted || len(out.Conflicts) == 0 {
+			t.Errorf("killed at call %d: %+v, %v, want conflicts", at, out, err)
+		}
+		for _, c := range out.Conflicts {
+			if c.Why != whyNoFolder || c.Now != nil {
+				t.Errorf("killed at call %d: the conflict on %s is %q, holding %v", at, c.Ref, c.Why, c.Now)
+			}
+		}
+		if err := s.Discard(t.Context(), staged); err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range []string{"part/msg_1", "part/msg_4", ".mend"} {
+			if _, err := os.Stat(filepath.Join(root, p)); err == nil {
+				t.Errorf("killed at call %d: %s is there", at, p)
+			}
+		}
+	}
+}

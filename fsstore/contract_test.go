@@ -1,0 +1,71 @@
+package fsstore
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/session"
+)
+
+func TestContract(t *testing.T) {
+	needWrites(t)
+	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode", "ses_1") })
+}
+
+func harness(t *testing.T, root, layout, id string) storetest.Harness {
+	open := func(step func(string) error) *Store {
+		return mustOpen(t, root, layout, Options{Owner: "own", Step: step})
+	}
+	return storetest.Harness{
+		Open:     func(step func(string) error) storetest.Store { return open(step) },
+		Load:     func() *session.Session { return mustLoad(t, open(nil), id) },
+		Snapshot: func() map[string]string { return snapshot(t, root, mendDir) },
+		Read: func(ref session.Ref) *change.Image {
+			images, err := open(nil).Read(t.Context(), []session.Ref{ref})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return images[0]
+		},
+		Litter: func() []string {
+			if _, err := os.Lstat(filepath.Join(root, mendDir)); err != nil {
+				return nil
+			}
+			return slices.Sorted(maps.Keys(snapshot(t, filepath.Join(root, mendDir), "")))
+		},
+		Write: func(ref session.Ref, image *change.Image) { write(t, open(nil), ref, image) },
+	}
+}
+
+// write is another program: it replaces a record by a rename, or removes it.
+func write(t *testing.T, s *Store, ref session.Ref, image *change.Image) {
+	t.Helper()
+	p, _, err := s.layout.path(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(s.id.Root, p)
+	if image == nil {
+		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name+".tmp", image.Data, image.Mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(name+".tmp", image.Mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(name+".tmp", name); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,180 @@
+package fsstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"mend/session"
+)
+
+// Load returns a session with its messages and parts, all of them read anew, in
+// the order in which the agent reads them. Of head the ID counts, and the project
+// where several sessions have that ID. What cannot be understood is in the
+// Defects of the records and in Stray.
+//
+// The error wraps [ErrNoSession], or says that the tree as a whole cannot be
+// read, or that ctx ended.
+func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+	if head.ID == "" && len(head.Stray) > 0 {
+		return &head, nil
+	}
+	if err := session.ValidateID(head.ID); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	v, err := s.view(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer v.root.close()
+	loaded, ok := v.info(head)
+	folder := v.messageFolder(&loaded, head)
+	if folder != nil {
+		defer folder.d.close()
+		v.messages(&loaded, folder)
+	}
+	if v.failed() {
+		return nil, fmt.Errorf("loading session %s: %w", head.ID, v.err)
+	}
+	if !ok && folder == nil && len(v.stray) == 0 {
+		return nil, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
+	}
+	loaded.Stray = v.stray
+	loaded.Sort()
+	return &loaded, nil
+}
+
+// info reads the session's own record, and reports whether there is one.
+func (v *view) info(head session.Session) (session.Session, bool) {
+	bare := session.Session{ID: head.ID, Project: head.Project}
+	p, ok := v.layout.pattern(session.KindSession, true)
+	if !ok {
+		return bare, false
+	}
+	want := session.Ref{Kind: session.KindSession, Project: head.Info.Ref.Project, Session: head.ID}
+	for _, at := range v.lookFor(p, want) {
+		d, err := v.root.sub(at.path())
+		if err != nil {
+			continue // List tells of it: it is not this session's alone
+		}
+		want.Project = at.ref.Project
+		r, ok := v.read(d, want)
+		d.close()
+		if ok {
+			return headOf(r), true
+		}
+	}
+	return bare, false
+}
+
+// lookFor lists the folders in which a record of one session may be. What is
+// stray on the way there is not this session's: List tells of it.
+func (v *view) lookFor(p pattern, want session.Ref) []spot {
+	quiet := view{Store: v.Store, ctx: v.ctx, root: v.root}
+	spots := quiet.expand(p.names[:len(p.names)-1], want, nil)
+	if v.err == nil {
+		v.err = quiet.err
+	}
+	return spots
+}
+
+// An openSpot is a spot whose folder is open.
+type openSpot struct {
+	spot
+	d *dir
+}
+
+// messageFolder opens the folder with the session's messages, nil if there is
+// none: the first that the patterns lead to, as the agent does, but the one of
+// the session's own project before another.
+func (v *view) messageFolder(s *session.Session, head session.Session) *openSpot {
+	project := cmp.Or(s.Info.Ref.Project, head.Project)
+	for _, p := range v.layout.patterns {
+		if p.kind != session.KindMessage {
+			continue
+		}
+		spots := v.lookFor(p, session.Ref{Session: s.ID, Project: project})
+		if project != "" && slices.Contains(p.names, "{project}") {
+			spots = append(spots, v.lookFor(p, session.Ref{Session: s.ID})...)
+		}
+		for _, at := range spots {
+			told := len(v.stray)
+			if d := v.open(at.path(), ""); d != nil {
+				return &openSpot{at, d}
+			}
+			if len(v.stray) > told {
+				return nil // it is there, and cannot be read
+			}
+		}
+	}
+	return nil
+}
+
+// messages reads the messages in the folder, each with its parts.
+func (v *view) messages(s *session.Session, at *openSpot) {
+	v.records(at.d, "", func(id string) {
+		ref := session.Ref{Kind: session.KindMessage, Project: at.ref.Project, Session: s.ID, Message: id}
+		if r, ok := v.read(at.d, ref); ok {
+			s.Messages = append(s.Messages, session.NewMessage(r))
+		}
+	})
+	readings := make([]view, len(s.Messages))
+	each(len(s.Messages), func(i int) {
+		readings[i] = view{Store: v.Store, ctx: v.ctx, root: v.root}
+		readings[i].parts(&s.Messages[i])
+	})
+	for i := range readings {
+		v.stray = append(v.stray, readings[i].stray...)
+		if v.err == nil {
+			v.err = readings[i].err
+		}
+	}
+}
+
+// parts reads the parts of a message.
+func (v *view) parts(m *session.Message) {
+	if v.failed() {
+		return
+	}
+	ref := m.Ref
+	ref.Kind = session.KindPart
+	p, _ := v.layout.pattern(ref.Kind, ref.Project != "")
+	if !slices.Contains(p.names, "{project}") {
+		ref.Project = ""
+	}
+	d := v.open(spot{names: fill(p.names[:len(p.names)-1], ref)}.path(), ref.Message)
+	if d == nil {
+		return
+	}
+	defer d.close()
+	v.records(d, ref.Message, func(id string) {
+		ref.Part = id
+		if r, ok := v.read(d, ref); ok {
+			m.Parts = append(m.Parts, session.NewPart(r))
+		}
+	})
+}
+
+// readers is how many folders are read at a time. It follows the storage, not
+// the processors: a cold disk answers several requests at once.
+const readers = 8
+
+// each calls f for every i below n, several at a time.
+func each(n int, f func(i int)) {
+	var wg sync.WaitGroup
+	next := make(chan int)
+	for range min(n, readers) {
+		wg.Go(func() {
+			for i := range next {
+				f(i)
+			}
+		})
+	}
+	for i := range n {
+		next <- i
+	}
+	close(next)
+	wg.Wait()
+}

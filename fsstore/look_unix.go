@@ -1,0 +1,89 @@
+//go:build (linux || darwin) && !portable
+
+package fsstore
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+
+	"golang.org/x/sys/unix"
+)
+
+// look reads what stands under the name; a file only if it is not larger than
+// max. It never waits, neither for a pipe nor for anybody.
+func (d *dir) look(name string, max int64) (thing, error) {
+	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd(), name, flags, 0) })
+	switch {
+	case errors.Is(err, unix.ENOENT):
+		return thing{}, nil
+	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EOPNOTSUPP):
+		return d.stat(name) // a link, a socket
+	case err != nil:
+		return thing{}, d.wrap("open", name, err)
+	}
+	defer func() { _ = unix.Close(fd) }()
+	var st unix.Stat_t
+	if err := unix.Fstat(fd, &st); err != nil {
+		return thing{}, d.wrap("stat", name, err)
+	}
+	t := thingOf(&st)
+	t.big = t.plain() && t.size > max
+	if !t.plain() || t.big {
+		return t, nil
+	}
+	t.data, t.big, err = readAll(rawFile(fd), t.size, max)
+	return t, d.wrap("read", name, err)
+}
+
+// stat is look without the bytes.
+func (d *dir) stat(name string) (thing, error) {
+	var st unix.Stat_t
+	err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	if errors.Is(err, unix.ENOENT) {
+		return thing{}, nil
+	}
+	if err != nil {
+		return thing{}, d.wrap("stat", name, err)
+	}
+	return thingOf(&st), nil
+}
+
+func thingOf(st *unix.Stat_t) thing {
+	return thing{
+		there: true, mode: modeOf(uint32(st.Mode)), size: st.Size, links: uint64(st.Nlink),
+		owner: owner{int(st.Uid), int(st.Gid)}, dev: uint64(st.Dev), ino: st.Ino,
+	}
+}
+
+func modeOf(m uint32) fs.FileMode {
+	perm := fs.FileMode(m & 0o777)
+	switch m & unix.S_IFMT {
+	case unix.S_IFREG:
+		return perm
+	case unix.S_IFDIR:
+		return perm | fs.ModeDir
+	case unix.S_IFLNK:
+		return perm | fs.ModeSymlink
+	case unix.S_IFIFO:
+		return perm | fs.ModeNamedPipe
+	case unix.S_IFSOCK:
+		return perm | fs.ModeSocket
+	case unix.S_IFBLK, unix.S_IFCHR:
+		return perm | fs.ModeDevice
+	}
+	return perm | fs.ModeIrregular
+}
+
+// rawFile reads a descriptor without handing it to the runtime's poller: most
+// files are read in one call.
+type rawFile int
+
+func (r rawFile) Read(p []byte) (int, error) {
+	n, err := retry(func() (int, error) { return unix.Read(int(r), p) })
+	if n == 0 && err == nil && len(p) > 0 {
+		return 0, io.EOF
+	}
+	return max(n, 0), err
+}

@@ -1,0 +1,106 @@
+package fsstore
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/change"
+	"mend/internal/storetest"
+)
+
+// TestLostStaging removes or spoils the staging folder after each crash: the
+// change is finished all the same.
+func TestLostStaging(t *testing.T) {
+	needWrites(t)
+	for name, spoil := range map[string]func(stage string) error{
+		"gone":    os.RemoveAll,
+		"no mend": func(stage string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(stage))) },
+		"zero":    func(stage string) error { return eachSlot(stage, func(p string) error { return os.Truncate(p, 0) }) },
+		"torn":    func(stage string) error { return eachSlot(stage, func(p string) error { return os.Truncate(p, 7) }) },
+		"empty":   func(stage string) error { return eachSlot(stage, os.Remove) },
+	} {
+		for n := 1; n <= 4; n++ {
+			if n > 1 && (name == "zero" || name == "torn") {
+				continue // then some slots hold a Pre, and what is no Pre is another program's
+			}
+			root := smallTree(t)
+			s, staged := crashed(t, root, n)
+			if err := spoil(filepath.Join(root, staged.Dir)); err != nil {
+				t.Fatal(err)
+			}
+			// The recovery is cut, too.
+			for j := 0; ; j++ {
+				f := &storetest.Fault{At: j}
+				_, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+				if !f.Hit() {
+					break
+				}
+				if err == nil {
+					t.Errorf("%s: Settle survived a crash at %q", name, f.Calls[j])
+				}
+			}
+			out := settled(t, s, staged, change.Committed)
+			if len(out.Kept) > 0 {
+				t.Errorf("%s, killed at call %d: %+v", name, n, out)
+			}
+			for _, o := range staged.Ops {
+				images, err := s.Read(t.Context(), refs(o))
+				if err != nil || !images[0].Equal(o.Post) {
+					t.Errorf("%s, killed at call %d: %s holds %+v, %v", name, n, o.Ref, images[0], err)
+				}
+			}
+			wantNoMend(t, root)
+		}
+	}
+}
+
+func eachSlot(stage string, f func(path string) error) error {
+	entries, err := os.ReadDir(stage)
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		if e.IsDir() {
+			continue
+		}
+		if err := f(filepath.Join(stage, e.Name())); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestLostStagingBack does the same where another program has written, so that
+// the change goes back without its slots, and is cut at each call.
+func TestLostStagingBack(t *testing.T) {
+	needWrites(t)
+	for cut := 0; ; cut++ {
+		root := smallTree(t)
+		before := snapshot(t, root, mendDir)
+		s, staged := crashed(t, root, 4)
+		if err := os.RemoveAll(filepath.Join(root, mendDir)); err != nil {
+			t.Fatal(err)
+		}
+		put(t, root, "part/msg_4/prt_41.json", "another program's")
+		f := &storetest.Fault{At: cut}
+		_, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+		if f.Hit() && err == nil {
+			t.Errorf("Settle survived a crash at %q", f.Calls[cut])
+		}
+		out := settled(t, s, staged, change.Conflicted)
+		if len(out.Conflicts) != 1 || string(out.Conflicts[0].Now.Data) != "another program's" {
+			t.Errorf("cut at %d: %+v", cut, out)
+		}
+		got := snapshot(t, root, "")
+		delete(got, "part/msg_4/prt_41.json")
+		delete(got, "part/msg_4")
+		if !maps.Equal(got, before) {
+			t.Errorf("cut at %d: the tree holds %v, want %v", cut, got, before)
+		}
+		if !f.Hit() {
+			return
+		}
+	}
+}

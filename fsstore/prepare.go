@@ -1,0 +1,191 @@
+package fsstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/session"
+)
+
+// Prepare checks that every record holds its op's Pre, bytes and permissions,
+// and writes every Post into the staging folder, durably. The Staged has one op
+// more for each folder that a new record needs and that is missing.
+//
+// No record changes, and on an error nothing stays. A crash leaves a staging
+// folder, which the next Prepare of the same owner removes.
+//
+// The error is, or wraps: a [*change.ConflictError] that lists all records which
+// hold something else; [change.ErrInvalid] if an op has no place in the tree;
+// [errors.ErrUnsupported] if the system or the file system has no exchange.
+func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
+	if err := canWrite(); err != nil {
+		return change.Staged{}, err
+	}
+	st, err := s.prepare(ctx, ops)
+	var conflict *change.ConflictError
+	if err != nil && !errors.As(err, &conflict) {
+		err = fmt.Errorf("preparing the change: %w", err)
+	}
+	return st, err
+}
+
+func (s *Store) prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
+	if err := session.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
+		return change.Staged{}, fmt.Errorf("the owner %q names no folder", s.opt.Owner)
+	}
+	if err := change.Validate(ops); err != nil {
+		return change.Staged{}, err
+	}
+	j, err := s.job(ops)
+	if err != nil {
+		return change.Staged{}, err
+	}
+	defer j.close()
+	if err := j.sweep(); err != nil {
+		return change.Staged{}, err
+	}
+	if err := j.check(ctx); err != nil {
+		return change.Staged{}, err
+	}
+	if err := j.addFolders(); err != nil {
+		return change.Staged{}, err
+	}
+	if err := j.stageAll(ctx); err != nil {
+		return change.Staged{}, errors.Join(err, j.unstage())
+	}
+	st := change.Staged{Store: s.id, Dir: j.stageDir}
+	for _, it := range j.items {
+		st.Ops = append(st.Ops, it.op)
+	}
+	return st, nil
+}
+
+// check compares every record with its Pre.
+func (j *job) check(ctx context.Context) error {
+	var conflicts []change.Conflict
+	home, err := j.root.self()
+	if err != nil {
+		return err
+	}
+	for _, it := range j.items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if t, err := j.nearest(it.dir); err != nil {
+			return err
+		} else if t.dev != home.dev {
+			return fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", it.dir, j.id.Root)
+		}
+		c, err := j.differs(it)
+		if err != nil {
+			return err
+		}
+		if c != nil {
+			conflicts = append(conflicts, *c)
+		}
+	}
+	if len(conflicts) > 0 {
+		return &change.ConflictError{Conflicts: conflicts}
+	}
+	return nil
+}
+
+// differs is the conflict if the target is not as the op expects it. A folder
+// may be there or not, as long as nothing else has its name.
+func (j *job) differs(it item) (*change.Conflict, error) {
+	t, why, err := j.look(it, j.opt.MaxRecord)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case it.isFolder():
+		if !t.there || t.folder() {
+			return nil, nil
+		}
+	case (why == "" || why == whyNoFolder) && t.is(it.op.Pre) && t.links <= 1:
+		return nil, nil // a folder that is missing will be made
+	}
+	if why == "" {
+		why = whyDiffers(it.op.Pre, &t)
+	}
+	return &change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: t.image(), Why: why}, nil
+}
+
+// nearest is the folder at p, or the first one above it that is there.
+func (j *job) nearest(p string) (thing, error) {
+	for ; ; p = path.Dir(p) {
+		d, err := j.root.sub(p)
+		var strange *strangeError
+		if err == nil {
+			defer d.close()
+			return d.self()
+		}
+		if !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange) || p == "." {
+			return thing{}, err
+		}
+	}
+}
+
+// addFolders adds an item for each folder that is missing, and puts folders
+// where they belong: new ones in front, the outer first, and those that go
+// behind, the inner first.
+func (j *job) addFolders() error {
+	for _, it := range slices.Clone(j.items) {
+		if it.op.Pre != nil || it.isFolder() {
+			continue
+		}
+		names := strings.Split(it.dir, "/")
+		for n := range names {
+			if err := j.addMissing(it, n+1, strings.Join(names[:n+1], "/")); err != nil {
+				return err
+			}
+		}
+	}
+	slices.SortStableFunc(j.items, func(a, b item) int { return cmp.Compare(a.order(), b.order()) })
+	return nil
+}
+
+func (j *job) addMissing(it item, n int, p string) error {
+	if j.folders[p] {
+		return nil
+	}
+	d, err := j.root.sub(p)
+	if err == nil {
+		d.close()
+		return nil
+	}
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	above, err := j.nearest(path.Dir(p))
+	if err != nil {
+		return err
+	}
+	folder, err := j.place(change.Op{
+		Ref:  j.layout.folderRef(it.op.Ref, n),
+		Post: &change.Image{Mode: fs.ModeDir | above.mode.Perm()},
+	})
+	if err != nil {
+		return err
+	}
+	j.add(folder)
+	return nil
+}
+
+func (it item) order() int {
+	depth := strings.Count(it.path, "/") + 1
+	switch {
+	case !it.isFolder():
+		return 0
+	case it.op.Post == nil:
+		return 1000 - depth
+	}
+	return depth - 1000
+}

@@ -1,0 +1,65 @@
+package fsstore
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/session"
+)
+
+func TestTooLarge(t *testing.T) {
+	root := smallTree(t)
+	name := filepath.Join(root, "part/msg_1/prt_12.json")
+	if err := os.Truncate(name, 10<<30); err != nil {
+		t.Skip(err)
+	}
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	loaded := mustLoad(t, s, "ses_1")
+	p := loaded.Message("msg_1").Part("prt_12")
+	if p == nil || !p.Unreadable() || !strings.Contains(p.Defect.Why, "too large") || p.Data != nil {
+		t.Errorf("a file of 10 GB is loaded as %+v", p)
+	}
+	images, err := s.Read(t.Context(), []session.Ref{p.Ref})
+	if err != nil || images[0] == nil || images[0].Mode&fs.ModeIrregular == 0 {
+		t.Errorf("Read = %+v, %v", images, err)
+	}
+	if canWrite() != nil {
+		return
+	}
+	op := change.Op{Ref: p.Ref, Pre: &change.Image{Data: []byte("{}"), Mode: 0o644}, Post: &change.Image{Data: []byte("{ }"), Mode: 0o644}}
+	if _, err := s.Prepare(t.Context(), []change.Op{op}); !isConflict(err) {
+		t.Errorf("Prepare = %v, want a conflict", err)
+	}
+}
+
+func TestRead(t *testing.T) {
+	s := mustOpen(t, smallTree(t), "", Options{})
+	refs := []session.Ref{
+		{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_11"},
+		{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_none"},
+		{Kind: session.KindPart, Session: "ses_1", Message: "msg_none", Part: "prt_1"},
+		{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"},
+		{Kind: session.KindSession, Session: "ses_1", Project: "global"},
+	}
+	got, err := s.Read(t.Context(), refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[0] == nil || got[0].Mode != 0o600 || string(got[0].Data) != textJSON("msg_1", "prt_11", "text prt_11") {
+		t.Errorf("Read(%s) = %+v", refs[0], got[0])
+	}
+	if got[1] != nil || got[2] != nil {
+		t.Errorf("Read of what is not there = %+v, %+v", got[1], got[2])
+	}
+	if got[3] == nil || got[3].Mode != fs.ModeDir|0o755 || got[4] == nil {
+		t.Errorf("Read(%s) = %+v, Read(%s) = %+v", refs[3], got[3], refs[4], got[4])
+	}
+	if _, err := s.Read(t.Context(), []session.Ref{{Kind: session.KindPart, Session: "s", Message: "../..", Part: "x"}}); !errors.Is(err, session.ErrBadID) {
+		t.Errorf("Read of what is no id = %v, want %v", err, session.ErrBadID)
+	}
+}

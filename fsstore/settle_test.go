@@ -1,0 +1,175 @@
+package fsstore
+
+import (
+	"context"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/storetest"
+)
+
+// cancelAfter is a context that ends when it has been asked for its error n
+// times, so that a Commit ends between two ops.
+func cancelAfter(t *testing.T, n int) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancel(t.Context())
+	return &countdown{Context: ctx, left: n}, cancel
+}
+
+type countdown struct {
+	context.Context
+	left int
+}
+
+func (c *countdown) Err() error {
+	if c.left--; c.left < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// crashed prepares the big plan, and kills Commit at its call n.
+func crashed(t *testing.T, root string, n int) (*Store, change.Staged) {
+	t.Helper()
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	f := &storetest.Fault{At: n}
+	if _, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+		t.Fatal("Commit survived the crash")
+	}
+	return s, staged
+}
+
+// settled settles twice, wants the state both times, discards, and wants no
+// litter.
+func settled(t *testing.T, s *Store, staged change.Staged, want change.State) change.Outcome {
+	t.Helper()
+	var out change.Outcome
+	for range 2 {
+		again, err := s.Settle(t.Context(), staged)
+		if err != nil || again.State != want {
+			t.Fatalf("Settle = %+v, %v, want %s", again, err, want)
+		}
+		if out.State != "" && (len(again.Conflicts) != len(out.Conflicts) || !slices.Equal(again.Kept, out.Kept)) {
+			t.Errorf("second Settle = %+v, the first was %+v", again, out)
+		}
+		out = again
+	}
+	if err := s.Discard(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+func wantNoMend(t *testing.T, root string) {
+	t.Helper()
+	if _, err := os.Lstat(filepath.Join(root, mendDir)); err == nil {
+		t.Errorf("litter: %q", slices.Sorted(maps.Keys(snapshot(t, filepath.Join(root, mendDir), ""))))
+	}
+}
+
+// TestOutcomeOfForeign tells a record that another program wrote before it was
+// exchanged from one that it wrote after.
+func TestOutcomeOfForeign(t *testing.T) {
+	needWrites(t)
+	const foreign = "another program's"
+	for _, c := range []struct {
+		killed int // at this call of Commit: 0 make, 1 exchange prt_11, 2 place prt_41, 3 take prt_13, 4 barrier
+		path   string
+		want   change.State
+	}{
+		{1, "part/msg_1/prt_11.json", change.Aborted},
+		{2, "part/msg_1/prt_11.json", change.Conflicted},
+		{2, "part/msg_4/prt_41.json", change.Aborted},
+		{3, "part/msg_4/prt_41.json", change.Conflicted},
+		{3, "part/msg_1/prt_13.json", change.Aborted},
+		{4, "part/msg_1/prt_13.json", change.Conflicted},
+	} {
+		root := smallTree(t)
+		before := snapshot(t, root, mendDir)
+		s, staged := crashed(t, root, c.killed)
+		put(t, root, c.path, foreign)
+		out := settled(t, s, staged, c.want)
+		if len(out.Conflicts) != 1 || string(out.Conflicts[0].Now.Data) != foreign {
+			t.Errorf("killed at call %d, then %s written: %+v", c.killed, c.path, out)
+		}
+		wantNoMend(t, root)
+		got := snapshot(t, root, "")
+		if !strings.HasSuffix(got[c.path], foreign) {
+			t.Errorf("killed at call %d: %s holds %q", c.killed, c.path, got[c.path])
+		}
+		if strings.Contains(c.path, "msg_4") {
+			delete(got, filepath.Dir(c.path))
+		}
+		delete(got, c.path)
+		delete(before, c.path)
+		if !maps.Equal(got, before) {
+			t.Errorf("killed at call %d, then %s written: the tree holds %v, want %v", c.killed, c.path, got, before)
+		}
+	}
+}
+
+// TestModeIsContent changes nothing but the permissions of a record.
+func TestModeIsContent(t *testing.T) {
+	needWrites(t)
+	root := smallTree(t)
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	ops := retext(t, mustLoad(t, s, "ses_1"), "prt_12", "new")
+	staged, err := s.Prepare(t.Context(), ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(filepath.Join(root, "part/msg_1/prt_12.json"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	before := snapshot(t, root, mendDir)
+	out, err := s.Commit(t.Context(), staged)
+	if err != nil || len(out.Conflicts) != 1 || !strings.Contains(out.Conflicts[0].Why, "permissions") || out.Conflicts[0].Now.Mode != 0o600 {
+		t.Errorf("Commit = %+v, %v, want a conflict about permissions", out, err)
+	}
+	if err := s.Discard(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Prepare(t.Context(), ops); !isConflict(err) {
+		t.Errorf("Prepare = %v, want a conflict", err)
+	}
+	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+		t.Errorf("the tree holds %v, want %v", got, before)
+	}
+}
+
+// TestDiscardKeeps lets another program's bytes, and a file of somebody, stand in
+// the staging folder.
+func TestDiscardKeeps(t *testing.T) {
+	needWrites(t)
+	root := smallTree(t)
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	stage := filepath.Join(root, staged.Dir)
+	slot := slotName(1, staged.Ops[1])
+	if err := os.WriteFile(filepath.Join(stage, slot), []byte("another program's"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	put(t, stage, "notes.txt", "mine")
+	if err := s.Discard(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for p := range snapshot(t, stage, "") {
+		left = append(left, p)
+	}
+	wantNames(t, left, []string{".", slot, "notes.txt"})
+	if _, err := s.Prepare(t.Context(), staged.Ops); err != nil {
+		t.Errorf("Prepare beside it = %v", err)
+	}
+}

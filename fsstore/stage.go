@@ -1,0 +1,86 @@
+package fsstore
+
+import (
+	"context"
+	"errors"
+	"strconv"
+
+	"mend/internal/atomicfile"
+)
+
+// stageAll writes the slots: first into a folder whose name says that nothing in
+// it was ever exchanged, which gets its own name when all of it is durable.
+func (j *job) stageAll(ctx context.Context) error {
+	owner, err := j.mkdirs(mendDir + "/" + j.opt.Owner)
+	if err != nil {
+		return err
+	}
+	defer owner.close()
+	name, err := j.number(owner)
+	if err != nil {
+		return err
+	}
+	if j.stage, err = owner.sub(name + unfinished); err != nil {
+		return err
+	}
+	if err := j.probe(); err != nil {
+		return err
+	}
+	b := atomicfile.NewBarrier()
+	err = j.fill(ctx, b)
+	for _, p := range []string{j.stage.path, owner.path, mendDir, "."} {
+		if err == nil {
+			err = j.addFolder(b, map[string]bool{}, p)
+		}
+	}
+	if err != nil {
+		return errors.Join(err, b.Wait())
+	}
+	if err := j.wait(b); err != nil {
+		return err
+	}
+	if err := j.step("finish " + j.stageDir); err != nil {
+		return err
+	}
+	return owner.move(name+unfinished, owner, name)
+}
+
+// number makes an unfinished staging folder with the first number that is free,
+// and names the slots.
+func (j *job) number(owner *dir) (string, error) {
+	for n := 1; ; n++ {
+		name := strconv.Itoa(n)
+		taken, err := owner.stat(name)
+		if err != nil {
+			return "", err
+		}
+		if taken.there {
+			continue
+		}
+		j.name(owner.path + "/" + name)
+		made, err := j.mkdir(owner, name+unfinished)
+		if made || err != nil {
+			return name, err
+		}
+	}
+}
+
+// fill writes every Post into its slot.
+func (j *job) fill(ctx context.Context, b *atomicfile.Barrier) error {
+	for _, it := range j.items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if it.op.Post == nil {
+			continue
+		}
+		f, err := j.write(it, it.slot, it.op.Post)
+		if err != nil {
+			return err
+		}
+		if f != nil {
+			b.Add(f)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,112 @@
+package fsstore
+
+import (
+	"bytes"
+
+	"mend/change"
+)
+
+// holding is what a target or a slot holds, in the words of its op. A record
+// that does not exist is one of Pre and Post, if the op creates or deletes it.
+type holding uint8
+
+const (
+	holdsPre holding = iota + 1
+	holdsPost
+	holdsNothing // the slot is gone, and the target's Pre with it
+	holdsOther   // bytes of another program
+	hasNoPlace   // the target of a delete is absent, and so is its folder
+)
+
+// state looks what the target and the slot of a record hold. Together these say
+// what has become of the op; nothing else is remembered across a crash:
+//
+//	target  slot      what happened                       forward          back
+//	Pre     Post      not exchanged                       exchange         -
+//	Pre     Pre, none exchanged and written back, or      stage anew,      -
+//	                  the staging folder is gone          exchange
+//	Pre     other     put back, while another wrote       keep the slot,   keep the slot
+//	                                                      and as above
+//	Post    Pre       exchanged                           -                exchange
+//	Post    none      exchanged, staging folder gone      -                stage Pre, exchange
+//	Post    Post      not exchanged: another program      -                leave (a)
+//	                  has done the same
+//	Post    other     exchanged, and what came out was    exchange (a)     exchange (a)
+//	                  written after Prepare
+//	other   Post      not exchanged                       leave (a)        leave (a)
+//	other   Pre, none exchanged, then another wrote       leave (c)        leave (c)
+//	other   other     both                                leave (c)        leave (c), keep the slot
+//	no      Post      another program removed the folder  -                leave (a)
+//	place   Pre, none exchanged, then the same            -                leave (c)
+//	        other     and what came out was another's     keep the slot    leave (c), keep the slot
+//
+// For a create Pre is that nothing is there, and for a delete Post is; so each
+// row stands for all three kinds of ops, and "exchange" for the rename that its
+// kind has. One row differs: a create takes nothing out, so what else its slot
+// holds is kept, and then it is as if the slot were empty.
+//
+// (a) and (c) are conflicts. With any of them the direction is back: of (a) alone
+// the outcome is aborted, since the store then holds what it held before or what
+// others wrote; with a (c) it is conflicted. An exchange that takes out other
+// bytes than it should have is reversed at once and becomes a conflict, too.
+//
+// A target whose folder is gone, or is a link now, holds other bytes: nobody may
+// put anything there. But where the change itself makes or removes the folder
+// the target is just absent, and what should be deleted is gone with its folder.
+func (j *job) state(it item) (target, slot holding, err error) {
+	t, why, err := j.look(it, it.limit())
+	if err != nil {
+		return 0, 0, err
+	}
+	target = holds(it.op, &t)
+	switch {
+	case why == whyNoFolder && it.op.Post == nil:
+		target = hasNoPlace
+	case why != "", target == holdsNothing:
+		target = holdsOther
+	}
+	if j.stage == nil {
+		return target, holdsNothing, nil
+	}
+	if t, err = j.stage.look(it.slot, it.limit()); err != nil {
+		return 0, 0, err
+	}
+	slot = holds(it.op, &t)
+	switch {
+	case !t.there && j.lost:
+		slot = holdsNothing
+	case slot == holdsOther && target == holdsPre && torn(&t, it.op.Post):
+		slot = holdsNothing
+	case slot == holdsPost && !t.there && j.keptAny(it):
+		slot = holdsNothing // what the delete took out had to be kept elsewhere
+	}
+	return target, slot, nil
+}
+
+func holds(o change.Op, t *thing) holding {
+	switch {
+	case t.is(o.Post):
+		return holdsPost
+	case t.is(o.Pre):
+		return holdsPre
+	case !t.there:
+		return holdsNothing
+	}
+	return holdsOther
+}
+
+// torn reports whether the file is what a power cut can leave of a Post that was
+// not durable yet: some of its bytes, the rest of them missing or zero. Nothing
+// that another program wrote is lost with it.
+func torn(t *thing, post *change.Image) bool {
+	if post == nil || !t.plain() || t.big || len(t.data) > len(post.Data) {
+		return false
+	}
+	whole := bytes.TrimRight(t.data, "\x00")
+	return bytes.HasPrefix(post.Data, whole)
+}
+
+// foreign reports whether another program wrote where the op does.
+func foreign(it item, target, slot holding) bool {
+	return target == holdsOther || target == holdsPost && slot == holdsOther && it.op.Pre != nil
+}

@@ -1,0 +1,87 @@
+package fsstore
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/storetest"
+)
+
+// TestSteps pins the order of all calls that change the disk.
+func TestSteps(t *testing.T) {
+	needWrites(t)
+	root := smallTree(t)
+	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {
+		t.Fatal(err)
+	}
+	f := &storetest.Fault{At: 1 << 30}
+	s := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step})
+	st := mustApply(t, s, bigPlan(t, mustLoad(t, s, "ses_1")))
+	f.Calls = append(f.Calls, "-- undo")
+	mustApply(t, s, change.Inverse(st.Ops))
+	got := regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(strings.Join(f.Calls, "\n"), "HASH")
+	if got != steps {
+		t.Errorf("the calls are\n%s\nwant\n%s", got, steps)
+	}
+}
+
+// steps are the calls of a change with an op of every kind, and of its undo.
+const steps = `mkdir .mend
+mkdir .mend/own
+mkdir .mend/own/1.new
+probe
+probe
+probe
+unlink .mend/own/1.new/probe-1
+unlink .mend/own/1.new/probe-2
+stage folder msg_4/
+adorn folder msg_4/
+stage part msg_1/prt_11
+write part msg_1/prt_11
+adorn part msg_1/prt_11
+stage part msg_4/prt_41
+write part msg_4/prt_41
+adorn part msg_4/prt_41
+barrier
+finish .mend/own/1
+make folder msg_4/
+exchange part msg_1/prt_11
+place part msg_4/prt_41
+take part msg_1/prt_13
+barrier
+unlink .mend/own/1/1-HASH-HASH
+unlink .mend/own/1/3-none-HASH
+rmdir .mend/own/1
+rmdir .mend/own
+rmdir .mend
+-- undo
+mkdir .mend
+mkdir .mend/own
+mkdir .mend/own/1.new
+probe
+probe
+probe
+unlink .mend/own/1.new/probe-1
+unlink .mend/own/1.new/probe-2
+stage part msg_1/prt_13
+write part msg_1/prt_13
+adorn part msg_1/prt_13
+stage part msg_1/prt_11
+write part msg_1/prt_11
+adorn part msg_1/prt_11
+barrier
+finish .mend/own/1
+place part msg_1/prt_13
+take part msg_4/prt_41
+exchange part msg_1/prt_11
+rmdir part/msg_4
+barrier
+unlink .mend/own/1/1-none-HASH
+unlink .mend/own/1/2-HASH-HASH
+rmdir .mend/own/1
+rmdir .mend/own
+rmdir .mend`

@@ -1,0 +1,107 @@
+package fsstore
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mend/change"
+)
+
+// A Store is one tree of JSON files. It holds nothing open between calls, and
+// any of its methods may be called at any time.
+type Store struct {
+	id     change.StoreID
+	layout *layout
+	opt    Options
+}
+
+// Options say how a store is worked on. The zero value is for reading.
+type Options struct {
+	// Owner is the id of the journal that changes are written to. It names the
+	// folder in which they are made ready; Prepare needs it.
+	Owner string
+	// MaxRecord is the size in bytes above which a record is not read; 0 for
+	// 64 MiB.
+	MaxRecord int64
+	// Step, if not nil, is told of each call that changes the disk, just before
+	// it is made, such as "exchange part msg_1/prt_1". If it returns an error
+	// the call is not made and fails with that error. It is for tests: a crash
+	// is a Step that fails from some call on.
+	Step func(call string) error
+}
+
+// maxRecord is the default of Options.MaxRecord.
+const maxRecord = 64 << 20
+
+// ErrNoStore says that a path leads to no tree of a known layout.
+var ErrNoStore = errors.New("no session store there")
+
+// ErrLayout says that no layout has that name.
+var ErrLayout = errors.New("no such layout")
+
+// ErrNoSession says that the store has no such session.
+var ErrNoSession = errors.New("no such session")
+
+// Open opens the tree that name leads to: the root itself, a folder above it
+// that the layout knows, such as OpenCode's data folder, or one inside it. With
+// layout "" the tree says by its folders which one it is. Nothing is written.
+//
+// The error wraps [ErrNoStore], and says what was looked for, [ErrLayout] or
+// [fs.ErrNotExist].
+func Open(name, layout string, o Options) (*Store, error) {
+	if o.MaxRecord <= 0 {
+		o.MaxRecord = maxRecord
+	}
+	abs, err := filepath.Abs(name)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", name, err)
+	}
+	fi, err := os.Stat(abs)
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	if !fi.IsDir() {
+		return nil, fmt.Errorf("opening %s: %w: it is %s, not a folder", name, ErrNoStore, nameOf(fi.Mode()))
+	}
+	l, root, err := discover(abs, layout)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", name, err)
+	}
+	return newStore(l, root, o)
+}
+
+func newStore(l *layout, root string, o Options) (*Store, error) {
+	canonical, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	s := &Store{id: change.StoreID{Kind: "json", Root: canonical}, layout: l, opt: o}
+	d, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	t, err := d.self()
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	s.id.Dev, s.id.Ino = t.dev, t.ino
+	return s, nil
+}
+
+// open opens the root.
+func (s *Store) open() (*dir, error) {
+	d, err := openRoot(s.id.Root)
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	return d, nil
+}
+
+// ID says which store it is: by the canonical path of its root.
+func (s *Store) ID() change.StoreID { return s.id }
+
+// Layout is the name of the layout that the tree has.
+func (s *Store) Layout() string { return s.layout.name }

@@ -1,0 +1,255 @@
+package fsstore
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"syscall"
+
+	"mend/change"
+)
+
+// mkdirs opens the folder at p, made of our own folders that only their owner
+// may enter, and makes what is missing of it.
+func (j *job) mkdirs(p string) (*dir, error) {
+	at, err := j.root.sub(".")
+	for name := range strings.SplitSeq(p, "/") {
+		if err != nil {
+			return nil, err
+		}
+		_, err = j.mkdir(at, name)
+		var next *dir
+		if err == nil {
+			next, err = at.sub(name)
+		}
+		at.close()
+		at = next
+	}
+	return at, err
+}
+
+// mkdir makes one of our own folders, for the owner of the store, and reports
+// whether it was missing.
+func (j *job) mkdir(d *dir, name string) (made bool, err error) {
+	if t, err := d.stat(name); err != nil || t.there {
+		return false, err
+	}
+	if err := j.step("mkdir " + path.Join(d.path, name)); err != nil {
+		return false, err
+	}
+	if err := d.mkdir(name); errors.Is(err, fs.ErrExist) {
+		return false, nil
+	} else if err != nil {
+		return false, err
+	}
+	sub, err := d.sub(name)
+	if err != nil {
+		return true, err
+	}
+	defer sub.close()
+	if os.Geteuid() == 0 {
+		home, err := j.root.self()
+		if err != nil {
+			return true, err
+		}
+		if err := sub.file().Chown(home.owner.uid, home.owner.gid); err != nil {
+			return true, err
+		}
+	}
+	return true, sub.file().Chmod(0o700)
+}
+
+// sweep removes what a crash left of earlier changes of this owner, which have
+// all been decided by now.
+func (j *job) sweep() error {
+	owner, err := j.root.sub(mendDir + "/" + j.opt.Owner)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer owner.close()
+	names, err := owner.names()
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if n, _, _ := strings.Cut(name, "."); isNumber(n) {
+			err = errors.Join(err, j.sweepStage(owner.path+"/"+name))
+		}
+	}
+	return errors.Join(err, j.rmdirs(owner.path))
+}
+
+// sweepStage empties a staging folder that nobody needs any more, of what is
+// certainly ours, and removes it if nothing is left.
+func (j *job) sweepStage(p string) error {
+	d, err := j.root.sub(p)
+	if errors.Is(err, fs.ErrNotExist) {
+		return j.rmdirs(path.Dir(p))
+	}
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	names, err := d.names()
+	if err != nil {
+		return err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if ours, err := j.ours(d, name); err != nil {
+			return err
+		} else if !ours {
+			continue
+		}
+		if err := j.remove(d, name); err != nil {
+			return err
+		}
+	}
+	return j.rmdirs(p)
+}
+
+// ours reports whether what has that name in a staging folder can only be ours:
+// it never took part in an exchange, or it has the content that its name says.
+// A file that another program wrote into has neither, and stays.
+func (j *job) ours(d *dir, name string) (bool, error) {
+	stem, restaged := strings.CutSuffix(name, unfinished)
+	hashes, isSlot := slotHashes(stem)
+	if strings.HasSuffix(d.path, unfinished) || restaged {
+		return isSlot || isProbe(name), nil
+	}
+	if !isSlot {
+		return false, nil
+	}
+	t, err := d.look(name, j.opt.MaxRecord)
+	if err != nil {
+		return false, err
+	}
+	return t.folder() || t.plain() && !t.big && slices.Contains(hashes, hash(t.data)), nil
+}
+
+// remove takes away a file or an empty folder in one of our own folders.
+func (j *job) remove(d *dir, name string) error {
+	t, err := d.stat(name)
+	if err != nil || !t.there {
+		return err
+	}
+	if t.folder() {
+		_, err := j.rmdir(d, name)
+		return err
+	}
+	if err := j.step("unlink " + path.Join(d.path, name)); err != nil {
+		return err
+	}
+	return d.unlink(name)
+}
+
+// rmdir removes a folder if it is empty, and reports whether it is gone.
+func (j *job) rmdir(d *dir, name string) (gone bool, err error) {
+	if t, err := d.stat(name); err != nil || !t.folder() {
+		return !t.there, err
+	}
+	if err := j.step("rmdir " + path.Join(d.path, name)); err != nil {
+		return false, err
+	}
+	err = d.rmdir(name)
+	switch {
+	case err == nil, errors.Is(err, fs.ErrNotExist):
+		return true, nil
+	case errors.Is(err, syscall.ENOTEMPTY), errors.Is(err, fs.ErrExist), errors.Is(err, syscall.ENOTDIR):
+		return false, nil
+	}
+	return false, err
+}
+
+// rmdirs removes our folder p and those above it, up to .mend itself, as far as
+// they are empty.
+func (j *job) rmdirs(p string) error {
+	for ; p != "."; p = path.Dir(p) {
+		d, err := j.root.sub(path.Dir(p))
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		gone, err := j.rmdir(d, path.Base(p))
+		d.close()
+		if err != nil || !gone {
+			return err
+		}
+	}
+	return nil
+}
+
+// unstage removes what a Prepare that failed has made.
+func (j *job) unstage() error {
+	return j.sweepStage(cmp.Or(j.stageDir, mendDir+"/"+j.opt.Owner+"/0") + unfinished)
+}
+
+// Discard removes what Prepare left: the slots that hold a Pre or a Post of st,
+// and then the folders that are empty. With the zero Staged it removes what is
+// left of any change of this owner; all of them must be decided. Anything else
+// stays where it is.
+func (s *Store) Discard(ctx context.Context, st change.Staged) error {
+	if st.Dir == "" {
+		return s.discardAll()
+	}
+	j, err := s.resume(st)
+	if err != nil {
+		return fmt.Errorf("removing staged files: %w", err)
+	}
+	defer j.close()
+	if err := j.discard(ctx); err != nil {
+		return fmt.Errorf("removing staged files: %w", err)
+	}
+	return nil
+}
+
+// discardAll sweeps the folder of the owner. Where nothing can be written there
+// is nothing to sweep.
+func (s *Store) discardAll() error {
+	if canWrite() != nil || s.opt.Owner == "" {
+		return nil
+	}
+	j, err := s.job(nil)
+	if err != nil {
+		return fmt.Errorf("removing staged files: %w", err)
+	}
+	defer j.close()
+	if err := j.sweep(); err != nil {
+		return fmt.Errorf("removing staged files: %w", err)
+	}
+	return nil
+}
+
+func (j *job) discard(ctx context.Context) error {
+	if j.stage == nil {
+		return j.rmdirs(path.Dir(j.stageDir))
+	}
+	for _, it := range j.items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t, err := j.stage.look(it.slot, it.limit())
+		if err != nil {
+			return err
+		}
+		if t.folder() && it.isFolder() || t.plain() && (t.is(it.op.Pre) || t.is(it.op.Post)) {
+			err = j.remove(j.stage, it.slot)
+		}
+		if err = errors.Join(err, j.remove(j.stage, it.slot+unfinished)); err != nil {
+			return err
+		}
+	}
+	return j.rmdirs(j.stage.path)
+}

@@ -1,0 +1,181 @@
+package fsstore
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"mend/session"
+)
+
+// A view is one reading of the tree. What stands in the way is noted in stray,
+// and only what would strike every other file as well, in err.
+type view struct {
+	*Store
+	ctx   context.Context
+	root  *dir
+	stray []session.Stray
+	err   error
+}
+
+func (s *Store) view(ctx context.Context) (*view, error) {
+	root, err := s.open()
+	return &view{Store: s, ctx: ctx, root: root}, err
+}
+
+// failed reports whether the reading has to end.
+func (v *view) failed() bool {
+	if v.err == nil {
+		v.err = v.ctx.Err()
+	}
+	return v.err != nil
+}
+
+// A spot is a folder, by the names that lead to it and the ids among them.
+type spot struct {
+	names []string
+	ref   session.Ref
+}
+
+func (s spot) path() string { return strings.Join(s.names, "/") }
+
+func (s spot) child(name string) spot {
+	s.names = append(slices.Clip(s.names), name)
+	return s
+}
+
+// expand lists the folders that the names of a pattern lead to. An id that want
+// has is taken from there; any other is each name that is an id and that skip
+// does not have. The last name of a spot need not exist.
+func (v *view) expand(names []string, want session.Ref, skip map[string]bool) []spot {
+	spots := []spot{{}}
+	for _, name := range names {
+		var next []spot
+		for _, s := range spots {
+			next = append(next, v.step(s, name, want, skip)...)
+		}
+		spots = next
+	}
+	return spots
+}
+
+func (v *view) step(s spot, name string, want session.Ref, skip map[string]bool) []spot {
+	if variable(name, &want) == nil {
+		return []spot{s.child(name)}
+	}
+	found := []string{*variable(name, &want)}
+	if found[0] == "" {
+		found = v.ids(s, skip)
+	}
+	var next []spot
+	for _, id := range found {
+		c := s.child(id)
+		*variable(name, &c.ref) = id
+		next = append(next, c)
+	}
+	return next
+}
+
+// ids lists the names in a folder that may be folders called by an id.
+func (v *view) ids(s spot, skip map[string]bool) []string {
+	d := v.open(s.path(), "")
+	if d == nil {
+		return nil
+	}
+	defer d.close()
+	var ids []string
+	for _, name := range v.names(d, "") {
+		if skip[name] || v.layout.taken(s.names, name) {
+			continue
+		}
+		if err := session.ValidateID(name); err == nil {
+			ids = append(ids, name)
+		} else if t, serr := d.stat(name); serr == nil && t.there && !t.plain() {
+			v.note(d.path+"/"+name, "", err.Error())
+		}
+	}
+	return ids
+}
+
+// open opens the folder at path. It returns nil where there is none: a plain
+// file of that name is nobody's record, and anything else is noted, for the
+// message whose parts it stands for.
+func (v *view) open(path, message string) *dir {
+	d, err := v.root.sub(path)
+	if err == nil {
+		return d
+	}
+	var strange *strangeError
+	if errors.As(err, &strange) {
+		if !strange.mode.IsRegular() {
+			v.note(strange.path, message, "it is "+nameOf(strange.mode)+", not a folder")
+		}
+	} else if why, ok := cannotRead(err); ok {
+		v.note(path, message, "the folder cannot be opened: "+why)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		v.err = err
+	}
+	return nil
+}
+
+// names lists what stands in the folder, in order.
+func (v *view) names(d *dir, message string) []string {
+	names, err := d.names()
+	if err != nil {
+		if why, ok := cannotRead(err); ok {
+			v.note(d.path, message, "the folder cannot be read: "+why)
+		} else {
+			v.err = err
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func (v *view) note(path, message, why string) {
+	v.stray = append(v.stray, session.Stray{Path: path, Message: message, Why: why})
+}
+
+// records calls yield for the id of each record in the folder, in order.
+// Names that do not end in .json are no records and are passed over; names that
+// do and are no ids are noted.
+func (v *view) records(d *dir, message string, yield func(id string)) {
+	for _, name := range v.names(d, message) {
+		id, ok := strings.CutSuffix(name, suffix)
+		if !ok {
+			continue
+		}
+		if v.failed() {
+			return
+		}
+		if err := session.ValidateID(id); err != nil {
+			v.note(d.path+"/"+name, message, err.Error())
+			continue
+		}
+		yield(id)
+	}
+}
+
+// read reads one record. It reports false where there is none. A record that is
+// there and may not, cannot or shall not be read has the defect Unreadable.
+func (v *view) read(d *dir, ref session.Ref) (session.Record, bool) {
+	r := session.Record{Ref: ref}
+	t, err := d.look(ref.ID()+suffix, v.opt.MaxRecord)
+	if why, ok := cannotRead(err); ok {
+		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
+		return r, true
+	}
+	if err != nil {
+		v.err = err
+		return r, false
+	}
+	r.Mode = t.mode.Perm()
+	if why := t.unfit(); t.there && why != "" {
+		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
+		return r, true
+	}
+	r.Data = t.data
+	return r, t.there
+}

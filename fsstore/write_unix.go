@@ -1,0 +1,52 @@
+//go:build (linux || darwin) && !portable
+
+package fsstore
+
+import (
+	"os"
+	"path"
+
+	"golang.org/x/sys/unix"
+
+	"mend/internal/atomicfile"
+)
+
+// These are all the calls by which a store is ever changed.
+
+// canWrite is nil where a tree can be changed.
+func canWrite() error { return nil }
+
+func (d *dir) mkdir(name string) error {
+	return d.wrap("mkdir", name, unix.Mkdirat(d.fd(), name, 0o700))
+}
+
+func (d *dir) unlink(name string) error {
+	return d.wrap("unlink", name, unix.Unlinkat(d.fd(), name, 0))
+}
+
+func (d *dir) rmdir(name string) error {
+	return d.wrap("rmdir", name, unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR))
+}
+
+// create makes a new file that only its owner may read, for writing.
+func (d *dir) create(name string) (*os.File, error) {
+	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd(), name, flags, 0o600) })
+	if err != nil {
+		return nil, d.wrap("create", name, err)
+	}
+	return os.NewFile(uintptr(fd), path.Join(d.path, name)), nil
+}
+
+// exchange swaps two names, which must both be there.
+func (d *dir) exchange(name string, other *dir, otherName string) error {
+	return atomicfile.Exchange(d.f, name, other.f, otherName)
+}
+
+// move moves name to a name of other that must be free.
+func (d *dir) move(name string, other *dir, otherName string) error {
+	return atomicfile.RenameNoReplace(d.f, name, other.f, otherName)
+}
+
+// file is the folder as a file, which the caller then closes in its stead.
+func (d *dir) file() *os.File { return d.f }

@@ -1,0 +1,246 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/change"
+	"mend/journal"
+	"mend/txn"
+	"mend/undo"
+)
+
+// Apply carries out a plan: journaled first, then put in place atomically. It
+// finishes what a crash left in this store before it begins. The entry is
+// committed if and only if the error is nil; the errors are those of [txn.Run]
+// and of opening journal and store.
+func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
+	err = c.writing(func(j *journal.Journal, st Store) error {
+		if _, err := txn.Recover(ctx, j, st, st.ID()); err != nil {
+			return err
+		}
+		e, err = txn.Run(ctx, j, st, p)
+		var conflict *change.ConflictError
+		if errors.As(err, &conflict) {
+			return errors.Join(conflict, later(j, conflict.Conflicts, e.Seq))
+		}
+		return err
+	})
+	return e, err
+}
+
+// Recover finishes what a crash left in this store and returns the entries with
+// their new states; none is the usual answer, and then nothing is written. The
+// error is a [*txn.PendingError] for an entry that could not be decided.
+func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
+	pending, err := c.Pending()
+	if err != nil || len(pending) == 0 {
+		return nil, err
+	}
+	err = c.writing(func(j *journal.Journal, st Store) error {
+		done, err = txn.Recover(ctx, j, st, st.ID())
+		return err
+	})
+	return done, err
+}
+
+// Pending lists the entries of this store that a crash left undecided.
+func (c *Client) Pending() ([]change.Entry, error) {
+	id := c.store.ID()
+	return c.opt.Log(journal.Query{Store: &id, State: change.Pending})
+}
+
+// An UndoRequest says what shall be taken back: the entry ID, or all repairs of
+// Session that are in force.
+type UndoRequest struct {
+	ID      string
+	Session string
+	Only    []string // of the entry's records, those named; nil for all
+	Force   bool     // although records no longer hold what the repair left
+}
+
+// Errors of undo, redo and resolve.
+var (
+	ErrUndone       = errors.New("already undone")
+	ErrNothingToDo  = errors.New("nothing to do")
+	ErrNotCommitted = errors.New("never took effect")
+	ErrNoConflict   = errors.New("not in conflict")
+	ErrOtherStore   = errors.New("belongs to another store")
+)
+
+// ProposeUndo plans what takes entries back. It reads only; [Client.Apply]
+// carries the plan out. A [*change.ConflictError] lists the records that no
+// longer hold what the repair left.
+func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
+	err = c.opt.read(func(j *journal.Journal) error {
+		es, err := c.undoable(ctx, j, r)
+		if err != nil {
+			return err
+		}
+		p, err = c.revert(ctx, j, es, change.Cause{Kind: change.CauseUndo, Partial: r.Only != nil}, r)
+		return err
+	})
+	return p, err
+}
+
+// undoable is the entries that the request means, oldest first.
+func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
+	if r.Session != "" {
+		if h, err := c.Session(ctx, r.Session); err == nil { // the beginning of its id is enough, unless it is gone
+			r.Session = h.ID
+		}
+		id := c.store.ID()
+		es, err := j.List(journal.Query{Store: &id, Session: r.Session, State: change.Committed})
+		if err != nil {
+			return nil, err
+		}
+		es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.UndoneBy != "" || reverts(e) })
+		if len(es) == 0 {
+			return nil, fmt.Errorf("undoing the repairs of session %s: %w: none is in force", r.Session, ErrNothingToDo)
+		}
+		slices.Reverse(es)
+		return es, nil
+	}
+	e, err := j.Get(r.ID)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case e.State != change.Committed:
+		return nil, fmt.Errorf("undoing repair %s: %w: it is %s", e.ID, ErrNotCommitted, e.State)
+	case e.UndoneBy != "":
+		return nil, fmt.Errorf("undoing repair %s: %w by %s", e.ID, ErrUndone, e.UndoneBy)
+	}
+	return []change.Entry{e}, nil
+}
+
+func reverts(e change.Entry) bool {
+	return e.Cause.Kind == change.CauseUndo || e.Cause.Kind == change.CauseRedo
+}
+
+// revert is the plan that takes back the entries, given oldest first.
+func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
+	lists := make([][]change.Op, len(es))
+	for i, e := range es {
+		if !e.Store.Same(c.store.ID()) {
+			return change.Plan{}, fmt.Errorf("repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
+		}
+		ops, err := j.Ops(e)
+		if err != nil {
+			return change.Plan{}, fmt.Errorf("repair %s: %w", e.ID, err)
+		}
+		lists[i] = ops
+		cause.Of = append(cause.Of, e.Seq)
+	}
+	ops, err := undo.Revert(lists...)
+	if err != nil {
+		return change.Plan{}, err
+	}
+	if r.Only != nil {
+		if ops, err = undo.Only(ops, r.Only); err != nil {
+			return change.Plan{}, err
+		}
+	}
+	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops}, r.Force)
+}
+
+// rebase fits the plan to what the records hold now, or tells why it does not
+// fit. newest is the latest entry that the plan is about.
+func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool) (change.Plan, error) {
+	now, current, err := c.current(ctx, p.Session, p.Ops)
+	if err != nil {
+		return change.Plan{}, err
+	}
+	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
+		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, later(j, cs, newest.Seq))
+	}
+	p.Ops = undo.Rebase(p.Ops, now)
+	if len(p.Ops) == 0 {
+		return change.Plan{}, fmt.Errorf("repair %s: %w: every record holds that already", newest.ID, ErrNothingToDo)
+	}
+	return p, nil
+}
+
+// later fills in which later repairs touched the records in conflict.
+func later(j *journal.Journal, cs []change.Conflict, after uint64) error {
+	for i := range cs {
+		es, err := j.Touching(cs[i].Ref, after)
+		if err != nil {
+			return err
+		}
+		for _, e := range es {
+			cs[i].Later = append(cs[i].Later, e.ID)
+		}
+	}
+	return nil
+}
+
+// ProposeRedo plans what takes back the undo that is in force for the entry. It
+// reads only. Errors as of [Client.ProposeUndo].
+func (c *Client) ProposeRedo(ctx context.Context, id string, force bool) (p change.Plan, err error) {
+	err = c.opt.read(func(j *journal.Journal) error {
+		e, err := j.Get(id)
+		if err != nil {
+			return err
+		}
+		if e.UndoneBy == "" {
+			return fmt.Errorf("redoing repair %s: %w: it is not undone", e.ID, ErrNothingToDo)
+		}
+		u, err := j.Get(e.UndoneBy)
+		if err != nil {
+			return err
+		}
+		p, err = c.revert(ctx, j, []change.Entry{u}, change.Cause{Kind: change.CauseRedo}, UndoRequest{Force: force})
+		return err
+	})
+	return p, err
+}
+
+// A Decision is what a user wants of a conflict.
+type Decision string
+
+// The decisions.
+const (
+	Keep    Decision = "keep"    // what is there stays
+	Back    Decision = "back"    // what was there before the repair
+	Forward Decision = "forward" // what the repair would have written
+)
+
+// ProposeResolve plans what carries out the decision on a conflicted entry. It
+// reads only. A decision that needs no change, as Keep, gives an empty plan for
+// [Client.Settle].
+func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
+	err = c.opt.read(func(j *journal.Journal) error {
+		if e, err = j.Get(id); err != nil {
+			return err
+		}
+		if e.State != change.Conflicted {
+			return fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, e.State)
+		}
+		ops, err := j.Ops(e)
+		if err != nil || d == Keep {
+			return err
+		}
+		if d == Back {
+			ops = change.Inverse(ops)
+		}
+		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Of: []uint64{e.Seq}, Text: string(d)}, Ops: ops}
+		if p, err = c.rebase(ctx, j, e, p, true); errors.Is(err, ErrNothingToDo) {
+			p, err = change.Plan{}, nil
+		}
+		return err
+	})
+	return e, p, err
+}
+
+// Resolve notes in the journal that the conflict of the entry is decided, by the
+// entry named, or by leaving things as they are if by is "".
+func (c *Client) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
+	err = c.opt.write(func(j *journal.Journal) error {
+		done, err = j.Resolve(e, string(d), by)
+		return err
+	})
+	return done, err
+}

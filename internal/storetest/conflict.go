@@ -1,0 +1,163 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"mend/change"
+	"mend/session"
+)
+
+func testCommit(t *testing.T, c *contract) {
+	h := c.open(t)
+	st := h.Open(nil)
+	staged, err := st.Prepare(t.Context(), c.ops)
+	if err != nil {
+		t.Fatalf("Prepare = %v", err)
+	}
+	wantSnapshot(t, "after Prepare", h.Snapshot(), c.before)
+	for _, o := range c.ops {
+		if got := opOn(staged.Ops, o.Ref); got == nil || !got.Pre.Equal(o.Pre) || !got.Post.Equal(o.Post) {
+			t.Errorf("Prepare gives %+v for %s, want the op that it got", got, o.Ref)
+		}
+	}
+	// Another process may commit, and another one discard.
+	out, err := h.Open(nil).Commit(t.Context(), staged)
+	if err != nil || out.State != change.Committed || len(out.Conflicts) > 0 || len(out.Kept) > 0 {
+		t.Fatalf("Commit = %+v, %v, want %s", out, err, change.Committed)
+	}
+	c.want(t, h, change.Committed)
+	if err := h.Open(nil).Discard(t.Context(), staged); err != nil {
+		t.Fatalf("Discard = %v", err)
+	}
+	c.want(t, h, change.Committed)
+	wantNoLitter(t, h)
+	if err := st.Discard(t.Context(), staged); err != nil {
+		t.Fatalf("second Discard = %v", err)
+	}
+}
+
+func opOn(ops []change.Op, ref session.Ref) *change.Op {
+	for i := range ops {
+		if ops[i].Ref == ref {
+			return &ops[i]
+		}
+	}
+	return nil
+}
+
+// testInverse takes the change back, and does it once more.
+func testInverse(t *testing.T, c *contract) {
+	h := c.open(t)
+	st := h.Open(nil)
+	staged := c.mustCommit(t, st, c.ops)
+	for range 2 {
+		staged = c.mustCommit(t, st, change.Inverse(staged.Ops))
+		wantSnapshot(t, "after the inverse", h.Snapshot(), c.before)
+		wantNoLitter(t, h)
+		staged = c.mustCommit(t, st, change.Inverse(staged.Ops))
+		wantSnapshot(t, "after the inverse of the inverse", h.Snapshot(), c.after)
+		wantNoLitter(t, h)
+	}
+}
+
+func testPrepareInvalid(t *testing.T, c *contract) {
+	h := c.open(t)
+	evil := c.ops[0]
+	evil.Ref.Message = "../../evil"
+	for name, ops := range map[string][]change.Op{
+		"no op":         nil,
+		"two on one":    {c.ops[0], c.ops[0]},
+		"no id":         {evil},
+		"changes not":   {{Ref: c.ops[0].Ref, Pre: c.ops[0].Pre, Post: c.ops[0].Pre}},
+		"no such thing": {{Ref: c.ops[0].Ref}},
+	} {
+		if _, err := h.Open(nil).Prepare(t.Context(), ops); !errors.Is(err, change.ErrInvalid) {
+			t.Errorf("Prepare with %s = %v, want %v", name, err, change.ErrInvalid)
+		}
+		wantSnapshot(t, name, h.Snapshot(), c.before)
+		wantNoLitter(t, h)
+	}
+}
+
+func testPrepareConflict(t *testing.T, c *contract) {
+	for _, o := range c.ops {
+		for way, image := range intrusions(t, o) {
+			h := c.open(t)
+			h.Write(o.Ref, image)
+			before := h.Snapshot()
+			_, err := h.Open(nil).Prepare(t.Context(), c.ops)
+			conflict, ok := isConflict(err)
+			if !ok {
+				t.Fatalf("another program %s %s; Prepare = %v, want a conflict", way, o.Ref, err)
+			}
+			wantConflict(t, conflict.Conflicts, o, image)
+			wantSnapshot(t, "after a conflict in Prepare", h.Snapshot(), before)
+			wantNoLitter(t, h)
+		}
+	}
+}
+
+// wantConflict checks that the list names exactly the one record.
+func wantConflict(t *testing.T, list []change.Conflict, o change.Op, now *change.Image) {
+	t.Helper()
+	got := conflictOn(list, o.Ref)
+	if got == nil || len(list) != 1 {
+		t.Fatalf("the conflicts are %+v, want the one on %s", list, o.Ref)
+	}
+	if !got.Pre.Equal(o.Pre) || !got.Post.Equal(o.Post) || !got.Now.Equal(now) || got.Why == "" {
+		t.Errorf("the conflict on %s: pre %s, post %s, now %s, why %q; want %s, %s, %s and a reason",
+			o.Ref, show(got.Pre), show(got.Post), show(got.Now), got.Why, show(o.Pre), show(o.Post), show(now))
+	}
+}
+
+func testCommitConflict(t *testing.T, c *contract) {
+	for _, o := range c.ops {
+		for way, image := range intrusions(t, o) {
+			h := c.open(t)
+			st := h.Open(nil)
+			staged, err := st.Prepare(t.Context(), c.ops)
+			if err != nil {
+				t.Fatalf("Prepare = %v", err)
+			}
+			h.Write(o.Ref, image)
+			before := h.Snapshot()
+			out, err := st.Commit(t.Context(), staged)
+			if err != nil || out.State != change.Aborted {
+				t.Fatalf("another program %s %s; Commit = %+v, %v, want %s", way, o.Ref, out, err, change.Aborted)
+			}
+			wantConflict(t, out.Conflicts, o, image)
+			wantSnapshot(t, "after a conflict in Commit", h.Snapshot(), before)
+			if err := st.Discard(t.Context(), staged); err != nil {
+				t.Fatalf("Discard = %v", err)
+			}
+			wantSnapshot(t, "after Discard", h.Snapshot(), before)
+			wantNoLitter(t, h)
+		}
+	}
+}
+
+func testCancel(t *testing.T, c *contract) {
+	h := c.open(t)
+	st := h.Open(nil)
+	ended, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := st.Prepare(ended, c.ops); !errors.Is(err, context.Canceled) {
+		t.Errorf("Prepare with a context that ended = %v, want %v", err, context.Canceled)
+	}
+	wantNoLitter(t, h)
+	staged, err := st.Prepare(t.Context(), c.ops)
+	if err != nil {
+		t.Fatalf("Prepare = %v", err)
+	}
+	out, err := st.Commit(ended, staged)
+	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, context.Canceled) {
+		t.Errorf("Commit with a context that ended = %+v, %v, want %s because of it", out, err, change.Aborted)
+	}
+	c.want(t, h, change.Aborted)
+	if err := st.Discard(t.Context(), staged); err != nil {
+		t.Fatalf("Discard = %v", err)
+	}
+	wantNoLitter(t, h)
+}

@@ -1,0 +1,233 @@
+package storetest
+
+import (
+	"errors"
+	"maps"
+	"slices"
+	"testing"
+
+	"mend/change"
+)
+
+// attempt does a change, without its Discard, with a fault in it. staged is false
+// if the fault came before Prepare was done, so that a journal would know of
+// nothing, and decided is true if Commit told the outcome.
+func (c *contract) attempt(t *testing.T, h Harness, f *Fault, ops []change.Op) (s change.Staged, out change.Outcome, staged, decided bool) {
+	t.Helper()
+	st := h.Open(f.Step)
+	s, err := st.Prepare(t.Context(), ops)
+	if err != nil {
+		if !errors.Is(err, ErrFault) {
+			t.Fatalf("call %d failed; Prepare = %v, want the fault", f.At, err)
+		}
+		return s, out, false, false
+	}
+	out, err = st.Commit(t.Context(), s)
+	return s, out, true, err == nil
+}
+
+// testCrash kills the program before each call, and looks what the next one
+// makes of it.
+func testCrash(t *testing.T, c *contract) {
+	for k := 0; ; k++ {
+		h := c.open(t)
+		f := &Fault{At: k}
+		staged, out, ok, decided := c.attempt(t, h, f, c.ops)
+		if decided {
+			_ = h.Open(f.Step).Discard(t.Context(), staged)
+		}
+		if !f.Hit() {
+			t.Logf("%d calls", k)
+			return
+		}
+		st := h.Open(nil)
+		if !ok {
+			wantSnapshot(t, "after a crash in Prepare", h.Snapshot(), c.before)
+			c.mustCommit(t, st, c.ops)
+			wantNoLitter(t, h)
+			continue
+		}
+		got := settle(t, h, st, staged)
+		if decided && out.State != got.State {
+			t.Errorf("killed at call %d, %q: Commit said %s, Settle says %s", k, f.Calls[k], out.State, got.State)
+		}
+		if len(got.Conflicts) > 0 || len(got.Kept) > 0 {
+			t.Errorf("killed at call %d, %q: Settle = %+v, want no conflict", k, f.Calls[k], got)
+		}
+		c.want(t, h, got.State)
+		if err := st.Discard(t.Context(), staged); err != nil {
+			t.Fatalf("killed at call %d, %q: Discard = %v", k, f.Calls[k], err)
+		}
+		c.want(t, h, got.State)
+		wantNoLitter(t, h)
+	}
+}
+
+// testFail lets each call fail once, as a full disk or a broken one would.
+func testFail(t *testing.T, c *contract) {
+	for k := 0; ; k++ {
+		h := c.open(t)
+		f := &Fault{At: k, Once: true}
+		staged, out, ok, decided := c.attempt(t, h, f, c.ops)
+		if decided {
+			_ = h.Open(f.Step).Discard(t.Context(), staged)
+		}
+		if !f.Hit() {
+			return
+		}
+		if !ok {
+			wantSnapshot(t, "after a failed Prepare", h.Snapshot(), c.before)
+			wantNoLitter(t, h)
+			continue
+		}
+		if decided && out.State == change.Aborted && !errors.Is(out.Cause, ErrFault) {
+			t.Errorf("call %d, %q, failed: Commit = %+v, want the fault as its cause", k, f.Calls[k], out)
+		}
+		st := h.Open(nil)
+		if !decided {
+			out = settle(t, h, st, staged)
+		}
+		c.want(t, h, out.State)
+		if err := st.Discard(t.Context(), staged); err != nil {
+			t.Fatalf("call %d, %q, failed: Discard = %v", k, f.Calls[k], err)
+		}
+		wantNoLitter(t, h)
+	}
+}
+
+// crashes calls f for a fresh store after each crash that leaves something to
+// settle: the last one is between Commit and the journal's word that it is done.
+func (c *contract) crashes(t *testing.T, f func(h Harness, staged change.Staged, k int)) {
+	t.Helper()
+	for k := 0; ; k++ {
+		h := c.open(t)
+		fault := &Fault{At: k}
+		staged, _, ok, _ := c.attempt(t, h, fault, c.ops)
+		if ok {
+			f(h, staged, k)
+		}
+		if !fault.Hit() {
+			return
+		}
+	}
+}
+
+// testCrashInSettle kills the recovery, too, at each of its calls.
+func testCrashInSettle(t *testing.T, c *contract) {
+	runs := 0
+	for j, more := 0, true; more; j++ {
+		more = false
+		c.crashes(t, func(h Harness, staged change.Staged, k int) {
+			f := &Fault{At: j}
+			_, err := h.Open(f.Step).Settle(t.Context(), staged)
+			if f.Hit() && err == nil {
+				t.Errorf("killed at call %d and in Settle at %d, %q: Settle = nil, want an error", k, j, f.Calls[j])
+			}
+			more = more || f.Hit()
+			runs++
+			out := settle(t, h, h.Open(nil), staged)
+			c.want(t, h, out.State)
+			if err := h.Open(nil).Discard(t.Context(), staged); err != nil {
+				t.Fatalf("Discard = %v", err)
+			}
+			wantNoLitter(t, h)
+		})
+	}
+	t.Logf("%d runs", runs)
+}
+
+// testCrashInInverse kills an undo at each of its calls.
+func testCrashInInverse(t *testing.T, c *contract) {
+	for k := 0; ; k++ {
+		h := c.open(t)
+		st := h.Open(nil)
+		inverse := change.Inverse(c.mustCommit(t, st, c.ops).Ops)
+		f := &Fault{At: k}
+		staged, _, ok, _ := c.attempt(t, h, f, inverse)
+		if !f.Hit() {
+			return
+		}
+		if !ok {
+			wantSnapshot(t, "after a crash in Prepare", h.Snapshot(), c.after)
+			staged = c.mustCommit(t, st, inverse)
+		}
+		out := settle(t, h, st, staged)
+		switch out.State {
+		case change.Committed:
+			wantSnapshot(t, "undone", h.Snapshot(), c.before)
+		case change.Aborted:
+			wantSnapshot(t, "not undone", h.Snapshot(), c.after)
+		default:
+			t.Fatalf("killed at call %d of an undo: Settle = %+v", k, out)
+		}
+		if err := st.Discard(t.Context(), staged); err != nil {
+			t.Fatalf("Discard = %v", err)
+		}
+		wantNoLitter(t, h)
+	}
+}
+
+// testForeignAfterCrash lets another program write after each crash, before the
+// recovery, which is killed at each of its calls in turn.
+func testForeignAfterCrash(t *testing.T, c *contract) {
+	runs := 0
+	for i, o := range c.ops {
+		for way, image := range intrusions(t, o) {
+			c.crashes(t, func(h Harness, staged change.Staged, k int) {
+				h.Write(o.Ref, image)
+				f := &Fault{At: (k + i) % 8}
+				_, _ = h.Open(f.Step).Settle(t.Context(), staged)
+				st := h.Open(nil)
+				out := settle(t, h, st, staged)
+				t.Logf("killed at call %d, then another program %s %s: %s", k, way, o.Ref, out.State)
+				c.wantForeign(t, h, o, image, out)
+				if err := st.Discard(t.Context(), staged); err != nil {
+					t.Fatalf("Discard = %v", err)
+				}
+				c.wantForeign(t, h, o, image, out)
+				wantNoLitter(t, h)
+				runs++
+			})
+		}
+	}
+	t.Logf("%d runs", runs)
+}
+
+// wantForeign checks that the record on which o is holds what another program
+// made of it, and every other record what the outcome says.
+func (c *contract) wantForeign(t *testing.T, h Harness, o change.Op, image *change.Image, out change.Outcome) {
+	t.Helper()
+	// What another program did may be what the plan wanted, too.
+	if got := h.Read(o.Ref); !got.Equal(image) && (out.State != change.Committed || !got.Equal(o.Post)) {
+		t.Fatalf("%s: another program's %s is now %s", out.State, show(image), show(got))
+	}
+	if out.State == change.Conflicted && conflictOn(out.Conflicts, o.Ref) == nil {
+		t.Errorf("the conflicts are %+v, want the one on %s", out.Conflicts, o.Ref)
+	}
+	for _, other := range c.ops {
+		if other.Ref == o.Ref {
+			continue
+		}
+		got := h.Read(other.Ref)
+		isPre, isPost := got.Equal(other.Pre), got.Equal(other.Post)
+		fine := map[change.State]bool{change.Committed: isPost, change.Aborted: isPre, change.Conflicted: isPre || isPost}
+		if !fine[out.State] {
+			t.Fatalf("%s: %s holds %s", out.State, other.Ref, show(got))
+		}
+	}
+}
+
+// testSettleAfterDiscard settles a change of which only the journal is left.
+func testSettleAfterDiscard(t *testing.T, c *contract) {
+	h := c.open(t)
+	st := h.Open(nil)
+	staged := c.mustCommit(t, st, c.ops)
+	if out := settle(t, h, st, staged); out.State != change.Committed {
+		t.Errorf("Settle after Discard = %+v, want %s", out, change.Committed)
+	}
+	c.want(t, h, change.Committed)
+	if l := slices.Sorted(maps.Keys(h.Snapshot())); len(l) == 0 {
+		t.Fatal("the store is empty")
+	}
+	wantNoLitter(t, h)
+}

@@ -1,0 +1,155 @@
+package journal
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"runtime/debug"
+	"testing"
+	"time"
+
+	"mend/change"
+)
+
+// TestLargeImage takes an image of 60 MB in and out, and looks at the memory
+// that this needs beside the image itself.
+func TestLargeImage(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 60 MB")
+	}
+	defer debug.SetGCPercent(debug.SetGCPercent(20))
+	dir := t.TempDir()
+	j := mustOpen(t, dir, Options{})
+	data := noise(1, 60_000_000)
+	start := time.Now()
+	var peak uint64
+	j.opts.Step = func(string) error {
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		peak = max(peak, m.HeapAlloc)
+		return nil
+	}
+	e := mustCommit(t, j, scan(), change.Op{Ref: part(1), Pre: &change.Image{Data: data, Mode: 0o600}})
+	t.Logf("written in %v, heap at most %d MB", time.Since(start), peak>>20)
+	if peak > 60_000_000+120<<20 {
+		t.Errorf("the heap grew to %d MB", peak>>20)
+	}
+	start = time.Now()
+	ops, err := j.Ops(e)
+	if err != nil || !bytes.Equal(ops[0].Pre.Data, data) {
+		t.Errorf("Ops: %v", err)
+	}
+	t.Logf("read in %v", time.Since(start))
+	if r := mustVerify(t, j); r.Bytes != 60_000_000 || r.Images != 1 {
+		t.Errorf("Verify = %+v", r)
+	}
+	if _, err := j.Forget(ctx, []change.Entry{e}); err != nil {
+		t.Error(err)
+	}
+	if info, err := os.Stat(filepath.Join(dir, fileName)); err != nil || info.Size() > 1<<20 {
+		t.Errorf("the file has %d bytes after Forget, %v", info.Size(), err)
+	}
+}
+
+// text is 2.5 KB as a tool writes it.
+func text(n int) []byte {
+	return fmt.Appendf(nil, "{\n  \"id\": \"prt_%06d\",\n  \"text\": \"%x\",\n  \"output\": \"%s\"\n}\n", n, noise(uint64(n), 200), bytes.Repeat(fmt.Appendf(nil, "line %d of the output\\n", n), 90))
+}
+
+func bigOps(n int) []change.Op {
+	ops := make([]change.Op, n)
+	for i := range ops {
+		pre := text(i)
+		ops[i] = change.Op{
+			Ref: part(i), Pre: &change.Image{Data: pre, Mode: 0o600},
+			Post: &change.Image{Data: append(pre[:len(pre)-2:len(pre)-2], ",\"synthetic\":true}"...), Mode: 0o600},
+		}
+	}
+	return ops
+}
+
+func TestManyOps(t *testing.T) {
+	if testing.Short() {
+		t.Skip("writes 40,000 images")
+	}
+	dir := t.TempDir()
+	j := mustOpen(t, dir, Options{})
+	ops := bigOps(20_000)
+	start := time.Now()
+	e := mustBegin(t, j, scan(), ops...)
+	t.Logf("begun in %v", time.Since(start))
+	start = time.Now()
+	e = mustFinish(t, j, e, change.Committed)
+	t.Logf("finished in %v", time.Since(start))
+	start = time.Now()
+	got, err := j.Ops(e)
+	if err != nil || len(got) != len(ops) || !got[19_999].Post.Equal(ops[19_999].Post) {
+		t.Fatalf("Ops: %d, %v", len(got), err)
+	}
+	t.Logf("read in %v", time.Since(start))
+	start = time.Now()
+	mustCommit(t, j, undo(1), change.Inverse(ops)...)
+	t.Logf("undone, with all images there already, in %v", time.Since(start))
+	start = time.Now()
+	r := mustVerify(t, j)
+	info, _ := os.Stat(filepath.Join(dir, fileName))
+	t.Logf("verified in %v: %+v; file of %d MB", time.Since(start), r, info.Size()>>20)
+	if r.Images != 40_000 {
+		t.Errorf("Verify = %+v", r)
+	}
+	start = time.Now()
+	freed, err := j.GC(ctx, time.Now().Add(time.Hour))
+	if err != nil || freed.Images != 40_000 {
+		t.Errorf("GC = %+v, %v", freed, err)
+	}
+	t.Logf("removed in %v: %+v", time.Since(start), freed)
+	mustVerify(t, j)
+}
+
+func BenchmarkList(b *testing.B) {
+	for _, n := range []int{10, 100, 10_000} {
+		b.Run(fmt.Sprintf("of-%d", n), func(b *testing.B) {
+			dir := fastDir(b)
+			j := mustOpen(b, dir, Options{})
+			for i := range n {
+				mustCommit(b, j, scan(), change.Op{Ref: part(i), Post: file(fmt.Sprint(i))})
+			}
+			j.Close()
+			b.ResetTimer()
+			for b.Loop() {
+				j, err := Open(dir, Options{ReadOnly: true})
+				if err != nil {
+					b.Fatal(err)
+				}
+				all, err := j.List(Query{Limit: 20})
+				if err != nil || len(all) != min(n, 20) {
+					b.Fatal(len(all), err)
+				}
+				if err := j.Close(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkCommit(b *testing.B) {
+	for _, n := range []int{1, 100, 1000} {
+		b.Run(fmt.Sprintf("ops-%d", n), func(b *testing.B) {
+			j := mustOpen(b, b.TempDir(), Options{})
+			k := 0
+			for b.Loop() {
+				b.StopTimer()
+				ops := bigOps(n)
+				for i := range ops {
+					k++
+					ops[i].Pre.Data = text(k)
+				}
+				b.StartTimer()
+				mustCommit(b, j, scan(), ops...)
+			}
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"io"
+
+	"github.com/klauspost/compress/zstd"
+)
+
+// A blobKind is what a blob is: the first byte of a key in refs. Frozen.
+type blobKind byte
+
+const (
+	blobImage blobKind = 'i'
+	blobOps   blobKind = 'o'
+	blobText  blobKind = 't'
+)
+
+func (k blobKind) bucket() string {
+	switch k {
+	case blobImage:
+		return bucketImages
+	case blobOps:
+		return bucketOps
+	}
+	return bucketTexts
+}
+
+// A blobRef names a blob by its kind and content.
+type blobRef struct {
+	kind blobKind
+	hash hash
+}
+
+// key of the refs bucket that says that an entry needs the blob; without an
+// entry, the prefix of all such keys.
+func (r blobRef) key(entry ...uint64) []byte {
+	return append(append([]byte{byte(r.kind)}, r.hash[:]...), u64(entry...)...)
+}
+
+const refKeySize = 1 + sha256.Size + 8
+
+// splitRef takes a key of refs apart.
+func splitRef(key []byte) (r blobRef, entry uint64, err error) {
+	if len(key) != refKeySize || key[0] != byte(blobImage) && key[0] != byte(blobOps) && key[0] != byte(blobText) {
+		return r, 0, damaged("refs has a key %x", key)
+	}
+	r.kind = blobKind(key[0])
+	copy(r.hash[:], key[1:])
+	return r, binary.BigEndian.Uint64(key[1+sha256.Size:]), nil
+}
+
+// How a blob is stored. Frozen. It is cut into chunks of chunkSize bytes; all
+// but the last stand under hash | number u32, each as codec byte | bytes. The
+// last stands under the hash alone, behind version | size u64, and is written
+// last: that key makes the blob complete.
+const (
+	blobVersion = 1
+	blobHead    = 1 + 8
+	chunkSize   = 4 << 20
+
+	codecRaw  = 0
+	codecZstd = 1
+)
+
+// blobSize is the size that a blob's head tells; the head was read by copyBlob.
+func blobSize(head []byte) uint64 {
+	if len(head) < blobHead {
+		return 0
+	}
+	return binary.BigEndian.Uint64(head[1:])
+}
+
+// chunks is how many chunks a blob of that size has.
+func chunks(size uint64) uint64 {
+	return max(1, (size+chunkSize-1)/chunkSize)
+}
+
+func chunkKey(h hash, n uint64) []byte {
+	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
+}
+
+// A codec packs and unpacks chunks.
+type codec struct {
+	enc *zstd.Encoder
+	dec *zstd.Decoder
+}
+
+func newCodec() (*codec, error) {
+	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(chunkSize))
+	if err != nil {
+		return nil, fmt.Errorf("starting compression: %w", err)
+	}
+	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(chunkSize), zstd.WithDecoderMaxWindow(chunkSize))
+	if err != nil {
+		return nil, fmt.Errorf("starting compression: %w", err)
+	}
+	return &codec{enc: enc, dec: dec}, nil
+}
+
+// pack appends codec byte and bytes to b: compressed, where that is shorter.
+func (c *codec) pack(b, raw []byte) []byte {
+	at := len(b)
+	b = c.enc.EncodeAll(raw, append(b, codecZstd))
+	if len(b)-at > len(raw) {
+		b = append(append(b[:at], codecRaw), raw...)
+	}
+	return b
+}
+
+// unpack reverses pack. More than chunkSize bytes is an error, however small
+// they were packed.
+func (c *codec) unpack(packed []byte) ([]byte, error) {
+	if len(packed) == 0 {
+		return nil, damaged("a chunk is empty")
+	}
+	raw := packed[1:]
+	switch packed[0] {
+	case codecRaw:
+	case codecZstd:
+		var err error
+		if raw, err = c.dec.DecodeAll(raw, nil); err != nil {
+			return nil, damaged("a chunk cannot be unpacked: %v", err)
+		}
+	default:
+		return nil, damaged("a chunk has codec %d", packed[0])
+	}
+	if len(raw) > chunkSize {
+		return nil, damaged("a chunk has %d bytes", len(raw))
+	}
+	return raw, nil
+}
+
+// writeBlob calls put for the keys of the blob, in the order in which they must
+// become durable.
+func (c *codec) writeBlob(h hash, data []byte, put func(key, val []byte) error) error {
+	size, rest := uint64(len(data)), data
+	for n := range chunks(size) - 1 {
+		if err := put(chunkKey(h, n), c.pack(nil, rest[:chunkSize])); err != nil {
+			return err
+		}
+		rest = rest[chunkSize:]
+	}
+	head := binary.BigEndian.AppendUint64([]byte{blobVersion}, size)
+	return put(h[:], c.pack(head, rest))
+}
+
+// copyBlob writes the blob's bytes to w and checks them against its hash. It
+// holds one chunk at a time.
+func (c *codec) copyBlob(w io.Writer, s *snapshot, r blobRef) (size uint64, err error) {
+	head, ok, err := s.get(r.kind.bucket(), r.hash[:])
+	if err != nil {
+		return 0, err
+	}
+	if !ok || len(head) < blobHead || head[0] != blobVersion {
+		return 0, damaged("%s %v is missing", r.kind.bucket(), r.hash)
+	}
+	size = blobSize(head)
+	sum := sha256.New()
+	left := size
+	for n := range chunks(size) {
+		packed := head[blobHead:]
+		if n < chunks(size)-1 {
+			if packed, ok, err = s.get(r.kind.bucket(), chunkKey(r.hash, n)); err != nil {
+				return 0, err
+			}
+		}
+		raw, err := c.unpack(packed)
+		if err != nil {
+			return 0, fmt.Errorf("%s %v: %w", r.kind.bucket(), r.hash, err)
+		}
+		if uint64(len(raw)) != min(left, chunkSize) {
+			return 0, damaged("%s %v: chunk %d has %d bytes", r.kind.bucket(), r.hash, n, len(raw))
+		}
+		left -= uint64(len(raw))
+		sum.Write(raw)
+		if _, err := w.Write(raw); err != nil {
+			return 0, err
+		}
+	}
+	if !bytes.Equal(sum.Sum(nil), r.hash[:]) {
+		return 0, damaged("%s %v holds other bytes", r.kind.bucket(), r.hash)
+	}
+	return size, nil
+}
+
+// readBlob is the blob's bytes, never nil.
+func (c *codec) readBlob(s *snapshot, r blobRef) ([]byte, error) {
+	b := bytes.NewBuffer([]byte{})
+	if _, err := c.copyBlob(b, s, r); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), nil
+}

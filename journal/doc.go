@@ -1,0 +1,71 @@
+// Package journal remembers every change that mend makes to a store, from before
+// the change to long after it: what each record held, what it was made to hold,
+// why, and what became of it. It is what recovery and undo live on.
+//
+// An entry is durable before [Journal.Begin] returns, and nothing that is
+// durable is ever rewritten: what happens to an entry later is a new event in an
+// append-only chain, and state and "undone by" are derived from the events. Only
+// the bytes of images and texts can go, by [Journal.GC] and [Journal.Forget];
+// the chain holds their hashes and stays as it was.
+//
+// The order of entries is their number. No decision depends on a clock.
+//
+// # The frozen format, version 1
+//
+// The folder (0700) holds journal.db (0600), a bbolt file; journal.lock (0600),
+// whose flock keeps writers apart from everybody, and which is never renamed or
+// removed (the writer's process id stands in it from byte 1 on); and for a
+// moment journal.db.new, a file being made.
+//
+// Integers in keys and values are big endian. Every value ends in a CRC32C
+// (Castagnoli) over bucket name, key and value, 4 bytes, left out below.
+//
+//	meta       "format"              u32, 1
+//	           "id"                  16 letters and digits
+//	           "created"             i64, seconds since 1970
+//	           "new"                 a mark: the file's name may not be durable yet
+//	           "staging"             a mark: u64, the entry whose blobs are being written
+//	           "erasing"             a mark: u64, the event whose blobs are being removed
+//	           "compact"             a mark: removed bytes are still in free pages
+//	events     event u64             1 | event u64 | hash of the event before | JSON | SHA-256 of all that
+//	images     hash                  1 | size u64 | last chunk      an image's bytes
+//	           hash | number u32     chunk                          (the others, from 0)
+//	ops        the same                                             a list of up to 1000 ops
+//	texts      the same                                             free text
+//	refs       kind | hash | entry   nothing: the entry needs the blob; kind is i, o or t
+//	entries    entry u64 | event u64 nothing: the event is about the entry
+//	bysession  session | ^entry u64  nothing; session is 16 bytes of its SHA-256
+//	pending    entry u64             nothing
+//
+// Entries are numbered from 1 without a gap, and so are events. The event before
+// the first is the SHA-256 of "mend journal 1", a zero byte, and the journal's id.
+//
+// A hash is the SHA-256 of the blob. A chunk is 0 | bytes, or 1 | bytes in zstd,
+// of 4 MiB before compression but for the last. The key that is the hash alone
+// is written last and makes the blob complete.
+//
+// Events are of the kinds begin, finish, resolve, gc and forget; [event] has
+// their fields, [encodeOps] the encoding of a list of ops, [causeText] and
+// [endText] that of texts. What need not be UTF-8 stands in JSON as base64.
+//
+// The last four buckets follow from the rest and [Journal.Verify] recomputes
+// them. "entries" lists for each entry its own events, the gc and forget that
+// named it, and beginning and end of the undos and redos of it.
+//
+// # Crashes
+//
+// A journal is made, and made anew, under the temporary name, and renamed when
+// it is whole and synced. Blobs are written in transactions of at most 16 MiB,
+// all but the last under the mark "staging"; the last writes the begin event
+// with them. A gc or forget writes its event and the mark "erasing" first; from
+// then on the images count as gone. What a crash leaves behind a mark is cleared
+// away by the next open for writing.
+//
+// # Damage
+//
+// The file is not trusted. All reading is done without bbolt, with every bound
+// checked (page.go says why); bbolt writes, behind a recover that also catches
+// faults of mapped memory, and only on paths of pages that were checked before.
+// A damaged journal gives [ErrDamaged] and is never written to, replaced or
+// removed. Damage that no read comes across is found by Verify alone.
+package journal

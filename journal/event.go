@@ -1,0 +1,196 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"mend/change"
+)
+
+// A hash is a SHA-256. In JSON it is written in hexadecimal.
+type hash [sha256.Size]byte
+
+func (h hash) String() string { return hex.EncodeToString(h[:]) }
+
+// MarshalText makes it hexadecimal in JSON.
+func (h hash) MarshalText() ([]byte, error) {
+	return hex.AppendEncode(nil, h[:]), nil
+}
+
+// UnmarshalText reads that back.
+func (h *hash) UnmarshalText(text []byte) error {
+	if hex.DecodedLen(len(text)) != len(h) {
+		return fmt.Errorf("a hash of %d letters", len(text))
+	}
+	_, err := hex.Decode(h[:], text)
+	return err
+}
+
+// eventVersion is the first byte of every event. Frozen.
+const eventVersion = 1
+
+// An event is one link of the chain. What is marked as bytes need not be UTF-8
+// and stands in base64. The names are frozen.
+type event struct {
+	Kind  eventKind `json:"kind"`
+	Sec   int64     `json:"sec"` // when, in seconds and nanoseconds since 1970
+	Nsec  int64     `json:"nsec"`
+	Entry uint64    `json:"entry,omitempty"` // of begin, finish and resolve
+
+	Begin   *beginning `json:"begin,omitempty"`
+	Finish  *ending    `json:"finish,omitempty"`
+	Resolve *decision  `json:"resolve,omitempty"`
+	Entries []span     `json:"entries,omitempty"` // of gc and forget
+
+	// Totals after this event, which the derived buckets must agree with.
+	Begun   uint64 `json:"begun"`
+	Pending uint64 `json:"pending"`
+}
+
+// An eventKind is the kind of an event. Frozen.
+type eventKind string
+
+const (
+	kindBegin   eventKind = "begin"
+	kindFinish  eventKind = "finish"
+	kindResolve eventKind = "resolve"
+	kindGC      eventKind = "gc"     // the images of the entries are gone
+	kindForget  eventKind = "forget" // so are their texts
+)
+
+type beginning struct {
+	Version string           `json:"version"` // of mend
+	Store   storeID          `json:"store"`
+	Dir     []byte           `json:"dir,omitempty"`
+	Session []byte           `json:"session,omitempty"`
+	Cause   change.CauseKind `json:"cause"`
+	Of      []uint64         `json:"of,omitempty"`
+	Partial bool             `json:"partial,omitempty"` // of some records of Of only
+	Text    *hash            `json:"text,omitempty"`    // the cause's text and diagnoses
+	Ops     []hash           `json:"ops"`               // lists of ops, in order
+	Count   int              `json:"count"`             // of ops
+}
+
+type storeID struct {
+	Kind string `json:"kind"`
+	Root []byte `json:"root"`
+	Dev  uint64 `json:"dev"`
+	Ino  uint64 `json:"ino"`
+}
+
+type ending struct {
+	State change.State `json:"state"`
+	Text  *hash        `json:"text,omitempty"` // conflicts and files kept
+}
+
+type decision struct {
+	How string `json:"how"`
+	By  uint64 `json:"by,omitempty"` // the entry that did it
+}
+
+// A span is the entries from the first number to the second.
+type span [2]uint64
+
+func (ev *event) time() time.Time { return time.Unix(ev.Sec, ev.Nsec).UTC() }
+
+// touches reports whether gc or forget named the entry.
+func (ev *event) touches(entry uint64) bool {
+	for _, s := range ev.Entries {
+		if s[0] <= entry && entry <= s[1] {
+			return true
+		}
+	}
+	return false
+}
+
+// reverts is the entries that a begin event takes back as a whole.
+func (ev *event) reverts() []uint64 {
+	if b := ev.Begin; b != nil && !b.Partial && (b.Cause == change.CauseUndo || b.Cause == change.CauseRedo) {
+		return b.Of
+	}
+	return nil
+}
+
+// encodeEvent is the event as it is stored, and its hash:
+// version | number u64 | hash of the event before | JSON | SHA-256 of all that.
+func encodeEvent(seq uint64, before hash, ev *event) ([]byte, hash, error) {
+	payload, err := json.Marshal(ev)
+	if err != nil {
+		return nil, hash{}, fmt.Errorf("writing event %d: %w", seq, err)
+	}
+	b := append(binary.BigEndian.AppendUint64([]byte{eventVersion}, seq), before[:]...)
+	b = append(b, payload...)
+	sum := sha256.Sum256(b)
+	return append(b, sum[:]...), sum, nil
+}
+
+// decodeEvent reads event seq back, and gives the hash of the one before and
+// its own.
+func decodeEvent(seq uint64, b []byte) (ev *event, before, sum hash, err error) {
+	const head = 1 + 8 + sha256.Size
+	n := len(b) - sha256.Size
+	if n < head || b[0] != eventVersion || binary.BigEndian.Uint64(b[1:]) != seq {
+		return nil, before, sum, damaged("event %d is none", seq)
+	}
+	if sum = sha256.Sum256(b[:n]); !bytes.Equal(sum[:], b[n:]) {
+		return nil, before, sum, damaged("event %d has a wrong hash", seq)
+	}
+	copy(before[:], b[head-sha256.Size:])
+	ev = new(event)
+	if err := json.Unmarshal(b[head:n], ev); err != nil {
+		return nil, before, sum, damaged("event %d: %v", seq, err)
+	}
+	if !ev.valid() {
+		return nil, before, sum, damaged("event %d (%q) lacks something", seq, ev.Kind)
+	}
+	return ev, before, sum, nil
+}
+
+// valid reports whether the event has what its kind needs, so that nobody has
+// to ask again.
+func (ev *event) valid() bool {
+	if ev.Nsec < 0 || ev.Nsec >= int64(time.Second) || ev.Entry > ev.Begun || ev.Pending > ev.Begun {
+		return false
+	}
+	switch ev.Kind {
+	case kindBegin:
+		return ev.Entry > 0 && ev.Begin != nil && ev.Begin.valid(ev.Entry)
+	case kindFinish:
+		return ev.Entry > 0 && ev.Finish != nil && ev.Finish.valid()
+	case kindResolve:
+		return ev.Entry > 0 && ev.Resolve != nil && ev.Resolve.By <= ev.Begun
+	case kindGC, kindForget:
+		last := uint64(0)
+		for _, s := range ev.Entries {
+			if s[0] <= last || s[1] < s[0] || s[1] > ev.Begun {
+				return false
+			}
+			last = s[1]
+		}
+		return last > 0
+	}
+	return false
+}
+
+func (b *beginning) valid(entry uint64) bool {
+	for _, of := range b.Of {
+		if of == 0 || of >= entry { // no entry is about a later one: derivation ends
+			return false
+		}
+	}
+	return b.Count > 0 && len(b.Ops) > 0
+}
+
+func (e *ending) valid() bool {
+	return e.State == change.Committed || e.State == change.Aborted || e.State == change.Conflicted
+}
+
+// genesis is what stands for the event before the first.
+func genesis(id string) hash {
+	return sha256.Sum256([]byte("mend journal 1\x00" + id))
+}

@@ -1,0 +1,149 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/change"
+	"mend/session"
+)
+
+func FuzzEvent(f *testing.F) {
+	h := hash{1}
+	for _, ev := range []*event{
+		{Kind: kindBegin, Entry: 2, Begun: 2, Pending: 1, Begin: &beginning{Count: 1, Ops: []hash{h}, Text: &h, Cause: change.CauseUndo, Of: []uint64{1}}},
+		{Kind: kindFinish, Entry: 2, Begun: 2, Finish: &ending{State: change.Committed, Text: &h}},
+		{Kind: kindResolve, Entry: 2, Begun: 3, Resolve: &decision{How: "back", By: 3}},
+		{Kind: kindForget, Begun: 9, Entries: []span{{1, 2}, {4, 9}}},
+	} {
+		b, _, err := encodeEvent(7, h, ev)
+		if err != nil {
+			f.Fatal(err)
+		}
+		f.Add(b[41 : len(b)-32])
+	}
+	f.Fuzz(func(t *testing.T, payload []byte) {
+		// The hash is put right, or nothing but a flipped byte would be tried.
+		b, _, err := encodeEvent(7, h, &event{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		b = append(b[:41:41], payload...)
+		b = append(b, sum(b)...)
+		ev, before, _, err := decodeEvent(7, b)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("decodeEvent: %v", err)
+			}
+			return
+		}
+		if before != h {
+			t.Errorf("decodeEvent: the event before is %v", before)
+		}
+		again, _, err := encodeEvent(7, h, ev)
+		if err == nil {
+			_, _, _, err = decodeEvent(7, again)
+		}
+		if err != nil {
+			t.Errorf("decoded once, but not again: %v", err)
+		}
+	})
+}
+
+func FuzzOps(f *testing.F) {
+	f.Add(encodeOps(nil))
+	f.Add(encodeOps([]change.OpInfo{
+		{Ref: part(1), Pre: &change.Digest{Size: 1 << 40, Mode: 0o600}},
+		{Ref: session.Ref{Kind: 200, Project: "\xff"}, Post: &change.Digest{SHA256: hash{1}}},
+	}))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		ops, err := decodeOps(b)
+		if err != nil {
+			if !errors.Is(err, ErrDamaged) {
+				t.Errorf("decodeOps: %v", err)
+			}
+			return
+		}
+		again, err := decodeOps(encodeOps(ops))
+		if err != nil || !bytes.Equal(encodeOps(again), encodeOps(ops)) {
+			t.Errorf("decoded once, but not again: %v", err)
+		}
+	})
+}
+
+func FuzzChunk(f *testing.F) {
+	c := mustCodec(f)
+	f.Add([]byte(nil))
+	f.Add([]byte("text text text text text text text text"))
+	f.Add(c.pack(nil, make([]byte, chunkSize)))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		if raw, err := c.unpack(b); err == nil && len(raw) > chunkSize || err != nil && !errors.Is(err, ErrDamaged) {
+			t.Errorf("unpack: %d bytes, %v", len(raw), err)
+		}
+		if got, err := c.unpack(c.pack(nil, b)); err != nil || !bytes.Equal(got, b) {
+			t.Errorf("unpack(pack(%d bytes)) = %d bytes, %v", len(b), len(got), err)
+		}
+	})
+}
+
+// FuzzFile reads a file that may hold anything: every bucket, every event, every
+// blob.
+func FuzzFile(f *testing.F) {
+	dir := f.TempDir()
+	j := mustOpen(f, dir, Options{Now: clock()})
+	fill(f, j)
+	j.Close()
+	whole, err := os.ReadFile(filepath.Join(dir, fileName))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(0, []byte{})
+	f.Add(4096*3+20, []byte{0xff, 0xff})
+	c := mustCodec(f)
+	f.Fuzz(func(t *testing.T, at int, patch []byte) {
+		b := bytes.Clone(whole)
+		if at < 0 || at > len(b) {
+			return
+		}
+		copy(b[at:], patch)
+		s, err := newSnapshot(bytes.NewReader(b), int64(len(b)))
+		if err == nil {
+			err = s.checkStructure()
+		}
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			t.Errorf("checkStructure: %v", err)
+		}
+		if s == nil {
+			return
+		}
+		for _, name := range buckets {
+			err := s.scan(name, nil, nil, func(it item) error {
+				_, err := it.open(name)
+				if err == nil && name == bucketImages && len(it.key) == len(hash{}) {
+					_, err = c.readBlob(s, blobRef{blobImage, hash(it.key)})
+				}
+				return err
+			})
+			if err != nil && !errors.Is(err, ErrDamaged) {
+				t.Errorf("scan %s: %v", name, err)
+			}
+		}
+		for seq := range uint64(12) {
+			if _, err := s.history(seq); err != nil && !errors.Is(err, ErrDamaged) {
+				t.Errorf("history: %v", err)
+			}
+		}
+	})
+}
+
+func mustCodec(t testing.TB) *codec {
+	t.Helper()
+	c, err := newCodec()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}

@@ -1,0 +1,154 @@
+package journal
+
+import (
+	"context"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"mend/change"
+)
+
+var ctx = context.Background()
+
+func get(t *testing.T, j *Journal, e change.Entry) change.Entry {
+	t.Helper()
+	e, err := j.Get(e.ID)
+	if err != nil {
+		t.Fatalf("Get: %v", err)
+	}
+	return e
+}
+
+func TestForget(t *testing.T) {
+	dir := fastDir(t)
+	j := mustOpen(t, dir, Options{})
+	secret := &change.Image{Data: marker}
+	cause := change.Cause{Kind: change.CauseError, Text: string(marker), Diagnoses: []string{"d"}}
+	a := mustBegin(t, j, cause, change.Op{Ref: part(1), Pre: secret}, change.Op{Ref: part(2), Post: file("shared")})
+	a, err := j.Finish(a, change.Outcome{State: change.Committed, Conflicts: []change.Conflict{{Ref: part(1), Why: string(marker)}}, Kept: []string{"k"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := mustCommit(t, j, scan(), change.Op{Ref: part(2), Pre: file("shared")})
+	pending := mustBegin(t, j, scan(), change.Op{Ref: part(3), Post: file("p")})
+	head := mustVerify(t, j).Head
+	if noMarker(dir) == nil {
+		t.Error("the marker is not in the file before Forget")
+	}
+
+	var state *StateError
+	if _, err := j.Forget(ctx, []change.Entry{a, pending}); !errors.As(err, &state) || state.ID != pending.ID {
+		t.Errorf("Forget of a pending entry: %v", err)
+	}
+	if got := get(t, j, a); got.Forgotten {
+		t.Error("a refused Forget forgot something")
+	}
+	freed, err := j.Forget(ctx, []change.Entry{a, a})
+	if err != nil || freed.Entries != 1 || freed.Images != 3 || !slices.Equal(freed.Held, []string{b.ID}) {
+		t.Errorf("Forget = %+v, %v", freed, err)
+	}
+	if err := noMarker(dir); err != nil {
+		t.Error(err)
+	}
+	got := get(t, j, a)
+	if !got.Forgotten || got.Cause.Text != "" || got.Cause.Diagnoses != nil || got.Conflicts != nil || len(got.Ops) != 2 || got.State != change.Committed || got.Ops[0] != a.Ops[0] && *got.Ops[0].Pre != *a.Ops[0].Pre {
+		t.Errorf("Get = %+v", got)
+	}
+	if _, err := j.Ops(a); !errors.Is(err, ErrForgotten) {
+		t.Errorf("Ops of a forgotten entry: %v", err)
+	}
+	if ops, err := j.Ops(b); err != nil || string(ops[0].Pre.Data) != "shared" {
+		t.Errorf("Ops of the other entry = %v, %v", ops, err)
+	}
+	if r, err := j.VerifyHead(head); err != nil || r.Entries != 3 || r.Unfinished {
+		t.Errorf("VerifyHead = %+v, %v", r, err)
+	}
+	// What was removed can come back with a new entry, and go again.
+	c := mustCommit(t, j, scan(), change.Op{Ref: part(1), Post: secret})
+	if _, err := j.Forget(ctx, []change.Entry{a, c}); err != nil {
+		t.Error(err)
+	}
+	if err := noMarker(dir); err != nil {
+		t.Error(err)
+	}
+	mustFinish(t, j, pending, change.Aborted)
+	mustVerify(t, j)
+}
+
+func TestForgetCancelled(t *testing.T) {
+	dir := fastDir(t)
+	j := mustOpen(t, dir, Options{})
+	a := mustCommit(t, j, scan(), change.Op{Ref: part(1), Pre: &change.Image{Data: marker}})
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := j.Forget(done, []change.Entry{a}); !errors.Is(err, context.Canceled) {
+		t.Errorf("Forget: %v", err)
+	}
+	if r := mustVerify(t, j); !r.Unfinished || !get(t, j, a).Forgotten {
+		t.Errorf("Verify = %+v, want unfinished", r)
+	}
+	j.Close()
+	j = mustOpen(t, dir, Options{})
+	if r := mustVerify(t, j); r.Unfinished || noMarker(dir) != nil {
+		t.Errorf("Verify = %+v, %v", r, noMarker(dir))
+	}
+}
+
+func TestGC(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	now := day(1)
+	dir := fastDir(t)
+	j := mustOpen(t, dir, Options{Now: func() time.Time { return now }, compactAbove: 1 << 20})
+	// The clock stands wrong at entry 3 and 4.
+	times := []time.Time{day(1), day(5), day(9).AddDate(300, 0, 0), time.Unix(0, 0), day(6), day(9)}
+	states := []change.State{"", "", "", "", change.Pending, ""}
+	for i, at := range times {
+		now = at
+		e := mustBegin(t, j, scan(), change.Op{Ref: part(i), Post: &change.Image{Data: noise(uint64(i), 1<<20)}})
+		if states[i] == "" {
+			mustFinish(t, j, e, change.Committed)
+		}
+	}
+	now = day(20)
+	head := mustVerify(t, j).Head
+	before, _ := os.Stat(filepath.Join(dir, fileName))
+	for _, c := range []struct {
+		limit time.Time
+		gone  string
+	}{
+		{day(1), ""},
+		{day(2), "1"},
+		{day(5), "1"},
+		{day(6), "4 3 2 1"},
+		{day(7), "4 3 2 1"}, // 5 is pending
+		{day(30), "6 4 3 2 1"},
+		{day(30), "6 4 3 2 1"},
+	} {
+		freed, err := j.GC(ctx, c.limit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all, err := j.List(Query{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = slices.DeleteFunc(all, func(e change.Entry) bool { return !e.Forgotten })
+		if got := seqs(all); got != c.gone {
+			t.Errorf("GC(%v) = %+v, gone are %q, want %q", c.limit, freed, got, c.gone)
+		}
+		if len(all) > 0 && all[0].Cause.Diagnoses == nil {
+			t.Error("GC removed the diagnoses")
+		}
+		if _, err := j.VerifyHead(head); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after, _ := os.Stat(filepath.Join(dir, fileName))
+	if after.Size() > before.Size()/2 {
+		t.Errorf("the file has %d bytes, had %d", after.Size(), before.Size())
+	}
+}

@@ -1,0 +1,199 @@
+package journal
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mend/change"
+	"mend/session"
+)
+
+var testStore = change.StoreID{Kind: "json", Root: "/home/u/\xff\xfe/opencode", Dev: 7, Ino: 1 << 60}
+
+// clock is a Now that advances by a second each time.
+func clock() func() time.Time {
+	t := time.Date(2026, 2, 3, 4, 5, 6, 789, time.UTC)
+	return func() time.Time {
+		t = t.Add(time.Second)
+		return t
+	}
+}
+
+func mustOpen(t testing.TB, dir string, o Options) *Journal {
+	t.Helper()
+	if o.Version == "" {
+		o.Version = "1.2.3"
+	}
+	j, err := Open(dir, o)
+	if err != nil {
+		t.Fatalf("Open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := j.Close(); err != nil {
+			t.Errorf("Close: %v", err)
+		}
+	})
+	return j
+}
+
+func part(n int) session.Ref {
+	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: fmt.Sprintf("prt_%06d", n)}
+}
+
+func file(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o600} }
+
+// noise is n bytes that do not compress, the same for the same seed.
+func noise(seed uint64, n int) []byte {
+	var key [32]byte
+	binary.BigEndian.PutUint64(key[:], seed)
+	b := make([]byte, n)
+	rand.NewChaCha8(key).Read(b)
+	return b
+}
+
+func planOf(cause change.Cause, ops ...change.Op) (change.Plan, change.Staged) {
+	return change.Plan{Session: "ses_1", Cause: cause, Ops: ops}, change.Staged{Store: testStore, Dir: ".mend/x\xff/1", Ops: ops}
+}
+
+func scan() change.Cause {
+	return change.Cause{Kind: change.CauseScan, Diagnoses: []string{"empty message"}}
+}
+
+func mustBegin(t testing.TB, j *Journal, c change.Cause, ops ...change.Op) change.Entry {
+	t.Helper()
+	e, err := j.Begin(planOf(c, ops...))
+	if err != nil {
+		t.Fatalf("Begin: %v", err)
+	}
+	return e
+}
+
+func mustFinish(t testing.TB, j *Journal, e change.Entry, s change.State) change.Entry {
+	t.Helper()
+	e, err := j.Finish(e, change.Outcome{State: s})
+	if err != nil {
+		t.Fatalf("Finish: %v", err)
+	}
+	return e
+}
+
+// mustCommit begins and commits an entry.
+func mustCommit(t testing.TB, j *Journal, c change.Cause, ops ...change.Op) change.Entry {
+	t.Helper()
+	return mustFinish(t, j, mustBegin(t, j, c, ops...), change.Committed)
+}
+
+func mustVerify(t testing.TB, j *Journal) Report {
+	t.Helper()
+	r, err := j.Verify()
+	if err != nil {
+		t.Fatalf("Verify: %v", err)
+	}
+	return r
+}
+
+// sampleOps covers create, delete, change, a folder, an empty record, bytes that
+// are not UTF-8, and modes.
+func sampleOps() []change.Op {
+	return []change.Op{
+		{Ref: session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"}, Post: &change.Image{Mode: os.ModeDir | 0o755}},
+		{Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: "ses_1"}, Pre: file("{ \"a\": 1 }\n"), Post: file("{\"a\":2}")},
+		{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Pre: &change.Image{Data: []byte{}, Mode: 0o644}, Post: file("\x00\xff\xfe\x80")},
+		{Ref: part(1), Post: &change.Image{Data: []byte{}, Mode: 0o400}},
+		{Ref: part(2), Pre: &change.Image{Data: noise(1, 5000), Mode: 0o640}},
+		{Ref: part(3), Pre: &change.Image{Data: bytes.Repeat([]byte("text "), 1000)}, Post: &change.Image{Data: bytes.Repeat([]byte("text "), 1000), Mode: 0o600}},
+	}
+}
+
+// fill makes a journal of several kinds of entries and returns them.
+func fill(t testing.TB, j *Journal) []change.Entry {
+	t.Helper()
+	var all []change.Entry
+	for i := range 8 {
+		ops := append(sampleOps(), change.Op{Ref: part(10 + i), Post: &change.Image{Data: noise(uint64(100+i), 3000*(i+1))}})
+		all = append(all, mustCommit(t, j, scan(), ops...))
+	}
+	all = append(all, mustFinish(t, j, mustBegin(t, j, scan(), sampleOps()...), change.Aborted))
+	undo := change.Cause{Kind: change.CauseUndo, Of: []uint64{all[2].Seq}}
+	all = append(all, mustCommit(t, j, undo, change.Inverse(sampleOps())...))
+	c := mustBegin(t, j, scan(), change.Op{Ref: part(99), Post: file("x")})
+	c, err := j.Finish(c, change.Outcome{State: change.Conflicted, Conflicts: []change.Conflict{{Ref: part(99), Why: "some\xffbody"}}, Kept: []string{"a\xff"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return append(all, c)
+}
+
+// dump is everything that a caller can see of a journal, as one hash.
+func dump(j *Journal) ([32]byte, error) {
+	all, err := j.List(Query{})
+	if err != nil {
+		return [32]byte{}, err
+	}
+	sum := sha256.New()
+	for _, e := range all {
+		sum.Write(encodeOps(e.Ops))
+		e.Ops = nil
+		fmt.Fprintf(sum, "%+v\n", e)
+		if e.Forgotten {
+			continue
+		}
+		ops, err := j.Ops(e)
+		if err != nil {
+			return [32]byte{}, err
+		}
+		for _, o := range ops {
+			for _, i := range []*change.Image{o.Pre, o.Post} {
+				if i != nil {
+					fmt.Fprintf(sum, "%v %d ", i.Mode, len(i.Data))
+					sum.Write(i.Data)
+				}
+			}
+		}
+	}
+	return [32]byte(sum.Sum(nil)), nil
+}
+
+// copyDir copies the files of a journal.
+func copyDir(t testing.TB, from string) string {
+	t.Helper()
+	to := fastDir(t)
+	files, err := os.ReadDir(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(from, f.Name()))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(to, f.Name()), b, 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return to
+}
+
+// fastDir is a folder in memory where the system has one: most tests need no
+// disk, and a sync costs milliseconds.
+func fastDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("/dev/shm", "mend-journal-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	return dir
+}
+
+func sum(b []byte) []byte {
+	h := sha256.Sum256(b)
+	return h[:]
+}

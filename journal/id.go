@@ -1,0 +1,100 @@
+package journal
+
+import (
+	"math/big"
+	"math/bits"
+)
+
+// The letters of repair ids: a consonant and a vowel make a syllable, 100 of
+// them. Frozen: an id that was printed must find its entry for ever.
+const (
+	consonants = "bcdfghjklmnpqrstvwxz"
+	vowels     = "aeiou"
+)
+
+// minSyllables and maxSyllables bound the length of an id. With the longest,
+// all numbers fit.
+const (
+	minSyllables = 3
+	maxSyllables = 10
+)
+
+// scramble has, for each number k of syllables, the factor that takes a
+// sequence number to its place among the 100^k ids: about 0.618 of 100^k, so
+// that neighbours lie far apart, and coprime to it, so that no two meet.
+// Frozen. There is none for the longest ids, whose modulus no uint64 holds.
+var scramble = [maxSyllables]uint64{
+	3: 618033,
+	4: 61803399,
+	5: 6180339887,
+	6: 618033988749,
+	7: 61803398874989,
+	8: 6180339887498949,
+	9: 618033988749894849,
+}
+
+// pow100 is 100^k, for k below maxSyllables.
+func pow100(k int) uint64 {
+	p := uint64(1)
+	for range k {
+		p *= 100
+	}
+	return p
+}
+
+// IDOf is the repair id of the entry with that sequence number: a word of
+// lower-case letters that can be spoken, different for every number, and (below
+// 10^18) with another first letter than the ids of the numbers beside it.
+func IDOf(seq uint64) string {
+	k := minSyllables
+	for k < maxSyllables && seq >= pow100(k) {
+		k++
+	}
+	n := seq
+	if k < maxSyllables {
+		hi, lo := bits.Mul64(seq, scramble[k])
+		n = bits.Rem64(hi, lo, pow100(k))
+	}
+	id := make([]byte, 2*k)
+	for i := 2*k - 2; i >= 0; i -= 2 {
+		s := n % 100
+		n /= 100
+		id[i], id[i+1] = consonants[s/5], vowels[s%5]
+	}
+	return string(id)
+}
+
+// SeqOf is the sequence number that has that id, and whether there is one. It
+// reverses [IDOf] and accepts nothing that IDOf does not make.
+func SeqOf(id string) (uint64, bool) {
+	k := len(id) / 2
+	if len(id)%2 != 0 || k < minSyllables || k > maxSyllables {
+		return 0, false
+	}
+	n := new(big.Int)
+	for i := 0; i < len(id); i += 2 {
+		c, v := index(consonants, id[i]), index(vowels, id[i+1])
+		if c < 0 || v < 0 {
+			return 0, false
+		}
+		n.Mul(n, big.NewInt(100)).Add(n, big.NewInt(int64(c*5+v)))
+	}
+	if k < maxSyllables {
+		m := new(big.Int).SetUint64(pow100(k))
+		inverse := new(big.Int).ModInverse(new(big.Int).SetUint64(scramble[k]), m)
+		n.Mul(n, inverse).Mod(n, m)
+	}
+	if !n.IsUint64() || IDOf(n.Uint64()) != id {
+		return 0, false
+	}
+	return n.Uint64(), true
+}
+
+func index(letters string, b byte) int {
+	for i := range len(letters) {
+		if letters[i] == b {
+			return i
+		}
+	}
+	return -1
+}

@@ -1,0 +1,147 @@
+package journal
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/change"
+)
+
+// workMain makes entries and says which are begun and which are finished, until
+// it is killed or something fails. Every fifth is forgotten.
+func workMain(dir string) int {
+	limitFileSize(os.Getenv("MEND_TEST_FSIZE"))
+	j, err := Open(dir, Options{batchSize: 30_000})
+	if err != nil {
+		fmt.Println("error", err)
+		return 3
+	}
+	for i := 0; i < 400; i++ {
+		e, err := j.Begin(planOf(scan(), change.Op{Ref: part(i), Pre: &change.Image{Data: noise(uint64(i), 25_000)}, Post: &change.Image{Data: noise(uint64(i), 26_000)}}))
+		if err == nil {
+			fmt.Println("begun", e.Seq)
+			e, err = j.Finish(e, change.Outcome{State: change.Committed})
+		}
+		if err == nil {
+			fmt.Println("done", e.Seq)
+			if i%5 == 4 {
+				_, err = j.Forget(ctx, []change.Entry{e})
+			}
+		}
+		if err != nil {
+			fmt.Println("error", err)
+			return 3
+		}
+	}
+	return 0
+}
+
+// work runs workMain in another process, and kills it after a while if that is
+// not 0. It returns the highest numbers that it said, and its error.
+func work(t *testing.T, dir string, after time.Duration, env ...string) (begun, done int, failed string) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), "MEND_TEST_DO=work", "MEND_TEST_DIR="+dir), env...)
+	out, err := cmd.StdoutPipe()
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if after != 0 {
+		time.AfterFunc(after, func() { cmd.Process.Kill() })
+	}
+	lines := bufio.NewScanner(out)
+	for lines.Scan() {
+		what, rest, _ := strings.Cut(lines.Text(), " ")
+		n, _ := strconv.Atoi(rest)
+		switch what {
+		case "begun":
+			begun = n
+		case "done":
+			done = n
+		default:
+			failed = lines.Text()
+		}
+	}
+	cmd.Wait()
+	return begun, done, failed
+}
+
+// checkWork opens what the process left.
+func checkWork(t *testing.T, what, dir string, begun, done int) {
+	t.Helper()
+	j, err := Open(dir, Options{})
+	if err != nil {
+		t.Errorf("%s: %v", what, err)
+		return
+	}
+	defer j.Close()
+	r, err := j.Verify()
+	if err != nil || r.Unfinished {
+		t.Errorf("%s: %+v, %v", what, r, err)
+	}
+	all, err := j.List(Query{})
+	if err != nil || len(all) < begun || len(all) > begun+1 {
+		t.Errorf("%s: %d entries, %v, %d were begun", what, len(all), err, begun)
+		return
+	}
+	for _, e := range all {
+		if int(e.Seq) <= done && e.State != change.Committed {
+			t.Errorf("%s: entry %d is %s, but was finished", what, e.Seq, e.State)
+		}
+		if _, err := j.Ops(e); err != nil && !errors.Is(err, ErrForgotten) {
+			t.Errorf("%s: %v", what, err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, tempName)); err == nil {
+		t.Errorf("%s: %s is still there", what, tempName)
+	}
+}
+
+// TestKill kills a process at a random moment and looks at what it left.
+func TestKill(t *testing.T) {
+	rng := rand.New(rand.NewPCG(5, 6))
+	total := 0
+	for i := range 15 {
+		dir := filepath.Join(fastDir(t), "mend")
+		begun, done, failed := work(t, dir, time.Duration(5+rng.IntN(80))*time.Millisecond)
+		if failed != "" {
+			t.Errorf("kill %d: %s", i, failed)
+		}
+		total += begun
+		checkWork(t, fmt.Sprintf("kill %d", i), dir, begun, done)
+	}
+	t.Logf("%d entries begun in 15 killed processes", total)
+}
+
+// TestFileTooLarge lets the process run into a limit of the file's size, as it
+// would into a full disk, at many sizes.
+func TestFileTooLarge(t *testing.T) {
+	failures := 0
+	for kb := 8; kb < 3000; kb = kb*5/4 + 1 {
+		dir := filepath.Join(fastDir(t), "mend")
+		begun, done, failed := work(t, dir, 0, fmt.Sprintf("MEND_TEST_FSIZE=%d", kb<<10))
+		if failed == "" {
+			continue
+		}
+		failures++
+		if !strings.Contains(failed, "file too large") {
+			t.Errorf("%d KB: %s", kb, failed)
+		}
+		checkWork(t, fmt.Sprintf("%d KB", kb), dir, begun, done)
+	}
+	if failures < 10 {
+		t.Errorf("only %d limits were reached", failures)
+	}
+}

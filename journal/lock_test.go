@@ -1,0 +1,152 @@
+package journal
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// TestMain turns the test binary into another program, if it is told to.
+func TestMain(m *testing.M) {
+	switch dir := os.Getenv("MEND_TEST_DIR"); os.Getenv("MEND_TEST_DO") {
+	case "":
+		os.Exit(m.Run())
+	case "hold":
+		os.Exit(holdMain(dir))
+	case "work":
+		os.Exit(workMain(dir))
+	}
+}
+
+// holdMain holds a journal until its standard input ends.
+func holdMain(dir string) int {
+	j, err := Open(dir, Options{ReadOnly: os.Getenv("MEND_TEST_READ") != ""})
+	fmt.Println("open", err)
+	bufio.NewReader(os.Stdin).ReadString('\n')
+	if err == nil && os.Getenv("MEND_TEST_DIE") == "" {
+		j.Close()
+	}
+	return 0
+}
+
+// hold starts a process that holds the journal, and returns its pid and how to
+// end it.
+func hold(t *testing.T, dir string, env ...string) (pid int, release func()) {
+	t.Helper()
+	cmd := exec.Command(os.Args[0])
+	cmd.Env = append(append(os.Environ(), "MEND_TEST_DO=hold", "MEND_TEST_DIR="+dir), env...)
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil || line != "open <nil>\n" {
+		t.Fatalf("the other process says %q, %v", line, err)
+	}
+	var once sync.Once
+	release = func() {
+		once.Do(func() {
+			in.Close()
+			cmd.Wait()
+		})
+	}
+	t.Cleanup(release)
+	return cmd.Process.Pid, release
+}
+
+func TestLockedByAnotherProcess(t *testing.T) {
+	dir := fastDir(t)
+	pid, release := hold(t, dir)
+	for _, readOnly := range []bool{false, true} {
+		start := time.Now()
+		_, err := Open(dir, Options{ReadOnly: readOnly, Timeout: 200 * time.Millisecond})
+		var locked *LockedError
+		if !errors.As(err, &locked) || locked.PID != pid || !strings.Contains(err.Error(), fmt.Sprintf("locked by process %d", pid)) {
+			t.Errorf("Open(read only %v): %v, want locked by %d", readOnly, err, pid)
+		}
+		if d := time.Since(start); d < 150*time.Millisecond || d > 2*time.Second {
+			t.Errorf("Open took %v", d)
+		}
+	}
+	go func() {
+		time.Sleep(100 * time.Millisecond)
+		release()
+	}()
+	j, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatalf("Open after the other process ended: %v", err)
+	}
+	j.Close()
+}
+
+func TestReaders(t *testing.T) {
+	dir := fastDir(t)
+	j := mustOpen(t, dir, Options{})
+	mustCommit(t, j, scan(), sampleOps()...)
+	j.Close()
+	_, release := hold(t, dir, "MEND_TEST_READ=1")
+	a := mustOpen(t, dir, Options{ReadOnly: true})
+	b := mustOpen(t, dir, Options{ReadOnly: true})
+	mustVerify(t, a)
+	mustVerify(t, b)
+	var locked *LockedError
+	if _, err := Open(dir, Options{Timeout: 100 * time.Millisecond}); !errors.As(err, &locked) || locked.PID != 0 {
+		t.Errorf("Open beside readers: %v, want locked by nobody known", err)
+	}
+	a.Close()
+	b.Close()
+	release()
+	mustOpen(t, dir, Options{Timeout: time.Second})
+}
+
+// TestHolderDied leaves a lock file with the pid of a dead process.
+func TestHolderDied(t *testing.T) {
+	dir := fastDir(t)
+	pid, release := hold(t, dir, "MEND_TEST_DIE=1")
+	release()
+	if got := holder(filepath.Join(dir, lockName)); got != pid {
+		t.Errorf("the lock file names %d, want %d", got, pid)
+	}
+	j := mustOpen(t, dir, Options{})
+	if got := holder(filepath.Join(dir, lockName)); got != os.Getpid() {
+		t.Errorf("the lock file names %d, want %d", got, os.Getpid())
+	}
+	j.Close()
+	if got := holder(filepath.Join(dir, lockName)); got != 0 {
+		t.Errorf("the lock file names %d, want nobody", got)
+	}
+}
+
+// TestReplacedWhileHeld puts another file in the journal's place: the lock still
+// keeps a second writer out.
+func TestReplacedWhileHeld(t *testing.T) {
+	dir := fastDir(t)
+	j := mustOpen(t, dir, Options{})
+	mustCommit(t, j, scan(), sampleOps()...)
+	path := filepath.Join(dir, fileName)
+	b, err := os.ReadFile(path)
+	if err == nil {
+		err = errors.Join(os.Rename(path, path+".old"), os.WriteFile(path, b, 0o600))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	var locked *LockedError
+	if _, err := Open(dir, Options{Timeout: 50 * time.Millisecond}); !errors.As(err, &locked) {
+		t.Errorf("Open: %v, want locked", err)
+	}
+}

@@ -1,0 +1,230 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
+
+	"mend/change"
+	"mend/session"
+)
+
+// A model is what a journal should say, kept in the simplest way.
+type model struct {
+	entries []change.Entry
+	ops     [][]change.Op
+}
+
+// undoneBy computes who has taken entry n back, from the last entry down.
+func (m *model) undoneBy(n uint64) string {
+	for i := len(m.entries) - 1; i >= 0; i-- {
+		u := m.entries[i]
+		reverts := u.Cause.Kind == change.CauseUndo || u.Cause.Kind == change.CauseRedo
+		if reverts && u.State == change.Committed && slices.Contains(u.Cause.Of, n) && m.undoneBy(u.Seq) == "" {
+			return u.ID
+		}
+	}
+	return ""
+}
+
+var anyBytes = rapid.Custom(func(t *rapid.T) []byte {
+	b := rapid.SliceOfN(rapid.Byte(), 0, 40).Draw(t, "bytes")
+	for range rapid.IntRange(0, 6).Draw(t, "doublings") {
+		b = append(b, b...)
+	}
+	return b
+})
+
+var anyImage = rapid.Custom(func(t *rapid.T) *change.Image {
+	if rapid.IntRange(0, 4).Draw(t, "none") == 0 {
+		return nil
+	}
+	return &change.Image{Data: anyBytes.Draw(t, "data"), Mode: os.FileMode(rapid.Uint32().Draw(t, "mode"))}
+})
+
+var anyText = rapid.Custom(func(t *rapid.T) string { return string(anyBytes.Draw(t, "text")) })
+
+func (m *model) begin(t *rapid.T, j *Journal) {
+	var ops []change.Op
+	for i := range rapid.IntRange(1, 5).Draw(t, "ops") {
+		o := change.Op{Ref: part(i), Pre: anyImage.Draw(t, "pre"), Post: anyImage.Draw(t, "post")}
+		if !o.Pre.Equal(o.Post) {
+			ops = append(ops, o)
+		}
+	}
+	if len(ops) == 0 {
+		ops = []change.Op{{Ref: session.Ref{Kind: session.KindFolder, Session: "s"}, Post: &change.Image{}}}
+	}
+	cause := change.Cause{Kind: change.CauseScan, Text: anyText.Draw(t, "text"), Diagnoses: rapid.SliceOfN(anyText, 0, 2).Draw(t, "diagnoses")}
+	if n := uint64(len(m.entries)); n > 0 && rapid.Bool().Draw(t, "undo") {
+		cause.Kind = rapid.SampledFrom([]change.CauseKind{change.CauseUndo, change.CauseRedo, change.CauseResolve}).Draw(t, "kind")
+		cause.Of = rapid.SliceOfN(rapid.Uint64Range(1, n), 1, 3).Draw(t, "of")
+	}
+	p, s := planOf(cause, ops...)
+	p.Session, s.Dir, s.Store.Root = anyText.Draw(t, "session"), anyText.Draw(t, "dir"), anyText.Draw(t, "root")
+	e, err := j.Begin(p, s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := change.Entry{
+		Seq: uint64(len(m.entries)) + 1, Time: e.Time, Version: "1.2.3", Store: s.Store, Dir: s.Dir,
+		Session: p.Session, Cause: cause, State: change.Pending,
+	}
+	want.ID = IDOf(want.Seq)
+	for _, o := range ops {
+		pre, post := digestOf(o.Pre), digestOf(o.Post)
+		want.Ops = append(want.Ops, change.OpInfo{Ref: o.Ref, Pre: pre, Post: post})
+	}
+	m.entries, m.ops = append(m.entries, want), append(m.ops, ops)
+}
+
+func digestOf(i *change.Image) *change.Digest {
+	if i == nil {
+		return nil
+	}
+	return digest(i, hash(sum(i.Data)))
+}
+
+func sameDigest(a, b *change.Digest) bool { return a == b || a != nil && b != nil && *a == *b }
+
+func (m *model) some(t *rapid.T) *change.Entry {
+	if len(m.entries) == 0 {
+		t.Skip("no entries")
+	}
+	return &m.entries[rapid.IntRange(0, len(m.entries)-1).Draw(t, "entry")]
+}
+
+func (m *model) finish(t *rapid.T, j *Journal) {
+	e := m.some(t)
+	o := change.Outcome{State: rapid.SampledFrom([]change.State{change.Committed, change.Committed, change.Aborted, change.Conflicted}).Draw(t, "state")}
+	o.Kept = rapid.SliceOfN(anyText, 0, 2).Draw(t, "kept")
+	if rapid.Bool().Draw(t, "conflict") {
+		o.Conflicts = []change.Conflict{{Ref: part(3), Why: anyText.Draw(t, "why")}}
+	}
+	_, err := j.Finish(*e, o)
+	var state *StateError
+	if e.State != change.Pending {
+		if !errors.As(err, &state) || state.State != e.State {
+			t.Fatalf("Finish of a %s entry: %v", e.State, err)
+		}
+		return
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	e.State, e.Kept = o.State, o.Kept
+	for _, c := range o.Conflicts {
+		e.Conflicts = append(e.Conflicts, change.ConflictInfo{Ref: c.Ref, Why: c.Why})
+	}
+}
+
+func (m *model) resolve(t *rapid.T, j *Journal) {
+	e := m.some(t)
+	_, err := j.Resolve(*e, "keep", "")
+	if (err == nil) != (e.State == change.Conflicted) {
+		t.Fatalf("Resolve of a %s entry: %v", e.State, err)
+	}
+	if err == nil {
+		e.State, e.Resolved = change.Resolved, "keep"
+	}
+}
+
+func (m *model) forget(t *rapid.T, j *Journal) {
+	e := m.some(t)
+	_, err := j.Forget(ctx, []change.Entry{*e})
+	open := e.State == change.Pending || e.State == change.Conflicted
+	if (err != nil) != open {
+		t.Fatalf("Forget of a %s entry: %v", e.State, err)
+	}
+	if err == nil {
+		e.Forgotten, e.Cause.Text, e.Cause.Diagnoses, e.Conflicts, e.Kept = true, "", nil, nil, nil
+	}
+}
+
+func (m *model) gc(t *rapid.T, j *Journal) {
+	if len(m.entries) == 0 {
+		return
+	}
+	limit := m.some(t).Time
+	if _, err := j.GC(ctx, limit); err != nil {
+		t.Fatal(err)
+	}
+	for i := range m.entries {
+		e := &m.entries[i]
+		if e.Time.Before(limit) && e.State != change.Pending && e.State != change.Conflicted {
+			e.Forgotten = true
+		}
+	}
+}
+
+// compare compares everything that the journal says with the model.
+func (m *model) compare(t *rapid.T, j *Journal) {
+	all, err := j.List(Query{})
+	if err != nil || len(all) != len(m.entries) {
+		t.Fatalf("List: %d, %v, want %d", len(all), err, len(m.entries))
+	}
+	for i, want := range m.entries {
+		got := all[len(all)-1-i]
+		want.UndoneBy = m.undoneBy(want.Seq)
+		if diff := cmp.Diff(want, got, cmpopts.EquateEmpty(), cmp.Comparer(sameDigest)); diff != "" {
+			t.Fatalf("entry %d: -want +got\n%s", want.Seq, diff)
+		}
+		ops, err := j.Ops(got)
+		if want.Forgotten {
+			if !errors.Is(err, ErrForgotten) {
+				t.Fatalf("Ops of a forgotten entry: %v", err)
+			}
+			continue
+		}
+		if diff := cmp.Diff(m.ops[i], ops, cmp.Comparer((*change.Image).Equal)); err != nil || diff != "" {
+			t.Fatalf("Ops: %v, -want +got\n%s", err, diff)
+		}
+	}
+	if r, err := j.Verify(); err != nil || r.Entries != len(m.entries) || r.Unfinished {
+		t.Fatalf("Verify = %+v, %v", r, err)
+	}
+}
+
+// TestModel does anything in any order and compares with the model.
+func TestModel(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		dir := fastDir(t)
+		defer os.RemoveAll(dir)
+		o := Options{Now: clock(), Version: "1.2.3", batchSize: rapid.SampledFrom([]int{1, 1000, 1 << 20}).Draw(rt, "batch"), compactAbove: 1}
+		o.Timeout = time.Second
+		j, err := Open(dir, o)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		defer func() { j.Close() }()
+		m, steps := &model{}, 0
+		begin := func(rt *rapid.T) { m.begin(rt, j) }
+		finish := func(rt *rapid.T) { m.finish(rt, j) }
+		rt.Repeat(map[string]func(*rapid.T){
+			"begin": begin, "begin too": begin, "finish": finish, "finish too": finish,
+			"resolve": func(rt *rapid.T) { m.resolve(rt, j) },
+			"forget":  func(rt *rapid.T) { m.forget(rt, j) },
+			"gc":      func(rt *rapid.T) { m.gc(rt, j) },
+			"reopen": func(rt *rapid.T) {
+				if err := j.Close(); err != nil {
+					rt.Fatal(err)
+				}
+				if j, err = Open(dir, o); err != nil {
+					rt.Fatal(err)
+				}
+			},
+			"": func(rt *rapid.T) {
+				if steps++; steps%5 == 0 {
+					m.compare(rt, j)
+				}
+			},
+		})
+		m.compare(rt, j)
+	})
+}

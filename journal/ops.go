@@ -1,0 +1,195 @@
+package journal
+
+import (
+	"encoding/binary"
+	"encoding/json"
+
+	"mend/change"
+	"mend/session"
+)
+
+// A list of ops is stored as follows. Frozen.
+//
+//	byte     1, the version
+//	uvarint  number of ops, at most opsInList, and for each:
+//	           ref: byte kind, then project, session, message and part, each as uvarint length and bytes
+//	           before and after, each as byte 0 for none, or
+//	             byte 1, SHA-256, uvarint size, uvarint mode
+const (
+	opsVersion = 1
+	opsInList  = 1000
+)
+
+func encodeOps(ops []change.OpInfo) []byte {
+	b := binary.AppendUvarint([]byte{opsVersion}, uint64(len(ops)))
+	for _, o := range ops {
+		b = appendRef(b, o.Ref)
+		b = appendDigest(appendDigest(b, o.Pre), o.Post)
+	}
+	return b
+}
+
+func appendRef(b []byte, r session.Ref) []byte {
+	b = append(b, byte(r.Kind))
+	for _, s := range [...]string{r.Project, r.Session, r.Message, r.Part} {
+		b = append(binary.AppendUvarint(b, uint64(len(s))), s...)
+	}
+	return b
+}
+
+func appendDigest(b []byte, d *change.Digest) []byte {
+	if d == nil {
+		return append(b, 0)
+	}
+	b = append(append(b, 1), d.SHA256[:]...)
+	b = binary.AppendUvarint(b, uint64(d.Size))
+	return binary.AppendUvarint(b, uint64(d.Mode))
+}
+
+// digest is the image without its bytes.
+func digest(i *change.Image, h hash) *change.Digest {
+	if i == nil {
+		return nil
+	}
+	return &change.Digest{SHA256: h, Size: int64(len(i.Data)), Mode: uint32(i.Mode)}
+}
+
+func decodeOps(b []byte) ([]change.OpInfo, error) {
+	d := decoder{rest: b}
+	version, n := d.byte(), d.uvarint()
+	if version != opsVersion || n > opsInList {
+		return nil, damaged("a list of ops has version %d, %d ops", version, n)
+	}
+	ops := make([]change.OpInfo, 0, n)
+	for range n {
+		ops = append(ops, change.OpInfo{Ref: d.ref(), Pre: d.digest(), Post: d.digest()})
+	}
+	if d.bad || len(d.rest) > 0 {
+		return nil, damaged("a list of ops is cut short or too long")
+	}
+	return ops, nil
+}
+
+// A decoder takes bytes apart; bad tells at the end that there were too few.
+type decoder struct {
+	rest []byte
+	bad  bool
+}
+
+func (d *decoder) bytes(n uint64) []byte {
+	if n > uint64(len(d.rest)) {
+		d.bad, d.rest = true, nil
+		return nil
+	}
+	b := d.rest[:n:n]
+	d.rest = d.rest[n:]
+	return b
+}
+
+func (d *decoder) byte() byte {
+	if b := d.bytes(1); b != nil {
+		return b[0]
+	}
+	return 0
+}
+
+func (d *decoder) uvarint() uint64 {
+	v, n := binary.Uvarint(d.rest)
+	if n <= 0 {
+		d.bad, d.rest = true, nil
+		return 0
+	}
+	d.rest = d.rest[n:]
+	return v
+}
+
+func (d *decoder) ref() session.Ref {
+	r := session.Ref{Kind: session.Kind(d.byte())}
+	for _, s := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
+		*s = string(d.bytes(d.uvarint()))
+	}
+	return r
+}
+
+func (d *decoder) digest() *change.Digest {
+	switch d.byte() {
+	case 0:
+		return nil
+	case 1:
+	default:
+		d.bad = true
+	}
+	var g change.Digest
+	copy(g.SHA256[:], d.bytes(uint64(len(g.SHA256))))
+	size, mode := d.uvarint(), d.uvarint()
+	g.Size, g.Mode = int64(size), uint32(mode)
+	d.bad = d.bad || g.Size < 0 || uint64(g.Mode) != mode
+	return &g
+}
+
+// A causeText is what a begin event says in words, stored beside it so that it
+// can be forgotten. Strings are bytes, and the names are frozen.
+type causeText struct {
+	Text      []byte   `json:"text,omitempty"`
+	Diagnoses [][]byte `json:"diagnoses,omitempty"`
+}
+
+// An endText is what a finish event says in words.
+type endText struct {
+	Conflicts []conflictText `json:"conflicts,omitempty"`
+	Kept      [][]byte       `json:"kept,omitempty"`
+}
+
+type conflictText struct {
+	Ref []byte `json:"ref"` // as in a list of ops
+	Why []byte `json:"why"`
+}
+
+func encodeCause(c change.Cause) []byte {
+	if c.Text == "" && len(c.Diagnoses) == 0 {
+		return nil
+	}
+	b, _ := json.Marshal(causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses)}) // bytes always marshal
+	return b
+}
+
+func encodeEnd(o change.Outcome) []byte {
+	if len(o.Conflicts) == 0 && len(o.Kept) == 0 {
+		return nil
+	}
+	t := endText{Kept: toBytes(o.Kept)}
+	for _, c := range o.Conflicts {
+		t.Conflicts = append(t.Conflicts, conflictText{Ref: appendRef(nil, c.Ref), Why: []byte(c.Why)})
+	}
+	b, _ := json.Marshal(t)
+	return b
+}
+
+// conflicts is the conflicts of the text as an entry has them.
+func (t endText) conflicts() ([]change.ConflictInfo, error) {
+	var all []change.ConflictInfo
+	for _, c := range t.Conflicts {
+		d := decoder{rest: c.Ref}
+		all = append(all, change.ConflictInfo{Ref: d.ref(), Why: string(c.Why)})
+		if d.bad || len(d.rest) > 0 {
+			return nil, damaged("a conflict names no record")
+		}
+	}
+	return all, nil
+}
+
+func toBytes(list []string) [][]byte {
+	var all [][]byte
+	for _, s := range list {
+		all = append(all, []byte(s))
+	}
+	return all
+}
+
+func toStrings(list [][]byte) []string {
+	var all []string
+	for _, b := range list {
+		all = append(all, string(b))
+	}
+	return all
+}

@@ -1,0 +1,7 @@
+//go:build !linux && !darwin
+
+package journal
+
+func setUmask(int) int { return 0 }
+
+func limitFileSize(string) {}

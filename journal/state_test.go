@@ -1,0 +1,216 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/session"
+)
+
+func undo(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Of: of} }
+func redo(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseRedo, Of: of} }
+
+// TestUndoneBy runs lists of entries and looks who is undone by whom, as
+// numbers; a cause without Of is a repair.
+func TestUndoneBy(t *testing.T) {
+	type step struct {
+		cause change.Cause
+		state change.State
+	}
+	done := func(c change.Cause) step { return step{c, change.Committed} }
+	for name, c := range map[string]struct {
+		steps []step
+		want  map[uint64]uint64
+	}{
+		"repair":           {[]step{done(scan())}, nil},
+		"undone":           {[]step{done(scan()), done(undo(1))}, map[uint64]uint64{1: 2}},
+		"undo aborted":     {[]step{done(scan()), {undo(1), change.Aborted}}, nil},
+		"undo pending":     {[]step{done(scan()), {undo(1), change.Pending}}, nil},
+		"undo conflicted":  {[]step{done(scan()), {undo(1), change.Conflicted}}, nil},
+		"redone":           {[]step{done(scan()), done(undo(1)), done(redo(2))}, map[uint64]uint64{2: 3}},
+		"undone again":     {[]step{done(scan()), done(undo(1)), done(redo(2)), done(undo(1))}, map[uint64]uint64{1: 4, 2: 3}},
+		"redo undone":      {[]step{done(scan()), done(undo(1)), done(redo(2)), done(undo(3))}, map[uint64]uint64{1: 2, 3: 4}},
+		"undo of an undo":  {[]step{done(scan()), done(undo(1)), done(undo(2))}, map[uint64]uint64{2: 3}},
+		"deep":             {[]step{done(scan()), done(undo(1)), done(undo(2)), done(undo(3)), done(undo(4))}, map[uint64]uint64{2: 3, 4: 5}},
+		"several at once":  {[]step{done(scan()), done(scan()), done(undo(1, 2, 1))}, map[uint64]uint64{1: 3, 2: 3}},
+		"two in force":     {[]step{done(scan()), done(undo(1)), done(undo(1))}, map[uint64]uint64{1: 3}},
+		"newest is undone": {[]step{done(scan()), done(undo(1)), done(undo(1)), done(redo(3))}, map[uint64]uint64{1: 2, 3: 4}},
+		"resolve is none":  {[]step{done(scan()), done(change.Cause{Kind: change.CauseResolve, Of: []uint64{1}})}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := mustOpen(t, t.TempDir(), Options{})
+			for i, s := range c.steps {
+				e := mustBegin(t, j, s.cause, change.Op{Ref: part(1), Post: file(fmt.Sprint(i))})
+				if s.state != change.Pending {
+					mustFinish(t, j, e, s.state)
+				}
+			}
+			all, err := j.List(Query{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, e := range all {
+				want := ""
+				if by := c.want[e.Seq]; by != 0 {
+					want = IDOf(by)
+				}
+				if e.UndoneBy != want || e.State != c.steps[e.Seq-1].state {
+					t.Errorf("entry %d is %s, undone by %q, want %q", e.Seq, e.State, e.UndoneBy, want)
+				}
+			}
+			mustVerify(t, j)
+		})
+	}
+}
+
+func TestStates(t *testing.T) {
+	j := mustOpen(t, t.TempDir(), Options{})
+	op := change.Op{Ref: part(1), Post: file("x")}
+	a, b := mustBegin(t, j, scan(), op), mustBegin(t, j, scan(), op)
+	var state *StateError
+	if _, err := j.Resolve(a, "keep", ""); !errors.As(err, &state) || state.State != change.Pending {
+		t.Errorf("Resolve of a pending entry: %v", err)
+	}
+	if _, err := j.Finish(a, change.Outcome{State: change.Pending}); err == nil {
+		t.Error("Finish as pending: no error")
+	}
+	a = mustFinish(t, j, a, change.Conflicted)
+	if _, err := j.Finish(a, change.Outcome{State: change.Committed}); !errors.As(err, &state) || state.ID != a.ID {
+		t.Errorf("Finish twice: %v", err)
+	}
+	c := mustCommit(t, j, change.Cause{Kind: change.CauseResolve, Of: []uint64{a.Seq}}, op)
+	for _, bad := range [][2]string{{"", ""}, {"back", b.ID + "x"}, {"back", a.ID}, {"forward", IDOf(77)}} {
+		if _, err := j.Resolve(a, bad[0], bad[1]); err == nil {
+			t.Errorf("Resolve(%q): no error", bad)
+		}
+	}
+	got, err := j.Resolve(a, "back", c.ID)
+	if err != nil || got.State != change.Resolved || got.Resolved != "back by "+c.ID {
+		t.Errorf("Resolve = %+v, %v", got, err)
+	}
+	b = mustFinish(t, j, b, change.Conflicted)
+	if got, err := j.Resolve(b, "keep", ""); err != nil || got.Resolved != "keep" {
+		t.Errorf("Resolve = %+v, %v", got, err)
+	}
+	for _, e := range []change.Entry{{}, {Seq: 1, ID: "x"}, {Seq: 99, ID: IDOf(99)}} {
+		if _, err := j.Finish(e, change.Outcome{State: change.Committed}); !errors.Is(err, ErrNotFound) {
+			t.Errorf("Finish(%v): %v", e, err)
+		}
+	}
+	mustVerify(t, j)
+}
+
+func TestBeginRefuses(t *testing.T) {
+	j := mustOpen(t, t.TempDir(), Options{})
+	op := change.Op{Ref: part(1), Post: file("x")}
+	for name, c := range map[string]struct {
+		cause change.Cause
+		ops   []change.Op
+		want  error
+	}{
+		"no ops":        {scan(), nil, change.ErrInvalid},
+		"two on one":    {scan(), []change.Op{op, op}, change.ErrInvalid},
+		"no such entry": {undo(1), []change.Op{op}, ErrNotFound},
+		"entry 0":       {undo(0), []change.Op{op}, ErrNotFound},
+	} {
+		if _, err := j.Begin(planOf(c.cause, c.ops...)); !errors.Is(err, c.want) {
+			t.Errorf("%s: %v, want %v", name, err, c.want)
+		}
+	}
+	if r := mustVerify(t, j); r.Events != 0 {
+		t.Errorf("Verify = %+v", r)
+	}
+}
+
+func TestQueries(t *testing.T) {
+	j := mustOpen(t, t.TempDir(), Options{})
+	other := change.StoreID{Kind: "sqlite", Root: "/b"}
+	for i := range 60 {
+		p, s := planOf(scan(), change.Op{Ref: part(i % 5), Post: file(fmt.Sprint(i))})
+		p.Session = fmt.Sprintf("ses_%d", i%3)
+		if i%4 == 0 {
+			s.Store = other
+		}
+		e, err := j.Begin(p, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i%10 != 9 {
+			mustFinish(t, j, e, change.Committed)
+		}
+	}
+	for name, c := range map[string]struct {
+		q    Query
+		want string
+	}{
+		"all":             {Query{Limit: 3}, "60 59 58"},
+		"before":          {Query{Limit: 2, Before: 10}, "9 8"},
+		"before all":      {Query{Before: 1}, ""},
+		"session":         {Query{Session: "ses_2", Limit: 3}, "60 57 54"},
+		"session, before": {Query{Session: "ses_2", Before: 9}, "6 3"},
+		"no session":      {Query{Session: "ses_9"}, ""},
+		"pending":         {Query{State: change.Pending}, "60 50 40 30 20 10"},
+		"pending, before": {Query{State: change.Pending, Before: 40, Limit: 2}, "30 20"},
+		"store":           {Query{Store: &other, Limit: 3, State: change.Committed}, "57 53 49"},
+		"all of it":       {Query{Store: &other, State: change.Committed, Session: "ses_1", Before: 30}, "29 17 5"},
+	} {
+		all, err := j.List(c.q)
+		if got := seqs(all); err != nil || got != c.want {
+			t.Errorf("%s: List = %q, %v, want %q", name, got, err, c.want)
+		}
+	}
+	for _, c := range []struct {
+		ref   session.Ref
+		after uint64
+		want  string
+	}{
+		{part(0), 50, "56 51"}, // of store 50: not 57 and 61
+		{part(0), 0, "56 51 46 41 36 31 26 21 16 11 6 1"},
+		{part(7), 0, ""},
+	} {
+		all, err := j.Touching(c.ref, c.after)
+		if got := seqs(all); err != nil || got != c.want {
+			t.Errorf("Touching(%v, %d) = %q, %v, want %q", c.ref, c.after, got, err, c.want)
+		}
+	}
+	mustVerify(t, j)
+}
+
+func seqs(all []change.Entry) string {
+	var s []string
+	for _, e := range all {
+		s = append(s, fmt.Sprint(e.Seq))
+	}
+	return strings.Join(s, " ")
+}
+
+func TestPrefixes(t *testing.T) {
+	j := mustOpen(t, t.TempDir(), Options{})
+	for i := range 40 {
+		mustBegin(t, j, scan(), change.Op{Ref: part(i), Post: file("x")})
+	}
+	for seq := uint64(1); seq <= 40; seq++ {
+		id := IDOf(seq)
+		for n := 1; n <= len(id); n++ {
+			fit := 0
+			for other := uint64(1); other <= 40; other++ {
+				if strings.HasPrefix(IDOf(other), id[:n]) {
+					fit++
+				}
+			}
+			e, err := j.Get(id[:n])
+			var many *AmbiguousError
+			if fit == 1 && (err != nil || e.Seq != seq) || fit > 1 && (!errors.As(err, &many) || len(many.IDs) != fit) {
+				t.Errorf("Get(%q), which fits %d, = %d, %v", id[:n], fit, e.Seq, err)
+			}
+		}
+	}
+	for _, bad := range []string{"", "x?", IDOf(41), IDOf(0), IDOf(1) + "ba"} {
+		if _, err := j.Get(bad); !errors.Is(err, ErrNotFound) {
+			t.Errorf("Get(%q): %v", bad, err)
+		}
+	}
+}

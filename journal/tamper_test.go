@@ -1,0 +1,251 @@
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/change"
+)
+
+// A victim is a journal of several levels of pages, and what it holds.
+type victim struct {
+	dir  string
+	file []byte
+	dump [32]byte
+	all  []change.Entry
+}
+
+func newVictim(t *testing.T, entries int) *victim {
+	t.Helper()
+	v := &victim{dir: fastDir(t)}
+	j := mustOpen(t, v.dir, Options{Now: clock()})
+	v.all = fill(t, j)
+	for i := range entries {
+		mustCommit(t, j, scan(), change.Op{Ref: part(i), Post: &change.Image{Data: noise(uint64(i), 40)}})
+	}
+	mustVerify(t, j)
+	var err error
+	if v.dump, err = dump(j); err != nil {
+		t.Fatal(err)
+	}
+	j.Close()
+	if v.file, err = os.ReadFile(filepath.Join(v.dir, fileName)); err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+// pageSize of the victim's file.
+func (v *victim) pageSize() int { return int(order.Uint32(v.file[headerSize+8:])) }
+
+// used is where the pages end that are or were in use.
+func (v *victim) used() int {
+	m, err := readMeta(bytes.NewReader(v.file), int64(len(v.file)))
+	if err != nil {
+		return 0
+	}
+	return int(m.high) * int(m.pageSize)
+}
+
+// with is a copy of the file with bytes changed.
+func (v *victim) with(change func(b []byte)) []byte {
+	b := bytes.Clone(v.file)
+	change(b)
+	return b
+}
+
+// suffer opens the damaged file in every way. It reports whether the damage was
+// found; damage that was not must have changed nothing.
+func (v *victim) suffer(t *testing.T, what string, file []byte) (found bool) {
+	t.Helper()
+	if err := os.WriteFile(filepath.Join(v.dir, fileName), file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if p := recover(); p != nil {
+			t.Fatalf("%s: panic: %v", what, p)
+		}
+	}()
+	found = v.read(t, what)
+	v.write(t, what, found)
+	return found
+}
+
+func (v *victim) read(t *testing.T, what string) (found bool) {
+	t.Helper()
+	j, err := Open(v.dir, Options{ReadOnly: true})
+	if err != nil {
+		if !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: Open: %v", what, err)
+		}
+		return true
+	}
+	defer j.Close()
+	_, err = j.Verify()
+	if err != nil && !errors.Is(err, ErrDamaged) {
+		t.Errorf("%s: Verify: %v", what, err)
+	}
+	got, dumpErr := dump(j)
+	if err == nil && (dumpErr != nil || got != v.dump) {
+		t.Errorf("%s: not found, but it reads otherwise: %v", what, dumpErr)
+	}
+	return err != nil
+}
+
+// write writes into the damaged file. That may fail, but only with an error.
+func (v *victim) write(t *testing.T, what string, found bool) {
+	t.Helper()
+	j, err := Open(v.dir, Options{})
+	if err != nil {
+		if !found {
+			t.Errorf("%s: not found, but Open for writing: %v", what, err)
+		}
+		return
+	}
+	defer j.Close()
+	e, err := j.Begin(planOf(scan(), sampleOps()...))
+	if err == nil {
+		_, err = j.Finish(e, change.Outcome{State: change.Committed})
+	}
+	if err == nil && !found {
+		_, err = j.Verify()
+	}
+	if err != nil && (!found || !errors.Is(err, ErrDamaged)) {
+		t.Errorf("%s: writing: %v", what, err)
+	}
+}
+
+func TestFlippedBytes(t *testing.T) {
+	v := newVictim(t, 70)
+	rng := rand.New(rand.NewPCG(1, 2))
+	size, tried, found := v.pageSize(), 0, 0
+	flip := func(at int) {
+		x := byte(1 << rng.IntN(8))
+		if rng.IntN(2) == 0 {
+			x = byte(1 + rng.IntN(255))
+		}
+		tried++
+		if v.suffer(t, fmt.Sprintf("byte %d ^ %#x", at, x), v.with(func(b []byte) { b[at] ^= x })) {
+			found++
+		}
+	}
+	for page := 0; page < v.used(); page += size {
+		flip(page + rng.IntN(headerSize))        // of its header
+		flip(page + rng.IntN(20*elemSize))       // of its table
+		flip(page + size - 1 - rng.IntN(size/2)) // of its keys and values
+	}
+	for range 250 {
+		flip(rng.IntN(v.used()))
+	}
+	t.Logf("%d pages, %d bytes flipped, %d found", v.used()/size, tried, found)
+}
+
+func TestDamagedFiles(t *testing.T) {
+	v := newVictim(t, 70)
+	size := v.pageSize()
+	rng := rand.New(rand.NewPCG(3, 4))
+	found, tried := 0, 0
+	try := func(what string, file []byte) (f bool) {
+		tried++
+		if f = v.suffer(t, what, file); f {
+			found++
+		}
+		return f
+	}
+	for page := 0; page < v.used(); page += size {
+		try(fmt.Sprintf("page %d zeroed", page/size), v.with(func(b []byte) { clear(b[page : page+size]) }))
+	}
+	for range 40 {
+		n := rng.IntN(len(v.file))
+		try(fmt.Sprintf("cut to %d bytes", n), v.file[:n])
+	}
+	for n := range 20 {
+		if !try(fmt.Sprintf("cut to %d bytes", n*size/2), v.file[:n*size/2]) {
+			t.Errorf("cut to %d bytes: not found", n*size/2)
+		}
+	}
+	for n := range 20 {
+		if !try("garbage", noise(uint64(n), 1<<n)) {
+			t.Error("garbage was not found")
+		}
+	}
+	for range 40 { // a page in the place of another
+		a, b := rng.IntN(len(v.file)/size), rng.IntN(len(v.file)/size)
+		try(fmt.Sprintf("page %d in place of %d", a, b), v.with(func(f []byte) { copy(f[b*size:][:size], v.file[a*size:]) }))
+	}
+	t.Logf("%d files, %d found", tried, found)
+}
+
+// TestCircles bends the pointers of branch pages, which bbolt follows until the
+// process dies, and makes lengths and numbers too large.
+func TestCircles(t *testing.T) {
+	v := newVictim(t, 70)
+	size := v.pageSize()
+	bent := 0
+	for off := 2 * size; off < len(v.file); off += size {
+		h := v.file[off:]
+		id, flags, count := order.Uint64(h), order.Uint16(h[8:]), int(order.Uint16(h[10:]))
+		if int(id) != off/size || count == 0 {
+			continue
+		}
+		switch flags {
+		case flagBranch:
+			bent++
+			for _, to := range []uint64{id, 0, 1, 2, 1 << 40, 1 << 63} {
+				v.suffer(t, fmt.Sprintf("page %d leads to %d", id, to), v.with(func(b []byte) {
+					for i := range count {
+						order.PutUint64(b[off+headerSize+elemSize*i+8:], to)
+					}
+				}))
+			}
+		case flagLeaf:
+			for at := 0; at < elemSize; at += 4 {
+				v.suffer(t, fmt.Sprintf("page %d has a large number", id), v.with(func(b []byte) {
+					order.PutUint32(b[off+headerSize+at:], 0xFFFFFFF0)
+				}))
+			}
+		case flagFreelist:
+			for _, n := range []uint64{0, 1 << 20, 1 << 62, 1<<64 - 1} {
+				v.suffer(t, "free list", v.with(func(b []byte) {
+					order.PutUint16(b[off+10:], 0xFFFF)
+					order.PutUint64(b[off+headerSize:], n)
+				}))
+			}
+		}
+	}
+	if bent == 0 {
+		t.Error("the victim has no branch page")
+	}
+}
+
+func TestDamageIsExplained(t *testing.T) {
+	dir := fastDir(t)
+	path := filepath.Join(dir, fileName)
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"empty":   {nil, "is empty"},
+		"garbage": {[]byte(strings.Repeat("garbage ", 1000)), "is not one of a journal"},
+		"short":   {[]byte("x"), "ends before"},
+	} {
+		if err := os.WriteFile(path, c.file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{{}, {ReadOnly: true}} {
+			_, err := Open(dir, o)
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "move the file away") {
+				t.Errorf("%s: Open: %v", name, err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, c.file) {
+			t.Errorf("%s: the file was changed: %v", name, err)
+		}
+	}
+}

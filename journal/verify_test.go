@@ -1,0 +1,137 @@
+package journal
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/change"
+)
+
+func TestHeads(t *testing.T) {
+	dir := fastDir(t)
+	path := filepath.Join(dir, fileName)
+	j := mustOpen(t, dir, Options{Now: clock()})
+	heads := []string{mustVerify(t, j).Head}
+	for i := range 5 {
+		mustCommit(t, j, scan(), change.Op{Ref: part(i), Post: file("x")})
+		heads = append(heads, mustVerify(t, j).Head)
+	}
+	for i, head := range heads {
+		if _, err := j.VerifyHead(strings.ToUpper(head) + "\n"); err != nil {
+			t.Errorf("head %d: %v", i, err)
+		}
+	}
+	for _, bad := range []string{"x", strings.Repeat("0", 64), heads[2][:60]} {
+		if _, err := j.VerifyHead(bad); !errors.Is(err, ErrHead) {
+			t.Errorf("head %q: %v, want ErrHead", bad, err)
+		}
+	}
+	j.Close()
+
+	old, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j = mustOpen(t, dir, Options{Now: clock()})
+	e := mustCommit(t, j, scan(), change.Op{Ref: part(9), Post: file("x")})
+	head := mustVerify(t, j).Head
+	j.Close()
+	if err := os.WriteFile(path, old, 0o600); err != nil { // the tail is removed
+		t.Fatal(err)
+	}
+	j = mustOpen(t, dir, Options{})
+	mustVerify(t, j)
+	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
+		t.Errorf("removed tail: %v", err)
+	}
+	if again := mustCommit(t, j, scan(), change.Op{Ref: part(9), Post: file("y")}); again.ID != e.ID {
+		t.Errorf("the next id is %s, want %s", again.ID, e.ID)
+	}
+	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
+		t.Errorf("rebuilt tail: %v", err)
+	}
+	j.Close()
+
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	j = mustOpen(t, dir, Options{ReadOnly: true})
+	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
+		t.Errorf("no journal: %v", err)
+	}
+}
+
+// TestForgedKeys changes the journal through bbolt, with right checksums, so
+// that only Verify can find it.
+func TestForgedKeys(t *testing.T) {
+	for name, forge := range map[string]func(j *Journal, w *writer) error{
+		"pending added":     func(_ *Journal, w *writer) error { return w.put(bucketPending, u64(1), nil) },
+		"pending removed":   func(_ *Journal, w *writer) error { return w.del(bucketPending, u64(9)) },
+		"entries added":     func(_ *Journal, w *writer) error { return w.put(bucketEntries, u64(1, 7), nil) },
+		"entries removed":   func(_ *Journal, w *writer) error { return w.del(bucketEntries, u64(3, 6)) },
+		"bysession added":   func(_ *Journal, w *writer) error { return w.put(bucketBySession, sessionKey([]byte("x"), 1), nil) },
+		"bysession removed": func(_ *Journal, w *writer) error { return w.del(bucketBySession, sessionKey([]byte("ses_1"), 1)) },
+		"event removed":     func(_ *Journal, w *writer) error { return w.del(bucketEvents, u64(4)) },
+		"event repeated":    func(_ *Journal, w *writer) error { return copyKey(w, bucketEvents, u64(4), u64(5)) },
+		"meta added":        func(_ *Journal, w *writer) error { return w.put(bucketMeta, []byte("x"), nil) },
+		"ref added":         func(_ *Journal, w *writer) error { return w.put(bucketRefs, blobRef{kind: blobImage}.key(1), nil) },
+		"ref removed":       func(_ *Journal, w *writer) error { return delFirst(w, bucketRefs) },
+		"image removed":     func(_ *Journal, w *writer) error { return delFirst(w, bucketImages) },
+		"ops removed":       func(_ *Journal, w *writer) error { return delFirst(w, bucketOps) },
+		"text removed":      func(_ *Journal, w *writer) error { return delFirst(w, bucketTexts) },
+		"image added":       func(_ *Journal, w *writer) error { return w.put(bucketImages, make([]byte, 32), make([]byte, 12)) },
+		"chunk added":       func(j *Journal, w *writer) error { return addChunk(j, w) },
+		"staging marked":    func(_ *Journal, w *writer) error { return w.put(bucketMeta, []byte(markStaging), u64(3)) },
+		"second finish": func(j *Journal, w *writer) error {
+			return w.event(j, &event{Kind: kindFinish, Entry: 1, Finish: &ending{State: change.Aborted}}, 1)
+		},
+		"forget of a pending": func(j *Journal, w *writer) error {
+			return w.event(j, &event{Kind: kindForget, Entries: []span{{9, 9}}}, 9)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			j := mustOpen(t, fastDir(t), Options{})
+			for i := range 8 {
+				mustCommit(t, j, scan(), change.Op{Ref: part(i), Post: &change.Image{Data: noise(uint64(i), 100)}})
+			}
+			mustBegin(t, j, scan(), change.Op{Ref: part(8), Post: file("x")})
+			mustVerify(t, j)
+			if err := j.update("forge", func(w *writer) error { return forge(j, w) }); err != nil {
+				if errors.Is(err, ErrDamaged) { // found even earlier
+					return
+				}
+				t.Fatal(err)
+			}
+			if _, err := j.Verify(); !errors.Is(err, ErrDamaged) {
+				t.Errorf("Verify: %v, want damaged", err)
+			}
+		})
+	}
+}
+
+func delFirst(w *writer, bucket string) error {
+	keys, err := w.keys(bucket, nil, 1)
+	if err != nil {
+		return err
+	}
+	return w.del(bucket, keys[0])
+}
+
+func copyKey(w *writer, bucket string, from, to []byte) error {
+	v, _, err := w.snap.get(bucket, from)
+	if err != nil {
+		return err
+	}
+	return w.put(bucket, to, v)
+}
+
+func addChunk(j *Journal, w *writer) error {
+	keys, err := w.keys(bucketImages, nil, 1)
+	if err != nil {
+		return err
+	}
+	return w.put(bucketImages, chunkKey(hash(keys[0]), 0), j.codec.pack(nil, []byte("x")))
+}

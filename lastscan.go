@@ -1,0 +1,90 @@
+package mend
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/adrg/xdg"
+	"github.com/google/renameio/v2/maybe"
+
+	"mend/repair"
+)
+
+// A Summary is what a scan of a whole store found.
+type Summary struct {
+	Sessions int              `json:"sessions"`
+	Broken   int              `json:"broken"`
+	Latent   int              `json:"latent"`
+	Busy     int              `json:"busy"`
+	Failed   int              `json:"failed"` // could not be examined
+	Worst    []SummarySession `json:"worst"`  // broken sessions, the newest first, at most worstKept
+	Time     time.Time        `json:"time"`
+}
+
+// A SummarySession is a broken session of a [Summary].
+type SummarySession struct {
+	ID        string `json:"session"`
+	Title     string `json:"title"`
+	Directory string `json:"directory"`
+	Updated   int64  `json:"updated"` // milliseconds since 1970
+}
+
+const worstKept = 20
+
+// Add counts a finding.
+func (s *Summary) Add(f Finding) {
+	s.Sessions++
+	if f.Busy {
+		s.Busy++
+	}
+	switch severity := f.Severity(); {
+	case f.Err != nil:
+		s.Failed++
+	case severity == repair.Broken:
+		s.Broken++
+		if len(s.Worst) < worstKept {
+			h := f.Session
+			s.Worst = append(s.Worst, SummarySession{h.ID, h.Title, h.Directory, max(h.Updated, h.Created)})
+		}
+	case severity == repair.Latent:
+		s.Latent++
+	}
+}
+
+// Healthy is the number of sessions with nothing but notes.
+func (s *Summary) Healthy() int {
+	return s.Sessions - s.Broken - s.Latent - s.Failed
+}
+
+// Remember keeps the summary of a whole scan for [Client.LastScan], in the user's
+// cache. It can be lost at any time, so a failure to write it is not reported.
+func (c *Client) Remember(s Summary) {
+	s.Time = c.opt.Now()
+	path := c.cachePath()
+	data, err := json.Marshal(s)
+	if err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+		return
+	}
+	_ = maybe.WriteFile(path, data, 0o600)
+}
+
+// LastScan is the summary of the last whole scan of this store, and whether there
+// is one.
+func (c *Client) LastScan() (s Summary, ok bool) {
+	data, err := os.ReadFile(c.cachePath())
+	return s, err == nil && json.Unmarshal(data, &s) == nil
+}
+
+func (c *Client) cachePath() string {
+	id := c.store.ID()
+	sum := sha256.Sum256([]byte(id.Kind + "\x00" + id.Root))
+	dir := c.opt.Cache
+	if dir == "" {
+		dir = filepath.Join(xdg.CacheHome, "mend")
+	}
+	return filepath.Join(dir, fmt.Sprintf("scan-%x.json", sum[:8]))
+}

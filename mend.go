@@ -1,0 +1,150 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/adrg/xdg"
+	"golang.org/x/mod/semver"
+
+	"mend/change"
+	"mend/fsstore"
+	"mend/journal"
+	"mend/session"
+	"mend/txn"
+)
+
+// A Store is where an agent keeps its sessions: what a transaction needs, and
+// the reading side.
+type Store interface {
+	txn.Store
+	// ID says which store it is.
+	ID() change.StoreID
+	// List returns the sessions without their messages.
+	List(ctx context.Context) ([]session.Session, error)
+	// Load returns a session of List with its messages and parts.
+	Load(ctx context.Context, head session.Session) (*session.Session, error)
+	// Read returns what the records hold now, nil for one that does not exist.
+	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
+	// Held reports whether another process has the store open.
+	Held(ctx context.Context) (bool, error)
+}
+
+// Options say which store and which journal. The zero value means those of the
+// user: OpenCode's own store, and the journal in $XDG_STATE_HOME/mend.
+type Options struct {
+	Store        string // a path in or above the store; "" to look for it
+	Layout       string // of a JSON tree; "" to find it by looking
+	Journal      string // the journal's folder
+	Cache        string // where the last scan is remembered; "" for $XDG_CACHE_HOME/mend
+	AgentVersion string // of the agent that will read the store; "" for the newest that wrote to it
+	Version      string // of mend, for the journal
+
+	// Now is asked for the time of day, to tell whether a session is busy and
+	// to date entries; nil for the system's clock.
+	Now func() time.Time
+}
+
+// A Client is one store with one journal. It holds nothing open between calls.
+type Client struct {
+	opt   Options
+	store Store
+}
+
+// ErrNoStore says that no store was found.
+var ErrNoStore = errors.New("no session store found")
+
+// ErrLayout says that no layout has the name of [Options.Layout].
+var ErrLayout = fsstore.ErrLayout
+
+// Open finds the store and returns a client for it. It writes nothing. The error
+// wraps [ErrNoStore] where there is none, and is otherwise that of the store.
+func Open(o Options) (*Client, error) {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Journal == "" {
+		o.Journal = JournalDir()
+	}
+	if o.Store == "" {
+		found := Stores()
+		if len(found) == 0 {
+			return nil, fmt.Errorf("%w: looked in the data folder of OpenCode and in this folder", ErrNoStore)
+		}
+		o.Store = found[0].Path
+		if o.Layout == "" {
+			o.Layout = found[0].Layout
+		}
+	}
+	c := &Client{opt: o}
+	var err error
+	c.store, err = c.open("")
+	return c, err
+}
+
+// open opens the store; owner names the journal that its changes belong to.
+func (c *Client) open(owner string) (Store, error) {
+	return fsstore.Open(c.opt.Store, c.opt.Layout, fsstore.Options{Owner: owner})
+}
+
+// JournalDir is the folder of the user's journal: $XDG_STATE_HOME/mend.
+func JournalDir() string {
+	return filepath.Join(xdg.StateHome, "mend")
+}
+
+// Stores lists the stores that this user has, the one in use first.
+func Stores() []fsstore.Located {
+	home, _ := os.UserHomeDir()
+	return fsstore.Find(os.Getenv, home)
+}
+
+// Store says which store the client works on.
+func (c *Client) Store() change.StoreID {
+	return c.store.ID()
+}
+
+// Sessions lists the sessions of the store without their messages, the newest
+// first.
+func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
+	heads, err := c.store.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if c.opt.AgentVersion == "" {
+		c.opt.AgentVersion = newestVersion(heads)
+	}
+	slices.SortStableFunc(heads, func(a, b session.Session) int { return int(b.Updated - a.Updated) })
+	return heads, nil
+}
+
+// AgentVersion is the version of the agent that diagnoses are made for: the one
+// of the options, else the newest of any session that [Client.Sessions] listed;
+// "" where no session says.
+func (c *Client) AgentVersion() string { return c.opt.AgentVersion }
+
+func newestVersion(heads []session.Session) string {
+	var newest string
+	for _, h := range heads {
+		if semver.Compare("v"+h.Version, "v"+newest) > 0 {
+			newest = h.Version
+		}
+	}
+	return newest
+}
+
+// writing runs f with the journal open for writing and a store whose changes
+// belong to it.
+func (c *Client) writing(f func(*journal.Journal, Store) error) error {
+	return c.opt.write(func(j *journal.Journal) error {
+		st, err := c.open(j.ID())
+		if err != nil {
+			return err
+		}
+		return f(j, st)
+	})
+}

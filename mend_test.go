@@ -1,0 +1,185 @@
+package mend_test
+
+import (
+	"context"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"mend"
+	"mend/internal/wound"
+	"mend/repair"
+	"mend/session"
+	"mend/testdata"
+)
+
+// now is long after anything in the fixtures happened.
+func now() time.Time { return time.Date(2027, 1, 1, 0, 0, 0, 0, time.UTC) }
+
+// A bench is a fixture's store with a journal of its own.
+type bench struct {
+	client  *mend.Client
+	store   string
+	session string
+}
+
+func newBench(t testing.TB) bench {
+	t.Helper()
+	dir := t.TempDir()
+	return benchIn(t, dir)
+}
+
+func benchIn(t interface{ Fatal(...any) }, dir string) bench {
+	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b := bench{store: filepath.Join(dir, "opencode", "storage"), session: id}
+	b.client, err = mend.Open(mend.Options{Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func (b bench) head(t interface{ Fatal(...any) }) session.Session {
+	h, err := b.client.Session(context.Background(), b.session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h
+}
+
+// edits are ways in which one record goes wrong.
+var edits = []func(wound.Store, wound.Record){
+	set("text", ""), set("text", " \n"), set("text", 7), set("type", "novelty"), set("ignored", true),
+	set("metadata", map[string]any{}), set("error", map[string]any{"name": "MessageAbortedError"}), set("finish", "tool-calls"),
+	set("state", map[string]any{"status": "running", "input": map[string]any{}}),
+	set("state", map[string]any{"status": "pending"}),
+	func(s wound.Store, r wound.Record) { s.Drop(r) },
+	func(s wound.Store, r wound.Record) { r.Data = r.Data[:len(r.Data)/2]; s.Put(r) },
+	func(s wound.Store, r wound.Record) { r.Data = ""; s.Put(r) },
+	func(s wound.Store, r wound.Record) { s.Drop(r); r.ID += "z"; s.Put(r) },
+	func(s wound.Store, r wound.Record) { s.Drop(r); r.ID = "prt_0" + r.ID[4:]; s.Put(r) },
+	func(s wound.Store, r wound.Record) { s.Drop(r); r.ID = "prt_z" + r.ID[4:]; s.Put(r) },
+}
+
+func set(field string, to any) func(wound.Store, wound.Record) {
+	return func(s wound.Store, r wound.Record) {
+		s.Put(r.Edit(func(m map[string]any) { m[field] = to }))
+	}
+}
+
+// hurt makes some random edits of random records.
+func hurt(t *rapid.T, s wound.Store) {
+	for range rapid.IntRange(0, 6).Draw(t, "edits") {
+		messages, parts := s.Records()
+		r := rapid.SampledFrom(append(parts, messages...)).Draw(t, "record")
+		edit := rapid.IntRange(0, len(edits)-1).Draw(t, "edit")
+		if r.Table == "message" && edit > 9 || !json.Valid([]byte(r.Data)) {
+			continue // messages keep their name and place, and damage is not edited
+		}
+		edits[edit](s, r)
+	}
+}
+
+// Whatever is wrong with a session: a repair can be undone to the identical
+// tree, a second one finds nothing to do, and what was undone can be redone.
+func TestRepairUndoRedo(t *testing.T) {
+	dir := t.TempDir()
+	rapid.Check(t, func(t *rapid.T) {
+		b := benchIn(t, mkdir(t, dir))
+		hurt(t, wound.Tree{T: t, Root: b.store, Session: b.session})
+		wounded := b.snapshot(t)
+		ctx := context.Background()
+
+		r, err := b.client.ProposeRepair(ctx, b.head(t), mend.RepairRequest{Latent: true, Force: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(r.Plan.Ops) == 0 {
+			return
+		}
+		e, err := b.client.Apply(ctx, r.Plan)
+		if err != nil {
+			t.Fatal(err)
+		}
+		mended := b.snapshot(t)
+		again, err := b.client.ProposeRepair(ctx, b.head(t), mend.RepairRequest{Latent: true, Force: true})
+		if err != nil || len(again.Plan.Ops) > 0 {
+			t.Fatalf("a second repair: %d ops, %v, want none", len(again.Plan.Ops), err)
+		}
+		b.undo(t, mend.UndoRequest{ID: e.ID}, wounded)
+		redo, err := b.client.ProposeRedo(ctx, e.ID, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := b.client.Apply(ctx, redo); err != nil {
+			t.Fatal(err)
+		}
+		b.same(t, mended)
+		b.undo(t, mend.UndoRequest{Session: b.session}, wounded)
+	})
+}
+
+func mkdir(t *rapid.T, dir string) string {
+	sub, err := os.MkdirTemp(dir, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return sub
+}
+
+func (b bench) snapshot(t interface{ Fatal(...any) }) map[string]string {
+	all, err := wound.Snapshot(b.store)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func (b bench) same(t *rapid.T, want map[string]string) {
+	t.Helper()
+	if diff := cmp.Diff(want, b.snapshot(t)); diff != "" {
+		t.Fatalf("the store differs (-want +got):\n%s", diff)
+	}
+}
+
+func (b bench) undo(t *rapid.T, r mend.UndoRequest, want map[string]string) {
+	t.Helper()
+	p, err := b.client.ProposeUndo(context.Background(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.client.Apply(context.Background(), p); err != nil {
+		t.Fatal(err)
+	}
+	b.same(t, want)
+}
+
+// A healthy session is told so, and has nothing to repair.
+func TestHealthy(t *testing.T) {
+	b := newBench(t)
+	healthy := b.snapshot(t)
+	heads, err := b.client.Sessions(t.Context())
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("Sessions = %v, %v, want one", heads, err)
+	}
+	for f := range b.client.Scan(t.Context(), heads) {
+		if f.Err != nil || f.Severity() != 0 || f.Busy {
+			t.Errorf("finding = %+v, want a healthy session", f)
+		}
+	}
+	r, err := b.client.ProposeRepair(t.Context(), heads[0], mend.RepairRequest{Latent: true, Classes: []repair.Class{repair.EmptyContentMessage, repair.ToolResultMissing, repair.ThinkingBlockOrder}})
+	if err != nil || len(r.Plan.Ops) > 0 {
+		t.Errorf("repair of a healthy session: %v, %v", r.Plan, err)
+	}
+	if diff := cmp.Diff(healthy, b.snapshot(t)); diff != "" {
+		t.Errorf("reading wrote (-want +got):\n%s", diff)
+	}
+}
