@@ -65,7 +65,7 @@ type UndoRequest struct {
 var (
 	ErrUndone       = errors.New("already undone")
 	ErrNothingToDo  = errors.New("nothing to do")
-	ErrNotCommitted = errors.New("never took effect")
+	ErrNotCommitted = errors.New("only a committed repair can be undone")
 	ErrNoConflict   = errors.New("not in conflict")
 	ErrOtherStore   = errors.New("belongs to another store")
 )

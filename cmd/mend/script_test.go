@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"flag"
 	"fmt"
@@ -14,9 +15,14 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/santhosh-tekuri/jsonschema/v6"
 
+	"mend"
+	"mend/fsstore"
 	"mend/internal/wound"
+	"mend/journal"
 	"mend/testdata"
+	"mend/txn"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden parts of the stories")
@@ -33,6 +39,8 @@ func TestMain(m *testing.M) {
 //	wound NAME...     cut wounds of [wound.Table] into it
 //	snap NAME         remember names, bytes and modes of the whole store
 //	same NAME         fail unless the store is what it was then
+//	crash STEP        repair $SESSION, and die before the call whose name starts with STEP
+//	schema            the last output is valid by docs/output.schema.json
 //	plain FILE        write the last output to FILE, times, hashes and paths normalised
 func TestStories(t *testing.T) {
 	testscript.Run(t, testscript.Params{
@@ -48,6 +56,7 @@ func TestStories(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "store": cmdStore, "wound": cmdWound, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
+			"crash": cmdCrash, "schema": cmdSchema,
 		},
 	})
 }
@@ -133,3 +142,48 @@ func cmdPlain(ts *testscript.TestScript, _ bool, args []string) {
 	}
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(out), 0o666))
 }
+
+// cmdCrash does what `mend repair` does, up to a call that changes the disk.
+func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
+	dir := filepath.Join(ts.Getenv("XDG_STATE_HOME"), "mend")
+	c, err := mend.Open(mend.Options{Store: ts.Getenv("STORE"), Journal: dir})
+	ts.Check(err)
+	head, err := c.Session(context.Background(), ts.Getenv("SESSION"))
+	ts.Check(err)
+	r, err := c.ProposeRepair(context.Background(), head, mend.RepairRequest{})
+	ts.Check(err)
+	dead := false
+	step := func(call string) error {
+		if dead = dead || strings.HasPrefix(call, args[0]); dead {
+			return errors.New("killed before " + call)
+		}
+		return nil
+	}
+	j, err := journal.Open(dir, journal.Options{Step: step})
+	ts.Check(err)
+	st, err := fsstore.Open(ts.Getenv("STORE"), "", fsstore.Options{Owner: j.ID(), Step: step})
+	ts.Check(err)
+	_, err = txn.Run(context.Background(), j, st, r.Plan)
+	ts.Logf("%v", err)
+	_ = j.Close()
+	if !dead {
+		ts.Fatalf("no call %q was made", args[0])
+	}
+}
+
+func cmdSchema(ts *testscript.TestScript, _ bool, _ []string) {
+	schema, err := jsonschema.NewCompiler().Compile(schemaPath)
+	ts.Check(err)
+	answer, err := jsonschema.UnmarshalJSON(strings.NewReader(ts.ReadFile("stdout")))
+	ts.Check(err)
+	ts.Check(schema.Validate(answer))
+}
+
+// schemaPath is absolute: a story runs in a folder of its own.
+var schemaPath = func() string {
+	path, err := filepath.Abs("../../docs/output.schema.json")
+	if err != nil {
+		panic(err)
+	}
+	return path
+}()

@@ -76,7 +76,7 @@ func severityWord(s repair.Severity) string {
 func (a *app) headLine(h session.Session) string {
 	parts := []string{bold(h.ID)}
 	if h.Title != "" {
-		parts = append(parts, strconv.Quote(oneLine(h.Title, 60)))
+		parts = append(parts, `"`+oneLine(h.Title, 60)+`"`)
 	}
 	if h.Directory != "" {
 		parts = append(parts, oneLine(h.Directory, 80))

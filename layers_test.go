@@ -1,0 +1,54 @@
+package mend_test
+
+import (
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// layers is what each package may import of this module: the table of the
+// design. A package that is not in it may not exist.
+var layers = map[string][]string{
+	"mend/session":             {},
+	"mend/change":              {"mend/session"},
+	"mend/repair":              {"mend/session", "mend/change"},
+	"mend/undo":                {"mend/session", "mend/change"},
+	"mend/fsstore":             {"mend/session", "mend/change", "mend/internal/atomicfile"},
+	"mend/journal":             {"mend/session", "mend/change"},
+	"mend/txn":                 {"mend/change", "mend/journal"},
+	"mend":                     {"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/fsstore", "mend/journal", "mend/txn"},
+	"mend/cmd/mend":            {"mend", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/testdata"},
+	"mend/testdata":            {},
+	"mend/internal/atomicfile": {},
+	"mend/internal/storetest":  {"mend/session", "mend/change"},
+	"mend/internal/endpoint":   {},
+	"mend/internal/wound":      {},
+	"mend/internal/opencode":   {"mend/internal/endpoint", "mend/internal/wound", "mend/testdata"},
+}
+
+// pure packages hold values and rules: they do no I/O.
+var pure = []string{"mend/session", "mend/change", "mend/repair", "mend/undo"}
+
+func TestLayers(t *testing.T) {
+	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	for line := range strings.Lines(string(out)) {
+		fields := strings.Fields(line)
+		pkg, imports := fields[0], fields[1:]
+		allowed, ok := layers[pkg]
+		if !ok {
+			t.Errorf("package %s is not in the table of layers", pkg)
+		}
+		for _, i := range imports {
+			if (i == "mend" || strings.HasPrefix(i, "mend/")) && !slices.Contains(allowed, i) {
+				t.Errorf("%s imports %s, which its layer does not allow", pkg, i)
+			}
+			if slices.Contains(pure, pkg) && (i == "os" || i == "net" || i == "net/http" || i == "time/tzdata") {
+				t.Errorf("%s imports %s, and is to do no I/O", pkg, i)
+			}
+		}
+	}
+}
