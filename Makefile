@@ -32,7 +32,7 @@ fuzz: # every fuzz target, one after the other
 	while read pkg name; do echo "fuzz $$pkg $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; done
 
 e2e: # the real OpenCode, installed from npm and cached
-	go test -tags e2e -count=1 -timeout 15m ./internal/opencode/... ./cmd/mend/...
+	go test -tags e2e -count=1 -timeout 15m ./internal/opencode ./sqlstore ./cmd/mend
 
 docs: build # the picture in the README; needs asciinema, and npm for svg-term-cli
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast

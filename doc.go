@@ -16,6 +16,7 @@
 //	repair     what is wrong and what cures it: error classes, diagnoses, strategies
 //	undo       entries of the journal → the plan that reverts them
 //	fsstore    sessions in a tree of JSON files
+//	sqlstore   sessions in OpenCode's SQLite database
 //	journal    the write-ahead journal
 //	txn        the order of things: Run and Recover
 //	cmd/mend   the command line, one file a verb

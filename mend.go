@@ -2,9 +2,6 @@ package mend
 
 import (
 	"context"
-	"errors"
-	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"time"
@@ -13,33 +10,15 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mend/change"
-	"mend/fsstore"
 	"mend/journal"
 	"mend/session"
-	"mend/txn"
 )
-
-// A Store is where an agent keeps its sessions: what a transaction needs, and
-// the reading side.
-type Store interface {
-	txn.Store
-	// ID says which store it is.
-	ID() change.StoreID
-	// List returns the sessions without their messages.
-	List(ctx context.Context) ([]session.Session, error)
-	// Load returns a session of List with its messages and parts.
-	Load(ctx context.Context, head session.Session) (*session.Session, error)
-	// Read returns what the records hold now, nil for one that does not exist.
-	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
-	// Held reports whether another process has the store open.
-	Held(ctx context.Context) (bool, error)
-}
 
 // Options say which store and which journal. The zero value means those of the
 // user: OpenCode's own store, and the journal in $XDG_STATE_HOME/mend.
 type Options struct {
 	Store        string // a path in or above the store; "" to look for it
-	Layout       string // of a JSON tree; "" to find it by looking
+	Layout       string // of a JSON tree, or [Database]; "" to find it by looking
 	Journal      string // the journal's folder
 	Cache        string // where the last scan is remembered; "" for $XDG_CACHE_HOME/mend
 	AgentVersion string // of the agent that will read the store; "" for the newest that wrote to it
@@ -56,12 +35,6 @@ type Client struct {
 	store Store
 }
 
-// ErrNoStore says that no store was found.
-var ErrNoStore = errors.New("no session store found")
-
-// ErrLayout says that no layout has the name of [Options.Layout].
-var ErrLayout = fsstore.ErrLayout
-
 // Open finds the store and returns a client for it. It writes nothing. The error
 // wraps [ErrNoStore] where there is none, and is otherwise that of the store.
 func Open(o Options) (*Client, error) {
@@ -71,36 +44,18 @@ func Open(o Options) (*Client, error) {
 	if o.Journal == "" {
 		o.Journal = JournalDir()
 	}
-	if o.Store == "" {
-		found := Stores()
-		if len(found) == 0 {
-			return nil, fmt.Errorf("%w: looked in the data folder of OpenCode and in this folder", ErrNoStore)
-		}
-		o.Store = found[0].Path
-		if o.Layout == "" {
-			o.Layout = found[0].Layout
-		}
+	if err := o.find(); err != nil {
+		return nil, err
 	}
 	c := &Client{opt: o}
 	var err error
-	c.store, err = c.open("")
+	c.store, err = c.opt.open("")
 	return c, err
-}
-
-// open opens the store; owner names the journal that its changes belong to.
-func (c *Client) open(owner string) (Store, error) {
-	return fsstore.Open(c.opt.Store, c.opt.Layout, fsstore.Options{Owner: owner})
 }
 
 // JournalDir is the folder of the user's journal: $XDG_STATE_HOME/mend.
 func JournalDir() string {
 	return filepath.Join(xdg.StateHome, "mend")
-}
-
-// Stores lists the stores that this user has, the one in use first.
-func Stores() []fsstore.Located {
-	home, _ := os.UserHomeDir()
-	return fsstore.Find(os.Getenv, home)
 }
 
 // Store says which store the client works on.
@@ -141,7 +96,7 @@ func newestVersion(heads []session.Session) string {
 // belong to it.
 func (c *Client) writing(f func(*journal.Journal, Store) error) error {
 	return c.opt.write(func(j *journal.Journal) error {
-		st, err := c.open(j.ID())
+		st, err := c.opt.open(j.ID())
 		if err != nil {
 			return err
 		}

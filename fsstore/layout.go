@@ -83,6 +83,13 @@ func layouts() []*layout {
 	}}
 }
 
+// CheckLayout is an error that wraps [ErrLayout] and lists the layouts that exist,
+// unless there is one of that name.
+func CheckLayout(name string) error {
+	_, err := layoutNamed(name)
+	return err
+}
+
 // layoutNamed is the layout of that name. The error lists those that exist.
 func layoutNamed(name string) (*layout, error) {
 	var known []string

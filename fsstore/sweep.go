@@ -2,17 +2,13 @@ package fsstore
 
 import (
 	"cmp"
-	"context"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"syscall"
-
-	"mend/change"
 )
 
 // mkdirs opens the folder at p, made of our own folders that only their owner
@@ -70,7 +66,7 @@ func (j *job) mkdir(d *dir, name string) (made bool, err error) {
 func (j *job) sweep() error {
 	owner, err := j.root.sub(mendDir + "/" + j.opt.Owner)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil
+		return j.rmdirs(mendDir)
 	}
 	if err != nil {
 		return err
@@ -194,62 +190,4 @@ func (j *job) rmdirs(p string) error {
 // unstage removes what a Prepare that failed has made.
 func (j *job) unstage() error {
 	return j.sweepStage(cmp.Or(j.stageDir, mendDir+"/"+j.opt.Owner+"/0") + unfinished)
-}
-
-// Discard removes what Prepare left: the slots that hold a Pre or a Post of st,
-// and then the folders that are empty. With the zero Staged it removes what is
-// left of any change of this owner; all of them must be decided. Anything else
-// stays where it is.
-func (s *Store) Discard(ctx context.Context, st change.Staged) error {
-	if st.Dir == "" {
-		return s.discardAll()
-	}
-	j, err := s.resume(st)
-	if err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
-	}
-	defer j.close()
-	if err := j.discard(ctx); err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
-	}
-	return nil
-}
-
-// discardAll sweeps the folder of the owner. Where nothing can be written there
-// is nothing to sweep.
-func (s *Store) discardAll() error {
-	if canWrite() != nil || s.opt.Owner == "" {
-		return nil
-	}
-	j, err := s.job(nil)
-	if err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
-	}
-	defer j.close()
-	if err := j.sweep(); err != nil {
-		return fmt.Errorf("removing staged files: %w", err)
-	}
-	return nil
-}
-
-func (j *job) discard(ctx context.Context) error {
-	if j.stage == nil {
-		return j.rmdirs(path.Dir(j.stageDir))
-	}
-	for _, it := range j.items {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		t, err := j.stage.look(it.slot, it.limit())
-		if err != nil {
-			return err
-		}
-		if t.folder() && it.isFolder() || t.plain() && (t.is(it.op.Pre) || t.is(it.op.Post)) {
-			err = j.remove(j.stage, it.slot)
-		}
-		if err = errors.Join(err, j.remove(j.stage, it.slot+unfinished)); err != nil {
-			return err
-		}
-	}
-	return j.rmdirs(j.stage.path)
 }

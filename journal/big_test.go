@@ -116,7 +116,7 @@ func BenchmarkList(b *testing.B) {
 			for i := range n {
 				mustCommit(b, j, scan(), change.Op{Ref: part(i), Post: file(fmt.Sprint(i))})
 			}
-			j.Close()
+			mustClose(b, j)
 			b.ResetTimer()
 			for b.Loop() {
 				j, err := Open(dir, Options{ReadOnly: true})

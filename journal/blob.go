@@ -25,8 +25,9 @@ func (k blobKind) bucket() string {
 		return bucketImages
 	case blobOps:
 		return bucketOps
+	default:
+		return bucketTexts
 	}
-	return bucketTexts
 }
 
 // A blobRef names a blob by its kind and content.
@@ -160,31 +161,42 @@ func (c *codec) copyBlob(w io.Writer, s *snapshot, r blobRef) (size uint64, err 
 	}
 	size = blobSize(head)
 	sum := sha256.New()
-	left := size
-	for n := range chunks(size) {
-		packed := head[blobHead:]
-		if n < chunks(size)-1 {
-			if packed, ok, err = s.get(r.kind.bucket(), chunkKey(r.hash, n)); err != nil {
-				return 0, err
-			}
-		}
-		raw, err := c.unpack(packed)
-		if err != nil {
-			return 0, fmt.Errorf("%s %v: %w", r.kind.bucket(), r.hash, err)
-		}
-		if uint64(len(raw)) != min(left, chunkSize) {
-			return 0, damaged("%s %v: chunk %d has %d bytes", r.kind.bucket(), r.hash, n, len(raw))
-		}
-		left -= uint64(len(raw))
-		sum.Write(raw)
-		if _, err := w.Write(raw); err != nil {
+	last := chunks(size) - 1
+	for n := range last {
+		if err := c.copyChunk(io.MultiWriter(sum, w), s, r, n); err != nil {
 			return 0, err
 		}
 	}
-	if !bytes.Equal(sum.Sum(nil), r.hash[:]) {
+	raw, err := c.unpack(head[blobHead:])
+	if err != nil {
+		return 0, fmt.Errorf("%s %v: %w", r.kind.bucket(), r.hash, err)
+	}
+	sum.Write(raw)
+	if last*chunkSize+uint64(len(raw)) != size || !bytes.Equal(sum.Sum(nil), r.hash[:]) {
 		return 0, damaged("%s %v holds other bytes", r.kind.bucket(), r.hash)
 	}
-	return size, nil
+	_, err = w.Write(raw)
+	return size, err
+}
+
+// copyChunk writes a chunk that is not the last.
+func (c *codec) copyChunk(w io.Writer, s *snapshot, r blobRef, n uint64) error {
+	packed, ok, err := s.get(r.kind.bucket(), chunkKey(r.hash, n))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return damaged("%s %v lacks chunk %d", r.kind.bucket(), r.hash, n)
+	}
+	raw, err := c.unpack(packed)
+	if err != nil {
+		return fmt.Errorf("%s %v: %w", r.kind.bucket(), r.hash, err)
+	}
+	if len(raw) != chunkSize {
+		return damaged("%s %v: chunk %d has %d bytes", r.kind.bucket(), r.hash, n, len(raw))
+	}
+	_, err = w.Write(raw)
+	return err
 }
 
 // readBlob is the blob's bytes, never nil.

@@ -69,7 +69,7 @@ func TestFailedAtEveryStep(t *testing.T) {
 			if err != nil && (!forEver || !errors.Is(err, errCut)) {
 				t.Errorf("step %d (%s): %v", k, hit, err)
 			}
-			s.close()
+			_ = s.close()
 			if hit == "" {
 				break
 			}
@@ -122,7 +122,7 @@ func TestCommitErrors(t *testing.T) {
 		t.Errorf("after unknown: %v, want the same error until it is opened anew", err)
 	}
 	dir := j.dir
-	j.Close()
+	mustClose(t, j)
 	if all, err := mustOpen(t, dir, Options{}).List(Query{}); err != nil || len(all) != 3 {
 		t.Errorf("List = %d, %v", len(all), err)
 	}

@@ -70,7 +70,7 @@ type beginning struct {
 	Session []byte           `json:"session,omitempty"`
 	Cause   change.CauseKind `json:"cause"`
 	Of      []uint64         `json:"of,omitempty"`
-	Partial bool             `json:"partial,omitempty"` // of some records of Of only
+	Partial bool             `json:"partial,omitempty"` // what it is of is not undone by it
 	Text    *hash            `json:"text,omitempty"`    // the cause's text and diagnoses
 	Ops     []hash           `json:"ops"`               // lists of ops, in order
 	Count   int              `json:"count"`             // of ops

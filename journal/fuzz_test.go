@@ -95,7 +95,7 @@ func FuzzFile(f *testing.F) {
 	dir := f.TempDir()
 	j := mustOpen(f, dir, Options{Now: clock()})
 	fill(f, j)
-	j.Close()
+	mustClose(f, j)
 	whole, err := os.ReadFile(filepath.Join(dir, fileName))
 	if err != nil {
 		f.Fatal(err)

@@ -91,7 +91,7 @@ func TestForgetCancelled(t *testing.T) {
 	if r := mustVerify(t, j); !r.Unfinished || !get(t, j, a).Forgotten {
 		t.Errorf("Verify = %+v, want unfinished", r)
 	}
-	j.Close()
+	mustClose(t, j)
 	j = mustOpen(t, dir, Options{})
 	if r := mustVerify(t, j); r.Unfinished || noMarker(dir) != nil {
 		t.Errorf("Verify = %+v, %v", r, noMarker(dir))

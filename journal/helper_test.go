@@ -35,11 +35,7 @@ func mustOpen(t testing.TB, dir string, o Options) *Journal {
 	if err != nil {
 		t.Fatalf("Open: %v", err)
 	}
-	t.Cleanup(func() {
-		if err := j.Close(); err != nil {
-			t.Errorf("Close: %v", err)
-		}
-	})
+	t.Cleanup(func() { mustClose(t, j) })
 	return j
 }
 
@@ -54,7 +50,7 @@ func noise(seed uint64, n int) []byte {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[:], seed)
 	b := make([]byte, n)
-	rand.NewChaCha8(key).Read(b)
+	_, _ = rand.NewChaCha8(key).Read(b) // it never fails
 	return b
 }
 
@@ -88,6 +84,13 @@ func mustFinish(t testing.TB, j *Journal, e change.Entry, s change.State) change
 func mustCommit(t testing.TB, j *Journal, c change.Cause, ops ...change.Op) change.Entry {
 	t.Helper()
 	return mustFinish(t, j, mustBegin(t, j, c, ops...), change.Committed)
+}
+
+func mustClose(t testing.TB, j *Journal) {
+	t.Helper()
+	if err := j.Close(); err != nil {
+		t.Errorf("Close: %v", err)
+	}
 }
 
 func mustVerify(t testing.TB, j *Journal) Report {
@@ -185,7 +188,7 @@ func copyDir(t testing.TB, from string) string {
 // disk, and a sync costs milliseconds.
 func fastDir(t testing.TB) string {
 	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "mend-journal-")
+	dir, err := os.MkdirTemp("/dev/shm", "mend-journal-") //nolint:usetesting // TempDir cannot be told where
 	if err != nil {
 		return t.TempDir()
 	}

@@ -71,7 +71,7 @@ func (s *snapshot) history(seq uint64) (*history, error) {
 func (h *history) add(ev *event) error {
 	own := ev.Entry == h.seq
 	switch {
-	case h.begin == nil && !(own && ev.Kind == kindBegin):
+	case h.begin == nil && (!own || ev.Kind != kindBegin):
 		return damaged("entry %d does not start with its beginning", h.seq)
 	case own && ev.Kind == kindBegin && h.begin == nil:
 		h.begin = ev

@@ -45,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 		t.Errorf("cause: -want +got\n%s", diff)
 	}
 	id := j.ID()
-	j.Close()
+	mustClose(t, j)
 
 	for _, readOnly := range []bool{true, false} {
 		j := mustOpen(t, dir, Options{ReadOnly: readOnly})
@@ -70,7 +70,7 @@ func TestRoundTrip(t *testing.T) {
 		if j.ID() != id || len(id) != 16 {
 			t.Errorf("ID = %q, want %q", j.ID(), id)
 		}
-		j.Close()
+		mustClose(t, j)
 	}
 }
 
@@ -124,7 +124,7 @@ func TestLaterFormat(t *testing.T) {
 	if err == nil {
 		t.Error("the journal took up an event of another kind")
 	}
-	j.Close()
+	mustClose(t, j)
 	for _, readOnly := range []bool{true, false} {
 		_, err := Open(dir, Options{ReadOnly: readOnly})
 		if !errors.Is(err, ErrFormat) || !strings.Contains(err.Error(), "written by a later mend (format 7), this one knows 1") {
@@ -173,7 +173,7 @@ func TestChangedWhileOpen(t *testing.T) {
 			if _, err := j.Finish(all[0], change.Outcome{State: change.Committed}); err == nil {
 				t.Error("Finish: no error")
 			}
-			j.Close()
+			mustClose(t, j)
 			if _, err := Open(dir, Options{}); !errors.Is(err, ErrDamaged) {
 				t.Errorf("Open: %v", err)
 			}

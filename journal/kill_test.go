@@ -25,7 +25,7 @@ func workMain(dir string) int {
 		fmt.Println("error", err)
 		return 3
 	}
-	for i := 0; i < 400; i++ {
+	for i := range 400 {
 		e, err := j.Begin(planOf(scan(), change.Op{Ref: part(i), Pre: &change.Image{Data: noise(uint64(i), 25_000)}, Post: &change.Image{Data: noise(uint64(i), 26_000)}}))
 		if err == nil {
 			fmt.Println("begun", e.Seq)
@@ -59,7 +59,7 @@ func work(t *testing.T, dir string, after time.Duration, env ...string) (begun, 
 		t.Fatal(err)
 	}
 	if after != 0 {
-		time.AfterFunc(after, func() { cmd.Process.Kill() })
+		time.AfterFunc(after, func() { _ = cmd.Process.Kill() })
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
@@ -74,7 +74,7 @@ func work(t *testing.T, dir string, after time.Duration, env ...string) (begun, 
 			failed = lines.Text()
 		}
 	}
-	cmd.Wait()
+	_ = cmd.Wait() // it was killed, or failed as it was to
 	return begun, done, failed
 }
 
@@ -86,7 +86,7 @@ func checkWork(t *testing.T, what, dir string, begun, done int) {
 		t.Errorf("%s: %v", what, err)
 		return
 	}
-	defer j.Close()
+	defer mustClose(t, j)
 	r, err := j.Verify()
 	if err != nil || r.Unfinished {
 		t.Errorf("%s: %+v, %v", what, r, err)

@@ -29,9 +29,9 @@ func TestMain(m *testing.M) {
 func holdMain(dir string) int {
 	j, err := Open(dir, Options{ReadOnly: os.Getenv("MEND_TEST_READ") != ""})
 	fmt.Println("open", err)
-	bufio.NewReader(os.Stdin).ReadString('\n')
+	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
 	if err == nil && os.Getenv("MEND_TEST_DIE") == "" {
-		j.Close()
+		_ = j.Close()
 	}
 	return 0
 }
@@ -60,8 +60,8 @@ func hold(t *testing.T, dir string, env ...string) (pid int, release func()) {
 	var once sync.Once
 	release = func() {
 		once.Do(func() {
-			in.Close()
-			cmd.Wait()
+			_ = in.Close()
+			_ = cmd.Wait()
 		})
 	}
 	t.Cleanup(release)
@@ -90,14 +90,14 @@ func TestLockedByAnotherProcess(t *testing.T) {
 	if err != nil {
 		t.Fatalf("Open after the other process ended: %v", err)
 	}
-	j.Close()
+	mustClose(t, j)
 }
 
 func TestReaders(t *testing.T) {
 	dir := fastDir(t)
 	j := mustOpen(t, dir, Options{})
 	mustCommit(t, j, scan(), sampleOps()...)
-	j.Close()
+	mustClose(t, j)
 	_, release := hold(t, dir, "MEND_TEST_READ=1")
 	a := mustOpen(t, dir, Options{ReadOnly: true})
 	b := mustOpen(t, dir, Options{ReadOnly: true})
@@ -107,8 +107,8 @@ func TestReaders(t *testing.T) {
 	if _, err := Open(dir, Options{Timeout: 100 * time.Millisecond}); !errors.As(err, &locked) || locked.PID != 0 {
 		t.Errorf("Open beside readers: %v, want locked by nobody known", err)
 	}
-	a.Close()
-	b.Close()
+	mustClose(t, a)
+	mustClose(t, b)
 	release()
 	mustOpen(t, dir, Options{Timeout: time.Second})
 }
@@ -125,7 +125,7 @@ func TestHolderDied(t *testing.T) {
 	if got := holder(filepath.Join(dir, lockName)); got != os.Getpid() {
 		t.Errorf("the lock file names %d, want %d", got, os.Getpid())
 	}
-	j.Close()
+	mustClose(t, j)
 	if got := holder(filepath.Join(dir, lockName)); got != 0 {
 		t.Errorf("the lock file names %d, want nobody", got)
 	}

@@ -26,7 +26,7 @@ func (m *model) undoneBy(n uint64) string {
 	for i := len(m.entries) - 1; i >= 0; i-- {
 		u := m.entries[i]
 		reverts := u.Cause.Kind == change.CauseUndo || u.Cause.Kind == change.CauseRedo
-		if reverts && u.State == change.Committed && slices.Contains(u.Cause.Of, n) && m.undoneBy(u.Seq) == "" {
+		if reverts && !u.Cause.Partial && u.State == change.Committed && slices.Contains(u.Cause.Of, n) && m.undoneBy(u.Seq) == "" {
 			return u.ID
 		}
 	}
@@ -64,6 +64,7 @@ func (m *model) begin(t *rapid.T, j *Journal) {
 	cause := change.Cause{Kind: change.CauseScan, Text: anyText.Draw(t, "text"), Diagnoses: rapid.SliceOfN(anyText, 0, 2).Draw(t, "diagnoses")}
 	if n := uint64(len(m.entries)); n > 0 && rapid.Bool().Draw(t, "undo") {
 		cause.Kind = rapid.SampledFrom([]change.CauseKind{change.CauseUndo, change.CauseRedo, change.CauseResolve}).Draw(t, "kind")
+		cause.Partial = rapid.IntRange(0, 4).Draw(t, "partial") == 0
 		cause.Of = rapid.SliceOfN(rapid.Uint64Range(1, n), 1, 3).Draw(t, "of")
 	}
 	p, s := planOf(cause, ops...)
@@ -78,17 +79,10 @@ func (m *model) begin(t *rapid.T, j *Journal) {
 	}
 	want.ID = IDOf(want.Seq)
 	for _, o := range ops {
-		pre, post := digestOf(o.Pre), digestOf(o.Post)
+		pre, post := change.DigestOf(o.Pre), change.DigestOf(o.Post)
 		want.Ops = append(want.Ops, change.OpInfo{Ref: o.Ref, Pre: pre, Post: post})
 	}
 	m.entries, m.ops = append(m.entries, want), append(m.ops, ops)
-}
-
-func digestOf(i *change.Image) *change.Digest {
-	if i == nil {
-		return nil
-	}
-	return digest(i, hash(sum(i.Data)))
 }
 
 func sameDigest(a, b *change.Digest) bool { return a == b || a != nil && b != nil && *a == *b }
@@ -202,7 +196,7 @@ func TestModel(t *testing.T) {
 		if err != nil {
 			rt.Fatal(err)
 		}
-		defer func() { j.Close() }()
+		defer func() { mustClose(t, j) }()
 		m, steps := &model{}, 0
 		begin := func(rt *rapid.T) { m.begin(rt, j) }
 		finish := func(rt *rapid.T) { m.finish(rt, j) }

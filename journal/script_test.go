@@ -39,7 +39,7 @@ func (s *script) run() error {
 		err := step()
 		if err != nil && s.retry {
 			if s.j == nil || s.j.dead != nil {
-				s.close()
+				_ = s.close()
 				if err := s.open(); err != nil {
 					return fmt.Errorf("opening again: %w", err)
 				}
@@ -47,7 +47,7 @@ func (s *script) run() error {
 			err = step()
 			var state *StateError
 			if errors.As(err, &state) { // it had worked after all
-				s.acked[state0(s, state)], err = state.State, nil
+				s.acked[indexOf(state)], err = state.State, nil
 			}
 		}
 		if err != nil {
@@ -57,13 +57,13 @@ func (s *script) run() error {
 	return nil
 }
 
-func state0(s *script, e *StateError) int {
+func indexOf(e *StateError) int {
 	seq, _ := SeqOf(e.ID)
 	return int(seq - 1)
 }
 
 func (s *script) open() (err error) {
-	s.close()
+	_ = s.close()
 	s.j, err = Open(s.dir, s.opts)
 	return err
 }
@@ -144,7 +144,7 @@ func (s *script) check(t *testing.T, dir string, o Options) error {
 		return fmt.Errorf("opening for reading: %w", err)
 	}
 	_, err = r.Verify()
-	r.Close()
+	mustClose(t, r)
 	if err != nil {
 		return fmt.Errorf("before recovery: %w", err)
 	}
@@ -152,7 +152,7 @@ func (s *script) check(t *testing.T, dir string, o Options) error {
 	if err != nil {
 		return err
 	}
-	defer j.Close()
+	defer mustClose(t, j)
 	if _, err := os.Stat(filepath.Join(dir, tempName)); err == nil {
 		return errors.New(tempName + " is still there")
 	}

@@ -38,6 +38,7 @@ func TestUndoneBy(t *testing.T) {
 		"several at once":  {[]step{done(scan()), done(scan()), done(undo(1, 2, 1))}, map[uint64]uint64{1: 3, 2: 3}},
 		"two in force":     {[]step{done(scan()), done(undo(1)), done(undo(1))}, map[uint64]uint64{1: 3}},
 		"newest is undone": {[]step{done(scan()), done(undo(1)), done(undo(1)), done(redo(3))}, map[uint64]uint64{1: 2, 3: 4}},
+		"partial undo":     {[]step{done(scan()), done(change.Cause{Kind: change.CauseUndo, Of: []uint64{1}, Partial: true}), done(redo(2))}, map[uint64]uint64{2: 3}},
 		"resolve is none":  {[]step{done(scan()), done(change.Cause{Kind: change.CauseResolve, Of: []uint64{1}})}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {

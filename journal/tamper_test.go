@@ -21,8 +21,12 @@ type victim struct {
 	all  []change.Entry
 }
 
-func newVictim(t *testing.T, entries int) *victim {
+func newVictim(t *testing.T) *victim {
 	t.Helper()
+	entries := 50
+	if testing.Short() {
+		entries = 5
+	}
 	v := &victim{dir: fastDir(t)}
 	j := mustOpen(t, v.dir, Options{Now: clock()})
 	v.all = fill(t, j)
@@ -34,7 +38,7 @@ func newVictim(t *testing.T, entries int) *victim {
 	if v.dump, err = dump(j); err != nil {
 		t.Fatal(err)
 	}
-	j.Close()
+	mustClose(t, j)
 	if v.file, err = os.ReadFile(filepath.Join(v.dir, fileName)); err != nil {
 		t.Fatal(err)
 	}
@@ -86,7 +90,7 @@ func (v *victim) read(t *testing.T, what string) (found bool) {
 		}
 		return true
 	}
-	defer j.Close()
+	defer mustClose(t, j)
 	_, err = j.Verify()
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		t.Errorf("%s: Verify: %v", what, err)
@@ -108,7 +112,7 @@ func (v *victim) write(t *testing.T, what string, found bool) {
 		}
 		return
 	}
-	defer j.Close()
+	defer mustClose(t, j)
 	e, err := j.Begin(planOf(scan(), sampleOps()...))
 	if err == nil {
 		_, err = j.Finish(e, change.Outcome{State: change.Committed})
@@ -122,7 +126,7 @@ func (v *victim) write(t *testing.T, what string, found bool) {
 }
 
 func TestFlippedBytes(t *testing.T) {
-	v := newVictim(t, 70)
+	v := newVictim(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	size, tried, found := v.pageSize(), 0, 0
 	flip := func(at int) {
@@ -140,14 +144,14 @@ func TestFlippedBytes(t *testing.T) {
 		flip(page + rng.IntN(20*elemSize))       // of its table
 		flip(page + size - 1 - rng.IntN(size/2)) // of its keys and values
 	}
-	for range 250 {
+	for range 150 {
 		flip(rng.IntN(v.used()))
 	}
 	t.Logf("%d pages, %d bytes flipped, %d found", v.used()/size, tried, found)
 }
 
 func TestDamagedFiles(t *testing.T) {
-	v := newVictim(t, 70)
+	v := newVictim(t)
 	size := v.pageSize()
 	rng := rand.New(rand.NewPCG(3, 4))
 	found, tried := 0, 0
@@ -185,7 +189,7 @@ func TestDamagedFiles(t *testing.T) {
 // TestCircles bends the pointers of branch pages, which bbolt follows until the
 // process dies, and makes lengths and numbers too large.
 func TestCircles(t *testing.T) {
-	v := newVictim(t, 70)
+	v := newVictim(t)
 	size := v.pageSize()
 	bent := 0
 	for off := 2 * size; off < len(v.file); off += size {
@@ -197,7 +201,7 @@ func TestCircles(t *testing.T) {
 		switch flags {
 		case flagBranch:
 			bent++
-			for _, to := range []uint64{id, 0, 1, 2, 1 << 40, 1 << 63} {
+			for _, to := range []uint64{id, 0, 2, 1 << 63} {
 				v.suffer(t, fmt.Sprintf("page %d leads to %d", id, to), v.with(func(b []byte) {
 					for i := range count {
 						order.PutUint64(b[off+headerSize+elemSize*i+8:], to)
@@ -205,11 +209,9 @@ func TestCircles(t *testing.T) {
 				}))
 			}
 		case flagLeaf:
-			for at := 0; at < elemSize; at += 4 {
-				v.suffer(t, fmt.Sprintf("page %d has a large number", id), v.with(func(b []byte) {
-					order.PutUint32(b[off+headerSize+at:], 0xFFFFFFF0)
-				}))
-			}
+			v.suffer(t, fmt.Sprintf("page %d has a large number", id), v.with(func(b []byte) {
+				order.PutUint32(b[off+headerSize+off/size%4*4:], 0xFFFFFFF0)
+			}))
 		case flagFreelist:
 			for _, n := range []uint64{0, 1 << 20, 1 << 62, 1<<64 - 1} {
 				v.suffer(t, "free list", v.with(func(b []byte) {

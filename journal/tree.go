@@ -162,8 +162,8 @@ func (t tree) top() (*page, error) {
 }
 
 // find is the leaf page and the place in it where key stands, or would stand,
-// and whether it does. It takes the path that bbolt takes, whatever the pages
-// hold, so that a path found here is safe for bbolt.
+// and whether it does. The path to it is the one that bbolt takes, and is safe
+// for bbolt if no error comes back.
 func (t tree) find(key []byte) (p *page, i int, found bool, err error) {
 	p, err = t.top()
 	for range maxDepth {
@@ -176,16 +176,12 @@ func (t tree) find(key []byte) (p *page, i int, found bool, err error) {
 		if !found && i > 0 {
 			i--
 		}
-		if i == p.count {
-			return nil, 0, false, damaged("the keys of page %d are out of order", p.id)
-		}
 		p, err = t.s.below(p, i)
 	}
 	return nil, 0, false, damaged("page %d lies too deep", p.id)
 }
 
-// search is the first element that is not below key, and whether one that was
-// looked at equals it: sort.Search as bbolt calls it.
+// search is the first element that is not below key, and whether it equals it.
 func (p *page) search(key []byte) (at int, found bool, err error) {
 	lo, hi := 0, p.count
 	for lo < hi {
@@ -194,17 +190,14 @@ func (p *page) search(key []byte) (at int, found bool, err error) {
 		if err != nil {
 			return 0, false, err
 		}
-		c := bytes.Compare(k, key)
-		found = found || c == 0
-		if c < 0 {
+		switch c := bytes.Compare(k, key); {
+		case c == 0:
+			return mid, true, nil
+		case c < 0:
 			lo = mid + 1
-		} else {
+		default:
 			hi = mid
 		}
 	}
-	if p.leaf && found { // in a leaf the place itself decides
-		k, err := p.key(min(lo, p.count-1))
-		return lo, err == nil && lo < p.count && bytes.Equal(k, key), err
-	}
-	return lo, found, nil
+	return lo, false, nil
 }

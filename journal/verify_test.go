@@ -29,7 +29,7 @@ func TestHeads(t *testing.T) {
 			t.Errorf("head %q: %v, want ErrHead", bad, err)
 		}
 	}
-	j.Close()
+	mustClose(t, j)
 
 	old, err := os.ReadFile(path)
 	if err != nil {
@@ -38,7 +38,7 @@ func TestHeads(t *testing.T) {
 	j = mustOpen(t, dir, Options{Now: clock()})
 	e := mustCommit(t, j, scan(), change.Op{Ref: part(9), Post: file("x")})
 	head := mustVerify(t, j).Head
-	j.Close()
+	mustClose(t, j)
 	if err := os.WriteFile(path, old, 0o600); err != nil { // the tail is removed
 		t.Fatal(err)
 	}
@@ -53,7 +53,7 @@ func TestHeads(t *testing.T) {
 	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
 		t.Errorf("rebuilt tail: %v", err)
 	}
-	j.Close()
+	mustClose(t, j)
 
 	if err := os.Remove(path); err != nil {
 		t.Fatal(err)

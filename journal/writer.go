@@ -108,6 +108,7 @@ func (w *writer) event(j *Journal, ev *event, about ...uint64) error {
 	case kindFinish:
 		ev.Pending--
 		err = w.del(bucketPending, u64(ev.Entry))
+	default:
 	}
 	if err != nil {
 		return err

@@ -89,7 +89,7 @@ func exitCode(err error) int {
 		return exitPending
 	case errors.As(err, &conflict):
 		return exitConflict
-	case errors.As(err, &locked), isAny(err, repair.ErrBusy, errNobody, errDeclined, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, errNobody, errDeclined, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -157,6 +157,7 @@ var hints = []struct {
 }{
 	{mend.ErrNoStore, "name one with --store PATH"},
 	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
+	{mend.ErrLocked, "try again; nothing was changed"},
 	{repair.ErrBusy, "wait until the agent is done, or use --force"},
 	{mend.ErrUndone, `"mend redo ID" applies it again`},
 	{mend.ErrOtherStore, "name that store with --store PATH"},

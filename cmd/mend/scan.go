@@ -109,11 +109,15 @@ func (a *app) storeLine(c *mend.Client) {
 	if a.asJSON {
 		return
 	}
-	by := ""
+	line := printable(tilde(c.Store().Root))
 	if v := c.AgentVersion(); v != "" {
-		by = ", diagnosed for version " + oneLine(v, 30)
+		line += ", diagnosed for version " + oneLine(v, 30)
 	}
-	a.printf("%s\n\n", faint(printable(tilde(c.Store().Root))+by))
+	a.printf("%s\n", faint(line))
+	if other := c.Unused(); other != "" {
+		a.printf("%s\n", faint("(the agent no longer reads "+printable(tilde(other))+")"))
+	}
+	a.printf("\n")
 }
 
 // printFinding shows a session and what is wrong with it. Notes are shown only

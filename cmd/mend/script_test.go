@@ -43,10 +43,23 @@ func TestMain(m *testing.M) {
 //	schema            the last output is valid by docs/output.schema.json
 //	plain FILE        write the last output to FILE, times, hashes and paths normalised
 func TestStories(t *testing.T) {
+	play(t, "testdata/script", "1.1.53")
+}
+
+// Those of testdata/database are played on each generation of databases; they
+// find the version in $VERSION.
+func TestDatabaseStories(t *testing.T) {
+	for _, version := range wound.Versions[1:] {
+		t.Run(version, func(t *testing.T) { play(t, "testdata/database", version) })
+	}
+}
+
+func play(t *testing.T, dir, version string) {
 	testscript.Run(t, testscript.Params{
-		Dir:           "testdata/script",
+		Dir:           dir,
 		UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
+			e.Setenv("VERSION", version)
 			e.Setenv("HOME", e.WorkDir)
 			for name, dir := range map[string]string{"DATA": "data", "STATE": "state", "CACHE": "cache", "CONFIG": "config"} {
 				e.Setenv("XDG_"+name+"_HOME", filepath.Join(e.WorkDir, dir))
@@ -85,7 +98,11 @@ func cmdStore(ts *testscript.TestScript, _ bool, args []string) {
 	id, err := testdata.Unpack(archive, dir)
 	ts.Check(err)
 	ts.Setenv("SESSION", id)
-	ts.Setenv("STORE", filepath.Join(dir, "opencode", "storage"))
+	store := filepath.Join(dir, "opencode", "opencode.db")
+	if args[0] == "1.1.53" {
+		store = filepath.Join(dir, "opencode", "storage")
+	}
+	ts.Setenv("STORE", store)
 }
 
 func cmdWound(ts *testscript.TestScript, _ bool, names []string) {
@@ -94,8 +111,15 @@ func cmdWound(ts *testscript.TestScript, _ bool, names []string) {
 		if i < 0 {
 			ts.Fatalf("no such wound: %s", name)
 		}
-		wound.Table[i].Cut(wound.Tree{T: failer{ts}, Root: ts.Getenv("STORE"), Session: ts.Getenv("SESSION")})
+		wound.Table[i].Cut(woundStore(failer{ts}, ts.Getenv("STORE"), ts.Getenv("SESSION")))
 	}
+}
+
+func woundStore(t wound.Failer, path, session string) wound.Store {
+	if filepath.Ext(path) == ".db" {
+		return wound.Database{SQL: wound.SQL(t, path)}
+	}
+	return wound.Tree{T: t, Root: path, Session: session}
 }
 
 type failer struct{ *testscript.TestScript }

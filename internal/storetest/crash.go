@@ -55,6 +55,9 @@ func testCrash(t *testing.T, c *contract) {
 			t.Errorf("killed at call %d, %q: Settle = %+v, want no conflict", k, f.Calls[k], got)
 		}
 		c.want(t, h, got.State)
+		if k%2 == 0 { // a program that only knows that all is decided
+			staged = change.Staged{}
+		}
 		if err := st.Discard(t.Context(), staged); err != nil {
 			t.Fatalf("killed at call %d, %q: Discard = %v", k, f.Calls[k], err)
 		}

@@ -6,9 +6,13 @@ import (
 	"path/filepath"
 )
 
-// Snapshot is every name below dir, as a path from it, with its mode and, for a
-// file, its bytes.
+// Snapshot is all that a store holds: every name below a folder with its mode
+// and, for a file, its bytes; or every row of a database with the storage classes
+// and bytes of its columns, by table and primary key.
 func Snapshot(dir string) (map[string]string, error) {
+	if info, err := os.Stat(dir); err == nil && info.Mode().IsRegular() {
+		return rows(dir)
+	}
 	all := map[string]string{}
 	err := filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
 		if err != nil {

@@ -1,0 +1,223 @@
+//go:build e2e
+
+package main
+
+import (
+	"maps"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/internal/endpoint"
+	"mend/internal/opencode"
+	"mend/internal/wound"
+	"mend/testdata"
+)
+
+// served is a real server beside the fixture of its version, after a wound.
+func served(t *testing.T, version string, archive []byte, cut func(wound.Store)) (h *opencode.Home, server *opencode.Server, session string) {
+	t.Helper()
+	exe, err := opencode.Install(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(nil)
+	t.Cleanup(api.Close)
+	h = opencode.New(t, exe, api, true)
+	session = h.Unpack(archive)
+	server = h.Serve()
+	if r := server.Prompt(session, "is it well?"); r.Verdict != opencode.Alive {
+		t.Fatalf("a prompt before the wound = %s; reply:\n%s", r.Verdict, r.Output)
+	}
+	cut(h.Store(session))
+	return h, server, session
+}
+
+// conversation is the rows of messages and parts: the server goes on writing to
+// the others after it has answered.
+func conversation(t *testing.T, h *opencode.Home) map[string]string {
+	t.Helper()
+	all, err := wound.Snapshot(filepath.Join(h.DataDir(), "opencode.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	maps.DeleteFunc(all, func(key, _ string) bool {
+		return !strings.HasPrefix(key, "message ") && !strings.HasPrefix(key, "part ")
+	})
+	return all
+}
+
+var databases = map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833}
+
+// A session is repaired while the real program has it open: the next prompt is
+// answered. After undo the next prompt fails as before.
+func TestBesideServer(t *testing.T) {
+	for version, archive := range databases {
+		t.Run(version, func(t *testing.T) {
+			h, server, session := served(t, version, archive, wound.Text(wound.Hello, " \n"))
+			journal := t.TempDir()
+			prompt := func(when, want string) {
+				t.Helper()
+				if r := server.Prompt(session, "one more"); r.Verdict != want {
+					t.Fatalf("a prompt %s = %s, want %s; reply:\n%s", when, r.Verdict, want, r.Output)
+				}
+			}
+			run := func(args ...string) {
+				t.Helper()
+				if code, out := mendHome(t, h, journal, args...); code != exitDone {
+					t.Fatalf("mend %v: exit code %d:\n%s", args, code, out)
+				}
+			}
+			prompt("with the wound", "R11")
+			wounded := conversation(t, h)
+			run("repair", session)
+			run("undo", "--session", session)
+			if diff := cmp.Diff(wounded, conversation(t, h)); diff != "" {
+				t.Fatalf("undo did not restore the database (-want +got):\n%s", diff)
+			}
+			run("repair", session)
+			prompt("after the repair", opencode.Alive)
+			run("undo", "--session", session)
+			prompt("after undo", "R11")
+			run("verify")
+		})
+	}
+}
+
+// The server answers prompts in one session while another is repaired and undone
+// fifty times: no error on either side, and no message is lost.
+func TestHammeredServer(t *testing.T) {
+	for version, archive := range databases {
+		t.Run(version, func(t *testing.T) {
+			h, server, session := served(t, version, archive, wound.Text(wound.Hello, " \n"))
+			journal := t.TempDir()
+			other := h.Run("say hello").Session
+			stop, done := make(chan struct{}), make(chan int)
+			go func() {
+				n := 0
+				defer func() { done <- n }()
+				for ; ; n++ {
+					select {
+					case <-stop:
+						return
+					default:
+					}
+					if r := server.Prompt(other, "say hello"); r.Verdict != opencode.Alive {
+						t.Errorf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
+						return
+					}
+				}
+			}()
+			for i := range 50 {
+				for _, args := range [][]string{{"repair", session}, {"undo", "--session", session}} {
+					if code, out := mendHome(t, h, journal, args...); code != exitDone {
+						t.Fatalf("round %d: mend %v: exit code %d:\n%s", i, args, code, out)
+					}
+				}
+			}
+			close(stop)
+			prompts := <-done
+			rows := h.SQL("select count(*) as n from message where session_id = ? and data like '%\"role\":\"user\"%'", other)
+			if got, want := int(rows[0]["n"].(float64)), prompts+1; got != want {
+				t.Errorf("%d prompts are stored, want %d", got, want)
+			}
+			t.Logf("50 repairs and undos beside %d prompts", prompts)
+		})
+	}
+}
+
+// Mend is killed at random moments of 200 repairs and undos of a database that
+// another program writes to: after recovery each is whole or absent.
+func TestKilledBesideWriter(t *testing.T) {
+	bin := filepath.Join(t.TempDir(), "mend")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("building mend: %v\n%s", err, out)
+	}
+	dir := t.TempDir()
+	session, err := testdata.Unpack(testdata.OpenCode11833, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "opencode", "opencode.db")
+	sql := wound.SQL(t, path)
+	store := wound.Database{SQL: sql}
+	wound.Text(wound.Hello, " \n")(store)
+	wound.Text(wound.SecondPrompt, " \n")(store)
+	state := func() map[string]string {
+		t.Helper()
+		all, err := wound.Snapshot(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		maps.DeleteFunc(all, func(key, _ string) bool { return strings.HasPrefix(key, "todo ") }) // the writer's
+		return all
+	}
+	env := append(os.Environ(), "XDG_STATE_HOME="+filepath.Join(dir, "state"), "XDG_CACHE_HOME="+filepath.Join(dir, "cache"))
+	mend := func(args ...string) *exec.Cmd {
+		cmd := exec.Command(bin, append(args, "--store", path)...)
+		cmd.Env = env
+		return cmd
+	}
+	must := func(args ...string) {
+		t.Helper()
+		if out, err := mend(args...).CombinedOutput(); err != nil {
+			t.Fatalf("mend %v: %v\n%s", args, err, out)
+		}
+	}
+	wounded := state()
+	must("repair", session)
+	mended := state()
+
+	stop := make(chan struct{})
+	go writer(t, path, session, stop)
+	defer close(stop)
+	var whole, absent int
+	for i := range 200 {
+		args := []string{"repair", session}
+		if cmp.Equal(state(), mended) {
+			args = []string{"undo", "--session", session}
+		}
+		cmd := mend(args...)
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Duration(rand.IntN(60_000)) * time.Microsecond)
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+		must("recover")
+		switch now := state(); {
+		case cmp.Equal(now, mended):
+			whole++
+		case cmp.Equal(now, wounded):
+			absent++
+		default:
+			t.Fatalf("kill %d of mend %v left a mixture:\n%s", i, args, cmp.Diff(wounded, now))
+		}
+	}
+	must("verify")
+	for _, check := range []string{"pragma integrity_check", "pragma foreign_key_check"} {
+		if rows := sql(check); len(rows) > 0 && rows[0]["integrity_check"] != "ok" {
+			t.Errorf("%s: %v", check, rows)
+		}
+	}
+	t.Logf("200 kills: the store was wholly mended %d times, wholly wounded %d times", whole, absent)
+}
+
+// writer writes rows of its own as an agent would, until it is stopped.
+func writer(t *testing.T, path, session string, stop chan struct{}) {
+	sql := wound.SQL(t, path)
+	for i := 0; ; i++ {
+		select {
+		case <-stop:
+			return
+		case <-time.After(2 * time.Millisecond):
+		}
+		sql("insert or replace into todo values (?1, 'x', 'pending', 'low', abs(random()) % 50, 1, 1)", session)
+	}
+}

@@ -1,0 +1,68 @@
+package fsstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"mend/change"
+)
+
+// Discard removes what Prepare left: the slots that hold a Pre or a Post of st,
+// and then the folders that are empty. With the zero Staged it removes what is
+// left of any change of this owner; all of them must be decided. Anything else
+// stays where it is.
+func (s *Store) Discard(ctx context.Context, st change.Staged) error {
+	if st.Dir == "" {
+		return s.discardAll()
+	}
+	j, err := s.resume(st)
+	if err != nil {
+		return fmt.Errorf("removing staged files: %w", err)
+	}
+	defer j.close()
+	if err := j.discard(ctx); err != nil {
+		return fmt.Errorf("removing staged files: %w", err)
+	}
+	return nil
+}
+
+// discardAll sweeps the folder of the owner. Where nothing can be written there
+// is nothing to sweep.
+func (s *Store) discardAll() error {
+	if canWrite() != nil || s.opt.Owner == "" {
+		return nil
+	}
+	j, err := s.job(nil)
+	if err != nil {
+		return fmt.Errorf("removing staged files: %w", err)
+	}
+	defer j.close()
+	if err := j.sweep(); err != nil {
+		return fmt.Errorf("removing staged files: %w", err)
+	}
+	return nil
+}
+
+func (j *job) discard(ctx context.Context) error {
+	if j.stage == nil {
+		return j.rmdirs(path.Dir(j.stageDir))
+	}
+	for _, it := range j.items {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		t, err := j.stage.look(it.slot, it.limit())
+		if err != nil {
+			return err
+		}
+		if t.folder() && it.isFolder() || t.plain() && (t.is(it.op.Pre) || t.is(it.op.Post)) {
+			err = j.remove(j.stage, it.slot)
+		}
+		if err = errors.Join(err, j.remove(j.stage, it.slot+unfinished)); err != nil {
+			return err
+		}
+	}
+	return j.rmdirs(j.stage.path)
+}

@@ -1,0 +1,87 @@
+package wound
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// SQL is a [Database.SQL] on the file at path, without any agent. Foreign keys
+// are not enforced.
+func SQL(t Failer, path string) func(statement string, args ...any) []map[string]any {
+	return func(statement string, args ...any) []map[string]any {
+		rows, err := query(path, statement, args)
+		if err != nil {
+			t.Fatal(fmt.Errorf("running %s: %w", statement, err))
+		}
+		return rows
+	}
+}
+
+func query(path, statement string, args []any) (rows []map[string]any, err error) {
+	db, err := sqlite3.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.BusyTimeout(5 * time.Second); err != nil {
+		return nil, err
+	}
+	st, _, err := db.Prepare(statement)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = st.Close() }()
+	for i, a := range args {
+		if err := st.BindText(i+1, fmt.Sprint(a)); err != nil {
+			return nil, err
+		}
+	}
+	for st.Step() {
+		row := map[string]any{}
+		for i := range st.ColumnCount() {
+			row[st.ColumnName(i)] = st.ColumnText(i)
+		}
+		rows = append(rows, row)
+	}
+	return rows, st.Err()
+}
+
+// rows is every row of every table of the database, by table and primary key,
+// each column with its storage class and bytes.
+func rows(path string) (map[string]string, error) {
+	tables, err := query(path, `select name from sqlite_schema where type = 'table'`, nil)
+	all := map[string]string{}
+	for _, table := range tables {
+		name := table["name"].(string)
+		if err == nil {
+			err = tableRows(path, name, all)
+		}
+	}
+	return all, err
+}
+
+func tableRows(path, table string, all map[string]string) error {
+	cols, err := query(path, `select name, pk from pragma_table_info(?)`, []any{table})
+	if err != nil {
+		return err
+	}
+	var keys, values []string
+	for _, c := range cols {
+		quoted := sqlite3.QuoteIdentifier(c["name"].(string))
+		if c["pk"] != "0" {
+			keys = append(keys, "quote("+quoted+")")
+		}
+		values = append(values, fmt.Sprintf("typeof(%[1]s) || ' ' || quote(%[1]s)", quoted))
+	}
+	if len(keys) == 0 {
+		keys = []string{"rowid"}
+	}
+	found, err := query(path, fmt.Sprintf("select %s as k, %s as v from %s", strings.Join(keys, " || "), strings.Join(values, " || ', ' || "), sqlite3.QuoteIdentifier(table)), nil)
+	for _, row := range found {
+		all[table+" "+row["k"].(string)] = row["v"].(string)
+	}
+	return err
+}

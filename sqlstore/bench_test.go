@@ -1,0 +1,82 @@
+package sqlstore
+
+import (
+	"testing"
+
+	"mend/change"
+	"mend/session"
+)
+
+// bigStore has 100 sessions of 200 messages with 5 parts each: 100,000 parts of
+// 2.5 KB, 270 MB.
+func bigStore(b *testing.B) string {
+	b.Helper()
+	path, _ := unpack(b, "1.18.33")
+	alter(b, path, "PRAGMA synchronous=OFF", "BEGIN", `
+		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 99)
+		INSERT INTO session(id, project_id, slug, directory, title, version, time_created, time_updated)
+		SELECT printf('ses_%06d', i), 'global', 's', '/x', 't', '1.18.33', i, i FROM n`, `
+		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 19999)
+		INSERT INTO message SELECT printf('msg_%06d', i), printf('ses_%06d', i/200), i, i,
+		json_object('role', 'assistant', 'time', json_object('created', i, 'completed', i)) FROM n`, `
+		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 99999)
+		INSERT INTO part SELECT printf('prt_%06d', i), printf('msg_%06d', i/5), printf('ses_%06d', i/1000), i, i,
+		json_object('type', 'text', 'text', hex(randomblob(iif(i%5=2, 5000, 60)))) FROM n`, "COMMIT")
+	return path
+}
+
+// BenchmarkScan reads every session of a large store once.
+func BenchmarkScan(b *testing.B) {
+	s := open(b, bigStore(b), Options{})
+	for b.Loop() {
+		heads, err := s.List(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		parts := 0
+		for _, h := range heads {
+			for _, m := range load(b, s, h.ID).Messages {
+				parts += len(m.Parts)
+			}
+		}
+		if parts < 100_000 {
+			b.Fatalf("%d parts", parts)
+		}
+	}
+}
+
+// BenchmarkCommit changes one part of a large store and takes it back.
+func BenchmarkCommit(b *testing.B) {
+	s := open(b, bigStore(b), Options{})
+	before := load(b, s, "ses_000050")
+	after := before.Clone()
+	if err := after.Messages[3].Parts[0].Set([]byte(`"x"`), "text"); err != nil {
+		b.Fatal(err)
+	}
+	ops := change.Diff(before, after)
+	for b.Loop() {
+		run(b, s, ops)
+		run(b, s, change.Inverse(ops))
+	}
+}
+
+// BenchmarkLoad reads one session of 1,000 parts.
+func BenchmarkLoad(b *testing.B) {
+	s := open(b, bigStore(b), Options{})
+	for b.Loop() {
+		if _, err := s.Load(b.Context(), session.Session{ID: "ses_000050"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+// BenchmarkPages checks every page, as the first Prepare of a store does.
+func BenchmarkPages(b *testing.B) {
+	s := open(b, bigStore(b), Options{})
+	for b.Loop() {
+		s.sound = false
+		if err := s.read(b.Context(), s.checkPages); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

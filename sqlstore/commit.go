@@ -1,0 +1,154 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+)
+
+// Commit writes the Posts in one transaction, durably. Up to its COMMIT all that
+// goes wrong ends as Aborted, with the conflicts or the cause; the cause wraps
+// [ErrBusy], [ErrUnusable], the context's error or the system's. A crash before
+// the COMMIT leaves nothing, one behind it the whole change.
+//
+// An error means that the COMMIT itself failed: call Settle.
+func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	p, err := s.planOf(st)
+	var stage stage
+	if err == nil {
+		err = s.write(ctx, func(c *conn) error { return s.apply(ctx, c, p, &stage) })
+	}
+	switch stage {
+	case committed: // also with side files left over
+		return change.Outcome{State: change.Committed}, nil
+	case asked:
+		return change.Outcome{}, fmt.Errorf("committing to %s: %w", s.id.Root, err)
+	case begun:
+	}
+	if conflicts := conflictsOf(err); len(conflicts) > 0 {
+		return change.Outcome{State: change.Aborted, Conflicts: conflicts}, nil
+	}
+	return change.Outcome{State: change.Aborted, Cause: fmt.Errorf("writing to %s: %w", s.id.Root, err)}, nil
+}
+
+// A stage is how far a transaction came.
+type stage uint8
+
+const (
+	begun     stage = iota // without COMMIT nothing has happened
+	asked                  // SQLite was told to commit and has not said that it did
+	committed              // it has
+)
+
+// planOf is the plan of a change that was prepared for this store.
+func (s *Store) planOf(st change.Staged) (*plan, error) {
+	if !st.Store.Same(s.id) {
+		return nil, fmt.Errorf("%w: it is for the store %s", change.ErrInvalid, st.Store.Root)
+	}
+	return newPlan(st.Ops)
+}
+
+// apply does the change within the transaction that c is in, and commits it.
+func (s *Store) apply(ctx context.Context, c *conn, p *plan, at *stage) error {
+	// 1. Nobody can write from here on: what is compared now stays.
+	if conflicts, err := c.compare(p); err != nil || len(conflicts) > 0 {
+		return conflictError(conflicts, err)
+	}
+	if err := c.fits(p); err != nil {
+		return err
+	}
+	// 2. Write every row and look at what became of it.
+	for _, r := range p.rows {
+		if err := s.put(c, r); err != nil {
+			return fmt.Errorf("%v %s: %w", r.kind, r.ref, err)
+		}
+	}
+	// 3. The agent may have added rows that the plan does not know.
+	if conflicts, err := c.checkLinks(p.rows, nil); err != nil || len(conflicts) > 0 {
+		return conflictError(conflicts, err)
+	}
+	// 4. The -wal or -journal may be new, and the driver does not sync the folder
+	// (v0.35.6 syncs the file twice instead).
+	if err := s.step("sync folder"); err != nil {
+		return err
+	}
+	if err := syncFolder(s.id.Root); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	// 5. From here on it must not stop halfway.
+	return s.commit(c, at)
+}
+
+// commit ends the transaction, and says how far it came.
+func (s *Store) commit(c *conn, at *stage) error {
+	c.db.SetInterrupt(context.Background())
+	*at = asked
+	if err := s.step("commit"); err != nil {
+		return err
+	}
+	err := c.db.Exec("COMMIT")
+	switch {
+	case err == nil:
+		*at = committed
+	case errors.Is(err, sqlite3.BUSY) && !c.db.GetAutocommit():
+		*at = begun // a reader of a database without WAL; the transaction still stands
+	}
+	return err
+}
+
+// put writes one row and reads it back: it must be what was planned.
+func (s *Store) put(c *conn, r row) error {
+	verb := change.Op{Pre: r.old, Post: r.now}.Verb()
+	if err := s.step(fmt.Sprintf("%s %v %s", verb, r.kind, r.ref)); err != nil {
+		return err
+	}
+	t := c.schema.tables[r.kind]
+	sql, args := t.statement(r)
+	n, err := c.exec(sql, args)
+	if err != nil {
+		return err
+	}
+	if n != 1 {
+		return fmt.Errorf("the database changed %d rows, want 1", n)
+	}
+	found, err := c.row(t, r.id)
+	if err != nil {
+		return err
+	}
+	if !imageOf(found).Equal(r.now) {
+		return errors.New("the database does not keep the row as it was given")
+	}
+	return nil
+}
+
+// statement is what makes Post of Pre. An update names only the columns that
+// change, so that the indexes of others are left alone.
+func (t *table) statement(r row) (sql string, args []value) {
+	name := sqlite3.QuoteIdentifier(t.name)
+	switch {
+	case r.post == nil:
+		return "DELETE FROM " + name + ` WHERE "id" = ?`, []value{text(r.id)}
+	case r.pre == nil:
+		for _, col := range t.cols {
+			args = append(args, t.valueOf(r.post, col))
+		}
+		marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.cols)), ", ")
+		return "INSERT INTO " + name + " (" + quoteAll(t.cols) + ") VALUES (" + marks + ")", args
+	}
+	var sets []string
+	for _, col := range t.cols {
+		if v := t.valueOf(r.post, col); !v.equal(t.valueOf(r.pre, col)) {
+			sets = append(sets, sqlite3.QuoteIdentifier(col)+" = ?")
+			args = append(args, v)
+		}
+	}
+	return "UPDATE " + name + " SET " + strings.Join(sets, ", ") + ` WHERE "id" = ?`, append(args, text(r.id))
+}

@@ -1,0 +1,221 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// A conn is a connection with the statements it has compiled.
+type conn struct {
+	db     *sqlite3.Conn
+	stmts  map[string]*sqlite3.Stmt
+	schema *schema // of the transaction that is open
+	live   bool    // another program had the database open when this one was
+}
+
+// The settings of our connections. The agent's own are synchronous=NORMAL,
+// foreign_keys=ON; ours keep to the plan and outlast a power cut.
+const (
+	readPragmas = "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON; PRAGMA cell_size_check=ON;"
+	quietPragma = "PRAGMA locking_mode=EXCLUSIVE;"
+
+	writePragmas = "PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF;" +
+		"PRAGMA synchronous=FULL; PRAGMA fullfsync=ON; PRAGMA checkpoint_fullfsync=ON; PRAGMA wal_autocheckpoint=0;"
+	// Without a WAL no page may reach the file before COMMIT.
+	journalPragma = "PRAGMA cache_spill=OFF;"
+)
+
+// connect opens a connection by a URI and gives it the settings.
+func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.Duration, pragmas string) (*conn, error) {
+	db, err := sqlite3.OpenFlags(uri, flags|sqlite3.OPEN_URI)
+	if err != nil {
+		return nil, err
+	}
+	c := &conn{db: db, stmts: map[string]*sqlite3.Stmt{}}
+	db.SetInterrupt(ctx)
+	_, err = db.Config(sqlite3.DBCONFIG_DEFENSIVE, true)
+	err = errors.Join(err, db.BusyTimeout(busy), db.Exec(pragmas))
+	if err != nil {
+		return nil, errors.Join(err, c.close())
+	}
+	return c, nil
+}
+
+// openReader opens the database for reading; see [readVFS] for live.
+func (s *Store) openReader(ctx context.Context, live bool) (*conn, error) {
+	name, pragmas := quietVFS, quietPragma+readPragmas
+	if live {
+		name, pragmas = liveVFS, readPragmas
+	}
+	vfs.Register(name, readVFS{live})
+	return connect(ctx, uri(s.id.Root, "mode=ro&vfs="+name), sqlite3.OPEN_READONLY, s.opt.BusyTimeout, pragmas)
+}
+
+// openWriter opens the database for writing. Without keep the -wal and -shm are
+// brought into the database and removed when the last connection closes.
+func (s *Store) openWriter(ctx context.Context, sh shape, keep bool) (*conn, error) {
+	query, pragmas := "mode=rw", writePragmas
+	if !sh.wal {
+		// A -journal gets the rights of the database, as SQLite's own code has it.
+		query, pragmas = query+"&modeof="+escape(s.id.Root), writePragmas+journalPragma
+	}
+	c, err := connect(ctx, uri(s.id.Root, query), sqlite3.OPEN_READWRITE, s.opt.BusyTimeout, pragmas)
+	if err == nil && keep {
+		err = c.keepFiles()
+	}
+	return c, err
+}
+
+// keepFiles leaves the -wal and -shm where they are, also if this is the last
+// connection to close.
+func (c *conn) keepFiles() error {
+	_, err := c.db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
+	return err
+}
+
+// uri names a file to SQLite.
+func uri(path, query string) string {
+	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
+		path = "///" + path // C:/…
+	}
+	return "file:" + escape(path) + "?" + query
+}
+
+// escape keeps every byte of a path from meaning something in a URI.
+func escape(path string) string {
+	var b strings.Builder
+	for i := range len(path) {
+		if c := path[i]; c > ' ' && c < 0x7f && !strings.ContainsRune("%?#&=+", rune(c)) {
+			b.WriteByte(c)
+		} else {
+			fmt.Fprintf(&b, "%%%02X", c)
+		}
+	}
+	return b.String()
+}
+
+// close closes the connection. An error says that the file could not be tidied
+// up; the connection is gone all the same.
+func (c *conn) close() error {
+	c.db.SetInterrupt(context.Background())
+	for _, st := range c.stmts {
+		_ = st.Close() // it repeats the statement's last error
+	}
+	return c.db.Close()
+}
+
+// discard closes a connection that has only read, if there is one.
+func (c *conn) discard() {
+	if c != nil {
+		_ = c.close() // nothing was written
+	}
+}
+
+// prepare is the compiled statement, compiled once for each text.
+func (c *conn) prepare(sql string) (*sqlite3.Stmt, error) {
+	if st, ok := c.stmts[sql]; ok {
+		return st, nil
+	}
+	st, _, err := c.db.Prepare(sql)
+	if err != nil {
+		return nil, err
+	}
+	c.stmts[sql] = st
+	return st, nil
+}
+
+// query runs a statement and calls each for every row. The values that each sees
+// live until it returns.
+func (c *conn) query(sql string, args []value, each func(*sqlite3.Stmt) error) (err error) {
+	st, err := c.prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if e := st.Reset(); err == nil {
+			err = e
+		}
+	}()
+	for i, v := range args {
+		if err := v.bind(st, i+1); err != nil {
+			return err
+		}
+	}
+	for st.Step() {
+		if err := each(st); err != nil {
+			return err
+		}
+	}
+	return st.Err()
+}
+
+// exec runs a statement that has no rows and returns how many rows it changed.
+func (c *conn) exec(sql string, args []value) (int64, error) {
+	err := c.query(sql, args, func(*sqlite3.Stmt) error { return nil })
+	return c.db.Changes(), err
+}
+
+// has reports whether the query has a row.
+func (c *conn) has(sql string, args ...value) (bool, error) {
+	found := false
+	err := c.query(sql, args, func(*sqlite3.Stmt) error {
+		found = true
+		return nil
+	})
+	return found, err
+}
+
+// explain puts what SQLite says into our words and sentinels, on one line: it
+// may quote what stands in the file.
+func explain(ctx context.Context, err error) error {
+	err = classify(ctx, err)
+	if err != nil && strings.ContainsFunc(err.Error(), unicode.IsControl) {
+		return lineError{err}
+	}
+	return err
+}
+
+func classify(ctx context.Context, err error) error {
+	switch {
+	case err == nil || errors.Is(err, ErrUnusable) || errors.Is(err, ErrNoSession) || errors.Is(err, ErrBusy):
+		return err
+	case ctx.Err() != nil && errors.Is(err, sqlite3.INTERRUPT):
+		return ctx.Err()
+	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
+		return fmt.Errorf("%w (%w)", ErrBusy, err)
+	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.IOERR_SHORT_READ):
+		return unusable("it is damaged (%w)", err)
+	case errors.Is(err, sqlite3.NOTADB):
+		return unusable("not an SQLite database (%w)", err)
+	case errors.Is(err, sqlite3.FULL):
+		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
+	}
+	return err
+}
+
+// A lineError is an error whose text is one line.
+type lineError struct{ error }
+
+func (e lineError) Unwrap() error { return e.error }
+
+func (e lineError) Error() string {
+	fields := strings.FieldsFunc(e.error.Error(), unicode.IsControl)
+	return strings.Join(fields, " ")
+}
+
+// guard turns a panic of the driver, which it raises when memory is short or the
+// translated C code goes astray, into an error. It is deferred.
+func guard(err *error) {
+	if p := recover(); p != nil {
+		*err = unusable("SQLite gave up on it: %v", p)
+	}
+}

@@ -1,0 +1,218 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/change"
+	"mend/session"
+)
+
+func noContext() context.Context { return context.Background() }
+
+// titleOp changes the title of a session.
+func titleOp(s *Store, id string) change.Op {
+	ref := session.Ref{Kind: session.KindSession, Session: id}
+	pre, err := s.Read(noContext(), []session.Ref{ref})
+	if err != nil || pre[0] == nil {
+		return change.Op{Ref: ref}
+	}
+	r, _ := change.RowOf(ref, pre[0])
+	for i := range r.Cols {
+		if r.Cols[i].Name == "title" {
+			r.Cols[i] = session.TextCol("title", "another")
+		}
+	}
+	return change.Op{Ref: ref, Pre: pre[0], Post: change.ImageOf(&r)}
+}
+
+var errCrash = errors.New("crash")
+
+// TestFailAtEveryStep lets every call fail from the k-th on, drops all, and
+// settles: the database is wholly before or wholly after, and says which.
+func TestFailAtEveryStep(t *testing.T) {
+	inMemory(t)
+	for _, live := range []bool{false, true} {
+		seen := map[change.State]int{}
+		for k := 1; ; k++ {
+			path, id := unpack(t, "1.18.33")
+			if live {
+				agent(t, path)
+			}
+			if !failAt(t, path, id, k, seen) {
+				break
+			}
+		}
+		if seen[change.Aborted] == 0 || seen[change.Committed] == 0 {
+			t.Errorf("live %v: %v, want some of both", live, seen)
+		}
+		t.Logf("live %v: %v", live, seen)
+	}
+}
+
+// failAt reports whether there was a k-th call.
+func failAt(t *testing.T, path, id string, k int, seen map[change.State]int) bool {
+	t.Helper()
+	n := 0
+	s := open(t, path, Options{Step: func(string) error {
+		if n++; n >= k {
+			return errCrash
+		}
+		return nil
+	}})
+	was := dump(t, path)
+	st, err := s.Prepare(t.Context(), surgery(t, load(t, s, id)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Commit(t.Context(), st)
+	seen[settleAll(t, path, st, was, out, err)]++
+	return n >= k
+}
+
+// settleAll recovers, with a failure at each of its own steps first, and checks
+// that it comes to what the database holds, and to what Commit said if it said.
+func settleAll(t *testing.T, path string, st change.Staged, was string, said change.Outcome, err error) change.State {
+	t.Helper()
+	for k := 1; ; k++ {
+		n := 0
+		again := open(t, path, Options{Step: func(string) error {
+			if n++; n == k {
+				return errCrash
+			}
+			return nil
+		}})
+		out, settleErr := again.Settle(t.Context(), st)
+		if settleErr != nil && n >= k {
+			continue
+		}
+		changed := dump(t, path) != was
+		if settleErr != nil || changed != (out.State == change.Committed) || len(out.Conflicts) > 0 {
+			t.Fatalf("step %d: Settle = %+v, %v; changed: %v", k, out, settleErr, changed)
+		}
+		if err == nil && said.State != out.State {
+			t.Errorf("Commit said %s, Settle %s", said.State, out.State)
+		}
+		if n < k {
+			return out.State
+		}
+	}
+}
+
+// TestKillAtEveryStep does the same with a process that is killed.
+func TestKillAtEveryStep(t *testing.T) {
+	if testing.Short() {
+		t.Skip("starts many processes")
+	}
+	inMemory(t)
+	for _, live := range []bool{false, true} {
+		seen := map[change.State]int{}
+		for k, ended := 1, false; !ended; k++ {
+			path, id := unpack(t, "1.2.27")
+			if live {
+				agent(t, path)
+			}
+			s := open(t, path, Options{})
+			was := dump(t, path)
+			ops := surgery(t, load(t, s, id))
+			ended = start(t, "crash", path, fmt.Sprintf("%s %d", id, k)).cmd.Wait() == nil
+			out, err := s.Settle(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
+			if changed := dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
+				t.Fatalf("killed at %d: Settle = %+v, %v; changed: %v", k, out, err, changed)
+			}
+			seen[out.State]++
+		}
+		if seen[change.Aborted] == 0 || seen[change.Committed] == 0 {
+			t.Errorf("live %v: %v, want some of both", live, seen)
+		}
+		t.Logf("live %v: %v", live, seen)
+	}
+}
+
+// crash is the process that dies before its k-th step.
+func crash(path, arg string) error {
+	var id string
+	var k int
+	if _, err := fmt.Sscan(arg, &id, &k); err != nil {
+		return err
+	}
+	s, err := Open(path, Options{Step: func(string) error {
+		if k--; k == 0 {
+			self, err := os.FindProcess(os.Getpid())
+			if err != nil {
+				return err
+			}
+			_ = self.Kill()
+			select {}
+		}
+		return nil
+	}})
+	if err != nil {
+		return err
+	}
+	before, err := s.Load(noContext(), session.Session{ID: id})
+	if err != nil {
+		return err
+	}
+	t := &testing.T{}
+	out := run(backgroundT{t}, s, surgery(t, before))
+	return out.Cause
+}
+
+// backgroundT is a T for the other process, where no test runs.
+type backgroundT struct{ *testing.T }
+
+func (backgroundT) Context() context.Context { return noContext() }
+
+// TestStaleFrames: a writer was killed between its frames and the shared index,
+// so that a whole transaction is in the -wal that nobody sees. Once Settle has
+// said Aborted it must not come back when the index is made anew.
+func TestStaleFrames(t *testing.T) {
+	path, id := unpack(t, "1.18.33")
+	c := agent(t, path)
+	sql(t, c, "UPDATE session SET title = 'x'")
+	s := open(t, path, Options{})
+	ops := surgery(t, load(t, s, id))
+	was := dump(t, path)
+
+	// The same transaction in a copy gives the frames.
+	copied := copyFiles(t, path)
+	if out := run(t, open(t, copied, Options{}), ops); out.State != change.Committed {
+		t.Fatalf("Commit = %+v", out)
+	}
+	frames := files(t, copied)[dbName+"-wal"]
+	write(t, path+"-wal", frames)
+	if hasText(load(t, open(t, copyFiles(t, path), Options{}), id), "changed") != true {
+		t.Fatal("the frames are no transaction: the test proves nothing")
+	}
+	if dump(t, path) != was {
+		t.Fatal("the frames are to be seen: the test proves nothing")
+	}
+	out, err := s.Settle(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
+	if err != nil || out.State != change.Aborted {
+		t.Fatalf("Settle = %+v, %v", out, err)
+	}
+	if dump(t, path) != was {
+		t.Error("Settle changed rows")
+	}
+	if dump(t, copyFiles(t, path)) != was {
+		t.Error("the transaction came back when the index was made anew")
+	}
+	sql(t, c, "UPDATE session SET title = 'y'")
+}
+
+// copyFiles is what a crash of every process leaves, with the -shm lost.
+func copyFiles(t testing.TB, path string) string {
+	t.Helper()
+	dir := t.TempDir()
+	for name, data := range files(t, path) {
+		if name != dbName+"-shm" {
+			write(t, filepath.Join(dir, name), data)
+		}
+	}
+	return filepath.Join(dir, dbName)
+}

@@ -1,0 +1,195 @@
+package sqlstore
+
+import (
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+)
+
+// try does all that a store can do before it writes, and returns the first
+// error.
+func try(t testing.TB, path string) error {
+	t.Helper()
+	s, err := Open(path, Options{})
+	if err != nil {
+		return err
+	}
+	heads, err := s.List(t.Context())
+	if err != nil {
+		return err
+	}
+	for _, h := range heads {
+		got, err := s.Load(t.Context(), h)
+		if err != nil {
+			return err
+		}
+		if got.Info.Ref.Kind == 0 {
+			continue
+		}
+		if _, err := s.Prepare(t.Context(), []change.Op{titleOp(s, h.ID)}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// TestUnusable refuses files with one clear line and leaves every byte.
+func TestUnusable(t *testing.T) {
+	cases := map[string]struct {
+		do   func(t *testing.T, path string)
+		want string
+	}{
+		"empty":         {func(t *testing.T, path string) { write(t, path, "") }, "empty"},
+		"short":         {func(t *testing.T, path string) { write(t, path, "SQLite format 3\x00") }, "truncated: 16 bytes"},
+		"garbage":       {func(t *testing.T, path string) { write(t, path, strings.Repeat("garbage ", 4096)) }, "not an SQLite database"},
+		"json":          {func(t *testing.T, path string) { write(t, path, "{}") }, "not an SQLite database"},
+		"zeros":         {func(t *testing.T, path string) { write(t, path, strings.Repeat("\x00", 8192)) }, "not an SQLite database"},
+		"later format":  {func(t *testing.T, path string) { poke(t, path, 19, 3) }, "later SQLite"},
+		"page size":     {func(t *testing.T, path string) { poke(t, path, 16, 7) }, "not an SQLite database"},
+		"utf-16":        {func(t *testing.T, path string) { poke(t, path, 59, 2) }, "not UTF-8"},
+		"wal alone":     {func(t *testing.T, path string) { walAlone(t, path) }, "only its -wal is there"},
+		"wal of empty":  {func(t *testing.T, path string) { walAlone(t, path); write(t, path, "") }, "empty"},
+		"hot journal":   {func(t *testing.T, path string) { write(t, path+"-journal", "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7") }, "-journal must be rolled back"},
+		"foreign wal":   {foreignWAL, "must be another database's"},
+		"hard link":     {func(t *testing.T, path string) { must(t, os.Link(path, path+".bak")) }, "2 names"},
+		"linked wal":    {func(t *testing.T, path string) { must(t, os.Symlink("/etc/passwd", path+"-wal")) }, "-wal is not a plain file"},
+		"no page":       {func(t *testing.T, path string) { must(t, os.Truncate(path, 4096)) }, "damaged"},
+		"cut in a page": {func(t *testing.T, path string) { must(t, os.Truncate(path, 100_000)) }, "damaged"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			path, _ := unpack(t, "1.18.33")
+			c.do(t, path)
+			before := files(t, path)
+			err := try(t, path)
+			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+				t.Errorf("%v; want %q in one line", err, c.want)
+			}
+			same(t, before, files(t, path))
+		})
+	}
+}
+
+func must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// poke changes one byte.
+func poke(t testing.TB, path string, at int, b byte) {
+	t.Helper()
+	data := []byte(files(t, path)[filepath.Base(path)])
+	data[at] = b
+	write(t, path, string(data))
+}
+
+func walAlone(t testing.TB, path string) {
+	t.Helper()
+	from, _ := leftover(t, true)
+	write(t, path+"-wal", files(t, from)[dbName+"-wal"])
+	must(t, os.Remove(path))
+}
+
+func foreignWAL(t *testing.T, path string) {
+	t.Helper()
+	alter(t, path, "PRAGMA journal_mode=DELETE")
+	from, _ := leftover(t, true)
+	write(t, path+"-wal", files(t, from)[dbName+"-wal"])
+}
+
+// TestTruncated cuts the database, and a -wal, at many places.
+func TestTruncated(t *testing.T) {
+	whole, _ := unpack(t, "1.18.33")
+	data := files(t, whole)[dbName]
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 60 {
+		path := filepath.Join(t.TempDir(), dbName)
+		n := r.IntN(len(data))
+		write(t, path, data[:n])
+		before := files(t, path)
+		if err := try(t, path); !errors.Is(err, ErrUnusable) {
+			t.Errorf("cut to %d bytes: %v", n, err)
+		}
+		same(t, before, files(t, path))
+	}
+	// SQLite drops the end of a cut -wal, back to the last whole transaction.
+	whole, _ = leftover(t, false)
+	wal := files(t, whole)[dbName+"-wal"]
+	for range 30 {
+		path := filepath.Join(t.TempDir(), dbName)
+		write(t, path, files(t, whole)[dbName])
+		write(t, path+"-wal", wal[:r.IntN(len(wal))])
+		before := files(t, path)
+		if err := try(t, path); err != nil {
+			t.Errorf("cut -wal: %v", err)
+		}
+		same(t, before, files(t, path))
+	}
+}
+
+// TestFlipped changes bytes at chance: whatever comes of it, it is no panic, no
+// byte is written, and what SQLite's own check finds keeps Prepare from going on.
+func TestFlipped(t *testing.T) {
+	whole, _ := unpack(t, "1.2.27")
+	data := files(t, whole)[dbName]
+	r := rand.New(rand.NewPCG(3, 4))
+	refused, unnoticed := 0, 0
+	for i := range 300 {
+		path := filepath.Join(t.TempDir(), dbName)
+		flipped := []byte(data)
+		for range 1 + i%3 {
+			// Half of them where pages have their structure.
+			at := r.IntN(len(data))
+			if i%2 == 0 {
+				at = at/4096*4096 + r.IntN(64)
+			}
+			flipped[at] ^= byte(1 + r.IntN(255))
+		}
+		write(t, path, string(flipped))
+		before := files(t, path)
+		err := try(t, path)
+		same(t, before, files(t, path))
+		switch {
+		case err != nil && strings.Contains(err.Error(), "\n"):
+			t.Errorf("more than one line: %v", err)
+		case err != nil:
+			refused++
+		case !sound(t, path):
+			unnoticed++
+		}
+	}
+	t.Logf("%d of 300 refused; %d passed that integrity_check finds fault with", refused, unnoticed)
+	if unnoticed > 0 || refused < 60 {
+		t.Errorf("%d refused, %d unnoticed", refused, unnoticed)
+	}
+}
+
+// sound is what SQLite's longest check says.
+func sound(t testing.TB, path string) bool {
+	t.Helper()
+	c := reader(t, path)
+	defer c.discard()
+	found, err := c.strings("PRAGMA integrity_check")
+	return err == nil && len(found) == 1 && found[0] == "ok"
+}
+
+// TestVirtualTable has a table of a module that we do not have.
+func TestVirtualTable(t *testing.T) {
+	path, _ := unpack(t, "1.18.33")
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
+	must(t, err)
+	sql(t, c, "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES ('table', 'search', 'search', 0, 'CREATE VIRTUAL TABLE search USING fts5(a)')")
+	must(t, c.Close())
+	if err := try(t, path); err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,46 @@
+// Package sqlstore is the store of OpenCode 1.2 and later: the tables session,
+// message and part of opencode.db, an SQLite database in WAL mode that a running
+// agent may have open.
+//
+//	session(id primary key, project_id, directory, title, version, time_created, time_updated, …)
+//	message(id primary key, session_id → session, time_created, time_updated, data, …)
+//	part   (id primary key, message_id → message, session_id, time_created, time_updated, data, …)
+//
+// Rows are read and put back whole: every column by name, storage class and
+// bytes, also columns that a later version adds. Other tables are never written.
+// A database without these tables and columns is refused with what was found.
+//
+// # Reading
+//
+// Reading changes no byte, but for the marks of readers in a -shm that is in use.
+// While another program has the database open, the locks of SQLite give a
+// consistent view ([Store.Held] tells how that is known). While nobody has, the
+// files are read without locks and without a -shm, what a -wal holds included,
+// and read again if one of them changed meanwhile. That is the usual case, also
+// with a -wal: OpenCode leaves it behind when it ends. Both work in a folder that
+// may not be written.
+//
+// # Writing
+//
+// SQLite's own transaction is what makes a change atomic, so nothing is staged:
+// Prepare compares, Commit compares again and writes in one BEGIN IMMEDIATE,
+// Settle looks at the rows and never writes one. Foreign keys are off on our
+// connection, so that no statement touches a row outside the plan; that they
+// hold is checked before COMMIT, row by row.
+//
+// Where Settle says Aborted beside a running agent it does write one page, as it
+// is: a writer that was killed in its COMMIT may have left the whole transaction
+// in the -wal, unseen, and it would come back with the next recovery.
+//
+// A -wal and -shm that were there stay, and nothing is checkpointed; where there
+// were none, SQLite removes ours with the last connection. One exception: a -shm
+// that we had to make for a -wal without one stays.
+//
+// A program that opens the database without waiting for locks can fail during the
+// millisecond in which we are the first to open it or the last to close it.
+// OpenCode does so when it starts (it sets its busy_timeout too late), and can so
+// fail beside another OpenCode; once it runs it waits.
+//
+// SQLite has no checksums: a flipped bit inside a value is not found, a flipped
+// bit in the structure of the file is.
+package sqlstore

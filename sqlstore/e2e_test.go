@@ -1,0 +1,198 @@
+//go:build e2e
+
+package sqlstore
+
+import (
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mend/change"
+	"mend/internal/endpoint"
+	"mend/internal/opencode"
+	"mend/internal/wound"
+	"mend/session"
+)
+
+// real is a scratch home of the real program with a fixture in it, a server
+// that runs, and our store beside it.
+func real(t *testing.T, version string) (h *opencode.Home, server *opencode.Server, s *Store, id string) {
+	t.Helper()
+	exe, err := opencode.Install(version)
+	must(t, err)
+	api := endpoint.New(nil)
+	t.Cleanup(api.Close)
+	h = opencode.New(t, exe, api, true)
+	id = h.Unpack(fixtures[version])
+	server = h.Serve()
+	return h, server, open(t, h.DataDir(), Options{}), id
+}
+
+// setText is the plan that writes a text into the answer Hello, and, if beside is
+// not empty, one more part behind it.
+func setText(t *testing.T, s *Store, id, text, beside string) []change.Op {
+	t.Helper()
+	before := load(t, s, id)
+	after := before.Clone()
+	m := &after.Messages[wound.Hello]
+	must(t, m.Parts[2].Set(session.Quote(text), "text"))
+	if beside != "" {
+		m.Insert(after.NewTextPart(m, m.Parts[2].ID+"0", beside))
+	}
+	return change.Diff(before, after)
+}
+
+// sent reports whether the last request of the result holds the text.
+func sent(r opencode.Result, text string) bool {
+	return len(r.Calls) > 0 && strings.Contains(string(r.Calls[len(r.Calls)-1].Raw), text)
+}
+
+// TestBesideRealServer breaks, repairs and undoes a session under a running
+// server, which takes each change with its next prompt.
+func TestBesideRealServer(t *testing.T) {
+	for version := range fixtures {
+		t.Run(version, func(t *testing.T) {
+			h, server, s, id := real(t, version)
+			want := func(verdict string) opencode.Result {
+				t.Helper()
+				r := server.Prompt(id, "one more")
+				if r.Verdict != verdict {
+					t.Fatalf("the prompt is %s, want %s: %.500s", r.Verdict, verdict, r.Output)
+				}
+				return r
+			}
+			want(opencode.Alive)
+			if held, err := s.Held(t.Context()); !held || err != nil {
+				t.Errorf("Held = %v, %v, want true", held, err)
+			}
+			run(t, s, setText(t, s, id, " \n", ""))
+			want("R11")
+
+			events := tableRows(t, s, "event")
+			cure := setText(t, s, id, "mended", "injected by mend")
+			if out := run(t, s, cure); out.State != change.Committed {
+				t.Fatalf("Commit = %+v", out)
+			}
+			if tableRows(t, s, "event") != events {
+				t.Error("the repair touched the events")
+			}
+			if r := want(opencode.Alive); !sent(r, "mended") || !sent(r, "injected by mend") {
+				t.Error("the repaired text is not in the request")
+			}
+			if out := run(t, s, change.Inverse(cure)); out.State != change.Committed {
+				t.Fatalf("undo = %+v", out)
+			}
+			want("R11")
+
+			// The agent sees a change whose time_updated is the old one, too.
+			run(t, s, untouched(t, setText(t, s, id, "quietly", "")))
+			if r := want(opencode.Alive); !sent(r, "quietly") {
+				t.Error("a change with the old time_updated is not in the request")
+			}
+
+			server.Close()
+			if r := h.Continue(id, "and one more"); r.Verdict != opencode.Alive || !sent(r, "quietly") {
+				t.Errorf("after a restart the prompt is %s: %.500s", r.Verdict, r.Output)
+			}
+			dump(t, s.ID().Root)
+		})
+	}
+}
+
+// untouched is the plan without the change of time_updated.
+func untouched(t *testing.T, ops []change.Op) []change.Op {
+	t.Helper()
+	for i, o := range ops {
+		was, err := change.RowOf(o.Ref, o.Pre)
+		must(t, err)
+		r, err := change.RowOf(o.Ref, o.Post)
+		must(t, err)
+		r.Cols = was.Cols
+		ops[i].Post = change.ImageOf(&r)
+	}
+	return ops
+}
+
+// tableRows is the rows of a table, "" if there is no such table.
+func tableRows(t *testing.T, s *Store, table string) string {
+	t.Helper()
+	var b strings.Builder
+	for line := range strings.Lines(dumpRows(t, s.ID().Root)) {
+		if strings.HasPrefix(line, table+" ") {
+			b.WriteString(line)
+		}
+	}
+	return b.String()
+}
+
+// TestHammerRealServer sends prompts in one session while another is changed and
+// undone 50 times: no error on either side, no lost message.
+func TestHammerRealServer(t *testing.T) {
+	for version := range fixtures {
+		t.Run(version, func(t *testing.T) {
+			h, server, s, id := real(t, version)
+			other := h.Run("hello").Session
+			// The first prompt makes the server open the database, and it does not
+			// wait for a lock before it has: its "PRAGMA journal_mode = WAL" comes
+			// before its busy_timeout. Two programs that start at one time may fail.
+			if r := server.Prompt(other, "hello"); other == "" || r.Verdict != opencode.Alive {
+				t.Fatalf("no second session: %.500s", r.Output)
+			}
+			had, was := len(load(t, s, other).Messages), load(t, s, id)
+			var prompts atomic.Int32
+			stop := make(chan struct{})
+			var wait sync.WaitGroup
+			wait.Go(func() { prompt(t, server, other, stop, &prompts) })
+			repairs, longest := mendAndUndo(t, s, id, func(n int) bool { return n < 50 || prompts.Load() < 10 && !t.Failed() })
+			close(stop)
+			wait.Wait()
+			if len(change.Diff(was, load(t, s, id))) != 0 {
+				t.Error("the session is not what it was")
+			}
+			// A prompt with a tool call is three messages: itself, the call, the answer.
+			if got := len(load(t, s, other).Messages) - had; got != 3*int(prompts.Load()) {
+				t.Errorf("%d messages of %d prompts, want three each", got, prompts.Load())
+			}
+			dump(t, s.ID().Root)
+			t.Logf("%d prompts beside %d repairs and undos, the longest of %v", prompts.Load(), repairs, longest)
+		})
+	}
+}
+
+// prompt sends prompts until stop is closed.
+func prompt(t *testing.T, server *opencode.Server, id string, stop <-chan struct{}, n *atomic.Int32) {
+	for {
+		select {
+		case <-stop:
+			return
+		default:
+		}
+		r := server.Prompt(id, "please TOOL")
+		if r.Verdict != opencode.Alive || r.Code != 200 {
+			t.Errorf("prompt %d is %s, status %d: %.500s", n.Load(), r.Verdict, r.Code, r.Output)
+			return
+		}
+		n.Add(1)
+	}
+}
+
+// mendAndUndo changes a session and changes it back while more says so, and
+// tells how often, and what the longest Commit took.
+func mendAndUndo(t *testing.T, s *Store, id string, more func(n int) bool) (n int, longest time.Duration) {
+	t.Helper()
+	for ; more(n); n++ {
+		cure := setText(t, s, id, "mended", "injected")
+		for _, ops := range [][]change.Op{cure, change.Inverse(cure)} {
+			st, err := s.Prepare(t.Context(), ops)
+			must(t, err)
+			begin := time.Now()
+			if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
+				t.Fatalf("Commit = %+v, %v", out, err)
+			}
+			longest = max(longest, time.Since(begin))
+		}
+	}
+	return n, longest
+}

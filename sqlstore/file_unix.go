@@ -1,0 +1,107 @@
+//go:build linux || darwin || freebsd
+
+package sqlstore
+
+import (
+	"errors"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// inodeOf is the device and the inode of a file.
+func inodeOf(_ string, info fs.FileInfo) (dev, ino uint64) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Dev), uint64(st.Ino) //nolint:unconvert // the types differ between systems
+	}
+	return 0, 0
+}
+
+// links is the number of names that the file has.
+func links(info fs.FileInfo) uint64 {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok {
+		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
+	}
+	return 1
+}
+
+// own gives f the owner of the file that info is of. It can fail for nobody but
+// root, and there is nothing else that root could do.
+func own(f *os.File, info fs.FileInfo) {
+	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
+		_ = f.Chown(int(st.Uid), int(st.Gid))
+	}
+}
+
+// syncFolder makes the names in the folder of path durable.
+func syncFolder(path string) error {
+	d, err := os.Open(filepath.Dir(path))
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return d.Sync()
+}
+
+// mayWrite reports why the folder of path may not be written, if so.
+func mayWrite(path string) error {
+	dir := filepath.Dir(path)
+	if err := unix.Access(dir, unix.W_OK); err != nil {
+		return &fs.PathError{Op: "write", Path: dir, Err: err}
+	}
+	return nil
+}
+
+// free is how many bytes can still be written beside path.
+func free(path string) int64 {
+	var st unix.Statfs_t
+	if err := unix.Statfs(path, &st); err != nil {
+		return math.MaxInt64
+	}
+	return int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // the types differ between systems
+}
+
+// openPlain opens a side file without following a link and without waiting.
+func openPlain(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, err
+	}
+	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
+		return nil, errors.Join(err, f.Close(), unusable("%s is not a plain file", filepath.Base(path)))
+	}
+	return f, nil
+}
+
+// shmDMS is the byte of the -shm on which every connection of every process
+// holds a shared lock: SQLite's dead man's switch.
+const shmDMS = 128
+
+// heldFile reports whether a connection has the -shm at path open. The question
+// is asked by F_GETLK, which takes no lock. Our own connections count: their
+// locks belong to open files, which is also why closing the file here drops none
+// of them.
+func heldFile(path string) (bool, error) {
+	f, err := openPlain(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	lock := unix.Flock_t{Type: unix.F_WRLCK, Start: shmDMS, Len: 1}
+	for {
+		err := unix.FcntlFlock(f.Fd(), unix.F_GETLK, &lock)
+		if !errors.Is(err, unix.EINTR) {
+			return err == nil && lock.Type != unix.F_UNLCK, err
+		}
+	}
+}
+
+// held reports whether a connection has the database open.
+func (sh shape) held(path string) (bool, error) { return heldFile(path + "-shm") }

@@ -1,0 +1,106 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// dbName is the database of a released OpenCode; one built from another channel
+// calls it opencode-<channel>.db.
+const (
+	dbName      = "opencode.db"
+	channelGlob = "opencode-*.db"
+)
+
+// Find lists the databases of OpenCode that are there, the one that a released
+// OpenCode uses first. Their folder is $XDG_DATA_HOME/opencode, else
+// ~/.local/share/opencode, on every system; $OPENCODE_DB names another file,
+// absolute or below that folder (since 1.18 at the latest; 1.2.27 ignores it).
+func Find(env func(string) string, home string) []string {
+	dir := dataDir(env, home)
+	var names []string
+	if v := env("OPENCODE_DB"); filepath.IsAbs(v) {
+		names = append(names, v)
+	} else if v != "" && v != ":memory:" {
+		names = append(names, filepath.Join(dir, v))
+	}
+	names = append(names, filepath.Join(dir, dbName))
+	names = append(names, channels(dir)...)
+	var found []string
+	for _, name := range names {
+		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && !slices.Contains(found, name) {
+			found = append(found, name)
+		}
+	}
+	return found
+}
+
+// dataDir is OpenCode's data folder. Like OpenCode it takes a relative
+// XDG_DATA_HOME as it stands, and an empty one for none.
+func dataDir(env func(string) string, home string) string {
+	base := env("XDG_DATA_HOME")
+	if base == "" {
+		base = filepath.Join(home, ".local", "share")
+	}
+	return filepath.Join(base, "opencode")
+}
+
+// channels lists the databases of other channels in dir, by name.
+func channels(dir string) []string {
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		return nil
+	}
+	var found []string
+	for _, e := range entries {
+		if ok, _ := filepath.Match(channelGlob, e.Name()); ok {
+			found = append(found, filepath.Join(dir, e.Name()))
+		}
+	}
+	return found
+}
+
+// locate is the canonical path of the database that path names: a file, or the
+// folder that holds it. SQLite derives the names of -wal and -shm from the path,
+// so links must be gone from it.
+func locate(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	file, err := filepath.EvalSymlinks(path)
+	if errors.Is(err, fs.ErrNotExist) && exists(path+"-wal") {
+		return "", unusable("the database is missing, only its -wal is there")
+	}
+	if err != nil {
+		return "", err
+	}
+	info, err := os.Stat(file)
+	if err != nil || !info.IsDir() {
+		return file, err
+	}
+	if exists(filepath.Join(file, dbName)) {
+		return filepath.EvalSymlinks(filepath.Join(file, dbName))
+	}
+	if exists(filepath.Join(file, dbName+"-wal")) {
+		return "", unusable("%s is missing, only its -wal is there", dbName)
+	}
+	switch others := channels(file); len(others) {
+	case 0:
+		return "", fmt.Errorf("no %s in it: %w", dbName, fs.ErrNotExist)
+	case 1:
+		return filepath.EvalSymlinks(others[0])
+	default:
+		return "", fmt.Errorf("more than one database in it, name one: %s", strings.Join(others, ", "))
+	}
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
+}

@@ -1,0 +1,50 @@
+package sqlstore
+
+import (
+	"testing"
+
+	"mend/change"
+)
+
+// TestFixtures reads what the real program wrote, changes and undoes it.
+func TestFixtures(t *testing.T) {
+	for version := range fixtures {
+		t.Run(version, func(t *testing.T) {
+			path, id := unpack(t, version)
+			before := files(t, path)
+			s := open(t, path, Options{})
+			heads, err := s.List(t.Context())
+			if err != nil || len(heads) != 1 || heads[0].ID != id || heads[0].Version != version || heads[0].Title != "A title" {
+				t.Fatalf("List = %+v, %v", heads, err)
+			}
+			got := load(t, s, id)
+			if len(got.Messages) != 10 {
+				t.Errorf("%d messages, want 10", len(got.Messages))
+			}
+			for r := range got.Records {
+				if r.Defect != nil {
+					t.Errorf("%s: %s", r.Ref, r.Defect.Why)
+				}
+			}
+			same(t, before, files(t, path))
+
+			was := dump(t, path)
+			ops := surgery(t, got)
+			if out := run(t, s, ops); out.State != change.Committed {
+				t.Fatalf("Commit = %+v", out)
+			}
+			if dump(t, path) == was {
+				t.Error("Commit changed nothing")
+			}
+			if out := run(t, s, change.Inverse(ops)); out.State != change.Committed {
+				t.Fatalf("undo = %+v", out)
+			}
+			if now := dump(t, path); now != was {
+				t.Errorf("after undo\n%s\nwant\n%s", now, was)
+			}
+			if n := len(files(t, path)); n != 1 {
+				t.Errorf("%d files are left, want the database alone", n)
+			}
+		})
+	}
+}

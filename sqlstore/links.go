@@ -1,0 +1,155 @@
+package sqlstore
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/session"
+)
+
+// A link is a foreign key.
+type link struct {
+	child, parent string
+	from, to      []string // columns of child and of parent
+}
+
+// readLinks reads the foreign keys of all tables and keeps those that concern
+// ours.
+func (c *conn) readLinks(sc *schema) error {
+	var links []link
+	const all = `SELECT m.name, f."table", f."from", f."to", f.seq FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f
+		WHERE m.type = 'table' ORDER BY m.name, f.id, f.seq`
+	err := c.query(all, nil, func(st *sqlite3.Stmt) error {
+		if st.ColumnInt64(4) == 0 {
+			links = append(links, link{child: st.ColumnText(0), parent: st.ColumnText(1)})
+		}
+		l := &links[len(links)-1]
+		l.from = append(l.from, st.ColumnText(2))
+		if st.ColumnType(3) != sqlite3.NULL {
+			l.to = append(l.to, st.ColumnText(3))
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	for _, l := range links {
+		if len(l.to) < len(l.from) { // it names no columns: the primary key is meant
+			if l.to, err = c.strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", text(l.parent)); err != nil {
+				return err
+			}
+		}
+		if len(l.to) != len(l.from) {
+			return unusable("unknown schema: the foreign key of %s to %s does not fit its primary key", l.child, l.parent)
+		}
+		sc.add(l)
+	}
+	return nil
+}
+
+func (sc *schema) add(l link) {
+	for _, t := range sc.tables {
+		if strings.EqualFold(l.child, t.name) {
+			t.parents = append(t.parents, l)
+		}
+		if strings.EqualFold(l.parent, t.name) {
+			t.children = append(t.children, l)
+		}
+	}
+}
+
+// where is the condition that the columns hold what is bound.
+func where(columns []string) string {
+	terms := make([]string, len(columns))
+	for i, col := range columns {
+		terms[i] = sqlite3.QuoteIdentifier(col) + " = ?"
+	}
+	return strings.Join(terms, " AND ")
+}
+
+// lostParent tells which row the record refers to that is not in the database,
+// "" if there is none. A row that the plan makes or keeps counts as there, one
+// that it takes away does not; nil is for after the plan.
+func (c *conn) lostParent(t *table, r *session.Record, p *plan) (string, error) {
+	for _, l := range t.parents {
+		key, null := t.key(r, l.from)
+		if null {
+			continue // refers to nothing
+		}
+		if there, known := p.there(c.schema.named(l.parent), l, key); known && there {
+			continue
+		} else if known {
+			return l.call(key), nil
+		}
+		found, err := c.has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.parent)+" WHERE "+where(l.to), key...)
+		if err != nil {
+			return "", err
+		}
+		if !found {
+			return l.call(key), nil
+		}
+	}
+	return "", nil
+}
+
+// leftChild tells which table has a row that refers to the record, "" if none
+// has. A row that the plan takes away or makes does not count, those it makes are
+// seen by lostParent.
+func (c *conn) leftChild(t *table, r *session.Record, p *plan) (string, error) {
+	for _, l := range t.children {
+		key, null := t.key(r, l.to)
+		if null {
+			continue
+		}
+		child := c.schema.named(l.child)
+		if child == nil {
+			found, err := c.has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.child)+" WHERE "+where(l.from)+" LIMIT 1", key...)
+			if err != nil {
+				return "", err
+			}
+			if found {
+				return "a row of " + l.child, nil
+			}
+			continue
+		}
+		ids, err := c.strings(`SELECT "id" FROM `+sqlite3.QuoteIdentifier(l.child)+" WHERE "+where(l.from), key...)
+		if err != nil {
+			return "", err
+		}
+		for _, id := range ids {
+			if !p.replaces(child, id) {
+				return fmt.Sprintf("%v %s", child.kind, id), nil
+			}
+		}
+	}
+	return "", nil
+}
+
+// key is what the record holds in the columns, and whether one of it is NULL.
+func (t *table) key(r *session.Record, cols []string) (key []value, null bool) {
+	for _, col := range cols {
+		v := t.valueOf(r, col)
+		if v.class == session.ClassNull {
+			return nil, true
+		}
+		key = append(key, v)
+	}
+	return key, false
+}
+
+// call is the parent's row in words.
+func (l link) call(key []value) string {
+	return fmt.Sprintf("%s %s", l.parent, key[0].bytes)
+}
+
+// named is our table of that name, nil if it is none of ours.
+func (sc *schema) named(name string) *table {
+	for _, t := range sc.tables {
+		if strings.EqualFold(name, t.name) {
+			return t
+		}
+	}
+	return nil
+}

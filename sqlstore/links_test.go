@@ -1,0 +1,144 @@
+package sqlstore
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/session"
+)
+
+// deleteAll is the plan that takes a whole session away.
+func deleteAll(s *session.Session) []change.Op {
+	return change.Diff(s, &session.Session{ID: s.ID})
+}
+
+// TestDeleteSession takes a session away with all that is its own, and refuses
+// as long as a row of another table is left to it.
+func TestDeleteSession(t *testing.T) {
+	path, id := unpack(t, "1.18.33")
+	s := open(t, path, Options{})
+	was := dump(t, path)
+	ops := deleteAll(load(t, s, id))
+	if out := run(t, s, ops); out.State != change.Committed {
+		t.Fatalf("Commit = %+v", out)
+	}
+	if heads, err := s.List(t.Context()); err != nil || len(heads) != 0 {
+		t.Errorf("List = %+v, %v", heads, err)
+	}
+	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dump(t, path) != was {
+		t.Fatalf("undo = %+v", out)
+	}
+	// Without its messages the session cannot go, nor they without their parts.
+	for _, some := range [][]change.Op{ops[len(ops)-1:], ops[len(ops)-11 : len(ops)-1]} {
+		_, err := s.Prepare(t.Context(), some)
+		if c := conflictsOf(err); len(c) != len(some) || !told(c, "still refers to it") {
+			t.Errorf("deleting %s alone: %v", some[0].Ref, err)
+		}
+	}
+	alter(t, path, "INSERT INTO todo VALUES ('"+id+"', 'c', 's', 'p', 0, 1, 1)")
+	_, err := s.Prepare(t.Context(), ops)
+	if !told(conflictsOf(err), "a row of todo still refers to it") {
+		t.Errorf("Prepare beside a todo: %v", err)
+	}
+	out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
+	if err != nil || out.State != change.Aborted || !told(out.Conflicts, "a row of todo") {
+		t.Errorf("Commit beside a todo = %+v, %v", out, err)
+	}
+}
+
+// TestParents creates rows below nothing, and below what the plan takes away.
+func TestParents(t *testing.T) {
+	path, id := unpack(t, "1.18.33")
+	s := open(t, path, Options{})
+	ops := deleteAll(load(t, s, id))
+	run(t, s, ops)
+	undo := change.Inverse(ops) // session, then messages, then parts
+	for _, some := range [][]change.Op{undo[1:], undo[11:], {undo[0], undo[11]}} {
+		_, err := s.Prepare(t.Context(), some)
+		if !told(conflictsOf(err), "which is not there") {
+			t.Errorf("creating %s without its parent: %v", some[0].Ref, err)
+		}
+	}
+	alter(t, path, "DELETE FROM project")
+	if _, err := s.Prepare(t.Context(), undo); !told(conflictsOf(err), "project global, which is not there") {
+		t.Errorf("creating a session without its project: %v", err)
+	}
+	run(t, open(t, unpackTwice(t), Options{}), ops[:1])
+}
+
+// unpackTwice is a fixture of its own; the plan of one fits the other.
+func unpackTwice(t *testing.T) string {
+	t.Helper()
+	path, _ := unpack(t, "1.18.33")
+	return path
+}
+
+// TestReadAgain has somebody write while nothing keeps him from it.
+func TestReadAgain(t *testing.T) {
+	path, _ := unpack(t, "1.18.33")
+	s := open(t, path, Options{})
+	for _, times := range []int{0, 1, readTries - 1, readTries} {
+		runs := 0
+		var title string
+		err := s.read(t.Context(), func(c *conn) error {
+			all, err := c.strings("SELECT title FROM session")
+			if err != nil {
+				return err
+			}
+			title = all[0]
+			if runs++; runs <= times {
+				alter(t, path, "UPDATE session SET title = title || 'x'")
+			}
+			return nil
+		})
+		now := load(t, s, heads(t, s)[0].ID).Title
+		if times == readTries {
+			if !errors.Is(err, ErrBusy) {
+				t.Errorf("changing %d times: %v, want busy", times, err)
+			}
+			continue
+		}
+		if err != nil || runs != times+1 || title != now {
+			t.Errorf("changing %d times: %d runs, %v; read %q, it is %q", times, runs, err, title, now)
+		}
+	}
+}
+
+func heads(t *testing.T, s *Store) []session.Session {
+	t.Helper()
+	all, err := s.List(t.Context())
+	must(t, err)
+	return all
+}
+
+// TestLocate names the database in all the ways that fail.
+func TestLocate(t *testing.T) {
+	path, _ := unpack(t, "1.18.33")
+	dir := filepath.Dir(path)
+	empty := t.TempDir()
+	move := func(to string) { must(t, os.Rename(path, filepath.Join(dir, to))) }
+
+	wantErr := func(name, want string) {
+		t.Helper()
+		if _, err := Open(name, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%s): %v, want %q", name, err, want)
+		}
+	}
+	wantErr(empty, "no opencode.db in it")
+	wantErr(filepath.Join(empty, "none.db"), "no such file")
+	if _, err := Open(empty, Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Open of an empty folder: %v, want not exist", err)
+	}
+	move("opencode-dev.db")
+	if s := open(t, dir, Options{}); filepath.Base(s.ID().Root) != "opencode-dev.db" {
+		t.Errorf("Open of a folder with one database of a channel: %s", s.ID().Root)
+	}
+	write(t, filepath.Join(dir, "opencode-nightly.db"), "x")
+	wantErr(dir, "more than one database")
+	write(t, path+"-wal", "x")
+	wantErr(dir, "only its -wal is there")
+}

@@ -1,0 +1,199 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/session"
+)
+
+// List returns the sessions without their messages, by id; also those that have
+// messages and no row of their own. Rows that no session can be named by are in
+// the Stray of one more Session, the last one, whose ID is empty; Load takes
+// that, too. The error wraps [ErrUnusable] or [ErrBusy], or is the context's or
+// the system's.
+func (s *Store) List(ctx context.Context) ([]session.Session, error) {
+	var heads []session.Session
+	err := s.read(ctx, func(c *conn) (err error) {
+		heads, err = c.list()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing sessions of %s: %w", s.id.Root, err)
+	}
+	return heads, nil
+}
+
+func (c *conn) list() ([]session.Session, error) {
+	var heads []session.Session
+	var stray []session.Stray
+	add := func(table string, id session.Col, h session.Session) {
+		if err := checkName(session.Ref{Kind: session.KindSession, Session: string(id.Bytes)}, id); err != nil {
+			stray = append(stray, session.Stray{Path: path(table, id), Why: err.Error()})
+			return
+		}
+		heads = append(heads, h)
+	}
+	t := c.schema.tables[session.KindSession]
+	err := c.query(t.selectAll+` ORDER BY "id"`, nil, func(st *sqlite3.Stmt) error {
+		r := t.record(st)
+		id, _ := r.Col("id")
+		add("session", id, head(r))
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	// Messages of sessions that have no row: nobody can have written them with
+	// foreign keys on.
+	const lost = `SELECT DISTINCT session_id FROM message AS m WHERE NOT EXISTS (SELECT 1 FROM session AS s WHERE s.id = m.session_id)`
+	err = c.query(lost, nil, func(st *sqlite3.Stmt) error {
+		v := valueAt(st, 0)
+		id := session.Col{Class: v.class, Bytes: v.bytes}
+		add("message of session", id, session.Session{ID: string(id.Bytes)})
+		return nil
+	})
+	if len(stray) > 0 {
+		heads = append(heads, session.Session{Stray: stray})
+	}
+	return heads, err
+}
+
+// head is the session that a row of the table tells of.
+func head(r session.Record) session.Session {
+	str := func(name string) string {
+		c, _ := r.Col(name)
+		if c.Class != session.ClassText {
+			return ""
+		}
+		return string(c.Bytes)
+	}
+	num := func(name string) int64 {
+		c, _ := r.Col(name)
+		v, _ := c.Int()
+		return v
+	}
+	h := session.Session{
+		ID: str("id"), Project: str("project_id"), Directory: str("directory"), Title: str("title"),
+		Version: str("version"), Created: num("time_created"), Updated: num("time_updated"),
+	}
+	r.Ref = session.Ref{Kind: session.KindSession, Session: h.ID}
+	h.Info = r
+	return h
+}
+
+// Load returns the session of that head as it is now, with its messages and
+// parts. What is wrong with a row is told in its Defect, and a row that cannot
+// be named in Stray. The error wraps [ErrNoSession], [ErrUnusable] or [ErrBusy],
+// or is the system's.
+func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+	if head.ID == "" && len(head.Stray) > 0 {
+		return &head, nil
+	}
+	if err := session.ValidateID(head.ID); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	var loaded *session.Session
+	err := s.read(ctx, func(c *conn) (err error) {
+		loaded, err = c.load(head.ID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("loading session %s: %w", head.ID, err)
+	}
+	return loaded, nil
+}
+
+func (c *conn) load(id string) (*session.Session, error) {
+	row, err := c.row(c.schema.tables[session.KindSession], id)
+	if err != nil {
+		return nil, err
+	}
+	s := &session.Session{ID: id}
+	if row != nil {
+		*s = head(*row)
+	}
+	if err := c.loadMessages(s); err != nil {
+		return nil, err
+	}
+	if row == nil && len(s.Messages)+len(s.Stray) == 0 {
+		return nil, ErrNoSession
+	}
+	if err := c.loadParts(s); err != nil {
+		return nil, err
+	}
+	return s, c.loadOrphans(s)
+}
+
+// loadMessages reads the messages in the order in which the agent does.
+func (c *conn) loadMessages(s *session.Session) error {
+	t := c.schema.tables[session.KindMessage]
+	sql := t.selectSized + ` WHERE "session_id" = ?1 ORDER BY "time_created", "id"`
+	return c.query(sql, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
+		r := t.sizedRecord(st)
+		id, _ := r.Col("id")
+		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: string(id.Bytes)}
+		if err := checkName(r.Ref, id); err != nil {
+			s.Stray = append(s.Stray, session.Stray{Path: path("message", id), Why: err.Error()})
+			return nil
+		}
+		s.Messages = append(s.Messages, session.NewMessage(r))
+		return nil
+	})
+}
+
+// loadParts reads the parts of the messages, in the order of their ids.
+func (c *conn) loadParts(s *session.Session) error {
+	at := make(map[string]int, len(s.Messages))
+	for i := range s.Messages {
+		at[s.Messages[i].Ref.Message] = i
+	}
+	t := c.schema.tables[session.KindPart]
+	sql := t.selectSized + ` WHERE "message_id" IN (SELECT "id" FROM "message" WHERE "session_id" = ?1) ORDER BY "message_id", "id"`
+	return c.query(sql, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
+		r := t.sizedRecord(st)
+		message, _ := r.Col("message_id")
+		i, ok := at[string(message.Bytes)]
+		if !ok {
+			return nil // of a message that is a stray itself
+		}
+		m := &s.Messages[i]
+		id, _ := r.Col("id")
+		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: string(id.Bytes)}
+		if err := checkName(r.Ref, id); err != nil {
+			s.Stray = append(s.Stray, session.Stray{Path: path("part", id), Message: m.ID, Why: err.Error()})
+			return nil
+		}
+		m.Parts = append(m.Parts, session.NewPart(r))
+		return nil
+	})
+}
+
+// loadOrphans tells of the parts that say they are of the session and whose
+// message is not there: the agent never reads them.
+func (c *conn) loadOrphans(s *session.Session) error {
+	const sql = `SELECT "id", "message_id" FROM "part" WHERE "session_id" = ?1
+		AND NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id") ORDER BY "id"`
+	return c.query(sql, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
+		s.Stray = append(s.Stray, session.Stray{
+			Path: path("part", session.TextCol("id", st.ColumnText(0))), Message: st.ColumnText(1), Why: "its message is not there",
+		})
+		return nil
+	})
+}
+
+// checkName reports why the row of that id column cannot be named by a ref.
+func checkName(ref session.Ref, id session.Col) error {
+	if id.Class != session.ClassText {
+		return fmt.Errorf("its id is %v, not text", id.Class)
+	}
+	return ref.Validate()
+}
+
+// path is what a row is called that has no ref.
+func path(table string, id session.Col) string {
+	return table + "/" + strconv.QuoteToASCII(string(id.Bytes))
+}

@@ -1,0 +1,128 @@
+package sqlstore
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+)
+
+// A shape is what can be told of the files without SQLite.
+type shape struct {
+	wal      bool // the database is in WAL mode
+	db, log  stamp
+	shm      bool // there is a -shm
+	fileMode fs.FileMode
+}
+
+// A stamp tells whether a file changed: it is another one after every write.
+// The zero stamp is that of a file that is not there.
+type stamp struct {
+	dev, ino uint64
+	size     int64
+	mtime    time.Time
+}
+
+func stampOf(path string, info fs.FileInfo) stamp {
+	dev, ino := inodeOf(path, info)
+	return stamp{dev: dev, ino: ino, size: info.Size(), mtime: info.ModTime()}
+}
+
+// headerSize is the size of SQLite's file header (sqlite.org/fileformat2.html).
+const headerSize = 100
+
+// look reads the header of the database and looks at its side files. The error
+// wraps [ErrUnusable] where SQLite would refuse the file, or would have to write
+// before it could read, or would take another file for its own.
+func look(path string) (shape, error) {
+	var sh shape
+	info, err := os.Lstat(path)
+	if err != nil {
+		return sh, err
+	}
+	log, logErr := os.Lstat(path + "-wal")
+	if logErr != nil && !errors.Is(logErr, fs.ErrNotExist) {
+		return sh, logErr
+	}
+	switch {
+	case !info.Mode().IsRegular():
+		return sh, unusable("not a plain file but %s", info.Mode())
+	case links(info) > 1:
+		return sh, unusable("the file has %d names, and SQLite keeps side files for one: remove the others", links(info))
+	case logErr == nil && !log.Mode().IsRegular():
+		return sh, unusable("its -wal is not a plain file but %s", log.Mode())
+	}
+	sh.db, sh.fileMode, sh.shm = stampOf(path, info), info.Mode().Perm(), exists(path+"-shm")
+	if logErr == nil {
+		sh.log = stampOf(path+"-wal", log)
+	}
+	if sh.wal, err = readHeader(path, sh.log.size > 0); err != nil {
+		return sh, err
+	}
+	return sh, checkJournal(path + "-journal")
+}
+
+// readHeader checks the first bytes of the database and tells whether it is in
+// WAL mode.
+func readHeader(path string, hasLog bool) (wal bool, err error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	h := make([]byte, headerSize)
+	n, err := io.ReadFull(f, h)
+	switch {
+	case n == 0 && errors.Is(err, io.EOF):
+		return false, unusable("the file is empty")
+	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
+		return false, err
+	case !bytes.HasPrefix(h, []byte("SQLite format 3\x00")):
+		return false, unusable("not an SQLite database")
+	case n < headerSize:
+		return false, unusable("truncated: %d bytes", n)
+	case h[18] > 2 || h[19] > 2:
+		return false, unusable("file format %d/%d of a later SQLite", h[18], h[19])
+	}
+	wal = h[19] == 2
+	switch enc := binary.BigEndian.Uint32(h[56:]); {
+	case enc > 1:
+		return wal, unusable("its text is not UTF-8 (encoding %d)", enc)
+	case !wal && hasLog:
+		return wal, unusable("it is not in WAL mode but has a -wal, which must be another database's")
+	}
+	return wal, nil
+}
+
+// checkJournal refuses a transaction that was cut short: SQLite would have to
+// roll it back before it could read.
+func checkJournal(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	head := make([]byte, 8)
+	if n, err := io.ReadFull(f, head); n < len(head) || bytes.Equal(head, make([]byte, len(head))) {
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return err
+		}
+		return nil // SQLite leaves it so when it is done with it
+	}
+	return unusable("another program is in a transaction or died in one: its -journal must be rolled back first, by opening the database with OpenCode")
+}
+
+// inode is the device and the inode of a file, where the system has them.
+func inode(path string) (dev, ino uint64) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, 0
+	}
+	return inodeOf(path, info)
+}

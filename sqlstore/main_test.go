@@ -1,0 +1,211 @@
+package sqlstore
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+	"mend/session"
+)
+
+// TestMain lets a test start this program again as another process with a role.
+func TestMain(m *testing.M) {
+	if role := os.Getenv("SQLSTORE_ROLE"); role != "" {
+		if err := play(role, os.Args[1], os.Args[2]); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
+	os.Exit(m.Run())
+}
+
+func play(role, path, arg string) error {
+	switch role {
+	case "hold", "hammer":
+		c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
+		if err != nil {
+			return err
+		}
+		err = c.Exec("PRAGMA busy_timeout=5000; PRAGMA synchronous=NORMAL; PRAGMA foreign_keys=ON; SELECT 1 FROM session")
+		if err != nil {
+			return err
+		}
+		fmt.Println("ready")
+		if role == "hammer" {
+			return hammer(c)
+		}
+		_, err = io.ReadAll(os.Stdin)
+		return errors.Join(err, c.Close())
+	case "crash":
+		return crash(path, arg)
+	case "read":
+		s, err := Open(path, Options{})
+		if err != nil {
+			return err
+		}
+		got, err := s.Load(noContext(), session.Session{ID: arg})
+		if err == nil {
+			fmt.Println(len(got.Messages), "messages")
+		}
+		return err
+	case "write":
+		s, err := Open(path, Options{})
+		if err != nil {
+			return err
+		}
+		_, err = s.Prepare(noContext(), []change.Op{titleOp(s, arg)})
+		return err
+	}
+	return fmt.Errorf("no role %s", role)
+}
+
+// hammer adds sessions one by one until its input ends, and says how many.
+func hammer(c *sqlite3.Conn) error {
+	done := make(chan struct{})
+	go func() {
+		_, _ = io.ReadAll(os.Stdin)
+		close(done)
+	}()
+	for n := 0; ; n++ {
+		select {
+		case <-done:
+			fmt.Println(n)
+			return c.Close()
+		default:
+		}
+		err := c.Exec(fmt.Sprintf(`INSERT INTO session(id, project_id, slug, directory, title, version, time_created, time_updated)
+			SELECT 'ses_hammer%d', project_id, slug, directory, title, version, time_created, time_updated FROM session LIMIT 1`, n))
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// A process is this program in another role.
+type process struct {
+	cmd *exec.Cmd
+	in  io.WriteCloser
+	out *bufio.Reader
+}
+
+func start(t testing.TB, role, path, arg string) *process {
+	t.Helper()
+	exe, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return startProgram(t, exe, role, path, arg, nil)
+}
+
+func startProgram(t testing.TB, exe, role, path, arg string, as *syscall.SysProcAttr) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command(exe, path, arg)}
+	p.cmd.SysProcAttr = as
+	var err error
+	p.cmd.Env = append(os.Environ(), "SQLSTORE_ROLE="+role)
+	p.cmd.Stderr = os.Stderr
+	p.in, err = p.cmd.StdinPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.out = bufio.NewReader(out)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = p.in.Close(), p.cmd.Process.Kill() })
+	return p
+}
+
+// ready waits until the process says so.
+func (p *process) ready(t testing.TB) {
+	t.Helper()
+	if line, err := p.out.ReadString('\n'); line != "ready\n" {
+		t.Fatalf("the process said %q, %v", line, err)
+	}
+}
+
+// end lets the process end and returns the last it said.
+func (p *process) end(t testing.TB) string {
+	t.Helper()
+	_ = p.in.Close()
+	said, err := io.ReadAll(p.out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Wait(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	return strings.TrimSpace(string(said))
+}
+
+func TestHeld(t *testing.T) {
+	path, id := unpack(t, "1.18.33")
+	s := open(t, path, Options{})
+	is := func(want bool) {
+		t.Helper()
+		if held, err := s.Held(t.Context()); held != want || err != nil {
+			t.Errorf("Held = %v, %v; want %v", held, err, want)
+		}
+	}
+	is(false)
+	p := start(t, "hold", path, "")
+	p.ready(t)
+	is(true)
+	run(t, s, surgery(t, load(t, s, id)))
+	is(true)
+	p.end(t)
+	is(false)
+	if n := len(files(t, path)); n != 1 {
+		t.Errorf("%d files are left, want 1", n)
+	}
+}
+
+// TestTwoProcesses writes beside a process that writes as fast as it can: both
+// keep all they wrote.
+func TestTwoProcesses(t *testing.T) {
+	path, id := unpack(t, "1.18.33")
+	s := open(t, path, Options{})
+	was := dump(t, path)
+	p := start(t, "hammer", path, "")
+	p.ready(t)
+	ops := surgery(t, load(t, s, id))
+	for range 25 {
+		if out := run(t, s, ops); out.State != change.Committed {
+			t.Fatalf("Commit = %+v", out)
+		}
+		if got := load(t, s, id); !hasText(got, "changed") || len(got.Messages) != 10 {
+			t.Fatal("the change is not to be seen")
+		}
+		if out := run(t, s, change.Inverse(ops)); out.State != change.Committed {
+			t.Fatalf("undo = %+v", out)
+		}
+	}
+	n, err := strconv.Atoi(p.end(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := dump(t, path)
+	if got := strings.Count(now, "\nsession id=4:"+fmt.Sprintf("%x", "ses_hammer")); got != n || n == 0 {
+		t.Errorf("%d sessions, want the %d that were added", got, n)
+	}
+	alter(t, path, "DELETE FROM session WHERE id LIKE 'ses_hammer%'")
+	if dump(t, path) != was {
+		t.Error("rows changed that nobody meant")
+	}
+	t.Logf("%d transactions of the other process beside 50 of ours", n)
+}

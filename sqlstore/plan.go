@@ -1,0 +1,217 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/change"
+	"mend/session"
+)
+
+// A plan is the ops of a change by row.
+type plan struct {
+	rows []row
+	at   map[key]int
+}
+
+// A key is what names a row.
+type key struct {
+	kind session.Kind
+	id   string
+}
+
+// A row is what becomes of one row: its Pre and Post, nil for no row.
+type row struct {
+	key
+	ref       session.Ref
+	pre, post *session.Record
+	old, now  *change.Image // the same as images
+}
+
+// newPlan reads the images of ops. Two ops that move a record to another message
+// under its own id are one row here. The error wraps [change.ErrInvalid].
+func newPlan(ops []change.Op) (*plan, error) {
+	if err := change.Validate(ops); err != nil {
+		return nil, err
+	}
+	p := &plan{at: map[key]int{}}
+	for _, o := range ops {
+		r, err := newRow(o)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
+		}
+		i, again := p.at[r.key]
+		if !again {
+			p.at[r.key] = len(p.rows)
+			p.rows = append(p.rows, r)
+			continue
+		}
+		if p.rows[i], err = merge(p.rows[i], r); err != nil {
+			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
+		}
+	}
+	return p, nil
+}
+
+func newRow(o change.Op) (row, error) {
+	r := row{key: key{o.Ref.Kind, o.Ref.ID()}, ref: o.Ref, old: o.Pre, now: o.Post}
+	if o.Ref.Kind == session.KindFolder {
+		return r, fmt.Errorf("%s: a database has no folders", o.Ref)
+	}
+	var err error
+	if r.pre, err = recordOf(o.Ref, o.Pre); err != nil {
+		return r, err
+	}
+	if r.post, err = recordOf(o.Ref, o.Post); err != nil || r.post == nil {
+		return r, err
+	}
+	return r, checkIDs(o.Ref, r.post)
+}
+
+func recordOf(ref session.Ref, i *change.Image) (*session.Record, error) {
+	if i == nil {
+		return nil, nil
+	}
+	r, err := change.RowOf(ref, i)
+	return &r, err
+}
+
+// checkIDs reports a row that would not be found again under its ref.
+func checkIDs(ref session.Ref, r *session.Record) error {
+	ids := map[string]string{"id": ref.ID()}
+	if ref.Kind == session.KindMessage {
+		ids["session_id"] = ref.Session
+	}
+	if ref.Kind == session.KindPart {
+		ids["message_id"] = ref.Message
+	}
+	for name, id := range ids {
+		c, _ := r.Col(name)
+		if c.Class != session.ClassText || string(c.Bytes) != id {
+			return fmt.Errorf("%s: its column %s holds %q, want %q", ref, name, c.Bytes, id)
+		}
+	}
+	return nil
+}
+
+// merge makes one row of two ops: one takes it away, the other makes it.
+func merge(a, b row) (row, error) {
+	if a.pre == nil {
+		a, b = b, a
+	}
+	if a.pre == nil || a.post != nil || b.pre != nil {
+		return a, fmt.Errorf("two ops on the row %v %s", a.kind, a.id)
+	}
+	b.pre, b.old = a.pre, a.old
+	return b, nil
+}
+
+// there tells what the plan says of a parent: whether it will be there, and
+// whether the plan knows.
+func (p *plan) there(parent *table, l link, id []value) (there, known bool) {
+	if p == nil || parent == nil || !slices.Equal(l.to, []string{"id"}) {
+		return false, false
+	}
+	i, known := p.at[key{parent.kind, string(id[0].bytes)}]
+	return known && p.rows[i].post != nil, known
+}
+
+// replaces reports whether the plan decides what becomes of the row.
+func (p *plan) replaces(t *table, id string) bool {
+	if p == nil {
+		return false
+	}
+	_, ok := p.at[key{t.kind, id}]
+	return ok
+}
+
+// conflict is what to tell of a row that does not hold what it should.
+func (r row) conflict(now *change.Image, why string) change.Conflict {
+	return change.Conflict{Ref: r.ref, Pre: r.old, Post: r.now, Now: now, Why: why}
+}
+
+// differs says in words how what the row holds differs from what it should.
+func differs(want, now *change.Image) string {
+	switch {
+	case want == nil:
+		return "it is there already"
+	case now == nil:
+		return "it is gone"
+	}
+	return "it was changed meanwhile"
+}
+
+// fits reports why the rows cannot be written into the tables as they are.
+func (c *conn) fits(p *plan) error {
+	for _, r := range p.rows {
+		t := c.schema.tables[r.kind]
+		if len(t.triggers) > 0 {
+			return unusable("table %s has the trigger %s, which might change more than is planned", t.name, t.triggers[0])
+		}
+		if r.post == nil {
+			continue
+		}
+		var cols []string
+		for _, col := range r.post.Cols {
+			cols = append(cols, col.Name)
+		}
+		want := slices.DeleteFunc(slices.Clone(t.cols), func(name string) bool { return name == t.data })
+		if !slices.Equal(cols, want) {
+			return fmt.Errorf("%v %s: the row has the columns %v, its table now %v", r.kind, r.ref, cols, want)
+		}
+	}
+	return nil
+}
+
+// compare lists the rows that do not hold their Pre.
+func (c *conn) compare(p *plan) ([]change.Conflict, error) {
+	var conflicts []change.Conflict
+	for _, r := range p.rows {
+		found, err := c.row(c.schema.tables[r.kind], r.id)
+		if err != nil {
+			return nil, err
+		}
+		if now := imageOf(found); !now.Equal(r.old) {
+			conflicts = append(conflicts, r.conflict(now, differs(r.old, now)))
+		}
+	}
+	return conflicts, nil
+}
+
+// checkLinks lists the rows whose parent is not there, or that would leave a
+// child behind: with plan p ahead, or without one as things are.
+func (c *conn) checkLinks(rows []row, p *plan) ([]change.Conflict, error) {
+	var conflicts []change.Conflict
+	for _, r := range rows {
+		t := c.schema.tables[r.kind]
+		check, record, why := c.lostParent, r.post, "it refers to %s, which is not there"
+		if r.post == nil {
+			check, record, why = c.leftChild, r.pre, "%s still refers to it"
+		}
+		other, err := check(t, record, p)
+		if err != nil {
+			return nil, err
+		}
+		if other != "" {
+			conflicts = append(conflicts, r.conflict(r.old, fmt.Sprintf(why, other)))
+		}
+	}
+	return conflicts, nil
+}
+
+// conflictError is the error for conflicts, nil if there are none.
+func conflictError(conflicts []change.Conflict, err error) error {
+	if err == nil && len(conflicts) > 0 {
+		err = &change.ConflictError{Conflicts: conflicts}
+	}
+	return err
+}
+
+// conflictsOf is the conflicts that an error tells of.
+func conflictsOf(err error) []change.Conflict {
+	if e, ok := errors.AsType[*change.ConflictError](err); ok {
+		return e.Conflicts
+	}
+	return nil
+}

@@ -1,0 +1,99 @@
+package sqlstore
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+
+	"github.com/ncruces/go-sqlite3"
+	"github.com/ncruces/go-sqlite3/vfs"
+)
+
+// The two ways of reading, as file systems that SQLite works on.
+const (
+	quietVFS = "mend-quiet" // nobody has the database open
+	liveVFS  = "mend-live"  // somebody may: take SQLite's locks
+)
+
+// readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it
+// creates the -wal and -shm that it does not find, and starts a leftover -shm
+// anew; and immutable=1 does not see what a -wal holds.
+//
+// A live one takes the locks of the database file and of its -shm. A quiet one
+// takes none and has no -shm: SQLite builds the index of the -wal in memory,
+// which locking_mode=EXCLUSIVE asks of it. Nothing protects a quiet reader from
+// a writer but the look at the files afterwards.
+type readVFS struct{ live bool }
+
+func (v readVFS) FullPathname(name string) (string, error) { return name, nil }
+
+func (v readVFS) Delete(string, bool) error { return sqlite3.READONLY }
+
+func (v readVFS) Access(name string, flags vfs.AccessFlag) (bool, error) {
+	_, err := os.Lstat(name)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil && flags != vfs.ACCESS_READWRITE, err
+}
+
+func (v readVFS) Open(string, vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	return nil, 0, sqlite3.CANTOPEN
+}
+
+// OpenFilename opens the database or its -wal; SQLite needs no other file to
+// read.
+func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
+	readonly := flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
+	switch {
+	case flags&vfs.OPEN_MAIN_DB != 0 && v.live:
+		system := vfs.Find("os").(vfs.VFSFilename)
+		return system.OpenFilename(name, readonly)
+	case flags&(vfs.OPEN_MAIN_DB|vfs.OPEN_WAL) == 0:
+		return nil, 0, sqlite3.CANTOPEN
+	}
+	f, err := os.Open(name.String())
+	if errors.Is(err, fs.ErrNotExist) && flags&vfs.OPEN_WAL != 0 {
+		return readFile{}, readonly, nil
+	}
+	return readFile{f}, readonly, err
+}
+
+// A readFile can be read and pretends to be locked. Without a file it is empty.
+type readFile struct{ f *os.File }
+
+func (r readFile) Close() error {
+	if r.f == nil {
+		return nil
+	}
+	return r.f.Close()
+}
+
+func (r readFile) ReadAt(p []byte, off int64) (int, error) {
+	if r.f == nil {
+		return 0, io.EOF
+	}
+	return r.f.ReadAt(p, off)
+}
+
+func (r readFile) Size() (int64, error) {
+	if r.f == nil {
+		return 0, nil
+	}
+	info, err := r.f.Stat()
+	if err != nil {
+		return 0, err
+	}
+	return info.Size(), nil
+}
+
+func (r readFile) WriteAt([]byte, int64) (int, error) { return 0, sqlite3.READONLY }
+func (r readFile) Truncate(int64) error               { return sqlite3.READONLY }
+func (r readFile) Sync(vfs.SyncFlag) error            { return nil }
+func (r readFile) Lock(vfs.LockLevel) error           { return nil }
+func (r readFile) Unlock(vfs.LockLevel) error         { return nil }
+func (r readFile) CheckReservedLock() (bool, error)   { return false, nil }
+func (r readFile) SectorSize() int                    { return 0 }
+
+func (r readFile) DeviceCharacteristics() vfs.DeviceCharacteristic { return 0 }

@@ -1,0 +1,164 @@
+//go:build linux
+
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+	"golang.org/x/sys/unix"
+
+	"mend/change"
+)
+
+// nobody is a user who may read and not write.
+const nobody = 65534
+
+// asNobody runs this program in a role, for a user that has no rights to the
+// folder, and returns what it said.
+func asNobody(t *testing.T, role, path, arg string) (said string, ok bool) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can be somebody else")
+	}
+	exe, err := os.Executable()
+	must(t, err)
+	open := t.TempDir()
+	openUp(t, open)
+	program := filepath.Join(open, "test")
+	data, err := os.ReadFile(exe)
+	must(t, err)
+	must(t, os.WriteFile(program, data, 0o755))
+	p := startProgram(t, program, role, path, arg, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}})
+	_ = p.in.Close()
+	out, err := io.ReadAll(p.out)
+	must(t, err)
+	return strings.TrimSpace(string(out)), p.cmd.Wait() == nil
+}
+
+// openUp lets everybody into a folder of the test.
+func openUp(t *testing.T, dir string) {
+	t.Helper()
+	for ; dir != os.TempDir(); dir = filepath.Dir(dir) {
+		must(t, os.Chmod(dir, 0o755))
+	}
+}
+
+// TestReadOnly: somebody who may only read sees all of it, changes nothing, and
+// is told so when he wants to.
+func TestReadOnly(t *testing.T) {
+	cases := map[string]func(t *testing.T) (path, id string){
+		"alone":        func(t *testing.T) (string, string) { return unpack(t, "1.18.33") },
+		"leftover":     func(t *testing.T) (string, string) { return leftover(t, true) },
+		"leftover wal": func(t *testing.T) (string, string) { return leftover(t, false) },
+		"live": func(t *testing.T) (string, string) {
+			path, id := unpack(t, "1.18.33")
+			sql(t, agent(t, path), "UPDATE session SET title = 'x'")
+			return path, id
+		},
+	}
+	for name, make := range cases {
+		t.Run(name, func(t *testing.T) {
+			path, id := make(t)
+			openUp(t, filepath.Dir(path))
+			for file := range files(t, path) {
+				must(t, os.Chmod(filepath.Join(filepath.Dir(path), file), 0o644))
+			}
+			before := files(t, path)
+			if said, ok := asNobody(t, "read", path, id); !ok || said != "10 messages" {
+				t.Errorf("reading: %s", said)
+			}
+			if said, ok := asNobody(t, "write", path, id); ok || !strings.Contains(said, "permission denied") {
+				t.Errorf("writing: %s", said)
+			}
+			same(t, before, files(t, path))
+		})
+	}
+}
+
+// TestFIFO does not wait for a writer.
+func TestFIFO(t *testing.T) {
+	path, _ := unpack(t, "1.18.33")
+	must(t, os.Remove(path))
+	must(t, syscall.Mkfifo(path, 0o644))
+	if _, err := Open(path, Options{}); err == nil || !strings.Contains(err.Error(), "not a plain file") {
+		t.Errorf("Open: %v", err)
+	}
+}
+
+// TestDiskFull goes through all the places at which a disk can be full.
+func TestDiskFull(t *testing.T) {
+	from, id := unpack(t, "1.2.27")
+	data := files(t, from)[dbName]
+	ops := surgery(t, load(t, open(t, from, Options{}), id))
+	for _, live := range []bool{false, true} {
+		seen := map[string]int{}
+		for kb := 140; kb < 380; kb += 8 {
+			dir := smallDisk(t, kb)
+			path := filepath.Join(dir, dbName)
+			write(t, path, data)
+			if live && !tryAgent(t, path) {
+				continue // no space for its own side files
+			}
+			seen[onFullDisk(t, dir, ops)]++
+		}
+		t.Logf("live %v: %v", live, seen)
+	}
+}
+
+// tryAgent is an agent, if it can start.
+func tryAgent(t *testing.T, path string) bool {
+	t.Helper()
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
+	must(t, err)
+	t.Cleanup(func() { _ = c.Close() })
+	return c.Exec("PRAGMA synchronous=NORMAL; SELECT 1 FROM session") == nil
+}
+
+// onFullDisk does the change and says how it went: the database is wholly before
+// or after, and Settle says which, at the latest when there is space again.
+func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
+	t.Helper()
+	path := filepath.Join(dir, dbName)
+	was := dump(t, path)
+	s := open(t, path, Options{})
+	st, err := s.Prepare(t.Context(), ops)
+	must(t, err)
+	out, err := s.Commit(t.Context(), st)
+	cause := errors.Join(err, out.Cause)
+	how := ""
+	if err != nil {
+		how = "undecided, "
+		out, err = s.Settle(t.Context(), st)
+	}
+	if errors.Is(err, syscall.ENOSPC) {
+		how += "still undecided, "
+		must(t, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, "size=4m"))
+		out, err = s.Settle(t.Context(), st)
+	}
+	if changed := dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
+		t.Errorf("%+v, %v; changed: %v", out, err, changed)
+	}
+	if out.State == change.Aborted && !errors.Is(cause, syscall.ENOSPC) {
+		t.Errorf("%v, want no space", cause)
+	}
+	return how + string(out.State)
+}
+
+// smallDisk is a folder on a file system of so many KiB.
+func smallDisk(t *testing.T, kb int) string {
+	t.Helper()
+	dir := t.TempDir()
+	if err := unix.Mount("tmpfs", dir, "tmpfs", 0, fmt.Sprintf("size=%dk", kb)); err != nil {
+		t.Skip("mounting: ", err)
+	}
+	t.Cleanup(func() { _ = unix.Unmount(dir, unix.MNT_DETACH) })
+	return dir
+}

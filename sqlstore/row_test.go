@@ -1,0 +1,77 @@
+package sqlstore
+
+import (
+	"errors"
+	"testing"
+
+	"mend/change"
+	"mend/session"
+)
+
+// TestOddRows: whatever a row holds, it is a value and no error.
+func TestOddRows(t *testing.T) {
+	path, id := unpack(t, "1.2.27")
+	cols := "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data"
+	alter(t, path, rebuild("part", cols), "INSERT INTO part SELECT * FROM old", "DROP TABLE old")
+	s := open(t, path, Options{MaxRecord: 5000})
+	m := load(t, s, id).Messages[0].ID
+	for _, row := range []string{
+		"'prt_n', NULL", "'prt_i', 7", "'prt_r', 0.5", "'prt_b', x'7b7d'", "'prt_e', ''", "'prt_z', x''", "'prt_t', '{\"type\":'",
+		"'prt_big', json_object('type', 'text', 'text', hex(zeroblob(3000)))",
+		"NULL, '{}'", "x'00ff', '{}'", "'a/b', '{}'", "'', '{}'", "'prt_' || char(10) || '\x1b[31m', '{}'",
+	} {
+		alter(t, path, "INSERT INTO part(message_id, session_id, time_created, time_updated, id, data) SELECT '"+m+"', '"+id+"', 1, 1, "+row)
+	}
+	alter(t, path, "INSERT INTO part VALUES ('prt_lost', 'msg_lost', '"+id+"', 1, 1, '{}')",
+		"INSERT INTO message VALUES ('msg_alone', 'ses_lost', 1, 1, '{}'), ('msg_odd', 'ses/odd', 1, 1, '{}'), ('msg/odd', '"+id+"', 2, 1, '{}')",
+		"INSERT INTO session SELECT 'ses odd', project_id, parent_id, slug, directory, title, version, share_url, 1, 1, 1, NULL, NULL, NULL, 1, 1, 1, 1, NULL FROM session")
+
+	got := load(t, s, id)
+	kinds := map[string]session.DefectKind{
+		"prt_n": session.Malformed, "prt_i": session.Malformed, "prt_r": session.Malformed, "prt_b": session.Malformed,
+		"prt_e": session.Malformed, "prt_z": session.Malformed, "prt_t": session.Malformed, "prt_big": session.Unreadable,
+	}
+	for name, want := range kinds {
+		p := got.Messages[0].Part(name)
+		if p == nil || p.Defect == nil || p.Defect.Kind != want {
+			t.Errorf("%s = %+v, want a defect of kind %d", name, p, want)
+			continue
+		}
+		t.Log(name, p.Defect.Why)
+	}
+	if len(got.Stray) != 7 {
+		t.Errorf("%d strays, want 7: %q", len(got.Stray), got.Stray)
+	}
+	heads, err := s.List(t.Context())
+	if err != nil || len(heads) != 3 || heads[1].ID != "ses_lost" || len(heads[2].Stray) != 2 {
+		t.Errorf("List = %+v, %v", heads, err)
+	}
+	if lost := load(t, s, "ses_lost"); len(lost.Messages) != 1 || lost.Info.Ref.Kind != 0 {
+		t.Errorf("session without a row: %+v", lost)
+	}
+	deleteAndRestore(t, s, path, got.Messages[0].Parts)
+	if _, err := s.Load(t.Context(), session.Session{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
+		t.Errorf("Load of none: %v", err)
+	}
+	if _, err := s.Load(t.Context(), session.Session{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
+		t.Errorf("Load of no id: %v", err)
+	}
+}
+
+// deleteAndRestore takes the rows away and gives them back, class by class.
+func deleteAndRestore(t *testing.T, s *Store, path string, parts []session.Part) {
+	t.Helper()
+	was := dumpRows(t, path)
+	var ops []change.Op
+	for _, p := range parts {
+		if !p.Unreadable() {
+			ops = append(ops, change.Op{Ref: p.Ref, Pre: change.ImageOf(&p.Record)})
+		}
+	}
+	if out := run(t, s, ops); out.State != change.Committed {
+		t.Fatalf("deleting: %+v", out)
+	}
+	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dumpRows(t, path) != was {
+		t.Errorf("restoring: %+v", out)
+	}
+}

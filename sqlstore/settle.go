@@ -1,0 +1,106 @@
+package sqlstore
+
+import (
+	"context"
+	"fmt"
+
+	"mend/change"
+)
+
+// Settle decides by the rows alone what became of st. SQLite has done all of it
+// or nothing, so no row is ever written:
+//
+//	rows hold Post, none Pre      Committed
+//	rows hold Pre, none Post      Aborted
+//	both, or neither              Conflicted: no crash leaves this
+//
+// A row that is not there may have been deleted by anybody, so it counts only
+// where no other row tells. The Conflicts are the rows that do not hold what the
+// outcome says: others wrote them.
+//
+// Settle waits for a transaction that is under way. It may be called any number
+// of times. The error wraps [ErrBusy], [ErrUnusable] or [change.ErrInvalid], or
+// is the context's or the system's; then nothing is decided.
+func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	var out change.Outcome
+	p, err := s.planOf(st)
+	if err == nil {
+		err = s.syncFiles()
+	}
+	if err == nil {
+		err = s.write(ctx, func(c *conn) (err error) {
+			if out, err = c.decide(p); err != nil {
+				return err
+			}
+			if out.State == change.Aborted && c.live {
+				return s.overwrite(c)
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return change.Outcome{}, fmt.Errorf("settling a change of %s: %w", s.id.Root, err)
+	}
+	return out, nil
+}
+
+// decide looks at every row.
+func (c *conn) decide(p *plan) (change.Outcome, error) {
+	var says evidence
+	found := make([]*change.Image, len(p.rows))
+	for i, r := range p.rows {
+		rec, err := c.row(c.schema.tables[r.kind], r.id)
+		if err != nil {
+			return change.Outcome{}, err
+		}
+		found[i] = imageOf(rec)
+		says.add(r, found[i])
+	}
+	out := change.Outcome{State: says.state()}
+	for i, r := range p.rows {
+		want := r.now
+		if out.State == change.Aborted {
+			want = r.old
+		}
+		if !found[i].Equal(want) {
+			out.Conflicts = append(out.Conflicts, r.conflict(found[i], differs(want, found[i])))
+		}
+	}
+	return out, nil
+}
+
+// evidence counts the rows that hold Pre, Post or neither; those that are not
+// there, though Pre or Post says so, are counted apart.
+type evidence struct {
+	pre, post     int
+	noPre, noPost int
+	somethingElse int
+}
+
+func (e *evidence) add(r row, now *change.Image) {
+	switch {
+	case now == nil && r.now == nil:
+		e.noPost++
+	case now == nil && r.old == nil:
+		e.noPre++
+	case now.Equal(r.now):
+		e.post++
+	case now.Equal(r.old):
+		e.pre++
+	default:
+		e.somethingElse++
+	}
+}
+
+func (e *evidence) state() change.State {
+	if e.pre+e.post == 0 && e.somethingElse == 0 {
+		e.pre, e.post = e.noPre, e.noPost
+	}
+	switch {
+	case e.post > 0 && e.pre == 0:
+		return change.Committed
+	case e.pre > 0 && e.post == 0:
+		return change.Aborted
+	}
+	return change.Conflicted
+}

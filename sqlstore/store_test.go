@@ -1,0 +1,237 @@
+package sqlstore
+
+import (
+	"encoding/hex"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+	"mend/session"
+	"mend/testdata"
+)
+
+// fixtures are the databases that the real program wrote.
+var fixtures = map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833}
+
+// unpack puts a fixture into a new folder and returns its database and session.
+func unpack(t testing.TB, version string) (db, id string) {
+	t.Helper()
+	dir := t.TempDir()
+	id, err := testdata.Unpack(fixtures[version], dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return filepath.Join(dir, "opencode", dbName), id
+}
+
+func open(t testing.TB, path string, o Options) *Store {
+	t.Helper()
+	s, err := Open(path, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func load(t testing.TB, s *Store, id string) *session.Session {
+	t.Helper()
+	got, err := s.Load(t.Context(), session.Session{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return got
+}
+
+// agent is a connection such as the agent's: WAL, foreign keys on.
+func agent(t testing.TB, path string) *sqlite3.Conn {
+	t.Helper()
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	sql(t, c, "PRAGMA journal_mode=WAL; PRAGMA synchronous=NORMAL; PRAGMA busy_timeout=5000; PRAGMA foreign_keys=ON; SELECT 1 FROM session")
+	return c
+}
+
+func sql(t testing.TB, c *sqlite3.Conn, text string, args ...any) {
+	t.Helper()
+	if err := c.Exec(fmt.Sprintf(text, args...)); err != nil {
+		t.Fatalf("%s: %v", text, err)
+	}
+}
+
+// alter runs statements on the database as a program that then goes away.
+func alter(t testing.TB, path string, statements ...string) {
+	t.Helper()
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sql(t, c, "PRAGMA foreign_keys=OFF; PRAGMA legacy_alter_table=ON")
+	for _, s := range statements {
+		sql(t, c, "%s", s)
+	}
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// dump is every row of every table with the class and bytes of every column,
+// ordered by primary key; it checks that the database is sound.
+func dump(t testing.TB, path string) string {
+	t.Helper()
+	c := reader(t, path)
+	defer c.discard()
+	for _, check := range []string{"PRAGMA integrity_check", "PRAGMA foreign_key_check"} {
+		if found, err := c.strings(check); err != nil || len(found) > 0 && found[0] != "ok" {
+			t.Errorf("%s: %v, %v", check, found, err)
+		}
+	}
+	return rowsOf(t, c)
+}
+
+// dumpRows is dump without the checks.
+func dumpRows(t testing.TB, path string) string {
+	t.Helper()
+	c := reader(t, path)
+	defer c.discard()
+	return rowsOf(t, c)
+}
+
+func reader(t testing.TB, path string) *conn {
+	t.Helper()
+	s := &Store{id: change.StoreID{Root: path}}
+	sh, err := look(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	live, err := s.live(sh)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.openReader(t.Context(), live)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func rowsOf(t testing.TB, c *conn) string {
+	t.Helper()
+	tables, err := c.strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var b strings.Builder
+	for _, name := range tables {
+		dumpTable(t, c, name, &b)
+	}
+	return b.String()
+}
+
+func dumpTable(t testing.TB, c *conn, name string, b *strings.Builder) {
+	t.Helper()
+	keys, err := c.strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", text(name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(keys) == 0 {
+		keys = []string{"rowid"}
+	}
+	err = c.query("SELECT * FROM "+sqlite3.QuoteIdentifier(name)+" ORDER BY "+quoteAll(keys), nil, func(st *sqlite3.Stmt) error {
+		b.WriteString(name)
+		for i := range st.ColumnCount() {
+			v := valueAt(st, i)
+			fmt.Fprintf(b, " %s=%d:%s", st.ColumnName(i), v.class, hex.EncodeToString(v.bytes))
+		}
+		b.WriteByte('\n')
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// files is the content of every file beside the database.
+func files(t testing.TB, path string) map[string]string {
+	t.Helper()
+	entries, err := os.ReadDir(filepath.Dir(path))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, e := range entries {
+		data, err := os.ReadFile(filepath.Join(filepath.Dir(path), e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[e.Name()] = string(data)
+	}
+	return all
+}
+
+// same fails if a file changed, came or went.
+func same(t testing.TB, before, after map[string]string) {
+	t.Helper()
+	for name, data := range before {
+		if now, ok := after[name]; !ok || now != data {
+			t.Errorf("%s changed or is gone", name)
+		}
+	}
+	for name := range after {
+		if _, ok := before[name]; !ok {
+			t.Errorf("%s is new", name)
+		}
+	}
+}
+
+// run takes ops through Prepare and Commit.
+func run(t testing.TB, s *Store, ops []change.Op) change.Outcome {
+	t.Helper()
+	st, err := s.Prepare(t.Context(), ops)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Commit(t.Context(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// surgery is a plan of all kinds: it rewrites a part, adds one, removes one, and
+// moves a message under another id.
+func surgery(t testing.TB, before *session.Session) []change.Op {
+	t.Helper()
+	after := before.Clone()
+	m := &after.Messages[1]
+	if err := m.Parts[2].Set([]byte(`"changed"`), "text"); err != nil {
+		t.Fatal(err)
+	}
+	m.Insert(after.NewTextPart(m, m.Parts[0].ID+"0", "[user interrupted]"))
+	m.Remove(m.Parts[len(m.Parts)-1].Ref)
+	last := &after.Messages[len(after.Messages)-1]
+	to := last.Ref
+	to.Message += "0"
+	moved, err := last.Move(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	last.Record = moved
+	for i := range last.Parts {
+		ref := last.Parts[i].Ref
+		ref.Message, ref.Part = to.Message, ref.Part+"0"
+		r, err := last.Parts[i].Move(ref)
+		if err != nil {
+			t.Fatal(err)
+		}
+		last.Parts[i] = session.NewPart(r)
+	}
+	return change.Diff(before, after)
+}

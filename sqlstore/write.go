@@ -1,0 +1,170 @@
+package sqlstore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+// write runs f within one transaction that holds the write lock. f commits; if it
+// does not, nothing is changed. The error may also come from behind f, when only
+// the side files are left to be tidied up.
+func (s *Store) write(ctx context.Context, f func(*conn) error) (err error) {
+	s.conns.RLock()
+	defer s.conns.RUnlock()
+	defer func() { err = explain(ctx, s.full(err)) }()
+	defer guard(&err)
+	s.dropIdle() // what it sees is about to be of the past, and Windows removes no open file
+	sh, err := look(s.id.Root)
+	if err != nil {
+		return err
+	}
+	live, err := s.live(sh)
+	if err != nil {
+		return err
+	}
+	keep := live || sh.log != stamp{}
+	if err := s.makeSideFiles(sh); err != nil {
+		return err
+	}
+	c, err := s.openWriter(ctx, sh, keep)
+	if err != nil {
+		return err
+	}
+	c.live = live && sh.wal
+	defer func() { err = errors.Join(err, s.finish(c, keep)) }()
+	return s.begin(c, f)
+}
+
+// full says so if it is for want of space that a write failed: the driver calls
+// that an I/O error (v0.35.6 looks for the cause in the wrong place).
+func (s *Store) full(err error) error {
+	if errors.Is(err, sqlite3.IOERR) && free(s.id.Root) < 1<<20 {
+		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
+	}
+	return err
+}
+
+// begin takes the write lock and runs f.
+func (s *Store) begin(c *conn, f func(*conn) error) error {
+	if err := s.step("begin"); err != nil {
+		return err
+	}
+	if err := c.db.Exec("BEGIN IMMEDIATE"); err != nil {
+		return err
+	}
+	var err error
+	if c.schema, err = s.schemaOf(c); err != nil {
+		return err
+	}
+	return f(c)
+}
+
+// finish ends what is left of the transaction and closes the connection. What
+// fails here changes nothing that counts: without COMMIT no page does, and with
+// it a -wal that could not be removed holds the change as well.
+func (s *Store) finish(c *conn, keep bool) error {
+	c.db.SetInterrupt(context.Background())
+	if !c.db.GetAutocommit() {
+		_ = c.db.Exec("ROLLBACK") // closing does the same
+	}
+	var err error
+	if !keep {
+		if err = s.step("remove side files"); err != nil {
+			_ = c.keepFiles() // the step stands for the call that would remove them
+		}
+	}
+	return errors.Join(err, c.close())
+}
+
+// makeSideFiles makes the -wal and -shm that a database in WAL mode needs and
+// does not have, with its mode and owner. The driver would make them by the
+// umask and for the user that runs it: then a private database has side files
+// that everybody can read, or the agent cannot write those that root made.
+//
+// A crash here leaves empty side files, which mean nothing to SQLite.
+func (s *Store) makeSideFiles(sh shape) error {
+	if !sh.wal {
+		return nil
+	}
+	for _, suffix := range []string{"-wal", "-shm"} {
+		path := s.id.Root + suffix
+		if exists(path) {
+			continue
+		}
+		if err := s.step("make " + suffix); err != nil {
+			return err
+		}
+		if err := makeLike(path, s.id.Root); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// makeLike makes an empty file with the mode and owner of another. One that is
+// there by now is as good.
+func makeLike(path, model string) error {
+	info, err := os.Stat(model)
+	if err != nil {
+		return err
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, info.Mode().Perm())
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	own(f, info)
+	return errors.Join(f.Chmod(info.Mode().Perm()), f.Close())
+}
+
+// syncFiles makes durable what is in the files, before SQLite looks at them: a
+// predecessor that was killed may have left its last writes in memory only, and
+// what rests on them must not outlive them.
+func (s *Store) syncFiles() error {
+	for _, path := range []string{s.id.Root + "-wal", s.id.Root} {
+		if err := s.step("sync " + path); err != nil {
+			return err
+		}
+		f, err := os.OpenFile(path, os.O_RDWR, 0)
+		if errors.Is(err, fs.ErrNotExist) && path != s.id.Root {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		if err := errors.Join(f.Sync(), f.Close()); err != nil {
+			return err
+		}
+	}
+	return syncFolder(s.id.Root)
+}
+
+// overwrite writes one page as it is. A writer that was killed, or whose sync
+// failed, may have left a whole transaction in the -wal that the shared index
+// does not know: nobody sees it, until the index is lost and made anew from the
+// -wal. The next transaction takes its place, and this is that next one.
+func (s *Store) overwrite(c *conn) error {
+	if err := s.step("overwrite"); err != nil {
+		return err
+	}
+	var version int64
+	err := c.query("PRAGMA user_version", nil, func(st *sqlite3.Stmt) error {
+		version = st.ColumnInt64(0)
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if err := c.db.Exec(fmt.Sprintf("PRAGMA user_version = %d", version)); err != nil {
+		return err
+	}
+	return c.db.Exec("COMMIT")
+}

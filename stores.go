@@ -1,0 +1,133 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"mend/change"
+	"mend/fsstore"
+	"mend/session"
+	"mend/sqlstore"
+	"mend/txn"
+)
+
+// A Store is where an agent keeps its sessions: what a transaction needs, and
+// the reading side.
+type Store interface {
+	txn.Store
+	// ID says which store it is.
+	ID() change.StoreID
+	// List returns the sessions without their messages.
+	List(ctx context.Context) ([]session.Session, error)
+	// Load returns a session of List with its messages and parts.
+	Load(ctx context.Context, head session.Session) (*session.Session, error)
+	// Read returns what the records hold now, nil for one that does not exist.
+	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
+	// Held reports whether another process has the store open.
+	Held(ctx context.Context) (bool, error)
+}
+
+// A Located is a store that was found by looking.
+type Located struct {
+	Path   string
+	Layout string // Database, or the layout of a JSON tree
+}
+
+// Database is what stands for a layout where the store is a database.
+const Database = "sqlite"
+
+// ErrNoStore says that no store was found.
+var ErrNoStore = errors.New("no session store found")
+
+// ErrLayout says that no layout has the name of [Options.Layout].
+var ErrLayout = fsstore.ErrLayout
+
+// ErrLocked says that another program holds the lock of a database for too long.
+var ErrLocked = sqlstore.ErrBusy
+
+// Stores lists the stores that this user has, the one in use first: OpenCode
+// reads its database where it has one, also if the JSON tree that it was made
+// from is still there.
+func Stores() []Located {
+	home, _ := os.UserHomeDir()
+	var found []Located
+	for _, path := range sqlstore.Find(os.Getenv, home) {
+		found = append(found, Located{path, Database})
+	}
+	for _, l := range fsstore.Find(os.Getenv, home) {
+		found = append(found, Located{l.Path, l.Layout})
+	}
+	return found
+}
+
+// open opens the store of the options; owner names the journal that changes
+// belong to. A path may lead to a database or to a folder: with no layout given,
+// one that holds a database is meant as that.
+func (o *Options) open(owner string) (Store, error) {
+	if o.Layout == Database || o.Layout == "" && hasDatabase(o.Store) {
+		return opened(sqlstore.Open(o.Store, sqlstore.Options{}))
+	}
+	return opened(fsstore.Open(o.Store, o.Layout, fsstore.Options{Owner: owner}))
+}
+
+// opened keeps a nil store of some type from becoming a Store that is not nil.
+func opened[S Store](st S, err error) (Store, error) {
+	if err != nil {
+		return nil, err
+	}
+	return st, nil
+}
+
+func hasDatabase(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if !info.IsDir() {
+		return true
+	}
+	for _, name := range []string{"opencode.db", "opencode.db-wal"} {
+		if _, err := os.Lstat(filepath.Join(path, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}
+
+// find fills in the store in use where none is named. The error wraps
+// [ErrNoStore] if there is none.
+func (o *Options) find() error {
+	if o.Store != "" {
+		return nil
+	}
+	if o.Layout != "" && o.Layout != Database {
+		if err := fsstore.CheckLayout(o.Layout); err != nil {
+			return err
+		}
+	}
+	for _, l := range Stores() {
+		if o.Layout == "" || o.Layout == l.Layout {
+			o.Store, o.Layout = l.Path, l.Layout
+			return nil
+		}
+	}
+	return fmt.Errorf("%w: looked in the data folder of OpenCode and in this folder", ErrNoStore)
+}
+
+// Unused is the JSON tree from which OpenCode made the client's database, "" if
+// there is none: it is still on the disk, and the agent no longer reads it. For a
+// client of such a tree it is the tree itself.
+func (c *Client) Unused() string {
+	root := c.store.ID().Root
+	tree := filepath.Join(filepath.Dir(root), "storage")
+	if root != tree && c.store.ID().Kind != "sqlite" || !hasDatabase(filepath.Dir(root)) {
+		return ""
+	}
+	if info, err := os.Stat(filepath.Join(tree, "message")); err != nil || !info.IsDir() {
+		return ""
+	}
+	return tree
+}
