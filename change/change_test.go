@@ -2,6 +2,7 @@ package change_test
 
 import (
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 
@@ -60,9 +61,7 @@ func TestComposeAndInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		before, now := tree{}, tree{}
 		drawOps(t, now)
-		for r, i := range now {
-			before[r] = i
-		}
+		maps.Copy(before, now)
 		var lists [][]change.Op
 		for range rapid.IntRange(1, 4).Draw(t, "lists") {
 			lists = append(lists, drawOps(t, now))
@@ -77,9 +76,7 @@ func TestComposeAndInverse(t *testing.T) {
 			}
 		}
 		again := tree{}
-		for r, i := range before {
-			again[r] = i
-		}
+		maps.Copy(again, before)
 		again.apply(t, merged)
 		if diff := cmp.Diff(now, again); diff != "" {
 			t.Fatalf("the merged ops lead elsewhere (-want +got):\n%s", diff)

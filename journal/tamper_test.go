@@ -7,7 +7,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"mend/change"
@@ -223,31 +222,5 @@ func TestCircles(t *testing.T) {
 	}
 	if bent == 0 {
 		t.Error("the victim has no branch page")
-	}
-}
-
-func TestDamageIsExplained(t *testing.T) {
-	dir := fastDir(t)
-	path := filepath.Join(dir, fileName)
-	for name, c := range map[string]struct {
-		file []byte
-		want string
-	}{
-		"empty":   {nil, "is empty"},
-		"garbage": {[]byte(strings.Repeat("garbage ", 1000)), "is not one of a journal"},
-		"short":   {[]byte("x"), "ends before"},
-	} {
-		if err := os.WriteFile(path, c.file, 0o600); err != nil {
-			t.Fatal(err)
-		}
-		for _, o := range []Options{{}, {ReadOnly: true}} {
-			_, err := Open(dir, o)
-			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "move the file away") {
-				t.Errorf("%s: Open: %v", name, err)
-			}
-		}
-		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, c.file) {
-			t.Errorf("%s: the file was changed: %v", name, err)
-		}
 	}
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"bytes"
 	"errors"
 	"os"
 	"path/filepath"
@@ -134,4 +135,30 @@ func addChunk(j *Journal, w *writer) error {
 		return err
 	}
 	return w.put(bucketImages, chunkKey(hash(keys[0]), 0), j.codec.pack(nil, []byte("x")))
+}
+
+func TestDamageIsExplained(t *testing.T) {
+	dir := fastDir(t)
+	path := filepath.Join(dir, fileName)
+	for name, c := range map[string]struct {
+		file []byte
+		want string
+	}{
+		"empty":   {nil, "is empty"},
+		"garbage": {[]byte(strings.Repeat("garbage ", 1000)), "is not one of a journal"},
+		"short":   {[]byte("x"), "ends before"},
+	} {
+		if err := os.WriteFile(path, c.file, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range []Options{{}, {ReadOnly: true}} {
+			_, err := Open(dir, o)
+			if !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "move the file away") {
+				t.Errorf("%s: Open: %v", name, err)
+			}
+		}
+		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, c.file) {
+			t.Errorf("%s: the file was changed: %v", name, err)
+		}
+	}
 }

@@ -89,8 +89,8 @@ func buildPart(message, place int, spec string) session.Part {
 	}
 	ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: messageID(message), Part: id}
 	data := fmt.Sprintf(`{"id":"%s","sessionID":"ses_1","messageID":"%s",%s}`, id, messageID(message), fields)
-	if strings.HasPrefix(fields, "raw:") {
-		data = strings.TrimPrefix(fields, "raw:")
+	if after, ok0 := strings.CutPrefix(fields, "raw:"); ok0 {
+		data = after
 	}
 	return session.NewPart(session.Record{Ref: ref, Data: []byte(data), Mode: 0o644})
 }

@@ -111,9 +111,12 @@ func (a *app) drop(f writeFlags, es []change.Entry, do func() (journal.Freed, er
 		return err
 	}
 	if a.asJSON {
-		a.printJSON(map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes})
+		a.printJSON(map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.Held)})
 		return nil
 	}
-	a.printf("%s the bytes of %s: %s, %s less in the file.\n", good("Dropped"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))
+	a.printf("%s the bytes of %s: %s, %s.\n", good("Dropped"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))
+	if len(freed.Held) > 0 {
+		a.printf("%s some of the same bytes are still there for %s.\n", warn("note:"), strings.Join(freed.Held, ", "))
+	}
 	return nil
 }
