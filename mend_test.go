@@ -3,6 +3,7 @@ package mend_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
@@ -12,6 +13,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mend"
+	"mend/change"
 	"mend/internal/wound"
 	"mend/repair"
 	"mend/session"
@@ -181,5 +183,46 @@ func TestHealthy(t *testing.T) {
 	}
 	if diff := cmp.Diff(healthy, b.snapshot(t)); diff != "" {
 		t.Errorf("reading wrote (-want +got):\n%s", diff)
+	}
+}
+
+// A record that changes between the plan and its application is a conflict: the
+// new bytes stay, and nothing else is touched.
+func TestChangedBetween(t *testing.T) {
+	b := newBench(t)
+	tree := wound.Tree{T: t, Root: b.store, Session: b.session}
+	wound.Text(wound.Hello, " ")(tree)
+	wound.Text(wound.SecondPrompt, " ")(tree)
+	r, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{})
+	if err != nil || len(r.Plan.Ops) != 2 {
+		t.Fatalf("ProposeRepair = %v, %v, want two ops", r.Plan, err)
+	}
+	wound.Text(wound.Hello, "written meanwhile")(tree)
+	changed := b.snapshot(t)
+	var conflict *change.ConflictError
+	if _, err := b.client.Apply(t.Context(), r.Plan); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 {
+		t.Errorf("Apply = %v, want one conflict", err)
+	}
+	if diff := cmp.Diff(changed, b.snapshot(t)); diff != "" {
+		t.Errorf("the store changed (-want +got):\n%s", diff)
+	}
+}
+
+// While the agent is at work in a session it is left alone, unless by force.
+func TestBusy(t *testing.T) {
+	b := newBench(t)
+	tree := wound.Tree{T: t, Root: b.store, Session: b.session}
+	wound.Text(wound.Hello, " ")(tree)
+	messages, _ := tree.Records()
+	tree.Put(messages[len(messages)-1].Edit(func(m map[string]any) {
+		m["time"] = map[string]any{"created": now().Add(-time.Minute).UnixMilli()}
+		delete(m, "finish")
+	}))
+	if _, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{}); !errors.Is(err, repair.ErrBusy) {
+		t.Errorf("ProposeRepair of a busy session: %v, want ErrBusy", err)
+	}
+	r, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{Force: true})
+	if err != nil || len(r.Plan.Ops) != 1 {
+		t.Errorf("ProposeRepair by force = %v, %v, want one op", r.Plan, err)
 	}
 }

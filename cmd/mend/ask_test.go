@@ -1,0 +1,46 @@
+package main
+
+import (
+	"bytes"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/wound"
+	"mend/testdata"
+)
+
+// With a person at the terminal, repair shows everything and asks once.
+func TestAsk(t *testing.T) {
+	for answer, want := range map[string]int{"y\n": exitDone, "YES\n": exitDone, "n\n": exitRefused, "\n": exitRefused, "": exitRefused} {
+		dir := t.TempDir()
+		session, err := testdata.Unpack(testdata.OpenCode1153, dir)
+		if err != nil {
+			t.Fatal(err)
+		}
+		store := filepath.Join(dir, "opencode", "storage")
+		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == "blank answer" })
+		wound.Table[i].Cut(wound.Tree{T: t, Root: store, Session: session})
+		wounded, err := wound.Snapshot(store)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var out, errs bytes.Buffer
+		a := &app{terminal: terminal{in: strings.NewReader(answer), out: &out, err: &errs, canAsk: true}}
+		root := a.root()
+		a.opt.Journal, a.opt.Cache = filepath.Join(dir, "journal"), filepath.Join(dir, "cache")
+		root.SetArgs([]string{"repair", "--store", store})
+		if got := a.report(root.Execute()); got != want {
+			t.Errorf("answer %q: exit code %d, want %d\n%s%s", answer, got, want, &out, &errs)
+		}
+		if !strings.Contains(out.String(), "[user interrupted]") || strings.Count(errs.String(), "Repair 1 session? [y/N]") != 1 {
+			t.Errorf("answer %q: showed\n%s\nand asked\n%s", answer, &out, &errs)
+		}
+		now, err := wound.Snapshot(store)
+		if changed := !maps.Equal(now, wounded); err != nil || changed != (want == exitDone) {
+			t.Errorf("answer %q: the store changed: %t, %v", answer, changed, err)
+		}
+	}
+}
