@@ -36,6 +36,16 @@
 // were none, SQLite removes ours with the last connection. One exception: a -shm
 // that we had to make for a -wal without one stays.
 //
+// # Events
+//
+// OpenCode 1.18 also keeps tables of events. They are not written: 1.18.33 builds
+// a prompt from message and part alone and replays no event when it starts (seen:
+// what was changed here is in the next request, before and after a restart). A
+// session that is moved to another workspace by its events takes along what was
+// there before the repair.
+//
+// # Caveats
+//
 // A program that opens the database without waiting for locks can fail during the
 // millisecond in which we are the first to open it or the last to close it.
 // OpenCode does so when it starts (it sets its busy_timeout too late), and can so

@@ -145,8 +145,7 @@ func TestKilledBesideWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "opencode", "opencode.db")
-	sql := wound.SQL(t, path)
-	store := wound.Database{SQL: sql}
+	store := wound.Database{SQL: wound.SQL(t, path)}
 	wound.Text(wound.Hello, " \n")(store)
 	wound.Text(wound.SecondPrompt, " \n")(store)
 	state := func() map[string]string {
@@ -201,12 +200,18 @@ func TestKilledBesideWriter(t *testing.T) {
 		}
 	}
 	must("verify")
+	sound(t, path)
+	t.Logf("200 kills: the store was wholly mended %d times, wholly wounded %d times", whole, absent)
+}
+
+// sound checks that SQLite finds nothing wrong with the database.
+func sound(t *testing.T, path string) {
+	t.Helper()
 	for _, check := range []string{"pragma integrity_check", "pragma foreign_key_check"} {
-		if rows := sql(check); len(rows) > 0 && rows[0]["integrity_check"] != "ok" {
+		if rows := wound.SQL(t, path)(check); len(rows) > 0 && rows[0]["integrity_check"] != "ok" {
 			t.Errorf("%s: %v", check, rows)
 		}
 	}
-	t.Logf("200 kills: the store was wholly mended %d times, wholly wounded %d times", whole, absent)
 }
 
 // writer writes rows of its own as an agent would, until it is stopped.
