@@ -67,8 +67,11 @@ func (c *Client) load(ctx context.Context, head session.Session) (*session.Sessi
 	if err != nil {
 		return nil, repair.Options{}, err
 	}
-	held, err := c.store.Held(ctx)
-	return s, repair.Options{Now: c.opt.Now(), Held: held, Version: c.opt.AgentVersion}, err
+	o := repair.Options{Now: c.opt.Now(), Version: c.opt.AgentVersion}
+	if m := s.LatestAssistant(); m != nil && !m.Finished() { // else it does not matter, and it is dear to find out
+		o.Held, err = c.store.Held(ctx)
+	}
+	return s, o, err
 }
 
 // Session is the session of the store whose id is id, or starts with it if no
