@@ -117,12 +117,12 @@ func (w world) entries() []change.Entry {
 	return es
 }
 
-// lost removes the folder of a message's parts, so that the plan creates it.
-func (w world) lost(message int) {
+// lost removes the folder of the first message's parts, so that the plan makes it.
+func (w world) lost() {
 	w.t.Helper()
 	messages, parts := wound.Tree{T: w.t, Root: w.root, Session: w.id}.Records()
 	for _, p := range parts {
-		if p.Owner == messages[message].ID {
+		if p.Owner == messages[0].ID {
 			if err := os.RemoveAll(filepath.Join(w.root, "part", p.Owner)); err != nil {
 				w.t.Fatal(err)
 			}
@@ -180,7 +180,7 @@ const never = 1 << 30
 func ends(t *testing.T) (before, after map[string]string, steps int) {
 	t.Helper()
 	w := newWorld(t)
-	w.lost(0)
+	w.lost()
 	before = w.snapshot()
 	f := &storetest.Fault{At: never}
 	if err := w.run(f, w.plan()); err != nil {
@@ -201,7 +201,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 		var forward, back int
 		for k := range steps {
 			w := newWorld(t)
-			w.lost(0)
+			w.lost()
 			f := &storetest.Fault{At: k, Once: once}
 			err := w.run(f, w.plan())
 			if rerr := w.recover(&storetest.Fault{At: never}); rerr != nil {
@@ -231,7 +231,7 @@ func TestRecoveryCutAtEveryStep(t *testing.T) {
 	for k := 0; k < steps; k += 3 {
 		for cut := 0; ; cut++ {
 			w := newWorld(t)
-			w.lost(0)
+			w.lost()
 			_ = w.run(&storetest.Fault{At: k}, w.plan())
 			f := &storetest.Fault{At: cut}
 			_ = w.recover(f)
@@ -253,7 +253,7 @@ func TestUndoCutAtEveryStep(t *testing.T) {
 	before, after, steps := ends(t)
 	for k := 0; k < steps; k += 2 {
 		w := newWorld(t)
-		w.lost(0)
+		w.lost()
 		if err := w.run(&storetest.Fault{At: never}, w.plan()); err != nil {
 			t.Fatal(err)
 		}
