@@ -4,7 +4,7 @@ export CGO_ENABLED = 0
 FUZZTIME ?= 10s
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test race lint tidy cross fuzz e2e docs
+.PHONY: build test race lint tidy cross fuzz e2e e2e-all docs
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -32,7 +32,11 @@ fuzz: # every fuzz target, one after the other
 	while read pkg name; do echo "fuzz $$pkg $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; done
 
 e2e: # the real OpenCode, installed from npm and cached
-	go test -tags e2e -count=1 -timeout 15m ./internal/opencode ./sqlstore ./cmd/mend
+	go test -tags e2e -count=1 -short -timeout 10m -run 'Real|Continue|Wounds|Serve' ./internal/opencode
+	go test -tags e2e -count=1 -timeout 10m -v -run 'RealProgram|Server|Writer' ./cmd/mend
+
+e2e-all: # the same with every wound on every version
+	go test -tags e2e -count=1 -timeout 20m ./internal/opencode ./sqlstore ./cmd/mend
 
 docs: build # the picture in the README; needs asciinema, and npm for svg-term-cli
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast

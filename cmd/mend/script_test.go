@@ -55,6 +55,9 @@ func TestDatabaseStories(t *testing.T) {
 }
 
 func play(t *testing.T, dir, version string) {
+	if testing.Short() {
+		t.Skip("stories start a program for each line")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:           dir,
 		UpdateScripts: *update,
