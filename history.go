@@ -21,11 +21,8 @@ func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err 
 		if _, err := txn.Recover(ctx, j, st, st.ID()); err != nil {
 			return err
 		}
+		c.forgetScan()
 		e, err = txn.Run(ctx, j, st, p)
-		var conflict *change.ConflictError
-		if errors.As(err, &conflict) {
-			return errors.Join(conflict, later(j, conflict.Conflicts, e.Seq))
-		}
 		return err
 	})
 	return e, err
@@ -50,6 +47,12 @@ func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 func (c *Client) Pending() ([]change.Entry, error) {
 	id := c.store.ID()
 	return c.opt.Log(journal.Query{Store: &id, State: change.Pending})
+}
+
+// Conflicted lists the entries of this store whose conflict nobody has decided.
+func (c *Client) Conflicted() ([]change.Entry, error) {
+	id := c.store.ID()
+	return c.opt.Log(journal.Query{Store: &id, State: change.Conflicted})
 }
 
 // An UndoRequest says what shall be taken back: the entry ID, or all repairs of
@@ -88,7 +91,15 @@ func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan,
 // undoable is the entries that the request means, oldest first.
 func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
 	if r.Session != "" {
-		if h, err := c.Session(ctx, r.Session); err == nil { // the beginning of its id is enough, unless it is gone
+		known, err := j.List(journal.Query{Session: r.Session, Limit: 1})
+		if err != nil {
+			return nil, err
+		}
+		if len(known) == 0 { // the beginning of an id is enough
+			h, err := c.Session(ctx, r.Session)
+			if err != nil {
+				return nil, err
+			}
 			r.Session = h.ID
 		}
 		id := c.store.ID()
@@ -135,7 +146,8 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		cause.Of = append(cause.Of, e.Seq)
 	}
 	ops, err := undo.Revert(lists...)
-	if err != nil {
+	var gap *change.ConflictError
+	if err != nil && (!r.Force || !errors.As(err, &gap)) {
 		return change.Plan{}, err
 	}
 	if r.Only != nil {
@@ -219,6 +231,10 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 		if e.State != change.Conflicted {
 			return fmt.Errorf("resolving repair %s: %w: it is %s", e.ID, ErrNoConflict, e.State)
 		}
+		if !e.Store.Same(c.store.ID()) {
+			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
+		}
+		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Of: []uint64{e.Seq}, Text: string(d)}}
 		ops, err := j.Ops(e)
 		if err != nil || d == Keep {
 			return err
@@ -226,9 +242,12 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 		if d == Back {
 			ops = change.Inverse(ops)
 		}
-		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Of: []uint64{e.Seq}, Text: string(d)}, Ops: ops}
-		if p, err = c.rebase(ctx, j, e, p, true); errors.Is(err, ErrNothingToDo) {
-			p, err = change.Plan{}, nil
+		full := p
+		full.Ops = ops
+		if full, err = c.rebase(ctx, j, e, full, true); err == nil {
+			p = full
+		} else if errors.Is(err, ErrNothingToDo) {
+			err = nil
 		}
 		return err
 	})

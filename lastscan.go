@@ -37,7 +37,9 @@ const worstKept = 20
 
 // Add counts a finding.
 func (s *Summary) Add(f Finding) {
-	s.Sessions++
+	if f.Session.ID != "" { // else it stands for what is in the store and belongs to no session
+		s.Sessions++
+	}
 	if f.Busy {
 		s.Busy++
 	}
@@ -57,7 +59,7 @@ func (s *Summary) Add(f Finding) {
 
 // Healthy is the number of sessions with nothing but notes.
 func (s *Summary) Healthy() int {
-	return s.Sessions - s.Broken - s.Latent - s.Failed
+	return max(0, s.Sessions-s.Broken-s.Latent-s.Failed)
 }
 
 // Remember keeps the summary of a whole scan for [Client.LastScan], in the user's
@@ -71,6 +73,9 @@ func (c *Client) Remember(s Summary) {
 	}
 	_ = maybe.WriteFile(path, data, 0o600)
 }
+
+// forgetScan drops the summary: the store is no longer what was scanned.
+func (c *Client) forgetScan() { _ = os.Remove(c.cachePath()) }
 
 // LastScan is the summary of the last whole scan of this store, and whether there
 // is one.

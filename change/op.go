@@ -40,7 +40,7 @@ func Inverse(ops []Op) []Op {
 // for each record the Pre of its first op and the Post of its last, and none
 // where these are equal. A record that was not left by one list as the next
 // found it was changed by somebody else in between; the error is then a
-// [*ConflictError] with all such records.
+// [*ConflictError] with all such records, and comes with the list all the same.
 func Compose(lists ...[]Op) ([]Op, error) {
 	var merged []Op
 	var gaps []Conflict
@@ -59,11 +59,11 @@ func Compose(lists ...[]Op) ([]Op, error) {
 			merged[i].Post = o.Post
 		}
 	}
-	if len(gaps) > 0 {
-		return nil, &ConflictError{Conflicts: gaps}
-	}
 	merged = slices.DeleteFunc(merged, func(o Op) bool { return o.Pre.Equal(o.Post) })
 	Sort(merged)
+	if len(gaps) > 0 {
+		return merged, &ConflictError{Conflicts: gaps}
+	}
 	return merged, nil
 }
 

@@ -113,7 +113,7 @@ func (v *view) open(path, message string) *dir {
 			v.note(strange.path, message, "it is "+nameOf(strange.mode)+", not a folder")
 		}
 	} else if why, ok := cannotRead(err); ok {
-		v.note(path, message, "the folder cannot be opened: "+why)
+		v.hidden(path, message, "the folder cannot be opened: "+why)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		v.err = err
 	}
@@ -125,7 +125,7 @@ func (v *view) names(d *dir, message string) []string {
 	names, err := d.names()
 	if err != nil {
 		if why, ok := cannotRead(err); ok {
-			v.note(d.path, message, "the folder cannot be read: "+why)
+			v.hidden(d.path, message, "the folder cannot be read: "+why)
 		} else {
 			v.err = err
 		}
@@ -136,6 +136,12 @@ func (v *view) names(d *dir, message string) []string {
 
 func (v *view) note(path, message, why string) {
 	v.stray = append(v.stray, session.Stray{Path: path, Message: message, Why: why})
+}
+
+// hidden notes a folder that keeps what it holds to itself.
+func (v *view) hidden(path, message, why string) {
+	v.note(path, message, why)
+	v.stray[len(v.stray)-1].Hidden = true
 }
 
 // records calls yield for the id of each record in the folder, in order.

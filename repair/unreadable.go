@@ -36,11 +36,17 @@ func (c *chart) ownRecord() []Diagnosis {
 		if s.Message != "" {
 			ref = session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: s.Message}
 		}
-		ds = append(ds, Diagnosis{
+		d := Diagnosis{
 			Class: UnreadableRecord, Severity: Note, Ref: ref, Message: s.Message,
 			Why:    fmt.Sprintf("Something that is no record stands at %s: %s.", s.Path, s.Why),
 			WhyNot: "It is left as it is: look at it, and move it out of the store if nothing needs it.",
-		})
+		}
+		if s.Hidden {
+			d.Severity = Broken
+			d.Why = fmt.Sprintf("What %s holds is not known: %s.", s.Path, s.Why)
+			d.WhyNot = "Nothing in it was looked at: make it readable, and scan again."
+		}
+		ds = append(ds, d)
 	}
 	return ds
 }

@@ -31,6 +31,7 @@ type Stray struct {
 	Path    string // below the root of the store
 	Message string // the message among whose parts it stands, "" if none
 	Why     string
+	Hidden  bool // a folder that cannot be read: what it holds of the session is unknown
 }
 
 // A Message is one turn of the user or one answer of the model: its metadata,

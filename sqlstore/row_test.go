@@ -40,7 +40,7 @@ func TestOddRows(t *testing.T) {
 		t.Log(name, p.Defect.Why)
 	}
 	if len(got.Stray) != 7 {
-		t.Errorf("%d strays, want 7: %q", len(got.Stray), got.Stray)
+		t.Errorf("%d strays, want 7: %v", len(got.Stray), got.Stray)
 	}
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) != 3 || heads[1].ID != "ses_lost" || len(heads[2].Stray) != 2 {

@@ -4,6 +4,7 @@
 package undo
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -13,24 +14,24 @@ import (
 
 // Revert is the ops that take back what the lists of ops did, applied in the
 // order given. The error is a [*change.ConflictError] if somebody else changed a
-// record between two of them.
+// record between two of them; the ops come all the same, for an undo by force.
 func Revert(lists ...[]change.Op) ([]change.Op, error) {
 	ops, err := change.Compose(lists...)
-	if err != nil {
-		return nil, err
-	}
-	return change.Inverse(ops), nil
+	return change.Inverse(ops), err
 }
+
+// ErrNotOurs says that a record is not one that the repair touched.
+var ErrNotOurs = errors.New("this repair has no such record")
 
 // Only keeps the ops on the records that are named, each by its ref as it is
 // printed ([session.Ref.String]) or by its own id, and the folders that they
-// need. The error names the first one that no op is about.
+// need. The error wraps [ErrNotOurs] and names the first one that no op is about.
 func Only(ops []change.Op, names []string) ([]change.Op, error) {
 	var kept []change.Op
 	for _, name := range names {
 		i := slices.IndexFunc(ops, func(o change.Op) bool { return named(o.Ref, name) })
 		if i < 0 {
-			return nil, fmt.Errorf("choosing records: %q is none of this repair's", name)
+			return nil, fmt.Errorf("%w: %q", ErrNotOurs, name)
 		}
 		for _, o := range ops {
 			if named(o.Ref, name) || o.Ref.Kind == session.KindFolder && o.Ref.Message == ops[i].Ref.Message {

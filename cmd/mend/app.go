@@ -2,14 +2,18 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
+	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/mod/semver"
 
 	"mend"
+	"mend/change"
 )
 
 // An app is one run of the command: where it reads and writes, and the flags
@@ -18,7 +22,8 @@ type app struct {
 	terminal
 	opt    mend.Options
 	asJSON bool
-	quiet  bool // the error was told already
+	answer map[string]any // of --json, printed at the end
+	lost   error          // the first failure to write to out
 
 	entered bool // the command line was understood, and a verb is at work
 }
@@ -40,7 +45,7 @@ Without a verb it tells how things stand.`,
 	a.opt.Version = version()
 	f := root.PersistentFlags()
 	f.StringVar(&a.opt.Store, "store", "", "the store, by any path in it (default: looked for)")
-	f.StringVar(&a.opt.Layout, "layout", "", "the layout of a JSON store (default: found by looking)")
+	f.StringVar(&a.opt.Layout, "layout", "", "the layout of the store: opencode, opencode-0, opencode-state, supercode, or sqlite (default: found by looking)")
 	f.StringVar(&a.opt.AgentVersion, "agent-version", "", "the agent's version to diagnose for (default: the newest that wrote to the store)")
 	f.BoolVar(&a.asJSON, "json", false, "answer with one JSON object")
 	root.SetIn(a.in)
@@ -65,21 +70,62 @@ func (a *app) verbs() []*cobra.Command {
 	}
 }
 
-// report tells the error, if it was not told yet, and returns the exit code.
+// report tells the error, if it was not told yet, prints the JSON answer, and
+// returns the exit code.
 func (a *app) report(err error) int {
 	if err != nil && !a.entered {
 		err = &usageError{err}
 	}
-	code := exitCode(err)
-	if err == nil || a.quiet || errors.Is(err, errProblems) {
-		return code
-	}
+	var already *toldError
+	told := errors.Is(err, errProblems) || errors.As(err, &already)
 	if a.asJSON {
-		a.printJSON(map[string]any{"error": map[string]string{"code": codeName(code), "message": err.Error(), "hint": hint(err)}})
-		return code
+		a.printAnswer(err)
+	} else if err != nil && !told {
+		a.tell(err)
 	}
-	a.tell(err)
-	return code
+	if a.lost != nil && err == nil {
+		err = fmt.Errorf("writing the answer: %w", a.lost)
+		a.tell(err)
+	}
+	return exitCode(err)
+}
+
+// printAnswer writes the one object of a JSON answer, with the error if there is
+// one.
+func (a *app) printAnswer(err error) {
+	answer := a.answer
+	if answer == nil {
+		answer = map[string]any{}
+	}
+	if err != nil && !errors.Is(err, errProblems) {
+		answer["error"] = map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": hint(err)}
+	}
+	var conflict *change.ConflictError
+	if errors.As(err, &conflict) {
+		answer["conflicts"] = conflictsJSON(conflict.Conflicts)
+	}
+	enc := json.NewEncoder(a)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", "  ")
+	_ = enc.Encode(answer) // a.lost has the error
+}
+
+// answerWith puts a member into the JSON answer.
+func (a *app) answerWith(name string, v any) {
+	if a.answer == nil {
+		a.answer = map[string]any{}
+	}
+	a.answer[name] = v
+}
+
+// Write writes to the standard output and remembers the first failure; a reader
+// that has gone away is none.
+func (a *app) Write(b []byte) (int, error) {
+	n, err := a.out.Write(b)
+	if err != nil && a.lost == nil && !errors.Is(err, syscall.EPIPE) {
+		a.lost = err
+	}
+	return n, err
 }
 
 // tell prints an error and its hint on stderr.
@@ -97,31 +143,48 @@ func codeName(code int) string {
 	return "signal"
 }
 
-// printJSON writes the one object of a JSON answer.
-func (a *app) printJSON(v any) {
-	enc := json.NewEncoder(a.out)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(v) // a reader that has gone away is nobody's error
-}
-
-// printf writes to the standard output.
+// printf writes to the standard output, unless the answer is JSON.
 func (a *app) printf(format string, args ...any) {
-	fmt.Fprintf(a.out, format, args...)
+	if !a.asJSON {
+		fmt.Fprintf(a, format, args...)
+	}
 }
 
 // confirm asks a yes-or-no question, with no as the answer of silence. The error
-// is errNobody without a terminal, errDeclined after a no.
-func (a *app) confirm(question string) error {
+// is errNobody without a terminal, errDeclined after a no, and the context's if
+// that ends first.
+func (a *app) confirm(ctx context.Context, question string) error {
 	if !a.canAsk {
 		return errNobody
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	line, _ := bufio.NewReader(a.in).ReadString('\n')
+	line, err := await(ctx, func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
+	if ctx.Err() != nil {
+		fmt.Fprintln(a.err)
+		return err
+	}
 	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
 		return nil
 	}
 	return errDeclined
+}
+
+// await is what read returns, or the context's error if that ends first: a read
+// from a terminal or a pipe cannot be called off, and ends with the program.
+func await[T any](ctx context.Context, read func() (T, error)) (v T, err error) {
+	done := make(chan struct{})
+	var got T
+	var failed error
+	go func() {
+		got, failed = read()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return got, failed
+	case <-ctx.Done():
+		return v, ctx.Err()
+	}
 }
 
 // open opens the store, and for a verb that writes finishes first what a crash
@@ -131,6 +194,9 @@ func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
 	if err != nil {
 		return nil, err
 	}
+	if v := a.opt.AgentVersion; v != "" && !semver.IsValid("v"+v) {
+		return nil, usagef("--agent-version %s: want a version such as 1.1.53", v)
+	}
 	if !write {
 		a.warnPending(c)
 		return c, nil
@@ -138,6 +204,9 @@ func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
 	done, err := c.Recover(cmd.Context())
 	for _, e := range done {
 		fmt.Fprintf(a.err, "Recovered the pending repair %s: %s.\n", e.ID, e.State)
+		if e.State == change.Conflicted {
+			fmt.Fprintf(a.err, "      %s\n", faint(resolveHint(e.ID)))
+		}
 	}
 	return c, err
 }
@@ -152,4 +221,9 @@ func (a *app) warnPending(c *mend.Client) {
 	for _, e := range pending {
 		fmt.Fprintf(a.err, "%s repair %s is pending: run \"mend recover\"\n", warn("mend:"), e.ID)
 	}
+}
+
+// resolveHint says how to decide a conflict.
+func resolveHint(id string) string {
+	return fmt.Sprintf("another program wrote to its records: \"mend show %[1]s\" tells which, \"mend resolve %[1]s\" decides", id)
 }

@@ -2,6 +2,9 @@ package main
 
 import (
 	"bytes"
+	"context"
+	"errors"
+	"io"
 	"maps"
 	"path/filepath"
 	"slices"
@@ -42,5 +45,17 @@ func TestAsk(t *testing.T) {
 		if changed := !maps.Equal(now, wounded); err != nil || changed != (want == exitDone) {
 			t.Errorf("answer %q: the store changed: %t, %v", answer, changed, err)
 		}
+	}
+}
+
+// A signal ends the question: nothing waits for an answer.
+func TestAskInterrupted(t *testing.T) {
+	in, out := io.Pipe()
+	defer out.Close()
+	a := &app{terminal: terminal{in: in, out: io.Discard, err: io.Discard, canAsk: true}}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if err := a.confirm(ctx, "Go on?"); !errors.Is(err, context.Canceled) {
+		t.Errorf("confirm = %v, want the context's error", err)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"mend/journal"
 	"mend/repair"
 	"mend/txn"
+	"mend/undo"
 )
 
 // The exit codes. They are documented in every help and never change.
@@ -33,7 +34,7 @@ const exitHelp = `Exit codes:
   4  the store or the journal cannot be used
   5  refused: the agent is busy, another mend is at work, nobody to ask
   6  not confirmed: a pending repair remains, run "mend recover"
-  130, 143  ended by a signal; nothing was changed
+  130, 143  ended by a signal; what had begun was finished or put back
 `
 
 // codeNames are the words for the exit codes in JSON answers.
@@ -58,6 +59,15 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
+// A toldError has been told already and sets the exit code alone.
+type toldError struct {
+	err  error
+	code int
+}
+
+func (e *toldError) Error() string { return e.err.Error() }
+func (e *toldError) Unwrap() error { return e.err }
+
 // A signalError says that a signal ended the command.
 type signalError struct{ signal os.Signal }
 
@@ -75,15 +85,18 @@ func exitCode(err error) int {
 		locked    *journal.LockedError
 		ambiguous *journal.AmbiguousError
 	)
+	var told *toldError
 	switch {
 	case err == nil:
 		return exitDone
+	case errors.As(err, &told):
+		return told.code
 	case errors.As(err, &signalled):
 		if n, ok := signalled.signal.(syscall.Signal); ok {
 			return exitSignalled + int(n)
 		}
 		return exitUnusable
-	case errors.As(err, &usage), errors.As(err, &ambiguous), isAny(err, journal.ErrNotFound, mend.ErrNoSession, mend.ErrLayout):
+	case errors.As(err, &usage), errors.As(err, &ambiguous), isAny(err, journal.ErrNotFound, mend.ErrNoSession, mend.ErrLayout, undo.ErrNotOurs):
 		return exitUsage
 	case errors.As(err, &pending):
 		return exitPending
@@ -137,7 +150,7 @@ func hint(err error) string {
 	case errors.As(err, &pending):
 		return `run "mend recover"; every byte needed is in the journal`
 	case errors.As(err, &conflict):
-		return `look with "mend show ID"; for an undo, --only RECORD takes those that are clean and --force restores all, keeping the present bytes in the journal`
+		return `nothing was changed. Of an undo, --only RECORD takes the clean records, and --force takes all and keeps the present bytes in the journal`
 	case errors.As(err, &locked):
 		return "another mend is at work; try again when it is done"
 	case errors.As(err, &usage):
@@ -163,7 +176,8 @@ var hints = []struct {
 	{mend.ErrOtherStore, "name that store with --store PATH"},
 	{journal.ErrNotFound, `"mend log" lists the repairs`},
 	{journal.ErrForgotten, "its bytes were removed by gc or forget; the record that it happened is all that is left"},
-	{journal.ErrDamaged, `"mend verify" says more; nothing is written to a damaged journal: move the file away to start a new one, and keep it for what it still holds`},
+	{journal.ErrDamaged, "keep the file for what it still holds, and move it away to start a new journal"},
 	{journal.ErrFormat, "use the mend that wrote it, or a later one"},
-	{errNobody, "name a session, or say --yes"},
+	{mend.ErrNotCommitted, `"mend show ID" tells how it stands; a conflict is decided by "mend resolve ID"`},
+	{errNobody, "say --yes, or name a session to repair it alone"},
 }

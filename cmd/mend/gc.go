@@ -1,6 +1,8 @@
 package main
 
 import (
+	"context"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -30,7 +32,7 @@ undone. That they were stays known. Pending repairs and conflicts keep theirs.`,
 				return err
 			}
 			before := time.Now().Add(-d)
-			return a.drop(f, olderThan(es, before), func() (journal.Freed, error) {
+			return a.drop(cmd.Context(), f, olderThan(es, before), func() (journal.Freed, error) {
 				return a.opt.GC(cmd.Context(), before)
 			})
 		},
@@ -89,7 +91,8 @@ known.`,
 				}
 				es = []change.Entry{e}
 			}
-			return a.drop(f, es, func() (journal.Freed, error) { return a.opt.Forget(cmd.Context(), es) })
+			es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
+			return a.drop(cmd.Context(), f, es, func() (journal.Freed, error) { return a.opt.Forget(cmd.Context(), es) })
 		},
 	}
 	f.add(cmd, "")
@@ -97,12 +100,17 @@ known.`,
 }
 
 // drop asks before bytes leave the journal, which cannot be taken back.
-func (a *app) drop(f writeFlags, es []change.Entry, do func() (journal.Freed, error)) error {
-	if f.dryRun || len(es) == 0 {
+func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, do func() (journal.Freed, error)) error {
+	if f.dryRun {
 		return a.endEntries(es, "There is nothing to drop.")
 	}
+	if len(es) == 0 {
+		a.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}}
+		a.printf("There is nothing to drop.\n")
+		return nil
+	}
 	if !f.yes {
-		if err := a.confirm(count(len(es), "repair") + " can no longer be undone after this. Go on?"); err != nil {
+		if err := a.confirm(ctx, count(len(es), "repair")+" can no longer be undone after this. Go on?"); err != nil {
 			return err
 		}
 	}
@@ -111,7 +119,7 @@ func (a *app) drop(f writeFlags, es []change.Entry, do func() (journal.Freed, er
 		return err
 	}
 	if a.asJSON {
-		a.printJSON(map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.Held)})
+		a.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.Held)}
 		return nil
 	}
 	a.printf("%s the bytes of %s: %s, %s.\n", good("Dropped"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))

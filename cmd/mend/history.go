@@ -34,11 +34,7 @@ func (a *app) logVerb() *cobra.Command {
 // endEntries shows entries, a line each.
 func (a *app) endEntries(es []change.Entry, none string) error {
 	if a.asJSON {
-		repairs := []repairJSON{}
-		for _, e := range es {
-			repairs = append(repairs, entryJSON(e, nil))
-		}
-		a.printJSON(map[string]any{"repairs": repairs})
+		a.answer = map[string]any{"repairs": entriesJSON(es)}
 		return nil
 	}
 	for _, e := range es {
@@ -55,6 +51,8 @@ func (a *app) endEntries(es []change.Entry, none string) error {
 func stateWord(e change.Entry) string {
 	word := string(e.State)
 	switch {
+	case e.Forgotten:
+		return faint(fmt.Sprintf("%-10s", "forgotten"))
 	case e.State == change.Committed && e.UndoneBy != "":
 		return faint(fmt.Sprintf("%-10s", "undone"))
 	case e.State == change.Committed:
@@ -99,7 +97,7 @@ func (a *app) showVerb() *cobra.Command {
 				return err
 			}
 			if a.asJSON {
-				a.printJSON(map[string]any{"repairs": []repairJSON{entryJSON(e, ops)}})
+				a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, ops)}}
 				return nil
 			}
 			a.printEntry(e, ops)
@@ -144,6 +142,9 @@ func (a *app) printEntry(e change.Entry, ops []change.Op) {
 		return
 	}
 	a.printOps(ops)
+	if e.State == change.Conflicted {
+		a.printf("\n%s decides: --keep, --back or --forward.\n", bold("mend resolve "+e.ID))
+	}
 	if e.State == change.Committed && e.UndoneBy == "" {
 		a.printf("\n%s takes it back.\n", bold("mend undo "+e.ID))
 	}

@@ -132,6 +132,14 @@ func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	return r
 }
 
+func entriesJSON(es []change.Entry) []repairJSON {
+	list := []repairJSON{}
+	for _, e := range es {
+		list = append(list, entryJSON(e, nil))
+	}
+	return list
+}
+
 func verb(create, remove bool) string {
 	switch {
 	case create:
@@ -185,6 +193,14 @@ func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 		repairs = append(repairs, r)
 	}
 	return map[string]any{"repairs": repairs}
+}
+
+func conflictsJSON(cs []change.Conflict) []conflictJSON {
+	var out []conflictJSON
+	for _, c := range cs {
+		out = append(out, conflictJSON{c.Ref.String(), c.Why, c.Later})
+	}
+	return out
 }
 
 // nonNil makes a list that JSON shows as [] when it is empty.

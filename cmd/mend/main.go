@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"slices"
 	"syscall"
 
 	"golang.org/x/term"
@@ -44,7 +45,7 @@ func run(args []string, t terminal) int {
 		signal.Stop(signals)
 		cancel(&signalError{s})
 	}()
-	a := &app{terminal: t}
+	a := &app{terminal: t, asJSON: slices.Contains(args, "--json")} // also where the flags cannot be parsed
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"fmt"
+
 	"github.com/spf13/cobra"
 
 	"mend"
+	"mend/change"
 )
 
 func (a *app) recoverVerb() *cobra.Command {
@@ -31,9 +34,27 @@ that writes does this first by itself.`,
 			if err != nil {
 				return err
 			}
-			return a.endEntries(done, "Nothing was pending.")
+			if err := a.endEntries(done, "Nothing was pending."); err != nil {
+				return err
+			}
+			return a.conflictsLeft(done)
 		},
 	}
 	f.add(cmd, "")
 	return cmd
+}
+
+// conflictsLeft tells which of the entries wait for the user's decision.
+func (a *app) conflictsLeft(done []change.Entry) error {
+	var left error
+	for _, e := range done {
+		if e.State == change.Conflicted {
+			left = fmt.Errorf("repair %s is in conflict: %s", e.ID, resolveHint(e.ID))
+			if !a.asJSON {
+				a.tell(left)
+			}
+			left = &toldError{left, exitConflict}
+		}
+	}
+	return left
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -38,7 +39,14 @@ broken session and asks once.`,
   mend repair ses_abc --dry-run    show the change alone
   mend repair ses_abc --error @err.txt`,
 		Args: cobra.MaximumNArgs(1),
-		RunE: func(cmd *cobra.Command, ids []string) error { return a.repair(cmd, ids, f) },
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			for _, name := range []string{"class", "error"} { // an empty variable in a script must not mean "everything"
+				if fl := cmd.Flags().Lookup(name); fl.Changed && strings.Trim(fl.Value.String(), "[]") == "" {
+					return usagef("--%s is empty", name)
+				}
+			}
+			return a.repair(cmd, ids, f)
+		},
 	}
 	fl := cmd.Flags()
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and write nothing")
@@ -65,7 +73,7 @@ type proposal struct {
 }
 
 func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
-	req, err := a.request(ids, f)
+	req, err := a.request(cmd.Context(), ids, f)
 	if err != nil {
 		return err
 	}
@@ -79,28 +87,28 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 	}
 	a.storeLine(c)
 	proposals, err := a.propose(cmd.Context(), c, heads, req, len(ids) > 0)
-	if err != nil {
+	if cmd.Context().Err() != nil {
 		return err
 	}
-	left := unfinished(proposals)
+	left := worst(err, unfinished(proposals, req))
 	todo := withPlan(proposals)
 	if len(ids) == 0 && len(todo) > 0 && !f.dryRun && !f.yes {
 		question := fmt.Sprintf("Repair %s?", count(len(todo), "session"))
-		if err := a.confirm(question); err != nil {
+		if err := a.confirm(cmd.Context(), question); err != nil {
 			return err
 		}
 	}
 	if f.dryRun || len(todo) == 0 {
-		a.endRepair(proposals, nil, f.dryRun)
+		a.endRepair(proposals, nil, left, f.dryRun)
 		return left
 	}
 	done, err := a.apply(cmd.Context(), c, todo)
-	a.endRepair(proposals, done, false)
+	a.endRepair(proposals, done, left, false)
 	return worst(left, err)
 }
 
 // request makes of the flags what the library understands.
-func (a *app) request(ids []string, f repairFlags) (mend.RepairRequest, error) {
+func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
 	r := mend.RepairRequest{Latent: f.latent, Force: f.force}
 	for _, name := range f.classes {
 		class, ok := repair.ClassOf(name)
@@ -115,14 +123,12 @@ func (a *app) request(ids []string, f repairFlags) (mend.RepairRequest, error) {
 	if len(ids) == 0 {
 		return r, usagef("--error needs the session that it is about")
 	}
-	text, err := a.input(f.apiError)
+	text, err := a.input(ctx, f.apiError)
 	if err != nil {
 		return r, usagef("--error: %w", err)
 	}
 	e := repair.ParseAPIError(text)
-	if !a.asJSON {
-		a.explain(e)
-	}
+	a.explain(e)
 	r.Error = &e
 	return r, nil
 }
@@ -131,9 +137,9 @@ func (a *app) request(ids []string, f repairFlags) (mend.RepairRequest, error) {
 const maxInput = 16 << 20
 
 // input is the value of a flag that may stand for a file or the standard input.
-func (a *app) input(value string) ([]byte, error) {
+func (a *app) input(ctx context.Context, value string) ([]byte, error) {
 	if value == "-" {
-		return io.ReadAll(io.LimitReader(a.in, maxInput))
+		return await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxInput)) })
 	}
 	path, isFile := strings.CutPrefix(value, "@")
 	if !isFile {
@@ -148,7 +154,7 @@ func (a *app) input(value string) ([]byte, error) {
 }
 
 // propose plans the cure of each session and shows it. A session that cannot be
-// planned for is told and left; the last such error decides the exit code.
+// planned for is told and left, and the error comes back with the others' plans.
 func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Session, req mend.RepairRequest, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
@@ -159,15 +165,19 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Sessi
 		if ctx.Err() != nil {
 			return nil, ctx.Err()
 		}
-		if err != nil && (named || !errors.Is(err, repair.ErrBusy)) {
-			failed = worst(failed, err)
+		if errors.Is(err, repair.ErrBusy) && !named && !needsRepair(ctx, c, h, req) {
+			continue
+		}
+		if err != nil {
 			if !named {
 				bar.clear()
 				a.tell(err)
+				err = &toldError{err, exitCode(err)}
 			}
+			failed = worst(failed, err)
 			continue
 		}
-		if named || len(r.Plan.Ops) > 0 || len(r.Remaining) > 0 {
+		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) {
 			bar.clear()
 			ps = append(ps, proposal{h, r})
 			a.printProposal(ps[len(ps)-1])
@@ -175,6 +185,13 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Sessi
 	}
 	bar.clear()
 	return ps, failed
+}
+
+// needsRepair reports whether a busy session would be repaired if it were not.
+func needsRepair(ctx context.Context, c *mend.Client, h session.Session, req mend.RepairRequest) bool {
+	req.Force = true
+	r, err := c.ProposeRepair(ctx, h, req)
+	return err != nil || len(r.Plan.Ops) > 0
 }
 
 func (a *app) printProposal(p proposal) {
@@ -208,16 +225,23 @@ func withPlan(ps []proposal) []proposal {
 	return todo
 }
 
-// unfinished is errProblems if something broken is left.
-func unfinished(ps []proposal) error {
+// unfinished is errProblems if something broken is left, or if nothing was found
+// that would answer the API's error.
+func unfinished(ps []proposal, r mend.RepairRequest) error {
 	for _, p := range ps {
-		for _, d := range p.result.Remaining {
-			if d.Severity == repair.Broken {
-				return errProblems
-			}
+		if hasBroken(p.result.Remaining) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
+			return errProblems
 		}
 	}
 	return nil
+}
+
+func hasBroken(ds []repair.Diagnosis) bool {
+	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
+}
+
+func hasLatent(ds []repair.Diagnosis) bool {
+	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Latent })
 }
 
 // apply carries out the plans, one after the other, and tells each repair id as
@@ -231,10 +255,11 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 		}
 		e, err := c.Apply(ctx, p.result.Plan)
 		if err != nil {
-			failed = worst(failed, err)
 			if len(todo) > 1 {
 				a.tell(err)
+				err = &toldError{err, exitCode(err)}
 			}
+			failed = worst(failed, err)
 			continue
 		}
 		done = append(done, e)
@@ -258,28 +283,26 @@ func (a *app) printDone(e change.Entry) {
 }
 
 // endRepair ends the answer of repair: the JSON object, or a last line.
-func (a *app) endRepair(ps []proposal, done []change.Entry, dryRun bool) {
+func (a *app) endRepair(ps []proposal, done []change.Entry, left error, dryRun bool) {
 	if a.asJSON {
-		a.printJSON(repairAnswer(ps, done))
+		for name, v := range repairAnswer(ps, done) {
+			a.answerWith(name, v)
+		}
 		return
 	}
 	switch todo := withPlan(ps); {
 	case dryRun && len(todo) > 0:
-		a.printf("This was a dry run: nothing was written. %s repairs.\n", bold("mend repair "+onlyID(todo)))
-	case len(todo) == 0 && len(ps) == 0:
+		a.printf("This was a dry run: nothing was written. The same without --dry-run repairs.\n")
+	case len(todo) == 0 && len(ps) == 0 && left == nil:
 		a.printf("%s\n", good("Nothing is broken."))
+	case len(todo) == 0 && len(ps) == 1 && left == nil && hasLatent(ps[0].result.Remaining):
+		a.printf("Nothing is broken. %s cures what is latent.\n", bold("mend repair --latent "+ps[0].head.ID))
 	}
-}
-
-func onlyID(ps []proposal) string {
-	if len(ps) == 1 {
-		return ps[0].head.ID
-	}
-	return "--yes"
 }
 
 // explain tells what an API error means.
 func (a *app) explain(e repair.APIError) {
+	a.answerWith("apiError", map[string]any{"class": e.Class, "text": e.Text, "explanation": e.Explanation})
 	class := string(e.Class)
 	if class == "" {
 		class = "not recognised"

@@ -67,7 +67,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 		return err
 	}
 	if a.asJSON {
-		a.printJSON(map[string]any{"repairs": []repairJSON{entryJSON(e, nil)}})
+		a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, nil)}}
 		return nil
 	}
 	a.printf("%s the conflict of repair %s: %s.\n", good("Resolved"), bold(e.ID), d)

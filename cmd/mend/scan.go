@@ -64,7 +64,7 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 		c.Remember(s) // what `mend status` tells; a cache, so an error is nothing
 	}
 	if a.asJSON {
-		a.printJSON(map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "sessions": nonNil(shown)})
+		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "sessions": nonNil(shown)}
 	} else {
 		a.printSummary(s)
 	}
@@ -123,7 +123,11 @@ func (a *app) storeLine(c *mend.Client) {
 // printFinding shows a session and what is wrong with it. Notes are shown only
 // if they are asked for.
 func (a *app) printFinding(f mend.Finding, notes bool) {
-	a.printf("%s  %s\n", severityWord(f.Severity()), a.headLine(f.Session))
+	word := severityWord(f.Severity())
+	if f.Err != nil {
+		word = bad("unknown")
+	}
+	a.printf("%s  %s\n", word, a.headLine(f.Session))
 	if f.Err != nil {
 		a.printf("    %s %s\n", bad("cannot be examined:"), printable(f.Err.Error()))
 	}

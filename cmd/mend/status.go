@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"path/filepath"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -21,10 +22,11 @@ func (a *app) statusVerb() *cobra.Command {
 
 // A statusJSON is the answer of status.
 type statusJSON struct {
-	Stores   []storeJSON   `json:"stores"`
-	LastScan *mend.Summary `json:"lastScan"`
-	Pending  []repairJSON  `json:"pending"`
-	Next     string        `json:"next"`
+	Stores    []storeJSON   `json:"stores"`
+	LastScan  *mend.Summary `json:"lastScan"`
+	Pending   []repairJSON  `json:"pending"`
+	Conflicts []repairJSON  `json:"conflicts"` // undecided ones
+	Next      string        `json:"next"`
 }
 
 type storeJSON struct {
@@ -35,7 +37,7 @@ type storeJSON struct {
 
 func (a *app) status(*cobra.Command) error {
 	var s statusJSON
-	var pending []change.Entry
+	var pending, conflicted []change.Entry
 	for _, l := range mend.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
 	}
@@ -47,43 +49,45 @@ func (a *app) status(*cobra.Command) error {
 		if pending, err = c.Pending(); err != nil {
 			return err
 		}
+		if conflicted, err = c.Conflicted(); err != nil {
+			return err
+		}
 		if last, ok := c.LastScan(); ok {
 			s.LastScan = &last
 		}
-		s.Stores = markUsed(s.Stores, c.Store().Root)
+		s.Stores = markUsed(s.Stores, c.Store())
 	}
-	s.Next = next(s, len(pending))
+	s.Next = next(s, pending, conflicted)
 	if a.asJSON {
-		s.Stores, s.Pending = nonNil(s.Stores), []repairJSON{}
-		for _, e := range pending {
-			s.Pending = append(s.Pending, entryJSON(e, nil))
-		}
-		a.printJSON(s)
+		s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
+		a.answer = map[string]any{"stores": s.Stores, "lastScan": s.LastScan, "pending": s.Pending, "conflicts": s.Conflicts, "next": s.Next}
 		return nil
 	}
-	a.printStatus(s, pending)
+	a.printStatus(s, pending, conflicted)
 	return nil
 }
 
 // markUsed marks the store that the other verbs work on, and adds it where it
 // was named and not found by looking.
-func markUsed(stores []storeJSON, root string) []storeJSON {
+func markUsed(stores []storeJSON, id change.StoreID) []storeJSON {
 	for i := range stores {
-		if stores[i].Path == root {
+		if path, err := filepath.EvalSymlinks(stores[i].Path); err == nil && path == id.Root {
 			stores[i].InUse = true
 			return stores
 		}
 	}
-	return append(stores, storeJSON{Path: root, InUse: true})
+	return append(stores, storeJSON{Path: id.Root, Layout: id.Kind, InUse: true})
 }
 
 // next is what the user would do now.
-func next(s statusJSON, pending int) string {
+func next(s statusJSON, pending, conflicted []change.Entry) string {
 	switch {
 	case len(s.Stores) == 0:
 		return "mend scan --store PATH"
-	case pending > 0:
+	case len(pending) > 0:
 		return "mend recover"
+	case len(conflicted) > 0:
+		return "mend resolve " + conflicted[0].ID
 	case s.LastScan == nil:
 		return "mend scan"
 	case s.LastScan.Broken > 0:
@@ -92,7 +96,7 @@ func next(s statusJSON, pending int) string {
 	return "mend scan"
 }
 
-func (a *app) printStatus(s statusJSON, pending []change.Entry) {
+func (a *app) printStatus(s statusJSON, pending, conflicted []change.Entry) {
 	for _, st := range s.Stores {
 		mark := " "
 		if st.InUse {
@@ -111,6 +115,9 @@ func (a *app) printStatus(s statusJSON, pending []change.Entry) {
 	}
 	for _, e := range pending {
 		a.printf("\n%s repair %s of %s was cut off.\n", bad("pending:"), e.ID, e.Session)
+	}
+	for _, e := range conflicted {
+		a.printf("\n%s repair %s of %s waits for your decision.\n", bad("conflict:"), e.ID, e.Session)
 	}
 	a.printf("\nNext: %s\n", bold(s.Next))
 }

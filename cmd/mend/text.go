@@ -31,7 +31,7 @@ var (
 func printable(s string) string {
 	var b strings.Builder
 	for _, c := range s {
-		if c == '\n' || strconv.IsPrint(c) {
+		if strconv.IsPrint(c) {
 			b.WriteRune(c)
 			continue
 		}
@@ -75,6 +75,9 @@ func severityWord(s repair.Severity) string {
 // headLine tells which session it is: id, title, folder, age.
 func (a *app) headLine(h session.Session) string {
 	parts := []string{bold(h.ID)}
+	if h.ID == "" {
+		parts[0] = faint("(of no session)")
+	}
 	if h.Title != "" {
 		parts = append(parts, `"`+oneLine(h.Title, 60)+`"`)
 	}

@@ -61,7 +61,9 @@ func (a *app) redoVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "redo ID",
 		Short: "Apply a repair again that was undone",
-		Args:  cobra.ExactArgs(1),
+		Long: `Redo takes back the undo that is in force for the repair. Where that undo took
+back several repairs at once, as undo --session does, all of them come back.`,
+		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			return a.change(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), ids[0], f.force) })
 		},
@@ -91,7 +93,7 @@ func (a *app) change(cmd *cobra.Command, f writeFlags, propose func(*mend.Client
 		return a.tellConflict(err)
 	}
 	if a.asJSON {
-		a.printJSON(map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}})
+		a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}}
 		return nil
 	}
 	a.printDone(e)
@@ -100,7 +102,7 @@ func (a *app) change(cmd *cobra.Command, f writeFlags, propose func(*mend.Client
 
 func (a *app) endDryRun(p change.Plan) error {
 	if a.asJSON {
-		a.printJSON(map[string]any{"repairs": []repairJSON{planJSON(p, "planned")}})
+		a.answer = map[string]any{"repairs": []repairJSON{planJSON(p, "planned")}}
 		return nil
 	}
 	a.printf("This was a dry run: nothing was written.\n")
@@ -112,18 +114,6 @@ func (a *app) endDryRun(p change.Plan) error {
 func (a *app) tellConflict(err error) error {
 	var conflict *change.ConflictError
 	if !errors.As(err, &conflict) {
-		return err
-	}
-	if a.asJSON {
-		var cs []conflictJSON
-		for _, c := range conflict.Conflicts {
-			cs = append(cs, conflictJSON{c.Ref.String(), c.Why, c.Later})
-		}
-		a.printJSON(map[string]any{
-			"error":     map[string]string{"code": codeName(exitConflict), "message": err.Error(), "hint": hint(err)},
-			"conflicts": cs,
-		})
-		a.quiet = true
 		return err
 	}
 	for _, c := range conflict.Conflicts {

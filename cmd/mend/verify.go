@@ -19,7 +19,7 @@ also a removed tail or a rebuilt chain.`,
 				return err
 			}
 			if a.asJSON {
-				a.printJSON(map[string]any{"entries": r.Entries, "events": r.Events, "images": r.Images, "bytes": r.Bytes, "head": r.Head})
+				a.answer = map[string]any{"entries": r.Entries, "events": r.Events, "images": r.Images, "bytes": r.Bytes, "head": r.Head}
 				return nil
 			}
 			a.printf("%s: %s, %s, %s (%s).\n", good("The journal is whole"), count(r.Entries, "repair"),

@@ -15,7 +15,7 @@ func (a *app) versionVerb() *cobra.Command {
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			if a.asJSON {
-				a.printJSON(map[string]string{"version": version(), "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH})
+				a.answer = map[string]any{"version": version(), "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH}
 				return nil
 			}
 			a.printf("mend %s %s/%s %s\n", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
