@@ -51,7 +51,7 @@ func TestAsk(t *testing.T) {
 // A signal ends the question: nothing waits for an answer.
 func TestAskInterrupted(t *testing.T) {
 	in, out := io.Pipe()
-	defer out.Close()
+	t.Cleanup(func() { _ = out.Close() })
 	a := &app{terminal: terminal{in: in, out: io.Discard, err: io.Discard, canAsk: true}}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
