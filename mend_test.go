@@ -15,6 +15,7 @@ import (
 	"mend"
 	"mend/change"
 	"mend/internal/wound"
+	"mend/journal"
 	"mend/repair"
 	"mend/session"
 	"mend/testdata"
@@ -226,3 +227,28 @@ func TestBusy(t *testing.T) {
 		t.Errorf("ProposeRepair by force = %v, %v, want one op", r.Plan, err)
 	}
 }
+
+// What a conflict in another store was about is never written into this one.
+func TestResolveOtherStore(t *testing.T) {
+	b := newBench(t)
+	id := change.StoreID{Kind: "sqlite", Root: "/elsewhere/opencode.db"}
+	j, err := journal.Open(b.journal(), journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	op := change.Op{Ref: session.Ref{Kind: session.KindPart, Session: b.session, Message: "msg_1", Part: "prt_1"}, Post: &change.Image{Data: []byte("x")}}
+	e, err := j.Begin(change.Plan{Session: b.session, Cause: change.Cause{Kind: change.CauseScan}, Ops: []change.Op{op}}, change.Staged{Store: id, Ops: []change.Op{op}})
+	if err == nil {
+		e, err = j.Finish(e, change.Outcome{State: change.Conflicted})
+	}
+	if err := errors.Join(err, j.Close()); err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range []mend.Decision{mend.Keep, mend.Back, mend.Forward} {
+		if _, _, err := b.client.ProposeResolve(t.Context(), e.ID, d); !errors.Is(err, mend.ErrOtherStore) {
+			t.Errorf("ProposeResolve(%s) = %v, want ErrOtherStore", d, err)
+		}
+	}
+}
+
+func (b bench) journal() string { return filepath.Join(filepath.Dir(filepath.Dir(b.store)), "journal") }
