@@ -36,7 +36,7 @@ e2e: # the real OpenCode, installed from npm and cached
 	go test -tags e2e -count=1 -timeout 10m -v -run 'RealProgram|Server|Writer' ./cmd/mend
 
 e2e-all: # the same with every wound on every version
-	go test -tags e2e -count=1 -timeout 20m ./internal/opencode ./sqlstore ./cmd/mend
+	go test -tags e2e -count=1 -timeout 20m ./internal/opencode ./sqlstore ./wire ./cmd/mend
 
 docs: build # the picture in the README; needs asciinema, and npm for svg-term-cli
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast

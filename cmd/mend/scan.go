@@ -15,7 +15,8 @@ import (
 )
 
 func (a *app) scanVerb() *cobra.Command {
-	var all bool
+	var all, request bool
+	var thinking string
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
 		Short: "Tell which sessions are broken, and why",
@@ -25,11 +26,41 @@ func (a *app) scanVerb() *cobra.Command {
   latent  another version or setting would refuse it, or it is stuck on the screen
   note    untidy, harmless
 
-It writes nothing to the store. It exits with 1 if a session is broken.`,
-		RunE: func(cmd *cobra.Command, ids []string) error { return a.scan(cmd, ids, all) },
+It writes nothing to the store. It exits with 1 if a session is broken.
+
+With --request it prints what the agent will send to its model for one session,
+and marks what the provider refuses of it.`,
+		Example: `  mend scan                    every session
+  mend scan ses_abc --request  what will be sent for this one`,
+		RunE: func(cmd *cobra.Command, ids []string) error {
+			if !request {
+				if thinking != "" {
+					return usagef("--thinking goes with --request")
+				}
+				return a.scan(cmd, ids, all)
+			}
+			if len(ids) != 1 {
+				return usagef("--request needs one session")
+			}
+			return a.scanRequest(cmd, ids[0], thinking)
+		},
 	}
+	cmd.Flags().BoolVar(&request, "request", false, "print the request that the agent will send")
+	cmd.Flags().StringVar(&thinking, "thinking", "", "with --request: on or off (default: as the newest answer)")
 	cmd.Flags().BoolVar(&all, "all", false, "show healthy sessions and notes too")
 	return cmd
+}
+
+func (a *app) scanRequest(cmd *cobra.Command, id, thinking string) error {
+	c, err := a.open(cmd, false)
+	if err != nil {
+		return err
+	}
+	head, err := c.Session(cmd.Context(), id)
+	if err != nil {
+		return err
+	}
+	return a.forecast(cmd.Context(), c, head, thinking)
 }
 
 func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {

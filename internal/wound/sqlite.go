@@ -1,6 +1,7 @@
 package wound
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -26,7 +27,7 @@ func query(path, statement string, args []any) (rows []map[string]any, err error
 		return nil, err
 	}
 	defer func() { _ = db.Close() }()
-	if err := db.BusyTimeout(5 * time.Second); err != nil {
+	if err := errors.Join(db.BusyTimeout(5*time.Second), db.Exec("pragma foreign_keys = off")); err != nil {
 		return nil, err
 	}
 	st, _, err := db.Prepare(statement)

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"mend"
+	"mend/session"
+	"mend/wire"
+)
+
+// forecast prints what the agent will send for the session, with the blocks that
+// the provider refuses marked. It exits with 1 if there are any.
+func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session, thinking string) error {
+	on := thinking == "on"
+	flag := &on
+	switch thinking {
+	case "on", "off":
+	case "":
+		flag = nil
+	default:
+		return usagef("--thinking %s: want on or off", thinking)
+	}
+	f, err := c.Forecast(ctx, head, flag)
+	if err != nil {
+		return err
+	}
+	a.answer = map[string]any{
+		"session": head.ID, "profile": f.Version, "thinking": f.Thinking,
+		"request": json.RawMessage(f.Request.JSON()), "violations": violationsJSON(f.Violations),
+	}
+	a.printf("%s\n", a.headLine(head))
+	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s sends it, thinking %s", f.Version, cmp.Or(map[bool]string{true: "on"}[f.Thinking], "off"))))
+	for n, t := range f.Request.Turns {
+		a.printf("%s %s\n", bold(fmt.Sprintf("messages.%d", n)), t.Role)
+		for m, b := range t.Blocks {
+			a.printf("  content.%d %-12s %s  %s\n", m, b.Type, oneLine(blockText(b), 60), faint(b.Source))
+			a.printViolations(f.Violations, n, m)
+		}
+		a.printViolations(f.Violations, n, -1)
+	}
+	a.printViolations(f.Violations, -1, -1)
+	if len(f.Violations) > 0 {
+		return errProblems
+	}
+	a.printf("\n%s\n", good("The provider takes this."))
+	return nil
+}
+
+// printViolations marks what is refused at a place.
+func (a *app) printViolations(vs []wire.Violation, n, m int) {
+	for _, v := range vs {
+		if v.N == n && v.M == m {
+			a.printf("    %s %s %s\n", bad("▲ "+v.Rule), printable(v.Message), faint(strings.Join(violationRecords(v), " ")))
+		}
+	}
+}
+
+// blockText is what a block says, on one line.
+func blockText(b wire.Block) string {
+	switch b.Type {
+	case wire.ToolUse:
+		return b.ToolName + " " + b.ToolID + " " + string(b.Input)
+	case wire.ToolResult:
+		text := b.ToolID
+		for _, c := range b.Content {
+			text += " " + blockText(c)
+		}
+		return text
+	case wire.Image, wire.Document:
+		return b.Mime + ", " + size(int64(len(b.Data)))
+	default:
+		return fmt.Sprintf("%q", b.Text)
+	}
+}
+
+type violationJSON struct {
+	Rule    string   `json:"rule"`
+	Message string   `json:"message"`
+	Records []string `json:"records"`
+	N       int      `json:"messageIndex"` // -1 for none
+	M       int      `json:"contentIndex"`
+}
+
+func violationsJSON(vs []wire.Violation) []violationJSON {
+	out := []violationJSON{}
+	for _, v := range vs {
+		out = append(out, violationJSON{Rule: v.Rule, Message: v.Message, Records: violationRecords(v), N: v.N, M: v.M})
+	}
+	return out
+}
+
+func violationRecords(v wire.Violation) []string {
+	records := []string{}
+	for _, r := range v.Refs {
+		records = append(records, r.String())
+	}
+	return records
+}

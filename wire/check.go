@@ -1,0 +1,131 @@
+package wire
+
+import (
+	"fmt"
+
+	"mend/session"
+)
+
+// A Violation is why a session is dead: a rule of the provider that the request
+// breaks, in the provider's words, or what ends the agent before it sends one.
+type Violation struct {
+	Rule    string // "R1" to "R17", or the code of a [Fatal]
+	Message string
+	// Refs are the records at fault, the one to blame first. It may be empty
+	// where no record of the session is, such as for the new prompt's block.
+	Refs []session.Ref
+	// N and M are the place, messages.N.content.M, also where the provider's words
+	// do not tell it; M is -1 for a fault of a whole turn, both are for a Fatal.
+	N, M int
+}
+
+// Rules are the provider's rules that Check knows, by number. R7 and R8 are not
+// among them: whether a signature fits is for the provider to say.
+func Rules() []string {
+	var codes []string
+	for _, r := range rules() {
+		codes = append(codes, r.code)
+	}
+	return codes
+}
+
+// A rule finds every place where a request breaks it.
+type rule struct {
+	code string
+	find func(conversation, func(Violation))
+}
+
+// rules of spec/provider-rules.md, in the order of their numbers.
+func rules() []rule {
+	return []rule{
+		{"R1", callWithoutResult},
+		{"R2", resultWithoutCall},
+		{"R3", thinkingNotFirst},
+		{"R4", thinkingWhileOff},
+		{"R5", emptyText},
+		{"R6", emptyTurn},
+		{"R9", unsignedThinking},
+		{"R10", thinkingLast},
+		{"R11", blankText},
+		{"R12", answerLast},
+		{"R13", badCallID},
+		{"R14", badInput},
+		{"R15", largeImage},
+		{"R16", answerFirst},
+		{"R17", repeatedCallID},
+	}
+}
+
+// A conversation is a request as the rules see it.
+type conversation struct {
+	turns    []Turn
+	thinking bool
+}
+
+// Check tells every fault of the request: first what is fatal, since then nothing
+// is sent, then the rules that are broken, by number and place. thinking says
+// whether the request asks the model to think. The first fault is the one that
+// shows: a provider tells no more than one.
+func Check(r Request, thinking bool) []Violation {
+	var all []Violation
+	for _, f := range r.Fatal {
+		all = append(all, Violation{f.Code, f.Why, []session.Ref{f.Ref}, -1, -1})
+	}
+	c := conversation{r.Turns, thinking}
+	for _, rule := range rules() {
+		rule.find(c, func(v Violation) {
+			v.Rule = rule.code
+			all = append(all, v)
+		})
+	}
+	return all
+}
+
+// eachBlock calls f for every block of a type, in order.
+func (c conversation) eachBlock(kind BlockType, f func(n, m int, b Block)) {
+	for n, t := range c.turns {
+		for m, b := range t.Blocks {
+			if b.Type == kind {
+				f(n, m, b)
+			}
+		}
+	}
+}
+
+// lastAnswer is the number of the model's last turn, -1 if there is none.
+func (c conversation) lastAnswer() int {
+	for n := len(c.turns) - 1; n >= 0; n-- {
+		if c.turns[n].Role == session.RoleAssistant {
+			return n
+		}
+	}
+	return -1
+}
+
+// first is the turn's first block of a type, -1 if there is none.
+func (t Turn) first(kind BlockType) int {
+	for m, b := range t.Blocks {
+		if b.Type == kind {
+			return m
+		}
+	}
+	return -1
+}
+
+func (b Block) isThinking() bool { return b.Type == Thinking || b.Type == RedactedThinking }
+
+// refs are the records of blocks, each once, without the new prompt's.
+func refs(blocks ...Block) []session.Ref {
+	var all []session.Ref
+	seen := map[session.Ref]bool{{}: true}
+	for _, b := range blocks {
+		if !seen[b.Source] {
+			seen[b.Source] = true
+			all = append(all, b.Source)
+		}
+	}
+	return all
+}
+
+// place is how the provider names a block.
+func place(n, m int) string { return fmt.Sprintf("messages.%d.content.%d", n, m) }

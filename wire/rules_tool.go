@@ -1,0 +1,128 @@
+package wire
+
+import (
+	"bytes"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"mend/session"
+)
+
+var goodID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+
+// R1: every call has its result at the start of the next turn, and nothing but
+// calls stands behind a call. To blame is what stands in between, then the calls.
+func callWithoutResult(c conversation, found func(Violation)) {
+	for n, t := range c.turns {
+		answered := map[string]bool{}
+		if n+1 < len(c.turns) {
+			answered = c.turns[n+1].leadingResults()
+		}
+		lost, between := t.lostCalls(answered)
+		if len(lost) == 0 {
+			continue
+		}
+		var ids []string
+		for _, b := range lost {
+			ids = append(ids, b.ToolID)
+		}
+		found(Violation{
+			Message: fmt.Sprintf("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", n, strings.Join(ids, ", ")),
+			Refs:    refs(append(between, lost...)...), N: n, M: t.first(ToolUse),
+		})
+	}
+}
+
+// lostCalls are the turn's calls that have no result, or something behind them,
+// and what that is.
+func (t Turn) lostCalls(answered map[string]bool) (lost, between []Block) {
+	last := -1 // the last block that is no call
+	for m, b := range t.Blocks {
+		if b.Type != ToolUse {
+			last = m
+		}
+	}
+	seen := false
+	for m, b := range t.Blocks {
+		switch {
+		case b.Type != ToolUse && seen:
+			between = append(between, b)
+		case b.Type == ToolUse && (m < last || !answered[b.ToolID]):
+			lost = append(lost, b)
+		}
+		seen = seen || b.Type == ToolUse
+	}
+	return lost, between
+}
+
+// leadingResults are the ids that the turn answers before it says anything else.
+func (t Turn) leadingResults() map[string]bool {
+	ids := map[string]bool{}
+	for _, b := range t.Blocks {
+		if b.Type != ToolResult {
+			break
+		}
+		ids[b.ToolID] = true
+	}
+	return ids
+}
+
+// R2: every result answers a call of the turn before.
+func resultWithoutCall(c conversation, found func(Violation)) {
+	asked := map[string]bool{}
+	for n, t := range c.turns {
+		next := map[string]bool{}
+		for m, b := range t.Blocks {
+			if b.Type == ToolResult && !asked[b.ToolID] {
+				found(Violation{
+					Message: fmt.Sprintf("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", place(n, m), b.ToolID),
+					Refs:    refs(b), N: n, M: m,
+				})
+			}
+			if b.Type == ToolUse {
+				next[b.ToolID] = true
+			}
+		}
+		asked = next
+	}
+}
+
+// R13: the ids of calls are made of letters, digits, underscore and hyphen. A
+// result is told only where its call is not.
+func badCallID(c conversation, found func(Violation)) {
+	told := map[session.Ref]bool{}
+	judge := func(kind BlockType, field string) {
+		c.eachBlock(kind, func(n, m int, b Block) {
+			if goodID.MatchString(b.ToolID) || told[b.Source] {
+				return
+			}
+			told[b.Source] = true
+			found(Violation{Message: place(n, m) + field + ": String should match pattern '" + goodID.String() + "'", Refs: refs(b), N: n, M: m})
+		})
+	}
+	judge(ToolUse, ".tool_use.id")
+	judge(ToolResult, ".tool_result.tool_use_id")
+}
+
+// R14: the input of a call is an object.
+func badInput(c conversation, found func(Violation)) {
+	c.eachBlock(ToolUse, func(n, m int, b Block) {
+		if !bytes.HasPrefix(bytes.TrimSpace(b.Input), []byte("{")) {
+			found(Violation{Message: place(n, m) + ".tool_use.input: Input should be a valid dictionary", Refs: refs(b), N: n, M: m})
+		}
+	})
+}
+
+// R17: no two calls have one id. To blame is the later one, then the first.
+func repeatedCallID(c conversation, found func(Violation)) {
+	first := map[string]Block{}
+	c.eachBlock(ToolUse, func(n, m int, b Block) {
+		was, seen := first[b.ToolID]
+		if !seen {
+			first[b.ToolID] = b
+			return
+		}
+		found(Violation{Message: fmt.Sprintf("messages.%d: `tool_use` ids must be unique", n), Refs: refs(b, was), N: n, M: m})
+	})
+}

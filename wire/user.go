@@ -1,0 +1,81 @@
+package wire
+
+import (
+	"mend/session"
+)
+
+// user is what a prompt becomes.
+func (r *rendering) user(m *message) []outgoing {
+	out := outgoing{role: session.RoleUser, from: m.ref}
+	for _, p := range m.parts {
+		if b, ok := r.userBlock(p); ok {
+			b.Source = p.ref
+			out.blocks = append(out.blocks, outgoingBlock{Block: b})
+		}
+	}
+	if len(out.blocks) == 0 {
+		return nil
+	}
+	return []outgoing{out}
+}
+
+// userBlock is the block of a prompt's part, and whether there is one.
+func (r *rendering) userBlock(p part) (Block, bool) {
+	switch p.kind {
+	case session.TypeText:
+		if p.obj["ignored"].truthy() {
+			return Block{}, false
+		}
+		text, ok := p.obj["text"].str()
+		if !ok {
+			r.die(field(p.ref, "text is missing or no string"))
+		}
+		return Block{Type: Text, Text: text}, ok
+	case session.TypeFile:
+		return r.userFile(p)
+	case "compaction":
+		return Block{Type: Text, Text: "What did we do so far?"}, true
+	case "subtask":
+		return Block{Type: Text, Text: "The following tool was executed by the user"}, true
+	}
+	return Block{}, false
+}
+
+// userFile is the block of a file in a prompt. Text files and folders are not
+// sent: their content stands beside them as text.
+func (r *rendering) userFile(p part) (Block, bool) {
+	mime, isMime := p.obj["mime"].str()
+	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
+		return Block{}, false
+	}
+	name, isName := p.obj["filename"].str()
+	if r.strip && isMime && isMedia(mime) {
+		if !isName {
+			name = "file"
+		}
+		return Block{Type: Text, Text: "[Attached " + mime + ": " + name + "]"}, true
+	}
+	return r.promptFile(p)
+}
+
+// promptFile is the block of a file that is sent to the model.
+func (r *rendering) promptFile(p part) (Block, bool) {
+	mime, isMime := p.obj["mime"].str()
+	name, isName := p.obj["filename"].str()
+	url, isURL := p.obj["url"].str()
+	switch {
+	case !isURL:
+		r.die(field(p.ref, "url is missing or no string"))
+	case !isMime:
+		r.die(field(p.ref, "mime is missing or no string"))
+	case !isName && p.obj["filename"].kind() != 0:
+		r.die(field(p.ref, "filename is no string"))
+	default:
+		b, why := r.Profile.fileBlock(mime, url, name)
+		if why != "" {
+			r.die(Fatal{FatalMedia, why, p.ref})
+		}
+		return b, why == ""
+	}
+	return Block{}, false
+}
