@@ -65,11 +65,12 @@ func blockText(b wire.Block) string {
 	case wire.ToolUse:
 		return b.ToolName + " " + b.ToolID + " " + string(b.Input)
 	case wire.ToolResult:
-		text := b.ToolID
+		var text strings.Builder
+		text.WriteString(b.ToolID)
 		for _, c := range b.Content {
-			text += " " + blockText(c)
+			text.WriteString(" " + blockText(c))
 		}
-		return text
+		return text.String()
 	case wire.Image, wire.Document:
 		return b.Mime + ", " + size(int64(len(b.Data)))
 	default:
