@@ -18,7 +18,7 @@ type answer struct {
 
 // A step is what the model said in one go, and the results of its calls.
 type step struct {
-	said, results []outgoingBlock
+	said, results []*outgoingBlock
 }
 
 // assistant is what an answer becomes: for each step a turn of the model, and
@@ -30,7 +30,7 @@ func (r *rendering) assistant(m *message) []outgoing {
 	a := &answer{rendering: r, from: m.ref, steps: []step{{}}}
 	a.foreign = r.Profile.Foreign != ForeignKept && m.model() != r.Model
 	a.signed = slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.kind == session.TypeReasoning && !p.obj["metadata"].object()["anthropic"].object()["signature"].null()
+		return p.kind == session.TypeReasoning && !p.body.get("metadata").get("anthropic").get("signature").null()
 	})
 	for _, p := range m.parts {
 		a.add(p)
@@ -53,10 +53,10 @@ func (r *rendering) assistant(m *message) []outgoing {
 // failed reports whether the message is left out for its error: for any but
 // that of a user's abort, and also for that one where there is nothing to show.
 func (m *message) failed() bool {
-	if !m.info["error"].truthy() {
+	if !m.body.get("error").truthy() {
 		return false
 	}
-	name, _ := m.info["error"].object()["name"].str()
+	name, _ := m.body.get("error").get("name").str()
 	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.kind != session.TypeStepStart && p.kind != session.TypeReasoning
 	})
@@ -64,7 +64,7 @@ func (m *message) failed() bool {
 
 // model is the one that wrote the message.
 func (m *message) model() Model {
-	return Model{m.info["providerID"].text(), m.info["modelID"].text()}
+	return Model{m.body.get("providerID").joined(), m.body.get("modelID").joined()}
 }
 
 // add puts one part into the answer's last step, or begins a new one. Kinds of
@@ -86,12 +86,12 @@ func (a *answer) add(p part) {
 func (a *answer) say(p part, b Block, unsent bool) {
 	b.Source = p.ref
 	s := &a.steps[len(a.steps)-1]
-	s.said = append(s.said, outgoingBlock{b, unsent})
+	s.said = append(s.said, &outgoingBlock{b, unsent})
 }
 
 // text adds a text, ignored or not.
 func (a *answer) text(p part) {
-	text, ok := p.obj["text"].str()
+	text, ok := p.body.get("text").str()
 	if !ok {
 		a.die(field(p.ref, "text is missing or no string"))
 		return
@@ -107,7 +107,7 @@ func (a *answer) text(p part) {
 // reasoning adds thinking. The model that wrote it gets it back with its
 // signature; what has none is left out in the end.
 func (a *answer) reasoning(p part) {
-	text, ok := p.obj["text"].str()
+	text, ok := p.body.get("text").str()
 	if !ok {
 		a.die(field(p.ref, "text is missing or no string"))
 		return
@@ -124,7 +124,7 @@ func (a *answer) reasoning(p part) {
 		a.say(p, b, true)
 		return
 	}
-	meta := p.obj["metadata"]
+	meta := p.body.get("metadata")
 	if meta.kind() == 'n' {
 		a.die(field(p.ref, "metadata is null"))
 		return
@@ -132,14 +132,14 @@ func (a *answer) reasoning(p part) {
 	if !a.metadata(p) {
 		return
 	}
-	anthropic := meta.object()["anthropic"].object()
-	signature, signed := anthropic["signature"].str()
-	redacted, isRedacted := anthropic["redactedData"].str()
+	anthropic := meta.get("anthropic")
+	signature, signed := anthropic.get("signature").str()
+	redacted, isRedacted := anthropic.get("redactedData").str()
 	switch {
-	case !signed && anthropic["signature"].kind() != 0:
+	case !signed && anthropic.get("signature").kind() != 0:
 		a.die(field(p.ref, "metadata.anthropic.signature is no string"))
 		return
-	case !isRedacted && anthropic["redactedData"].kind() != 0:
+	case !isRedacted && anthropic.get("redactedData").kind() != 0:
 		a.die(field(p.ref, "metadata.anthropic.redactedData is no string"))
 		return
 	case signed:
@@ -154,14 +154,14 @@ func (a *answer) reasoning(p part) {
 // form that it needs: an object of objects, or nothing. Another model's is not
 // looked at.
 func (a *answer) metadata(p part) bool {
-	v := p.obj["metadata"]
+	v := p.body.get("metadata")
 	if a.foreign || v.null() {
 		return true
 	}
 	ok := v.kind() == '{'
-	for name, member := range v.object() {
-		told := name == "providerExecuted" && p.kind == session.TypeTool && a.Profile.ProviderTools
-		ok = ok && (member.kind() == '{' || told)
+	for _, e := range v.fields() {
+		told := string(e.name) == "providerExecuted" && p.kind == session.TypeTool && a.Profile.ProviderTools
+		ok = ok && (e.kind() == '{' || told)
 	}
 	if !ok {
 		a.die(field(p.ref, "metadata is not an object of objects"))

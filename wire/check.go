@@ -67,11 +67,22 @@ type conversation struct {
 // whether the request asks the model to think. The first fault is the one that
 // shows: a provider tells no more than one.
 func Check(r Request, thinking bool) []Violation {
+	return append(r.dead(), judge(r.Turns, thinking)...)
+}
+
+// dead tells what is fatal.
+func (r Request) dead() []Violation {
 	var all []Violation
 	for _, f := range r.Fatal {
 		all = append(all, Violation{f.Code, f.Why, []session.Ref{f.Ref}, -1, -1})
 	}
-	c := conversation{r.Turns, thinking}
+	return all
+}
+
+// judge tells the rules that are broken.
+func judge(turns []Turn, thinking bool) []Violation {
+	var all []Violation
+	c := conversation{turns, thinking}
 	for _, rule := range rules() {
 		rule.find(c, func(v Violation) {
 			v.Rule = rule.code
@@ -82,10 +93,10 @@ func Check(r Request, thinking bool) []Violation {
 }
 
 // eachBlock calls f for every block of a type, in order.
-func (c conversation) eachBlock(kind BlockType, f func(n, m int, b Block)) {
+func (c conversation) eachBlock(kind BlockType, f func(n, m int, b *Block)) {
 	for n, t := range c.turns {
-		for m, b := range t.Blocks {
-			if b.Type == kind {
+		for m := range t.Blocks {
+			if b := &t.Blocks[m]; b.Type == kind {
 				f(n, m, b)
 			}
 		}
@@ -102,20 +113,27 @@ func (c conversation) lastAnswer() int {
 	return -1
 }
 
+// loopOpen reports whether the last turn holds a result, also when the user
+// wrote something behind it: the model goes on with its last turn.
+func (c conversation) loopOpen() bool {
+	n := len(c.turns)
+	return n > 0 && c.turns[n-1].first(ToolResult) >= 0
+}
+
 // first is the turn's first block of a type, -1 if there is none.
 func (t Turn) first(kind BlockType) int {
-	for m, b := range t.Blocks {
-		if b.Type == kind {
+	for m := range t.Blocks {
+		if t.Blocks[m].Type == kind {
 			return m
 		}
 	}
 	return -1
 }
 
-func (b Block) isThinking() bool { return b.Type == Thinking || b.Type == RedactedThinking }
+func (b *Block) isThinking() bool { return b.Type == Thinking || b.Type == RedactedThinking }
 
 // refs are the records of blocks, each once, without the new prompt's.
-func refs(blocks ...Block) []session.Ref {
+func refs(blocks ...*Block) []session.Ref {
 	var all []session.Ref
 	seen := map[session.Ref]bool{{}: true}
 	for _, b := range blocks {

@@ -13,8 +13,8 @@ const written = 1795219200000 // 2026-11-21
 
 // newPrompt is the prompt that the user types at now, or else right after
 // everything that the session tells of.
-func newPrompt(s *session.Session, now time.Time) message {
-	m := message{prompt: true, created: now.UnixMilli()}
+func newPrompt(s *session.Session, now time.Time) *message {
+	m := &message{prompt: true, created: now.UnixMilli()}
 	if now.IsZero() {
 		m.created = max(newest(s)+1, written)
 	}

@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"bytes"
 	"encoding/base64"
 	"fmt"
 	"net/url"
@@ -21,26 +22,36 @@ var unheard = [...]string{"audio", "video"}
 
 // fileBlock is the block of a file in a prompt, or why the agent ends on it. What
 // a data: URL says of its kind counts more than mime.
-func (p Profile) fileBlock(mime, link, name string) (b Block, why string) {
+func (s *Settings) fileBlock(mime string, link []byte, name string) (b Block, why string) {
 	scheme := schemeOf(link)
-	b = Block{Mime: mime, URL: link}
+	b = Block{Mime: mime}
 	switch scheme {
 	case "data":
 		if b.Mime, b.Data, why = dataURL(link); why != "" {
 			return Block{}, why
 		}
-		b.URL = ""
 	case "": // no URL: taken for base64
-		b.Data, b.URL = link, ""
+		b.Data = link
 	case "http", "https":
+		b.URL = string(link)
 	case "file":
-		if p.WebOnly {
+		if s.Profile.WebOnly {
 			return Block{}, "it is a link to a file on disk"
 		}
+		if s.lost(string(link)) {
+			return Block{}, "it is a link to a file that is not there"
+		}
+		b.URL = string(link)
 	default:
 		return Block{}, "it is a link that cannot be followed, " + scheme + ":"
 	}
 	return b.ofFile(name)
+}
+
+// lost reports whether a file: URL leads to nothing.
+func (s *Settings) lost(link string) bool {
+	u, err := url.Parse(strings.TrimSpace(link))
+	return err == nil && s.Missing != nil && s.Missing(u.Path)
 }
 
 // ofFile makes the block one of the type that its content needs.
@@ -57,11 +68,11 @@ func (b Block) ofFile(name string) (Block, string) {
 		b.Type, b.Name = Document, name
 	case b.Mime == "text/plain":
 		b.Type, b.Name = Document, name
-		text, err := base64.StdEncoding.DecodeString(urlAlphabet.Replace(b.Data))
+		text, err := base64.StdEncoding.DecodeString(urlAlphabet.Replace(string(b.Data)))
 		if err != nil {
 			return Block{}, "its text is not base64"
 		}
-		b.Data = string(text)
+		b.Data = text
 	default:
 		return Block{}, fmt.Sprintf("a file of type %q cannot be sent to the model", b.Mime)
 	}
@@ -69,54 +80,68 @@ func (b Block) ofFile(name string) (Block, string) {
 }
 
 // schemeOf is the scheme of a URL in lower case, "" for what is no URL.
-func schemeOf(url string) string {
-	scheme, _, ok := strings.Cut(strings.TrimSpace(url), ":")
-	if !ok || !schemeForm.MatchString(scheme) {
+func schemeOf(url []byte) string {
+	scheme, _, ok := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
+	if !ok || !schemeForm.Match(scheme) {
 		return ""
 	}
-	return strings.ToLower(scheme)
+	return strings.ToLower(string(scheme))
 }
 
 var (
 	schemeForm  = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
 	urlAlphabet = strings.NewReplacer("-", "+", "_", "/")
-	folds       = strings.NewReplacer("\r", "", "\n", "", "\t", "")
 )
 
 // dataURL takes a data: URL apart, or says why the agent cannot: it decodes the
 // content, strictly, and then sends it as it stands.
-func dataURL(url string) (mime, data, why string) {
-	_, rest, _ := strings.Cut(strings.TrimSpace(url), ":")
-	if strings.ContainsAny(rest, "\r\n\t") { // which a URL may have anywhere
-		rest = folds.Replace(rest)
+func dataURL(url []byte) (mime string, data []byte, why string) {
+	_, rest, _ := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
+	for _, fold := range []string{"\r", "\n", "\t"} { // which a URL may have anywhere
+		if bytes.Contains(rest, []byte(fold)) {
+			rest = bytes.ReplaceAll(rest, []byte(fold), nil)
+		}
 	}
-	head, data, ok := strings.Cut(rest, ",")
+	head, data, ok := bytes.Cut(rest, []byte(","))
 	if !ok {
-		return "", "", "its data: URL has no comma"
+		return "", nil, "its data: URL has no comma"
 	}
-	if strings.HasSuffix(head, ";base64") && !isBase64(data) {
-		return "", "", "its data: URL is not base64"
+	if bytes.HasSuffix(head, []byte(";base64")) && !isBase64(data) {
+		return "", nil, "its data: URL is not base64"
 	}
-	data, _, _ = strings.Cut(data, ",")
-	mime, _, _ = strings.Cut(head, ";")
-	return mime, data, ""
+	data, _, _ = bytes.Cut(data, []byte(","))
+	kind, _, _ := bytes.Cut(head, []byte(";"))
+	return string(kind), data, ""
 }
 
 // isBase64 reports whether s is base64 in either alphabet, or in both, with all
 // of its padding.
-func isBase64(s string) bool {
-	if strings.Contains(s, "%") {
-		plain, err := url.PathUnescape(s)
+func isBase64(s []byte) bool {
+	if bytes.Contains(s, []byte("%")) {
+		plain, err := url.PathUnescape(string(s))
 		if err != nil {
 			return false
 		}
-		s = plain
+		s = []byte(plain)
 	}
-	digits := strings.TrimSuffix(strings.TrimSuffix(s, "="), "=")
-	return len(s)%4 == 0 && !strings.ContainsFunc(digits, func(c rune) bool {
-		return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && !strings.ContainsRune("+/-_", c)
-	})
+	if len(s)%4 != 0 {
+		return false
+	}
+	for _, c := range bytes.TrimSuffix(bytes.TrimSuffix(s, []byte("=")), []byte("=")) {
+		if !base64Digit[c] {
+			return false
+		}
+	}
+	return true
 }
+
+// base64Digit is a table, since images are large.
+var base64Digit = func() (is [256]bool) {
+	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/-_" {
+		is[c] = true
+	}
+	return is
+}()
 
 // unreadableFile is what the model is told of a file that it cannot be sent.
 func unreadableFile(name, kind string) string {

@@ -9,11 +9,10 @@ import (
 // history is what the agent takes of the messages for a request: everything, or
 // what a finished compaction left. reached is how many messages it looked at,
 // newest first.
-func history(all []message, p Profile) (kept []message, reached int) {
+func history(all []*message, p Profile) (kept []*message, reached int) {
 	summed := map[string]bool{} // prompts whose compaction is finished
 	tail := ""                  // the first message that the compaction kept
-	for i := range slices.Backward(all) {
-		m := &all[i]
+	for _, m := range slices.Backward(all) {
 		reached++
 		end := false
 		switch {
@@ -23,7 +22,7 @@ func history(all []message, p Profile) (kept []message, reached int) {
 			tail = m.tailStart(p)
 			end = tail == "" || tail == m.id
 		case m.summary(p):
-			parent, _ := m.info["parentID"].str()
+			parent, _ := m.body.get("parentID").str()
 			summed[parent] = true
 		}
 		if end {
@@ -39,8 +38,8 @@ func history(all []message, p Profile) (kept []message, reached int) {
 
 // summary reports whether the message is the answer to a compaction.
 func (m *message) summary(p Profile) bool {
-	return m.role() == session.RoleAssistant && m.info["summary"].truthy() && m.info["finish"].truthy() &&
-		(!p.SummaryError || !m.info["error"].truthy())
+	return m.role() == session.RoleAssistant && m.body.get("summary").truthy() && m.body.get("finish").truthy() &&
+		(!p.SummaryError || !m.body.get("error").truthy())
 }
 
 // tailStart is the id of the first message that the message's compaction kept.
@@ -49,31 +48,30 @@ func (m *message) tailStart(p Profile) string {
 		return ""
 	}
 	i := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" })
-	id, _ := m.parts[i].obj["tail_start_id"].str()
+	id, _ := m.parts[i].body.get("tail_start_id").str()
 	return id
 }
 
 // tailLast puts what the newest compaction kept behind the summary: the order
 // is compaction, summary, kept, everything since.
-func tailLast(all []message) []message {
+func tailLast(all []*message) []*message {
 	at, tail := -1, ""
-	for i := range slices.Backward(all) {
-		m := &all[i]
-		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.obj["tail_start_id"] != nil })
+	for i, m := range slices.Backward(all) {
+		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.body.get("tail_start_id") != nil })
 		if m.role() == session.RoleUser && j >= 0 {
 			at = i
-			tail, _ = m.parts[j].obj["tail_start_id"].str()
+			tail, _ = m.parts[j].body.get("tail_start_id").str()
 			break
 		}
 	}
 	if tail == "" {
 		return all
 	}
-	summary := slices.IndexFunc(all, func(m message) bool {
-		parent, _ := m.info["parentID"].str()
-		return m.role() == session.RoleAssistant && m.info["summary"].truthy() && parent == all[at].id
+	summary := slices.IndexFunc(all, func(m *message) bool {
+		parent, _ := m.body.get("parentID").str()
+		return m.role() == session.RoleAssistant && m.body.get("summary").truthy() && parent == all[at].id
 	})
-	start := slices.IndexFunc(all, func(m message) bool { return m.id == tail })
+	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
 	if start < 0 || start >= at || summary <= at {
 		return all
 	}
@@ -86,10 +84,9 @@ type loop struct {
 	user, assistant, finished *message
 }
 
-func latest(all []message, p Profile) loop {
+func latest(all []*message, p Profile) loop {
 	var l loop
-	for i := range all {
-		m := &all[i]
+	for _, m := range all {
 		newer := func(than *message) bool { return than == nil || !p.later(than, m) }
 		if (m.prompt || m.role() == session.RoleUser) && newer(l.user) {
 			l.user = m
@@ -100,7 +97,7 @@ func latest(all []message, p Profile) loop {
 		if newer(l.assistant) {
 			l.assistant = m
 		}
-		if m.info["finish"].truthy() && newer(l.finished) {
+		if m.body.get("finish").truthy() && newer(l.finished) {
 			l.finished = m
 		}
 	}
@@ -112,7 +109,7 @@ func (p Profile) later(a, b *message) bool {
 	if p.LatestByID {
 		return a.id > b.id
 	}
-	return p.compare(*a, *b) > 0
+	return p.compare(a, b) > 0
 }
 
 // answered reports whether the agent takes its newest prompt for answered, so
@@ -127,37 +124,37 @@ func (l loop) answered(p Profile) bool {
 	if p.Answered != AnsweredByParent {
 		return l.user.id < l.assistant.id
 	}
-	parent, _ := l.assistant.info["parentID"].str()
+	parent, _ := l.assistant.body.get("parentID").str()
 	return parent == l.user.id
 }
 
 // stopped reports whether the model said that it was done.
 func (m *message) stopped() bool {
-	reason, _ := m.info["finish"].str()
-	return m.info["finish"].truthy() && reason != "tool-calls" && reason != "unknown"
+	reason, _ := m.body.get("finish").str()
+	return m.body.get("finish").truthy() && reason != "tool-calls" && reason != "unknown"
 }
 
 // compacting reports whether a compaction was asked for since the newest
 // finished answer, so that the next request is for that.
-func (l loop) compacting(all []message, p Profile) bool {
-	return slices.ContainsFunc(all, func(m message) bool {
-		return m.has("compaction") && (l.finished == nil || p.later(&m, l.finished))
+func (l loop) compacting(all []*message, p Profile) bool {
+	return slices.ContainsFunc(all, func(m *message) bool {
+		return m.has("compaction") && (l.finished == nil || p.later(m, l.finished))
 	})
 }
 
 // tokens reports what is missing of the counts that the agent adds up to see
 // whether the conversation is too long.
 func (l loop) tokens(p Profile) (missing string) {
-	if l.finished == nil || l.finished.info["summary"].kind() == 't' {
+	if l.finished == nil || l.finished.body.get("summary").kind() == 't' {
 		return ""
 	}
-	tokens := l.finished.info["tokens"]
+	tokens := l.finished.body.get("tokens")
 	switch {
 	case tokens.null():
 		return "tokens"
-	case p.Total && tokens.object()["total"].truthy():
+	case p.Total && tokens.get("total").truthy():
 		return ""
-	case tokens.object()["cache"].null():
+	case tokens.get("cache").null():
 		return "tokens.cache"
 	}
 	return ""

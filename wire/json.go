@@ -82,11 +82,12 @@ func (b Block) json() jsonBlock {
 }
 
 func (b Block) source() *jsonSource {
+	data := string(b.Data)
 	switch {
 	case b.URL != "":
 		return &jsonSource{Type: "url", URL: b.URL}
 	case b.Mime == "text/plain":
-		return &jsonSource{Type: "text", MediaType: b.Mime, Data: &b.Data}
+		return &jsonSource{Type: "text", MediaType: b.Mime, Data: &data}
 	}
-	return &jsonSource{Type: "base64", MediaType: b.Mime, Data: &b.Data}
+	return &jsonSource{Type: "base64", MediaType: b.Mime, Data: &data}
 }

@@ -11,28 +11,54 @@ import (
 
 // A message is a stored message as the agent has it in memory.
 type message struct {
+	source
 	prompt  bool // the one that the user types next: it has no record
-	ref     session.Ref
-	id      string // the id inside the record
 	created int64
-	raw     value
-	info    object
-	parts   []part
-	broken  []Fatal // why reading it ends the agent
-	faulty  []Fatal // why looking at it does
+	body    *value
+	sources []source // of its parts
+	parts   []part   // that can be read
+	broken  []Fatal  // why reading it ends the agent
+	faulty  []Fatal  // why looking at it does
+
+	made map[making]*madeMessage // what it becomes
 }
 
 // A part is a stored part as the agent has it in memory.
 type part struct {
-	ref  session.Ref
-	id   string
+	*source
 	kind string
-	raw  value
-	obj  object
+	body *value
+}
+
+// A source is a record, as far as a reading depends on it.
+type source struct {
+	ref    session.Ref
+	id     string // inside the record
+	data   text
+	file   bool // no row
+	class  session.Class
+	defect *session.Defect
+}
+
+// A text is where the bytes of a record are.
+type text struct {
+	first *byte
+	n     int
+}
+
+func textOf(data []byte) text {
+	if len(data) == 0 {
+		return text{}
+	}
+	return text{&data[0], len(data)}
+}
+
+func sourceOf(r *session.Record, id string) source {
+	return source{r.Ref, id, textOf(r.Data), r.Cols == nil, r.Class, r.Defect}
 }
 
 func (m *message) role() string {
-	role, _ := m.info["role"].str()
+	role, _ := m.body.get("role").str()
 	return role
 }
 
@@ -41,37 +67,66 @@ func (m *message) has(kind string) bool {
 	return slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == kind })
 }
 
-// read takes the records apart, in the order in which the profile's version
-// reads them.
-func read(s *session.Session, p Profile) []message {
-	all := make([]message, 0, len(s.Messages)+1)
+// read takes the records of a session apart.
+func (r *Renderer) read(s *session.Session) []*message {
+	all := make([]*message, len(s.Messages))
 	for i := range s.Messages {
-		all = append(all, readMessage(&s.Messages[i]))
+		all[i] = r.message(&s.Messages[i])
 	}
-	slices.SortStableFunc(all, p.compare)
+	if !slices.Equal(all, r.all) {
+		r.all, r.made = all, nil
+	}
 	return all
 }
 
-func readMessage(src *session.Message) message {
-	m := message{ref: src.Ref, id: src.ID, created: src.Created}
+// message takes one apart, or finds it.
+func (r *Renderer) message(src *session.Message) *message {
+	from := sourceOf(&src.Record, src.ID)
+	if m := r.messages[src.Ref]; m != nil && m.source == from && m.created == src.Created && m.holds(src.Parts) {
+		return m
+	}
+	m := readMessage(src)
+	m.source = from
+	if r.messages == nil {
+		r.messages = map[session.Ref]*message{}
+	}
+	r.messages[src.Ref] = m
+	return m
+}
+
+// holds reports whether these are the message's parts.
+func (m *message) holds(parts []session.Part) bool {
+	if len(parts) != len(m.sources) {
+		return false
+	}
+	for i := range parts {
+		if sourceOf(&parts[i].Record, parts[i].ID) != m.sources[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func readMessage(src *session.Message) *message {
+	m := &message{created: src.Created, sources: make([]source, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record)
 	if fault != "" {
 		m.broken = append(m.broken, Fatal{FatalUnreadable, fault, src.Ref})
 	}
-	m.raw, m.info = v, v.object()
+	m.body = v
 	for i := range src.Parts {
-		r := &src.Parts[i].Record
-		v, fault := readRecord(r)
-		if fault == "" && nullFile(r, v) {
+		rec := &src.Parts[i].Record
+		m.sources[i] = sourceOf(rec, src.Parts[i].ID)
+		v, fault := readRecord(rec)
+		if fault == "" && nullFile(rec, v) {
 			fault = "null"
 		}
 		if fault != "" {
-			m.broken = append(m.broken, Fatal{FatalUnreadable, fault, r.Ref})
+			m.broken = append(m.broken, Fatal{FatalUnreadable, fault, rec.Ref})
 			continue
 		}
-		p := part{ref: r.Ref, id: src.Parts[i].ID, raw: v, obj: v.object()}
-		p.kind, _ = p.obj["type"].str()
-		m.parts = append(m.parts, p)
+		kind, _ := v.get("type").str()
+		m.parts = append(m.parts, part{&m.sources[i], kind, v})
 	}
 	if nullFile(&src.Record, v) {
 		m.faulty = append(m.faulty, Fatal{FatalUnreadable, "null", src.Ref})
@@ -81,17 +136,16 @@ func readMessage(src *session.Message) message {
 
 // readRecord is the record's JSON, or why the agent cannot read it. JSON that is
 // no object can be read: it says neither role nor type, and so it is left out.
-func readRecord(r *session.Record) (v value, fault string) {
-	if r.Unreadable() || r.Class != 0 {
-		return nil, r.Defect.Why
-	}
+func readRecord(r *session.Record) (v *value, fault string) {
 	data := r.Data
 	if r.Cols == nil { // a file may begin with a byte order mark
 		data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	}
-	v, ok := parse(data)
+	if !r.Unreadable() && r.Class == 0 {
+		v = parse(data)
+	}
 	switch {
-	case ok:
+	case v != nil:
 		return v, ""
 	case r.Defect != nil:
 		return nil, r.Defect.Why
@@ -101,10 +155,10 @@ func readRecord(r *session.Record) (v value, fault string) {
 
 // nullFile reports whether the record is a file with null, of which nothing can
 // be asked. A row gets its ids put in, which makes an object of it.
-func nullFile(r *session.Record, v value) bool { return v.kind() == 'n' && r.Cols == nil }
+func nullFile(r *session.Record, v *value) bool { return v.kind() == 'n' && r.Cols == nil }
 
 // compare orders messages, the oldest first.
-func (p Profile) compare(a, b message) int {
+func (p Profile) compare(a, b *message) int {
 	if p.ByTime {
 		return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
 	}
@@ -116,24 +170,22 @@ func (m *message) file() string { return cmp.Or(m.ref.Message, m.id) }
 
 // column is the JSON in a field of the session's own record: a column of a row,
 // or a member of a file.
-func column(s *session.Session, name string) value {
+func column(s *session.Session, name string) *value {
 	if c, ok := s.Info.Col(name); ok {
-		v, _ := parse(c.Bytes)
-		return v
+		return parse(c.Bytes)
 	}
-	v, _ := parse(s.Info.Data)
-	return v.object()[name]
+	return parse(s.Info.Data).get(name)
 }
 
 // revert is what is left of the messages once a revert is final, as it is with
 // the next prompt; reverted tells whether there was one.
-func revert(s *session.Session, all []message, rule RevertRule) (left []message, reverted bool) {
+func revert(s *session.Session, all []*message, rule RevertRule) (left []*message, reverted bool) {
 	v := column(s, "revert")
 	if !v.truthy() {
 		return all, false
 	}
-	id, _ := v.object()["messageID"].str()
-	at, keep := v.object()["partID"].str()
+	id, _ := v.get("messageID").str()
+	at, keep := v.get("partID").str()
 	keep = keep && at != "" && rule != RevertWhole
 	if rule == RevertByID {
 		for _, m := range all {
@@ -146,7 +198,7 @@ func revert(s *session.Session, all []message, rule RevertRule) (left []message,
 		}
 		return left, true
 	}
-	i := slices.IndexFunc(all, func(m message) bool { return m.id == id })
+	i := slices.IndexFunc(all, func(m *message) bool { return m.id == id })
 	if i < 0 {
 		return all, true
 	}
@@ -159,11 +211,13 @@ func revert(s *session.Session, all []message, rule RevertRule) (left []message,
 
 // until is the message with the parts before the one of that id, with all of
 // them if there is no such part.
-func (m message) until(id string) message {
+func (m *message) until(id string) *message {
+	left := *m
+	left.made = nil
 	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.id == id }); i >= 0 {
-		m.parts = m.parts[:i]
+		left.parts = m.parts[:i]
 	}
-	return m
+	return &left
 }
 
 // field is the fatal fault of a record that lacks what the agent needs of it.

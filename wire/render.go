@@ -2,7 +2,6 @@ package wire
 
 import (
 	"slices"
-	"strings"
 
 	"mend/session"
 )
@@ -11,44 +10,23 @@ import (
 type rendering struct {
 	Settings
 	fatal  []Fatal
-	refs   map[Fatal]bool // those in fatal
+	told   map[Fatal]bool // those in fatal
 	strip  bool           // files become a line of text
 	claude bool           // call ids are made fit
-}
-
-// Render makes the request that OpenCode sends for the session when the user
-// types one more prompt, or as it stands. It never fails: what the agent would
-// die on is in the request's Fatal.
-func Render(s *session.Session, set Settings) Request {
-	if set.Profile.Version == "" {
-		set.Profile = ProfileFor("")
-	}
-	r := &rendering{Settings: set, refs: map[Fatal]bool{}}
-	all := read(s, r.Profile)
-	if !r.Standing {
-		all = r.prompt(s, all)
-	}
-	if r.Model == (Model{}) {
-		r.Model = r.lastModel(s, all)
-	}
-	r.claude = strings.Contains(r.Model.ModelID, "claude")
-	kept := r.history(all)
-	turns := r.turns(kept)
-	return Request{Model: r.Model, Turns: turns, Fatal: r.fatal}
 }
 
 // die notes what ends the agent, each fault once.
 func (r *rendering) die(faults ...Fatal) {
 	for _, f := range faults {
-		if !r.refs[f] {
-			r.refs[f] = true
+		if !r.told[f] {
+			r.told[f] = true
 			r.fatal = append(r.fatal, f)
 		}
 	}
 }
 
 // prompt adds the new prompt, which makes a revert final.
-func (r *rendering) prompt(s *session.Session, all []message) []message {
+func (r *rendering) prompt(s *session.Session, all []*message) []*message {
 	left, reverted := revert(s, all, r.Profile.Revert)
 	if reverted { // for which all of the session is read
 		for _, m := range all {
@@ -62,21 +40,21 @@ func (r *rendering) prompt(s *session.Session, all []message) []message {
 
 // lastModel is the model that the agent asks if the user names none: that of
 // the newest prompt. The zero Model means that the session does not say.
-func (r *rendering) lastModel(s *session.Session, all []message) Model {
+func (r *rendering) lastModel(s *session.Session, all []*message) Model {
 	if r.Profile.SessionModel {
-		model := column(s, "model").object()
-		provider, _ := model["providerID"].str()
-		if id, ok := model["id"].str(); ok {
+		model := column(s, "model")
+		provider, _ := model.get("providerID").str()
+		if id, ok := model.get("id").str(); ok {
 			return Model{provider, id}
 		}
 	}
 	for _, m := range slices.Backward(all) {
-		model := m.info["model"]
+		model := m.body.get("model")
 		if m.role() != session.RoleUser || !model.truthy() {
 			continue
 		}
-		provider, _ := model.object()["providerID"].str()
-		id, _ := model.object()["modelID"].str()
+		provider, _ := model.get("providerID").str()
+		id, _ := model.get("modelID").str()
 		return Model{provider, id}
 	}
 	return Model{}
@@ -84,12 +62,12 @@ func (r *rendering) lastModel(s *session.Session, all []message) Model {
 
 // history is what of the messages goes into the request. It notes the records
 // that the agent dies on before it makes one.
-func (r *rendering) history(all []message) []message {
+func (r *rendering) history(all []*message) []*message {
 	kept, reached := history(all, r.Profile)
 	for _, m := range all[len(all)-r.window(len(all), reached):] {
 		r.die(m.broken...)
 		r.die(m.faulty...)
-		if r.Profile.Times && !m.prompt && len(m.broken)+len(m.faulty) == 0 && m.info["time"].null() {
+		if r.Profile.Times && !m.prompt && len(m.broken)+len(m.faulty) == 0 && m.body.get("time").null() {
 			r.die(field(m.ref, "time is missing"))
 		}
 	}
@@ -119,12 +97,12 @@ func (r *rendering) window(n, reached int) int {
 }
 
 // compaction is what a compaction sends.
-func (r *rendering) compaction(kept []message) []message {
+func (r *rendering) compaction(kept []*message) []*message {
 	switch r.Profile.Compaction {
 	case CompactNoMedia:
 		r.strip = true
 	case CompactTranscript:
-		return slices.DeleteFunc(slices.Clone(kept), func(m message) bool { return !m.prompt })
+		return slices.DeleteFunc(slices.Clone(kept), func(m *message) bool { return !m.prompt })
 	default: // CompactWhole
 	}
 	return kept

@@ -19,6 +19,9 @@ type Settings struct {
 	// (spec/peers-and-failures.md F3). The zero time means the moment after the
 	// newest one that the session tells of, but no earlier than 2026-11-21.
 	Now time.Time
+	// Missing tells whether nothing is at a path that a prompt's file links to: some
+	// versions end on that. nil means that every such file is there.
+	Missing func(path string) bool
 	// Standing renders the session as it stands, its tool loop open: no prompt is
 	// added. It is the request that an error stored in the newest answer is about.
 	Standing bool
@@ -79,7 +82,7 @@ type Block struct {
 	Bare     bool            // of a result: its content is one text, sent as a string
 
 	Mime string // of an image or a document
-	Data string // of an image or a document: base64, or text if Mime is text/plain
+	Data []byte // of an image or a document: base64, or text if Mime is text/plain
 	URL  string // of an image or a document, where it is not sent itself
 	Name string // of a document
 

@@ -12,7 +12,7 @@ const largestImage = 5 << 20
 
 // R5: no text block is empty.
 func emptyText(c conversation, found func(Violation)) {
-	c.eachBlock(Text, func(n, m int, b Block) {
+	c.eachBlock(Text, func(n, m int, b *Block) {
 		if b.Text == "" {
 			found(Violation{Message: "messages: text content blocks must be non-empty", Refs: refs(b), N: n, M: m})
 		}
@@ -34,7 +34,7 @@ func emptyTurn(c conversation, found func(Violation)) {
 
 // R11: no text block is made of blanks.
 func blankText(c conversation, found func(Violation)) {
-	c.eachBlock(Text, func(n, m int, b Block) {
+	c.eachBlock(Text, func(n, m int, b *Block) {
 		if b.Text != "" && strings.TrimSpace(b.Text) == "" {
 			found(Violation{Message: "messages: text content blocks must contain non-whitespace text", Refs: refs(b), N: n, M: m})
 		}
@@ -54,17 +54,20 @@ func answerLast(c conversation, found func(Violation)) {
 
 // R15: no image is too large, on its own or in a result.
 func largeImage(c conversation, found func(Violation)) {
-	judge := func(n, m int, b Block, at string) {
+	judge := func(n, m int, b *Block, inside string) {
 		if b.Type == Image && len(b.Data) > largestImage {
-			const words = "%s.image.source.base64: image exceeds 5 MB maximum: %d bytes > %d bytes"
-			found(Violation{Message: fmt.Sprintf(words, at, len(b.Data), largestImage), Refs: refs(b), N: n, M: m})
+			const words = "%s%s.image.source.base64: image exceeds 5 MB maximum: %d bytes > %d bytes"
+			found(Violation{Message: fmt.Sprintf(words, place(n, m), inside, len(b.Data), largestImage), Refs: refs(b), N: n, M: m})
 		}
 	}
 	for n, t := range c.turns {
-		for m, b := range t.Blocks {
-			judge(n, m, b, place(n, m))
-			for i, inner := range b.Content {
-				judge(n, m, inner, fmt.Sprintf("%s.tool_result.content.%d", place(n, m), i))
+		for m := range t.Blocks {
+			b := &t.Blocks[m]
+			judge(n, m, b, "")
+			for i := range b.Content {
+				if in := &b.Content[i]; in.Type == Image {
+					judge(n, m, in, fmt.Sprintf(".tool_result.content.%d", i))
+				}
 			}
 		}
 	}

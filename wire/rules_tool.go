@@ -3,13 +3,19 @@ package wire
 import (
 	"bytes"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"mend/session"
 )
 
-var goodID = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+const idPattern = "^[a-zA-Z0-9_-]+$"
+
+// goodID reports whether an id matches the pattern.
+func goodID(id string) bool { return id != "" && !strings.ContainsFunc(id, notInID) }
+
+func notInID(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
+}
 
 // R1: every call has its result at the start of the next turn, and nothing but
 // calls stands behind a call. To blame is what stands in between, then the calls.
@@ -36,15 +42,16 @@ func callWithoutResult(c conversation, found func(Violation)) {
 
 // lostCalls are the turn's calls that have no result, or something behind them,
 // and what that is.
-func (t Turn) lostCalls(answered map[string]bool) (lost, between []Block) {
+func (t Turn) lostCalls(answered map[string]bool) (lost, between []*Block) {
 	last := -1 // the last block that is no call
-	for m, b := range t.Blocks {
-		if b.Type != ToolUse {
+	for m := range t.Blocks {
+		if t.Blocks[m].Type != ToolUse {
 			last = m
 		}
 	}
 	seen := false
-	for m, b := range t.Blocks {
+	for m := range t.Blocks {
+		b := &t.Blocks[m]
 		switch {
 		case b.Type != ToolUse && seen:
 			between = append(between, b)
@@ -59,11 +66,11 @@ func (t Turn) lostCalls(answered map[string]bool) (lost, between []Block) {
 // leadingResults are the ids that the turn answers before it says anything else.
 func (t Turn) leadingResults() map[string]bool {
 	ids := map[string]bool{}
-	for _, b := range t.Blocks {
-		if b.Type != ToolResult {
+	for i := range t.Blocks {
+		if t.Blocks[i].Type != ToolResult {
 			break
 		}
-		ids[b.ToolID] = true
+		ids[t.Blocks[i].ToolID] = true
 	}
 	return ids
 }
@@ -73,7 +80,8 @@ func resultWithoutCall(c conversation, found func(Violation)) {
 	asked := map[string]bool{}
 	for n, t := range c.turns {
 		next := map[string]bool{}
-		for m, b := range t.Blocks {
+		for m := range t.Blocks {
+			b := &t.Blocks[m]
 			if b.Type == ToolResult && !asked[b.ToolID] {
 				found(Violation{
 					Message: fmt.Sprintf("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", place(n, m), b.ToolID),
@@ -93,12 +101,12 @@ func resultWithoutCall(c conversation, found func(Violation)) {
 func badCallID(c conversation, found func(Violation)) {
 	told := map[session.Ref]bool{}
 	judge := func(kind BlockType, field string) {
-		c.eachBlock(kind, func(n, m int, b Block) {
-			if goodID.MatchString(b.ToolID) || told[b.Source] {
+		c.eachBlock(kind, func(n, m int, b *Block) {
+			if goodID(b.ToolID) || told[b.Source] {
 				return
 			}
 			told[b.Source] = true
-			found(Violation{Message: place(n, m) + field + ": String should match pattern '" + goodID.String() + "'", Refs: refs(b), N: n, M: m})
+			found(Violation{Message: place(n, m) + field + ": String should match pattern '" + idPattern + "'", Refs: refs(b), N: n, M: m})
 		})
 	}
 	judge(ToolUse, ".tool_use.id")
@@ -107,7 +115,7 @@ func badCallID(c conversation, found func(Violation)) {
 
 // R14: the input of a call is an object.
 func badInput(c conversation, found func(Violation)) {
-	c.eachBlock(ToolUse, func(n, m int, b Block) {
+	c.eachBlock(ToolUse, func(n, m int, b *Block) {
 		if !bytes.HasPrefix(bytes.TrimSpace(b.Input), []byte("{")) {
 			found(Violation{Message: place(n, m) + ".tool_use.input: Input should be a valid dictionary", Refs: refs(b), N: n, M: m})
 		}
@@ -116,8 +124,8 @@ func badInput(c conversation, found func(Violation)) {
 
 // R17: no two calls have one id. To blame is the later one, then the first.
 func repeatedCallID(c conversation, found func(Violation)) {
-	first := map[string]Block{}
-	c.eachBlock(ToolUse, func(n, m int, b Block) {
+	first := map[string]*Block{}
+	c.eachBlock(ToolUse, func(n, m int, b *Block) {
 		was, seen := first[b.ToolID]
 		if !seen {
 			first[b.ToolID] = b

@@ -14,11 +14,14 @@ const FatalScreen = "screen"
 // prompt may well go through (spec/peers-and-failures.md F12, F13, F15). From
 // some version on every record must have exactly the form that the agent itself
 // writes; a kind of part that it does not know is enough.
-func Screen(s *session.Session, p Profile) []Fatal {
+func Screen(s *session.Session, p Profile) []Fatal { return new(Renderer).Screen(s, p) }
+
+// Screen is like the function of that name.
+func (r *Renderer) Screen(s *session.Session, p Profile) []Fatal {
 	var all []Fatal
 	messages, parts := messageShapes(), partShapes()
-	judge := func(ref session.Ref, v value, prefix, id string, is check) {
-		wrong := idOf(prefix)(value(session.Quote(id)))
+	judge := func(ref session.Ref, v *value, prefix, id string, is check) {
+		wrong := idOf(prefix)(&value{raw: session.Quote(id)})
 		if wrong != "" {
 			wrong = ".id" + wrong
 		} else {
@@ -29,14 +32,14 @@ func Screen(s *session.Session, p Profile) []Fatal {
 		}
 	}
 	for i := range s.Messages {
-		m := readMessage(&s.Messages[i])
+		m := r.message(&s.Messages[i])
 		all = append(all, m.broken...)
 		if !p.Strict || len(m.broken) > 0 {
 			continue
 		}
-		judge(m.ref, m.raw, "msg", m.id, messages)
+		judge(m.ref, m.body, "msg", m.id, messages)
 		for _, part := range m.parts {
-			judge(part.ref, part.raw, "prt", part.id, parts)
+			judge(part.ref, part.body, "prt", part.id, parts)
 		}
 	}
 	return all

@@ -17,25 +17,24 @@ type member struct {
 
 // A check says what is wrong with a value, with the path to it in front; "" if
 // nothing is.
-type check func(v value) string
+type check func(v *value) string
 
 // need and may are members that must, and that may, be there.
 func need(name string, is check) member { return member{name, is, false} }
 func may(name string, is check) member  { return member{name, is, true} }
 
 // check is the shape's own check.
-func (s shape) check(v value) string {
+func (s shape) check(v *value) string {
 	if v.kind() != '{' {
 		return " is no object"
 	}
-	o := v.object()
 	for _, m := range s {
-		member, ok := o[m.name]
-		if !ok && m.optional {
+		member := v.get(m.name)
+		if member == nil && m.optional {
 			continue
 		}
 		wrong := " is missing"
-		if ok {
+		if member != nil {
 			wrong = m.is(member)
 		}
 		if wrong != "" {
@@ -47,8 +46,8 @@ func (s shape) check(v value) string {
 
 // oneOf is the check of an object whose shape depends on one of its members.
 func oneOf(name string, shapes map[string]shape) check {
-	return func(v value) string {
-		is, _ := v.object()[name].str()
+	return func(v *value) string {
+		is, _ := v.get(name).str()
 		s, known := shapes[is]
 		if v.kind() == '{' && !known {
 			return "." + name + " is not one that is known"
@@ -57,7 +56,7 @@ func oneOf(name string, shapes map[string]shape) check {
 	}
 }
 
-func aString(v value) string {
+func aString(v *value) string {
 	if v.kind() != '"' {
 		return " is no string"
 	}
@@ -66,7 +65,7 @@ func aString(v value) string {
 
 // idOf is a string that begins like the ids of that kind.
 func idOf(prefix string) check {
-	return func(v value) string {
+	return func(v *value) string {
 		if s, ok := v.str(); !ok || !strings.HasPrefix(s, prefix) {
 			return " does not begin with " + prefix
 		}
@@ -74,14 +73,14 @@ func idOf(prefix string) check {
 	}
 }
 
-func aBool(v value) string {
+func aBool(v *value) string {
 	if v.kind() != 't' && v.kind() != 'f' {
 		return " is neither true nor false"
 	}
 	return ""
 }
 
-func aNumber(v value) string {
+func aNumber(v *value) string {
 	if v.kind() != '0' {
 		return " is no number"
 	}
@@ -89,8 +88,8 @@ func aNumber(v value) string {
 }
 
 // aCount is a whole number, not negative, that JavaScript counts exactly.
-func aCount(v value) string {
-	f, err := strconv.ParseFloat(string(v), 64)
+func aCount(v *value) string {
+	f, err := strconv.ParseFloat(string(v.raw), 64)
 	if v.kind() != '0' || err != nil || f < 0 || f != math.Trunc(f) || f > 1<<53-1 {
 		return " is no whole number of 0 or more"
 	}
@@ -98,23 +97,23 @@ func aCount(v value) string {
 }
 
 // aTime is a number that is not negative.
-func aTime(v value) string {
-	if aNumber(v) != "" || strings.HasPrefix(string(v), "-") {
+func aTime(v *value) string {
+	if aNumber(v) != "" || strings.HasPrefix(string(v.raw), "-") {
 		return " is no number of 0 or more"
 	}
 	return ""
 }
 
-func anObject(v value) string { return shape{}.check(v) }
+func anObject(v *value) string { return shape{}.check(v) }
 
 func listOf(is check) check {
-	return func(v value) string {
+	return func(v *value) string {
 		items, ok := v.list()
 		if !ok {
 			return " is no list"
 		}
-		for i, item := range items {
-			if wrong := is(item); wrong != "" {
+		for i := range items {
+			if wrong := is(&items[i].value); wrong != "" {
 				return "[" + strconv.Itoa(i) + "]" + wrong
 			}
 		}
@@ -124,13 +123,13 @@ func listOf(is check) check {
 
 // mapOf is an object whose members are all alike.
 func mapOf(is check) check {
-	return func(v value) string {
+	return func(v *value) string {
 		if wrong := anObject(v); wrong != "" {
 			return wrong
 		}
-		for name, item := range v.object() {
-			if wrong := is(item); wrong != "" {
-				return "." + name + wrong
+		for _, e := range v.fields() {
+			if wrong := is(&e.value); wrong != "" {
+				return "." + string(e.name) + wrong
 			}
 		}
 		return ""

@@ -1,8 +1,8 @@
 package wire
 
 import (
+	"bytes"
 	"fmt"
-	"strings"
 
 	"mend/session"
 )
@@ -16,12 +16,12 @@ const (
 // tool adds a call and its result. A call in a state that is not known is left
 // out, result and all.
 func (a *answer) tool(p part) {
-	if p.obj["state"].null() {
+	if p.body.get("state").null() {
 		a.die(field(p.ref, "state is missing"))
 		return
 	}
-	state := p.obj["state"].object()
-	status, _ := state["status"].str()
+	state := p.body.get("state")
+	status, _ := state.get("status").str()
 	result, ok := Block{}, true
 	switch status {
 	case session.StatusCompleted:
@@ -36,30 +36,30 @@ func (a *answer) tool(p part) {
 	default:
 		return
 	}
-	if a.Profile.ProviderTools && p.obj["metadata"].object()["providerExecuted"].truthy() {
+	if a.Profile.ProviderTools && p.body.get("metadata").get("providerExecuted").truthy() {
 		return // the provider has what it did itself
 	}
-	id, isID := p.obj["callID"].str()
+	id, isID := p.body.get("callID").str()
 	if !isID {
 		a.die(field(p.ref, "callID is missing or no string"))
 	}
 	if !a.metadata(p) || !ok || !isID {
 		return
 	}
-	call := Block{Type: ToolUse, ToolID: id, ToolName: p.obj["tool"].text(), Input: input(state["input"], status)}
+	call := Block{Type: ToolUse, ToolID: id, ToolName: p.body.get("tool").joined(), Input: input(state.get("input"), status)}
 	a.say(p, call, false)
 	result.Type, result.ToolID, result.Source = ToolResult, id, p.ref
 	s := &a.steps[len(a.steps)-1]
-	s.results = append(s.results, outgoingBlock{Block: result})
+	s.results = append(s.results, &outgoingBlock{Block: result})
 }
 
 // input is what a call was made with; of a call that was not completed null
 // counts as nothing.
-func input(v value, status string) []byte {
-	if v.kind() == 'n' && status != session.StatusCompleted {
+func input(v *value, status string) []byte {
+	if v == nil || v.kind() == 'n' && status != session.StatusCompleted {
 		return nil
 	}
-	return v
+	return v.raw
 }
 
 // bare is a result that is one text.
@@ -68,12 +68,12 @@ func bare(text string, failed bool) Block {
 }
 
 // failure is the result of a call that failed.
-func (a *answer) failure(state object) Block {
-	meta := state["metadata"].object()
-	if output, ok := meta["output"].str(); ok && a.Profile.Partial && meta["interrupted"].kind() == 't' {
+func (a *answer) failure(state *value) Block {
+	meta := state.get("metadata")
+	if output, ok := meta.get("output").str(); ok && a.Profile.Partial && meta.get("interrupted").kind() == 't' {
 		return bare(output, false)
 	}
-	v := state["error"]
+	v := state.get("error")
 	switch {
 	case v.null():
 		return bare(unknownError, true)
@@ -81,30 +81,30 @@ func (a *answer) failure(state object) Block {
 		text, _ := v.str()
 		return bare(text, true)
 	}
-	return bare(string(v), true)
+	return bare(string(v.raw), true)
 }
 
 // completed is the result of a call that was completed, and whether the agent
 // survives making it.
-func (a *answer) completed(p part, state object) (Block, bool) {
-	if state["time"].null() {
+func (a *answer) completed(p part, state *value) (Block, bool) {
+	if state.get("time").null() {
 		a.die(field(p.ref, "state.time is missing"))
 		return Block{}, false
 	}
-	if a.Profile.Attached != AttachedToResult && !a.filesApart(p, state["attachments"]) {
+	if a.Profile.Attached != AttachedToResult && !a.filesApart(p, state.get("attachments")) {
 		return Block{}, false
 	}
-	if state["time"].object()["compacted"].truthy() {
+	if state.get("time").get("compacted").truthy() {
 		return bare(clearedText, false), true
 	}
 	if a.Profile.Attached != AttachedToResult {
-		return a.plain(state["output"]), true
+		return a.plain(state.get("output")), true
 	}
-	files, ok := a.attachments(p, state["attachments"])
+	files, ok := a.attachments(p, state.get("attachments"))
 	if !ok {
 		return Block{}, false
 	}
-	output := state["output"]
+	output := state.get("output")
 	text, isText := output.str()
 	switch {
 	case files != nil:
@@ -115,17 +115,17 @@ func (a *answer) completed(p part, state object) (Block, bool) {
 		a.die(field(p.ref, "state.output is missing"))
 		return Block{}, false
 	case output.kind() == '{' || output.kind() == '[':
-		files, ok := a.attachments(p, output.object()["attachments"])
+		files, ok := a.attachments(p, output.get("attachments"))
 		if !ok {
 			return Block{}, false
 		}
-		return a.withFiles(p, output.object()["text"], files)
+		return a.withFiles(p, output.get("text"), files)
 	}
 	return a.plain(output), true
 }
 
 // plain is a result of any value: a string as it is, another as JSON.
-func (a *answer) plain(output value) Block {
+func (a *answer) plain(output *value) Block {
 	text, ok := output.str()
 	switch {
 	case ok:
@@ -138,27 +138,27 @@ func (a *answer) plain(output value) Block {
 
 // filesApart makes a prompt of the attachments of a result, and reports
 // whether the agent survives that.
-func (a *answer) filesApart(p part, v value) bool {
+func (a *answer) filesApart(p part, v *value) bool {
 	list, _ := v.list()
 	if len(list) == 0 {
 		return true
 	}
-	say := Block{Type: Text, Text: "Tool " + p.obj["tool"].text() + " returned an attachment:", Source: p.ref}
-	out := outgoing{session.RoleUser, a.from, []outgoingBlock{{Block: say}}}
-	for _, item := range list {
-		b, ok := a.promptFile(part{ref: p.ref, obj: item.object()})
+	say := Block{Type: Text, Text: "Tool " + p.body.get("tool").joined() + " returned an attachment:", Source: p.ref}
+	out := outgoing{session.RoleUser, a.from, []*outgoingBlock{{Block: say}}}
+	for i := range list {
+		b, ok := a.promptFile(part{source: p.source, body: &list[i].value})
 		if !ok {
 			return false
 		}
 		b.Source = p.ref
-		out.blocks = append(out.blocks, outgoingBlock{Block: b})
+		out.blocks = append(out.blocks, &outgoingBlock{Block: b})
 	}
 	a.files = append(a.files, out)
 	return true
 }
 
 // withFiles is a result of a text and files.
-func (a *answer) withFiles(p part, text value, files []Block) (Block, bool) {
+func (a *answer) withFiles(p part, text *value, files []Block) (Block, bool) {
 	s, ok := text.str()
 	switch {
 	case a.Profile.SkipFiles && !text.truthy():
@@ -172,7 +172,7 @@ func (a *answer) withFiles(p part, text value, files []Block) (Block, bool) {
 
 // attachments are the files of a result, nil if there are none, and whether the
 // agent survives making them. Those that are no data: URL are left out.
-func (a *answer) attachments(p part, v value) (files []Block, ok bool) {
+func (a *answer) attachments(p part, v *value) (files []Block, ok bool) {
 	if v.null() || a.strip {
 		return nil, true
 	}
@@ -185,8 +185,8 @@ func (a *answer) attachments(p part, v value) (files []Block, ok bool) {
 		return nil, true
 	}
 	files = []Block{}
-	for i, item := range list {
-		b, sent, ok := a.attachment(p, i, item.object())
+	for i := range list {
+		b, sent, ok := a.attachment(p, i, &list[i].value)
 		if !ok {
 			return nil, false
 		}
@@ -197,15 +197,15 @@ func (a *answer) attachments(p part, v value) (files []Block, ok bool) {
 	return files, true
 }
 
-func (a *answer) attachment(p part, i int, file object) (b Block, sent, ok bool) {
-	mime, isMime := file["mime"].str()
-	url, isURL := file["url"].str()
+func (a *answer) attachment(p part, i int, file *value) (b Block, sent, ok bool) {
+	mime, isMime := file.get("mime").str()
+	url, isURL := file.get("url").bytes()
 	if !isMime || !isURL {
 		a.die(field(p.ref, "state.attachments[%d] has no mime or no url", i))
 		return Block{}, false, false
 	}
-	_, data, found := strings.Cut(url, ",")
-	if !strings.HasPrefix(url, "data:") || !found {
+	_, data, found := bytes.Cut(url, []byte(","))
+	if !bytes.HasPrefix(url, []byte("data:")) || !found {
 		return Block{}, false, true
 	}
 	b = Block{Mime: mime, Data: data, Source: p.ref}

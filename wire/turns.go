@@ -1,7 +1,6 @@
 package wire
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,7 +11,7 @@ import (
 type outgoing struct {
 	role   string // of its turn
 	from   session.Ref
-	blocks []outgoingBlock
+	blocks []*outgoingBlock
 }
 
 // An outgoingBlock counts as content of its message until the end, where it is
@@ -22,38 +21,64 @@ type outgoingBlock struct {
 	unsent bool
 }
 
-// turns makes the request's messages.
-func (r *rendering) turns(kept []message) []Turn {
-	var out []outgoing
-	for i := range kept {
-		out = append(out, r.messages(&kept[i])...)
+// A ready message is one that goes into the request as it is.
+type ready struct {
+	role   string
+	from   session.Ref
+	blocks []Block
+	text   bool // it ends with a text
+}
+
+// turns makes the request's messages, and tells what ends the agent on the way.
+func (r *rendering) turns(kept []*message) (turns []Turn, fatal []Fatal) {
+	var out []ready
+	for _, m := range kept {
+		made := r.made(m)
+		fatal = append(fatal, made.fatal...)
+		out = append(out, made.out...)
 	}
-	out = r.cleanUp(out)
-	var turns []Turn
-	for i, m := range out {
-		if i == 0 || out[i-1].role != m.role {
-			turns = append(turns, Turn{Role: m.role})
+	for len(out) > 0 {
+		n := slices.IndexFunc(out, func(m ready) bool { return m.role != out[0].role })
+		if n < 0 {
+			n = len(out)
 		}
-		t := &turns[len(turns)-1]
-		if m.from.Kind != 0 && !slices.Contains(t.Messages, m.from) {
+		turns = append(turns, r.join(out[:n], n == len(out)))
+		out = out[n:]
+	}
+	return turns, fatal
+}
+
+// join makes one turn of messages of one role, the last one or not. The last
+// text of a conversation that ends with an answer is trimmed.
+func (r *rendering) join(all []ready, last bool) Turn {
+	t := Turn{Role: all[0].role}
+	for i, m := range all {
+		if m.from.Kind != 0 && (i == 0 || all[i-1].from != m.from) {
 			t.Messages = append(t.Messages, m.from)
 		}
-		t.Blocks = append(t.Blocks, m.sent(i == len(out)-1)...)
-	}
-	if r.Profile.Calls == CallsLastToNext {
-		for i := range turns {
-			turns[i].Blocks = callsLast(turns[i].Blocks, true)
+		if i == 0 {
+			t.Blocks = slices.Clip(m.blocks) // which stay as they are
+		} else {
+			t.Blocks = append(t.Blocks, m.blocks...)
 		}
 	}
-	return turns
+	if last && t.Role == session.RoleAssistant && all[len(all)-1].text {
+		t.Blocks = slices.Clone(t.Blocks)
+		b := &t.Blocks[len(t.Blocks)-1]
+		b.Text = trim(b.Text)
+	}
+	if r.Profile.Calls == CallsLastToNext {
+		t.Blocks = callsLast(t.Blocks, true)
+	}
+	return t
 }
 
 // messages is what one stored message becomes.
 func (r *rendering) messages(m *message) []outgoing {
 	switch {
 	case m.prompt:
-		block := outgoingBlock{Block: Block{Type: Text, Text: PromptText}}
-		return []outgoing{{role: session.RoleUser, blocks: []outgoingBlock{block}}}
+		block := &outgoingBlock{Block: Block{Type: Text, Text: PromptText}}
+		return []outgoing{{role: session.RoleUser, blocks: []*outgoingBlock{block}}}
 	case m.role() == session.RoleUser:
 		return r.user(m)
 	case m.role() == session.RoleAssistant:
@@ -62,27 +87,10 @@ func (r *rendering) messages(m *message) []outgoing {
 	return nil
 }
 
-// sent is the blocks that are left in the end. The last text of a conversation
-// that ends with an answer is trimmed.
-func (m outgoing) sent(last bool) []Block {
-	var blocks []Block
-	for i, b := range m.blocks {
-		if last && i == len(m.blocks)-1 && m.role == session.RoleAssistant && b.Type == Text {
-			b.Text = trim(b.Text)
-		}
-		if !b.unsent {
-			blocks = append(blocks, b.Block)
-		}
-	}
-	return blocks
-}
-
-var notInID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-
 // cleanUp leaves out empty blocks, then messages without any, and makes call
 // ids fit for Claude.
-func (r *rendering) cleanUp(all []outgoing) []outgoing {
-	var out []outgoing
+func (r *rendering) cleanUp(all []outgoing) []ready {
+	var out []ready
 	for _, m := range all {
 		m.blocks = slices.DeleteFunc(m.blocks, r.empty)
 		if len(m.blocks) == 0 && r.Profile.CleanUp {
@@ -91,18 +99,39 @@ func (r *rendering) cleanUp(all []outgoing) []outgoing {
 		if r.Profile.Calls == CallsLast {
 			m.blocks = callsLast(m.blocks, false)
 		}
-		for i := range m.blocks {
-			if r.claude {
-				m.blocks[i].ToolID = notInID.ReplaceAllLiteralString(m.blocks[i].ToolID, "_")
+		done := ready{role: m.role, from: m.from, blocks: make([]Block, 0, len(m.blocks))}
+		for _, b := range m.blocks {
+			done.text = b.Type == Text
+			if r.claude && strings.ContainsFunc(b.ToolID, notInID) {
+				b.ToolID = fitID(b.ToolID)
+			}
+			if !b.unsent {
+				done.blocks = append(done.blocks, b.Block)
 			}
 		}
-		out = append(out, m)
+		out = append(out, done)
 	}
 	return out
 }
 
+// fitID puts an underscore for every UTF-16 unit that may not be in an id.
+func fitID(id string) string {
+	var fit []rune
+	for _, c := range id {
+		switch {
+		case !notInID(c):
+			fit = append(fit, c)
+		case c > 0xffff:
+			fit = append(fit, '_', '_')
+		default:
+			fit = append(fit, '_')
+		}
+	}
+	return string(fit)
+}
+
 // empty reports whether a block has nothing to say.
-func (r *rendering) empty(b outgoingBlock) bool {
+func (r *rendering) empty(b *outgoingBlock) bool {
 	switch {
 	case b.Type == Text:
 		return b.Text == ""
@@ -117,6 +146,10 @@ func (r *rendering) empty(b outgoingBlock) bool {
 // callsLast moves the calls behind the other blocks, but not beyond thinking if
 // that stops them.
 func callsLast[B interface{ kind() BlockType }](blocks []B, stops bool) []B {
+	first := slices.IndexFunc(blocks, func(b B) bool { return b.kind() == ToolUse })
+	if first < 0 || !slices.ContainsFunc(blocks[first:], func(b B) bool { return b.kind() != ToolUse }) {
+		return blocks
+	}
 	var out, calls []B
 	for _, b := range blocks {
 		switch b.kind() {

@@ -10,7 +10,7 @@ func (r *rendering) user(m *message) []outgoing {
 	for _, p := range m.parts {
 		if b, ok := r.userBlock(p); ok {
 			b.Source = p.ref
-			out.blocks = append(out.blocks, outgoingBlock{Block: b})
+			out.blocks = append(out.blocks, &outgoingBlock{Block: b})
 		}
 	}
 	if len(out.blocks) == 0 {
@@ -23,10 +23,10 @@ func (r *rendering) user(m *message) []outgoing {
 func (r *rendering) userBlock(p part) (Block, bool) {
 	switch p.kind {
 	case session.TypeText:
-		if p.obj["ignored"].truthy() {
+		if p.body.get("ignored").truthy() {
 			return Block{}, false
 		}
-		text, ok := p.obj["text"].str()
+		text, ok := p.body.get("text").str()
 		if !ok {
 			r.die(field(p.ref, "text is missing or no string"))
 		}
@@ -44,11 +44,11 @@ func (r *rendering) userBlock(p part) (Block, bool) {
 // userFile is the block of a file in a prompt. Text files and folders are not
 // sent: their content stands beside them as text.
 func (r *rendering) userFile(p part) (Block, bool) {
-	mime, isMime := p.obj["mime"].str()
+	mime, isMime := p.body.get("mime").str()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
 		return Block{}, false
 	}
-	name, isName := p.obj["filename"].str()
+	name, isName := p.body.get("filename").str()
 	if r.strip && isMime && isMedia(mime) {
 		if !isName {
 			name = "file"
@@ -60,18 +60,18 @@ func (r *rendering) userFile(p part) (Block, bool) {
 
 // promptFile is the block of a file that is sent to the model.
 func (r *rendering) promptFile(p part) (Block, bool) {
-	mime, isMime := p.obj["mime"].str()
-	name, isName := p.obj["filename"].str()
-	url, isURL := p.obj["url"].str()
+	mime, isMime := p.body.get("mime").str()
+	name, isName := p.body.get("filename").str()
+	url, isURL := p.body.get("url").bytes()
 	switch {
 	case !isURL:
 		r.die(field(p.ref, "url is missing or no string"))
 	case !isMime:
 		r.die(field(p.ref, "mime is missing or no string"))
-	case !isName && p.obj["filename"].kind() != 0:
+	case !isName && p.body.get("filename").kind() != 0:
 		r.die(field(p.ref, "filename is no string"))
 	default:
-		b, why := r.Profile.fileBlock(mime, url, name)
+		b, why := r.fileBlock(mime, url, name)
 		if why != "" {
 			r.die(Fatal{FatalMedia, why, p.ref})
 		}

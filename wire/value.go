@@ -4,30 +4,43 @@ import (
 	"bytes"
 	"errors"
 	"io"
+	"slices"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A value is the text of one JSON value, nil where there is none; what is asked
-// of it is what a program in JavaScript asks, which is how the agent comes to
-// its answers. See [session.Field] for where the two ways of reading agree.
-type value jsontext.Value
+// A value is one JSON value in the text of a record, nil where there is none;
+// what is asked of it is what a program in JavaScript asks, which is how the
+// agent comes to its answers. See [session.Field] for where the two ways of
+// reading agree. It is taken apart when something inside it is asked for, once.
+type value struct {
+	raw     jsontext.Value
+	inner   []element // of an object or of a list, once taken
+	taken   bool
+	text    string // of a string, once decoded
+	decoded bool
+}
 
-// An object is a JSON object taken apart one level deep.
-type object map[string]value
+// An element is a member of an object, or of a list without a name.
+type element struct {
+	name []byte
+	value
+}
 
-// parse reads data as JSON.parse does, and reports whether it is one value.
-// Of two equal names the last counts, and bytes that are not UTF-8 are replaced.
-func parse(data []byte) (value, bool) {
+// parse reads data as JSON.parse does; it is nil for what is not one value. Of
+// two equal names the last counts, and bytes that are not UTF-8 are replaced.
+func parse(data []byte) *value {
 	d := decoder(data)
-	raw, err := d.ReadValue()
+	v, err := take(d, data)
 	if err != nil {
-		return nil, false
+		return nil
 	}
-	end := int(d.InputOffset())
-	_, err = d.ReadToken()
-	return data[end-len(raw) : end], errors.Is(err, io.EOF)
+	if _, err = d.ReadToken(); !errors.Is(err, io.EOF) {
+		return nil
+	}
+	return v
 }
 
 func decoder(data []byte) *jsontext.Decoder {
@@ -35,103 +48,166 @@ func decoder(data []byte) *jsontext.Decoder {
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
+// take reads the next value of data, an object or a list one level deep.
+func take(d *jsontext.Decoder, data []byte) (*value, error) {
+	kind := d.PeekKind()
+	if kind != '{' && kind != '[' {
+		raw, err := next(d, data)
+		return &value{raw: raw, taken: true}, err
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return nil, err
+	}
+	start := int(d.InputOffset()) - 1
+	v := &value{taken: true}
+	for d.PeekKind() != kind+2 { // the bracket that closes it
+		var m element
+		var err error
+		if kind == '{' {
+			if m.raw, err = next(d, data); err != nil {
+				return nil, err
+			}
+			m.name = unquote(m.raw)
+		}
+		if m.raw, err = next(d, data); err != nil {
+			return nil, err
+		}
+		v.inner = append(v.inner, m)
+	}
+	_, err := d.ReadToken()
+	v.raw = data[start:d.InputOffset()]
+	return v, err
+}
+
+// next is the next value as it stands in data.
+func next(d *jsontext.Decoder, data []byte) (jsontext.Value, error) {
+	raw, err := d.ReadValue()
+	if err != nil {
+		return nil, err
+	}
+	end := int(d.InputOffset())
+	return data[end-len(raw) : end], nil
+}
+
+// unquote is what a JSON string says. It is not copied where it stands as it is.
+func unquote(raw jsontext.Value) []byte {
+	if plain := raw[1 : len(raw)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+		return plain
+	}
+	b, _ := jsontext.AppendUnquote(nil, raw) // an error: invalid UTF-8, which is replaced
+	return b
+}
+
 // kind is the first byte of the value in jsontext's manner, 0 for none.
-func (v value) kind() jsontext.Kind {
-	if len(v) == 0 {
+func (v *value) kind() jsontext.Kind {
+	if v == nil || len(v.raw) == 0 {
 		return 0
 	}
-	return jsontext.Value(v).Kind()
+	return v.raw.Kind()
 }
 
 // null reports whether reading a member of v would throw: null, or not there.
-func (v value) null() bool { return v.kind() == 0 || v.kind() == 'n' }
+func (v *value) null() bool { return v.kind() == 0 || v.kind() == 'n' }
 
 // truthy reports whether an if would take v for true.
-func (v value) truthy() bool {
+func (v *value) truthy() bool {
 	switch v.kind() {
 	case 0, 'n', 'f':
 		return false
 	case '"':
-		return len(v) > 2
+		return len(v.raw) > 2
 	case '0':
-		f, err := strconv.ParseFloat(string(v), 64)
+		f, err := strconv.ParseFloat(string(v.raw), 64)
 		return f != 0 || err != nil
 	default:
 		return true
 	}
 }
 
-// object is v taken apart. What is no object has no members.
-func (v value) object() object {
+// inside are the members of an object or of a list.
+func (v *value) inside() []element {
+	if !v.taken {
+		v.taken = true
+		if whole, err := take(decoder(v.raw), v.raw); err == nil {
+			v.inner = whole.inner
+		}
+	}
+	return v.inner
+}
+
+// fields are the members of an object that count, by name no more than one.
+func (v *value) fields() []element {
 	if v.kind() != '{' {
 		return nil
 	}
-	o := object{}
-	d := decoder(v)
-	if _, err := d.ReadToken(); err != nil {
+	all := v.inside()
+	if len(all) < 2 {
+		return all
+	}
+	var last []element
+	seen := map[string]bool{}
+	for _, e := range slices.Backward(all) {
+		if !seen[string(e.name)] {
+			seen[string(e.name)] = true
+			last = append(last, e)
+		}
+	}
+	return last
+}
+
+// get is the member of that name. What is no object has none.
+func (v *value) get(name string) *value {
+	if v.kind() != '{' {
 		return nil
 	}
-	for d.PeekKind() != '}' {
-		name, err := d.ReadToken()
-		if err != nil {
-			return o
+	all := v.inside()
+	for i := range slices.Backward(all) { // the last counts
+		if string(all[i].name) == name {
+			return &all[i].value
 		}
-		key := name.String()
-		raw, err := d.ReadValue()
-		if err != nil {
-			return o
-		}
-		end := int(d.InputOffset())
-		o[key] = v[end-len(raw) : end]
 	}
-	return o
+	return nil
 }
 
 // list is the elements of v, and whether it is a list.
-func (v value) list() ([]value, bool) {
+func (v *value) list() ([]element, bool) {
 	if v.kind() != '[' {
 		return nil, false
 	}
-	var all []value
-	d := decoder(v)
-	if _, err := d.ReadToken(); err != nil {
+	return v.inside(), true
+}
+
+// bytes is v as a string that may be large, and whether it is one.
+func (v *value) bytes() ([]byte, bool) {
+	if v.kind() != '"' {
 		return nil, false
 	}
-	for d.PeekKind() != ']' {
-		raw, err := d.ReadValue()
-		if err != nil {
-			return all, true
-		}
-		end := int(d.InputOffset())
-		all = append(all, v[end-len(raw):end])
-	}
-	return all, true
+	return unquote(v.raw), true
 }
 
 // str is v as a string, and whether it is one.
-func (v value) str() (string, bool) {
+func (v *value) str() (string, bool) {
 	if v.kind() != '"' {
 		return "", false
 	}
-	b, err := jsontext.AppendUnquote(nil, v)
-	if err != nil && len(b) == 0 { // invalid UTF-8 comes with the replaced text
-		return "", false
+	if !v.decoded {
+		v.text, v.decoded = string(unquote(v.raw)), true
 	}
-	return string(b), true
+	return v.text, true
 }
 
 // compact is v without the white space between its tokens, as JSON.stringify
 // writes it.
-func (v value) compact() string {
-	c := jsontext.Value(bytes.Clone(v))
+func (v *value) compact() string {
+	c := jsontext.Value(bytes.Clone(v.raw))
 	if err := c.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return string(v)
+		return string(v.raw)
 	}
 	return string(c)
 }
 
-// text is v as a string joined to another one would be.
-func (v value) text() string {
+// joined is v as a string joined to another one would be.
+func (v *value) joined() string {
 	switch v.kind() {
 	case 0:
 		return "undefined"
@@ -142,5 +218,5 @@ func (v value) text() string {
 	if s, ok := v.str(); ok {
 		return s
 	}
-	return string(v)
+	return string(v.raw)
 }

@@ -22,8 +22,6 @@ const (
 	dead  = wound.Dead
 )
 
-type fields = map[string]any
-
 // set changes a field of the first part of a type in a message.
 func set(n int, kind, name string, to any) func(*lab) {
 	return func(l *lab) { l.part(n, kind).fields[name] = to }

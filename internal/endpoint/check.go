@@ -84,6 +84,10 @@ func (c conversation) last() turn {
 	return c.turns[len(c.turns)-1]
 }
 
+// loopOpen reports whether the last turn holds a tool result, also when the
+// user wrote something behind it.
+func (c conversation) loopOpen() bool { return c.last().has("tool_result") }
+
 // lastAssistant returns the assistant's last turn, or an empty one.
 func (c conversation) lastAssistant() turn {
 	for _, t := range slices.Backward(c.turns) {

@@ -76,10 +76,14 @@ var checks = []check{
 	{name: "R3 loop closed", messages: []Message{hi, assistant(use("1")), user(result("1")), assistant(Text("a")), hi}},
 	{name: "R3 thinking off", off: true, messages: []Message{hi, assistant(use("1")), user(result("1"))}},
 
-	{"R4 thinking in the last answer", true, []Message{hi, assistant(Text("a"), Thought("b"), Text("c")), hi}, "R4", "messages.1.content.1: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
-	{"R4 redacted thinking", true, []Message{hi, assistant(redacted, Text("c")), hi}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `redacted_thinking`."},
+	{"R4 thinking at the end", true, []Message{hi, assistant(Text("a"), Thought("b"), Text("c"))}, "R4", "messages.1.content.1: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
+	{"R4 redacted thinking", true, []Message{hi, assistant(redacted, Text("c"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `redacted_thinking`."},
+	{"R4 loop open", true, []Message{hi, assistant(Thought("b"), use("1")), user(result("1"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
+	{"R4 loop open, a prompt behind it", true, []Message{hi, assistant(Thought("b"), use("1")), user(result("1"), Text("c"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
+	{name: "R4 answered since", off: true, messages: []Message{hi, assistant(Text("a"), Thought("b"), Text("c")), hi}},
+	{name: "R4 loop closed", off: true, messages: []Message{hi, assistant(Thought("b"), use("1")), user(result("1")), assistant(Text("c")), hi}},
 	{name: "R4 thinking in an older answer", off: true, messages: []Message{hi, assistant(Thought("b"), Text("c")), hi, assistant(Text("d")), hi}},
-	{name: "R4 thinking on", messages: []Message{hi, assistant(Thought("b"), Text("c")), hi}},
+	{name: "R4 thinking on", messages: []Message{hi, assistant(Thought("b"), use("1")), user(result("1"))}},
 
 	{"R5 empty answer", false, []Message{hi, assistant(Text("")), hi}, "R5", "messages: text content blocks must be non-empty"},
 	{"R5 empty prompt", false, []Message{user(Text("a"), Text(""))}, "R5", "messages: text content blocks must be non-empty"},

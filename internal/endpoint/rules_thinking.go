@@ -9,16 +9,17 @@ import (
 // thinking.
 func thinkingNotFirst(c conversation) string {
 	t := c.lastAssistant()
-	if !c.Thinking.On() || !c.last().has("tool_result") || len(t.blocks) == 0 || t.blocks[0].isThinking() {
+	if !c.Thinking.On() || !c.loopOpen() || len(t.blocks) == 0 || t.blocks[0].isThinking() {
 		return ""
 	}
 	b := t.blocks[0]
 	return fmt.Sprintf("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", b.at(), b.Type)
 }
 
-// R4: thinking off, the assistant's last turn holds no thinking.
+// R4: thinking off, the turn that the assistant goes on with holds no thinking:
+// its last one while the tool loop is open, or where it ends the conversation.
 func thinkingWhileOff(c conversation) string {
-	if c.Thinking.On() {
+	if c.Thinking.On() || !c.loopOpen() && c.last().role != "assistant" {
 		return ""
 	}
 	for _, b := range c.lastAssistant().blocks {

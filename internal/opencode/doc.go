@@ -4,10 +4,11 @@
 // [Install] gets the executable of a version, [New] makes a scratch home for
 // it, [Home.Unpack] puts a store of testdata there, [Home.Continue] and
 // [Server.Prompt] send one more prompt, and the [Result] says what became of
-// it. Tests that run the program have the build tag e2e:
+// it. A [Bench] is a server for many stores. Tests that run the program have the
+// build tag e2e:
 //
-//	go test -tags e2e ./internal/opencode         (three versions, 4 minutes)
-//	go test -tags e2e -short ./internal/opencode  (wounds on 1.1.53 only, 2 minutes)
+//	go test -tags e2e ./internal/opencode         (each wound on one version)
+//	go test -tags e2e -short ./internal/opencode  (one wound in sixteen)
 //
 // The stores of testdata have ids of November 2026. The program is healthy on
 // them as long as the clock stands behind that time and before the next wrap
@@ -29,9 +30,8 @@
 //   - An answer of nothing but unsigned reasoning is sent with empty content: R6.
 //     Signed, it is R10.
 //   - With thinking turned off the signed thinking of earlier answers is still
-//     sent: every healthy session that thought in its last answer breaks R4 as
-//     the rule is worded. By the provider's own description only an open tool
-//     loop should.
+//     sent. R4 is therefore taken to mean the turn that is gone on with, as the
+//     provider describes it; otherwise every healthy session would break it.
 //   - A callID's characters outside the pattern of R13 are sent as "_"; only an
 //     empty callID breaks the rule.
 //   - A tool result's content is a string, also an empty one, and with

@@ -1,0 +1,48 @@
+package wire_test
+
+import (
+	"testing"
+
+	"mend/wire"
+)
+
+// What a diagnosis asks of a session of 2,000 messages and 20,000 parts.
+
+func BenchmarkRender(b *testing.B) {
+	s := longTalk(1000)
+	for b.Loop() {
+		wire.Render(s, wire.Settings{})
+	}
+}
+
+// A rendering after an edit of one record.
+func BenchmarkRenderAgain(b *testing.B) {
+	s := longTalk(1000)
+	var r wire.Renderer
+	r.Render(s, wire.Settings{})
+	p := &s.Messages[1].Parts[0]
+	for b.Loop() {
+		p.Data = append([]byte(nil), p.Data...)
+		r.Render(s, wire.Settings{})
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	r := wire.Render(longTalk(1000), wire.Settings{})
+	for b.Loop() {
+		wire.Check(r, true)
+	}
+}
+
+// Every profile, with and without thinking.
+func BenchmarkEveryProfile(b *testing.B) {
+	s := longTalk(1000)
+	for b.Loop() {
+		var r wire.Renderer
+		for _, p := range wire.Profiles() {
+			q := r.Render(s, wire.Settings{Profile: p})
+			wire.Check(q, true)
+			wire.Check(q, false)
+		}
+	}
+}
