@@ -28,7 +28,8 @@ type Home struct {
 }
 
 // New makes a scratch home for the executable that [Install] returned. Its
-// one model thinks if thinking is set. The home goes with the test.
+// one model reads images and PDFs, and thinks if thinking is set. The home goes
+// with the test.
 func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
 	t.Helper()
 	h := &Home{t: t, exe: exe, api: api, dir: t.TempDir()}
@@ -115,11 +116,13 @@ func config(url string, thinking bool) map[string]any {
 			"npm":     "@ai-sdk/anthropic",
 			"options": object{"baseURL": url + "/v1", "apiKey": "x"},
 			"models": object{"claude-fake": object{
-				"name":      "claude-fake",
-				"reasoning": true,
-				"tool_call": true,
-				"limit":     object{"context": 200000, "output": 8192},
-				"options":   options,
+				"name":       "claude-fake",
+				"reasoning":  true,
+				"tool_call":  true,
+				"attachment": true,
+				"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
+				"limit":      object{"context": 200000, "output": 8192},
+				"options":    options,
 			}},
 		}},
 	}

@@ -85,11 +85,18 @@ func (s *Server) post(ctx context.Context, path string, body any) (status int, r
 	if err != nil {
 		s.home.t.Fatalf("encoding request: %v", err)
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.URL+path, bytes.NewReader(data))
+	return s.do(ctx, http.MethodPost, path, bytes.NewReader(data))
+}
+
+// do sends a request and returns the reply, or the error as text.
+func (s *Server) do(ctx context.Context, method, path string, body io.Reader) (status int, reply string) {
+	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, body)
 	if err != nil {
-		s.home.t.Fatalf("making request: %v", err)
+		return -1, err.Error()
 	}
-	req.Header.Set("Content-Type", "application/json")
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	resp, err := http.DefaultClient.Do(req)
 	if err != nil {
 		return -1, err.Error()

@@ -70,7 +70,7 @@ func (s Tree) file(r Record) string { return filepath.Join(s.Root, r.Table, r.Ow
 // Put writes the file; the ids in the JSON follow the Record's.
 func (s Tree) Put(r Record) {
 	var fields map[string]any
-	if json.Unmarshal([]byte(r.Data), &fields) == nil {
+	if json.Unmarshal([]byte(r.Data), &fields) == nil && fields != nil {
 		fields["id"], fields["sessionID"] = r.ID, s.Session
 		if r.Table == "part" {
 			fields["messageID"] = r.Owner
@@ -158,11 +158,12 @@ func (s Database) Replace(old, new string) {
 	}
 }
 
-// Edit changes the fields of a Record's JSON.
+// Edit changes the fields of a Record's JSON; a Record that is no object stays
+// as it is.
 func (r Record) Edit(change func(map[string]any)) Record {
 	var fields map[string]any
-	if err := json.Unmarshal([]byte(r.Data), &fields); err != nil {
-		panic(err)
+	if json.Unmarshal([]byte(r.Data), &fields) != nil || fields == nil {
+		return r
 	}
 	change(fields)
 	data, err := json.Marshal(fields)
@@ -180,10 +181,14 @@ func (r Record) Kind() string {
 	return part.Type
 }
 
-// Of returns the parts of one type in the message that has number n.
+// Of returns the parts of one type in the message that has number n, none where
+// there is no such message.
 func Of(s Store, n int, kind string) []Record {
+	return slices.DeleteFunc(partsOf(s, n), func(r Record) bool { return r.Kind() != kind })
+}
+
+// partsOf returns all parts of the message that has number n.
+func partsOf(s Store, n int) []Record {
 	messages, parts := s.Records()
-	return slices.DeleteFunc(parts, func(r Record) bool {
-		return r.Owner != messages[n].ID || r.Kind() != kind
-	})
+	return slices.DeleteFunc(parts, func(r Record) bool { return n >= len(messages) || r.Owner != messages[n].ID })
 }

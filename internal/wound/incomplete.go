@@ -1,0 +1,35 @@
+package wound
+
+// incomplete are messages that lack fields, as old programs wrote them or as a
+// hand left them.
+var incomplete = []Wound{
+	{"role missing", unmark(Hello, "role"), same(Alive)},
+	{"role missing in a prompt", unmark(SecondPrompt, "role"), same(Alive)},
+	{"role missing in the first prompt", unmark(FirstPrompt, "role"), same("R16")},
+	{"role missing in the last answer", unmark(Goodbye, "role"), same(Alive)},
+	{"role unknown", mark(Hello, "role", "novel"), same(Alive)},
+	{"agent missing in an answer", unmark(Hello, "agent"), same(Alive)},
+	{"agent missing in a prompt", unmark(SecondPrompt, "agent"), same(Alive)},
+	{"agent missing in the last prompt", unmark(FourthPrompt, "agent"), same(Alive)},
+	{"model missing in a prompt", unmark(SecondPrompt, "model"), same(Alive)},
+	{"model missing in the last prompt", unmark(FourthPrompt, "model"), same(Alive)},
+	{"model missing in every prompt", every(unmark(FirstPrompt, "model"), unmark(SecondPrompt, "model"), unmark(ThirdPrompt, "model"), unmark(FourthPrompt, "model")), same(Alive)},
+	{"agent and model missing in every prompt", every(unmark(FirstPrompt, "model", "agent"), unmark(SecondPrompt, "model", "agent"), unmark(ThirdPrompt, "model", "agent"), unmark(FourthPrompt, "model", "agent")), same(Alive)},
+	{"modelID missing", unmark(Hello, "modelID"), same(Alive)},
+	{"modelID and providerID missing in the last answer", unmark(Goodbye, "modelID", "providerID"), same(Alive)},
+	{"time missing in an answer", unmark(Hello, "time"), by(Alive, Alive, Dead)},
+	{"time missing in a prompt", unmark(SecondPrompt, "time"), by(Alive, Alive, Dead)},
+	{"time missing in the last answer", unmark(Goodbye, "time"), by(Alive, Alive, Dead)},
+	{"time.created missing", mark(Hello, "time", fields{}), same(Alive)},
+	{"tokens missing", unmark(Hello, "tokens"), same(Alive)},
+	{"tokens missing in the last answer", unmark(Goodbye, "tokens"), same(Dead)},
+	{"tokens.cache missing in the last answer", mark(Goodbye, "tokens", fields{"input": 1, "output": 2}), same(Dead)},
+	{"finish missing in the last answer", unmark(Goodbye, "finish"), same(Alive)},
+	{"parentID missing", unmark(Hello, "parentID"), same(Alive)},
+	{"parentID missing in the last answer", unmark(Goodbye, "parentID"), same(Alive)},
+	{"parentID of a message that is not there", mark(Goodbye, "parentID", "msg_0000000000000000"), same(Alive)},
+	{"mode, path and cost missing", unmark(Hello, "mode", "path", "cost"), same(Alive)},
+	{"everything but the role missing in an answer", unmark(Hello, "agent", "mode", "path", "cost", "tokens", "modelID", "providerID", "parentID", "finish", "time"), by(Alive, Alive, Dead)},
+	{"everything but the role missing in a prompt", unmark(SecondPrompt, "agent", "model", "time", "summary"), by(Alive, Alive, Dead)},
+	{"time missing in text and reasoning", every(without(Hello, "text", "time"), without(Hello, "reasoning", "time")), same(Alive)},
+}
