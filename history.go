@@ -4,9 +4,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 
 	"mend/change"
+	"mend/fsstore"
 	"mend/journal"
 	"mend/txn"
 	"mend/undo"
@@ -22,6 +25,10 @@ func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err 
 			return err
 		}
 		c.forgetScan()
+		st, err = c.storeFor(j, st, p)
+		if err != nil {
+			return err
+		}
 		e, err = txn.Run(ctx, j, st, p)
 		return err
 	})
@@ -43,10 +50,38 @@ func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 	return done, err
 }
 
+// Sweep removes what a crash left beside the store and the journal, and which no
+// entry needs. Where mend never wrote a journal, nothing is written. It finishes
+// what is pending first, with the errors of [Client.Recover].
+func (c *Client) Sweep(ctx context.Context) error {
+	if _, err := os.Lstat(c.opt.Journal); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return c.writing(func(j *journal.Journal, st Store) error {
+		_, err := txn.Recover(ctx, j, st, st.ID())
+		return err
+	})
+}
+
 // Pending lists the entries of this store that a crash left undecided.
 func (c *Client) Pending() ([]change.Entry, error) {
 	id := c.store.ID()
 	return c.opt.Log(journal.Query{Store: &id, State: change.Pending})
+}
+
+// Abandoned lists, below the store, what changes of another journal have staged
+// there: of one that is at work, or of one that was cut and whose journal is gone.
+// mend leaves that alone.
+func (c *Client) Abandoned() (found []string, err error) {
+	tree, ok := c.store.(*fsstore.Store)
+	if !ok {
+		return nil, nil
+	}
+	err = c.opt.read(func(j *journal.Journal) error {
+		found, err = tree.Abandoned(j.ID())
+		return err
+	})
+	return found, err
 }
 
 // Conflicted lists the entries of this store whose conflict nobody has decided.
@@ -164,6 +199,11 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 	now, current, err := c.current(ctx, p.Session, p.Ops)
 	if err != nil {
 		return change.Plan{}, err
+	}
+	if about, err := aboutOrphans(j, p.Cause); err != nil {
+		return change.Plan{}, err
+	} else if about {
+		current = withParents(current, p.Ops)
 	}
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
 		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, later(j, cs, newest.Seq))

@@ -24,9 +24,18 @@ type Options struct {
 	AgentVersion string // of the agent that will read the store; "" for the newest that wrote to it
 	Version      string // of mend, for the journal
 
+	// Thinking says whether the model is asked to think in the next request; nil
+	// for what the session shows.
+	Thinking *bool
+
 	// Now is asked for the time of day, to tell whether a session is busy and
 	// to date entries; nil for the system's clock.
 	Now func() time.Time
+	// Note, if not nil, is told of what a change cannot promise because of the
+	// file system that the store is on, in a sentence for the user.
+	Note func(string)
+
+	unattached bool // orphans may be made
 }
 
 // A Client is one store with one journal. It holds nothing open between calls.

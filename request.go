@@ -2,8 +2,8 @@ package mend
 
 import (
 	"context"
-	"slices"
 
+	"mend/repair"
 	"mend/session"
 	"mend/wire"
 )
@@ -17,25 +17,18 @@ type Forecast struct {
 	Thinking   bool             // the model is asked to think
 }
 
-// Forecast renders the request for a session. It reads only. thinking says
-// whether the model is asked to think; nil for what the newest answer shows.
-func (c *Client) Forecast(ctx context.Context, head session.Session, thinking *bool) (Forecast, error) {
+// Forecast renders the request for a session. It reads only.
+func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, error) {
 	s, err := c.store.Load(ctx, head)
 	if err != nil {
 		return Forecast{}, err
 	}
 	p := wire.ProfileFor(c.opt.AgentVersion)
-	f := Forecast{Version: p.Version, Thinking: thinks(s)}
-	if thinking != nil {
-		f.Thinking = *thinking
+	f := Forecast{Version: p.Version, Thinking: repair.Thinks(s)}
+	if c.opt.Thinking != nil {
+		f.Thinking = *c.opt.Thinking
 	}
-	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.opt.Now()})
+	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.opt.Now(), Missing: missing})
 	f.Violations = wire.Check(f.Request, f.Thinking)
 	return f, nil
-}
-
-// thinks reports whether the newest answer has thinking.
-func thinks(s *session.Session) bool {
-	m := s.LatestAssistant()
-	return m != nil && slices.ContainsFunc(m.Parts, func(p session.Part) bool { return p.IsThinking() })
 }

@@ -4,7 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"iter"
+	"os"
 	"slices"
 	"strings"
 
@@ -67,11 +69,17 @@ func (c *Client) load(ctx context.Context, head session.Session) (*session.Sessi
 	if err != nil {
 		return nil, repair.Options{}, err
 	}
-	o := repair.Options{Now: c.opt.Now(), Version: c.opt.AgentVersion}
+	o := repair.Options{Now: c.opt.Now(), Version: c.opt.AgentVersion, Thinking: c.opt.Thinking, Missing: missing}
 	if m := s.LatestAssistant(); m != nil && !m.Finished() { // else it does not matter, and it is dear to find out
 		o.Held, err = c.store.Held(ctx)
 	}
 	return s, o, err
+}
+
+// missing reports whether nothing is at the path, as far as can be told.
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
 }
 
 // Session is the session of the store whose id is id, or starts with it if no
@@ -106,6 +114,8 @@ type RepairRequest struct {
 	Classes []repair.Class   // only these; nil for all
 	Error   *repair.APIError // what the model API said; its class and message decide
 	Force   bool             // although the agent is at work in the session
+
+	Placeholder, Cancelled string // texts that a repair writes; see [repair.Request]
 }
 
 // ProposeRepair plans the cure of one session. It reads only: a dry run ends
@@ -116,7 +126,10 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r Repa
 	if err != nil {
 		return repair.Result{}, err
 	}
-	return repair.Plan(s, repair.Request{Options: o, Latent: r.Latent, Classes: r.Classes, Error: r.Error, Force: r.Force})
+	return repair.Plan(s, repair.Request{
+		Options: o, Latent: r.Latent, Classes: r.Classes, Error: r.Error, Force: r.Force,
+		Placeholder: r.Placeholder, Cancelled: r.Cancelled,
+	})
 }
 
 // current is what the records of ops hold now, and the session as it is stored,

@@ -17,10 +17,10 @@ import (
 	"mend/internal/storetest"
 )
 
-// TestFileSizeLimit lets the disk take only small files.
+// TestFileSizeLimit lets the disk take only small files. Fault case 16.
 func TestFileSizeLimit(t *testing.T) {
 	needWrites(t)
-	if !inChild(t, 0) {
+	if !storetest.InChild(t, 0) {
 		return
 	}
 	root := smallTree(t)
@@ -43,7 +43,7 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// TestNoSpace fills a file system of its own.
+// TestNoSpace fills a file system of its own. Fault case 13.
 func TestNoSpace(t *testing.T) {
 	needWrites(t)
 	if os.Geteuid() != 0 {
@@ -75,17 +75,20 @@ func TestNoSpace(t *testing.T) {
 }
 
 // TestManyOps applies a plan far larger than the number of files that may be
-// open.
+// open. Fault case 35.
 func TestManyOps(t *testing.T) {
 	needWrites(t)
-	if !inChild(t, 0) {
+	if !storetest.InChild(t, 0) {
 		return
 	}
 	ops := 20_000
-	if testing.Short() {
+	switch {
+	case testing.Short():
 		ops = 500
+	case os.Getenv("MEND_TORTURE") != "":
+		ops = 100_000
 	}
-	root := filepath.Join(tempDir(t), "storage")
+	root := filepath.Join(storetest.FastDir(t), "storage")
 	for m := range ops / 20 {
 		msg := fmt.Sprintf("msg_%05d", m)
 		put(t, root, "message/ses_1/"+msg+".json", messageJSON("ses_1", msg, "user", m))
@@ -112,40 +115,23 @@ func TestManyOps(t *testing.T) {
 	if len(st.Ops) != ops {
 		t.Errorf("the plan has %d ops, want %d", len(st.Ops), ops)
 	}
+	var used unix.Rusage
+	if err := unix.Getrusage(unix.RUSAGE_SELF, &used); err != nil {
+		t.Fatal(err)
+	}
+	t.Logf("%d ops, at most %d MB", ops, used.Maxrss>>10)
+	if kb := used.Maxrss; kb > 100<<10+4*int64(ops) {
+		t.Errorf("%d ops took %d MB, want at most 100 and 4 KB for each", ops, kb>>10)
+	}
 	wantNoMend(t, root)
-}
-
-// TestNoExchange works where the file system cannot exchange.
-func TestNoExchange(t *testing.T) {
-	needWrites(t)
-	if !inChild(t, 0) {
-		return
-	}
-	root := smallTree(t)
-	before := snapshot(t, root, "")
-	s := mustOpen(t, root, "", Options{Owner: "own"})
-	ops := bigPlan(t, mustLoad(t, s, "ses_1"))
-	refuse(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_EXCHANGE, unix.EINVAL)
-	_, err := s.Prepare(t.Context(), ops)
-	if !errors.Is(err, errors.ErrUnsupported) || !strings.Contains(err.Error(), "cannot exchange") {
-		t.Errorf("Prepare = %v, want %v", err, errors.ErrUnsupported)
-	}
-	t.Log(err)
-	refuse(t, unix.SYS_RENAMEAT2, -1, 0, unix.ENOSYS)
-	if _, err := s.Prepare(t.Context(), ops[len(ops)-1:]); !errors.Is(err, errors.ErrUnsupported) {
-		t.Errorf("Prepare without any rename = %v, want %v", err, errors.ErrUnsupported)
-	}
-	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
-		t.Errorf("the tree holds %v, want %v", got, before)
-	}
 }
 
 // TestNoOpenat2 works in a sandbox that refuses openat2, and keeps every promise.
 func TestNoOpenat2(t *testing.T) {
-	if !inChild(t, 0) {
+	if !storetest.InChild(t, 0) {
 		return
 	}
-	refuse(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
+	storetest.Refuse(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
 	if canWrite() == nil && !testing.Short() {
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode", "ses_1") })
 	}
@@ -153,7 +139,7 @@ func TestNoOpenat2(t *testing.T) {
 	testStrangeFolders(t)
 }
 
-// TestBrokenDisk lets each kind of call fail for good in the middle of a Commit.
+// TestBrokenDisk lets each kind of call fail for good in the middle of a Commit. Fault case 17.
 func TestBrokenDisk(t *testing.T) {
 	needWrites(t)
 	for _, c := range []struct {
@@ -164,7 +150,7 @@ func TestBrokenDisk(t *testing.T) {
 		{"Rename", unix.SYS_RENAMEAT2, unix.EIO}, {"Fsync", unix.SYS_FSYNC, unix.EIO},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !inChild(t, 0) {
+			if !storetest.InChild(t, 0) {
 				return
 			}
 			root := smallTree(t)
@@ -174,7 +160,7 @@ func TestBrokenDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			refuse(t, c.call, -1, 0, c.errno)
+			storetest.Refuse(t, c.call, -1, 0, c.errno)
 			out, err := s.Commit(t.Context(), staged)
 			if c.name == "Fsync" {
 				if err == nil {

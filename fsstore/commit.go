@@ -88,8 +88,8 @@ func (j *job) lastLook() error {
 		if it.isFolder() || it.op.Pre == nil {
 			continue
 		}
-		if t, err := j.stage.look(it.slot, it.limit()); err == nil && t.is(it.op.Pre) {
-			continue
+		if t, err := j.stage.look(it.slot, it.limit()); err == nil && (t.is(it.op.Pre) || !t.there) {
+			continue // nothing is there where nothing could be exchanged
 		}
 		kept = true
 		if err := j.keep(it); err != nil {

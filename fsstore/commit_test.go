@@ -72,7 +72,7 @@ func TestMissingFolders(t *testing.T) {
 }
 
 // TestFolderMeanwhile lets another program make, or remove, the folder that the
-// change wants to make, or to remove.
+// change wants to make, or to remove. Fault case 24.
 func TestFolderMeanwhile(t *testing.T) {
 	needWrites(t)
 	root := smallTree(t)
@@ -119,7 +119,7 @@ func TestFolderMeanwhile(t *testing.T) {
 }
 
 // TestVanishedFolder lets another program remove the folder of everything that
-// the change is about, before Commit and after a crash in it.
+// the change is about, before Commit and after a crash in it. Fault case 25.
 func TestVanishedFolder(t *testing.T) {
 	needWrites(t)
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier

@@ -12,6 +12,7 @@ import (
 	"mend/session"
 )
 
+// TestContract: fault cases 17, 23, 24, 25 and 34.
 func TestContract(t *testing.T) {
 	needWrites(t)
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode", "ses_1") })

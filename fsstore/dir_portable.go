@@ -136,4 +136,5 @@ func (d *dir) rmdir(string) error                  { return canWrite() }
 func (d *dir) create(string) (*os.File, error)     { return nil, canWrite() }
 func (d *dir) exchange(string, *dir, string) error { return canWrite() }
 func (d *dir) move(string, *dir, string) error     { return canWrite() }
+func (d *dir) replace(string, *dir, string) error  { return canWrite() }
 func (d *dir) file() *os.File                      { return nil }

@@ -39,6 +39,12 @@
 //
 // Readers see the exchanges of one change one after the other. A replaced file
 // keeps its mode and, for root, its owner; not its time stamps, extended
-// attributes or hard links (a file with several is refused). Where the system or
-// the file system has no exchange, a tree can only be read.
+// attributes or hard links (a file with several is refused).
+//
+// Where the file system has no exchange, as FUSE and NFS, the target is compared
+// and then overwritten by a rename of the slot. Crashes are decided as everywhere,
+// and readers find every file whole. But what another program writes between the
+// look and the rename, or into a file that it opened before, is lost; and a file
+// that it makes between the two under the name of a new record, too. Where the
+// system has no such calls at all, a tree can only be read.
 package fsstore

@@ -4,10 +4,12 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"mend/internal/storetest"
 )
 
 func TestRootsFrom(t *testing.T) {
-	base := tempDir(t)
+	base := storetest.FastDir(t)
 	for _, p := range []string{
 		"data/opencode/storage/message/ses_1/msg_1.json",
 		"data/opencode/storage/part/msg_1/prt_1.json",
@@ -69,7 +71,7 @@ func TestRootsFrom(t *testing.T) {
 }
 
 func TestFind(t *testing.T) {
-	home := tempDir(t)
+	home := storetest.FastDir(t)
 	if got := Find(func(string) string { return "" }, home); len(got) != 0 {
 		t.Errorf("Find in an empty home = %v, want nothing", got)
 	}
@@ -115,7 +117,7 @@ func FuzzOpen(f *testing.F) {
 		if !filepath.IsLocal(file) || !filepath.IsLocal(path) || len(file)+len(path) > 400 || strings.ContainsRune(file+path, 0) {
 			t.Skip()
 		}
-		base := filepath.Join(tempDir(t), "base")
+		base := filepath.Join(storetest.FastDir(t), "base")
 		put(t, base, "x/y/z", "")
 		if !tryPut(base, file) {
 			t.Skip()

@@ -4,6 +4,8 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"mend/internal/storetest"
 )
 
 func TestHeld(t *testing.T) {
@@ -15,8 +17,8 @@ func TestHeld(t *testing.T) {
 	if held, err := s.Held(t.Context()); err != nil || held {
 		t.Skipf("Held = %v, %v: an agent runs here", held, err)
 	}
-	program := filepath.Join(tempDir(t), agent)
-	copyFile(t, sleep, program)
+	program := filepath.Join(storetest.FastDir(t), agent)
+	storetest.CopyProgram(t, sleep, program)
 	cmd := exec.Command(program, "60")
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)

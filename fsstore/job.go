@@ -168,7 +168,7 @@ func (j *job) parent(it item) (*dir, error) { return j.root.sub(it.dir) }
 // barrier makes the names durable in all folders that the items touch. The data
 // has been durable since before any of these names changed.
 func (j *job) barrier(items []item) error {
-	b := atomicfile.NewBarrier()
+	b := j.newBarrier()
 	seen := map[string]bool{}
 	var err error
 	for _, it := range items {
@@ -179,6 +179,10 @@ func (j *job) barrier(items []item) error {
 	}
 	return errors.Join(err, j.wait(b))
 }
+
+// newBarrier returns a barrier for this store. The root is open since before
+// anything was written.
+func (j *job) newBarrier() *atomicfile.Barrier { return atomicfile.NewBarrier(j.root.file()) }
 
 func (j *job) addFolder(b *atomicfile.Barrier, seen map[string]bool, p string) error {
 	if seen[p] {

@@ -11,7 +11,7 @@ import (
 )
 
 // TestLateWriter keeps a file open across the exchange, and writes into it after:
-// one that is replaced, and one that is deleted.
+// one that is replaced, and one that is deleted. Fault case 26.
 func TestLateWriter(t *testing.T) {
 	needWrites(t)
 	for _, part := range []string{"prt_11", "prt_13"} {

@@ -36,7 +36,7 @@ type tree struct {
 // write makes a tree with a session of four messages, the last one empty.
 func (tr tree) write(t *testing.T) string {
 	t.Helper()
-	root := filepath.Join(tempDir(t), tr.root)
+	root := filepath.Join(storetest.FastDir(t), tr.root)
 	if tr.session != "" {
 		put(t, root, tr.session, sessionJSON("ses_1"))
 	}

@@ -10,12 +10,13 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
-// TestUmask applies and undoes the plan under the widest and the narrowest umask.
+// TestUmask applies and undoes the plan under the widest and the narrowest umask. Fault case 37.
 func TestUmask(t *testing.T) {
 	needWrites(t)
-	if !inChild(t, 0) {
+	if !storetest.InChild(t, 0) {
 		return
 	}
 	for _, mask := range []int{0, 0o077} {
@@ -38,9 +39,9 @@ func TestUmask(t *testing.T) {
 	}
 }
 
-// TestUnreadable takes the rights to read away, one thing after the other.
+// TestUnreadable takes the rights to read away, one thing after the other. Fault case 8.
 func TestUnreadable(t *testing.T) {
-	if !inChild(t, nobody) || os.Geteuid() == 0 {
+	if !storetest.InChild(t, storetest.Nobody) || os.Geteuid() == 0 {
 		return
 	}
 	root := smallTree(t)
@@ -91,10 +92,10 @@ func mustChmod(t *testing.T, name string, mode fs.FileMode) {
 }
 
 // TestReadOnly works on a tree that may not be written, and on one in which only
-// some folder may not be.
+// some folder may not be. Fault case 11.
 func TestReadOnly(t *testing.T) {
 	needWrites(t)
-	if !inChild(t, nobody) || os.Geteuid() == 0 {
+	if !storetest.InChild(t, storetest.Nobody) || os.Geteuid() == 0 {
 		return
 	}
 	root := smallTree(t)
@@ -128,7 +129,7 @@ func TestReadOnly(t *testing.T) {
 	}
 }
 
-// TestOwner works as root on another user's store.
+// TestOwner works as root on another user's store. Fault case 37.
 func TestOwner(t *testing.T) {
 	needWrites(t)
 	if os.Geteuid() != 0 {
@@ -136,7 +137,7 @@ func TestOwner(t *testing.T) {
 	}
 	root := smallTree(t)
 	if err := filepath.WalkDir(root, func(p string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Chown(p, nobody, nobody))
+		return errors.Join(err, os.Chown(p, storetest.Nobody, storetest.Nobody))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -164,7 +165,7 @@ func wantOwner(t *testing.T, root string) {
 			return err
 		}
 		fi, err := os.Lstat(p)
-		if err == nil && fi.Sys().(*syscall.Stat_t).Uid != nobody {
+		if err == nil && fi.Sys().(*syscall.Stat_t).Uid != storetest.Nobody {
 			t.Errorf("%s belongs to another user now", p)
 		}
 		return err

@@ -34,6 +34,7 @@ func (s *Store) Load(ctx context.Context, head session.Session) (*session.Sessio
 	if folder != nil {
 		defer folder.d.close()
 		v.messages(&loaded, folder)
+		v.abandonedParts(&loaded)
 	}
 	if v.failed() {
 		return nil, fmt.Errorf("loading session %s: %w", head.ID, v.err)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/session"
 )
 
@@ -64,7 +65,7 @@ func TestNoSession(t *testing.T) {
 }
 
 func TestEmptyTree(t *testing.T) {
-	root := filepath.Join(tempDir(t), "storage")
+	root := filepath.Join(storetest.FastDir(t), "storage")
 	if err := os.MkdirAll(filepath.Join(root, "message"), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +76,7 @@ func TestEmptyTree(t *testing.T) {
 }
 
 // TestDefects puts one bad record after the other in the place of a part, and
-// looks what becomes of it. The rest of the session is read as ever.
+// looks what becomes of it. The rest of the session is read as ever. Fault cases 1 and 2.
 func TestDefects(t *testing.T) {
 	deep := strings.Repeat("[", 100_000)
 	for name, c := range map[string]struct {
@@ -141,7 +142,7 @@ func TestSessionDefects(t *testing.T) {
 	}
 }
 
-// TestBadNames puts names into the tree that are no ids.
+// TestBadNames puts names into the tree that are no ids. Fault cases 6 and 9.
 func TestBadNames(t *testing.T) {
 	root := smallTree(t)
 	long := strings.Repeat("x", 220)

@@ -23,7 +23,7 @@ import (
 //
 // The error is, or wraps: a [*change.ConflictError] that lists all records which
 // hold something else; [change.ErrInvalid] if an op has no place in the tree;
-// [errors.ErrUnsupported] if the system or the file system has no exchange.
+// [errors.ErrUnsupported] if the system has no calls for it.
 func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
 	if err := canWrite(); err != nil {
 		return change.Staged{}, err

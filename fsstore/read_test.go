@@ -12,6 +12,7 @@ import (
 	"mend/session"
 )
 
+// TestTooLarge: fault case 3.
 func TestTooLarge(t *testing.T) {
 	root := smallTree(t)
 	name := filepath.Join(root, "part/msg_1/prt_12.json")

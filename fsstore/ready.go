@@ -15,7 +15,7 @@ import (
 // A crash here leaves unfinished files, which the next Settle writes once more,
 // or slots that are ready. No record changes.
 func (j *job) ready(ctx context.Context, items []item, from holding) error {
-	b := atomicfile.NewBarrier()
+	b := j.newBarrier()
 	var fresh []item
 	var err error
 	for _, it := range items {

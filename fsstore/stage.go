@@ -26,7 +26,7 @@ func (j *job) stageAll(ctx context.Context) error {
 	if err := j.probe(); err != nil {
 		return err
 	}
-	b := atomicfile.NewBarrier()
+	b := j.newBarrier()
 	err = j.fill(ctx, b)
 	for _, p := range []string{j.stage.path, owner.path, mendDir, "."} {
 		if err == nil {

@@ -28,7 +28,8 @@ const (
 //	Pre     other     put back, while another wrote       keep the slot,   keep the slot
 //	                                                      and as above
 //	Post    Pre       exchanged                           -                exchange
-//	Post    none      exchanged, staging folder gone      -                stage Pre, exchange
+//	Post    none      replaced where nothing can be       -                stage Pre, exchange
+//	                  exchanged, or staging folder gone
 //	Post    Post      not exchanged: another program      -                leave (a)
 //	                  has done the same
 //	Post    other     exchanged, and what came out was    exchange (a)     exchange (a)

@@ -14,16 +14,18 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/session"
 )
 
+// TestStrange: fault cases 4, 5 and 7.
 func TestStrange(t *testing.T) { testStrange(t) }
 
 // testStrange puts one thing after the other in the place of a part that is no
 // plain file, reads within two seconds, and wants it told and left alone.
 func testStrange(t *testing.T) {
 	t.Helper()
-	outside := filepath.Join(tempDir(t), "outside.json")
+	outside := filepath.Join(storetest.FastDir(t), "outside.json")
 	put(t, filepath.Dir(outside), filepath.Base(outside), textJSON("msg_1", "prt_12", "secret"))
 	for name, c := range map[string]struct {
 		make func(path string) error
@@ -100,6 +102,7 @@ func loadIn(t *testing.T, s *Store, limit time.Duration) *session.Session {
 	}
 }
 
+// TestStrangeFolders: fault cases 4, 5 and 7.
 func TestStrangeFolders(t *testing.T) { testStrangeFolders(t) }
 
 // testStrangeFolders puts links in the place of folders: nothing behind them is
@@ -114,7 +117,7 @@ func testStrangeFolders(t *testing.T) {
 			ops := bigPlan(t, mustLoad(t, s, "ses_1"))
 			target := filepath.Join(root, "moved")
 			if !inside {
-				target = filepath.Join(tempDir(t), "moved")
+				target = filepath.Join(storetest.FastDir(t), "moved")
 			}
 			if err := os.Rename(path, target); err != nil {
 				t.Fatal(err)
@@ -130,7 +133,7 @@ func testStrangeFolders(t *testing.T) {
 			loaded := mustLoad(t, s, "ses_1")
 			told := len(loaded.Stray) > 0 || len(heads) > 1 && len(heads[1].Stray) > 0
 			if !told {
-				t.Errorf("%s is a link, and nobody says so: %+v, %+v", folder, heads, loaded)
+				t.Errorf("%s is a link, and storetest.Nobody says so: %+v, %+v", folder, heads, loaded)
 			}
 			if strings.HasPrefix(folder, "part") && canWrite() == nil {
 				wantRefused(t, s, folder, ops)
@@ -150,7 +153,7 @@ func wantRefused(t *testing.T, s *Store, folder string, ops []change.Op) {
 }
 
 // TestLinkMeanwhile puts a link in the place of a folder between Prepare and
-// Commit, and a folder of ours out of the tree.
+// Commit, and a folder of ours out of the tree. Fault case 5.
 func TestLinkMeanwhile(t *testing.T) {
 	needWrites(t)
 	root := smallTree(t)
@@ -159,7 +162,7 @@ func TestLinkMeanwhile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	target := filepath.Join(tempDir(t), "moved")
+	target := filepath.Join(storetest.FastDir(t), "moved")
 	if err := os.Rename(filepath.Join(root, "part/msg_1"), target); err != nil {
 		t.Fatal(err)
 	}

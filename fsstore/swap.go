@@ -26,7 +26,11 @@ func (j *job) swap(it item, o change.Op) error {
 		return err
 	}
 	defer d.close()
-	if err := j.rename(d, it, o); err != nil {
+	err = j.rename(d, it, o)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return j.replace(d, it, o)
+	}
+	if err != nil {
 		return err
 	}
 	out, err := j.stage.look(it.slot, it.limit())
@@ -37,6 +41,26 @@ func (j *job) swap(it item, o change.Op) error {
 		return nil
 	}
 	return j.unswap(d, it, o)
+}
+
+// replace is an exchange where the file system has none: what must come out is
+// compared before it is overwritten, and nothing comes out. The slot is gone
+// then, which is a row of [job.state], too.
+//
+// What the slot holds is durable since Prepare, so this rename is all that is
+// left to do of what renameio does; the folder's sync comes with the barrier.
+func (j *job) replace(d *dir, it item, o change.Op) error {
+	now, err := d.look(it.name, it.limit())
+	if err != nil {
+		return err
+	}
+	if !now.is(o.Pre) {
+		return errForeign
+	}
+	if err := j.stepItem("replace", it); err != nil {
+		return err
+	}
+	return j.stage.replace(it.slot, d, it.name)
 }
 
 // rename is the one call that changes a record.
@@ -71,8 +95,8 @@ func (j *job) unswap(d *dir, it item, o change.Op) error {
 	return errors.Join(errors.New("changed by another program, twice"), j.rename(d, it, o))
 }
 
-// probe exchanges two files of ours, to know before anything begins whether the
-// file system can.
+// probe exchanges two files of ours, to tell before anything begins if the file
+// system cannot: then what another program writes at the same time is less safe.
 func (j *job) probe() error {
 	for _, name := range probes() {
 		if err := j.step("probe"); err != nil {
@@ -87,8 +111,13 @@ func (j *job) probe() error {
 	if err := j.step("probe"); err != nil {
 		return err
 	}
-	if err := j.stage.exchange(probes()[0], j.stage, probes()[1]); err != nil {
-		return fmt.Errorf("the file system of %s cannot exchange two files, so a store on it can only be read: %w", j.id.Root, err)
+	err := j.stage.exchange(probes()[0], j.stage, probes()[1])
+	switch {
+	case err == nil:
+	case errors.Is(err, errors.ErrUnsupported):
+		j.note()
+	default:
+		return err
 	}
 	for _, name := range probes() {
 		if err := j.remove(j.stage, name); err != nil {
@@ -96,6 +125,14 @@ func (j *job) probe() error {
 		}
 	}
 	return nil
+}
+
+// note tells the user of the smaller promise.
+func (j *job) note() {
+	if j.opt.Note != nil {
+		j.opt.Note(fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to a record "+
+			"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", j.id.Root))
+	}
 }
 
 func probes() [2]string { return [2]string{"probe-1", "probe-2"} }

@@ -9,12 +9,13 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
 // TestMendIsALink refuses a staging folder that leads elsewhere.
 func TestMendIsALink(t *testing.T) {
 	needWrites(t)
-	root, elsewhere := smallTree(t), tempDir(t)
+	root, elsewhere := smallTree(t), storetest.FastDir(t)
 	if err := os.Symlink(elsewhere, filepath.Join(root, mendDir)); err != nil {
 		t.Fatal(err)
 	}

@@ -9,39 +9,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"testing"
 
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/session"
 )
-
-// tempDir is a folder on a disk in memory where there is one, which makes the
-// many barriers of these tests cheap.
-func tempDir(t *testing.T) string {
-	t.Helper()
-	if runtime.GOOS == "linux" {
-		if dir, err := os.MkdirTemp("/dev/shm", "mend-fsstore-"); err == nil { //nolint:usetesting // t.TempDir has no say in where
-			t.Cleanup(func() { removeAll(t, dir) })
-			return dir
-		}
-	}
-	return t.TempDir()
-}
-
-// removeAll also removes what a test has made unreadable.
-func removeAll(t *testing.T, dir string) {
-	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
-		if d != nil && d.IsDir() {
-			_ = os.Chmod(p, 0o700)
-		}
-		return nil
-	})
-	if err := os.RemoveAll(dir); err != nil {
-		t.Error(err)
-	}
-}
 
 // needWrites skips a test where a tree can only be read.
 func needWrites(t *testing.T) {
@@ -83,7 +57,7 @@ func textJSON(msg, id, text string) string {
 // parts, one without.
 func smallTree(t *testing.T) string {
 	t.Helper()
-	root := filepath.Join(tempDir(t), "storage")
+	root := filepath.Join(storetest.FastDir(t), "storage")
 	put(t, root, "session/global/ses_1.json", sessionJSON("ses_1"))
 	for i, role := range []string{"user", "assistant", "user", "assistant"} {
 		msg := fmt.Sprintf("msg_%d", i+1)
@@ -201,7 +175,7 @@ func unpack(t *testing.T, archive string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	root := tempDir(t)
+	root := storetest.FastDir(t)
 	for r := tar.NewReader(z); ; {
 		h, err := r.Next()
 		if errors.Is(err, io.EOF) {

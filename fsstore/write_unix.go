@@ -3,6 +3,8 @@
 package fsstore
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path"
 
@@ -43,9 +45,24 @@ func (d *dir) exchange(name string, other *dir, otherName string) error {
 	return atomicfile.Exchange(d.f, name, other.f, otherName)
 }
 
-// move moves name to a name of other that must be free.
+// move moves name to a name of other that must be free. Where the file system
+// cannot see to that, it is looked just before.
 func (d *dir) move(name string, other *dir, otherName string) error {
-	return atomicfile.RenameNoReplace(d.f, name, other.f, otherName)
+	err := atomicfile.RenameNoReplace(d.f, name, other.f, otherName)
+	if !errors.Is(err, errors.ErrUnsupported) {
+		return err
+	}
+	if t, err := other.stat(otherName); err != nil {
+		return err
+	} else if t.there {
+		return other.wrap("rename", otherName, fs.ErrExist)
+	}
+	return d.replace(name, other, otherName)
+}
+
+// replace moves name to a name of other, in place of the file that has it.
+func (d *dir) replace(name string, other *dir, otherName string) error {
+	return atomicfile.Rename(d.f, name, other.f, otherName)
 }
 
 // file is the folder as a file, which the caller then closes in its stead.

@@ -10,14 +10,15 @@ import (
 
 // Begin writes a new entry, pending, with everything that recovery and undo
 // need: the ops are those of s, session and cause those of p. When it returns
-// without an error the entry is durable. After an error there is no entry,
-// except that a disk which failed may show one at the next Open, as pending.
+// without an error the entry is durable. After an error there is no entry, unless
+// it wraps [ErrUnsure]: then the next Open may show one, as pending, and the id
+// that it would have comes with the error.
 func (j *Journal) Begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	e, err := j.begin(p, s)
 	if err != nil {
-		return change.Entry{}, fmt.Errorf("beginning a repair: %w", err)
+		return e, fmt.Errorf("beginning a repair: %w", err)
 	}
 	return e, nil
 }
@@ -42,7 +43,10 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	if err == nil {
 		err = b.commit("begin", ev, about(ev)...)
 	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrUnsure):
+		return change.Entry{Seq: b.entry, ID: IDOf(b.entry)}, err
+	case err != nil:
 		return change.Entry{}, errors.Join(err, b.drop())
 	}
 	return j.entry(ev.Entry)

@@ -12,7 +12,7 @@ import (
 )
 
 // TestKilledAtEveryStep looks at the files as they are before each step, as a
-// kill would leave them. Then it kills the recovery at each of its steps.
+// kill would leave them. Then it kills the recovery at each of its steps. Fault case 34.
 func TestKilledAtEveryStep(t *testing.T) {
 	var k, deep int
 	s := &script{dir: filepath.Join(fastDir(t), "mend")}
@@ -47,7 +47,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 }
 
 // TestFailedAtEveryStep lets each step fail: once, with the call tried again,
-// or from there on, with the journal opened anew.
+// or from there on, with the journal opened anew. Fault cases 14 and 17.
 func TestFailedAtEveryStep(t *testing.T) {
 	for _, forEver := range []bool{false, true} {
 		failed := 0

@@ -135,7 +135,8 @@ func (j *Journal) look(id uint64, cause error) error {
 	if err == nil {
 		err = j.guard(j.db.Sync)
 	}
-	if err == nil && j.snap.txid < id {
+	if j.snap != nil && j.snap.txid < id {
+		j.dead = err // it is not there, whatever else is wrong with the file
 		return cause
 	}
 	if err == nil {
@@ -148,7 +149,7 @@ func (j *Journal) look(id uint64, cause error) error {
 		err = j.reread()
 	}
 	if err != nil {
-		j.dead = fmt.Errorf("%w; whether it was written is not known: %w", cause, err)
+		j.dead = fmt.Errorf("%w; %w: %w", cause, ErrUnsure, err)
 		return j.dead
 	}
 	return nil

@@ -23,6 +23,9 @@ var (
 	ErrHead = errors.New("head is not in the journal")
 	// ErrReadOnly says that the journal was opened for reading.
 	ErrReadOnly = errors.New("journal is open for reading only")
+	// ErrUnsure says that it is not known whether the last step was written: the
+	// next open tells.
+	ErrUnsure = errors.New("whether it was written is not known")
 	// ErrClosed says that the journal was closed.
 	ErrClosed = errors.New("journal is closed")
 )

@@ -28,7 +28,8 @@ type Freed struct {
 // the file is made smaller.
 //
 // An entry counts as begun when the newest entry up to it was begun, times in
-// the future left out: a clock that once stood wrong removes nothing early.
+// the future left out, and where none is left as the first one after it: a clock
+// that once stood wrong removes nothing early.
 func (j *Journal) GC(ctx context.Context, olderThan time.Time) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -62,7 +63,7 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 
 // olderThan is the entries that GC takes.
 func (j *Journal) olderThan(limit time.Time) ([]*history, error) {
-	var old []*history
+	var old, waiting []*history
 	var begun time.Time
 	now := j.opts.Now()
 	for seq := uint64(1); seq <= j.head.begun; seq++ {
@@ -73,9 +74,16 @@ func (j *Journal) olderThan(limit time.Time) ([]*history, error) {
 		if t := h.begin.time(); t.After(begun) && !t.After(now) {
 			begun = t
 		}
-		if h.settled() && !h.gone && begun.Before(limit) {
-			old = append(old, h)
+		if h.settled() && !h.gone {
+			waiting = append(waiting, h)
 		}
+		if begun.IsZero() {
+			continue
+		}
+		if begun.Before(limit) {
+			old = append(old, waiting...)
+		}
+		waiting = nil
 	}
 	return old, nil
 }

@@ -3,6 +3,7 @@ package journal
 import (
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,6 +99,7 @@ func TestForgetCancelled(t *testing.T) {
 	}
 }
 
+// TestGC: fault case 22.
 func TestGC(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	now := day(1)
@@ -151,4 +153,28 @@ func TestGC(t *testing.T) {
 	if after.Size() > before.Size()/2 {
 		t.Errorf("the file has %d bytes, had %d", after.Size(), before.Size())
 	}
+}
+
+// TestGCUnknownTime begins entries while the clock stands in the future, before
+// any that it stood right for: they are as old as the first of those. Fault case 22.
+func TestGCUnknownTime(t *testing.T) {
+	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
+	now := day(1).AddDate(300, 0, 0)
+	j := mustOpen(t, fastDir(t), Options{Now: func() time.Time { return now }})
+	begin := func(i int) {
+		mustCommit(t, j, scan(), change.Op{Ref: part(i), Post: file(fmt.Sprint(i))})
+	}
+	gone := func(limit time.Time, want int) {
+		t.Helper()
+		if freed, err := j.GC(ctx, limit); err != nil || freed.Entries != want {
+			t.Errorf("GC(%v) = %+v, %v, want %d entries", limit, freed, err, want)
+		}
+	}
+	begin(1)
+	begin(2)
+	now = day(9)
+	gone(day(30), 0) // nobody knows
+	begin(3)
+	gone(day(9), 0)
+	gone(day(10), 3)
 }

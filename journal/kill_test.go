@@ -109,7 +109,7 @@ func checkWork(t *testing.T, what, dir string, begun, done int) {
 	}
 }
 
-// TestKill kills a process at a random moment and looks at what it left.
+// TestKill kills a process at a random moment and looks at what it left. Fault case 34.
 func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	total := 0
@@ -126,7 +126,7 @@ func TestKill(t *testing.T) {
 }
 
 // TestFileTooLarge lets the process run into a limit of the file's size, as it
-// would into a full disk, at many sizes.
+// would into a full disk, at many sizes. Fault case 16.
 func TestFileTooLarge(t *testing.T) {
 	failures := 0
 	for kb := 8; kb < 3000; kb = kb*5/4 + 1 {

@@ -68,6 +68,7 @@ func hold(t *testing.T, dir string, env ...string) (pid int, release func()) {
 	return cmd.Process.Pid, release
 }
 
+// TestLockedByAnotherProcess: fault case 18.
 func TestLockedByAnotherProcess(t *testing.T) {
 	dir := fastDir(t)
 	pid, release := hold(t, dir)
@@ -132,7 +133,7 @@ func TestHolderDied(t *testing.T) {
 }
 
 // TestReplacedWhileHeld puts another file in the journal's place: the lock still
-// keeps a second writer out.
+// keeps a second writer out. Fault case 20.
 func TestReplacedWhileHeld(t *testing.T) {
 	dir := fastDir(t)
 	j := mustOpen(t, dir, Options{})

@@ -124,6 +124,7 @@ func (v *victim) write(t *testing.T, what string, found bool) {
 	}
 }
 
+// TestFlippedBytes: fault case 19.
 func TestFlippedBytes(t *testing.T) {
 	v := newVictim(t)
 	rng := rand.New(rand.NewPCG(1, 2))
@@ -149,6 +150,7 @@ func TestFlippedBytes(t *testing.T) {
 	t.Logf("%d pages, %d bytes flipped, %d found", v.used()/size, tried, found)
 }
 
+// TestDamagedFiles: fault case 19.
 func TestDamagedFiles(t *testing.T) {
 	v := newVictim(t)
 	size := v.pageSize()

@@ -11,6 +11,7 @@ import (
 type APIError struct {
 	Text  string // the message, as it was given
 	Class Class  // "" for an error that no repair of the store answers
+	Rule  string // the code of the [Rule] that the text tells of; "" where it fits none or several
 	Index int    // N of messages.N, the message in the request; -1 if it names none
 	Block int    // M of messages.N.content.M; -1 if it names none
 	Tool  string // of an unavailable tool: its name in lower case, where the error tells it
@@ -30,7 +31,7 @@ func ParseAPIError(input []byte) APIError {
 			e.Text, kind = t, k
 		}
 	}
-	e.Class, e.Explanation = kind.class, kind.explanation
+	e.Class, e.Rule, e.Explanation = kind.class, ruleIn(strings.ToLower(e.Text)), kind.explanation
 	e.locate()
 	if e.Class == UnavailableTool {
 		e.Tool = toolName(strings.ToLower(e.Text))

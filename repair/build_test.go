@@ -33,24 +33,28 @@ func calling(parts ...string) turn {
 }
 
 func failed(name string, parts ...string) turn {
-	return turn{"assistant", `"error":{"name":"` + name + `","data":{"message":"x"}}`, parts}
+	return turn{"assistant", `"error":{"name":"` + name + `","data":{"message":"x","isRetryable":false}}`, parts}
 }
 
 // The parts that tests are made of.
 const (
 	stepStart  = `"type":"step-start"`
-	stepFinish = `"type":"step-finish","reason":"stop"`
+	stepFinish = `"type":"step-finish","reason":"stop",` + spent
 	hi         = `"type":"text","text":"hi"`
 	done       = `"type":"text","text":"done"`
 	empty      = `"type":"text","text":""`
 	blank      = `"type":"text","text":" \n"`
 	signed     = `"type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"sig"}},"time":{"start":1,"end":2}`
-	signed2    = `"type":"reasoning","text":"hm, hm","metadata":{"anthropic":{"signature":"sig2"}}`
-	unsigned   = `"type":"reasoning","text":"hm"`
+	signed2    = `"type":"reasoning","text":"hm, hm","metadata":{"anthropic":{"signature":"sig2"}},"time":{"start":1,"end":2}`
+	unsigned   = `"type":"reasoning","text":"hm","time":{"start":1,"end":2}`
 	bash       = `"type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"y","title":"z","metadata":{},"time":{"start":3,"end":4}}`
+	bash2      = `"type":"tool","callID":"toolu_2","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"y","title":"z","metadata":{},"time":{"start":3,"end":4}}`
 	file       = `"type":"file","mime":"image/png","url":"data:image/png;base64,AA=="`
 	held       = `"type":"text","text":"[user interrupted]","synthetic":true`
 )
+
+// spent is what a step of the model cost.
+const spent = `"cost":0,"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}`
 
 func partID(message, part int) string { return fmt.Sprintf("prt_%02d%02d", message, part) }
 
@@ -70,6 +74,11 @@ func buildMessage(n int, t turn) session.Message {
 	fields := t.fields
 	if fields != "" {
 		fields = "," + fields
+	}
+	if t.role == session.RoleUser {
+		fields = `,"agent":"build","model":{"providerID":"anthropic","modelID":"claude-x"}` + fields
+	} else {
+		fields = `,"parentID":"msg_01","modelID":"claude-x","providerID":"anthropic","mode":"build","agent":"build","path":{"cwd":"/p","root":"/p"},` + spent + fields
 	}
 	m := session.NewMessage(session.Record{
 		Ref:  session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: id},

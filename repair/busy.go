@@ -33,12 +33,3 @@ func newestTime(s *session.Session) int64 {
 	}
 	return t
 }
-
-// latestIn is the latest time that stands in the message and its parts.
-func latestIn(m *session.Message) int64 {
-	t := max(m.Created, m.Completed)
-	for i := range m.Parts {
-		t = max(t, m.Parts[i].Start, m.Parts[i].End)
-	}
-	return t
-}

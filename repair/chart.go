@@ -4,25 +4,21 @@ import (
 	"slices"
 
 	"mend/session"
+	"mend/wire"
 )
 
-// A chart is a session under repair, with what the rules need to know of it as a
-// whole. A rule looks at one message; what it asks the chart is nothing that a
-// cure of another message changes, so a cure is proved on its message alone.
+// A chart is a session under examination, with what holds for all of it.
 type chart struct {
-	s       *session.Session // the caller's until the first cure, then a copy
-	copied  bool
-	options Options
-	force   bool
-	texts   texts
-	asked   []Class // which of the rules that want to be asked for are
+	s        *session.Session
+	wire     *wire.Renderer
+	settings []setting // the one in use first
+	missing  func(path string) bool
+	asked    []Class // which of the rules that want to be asked for are
+	tool     string  // the name of the tool that an error is about
+	texts    texts
 
-	newest   int             // the newest answer, -1 for none
-	open     bool            // its tool loop is open
-	skip     int             // the answer that the agent still writes, -1 for none
-	opener   int             // the first prompt, if it has no parts and an answer would come first; else -1
-	answered map[string]bool // the calls that a tool_result part answers
-	strays   map[string]session.Stray
+	newest string // the message id of the newest answer
+	skip   string // the message id of the answer that the agent still writes
 }
 
 // texts is what is written into a session.
@@ -35,105 +31,101 @@ func defaultTexts() texts {
 // newChart makes the chart of a session. With force the newest answer is looked
 // at although the session is busy.
 func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart {
-	c := &chart{s: s, options: o, force: force, texts: defaultTexts(), asked: asked, newest: -1, skip: -1, opener: opener(s)}
-	for i := range s.Messages {
-		if s.Messages[i].Role == session.RoleAssistant {
-			c.newest = i
-		}
-		c.noteResults(&s.Messages[i])
+	c := &chart{s: s, wire: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, asked: asked, texts: defaultTexts()}
+	m := s.LatestAssistant()
+	if m == nil {
+		return c
 	}
-	for _, stray := range s.Stray {
-		if stray.Message != "" && c.strays == nil {
-			c.strays = map[string]session.Stray{}
-		}
-		if stray.Message != "" {
-			c.strays[stray.Message] = stray
-		}
-	}
-	if n := len(s.Messages); n > 0 && c.newest == n-1 {
-		c.open = !s.Messages[n-1].Finished()
-	}
+	c.newest = m.Ref.Message
 	if !force && Busy(s, o.Now, o.Held) {
 		c.skip = c.newest
 	}
 	return c
 }
 
-// again is a new chart of the session as it is by now.
-func (c *chart) again() *chart {
-	n := newChart(c.s, c.options, c.force, c.asked...)
-	n.texts = c.texts
-	return n
+// of is the same chart for the session as it is by now.
+func (c *chart) of(s *session.Session) *chart {
+	n := *c
+	n.s = s
+	return &n
 }
 
-func (c *chart) noteResults(m *session.Message) {
+func (c *chart) asks(class Class) bool { return slices.Contains(c.asked, class) }
+
+// render is the request that an agent of the profile's version will send.
+func (c *chart) render(p wire.Profile) wire.Request {
+	return c.wire.Render(c.s, wire.Settings{Profile: p, Missing: c.missing})
+}
+
+// settings are all ways in which the session may be sent: that of the options
+// first, then every profile with thinking on and off.
+func (o Options) settings(s *session.Session) []setting {
+	use := setting{wire.ProfileFor(o.Version), Thinks(s)}
+	if o.Thinking != nil {
+		use.thinking = *o.Thinking
+	}
+	all := []setting{use}
+	for _, p := range slices.Backward(wire.Profiles()) {
+		for _, thinking := range [...]bool{true, false} {
+			if set := (setting{p, thinking}); set != use {
+				all = append(all, set)
+			}
+		}
+	}
+	return all
+}
+
+// Thinks reports whether the next request most likely asks the model to think: an
+// answer of the model that wrote the newest one holds thinking. The newest alone
+// does not tell, since a model that may think need not.
+func Thinks(s *session.Session) bool {
+	newest := s.LatestAssistant()
+	return newest != nil && slices.ContainsFunc(s.Messages, func(m session.Message) bool {
+		return m.Role == session.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID && m.HasThinking()
+	})
+}
+
+// loopOpen reports whether the tool loop of the newest answer is open: nothing
+// was said behind its calls and its results.
+func loopOpen(s *session.Session) bool {
+	n := len(s.Messages) - 1
+	if n < 0 || s.Messages[n].Role != session.RoleAssistant || s.Messages[n].Finished() {
+		return false
+	}
+	m := &s.Messages[n]
+	last := lastOf(m.Parts, func(p *session.Part) bool { return speaks(m, p) || p.IsThinking() })
+	return last == nil || last.Type != session.TypeText || anyOf(stepOf(m, last.Ref), (*session.Part).IsTool)
+}
+
+// sent reports whether the message goes out to the model. An answer that failed
+// does not, unless the user aborted it and it holds more than a step's start and
+// thinking (spec/opencode-storage.md, "What becomes of a record in the request").
+func sent(m *session.Message) bool {
+	return !m.Failed || m.ErrorName == "MessageAbortedError" && anyOf(m.Parts, func(p *session.Part) bool {
+		return p.Type != session.TypeStepStart && p.Type != session.TypeReasoning
+	})
+}
+
+// message is the message that the ref is, or is in; nil if there is none.
+func (c *chart) message(ref session.Ref) *session.Message {
+	for i := range c.s.Messages {
+		if m := &c.s.Messages[i]; m.Ref.Message == ref.Message && ref.Message != "" {
+			return m
+		}
+	}
+	return nil
+}
+
+// part is the part that is stored under ref, with its message; nil if there is none.
+func (c *chart) part(ref session.Ref) (*session.Message, *session.Part) {
+	m := c.message(ref)
+	if m == nil || ref.Kind != session.KindPart {
+		return m, nil
+	}
 	for i := range m.Parts {
-		if m.Parts[i].Type != session.TypeToolResult {
-			continue
-		}
-		if c.answered == nil {
-			c.answered = map[string]bool{}
-		}
-		c.answered[m.Parts[i].CallID] = true
-	}
-}
-
-// opener is the first prompt of the session, if it has no parts and the first
-// message that goes out is an answer; else -1. The provider wants a prompt first
-// (provider-rules.md, R16).
-func opener(s *session.Session) int {
-	first := -1
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		switch {
-		case m.Role == session.RoleUser && len(m.Parts) == 0:
-			if first < 0 {
-				first = i
-			}
-		case m.Role == session.RoleUser && slices.ContainsFunc(m.Parts, func(p session.Part) bool { return !p.Ignored }):
-			return -1
-		case m.Role == session.RoleAssistant && sent(m) && slices.ContainsFunc(m.Parts, goesOut):
-			return first
+		if m.Parts[i].Ref == ref {
+			return m, &m.Parts[i]
 		}
 	}
-	return -1
-}
-
-// goesOut reports whether a part of an answer is sent, or would be once it is
-// cured.
-func goesOut(p session.Part) bool {
-	return p.Speaks() || p.IsThinking() || p.IsBlankText() || p.Malformed()
-}
-
-// look asks every rule about message i, given as m: the stored one, or one that
-// a fix has edited.
-func (c *chart) look(i int, m *session.Message) []finding {
-	if i == c.skip {
-		return nil
-	}
-	x := exam{chart: c, at: i, m: m}
-	var fs []finding
-	for _, r := range Rules {
-		if !r.Asked || slices.Contains(c.asked, r.Class) {
-			fs = append(fs, r.find(x)...)
-		}
-	}
-	if why := x.hidden(); why != "" {
-		for j := range fs {
-			if fs[j].fixes != nil {
-				fs[j].fixes, fs[j].WhyNot = nil, why
-			}
-		}
-	}
-	return fs
-}
-
-// set replaces message i, in a copy of the session.
-func (c *chart) set(i int, m session.Message) {
-	if !c.copied {
-		s := *c.s
-		s.Messages = slices.Clone(s.Messages)
-		c.s, c.copied = &s, true
-	}
-	c.s.Messages[i] = m
+	return m, nil
 }

@@ -5,37 +5,37 @@ import "fmt"
 // A Class is a kind of fault. The names are upstream's, and those of `--class`.
 type Class string
 
-// The classes that have a cure here.
+// The classes. Those behind the first four and the last three are mend's own.
 const (
 	ToolResultMissing         Class = "tool_result_missing"
 	ThinkingBlockOrder        Class = "thinking_block_order"
 	ThinkingDisabledViolation Class = "thinking_disabled_violation"
 	EmptyContentMessage       Class = "empty_content_message"
-)
 
-// UnreadableRecord is the class of what stands in the way of reading a session:
-// it is told, and its bytes stay as they are.
-const UnreadableRecord Class = "unreadable_record"
+	InvalidToolCall    Class = "invalid_tool_call"     // an id, input or name of a call that is refused
+	InvalidFile        Class = "invalid_file"          // an image or another file that cannot be sent
+	FirstPromptMissing Class = "first_prompt_missing"  // the conversation starts with an answer
+	IncompleteRecord   Class = "incomplete_record"     // a field is missing, or of another type
+	UnreadableRecord   Class = "unreadable_record"     // truncated, empty, or not to be read
+	IDsBeforeWrap      Class = "ids_before_clock_wrap" // ids that older agents take for newer than every new one
 
-// The classes that only an API error has: they are recognised and explained.
-const (
-	AssistantPrefillUnsupported Class = "assistant_prefill_unsupported"
+	// Only an API error shows these.
+	ThinkingSignature           Class = "thinking_signature_invalid"
+	EncryptedReasoning          Class = "encrypted_reasoning_rejected"
 	ThinkingBlockModified       Class = "thinking_block_modified"
 	UnavailableTool             Class = "unavailable_tool"
+	AssistantPrefillUnsupported Class = "assistant_prefill_unsupported"
 )
 
-// Repairable lists the classes that have a cure, in the order of [Rules].
+// Repairable lists the classes that can be asked for by name.
 func Repairable() []Class {
-	var cs []Class
-	for _, r := range Rules {
-		if r.Class != UnreadableRecord {
-			cs = append(cs, r.Class)
-		}
+	return []Class{
+		ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation, EmptyContentMessage,
+		InvalidToolCall, InvalidFile, FirstPromptMissing, IncompleteRecord, UnreadableRecord, IDsBeforeWrap,
 	}
-	return cs
 }
 
-// ClassOf is the class of that name, and whether there is one that has a cure.
+// ClassOf is the class of that name, and whether it can be asked for.
 func ClassOf(name string) (Class, bool) {
 	for _, c := range Repairable() {
 		if string(c) == name {

@@ -31,7 +31,7 @@ var errorKinds = []errorKind{
 	{
 		ThinkingBlockModified,
 		[]words{{"thinking", "cannot be modified"}},
-		"The thinking in the newest answer is not what the provider signed. It cannot be made good, and a change to it makes it worse: undo what changed it, or fork the session before that answer.",
+		"The thinking in the newest answer is not what the provider signed. It cannot be made good: undo what changed it, or let mend take all thinking out of that answer.",
 	},
 	{ThinkingBlockOrder, []words{
 		{"thinking", "first block"},
@@ -47,9 +47,61 @@ var errorKinds = []errorKind{
 		"The model is asked without thinking, and the session holds thinking. Switch thinking on again, or let mend take it out.",
 	},
 	{
+		FirstPromptMissing,
+		[]words{{"first message must use"}, {"at least one message is required"}, {"first message", "role", "user"}},
+		"The conversation starts with an answer: its first prompt is lost.",
+	},
+	{
+		InvalidToolCall,
+		[]words{
+			{"tool_use.id", "match pattern"}, {"tool_use", "ids must be unique"}, {"tool_use.input", "valid dictionary"},
+			{"tool_use.name", "match pattern"}, {"tooluse.name", "regular expression"}, {"tooluse.tooluseid", "regular expression"},
+			{"duplicate", "tool_call_id"}, {"duplicate", "tooluse"}, {"invalid 'input", "call_id"},
+		},
+		"The id, the name or the input of a tool call is not one that the provider takes.",
+	},
+	{
+		InvalidFile,
+		[]words{{"image exceeds"}, {"image", "exceed", "maximum"}, {"does not represent a valid image"}, {"could not process image"}, {"unsupported image"}, {"image", "too large"}},
+		"An image of the session is one that the provider does not take.",
+	},
+	{
+		"",
+		[]words{{"exceeding the maximum of", "images"}, {"too many images"}},
+		"The session holds more images than the provider takes in one request: compact it, or go on in a new session.",
+	},
+	{
+		EncryptedReasoning,
+		[]words{{"encrypted_content"}, {"encrypted content could not be"}},
+		"The session holds reasoning that was encrypted for another account or key. Only that one can use it; a summary of it may stay.",
+	},
+	{
+		"",
+		[]words{{"reasoning_content", "must be passed back"}, {"reasoning_content", "missing"}},
+		"DeepSeek wants the reasoning of every answer back, and an answer of another model has none. It cannot be made: switch thinking off for this model, or go on with the model that wrote the session.",
+	},
+	{
+		"",
+		[]words{{"thought_signature"}},
+		"Gemini wants its own signature on every tool call, and the calls of another model have none. It cannot be made: go on with the model that wrote the session, or in a new one.",
+	},
+	{
+		ToolResultMissing,
+		[]words{
+			{"no tool output found for function call"}, {"tool_call_ids did not have response messages"}, {"tool_calls", "must be followed by tool messages"},
+			{"expected toolresult blocks"}, {"tooluse", "toolresult", "without"}, {"tool call result does not follow tool call"}, {"function call", "function response"},
+		},
+		"A tool call never got a result, or not where the provider looks for it.",
+	},
+	{
+		"",
+		[]words{{"no tool call found for function call output"}, {"toolresult", "exceeds the number of tooluse"}, {"'tool' must be a response to a preced"}},
+		orphanResult,
+	},
+	{
 		"",
 		[]words{{"unexpected", "tool_use_id", "tool_result"}},
-		"The request held the result of a call that is not in it. OpenCode stores a call with its result, so this happened while the request was made, often by a compaction: go on in a new session, or fork this one before the compaction.",
+		orphanResult,
 	},
 	{
 		ToolResultMissing,
@@ -76,21 +128,59 @@ var errorKinds = []errorKind{
 		"The session is longer than the model can take. Nothing in it is broken: compact it, or go on in a new session.",
 	},
 	{
-		"",
+		ThinkingSignature,
 		[]words{{"thinking", "signature"}},
-		"The provider does not take a signature of thinking, which mend cannot make: fork the session before that answer, or go on in a new one.",
+		"The provider does not take the signature of a thinking block, and a signature cannot be made: the block can only go.",
 	},
+}
+
+const orphanResult = "The request held the result of a call that is not in it. OpenCode stores a call with its result, so this happened while the request was made, often by a compaction: go on in a new session, or fork this one before the compaction."
+
+// ruleWords are what the provider says where one of its rules is broken
+// (spec/provider-rules.md), in lower case; of two that fit the first counts.
+var ruleWords = []struct {
+	code string
+	words
+}{
+	{"R2", words{"unexpected", "tool_use_id"}},
+	{"R17", words{"ids must be unique"}},
+	{"R3", words{"expected", "thinking", "but found"}},
+	{"R4", words{"thinking is disabled", "cannot contain"}},
+	{"R8", words{"thinking", "cannot be modified"}},
+	{"R10", words{"final block", "thinking"}},
+	{"R1", words{"tool_use", "without", "tool_result"}},
+	{"R5", words{"must be non-empty"}},
+	{"R6", words{"must have non-empty content"}},
+	{"R9", words{"thinking.signature", "field required"}},
+	{"R7", words{"signature", "thinking"}},
+	{"R11", words{"must contain non-whitespace"}},
+	{"R12", words{"assistant message prefill"}},
+	{"R13", words{"tool_use.id", "match pattern"}},
+	{"R14", words{"tool_use.input", "valid dictionary"}},
+	{"R15", words{"image exceeds"}},
+	{"R16", words{"first message must use"}},
+}
+
+// ruleIn is the rule that the text, in lower case, tells of; "" for none.
+func ruleIn(lower string) string {
+	for _, r := range ruleWords {
+		if hasAll(lower, r.words) {
+			return r.code
+		}
+	}
+	return ""
+}
+
+func hasAll(text string, ws words) bool {
+	return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(text, w) })
 }
 
 const notRecognised = "This error is not one that mend knows a cure for. `mend scan` tells all that is wrong with the session as it is stored."
 
 // recognise is the first kind that the text, in lower case, is of.
 func recognise(lower string) errorKind {
-	has := func(ws words) bool {
-		return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(lower, w) })
-	}
 	for _, k := range errorKinds {
-		if slices.ContainsFunc(k.any, has) {
+		if slices.ContainsFunc(k.any, func(ws words) bool { return hasAll(lower, ws) }) {
 			return k
 		}
 	}

@@ -1,81 +1,110 @@
 package repair
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"mend/session"
 )
 
 // A Diagnosis is one fault of a session. Why, Cure, Loses and WhyNot are each a
-// sentence for a person.
+// sentence or two for a person.
 type Diagnosis struct {
+	Rule     string // the code of the [Rule]
 	Class    Class
 	Severity Severity
 	Ref      session.Ref // the record at fault: a part, or a message for a fault of the whole message
 	Message  string      // the id of the message that it is about, "" for none
 	Why      string
+	Says     string // what the provider says of it, or what was found
 	Cure     string // what a repair does about it; "" where it does nothing
 	Loses    string // what the user loses by the cure; "" for nothing
 	WhyNot   string // where Cure is "": the reason, and what the user can do
+
+	of key // the fault
 }
 
 // Options is what a diagnosis needs to know besides the session.
 type Options struct {
-	Now     time.Time // decides with Held whether the session is busy, and nothing else
-	Held    bool      // another process holds the store
-	Version string    // of the agent that will read the store, such as "1.1.53"; "" if unknown
+	Now      time.Time // decides with Held whether the session is busy, and nothing else
+	Held     bool      // another process holds the store
+	Version  string    // of the agent that will read the store, such as "1.1.53"; "" for the newest known
+	Thinking *bool     // whether the model is asked to think; nil for what [Thinks] says
+
+	// Missing tells whether nothing is at a path; see [wire.Settings].
+	Missing func(path string) bool
 }
 
-// A Rule looks for one class of faults, and knows its cures.
-type Rule struct {
-	Class Class
-	// Asked says that the class is looked for only where it is asked for, by
-	// name or by an API error: the records alone do not show it.
-	Asked bool
-
-	find func(exam) []finding
-}
-
-// Rules are all rules, in the order in which their cures are tried on a message:
-// a rule may rely on those above it.
-var Rules = []Rule{
-	{Class: ToolResultMissing, find: findMissingResults},
-	{Class: ThinkingBlockOrder, find: findThinkingOrder},
-	{Class: ThinkingDisabledViolation, Asked: true, find: findThinking},
-	{Class: EmptyContentMessage, find: findEmptyContent},
-	{Class: UnreadableRecord, find: findUnreadable},
-}
-
-// Diagnose tells what is wrong with a session, message by message, each with the
-// cure that holds: it was tried on a copy. The newest answer of a busy session
-// is not looked at, since the agent still writes it.
+// Diagnose tells what is wrong with a session, in the order of its messages,
+// each with the cure that holds: it was tried on a copy. The newest answer of a
+// busy session is not looked at, since the agent still writes it.
 func Diagnose(s *session.Session, o Options) []Diagnosis {
 	return newChart(s, o, false).diagnose()
 }
 
+// diagnose tries the cures of what is broken first, then on top of them those of
+// the rest, which is the order in which a user would ask for them.
 func (c *chart) diagnose() []Diagnosis {
-	ds := c.ownRecord()
-	for i := range c.s.Messages {
-		ds = append(ds, c.prospects(i)...)
+	v := c.survey()
+	if len(v.findings) == 0 {
+		return nil
 	}
+	told := map[key]Diagnosis{}
+	left := c
+	for _, worst := range [...]Severity{Broken, Latent, Note} {
+		t := left.treat(func(f finding) bool { return f.severity <= worst && told[f.key()].of == (key{}) })
+		left = left.of(t.s)
+		for _, d := range append(t.cured, t.failed...) {
+			if _, ok := told[d.of]; !ok {
+				told[d.of] = d
+			}
+		}
+	}
+	ds := make([]Diagnosis, 0, len(v.findings))
+	for _, f := range v.findings {
+		d, cure := c.describe(f), told[f.key()]
+		d.Cure, d.Loses, d.WhyNot = cure.Cure, cure.Loses, cure.WhyNot
+		ds = append(ds, d)
+	}
+	ds = once(ds)
+	c.sort(ds)
 	return ds
 }
 
-// prospects is what is wrong with message i, each with what would become of it
-// if all of it were treated.
-func (c *chart) prospects(i int) []Diagnosis {
-	found := c.look(i, &c.s.Messages[i])
-	if len(found) == 0 {
-		return nil
+// once is the diagnoses without those of a class that the record has already: a
+// fault may break several rules, and the first is the one that shows.
+func once(ds []Diagnosis) []Diagnosis {
+	seen := map[key]bool{}
+	return slices.DeleteFunc(ds, func(d Diagnosis) bool {
+		k := key{string(d.Class), d.of.which, d.Ref}
+		again := seen[k]
+		seen[k] = true
+		return again
+	})
+}
+
+// describe is the diagnosis of a finding, without its cure.
+func (c *chart) describe(f finding) Diagnosis {
+	r := ruleOf(f.code)
+	d := Diagnosis{Rule: f.code, Class: c.classOf(f), Severity: f.severity, Ref: f.ref, Says: f.says, Why: r.why(c, f.fault), of: f.key()}
+	if m := c.message(f.ref); m != nil {
+		d.Message = m.ID
 	}
-	cured, failed := c.treat(i, func(Diagnosis) bool { return true })
-	told := map[key]Diagnosis{}
-	for _, d := range append(cured, failed...) {
-		told[d.key()] = d
+	if d.Ref == (session.Ref{}) {
+		d.Ref = session.Ref{Kind: session.KindSession, Session: c.s.ID}
 	}
-	ds := make([]Diagnosis, len(found))
-	for j, f := range found {
-		ds[j] = told[f.key()]
+	return d
+}
+
+// sort puts diagnoses in the order of what they are about: the session, then
+// message by message, those of one message as they were found.
+func (c *chart) sort(ds []Diagnosis) {
+	order := make(map[string]int, len(c.s.Messages))
+	for i := range c.s.Messages {
+		order[c.s.Messages[i].Ref.Message] = i + 1
 	}
-	return ds
+	slices.SortStableFunc(ds, func(a, b Diagnosis) int {
+		return cmp.Or(cmp.Compare(order[a.Ref.Message], order[b.Ref.Message]), cmp.Compare(a.Severity, b.Severity))
+	})
 }

@@ -2,39 +2,55 @@
 // error is recognised ([ParseAPIError]), a session is diagnosed ([Diagnose]), and
 // the cures become a plan ([Plan]). It reads values and returns values.
 //
-// The rules, in the order in which their cures are tried:
+// # How a fault is found
 //
-//	class                        finds                                 cures by                                  loses
-//	tool_result_missing          a tool part left pending or running   its state becomes an error                nothing
-//	                             a tool_use part without tool_result   a failed tool_result behind it            nothing
-//	thinking_block_order         signed thinking behind a call, last   the part moves to the front of its step,  nothing
-//	                             in its step, or behind leading text   else it is removed                        the thinking
-//	                             unsigned reasoning there (a note)     removed, when the class is asked for      the thinking
-//	thinking_disabled_violation  answers with thinking, when asked     removed; placeholder where nothing stays  the thinking
-//	empty_content_message        blank text beside other content       removed                                   nothing
-//	                             blank text alone or beside thinking   the text becomes the placeholder          nothing
-//	                             a step of nothing but thinking        the placeholder behind it                 nothing
-//	                             a first prompt without parts          the placeholder in it                     nothing
-//	                             any other message without parts, an   the same, when the class is asked for     nothing
-//	                             answer of brackets only (notes)
-//	unreadable_record            damaged records, missing fields       nothing: it is told, the bytes stay       nothing
+// By simulation: package wire makes the requests that the agent will send, as
+// every version of it that is known sends them, with thinking and without, and
+// tells which of the provider's rules they break and at which record. Few faults
+// are not seen that way and have a finder of their own ([Rules]).
 //
-// How bad a fault is depends on who reads the store: [Broken] is refused by the
-// provider or stops the agent, [Latent] only with another version or setting,
-// and a [Note] is untidy. A message that the agent leaves out of the request is
-// never broken by what it says.
+// How bad a fault is depends on who reads the store: [Broken] is refused, or ends
+// the agent, in the setting in use (the agent's version, thinking or not);
+// [Latent] is so in another one, or is stuck on the screen; a [Note] is untidy.
+// The provider's rules are Anthropic's: a session with a model that is asked
+// elsewhere is at most latent by them.
+//
+// # How a fault is cured
+//
+//	rule            is about                                cured by, the first that holds                     loses
+//	R1              content behind a call in its step       a step's start between them                        nothing
+//	                thinking there                          it moves to the front of its step, else it goes    nothing, else the thinking
+//	R3, R4          an open tool loop, and thinking         thinking moves first; the loop is closed by text   nothing
+//	R5, R11         blank text                              it goes, or becomes the placeholder                nothing
+//	R6              a turn without content                  the placeholder                                    nothing
+//	R7, R8          thinking that was signed otherwise      the named block, or that of the answer, goes       that thinking
+//	R10             thinking at the end of a step           it moves to the front, or the placeholder behind   nothing
+//	R13, R17        the id of a call                        an id of the part's own                            that id
+//	R14             an input that is no object              it is put into one                                 nothing
+//	R15, media      files that cannot be sent               a line of text that says what was there            the file
+//	R16             a lost first prompt                     the placeholder in it, or in a prompt made anew    nothing
+//	unreadable      damaged records                         what can be read stays, the rest is rebuilt        what cannot be read
+//	field, screen   missing fields, or of a wrong form      filled in from the neighbours                      a value of a wrong form
+//	clock           ids from before the clock's wrap        ids in the order of time, with all references      the ids
+//	unfinished      calls that never got a result           their state becomes an error, the input stays      nothing
+//	tool-name       a name that providers refuse            one of the characters that they take               the name
+//	thinking        thinking, when none is wanted           it goes; the placeholder where nothing stays       that thinking
+//	encrypted       reasoning of another account            it goes, its summary stays                         that reasoning
+//	no-result, order, nothing, name, session, stray, hidden, unavailable: see [Rules]
 //
 // # What a cure never does
 //
 // It writes no signature and no thinking. It does not touch the thinking of the
 // newest answer while its tool loop is open, nor the newest answer of a session
-// in which the agent is at work ([Busy]), nor any message with a part that
-// cannot be read. What it injects or rewrites is marked synthetic.
+// in which the agent is at work ([Busy]), nor any message of which something
+// cannot be read. What it injects is marked synthetic.
 //
 // # How a cure is proved
 //
-// A rule looks at one message. Its fixes are tried in turn on a copy of that
-// message, the one that loses least first, and one holds if the fault is gone
-// and nothing is new or worse there. At the end [Plan] looks at the whole session
-// once more. If no fix holds, the diagnosis stays, with the reason in WhyNot.
+// Fixes are tried on a copy, the one that loses least first, and the requests of
+// the copy are made and checked again in every setting: the fault must be gone,
+// and nothing may be there that was not before (the file proof.go). What a fix
+// leaves behind may be cured by another; then the two hold together or not at
+// all. If no fix holds, the diagnosis stays, with the reason in WhyNot and the
+// prompt before which the session can be forked, if there is one.
 package repair

@@ -6,39 +6,38 @@ func TestEmptyContent(t *testing.T) {
 	aborted := failed("MessageAbortedError", stepStart, signed, bash, stepStart, signed2)
 	runCures(t, []cureCase{
 		{name: "blank alone", turn: answer(stepStart, blank), found: "broken empty_content_message msg_02/prt_0202", want: []string{stepStart, held}},
-		{name: "empty alone", turn: answer(empty), found: "broken empty_content_message msg_02/prt_0201", want: []string{held}},
+		{name: "empty alone", turn: answer(empty), found: "latent empty_content_message msg_02", req: latent, want: []string{held}},
 		{name: "blank prompt", turn: user(blank), found: "broken empty_content_message msg_02/prt_0201", want: []string{held}},
 		{
-			name: "two blanks", turn: user(blank, empty), found: "broken empty_content_message msg_02/prt_0201; broken empty_content_message msg_02/prt_0202",
-			want: []string{held},
+			name: "two blanks", turn: user(blank, empty), found: "broken empty_content_message msg_02/prt_0201",
+			want: []string{held, empty},
 		},
 		{
 			name: "blank beside a call", turn: answer(stepStart, signed, blank, bash), found: "broken empty_content_message msg_02/prt_0203",
 			want: []string{stepStart, signed, "prt_0204|" + bash},
 		},
-		{name: "empty beside a call", turn: answer(signed, empty, bash), found: "latent empty_content_message msg_02/prt_0202"},
 		{
-			name: "empty beside a call, asked for", turn: answer(signed, empty, bash), req: latent, found: "latent empty_content_message msg_02/prt_0202",
+			name: "empty beside a call", turn: answer(signed, empty, bash), found: "broken empty_content_message msg_02/prt_0202",
 			want: []string{signed, "prt_0203|" + bash},
 		},
 		{
-			name: "empty with thinking", turn: answer(stepStart, signed, empty), found: "broken empty_content_message msg_02/prt_0203",
+			name: "empty with thinking", turn: answer(stepStart, signed, empty), found: "broken empty_content_message msg_02/prt_0203; latent empty_content_message msg_02/prt_0202",
 			want: []string{stepStart, signed, held},
 		},
 		{
-			name: "blank before thinking", turn: answer(stepStart, blank, signed), found: "broken empty_content_message msg_02/prt_0202",
+			name: "blank before thinking", turn: answer(stepStart, blank, signed), found: "broken empty_content_message msg_02/prt_0203; broken empty_content_message msg_02/prt_0202",
 			want: []string{stepStart, "prt_0203|" + signed, "prt_0203_mend|" + held},
 		},
 		{
 			name: "empty in a later step of thinking", turn: answer(stepStart, signed, bash, stepStart, signed2, empty),
-			found: "broken empty_content_message msg_02/prt_0206", want: []string{stepStart, signed, bash, stepStart, signed2, held},
+			found: "broken empty_content_message msg_02/prt_0206; latent empty_content_message msg_02/prt_0205", want: []string{stepStart, signed, bash, stepStart, signed2, held},
 		},
 		{
 			name: "thinking only", turn: answer(stepStart, signed, stepFinish), found: "broken empty_content_message msg_02/prt_0202",
 			want: []string{stepStart, signed, "prt_0202_mend|" + held, "prt_0203|" + stepFinish},
 		},
 		{
-			name: "unsigned thinking only", turn: answer(unsigned), found: "broken empty_content_message msg_02/prt_0201",
+			name: "unsigned thinking only", turn: answer(unsigned), found: "broken empty_content_message msg_02",
 			want: []string{unsigned, "prt_0201_mend|" + held},
 		},
 		{
@@ -68,16 +67,6 @@ func TestNoContent(t *testing.T) {
 		{name: "ignored only", turn: user(`"type":"text","text":"x","ignored":true`)},
 		{name: "failed, without parts", turn: failed("APIError")},
 		{name: "failed, blank", turn: failed("APIError", blank)},
-		{name: "unknown part", turn: answer(hi, `"type":"novelty","x":1`)},
-		{
-			name: "text missing", turn: answer(`"type":"text"`), found: "broken empty_content_message msg_02/prt_0201; broken unreadable_record msg_02/prt_0201",
-			want: []string{`"type":"text","text":"[user interrupted]","synthetic":true`},
-		},
-		{name: "text of another type", turn: answer(`"type":"text","text":5`), found: "broken unreadable_record msg_02/prt_0201"},
-		{name: "part truncated beside thinking", turn: answer(signed, `prt_x|raw:{"id":`), found: "broken unreadable_record msg_02/prt_x"},
-		{
-			name: "blank beside a truncated part", turn: answer(blank, `prt_x|raw:{"id":`), req: Request{},
-			found: "broken empty_content_message msg_02/prt_0201; broken unreadable_record msg_02/prt_x", want: []string{held, `prt_x|raw:{"id":`},
-		},
+		{name: "unknown part", turn: answer(hi, `"type":"novelty","x":1`), found: "latent incomplete_record msg_02/prt_0202"},
 	})
 }

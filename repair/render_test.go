@@ -11,15 +11,19 @@ import (
 
 // render is the request that OpenCode sends for a session and one more prompt,
 // made without any code of this package: spec/opencode-storage.md, "What becomes
-// of a record in the request". Some versions drop a text of no bytes.
-func render(s *session.Session, dropEmpty bool) endpoint.Request {
+// of a record in the request".
+func render(s *session.Session) endpoint.Request {
 	r := endpoint.Request{Thinking: endpoint.Thinking{Type: "enabled"}}
 	add := func(role string, c endpoint.Content) {
+		if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role { // the agent joins neighbours
+			r.Messages[n-1].Content = append(r.Messages[n-1].Content, c...)
+			return
+		}
 		r.Messages = append(r.Messages, endpoint.Message{Role: role, Content: c})
 	}
 	for _, m := range s.Messages {
 		if m.Role == session.RoleUser {
-			if c := promptContent(m.Parts, dropEmpty); len(c) > 0 {
+			if c := promptContent(m.Parts); len(c) > 0 {
 				add("user", c)
 			}
 			continue
@@ -30,7 +34,7 @@ func render(s *session.Session, dropEmpty bool) endpoint.Request {
 			continue
 		}
 		for step := range m.Steps() {
-			said, results, any := stepContent(step, dropEmpty)
+			said, results, any := stepContent(step)
 			if any {
 				add("assistant", said)
 			}
@@ -43,12 +47,12 @@ func render(s *session.Session, dropEmpty bool) endpoint.Request {
 	return r
 }
 
-func promptContent(parts []session.Part, dropEmpty bool) (c endpoint.Content) {
+func promptContent(parts []session.Part) (c endpoint.Content) {
 	for _, p := range parts {
 		switch {
 		case p.Type == "file":
 			c = append(c, endpoint.Block{Type: "image"})
-		case p.Type == "text" && !p.Ignored && (p.Text != "" || !dropEmpty):
+		case p.Type == "text" && !p.Ignored && p.Text != "":
 			c = append(c, endpoint.Text(p.Text))
 		}
 	}
@@ -57,10 +61,10 @@ func promptContent(parts []session.Part, dropEmpty bool) (c endpoint.Content) {
 
 // stepContent is a step's turn and the turn of its results; any tells whether
 // the turn is sent, with or without content: unsigned reasoning is dropped late.
-func stepContent(step []session.Part, dropEmpty bool) (said, results endpoint.Content, any bool) {
+func stepContent(step []session.Part) (said, results endpoint.Content, any bool) {
 	for _, p := range step {
 		switch {
-		case p.Type == "text" && !p.Ignored && (p.Text != "" || !dropEmpty):
+		case p.Type == "text" && !p.Ignored && p.Text != "":
 			said, any = append(said, endpoint.Text(p.Text)), true
 		case p.Type == "reasoning" && p.Signature != "":
 			said, any = append(said, endpoint.Block{Type: "thinking", Thinking: p.Text, Signature: &p.Signature}), true
@@ -76,9 +80,9 @@ func stepContent(step []session.Part, dropEmpty bool) (said, results endpoint.Co
 
 // refused lists the rules that the session breaks, of those that are about the
 // faults of this package.
-func refused(s *session.Session, dropEmpty bool) []string {
+func refused(s *session.Session) []string {
 	var rules []string
-	for _, v := range endpoint.Violations(render(s, dropEmpty)) {
+	for _, v := range endpoint.Violations(render(s)) {
 		if slices.Contains([]string{"R1", "R2", "R5", "R6", "R10", "R11", "R16"}, v.Rule) {
 			rules = append(rules, v.Rule)
 		}
@@ -100,7 +104,7 @@ func TestRender(t *testing.T) {
 		{"unsigned only", answer(unsigned), "R6"},
 	} {
 		got := ""
-		if rules := refused(build(user(hi), c.turn, user(hi)), true); len(rules) > 0 {
+		if rules := refused(build(user(hi), c.turn, user(hi))); len(rules) > 0 {
 			got = rules[0]
 		}
 		if got != c.want {

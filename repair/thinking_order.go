@@ -1,102 +1,187 @@
 package repair
 
 import (
+	"errors"
 	"fmt"
 
 	"mend/session"
 )
 
-// findThinkingOrder finds thinking behind other content of its step. Each step
-// goes out as a turn of its own, and the provider wants thinking first in it,
-// nothing but calls behind a call, and no thinking at the end
-// (provider-rules.md, R1, R3, R10). Thinking between, after other thinking that
-// leads the step, is how some models work and is left alone.
-func findThinkingOrder(x exam) []finding {
-	if !x.isAnswer() {
+// Thinking behind content of its step, or at its end. Each step goes out as a
+// turn of its own, and the provider wants thinking first in it while a tool loop
+// is open, nothing but calls behind a call, and no thinking at the end
+// (provider-rules.md, R1, R3, R10).
+
+func classOfLast(c *chart, f fault) Class {
+	m, p := c.part(f.ref)
+	if p != nil && !anyOf(stepOf(m, f.ref), func(q *session.Part) bool { return speaks(m, q) }) {
+		return EmptyContentMessage
+	}
+	return ThinkingBlockOrder
+}
+
+func whyLast(c *chart, f fault) string {
+	if classOfLast(c, f) == EmptyContentMessage {
+		return "The model thought and then said nothing: the provider refuses an answer that ends with thinking."
+	}
+	return "Thinking is the last thing in its step, and the provider refuses an answer that ends with it."
+}
+
+// fixLast is for thinking at the end of what is sent. A blank text behind it is
+// what was meant to be said; other content of the step goes behind it.
+func fixLast(c *chart, f fault) []fix {
+	m, p := c.part(f.ref)
+	if p == nil {
 		return nil
 	}
-	var fs []finding
-	for step := range x.m.Steps() {
-		o := orderOf(x, step)
-		for i := range step {
-			if !step[i].IsThinking() {
-				continue
+	ref, step := f.ref, stepOf(m, f.ref)
+	var fixes []fix
+	for i := range step {
+		switch q := &step[i]; {
+		case q.IsBlankText() && q.ID > p.ID:
+			fixes = append(fixes, blankBecomesPlaceholder(c, q.Ref))
+		case q.IsBlankText():
+			fixes = append(fixes, placeholderBehindThinking(c, q.Ref))
+		}
+	}
+	if anyOf(step, func(q *session.Part) bool { return speaks(m, q) }) {
+		fixes = append(fixes, moveFirst(ref))
+	}
+	id := p.ID + suffix
+	return append(fixes, fix{
+		cure: fmt.Sprintf("A synthetic text %q is put behind the thinking.", c.texts.placeholder),
+		edit: func(d *draft) error {
+			m, err := d.message(ref)
+			if err != nil {
+				return err
 			}
-			if severity, why := o.place(i); severity != 0 {
-				fs = append(fs, x.misplaced(&step[i], severity, why))
+			return d.inject(m, id)
+		},
+	}, removeThinking(ref))
+}
+
+func moveFirst(ref session.Ref) fix {
+	return fix{
+		cure: "The thinking moves to the front of its step; nothing of it changes but its id.",
+		edit: func(d *draft) error {
+			m, err := d.message(ref)
+			if err != nil {
+				return err
 			}
+			return m.MoveThinkingFirst(ref)
+		},
+	}
+}
+
+func removeThinking(ref session.Ref) fix {
+	return removal(ref, "The thinking is removed.", "What the model thought at this point; what it said and did stays.")
+}
+
+// moveOrRemove are the ways to be rid of thinking at a wrong place. In an open
+// tool loop nothing of it may change, so there the loop is closed first.
+func moveOrRemove(c *chart, ref session.Ref) []fix {
+	fixes := []fix{moveFirst(ref)}
+	if ref.Message == c.newest && loopOpen(c.s) {
+		move, shut := moveFirst(ref), closeLoop(c, ref)
+		fixes = append(fixes, fix{cure: shut.cure + " " + move.cure, edit: func(d *draft) error {
+			return errors.Join(shut.edit(d), move.edit(d))
+		}})
+	}
+	return append(fixes, removeThinking(ref))
+}
+
+// fixLoopStart is for an open tool loop that does not start with thinking: the
+// thinking of its step goes first, or the loop is closed.
+func fixLoopStart(c *chart, f fault) []fix {
+	m, p := c.part(f.ref)
+	if p == nil {
+		return nil
+	}
+	var fixes []fix
+	if t := lastOf(stepOf(m, f.ref), func(q *session.Part) bool { return q.IsThinking() && q.Signature != "" }); t != nil {
+		fixes = append(fixes, moveFirst(t.Ref))
+	}
+	return append(fixes, closeLoop(c, f.ref))
+}
+
+// fixLoopThinking is for an open tool loop with thinking, while thinking is off.
+func fixLoopThinking(c *chart, f fault) []fix {
+	return []fix{closeLoop(c, f.ref), removeThinking(f.ref)}
+}
+
+// closeLoop ends the open tool loop with a step that says the placeholder, behind
+// the newest call: what the provider demands of an open loop it demands no more.
+func closeLoop(c *chart, f session.Ref) fix {
+	in := c.newest
+	for i := range c.s.Messages {
+		if m := &c.s.Messages[i]; sent(m) && anyOf(m.Parts, func(p *session.Part) bool { return p.Type == session.TypeTool }) {
+			in = m.Ref.Message
+		}
+	}
+	return fix{
+		whole: in != f.Message,
+		cure:  fmt.Sprintf("The tool loop is closed by a synthetic text %q behind it; everything else stays.", c.texts.placeholder),
+		edit: func(d *draft) error {
+			m, err := d.message(session.Ref{Message: in})
+			if err != nil {
+				return err
+			}
+			if len(m.Parts) == 0 {
+				return fmt.Errorf("%s: no parts", m.ID)
+			}
+			id := m.Parts[len(m.Parts)-1].ID + suffix
+			if !m.Free(id) {
+				return fmt.Errorf("%s: no id for a step's start", m.ID)
+			}
+			m.Insert(d.s.NewStepStart(m, id))
+			return d.inject(m, id+"_1")
+		},
+	}
+}
+
+// findThinkingOrder finds thinking that stands behind other content of its step
+// and is accepted there by now.
+func findThinkingOrder(c *chart) (fs []fault) {
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if m.Role != session.RoleAssistant || !sent(m) {
+			continue
+		}
+		for step := range m.Steps() {
+			fs = append(fs, laterThinking(step)...)
 		}
 	}
 	return fs
 }
 
-// An order is where things stand in a step; -1 for what is not in it.
-type order struct {
-	first int    // the first content
-	last  int    // the last part that may be content
-	call  int    // the first tool call
-	name  string // of that call
-	leads bool   // signed thinking comes before all content
-}
-
-func orderOf(x exam, step []session.Part) order {
-	o := order{first: -1, last: -1, call: -1}
+// laterThinking is the thinking of a step behind content that no signed thinking
+// leads. Thinking between, after other thinking that leads the step, is how some
+// models work.
+func laterThinking(step []session.Part) (fs []fault) {
+	content := false
 	for i := range step {
 		p := &step[i]
-		if p.IsTool() && o.call < 0 {
-			o.call, o.name = i, callName(p)
+		switch {
+		case p.IsThinking() && content:
+			fs = append(fs, fault{ref: p.Ref})
+		case p.IsThinking() && p.Signature != "":
+			return nil
 		}
-		if p.IsThinking() && p.Signature != "" && o.first < 0 {
-			o.leads = true
-		}
-		if x.speaks(p) && o.first < 0 {
-			o.first = i
-		}
-		if x.maySpeak(p) {
-			o.last = i
-		}
+		content = content || p.Speaks()
 	}
-	return o
+	return fs
 }
 
-// place says what is wrong with thinking at part i of the step, and how bad that
-// is; 0 if nothing is. Alone in its step it is not misplaced: the step is empty.
-func (o order) place(i int) (Severity, string) {
-	switch {
-	case o.call >= 0 && i > o.call:
-		return Broken, fmt.Sprintf("Thinking stands behind the %s in the same step, where the provider takes nothing but further calls.", o.name)
-	case o.first >= 0 && i > o.last:
-		return Broken, "Thinking is the last thing in its step, and the provider refuses an answer that ends with it."
-	case o.first >= 0 && i > o.first && !o.leads:
-		return Latent, "The step starts with other content and its thinking comes later: in an open tool loop the provider wants it first."
+func whyOrder(c *chart, f fault) string {
+	if _, p := c.part(f.ref); p.Signature == "" {
+		return "Thinking without a signature stands behind other content of its step; the agent leaves it out of the request."
 	}
-	return 0, ""
+	return "The step starts with other content and its thinking comes later: in an open tool loop the provider wants it first."
 }
 
-// misplaced is the finding for thinking that stands wrongly. What is signed can
-// be moved. Unsigned reasoning does not go out at all, so it does no harm; the
-// thinking parts of older stores do go out as they are.
-func (x exam) misplaced(p *session.Part, severity Severity, why string) finding {
-	signed := p.Signature != ""
-	if !signed && p.Type == session.TypeReasoning {
-		severity, why = Note, "Thinking without a signature stands behind other content of its step; the agent leaves it out of the request."
+func fixOrder(c *chart, f fault) []fix {
+	if _, p := c.part(f.ref); p.Signature == "" {
+		return []fix{removeThinking(f.ref)}
 	}
-	f := x.finding(ThinkingBlockOrder, severity, p.Ref, why)
-	if x.inLoop() {
-		f.WhyNot = whyLoop
-		return f
-	}
-	ref := p.Ref
-	if signed {
-		f.fixes = append(f.fixes, fix{
-			cure: "The thinking moves to the front of its step; nothing of it changes but its id.",
-			edit: func(x exam) error { return x.m.MoveThinkingFirst(ref) },
-		})
-	}
-	f.fixes = append(f.fixes, fix{
-		cure:  "The thinking is removed.",
-		loses: "What the model thought at this point; what it said and did stays.",
-		edit:  func(x exam) error { x.m.Remove(ref); return nil },
-	})
-	return f
+	return moveOrRemove(c, f.ref)
 }

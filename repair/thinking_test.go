@@ -6,7 +6,7 @@ import "testing"
 const (
 	thinking         = `"type":"thinking","thinking":"hm","signature":"sig"`
 	unsignedThinking = `"type":"thinking","thinking":"hm"`
-	redacted         = `"type":"reasoning","text":"","metadata":{"anthropic":{"redactedData":"abc"}}`
+	redacted         = `"type":"reasoning","text":"","metadata":{"anthropic":{"redactedData":"abc"}},"time":{"start":1,"end":2}`
 )
 
 func TestThinkingOrder(t *testing.T) {
@@ -19,7 +19,7 @@ func TestThinkingOrder(t *testing.T) {
 		},
 		{
 			name: "behind a call", turn: answer(stepStart, bash, signed, stepFinish),
-			found: "broken thinking_block_order msg_02/prt_0203",
+			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
 			want:  []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash, "prt_0204|" + stepFinish},
 		},
 		{
@@ -29,7 +29,7 @@ func TestThinkingOrder(t *testing.T) {
 		},
 		{
 			name: "several keep their order", turn: answer(stepStart, bash, signed, signed2),
-			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0204",
+			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202; broken thinking_block_order msg_02/prt_0204",
 			want:  []string{stepStart, "prt_0201_0203|" + signed, "prt_0201_0204|" + signed2, "prt_0202|" + bash},
 		},
 		{
@@ -38,10 +38,10 @@ func TestThinkingOrder(t *testing.T) {
 			want:  []string{"prt_0000000000_0202|" + signed, "prt_0201|" + hi},
 		},
 		{name: "between content, other thinking leads", turn: answer(stepStart, signed, hi, signed2, done)},
-		{name: "between content", turn: answer(stepStart, hi, signed, done), found: "latent thinking_block_order msg_02/prt_0203"},
+		{name: "between content", turn: answer(stepStart, hi, signed, done), found: "note thinking_block_order msg_02/prt_0203"},
 		{
-			name: "between content, asked for", turn: answer(stepStart, hi, signed, done), req: latent,
-			found: "latent thinking_block_order msg_02/prt_0203",
+			name: "between content, asked for", turn: answer(stepStart, hi, signed, done), req: byClass,
+			found: "note thinking_block_order msg_02/prt_0203",
 			want:  []string{stepStart, "prt_0201_0203|" + signed, hi2, "prt_0204|" + done},
 		},
 		{
@@ -50,9 +50,9 @@ func TestThinkingOrder(t *testing.T) {
 			want:  []string{stepStart, signed, bash, stepFinish, stepStart, "prt_0205_0207|" + signed2, "prt_0206|" + done},
 		},
 		{
-			name: "no room for an id: removed", turn: answer("prt_0201|"+stepStart, "prt_0201-|"+hi, "prt_0203|"+signed),
+			name: "no room for an id: the placeholder behind it", turn: answer("prt_0201|"+stepStart, "prt_0201-|"+hi, "prt_0203|"+signed),
 			found: "broken thinking_block_order msg_02/prt_0203",
-			want:  []string{"prt_0201|" + stepStart, "prt_0201-|" + hi},
+			want:  []string{"prt_0201|" + stepStart, "prt_0201-|" + hi, "prt_0203|" + signed, "prt_0203_mend|" + held},
 		},
 	})
 }
@@ -70,13 +70,13 @@ func TestThinkingOrderByKind(t *testing.T) {
 			want:  []string{stepStart, "prt_0201_0203|" + redacted, hi2},
 		},
 		{
-			name: "older store", turn: answer(hi, thinking),
-			found: "broken thinking_block_order msg_02/prt_0202",
+			name: "older store", turn: answer(hi, thinking), req: byClass,
+			found: "note thinking_block_order msg_02/prt_0202",
 			want:  []string{"prt_0000000000_0202|" + thinking, "prt_0201|" + hi},
 		},
 		{
-			name: "older store, unsigned", turn: answer(hi, unsignedThinking),
-			found: "broken thinking_block_order msg_02/prt_0202", want: []string{hi},
+			name: "older store, unsigned", turn: answer(hi, unsignedThinking), req: byClass,
+			found: "note thinking_block_order msg_02/prt_0202", want: []string{hi},
 		},
 	})
 }
@@ -96,13 +96,16 @@ func TestThinkingOrderByMessage(t *testing.T) {
 			found: "broken thinking_block_order msg_02/prt_0203",
 			want:  []string{stepStart, "prt_0201_0203|" + signed, hi2},
 		},
-		{name: "newest, loop open", turn: calling(stepStart, bash, signed), after: []turn{}, found: "broken thinking_block_order msg_02/prt_0203"},
 		{
-			name: "newest, finished", turn: answer(stepStart, bash, signed), after: []turn{}, found: "broken thinking_block_order msg_02/prt_0203",
+			name: "newest, loop open", turn: calling(stepStart, bash, signed), after: []turn{}, found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
+			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash, "prt_0203_mend|" + stepStart, "prt_0203_mend_1|" + held},
+		},
+		{
+			name: "newest, finished", turn: answer(stepStart, bash, signed), after: []turn{}, found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
 			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash},
 		},
 		{
-			name: "newest answer, a prompt behind it", turn: calling(stepStart, bash, signed), found: "broken thinking_block_order msg_02/prt_0203",
+			name: "newest answer, a prompt behind it", turn: calling(stepStart, bash, signed), found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
 			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash},
 		},
 	})
@@ -115,7 +118,7 @@ func TestThinkingDisabled(t *testing.T) {
 	runCures(t, []cureCase{
 		{name: "not asked for", turn: answer(stepStart, signed, hi)},
 		{
-			name: "asked for", turn: answer(stepStart, signed, hi, unsigned), found: "note thinking_block_order msg_02/prt_0204", req: strip,
+			name: "asked for", turn: answer(stepStart, signed, hi, unsigned), found: "", req: strip,
 			want: []string{stepStart, "prt_0203|" + hi},
 		},
 		{

@@ -7,110 +7,224 @@ import (
 	"mend/session"
 )
 
-// A finding is a diagnosis with the ways to cure it, the one that loses least
-// first.
-type finding struct {
-	Diagnosis
-	fixes []fix
+// A treatment cures faults of a session, on a copy. It goes in rounds: in each
+// one fix is tried for one fault of every message, then the whole session is
+// simulated once, and a fix stays only if it proved itself ([judge]).
+// So the cost is that of a few simulations, however many messages are at fault.
+type treatment struct {
+	s             *session.Session // as it is by now
+	cured, failed []Diagnosis      // as they were found at first
+
+	c      *chart // of s
+	now    *survey
+	wanted func(finding) bool
+	depth  int // of treatments for what a fix leaves behind
+	first  map[key]Diagnosis
+	tried  map[key]int    // how many of its fixes did not hold
+	why    map[key]string // why the last of them did not, where that is worth telling
+	alone  bool           // one fix a round: two of them got in each other's way
 }
 
-// A fix is one way to cure a finding. Its edit changes the message of the exam,
-// which is a copy; an error says that this way is closed.
-type fix struct {
-	cure, loses string
-	edit        func(exam) error
-}
+// maxDepth is how often a fix may need other fixes to hold.
+const maxDepth = 2
 
-// A key tells one fault of a session from the others.
-type key struct {
-	class Class
-	ref   session.Ref
-}
+// treat cures what is wanted and can be cured.
+func (c *chart) treat(wanted func(finding) bool) *treatment { return c.treatAt(0, wanted) }
 
-func (d *Diagnosis) key() key { return key{d.Class, d.Ref} }
-
-const whyNone = "No change that mend knows cures this without breaking something else: go on in a new session, or fork this one before the message."
-
-// treat cures what is wanted of message i, one finding after the other, and
-// tells what is gone and what could not be cured, each as it was found at first.
-func (c *chart) treat(i int, wanted func(Diagnosis) bool) (cured, failed []Diagnosis) {
-	want := map[key]bool{}
-	first := map[key]Diagnosis{}
-	before := c.look(i, &c.s.Messages[i])
-	for _, f := range before {
-		first[f.key()], want[f.key()] = f.Diagnosis, wanted(f.Diagnosis)
+func (c *chart) treatAt(depth int, wanted func(finding) bool) *treatment {
+	t := &treatment{s: c.s, c: c, now: c.survey(), wanted: wanted, depth: depth}
+	t.first, t.tried, t.why = map[key]Diagnosis{}, map[key]int{}, map[key]string{}
+	for _, f := range t.now.findings {
+		t.first[f.key()] = c.describe(f)
 	}
-	for {
-		at := slices.IndexFunc(before, func(f finding) bool { return want[f.key()] && !has(failed, f.key()) })
-		if at < 0 {
-			return cured, failed
-		}
-		f := before[at]
-		fx, gone, after := c.try(i, before, f)
-		if fx == nil {
-			failed = append(failed, uncured(first[f.key()], f.WhyNot))
+	for t.round() {
+	}
+	way := ""
+	for _, f := range t.now.findings {
+		if !wanted(f) {
 			continue
 		}
-		for _, k := range gone {
-			cured = append(cured, curedBy(first[k], fx, k == f.key()))
+		d := t.uncured(f)
+		if f.severity == Broken && depth == 0 {
+			way = cmp.Or(way, t.wayOut(), " Go on in a new session.")
+			d.WhyNot += way
 		}
-		before = after
+		t.failed = append(t.failed, d)
 	}
+	return t
 }
 
-func has(ds []Diagnosis, k key) bool {
-	return slices.ContainsFunc(ds, func(d Diagnosis) bool { return d.key() == k })
+// A trial is a fix that was applied.
+type trial struct {
+	finding
+	fix    fix
+	at     int             // the index of its message, -1 for none
+	before session.Message // that message as it was
 }
 
-func uncured(d Diagnosis, why string) Diagnosis {
-	d.WhyNot = cmp.Or(why, whyNone)
+// round tries fixes, and reports whether there was one to try.
+func (t *treatment) round() bool {
+	d := t.draft()
+	trials := t.apply(d)
+	if len(trials) == 0 {
+		return false
+	}
+	var bad []trial
+	for len(trials) > 0 {
+		after := t.c.of(d.s).survey()
+		news := t.news(trials, after)
+		if len(trials) > 1 && slices.ContainsFunc(news, func(p place) bool { return !caused(trials, p) }) {
+			t.alone = true
+			return true
+		}
+		good, failed := judge(trials, news, after)
+		if len(failed) == 0 {
+			t.settle(good, d.s, after)
+			break
+		}
+		for _, tr := range failed {
+			t.undo(d, tr)
+		}
+		trials, bad = good, append(bad, failed...)
+	}
+	for _, tr := range bad {
+		if t.now.has(tr.key()) && !t.together(tr) {
+			t.tried[tr.key()]++
+		}
+	}
+	return true
+}
+
+// draft is a copy of the session as it is by now.
+func (t *treatment) draft() *draft {
+	s := *t.s
+	s.Messages = slices.Clone(s.Messages)
+	return &draft{s: &s, texts: t.c.texts}
+}
+
+// apply edits the draft: the next fix of one wanted fault of every message. A fix
+// that changes more than its message is applied alone.
+func (t *treatment) apply(d *draft) []trial {
+	var trials []trial
+	busy := map[string]bool{}
+	for _, f := range t.now.findings {
+		if !t.wanted(f) || busy[f.ref.Message] || t.alone && len(trials) > 0 {
+			continue
+		}
+		for tr, ok := t.next(d, f); ok; tr, ok = t.next(d, f) {
+			if tr.fix.whole && len(trials) > 0 {
+				break // its turn comes
+			}
+			if err := tr.fix.edit(d); err != nil || t.forbidden(tr, d.s) {
+				t.undo(d, tr)
+				t.tried[f.key()]++
+				continue
+			}
+			if tr.fix.whole {
+				return []trial{tr}
+			}
+			busy[f.ref.Message] = true
+			trials = append(trials, tr)
+			break
+		}
+	}
+	return trials
+}
+
+// next is the trial of the finding's next fix, if there is one.
+func (t *treatment) next(d *draft, f finding) (trial, bool) {
+	fixes := t.fixes(f)
+	if n := t.tried[f.key()]; n < len(fixes) {
+		tr := trial{finding: f, fix: fixes[n], at: d.index(f.ref)}
+		if tr.at >= 0 {
+			tr.before = d.s.Messages[tr.at]
+		}
+		tr.fix.whole = tr.fix.whole || tr.at < 0
+		return tr, true
+	}
+	return trial{}, false
+}
+
+// fixes are the ways to cure the finding: none where something in the way of a
+// safe change is not known.
+func (t *treatment) fixes(f finding) []fix {
+	if why := t.c.hidden(f.ref); why != "" {
+		t.why[f.key()] = why
+		return nil
+	}
+	if r := ruleOf(f.code); r.fixes != nil {
+		return r.fixes(t.c, f.fault)
+	}
+	return nil
+}
+
+func (t *treatment) undo(d *draft, tr trial) {
+	if tr.fix.whole {
+		*d = *t.draft()
+		return
+	}
+	d.s.Messages[tr.at] = tr.before
+}
+
+// together tries a fix that did not hold once more, alone and with the cures of
+// what it leaves behind, and reports whether that held; if so it is settled.
+func (t *treatment) together(tr trial) bool {
+	d := t.draft()
+	if t.depth == maxDepth || tr.fix.edit(d) != nil {
+		return false
+	}
+	left := t.c.of(d.s)
+	sub := left.treatAt(t.depth+1, func(f finding) bool { return !t.now.has(f.key()) })
+	if len(sub.cured) == 0 || sub.now.has(tr.key()) || len(t.news([]trial{tr}, sub.now)) > 0 {
+		return false
+	}
+	for _, also := range sub.cured {
+		tr.fix.cure += " " + also.Cure
+		if also.Loses != "" {
+			tr.fix.loses += " " + also.Loses
+		}
+	}
+	t.settle([]trial{tr}, sub.s, sub.now)
+	t.cured = append(t.cured, sub.cured...)
+	return true
+}
+
+// settle makes what the trials did final.
+func (t *treatment) settle(trials []trial, s *session.Session, after *survey) {
+	for _, f := range t.now.findings {
+		if after.has(f.key()) {
+			continue
+		}
+		d := t.asFound(f)
+		by := trials[0]
+		for _, tr := range trials {
+			if tr.ref.Message == f.ref.Message || tr.key() == f.key() {
+				by = tr
+			}
+		}
+		d.Cure, d.WhyNot = by.fix.cure, ""
+		if by.key() == f.key() {
+			d.Loses = by.fix.loses
+		}
+		t.cured = append(t.cured, d)
+	}
+	t.s, t.c, t.now = s, t.c.of(s), after
+	clear(t.tried) // what did not hold before may hold now
+}
+
+// uncured is the diagnosis of a finding that stays, with the reason.
+func (t *treatment) uncured(f finding) Diagnosis {
+	d := t.asFound(f)
+	d.WhyNot = cmp.Or(t.why[f.key()], ruleOf(f.code).noCure, whyNone)
 	return d
 }
 
-// curedBy is the diagnosis with the fix that cures it; what is lost is told
-// where the fix was meant for it.
-func curedBy(d Diagnosis, fx *fix, meant bool) Diagnosis {
-	d.Cure, d.WhyNot = fx.cure, ""
-	if meant {
-		d.Loses = fx.loses
+// asFound is the diagnosis of the finding as it was at first.
+func (t *treatment) asFound(f finding) Diagnosis {
+	if d, ok := t.first[f.key()]; ok {
+		return d
 	}
-	return d
+	return t.c.describe(f)
 }
 
-// try applies the first fix of f that proves itself to message i, and returns it
-// with what is gone by it and what is found afterwards; nil if none does.
-func (c *chart) try(i int, before []finding, f finding) (_ *fix, gone []key, after []finding) {
-	for k := range f.fixes {
-		m := c.s.Messages[i]
-		m.Parts = slices.Clone(m.Parts)
-		if err := f.fixes[k].edit(exam{chart: c, at: i, m: &m}); err != nil {
-			continue // this way is closed: the next
-		}
-		after = c.look(i, &m)
-		if gone, ok := proved(before, after, f); ok {
-			c.set(i, m)
-			return &f.fixes[k], gone, after
-		}
-	}
-	return nil, nil, nil
-}
-
-// proved compares what was found before and after a fix for f: f is gone, and
-// nothing is new or worse. It returns all that is gone.
-func proved(before, after []finding, f finding) (gone []key, ok bool) {
-	left := map[key]Severity{}
-	for _, a := range after {
-		left[a.key()] = a.Severity
-	}
-	for _, b := range before {
-		v, stays := left[b.key()]
-		switch {
-		case !stays:
-			gone = append(gone, b.key())
-		case v < b.Severity || b.key() == f.key():
-			return nil, false
-		}
-		delete(left, b.key())
-	}
-	return gone, len(left) == 0
-}
+const whyNone = "No change that mend knows cures this without breaking something else."

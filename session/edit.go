@@ -10,6 +10,18 @@ import (
 // decodes the part anew.
 func (p *Part) Set(raw []byte, path ...string) error {
 	data, err := SetField(p.Data, raw, path...)
+	return p.become(data, err)
+}
+
+// Unset takes one field out of the part, as [RemoveField] does, and decodes the
+// part anew.
+func (p *Part) Unset(path ...string) error {
+	data, err := RemoveField(p.Data, path...)
+	return p.become(data, err)
+}
+
+// become gives the part other data, unless making it went wrong.
+func (p *Part) become(data []byte, err error) error {
 	if err != nil {
 		return fmt.Errorf("part %s: %w", p.ID, err)
 	}
@@ -17,6 +29,13 @@ func (p *Part) Set(raw []byte, path ...string) error {
 	r.Data, r.Class, r.Defect = data, 0, nil
 	*p = NewPart(r)
 	return nil
+}
+
+// DropElements takes elements out of a list of the part, as [RemoveElements] does,
+// and decodes the part anew.
+func (p *Part) DropElements(drop func(raw []byte) bool, path ...string) error {
+	data, err := RemoveElements(p.Data, drop, path...)
+	return p.become(data, err)
 }
 
 // Move is the same record under another ref: the ids change wherever they
@@ -89,6 +108,12 @@ func (m *Message) Remove(ref Ref) {
 // depends on the clock or on chance.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
 	return s.newPart(m, id, []field{{"type", Quote(TypeText)}, {"text", Quote(text)}, {"synthetic", []byte("true")}})
+}
+
+// NewStepStart makes a part that begins a step of the model and says nothing
+// else. Its place and everything else is as of [Session.NewTextPart].
+func (s *Session) NewStepStart(m *Message, id string) Part {
+	return s.newPart(m, id, []field{{"type", Quote(TypeStepStart)}})
 }
 
 // NewResultPart makes a tool_result part that says that the call failed, in the

@@ -69,7 +69,7 @@ func (s *Store) apply(ctx context.Context, c *conn, p *plan, at *stage) error {
 		}
 	}
 	// 3. The agent may have added rows that the plan does not know.
-	if conflicts, err := c.checkLinks(p.rows, nil); err != nil || len(conflicts) > 0 {
+	if conflicts, err := c.checkLinks(s.bound(p.rows), nil); err != nil || len(conflicts) > 0 {
 		return conflictError(conflicts, err)
 	}
 	// 4. The -wal or -journal may be new, and the driver does not sync the folder

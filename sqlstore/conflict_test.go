@@ -11,7 +11,7 @@ import (
 )
 
 // TestConflicts lets the agent write between Load, Prepare and Commit. Nothing
-// of ours may be left, and the record is named.
+// of ours may be left, and the record is named. Fault case 29.
 func TestConflicts(t *testing.T) {
 	const part = "(SELECT id FROM part WHERE json_extract(data, '$.text') = 'Running.')"
 	cases := map[string]struct{ sql, why string }{

@@ -40,7 +40,7 @@ func try(t testing.TB, path string) error {
 	return nil
 }
 
-// TestUnusable refuses files with one clear line and leaves every byte.
+// TestUnusable refuses files with one clear line and leaves every byte. Fault case 30.
 func TestUnusable(t *testing.T) {
 	cases := map[string]struct {
 		do   func(t *testing.T, path string)
@@ -106,7 +106,7 @@ func foreignWAL(t *testing.T, path string) {
 	write(t, path+"-wal", files(t, from)[dbName+"-wal"])
 }
 
-// TestTruncated cuts the database, and a -wal, at many places.
+// TestTruncated cuts the database, and a -wal, at many places. Fault case 30.
 func TestTruncated(t *testing.T) {
 	whole, _ := unpack(t, "1.18.33")
 	data := files(t, whole)[dbName]

@@ -111,7 +111,7 @@ func TestBesideAgent(t *testing.T) {
 	}
 }
 
-// TestAgentReads has a long reader and a checkpoint between all steps.
+// TestAgentReads has a long reader and a checkpoint between all steps. Fault case 28.
 func TestAgentReads(t *testing.T) {
 	path, id := unpack(t, "1.2.27")
 	reader, c := agent(t, path), agent(t, path)
@@ -141,6 +141,7 @@ func TestAgentReads(t *testing.T) {
 	}
 }
 
+// TestBusy: fault case 27.
 func TestBusy(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	c := agent(t, path)

@@ -32,7 +32,7 @@ func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 		if err := c.fits(p); err != nil {
 			return err
 		}
-		return conflictError(c.checkLinks(p.rows, p))
+		return conflictError(c.checkLinks(s.bound(p.rows), p))
 	})
 	if err == nil {
 		err = s.checkRights()

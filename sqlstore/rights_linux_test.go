@@ -52,7 +52,7 @@ func openUp(t *testing.T, dir string) {
 }
 
 // TestReadOnly: somebody who may only read sees all of it, changes nothing, and
-// is told so when he wants to.
+// is told so when he wants to. Fault case 11.
 func TestReadOnly(t *testing.T) {
 	cases := map[string]func(t *testing.T) (path, id string){
 		"alone":        func(t *testing.T) (string, string) { return unpack(t, "1.18.33") },
@@ -93,7 +93,7 @@ func TestFIFO(t *testing.T) {
 	}
 }
 
-// TestDiskFull goes through all the places at which a disk can be full.
+// TestDiskFull goes through all the places at which a disk can be full. Fault case 13.
 func TestDiskFull(t *testing.T) {
 	from, id := unpack(t, "1.2.27")
 	data := files(t, from)[dbName]

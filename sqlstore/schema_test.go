@@ -10,7 +10,7 @@ import (
 )
 
 // TestUnknownSchema refuses what it does not know, says what was found, and
-// leaves every byte.
+// leaves every byte. Fault case 30.
 func TestUnknownSchema(t *testing.T) {
 	cases := map[string]struct{ do, want string }{
 		"no table":    {"DROP TABLE part", "no table part among account"},
@@ -41,7 +41,7 @@ func rebuild(name, columns string) string {
 }
 
 // TestLaterSchema has columns of a later version, of every class, and a table
-// without rowids: rows are read and put back whole.
+// without rowids: rows are read and put back whole. Fault case 30.
 func TestLaterSchema(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	alter(t, path,
@@ -88,7 +88,7 @@ func onlyOf(ops []change.Op, message string) []change.Op {
 	return of
 }
 
-// TestSchemaChanges has the agent upgrade the database between Load and Commit.
+// TestSchemaChanges has the agent upgrade the database between Load and Commit. Fault case 30.
 func TestSchemaChanges(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	s := open(t, path, Options{})

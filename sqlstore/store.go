@@ -32,6 +32,9 @@ type Options struct {
 	// MaxRecord is the size in bytes above which the data of a row is not read; 0
 	// for 64 MiB.
 	MaxRecord int64
+	// Unattached lets rows be made whose parent is not there: those of [Store.Orphans]
+	// that are put back.
+	Unattached bool
 }
 
 // A Store is one database. Between calls it holds no lock; files it holds open

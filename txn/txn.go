@@ -41,11 +41,14 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 	}
 	s, err := st.Prepare(ctx, p.Ops)
 	if err != nil {
-		return change.Entry{}, err
+		return change.Entry{}, needs(err, p.Ops)
 	}
 	e, err := j.Begin(p, s)
+	if errors.Is(err, journal.ErrUnsure) { // an entry that is there needs what is staged
+		return e, &PendingError{e, err}
+	}
 	if err != nil {
-		return e, errors.Join(err, st.Discard(context.WithoutCancel(ctx), s))
+		return e, errors.Join(needs(err, p.Ops), st.Discard(context.WithoutCancel(ctx), s))
 	}
 	out, err := st.Commit(ctx, s)
 	ctx = context.WithoutCancel(ctx) // what has begun is decided, whoever waits for it
@@ -100,8 +103,9 @@ func outcomeError(out change.Outcome) error {
 // back as the store's Settle decides, and returns them with their new states.
 // It may itself be cut at any point, and called again.
 //
-// A [*PendingError] names the first entry that could not be decided; it and the
-// later ones stay pending.
+// A [*PendingError] names the first entry that could not be decided, or to which
+// it did not come before ctx ended; it and the later ones stay pending. An entry
+// that was begun is decided, whoever waits for it.
 func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreID) ([]change.Entry, error) {
 	pending, err := j.List(journal.Query{Store: &id, State: change.Pending})
 	if err != nil {
@@ -110,7 +114,10 @@ func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreI
 	slices.Reverse(pending) // oldest first
 	var done []change.Entry
 	for _, e := range pending {
-		e, err := recoverEntry(ctx, j, st, e)
+		if err := ctx.Err(); err != nil {
+			return done, &PendingError{e, err}
+		}
+		e, err := recoverEntry(context.WithoutCancel(ctx), j, st, e)
 		if err != nil {
 			return done, err
 		}

@@ -31,23 +31,12 @@ type world struct {
 
 func newWorld(t *testing.T) world {
 	t.Helper()
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return world{t, dir, filepath.Join(dir, "opencode", "storage"), id}
-}
-
-// fastDir is a folder in memory where there is one: a crash test flushes often.
-func fastDir(t *testing.T) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "mend-txn-") //nolint:usetesting // TempDir is on a disk
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-	return dir
 }
 
 // act opens journal and store, each with the step hook, and runs f.
@@ -191,7 +180,7 @@ func ends(t *testing.T) (before, after map[string]string, steps int) {
 }
 
 // Whatever call it dies at, or that fails, the journal's own included: after
-// recovery the store is whole, and a run that was told to be done is done.
+// recovery the store is whole, and a run that was told to be done is done. Fault cases 14 and 17.
 func TestFaultAtEveryStep(t *testing.T) {
 	before, after, steps := ends(t)
 	if steps < 10 {
@@ -204,6 +193,10 @@ func TestFaultAtEveryStep(t *testing.T) {
 			w.lost()
 			f := &storetest.Fault{At: k, Once: once}
 			err := w.run(f, w.plan())
+			var unsure *txn.PendingError
+			if es := w.entries(); len(es) > 0 && es[0].State == change.Pending && !errors.As(err, &unsure) {
+				t.Errorf("step %d (%s): the entry is pending; Run = %v, want a PendingError", k, f.Calls[k], err)
+			}
 			if rerr := w.recover(&storetest.Fault{At: never}); rerr != nil {
 				t.Fatalf("step %d: Recover: %v", k, rerr)
 			}
@@ -225,7 +218,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 	}
 }
 
-// Recovery that is itself cut, at every step of it, converges.
+// Recovery that is itself cut, at every step of it, converges. Fault cases 15 and 34.
 func TestRecoveryCutAtEveryStep(t *testing.T) {
 	before, after, steps := ends(t)
 	for k := 0; k < steps; k += 3 {
@@ -248,7 +241,7 @@ func TestRecoveryCutAtEveryStep(t *testing.T) {
 }
 
 // An undo is a run like any other: cut at every step it leaves the store with
-// the repair or without it.
+// the repair or without it. Fault case 34.
 func TestUndoCutAtEveryStep(t *testing.T) {
 	before, after, steps := ends(t)
 	for k := 0; k < steps; k += 2 {
@@ -283,7 +276,62 @@ func TestUndoCutAtEveryStep(t *testing.T) {
 	}
 }
 
-// Errors of Run that change nothing leave nothing.
+// crashedWorld has a change that was cut in the middle of its exchanges.
+func crashedWorld(t *testing.T) world {
+	t.Helper()
+	w := newWorld(t)
+	w.lost()
+	dead := false
+	err := w.act(func(call string) error {
+		if dead = dead || strings.HasPrefix(call, "exchange"); dead {
+			return storetest.ErrFault
+		}
+		return nil
+	}, func(j *journal.Journal, st *fsstore.Store) error {
+		_, err := txn.Run(context.Background(), j, st, w.plan())
+		return err
+	})
+	if err == nil {
+		t.Fatal("the change survived the crash")
+	}
+	return w
+}
+
+// A recovery that nobody waits for any more begins no entry and says that it
+// stays pending, but leaves none half done.
+func TestRecoverCancelled(t *testing.T) {
+	before, after, _ := ends(t)
+	w := crashedWorld(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	recover := func(step func(string) error) error {
+		return w.act(step, func(j *journal.Journal, st *fsstore.Store) error {
+			_, err := txn.Recover(ctx, j, st, st.ID())
+			return err
+		})
+	}
+	err := recover(func(call string) error { // it ends in the middle
+		if call == "barrier" {
+			cancel()
+		}
+		return nil
+	})
+	if err != nil || ctx.Err() == nil {
+		t.Errorf("Recover with a context that ends in the middle = %v", err)
+	}
+	if !w.decided(0, before, after) {
+		t.Error("the recovery went back, want forward")
+	}
+	w = crashedWorld(t)
+	var pending *txn.PendingError
+	if err := recover(nil); !errors.As(err, &pending) || !errors.Is(err, context.Canceled) {
+		t.Errorf("Recover with a context that has ended = %v, want that an entry is pending", err)
+	}
+	if es := w.entries(); len(es) != 1 || es[0].State != change.Pending {
+		t.Errorf("the journal has %+v, want one pending entry", es)
+	}
+}
+
+// Errors of Run that change nothing leave nothing. Fault case 35.
 func TestRunRefuses(t *testing.T) {
 	w := newWorld(t)
 	before := w.snapshot()

@@ -25,9 +25,11 @@ type sessionJSON struct {
 
 type diagnosisJSON struct {
 	Rule     string `json:"rule"`
+	Class    string `json:"class"`
 	Severity string `json:"severity"`
 	Record   string `json:"record"`
 	Why      string `json:"why"`
+	Says     string `json:"says,omitempty"` // the provider's words, or what was found
 	Cure     string `json:"cure"`
 	Loses    string `json:"loses"`
 	WhyNot   string `json:"whyNot,omitempty"` // where cure is ""
@@ -75,6 +77,8 @@ type conflictJSON struct {
 	Record string   `json:"record"`
 	Why    string   `json:"why"`
 	Later  []string `json:"later,omitempty"`
+	Did    []string `json:"did,omitempty"`   // from before to what the repair wrote, as a diff
+	Since  []string `json:"since,omitempty"` // from that to now
 }
 
 func findingJSON(f mend.Finding) sessionJSON {
@@ -102,7 +106,10 @@ func severityName(f mend.Finding) string {
 func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 	out := make([]diagnosisJSON, len(ds))
 	for i, d := range ds {
-		out[i] = diagnosisJSON{string(d.Class), d.Severity.String(), d.Ref.String(), d.Why, d.Cure, d.Loses, d.WhyNot}
+		out[i] = diagnosisJSON{
+			Rule: d.Rule, Class: string(d.Class), Severity: d.Severity.String(), Record: d.Ref.String(),
+			Why: d.Why, Says: d.Says, Cure: d.Cure, Loses: d.Loses, WhyNot: d.WhyNot,
+		}
 	}
 	return out
 }
@@ -198,7 +205,7 @@ func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 func conflictsJSON(cs []change.Conflict) []conflictJSON {
 	var out []conflictJSON
 	for _, c := range cs {
-		out = append(out, conflictJSON{c.Ref.String(), c.Why, c.Later})
+		out = append(out, conflictJSON{c.Ref.String(), c.Why, c.Later, diffLines(c.Pre, c.Post), diffLines(c.Post, c.Now)})
 	}
 	return out
 }

@@ -20,6 +20,7 @@ import (
 // repairFlags are the options of repair.
 type repairFlags struct {
 	dryRun, yes, latent, force bool
+	orphans                    bool
 	classes                    []string
 	apiError                   string
 }
@@ -45,6 +46,9 @@ broken session and asks once.`,
 					return usagef("--%s is empty", name)
 				}
 			}
+			if f.orphans {
+				return a.repairOrphans(cmd, ids, f)
+			}
 			return a.repair(cmd, ids, f)
 		},
 	}
@@ -53,7 +57,9 @@ broken session and asks once.`,
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
 	fl.BoolVar(&f.latent, "latent", false, "cure also what only another version or setting would refuse")
 	fl.BoolVar(&f.force, "force", false, "repair although the agent is at work in the session")
+	fl.BoolVar(&f.orphans, "orphans", false, "repair no session, but put away messages and parts to which none leads")
 	fl.StringSliceVar(&f.classes, "class", nil, "cure this class alone: "+classList())
+	a.thinkingFlag(fl)
 	fl.StringVar(&f.apiError, "error", "", "the error of the model API: its text, @FILE, or - for the standard input")
 	return cmd
 }
@@ -254,7 +260,7 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 			return done, worst(failed, ctx.Err())
 		}
 		e, err := c.Apply(ctx, p.result.Plan)
-		if err != nil {
+		if err = a.tellConflict(err); err != nil {
 			if len(todo) > 1 {
 				a.tell(err)
 				err = &toldError{err, exitCode(err)}
@@ -273,8 +279,12 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 // printDone tells a committed entry: its id, and how to take it back.
 func (a *app) printDone(e change.Entry) {
 	what := "Repaired"
-	if e.Cause.Kind == change.CauseUndo {
+	switch e.Cause.Kind {
+	case change.CauseUndo:
 		what = "Restored"
+	case change.CauseOrphans:
+		what = "Put away the orphans of"
+	default:
 	}
 	a.printf("%s %s as repair %s. To take it back: %s\n", good(what), e.Session, bold(e.ID), bold("mend undo "+e.ID))
 	for _, path := range e.Kept {
@@ -302,7 +312,7 @@ func (a *app) endRepair(ps []proposal, done []change.Entry, left error, dryRun b
 
 // explain tells what an API error means.
 func (a *app) explain(e repair.APIError) {
-	a.answerWith("apiError", map[string]any{"class": e.Class, "text": e.Text, "explanation": e.Explanation})
+	a.answerWith("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
 	class := string(e.Class)
 	if class == "" {
 		class = "not recognised"

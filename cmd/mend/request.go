@@ -14,17 +14,8 @@ import (
 
 // forecast prints what the agent will send for the session, with the blocks that
 // the provider refuses marked. It exits with 1 if there are any.
-func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session, thinking string) error {
-	on := thinking == "on"
-	flag := &on
-	switch thinking {
-	case "on", "off":
-	case "":
-		flag = nil
-	default:
-		return usagef("--thinking %s: want on or off", thinking)
-	}
-	f, err := c.Forecast(ctx, head, flag)
+func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session) error {
+	f, err := c.Forecast(ctx, head)
 	if err != nil {
 		return err
 	}

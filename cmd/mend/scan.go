@@ -16,7 +16,6 @@ import (
 
 func (a *app) scanVerb() *cobra.Command {
 	var all, request bool
-	var thinking string
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
 		Short: "Tell which sessions are broken, and why",
@@ -34,24 +33,21 @@ and marks what the provider refuses of it.`,
   mend scan ses_abc --request  what will be sent for this one`,
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			if !request {
-				if thinking != "" {
-					return usagef("--thinking goes with --request")
-				}
 				return a.scan(cmd, ids, all)
 			}
 			if len(ids) != 1 {
 				return usagef("--request needs one session")
 			}
-			return a.scanRequest(cmd, ids[0], thinking)
+			return a.scanRequest(cmd, ids[0])
 		},
 	}
 	cmd.Flags().BoolVar(&request, "request", false, "print the request that the agent will send")
-	cmd.Flags().StringVar(&thinking, "thinking", "", "with --request: on or off (default: as the newest answer)")
+	a.thinkingFlag(cmd.Flags())
 	cmd.Flags().BoolVar(&all, "all", false, "show healthy sessions and notes too")
 	return cmd
 }
 
-func (a *app) scanRequest(cmd *cobra.Command, id, thinking string) error {
+func (a *app) scanRequest(cmd *cobra.Command, id string) error {
 	c, err := a.open(cmd, false)
 	if err != nil {
 		return err
@@ -60,7 +56,7 @@ func (a *app) scanRequest(cmd *cobra.Command, id, thinking string) error {
 	if err != nil {
 		return err
 	}
-	return a.forecast(cmd.Context(), c, head, thinking)
+	return a.forecast(cmd.Context(), c, head)
 }
 
 func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
@@ -98,6 +94,11 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "sessions": nonNil(shown)}
 	} else {
 		a.printSummary(s)
+	}
+	if len(ids) == 0 {
+		if err := a.scanOrphans(cmd.Context(), c, all); err != nil {
+			return err
+		}
 	}
 	return scanError(s)
 }
@@ -174,7 +175,7 @@ func (a *app) printFinding(f mend.Finding, notes bool) {
 }
 
 func (a *app) printDiagnosis(d repair.Diagnosis) {
-	a.printf("    %s %s  %s\n", severityWord(d.Severity), d.Class, faint(d.Ref))
+	a.printf("    %s %s  %s  %s\n", severityWord(d.Severity), d.Rule, faint(string(d.Class)), faint(d.Ref))
 	a.printf("      %s\n", printable(d.Why))
 	if d.Cure == "" {
 		a.printf("      %s %s\n", warn("no cure:"), printable(d.WhyNot))

@@ -87,29 +87,85 @@ func TestUnsupported(t *testing.T) {
 	}
 }
 
+func TestRename(t *testing.T) {
+	a := t.TempDir()
+	put(t, filepath.Join(a, "x"), "1")
+	put(t, filepath.Join(a, "y"), "2")
+	d := open(t, a)
+	if err := Rename(d, "x", d, "y"); err != nil {
+		t.Fatal(err)
+	}
+	want(t, filepath.Join(a, "x"), "")
+	want(t, filepath.Join(a, "y"), "1")
+	if err := Rename(d, "none", d, "y"); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Rename of nothing = %v, want %v", err, os.ErrNotExist)
+	}
+}
+
+// TestBarrier waits for none, for a few, and for many, with the call for the
+// whole file system and without it.
 func TestBarrier(t *testing.T) {
 	dir := t.TempDir()
-	b := NewBarrier()
-	for i := range 100 {
-		f, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
-		if err != nil {
-			t.Fatal(err)
+	for _, n := range []int{0, 1, few, few + 1, 10 * few} {
+		for _, each := range []bool{false, true} {
+			b := NewBarrier(open(t, dir))
+			if each {
+				b.syncAll = nil
+			}
+			for i := range n {
+				b.Add(create(t, dir, i))
+			}
+			if err := b.Wait(); err != nil {
+				t.Errorf("Wait for %d files = %v", n, err)
+			}
 		}
+	}
+}
+
+func create(t *testing.T, dir string, i int) *os.File {
+	t.Helper()
+	f, err := os.Create(filepath.Join(dir, fmt.Sprint(i)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
+// TestBarrierCalls counts what is synced how, and lets it fail.
+func TestBarrierCalls(t *testing.T) {
+	dir := t.TempDir()
+	broken := errors.New("broken")
+	for _, c := range []struct {
+		files, calls int
+		err          error
+	}{
+		{0, 0, nil}, {few, 0, nil}, {few + 1, 1, nil}, {10 * few, 1, nil}, {few + 1, 1, broken},
+	} {
+		calls := 0
+		b := NewBarrier(open(t, dir))
+		b.syncAll = func() error { calls++; return c.err }
+		for i := range c.files {
+			b.Add(create(t, dir, i))
+		}
+		if err := b.Wait(); !errors.Is(err, c.err) || calls != c.calls {
+			t.Errorf("Wait for %d files = %v after %d calls for the file system, want %v after %d", c.files, err, calls, c.err, c.calls)
+		}
+	}
+}
+
+// TestBarrierError keeps the error of the one that failed, whoever comes after.
+func TestBarrierError(t *testing.T) {
+	dir := t.TempDir()
+	for _, n := range []int{1, 3 * few} {
+		b := NewBarrier(open(t, dir))
+		f := create(t, dir, n)
+		f.Close()
 		b.Add(f)
-	}
-	b.Add(open(t, dir))
-	if err := b.Wait(); err != nil {
-		t.Errorf("Wait = %v", err)
-	}
-	if err := NewBarrier().Wait(); err != nil {
-		t.Errorf("Wait for nothing = %v", err)
-	}
-	b = NewBarrier()
-	f := open(t, dir)
-	f.Close()
-	b.Add(f)
-	b.Add(open(t, dir))
-	if err := b.Wait(); !errors.Is(err, os.ErrClosed) {
-		t.Errorf("Wait = %v, want the error of the one that failed", err)
+		for i := range n {
+			b.Add(create(t, dir, i))
+		}
+		if err := b.Wait(); !errors.Is(err, os.ErrClosed) {
+			t.Errorf("Wait for %d files more = %v, want the error of the one that failed", n, err)
+		}
 	}
 }

@@ -8,60 +8,67 @@ import (
 
 // A Barrier makes what was written durable: files and folders are handed to
 // [Barrier.Add], and when [Barrier.Wait] has returned nil the disk has them.
-// Make one with [NewBarrier], before the first write that it shall cover.
 //
-// It syncs each file by the descriptor that wrote it, several at once, since a
-// descriptor that was opened later may not hear of a failed write-back. One call
-// of syncfs(2) for all of them would replace the workers here, and nothing
-// outside this file.
+// A few files are synced each for itself, by the descriptor that wrote it, all
+// at once. For many the whole file system is synced by one call, where the
+// system has such a call and it can be trusted there: see syncerOf.
 type Barrier struct {
-	queue chan *os.File
-	done  sync.WaitGroup
-
-	mu  sync.Mutex
-	err error
+	syncAll func() error // nil where each file must be synced for itself
+	held    []*os.File
+	all     bool // more than a few were added: syncAll is due
+	err     error
 }
 
-// syncWorkers bounds the descriptors that a barrier holds. Flushes of several
-// files share their wait for the disk; beyond some sixteen that gains little.
-const syncWorkers = 16
+// few is how many files are synced each for itself: for up to so many that is
+// as fast as syncing the file system, and waits for nobody else's data.
+const few = 16
 
-// NewBarrier returns a barrier that covers nothing yet. Wait must be called.
-func NewBarrier() *Barrier {
-	b := &Barrier{queue: make(chan *os.File)}
-	for range syncWorkers {
-		b.done.Go(b.work)
-	}
-	return b
+// NewBarrier returns a barrier that covers nothing yet, for files on the file
+// system of the open folder on. That must be open since before the first write
+// that the barrier shall cover, since a failed write-back is told only to
+// descriptors that were open then, and stay open until Wait has returned.
+func NewBarrier(on *os.File) *Barrier {
+	return &Barrier{syncAll: syncerOf(on)}
 }
 
 // Add puts the file, or the folder, behind the barrier and closes it.
 func (b *Barrier) Add(f *os.File) {
-	b.queue <- f
+	b.held = append(b.held, f)
+	if len(b.held) > few {
+		b.all = b.syncAll != nil
+		b.release()
+	}
 }
 
 // Wait returns when everything that was added is durable. An error means that
 // nothing is known about any of it: no sync may be tried again, since the second
 // one would report success for data that is lost. Look, and write anew.
 func (b *Barrier) Wait() error {
-	close(b.queue)
-	b.done.Wait()
+	b.release()
+	if b.all && b.err == nil {
+		b.err = b.syncAll()
+	}
 	return b.err
 }
 
-func (b *Barrier) work() {
-	for f := range b.queue {
-		if err := errors.Join(f.Sync(), f.Close()); err != nil {
-			b.fail(err)
-		}
+// release closes what is held, synced unless syncAll will do that. The first
+// error is kept: one is enough to distrust all.
+func (b *Barrier) release() {
+	errs := make([]error, len(b.held))
+	var done sync.WaitGroup
+	for i, f := range b.held {
+		done.Go(func() {
+			if !b.all {
+				errs[i] = f.Sync()
+			}
+			errs[i] = errors.Join(errs[i], f.Close())
+		})
 	}
-}
-
-// fail keeps the first error: one is enough to distrust all.
-func (b *Barrier) fail(err error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.err == nil {
-		b.err = err
+	done.Wait()
+	b.held = b.held[:0]
+	for _, err := range errs {
+		if b.err == nil {
+			b.err = err
+		}
 	}
 }

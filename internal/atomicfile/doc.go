@@ -9,7 +9,8 @@
 //
 // Caveats: only Linux and macOS have both renames, and there not on every file
 // system (FUSE and NFS lack them); everywhere else the error wraps
-// [errors.ErrUnsupported] and nothing has changed. Files are named by an open
+// [errors.ErrUnsupported] and nothing has changed. [Rename] is what is left then:
+// as atomic, but what stood under the new name is gone. Files are named by an open
 // folder and a single name in it, so that no link on the way is followed.
 package atomicfile
 
@@ -35,6 +36,12 @@ func Exchange(oldDir *os.File, oldName string, newDir *os.File, newName string) 
 // else the error wraps [os.ErrExist]. Errors as of [Exchange].
 func RenameNoReplace(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
 	return linkError("rename", oldName, newName, renameNoReplace(oldDir, oldName, newDir, newName))
+}
+
+// Rename moves oldDir/oldName to newDir/newName, in place of a file that may be
+// there. Errors as of [Exchange].
+func Rename(oldDir *os.File, oldName string, newDir *os.File, newName string) error {
+	return linkError("rename", oldName, newName, rename(oldDir, oldName, newDir, newName))
 }
 
 func linkError(op, from, to string, err error) error {

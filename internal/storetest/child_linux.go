@@ -1,4 +1,4 @@
-package fsstore
+package storetest
 
 import (
 	"io"
@@ -13,13 +13,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is a user without rights.
-const nobody = 65534
+// Nobody is a user without rights.
+const Nobody = 65534
 
-// inChild runs the test that calls it once more, in a process of its own, which
+// InChild runs the test that calls it once more, in a process of its own, which
 // may then limit itself. It reports true in that process. With a uid it runs as
 // that user, or not at all where we may not become it.
-func inChild(t *testing.T, uid int) bool {
+func InChild(t *testing.T, uid int) bool {
 	t.Helper()
 	const key = "MEND_TEST_CHILD"
 	if os.Getenv(key) == t.Name() {
@@ -29,8 +29,8 @@ func inChild(t *testing.T, uid int) bool {
 	attr := &syscall.SysProcAttr{}
 	if uid != 0 && os.Geteuid() == 0 {
 		attr.Credential = &syscall.Credential{Uid: uint32(uid), Gid: uint32(uid)}
-		program = filepath.Join(tempDir(t), "program") // where that user can reach it
-		copyFile(t, os.Args[0], program)
+		program = filepath.Join(FastDir(t), "program") // where that user can reach it
+		CopyProgram(t, os.Args[0], program)
 	}
 	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd.Env = append(os.Environ(), key+"="+t.Name())
@@ -43,7 +43,16 @@ func inChild(t *testing.T, uid int) bool {
 	return false
 }
 
-func copyFile(t *testing.T, from, to string) {
+// NoExchange makes the whole process live on a file system that can neither
+// exchange two files nor refuse to overwrite one, as a plain FUSE or NFS.
+func NoExchange(t *testing.T) {
+	t.Helper()
+	Refuse(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_EXCHANGE, unix.EINVAL)
+	Refuse(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_NOREPLACE, unix.EINVAL)
+}
+
+// CopyProgram copies a program to where every user can start it.
+func CopyProgram(t *testing.T, from, to string) {
 	t.Helper()
 	in, err := os.Open(from)
 	if err != nil {
@@ -67,9 +76,10 @@ func copyFile(t *testing.T, from, to string) {
 	}
 }
 
-// refuse makes a system call fail from now on, in the whole process: always, or
-// only if its argument arg has the given value.
-func refuse(t *testing.T, call uint32, arg int, value uint32, errno syscall.Errno) {
+// Refuse makes a system call fail from now on, in the whole process: always, or
+// only if its argument arg, counted from 0, has the given value. The test is
+// skipped where the system does not allow that.
+func Refuse(t *testing.T, call uint32, arg int, value uint32, errno syscall.Errno) {
 	t.Helper()
 	const ldw, jeq, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 	prog := []unix.SockFilter{

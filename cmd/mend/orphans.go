@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/repair"
+	"mend/session"
+)
+
+type orphanJSON struct {
+	Session string   `json:"session"`
+	Records []string `json:"records"`
+}
+
+// scanOrphans tells what belongs to nothing: how much, and with all also what.
+func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
+	found, err := c.Orphans(ctx)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	if err != nil { // no session is worse for it
+		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), printable(err.Error()))
+		return nil
+	}
+	n := 0
+	answer := []orphanJSON{}
+	for _, o := range found {
+		of := orphanJSON{o.Session, []string{}}
+		for _, r := range o.Records() {
+			of.Records = append(of.Records, r.String())
+		}
+		n += len(of.Records)
+		answer = append(answer, of)
+	}
+	a.answerWith("orphans", answer)
+	if n == 0 {
+		return nil
+	}
+	a.printf("%s %s of %s, to which no session leads; the agent never reads them. %s puts them away.\n",
+		faint("note"), count(n, "record"), count(len(found), "session"), bold("mend repair --orphans"))
+	for _, o := range found {
+		if all {
+			a.printOrphans(o.Session, o.Records(), "")
+		}
+	}
+	return nil
+}
+
+// printOrphans lists orphans of one session.
+func (a *app) printOrphans(id string, refs []session.Ref, mark string) {
+	a.printf("  %s\n", printable(id))
+	for _, r := range refs {
+		a.printf("    %s%s %s\n", mark, r.Kind, r)
+	}
+}
+
+// repairOrphans puts away what belongs to nothing: all of it, or that of the
+// sessions that ids name or begin.
+func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) error {
+	if f.latent || f.force || len(f.classes) > 0 || f.apiError != "" {
+		return usagef("--orphans goes with --dry-run and --yes alone")
+	}
+	c, err := a.open(cmd, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	a.storeLine(c)
+	todo, err := a.proposeOrphans(cmd.Context(), c, ids)
+	if err != nil {
+		return err
+	}
+	if len(todo) > 0 && len(ids) == 0 && !f.dryRun && !f.yes {
+		question := fmt.Sprintf("Put the orphans of %s away?", count(len(todo), "session"))
+		if err := a.confirm(cmd.Context(), question); err != nil {
+			return err
+		}
+	}
+	if f.dryRun || len(todo) == 0 {
+		a.endOrphans(todo)
+		return nil
+	}
+	done, err := a.apply(cmd.Context(), c, todo)
+	if a.asJSON {
+		a.answerWith("repairs", repairAnswer(todo, done)["repairs"])
+	}
+	return err
+}
+
+func (a *app) proposeOrphans(ctx context.Context, c *mend.Client, ids []string) ([]proposal, error) {
+	found, err := c.Orphans(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(ids) > 0 {
+		found = slices.DeleteFunc(found, func(o mend.Orphaned) bool { return !strings.HasPrefix(o.Session, ids[0]) })
+	}
+	var todo []proposal
+	for _, o := range found {
+		p, err := c.ProposeOrphans(ctx, o)
+		if err != nil {
+			return nil, err
+		}
+		a.printOrphans(o.Session, o.Records(), "- delete ")
+		todo = append(todo, proposal{session.Session{ID: o.Session}, repair.Result{Plan: p}})
+	}
+	return todo, nil
+}
+
+// endOrphans ends an answer after which nothing is written.
+func (a *app) endOrphans(todo []proposal) {
+	switch {
+	case a.asJSON:
+		a.answerWith("repairs", repairAnswer(todo, nil)["repairs"])
+	case len(todo) == 0:
+		a.printf("%s\n", good("Every record belongs to a session."))
+	default:
+		a.printf("\nThis was a dry run: nothing was written. The same without --dry-run puts them into the journal.\n")
+	}
+}

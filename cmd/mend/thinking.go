@@ -1,0 +1,38 @@
+package main
+
+import (
+	"errors"
+
+	"github.com/spf13/pflag"
+)
+
+// An onOff is the value of a flag that is on, off, or not given: nil.
+type onOff struct{ to **bool }
+
+// thinkingFlag adds --thinking, which decides the setting that is diagnosed for.
+func (a *app) thinkingFlag(fl *pflag.FlagSet) {
+	fl.Var(onOff{&a.opt.Thinking}, "thinking", "on or off: whether the model is asked to think (default: as the session did)")
+}
+
+// Set implements [pflag.Value].
+func (v onOff) Set(s string) error {
+	on := s == "on"
+	if !on && s != "off" {
+		return errors.New("want on or off")
+	}
+	*v.to = &on
+	return nil
+}
+
+func (v onOff) String() string {
+	switch {
+	case v.to == nil || *v.to == nil:
+		return ""
+	case **v.to:
+		return "on"
+	}
+	return "off"
+}
+
+// Type implements [pflag.Value].
+func (v onOff) Type() string { return "on|off" }

@@ -1,0 +1,53 @@
+package fsstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+)
+
+// Abandoned lists, below the root, the staging folders of other journals than
+// the one with the given id: each is of a change that another mend is making just
+// now, or of one that was cut and whose journal is gone. Only that journal knows
+// what it was.
+func (s *Store) Abandoned(owner string) ([]string, error) {
+	root, err := s.open()
+	if err != nil {
+		return nil, err
+	}
+	defer root.close()
+	owners, err := list(root, mendDir)
+	var found []string
+	for _, name := range owners {
+		at := mendDir + "/" + name
+		if name == owner || at == keptDir {
+			continue
+		}
+		staged, lerr := list(root, at)
+		err = errors.Join(err, lerr)
+		for _, n := range staged {
+			found = append(found, at+"/"+n)
+		}
+	}
+	if err != nil {
+		return found, fmt.Errorf("looking for staged files: %w", err)
+	}
+	return found, nil
+}
+
+// list is what stands in the folder at p, nothing where that is no folder.
+func list(root *dir, p string) ([]string, error) {
+	d, err := root.sub(p)
+	var strange *strangeError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer d.close()
+	names, err := d.names()
+	slices.Sort(names)
+	return names, err
+}

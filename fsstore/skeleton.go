@@ -1,0 +1,133 @@
+package fsstore
+
+import (
+	"fmt"
+	"strings"
+
+	"mend/session"
+)
+
+// A skeleton is what stands above the parts, by names alone.
+type skeleton struct {
+	talks    []talk
+	owned    map[string]bool // the paths of the folders that the messages' parts are in, if they have any
+	sessions map[string]bool // that have a record; nil in a layout without such
+	inside   map[string]bool // the ids that the messages of a session say they have; filled as asked
+	asked    map[string]bool // the sessions for which it is
+}
+
+// A talk is the folder of a session's messages.
+type talk struct {
+	spot
+	ids []string
+}
+
+func (v *view) skeleton() *skeleton {
+	t := &skeleton{owned: map[string]bool{}, inside: map[string]bool{}, asked: map[string]bool{}}
+	for _, p := range v.layout.patterns {
+		if p.kind == session.KindMessage {
+			t.add(v, p)
+		}
+	}
+	p, ok := v.layout.pattern(session.KindSession, true)
+	if !ok {
+		return t
+	}
+	t.sessions = map[string]bool{}
+	for _, at := range v.expand(p.names[:len(p.names)-1], session.Ref{}, nil) {
+		v.list(at, func(id string) { t.sessions[id] = true })
+	}
+	return t
+}
+
+// add lists the messages that a pattern leads to. A folder that holds messages is
+// a session's own, and no folder of sessions.
+func (t *skeleton) add(v *view, p pattern) {
+	holds := map[string]bool{}
+	for _, k := range t.talks {
+		holds[k.path()] = true
+	}
+	spots := []spot{{}}
+	for _, name := range p.names[:len(p.names)-1] {
+		var next []spot
+		for _, s := range spots {
+			if !holds[s.path()] {
+				next = append(next, v.step(s, name, session.Ref{}, nil)...)
+			}
+		}
+		spots = next
+	}
+	for _, at := range spots {
+		k := talk{spot: at}
+		v.list(at, func(id string) {
+			k.ids = append(k.ids, id)
+			t.owned[v.partFolder(k.ref, id)] = true
+		})
+		if len(k.ids) > 0 {
+			t.talks = append(t.talks, k)
+		}
+	}
+}
+
+// list calls yield for the id of each record in a folder.
+func (v *view) list(at spot, yield func(id string)) {
+	if v.failed() {
+		return
+	}
+	if d := v.open(at.path(), ""); d != nil {
+		v.records(d, "", yield)
+		d.close()
+	}
+}
+
+// partFolder is the path of the folder of a message's parts.
+func (v *view) partFolder(ref session.Ref, message string) string {
+	p, _ := v.layout.pattern(session.KindPart, true)
+	ref.Message = message
+	return strings.Join(fill(p.names[:len(p.names)-1], ref), "/")
+}
+
+// hides is an error if the tree may hold more sessions or messages than were
+// seen. A record whose name is no id is nobody's parent.
+func (v *view) hides(t *skeleton) error {
+	for _, s := range v.stray {
+		if s.Hidden || !strings.HasSuffix(s.Path, suffix) {
+			return fmt.Errorf("%w: %s: %s", session.ErrHidden, s.Path, s.Why)
+		}
+	}
+	if t.sessions != nil && len(t.sessions) == 0 && len(t.talks) > 0 {
+		return fmt.Errorf("%w: no session has a record", session.ErrHidden)
+	}
+	return nil
+}
+
+// saysItIs reports whether a message of the session is stored under another id
+// and says that it has this one: the agent goes by that.
+func (t *skeleton) saysItIs(v *view, ref session.Ref) bool {
+	if !t.asked[ref.Session] {
+		t.asked[ref.Session] = true
+		for _, k := range t.talks {
+			if k.ref.Session == ref.Session {
+				t.ask(v, k)
+			}
+		}
+	}
+	return t.inside[ref.Message]
+}
+
+func (t *skeleton) ask(v *view, k talk) {
+	d := v.open(k.path(), "")
+	if d == nil {
+		return
+	}
+	defer d.close()
+	ref := k.ref
+	ref.Kind = session.KindMessage
+	for _, id := range k.ids {
+		ref.Message = id
+		if r, ok := v.read(d, ref); ok {
+			m := session.NewMessage(r)
+			t.inside[m.ID] = true
+		}
+	}
+}

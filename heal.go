@@ -1,0 +1,91 @@
+package mend
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"mend/change"
+	"mend/journal"
+	"mend/repair"
+	"mend/session"
+)
+
+// Read reads one session with its messages. The error wraps [ErrNoSession] if
+// the store has none of that id.
+func (c *Client) Read(ctx context.Context, id string) (*session.Session, error) {
+	head, err := c.exactly(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return c.store.Load(ctx, head)
+}
+
+// exactly is the session of that id, and of no other that starts with it.
+func (c *Client) exactly(ctx context.Context, id string) (session.Session, error) {
+	head, err := c.Session(ctx, id)
+	if err == nil && head.ID != id {
+		return head, fmt.Errorf("%w: %q", ErrNoSession, id)
+	}
+	return head, err
+}
+
+// healTries are the waits before a repair is planned anew because another program
+// wrote to the same records, or is at work in the journal or the store.
+var healTries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
+
+// Heal plans the cure of one session as r asks for, and applies it. It returns
+// the id of the entry, "" if there was nothing to cure. Of r.Options it looks at
+// Version alone. An error without a class asks for all that is broken, and is the
+// cause in the journal all the same. It tries again where another program was in the way; the error
+// then is that of the last try, and else as of [Client.ProposeRepair] and
+// [Client.Apply].
+func (c *Client) Heal(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
+	for _, wait := range healTries {
+		if entry, result, err = c.heal(ctx, id, r); !inTheWay(err) {
+			return entry, result, err
+		}
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return entry, result, err
+		}
+	}
+	return c.heal(ctx, id, r)
+}
+
+func (c *Client) heal(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
+	head, err := c.exactly(ctx, id)
+	if err != nil {
+		return "", repair.Result{}, err
+	}
+	s, o, err := c.load(ctx, head)
+	if err != nil {
+		return "", repair.Result{}, err
+	}
+	if r.Version != "" {
+		o.Version = r.Version
+	}
+	r.Options = o
+	cause := r.Error
+	if cause != nil && cause.Class == "" {
+		r.Error = nil
+	}
+	result, err := repair.Plan(s, r)
+	if cause != nil {
+		result.Plan.Cause.Kind, result.Plan.Cause.Text = change.CauseError, cause.Text
+	}
+	if err != nil || len(result.Plan.Ops) == 0 {
+		return "", result, err
+	}
+	e, err := c.Apply(ctx, result.Plan)
+	return e.ID, result, err
+}
+
+// inTheWay reports whether the error is that of another program at work.
+func inTheWay(err error) bool {
+	var conflict *change.ConflictError
+	var locked *journal.LockedError
+	return errors.As(err, &conflict) || errors.As(err, &locked) || errors.Is(err, ErrLocked)
+}

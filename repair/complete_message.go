@@ -1,0 +1,158 @@
+package repair
+
+import (
+	"slices"
+	"strings"
+
+	"mend/session"
+)
+
+// completeMessage is what completes the message's record.
+func (g gap) completeMessage() []fix {
+	if !strings.HasPrefix(g.m.ID, "msg") {
+		return nil // it is named everywhere
+	}
+	data, c, err := g.completedMessage(g.m.Data)
+	if err != nil || c.none() {
+		return nil
+	}
+	cure, loses := c.describe()
+	return []fix{g.restated(with(g.m.Record, data), cure, loses)}
+}
+
+// completedMessage is the message's data with all that its role needs.
+func (g gap) completedMessage(data []byte) ([]byte, changes, error) {
+	data, c, err := g.complete(data, []slot{need("role", aRole, gap.role), need("time", anObject, always("{}"))})
+	if err != nil {
+		return nil, c, err
+	}
+	g = g.as(data)
+	slots := promptSlots
+	if g.m.Role == session.RoleAssistant {
+		slots = answerSlots
+	}
+	for _, sl := range slots {
+		// One by one: what is filled in tells what comes next.
+		var more changes
+		if data, more, err = g.complete(data, []slot{sl}); err != nil {
+			return nil, c, err
+		}
+		if !more.none() {
+			g = g.as(data)
+		}
+		c.filled = append(c.filled, more.filled...)
+		c.altered = append(c.altered, more.altered...)
+		c.lost = append(c.lost, more.lost...)
+	}
+	return data, c, nil
+}
+
+// as is the gap with that data in the message's record.
+func (g gap) as(data []byte) gap {
+	m := session.NewMessage(with(g.m.Record, data))
+	m.Parts = g.m.Parts
+	g.m = &m
+	return g
+}
+
+// restated is the fix that puts another record in the place of the message's, at
+// the place in the session that its time gives it: that of all others may change.
+func (g gap) restated(r session.Record, cure, loses string) fix {
+	return fix{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
+		m, err := d.message(r.Ref)
+		if err != nil {
+			return err
+		}
+		parts := m.Parts
+		*m = session.NewMessage(r)
+		m.Parts = parts
+		d.s.Sort()
+		return nil
+	}}
+}
+
+var promptSlots = []slot{
+	need("time.created", aTime, gap.created), need("agent", aText, gap.agent),
+	need("model", anObject, always("{}")), need("model.providerID", aText, gap.providerID), need("model.modelID", aText, gap.modelID),
+	may("model.variant", aText),
+	may("summary", anObject), may("summary.title", aText), may("summary.body", aText),
+	need("summary.diffs", aList(completed(alike(
+		may("file", aText), may("patch", aText), need("additions", aNumber, always("0")), need("deletions", aNumber, always("0")), may("status", aText),
+	))), always("[]")),
+	may("format", intact(formatSlots)), may("system", aText), may("tools", aMap(aTruth)),
+}
+
+func formatSlots(raw []byte) []slot {
+	switch textAt(raw, "type") {
+	case "text":
+		return nil
+	case "json_schema":
+		return []slot{need("schema", anObject, unknown)}
+	}
+	return []slot{need("type", noFit, unknown)}
+}
+
+var answerSlots = slices.Concat([]slot{
+	need("time.created", aCount, gap.created), may("time.completed", aCount),
+	may("error", anError()), need("parentID", idOf("msg"), gap.parent),
+	need("modelID", aText, gap.modelID), need("providerID", aText, gap.providerID),
+	need("agent", aText, gap.agent), need("mode", aText, gap.mode),
+	need("path", anObject, always("{}")), need("path.cwd", aText, gap.cwd), need("path.root", aText, gap.root),
+	may("summary", aTruth), need("cost", aNumber, always("0")), may("variant", aText), may("finish", aText),
+}, tokenSlots())
+
+func aRole(_ gap, raw []byte) ([]byte, bool) {
+	s, _ := unquoted(raw)
+	return raw, s == session.RoleUser || s == session.RoleAssistant
+}
+
+// errorSlots are what the data of an error has, by the error's name.
+var errorSlots = map[string][]slot{
+	"ProviderAuthError":        {need("providerID", aText, gap.providerID)},
+	"UnknownError":             {may("ref", aText)},
+	"MessageOutputLengthError": nil,
+	"MessageAbortedError":      nil,
+	"StructuredOutputError":    {need("retries", aCount, always("0"))},
+	"ContextOverflowError":     {may("responseBody", aText)},
+	"ContentFilterError":       nil,
+	"APIError": {
+		may("statusCode", aCount), need("isRetryable", aTruth, always("false")), may("responseHeaders", aMap(aText)),
+		may("responseBody", aText), may("metadata", aMap(aText)),
+	},
+}
+
+// anError is an error of one of the names, of any that is known if none is given.
+// Another one becomes an UnknownError that says the same.
+func anError(names ...string) fit {
+	return func(g gap, raw []byte) ([]byte, bool) {
+		name := textAt(raw, "name")
+		slots, known := errorSlots[name]
+		switch {
+		case slices.Contains([]string{"null", "false", "0", `""`}, string(raw)):
+			return nil, false // no error at all
+		case len(names) > 0 && !slices.Contains(names, name):
+			return nil, false
+		case !known:
+			return g.unknownError(raw), true
+		}
+		message := []slot{need("data", anObject, always("{}")), need("data.message", aText, always(`""`))}
+		if name == "MessageOutputLengthError" {
+			message = message[:1]
+		}
+		to, _, err := g.complete(raw, append(message, under("data", slots...)...))
+		return to, err == nil
+	}
+}
+
+func (g gap) unknownError(raw []byte) []byte {
+	var text []byte
+	for _, path := range [][]string{{"data", "message"}, {"message"}, {"name"}} {
+		if v, ok := session.Field(raw, path...); ok && v[0] == '"' && text == nil {
+			text = v
+		}
+	}
+	if text == nil {
+		text, _ = aText(g, raw)
+	}
+	return []byte(`{"name":"UnknownError","data":{"message":` + string(text) + `}}`)
+}

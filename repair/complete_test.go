@@ -1,0 +1,149 @@
+package repair
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/wound"
+	"mend/session"
+	"mend/wire"
+)
+
+// others are parts of kinds that the fixtures do not have.
+var others = []string{
+	`{"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,iVBORw0KGgo=","source":{"type":"file","path":"x","text":{"value":"@x","start":0,"end":2}}}`,
+	`{"type":"snapshot","snapshot":"x"}`,
+	`{"type":"patch","hash":"x","files":["y"]}`,
+	`{"type":"agent","name":"x","source":{"value":"@x","start":0,"end":2}}`,
+	`{"type":"subtask","prompt":"x","description":"y","agent":"general","command":"z","model":{"providerID":"a","modelID":"b"}}`,
+	`{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"x","statusCode":5,"isRetryable":true,"responseHeaders":{"a":"b"}}},"time":{"created":1}}`,
+	`{"type":"tool","tool":"bash","callID":"call_x","state":{"status":"completed","input":{"a":1},"output":"y","title":"z","metadata":{"m":1},"time":{"start":1,"end":2,"compacted":3},
+		"attachments":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgo="}]},"metadata":{"anthropic":{"a":1}}}`,
+	`{"type":"tool","tool":"bash","callID":"call_y","state":{"status":"error","input":{},"error":"x","metadata":{"output":"y"},"time":{"start":1,"end":2}}}`,
+	`{"type":"tool","tool":"bash","callID":"call_z","state":{"status":"running","input":{},"title":"x","metadata":{},"time":{"start":1}}}`,
+	`{"type":"tool","tool":"bash","callID":"call_w","state":{"status":"pending","input":{},"raw":""}}`,
+	`{"type":"text","text":"more","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`,
+}
+
+// richer is the first half of a fixture with parts of all kinds, in a message of
+// their own role, and with all that messages may have.
+func richer(t *testing.T, version int) *session.Session {
+	t.Helper()
+	s := fromStore(t, version, uncutStore)
+	s.Messages = s.Messages[:wound.Hello+1]
+	for i, data := range others {
+		m := &s.Messages[wound.SecondPrompt]
+		if strings.Contains(data, `"tool"`) {
+			m = &s.Messages[wound.OneCall]
+		}
+		id := fmt.Sprintf("%s_%02d", m.Parts[len(m.Parts)-1].ID[:30], i)
+		if m.Role == session.RoleAssistant {
+			id = fmt.Sprintf("%s_%02d", m.Parts[len(m.Parts)-2].ID[:30], i) // before the step's end
+		}
+		p := s.NewTextPart(m, id, "x")
+		p.Data = []byte(data)
+		m.Insert(session.NewPart(s.Anew(p.Record, membersOf(t, data)...)))
+	}
+	enrich(t, &s.Messages[wound.Hello], `{"error":{"name":"MessageAbortedError","data":{"message":"x"}},"summary":false,"variant":"x"}`)
+	enrich(t, &s.Messages[wound.SecondPrompt], `{"summary":{"title":"x","body":"y","diffs":[{"file":"x","additions":1,"deletions":0}]},"system":"x","tools":{"bash":true},"format":{"type":"text"}}`)
+	return s
+}
+
+func membersOf(t *testing.T, data string) []session.Member {
+	t.Helper()
+	var names map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(data), &names); err != nil {
+		t.Fatal(err)
+	}
+	var ms []session.Member
+	for name, raw := range names {
+		ms = append(ms, session.Member{Name: name, Raw: raw})
+	}
+	slices.SortFunc(ms, func(a, b session.Member) int { return strings.Compare(a.Name, b.Name) })
+	return ms
+}
+
+func enrich(t *testing.T, m *session.Message, data string) {
+	t.Helper()
+	r := m.Record
+	for _, member := range membersOf(t, data) {
+		var err error
+		if r.Data, err = session.SetField(r.Data, member.Raw, member.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts := m.Parts
+	*m = session.NewMessage(r)
+	m.Parts = parts
+}
+
+// TestCompleteEveryField takes each field of each record away, or gives it a
+// value of each other type, and wants what that breaks to be cured.
+func TestCompleteEveryField(t *testing.T) {
+	values := []string{"", "null", "true", "-1.5", `"x"`, `{"a":"b"}`, "[1]"}
+	all := wire.Profiles()
+	for _, i := range []int{0, len(wound.Versions) - 1} { // a tree and a database
+		version := wound.Versions[i]
+		t.Run(version, func(t *testing.T) {
+			s, seen := richer(t, i), map[string]bool{}
+			profiles := []wire.Profile{all[0], all[len(all)-1]}
+			healthy, faults := wrongs(s, profiles)
+			if j := slices.IndexFunc(faults, func(f fault) bool { return f.code == wire.FatalScreen || f.code == wire.FatalField }); j >= 0 {
+				t.Fatalf("before anything: %v", faults[j])
+			}
+			for r := range s.Records {
+				kind := textAt(r.Data, "type") + textAt(r.Data, "role") + textAt(r.Data, "state", "status") + fmt.Sprint(len(paths(r.Data)))
+				if r.Ref.Kind == session.KindSession || seen[kind] {
+					continue
+				}
+				seen[kind] = true
+				for _, path := range paths(r.Data) {
+					if slices.Contains([]string{"id", "sessionID", "messageID", "type"}, path[0]) && len(path) == 1 {
+						continue // of which nothing is asked, or a kind that is not known
+					}
+					for _, v := range values {
+						broken := alter(t, s, r, v, path)
+						testCompletion(t, broken, r, healthy, profiles, fmt.Sprintf("%s of %s = %q", path, r.Ref, v))
+					}
+				}
+			}
+		})
+	}
+}
+
+// alter is the session with another value at a path of one record, without it for "".
+func alter(t *testing.T, s *session.Session, r *session.Record, value string, path []string) *session.Session {
+	t.Helper()
+	data, err := session.RemoveField(r.Data, path...)
+	if value != "" {
+		data, err = session.SetField(r.Data, []byte(value), path...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replaced(s, with(*r, data))
+}
+
+func testCompletion(t *testing.T, broken *session.Session, r *session.Record, healthy map[faultPlace]int, profiles []wire.Profile, name string) {
+	t.Helper()
+	_, faults := wrongs(broken, profiles)
+	at := slices.IndexFunc(faults, func(f fault) bool {
+		return f.ref == r.Ref && (f.code == wire.FatalScreen || f.code == wire.FatalField)
+	})
+	if at < 0 {
+		return
+	}
+	fixes := completeFixes(broken, faults[at])
+	if after := firstHolding(t, broken, healthy, fixes, profiles); after == nil {
+		why := "no fix"
+		if len(fixes) > 0 {
+			d := edited(t, broken, fixes[0])
+			_, left := wrongs(d, profiles)
+			why = fmt.Sprint(fixes[0].cure, left)
+		}
+		t.Errorf("%s: %s: no fix holds: %s", name, faults[at].says, why)
+	}
+}

@@ -1,0 +1,168 @@
+package repair
+
+import (
+	"cmp"
+	"strings"
+
+	"mend/session"
+	"mend/wire"
+)
+
+// A fault is what stands between a session and its next answer: a rule of the
+// provider that the request breaks, what ends the agent, or what a rule of this
+// package finds in the records.
+type fault struct {
+	code string      // of [Rule]
+	ref  session.Ref // the record to blame; the zero Ref for none
+	says string      // the provider's words, or what was found
+
+	which string // tells faults of one code and record apart
+}
+
+// A key tells one fault of a session from the others.
+type key struct {
+	code, which string
+	ref         session.Ref
+}
+
+func (f fault) key() key { return key{f.code, f.which, f.ref} }
+
+// A finding is a fault with how bad it is.
+type finding struct {
+	fault
+	severity Severity
+}
+
+// A setting is one way in which the session may be sent.
+type setting struct {
+	profile  wire.Profile
+	thinking bool
+}
+
+// A place is where a kind of fault is in the request of one setting: what is
+// counted to see whether a cure makes anything new.
+type place struct {
+	setting int
+	code    string
+	message string // the id of the stored message, "" for none
+}
+
+// A survey is all that is wrong with a session, under every setting.
+type survey struct {
+	findings []finding
+	counts   map[place]int
+	at       map[key]int // the index of a fault in findings
+}
+
+// add notes a fault that setting i has.
+func (v *survey) add(i int, f fault, s Severity) {
+	v.counts[place{i, f.code, f.ref.Message}]++
+	if at, seen := v.at[f.key()]; seen {
+		v.findings[at].severity = min(v.findings[at].severity, s)
+		return
+	}
+	v.at[f.key()] = len(v.findings)
+	v.findings = append(v.findings, finding{f, s})
+}
+
+func (v *survey) has(k key) bool {
+	_, ok := v.at[k]
+	return ok
+}
+
+// own is the number of the setting that the session is diagnosed for, and of
+// what the records alone show.
+const own = 0
+
+// survey simulates the request of the session in every setting, and asks what
+// the records alone show. What comes first is cured first.
+func (c *chart) survey() *survey {
+	v := &survey{counts: map[place]int{}, at: map[key]int{}}
+	c.simulate(v, own)
+	for _, r := range Rules {
+		if r.find == nil || r.Asked && !c.asks(r.Class) {
+			continue
+		}
+		for _, f := range r.find(c) {
+			f.code = r.Code
+			c.note(v, own, f, cmp.Or(r.severity, Note))
+		}
+	}
+	for i := own + 1; i < len(c.settings); i++ {
+		c.simulate(v, i)
+	}
+	for _, f := range c.wire.Screen(c.s, wire.ProfileFor("")) {
+		if f.Code == wire.FatalScreen && !c.foreign(f.Ref) { // the others are in the request's
+			c.note(v, own, fault{code: f.Code, ref: f.Ref, says: f.Why}, Latent)
+		}
+	}
+	return v
+}
+
+// simulate notes what setting i violates.
+func (c *chart) simulate(v *survey, i int) {
+	set := c.settings[i]
+	r := c.render(set.profile)
+	for _, w := range c.wire.Check(r, set.thinking) {
+		if set.thinking != c.settings[own].thinking && aboutLoops(w.Rule) {
+			continue
+		}
+		severity := Latent
+		if i == own {
+			severity = c.severity(w, r.Model)
+		}
+		c.note(v, i, fault{code: w.Rule, ref: blamed(w.Refs), says: w.Message}, severity)
+	}
+}
+
+// foreign reports whether the part is of a kind that only the stores of other
+// tools hold, which no new agent shows.
+func (c *chart) foreign(ref session.Ref) bool {
+	_, p := c.part(ref)
+	if p == nil {
+		return false
+	}
+	switch p.Type {
+	case session.TypeThinking, session.TypeRedactedThinking, session.TypeToolUse, session.TypeToolResult:
+		return true
+	}
+	return false
+}
+
+// note adds a fault, but for those of an answer that the agent still writes.
+func (c *chart) note(v *survey, i int, f fault, s Severity) {
+	if c.skip == "" || f.ref.Message != c.skip {
+		v.add(i, f, s)
+	}
+}
+
+// severity is how bad a violation in the setting in use is. What ends the agent
+// does so with any model; the rules are those of a provider that serves Claude,
+// and another may take more.
+func (c *chart) severity(w wire.Violation, m wire.Model) Severity {
+	if !isRule(w.Rule) || servesClaude(m) {
+		return Broken
+	}
+	return Latent
+}
+
+// aboutLoops reports whether the rule is about an open tool loop, for which the
+// user would have to switch thinking on or off in the middle of it: until the
+// loop is closed the provider refuses that with every session.
+func aboutLoops(code string) bool { return code == "R3" || code == "R4" }
+
+// isRule reports whether the code is one of the provider's rules, R1 to R17.
+func isRule(code string) bool { return strings.HasPrefix(code, "R") }
+
+// servesClaude reports whether the model is asked through Anthropic's API, or
+// one that is held to its rules. A session that does not say is taken for one.
+func servesClaude(m wire.Model) bool {
+	return m == (wire.Model{}) || strings.Contains(m.ProviderID, "anthropic") || strings.Contains(m.ModelID, "claude")
+}
+
+func blamed(refs []session.Ref) session.Ref {
+	if len(refs) == 0 {
+		return session.Ref{}
+	}
+	return refs[0]
+}

@@ -1,0 +1,103 @@
+package repair
+
+import (
+	"cmp"
+	"fmt"
+
+	"mend/session"
+)
+
+// Records that are damaged or incomplete, and what is none.
+
+func whyUnreadable(c *chart, f fault) string {
+	m, p := c.part(f.ref)
+	r := &session.Record{}
+	switch {
+	case p != nil:
+		r = &p.Record
+	case m != nil:
+		r = &m.Record
+	}
+	if r.Unreadable() {
+		return fmt.Sprintf("The record of the %s cannot be read: %s.", f.ref.Kind, f.says)
+	}
+	return fmt.Sprintf("The record of the %s is damaged (%s), and the agent stops at it.", f.ref.Kind, f.says)
+}
+
+func whyField(_ *chart, f fault) string {
+	return fmt.Sprintf("The record of the %s is not as the agent needs it, which stops at it: %s.", f.ref.Kind, f.says)
+}
+
+func whyScreen(_ *chart, f fault) string {
+	return fmt.Sprintf("Newer agents cannot show the session for it: %s.", f.says)
+}
+
+func whyClock(*chart, fault) string {
+	return "Its id is from before the clock of ids started anew on 2026-08-14, so this version takes every new prompt for answered and stays silent."
+}
+
+// defects are the records whose defect is as wanted.
+func (c *chart) defects(want func(*session.Defect) bool) (fs []fault) {
+	note := func(r *session.Record) {
+		if r.Defect != nil && want(r.Defect) {
+			fs = append(fs, fault{ref: r.Ref, says: r.Defect.Why})
+		}
+	}
+	for r := range c.s.Records {
+		note(r)
+	}
+	return fs
+}
+
+func findNames(c *chart) []fault {
+	return c.defects(func(d *session.Defect) bool { return d.Kind == session.WrongName })
+}
+
+// findInfo finds a session whose own record cannot be used.
+func findInfo(c *chart) []fault {
+	d := c.s.Info.Defect
+	if d == nil || d.Kind == session.WrongName {
+		return nil
+	}
+	return []fault{{ref: c.s.Info.Ref, says: d.Why}}
+}
+
+func whyDefect(_ *chart, f fault) string {
+	if f.code == "name" {
+		return fmt.Sprintf("The record of the %s is stored under one id and tells another: %s.", f.ref.Kind, f.says)
+	}
+	return fmt.Sprintf("The record of the session is damaged (%s), and the agent stops at it.", f.says)
+}
+
+func findStrays(c *chart) []fault { return c.strays(false) }
+func findHidden(c *chart) []fault { return c.strays(true) }
+
+// strays are what stands among the records and is none.
+func (c *chart) strays(hidden bool) (fs []fault) {
+	for _, s := range c.s.Stray {
+		if s.Hidden != hidden {
+			continue
+		}
+		ref := session.Ref{Kind: session.KindSession, Session: c.s.ID}
+		if s.Message != "" {
+			ref = session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: s.Message}
+		}
+		fs = append(fs, fault{ref: ref, which: s.Path, says: s.Path + ": " + s.Why})
+	}
+	return fs
+}
+
+func whyStray(_ *chart, f fault) string {
+	if f.code == "hidden" {
+		return fmt.Sprintf("What is stored here is not known: %s.", f.says)
+	}
+	return fmt.Sprintf("Something that is no record stands at %s.", cmp.Or(f.says, "a place of its own"))
+}
+
+// salvageFixes are the ways to make a damaged record one that can be read.
+func salvageFixes(s *session.Session, f fault) []fix {
+	if f.ref.Kind == session.KindMessage {
+		return salvageMessageFixes(s, f)
+	}
+	return salvagePartFixes(s, f)
+}

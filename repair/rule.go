@@ -1,0 +1,103 @@
+package repair
+
+import (
+	"slices"
+
+	"mend/session"
+	"mend/wire"
+)
+
+// A Rule is one kind of fault: what it is called, how it is told, what cures it.
+type Rule struct {
+	// Code is that of the provider's rule (spec/provider-rules.md), of what ends
+	// the agent (package wire), or a word for what the records alone show.
+	Code  string
+	Class Class
+	// Asked says that the fault is looked for only where its class is asked for,
+	// by name or by an API error: nothing that mend can see shows it.
+	Asked bool
+
+	find     func(*chart) []fault // what the request does not show
+	severity Severity             // of what find finds; zero for a [Note]
+	as       func(*chart, fault) Class
+	why      func(*chart, fault) string
+	fixes    func(*chart, fault) []fix // the one that loses least first
+	noCure   string                    // why there may be none, and what the user can do
+}
+
+// Rules are all rules: those of the provider, by number, what ends the agent, and
+// what is found in the records.
+var Rules = []Rule{
+	{Code: "R1", Class: ToolResultMissing, as: classOfBetween, why: whyLostCall, fixes: fixLostCall},
+	{Code: "R2", Class: ToolResultMissing, why: say("The result of a tool call goes out without the call right before it."), noCure: notInStore},
+	{Code: "R3", Class: ThinkingBlockOrder, why: say("The newest answer is in an open tool loop and does not start with thinking, as the provider wants it while the model thinks."), fixes: fixLoopStart},
+	{Code: "R4", Class: ThinkingDisabledViolation, why: say("The newest answer is in an open tool loop and holds thinking, which the provider refuses while thinking is off."), fixes: fixLoopThinking},
+	{Code: "R5", Class: EmptyContentMessage, why: whyBlank, fixes: fixBlank},
+	{Code: "R6", Class: EmptyContentMessage, why: say("Nothing of the message is left in the request, and the provider takes no message without content."), fixes: fixEmptyTurn},
+	{Code: "R9", Class: ThinkingSignature, why: say("Thinking goes out without a signature, and the provider takes none like that."), fixes: fixThinking},
+	{Code: "R10", Class: ThinkingBlockOrder, as: classOfLast, why: whyLast, fixes: fixLast},
+	{Code: "R11", Class: EmptyContentMessage, why: whyBlank, fixes: fixBlank},
+	{Code: "R12", Class: AssistantPrefillUnsupported, why: say("The request ends with an answer."), noCure: "Nothing in the store is broken: send any message in the session."},
+	{Code: "R13", Class: InvalidToolCall, why: whyCallID, fixes: fixCallID},
+	{Code: "R14", Class: InvalidToolCall, why: say("The input of the call is no object, and the provider takes nothing else."), fixes: fixInput},
+	{Code: "R15", Class: InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: "R16", Class: FirstPromptMissing, why: say("The conversation starts with an answer: its first prompt is lost, and the provider wants one first."), fixes: onSession(firstPromptFixes)},
+	{Code: "R17", Class: InvalidToolCall, why: say("An earlier call has the same id, and the provider wants every id once."), fixes: fixCallID},
+
+	{Code: wire.FatalUnreadable, Class: UnreadableRecord, why: whyUnreadable, fixes: onSession(salvageFixes), noCure: unknownBytes},
+	{Code: wire.FatalField, Class: IncompleteRecord, why: whyField, fixes: onSession(completeFixes)},
+	{Code: wire.FatalMedia, Class: InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: wire.FatalClock, Class: IDsBeforeWrap, why: whyClock, fixes: onSession(clockFixes)},
+	{Code: wire.FatalScreen, Class: IncompleteRecord, why: whyScreen, fixes: onSession(completeFixes), noCure: "The kind of record is not one that mend knows; it is left as it is."},
+
+	{Code: "unfinished", Class: ToolResultMissing, severity: Latent, find: findUnfinished, why: whyUnfinished, fixes: fixUnfinished, noCure: whyNoCall},
+	{Code: "no-result", Class: ToolResultMissing, severity: Latent, find: findLostResults, why: whyLostResult, fixes: fixLostResult, noCure: whyNoCall},
+	{Code: "tool-name", Class: InvalidToolCall, severity: Latent, find: findToolNames, why: whyToolName, fixes: fixToolName},
+	{Code: "order", Class: ThinkingBlockOrder, find: findThinkingOrder, why: whyOrder, fixes: fixOrder},
+	{Code: "nothing", Class: EmptyContentMessage, find: findNothing, why: whyNothing, fixes: fixEmptyTurn},
+	{Code: "name", Class: UnreadableRecord, find: findNames, why: whyDefect, noCure: "The agent reads it all the same, so it is left as it is."},
+	{Code: "session", Class: UnreadableRecord, severity: Broken, find: findInfo, why: whyDefect, fixes: onSession(sessionInfoFixes), noCure: unknownBytes},
+	{Code: "stray", Class: UnreadableRecord, find: findStrays, why: whyStray, noCure: "It is left as it is: look at it, and move it out of the store if nothing needs it."},
+	{Code: "hidden", Class: UnreadableRecord, severity: Broken, find: findHidden, why: whyStray, noCure: "Nothing in it was looked at: make it readable, and scan again."},
+
+	{Code: "thinking", Class: ThinkingDisabledViolation, Asked: true, severity: Latent, find: findThinking, why: whyThinking, fixes: fixThinkingOff},
+	{Code: "R7", Class: ThinkingSignature, Asked: true, severity: Latent, find: findSigned, why: say("The provider does not take the signature of this thinking, and a signature cannot be made."), fixes: fixThinking},
+	{Code: "R8", Class: ThinkingBlockModified, Asked: true, severity: Latent, find: findSigned, why: say("The thinking is not what the provider signed, and cannot be made good."), fixes: fixThinking},
+	{Code: "encrypted", Class: EncryptedReasoning, Asked: true, severity: Latent, find: findEncrypted, why: say("The encrypted reasoning was issued to another account or key, and only that one can use it."), fixes: fixEncrypted},
+	{Code: "unavailable", Class: UnavailableTool, Asked: true, severity: Latent, find: findUnavailable, why: whyUnfinished, fixes: fixUnfinished},
+}
+
+const (
+	notInStore   = "A call and its result are one record, so this comes about while the request is made, often by a compaction."
+	unknownBytes = "What it holds is not known: make it readable, or put a copy from a backup in its place, and scan again."
+)
+
+// ruleOf is the rule with that code.
+func ruleOf(code string) *Rule {
+	if i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Code == code }); i >= 0 {
+		return &Rules[i]
+	}
+	return &Rule{Code: code, why: func(_ *chart, f fault) string { return f.says }}
+}
+
+// say is a why that is always the same.
+func say(sentence string) func(*chart, fault) string {
+	return func(*chart, fault) string { return sentence }
+}
+
+// eachPart calls f for every part of the session that can be read.
+func (c *chart) eachPart(f func(m *session.Message, p *session.Part)) {
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		for j := range m.Parts {
+			if !m.Parts[j].Malformed() {
+				f(m, &m.Parts[j])
+			}
+		}
+	}
+}
+
+// onSession is for fixes that need no more than the session.
+func onSession(f func(*session.Session, fault) []fix) func(*chart, fault) []fix {
+	return func(c *chart, at fault) []fix { return f(c.s, at) }
+}

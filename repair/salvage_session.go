@@ -1,0 +1,78 @@
+package repair
+
+import (
+	"cmp"
+	"strconv"
+
+	"mend/session"
+)
+
+// treeVersion is the last version whose sessions were files: what a session is
+// taken for that does not tell which version made it.
+const treeVersion = "1.1.65"
+
+// sessionInfoFixes cure the session's own record, where it is a file that cannot
+// be read or lacks what the agent needs: it is rebuilt from what can be read of
+// it and from the messages.
+func sessionInfoFixes(s *session.Session, _ fault) []fix {
+	if s.Info.Ref.Kind != session.KindSession || s.Info.Cols != nil || s.Info.Unreadable() {
+		return nil
+	}
+	r, v := s.Salvage(s.Info)
+	before, data := r.Data, r.Data
+	if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" {
+		v.Cut = v.Cut[:1] // half a revert would be another one
+		data, _ = session.RemoveField(data, v.Cut[0])
+	}
+	data, c, err := gap{s: s, m: &session.Message{Record: s.Info}}.complete(data, sessionSlots(s))
+	if err != nil || v.Whole && c.none() && string(before) == string(s.Info.Data) {
+		return nil
+	}
+	cure, loses := "What stands around the record is taken away.", ""
+	switch {
+	case !v.Whole:
+		cure, loses = "The session's record is rebuilt from what can be read of it, and from its messages.", "What else the record said of the session."
+	case !c.none():
+		cure, loses = c.describe()
+	}
+	return []fix{{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
+		d.s.Info = with(r, data)
+		d.s.Project = textAt(data, "projectID")
+		d.s.Directory, d.s.Title, d.s.Version = textAt(data, "directory"), textAt(data, "title"), textAt(data, "version")
+		d.s.Created, d.s.Updated = timeAt(data, "created"), timeAt(data, "updated")
+		return nil
+	}}}
+}
+
+func sessionSlots(s *session.Session) []slot {
+	created, updated := s.Created, s.Updated
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if updated = max(updated, latestIn(m)); m.Created > 0 && (created == 0 || m.Created < created) {
+			created = m.Created
+		}
+	}
+	told := func(v string) func(gap) []byte { return func(gap) []byte { return session.Quote(v) } }
+	number := func(v int64) func(gap) []byte {
+		return func(gap) []byte { return strconv.AppendInt(nil, v, 10) }
+	}
+	return []slot{
+		need("version", exactText, told(cmp.Or(s.Version, treeVersion))),
+		need("projectID", exactText, told(cmp.Or(s.Info.Ref.Project, s.Project))),
+		need("directory", exactText, gap.cwd),
+		need("title", aText, told("Recovered session")),
+		need("time", anObject, always("{}")),
+		need("time.created", aTime, number(created)),
+		need("time.updated", aTime, number(updated)),
+		may("parentID", exactText), may("summary", anObject), may("share", anObject), may("revert", anObject),
+	}
+}
+
+func timeAt(data []byte, name string) int64 {
+	raw, _ := session.Field(data, "time", name)
+	t, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0
+	}
+	return int64(t)
+}

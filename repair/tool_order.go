@@ -1,0 +1,48 @@
+package repair
+
+import (
+	"fmt"
+
+	"mend/session"
+)
+
+// What stands behind a call in its step (R1). To blame is the first block that
+// is no call; the call itself where no result goes out for it.
+
+func classOfBetween(c *chart, f fault) Class {
+	if _, p := c.part(f.ref); p != nil && p.IsThinking() {
+		return ThinkingBlockOrder
+	}
+	return ToolResultMissing
+}
+
+func whyLostCall(c *chart, f fault) string {
+	m, p := c.part(f.ref)
+	if p == nil {
+		return "A tool call goes out without its result right behind it."
+	}
+	if p.IsTool() {
+		return fmt.Sprintf("The %s goes out without its result right behind it.", callName(p))
+	}
+	call := lastOf(stepOf(m, f.ref), (*session.Part).IsTool)
+	behind := "a call"
+	if call != nil {
+		behind = "the " + callName(call)
+	}
+	return fmt.Sprintf("%s stands behind %s in the same step, where the provider takes nothing but further calls.", nameOf(p), behind)
+}
+
+func fixLostCall(c *chart, f fault) []fix {
+	_, p := c.part(f.ref)
+	if p == nil || p.IsTool() {
+		return nil
+	}
+	if p.IsThinking() {
+		return moveOrRemove(c, f.ref)
+	}
+	ref := f.ref
+	return []fix{{
+		cure: "A step's start is put before it, so that it goes out behind the result; every byte of it stays.",
+		edit: func(d *draft) error { return d.insertBare(ref) },
+	}}
+}

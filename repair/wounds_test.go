@@ -1,0 +1,67 @@
+package repair
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/wound"
+)
+
+// Every wound is told as what it does to the real program, and cured: nothing
+// broken is left, and a second plan changes nothing. What only the provider can
+// know, a signature, is cured by its error.
+func TestWounds(t *testing.T) {
+	for i, version := range wound.Versions {
+		for _, w := range wound.Table {
+			t.Run(version+"/"+w.Name, func(t *testing.T) {
+				s := unpack(t, i, w.Cut).load()
+				req := Request{Options: Options{Now: fixtureTime, Version: version, Missing: missing}}
+				ds := Diagnose(s, req.Options)
+				if got, want := verdict(ds), w.Want[i]; got != want && want != "R7" && want != "R8" {
+					t.Errorf("Diagnose tells %s, the real program %s: %s", got, want, told(ds))
+				}
+				if w.Want[i] == "R7" || w.Want[i] == "R8" {
+					e := ParseAPIError([]byte("messages.9.content.0: Invalid `signature` in `thinking` block"))
+					req.Error = &e
+				}
+				r, err := Plan(s, req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if slices.ContainsFunc(r.Remaining, func(d Diagnosis) bool { return d.Severity == Broken }) {
+					t.Errorf("Plan leaves %s: %s", told(r.Remaining), r.Remaining[0].WhyNot)
+				}
+				if changes := len(r.Plan.Ops) > 0; changes != (w.Want[i] != wound.Alive) {
+					t.Errorf("Plan has %d ops", len(r.Plan.Ops))
+				}
+				if again, err := Plan(r.After, Request{Options: req.Options}); err != nil || len(again.Plan.Ops) > 0 {
+					t.Errorf("the second plan has %d ops, %v", len(again.Plan.Ops), err)
+				}
+			})
+		}
+	}
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return err != nil
+}
+
+// verdict is what diagnoses say of the next prompt.
+func verdict(ds []Diagnosis) string {
+	verdict := wound.Alive
+	for _, d := range ds {
+		if d.Severity != Broken {
+			continue
+		}
+		if !strings.HasPrefix(d.Rule, "R") {
+			return wound.Dead
+		}
+		if verdict == wound.Alive {
+			verdict = d.Rule
+		}
+	}
+	return verdict
+}

@@ -1,0 +1,63 @@
+package session
+
+import (
+	"fmt"
+	"strings"
+)
+
+// The id of a message or part that the agent makes is a prefix, 12 hexadecimal
+// digits and a tail that nobody else has. The digits are those of a clock of
+// 4096 steps a millisecond that is cut to 48 bits: it starts anew every 795
+// days, last on 2026-08-14, and what was made before sorts behind what is made
+// then (spec/peers-and-failures.md F3).
+const (
+	clockDigits = 12
+	clockStep   = 4096
+)
+
+// ClockID is how the id of a message or a part begins that the agent makes at a
+// time, in milliseconds since 1970.
+func ClockID(kind Kind, ms int64) string {
+	return prefixOf(kind) + digits(uint64(ms)*clockStep)
+}
+
+func prefixOf(kind Kind) string {
+	if kind == KindMessage {
+		return messagePrefix
+	}
+	return partPrefix
+}
+
+func digits(n uint64) string {
+	return fmt.Sprintf("%0*x", clockDigits, n&(1<<(4*clockDigits)-1))
+}
+
+// ClockTurn is how often the clock of ids had started anew at a time, in
+// milliseconds since 1970.
+func ClockTurn(ms int64) int64 {
+	return ms / (1 << (4 * clockDigits) / clockStep)
+}
+
+// Renumber is a message's or part's id with another time in it: that of the
+// first millisecond n after a start of the clock. The tail stays; an id that the
+// agent did not make is tail as a whole.
+func Renumber(kind Kind, id string, n int) string {
+	prefix := prefixOf(kind)
+	tail, made := strings.CutPrefix(id, prefix)
+	if made && isClock(tail) {
+		tail = tail[clockDigits:]
+	}
+	return ClockID(kind, int64(n)) + tail
+}
+
+// MadeSince reports whether the clock in an id shows a time between ms, in
+// milliseconds since 1970, and the clock's last start before that.
+func MadeSince(id string, ms int64) bool {
+	tail := idTail(id)
+	return isClock(tail) && tail[:clockDigits] < digits(uint64(ms+1)*clockStep)
+}
+
+// isClock reports whether an id's tail begins with digits of the clock.
+func isClock(tail string) bool {
+	return len(tail) >= clockDigits && strings.Trim(tail[:clockDigits], "0123456789abcdef") == ""
+}

@@ -1,0 +1,58 @@
+package session
+
+import (
+	"testing"
+	"time"
+)
+
+// The times at which the clock starts anew, and what is near them.
+func TestClock(t *testing.T) {
+	start := time.Date(2026, 8, 14, 11, 19, 55, 136_000_000, time.UTC).UnixMilli()
+	for _, c := range []struct {
+		ms   int64
+		id   string
+		turn int64
+	}{
+		{start - 1, "msg_fffffffff000", 25},
+		{start, "msg_000000000000", 26},
+		{start + 1, "msg_000000001000", 26},
+		{1795224835873, "msg_1fbbd1721000", 26}, // as in the fixture of 1.1.53
+		{time.Date(2028, 10, 17, 20, 4, 31, 872_000_000, time.UTC).UnixMilli(), "msg_000000000000", 27},
+	} {
+		if got := ClockID(KindMessage, c.ms); got != c.id {
+			t.Errorf("ClockID(%d) = %s, want %s", c.ms, got, c.id)
+		}
+		if got := ClockTurn(c.ms); got != c.turn {
+			t.Errorf("ClockTurn(%d) = %d, want %d", c.ms, got, c.turn)
+		}
+	}
+}
+
+func TestRenumber(t *testing.T) {
+	for _, c := range []struct {
+		kind     Kind
+		id, want string
+	}{
+		{KindMessage, "msg_fbbd1721000101NykoXJRH3ylIms", "msg_00000000200001NykoXJRH3ylIms"},
+		{KindPart, "prt_fbbd1722000101IlJ1ZOOWAv5cjN", "prt_00000000200001IlJ1ZOOWAv5cjN"},
+		{KindPart, "prt_fbbd1722000101IlJ1ZOOWAv5cjN_x", "prt_00000000200001IlJ1ZOOWAv5cjN_x"},
+		{KindPart, "prt_0000000000_fbbd17220001", "prt_0000000020000000000000_fbbd17220001"},
+		{KindPart, "bad_fbbd17220001", "prt_000000002000bad_fbbd17220001"},
+		{KindPart, "prt_12", "prt_00000000200012"},
+	} {
+		if got := Renumber(c.kind, c.id, 2); got != c.want {
+			t.Errorf("Renumber(%s) = %s, want %s", c.id, got, c.want)
+		}
+	}
+}
+
+func TestMadeSince(t *testing.T) {
+	start := time.Date(2026, 8, 14, 11, 19, 55, 136_000_000, time.UTC).UnixMilli()
+	for id, want := range map[string]bool{
+		"prt_fffffffff001x": false, "prt_000000000001x": true, "prt_0000003e8fffx": true, "prt_0000003e9000x": false, "prt_x": false, "prt_0000000000_x": false,
+	} {
+		if got := MadeSince(id, start+1000); got != want {
+			t.Errorf("MadeSince(%s) = %v, want %v", id, got, want)
+		}
+	}
+}

@@ -1,0 +1,98 @@
+package session
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// NewPrompt makes a user's message that stands directly before an answer, under
+// that id and without parts. Its model and its agent are those that the answer
+// names, or else any message of the session; mode, white space and columns are
+// the answer's, and its time is a millisecond earlier. Nothing in it depends on
+// the clock or on chance.
+//
+// It reports false where no message of the session names a model and an agent,
+// or where the answer's record is no JSON object.
+func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
+	agent, provider, model := s.asked(answer)
+	if agent == "" || provider == "" || model == "" || answer.Malformed() {
+		return Message{}, false
+	}
+	ref := answer.Ref
+	ref.Message = id
+	created := max(0, answer.Created-1)
+	r := Record{Ref: ref, Mode: answer.Mode}
+	fields := []field{{"role", Quote(RoleUser)}, {"time", []byte("{}")}, {"agent", Quote(agent)}, {"model", []byte("{}")}}
+	if answer.Cols == nil {
+		fields = append([]field{{"id", Quote(id)}, {"sessionID", Quote(s.ID)}}, fields...)
+	} else {
+		r.Cols = messageCols(answer, ref, created)
+	}
+	r.Data = writeObject(fields, &answer.Record)
+	for _, f := range []struct {
+		raw  []byte
+		path []string
+	}{
+		{fmt.Appendf(nil, "%d", created), []string{"time", "created"}},
+		{Quote(provider), []string{"model", "providerID"}},
+		{Quote(model), []string{"model", "modelID"}},
+	} {
+		data, err := SetField(r.Data, f.raw, f.path...)
+		if err != nil {
+			return Message{}, false
+		}
+		r.Data = data
+	}
+	return NewMessage(r), true
+}
+
+// asked is who answered: what the answer says of it, or else the first message
+// that does.
+func (s *Session) asked(answer *Message) (agent, provider, model string) {
+	for _, m := range slices.Concat([]Message{*answer}, s.Messages) {
+		for _, name := range []string{"agent", "mode"} { // the latter in records from before there was the former
+			raw, _ := Field(m.Data, name)
+			agent = cmp.Or(agent, Unquote(raw))
+		}
+		if provider == "" || model == "" {
+			provider, model = m.ProviderID, m.ModelID
+		}
+	}
+	return agent, provider, model
+}
+
+// messageCols is the columns of a new message: those of the neighbour, but for
+// its ids and times.
+func messageCols(neighbour *Message, ref Ref, created int64) []Col {
+	r := Record{Cols: neighbour.Cols}
+	for _, id := range idFields(ref) {
+		r.setCol(TextCol(id.col, id.value))
+	}
+	for _, name := range []string{"time_created", "time_updated"} {
+		r.setCol(IntCol(name, created))
+	}
+	return r.Cols
+}
+
+// InsertMessage adds a message at the place that its time and its id give it.
+func (s *Session) InsertMessage(m Message) {
+	s.Messages = append(slices.Clip(s.Messages), m)
+	s.Sort()
+}
+
+// IDBefore is an id of the same tail that sorts directly before the message's
+// own, and whether there is one: the clock in it shows one step less.
+func (m *Message) IDBefore() (string, bool) {
+	tail, made := strings.CutPrefix(m.Ref.Message, messagePrefix)
+	if !made || !isClock(tail) {
+		return "", false
+	}
+	n, err := strconv.ParseUint(tail[:clockDigits], 16, 64)
+	if err != nil || n == 0 {
+		return "", false
+	}
+	return messagePrefix + digits(n-1) + tail[clockDigits:], true
+}

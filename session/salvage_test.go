@@ -1,0 +1,158 @@
+package session
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/google/go-cmp/cmp"
+)
+
+func TestSalvage(t *testing.T) {
+	for _, c := range []struct {
+		name, data, want string
+		cut              []string
+		whole            bool
+	}{
+		{"no bytes", "", "", nil, false},
+		{"NUL bytes", "\x00\x00\x00", "", nil, false},
+		{"no object", `["x"]`, "", nil, false},
+		{"null", `null`, "", nil, false},
+		{"a brace", `{`, `{}`, []string{}, false},
+		{"whole", ` {"a":1} `, `{"a":1}`, nil, true},
+		{"whole, NUL bytes behind", "{\"a\":1}\x00\x00", `{"a":1}`, nil, true},
+		{"whole, the end of another behind", `{"a":1}x"}`, `{"a":1}`, nil, true},
+		{"whole, a byte order mark before", "\ufeff{\"a\":1}", `{"a":1}`, nil, true},
+		{"in a name", `{"a":1,"b`, `{"a":1}`, []string{}, false},
+		{"behind a name", `{"a":1,"b"`, `{"a":1}`, []string{"b"}, false},
+		{"behind a comma", `{"a":1, `, `{"a":1}`, []string{}, false},
+		{"in a number", `{"a":1,"b":23`, `{"a":1}`, []string{"b"}, false},
+		{"in a number, NUL bytes behind", "{\"a\":1,\"b\":23\x00", `{"a":1}`, []string{"b"}, false},
+		{"behind a number", `{"b":23,`, `{"b":23}`, []string{}, false},
+		{"in a literal", `{"a":1,"b":tru`, `{"a":1}`, []string{"b"}, false},
+		{"behind a literal", `{"a":true`, `{"a":true}`, []string{}, false},
+		{"in a list", `{"a":1,"b":[1,{"c":2},`, `{"a":1}`, []string{"b"}, false},
+		{"in an object in a list", `{"a":{"b":[{"c":"x`, `{"a":{}}`, []string{"a", "b"}, false},
+		{"in a string", `{"a":"xy`, `{"a":"xy"}`, []string{"a"}, false},
+		{"at the start of a string", `{"a":"`, `{"a":""}`, []string{"a"}, false},
+		{"behind a string", `{"a":"xy"`, `{"a":"xy"}`, []string{}, false},
+		{"in an escape", `{"a":"x\`, `{"a":"x"}`, []string{"a"}, false},
+		{"in a unicode escape", `{"a":"x\u00e`, `{"a":"x"}`, []string{"a"}, false},
+		{"in a pair", `{"a":"x\ud83d\ude0`, `{"a":"x"}`, []string{"a"}, false},
+		{"behind a pair", `{"a":"x\ud83d\ude00`, `{"a":"x\ud83d\ude00"}`, []string{"a"}, false},
+		{"behind a backslash", `{"a":"x\\`, `{"a":"x\\"}`, []string{"a"}, false},
+		{"in a character", "{\"a\":\"x\xe2\x82", `{"a":"x"}`, []string{"a"}, false},
+		{"NUL bytes in a string", "{\"a\":\"xy\x00\x00", `{"a":"xy"}`, []string{"a"}, false},
+		{"a bad escape", `{"a":"xy\q","b":1}`, `{"a":"xy"}`, []string{"a"}, false},
+		{"in an inner object", `{"a":{"b":1,"c":{"d":"xy`, `{"a":{"b":1,"c":{"d":"xy"}}}`, []string{"a", "c", "d"}, false},
+		{"between inner members", `{"a":{"b":1,`, `{"a":{"b":1}}`, []string{"a"}, false},
+		{"with white space", "{\n  \"a\": {\n    \"b\": \"xy", "{\n  \"a\": {\n    \"b\": \"xy\"\n  }\n}", []string{"a", "b"}, false},
+		{"with white space, an empty object", "{\n  \"a\": {", "{\n  \"a\": {}\n}", []string{"a"}, false},
+		{"on one line", `{ "a": 1, "b": [`, `{ "a": 1 }`, []string{"b"}, false},
+		{"garbage in between", `{"a":1,"b":x,"c":2}`, `{"a":1}`, []string{"b"}, false},
+	} {
+		got := Salvage([]byte(c.data))
+		want := Salvaged{[]byte(c.want), c.cut, c.whole}
+		if c.want == "" {
+			want.Data = nil
+		}
+		if d := cmp.Diff(want, got); d != "" {
+			t.Errorf("%s: Salvage(%q) (-want +got):\n%s", c.name, c.data, d)
+		}
+	}
+}
+
+func TestSalvagedComplete(t *testing.T) {
+	v := Salvage([]byte(`{"a":1,"b":{"c":{},"d":{"e":"x","f":"y`))
+	for path, want := range map[string]bool{
+		"a": true, "b": false, "b.c": true, "b.d": false, "b.d.e": true, "b.d.f": false, "b.d.g": false, "x": false,
+	} {
+		if got := v.Complete(strings.Split(path, ".")...); got != want {
+			t.Errorf("Complete(%s) = %v, want %v", path, got, want)
+		}
+	}
+}
+
+// A prefix of an object has its members, and of the last one a beginning; the
+// whole has them all.
+func FuzzSalvage(f *testing.F) {
+	for _, seed := range []string{
+		`{"a":"x\u00e9\ud83d\ude00\\","b":{"c":[1,{"d":2}],"e":null},"f":12.5e3}`,
+		"{\n  \"type\": \"tool\",\n  \"state\": {\n    \"output\": \"h\xc3\xa9\\n\",\n    \"time\": {}\n  }\n}",
+		`{"a":"first","a":"last"}`, `{}`, `{"a":{"a":{"a":{}}}}`, "{\"\xff\":\"\xff\"}", `{"a":"\ud800"}`,
+	} {
+		for n := range len(seed) + 1 {
+			f.Add([]byte(seed), n, false)
+		}
+		f.Add([]byte(seed), len(seed)/2, true)
+	}
+	f.Fuzz(func(t *testing.T, data []byte, n int, padded bool) {
+		n = max(0, min(n, len(data)))
+		part := data[:n:n]
+		if padded {
+			part = append(part, 0, 0, 0)
+		}
+		v := Salvage(part)
+		if v.Data == nil {
+			if v.Whole || len(v.Cut) > 0 {
+				t.Fatalf("Salvage(%q) = %+v", part, v)
+			}
+			return
+		}
+		got, err := parseObject(v.Data)
+		if err != nil {
+			t.Fatalf("Salvage(%q) = %s: %v", part, v.Data, err)
+		}
+		if again := Salvage(v.Data); !again.Whole || !bytes.Equal(again.Data, v.Data) {
+			t.Fatalf("Salvage(%q) = %+v, of what it made itself", v.Data, again)
+		}
+		want, err := parseObject(data)
+		if err != nil {
+			return
+		}
+		if n == len(data) && (!v.Whole || !bytes.Equal(v.Data, bytes.Trim(data, " \t\r\n"))) {
+			t.Fatalf("Salvage(%q) = %+v, want everything", part, v)
+		}
+		if !hasDuplicates(data) {
+			isPartOf(t, got, want, v.Cut)
+		}
+	})
+}
+
+// hasDuplicates reports whether a name stands twice in an object of the text: a
+// prefix of that means another value.
+func hasDuplicates(data []byte) bool {
+	_, err := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowInvalidUTF8(true)).ReadValue()
+	return err != nil
+}
+
+// isPartOf: got has nothing that want has not, but for the beginning of what cut
+// leads to.
+func isPartOf(t *testing.T, got, want object, cut []string) {
+	t.Helper()
+	for name, m := range got {
+		w, ok := want[name]
+		if !ok {
+			t.Fatalf("member %q was not there", name)
+		}
+		if len(cut) == 0 || cut[0] != name {
+			if !bytes.Equal(m.raw, w.raw) {
+				t.Fatalf("member %q = %s, want %s", name, m.raw, w.raw)
+			}
+			continue
+		}
+		if m.raw.Kind() == '{' {
+			inner, _ := got.sub(name)
+			outer, _ := want.sub(name)
+			isPartOf(t, inner, outer, cut[1:])
+			continue
+		}
+		text, _ := got.str(name)
+		whole, _ := want.str(name)
+		if len(cut) > 1 || m.raw.Kind() != '"' || !strings.HasPrefix(whole, text) || !utf8.ValidString(text) {
+			t.Fatalf("member %q = %s, want a beginning of %s", name, m.raw, w.raw)
+		}
+	}
+}

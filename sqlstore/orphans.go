@@ -1,0 +1,117 @@
+package sqlstore
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/session"
+)
+
+// Orphans lists the rows that no session leads to: the messages of sessions that
+// have no row and the parts of these messages, and the parts of messages that are
+// not there. Rows that cannot be named are left out. The session of a part is
+// what its row says, else [session.Unknown].
+//
+// The error wraps [session.ErrHidden] where no session has a row at all,
+// [ErrUnusable] or [ErrBusy], or is the context's or the system's.
+func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
+	var refs []session.Ref
+	err := s.read(ctx, func(c *conn) (err error) {
+		refs, err = c.orphans()
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("looking for orphans in %s: %w", s.id.Root, err)
+	}
+	return refs, nil
+}
+
+// The inner queries read indexes alone.
+const (
+	lostMessages = `SELECT "id", "session_id" FROM "message" AS m
+		WHERE NOT EXISTS (SELECT 1 FROM "session" AS s WHERE s."id" = m."session_id") ORDER BY "session_id", "id"`
+	partsOf   = `SELECT "id", "message_id", "session_id" FROM "part" WHERE "message_id" = ?1 ORDER BY "id"`
+	lostOwner = `SELECT DISTINCT "message_id" FROM "part" AS p
+		WHERE NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = p."message_id") ORDER BY "message_id"`
+)
+
+func (c *conn) orphans() (refs []session.Ref, err error) {
+	owners := map[string]string{} // the sessions of messages without a session
+	var lost []string
+	err = c.query(lostMessages, nil, func(st *sqlite3.Stmt) error {
+		ref := session.Ref{Kind: session.KindMessage, Session: st.ColumnText(1), Message: st.ColumnText(0)}
+		if nameable(st, 2) && ref.Validate() == nil {
+			refs = append(refs, ref)
+			owners[ref.Message] = ref.Session
+			lost = append(lost, ref.Message)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	if some, err := c.has(`SELECT 1 FROM "session" LIMIT 1`); err != nil || !some && len(refs) > 0 {
+		return nil, orHidden(err)
+	}
+	owned, err := c.strings(lostOwner)
+	for _, message := range append(lost, owned...) {
+		if err != nil {
+			return nil, err
+		}
+		var parts []session.Ref
+		parts, err = c.partsOf(message, owners[message])
+		refs = append(refs, parts...)
+	}
+	return refs, err
+}
+
+// partsOf is the parts of a message, of the session of that id or else of the one
+// that they say.
+func (c *conn) partsOf(message, of string) (refs []session.Ref, err error) {
+	err = c.query(partsOf, []value{text(message)}, func(st *sqlite3.Stmt) error {
+		ref := session.Ref{Kind: session.KindPart, Session: cmp.Or(of, st.ColumnText(2)), Message: message, Part: st.ColumnText(0)}
+		if session.ValidateID(ref.Session) != nil {
+			ref.Session = session.Unknown
+		}
+		if nameable(st, 2) && ref.Validate() == nil {
+			refs = append(refs, ref)
+		}
+		return nil
+	})
+	return refs, err
+}
+
+func orHidden(err error) error {
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%w: no session has a row", session.ErrHidden)
+}
+
+// nameable reports whether the first n columns hold text.
+func nameable(st *sqlite3.Stmt, n int) bool {
+	for i := range n {
+		if st.ColumnType(i) != sqlite3.TEXT {
+			return false
+		}
+	}
+	return true
+}
+
+// bound is the rows whose place among the others is checked: not those that are
+// made where [Options.Unattached] is set.
+func (s *Store) bound(rows []row) []row {
+	if !s.opt.Unattached {
+		return rows
+	}
+	var bound []row
+	for _, r := range rows {
+		if r.post == nil {
+			bound = append(bound, r)
+		}
+	}
+	return bound
+}

@@ -1,0 +1,82 @@
+package sqlstore
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/change"
+	"mend/internal/wound"
+	"mend/session"
+)
+
+// deletions are the ops that take the rows away.
+func deletions(t *testing.T, s *Store, refs []session.Ref) []change.Op {
+	t.Helper()
+	images, err := s.Read(t.Context(), refs)
+	must(t, err)
+	var ops []change.Op
+	for i, ref := range refs {
+		ops = append(ops, change.Op{Ref: ref, Pre: images[i]})
+	}
+	change.Sort(ops)
+	return ops
+}
+
+// Rows without a parent are listed, but for those that cannot be named; they are
+// made again only where that is allowed.
+func TestOrphans(t *testing.T) {
+	for version := range fixtures {
+		t.Run(version, func(t *testing.T) {
+			path, id := unpack(t, version)
+			alter(t, path, "pragma foreign_keys = off",
+				"delete from message where id = (select id from message order by id limit 1)",
+				"insert into part select 'prt_z', 'no/id', session_id, 1, 1, '{}' from part limit 1",
+				"insert into part select 'prt_y', 'msg_y', x'00', 1, 1, '{}' from part limit 1",
+				"insert into message select 'msg_x', 'ses_x', 1, 1, '{}'",
+				"insert into part select 'prt_x', 'msg_x', 'ses_z', 1, 1, '{}'")
+			s := open(t, path, Options{})
+			refs, err := s.Orphans(t.Context())
+			must(t, err)
+			var got []string
+			for _, r := range refs {
+				got = append(got, fmt.Sprintf("%s %v %s", strings.Replace(r.Session, id, "SESSION", 1), r.Kind, r.ID()))
+			}
+			want := fmt.Sprintf("ses_x message msg_x; ses_x part prt_x; SESSION part %s; unknown part prt_y", refs[2].Part)
+			if strings.Join(got, "; ") != want {
+				t.Errorf("Orphans = %s, want %s", strings.Join(got, "; "), want)
+			}
+			was, err := wound.Snapshot(path)
+			must(t, err)
+			ops := deletions(t, s, refs)
+			if out := run(t, s, ops); out.State != change.Committed {
+				t.Fatalf("Commit = %+v", out)
+			}
+			var conflict *change.ConflictError
+			if _, err := s.Prepare(t.Context(), change.Inverse(ops)); !errors.As(err, &conflict) {
+				t.Errorf("Prepare of rows without a parent = %v, want a conflict", err)
+			}
+			if out := run(t, open(t, path, Options{Unattached: true}), change.Inverse(ops)); out.State != change.Committed {
+				t.Errorf("with Unattached Commit = %+v", out)
+			}
+			now, err := wound.Snapshot(path)
+			must(t, err)
+			if diff := cmp.Diff(was, now); diff != "" {
+				t.Errorf("after undo (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A table of sessions without a row is more likely lost than all messages are
+// orphans.
+func TestOrphansHidden(t *testing.T) {
+	path, _ := unpack(t, "1.18.33")
+	alter(t, path, "pragma foreign_keys = off", "delete from session")
+	if refs, err := open(t, path, Options{}).Orphans(t.Context()); !errors.Is(err, session.ErrHidden) {
+		t.Errorf("Orphans = %v, %v, want ErrHidden", refs, err)
+	}
+}
