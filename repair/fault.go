@@ -27,6 +27,9 @@ type key struct {
 
 func (f fault) key() key { return key{f.code, f.which, f.ref} }
 
+// at is the key of the same fault at another record.
+func (f fault) at(ref session.Ref) key { return key{f.code, f.which, ref} }
+
 // A finding is a fault with how bad it is.
 type finding struct {
 	fault

@@ -191,8 +191,9 @@ func (t *treatment) together(tr trial) bool {
 
 // settle makes what the trials did final.
 func (t *treatment) settle(trials []trial, s *session.Session, after *survey) {
+	to := moved(t.s, s)
 	for _, f := range t.now.findings {
-		if after.has(f.key()) {
+		if after.has(f.key()) || after.has(f.at(to[f.ref])) {
 			continue
 		}
 		d := t.asFound(f)
@@ -210,6 +211,26 @@ func (t *treatment) settle(trials []trial, s *session.Session, after *survey) {
 	}
 	t.s, t.c, t.now = s, t.c.of(s), after
 	clear(t.tried) // what did not hold before may hold now
+}
+
+// moved tells under which refs the records of a session are stored after a fix
+// that gave them other ids and left them in their order.
+func moved(before, after *session.Session) map[session.Ref]session.Ref {
+	if len(before.Messages) != len(after.Messages) {
+		return nil
+	}
+	to := map[session.Ref]session.Ref{}
+	for i := range before.Messages {
+		was, is := &before.Messages[i], &after.Messages[i]
+		if was.Ref == is.Ref || len(was.Parts) != len(is.Parts) {
+			continue
+		}
+		to[was.Ref] = is.Ref
+		for j := range was.Parts {
+			to[was.Parts[j].Ref] = is.Parts[j].Ref
+		}
+	}
+	return to
 }
 
 // uncured is the diagnosis of a finding that stays, with the reason.

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mend/internal/wound"
+	"mend/wire"
 )
 
 // Every wound is told as what it does to the real program, and cured: nothing
@@ -64,4 +65,28 @@ func verdict(ds []Diagnosis) string {
 		}
 	}
 	return verdict
+}
+
+// What is left in messages that got other ids is not told as cured.
+func TestRenumberedIsNotCured(t *testing.T) {
+	named := func(name string) func(wound.Store) {
+		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
+		return wound.Table[i].Cut
+	}
+	s := unpack(t, 0, func(st wound.Store) {
+		named("unknown part type")(st)
+		named("ids from before the clock's wrap")(st)
+	}).load()
+	r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: "1.1.53"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range r.Cured {
+		if d.Rule == wire.FatalScreen {
+			t.Errorf("Cured has %s %s, which stays: %s", d.Rule, d.Ref, told(r.Remaining))
+		}
+	}
+	if len(r.Cured) == 0 || len(r.Remaining) == 0 {
+		t.Errorf("Cured = %s, Remaining = %s", told(r.Cured), told(r.Remaining))
+	}
 }
