@@ -41,7 +41,7 @@ func fixEmptyTurn(c *chart, f fault) []fix {
 	if m == nil {
 		return nil
 	}
-	var fixes []fix
+	fixes := c.completions(func(r session.Ref) bool { return r.Message == m.Ref.Message })
 	for i := range m.Parts {
 		if m.Parts[i].IsBlankText() {
 			fixes = append(fixes, blankBecomesPlaceholder(c, m.Parts[i].Ref))

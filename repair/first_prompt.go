@@ -9,6 +9,21 @@ import (
 	"mend/session"
 )
 
+// fixFirstPrompt completes the records up to the answer, among which the prompt
+// may be, or puts the placeholder where it was.
+func fixFirstPrompt(c *chart, f fault) []fix {
+	at := slices.IndexFunc(c.s.Messages, func(m session.Message) bool { return m.Ref.Message == f.ref.Message })
+	before := map[string]bool{}
+	for i := range c.s.Messages[:at+1] {
+		before[c.s.Messages[i].Ref.Message] = true
+	}
+	fixes := c.completions(func(r session.Ref) bool { return before[r.Message] })
+	for i := range fixes {
+		fixes[i].whole = true // of another message than the one at fault
+	}
+	return append(fixes, firstPromptFixes(c.s, f)...)
+}
+
 // firstPromptFixes cure a conversation that starts with an answer: older versions
 // read it in another order, or the prompt before it has nothing that is sent, or
 // is not there at all.

@@ -41,7 +41,7 @@ var Rules = []Rule{
 	{Code: "R13", Class: InvalidToolCall, why: whyCallID, fixes: fixCallID},
 	{Code: "R14", Class: InvalidToolCall, why: say("The input of the call is no object, and the provider takes nothing else."), fixes: fixInput},
 	{Code: "R15", Class: InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: "R16", Class: FirstPromptMissing, why: say("The conversation starts with an answer: its first prompt is lost, and the provider wants one first."), fixes: onSession(firstPromptFixes)},
+	{Code: "R16", Class: FirstPromptMissing, why: say("The conversation starts with an answer: its first prompt is lost, and the provider wants one first."), fixes: fixFirstPrompt},
 	{Code: "R17", Class: InvalidToolCall, why: say("An earlier call has the same id, and the provider wants every id once."), fixes: fixCallID},
 
 	{Code: wire.FatalUnreadable, Class: UnreadableRecord, why: whyUnreadable, fixes: onSession(salvageFixes), noCure: unknownBytes},
@@ -61,8 +61,8 @@ var Rules = []Rule{
 	{Code: "hidden", Class: UnreadableRecord, severity: Broken, find: findHidden, why: whyStray, noCure: "Nothing in it was looked at: make it readable, and scan again."},
 
 	{Code: "thinking", Class: ThinkingDisabledViolation, Asked: true, severity: Latent, find: findThinking, why: whyThinking, fixes: fixThinkingOff},
-	{Code: "R7", Class: ThinkingSignature, Asked: true, severity: Latent, find: findSigned, why: say("The provider does not take the signature of this thinking, and a signature cannot be made."), fixes: fixThinking},
-	{Code: "R8", Class: ThinkingBlockModified, Asked: true, severity: Latent, find: findSigned, why: say("The thinking is not what the provider signed, and cannot be made good."), fixes: fixThinking},
+	{Code: "R7", Class: ThinkingSignature, Asked: true, severity: Latent, find: findSent, why: say("The provider does not take the signature of this thinking, and a signature cannot be made."), fixes: fixThinking},
+	{Code: "R8", Class: ThinkingBlockModified, Asked: true, severity: Latent, find: findSent, why: say("The thinking is not what the provider signed, and cannot be made good."), fixes: fixThinking},
 	{Code: "encrypted", Class: EncryptedReasoning, Asked: true, severity: Latent, find: findEncrypted, why: say("The encrypted reasoning was issued to another account or key, and only that one can use it."), fixes: fixEncrypted},
 	{Code: "unavailable", Class: UnavailableTool, Asked: true, severity: Latent, find: findUnavailable, why: whyUnfinished, fixes: fixUnfinished},
 }

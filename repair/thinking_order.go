@@ -35,7 +35,7 @@ func fixLast(c *chart, f fault) []fix {
 		return nil
 	}
 	ref, step := f.ref, stepOf(m, f.ref)
-	var fixes []fix
+	fixes := c.completions(func(r session.Ref) bool { return r.Message == ref.Message })
 	for i := range step {
 		switch q := &step[i]; {
 		case q.IsBlankText() && q.ID > p.ID:

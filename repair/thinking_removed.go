@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mend/session"
+	"mend/wire"
 )
 
 // Thinking that must go: because the model takes none, or because the provider
@@ -70,13 +71,15 @@ func (d *draft) stripAlone(ref session.Ref) error {
 	return d.inject(m, gone[len(gone)-1].ID+suffix)
 }
 
-// findSigned finds all thinking with a signature.
-func findSigned(c *chart) (fs []fault) {
-	c.eachPart(func(m *session.Message, p *session.Part) {
-		if m.Role == session.RoleAssistant && p.IsThinking() && p.Signature != "" {
-			fs = append(fs, fault{ref: p.Ref})
+// findSent finds all thinking that goes out.
+func findSent(c *chart) (fs []fault) {
+	for _, t := range c.render(c.settings[own].profile).Turns {
+		for _, b := range t.Blocks {
+			if b.Type == wire.Thinking || b.Type == wire.RedactedThinking {
+				fs = append(fs, fault{ref: b.Source})
+			}
 		}
-	})
+	}
 	return fs
 }
 

@@ -41,8 +41,12 @@ func fixLostCall(c *chart, f fault) []fix {
 		return moveOrRemove(c, f.ref)
 	}
 	ref := f.ref
-	return []fix{{
+	var fixes []fix
+	if p.IsBlankText() {
+		fixes = fixBlank(c, f)
+	}
+	return append(fixes, fix{
 		cure: "A step's start is put before it, so that it goes out behind the result; every byte of it stays.",
 		edit: func(d *draft) error { return d.insertBare(ref) },
-	}}
+	})
 }
