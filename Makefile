@@ -4,7 +4,7 @@ export CGO_ENABLED = 0
 FUZZTIME ?= 10s
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test race lint tidy cross fuzz e2e e2e-all docs
+.PHONY: build test race lint tidy cross fuzz faults faults-table torture e2e e2e-all docs
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -31,12 +31,22 @@ fuzz: # every fuzz target, one after the other
 	@go test -list '^Fuzz' ./... | awk '/^Fuzz/ {f[n++]=$$1} /^ok/ {for (i=0;i<n;i++) print $$2, f[i]; n=0}' | \
 	while read pkg name; do echo "fuzz $$pkg $$name"; go test -run '^$$' -fuzz "^$$name\$$" -fuzztime $(FUZZTIME) $$pkg || exit 1; done
 
+faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks
+	FAULTTEST=full go test -count=1 -timeout 30m ./internal/faulttest
+
+faults-table: # the same, and the table in the README
+	FAULTTEST=full go test -count=1 -timeout 30m ./internal/faulttest -update
+
+torture: # every error, every loss of power, every pair of cuts: for a night
+	FAULTTEST=torture go test -count=1 -timeout 0 ./internal/faulttest
+
 e2e: # the real OpenCode, installed from npm and cached
 	go test -tags e2e -count=1 -short -timeout 10m -run 'Real|Continue|Wounds|Serve' ./internal/opencode
-	go test -tags e2e -count=1 -timeout 10m -v -run 'RealProgram|Server|Writer' ./cmd/mend
+	go test -tags e2e -count=1 -timeout 20m -parallel 3 -v -run 'Matrix|RandomWounds|Server|Writer' ./cmd/mend
 
-e2e-all: # the same with every wound on every version
-	go test -tags e2e -count=1 -timeout 20m ./internal/opencode ./sqlstore ./wire ./cmd/mend
+e2e-all: # the same with every wound on every version, and more random ones
+	go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./sqlstore ./wire
+	go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything -combinations 60
 
 docs: build # the picture in the README; needs asciinema, and npm for svg-term-cli
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast

@@ -20,6 +20,13 @@ import (
 	"mend/testdata"
 )
 
+// mendHome runs mend on the store of a scratch home, with a journal of its own,
+// and returns the exit code and what it printed.
+func mendHome(t *testing.T, h *opencode.Home, journal string, args ...string) (int, string) {
+	t.Helper()
+	return runMend(t, h.DataDir(), journal, args...)
+}
+
 // served is a real server beside the fixture of its version, after a wound.
 func served(t *testing.T, version string, archive []byte, cut func(wound.Store)) (h *opencode.Home, server *opencode.Server, session string) {
 	t.Helper()
@@ -174,7 +181,7 @@ func TestKilledBesideWriter(t *testing.T) {
 	mended := state()
 
 	stop := make(chan struct{})
-	go writer(t, path, session, stop)
+	go rowWriter(t, path, session, stop)
 	defer close(stop)
 	var whole, absent int
 	for i := range 200 {
@@ -214,8 +221,8 @@ func sound(t *testing.T, path string) {
 	}
 }
 
-// writer writes rows of its own as an agent would, until it is stopped.
-func writer(t *testing.T, path, session string, stop chan struct{}) {
+// rowWriter writes rows of its own as an agent would, until it is stopped.
+func rowWriter(t *testing.T, path, session string, stop chan struct{}) {
 	sql := wound.SQL(t, path)
 	for i := 0; ; i++ {
 		select {

@@ -1,0 +1,187 @@
+//go:build e2e
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/internal/endpoint"
+	"mend/internal/opencode"
+	"mend/internal/wound"
+)
+
+// A ward is the real program of one version, running as often as prompts are to
+// be sent at once.
+type ward struct{ beds chan *opencode.Bench }
+
+func newWard(t *testing.T, version, beds int) ward {
+	t.Helper()
+	exe, err := opencode.Install(wound.Versions[version])
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := ward{make(chan *opencode.Bench, beds)}
+	for range beds {
+		api := endpoint.New(fresh)
+		t.Cleanup(api.Close)
+		w.beds <- opencode.New(t, exe, api, true).Bench(fixtures[version])
+	}
+	return w
+}
+
+// fresh answers what no fixture holds: an endpoint knows its own answers again
+// (R8).
+func fresh(n int, r endpoint.Request) endpoint.Content {
+	answer := endpoint.Plain(n, r)
+	for i, b := range answer {
+		if b.Type == "text" {
+			answer[i].Text = "Fresh: " + b.Text
+		}
+	}
+	return answer
+}
+
+// A course is what becomes of one wounded session, on the real program and with
+// mend.
+type course struct {
+	*patient
+	ward    ward
+	wounded map[string]string // the store
+	before  opencode.Result   // of a prompt
+}
+
+// admit sends the first prompt, with the wounds that are cut.
+func (w ward) admit(p *patient) *course {
+	p.Helper()
+	c := &course{patient: p, ward: w, wounded: p.snapshot()}
+	c.before = c.prompt()
+	return c
+}
+
+// prompt sends one more prompt in a copy of the session.
+func (c *course) prompt() opencode.Result {
+	c.Helper()
+	bed := <-c.ward.beds
+	defer func() { c.ward.beds <- bed }()
+	r, err := bed.Try(c.data)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return r
+}
+
+// unknowable reports whether the verdict hangs on a signature, of which the
+// provider alone can judge.
+func unknowable(verdict string) bool { return verdict == "R7" || verdict == "R8" }
+
+// predict compares what mend says of the session with what became of it.
+func (c *course) predict() {
+	c.Helper()
+	real, said := c.before.Verdict, c.scan()
+	if said.busy {
+		c.Skip("an opencode runs on this machine, which holds every tree of its user")
+	}
+	if unknowable(real) {
+		return
+	}
+	if broken := said.severity == "broken"; broken != (real != opencode.Alive) {
+		c.Errorf("mend scan says %s, the real program is %s:\n%s", said.severity, real, said.out)
+	}
+	if !strings.HasPrefix(real, "R") {
+		return
+	}
+	if !said.breaks(real) {
+		c.Errorf("mend scan does not name %s, which the real program broke: %s\n%s", real, c.before.Calls[0].Message, said.out)
+	}
+	if first := c.forecast(); first != real {
+		c.Errorf("mend scan --request names %q first, the real program broke %s", first, real)
+	}
+}
+
+// repair runs mend repair and reports whether it changed anything.
+func (c *course) repair(args ...string) bool {
+	c.Helper()
+	before := c.snapshot()
+	code, out := c.mend(append([]string{"repair", c.session}, args...)...)
+	if code != exitDone {
+		c.Errorf("mend repair %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
+	}
+	return !cmp.Equal(before, c.snapshot())
+}
+
+// untouched repairs a session that is not broken, in which nothing may change.
+func (c *course) untouched() {
+	c.Helper()
+	c.repair()
+	if diff := cmp.Diff(c.wounded, c.snapshot()); diff != "" {
+		c.Fatalf("mend repair touched a session that the real program goes on with (-was +is):\n%s", diff)
+	}
+}
+
+// cure repairs until the real program answers: once, and once more for each
+// signature that the provider finds false. It returns what became of the last
+// prompt.
+func (c *course) cure(signatures int, args ...string) (verdict string) {
+	c.Helper()
+	last := c.before
+	if c.repair(args...) {
+		last = c.prompt()
+	}
+	for ; signatures > 0 && unknowable(last.Verdict); signatures-- {
+		c.repair("--error", providerSaid(last))
+		last = c.prompt()
+	}
+	if last.Verdict != opencode.Alive {
+		c.Errorf("after the repair the real program is %s, before it was %s; its reply:\n%.800s", last.Verdict, c.before.Verdict, last.Output)
+	}
+	return last.Verdict
+}
+
+// providerSaid is what the provider said of the last request.
+func providerSaid(r opencode.Result) string { return r.Calls[len(r.Calls)-1].Message }
+
+// back takes all repairs back: the store is identical, and the real program fails
+// as before.
+func (c *course) back() {
+	c.Helper()
+	if cmp.Equal(c.wounded, c.snapshot()) {
+		return
+	}
+	if code, out := c.mend("undo", "--session", c.session); code != exitDone {
+		c.Fatalf("mend undo: exit code %d:\n%s", code, out)
+	}
+	if diff := cmp.Diff(c.wounded, c.snapshot()); diff != "" {
+		c.Fatalf("undo did not restore the store (-want +got):\n%s", diff)
+	}
+	if code, out := c.mend("verify"); code != exitDone {
+		c.Errorf("mend verify: exit code %d:\n%s", code, out)
+	}
+	if r := c.prompt(); r.Verdict != c.before.Verdict {
+		c.Errorf("after undo the real program is %s, before the repair it was %s; its reply:\n%.800s", r.Verdict, c.before.Verdict, r.Output)
+	}
+}
+
+// find asks for the cure of what the provider said, which must be one of the
+// records that the wound changed.
+func (c *course) find(hurt []string) {
+	c.Helper()
+	var answer struct {
+		Repairs []struct{ Ops []struct{ Record string } }
+	}
+	_, out := c.ask(&answer, "repair", c.session, "--dry-run", "--error", providerSaid(c.before))
+	var touched []string
+	for _, r := range answer.Repairs {
+		for _, op := range r.Ops {
+			touched = append(touched, op.Record[strings.LastIndex(op.Record, "/")+1:])
+		}
+	}
+	for _, id := range hurt {
+		if !slices.Contains(touched, id) {
+			c.Errorf("mend repair --error touches %v, not %s, which is at fault:\n%s", touched, id, out)
+		}
+	}
+}

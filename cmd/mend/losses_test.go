@@ -1,0 +1,139 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/wound"
+)
+
+// changes tells, record by record, what a repair did, in words that do not depend
+// on ids: a line for each that was made, moved, changed or removed, with the
+// number of its message.
+func changes(before, after []wound.Record) []string {
+	find := func(in []wound.Record, r wound.Record) int {
+		return slices.IndexFunc(in, func(x wound.Record) bool { return x.Table == r.Table && x.ID == r.ID })
+	}
+	var lines []string
+	moved := map[string]bool{}
+	for _, r := range after {
+		i := find(before, r)
+		if i >= 0 {
+			if before[i].Data != r.Data {
+				lines = append(lines, fmt.Sprintf("change %s: %s", place(after, r), strings.Join(fieldChanges("", content(before[i]), content(r)), " ")))
+			}
+			continue
+		}
+		from := slices.IndexFunc(before, func(x wound.Record) bool {
+			return !moved[x.ID] && x.Table == r.Table && find(after, x) < 0 && content(x) != nil && encoded(content(x)) == encoded(content(r))
+		})
+		if from >= 0 {
+			moved[before[from].ID] = true
+			lines = append(lines, "move "+place(before, before[from])+" to "+place(after, r))
+			continue
+		}
+		lines = append(lines, "create "+place(after, r)+": "+short(encoded(content(r))))
+	}
+	for _, r := range before {
+		if find(after, r) < 0 && !moved[r.ID] {
+			lines = append(lines, "delete "+place(before, r))
+		}
+	}
+	return lines
+}
+
+// place is where a record is: "message 4", or "part 2 of message 4, text".
+func place(in []wound.Record, r wound.Record) string {
+	owner, of := r.Owner, ""
+	if r.Table == "message" {
+		owner = r.ID
+	} else {
+		parts := slices.DeleteFunc(slices.Clone(in), func(x wound.Record) bool { return x.Table != "part" || x.Owner != r.Owner })
+		kind := r.Kind()
+		if kind == "" {
+			kind = "unreadable"
+		}
+		of = fmt.Sprintf(" part %d, %s", slices.Index(parts, r), kind)
+	}
+	n := slices.IndexFunc(in, func(x wound.Record) bool { return x.Table == "message" && x.ID == owner })
+	return fmt.Sprintf("message %d%s", n, of)
+}
+
+// content is a record's fields without its ids, nil if it is no object.
+func content(r wound.Record) fields {
+	var f fields
+	_ = json.Unmarshal([]byte(r.Data), &f) // damaged: nil
+	for _, id := range []string{"id", "sessionID", "messageID"} {
+		delete(f, id)
+	}
+	return f
+}
+
+type fields = map[string]any
+
+// fieldChanges lists the fields that differ: + new, ~ another value, - gone.
+func fieldChanges(path string, was, is fields) []string {
+	if was == nil {
+		return []string{"from damaged bytes " + short(encoded(is))}
+	}
+	names := maps.Clone(was)
+	maps.Copy(names, is)
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		old, there := was[name]
+		now, stays := is[name]
+		inner, ok := old.(fields)
+		outer, ok2 := now.(fields)
+		switch {
+		case there && stays && encoded(old) == encoded(now):
+		case ok && ok2:
+			out = append(out, fieldChanges(path+name+".", inner, outer)...)
+		case !stays:
+			out = append(out, "-"+path+name)
+		case !there:
+			out = append(out, "+"+path+name+"="+short(encoded(now)))
+		default:
+			out = append(out, "~"+path+name+"="+short(encoded(now)))
+		}
+	}
+	return out
+}
+
+func encoded(v any) string {
+	data, _ := json.Marshal(v) // it came out of JSON
+	return string(data)
+}
+
+func short(s string) string {
+	if r := []rune(s); len(r) > 160 {
+		return string(r[:160]) + "…"
+	}
+	return s
+}
+
+func TestChanges(t *testing.T) {
+	record := func(table, id, owner, data string) wound.Record {
+		return wound.Record{Table: table, ID: id, Owner: owner, Data: data}
+	}
+	before := []wound.Record{
+		record("message", "m", "s", `{"role":"user","time":{"created":1}}`),
+		record("part", "a", "m", `{"type":"text","text":" ","x":1}`), record("part", "b", "m", `{"type":"tool"}`),
+		record("part", "c", "m", `{"type":"file","id":"c"}`), record("part", "d", "m", `{"ty`),
+	}
+	after := []wound.Record{
+		record("message", "m", "s", `{"role":"user","time":{"created":1,"completed":2}}`),
+		record("part", "a", "m", `{"type":"text","text":"y"}`), record("part", "bb", "m", `{"type":"tool"}`),
+		record("part", "d", "m", `{"type":"text"}`), record("part", "e", "m", `{"type":"new"}`),
+	}
+	want := []string{
+		"change message 0: +time.completed=2", `change message 0 part 0, text: ~text="y" -x`, "move message 0 part 1, tool to message 0 part 1, tool",
+		`change message 0 part 2, text: from damaged bytes {"type":"text"}`, `create message 0 part 3, new: {"type":"new"}`, "delete message 0 part 2, file",
+	}
+	if got := changes(before, after); !slices.Equal(got, want) {
+		t.Errorf("changes = %q, want %q", got, want)
+	}
+}
