@@ -21,7 +21,7 @@ func TestAbandoned(t *testing.T) {
 	}
 	want("in a fresh tree")
 	for _, owner := range []string{"own", "other"} {
-		staged, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+		staged, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 		if err != nil || staged.Dir != mendDir+"/"+owner+"/1" {
 			t.Fatalf("Prepare = %q, %v", staged.Dir, err)
 		}

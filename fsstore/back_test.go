@@ -20,7 +20,7 @@ func TestCameOutForeign(t *testing.T) {
 		root := smallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
 		s := mustOpen(t, root, "", Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -76,7 +76,7 @@ func TestUndoGoesBack(t *testing.T) {
 	for cut := 0; ; cut++ {
 		root := smallTree(t)
 		s := mustOpen(t, root, "", Options{Owner: "own"})
-		done := mustApply(t, s, bigPlan(t, mustLoad(t, s, "ses_1")))
+		done := mustApply(t, s, bigPlan(t, mustLoad(t, s)))
 		if err := os.Chmod(filepath.Join(root, "part/msg_4"), 0o750); err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestFolderOfForeignGone(t *testing.T) {
 	needWrites(t)
 	root := smallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	loaded := mustLoad(t, s, "ses_1")
+	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	after.Messages[1].Remove(after.Messages[1].Parts[0].Ref)
 	staged, err := s.Prepare(t.Context(), change.Diff(loaded, after))

@@ -26,7 +26,7 @@ func TestFileSizeLimit(t *testing.T) {
 	root := smallTree(t)
 	before := snapshot(t, root, "")
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	ops := retext(t, mustLoad(t, s, "ses_1"), "prt_11", strings.Repeat("x", 100_000))
+	ops := retext(t, mustLoad(t, s), "prt_11", strings.Repeat("x", 100_000))
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 		t.Skip(err)
@@ -63,7 +63,7 @@ func TestNoSpace(t *testing.T) {
 	put(t, root, "part/msg_1/prt_2.json", textJSON("msg_1", "prt_2", "x"))
 	before := snapshot(t, root, "")
 	s := mustOpen(t, root, "opencode", Options{Owner: "own"})
-	loaded := mustLoad(t, s, "ses_1")
+	loaded := mustLoad(t, s)
 	ops := append(retext(t, loaded, "prt_1", strings.Repeat("x", 100_000)), retext(t, loaded, "prt_2", strings.Repeat("x", 300_000))...)
 	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("Prepare = %v, want %v", err, syscall.ENOSPC)
@@ -101,7 +101,7 @@ func TestManyOps(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	loaded := mustLoad(t, s, "ses_1")
+	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	for i := range after.Messages {
 		m := &after.Messages[i]
@@ -133,7 +133,7 @@ func TestNoOpenat2(t *testing.T) {
 	}
 	storetest.Refuse(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
 	if canWrite() == nil && !testing.Short() {
-		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode", "ses_1") })
+		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
 	}
 	testStrange(t)
 	testStrangeFolders(t)
@@ -156,7 +156,7 @@ func TestBrokenDisk(t *testing.T) {
 			root := smallTree(t)
 			before := snapshot(t, root, mendDir)
 			s := mustOpen(t, root, "", Options{Owner: "own"})
-			staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+			staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 			if err != nil {
 				t.Fatal(err)
 			}

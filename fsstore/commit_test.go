@@ -38,7 +38,7 @@ func TestMissingFolders(t *testing.T) {
 	}
 	before := snapshot(t, root, "")
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	loaded := mustLoad(t, s, "ses_1")
+	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	for i := range after.Messages {
 		m := &after.Messages[i]
@@ -54,7 +54,7 @@ func TestMissingFolders(t *testing.T) {
 			t.Errorf("%s is %v, %v, want a folder of the mode of the one above", p, fi, err)
 		}
 	}
-	if got := mustLoad(t, s, "ses_1").Messages[3].Parts; len(got) != 1 || got[0].Defect != nil || got[0].Text != "[user interrupted]" {
+	if got := mustLoad(t, s).Messages[3].Parts; len(got) != 1 || got[0].Defect != nil || got[0].Text != "[user interrupted]" {
 		t.Errorf("the new part is %+v", got)
 	}
 	// What another program puts beside it keeps its folder.
@@ -77,7 +77,7 @@ func TestFolderMeanwhile(t *testing.T) {
 	needWrites(t)
 	root := smallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,7 +125,7 @@ func TestVanishedFolder(t *testing.T) {
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
 		root := smallTree(t)
 		s := mustOpen(t, root, "", Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,16 +15,16 @@ import (
 // TestContract: fault cases 17, 23, 24, 25 and 34.
 func TestContract(t *testing.T) {
 	needWrites(t)
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode", "ses_1") })
+	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
 }
 
-func harness(t *testing.T, root, layout, id string) storetest.Harness {
+func harness(t *testing.T, root, layout string) storetest.Harness {
 	open := func(step func(string) error) *Store {
 		return mustOpen(t, root, layout, Options{Owner: "own", Step: step})
 	}
 	return storetest.Harness{
 		Open:     func(step func(string) error) storetest.Store { return open(step) },
-		Load:     func() *session.Session { return mustLoad(t, open(nil), id) },
+		Load:     func() *session.Session { return mustLoad(t, open(nil)) },
 		Snapshot: func() map[string]string { return snapshot(t, root, mendDir) },
 		Read: func(ref session.Ref) *change.Image {
 			images, err := open(nil).Read(t.Context(), []session.Ref{ref})

@@ -4,6 +4,7 @@ package fsstore
 
 import (
 	"errors"
+	"io"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,4 +24,23 @@ func (d *dir) open(rel string) (*dir, error) {
 		return nil, err
 	}
 	return d.opened(fd, rel), nil
+}
+
+// names lists what stands in the folder. It is not for two goroutines at once.
+func (d *dir) names() ([]string, error) {
+	if _, err := unix.Seek(d.fd(), 0, io.SeekStart); err != nil {
+		return nil, d.wrap("seek", ".", err)
+	}
+	var names []string
+	buf := make([]byte, 16<<10)
+	for {
+		n, err := retry(func() (int, error) { return unix.ReadDirent(d.fd(), buf) })
+		if err != nil {
+			return names, d.wrap("list", ".", err)
+		}
+		if n <= 0 {
+			return names, nil
+		}
+		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+	}
 }

@@ -90,16 +90,6 @@ func (d *dir) opened(fd int, rel string) *dir {
 	return &dir{os.NewFile(uintptr(fd), p), p}
 }
 
-// names lists what stands in the folder.
-func (d *dir) names() ([]string, error) {
-	again, err := d.open(".")
-	if err != nil {
-		return nil, d.wrap("open", ".", err)
-	}
-	defer again.close()
-	return again.f.Readdirnames(-1)
-}
-
 // self is the folder's own thing.
 func (d *dir) self() (thing, error) { return d.stat(".") }
 

@@ -19,7 +19,7 @@ func TestContractNoExchange(t *testing.T) {
 		return
 	}
 	storetest.NoExchange(t)
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode", "ses_1") })
+	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
 }
 
 // TestNoExchange has the user told of the smaller promise, once for each change,
@@ -32,7 +32,7 @@ func TestNoExchange(t *testing.T) {
 	before := snapshot(t, root, "")
 	var notes []string
 	s := mustOpen(t, root, "", Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
-	ops := bigPlan(t, mustLoad(t, s, "ses_1"))
+	ops := bigPlan(t, mustLoad(t, s))
 	st := mustApply(t, s, ops)
 	if len(notes) > 0 {
 		t.Errorf("where it can exchange, the user is told %q", notes)
@@ -59,7 +59,7 @@ func TestNoRenameFlags(t *testing.T) {
 	}
 	root := smallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	ops := bigPlan(t, mustLoad(t, s, "ses_1"))
+	ops := bigPlan(t, mustLoad(t, s))
 	for _, flag := range []uint32{unix.RENAME_EXCHANGE, unix.RENAME_NOREPLACE} {
 		storetest.Refuse(t, unix.SYS_RENAMEAT2, 4, flag, unix.ENOSYS)
 	}
@@ -81,7 +81,7 @@ func TestReplaceForeign(t *testing.T) {
 			name = filepath.Join(root, "part/msg_4", part+".json")
 		}
 		s := mustOpen(t, root, "", Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 		if err != nil {
 			t.Fatal(err)
 		}

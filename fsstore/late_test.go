@@ -53,7 +53,7 @@ func TestLateWriter(t *testing.T) {
 func lateWriter(t *testing.T, root, part string) (*Store, change.Staged, change.Outcome) {
 	t.Helper()
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -108,7 +108,7 @@ func TestContractOfLayout(t *testing.T) {
 		t.Skip("TestContract does it in one layout")
 	}
 	tr := trees()[3]
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, tr.write(t), tr.layout, "ses_1") })
+	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, tr.write(t), tr.layout) })
 }
 
 // TestSeveralSessions has sessions that share ids and folders.
@@ -153,7 +153,7 @@ func TestLargePart(t *testing.T) {
 	large := textJSON("msg_1", "prt_12", strings.Repeat("x", 50<<20))
 	put(t, root, "part/msg_1/prt_12.json", large)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	loaded := mustLoad(t, s, "ses_1")
+	loaded := mustLoad(t, s)
 	if n := len(loaded.Message("msg_1").Part("prt_12").Text); n != 50<<20 {
 		t.Fatalf("Load gives %d bytes", n)
 	}
@@ -186,7 +186,7 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	for _, owner := range []string{"", "..", "a/b", "kept"} {
-		if _, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), bigPlan(t, mustLoad(t, mustOpen(t, root, "", Options{}), "ses_1"))); err == nil {
+		if _, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), bigPlan(t, mustLoad(t, mustOpen(t, root, "", Options{})))); err == nil {
 			t.Errorf("Prepare for the owner %q = nil, want a refusal", owner)
 		}
 	}

@@ -24,7 +24,7 @@ func TestUmask(t *testing.T) {
 		root := smallTree(t)
 		before := snapshot(t, root, "")
 		s := mustOpen(t, root, "", Options{Owner: "own"})
-		loaded := mustLoad(t, s, "ses_1")
+		loaded := mustLoad(t, s)
 		syscall.Umask(mask)
 		st := mustApply(t, s, bigPlan(t, loaded))
 		for p, want := range map[string]fs.FileMode{"part/msg_1/prt_11.json": 0o600, "part/msg_4/prt_41.json": 0o600, "part/msg_4": fs.ModeDir | 0o755} {
@@ -48,7 +48,7 @@ func TestUnreadable(t *testing.T) {
 	s := mustOpen(t, root, "", Options{Owner: "own"})
 	part := filepath.Join(root, "part/msg_1/prt_12.json")
 	mustChmod(t, part, 0)
-	p := mustLoad(t, s, "ses_1").Message("msg_1").Part("prt_12")
+	p := mustLoad(t, s).Message("msg_1").Part("prt_12")
 	if p == nil || !p.Unreadable() || p.Defect.Why != "permission denied" {
 		t.Errorf("a file that may not be read is loaded as %+v", p)
 	}
@@ -59,7 +59,7 @@ func TestUnreadable(t *testing.T) {
 	mustChmod(t, filepath.Join(root, "message/ses_1/msg_2.json"), 0o200)
 	mustChmod(t, filepath.Join(root, "part/msg_3"), 0)
 	mustChmod(t, filepath.Join(root, "session/global/ses_1.json"), 0)
-	loaded := mustLoad(t, s, "ses_1")
+	loaded := mustLoad(t, s)
 	if m := loaded.Message("msg_2"); m == nil || !m.Unreadable() || len(m.Parts) != 3 {
 		t.Errorf("a message that may not be read is loaded as %+v", m)
 	}
@@ -71,7 +71,7 @@ func TestUnreadable(t *testing.T) {
 		t.Errorf("stray is %+v, want it to be of msg_3", loaded.Stray)
 	}
 	mustChmod(t, filepath.Join(root, "message/ses_1"), 0)
-	wantStray(t, mustLoad(t, s, "ses_1").Stray, "message/ses_1")
+	wantStray(t, mustLoad(t, s).Stray, "message/ses_1")
 	mustChmod(t, filepath.Join(root, "session/global"), 0)
 	heads, err := s.List(t.Context())
 	if err != nil || len(heads) != 2 || heads[0].ID != "ses_1" {
@@ -100,14 +100,14 @@ func TestReadOnly(t *testing.T) {
 	}
 	root := smallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	loaded := mustLoad(t, s, "ses_1")
+	loaded := mustLoad(t, s)
 	ops := bigPlan(t, loaded)
 	before := snapshot(t, root, "")
 	mustChmod(t, root, 0o555)
 	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Prepare in a root that may not be written = %v", err)
 	}
-	mustLoad(t, s, "ses_1")
+	mustLoad(t, s)
 	mustChmod(t, root, 0o755)
 	for _, folder := range []string{"part", "part/msg_1"} {
 		mustChmod(t, filepath.Join(root, folder), 0o555)
@@ -142,7 +142,7 @@ func TestOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -101,7 +101,7 @@ func TestDefects(t *testing.T) {
 	} {
 		root := smallTree(t)
 		put(t, root, "part/msg_1/prt_12.json", c.content)
-		loaded := mustLoad(t, mustOpen(t, root, "", Options{}), "ses_1")
+		loaded := mustLoad(t, mustOpen(t, root, "", Options{}))
 		var got session.DefectKind
 		for r := range loaded.Records {
 			if r.Ref.Part == "prt_12" && r.Defect != nil {
@@ -131,7 +131,7 @@ func TestSessionDefects(t *testing.T) {
 		if err != nil || len(heads) != 1 || heads[0].ID != "ses_1" || heads[0].Title != "" {
 			t.Fatalf("with %q List = %+v, %v", content, heads, err)
 		}
-		loaded := mustLoad(t, s, "ses_1")
+		loaded := mustLoad(t, s)
 		var got session.DefectKind
 		if loaded.Info.Defect != nil {
 			got = loaded.Info.Defect.Kind
@@ -164,7 +164,7 @@ func TestBadNames(t *testing.T) {
 	if again, err := s.Load(t.Context(), heads[1]); err != nil || len(again.Stray) != 3 {
 		t.Errorf("Load of what is stray = %+v, %v", again, err)
 	}
-	loaded := mustLoad(t, s, "ses_1")
+	loaded := mustLoad(t, s)
 	wantStray(t, loaded.Stray, "message/ses_1/a b.json", "part/msg_1/.json", "part/msg_1/prt\xff.json", "part/msg_1/"+long+".json")
 	for _, st := range loaded.Stray {
 		if in := strings.HasPrefix(st.Path, "part/msg_1/"); in != (st.Message == "msg_1") {

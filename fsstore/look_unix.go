@@ -33,7 +33,7 @@ func (d *dir) look(name string, max int64) (thing, error) {
 	if !t.plain() || t.big {
 		return t, nil
 	}
-	t.data, t.big, err = readAll(rawFile(fd), t.size, max)
+	t.data, t.big, err = readFile(rawFile(fd), t.size, max)
 	return t, d.wrap("read", name, err)
 }
 
@@ -54,6 +54,7 @@ func thingOf(st *unix.Stat_t) thing {
 	return thing{
 		there: true, mode: modeOf(uint32(st.Mode)), size: st.Size, links: uint64(st.Nlink),
 		owner: owner{int(st.Uid), int(st.Gid)}, dev: uint64(st.Dev), ino: st.Ino,
+		mtime: st.Mtim.Nano(), ctime: st.Ctim.Nano(),
 	}
 }
 
@@ -76,8 +77,24 @@ func modeOf(m uint32) fs.FileMode {
 	return perm | fs.ModeIrregular
 }
 
-// rawFile reads a descriptor without handing it to the runtime's poller: most
-// files are read in one call.
+// readFile is readAll for a file that most likely is still as large as it was
+// when it was opened: then one call is enough, which had room for a byte more.
+func readFile(f rawFile, size, max int64) (data []byte, big bool, err error) {
+	data = make([]byte, size+1)
+	n, err := f.Read(data)
+	data = data[:n]
+	switch {
+	case int64(n) == size:
+		return data, false, nil
+	case err != nil && !errors.Is(err, io.EOF):
+		return nil, false, err
+	}
+	rest, _, err := readAll(f, 0, max)
+	data = append(data, rest...)
+	return data, int64(len(data)) > max, err
+}
+
+// rawFile reads a descriptor without handing it to the runtime's poller.
 type rawFile int
 
 func (r rawFile) Read(p []byte) (int, error) {

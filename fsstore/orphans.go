@@ -133,8 +133,7 @@ func (v *view) abandonedParts(s *session.Session) {
 	}
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		raw, _ := session.Field(m.Data, "parentID")
-		id := session.Unquote(raw)
+		id := m.Parent
 		if asked[id] || session.ValidateID(id) != nil {
 			continue
 		}

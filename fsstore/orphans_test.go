@@ -84,7 +84,7 @@ func TestLoadAbandonedParts(t *testing.T) {
 	if err := os.Remove(filepath.Join(root, "message/ses_1/msg_1.json")); err != nil {
 		t.Fatal(err)
 	}
-	stray := mustLoad(t, mustOpen(t, root, "", Options{}), "ses_1").Stray
+	stray := mustLoad(t, mustOpen(t, root, "", Options{})).Stray
 	if len(stray) != 3 || stray[0].Path != "part/msg_1/prt_11.json" || stray[0].Message != "msg_1" {
 		t.Errorf("Load tells of %+v, want the three parts of msg_1", stray)
 	}

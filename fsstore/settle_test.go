@@ -36,7 +36,7 @@ func (c *countdown) Err() error {
 func crashed(t *testing.T, root string, n int) (*Store, change.Staged) {
 	t.Helper()
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,7 +121,7 @@ func TestModeIsContent(t *testing.T) {
 	needWrites(t)
 	root := smallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	ops := retext(t, mustLoad(t, s, "ses_1"), "prt_12", "new")
+	ops := retext(t, mustLoad(t, s), "prt_12", "new")
 	staged, err := s.Prepare(t.Context(), ops)
 	if err != nil {
 		t.Fatal(err)
@@ -151,7 +151,7 @@ func TestDiscardKeeps(t *testing.T) {
 	needWrites(t)
 	root := smallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -20,7 +20,7 @@ func TestSteps(t *testing.T) {
 	}
 	f := &storetest.Fault{At: 1 << 30}
 	s := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step})
-	st := mustApply(t, s, bigPlan(t, mustLoad(t, s, "ses_1")))
+	st := mustApply(t, s, bigPlan(t, mustLoad(t, s)))
 	f.Calls = append(f.Calls, "-- undo")
 	mustApply(t, s, change.Inverse(st.Ops))
 	got := regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(strings.Join(f.Calls, "\n"), "HASH")

@@ -42,7 +42,7 @@ func testStrange(t *testing.T) {
 		root := smallTree(t)
 		path := filepath.Join(root, "part/msg_1/prt_12.json")
 		s := mustOpen(t, root, "", Options{Owner: "own"})
-		ops := retext(t, mustLoad(t, s, "ses_1"), "prt_12", "new")
+		ops := retext(t, mustLoad(t, s), "prt_12", "new")
 		if name == "hard link" && canWrite() != nil {
 			continue // links are counted where trees can be changed
 		}
@@ -114,7 +114,7 @@ func testStrangeFolders(t *testing.T) {
 			root := smallTree(t)
 			path := filepath.Join(root, folder)
 			s := mustOpen(t, root, "", Options{Owner: "own"})
-			ops := bigPlan(t, mustLoad(t, s, "ses_1"))
+			ops := bigPlan(t, mustLoad(t, s))
 			target := filepath.Join(root, "moved")
 			if !inside {
 				target = filepath.Join(storetest.FastDir(t), "moved")
@@ -130,7 +130,7 @@ func testStrangeFolders(t *testing.T) {
 			if err != nil || len(heads) == 0 || heads[0].ID != "ses_1" {
 				t.Fatalf("%s: List = %+v, %v", folder, heads, err)
 			}
-			loaded := mustLoad(t, s, "ses_1")
+			loaded := mustLoad(t, s)
 			told := len(loaded.Stray) > 0 || len(heads) > 1 && len(heads[1].Stray) > 0
 			if !told {
 				t.Errorf("%s is a link, and storetest.Nobody says so: %+v, %+v", folder, heads, loaded)
@@ -158,7 +158,7 @@ func TestLinkMeanwhile(t *testing.T) {
 	needWrites(t)
 	root := smallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1")))
+	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}

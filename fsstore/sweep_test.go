@@ -20,7 +20,7 @@ func TestMendIsALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	if _, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s, "ses_1"))); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+	if _, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s))); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("Prepare = %v, want a refusal", err)
 	}
 	if got := snapshot(t, elsewhere, ""); len(got) != 1 {
@@ -47,7 +47,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	ops := bigPlan(t, mustLoad(t, s, "ses_1"))
+	ops := bigPlan(t, mustLoad(t, s))
 	ops[0].Pre = &change.Image{Data: []byte("no"), Mode: 0o644}
 	if _, err := s.Prepare(t.Context(), ops); !isConflict(err) {
 		t.Fatalf("Prepare = %v, want a conflict", err)

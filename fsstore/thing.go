@@ -21,8 +21,12 @@ type thing struct {
 	dev   uint64
 	ino   uint64
 	size  int64
-	data  []byte // of a plain file that is not larger than was asked for
-	big   bool   // larger: data is not read
+	// When the bytes, and when anything of it was last changed, in nanoseconds
+	// since 1970; 0 where the system does not tell.
+	mtime, ctime int64
+
+	data []byte // of a plain file that is not larger than was asked for
+	big  bool   // larger: data is not read
 }
 
 // An owner is whom a file belongs to, where the system has such a thing.

@@ -119,9 +119,9 @@ func mustOpen(t *testing.T, path, layout string, o Options) *Store {
 	return s
 }
 
-func mustLoad(t *testing.T, s *Store, id string) *session.Session {
+func mustLoad(t *testing.T, s *Store) *session.Session {
 	t.Helper()
-	loaded, err := s.Load(t.Context(), session.Session{ID: id})
+	loaded, err := s.Load(t.Context(), session.Session{ID: "ses_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

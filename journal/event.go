@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"mend/change"
@@ -193,4 +194,22 @@ func (e *ending) valid() bool {
 // genesis is what stands for the event before the first.
 func genesis(id string) hash {
 	return sha256.Sum256([]byte("mend journal 1\x00" + id))
+}
+
+// spans is the numbers of the entries, once each.
+func spans(all []*history) []span {
+	seqs := make([]uint64, len(all))
+	for i, h := range all {
+		seqs[i] = h.seq
+	}
+	slices.Sort(seqs)
+	var list []span
+	for _, seq := range slices.Compact(seqs) {
+		if n := len(list); n > 0 && list[n-1][1] == seq-1 {
+			list[n-1][1] = seq
+		} else {
+			list = append(list, span{seq, seq})
+		}
+	}
+	return list
 }

@@ -173,24 +173,6 @@ func (j *Journal) erase(ctx context.Context, kind eventKind, all []*history, fre
 	return j.finishErasing(ctx, freed)
 }
 
-// spans is the numbers of the entries, once each.
-func spans(all []*history) []span {
-	seqs := make([]uint64, len(all))
-	for i, h := range all {
-		seqs[i] = h.seq
-	}
-	slices.Sort(seqs)
-	var list []span
-	for _, seq := range slices.Compact(seqs) {
-		if n := len(list); n > 0 && list[n-1][1] == seq-1 {
-			list[n-1][1] = seq
-		} else {
-			list = append(list, span{seq, seq})
-		}
-	}
-	return list
-}
-
 // finishErasing removes the blobs of the entries that the marked event names.
 // It may be cut anywhere and starts over.
 func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {

@@ -30,7 +30,7 @@ func BenchmarkRewrite(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		defer j.Close()
+		b.Cleanup(func() { _ = j.Close() })
 		st, err := fsstore.Open(root, "opencode", fsstore.Options{Owner: j.ID()})
 		if err != nil {
 			b.Fatal(err)

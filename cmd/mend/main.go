@@ -13,6 +13,8 @@ import (
 	"syscall"
 
 	"golang.org/x/term"
+
+	"mend/txn"
 )
 
 func main() {
@@ -49,11 +51,18 @@ func run(args []string, t terminal) int {
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
+	return a.report(asSignal(ctx, err))
+}
+
+// asSignal makes of the context's error the signal that ended the context. A
+// pending entry is told as what it is, also if nobody waited for its end.
+func asSignal(ctx context.Context, err error) error {
 	var sig *signalError
-	if err != nil && errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &sig) {
-		err = sig
+	var pending *txn.PendingError
+	if errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &sig) && !errors.As(err, &pending) {
+		return sig
 	}
-	return a.report(err)
+	return err
 }
 
 // version is what the binary was built from: the module's version, or the

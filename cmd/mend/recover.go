@@ -23,6 +23,7 @@ that writes does this first by itself.`,
 			if err != nil {
 				return err
 			}
+			a.warnAbandoned(c)
 			if f.dryRun {
 				pending, err := c.Pending()
 				if err != nil {
@@ -31,6 +32,9 @@ that writes does this first by itself.`,
 				return a.endEntries(pending, "Nothing is pending.")
 			}
 			done, err := c.Recover(cmd.Context())
+			if err == nil {
+				err = c.Sweep(cmd.Context())
+			}
 			if err != nil {
 				return err
 			}

@@ -173,29 +173,46 @@ func cmdPlain(ts *testscript.TestScript, _ bool, args []string) {
 // cmdCrash does what `mend repair` does, up to a call that changes the disk.
 func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 	dir := filepath.Join(ts.Getenv("XDG_STATE_HOME"), "mend")
-	c, err := mend.Open(mend.Options{Store: ts.Getenv("STORE"), Journal: dir})
-	ts.Check(err)
-	head, err := c.Session(context.Background(), ts.Getenv("SESSION"))
-	ts.Check(err)
-	r, err := c.ProposeRepair(context.Background(), head, mend.RepairRequest{})
-	ts.Check(err)
 	dead := false
-	step := func(call string) error {
+	err := repairBy(ts.Getenv("STORE"), dir, ts.Getenv("SESSION"), func(call string) error {
 		if dead = dead || strings.HasPrefix(call, args[0]); dead {
 			return errors.New("killed before " + call)
 		}
 		return nil
-	}
-	j, err := journal.Open(dir, journal.Options{Step: step})
-	ts.Check(err)
-	st, err := fsstore.Open(ts.Getenv("STORE"), "", fsstore.Options{Owner: j.ID(), Step: step})
-	ts.Check(err)
-	_, err = txn.Run(context.Background(), j, st, r.Plan)
+	})
 	ts.Logf("%v", err)
-	_ = j.Close()
 	if !dead {
 		ts.Fatalf("no call %q was made", args[0])
 	}
+}
+
+// repairBy does what `mend repair` does on a tree, and tells step of each call
+// that changes the disk, before it is made.
+func repairBy(store, dir, id string, step func(call string) error) error {
+	ctx := context.Background()
+	c, err := mend.Open(mend.Options{Store: store, Journal: dir})
+	if err != nil {
+		return err
+	}
+	head, err := c.Session(ctx, id)
+	if err != nil {
+		return err
+	}
+	r, err := c.ProposeRepair(ctx, head, mend.RepairRequest{})
+	if err != nil {
+		return err
+	}
+	j, err := journal.Open(dir, journal.Options{Step: step})
+	if err != nil {
+		return err
+	}
+	defer func() { _ = j.Close() }()
+	st, err := fsstore.Open(store, "", fsstore.Options{Owner: j.ID(), Step: step})
+	if err != nil {
+		return err
+	}
+	_, err = txn.Run(ctx, j, st, r.Plan)
+	return err
 }
 
 func cmdSchema(ts *testscript.TestScript, _ bool, _ []string) {

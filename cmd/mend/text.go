@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/fatih/color"
 
@@ -27,15 +28,18 @@ var (
 )
 
 // printable is stored text made safe for a terminal: what a terminal would obey
-// instead of showing is escaped as in a Go string.
+// instead of showing is escaped as in a Go string, and so is what is no UTF-8.
 func printable(s string) string {
 	var b strings.Builder
-	for _, c := range s {
-		if strconv.IsPrint(c) {
+	for i, c := range s {
+		switch {
+		case c == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
+			fmt.Fprintf(&b, `\x%02x`, s[i])
+		case strconv.IsPrint(c):
 			b.WriteRune(c)
-			continue
+		default:
+			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(c), "'"))
 		}
-		b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(c), "'"))
 	}
 	return b.String()
 }

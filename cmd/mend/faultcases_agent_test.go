@@ -1,0 +1,190 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mend"
+	"mend/change"
+	"mend/internal/wound"
+	"mend/journal"
+)
+
+// An agent writes the session's parts all the time, as OpenCode does, each time
+// with a token that stands nowhere else.
+type agent struct {
+	write func(part wound.Record, data string) error
+	drop  func(part wound.Record) error // nil if it drops none
+	parts []wound.Record
+
+	wrote map[string]string // by part: the token of what the agent last wrote there
+	count int
+	err   error
+	rest  atomic.Int64 // how long the agent rests now and then, so that mend can be done at all
+}
+
+// work writes until stop is closed. Every fourth text is blank, and so broken.
+func (a *agent) work(stop <-chan struct{}, done chan<- struct{}) {
+	defer close(done)
+	r := rand.New(rand.NewPCG(1, 2))
+	for ; a.err == nil; a.count++ {
+		pause := time.Duration(r.IntN(4)) * time.Millisecond
+		if r.IntN(16) == 0 {
+			pause = time.Duration(a.rest.Load())
+		}
+		select {
+		case <-stop:
+			return
+		case <-time.After(pause):
+		}
+		p := a.parts[r.IntN(len(a.parts))]
+		if a.drop != nil && r.IntN(8) == 0 {
+			delete(a.wrote, p.ID)
+			a.err = a.drop(p)
+			continue
+		}
+		token := fmt.Sprintf("written-by-the-agent-%d.", a.count)
+		text := []string{" \n", "a", "b", "c"}[r.IntN(4)]
+		a.wrote[p.ID] = token
+		a.err = a.write(p, p.Edit(func(v map[string]any) { v["text"], v["agent"] = text, token }).Data)
+	}
+}
+
+// inPlace writes as OpenCode does: it opens the file, cuts it to nothing, and
+// writes. The folder is there.
+func inPlace(l lab) *agent {
+	path := func(p wound.Record) string { return filepath.Join(l.store, "part", p.Owner, p.ID+".json") }
+	return &agent{
+		write: func(p wound.Record, data string) error { return os.WriteFile(path(p), []byte(data), 0o644) },
+		drop: func(p wound.Record) error {
+			if err := os.Remove(path(p)); !errors.Is(err, fs.ErrNotExist) {
+				return err
+			}
+			return nil
+		},
+	}
+}
+
+// inRows updates rows, or inserts those that mend has deleted.
+func inRows(l lab) *agent {
+	return &agent{write: func(p wound.Record, data string) (err error) {
+		var failed failure
+		done := make(chan struct{})
+		go func() { // Fatal ends it
+			defer close(done)
+			sql := wound.SQL(&failed, l.store)
+			sql("INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, '1', '1', ?)"+
+				" ON CONFLICT (id) DO UPDATE SET data = excluded.data", p.ID, p.Owner, l.session, data)
+		}()
+		<-done
+		return failed.err
+	}}
+}
+
+type failure struct{ err error }
+
+func (f *failure) Fatal(args ...any) {
+	f.err = errors.New(fmt.Sprint(args...))
+	runtime.Goexit()
+}
+
+// TestCase23to26AgentWritesFiles repairs and undoes beside an agent that writes,
+// creates and removes files: cases 23, 24, 25 and 26.
+func TestCase23to26AgentWritesFiles(t *testing.T) {
+	l := newLab(t, wound.Versions[0], "")
+	l.besideAgent(inPlace(l))
+}
+
+// TestCase27to29AgentWritesRows does so beside one that writes rows: cases 27,
+// 28 and 29.
+func TestCase27to29AgentWritesRows(t *testing.T) {
+	l := newLab(t, wound.Versions[2], "")
+	l.besideAgent(inRows(l))
+}
+
+// besideAgent lets mend repair and undo while the agent works. In the end every
+// token that the agent wrote last stands in the store, in what was kept, or in
+// the journal; and each conflict was told with all that it is about.
+func (l lab) besideAgent(a *agent) {
+	l.Helper()
+	l.blanks(30)
+	a.parts, a.wrote = wound.Of(l.open(), wound.Hello, "text"), map[string]string{}
+	stop, done := make(chan struct{}), make(chan struct{})
+	go a.work(stop, done)
+	end := sync.OnceFunc(func() { close(stop); <-done })
+	defer end()
+	count := map[int]int{}
+	start, enough := time.Now(), time.Duration(long(1, 60))*time.Second
+	for round := 0; round < 1000 && (time.Since(start) < enough || count[exitDone] < 2 || count[exitConflict] < 2); round++ {
+		began := time.Now()
+		args := []string{"repair", l.session, "--force"}
+		if round%2 == 1 {
+			args = []string{"undo", "--session", l.session}
+		}
+		r := l.mend(args...)
+		count[r.code]++
+		a.rest.Store(int64(2 * time.Since(began)))
+		switch r.code {
+		case exitDone, exitProblems, exitRefused:
+		case exitConflict:
+			l.says(r, "what the repair did:")
+			l.says(r, "what came since:")
+		default:
+			l.Fatalf("mend %s: exit code %d\n%s", args[0], r.code, r.err)
+		}
+	}
+	end()
+	if a.err != nil {
+		l.Fatal(a.err)
+	}
+	l.exits(exitDone, "recover")
+	l.exits(exitDone, "verify")
+	l.Logf("%d writes of the agent; exit codes of mend and how often: %v", a.count, count)
+	all := l.everything()
+	for id, token := range a.wrote {
+		if !strings.Contains(all, token) {
+			l.Errorf("what the agent wrote last to %s is lost", id)
+		}
+	}
+	if count[exitDone] == 0 || count[exitConflict] == 0 {
+		l.Errorf("the exit codes are %v, want some done and some in conflict", count)
+	}
+}
+
+// everything is all bytes that the store and the journal hold.
+func (l lab) everything() string {
+	l.Helper()
+	var b strings.Builder
+	for _, content := range l.snapshot() {
+		b.WriteString(content)
+	}
+	o := mend.Options{Journal: filepath.Join(l.dir, "state", "mend")}
+	es, err := o.Log(journal.Query{})
+	if err != nil {
+		l.Fatal(err)
+	}
+	for _, e := range es {
+		_, ops, err := o.Show(e.ID)
+		if err != nil {
+			l.Fatal(err)
+		}
+		for _, op := range ops {
+			for _, i := range []*change.Image{op.Pre, op.Post} {
+				if i != nil {
+					b.Write(i.Data)
+				}
+			}
+		}
+	}
+	return b.String()
+}

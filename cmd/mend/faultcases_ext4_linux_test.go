@@ -1,0 +1,110 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mend/internal/storetest"
+	"mend/internal/wound"
+)
+
+// A loop is an ext4 file system in a file, which turns read-only on an error.
+type loop struct {
+	t          *testing.T
+	image, dir string
+	device     string
+}
+
+func newLoop(t *testing.T, dir, name string) *loop {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can mount")
+	}
+	lo := &loop{t: t, image: filepath.Join(dir, name+".img"), dir: filepath.Join(dir, name)}
+	lo.try("truncate", "-s", "16M", lo.image)
+	lo.try("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", lo.image)
+	if err := os.Mkdir(lo.dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lo.mount()
+	t.Cleanup(lo.unmount)
+	return lo
+}
+
+// try runs a command; where that does not work the test is skipped.
+func (lo *loop) try(name string, args ...string) string {
+	lo.t.Helper()
+	out, err := exec.Command(name, args...).CombinedOutput()
+	if err != nil {
+		lo.t.Skipf("%s: %v\n%s", name, err, out)
+	}
+	return strings.TrimSpace(string(out))
+}
+
+func (lo *loop) mount() {
+	lo.t.Helper()
+	lo.device = lo.try("losetup", "-f", "--show", lo.image)
+	if err := unix.Mount(lo.device, lo.dir, "ext4", 0, "errors=remount-ro"); err != nil {
+		lo.t.Skip(err)
+	}
+}
+
+func (lo *loop) unmount() {
+	if err := unix.Unmount(lo.dir, 0); err != nil {
+		lo.t.Error(err)
+	}
+	if out, err := exec.Command("losetup", "-d", lo.device).CombinedOutput(); err != nil {
+		lo.t.Errorf("losetup -d: %v\n%s", err, out)
+	}
+}
+
+// fail makes the file system find an error, and turn read-only.
+func (lo *loop) fail() {
+	lo.t.Helper()
+	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(lo.device), "trigger_fs_error")
+	if err := os.WriteFile(trigger, []byte("by the test"), 0); err != nil {
+		lo.t.Skip(err)
+	}
+}
+
+// TestCase12TurnsReadOnly lets the file system of the store turn read-only in the
+// middle of a repair. Recovery waits for it, and then makes the store whole.
+func TestCase12TurnsReadOnly(t *testing.T) {
+	for _, at := range []string{"stage", "take", "exchange", "barrier"} {
+		dir := storetest.FastDir(t)
+		lo := newLoop(t, dir, "data")
+		l := newLab(t, wound.Versions[0], dir)
+		l.blanks(3)
+		lo.try("sync", "-f", l.store)
+		before, failed := l.snapshot(), false
+		err := repairBy(l.store, filepath.Join(dir, "state", "mend"), l.session, func(call string) error {
+			if !failed && strings.HasPrefix(call, at) {
+				failed = true
+				lo.fail()
+			}
+			return nil
+		})
+		if !failed {
+			t.Fatalf("no call %q was made", at)
+		}
+		t.Logf("at %s: %v", at, err)
+		if a := l.mend("scan"); a.code > exitProblems { // reading works
+			t.Errorf("scan: exit code %d\n%s", a.code, a.err)
+		}
+		if a := l.mend("recover"); a.code != exitDone {
+			l.says(a, "read-only")
+		}
+		lo.unmount()
+		lo.mount()
+		l.exits(exitDone, "recover")
+		if a := l.mend("undo", "--session", l.session); a.code != exitDone && a.code != exitRefused {
+			t.Errorf("undo: exit code %d\n%s", a.code, a.err)
+		}
+		l.same("turned read-only at "+at, before)
+	}
+}

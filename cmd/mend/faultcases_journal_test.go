@@ -1,0 +1,184 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mend"
+	"mend/change"
+	"mend/internal/wound"
+	"mend/journal"
+	"mend/session"
+)
+
+// A damage is a way in which a journal's file can be broken.
+type damage struct {
+	name string
+	do   func(r *rand.Rand, file []byte) []byte
+}
+
+var damages = []damage{
+	{"truncated", func(r *rand.Rand, f []byte) []byte { return f[:r.IntN(len(f))] }},
+	{"a byte flipped", func(r *rand.Rand, f []byte) []byte { f[r.IntN(len(f))] ^= byte(1 + r.IntN(255)); return f }},
+	{"a page zeroed", func(r *rand.Rand, f []byte) []byte { clear(page(r, f)); return f }},
+	{"a page of another", func(r *rand.Rand, f []byte) []byte { copy(page(r, f), page(r, f)); return f }},
+	{"garbage in a page", func(r *rand.Rand, f []byte) []byte { noise(r, page(r, f)); return f }},
+	{"garbage", func(r *rand.Rand, _ []byte) []byte { f := make([]byte, 1+r.IntN(1<<16)); noise(r, f); return f }},
+}
+
+func page(r *rand.Rand, f []byte) []byte {
+	const size = 4096
+	n := r.IntN(len(f) / size)
+	return f[n*size : (n+1)*size]
+}
+
+func noise(r *rand.Rand, b []byte) {
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+}
+
+// TestCase19Damaged breaks the journal in many ways and lets verify, log, undo
+// and repair at it: no verb crashes, and where the damage is found the exit code
+// is 4 and neither store nor journal is touched.
+func TestCase19Damaged(t *testing.T) {
+	l := newLab(t, wound.Versions[0], "")
+	undo := l.repaired()
+	repaired := l.snapshot()
+	name := filepath.Join(l.dir, "state", "mend", "journal.db")
+	whole, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	l.exits(exitDone, "undo", undo)
+	wounded := l.snapshot()
+	l.exits(exitDone, "redo", undo)
+	found, tried := 0, long(4, 170)
+	for i := range tried * len(damages) {
+		d := damages[i%len(damages)]
+		when := fmt.Sprintf("%s (%d)", d.name, i)
+		broken := d.do(rand.New(rand.NewPCG(5, uint64(i))), bytes.Clone(whole))
+		if err := os.WriteFile(name, broken, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		a := l.mend("verify")
+		l.says(a, "")
+		if a.code == exitUnusable {
+			found++
+		} else if a.code != exitDone {
+			t.Errorf("%s: verify: exit code %d\n%s", when, a.code, a.err)
+		}
+		verb := [][]string{{"log"}, {"undo", undo}, {"repair", l.session}}[i/len(damages)%3]
+		a = l.mend(verb...)
+		l.says(a, "")
+		switch now := l.snapshot(); {
+		case a.code == exitUnusable:
+			l.same(when, repaired)
+			if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, broken) {
+				t.Errorf("%s: %s refused and changed the journal (%v)", when, verb[0], err)
+			}
+		case a.code != exitDone && a.code != exitUsage:
+			t.Errorf("%s: %s: exit code %d\n%s", when, verb[0], a.code, a.err)
+		case maps.Equal(now, wounded): // the damage is not in what undo needs
+			l.put(repaired, wounded)
+		default:
+			l.same(when, repaired)
+		}
+		if t.Failed() {
+			return
+		}
+	}
+	t.Logf("%d damaged journals, %d found by verify", tried*len(damages), found)
+	if found < tried*len(damages)/2 {
+		t.Errorf("verify found %d of %d", found, tried*len(damages))
+	}
+}
+
+// put makes the store hold the files of want in place of those of now.
+func (l lab) put(want, now map[string]string) {
+	l.Helper()
+	for name, content := range want {
+		if now[name] == content {
+			continue
+		}
+		const mode = len("-rw-r--r-- ")
+		if err := os.WriteFile(filepath.Join(l.store, name), []byte(content[mode:]), 0o644); err != nil {
+			l.Fatal(err)
+		}
+	}
+	l.same("put back", want)
+}
+
+// TestCase20Replaced moves the journal away while another one takes its place:
+// what the other one has repaired is not this one's to undo.
+func TestCase20Replaced(t *testing.T) {
+	l := newLab(t, wound.Versions[0], "")
+	other := newLab(t, wound.Versions[0], "")
+	other.session = l.session
+	undo := l.repaired()
+	repaired := l.snapshot()
+	other.repaired()
+	theirs, err := os.ReadFile(filepath.Join(other.dir, "state", "mend", "journal.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(l.dir, "state", "mend", "journal.db"), theirs, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	l.says(l.exits(exitRefused, "undo", undo), "another store")
+	l.same("refused", repaired)
+}
+
+// TestCase22Clock repairs and undoes while the clock stands in 1970, far in the
+// future, and goes backwards: the order of the entries is that of their numbers.
+func TestCase22Clock(t *testing.T) {
+	l := newLab(t, wound.Versions[0], "")
+	before := l.snapshot()
+	times := []time.Time{time.Date(2262, 4, 12, 0, 0, 0, 0, time.UTC), time.Unix(0, 0), time.Unix(-1, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1, 0)}
+	o := mend.Options{Store: l.store, Journal: filepath.Join(l.dir, "state", "mend"), Cache: filepath.Join(l.dir, "cache")}
+	var ids []string
+	for i, now := range times {
+		o.Now = func() time.Time { return now }
+		c, err := mend.Open(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var p change.Plan
+		if i%2 == 0 {
+			r, rerr := c.ProposeRepair(t.Context(), session.Session{ID: l.session}, mend.RepairRequest{Force: true})
+			p, err = r.Plan, rerr
+		} else {
+			p, err = c.ProposeUndo(t.Context(), mend.UndoRequest{ID: ids[i-1]})
+		}
+		if err != nil {
+			t.Fatalf("%v: %v", now, err)
+		}
+		e, err := c.Apply(t.Context(), p)
+		if err != nil {
+			t.Fatalf("%v: %v", now, err)
+		}
+		ids = append(ids, e.ID)
+	}
+	es, err := o.Log(journal.Query{})
+	if err != nil || len(es) != len(ids) {
+		t.Fatalf("Log = %v, %v, want %d entries", es, err, len(ids))
+	}
+	for i, e := range es {
+		if want := ids[len(ids)-1-i]; e.ID != want {
+			t.Errorf("entry %d is %s, want %s: the order is not that of the numbers", i, e.ID, want)
+		}
+	}
+	o.Now = func() time.Time { return time.Unix(100, 0) } // gc of what is older than a day takes nothing
+	if freed, err := o.GC(t.Context(), time.Unix(-86300, 0)); err != nil || freed.Entries != 0 {
+		t.Errorf("GC = %+v, %v, want that it drops nothing", freed, err)
+	}
+	l.exits(exitDone, "verify")
+	l.exits(exitDone, "undo", ids[len(ids)-1])
+	l.same("all undone", before)
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mend/internal/wound"
+)
+
+// TestCase31Mounts has the parts on another mount: nothing is copied there.
+func TestCase31Mounts(t *testing.T) {
+	for _, way := range []string{"another file system", "a bind mount"} {
+		l := newLab(t, wound.Versions[0], "")
+		parts, away := filepath.Join(l.store, "part"), filepath.Join(l.dir, "away")
+		if err := os.CopyFS(away, os.DirFS(parts)); err != nil {
+			t.Fatal(err)
+		}
+		source, fstype, flags := away, "", uintptr(unix.MS_BIND)
+		if way == "another file system" {
+			source, fstype, flags = "mend-test", "tmpfs", 0
+		}
+		if err := unix.Mount(source, parts, fstype, flags, ""); err != nil {
+			t.Skipf("mounting needs rights: %v", err)
+		}
+		t.Cleanup(func() { _ = unix.Unmount(parts, unix.MNT_DETACH) })
+		if way == "another file system" {
+			if err := os.CopyFS(parts, os.DirFS(away)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		before := l.snapshot()
+		a := l.exits(exitUnusable, "repair", l.session)
+		if !strings.Contains(a.err, "cross-device") && !strings.Contains(a.err, "on another file system") {
+			t.Errorf("%s: the program says\n%s", way, a.err)
+		}
+		l.same(way, before)
+	}
+}
+
+// TestCase32FUSE repairs and undoes a store behind FUSE, where nothing can be
+// exchanged, and says what that means once.
+func TestCase32FUSE(t *testing.T) {
+	bindfs, err := exec.LookPath("bindfs")
+	if err != nil || os.Geteuid() != 0 {
+		t.Skip("needs root and bindfs")
+	}
+	l := newLab(t, wound.Versions[0], "")
+	before, fuse := l.snapshot(), filepath.Join(l.dir, "fuse")
+	if err := os.Mkdir(fuse, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if out, err := exec.Command(bindfs, l.store, fuse).CombinedOutput(); err != nil {
+		t.Skipf("%s: %v", out, err)
+	}
+	t.Cleanup(func() {
+		if err := unix.Unmount(fuse, unix.MNT_DETACH); err != nil {
+			t.Error(err)
+		}
+	})
+	a := l.exits(exitDone, "repair", l.session, "--store", fuse, "--json")
+	if n := strings.Count(a.err, "cannot exchange two files"); n != 1 {
+		t.Errorf("the smaller promise is told %d times:\n%s", n, a.err)
+	}
+	if maps.Equal(l.snapshot(), before) {
+		t.Error("nothing was repaired")
+	}
+	l.exits(exitDone, "undo", l.newest(a), "--store", fuse)
+	l.same("undone", before)
+}
