@@ -10,6 +10,8 @@ import (
 // layers is what each package may import of this module: the table of the
 // design. A package that is not in it may not exist.
 var layers = map[string][]string{
+	"mend/live":                        {"mend/session", "mend/wire", "mend/repair"},
+	"mend/config":                      {},
 	"mend/session":                     {},
 	"mend/change":                      {"mend/session"},
 	"mend/repair":                      {"mend/session", "mend/change", "mend/wire"},
@@ -19,7 +21,7 @@ var layers = map[string][]string{
 	"mend/journal":                     {"mend/session", "mend/change"},
 	"mend/txn":                         {"mend/change", "mend/journal"},
 	"mend":                             {"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/fsstore", "mend/sqlstore", "mend/journal", "mend/txn", "mend/wire"},
-	"mend/cmd/mend":                    {"mend", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/wire", "mend/testdata"},
+	"mend/cmd/mend":                    {"mend", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/wire", "mend/testdata", "mend/live", "mend/config"},
 	"mend/wire":                        {"mend/session"},
 	"mend/testdata":                    {},
 	"mend/internal/atomicfile":         {},

@@ -1,0 +1,113 @@
+package faulttest_test
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/internal/faulttest"
+)
+
+// A control is a mend that is wrong on purpose: in one file, new stands for old.
+type control struct {
+	name, file, old, new string
+	test                 func(t *testing.T, bin binaries) *tally
+}
+
+var controls = []control{
+	{
+		"no journal", "txn/txn.go",
+		"slices.Reverse(pending)", "pending = nil; slices.Reverse(pending)",
+		onMemory(repairSecond(tree), killed),
+	},
+	{
+		"outcome before the barrier", "fsstore/commit.go",
+		"err := j.barrier(j.items);", "err := error(nil);",
+		onDisk(seasoned(tree), powerCut(lostAll)),
+	},
+	{
+		"no sync at open", "journal/open.go",
+		"if j.head.pending > 0 {", "if false {",
+		onDisk(recovery(tree, "begun", begun), powerCut(lostAll)),
+	},
+	{
+		"synchronous=NORMAL", "sqlstore/conn.go",
+		"PRAGMA synchronous=FULL;", "PRAGMA synchronous=NORMAL;",
+		onDisk(besideWal(sqlite), powerCut(lostAll)),
+	},
+	{
+		"rename without data sync", "fsstore/stage.go",
+		"err := j.wait(b);", "err := error(nil);",
+		onDisk(repairSecond(tree), powerCut(lostData)),
+	},
+	{
+		"no comparison after the swap", "fsstore/swap.go",
+		"if out.is(o.Pre) {", "if out.is(o.Pre) || true {",
+		func(t *testing.T, bin binaries) *tally {
+			return newWorld(t, nil, bin, repairSecond(tree)).sweepForeign(writers[0], faulttest.Resume)
+		},
+	},
+}
+
+func onMemory(s scenario, f trouble) func(*testing.T, binaries) *tally {
+	return func(t *testing.T, bin binaries) *tally { return newWorld(t, nil, bin, s).sweep(f) }
+}
+
+func onDisk(s scenario, f trouble) func(*testing.T, binaries) *tally {
+	return func(t *testing.T, bin binaries) *tally { return newWorld(t, newDisk(t, ext4), bin, s).sweep(f) }
+}
+
+// These tests find every mend that is wrong on purpose. If they do not, they are
+// worth nothing (I13).
+func TestControls(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	for _, c := range controls {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			sum := c.test(t, c.build(t))
+			if len(sum.problems) == 0 {
+				t.Fatalf("nothing is wrong in %d cuts", sum.Cuts)
+			}
+			t.Logf("found by %d of %d cuts, first: %.600s", len(sum.problems), sum.Cuts, sum.problems[0])
+		})
+	}
+}
+
+// build builds the wrong mend, and leaves the source as it is.
+func (c control) build(t *testing.T) binaries {
+	t.Helper()
+	out, err := exec.Command("go", "list", "-m", "-f", "{{.Dir}}").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	file := filepath.Join(strings.TrimSpace(string(out)), c.file)
+	source, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := strings.Count(string(source), c.old); n != 1 {
+		t.Fatalf("%q is %d times in %s, want once: what is it now?", c.old, n, c.file)
+	}
+	dir := t.TempDir()
+	wrong, overlay := filepath.Join(dir, "wrong.go"), filepath.Join(dir, "overlay.json")
+	if err := os.WriteFile(wrong, []byte(strings.Replace(string(source), c.old, c.new, 1)), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	data, err := json.Marshal(map[string]map[string]string{"Replace": {file: wrong}})
+	if err == nil {
+		err = os.WriteFile(overlay, data, 0o600)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	bin, err := build(dir, "-overlay", overlay)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bin
+}

@@ -1,0 +1,114 @@
+package faulttest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// socket is the descriptor by which the child hands over the listener.
+const socket = 3
+
+// Child is the main function of the process that a [Program] starts: it installs
+// the filter and becomes the program that its first argument names, with the
+// other arguments. It does not return.
+func Child() {
+	runtime.LockOSThread() // the filter is the thread's, and the exec keeps it
+	err := become(os.Args[1:])
+	_ = unix.Sendmsg(socket, []byte(err.Error()), nil, nil, 0)
+	os.Exit(1)
+}
+
+func become(args []string) error {
+	unix.CloseOnExec(socket)
+	listener, err := install()
+	if err != nil {
+		return fmt.Errorf("installing the seccomp filter: %w", err)
+	}
+	if err := unix.Sendmsg(socket, nil, unix.UnixRights(listener), nil, 0); err != nil {
+		return fmt.Errorf("handing over the listener: %w", err)
+	}
+	return syscall.Exec(args[0], args, os.Environ())
+}
+
+// install puts the filter on this thread and returns the listener, which is
+// closed by an exec.
+func install() (int, error) {
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return 0, err
+	}
+	filter := filter()
+	prog := unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]}
+	// Without WAIT_KILLABLE the signals by which Go's scheduler works would make
+	// calls come twice.
+	const flags = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER | unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV
+	fd, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))
+	runtime.KeepAlive(filter)
+	if errno != 0 {
+		return 0, errno
+	}
+	return int(fd), nil
+}
+
+// Offsets in struct seccomp_data.
+const (
+	offNr    = 0
+	offArgs2 = 32 // the low half, on a little-endian machine
+)
+
+// filter is the program that the kernel runs before each call: it stops those in
+// shapes, but openat only with the flags that count.
+func filter() []unix.SockFilter {
+	const (
+		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
+		equal = unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K
+		isSet = unix.BPF_JMP | unix.BPF_JSET | unix.BPF_K
+		ret   = unix.BPF_RET | unix.BPF_K
+	)
+	allow := unix.SockFilter{Code: ret, K: unix.SECCOMP_RET_ALLOW}
+	stop := unix.SockFilter{Code: ret, K: unix.SECCOMP_RET_USER_NOTIF}
+	f := []unix.SockFilter{
+		{Code: load, K: offNr},
+		{Code: equal, K: unix.SYS_OPENAT, Jf: 4},
+		{Code: load, K: offArgs2},
+		{Code: isSet, K: opening, Jf: 1},
+		stop,
+		allow,
+	}
+	for _, nr := range slices.Sorted(maps.Keys(shapes)) {
+		if nr != unix.SYS_OPENAT {
+			f = append(f, unix.SockFilter{Code: equal, K: uint32(nr), Jf: 1}, stop)
+		}
+	}
+	return append(f, allow)
+}
+
+// listenerFrom takes what the child sends: the listener, or why there is none.
+func listenerFrom(sock int) (int, error) {
+	text, oob := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
+	n, oobn, _, _, err := unix.Recvmsg(sock, text, oob, unix.MSG_CMSG_CLOEXEC)
+	if err != nil {
+		return 0, err
+	}
+	messages, err := unix.ParseSocketControlMessage(oob[:oobn])
+	switch {
+	case err != nil:
+		return 0, err
+	case len(messages) == 0 && n > 0:
+		return 0, fmt.Errorf("%w: %s", ErrUnsupported, text[:n])
+	case len(messages) == 0:
+		return 0, errors.New("the child ended before it sent the listener")
+	}
+	fds, err := unix.ParseUnixRights(&messages[0])
+	if err != nil {
+		return 0, err
+	}
+	return fds[0], nil
+}

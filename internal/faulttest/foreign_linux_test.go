@@ -1,0 +1,161 @@
+package faulttest_test
+
+import (
+	"fmt"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/faulttest"
+)
+
+// A writer is how another program writes a file while mend is at work.
+type writer struct {
+	name string
+	file func(w *world) string // which one, in the store
+	old  bool                  // through a descriptor that it has had open since before
+}
+
+// foreign is what the other program writes.
+const foreign = `{"type":"text","text":"written by another program"}`
+
+var writers = []writer{
+	{"over a file that is replaced", func(w *world) string { return w.differing(true, true) }, false},
+	{"over a file that is deleted", func(w *world) string { return w.differing(true, false) }, false},
+	{"the file that is created", func(w *world) string { return w.differing(false, true) }, false},
+	{"through an old descriptor, a file that is replaced", func(w *world) string { return w.differing(true, true) }, true},
+	{"through an old descriptor, a file that is deleted", func(w *world) string { return w.differing(true, false) }, true},
+}
+
+// differing is a file that the change makes, removes or replaces.
+func (w *world) differing(before, after bool) string {
+	for _, name := range slices.Sorted(maps.Keys(w.before)) {
+		_, stays := w.after[name]
+		if before && stays == after && w.before[name] != w.after[name] {
+			return name
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(w.after)) {
+		if _, was := w.before[name]; !before && !was && strings.HasSuffix(name, ".json") && w.before[filepath.Dir(name)] != "" {
+			return name
+		}
+	}
+	w.Fatalf("no file is there before: %t, and after: %t", before, after)
+	return ""
+}
+
+// TestForeignWrites lets another program write at every call of a repair, which
+// then goes on or is killed: no byte of it is lost, and the other records are
+// wholly before or wholly after.
+func TestForeignWrites(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	for _, wr := range writers {
+		for _, a := range []faulttest.Action{faulttest.Resume, faulttest.Kill} {
+			t.Run(fmt.Sprintf("%s/%v", wr.name, a), func(t *testing.T) {
+				t.Parallel()
+				report(t, newWorld(t, nil, built, repairFirst(tree)).sweepForeign(wr, a))
+			})
+		}
+	}
+}
+
+func (w *world) sweepForeign(wr writer, a faulttest.Action) *tally {
+	w.Helper()
+	name := wr.file(w)
+	path := filepath.Join(w.store, name)
+	sum := &tally{What: "another program writes " + wr.name, Store: w.kind, Verb: w.name}
+	for k := 1; ; k++ {
+		w.begin()
+		write := func() error { return os.WriteFile(path, []byte(foreign), 0o644) }
+		if wr.old {
+			f, err := os.OpenFile(path, os.O_RDWR, 0)
+			if err != nil {
+				w.Fatal(err)
+			}
+			defer f.Close()
+			write = func() error { return writeOver(f) }
+		}
+		r := w.run(faulttest.Fault{At: k, Action: a, Frozen: func(faulttest.Call) {
+			if err := write(); err != nil {
+				w.Errorf("writing: %v", err)
+			}
+		}}, w.verb...)
+		if !r.Hit {
+			return sum
+		}
+		sum.Cuts++
+		c := &cutCase{world: w, sum: sum, run: r, where: fmt.Sprintf("%v, %v, call %d (%v)", sum, a, k, r.Calls[k-1])}
+		c.checkForeign(name, wr.old, discarding(r.Calls[:k]))
+	}
+}
+
+func writeOver(f *os.File) error {
+	if err := f.Truncate(0); err != nil {
+		return err
+	}
+	_, err := f.WriteAt([]byte(foreign), 0)
+	return err
+}
+
+// discarding reports whether the last look at what came out of the store is over,
+// and old files may go with what is written to them still.
+func discarding(calls []faulttest.Call) bool {
+	at := changing(calls)
+	return len(at) > 0 && slices.ContainsFunc(calls[at[len(at)-1]:], func(c faulttest.Call) bool {
+		return c.Name == "unlinkat" && strings.Contains(c.Paths[0], "/.mend/")
+	})
+}
+
+// checkForeign recovers and looks where the other program's bytes are: where it
+// wrote them, or, if it wrote into a file that was no longer there, kept.
+func (c *cutCase) checkForeign(name string, old, tooLate bool) {
+	c.plain("recover") // a conflict gives an exit code of its own
+	now := c.records()
+	switch {
+	case strings.HasSuffix(now[name], foreign):
+	case !c.kept() && (!old || !tooLate):
+		c.sum.Foreign++
+		c.problem("what it wrote is lost; the file holds %.90q", now[name])
+	case !old:
+		c.problem("what it wrote was taken out of the store; the file holds %.90q", now[name])
+	}
+	before, after := maps.Clone(c.before), maps.Clone(c.after)
+	for _, m := range []snapshot{before, after, now} {
+		delete(m, name)
+	}
+	switch {
+	case maps.Equal(now, before):
+		c.sum.Before++
+	case maps.Equal(now, after):
+		c.sum.After++
+	default:
+		c.sum.Mixed++
+		c.problem("the other records are neither before nor after:\n%s", differences(before, after, now))
+	}
+	if err := c.verify(); err != nil {
+		c.problem("the journal: %v", err)
+	}
+}
+
+// kept reports whether the other program's bytes are where mend keeps such.
+func (c *cutCase) kept() bool {
+	found := false
+	err := filepath.WalkDir(filepath.Join(c.store, ".mend"), func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return nil //nolint:nilerror // what is not there keeps nothing
+		}
+		data, err := os.ReadFile(p)
+		found = found || string(data) == foreign
+		return err
+	})
+	if err != nil {
+		c.Fatal(err)
+	}
+	return found
+}

@@ -1,0 +1,66 @@
+package faulttest_test
+
+import (
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// sweep does the fault to the scenario's verb at every call, and looks each time
+// that all is well again after recovery.
+func (w *world) sweep(t trouble) *tally {
+	w.Helper()
+	sum := &tally{What: t.name, Store: w.kind, Verb: w.name}
+	if w.disk != nil {
+		sum.What += " on " + w.disk.name
+	}
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
+	for k := 1; ; k += step {
+		w.begin()
+		f := t.fault(w, k)
+		f.At = k
+		r := w.run(f, w.verb...)
+		c := &cutCase{world: w, sum: sum, run: r}
+		if !r.Hit {
+			c.finished()
+			return sum
+		}
+		if w.disk != nil {
+			w.disk.restart()
+		}
+		sum.Cuts++
+		c.where = fmt.Sprintf("%v, call %d (%s)", sum, k, strings.ReplaceAll(r.Calls[k-1].String(), w.live, ""))
+		c.check()
+	}
+}
+
+var printedID = regexp.MustCompile(`as repair ([a-z]+)\. `)
+
+// ids are the repairs that mend said were done.
+func ids(out string) []string {
+	var found []string
+	for _, m := range printedID.FindAllStringSubmatch(out, -1) {
+		found = append(found, m[1])
+	}
+	return found
+}
+
+// differences lists the names that do not hold what a wants, nor what b wants.
+func differences(a, b, now snapshot) string {
+	var out strings.Builder
+	all := maps.Clone(now)
+	maps.Copy(all, a)
+	maps.Copy(all, b)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if now[name] != a[name] || now[name] != b[name] {
+			fmt.Fprintf(&out, "%s\n\tbefore %.90q\n\tafter  %.90q\n\tnow    %.90q\n", name, a[name], b[name], now[name])
+		}
+	}
+	return out.String()
+}

@@ -1,0 +1,109 @@
+package faulttest_test
+
+import (
+	"bytes"
+	"cmp"
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write the table of what was found into the README")
+
+// A tally counts what became of a store in one sweep.
+type tally struct {
+	What  string // was done
+	Store kind
+	Verb  string
+
+	Cuts, Before, After        int
+	Mixed, Torn, Lost, Foreign int
+	problems                   []string
+}
+
+func (t *tally) String() string { return fmt.Sprintf("%s: %s, %s", t.Store, t.Verb, t.What) }
+
+func (t *tally) problem(format string, args ...any) {
+	t.problems = append(t.problems, fmt.Sprintf(format, args...))
+}
+
+func (t *tally) add(o *tally) {
+	t.Cuts, t.Before, t.After = t.Cuts+o.Cuts, t.Before+o.Before, t.After+o.After
+	t.Mixed, t.Torn, t.Lost, t.Foreign = t.Mixed+o.Mixed, t.Torn+o.Torn, t.Lost+o.Lost, t.Foreign+o.Foreign
+}
+
+// A table is the sums of all sweeps of a run.
+type table struct {
+	mu   sync.Mutex
+	rows []*tally // one for each thing that was done, in each store
+}
+
+var found table
+
+func (tb *table) add(t *tally) {
+	tb.mu.Lock()
+	defer tb.mu.Unlock()
+	for _, row := range tb.rows {
+		if row.What == t.What && row.Store == t.Store {
+			row.add(t)
+			return
+		}
+	}
+	row := &tally{What: t.What, Store: t.Store}
+	row.add(t)
+	tb.rows = append(tb.rows, row)
+}
+
+func (tb *table) String() string {
+	var s strings.Builder
+	s.WriteString("| what happens, at every call | store | cuts | wholly before | wholly after | mixed | torn | printed ids lost | foreign bytes lost |\n")
+	s.WriteString("|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
+	slices.SortStableFunc(tb.rows, func(a, b *tally) int {
+		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Store, b.Store))
+	})
+	for _, r := range tb.rows {
+		fmt.Fprintf(&s, "| %s | %s | %d | %d | %d | %d | %d | %d | %d |\n",
+			r.What, r.Store, r.Cuts, r.Before, r.After, r.Mixed, r.Torn, r.Lost, r.Foreign)
+	}
+	return s.String()
+}
+
+// The marks between which the table stands in the README.
+const (
+	tableBegin = "<!-- faults: written by make faults-table -->\n"
+	tableEnd   = "<!-- end of faults -->\n"
+)
+
+// publish writes the table into the README.
+func (tb *table) publish() error {
+	const readme = "../../README.md"
+	data, err := os.ReadFile(readme)
+	if err != nil {
+		return err
+	}
+	before, rest, ok := bytes.Cut(data, []byte(tableBegin))
+	_, after, ok2 := bytes.Cut(rest, []byte(tableEnd))
+	if !ok || !ok2 {
+		return fmt.Errorf("%s has no place for the table", readme)
+	}
+	text := string(before) + tableBegin + tb.String() + tableEnd + string(after)
+	return os.WriteFile(readme, []byte(text), 0o644)
+}
+
+// report ends a test with what a sweep found.
+func report(t *testing.T, s *tally) {
+	t.Helper()
+	found.add(s)
+	t.Logf("%d cuts, %d before, %d after", s.Cuts, s.Before, s.After)
+	for i, p := range s.problems {
+		if i == 5 {
+			t.Errorf("and %d more", len(s.problems)-i)
+			break
+		}
+		t.Error(p)
+	}
+}
