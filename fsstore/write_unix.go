@@ -19,15 +19,15 @@ import (
 func canWrite() error { return nil }
 
 func (d *dir) mkdir(name string) error {
-	return d.wrap("mkdir", name, again(func() error { return unix.Mkdirat(d.fd(), name, 0o700) }))
+	return d.wrap("mkdir", name, uninterrupted(func() error { return unix.Mkdirat(d.fd(), name, 0o700) }))
 }
 
 func (d *dir) unlink(name string) error {
-	return d.wrap("unlink", name, again(func() error { return unix.Unlinkat(d.fd(), name, 0) }))
+	return d.wrap("unlink", name, uninterrupted(func() error { return unix.Unlinkat(d.fd(), name, 0) }))
 }
 
 func (d *dir) rmdir(name string) error {
-	return d.wrap("rmdir", name, again(func() error { return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) }))
+	return d.wrap("rmdir", name, uninterrupted(func() error { return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) }))
 }
 
 // create makes a new file that only its owner may read, for writing.
@@ -68,8 +68,8 @@ func (d *dir) replace(name string, other *dir, otherName string) error {
 // file is the folder as a file, which the caller then closes in its stead.
 func (d *dir) file() *os.File { return d.f }
 
-// again is [retry] for a call that returns nothing but an error.
-func again(call func() error) error {
+// uninterrupted is [retry] for a call that returns nothing but an error.
+func uninterrupted(call func() error) error {
 	_, err := retry(func() (int, error) { return 0, call() })
 	return err
 }
