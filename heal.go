@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"mend/change"
@@ -29,6 +30,14 @@ func (c *Client) exactly(ctx context.Context, id string) (session.Session, error
 		return head, fmt.Errorf("%w: %q", ErrNoSession, id)
 	}
 	return head, err
+}
+
+// Treated reports whether the journal has a repair of the session that was begun
+// since then and not put back; one that was undone counts.
+func (c *Client) Treated(_ context.Context, id string, since time.Time) (bool, error) {
+	store := c.store.ID()
+	es, err := c.opt.Log(journal.Query{Store: &store, Session: id})
+	return slices.ContainsFunc(es, func(e change.Entry) bool { return e.State != change.Aborted && !e.Time.Before(since) }), err
 }
 
 // healTries are the waits before a repair is planned anew because another program

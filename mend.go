@@ -12,6 +12,7 @@ import (
 	"mend/change"
 	"mend/journal"
 	"mend/session"
+	"mend/wire"
 )
 
 // Options say which store and which journal. The zero value means those of the
@@ -40,8 +41,10 @@ type Options struct {
 
 // A Client is one store with one journal. It holds nothing open between calls.
 type Client struct {
-	opt   Options
-	store Store
+	opt    Options
+	store  Store
+	listed int              // how many sessions the store had when they were last listed
+	clock  func() time.Time // of the system, to tell how old a stamp is
 }
 
 // Open finds the store and returns a client for it. It writes nothing. The error
@@ -56,7 +59,7 @@ func Open(o Options) (*Client, error) {
 	if err := o.find(); err != nil {
 		return nil, err
 	}
-	c := &Client{opt: o}
+	c := &Client{opt: o, clock: time.Now}
 	var err error
 	c.store, err = c.opt.open("")
 	return c, err
@@ -79,6 +82,7 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
+	c.listed = len(heads)
 	if c.opt.AgentVersion == "" {
 		c.opt.AgentVersion = newestVersion(heads)
 	}
@@ -90,6 +94,9 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
 // of the options, else the newest of any session that [Client.Sessions] listed;
 // "" where no session says.
 func (c *Client) AgentVersion() string { return c.opt.AgentVersion }
+
+// Profile is how the agent of that version makes its requests.
+func (c *Client) Profile() wire.Profile { return wire.ProfileFor(c.opt.AgentVersion) }
 
 func newestVersion(heads []session.Session) string {
 	var newest string

@@ -26,6 +26,7 @@ type CauseKind string
 const (
 	CauseScan    CauseKind = "scan"    // a repair of what a scan found
 	CauseError   CauseKind = "error"   // a repair of what an API error named
+	CauseOrphans CauseKind = "orphans" // puts away what belongs to nothing
 	CauseUndo    CauseKind = "undo"    // takes back the entries Of
 	CauseRedo    CauseKind = "redo"    // takes back the undo Of
 	CauseResolve CauseKind = "resolve" // a user's decision on the conflict of Of

@@ -26,6 +26,7 @@ type app struct {
 	lost   error          // the first failure to write to out
 
 	entered bool // the command line was understood, and a verb is at work
+	noted   bool // note has told
 }
 
 func (a *app) root() *cobra.Command {
@@ -42,7 +43,7 @@ Without a verb it tells how things stand.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
 	}
-	a.opt.Version = version()
+	a.opt.Version, a.opt.Note = version(), a.note
 	f := root.PersistentFlags()
 	f.StringVar(&a.opt.Store, "store", "", "the store, by any path in it (default: looked for)")
 	f.StringVar(&a.opt.Layout, "layout", "", "the layout of the store: opencode, opencode-0, opencode-state, supercode, or sqlite (default: found by looking)")
@@ -53,20 +54,27 @@ Without a verb it tells how things stand.`,
 	root.SetErr(a.err)
 	root.SetUsageTemplate(root.UsageTemplate() + "\n" + exitHelp)
 	root.AddCommand(a.verbs()...)
-	for _, cmd := range append(root.Commands(), root) {
-		run := cmd.RunE
-		cmd.RunE = func(cmd *cobra.Command, args []string) error {
-			a.entered = true
-			return run(cmd, args)
-		}
-	}
+	a.noteEntry(root)
 	return root
+}
+
+// noteEntry lets the verb and those below it note that they are at work.
+func (a *app) noteEntry(verb *cobra.Command) {
+	run := verb.RunE
+	verb.RunE = func(cmd *cobra.Command, args []string) error {
+		a.entered = true
+		return run(cmd, args)
+	}
+	for _, cmd := range verb.Commands() {
+		a.noteEntry(cmd)
+	}
 }
 
 func (a *app) verbs() []*cobra.Command {
 	return []*cobra.Command{
 		a.scanVerb(), a.repairVerb(), a.undoVerb(), a.redoVerb(), a.logVerb(), a.showVerb(), a.verifyVerb(),
 		a.recoverVerb(), a.resolveVerb(), a.gcVerb(), a.forgetVerb(), a.statusVerb(), a.demoVerb(), a.versionVerb(), a.manVerb(),
+		a.watchVerb(), a.hookVerb(), a.pluginVerb(), a.configVerb(),
 	}
 }
 
@@ -136,6 +144,14 @@ func (a *app) tell(err error) {
 	}
 }
 
+// note tells once what no change can promise on this file system.
+func (a *app) note(text string) {
+	if !a.noted {
+		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), printable(text))
+	}
+	a.noted = true
+}
+
 func codeName(code int) string {
 	if name, ok := codeNames[code]; ok {
 		return name
@@ -197,6 +213,7 @@ func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
 	if v := a.opt.AgentVersion; v != "" && !semver.IsValid("v"+v) {
 		return nil, usagef("--agent-version %s: want a version such as 1.1.53", v)
 	}
+	a.warnAbandoned(c)
 	if !write {
 		a.warnPending(c)
 		return c, nil
@@ -220,6 +237,16 @@ func (a *app) warnPending(c *mend.Client) {
 	}
 	for _, e := range pending {
 		fmt.Fprintf(a.err, "%s repair %s is pending: run \"mend recover\"\n", warn("mend:"), e.ID)
+	}
+}
+
+// warnAbandoned tells of changes that no journal here knows. Nothing is guessed
+// about them.
+func (a *app) warnAbandoned(c *mend.Client) {
+	found, _ := c.Abandoned() // whoever needs journal and store tells the error
+	for _, path := range found {
+		fmt.Fprintf(a.err, "%s %s in the store is of a change in another journal: of a mend that is at work, or of one that was cut and whose journal is gone; it is left alone\n",
+			warn("mend:"), printable(path))
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"mend"
 	"mend/change"
 	"mend/journal"
+	"mend/live"
 	"mend/repair"
 	"mend/txn"
 	"mend/undo"
@@ -96,13 +97,13 @@ func exitCode(err error) int {
 			return exitSignalled + int(n)
 		}
 		return exitUnusable
-	case errors.As(err, &usage), errors.As(err, &ambiguous), isAny(err, journal.ErrNotFound, mend.ErrNoSession, mend.ErrLayout, undo.ErrNotOurs):
+	case errors.As(err, &usage), errors.As(err, &ambiguous), isAny(err, journal.ErrNotFound, mend.ErrNoSession, mend.ErrLayout, undo.ErrNotOurs, live.ErrNotOpenCode):
 		return exitUsage
 	case errors.As(err, &pending):
 		return exitPending
 	case errors.As(err, &conflict):
 		return exitConflict
-	case errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, errNobody, errDeclined, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNobody, errDeclined, errOff, errForeignPlugin, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -172,6 +173,7 @@ var hints = []struct {
 	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
 	{mend.ErrLocked, "try again; nothing was changed"},
 	{repair.ErrBusy, "wait until the agent is done, or use --force"},
+	{mend.ErrHidden, "make it readable, then try again; nothing was changed"},
 	{mend.ErrUndone, `"mend redo ID" applies it again`},
 	{mend.ErrOtherStore, "name that store with --store PATH"},
 	{journal.ErrNotFound, `"mend log" lists the repairs`},
@@ -179,5 +181,8 @@ var hints = []struct {
 	{journal.ErrDamaged, "keep the file for what it still holds, and move it away to start a new journal"},
 	{journal.ErrFormat, "use the mend that wrote it, or a later one"},
 	{mend.ErrNotCommitted, `"mend show ID" tells how it stands; a conflict is decided by "mend resolve ID"`},
+	{live.ErrUnauthorized, "put it into $OPENCODE_SERVER_PASSWORD"},
+	{errOff, `"mend config" tells where that comes from`},
+	{errForeignPlugin, "move it away, or use --project"},
 	{errNobody, "say --yes, or name a session to repair it alone"},
 }

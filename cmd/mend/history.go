@@ -14,11 +14,15 @@ import (
 
 func (a *app) logVerb() *cobra.Command {
 	var q journal.Query
+	var follow bool
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "List what was done, the newest first",
 		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if follow {
+				return a.followLog(cmd.Context(), q)
+			}
 			es, err := a.opt.Log(q)
 			if err != nil {
 				return err
@@ -28,6 +32,7 @@ func (a *app) logVerb() *cobra.Command {
 	}
 	cmd.Flags().IntVarP(&q.Limit, "limit", "n", 0, "at most so many (default: all)")
 	cmd.Flags().StringVar(&q.Session, "session", "", "only of this session")
+	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "list the oldest first, and go on with what comes, until a signal; with --json one object a line")
 	return cmd
 }
 
@@ -38,13 +43,17 @@ func (a *app) endEntries(es []change.Entry, none string) error {
 		return nil
 	}
 	for _, e := range es {
-		a.printf("%s  %s  %-10s %s  %s, %s\n", bold(e.ID), faint(e.Time.Local().Format("2006-01-02 15:04")),
-			stateWord(e), e.Session, causeText(e), count(len(e.Ops), "record"))
+		a.printEntryLine(e)
 	}
 	if len(es) == 0 {
 		a.printf("%s\n", none)
 	}
 	return nil
+}
+
+func (a *app) printEntryLine(e change.Entry) {
+	a.printf("%s  %s  %-10s %s  %s, %s\n", bold(e.ID), faint(e.Time.Local().Format("2006-01-02 15:04")),
+		stateWord(e), e.Session, causeText(e), count(len(e.Ops), "record"))
 }
 
 // stateWord is how an entry stands, in its colour.
@@ -81,6 +90,8 @@ func causeText(e change.Entry) string {
 		return "resolves " + ids + ": " + oneLine(e.Cause.Text, 20)
 	case change.CauseError:
 		return "repair after an API error"
+	case change.CauseOrphans:
+		return "orphans put away"
 	default:
 		return "repair"
 	}

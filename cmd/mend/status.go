@@ -26,6 +26,7 @@ type statusJSON struct {
 	LastScan  *mend.Summary `json:"lastScan"`
 	Pending   []repairJSON  `json:"pending"`
 	Conflicts []repairJSON  `json:"conflicts"` // undecided ones
+	Live      tallies       `json:"recoveries"`
 	Next      string        `json:"next"`
 }
 
@@ -58,9 +59,13 @@ func (a *app) status(*cobra.Command) error {
 		s.Stores = markUsed(s.Stores, c.Store())
 	}
 	s.Next = next(s, pending, conflicted)
+	s.Live, err = readTallies(tallyPath(a.journal()))
+	if err != nil {
+		return err
+	}
 	if a.asJSON {
 		s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
-		a.answer = map[string]any{"stores": s.Stores, "lastScan": s.LastScan, "pending": s.Pending, "conflicts": s.Conflicts, "next": s.Next}
+		a.answer = map[string]any{"stores": s.Stores, "lastScan": s.LastScan, "pending": s.Pending, "conflicts": s.Conflicts, "recoveries": s.Live, "next": s.Next}
 		return nil
 	}
 	a.printStatus(s, pending, conflicted)
@@ -118,6 +123,9 @@ func (a *app) printStatus(s statusJSON, pending, conflicted []change.Entry) {
 	}
 	for _, e := range conflicted {
 		a.printf("\n%s repair %s of %s waits for your decision.\n", bad("conflict:"), e.ID, e.Session)
+	}
+	if text := s.Live.String(); text != "" {
+		a.printf("\n%s\n", text)
 	}
 	a.printf("\nNext: %s\n", bold(s.Next))
 }

@@ -1,0 +1,105 @@
+package main
+
+import (
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mend/config"
+	"mend/live"
+	"mend/repair"
+)
+
+func (a *app) configVerb() *cobra.Command {
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "config",
+		Short: "Show the settings in force, and where each comes from",
+		Long: `The settings are read from ` + "`$XDG_CONFIG_HOME/mend/config.json`" + `, a JSON object in which
+comments are allowed, then from the environment, MEND_AUTO_RESUME for autoResume,
+then from --set KEY=VALUE of the verbs that have it.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			c, err := settings(set)
+			if err != nil {
+				return err
+			}
+			a.showConfig(c)
+			return nil
+		},
+	}
+	setFlag(cmd, &set)
+	return cmd
+}
+
+func setFlag(cmd *cobra.Command, set *[]string) {
+	cmd.Flags().StringArrayVar(set, "set", nil, "a setting for this run, KEY=VALUE; \"mend config\" lists them")
+}
+
+// settings are the settings in force.
+func settings(set []string) (config.Config, error) {
+	c, err := config.Load(config.Path(), os.LookupEnv, set)
+	if err != nil {
+		return c, &usageError{err}
+	}
+	return c, nil
+}
+
+type settingJSON struct {
+	Key    string `json:"key"`
+	Value  any    `json:"value"`
+	Origin string `json:"origin"`
+	Env    string `json:"env"`
+	About  string `json:"about"`
+}
+
+func (a *app) showConfig(c config.Config) {
+	var list []settingJSON
+	for _, s := range c.Settings() {
+		list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Env, s.About})
+	}
+	a.answerWith("file", config.Path())
+	a.answerWith("settings", list)
+	a.printf("%s\n\n", faint(config.Path()))
+	for _, s := range list {
+		origin := faint(s.Origin)
+		if s.Origin != string(config.Default) {
+			origin = bold(s.Origin)
+		}
+		a.printf("%-34s %-44s %s\n", s.Key, printable(fmt.Sprint(s.Value)), origin)
+	}
+}
+
+// liveOptions are the settings as the recovery of running sessions takes them.
+func liveOptions(c config.Config) live.Options {
+	o := live.Options{
+		KeepStuck: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
+		Quiet: !c.Toasts, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
+	}
+	if c.Origin("cancelledToolResultText") != config.Default { // else the words fit the case
+		o.Cancelled = c.Cancelled
+	}
+	for _, s := range []struct {
+		on    bool
+		class repair.Class
+	}{
+		{c.ToolResultMissing, repair.ToolResultMissing},
+		{c.ThinkingBlockOrder, repair.ThinkingBlockOrder},
+		{c.ThinkingDisabledViolation, repair.ThinkingDisabledViolation},
+		{c.EmptyContentMessage, repair.EmptyContentMessage},
+		{c.UnavailableTool, repair.UnavailableTool},
+		{c.InvalidToolCall, repair.InvalidToolCall},
+		{c.InvalidFile, repair.InvalidFile},
+		{c.FirstPromptMissing, repair.FirstPromptMissing},
+		{c.ThinkingSignature, repair.ThinkingSignature},
+		{c.EncryptedReasoning, repair.EncryptedReasoning},
+		{c.ThinkingBlockModified, repair.ThinkingBlockModified},
+		{c.AssistantPrefillUnsupported, repair.AssistantPrefillUnsupported},
+	} {
+		if !s.on {
+			o.Off = append(o.Off, s.class)
+		}
+	}
+	return o
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"mend/change"
+	"mend/journal"
+)
+
+// followEvery is how often the journal's file is looked at. The journal itself is
+// opened only when that has changed, so that nobody who writes waits for us.
+const followEvery = 300 * time.Millisecond
+
+// followLog lists the entries, the oldest first, and then each that comes or
+// changes its state, until the context ends.
+func (a *app) followLog(ctx context.Context, q journal.Query) error {
+	asJSON := a.asJSON
+	a.asJSON = false // each entry is an object of its own
+	shown := map[string]change.State{}
+	var seen time.Time
+	for tick := time.NewTicker(followEvery); ; {
+		if changed := written(a.journal()); changed != seen || seen.IsZero() {
+			es, err := a.opt.Log(q)
+			var locked *journal.LockedError
+			if err != nil && !errors.As(err, &locked) {
+				tick.Stop()
+				return err
+			}
+			if err == nil {
+				seen = changed
+				a.showNew(es, shown, asJSON)
+			}
+		}
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			tick.Stop()
+			return ctx.Err()
+		}
+	}
+}
+
+// written is when the journal's file was last written.
+func written(dir string) time.Time {
+	info, err := os.Stat(filepath.Join(dir, "journal.db"))
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
+
+// showNew shows the entries that were not shown as they stand now.
+func (a *app) showNew(es []change.Entry, shown map[string]change.State, asJSON bool) {
+	for _, e := range slices.Backward(es) {
+		state := e.State
+		if e.UndoneBy != "" {
+			state = "undone"
+		}
+		if shown[e.ID] == state {
+			continue
+		}
+		shown[e.ID] = state
+		if !asJSON {
+			a.printEntryLine(e)
+			continue
+		}
+		_ = json.NewEncoder(a).Encode(map[string]any{"repairs": entriesJSON([]change.Entry{e})}) // a.lost has the error
+	}
+}

@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/live"
+)
+
+func (a *app) hookVerb() *cobra.Command {
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "hook",
+		Short: "Recover sessions on behalf of the OpenCode plugin, which starts it",
+		Long: `Hook speaks with the plugin that "mend plugin install" writes: one JSON object a
+line, on the standard input and output (docs/plugin-protocol.md). It ends with its
+input. It writes its log to hook.log beside the journal.`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.hook(cmd, set) },
+	}
+	setFlag(cmd, &set)
+	return cmd
+}
+
+// farewell is how long the plugin may take to read that mend ends.
+const farewell = 2 * time.Second
+
+// hook serves one plugin. What stands in its way it tells the plugin, which then
+// does not start it again.
+func (a *app) hook(cmd *cobra.Command, set []string) error {
+	a.asJSON = false // the standard output is the plugin's
+	ctx := cmd.Context()
+	pipe, lines := live.NewPipe(a.out), live.NewLines(a.in)
+	directory, err := pipe.Greet(ctx, lines, a.opt.Version)
+	if err != nil {
+		return err
+	}
+	h, err := a.healerFor(ctx, pipe, set)
+	if err != nil {
+		ctx, cancel := context.WithTimeout(ctx, farewell)
+		defer cancel()
+		return errors.Join(err, pipe.Bye(ctx, err.Error()))
+	}
+	return h.serve(ctx, pipe, lines, directory)
+}
+
+// healerFor is what recovers the sessions of the agent behind the pipe.
+func (a *app) healerFor(ctx context.Context, agent live.Agent, set []string) (*healer, error) {
+	c, err := settings(set)
+	if err != nil {
+		return nil, err
+	}
+	if !c.Enabled {
+		return nil, errOff
+	}
+	client, err := mend.Open(a.opt)
+	if err != nil {
+		return nil, err
+	}
+	log, err := hookLog(a.journal(), c.Debug)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := client.Recover(ctx); err != nil {
+		log.Error("finishing what a crash left", "error", err)
+	}
+	return newHealer(agent, client, c, log, newTally(a.journal())), nil
+}
+
+// maxSweep is how long the look at what broke before may take.
+const maxSweep = time.Minute
+
+// serve hands the events of the plugin to the hook until they end, and ends when
+// the work is done.
+func (h *healer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Lines, directory string) error {
+	w := live.NewWatch(h.hook)
+	var work sync.WaitGroup
+	work.Go(func() { w.Run(ctx) })
+	work.Go(func() {
+		ctx, cancel := context.WithTimeout(ctx, maxSweep)
+		defer cancel()
+		h.sweep(ctx, directory)
+	})
+	ended := make(chan error, 1)
+	go func() { ended <- pipe.Serve(lines, w.Take) }()
+	var err error
+	select {
+	case err = <-ended:
+	case <-ctx.Done(): // the read from the plugin ends with the program
+		err = ctx.Err()
+	}
+	w.Close()
+	work.Wait()
+	return err
+}
+
+// maxLog is how long the log of hook grows before it is begun anew; the one before
+// it is kept.
+const maxLog = 1 << 20
+
+// hookLog is the log of hook, in a folder that is made if need be. Several hooks
+// may write to it.
+func hookLog(dir string, debug bool) (*slog.Logger, error) {
+	path := filepath.Join(dir, "hook.log")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+		if err := os.Rename(path, path+".1"); err != nil {
+			return nil, err
+		}
+	}
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	return slog.New(slog.NewTextHandler(f, logOptions(debug))).With("pid", os.Getpid()), nil
+}

@@ -1,0 +1,199 @@
+//go:build e2e
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
+	"os"
+	"os/exec"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mend/internal/endpoint"
+	"mend/internal/opencode"
+	"mend/internal/wound"
+	"mend/testdata"
+)
+
+var archives = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833}
+
+// A gate stands in front of the provider, and refuses requests in words of its own.
+type gate struct {
+	mu     sync.Mutex
+	refuse func(body string) (message string)
+}
+
+func (g *gate) set(refuse func(body string) string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.refuse = refuse
+}
+
+// when refuses what holds the text, in the words of the message.
+func when(text, message string) func(string) string {
+	return func(body string) string {
+		if strings.Contains(body, text) {
+			return message
+		}
+		return ""
+	}
+}
+
+// open puts the gate in front of a provider.
+func (g *gate) open(t *testing.T, api *endpoint.Server) {
+	t.Helper()
+	behind, err := url.Parse(api.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	proxy := httputil.NewSingleHostReverseProxy(behind)
+	front := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		g.mu.Lock()
+		refuse := g.refuse
+		g.mu.Unlock()
+		if req, err := endpoint.Parse(body); refuse != nil && err == nil && !req.IsTitle() {
+			if message := refuse(string(body)); message != "" {
+				w.Header().Set("Content-Type", "application/json")
+				w.WriteHeader(http.StatusBadRequest)
+				_ = json.NewEncoder(w).Encode(map[string]any{"type": "error", "error": map[string]any{"type": "invalid_request_error", "message": message}})
+				return
+			}
+		}
+		r.Body, r.ContentLength = io.NopCloser(strings.NewReader(string(body))), int64(len(body))
+		proxy.ServeHTTP(w, r)
+	}))
+	t.Cleanup(front.Close)
+	api.URL = front.URL
+}
+
+// home is a scratch home with the fixture of the version, and a gate in front of
+// its provider.
+func home(t *testing.T, version string, thinking bool) (h *opencode.Home, session string, g *gate) {
+	t.Helper()
+	exe, err := opencode.Install(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(nil)
+	t.Cleanup(api.Close)
+	g = &gate{}
+	g.open(t, api)
+	h = opencode.New(t, exe, api, thinking)
+	return h, h.Unpack(archives[version]), g
+}
+
+// cut cuts a wound of the table into the session.
+func cut(t *testing.T, h *opencode.Home, session, name string) {
+	t.Helper()
+	for _, w := range wound.Table {
+		if w.Name == name {
+			w.Cut(h.Store(session))
+			return
+		}
+	}
+	t.Fatalf("no such wound: %s", name)
+}
+
+// A screen writes down the toasts that a server shows.
+type screen struct {
+	mu     sync.Mutex
+	toasts []string
+}
+
+// look follows the server's events for toasts until the test ends.
+func look(t *testing.T, server *opencode.Server) *screen {
+	t.Helper()
+	s := &screen{}
+	ctx, cancel := context.WithCancel(context.Background())
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/global/event", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	done := make(chan struct{})
+	t.Cleanup(func() { cancel(); <-done })
+	go func() {
+		defer close(done)
+		defer resp.Body.Close()
+		for lines := bufio.NewReader(resp.Body); ; {
+			line, err := lines.ReadString('\n')
+			if err != nil {
+				return
+			}
+			var e struct {
+				Payload struct {
+					Type       string
+					Properties struct{ Message string }
+				}
+			}
+			if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &e) == nil && e.Payload.Type == "tui.toast.show" {
+				s.mu.Lock()
+				s.toasts = append(s.toasts, e.Payload.Properties.Message)
+				s.mu.Unlock()
+			}
+		}
+	}()
+	return s
+}
+
+// saw reports whether a toast with the text was shown.
+func (s *screen) saw(text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return strings.Contains(strings.Join(s.toasts, "\n"), text)
+}
+
+// eventually waits until something is so.
+func eventually(t *testing.T, what string, so func() bool) {
+	t.Helper()
+	for end := time.Now().Add(time.Minute); !so(); time.Sleep(50 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("waited too long for %s", what)
+		}
+	}
+}
+
+// mendExe is mend as a program: the copy that the stories run.
+func mendExe() (string, error) { return exec.LookPath("mend") }
+
+// program prepares a run of mend as a program of its own, on the store of a home,
+// with a journal and a configuration of its own.
+func program(t *testing.T, h *opencode.Home, state string, args ...string) *exec.Cmd {
+	t.Helper()
+	exe, err := mendExe()
+	if err != nil {
+		t.Fatalf("finding mend: %v", err)
+	}
+	cmd := exec.Command(exe, append(args, "--store", h.DataDir())...)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+state, "XDG_CONFIG_HOME="+state)
+	cmd.Stderr = t.Output()
+	return cmd
+}
+
+// answer runs mend to its end and decodes its JSON answer.
+func answer(t *testing.T, h *opencode.Home, state string, into any, args ...string) {
+	t.Helper()
+	out, err := program(t, h, state, append(args, "--json")...).Output()
+	if err != nil {
+		t.Fatalf("mend %v: %v: %s", args, err, out)
+	}
+	if err := json.Unmarshal(out, into); err != nil {
+		t.Fatalf("mend %v: %v: %s", args, err, out)
+	}
+}

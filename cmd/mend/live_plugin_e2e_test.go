@@ -1,0 +1,280 @@
+//go:build e2e
+
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/internal/opencode"
+	"mend/live"
+)
+
+// pluginHome is where the plugin of a scratch home is installed, and the state of
+// mend in it.
+func pluginHome(h *opencode.Home) (config, state string) {
+	dir := filepath.Dir(filepath.Dir(filepath.Dir(h.DataDir())))
+	return filepath.Join(dir, ".config"), filepath.Join(dir, ".local", "state")
+}
+
+// installPlugin installs the plugin in a scratch home, as a user does.
+func installPlugin(t *testing.T, h *opencode.Home) {
+	t.Helper()
+	config, state := pluginHome(h)
+	cmd := program(t, h, state, "plugin", "install")
+	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config)
+	if out, err := cmd.Output(); err != nil {
+		t.Fatalf("installing the plugin: %v: %s", err, out)
+	}
+	// With any plugin OpenCode waits until its own packages are installed in this
+	// folder. For a user that was done at an earlier start; here is no registry.
+	dir := filepath.Join(config, "opencode")
+	if err := os.MkdirAll(filepath.Join(dir, "node_modules"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lock := `{"packages": {"": {"dependencies": {"@opencode-ai/plugin": "*"}}}}`
+	if err := os.WriteFile(filepath.Join(dir, "package-lock.json"), []byte(lock), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// configure writes mend's configuration in a scratch home.
+func configure(t *testing.T, h *opencode.Home, text string) {
+	t.Helper()
+	config, _ := pluginHome(h)
+	dir := filepath.Join(config, "mend")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// hookLogOf is what the hooks of a scratch home have logged.
+func hookLogOf(h *opencode.Home) string {
+	_, state := pluginHome(h)
+	data, _ := os.ReadFile(filepath.Join(state, "mend", "hook.log"))
+	return string(data)
+}
+
+type logAnswer struct {
+	Repairs []struct {
+		ID, Session, State string
+		Cause              struct{ Kind, Text string }
+	}
+}
+
+// The same by the plugin, without a port that anybody would need to know: error,
+// toast, repair, and the next prompt works or the turn goes on by itself.
+func TestLivePlugin(t *testing.T) {
+	for version := range archives {
+		for _, c := range liveCases {
+			if testing.Short() && c.name != "empty content" {
+				continue
+			}
+			t.Run(version+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				h, session, g := home(t, version, !c.thinkOff)
+				cut(t, h, session, c.wound)
+				installPlugin(t, h)
+				if c.autoResume {
+					configure(t, h, `{"autoResume": true} // really`)
+				}
+				server := h.Serve()
+				seen := look(t, server)
+				g.set(c.refuse)
+				if r := server.Prompt(session, "one more"); !strings.Contains(r.Output, `"error"`) {
+					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+				}
+				eventually(t, "the toast", func() bool { return seen.saw(c.toast) })
+				_, state := pluginHome(h)
+				var done logAnswer
+				if c.explained {
+					g.set(nil)
+					answer(t, h, state, &done, "log")
+					if len(done.Repairs) != 0 {
+						t.Errorf("journal: %+v, want nothing", done)
+					}
+				} else {
+					eventually(t, "the repair", func() bool { return seen.saw("takes it back") })
+					answer(t, h, state, &done, "log")
+					if len(done.Repairs) != 1 || done.Repairs[0].State != "committed" || done.Repairs[0].Cause.Text == "" {
+						t.Errorf("journal: %+v", done)
+					}
+				}
+				if c.autoResume {
+					e := reader(t, h, server)
+					eventually(t, "the end of the resumed turn", func() bool { return e.prompts(t, session) == 1 && e.atRest(t, session) })
+				}
+				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+					t.Errorf("the next prompt = %s; reply:\n%s\nlog:\n%s", r.Verdict, r.Output, hookLogOf(h))
+				}
+			})
+		}
+	}
+}
+
+// "opencode run" ends right behind the error, and takes the plugin with it: the
+// session is repaired all the same, and the next run works.
+func TestLivePluginRun(t *testing.T) {
+	for version := range archives {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			h, session, _ := home(t, version, true)
+			cut(t, h, session, "blank answer")
+			installPlugin(t, h)
+			if r := h.Continue(session, "one more"); r.Verdict != "R11" {
+				t.Fatalf("the first run = %s; output:\n%s", r.Verdict, r.Output)
+			}
+			eventually(t, "the repair", func() bool { return strings.Contains(hookLogOf(h), "msg=repaired") })
+			if r := h.Continue(session, "say more"); r.Verdict != opencode.Alive {
+				t.Errorf("the next run = %s; output:\n%s\nlog:\n%s", r.Verdict, r.Output, hookLogOf(h))
+			}
+			noHooks(t, h)
+		})
+	}
+}
+
+// noHooks waits until no "mend hook" of the home is left.
+func noHooks(t *testing.T, h *opencode.Home) {
+	t.Helper()
+	eventually(t, "the end of every hook", func() bool { return len(hooksOf(h)) == 0 })
+}
+
+// hooksOf lists the process ids of the "mend hook" that run for a home.
+func hooksOf(h *opencode.Home) []string {
+	return slices.DeleteFunc(startedBy(h), func(pid string) bool {
+		cmdline, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
+		return !strings.HasSuffix(string(cmdline), "/mend\x00hook\x00")
+	})
+}
+
+// startedBy lists the process ids of what runs in the environment of a home.
+func startedBy(h *opencode.Home) []string {
+	_, state := pluginHome(h)
+	var all []string
+	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
+	for _, path := range environs {
+		environ, err := os.ReadFile(path)
+		if err == nil && strings.Contains(string(environ), "XDG_STATE_HOME="+state+"\x00") {
+			all = append(all, filepath.Base(filepath.Dir(path)))
+		}
+	}
+	return all
+}
+
+// Whatever is wrong with mend, the agent answers as without it, and about as
+// fast.
+func TestLivePluginHarmless(t *testing.T) {
+	for version := range archives {
+		for _, c := range []struct{ name, script string }{
+			{"missing", ""},
+			{"not executable", "-"},
+			{"ends at once", "exit 0"},
+			{"fails", "echo nonsense; exit 3"},
+			{"says nonsense", "echo '{]'; exec sleep 100"},
+			{"floods", "exec yes"},
+			{"one endless line", "exec tr '\\0' x < /dev/zero"},
+			{"never answers and never reads", "exec sleep 100"},
+			{"of another version", `read -r _; echo '{"type":"hello","protocol":99}'; exec sleep 100`},
+			{"asks for what there is not", `read -r _; echo '{"type":"hello","protocol":1}'; echo '{"type":"call","id":1,"method":"explode"}'; echo '{"type":"call","id":2,"method":"messages","session":"x"}'; echo '{"type":"call","id":3,"method":"prompt","session":"ses_x","body":7}'; echo null; exec cat >/dev/null`},
+			{"dies in the middle", `read -r _; echo '{"type":"hello","protocol":1}'; read -r _; kill -9 $$`},
+		} {
+			if testing.Short() && c.name != "never answers and never reads" {
+				continue
+			}
+			t.Run(version+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				h, session, _ := home(t, version, true)
+				installPlugin(t, h)
+				replaceMend(t, h, c.script)
+				server := h.Serve()
+				began := time.Now()
+				for n := range 5 {
+					if r := server.Prompt(session, "say hello"); r.Verdict != opencode.Alive {
+						t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
+					}
+				}
+				t.Logf("5 prompts took %v", time.Since(began).Round(time.Millisecond))
+				s, err := live.NewServer(server.URL, "", "", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer s.Close()
+				if v, err := s.Version(t.Context()); v != version || err != nil {
+					t.Errorf("the server says it is %q, %v", v, err)
+				}
+				server.Close()
+			})
+		}
+	}
+}
+
+// replaceMend lets the plugin start a shell script in place of mend.
+func replaceMend(t *testing.T, h *opencode.Home, script string) {
+	t.Helper()
+	config, _ := pluginHome(h)
+	path := filepath.Join(config, "opencode", "plugins", pluginFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	fake := filepath.Join(t.TempDir(), "mend")
+	if script != "" {
+		mode := os.FileMode(0o755)
+		if script == "-" {
+			mode = 0o644
+		}
+		if err := os.WriteFile(fake, []byte("#!/bin/sh\n"+script+"\n"), mode); err != nil {
+			t.Fatal(err)
+		}
+	}
+	exe, err := mendExe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), exe, fake)), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { endAll(t, h) })
+}
+
+// endAll ends what the plugin of a home has started and still runs.
+func endAll(t *testing.T, h *opencode.Home) {
+	t.Helper()
+	for _, pid := range startedBy(h) {
+		_ = exec.Command("kill", "-9", pid).Run() // it may have ended
+	}
+}
+
+// A hook that is killed is started again with the next event, and recovers.
+func TestLivePluginKilled(t *testing.T) {
+	h, session, _ := home(t, "1.18.33", true)
+	installPlugin(t, h)
+	server := h.Serve()
+	if r := server.Prompt(session, "say hello"); r.Verdict != opencode.Alive {
+		t.Fatalf("the first prompt = %s; reply:\n%s", r.Verdict, r.Output)
+	}
+	eventually(t, "the hook", func() bool { return len(hooksOf(h)) == 1 })
+	if err := exec.Command("kill", "-9", hooksOf(h)[0]).Run(); err != nil {
+		t.Fatal(err)
+	}
+	noHooks(t, h)
+	cut(t, h, session, "blank answer")
+	seen := look(t, server)
+	if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+		t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+	}
+	eventually(t, "the repair", func() bool { return seen.saw("takes it back") })
+	if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+		t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
+	}
+	server.Close()
+	noHooks(t, h)
+}

@@ -1,0 +1,282 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mend/internal/wound"
+	"mend/journal"
+	"mend/live"
+	"mend/testdata"
+)
+
+const refusal = "messages: text content blocks must contain non-whitespace text"
+
+// blankStore is the fixture with a blank answer, and its session.
+func blankStore(t *testing.T) (store, session string) {
+	t.Helper()
+	dir := t.TempDir()
+	session, err := testdata.Unpack(testdata.OpenCode1153, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store = filepath.Join(dir, "opencode", "storage")
+	wound.Text(wound.Hello, " \n")(wound.Tree{T: t, Root: store, Session: session})
+	return store, session
+}
+
+// refused is what an agent tells of a session that was refused: its newest
+// messages.
+func refused(session string) string {
+	return fmt.Sprintf(`[{"info":{"id":"msg_x1","sessionID":%[1]q,"role":"user","time":{"created":1}},"parts":[{"id":"prt_x1","type":"text","text":"hi"}]},
+		{"info":{"id":"msg_x2","sessionID":%[1]q,"role":"assistant","time":{"created":2},"error":{"name":"APIError","data":{"message":%[2]q}}},"parts":[]}]`, session, refusal)
+}
+
+// running is mend at work on a store, with folders of its own.
+type running struct {
+	*app
+	out  *os.File
+	in   *os.File
+	err  *lockedBuffer
+	done chan error
+	stop context.CancelFunc
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	strings.Builder
+}
+
+func (b *lockedBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Builder.Write(p)
+}
+
+func (b *lockedBuffer) text() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.String()
+}
+
+// start runs mend in this process until stop, or until it ends.
+func start(t *testing.T, store string, args ...string) *running {
+	t.Helper()
+	in, to, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &running{out: from, in: to, err: &lockedBuffer{}, done: make(chan error, 1)}
+	r.app = &app{terminal: terminal{in: in, out: out, err: r.err}}
+	root := r.root()
+	r.opt.Journal, r.opt.Cache = t.TempDir(), t.TempDir()
+	root.SetArgs(append(args, "--store", store))
+	var ctx context.Context
+	ctx, r.stop = context.WithCancel(t.Context())
+	go func() {
+		err := root.ExecuteContext(ctx)
+		r.report(err)
+		out.Close()
+		r.done <- err
+	}()
+	t.Cleanup(func() {
+		r.stop()
+		_, _, _ = to.Close(), from.Close(), in.Close()
+	})
+	return r
+}
+
+// The whole way through the plugin's side of "mend hook": an error comes, and the
+// hook asks for what it needs, repairs the store and says so.
+func TestHookTalk(t *testing.T) {
+	store, session := blankStore(t)
+	r := start(t, store, "hook", "--set", "lookBackHours=0")
+	say := func(text string) {
+		if _, err := io.WriteString(r.in, text+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	say(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p"}`)
+	say(fmt.Sprintf(`{"type":"event","event":{"type":"session.error","properties":{"sessionID":%q,"error":{"name":"APIError","data":{"message":%q}}}}}`, session, refusal))
+	var asked, toasts []string
+	lines := bufio.NewScanner(r.out)
+	for len(toasts) < 2 && lines.Scan() {
+		var l struct {
+			Type, Method string
+			ID           int
+			Body         struct{ Message string }
+		}
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatalf("%s: %v", lines.Bytes(), err)
+		}
+		if l.Type != "call" {
+			continue
+		}
+		asked = append(asked, l.Method)
+		answer := "null"
+		switch l.Method {
+		case "messages":
+			answer = strings.ReplaceAll(refused(session), "\n", "")
+		case "toast":
+			toasts = append(toasts, l.Body.Message)
+		}
+		say(fmt.Sprintf(`{"type":"answer","id":%d,"data":%s}`, l.ID, answer))
+	}
+	if got, want := strings.Join(asked, " "), "messages abort messages toast toast"; got != want {
+		t.Errorf("asked for %s, want %s", got, want)
+	}
+	r.in.Close()
+	if err := <-r.done; err != nil {
+		t.Errorf("hook = %v; log:\n%s", err, readFile(t, filepath.Join(r.opt.Journal, "hook.log")))
+	}
+	es, err := r.opt.Log(journal.Query{})
+	if err != nil || len(es) != 1 || es[0].Cause.Text != refusal || !strings.Contains(toasts[1], "mend undo "+es[0].ID) {
+		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
+	}
+	all, err := readTallies(tallyPath(r.opt.Journal))
+	if err != nil || all.String() != "1 error of running agents: 1 cured, 0 refused, 0 failed." {
+		t.Errorf("counters: %s, %v", all, err)
+	}
+}
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Error(err)
+	}
+	return string(data)
+}
+
+// A fakeServer is an OpenCode server that tells of one error, and then is silent.
+func fakeServer(t *testing.T, session string, toast chan<- string) string {
+	t.Helper()
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		switch path := r.URL.Path; {
+		case path == "/global/health":
+			fmt.Fprint(w, `{"healthy":true,"version":"1.1.53"}`)
+		case strings.HasSuffix(path, "/message"):
+			fmt.Fprint(w, refused(session))
+		case path == "/tui/show-toast":
+			var body live.Toast
+			_ = json.NewDecoder(r.Body).Decode(&body)
+			toast <- body.Message
+			fmt.Fprint(w, "true")
+		case path == "/global/event":
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprintf(w, "data: {\"directory\":\"/p\",\"payload\":{\"type\":\"session.error\",\"properties\":{\"sessionID\":%q,\"error\":{\"data\":{\"message\":%q}}}}}\n\n", session, refusal)
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		default:
+			fmt.Fprint(w, "true")
+		}
+	}))
+	t.Cleanup(func() {
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return web.URL
+}
+
+// "mend watch" follows a server, recovers, and tells at its end what it did.
+func TestWatchVerb(t *testing.T) {
+	store, session := blankStore(t)
+	toast := make(chan string, 10)
+	r := start(t, store, "watch", "--json", "--server", fakeServer(t, session, toast), "--set", "retentionDays=1")
+	for range 2 {
+		select {
+		case <-toast:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("no toast; log:\n%s", r.err.text())
+		}
+	}
+	go r.stop()
+	var answer struct {
+		Recoveries map[string]map[string]int
+	}
+	if err := json.NewDecoder(r.out).Decode(&answer); err != nil {
+		t.Fatal(err)
+	}
+	if n := answer.Recoveries["cured"]["empty_content_message"]; n != 1 {
+		t.Errorf("answer %+v", answer)
+	}
+	if err := <-r.done; !errors.Is(err, context.Canceled) {
+		t.Errorf("watch = %v", err)
+	}
+	if es, err := r.opt.Log(journal.Query{}); err != nil || len(es) != 1 {
+		t.Errorf("%d entries, %v; want 1; log:\n%s", len(es), err, r.err.text())
+	}
+}
+
+// Servers are told from what else answers, without any secret.
+func TestIsServer(t *testing.T) {
+	t.Setenv("OPENCODE_SERVER_PASSWORD", "secret")
+	for _, c := range []struct {
+		status int
+		body   string
+		want   bool
+	}{
+		{200, `{"healthy":true,"version":"1"}`, true},
+		{401, "", true},
+		{200, "<html>", false},
+		{404, "{}", false},
+	} {
+		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if r.Header.Get("Authorization") != "" {
+				t.Error("the password was sent")
+			}
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.body)
+		}))
+		if got := isServer(t.Context(), web.URL); got != c.want {
+			t.Errorf("isServer of %d %q = %t, want %t", c.status, c.body, got, c.want)
+		}
+		web.Close()
+	}
+	if isServer(t.Context(), "http://127.0.0.1:9") || isServer(t.Context(), "::") {
+		t.Error("isServer of nothing = true")
+	}
+}
+
+// Counters of several processes add up, and what cannot be read begins anew.
+func TestTally(t *testing.T) {
+	path := tallyPath(t.TempDir())
+	var group sync.WaitGroup
+	for range 20 {
+		group.Go(func() {
+			if err := addToFile(path, live.Cured, live.Interrupted); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	group.Wait()
+	all, err := readTallies(path)
+	if n := all[live.Cured][live.Interrupted]; n != 20 || err != nil {
+		t.Errorf("%d, %v; want 20", n, err)
+	}
+	for _, text := range []string{"", "[", "null", "7"} {
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := addToFile(path, live.Failed, live.Interrupted); err != nil {
+			t.Errorf("behind %q: %v", text, err)
+		}
+	}
+}

@@ -1,0 +1,221 @@
+//go:build e2e
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"math/rand/v2"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/shirou/gopsutil/v4/process"
+
+	"mend/change"
+	"mend/internal/opencode"
+	"mend/internal/wound"
+	"mend/journal"
+	"mend/live"
+)
+
+var soak = flag.Int("soak", 20, "recoveries of the soak test")
+
+// watcher is "mend watch" as a program of its own, which ends with the test.
+func watcher(t *testing.T, h *opencode.Home, server *opencode.Server, state string) *exec.Cmd {
+	t.Helper()
+	cmd := program(t, h, state, "watch", "--server", server.URL)
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	})
+	return cmd
+}
+
+// committed counts the repairs in the journal of a state folder.
+func committed(t *testing.T, h *opencode.Home, state string) int {
+	t.Helper()
+	var done logAnswer
+	answer(t, h, state, &done, "log")
+	n := 0
+	for _, r := range done.Repairs {
+		if r.State == "committed" {
+			n++
+		}
+	}
+	return n
+}
+
+// A session that breaks again and again, with no turn that ends well in between,
+// is left alone after three recoveries, and the counters say so.
+func TestLiveLimit(t *testing.T) {
+	h, session, _ := home(t, "1.18.33", true)
+	server := h.Serve()
+	seen := look(t, server)
+	state := t.TempDir()
+	watcher(t, h, server, state)
+	for n := 1; n <= 5; n++ {
+		cut(t, h, session, "blank answer")
+		if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+			t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
+		}
+		if n <= live.DefaultAttempts {
+			eventually(t, "the repair", func() bool { return committed(t, h, state) == n })
+		} else {
+			eventually(t, "the last word", func() bool { return seen.saw("Not repaired again") })
+		}
+	}
+	if n := committed(t, h, state); n != live.DefaultAttempts {
+		t.Errorf("%d repairs, want %d", n, live.DefaultAttempts)
+	}
+	var status struct {
+		Recoveries map[string]map[string]int
+	}
+	eventually(t, "the counters", func() bool {
+		answer(t, h, state, &status, "status")
+		return status.Recoveries["refused"]["empty_content_message"] == 2
+	})
+	if n := status.Recoveries["cured"]["empty_content_message"]; n != live.DefaultAttempts {
+		t.Errorf("counters %+v", status)
+	}
+}
+
+// The server is killed in the middle of a recovery: the store is repaired all the
+// same, and a new server goes on.
+func TestLiveServerKilled(t *testing.T) {
+	for version := range archives {
+		t.Run(version, func(t *testing.T) {
+			h, session, _ := home(t, version, true)
+			cut(t, h, session, "blank answer")
+			server := h.Serve()
+			e := embed(t, h, server, live.Options{Timeout: 2 * time.Second})
+			e.hook.SetOnAbort(func(string) { server.Close() })
+			server.Prompt(session, "one more") // its answer may be lost with the server
+			eventually(t, "the repair", func() bool {
+				es, err := e.opt.Log(journal.Query{})
+				return err == nil && len(es) == 1 && es[0].State == change.Committed
+			})
+			if r := h.Serve().Prompt(session, "say more"); r.Verdict != opencode.Alive {
+				t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
+			}
+		})
+	}
+}
+
+// Mend is killed at some moment of a recovery: nothing is half done, and its next
+// start recovers.
+func TestLiveMendKilled(t *testing.T) {
+	for version := range archives {
+		t.Run(version, func(t *testing.T) {
+			h, session, _ := home(t, version, true)
+			server := h.Serve()
+			state := t.TempDir()
+			before := 0
+			for n := range 4 {
+				cut(t, h, session, "blank answer")
+				first := watcher(t, h, server, state)
+				time.Sleep(300 * time.Millisecond) // until it follows the events
+				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+					t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
+				}
+				time.Sleep(time.Duration(rand.IntN(1200)) * time.Millisecond)
+				_ = first.Process.Kill()
+				_ = first.Wait()
+				half := committed(t, h, state)
+				second := watcher(t, h, server, state)
+				eventually(t, "the repair", func() bool { return committed(t, h, state) == before+1 })
+				t.Logf("kill %d: repaired %s", n, map[bool]string{true: "before", false: "at the next start"}[half > before])
+				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+					t.Fatalf("the prompt behind kill %d = %s; reply:\n%s", n, r.Verdict, r.Output)
+				}
+				_ = second.Process.Kill()
+				_ = second.Wait()
+				before = committed(t, h, state)
+			}
+			if out, err := program(t, h, state, "verify").Output(); err != nil {
+				t.Errorf("verify: %v: %s", err, out)
+			}
+		})
+	}
+}
+
+// Many recoveries on one server leave nothing behind in mend: no open file, no
+// thread, no process, and no memory that grows with their number.
+func TestLiveSoak(t *testing.T) {
+	h, session, _ := home(t, "1.18.33", true)
+	server := h.Serve()
+	state := t.TempDir()
+	pid := watcher(t, h, server, state).Process.Pid
+	blank := wound.Text(wound.Hello, " \n")
+	store := wound.Database{SQL: wound.SQL(t, filepath.Join(h.DataDir(), "opencode.db"))}
+	counters := tallyPath(filepath.Join(state, "mend"))
+	var first usage
+	for n := 1; n <= *soak; n++ {
+		blank(store)
+		if r := server.Prompt(session, "again"); r.Verdict != "R11" {
+			t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
+		}
+		eventually(t, "the end of a recovery", func() bool {
+			all, err := readTallies(counters)
+			return err == nil && all.total(live.Cured) == n
+		})
+		if n == *soak || n%2 == 0 { // a turn that ends well, so that the limit is not reached
+			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+				t.Fatalf("the prompt behind recovery %d = %s; reply:\n%s", n, r.Verdict, r.Output)
+			}
+			time.Sleep(200 * time.Millisecond) // until its end is told
+		}
+		if n == min(20, *soak/2) {
+			first = measure(t, pid)
+		}
+	}
+	last := measure(t, pid)
+	if n := committed(t, h, state); n != *soak {
+		t.Errorf("%d repairs, want %d", n, *soak)
+	}
+	if last.files > first.files+5 || last.threads > first.threads+5 || last.memory > first.memory+(48<<20) || last.children != 0 {
+		t.Errorf("after %d recoveries %+v, after the first %+v", *soak, last, first)
+	}
+	t.Logf("after the first: %+v; after %d: %+v", first, *soak, last)
+}
+
+// usage is what a process holds.
+type usage struct {
+	files, threads, children int
+	memory                   uint64 // resident, in bytes
+}
+
+func measure(t *testing.T, pid int) usage {
+	t.Helper()
+	p, err := process.NewProcess(int32(pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	files, filesErr := p.NumFDs()
+	threads, threadsErr := p.NumThreads()
+	memory, err := p.MemoryInfo()
+	if err := errors.Join(filesErr, threadsErr, err); err != nil {
+		t.Fatal(err)
+	}
+	children, _ := p.Children() // an error if there is none
+	return usage{int(files), int(threads), len(children), memory.RSS}
+}
+
+// The server that runs here is found by looking.
+func TestLiveFound(t *testing.T) {
+	h, _, _ := home(t, "1.18.33", true)
+	server := h.Serve()
+	want := strings.Replace(server.URL, "localhost", "127.0.0.1", 1)
+	found := findServers(t.Context())
+	for _, address := range found {
+		if address == want {
+			return
+		}
+	}
+	t.Errorf("found %v, want %s among them", found, want)
+}

@@ -1,0 +1,213 @@
+package main
+
+import (
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/google/renameio/v2/maybe"
+	"github.com/spf13/cobra"
+)
+
+//go:embed plugin.js
+var pluginSource string
+
+// pluginFile is the name of the plugin in OpenCode's folder of plugins.
+const pluginFile = "mend.js"
+
+// pluginMark is the first line of a plugin that mend wrote.
+var pluginMark = regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
+
+var errForeignPlugin = errors.New("it is not a file that mend wrote")
+
+func (a *app) pluginVerb() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "plugin",
+		Short: "Let OpenCode itself start mend: install, uninstall or look at its plugin",
+		Long: `The plugin is one small JavaScript file in OpenCode's folder of plugins. It hands
+errors of sessions to "mend hook", which decides and repairs; it needs no server
+port. OpenCode reads it when it starts. Without mend it does nothing.`,
+		Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
+	}
+	cmd.AddCommand(
+		a.pluginCommand("install", "Write the plugin", a.installPlugin),
+		a.pluginCommand("uninstall", "Remove the plugin", a.uninstallPlugin),
+		&cobra.Command{
+			Use: "status", Short: "Tell where the plugin is installed, and which one", Args: cobra.NoArgs,
+			RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
+		},
+	)
+	return cmd
+}
+
+func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool) error) *cobra.Command {
+	var project, dryRun bool
+	cmd := &cobra.Command{
+		Use: use, Short: short, Args: cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			path, err := pluginPath(project)
+			if err != nil {
+				return err
+			}
+			if err := run(path, dryRun); err != nil {
+				return fmt.Errorf("%sing %s: %w", use, path, err)
+			}
+			return nil
+		},
+	}
+	cmd.Flags().BoolVar(&project, "project", false, "for this project alone, not for all")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "tell what would be done, and write nothing")
+	return cmd
+}
+
+// pluginPath is where the plugin stands: OpenCode looks in $XDG_CONFIG_HOME or
+// ~/.config on every system, and in .opencode of a project.
+func pluginPath(project bool) (string, error) {
+	if project {
+		dir, err := os.Getwd()
+		return filepath.Join(dir, ".opencode", "plugins", pluginFile), err
+	}
+	if dir := os.Getenv("OPENCODE_CONFIG_DIR"); dir != "" {
+		return filepath.Join(dir, "plugins", pluginFile), nil
+	}
+	dir := os.Getenv("XDG_CONFIG_HOME")
+	if dir == "" {
+		home, err := os.UserHomeDir()
+		if err != nil {
+			return "", err
+		}
+		dir = filepath.Join(home, ".config")
+	}
+	return filepath.Join(dir, "opencode", "plugins", pluginFile), nil
+}
+
+// plugin is the text of the plugin that starts this program.
+func (a *app) plugin() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	command, err := json.Marshal([]string{exe, "hook"})
+	if err != nil {
+		return "", err
+	}
+	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", a.opt.Version).Replace(pluginSource), nil
+}
+
+// ours reads a plugin file; it is an error if mend did not write it.
+func ours(path string) (version, text string, err error) {
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return "", "", err
+	}
+	m := pluginMark.FindSubmatch(data)
+	if m == nil {
+		return "", "", errForeignPlugin
+	}
+	return string(m[2]), string(data), nil
+}
+
+func (a *app) installPlugin(path string, dryRun bool) error {
+	if _, _, err := ours(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	text, err := a.plugin()
+	if err != nil {
+		return err
+	}
+	if !dryRun {
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		if err := maybe.WriteFile(path, []byte(text), 0o644); err != nil {
+			return err
+		}
+	}
+	return a.pluginDone(path, dryRun, "Installed", "install")
+}
+
+func (a *app) uninstallPlugin(path string, dryRun bool) error {
+	_, _, err := ours(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		a.printf("%s is not installed.\n", printable(path))
+		a.answerWith("plugins", a.plugins())
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !dryRun {
+		if err := os.Remove(path); err != nil {
+			return err
+		}
+	}
+	return a.pluginDone(path, dryRun, "Removed", "remove")
+}
+
+func (a *app) pluginDone(path string, dryRun bool, done, would string) error {
+	a.answerWith("plugins", a.plugins())
+	if dryRun {
+		a.printf("This would %s %s. Nothing was written.\n", would, printable(path))
+		return nil
+	}
+	a.printf("%s %s. An OpenCode that runs takes notice at its next start.\n", good(done), printable(path))
+	return nil
+}
+
+// A pluginJSON is the plugin at one of its places.
+type pluginJSON struct {
+	Place   string `json:"place"` // global or project
+	Path    string `json:"path"`
+	State   string `json:"state"`             // current, other, foreign, absent, or unreadable
+	Version string `json:"version,omitempty"` // of the mend that wrote it
+}
+
+// plugins looks at both places.
+func (a *app) plugins() []pluginJSON {
+	var all []pluginJSON
+	for _, place := range []string{"global", "project"} {
+		path, err := pluginPath(place == "project")
+		p := pluginJSON{Place: place, Path: path}
+		var text string
+		if err == nil {
+			p.Version, text, err = ours(path)
+		}
+		want, wantErr := a.plugin()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+			p.State = "absent"
+		case errors.Is(err, errForeignPlugin):
+			p.State = "foreign"
+		case err != nil || wantErr != nil:
+			p.State = "unreadable"
+		case text == want:
+			p.State = "current"
+		default:
+			p.State = "other"
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+func (a *app) pluginStatus() error {
+	all := a.plugins()
+	a.answerWith("plugins", all)
+	for _, p := range all {
+		a.printf("%-8s %-10s %s\n", p.Place, p.State, printable(p.Path))
+		switch p.State {
+		case "other":
+			a.printf("         %s\n", faint("written by mend "+p.Version+", or for another program; \"mend plugin install\" renews it"))
+		case "foreign":
+			a.printf("         %s\n", faint("a file of this name that mend did not write; it is left alone"))
+		}
+	}
+	return nil
+}

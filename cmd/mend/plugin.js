@@ -1,0 +1,173 @@
+// mend-plugin protocol=1 version=__VERSION__
+// Written by "mend plugin install"; "mend plugin uninstall" removes it.
+//
+// It hands some events of OpenCode to "mend hook" and carries out what that asks
+// for. It never waits for it, and never throws: without mend it does nothing.
+import { spawn } from "node:child_process"
+
+const COMMAND = __COMMAND__
+const PROTOCOL = 1
+const WANTED = new Set(["session.error", "session.idle", "session.status", "session.deleted", "message.updated"])
+const MAX_UNREAD = 1 << 20 // bytes that mend has not read yet; more are dropped
+const MAX_ANSWER = 8 << 20 // bytes of one answer
+const MAX_LINE = 1 << 20 // characters of one line of mend
+const GREETING_MS = 10_000
+const MAX_STARTS = 3 // that ended soon
+const SOON_MS = 60_000
+
+// slim leaves out of a message what mend does not look at.
+function slim({ info, parts }) {
+  const user = info.role === "user"
+  return {
+    info: slimInfo(info),
+    parts: parts.map((p) => ({
+      id: p.id,
+      type: p.type,
+      synthetic: p.synthetic,
+      callID: p.callID,
+      tool: p.tool,
+      text: user && typeof p.text === "string" ? p.text.slice(-1000) : undefined,
+      state: p.state && { status: p.state.status },
+    })),
+  }
+}
+
+function slimInfo(i) {
+  const { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools } = i
+  return { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools }
+}
+
+// slimEvent is the event as mend needs it, or undefined for one that it need not
+// know: of the answers only those that failed or have ended.
+function slimEvent({ type, properties: p }) {
+  if (!WANTED.has(type) || !p) return undefined
+  if (type === "message.updated") {
+    if (!p.info || (p.info.role === "assistant" && !p.info.error && !p.info.time?.completed)) return undefined
+    return { type, properties: { info: slimInfo(p.info) } }
+  }
+  if (type === "session.status" && p.status?.type !== "idle") return undefined
+  return { type, properties: { sessionID: p.sessionID, error: p.error, status: p.status, info: p.info && { id: p.info.id } } }
+}
+
+async function carryOut(client, directory, { method, session, limit, body }) {
+  const path = { id: session }
+  const query = { directory }
+  let answer
+  switch (method) {
+    case "messages":
+      answer = await client.session.messages({ path, query: limit ? { ...query, limit } : query })
+      if (answer.data) return answer.data.map(slim)
+      break
+    case "busy":
+      answer = await client.session.status({ query })
+      if (answer.data) return (answer.data[session]?.type ?? "idle") !== "idle"
+      break
+    case "abort":
+      answer = await client.session.abort({ path, query })
+      break
+    case "toast":
+      answer = await client.tui.showToast({ body, query })
+      break
+    case "prompt":
+      answer = await client.session.promptAsync({ path, query, body })
+      break
+    default:
+      throw new Error(`unknown method ${method}`)
+  }
+  if (answer.error) throw new Error(JSON.stringify(answer.error))
+  return null
+}
+
+// A Hook is "mend hook", started with the first event and again if it ends, but
+// not for ever.
+class Hook {
+  constructor(client, directory) {
+    this.client = client
+    this.directory = directory
+    this.starts = 0
+    this.over = false
+  }
+
+  start() {
+    const began = Date.now()
+    const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], detached: true, windowsHide: true })
+    this.child = child
+    const end = () => {
+      if (this.child !== child) return
+      this.child = undefined
+      clearTimeout(this.greeting)
+      this.starts = Date.now() - began < SOON_MS ? this.starts + 1 : 0
+      if (this.starts >= MAX_STARTS) this.over = true
+      child.kill()
+    }
+    for (const emitter of [child, child.stdin, child.stdout]) emitter.on("error", end)
+    child.on("exit", end)
+    this.greeting = setTimeout(end, GREETING_MS)
+    this.greeting.unref?.()
+    this.read(child, end)
+    for (const handle of [child, child.stdin, child.stdout]) handle.unref?.()
+    this.send({ type: "hello", protocol: PROTOCOL, plugin: "__VERSION__", directory: this.directory })
+  }
+
+  read(child, end) {
+    let text = ""
+    child.stdout.setEncoding("utf8")
+    child.stdout.on("data", (chunk) => {
+      text += chunk
+      for (let at; (at = text.indexOf("\n")) >= 0; text = text.slice(at + 1)) this.take(text.slice(0, at), end)
+      if (text.length > MAX_LINE) end()
+    })
+  }
+
+  take(text, end) {
+    let line
+    try {
+      line = JSON.parse(text)
+    } catch {
+      return end()
+    }
+    if (line.type === "hello" && line.protocol === PROTOCOL) clearTimeout(this.greeting)
+    else if (line.type === "hello" || line.type === "bye") {
+      this.over = true
+      end()
+    } else if (line.type === "call") this.answer(line)
+  }
+
+  answer(line) {
+    carryOut(this.client, this.directory, line).then(
+      (data) => this.send({ type: "answer", id: line.id, data }),
+      (error) => this.send({ type: "answer", id: line.id, error: String(error?.message ?? error) }),
+    )
+  }
+
+  send(line) {
+    const stdin = this.child?.stdin
+    if (!stdin?.writable || stdin.writableLength > MAX_UNREAD) return
+    let text = JSON.stringify(line)
+    if (text.length > MAX_ANSWER) {
+      if (line.type !== "answer") return
+      text = JSON.stringify({ type: "answer", id: line.id, error: "the answer is too long" })
+    }
+    stdin.write(text + "\n")
+  }
+
+  event(event) {
+    const slimmed = slimEvent(event)
+    if (!slimmed || this.over) return
+    if (!this.child) this.start()
+    this.send({ type: "event", event: slimmed })
+  }
+}
+
+export const MendPlugin = async ({ client, directory }) => {
+  const hook = new Hook(client, directory)
+  return {
+    event: async ({ event }) => {
+      try {
+        hook.event(event)
+      } catch {
+        hook.over = true
+      }
+    },
+  }
+}

@@ -1,0 +1,196 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/config"
+	"mend/live"
+)
+
+var _ live.Repairer = (*mend.Client)(nil)
+
+func (a *app) watchVerb() *cobra.Command {
+	var server string
+	var set []string
+	cmd := &cobra.Command{
+		Use:   "watch",
+		Short: "Follow a running OpenCode server, and recover sessions as they break",
+		Long: `Watch follows the events of a running OpenCode server, in all its directories. When
+the provider refuses a session, watch repairs what is stored, through the journal,
+and says so on the screen of the agent; the next prompt works. It prompts in your
+name only if "autoResume" is set. See "mend config" for the settings.
+
+The server's password is taken from $OPENCODE_SERVER_PASSWORD. A signal ends it.`,
+		Example: `  mend watch                       follow the server that runs here
+  mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
+		Args: cobra.NoArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := settings(set)
+			if err != nil {
+				return err
+			}
+			if !c.Enabled {
+				return errOff
+			}
+			return a.watch(cmd, server, c)
+		},
+	}
+	cmd.Flags().StringVar(&server, "server", "", "the address of the server (default: looked for)")
+	setFlag(cmd, &set)
+	return cmd
+}
+
+func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+
+func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
+	ctx := cmd.Context()
+	log := a.logger(c.Debug)
+	address, err := a.serverAddress(ctx, address)
+	if err != nil {
+		return err
+	}
+	server, err := live.NewServer(address, os.Getenv("OPENCODE_SERVER_USERNAME"), os.Getenv("OPENCODE_SERVER_PASSWORD"), log)
+	if err != nil {
+		return usagef("--server: %w", err)
+	}
+	defer server.Close()
+	client, err := a.open(cmd, true)
+	if err != nil {
+		return err
+	}
+	log.Info("watching", "server", address, "store", client.Store().Root)
+	counts := newTally(a.journal())
+	h := newHealer(server, client, c, log, counts)
+	err = a.follow(ctx, server, h)
+	a.answerWith("recoveries", counts.sinceStart())
+	return err
+}
+
+// logger writes the log of a verb that runs on: lines for a person, or JSON.
+func (a *app) logger(debug bool) *slog.Logger {
+	if a.asJSON {
+		return slog.New(slog.NewJSONHandler(a.err, logOptions(debug)))
+	}
+	return slog.New(slog.NewTextHandler(a.err, logOptions(debug)))
+}
+
+func logOptions(debug bool) *slog.HandlerOptions {
+	if debug {
+		return &slog.HandlerOptions{Level: slog.LevelDebug}
+	}
+	return &slog.HandlerOptions{Level: slog.LevelInfo}
+}
+
+// A healer recovers the sessions of one agent as the settings say.
+type healer struct {
+	hook *live.Hook
+	c    config.Config
+	log  *slog.Logger
+}
+
+func newHealer(agent live.Agent, client *mend.Client, c config.Config, log *slog.Logger, counts *tally) *healer {
+	o := liveOptions(c)
+	o.Log, o.Count = log, counts.add(log)
+	return &healer{live.New(agent, client, o), c, log}
+}
+
+// follow hands the events of the server to the hook until the context ends. What
+// broke before the stream stood is looked for each time it stands.
+func (a *app) follow(ctx context.Context, server *live.Server, h *healer) error {
+	w := live.NewWatch(h.hook)
+	var group sync.WaitGroup
+	defer group.Wait()
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	group.Go(func() { w.Run(ctx) })
+	group.Go(func() { a.retain(ctx, h.c.RetentionDays, h.log) })
+	stood := make(chan struct{}, 1)
+	group.Go(func() {
+		for {
+			select {
+			case <-stood:
+				h.connected(ctx, server)
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return server.Follow(ctx, func() {
+		select {
+		case stood <- struct{}{}:
+		default: // it is about to look anyway
+		}
+	}, w.Take)
+}
+
+// connected is what is done each time the event stream stands.
+func (h *healer) connected(ctx context.Context, server *live.Server) {
+	version, err := server.Version(ctx)
+	if err != nil {
+		h.log.Warn("asking for the agent's version", "error", err)
+	}
+	h.hook.SetVersion(version)
+	h.log.Info("connected", "version", version)
+	h.sweep(ctx, "")
+}
+
+// sweep recovers what broke while nobody watched, in one directory or in all.
+func (h *healer) sweep(ctx context.Context, directory string) {
+	if h.c.LookBackHours == 0 {
+		return
+	}
+	since := time.Now().Add(-time.Duration(h.c.LookBackHours) * time.Hour)
+	if err := h.hook.Sweep(ctx, since, directory); err != nil && ctx.Err() == nil {
+		h.log.Warn("looking for sessions that broke before", "error", err)
+	}
+}
+
+// retain drops what is older than the settings allow from the journal, once a day.
+func (a *app) retain(ctx context.Context, days int, log *slog.Logger) {
+	if days == 0 {
+		return
+	}
+	for day := time.NewTicker(24 * time.Hour); ; {
+		freed, err := a.opt.GC(ctx, time.Now().AddDate(0, 0, -days))
+		if err != nil {
+			log.Warn("dropping old images from the journal", "error", err)
+		} else if freed.Images > 0 {
+			log.Info("dropped old images from the journal", "images", freed.Images, "bytes", freed.Bytes)
+		}
+		select {
+		case <-day.C:
+		case <-ctx.Done():
+			day.Stop()
+			return
+		}
+	}
+}
+
+// serverAddress is the address that is meant: the one given, or that of the one
+// server that runs here.
+func (a *app) serverAddress(ctx context.Context, given string) (string, error) {
+	if given != "" {
+		return given, nil
+	}
+	found := findServers(ctx)
+	switch len(found) {
+	case 0:
+		return "", errNoServer
+	case 1:
+		return found[0], nil
+	}
+	return "", usagef("several OpenCode servers run here: %v; name one with --server", found)
+}
+
+var (
+	errNoServer = &usageError{errors.New("no running OpenCode server was found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")}
+	errOff      = errors.New("recovery is switched off: the setting \"enabled\" is false")
+)

@@ -1,0 +1,169 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"maps"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/tailscale/hujson"
+)
+
+// maxFile is how long a file may be, in bytes.
+const maxFile = 1 << 20
+
+// Load reads the file at path, which need not exist, then the environment, by
+// lookup, then assignments such as "autoResume=true". The error names the place
+// and the key; the Config is then not to be used.
+func Load(path string, lookup func(string) (string, bool), assignments []string) (Config, error) {
+	c := defaults()
+	if err := c.readFile(path); err != nil {
+		return c, fmt.Errorf("reading %s: %w", path, err)
+	}
+	for _, k := range c.keys() {
+		if text, ok := lookup(envName(k.name)); ok {
+			if err := c.assign(k.name, text, Environment); err != nil {
+				return c, fmt.Errorf("reading $%s: %w", envName(k.name), err)
+			}
+		}
+	}
+	for _, a := range assignments {
+		name, text, ok := strings.Cut(a, "=")
+		if !ok {
+			return c, fmt.Errorf("setting %q: want KEY=VALUE", a)
+		}
+		if err := c.assign(name, text, Flag); err != nil {
+			return c, err
+		}
+	}
+	return c, nil
+}
+
+func (c *Config) readFile(path string) error {
+	f, err := os.Open(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	if err != nil {
+		return err
+	}
+	if len(data) > maxFile {
+		return fmt.Errorf("longer than %d bytes", maxFile)
+	}
+	return c.parse(data)
+}
+
+// parse sets what the text of a file says.
+func (c *Config) parse(data []byte) error {
+	standard, err := hujson.Standardize(append(data, '\n')) // it wants the end of a comment's line
+	if err != nil {
+		return err
+	}
+	var members map[string]jsontext.Value
+	if err := json.Unmarshal(standard, &members); err != nil {
+		return fmt.Errorf("want one object: %w", err)
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		k, err := c.key(name)
+		if err != nil {
+			return err
+		}
+		if err := json.Unmarshal(members[name], k.at); err != nil || members[name].Kind() == 'n' {
+			return k.want(string(members[name]))
+		}
+		if err := c.accept(k, File); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// assign sets one key from plain text.
+func (c *Config) assign(name, text string, from Origin) error {
+	k, err := c.key(name)
+	if err != nil {
+		return err
+	}
+	switch at := k.at.(type) {
+	case *bool:
+		*at, err = strconv.ParseBool(text)
+	case *int:
+		*at, err = strconv.Atoi(text)
+	case *string:
+		*at = text
+	}
+	if err != nil {
+		return k.want(text)
+	}
+	return c.accept(k, from)
+}
+
+// accept notes where a value comes from, if it is a good one.
+func (c *Config) accept(k key, from Origin) error {
+	switch at := k.at.(type) {
+	case *int:
+		if *at < k.min || *at > k.max {
+			return k.want(strconv.Itoa(*at))
+		}
+	case *string:
+		if strings.TrimSpace(*at) == "" {
+			return k.want(strconv.Quote(*at))
+		}
+	}
+	c.origin[k.name] = from
+	return nil
+}
+
+// want is the error of a value that is none for the key.
+func (k key) want(got string) error {
+	kind := "true or false"
+	switch k.at.(type) {
+	case *int:
+		kind = fmt.Sprintf("a whole number from %d to %d", k.min, k.max)
+	case *string:
+		kind = "a text that is not blank"
+	}
+	return fmt.Errorf("key %q: want %s, got %s", k.name, kind, got)
+}
+
+// key is the setting of that name; the error names the nearest one.
+func (c *Config) key(name string) (key, error) {
+	all := c.keys()
+	for _, k := range all {
+		if k.name == name {
+			return k, nil
+		}
+	}
+	far := func(k key) int {
+		return levenshtein.ComputeDistance(strings.ToLower(k.name), strings.ToLower(name))
+	}
+	near := slices.MinFunc(all, func(a, b key) int { return far(a) - far(b) })
+	return key{}, fmt.Errorf("unknown key %q; the nearest is %q", name, near.name)
+}
+
+// envName is the environment variable of a key: MEND_AUTO_RESUME of autoResume.
+func envName(name string) string {
+	var b strings.Builder
+	b.WriteString("MEND_")
+	for _, r := range name {
+		if unicode.IsUpper(r) {
+			b.WriteByte('_')
+		}
+		b.WriteRune(unicode.ToUpper(r))
+	}
+	return b.String()
+}

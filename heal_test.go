@@ -1,0 +1,129 @@
+package mend_test
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mend"
+	"mend/change"
+	"mend/internal/wound"
+	"mend/journal"
+	"mend/repair"
+	"mend/testdata"
+)
+
+// blank is a store whose session has a blank answer.
+func blank(t *testing.T) (*mend.Client, mend.Options, string) {
+	t.Helper()
+	dir := t.TempDir()
+	session, err := testdata.Unpack(testdata.OpenCode1153, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	root := filepath.Join(dir, "opencode", "storage")
+	wound.Text(wound.Hello, " \n")(wound.Tree{T: t, Root: root, Session: session})
+	o := mend.Options{Store: root, Journal: t.TempDir(), Cache: t.TempDir()}
+	c, err := mend.Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c, o, session
+}
+
+// A healed session is in the journal with the error that caused it, also where
+// the error names no class; a healthy one is left alone.
+func TestHeal(t *testing.T) {
+	for name, e := range map[string]repair.APIError{
+		"of its class":    repair.ParseAPIError([]byte("messages: text content blocks must contain non-whitespace text")),
+		"without a class": {Text: "what now", Index: -1, Block: -1},
+	} {
+		c, o, session := blank(t)
+		id, result, err := c.Heal(t.Context(), session, repair.Request{Error: &e, Placeholder: "[lost]"})
+		if err != nil || id == "" {
+			t.Fatalf("%s: Heal = %q, %v", name, id, err)
+		}
+		es, err := o.Log(journal.Query{})
+		if err != nil || len(es) != 1 || es[0].ID != id || es[0].Cause.Kind != change.CauseError || es[0].Cause.Text != e.Text {
+			t.Errorf("%s: journal %+v, %v", name, es, err)
+		}
+		if len(result.Plan.Ops) == 0 {
+			t.Errorf("%s: a result without ops", name)
+		}
+		if again, _, err := c.Heal(t.Context(), session, repair.Request{Error: &e}); again != "" || err != nil {
+			t.Errorf("%s: Heal again = %q, %v; want nothing", name, again, err)
+		}
+	}
+}
+
+func TestReadAndHealUnknown(t *testing.T) {
+	c, _, session := blank(t)
+	if s, err := c.Read(t.Context(), session); err != nil || len(s.Messages) != 10 {
+		t.Errorf("Read = %v, %v; want 10 messages", s, err)
+	}
+	for _, id := range []string{"ses_none", session[:len(session)-1], ""} {
+		if _, err := c.Read(t.Context(), id); !errors.Is(err, mend.ErrNoSession) {
+			t.Errorf("Read(%q) = %v, want %v", id, err, mend.ErrNoSession)
+		}
+		if _, _, err := c.Heal(t.Context(), id, repair.Request{}); !errors.Is(err, mend.ErrNoSession) {
+			t.Errorf("Heal(%q) = %v, want %v", id, err, mend.ErrNoSession)
+		}
+	}
+}
+
+// A session counts as treated from its repair on, also when that is undone.
+func TestTreated(t *testing.T) {
+	c, _, session := blank(t)
+	start := time.Now().Add(-time.Second)
+	treated := func(since time.Time) bool {
+		t.Helper()
+		yes, err := c.Treated(t.Context(), session, since)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return yes
+	}
+	if treated(start) {
+		t.Error("treated before any repair")
+	}
+	id, _, err := c.Heal(t.Context(), session, repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !treated(start) || treated(time.Now().Add(time.Minute)) {
+		t.Error("not treated since the start, or already in the future")
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Apply(t.Context(), p); err != nil || !treated(start) {
+		t.Errorf("not treated after undo; %v", err)
+	}
+}
+
+// Heal waits for another mend to be done with the journal.
+func TestHealWaits(t *testing.T) {
+	c, o, session := blank(t)
+	j, err := journal.Open(o.Journal, journal.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	healed := make(chan error, 1)
+	go func() {
+		_, _, err := c.Heal(t.Context(), session, repair.Request{})
+		healed <- err
+	}()
+	select {
+	case err := <-healed:
+		t.Errorf("Heal = %v beside another mend", err)
+	default:
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-healed; err != nil {
+		t.Errorf("Heal = %v behind another mend", err)
+	}
+}

@@ -1,0 +1,200 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"mend/change"
+	"mend/repair"
+	"mend/session"
+)
+
+// A fake is an agent and a store of one session, and writes down what is asked
+// of it in the order in which it comes.
+type fake struct {
+	mu       sync.Mutex
+	did      []string
+	messages []Message // that the agent tells
+	stored   []Message
+	busy     bool
+	fail     map[string]error // by verb
+	healed   []repair.Request
+	entry    string // what Heal answers
+	prompts  []Prompt
+	toasts   []Toast
+	onHeal   func()
+	updated  int64
+	treated  bool
+}
+
+func (f *fake) do(format string, args ...any) error {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.did = append(f.did, fmt.Sprintf(format, args...))
+	return f.fail[strings.Fields(format)[0]]
+}
+
+func (f *fake) log() []string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return slices.Clone(f.did)
+}
+
+func (f *fake) times(verb string) int {
+	n := 0
+	for _, d := range f.log() {
+		if strings.Fields(d)[0] == verb {
+			n++
+		}
+	}
+	return n
+}
+
+func (f *fake) Messages(_ context.Context, _ Place, limit int) ([]Message, error) {
+	if err := f.do("messages"); err != nil {
+		return nil, err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if limit > 0 && limit < len(f.messages) {
+		return f.messages[len(f.messages)-limit:], nil
+	}
+	return f.messages, nil
+}
+
+func (f *fake) Busy(context.Context, Place) (bool, error) { return f.busy, f.do("busy") }
+func (f *fake) Abort(context.Context, Place) error        { return f.do("abort") }
+
+func (f *fake) Toast(_ context.Context, _ string, t Toast) error {
+	f.toasts = append(f.toasts, t)
+	return f.do("toast")
+}
+
+func (f *fake) Prompt(_ context.Context, _ Place, p Prompt) error {
+	f.prompts = append(f.prompts, p)
+	return f.do("prompt")
+}
+
+func (f *fake) Sessions(context.Context) ([]session.Session, error) {
+	return []session.Session{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.do("sessions")
+}
+
+func (f *fake) Read(context.Context, string) (*session.Session, error) {
+	if err := f.do("read"); err != nil {
+		return nil, err
+	}
+	s := &session.Session{ID: "ses_1"}
+	for _, m := range f.stored {
+		data, _ := json.Marshal(m.Info)
+		stored := session.Message{ID: m.Info.ID, Role: m.Info.Role, Record: session.Record{Data: data}}
+		for _, p := range m.Parts {
+			stored.Parts = append(stored.Parts, session.Part{ID: p.ID, Type: p.Type, Text: p.Text, Synthetic: p.Synthetic, CallID: p.CallID, Tool: p.Tool, Status: p.State.Status})
+		}
+		s.Messages = append(s.Messages, stored)
+	}
+	return s, nil
+}
+
+func (f *fake) Treated(context.Context, string, time.Time) (bool, error) {
+	return f.treated, f.do("treated")
+}
+
+func (f *fake) Heal(_ context.Context, _ string, r repair.Request) (string, repair.Result, error) {
+	err := f.do("heal")
+	f.mu.Lock()
+	f.healed = append(f.healed, r)
+	hook := f.onHeal
+	f.mu.Unlock()
+	if hook != nil {
+		hook()
+	}
+	return f.entry, repair.Result{Plan: change.Plan{}}, err
+}
+
+// hook is a Hook on the fake, which writes down its callbacks too and never waits.
+func (f *fake) hook(o Options) *Hook {
+	h := New(f, f, o)
+	h.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
+	h.SetOnAbort(func(id string) { _ = f.do("onAbort %s", id) })
+	h.SetOnRecoveryComplete(func(id string) { _ = f.do("onComplete %s", id) })
+	return h
+}
+
+// errorJSON is an error as OpenCode tells it.
+func errorJSON(text string) json.RawMessage {
+	b, _ := json.Marshal(map[string]any{"name": "APIError", "data": map[string]any{"message": text, "statusCode": 400}})
+	return b
+}
+
+// The provider's words for the classes.
+const (
+	orderText    = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`."
+	disabledText = "messages.1: thinking is disabled for this model and cannot contain thinking blocks"
+	resultText   = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after"
+	emptyText    = "messages: text content blocks must contain non-whitespace text"
+	toolText     = "No such tool: bash"
+	modifiedText = "messages.3.content.3: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."
+	prefillText  = "This model does not support assistant message prefill. The conversation must end with a user message."
+	otherText    = "overloaded"
+)
+
+func prompt(id, text string) Message {
+	return Message{
+		Info:  Info{ID: id, SessionID: "ses_1", Role: "user", Agent: "build", Model: &Model{ProviderID: "anthropic", ModelID: "claude", Variant: "max"}, Tools: map[string]bool{"bash": true}},
+		Parts: []Part{{ID: "prt_" + id, Type: "text", Text: text}},
+	}
+}
+
+func answer(id string, parts ...Part) Message {
+	return Message{Info: Info{ID: id, SessionID: "ses_1", Role: "assistant"}, Parts: parts}
+}
+
+func failedAnswer(id, text string) Message {
+	m := answer(id)
+	m.Info.Error = errorJSON(text)
+	return m
+}
+
+func call(id, status string) Part {
+	p := Part{ID: id, Type: "tool", CallID: "toolu_" + id, Tool: "bash"}
+	p.State.Status = status
+	return p
+}
+
+// broken is a fake whose session ends with an error, and what is told of it.
+func broken(text string) (*fake, Info) {
+	last := failedAnswer("msg_2", text)
+	f := &fake{messages: []Message{prompt("msg_1", "do it"), last}, entry: "quail"}
+	f.stored = f.messages
+	return f, last.Info
+}
+
+// counts adds up outcomes.
+type counts struct {
+	mu sync.Mutex
+	m  map[string]int
+}
+
+func (c *counts) add(o Outcome, class repair.Class) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.m == nil {
+		c.m = map[string]int{}
+	}
+	c.m[string(o)+" "+string(class)]++
+}
+
+var errBoom = errors.New("boom")
+
+func logTo(t *testing.T) *slog.Logger {
+	t.Helper()
+	return slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+}

@@ -1,0 +1,390 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/repair"
+)
+
+// What is asked of agent and store for each class, in order, with the id of the
+// answer and without.
+func TestCourse(t *testing.T) {
+	repaired := []string{"onAbort ses_1", "abort", "messages", "toast", "heal", "toast", "onComplete ses_1"}
+	for _, c := range []struct {
+		name, text string
+		noID       bool
+		prep       func(*fake)
+		opt        Options
+		want       []string
+		cured      bool
+		counted    map[string]int
+	}{
+		{
+			name: "a missing result", text: resultText, cured: true, want: append([]string{"messages"}, repaired...),
+			counted: map[string]int{"detected tool_result_missing": 1, "cured tool_result_missing": 1},
+		},
+		{name: "the order of thinking", text: orderText, cured: true, want: append([]string{"messages"}, repaired...)},
+		{name: "thinking that is off", text: disabledText, cured: true, want: append([]string{"messages"}, repaired...)},
+		{name: "empty content", text: emptyText, cured: true, want: append([]string{"messages"}, repaired...)},
+		{name: "a tool that is not there", text: toolText, cured: true, want: append([]string{"messages"}, repaired...)},
+		{name: "without an id", text: emptyText, noID: true, cured: true, want: append([]string{"messages"}, repaired...)},
+		{
+			name: "resumed", text: orderText, opt: Options{AutoResume: true}, cured: true,
+			want: []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "heal", "toast", "prompt", "onComplete ses_1"},
+		},
+		{name: "no resume but of thinking", text: resultText, opt: Options{AutoResume: true}, cured: true, want: append([]string{"messages"}, repaired...)},
+		{name: "quiet", text: emptyText, opt: Options{Quiet: true}, cured: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "heal", "onComplete ses_1"}},
+		{name: "another error", text: otherText, want: nil},
+		{name: "a class that is off", text: emptyText, opt: Options{Off: []repair.Class{repair.EmptyContentMessage}}, want: nil},
+		{
+			name: "nothing wrong in the store", text: emptyText, prep: func(f *fake) { f.entry = "" },
+			want:    []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "heal", "heal", "toast", "onComplete ses_1"},
+			counted: map[string]int{"detected empty_content_message": 1, "refused empty_content_message": 1},
+		},
+		{
+			name: "a repair that fails", text: emptyText, prep: func(f *fake) { f.fail = map[string]error{"heal": errBoom} },
+			want:    append([]string{"messages"}, repaired...),
+			counted: map[string]int{"detected empty_content_message": 1, "failed empty_content_message": 1},
+		},
+		{
+			name: "no abort and no toast can be had", text: emptyText, cured: true,
+			prep: func(f *fake) { f.fail = map[string]error{"abort": errBoom, "toast": errBoom} },
+			want: append([]string{"messages"}, repaired...),
+		},
+		{
+			name: "the agent tells no parts", text: emptyText, cured: true,
+			prep: func(f *fake) { f.messages = []Message{{Info: f.messages[0].Info}, {Info: f.messages[1].Info}} },
+			want: []string{"messages", "onAbort ses_1", "abort", "messages", "read", "toast", "heal", "toast", "onComplete ses_1"},
+		},
+		{
+			name: "the user went on", text: emptyText,
+			prep: func(f *fake) { f.messages = append(f.messages, prompt("msg_3", "again")) },
+			want: []string{"messages"},
+		},
+		{
+			name: "another answer followed", text: emptyText,
+			prep: func(f *fake) { f.messages = append(f.messages, failedAnswer("msg_4", emptyText)) },
+			want: []string{"messages"},
+		},
+		{
+			name: "an answer that is not stored", text: emptyText, noID: true,
+			prep: func(f *fake) { f.messages = f.messages[:1] },
+			want: []string{"messages", "messages", "messages", "messages", "messages"},
+		},
+		{
+			name: "an answer with another error", text: emptyText, noID: true,
+			prep: func(f *fake) { f.messages[1] = failedAnswer("msg_2", resultText) },
+			want: []string{"messages", "messages", "messages", "messages", "messages"},
+		},
+		{
+			name: "an answer without messages", text: emptyText, noID: true, prep: func(f *fake) { f.messages = nil },
+			want: []string{"messages", "messages", "messages", "messages", "messages"},
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f, info := broken(c.text)
+			if c.prep != nil {
+				c.prep(f)
+			}
+			if c.noID {
+				info.ID = ""
+			}
+			var n counts
+			c.opt.Count = n.add
+			if got := f.hook(c.opt).HandleSessionRecovery(t.Context(), info); got != c.cured {
+				t.Errorf("HandleSessionRecovery = %t, want %t", got, c.cured)
+			}
+			if diff := cmp.Diff(c.want, f.log()); diff != "" {
+				t.Errorf("what was done (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.counted, n.m); c.counted != nil && diff != "" {
+				t.Errorf("counts (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A hook takes nothing but failed answers of a session.
+func TestNotForUs(t *testing.T) {
+	for name, change := range map[string]func(*Info){
+		"a prompt":   func(i *Info) { i.Role = "user" },
+		"no session": func(i *Info) { i.SessionID = "" },
+		"no error":   func(i *Info) { i.Error = nil },
+		"null":       func(i *Info) { i.Error = []byte("null") },
+	} {
+		f, info := broken(emptyText)
+		change(&info)
+		if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || f.log() != nil {
+			t.Errorf("%s: did %v, want nothing", name, f.log())
+		}
+	}
+}
+
+func TestIsRecoverableError(t *testing.T) {
+	h := New(nil, nil, Options{Off: []repair.Class{repair.UnavailableTool}})
+	for text, want := range map[string]bool{
+		orderText: true, disabledText: true, resultText: true, emptyText: true, modifiedText: true, prefillText: true,
+		toolText: false, otherText: false, "": false,
+	} {
+		if got := h.IsRecoverableError(errorJSON(text)); got != want {
+			t.Errorf("IsRecoverableError(%q) = %t, want %t", text, got, want)
+		}
+	}
+}
+
+// A failure lets the same answer be tried again, a success does not, and after
+// so many tries it is over until a turn ends well.
+func TestLimit(t *testing.T) {
+	f, info := broken(emptyText)
+	f.fail = map[string]error{"heal": errBoom}
+	h := f.hook(Options{MaxAttempts: 2})
+	for n, want := range []int{1, 2, 2, 2} {
+		h.HandleSessionRecovery(t.Context(), info)
+		if got := f.times("heal"); got != want {
+			t.Errorf("after error %d: %d repairs, want %d", n+1, got, want)
+		}
+	}
+	if got := f.toasts[len(f.toasts)-1].Message; got != limitText(2) {
+		t.Errorf("last toast = %q, want %q", got, limitText(2))
+	}
+	f.fail = nil
+	if f.messages = []Message{prompt("msg_1", ""), failedAnswer("msg_3", emptyText)}; h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
+		t.Error("a further answer was recovered behind the limit")
+	}
+	done := answer("msg_5")
+	done.Info.Finish = "stop"
+	f.messages = []Message{prompt("msg_4", ""), done}
+	h.HandleIdle(t.Context(), Place{Session: "ses_1"})
+	f.messages = []Message{prompt("msg_6", ""), failedAnswer("msg_7", emptyText)}
+	if !h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
+		t.Error("no recovery after a turn that ended well")
+	}
+}
+
+// A session whose turns end with an error is never recovered more often than the
+// limit says, although every recovery succeeds.
+func TestNoLoop(t *testing.T) {
+	f, _ := broken(orderText)
+	h := f.hook(Options{AutoResume: true})
+	for n := range 10 {
+		last := failedAnswer(fmt.Sprintf("msg_%d", n+2), orderText)
+		f.messages = []Message{prompt("msg_1", ""), last}
+		h.HandleSessionRecovery(t.Context(), last.Info)
+		h.HandleIdle(t.Context(), Place{Session: "ses_1"})
+	}
+	if got := f.times("heal"); got != DefaultAttempts {
+		t.Errorf("%d repairs, want %d", got, DefaultAttempts)
+	}
+	if got := f.times("prompt"); got != DefaultAttempts {
+		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
+	}
+}
+
+// Two reports of one answer at the same time make one recovery.
+func TestTwoAtOnce(t *testing.T) {
+	f, info := broken(emptyText)
+	h := f.hook(Options{})
+	var group sync.WaitGroup
+	for n := range 20 {
+		i := info
+		if n%2 == 0 {
+			i.ID = ""
+		}
+		group.Go(func() { h.HandleSessionRecovery(t.Context(), i) })
+	}
+	group.Wait()
+	if n := f.times("heal"); n != 1 {
+		t.Errorf("%d repairs, want 1", n)
+	}
+}
+
+// The complete callback comes whatever happens in between, and so does the abort
+// callback before it.
+func TestCallbacks(t *testing.T) {
+	for _, verb := range []string{"abort", "messages", "toast", "heal", "read", "none"} {
+		f, info := broken(emptyText)
+		h := f.hook(Options{})
+		h.SetOnAbort(func(id string) {
+			_ = f.do("onAbort %s", id)
+			f.fail = map[string]error{verb: errBoom, "read": errBoom} // from here on
+		})
+		h.HandleSessionRecovery(t.Context(), info)
+		did := f.log()
+		if did[1] != "onAbort ses_1" || did[len(did)-1] != "onComplete ses_1" || f.times("onComplete") != 1 {
+			t.Errorf("%s fails: did %v", verb, did)
+		}
+	}
+}
+
+// The agent goes away in the middle: the store is repaired all the same.
+func TestAgentGone(t *testing.T) {
+	f, info := broken(emptyText)
+	h := f.hook(Options{})
+	h.SetOnAbort(func(string) {
+		f.fail = map[string]error{"abort": ErrGone, "messages": ErrGone, "toast": ErrGone, "prompt": ErrGone}
+	})
+	if !h.HandleSessionRecovery(t.Context(), info) {
+		t.Errorf("not recovered; did %v", f.log())
+	}
+}
+
+// An agent that ends right behind the error: what is stored is repaired, also if
+// the error is not in it.
+func TestOrphan(t *testing.T) {
+	done := answer("msg_2")
+	done.Info.Finish = "stop"
+	for name, c := range map[string]struct {
+		last  Message
+		cured bool
+	}{
+		"the error is stored": {failedAnswer("msg_2", emptyText), true},
+		"it is not":           {answer("msg_2"), true},
+		"no answer":           {prompt("msg_2", ""), false},
+		"another answer":      {done, false},
+	} {
+		f, info := broken(emptyText)
+		info.ID, f.stored[1] = "", c.last
+		f.fail = map[string]error{"messages": ErrGone, "toast": ErrGone, "abort": ErrGone}
+		if got := f.hook(Options{}).HandleSessionRecovery(t.Context(), info); got != c.cured {
+			t.Errorf("%s: recovered = %t, want %t", name, got, c.cured)
+		}
+		if c.cured && !f.healed[0].Force {
+			t.Errorf("%s: the repair waits for an agent that is gone", name)
+		}
+	}
+}
+
+// An agent that is still writing is waited for, but not for ever.
+func TestBusyStore(t *testing.T) {
+	f, info := broken(emptyText)
+	f.fail = map[string]error{"heal": fmt.Errorf("planning: %w", repair.ErrBusy)}
+	f.onHeal = func() {
+		if len(f.healed) == 3 {
+			f.fail = nil
+		}
+	}
+	if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.healed) != 4 {
+		t.Errorf("%d tries, want 4 and a cure", len(f.healed))
+	}
+	f, info = broken(emptyText)
+	f.fail = map[string]error{"heal": repair.ErrBusy}
+	if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.healed) != 4 {
+		t.Errorf("%d tries, want 4 and no cure", len(f.healed))
+	}
+}
+
+// What a request asks of the repair: the error, and the texts that were chosen.
+func TestRequest(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		opt  Options
+		want repair.Request
+	}{
+		{emptyText, Options{Placeholder: "[gone]"}, repair.Request{Placeholder: "[gone]", Options: repair.Options{Version: "1.1.53"}}},
+		{resultText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: "stopped"}},
+		{toolText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: unavailable}},
+	} {
+		f, info := broken(c.text)
+		h := f.hook(c.opt)
+		h.SetVersion(c.want.Version)
+		h.HandleSessionRecovery(t.Context(), info)
+		e := repair.ParseAPIError(info.Error)
+		c.want.Error = &e
+		if diff := cmp.Diff([]repair.Request{c.want}, f.healed); diff != "" {
+			t.Errorf("%s: request (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
+
+// Where nothing of the error's class is found, all that is broken is asked for, but
+// not if a class is switched off.
+func TestOtherFault(t *testing.T) {
+	for _, c := range []struct {
+		off  []repair.Class
+		want []repair.Class
+	}{
+		{nil, []repair.Class{repair.EmptyContentMessage, ""}},
+		{[]repair.Class{repair.UnavailableTool}, []repair.Class{repair.EmptyContentMessage}},
+	} {
+		f, info := broken(emptyText)
+		f.entry = ""
+		f.hook(Options{Off: c.off}).HandleSessionRecovery(t.Context(), info)
+		var got []repair.Class
+		for _, r := range f.healed {
+			got = append(got, r.Error.Class)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("with %v off (-want +got):\n%s", c.off, diff)
+		}
+	}
+}
+
+// A context that ends lets nothing begin.
+func TestEndedContext(t *testing.T) {
+	f, info := broken(emptyText)
+	h := f.hook(Options{})
+	release, err := h.begin(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+	defer cancel()
+	if h.HandleSessionRecovery(ctx, info) || f.log() != nil {
+		t.Errorf("did %v beside another recovery, want nothing", f.log())
+	}
+	release()
+	if _, err := h.begin(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {
+		t.Errorf("begin = %v", err)
+	}
+}
+
+// Late recoveries repair, and leave the agent alone.
+func TestSweep(t *testing.T) {
+	now := time.Now()
+	for _, c := range []struct {
+		name string
+		prep func(*fake)
+		want string
+	}{
+		{"cured", func(*fake) {}, "sessions, read, treated, onAbort ses_1, read, heal, onComplete ses_1"},
+		{"nothing wrong", func(f *fake) { f.entry = "" }, "sessions, read, treated, onAbort ses_1, read, heal, heal, onComplete ses_1"},
+		{"treated since", func(f *fake) { f.treated = true }, "sessions, read, treated"},
+		{"unknown whether treated", func(f *fake) { f.fail = map[string]error{"treated": errBoom} }, "sessions, read, treated"},
+		{"too old", func(f *fake) { f.updated = now.Add(-48 * time.Hour).UnixMilli() }, "sessions"},
+		{"explained", func(f *fake) { f.stored[1] = failedAnswer("msg_2", prefillText) }, "sessions, read"},
+		{"another error", func(f *fake) { f.stored[1] = failedAnswer("msg_2", otherText) }, "sessions, read"},
+		{"no error", func(f *fake) { f.stored = f.stored[:1] }, "sessions, read"},
+		{"of now", func(f *fake) { f.stored[1].Info.Time.Created = float64(now.Add(time.Hour).UnixMilli()) }, "sessions, read"},
+		{"unreadable", func(f *fake) { f.fail = map[string]error{"read": errBoom} }, "sessions, read"},
+		{"no list", func(f *fake) { f.fail = map[string]error{"sessions": errBoom} }, "sessions"},
+	} {
+		f, _ := broken(orderText)
+		f.updated = now.UnixMilli()
+		c.prep(f)
+		var n counts
+		h := f.hook(Options{AutoResume: true, Count: n.add})
+		err := h.Sweep(t.Context(), now.Add(-24*time.Hour), "")
+		if (err != nil) != (c.name == "no list") {
+			t.Errorf("%s: Sweep: %v", c.name, err)
+		}
+		if got := strings.Join(f.log(), ", "); got != c.want {
+			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
+		}
+		if want := map[bool]int{true: 2, false: 0}[c.name == "cured"]; len(n.m) != want {
+			t.Errorf("%s: counted %v, want %d kinds", c.name, n.m, want)
+		}
+	}
+	f, _ := broken(orderText)
+	f.updated = now.UnixMilli()
+	if err := f.hook(Options{}).Sweep(t.Context(), now.Add(-time.Hour), "/elsewhere"); err != nil || f.times("read") != 0 {
+		t.Errorf("a sweep of another folder: %v, did %v", err, f.log())
+	}
+}

@@ -1,0 +1,272 @@
+package live
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+)
+
+// Protocol is the version of the protocol between mend and its plugin. It is
+// described in docs/plugin-protocol.md, and changes with every change that the
+// other side could not ignore.
+const Protocol = 1
+
+// Errors of a [Pipe].
+var (
+	ErrProtocol = errors.New("the plugin speaks another protocol")
+	ErrGone     = errors.New("the agent is gone")
+)
+
+// A Pipe is an agent that is reached through the plugin inside it: one JSON
+// object a line, over the plugin's pipes to mend.
+type Pipe struct {
+	out  chan queued
+	gone chan struct{} // closed when the plugin's side has ended
+	once sync.Once
+
+	mu      sync.Mutex
+	last    int
+	waiting map[int]chan line
+}
+
+// A line is a message of the protocol, of either side.
+type line struct {
+	Type      string          `json:"type"`
+	Protocol  int             `json:"protocol,omitempty"`
+	Mend      string          `json:"mend,omitempty"`
+	Plugin    string          `json:"plugin,omitempty"`
+	Directory string          `json:"directory,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Event     *Event          `json:"event,omitempty"`
+	ID        int             `json:"id,omitempty"`
+	Method    string          `json:"method,omitempty"`
+	Session   string          `json:"session,omitempty"`
+	Limit     int             `json:"limit,omitempty"`
+	Body      any             `json:"body,omitempty"`
+	Data      json.RawMessage `json:"data,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// A queued line waits to be written; done, if it is not nil, is closed then.
+type queued struct {
+	text []byte
+	done chan struct{}
+}
+
+// The types of lines.
+const (
+	lineHello  = "hello"  // both sides, first
+	lineBye    = "bye"    // of mend: it ends, and is not to be started again
+	lineEvent  = "event"  // of the plugin
+	lineCall   = "call"   // of mend
+	lineAnswer = "answer" // of the plugin, to a call
+)
+
+// maxLine is the longest line that is read, in bytes.
+const maxLine = 16 << 20
+
+// NewPipe returns a pipe that writes its lines to out. They are written one after
+// the other by a goroutine that ends with the plugin's side.
+func NewPipe(out io.Writer) *Pipe {
+	p := &Pipe{out: make(chan queued, 16), gone: make(chan struct{}), waiting: map[int]chan line{}}
+	go func() {
+		for {
+			select {
+			case q := <-p.out:
+				if _, err := out.Write(q.text); err != nil {
+					p.end()
+				}
+				if q.done != nil {
+					close(q.done)
+				}
+			case <-p.gone:
+				return
+			}
+		}
+	}()
+	return p
+}
+
+// end lets every call fail from now on.
+func (p *Pipe) end() { p.once.Do(func() { close(p.gone) }) }
+
+// Greet reads the plugin's hello, answers it with mend's version, and returns the
+// directory that the agent works in. The error wraps [ErrProtocol] if the plugin
+// speaks another protocol; it was told so.
+func (p *Pipe) Greet(ctx context.Context, in *Lines, version string) (directory string, err error) {
+	l, err := in.next()
+	if err != nil {
+		return "", err
+	}
+	if l.Type != lineHello || l.Protocol != Protocol {
+		err = fmt.Errorf("%w: %s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, Protocol)
+		return "", errors.Join(err, p.Bye(ctx, err.Error()))
+	}
+	return l.Directory, p.write(ctx, line{Type: lineHello, Protocol: Protocol, Mend: version})
+}
+
+// Bye tells the plugin that mend ends, and is not to be started again. It returns
+// when that is written.
+func (p *Pipe) Bye(ctx context.Context, reason string) error {
+	return p.write(ctx, line{Type: lineBye, Reason: reason})
+}
+
+// write returns when the line is written.
+func (p *Pipe) write(ctx context.Context, l line) error {
+	done := make(chan struct{})
+	if err := p.queue(ctx, l, done); err != nil {
+		return err
+	}
+	select {
+	case <-done:
+		return nil
+	case <-p.gone:
+		return ErrGone
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Serve reads what the plugin sends until it ends, and hands the events to take.
+// The error is nil at the end of the input. Lines of unknown types are ignored.
+func (p *Pipe) Serve(in *Lines, take func(Event)) error {
+	defer p.end()
+	for {
+		l, err := in.next()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		switch l.Type {
+		case lineEvent:
+			if l.Event != nil {
+				take(*l.Event)
+			}
+		case lineAnswer:
+			p.answer(l)
+		}
+	}
+}
+
+// answer hands an answer to the call that waits for it.
+func (p *Pipe) answer(l line) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if to, ok := p.waiting[l.ID]; ok {
+		delete(p.waiting, l.ID)
+		to <- l // there is room for it
+	}
+}
+
+// queue lets a line be written.
+func (p *Pipe) queue(ctx context.Context, l line, done chan struct{}) error {
+	b, err := json.Marshal(l)
+	if err != nil {
+		return err
+	}
+	select {
+	case p.out <- queued{append(b, '\n'), done}:
+		return nil
+	case <-p.gone:
+		return ErrGone
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// call makes a call and decodes the answer, if it is wanted.
+func (p *Pipe) call(ctx context.Context, l line, answer any) error {
+	to := make(chan line, 1)
+	p.mu.Lock()
+	p.last++
+	l.Type, l.ID = lineCall, p.last
+	p.waiting[l.ID] = to
+	p.mu.Unlock()
+	defer func() {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		delete(p.waiting, l.ID)
+	}()
+	if err := p.queue(ctx, l, nil); err != nil {
+		return fmt.Errorf("calling %s: %w", l.Method, err)
+	}
+	select {
+	case l := <-to:
+		return decodeAnswer(l, answer)
+	case <-p.gone:
+		return fmt.Errorf("calling %s: %w", l.Method, ErrGone)
+	case <-ctx.Done():
+		return fmt.Errorf("calling %s: %w", l.Method, ctx.Err())
+	}
+}
+
+func decodeAnswer(l line, answer any) error {
+	if l.Error != "" {
+		return errors.New(l.Error)
+	}
+	if answer == nil {
+		return nil
+	}
+	return json.Unmarshal(l.Data, answer)
+}
+
+// Messages implements [Agent].
+func (p *Pipe) Messages(ctx context.Context, s Place, limit int) ([]Message, error) {
+	var ms []Message
+	err := p.call(ctx, line{Method: "messages", Session: s.Session, Limit: limit}, &ms)
+	sortMessages(ms)
+	return ms, err
+}
+
+// Busy implements [Agent].
+func (p *Pipe) Busy(ctx context.Context, s Place) (busy bool, err error) {
+	err = p.call(ctx, line{Method: "busy", Session: s.Session}, &busy)
+	return busy, err
+}
+
+// Abort implements [Agent].
+func (p *Pipe) Abort(ctx context.Context, s Place) error {
+	return p.call(ctx, line{Method: "abort", Session: s.Session}, nil)
+}
+
+// Toast implements [Agent].
+func (p *Pipe) Toast(ctx context.Context, _ string, t Toast) error {
+	return p.call(ctx, line{Method: "toast", Body: t}, nil)
+}
+
+// Prompt implements [Agent].
+func (p *Pipe) Prompt(ctx context.Context, s Place, prompt Prompt) error {
+	return p.call(ctx, line{Method: "prompt", Session: s.Session, Body: prompt}, nil)
+}
+
+// Lines reads the lines of the protocol.
+type Lines struct{ scanner *bufio.Scanner }
+
+// NewLines reads lines of at most 16 MiB from in.
+func NewLines(in io.Reader) *Lines {
+	s := bufio.NewScanner(in)
+	s.Buffer(nil, maxLine)
+	return &Lines{s}
+}
+
+// next is the next line; [io.EOF] behind the last.
+func (ls *Lines) next() (l line, err error) {
+	if !ls.scanner.Scan() {
+		if err := ls.scanner.Err(); err != nil {
+			return l, fmt.Errorf("reading from the plugin: %w", err)
+		}
+		return l, io.EOF
+	}
+	text := strings.TrimSpace(ls.scanner.Text())
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return l, fmt.Errorf("reading from the plugin: %w", err)
+	}
+	return l, nil
+}

@@ -1,0 +1,200 @@
+package live
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// A plugin is the other side of a pipe.
+type plugin struct {
+	t  *testing.T
+	to *io.PipeWriter
+	*bufio.Scanner
+}
+
+// connect is a pipe with a plugin at its other end.
+func connect(t *testing.T) (*Pipe, *Lines, *plugin) {
+	t.Helper()
+	in, to := io.Pipe()
+	from, out := io.Pipe()
+	p := NewPipe(out)
+	t.Cleanup(func() {
+		p.end()
+		_, _, _ = to.Close(), from.Close(), in.Close()
+	})
+	return p, NewLines(in), &plugin{t, to, bufio.NewScanner(from)}
+}
+
+func (p *plugin) say(text string) {
+	p.t.Helper()
+	if _, err := io.WriteString(p.to, text+"\n"); err != nil {
+		p.t.Error(err)
+	}
+}
+
+func (p *plugin) hears() string {
+	p.t.Helper()
+	if !p.Scan() {
+		p.t.Errorf("mend's side ended: %v", p.Err())
+	}
+	return p.Text()
+}
+
+const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","news":true}`
+
+// The whole talk: greeting, events, and each call with its answer.
+func TestPipe(t *testing.T) {
+	p, lines, other := connect(t)
+	go other.say(hello)
+	greeted := make(chan error, 1)
+	go func() {
+		dir, err := p.Greet(t.Context(), lines, "v2")
+		if dir != "/p" {
+			err = errors.Join(err, errors.New("wrong directory "+dir))
+		}
+		greeted <- err
+	}()
+	if got, want := other.hears(), `{"type":"hello","protocol":1,"mend":"v2"}`; got != want {
+		t.Errorf("mend says %s, want %s", got, want)
+	}
+	if err := <-greeted; err != nil {
+		t.Fatal(err)
+	}
+	events := make(chan Event, 10)
+	served := make(chan error, 1)
+	go func() { served <- p.Serve(lines, func(e Event) { events <- e }) }()
+	other.say(`{"type":"event","event":{"type":"session.idle","properties":{"sessionID":"ses_1"}}}`)
+	other.say(`{"type":"event"}`)
+	other.say(`{"type":"weather"}`)
+	other.say(`{"type":"answer","id":99,"data":1}`)
+	if e := <-events; e.Type != eventIdle || string(e.Properties) != `{"sessionID":"ses_1"}` {
+		t.Errorf("event %+v", e)
+	}
+	at := Place{Session: "ses_1", Directory: "/elsewhere"}
+	for _, c := range []struct {
+		call      func() (any, error)
+		want      string
+		answer    string
+		result    any
+		wantError string
+	}{
+		{func() (any, error) { return p.Busy(t.Context(), at) }, `{"type":"call","id":1,"method":"busy","session":"ses_1"}`, `{"type":"answer","id":1,"data":true}`, true, ""},
+		{func() (any, error) { return nil, p.Abort(t.Context(), at) }, `{"type":"call","id":2,"method":"abort","session":"ses_1"}`, `{"type":"answer","id":2}`, nil, ""},
+		{
+			func() (any, error) { return nil, p.Toast(t.Context(), "", Toast{"T", "m", VariantError, 1}) },
+			`{"type":"call","id":3,"method":"toast","body":{"title":"T","message":"m","variant":"error","duration":1}}`, `{"type":"answer","id":3,"error":"no screen"}`, nil, "no screen",
+		},
+		{
+			func() (any, error) { return nil, p.Prompt(t.Context(), at, resumePrompt(nil)) },
+			`{"type":"call","id":4,"method":"prompt","session":"ses_1","body":{"parts":[{"type":"text","text":"[session recovered - continuing previous task]","synthetic":true}]}}`,
+			`{"type":"answer","id":4,"data":null}`, nil, "",
+		},
+		{
+			func() (any, error) {
+				ms, err := p.Messages(t.Context(), at, 2)
+				return len(ms), err
+			},
+			`{"type":"call","id":5,"method":"messages","session":"ses_1","limit":2}`, `{"type":"answer","id":5,"data":[{"info":{"id":"msg_1"}},{}]}`, 2, "",
+		},
+		{
+			func() (any, error) { return p.Busy(t.Context(), at) },
+			`{"type":"call","id":6,"method":"busy","session":"ses_1"}`, `{"type":"answer","id":6,"data":"perhaps"}`, false, "cannot unmarshal",
+		},
+	} {
+		go func() {
+			if got := other.hears(); got != c.want {
+				t.Errorf("mend says %s, want %s", got, c.want)
+			}
+			other.say(c.answer)
+		}()
+		got, err := c.call()
+		if diff := cmp.Diff(c.result, got); diff != "" || (err == nil) != (c.wantError == "") || err != nil && !strings.Contains(err.Error(), c.wantError) {
+			t.Errorf("%s: %v, %v", c.want, got, err)
+		}
+	}
+	waiting := make(chan error, 1)
+	go func() { waiting <- p.Abort(t.Context(), at) }()
+	other.hears()
+	_ = other.to.Close()
+	if err := <-served; err != nil {
+		t.Errorf("Serve = %v at the end of the input", err)
+	}
+	if err := <-waiting; !errors.Is(err, ErrGone) {
+		t.Errorf("a call at the end = %v, want %v", err, ErrGone)
+	}
+	if err := p.Abort(t.Context(), at); !errors.Is(err, ErrGone) {
+		t.Errorf("a call behind the end = %v, want %v", err, ErrGone)
+	}
+}
+
+// A plugin of another version is told so, and nothing else happens.
+func TestOtherProtocol(t *testing.T) {
+	for _, first := range []string{`{"type":"hello","protocol":2}`, `{"type":"hello"}`, `{"type":"event","protocol":1}`} {
+		p, lines, other := connect(t)
+		go other.say(first)
+		failed := make(chan error, 1)
+		go func() {
+			_, err := p.Greet(t.Context(), lines, "v2")
+			failed <- err
+		}()
+		var bye line
+		if err := json.Unmarshal([]byte(other.hears()), &bye); err != nil || bye.Type != lineBye || bye.Reason == "" {
+			t.Errorf("%s: mend says %+v, %v", first, bye, err)
+		}
+		if err := <-failed; !errors.Is(err, ErrProtocol) {
+			t.Errorf("%s: Greet = %v, want %v", first, err, ErrProtocol)
+		}
+	}
+}
+
+// What is no line of the protocol ends the talk with an error.
+func TestBadLines(t *testing.T) {
+	for name, text := range map[string]string{
+		"no JSON": "hello?\n", "a list": "[]\n", "too long": strings.Repeat("x", maxLine+1), "nothing": "",
+	} {
+		p := NewPipe(io.Discard)
+		if _, err := p.Greet(t.Context(), NewLines(strings.NewReader(text)), ""); err == nil {
+			t.Errorf("%s: Greet took it", name)
+		}
+		if err := p.Serve(NewLines(strings.NewReader(text)), func(Event) {}); (err == nil) != (text == "") {
+			t.Errorf("%s: Serve = %v", name, err)
+		}
+	}
+}
+
+// A plugin that reads nothing, or never answers, holds up no call longer than its
+// context.
+func TestDeafPlugin(t *testing.T) {
+	p, _, _ := connect(t)
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	for range 40 { // more than are queued
+		if err := p.Abort(ctx, Place{Session: "ses_1"}); !errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("Abort = %v", err)
+		}
+	}
+	if err := p.Bye(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Bye = %v", err)
+	}
+	if n := len(p.waiting); n != 0 {
+		t.Errorf("%d calls are still remembered", n)
+	}
+}
+
+// A plugin whose end is closed ends the pipe.
+func TestBrokenPipe(t *testing.T) {
+	from, out := io.Pipe()
+	p := NewPipe(out)
+	_ = from.Close()
+	if err := p.Abort(t.Context(), Place{}); !errors.Is(err, ErrGone) {
+		t.Errorf("Abort = %v, want %v", err, ErrGone)
+	}
+}

@@ -1,0 +1,233 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"time"
+
+	"mend/repair"
+	"mend/session"
+)
+
+// A recovery is one run of a [Hook] for one failed answer.
+type recovery struct {
+	*Hook
+	info Info
+	err  repair.APIError
+	log  *slog.Logger
+
+	// late says that nobody waits for it: the error is not of now. The session is
+	// repaired; the agent is left alone.
+	late bool
+
+	// orphan says that the agent told of the error and ended: what it stored is
+	// all there will be, finished or not.
+	orphan bool
+}
+
+func (r *recovery) place() Place { return Place{r.info.SessionID, r.info.Directory} }
+
+// run is the course of a recovery: the order in the package's documentation.
+func (r *recovery) run(ctx context.Context) (cured bool) {
+	modified := r.err.Class == repair.ThinkingBlockModified // nothing of it is touched, not even by an abort
+	if !r.late && (!modified || r.info.ID == "") {
+		id, err := r.find(ctx)
+		if errors.Is(err, ErrGone) {
+			id, err = r.findStored(ctx)
+		}
+		if err != nil {
+			r.log.Debug("finding the answer that failed", "error", err)
+			return false
+		}
+		r.info.ID = id
+	}
+	r.log = r.log.With("message", r.info.ID)
+	if !r.taken.claim(r.info.ID) {
+		r.log.Debug("taken already")
+		return false
+	}
+	keep := true
+	defer func() {
+		if !keep {
+			r.taken.release(r.info.ID)
+		}
+	}()
+	if modified {
+		r.end(Refused)
+		r.explain(ctx)
+		r.tell(&r.onComplete, r.info.SessionID)
+		return false
+	}
+	if !r.late && !r.taken.try(r.info.SessionID) {
+		r.end(Refused)
+		r.giveUp(ctx)
+		return false
+	}
+	defer r.tell(&r.onComplete, r.info.SessionID)
+	r.tell(&r.onAbort, r.info.SessionID)
+	cured, keep = r.treat(ctx)
+	return cured
+}
+
+// end counts what became of the error.
+func (r *recovery) end(o Outcome) {
+	r.count(Detected, r.err.Class)
+	r.count(o, r.err.Class)
+}
+
+// findWaits are how long the search for the failed answer waits each time: the
+// agent tells of an error before it stores it.
+var findWaits = [...]time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond, time.Second}
+
+var (
+	errMovedOn   = errors.New("the session went on meanwhile")
+	errNotStored = errors.New("no answer holds this error yet")
+)
+
+// find is the id of the failed answer. It must be what the session ends with: an
+// older one is no longer in anybody's way, and an abort would end another turn.
+func (r *recovery) find(ctx context.Context) (string, error) {
+	for n := 0; ; n++ {
+		ms, err := r.messages(ctx, r.place(), 2)
+		if err != nil {
+			return "", err
+		}
+		last := newest(ms)
+		switch {
+		case last == nil || last.Info.Role == session.RoleAssistant && !last.Info.failed():
+		case last.Info.Role == session.RoleAssistant && r.info.ID == "":
+			if repair.ParseAPIError(last.Info.Error).Class == r.err.Class {
+				return last.Info.ID, nil
+			}
+		case last.Info.ID == r.info.ID:
+			return last.Info.ID, nil
+		case r.info.ID != "":
+			return "", errMovedOn
+		}
+		if n == len(findWaits) {
+			return "", errNotStored
+		}
+		if err := r.wait(ctx, findWaits[n]); err != nil {
+			return "", err
+		}
+	}
+}
+
+// findStored is the id of the failed answer of an agent that is gone: it may have
+// had no time to store the error.
+func (r *recovery) findStored(ctx context.Context) (string, error) {
+	r.late, r.orphan = true, true
+	ms, err := stored(ctx, r.store, r.info.SessionID)
+	if err != nil {
+		return "", err
+	}
+	last := newest(ms)
+	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.failed() && last.Info.finished() {
+		return "", errNotStored
+	}
+	return last.Info.ID, nil
+}
+
+// treat does the work between the callbacks. keep says that the answer is never
+// to be treated again.
+func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
+	if !r.late {
+		r.abort(ctx)
+	}
+	ms, err := r.fetch(ctx)
+	if err == nil && !has(ms, r.info.ID) {
+		err = fmt.Errorf("session %s has no message %s", r.info.SessionID, r.info.ID)
+	}
+	if err != nil {
+		return r.fail(ctx, err)
+	}
+	if explained(r.err.Class) {
+		r.end(Refused)
+		r.explain(ctx)
+		return false, true
+	}
+	r.announce(ctx)
+	entry, result, err := r.repair(ctx, r.request())
+	switch {
+	case err != nil:
+		return r.fail(ctx, err)
+	case entry == "" && r.late: // recovered before
+		return false, true
+	case entry == "": // a second look would see the same store
+		r.end(Refused)
+		r.explain(ctx)
+		return false, true
+	}
+	r.end(Cured)
+	r.log.Info("repaired", "repair", entry, "records", len(result.Plan.Ops), "error", r.err.Text)
+	r.note(ctx, Toast{notices[r.err.Class].title, curedText(entry), VariantSuccess, toastTime})
+	r.resume(ctx, ms)
+	return true, true
+}
+
+// repair cures what the error is about. Where nothing of its class is found, all
+// that is broken is cured: one fault may break several of the provider's rules,
+// and the error names the first. With a class switched off that is too much.
+func (r *recovery) repair(ctx context.Context, req repair.Request) (string, repair.Result, error) {
+	entry, result, err := r.heal(ctx, r.info.SessionID, req)
+	if entry != "" || err != nil || len(r.opt.Off) > 0 {
+		return entry, result, err
+	}
+	anything := r.err
+	anything.Class = ""
+	return r.heal(ctx, r.info.SessionID, repair.Request{Error: &anything, Force: r.orphan})
+}
+
+func (r *recovery) abort(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(ctx, r.opt.Timeout)
+	defer cancel()
+	if err := r.agent.Abort(ctx, r.place()); err != nil {
+		r.log.Warn("aborting the session", "error", err)
+	}
+}
+
+// fetch reads the messages: from the agent, or from the store where the agent
+// does not answer or tells no part of any of them.
+func (r *recovery) fetch(ctx context.Context) ([]Message, error) {
+	if !r.late {
+		ms, err := r.messages(ctx, r.place(), 0)
+		if err == nil && hasParts(ms) {
+			return ms, nil
+		}
+		r.log.Debug("reading the messages from the store", "error", err)
+	}
+	return stored(ctx, r.store, r.info.SessionID)
+}
+
+func has(ms []Message, id string) bool {
+	return slices.ContainsFunc(ms, func(m Message) bool { return m.Info.ID == id })
+}
+
+func hasParts(ms []Message) bool {
+	return slices.ContainsFunc(ms, func(m Message) bool { return len(m.Parts) > 0 })
+}
+
+// unavailable is the result of a call to a tool that there is not.
+const unavailable = "Tool not available. Please continue without this tool."
+
+// request is what shall be cured.
+func (r *recovery) request() repair.Request {
+	req := repair.Request{Error: &r.err, Force: r.orphan}
+	if r.err.Class == repair.UnavailableTool { // cured where it is stored, as a call that never got a result
+		req.Cancelled = unavailable
+	}
+	return req
+}
+
+// fail tells of a recovery that could not be done; it may be tried again.
+func (r *recovery) fail(ctx context.Context, err error) (cured, keep bool) {
+	r.end(Failed)
+	r.log.Error("recovering the session", "error", err)
+	if ctx.Err() == nil {
+		r.note(ctx, Toast{notices[r.err.Class].title, failedText(err), VariantError, toastTime})
+	}
+	return false, false
+}

@@ -1,0 +1,360 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"runtime"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// newServer is a Server at a handler, quick to connect again.
+func newServer(t *testing.T, handler http.HandlerFunc) *Server {
+	t.Helper()
+	web := httptest.NewServer(handler)
+	s, err := NewServer(web.URL, "", "", logTo(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.minWait, s.maxWait, s.silence = time.Millisecond, 5*time.Millisecond, 5*time.Second
+	t.Cleanup(func() {
+		s.Close()
+		web.CloseClientConnections()
+		web.Close()
+	})
+	return s
+}
+
+// What is sent for each call.
+func TestCalls(t *testing.T) {
+	var got []string
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		got = append(got, strings.TrimSpace(r.Method+" "+r.URL.String()+" "+string(body)))
+		w.Header().Set("Content-Type", "application/json")
+		switch r.URL.Path {
+		case "/session/ses_1/message":
+			fmt.Fprint(w, `[{"info":{"id":"msg_b","role":"assistant","time":{"created":2},"finish":"stop"},"parts":[]},
+				{"info":{"id":"msg_a","role":"user","time":{"created":1},"model":{"providerID":"p","modelID":"m"}},"parts":[{"id":"prt_1","type":"text","text":"x"}]},
+				{"info":{"id":"msg_c","role":"user","time":{}}}]`)
+		case "/session/status":
+			fmt.Fprint(w, `{"ses_1":{"type":"busy"},"ses_3":{"type":"idle"},"ses_4":{"type":"retry"}}`)
+		case "/global/health":
+			fmt.Fprint(w, `{"healthy":true,"version":"1.18.33"}`)
+		default:
+			fmt.Fprint(w, "true")
+		}
+	})
+	ctx, at := t.Context(), Place{"ses_1", "/a b"}
+	ms, err := s.Messages(ctx, at, 2)
+	if err != nil || len(ms) != 3 || ms[0].Info.ID != "msg_c" || ms[1].Info.ID != "msg_a" || ms[2].Info.Finish != "stop" {
+		t.Errorf("Messages = %v, %v", ms, err)
+	}
+	for id, want := range map[string]bool{"ses_1": true, "ses_2": false, "ses_3": false, "ses_4": true} {
+		if busy, err := s.Busy(ctx, Place{Session: id}); busy != want || err != nil {
+			t.Errorf("Busy(%s) = %t, %v, want %t", id, busy, err, want)
+		}
+	}
+	got = got[:1]
+	version, err := s.Version(ctx)
+	err = errors.Join(
+		err,
+		s.Abort(ctx, at), s.Abort(ctx, Place{Session: "../x"}),
+		s.Toast(ctx, "", Toast{"T", "m", VariantWarning, 3000}),
+		s.Prompt(ctx, at, resumePrompt(&Message{Info: prompt("msg_1", "").Info})))
+	if err != nil || version != "1.18.33" {
+		t.Errorf("version %s, %v", version, err)
+	}
+	want := []string{
+		"GET /session/ses_1/message?directory=%2Fa+b&limit=2",
+		"GET /global/health",
+		"POST /session/ses_1/abort?directory=%2Fa+b",
+		"POST /session/..%2Fx/abort",
+		`POST /tui/show-toast {"title":"T","message":"m","variant":"warning","duration":3000}`,
+		`POST /session/ses_1/prompt_async?directory=%2Fa+b {"parts":[{"type":"text","text":"[session recovered - continuing previous task]","synthetic":true}],` +
+			`"agent":"build","model":{"providerID":"anthropic","modelID":"claude"},"variant":"max","tools":{"bash":true}}`,
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("requests (-want +got):\n%s", diff)
+	}
+}
+
+// A server that answers wrongly is an error that says what is wrong.
+func TestWrongAnswers(t *testing.T) {
+	for _, c := range []struct {
+		status     int
+		kind, body string
+		want       string
+		is         error
+	}{
+		{200, "text/html", "<html>", "not an OpenCode server", ErrNotOpenCode},
+		{200, "application/json", `{"info":1}`, "reading the answer to GET /session/ses_1/message", nil},
+		{200, "application/json", `[{"info":`, "unexpected EOF", nil},
+		{200, "application/json", `[{"info":{"time":{"created":"x"}}}]`, "cannot unmarshal", nil},
+		{401, "", "", "wants a password", ErrUnauthorized},
+		{404, "application/json", `{"name":"NotFoundError"}`, `404 Not Found: {"name":"NotFoundError"}`, nil},
+		{500, "text/plain", strings.Repeat("x", 10_000), "500 Internal Server Error", nil},
+		{302, "", "", "302 Found", nil},
+	} {
+		s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.kind)
+			w.Header().Set("Location", "http://127.0.0.1:9/")
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, c.body)
+		})
+		_, err := s.Messages(t.Context(), Place{Session: "ses_1"}, 0)
+		if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 1000 || c.is != nil && !errors.Is(err, c.is) {
+			t.Errorf("%d %s: error %v, want %s", c.status, c.body[:min(20, len(c.body))], err, c.want)
+		}
+	}
+	for _, body := range []string{`{}`, `[]`, ``} {
+		s := newServer(t, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, body) })
+		if v, err := s.Version(t.Context()); err == nil {
+			t.Errorf("Version of %q = %q", body, v)
+		}
+	}
+}
+
+func TestAddresses(t *testing.T) {
+	for address, ok := range map[string]bool{
+		"http://127.0.0.1:4096": true, "https://host/path": true, "http://me:pw@host": true,
+		"127.0.0.1:4096": false, "ftp://x": false, "http://": false, "": false, "http://a b": false, "::": false,
+	} {
+		if _, err := NewServer(address, "", "", nil); (err == nil) != ok {
+			t.Errorf("NewServer(%q): %v", address, err)
+		}
+	}
+	if _, err := NewServer("ftp://me:secret@host", "", "", nil); strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error tells the password: %v", err)
+	}
+}
+
+// The password goes to the server, and the one in the address before another.
+func TestPassword(t *testing.T) {
+	var user, password string
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		user, password, _ = r.BasicAuth()
+		fmt.Fprint(w, "true")
+	})
+	for _, c := range []struct{ inURL, user, password, want string }{
+		{"", "", "", "/"},
+		{"", "", "pw", "opencode/pw"},
+		{"", "me", "pw", "me/pw"},
+		{"you:other@", "me", "pw", "you/other"},
+	} {
+		with, err := NewServer("http://"+c.inURL+s.url.Host, c.user, c.password, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := with.Abort(t.Context(), Place{Session: "ses_1"}); err != nil || user+"/"+password != c.want {
+			t.Errorf("%+v: sent %s/%s, %v", c, user, password, err)
+		}
+		with.Close()
+	}
+}
+
+// streamer serves one script after the other as event streams, a string each;
+// behind the last it keeps the line open.
+func streamer(scripts ...string) http.HandlerFunc {
+	var n atomic.Int32
+	return func(w http.ResponseWriter, r *http.Request) {
+		i := int(n.Add(1)) - 1
+		w.Header().Set("Content-Type", "text/event-stream")
+		if i < len(scripts) {
+			fmt.Fprint(w, scripts[i])
+			return
+		}
+		w.WriteHeader(http.StatusOK)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+}
+
+// data is an event as the server sends it, in its envelope.
+func data(kind, directory string, properties any) string {
+	b, _ := json.Marshal(object{"directory": directory, "payload": object{"type": kind, "properties": properties}})
+	return "data: " + string(b) + "\n\n"
+}
+
+// follow collects the events until n have come.
+func follow(t *testing.T, s *Server, n int) (events []Event, connections int, err error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+	defer cancel()
+	err = s.Follow(ctx, func() { connections++ }, func(e Event) {
+		if events = append(events, e); len(events) == n {
+			cancel()
+		}
+	})
+	return events, connections, err
+}
+
+// Events come through of all directories, also behind breaks of the stream, what
+// is no event, and an event that is longer than any buffer.
+func TestFollow(t *testing.T) {
+	long := strings.Repeat("x", 3<<20)
+	s := newServer(t, streamer(
+		": hello\n\n"+data("server.connected", "", object{})+data("session.diff", "/a", object{})+data(eventIdle, "/a", object{"sessionID": "ses_1"}),
+		"",
+		"data: {not json\n\ndata: []\n\nevent: x\ndata: 1\n\n"+data("sync", "/a", object{})+data(eventError, "/b", object{"long": long}),
+		"retry: 1\nid: 7\n"+data(eventStatus, "", nil)+data(eventIdle, "/c", nil)[:20],
+		data(eventDeleted, "/d", nil),
+	))
+	events, connections, err := follow(t, s, 4)
+	if !errors.Is(err, context.Canceled) {
+		t.Errorf("Follow = %v", err)
+	}
+	var got []string
+	for _, e := range events {
+		got = append(got, e.Type+" "+e.Directory)
+	}
+	if diff := cmp.Diff([]string{"session.idle /a", "session.error /b", "session.status ", "session.deleted /d"}, got); diff != "" {
+		t.Errorf("events (-want +got):\n%s", diff)
+	}
+	if connections != 5 || !strings.Contains(string(events[1].Properties), long) {
+		t.Errorf("%d connections, want 5", connections)
+	}
+}
+
+// Trying again is no use where the password is wrong or it is another server.
+func TestFollowFatal(t *testing.T) {
+	for _, c := range []struct {
+		status int
+		kind   string
+		want   error
+	}{
+		{401, "application/json", ErrUnauthorized},
+		{200, "text/html", ErrNotOpenCode},
+		{200, "", ErrNotOpenCode},
+	} {
+		s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Content-Type", c.kind)
+			w.WriteHeader(c.status)
+			fmt.Fprint(w, "<html>")
+		})
+		if _, _, err := follow(t, s, 1); !errors.Is(err, c.want) {
+			t.Errorf("%d %q: Follow = %v, want %v", c.status, c.kind, err, c.want)
+		}
+	}
+}
+
+// A server that is not there, fails or falls silent is connected to again.
+func TestFollowAgain(t *testing.T) {
+	var n atomic.Int32
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		switch n.Add(1) {
+		case 1:
+			http.Error(w, "starting", http.StatusServiceUnavailable)
+		case 2: // the connection breaks
+			panic(http.ErrAbortHandler)
+		case 3: // and hangs
+			w.Header().Set("Content-Type", "text/event-stream")
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+		default:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, data(eventIdle, "", nil))
+		}
+	})
+	s.silence = 200 * time.Millisecond
+	if events, _, _ := follow(t, s, 1); len(events) != 1 || n.Load() != 4 {
+		t.Errorf("%d events after %d connections, want 1 after 4", len(events), n.Load())
+	}
+}
+
+// A heartbeat keeps a silent stream alive.
+func TestHeartbeat(t *testing.T) {
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		for range 10 {
+			fmt.Fprint(w, data("server.heartbeat", "", nil))
+			w.(http.Flusher).Flush()
+			time.Sleep(50 * time.Millisecond)
+		}
+		fmt.Fprint(w, data(eventIdle, "", nil))
+	})
+	s.silence = 300 * time.Millisecond
+	if events, connections, _ := follow(t, s, 1); len(events) != 1 || connections != 1 {
+		t.Errorf("%d events over %d connections, want 1 over 1", len(events), connections)
+	}
+}
+
+// The wait grows while nothing answers and is short again after a success.
+func TestBackoff(t *testing.T) {
+	var n atomic.Int32
+	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
+		switch n.Add(1) {
+		case 6:
+			w.Header().Set("Content-Type", "text/event-stream")
+		case 7:
+			w.Header().Set("Content-Type", "text/event-stream")
+			fmt.Fprint(w, data(eventIdle, "", nil))
+		default:
+			w.WriteHeader(http.StatusBadGateway)
+		}
+	})
+	waits := &waitLog{}
+	s.minWait, s.maxWait, s.log = 10*time.Millisecond, 100*time.Millisecond, slog.New(waits)
+	if events, _, _ := follow(t, s, 1); len(events) != 1 {
+		t.Fatalf("%d events, want 1", len(events))
+	}
+	// Chance moves each wait by up to a half of it.
+	if w := waits.all; len(w) != 6 || w[0] > 15*time.Millisecond || w[4] < 20*time.Millisecond || w[5] > 15*time.Millisecond {
+		t.Errorf("waits %v: want them to grow, and the last as short as the first", w)
+	}
+}
+
+// A waitLog keeps the waits that a Server logs.
+type waitLog struct{ all []time.Duration }
+
+func (l *waitLog) Enabled(context.Context, slog.Level) bool { return true }
+func (l *waitLog) WithAttrs([]slog.Attr) slog.Handler       { return l }
+func (l *waitLog) WithGroup(string) slog.Handler            { return l }
+
+func (l *waitLog) Handle(_ context.Context, r slog.Record) error {
+	r.Attrs(func(a slog.Attr) bool {
+		if a.Key == "wait" {
+			l.all = append(l.all, a.Value.Duration())
+		}
+		return true
+	})
+	return nil
+}
+
+// An event without end is given up with bounded memory.
+func TestEndlessEvent(t *testing.T) {
+	var n atomic.Int32
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		w.Header().Set("Content-Type", "text/event-stream")
+		if n.Add(1) == 2 {
+			fmt.Fprint(w, data(eventIdle, "", nil))
+			return
+		}
+		fmt.Fprint(w, "data: ")
+		for chunk := strings.Repeat("x", 1<<20); r.Context().Err() == nil; {
+			if _, err := fmt.Fprint(w, chunk); err != nil {
+				return
+			}
+		}
+	})
+	s.maxEvent = 8 << 20
+	if events, _, _ := follow(t, s, 1); len(events) != 1 {
+		t.Errorf("%d events, want 1", len(events))
+	}
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	if m.HeapInuse > 16<<20 {
+		t.Errorf("%d MiB are held behind it", m.HeapInuse>>20)
+	}
+}

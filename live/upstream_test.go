@@ -1,0 +1,220 @@
+package live
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/session"
+)
+
+// The cases of upstream's tests (spec/upstream-cases.md) that concern a running
+// agent. Where upstream was wrong, a line says why, and the test shows what is
+// done here in its place.
+func TestUpstream(t *testing.T) {
+	for name, test := range map[string]func(*testing.T){
+		"HND-01 HND-02 the same prefill error twice": func(t *testing.T) {
+			f, info := broken(prefillText)
+			h := f.hook(Options{AutoResume: true})
+			for n := range 2 {
+				if h.HandleSessionRecovery(t.Context(), info) {
+					t.Errorf("call %d = true, want false", n)
+				}
+			}
+			wantTimes(t, f, map[string]int{"abort": 1, "toast": 1, "prompt": 0, "heal": 0})
+		},
+		"HND-04 no id, a bare array of messages": func(t *testing.T) {
+			var ms []Message
+			if err := json.Unmarshal([]byte(`[{"info":{"id":"msg_1","sessionID":"ses_1","role":"assistant","error":{"data":{"message":"tool_use without tool_result"}}},
+				"parts":[{"id":"prt_1","type":"tool_use","callID":"toolu_array_response"}]}]`), &ms); err != nil {
+				t.Fatal(err)
+			}
+			f := &fake{messages: ms, stored: ms, entry: "quail"}
+			i := ms[0].Info
+			i.ID = ""
+			if !f.hook(Options{}).HandleSessionRecovery(t.Context(), i) {
+				t.Error("not recovered")
+			}
+			// Upstream then prompts with a tool_result part, which OpenCode refuses
+			// (spec/session-recovery.md section 12, 2): the stored call is repaired.
+			wantTimes(t, f, map[string]int{"heal": 1, "prompt": 0})
+		},
+		"HND-05 the search for the id fails": func(t *testing.T) {
+			f, info := broken(resultText)
+			info.ID, f.fail = "", map[string]error{"messages": errBoom}
+			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
+				t.Error("recovered")
+			}
+			wantTimes(t, f, map[string]int{"messages": 1, "abort": 0, "heal": 0})
+		},
+		"HND-07 modified thinking": func(t *testing.T) {
+			f, info := broken(modifiedText)
+			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
+				t.Error("recovered")
+			}
+			wantTimes(t, f, map[string]int{"toast": 1, "onAbort": 0, "abort": 0, "messages": 0, "prompt": 0, "heal": 0, "onComplete": 1})
+		},
+		"HND-08 TRM-05 idle with interrupted tools, twice": func(t *testing.T) {
+			f := stuck()
+			h := f.hook(Options{})
+			if first, second := h.HandleIdle(t.Context(), Place{Session: "ses_1"}), h.HandleIdle(t.Context(), Place{Session: "ses_1"}); !first || second {
+				t.Errorf("HandleIdle = %t, %t, want true, false", first, second)
+			}
+			if got := f.healed[0].Cancelled; got != "Tool execution was interrupted before producing a result." {
+				t.Errorf("text %q", got)
+			}
+			// One repair stands for the one prompt of upstream, which OpenCode refuses.
+			wantTimes(t, f, map[string]int{"heal": 1, "prompt": 0, "abort": 0})
+		},
+		"HND-10 idle behind a newer prompt": func(t *testing.T) {
+			f := stuck()
+			f.messages = append(f.messages, prompt("msg_3", ""))
+			if f.hook(Options{}).HandleIdle(t.Context(), Place{Session: "ses_1"}) {
+				t.Error("recovered")
+			}
+			wantTimes(t, f, map[string]int{"heal": 0})
+		},
+		"IDL-01 an abort is asked for once": func(t *testing.T) {
+			w := NewWatch(stuck().hook(Options{}))
+			w.Take(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}))
+			if first, second := w.skipLocked("ses_1"), w.skipLocked("ses_1"); !first || second {
+				t.Errorf("skip = %t, %t, want true, false", first, second)
+			}
+		},
+		"IDL-03 another error is no abort": func(t *testing.T) {
+			w := NewWatch(stuck().hook(Options{}))
+			w.Take(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "ProviderTimeoutError"}}))
+			if w.skipLocked("ses_1") {
+				t.Error("skipped")
+			}
+		},
+		// IDL-04 and IDL-06, an abort and then idle: rows of TestWatch.
+		// IDL-07: here no other hook hangs on the event.
+		"IDL-09 IDL-10 a second idle is not suppressed": func(t *testing.T) {
+			// Upstream drops a second idle event of the same half second, but not
+			// behind a recovery. Here every idle event is looked at.
+			f := stuck()
+			w := NewWatch(f.hook(Options{}))
+			w.Take(idleEvent())
+			w.do(t.Context(), w.next())
+			w.Take(event(eventStatus, object{"sessionID": "ses_1", "status": object{"type": "idle"}}))
+			drain(t, w)
+			wantTimes(t, f, map[string]int{"heal": 1, "messages": 2})
+		},
+		"TRM-01 TRM-04 TRM-07 ids of calls": func(t *testing.T) {
+			// Upstream needs an id that the provider gave, since it answers the call
+			// in a prompt. A stored call is repaired where it stands, whatever its ids.
+			f := stuck()
+			p := call("prt_missing_call", "running")
+			p.CallID = "prt_not_a_tool_use_id"
+			f.messages[1].Parts = []Part{p}
+			if !f.hook(Options{}).HandleIdle(t.Context(), Place{Session: "ses_1"}) {
+				t.Error("not recovered")
+			}
+		},
+		"TRM-02 no messages to be had": func(t *testing.T) {
+			f, info := broken(resultText)
+			f.fail = map[string]error{"messages": errBoom, "read": errBoom}
+			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
+				t.Error("recovered")
+			}
+		},
+		"TRM-10 TRM-11 UNT-03 a prompt that fails": func(t *testing.T) {
+			// Upstream takes some failures for successes (section 12, 7). Here the
+			// journal decides whether the session was repaired; a prompt that fails
+			// is logged, and sent once.
+			f, info := broken(orderText)
+			f.fail = map[string]error{"prompt": errBoom}
+			if !f.hook(Options{AutoResume: true}).HandleSessionRecovery(t.Context(), info) {
+				t.Error("not recovered")
+			}
+			wantTimes(t, f, map[string]int{"prompt": 1})
+		},
+		"UNT-02 a tool that is not there": func(t *testing.T) {
+			f, info := broken("No such tool: bash")
+			f.messages[1].Parts = []Part{call("prt_2", "running")}
+			if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
+				t.Error("not recovered")
+			}
+			// Upstream wraps the text in JSON for the prompt; the stored error of a
+			// call is plain text.
+			if got := f.healed[0].Cancelled; got != "Tool not available. Please continue without this tool." {
+				t.Errorf("text %q", got)
+			}
+		},
+		"RSM-01 the last real prompt": func(t *testing.T) {
+			synthetic, marked := prompt("msg_2", "go on"), prompt("msg_3", "go on\n<!-- OMO_INTERNAL_INITIATOR -->")
+			synthetic.Parts[0].Synthetic = true
+			file := prompt("msg_0", "")
+			file.Parts[0].Type = session.TypeFile
+			for want, ms := range map[string][]Message{
+				"msg_1": {prompt("msg_1", "real"), synthetic, marked},
+				"msg_0": {file, synthetic},
+				"":      {synthetic, answer("msg_4")},
+			} {
+				got := ""
+				if m := lastTyped(ms); m != nil {
+					got = m.Info.ID
+				}
+				if got != want {
+					t.Errorf("lastTyped = %q, want %q", got, want)
+				}
+			}
+		},
+		"RSM-03 RSM-04 TRM-08 the prompt of a resumed turn": func(t *testing.T) {
+			f, info := broken(disabledText)
+			if !f.hook(Options{AutoResume: true}).HandleSessionRecovery(t.Context(), info) {
+				t.Error("not recovered")
+			}
+			// Upstream's marks in text and metadata are for its own other hooks.
+			want := []Prompt{{
+				Parts: []PromptPart{{Type: "text", Text: "[session recovered - continuing previous task]", Synthetic: true}},
+				Agent: "build", Model: &Model{ProviderID: "anthropic", ModelID: "claude"}, Variant: "max", Tools: map[string]bool{"bash": true},
+			}}
+			if diff := cmp.Diff(want, f.prompts); diff != "" {
+				t.Errorf("prompts (-want +got):\n%s", diff)
+			}
+		},
+		// RSM-06, a prompt that cannot be made: every Prompt can be.
+	} {
+		t.Run(name, test)
+	}
+}
+
+func wantTimes(t *testing.T, f *fake, want map[string]int) {
+	t.Helper()
+	for verb, n := range want {
+		if got := f.times(verb); got != n {
+			t.Errorf("%s %d times, want %d; did %v", verb, got, n, f.log())
+		}
+	}
+}
+
+// The toasts of spec/session-recovery.md section 4.1, and those of mend's own classes.
+func TestToasts(t *testing.T) {
+	for _, c := range []struct{ text, title, message string }{
+		{resultText, "Tool Crash Recovery", "Injecting cancelled tool results..."},
+		{toolText, "Tool Recovery", "Recovering from unavailable tool call..."},
+		{orderText, "Thinking Block Recovery", "Fixing message structure..."},
+		{disabledText, "Thinking Strip Recovery", "Stripping thinking blocks..."},
+		{modifiedText, "Thinking Block Recovery", "Latest assistant thinking blocks cannot be safely recovered; leaving history unchanged."},
+		{prefillText, "Prefill Unsupported", "Prefill not supported; continuing without recovery."},
+		{emptyText, "Empty Message Recovery", "Fixing empty message..."},
+		{"tool_use.id: String should match pattern", "Tool Call Recovery", "Fixing an invalid tool call..."},
+		{"image exceeds 5 MB maximum", "File Recovery", "Replacing a file that cannot be sent..."},
+		{"messages: first message must use the user role", "First Prompt Recovery", "Fixing the start of the conversation..."},
+		{"messages.1.content.0: Invalid `signature` in `thinking` block", "Thinking Signature Recovery", "Removing thinking with an invalid signature..."},
+		{"encrypted content could not be verified", "Reasoning Recovery", "Removing reasoning that cannot be read..."},
+	} {
+		f, info := broken(c.text)
+		f.hook(Options{}).HandleSessionRecovery(t.Context(), info)
+		if len(f.toasts) == 0 {
+			t.Errorf("%s: no toast", c.text)
+			continue
+		}
+		if diff := cmp.Diff(Toast{c.title, c.message, "warning", 3000}, f.toasts[0]); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", c.text, diff)
+		}
+	}
+}
