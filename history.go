@@ -21,10 +21,10 @@ import (
 // and of opening journal and store.
 func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
 	err = c.writing(func(j *journal.Journal, st Store) error {
-		if _, err := txn.Recover(ctx, j, st, st.ID()); err != nil {
+		if _, err := c.recover(ctx, j, st); err != nil {
 			return err
 		}
-		c.forgetScan()
+		c.forgetScan(p.Session)
 		st, err = c.storeFor(j, st, p)
 		if err != nil {
 			return err
@@ -44,10 +44,22 @@ func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 		return nil, err
 	}
 	err = c.writing(func(j *journal.Journal, st Store) error {
-		done, err = txn.Recover(ctx, j, st, st.ID())
+		done, err = c.recover(ctx, j, st)
 		return err
 	})
 	return done, err
+}
+
+func (c *Client) recover(ctx context.Context, j *journal.Journal, st Store) ([]change.Entry, error) {
+	id := st.ID()
+	pending, err := j.List(journal.Query{Store: &id, State: change.Pending})
+	if err != nil {
+		return nil, err
+	}
+	for _, e := range pending {
+		c.forgetScan(e.Session)
+	}
+	return txn.Recover(ctx, j, st, id)
 }
 
 // Sweep removes what a crash left beside the store and the journal, and which no
@@ -58,7 +70,7 @@ func (c *Client) Sweep(ctx context.Context) error {
 		return nil
 	}
 	return c.writing(func(j *journal.Journal, st Store) error {
-		_, err := txn.Recover(ctx, j, st, st.ID())
+		_, err := c.recover(ctx, j, st)
 		return err
 	})
 }

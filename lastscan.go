@@ -66,7 +66,7 @@ func (s *Summary) Healthy() int {
 // cache. It can be lost at any time, so a failure to write it is not reported.
 func (c *Client) Remember(s Summary) {
 	s.Time = c.opt.Now()
-	path := c.cachePath()
+	path := c.cacheFile("scan")
 	data, err := json.Marshal(s)
 	if err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
@@ -74,22 +74,27 @@ func (c *Client) Remember(s Summary) {
 	_ = maybe.WriteFile(path, data, 0o600)
 }
 
-// forgetScan drops the summary: the store is no longer what was scanned.
-func (c *Client) forgetScan() { _ = os.Remove(c.cachePath()) }
+// forgetScan drops the summary, and what is known of the session: it is about to
+// be written to.
+func (c *Client) forgetScan(session string) {
+	_ = os.Remove(c.cacheFile("scan"))
+	c.dropVerdict(session)
+}
 
 // LastScan is the summary of the last whole scan of this store, and whether there
 // is one.
 func (c *Client) LastScan() (s Summary, ok bool) {
-	data, err := os.ReadFile(c.cachePath())
+	data, err := os.ReadFile(c.cacheFile("scan"))
 	return s, err == nil && json.Unmarshal(data, &s) == nil
 }
 
-func (c *Client) cachePath() string {
+// cacheFile is the file of what is remembered of this store, by what it is.
+func (c *Client) cacheFile(what string) string {
 	id := c.store.ID()
 	sum := sha256.Sum256([]byte(id.Kind + "\x00" + id.Root))
 	dir := c.opt.Cache
 	if dir == "" {
 		dir = filepath.Join(xdg.CacheHome, "mend")
 	}
-	return filepath.Join(dir, fmt.Sprintf("scan-%x.json", sum[:8]))
+	return filepath.Join(dir, fmt.Sprintf("%s-%x.json", what, sum[:8]))
 }

@@ -23,12 +23,18 @@ func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, 
 	if err != nil {
 		return Forecast{}, err
 	}
-	p := wire.ProfileFor(c.opt.AgentVersion)
-	f := Forecast{Version: p.Version, Thinking: repair.Thinks(s)}
-	if c.opt.Thinking != nil {
-		f.Thinking = *c.opt.Thinking
-	}
+	p := c.Profile()
+	f := Forecast{Version: p.Version, Thinking: c.thinks(s)}
 	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.opt.Now(), Missing: missing})
 	f.Violations = wire.Check(f.Request, f.Thinking)
 	return f, nil
+}
+
+// thinks reports whether the model is asked to think: as the options say, or else
+// as the session shows.
+func (c *Client) thinks(s *session.Session) bool {
+	if c.opt.Thinking != nil {
+		return *c.opt.Thinking
+	}
+	return repair.Thinks(s)
 }

@@ -22,6 +22,7 @@ var ErrNoSession = errors.New("no such session")
 type Finding struct {
 	Session   session.Session // without its messages
 	Busy      bool            // the agent is at work in it
+	Thinking  bool            // it was diagnosed for a model that is asked to think
 	Diagnoses []repair.Diagnosis
 	Err       error // why the session could not be examined; the rest is then empty
 }
@@ -37,43 +38,96 @@ func (f *Finding) Severity() repair.Severity {
 	return worst
 }
 
-// Scan examines one session after the other. It reads only. A session that
-// cannot be examined is a finding with an Err; the sequence ends early only when
-// the context does.
+// Scan examines the sessions, several at a time, and tells of them in the order
+// of heads. It reads only, and of a session that has not changed since an earlier
+// scan only the stamps. A session that cannot be examined is a finding with an
+// Err; the sequence ends early only when the context does.
 func (c *Client) Scan(ctx context.Context, heads []session.Session) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
-		for _, h := range heads {
-			f := c.examine(ctx, h)
-			if ctx.Err() != nil || !yield(f) {
+		x := c.openIndex()
+		defer x.save()
+		for a := range ordered(ctx, heads, func(ctx context.Context, h session.Session) answer { return c.ask(ctx, x, h) }) {
+			x.learn(a)
+			if !yield(a.Finding) {
 				return
 			}
 		}
+		x.complete = len(heads) == c.listed
 	}
 }
 
-func (c *Client) examine(ctx context.Context, head session.Session) Finding {
-	s, o, err := c.load(ctx, head)
+// An answer is a finding, with the stamp of the records that it is about if it
+// depends on nothing else.
+type answer struct {
+	Finding
+	stamp session.Stamp
+}
+
+// ask looks a session up in the index, and examines it if it has changed.
+func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer {
+	now := c.clock()
+	if x.knows(head) {
+		stamp, err := c.store.Stamp(ctx, head)
+		if f, ok := x.find(head, stamp); ok && err == nil {
+			return answer{f, stamp}
+		}
+	}
+	f, stamp, lasts := c.examine(ctx, head)
+	if !lasts || !stamp.Newest.Before(now.Add(-tick)) {
+		stamp = session.Stamp{}
+	}
+	return answer{f, stamp}
+}
+
+// examine reads a session and tells what is wrong, and whether that lasts as long
+// as the stamp: it depends on nothing but the records, such as the time of day.
+func (c *Client) examine(ctx context.Context, head session.Session) (f Finding, stamp session.Stamp, lasts bool) {
+	s, stamp, o, err := c.loadStamped(ctx, head)
 	if err != nil {
-		return Finding{Session: head, Err: err}
+		return Finding{Session: head, Err: err}, stamp, false
 	}
-	return Finding{
-		Session:   head,
-		Busy:      repair.Busy(s, o.Now, o.Held),
-		Diagnoses: repair.Diagnose(s, o),
+	lasts = len(s.Stray) == 0 && !unfinished(s) && !namesOthers(s)
+	o.Missing = func(path string) bool {
+		lasts = false
+		return missing(path)
 	}
+	f = Finding{Session: head, Busy: repair.Busy(s, o.Now, o.Held), Thinking: c.thinks(s), Diagnoses: repair.Diagnose(s, o)}
+	return f, stamp, lasts
+}
+
+// namesOthers reports whether an answer names a prompt that is not in the
+// session: parts that are left of it would be told of, too.
+func namesOthers(s *session.Session) bool {
+	ids := make(map[string]bool, len(s.Messages))
+	for i := range s.Messages {
+		ids[s.Messages[i].ID] = true
+	}
+	return slices.ContainsFunc(s.Messages, func(m session.Message) bool { return m.Parent != "" && !ids[m.Parent] })
 }
 
 // load reads a session, and what the rules need to know besides it.
 func (c *Client) load(ctx context.Context, head session.Session) (*session.Session, repair.Options, error) {
-	s, err := c.store.Load(ctx, head)
+	s, _, o, err := c.loadStamped(ctx, head)
+	return s, o, err
+}
+
+// loadStamped is load, with the stamp of the records.
+func (c *Client) loadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, repair.Options, error) {
+	s, stamp, err := c.store.LoadStamped(ctx, head)
 	if err != nil {
-		return nil, repair.Options{}, err
+		return nil, stamp, repair.Options{}, err
 	}
 	o := repair.Options{Now: c.opt.Now(), Version: c.opt.AgentVersion, Thinking: c.opt.Thinking, Missing: missing}
-	if m := s.LatestAssistant(); m != nil && !m.Finished() { // else it does not matter, and it is dear to find out
+	if unfinished(s) { // else it does not matter, and it is dear to find out
 		o.Held, err = c.store.Held(ctx)
 	}
-	return s, o, err
+	return s, stamp, o, err
+}
+
+// unfinished reports whether the agent may be at work in the session.
+func unfinished(s *session.Session) bool {
+	m := s.LatestAssistant()
+	return m != nil && !m.Finished()
 }
 
 // missing reports whether nothing is at the path, as far as can be told.

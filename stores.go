@@ -24,8 +24,15 @@ type Store interface {
 	List(ctx context.Context) ([]session.Session, error)
 	// Load returns a session of List with its messages and parts.
 	Load(ctx context.Context, head session.Session) (*session.Session, error)
+	// LoadStamped is Load, with the stamp that the records had when they were read.
+	LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error)
+	// Stamp is the stamp that the records of a session of List have now. It reads
+	// none of them.
+	Stamp(ctx context.Context, head session.Session) (session.Stamp, error)
 	// Read returns what the records hold now, nil for one that does not exist.
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
+	// Orphans lists the records that no session leads to, and their folders.
+	Orphans(ctx context.Context) ([]session.Ref, error)
 	// Held reports whether another process has the store open.
 	Held(ctx context.Context) (bool, error)
 }
@@ -68,9 +75,9 @@ func Stores() []Located {
 // one that holds a database is meant as that.
 func (o *Options) open(owner string) (Store, error) {
 	if o.Layout == Database || o.Layout == "" && hasDatabase(o.Store) {
-		return opened(sqlstore.Open(o.Store, sqlstore.Options{}))
+		return opened(sqlstore.Open(o.Store, sqlstore.Options{Unattached: o.unattached}))
 	}
-	return opened(fsstore.Open(o.Store, o.Layout, fsstore.Options{Owner: owner}))
+	return opened(fsstore.Open(o.Store, o.Layout, fsstore.Options{Owner: owner, Note: o.Note}))
 }
 
 // opened keeps a nil store of some type from becoming a Store that is not nil.

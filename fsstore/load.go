@@ -19,17 +19,37 @@ import (
 // The error wraps [ErrNoSession], or says that the tree as a whole cannot be
 // read, or that ctx ended.
 func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+	loaded, _, err := s.LoadStamped(ctx, head)
+	return loaded, err
+}
+
+// LoadStamped is Load, with the stamp that the records had when they were read.
+func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
 	if head.ID == "" && len(head.Stray) > 0 {
-		return &head, nil
+		return &head, session.Stamp{}, nil
 	}
+	return s.load(ctx, head, false)
+}
+
+// Stamp looks at everything that [Store.Load] reads of a session, and reads none
+// of it. Not looked at are the folders that an answer names and no message has.
+// The stamp is the zero one where something is not as it should be, or where the
+// system has no inodes. Errors as of Load.
+func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+	_, stamp, err := s.load(ctx, head, true)
+	return stamp, err
+}
+
+func (s *Store) load(ctx context.Context, head session.Session, blind bool) (*session.Session, session.Stamp, error) {
 	if err := session.ValidateID(head.ID); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoSession, err)
+		return nil, session.Stamp{}, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
 	v, err := s.view(ctx)
 	if err != nil {
-		return nil, err
+		return nil, session.Stamp{}, err
 	}
 	defer v.root.close()
+	v.seen, v.blind = &tally{}, blind
 	loaded, ok := v.info(head)
 	folder := v.messageFolder(&loaded, head)
 	if folder != nil {
@@ -38,14 +58,14 @@ func (s *Store) Load(ctx context.Context, head session.Session) (*session.Sessio
 		v.abandonedParts(&loaded)
 	}
 	if v.failed() {
-		return nil, fmt.Errorf("loading session %s: %w", head.ID, v.err)
+		return nil, session.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, v.err)
 	}
 	if !ok && folder == nil && len(v.stray) == 0 {
-		return nil, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
+		return nil, session.Stamp{}, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
 	}
 	loaded.Stray = v.stray
 	loaded.Sort()
-	return &loaded, nil
+	return &loaded, v.stamp(), nil
 }
 
 // info reads the session's own record, and reports whether there is one.
@@ -118,16 +138,19 @@ func (v *view) messageFolder(s *session.Session, head session.Session) *openSpot
 func (v *view) messages(s *session.Session, at *openSpot) {
 	v.records(at.d, "", func(id string) {
 		ref := session.Ref{Kind: session.KindMessage, Project: at.ref.Project, Session: s.ID, Message: id}
-		if r, ok := v.read(at.d, ref); ok {
+		if r, ok := v.read(at.d, ref); ok && v.blind {
+			s.Messages = append(s.Messages, session.Message{Record: r})
+		} else if ok {
 			s.Messages = append(s.Messages, session.NewMessage(r))
 		}
 	})
 	readings := make([]view, len(s.Messages))
 	each(len(s.Messages), func(i int) {
-		readings[i] = view{Store: v.Store, ctx: v.ctx, root: v.root}
+		readings[i] = view{Store: v.Store, ctx: v.ctx, root: v.root, seen: &tally{}, blind: v.blind}
 		readings[i].parts(&s.Messages[i])
 	})
 	for i := range readings {
+		v.seen.join(readings[i].seen)
 		v.stray = append(v.stray, readings[i].stray...)
 		if v.err == nil {
 			v.err = readings[i].err
@@ -153,7 +176,7 @@ func (v *view) parts(m *session.Message) {
 	defer d.close()
 	v.records(d, ref.Message, func(id string) {
 		ref.Part = id
-		if r, ok := v.read(d, ref); ok {
+		if r, ok := v.read(d, ref); ok && !v.blind {
 			m.Parts = append(m.Parts, session.NewPart(r))
 		}
 	})

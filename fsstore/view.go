@@ -18,6 +18,9 @@ type view struct {
 	root  *dir
 	stray []session.Stray
 	err   error
+
+	seen  *tally // what the records' stamps add up to; nil if nobody asks
+	blind bool   // records are looked at and not read
 }
 
 func (s *Store) view(ctx context.Context) (*view, error) {
@@ -168,7 +171,7 @@ func (v *view) records(d *dir, message string, yield func(id string)) {
 // there and may not, cannot or shall not be read has the defect Unreadable.
 func (v *view) read(d *dir, ref session.Ref) (session.Record, bool) {
 	r := session.Record{Ref: ref}
-	t, err := d.look(ref.ID()+suffix, v.opt.MaxRecord)
+	t, err := v.look(d, ref.ID()+suffix)
 	if why, ok := cannotRead(err); ok {
 		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
 		return r, true
@@ -184,4 +187,17 @@ func (v *view) read(d *dir, ref session.Ref) (session.Record, bool) {
 	}
 	r.Data = t.data
 	return r, t.there
+}
+
+// look is what stands under the name, in a blind view without its bytes.
+func (v *view) look(d *dir, name string) (t thing, err error) {
+	if v.blind {
+		t, err = d.stat(name)
+	} else {
+		t, err = d.look(name, v.opt.MaxRecord)
+	}
+	if v.seen != nil {
+		v.seen.add(name, &t, err)
+	}
+	return t, err
 }

@@ -10,8 +10,12 @@ import (
 // answer treats what an API error tells of: the faults of its kind at the record
 // that it names, or else all of its kind.
 func (c *chart) answer(e APIError) *treatment {
+	c = c.as(e)
 	asked := *c
 	asked.asked, asked.tool = []Class{e.Class}, e.Tool
+	if e.Class == InvalidFile {
+		asked.file, _ = c.place(e)
+	}
 	kind := asked.kind(e)
 	if at := asked.located(e, kind); at != nil {
 		t := asked.treat(func(f finding) bool { return kind(f) && at(f.ref) })
@@ -22,6 +26,19 @@ func (c *chart) answer(e APIError) *treatment {
 		}
 	}
 	return asked.treat(kind).unasked(c)
+}
+
+// as is the chart for the setting that the error came under: that it speaks of an
+// open tool loop tells whether the model was asked to think, if nothing else did.
+func (c *chart) as(e APIError) *chart {
+	n := *c
+	use := c.settings[own]
+	use.thinking = e.Rule == "R3"
+	if at := slices.Index(c.settings, use); at > own && aboutLoops(e.Rule) && !c.told {
+		n.settings = slices.Clone(c.settings)
+		n.settings[own], n.settings[at] = n.settings[at], n.settings[own]
+	}
+	return &n
 }
 
 // kind tells which findings the error is about: those of its rule, or else of its
@@ -41,17 +58,15 @@ func (t *treatment) unasked(c *chart) *treatment {
 }
 
 func takesThinking(e APIError) bool {
-	switch e.Class {
-	case ThinkingDisabledViolation, ThinkingSignature, ThinkingBlockModified:
-		return true
-	}
-	return false
+	return e.Class == ThinkingDisabledViolation || e.Class == ThinkingSignature || e.Class == ThinkingBlockModified
 }
 
 // located tells which records the error is about, nil where it names none with a
-// fault of the kind: the block, or else the turn, that it numbers, in the request
-// as it is simulated; or else the message near that number in the store, since
-// the store may not be what it was when the error came.
+// fault of the kind: the call that it names; or the block, or else the turn, that
+// it numbers, in the request as it is simulated; or else the message near that
+// number in the store, since the store may not be what it was when the error came.
+// Of thinking it is the newest that goes out where the number leads nowhere, and
+// always where it is said to be changed, which the provider looks at in no other.
 func (c *chart) located(e APIError, kind func(finding) bool) func(session.Ref) bool {
 	var faults []finding
 	for _, f := range c.survey().findings {
@@ -67,9 +82,15 @@ func (c *chart) located(e APIError, kind func(finding) bool) func(session.Ref) b
 		}
 		return nil
 	}
+	if e.Rule == "R8" {
+		return among(c.newestOf(faults))
+	}
 	block, turn := c.place(e)
+	called, beside := c.calls(e)
 	for _, in := range [...]func(session.Ref) bool{
-		func(r session.Ref) bool { return r == block && block.Kind != 0 && e.Rule != "R8" },
+		func(r session.Ref) bool { return called[r] },
+		func(r session.Ref) bool { return beside[r] },
+		func(r session.Ref) bool { return r == block && block.Kind != 0 },
 		func(r session.Ref) bool { return turn[r.Message] },
 		c.near(e, faults),
 	} {
@@ -77,7 +98,26 @@ func (c *chart) located(e APIError, kind func(finding) bool) func(session.Ref) b
 			return at
 		}
 	}
+	if takesThinking(e) && (e.Index >= 0 || e.Class != ThinkingDisabledViolation) {
+		return among(c.newestOf(faults))
+	}
 	return nil
+}
+
+// calls are the calls that the error names by their ids, and what stands beside
+// them in their steps, which may be what parts them from their results.
+func (c *chart) calls(e APIError) (called, beside map[session.Ref]bool) {
+	called, beside = map[session.Ref]bool{}, map[session.Ref]bool{}
+	c.eachPart(func(m *session.Message, p *session.Part) {
+		if !p.IsTool() || !slices.Contains(e.Calls, p.Call()) {
+			return
+		}
+		called[p.Ref] = true
+		for _, q := range stepOf(m, p.Ref) {
+			beside[q.Ref] = true
+		}
+	})
+	return called, beside
 }
 
 // place is the record behind the block that the error names, and the messages
@@ -98,21 +138,32 @@ func (c *chart) place(e APIError) (block session.Ref, turn map[string]bool) {
 	return block, turn
 }
 
-// near is the message at fault that is next to the number in the error; for
-// thinking without a number it is the newest.
+// near is the message at fault that is next to the number in the error.
 func (c *chart) near(e APIError, faults []finding) func(session.Ref) bool {
+	at := messagesOf(faults)
+	return c.inMessage(c.s.Near(e.Index, func(i int) bool { return at[c.s.Messages[i].Ref.Message] }))
+}
+
+// newestOf is the newest message at fault.
+func (c *chart) newestOf(faults []finding) func(session.Ref) bool {
+	at := messagesOf(faults)
+	i := len(c.s.Messages) - 1
+	for i >= 0 && !at[c.s.Messages[i].Ref.Message] {
+		i--
+	}
+	return c.inMessage(i)
+}
+
+// messagesOf are the messages at fault, by their ids.
+func messagesOf(faults []finding) map[string]bool {
 	at := map[string]bool{}
 	for _, f := range faults {
 		at[f.ref.Message] = true
 	}
-	i := c.s.Near(e.Index, func(i int) bool { return at[c.s.Messages[i].Ref.Message] })
-	if i < 0 && e.Index < 0 && (e.Rule == "R7" || e.Rule == "R8") {
-		for i = len(c.s.Messages) - 1; i >= 0 && !at[c.s.Messages[i].Ref.Message]; i-- {
-		}
-	}
-	if i < 0 {
-		return func(session.Ref) bool { return false }
-	}
-	id := c.s.Messages[i].Ref.Message
-	return func(r session.Ref) bool { return r.Message == id }
+	return at
+}
+
+// inMessage tells the records of message number i; -1 is none.
+func (c *chart) inMessage(i int) func(session.Ref) bool {
+	return func(r session.Ref) bool { return i >= 0 && r.Message == c.s.Messages[i].Ref.Message }
 }

@@ -3,18 +3,23 @@ package repair
 import (
 	"encoding/json"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 )
 
 // An APIError is what a model API said when it refused a request, recognised.
 type APIError struct {
-	Text  string // the message, as it was given
-	Class Class  // "" for an error that no repair of the store answers
-	Rule  string // the code of the [Rule] that the text tells of; "" where it fits none or several
-	Index int    // N of messages.N, the message in the request; -1 if it names none
-	Block int    // M of messages.N.content.M; -1 if it names none
-	Tool  string // of an unavailable tool: its name in lower case, where the error tells it
+	Text  string   // the message, as it was given
+	Class Class    // "" for an error that no repair of the store answers
+	Rule  string   // the code of the [Rule] that the text tells of; "" where it fits none or several
+	Index int      // N of messages.N, the message in the request; -1 if it names none
+	Block int      // M of messages.N.content.M; -1 if it names none
+	Calls []string // the ids of tool calls that the text names, in its order
+	Tool  string   // of an unavailable tool: its name in lower case, where the error tells it
+
+	// Recognised says that the error is a known one, though it may have no class.
+	Recognised bool
 
 	// Explanation says for a person what the error means and what to do.
 	Explanation string
@@ -31,7 +36,9 @@ func ParseAPIError(input []byte) APIError {
 			e.Text, kind = t, k
 		}
 	}
-	e.Class, e.Rule, e.Explanation = kind.class, ruleIn(strings.ToLower(e.Text)), kind.explanation
+	e.Class, e.Recognised, e.Explanation = kind.class, kind.known(), kind.explanation
+	e.Rule = ruleIn(strings.ToLower(e.Text))
+	e.Calls = callIDs(e.Text)
 	e.locate()
 	if e.Class == UnavailableTool {
 		e.Tool = toolName(strings.ToLower(e.Text))
@@ -112,7 +119,8 @@ func textsAt(v map[string]any, paths ...[]string) []string {
 }
 
 var (
-	placePattern = regexp.MustCompile(`(?i)messages\.(\d+)(?:\.content\.(\d+))?`)
+	placePattern = regexp.MustCompile(`(?i)messages\.(\d+)(?:\.content\.(\d+))?|message at position (\d+)`)
+	callPattern  = regexp.MustCompile(`\b(?:toolu|tooluse|call)_[a-zA-Z0-9_-]+`)
 	toolPattern  = regexp.MustCompile(`(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`)
 )
 
@@ -122,12 +130,24 @@ func (e *APIError) locate() {
 	if m == nil {
 		return
 	}
-	if n, err := strconv.Atoi(m[1]); err == nil {
+	if n, err := strconv.Atoi(m[1] + m[3]); err == nil {
 		e.Index = n
 	}
 	if n, err := strconv.Atoi(m[2]); err == nil && e.Index >= 0 {
 		e.Block = n
 	}
+}
+
+// callIDs are the ids of calls in a text, each once. The names of the fields that
+// hold them look alike.
+func callIDs(text string) []string {
+	var ids []string
+	for _, id := range callPattern.FindAllString(text, -1) {
+		if field := id == "call_id" || id == "call_ids"; !field && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 func toolName(lower string) string {

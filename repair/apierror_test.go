@@ -2,6 +2,7 @@ package repair
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -50,6 +51,19 @@ func TestParseAPIErrorClass(t *testing.T) {
 		{"R17", "messages.1: `tool_use` ids must be unique", InvalidToolCall},
 		{"F4", "[Moonshot AI] Invalid request: the message at position 29 with role 'assistant' must not be empty (400)", EmptyContentMessage},
 
+		{"prefix of an id", `{"message":"Invalid string: must start with \"prt\""}`, IncompleteRecord},
+		{"a key is missing", `Missing key at [0]["info"]["agent"]`, IncompleteRecord},
+		{"cut off", "SyntaxError: Unexpected end of JSON input", UnreadableRecord},
+		{"cut off, Bun", "JSON Parse error: Unexpected EOF", UnreadableRecord},
+		{"a proxy cut off", "unexpected EOF", ""},
+		{"Bedrock, blank", "The text field in the ContentBlock object at messages.1.content.0 is blank. Add text to the text field, and try again.", EmptyContentMessage},
+		{"cached empty text", "messages.4.content.0.text: cache_control cannot be set for empty text blocks", EmptyContentMessage},
+		{"pixels", "messages.7.content.3.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", InvalidFile},
+		{"many images", "request contains 51 images, exceeding the maximum of 50", ""},
+		{"longer than the context", "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", ""},
+		{"long name", "messages.3.content.1.tool_use.name: String should have at most 64 characters", InvalidToolCall},
+		{"empty id", "messages.1.content.0.tool_use.id: String should have at least 1 character", InvalidToolCall},
+
 		{"modified before order", "thinking expected, found text; it cannot be modified", ThinkingBlockModified},
 		{"order before disabled", "thinking is disabled: the first block cannot contain it", ThinkingBlockOrder},
 		{"context", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}`, ""},
@@ -60,6 +74,37 @@ func TestParseAPIErrorClass(t *testing.T) {
 		}
 		if e.Explanation == "" {
 			t.Errorf("%s: ParseAPIError(%q) explains nothing", c.name, c.input)
+		}
+	}
+}
+
+// What no repair answers is explained all the same, each for what it is.
+func TestParseAPIErrorExplains(t *testing.T) {
+	for _, c := range []struct{ input, want string }{
+		{"request contains 51 images, exceeding the maximum of 50", "more images than"},
+		{"input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", "longer than the model can take"},
+		{"out of cheese", "not one that mend knows"},
+	} {
+		e := ParseAPIError([]byte(c.input))
+		if !strings.Contains(e.Explanation, c.want) || e.Recognised != (c.want != "not one that mend knows") {
+			t.Errorf("ParseAPIError(%q) = %q, recognised %v; want %q", c.input, e.Explanation, e.Recognised, c.want)
+		}
+	}
+}
+
+func TestParseAPIErrorCalls(t *testing.T) {
+	for _, c := range []struct {
+		input string
+		want  []string
+	}{
+		{"messages.9: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_B, toolu_01-x. Each `tool_use` block", []string{"toolu_B", "toolu_01-x"}},
+		{"The following tool_call_ids did not have response messages: call_X, call_Y, call_X", []string{"call_X", "call_Y"}},
+		{"No tool call found for function call output with call_id call_X.", []string{"call_X"}},
+		{"Expected toolResult blocks at messages.2.content for the following Ids: tooluse_A_b", []string{"tooluse_A_b"}},
+		{"Invalid 'input[3].call_id': string too long", nil},
+	} {
+		if got := ParseAPIError([]byte(c.input)).Calls; !slices.Equal(got, c.want) {
+			t.Errorf("ParseAPIError(%q).Calls = %q, want %q", c.input, got, c.want)
 		}
 	}
 }
@@ -77,6 +122,8 @@ func TestParseAPIErrorText(t *testing.T) {
 		{"EMP-04", "messages: index 1 has empty content", "messages: index 1 has empty content", -1, -1, ""},
 		{"name cut at the dot", `{"message":"No such tool: Foo.bar"}`, "No such tool: Foo.bar", -1, -1, "foo"},
 		{"block", "messages.17.content.28: x messages.1.content.2", "messages.17.content.28: x messages.1.content.2", 17, 28, ""},
+		{"position", "the message at position 29 with role 'assistant' must not be empty", "the message at position 29 with role 'assistant' must not be empty", 29, -1, ""},
+		{"position in a text", "Unexpected token } in JSON at position 29", "Unexpected token } in JSON at position 29", -1, -1, ""},
 		{"number too large", "messages.99999999999999999999.content.1", "messages.99999999999999999999.content.1", -1, -1, ""},
 		{"brackets do not count", "messages[3]: x", "messages[3]: x", -1, -1, ""},
 		{"data before top", `{"message":"top","data":{"message":"Deep"}}`, "Deep", -1, -1, ""},
@@ -111,7 +158,7 @@ func FuzzParseAPIError(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	classes := []Class{"", ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation, EmptyContentMessage, AssistantPrefillUnsupported, ThinkingBlockModified, UnavailableTool}
+	classes := append(Repairable(), "", AssistantPrefillUnsupported, ThinkingBlockModified, ThinkingSignature, EncryptedReasoning, UnavailableTool)
 	f.Fuzz(func(t *testing.T, input []byte) {
 		e := ParseAPIError(input)
 		if !slices.Contains(classes, e.Class) || e.Index < -1 || e.Block < -1 || e.Block >= 0 && e.Index < 0 || e.Explanation == "" {

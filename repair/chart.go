@@ -13,11 +13,19 @@ type chart struct {
 	wire     *wire.Renderer
 	settings []setting // the one in use first
 	missing  func(path string) bool
-	asked    []Class // which of the rules that want to be asked for are
-	tool     string  // the name of the tool that an error is about
+	asked    []Class     // which of the rules that want to be asked for are
+	tool     string      // the name of the tool that an error is about
+	file     session.Ref // the record with the file that an error blames
+	told     bool        // the options say whether the model is asked to think
 	texts    texts
 
+	screened *[]wire.Fatal    // see [chart.screen]
+	looped   *map[string]bool // see [chart.loop]
+	// origin is under which refs records that got other ids were found at first.
+	origin map[session.Ref]session.Ref
+
 	newest string // the message id of the newest answer
+	busy   bool   // the agent still writes it
 	skip   string // the message id of the answer that the agent still writes
 }
 
@@ -31,23 +39,43 @@ func defaultTexts() texts {
 // newChart makes the chart of a session. With force the newest answer is looked
 // at although the session is busy.
 func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart {
-	c := &chart{s: s, wire: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, asked: asked, texts: defaultTexts()}
-	m := s.LatestAssistant()
-	if m == nil {
-		return c
-	}
-	c.newest = m.Ref.Message
-	if !force && Busy(s, o.Now, o.Held) {
-		c.skip = c.newest
-	}
-	return c
+	c := &chart{s: s, wire: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
+	c.origin = map[session.Ref]session.Ref{}
+	c.busy = !force && Busy(s, o.Now, o.Held)
+	return c.of(s)
 }
 
 // of is the same chart for the session as it is by now.
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
-	n.s = s
+	n.s, n.screened, n.looped, n.newest, n.skip = s, nil, nil, "", ""
+	if m := s.LatestAssistant(); m != nil {
+		n.newest = m.Ref.Message
+	}
+	if n.busy {
+		n.skip = n.newest
+	}
 	return &n
+}
+
+// first is the ref under which the record was found at first.
+func (c *chart) first(ref session.Ref) session.Ref {
+	if was, ok := c.origin[ref]; ok {
+		return was
+	}
+	return ref
+}
+
+// screen is what keeps newer agents from showing the session, besides the stores
+// of other tools.
+func (c *chart) screen() []wire.Fatal {
+	if c.screened == nil {
+		found := slices.DeleteFunc(c.wire.Screen(c.s, wire.ProfileFor("")), func(f wire.Fatal) bool {
+			return f.Code != wire.FatalScreen || c.foreign(f.Ref) // the others are in the request's
+		})
+		c.screened = &found
+	}
+	return *c.screened
 }
 
 func (c *chart) asks(class Class) bool { return slices.Contains(c.asked, class) }

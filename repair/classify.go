@@ -54,21 +54,29 @@ var errorKinds = []errorKind{
 	{
 		InvalidToolCall,
 		[]words{
-			{"tool_use.id", "match pattern"}, {"tool_use", "ids must be unique"}, {"tool_use.input", "valid dictionary"},
-			{"tool_use.name", "match pattern"}, {"tooluse.name", "regular expression"}, {"tooluse.tooluseid", "regular expression"},
-			{"duplicate", "tool_call_id"}, {"duplicate", "tooluse"}, {"invalid 'input", "call_id"},
+			{"tool_use.id", "match pattern"},
+			{"tool_use", "ids must be unique"},
+			{"tool_use.input", "valid dictionary"},
+			{"tool_use.name", "match pattern"},
+			{"tooluse.name", "regular expression"},
+			{"tooluse.tooluseid", "regular expression"},
+			{"duplicate", "tool_call_id"},
+			{"duplicate", "tooluse"},
+			{"invalid 'input", "call_id"},
+			{"tool_use.id", "string should have"},
+			{"tool_use.name", "string should have"},
 		},
 		"The id, the name or the input of a tool call is not one that the provider takes.",
 	},
 	{
-		InvalidFile,
-		[]words{{"image exceeds"}, {"image", "exceed", "maximum"}, {"does not represent a valid image"}, {"could not process image"}, {"unsupported image"}, {"image", "too large"}},
-		"An image of the session is one that the provider does not take.",
+		"",
+		[]words{{"images", "exceeding the maximum of"}, {"too many images"}},
+		"The session holds more images than the provider takes in one request: compact it, or go on in a new session.",
 	},
 	{
-		"",
-		[]words{{"exceeding the maximum of", "images"}, {"too many images"}},
-		"The session holds more images than the provider takes in one request: compact it, or go on in a new session.",
+		InvalidFile,
+		[]words{{"image exceeds"}, {"image", "exceed", "maximum"}, {"does not represent a valid image"}, {"could not process image"}, {"unsupported image"}, {"image", "too large"}, {"image dimensions exceed"}},
+		"An image of the session is one that the provider does not take.",
 	},
 	{
 		EncryptedReasoning,
@@ -88,8 +96,13 @@ var errorKinds = []errorKind{
 	{
 		ToolResultMissing,
 		[]words{
-			{"no tool output found for function call"}, {"tool_call_ids did not have response messages"}, {"tool_calls", "must be followed by tool messages"},
-			{"expected toolresult blocks"}, {"tooluse", "toolresult", "without"}, {"tool call result does not follow tool call"}, {"function call", "function response"},
+			{"no tool output found for function call"},
+			{"tool_call_ids did not have response messages"},
+			{"tool_calls", "must be followed by tool messages"},
+			{"expected toolresult blocks"},
+			{"tooluse", "toolresult", "without"},
+			{"tool call result does not follow tool call"},
+			{"function call", "function response"},
 		},
 		"A tool call never got a result, or not where the provider looks for it.",
 	},
@@ -121,16 +134,28 @@ var errorKinds = []errorKind{
 		{"content is required"},
 		{"text content blocks must"}, // be non-empty, or contain non-whitespace text (provider-rules.md, R5 and R11)
 		{"message at position", "must not be empty"},
+		{"text field", "is blank"},
+		{"cache_control cannot be set for empty text"},
 	}, "A message of the session has no content, or a text of it is blank."},
 	{
 		"",
-		[]words{{"prompt is too long"}, {"context length"}, {"context window"}, {"context_length_exceeded"}, {"input is too long"}, {"too many tokens"}},
+		[]words{{"prompt is too long"}, {"context length"}, {"context window"}, {"context_length_exceeded"}, {"input is too long"}, {"too many tokens"}, {"exceed context limit"}},
 		"The session is longer than the model can take. Nothing in it is broken: compact it, or go on in a new session.",
 	},
 	{
 		ThinkingSignature,
 		[]words{{"thinking", "signature"}},
 		"The provider does not take the signature of a thinking block, and a signature cannot be made: the block can only go.",
+	},
+	{
+		IncompleteRecord,
+		[]words{{"missing key at"}, {"invalid string", "must start with", "prt"}, {"invalid string", "must start with", "msg"}},
+		"A record of the session lacks a field that the agent needs, or has one that it does not take. The provider was not asked.",
+	},
+	{
+		UnreadableRecord,
+		[]words{{"unexpected end of json input"}, {"json", "unexpected eof"}},
+		"A record of the session is cut off or empty, and the agent ends on reading it. The provider was not asked.",
 	},
 }
 
@@ -156,6 +181,7 @@ var ruleWords = []struct {
 	{"R11", words{"must contain non-whitespace"}},
 	{"R12", words{"assistant message prefill"}},
 	{"R13", words{"tool_use.id", "match pattern"}},
+	{"R13", words{"tool_use.id", "string should have at least"}},
 	{"R14", words{"tool_use.input", "valid dictionary"}},
 	{"R15", words{"image exceeds"}},
 	{"R16", words{"first message must use"}},

@@ -16,6 +16,33 @@ type gap struct {
 	s *session.Session
 	m *session.Message // the record, or the message that it is a part of
 	p *session.Part    // nil where the record is the message's
+
+	dropped *[]string // where a fit notes what of its value cannot stay, by paths in it
+}
+
+// drop notes that what is at a path in the value that is looked at cannot stay.
+func (g gap) drop(path string) {
+	if g.dropped != nil {
+		*g.dropped = append(*g.dropped, path)
+	}
+}
+
+// fitAt is the fit of the member or item of that name in the value looked at,
+// with what it drops noted below the name; null is nothing that could be lost.
+func (g gap) fitAt(name string, is fit, raw []byte) ([]byte, bool) {
+	var below []string
+	inner := g
+	inner.dropped = &below
+	to, ok := is(inner, raw)
+	if !ok && notNull(raw) {
+		g.drop(name)
+	}
+	for _, path := range below {
+		if ok {
+			g.drop(name + "." + path)
+		}
+	}
+	return to, ok
 }
 
 // A slot is a member that a record has, or may have.
@@ -60,12 +87,19 @@ func (g gap) settle(data []byte, sl slot, c *changes) ([]byte, error) {
 	path := strings.Split(sl.path, ".")
 	raw, there := session.Field(data, path...)
 	to, fits := raw, false
+	var dropped []string
 	if there {
+		g.dropped = &dropped
 		to, fits = sl.fit(g, raw)
 	}
 	switch {
 	case fits && bytes.Equal(to, raw), !there && (sl.fill == nil || !hasRoom(data, path)):
 		return data, nil
+	case fits && len(dropped) > 0:
+		for _, path := range dropped {
+			c.lost = append(c.lost, sl.path+"."+path)
+		}
+		return session.SetField(data, to, path...)
 	case fits:
 		c.note(sl, raw, true)
 		return session.SetField(data, to, path...)

@@ -3,6 +3,7 @@ package repair
 import (
 	"bytes"
 	"encoding/json"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -96,12 +97,12 @@ func aMap(is fit, except ...string) fit {
 		if json.Unmarshal(raw, &names) != nil || raw[0] != '{' {
 			return nil, false
 		}
-		for name := range names {
+		for _, name := range slices.Sorted(maps.Keys(names)) {
 			if slices.Contains(except, name) {
 				continue
 			}
 			v, _ := session.Field(raw, name)
-			to, ok := is(g, v)
+			to, ok := g.fitAt(name, is, v)
 			var err error
 			switch {
 			case !ok:
@@ -125,8 +126,8 @@ func aList(is fit) fit {
 			return nil, false
 		}
 		same, kept := true, []string{}
-		for _, item := range items {
-			to, ok := is(g, item)
+		for i, item := range items {
+			to, ok := g.fitAt(strconv.Itoa(i), is, item)
 			same = same && ok && string(to) == string(item)
 			if ok {
 				kept = append(kept, string(to))
@@ -145,9 +146,20 @@ func completed(slots func(raw []byte) []slot) fit {
 		if raw[0] != '{' {
 			return nil, false
 		}
-		to, _, err := g.complete(raw, slots(raw))
-		return to, err == nil
+		return g.completedBy(raw, slots(raw))
 	}
+}
+
+// completedBy is the object with the slots filled; what that takes away is noted.
+func (g gap) completedBy(raw []byte, slots []slot) ([]byte, bool) {
+	to, c, err := g.complete(raw, slots)
+	if err != nil {
+		return nil, false
+	}
+	for _, path := range c.lost {
+		g.drop(path)
+	}
+	return to, true
 }
 
 // intact is an object to which nothing needs to be done.

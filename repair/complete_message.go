@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 
@@ -139,20 +141,44 @@ func anError(names ...string) fit {
 		if name == "MessageOutputLengthError" {
 			message = message[:1]
 		}
-		to, _, err := g.complete(raw, append(message, under("data", slots...)...))
-		return to, err == nil
+		return g.completedBy(raw, append(message, under("data", slots...)...))
 	}
 }
 
+// unknownError is an error of no known kind that says what raw says: a message of
+// its own alone, or all of it as text.
 func (g gap) unknownError(raw []byte) []byte {
 	var text []byte
 	for _, path := range [][]string{{"data", "message"}, {"message"}, {"name"}} {
 		if v, ok := session.Field(raw, path...); ok && v[0] == '"' && text == nil {
 			text = v
+			g.dropBeside(raw, path)
 		}
 	}
 	if text == nil {
 		text, _ = aText(g, raw)
 	}
 	return []byte(`{"name":"UnknownError","data":{"message":` + string(text) + `}}`)
+}
+
+// dropBeside notes every member of the object that is not on the way to path.
+func (g gap) dropBeside(raw []byte, path []string) {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		if name != path[0] {
+			g.drop(name)
+		}
+	}
+	if len(path) > 1 {
+		inner := g
+		var below []string
+		inner.dropped = &below
+		inner.dropBeside(members[path[0]], path[1:])
+		for _, name := range below {
+			g.drop(path[0] + "." + name)
+		}
+	}
 }

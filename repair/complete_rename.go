@@ -29,7 +29,7 @@ func renameFixes(s *session.Session, f fault) []fix {
 			fixes = append(fixes, fix{cure: place.cure, edit: g.rename(id)})
 		}
 	}
-	return append(fixes, g.instead()[0])
+	return fixes
 }
 
 // rename is the edit that puts the part under another id, completed as far as

@@ -40,6 +40,9 @@ type Options struct {
 // each with the cure that holds: it was tried on a copy. The newest answer of a
 // busy session is not looked at, since the agent still writes it.
 func Diagnose(s *session.Session, o Options) []Diagnosis {
+	if plain(s) {
+		return nil
+	}
 	return newChart(s, o, false).diagnose()
 }
 
@@ -53,7 +56,7 @@ func (c *chart) diagnose() []Diagnosis {
 	told := map[key]Diagnosis{}
 	left := c
 	for _, worst := range [...]Severity{Broken, Latent, Note} {
-		t := left.treat(func(f finding) bool { return f.severity <= worst && told[f.key()].of == (key{}) })
+		t := left.treat(func(f finding) bool { return f.severity <= worst && told[f.at(left.first(f.ref))].of == (key{}) })
 		left = left.of(t.s)
 		for _, d := range append(t.cured, t.failed...) {
 			if _, ok := told[d.of]; !ok {
@@ -87,7 +90,7 @@ func once(ds []Diagnosis) []Diagnosis {
 // describe is the diagnosis of a finding, without its cure.
 func (c *chart) describe(f finding) Diagnosis {
 	r := ruleOf(f.code)
-	d := Diagnosis{Rule: f.code, Class: c.classOf(f), Severity: f.severity, Ref: f.ref, Says: f.says, Why: r.why(c, f.fault), of: f.key()}
+	d := Diagnosis{Rule: f.code, Class: c.classOf(f), Severity: f.severity, Ref: c.first(f.ref), Says: f.says, Why: r.why(c, f.fault), of: f.at(c.first(f.ref))}
 	if m := c.message(f.ref); m != nil {
 		d.Message = m.ID
 	}

@@ -54,12 +54,14 @@ type place struct {
 type survey struct {
 	findings []finding
 	counts   map[place]int
-	at       map[key]int // the index of a fault in findings
+	at       map[key]int   // the index of a fault in findings
+	settings map[key][]int // that have the fault
 }
 
 // add notes a fault that setting i has.
 func (v *survey) add(i int, f fault, s Severity) {
 	v.counts[place{i, f.code, f.ref.Message}]++
+	v.settings[f.key()] = append(v.settings[f.key()], i)
 	if at, seen := v.at[f.key()]; seen {
 		v.findings[at].severity = min(v.findings[at].severity, s)
 		return
@@ -80,7 +82,7 @@ const own = 0
 // survey simulates the request of the session in every setting, and asks what
 // the records alone show. What comes first is cured first.
 func (c *chart) survey() *survey {
-	v := &survey{counts: map[place]int{}, at: map[key]int{}}
+	v := &survey{counts: map[place]int{}, at: map[key]int{}, settings: map[key][]int{}}
 	c.simulate(v, own)
 	for _, r := range Rules {
 		if r.find == nil || r.Asked && !c.asks(r.Class) {
@@ -94,10 +96,8 @@ func (c *chart) survey() *survey {
 	for i := own + 1; i < len(c.settings); i++ {
 		c.simulate(v, i)
 	}
-	for _, f := range c.wire.Screen(c.s, wire.ProfileFor("")) {
-		if f.Code == wire.FatalScreen && !c.foreign(f.Ref) { // the others are in the request's
-			c.note(v, own, fault{code: f.Code, ref: f.Ref, says: f.Why}, Latent)
-		}
+	for _, f := range c.screen() {
+		c.note(v, own, fault{code: f.Code, ref: f.Ref, says: f.Why}, Latent)
 	}
 	return v
 }
@@ -140,10 +140,10 @@ func (c *chart) note(v *survey, i int, f fault, s Severity) {
 }
 
 // severity is how bad a violation in the setting in use is. What ends the agent
-// does so with any model; the rules are those of a provider that serves Claude,
-// and another may take more.
+// does so with any model; the rules, and which files can be sent, are those of a
+// provider that serves Claude, and another may take more.
 func (c *chart) severity(w wire.Violation, m wire.Model) Severity {
-	if !isRule(w.Rule) || servesClaude(m) {
+	if !isRule(w.Rule) && w.Rule != wire.FatalMedia || servesClaude(m) {
 		return Broken
 	}
 	return Latent

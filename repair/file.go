@@ -1,23 +1,24 @@
 package repair
 
 import (
-	"encoding/base64"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"mend/session"
+	"mend/wire"
 )
 
 // Files that the model cannot be sent: images over the limit (provider-rules.md,
 // R15), and those at which the agent ends.
 
-// largestImage is the most that the provider takes of an image's base64 text.
-const largestImage = 5 << 20
-
 func whyFile(_ *chart, f fault) string {
-	if f.code == "R15" {
+	switch f.code {
+	case "R15":
 		return "The image is larger than the 5 MB that the provider takes."
+	case "image":
+		return "The provider does not take this image, by what it said."
 	}
 	return fmt.Sprintf("The agent stops at a file that it cannot send: %s.", f.says)
 }
@@ -25,13 +26,13 @@ func whyFile(_ *chart, f fault) string {
 // fixFile puts a line of text in the place of the file, which says what was
 // there. In the result of a tool only the files at fault go, or else all.
 func fixFile(c *chart, f fault) []fix {
-	_, p := c.part(f.ref)
+	m, p := c.part(f.ref)
 	switch {
 	case p == nil:
 		return nil
 	case p.Type == session.TypeTool:
 		return []fix{
-			detach(f.ref, func(raw []byte) bool { return !sendable(raw) }),
+			detach(f.ref, func(raw []byte) bool { return c.refuses(m, p, raw) }),
 			detach(f.ref, func([]byte) bool { return true }),
 		}
 	case p.Type != session.TypeFile:
@@ -91,18 +92,39 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 	}
 }
 
-// sendable reports whether every version of the agent sends the file, and the
-// provider takes it.
-func sendable(raw []byte) bool {
-	mime, url := fieldText(raw, "mime"), fieldText(raw, "url")
-	_, data, ok := strings.Cut(url, ";base64,")
-	if !strings.HasPrefix(url, "data:") || !ok {
+// refuses reports whether some version of the agent ends at the attachment, or the
+// provider refuses it: whether the call with nothing else attached is at fault.
+func (c *chart) refuses(m *session.Message, p *session.Part, raw []byte) bool {
+	data, err := session.SetField(p.Data, slices.Concat([]byte("["), raw, []byte("]")), "state", "attachments")
+	if err != nil {
 		return false
 	}
-	if _, err := base64.StdEncoding.DecodeString(data); err != nil {
-		return false
+	alone := *m
+	alone.Parts = []session.Part{session.NewPart(with(p.Record, data))}
+	one := c.of(&session.Session{ID: c.s.ID, Messages: []session.Message{alone}})
+	one.wire = &wire.Renderer{}
+	return slices.ContainsFunc(wire.Profiles(), func(p wire.Profile) bool {
+		return slices.ContainsFunc(one.wire.Check(one.render(p), false), func(v wire.Violation) bool {
+			return v.Rule == "R15" || v.Rule == wire.FatalMedia
+		})
+	})
+}
+
+// findSentFiles finds the image that an error blames, while it goes out. What is
+// wrong with it does not show: it may be no image, or one of too many pixels.
+func findSentFiles(c *chart) []fault {
+	if c.file == (session.Ref{}) {
+		return nil
 	}
-	return mime == "application/pdf" || strings.HasPrefix(mime, "image/") && len(data) <= largestImage
+	isImage := func(b wire.Block) bool { return b.Type == wire.Image }
+	for _, t := range c.render(c.settings[own].profile).Turns {
+		for _, b := range t.Blocks {
+			if b.Source == c.file && (isImage(b) || slices.ContainsFunc(b.Content, isImage)) {
+				return []fault{{ref: c.file}}
+			}
+		}
+	}
+	return nil
 }
 
 // lineFor says what a file was.

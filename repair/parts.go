@@ -119,7 +119,13 @@ func nameOf(p *session.Part) string {
 	case p.IsTool():
 		return "The " + callName(p)
 	}
-	return "A part of the kind " + cmp.Or(p.Type, "(none)")
+	switch p.Type {
+	case session.TypeText:
+		return "A text"
+	case session.TypeFile:
+		return "A file"
+	}
+	return "A record of the kind " + cmp.Or(p.Type, "(none)")
 }
 
 // callName is how a sentence calls a tool call.

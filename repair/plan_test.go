@@ -21,11 +21,21 @@ func TestPlanOnError(t *testing.T) {
 		{"its neighbour", thinking(), "messages.4: thinking is disabled, cannot contain", "msg_04"},
 		{"before behind", thinking(), "messages.2: thinking is disabled, cannot contain", "msg_02"},
 		{"no message named", thinking(), "thinking is disabled, cannot contain", "msg_02 msg_04"},
-		{"far off", thinking(), "messages.90: thinking is disabled, cannot contain", "msg_02 msg_04"},
+		{"far off", thinking(), "messages.90: thinking is disabled, cannot contain", "msg_04"},
 		{
 			"the named one alone, though it cannot be cured",
 			[]turn{user(hi), answer(signed, hi), calling(signed, bash)},
-			"messages.2: thinking is disabled, cannot contain", "",
+			"messages.2: Invalid `signature` in `thinking` block", "",
+		},
+		{
+			"thinking is off, so the open loop is closed",
+			[]turn{user(hi), answer(signed, hi), user(hi), calling(stepStart, signed, bash)},
+			"messages.3.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.", "msg_04",
+		},
+		{
+			"thinking is on, so the open loop is closed",
+			[]turn{user(hi), answer(hi), user(hi), calling(stepStart, bash)},
+			"messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "msg_04",
 		},
 		{
 			"that of the named rule, though another message is nearer",
@@ -41,6 +51,29 @@ func TestPlanOnError(t *testing.T) {
 		{"another class", []turn{user(hi), answer(blank), user(hi)}, "tool_use without tool_result", ""},
 		{"no class", []turn{user(hi), answer(blank), user(hi)}, "overloaded", ""},
 		{"the newest, for what was signed otherwise", thinking(), "thinking blocks cannot be modified", "msg_04"},
+		{"the newest, whatever number", thinking(), "messages.1.content.0: thinking blocks cannot be modified", "msg_04"},
+		{"the newest, far off", thinking(), "messages.258.content.1: thinking blocks cannot be modified", "msg_04"},
+		{"the newest, for a signature far off", thinking(), "messages.258.content.1: Invalid `signature` in `thinking` block", "msg_04"},
+		{
+			"the named call, whatever number",
+			[]turn{user(hi), calling(running("toolu_A"), done), user(hi), calling(running("toolu_B"), done), user(hi)},
+			"messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_B.", "msg_04",
+		},
+		{
+			"the image in the named block",
+			[]turn{user(hi, file), answer(hi), user(file), answer(hi)},
+			"messages.0.content.1.image.source.base64: The image data you provided does not represent a valid image", "msg_01",
+		},
+		{
+			"the image in the named result",
+			[]turn{user(hi), answer(stepStart, attaching(picture), stepStart, done), user(file)},
+			"messages.2.content.0.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", "msg_02",
+		},
+		{
+			"no image in the named block",
+			[]turn{user(hi, file), answer(hi)},
+			"messages.0.content.0.image.source.base64: does not represent a valid image", "",
+		},
 		{"the named block", thinking(), "messages.1.content.0: Invalid `signature` in `thinking` block", "msg_02"},
 		{"explained only", thinking(), "This model does not support assistant message prefill.", ""},
 	} {
@@ -51,6 +84,42 @@ func TestPlanOnError(t *testing.T) {
 		}
 		if r.Plan.Cause.Kind != change.CauseError || r.Plan.Cause.Text != c.err {
 			t.Errorf("%s: Plan has the cause %v", c.name, r.Plan.Cause)
+		}
+	}
+}
+
+func running(id string) string {
+	return strings.Replace(state(`"status":"running","input":{},"time":{"start":1}`), "toolu_1", id, 1)
+}
+
+// picture is an image that a tool returned.
+const picture = `{"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}`
+
+// attaching is a call that returned files.
+func attaching(files string) string {
+	return strings.Replace(bash, `"title"`, `"attachments":[`+files+`],"title"`, 1)
+}
+
+// What the user says of thinking counts more than what the error lets suppose.
+func TestPlanOnErrorToldThinking(t *testing.T) {
+	on, off := true, false
+	for _, c := range []struct {
+		name     string
+		thinking *bool
+		cured    string // its rule
+	}{
+		{"not told", nil, "R3"},
+		{"on", &on, "R3"},
+		{"off", &off, ""},
+	} {
+		e := ParseAPIError([]byte("messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."))
+		r := plan(t, build(user(hi), answer(hi), user(hi), calling(stepStart, bash)), Request{Error: &e, Options: Options{Thinking: c.thinking}})
+		cured := ""
+		if len(r.Cured) > 0 {
+			cured = r.Cured[0].Rule
+		}
+		if cured != c.cured {
+			t.Errorf("%s: Plan for %s cures %q, want %q", c.name, e.Rule, cured, c.cured)
 		}
 	}
 }

@@ -6,19 +6,46 @@ import (
 	"slices"
 
 	"mend/session"
+	"mend/wire"
 )
 
 // judge tells the trials that proved themselves from the others: the fault is
-// gone under every setting, and nothing is at the message that was not before.
-func judge(trials []trial, news []place, after *survey) (good, bad []trial) {
+// gone under every setting, and nothing is there that was not before.
+func (t *treatment) judge(trials []trial, news []place, s *session.Session, after *survey) (good, bad []trial) {
+	to := moved(t.s, s)
 	for _, tr := range trials {
-		if after.has(tr.key()) || slices.ContainsFunc(news, func(p place) bool { return tr.causes(p) }) {
+		caused := len(trials) == 1 && len(news) > 0 || slices.ContainsFunc(news, func(p place) bool { return tr.causes(p) })
+		if caused || !t.gone(tr.finding, to, s, after) {
 			bad = append(bad, tr)
 		} else {
 			good = append(good, tr)
 		}
 	}
 	return good, bad
+}
+
+// gone reports whether the finding is no more: neither at its record nor, where
+// that got another id, at the record under that id; to is of [moved].
+func (t *treatment) gone(f finding, to map[session.Ref]session.Ref, s *session.Session, after *survey) bool {
+	if after.has(f.key()) {
+		return false
+	}
+	if is, ok := to[f.ref]; ok {
+		return !after.has(f.at(is))
+	}
+	if f.ref.Kind != session.KindPart || t.c.of(s).holds(f.ref) {
+		return true
+	}
+	return !slices.ContainsFunc(t.now.settings[f.key()], func(i int) bool { // it may have moved, fault and all
+		p := place{i, f.code, f.ref.Message}
+		return after.counts[p] >= t.now.counts[p]
+	})
+}
+
+// holds reports whether a part is stored under the ref.
+func (c *chart) holds(ref session.Ref) bool {
+	_, p := c.part(ref)
+	return p != nil
 }
 
 // causes reports whether what is new at p is the trial's doing.
@@ -57,28 +84,88 @@ func inAll(counts map[place]int) map[place]int {
 const whyLoop = "The tool loop of the newest answer is still open, and the provider takes no change to the thinking in it: send one more prompt, then repair again."
 
 // forbidden reports whether the trial touched thinking of the newest answer
-// while its tool loop is open: the provider wants it back unchanged
-// (provider-rules.md, R8).
+// while its tool loop is open: the provider wants it back unchanged, or none of
+// it (provider-rules.md, R8). It may move only once the loop is closed.
 func (t *treatment) forbidden(tr trial, s *session.Session) bool {
-	if tr.ref.Message != t.c.newest || tr.fix.whole || !loopOpen(s) {
+	if tr.fix.whole {
 		return false
 	}
-	if slices.EqualFunc(thoughts(&tr.before), thoughts(&s.Messages[tr.at]), bytes.Equal) {
-		return false
+	was, is := thoughts(&tr.before), thoughts(&s.Messages[tr.at])
+	moved := tr.ref.Message == t.c.newest && loopOpen(s) && !slices.Equal(was, is)
+	loop := t.c.loop()
+	lost := loop[tr.ref.Message] && !slices.Equal(goingOut(was), goingOut(is)) && len(goingOut(is)) > 0 && len(t.c.of(s).loop()) > 0
+	if moved || lost {
+		t.why[tr.key()] = whyLoop
 	}
-	t.why[tr.key()] = whyLoop
-	return true
+	return moved || lost
 }
 
-// thoughts are the records of the message's thinking.
-func thoughts(m *session.Message) [][]byte {
-	var all [][]byte
+// loop is the messages of the open tool loop's last answer, by their ids; none if
+// there is no open loop in the request.
+func (c *chart) loop() map[string]bool {
+	if c.looped == nil {
+		in := c.loopMessages()
+		c.looped = &in
+	}
+	return *c.looped
+}
+
+func (c *chart) loopMessages() map[string]bool {
+	turns := c.render(c.settings[own].profile).Turns
+	n := len(turns) - 1
+	if n < 1 || !slices.ContainsFunc(turns[n].Blocks, func(b wire.Block) bool { return b.Type == wire.ToolResult }) {
+		return nil
+	}
+	in := map[string]bool{}
+	for _, ref := range turns[n-1].Messages {
+		in[ref.Message] = true
+	}
+	return in
+}
+
+// A thought is what tells one part of thinking from another.
+type thought struct{ id, text, signature string }
+
+// thoughts are those of the message.
+func thoughts(m *session.Message) (all []thought) {
 	for i := range m.Parts {
-		if m.Parts[i].IsThinking() {
-			all = append(all, m.Parts[i].Data)
+		if p := &m.Parts[i]; p.IsThinking() {
+			all = append(all, thought{p.ID, p.Text, p.Signature})
 		}
 	}
 	return all
+}
+
+// goingOut is what of the thoughts goes out, wherever it stands.
+func goingOut(all []thought) (out []thought) {
+	for _, t := range all {
+		if t.signature != "" {
+			out = append(out, thought{"", t.text, t.signature})
+		}
+	}
+	return out
+}
+
+// blind reports whether the trial touched a message of which something cannot be
+// read.
+func (t *treatment) blind(tr trial, s *session.Session) bool {
+	if !tr.fix.whole { // [treatment.fixes] has asked
+		return false
+	}
+	after := t.c.of(s)
+	for i := range t.s.Messages {
+		m := &t.s.Messages[i]
+		why := t.c.hidden(m.Ref)
+		if why == "" {
+			continue
+		}
+		now := after.message(m.Ref)
+		if now == nil || len(now.Parts) != len(m.Parts) || !bytes.Equal(now.Data, m.Data) {
+			t.why[tr.key()] = why
+			return true
+		}
+	}
+	return false
 }
 
 // hidden says, as a sentence, that something of the message cannot be read: what

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"mend/session"
-	"mend/wire"
 )
 
 // Records that are damaged or incomplete, and what is none.
@@ -106,8 +105,8 @@ func salvageFixes(s *session.Session, f fault) []fix {
 // completions are the fixes of the records in question that the agent of some
 // version cannot read as what they are: what seems to be lost may be in them.
 func (c *chart) completions(of func(session.Ref) bool) (fixes []fix) {
-	for _, f := range c.wire.Screen(c.s, wire.ProfileFor("")) {
-		if of(f.Ref) && !c.foreign(f.Ref) {
+	for _, f := range c.screen() {
+		if of(f.Ref) {
 			fixes = append(fixes, completeFixes(c.s, fault{code: f.Code, ref: f.Ref, says: f.Why})...)
 		}
 	}

@@ -64,6 +64,7 @@ var Rules = []Rule{
 	{Code: "R7", Class: ThinkingSignature, Asked: true, severity: Latent, find: findSent, why: say("The provider does not take the signature of this thinking, and a signature cannot be made."), fixes: fixThinking},
 	{Code: "R8", Class: ThinkingBlockModified, Asked: true, severity: Latent, find: findSent, why: say("The thinking is not what the provider signed, and cannot be made good."), fixes: fixThinking},
 	{Code: "encrypted", Class: EncryptedReasoning, Asked: true, severity: Latent, find: findEncrypted, why: say("The encrypted reasoning was issued to another account or key, and only that one can use it."), fixes: fixEncrypted},
+	{Code: "image", Class: InvalidFile, Asked: true, severity: Latent, find: findSentFiles, why: whyFile, fixes: fixFile},
 	{Code: "unavailable", Class: UnavailableTool, Asked: true, severity: Latent, find: findUnavailable, why: whyUnfinished, fixes: fixUnfinished},
 }
 

@@ -154,15 +154,15 @@ func findThinkingOrder(c *chart) (fs []fault) {
 	return fs
 }
 
-// laterThinking is the thinking of a step behind content that no signed thinking
-// leads. Thinking between, after other thinking that leads the step, is how some
+// laterThinking is the signed thinking of a step behind content that no other
+// leads. What is not signed the agent leaves out. Thinking between, after other thinking that leads the step, is how some
 // models work.
 func laterThinking(step []session.Part) (fs []fault) {
 	content := false
 	for i := range step {
 		p := &step[i]
 		switch {
-		case p.IsThinking() && content:
+		case p.IsThinking() && p.Signature != "" && content:
 			fs = append(fs, fault{ref: p.Ref})
 		case p.IsThinking() && p.Signature != "":
 			return nil
@@ -172,16 +172,8 @@ func laterThinking(step []session.Part) (fs []fault) {
 	return fs
 }
 
-func whyOrder(c *chart, f fault) string {
-	if _, p := c.part(f.ref); p.Signature == "" {
-		return "Thinking without a signature stands behind other content of its step; the agent leaves it out of the request."
-	}
+func whyOrder(*chart, fault) string {
 	return "The step starts with other content and its thinking comes later: in an open tool loop the provider wants it first."
 }
 
-func fixOrder(c *chart, f fault) []fix {
-	if _, p := c.part(f.ref); p.Signature == "" {
-		return []fix{removeThinking(f.ref)}
-	}
-	return moveOrRemove(c, f.ref)
-}
+func fixOrder(c *chart, f fault) []fix { return moveOrRemove(c, f.ref) }

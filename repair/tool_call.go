@@ -1,7 +1,6 @@
 package repair
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"regexp"
@@ -26,53 +25,43 @@ func whyCallID(c *chart, f fault) string {
 // fixCallID gives the call an id of its own, made of the part's. The call and
 // its result are one record, so nothing else refers to it.
 func fixCallID(c *chart, f fault) []fix {
-	m, p := c.part(f.ref)
+	_, p := c.part(f.ref)
 	if p == nil {
 		return nil
 	}
-	id := "call_" + notInName.ReplaceAllLiteralString(strings.TrimPrefix(p.ID, "prt_"), "_")
-	ref := f.ref
-	return []fix{{
-		cure: fmt.Sprintf("The call gets the id %s.", id),
-		edit: func(d *draft) error {
-			if p.CallID == id {
-				return errors.New("it has that id already")
-			}
-			return d.set(ref, session.Quote(id), callField(m, p))
-		},
-	}}
-}
-
-// callField is the field with the id of the call.
-func callField(_ *session.Message, p *session.Part) string {
-	if p.Type == session.TypeToolUse {
-		if _, ok := session.Field(p.Data, "callID"); !ok {
-			return "id"
-		}
+	id := "call_" + notInName.ReplaceAllLiteralString(strings.TrimPrefix(p.ID, partPrefix), "_")
+	var fixes []fix
+	for _, id := range []string{id, id + suffix} { // another call may have the first
+		fixes = append(fixes, fix{
+			cure: fmt.Sprintf("The call gets the id %s.", id),
+			edit: func(d *draft) error {
+				if p.CallID == id {
+					return errors.New("it has that id already")
+				}
+				return d.set(f.ref, session.Quote(id), "callID")
+			},
+		})
 	}
-	return "callID"
+	return fixes
 }
 
-// fixInput puts what is no object into one.
+// fixInput makes an object of what is none, as it is done where a record is
+// completed ([anInput]).
 func fixInput(c *chart, f fault) []fix {
 	_, p := c.part(f.ref)
 	if p == nil {
 		return nil
 	}
 	raw, ok := session.Field(p.Data, "state", "input")
-	raw = bytes.Clone(raw)
-	ref := f.ref
-	fx := fix{
-		cure: `The input becomes an object, with what it was as "input".`,
-		edit: func(d *draft) error {
-			return d.set(ref, append(append([]byte(`{"input":`), raw...), '}'), "state", "input")
-		},
+	cure, input := "The input becomes an empty object.", []byte("{}")
+	if ok && notNull(raw) {
+		input, _ = anInput(gap{}, raw)
+		cure = "The input becomes the object that it is the text of."
+		if string(input) == `{"input":`+string(raw)+`}` {
+			cure = `The input becomes an object, with what it was as "input".`
+		}
 	}
-	if !ok || raw[0] == 'n' {
-		fx.cure = "The input becomes an empty object."
-		fx.edit = func(d *draft) error { return d.set(ref, []byte("{}"), "state", "input") }
-	}
-	return []fix{fx}
+	return []fix{{cure: cure, edit: func(d *draft) error { return d.set(f.ref, input, "state", "input") }}}
 }
 
 // The names of tools that providers take (spec/peers-and-failures.md F11).

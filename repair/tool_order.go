@@ -2,6 +2,7 @@ package repair
 
 import (
 	"fmt"
+	"slices"
 
 	"mend/session"
 )
@@ -24,7 +25,9 @@ func whyLostCall(c *chart, f fault) string {
 	if p.IsTool() {
 		return fmt.Sprintf("The %s goes out without its result right behind it.", callName(p))
 	}
-	call := lastOf(stepOf(m, f.ref), (*session.Part).IsTool)
+	step := stepOf(m, f.ref)
+	at := slices.IndexFunc(step, func(q session.Part) bool { return q.Ref == f.ref })
+	call := lastOf(step[:max(at, 0)], (*session.Part).IsTool)
 	behind := "a call"
 	if call != nil {
 		behind = "the " + callName(call)

@@ -2,14 +2,16 @@ package repair
 
 import (
 	"cmp"
+	"maps"
 	"slices"
+	"strings"
 
 	"mend/session"
 )
 
 // A treatment cures faults of a session, on a copy. It goes in rounds: in each
 // one fix is tried for one fault of every message, then the whole session is
-// simulated once, and a fix stays only if it proved itself ([judge]).
+// simulated once, and a fix stays only if it proved itself ([treatment.judge]).
 // So the cost is that of a few simulations, however many messages are at fault.
 type treatment struct {
 	s             *session.Session // as it is by now
@@ -22,7 +24,7 @@ type treatment struct {
 	first  map[key]Diagnosis
 	tried  map[key]int    // how many of its fixes did not hold
 	why    map[key]string // why the last of them did not, where that is worth telling
-	alone  bool           // one fix a round: two of them got in each other's way
+	limit  int            // of fixes in a round, where some got in each other's way; 0 for none
 }
 
 // maxDepth is how often a fix may need other fixes to hold.
@@ -37,7 +39,10 @@ func (c *chart) treatAt(depth int, wanted func(finding) bool) *treatment {
 	for _, f := range t.now.findings {
 		t.first[f.key()] = c.describe(f)
 	}
-	for t.round() {
+	for range maxRounds(len(t.now.findings)) {
+		if !t.round() {
+			break
+		}
 	}
 	way := ""
 	for _, f := range t.now.findings {
@@ -45,7 +50,7 @@ func (c *chart) treatAt(depth int, wanted func(finding) bool) *treatment {
 			continue
 		}
 		d := t.uncured(f)
-		if f.severity == Broken && depth == 0 {
+		if f.severity == Broken && depth == 0 && t.why[f.key()] != whyLoop {
 			way = cmp.Or(way, t.wayOut(), " Go on in a new session.")
 			d.WhyNot += way
 		}
@@ -53,6 +58,10 @@ func (c *chart) treatAt(depth int, wanted func(finding) bool) *treatment {
 	}
 	return t
 }
+
+// maxRounds is far more rounds than n faults need: every fix of every fault, and
+// again after each cure. No session can keep mend at it for ever.
+func maxRounds(n int) int { return 64 + 16*n }
 
 // A trial is a fix that was applied.
 type trial struct {
@@ -74,10 +83,10 @@ func (t *treatment) round() bool {
 		after := t.c.of(d.s).survey()
 		news := t.news(trials, after)
 		if len(trials) > 1 && slices.ContainsFunc(news, func(p place) bool { return !caused(trials, p) }) {
-			t.alone = true
+			t.limit = len(trials) / 2 // whose doing it is shows among fewer
 			return true
 		}
-		good, failed := judge(trials, news, after)
+		good, failed := t.judge(trials, news, d.s, after)
 		if len(failed) == 0 {
 			t.settle(good, d.s, after)
 			break
@@ -88,10 +97,11 @@ func (t *treatment) round() bool {
 		trials, bad = good, append(bad, failed...)
 	}
 	for _, tr := range bad {
-		if t.now.has(tr.key()) && !t.together(tr) {
+		if t.now.has(tr.key()) && (t.another(tr) || !t.together(tr)) {
 			t.tried[tr.key()]++
 		}
 	}
+	t.limit *= 2
 	return true
 }
 
@@ -108,14 +118,14 @@ func (t *treatment) apply(d *draft) []trial {
 	var trials []trial
 	busy := map[string]bool{}
 	for _, f := range t.now.findings {
-		if !t.wanted(f) || busy[f.ref.Message] || t.alone && len(trials) > 0 {
+		if !t.wanted(f) || busy[f.ref.Message] || t.limit > 0 && len(trials) >= t.limit {
 			continue
 		}
 		for tr, ok := t.next(d, f); ok; tr, ok = t.next(d, f) {
 			if tr.fix.whole && len(trials) > 0 {
 				break // its turn comes
 			}
-			if err := tr.fix.edit(d); err != nil || t.forbidden(tr, d.s) {
+			if err := tr.fix.edit(d); err != nil || t.forbidden(tr, d.s) || t.blind(tr, d.s) {
 				t.undo(d, tr)
 				t.tried[f.key()]++
 				continue
@@ -166,48 +176,62 @@ func (t *treatment) undo(d *draft, tr trial) {
 	d.s.Messages[tr.at] = tr.before
 }
 
+// another reports whether a later fix for the same fault loses no more: it is
+// tried before this one is tried with others.
+func (t *treatment) another(tr trial) bool {
+	fixes := t.fixes(tr.finding)
+	n := t.tried[tr.key()]
+	return n < len(fixes) && slices.ContainsFunc(fixes[n+1:], func(x fix) bool { return x.loses == tr.fix.loses })
+}
+
 // together tries a fix that did not hold once more, alone and with the cures of
 // what it leaves behind, and reports whether that held; if so it is settled.
 func (t *treatment) together(tr trial) bool {
 	d := t.draft()
-	if t.depth == maxDepth || tr.fix.edit(d) != nil {
+	if t.depth == maxDepth || tr.fix.edit(d) != nil || t.blind(tr, d.s) {
 		return false
 	}
 	left := t.c.of(d.s)
+	left.origin = maps.Clone(t.c.origin)
 	sub := left.treatAt(t.depth+1, func(f finding) bool { return !t.now.has(f.key()) })
-	if len(sub.cured) == 0 || sub.now.has(tr.key()) || len(t.news([]trial{tr}, sub.now)) > 0 {
+	if len(sub.cured) == 0 || !t.gone(tr.finding, moved(t.s, sub.s), sub.s, sub.now) || len(t.news([]trial{tr}, sub.now)) > 0 {
 		return false
 	}
 	for _, also := range sub.cured {
-		tr.fix.cure += " " + also.Cure
-		if also.Loses != "" {
-			tr.fix.loses += " " + also.Loses
-		}
+		tr.fix.cure = join(tr.fix.cure, also.Cure)
+		tr.fix.loses = join(tr.fix.loses, also.Loses)
 	}
 	t.settle([]trial{tr}, sub.s, sub.now)
 	t.cured = append(t.cured, sub.cured...)
+	maps.Copy(t.c.origin, sub.c.origin)
 	return true
 }
+
+// join puts sentences behind each other.
+func join(a, b string) string { return strings.TrimSpace(a + " " + b) }
 
 // settle makes what the trials did final.
 func (t *treatment) settle(trials []trial, s *session.Session, after *survey) {
 	to := moved(t.s, s)
 	for _, f := range t.now.findings {
-		if after.has(f.key()) || after.has(f.at(to[f.ref])) {
+		if !t.gone(f, to, s, after) {
 			continue
 		}
 		d := t.asFound(f)
-		by := trials[0]
+		d.Cure, d.WhyNot = "It is gone with the cure of another fault.", ""
 		for _, tr := range trials {
-			if tr.ref.Message == f.ref.Message || tr.key() == f.key() {
-				by = tr
+			if tr.ref.Message == f.ref.Message || tr.fix.whole {
+				d.Cure = tr.fix.cure
+			}
+			if tr.key() == f.key() {
+				d.Cure, d.Loses = tr.fix.cure, tr.fix.loses
+				break
 			}
 		}
-		d.Cure, d.WhyNot = by.fix.cure, ""
-		if by.key() == f.key() {
-			d.Loses = by.fix.loses
-		}
 		t.cured = append(t.cured, d)
+	}
+	for was, is := range to {
+		t.c.origin[is] = t.c.first(was)
 	}
 	t.s, t.c, t.now = s, t.c.of(s), after
 	clear(t.tried) // what did not hold before may hold now

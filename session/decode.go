@@ -15,6 +15,7 @@ func NewMessage(r Record) Message {
 	m.ID = m.name(obj, m.ID)
 	m.Role = m.want(obj, "role")
 	m.Finish, _ = obj.str("finish")
+	m.Parent, _ = obj.str("parentID")
 	m.ProviderID, _ = obj.str("providerID")
 	m.ModelID, _ = obj.str("modelID")
 	if model, ok := obj.sub("model"); ok { // user messages
@@ -78,14 +79,14 @@ func (p *Part) decodeState(obj object) (times object) {
 		return nil
 	}
 	p.Status = p.want(state, "status")
-	if _, ok := state.sub("input"); !ok {
+	if !state.is("input", '{') {
 		p.wrong("state.input is missing or no object")
 	}
 	switch p.Status {
 	case StatusCompleted:
-		p.want(state, "output")
+		p.need(state, "output")
 	case StatusError:
-		p.want(state, "error")
+		p.need(state, "error")
 	}
 	times, _ = state.sub("time")
 	return times
@@ -127,6 +128,13 @@ func (r *Record) want(obj object, name string) string {
 		r.wrong(name + " is missing or no string")
 	}
 	return s
+}
+
+// need is want without the text, which may be large.
+func (r *Record) need(obj object, name string) {
+	if !obj.is(name, '"') {
+		r.wrong(name + " is missing or no string")
+	}
 }
 
 func (r *Record) wrong(why string) {

@@ -153,9 +153,8 @@ func (s *Session) newPart(m *Message, id string, fields []field) Part {
 func writeObject(fields []field, like *Record) []byte {
 	indent, colon, end := []byte("\n  "), []byte(": "), []byte("\n")
 	if obj, err := parseObject(like.Data); err == nil && len(obj) > 0 {
-		ms := obj.inOrder()
-		indent = whiteBefore(like.Data, ms[0].start)
-		colon = colonOf(like.Data, 0, ms[0])
+		indent = whiteBefore(like.Data, obj[0].start)
+		colon = colonOf(like.Data, 0, obj[0])
 		end = whiteBefore(like.Data, bytes.LastIndexByte(like.Data, '}'))
 	} else if like.Cols != nil {
 		indent, colon, end = nil, []byte(":"), nil

@@ -16,7 +16,7 @@ func Field(data []byte, path ...string) ([]byte, bool) {
 	if err != nil {
 		return nil, false
 	}
-	m, ok := s.obj[path[len(path)-1]]
+	m, ok := s.obj.get(path[len(path)-1])
 	return m.raw, ok
 }
 
@@ -35,11 +35,11 @@ func SetField(data, raw []byte, path ...string) ([]byte, error) {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	if m, ok := s.obj[name]; ok {
+	if m, ok := s.obj.get(name); ok {
 		return splice(data, s.at+m.value, s.at+m.end, raw), nil
 	}
 	quoted := Quote(name)
-	ms := s.obj.inOrder()
+	ms := s.obj
 	if len(ms) == 0 {
 		return s.fill(data, quoted, raw), nil
 	}
@@ -57,7 +57,7 @@ func RemoveField(data []byte, path ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, ok := s.obj[path[len(path)-1]]
+	m, ok := s.obj.get(path[len(path)-1])
 	if !ok {
 		return data, nil
 	}
@@ -100,7 +100,7 @@ func descend(data []byte, path []string) (site, error) {
 	}
 	s := site{obj: obj, colon: []byte(":")}
 	for _, name := range path[:len(path)-1] {
-		m, ok := s.obj[name]
+		m, ok := s.obj.get(name)
 		if !ok {
 			return site{}, fmt.Errorf("editing field %q: it is missing", name)
 		}
@@ -133,16 +133,6 @@ func colonOf(data []byte, at int, m member) []byte {
 	text := data[at+m.start : at+m.value]
 	i := bytes.LastIndexByte(text, ':')
 	return text[i-len(whiteBefore(text, i)):]
-}
-
-// inOrder lists the members as they stand in the text.
-func (o object) inOrder() []member {
-	ms := make([]member, 0, len(o))
-	for _, m := range o {
-		ms = append(ms, m)
-	}
-	slices.SortFunc(ms, func(a, b member) int { return a.start - b.start })
-	return ms
 }
 
 func whiteBefore(data []byte, at int) []byte {

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 	"strconv"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -18,15 +19,46 @@ func newDecoder(data []byte) *jsontext.Decoder {
 		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 }
 
-// object is a JSON object taken apart one level deep.
-type object map[string]member
+// object is a JSON object taken apart one level deep: its members as they stand
+// in the text, of equal names only the last.
+type object []member
 
 // A member is where one member of an object stands in the text: name, colon and
 // value with the white space between them, from start to end; the value from
 // value to end.
 type member struct {
+	name              []byte
 	start, value, end int
 	raw               jsontext.Value
+}
+
+// get is the member of that name, and whether there is one.
+func (o object) get(name string) (member, bool) {
+	for i := range o {
+		if string(o[i].name) == name {
+			return o[i], true
+		}
+	}
+	return member{}, false
+}
+
+// unique is the object without the members that a later one of the same name
+// replaces.
+func (o object) unique() object {
+	last := make(map[string]int, len(o))
+	for i := range o {
+		last[string(o[i].name)] = i
+	}
+	if len(last) == len(o) {
+		return o
+	}
+	var left object
+	for i := range o {
+		if last[string(o[i].name)] == i {
+			left = append(left, o[i])
+		}
+	}
+	return left
 }
 
 var errNotObject = errors.New("not a JSON object")
@@ -34,6 +66,9 @@ var errNotObject = errors.New("not a JSON object")
 // parseObject takes apart data, which must be one JSON object and nothing else.
 // The whole text is checked, so that a truncated document is always an error.
 func parseObject(data []byte) (object, error) {
+	if obj, ok := scanObject(data); ok {
+		return obj, nil
+	}
 	d := newDecoder(data)
 	obj, err := readMembers(d, data)
 	if err != nil {
@@ -42,7 +77,7 @@ func parseObject(data []byte) (object, error) {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("more text behind the object, at byte %d", d.InputOffset())
 	}
-	return obj, nil
+	return obj.unique(), nil
 }
 
 func readMembers(d *jsontext.Decoder, data []byte) (object, error) {
@@ -69,10 +104,10 @@ func readMembers(d *jsontext.Decoder, data []byte) (object, error) {
 			return nil, parseError(d, err)
 		}
 		end := int(d.InputOffset())
-		obj[name] = member{
-			start: nameStart(data, nameEnd), value: end - len(raw), end: end,
+		obj = append(obj, member{
+			name: []byte(name), start: nameStart(data, nameEnd), value: end - len(raw), end: end,
 			raw: jsontext.Value(data[end-len(raw) : end]),
-		}
+		})
 	}
 }
 
@@ -103,9 +138,12 @@ func parseError(d *jsontext.Decoder, err error) error {
 
 // str is the member as a string, and whether it is one.
 func (o object) str(name string) (string, bool) {
-	m, ok := o[name]
+	m, ok := o.get(name)
 	if !ok || m.raw.Kind() != '"' {
 		return "", false
+	}
+	if plain := m.raw[1 : len(m.raw)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+		return string(plain), true
 	}
 	b, err := jsontext.AppendUnquote(nil, m.raw)
 	if err != nil && len(b) == 0 { // invalid UTF-8 comes with the replaced text
@@ -127,7 +165,7 @@ func (o object) either(name, other string) string {
 // int is the member as a whole number of milliseconds or the like, and whether
 // it is a number that an int64 holds.
 func (o object) int(name string) (int64, bool) {
-	m, ok := o[name]
+	m, ok := o.get(name)
 	if !ok || m.raw.Kind() != '0' {
 		return 0, false
 	}
@@ -140,13 +178,14 @@ func (o object) int(name string) (int64, bool) {
 
 // isTrue reports whether the member is the literal true.
 func (o object) isTrue(name string) bool {
-	return o[name].raw.Kind() == 't'
+	m, _ := o.get(name)
+	return m.raw.Kind() == 't'
 }
 
 // isSet reports whether the member is one that the agent takes for true: there,
 // and not null, false, 0 or "".
 func (o object) isSet(name string) bool {
-	m, ok := o[name]
+	m, ok := o.get(name)
 	if !ok {
 		return false
 	}
@@ -157,9 +196,15 @@ func (o object) isSet(name string) bool {
 	return true
 }
 
+// is reports whether there is a member whose value is of that kind.
+func (o object) is(name string, kind jsontext.Kind) bool {
+	m, ok := o.get(name)
+	return ok && m.raw.Kind() == kind
+}
+
 // sub is the member taken apart as an object, and whether it is one.
 func (o object) sub(name string) (object, bool) {
-	m, ok := o[name]
+	m, ok := o.get(name)
 	if !ok || m.raw.Kind() != '{' {
 		return nil, false
 	}

@@ -28,8 +28,8 @@ func Names(data []byte, path ...string) []string {
 		return nil
 	}
 	var names []string
-	for name := range obj {
-		names = append(names, name)
+	for _, m := range obj {
+		names = append(names, string(m.name))
 	}
 	slices.Sort(names)
 	return names
@@ -80,7 +80,7 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 		return nil, err
 	}
 	name := path[len(path)-1]
-	m, ok := s.obj[name]
+	m, ok := s.obj.get(name)
 	if !ok {
 		return nil, fmt.Errorf("editing field %q: it is missing", name)
 	}

@@ -132,8 +132,9 @@ func hasDuplicates(data []byte) bool {
 // leads to.
 func isPartOf(t *testing.T, got, want object, cut []string) {
 	t.Helper()
-	for name, m := range got {
-		w, ok := want[name]
+	for _, m := range got {
+		name := string(m.name)
+		w, ok := want.get(name)
 		if !ok {
 			t.Fatalf("member %q was not there", name)
 		}

@@ -46,6 +46,8 @@ type Message struct {
 	ErrorName string // the name of the stored error; "" without one
 	Failed    bool   // an error is stored
 
+	Parent string // the id of the prompt that an answer is for, "" where it does not say
+
 	ProviderID, ModelID string // of the model that wrote it, or that was asked
 
 	Parts []Part // in the order of their ids, bytewise: an id is a position

@@ -107,6 +107,16 @@ func (s *Store) Load(ctx context.Context, head session.Session) (*session.Sessio
 	return loaded, nil
 }
 
+// LoadStamped is Load, with the stamp that the database had when it was read.
+func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+	stamp, err := s.Stamp(ctx, head) // first: what changes from here on differs from it
+	if err != nil {
+		return nil, stamp, err
+	}
+	loaded, err := s.Load(ctx, head)
+	return loaded, stamp, err
+}
+
 func (c *conn) load(id string) (*session.Session, error) {
 	row, err := c.row(c.schema.tables[session.KindSession], id)
 	if err != nil {

@@ -53,10 +53,10 @@ func (r *rendering) assistant(m *message) []outgoing {
 // failed reports whether the message is left out for its error: for any but
 // that of a user's abort, and also for that one where there is nothing to show.
 func (m *message) failed() bool {
-	if !m.body.get("error").truthy() {
+	if !m.told.error.truthy() {
 		return false
 	}
-	name, _ := m.body.get("error").get("name").str()
+	name, _ := m.told.error.get("name").str()
 	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.kind != session.TypeStepStart && p.kind != session.TypeReasoning
 	})

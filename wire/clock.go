@@ -11,6 +11,10 @@ import (
 // nobody types a prompt at an earlier time.
 const written = 1795219200000 // 2026-11-21
 
+// NextPrompt is how the id of the prompt begins that the user types next, if that
+// is right after everything that the session tells of; see [Settings].
+func NextPrompt(s *session.Session) string { return newPrompt(s, time.Time{}).id }
+
 // newPrompt is the prompt that the user types at now, or else right after
 // everything that the session tells of.
 func newPrompt(s *session.Session, now time.Time) *message {

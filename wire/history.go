@@ -38,8 +38,8 @@ func history(all []*message, p Profile) (kept []*message, reached int) {
 
 // summary reports whether the message is the answer to a compaction.
 func (m *message) summary(p Profile) bool {
-	return m.role() == session.RoleAssistant && m.body.get("summary").truthy() && m.body.get("finish").truthy() &&
-		(!p.SummaryError || !m.body.get("error").truthy())
+	return m.role() == session.RoleAssistant && m.told.summary.truthy() && m.told.finish.truthy() &&
+		(!p.SummaryError || !m.told.error.truthy())
 }
 
 // tailStart is the id of the first message that the message's compaction kept.
@@ -69,7 +69,7 @@ func tailLast(all []*message) []*message {
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
 		parent, _ := m.body.get("parentID").str()
-		return m.role() == session.RoleAssistant && m.body.get("summary").truthy() && parent == all[at].id
+		return m.role() == session.RoleAssistant && m.told.summary.truthy() && parent == all[at].id
 	})
 	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
 	if start < 0 || start >= at || summary <= at {
@@ -97,7 +97,7 @@ func latest(all []*message, p Profile) loop {
 		if newer(l.assistant) {
 			l.assistant = m
 		}
-		if m.body.get("finish").truthy() && newer(l.finished) {
+		if m.told.finish.truthy() && newer(l.finished) {
 			l.finished = m
 		}
 	}
@@ -130,8 +130,8 @@ func (l loop) answered(p Profile) bool {
 
 // stopped reports whether the model said that it was done.
 func (m *message) stopped() bool {
-	reason, _ := m.body.get("finish").str()
-	return m.body.get("finish").truthy() && reason != "tool-calls" && reason != "unknown"
+	reason, _ := m.told.finish.str()
+	return m.told.finish.truthy() && reason != "tool-calls" && reason != "unknown"
 }
 
 // compacting reports whether a compaction was asked for since the newest
@@ -145,7 +145,7 @@ func (l loop) compacting(all []*message, p Profile) bool {
 // tokens reports what is missing of the counts that the agent adds up to see
 // whether the conversation is too long.
 func (l loop) tokens(p Profile) (missing string) {
-	if l.finished == nil || l.finished.body.get("summary").kind() == 't' {
+	if l.finished == nil || l.finished.told.summary.kind() == 't' {
 		return ""
 	}
 	tokens := l.finished.body.get("tokens")

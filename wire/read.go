@@ -20,6 +20,13 @@ type message struct {
 	broken  []Fatal  // why reading it ends the agent
 	faulty  []Fatal  // why looking at it does
 
+	// Members that are asked for in every setting.
+	says string // the role
+	told struct{ finish, summary, error *value }
+
+	screened bool
+	screen   []Fatal // why it cannot be shown, once screened
+
 	made map[making]*madeMessage // what it becomes
 }
 
@@ -57,10 +64,7 @@ func sourceOf(r *session.Record, id string) source {
 	return source{r.Ref, id, textOf(r.Data), r.Cols == nil, r.Class, r.Defect}
 }
 
-func (m *message) role() string {
-	role, _ := m.body.get("role").str()
-	return role
-}
+func (m *message) role() string { return m.says }
 
 // has reports whether a part of the message is of that kind.
 func (m *message) has(kind string) bool {
@@ -114,6 +118,8 @@ func readMessage(src *session.Message) *message {
 		m.broken = append(m.broken, Fatal{FatalUnreadable, fault, src.Ref})
 	}
 	m.body = v
+	m.says, _ = v.get("role").str()
+	m.told.finish, m.told.summary, m.told.error = v.get("finish"), v.get("summary"), v.get("error")
 	for i := range src.Parts {
 		rec := &src.Parts[i].Record
 		m.sources[i] = sourceOf(rec, src.Parts[i].ID)

@@ -7,8 +7,9 @@ import (
 	"mend/session"
 )
 
-// The largest image that the provider takes, as the length of its base64 text.
-const largestImage = 5 << 20
+// LargestImage is the largest image that the provider takes, as the length in bytes
+// of its base64 text.
+const LargestImage = 5 << 20
 
 // R5: no text block is empty.
 func emptyText(c conversation, found func(Violation)) {
@@ -55,9 +56,9 @@ func answerLast(c conversation, found func(Violation)) {
 // R15: no image is too large, on its own or in a result.
 func largeImage(c conversation, found func(Violation)) {
 	judge := func(n, m int, b *Block, inside string) {
-		if b.Type == Image && len(b.Data) > largestImage {
+		if b.Type == Image && len(b.Data) > LargestImage {
 			const words = "%s%s.image.source.base64: image exceeds 5 MB maximum: %d bytes > %d bytes"
-			found(Violation{Message: fmt.Sprintf(words, place(n, m), inside, len(b.Data), largestImage), Refs: refs(b), N: n, M: m})
+			found(Violation{Message: fmt.Sprintf(words, place(n, m), inside, len(b.Data), LargestImage), Refs: refs(b), N: n, M: m})
 		}
 	}
 	for n, t := range c.turns {

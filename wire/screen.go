@@ -16,10 +16,27 @@ const FatalScreen = "screen"
 // writes; a kind of part that it does not know is enough.
 func Screen(s *session.Session, p Profile) []Fatal { return new(Renderer).Screen(s, p) }
 
-// Screen is like the function of that name.
+// Screen is like the function of that name. A message is judged once.
 func (r *Renderer) Screen(s *session.Session, p Profile) []Fatal {
 	var all []Fatal
 	messages, parts := messageShapes(), partShapes()
+	for i := range s.Messages {
+		m := r.message(&s.Messages[i])
+		all = append(all, m.broken...)
+		if !p.Strict || len(m.broken) > 0 {
+			continue
+		}
+		if !m.screened {
+			m.screened, m.screen = true, m.unfit(messages, parts)
+		}
+		all = append(all, m.screen...)
+	}
+	return all
+}
+
+// unfit are the records of a message that have not the form which is wanted.
+func (m *message) unfit(messages, parts check) []Fatal {
+	var all []Fatal
 	judge := func(ref session.Ref, v *value, prefix, id string, is check) {
 		wrong := idOf(prefix)(&value{raw: session.Quote(id)})
 		if wrong != "" {
@@ -31,16 +48,9 @@ func (r *Renderer) Screen(s *session.Session, p Profile) []Fatal {
 			all = append(all, Fatal{FatalScreen, strings.TrimPrefix(strings.TrimSpace(wrong), "."), ref})
 		}
 	}
-	for i := range s.Messages {
-		m := r.message(&s.Messages[i])
-		all = append(all, m.broken...)
-		if !p.Strict || len(m.broken) > 0 {
-			continue
-		}
-		judge(m.ref, m.body, "msg", m.id, messages)
-		for _, part := range m.parts {
-			judge(part.ref, part.body, "prt", part.id, parts)
-		}
+	judge(m.ref, m.body, "msg", m.id, messages)
+	for _, part := range m.parts {
+		judge(part.ref, part.body, "prt", part.id, parts)
 	}
 	return all
 }

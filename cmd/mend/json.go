@@ -19,6 +19,7 @@ type sessionJSON struct {
 	Updated   int64           `json:"updated"` // milliseconds since 1970
 	Severity  string          `json:"severity"`
 	Busy      bool            `json:"busy"`
+	Thinking  bool            `json:"thinking"` // the setting that it was diagnosed for
 	Error     string          `json:"error,omitempty"`
 	Diagnoses []diagnosisJSON `json:"diagnoses"`
 }
@@ -84,7 +85,7 @@ type conflictJSON struct {
 func findingJSON(f mend.Finding) sessionJSON {
 	s := sessionJSON{
 		Session: f.Session.ID, Title: f.Session.Title, Directory: f.Session.Directory,
-		Updated: max(f.Session.Updated, f.Session.Created), Busy: f.Busy,
+		Updated: max(f.Session.Updated, f.Session.Created), Busy: f.Busy, Thinking: f.Thinking,
 		Severity: severityName(f), Diagnoses: diagnosesJSON(f.Diagnoses),
 	}
 	if f.Err != nil {

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -105,58 +103,12 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 		}
 	}
 	if f.dryRun || len(todo) == 0 {
-		a.endRepair(proposals, nil, left, f.dryRun)
+		a.endRepair(proposals, nil, left, req, f.dryRun)
 		return left
 	}
 	done, err := a.apply(cmd.Context(), c, todo)
-	a.endRepair(proposals, done, left, false)
+	a.endRepair(proposals, done, left, req, false)
 	return worst(left, err)
-}
-
-// request makes of the flags what the library understands.
-func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
-	r := mend.RepairRequest{Latent: f.latent, Force: f.force}
-	for _, name := range f.classes {
-		class, ok := repair.ClassOf(name)
-		if !ok {
-			return r, usagef("--class %s: no such class; there are %s", name, classList())
-		}
-		r.Classes = append(r.Classes, class)
-	}
-	if f.apiError == "" {
-		return r, nil
-	}
-	if len(ids) == 0 {
-		return r, usagef("--error needs the session that it is about")
-	}
-	text, err := a.input(ctx, f.apiError)
-	if err != nil {
-		return r, usagef("--error: %w", err)
-	}
-	e := repair.ParseAPIError(text)
-	a.explain(e)
-	r.Error = &e
-	return r, nil
-}
-
-// maxInput is how much of an error text is read: more is no error text.
-const maxInput = 16 << 20
-
-// input is the value of a flag that may stand for a file or the standard input.
-func (a *app) input(ctx context.Context, value string) ([]byte, error) {
-	if value == "-" {
-		return await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxInput)) })
-	}
-	path, isFile := strings.CutPrefix(value, "@")
-	if !isFile {
-		return []byte(value), nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxInput))
 }
 
 // propose plans the cure of each session and shows it. A session that cannot be
@@ -183,7 +135,7 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Sessi
 			failed = worst(failed, err)
 			continue
 		}
-		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) {
+		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || missed(r, req) {
 			bar.clear()
 			ps = append(ps, proposal{h, r})
 			a.printProposal(ps[len(ps)-1])
@@ -200,27 +152,6 @@ func needsRepair(ctx context.Context, c *mend.Client, h session.Session, req men
 	return err != nil || len(r.Plan.Ops) > 0
 }
 
-func (a *app) printProposal(p proposal) {
-	if a.asJSON {
-		return
-	}
-	a.printf("%s\n", a.headLine(p.head))
-	for _, d := range p.result.Cured {
-		a.printDiagnosis(d)
-	}
-	a.printOps(p.result.Plan.Ops)
-	if len(p.result.Remaining) > 0 {
-		a.printf("    %s\n", warn("What remains:"))
-	}
-	for _, d := range p.result.Remaining {
-		a.printDiagnosis(d)
-	}
-	if len(p.result.Plan.Ops) == 0 && len(p.result.Remaining) == 0 {
-		a.printf("    %s\n", good("nothing to repair"))
-	}
-	a.printf("\n")
-}
-
 func withPlan(ps []proposal) []proposal {
 	var todo []proposal
 	for _, p := range ps {
@@ -231,23 +162,25 @@ func withPlan(ps []proposal) []proposal {
 	return todo
 }
 
-// unfinished is errProblems if something broken is left, or if nothing was found
-// that would answer the API's error.
+// unfinished is errProblems if something broken is left, or something that was
+// asked for, or if nothing was found that would answer the API's error.
 func unfinished(ps []proposal, r mend.RepairRequest) error {
 	for _, p := range ps {
-		if hasBroken(p.result.Remaining) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
+		if hasBroken(p.result.Remaining) || missed(p.result, r) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
 			return errProblems
 		}
 	}
 	return nil
 }
 
-func hasBroken(ds []repair.Diagnosis) bool {
-	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
+// missed reports whether something that was asked for by its class or by an error
+// has no cure.
+func missed(result repair.Result, r mend.RepairRequest) bool {
+	return len(result.Uncurable) > 0 && (r.Error != nil || len(r.Classes) > 0)
 }
 
-func hasLatent(ds []repair.Diagnosis) bool {
-	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Latent })
+func hasBroken(ds []repair.Diagnosis) bool {
+	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 }
 
 // apply carries out the plans, one after the other, and tells each repair id as
@@ -274,57 +207,4 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 		}
 	}
 	return done, failed
-}
-
-// printDone tells a committed entry: its id, and how to take it back.
-func (a *app) printDone(e change.Entry) {
-	what := "Repaired"
-	switch e.Cause.Kind {
-	case change.CauseUndo:
-		what = "Restored"
-	case change.CauseOrphans:
-		what = "Put away the orphans of"
-	default:
-	}
-	a.printf("%s %s as repair %s. To take it back: %s\n", good(what), e.Session, bold(e.ID), bold("mend undo "+e.ID))
-	for _, path := range e.Kept {
-		a.printf("  %s another program wrote into a file that was just replaced; its bytes are in %s\n", warn("note:"), printable(path))
-	}
-}
-
-// endRepair ends the answer of repair: the JSON object, or a last line.
-func (a *app) endRepair(ps []proposal, done []change.Entry, left error, dryRun bool) {
-	if a.asJSON {
-		for name, v := range repairAnswer(ps, done) {
-			a.answerWith(name, v)
-		}
-		return
-	}
-	switch todo := withPlan(ps); {
-	case dryRun && len(todo) > 0:
-		a.printf("This was a dry run: nothing was written. The same without --dry-run repairs.\n")
-	case len(todo) == 0 && len(ps) == 0 && left == nil:
-		a.printf("%s\n", good("Nothing is broken."))
-	case len(todo) == 0 && len(ps) == 1 && left == nil && hasLatent(ps[0].result.Remaining):
-		a.printf("Nothing is broken. %s cures what is latent.\n", bold("mend repair --latent "+ps[0].head.ID))
-	}
-}
-
-// explain tells what an API error means.
-func (a *app) explain(e repair.APIError) {
-	a.answerWith("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
-	class := string(e.Class)
-	if class == "" {
-		class = "not recognised"
-	}
-	a.printf("%s %s\n", faint("The error:"), oneLine(e.Text, 200))
-	a.printf("%s %s", faint("Its class:"), class)
-	if e.Index >= 0 {
-		a.printf(", at message %d of the request", e.Index)
-	}
-	a.printf("\n")
-	if e.Explanation != "" {
-		a.printf("%s\n", printable(e.Explanation))
-	}
-	a.printf("\n")
 }

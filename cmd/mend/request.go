@@ -8,23 +8,31 @@ import (
 	"strings"
 
 	"mend"
+	"mend/repair"
 	"mend/session"
 	"mend/wire"
 )
 
 // forecast prints what the agent will send for the session, with the blocks that
-// the provider refuses marked. It exits with 1 if there are any.
+// the provider refuses marked. It exits as a scan of the session does.
 func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
 		return err
 	}
+	var found mend.Finding
+	for found = range c.Scan(ctx, []session.Session{head}) {
+	}
+	if err := cmp.Or(ctx.Err(), found.Err); err != nil {
+		return err
+	}
 	a.answer = map[string]any{
-		"session": head.ID, "profile": f.Version, "thinking": f.Thinking,
+		"diagnoses": diagnosesJSON(found.Diagnoses),
+		"session":   head.ID, "profile": f.Version, "thinking": f.Thinking,
 		"request": json.RawMessage(f.Request.JSON()), "violations": violationsJSON(f.Violations),
 	}
 	a.printf("%s\n", a.headLine(head))
-	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s sends it, thinking %s", f.Version, cmp.Or(map[bool]string{true: "on"}[f.Thinking], "off"))))
+	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s sends it, thinking %s", f.Version, onOrOff(f.Thinking))))
 	for n, t := range f.Request.Turns {
 		a.printf("%s %s\n", bold(fmt.Sprintf("messages.%d", n)), t.Role)
 		for m, b := range t.Blocks {
@@ -34,10 +42,32 @@ func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session
 		a.printViolations(f.Violations, n, -1)
 	}
 	a.printViolations(f.Violations, -1, -1)
-	if len(f.Violations) > 0 {
+	return a.endForecast(f, found)
+}
+
+// endForecast tells what becomes of the request: what a scan of the session says,
+// which also looks at what ends the agent before there is one.
+func (a *app) endForecast(f mend.Forecast, found mend.Finding) error {
+	broken := found.Severity() == repair.Broken
+	switch {
+	case broken && len(f.Violations) == 0:
+		a.printf("\n%s\n", bad("The session is broken all the same:"))
+		for _, d := range found.Diagnoses {
+			if d.Severity == repair.Broken {
+				a.printDiagnosis(d)
+			}
+		}
+	case !broken && len(f.Violations) > 0 && found.Busy:
+		a.printf("\nThe agent is at work in the session: what it still writes may change this.\n")
+	case !broken && len(f.Violations) > 0:
+		a.printf("\nAnthropic's API would refuse this. The session's model, %s, is asked through another.\n",
+			printable(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
+	case !broken:
+		a.printf("\n%s\n", good("The provider takes this."))
+	}
+	if broken {
 		return errProblems
 	}
-	a.printf("\n%s\n", good("The provider takes this."))
 	return nil
 }
 

@@ -91,7 +91,7 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 		c.Remember(s) // what `mend status` tells; a cache, so an error is nothing
 	}
 	if a.asJSON {
-		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "sessions": nonNil(shown)}
+		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "profile": c.Profile().Version, "sessions": nonNil(shown)}
 	} else {
 		a.printSummary(s)
 	}
@@ -143,7 +143,7 @@ func (a *app) storeLine(c *mend.Client) {
 	}
 	line := printable(tilde(c.Store().Root))
 	if v := c.AgentVersion(); v != "" {
-		line += ", diagnosed for version " + oneLine(v, 30)
+		line += ", diagnosed for version " + oneLine(v, 30) + " (profile " + c.Profile().Version + ")"
 	}
 	a.printf("%s\n", faint(line))
 	if other := c.Unused(); other != "" {
@@ -152,9 +152,9 @@ func (a *app) storeLine(c *mend.Client) {
 	a.printf("\n")
 }
 
-// printFinding shows a session and what is wrong with it. Notes are shown only
-// if they are asked for.
-func (a *app) printFinding(f mend.Finding, notes bool) {
+// printFinding shows a session and what is wrong with it. With all it also tells of
+// notes, and for which setting it was diagnosed.
+func (a *app) printFinding(f mend.Finding, all bool) {
 	word := severityWord(f.Severity())
 	if f.Err != nil {
 		word = bad("unknown")
@@ -166,8 +166,11 @@ func (a *app) printFinding(f mend.Finding, notes bool) {
 	if f.Busy {
 		a.printf("    %s\n", warn("busy: the agent is at work in it"))
 	}
+	if all && f.Err == nil {
+		a.printf("    %s\n", faint("diagnosed with thinking "+onOrOff(f.Thinking)))
+	}
 	for _, d := range f.Diagnoses {
-		if notes || d.Severity <= repair.Latent {
+		if all || d.Severity <= repair.Latent {
 			a.printDiagnosis(d)
 		}
 	}

@@ -25,10 +25,15 @@ func (v onOff) Set(s string) error {
 }
 
 func (v onOff) String() string {
-	switch {
-	case v.to == nil || *v.to == nil:
+	if v.to == nil || *v.to == nil {
 		return ""
-	case **v.to:
+	}
+	return onOrOff(**v.to)
+}
+
+// onOrOff is the word for a setting.
+func onOrOff(on bool) string {
+	if on {
 		return "on"
 	}
 	return "off"

@@ -140,11 +140,11 @@ func prefixed(prefix string) func(string) string {
 	return func(id string) string { return prefix + strings.TrimPrefix(id, "prt_") }
 }
 
-// moveBehind gives a part an id that sorts behind another part's.
-func moveBehind(n int, kind, other string) func(Store) {
+// thinkBehind gives a message's reasoning an id that sorts behind another part's.
+func thinkBehind(n int, other string) func(Store) {
 	return func(s Store) {
 		for _, o := range nth(s, n, other, 0) {
-			rename(n, kind, func(string) string { return o.ID + "z" })(s)
+			rename(n, "reasoning", func(string) string { return o.ID + "z" })(s)
 		}
 	}
 }

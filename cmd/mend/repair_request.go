@@ -1,0 +1,84 @@
+package main
+
+import (
+	"context"
+	"io"
+	"os"
+	"strings"
+
+	"mend"
+	"mend/repair"
+)
+
+// request makes of the flags what the library understands.
+func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
+	r := mend.RepairRequest{Latent: f.latent, Force: f.force}
+	c, err := settings(nil)
+	if err != nil {
+		return r, err
+	}
+	r.Placeholder, r.Cancelled = c.Placeholder, c.Cancelled
+	for _, name := range f.classes {
+		class, ok := repair.ClassOf(name)
+		if !ok {
+			return r, usagef("--class %s: no such class; there are %s", name, classList())
+		}
+		r.Classes = append(r.Classes, class)
+	}
+	if f.apiError == "" {
+		return r, nil
+	}
+	if len(ids) == 0 {
+		return r, usagef("--error needs the session that it is about")
+	}
+	text, err := a.input(ctx, f.apiError)
+	if err != nil {
+		return r, usagef("--error: %w", err)
+	}
+	e := repair.ParseAPIError(text)
+	a.explain(e)
+	r.Error = &e
+	return r, nil
+}
+
+// maxInput is how much of an error text is read: more is no error text.
+const maxInput = 16 << 20
+
+// input is the value of a flag that may stand for a file or the standard input.
+func (a *app) input(ctx context.Context, value string) ([]byte, error) {
+	if value == "-" {
+		return await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxInput)) })
+	}
+	path, isFile := strings.CutPrefix(value, "@")
+	if !isFile {
+		return []byte(value), nil
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(io.LimitReader(f, maxInput))
+}
+
+// explain tells what an API error means.
+func (a *app) explain(e repair.APIError) {
+	a.answerWith("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
+	class := string(e.Class)
+	switch {
+	case class == "" && e.Recognised:
+		class = "none that a repair answers"
+	case class == "":
+		class = "not recognised"
+	}
+	a.printf("%s %s\n", faint("The error:"), oneLine(e.Text, 200))
+	a.printf("%s %s", faint("Its class:"), class)
+	if e.Index >= 0 {
+		a.printf(", at message %d of the request", e.Index)
+	}
+	a.printf("\n")
+	if e.Explanation != "" {
+		a.printf("%s\n", printable(e.Explanation))
+	}
+	a.printf("\n")
+}

@@ -1,0 +1,41 @@
+package mend_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"mend"
+	"mend/internal/bigstore"
+)
+
+func BenchmarkScanTree(b *testing.B)     { benchmarkScan(b, bigstore.Tree) }
+func BenchmarkScanDatabase(b *testing.B) { benchmarkScan(b, bigstore.Database) }
+
+// The diagnosis of every session of a store of 20,000 parts.
+func benchmarkScan(b *testing.B, write func(dir string, parts int, seed uint64) error) {
+	dir := b.TempDir()
+	if err := write(dir, 20_000, 1); err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		c, err := mend.Open(mend.Options{Store: filepath.Join(dir, "opencode"), Journal: b.TempDir(), Cache: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		heads, err := c.Sessions(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		for f := range c.Scan(b.Context(), heads) {
+			if f.Err != nil {
+				b.Fatal(f.Err)
+			}
+			n++
+		}
+		if n < 10 {
+			b.Fatalf("%d sessions scanned", n)
+		}
+	}
+}

@@ -1,0 +1,301 @@
+package mend
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/session"
+	"mend/testdata"
+)
+
+// A counted store tells which sessions were read.
+type counted struct {
+	Store
+	mu   sync.Mutex
+	read []string
+}
+
+func (s *counted) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+	s.mu.Lock()
+	s.read = append(s.read, head.ID)
+	s.mu.Unlock()
+	return s.Store.LoadStamped(ctx, head)
+}
+
+// A scanBench is a store of one session, with a cache.
+type scanBench struct {
+	t     *testing.T
+	dir   string // the data folder
+	id    string
+	opt   Options
+	clock time.Duration // how much later it is for the scan
+}
+
+func newScanBench(t *testing.T, fixture []byte) *scanBench {
+	t.Helper()
+	b := &scanBench{t: t, dir: t.TempDir(), clock: time.Hour}
+	var err error
+	if b.id, err = testdata.Unpack(fixture, b.dir); err != nil {
+		t.Fatal(err)
+	}
+	b.opt = Options{Store: filepath.Join(b.dir, "opencode"), Journal: t.TempDir(), Cache: filepath.Join(t.TempDir(), "cache"), Version: "1"}
+	if err := os.MkdirAll(b.opt.Cache, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// scan is what a scan finds, and how many sessions it read.
+func (b *scanBench) scan() (rules []string, read int) {
+	b.t.Helper()
+	c, err := Open(b.opt)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	st := &counted{Store: c.store}
+	c.store, c.clock = st, func() time.Time { return time.Now().Add(b.clock) }
+	heads, err := c.Sessions(b.t.Context())
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for f := range c.Scan(b.t.Context(), heads) {
+		if f.Err != nil {
+			b.t.Fatal(f.Err)
+		}
+		for _, d := range f.Diagnoses {
+			rules = append(rules, d.Rule)
+		}
+	}
+	return rules, len(st.read)
+}
+
+func (b *scanBench) want(when string, read int, rules ...string) {
+	b.t.Helper()
+	gotRules, gotRead := b.scan()
+	if gotRead != read || !slices.Equal(gotRules, rules) {
+		b.t.Errorf("%s: %d sessions were read and %v found, want %d and %v", when, gotRead, gotRules, read, rules)
+	}
+}
+
+// part is the file of the first answer's text.
+func (b *scanBench) part() string {
+	b.t.Helper()
+	found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/part/*/*.json"))
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	for _, name := range found {
+		data, err := os.ReadFile(name)
+		if err != nil {
+			b.t.Fatal(err)
+		}
+		if strings.Contains(string(data), `"Running."`) {
+			return name
+		}
+	}
+	b.t.Fatal("no such part")
+	return ""
+}
+
+func (b *scanBench) must(err error) {
+	b.t.Helper()
+	if err != nil {
+		b.t.Fatal(err)
+	}
+}
+
+// blank makes the text blank, with as many bytes as before.
+func blank(data []byte) []byte {
+	return []byte(strings.Replace(string(data), `"Running."`, `"        "`, 1))
+}
+
+func TestScanAgain(t *testing.T) {
+	rows := []struct {
+		name string
+		do   func(b *scanBench)
+		read int
+		want []string
+	}{
+		{"nothing", func(*scanBench) {}, 0, nil},
+		{"rewritten with the same size and mtime", func(b *scanBench) {
+			name := b.part()
+			info, err := os.Stat(name)
+			b.must(err)
+			data, err := os.ReadFile(name)
+			b.must(err)
+			b.must(os.WriteFile(name, blank(data), 0o644))
+			b.must(os.Chtimes(name, info.ModTime(), info.ModTime()))
+		}, 1, []string{"R11"}},
+		{"replaced by another file of the same size and mtime", func(b *scanBench) {
+			name := b.part()
+			info, err := os.Stat(name)
+			b.must(err)
+			data, err := os.ReadFile(name)
+			b.must(err)
+			b.must(os.WriteFile(name+".new", blank(data), 0o644))
+			b.must(os.Chtimes(name+".new", info.ModTime(), info.ModTime()))
+			b.must(os.Rename(name+".new", name))
+		}, 1, []string{"R11"}},
+		{"a part less", func(b *scanBench) { b.must(os.Remove(b.part())) }, 1, nil},
+		{"a part more", func(b *scanBench) {
+			name := b.part()
+			b.must(os.WriteFile(filepath.Join(filepath.Dir(name), "prt_zzz.json"), []byte("{"), 0o644))
+		}, 1, []string{"unreadable"}},
+		{"a folder that cannot be one", func(b *scanBench) {
+			b.must(os.Symlink("/", filepath.Join(b.dir, "opencode/storage/message", b.id, "msg_z.json")))
+		}, 1, []string{"unreadable"}},
+		{"the session's record", func(b *scanBench) {
+			found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/session/*/"+b.id+".json"))
+			b.must(err)
+			b.must(os.WriteFile(found[0], []byte("{}"), 0o644))
+		}, 1, []string{"session"}},
+		{"the cache is cut short", func(b *scanBench) { b.damage(func(data []byte) []byte { return data[:len(data)-9] }) }, 1, nil},
+		{"a bit of the cache is wrong", func(b *scanBench) { b.damage(func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, 1, nil},
+		{"the cache is empty", func(b *scanBench) { b.damage(func([]byte) []byte { return nil }) }, 1, nil},
+		{"the cache is gone", func(b *scanBench) { b.must(os.RemoveAll(b.opt.Cache)) }, 1, nil},
+		{"something strange is written behind", func(b *scanBench) { b.damage(func(data []byte) []byte { return append(data, "?\n"...) }) }, 1, nil},
+		{"another version of mend", func(b *scanBench) { b.opt.Version = "2" }, 1, nil},
+		{"for another version of the agent", func(b *scanBench) { b.opt.AgentVersion = "1.0.185" }, 1, nil},
+		{"asking the model to think", func(b *scanBench) { b.opt.Thinking = new(bool) }, 1, nil},
+		{"the session is about to be written", func(b *scanBench) {
+			c, err := Open(b.opt)
+			b.must(err)
+			c.forgetScan(b.id)
+		}, 1, nil},
+		{"another session is about to be written", func(b *scanBench) {
+			c, err := Open(b.opt)
+			b.must(err)
+			c.forgetScan("ses_other")
+		}, 0, nil},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			b := newScanBench(t, testdata.OpenCode1153)
+			b.want("the first scan", 1)
+			b.want("again", 0)
+			r.do(b)
+			b.want("then", r.read, r.want...)
+		})
+	}
+}
+
+func (b *scanBench) damage(f func([]byte) []byte) {
+	b.t.Helper()
+	found, err := filepath.Glob(filepath.Join(b.opt.Cache, "index-*"))
+	b.must(err)
+	if len(found) != 1 {
+		b.t.Fatalf("index files: %v, want one", found)
+	}
+	data, err := os.ReadFile(found[0])
+	b.must(err)
+	b.must(os.WriteFile(found[0], f(data), 0o600))
+}
+
+// What is found comes out of the index as it went in.
+func TestScanAgainTellsTheSame(t *testing.T) {
+	b := newScanBench(t, testdata.OpenCode1153)
+	data, err := os.ReadFile(b.part())
+	b.must(err)
+	b.must(os.WriteFile(b.part(), blank(data), 0o644))
+	found := func() (all []Finding) {
+		c, err := Open(b.opt)
+		b.must(err)
+		c.clock = func() time.Time { return time.Now().Add(time.Hour) }
+		heads, err := c.Sessions(t.Context())
+		b.must(err)
+		return slices.Collect(c.Scan(t.Context(), heads))
+	}
+	first, again := found(), found()
+	if len(first) != 1 || len(first[0].Diagnoses) != 1 {
+		t.Fatalf("the first scan found %v, want one fault", first)
+	}
+	if diff := cmp.Diff(first, again, cmp.FilterPath(unexported, cmp.Ignore())); diff != "" {
+		t.Errorf("the second scan tells something else (-first +second):\n%s", diff)
+	}
+}
+
+func unexported(p cmp.Path) bool {
+	f, ok := p.Last().(cmp.StructField)
+	return ok && f.Name() == "of"
+}
+
+// A record that is younger than its file system can tell apart is read again.
+func TestScanAgainOfYoungRecords(t *testing.T) {
+	b := newScanBench(t, testdata.OpenCode1153)
+	b.clock = 0
+	b.want("the first scan", 1)
+	b.clock = time.Hour
+	b.want("again, later", 1)
+	b.want("once more", 0)
+}
+
+// What depends on more than the records is asked anew.
+func TestScanAgainOfWhatDoesNotLast(t *testing.T) {
+	rows := []struct {
+		name string
+		edit *strings.Replacer
+	}{
+		{"an answer that is not finished", strings.NewReplacer(`"completed"`, `"x"`, `"finish"`, `"y"`)},
+		{"an answer to a prompt of another session", strings.NewReplacer(`"parentID": "msg_`, `"parentID": "msg_0`)},
+	}
+	for _, r := range rows {
+		b := newScanBench(t, testdata.OpenCode1153)
+		found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/message/*/*.json"))
+		b.must(err)
+		for _, name := range found {
+			data, err := os.ReadFile(name)
+			b.must(err)
+			b.must(os.WriteFile(name, []byte(r.edit.Replace(string(data))), 0o644))
+		}
+		b.scan()
+		if _, read := b.scan(); read != 1 {
+			t.Errorf("%s: %d sessions were read again, want 1", r.name, read)
+		}
+	}
+}
+
+func TestScanAgainOfDatabase(t *testing.T) {
+	b := newScanBench(t, testdata.OpenCode1227)
+	b.want("the first scan", 1)
+	b.want("again", 0)
+	name := filepath.Join(b.dir, "opencode/opencode.db")
+	info, err := os.Stat(name)
+	b.must(err)
+	b.must(os.Chtimes(name, info.ModTime(), info.ModTime().Add(time.Nanosecond)))
+	b.want("after a write", 1)
+	b.want("once more", 0)
+}
+
+func TestScansAtTheSameTime(t *testing.T) {
+	b := newScanBench(t, testdata.OpenCode1153)
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			c, err := Open(b.opt)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			c.clock = func() time.Time { return time.Now().Add(time.Hour) }
+			heads, err := c.Sessions(t.Context())
+			if err != nil {
+				t.Error(err)
+			}
+			for f := range c.Scan(t.Context(), heads) {
+				if f.Err != nil || len(f.Diagnoses) > 0 {
+					t.Errorf("Scan found %v, %v", f.Diagnoses, f.Err)
+				}
+			}
+		})
+	}
+	wg.Wait()
+	b.want("afterwards", 0)
+}
