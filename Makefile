@@ -4,7 +4,7 @@ export CGO_ENABLED = 0
 FUZZTIME ?= 10s
 PLATFORMS = linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
 
-.PHONY: build test race lint tidy cross fuzz faults faults-table torture e2e e2e-all docs
+.PHONY: build test race lint tidy cross fuzz faults faults-table torture e2e e2e-all bench docs
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -47,6 +47,9 @@ e2e: # the real OpenCode, installed from npm and cached
 e2e-all: # the same with every wound on every version, and more random ones
 	go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./sqlstore ./wire
 	go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything -combinations 60
+
+bench: # mend against small C programs that only read; writes docs/performance.md. Go benchmarks: go test -bench .
+	cd bench && go run .
 
 docs: build # the picture in the README; needs asciinema, and npm for svg-term-cli
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast

@@ -1,0 +1,4 @@
+// Empty does nothing: what a Go program costs.
+package main
+
+func main() {}

@@ -1,0 +1,159 @@
+// Package bigstore writes large stores for measurements: sessions of 50 to 500
+// messages, answers of 3 to 8 parts (step-start, signed reasoning, text, calls
+// with 0.2 to 20 KB of input and output, step-finish), sizes distributed by
+// their logarithm, and wounds in every tenth session. The same seed makes the
+// same store.
+package bigstore
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"strings"
+)
+
+// A record is one stored thing, with the columns that a row has besides its data.
+type record struct {
+	kind                 kind
+	id, session, message string
+	created              int64 // milliseconds since 1970
+	data                 object
+}
+
+type kind uint8
+
+const (
+	sessionRecord kind = iota + 1
+	messageRecord
+	partRecord
+)
+
+// start is the time of the first message of every store, in milliseconds since
+// 1970: in September 2026, behind the day on which the clock of ids started anew.
+const start = 1_790_000_000_000
+
+// A writer makes one record after the other.
+type writer struct {
+	rnd   *rand.Rand
+	put   func(record) error
+	clock int64
+	ids   int
+	parts int // made so far
+
+	session string
+	wounded bool
+}
+
+// write makes sessions until there are so many parts.
+func write(parts int, seed uint64, put func(record) error) error {
+	w := &writer{rnd: rand.New(rand.NewPCG(seed, seed)), put: put, clock: start}
+	for n := 0; w.parts < parts; n++ {
+		w.wounded = n%10 == 3
+		if err := w.talk(parts); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// id is a new id of the agent's form; ids ascend.
+func (w *writer) id(prefix string) string {
+	w.ids++
+	return fmt.Sprintf("%s_%012x%014x", prefix, w.clock<<12&(1<<48-1)|int64(w.ids&0xfff), w.ids)
+}
+
+// talk makes a session, not much beyond the wanted number of parts.
+func (w *writer) talk(parts int) error {
+	w.session = w.id("ses")
+	began := w.clock
+	messages := 50 + w.rnd.IntN(451)
+	var prompt string
+	for i := 0; i < messages && w.parts < parts; i++ {
+		var err error
+		if i%6 == 0 || i == messages-1 {
+			prompt, err = w.prompt()
+		} else {
+			err = w.answer(prompt, i%6 == 5 || i == messages-2)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return w.put(record{sessionRecord, w.session, w.session, "", began, sessionData(w.session, began, w.clock)})
+}
+
+func (w *writer) prompt() (id string, err error) {
+	w.clock += 60_000
+	id = w.id("msg")
+	if err := w.put(record{messageRecord, id, w.session, id, w.clock, promptData(id, w.session, w.clock)}); err != nil {
+		return "", err
+	}
+	return id, w.part(id, object{{"type", "text"}, {"text", w.text(40, 4000)}})
+}
+
+// answer makes an answer of the model, with calls unless it is the last of its
+// turn.
+func (w *writer) answer(prompt string, last bool) error {
+	w.clock += 5_000
+	id, began := w.id("msg"), w.clock
+	cut := wound(0)
+	if w.wounded && w.rnd.IntN(8) == 0 {
+		cut = wound(1 + w.rnd.IntN(wounds))
+	}
+	calls := 1 + w.rnd.IntN(4)
+	reason := "tool-calls"
+	if last {
+		calls, reason = 0, "stop"
+	}
+	for _, p := range cut.apply(w.step(calls, reason)) {
+		if err := w.part(id, p); err != nil {
+			return err
+		}
+	}
+	w.clock += 3_000
+	return w.put(record{messageRecord, id, w.session, id, began, answerData(id, w.session, prompt, reason, began, w.clock)})
+}
+
+// step is the parts of an answer.
+func (w *writer) step(calls int, reason string) []object {
+	now := w.clock
+	parts := []object{
+		{{"type", "step-start"}, {"snapshot", snapshot}},
+		reasoningData(w.text(100, 3000), w.signature(), now),
+		{{"type", "text"}, {"text", w.text(20, 2000)}, {"time", span(now, now)}},
+	}
+	for range calls {
+		parts = append(parts, callData(fmt.Sprintf("toolu_%024x", w.rnd.Uint64()), w.text(20, 2000), w.text(200, 20_000), now))
+	}
+	return append(parts, finishData(reason))
+}
+
+func (w *writer) part(message string, data object) error {
+	id := w.id("prt")
+	w.parts++
+	data = append(object{{"id", id}, {"sessionID", w.session}, {"messageID", message}}, data...)
+	return w.put(record{partRecord, id, w.session, message, w.clock, data})
+}
+
+// text is low to high bytes of lines of words; each tenfold is as likely.
+func (w *writer) text(low, high int) string {
+	n := int(float64(low) * math.Pow(float64(high)/float64(low), w.rnd.Float64()))
+	var b strings.Builder
+	b.Grow(n + 16)
+	for b.Len() < n {
+		b.WriteString(words[w.rnd.IntN(len(words))])
+	}
+	return b.String()
+}
+
+var words = strings.SplitAfter(`func |return |the |session |error: |"quoted" |1234 |path/to/file.go:17 |
+|	if err != nil {
+|größer |of |is |and |not |left := right |// why |`, "|")
+
+func (w *writer) signature() string {
+	var b strings.Builder
+	for range 10 {
+		fmt.Fprintf(&b, "%016x", w.rnd.Uint64())
+	}
+	return b.String()
+}

@@ -1,0 +1,44 @@
+package bigstore
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// made lists the records of a store, as text.
+func made(t *testing.T, parts int, seed uint64) (texts []string, kinds map[kind]int) {
+	t.Helper()
+	kinds = map[kind]int{}
+	err := write(parts, seed, func(r record) error {
+		data, err := r.data.text(false)
+		if !json.Valid(data) {
+			t.Errorf("record %s is no JSON: %s", r.id, data)
+		}
+		kinds[r.kind]++
+		texts = append(texts, r.session+"/"+r.message+"/"+r.id+": "+string(data))
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return texts, kinds
+}
+
+func TestSameSeedSameStore(t *testing.T) {
+	one, kinds := made(t, 3000, 1)
+	if n := kinds[partRecord]; n < 3000 || n > 3010 {
+		t.Errorf("%d parts were made, want 3000 or a few more", n)
+	}
+	if kinds[sessionRecord] == 0 || kinds[messageRecord] < 3000/8 {
+		t.Errorf("made %v, want sessions, and messages of at most 8 parts", kinds)
+	}
+	again, _ := made(t, 3000, 1)
+	if diff := cmp.Diff(one, again); diff != "" {
+		t.Errorf("the same seed made another store (-first +second):\n%s", diff)
+	}
+	if other, _ := made(t, 3000, 2); cmp.Equal(one, other) {
+		t.Error("another seed made the same store")
+	}
+}

@@ -1,0 +1,187 @@
+package bigstore
+
+import (
+	"bytes"
+	"encoding/json"
+)
+
+// An object is a JSON object whose members keep their order.
+type object []member
+
+type member struct {
+	name  string
+	value any
+}
+
+// MarshalJSON writes the members in their order, as JSON.stringify does.
+func (o object) MarshalJSON() ([]byte, error) {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		if err := e.Encode(m.name); err != nil {
+			return nil, err
+		}
+		b.WriteByte(':')
+		if err := e.Encode(m.value); err != nil {
+			return nil, err
+		}
+	}
+	b.WriteByte('}')
+	return b.Bytes(), nil
+}
+
+// text is the object in one line, or as a file of the agent's has it.
+func (o object) text(indent bool) ([]byte, error) {
+	raw, err := o.MarshalJSON()
+	if err != nil {
+		return nil, err
+	}
+	var b bytes.Buffer
+	if indent {
+		err = json.Indent(&b, raw, "", "  ")
+	} else {
+		err = json.Compact(&b, raw)
+	}
+	return b.Bytes(), err
+}
+
+// without is the object but for the members of these names.
+func (o object) without(names ...string) object {
+	var left object
+	for _, m := range o {
+		keep := true
+		for _, n := range names {
+			keep = keep && m.name != n
+		}
+		if keep {
+			left = append(left, m)
+		}
+	}
+	return left
+}
+
+const (
+	version   = "1.1.53"
+	directory = "/home/user/project"
+	snapshot  = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
+	provider  = "anthropic"
+	model     = "claude-fake"
+)
+
+func span(start, end int64) object { return object{{"start", start}, {"end", end}} }
+
+func sessionData(id string, created, updated int64) object {
+	return object{
+		{"id", id},
+		{"slug", "quick-cactus"},
+		{"version", version},
+		{"projectID", "global"},
+		{"directory", directory},
+		{"title", "A title"},
+		{"time", object{{"created", created}, {"updated", updated}}},
+		{"summary", object{{"additions", 0}, {"deletions", 0}, {"files", 0}}},
+	}
+}
+
+func promptData(id, session string, at int64) object {
+	return object{
+		{"id", id},
+		{"sessionID", session},
+		{"role", "user"},
+		{"time", object{{"created", at}}},
+		{"summary", object{{"title", "A title"}, {"diffs", []any{}}}},
+		{"agent", "build"},
+		{"model", object{{"providerID", provider}, {"modelID", model}}},
+	}
+}
+
+func answerData(id, session, parent, finish string, created, completed int64) object {
+	return object{
+		{"id", id},
+		{"sessionID", session},
+		{"role", "assistant"},
+		{"time", object{{"created", created}, {"completed", completed}}},
+		{"parentID", parent},
+		{"modelID", model},
+		{"providerID", provider},
+		{"mode", "build"},
+		{"agent", "build"},
+		{"path", object{{"cwd", directory}, {"root", directory}}},
+		{"cost", 0},
+		{"tokens", tokens()},
+		{"finish", finish},
+	}
+}
+
+func tokens() object {
+	return object{{"input", 10}, {"output", 20}, {"reasoning", 0}, {"cache", object{{"read", 0}, {"write", 0}}}}
+}
+
+func reasoningData(text, signature string, at int64) object {
+	return object{
+		{"type", "reasoning"},
+		{"text", text},
+		{"metadata", object{{"anthropic", object{{"signature", signature}}}}},
+		{"time", span(at, at)},
+	}
+}
+
+func callData(id, input, output string, at int64) object {
+	return object{
+		{"type", "tool"},
+		{"callID", id},
+		{"tool", "bash"},
+		{"state", object{
+			{"status", "completed"},
+			{"input", object{{"command", input}, {"description", "says hi"}}},
+			{"output", output},
+			{"title", "says hi"},
+			{"metadata", object{{"exit", 0}, {"truncated", false}}},
+			{"time", span(at, at+8)},
+		}},
+	}
+}
+
+func finishData(reason string) object {
+	return object{{"type", "step-finish"}, {"reason", reason}, {"snapshot", snapshot}, {"cost", 0}, {"tokens", tokens()}}
+}
+
+// A wound is what is wrong with an answer; 0 for nothing.
+type wound int
+
+const (
+	running  wound = iota + 1 // a call that never ended
+	empty                     // nothing but an empty text
+	unsigned                  // thinking without a signature
+	late                      // thinking behind the text
+)
+
+// wounds is how many there are.
+const wounds = int(late)
+
+// apply wounds the parts of an answer.
+func (w wound) apply(parts []object) []object {
+	switch w {
+	case running:
+		for i, p := range parts {
+			if p[0].value == "tool" {
+				state, _ := p[3].value.(object)
+				state = append(object{{"status", "running"}}, state.without("status", "output", "title", "metadata", "time")...)
+				parts[i] = append(p[:3:3], member{"state", append(state, member{"time", object{{"start", start}}})})
+				break
+			}
+		}
+	case empty:
+		return []object{{{"type", "text"}, {"text", ""}}}
+	case unsigned:
+		parts[1] = parts[1].without("metadata")
+	case late:
+		parts[1], parts[2] = parts[2], parts[1]
+	}
+	return parts
+}

@@ -1,0 +1,52 @@
+package bigstore
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+// Tree writes a tree of JSON files of some parts below dir, which becomes a data
+// folder: dir/opencode/storage/….
+func Tree(dir string, parts int, seed uint64) error {
+	root := filepath.Join(dir, "opencode", "storage")
+	var made string // the folder that the last record went to
+	err := write(parts, seed, func(r record) error {
+		path := filepath.Join(root, r.path())
+		if folder := filepath.Dir(path); folder != made {
+			if err := os.MkdirAll(folder, 0o755); err != nil {
+				return err
+			}
+			made = folder
+		}
+		data, err := r.data.text(true)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, data, 0o644)
+	})
+	if err == nil {
+		err = old(root)
+	}
+	if err != nil {
+		return fmt.Errorf("writing a tree: %w", err)
+	}
+	return nil
+}
+
+// path is where the record is below the root.
+func (r *record) path() string {
+	switch r.kind {
+	case sessionRecord:
+		return filepath.Join("session", "global", r.id+".json")
+	case messageRecord:
+		return filepath.Join("message", r.session, r.id+".json")
+	default:
+		return filepath.Join("part", r.message, r.id+".json")
+	}
+}
+
+// old writes what says that the tree needs no conversion.
+func old(root string) error {
+	return os.WriteFile(filepath.Join(root, "migration"), []byte("2"), 0o644)
+}
