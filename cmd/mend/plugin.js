@@ -99,6 +99,7 @@ class Hook {
       this.starts = Date.now() - began < SOON_MS ? this.starts + 1 : 0
       if (this.starts >= MAX_STARTS) this.over = true
       child.kill()
+      child.stdout?.destroy?.() // what it still says is not read
     }
     for (const emitter of [child, child.stdin, child.stdout]) emitter.on("error", end)
     child.on("exit", end)
@@ -114,7 +115,7 @@ class Hook {
     child.stdout.setEncoding("utf8")
     child.stdout.on("data", (chunk) => {
       text += chunk
-      for (let at; (at = text.indexOf("\n")) >= 0; text = text.slice(at + 1)) this.take(text.slice(0, at), end)
+      for (let at; this.child === child && (at = text.indexOf("\n")) >= 0; text = text.slice(at + 1)) this.take(text.slice(0, at), end)
       if (text.length > MAX_LINE) end()
     })
   }
