@@ -70,7 +70,8 @@ func (w *world) sweepForeign(wr writer, a faulttest.Action) *tally {
 	name := wr.file(w)
 	path := filepath.Join(w.store, name)
 	sum := &tally{What: "another program writes " + wr.name, Store: w.kind, Verb: w.name}
-	for k := 1; ; k++ {
+	k, step := w.stride(sum.String())
+	for ; ; k += step {
 		w.begin()
 		write := func() error { return os.WriteFile(path, []byte(foreign), 0o644) }
 		if wr.old {
