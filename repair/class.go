@@ -5,7 +5,8 @@ import "fmt"
 // A Class is a kind of fault. The names are upstream's, and those of `--class`.
 type Class string
 
-// The classes. Those behind the first four and the last three are mend's own.
+// The classes that the stored session shows; those behind the first four are
+// mend's own.
 const (
 	ToolResultMissing         Class = "tool_result_missing"
 	ThinkingBlockOrder        Class = "thinking_block_order"
@@ -19,7 +20,10 @@ const (
 	UnreadableRecord   Class = "unreadable_record"     // truncated, empty, or not to be read
 	IDsBeforeWrap      Class = "ids_before_clock_wrap" // ids that older agents take for newer than every new one
 
-	// Only an API error shows these.
+)
+
+// The classes that only an API error shows.
+const (
 	ThinkingSignature           Class = "thinking_signature_invalid"
 	EncryptedReasoning          Class = "encrypted_reasoning_rejected"
 	ThinkingBlockModified       Class = "thinking_block_modified"

@@ -21,7 +21,8 @@ func TestProof(t *testing.T) {
 	}{
 		{"the prompt would be empty", []turn{user(link, blank), answer(stepStart, done)}, Request{}, "msg_01/prt_0102"},
 		{
-			"the new id is a healthy call's", []turn{user(hi), answer(stepStart, noID, stepStart, done), user(hi), answer(stepStart, healthy, stepStart, done)},
+			"the new id is a healthy call's",
+			[]turn{user(hi), answer(stepStart, noID, stepStart, done), user(hi), answer(stepStart, healthy, stepStart, done)},
 			Request{}, "msg_02/prt_0202",
 		},
 		{"the fault moves with the record", []turn{user(hi), answer(`xyz_1|"type":"weird","x":1`, done)}, latent, ""},

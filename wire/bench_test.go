@@ -9,7 +9,7 @@ import (
 // What a diagnosis asks of a session of 2,000 messages and 20,000 parts.
 
 func BenchmarkRender(b *testing.B) {
-	s := longTalk(1000)
+	s := longTalk()
 	for b.Loop() {
 		wire.Render(s, wire.Settings{})
 	}
@@ -17,7 +17,7 @@ func BenchmarkRender(b *testing.B) {
 
 // A rendering after an edit of one record.
 func BenchmarkRenderAgain(b *testing.B) {
-	s := longTalk(1000)
+	s := longTalk()
 	var r wire.Renderer
 	r.Render(s, wire.Settings{})
 	p := &s.Messages[1].Parts[0]
@@ -28,7 +28,7 @@ func BenchmarkRenderAgain(b *testing.B) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	r := wire.Render(longTalk(1000), wire.Settings{})
+	r := wire.Render(longTalk(), wire.Settings{})
 	for b.Loop() {
 		wire.Check(r, true)
 	}
@@ -36,7 +36,7 @@ func BenchmarkCheck(b *testing.B) {
 
 // Every profile, with and without thinking.
 func BenchmarkEveryProfile(b *testing.B) {
-	s := longTalk(1000)
+	s := longTalk()
 	for b.Loop() {
 		var r wire.Renderer
 		for _, p := range wire.Profiles() {

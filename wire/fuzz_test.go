@@ -25,7 +25,7 @@ func FuzzRender(f *testing.F) {
 		talk.prompt(said("a prompt"))
 		talk.answer(stepped(), thought("a thought"), called("toolu_1", "output"), stepped(), said("a text"))
 		talk.prompt(said("another prompt"))
-		s := talk.Session.Clone()
+		s := talk.Clone()
 		overwrite(&s.Messages[1], message, first, second, file)
 
 		profiles := wire.Profiles()

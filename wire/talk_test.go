@@ -105,12 +105,12 @@ func stepDone() fields {
 	return fields{"type": "step-finish", "reason": "stop", "cost": 0, "tokens": tokens()}
 }
 
-// longTalk has n prompts with their answers, of 10 parts a message in the mean.
-func longTalk(n int) *session.Session {
+// longTalk has a thousand prompts with their answers, of 10 parts a message in the mean.
+func longTalk() *session.Session {
 	t := newTalk()
 	output := strings.Repeat("a line of what the tool wrote\n", 40)
 	words := strings.Repeat("some \"words\" of the model ", 12)
-	for i := range n {
+	for i := range 1000 {
 		t.prompt(said(fmt.Sprintf("prompt %d", i)))
 		var parts []fields
 		for j := range 3 {

@@ -123,8 +123,8 @@ func link(pid uint32, fd int32) string {
 // text is the string at that address of the thread.
 func text(pid uint32, addr uint64) string {
 	b := peek(pid, addr, unix.PathMax)
-	if i := bytes.IndexByte(b, 0); i >= 0 {
-		return string(b[:i])
+	if before, _, ok := bytes.Cut(b, []byte{0}); ok {
+		return string(before)
 	}
 	return ""
 }

@@ -1,5 +1,7 @@
 package wound
 
+import "maps"
+
 // marker makes a compaction's prompt of the fourth and its summary of the last
 // answer; from is the message with which the tail that is kept begins, nothing
 // for no tail.
@@ -13,9 +15,7 @@ func marker(from ...int) func(Store) {
 		}
 		change(FourthPrompt, "text", 0, func(p fields) {
 			delete(p, "text")
-			for name, v := range part {
-				p[name] = v
-			}
+			maps.Copy(p, part)
 		})(s)
 		info(Goodbye, func(m fields) { m["summary"], m["agent"], m["mode"] = true, "compaction", "compaction" })(s)
 	}
