@@ -23,7 +23,8 @@ func TestProof(t *testing.T) {
 		{
 			"the new id is a healthy call's",
 			[]turn{user(hi), answer(stepStart, noID, stepStart, done), user(hi), answer(stepStart, healthy, stepStart, done)},
-			Request{}, "msg_02/prt_0202",
+			Request{},
+			"msg_02/prt_0202",
 		},
 		{"the fault moves with the record", []turn{user(hi), answer(`xyz_1|"type":"weird","x":1`, done)}, latent, ""},
 		{
