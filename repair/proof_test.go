@@ -28,11 +28,13 @@ func TestProof(t *testing.T) {
 		},
 		{"the fault moves with the record", []turn{user(hi), answer(`xyz_1|"type":"weird","x":1`, done)}, latent, ""},
 		{
-			"one of two thoughts of an open loop, a prompt behind it", []turn{user(hi), calling(stepStart, signed, signed2, bash), user(hi)},
+			"one of two thoughts of an open loop, a prompt behind it",
+			[]turn{user(hi), calling(stepStart, signed, signed2, bash), user(hi)},
 			badSignature("messages.1.content.1"), "",
 		},
 		{
-			"one of two thoughts of an open loop, a failed answer behind it", []turn{user(hi), calling(stepStart, signed, signed2, bash), failed("APIError", stepStart)},
+			"one of two thoughts of an open loop, a failed answer behind it",
+			[]turn{user(hi), calling(stepStart, signed, signed2, bash), failed("APIError", stepStart)},
 			badSignature("messages.1.content.1"), "",
 		},
 	} {
