@@ -19,6 +19,7 @@ const (
 	IncompleteRecord   Class = "incomplete_record"     // a field is missing, or of another type
 	UnreadableRecord   Class = "unreadable_record"     // truncated, empty, or not to be read
 	IDsBeforeWrap      Class = "ids_before_clock_wrap" // ids that older agents take for newer than every new one
+	HiddenSession      Class = "hidden_session"        // the agent does not list it
 
 )
 

@@ -3,6 +3,7 @@ package repair
 import (
 	"testing"
 
+	"mend/internal/wound"
 	"mend/session"
 )
 
@@ -16,5 +17,30 @@ func TestHiddenFolder(t *testing.T) {
 	s.Stray[0].Hidden = false
 	if ds := Diagnose(s, Options{}); len(ds) != 1 || ds[0].Severity != Note {
 		t.Errorf("Diagnose of something that is no record = %+v, want a note", ds)
+	}
+}
+
+// A session that the agent does not list is told, and left.
+func TestUnlisted(t *testing.T) {
+	hide := func(statement string) *session.Session {
+		return unpack(t, 2, func(s wound.Store) { s.(wound.Database).SQL(statement) }).load()
+	}
+	for _, c := range []struct {
+		statement string
+		want      int
+	}{
+		{"update session set time_archived = 5", 1},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated + 1, '[]' from project", 1},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree || '/x', 1, time_updated + 1, '[]' from project", 0},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated - 1, '[]' from project", 0},
+	} {
+		s := hide(c.statement)
+		ds := Diagnose(s, Options{Now: fixtureTime, Version: "1.18.33"})
+		if len(ds) != c.want || c.want == 1 && (ds[0].Class != HiddenSession || ds[0].Severity != Note || ds[0].WhyNot == "") {
+			t.Errorf("%s: Diagnose = %s, want %d", c.statement, told(ds), c.want)
+		}
+		if r, err := Plan(s, Request{Options: Options{Now: fixtureTime}, Latent: true}); err != nil || len(r.Plan.Ops) > 0 {
+			t.Errorf("%s: Plan has %d ops, %v", c.statement, len(r.Plan.Ops), err)
+		}
 	}
 }

@@ -37,7 +37,7 @@ func plain(s *session.Session) bool {
 // plainInfo reports whether the session's own record says nothing that changes
 // the request.
 func plainInfo(s *session.Session) bool {
-	if s.Info.Defect != nil {
+	if s.Info.Defect != nil || s.Newer != "" || archived(s) {
 		return false
 	}
 	for _, name := range [...]string{"revert", "model"} {

@@ -87,6 +87,25 @@ func (c *chart) strays(hidden bool) (fs []fault) {
 	return fs
 }
 
+// findUnlisted finds what keeps the agent from listing a session
+// (spec/peers-and-failures.md F16).
+func findUnlisted(c *chart) (fs []fault) {
+	if archived(c.s) {
+		fs = append(fs, fault{ref: c.s.Info.Ref, which: "archived", says: "The session is archived, so the agent does not list it."})
+	}
+	if c.s.Newer != "" {
+		says := fmt.Sprintf("The session belongs to the project %s, and the agent has used the same folder as the project %s since, where it does not list it.", c.s.Project, c.s.Newer)
+		fs = append(fs, fault{ref: c.s.Info.Ref, which: "project", says: says})
+	}
+	return fs
+}
+
+func archived(s *session.Session) bool {
+	c, isColumn := s.Info.Col("time_archived")
+	raw, told := session.Field(s.Info.Data, "time", "archived")
+	return isColumn && c.Class != session.ClassNull || told && raw[0] != 'n'
+}
+
 func whyStray(_ *chart, f fault) string {
 	if f.code == "hidden" {
 		return fmt.Sprintf("What is stored here is not known: %s.", f.says)

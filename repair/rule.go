@@ -57,6 +57,7 @@ var Rules = []Rule{
 	{Code: "nothing", Class: EmptyContentMessage, find: findNothing, why: whyNothing, fixes: fixEmptyTurn},
 	{Code: "name", Class: UnreadableRecord, find: findNames, why: whyDefect, noCure: "The agent reads it all the same, so it is left as it is."},
 	{Code: "session", Class: UnreadableRecord, severity: Broken, find: findInfo, why: whyDefect, fixes: onSession(sessionInfoFixes), noCure: unknownBytes},
+	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *chart, f fault) string { return f.says }, noCure: "It is left as it is, since that may be meant: nothing in the session is wrong, and mend works on it all the same."},
 	{Code: "stray", Class: UnreadableRecord, find: findStrays, why: whyStray, noCure: "It is left as it is: look at it, and move it out of the store if nothing needs it."},
 	{Code: "hidden", Class: UnreadableRecord, severity: Broken, find: findHidden, why: whyStray, noCure: "Nothing in it was looked at: make it readable, and scan again."},
 

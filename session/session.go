@@ -12,10 +12,13 @@ type Session struct {
 
 	Project   string // the id of the project it belongs to, where known
 	Directory string // where the user worked
-	Title     string
-	Version   string // of the agent that created it, such as "1.1.53"
-	Created   int64  // milliseconds since 1970; 0 where unknown
-	Updated   int64
+	// Newer is the id of another project of the same folder, which the agent used
+	// later than the session's own; "" if there is none, or where that is not known.
+	Newer   string
+	Title   string
+	Version string // of the agent that created it, such as "1.1.53"
+	Created int64  // milliseconds since 1970; 0 where unknown
+	Updated int64
 
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.

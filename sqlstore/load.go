@@ -135,7 +135,30 @@ func (c *conn) load(id string) (*session.Session, error) {
 	if err := c.loadParts(s); err != nil {
 		return nil, err
 	}
+	if err := c.loadNewer(s); err != nil {
+		return nil, err
+	}
 	return s, c.loadOrphans(s)
+}
+
+// loadNewer looks for a project that took the place of the session's own
+// (spec/peers-and-failures.md F16). Without a table of projects there is none.
+func (c *conn) loadNewer(s *session.Session) error {
+	const columns = `SELECT count(*) FROM pragma_table_info('project') WHERE name IN ('id', 'worktree', 'time_updated')`
+	known := false
+	err := c.query(columns, nil, func(st *sqlite3.Stmt) error {
+		known = st.ColumnInt(0) == 3
+		return nil
+	})
+	if err != nil || !known {
+		return err
+	}
+	const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
+		WHERE a.id = ?1 ORDER BY b.time_updated DESC LIMIT 1`
+	return c.query(newer, []value{text(s.Project)}, func(st *sqlite3.Stmt) error {
+		s.Newer = st.ColumnText(0)
+		return nil
+	})
 }
 
 // loadMessages reads the messages in the order in which the agent does.
