@@ -9,8 +9,8 @@ import (
 	"time"
 
 	"github.com/adrg/xdg"
-	"github.com/google/renameio/v2/maybe"
 
+	"mend/internal/atomicfile"
 	"mend/repair"
 )
 
@@ -71,7 +71,7 @@ func (c *Client) Remember(s Summary) {
 	if err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return
 	}
-	_ = maybe.WriteFile(path, data, 0o600)
+	_ = atomicfile.WriteFile(path, data, 0o600)
 }
 
 // forgetScan drops the summary, and what is known of the session: it is about to

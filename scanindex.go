@@ -12,8 +12,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/google/renameio/v2/maybe"
-
+	"mend/internal/atomicfile"
 	"mend/repair"
 	"mend/session"
 )
@@ -147,7 +146,7 @@ func (x *index) save() {
 		return
 	}
 	head := fmt.Appendf(nil, indexHead, sha256.Sum256(body))
-	_ = maybe.WriteFile(x.path, slices.Concat(head, body, []byte("\n")), 0o600)
+	_ = atomicfile.WriteFile(x.path, slices.Concat(head, body, []byte("\n")), 0o600)
 }
 
 // dropVerdict makes the index forget a session.

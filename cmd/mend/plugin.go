@@ -11,8 +11,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/google/renameio/v2/maybe"
 	"github.com/spf13/cobra"
+
+	"mend/internal/atomicfile"
 )
 
 //go:embed plugin.js
@@ -126,7 +127,7 @@ func (a *app) installPlugin(path string, dryRun bool) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			return err
 		}
-		if err := maybe.WriteFile(path, []byte(text), 0o644); err != nil {
+		if err := atomicfile.WriteFile(path, []byte(text), 0o644); err != nil {
 			return err
 		}
 	}

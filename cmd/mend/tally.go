@@ -12,9 +12,9 @@ import (
 	"sync"
 
 	"github.com/gofrs/flock"
-	"github.com/google/renameio/v2/maybe"
 
 	"mend"
+	"mend/internal/atomicfile"
 	"mend/live"
 	"mend/repair"
 )
@@ -111,7 +111,7 @@ func addToFile(path string, o live.Outcome, c repair.Class) (err error) {
 	if err != nil {
 		return err
 	}
-	return maybe.WriteFile(path, data, 0o600)
+	return atomicfile.WriteFile(path, data, 0o600)
 }
 
 // readTallies reads the counters of all runs; none if there is no file, or one
