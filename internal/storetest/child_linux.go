@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strconv"
 	"syscall"
 	"testing"
 	"unsafe"
@@ -32,7 +33,7 @@ func InChild(t *testing.T, uid int) bool {
 		program = filepath.Join(FastDir(t), "program") // where that user can reach it
 		CopyProgram(t, os.Args[0], program)
 	}
-	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$", "-test.v")
+	cmd := exec.Command(program, "-test.run=^"+t.Name()+"$", "-test.v", "-test.short="+strconv.FormatBool(testing.Short()))
 	cmd.Env = append(os.Environ(), key+"="+t.Name())
 	cmd.Dir, cmd.SysProcAttr = "/", attr
 	out, err := cmd.CombinedOutput()
