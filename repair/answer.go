@@ -11,7 +11,7 @@ import (
 // that it names, or else all of its kind.
 func (c *chart) answer(e APIError) *treatment {
 	c = c.as(e)
-	asked := *c
+	asked := c.of(c.s)
 	asked.asked, asked.tool = []Class{e.Class}, e.Tool
 	if e.Class == InvalidFile {
 		asked.file, _ = c.place(e)
@@ -31,14 +31,14 @@ func (c *chart) answer(e APIError) *treatment {
 // as is the chart for the setting that the error came under: that it speaks of an
 // open tool loop tells whether the model was asked to think, if nothing else did.
 func (c *chart) as(e APIError) *chart {
-	n := *c
+	n := c.of(c.s)
 	use := c.settings[own]
 	use.thinking = e.Rule == "R3"
 	if at := slices.Index(c.settings, use); at > own && aboutLoops(e.Rule) && !c.told {
 		n.settings = slices.Clone(c.settings)
 		n.settings[own], n.settings[at] = n.settings[at], n.settings[own]
 	}
-	return &n
+	return n
 }
 
 // kind tells which findings the error is about: those of its rule, or else of its

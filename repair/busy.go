@@ -24,7 +24,7 @@ func Busy(s *session.Session, now time.Time, held bool) bool {
 func newestTime(s *session.Session) int64 {
 	t := s.Updated
 	for i := range s.Messages {
-		t = max(t, latestIn(&s.Messages[i]))
+		t = max(t, s.Messages[i].LatestTime())
 	}
 	for r := range s.Records {
 		c, _ := r.Col("time_updated")

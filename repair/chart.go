@@ -21,12 +21,12 @@ type chart struct {
 
 	screened *[]wire.Fatal    // see [chart.screen]
 	looped   *map[string]bool // see [chart.loop]
+	surveyed *survey          // see [chart.survey]
 	// origin is under which refs records that got other ids were found at first.
 	origin map[session.Ref]session.Ref
 
 	newest string // the message id of the newest answer
 	busy   bool   // the agent still writes it
-	skip   string // the message id of the answer that the agent still writes
 }
 
 // texts is what is written into a session.
@@ -48,12 +48,9 @@ func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart 
 // of is the same chart for the session as it is by now.
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
-	n.s, n.screened, n.looped, n.newest, n.skip = s, nil, nil, "", ""
+	n.s, n.screened, n.looped, n.surveyed, n.newest = s, nil, nil, nil, ""
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
-	}
-	if n.busy {
-		n.skip = n.newest
 	}
 	return &n
 }

@@ -48,7 +48,7 @@ func renumberings(numbers ...int) []fix {
 // such ones, where at is one of them: all, if that start was after the newest
 // record.
 func beforeStart(s *session.Session, at int) int {
-	limit := session.ClockID(session.KindMessage, newest(s)+1)
+	limit := session.ClockID(session.KindMessage, s.LatestTime()+1)
 	if s.Messages[at].ID < limit {
 		return len(s.Messages)
 	}
@@ -72,24 +72,6 @@ func outOfOrder(s *session.Session) int {
 		lowest = id
 	}
 	return 0
-}
-
-// newest is the latest time that the session tells of, in milliseconds.
-func newest(s *session.Session) int64 {
-	t := max(s.Created, s.Updated)
-	for i := range s.Messages {
-		t = max(t, lastTime(&s.Messages[i]))
-	}
-	return t
-}
-
-// lastTime is the latest time that the message tells of, in milliseconds.
-func lastTime(m *session.Message) int64 {
-	t := max(m.Created, m.Completed)
-	for i := range m.Parts {
-		t = max(t, m.Parts[i].Start, m.Parts[i].End)
-	}
-	return t
 }
 
 // renumber gives the first n messages of the session and their parts ids that
@@ -119,7 +101,7 @@ func renumber(s *session.Session, n int) error {
 // It is that of their ids, unless the clock started anew meanwhile.
 func inOrderOfTime(m *session.Message) []session.Part {
 	parts := slices.Clone(m.Parts)
-	last := lastTime(m)
+	last := m.LatestTime()
 	if session.ClockTurn(m.Created) == session.ClockTurn(last) {
 		return parts
 	}

@@ -39,11 +39,11 @@ func aText(_ gap, raw []byte) ([]byte, bool) {
 
 // aNumber keeps a number that is written as a string.
 func aNumber(_ gap, raw []byte) ([]byte, bool) {
-	if isNumeral(raw) {
+	if isNumber(raw) {
 		return raw, true
 	}
 	text, _ := unquoted(raw)
-	if n := []byte(strings.TrimSpace(text)); isNumeral(n) && json.Valid(n) {
+	if n := []byte(strings.TrimSpace(text)); isNumber(n) && json.Valid(n) {
 		return n, true
 	}
 	return nil, false
@@ -183,10 +183,6 @@ func under(path string, slots ...slot) []slot {
 		below[i].path = path + "." + below[i].path
 	}
 	return below
-}
-
-func isNumeral(raw []byte) bool {
-	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
 func unquoted(raw []byte) (string, bool) {

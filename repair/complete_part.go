@@ -207,9 +207,7 @@ func theText(s string) fit {
 }
 
 // callID is an id for a call that has lost its own.
-func (g gap) callID() []byte {
-	return session.Quote("call_" + notInName.ReplaceAllLiteralString(strings.TrimPrefix(g.p.Ref.Part, partPrefix), "_"))
-}
+func (g gap) callID() []byte { return session.Quote(callIDOf(g.p.Ref.Part)) }
 
 // status is that of a call that does not tell.
 func (g gap) status() []byte {
@@ -243,7 +241,7 @@ func (g gap) begun() int64 {
 func (g gap) end() []byte {
 	end := g.m.Completed
 	if end == 0 {
-		end = latestIn(g.m)
+		end = g.m.LatestTime()
 	}
 	return strconv.AppendInt(nil, max(end, g.begun()), 10)
 }

@@ -57,7 +57,7 @@ func (c *chart) diagnose() []Diagnosis {
 	left := c
 	for _, worst := range [...]Severity{Broken, Latent, Note} {
 		t := left.treat(func(f finding) bool { return f.severity <= worst && told[f.at(left.first(f.ref))].of == (key{}) })
-		left = left.of(t.s)
+		left = t.c
 		for _, d := range append(t.cured, t.failed...) {
 			if _, ok := told[d.of]; !ok {
 				told[d.of] = d

@@ -82,6 +82,13 @@ const own = 0
 // survey simulates the request of the session in every setting, and asks what
 // the records alone show. What comes first is cured first.
 func (c *chart) survey() *survey {
+	if c.surveyed == nil {
+		c.surveyed = c.newSurvey()
+	}
+	return c.surveyed
+}
+
+func (c *chart) newSurvey() *survey {
 	v := &survey{counts: map[place]int{}, at: map[key]int{}, settings: map[key][]int{}}
 	c.simulate(v, own)
 	for _, r := range Rules {
@@ -134,7 +141,7 @@ func (c *chart) foreign(ref session.Ref) bool {
 
 // note adds a fault, but for those of an answer that the agent still writes.
 func (c *chart) note(v *survey, i int, f fault, s Severity) {
-	if c.skip == "" || f.ref.Message != c.skip {
+	if !c.busy || c.newest == "" || f.ref.Message != c.newest {
 		v.add(i, f, s)
 	}
 }

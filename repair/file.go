@@ -129,7 +129,7 @@ func findSentFiles(c *chart) []fault {
 
 // lineFor says what a file was.
 func lineFor(raw []byte) string {
-	mime, url, name := fieldText(raw, "mime"), fieldText(raw, "url"), fieldText(raw, "filename")
+	mime, url, name := textAt(raw, "mime"), textAt(raw, "url"), textAt(raw, "filename")
 	what := "file"
 	if name != "" {
 		what += " " + strconv.Quote(name)
@@ -142,12 +142,4 @@ func lineFor(raw []byte) string {
 		return fmt.Sprintf("[%s (%s) was here; it could not be sent to the model]", what, mime)
 	}
 	return fmt.Sprintf("[%s (%s, %d kB) was here; it could not be sent to the model]", what, mime, (len(data)*3/4+999)/1000)
-}
-
-// fieldText is the string in a field of an object, "" for none.
-func fieldText(data []byte, name string) string {
-	if raw, ok := session.Field(data, name); ok && raw[0] == '"' {
-		return session.Unquote(raw)
-	}
-	return ""
 }

@@ -100,15 +100,6 @@ func (d *draft) set(ref session.Ref, raw []byte, path ...string) error {
 	return p.Set(raw, path...)
 }
 
-// latestIn is the latest time that stands in the message and its parts.
-func latestIn(m *session.Message) int64 {
-	t := max(m.Created, m.Completed)
-	for i := range m.Parts {
-		t = max(t, m.Parts[i].Start, m.Parts[i].End)
-	}
-	return t
-}
-
 // nameOf is how a sentence calls a part.
 func nameOf(p *session.Part) string {
 	switch {

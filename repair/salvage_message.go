@@ -54,7 +54,7 @@ func (g gap) ended(data []byte) ([]byte, error) {
 	}
 	var missing []member
 	if g.m.Completed == 0 {
-		missing = append(missing, member{[]string{"time", "completed"}, strconv.AppendInt(nil, latestIn(g.m), 10)})
+		missing = append(missing, member{[]string{"time", "completed"}, strconv.AppendInt(nil, g.m.LatestTime(), 10)})
 	}
 	if g.m.Finish == "" && !g.m.Failed {
 		missing = append(missing, member{[]string{"finish"}, session.Quote(g.finish())})

@@ -48,7 +48,7 @@ func sessionSlots(s *session.Session) []slot {
 	created, updated := s.Created, s.Updated
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		if updated = max(updated, latestIn(m)); m.Created > 0 && (created == 0 || m.Created < created) {
+		if updated = max(updated, m.LatestTime()); m.Created > 0 && (created == 0 || m.Created < created) {
 			created = m.Created
 		}
 	}

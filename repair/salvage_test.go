@@ -1,20 +1,14 @@
 package repair
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
-	"mend/fsstore"
 	"mend/internal/wound"
 	"mend/session"
-	"mend/sqlstore"
-	"mend/testdata"
 	"mend/wire"
 )
 
@@ -24,38 +18,7 @@ import (
 // wound.
 func fromStore(t *testing.T, version int, cut func(wound.Store)) *session.Session {
 	t.Helper()
-	dir := t.TempDir()
-	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
-	id, err := testdata.Unpack(archive, dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var st interface {
-		List(ctx context.Context) ([]session.Session, error)
-		Load(ctx context.Context, head session.Session) (*session.Session, error)
-	}
-	db := filepath.Join(dir, "opencode", "opencode.db")
-	if _, statErr := os.Stat(db); statErr == nil {
-		cut(wound.Database{SQL: wound.SQL(t, db)})
-		st, err = sqlstore.Open(db, sqlstore.Options{})
-	} else {
-		tree := filepath.Join(dir, "opencode", "storage")
-		cut(wound.Tree{T: t, Root: tree, Session: id})
-		st, err = fsstore.Open(tree, "", fsstore.Options{})
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	heads, err := st.List(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == id })
-	s, err := st.Load(t.Context(), heads[i])
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return unpack(t, version, cut).load()
 }
 
 func uncutStore(wound.Store) {}

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"context"
 	"fmt"
 	"maps"
 	"os"
@@ -57,21 +58,34 @@ func (st stored) open(f func(journal *journal.Journal, store txn.Store, load fun
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	head := session.Session{ID: st.id}
 	if strings.HasSuffix(st.path, ".db") {
 		var s *sqlstore.Store
 		if s, err = sqlstore.Open(st.path, sqlstore.Options{}); err == nil {
-			err = f(j, s, func() (*session.Session, error) { return s.Load(st.t.Context(), head) })
+			err = f(j, s, func() (*session.Session, error) { return st.loadFrom(s) })
 		}
 	} else {
 		var s *fsstore.Store
 		if s, err = fsstore.Open(st.path, "", fsstore.Options{Owner: j.ID()}); err == nil {
-			err = f(j, s, func() (*session.Session, error) { return s.Load(st.t.Context(), head) })
+			err = f(j, s, func() (*session.Session, error) { return st.loadFrom(s) })
 		}
 	}
 	if cerr := j.Close(); err != nil || cerr != nil {
 		st.t.Fatal(err, cerr)
 	}
+}
+
+// loadFrom loads the session as a scan does.
+func (st stored) loadFrom(s interface {
+	List(ctx context.Context) ([]session.Session, error)
+	Load(ctx context.Context, head session.Session) (*session.Session, error)
+},
+) (*session.Session, error) {
+	heads, err := s.List(st.t.Context())
+	if err != nil {
+		return nil, err
+	}
+	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == st.id })
+	return s.Load(st.t.Context(), heads[i])
 }
 
 func (st stored) load() (s *session.Session) {

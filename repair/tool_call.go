@@ -29,7 +29,7 @@ func fixCallID(c *chart, f fault) []fix {
 	if p == nil {
 		return nil
 	}
-	id := "call_" + notInName.ReplaceAllLiteralString(strings.TrimPrefix(p.ID, partPrefix), "_")
+	id := callIDOf(p.ID)
 	var fixes []fix
 	for _, id := range []string{id, id + suffix} { // another call may have the first
 		fixes = append(fixes, fix{
@@ -43,6 +43,11 @@ func fixCallID(c *chart, f fault) []fix {
 		})
 	}
 	return fixes
+}
+
+// callIDOf is the id of a call that is made of its part's.
+func callIDOf(part string) string {
+	return "call_" + notInName.ReplaceAllLiteralString(strings.TrimPrefix(part, partPrefix), "_")
 }
 
 // fixInput makes an object of what is none, as it is done where a record is

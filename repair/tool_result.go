@@ -68,7 +68,7 @@ func (d *draft) failCall(ref session.Ref) error {
 		start = m.Created
 	}
 	if end == 0 {
-		end = latestIn(m)
+		end = m.LatestTime()
 	}
 	for _, f := range []struct {
 		path  []string
@@ -95,7 +95,9 @@ func (d *draft) failCall(ref session.Ref) error {
 func never([]byte) bool        { return false }
 func notNull(raw []byte) bool  { return raw[0] != 'n' }
 func isObject(raw []byte) bool { return raw[0] == '{' }
-func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
+func isNumber(raw []byte) bool {
+	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+}
 
 // findLostResults finds tool_use parts of older stores, where the result is a
 // part of its own, without one.

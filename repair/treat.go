@@ -234,6 +234,7 @@ func (t *treatment) settle(trials []trial, s *session.Session, after *survey) {
 		t.c.origin[is] = t.c.first(was)
 	}
 	t.s, t.c, t.now = s, t.c.of(s), after
+	t.c.surveyed = after
 	clear(t.tried) // what did not hold before may hold now
 }
 

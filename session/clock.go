@@ -61,3 +61,23 @@ func MadeSince(id string, ms int64) bool {
 func isClock(tail string) bool {
 	return len(tail) >= clockDigits && strings.Trim(tail[:clockDigits], "0123456789abcdef") == ""
 }
+
+// LatestTime is the latest time that the message and its parts tell of, in
+// milliseconds since 1970; 0 if they tell of none.
+func (m *Message) LatestTime() int64 {
+	t := max(m.Created, m.Completed)
+	for i := range m.Parts {
+		t = max(t, m.Parts[i].Start, m.Parts[i].End)
+	}
+	return t
+}
+
+// LatestTime is the latest time that the session, its messages and their parts
+// tell of, in milliseconds since 1970; 0 if they tell of none.
+func (s *Session) LatestTime() int64 {
+	t := max(s.Created, s.Updated)
+	for i := range s.Messages {
+		t = max(t, s.Messages[i].LatestTime())
+	}
+	return t
+}

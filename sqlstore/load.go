@@ -144,14 +144,8 @@ func (c *conn) load(id string) (*session.Session, error) {
 // loadNewer looks for a project that took the place of the session's own
 // (spec/peers-and-failures.md F16). Without a table of projects there is none.
 func (c *conn) loadNewer(s *session.Session) error {
-	const columns = `SELECT count(*) FROM pragma_table_info('project') WHERE name IN ('id', 'worktree', 'time_updated')`
-	known := false
-	err := c.query(columns, nil, func(st *sqlite3.Stmt) error {
-		known = st.ColumnInt(0) == 3
+	if !c.schema.projects {
 		return nil
-	})
-	if err != nil || !known {
-		return err
 	}
 	const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
 		WHERE a.id = ?1 ORDER BY b.time_updated DESC LIMIT 1`

@@ -13,6 +13,8 @@ import (
 type schema struct {
 	source string // the SQL of all tables and triggers, from which the rest follows
 	tables map[session.Kind]*table
+
+	projects bool // there is a table of projects, by folder and time
 }
 
 // A table is one of the three that hold sessions.
@@ -78,6 +80,11 @@ func (c *conn) readSchema(source string, limit int64) (*schema, error) {
 		}
 		sc.tables[t.kind] = t
 	}
+	cols, err := c.strings("SELECT name FROM pragma_table_info('project') WHERE name IN ('id', 'worktree', 'time_updated')")
+	if err != nil {
+		return nil, err
+	}
+	sc.projects = len(cols) == 3
 	return sc, c.readLinks(sc)
 }
 
