@@ -96,12 +96,16 @@ func (t *treatment) round() bool {
 		}
 		trials, bad = good, append(bad, failed...)
 	}
-	for _, tr := range bad {
-		if t.now.has(tr.key()) && (t.another(tr) || !t.together(tr)) {
-			t.tried[tr.key()]++
-		}
-	}
 	t.limit *= 2
+	for _, tr := range bad {
+		if !t.now.has(tr.key()) {
+			continue
+		}
+		if !t.another(tr) && t.together(tr) {
+			break // the others may hold now
+		}
+		t.tried[tr.key()]++
+	}
 	return true
 }
 
@@ -193,7 +197,11 @@ func (t *treatment) together(tr trial) bool {
 	}
 	left := t.c.of(d.s)
 	left.origin = maps.Clone(t.c.origin)
-	sub := left.treatAt(t.depth+1, func(f finding) bool { return !t.now.has(f.key()) })
+	behind := left.survey().settings
+	sub := left.treatAt(t.depth+1, func(f finding) bool {
+		was := len(t.now.settings[f.key()])
+		return was == 0 || len(behind[f.key()]) > was
+	})
 	if len(sub.cured) == 0 || !t.gone(tr.finding, moved(t.s, sub.s), sub.s, sub.now) || len(t.news([]trial{tr}, sub.now)) > 0 {
 		return false
 	}
