@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"mend/change"
@@ -32,12 +31,17 @@ func (c *Client) exactly(ctx context.Context, id string) (session.Session, error
 	return head, err
 }
 
-// Treated reports whether the journal has a repair of the session that was begun
-// since then and not put back; one that was undone counts.
-func (c *Client) Treated(_ context.Context, id string, since time.Time) (bool, error) {
+// Treated returns the id of the newest entry of the journal that changed the session
+// since then and was not put back, "" for none; an undo is one too.
+func (c *Client) Treated(_ context.Context, id string, since time.Time) (entry string, err error) {
 	store := c.store.ID()
 	es, err := c.opt.Log(journal.Query{Store: &store, Session: id})
-	return slices.ContainsFunc(es, func(e change.Entry) bool { return e.State != change.Aborted && !e.Time.Before(since) }), err
+	for _, e := range es { // the newest first
+		if e.State != change.Aborted && !e.Time.Before(since) {
+			return e.ID, err
+		}
+	}
+	return "", err
 }
 
 // healTries are the waits before a repair is planned anew because another program

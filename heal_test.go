@@ -72,34 +72,35 @@ func TestReadAndHealUnknown(t *testing.T) {
 	}
 }
 
-// A session counts as treated from its repair on, also when that is undone.
+// A session counts as treated from its repair on, then from the undo of it.
 func TestTreated(t *testing.T) {
 	c, _, session := blank(t)
 	start := time.Now().Add(-time.Second)
-	treated := func(since time.Time) bool {
+	treated := func(since time.Time) string {
 		t.Helper()
-		yes, err := c.Treated(t.Context(), session, since)
+		entry, err := c.Treated(t.Context(), session, since)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return yes
+		return entry
 	}
-	if treated(start) {
-		t.Error("treated before any repair")
+	if entry := treated(start); entry != "" {
+		t.Errorf("treated by %s before any repair", entry)
 	}
 	id, _, err := c.Heal(t.Context(), session, repair.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !treated(start) || treated(time.Now().Add(time.Minute)) {
-		t.Error("not treated since the start, or already in the future")
+	if got, later := treated(start), treated(time.Now().Add(time.Minute)); got != id || later != "" {
+		t.Errorf("treated by %q since the start, by %q in the future; want %q and none", got, later, id)
 	}
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Apply(t.Context(), p); err != nil || !treated(start) {
-		t.Errorf("not treated after undo; %v", err)
+	e, err := c.Apply(t.Context(), p)
+	if got := treated(start); err != nil || got != e.ID {
+		t.Errorf("treated by %q after undo; want %q; %v", got, e.ID, err)
 	}
 }
 

@@ -69,9 +69,9 @@ type Repairer interface {
 	Sessions(ctx context.Context) ([]session.Session, error)
 	// Read reads one session with its messages.
 	Read(ctx context.Context, id string) (*session.Session, error)
-	// Treated reports whether a repair of the session, undone or not, was begun since
-	// then.
-	Treated(ctx context.Context, id string, since time.Time) (bool, error)
+	// Treated returns the id of the newest change of the session that was begun since
+	// then, a repair or the undo of one, "" for none.
+	Treated(ctx context.Context, id string, since time.Time) (entry string, err error)
 	// Heal plans the cure that is asked for, journals it and puts it in place, and
 	// returns the id under which it is in the journal, "" if there was nothing to
 	// cure. An Error without a class asks for all that is broken. Options.Now and

@@ -13,8 +13,10 @@
 // The course of a recovery: see that the failed answer is still the newest of its
 // session; take it once (a second report of the same answer is ignored); tell
 // the abort callback; abort the session; fetch the messages, from the agent or,
-// where it has no parts of them, from the store; tell the user; repair; resume, if
-// that is switched on and of use; tell the complete callback, whatever happened.
+// where it has no parts of them, from the store; leave it at telling the user if the
+// session was changed since the answer was begun, by a [Hook.Sweep] or by a hook that
+// was cut off; tell the user; repair; resume, if that is switched on and of use; tell
+// the complete callback, whatever happened.
 //
 // What keeps it from looping: an answer is recovered once; a session at most
 // [Options.MaxAttempts] times until a turn of it ends well; nothing is prompted

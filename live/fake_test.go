@@ -32,7 +32,7 @@ type fake struct {
 	toasts   []Toast
 	onHeal   func()
 	updated  int64
-	treated  bool
+	treated  string // what Treated answers
 }
 
 func (f *fake) do(format string, args ...any) error {
@@ -103,7 +103,7 @@ func (f *fake) Read(context.Context, string) (*session.Session, error) {
 	return s, nil
 }
 
-func (f *fake) Treated(context.Context, string, time.Time) (bool, error) {
+func (f *fake) Treated(context.Context, string, time.Time) (string, error) {
 	return f.treated, f.do("treated")
 }
 

@@ -356,13 +356,13 @@ func TestSweep(t *testing.T) {
 	}{
 		{"cured", func(*fake) {}, "sessions, read, treated, onAbort ses_1, read, heal, onComplete ses_1"},
 		{"nothing wrong", func(f *fake) { f.entry = "" }, "sessions, read, treated, onAbort ses_1, read, heal, heal, onComplete ses_1"},
-		{"treated since", func(f *fake) { f.treated = true }, "sessions, read, treated"},
+		{"treated since", func(f *fake) { f.treated = "quail" }, "sessions, read, treated"},
 		{"unknown whether treated", func(f *fake) { f.fail = map[string]error{"treated": errBoom} }, "sessions, read, treated"},
 		{"too old", func(f *fake) { f.updated = now.Add(-48 * time.Hour).UnixMilli() }, "sessions"},
 		{"explained", func(f *fake) { f.stored[1] = failedAnswer("msg_2", prefillText) }, "sessions, read"},
 		{"another error", func(f *fake) { f.stored[1] = failedAnswer("msg_2", otherText) }, "sessions, read"},
 		{"no error", func(f *fake) { f.stored = f.stored[:1] }, "sessions, read"},
-		{"of now", func(f *fake) { f.stored[1].Info.Time.Created = float64(now.Add(time.Hour).UnixMilli()) }, "sessions, read"},
+		{"begun while somebody listened", func(f *fake) { f.stored[1].Info.Time.Created = float64(now.Add(time.Hour).UnixMilli()) }, "sessions, read"},
 		{"unreadable", func(f *fake) { f.fail = map[string]error{"read": errBoom} }, "sessions, read"},
 		{"no list", func(f *fake) { f.fail = map[string]error{"sessions": errBoom} }, "sessions"},
 	} {
@@ -371,7 +371,7 @@ func TestSweep(t *testing.T) {
 		c.prep(f)
 		var n counts
 		h := f.hook(Options{AutoResume: true, Count: n.add})
-		err := h.Sweep(t.Context(), now.Add(-24*time.Hour), "")
+		err := h.Sweep(t.Context(), now.Add(-24*time.Hour), now, "")
 		if (err != nil) != (c.name == "no list") {
 			t.Errorf("%s: Sweep: %v", c.name, err)
 		}
@@ -384,7 +384,7 @@ func TestSweep(t *testing.T) {
 	}
 	f, _ := broken(orderText)
 	f.updated = now.UnixMilli()
-	if err := f.hook(Options{}).Sweep(t.Context(), now.Add(-time.Hour), "/elsewhere"); err != nil || f.times("read") != 0 {
+	if err := f.hook(Options{}).Sweep(t.Context(), now.Add(-time.Hour), now, "/elsewhere"); err != nil || f.times("read") != 0 {
 		t.Errorf("a sweep of another folder: %v, did %v", err, f.log())
 	}
 }

@@ -73,7 +73,7 @@ func (h *Hook) busy(ctx context.Context, s Place) bool {
 // settle ends the calls of the answer. The agent itself has said that it is at
 // rest, so that it is repaired although its records are young.
 func (h *Hook) settle(ctx context.Context, s Place, m *Message, log *slog.Logger) bool {
-	if !h.taken.claim(m.Info.ID) {
+	if !h.taken.claim(m.Info.ID, false) {
 		return false
 	}
 	if !h.taken.try(s.Session) {

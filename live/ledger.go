@@ -8,7 +8,7 @@ type ledger struct {
 	limit int
 
 	mu       sync.Mutex
-	taken    bounded[struct{}]
+	taken    bounded[bool] // true: by a sweep, of which the agent knows nothing
 	attempts bounded[int]
 }
 
@@ -17,14 +17,15 @@ const remembered = 4096
 
 func newLedger(limit int) *ledger { return &ledger{limit: limit} }
 
-// claim takes an answer; false if it was taken before.
-func (l *ledger) claim(message string) bool {
+// claim takes an answer; false if it was taken before. What a sweep took can be
+// taken once more when the agent tells of it.
+func (l *ledger) claim(message string, swept bool) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if _, ok := l.taken.get(message); ok {
+	if before, ok := l.taken.get(message); ok && (swept || !before) {
 		return false
 	}
-	l.taken.put(message, struct{}{})
+	l.taken.put(message, swept)
 	return true
 }
 

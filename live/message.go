@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"mend/session"
 )
@@ -56,6 +57,9 @@ type Part struct {
 		Status string `json:"status,omitempty"`
 	} `json:"state,omitzero"`
 }
+
+// begun is when the answer was begun.
+func (i *Info) begun() time.Time { return time.UnixMilli(int64(i.Time.Created)) }
 
 // failed reports whether the answer holds an error.
 func (i *Info) failed() bool {

@@ -1,14 +1,13 @@
 package live
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"sync"
+	"time"
 )
 
 // Protocol is the version of the protocol between mend and its plugin. It is
@@ -34,41 +33,11 @@ type Pipe struct {
 	waiting map[int]chan line
 }
 
-// A line is a message of the protocol, of either side.
-type line struct {
-	Type      string          `json:"type"`
-	Protocol  int             `json:"protocol,omitempty"`
-	Mend      string          `json:"mend,omitempty"`
-	Plugin    string          `json:"plugin,omitempty"`
-	Directory string          `json:"directory,omitempty"`
-	Reason    string          `json:"reason,omitempty"`
-	Event     *Event          `json:"event,omitempty"`
-	ID        int             `json:"id,omitempty"`
-	Method    string          `json:"method,omitempty"`
-	Session   string          `json:"session,omitempty"`
-	Limit     int             `json:"limit,omitempty"`
-	Body      any             `json:"body,omitempty"`
-	Data      json.RawMessage `json:"data,omitempty"`
-	Error     string          `json:"error,omitempty"`
-}
-
 // A queued line waits to be written; done, if it is not nil, is closed then.
 type queued struct {
 	text []byte
 	done chan struct{}
 }
-
-// The types of lines.
-const (
-	lineHello  = "hello"  // both sides, first
-	lineBye    = "bye"    // of mend: it ends, and is not to be started again
-	lineEvent  = "event"  // of the plugin
-	lineCall   = "call"   // of mend
-	lineAnswer = "answer" // of the plugin, to a call
-)
-
-// maxLine is the longest line that is read, in bytes.
-const maxLine = 16 << 20
 
 // NewPipe returns a pipe that writes its lines to out. They are written one after
 // the other by a goroutine that ends with the plugin's side.
@@ -95,19 +64,29 @@ func NewPipe(out io.Writer) *Pipe {
 // end lets every call fail from now on.
 func (p *Pipe) end() { p.once.Do(func() { close(p.gone) }) }
 
-// Greet reads the plugin's hello, answers it with mend's version, and returns the
-// directory that the agent works in. The error wraps [ErrProtocol] if the plugin
-// speaks another protocol; it was told so.
-func (p *Pipe) Greet(ctx context.Context, in *Lines, version string) (directory string, err error) {
+// A Hello is what the plugin says first.
+type Hello struct {
+	Directory string    // that the agent works in
+	Since     time.Time // when the plugin began to listen; every error of an answer begun later is told
+}
+
+// Greet reads the plugin's hello and answers it with mend's version. Where the
+// plugin does not say since when it listens, it is since now. The error wraps
+// [ErrProtocol] if the plugin speaks another protocol; it was told so.
+func (p *Pipe) Greet(ctx context.Context, in *Lines, version string) (Hello, error) {
 	l, err := in.next()
 	if err != nil {
-		return "", err
+		return Hello{}, err
 	}
 	if l.Type != lineHello || l.Protocol != Protocol {
 		err = fmt.Errorf("%w: %s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, Protocol)
-		return "", errors.Join(err, p.Bye(ctx, err.Error()))
+		return Hello{}, errors.Join(err, p.Bye(ctx, err.Error()))
 	}
-	return l.Directory, p.write(ctx, line{Type: lineHello, Protocol: Protocol, Mend: version})
+	h := Hello{Directory: l.Directory, Since: time.Now()}
+	if l.Since > 0 {
+		h.Since = time.UnixMilli(l.Since)
+	}
+	return h, p.write(ctx, line{Type: lineHello, Protocol: Protocol, Mend: version})
 }
 
 // Bye tells the plugin that mend ends, and is not to be started again. It returns
@@ -244,29 +223,4 @@ func (p *Pipe) Toast(ctx context.Context, _ string, t Toast) error {
 // Prompt implements [Agent].
 func (p *Pipe) Prompt(ctx context.Context, s Place, prompt Prompt) error {
 	return p.call(ctx, line{Method: "prompt", Session: s.Session, Body: prompt}, nil)
-}
-
-// Lines reads the lines of the protocol.
-type Lines struct{ scanner *bufio.Scanner }
-
-// NewLines reads lines of at most 16 MiB from in.
-func NewLines(in io.Reader) *Lines {
-	s := bufio.NewScanner(in)
-	s.Buffer(nil, maxLine)
-	return &Lines{s}
-}
-
-// next is the next line; [io.EOF] behind the last.
-func (ls *Lines) next() (l line, err error) {
-	if !ls.scanner.Scan() {
-		if err := ls.scanner.Err(); err != nil {
-			return l, fmt.Errorf("reading from the plugin: %w", err)
-		}
-		return l, io.EOF
-	}
-	text := strings.TrimSpace(ls.scanner.Text())
-	if err := json.Unmarshal([]byte(text), &l); err != nil {
-		return l, fmt.Errorf("reading from the plugin: %w", err)
-	}
-	return l, nil
 }

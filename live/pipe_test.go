@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"testing"
@@ -48,7 +49,7 @@ func (p *plugin) hears() string {
 	return p.Text()
 }
 
-const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","news":true}`
+const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","since":1700000000000,"news":true}`
 
 // The whole talk: greeting, events, and each call with its answer.
 func TestPipe(t *testing.T) {
@@ -56,9 +57,9 @@ func TestPipe(t *testing.T) {
 	go other.say(hello)
 	greeted := make(chan error, 1)
 	go func() {
-		dir, err := p.Greet(t.Context(), lines, "v2")
-		if dir != "/p" {
-			err = errors.Join(err, errors.New("wrong directory "+dir))
+		h, err := p.Greet(t.Context(), lines, "v2")
+		if want := (Hello{Directory: "/p", Since: time.UnixMilli(1700000000000)}); h != want {
+			err = errors.Join(err, fmt.Errorf("hello is %+v, want %+v", h, want))
 		}
 		greeted <- err
 	}()

@@ -6,10 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
-	"time"
 
 	"mend/repair"
-	"mend/session"
 )
 
 // A recovery is one run of a [Hook] for one failed answer.
@@ -28,24 +26,27 @@ type recovery struct {
 	orphan bool
 }
 
+// swept reports whether nobody told of the error: it was found in the store.
+func (r *recovery) swept() bool { return r.late && !r.orphan }
+
 func (r *recovery) place() Place { return Place{r.info.SessionID, r.info.Directory} }
 
 // run is the course of a recovery: the order in the package's documentation.
 func (r *recovery) run(ctx context.Context) (cured bool) {
 	modified := r.err.Class == repair.ThinkingBlockModified // nothing of it is touched, not even by an abort
 	if !r.late && (!modified || r.info.ID == "") {
-		id, err := r.find(ctx)
+		last, err := r.find(ctx)
 		if errors.Is(err, ErrGone) {
-			id, err = r.findStored(ctx)
+			last, err = r.findStored(ctx)
 		}
 		if err != nil {
 			r.log.Debug("finding the answer that failed", "error", err)
 			return false
 		}
-		r.info.ID = id
+		r.info.ID, r.info.Time = last.ID, last.Time
 	}
 	r.log = r.log.With("message", r.info.ID)
-	if !r.taken.claim(r.info.ID) {
+	if !r.taken.claim(r.info.ID, r.swept()) {
 		r.log.Debug("taken already")
 		return false
 	}
@@ -78,59 +79,6 @@ func (r *recovery) end(o Outcome) {
 	r.count(o, r.err.Class)
 }
 
-// findWaits are how long the search for the failed answer waits each time: the
-// agent tells of an error before it stores it.
-var findWaits = [...]time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond, time.Second}
-
-var (
-	errMovedOn   = errors.New("the session went on meanwhile")
-	errNotStored = errors.New("no answer holds this error yet")
-)
-
-// find is the id of the failed answer. It must be what the session ends with: an
-// older one is no longer in anybody's way, and an abort would end another turn.
-func (r *recovery) find(ctx context.Context) (string, error) {
-	for n := 0; ; n++ {
-		ms, err := r.messages(ctx, r.place(), 2)
-		if err != nil {
-			return "", err
-		}
-		last := newest(ms)
-		switch {
-		case last == nil || last.Info.Role == session.RoleAssistant && !last.Info.failed():
-		case last.Info.Role == session.RoleAssistant && r.info.ID == "":
-			if repair.ParseAPIError(last.Info.Error).Class == r.err.Class {
-				return last.Info.ID, nil
-			}
-		case last.Info.ID == r.info.ID:
-			return last.Info.ID, nil
-		case r.info.ID != "":
-			return "", errMovedOn
-		}
-		if n == len(findWaits) {
-			return "", errNotStored
-		}
-		if err := r.wait(ctx, findWaits[n]); err != nil {
-			return "", err
-		}
-	}
-}
-
-// findStored is the id of the failed answer of an agent that is gone: it may have
-// had no time to store the error.
-func (r *recovery) findStored(ctx context.Context) (string, error) {
-	r.late, r.orphan = true, true
-	ms, err := stored(ctx, r.store, r.info.SessionID)
-	if err != nil {
-		return "", err
-	}
-	last := newest(ms)
-	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.failed() && last.Info.finished() {
-		return "", errNotStored
-	}
-	return last.Info.ID, nil
-}
-
 // treat does the work between the callbacks. keep says that the answer is never
 // to be treated again.
 func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
@@ -149,6 +97,20 @@ func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
 		r.explain(ctx)
 		return false, true
 	}
+	entry, err := r.treated(ctx)
+	if err != nil {
+		return r.fail(ctx, err)
+	}
+	if entry != "" {
+		r.log.Info("treated already", "repair", entry)
+		r.note(ctx, Toast{notices[r.err.Class].title, treatedText(entry), VariantSuccess, toastTime})
+		return false, true
+	}
+	return r.cure(ctx, ms)
+}
+
+// cure repairs the store, tells what became of it, and lets the turn go on.
+func (r *recovery) cure(ctx context.Context, ms []Message) (cured, keep bool) {
 	r.announce(ctx)
 	entry, result, err := r.repair(ctx, r.request())
 	switch {
@@ -166,6 +128,16 @@ func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
 	r.note(ctx, Toast{notices[r.err.Class].title, curedText(entry), VariantSuccess, toastTime})
 	r.resume(ctx, ms)
 	return true, true
+}
+
+// treated is the id of the change that the session has had since the answer was
+// begun: that of a sweep, or of a hook that ended before it could say so. Whoever
+// repairs it again takes more than the error is about, or undoes an undo.
+func (r *recovery) treated(ctx context.Context) (entry string, err error) {
+	if r.swept() || r.info.Time.Created == 0 { // a sweep has asked; or nobody can tell
+		return "", nil
+	}
+	return r.store.Treated(ctx, r.info.SessionID, r.info.begun())
 }
 
 // repair cures what the error is about. Where nothing of its class is found, all

@@ -11,10 +11,10 @@ import (
 // Sweep recovers the sessions, changed since then, that ended with an error while
 // nobody listened: a recovery that a crash cut off among them. It repairs what is
 // stored and does not trouble the agent: nothing is aborted, shown or prompted.
+// Answers that were begun after listening are left alone: their errors are told.
 // directory, if it is not "", names the only one whose sessions are looked at.
 // The error is that of listing the sessions, or the context's.
-func (h *Hook) Sweep(ctx context.Context, since time.Time, directory string) error {
-	start := time.Now()
+func (h *Hook) Sweep(ctx context.Context, since, listening time.Time, directory string) error {
 	heads, err := h.sessions(ctx)
 	if err != nil {
 		return err
@@ -26,7 +26,7 @@ func (h *Hook) Sweep(ctx context.Context, since time.Time, directory string) err
 		if time.UnixMilli(head.Updated).Before(since) || directory != "" && head.Directory != directory {
 			continue
 		}
-		if err := h.sweep(ctx, head, start); err != nil {
+		if err := h.sweep(ctx, head, listening); err != nil {
 			h.opt.Log.Warn("looking at a session", "session", head.ID, "error", err)
 		}
 	}
@@ -42,9 +42,8 @@ func (h *Hook) sessions(ctx context.Context) ([]session.Session, error) {
 	return h.store.Sessions(ctx)
 }
 
-// sweep looks at one session. An answer that was begun after start has an event
-// of its own.
-func (h *Hook) sweep(ctx context.Context, head session.Session, start time.Time) error {
+// sweep looks at one session.
+func (h *Hook) sweep(ctx context.Context, head session.Session, listening time.Time) error {
 	release, err := h.begin(ctx)
 	if err != nil {
 		return err
@@ -55,15 +54,15 @@ func (h *Hook) sweep(ctx context.Context, head session.Session, start time.Time)
 		return err
 	}
 	last := newest(ms)
-	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.failed() || int64(last.Info.Time.Created) > start.UnixMilli() {
+	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.failed() || int64(last.Info.Time.Created) > listening.UnixMilli() {
 		return nil
 	}
 	e := repair.ParseAPIError(last.Info.Error)
 	if !h.takes(e.Class) || explained(e.Class) {
 		return nil
 	}
-	// Who repairs it again would take more than the error is about, or undo an undo.
-	if done, err := h.store.Treated(ctx, head.ID, time.UnixMilli(int64(last.Info.Time.Created))); done || err != nil {
+	// See [recovery.treated].
+	if entry, err := h.store.Treated(ctx, head.ID, last.Info.begun()); entry != "" || err != nil {
 		return err
 	}
 	last.Info.Directory = head.Directory

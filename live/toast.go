@@ -67,6 +67,10 @@ func curedText(entry string) string {
 	return fmt.Sprintf("Repaired. \"mend undo %s\" takes it back.", entry)
 }
 
+func treatedText(entry string) string {
+	return fmt.Sprintf("Repaired meanwhile. \"mend undo %s\" takes it back.", entry)
+}
+
 func failedText(err error) string {
 	return fmt.Sprintf("The session was not repaired: %v. \"mend scan\" tells more.", err)
 }

@@ -165,7 +165,7 @@ func TestRunEnds(t *testing.T) {
 func TestLedgerBound(t *testing.T) {
 	l := newLedger(1)
 	for n := range 3 * remembered {
-		if id := fmt.Sprint(n); !l.claim(id) || !l.try(id) || l.claim(id) || l.try(id) {
+		if id := fmt.Sprint(n); !l.claim(id, false) || !l.try(id) || l.claim(id, false) || l.try(id) {
 			t.Fatalf("claim or try %s went wrong", id)
 		}
 	}

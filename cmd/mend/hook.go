@@ -39,7 +39,7 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 	a.asJSON = false // the standard output is the plugin's
 	ctx := cmd.Context()
 	pipe, lines := live.NewPipe(a.out), live.NewLines(a.in)
-	directory, err := pipe.Greet(ctx, lines, a.opt.Version)
+	hello, err := pipe.Greet(ctx, lines, a.opt.Version)
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 		defer cancel()
 		return errors.Join(err, pipe.Bye(ctx, err.Error()))
 	}
-	return h.serve(ctx, pipe, lines, directory)
+	return h.serve(ctx, pipe, lines, hello)
 }
 
 // healerFor is what recovers the sessions of the agent behind the pipe.
@@ -80,14 +80,14 @@ const maxSweep = time.Minute
 
 // serve hands the events of the plugin to the hook until they end, and ends when
 // the work is done.
-func (h *healer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Lines, directory string) error {
+func (h *healer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Lines, hello live.Hello) error {
 	w := live.NewWatch(h.hook)
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
 	work.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, maxSweep)
 		defer cancel()
-		h.sweep(ctx, directory)
+		h.sweep(ctx, hello.Since, hello.Directory)
 	})
 	ended := make(chan error, 1)
 	go func() { ended <- pipe.Serve(lines, w.Take) }()

@@ -79,6 +79,7 @@ func whenLastThinks(body string) string {
 // goes on by itself or the next prompt works. What has no cure is explained and
 // left as it was. The callbacks come in their order.
 func TestLiveServer(t *testing.T) {
+	t.Parallel()
 	for version := range archives {
 		for _, c := range liveCases {
 			t.Run(version+"/"+c.name, func(t *testing.T) {

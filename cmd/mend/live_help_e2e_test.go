@@ -159,10 +159,13 @@ func (s *screen) saw(text string) bool {
 	return strings.Contains(strings.Join(s.toasts, "\n"), text)
 }
 
+// patience is how long a busy machine may take for anything.
+const patience = 3 * time.Minute
+
 // eventually waits until something is so.
 func eventually(t *testing.T, what string, so func() bool) {
 	t.Helper()
-	for end := time.Now().Add(time.Minute); !so(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(patience); !so(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited too long for %s", what)
 		}

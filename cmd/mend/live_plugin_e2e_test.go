@@ -25,6 +25,11 @@ func pluginHome(h *opencode.Home) (config, state string) {
 // installPlugin installs the plugin in a scratch home, as a user does.
 func installPlugin(t *testing.T, h *opencode.Home) {
 	t.Helper()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("log of the hooks:\n%s", hookLogOf(h))
+		}
+	})
 	config, state := pluginHome(h)
 	cmd := program(t, h, state, "plugin", "install")
 	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config)
@@ -73,6 +78,7 @@ type logAnswer struct {
 // The same by the plugin, without a port that anybody would need to know: error,
 // toast, repair, and the next prompt works or the turn goes on by itself.
 func TestLivePlugin(t *testing.T) {
+	t.Parallel()
 	for version := range archives {
 		for _, c := range liveCases {
 			if testing.Short() && c.name != "empty content" {
@@ -123,6 +129,7 @@ func TestLivePlugin(t *testing.T) {
 // "opencode run" ends right behind the error, and takes the plugin with it: the
 // session is repaired all the same, and the next run works.
 func TestLivePluginRun(t *testing.T) {
+	t.Parallel()
 	for version := range archives {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
@@ -172,6 +179,7 @@ func startedBy(h *opencode.Home) []string {
 // Whatever is wrong with mend, the agent answers as without it, and about as
 // fast.
 func TestLivePluginHarmless(t *testing.T) {
+	t.Parallel()
 	for version := range archives {
 		for _, c := range []struct{ name, script string }{
 			{"missing", ""},
@@ -253,28 +261,63 @@ func endAll(t *testing.T, h *opencode.Home) {
 	}
 }
 
-// A hook that is killed is started again with the next event, and recovers.
+// A hook is killed before an error, and the next one in the middle of a recovery.
+// Each time another is started, which recovers or says that it is done, and the
+// next prompt works.
 func TestLivePluginKilled(t *testing.T) {
-	h, session, _ := home(t, "1.18.33", true)
-	installPlugin(t, h)
-	server := h.Serve()
-	if r := server.Prompt(session, "say hello"); r.Verdict != opencode.Alive {
-		t.Fatalf("the first prompt = %s; reply:\n%s", r.Verdict, r.Output)
+	t.Parallel()
+	for version := range archives {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			h, session, _ := home(t, version, true)
+			installPlugin(t, h)
+			server := h.Serve()
+			alive := func(prompt string) {
+				t.Helper()
+				if r := server.Prompt(session, prompt); r.Verdict != opencode.Alive {
+					t.Fatalf("the prompt %q = %s; reply:\n%s\nlog:\n%s", prompt, r.Verdict, r.Output, hookLogOf(h))
+				}
+			}
+			refused := func() *screen {
+				t.Helper()
+				cut(t, h, session, "blank answer")
+				seen := look(t, server)
+				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+				}
+				return seen
+			}
+			alive("say hello")
+			killHook(t, h)
+			seen := refused()
+			eventually(t, "the repair", func() bool { return seen.saw("takes it back") })
+			alive("say more")
+
+			seen = refused()
+			eventually(t, "the begin of a recovery", func() bool { return seen.saw("Fixing empty message") })
+			killHook(t, h)
+			eventually(t, "the second repair", func() bool { return seen.saw("takes it back") })
+			alive("say more")
+			_, state := pluginHome(h)
+			if n := committed(t, h, state); n != 2 {
+				t.Errorf("%d repairs, want 2; log:\n%s", n, hookLogOf(h))
+			}
+			server.Close()
+			noHooks(t, h)
+		})
 	}
-	eventually(t, "the hook", func() bool { return len(hooksOf(h)) == 1 })
-	if err := exec.Command("kill", "-9", hooksOf(h)[0]).Run(); err != nil {
+}
+
+// killHook kills the hook of a home, and waits for its end.
+func killHook(t *testing.T, h *opencode.Home) {
+	t.Helper()
+	var pids []string
+	eventually(t, "the hook", func() bool {
+		pids = hooksOf(h)
+		return len(pids) == 1
+	})
+	if err := exec.Command("kill", "-9", pids[0]).Run(); err != nil {
 		t.Fatal(err)
 	}
-	noHooks(t, h)
-	cut(t, h, session, "blank answer")
-	seen := look(t, server)
-	if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
-		t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
-	}
-	eventually(t, "the repair", func() bool { return seen.saw("takes it back") })
-	if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
-		t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
-	}
-	server.Close()
-	noHooks(t, h)
+	eventually(t, "the end of the hook", func() bool { return !slices.Contains(hooksOf(h), pids[0]) })
 }

@@ -5,6 +5,7 @@ package main
 import (
 	"errors"
 	"flag"
+	"io"
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/shirou/gopsutil/v4/process"
 
+	"mend"
 	"mend/change"
 	"mend/internal/opencode"
 	"mend/internal/wound"
@@ -23,10 +25,13 @@ import (
 
 var soak = flag.Int("soak", 20, "recoveries of the soak test")
 
-// watcher is "mend watch" as a program of its own, which ends with the test.
+// watcher is "mend watch" as a program of its own, which ends with the test. It
+// follows the events when watcher returns.
 func watcher(t *testing.T, h *opencode.Home, server *opencode.Server, state string) *exec.Cmd {
 	t.Helper()
 	cmd := program(t, h, state, "watch", "--server", server.URL)
+	var log lockedBuffer
+	cmd.Stderr = io.MultiWriter(&log, t.Output())
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
@@ -34,26 +39,25 @@ func watcher(t *testing.T, h *opencode.Home, server *opencode.Server, state stri
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
+	eventually(t, "the watch", func() bool { return strings.Contains(log.text(), "msg=connected") })
 	return cmd
 }
 
 // committed counts the repairs in the journal of a state folder.
 func committed(t *testing.T, h *opencode.Home, state string) int {
 	t.Helper()
-	var done logAnswer
-	answer(t, h, state, &done, "log")
-	n := 0
-	for _, r := range done.Repairs {
-		if r.State == "committed" {
-			n++
-		}
+	opt := mend.Options{Store: h.DataDir(), Journal: filepath.Join(state, "mend")}
+	es, err := opt.Log(journal.Query{State: change.Committed})
+	if err != nil {
+		t.Fatal(err)
 	}
-	return n
+	return len(es)
 }
 
 // A session that breaks again and again, with no turn that ends well in between,
 // is left alone after three recoveries, and the counters say so.
 func TestLiveLimit(t *testing.T) {
+	t.Parallel()
 	h, session, _ := home(t, "1.18.33", true)
 	server := h.Serve()
 	seen := look(t, server)
@@ -86,7 +90,8 @@ func TestLiveLimit(t *testing.T) {
 }
 
 // The server is killed in the middle of a recovery: the store is repaired all the
-// same, and a new server goes on.
+// same, and a new server goes on. Nothing runs beside it: OpenCode's servers prefer
+// one port, where the recovery would find that of another test.
 func TestLiveServerKilled(t *testing.T) {
 	for version := range archives {
 		t.Run(version, func(t *testing.T) {
@@ -110,8 +115,10 @@ func TestLiveServerKilled(t *testing.T) {
 // Mend is killed at some moment of a recovery: nothing is half done, and its next
 // start recovers.
 func TestLiveMendKilled(t *testing.T) {
+	t.Parallel()
 	for version := range archives {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel()
 			h, session, _ := home(t, version, true)
 			server := h.Serve()
 			state := t.TempDir()
@@ -119,7 +126,6 @@ func TestLiveMendKilled(t *testing.T) {
 			for n := range 4 {
 				cut(t, h, session, "blank answer")
 				first := watcher(t, h, server, state)
-				time.Sleep(300 * time.Millisecond) // until it follows the events
 				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
 					t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 				}
@@ -168,7 +174,6 @@ func TestLiveSoak(t *testing.T) {
 			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 				t.Fatalf("the prompt behind recovery %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 			}
-			time.Sleep(200 * time.Millisecond) // until its end is told
 		}
 		if n == min(20, *soak/2) {
 			first = measure(t, pid)

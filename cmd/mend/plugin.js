@@ -13,6 +13,7 @@ const MAX_ANSWER = 8 << 20 // bytes of one answer
 const MAX_LINE = 1 << 20 // characters of one line of mend
 const GREETING_MS = 10_000
 const MAX_STARTS = 3 // that ended soon
+const MAX_OPEN = 32 // errors that are told to a hook that follows
 const SOON_MS = 60_000
 
 // slim leaves out of a message what mend does not look at.
@@ -79,13 +80,16 @@ async function carryOut(client, directory, { method, session, limit, body }) {
 }
 
 // A Hook is "mend hook", started with the first event and again if it ends, but
-// not for ever.
+// not for ever. What it was told may have died with it: the next one hears of every
+// error that is still open.
 class Hook {
   constructor(client, directory) {
     this.client = client
     this.directory = directory
+    this.since = Date.now()
     this.starts = 0
     this.over = false
+    this.open = new Map() // by session: the newest error, when it came, and to how many more hooks it is told
   }
 
   start() {
@@ -100,6 +104,7 @@ class Hook {
       if (this.starts >= MAX_STARTS) this.over = true
       child.kill()
       child.stdout?.destroy?.() // what it still says is not read
+      if (!this.over && this.open.size > 0) this.startAgain()
     }
     for (const emitter of [child, child.stdin, child.stdout]) emitter.on("error", end)
     child.on("exit", end)
@@ -107,7 +112,19 @@ class Hook {
     this.greeting.unref?.()
     this.read(child, end)
     for (const handle of [child, child.stdin, child.stdout]) handle.unref?.()
-    this.send({ type: "hello", protocol: PROTOCOL, plugin: "__VERSION__", directory: this.directory })
+    this.send({ type: "hello", protocol: PROTOCOL, plugin: "__VERSION__", directory: this.directory, since: this.since })
+    for (const [session, error] of this.open) {
+      this.send({ type: "event", event: error.event })
+      if (--error.left === 0) this.open.delete(session)
+    }
+  }
+
+  startAgain() {
+    try {
+      this.start()
+    } catch {
+      this.over = true
+    }
   }
 
   read(child, end) {
@@ -115,12 +132,12 @@ class Hook {
     child.stdout.setEncoding("utf8")
     child.stdout.on("data", (chunk) => {
       text += chunk
-      for (let at; this.child === child && (at = text.indexOf("\n")) >= 0; text = text.slice(at + 1)) this.take(text.slice(0, at), end)
+      for (let at; this.child === child && (at = text.indexOf("\n")) >= 0; text = text.slice(at + 1)) this.take(text.slice(0, at), child, end)
       if (text.length > MAX_LINE) end()
     })
   }
 
-  take(text, end) {
+  take(text, child, end) {
     let line
     try {
       line = JSON.parse(text)
@@ -131,13 +148,15 @@ class Hook {
     else if (line.type === "hello" || line.type === "bye") {
       this.over = true
       end()
-    } else if (line.type === "call") this.answer(line)
+    } else if (line.type === "call") this.answer(line, child)
   }
 
-  answer(line) {
+  // answer answers the hook that called, not one that came after it.
+  answer(line, child) {
+    const say = (answer) => this.child === child && this.send({ type: "answer", id: line.id, ...answer })
     carryOut(this.client, this.directory, line).then(
-      (data) => this.send({ type: "answer", id: line.id, data }),
-      (error) => this.send({ type: "answer", id: line.id, error: String(error?.message ?? error) }),
+      (data) => say({ data }),
+      (error) => say({ error: String(error?.message ?? error) }),
     )
   }
 
@@ -156,7 +175,23 @@ class Hook {
     const slimmed = slimEvent(event)
     if (!slimmed || this.over) return
     if (!this.child) this.start()
+    this.remember(slimmed)
     this.send({ type: "event", event: slimmed })
+  }
+
+  // remember keeps the newest error of a session until a turn that was begun behind
+  // it ends well.
+  remember(event) {
+    const { sessionID, error, info } = event.properties
+    const session = sessionID ?? info?.sessionID ?? info?.id
+    if (!session) return
+    if (error || info?.error) {
+      this.open.delete(session) // so that it is the newest of all
+      this.open.set(session, { event, at: Date.now(), left: MAX_STARTS })
+      if (this.open.size > MAX_OPEN) this.open.delete(this.open.keys().next().value)
+    } else if (event.type === "session.deleted" || (info?.role === "assistant" && info.time.created > this.open.get(session)?.at)) {
+      this.open.delete(session)
+    }
   }
 }
 

@@ -133,22 +133,23 @@ func (a *app) follow(ctx context.Context, server *live.Server, h *healer) error 
 
 // connected is what is done each time the event stream stands.
 func (h *healer) connected(ctx context.Context, server *live.Server) {
+	listening := time.Now()
 	version, err := server.Version(ctx)
 	if err != nil {
 		h.log.Warn("asking for the agent's version", "error", err)
 	}
 	h.hook.SetVersion(version)
 	h.log.Info("connected", "version", version)
-	h.sweep(ctx, "")
+	h.sweep(ctx, listening, "")
 }
 
-// sweep recovers what broke while nobody watched, in one directory or in all.
-func (h *healer) sweep(ctx context.Context, directory string) {
+// sweep recovers what broke while nobody was listening, in one directory or in all.
+func (h *healer) sweep(ctx context.Context, listening time.Time, directory string) {
 	if h.c.LookBackHours == 0 {
 		return
 	}
 	since := time.Now().Add(-time.Duration(h.c.LookBackHours) * time.Hour)
-	if err := h.hook.Sweep(ctx, since, directory); err != nil && ctx.Err() == nil {
+	if err := h.hook.Sweep(ctx, since, listening, directory); err != nil && ctx.Err() == nil {
 		h.log.Warn("looking for sessions that broke before", "error", err)
 	}
 }

@@ -1,0 +1,31 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The plugin itself, with hooks that die at chosen moments: no error of a session
+// is lost with them, and nothing is started for ever. The cases are in
+// testdata/plugin.
+func TestPluginRestarts(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skipf("the plugin is JavaScript: %v", err)
+	}
+	dir := t.TempDir()
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "plugin"))); err != nil {
+		t.Fatal(err)
+	}
+	text := strings.NewReplacer(`"node:child_process"`, `"./spawn.mjs"`, "__COMMAND__", `["mend", "hook"]`).Replace(pluginSource)
+	if err := os.WriteFile(filepath.Join(dir, "plugin.mjs"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cmd := exec.CommandContext(t.Context(), node, "--test", filepath.Join(dir, "plugin.test.mjs"))
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("node --test: %v\n%s", err, out)
+	}
+}
