@@ -18,7 +18,7 @@ func (c *chart) answer(e APIError) *treatment {
 	}
 	kind := asked.kind(e)
 	if at := asked.located(e, kind); at != nil {
-		t := asked.treat(func(f finding) bool { return kind(f) && at(f.ref) })
+		t := asked.treat(func(c *chart, f finding) bool { return kind(c, f) && at(f.ref) })
 		// Thinking goes from the message at fault alone, or what was signed in all
 		// others would be lost for nothing.
 		if len(t.cured) > 0 || takesThinking(e) {
@@ -43,12 +43,12 @@ func (c *chart) as(e APIError) *chart {
 
 // kind tells which findings the error is about: those of its rule, or else of its
 // class.
-func (c *chart) kind(e APIError) func(finding) bool {
-	exact := func(f finding) bool { return e.Rule != "" && f.code == e.Rule }
-	if slices.ContainsFunc(c.survey().findings, exact) {
+func (c *chart) kind(e APIError) wanted {
+	exact := func(_ *chart, f finding) bool { return e.Rule != "" && f.code == e.Rule }
+	if slices.ContainsFunc(c.survey().findings, func(f finding) bool { return exact(c, f) }) {
 		return exact
 	}
-	return func(f finding) bool { return e.Class != "" && c.classOf(f) == e.Class }
+	return func(c *chart, f finding) bool { return e.Class != "" && c.classOf(f) == e.Class }
 }
 
 // unasked is the treatment, with a chart that does not ask for classes.
@@ -67,10 +67,10 @@ func takesThinking(e APIError) bool {
 // number in the store, since the store may not be what it was when the error came.
 // Of thinking it is the newest that goes out where the number leads nowhere, and
 // always where it is said to be changed, which the provider looks at in no other.
-func (c *chart) located(e APIError, kind func(finding) bool) func(session.Ref) bool {
+func (c *chart) located(e APIError, kind wanted) func(session.Ref) bool {
 	var faults []finding
 	for _, f := range c.survey().findings {
-		if kind(f) {
+		if kind(c, f) {
 			faults = append(faults, f)
 		}
 	}

@@ -55,6 +55,16 @@ func (c *chart) of(s *session.Session) *chart {
 	return &n
 }
 
+// anew is the chart in the settings that the options mean for the session as it
+// is by now.
+func (c *chart) anew(o Options) *chart {
+	n := *c
+	if n.settings = o.settings(c.s); n.settings[own] != c.settings[own] {
+		n.surveyed, n.looped = nil, nil
+	}
+	return &n
+}
+
 // first is the ref under which the record was found at first.
 func (c *chart) first(ref session.Ref) session.Ref {
 	if was, ok := c.origin[ref]; ok {
@@ -62,6 +72,9 @@ func (c *chart) first(ref session.Ref) session.Ref {
 	}
 	return ref
 }
+
+// keyAtFirst is the key that the finding had, or would have had, at first.
+func (c *chart) keyAtFirst(f finding) key { return f.at(c.first(f.ref)) }
 
 // screen is what keeps newer agents from showing the session, besides the stores
 // of other tools.

@@ -56,7 +56,7 @@ func (c *chart) diagnose() []Diagnosis {
 	told := map[key]Diagnosis{}
 	left := c
 	for _, worst := range [...]Severity{Broken, Latent, Note} {
-		t := left.treat(func(f finding) bool { return f.severity <= worst && told[f.at(left.first(f.ref))].of == (key{}) })
+		t := left.treat(func(c *chart, f finding) bool { return f.severity <= worst && told[c.keyAtFirst(f)].of == (key{}) })
 		left = t.c
 		for _, d := range append(t.cured, t.failed...) {
 			if _, ok := told[d.of]; !ok {
@@ -90,7 +90,7 @@ func once(ds []Diagnosis) []Diagnosis {
 // describe is the diagnosis of a finding, without its cure.
 func (c *chart) describe(f finding) Diagnosis {
 	r := ruleOf(f.code)
-	d := Diagnosis{Rule: f.code, Class: c.classOf(f), Severity: f.severity, Ref: c.first(f.ref), Says: f.says, Why: r.why(c, f.fault), of: f.at(c.first(f.ref))}
+	d := Diagnosis{Rule: f.code, Class: c.classOf(f), Severity: f.severity, Ref: c.first(f.ref), Says: f.says, Why: r.why(c, f.fault), of: c.keyAtFirst(f)}
 	if m := c.message(f.ref); m != nil {
 		d.Message = m.ID
 	}

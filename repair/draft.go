@@ -15,6 +15,13 @@ type draft struct {
 	texts texts
 }
 
+// draft is a copy of the chart's session.
+func (c *chart) draft() *draft {
+	s := *c.s
+	s.Messages = slices.Clone(s.Messages)
+	return &draft{s: &s, texts: c.texts}
+}
+
 // A fix is one way to cure a fault.
 type fix struct {
 	cure, loses string // sentences for a person; loses is "" for nothing

@@ -36,7 +36,7 @@ func firstPromptFixes(s *session.Session, f fault) []fix {
 	if at := promptBefore(s, i); at >= 0 {
 		ref := s.Messages[at].Ref
 		return append(fixes, fix{
-			cure:  "The first prompt, which lost its content, gets the placeholder, marked as synthetic.",
+			cure:  fmt.Sprintf("The first prompt, %s, which lost its content, gets the placeholder, marked as synthetic.", ref.Message),
 			whole: true, // another message than the one at fault
 			edit:  func(d *draft) error { return refill(d, ref) },
 		})

@@ -106,3 +106,38 @@ func TestLostPrompt(t *testing.T) {
 		}
 	}
 }
+
+// A conversation that starts with an answer is cured in the prompt before it, and
+// the cure names that prompt.
+func TestFirstPrompt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		turns []turn
+		want  string
+	}{
+		{"an answer comes first", []turn{user(), answer(hi), user(hi)}, "note empty_content_message msg_01; broken first_prompt_missing msg_02"},
+		{"another prompt comes first", []turn{user(), user(hi), answer(hi)}, "note empty_content_message msg_01"},
+		{"a failed answer between", []turn{user(), failed("APIError", hi), user(hi), answer(hi)}, "note empty_content_message msg_01"},
+		{"two lost", []turn{user(), user(), answer(hi)}, "note empty_content_message msg_01; note empty_content_message msg_02; broken first_prompt_missing msg_03"},
+		{
+			"an empty text, calls that never ended behind it",
+			[]turn{user(empty), calling(running("toolu_1"), running("toolu_2"))},
+			"broken first_prompt_missing msg_02; latent tool_result_missing msg_02/prt_0201; latent tool_result_missing msg_02/prt_0202",
+		},
+		{"nothing else", []turn{user()}, "note empty_content_message msg_01"},
+	} {
+		s := build(c.turns...)
+		if got := told(Diagnose(s, Options{Now: now})); got != c.want {
+			t.Errorf("%s: Diagnose = %s, want %s", c.name, got, c.want)
+		}
+		r := plan(t, s, Request{})
+		if broken := strings.Contains(c.want, "broken"); broken != (len(r.Plan.Ops) > 0) || len(r.Uncurable) > 0 {
+			t.Errorf("%s: Plan has %d ops, leaves %s", c.name, len(r.Plan.Ops), told(r.Uncurable))
+		}
+		for _, d := range r.Cured {
+			if at := touched(r.Plan.Ops); d.Rule == "R16" && !strings.Contains(d.Cure, at) {
+				t.Errorf("%s: Plan changes %s, the cure is %q", c.name, at, d.Cure)
+			}
+		}
+	}
+}

@@ -39,7 +39,8 @@ var ErrBusy = errors.New("the agent is at work in this session")
 // was tried on a copy, and the requests of that copy checked under every profile,
 // with thinking and without: what it is for is gone, and nothing is wrong that
 // was not before. The plan of a healthy session has no ops, nor has a second plan
-// after the first; records that no diagnosis is about never change.
+// after the first, but for an error that is no more. Records that no diagnosis is
+// about, nor its cure by name, never change.
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
 func Plan(s *session.Session, req Request) (Result, error) {
@@ -48,8 +49,8 @@ func Plan(s *session.Session, req Request) (Result, error) {
 	}
 	c := newChart(s, req.Options, req.Force, req.Classes...)
 	c.texts = req.texts()
-	t := c.carryOut(req)
-	r := Result{After: t.s, Cured: once(t.cured), Uncurable: once(t.failed)}
+	t, cured := c.carryThrough(req)
+	r := Result{After: t.s, Cured: once(cured), Uncurable: once(t.failed)}
 	r.Remaining = t.c.diagnose()
 	r.Plan = change.Plan{Session: s.ID, Cause: req.cause(r.Cured), Ops: change.Diff(s, t.s)}
 	return r, nil
@@ -77,15 +78,40 @@ func (r *Request) cause(cured []Diagnosis) change.Cause {
 	return c
 }
 
+// maxPasses is far more often than a repair lets show what the one before did not.
+const maxPasses = 8
+
+// carryThrough carries the request out until that changes nothing any more, and
+// tells what is gone by then. A repaired session may be one that is asked in
+// another way, such as with thinking, and so have other faults. What an error
+// names is cured once: the request that it came for is another by then.
+func (c *chart) carryThrough(req Request) (t *treatment, cured []Diagnosis) {
+	t = c.carryOut(req)
+	cured = t.cured
+	for range maxPasses {
+		if req.Error != nil || t.s == c.s {
+			break
+		}
+		c = t.c.anew(req.Options)
+		t = c.carryOut(req)
+		cured = append(cured, t.cured...)
+	}
+	left := map[key]bool{} // one fault may have come back with the cure of another
+	for _, f := range t.now.findings {
+		left[t.c.keyAtFirst(f)] = true
+	}
+	return t, slices.DeleteFunc(cured, func(d Diagnosis) bool { return left[d.of] })
+}
+
 // carryOut treats what the request wants.
 func (c *chart) carryOut(req Request) *treatment {
 	switch {
 	case req.Error != nil:
 		return c.answer(*req.Error)
 	case len(req.Classes) > 0:
-		return c.treat(func(f finding) bool { return slices.Contains(req.Classes, c.classOf(f)) })
+		return c.treat(func(c *chart, f finding) bool { return slices.Contains(req.Classes, c.classOf(f)) })
 	}
-	return c.treat(func(f finding) bool { return f.severity == Broken || req.Latent && f.severity == Latent })
+	return c.treat(func(_ *chart, f finding) bool { return f.severity == Broken || req.Latent && f.severity == Latent })
 }
 
 // classOf is the class of a finding.

@@ -188,29 +188,6 @@ func TestPlanBusy(t *testing.T) {
 	}
 }
 
-func TestFirstPrompt(t *testing.T) {
-	for _, c := range []struct {
-		name  string
-		turns []turn
-		want  string
-	}{
-		{"an answer comes first", []turn{user(), answer(hi), user(hi)}, "note empty_content_message msg_01; broken first_prompt_missing msg_02"},
-		{"another prompt comes first", []turn{user(), user(hi), answer(hi)}, "note empty_content_message msg_01"},
-		{"a failed answer between", []turn{user(), failed("APIError", hi), user(hi), answer(hi)}, "note empty_content_message msg_01"},
-		{"two lost", []turn{user(), user(), answer(hi)}, "note empty_content_message msg_01; note empty_content_message msg_02; broken first_prompt_missing msg_03"},
-		{"nothing else", []turn{user()}, "note empty_content_message msg_01"},
-	} {
-		s := build(c.turns...)
-		if got := told(Diagnose(s, Options{Now: now})); got != c.want {
-			t.Errorf("%s: Diagnose = %s, want %s", c.name, got, c.want)
-		}
-		r := plan(t, s, Request{})
-		if broken := strings.Contains(c.want, "broken"); broken != (len(r.Plan.Ops) > 0) || len(r.Uncurable) > 0 {
-			t.Errorf("%s: Plan has %d ops, leaves %s", c.name, len(r.Plan.Ops), told(r.Uncurable))
-		}
-	}
-}
-
 func TestUnreadable(t *testing.T) {
 	lost := session.Defect{Kind: session.Unreadable, Why: "permission denied"}
 	s := build(user(hi), answer(signed, blank), answer(blank), user(hi))

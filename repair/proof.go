@@ -36,9 +36,8 @@ func (t *treatment) gone(f finding, to map[session.Ref]session.Ref, s *session.S
 	if f.ref.Kind != session.KindPart || t.c.of(s).holds(f.ref) {
 		return true
 	}
-	return !slices.ContainsFunc(t.now.settings[f.key()], func(i int) bool { // it may have moved, fault and all
-		p := place{i, f.code, f.ref.Message}
-		return after.counts[p] >= t.now.counts[p]
+	return !slices.ContainsFunc(after.findings, func(g finding) bool { // it may have moved, fault and all
+		return g.code == f.code && g.ref.Message == f.ref.Message && !t.c.holds(g.ref) && !t.now.has(g.key())
 	})
 }
 
@@ -199,7 +198,7 @@ func (t *treatment) wayOut() string {
 	s := t.s
 	broken := map[string]bool{}
 	for _, f := range t.now.findings {
-		if f.severity == Broken && t.wanted(f) {
+		if f.severity == Broken && t.wanted(t.c, f) {
 			broken[f.ref.Message] = true
 		}
 	}

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
@@ -90,6 +91,34 @@ func TestRenumberedOnTheWay(t *testing.T) {
 	for _, d := range Diagnose(s, o) {
 		if strings.Contains(d.Cure, "behind the thinking") {
 			t.Errorf("the answer that the agent writes is told a cure: %q", d.Cure)
+		}
+	}
+}
+
+// What is told as cured is not there any more, and the plan of what a plan leaves
+// has no ops. Each case is a session in which a cure uncovers something else.
+func TestPlanHolds(t *testing.T) {
+	const stopped = `"status":"running","input":{"a":1},"time":{"start":3}`
+	ended := callPart(2, callStates[0])
+	for _, c := range []struct {
+		name  string
+		turns []turn
+		req   Request
+	}{
+		{
+			"a loop that starts with other content once the calls of it are failed",
+			[]turn{user(), answer(callPart(1, stopped), empty, ended, signed), answer()},
+			Request{Classes: []Class{ToolResultMissing}},
+		},
+	} {
+		r := plan(t, build(c.turns...), c.req)
+		for _, d := range r.Cured {
+			if slices.ContainsFunc(r.Remaining, func(l Diagnosis) bool { return l.of == d.of }) {
+				t.Errorf("%s: Plan tells %s %s as cured, and leaves it", c.name, d.Rule, d.Ref)
+			}
+		}
+		if again := plan(t, r.After, c.req); len(r.Plan.Ops) == 0 || len(again.Plan.Ops) > 0 {
+			t.Errorf("%s: Plan has %d ops, the second %v", c.name, len(r.Plan.Ops), again.Plan.Ops)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package repair
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"mend/session"
 )
@@ -45,7 +46,7 @@ func fixLast(c *chart, f fault) []fix {
 		}
 	}
 	if anyOf(step, func(q *session.Part) bool { return speaks(m, q) }) {
-		fixes = append(fixes, moveFirst(ref))
+		fixes = append(fixes, moves(c, ref)...)
 	}
 	id := p.ID + suffix
 	return append(fixes, fix{
@@ -77,17 +78,32 @@ func removeThinking(ref session.Ref) fix {
 	return removal(ref, "The thinking is removed.", "What the model thought at this point; what it said and did stays.")
 }
 
-// moveOrRemove are the ways to be rid of thinking at a wrong place. In an open
-// tool loop nothing of it may change, so there the loop is closed first.
+// moveOrRemove are the ways to be rid of thinking at a wrong place.
 func moveOrRemove(c *chart, ref session.Ref) []fix {
-	fixes := []fix{moveFirst(ref)}
-	if ref.Message == c.newest && loopOpen(c.s) {
-		move, shut := moveFirst(ref), closeLoop(c, ref)
-		fixes = append(fixes, fix{cure: shut.cure + " " + move.cure, edit: func(d *draft) error {
-			return errors.Join(shut.edit(d), move.edit(d))
-		}})
+	return append(moves(c, ref), removeThinking(ref))
+}
+
+// moves are the ways to put thinking first in its step. Where that is a change in
+// an open tool loop ([treatment.forbidden]), the loop is closed with it; a prompt
+// behind its results does not close it.
+func moves(c *chart, ref session.Ref) []fix {
+	move := moveFirst(ref)
+	if (ref.Message != c.newest || !loopOpen(c.s)) && (!c.loop()[ref.Message] || !c.reorders(move, ref)) {
+		return []fix{move}
 	}
-	return append(fixes, removeThinking(ref))
+	shut := closeLoop(c, ref)
+	return []fix{move, {cure: shut.cure + " " + move.cure, whole: shut.whole, edit: func(d *draft) error {
+		return errors.Join(shut.edit(d), move.edit(d))
+	}}}
+}
+
+// reorders reports whether the thinking of the message goes out otherwise after
+// the fix.
+func (c *chart) reorders(f fix, ref session.Ref) bool {
+	d := c.draft()
+	i := d.index(ref)
+	was := d.s.Messages[i]
+	return f.edit(d) == nil && !slices.Equal(goingOut(thoughts(&was)), goingOut(thoughts(&d.s.Messages[i])))
 }
 
 // fixLoopStart is for an open tool loop that does not start with thinking: the
@@ -99,7 +115,9 @@ func fixLoopStart(c *chart, f fault) []fix {
 	}
 	var fixes []fix
 	if t := lastOf(stepOf(m, f.ref), func(q *session.Part) bool { return q.IsThinking() && q.Signature != "" }); t != nil {
-		fixes = append(fixes, moveFirst(t.Ref))
+		move := moveFirst(t.Ref)
+		move.cure = fmt.Sprintf("The thinking %s moves to the front of the step; nothing of it changes but its id.", t.ID)
+		fixes = append(fixes, move)
 	}
 	return append(fixes, closeLoop(c, f.ref))
 }

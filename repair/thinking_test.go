@@ -27,6 +27,23 @@ func TestThinkingOrder(t *testing.T) {
 			want:  []string{stepStart, signed, "prt_0202_0204|" + signed2, "prt_0203|" + bash, "prt_0205|" + stepFinish},
 		},
 		{
+			name: "behind a call, in a loop that moving it would change", turn: answer(signed, stepStart, hi, signed2, bash, signed),
+			found: "broken thinking_block_order msg_02/prt_0206; note thinking_block_order msg_02/prt_0204",
+			want: []string{
+				signed, stepStart, "prt_0202_0206|" + signed, "prt_0203|" + hi, "prt_0204|" + signed2, "prt_0205|" + bash,
+				"prt_0206_mend|" + stepStart, "prt_0206_mend_1|" + held,
+			},
+		},
+		{
+			name:  "several behind two calls, an empty text behind them",
+			turn:  answer(stepStart, signed, bash, signed, signed, bash2, signed, empty, stepStart, callPart(3, callStates[0])),
+			found: "broken thinking_block_order msg_02/prt_0204; broken thinking_block_order msg_02/prt_0210; broken empty_content_message msg_02/prt_0208; latent thinking_block_order msg_02/prt_0207",
+			want: []string{
+				stepStart, signed, "prt_0202_0204|" + signed, "prt_0202_0205|" + signed, "prt_0202_0207|" + signed, "prt_0203|" + bash, "prt_0206|" + bash2,
+				"prt_0209|" + stepStart, "prt_0210|" + callPart(3, callStates[0]), "prt_0210_mend|" + stepStart, "prt_0210_mend_1|" + held,
+			},
+		},
+		{
 			name: "several keep their order", turn: answer(stepStart, bash, signed, signed2),
 			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202; broken thinking_block_order msg_02/prt_0204",
 			want:  []string{stepStart, "prt_0201_0203|" + signed, "prt_0201_0204|" + signed2, "prt_0202|" + bash},

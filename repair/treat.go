@@ -19,7 +19,7 @@ type treatment struct {
 
 	c      *chart // of s
 	now    *survey
-	wanted func(finding) bool
+	wanted wanted
 	depth  int // of treatments for what a fix leaves behind
 	first  map[key]Diagnosis
 	tried  map[key]int    // how many of its fixes did not hold
@@ -27,14 +27,17 @@ type treatment struct {
 	limit  int            // of fixes in a round, where some got in each other's way; 0 for none
 }
 
+// wanted tells of a finding, in the session of the chart, whether it shall be cured.
+type wanted func(*chart, finding) bool
+
 // maxDepth is how often a fix may need other fixes to hold.
 const maxDepth = 2
 
 // treat cures what is wanted and can be cured.
-func (c *chart) treat(wanted func(finding) bool) *treatment { return c.treatAt(0, wanted) }
+func (c *chart) treat(w wanted) *treatment { return c.treatAt(0, w) }
 
-func (c *chart) treatAt(depth int, wanted func(finding) bool) *treatment {
-	t := &treatment{s: c.s, c: c, now: c.survey(), wanted: wanted, depth: depth}
+func (c *chart) treatAt(depth int, w wanted) *treatment {
+	t := &treatment{s: c.s, c: c, now: c.survey(), wanted: w, depth: depth}
 	t.first, t.tried, t.why = map[key]Diagnosis{}, map[key]int{}, map[key]string{}
 	for _, f := range t.now.findings {
 		t.first[f.key()] = c.describe(f)
@@ -46,7 +49,7 @@ func (c *chart) treatAt(depth int, wanted func(finding) bool) *treatment {
 	}
 	way := ""
 	for _, f := range t.now.findings {
-		if !wanted(f) {
+		if !w(t.c, f) {
 			continue
 		}
 		d := t.uncured(f)
@@ -71,9 +74,11 @@ type trial struct {
 	before session.Message // that message as it was
 }
 
-// round tries fixes, and reports whether there was one to try.
+// round tries fixes, and reports whether there was one to try. Those that do not
+// hold beside others which do are tried again on top of these: a fix is given up
+// only for what it does to the session as it is by now.
 func (t *treatment) round() bool {
-	d := t.draft()
+	d := t.c.draft()
 	trials := t.apply(d)
 	if len(trials) == 0 {
 		return false
@@ -89,7 +94,8 @@ func (t *treatment) round() bool {
 		good, failed := t.judge(trials, news, d.s, after)
 		if len(failed) == 0 {
 			t.settle(good, d.s, after)
-			break
+			t.limit *= 2
+			return true
 		}
 		for _, tr := range failed {
 			t.undo(d, tr)
@@ -98,9 +104,6 @@ func (t *treatment) round() bool {
 	}
 	t.limit *= 2
 	for _, tr := range bad {
-		if !t.now.has(tr.key()) {
-			continue
-		}
 		if !t.another(tr) && t.together(tr) {
 			break // the others may hold now
 		}
@@ -109,20 +112,13 @@ func (t *treatment) round() bool {
 	return true
 }
 
-// draft is a copy of the session as it is by now.
-func (t *treatment) draft() *draft {
-	s := *t.s
-	s.Messages = slices.Clone(s.Messages)
-	return &draft{s: &s, texts: t.c.texts}
-}
-
 // apply edits the draft: the next fix of one wanted fault of every message. A fix
 // that changes more than its message is applied alone.
 func (t *treatment) apply(d *draft) []trial {
 	var trials []trial
 	busy := map[string]bool{}
 	for _, f := range t.now.findings {
-		if !t.wanted(f) || busy[f.ref.Message] || t.limit > 0 && len(trials) >= t.limit {
+		if !t.wanted(t.c, f) || busy[f.ref.Message] || t.limit > 0 && len(trials) >= t.limit {
 			continue
 		}
 		for tr, ok := t.next(d, f); ok; tr, ok = t.next(d, f) {
@@ -174,7 +170,7 @@ func (t *treatment) fixes(f finding) []fix {
 
 func (t *treatment) undo(d *draft, tr trial) {
 	if tr.fix.whole {
-		*d = *t.draft()
+		*d = *t.c.draft()
 		return
 	}
 	d.s.Messages[tr.at] = tr.before
@@ -188,21 +184,22 @@ func (t *treatment) another(tr trial) bool {
 	return n < len(fixes) && slices.ContainsFunc(fixes[n+1:], func(x fix) bool { return x.loses == tr.fix.loses })
 }
 
-// together tries a fix that did not hold once more, alone and with the cures of
-// what it leaves behind, and reports whether that held; if so it is settled.
+// together tries a fix that did not hold once more, without those that were tried
+// beside it and with the cures of what it leaves behind, and reports whether that
+// held; if so it is settled.
 func (t *treatment) together(tr trial) bool {
-	d := t.draft()
+	d := t.c.draft()
 	if t.depth == maxDepth || tr.fix.edit(d) != nil || t.blind(tr, d.s) {
 		return false
 	}
 	left := t.c.of(d.s)
 	left.origin = maps.Clone(t.c.origin)
 	behind := left.survey().settings
-	sub := left.treatAt(t.depth+1, func(f finding) bool {
+	sub := left.treatAt(t.depth+1, func(_ *chart, f finding) bool {
 		was := len(t.now.settings[f.key()])
 		return was == 0 || len(behind[f.key()]) > was
 	})
-	if len(sub.cured) == 0 || !t.gone(tr.finding, moved(t.s, sub.s), sub.s, sub.now) || len(t.news([]trial{tr}, sub.now)) > 0 {
+	if !t.gone(tr.finding, moved(t.s, sub.s), sub.s, sub.now) || len(t.news([]trial{tr}, sub.now)) > 0 {
 		return false
 	}
 	for _, also := range sub.cured {
@@ -217,68 +214,3 @@ func (t *treatment) together(tr trial) bool {
 
 // join puts sentences behind each other.
 func join(a, b string) string { return strings.TrimSpace(a + " " + b) }
-
-// settle makes what the trials did final.
-func (t *treatment) settle(trials []trial, s *session.Session, after *survey) {
-	to := moved(t.s, s)
-	for _, f := range t.now.findings {
-		if !t.gone(f, to, s, after) {
-			continue
-		}
-		d := t.asFound(f)
-		d.Cure, d.WhyNot = "It is gone with the cure of another fault.", ""
-		for _, tr := range trials {
-			if tr.ref.Message == f.ref.Message || tr.fix.whole {
-				d.Cure = tr.fix.cure
-			}
-			if tr.key() == f.key() {
-				d.Cure, d.Loses = tr.fix.cure, tr.fix.loses
-				break
-			}
-		}
-		t.cured = append(t.cured, d)
-	}
-	for was, is := range to {
-		t.c.origin[is] = t.c.first(was)
-	}
-	t.s, t.c, t.now = s, t.c.of(s), after
-	t.c.surveyed = after
-	clear(t.tried) // what did not hold before may hold now
-}
-
-// moved tells under which refs the records of a session are stored after a fix
-// that gave them other ids and left them in their order.
-func moved(before, after *session.Session) map[session.Ref]session.Ref {
-	if len(before.Messages) != len(after.Messages) {
-		return nil
-	}
-	to := map[session.Ref]session.Ref{}
-	for i := range before.Messages {
-		was, is := &before.Messages[i], &after.Messages[i]
-		if was.Ref == is.Ref || len(was.Parts) != len(is.Parts) {
-			continue
-		}
-		to[was.Ref] = is.Ref
-		for j := range was.Parts {
-			to[was.Parts[j].Ref] = is.Parts[j].Ref
-		}
-	}
-	return to
-}
-
-// uncured is the diagnosis of a finding that stays, with the reason.
-func (t *treatment) uncured(f finding) Diagnosis {
-	d := t.asFound(f)
-	d.WhyNot = cmp.Or(t.why[f.key()], ruleOf(f.code).noCure, whyNone)
-	return d
-}
-
-// asFound is the diagnosis of the finding as it was at first.
-func (t *treatment) asFound(f finding) Diagnosis {
-	if d, ok := t.first[f.key()]; ok {
-		return d
-	}
-	return t.c.describe(f)
-}
-
-const whyNone = "No change that mend knows cures this without breaking something else."
