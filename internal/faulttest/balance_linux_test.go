@@ -1,0 +1,117 @@
+package faulttest_test
+
+import (
+	"crypto/sha256"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+
+	"mend/change"
+)
+
+// settle recovers, and decides what is left to the user by leaving it as it is.
+func (c *crowd) settle() {
+	if code, out := c.plain("recover"); code != 0 && code != 3 {
+		c.problem("recover: exit code %d\n%s", code, out)
+	}
+	for _, e := range c.entries() {
+		if e.State != change.Conflicted {
+			continue
+		}
+		if code, out := c.plain("resolve", e.ID, "--keep"); code != 0 {
+			c.problem("resolve %s --keep: exit code %d\n%s", e.ID, code, out)
+		}
+	}
+}
+
+// check looks at what is there in the end.
+func (c *crowd) check() {
+	state := map[string]change.State{}
+	found, taken := map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{}
+	for _, e := range c.entries() {
+		state[e.ID] = e.State
+		if e.State == change.Pending || e.State == change.Conflicted {
+			c.problem("entry %s is %s", e.ID, e.State)
+		}
+		for _, op := range e.Ops {
+			if op.Pre != nil {
+				found[op.Pre.SHA256] = true
+				taken[op.Pre.SHA256] = taken[op.Pre.SHA256] || e.State == change.Committed
+			}
+		}
+	}
+	for _, id := range c.printed {
+		if state[id] != change.Committed {
+			c.problem("repair %s was said to be done, and the journal says %q", id, state[id])
+		}
+	}
+	if err := c.verify(); err != nil {
+		c.problem("the journal: %v", err)
+	}
+	left := c.litter()
+	left = slices.DeleteFunc(left, func(p string) bool { return strings.Contains(p, "/cache/mend/") }) // scans write there
+	if len(left) > 0 {
+		c.problem("left over: %q", left)
+	}
+	sum := &tally{}
+	(&cutCase{world: c.world, sum: sum}).sound()
+	c.problems = append(c.problems, sum.problems...)
+	c.balance(found, taken)
+}
+
+// balance looks where each line of the agent's ledger is: in the store, in the
+// journal as what a repair took, or, if the file was replaced meanwhile, kept.
+// What the agent did not find and has since written anew may also be what a
+// change took that was then put back.
+func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
+	c.Helper()
+	stored := map[string]bool{}
+	messages, parts := c.open().Records()
+	for _, r := range append(messages, parts...) {
+		stored[r.Data] = true
+	}
+	kept, count := c.kept(), map[string]int{}
+	book := func(l line, journal map[[sha256.Size]byte]bool) {
+		switch {
+		case stored[l.Data]:
+			count["in the store"]++
+		case journal[l.digest]:
+			count["in the journal"]++
+		case l.late && kept[l.Data]:
+			count["kept"]++
+		case l.late:
+			count["too late"]++
+		default:
+			c.problem("what the agent wrote to %s is lost; kept: %t:\n%s", l.ID, kept[l.Data], l.Data)
+		}
+	}
+	for _, l := range c.agent.ledger {
+		book(l, taken)
+	}
+	for _, l := range c.agent.gone {
+		book(l, found)
+	}
+	c.Logf("what the agent wrote last, or did not find again, is %v", count)
+}
+
+// kept is what mend kept of bytes that the agent wrote into files already replaced.
+func (c *crowd) kept() map[string]bool {
+	c.Helper()
+	found := map[string]bool{}
+	err := filepath.WalkDir(filepath.Join(c.store, ".mend", "kept"), func(p string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		data, err := os.ReadFile(p)
+		found[string(data)] = true
+		return err
+	})
+	if err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR) { // a database keeps nothing
+		c.Fatal(err)
+	}
+	return found
+}

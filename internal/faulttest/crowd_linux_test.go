@@ -1,0 +1,173 @@
+package faulttest_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+var crowdFor = flag.Duration("crowd", 0, "how long a crowd works on one store; 0: some seconds, in torture ten minutes")
+
+func crowdTime() time.Duration {
+	switch {
+	case *crowdFor > 0:
+		return *crowdFor
+	case level() == "torture":
+		return 10 * time.Minute
+	}
+	return 5 * time.Second
+}
+
+// A crowd is three mend and an agent that work on the same store at once, while
+// somebody kills the mend at any moment.
+type crowd struct {
+	*world
+	agent *scribe
+
+	mu       sync.Mutex
+	problems []string
+	ends     map[string]int // how the runs of mend ended, and how many
+	printed  []string       // ids of repairs
+}
+
+func (c *crowd) problem(format string, args ...any) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.problems = append(c.problems, fmt.Sprintf(format, args...))
+}
+
+// TestCrowd lets a crowd work, recovers, and looks that nothing is lost.
+func TestCrowd(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	for _, k := range []kind{tree, sqlite} {
+		t.Run(string(k), func(t *testing.T) {
+			t.Parallel()
+			for i, p := range newCrowd(t, built, k).run(crowdTime()) {
+				if i == 5 {
+					t.Fatal("and more")
+				}
+				t.Errorf("%s\nagain: go test ./internal/faulttest -run TestCrowd -crowd %v -seed %d", p, crowdTime(), seed())
+			}
+		})
+	}
+}
+
+// A crowd of mend that do not compare what they have swapped loses what the agent
+// wrote.
+func TestCrowdControl(t *testing.T) {
+	if level() == "" {
+		t.Skip("FAULTTEST is not set")
+	}
+	t.Parallel()
+	i := slices.IndexFunc(controls, func(c control) bool { return c.name == "no comparison after the swap" })
+	c := newCrowd(t, controls[i].build(t), tree)
+	for range 20 {
+		if problems := c.run(5 * time.Second); len(problems) > 0 {
+			t.Logf("found: %.600s", problems[0])
+			return
+		}
+	}
+	t.Errorf("nothing is wrong, -seed %d", seed())
+}
+
+func newCrowd(t *testing.T, bin binaries, k kind) *crowd {
+	return &crowd{world: newWorld(t, nil, bin, repairFirst(k)), ends: map[string]int{}}
+}
+
+// run lets the crowd work on a new store, and returns what is wrong then.
+func (c *crowd) run(d time.Duration) (problems []string) {
+	c.Helper()
+	c.begin()
+	c.agent, c.printed, c.problems = newScribe(c.world, c.rng(0)), nil, nil
+	c.work(d)
+	c.settle()
+	c.check()
+	c.Logf("the agent wrote %d times; mend ended with %v and told %d ids", c.agent.writes, c.ends, len(c.printed))
+	return c.problems
+}
+
+func (c *crowd) rng(who uint64) *rand.Rand { return rand.New(rand.NewPCG(seed(), who)) }
+
+// work lets all of them work until the time is over.
+func (c *crowd) work(d time.Duration) {
+	ctx, cancel := context.WithTimeout(c.Context(), d)
+	defer cancel()
+	var all sync.WaitGroup
+	for who := range uint64(3) {
+		all.Go(func() {
+			for rng := c.rng(1 + who); ctx.Err() == nil; {
+				c.one(rng)
+			}
+		})
+	}
+	if err := c.agent.work(ctx); err != nil {
+		c.problem("%v", err)
+	}
+	all.Wait()
+	if err := c.agent.pen.close(); err != nil {
+		c.problem("the agent: %v", err)
+	}
+}
+
+// verb is any that writes, or a scan; what is undone or redone is mostly new.
+func (c *crowd) verb(rng *rand.Rand) []string {
+	id := "bababa"
+	c.mu.Lock()
+	if n := len(c.printed); n > 0 {
+		id = c.printed[n-1-rng.IntN(min(n, 4))]
+	}
+	c.mu.Unlock()
+	if rng.IntN(32) == 0 { // what is undone all at once must have its bytes
+		return []string{"gc", "--older-than", "2s", "--yes"}
+	}
+	return [][]string{
+		{"repair", c.session, "--force"},
+		{"repair", c.session, "--force"},
+		{"repair", "--yes"},
+		{"scan"},
+		{"undo", id},
+		{"redo", id},
+		{"undo", "--session", c.session},
+		{"recover"},
+	}[rng.IntN(8)]
+}
+
+// one runs a verb, and kills it in one of two cases.
+func (c *crowd) one(rng *rand.Rand) {
+	verb := c.verb(rng)
+	cmd := exec.Command(c.mend.Path, append(verb, "--store", c.store)...)
+	var out, errOut bytes.Buffer
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = c.mend.Env, c.mend.Dir, &out, &errOut
+	if err := cmd.Start(); err != nil {
+		c.problem("%v", err)
+		return
+	}
+	life := patience
+	if rng.IntN(2) == 0 {
+		life = time.Duration(rng.IntN(150)) * time.Millisecond
+	}
+	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
+	_ = cmd.Wait() // its exit code tells
+	killed := !killer.Stop()
+	code := cmd.ProcessState.ExitCode()
+	switch {
+	case killed && life == patience:
+		c.problem("mend %s does not end", strings.Join(verb, " "))
+	case code == 4 || code > 6 || code < 0 && !killed || strings.Contains(errOut.String(), "goroutine "):
+		c.problem("mend %s: exit code %d\n%s%s", strings.Join(verb, " "), code, &out, &errOut)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.ends[fmt.Sprintf("%s %d", verb[0], code)]++
+	c.printed = append(c.printed, ids(out.String())...)
+}
