@@ -72,8 +72,11 @@ const opening = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 // describe is the call that the notification is about, and whether it counts:
 // one about a pipe, a socket or a terminal does not.
 func describe(n *notification) (Call, bool) {
-	s := shapes[n.nr]
+	s, known := shapes[n.nr]
 	c := Call{Name: s.name}
+	if !known { // stopped for the sake of stillness
+		return c, false
+	}
 	if s.file >= 0 {
 		target := link(n.pid, int32(n.args[s.file]))
 		c.Paths = []string{target}

@@ -8,7 +8,6 @@ import (
 
 	"mend/change"
 	"mend/internal/faulttest"
-	"mend/internal/wound"
 )
 
 // A cutCase is one cut.
@@ -32,104 +31,71 @@ func (c *cutCase) finished() {
 	if now := c.snapshot(); !maps.Equal(now, c.after) && (c.half == nil || !maps.Equal(now, c.before)) {
 		c.problem("the store is not as it should be")
 	}
-	c.inside()
+	c.inside(c.run, c.problem)
 	if left := c.litter(); len(left) > 0 {
 		c.problem("left over: %q", left)
 	}
 }
 
-// check looks what the cut left, recovers, and looks again.
+// check looks what the cut left, recovers, and looks again. What it sees after
+// the run depends on nothing but what the world holds then, to the byte, so
+// equal states are looked at once.
 func (c *cutCase) check() {
-	c.inside()
-	c.whole()
-	es := c.entries()
-	c.told(es)
-	if c.thorough() || undecided(es) || len(c.litter()) > 0 {
-		if code, out := c.plain("recover"); code != 0 {
-			c.problem("recover: exit code %d:\n%s", code, out)
-			return
-		}
+	c.inside(c.run, c.problem)
+	known := len(c.found)
+	f := c.look()
+	c.sum.States += len(c.found) - known
+	c.told(f.entries)
+	c.take(f.remarks)
+	if f.ending == nil {
+		return
 	}
-	now := c.snapshot()
-	committed := c.outcome(c.entries())
+	c.take(f.ending.remarks)
 	switch {
-	case maps.Equal(now, c.before):
+	case f.ending.isBefore:
 		c.sum.Before++
-	case maps.Equal(now, c.after):
+	case f.ending.isAfter:
 		c.sum.After++
 	default:
 		c.sum.Mixed++
-		c.problem("neither before nor after:\n%s", differences(c.before, c.after, now))
 	}
-	isAfter := maps.Equal(now, c.after)
-	if printed := ids(c.run.Out); !isAfter && (c.run.Code == 0 && c.half == nil || len(printed) > 0) {
+	if printed := ids(c.run.Out); !f.ending.isAfter && (c.run.Code == 0 && c.half == nil || len(printed) > 0) {
 		c.sum.Lost++
 		c.problem("it said done %q, and it is not", printed)
 	}
-	if c.changes() && committed != isAfter {
-		c.problem("the journal says committed: %t; the store holds what is after: %t", committed, isAfter)
-	}
-	if left := c.litter(); len(left) > 0 {
-		c.problem("left over: %q", left)
-	}
-	if err := c.verify(); err != nil {
-		c.problem("the journal: %v", err)
-	}
-	if c.thorough() {
-		c.sound()
-		c.goOn(isAfter)
-	}
 }
 
-// thorough reports whether everything is looked at: in the tests that always run,
-// at every fourth cut.
-func (c *cutCase) thorough() bool { return level() != "" || c.sum.Cuts%4 == 0 }
+// sound lets SQLite check the structure of the database.
+func (c *cutCase) sound() {
+	var r remarks
+	r.sound(c.world)
+	c.take(r)
+}
+
+// take makes what is wrong with the state a problem of this cut.
+func (c *cutCase) take(r remarks) {
+	c.sum.Torn += r.torn
+	for _, p := range r.problems {
+		c.problem("%s", p)
+	}
+}
 
 func undecided(es []change.Entry) bool {
 	return slices.ContainsFunc(es, func(e change.Entry) bool { return e.State == change.Pending })
 }
 
 // changes reports whether the verb is one that changes records.
-func (c *cutCase) changes() bool { return c.verb[0] != "gc" && c.verb[0] != "forget" }
+func (w *world) changes() bool { return w.verb[0] != "gc" && w.verb[0] != "forget" }
 
 // inside checks that nothing was opened for writing but the store and what is
 // mend's own (I8).
-func (c *cutCase) inside() {
-	for _, call := range c.run.Calls {
+func (w *world) inside(r faulttest.Result, problem func(format string, args ...any)) {
+	for _, call := range r.Calls {
 		for _, p := range call.Paths {
-			if !strings.HasPrefix(p+"/", c.live+"/") {
-				c.problem("%v is neither the store's nor mend's", call)
+			if !strings.HasPrefix(p+"/", w.live+"/") {
+				problem("%v is neither the store's nor mend's", call)
 			}
 		}
-	}
-}
-
-// whole checks, before any recovery, that each file holds what it held or what it
-// shall hold (I5). A database tells that only when it is opened, see sound.
-func (c *cutCase) whole() {
-	if c.kind != tree {
-		return
-	}
-	now := c.records()
-	names := slices.Collect(maps.Keys(now))
-	for _, name := range slices.AppendSeq(slices.AppendSeq(names, maps.Keys(c.before)), maps.Keys(c.after)) {
-		if now[name] != c.before[name] && now[name] != c.after[name] {
-			c.sum.Torn++
-			c.problem("before recovery %s holds %.80q, want %.80q or %.80q", name, now[name], c.before[name], c.after[name])
-			return
-		}
-	}
-}
-
-// sound lets SQLite check the structure of the database.
-func (c *cutCase) sound() {
-	if c.kind == tree {
-		return
-	}
-	rows := wound.SQL(c.T, c.store)("PRAGMA integrity_check")
-	if len(rows) != 1 || rows[0]["integrity_check"] != "ok" {
-		c.sum.Torn++
-		c.problem("the database is damaged: %v", rows)
 	}
 }
 
@@ -164,35 +130,6 @@ func states(es []change.Entry) string {
 }
 
 // committed reports whether the change that the scenario is about is committed.
-func (c *cutCase) committed(es []change.Entry) bool {
-	return len(es) > c.settled && es[0].State == change.Committed
-}
-
-// outcome is committed after recovery, when nothing may be undecided.
-func (c *cutCase) outcome(es []change.Entry) bool {
-	for _, e := range es {
-		if e.State == change.Pending || e.State == change.Conflicted {
-			c.problem("after recovery entry %s is %s", e.ID, e.State)
-		}
-	}
-	return c.committed(es)
-}
-
-// goOn checks that mend works as ever: what was not done can be done now, and
-// what was done can be taken back (I7).
-func (c *cutCase) goOn(isAfter bool) {
-	verb, want := c.change(), c.after
-	if isAfter && c.back != nil {
-		verb, want = c.back, c.before
-	}
-	if code, out := c.plain(verb...); code != 0 {
-		c.problem("then mend %s: exit code %d:\n%s", strings.Join(verb, " "), code, out)
-		return
-	}
-	if now := c.snapshot(); !maps.Equal(now, want) {
-		c.problem("then mend %s: the store is not as it should be:\n%s", strings.Join(verb, " "), differences(want, want, now))
-	}
-	if left := c.litter(); len(left) > 0 {
-		c.problem("then mend %s: left over: %q", strings.Join(verb, " "), left)
-	}
+func (w *world) committed(es []change.Entry) bool {
+	return len(es) > w.settled && es[0].State == change.Committed
 }

@@ -81,12 +81,12 @@ func scenarios() []scenario {
 // wholly before or wholly after, and the journal says which.
 func TestFaultAtEveryCall(t *testing.T) {
 	for _, s := range scenarios() {
-		for _, f := range troubles() {
-			t.Run(fmt.Sprintf("%s/%s/%s", s.kind, s.name, f.name), func(t *testing.T) {
-				t.Parallel()
-				w := newWorld(t, nil, built, s)
-				report(t, w.sweep(f))
-			})
-		}
+		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, nil, built, s)
+			for _, f := range troubles() {
+				t.Run(f.name, func(t *testing.T) { report(t, w.in(t).sweep(f)) })
+			}
+		})
 	}
 }

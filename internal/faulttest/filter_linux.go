@@ -60,11 +60,13 @@ func install() (int, error) {
 // Offsets in struct seccomp_data.
 const (
 	offNr    = 0
-	offArgs2 = 32 // the low half, on a little-endian machine
+	offArgs0 = 16 // the low halves, on a little-endian machine
+	offArgs2 = 32
 )
 
 // filter is the program that the kernel runs before each call: it stops those in
-// shapes, but openat only with the flags that count.
+// shapes, but openat only with the flags that count, and those about which a
+// [stillness] knows.
 func filter() []unix.SockFilter {
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -81,7 +83,16 @@ func filter() []unix.SockFilter {
 		{Code: isSet, K: opening, Jf: 1},
 		stop,
 		allow,
+		{Code: equal, K: unix.SYS_CLOCK_GETTIME, Jf: 4},
+		{Code: load, K: offArgs0},
+		{Code: equal, K: unix.CLOCK_REALTIME, Jf: 1},
+		stop,
+		allow,
 	}
+	first := beginning // a variable, since no constant below zero becomes a uint32
+	f = append(f,
+		unix.SockFilter{Code: equal, K: uint32(first), Jf: 1}, stop,
+		unix.SockFilter{Code: equal, K: unix.SYS_GETRANDOM, Jf: 1}, stop)
 	for _, nr := range slices.Sorted(maps.Keys(shapes)) {
 		if nr != unix.SYS_OPENAT {
 			f = append(f, unix.SockFilter{Code: equal, K: uint32(nr), Jf: 1}, stop)

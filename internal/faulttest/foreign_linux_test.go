@@ -70,8 +70,7 @@ func (w *world) sweepForeign(wr writer, a faulttest.Action) *tally {
 	name := wr.file(w)
 	path := filepath.Join(w.store, name)
 	sum := &tally{What: "another program writes " + wr.name, Store: w.kind, Verb: w.name}
-	k, step := w.stride(sum.String())
-	for ; ; k += step {
+	for k := 1; ; k++ {
 		w.begin()
 		write := func() error { return os.WriteFile(path, []byte(foreign), 0o644) }
 		if wr.old {
@@ -116,11 +115,12 @@ func discarding(calls []faulttest.Call) bool {
 // checkForeign recovers and looks where the other program's bytes are: where it
 // wrote them, or, if it wrote into a file that was no longer there, kept.
 func (c *cutCase) checkForeign(name string, old, tooLate bool) {
-	c.plain("recover") // a conflict gives an exit code of its own
-	now := c.records()
+	s := c.settle()
+	c.take(s.remarks)
+	now := maps.Clone(s.records)
 	switch {
 	case strings.HasSuffix(now[name], foreign):
-	case !c.kept() && (!old || !tooLate):
+	case !s.kept && (!old || !tooLate):
 		c.sum.Foreign++
 		c.problem("what it wrote is lost; the file holds %.90q", now[name])
 	case !old:
@@ -139,15 +139,38 @@ func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 		c.sum.Mixed++
 		c.problem("the other records are neither before nor after:\n%s", differences(before, after, now))
 	}
-	if err := c.verify(); err != nil {
-		c.problem("the journal: %v", err)
-	}
 }
 
-// kept reports whether the other program's bytes are where mend keeps such.
-func (c *cutCase) kept() bool {
+// A settlement is what recovery made of a state in which another program wrote.
+type settlement struct {
+	remarks
+	records snapshot
+	kept    bool // the other program's bytes are where mend keeps such
+}
+
+// settle recovers the world, or remembers what came of that in a world that held
+// the same.
+func (w *world) settle() *settlement {
+	w.Helper()
+	key := w.state().digest()
+	if s := w.settlements[key]; s != nil {
+		return s
+	}
+	s := &settlement{}
+	w.settlements[key] = s
+	w.plain("recover") // a conflict gives an exit code of its own
+	s.again(w)
+	s.records, s.kept = w.records(), w.kept()
+	if err := w.verify(); err != nil {
+		s.problem("the journal: %v", err)
+	}
+	return s
+}
+
+func (w *world) kept() bool {
+	w.Helper()
 	found := false
-	err := filepath.WalkDir(filepath.Join(c.store, ".mend"), func(p string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(w.store, ".mend"), func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil //nolint:nilerror // what is not there keeps nothing
 		}
@@ -156,7 +179,7 @@ func (c *cutCase) kept() bool {
 		return err
 	})
 	if err != nil {
-		c.Fatal(err)
+		w.Fatal(err)
 	}
 	return found
 }

@@ -58,7 +58,7 @@ func TestDiskFull(t *testing.T) {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
 			m := newTmpfs(t)
-			w := newWorldIn(t, m.dir, built, repairFirst(k))
+			w := newWorldIn(t, nil, m.dir, built, repairFirst(k))
 			sum := &tally{What: "the disk is full, at 96 sizes", Store: k, Verb: w.name}
 			for i := range sizes {
 				m.size(enough)

@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -22,6 +23,9 @@ type Program struct {
 	Filtered string   // the command filtered, built
 	Env      []string // all of its environment
 	Dir      string   // where it runs
+	// Now, unless zero, is the time that it is told whenever it asks; what it takes
+	// for random then depends on its arguments alone. Only of a Go program on amd64.
+	Now time.Time
 }
 
 // An Action is what is done at a call.
@@ -63,6 +67,9 @@ func (p Program) Run(ctx context.Context, f Fault, args ...string) (Result, erro
 	cmd := exec.CommandContext(ctx, p.Filtered, append([]string{p.Path}, args...)...)
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.Env, p.Dir, &out, &errOut
 	w := watch{fault: f, kill: func() { _ = cmd.Process.Kill() }}
+	if !p.Now.IsZero() {
+		w.still = newStillness(p.Now, args)
+	}
 	if err := start(cmd, &w.listener); err != nil {
 		return Result{}, fmt.Errorf("running %s: %w", p.Path, err)
 	}
@@ -103,6 +110,7 @@ func start(cmd *exec.Cmd, listener *int) error {
 // A watch answers the calls of one run.
 type watch struct {
 	fault    Fault
+	still    *stillness // nil: as it is
 	kill     func()
 	listener int
 	calls    []Call
@@ -158,6 +166,16 @@ func (w *watch) answer(n *notification) error {
 		return nil
 	}
 	a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
+	if w.still != nil {
+		switch val, told, err := w.still.tell(n); {
+		case err != nil && w.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil: // it is gone
+			return nil
+		case err != nil:
+			return fmt.Errorf("holding the time still: %w", err)
+		case told:
+			a = answer{id: n.id, val: val}
+		}
+	}
 	if c, counts := describe(n); counts {
 		w.calls = append(w.calls, c)
 		switch w.decide(c) {
@@ -170,6 +188,10 @@ func (w *watch) answer(n *notification) error {
 		case Resume:
 		}
 	}
+	return w.send(a)
+}
+
+func (w *watch) send(a answer) error {
 	err := w.ioctl(unix.SECCOMP_IOCTL_NOTIF_SEND, unsafe.Pointer(&a))
 	if errors.Is(err, unix.ENOENT) { // ctx has killed it meanwhile
 		return nil

@@ -42,9 +42,9 @@ func TestMain(m *testing.M) {
 }
 
 // build builds the programs into dir. Neither cgo nor the race detector, which
-// the tests may run under, goes into them.
+// the tests may run under, goes into them, nor symbols, for the time that takes.
 func build(dir string, flags ...string) (binaries, error) {
-	args := append(append([]string{"build", "-o", dir}, flags...), "mend/cmd/mend", "mend/internal/faulttest/filtered")
+	args := append(append([]string{"build", "-ldflags=-s -w", "-o", dir}, flags...), "mend/cmd/mend", "mend/internal/faulttest/filtered")
 	cmd := exec.Command("go", args...)
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -64,13 +64,11 @@ func (w *world) leaveWal(f func()) {
 		w.Fatal(err)
 	}
 	f() // its connections are not the last ones to close
-	aside := filepath.Join(w.live, "aside")
-	err = errors.Join(os.Mkdir(aside, 0o700), copyTree(filepath.Dir(w.store), filepath.Join(aside, "opencode")), agent.Close())
-	for _, suffix := range []string{"", "-wal"} {
-		name := filepath.Base(w.store) + suffix
-		err = errors.Join(err, os.Rename(filepath.Join(aside, "opencode", name), w.store+suffix))
-	}
-	if err = errors.Join(err, os.RemoveAll(aside)); err != nil {
+	left, err := readState(filepath.Dir(w.store))
+	err = errors.Join(err, agent.Close()) // the last one, which empties the -wal
+	base := filepath.Base(w.store)
+	err = errors.Join(err, left[base].put(w.store, true), left[base+"-wal"].put(w.store+"-wal", false))
+	if err != nil {
 		w.Fatal(err)
 	}
 }
@@ -97,7 +95,7 @@ func (w *world) records() snapshot {
 
 // key stands for what a database holds that nobody has open: the same bytes are
 // the same rows, and reading these takes long.
-func (w *world) key() (key [sha256.Size]byte, ok bool) {
+func (w *world) key() (key digest, ok bool) {
 	if w.kind == tree {
 		return key, false
 	}
@@ -105,7 +103,7 @@ func (w *world) key() (key [sha256.Size]byte, ok bool) {
 		return key, false
 	}
 	data, err := os.ReadFile(w.store)
-	return sha256.Sum256(data), err == nil
+	return digest(sha256.Sum256(data)), err == nil
 }
 
 // snapshot is the records, and which entries have lost their bytes.

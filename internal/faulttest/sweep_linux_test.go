@@ -2,12 +2,10 @@ package faulttest_test
 
 import (
 	"fmt"
-	"hash/fnv"
 	"maps"
 	"regexp"
 	"slices"
 	"strings"
-	"testing"
 )
 
 // sweep does the fault to the scenario's verb at every call, and looks each time
@@ -18,8 +16,7 @@ func (w *world) sweep(t trouble) *tally {
 	if w.disk != nil {
 		sum.What += " on " + w.disk.name
 	}
-	k, step := w.stride(sum.String())
-	for ; ; k += step {
+	for k := 1; ; k++ {
 		w.begin()
 		f := t.fault(w, k)
 		f.At = k
@@ -36,18 +33,6 @@ func (w *world) sweep(t trouble) *tally {
 		c.where = fmt.Sprintf("%v, call %d (%s)", sum, k, strings.ReplaceAll(r.Calls[k-1].String(), w.live, ""))
 		c.check()
 	}
-}
-
-// stride is the first call that a sweep stops at, and how far it is to the next:
-// every call, or with -short one in five, others for another sweep. The programs
-// that are wrong on purpose are always tried at every call.
-func (w *world) stride(sweep string) (first, step int) {
-	if !testing.Short() || w.mend.Path != built.mend {
-		return 1, 1
-	}
-	h := fnv.New32a()
-	h.Write([]byte(sweep))
-	return 1 + int(h.Sum32()%5), 5
 }
 
 var printedID = regexp.MustCompile(`as repair ([a-z]+)\. `)

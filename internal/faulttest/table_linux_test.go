@@ -21,6 +21,7 @@ type tally struct {
 	Verb  string
 
 	Cuts, Before, After        int
+	States                     int // that the cuts left and that were not known yet
 	Mixed, Torn, Lost, Foreign int
 	problems                   []string
 }
@@ -98,7 +99,7 @@ func (tb *table) publish() error {
 func report(t *testing.T, s *tally) {
 	t.Helper()
 	found.add(s)
-	t.Logf("%d cuts, %d before, %d after", s.Cuts, s.Before, s.After)
+	t.Logf("%d cuts, %d before, %d after; %d new states", s.Cuts, s.Before, s.After, s.States)
 	for i, p := range s.problems {
 		if i == 5 {
 			t.Errorf("and %d more", len(s.problems)-i)

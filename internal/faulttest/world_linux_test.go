@@ -2,9 +2,7 @@ package faulttest_test
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
-	"io/fs"
 	"maps"
 	"os"
 	"os/exec"
@@ -28,15 +26,32 @@ type world struct {
 	mend    faulttest.Program
 	disk    *disk  // what it is on; nil for memory
 	live    string // the folder
-	saved   string // how it is when the verb begins
+	saved   state  // how it is when the verb begins, or what that one was killed in
 	store   string // in live: the folder of the tree, or the database
 	session string
 	first   string // the id of the first repair
 	settled int    // how many entries the journal has before the change
 
 	before, after snapshot
-	calls         []faulttest.Call               // of the change
-	known         map[[sha256.Size]byte]snapshot // by the bytes of the database
+	calls         []faulttest.Call // of the change
+
+	// What is known already, of states that have come before.
+	known       map[digest]snapshot // by the bytes of the database
+	found       map[digest]*finding
+	ended       map[digest]*ending
+	settlements map[digest]*settlement
+}
+
+// in is the world in a test below the one that made it.
+func (w *world) in(t *testing.T) *world {
+	in := *w
+	in.T = t
+	if w.disk != nil {
+		d := *w.disk
+		d.T = t
+		in.disk = &d
+	}
+	return &in
 }
 
 // A snapshot is what is stored, by name: wound.Snapshot, and which entries of the
@@ -58,18 +73,20 @@ func fastDir(t *testing.T) string {
 func newWorld(t *testing.T, d *disk, bin binaries, s scenario) *world {
 	t.Helper()
 	if d == nil {
-		return newWorldIn(t, fastDir(t), bin, s)
+		return newWorldIn(t, nil, fastDir(t), bin, s)
 	}
-	w := newWorldIn(t, d.mount, bin, s)
-	w.disk = d
-	return w
+	return newWorldIn(t, d, d.mount, bin, s)
 }
 
 // newWorldIn makes a wounded store in the folder, brings it to where the verb of
 // s begins, and measures what the verb changes.
-func newWorldIn(t *testing.T, dir string, bin binaries, s scenario) *world {
+func newWorldIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *world {
 	t.Helper()
-	w := &world{T: t, scenario: s, live: filepath.Join(dir, "live"), saved: filepath.Join(dir, "saved"), known: map[[sha256.Size]byte]snapshot{}}
+	w := &world{
+		T: t, scenario: s, disk: d, live: filepath.Join(dir, "live"),
+		known: map[digest]snapshot{}, found: map[digest]*finding{}, ended: map[digest]*ending{},
+		settlements: map[digest]*settlement{},
+	}
 	data := filepath.Join(w.live, "data")
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		t.Fatal(err)
@@ -79,6 +96,7 @@ func newWorldIn(t *testing.T, dir string, bin binaries, s scenario) *world {
 		t.Fatal(err)
 	}
 	w.mend = faulttest.Program{Path: bin.mend, Filtered: bin.filtered, Dir: w.live, Env: []string{
+		"GOGC=off", // no verb lives long enough to need it
 		"HOME=" + w.live, "XDG_DATA_HOME=" + data, "TMPDIR=" + filepath.Join(dir, "tmp"),
 		"XDG_STATE_HOME=" + filepath.Join(w.live, "state"), "XDG_CACHE_HOME=" + filepath.Join(w.live, "cache"),
 	}}
@@ -98,8 +116,14 @@ func newWorldIn(t *testing.T, dir string, bin binaries, s scenario) *world {
 		es := w.entries()
 		w.first, w.settled = es[len(es)-1].ID, len(es)
 	}
-	w.save()
+	w.mend.Now = time.Now()
+	w.saved = w.state()
 	w.measure()
+	if w.half != nil && w.disk == nil {
+		w.restore(w.saved)
+		w.kill()
+		w.saved = w.state()
+	}
 	return w
 }
 
@@ -118,50 +142,24 @@ func (w *world) measure() {
 	}
 }
 
-// save remembers the world as it is.
-func (w *world) save() { w.copy(w.live, w.saved) }
-
-// begin brings the world to where the verb begins. What a killed change wrote may
-// then still be in memory alone.
+// begin brings the world to where the verb begins. What a killed change wrote to
+// a disk may then still be in memory alone.
 func (w *world) begin() {
 	w.Helper()
-	w.copy(w.saved, w.live)
-	if w.disk != nil {
-		w.disk.sync()
+	w.restore(w.saved)
+	if w.disk == nil {
+		return
 	}
+	w.disk.sync()
 	if w.half != nil {
-		w.run(faulttest.Fault{At: w.half(w.calls), Action: faulttest.Kill}, w.change()...)
+		w.kill()
 	}
 }
 
-func (w *world) copy(from, to string) {
+// kill kills the change that the scenario is about.
+func (w *world) kill() {
 	w.Helper()
-	err := os.RemoveAll(to)
-	if err == nil {
-		err = copyTree(from, to)
-	}
-	if err != nil {
-		w.Fatalf("copying the world: %v", err)
-	}
-}
-
-// copyTree copies folders and files with their modes.
-func copyTree(from, to string) error {
-	return filepath.WalkDir(from, func(p string, e fs.DirEntry, err error) error {
-		if err != nil {
-			return err
-		}
-		info, err := e.Info()
-		if err != nil {
-			return err
-		}
-		dst := to + strings.TrimPrefix(p, from)
-		if e.IsDir() {
-			return errors.Join(os.Mkdir(dst, 0o700), os.Chmod(dst, info.Mode()))
-		}
-		data, err := os.ReadFile(p)
-		return errors.Join(err, os.WriteFile(dst, data, 0o600), os.Chmod(dst, info.Mode()))
-	})
+	w.run(faulttest.Fault{At: w.half(w.calls), Action: faulttest.Kill}, w.change()...)
 }
 
 // run runs a verb of mend on the store, with a fault.

@@ -1,0 +1,128 @@
+package faulttest_test
+
+import (
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// A state is all that a folder holds, by path in it.
+type state map[string]entry
+
+// An entry is a file or a folder.
+type entry struct {
+	mode fs.FileMode
+	data string
+}
+
+func readState(dir string) (state, error) {
+	s := state{}
+	return s, filepath.WalkDir(dir, func(p string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		rel, err := filepath.Rel(dir, p)
+		if err != nil || e.IsDir() {
+			s[rel] = entry{mode: info.Mode()}
+			return err
+		}
+		data, err := os.ReadFile(p)
+		s[rel] = entry{info.Mode(), string(data)}
+		return err
+	})
+}
+
+// put makes the folder, which holds now, hold s. What is right already is not
+// touched, and a file that stays is the same file: the journal knows a store by
+// the number of its inode.
+func (s state) put(dir string, now state) error {
+	for _, p := range slices.Backward(slices.Sorted(maps.Keys(now))) {
+		if want, stays := s[p]; stays && want.mode.Type() == now[p].mode.Type() {
+			continue
+		}
+		if err := os.Remove(filepath.Join(dir, p)); err != nil {
+			return err
+		}
+		delete(now, p)
+	}
+	for _, p := range slices.Sorted(maps.Keys(s)) {
+		was, is := now[p]
+		if s[p] == was {
+			continue
+		}
+		if err := s[p].put(filepath.Join(dir, p), is); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e entry) put(path string, exists bool) error {
+	var err error
+	switch {
+	case e.mode.IsDir() && !exists:
+		err = os.Mkdir(path, 0o700)
+	case !e.mode.IsDir() && exists:
+		err = os.Chmod(path, 0o600)
+	}
+	if err == nil && !e.mode.IsDir() {
+		err = os.WriteFile(path, []byte(e.data), 0o600)
+	}
+	return errors.Join(err, os.Chmod(path, e.mode))
+}
+
+// A digest stands for a state.
+type digest [sha256.Size]byte
+
+// digest is the same for states that are equal but for the process that last
+// locked the journal.
+func (s state) digest() digest {
+	h := sha256.New()
+	number := func(n uint64) { _, _ = h.Write(binary.BigEndian.AppendUint64(nil, n)) }
+	text := func(s string) {
+		number(uint64(len(s)))
+		_, _ = h.Write([]byte(s))
+	}
+	for _, p := range slices.Sorted(maps.Keys(s)) {
+		text(p)
+		number(uint64(s[p].mode))
+		if filepath.Base(p) != "journal.lock" {
+			text(s[p].data)
+		}
+	}
+	return digest(h.Sum(nil))
+}
+
+// state is what the world holds.
+func (w *world) state() state {
+	w.Helper()
+	s, err := readState(w.live)
+	if err != nil {
+		w.Fatal(err)
+	}
+	return s
+}
+
+// restore makes the world hold s.
+func (w *world) restore(s state) {
+	w.Helper()
+	if err := s.put(w.live, w.state()); err != nil {
+		w.Fatalf("restoring the world: %v", err)
+	}
+}
+
+// differing are the paths that do not hold the same in other.
+func (s state) differing(other state) []string {
+	all := maps.Clone(s)
+	maps.Copy(all, other)
+	return slices.DeleteFunc(slices.Sorted(maps.Keys(all)), func(p string) bool { return s[p] == other[p] })
+}

@@ -1,0 +1,114 @@
+package faulttest
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A stillness is the world as a program is told that it is: no time passes, and
+// chance brings the same each time. Equal runs then leave equal bytes.
+type stillness struct {
+	now    time.Time
+	chance io.Reader
+}
+
+// newStillness is that of a program that runs with these arguments: what is
+// random in two runs of different verbs must not be the same.
+func newStillness(now time.Time, args []string) *stillness {
+	return &stillness{now, rand.NewChaCha8(sha256.Sum256([]byte(strings.Join(args, "\x00"))))}
+}
+
+// tell does for the kernel what a call asks for, if that is the time or chance.
+// It returns what the call returns, and whether it was such a call.
+func (s *stillness) tell(n *notification) (val int64, told bool, err error) {
+	switch n.nr {
+	case beginning:
+		return 0, false, askKernel(n.pid) // the call itself is made
+	case unix.SYS_CLOCK_GETTIME:
+		var t [16]byte // struct timespec
+		binary.NativeEndian.PutUint64(t[:], uint64(s.now.Unix()))
+		binary.NativeEndian.PutUint64(t[8:], uint64(s.now.Nanosecond()))
+		return 0, true, poke(n.pid, n.args[1], t[:])
+	case unix.SYS_GETRANDOM:
+		b := make([]byte, min(n.args[1], 1<<16))
+		_, _ = s.chance.Read(b) // never fails
+		return int64(len(b)), true, poke(n.pid, n.args[0], b)
+	}
+	return 0, false, nil
+}
+
+// Of the auxiliary vector, see getauxval(3).
+const (
+	auxIgnore = 1
+	auxRandom = 25 // the address of 16 random bytes
+	auxVDSO   = 33 // the address of a page that knows the time
+	auxEntry  = 16 // bytes, of a key and a value
+)
+
+// askKernel makes a program that has not yet read its auxiliary vector ask the
+// kernel for the time and for random bytes, instead of a page that the kernel
+// shares with it, and gives its own random numbers the same seed each time.
+func askKernel(pid uint32) error {
+	vector, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
+	if err != nil {
+		return err
+	}
+	stack, from, err := stackOf(pid)
+	if err != nil {
+		return err
+	}
+	at := bytes.LastIndex(stack, vector)
+	if at < 0 {
+		return errors.New("its stack holds no auxiliary vector")
+	}
+	for e := vector; len(e) >= auxEntry; e = e[auxEntry:] {
+		switch binary.NativeEndian.Uint64(e) {
+		case auxVDSO:
+			binary.NativeEndian.PutUint64(e, auxIgnore)
+		case auxRandom:
+			if err := poke(pid, binary.NativeEndian.Uint64(e[auxEntry/2:]), make([]byte, 16)); err != nil {
+				return err
+			}
+		}
+	}
+	return poke(pid, from+uint64(at), vector)
+}
+
+// stackOf is the stack of the program, and its address.
+func stackOf(pid uint32) (stack []byte, from uint64, err error) {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return nil, 0, err
+	}
+	for line := range strings.Lines(string(maps)) {
+		var to uint64
+		if !strings.HasSuffix(line, "[stack]\n") {
+			continue
+		}
+		if _, err := fmt.Sscanf(line, "%x-%x", &from, &to); err != nil {
+			return nil, 0, err
+		}
+		return peek(pid, from, int(to-from)), from, nil
+	}
+	return nil, 0, errors.New("it has no stack")
+}
+
+// poke writes into the thread's memory.
+func poke(pid uint32, addr uint64, b []byte) error {
+	mem, err := os.OpenFile(fmt.Sprintf("/proc/%d/mem", pid), os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	_, err = mem.WriteAt(b, int64(addr))
+	return errors.Join(err, mem.Close())
+}
