@@ -13,8 +13,8 @@ build:
 test:
 	go test -shuffle=on ./...
 
-PURE = mend/(session|change|wire|repair|undo|config)$$
-race: # the race detector needs cgo; the program does not. The pure packages start no goroutine
+PURE = mend/(session|change|wire|repair|undo|config|internal/faulttest)$$
+race: # the race detector needs cgo; the program does not. The pure packages start no goroutine, the harness runs programs
 	CGO_ENABLED=1 go test -race -short $$(go list ./... | grep -vE '$(PURE)')
 
 lint:
