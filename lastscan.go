@@ -3,6 +3,7 @@ package mend
 import (
 	"crypto/sha256"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/adrg/xdg"
 
-	"mend/internal/atomicfile"
 	"mend/repair"
 )
 
@@ -66,18 +66,37 @@ func (s *Summary) Healthy() int {
 // cache. It can be lost at any time, so a failure to write it is not reported.
 func (c *Client) Remember(s Summary) {
 	s.Time = c.opt.Now()
-	path := c.cacheFile("scan")
-	data, err := json.Marshal(s)
-	if err != nil || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
-		return
+	if data, err := json.Marshal(s); err == nil {
+		keep(c.cacheFile("scan"), data)
 	}
-	_ = atomicfile.WriteFile(path, data, 0o600)
 }
 
-// forgetScan drops the summary, and what is known of the session: it is about to
-// be written to.
+// keep replaces a file of the cache, which others may be reading. It does not wait
+// for the disk, and a failure is not reported: what is lost or cut short is found
+// out and made anew.
+func keep(path string, data []byte) {
+	dir := filepath.Dir(path)
+	if os.MkdirAll(dir, 0o700) != nil {
+		return
+	}
+	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // 0600
+	if err != nil {
+		return
+	}
+	_, err = f.Write(data)
+	if err = errors.Join(err, f.Close()); err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+}
+
+// forgetScan drops what is known of the store and of the session: they are about
+// to be written to.
 func (c *Client) forgetScan(session string) {
 	_ = os.Remove(c.cacheFile("scan"))
+	_ = os.Remove(c.cacheFile("inventory"))
 	c.dropVerdict(session)
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"mend/change"
 	"mend/repair"
@@ -45,6 +46,10 @@ func (f *Finding) Severity() repair.Severity {
 func (c *Client) Scan(ctx context.Context, heads []session.Session) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		x := c.openIndex()
+		x.held = sync.OnceValue(func() bool {
+			held, err := c.store.Held(ctx)
+			return held || err != nil
+		})
 		defer x.save()
 		for a := range ordered(ctx, heads, func(ctx context.Context, h session.Session) answer { return c.ask(ctx, x, h) }) {
 			x.learn(a)
@@ -61,6 +66,7 @@ func (c *Client) Scan(ctx context.Context, heads []session.Session) iter.Seq[Fin
 type answer struct {
 	Finding
 	stamp session.Stamp
+	idle  bool // it holds while nobody has the store open
 }
 
 // ask looks a session up in the index, and examines it if it has changed.
@@ -68,31 +74,52 @@ func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer
 	now := c.clock()
 	if x.knows(head) {
 		stamp, err := c.store.Stamp(ctx, head)
-		if f, ok := x.find(head, stamp); ok && err == nil {
-			return answer{f, stamp}
+		if a, ok := x.find(head, stamp); ok && err == nil && (!a.idle || !x.held()) {
+			return a
 		}
 	}
-	f, stamp, lasts := c.examine(ctx, head)
-	if !lasts || !stamp.Newest.Before(now.Add(-tick)) {
-		stamp = session.Stamp{}
+	a, lasts := c.glance(ctx, head)
+	if !lasts {
+		a, lasts = c.examine(ctx, head)
 	}
-	return answer{f, stamp}
+	if !lasts || !a.stamp.Newest.Before(now.Add(-tick)) {
+		a.stamp = session.Stamp{}
+	}
+	return a
+}
+
+// glance is examine for a session in which nothing is wrong as far as its records
+// show at a glance. It reports whether it is one.
+func (c *Client) glance(ctx context.Context, head session.Session) (a answer, plain bool) {
+	var g repair.Glance
+	s, stamp := c.store.Skim(ctx, head, g.Message)
+	if s == nil || !g.Plain(s) {
+		return answer{}, false
+	}
+	a = answer{Finding: Finding{Session: head, Thinking: g.Thinks()}, stamp: stamp}
+	if c.opt.Thinking != nil {
+		a.Thinking = *c.opt.Thinking
+	}
+	return a, true
 }
 
 // examine reads a session and tells what is wrong, and whether that lasts as long
-// as the stamp: it depends on nothing but the records, such as the time of day.
-func (c *Client) examine(ctx context.Context, head session.Session) (f Finding, stamp session.Stamp, lasts bool) {
+// as the stamp: it depends on nothing but the records, such as the time of day. Of
+// a session in which the agent was at work long ago it does, until somebody opens
+// the store.
+func (c *Client) examine(ctx context.Context, head session.Session) (a answer, lasts bool) {
 	s, stamp, o, err := c.loadStamped(ctx, head)
 	if err != nil {
-		return Finding{Session: head, Err: err}, stamp, false
+		return answer{Finding: Finding{Session: head, Err: err}}, false
 	}
-	lasts = len(s.Stray) == 0 && !unfinished(s) && !namesOthers(s)
+	busy := repair.Busy(s, o.Now, o.Held)
+	lasts = len(s.Stray) == 0 && !busy && !namesOthers(s)
 	o.Missing = func(path string) bool {
 		lasts = false
 		return missing(path)
 	}
-	f = Finding{Session: head, Busy: repair.Busy(s, o.Now, o.Held), Thinking: c.thinks(s), Diagnoses: repair.Diagnose(s, o)}
-	return f, stamp, lasts
+	f := Finding{Session: head, Busy: busy, Thinking: c.thinks(s), Diagnoses: repair.Diagnose(s, o)}
+	return answer{f, stamp, unfinished(s)}, lasts
 }
 
 // namesOthers reports whether an answer names a prompt that is not in the

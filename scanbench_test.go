@@ -2,6 +2,7 @@ package mend
 
 import (
 	"context"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -14,18 +15,53 @@ import (
 	"mend/testdata"
 )
 
-// A counted store tells which sessions were read.
+// A counted store tells which sessions were read, and whether anything else was
+// asked than what its state is.
 type counted struct {
 	Store
-	mu   sync.Mutex
-	read []string
+	mu    sync.Mutex
+	read  []string
+	asked bool
+	held  bool // somebody has it open
+}
+
+func (s *counted) Held(context.Context) (bool, error) { return s.held, nil }
+
+func (s *counted) List(ctx context.Context) ([]session.Session, error) {
+	s.asked = true
+	return s.Store.List(ctx)
+}
+
+func (s *counted) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+	s.mu.Lock()
+	s.asked = true
+	s.mu.Unlock()
+	return s.Store.Stamp(ctx, head)
+}
+
+func (s *counted) Orphans(ctx context.Context) ([]session.Ref, error) {
+	s.asked = true
+	return s.Store.Orphans(ctx)
 }
 
 func (s *counted) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
-	s.mu.Lock()
-	s.read = append(s.read, head.ID)
-	s.mu.Unlock()
+	s.reads(head)
 	return s.Store.LoadStamped(ctx, head)
+}
+
+func (s *counted) Skim(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+	s.reads(head)
+	return s.Store.Skim(ctx, head, look)
+}
+
+// reads notes a session that is read, once: what is not plain is read again.
+func (s *counted) reads(head session.Session) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.asked = true
+	if !slices.Contains(s.read, head.ID) {
+		s.read = append(s.read, head.ID)
+	}
 }
 
 // A scanBench is a store of one session, with a cache.
@@ -35,6 +71,7 @@ type scanBench struct {
 	id    string
 	opt   Options
 	clock time.Duration // how much later it is for the scan
+	held  bool          // somebody has the store open
 }
 
 func newScanBench(t *testing.T, fixture []byte) *scanBench {
@@ -54,12 +91,20 @@ func newScanBench(t *testing.T, fixture []byte) *scanBench {
 // scan is what a scan finds, and how many sessions it read.
 func (b *scanBench) scan() (rules []string, read int) {
 	b.t.Helper()
+	rules, st := b.pass(func(c *Client) *Client { return c })
+	return rules, len(st.read)
+}
+
+// pass is what a scan finds, and what it asked of the store.
+func (b *scanBench) pass(with func(*Client) *Client) (rules []string, st *counted) {
+	b.t.Helper()
 	c, err := Open(b.opt)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	st := &counted{Store: c.store}
+	st = &counted{Store: c.store, held: b.held}
 	c.store, c.clock = st, func() time.Time { return time.Now().Add(b.clock) }
+	c = with(c)
 	heads, err := c.Sessions(b.t.Context())
 	if err != nil {
 		b.t.Fatal(err)
@@ -72,7 +117,12 @@ func (b *scanBench) scan() (rules []string, read int) {
 			rules = append(rules, d.Rule)
 		}
 	}
-	return rules, len(st.read)
+	orphans, err := c.Orphans(b.t.Context())
+	b.must(err)
+	for _, o := range orphans {
+		rules = append(rules, "orphans of "+o.Session)
+	}
+	return rules, st
 }
 
 func (b *scanBench) want(when string, read int, rules ...string) {

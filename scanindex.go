@@ -8,11 +8,9 @@ import (
 	"maps"
 	"os"
 	"path"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"mend/internal/atomicfile"
 	"mend/repair"
 	"mend/session"
 )
@@ -29,6 +27,8 @@ type index struct {
 	path string
 	with string // the program and the settings that the verdicts are of
 
+	held func() bool // somebody has the store open
+
 	known    map[string]verdict // as it was read
 	learned  map[string]verdict
 	complete bool // what was not learned is gone from the store
@@ -43,6 +43,7 @@ type indexFile struct {
 type verdict struct {
 	Stamp     []byte             `json:"stamp"`
 	Thinking  bool               `json:"thinking,omitempty"`
+	Idle      bool               `json:"idle,omitempty"` // it holds while nobody has the store open
 	Diagnoses []repair.Diagnosis `json:"diagnoses,omitempty"`
 }
 
@@ -86,10 +87,9 @@ func build() string {
 // readIndex is what an index file knows, nothing if it is damaged or not about
 // the same program and settings.
 func readIndex(data []byte, with string) map[string]verdict {
-	head, rest, _ := bytes.Cut(data, []byte("\n"))
-	body, dropped, ok := bytes.Cut(rest, []byte("\n"))
+	body, dropped, ok := unseal(indexHead, data)
 	var f indexFile
-	if !ok || string(head)+"\n" != fmt.Sprintf(indexHead, sha256.Sum256(body)) || json.Unmarshal(body, &f) != nil || f.With != with {
+	if !ok || json.Unmarshal(body, &f) != nil || f.With != with {
 		return nil
 	}
 	gone := map[string]bool{}
@@ -114,18 +114,18 @@ func (x *index) knows(h session.Session) bool {
 }
 
 // find is what was found in the session when its records had that stamp.
-func (x *index) find(h session.Session, s session.Stamp) (Finding, bool) {
+func (x *index) find(h session.Session, s session.Stamp) (answer, bool) {
 	v, ok := x.known[key(h)]
 	if !ok || s.Sum == ([32]byte{}) || !bytes.Equal(v.Stamp, s.Sum[:]) {
-		return Finding{}, false
+		return answer{}, false
 	}
-	return Finding{Session: h, Thinking: v.Thinking, Diagnoses: v.Diagnoses}, true
+	return answer{Finding{Session: h, Thinking: v.Thinking, Diagnoses: v.Diagnoses}, s, v.Idle}, true
 }
 
 // learn notes an answer.
 func (x *index) learn(a answer) {
 	if a.stamp.Sum != ([32]byte{}) {
-		x.learned[key(a.Session)] = verdict{a.stamp.Sum[:], a.Thinking, a.Diagnoses}
+		x.learned[key(a.Session)] = verdict{a.stamp.Sum[:], a.Thinking, a.idle, a.Diagnoses}
 	}
 }
 
@@ -141,12 +141,23 @@ func (x *index) save() {
 	if maps.EqualFunc(all, x.known, same) {
 		return
 	}
-	body, err := json.Marshal(indexFile{x.with, all})
-	if err != nil || os.MkdirAll(filepath.Dir(x.path), 0o700) != nil {
-		return
+	if body, err := json.Marshal(indexFile{x.with, all}); err == nil {
+		keep(x.path, seal(indexHead, body))
 	}
-	head := fmt.Appendf(nil, indexHead, sha256.Sum256(body))
-	_ = atomicfile.WriteFile(x.path, slices.Concat(head, body, []byte("\n")), 0o600)
+}
+
+// seal is a line with the checksum of the body, in the words of head, and a line
+// with the body.
+func seal(head string, body []byte) []byte {
+	return slices.Concat(fmt.Appendf(nil, head, sha256.Sum256(body)), body, []byte("\n"))
+}
+
+// unseal is the body that was sealed and what was written behind it, and whether
+// the body is whole.
+func unseal(head string, data []byte) (body, rest []byte, ok bool) {
+	line, data, _ := bytes.Cut(data, []byte("\n"))
+	body, rest, ok = bytes.Cut(data, []byte("\n"))
+	return body, rest, ok && string(line)+"\n" == fmt.Sprintf(head, sha256.Sum256(body))
 }
 
 // dropVerdict makes the index forget a session.

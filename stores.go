@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 
@@ -26,9 +27,17 @@ type Store interface {
 	Load(ctx context.Context, head session.Session) (*session.Session, error)
 	// LoadStamped is Load, with the stamp that the records had when they were read.
 	LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error)
+	// Skim reads a session of List as Load does, without building it: look gets each
+	// message with its parts, and keeps none of them. It returns the session without
+	// its messages, and the stamp; nil if look returned false, or if something may be
+	// wrong with a record.
+	Skim(ctx context.Context, head session.Session, look func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp)
 	// Stamp is the stamp that the records of a session of List have now. It reads
 	// none of them.
 	Stamp(ctx context.Context, head session.Session) (session.Stamp, error)
+	// State is the stamp of the whole store, if that can be told at once; else it is
+	// the zero one.
+	State(ctx context.Context) (session.Stamp, error)
 	// Read returns what the records hold now, nil for one that does not exist.
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
 	// Orphans lists the records that no session leads to, and their folders.

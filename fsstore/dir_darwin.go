@@ -12,5 +12,5 @@ func (d *dir) names() ([]string, error) {
 		return nil, d.wrap("open", ".", err)
 	}
 	defer again.close()
-	return again.f.Readdirnames(-1)
+	return again.file().Readdirnames(-1)
 }

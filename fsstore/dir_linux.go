@@ -16,7 +16,7 @@ func (d *dir) open(rel string) (*dir, error) {
 		Flags:   openFolder,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	}
-	fd, err := retry(func() (int, error) { return unix.Openat2(d.fd(), rel, &how) })
+	fd, err := retry(func() (int, error) { return unix.Openat2(d.fd, rel, &how) })
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
 		return d.walk(rel)
 	}
@@ -28,13 +28,13 @@ func (d *dir) open(rel string) (*dir, error) {
 
 // names lists what stands in the folder. It is not for two goroutines at once.
 func (d *dir) names() ([]string, error) {
-	if _, err := unix.Seek(d.fd(), 0, io.SeekStart); err != nil {
+	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
 		return nil, d.wrap("seek", ".", err)
 	}
 	var names []string
 	buf := make([]byte, 16<<10)
 	for {
-		n, err := retry(func() (int, error) { return unix.ReadDirent(d.fd(), buf) })
+		n, err := retry(func() (int, error) { return unix.ReadDirent(d.fd, buf) })
 		if err != nil {
 			return names, d.wrap("list", ".", err)
 		}

@@ -16,8 +16,9 @@ import (
 // name, and no link is ever followed, so that what is read and what is changed
 // stays below the root whatever others do to the tree meanwhile.
 type dir struct {
-	f    *os.File
-	path string // below the root, for messages
+	fd   int
+	path string   // below the root, for messages
+	f    *os.File // of fd, once [dir.file] made it
 }
 
 const openFolder = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -28,11 +29,25 @@ func openRoot(name string) (*dir, error) {
 	if err != nil {
 		return nil, &fs.PathError{Op: "open", Path: name, Err: err}
 	}
-	return &dir{os.NewFile(uintptr(fd), name), "."}, nil
+	return &dir{fd: fd, path: "."}, nil
 }
 
-func (d *dir) fd() int { return int(d.f.Fd()) }
-func (d *dir) close()  { d.f.Close() }
+func (d *dir) close() {
+	if d.f != nil {
+		d.f.Close()
+		return
+	}
+	_ = unix.Close(d.fd)
+}
+
+// file is the folder as a file, which the caller may close in its stead. It is not
+// for two goroutines at once.
+func (d *dir) file() *os.File {
+	if d.f == nil {
+		d.f = os.NewFile(uintptr(d.fd), d.path)
+	}
+	return d.f
+}
 
 // sub opens the folder at rel, one or more names below d. The error wraps
 // [fs.ErrNotExist] where a name is missing, and is a [*strangeError] where one
@@ -71,7 +86,7 @@ func (d *dir) strange(rel string, err error) error {
 
 // walk opens the folder at rel one name at a time.
 func (d *dir) walk(rel string) (*dir, error) {
-	at, fd := d.fd(), -1
+	at, fd := d.fd, -1
 	for name := range strings.SplitSeq(rel, "/") {
 		next, err := retry(func() (int, error) { return unix.Openat(at, name, openFolder, 0) })
 		if fd >= 0 {
@@ -86,8 +101,7 @@ func (d *dir) walk(rel string) (*dir, error) {
 }
 
 func (d *dir) opened(fd int, rel string) *dir {
-	p := path.Join(d.path, rel)
-	return &dir{os.NewFile(uintptr(fd), p), p}
+	return &dir{fd: fd, path: path.Join(d.path, rel)}
 }
 
 // self is the folder's own thing.

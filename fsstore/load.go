@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"iter"
 	"slices"
-	"sync"
-	"sync/atomic"
 
 	"mend/session"
 )
@@ -136,66 +135,60 @@ func (v *view) messageFolder(s *session.Session, head session.Session) *openSpot
 
 // messages reads the messages in the folder, each with its parts.
 func (v *view) messages(s *session.Session, at *openSpot) {
-	v.records(at.d, "", func(id string) {
-		ref := session.Ref{Kind: session.KindMessage, Project: at.ref.Project, Session: s.ID, Message: id}
-		if r, ok := v.read(at.d, ref); ok && v.blind {
-			s.Messages = append(s.Messages, session.Message{Record: r})
-		} else if ok {
-			s.Messages = append(s.Messages, session.NewMessage(r))
+	refs := v.messageRefs(s.ID, at)
+	found := make([]session.Message, len(refs))
+	v.eachMessage(len(refs), func(w *view, i int) {
+		r, ok := w.read(at.d, refs[i])
+		if !ok {
+			return
 		}
-	})
-	readings := make([]view, len(s.Messages))
-	each(len(s.Messages), func(i int) {
-		readings[i] = view{Store: v.Store, ctx: v.ctx, root: v.root, seen: &tally{}, blind: v.blind}
-		readings[i].parts(&s.Messages[i])
-	})
-	for i := range readings {
-		v.seen.join(readings[i].seen)
-		v.stray = append(v.stray, readings[i].stray...)
-		if v.err == nil {
-			v.err = readings[i].err
+		m := session.Message{Record: r}
+		if !v.blind {
+			m = session.NewMessage(r)
 		}
-	}
+		for p := range w.parts(refs[i]) {
+			if !v.blind {
+				m.Parts = append(m.Parts, session.NewPart(*p))
+			}
+		}
+		found[i] = m
+	})
+	s.Messages = slices.DeleteFunc(found, func(m session.Message) bool { return m.Ref.Kind == 0 })
 }
 
-// parts reads the parts of a message.
-func (v *view) parts(m *session.Message) {
-	if v.failed() {
-		return
-	}
-	ref := m.Ref
-	ref.Kind = session.KindPart
-	p, _ := v.layout.pattern(ref.Kind, ref.Project != "")
-	if !slices.Contains(p.names, "{project}") {
-		ref.Project = ""
-	}
-	d := v.open(spot{names: fill(p.names[:len(p.names)-1], ref)}.path(), ref.Message)
-	if d == nil {
-		return
-	}
-	defer d.close()
-	v.records(d, ref.Message, func(id string) {
-		ref.Part = id
-		if r, ok := v.read(d, ref); ok && !v.blind {
-			m.Parts = append(m.Parts, session.NewPart(r))
-		}
+// messageRefs lists the messages in a session's folder.
+func (v *view) messageRefs(id string, at *openSpot) []session.Ref {
+	var refs []session.Ref
+	v.records(at.d, "", func(message string) {
+		refs = append(refs, session.Ref{Kind: session.KindMessage, Project: at.ref.Project, Session: id, Message: message})
 	})
+	return refs
 }
 
-// readers is how many folders are read at a time. It follows the storage, not
-// the processors: a cold disk answers several requests at once.
-const readers = 8
-
-// each calls f for every i below n, several at a time.
-func each(n int, f func(i int)) {
-	var wg sync.WaitGroup
-	var next atomic.Int64
-	for range min(n, readers) {
-		wg.Go(func() {
-			for i := int(next.Add(1)) - 1; i < n; i = int(next.Add(1)) - 1 {
-				f(i)
+// parts reads the parts of a message. A record is there until the next one is
+// asked for if the view has a buffer.
+func (v *view) parts(message session.Ref) iter.Seq[*session.Record] {
+	return func(yield func(*session.Record) bool) {
+		ref := message
+		ref.Kind = session.KindPart
+		p, _ := v.layout.pattern(ref.Kind, ref.Project != "")
+		if !slices.Contains(p.names, "{project}") {
+			ref.Project = ""
+		}
+		d := v.open(spot{names: fill(p.names[:len(p.names)-1], ref)}.path(), ref.Message)
+		if d == nil {
+			return
+		}
+		defer d.close()
+		more := true
+		v.records(d, ref.Message, func(id string) {
+			if !more {
+				return
+			}
+			ref.Part = id
+			if r, ok := v.read(d, ref); ok {
+				more = yield(&r)
 			}
 		})
 	}
-	wg.Wait()
 }

@@ -10,11 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// look reads what stands under the name; a file only if it is not larger than
-// max. It never waits, neither for a pipe nor for anybody.
-func (d *dir) look(name string, max int64) (thing, error) {
+// lookInto is look with a buffer, nil for bytes that stay.
+func (d *dir) lookInto(b *buffer, name string, max int64) (thing, error) {
 	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, err := retry(func() (int, error) { return unix.Openat(d.fd(), name, flags, 0) })
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return thing{}, nil
@@ -33,14 +32,14 @@ func (d *dir) look(name string, max int64) (thing, error) {
 	if !t.plain() || t.big {
 		return t, nil
 	}
-	t.data, t.big, err = readFile(rawFile(fd), t.size, max)
+	t.data, t.big, err = readFile(rawFile(fd), b.room(t.size+1), max)
 	return t, d.wrap("read", name, err)
 }
 
 // stat is look without the bytes.
 func (d *dir) stat(name string) (thing, error) {
 	var st unix.Stat_t
-	err := unix.Fstatat(d.fd(), name, &st, unix.AT_SYMLINK_NOFOLLOW)
+	err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
 	if errors.Is(err, unix.ENOENT) {
 		return thing{}, nil
 	}
@@ -79,12 +78,11 @@ func modeOf(m uint32) fs.FileMode {
 
 // readFile is readAll for a file that most likely is still as large as it was
 // when it was opened: then one call is enough, which had room for a byte more.
-func readFile(f rawFile, size, max int64) (data []byte, big bool, err error) {
-	data = make([]byte, size+1)
-	n, err := f.Read(data)
-	data = data[:n]
+func readFile(f rawFile, room []byte, max int64) (data []byte, big bool, err error) {
+	n, err := f.Read(room)
+	data = room[:n]
 	switch {
-	case int64(n) == size:
+	case n == len(room)-1:
 		return data, false, nil
 	case err != nil && !errors.Is(err, io.EOF):
 		return nil, false, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"sync"
 
 	"mend/change"
 )
@@ -15,6 +16,8 @@ type Store struct {
 	id     change.StoreID
 	layout *layout
 	opt    Options
+
+	buffers sync.Pool // of *buffer
 }
 
 // Options say how a store is worked on. The zero value is for reading.
@@ -81,6 +84,7 @@ func newStore(l *layout, root string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}
 	s := &Store{id: change.StoreID{Kind: "json", Root: canonical}, layout: l, opt: o}
+	s.buffers.New = func() any { return new(buffer) }
 	d, err := s.open()
 	if err != nil {
 		return nil, err

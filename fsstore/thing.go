@@ -92,6 +92,31 @@ func nameOf(m fs.FileMode) string {
 	return "no plain file"
 }
 
+// A buffer holds the bytes of one file after the other.
+type buffer struct{ data []byte }
+
+// A buffer that had to hold a larger file than roomKept does not keep the room.
+const roomKept = 1 << 20
+
+// room is for n bytes: of the buffer if there is one.
+func (b *buffer) room(n int64) []byte {
+	if b == nil {
+		return make([]byte, n)
+	}
+	if n > int64(len(b.data)) {
+		data := make([]byte, max(n, 64<<10))
+		if n > roomKept {
+			return data
+		}
+		b.data = data
+	}
+	return b.data[:n:n]
+}
+
+// look reads what stands under the name; a file only if it is not larger than
+// max. It never waits, neither for a pipe nor for anybody.
+func (d *dir) look(name string, max int64) (thing, error) { return d.lookInto(nil, name, max) }
+
 // readAll reads a file that had size bytes when it was opened, and at most max:
 // one that grew beyond that meanwhile is as too large as one that always was.
 func readAll(r io.Reader, size, max int64) (data []byte, big bool, err error) {

@@ -19,8 +19,9 @@ type view struct {
 	stray []session.Stray
 	err   error
 
-	seen  *tally // what the records' stamps add up to; nil if nobody asks
-	blind bool   // records are looked at and not read
+	seen  *tally  // what the records' stamps add up to; nil if nobody asks
+	blind bool    // records are looked at and not read
+	buf   *buffer // for the bytes of one record after the other; nil if they are to stay
 }
 
 func (s *Store) view(ctx context.Context) (*view, error) {
@@ -194,7 +195,7 @@ func (v *view) look(d *dir, name string) (t thing, err error) {
 	if v.blind {
 		t, err = d.stat(name)
 	} else {
-		t, err = d.look(name, v.opt.MaxRecord)
+		t, err = d.lookInto(v.buf, name, v.opt.MaxRecord)
 	}
 	if v.seen != nil {
 		v.seen.add(name, &t, err)

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 )
 
 // An APIError is what a model API said when it refused a request, recognised.
@@ -118,15 +119,20 @@ func textsAt(v map[string]any, paths ...[]string) []string {
 	return found
 }
 
+// Compiled when an error is read: most runs of the program read none.
 var (
-	placePattern = regexp.MustCompile(`(?i)messages\.(\d+)(?:\.content\.(\d+))?|message at position (\d+)`)
-	callPattern  = regexp.MustCompile(`\b(?:toolu|tooluse|call)_[a-zA-Z0-9_-]+`)
-	toolPattern  = regexp.MustCompile(`(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`)
+	placePattern = pattern(`(?i)messages\.(\d+)(?:\.content\.(\d+))?|message at position (\d+)`)
+	callPattern  = pattern(`\b(?:toolu|tooluse|call)_[a-zA-Z0-9_-]+`)
+	toolPattern  = pattern(`(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`)
 )
+
+func pattern(expr string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
+}
 
 // locate reads the first place that the error names.
 func (e *APIError) locate() {
-	m := placePattern.FindStringSubmatch(e.Text)
+	m := placePattern().FindStringSubmatch(e.Text)
 	if m == nil {
 		return
 	}
@@ -142,7 +148,7 @@ func (e *APIError) locate() {
 // hold them look alike.
 func callIDs(text string) []string {
 	var ids []string
-	for _, id := range callPattern.FindAllString(text, -1) {
+	for _, id := range callPattern().FindAllString(text, -1) {
 		if field := id == "call_id" || id == "call_ids"; !field && !slices.Contains(ids, id) {
 			ids = append(ids, id)
 		}
@@ -151,7 +157,7 @@ func callIDs(text string) []string {
 }
 
 func toolName(lower string) string {
-	if m := toolPattern.FindStringSubmatch(lower); m != nil {
+	if m := toolPattern().FindStringSubmatch(lower); m != nil {
 		return m[1]
 	}
 	return ""

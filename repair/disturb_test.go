@@ -1,7 +1,9 @@
 package repair
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 
 	"pgregory.net/rapid"
@@ -118,16 +120,16 @@ func disturbMember(m *session.Message, j int, path []string, value string) bool 
 
 // pathsIn lists the paths of all members, also of those of members.
 func pathsIn(data []byte, above []string) (all [][]string) {
-	session.EachMember(data, func(name, raw []byte) bool {
-		path := append(slices.Clone(above), string(name))
-		all = append(all, path)
-		if raw[0] == '{' {
-			all = append(all, pathsIn(raw, path)...)
-		}
-		return true
-	})
-	if len(all) == 0 && len(above) == 0 {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(data, &members) != nil && len(above) == 0 {
 		return [][]string{{"x"}}
+	}
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		path := append(slices.Clone(above), name)
+		all = append(all, path)
+		if members[name][0] == '{' {
+			all = append(all, pathsIn(members[name], path)...)
+		}
 	}
 	return all
 }

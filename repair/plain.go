@@ -1,156 +1,146 @@
 package repair
 
 import (
-	"strings"
+	"cmp"
+	"iter"
+	"slices"
+	"sync"
 
 	"mend/session"
 	"mend/wire"
 )
 
-// plain reports whether the session is one with which nothing can be wrong in any
-// setting: it has nothing but the usual parts in the usual order, complete and as
-// every version of the agent writes and reads them. Most sessions are so, and this
-// is many times faster than to simulate their requests. A session that is not
-// plain need not be broken.
+// A Glance tells from the bytes of a session's records whether it is plain: one
+// with which nothing can be wrong in any setting. It has nothing but the usual
+// parts in the usual order, complete and as every version of the agent writes and
+// reads them. Most sessions are so, and this is many times faster than to build
+// the session and simulate its requests. A session that is not plain need not be
+// broken.
 //
 // Every version makes the same of a plain session: its messages are in the order
 // of their ids as of their times, all are sent, and by one model; each step is
 // thinking, then text, then calls with their results.
-func plain(s *session.Session) bool {
-	if len(s.Messages) == 0 || s.Messages[0].Role != session.RoleUser || len(s.Stray) > 0 || !plainInfo(s) {
+//
+// The zero Glance is ready. Several goroutines may look at messages at a time.
+type Glance struct {
+	mu   sync.Mutex
+	seen []glimpse
+}
+
+// A glimpse is what a Glance keeps of a message.
+type glimpse struct {
+	id       string
+	prompt   bool
+	created  int64
+	latest   int64 // of all times that it tells of
+	model    model
+	parent   string // of an answer, the id of the prompt
+	calls    []string
+	finished bool
+	thinks   bool
+	at       stage  // how far it came
+	last     string // the id of its last part
+}
+
+type model struct{ provider, id string }
+
+// Message looks at a message and its parts, which come in the order of their ids.
+// Of the bytes of a record it needs nothing once the next one is asked for. It
+// returns false as soon as the session cannot be plain.
+func (g *Glance) Message(m *session.Record, parts iter.Seq[*session.Record]) bool {
+	var l glimpse
+	if !l.message(m) || !l.parts(parts) {
 		return false
 	}
-	calls := map[string]bool{}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.seen = append(g.seen, l)
+	return true
+}
+
+// Plain reports whether the session is plain whose messages were looked at. Of s
+// all but the messages counts.
+func (g *Glance) Plain(s *session.Session) bool {
+	slices.SortFunc(g.seen, func(a, b glimpse) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
+	if len(g.seen) == 0 || !g.seen[0].prompt || len(s.Stray) > 0 || !plainInfo(s, g.seen[0].model) {
+		return false
+	}
+	ids, calls := make(map[string]bool, len(g.seen)), map[string]bool{}
+	now := session.Session{Created: s.Created, Updated: s.Updated}
+	for i := range g.seen {
+		l := &g.seen[i]
+		if l.model != g.seen[0].model || i > 0 && !l.follows(&g.seen[i-1]) || !l.prompt && !ids[l.parent] {
+			return false
+		}
+		for _, id := range l.calls {
+			if calls[id] {
+				return false
+			}
+			calls[id] = true
+		}
+		ids[l.id] = true
+		now.Updated = max(now.Updated, l.latest)
+	}
+	return g.ended() && g.seen[len(g.seen)-1].id < wire.NextPrompt(&now) // else the prompt would count as answered
+}
+
+// ended reports whether the newest answer is done, and its tool loop is closed.
+func (g *Glance) ended() bool {
+	for i := range slices.Backward(g.seen) {
+		if l := &g.seen[i]; !l.prompt {
+			return l.finished && l.at != stepCalled
+		}
+	}
+	return true
+}
+
+// Thinks is what [Thinks] says of a plain session.
+func (g *Glance) Thinks() bool {
+	return slices.ContainsFunc(g.seen, func(l glimpse) bool { return l.thinks })
+}
+
+// plain reports whether the session is plain.
+func plain(s *session.Session) bool {
+	var g Glance
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		if !plainMessage(m) || !sameModel(m, &s.Messages[0]) || i > 0 && !follows(m, &s.Messages[i-1]) || !plainCalls(m, calls) {
+		parts := func(yield func(*session.Record) bool) {
+			for j := range m.Parts {
+				if !yield(&m.Parts[j].Record) {
+					return
+				}
+			}
+		}
+		if !g.Message(&m.Record, parts) {
 			return false
 		}
 	}
-	prompt := wire.NextPrompt(s)
-	if m := s.LatestAssistant(); m != nil && (endsWithCall(m) || m.Parent == prompt) {
-		return false // the tool loop is open, or the prompt would count as answered
-	}
-	return s.Messages[len(s.Messages)-1].ID < prompt
+	return g.Plain(s)
 }
 
 // plainInfo reports whether the session's own record says nothing that changes
-// the request.
-func plainInfo(s *session.Session) bool {
-	if s.Info.Defect != nil || s.Newer != "" || archived(s) {
+// the request, which goes to that model.
+func plainInfo(s *session.Session, asked model) bool {
+	_, reverted := infoField(s, "revert")
+	if s.Info.Defect != nil || s.Newer != "" || archived(s) || reverted {
 		return false
 	}
-	for _, name := range [...]string{"revert", "model"} {
-		c, isColumn := s.Info.Col(name)
-		if isColumn && c.Class != session.ClassNull {
-			return false
-		}
-		if _, ok := session.Field(s.Info.Data, name); ok {
-			return false
-		}
+	told, tells := infoField(s, "model")
+	var m members
+	return !tells || m.read(infoModelForm, told) && asked == model{string(m.text[atAskedProvider]), string(m.text[atAskedModel])}
+}
+
+// infoField is what the session's own record has under that name: a member of a
+// file, or a column of a row that is not NULL; and whether there is one.
+func infoField(s *session.Session, name string) ([]byte, bool) {
+	if c, isColumn := s.Info.Col(name); isColumn && c.Class != session.ClassNull {
+		return c.Bytes, true
 	}
-	return true
+	return session.Field(s.Info.Data, name)
 }
 
-func sameModel(m, as *session.Message) bool {
-	return m.ProviderID == as.ProviderID && m.ModelID == as.ModelID
-}
-
-// follows reports whether m is behind the message before it in every order, and
-// may stand there: an answer follows a prompt, or calls.
-func follows(m, before *session.Message) bool {
-	if m.ID <= before.ID || m.Created < before.Created {
-		return false
-	}
-	return m.Role == session.RoleUser || before.Role == session.RoleUser || endsWithCall(before)
-}
-
-func endsWithCall(m *session.Message) bool {
-	return lastOf(m.Parts, func(p *session.Part) bool { return p.Type == session.TypeText || p.Type == session.TypeTool }).Type == session.TypeTool
-}
-
-func plainMessage(m *session.Message) bool {
-	if !plainRecord(&m.Record) || m.ID != m.Ref.Message || !strings.HasPrefix(m.ID, "msg") {
-		return false
-	}
-	switch m.Role {
-	case session.RoleUser:
-		return promptForm.fits(m.Data) && plainPrompt(m)
-	case session.RoleAssistant:
-		return answerForm.fits(m.Data) && plainSteps(m)
-	}
-	return false
-}
-
-func plainRecord(r *session.Record) bool { return r.Defect == nil && r.Class == 0 }
-
-func plainPart(p *session.Part) bool {
-	form, known := partForms[p.Type]
-	return known && plainRecord(&p.Record) && strings.HasPrefix(p.ID, "prt") && form.fits(p.Data)
-}
-
-// plainPrompt reports whether the prompt is text.
-func plainPrompt(m *session.Message) bool {
-	for i := range m.Parts {
-		if m.Parts[i].Type != session.TypeText || !plainPart(&m.Parts[i]) {
-			return false
-		}
-	}
-	return len(m.Parts) > 0
-}
-
-// plainSteps reports whether each step of an answer is thinking, then text, then
-// calls, and says something; each but the last has calls.
-func plainSteps(m *session.Message) bool {
-	const nothing, thought, said, called = 0, 1, 2, 3
-	at := nothing
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		next := at
-		switch p.Type {
-		case session.TypeStepStart:
-			if at == thought || at == said {
-				return false
-			}
-			at, next = nothing, nothing
-		case session.TypeReasoning:
-			next = thought
-		case session.TypeText:
-			next = said
-		case session.TypeTool:
-			next = called
-		}
-		if next < at || !plainPart(p) {
-			return false
-		}
-		at = next
-	}
-	return at == said || at == called
-}
-
-// plainCalls reports whether the calls of a message have ids and names as they
-// must be, and no id is among those of earlier calls.
-func plainCalls(m *session.Message, ids map[string]bool) bool {
-	for i := range m.Parts {
-		p := &m.Parts[i]
-		if p.Type != session.TypeTool {
-			continue
-		}
-		if ids[p.CallID] || !isName(p.CallID) || !isName(p.Tool) || len(p.Tool) > 128 {
-			return false
-		}
-		ids[p.CallID] = true
-	}
-	return true
-}
-
-// isName reports whether the name is made of letters, digits, _ and -.
-func isName(s string) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return s != ""
+// follows reports whether the message is behind the one before it in every order,
+// and may stand there: an answer follows a prompt, or calls.
+func (l *glimpse) follows(before *glimpse) bool {
+	return l.id > before.id && (l.prompt || before.prompt || before.at == stepCalled)
 }

@@ -6,44 +6,185 @@ import (
 	"mend/session"
 )
 
-// A form is what a plain object has: each member once, and no other.
-type form []formMember
+// Where the texts of a record's values go.
+const (
+	_ = iota
+	atID
+	atCreated
+	atStart
+	atEnd
 
-type formMember struct {
-	name string
-	is   func(raw []byte) bool // of a value that was read as JSON
-	may  bool                  // it may be missing
+	// Of messages.
+	atRole
+	atCompleted
+	atAgent
+	atAsked // the model that a prompt asks
+	atAskedProvider
+	atAskedModel
+	atSummary
+	atSystem
+	atParent
+	atProvider
+	atModel
+	atMode
+	atPath
+	atCost
+	atTokens
+	atVariant
+	atFinish
+
+	// Of parts.
+	atType
+	atText
+	atSynthetic
+	atTime
+	atMetadata
+	atCallID
+	atTool
+	atState
+	atStatus
+	atOutput
+	atTitle
+	atTold // what the tool told besides
+	atError
+	atSnapshot
+	atReason
+	atHash
+	atFiles
+
+	lastAt
+)
+
+// The members of a record are what a form takes of it.
+type members struct {
+	had  uint64
+	text [lastAt][]byte
 }
 
-// fits reports whether the object is of the form.
-func (f form) fits(data []byte) bool {
-	var seen uint32
-	ok := session.EachMember(data, func(name, value []byte) bool {
-		for i := range f {
-			if f[i].name == string(name) {
-				again := seen>>i&1 == 1
-				seen |= 1 << i
-				return !again && f[i].is(value)
-			}
-		}
-		return false
-	})
-	for i := range f {
-		ok = ok && (f[i].may || seen>>i&1 == 1)
-	}
+// read reports whether the object is of the form.
+func (m *members) read(f session.Form, data []byte) (ok bool) {
+	m.had, ok = f.Read(data, m.text[:])
 	return ok
 }
 
-func must(name string, is func([]byte) bool) formMember  { return formMember{name, is, false} }
-func could(name string, is func([]byte) bool) formMember { return formMember{name, is, true} }
+// inner is the text of a string, without its quotes and with its escapes.
+// It is nil for none.
+func (m *members) inner(at int) []byte {
+	if m.had>>at&1 == 0 {
+		return nil
+	}
+	return m.text[at][1 : len(m.text[at])-1]
+}
+
+// count is the number that [isCount] took, 0 for none.
+func (m *members) count(at int) (n int64) {
+	if m.had>>at&1 == 1 {
+		for _, c := range m.text[at] {
+			n = 10*n + int64(c-'0')
+		}
+	}
+	return n
+}
+
+// A shape is what an object of a form must have, and what else it may have.
+type shape struct{ must, may uint64 }
+
+func (s shape) fits(had uint64) bool { return had&s.must == s.must && had&^(s.must|s.may) == 0 }
+
+func (s shape) with(t shape) shape { return shape{s.must | t.must, s.may | t.may} }
+
+func all(places ...int) (mask uint64) {
+	for _, p := range places {
+		mask |= 1 << p
+	}
+	return mask
+}
+
+func must(name string, is func([]byte) bool) session.FormMember {
+	return session.FormMember{Name: name, Is: is, Must: true}
+}
+
+func could(name string, is func([]byte) bool) session.FormMember {
+	return session.FormMember{Name: name, Is: is}
+}
+
+func kept(name string, as int, is func([]byte) bool) session.FormMember {
+	return session.FormMember{Name: name, Is: is, As: as}
+}
+
+func inside(name string, as int, in session.Form) session.FormMember {
+	return session.FormMember{Name: name, In: in, As: as}
+}
+
+// The forms of what agents write. A file has its ids inside, a row has not. That
+// of a message or a part is all that one may have of any kind; the shapes tell
+// what a kind has.
+var (
+	modelForm     = session.Form{kept("providerID", atAskedProvider, isText), kept("modelID", atAskedModel, isText), could("variant", isText)}
+	infoModelForm = session.Form{kept("id", atAskedModel, isText), kept("providerID", atAskedProvider, isText), could("variant", isText)}
+	cacheForm     = session.Form{must("read", isFigure), must("write", isFigure)}
+	tokensForm    = session.Form{
+		could("total", isFigure), must("input", isFigure), must("output", isFigure), must("reasoning", isFigure),
+		{Name: "cache", In: cacheForm, Must: true},
+	}
+	changeForm = session.Form{
+		could("file", isText), could("patch", isText), could("status", isText), could("before", isNothing), could("after", isNothing),
+		must("additions", isFigure), must("deletions", isFigure),
+	}
+	summaryForm = session.Form{could("title", isText), could("body", isText), must("diffs", isChanges)}
+
+	messageForm = session.Form{
+		kept("id", atID, isText), could("sessionID", isText), could("messageID", isText), kept("role", atRole, isText),
+		inside("time", 0, session.Form{kept("created", atCreated, isCount), kept("completed", atCompleted, isCount)}),
+		kept("parentID", atParent, isMessage), kept("modelID", atModel, isText), kept("providerID", atProvider, isText), kept("mode", atMode, isText),
+		{Name: "summary", In: summaryForm, Is: isFalse, As: atSummary},
+		kept("agent", atAgent, isText), inside("model", atAsked, modelForm), kept("system", atSystem, isText),
+		inside("path", atPath, session.Form{must("cwd", isText), must("root", isText)}), kept("cost", atCost, isFigure),
+		inside("tokens", atTokens, tokensForm), kept("variant", atVariant, isText), kept("finish", atFinish, isSaid),
+	}
+	promptShape = shape{all(atRole, atCreated, atAgent, atAsked, atAskedProvider, atAskedModel), all(atID, atSummary, atSystem)}
+	answerShape = shape{
+		all(atRole, atCreated, atCompleted, atParent, atModel, atProvider, atMode, atAgent, atPath, atCost, atTokens, atFinish),
+		all(atID, atSummary, atVariant),
+	}
+
+	spanForm = session.Form{{Name: "start", Is: isCount, Must: true, As: atStart}, kept("end", atEnd, isCount)}
+	partForm = session.Form{
+		kept("id", atID, isText), could("sessionID", isText), could("messageID", isText), kept("type", atType, isText),
+		kept("text", atText, isSeen), kept("synthetic", atSynthetic, isBool), inside("time", atTime, spanForm),
+		inside("metadata", atMetadata, session.Form{
+			{Name: "anthropic", In: session.Form{must("signature", isSaid)}, Must: true},
+		}),
+		kept("callID", atCallID, isText), kept("tool", atTool, isText), inside("state", atState, stateForm),
+		kept("reason", atReason, isText), kept("snapshot", atSnapshot, isText), kept("cost", atCost, isFigure), inside("tokens", atTokens, tokensForm),
+		kept("hash", atHash, isText), kept("files", atFiles, isTexts),
+	}
+	stateForm = session.Form{
+		kept("status", atStatus, isText), must("input", isBraced), kept("output", atOutput, isText), kept("error", atError, isText),
+		kept("title", atTitle, isText), kept("metadata", atTold, isBraced),
+		{Name: "time", In: spanForm, Must: true},
+	}
+	partShapes = map[string]shape{
+		session.TypeText:       {all(atType, atText), all(atID, atSynthetic, atTime, atStart, atEnd)},
+		session.TypeReasoning:  {all(atType, atText, atMetadata, atTime, atStart), all(atID, atEnd)},
+		session.TypeTool:       {all(atType, atCallID, atTool, atState, atStatus, atStart, atEnd), all(atID)}, /* and of [stateShapes] */
+		session.TypeStepStart:  {all(atType), all(atID, atSnapshot)},
+		session.TypeStepFinish: {all(atType, atReason, atCost, atTokens), all(atID, atSnapshot)},
+		"patch":                {all(atType, atHash, atFiles), all(atID)},
+	}
+	stateShapes = map[string]shape{
+		session.StatusCompleted: {all(atOutput, atTitle, atTold), 0},
+		session.StatusError:     {all(atError), all(atTold)},
+	}
+)
 
 func isText(raw []byte) bool    { return raw[0] == '"' }
 func isSaid(raw []byte) bool    { return len(raw) > 2 && raw[0] == '"' }
 func isBool(raw []byte) bool    { return raw[0] == 't' || raw[0] == 'f' }
-func isFalse(raw []byte) bool   { return raw[0] == 'f' }
+func isFalse(raw []byte) bool   { return len(raw) > 0 && raw[0] == 'f' }
 func isFigure(raw []byte) bool  { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
 func isNothing([]byte) bool     { return true }
-func isBraced(raw []byte) bool  { return raw[0] == '{' }
+func isBraced(raw []byte) bool  { return len(raw) > 0 && raw[0] == '{' }
 func isMessage(raw []byte) bool { return bytes.HasPrefix(raw, []byte(`"msg`)) }
 
 // isCount is a whole number that every reader takes for the same.
@@ -80,60 +221,6 @@ func isChanges(raw []byte) bool { return session.EachElement(raw, isChange) }
 
 // isChange is a changed file; versions differ in what they tell of it.
 func isChange(raw []byte) bool {
-	return isBraced(raw) && form{
-		could("file", isText), could("patch", isText), could("status", isText), could("before", isNothing), could("after", isNothing),
-		must("additions", isFigure), must("deletions", isFigure),
-	}.fits(raw)
+	_, ok := changeForm.Read(raw, nil)
+	return ok
 }
-
-// The forms of what agents write. A file has its ids inside, a row has not.
-var (
-	idForm = form{could("id", isText), could("sessionID", isText), could("messageID", isText)}
-
-	modelForm  = form{must("providerID", isText), must("modelID", isText), could("variant", isText)}
-	tokensForm = form{
-		could("total", isFigure), must("input", isFigure), must("output", isFigure), must("reasoning", isFigure),
-		must("cache", form{must("read", isFigure), must("write", isFigure)}.fits),
-	}
-
-	promptForm = append(form{
-		must("role", isText), must("time", form{must("created", isCount)}.fits), must("agent", isText), must("model", modelForm.fits),
-		could("summary", form{could("title", isText), could("body", isText), must("diffs", isChanges)}.fits), could("system", isText),
-	}, idForm...)
-	answerForm = append(form{
-		must("role", isText), must("time", form{must("created", isCount), must("completed", isCount)}.fits), must("parentID", isMessage),
-		must("modelID", isText), must("providerID", isText), must("mode", isText), must("agent", isText),
-		must("path", form{must("cwd", isText), must("root", isText)}.fits), could("summary", isFalse), must("cost", isFigure),
-		must("tokens", tokensForm.fits), could("variant", isText), must("finish", isSaid),
-	}, idForm...)
-
-	spanForm = form{must("start", isCount), could("end", isCount)}
-	doneForm = form{must("start", isCount), must("end", isCount)}
-
-	partForms = map[string]form{
-		session.TypeText: append(form{must("type", isText), must("text", isSeen), could("synthetic", isBool), could("time", spanForm.fits)}, idForm...),
-		session.TypeReasoning: append(form{
-			must("type", isText), must("text", isSeen), must("time", spanForm.fits),
-			must("metadata", form{must("anthropic", form{must("signature", isSaid)}.fits)}.fits),
-		}, idForm...),
-		session.TypeTool:       append(form{must("type", isText), must("callID", isText), must("tool", isText), must("state", isState)}, idForm...),
-		session.TypeStepStart:  append(form{must("type", isText), could("snapshot", isText)}, idForm...),
-		session.TypeStepFinish: append(form{must("type", isText), must("reason", isText), could("snapshot", isText), must("cost", isFigure), must("tokens", tokensForm.fits)}, idForm...),
-		"patch":                append(form{must("type", isText), must("hash", isText), must("files", isTexts)}, idForm...),
-	}
-
-	completedForm = form{
-		must("status", isCompleted), must("input", isBraced), must("output", isText), must("title", isText), must("metadata", isBraced), must("time", doneForm.fits),
-	}
-	failedForm = form{
-		must("status", isFailed), must("input", isBraced), must("error", isText), could("metadata", isBraced), must("time", doneForm.fits),
-	}
-)
-
-// isState is the state of a call that has ended.
-func isState(raw []byte) bool {
-	return isBraced(raw) && (completedForm.fits(raw) || failedForm.fits(raw))
-}
-
-func isCompleted(raw []byte) bool { return string(raw) == `"completed"` }
-func isFailed(raw []byte) bool    { return string(raw) == `"error"` }

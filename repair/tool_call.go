@@ -3,7 +3,6 @@ package repair
 import (
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"mend/session"
@@ -47,7 +46,7 @@ func fixCallID(c *chart, f fault) []fix {
 
 // callIDOf is the id of a call that is made of its part's.
 func callIDOf(part string) string {
-	return "call_" + notInName.ReplaceAllLiteralString(strings.TrimPrefix(part, partPrefix), "_")
+	return "call_" + notInName().ReplaceAllLiteralString(strings.TrimPrefix(part, partPrefix), "_")
 }
 
 // fixInput makes an object of what is none, as it is done where a record is
@@ -69,15 +68,13 @@ func fixInput(c *chart, f fault) []fix {
 	return []fix{{cure: cure, edit: func(d *draft) error { return d.set(f.ref, input, "state", "input") }}}
 }
 
-// The names of tools that providers take (spec/peers-and-failures.md F11).
-var (
-	goodName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	notInName = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
-)
+// notInName is what providers do not take in the names of tools
+// (spec/peers-and-failures.md F11).
+var notInName = pattern(`[^a-zA-Z0-9_-]`)
 
 func findToolNames(c *chart) (fs []fault) {
 	c.eachPart(func(_ *session.Message, p *session.Part) {
-		if p.Type == session.TypeTool && !goodName.MatchString(p.Tool) && p.Defect == nil {
+		if p.Type == session.TypeTool && (!isName([]byte(p.Tool)) || len(p.Tool) > 128) && p.Defect == nil {
 			fs = append(fs, fault{ref: p.Ref})
 		}
 	})
@@ -91,7 +88,7 @@ func whyToolName(c *chart, f fault) string {
 
 func fixToolName(c *chart, f fault) []fix {
 	_, p := c.part(f.ref)
-	name := notInName.ReplaceAllLiteralString(p.Tool, "_")
+	name := notInName().ReplaceAllLiteralString(p.Tool, "_")
 	name = name[:min(len(name), 128)]
 	if name == "" {
 		name = "invalid" // what the agent calls a tool that it does not know

@@ -26,17 +26,10 @@ func scanObject(data []byte) (obj object, ok bool) {
 	return obj, ok && skipWhite(data, end) == len(data)
 }
 
-// EachMember calls f for each member of a JSON object, with its name and the text
-// of its value, until f returns false. It reports whether it came to the end: data
-// is an object and nothing else, and every name stands as it is, without escapes
-// and without letters that are not ASCII. It may fail for an object that is nested
-// deeply; and it may call f before it sees that data is no object.
-func EachMember(data []byte, f func(name, value []byte) bool) bool {
-	end, ok := scanMembers(data, skipWhite(data, 0), 0, func(m member) bool { return f(m.name, m.raw) })
-	return ok && skipWhite(data, end) == len(data)
-}
-
-// EachElement is [EachMember] for the elements of a list.
+// EachElement calls f for the text of each element of a JSON list, until f returns
+// false. It reports whether it came to the end: data is a list and nothing else. It
+// may fail for a list that is nested deeply, and it may call f before it sees that
+// data is no list.
 func EachElement(data []byte, f func(value []byte) bool) bool {
 	i := skipWhite(data, 0)
 	if i >= len(data) || data[i] != '[' {

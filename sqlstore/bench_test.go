@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"iter"
 	"testing"
 
 	"mend/change"
@@ -41,6 +42,58 @@ func BenchmarkScan(b *testing.B) {
 		}
 		if parts < 100_000 {
 			b.Fatalf("%d parts", parts)
+		}
+	}
+}
+
+// BenchmarkSkim goes through every session of a large store without building it.
+func BenchmarkSkim(b *testing.B) {
+	s := open(b, bigStore(b), Options{})
+	heads, err := s.List(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		parts := 0
+		for _, h := range heads {
+			s.Skim(b.Context(), h, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
+				for range of {
+					parts++
+				}
+				return true
+			})
+		}
+		if parts < 100_000 {
+			b.Fatalf("%d parts", parts)
+		}
+	}
+}
+
+// BenchmarkStamp looks at every session of a large store.
+func BenchmarkStamp(b *testing.B) {
+	s := open(b, bigStore(b), Options{})
+	heads, err := s.List(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, h := range heads {
+			if _, err := s.Stamp(b.Context(), h); err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}
+
+// BenchmarkState looks at the files of a store.
+func BenchmarkState(b *testing.B) {
+	s := open(b, bigStore(b), Options{})
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := s.State(b.Context()); err != nil {
+			b.Fatal(err)
 		}
 	}
 }

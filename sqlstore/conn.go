@@ -20,6 +20,7 @@ type conn struct {
 	stmts  map[string]*sqlite3.Stmt
 	schema *schema // of the transaction that is open
 	live   bool    // another program had the database open when this one was
+	sum    tally   // of the session that is being read
 }
 
 // The settings of our connections. The agent's own are synchronous=NORMAL,

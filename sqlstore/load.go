@@ -90,53 +90,58 @@ func head(r session.Record) session.Session {
 // be named in Stray. The error wraps [ErrNoSession], [ErrUnusable] or [ErrBusy],
 // or is the system's.
 func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+	loaded, _, err := s.LoadStamped(ctx, head)
+	return loaded, err
+}
+
+// LoadStamped is Load, with the stamp that the rows had when they were read.
+func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
 	if head.ID == "" && len(head.Stray) > 0 {
-		return &head, nil
+		return &head, session.Stamp{}, nil
 	}
 	if err := session.ValidateID(head.ID); err != nil {
-		return nil, fmt.Errorf("%w: %w", ErrNoSession, err)
+		return nil, session.Stamp{}, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
 	var loaded *session.Session
+	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) (err error) {
-		loaded, err = c.load(head.ID)
+		sum := c.newTally()
+		loaded, err = c.load(head.ID, sum)
+		stamp = sum.stamp()
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("loading session %s: %w", head.ID, err)
+		return nil, session.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, err)
 	}
-	return loaded, nil
+	return loaded, stamp, nil
 }
 
-// LoadStamped is Load, with the stamp that the database had when it was read.
-func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
-	stamp, err := s.Stamp(ctx, head) // first: what changes from here on differs from it
-	if err != nil {
-		return nil, stamp, err
-	}
-	loaded, err := s.Load(ctx, head)
-	return loaded, stamp, err
-}
-
-func (c *conn) load(id string) (*session.Session, error) {
-	row, err := c.row(c.schema.tables[session.KindSession], id)
-	if err != nil {
-		return nil, err
-	}
+// load reads a session, and adds its rows to sum in the order of [conn.tally].
+func (c *conn) load(id string, sum *tally) (*session.Session, error) {
 	s := &session.Session{ID: id}
-	if row != nil {
-		*s = head(*row)
-	}
-	if err := c.loadMessages(s); err != nil {
+	t := c.schema.tables[session.KindSession]
+	err := c.query(t.selectSized, []value{text(id)}, func(st *sqlite3.Stmt) error {
+		*s = head(copied(t.seeSized(st, new(sight), sum)))
+		return nil
+	})
+	if err != nil {
 		return nil, err
 	}
-	if row == nil && len(s.Messages)+len(s.Stray) == 0 {
+	if err := c.loadMessages(s, sum); err != nil {
+		return nil, err
+	}
+	if s.Info.Ref.Kind == 0 && len(s.Messages)+len(s.Stray) == 0 {
 		return nil, ErrNoSession
 	}
-	if err := c.loadParts(s); err != nil {
+	own, err := c.loadParts(s, sum)
+	if err != nil {
 		return nil, err
 	}
 	if err := c.loadNewer(s); err != nil {
 		return nil, err
+	}
+	if err := c.tallyRest(sum, id); err != nil || sum.claims == own {
+		return s, err
 	}
 	return s, c.loadOrphans(s)
 }
@@ -156,11 +161,11 @@ func (c *conn) loadNewer(s *session.Session) error {
 }
 
 // loadMessages reads the messages in the order in which the agent does.
-func (c *conn) loadMessages(s *session.Session) error {
+func (c *conn) loadMessages(s *session.Session, sum *tally) error {
 	t := c.schema.tables[session.KindMessage]
-	sql := t.selectSized + ` WHERE "session_id" = ?1 ORDER BY "time_created", "id"`
-	return c.query(sql, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		r := t.sizedRecord(st)
+	var b sight
+	return c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
+		r := copied(t.seeSized(st, &b, sum))
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: string(id.Bytes)}
 		if err := checkName(r.Ref, id); err != nil {
@@ -172,16 +177,20 @@ func (c *conn) loadMessages(s *session.Session) error {
 	})
 }
 
-// loadParts reads the parts of the messages, in the order of their ids.
-func (c *conn) loadParts(s *session.Session) error {
+// loadParts reads the parts of the messages, in the order of their ids, and counts
+// those that say that they are of the session.
+func (c *conn) loadParts(s *session.Session, sum *tally) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
 		at[s.Messages[i].Ref.Message] = i
 	}
 	t := c.schema.tables[session.KindPart]
-	sql := t.selectSized + ` WHERE "message_id" IN (SELECT "id" FROM "message" WHERE "session_id" = ?1) ORDER BY "message_id", "id"`
-	return c.query(sql, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		r := t.sizedRecord(st)
+	var b sight
+	err = c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
+		r := copied(t.seeSized(st, &b, sum))
+		if isOf(&r, s.ID) {
+			own++
+		}
 		message, _ := r.Col("message_id")
 		i, ok := at[string(message.Bytes)]
 		if !ok {
@@ -197,6 +206,13 @@ func (c *conn) loadParts(s *session.Session) error {
 		m.Parts = append(m.Parts, session.NewPart(r))
 		return nil
 	})
+	return own, err
+}
+
+// isOf reports whether the part says that it is of the session.
+func isOf(r *session.Record, id string) bool {
+	c, _ := r.Col("session_id")
+	return c.Class == session.ClassText && string(c.Bytes) == id
 }
 
 // loadOrphans tells of the parts that say they are of the session and whose

@@ -55,29 +55,56 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	}
 	f, err := os.Open(name.String())
 	if errors.Is(err, fs.ErrNotExist) && flags&vfs.OPEN_WAL != 0 {
-		return readFile{}, readonly, nil
+		return &readFile{}, readonly, nil
 	}
-	return readFile{f}, readonly, err
+	return &readFile{f: f}, readonly, err
 }
 
 // A readFile can be read and pretends to be locked. Without a file it is empty.
-type readFile struct{ f *os.File }
+//
+// Where it is read in order it reads ahead: rows that were written one after the
+// other mostly lie so, and a call for every page costs more than the page.
+type readFile struct {
+	f     *os.File
+	ahead []byte // what stands in the file from byte at on
+	at    int64
+	next  int64 // behind what was read last
+}
 
-func (r readFile) Close() error {
+// aheadSize is how much is read ahead.
+const aheadSize = 64 << 10
+
+func (r *readFile) Close() error {
 	if r.f == nil {
 		return nil
 	}
 	return r.f.Close()
 }
 
-func (r readFile) ReadAt(p []byte, off int64) (int, error) {
+func (r *readFile) ReadAt(p []byte, off int64) (int, error) {
 	if r.f == nil {
 		return 0, io.EOF
 	}
-	return r.f.ReadAt(p, off)
+	inOrder := off == r.next
+	r.next = off + int64(len(p))
+	if n := off - r.at; n >= 0 && n+int64(len(p)) <= int64(len(r.ahead)) {
+		return copy(p, r.ahead[n:]), nil
+	}
+	if !inOrder || len(p) > aheadSize {
+		return r.f.ReadAt(p, off)
+	}
+	if r.ahead == nil {
+		r.ahead = make([]byte, aheadSize)
+	}
+	n, err := r.f.ReadAt(r.ahead[:aheadSize], off)
+	r.ahead, r.at = r.ahead[:n], off
+	if n < len(p) {
+		return copy(p, r.ahead), err
+	}
+	return copy(p, r.ahead), nil
 }
 
-func (r readFile) Size() (int64, error) {
+func (r *readFile) Size() (int64, error) {
 	if r.f == nil {
 		return 0, nil
 	}
@@ -88,12 +115,12 @@ func (r readFile) Size() (int64, error) {
 	return info.Size(), nil
 }
 
-func (r readFile) WriteAt([]byte, int64) (int, error) { return 0, sqlite3.READONLY }
-func (r readFile) Truncate(int64) error               { return sqlite3.READONLY }
-func (r readFile) Sync(vfs.SyncFlag) error            { return nil }
-func (r readFile) Lock(vfs.LockLevel) error           { return nil }
-func (r readFile) Unlock(vfs.LockLevel) error         { return nil }
-func (r readFile) CheckReservedLock() (bool, error)   { return false, nil }
-func (r readFile) SectorSize() int                    { return 0 }
+func (r *readFile) WriteAt([]byte, int64) (int, error) { return 0, sqlite3.READONLY }
+func (r *readFile) Truncate(int64) error               { return sqlite3.READONLY }
+func (r *readFile) Sync(vfs.SyncFlag) error            { return nil }
+func (r *readFile) Lock(vfs.LockLevel) error           { return nil }
+func (r *readFile) Unlock(vfs.LockLevel) error         { return nil }
+func (r *readFile) CheckReservedLock() (bool, error)   { return false, nil }
+func (r *readFile) SectorSize() int                    { return 0 }
 
-func (r readFile) DeviceCharacteristics() vfs.DeviceCharacteristic { return 0 }
+func (r *readFile) DeviceCharacteristics() vfs.DeviceCharacteristic { return 0 }

@@ -21,25 +21,50 @@ type value struct {
 
 func text(s string) value { return value{session.ClassText, []byte(s)} }
 
-func integer(v int64) value {
-	return value{session.ClassInteger, session.IntCol("", v).Bytes}
+// A sight is where a row is looked at in place: what is made of it is there until
+// the statement goes on, or the next row is looked at.
+type sight struct {
+	cols    []session.Col
+	numbers []byte
+}
+
+// value is the value of a result column.
+func (b *sight) value(st *sqlite3.Stmt, i int) value {
+	switch st.ColumnType(i) {
+	case sqlite3.INTEGER:
+		return value{session.ClassInteger, b.number(uint64(st.ColumnInt64(i)))}
+	case sqlite3.FLOAT:
+		return value{session.ClassReal, b.number(math.Float64bits(st.ColumnFloat(i)))}
+	case sqlite3.TEXT:
+		return value{session.ClassText, rawAt(st, i)}
+	case sqlite3.BLOB:
+		return value{session.ClassBlob, rawAt(st, i)}
+	default:
+		return value{class: session.ClassNull}
+	}
+}
+
+// rawAt is the bytes of a text or a blob; not nil where there are none.
+func rawAt(st *sqlite3.Stmt, i int) []byte {
+	if raw := st.ColumnRawBlob(i); raw != nil {
+		return raw
+	}
+	return []byte{}
+}
+
+func (b *sight) number(bits uint64) []byte {
+	n := len(b.numbers)
+	b.numbers = binary.BigEndian.AppendUint64(b.numbers, bits)
+	return b.numbers[n:]
 }
 
 // valueAt copies the value of a result column.
 func valueAt(st *sqlite3.Stmt, i int) value {
-	switch st.ColumnType(i) {
-	case sqlite3.INTEGER:
-		return integer(st.ColumnInt64(i))
-	case sqlite3.FLOAT:
-		bits := math.Float64bits(st.ColumnFloat(i))
-		return value{session.ClassReal, binary.BigEndian.AppendUint64(nil, bits)}
-	case sqlite3.TEXT:
-		return value{session.ClassText, append([]byte{}, st.ColumnRawBlob(i)...)}
-	case sqlite3.BLOB:
-		return value{session.ClassBlob, append([]byte{}, st.ColumnRawBlob(i)...)}
-	default:
-		return value{class: session.ClassNull}
+	v := new(sight).value(st, i)
+	if v.class != session.ClassNull {
+		v.bytes = append([]byte{}, v.bytes...)
 	}
+	return v
 }
 
 // bind gives the value to a parameter of the statement.
@@ -80,19 +105,50 @@ func (t *table) valueOf(r *session.Record, col string) value {
 	return value{c.Class, c.Bytes}
 }
 
-// record reads a row from a result whose columns are the table's.
-func (t *table) record(st *sqlite3.Stmt) session.Record {
-	r := session.Record{Cols: make([]session.Col, 0, len(t.cols))}
+// see looks at a row of a result whose columns are the table's.
+func (t *table) see(st *sqlite3.Stmt, b *sight) session.Record {
+	var r session.Record
+	b.cols, b.numbers = b.cols[:0], b.numbers[:0]
 	for i, name := range t.cols {
-		v := valueAt(st, i)
-		if name != t.data {
-			r.Cols = append(r.Cols, session.Col{Name: name, Class: v.class, Bytes: v.bytes})
+		v := b.value(st, i)
+		if i != t.dataAt {
+			b.cols = append(b.cols, session.Col{Name: name, Class: v.class, Bytes: v.bytes})
 			continue
 		}
 		r.Data = v.bytes
 		if v.class != session.ClassText {
 			r.Class = v.class
 		}
+	}
+	r.Cols = b.cols
+	return r
+}
+
+// record copies a row of a result whose columns are the table's.
+func (t *table) record(st *sqlite3.Stmt) session.Record {
+	var b sight
+	return copied(t.see(st, &b))
+}
+
+// copied is a copy of a record that was looked at in place.
+func copied(r session.Record) session.Record {
+	size := 0
+	for _, c := range r.Cols {
+		size += len(c.Bytes)
+	}
+	room := make([]byte, 0, size)
+	cols := make([]session.Col, len(r.Cols))
+	for i, c := range r.Cols {
+		n := len(room)
+		room = append(room, c.Bytes...)
+		if c.Class != session.ClassNull {
+			c.Bytes = room[n:len(room):len(room)]
+		}
+		cols[i] = c
+	}
+	r.Cols = cols
+	if r.Data != nil {
+		r.Data = append([]byte{}, r.Data...)
 	}
 	return r
 }
@@ -108,27 +164,35 @@ func (c *conn) row(t *table, id string) (*session.Record, error) {
 	return found, err
 }
 
-// sizedSelect is a query of all rows that leaves out data above the limit without
-// reading it, and has the size of the data behind the table's columns.
-func (t *table) sizedSelect(limit int64) string {
+// dataColumn is the column with the JSON, where a table has one.
+const dataColumn = `"data"`
+
+// sessionSelect is a query of the rows of a session, in the order in which they
+// are read. It has an expression in the place of the data, and its size behind the
+// table's columns.
+func (t *table) sessionSelect(data string) string {
 	cols := make([]string, len(t.cols))
 	for i, name := range t.cols {
 		cols[i] = sqlite3.QuoteIdentifier(name)
-		if name == t.data {
-			cols[i] = fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", cols[i], limit)
-		}
 	}
 	size := "0"
-	if t.data != "" {
-		size = "octet_length(" + sqlite3.QuoteIdentifier(t.data) + ")"
+	if t.dataAt >= 0 {
+		cols[t.dataAt], size = data, "octet_length("+dataColumn+")"
 	}
-	return "SELECT " + strings.Join(cols, ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.name)
+	return "SELECT " + strings.Join(cols, ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.name) + map[session.Kind]string{
+		session.KindSession: ` WHERE "id" = ?1`,
+		session.KindMessage: ` WHERE "session_id" = ?1 ORDER BY "time_created", "id"`,
+		session.KindPart:    ` WHERE "message_id" IN (SELECT "id" FROM "message" WHERE "session_id" = ?1) ORDER BY "message_id", "id"`,
+	}[t.kind]
 }
 
-// sizedRecord reads a row from the result of selectSized.
-func (t *table) sizedRecord(st *sqlite3.Stmt) session.Record {
-	r := t.record(st)
-	if size := st.ColumnInt64(len(t.cols)); size > t.limit {
+// seeSized looks at a row of the result of selectSized, and adds it to sum.
+func (t *table) seeSized(st *sqlite3.Stmt, b *sight, sum *tally) session.Record {
+	r := t.see(st, b)
+	size := st.ColumnInt64(len(t.cols))
+	sum.row(t.kind, &r, classNames[r.Class], size)
+	if size > t.limit {
+		sum.vague = true
 		r.Class, r.Data = 0, nil
 		r.Defect = &session.Defect{
 			Kind: session.Unreadable,

@@ -1,6 +1,7 @@
 package sqlstore
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -27,9 +28,12 @@ type table struct {
 	children []link   // what refers to its rows
 	triggers []string
 
+	dataAt int // where the data stands among cols, -1 for none
+
 	selectAll   string // all rows
 	selectRow   string // the row of an id
-	selectSized string // all rows, but no data above the limit, and its size behind the columns
+	selectSized string // the rows of a session, but no data above the limit, and its size behind the columns
+	selectBlind string // the same with the class of the data in its place
 	limit       int64
 }
 
@@ -109,7 +113,9 @@ func (c *conn) readTable(want table, limit int64) (*table, error) {
 	}
 	t.selectAll = "SELECT " + quoteAll(t.cols) + " FROM " + sqlite3.QuoteIdentifier(t.name)
 	t.selectRow = t.selectAll + ` WHERE "id" = ?`
-	t.selectSized = t.sizedSelect(limit)
+	t.dataAt = slices.IndexFunc(t.cols, func(name string) bool { return t.data != "" && name == t.data })
+	t.selectSized = t.sessionSelect(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", dataColumn, limit))
+	t.selectBlind = t.sessionSelect("typeof(" + dataColumn + ")")
 	t.triggers, err = c.strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", text(t.name))
 	return t, err
 }

@@ -26,9 +26,9 @@ func TestUnknownSchema(t *testing.T) {
 			path, _ := unpack(t, "1.18.33")
 			alter(t, path, c.do)
 			before := files(t, path)
-			_, err := Open(path, Options{})
+			err := try(t, path)
 			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
-				t.Errorf("Open: %v; want %q in one line", err, c.want)
+				t.Errorf("%v; want %q in one line", err, c.want)
 			}
 			same(t, before, files(t, path))
 		})

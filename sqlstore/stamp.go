@@ -3,59 +3,129 @@ package sqlstore
 import (
 	"context"
 	"crypto/sha256"
-	"errors"
+	"encoding/binary"
 	"fmt"
-	"io"
-	"io/fs"
-	"os"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"mend/session"
 )
 
-// Stamp tells the state of the whole database, which is that of every session:
-// by size, times and inode of the file and of its -wal, and by the head of the
-// -wal, which is another one whenever it starts anew. It is the zero one where the
-// system has no inodes. The error says that the files cannot be read, or is that of
-// an unusable database.
-func (s *Store) Stamp(context.Context, session.Session) (session.Stamp, error) {
-	sh, err := look(s.id.Root)
+// Stamp tells the state of the rows of a session without reading what they hold:
+// by the size of the data and by all other columns, time_updated among them, which
+// the agent sets with every write. It is the zero one where a row has no such
+// time. Errors as of [Store.Load].
+func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+	var stamp session.Stamp
+	err := s.read(ctx, func(c *conn) error {
+		sum := c.newTally()
+		err := c.tally(sum, head.ID)
+		stamp = sum.stamp()
+		return err
+	})
 	if err != nil {
-		return session.Stamp{}, fmt.Errorf("looking at %s: %w", s.id.Root, err)
+		return session.Stamp{}, fmt.Errorf("looking at session %s: %w", head.ID, err)
 	}
-	head, err := logHead(s.id.Root)
-	if err != nil {
-		return session.Stamp{}, fmt.Errorf("looking at %s: %w", s.id.Root, err)
-	}
-	if sh.db.ino == 0 {
-		return session.Stamp{}, nil
-	}
-	newest := sh.db.mtime
-	if sh.log.mtime.After(newest) {
-		newest = sh.log.mtime
-	}
-	sum := sha256.New()
-	for _, f := range [...]stamp{sh.db, sh.log} {
-		fmt.Fprintln(sum, f.dev, f.ino, f.size, f.mtime.UnixNano())
-	}
-	sum.Write(head)
-	return session.Stamp{Sum: [32]byte(sum.Sum(nil)), Newest: newest}, nil
+	return stamp, nil
 }
 
-// logHead is the header of the -wal, with the salt that it was started with; nil
-// if there is none.
-func logHead(path string) ([]byte, error) {
-	f, err := os.Open(path + "-wal")
-	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+// A tally is what the stamp of a session is made of.
+type tally struct {
+	seen   [session.KindPart + 1][]byte // of the rows of each kind, and of the rest
+	newest int64                        // milliseconds since 1970
+	vague  bool                         // a row does not say when it was changed, or cannot be read
+	claims int64                        // how many parts say that they are of the session
+}
+
+// rest is where a tally has what is of no kind.
+const rest = session.Kind(0)
+
+// newTally is an empty tally. There is one for a connection, which keeps its room.
+func (c *conn) newTally() *tally {
+	seen := c.sum.seen
+	for i := range seen {
+		seen[i] = seen[i][:0]
 	}
-	if err != nil {
-		return nil, err
+	c.sum = tally{seen: seen}
+	return &c.sum
+}
+
+// tally adds the rows of a session.
+func (c *conn) tally(sum *tally, id string) error {
+	var b sight
+	for _, kind := range [...]session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
+		t := c.schema.tables[kind]
+		err := c.query(t.selectBlind, []value{text(id)}, func(st *sqlite3.Stmt) error {
+			r, class := t.see(st, &b), classNames[0]
+			if t.dataAt >= 0 {
+				class = string(r.Data)
+			}
+			sum.row(kind, &r, class, st.ColumnInt64(len(t.cols)))
+			return nil
+		})
+		if err != nil {
+			return err
+		}
 	}
-	defer f.Close()
-	head := make([]byte, 32)
-	n, err := io.ReadFull(f, head)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
+	return c.tallyRest(sum, id)
+}
+
+// tallyRest adds what a session is told by besides these rows: the projects of its
+// folder, and how many parts say that they are of it.
+func (c *conn) tallyRest(sum *tally, id string) error {
+	const claims = `SELECT count(*) FROM "part" WHERE "session_id" = ?1`
+	err := c.query(claims, []value{text(id)}, func(st *sqlite3.Stmt) error {
+		sum.claims = st.ColumnInt64(0)
+		sum.value(rest, valueAt(st, 0))
+		return nil
+	})
+	if err != nil || !c.schema.projects {
+		return err
 	}
-	return head[:n], err
+	const projects = `SELECT b.id, b.time_updated FROM session AS s JOIN project AS a ON a.id = s.project_id
+		JOIN project AS b ON b.worktree = a.worktree WHERE s.id = ?1 ORDER BY b.id`
+	return c.query(projects, []value{text(id)}, func(st *sqlite3.Stmt) error {
+		sum.value(rest, valueAt(st, 0))
+		sum.value(rest, valueAt(st, 1))
+		return nil
+	})
+}
+
+// row adds a row: its columns, and class and size of its data.
+func (sum *tally) row(kind session.Kind, r *session.Record, class string, size int64) {
+	for _, c := range r.Cols {
+		sum.value(kind, value{c.Class, c.Bytes})
+	}
+	sum.seen[kind] = append(binary.LittleEndian.AppendUint64(sum.seen[kind], uint64(size)), class...)
+	updated, _ := r.Col("time_updated")
+	at, ok := updated.Int()
+	sum.newest = max(sum.newest, at)
+	sum.vague = sum.vague || !ok
+}
+
+// value adds a value.
+func (sum *tally) value(kind session.Kind, v value) {
+	seen := append(sum.seen[kind], byte(v.class))
+	seen = binary.LittleEndian.AppendUint32(seen, uint32(len(v.bytes)))
+	sum.seen[kind] = append(seen, v.bytes...)
+}
+
+// stamp is the stamp of all that was added.
+func (sum *tally) stamp() session.Stamp {
+	if sum.vague {
+		return session.Stamp{}
+	}
+	all := sha256.New()
+	for _, seen := range sum.seen {
+		one := sha256.Sum256(seen)
+		all.Write(one[:])
+	}
+	return session.Stamp{Sum: [32]byte(all.Sum(nil)), Newest: time.UnixMilli(sum.newest)}
+}
+
+// classNames are what typeof calls the classes of data; a record has none for text.
+var classNames = [...]string{
+	0: "text", session.ClassNull: "null", session.ClassInteger: "integer", session.ClassReal: "real",
+	session.ClassText: "text", session.ClassBlob: "blob",
 }

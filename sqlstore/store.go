@@ -1,7 +1,6 @@
 package sqlstore
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"sync"
@@ -54,9 +53,10 @@ type Store struct {
 	idleEnd *time.Timer
 }
 
-// Open opens the database at path, or the one in the folder at path. It writes
-// nothing. The error wraps [ErrUnusable], [ErrBusy], or the system's reason why
-// the file cannot be read.
+// Open finds the database at path, or the one in the folder at path, and looks at
+// its header and its side files; that its schema is known, the first read tells.
+// It writes nothing. The error wraps [ErrUnusable] or the system's reason why the
+// file cannot be read.
 func Open(path string, o Options) (*Store, error) {
 	if o.BusyTimeout == 0 {
 		o.BusyTimeout = 5 * time.Second
@@ -69,9 +69,7 @@ func Open(path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, opt: o}
-	// The connection's schema check is all there is to do.
-	err = s.read(context.Background(), func(*conn) error { return nil })
-	if err != nil {
+	if _, err := look(file); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
 	s.id.Dev, s.id.Ino = inode(file)

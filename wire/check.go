@@ -33,26 +33,37 @@ func Rules() []string {
 type rule struct {
 	code string
 	find func(conversation, func(Violation))
+
+	thinking bool // it asks whether the model is asked to think
+}
+
+// broken tells where the rule is broken.
+func (r rule) broken(c conversation) (all []Violation) {
+	r.find(c, func(v Violation) {
+		v.Rule = r.code
+		all = append(all, v)
+	})
+	return all
 }
 
 // rules of spec/provider-rules.md, in the order of their numbers.
 func rules() []rule {
 	return []rule{
-		{"R1", callWithoutResult},
-		{"R2", resultWithoutCall},
-		{"R3", thinkingNotFirst},
-		{"R4", thinkingWhileOff},
-		{"R5", emptyText},
-		{"R6", emptyTurn},
-		{"R9", unsignedThinking},
-		{"R10", thinkingLast},
-		{"R11", blankText},
-		{"R12", answerLast},
-		{"R13", badCallID},
-		{"R14", badInput},
-		{"R15", largeImage},
-		{"R16", answerFirst},
-		{"R17", repeatedCallID},
+		{code: "R1", find: callWithoutResult},
+		{code: "R2", find: resultWithoutCall},
+		{code: "R3", find: thinkingNotFirst, thinking: true},
+		{code: "R4", find: thinkingWhileOff, thinking: true},
+		{code: "R5", find: emptyText},
+		{code: "R6", find: emptyTurn},
+		{code: "R9", find: unsignedThinking},
+		{code: "R10", find: thinkingLast},
+		{code: "R11", find: blankText},
+		{code: "R12", find: answerLast},
+		{code: "R13", find: badCallID},
+		{code: "R14", find: badInput},
+		{code: "R15", find: largeImage},
+		{code: "R16", find: answerFirst},
+		{code: "R17", find: repeatedCallID},
 	}
 }
 
@@ -83,11 +94,8 @@ func (r Request) dead() []Violation {
 func judge(turns []Turn, thinking bool) []Violation {
 	var all []Violation
 	c := conversation{turns, thinking}
-	for _, rule := range rules() {
-		rule.find(c, func(v Violation) {
-			v.Rule = rule.code
-			all = append(all, v)
-		})
+	for _, r := range rules() {
+		all = append(all, r.broken(c)...)
 	}
 	return all
 }

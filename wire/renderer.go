@@ -109,9 +109,9 @@ type made struct {
 	making
 	kept []*message
 
-	turns      []Turn
-	fatal      []Fatal
-	violations map[bool][]Violation // by thinking
+	turns  []Turn
+	fatal  []Fatal
+	judged [][]Violation // by rule, but for those that ask about thinking; nil until asked for
 }
 
 // make makes the content of a request, or finds one that was made before.
@@ -123,16 +123,29 @@ func (r *Renderer) make(g *rendering, kept []*message) *made {
 			return m
 		}
 	}
-	m := &made{making: how, kept: kept, violations: map[bool][]Violation{}}
+	m := &made{making: how, kept: kept}
 	m.turns, m.fatal = g.turns(kept)
 	r.made = append(r.made, m)
 	return m
 }
 
-// check judges the turns, once.
-func (m *made) check(thinking bool) []Violation {
-	if _, done := m.violations[thinking]; !done {
-		m.violations[thinking] = judge(m.turns, thinking)
+// check is judge, in which each rule looks at the turns once: those that ask about
+// thinking look at little.
+func (m *made) check(thinking bool) (all []Violation) {
+	c, rules := conversation{m.turns, thinking}, rules()
+	if m.judged == nil {
+		m.judged = make([][]Violation, len(rules))
+		for i, r := range rules {
+			if !r.thinking {
+				m.judged[i] = r.broken(c)
+			}
+		}
 	}
-	return m.violations[thinking]
+	for i, r := range rules {
+		if r.thinking {
+			all = append(all, r.broken(c)...)
+		}
+		all = append(all, m.judged[i]...)
+	}
+	return all
 }

@@ -64,6 +64,7 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 	if err != nil {
 		return err
 	}
+	c = c.Remembering()
 	heads, err := sessions(cmd.Context(), c, ids)
 	if err != nil {
 		return err

@@ -38,6 +38,7 @@ type writer struct {
 	put   func(record) error
 	clock int64
 	ids   int
+	since int // what ids was when the clock was set
 	parts int // made so far
 
 	session string
@@ -56,11 +57,15 @@ func write(parts int, seed uint64, put func(record) error) error {
 	return nil
 }
 
-// id is a new id of the agent's form; ids ascend.
+// id is a new id of the agent's form: the time, how many there were in the same
+// millisecond, and a tail. Ids ascend.
 func (w *writer) id(prefix string) string {
 	w.ids++
-	return fmt.Sprintf("%s_%012x%014x", prefix, w.clock<<12&(1<<48-1)|int64(w.ids&0xfff), w.ids)
+	return fmt.Sprintf("%s_%012x%014x", prefix, w.clock<<12&(1<<48-1)|int64(w.ids-w.since), w.ids)
 }
+
+// wait lets some milliseconds pass.
+func (w *writer) wait(ms int64) { w.clock, w.since = w.clock+ms, w.ids }
 
 // talk makes a session, not much beyond the wanted number of parts.
 func (w *writer) talk(parts int) error {
@@ -83,7 +88,7 @@ func (w *writer) talk(parts int) error {
 }
 
 func (w *writer) prompt() (id string, err error) {
-	w.clock += 60_000
+	w.wait(60_000)
 	id = w.id("msg")
 	if err := w.put(record{messageRecord, id, w.session, id, w.clock, promptData(id, w.session, w.clock)}); err != nil {
 		return "", err
@@ -94,7 +99,7 @@ func (w *writer) prompt() (id string, err error) {
 // answer makes an answer of the model, with calls unless it is the last of its
 // turn.
 func (w *writer) answer(prompt string, last bool) error {
-	w.clock += 5_000
+	w.wait(5_000)
 	id, began := w.id("msg"), w.clock
 	cut := wound(0)
 	if w.wounded && w.rnd.IntN(8) == 0 {
@@ -110,7 +115,7 @@ func (w *writer) answer(prompt string, last bool) error {
 			return err
 		}
 	}
-	w.clock += 3_000
+	w.wait(3_000)
 	return w.put(record{messageRecord, id, w.session, id, began, answerData(id, w.session, prompt, reason, began, w.clock)})
 }
 

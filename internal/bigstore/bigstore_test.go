@@ -11,7 +11,12 @@ import (
 func made(t *testing.T, parts int, seed uint64) (texts []string, kinds map[kind]int) {
 	t.Helper()
 	kinds = map[kind]int{}
+	last := map[string]string{}
 	err := write(parts, seed, func(r record) error {
+		if before := last[r.message]; r.kind == partRecord && r.id <= before {
+			t.Errorf("part %s is made behind %s", r.id, before)
+		}
+		last[r.message] = r.id
 		data, err := r.data.text(false)
 		if !json.Valid(data) {
 			t.Errorf("record %s is no JSON: %s", r.id, data)
@@ -27,18 +32,18 @@ func made(t *testing.T, parts int, seed uint64) (texts []string, kinds map[kind]
 }
 
 func TestSameSeedSameStore(t *testing.T) {
-	one, kinds := made(t, 3000, 1)
-	if n := kinds[partRecord]; n < 3000 || n > 3010 {
-		t.Errorf("%d parts were made, want 3000 or a few more", n)
+	one, kinds := made(t, 5000, 1)
+	if n := kinds[partRecord]; n < 5000 || n > 5010 {
+		t.Errorf("%d parts were made, want 5000 or a few more", n)
 	}
-	if kinds[sessionRecord] == 0 || kinds[messageRecord] < 3000/8 {
+	if kinds[sessionRecord] == 0 || kinds[messageRecord] < 5000/8 {
 		t.Errorf("made %v, want sessions, and messages of at most 8 parts", kinds)
 	}
-	again, _ := made(t, 3000, 1)
+	again, _ := made(t, 5000, 1)
 	if diff := cmp.Diff(one, again); diff != "" {
 		t.Errorf("the same seed made another store (-first +second):\n%s", diff)
 	}
-	if other, _ := made(t, 3000, 2); cmp.Equal(one, other) {
+	if other, _ := made(t, 5000, 2); cmp.Equal(one, other) {
 		t.Error("another seed made the same store")
 	}
 }

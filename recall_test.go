@@ -1,0 +1,133 @@
+package mend
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/testdata"
+)
+
+func (b *scanBench) database() string { return filepath.Join(b.dir, "opencode/opencode.db") }
+
+// alter runs statements on the database, as another program would.
+func (b *scanBench) alter(sql string) {
+	b.t.Helper()
+	db, err := sqlite3.Open(b.database())
+	b.must(err)
+	b.must(db.Exec("PRAGMA foreign_keys=OFF; " + sql))
+	b.must(db.Close())
+}
+
+// wantAgain scans with what an earlier scan left behind.
+func (b *scanBench) wantAgain(when string, asked bool, read int, rules ...string) {
+	b.t.Helper()
+	got, st := b.pass((*Client).Remembering)
+	if st.asked != asked || len(st.read) != read || !slices.Equal(got, rules) {
+		b.t.Errorf("%s: asked = %v, %d sessions were read and %v found, want %v, %d and %v", when, st.asked, len(st.read), got, asked, read, rules)
+	}
+}
+
+func TestScanAgainOfDatabase(t *testing.T) {
+	const ofPart = ` WHERE data LIKE '%"Running."%'`
+	// Another session, so that one can change without the other.
+	const another = `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
+		SELECT 'ses_0', project_id, slug, directory, title, version, time_created, time_updated FROM session LIMIT 1`
+	rows := []struct {
+		name  string
+		do    func(b *scanBench)
+		asked bool
+		read  int
+		want  []string
+	}{
+		{"nothing", func(*scanBench) {}, false, 0, nil},
+		{"another time", func(b *scanBench) {
+			b.must(os.Chtimes(b.database(), time.Time{}, time.Unix(1_000_000_000, 0)))
+		}, true, 0, nil},
+		{"a copy", func(b *scanBench) {
+			info, err := os.Stat(b.database())
+			b.must(err)
+			data, err := os.ReadFile(b.database())
+			b.must(err)
+			b.must(os.WriteFile(b.database()+".new", data, 0o644))
+			b.must(os.Chtimes(b.database()+".new", info.ModTime(), info.ModTime()))
+			b.must(os.Rename(b.database()+".new", b.database()))
+		}, true, 0, nil},
+		{"another session", func(b *scanBench) { b.alter(another) }, true, 1, nil},
+		{"another table", func(b *scanBench) { b.alter("CREATE TABLE x(y)") }, true, 0, nil},
+		{"a text, later", func(b *scanBench) {
+			b.alter(`UPDATE part SET data = replace(data, '"Running."', '"        "'), time_updated = time_updated + 1` + ofPart)
+		}, true, 1, []string{"R11"}},
+		{"a longer text", func(b *scanBench) {
+			b.alter(`UPDATE part SET data = replace(data, '"Running."', '"         "')` + ofPart)
+		}, true, 1, []string{"R11"}},
+		{"a text that is a blob", func(b *scanBench) { b.alter(`UPDATE part SET data = CAST(data AS blob)` + ofPart) }, true, 1, []string{"unreadable"}},
+		{"a part less", func(b *scanBench) { b.alter(`DELETE FROM part` + ofPart) }, true, 1, nil},
+		{"a part of another id", func(b *scanBench) { b.alter(`UPDATE part SET id = 'prt_zzz'` + ofPart) }, true, 1, []string{"R1"}},
+		{"a part without its message", func(b *scanBench) { b.alter(`UPDATE part SET message_id = 'msg_0'` + ofPart) }, true, 1, []string{"stray", "orphans of ses_e0442cffdffeve97keMQTd5es8"}},
+		{"a message that comes later", func(b *scanBench) {
+			b.alter(`UPDATE message SET time_created = time_created + 1000 WHERE id = (SELECT min(id) FROM message)`)
+		}, true, 1, []string{"R16"}},
+		{"the session's row", func(b *scanBench) { b.alter(`UPDATE session SET directory = ''`) }, true, 1, nil},
+		{"a newer project", func(b *scanBench) {
+			b.alter(`INSERT INTO project SELECT 'newer', worktree, vcs, name, icon_url, icon_color, time_created, time_updated + 1, time_initialized, sandboxes, commands FROM project`)
+		}, true, 1, []string{"unlisted"}},
+		{"an orphan", func(b *scanBench) {
+			b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part` + ofPart)
+		}, true, 0, []string{"orphans of ses_gone"}},
+		{"only in the -wal", func(b *scanBench) {
+			db, err := sqlite3.Open(b.database())
+			b.must(err)
+			b.t.Cleanup(func() { b.must(db.Close()) })
+			b.must(db.Exec(`UPDATE part SET data = replace(data, '"Running."', '"         "')` + ofPart))
+		}, true, 1, []string{"R11"}},
+		{"the cache of the list is damaged", func(b *scanBench) {
+			b.edit("inventory", func(data []byte) []byte { data[len(data)/2] ^= 1; return data })
+		}, true, 0, nil},
+		{"the cache of the list is longer", func(b *scanBench) { b.edit("inventory", func(data []byte) []byte { return append(data, '?') }) }, true, 0, nil},
+		{"the cache of what was found is damaged", func(b *scanBench) { b.edit("index", func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, true, 1, nil},
+		{"the cache is gone", func(b *scanBench) { b.must(os.RemoveAll(b.opt.Cache)) }, true, 1, nil},
+		{"another version of mend", func(b *scanBench) { b.opt.Version = "2" }, true, 1, nil},
+		{"for another version of the agent", func(b *scanBench) { b.opt.AgentVersion = "1.0.185" }, true, 1, nil},
+		{"the session is about to be written", func(b *scanBench) {
+			c, err := Open(b.opt)
+			b.must(err)
+			c.forgetScan(b.id)
+		}, true, 1, nil},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			b := newScanBench(t, testdata.OpenCode1227)
+			b.wantAgain("the first scan", true, 1)
+			b.wantAgain("again", false, 0)
+			r.do(b)
+			b.wantAgain("then", r.asked, r.read, r.want...)
+		})
+	}
+}
+
+// What was found among orphans is told again.
+func TestOrphansAgain(t *testing.T) {
+	b := newScanBench(t, testdata.OpenCode1227)
+	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
+	b.wantAgain("the first scan", true, 1, "orphans of ses_gone")
+	b.wantAgain("again", false, 0, "orphans of ses_gone")
+}
+
+// The state of a database that is younger than its file system can tell apart is
+// not trusted; nor is a row that says it is.
+func TestScanAgainOfYoungDatabase(t *testing.T) {
+	b := newScanBench(t, testdata.OpenCode1227)
+	b.clock = 0
+	b.wantAgain("the first scan", true, 1)
+	b.clock = time.Hour
+	b.wantAgain("again, later", true, 0)
+	b.wantAgain("once more", false, 0)
+	b.alter(`UPDATE part SET time_updated = 1000 * unixepoch('now', '+1 day')`)
+	b.wantAgain("of rows of tomorrow", true, 1)
+	b.wantAgain("again", true, 1)
+}

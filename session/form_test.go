@@ -1,0 +1,89 @@
+package session
+
+import (
+	"bytes"
+	"testing"
+)
+
+// FuzzForm compares a form with the library: whatever it takes, that takes as well,
+// with the same values, and there is no member that the form does not have, or
+// that is there twice.
+func FuzzForm(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` {"n":1} `, `{"n":1,"n":2}`, `{"s":"b\"\\\u00e9\n","o":{"in":[1,-2.5e+3,[],{}]}}`, `{"o":{"in":1},"n":2,"s":"x"}`, `{"o":{}}`, `{"o":"x"}`,
+		`{"n":true,"x":false}`, `{"n":01}`, `{"n":1}x`, `{"n":1,}`, `{"n" 1}`, `{"n":`, `{"s":"\ud800"}`, `{"s":"\x"}`, "{\"s\":\"\xff\"}", "{\"s\":\"\x00\"}",
+		"\ufeff{}", `{"\u006e":1}`, `{"o":{"in":1,"in":1}}`, `{"o":{"in":1,"x":1}}`, `[{}]`, `{"s":"`, `{"o":{"in":{"in":1}}}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	is := func(raw []byte) bool { return raw[0] != 't' }
+	form := Form{{Name: "n", Is: is, As: 1}, {Name: "s", Is: is, As: 2}, {Name: "o", In: Form{{Name: "in", Is: is, Must: true, As: 4}}, As: 3}}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var texts [5][]byte
+		had, ok := form.Read(data, texts[:])
+		if !ok {
+			return
+		}
+		want, err := libraryObject(data)
+		if err != nil {
+			t.Fatalf("Read(%q) takes what the library refuses: %v", data, err)
+		}
+		members := 0
+		same := func(o object, name string, as int) {
+			m, ok := o.get(name)
+			if ok != (had>>as&1 == 1) || ok && !bytes.Equal(m.raw, texts[as]) {
+				t.Errorf("Read(%q) has %q for %s, %v, want %q, %v", data, texts[as], name, had>>as&1 == 1, m.raw, ok)
+			}
+			if ok {
+				members++
+			}
+		}
+		same(want, "n", 1)
+		same(want, "s", 2)
+		same(want, "o", 3)
+		if members != len(want) {
+			t.Errorf("Read(%q) takes one of %v that the form does not have", data, want)
+		}
+		if m, ok := want.get("o"); ok {
+			in, err := libraryObject(m.raw)
+			if members = 0; err != nil || len(in) != 1 {
+				t.Fatalf("Read(%q) takes %s for an object with one member: %v", data, m.raw, err)
+			}
+			same(in, "in", 4)
+		}
+	})
+}
+
+// A form takes a member once, and only where it says.
+func TestForm(t *testing.T) {
+	is := func(raw []byte) bool { return raw[0] == '"' }
+	form := Form{{Name: "a", Is: is, Must: true, As: 1}, {Name: "o", In: Form{{Name: "a", Is: is}}, As: 2}, {Name: "e", In: Form{}, Is: is, As: 3}}
+	rows := []struct {
+		data string
+		had  uint64
+		ok   bool
+	}{
+		{`{"a":"x"}`, 1 << 1, true},
+		{"\n{ \"o\" : { \"a\" : \"\" } , \"a\" : \"x\" }\n", 1<<1 | 1<<2, true},
+		{`{"a":"x","e":"y"}`, 1<<1 | 1<<3, true},
+		{`{"a":"x","e":{}}`, 1<<1 | 1<<3, true},
+		{`{"a":"x","e":{"a":"x"}}`, 0, false},
+		{`{"a":"x","e":1}`, 0, false},
+		{`{}`, 0, false},
+		{`{"a":1}`, 0, false},
+		{`{"a":"x","a":"x"}`, 0, false},
+		{`{"a":"x","b":"x"}`, 0, false},
+		{`{"a":"x","o":"x"}`, 0, false},
+		{`{"\u0061":"x"}`, 0, false},
+		{`{"a":"x"`, 0, false},
+		{`{"a":"x"}{}`, 0, false},
+		{"", 0, false},
+	}
+	for _, r := range rows {
+		var texts [4][]byte
+		had, ok := form.Read([]byte(r.data), texts[:])
+		if ok != r.ok || ok && had != r.had {
+			t.Errorf("Read(%s) = %b, %v, want %b, %v", r.data, had, ok, r.had, r.ok)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package sqlstore
+
+import (
+	"bytes"
+	"iter"
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/session"
+)
+
+// skimmed is what Skim shows of a session, copied; nil where it gives up.
+func skimmed(t testing.TB, s *Store, id string) (*session.Session, session.Stamp) {
+	t.Helper()
+	var messages []session.Message
+	bare, stamp := s.Skim(t.Context(), session.Session{ID: id}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
+		m := session.NewMessage(copied(*r))
+		for p := range parts {
+			m.Parts = append(m.Parts, session.NewPart(copied(*p)))
+		}
+		messages = append(messages, m)
+		return true
+	})
+	if bare != nil {
+		bare.Messages = messages
+	}
+	return bare, stamp
+}
+
+// TestSkim shows what Load has, or gives up; and what was read has one stamp,
+// however it was read.
+func TestSkim(t *testing.T) {
+	const message = `(SELECT id FROM message ORDER BY id LIMIT 1 OFFSET 1)`
+	nullable := rebuild("part", "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data") +
+		"; INSERT INTO part SELECT * FROM old; "
+	rows := []struct {
+		name, do string
+		shows    bool
+	}{
+		{"as it is", "SELECT 1", true},
+		{"a message without parts", "DELETE FROM part WHERE message_id = " + message, true},
+		{"no messages", "DELETE FROM part; DELETE FROM message", true},
+		{"data of all classes", nullable + `UPDATE part SET data = CASE rowid % 4 WHEN 0 THEN NULL WHEN 1 THEN 7 WHEN 2 THEN 0.5 ELSE x'00ff' END`, true},
+		{"empty data", `UPDATE part SET data = ''`, true},
+		{"text that is no UTF-8", `UPDATE part SET data = CAST(x'61006200ff' AS TEXT)`, true},
+		{"large data", `UPDATE part SET data = hex(zeroblob(100000 + rowid))`, true},
+		{"data above the limit", `UPDATE part SET data = hex(zeroblob(600000)) WHERE message_id = ` + message, true},
+		{"another column", `ALTER TABLE part ADD COLUMN extra; UPDATE part SET extra = rowid || 'x'`, true},
+		{"a newer project", `INSERT INTO project SELECT 'newer', worktree, vcs, name, icon_url, icon_color, time_created, time_updated + 1, time_initialized, sandboxes, commands FROM project`, true},
+		{"a part that says it is of another session", `UPDATE part SET session_id = 'ses_other' WHERE message_id = ` + message, true},
+		{"messages in another order by time", `UPDATE message SET time_created = -rowid`, false},
+		{"a part whose message is gone", `INSERT INTO part SELECT 'prt_x', 'msg_gone', session_id, time_created, time_updated, data FROM part LIMIT 1`, false},
+		{"a part that has no name", `UPDATE part SET id = '../' || rowid WHERE message_id = ` + message, false},
+		{"a message that has no name", `UPDATE part SET message_id = '/' WHERE message_id = ` + message + `; UPDATE message SET id = '/' WHERE id = ` + message, false},
+		{"an id that is a blob", `UPDATE part SET id = CAST(id AS blob) WHERE message_id = ` + message, false},
+		{"no row of the session", `DELETE FROM session`, false},
+	}
+	for _, r := range rows {
+		t.Run(r.name, func(t *testing.T) {
+			path, id := unpack(t, "1.2.27")
+			alter(t, path, "PRAGMA foreign_keys=OFF", r.do)
+			s := open(t, path, Options{MaxRecord: 1 << 20})
+			loaded, stamp, err := s.LoadStamped(t.Context(), session.Session{ID: id})
+			if err != nil {
+				t.Fatal(err)
+			}
+			shown, shownStamp := skimmed(t, s, id)
+			if !r.shows {
+				if shown != nil {
+					t.Error("Skim shows it")
+				}
+				return
+			}
+			if diff := cmp.Diff(loaded, shown, cmp.Comparer(sameBytes)); diff != "" {
+				t.Errorf("Skim shows something else than Load has (-load +skim):\n%s", diff)
+			}
+			seen, err := s.Stamp(t.Context(), session.Session{ID: id})
+			if err != nil || slices.Contains([]session.Stamp{shownStamp, seen}, session.Stamp{}) != (stamp == session.Stamp{}) {
+				t.Errorf("Stamp = %v, %v", seen, err)
+			}
+			if stamp != (session.Stamp{}) && (stamp != shownStamp || stamp != seen) {
+				t.Errorf("the stamp is %x of Load, %x of Skim, %x of Stamp", stamp.Sum, shownStamp.Sum, seen.Sum)
+			}
+		})
+	}
+}
+
+// sameBytes is what cmp would say, sooner.
+func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
+
+// TestSkimStops gives up as soon as it is told to.
+func TestSkimStops(t *testing.T) {
+	path, id := unpack(t, "1.2.27")
+	s := open(t, path, Options{})
+	looks := 0
+	shown, _ := s.Skim(t.Context(), session.Session{ID: id}, func(*session.Record, iter.Seq[*session.Record]) bool {
+		looks++
+		return looks < 2
+	})
+	if shown != nil || looks != 2 {
+		t.Errorf("Skim shows a session = %v after %d looks, want false after 2", shown != nil, looks)
+	}
+}
