@@ -49,20 +49,38 @@ func (j *job) discard(ctx context.Context) error {
 	if j.stage == nil {
 		return j.rmdirs(path.Dir(j.stageDir))
 	}
+	names, err := j.stage.names()
+	if err != nil {
+		return err
+	}
+	there := make(map[string]bool, len(names))
+	for _, name := range names {
+		there[name] = true
+	}
 	for _, it := range j.items {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		t, err := j.stage.look(it.slot, it.limit())
+		if there[it.slot] {
+			err = j.discardSlot(it)
+		}
+		if name := it.slot + unfinished; there[name] {
+			err = errors.Join(err, j.remove(j.stage, name))
+		}
 		if err != nil {
-			return err
-		}
-		if t.folder() && it.isFolder() || t.plain() && (t.is(it.op.Pre) || t.is(it.op.Post)) {
-			err = j.remove(j.stage, it.slot)
-		}
-		if err = errors.Join(err, j.remove(j.stage, it.slot+unfinished)); err != nil {
 			return err
 		}
 	}
 	return j.rmdirs(j.stage.path)
+}
+
+func (j *job) discardSlot(it item) error {
+	t, err := j.stage.look(it.slot, it.limit())
+	if err != nil {
+		return err
+	}
+	if t.folder() && it.isFolder() || t.plain() && (t.is(it.op.Pre) || t.is(it.op.Post)) {
+		return j.removeThing(j.stage, it.slot, &t)
+	}
+	return nil
 }

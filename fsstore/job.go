@@ -42,6 +42,7 @@ type job struct {
 	stage    *dir   // the staging folder, nil where there is none
 	stageDir string // its path, as Prepare said it
 	lost     bool   // that one is gone: stage is the one that Settle made
+	kept     bool   // another program's bytes were moved to where they are kept
 	items    []item
 	folders  map[string]bool // the paths of the items that are folders
 }
@@ -159,6 +160,9 @@ func (s *Store) step(call string) error {
 }
 
 func (s *Store) stepItem(verb string, it item) error {
+	if s.opt.Step == nil {
+		return nil
+	}
 	return s.step(fmt.Sprintf("%s %v %s", verb, it.op.Ref.Kind, it.op.Ref))
 }
 
@@ -167,38 +171,52 @@ func (j *job) parent(it item) (*dir, error) { return j.root.sub(it.dir) }
 
 // barrier makes the names durable in all folders that the items touch. The data
 // has been durable since before any of these names changed.
+//
+// The other end of each rename is in one of our own folders. Where the file system
+// logs it as one with this end, those are synced only for what is kept in them.
 func (j *job) barrier(items []item) error {
 	b := j.newBarrier()
+	var folders []string
 	seen := map[string]bool{}
-	var err error
 	for _, it := range items {
-		err = errors.Join(err, j.addFolder(b, seen, it.dir))
+		if !seen[it.dir] {
+			seen[it.dir] = true
+			folders = append(folders, it.dir)
+		}
 	}
-	for _, p := range []string{j.stageDir, j.stageDir + again, keptDir, mendDir, "."} {
-		err = errors.Join(err, j.addFolder(b, seen, p))
+	if j.kept || !b.Logs() {
+		folders = append(folders, j.ownFolders()...)
 	}
-	return errors.Join(err, j.wait(b))
+	return errors.Join(j.addAll(b, folders), j.wait(b))
+}
+
+// ownFolders are those of our own folders that a change has.
+func (j *job) ownFolders() []string {
+	return []string{j.stageDir, j.stageDir + again, keptDir, mendDir, "."}
 }
 
 // newBarrier returns a barrier for this store. The root is open since before
 // anything was written.
 func (j *job) newBarrier() *atomicfile.Barrier { return atomicfile.NewBarrier(j.root.file()) }
 
-func (j *job) addFolder(b *atomicfile.Barrier, seen map[string]bool, p string) error {
-	if seen[p] {
+// addAll puts the folders behind the barrier. Where something is missing, or
+// no folder, nothing of ours is there.
+func (j *job) addAll(b *atomicfile.Barrier, folders []string) error {
+	if b.AddMany(len(folders)) {
 		return nil
 	}
-	seen[p] = true
-	d, err := j.root.sub(p)
-	var strange *strangeError
-	switch {
-	case err == nil:
-		b.Add(d.file())
-		return nil
-	case errors.Is(err, fs.ErrNotExist), errors.As(err, &strange):
-		return nil // nothing of ours is there
+	var errs []error
+	for _, p := range folders {
+		d, err := j.root.sub(p)
+		var strange *strangeError
+		switch {
+		case err == nil:
+			b.Add(d.file())
+		case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange):
+			errs = append(errs, err)
+		}
 	}
-	return err
+	return errors.Join(errs...)
 }
 
 func (j *job) wait(b *atomicfile.Barrier) error {

@@ -16,6 +16,7 @@ func (j *job) keep(it item) error {
 		return err
 	}
 	defer kept.close()
+	j.kept = true
 	for n := 1; ; n++ {
 		if err := j.stepItem("keep", it); err != nil {
 			return err

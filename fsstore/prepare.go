@@ -78,16 +78,18 @@ func (j *job) check(ctx context.Context) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if t, err := j.nearest(it.dir); err != nil {
-			return err
-		} else if t.dev != home.dev {
-			return fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", it.dir, j.id.Root)
+		t, why, err := j.look(it, j.opt.MaxRecord)
+		on := t
+		if err == nil && !t.there {
+			on, err = j.nearest(it.dir)
 		}
-		c, err := j.differs(it)
 		if err != nil {
 			return err
 		}
-		if c != nil {
+		if on.dev != home.dev {
+			return fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", it.dir, j.id.Root)
+		}
+		if c := j.differs(it, &t, why); c != nil {
 			conflicts = append(conflicts, *c)
 		}
 	}
@@ -97,25 +99,21 @@ func (j *job) check(ctx context.Context) error {
 	return nil
 }
 
-// differs is the conflict if the target is not as the op expects it. A folder
-// may be there or not, as long as nothing else has its name.
-func (j *job) differs(it item) (*change.Conflict, error) {
-	t, why, err := j.look(it, j.opt.MaxRecord)
-	if err != nil {
-		return nil, err
-	}
+// differs is the conflict if the target, as [job.look] found it, is not as the op
+// expects it. A folder may be there or not, as long as nothing else has its name.
+func (j *job) differs(it item, t *thing, why string) *change.Conflict {
 	switch {
 	case it.isFolder():
 		if !t.there || t.folder() {
-			return nil, nil
+			return nil
 		}
 	case (why == "" || why == whyNoFolder) && t.is(it.op.Pre) && t.links <= 1:
-		return nil, nil // a folder that is missing will be made
+		return nil // a folder that is missing will be made
 	}
 	if why == "" {
-		why = whyDiffers(it.op.Pre, &t)
+		why = whyDiffers(it.op.Pre, t)
 	}
-	return &change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: t.image(), Why: why}, nil
+	return &change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: t.image(), Why: why}
 }
 
 // nearest is the folder at p, or the first one above it that is there.

@@ -28,10 +28,8 @@ func (j *job) stageAll(ctx context.Context) error {
 	}
 	b := j.newBarrier()
 	err = j.fill(ctx, b)
-	for _, p := range []string{j.stage.path, owner.path, mendDir, "."} {
-		if err == nil {
-			err = j.addFolder(b, map[string]bool{}, p)
-		}
+	if err == nil && !b.Logs() { // else the files' names are durable with them
+		err = j.addAll(b, []string{j.stage.path, owner.path, mendDir, "."})
 	}
 	if err != nil {
 		return errors.Join(err, b.Wait())

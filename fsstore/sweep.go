@@ -136,8 +136,16 @@ func (j *job) ours(d *dir, name string) (bool, error) {
 // remove takes away a file or an empty folder in one of our own folders.
 func (j *job) remove(d *dir, name string) error {
 	t, err := d.stat(name)
-	if err != nil || !t.there {
+	if err != nil {
 		return err
+	}
+	return j.removeThing(d, name, &t)
+}
+
+// removeThing is remove for what was just looked at.
+func (j *job) removeThing(d *dir, name string, t *thing) error {
+	if !t.there {
+		return nil
 	}
 	if t.folder() {
 		_, err := j.rmdir(d, name)

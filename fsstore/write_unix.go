@@ -19,21 +19,21 @@ import (
 func canWrite() error { return nil }
 
 func (d *dir) mkdir(name string) error {
-	return d.wrap("mkdir", name, uninterrupted(func() error { return unix.Mkdirat(d.fd(), name, 0o700) }))
+	return d.wrap("mkdir", name, uninterrupted(func() error { return unix.Mkdirat(d.fd, name, 0o700) }))
 }
 
 func (d *dir) unlink(name string) error {
-	return d.wrap("unlink", name, uninterrupted(func() error { return unix.Unlinkat(d.fd(), name, 0) }))
+	return d.wrap("unlink", name, uninterrupted(func() error { return unix.Unlinkat(d.fd, name, 0) }))
 }
 
 func (d *dir) rmdir(name string) error {
-	return d.wrap("rmdir", name, uninterrupted(func() error { return unix.Unlinkat(d.fd(), name, unix.AT_REMOVEDIR) }))
+	return d.wrap("rmdir", name, uninterrupted(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) }))
 }
 
 // create makes a new file that only its owner may read, for writing.
 func (d *dir) create(name string) (*os.File, error) {
 	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	fd, err := retry(func() (int, error) { return unix.Openat(d.fd(), name, flags, 0o600) })
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0o600) })
 	if err != nil {
 		return nil, d.wrap("create", name, err)
 	}
@@ -42,13 +42,13 @@ func (d *dir) create(name string) (*os.File, error) {
 
 // exchange swaps two names, which must both be there.
 func (d *dir) exchange(name string, other *dir, otherName string) error {
-	return atomicfile.Exchange(d.f, name, other.f, otherName)
+	return atomicfile.Exchange(d.file(), name, other.file(), otherName)
 }
 
 // move moves name to a name of other that must be free. Where the file system
 // cannot see to that, it is looked just before.
 func (d *dir) move(name string, other *dir, otherName string) error {
-	err := atomicfile.RenameNoReplace(d.f, name, other.f, otherName)
+	err := atomicfile.RenameNoReplace(d.file(), name, other.file(), otherName)
 	if !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
@@ -62,11 +62,8 @@ func (d *dir) move(name string, other *dir, otherName string) error {
 
 // replace moves name to a name of other, in place of the file that has it.
 func (d *dir) replace(name string, other *dir, otherName string) error {
-	return atomicfile.Rename(d.f, name, other.f, otherName)
+	return atomicfile.Rename(d.file(), name, other.file(), otherName)
 }
-
-// file is the folder as a file, which the caller then closes in its stead.
-func (d *dir) file() *os.File { return d.f }
 
 // uninterrupted is [retry] for a call that returns nothing but an error.
 func uninterrupted(call func() error) error {

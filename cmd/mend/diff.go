@@ -19,11 +19,24 @@ const maxLine = 160
 
 // printOps shows what the ops do, record by record, as coloured diffs.
 func (a *app) printOps(ops []change.Op) {
+	defer a.atOnce()()
 	for _, o := range ops {
 		a.printf("  %s %s %s\n", bold(verbMark(o)+" "+o.Verb()), o.Ref.Kind, o.Ref)
 		if o.Ref.Kind != session.KindFolder {
 			a.printDiff(o.Pre, o.Post)
 		}
+	}
+}
+
+// atOnce gathers what is printed, until the function that comes back prints it: a
+// large change has thousands of lines.
+func (a *app) atOnce() (end func()) {
+	out := a.out
+	var gathered bytes.Buffer
+	a.out = &gathered
+	return func() {
+		a.out = out
+		_, _ = a.Write(gathered.Bytes()) // a.lost has the error
 	}
 }
 

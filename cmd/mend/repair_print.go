@@ -12,6 +12,7 @@ func (a *app) printProposal(p proposal) {
 	if a.asJSON {
 		return
 	}
+	defer a.atOnce()()
 	a.printf("%s\n", a.headLine(p.head))
 	for _, d := range p.result.Cured {
 		a.printDiagnosis(d)

@@ -136,19 +136,50 @@ func TestBarrierCalls(t *testing.T) {
 	dir := t.TempDir()
 	broken := errors.New("broken")
 	for _, c := range []struct {
-		files, calls int
-		err          error
+		few, files, calls int
+		err               error
 	}{
-		{0, 0, nil}, {few, 0, nil}, {few + 1, 1, nil}, {10 * few, 1, nil}, {few + 1, 1, broken},
+		{few, 0, 0, nil},
+		{few, few, 0, nil},
+		{few, few + 1, 1, nil},
+		{few, 10 * few, 1, nil},
+		{few, few + 1, 1, broken},
+		{1, 1, 0, nil},
+		{1, 2, 1, nil},
 	} {
 		calls := 0
-		b := NewBarrier(open(t, dir))
-		b.syncAll = func() error { calls++; return c.err }
+		b := &Barrier{few: c.few, syncAll: func() error { calls++; return c.err }}
 		for i := range c.files {
 			b.Add(create(t, dir, i))
 		}
 		if err := b.Wait(); !errors.Is(err, c.err) || calls != c.calls {
-			t.Errorf("Wait for %d files = %v after %d calls for the file system, want %v after %d", c.files, err, calls, c.err, c.calls)
+			t.Errorf("Wait for %d files, of which %d are few, = %v after %d calls for the file system, want %v after %d", c.files, c.few, err, calls, c.err, c.calls)
+		}
+	}
+}
+
+// TestBarrierMany puts folders behind a barrier without opening them, where all of
+// the file system will be synced.
+func TestBarrierMany(t *testing.T) {
+	dir := t.TempDir()
+	for _, c := range []struct {
+		files, folders int
+		each           bool
+		calls          int
+	}{
+		{0, few, false, 0}, {0, few + 1, false, 1}, {1, few, false, 1}, {few + 1, 1, false, 1}, {0, few + 1, true, 0},
+	} {
+		calls := 0
+		b := &Barrier{few: few}
+		if !c.each {
+			b.syncAll = func() error { calls++; return nil }
+		}
+		for i := range c.files {
+			b.Add(create(t, dir, i))
+		}
+		done := b.AddMany(c.folders)
+		if err := b.Wait(); err != nil || done != (c.calls > 0) || calls != c.calls {
+			t.Errorf("AddMany(%d) behind %d files = %t, and Wait = %v after %d calls for the file system, want %d", c.folders, c.files, done, err, calls, c.calls)
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 // system has such a call and it can be trusted there: see syncerOf.
 type Barrier struct {
 	syncAll func() error // nil where each file must be synced for itself
+	logs    bool
+	few     int // how many files are synced each for itself, if there is a choice
 	held    []*os.File
 	all     bool // more than a few were added: syncAll is due
 	err     error
@@ -28,16 +30,33 @@ const few = 16
 // that the barrier shall cover, since a failed write-back is told only to
 // descriptors that were open then, and stay open until Wait has returned.
 func NewBarrier(on *os.File) *Barrier {
-	return &Barrier{syncAll: syncerOf(on)}
+	b := &Barrier{few: few}
+	b.syncAll, b.logs = syncerOf(on)
+	if b.syncAll != nil && !b.logs { // each file takes several syncs: of every folder on the way
+		b.few = 1
+	}
+	return b
 }
+
+// Logs reports whether the file system has a log of what happens to names, each
+// change as a whole: then a rename from one folder to another is durable as soon
+// as either of them is synced.
+func (b *Barrier) Logs() bool { return b.logs }
 
 // Add puts the file, or the folder, behind the barrier and closes it.
 func (b *Barrier) Add(f *os.File) {
 	b.held = append(b.held, f)
-	if len(b.held) > few {
+	if len(b.held) > b.few {
 		b.all = b.syncAll != nil
 		b.release()
 	}
+}
+
+// AddMany puts n folders behind the barrier that are not open, and reports whether
+// that could be done: else each must be opened and added.
+func (b *Barrier) AddMany(n int) bool {
+	b.all = b.syncAll != nil && (b.all || len(b.held)+n > b.few)
+	return b.all
 }
 
 // Wait returns when everything that was added is durable. An error means that

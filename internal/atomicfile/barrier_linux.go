@@ -1,9 +1,11 @@
 package atomicfile
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"slices"
 
 	"golang.org/x/sys/unix"
@@ -22,23 +24,39 @@ var trusted = []int64{
 }
 
 // syncerOf is the call that makes all of a file system durable, nil where there
-// is none to trust.
-func syncerOf(on *os.File) func() error {
-	var st unix.Statfs_t
+// is none to trust, and whether the file system has a log.
+func syncerOf(on *os.File) (syncAll func() error, logs bool) {
+	var fs unix.Statfs_t
 	var name unix.Utsname
-	if unix.Fstatfs(int(on.Fd()), &st) != nil || unix.Uname(&name) != nil {
-		return nil
+	if unix.Fstatfs(int(on.Fd()), &fs) != nil || unix.Uname(&name) != nil {
+		return nil, false
 	}
-	if !slices.Contains(trusted, int64(st.Type)) || !tellsErrors(unix.ByteSliceToString(name.Release[:])) {
-		return nil
+	if !slices.Contains(trusted, int64(fs.Type)) || !tellsErrors(unix.ByteSliceToString(name.Release[:])) {
+		return nil, false
 	}
-	return func() error {
+	syncAll = func() error {
 		for {
 			if err := unix.Syncfs(int(on.Fd())); !errors.Is(err, unix.EINTR) {
 				return os.NewSyscallError("syncfs", err)
 			}
 		}
 	}
+	return syncAll, fs.Type != unix.EXT4_SUPER_MAGIC || hasJournal(on)
+}
+
+// hasJournal reports whether a file system of the ext family has a journal: not
+// every one does. If that cannot be told it has none.
+func hasJournal(on *os.File) bool {
+	var st unix.Stat_t
+	if unix.Fstat(int(on.Fd()), &st) != nil {
+		return false
+	}
+	device, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)))
+	if err != nil {
+		return false
+	}
+	task, err := os.ReadFile(filepath.Join("/sys/fs/ext4", filepath.Base(device), "journal_task"))
+	return err == nil && !bytes.HasPrefix(task, []byte("<none>"))
 }
 
 // tellsErrors reports whether syncfs of that kernel returns write-back errors:

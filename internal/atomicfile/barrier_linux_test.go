@@ -31,7 +31,7 @@ func TestTrusted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		syncAll := syncerOf(f)
+		syncAll, _ := syncerOf(f)
 		if got, want := syncAll != nil, magic == unix.TMPFS_MAGIC; got != want {
 			t.Errorf("%s: synced as a whole: %t, want %t", dir, got, want)
 		}

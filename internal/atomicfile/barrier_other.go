@@ -4,6 +4,6 @@ package atomicfile
 
 import "os"
 
-// syncerOf is nil: no call here makes all of a file system durable. On macOS
+// syncerOf has nothing to offer: no call here makes all of a file system durable. On macOS
 // [os.File.Sync] asks the drive to empty its cache (F_FULLFSYNC).
-func syncerOf(*os.File) func() error { return nil }
+func syncerOf(*os.File) (syncAll func() error, logs bool) { return nil, false }
