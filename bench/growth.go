@@ -1,91 +1,120 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
-
-	"gonum.org/v1/plot"
-	"gonum.org/v1/plot/plotter"
-	"gonum.org/v1/plot/plotutil"
-	"gonum.org/v1/plot/vg"
-	_ "gonum.org/v1/plot/vg/vgsvg" // the format of the picture
 )
+
+// measured is what is measured of each store, in this order: of a tree, and of a
+// database.
+var measured = [...]string{
+	"scan, tree", "scan again, tree", "repair, tree", "undo, tree",
+	"scan, database", "scan again, database", "repair, database", "undo, database",
+}
 
 // A point is what a store of some size costs.
 type point struct {
-	parts int
-	costs [len(measured)]cost
+	parts   int
+	costs   [len(measured)]cost
+	largest int64 // session in the tree, in bytes
 }
-
-// measured is what is measured of each store, in this order.
-var measured = [...]string{"scan, tree", "scan again, tree", "scan, database", "scan again, database"}
 
 func (p point) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "| %d |", p.parts)
 	for _, c := range p.costs {
-		fmt.Fprintf(&b, " %d ms, %d MB |", c.wall.Milliseconds(), c.peak>>20)
+		fmt.Fprintf(&b, " %s ms, %d MB |", short(c.wall), c.peak>>20)
 	}
 	return b.String()
 }
 
-// growth measures stores of so many parts.
-func (l *lab) growth(parts, rounds int) (point, error) {
-	p := point{parts: parts}
-	var commands []command
-	warm := filepath.Join(l.dir, fmt.Sprintf("cache-of-%d", parts))
+// kept is how many parts a store may have that stays when it was measured.
+const kept = 300_000
+
+// growth measures stores of so many parts, and one repair in each.
+func (l *lab) growth(parts, rounds int) (p point, err error) {
+	p.parts = parts
+	var scans, writes []command
 	for _, kind := range []string{"tree", "db"} {
-		store, err := l.store(kind, parts)
+		s, err := l.store(kind, parts, 1)
 		if err != nil {
 			return p, err
 		}
-		scan := []string{l.program("mend"), "scan", "--store", store}
-		again := command{args: scan, cache: warm}
-		if _, err := l.run(again); err != nil {
+		if parts > kept {
+			defer func() { err = errors.Join(err, os.RemoveAll(filepath.Dir(s.data))) }()
+		}
+		if kind == "tree" {
+			if p.largest, err = largest(s.storage()); err != nil {
+				return p, err
+			}
+		}
+		mend := []string{l.path("mend"), "--store", s.data}
+		warm, state := l.path(fmt.Sprintf("cache-of-%d", parts)), l.path(fmt.Sprintf("state-of-%d", parts))
+		scans = append(scans, command{args: append(mend, "scan")}, command{args: append(mend, "scan"), cache: warm})
+		writes = append(writes,
+			command{args: append(mend, "repair", s.session, "--latent", "--force", "--yes"), state: state, until: "Repaired"},
+			command{args: append(mend, "undo", "--session", s.session, "--yes"), state: state, until: "Restored"})
+	}
+	for _, c := range slices.Concat(scans, writes) { // so that there are a journal and an index
+		if _, err := l.run(c); err != nil {
 			return p, err
 		}
-		commands = append(commands, command{args: scan}, again)
 	}
-	costs, err := l.measure(rounds, commands)
-	copy(p.costs[:], costs)
+	read, err := l.measure(rounds, scans)
+	if err != nil {
+		return p, err
+	}
+	written, err := l.measure(rounds, writes)
+	copy(p.costs[:], slices.Concat(read[:2], written[:2], read[2:], written[2:]))
 	return p, err
 }
 
-// plotGrowth draws time over size, both by their logarithms.
-func plotGrowth(path string, points []point) error {
-	p := plot.New()
-	p.X.Label.Text, p.Y.Label.Text = "parts", "milliseconds"
-	p.X.Scale, p.Y.Scale = plot.LogScale{}, plot.LogScale{}
-	p.X.Tick.Marker, p.Y.Tick.Marker = plot.LogTicks{Prec: -1}, plot.LogTicks{Prec: -1}
-	p.Legend.Top, p.Legend.Left = true, true
-	var lines []any
-	for i, name := range measured {
-		var xy plotter.XYs
-		for _, at := range points {
-			xy = append(xy, plotter.XY{X: float64(at.parts), Y: max(at.costs[i].wall.Seconds()*1000, 0.1)})
+// largest is the size of the largest session of a tree, in bytes.
+func largest(storage string) (int64, error) {
+	sessions, err := os.ReadDir(filepath.Join(storage, "message"))
+	var most int64
+	for _, s := range sessions {
+		messages := filepath.Join(storage, "message", s.Name())
+		total, serr := size(messages)
+		names, lerr := os.ReadDir(messages)
+		for _, m := range names {
+			n, perr := size(filepath.Join(storage, "part", strings.TrimSuffix(m.Name(), ".json")))
+			if !errors.Is(perr, fs.ErrNotExist) {
+				err = errors.Join(err, perr)
+			}
+			total += n
 		}
-		lines = append(lines, name, xy)
+		err = errors.Join(err, serr, lerr)
+		most = max(most, total)
 	}
-	if err := plotutil.AddLinePoints(p, lines...); err != nil {
-		return fmt.Errorf("drawing %s: %w", path, err)
-	}
-	return p.Save(16*vg.Centimeter, 10*vg.Centimeter, path)
+	return most, err
 }
 
-// writePage writes the page with the table and the picture.
-func writePage(path, table string, points []point) error {
-	var b strings.Builder
-	b.WriteString("# Performance\n\nWritten by `make bench`: mend against small programs that do no more than the disk has to be asked for\n(`bench/floor`), on stores that `internal/bigstore` makes.\n\n")
-	b.WriteString(table)
-	b.WriteString("\n## Growth\n\n![time over size](performance.svg)\n\n| parts |")
-	for _, name := range measured {
-		b.WriteString(" " + name + " |")
+// size is what the files in a folder hold together.
+func size(dir string) (total int64, err error) {
+	all, err := os.ReadDir(dir)
+	for _, e := range all {
+		info, ierr := e.Info()
+		if ierr != nil {
+			return total, ierr
+		}
+		total += info.Size()
 	}
-	b.WriteString("\n|---|" + strings.Repeat("---|", len(measured)) + "\n")
+	return total, err
+}
+
+// memoryRows are those about what a scan of each store needs.
+func (t *table) memoryRows(points []point) {
 	for _, p := range points {
-		b.WriteString(p.String() + "\n")
+		r := row{
+			work: fmt.Sprintf("memory of a scan, %d parts", p.parts), measure: fmt.Sprintf("peak; 32 MB + 3 × the largest session (%.1f MB)", float64(p.largest)/(1<<20)),
+			figure: memory, goal: 32 + 3*float64(p.largest)/(1<<20),
+		}
+		t.add(r, p.costs[0], cost{})
 	}
-	return os.WriteFile(path, []byte(b.String()), 0o644)
 }

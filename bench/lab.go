@@ -6,14 +6,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
-	"syscall"
+	"strconv"
 	"time"
-
-	"mend/internal/bigstore"
 )
 
-// A lab is the folder with stores and programs.
+// A lab is the folder with stores, journals and programs.
 type lab struct{ dir string }
 
 func newLab(dir string) (*lab, error) {
@@ -21,12 +18,14 @@ func newLab(dir string) (*lab, error) {
 		return nil, err
 	}
 	l := &lab{dir}
-	return l, errors.Join(
-		l.build("..", "go", "build", "-trimpath", "-o", l.program("mend"), "./cmd/mend"),
-		l.build(".", "go", "build", "-o", l.program("empty"), "./floor/empty"),
-		l.build(".", "go", "build", "-o", l.program("stat"), "./floor/stat"),
-		l.build(".", "cc", "-O2", "-pthread", "-o", l.program("readall"), "floor/readall.c"),
-	)
+	err := l.build("..", "go", "build", "-trimpath", "-o", l.path("mend"), "./cmd/mend")
+	for _, name := range []string{"empty", "stat", "load", "flush", "renameio"} {
+		err = errors.Join(err, l.build(".", "go", "build", "-o", l.path(name), "./floor/"+name))
+	}
+	for _, name := range []string{"readall", "strip"} {
+		err = errors.Join(err, l.build(".", "cc", "-O2", "-pthread", "-o", l.path(name), "floor/"+name+".c"))
+	}
+	return l, errors.Join(err, l.build(".", "go", "build", "-o", l.path("make"), "./make"))
 }
 
 // build runs a compiler in a folder.
@@ -40,96 +39,85 @@ func (l *lab) build(dir, name string, args ...string) error {
 	return nil
 }
 
-func (l *lab) program(name string) string { return filepath.Join(l.dir, name) }
+// path is where the thing of that name is in the lab.
+func (l *lab) path(name ...string) string { return filepath.Join(append([]string{l.dir}, name...)...) }
 
-// store is the data folder of a store of that kind, made where it is not there.
-func (l *lab) store(kind string, parts int) (string, error) {
-	dir := filepath.Join(l.dir, fmt.Sprintf("%s-%d", kind, parts))
-	if _, err := os.Stat(dir); err == nil {
-		return filepath.Join(dir, "opencode"), nil
+// A store is the data folder of an agent, with the session that was written last.
+type store struct{ data, session string }
+
+// storage is the root of a tree.
+func (s store) storage() string { return filepath.Join(s.data, "storage") }
+
+// store is a store of that kind, made where it is not there. So many calls of its
+// last session never ended.
+func (l *lab) store(kind string, parts, running int) (store, error) {
+	dir := l.path(fmt.Sprintf("%s-%d-%d", kind, parts, running))
+	s := store{data: filepath.Join(dir, "opencode")}
+	if err := l.once(dir, "make", kind, strconv.Itoa(parts), strconv.Itoa(running)); err != nil {
+		return s, err
 	}
-	write := bigstore.Tree
-	if kind == "db" {
-		write = bigstore.Database
+	id, err := os.ReadFile(filepath.Join(dir, "session"))
+	s.session = string(id)
+	return s, err
+}
+
+// journal is a state folder with the journal of so many repairs.
+func (l *lab) journal(repairs int) (string, error) {
+	dir := l.path(fmt.Sprintf("journal-%d", repairs))
+	return dir, l.once(dir, "make", "journal", strconv.Itoa(repairs))
+}
+
+// once makes a folder by a program of the lab, whose last argument it becomes. It
+// is another process, since the memory of this one would count as that of all
+// that it starts.
+func (l *lab) once(dir, program string, args ...string) error {
+	if _, err := os.Stat(dir); err == nil {
+		return nil
 	}
 	fmt.Fprintln(os.Stderr, "making", dir)
 	making := dir + ".new"
-	if err := errors.Join(os.RemoveAll(making), write(making, parts, 1), os.Rename(making, dir)); err != nil {
-		return "", err
+	if err := os.RemoveAll(making); err != nil {
+		return err
+	}
+	out, err := exec.Command(l.path(program), append(args, making)...).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("making %s: %w: %s", dir, err, out)
 	}
 	time.Sleep(3 * time.Second) // until its stamps are old enough to be trusted
-	return filepath.Join(dir, "opencode"), nil
+	return os.Rename(making, dir)
 }
 
-// A command is a program to measure.
-type command struct {
-	args   []string
-	cache  string // the folder of mend's cache; "" for a new one each time
-	before func() error
-}
-
-// A cost is what a run took.
-type cost struct {
-	wall, cpu time.Duration
-	peak      int64 // of the memory, in bytes
-}
-
-// run runs the command once. That it finds problems is no failure.
-func (l *lab) run(c command) (cost, error) {
-	if c.before != nil {
-		if err := c.before(); err != nil {
-			return cost{}, err
+// copyOf is a store of its own for what writes, and a function that makes it anew.
+func (l *lab) copyOf(s store, name string) (store, func() error) {
+	dir := l.path(name)
+	return store{filepath.Join(dir, "opencode"), s.session}, func() error {
+		err := l.throwAway(dir)
+		if err == nil {
+			err = os.CopyFS(filepath.Join(dir, "opencode"), os.DirFS(s.data))
 		}
-	}
-	cache := c.cache
-	if cache == "" {
-		var err error
-		if cache, err = os.MkdirTemp(l.dir, "cache-"); err != nil {
-			return cost{}, err
+		if err == nil {
+			err = exec.Command("sync").Run() // what is measured shall not wait for it
 		}
-		defer os.RemoveAll(cache)
+		return err
 	}
-	cmd := exec.Command(c.args[0], c.args[1:]...)
-	cmd.Env = append(os.Environ(), "XDG_CACHE_HOME="+cache, "XDG_STATE_HOME="+filepath.Join(l.dir, "state"))
-	began := time.Now()
-	out, err := cmd.CombinedOutput()
-	took := time.Since(began)
-	var exit *exec.ExitError
-	if err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
-		return cost{}, fmt.Errorf("running %v: %w: %s", c.args, err, out)
-	}
-	s := cmd.ProcessState
-	return cost{took, s.UserTime() + s.SystemTime(), s.SysUsage().(*syscall.Rusage).Maxrss << 10}, nil
 }
 
-// measure runs the commands one after the other, so many rounds, and returns the
-// median costs of each.
-func (l *lab) measure(rounds int, all []command) ([]cost, error) {
-	runs := make([][]cost, len(all))
-	for range rounds {
-		for i, c := range all {
-			took, err := l.run(c)
-			if err != nil {
-				return nil, err
-			}
-			runs[i] = append(runs[i], took)
-		}
+// throwAway moves a folder away, until the lab is cleaned. It is not removed at
+// once, since ext4 makes files slowly for minutes after many were removed: it
+// passes over the numbers that they had, one by one.
+func (l *lab) throwAway(dir string) error {
+	if _, err := os.Lstat(dir); err != nil {
+		return nil
 	}
-	medians := make([]cost, len(all))
-	for i, r := range runs {
-		medians[i] = cost{
-			median(r, func(c cost) time.Duration { return c.wall }), median(r, func(c cost) time.Duration { return c.cpu }),
-			median(r, func(c cost) int64 { return c.peak }),
-		}
+	if err := os.MkdirAll(l.path("trash"), 0o755); err != nil {
+		return err
 	}
-	return medians, nil
+	away, err := os.MkdirTemp(l.path("trash"), "")
+	if err != nil {
+		return err
+	}
+	return os.Rename(dir, filepath.Join(away, filepath.Base(dir)))
 }
 
-func median[T time.Duration | int64](runs []cost, of func(cost) T) T {
-	var all []T
-	for _, r := range runs {
-		all = append(all, of(r))
-	}
-	slices.Sort(all)
-	return all[len(all)/2]
-}
+// clean removes what was thrown away.
+func (l *lab) clean() error { return os.RemoveAll(l.path("trash")) }

@@ -1,115 +1,96 @@
 package main
 
 import (
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
+	"time"
 )
 
-// A row compares two commands, by their places among those measured.
+// A row is a figure about a command, most often against another one, and what it
+// should be.
 type row struct {
-	work, floor string
-	is, of      int
-	goal        float64
+	work    string // of mend
+	measure string // what the figure is, as in "÷ C: read all"
+	is, of  int    // the commands, by their places among those measured
+	figure  figure
+	goal    float64
+	reason  string // what there is to say if the goal is missed
 }
 
-// The commands that the table is made of.
-const (
-	readTree = iota
-	statTree
-	readDB
-	statDB
-	nothing
-	scanTree
-	againTree
-	changedTree
-	scanDB
-	againDB
-	status
+// A figure says how two costs make a number, and in which direction it is good.
+type figure struct {
+	of      func(is, of cost) float64
+	format  string
+	atLeast bool // the goal
+}
+
+// The figures.
+var (
+	ratio   = figure{of: func(is, of cost) float64 { return float64(is.wall) / float64(of.wall) }, format: "%.2f"}
+	over    = figure{of: func(is, of cost) float64 { return millis(is.wall - of.wall) }, format: "%.1f ms"}
+	share   = figure{of: func(is, _ cost) float64 { return 100 * float64(is.first) / float64(is.wall) }, format: "%.1f %%"}
+	flushes = figure{of: func(is, _ cost) float64 { return float64(is.flushes) }, format: "%.0f"}
+	memory  = figure{of: func(is, _ cost) float64 { return float64(is.peak) / (1 << 20) }, format: "%.0f MB"}
 )
 
-var rows = []row{
-	{"full scan of the tree", "C: read all, 2 threads", scanTree, readTree, 1.8},
-	{"scan the tree again, nothing changed", "C: stat all, 2 threads", againTree, statTree, 1.3},
-	{"scan the tree again, one session changed", "the same with nothing changed", changedTree, againTree, 1.05},
-	{"full scan of the database", "C: read the file once", scanDB, readDB, 2.5},
-	{"scan the database again, nothing changed", "Go: stat of the file and its -wal", againDB, statDB, 1.5},
+// gain holds mend against a program that was not run: it takes so many times what
+// the other command takes.
+func gain(times float64) figure {
+	return figure{of: func(is, of cost) float64 { return times * float64(of.wall) / float64(is.wall) }, format: "%.1f", atLeast: true}
 }
 
-// table measures and tells, as Markdown.
-func (l *lab) table(parts, rounds int) (string, error) {
-	tree, err := l.store("tree", parts)
-	if err != nil {
-		return "", err
-	}
-	db, err := l.store("db", parts)
-	if err != nil {
-		return "", err
-	}
-	commands, err := l.commands(tree, db)
-	if err != nil {
-		return "", err
-	}
-	costs, err := l.measure(rounds, commands)
-	if err != nil {
-		return "", err
-	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "Medians of %d interleaved runs, %d parts, warm cache, process start included.\n\n", rounds, parts)
-	b.WriteString("| work | ms | CPU ms | peak MB | ÷ | floor ms | CPU ms | ratio | of CPU | goal |\n|---|---|---|---|---|---|---|---|---|---|\n")
-	for _, r := range rows {
-		is, of := costs[r.is], costs[r.of]
-		fmt.Fprintf(&b, "| %s | %d | %d | %d | %s | %d | %d | %.2f | %.2f | %.2f |\n", r.work, is.wall.Milliseconds(), is.cpu.Milliseconds(), is.peak>>20,
-			r.floor, of.wall.Milliseconds(), of.cpu.Milliseconds(), float64(is.wall)/float64(of.wall), float64(is.cpu)/float64(of.cpu), r.goal)
-	}
-	over := costs[status].wall - costs[nothing].wall
-	fmt.Fprintf(&b, "\n`mend status` takes %.1f ms more than an empty Go program; the goal is 15 ms.\n", over.Seconds()*1000)
-	return b.String(), nil
-}
+func millis(d time.Duration) float64 { return d.Seconds() * 1000 }
 
-func (l *lab) commands(tree, db string) ([]command, error) {
-	warm := filepath.Join(l.dir, "cache")
-	readall, mend := l.program("readall"), l.program("mend")
-	storage := filepath.Join(tree, "storage")
-	changed, err := firstPart(storage)
-	if err != nil {
-		return nil, err
+// A table is text in Markdown, with what there is to say about missed goals.
+type table struct{ lines, reasons strings.Builder }
+
+// add puts a row in.
+func (t *table) add(r row, is, of cost) {
+	bound, value, verdict := "≤ ", "–", ""
+	if r.figure.atLeast {
+		bound = "≥ "
 	}
-	touch := func() error {
-		data, err := os.ReadFile(changed)
-		return errors.Join(err, os.WriteFile(changed, data, 0o644))
-	}
-	all := make([]command, status+1)
-	all[readTree] = command{args: []string{readall, storage, "2"}}
-	all[statTree] = command{args: []string{readall, storage, "2", "stat"}}
-	all[readDB] = command{args: []string{readall, filepath.Dir(db), "1"}}
-	all[statDB] = command{args: []string{l.program("stat"), filepath.Join(db, "opencode.db"), filepath.Join(db, "opencode.db-wal")}}
-	all[nothing] = command{args: []string{l.program("empty")}}
-	all[scanTree] = command{args: []string{mend, "scan", "--store", tree}}
-	all[againTree] = command{args: all[scanTree].args, cache: warm}
-	all[changedTree] = command{args: all[scanTree].args, cache: warm + "-changed", before: touch}
-	all[scanDB] = command{args: []string{mend, "scan", "--store", db}}
-	all[againDB] = command{args: all[scanDB].args, cache: warm}
-	all[status] = command{args: []string{mend, "status", "--store", tree}, cache: warm}
-	for _, i := range []int{againTree, changedTree, againDB} { // what was scanned before
-		if _, err := l.run(all[i]); err != nil {
-			return nil, err
+	if lacks := is.lacks + of.lacks; lacks != "" {
+		verdict = "not measured: " + lacks
+	} else {
+		v := r.figure.of(is, of)
+		value, verdict = fmt.Sprintf(r.figure.format, v), "yes"
+		if r.figure.atLeast && !(v >= r.goal) || !r.figure.atLeast && !(v <= r.goal) { // not the other way round: there may be no number
+			verdict = "**no**"
+			t.explain(r)
 		}
 	}
-	return all, nil
+	fmt.Fprintf(&t.lines, "| %s | %s | %s | %s | %s | %s | %s |\n", r.work, r.measure, is.cells(), of.cells(), value, bound+fmt.Sprintf(r.figure.format, r.goal), verdict)
 }
 
-// firstPart is a part of the first session of a tree.
-func firstPart(storage string) (string, error) {
-	all, err := filepath.Glob(filepath.Join(storage, "part", "*"))
-	if err != nil || len(all) == 0 {
-		return "", fmt.Errorf("no parts in %s: %w", storage, err)
+func (t *table) explain(r row) {
+	if r.reason != "" {
+		fmt.Fprintf(&t.reasons, "- *%s, %s*: %s\n", r.work, r.measure, r.reason)
 	}
-	parts, err := filepath.Glob(filepath.Join(all[0], "*.json"))
-	if err != nil || len(parts) == 0 {
-		return "", fmt.Errorf("no parts in %s: %w", all[0], err)
+}
+
+// cells is wall time, processor time and peak of memory.
+func (c cost) cells() string {
+	if c.wall == 0 {
+		return "– | – | –"
 	}
-	return parts[0], nil
+	return fmt.Sprintf("%s | %s | %d", short(c.wall), short(c.cpu), c.peak>>20)
+}
+
+// short is the time in milliseconds, with as many digits as mean something.
+func short(d time.Duration) string {
+	if ms := millis(d); ms < 20 {
+		return fmt.Sprintf("%.1f", ms)
+	}
+	return fmt.Sprintf("%.0f", millis(d))
+}
+
+func (t *table) String() string {
+	const head = "| work | measure | ms | CPU ms | peak MB | against: ms | CPU ms | peak MB | figure | goal | met |\n" +
+		"|---|---|---|---|---|---|---|---|---|---|---|\n"
+	text := head + t.lines.String()
+	if t.reasons.Len() > 0 {
+		text += "\nGoals that are not met:\n\n" + t.reasons.String()
+	}
+	return text
 }

@@ -1,0 +1,55 @@
+// Make makes what bench measures on: a store, or a journal.
+//
+//	make tree|db PARTS RUNNING DIR
+//	make journal REPAIRS DIR
+//
+// Of the newest session in the store that calls a tool, so many calls never ended;
+// DIR/session holds its id. The journal is DIR/mend/journal.db.
+package main
+
+import (
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"mend/internal/bigstore"
+)
+
+func main() {
+	log.SetFlags(0)
+	if err := run(os.Args[1:]); err != nil {
+		log.Fatal("make: ", err)
+	}
+}
+
+func run(args []string) error {
+	if len(args) < 3 {
+		return fmt.Errorf("want a kind, numbers and a folder, got %v", args)
+	}
+	var numbers []int
+	for _, arg := range args[1 : len(args)-1] {
+		n, err := strconv.Atoi(arg)
+		if err != nil {
+			return err
+		}
+		numbers = append(numbers, n)
+	}
+	dir := args[len(args)-1]
+	if args[0] == "journal" {
+		return makeJournal(filepath.Join(dir, "mend"), numbers[0])
+	}
+	write, stop := bigstore.Tree, stopFiles
+	if args[0] == "db" {
+		write, stop = bigstore.Database, stopRows
+	}
+	if err := write(dir, numbers[0], 1); err != nil {
+		return err
+	}
+	session, err := stop(filepath.Join(dir, "opencode"), numbers[1])
+	if err != nil {
+		return fmt.Errorf("stopping calls: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dir, "session"), []byte(session), 0o644)
+}

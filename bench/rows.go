@@ -1,0 +1,74 @@
+package main
+
+// The commands that the table is made of. Those that write put back what they
+// changed, or are put back, so their order counts.
+const (
+	nothing = iota
+	flushed
+	readTree
+	statTree
+	loadTree
+	scanTree
+	againTree
+	changedTree
+	readCold
+	scanCold
+	readDB
+	statDB
+	scanDB
+	againDB
+	first
+	status
+	logFew
+	showFew
+	logMany
+	showMany
+	repairCounted
+	undo
+	repair
+	undoCounted
+	stripFloor
+	strip
+	rewriteFloor
+	rewrite
+	commands
+)
+
+// What others take, from spec/performance.md. Upstream's TypeScript on bun 1.3, as
+// one pass and as it runs, and bun:sqlite with JSON.parse (at its fastest), in times
+// of the C program that reads the same. Upstream's removal of thinking, which is
+// neither durable nor undoable, in times of the C program that does it durably.
+const (
+	upstreamOnePass = 4.9
+	upstream        = 21.6
+	bunSQLite       = 580.0 / 60
+	upstreamStrip   = 111.0 / 45
+)
+
+const whyProof = "Most of it is the proof: the whole session is rendered and checked as every version of the agent would send it, before the change and after. " +
+	"To journal and to write is a fifth of the strip and a third of the rewriting (`go test ./txn -bench Rewrite` has it alone)."
+
+var rows = []row{
+	{"full scan of the tree", "÷ C: read all, 2 threads", scanTree, readTree, ratio, 1.8, ""},
+	{"the reading alone", "÷ C: read all, 2 threads", loadTree, readTree, ratio, 1.15, "Each record is also decoded, which C does not do."},
+	{"full scan of the tree", "upstream on bun in one pass ÷ mend", scanTree, readTree, gain(upstreamOnePass), 3, ""},
+	{"full scan of the tree", "upstream on bun as it runs ÷ mend", scanTree, readTree, gain(upstream), 13, ""},
+	{"full scan of the tree, cold cache", "÷ C: read all, 32 threads", scanCold, readCold, ratio, 1.3, ""},
+	{"scan the tree again, nothing changed", "÷ C: stat all, 2 threads", againTree, statTree, ratio, 1.3, ""},
+	{"scan the tree again, one session changed", "÷ the same with nothing changed", changedTree, againTree, ratio, 1.05, ""},
+	{"full scan of the database", "÷ C: read the file once", scanDB, readDB, ratio, 2.5, ""},
+	{"full scan of the database", "bun:sqlite with JSON.parse ÷ mend", scanDB, readDB, gain(bunSQLite), 4, ""},
+	{"scan the database again, nothing changed", "÷ Go: stat of the file and its -wal", againDB, statDB, ratio, 1.5, ""},
+	{"first finding, three times the parts", "share of the scan", first, first, share, 2, ""},
+	{"strip thinking from a session of 500 messages", "÷ C: read, journal, fsync, unlink, syncfs", strip, stripFloor, ratio, 1.3, whyProof},
+	{"strip thinking from a session of 500 messages", "upstream ÷ mend", strip, stripFloor, gain(upstreamStrip), 1, ""},
+	{"1,000 part files rewritten in one repair", "÷ renameio one by one", rewrite, rewriteFloor, ratio, 0.5, whyProof},
+	{"repair of one part", "flushes, journal not growing", repairCounted, nothing, flushes, 6, ""},
+	{"undo of it", "flushes, journal not growing", undoCounted, nothing, flushes, 6, ""},
+	{"undo of it", "beyond a Go program with 6 flushes", undo, flushed, over, 15, ""},
+	{"mend", "beyond an empty Go program", status, nothing, over, 15, ""},
+	{"log -n 20", "beyond an empty Go program", logMany, nothing, over, 15, ""},
+	{"show ID", "beyond an empty Go program", showMany, nothing, over, 15, ""},
+	{"log -n 20 after 10,000 repairs", "÷ after 20", logMany, logFew, ratio, 1.1, ""},
+	{"show ID after 10,000 repairs", "÷ after 20", showMany, showFew, ratio, 1.1, ""},
+}
