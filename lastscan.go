@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/adrg/xdg"
@@ -75,11 +76,12 @@ func (c *Client) Remember(s Summary) {
 // for the disk, and a failure is not reported: what is lost or cut short is found
 // out and made anew.
 func keep(path string, data []byte) {
-	dir := filepath.Dir(path)
+	dir, staged := filepath.Dir(path), "."+filepath.Base(path)+"-"
 	if os.MkdirAll(dir, 0o700) != nil {
 		return
 	}
-	f, err := os.CreateTemp(dir, "."+filepath.Base(path)+"-*") // 0600
+	clearStale(dir, staged)
+	f, err := os.CreateTemp(dir, staged+"*") // 0600
 	if err != nil {
 		return
 	}
@@ -89,6 +91,17 @@ func keep(path string, data []byte) {
 	}
 	if err != nil {
 		_ = os.Remove(f.Name())
+	}
+}
+
+// clearStale removes what scans that were killed had staged in the folder: nobody
+// stages for a minute.
+func clearStale(dir, prefix string) {
+	entries, _ := os.ReadDir(dir) // what cannot be listed is left
+	for _, e := range entries {
+		if info, err := e.Info(); strings.HasPrefix(e.Name(), prefix) && err == nil && time.Since(info.ModTime()) > time.Minute {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *crowd) check() {
 		c.problem("the journal: %v", err)
 	}
 	left := c.litter()
-	left = slices.DeleteFunc(left, func(p string) bool { return strings.Contains(p, "/cache/mend/") }) // scans write there
+	left = slices.DeleteFunc(left, func(p string) bool { return strings.Contains(p, "/cache/mend/") }) // a later scan clears it
 	if len(left) > 0 {
 		c.problem("left over: %q", left)
 	}
