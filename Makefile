@@ -56,7 +56,7 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 
 e2e: # the real OpenCode, installed from npm and cached
 	go test -tags e2e -count=1 -short -timeout 10m -run 'Real|Continue|Wounds|Serve' ./internal/opencode
-	go test -tags e2e -count=1 -timeout 20m -parallel 3 -v -run 'Matrix|RandomWounds|Server|Writer|Live' -skip 'LivePluginHarmless|LiveSoak' ./cmd/mend
+	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Matrix|RandomWounds|Server|Writer|Live' -skip 'LivePluginHarmless|LiveSoak' ./cmd/mend
 
 e2e-all: # the same with every wound on every version, more random ones, every bad hook and the soak
 	go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./sqlstore ./wire

@@ -144,8 +144,8 @@ func (c *course) cure(signatures int, args ...string) (verdict string) {
 // providerSaid is what the provider said of the last request.
 func providerSaid(r opencode.Result) string { return r.Calls[len(r.Calls)-1].Message }
 
-// back takes all repairs back: the store is identical, and the real program fails
-// as before.
+// back takes all repairs back: the store is identical, and, which a short run takes
+// for granted, the real program fails as before.
 func (c *course) back() {
 	c.Helper()
 	if cmp.Equal(c.wounded, c.snapshot()) {
@@ -159,6 +159,9 @@ func (c *course) back() {
 	}
 	if code, out := c.mend("verify"); code != exitDone {
 		c.Errorf("mend verify: exit code %d:\n%s", code, out)
+	}
+	if testing.Short() { // the same bytes
+		return
 	}
 	if r := c.prompt(); r.Verdict != c.before.Verdict {
 		c.Errorf("after undo the real program is %s, before the repair it was %s; its reply:\n%.800s", r.Verdict, c.before.Verdict, r.Output)

@@ -22,14 +22,26 @@ func SQL(t Failer, path string) func(statement string, args ...any) []map[string
 }
 
 func query(path, statement string, args []any) (rows []map[string]any, err error) {
-	db, err := sqlite3.Open(path)
+	db, err := connect(path)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = db.Close() }()
-	if err := errors.Join(db.BusyTimeout(5*time.Second), db.Exec("pragma foreign_keys = off")); err != nil {
+	return ask(db, statement, args...)
+}
+
+func connect(path string) (*sqlite3.Conn, error) {
+	db, err := sqlite3.Open(path)
+	if err != nil {
 		return nil, err
 	}
+	if err := errors.Join(db.BusyTimeout(5*time.Second), db.Exec("pragma foreign_keys = off")); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	return db, nil
+}
+
+func ask(db *sqlite3.Conn, statement string, args ...any) (rows []map[string]any, err error) {
 	st, _, err := db.Prepare(statement)
 	if err != nil {
 		return nil, err
@@ -53,19 +65,24 @@ func query(path, statement string, args []any) (rows []map[string]any, err error
 // rows is every row of every table of the database, by table and primary key,
 // each column with its storage class and bytes.
 func rows(path string) (map[string]string, error) {
-	tables, err := query(path, `select name from sqlite_schema where type = 'table'`, nil)
+	db, err := connect(path)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = db.Close() }()
+	tables, err := ask(db, `select name from sqlite_schema where type = 'table'`)
 	all := map[string]string{}
 	for _, table := range tables {
 		name := table["name"].(string)
 		if err == nil {
-			err = tableRows(path, name, all)
+			err = tableRows(db, name, all)
 		}
 	}
 	return all, err
 }
 
-func tableRows(path, table string, all map[string]string) error {
-	cols, err := query(path, `select name, pk from pragma_table_info(?)`, []any{table})
+func tableRows(db *sqlite3.Conn, table string, all map[string]string) error {
+	cols, err := ask(db, `select name, pk from pragma_table_info(?)`, table)
 	if err != nil {
 		return err
 	}
@@ -80,7 +97,7 @@ func tableRows(path, table string, all map[string]string) error {
 	if len(keys) == 0 {
 		keys = []string{"rowid"}
 	}
-	found, err := query(path, fmt.Sprintf("select %s as k, %s as v from %s", strings.Join(keys, " || "), strings.Join(values, " || ', ' || "), sqlite3.QuoteIdentifier(table)), nil)
+	found, err := ask(db, fmt.Sprintf("select %s as k, %s as v from %s", strings.Join(keys, " || "), strings.Join(values, " || ', ' || "), sqlite3.QuoteIdentifier(table)))
 	for _, row := range found {
 		all[table+" "+row["k"].(string)] = row["v"].(string)
 	}
