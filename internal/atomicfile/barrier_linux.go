@@ -41,7 +41,19 @@ func syncerOf(on *os.File) (syncAll func() error, logs bool) {
 			}
 		}
 	}
-	return syncAll, fs.Type != unix.EXT4_SUPER_MAGIC || hasJournal(on)
+	return syncAll, logsNames(on, int64(fs.Type))
+}
+
+// logsNames reports whether the file system has one log of what happens to names.
+// Btrfs and F2FS log single files, so of them this is not assumed.
+func logsNames(on *os.File, kind int64) bool {
+	switch kind {
+	case unix.XFS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return true
+	case unix.EXT4_SUPER_MAGIC:
+		return hasJournal(on)
+	}
+	return false
 }
 
 // hasJournal reports whether a file system of the ext family has a journal: not
