@@ -56,9 +56,18 @@ const (
 // spent is what a step of the model cost.
 const spent = `"cost":0,"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}`
 
-func partID(message, part int) string { return fmt.Sprintf("prt_%02d%02d", message, part) }
+func partID(message, part int) string { return "prt_" + numbered(message) + numbered(part) }
 
-func messageID(message int) string { return fmt.Sprintf("msg_%02d", message) }
+func messageID(message int) string { return "msg_" + numbered(message) }
+
+// numbered is a number in an id: ids sort as they count, and before that of the
+// prompt which the user types next.
+func numbered(n int) string {
+	if n < 20 {
+		return fmt.Sprintf("%02d", n)
+	}
+	return fmt.Sprintf("1a%06d", n)
+}
 
 // build makes a session of finished turns, message 1 first.
 func build(turns ...turn) *session.Session {

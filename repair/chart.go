@@ -10,7 +10,7 @@ import (
 // A chart is a session under examination, with what holds for all of it.
 type chart struct {
 	s        *session.Session
-	wire     *wire.Renderer
+	renderer *wire.Renderer
 	settings []setting // the one in use first
 	missing  func(path string) bool
 	asked    []Class     // which of the rules that want to be asked for are
@@ -19,6 +19,8 @@ type chart struct {
 	told     bool        // the options say whether the model is asked to think
 	texts    texts
 
+	reading  *wire.Reading    // see [chart.read]
+	requests []request        // see [chart.render]
 	screened *[]wire.Fatal    // see [chart.screen]
 	looped   *map[string]bool // see [chart.loop]
 	surveyed *survey          // see [chart.survey]
@@ -39,7 +41,7 @@ func defaultTexts() texts {
 // newChart makes the chart of a session. With force the newest answer is looked
 // at although the session is busy.
 func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart {
-	c := &chart{s: s, wire: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
+	c := &chart{s: s, renderer: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
 	c.origin = map[session.Ref]session.Ref{}
 	c.busy = !force && Busy(s, o.Now, o.Held)
 	return c.of(s)
@@ -48,7 +50,8 @@ func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart 
 // of is the same chart for the session as it is by now.
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
-	n.s, n.screened, n.looped, n.surveyed, n.newest = s, nil, nil, nil, ""
+	n.s, n.newest = s, ""
+	n.reading, n.requests, n.screened, n.looped, n.surveyed = nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -80,7 +83,7 @@ func (c *chart) keyAtFirst(f finding) key { return f.at(c.first(f.ref)) }
 // of other tools.
 func (c *chart) screen() []wire.Fatal {
 	if c.screened == nil {
-		found := slices.DeleteFunc(c.wire.Screen(c.s, wire.ProfileFor("")), func(f wire.Fatal) bool {
+		found := slices.DeleteFunc(c.read().Screen(wire.ProfileFor("")), func(f wire.Fatal) bool {
 			return f.Code != wire.FatalScreen || c.foreign(f.Ref) // the others are in the request's
 		})
 		c.screened = &found
@@ -90,9 +93,35 @@ func (c *chart) screen() []wire.Fatal {
 
 func (c *chart) asks(class Class) bool { return slices.Contains(c.asked, class) }
 
+// read is the session as the agent reads it.
+func (c *chart) read() *wire.Reading {
+	if c.reading == nil {
+		c.reading = c.renderer.Read(c.s)
+	}
+	return c.reading
+}
+
+// A request is what an agent of the profile's version will send.
+type request struct {
+	wire.Request
+	profile wire.Profile
+}
+
 // render is the request that an agent of the profile's version will send.
 func (c *chart) render(p wire.Profile) wire.Request {
-	return c.wire.Render(c.s, wire.Settings{Profile: p, Missing: c.missing})
+	for i := range c.requests {
+		if c.requests[i].profile == p {
+			return c.requests[i].Request
+		}
+	}
+	r := c.read().Render(wire.Settings{Profile: p, Missing: c.missing})
+	c.requests = append(c.requests, request{r, p})
+	return r
+}
+
+// violations is what the provider will refuse of that request.
+func (c *chart) violations(set setting) []wire.Violation {
+	return c.read().Check(c.render(set.profile), set.thinking)
 }
 
 // settings are all ways in which the session may be sent: that of the options

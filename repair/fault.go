@@ -112,14 +112,13 @@ func (c *chart) newSurvey() *survey {
 // simulate notes what setting i violates.
 func (c *chart) simulate(v *survey, i int) {
 	set := c.settings[i]
-	r := c.render(set.profile)
-	for _, w := range c.wire.Check(r, set.thinking) {
+	for _, w := range c.violations(set) {
 		if set.thinking != c.settings[own].thinking && aboutLoops(w.Rule) {
 			continue
 		}
 		severity := Latent
 		if i == own {
-			severity = c.severity(w, r.Model)
+			severity = c.severity(w, c.render(set.profile).Model)
 		}
 		c.note(v, i, fault{code: w.Rule, ref: blamed(w.Refs), says: w.Message}, severity)
 	}

@@ -102,9 +102,9 @@ func (c *chart) refuses(m *session.Message, p *session.Part, raw []byte) bool {
 	alone := *m
 	alone.Parts = []session.Part{session.NewPart(with(p.Record, data))}
 	one := c.of(&session.Session{ID: c.s.ID, Messages: []session.Message{alone}})
-	one.wire = &wire.Renderer{}
+	one.renderer = &wire.Renderer{}
 	return slices.ContainsFunc(wire.Profiles(), func(p wire.Profile) bool {
-		return slices.ContainsFunc(one.wire.Check(one.render(p), false), func(v wire.Violation) bool {
+		return slices.ContainsFunc(one.violations(setting{p, false}), func(v wire.Violation) bool {
 			return v.Rule == "R15" || v.Rule == wire.FatalMedia
 		})
 	})

@@ -219,6 +219,5 @@ func (t *treatment) wayOut() string {
 func (c *chart) acceptedUpTo(n int) bool {
 	s := *c.s
 	s.Messages = s.Messages[:n]
-	use := c.settings[own]
-	return len(c.wire.Check(c.of(&s).render(use.profile), use.thinking)) == 0
+	return len(c.of(&s).violations(c.settings[own])) == 0
 }

@@ -28,7 +28,7 @@ func (r *rendering) assistant(m *message) []outgoing {
 		return nil
 	}
 	a := &answer{rendering: r, from: m.ref, steps: []step{{}}}
-	a.foreign = r.Profile.Foreign != ForeignKept && m.model() != r.Model
+	a.foreign = m.model() != r.Model && !r.has(foreignKept)
 	a.signed = slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.kind == session.TypeReasoning && !p.body.get("metadata").get("anthropic").get("signature").null()
 	})
@@ -44,7 +44,7 @@ func (r *rendering) assistant(m *message) []outgoing {
 			out = append(out, outgoing{session.RoleUser, m.ref, s.results})
 		}
 	}
-	if r.Profile.Attached == AttachedBefore {
+	if len(a.files) > 0 && r.has(attachedBefore) {
 		return append(a.files, out...)
 	}
 	return append(out, a.files...)
@@ -96,7 +96,7 @@ func (a *answer) text(p part) {
 		a.die(field(p.ref, "text is missing or no string"))
 		return
 	}
-	if text == "" && a.signed && a.Profile.SpaceForEmpty {
+	if text == "" && a.signed && a.has(spaceForEmpty) {
 		text = " "
 	}
 	if a.metadata(p) {
@@ -114,7 +114,7 @@ func (a *answer) reasoning(p part) {
 	}
 	b := Block{Type: Thinking, Text: text}
 	switch {
-	case a.foreign && a.Profile.Foreign == ForeignText:
+	case a.foreign && a.has(foreignText):
 		if trim(text) != "" {
 			b.Type = Text
 			a.say(p, b, false)
@@ -160,8 +160,7 @@ func (a *answer) metadata(p part) bool {
 	}
 	ok := v.kind() == '{'
 	for _, e := range v.fields() {
-		told := string(e.name) == "providerExecuted" && p.kind == session.TypeTool && a.Profile.ProviderTools
-		ok = ok && (e.kind() == '{' || told)
+		ok = ok && (e.kind() == '{' || string(e.name) == "providerExecuted" && p.kind == session.TypeTool && a.has(providerTools))
 	}
 	if !ok {
 		a.die(field(p.ref, "metadata is not an object of objects"))

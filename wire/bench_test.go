@@ -19,11 +19,11 @@ func BenchmarkRender(b *testing.B) {
 func BenchmarkRenderAgain(b *testing.B) {
 	s := longTalk()
 	var r wire.Renderer
-	r.Render(s, wire.Settings{})
+	r.Read(s).Render(wire.Settings{})
 	p := &s.Messages[1].Parts[0]
 	for b.Loop() {
 		p.Data = append([]byte(nil), p.Data...)
-		r.Render(s, wire.Settings{})
+		r.Read(s).Render(wire.Settings{})
 	}
 }
 
@@ -38,11 +38,11 @@ func BenchmarkCheck(b *testing.B) {
 func BenchmarkEveryProfile(b *testing.B) {
 	s := longTalk()
 	for b.Loop() {
-		var r wire.Renderer
+		of := new(wire.Renderer).Read(s)
 		for _, p := range wire.Profiles() {
-			q := r.Render(s, wire.Settings{Profile: p})
-			wire.Check(q, true)
-			wire.Check(q, false)
+			q := of.Render(wire.Settings{Profile: p})
+			of.Check(q, true)
+			of.Check(q, false)
 		}
 	}
 }

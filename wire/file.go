@@ -22,7 +22,7 @@ var unheard = [...]string{"audio", "video"}
 
 // fileBlock is the block of a file in a prompt, or why the agent ends on it. What
 // a data: URL says of its kind counts more than mime.
-func (s *Settings) fileBlock(mime string, link []byte, name string) (b Block, why string) {
+func (r *rendering) fileBlock(mime string, link []byte, name string) (b Block, why string) {
 	scheme := schemeOf(link)
 	b = Block{Mime: mime}
 	switch scheme {
@@ -35,10 +35,10 @@ func (s *Settings) fileBlock(mime string, link []byte, name string) (b Block, wh
 	case "http", "https":
 		b.URL = string(link)
 	case "file":
-		if s.Profile.WebOnly {
+		if r.has(webOnly) {
 			return Block{}, "it is a link to a file on disk"
 		}
-		if s.lost(string(link)) {
+		if r.lost(string(link)) {
 			return Block{}, "it is a link to a file that is not there"
 		}
 		b.URL = string(link)

@@ -31,8 +31,8 @@ func FuzzRender(f *testing.F) {
 		profiles := wire.Profiles()
 		set := wire.Settings{Profile: profiles[int(setting)%len(profiles)], Standing: setting >= 128}
 		var r wire.Renderer
-		r.Render(&talk.Session, set) // which leaves nothing behind
-		q := r.Render(s, set)
+		r.Read(&talk.Session).Render(set) // which leaves nothing behind
+		q := r.Read(s).Render(set)
 		if again := wire.Render(s, set); !reflect.DeepEqual(q, again) {
 			t.Errorf("Render differs the second time: %+v and %+v", q, again)
 		}

@@ -105,7 +105,7 @@ func latest(all []*message, p Profile) loop {
 }
 
 // later reports whether a is newer than b.
-func (p Profile) later(a, b *message) bool {
+func (p *Profile) later(a, b *message) bool {
 	if p.LatestByID {
 		return a.id > b.id
 	}

@@ -141,11 +141,50 @@ const (
 	CallsLastToNext           // behind everything up to the next thinking, or the end of the turn
 )
 
-// content is the profile without what only decides which messages are read and
-// kept, and without its name: profiles of the same content make the same request
-// of the same messages.
-func (p Profile) content() Profile {
-	p.Version, p.ByTime, p.Page, p.Revert, p.SessionModel, p.Strict, p.Times, p.Total = "", false, 0, 0, false, false, false, false
-	p.LatestByID, p.Answered, p.SummaryError, p.Tail, p.Compaction = false, 0, false, 0, 0
-	return p
+// A trait is one thing that a profile says of the content of messages, as a bit.
+type trait uint16
+
+const (
+	interrupted trait = 1 << iota
+	partial
+	attachedBefore
+	attachedToResult
+	skipFiles
+	webOnly
+	providerTools
+	foreignKept
+	foreignText
+	cleanUp
+	spaceForEmpty
+	keepThinking
+	callsLast
+	callsLastToNext
+)
+
+// traits are those that the profile has.
+func (p *Profile) traits() (all trait) {
+	for _, t := range [...]struct {
+		trait
+		has bool
+	}{
+		{interrupted, p.Interrupted},
+		{partial, p.Partial},
+		{attachedBefore, p.Attached == AttachedBefore},
+		{attachedToResult, p.Attached == AttachedToResult},
+		{skipFiles, p.SkipFiles},
+		{webOnly, p.WebOnly},
+		{providerTools, p.ProviderTools},
+		{foreignKept, p.Foreign == ForeignKept},
+		{foreignText, p.Foreign == ForeignText},
+		{cleanUp, p.CleanUp},
+		{spaceForEmpty, p.SpaceForEmpty},
+		{keepThinking, p.KeepThinking},
+		{callsLast, p.Calls == CallsLast},
+		{callsLastToNext, p.Calls == CallsLastToNext},
+	} {
+		if t.has {
+			all |= t.trait
+		}
+	}
+	return all
 }

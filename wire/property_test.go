@@ -39,16 +39,16 @@ func TestWounded(t *testing.T) {
 		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
 			s = s.Clone()
 			harm(t, s)
-			standing := rapid.Bool().Draw(t, "standing")
+			of, standing := r.Read(s), rapid.Bool().Draw(t, "standing")
 			for _, p := range wire.Profiles() {
 				set := wire.Settings{Profile: p, Standing: standing}
-				q, fresh := r.Render(s, set), wire.Render(s, set)
+				q, fresh := of.Render(set), wire.Render(s, set)
 				if !reflect.DeepEqual(q, fresh) {
 					t.Fatalf("%s: the Renderer makes\n%s\nRender makes\n%s", p.Version, q.JSON(), fresh.JSON())
 				}
 				sound(t, s, q)
 				for _, thinking := range []bool{true, false} {
-					if got, want := r.Check(q, thinking), wire.Check(q, thinking); !reflect.DeepEqual(got, want) {
+					if got, want := of.Check(q, thinking), wire.Check(q, thinking); !reflect.DeepEqual(got, want) {
 						t.Fatalf("%s: the Renderer's Check says %v, Check %v", p.Version, got, want)
 					}
 					agree(t, q, thinking)

@@ -27,7 +27,7 @@ type message struct {
 	screened bool
 	screen   []Fatal // why it cannot be shown, once screened
 
-	made map[making]*madeMessage // what it becomes
+	contents []*content // what it becomes
 }
 
 // A part is a stored part as the agent has it in memory.
@@ -69,18 +69,6 @@ func (m *message) role() string { return m.says }
 // has reports whether a part of the message is of that kind.
 func (m *message) has(kind string) bool {
 	return slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == kind })
-}
-
-// read takes the records of a session apart.
-func (r *Renderer) read(s *session.Session) []*message {
-	all := make([]*message, len(s.Messages))
-	for i := range s.Messages {
-		all[i] = r.message(&s.Messages[i])
-	}
-	if !slices.Equal(all, r.all) {
-		r.all, r.made = all, nil
-	}
-	return all
 }
 
 // message takes one apart, or finds it.
@@ -164,7 +152,7 @@ func readRecord(r *session.Record) (v *value, fault string) {
 func nullFile(r *session.Record, v *value) bool { return v.kind() == 'n' && r.Cols == nil }
 
 // compare orders messages, the oldest first.
-func (p Profile) compare(a, b *message) int {
+func (p *Profile) compare(a, b *message) int {
 	if p.ByTime {
 		return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
 	}
@@ -219,7 +207,7 @@ func revert(s *session.Session, all []*message, rule RevertRule) (left []*messag
 // them if there is no such part.
 func (m *message) until(id string) *message {
 	left := *m
-	left.made = nil
+	left.contents = nil
 	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.id == id }); i >= 0 {
 		left.parts = m.parts[:i]
 	}

@@ -9,10 +9,16 @@ import (
 // A rendering is a request in the making.
 type rendering struct {
 	Settings
+	traits trait // of the profile
+	asked  trait // those that were asked for
 	fatal  []Fatal
 	told   map[Fatal]bool // those in fatal
 	strip  bool           // files become a line of text
 	claude bool           // call ids are made fit
+}
+
+func newRendering(set Settings) *rendering {
+	return &rendering{Settings: set, traits: set.Profile.traits(), told: map[Fatal]bool{}}
 }
 
 // die notes what ends the agent, each fault once.
@@ -33,9 +39,12 @@ func (r *rendering) prompt(s *session.Session, all []*message) []*message {
 			r.die(m.broken...)
 		}
 	}
-	left = append(slices.Clip(left), newPrompt(s, r.Now))
-	slices.SortStableFunc(left, r.Profile.compare)
-	return left
+	next := newPrompt(s, r.Now)
+	at := len(left)
+	for at > 0 && r.Profile.compare(left[at-1], next) > 0 {
+		at--
+	}
+	return slices.Insert(slices.Clip(left), at, next)
 }
 
 // lastModel is the model that the agent asks if the user names none: that of

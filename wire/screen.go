@@ -14,14 +14,13 @@ const FatalScreen = "screen"
 // prompt may well go through (spec/peers-and-failures.md F12, F13, F15). From
 // some version on every record must have exactly the form that the agent itself
 // writes; a kind of part that it does not know is enough.
-func Screen(s *session.Session, p Profile) []Fatal { return new(Renderer).Screen(s, p) }
+func Screen(s *session.Session, p Profile) []Fatal { return new(Renderer).Read(s).Screen(p) }
 
 // Screen is like the function of that name. A message is judged once.
-func (r *Renderer) Screen(s *session.Session, p Profile) []Fatal {
+func (is *Reading) Screen(p Profile) []Fatal {
 	var all []Fatal
 	messages, parts := messageShapes(), partShapes()
-	for i := range s.Messages {
-		m := r.message(&s.Messages[i])
+	for _, m := range is.all {
 		all = append(all, m.broken...)
 		if !p.Strict || len(m.broken) > 0 {
 			continue

@@ -29,14 +29,14 @@ func (a *answer) tool(p part) {
 	case session.StatusError:
 		result = a.failure(state)
 	case session.StatusPending, session.StatusRunning:
-		if !a.Profile.Interrupted {
+		if !a.has(interrupted) {
 			return
 		}
 		result = bare(interruptedText, true)
 	default:
 		return
 	}
-	if a.Profile.ProviderTools && p.body.get("metadata").get("providerExecuted").truthy() {
+	if p.body.get("metadata").get("providerExecuted").truthy() && a.has(providerTools) {
 		return // the provider has what it did itself
 	}
 	id, isID := p.body.get("callID").str()
@@ -70,7 +70,7 @@ func bare(text string, failed bool) Block {
 // failure is the result of a call that failed.
 func (a *answer) failure(state *value) Block {
 	meta := state.get("metadata")
-	if output, ok := meta.get("output").str(); ok && a.Profile.Partial && meta.get("interrupted").kind() == 't' {
+	if output, ok := meta.get("output").str(); ok && meta.get("interrupted").kind() == 't' && a.has(partial) {
 		return bare(output, false)
 	}
 	v := state.get("error")
@@ -91,22 +91,22 @@ func (a *answer) completed(p part, state *value) (Block, bool) {
 		a.die(field(p.ref, "state.time is missing"))
 		return Block{}, false
 	}
-	if a.Profile.Attached != AttachedToResult && !a.filesApart(p, state.get("attachments")) {
-		return Block{}, false
-	}
-	if state.get("time").get("compacted").truthy() {
-		return bare(clearedText, false), true
-	}
-	if a.Profile.Attached != AttachedToResult {
-		return a.plain(state.get("output")), true
-	}
-	files, ok := a.attachments(p, state.get("attachments"))
-	if !ok {
-		return Block{}, false
-	}
-	output := state.get("output")
+	attached, output := state.get("attachments"), state.get("output")
 	text, isText := output.str()
 	switch {
+	case attached.any() && !a.has(attachedToResult) && !a.filesApart(p, attached):
+		return Block{}, false
+	case state.get("time").get("compacted").truthy():
+		return bare(clearedText, false), true
+	case isText && !attached.any():
+		return bare(text, false), true
+	case !a.has(attachedToResult):
+		return a.plain(output), true
+	}
+	files, ok := a.attachments(p, attached)
+	switch {
+	case !ok:
+		return Block{}, false
 	case files != nil:
 		return a.withFiles(p, output, files)
 	case isText:
@@ -161,7 +161,7 @@ func (a *answer) filesApart(p part, v *value) bool {
 func (a *answer) withFiles(p part, text *value, files []Block) (Block, bool) {
 	s, ok := text.str()
 	switch {
-	case a.Profile.SkipFiles && !text.truthy():
+	case !text.truthy() && a.has(skipFiles):
 		return Block{Content: files}, true
 	case !ok:
 		a.die(field(p.ref, "state.output is missing or no string"))
@@ -214,7 +214,7 @@ func (a *answer) attachment(p part, i int, file *value) (b Block, sent, ok bool)
 		b.Type = Image
 	case isPDF(mime):
 		b.Type = Document
-	case a.Profile.SkipFiles:
+	case a.has(skipFiles):
 		return Block{}, false, true
 	default:
 		a.die(Fatal{FatalMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.ref})

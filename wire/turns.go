@@ -29,13 +29,11 @@ type ready struct {
 	text   bool // it ends with a text
 }
 
-// turns makes the request's messages, and tells what ends the agent on the way.
-func (r *rendering) turns(kept []*message) (turns []Turn, fatal []Fatal) {
+// turns makes the request's messages of what became of stored ones.
+func (r *rendering) turns(contents []*content) (turns []Turn) {
 	var out []ready
-	for _, m := range kept {
-		made := r.made(m)
-		fatal = append(fatal, made.fatal...)
-		out = append(out, made.out...)
+	for _, c := range contents {
+		out = append(out, c.ready...)
 	}
 	for len(out) > 0 {
 		n := slices.IndexFunc(out, func(m ready) bool { return m.role != out[0].role })
@@ -45,7 +43,7 @@ func (r *rendering) turns(kept []*message) (turns []Turn, fatal []Fatal) {
 		turns = append(turns, r.join(out[:n], n == len(out)))
 		out = out[n:]
 	}
-	return turns, fatal
+	return turns
 }
 
 // join makes one turn of messages of one role, the last one or not. The last
@@ -67,21 +65,18 @@ func (r *rendering) join(all []ready, last bool) Turn {
 		b := &t.Blocks[len(t.Blocks)-1]
 		b.Text = trim(b.Text)
 	}
-	if r.Profile.Calls == CallsLastToNext {
-		t.Blocks = callsLast(t.Blocks, true)
+	if goesOnBehindCall(t.Blocks) && r.has(callsLastToNext) {
+		t.Blocks = putCallsLast(t.Blocks, true)
 	}
 	return t
 }
 
 // messages is what one stored message becomes.
 func (r *rendering) messages(m *message) []outgoing {
-	switch {
-	case m.prompt:
-		block := &outgoingBlock{Block: Block{Type: Text, Text: PromptText}}
-		return []outgoing{{role: session.RoleUser, blocks: []*outgoingBlock{block}}}
-	case m.role() == session.RoleUser:
+	switch m.role() {
+	case session.RoleUser:
 		return r.user(m)
-	case m.role() == session.RoleAssistant:
+	case session.RoleAssistant:
 		return r.assistant(m)
 	}
 	return nil
@@ -93,11 +88,11 @@ func (r *rendering) cleanUp(all []outgoing) []ready {
 	var out []ready
 	for _, m := range all {
 		m.blocks = slices.DeleteFunc(m.blocks, r.empty)
-		if len(m.blocks) == 0 && r.Profile.CleanUp {
+		if len(m.blocks) == 0 && r.has(cleanUp) {
 			continue
 		}
-		if r.Profile.Calls == CallsLast {
-			m.blocks = callsLast(m.blocks, false)
+		if goesOnBehindCall(m.blocks) && r.has(callsLast) {
+			m.blocks = putCallsLast(m.blocks, false)
 		}
 		done := ready{role: m.role, from: m.from, blocks: make([]Block, 0, len(m.blocks))}
 		for _, b := range m.blocks {
@@ -135,21 +130,30 @@ func (r *rendering) empty(b *outgoingBlock) bool {
 	switch {
 	case b.Type == Text:
 		return b.Text == ""
-	case b.Type != Thinking && b.Type != RedactedThinking:
+	case b.Type != Thinking && b.Type != RedactedThinking || trim(b.Text) != "":
 		return false
-	case r.Profile.KeepThinking:
-		return b.unsent && trim(b.Text) == ""
+	case r.has(keepThinking):
+		return b.unsent
 	}
-	return r.Profile.CleanUp && b.Text == ""
+	return b.Text == "" && r.has(cleanUp)
 }
 
-// callsLast moves the calls behind the other blocks, but not beyond thinking if
-// that stops them.
-func callsLast[B interface{ kind() BlockType }](blocks []B, stops bool) []B {
-	first := slices.IndexFunc(blocks, func(b B) bool { return b.kind() == ToolUse })
-	if first < 0 || !slices.ContainsFunc(blocks[first:], func(b B) bool { return b.kind() != ToolUse }) {
-		return blocks
+// goesOnBehindCall reports whether something else stands behind a call.
+func goesOnBehindCall[B interface{ kind() BlockType }](blocks []B) bool {
+	called := false
+	for i := range blocks {
+		if blocks[i].kind() == ToolUse {
+			called = true
+		} else if called {
+			return true
+		}
 	}
+	return false
+}
+
+// putCallsLast moves the calls behind the other blocks, but not beyond thinking if
+// that stops them.
+func putCallsLast[B interface{ kind() BlockType }](blocks []B, stops bool) []B {
 	var out, calls []B
 	for _, b := range blocks {
 		switch b.kind() {

@@ -2,11 +2,8 @@ package wire
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -27,75 +24,6 @@ type value struct {
 type element struct {
 	name []byte
 	value
-}
-
-// parse reads data as JSON.parse does; it is nil for what is not one value. Of
-// two equal names the last counts, and bytes that are not UTF-8 are replaced.
-func parse(data []byte) *value {
-	d := decoder(data)
-	v, err := take(d, data)
-	if err != nil {
-		return nil
-	}
-	if _, err = d.ReadToken(); !errors.Is(err, io.EOF) {
-		return nil
-	}
-	return v
-}
-
-func decoder(data []byte) *jsontext.Decoder {
-	return jsontext.NewDecoder(bytes.NewBuffer(data), // a Buffer is read in place
-		jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
-}
-
-// take reads the next value of data, an object or a list one level deep.
-func take(d *jsontext.Decoder, data []byte) (*value, error) {
-	kind := d.PeekKind()
-	if kind != '{' && kind != '[' {
-		raw, err := next(d, data)
-		return &value{raw: raw, taken: true}, err
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return nil, err
-	}
-	start := int(d.InputOffset()) - 1
-	v := &value{taken: true}
-	for d.PeekKind() != kind+2 { // the bracket that closes it
-		var m element
-		var err error
-		if kind == '{' {
-			if m.raw, err = next(d, data); err != nil {
-				return nil, err
-			}
-			m.name = unquote(m.raw)
-		}
-		if m.raw, err = next(d, data); err != nil {
-			return nil, err
-		}
-		v.inner = append(v.inner, m)
-	}
-	_, err := d.ReadToken()
-	v.raw = data[start:d.InputOffset()]
-	return v, err
-}
-
-// next is the next value as it stands in data.
-func next(d *jsontext.Decoder, data []byte) (jsontext.Value, error) {
-	raw, err := d.ReadValue()
-	if err != nil {
-		return nil, err
-	}
-	end := int(d.InputOffset())
-	return data[end-len(raw) : end], nil
-}
-
-// unquote is what a JSON string says. It is not copied where it stands as it is.
-func unquote(raw jsontext.Value) []byte {
-	if plain := raw[1 : len(raw)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
-		return plain
-	}
-	b, _ := jsontext.AppendUnquote(nil, raw) // an error: invalid UTF-8, which is replaced
-	return b
 }
 
 // kind is the first byte of the value in jsontext's manner, 0 for none.
@@ -128,7 +56,9 @@ func (v *value) truthy() bool {
 func (v *value) inside() []element {
 	if !v.taken {
 		v.taken = true
-		if whole, err := take(decoder(v.raw), v.raw); err == nil {
+		if whole := scan(v.raw); whole != nil {
+			v.inner = whole.inner
+		} else if whole, err := take(decoder(v.raw), v.raw); err == nil {
 			v.inner = whole.inner
 		}
 	}
@@ -175,6 +105,12 @@ func (v *value) list() ([]element, bool) {
 		return nil, false
 	}
 	return v.inside(), true
+}
+
+// any reports whether v is there, and no empty list.
+func (v *value) any() bool {
+	all, isList := v.list()
+	return !v.null() && (!isList || len(all) > 0)
 }
 
 // bytes is v as a string that may be large, and whether it is one.
