@@ -139,7 +139,7 @@ func turnsOf(program []byte, text string) wire.Request {
 			{Type: wire.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`{"a": 1}`)},
 			{Type: wire.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`"a"`)},
 			{Type: wire.ToolUse, ToolID: id, ToolName: "bash"},
-			{Type: wire.ToolResult, ToolID: id, Bare: true, Content: []wire.Block{{Type: wire.Text, Text: text}}},
+			{Type: wire.ToolResult, ToolID: id, Output: session.Quote(text)},
 			{Type: wire.ToolResult, ToolID: id, Content: []wire.Block{{Type: wire.Text}, {Type: wire.Image, Data: []byte("AAAA")}}},
 			{Type: wire.Image, Mime: "image/png", Data: []byte("AAAA")},
 			{Type: wire.Document, Mime: "text/plain", Data: []byte(text)},

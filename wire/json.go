@@ -1,6 +1,10 @@
 package wire
 
-import "encoding/json"
+import (
+	"encoding/json"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
 
 // The request in the provider's form.
 type (
@@ -72,13 +76,19 @@ func (b Block) json() jsonBlock {
 		out.ID, out.Name, out.Input = &b.ToolID, &b.ToolName, b.Input
 	case ToolResult:
 		out.ToolUseID, out.IsError = &b.ToolID, b.Error
-		if out.Content = jsonBlocks(b.Content); b.Bare && len(b.Content) > 0 {
-			out.Content = b.Content[0].Text
+		if out.Content = jsonBlocks(b.Content); b.Output != nil {
+			out.Content = b.OutputText()
 		}
 	case Image, Document:
 		out.Source, out.Title = b.source(), b.Name
 	}
 	return out
+}
+
+// OutputText is what the block's Output says.
+func (b *Block) OutputText() string {
+	text, _ := (&value{raw: jsontext.Value(b.Output)}).str()
+	return text
 }
 
 func (b Block) source() *jsonSource {

@@ -79,7 +79,7 @@ type Block struct {
 	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
 	Error    bool            // of a result: the tool failed
 	Content  []Block         // of a result: text, images, documents
-	Bare     bool            // of a result: its content is one text, sent as a string
+	Output   json.RawMessage // of a result that has no Content but one text: that, as a JSON string
 
 	Mime string // of an image or a document
 	Data []byte // of an image or a document: base64, or text if Mime is text/plain

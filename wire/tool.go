@@ -32,7 +32,7 @@ func (a *answer) tool(p part) {
 		if !a.has(interrupted) {
 			return
 		}
-		result = bare(interruptedText, true)
+		result = bare(session.Quote(interruptedText), true)
 	default:
 		return
 	}
@@ -62,26 +62,24 @@ func input(v *value, status string) []byte {
 	return v.raw
 }
 
-// bare is a result that is one text.
-func bare(text string, failed bool) Block {
-	return Block{Content: []Block{{Type: Text, Text: text}}, Bare: true, Error: failed}
-}
+// bare is a result that is one text, which stays as it is stored: results are
+// large, and no rule asks what they say.
+func bare(text []byte, failed bool) Block { return Block{Output: text, Error: failed} }
 
 // failure is the result of a call that failed.
 func (a *answer) failure(state *value) Block {
 	meta := state.get("metadata")
-	if output, ok := meta.get("output").str(); ok && meta.get("interrupted").kind() == 't' && a.has(partial) {
-		return bare(output, false)
+	if output := meta.get("output"); output.kind() == '"' && meta.get("interrupted").kind() == 't' && a.has(partial) {
+		return bare(output.raw, false)
 	}
 	v := state.get("error")
 	switch {
 	case v.null():
-		return bare(unknownError, true)
+		return bare(session.Quote(unknownError), true)
 	case v.kind() == '"':
-		text, _ := v.str()
-		return bare(text, true)
+		return bare(v.raw, true)
 	}
-	return bare(string(v.raw), true)
+	return bare(session.Quote(string(v.raw)), true)
 }
 
 // completed is the result of a call that was completed, and whether the agent
@@ -92,14 +90,14 @@ func (a *answer) completed(p part, state *value) (Block, bool) {
 		return Block{}, false
 	}
 	attached, output := state.get("attachments"), state.get("output")
-	text, isText := output.str()
+	isText := output.kind() == '"'
 	switch {
 	case attached.any() && !a.has(attachedToResult) && !a.filesApart(p, attached):
 		return Block{}, false
 	case state.get("time").get("compacted").truthy():
-		return bare(clearedText, false), true
+		return bare(session.Quote(clearedText), false), true
 	case isText && !attached.any():
-		return bare(text, false), true
+		return bare(output.raw, false), true
 	case !a.has(attachedToResult):
 		return a.plain(output), true
 	}
@@ -110,7 +108,7 @@ func (a *answer) completed(p part, state *value) (Block, bool) {
 	case files != nil:
 		return a.withFiles(p, output, files)
 	case isText:
-		return bare(text, false), true
+		return bare(output.raw, false), true
 	case output.null():
 		a.die(field(p.ref, "state.output is missing"))
 		return Block{}, false
@@ -126,14 +124,13 @@ func (a *answer) completed(p part, state *value) (Block, bool) {
 
 // plain is a result of any value: a string as it is, another as JSON.
 func (a *answer) plain(output *value) Block {
-	text, ok := output.str()
 	switch {
-	case ok:
-		return bare(text, false)
+	case output.kind() == '"':
+		return bare(output.raw, false)
 	case output.null():
-		return bare("null", false)
+		return bare(session.Quote("null"), false)
 	}
-	return bare(output.compact(), false)
+	return bare(session.Quote(output.compact()), false)
 }
 
 // filesApart makes a prompt of the attachments of a result, and reports

@@ -13,11 +13,9 @@ import (
 // agent comes to its answers. See [session.Field] for where the two ways of
 // reading agree. It is taken apart when something inside it is asked for, once.
 type value struct {
-	raw     jsontext.Value
-	inner   []element // of an object or of a list, once taken
-	taken   bool
-	text    string // of a string, once decoded
-	decoded bool
+	raw   jsontext.Value
+	inner []element // of an object or of a list, once taken
+	taken bool
 }
 
 // An element is a member of an object, or of a list without a name.
@@ -126,10 +124,7 @@ func (v *value) str() (string, bool) {
 	if v.kind() != '"' {
 		return "", false
 	}
-	if !v.decoded {
-		v.text, v.decoded = string(unquote(v.raw)), true
-	}
-	return v.text, true
+	return string(unquote(v.raw)), true
 }
 
 // compact is v without the white space between its tokens, as JSON.stringify

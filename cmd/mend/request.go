@@ -88,6 +88,9 @@ func blockText(b wire.Block) string {
 	case wire.ToolResult:
 		var text strings.Builder
 		text.WriteString(b.ToolID)
+		if b.Output != nil {
+			text.WriteString(fmt.Sprintf(" %q", b.OutputText()))
+		}
 		for _, c := range b.Content {
 			text.WriteString(" " + blockText(c))
 		}
