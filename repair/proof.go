@@ -10,12 +10,17 @@ import (
 )
 
 // judge tells the trials that proved themselves from the others: the fault is
-// gone under every setting, and nothing is there that was not before.
+// gone under every setting, and nothing is there that was not before. The trials
+// of one message hold together or not at all.
 func (t *treatment) judge(trials []trial, news []place, s *session.Session, after *survey) (good, bad []trial) {
 	to := moved(t.s, s)
+	failed := map[string]bool{}
 	for _, tr := range trials {
 		caused := len(trials) == 1 && len(news) > 0 || slices.ContainsFunc(news, func(p place) bool { return tr.causes(p) })
-		if caused || !t.gone(tr.finding, to, s, after) {
+		failed[tr.ref.Message] = failed[tr.ref.Message] || caused || !t.gone(tr.finding, to, s, after)
+	}
+	for _, tr := range trials {
+		if failed[tr.ref.Message] {
 			bad = append(bad, tr)
 		} else {
 			good = append(good, tr)

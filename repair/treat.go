@@ -10,9 +10,10 @@ import (
 )
 
 // A treatment cures faults of a session, on a copy. It goes in rounds: in each
-// one fix is tried for one fault of every message, then the whole session is
-// simulated once, and a fix stays only if it proved itself ([treatment.judge]).
-// So the cost is that of a few simulations, however many messages are at fault.
+// one fix is tried for one fault of every message, and for those of the same kind
+// beside it, then the whole session is simulated once, and a fix stays only if it
+// proved itself ([treatment.judge]). So the cost is that of a few simulations,
+// however many records are at fault.
 type treatment struct {
 	s             *session.Session // as it is by now
 	cured, failed []Diagnosis      // as they were found at first
@@ -22,9 +23,10 @@ type treatment struct {
 	wanted wanted
 	depth  int // of treatments for what a fix leaves behind
 	first  map[key]Diagnosis
-	tried  map[key]int    // how many of its fixes did not hold
-	why    map[key]string // why the last of them did not, where that is worth telling
-	limit  int            // of fixes in a round, where some got in each other's way; 0 for none
+	tried  map[key]int     // how many of its fixes did not hold
+	why    map[key]string  // why the last of them did not, where that is worth telling
+	limit  int             // of fixes in a round, where some got in each other's way; 0 for none
+	alone  map[string]bool // the messages in which fixes did, so that one is tried at a time
 }
 
 // wanted tells of a finding, in the session of the chart, whether it shall be cured.
@@ -38,7 +40,7 @@ func (c *chart) treat(w wanted) *treatment { return c.treatAt(0, w) }
 
 func (c *chart) treatAt(depth int, w wanted) *treatment {
 	t := &treatment{s: c.s, c: c, now: c.survey(), wanted: w, depth: depth}
-	t.first, t.tried, t.why = map[key]Diagnosis{}, map[key]int{}, map[key]string{}
+	t.first, t.tried, t.why, t.alone = map[key]Diagnosis{}, map[key]int{}, map[key]string{}, map[string]bool{}
 	for _, f := range t.now.findings {
 		t.first[f.key()] = c.describe(f)
 	}
@@ -83,42 +85,71 @@ func (t *treatment) round() bool {
 	if len(trials) == 0 {
 		return false
 	}
-	var bad []trial
+	good, bad, after := t.sift(d, trials)
+	switch {
+	case after == nil:
+		return true
+	case len(good) > 0:
+		t.settle(good, d.s, after)
+	default:
+		t.giveUp(bad)
+	}
+	t.limit *= 2
+	return true
+}
+
+// sift undoes the trials in the draft that do not hold, and returns those that do,
+// with what is wrong then. It returns no survey where there is more wrong than the
+// trials can be blamed for: whose doing that is shows among fewer.
+func (t *treatment) sift(d *draft, trials []trial) (good, bad []trial, after *survey) {
 	for len(trials) > 0 {
-		after := t.c.of(d.s).survey()
+		after = t.c.of(d.s).survey()
 		news := t.news(trials, after)
 		if len(trials) > 1 && slices.ContainsFunc(news, func(p place) bool { return !caused(trials, p) }) {
-			t.limit = len(trials) / 2 // whose doing it is shows among fewer
-			return true
+			t.limit = len(trials) / 2
+			return nil, nil, nil
 		}
 		good, failed := t.judge(trials, news, d.s, after)
 		if len(failed) == 0 {
-			t.settle(good, d.s, after)
-			t.limit *= 2
-			return true
+			return good, bad, after
 		}
-		for _, tr := range failed {
+		for _, tr := range slices.Backward(failed) {
 			t.undo(d, tr)
 		}
 		trials, bad = good, append(bad, failed...)
 	}
-	t.limit *= 2
+	return nil, bad, after
+}
+
+// giveUp passes on to the next fix for the faults whose fixes do not hold. Where
+// there were several in a message, each is tried alone first.
+func (t *treatment) giveUp(bad []trial) {
+	count := map[string]int{}
 	for _, tr := range bad {
+		count[tr.ref.Message]++
+	}
+	for _, tr := range bad {
+		if count[tr.ref.Message] > 1 {
+			t.alone[tr.ref.Message] = true
+			continue
+		}
 		if !t.another(tr) && t.together(tr) {
 			break // the others may hold now
 		}
 		t.tried[tr.key()]++
 	}
-	return true
 }
 
-// apply edits the draft: the next fix of one wanted fault of every message. A fix
-// that changes more than its message is applied alone.
+// apply edits the draft: the next fix of one wanted fault of every message, and of
+// those of the same kind in its other parts. A fix that changes more than its
+// message is applied alone.
 func (t *treatment) apply(d *draft) []trial {
 	var trials []trial
-	busy := map[string]bool{}
+	kind, busy := map[string]string{}, map[session.Ref]bool{} // what is tried in a message, by its code
 	for _, f := range t.now.findings {
-		if !t.wanted(t.c, f) || busy[f.ref.Message] || t.limit > 0 && len(trials) >= t.limit {
+		code, begun := kind[f.ref.Message]
+		beside := !begun || code == f.code && !busy[f.ref] && !t.alone[f.ref.Message]
+		if !t.wanted(t.c, f) || !beside || t.limit > 0 && len(trials) >= t.limit {
 			continue
 		}
 		for tr, ok := t.next(d, f); ok; tr, ok = t.next(d, f) {
@@ -133,7 +164,7 @@ func (t *treatment) apply(d *draft) []trial {
 			if tr.fix.whole {
 				return []trial{tr}
 			}
-			busy[f.ref.Message] = true
+			kind[f.ref.Message], busy[f.ref] = f.code, true
 			trials = append(trials, tr)
 			break
 		}
