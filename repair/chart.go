@@ -19,6 +19,7 @@ type chart struct {
 	told     bool        // the options say whether the model is asked to think
 	texts    texts
 
+	places   map[string]int   // see [chart.message]
 	reading  *wire.Reading    // see [chart.read]
 	requests []request        // see [chart.render]
 	screened *[]wire.Fatal    // see [chart.screen]
@@ -51,7 +52,7 @@ func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart 
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
 	n.s, n.newest = s, ""
-	n.reading, n.requests, n.screened, n.looped, n.surveyed = nil, nil, nil, nil, nil
+	n.places, n.reading, n.requests, n.screened, n.looped, n.surveyed = nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -175,12 +176,23 @@ func sent(m *session.Message) bool {
 
 // message is the message that the ref is, or is in; nil if there is none.
 func (c *chart) message(ref session.Ref) *session.Message {
-	for i := range c.s.Messages {
-		if m := &c.s.Messages[i]; m.Ref.Message == ref.Message && ref.Message != "" {
-			return m
-		}
+	if c.places == nil {
+		c.places = placesOf(c.s)
 	}
-	return nil
+	i, ok := c.places[ref.Message]
+	if !ok || ref.Message == "" {
+		return nil
+	}
+	return &c.s.Messages[i]
+}
+
+// placesOf are the places of the session's messages, by the ids in their refs.
+func placesOf(s *session.Session) map[string]int {
+	at := make(map[string]int, len(s.Messages))
+	for i := len(s.Messages) - 1; i >= 0; i-- { // the first counts
+		at[s.Messages[i].Ref.Message] = i
+	}
+	return at
 }
 
 // part is the part that is stored under ref, with its message; nil if there is none.

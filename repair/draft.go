@@ -11,8 +11,9 @@ import (
 // own, and so are the parts of every message that was asked for by [draft.message];
 // the bytes of records are shared, an edit replaces them.
 type draft struct {
-	s     *session.Session
-	texts texts
+	s      *session.Session
+	texts  texts
+	places map[string]int // of messages before a fix moved any; see [placesOf]
 }
 
 // draft is a copy of the chart's session.
@@ -46,6 +47,12 @@ func (d *draft) message(ref session.Ref) (*session.Message, error) {
 
 // index is the place of the message that ref is, or is in; -1 if there is none.
 func (d *draft) index(ref session.Ref) int {
+	if d.places == nil {
+		d.places = placesOf(d.s)
+	}
+	if i, ok := d.places[ref.Message]; ok && i < len(d.s.Messages) && d.s.Messages[i].Ref.Message == ref.Message {
+		return i
+	}
 	return slices.IndexFunc(d.s.Messages, func(m session.Message) bool { return m.Ref.Message == ref.Message })
 }
 

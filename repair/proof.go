@@ -12,12 +12,12 @@ import (
 // judge tells the trials that proved themselves from the others: the fault is
 // gone under every setting, and nothing is there that was not before. The trials
 // of one message hold together or not at all.
-func (t *treatment) judge(trials []trial, news []place, s *session.Session, after *survey) (good, bad []trial) {
-	to := moved(t.s, s)
+func (t *treatment) judge(trials []trial, news []place, after *chart) (good, bad []trial) {
+	to := moved(t.s, after.s)
 	failed := map[string]bool{}
 	for _, tr := range trials {
 		caused := len(trials) == 1 && len(news) > 0 || slices.ContainsFunc(news, func(p place) bool { return tr.causes(p) })
-		failed[tr.ref.Message] = failed[tr.ref.Message] || caused || !t.gone(tr.finding, to, s, after)
+		failed[tr.ref.Message] = failed[tr.ref.Message] || caused || !t.gone(tr.finding, to, after)
 	}
 	for _, tr := range trials {
 		if failed[tr.ref.Message] {
@@ -31,17 +31,18 @@ func (t *treatment) judge(trials []trial, news []place, s *session.Session, afte
 
 // gone reports whether the finding is no more: neither at its record nor, where
 // that got another id, at the record under that id; to is of [moved].
-func (t *treatment) gone(f finding, to map[session.Ref]session.Ref, s *session.Session, after *survey) bool {
-	if after.has(f.key()) {
+func (t *treatment) gone(f finding, to map[session.Ref]session.Ref, after *chart) bool {
+	left := after.survey()
+	if left.has(f.key()) {
 		return false
 	}
 	if is, ok := to[f.ref]; ok {
-		return !after.has(f.at(is))
+		return !left.has(f.at(is))
 	}
-	if f.ref.Kind != session.KindPart || t.c.of(s).holds(f.ref) {
+	if f.ref.Kind != session.KindPart || after.holds(f.ref) {
 		return true
 	}
-	return !slices.ContainsFunc(after.findings, func(g finding) bool { // it may have moved, fault and all
+	return !slices.ContainsFunc(left.findings, func(g finding) bool { // it may have moved, fault and all
 		return g.code == f.code && g.ref.Message == f.ref.Message && !t.c.holds(g.ref) && !t.now.has(g.key())
 	})
 }

@@ -7,31 +7,43 @@ import (
 )
 
 // settle makes what the trials did final.
-func (t *treatment) settle(trials []trial, s *session.Session, after *survey) {
-	to := moved(t.s, s)
+func (t *treatment) settle(trials []trial, after *chart) {
+	to, cure := moved(t.s, after.s), curesOf(trials)
 	for _, f := range t.now.findings {
-		if !t.gone(f, to, s, after) {
-			continue
+		if t.gone(f, to, after) {
+			t.cured = append(t.cured, cure(f, t.asFound(f)))
 		}
-		d := t.asFound(f)
-		d.Cure, d.WhyNot = "It is gone with the cure of another fault.", ""
-		for _, tr := range trials {
-			if tr.ref.Message == f.ref.Message || tr.fix.whole {
-				d.Cure = tr.fix.cure
-			}
-			if tr.key() == f.key() {
-				d.Cure, d.Loses = tr.fix.cure, tr.fix.loses
-				break
-			}
-		}
-		t.cured = append(t.cured, d)
 	}
 	for was, is := range to {
 		t.c.origin[is] = t.c.first(was)
 	}
-	t.s, t.c, t.now = s, t.c.of(s), after
-	t.c.surveyed = after
+	now := *after
+	now.origin = t.c.origin
+	t.s, t.c, t.now = now.s, &now, now.survey()
 	clear(t.tried) // what did not hold before may hold now
+}
+
+// curesOf tells of a finding that is gone which of the trials cured it: its own, or
+// else the last one in its message.
+func curesOf(trials []trial) func(finding, Diagnosis) Diagnosis {
+	own, beside := map[key]fix{}, map[string]fix{}
+	for _, tr := range trials {
+		own[tr.key()], beside[tr.ref.Message] = tr.fix, tr.fix
+	}
+	return func(f finding, d Diagnosis) Diagnosis {
+		d.Cure, d.WhyNot = "It is gone with the cure of another fault.", ""
+		near, ok := beside[f.ref.Message]
+		if trials[0].fix.whole { // it is the only one
+			near, ok = trials[0].fix, true
+		}
+		if ok {
+			d.Cure = near.cure
+		}
+		if x, ok := own[f.key()]; ok {
+			d.Cure, d.Loses = x.cure, x.loses
+		}
+		return d
+	}
 }
 
 // moved tells under which refs the records of a session are stored after a fix

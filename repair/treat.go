@@ -90,7 +90,7 @@ func (t *treatment) round() bool {
 	case after == nil:
 		return true
 	case len(good) > 0:
-		t.settle(good, d.s, after)
+		t.settle(good, after)
 	default:
 		t.giveUp(bad)
 	}
@@ -99,17 +99,17 @@ func (t *treatment) round() bool {
 }
 
 // sift undoes the trials in the draft that do not hold, and returns those that do,
-// with what is wrong then. It returns no survey where there is more wrong than the
+// with the chart of the draft then. It returns none where there is more wrong than the
 // trials can be blamed for: whose doing that is shows among fewer.
-func (t *treatment) sift(d *draft, trials []trial) (good, bad []trial, after *survey) {
+func (t *treatment) sift(d *draft, trials []trial) (good, bad []trial, after *chart) {
 	for len(trials) > 0 {
-		after = t.c.of(d.s).survey()
-		news := t.news(trials, after)
+		after = t.c.of(d.s)
+		news := t.news(trials, after.survey())
 		if len(trials) > 1 && slices.ContainsFunc(news, func(p place) bool { return !caused(trials, p) }) {
 			t.limit = len(trials) / 2
 			return nil, nil, nil
 		}
-		good, failed := t.judge(trials, news, d.s, after)
+		good, failed := t.judge(trials, news, after)
 		if len(failed) == 0 {
 			return good, bad, after
 		}
@@ -230,14 +230,14 @@ func (t *treatment) together(tr trial) bool {
 		was := len(t.now.settings[f.key()])
 		return was == 0 || len(behind[f.key()]) > was
 	})
-	if !t.gone(tr.finding, moved(t.s, sub.s), sub.s, sub.now) || len(t.news([]trial{tr}, sub.now)) > 0 {
+	if !t.gone(tr.finding, moved(t.s, sub.s), sub.c) || len(t.news([]trial{tr}, sub.now)) > 0 {
 		return false
 	}
 	for _, also := range sub.cured {
 		tr.fix.cure = join(tr.fix.cure, also.Cure)
 		tr.fix.loses = join(tr.fix.loses, also.Loses)
 	}
-	t.settle([]trial{tr}, sub.s, sub.now)
+	t.settle([]trial{tr}, sub.c)
 	t.cured = append(t.cured, sub.cured...)
 	maps.Copy(t.c.origin, sub.c.origin)
 	return true
