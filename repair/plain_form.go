@@ -122,14 +122,14 @@ func inside(name string, as int, in session.Form) session.FormMember {
 var (
 	modelForm     = session.Form{kept("providerID", atAskedProvider, isText), kept("modelID", atAskedModel, isText), could("variant", isText)}
 	infoModelForm = session.Form{kept("id", atAskedModel, isText), kept("providerID", atAskedProvider, isText), could("variant", isText)}
-	cacheForm     = session.Form{must("read", isFigure), must("write", isFigure)}
+	cacheForm     = session.Form{must("read", isNumber), must("write", isNumber)}
 	tokensForm    = session.Form{
-		could("total", isFigure), must("input", isFigure), must("output", isFigure), must("reasoning", isFigure),
+		could("total", isNumber), must("input", isNumber), must("output", isNumber), must("reasoning", isNumber),
 		{Name: "cache", In: cacheForm, Must: true},
 	}
 	changeForm = session.Form{
 		could("file", isText), could("patch", isText), could("status", isText), could("before", isNothing), could("after", isNothing),
-		must("additions", isFigure), must("deletions", isFigure),
+		must("additions", isNumber), must("deletions", isNumber),
 	}
 	summaryForm = session.Form{could("title", isText), could("body", isText), must("diffs", isChanges)}
 
@@ -139,7 +139,7 @@ var (
 		kept("parentID", atParent, isMessage), kept("modelID", atModel, isText), kept("providerID", atProvider, isText), kept("mode", atMode, isText),
 		{Name: "summary", In: summaryForm, Is: isFalse, As: atSummary},
 		kept("agent", atAgent, isText), inside("model", atAsked, modelForm), kept("system", atSystem, isText),
-		inside("path", atPath, session.Form{must("cwd", isText), must("root", isText)}), kept("cost", atCost, isFigure),
+		inside("path", atPath, session.Form{must("cwd", isText), must("root", isText)}), kept("cost", atCost, isNumber),
 		inside("tokens", atTokens, tokensForm), kept("variant", atVariant, isText), kept("finish", atFinish, isSaid),
 	}
 	promptShape = shape{all(atRole, atCreated, atAgent, atAsked, atAskedProvider, atAskedModel), all(atID, atSummary, atSystem)}
@@ -156,12 +156,12 @@ var (
 			{Name: "anthropic", In: session.Form{must("signature", isSaid)}, Must: true},
 		}),
 		kept("callID", atCallID, isText), kept("tool", atTool, isText), inside("state", atState, stateForm),
-		kept("reason", atReason, isText), kept("snapshot", atSnapshot, isText), kept("cost", atCost, isFigure), inside("tokens", atTokens, tokensForm),
+		kept("reason", atReason, isText), kept("snapshot", atSnapshot, isText), kept("cost", atCost, isNumber), inside("tokens", atTokens, tokensForm),
 		kept("hash", atHash, isText), kept("files", atFiles, isTexts),
 	}
 	stateForm = session.Form{
-		kept("status", atStatus, isText), must("input", isBraced), kept("output", atOutput, isText), kept("error", atError, isText),
-		kept("title", atTitle, isText), kept("metadata", atTold, isBraced),
+		kept("status", atStatus, isText), must("input", isObject), kept("output", atOutput, isText), kept("error", atError, isText),
+		kept("title", atTitle, isText), kept("metadata", atTold, isObject),
 		{Name: "time", In: spanForm, Must: true},
 	}
 	partShapes = map[string]shape{
@@ -182,9 +182,7 @@ func isText(raw []byte) bool    { return raw[0] == '"' }
 func isSaid(raw []byte) bool    { return len(raw) > 2 && raw[0] == '"' }
 func isBool(raw []byte) bool    { return raw[0] == 't' || raw[0] == 'f' }
 func isFalse(raw []byte) bool   { return len(raw) > 0 && raw[0] == 'f' }
-func isFigure(raw []byte) bool  { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
 func isNothing([]byte) bool     { return true }
-func isBraced(raw []byte) bool  { return len(raw) > 0 && raw[0] == '{' }
 func isMessage(raw []byte) bool { return bytes.HasPrefix(raw, []byte(`"msg`)) }
 
 // isCount is a whole number that every reader takes for the same.

@@ -30,7 +30,7 @@ func (l *glimpse) message(r *session.Record) bool {
 		l.parent = string(m.inner(atParent))
 		finish := m.inner(atFinish)
 		l.finished = string(finish) != "tool-calls" && bytes.IndexByte(finish, '\\') < 0
-		return answerShape.fits(m.had) && !isBraced(m.text[atSummary])
+		return answerShape.fits(m.had) && !isObject(m.text[atSummary])
 	}
 	return false
 }
@@ -79,7 +79,7 @@ func plainPart(kind string, m *members) bool {
 	shape, known := partShapes[kind]
 	if kind == session.TypeTool {
 		end, ended := stateShapes[string(m.inner(atStatus))]
-		known = ended && isName(m.inner(atCallID)) && isName(m.inner(atTool)) && len(m.inner(atTool)) <= 128
+		known = ended && isName(m.inner(atCallID)) && isToolName(m.inner(atTool))
 		shape = shape.with(end)
 	}
 	return known && shape.fits(m.had)

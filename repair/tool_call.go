@@ -74,12 +74,17 @@ var notInName = pattern(`[^a-zA-Z0-9_-]`)
 
 func findToolNames(c *chart) (fs []fault) {
 	c.eachPart(func(_ *session.Message, p *session.Part) {
-		if p.Type == session.TypeTool && (!isName([]byte(p.Tool)) || len(p.Tool) > 128) && p.Defect == nil {
+		if p.Type == session.TypeTool && !isToolName([]byte(p.Tool)) && p.Defect == nil {
 			fs = append(fs, fault{ref: p.Ref})
 		}
 	})
 	return fs
 }
+
+// maxToolName is how long the name of a tool may be, in bytes.
+const maxToolName = 128
+
+func isToolName(s []byte) bool { return isName(s) && len(s) <= maxToolName }
 
 func whyToolName(c *chart, f fault) string {
 	_, p := c.part(f.ref)
@@ -89,7 +94,7 @@ func whyToolName(c *chart, f fault) string {
 func fixToolName(c *chart, f fault) []fix {
 	_, p := c.part(f.ref)
 	name := notInName().ReplaceAllLiteralString(p.Tool, "_")
-	name = name[:min(len(name), 128)]
+	name = name[:min(len(name), maxToolName)]
 	if name == "" {
 		name = "invalid" // what the agent calls a tool that it does not know
 	}

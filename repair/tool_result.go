@@ -70,6 +70,7 @@ func (d *draft) failCall(ref session.Ref) error {
 	if end == 0 {
 		end = m.LatestTime()
 	}
+	data := p.Data
 	for _, f := range []struct {
 		path  []string
 		raw   []byte
@@ -82,19 +83,20 @@ func (d *draft) failCall(ref session.Ref) error {
 		{[]string{"state", "time", "start"}, strconv.AppendInt(nil, start, 10), isNumber},
 		{[]string{"state", "time", "end"}, strconv.AppendInt(nil, max(start, end), 10), isNumber},
 	} {
-		if raw, there := session.Field(p.Data, f.path...); there && f.stays(raw) {
+		if raw, there := session.Field(data, f.path...); there && f.stays(raw) {
 			continue
 		}
-		if err := p.Set(f.raw, f.path...); err != nil {
-			return err
+		if data, err = session.SetField(data, f.raw, f.path...); err != nil {
+			return fmt.Errorf("part %s: %w", p.ID, err)
 		}
 	}
+	*p = session.NewPart(with(p.Record, data))
 	return nil
 }
 
 func never([]byte) bool        { return false }
 func notNull(raw []byte) bool  { return raw[0] != 'n' }
-func isObject(raw []byte) bool { return raw[0] == '{' }
+func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
 func isNumber(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
