@@ -1,8 +1,8 @@
 package mend
 
 import (
+	"bytes"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -63,13 +63,30 @@ func (s *Summary) Healthy() int {
 	return max(0, s.Sessions-s.Broken-s.Latent-s.Failed)
 }
 
+const summaryHead = "mend scan 2 %d %x\n"
+
+// fields is all but the time, which is that of the file.
+func (s *Summary) fields(p *packing) {
+	for _, n := range [...]*int{&s.Sessions, &s.Broken, &s.Latent, &s.Busy, &s.Failed} {
+		number(p, n)
+	}
+	list(p, &s.Worst, func(p *packing, w *SummarySession) {
+		text(p, &w.ID)
+		text(p, &w.Title)
+		text(p, &w.Directory)
+		number(p, &w.Updated)
+	})
+}
+
 // Remember keeps the summary of a whole scan for [Client.LastScan], in the user's
 // cache. It can be lost at any time, so a failure to write it is not reported.
 func (c *Client) Remember(s Summary) {
-	s.Time = c.opt.Now()
-	if data, err := json.Marshal(s); err == nil {
-		keep(c.cacheFile("scan"), data)
+	name, now := c.cacheFile("scan"), c.opt.Now()
+	data := seal(summaryHead, pack(s.fields))
+	if old, err := os.ReadFile(name); err != nil || !bytes.Equal(old, data) {
+		keep(name, data)
 	}
+	_ = os.Chtimes(name, now, now)
 }
 
 // keep replaces a file of the cache, which others may be reading. It does not wait
@@ -116,8 +133,18 @@ func (c *Client) forgetScan(session string) {
 // LastScan is the summary of the last whole scan of this store, and whether there
 // is one.
 func (c *Client) LastScan() (s Summary, ok bool) {
-	data, err := os.ReadFile(c.cacheFile("scan"))
-	return s, err == nil && json.Unmarshal(data, &s) == nil
+	name := c.cacheFile("scan")
+	data, err := os.ReadFile(name)
+	if err != nil {
+		return s, false
+	}
+	info, err := os.Stat(name)
+	body, rest, ok := unseal(summaryHead, data)
+	if err != nil || !ok || len(rest) > 0 || !unpack(body, s.fields) {
+		return Summary{}, false
+	}
+	s.Time = info.ModTime()
+	return s, true
 }
 
 // cacheFile is the file of what is remembered of this store, by what it is.
@@ -128,5 +155,5 @@ func (c *Client) cacheFile(what string) string {
 	if dir == "" {
 		dir = filepath.Join(xdg.CacheHome, "mend")
 	}
-	return filepath.Join(dir, fmt.Sprintf("%s-%x.json", what, sum[:8]))
+	return filepath.Join(dir, fmt.Sprintf("%s-%x", what, sum[:8]))
 }

@@ -2,14 +2,12 @@ package mend
 
 import (
 	"context"
-	"encoding/json"
+	"crypto/sha256"
 	"iter"
 	"os"
 	"slices"
-	"strings"
 	"sync"
 	"time"
-	"unicode/utf8"
 
 	"mend/session"
 )
@@ -31,25 +29,41 @@ type recall struct {
 
 // An inventory is what a store has in some state.
 type inventory struct {
-	With     string            `json:"with"`
-	State    []byte            `json:"state"`
-	Sessions []listed          `json:"sessions"`
-	Stamps   map[string][]byte `json:"stamps"` // of sessions, as far as they are known
-	Orphans  []session.Ref     `json:"orphans"`
+	With     string
+	State    [sha256.Size]byte
+	Sessions []session.Session            // as far as [listed] goes
+	Stamps   map[string][sha256.Size]byte // of sessions, as far as they are known
+	Orphans  []session.Ref
 }
 
-// A listed is what a scan goes by of a session without its messages.
-type listed struct {
-	ID        string `json:"id"`
-	Project   string `json:"project"`
-	Directory string `json:"directory"`
-	Title     string `json:"title"`
-	Version   string `json:"version"`
-	Created   int64  `json:"created"`
-	Updated   int64  `json:"updated"`
+func (v *inventory) fields(p *packing) {
+	text(p, &v.With)
+	p.sum(&v.State)
+	list(p, &v.Sessions, listed)
+	dict(p, &v.Stamps, (*packing).sum)
+	list(p, &v.Orphans, ref)
 }
 
-const inventoryHead = "mend inventory 1 %x\n"
+// listed is what a scan goes by of a session without its messages.
+func listed(p *packing, s *session.Session) {
+	text(p, &s.ID)
+	text(p, &s.Project)
+	text(p, &s.Directory)
+	text(p, &s.Title)
+	text(p, &s.Version)
+	number(p, &s.Created)
+	number(p, &s.Updated)
+}
+
+func ref(p *packing, r *session.Ref) {
+	number(p, &r.Kind)
+	text(p, &r.Project)
+	text(p, &r.Session)
+	text(p, &r.Message)
+	text(p, &r.Part)
+}
+
+const inventoryHead = "mend inventory 2 %d %x\n"
 
 // Remembering is the client for a scan: what the store has it does not ask the
 // store, where that has not changed since an earlier scan. What is to be written
@@ -68,48 +82,24 @@ func (r *recall) List(ctx context.Context) ([]session.Session, error) {
 	if err != nil || state.Sum == ([32]byte{}) {
 		return r.Store.List(ctx)
 	}
-	if known := r.read(); known != nil && string(known.State) == string(state.Sum[:]) {
+	if known := r.read(); known != nil && known.State == state.Sum {
 		r.known = known
-		return known.heads(), nil
+		return slices.Clone(known.Sessions), nil
 	}
 	heads, err := r.Store.List(ctx)
-	if lasts := state.Newest.Before(now.Add(-tick)); lasts && err == nil {
-		r.found = newInventory(heads)
-	}
-	if r.found != nil {
-		r.found.With, r.found.State = r.with, state.Sum[:]
+	strays := slices.ContainsFunc(heads, func(h session.Session) bool { return len(h.Stray) > 0 })
+	if lasts := state.Newest.Before(now.Add(-tick)); lasts && !strays && err == nil {
+		r.found = &inventory{With: r.with, State: state.Sum, Sessions: slices.Clone(heads), Stamps: map[string][sha256.Size]byte{}}
 	}
 	return heads, err
 }
 
-// newInventory is an inventory with these sessions; nil if there is one that JSON
-// would not keep as it is.
-func newInventory(heads []session.Session) *inventory {
-	v := &inventory{Stamps: map[string][]byte{}}
-	for _, h := range heads {
-		texts := [...]string{h.ID, h.Project, h.Directory, h.Title, h.Version}
-		if len(h.Stray) > 0 || !utf8.ValidString(strings.Join(texts[:], "")) {
-			return nil
-		}
-		v.Sessions = append(v.Sessions, listed{h.ID, h.Project, h.Directory, h.Title, h.Version, h.Created, h.Updated})
-	}
-	return v
-}
-
-func (v *inventory) heads() []session.Session {
-	heads := make([]session.Session, len(v.Sessions))
-	for i, l := range v.Sessions {
-		heads[i] = session.Session{
-			ID: l.ID, Project: l.Project, Directory: l.Directory, Title: l.Title, Version: l.Version, Created: l.Created, Updated: l.Updated,
-		}
-	}
-	return heads
-}
-
 // Stamp is the stamp of the session.
 func (r *recall) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
-	if r.known != nil && len(r.known.Stamps[key(head)]) == len(session.Stamp{}.Sum) {
-		return session.Stamp{Sum: [32]byte(r.known.Stamps[key(head)])}, nil
+	if r.known != nil {
+		if sum, ok := r.known.Stamps[key(head)]; ok {
+			return session.Stamp{Sum: sum}, nil
+		}
 	}
 	stamp, err := r.Store.Stamp(ctx, head)
 	r.note(head, stamp)
@@ -134,7 +124,7 @@ func (r *recall) note(head session.Session, stamp session.Stamp) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.found != nil && stamp.Sum != ([32]byte{}) {
-		r.found.Stamps[key(head)] = stamp.Sum[:]
+		r.found.Stamps[key(head)] = stamp.Sum
 	}
 }
 
@@ -148,7 +138,7 @@ func (r *recall) Orphans(ctx context.Context) ([]session.Ref, error) {
 	if err != nil || r.found == nil {
 		return refs, err
 	}
-	if now, err := r.State(ctx); err == nil && string(r.found.State) == string(now.Sum[:]) {
+	if now, err := r.State(ctx); err == nil && r.found.State == now.Sum {
 		r.found.Orphans = refs
 		r.write()
 	}
@@ -163,7 +153,7 @@ func (r *recall) read() *inventory {
 	}
 	var v inventory
 	body, rest, ok := unseal(inventoryHead, data)
-	if !ok || len(rest) > 0 || json.Unmarshal(body, &v) != nil || v.With != r.with {
+	if !ok || len(rest) > 0 || !unpack(body, v.fields) || v.With != r.with {
 		return nil
 	}
 	return &v
@@ -171,7 +161,5 @@ func (r *recall) read() *inventory {
 
 // write keeps what was found.
 func (r *recall) write() {
-	if body, err := json.Marshal(r.found); err == nil {
-		keep(r.path, seal(inventoryHead, body))
-	}
+	keep(r.path, seal(inventoryHead, pack(r.found.fields)))
 }

@@ -51,7 +51,7 @@ func (c *Client) Scan(ctx context.Context, heads []session.Session) iter.Seq[Fin
 			return held || err != nil
 		})
 		defer x.save()
-		for a := range ordered(ctx, heads, func(ctx context.Context, h session.Session) answer { return c.ask(ctx, x, h) }) {
+		for a := range c.answers(ctx, x, heads) {
 			x.learn(a)
 			if !yield(a.Finding) {
 				return
@@ -72,11 +72,8 @@ type answer struct {
 // ask looks a session up in the index, and examines it if it has changed.
 func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer {
 	now := c.clock()
-	if x.knows(head) {
-		stamp, err := c.store.Stamp(ctx, head)
-		if a, ok := x.find(head, stamp); ok && err == nil && (!a.idle || !x.held()) {
-			return a
-		}
+	if a, ok := c.lookUp(ctx, x, head); ok {
+		return a
 	}
 	a, lasts := c.glance(ctx, head)
 	if !lasts {

@@ -2,9 +2,11 @@ package mend
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"maps"
 	"os"
 	"path"
@@ -20,9 +22,8 @@ import (
 // cache: it may be lost at any time, is made anew by another program or for other
 // settings, and no repair asks it.
 //
-// The file is a line with the checksum of the next, a line with an indexFile as
-// JSON, and a line for each session that was written to since, with its id as
-// JSON: those count as changed.
+// The file is an indexFile, sealed, and a line for each session that was written to
+// since, with its id as JSON: those count as changed.
 type index struct {
 	path string
 	with string // the program and the settings that the verdicts are of
@@ -35,23 +36,45 @@ type index struct {
 }
 
 type indexFile struct {
-	With     string             `json:"with"`
-	Sessions map[string]verdict `json:"sessions"`
+	With     string
+	Sessions map[string]verdict
+}
+
+func (f *indexFile) fields(p *packing) {
+	text(p, &f.With)
+	dict(p, &f.Sessions, verdictFields)
 }
 
 // A verdict is what was found in a session whose records had that stamp.
 type verdict struct {
-	Stamp     []byte             `json:"stamp"`
-	Thinking  bool               `json:"thinking,omitempty"`
-	Idle      bool               `json:"idle,omitempty"` // it holds while nobody has the store open
-	Diagnoses []repair.Diagnosis `json:"diagnoses,omitempty"`
+	Stamp     [sha256.Size]byte
+	Thinking  bool
+	Idle      bool // it holds while nobody has the store open
+	Diagnoses []repair.Diagnosis
+}
+
+func verdictFields(p *packing, v *verdict) {
+	p.sum(&v.Stamp)
+	p.flag(&v.Thinking)
+	p.flag(&v.Idle)
+	list(p, &v.Diagnoses, diagnosis)
+}
+
+func diagnosis(p *packing, d *repair.Diagnosis) {
+	text(p, &d.Rule)
+	text(p, &d.Class)
+	number(p, &d.Severity)
+	ref(p, &d.Ref)
+	for _, s := range [...]*string{&d.Message, &d.Why, &d.Says, &d.Cure, &d.Loses, &d.WhyNot} {
+		text(p, s)
+	}
 }
 
 // tick is how old a record must be for its stamp to tell it from any later one:
 // the clocks of file systems have steps of up to two seconds.
 const tick = 2 * time.Second
 
-const indexHead = "mend index 1 %x\n"
+const indexHead = "mend index 2 %d %x\n"
 
 func (c *Client) openIndex() *index {
 	x := &index{path: c.cacheFile("index"), with: c.verdictsOf(), learned: map[string]verdict{}}
@@ -89,7 +112,7 @@ func build() string {
 func readIndex(data []byte, with string) map[string]verdict {
 	body, dropped, ok := unseal(indexHead, data)
 	var f indexFile
-	if !ok || json.Unmarshal(body, &f) != nil || f.With != with {
+	if !ok || !unpack(body, f.fields) || f.With != with {
 		return nil
 	}
 	gone := map[string]bool{}
@@ -116,16 +139,50 @@ func (x *index) knows(h session.Session) bool {
 // find is what was found in the session when its records had that stamp.
 func (x *index) find(h session.Session, s session.Stamp) (answer, bool) {
 	v, ok := x.known[key(h)]
-	if !ok || s.Sum == ([32]byte{}) || !bytes.Equal(v.Stamp, s.Sum[:]) {
+	if !ok || s.Sum == ([32]byte{}) || v.Stamp != s.Sum {
 		return answer{}, false
 	}
 	return answer{Finding{Session: h, Thinking: v.Thinking, Diagnoses: v.Diagnoses}, s, v.Idle}, true
 }
 
+// answers asks about the sessions, several at a time unless all is known.
+func (c *Client) answers(ctx context.Context, x *index, heads []session.Session) iter.Seq[answer] {
+	if r, ok := c.store.(*recall); ok && r.known != nil {
+		if known := c.known(ctx, x, heads); known != nil {
+			return slices.Values(known)
+		}
+	}
+	return ordered(ctx, heads, func(ctx context.Context, h session.Session) answer { return c.ask(ctx, x, h) })
+}
+
+// known is what the index knows of the sessions, nil unless it knows all.
+func (c *Client) known(ctx context.Context, x *index, heads []session.Session) []answer {
+	all := make([]answer, len(heads))
+	for i, h := range heads {
+		a, ok := c.lookUp(ctx, x, h)
+		if !ok {
+			return nil
+		}
+		all[i] = a
+	}
+	return all
+}
+
+// lookUp looks a session up in the index, and reports whether it is there as it is
+// now.
+func (c *Client) lookUp(ctx context.Context, x *index, head session.Session) (answer, bool) {
+	if !x.knows(head) {
+		return answer{}, false
+	}
+	stamp, err := c.store.Stamp(ctx, head)
+	a, ok := x.find(head, stamp)
+	return a, ok && err == nil && (!a.idle || !x.held())
+}
+
 // learn notes an answer.
 func (x *index) learn(a answer) {
 	if a.stamp.Sum != ([32]byte{}) {
-		x.learned[key(a.Session)] = verdict{a.stamp.Sum[:], a.Thinking, a.idle, a.Diagnoses}
+		x.learned[key(a.Session)] = verdict{a.stamp.Sum, a.Thinking, a.idle, a.Diagnoses}
 	}
 }
 
@@ -137,27 +194,12 @@ func (x *index) save() {
 		all = maps.Clone(x.known)
 		maps.Copy(all, x.learned)
 	}
-	same := func(a, b verdict) bool { return bytes.Equal(a.Stamp, b.Stamp) }
+	same := func(a, b verdict) bool { return a.Stamp == b.Stamp }
 	if maps.EqualFunc(all, x.known, same) {
 		return
 	}
-	if body, err := json.Marshal(indexFile{x.with, all}); err == nil {
-		keep(x.path, seal(indexHead, body))
-	}
-}
-
-// seal is a line with the checksum of the body, in the words of head, and a line
-// with the body.
-func seal(head string, body []byte) []byte {
-	return slices.Concat(fmt.Appendf(nil, head, sha256.Sum256(body)), body, []byte("\n"))
-}
-
-// unseal is the body that was sealed and what was written behind it, and whether
-// the body is whole.
-func unseal(head string, data []byte) (body, rest []byte, ok bool) {
-	line, data, _ := bytes.Cut(data, []byte("\n"))
-	body, rest, ok = bytes.Cut(data, []byte("\n"))
-	return body, rest, ok && string(line)+"\n" == fmt.Sprintf(head, sha256.Sum256(body))
+	f := indexFile{x.with, all}
+	keep(x.path, seal(indexHead, pack(f.fields)))
 }
 
 // dropVerdict makes the index forget a session.

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/klauspost/compress/zstd"
 )
@@ -84,29 +85,32 @@ func chunkKey(h hash, n uint64) []byte {
 	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
 }
 
-// A codec packs and unpacks chunks.
+// A codec packs and unpacks chunks. What it takes to compress is made when it is
+// first needed: that costs more than to list what was done.
 type codec struct {
-	enc *zstd.Encoder
-	dec *zstd.Decoder
+	enc func() (*zstd.Encoder, error)
+	dec func() (*zstd.Decoder, error)
 }
 
-func newCodec() (*codec, error) {
-	enc, err := zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(chunkSize))
-	if err != nil {
-		return nil, fmt.Errorf("starting compression: %w", err)
+func newCodec() *codec {
+	return &codec{
+		enc: sync.OnceValues(func() (*zstd.Encoder, error) {
+			return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(chunkSize))
+		}),
+		dec: sync.OnceValues(func() (*zstd.Decoder, error) {
+			return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(chunkSize), zstd.WithDecoderMaxWindow(chunkSize))
+		}),
 	}
-	dec, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(chunkSize), zstd.WithDecoderMaxWindow(chunkSize))
-	if err != nil {
-		return nil, fmt.Errorf("starting compression: %w", err)
-	}
-	return &codec{enc: enc, dec: dec}, nil
 }
 
-// pack appends codec byte and bytes to b: compressed, where that is shorter.
+// pack appends codec byte and bytes to b: compressed, where that can be done and
+// is shorter.
 func (c *codec) pack(b, raw []byte) []byte {
 	at := len(b)
-	b = c.enc.EncodeAll(raw, append(b, codecZstd))
-	if len(b)-at > len(raw) {
+	if enc, err := c.enc(); err == nil {
+		b = enc.EncodeAll(raw, append(b, codecZstd))
+	}
+	if len(b) == at || len(b)-at > len(raw) {
 		b = append(append(b[:at], codecRaw), raw...)
 	}
 	return b
@@ -122,8 +126,11 @@ func (c *codec) unpack(packed []byte) ([]byte, error) {
 	switch packed[0] {
 	case codecRaw:
 	case codecZstd:
-		var err error
-		if raw, err = c.dec.DecodeAll(raw, nil); err != nil {
+		dec, err := c.dec()
+		if err != nil {
+			return nil, fmt.Errorf("starting to unpack: %w", err)
+		}
+		if raw, err = dec.DecodeAll(raw, nil); err != nil {
 			return nil, damaged("a chunk cannot be unpacked: %v", err)
 		}
 	default:

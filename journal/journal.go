@@ -82,15 +82,12 @@ type head struct {
 // whole timeout, and wraps [ErrDamaged] or [ErrFormat] where the file cannot be
 // used; then it is left as it is.
 func Open(dir string, o Options) (*Journal, error) {
-	j := &Journal{dir: dir, opts: o.withDefaults()}
-	var err error
-	if j.codec, err = newCodec(); err == nil {
-		if o.ReadOnly {
-			err = j.openReader()
-		} else {
-			err = j.openWriter()
-		}
+	j := &Journal{dir: dir, opts: o.withDefaults(), codec: newCodec()}
+	open := j.openWriter
+	if o.ReadOnly {
+		open = j.openReader
 	}
+	err := open()
 	if err == nil {
 		return j, nil
 	}

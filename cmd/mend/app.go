@@ -1,12 +1,10 @@
 package main
 
 import (
-	"bufio"
-	"context"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -29,7 +27,10 @@ type app struct {
 	noted   bool // note has told
 }
 
-func (a *app) root() *cobra.Command {
+// root is the command with all its verbs.
+func (a *app) root() *cobra.Command { return a.rootWith(verbs()) }
+
+func (a *app) rootWith(verbs []verbMaker) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mend",
 		Short: "Bring broken agent sessions back to life, and take every change back",
@@ -52,8 +53,15 @@ Without a verb it tells how things stand.`,
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	root.SetUsageTemplate(root.UsageTemplate() + "\n" + exitHelp)
-	root.AddCommand(a.verbs()...)
+	usage := root.UsageFunc()
+	root.SetUsageFunc(func(cmd *cobra.Command) error {
+		err := usage(cmd)
+		cmd.Print("\n" + exitHelp)
+		return err
+	})
+	for _, v := range verbs {
+		root.AddCommand(v.make(a))
+	}
 	a.noteEntry(root)
 	return root
 }
@@ -67,14 +75,6 @@ func (a *app) noteEntry(verb *cobra.Command) {
 	}
 	for _, cmd := range verb.Commands() {
 		a.noteEntry(cmd)
-	}
-}
-
-func (a *app) verbs() []*cobra.Command {
-	return []*cobra.Command{
-		a.scanVerb(), a.repairVerb(), a.undoVerb(), a.redoVerb(), a.logVerb(), a.showVerb(), a.verifyVerb(),
-		a.recoverVerb(), a.resolveVerb(), a.gcVerb(), a.forgetVerb(), a.statusVerb(), a.demoVerb(), a.versionVerb(), a.manVerb(),
-		a.watchVerb(), a.hookVerb(), a.pluginVerb(), a.configVerb(),
 	}
 }
 
@@ -159,47 +159,23 @@ func codeName(code int) string {
 	return "signal"
 }
 
+// atOnce gathers what is printed, until the function that comes back prints it: a
+// call of the system for each line costs more than the line.
+func (a *app) atOnce() (end func()) {
+	out := a.out
+	var gathered bytes.Buffer
+	a.out = &gathered
+	return func() {
+		if a.out = out; gathered.Len() > 0 {
+			_, _ = a.Write(gathered.Bytes()) // a.lost has the error
+		}
+	}
+}
+
 // printf writes to the standard output, unless the answer is JSON.
 func (a *app) printf(format string, args ...any) {
 	if !a.asJSON {
 		fmt.Fprintf(a, format, args...)
-	}
-}
-
-// confirm asks a yes-or-no question, with no as the answer of silence. The error
-// is errNobody without a terminal, errDeclined after a no, and the context's if
-// that ends first.
-func (a *app) confirm(ctx context.Context, question string) error {
-	if !a.canAsk {
-		return errNobody
-	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	line, err := await(ctx, func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
-	if ctx.Err() != nil {
-		fmt.Fprintln(a.err)
-		return err
-	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
-		return nil
-	}
-	return errDeclined
-}
-
-// await is what read returns, or the context's error if that ends first: a read
-// from a terminal or a pipe cannot be called off, and ends with the program.
-func await[T any](ctx context.Context, read func() (T, error)) (v T, err error) {
-	done := make(chan struct{})
-	var got T
-	var failed error
-	go func() {
-		got, failed = read()
-		close(done)
-	}()
-	select {
-	case <-done:
-		return got, failed
-	case <-ctx.Done():
-		return v, ctx.Err()
 	}
 }
 

@@ -28,18 +28,6 @@ func (a *app) printOps(ops []change.Op) {
 	}
 }
 
-// atOnce gathers what is printed, until the function that comes back prints it: a
-// large change has thousands of lines.
-func (a *app) atOnce() (end func()) {
-	out := a.out
-	var gathered bytes.Buffer
-	a.out = &gathered
-	return func() {
-		a.out = out
-		_, _ = a.Write(gathered.Bytes()) // a.lost has the error
-	}
-}
-
 func verbMark(o change.Op) string {
 	switch {
 	case o.Pre == nil:

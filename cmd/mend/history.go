@@ -42,6 +42,7 @@ func (a *app) endEntries(es []change.Entry, none string) error {
 		a.answer = map[string]any{"repairs": entriesJSON(es)}
 		return nil
 	}
+	defer a.atOnce()()
 	for _, e := range es {
 		a.printEntryLine(e)
 	}

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 
@@ -23,7 +24,9 @@ var pluginSource string
 const pluginFile = "mend.js"
 
 // pluginMark is the first line of a plugin that mend wrote.
-var pluginMark = regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
+var pluginMark = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
+})
 
 var errForeignPlugin = errors.New("it is not a file that mend wrote")
 
@@ -108,7 +111,7 @@ func ours(path string) (version, text string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	m := pluginMark.FindSubmatch(data)
+	m := pluginMark().FindSubmatch(data)
 	if m == nil {
 		return "", "", errForeignPlugin
 	}

@@ -2,11 +2,7 @@ package main
 
 import (
 	"context"
-	"io"
-	"os"
-	"time"
 
-	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"mend"
@@ -156,6 +152,7 @@ func (a *app) storeLine(c *mend.Client) {
 // printFinding shows a session and what is wrong with it. With all it also tells of
 // notes, and for which setting it was diagnosed.
 func (a *app) printFinding(f mend.Finding, all bool) {
+	defer a.atOnce()()
 	word := severityWord(f.Severity())
 	if f.Err != nil {
 		word = bad("unknown")
@@ -193,6 +190,7 @@ func (a *app) printDiagnosis(d repair.Diagnosis) {
 }
 
 func (a *app) printSummary(s mend.Summary) {
+	defer a.atOnce()()
 	a.printf("%s: %d broken, %d latent, %d healthy", count(s.Sessions, "session"), s.Broken, s.Latent, s.Healthy())
 	if s.Busy > 0 {
 		a.printf(", %d busy", s.Busy)
@@ -201,34 +199,4 @@ func (a *app) printSummary(s mend.Summary) {
 	if s.Broken > 0 {
 		a.printf("Next: %s shows what it would change, and asks before it writes.\n", bold("mend repair"))
 	}
-}
-
-// A progress is a bar on the terminal, for work of more than half a second.
-type progress struct{ bar *progressbar.ProgressBar }
-
-func (a *app) progress(total int, what string) progress {
-	w := io.Discard
-	if a.canDraw && !a.asJSON {
-		w = os.Stderr
-	}
-	start := time.Now()
-	return progress{progressbar.NewOptions(total,
-		progressbar.OptionSetWriter(lateWriter{w, start}), progressbar.OptionSetDescription(what),
-		progressbar.OptionThrottle(100*time.Millisecond), progressbar.OptionShowCount(), progressbar.OptionClearOnFinish())}
-}
-
-func (p progress) step()  { _ = p.bar.Add(1) }
-func (p progress) clear() { _ = p.bar.Clear() }
-
-// A lateWriter writes nothing in the first half second.
-type lateWriter struct {
-	io.Writer
-	start time.Time
-}
-
-func (w lateWriter) Write(b []byte) (int, error) {
-	if time.Since(w.start) < 500*time.Millisecond {
-		return len(b), nil
-	}
-	return w.Writer.Write(b)
 }

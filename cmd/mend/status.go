@@ -102,6 +102,7 @@ func next(s statusJSON, pending, conflicted []change.Entry) string {
 }
 
 func (a *app) printStatus(s statusJSON, pending, conflicted []change.Entry) {
+	defer a.atOnce()()
 	for _, st := range s.Stores {
 		mark := " "
 		if st.InUse {

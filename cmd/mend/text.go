@@ -30,6 +30,9 @@ var (
 // printable is stored text made safe for a terminal: what a terminal would obey
 // instead of showing is escaped as in a Go string, and so is what is no UTF-8.
 func printable(s string) string {
+	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !strconv.IsPrint(c) }) {
+		return s
+	}
 	var b strings.Builder
 	for i, c := range s {
 		switch {

@@ -1,0 +1,24 @@
+package main
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// The program for packagers writes a page for every verb.
+func TestMan(t *testing.T) {
+	if testing.Short() {
+		t.Skip("another program is built")
+	}
+	dir := t.TempDir()
+	if out, err := exec.Command("go", "run", "-tags", "man", ".", "man", dir).CombinedOutput(); err != nil {
+		t.Fatalf("writing the manual pages: %v\n%s", err, out)
+	}
+	for _, v := range verbs() {
+		if _, err := os.Stat(filepath.Join(dir, "mend-"+v.name+".1")); err != nil {
+			t.Errorf("the page of %s: %v", v.name, err)
+		}
+	}
+}

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestProgress(t *testing.T) {
+	rows := []struct {
+		name            string
+		canDraw, asJSON bool
+		ago             time.Duration // when the work began
+		want            string
+	}{
+		{"short work", true, false, 0, ""},
+		{"long work", true, false, time.Second, "\rscanning  25 % (1/4)\r                    \r"},
+		{"without a terminal", false, false, time.Second, ""},
+		{"beside a JSON answer", true, true, time.Second, ""},
+	}
+	for _, r := range rows {
+		var out strings.Builder
+		a := &app{terminal: terminal{err: &out, canDraw: r.canDraw}, asJSON: r.asJSON}
+		p := a.progress(4, "scanning")
+		p.next = p.next.Add(-r.ago)
+		p.step()
+		p.step() // too soon to draw again
+		p.clear()
+		p.clear()
+		if got := out.String(); got != r.want {
+			t.Errorf("%s: drew %q, want %q", r.name, got, r.want)
+		}
+	}
+}
