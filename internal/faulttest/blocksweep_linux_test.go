@@ -131,20 +131,10 @@ func cutsOfLog() int {
 // Whatever of the writes since the last flush has reached the disk, in whatever
 // order, and torn: what was said to be done is done, and else the store is whole.
 func TestBlockLog(t *testing.T) {
-	if level() == "" {
-		t.Skip("FAULTTEST is not set")
-	}
-	for _, fs := range filesystems() {
-		for _, k := range []kind{tree, sqlite} {
-			for _, s := range powered(k) {
-				t.Run(fmt.Sprintf("%s/%s/%s", fs.name, s.kind, s.name), func(t *testing.T) {
-					t.Parallel()
-					d, l := newLoggedDisk(t, fs)
-					report(t, newWorld(t, d, built, s).sweepLog(l, cutsOfLog(), math.MaxInt))
-				})
-			}
-		}
-	}
+	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
+		d, l := newLoggedDisk(t, fs)
+		report(t, newWorld(t, d, built, s).sweepLog(l, cutsOfLog(), math.MaxInt))
+	})
 }
 
 // The block log finds what is wrong on purpose, wherever power cuts do.

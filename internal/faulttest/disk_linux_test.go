@@ -214,23 +214,29 @@ func powered(k kind) []scenario {
 	return append(list, besideWal(k))
 }
 
-// Whatever call the power is cut at, also in a recovery from a kill: what was
-// said to be done is done, and else the store is whole all the same.
-func TestPowerCutAtEveryCall(t *testing.T) {
+// eachPowered runs a test of power cuts on every file system with every verb.
+func eachPowered(t *testing.T, test func(*testing.T, filesystem, scenario)) {
+	t.Helper()
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
 	}
 	for _, fs := range filesystems() {
-		for _, k := range []kind{tree, sqlite} {
-			for _, s := range powered(k) {
-				t.Run(fmt.Sprintf("%s/%s/%s", fs.name, s.kind, s.name), func(t *testing.T) {
-					t.Parallel()
-					w := newWorld(t, newDisk(t, fs), built, s)
-					for _, p := range losses() {
-						t.Run(p.name, func(t *testing.T) { report(t, w.in(t).sweep(p)) })
-					}
-				})
-			}
+		for _, s := range append(powered(tree), powered(sqlite)...) {
+			t.Run(fmt.Sprintf("%s/%s/%s", fs.name, s.kind, s.name), func(t *testing.T) {
+				t.Parallel()
+				test(t, fs, s)
+			})
 		}
 	}
+}
+
+// Whatever call the power is cut at, also in a recovery from a kill: what was
+// said to be done is done, and else the store is whole all the same.
+func TestPowerCutAtEveryCall(t *testing.T) {
+	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
+		w := newWorld(t, newDisk(t, fs), built, s)
+		for _, p := range losses() {
+			t.Run(p.name, func(t *testing.T) { report(t, w.in(t).sweep(p)) })
+		}
+	})
 }
