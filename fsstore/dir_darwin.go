@@ -3,11 +3,14 @@
 package fsstore
 
 // open opens the folder at rel without following any link.
-func (d *dir) open(rel string) (*dir, error) { return d.walk(rel) }
+func (d *dir) open(b *buffer, rel string) (*dir, error) { return d.walk(b, rel) }
 
-// names lists what stands in the folder.
-func (d *dir) names() ([]string, error) {
-	again, err := d.open(".")
+// local is false, which is never wrong.
+func (d *dir) local() bool { return false }
+
+// namesInto is names; it makes little use of the buffer.
+func (d *dir) namesInto(b *buffer) ([]string, error) {
+	again, err := d.open(b, ".")
 	if err != nil {
 		return nil, d.wrap("open", ".", err)
 	}

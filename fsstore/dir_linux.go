@@ -3,22 +3,27 @@
 package fsstore
 
 import (
+	"encoding/binary"
 	"errors"
 	"io"
+	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
 // open opens the folder at rel without following any link: with one call where
 // the kernel allows it, else one name at a time. Some sandboxes refuse openat2.
-func (d *dir) open(rel string) (*dir, error) {
+func (d *dir) open(b *buffer, rel string) (*dir, error) {
+	if !strings.Contains(rel, "/") {
+		return d.walk(b, rel)
+	}
 	how := unix.OpenHow{
 		Flags:   openFolder,
 		Resolve: unix.RESOLVE_BENEATH | unix.RESOLVE_NO_SYMLINKS | unix.RESOLVE_NO_MAGICLINKS,
 	}
 	fd, err := retry(func() (int, error) { return unix.Openat2(d.fd, rel, &how) })
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		return d.walk(rel)
+		return d.walk(b, rel)
 	}
 	if err != nil {
 		return nil, err
@@ -26,21 +31,56 @@ func (d *dir) open(rel string) (*dir, error) {
 	return d.opened(fd, rel), nil
 }
 
-// names lists what stands in the folder. It is not for two goroutines at once.
-func (d *dir) names() ([]string, error) {
-	if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
-		return nil, d.wrap("seek", ".", err)
+// local reports whether the folder is on a file system that asks no other machine
+// and no other program.
+func (d *dir) local() bool {
+	var st unix.Statfs_t
+	if unix.Fstatfs(d.fd, &st) != nil {
+		return false
 	}
-	var names []string
-	buf := make([]byte, 16<<10)
+	switch int64(st.Type) {
+	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
+		return true
+	}
+	return false
+}
+
+// namesInto is names with a buffer; they are there until the next listing.
+func (d *dir) namesInto(b *buffer) ([]string, error) {
+	if d.listed {
+		if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
+			return nil, d.wrap("seek", ".", err)
+		}
+	}
+	d.listed = true
+	if b.entries == nil {
+		b.entries = make([]byte, 32<<10)
+	}
+	b.names = b.names[:0]
 	for {
-		n, err := retry(func() (int, error) { return unix.ReadDirent(d.fd, buf) })
+		n, err := b.getdents(d.fd, b.entries)
 		if err != nil {
-			return names, d.wrap("list", ".", err)
+			return b.names, d.wrap("list", ".", err)
 		}
 		if n <= 0 {
-			return names, nil
+			return b.names, nil
 		}
-		_, _, names = unix.ParseDirent(buf[:n], -1, names)
+		b.names = appendNames(b.names, b.entries[:n])
 	}
+}
+
+// appendNames appends the names of the entries, each a struct linux_dirent64. It
+// does what [unix.ParseDirent] does and makes one string of them all, not one each.
+func appendNames(names []string, entries []byte) []string {
+	const length, name = 16, 19 // where these are in an entry, behind its number
+	all := string(entries)
+	for len(entries) > name {
+		n := int(binary.NativeEndian.Uint16(entries[length:]))
+		found, _, _ := strings.Cut(all[name:n], "\x00")
+		if binary.NativeEndian.Uint64(entries) != 0 && found != "." && found != ".." {
+			names = append(names, found)
+		}
+		entries, all = entries[n:], all[n:]
+	}
+	return names
 }

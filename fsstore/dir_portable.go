@@ -47,6 +47,9 @@ func (d *dir) sub(rel string) (*dir, error) {
 	return at, nil
 }
 
+// subInto is sub; it makes no use of the buffer.
+func (d *dir) subInto(_ *buffer, rel string) (*dir, error) { return d.sub(rel) }
+
 func (d *dir) child(name string) (*dir, error) {
 	before, err := d.r.Lstat(name)
 	if err != nil {
@@ -71,8 +74,11 @@ func (d *dir) child(name string) (*dir, error) {
 	return &dir{r, p}, nil
 }
 
-// names lists what stands in the folder.
-func (d *dir) names() ([]string, error) {
+// status is nothing that a buffer keeps here.
+type status struct{}
+
+// namesInto is names; it makes no use of the buffer.
+func (d *dir) namesInto(*buffer) ([]string, error) {
 	f, err := d.r.Open(".")
 	if err != nil {
 		return nil, err
@@ -104,8 +110,8 @@ func (d *dir) lookInto(_ *buffer, name string, max int64) (thing, error) {
 	return t, err
 }
 
-// stat is look without the bytes.
-func (d *dir) stat(name string) (thing, error) {
+// statInto is stat; it makes no use of the buffer.
+func (d *dir) statInto(_ *buffer, name string) (thing, error) {
 	t, _, err := d.lstat(name)
 	return t, err
 }
@@ -123,6 +129,9 @@ func (d *dir) lstat(name string) (thing, fs.FileInfo, error) {
 	}
 	return thing{there: true, mode: fi.Mode().Type() | fi.Mode().Perm(), size: fi.Size(), links: 1}, fi, nil
 }
+
+// local is false, which is never wrong.
+func (d *dir) local() bool { return false }
 
 // canWrite is nil where a tree can be changed.
 func canWrite() error {

@@ -19,6 +19,8 @@ type dir struct {
 	fd   int
 	path string   // below the root, for messages
 	f    *os.File // of fd, once [dir.file] made it
+
+	listed bool // fd does not stand at the first name any more
 }
 
 const openFolder = unix.O_RDONLY | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
@@ -52,29 +54,32 @@ func (d *dir) file() *os.File {
 // sub opens the folder at rel, one or more names below d. The error wraps
 // [fs.ErrNotExist] where a name is missing, and is a [*strangeError] where one
 // is a link or anything else but a folder.
-func (d *dir) sub(rel string) (*dir, error) {
-	sub, err := d.open(rel)
+func (d *dir) sub(rel string) (*dir, error) { return d.subInto(new(buffer), rel) }
+
+// subInto is sub with a buffer.
+func (d *dir) subInto(b *buffer, rel string) (*dir, error) {
+	sub, err := d.open(b, rel)
 	if err == nil {
 		return sub, nil
 	}
 	if errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.ELOOP) {
-		return nil, d.strange(rel, err)
+		return nil, d.strange(b, rel, err)
 	}
 	return nil, d.wrap("open", rel, err)
 }
 
 // strange finds the name on the way to rel that is no folder.
-func (d *dir) strange(rel string, err error) error {
+func (d *dir) strange(b *buffer, rel string, err error) error {
 	at := d
 	for name := range strings.SplitSeq(rel, "/") {
-		t, lerr := at.stat(name)
+		t, lerr := at.statInto(b, name)
 		if lerr != nil {
 			break
 		}
 		if t.there && !t.folder() {
 			return &strangeError{path.Join(at.path, name), t.mode}
 		}
-		next, werr := at.walk(name)
+		next, werr := at.walk(b, name)
 		if werr != nil {
 			break
 		}
@@ -85,10 +90,10 @@ func (d *dir) strange(rel string, err error) error {
 }
 
 // walk opens the folder at rel one name at a time.
-func (d *dir) walk(rel string) (*dir, error) {
+func (d *dir) walk(b *buffer, rel string) (*dir, error) {
 	at, fd := d.fd, -1
 	for name := range strings.SplitSeq(rel, "/") {
-		next, err := retry(func() (int, error) { return unix.Openat(at, name, openFolder, 0) })
+		next, err := b.openat(at, name, openFolder)
 		if fd >= 0 {
 			_ = unix.Close(fd)
 		}
@@ -101,7 +106,10 @@ func (d *dir) walk(rel string) (*dir, error) {
 }
 
 func (d *dir) opened(fd int, rel string) *dir {
-	return &dir{fd: fd, path: path.Join(d.path, rel)}
+	if d.path != "." {
+		rel = d.path + "/" + rel
+	}
+	return &dir{fd: fd, path: rel}
 }
 
 // self is the folder's own thing.

@@ -47,7 +47,7 @@ func (v *view) recorded(known map[string]bool) []session.Session {
 		if d == nil {
 			continue
 		}
-		v.records(d, "", func(id string) {
+		v.records(d, "", func(_, id string) {
 			ref := session.Ref{Kind: session.KindSession, Project: at.ref.Project, Session: id}
 			if r, ok := v.read(d, ref); ok {
 				heads = append(heads, headOf(r))
@@ -90,7 +90,7 @@ func (v *view) holdsRecords(at spot) bool {
 	}
 	defer d.close()
 	found := false
-	v.records(d, "", func(string) { found = true })
+	v.records(d, "", func(string, string) { found = true })
 	return found
 }
 

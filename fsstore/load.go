@@ -27,7 +27,7 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 	if head.ID == "" && len(head.Stray) > 0 {
 		return &head, session.Stamp{}, nil
 	}
-	return s.load(ctx, head, false)
+	return s.load(ctx, head)
 }
 
 // Stamp looks at everything that [Store.Load] reads of a session, and reads none
@@ -35,36 +35,63 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 // The stamp is the zero one where something is not as it should be, or where the
 // system has no inodes. Errors as of Load.
 func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
-	_, stamp, err := s.load(ctx, head, true)
-	return stamp, err
+	v, err := s.view(ctx)
+	if err != nil {
+		return session.Stamp{}, err
+	}
+	defer v.root.close()
+	v.seen, v.blind = &tally{}, true
+	_, err = v.session(head, func(_ *session.Session, at *openSpot) {
+		v.eachMessage(v.messageRefs(head.ID, at), func(w *view, ref session.Ref, _ int) {
+			if _, ok := w.read(at.d, ref); ok {
+				w.parts(ref)(func(*session.Record) bool { return true })
+			}
+		})
+	})
+	if err != nil {
+		return session.Stamp{}, err
+	}
+	return v.stamp(), nil
 }
 
-func (s *Store) load(ctx context.Context, head session.Session, blind bool) (*session.Session, session.Stamp, error) {
-	if err := session.ValidateID(head.ID); err != nil {
-		return nil, session.Stamp{}, fmt.Errorf("%w: %w", ErrNoSession, err)
-	}
+func (s *Store) load(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
 	v, err := s.view(ctx)
 	if err != nil {
 		return nil, session.Stamp{}, err
 	}
 	defer v.root.close()
-	v.seen, v.blind = &tally{}, blind
-	loaded, ok := v.info(head)
-	folder := v.messageFolder(&loaded, head)
-	if folder != nil {
-		defer folder.d.close()
-		v.messages(&loaded, folder)
-		v.abandonedParts(&loaded)
-	}
-	if v.failed() {
-		return nil, session.Stamp{}, fmt.Errorf("loading session %s: %w", head.ID, v.err)
-	}
-	if !ok && folder == nil && len(v.stray) == 0 {
-		return nil, session.Stamp{}, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
+	v.seen = &tally{}
+	loaded, err := v.session(head, func(s *session.Session, at *openSpot) {
+		v.messages(s, at)
+		v.abandonedParts(s)
+	})
+	if err != nil {
+		return nil, session.Stamp{}, err
 	}
 	loaded.Stray = v.stray
 	loaded.Sort()
 	return &loaded, v.stamp(), nil
+}
+
+// session reads a session's own record, and calls messages with the folder of its
+// messages if there is one. Errors as of [Store.Load].
+func (v *view) session(head session.Session, messages func(*session.Session, *openSpot)) (session.Session, error) {
+	if err := session.ValidateID(head.ID); err != nil {
+		return head, fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	bare, ok := v.info(head)
+	folder := v.messageFolder(&bare, head)
+	if folder != nil {
+		defer folder.d.close()
+		messages(&bare, folder)
+	}
+	if v.failed() {
+		return head, fmt.Errorf("loading session %s: %w", head.ID, v.err)
+	}
+	if !ok && folder == nil && len(v.stray) == 0 {
+		return head, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
+	}
+	return bare, nil
 }
 
 // info reads the session's own record, and reports whether there is one.
@@ -93,7 +120,7 @@ func (v *view) info(head session.Session) (session.Session, bool) {
 // lookFor lists the folders in which a record of one session may be. What is
 // stray on the way there is not this session's: List tells of it.
 func (v *view) lookFor(p pattern, want session.Ref) []spot {
-	quiet := view{Store: v.Store, ctx: v.ctx, root: v.root}
+	quiet := view{Store: v.Store, ctx: v.ctx, root: v.root, buf: v.buf}
 	spots := quiet.expand(p.names[:len(p.names)-1], want, nil)
 	if v.err == nil {
 		v.err = quiet.err
@@ -137,19 +164,14 @@ func (v *view) messageFolder(s *session.Session, head session.Session) *openSpot
 func (v *view) messages(s *session.Session, at *openSpot) {
 	refs := v.messageRefs(s.ID, at)
 	found := make([]session.Message, len(refs))
-	v.eachMessage(len(refs), func(w *view, i int) {
-		r, ok := w.read(at.d, refs[i])
+	v.eachMessage(refs, func(w *view, ref session.Ref, i int) {
+		r, ok := w.read(at.d, ref)
 		if !ok {
 			return
 		}
-		m := session.Message{Record: r}
-		if !v.blind {
-			m = session.NewMessage(r)
-		}
-		for p := range w.parts(refs[i]) {
-			if !v.blind {
-				m.Parts = append(m.Parts, session.NewPart(*p))
-			}
+		m := session.NewMessage(r)
+		for p := range w.parts(ref) {
+			m.Parts = append(m.Parts, session.NewPart(*p))
 		}
 		found[i] = m
 	})
@@ -159,34 +181,59 @@ func (v *view) messages(s *session.Session, at *openSpot) {
 // messageRefs lists the messages in a session's folder.
 func (v *view) messageRefs(id string, at *openSpot) []session.Ref {
 	var refs []session.Ref
-	v.records(at.d, "", func(message string) {
+	v.records(at.d, "", func(_, message string) {
 		refs = append(refs, session.Ref{Kind: session.KindMessage, Project: at.ref.Project, Session: id, Message: message})
 	})
 	return refs
 }
 
+// partRef is a ref for the parts of a message.
+func (v *view) partRef(message session.Ref) session.Ref {
+	message.Kind = session.KindPart
+	p, _ := v.layout.pattern(session.KindPart, message.Project != "")
+	if !slices.Contains(p.names, "{project}") {
+		message.Project = ""
+	}
+	return message
+}
+
+// openShelf opens the folder that has the folders of the parts of a session's
+// messages in it, nil where that fails: the reason is told of each of those.
+func (v *view) openShelf(message session.Ref) *dir {
+	d, err := v.root.sub(v.shelfPath(message))
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
+// openParts opens the folder of a message's parts, as open does.
+func (v *view) openParts(message session.Ref) *dir {
+	if v.shelf != nil {
+		return v.openIn(v.shelf, message.Message, message.Message)
+	}
+	return v.open(v.shelfPath(message)+"/"+message.Message, message.Message)
+}
+
 // parts reads the parts of a message. A record is there until the next one is
-// asked for if the view has a buffer.
+// asked for, unless the view's buffer keeps them.
 func (v *view) parts(message session.Ref) iter.Seq[*session.Record] {
 	return func(yield func(*session.Record) bool) {
-		ref := message
-		ref.Kind = session.KindPart
-		p, _ := v.layout.pattern(ref.Kind, ref.Project != "")
-		if !slices.Contains(p.names, "{project}") {
-			ref.Project = ""
-		}
-		d := v.open(spot{names: fill(p.names[:len(p.names)-1], ref)}.path(), ref.Message)
+		ref := v.partRef(message)
+		d := v.openParts(ref)
 		if d == nil {
 			return
 		}
 		defer d.close()
 		more := true
-		v.records(d, ref.Message, func(id string) {
+		var r session.Record
+		v.records(d, ref.Message, func(name, id string) {
 			if !more {
 				return
 			}
 			ref.Part = id
-			if r, ok := v.read(d, ref); ok {
+			r = session.Record{Ref: ref}
+			if v.readInto(&r, d, name) {
 				more = yield(&r)
 			}
 		})

@@ -10,43 +10,44 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// lookInto is look with a buffer, nil for bytes that stay.
+// status is what the system tells of a file.
+type status = unix.Stat_t
+
+// lookInto is look with a buffer.
 func (d *dir) lookInto(b *buffer, name string, max int64) (thing, error) {
 	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
-	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	fd, err := b.openat(d.fd, name, flags)
 	switch {
 	case errors.Is(err, unix.ENOENT):
 		return thing{}, nil
 	case errors.Is(err, unix.ELOOP), errors.Is(err, unix.ENXIO), errors.Is(err, unix.EOPNOTSUPP):
-		return d.stat(name) // a link, a socket
+		return d.statInto(b, name) // a link, a socket
 	case err != nil:
 		return thing{}, d.wrap("open", name, err)
 	}
-	defer func() { _ = unix.Close(fd) }()
-	var st unix.Stat_t
-	if err := unix.Fstat(fd, &st); err != nil {
+	defer b.close(fd)
+	if err := b.fstat(fd); err != nil {
 		return thing{}, d.wrap("stat", name, err)
 	}
-	t := thingOf(&st)
+	t := thingOf(&b.status)
 	t.big = t.plain() && t.size > max
 	if !t.plain() || t.big {
 		return t, nil
 	}
-	t.data, t.big, err = readFile(rawFile(fd), b.room(t.size+1), max)
+	t.data, t.big, err = readFile(rawFile{b, fd}, b.room(t.size+1), max)
 	return t, d.wrap("read", name, err)
 }
 
-// stat is look without the bytes.
-func (d *dir) stat(name string) (thing, error) {
-	var st unix.Stat_t
-	err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW)
+// statInto is stat with a buffer.
+func (d *dir) statInto(b *buffer, name string) (thing, error) {
+	err := b.fstatat(d.fd, name, unix.AT_SYMLINK_NOFOLLOW)
 	if errors.Is(err, unix.ENOENT) {
 		return thing{}, nil
 	}
 	if err != nil {
 		return thing{}, d.wrap("stat", name, err)
 	}
-	return thingOf(&st), nil
+	return thingOf(&b.status), nil
 }
 
 func thingOf(st *unix.Stat_t) thing {
@@ -93,10 +94,13 @@ func readFile(f rawFile, room []byte, max int64) (data []byte, big bool, err err
 }
 
 // rawFile reads a descriptor without handing it to the runtime's poller.
-type rawFile int
+type rawFile struct {
+	b  *buffer
+	fd int
+}
 
 func (r rawFile) Read(p []byte) (int, error) {
-	n, err := retry(func() (int, error) { return unix.Read(int(r), p) })
+	n, err := r.b.read(r.fd, p)
 	if n == 0 && err == nil && len(p) > 0 {
 		return 0, io.EOF
 	}

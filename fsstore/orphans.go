@@ -27,17 +27,18 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	}
 	defer v.root.close()
 	// From the bottom up: what the agent begins meanwhile it begins from the top.
-	parts, _ := v.layout.pattern(session.KindPart, true)
-	folders := v.expand(parts.names[:len(parts.names)-1], session.Ref{}, nil)
+	shelves := v.shelves()
 	v.stray = nil // what hides parts hides nobody's parent
 	t := v.skeleton()
 	if err := v.hides(t); err != nil || v.failed() {
 		return nil, fmt.Errorf("looking for orphans: %w", cmp.Or(v.err, err))
 	}
 	refs := t.withoutSession(v)
-	for _, at := range folders {
-		if !t.owned[at.path()] {
-			refs = append(refs, t.withoutMessage(v, at)...)
+	for _, k := range shelves {
+		for _, id := range k.ids {
+			if !t.owned[k.path()][id] {
+				refs = append(refs, t.withoutMessage(v, k.spot, id)...)
+			}
 		}
 	}
 	if v.failed() {
@@ -68,9 +69,11 @@ func (t *skeleton) withoutSession(v *view) []session.Ref {
 	return refs
 }
 
-// withoutMessage is the parts in a folder that no message is called like, and
-// the folder.
-func (t *skeleton) withoutMessage(v *view, at spot) []session.Ref {
+// withoutMessage is the parts in a folder of a shelf that no message is called
+// like, and the folder.
+func (t *skeleton) withoutMessage(v *view, shelf spot, message string) []session.Ref {
+	at := shelf.child(message)
+	at.ref.Message = message
 	ref := at.ref
 	if ref.Session == "" {
 		ref.Session = v.toldSession(at)
@@ -90,7 +93,7 @@ func (v *view) partsIn(ref session.Ref) []session.Ref {
 		ref.Project = ""
 	}
 	var refs []session.Ref
-	v.list(spot{names: fill(p.names[:len(p.names)-1], ref)}, func(id string) {
+	v.list(spot{names: fill(p.names[:len(p.names)-1], ref)}, func(_, id string) {
 		ref.Part = id
 		refs = append(refs, ref)
 	})
@@ -108,7 +111,7 @@ func (v *view) toldSession(at spot) string {
 	}
 	defer d.close()
 	told := ""
-	v.records(d, at.ref.Message, func(id string) {
+	v.records(d, at.ref.Message, func(_, id string) {
 		if told != "" {
 			return
 		}
@@ -142,7 +145,7 @@ func (v *view) abandonedParts(s *session.Session) {
 		ref.Message = id
 		for _, r := range v.partsIn(ref) {
 			if r.Kind == session.KindPart {
-				v.note(v.partFolder(ref, id)+"/"+r.Part+suffix, id, "its message is not there")
+				v.note(v.shelfPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message is not there")
 			}
 		}
 	}

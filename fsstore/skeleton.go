@@ -10,10 +10,10 @@ import (
 // A skeleton is what stands above the parts, by names alone.
 type skeleton struct {
 	talks    []talk
-	owned    map[string]bool // the paths of the folders that the messages' parts are in, if they have any
-	sessions map[string]bool // that have a record; nil in a layout without such
-	inside   map[string]bool // the ids that the messages of a session say they have; filled as asked
-	asked    map[string]bool // the sessions for which it is
+	owned    map[string]map[string]bool // the messages whose parts are on a shelf, if they have any, by its path
+	sessions map[string]bool            // that have a record; nil in a layout without such
+	inside   map[string]bool            // the ids that the messages of a session say they have; filled as asked
+	asked    map[string]bool            // the sessions for which it is
 }
 
 // A talk is the folder of a session's messages.
@@ -22,8 +22,21 @@ type talk struct {
 	ids []string
 }
 
+// A shelf is a folder that has the folders of messages' parts in it, and the ids
+// that these are called by.
+type shelf talk
+
+func (v *view) shelves() []shelf {
+	var all []shelf
+	p, _ := v.layout.pattern(session.KindPart, true)
+	for _, at := range v.expand(p.names[:len(p.names)-2], session.Ref{}, nil) {
+		all = append(all, shelf{at, v.ids(at, nil)})
+	}
+	return all
+}
+
 func (v *view) skeleton() *skeleton {
-	t := &skeleton{owned: map[string]bool{}, inside: map[string]bool{}, asked: map[string]bool{}}
+	t := &skeleton{owned: map[string]map[string]bool{}, inside: map[string]bool{}, asked: map[string]bool{}}
 	for _, p := range v.layout.patterns {
 		if p.kind == session.KindMessage {
 			t.add(v, p)
@@ -35,7 +48,7 @@ func (v *view) skeleton() *skeleton {
 	}
 	t.sessions = map[string]bool{}
 	for _, at := range v.expand(p.names[:len(p.names)-1], session.Ref{}, nil) {
-		v.list(at, func(id string) { t.sessions[id] = true })
+		v.list(at, func(_, id string) { t.sessions[id] = true })
 	}
 	return t
 }
@@ -59,9 +72,13 @@ func (t *skeleton) add(v *view, p pattern) {
 	}
 	for _, at := range spots {
 		k := talk{spot: at}
-		v.list(at, func(id string) {
+		on := v.shelfPath(k.ref)
+		if t.owned[on] == nil {
+			t.owned[on] = map[string]bool{}
+		}
+		v.list(at, func(_, id string) {
 			k.ids = append(k.ids, id)
-			t.owned[v.partFolder(k.ref, id)] = true
+			t.owned[on][id] = true
 		})
 		if len(k.ids) > 0 {
 			t.talks = append(t.talks, k)
@@ -69,8 +86,8 @@ func (t *skeleton) add(v *view, p pattern) {
 	}
 }
 
-// list calls yield for the id of each record in a folder.
-func (v *view) list(at spot, yield func(id string)) {
+// list calls yield for each record in a folder.
+func (v *view) list(at spot, yield func(name, id string)) {
 	if v.failed() {
 		return
 	}
@@ -80,11 +97,11 @@ func (v *view) list(at spot, yield func(id string)) {
 	}
 }
 
-// partFolder is the path of the folder of a message's parts.
-func (v *view) partFolder(ref session.Ref, message string) string {
+// shelfPath is the path of the folder that the folders of the parts of a session's
+// messages are in.
+func (v *view) shelfPath(ref session.Ref) string {
 	p, _ := v.layout.pattern(session.KindPart, true)
-	ref.Message = message
-	return strings.Join(fill(p.names[:len(p.names)-1], ref), "/")
+	return strings.Join(fill(p.names[:len(p.names)-2], ref), "/")
 }
 
 // hides is an error if the tree may hold more sessions or messages than were

@@ -26,17 +26,16 @@ func (s *Store) Skim(ctx context.Context, head session.Session, look func(*sessi
 		return nil, session.Stamp{}
 	}
 	defer v.root.close()
-	v.seen, v.buf = &tally{}, &buffer{}
+	v.seen, v.buf.keep = &tally{}, false
 	bare, _ := v.info(head)
 	folder := v.messageFolder(&bare, head)
 	if folder == nil {
 		return nil, session.Stamp{}
 	}
 	defer folder.d.close()
-	refs := v.messageRefs(bare.ID, folder)
-	v.eachMessage(len(refs), func(w *view, i int) {
-		r, ok := w.read(folder.d, refs[i])
-		if !ok || !look(&r, w.parts(refs[i])) || len(w.stray) > 0 {
+	v.eachMessage(v.messageRefs(bare.ID, folder), func(w *view, ref session.Ref, _ int) {
+		r, ok := w.read(folder.d, ref)
+		if !ok || !look(&r, w.parts(ref)) || len(w.stray) > 0 {
 			giveUp()
 		}
 	})

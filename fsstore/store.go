@@ -17,6 +17,7 @@ type Store struct {
 	layout *layout
 	opt    Options
 
+	local   bool      // the root is on a file system of this machine
 	buffers sync.Pool // of *buffer
 }
 
@@ -95,6 +96,7 @@ func newStore(l *layout, root string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}
 	s.id.Dev, s.id.Ino = t.dev, t.ino
+	s.local = d.local()
 	return s, nil
 }
 

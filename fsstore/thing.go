@@ -92,15 +92,24 @@ func nameOf(m fs.FileMode) string {
 	return "no plain file"
 }
 
-// A buffer holds the bytes of one file after the other.
-type buffer struct{ data []byte }
+// A buffer is what one reader needs again and again, for one file and one folder
+// after the other. It is not for two goroutines at once.
+type buffer struct {
+	keep    bool     // the bytes of files stay: none takes the room of another
+	quick   bool     // calls are answered from memory, as far as was seen
+	data    []byte   // room for one file
+	entries []byte   // room for what the system tells of a folder
+	names   []string // of the last folder that was listed
+	status  status   // of the last file
+	path    []byte   // the name in the last call, as the system wants it
+}
 
 // A buffer that had to hold a larger file than roomKept does not keep the room.
 const roomKept = 1 << 20
 
-// room is for n bytes: of the buffer if there is one.
+// room is for n bytes.
 func (b *buffer) room(n int64) []byte {
-	if b == nil {
+	if b.keep {
 		return make([]byte, n)
 	}
 	if n > int64(len(b.data)) {
@@ -115,7 +124,15 @@ func (b *buffer) room(n int64) []byte {
 
 // look reads what stands under the name; a file only if it is not larger than
 // max. It never waits, neither for a pipe nor for anybody.
-func (d *dir) look(name string, max int64) (thing, error) { return d.lookInto(nil, name, max) }
+func (d *dir) look(name string, max int64) (thing, error) {
+	return d.lookInto(&buffer{keep: true}, name, max)
+}
+
+// stat is look without the bytes.
+func (d *dir) stat(name string) (thing, error) { return d.statInto(new(buffer), name) }
+
+// names lists what stands in the folder. It is not for two goroutines at once.
+func (d *dir) names() ([]string, error) { return d.namesInto(new(buffer)) }
 
 // readAll reads a file that had size bytes when it was opened, and at most max:
 // one that grew beyond that meanwhile is as too large as one that always was.

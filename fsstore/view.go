@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io/fs"
+	"path"
 	"slices"
 	"strings"
 
@@ -19,14 +20,15 @@ type view struct {
 	stray []session.Stray
 	err   error
 
+	buf   *buffer // for all that is read; each view has its own, but for one inside another
 	seen  *tally  // what the records' stamps add up to; nil if nobody asks
 	blind bool    // records are looked at and not read
-	buf   *buffer // for the bytes of one record after the other; nil if they are to stay
+	shelf *dir    // in which the folders of the messages' parts are, if it could be opened
 }
 
 func (s *Store) view(ctx context.Context) (*view, error) {
 	root, err := s.open()
-	return &view{Store: s, ctx: ctx, root: root}, err
+	return &view{Store: s, ctx: ctx, root: root, buf: &buffer{keep: true}}, err
 }
 
 // failed reports whether the reading has to end.
@@ -96,7 +98,7 @@ func (v *view) ids(s spot, skip map[string]bool) []string {
 		}
 		if err := session.ValidateID(name); err == nil {
 			ids = append(ids, name)
-		} else if t, serr := d.stat(name); serr == nil && t.there && !t.plain() {
+		} else if t, serr := d.statInto(v.buf, name); serr == nil && t.there && !t.plain() {
 			v.note(d.path+"/"+name, "", err.Error())
 		}
 	}
@@ -106,8 +108,11 @@ func (v *view) ids(s spot, skip map[string]bool) []string {
 // open opens the folder at path. It returns nil where there is none: a plain
 // file of that name is nobody's record, and anything else is noted, for the
 // message whose parts it stands for.
-func (v *view) open(path, message string) *dir {
-	d, err := v.root.sub(path)
+func (v *view) open(path, message string) *dir { return v.openIn(v.root, path, message) }
+
+// openIn is open for a path below the folder at.
+func (v *view) openIn(at *dir, name, message string) *dir {
+	d, err := at.subInto(v.buf, name)
 	if err == nil {
 		return d
 	}
@@ -117,7 +122,7 @@ func (v *view) open(path, message string) *dir {
 			v.note(strange.path, message, "it is "+nameOf(strange.mode)+", not a folder")
 		}
 	} else if why, ok := cannotRead(err); ok {
-		v.hidden(path, message, "the folder cannot be opened: "+why)
+		v.hidden(path.Join(at.path, name), message, "the folder cannot be opened: "+why)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		v.err = err
 	}
@@ -126,7 +131,7 @@ func (v *view) open(path, message string) *dir {
 
 // names lists what stands in the folder, in order.
 func (v *view) names(d *dir, message string) []string {
-	names, err := d.names()
+	names, err := d.namesInto(v.buf)
 	if err != nil {
 		if why, ok := cannotRead(err); ok {
 			v.hidden(d.path, message, "the folder cannot be read: "+why)
@@ -148,10 +153,10 @@ func (v *view) hidden(path, message, why string) {
 	v.stray[len(v.stray)-1].Hidden = true
 }
 
-// records calls yield for the id of each record in the folder, in order.
+// records calls yield for each record in the folder, in order.
 // Names that do not end in .json are no records and are passed over; names that
 // do and are no ids are noted.
-func (v *view) records(d *dir, message string, yield func(id string)) {
+func (v *view) records(d *dir, message string, yield func(name, id string)) {
 	for _, name := range v.names(d, message) {
 		id, ok := strings.CutSuffix(name, suffix)
 		if !ok {
@@ -164,7 +169,7 @@ func (v *view) records(d *dir, message string, yield func(id string)) {
 			v.note(d.path+"/"+name, message, err.Error())
 			continue
 		}
-		yield(id)
+		yield(name, id)
 	}
 }
 
@@ -172,28 +177,33 @@ func (v *view) records(d *dir, message string, yield func(id string)) {
 // there and may not, cannot or shall not be read has the defect Unreadable.
 func (v *view) read(d *dir, ref session.Ref) (session.Record, bool) {
 	r := session.Record{Ref: ref}
-	t, err := v.look(d, ref.ID()+suffix)
+	return r, v.readInto(&r, d, ref.ID()+suffix)
+}
+
+// readInto is read for a record that has a ref and nothing else.
+func (v *view) readInto(r *session.Record, d *dir, name string) bool {
+	t, err := v.look(d, name)
 	if why, ok := cannotRead(err); ok {
 		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
-		return r, true
+		return true
 	}
 	if err != nil {
 		v.err = err
-		return r, false
+		return false
 	}
 	r.Mode = t.mode.Perm()
 	if why := t.unfit(); t.there && why != "" {
 		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
-		return r, true
+		return true
 	}
 	r.Data = t.data
-	return r, t.there
+	return t.there
 }
 
 // look is what stands under the name, in a blind view without its bytes.
 func (v *view) look(d *dir, name string) (t thing, err error) {
 	if v.blind {
-		t, err = d.stat(name)
+		t, err = d.statInto(v.buf, name)
 	} else {
 		t, err = d.lookInto(v.buf, name, v.opt.MaxRecord)
 	}

@@ -3,7 +3,6 @@ package session
 import (
 	"errors"
 	"fmt"
-	"strings"
 )
 
 // A Kind says what a [Ref] names. The zero Kind is invalid.
@@ -117,12 +116,14 @@ func ValidateID(id string) error {
 	case id[0] == '.':
 		return fmt.Errorf("%w: %q starts with a dot", ErrBadID, id)
 	}
-	if i := strings.IndexFunc(id, func(c rune) bool { return !idRune(c) }); i >= 0 {
-		return fmt.Errorf("%w: %q holds %q", ErrBadID, id, id[i])
+	for i := range len(id) {
+		if !idByte(id[i]) {
+			return fmt.Errorf("%w: %q holds %q", ErrBadID, id, id[i])
+		}
 	}
 	return nil
 }
 
-func idRune(c rune) bool {
+func idByte(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-' || c == '.'
 }
