@@ -26,65 +26,58 @@ func bigStore(b *testing.B) string {
 	return path
 }
 
-// BenchmarkScan reads every session of a large store once.
-func BenchmarkScan(b *testing.B) {
+// eachSession calls f for every session of a large store, in every round of a
+// benchmark. f returns how many parts it saw, which must be so many in all.
+func eachSession(b *testing.B, want int, f func(s *Store, h session.Session) (parts int)) {
+	b.Helper()
 	s := open(b, bigStore(b), Options{})
+	heads, err := s.List(b.Context())
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.ReportAllocs()
 	for b.Loop() {
-		heads, err := s.List(b.Context())
-		if err != nil {
-			b.Fatal(err)
-		}
 		parts := 0
 		for _, h := range heads {
-			for _, m := range load(b, s, h.ID).Messages {
-				parts += len(m.Parts)
-			}
+			parts += f(s, h)
 		}
-		if parts < 100_000 {
-			b.Fatalf("%d parts", parts)
+		if parts < want {
+			b.Fatalf("%d parts, want %d", parts, want)
 		}
 	}
+}
+
+// BenchmarkScan reads every session of a large store once.
+func BenchmarkScan(b *testing.B) {
+	eachSession(b, 100_000, func(s *Store, h session.Session) (parts int) {
+		for _, m := range load(b, s, h.ID).Messages {
+			parts += len(m.Parts)
+		}
+		return parts
+	})
 }
 
 // BenchmarkSkim goes through every session of a large store without building it.
 func BenchmarkSkim(b *testing.B) {
-	s := open(b, bigStore(b), Options{})
-	heads, err := s.List(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		parts := 0
-		for _, h := range heads {
-			s.Skim(b.Context(), h, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
-				for range of {
-					parts++
-				}
-				return true
-			})
-		}
-		if parts < 100_000 {
-			b.Fatalf("%d parts", parts)
-		}
-	}
+	eachSession(b, 100_000, func(s *Store, h session.Session) (parts int) {
+		s.Skim(b.Context(), h, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
+			for range of {
+				parts++
+			}
+			return true
+		})
+		return parts
+	})
 }
 
 // BenchmarkStamp looks at every session of a large store.
 func BenchmarkStamp(b *testing.B) {
-	s := open(b, bigStore(b), Options{})
-	heads, err := s.List(b.Context())
-	if err != nil {
-		b.Fatal(err)
-	}
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, h := range heads {
-			if _, err := s.Stamp(b.Context(), h); err != nil {
-				b.Fatal(err)
-			}
+	eachSession(b, 0, func(s *Store, h session.Session) int {
+		if _, err := s.Stamp(b.Context(), h); err != nil {
+			b.Fatal(err)
 		}
-	}
+		return 0
+	})
 }
 
 // BenchmarkState looks at the files of a store.

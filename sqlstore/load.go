@@ -49,7 +49,7 @@ func (c *conn) list() ([]session.Session, error) {
 	}
 	// Messages of sessions that have no row: nobody can have written them with
 	// foreign keys on.
-	const lost = `SELECT DISTINCT session_id FROM message AS m WHERE NOT EXISTS (SELECT 1 FROM session AS s WHERE s.id = m.session_id)`
+	const lost = `SELECT session_id COLLATE BINARY FROM message EXCEPT SELECT id FROM session`
 	err = c.query(lost, nil, func(st *sqlite3.Stmt) error {
 		v := valueAt(st, 0)
 		id := session.Col{Class: v.class, Bytes: v.bytes}

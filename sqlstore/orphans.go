@@ -29,13 +29,12 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	return refs, nil
 }
 
-// The inner queries read indexes alone.
+// What is compared is read from indexes alone, each id once.
 const (
-	lostMessages = `SELECT "id", "session_id" FROM "message" AS m
-		WHERE NOT EXISTS (SELECT 1 FROM "session" AS s WHERE s."id" = m."session_id") ORDER BY "session_id", "id"`
+	lostMessages = `SELECT "id", "session_id" FROM "message"
+		WHERE "session_id" IN (SELECT "session_id" COLLATE BINARY FROM "message" EXCEPT SELECT "id" FROM "session") ORDER BY "session_id", "id"`
 	partsOf   = `SELECT "id", "message_id", "session_id" FROM "part" WHERE "message_id" = ?1 ORDER BY "id"`
-	lostOwner = `SELECT DISTINCT "message_id" FROM "part" AS p
-		WHERE NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = p."message_id") ORDER BY "message_id"`
+	lostOwner = `SELECT "message_id" COLLATE BINARY FROM "part" EXCEPT SELECT "id" FROM "message" ORDER BY 1`
 )
 
 func (c *conn) orphans() (refs []session.Ref, err error) {
