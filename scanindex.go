@@ -191,7 +191,8 @@ func (x *index) learn(a answer) {
 func (x *index) save() {
 	all := x.learned
 	if !x.complete {
-		all = maps.Clone(x.known)
+		all = map[string]verdict{}
+		maps.Copy(all, x.known)
 		maps.Copy(all, x.learned)
 	}
 	same := func(a, b verdict) bool { return a.Stamp == b.Stamp }
