@@ -36,7 +36,7 @@ func (l *lab) Put(r wound.Record) {
 	}
 	to := l.rows[at]
 	to.raw, to.fields = nil, nil
-	if json.Unmarshal([]byte(r.Data), &to.fields) != nil {
+	if json.Unmarshal([]byte(r.Data), &to.fields) != nil || to.fields == nil { // null is no object
 		to.raw = &r.Data
 		return
 	}

@@ -114,7 +114,7 @@ func exists(name string) bool { _, err := os.Stat(name); return err == nil }
 func openDB(t testing.TB, file string) *sqlite3.Conn {
 	db, err := sqlite3.OpenFlags(file, sqlite3.OPEN_READWRITE)
 	if err == nil {
-		err = db.Exec("PRAGMA busy_timeout=10000")
+		err = db.Exec("PRAGMA busy_timeout=10000; PRAGMA foreign_keys=OFF")
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,9 @@ func (r *rendering) prompt(s *session.Session, all []*message) []*message {
 }
 
 // lastModel is the model that the agent asks if the user names none: that of
-// the newest prompt. The zero Model means that the session does not say.
+// the newest prompt. Where no prompt says, the agent takes the one that is set,
+// which most likely is the one that answered last. The zero Model means that the
+// session does not say.
 func (r *rendering) lastModel(s *session.Session, all []*message) Model {
 	if r.Profile.SessionModel {
 		model := column(s, "model")
@@ -65,6 +67,12 @@ func (r *rendering) lastModel(s *session.Session, all []*message) Model {
 		provider, _ := model.get("providerID").str()
 		id, _ := model.get("modelID").str()
 		return Model{provider, id}
+	}
+	for _, m := range slices.Backward(all) {
+		provider, _ := m.body.get("providerID").str()
+		if id, ok := m.body.get("modelID").str(); ok && m.role() == session.RoleAssistant {
+			return Model{provider, id}
+		}
 	}
 	return Model{}
 }

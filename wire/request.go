@@ -12,7 +12,7 @@ type Settings struct {
 	// Profile is the version of the agent; the zero Profile means the newest.
 	Profile Profile
 	// Model is the one that is asked. Where it is zero it is the one that the
-	// agent takes: the newest prompt's.
+	// agent takes: the newest prompt's, or else the newest answer's.
 	Model Model
 	// Now is when the prompt is typed. It decides one thing: whether the new
 	// prompt is the newest message for the agent, by its time and by its id
