@@ -1,12 +1,19 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"time"
+
+	"mend"
+	"mend/change"
 )
 
-// A progress tells on the terminal how far work of more than half a second is.
+// drawAfter is how long work takes of which the terminal is told.
+const drawAfter = 500 * time.Millisecond
+
+// A progress tells on the terminal how far long work is.
 type progress struct {
 	w     io.Writer // nil where nothing can be drawn
 	what  string
@@ -17,7 +24,7 @@ type progress struct {
 }
 
 func (a *app) progress(total int, what string) *progress {
-	p := &progress{what: what, total: total, next: time.Now().Add(500 * time.Millisecond)}
+	p := &progress{what: what, total: total, next: time.Now().Add(drawAfter)}
 	if a.canDraw && !a.asJSON {
 		p.w = a.err
 	}
@@ -39,4 +46,30 @@ func (p *progress) clear() {
 		fmt.Fprintf(p.w, "\r%*s\r", p.width-1, "")
 	}
 	p.width = 0
+}
+
+// write carries out a plan. That takes a while where a large database has to be
+// checked first.
+func (a *app) write(ctx context.Context, c *mend.Client, p change.Plan) (change.Entry, error) {
+	defer a.saying("checking and writing ...")()
+	return c.Apply(ctx, p)
+}
+
+// saying tells on the terminal what goes on, if that is long work, until the
+// function that it returns is called.
+func (a *app) saying(what string) (done func()) {
+	if !a.canDraw || a.asJSON {
+		return func() {}
+	}
+	said := make(chan struct{})
+	t := time.AfterFunc(drawAfter, func() {
+		fmt.Fprintf(a.err, "\r%s", what)
+		close(said)
+	})
+	return func() {
+		if !t.Stop() {
+			<-said
+			fmt.Fprintf(a.err, "\r%*s\r", len(what), "")
+		}
+	}
 }

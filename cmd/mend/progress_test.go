@@ -3,6 +3,7 @@ package main
 import (
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 )
 
@@ -30,5 +31,31 @@ func TestProgress(t *testing.T) {
 		if got := out.String(); got != r.want {
 			t.Errorf("%s: drew %q, want %q", r.name, got, r.want)
 		}
+	}
+}
+
+func TestSaying(t *testing.T) {
+	rows := []struct {
+		name            string
+		canDraw, asJSON bool
+		took            time.Duration
+		want            string
+	}{
+		{"short work", true, false, drawAfter - 1, ""},
+		{"long work", true, false, drawAfter + 1, "\rwriting\r       \r"},
+		{"without a terminal", false, false, time.Hour, ""},
+		{"beside a JSON answer", true, true, time.Hour, ""},
+	}
+	for _, r := range rows {
+		synctest.Test(t, func(t *testing.T) {
+			var out strings.Builder
+			a := &app{terminal: terminal{err: &out, canDraw: r.canDraw}, asJSON: r.asJSON}
+			done := a.saying("writing")
+			time.Sleep(r.took)
+			done()
+			if got := out.String(); got != r.want {
+				t.Errorf("%s: wrote %q, want %q", r.name, got, r.want)
+			}
+		})
 	}
 }

@@ -192,7 +192,7 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 		if ctx.Err() != nil {
 			return done, worst(failed, ctx.Err())
 		}
-		e, err := c.Apply(ctx, p.result.Plan)
+		e, err := a.write(ctx, c, p.result.Plan)
 		if err = a.tellConflict(err); err != nil {
 			if len(todo) > 1 {
 				a.tell(err)

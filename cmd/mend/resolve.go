@@ -59,7 +59,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	}
 	var by change.Entry
 	if len(p.Ops) > 0 {
-		if by, err = c.Apply(cmd.Context(), p); err != nil {
+		if by, err = a.write(cmd.Context(), c, p); err != nil {
 			return a.tellConflict(err)
 		}
 	}

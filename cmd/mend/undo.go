@@ -88,7 +88,7 @@ func (a *app) change(cmd *cobra.Command, f writeFlags, propose func(*mend.Client
 	if f.dryRun {
 		return a.endDryRun(p)
 	}
-	e, err := c.Apply(cmd.Context(), p)
+	e, err := a.write(cmd.Context(), c, p)
 	if err != nil {
 		return a.tellConflict(err)
 	}
