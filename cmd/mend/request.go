@@ -89,7 +89,7 @@ func blockText(b wire.Block) string {
 		var text strings.Builder
 		text.WriteString(b.ToolID)
 		if b.Output != nil {
-			text.WriteString(fmt.Sprintf(" %q", b.OutputText()))
+			fmt.Fprintf(&text, " %q", b.OutputText())
 		}
 		for _, c := range b.Content {
 			text.WriteString(" " + blockText(c))
