@@ -28,6 +28,9 @@ type fix struct {
 	cure, loses string // sentences for a person; loses is "" for nothing
 	// whole says that the edit changes more than the message at fault.
 	whole bool
+	// alike says that faults of its kind elsewhere in the message are cured in the
+	// same way, whatever becomes of this one: they may be tried together.
+	alike bool
 	// edit changes the draft. An error says that this way is closed: the next fix
 	// is tried.
 	edit func(*draft) error

@@ -6,6 +6,11 @@ func TestEmptyContent(t *testing.T) {
 	aborted := failed("MessageAbortedError", stepStart, signed, bash, stepStart, signed2)
 	runCures(t, []cureCase{
 		{name: "blank alone", turn: answer(stepStart, blank), found: "broken empty_content_message msg_02/prt_0202", want: []string{stepStart, held}},
+		{
+			name: "blanks alone", turn: answer(stepStart, blank, blank, blank),
+			found: "broken empty_content_message msg_02/prt_0202; broken empty_content_message msg_02/prt_0203; broken empty_content_message msg_02/prt_0204",
+			want:  []string{stepStart, held},
+		},
 		{name: "empty alone", turn: answer(empty), found: "latent empty_content_message msg_02", req: latent, want: []string{held}},
 		{name: "blank prompt", turn: user(blank), found: "broken empty_content_message msg_02/prt_0201", want: []string{held}},
 		{

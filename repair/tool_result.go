@@ -52,7 +52,7 @@ func fixUnfinished(c *chart, f fault) []fix {
 	ref := f.ref
 	return []fix{{
 		cure: fmt.Sprintf("The call is marked as failed with %q; its input stays.", c.texts.cancelled),
-		edit: func(d *draft) error { return d.failCall(ref) },
+		edit: func(d *draft) error { return d.failCall(ref) }, alike: true,
 	}}
 }
 

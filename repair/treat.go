@@ -10,9 +10,9 @@ import (
 )
 
 // A treatment cures faults of a session, on a copy. It goes in rounds: in each
-// one fix is tried for one fault of every message, and for those of the same kind
-// beside it, then the whole session is simulated once, and a fix stays only if it
-// proved itself ([treatment.judge]). So the cost is that of a few simulations,
+// one fix is tried for one fault of every message, and where that says nothing of
+// the others also for those like it, then the whole session is simulated once, and
+// a fix stays only if it proved itself ([treatment.judge]). So the cost is that of a few simulations,
 // however many records are at fault.
 type treatment struct {
 	s             *session.Session // as it is by now
@@ -141,11 +141,11 @@ func (t *treatment) giveUp(bad []trial) {
 }
 
 // apply edits the draft: the next fix of one wanted fault of every message, and of
-// those of the same kind in its other parts. A fix that changes more than its
+// those that are cured alike in its other parts. A fix that changes more than its
 // message is applied alone.
 func (t *treatment) apply(d *draft) []trial {
 	var trials []trial
-	kind, busy := map[string]string{}, map[session.Ref]bool{} // what is tried in a message, by its code
+	kind, busy := map[string]string{}, map[session.Ref]bool{} // of the faults that may still be tried in a message that had one
 	for _, f := range t.now.findings {
 		code, begun := kind[f.ref.Message]
 		beside := !begun || code == f.code && !busy[f.ref] && !t.alone[f.ref.Message]
@@ -153,7 +153,7 @@ func (t *treatment) apply(d *draft) []trial {
 			continue
 		}
 		for tr, ok := t.next(d, f); ok; tr, ok = t.next(d, f) {
-			if tr.fix.whole && len(trials) > 0 {
+			if len(trials) > 0 && tr.fix.whole || begun && !tr.fix.alike {
 				break // its turn comes
 			}
 			if err := tr.fix.edit(d); err != nil || t.forbidden(tr, d.s) || t.blind(tr, d.s) {
@@ -164,7 +164,10 @@ func (t *treatment) apply(d *draft) []trial {
 			if tr.fix.whole {
 				return []trial{tr}
 			}
-			kind[f.ref.Message], busy[f.ref] = f.code, true
+			kind[f.ref.Message], busy[f.ref] = "", true
+			if tr.fix.alike {
+				kind[f.ref.Message] = f.code
+			}
 			trials = append(trials, tr)
 			break
 		}
