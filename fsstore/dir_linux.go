@@ -3,6 +3,7 @@
 package fsstore
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"io"
@@ -71,16 +72,22 @@ func (d *dir) namesInto(b *buffer) ([]string, error) {
 
 // appendNames appends the names of the entries, each a struct linux_dirent64. It
 // does what [unix.ParseDirent] does and makes one string of them all, not one each.
+// The names overwrite the entries.
 func appendNames(names []string, entries []byte) []string {
 	const length, name = 16, 19 // where these are in an entry, behind its number
-	all := string(entries)
+	kept := entries[:0]
 	for len(entries) > name {
 		n := int(binary.NativeEndian.Uint16(entries[length:]))
-		found, _, _ := strings.Cut(all[name:n], "\x00")
-		if binary.NativeEndian.Uint64(entries) != 0 && found != "." && found != ".." {
-			names = append(names, found)
+		found, _, _ := bytes.Cut(entries[name:n], []byte{0})
+		if binary.NativeEndian.Uint64(entries) != 0 && string(found) != "." && string(found) != ".." {
+			kept = append(append(kept, found...), 0)
 		}
-		entries, all = entries[n:], all[n:]
+		entries = entries[n:]
+	}
+	for all := string(kept); all != ""; {
+		var found string
+		found, all, _ = strings.Cut(all, "\x00")
+		names = append(names, found)
 	}
 	return names
 }

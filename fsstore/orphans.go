@@ -29,14 +29,14 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	// From the bottom up: what the agent begins meanwhile it begins from the top.
 	shelves := v.shelves()
 	v.stray = nil // what hides parts hides nobody's parent
-	t := v.skeleton()
+	t := v.skeleton(shelves)
 	if err := v.hides(t); err != nil || v.failed() {
 		return nil, fmt.Errorf("looking for orphans: %w", cmp.Or(v.err, err))
 	}
 	refs := t.withoutSession(v)
 	for _, k := range shelves {
-		for _, id := range k.ids {
-			if !t.owned[k.path()][id] {
+		for i, id := range k.ids {
+			if !k.owned[i] {
 				refs = append(refs, t.withoutMessage(v, k.spot, id)...)
 			}
 		}
@@ -57,7 +57,7 @@ func (t *skeleton) withoutSession(v *view) []session.Ref {
 		}
 		ref := k.ref
 		ref.Kind = session.KindMessage
-		for _, id := range k.ids {
+		for _, id := range v.recordsIn(k) {
 			ref.Message = id
 			refs = append(refs, ref)
 			part := ref

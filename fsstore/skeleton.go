@@ -7,36 +7,52 @@ import (
 	"mend/session"
 )
 
-// A skeleton is what stands above the parts, by names alone.
+// A skeleton is what stands above the parts, by names alone. Of a large tree these
+// are many, so each is kept once.
 type skeleton struct {
-	talks    []talk
-	owned    map[string]map[string]bool // the messages whose parts are on a shelf, if they have any, by its path
-	sessions map[string]bool            // that have a record; nil in a layout without such
-	inside   map[string]bool            // the ids that the messages of a session say they have; filled as asked
-	asked    map[string]bool            // the sessions for which it is
-}
-
-// A talk is the folder of a session's messages.
-type talk struct {
-	spot
-	ids []string
+	talks    []spot // the folders with the messages of a session that has any
+	shelves  map[string]*shelf
+	sessions map[string]bool // that have a record; nil in a layout without such
+	inside   map[string]bool // the ids that the messages of a session say they have; filled as asked
+	asked    map[string]bool // the sessions for which it is
 }
 
 // A shelf is a folder that has the folders of messages' parts in it, and the ids
 // that these are called by.
-type shelf talk
+type shelf struct {
+	spot
+	ids   []string
+	at    map[string]int // in ids
+	owned []bool         // a message is called by the id
+}
 
-func (v *view) shelves() []shelf {
-	var all []shelf
+func (v *view) shelves() []*shelf {
+	var all []*shelf
 	p, _ := v.layout.pattern(session.KindPart, true)
 	for _, at := range v.expand(p.names[:len(p.names)-2], session.Ref{}, nil) {
-		all = append(all, shelf{at, v.ids(at, nil)})
+		k := &shelf{spot: at, ids: v.ids(at, nil)}
+		k.at, k.owned = make(map[string]int, len(k.ids)), make([]bool, len(k.ids))
+		for i, id := range k.ids {
+			k.at[id] = i
+		}
+		all = append(all, k)
 	}
 	return all
 }
 
-func (v *view) skeleton() *skeleton {
-	t := &skeleton{owned: map[string]map[string]bool{}, inside: map[string]bool{}, asked: map[string]bool{}}
+// own notes that there is a message of that id.
+func (k *shelf) own(id string) {
+	if i, ok := k.at[id]; ok {
+		k.owned[i] = true
+	}
+}
+
+// skeleton looks at all that stands above the parts on the shelves.
+func (v *view) skeleton(shelves []*shelf) *skeleton {
+	t := &skeleton{shelves: map[string]*shelf{}, inside: map[string]bool{}, asked: map[string]bool{}}
+	for _, k := range shelves {
+		t.shelves[k.path()] = k
+	}
 	for _, p := range v.layout.patterns {
 		if p.kind == session.KindMessage {
 			t.add(v, p)
@@ -71,19 +87,22 @@ func (t *skeleton) add(v *view, p pattern) {
 		spots = next
 	}
 	for _, at := range spots {
-		k := talk{spot: at}
-		on := v.shelfPath(k.ref)
-		if t.owned[on] == nil {
-			t.owned[on] = map[string]bool{}
-		}
+		on, some := t.shelves[v.shelfPath(at.ref)], false
 		v.list(at, func(_, id string) {
-			k.ids = append(k.ids, id)
-			t.owned[on][id] = true
+			if some = true; on != nil {
+				on.own(id)
+			}
 		})
-		if len(k.ids) > 0 {
-			t.talks = append(t.talks, k)
+		if some {
+			t.talks = append(t.talks, at)
 		}
 	}
+}
+
+// recordsIn are the ids of the records in a folder.
+func (v *view) recordsIn(at spot) (ids []string) {
+	v.list(at, func(_, id string) { ids = append(ids, id) })
+	return ids
 }
 
 // list calls yield for each record in a folder.
@@ -132,7 +151,7 @@ func (t *skeleton) saysItIs(v *view, ref session.Ref) bool {
 	return t.inside[ref.Message]
 }
 
-func (t *skeleton) ask(v *view, k talk) {
+func (t *skeleton) ask(v *view, k spot) {
 	d := v.open(k.path(), "")
 	if d == nil {
 		return
@@ -140,7 +159,7 @@ func (t *skeleton) ask(v *view, k talk) {
 	defer d.close()
 	ref := k.ref
 	ref.Kind = session.KindMessage
-	for _, id := range k.ids {
+	for _, id := range v.recordsIn(k) {
 		ref.Message = id
 		if r, ok := v.read(d, ref); ok {
 			m := session.NewMessage(r)
