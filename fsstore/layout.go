@@ -129,6 +129,12 @@ func (l *layout) taken(before []string, name string) bool {
 	})
 }
 
+// parts is the pattern of parts: each layout has one.
+func (l *layout) parts() pattern {
+	p, _ := l.pattern(session.KindPart, true)
+	return p
+}
+
 // pattern is the one of that kind that a ref with, or without, a project uses.
 func (l *layout) pattern(kind session.Kind, project bool) (pattern, bool) {
 	var found pattern

@@ -190,8 +190,7 @@ func (v *view) messageRefs(id string, at *openSpot) []session.Ref {
 // partRef is a ref for the parts of a message.
 func (v *view) partRef(message session.Ref) session.Ref {
 	message.Kind = session.KindPart
-	p, _ := v.layout.pattern(session.KindPart, message.Project != "")
-	if !slices.Contains(p.names, "{project}") {
+	if !slices.Contains(v.layout.parts().names, "{project}") {
 		message.Project = ""
 	}
 	return message

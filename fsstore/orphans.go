@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"slices"
 
 	"mend/session"
 )
@@ -87,11 +86,8 @@ func (t *skeleton) withoutMessage(v *view, shelf spot, message string) []session
 // partsIn is the parts of a message and the folder that they are in, nothing if
 // there are none.
 func (v *view) partsIn(ref session.Ref) []session.Ref {
-	p, _ := v.layout.pattern(session.KindPart, true)
-	ref.Kind = session.KindPart
-	if !slices.Contains(p.names, "{project}") {
-		ref.Project = ""
-	}
+	p := v.layout.parts()
+	ref = v.partRef(ref)
 	var refs []session.Ref
 	v.list(spot{names: fill(p.names[:len(p.names)-1], ref)}, func(_, id string) {
 		ref.Part = id

@@ -28,7 +28,7 @@ type shelf struct {
 
 func (v *view) shelves() []*shelf {
 	var all []*shelf
-	p, _ := v.layout.pattern(session.KindPart, true)
+	p := v.layout.parts()
 	for _, at := range v.expand(p.names[:len(p.names)-2], session.Ref{}, nil) {
 		k := &shelf{spot: at, ids: v.ids(at, nil)}
 		k.at, k.owned = make(map[string]int, len(k.ids)), make([]bool, len(k.ids))
@@ -119,7 +119,7 @@ func (v *view) list(at spot, yield func(name, id string)) {
 // shelfPath is the path of the folder that the folders of the parts of a session's
 // messages are in.
 func (v *view) shelfPath(ref session.Ref) string {
-	p, _ := v.layout.pattern(session.KindPart, true)
+	p := v.layout.parts()
 	return strings.Join(fill(p.names[:len(p.names)-2], ref), "/")
 }
 
