@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -56,13 +55,7 @@ func (a *app) scanRequest(cmd *cobra.Command, id string) error {
 	return a.forecast(cmd.Context(), c, head)
 }
 
-// scanGC is how much garbage a scan may make before it is collected, in percent of
-// what is in use: less than usual costs no time that could be measured, and the
-// memory that a scan needs is promised (docs/performance.md).
-const scanGC = 75
-
 func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
-	debug.SetGCPercent(scanGC)
 	c, err := a.open(cmd, false)
 	if err != nil {
 		return err
