@@ -116,7 +116,7 @@ func findSentFiles(c *chart) []fault {
 	if c.file == (session.Ref{}) {
 		return nil
 	}
-	isImage := func(b wire.Block) bool { return b.Type == wire.Image }
+	isImage := func(b *wire.Block) bool { return b.Type == wire.Image }
 	for _, t := range c.render(c.settings[own].profile).Turns {
 		for _, b := range t.Blocks {
 			if b.Source == c.file && (isImage(b) || slices.ContainsFunc(b.Content, isImage)) {

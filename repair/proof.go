@@ -118,7 +118,7 @@ func (c *chart) loop() map[string]bool {
 func (c *chart) loopMessages() map[string]bool {
 	turns := c.render(c.settings[own].profile).Turns
 	n := len(turns) - 1
-	if n < 1 || !slices.ContainsFunc(turns[n].Blocks, func(b wire.Block) bool { return b.Type == wire.ToolResult }) {
+	if n < 1 || !slices.ContainsFunc(turns[n].Blocks, func(b *wire.Block) bool { return b.Type == wire.ToolResult }) {
 		return nil
 	}
 	in := map[string]bool{}

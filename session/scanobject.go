@@ -1,6 +1,8 @@
 package session
 
 import (
+	"slices"
+
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -15,7 +17,8 @@ const scanDepth = 100
 // scanObject is parseObject, but for what it leaves to the library: then ok is
 // false.
 func scanObject(data []byte) (obj object, ok bool) {
-	obj = make(object, 0, 12)
+	var room [16]member
+	obj = room[:0]
 	end, ok := scanMembers(data, skipWhite(data, 0), 0, func(m member) bool {
 		if _, again := obj.get(string(m.name)); again || len(obj) == 64 {
 			return false
@@ -23,7 +26,7 @@ func scanObject(data []byte) (obj object, ok bool) {
 		obj = append(obj, m)
 		return true
 	})
-	return obj, ok && skipWhite(data, end) == len(data)
+	return slices.Clone(obj), ok && skipWhite(data, end) == len(data)
 }
 
 // EachMember calls f for the name and the text of the value of each member of a

@@ -18,7 +18,7 @@ type answer struct {
 
 // A step is what the model said in one go, and the results of its calls.
 type step struct {
-	said, results []*outgoingBlock
+	said, results []outgoingBlock
 }
 
 // assistant is what an answer becomes: for each step a turn of the model, and
@@ -86,7 +86,7 @@ func (a *answer) add(p part) {
 func (a *answer) say(p part, b Block, unsent bool) {
 	b.Source = p.ref
 	s := &a.steps[len(a.steps)-1]
-	s.said = append(s.said, &outgoingBlock{b, unsent})
+	s.said = append(s.said, outgoingBlock{&b, unsent})
 }
 
 // text adds a text, ignored or not.

@@ -70,7 +70,21 @@ func rules() []rule {
 // A conversation is a request as the rules see it.
 type conversation struct {
 	turns    []Turn
+	spots    map[BlockType][]spot // where the blocks of each type are, in order
 	thinking bool
+}
+
+// A spot is the place of a block: messages.n.content.m.
+type spot struct{ n, m int32 }
+
+func converse(turns []Turn) conversation {
+	c := conversation{turns: turns, spots: map[BlockType][]spot{}}
+	for n, t := range turns {
+		for m, b := range t.Blocks {
+			c.spots[b.Type] = append(c.spots[b.Type], spot{int32(n), int32(m)})
+		}
+	}
+	return c
 }
 
 // Check tells every fault of the request: first what is fatal, since then nothing
@@ -93,7 +107,8 @@ func (r Request) dead() []Violation {
 // judge tells the rules that are broken.
 func judge(turns []Turn, thinking bool) []Violation {
 	var all []Violation
-	c := conversation{turns, thinking}
+	c := converse(turns)
+	c.thinking = thinking
 	for _, r := range rules() {
 		all = append(all, r.broken(c)...)
 	}
@@ -102,12 +117,8 @@ func judge(turns []Turn, thinking bool) []Violation {
 
 // eachBlock calls f for every block of a type, in order.
 func (c conversation) eachBlock(kind BlockType, f func(n, m int, b *Block)) {
-	for n, t := range c.turns {
-		for m := range t.Blocks {
-			if b := &t.Blocks[m]; b.Type == kind {
-				f(n, m, b)
-			}
-		}
+	for _, at := range c.spots[kind] {
+		f(int(at.n), int(at.m), c.turns[at.n].Blocks[at.m])
 	}
 }
 

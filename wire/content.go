@@ -36,7 +36,7 @@ func (r *rendering) has(t trait) bool {
 // anew is the rendering before anything was made.
 func (r *rendering) anew() *rendering {
 	own := *r
-	own.asked, own.fatal, own.told = 0, nil, map[Fatal]bool{}
+	own.asked, own.fatal, own.told = 0, nil, nil
 	return &own
 }
 
@@ -68,4 +68,4 @@ func (r *rendering) content(m *message) *content {
 }
 
 // promptContent is what the prompt becomes that the user types next.
-var promptContent = &content{ready: []ready{{role: session.RoleUser, blocks: []Block{{Type: Text, Text: PromptText}}, text: true}}}
+var promptContent = &content{ready: []ready{{role: session.RoleUser, blocks: []*Block{{Type: Text, Text: PromptText}}, text: true}}}

@@ -130,7 +130,7 @@ func turnsOf(program []byte, text string) wire.Request {
 		t := &q.Turns[len(q.Turns)-1]
 		id := ids[int(c)/16%4]
 		of := session.Ref{Kind: session.KindPart, Part: id}
-		blocks := []wire.Block{
+		blocks := []*wire.Block{
 			{Type: wire.Text, Text: text},
 			{Type: wire.Text},
 			{Type: wire.Thinking, Text: text, Signature: id},
@@ -140,7 +140,7 @@ func turnsOf(program []byte, text string) wire.Request {
 			{Type: wire.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`"a"`)},
 			{Type: wire.ToolUse, ToolID: id, ToolName: "bash"},
 			{Type: wire.ToolResult, ToolID: id, Output: session.Quote(text)},
-			{Type: wire.ToolResult, ToolID: id, Content: []wire.Block{{Type: wire.Text}, {Type: wire.Image, Data: []byte("AAAA")}}},
+			{Type: wire.ToolResult, ToolID: id, Content: []*wire.Block{{Type: wire.Text}, {Type: wire.Image, Data: []byte("AAAA")}}},
 			{Type: wire.Image, Mime: "image/png", Data: []byte("AAAA")},
 			{Type: wire.Document, Mime: "text/plain", Data: []byte(text)},
 		}

@@ -18,7 +18,7 @@ func history(all []*message, p Profile) (kept []*message, reached int) {
 		switch {
 		case tail != "":
 			end = m.id == tail
-		case m.role() == session.RoleUser && summed[m.id] && m.has("compaction"):
+		case m.role() == session.RoleUser && summed[m.id] && m.compaction != nil:
 			tail = m.tailStart(p)
 			end = tail == "" || tail == m.id
 		case m.summary(p):
@@ -47,8 +47,7 @@ func (m *message) tailStart(p Profile) string {
 	if p.Tail == TailNone {
 		return ""
 	}
-	i := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" })
-	id, _ := m.parts[i].body.get("tail_start_id").str()
+	id, _ := m.compaction.body.get("tail_start_id").str()
 	return id
 }
 
@@ -138,7 +137,7 @@ func (m *message) stopped() bool {
 // finished answer, so that the next request is for that.
 func (l loop) compacting(all []*message, p Profile) bool {
 	return slices.ContainsFunc(all, func(m *message) bool {
-		return m.has("compaction") && (l.finished == nil || p.later(m, l.finished))
+		return m.compaction != nil && (l.finished == nil || p.later(m, l.finished))
 	})
 }
 

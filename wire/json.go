@@ -53,7 +53,7 @@ func (r Request) JSON() []byte {
 	return data
 }
 
-func jsonBlocks(blocks []Block) []jsonBlock {
+func jsonBlocks(blocks []*Block) []jsonBlock {
 	out := make([]jsonBlock, 0, len(blocks))
 	for _, b := range blocks {
 		out = append(out, b.json())
@@ -61,7 +61,7 @@ func jsonBlocks(blocks []Block) []jsonBlock {
 	return out
 }
 
-func (b Block) json() jsonBlock {
+func (b *Block) json() jsonBlock {
 	out := jsonBlock{Type: b.Type}
 	switch b.Type {
 	case Text:
@@ -91,7 +91,7 @@ func (b *Block) OutputText() string {
 	return text
 }
 
-func (b Block) source() *jsonSource {
+func (b *Block) source() *jsonSource {
 	data := string(b.Data)
 	switch {
 	case b.URL != "":

@@ -27,6 +27,8 @@ type message struct {
 	screened bool
 	screen   []Fatal // why it cannot be shown, once screened
 
+	compaction *part // the first that asks for one
+
 	contents []*content // what it becomes
 }
 
@@ -70,6 +72,8 @@ func (m *message) role() string { return m.says }
 func (m *message) has(kind string) bool {
 	return slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == kind })
 }
+
+func isCompaction(p part) bool { return p.kind == "compaction" }
 
 // message takes one apart, or finds it.
 func (r *Renderer) message(src *session.Message) *message {
@@ -121,6 +125,9 @@ func readMessage(src *session.Message) *message {
 		}
 		kind, _ := v.get("type").str()
 		m.parts = append(m.parts, part{&m.sources[i], kind, v})
+	}
+	if i := slices.IndexFunc(m.parts, isCompaction); i >= 0 {
+		m.compaction = &m.parts[i]
 	}
 	if nullFile(&src.Record, v) {
 		m.faulty = append(m.faulty, Fatal{FatalUnreadable, "null", src.Ref})
@@ -210,6 +217,9 @@ func (m *message) until(id string) *message {
 	left.contents = nil
 	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.id == id }); i >= 0 {
 		left.parts = m.parts[:i]
+		if !slices.ContainsFunc(left.parts, isCompaction) {
+			left.compaction = nil
+		}
 	}
 	return &left
 }

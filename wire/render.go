@@ -18,13 +18,16 @@ type rendering struct {
 }
 
 func newRendering(set Settings) *rendering {
-	return &rendering{Settings: set, traits: set.Profile.traits(), told: map[Fatal]bool{}}
+	return &rendering{Settings: set, traits: set.Profile.traits()}
 }
 
 // die notes what ends the agent, each fault once.
 func (r *rendering) die(faults ...Fatal) {
 	for _, f := range faults {
 		if !r.told[f] {
+			if r.told == nil {
+				r.told = map[Fatal]bool{}
+			}
 			r.told[f] = true
 			r.fatal = append(r.fatal, f)
 		}

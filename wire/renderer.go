@@ -106,6 +106,7 @@ type made struct {
 	memo
 
 	turns  []Turn
+	talk   conversation  // of turns, once asked for
 	judged [][]Violation // by rule, but for those that ask about thinking; nil until asked for
 }
 
@@ -125,15 +126,18 @@ func (is *Reading) make(g *rendering, contents []*content) *made {
 // check is judge, in which each rule looks at the turns once: those that ask about
 // thinking look at little.
 func (m *made) check(thinking bool) (all []Violation) {
-	c, rules := conversation{m.turns, thinking}, rules()
+	rules := rules()
 	if m.judged == nil {
+		m.talk = converse(m.turns)
 		m.judged = make([][]Violation, len(rules))
 		for i, r := range rules {
 			if !r.thinking {
-				m.judged[i] = r.broken(c)
+				m.judged[i] = r.broken(m.talk)
 			}
 		}
 	}
+	c := m.talk
+	c.thinking = thinking
 	for i, r := range rules {
 		if r.thinking {
 			all = append(all, r.broken(c)...)

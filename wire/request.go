@@ -43,7 +43,7 @@ type Request struct {
 // A Turn is what neighbouring messages of one role are to the provider.
 type Turn struct {
 	Role   string
-	Blocks []Block
+	Blocks []*Block // shared by all requests that have them, so not to be changed
 	// Messages are the stored messages that the turn came from, in order, whether
 	// or not anything of them is left. That of the new prompt is not among them.
 	Messages []session.Ref
@@ -78,7 +78,7 @@ type Block struct {
 	ToolName string          // of a tool call
 	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
 	Error    bool            // of a result: the tool failed
-	Content  []Block         // of a result: text, images, documents
+	Content  []*Block        // of a result: text, images, documents
 	Output   json.RawMessage // of a result that has no Content but one text: that, as a JSON string
 
 	Mime string // of an image or a document

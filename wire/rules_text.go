@@ -63,10 +63,10 @@ func largeImage(c conversation, found func(Violation)) {
 	}
 	for n, t := range c.turns {
 		for m := range t.Blocks {
-			b := &t.Blocks[m]
+			b := t.Blocks[m]
 			judge(n, m, b, "")
 			for i := range b.Content {
-				if in := &b.Content[i]; in.Type == Image {
+				if in := b.Content[i]; in.Type == Image {
 					judge(n, m, in, fmt.Sprintf(".tool_result.content.%d", i))
 				}
 			}

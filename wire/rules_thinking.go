@@ -13,7 +13,7 @@ func thinkingNotFirst(c conversation, found func(Violation)) {
 	if !c.thinking || n < 0 || !c.loopOpen() || len(c.turns[n].Blocks) == 0 {
 		return
 	}
-	if b := &c.turns[n].Blocks[0]; !b.isThinking() {
+	if b := c.turns[n].Blocks[0]; !b.isThinking() {
 		found(Violation{
 			Message: fmt.Sprintf("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", place(n, 0), b.Type),
 			Refs:    refs(b), N: n, M: 0,
@@ -30,7 +30,7 @@ func thinkingWhileOff(c conversation, found func(Violation)) {
 		return
 	}
 	for m := range c.turns[n].Blocks {
-		if b := &c.turns[n].Blocks[m]; b.isThinking() {
+		if b := c.turns[n].Blocks[m]; b.isThinking() {
 			found(Violation{
 				Message: fmt.Sprintf("%s: When thinking is disabled, an `assistant` message in the final position cannot contain `%s`.", place(n, m), b.Type),
 				Refs:    refs(b), N: n, M: m,
@@ -55,7 +55,7 @@ func thinkingLast(c conversation, found func(Violation)) {
 		if t.Role == session.RoleAssistant && m >= 0 && t.Blocks[m].isThinking() {
 			found(Violation{
 				Message: fmt.Sprintf("messages.%d: The final block in an assistant message cannot be `thinking`.", n),
-				Refs:    refs(&t.Blocks[m]), N: n, M: m,
+				Refs:    refs(t.Blocks[m]), N: n, M: m,
 			})
 		}
 	}

@@ -11,7 +11,14 @@ import (
 const idPattern = "^[a-zA-Z0-9_-]+$"
 
 // goodID reports whether an id matches the pattern.
-func goodID(id string) bool { return id != "" && !strings.ContainsFunc(id, notInID) }
+func goodID(id string) bool {
+	for i := range len(id) {
+		if notInID(rune(id[i])) {
+			return false
+		}
+	}
+	return id != ""
+}
 
 func notInID(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
@@ -20,10 +27,11 @@ func notInID(c rune) bool {
 // R1: every call has its result at the start of the next turn, and nothing but
 // calls stands behind a call. To blame is what stands in between, then the calls.
 func callWithoutResult(c conversation, found func(Violation)) {
+	answered := map[string]bool{}
 	for n, t := range c.turns {
-		answered := map[string]bool{}
+		clear(answered)
 		if n+1 < len(c.turns) {
-			answered = c.turns[n+1].leadingResults()
+			c.turns[n+1].leadingResults(answered)
 		}
 		lost, between := t.lostCalls(answered)
 		if len(lost) == 0 {
@@ -51,7 +59,7 @@ func (t Turn) lostCalls(answered map[string]bool) (lost, between []*Block) {
 	}
 	seen := false
 	for m := range t.Blocks {
-		b := &t.Blocks[m]
+		b := t.Blocks[m]
 		switch {
 		case b.Type != ToolUse && seen:
 			between = append(between, b)
@@ -63,25 +71,23 @@ func (t Turn) lostCalls(answered map[string]bool) (lost, between []*Block) {
 	return lost, between
 }
 
-// leadingResults are the ids that the turn answers before it says anything else.
-func (t Turn) leadingResults() map[string]bool {
-	ids := map[string]bool{}
+// leadingResults puts the ids into the set that the turn answers before it says
+// anything else.
+func (t Turn) leadingResults(ids map[string]bool) {
 	for i := range t.Blocks {
 		if t.Blocks[i].Type != ToolResult {
 			break
 		}
 		ids[t.Blocks[i].ToolID] = true
 	}
-	return ids
 }
 
 // R2: every result answers a call of the turn before.
 func resultWithoutCall(c conversation, found func(Violation)) {
-	asked := map[string]bool{}
+	asked, next := map[string]bool{}, map[string]bool{}
 	for n, t := range c.turns {
-		next := map[string]bool{}
 		for m := range t.Blocks {
-			b := &t.Blocks[m]
+			b := t.Blocks[m]
 			if b.Type == ToolResult && !asked[b.ToolID] {
 				found(Violation{
 					Message: fmt.Sprintf("%s: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", place(n, m), b.ToolID),
@@ -92,7 +98,8 @@ func resultWithoutCall(c conversation, found func(Violation)) {
 				next[b.ToolID] = true
 			}
 		}
-		asked = next
+		asked, next = next, asked
+		clear(next)
 	}
 }
 

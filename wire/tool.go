@@ -50,7 +50,7 @@ func (a *answer) tool(p part) {
 	a.say(p, call, false)
 	result.Type, result.ToolID, result.Source = ToolResult, id, p.ref
 	s := &a.steps[len(a.steps)-1]
-	s.results = append(s.results, &outgoingBlock{Block: result})
+	s.results = append(s.results, outgoingBlock{Block: &result})
 }
 
 // input is what a call was made with; of a call that was not completed null
@@ -141,21 +141,21 @@ func (a *answer) filesApart(p part, v *value) bool {
 		return true
 	}
 	say := Block{Type: Text, Text: "Tool " + p.body.get("tool").joined() + " returned an attachment:", Source: p.ref}
-	out := outgoing{session.RoleUser, a.from, []*outgoingBlock{{Block: say}}}
+	out := outgoing{session.RoleUser, a.from, []outgoingBlock{{Block: &say}}}
 	for i := range list {
 		b, ok := a.promptFile(part{source: p.source, body: &list[i].value})
 		if !ok {
 			return false
 		}
 		b.Source = p.ref
-		out.blocks = append(out.blocks, &outgoingBlock{Block: b})
+		out.blocks = append(out.blocks, outgoingBlock{Block: &b})
 	}
 	a.files = append(a.files, out)
 	return true
 }
 
 // withFiles is a result of a text and files.
-func (a *answer) withFiles(p part, text *value, files []Block) (Block, bool) {
+func (a *answer) withFiles(p part, text *value, files []*Block) (Block, bool) {
 	s, ok := text.str()
 	switch {
 	case !text.truthy() && a.has(skipFiles):
@@ -164,12 +164,12 @@ func (a *answer) withFiles(p part, text *value, files []Block) (Block, bool) {
 		a.die(field(p.ref, "state.output is missing or no string"))
 		return Block{}, false
 	}
-	return Block{Content: append([]Block{{Type: Text, Text: s}}, files...)}, true
+	return Block{Content: append([]*Block{{Type: Text, Text: s}}, files...)}, true
 }
 
 // attachments are the files of a result, nil if there are none, and whether the
 // agent survives making them. Those that are no data: URL are left out.
-func (a *answer) attachments(p part, v *value) (files []Block, ok bool) {
+func (a *answer) attachments(p part, v *value) (files []*Block, ok bool) {
 	if v.null() || a.strip {
 		return nil, true
 	}
@@ -181,14 +181,14 @@ func (a *answer) attachments(p part, v *value) (files []Block, ok bool) {
 	if len(list) == 0 {
 		return nil, true
 	}
-	files = []Block{}
+	files = []*Block{}
 	for i := range list {
 		b, sent, ok := a.attachment(p, i, &list[i].value)
 		if !ok {
 			return nil, false
 		}
 		if sent {
-			files = append(files, b)
+			files = append(files, &b)
 		}
 	}
 	return files, true

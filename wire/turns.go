@@ -11,13 +11,13 @@ import (
 type outgoing struct {
 	role   string // of its turn
 	from   session.Ref
-	blocks []*outgoingBlock
+	blocks []outgoingBlock
 }
 
 // An outgoingBlock counts as content of its message until the end, where it is
 // left out if it is unsent: thinking that nobody signed.
 type outgoingBlock struct {
-	Block
+	*Block
 	unsent bool
 }
 
@@ -25,7 +25,7 @@ type outgoingBlock struct {
 type ready struct {
 	role   string
 	from   session.Ref
-	blocks []Block
+	blocks []*Block
 	text   bool // it ends with a text
 }
 
@@ -62,8 +62,9 @@ func (r *rendering) join(all []ready, last bool) Turn {
 	}
 	if last && t.Role == session.RoleAssistant && all[len(all)-1].text {
 		t.Blocks = slices.Clone(t.Blocks)
-		b := &t.Blocks[len(t.Blocks)-1]
+		b := *t.Blocks[len(t.Blocks)-1]
 		b.Text = trim(b.Text)
+		t.Blocks[len(t.Blocks)-1] = &b
 	}
 	if goesOnBehindCall(t.Blocks) && r.has(callsLastToNext) {
 		t.Blocks = putCallsLast(t.Blocks, true)
@@ -94,10 +95,10 @@ func (r *rendering) cleanUp(all []outgoing) []ready {
 		if goesOnBehindCall(m.blocks) && r.has(callsLast) {
 			m.blocks = putCallsLast(m.blocks, false)
 		}
-		done := ready{role: m.role, from: m.from, blocks: make([]Block, 0, len(m.blocks))}
+		done := ready{role: m.role, from: m.from, blocks: make([]*Block, 0, len(m.blocks))}
 		for _, b := range m.blocks {
 			done.text = b.Type == Text
-			if r.claude && strings.ContainsFunc(b.ToolID, notInID) {
+			if r.claude && b.ToolID != "" && !goodID(b.ToolID) {
 				b.ToolID = fitID(b.ToolID)
 			}
 			if !b.unsent {
@@ -126,7 +127,7 @@ func fitID(id string) string {
 }
 
 // empty reports whether a block has nothing to say.
-func (r *rendering) empty(b *outgoingBlock) bool {
+func (r *rendering) empty(b outgoingBlock) bool {
 	switch {
 	case b.Type == Text:
 		return b.Text == ""
@@ -172,7 +173,7 @@ func putCallsLast[B interface{ kind() BlockType }](blocks []B, stops bool) []B {
 	return append(out, calls...)
 }
 
-func (b Block) kind() BlockType { return b.Type }
+func (b *Block) kind() BlockType { return b.Type }
 
 // trim does what trim does in JavaScript: a byte order mark is white space.
 func trim(s string) string {

@@ -10,7 +10,7 @@ func (r *rendering) user(m *message) []outgoing {
 	for _, p := range m.parts {
 		if b, ok := r.userBlock(p); ok {
 			b.Source = p.ref
-			out.blocks = append(out.blocks, &outgoingBlock{Block: b})
+			out.blocks = append(out.blocks, outgoingBlock{Block: &b})
 		}
 	}
 	if len(out.blocks) == 0 {

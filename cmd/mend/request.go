@@ -81,7 +81,7 @@ func (a *app) printViolations(vs []wire.Violation, n, m int) {
 }
 
 // blockText is what a block says, on one line.
-func blockText(b wire.Block) string {
+func blockText(b *wire.Block) string {
 	switch b.Type {
 	case wire.ToolUse:
 		return b.ToolName + " " + b.ToolID + " " + string(b.Input)
