@@ -1,6 +1,9 @@
 package session
 
-import "slices"
+import (
+	"cmp"
+	"slices"
+)
 
 // NewMessage decodes the record of a message. It never fails: what cannot be
 // read is told in the message's Defect.
@@ -12,20 +15,20 @@ func NewMessage(r Record) Message {
 	if !ok {
 		return m
 	}
+	m.outline = obj.of
 	m.ID = m.name(obj, m.ID)
 	m.Role = m.want(obj, "role")
 	m.Finish, _ = obj.str("finish")
 	m.Parent, _ = obj.str("parentID")
 	m.ProviderID, _ = obj.str("providerID")
 	m.ModelID, _ = obj.str("modelID")
-	if model, ok := obj.sub("model"); ok { // user messages
+	if model := obj.Get("model"); model.Kind() == '{' { // user messages
 		m.ProviderID, _ = model.str("providerID")
 		m.ModelID, _ = model.str("modelID")
 	}
 	m.Failed = obj.isSet("error")
-	e, _ := obj.sub("error")
-	m.ErrorName, _ = e.str("name")
-	times, _ := obj.sub("time")
+	m.ErrorName, _ = obj.Get("error").str("name")
+	times := obj.Get("time")
 	created, ok := times.int("created")
 	if !ok {
 		m.wrong("time.created is missing or no number")
@@ -45,16 +48,15 @@ func NewPart(r Record) Part {
 	if !ok {
 		return p
 	}
+	p.outline = obj.of
 	p.ID = p.name(obj, p.ID)
 	p.Type = p.want(obj, "type")
 	p.Synthetic, p.Ignored = obj.isTrue("synthetic"), obj.isTrue("ignored")
-	times, _ := obj.sub("time")
+	times := obj.Get("time")
 	switch p.Type {
 	case TypeText, TypeReasoning:
 		p.Text = p.want(obj, "text")
-		meta, _ := obj.sub("metadata")
-		anthropic, _ := meta.sub("anthropic")
-		p.Signature = anthropic.either("signature", "redactedData")
+		p.Signature = obj.Get("metadata").Get("anthropic").either("signature", "redactedData")
 	case TypeThinking, TypeRedactedThinking:
 		p.Text = obj.either("thinking", "text")
 		p.Signature = obj.either("signature", "data")
@@ -72,11 +74,11 @@ func NewPart(r Record) Part {
 }
 
 // decodeState reads what a tool part says of its call, and returns its times.
-func (p *Part) decodeState(obj object) (times object) {
-	state, ok := obj.sub("state")
-	if !ok {
+func (p *Part) decodeState(obj Value) (times Value) {
+	state := obj.Get("state")
+	if state.Kind() != '{' {
 		p.wrong("state is missing or no object")
-		return nil
+		return Value{}
 	}
 	p.Status = p.want(state, "status")
 	if !state.is("input", '{') {
@@ -88,25 +90,24 @@ func (p *Part) decodeState(obj object) (times object) {
 	case StatusError:
 		p.need(state, "error")
 	}
-	times, _ = state.sub("time")
-	return times
+	return state.Get("time")
 }
 
 // decode takes apart the record's data; where that cannot be done the record
 // gets its Defect.
-func (r *Record) decode() (object, bool) {
+func (r *Record) decode() (obj Value, ok bool) {
 	if r.Malformed() {
-		return nil, false
+		return Value{}, false
 	}
 	if r.Class != 0 {
 		r.Defect = &Defect{Malformed, "the data column holds " + r.Class.String() + ", not text"}
-		return nil, false
+		return Value{}, false
 	}
-	obj, err := parseObject(r.Data)
-	if err == nil {
-		return obj, true
+	if o := NewOutline(r.Data); o != nil && o.Root().Kind() == '{' {
+		return o.Root(), true
 	}
-	why := err.Error()
+	_, err := parseObject(r.Data)
+	why := cmp.Or(err, errNotObject).Error()
 	switch {
 	case len(r.Data) == 0:
 		why = "empty, zero bytes"
@@ -114,7 +115,7 @@ func (r *Record) decode() (object, bool) {
 		why = "nothing but NUL bytes"
 	}
 	r.Defect = &Defect{Malformed, why}
-	return nil, false
+	return Value{}, false
 }
 
 func zeros(data []byte) bool {
@@ -122,7 +123,7 @@ func zeros(data []byte) bool {
 }
 
 // want is a string member that the agent needs.
-func (r *Record) want(obj object, name string) string {
+func (r *Record) want(obj Value, name string) string {
 	s, ok := obj.str(name)
 	if !ok {
 		r.wrong(name + " is missing or no string")
@@ -131,7 +132,7 @@ func (r *Record) want(obj object, name string) string {
 }
 
 // need is want without the text, which may be large.
-func (r *Record) need(obj object, name string) {
+func (r *Record) need(obj Value, name string) {
 	if !obj.is(name, '"') {
 		r.wrong(name + " is missing or no string")
 	}
@@ -144,7 +145,7 @@ func (r *Record) wrong(why string) {
 }
 
 // name is the id that a file says it has; a row has no id in its data.
-func (r *Record) name(obj object, stored string) string {
+func (r *Record) name(obj Value, stored string) string {
 	if r.Cols != nil {
 		return stored
 	}

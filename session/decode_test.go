@@ -67,7 +67,7 @@ func TestNewPart(t *testing.T) {
 		{`{"type":"text","text":"x","text":"y"}`, Part{Type: "text", Text: "y"}},
 	} {
 		p := NewPart(Record{Ref: ref, Data: []byte(c.data), Cols: []Col{}}) // a row: its id is not in the data
-		c.want.Record, c.want.ID = p.Record, "prt_1"
+		c.want.Record, c.want.ID, c.want.outline = p.Record, "prt_1", p.outline
 		if fmt.Sprint(p) != fmt.Sprint(c.want) || p.Defect != nil {
 			t.Errorf("NewPart(%s) = %+v, want %+v", c.data, p, c.want)
 		}
@@ -107,7 +107,7 @@ func TestNewMessage(t *testing.T) {
 		if m.Defect != nil {
 			defect = m.Defect.Kind
 		}
-		c.want.Record = m.Record
+		c.want.Record, c.want.outline = m.Record, m.outline
 		if fmt.Sprint(m) != fmt.Sprint(c.want) || defect != c.defect {
 			t.Errorf("NewMessage(%s) = %+v, want %+v with the defect %v", c.data, m, c.want, c.defect)
 		}

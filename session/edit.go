@@ -55,7 +55,7 @@ func (r *Record) Move(to Ref) (Record, error) {
 		if err != nil {
 			return Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
 		}
-		if had, ok := obj.str(id.field); !ok || had == id.value {
+		if m, ok := obj.get(id.field); !ok || m.raw.Kind() != '"' || string(says(m.raw)) == id.value {
 			continue // a row has no ids in its data
 		}
 		if moved.Data, err = SetField(moved.Data, Quote(id.value), id.field); err != nil {

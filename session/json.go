@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
-	"strconv"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -136,78 +134,12 @@ func parseError(d *jsontext.Decoder, err error) error {
 	return fmt.Errorf("not JSON at byte %d", d.InputOffset())
 }
 
-// str is the member as a string, and whether it is one.
-func (o object) str(name string) (string, bool) {
-	m, ok := o.get(name)
-	if !ok || m.raw.Kind() != '"' {
-		return "", false
+// says is what a JSON string says, not copied where it stands as it is. Bytes that are
+// not UTF-8 become U+FFFD.
+func says(raw jsontext.Value) []byte {
+	if plain := raw[1 : len(raw)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
+		return plain
 	}
-	if plain := m.raw[1 : len(m.raw)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
-		return string(plain), true
-	}
-	b, err := jsontext.AppendUnquote(nil, m.raw)
-	if err != nil && len(b) == 0 { // invalid UTF-8 comes with the replaced text
-		return "", false
-	}
-	return string(b), true
-}
-
-// either is the first of two members that is a string with something in it, ""
-// if neither is.
-func (o object) either(name, other string) string {
-	if s, _ := o.str(name); s != "" {
-		return s
-	}
-	s, _ := o.str(other)
-	return s
-}
-
-// int is the member as a whole number of milliseconds or the like, and whether
-// it is a number that an int64 holds.
-func (o object) int(name string) (int64, bool) {
-	m, ok := o.get(name)
-	if !ok || m.raw.Kind() != '0' {
-		return 0, false
-	}
-	f, err := strconv.ParseFloat(string(m.raw), 64)
-	if err != nil || math.Abs(f) > 1<<53 {
-		return 0, false
-	}
-	return int64(f), true
-}
-
-// isTrue reports whether the member is the literal true.
-func (o object) isTrue(name string) bool {
-	m, _ := o.get(name)
-	return m.raw.Kind() == 't'
-}
-
-// isSet reports whether the member is one that the agent takes for true: there,
-// and not null, false, 0 or "".
-func (o object) isSet(name string) bool {
-	m, ok := o.get(name)
-	if !ok {
-		return false
-	}
-	switch string(m.raw) {
-	case "null", "false", "0", `""`:
-		return false
-	}
-	return true
-}
-
-// is reports whether there is a member whose value is of that kind.
-func (o object) is(name string, kind jsontext.Kind) bool {
-	m, ok := o.get(name)
-	return ok && m.raw.Kind() == kind
-}
-
-// sub is the member taken apart as an object, and whether it is one.
-func (o object) sub(name string) (object, bool) {
-	m, ok := o.get(name)
-	if !ok || m.raw.Kind() != '{' {
-		return nil, false
-	}
-	sub, err := parseObject(m.raw)
-	return sub, err == nil
+	b, _ := jsontext.AppendUnquote(nil, raw) // an error: invalid UTF-8, which is replaced
+	return b
 }

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 )
 
 const (
@@ -34,7 +35,7 @@ func TestNewPromptFile(t *testing.T) {
   }
 }`),
 	})
-	if diff := cmp.Diff(want, got); !ok || diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Message{})); !ok || diff != "" {
 		t.Errorf("NewPrompt (-want +got):\n%s", diff)
 	}
 	s.InsertMessage(got)
@@ -55,7 +56,7 @@ func TestNewPromptRow(t *testing.T) {
 	s := &Session{ID: "s", Messages: []Message{answer, row("msg_z", `{"role":"user","time":{"created":1000},"model":{"providerID":"p","modelID":"m"}}`, 3000)}}
 	got, ok := s.NewPrompt(&answer, promptID)
 	want := row(promptID, `{"role":"user","time":{"created":999},"agent":"build","model":{"providerID":"p","modelID":"m"}}`, 999)
-	if diff := cmp.Diff(want, got); !ok || diff != "" {
+	if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(Message{})); !ok || diff != "" {
 		t.Errorf("NewPrompt (-want +got):\n%s", diff)
 	}
 }

@@ -101,22 +101,22 @@ func FuzzSalvage(f *testing.F) {
 			}
 			return
 		}
-		got, err := parseObject(v.Data)
-		if err != nil {
-			t.Fatalf("Salvage(%q) = %s: %v", part, v.Data, err)
+		got := NewOutline(v.Data)
+		if got == nil || got.Root().Kind() != '{' {
+			t.Fatalf("Salvage(%q) = %s, which is no object", part, v.Data)
 		}
 		if again := Salvage(v.Data); !again.Whole || !bytes.Equal(again.Data, v.Data) {
 			t.Fatalf("Salvage(%q) = %+v, of what it made itself", v.Data, again)
 		}
-		want, err := parseObject(data)
-		if err != nil {
+		want := NewOutline(data)
+		if want == nil || want.Root().Kind() != '{' {
 			return
 		}
 		if n == len(data) && (!v.Whole || !bytes.Equal(v.Data, bytes.Trim(data, " \t\r\n"))) {
 			t.Fatalf("Salvage(%q) = %+v, want everything", part, v)
 		}
 		if !hasDuplicates(data) {
-			isPartOf(t, got, want, v.Cut)
+			isPartOf(t, got.Root(), want.Root(), v.Cut)
 		}
 	})
 }
@@ -130,30 +130,27 @@ func hasDuplicates(data []byte) bool {
 
 // isPartOf: got has nothing that want has not, but for the beginning of what cut
 // leads to.
-func isPartOf(t *testing.T, got, want object, cut []string) {
+func isPartOf(t *testing.T, got, want Value, cut []string) {
 	t.Helper()
-	for _, m := range got {
-		name := string(m.name)
-		w, ok := want.get(name)
-		if !ok {
+	for name, m := range got.Inside() {
+		w := want.Get(string(name))
+		if w.Kind() == 0 {
 			t.Fatalf("member %q was not there", name)
 		}
-		if len(cut) == 0 || cut[0] != name {
-			if !bytes.Equal(m.raw, w.raw) {
-				t.Fatalf("member %q = %s, want %s", name, m.raw, w.raw)
+		if len(cut) == 0 || cut[0] != string(name) {
+			if !bytes.Equal(m.Raw(), w.Raw()) {
+				t.Fatalf("member %q = %s, want %s", name, m.Raw(), w.Raw())
 			}
 			continue
 		}
-		if m.raw.Kind() == '{' {
-			inner, _ := got.sub(name)
-			outer, _ := want.sub(name)
-			isPartOf(t, inner, outer, cut[1:])
+		if m.Kind() == '{' {
+			isPartOf(t, m, w, cut[1:])
 			continue
 		}
-		text, _ := got.str(name)
-		whole, _ := want.str(name)
-		if len(cut) > 1 || m.raw.Kind() != '"' || !strings.HasPrefix(whole, text) || !utf8.ValidString(text) {
-			t.Fatalf("member %q = %s, want a beginning of %s", name, m.raw, w.raw)
+		text, isText := m.Bytes()
+		whole, _ := w.Bytes()
+		if len(cut) > 1 || !isText || !bytes.HasPrefix(whole, text) || !utf8.Valid(text) {
+			t.Fatalf("member %q = %s, want a beginning of %s", name, m.Raw(), w.Raw())
 		}
 	}
 }

@@ -29,15 +29,6 @@ func scanObject(data []byte) (obj object, ok bool) {
 	return slices.Clone(obj), ok && skipWhite(data, end) == len(data)
 }
 
-// EachMember calls f for the name and the text of the value of each member of a
-// JSON object, until f returns false. It reports whether it came to the end: data
-// is an object and nothing else. It may fail for an object that is rare, such as
-// with escapes in names, and it may call f before it sees that.
-func EachMember(data []byte, f func(name, value []byte) bool) bool {
-	end, ok := scanMembers(data, skipWhite(data, 0), 0, func(m member) bool { return f(m.name, m.raw) })
-	return ok && skipWhite(data, end) == len(data)
-}
-
 // EachElement calls f for the text of each element of a JSON list, until f returns
 // false. It reports whether it came to the end: data is a list and nothing else. It
 // may fail for a list that is nested deeply, and it may call f before it sees that

@@ -33,7 +33,6 @@ func FuzzScanObject(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		checkMembers(t, data)
 		got, ok := scanObject(data)
 		if !ok {
 			return
@@ -46,26 +45,6 @@ func FuzzScanObject(f *testing.F) {
 			t.Errorf("scanObject(%q) differs (-library +scanner):\n%s", data, diff)
 		}
 	})
-}
-
-// checkMembers compares the members with those of the library.
-func checkMembers(t *testing.T, data []byte) {
-	t.Helper()
-	var got []string
-	if !EachMember(data, func(name, value []byte) bool { got = append(got, string(name), string(value)); return true }) {
-		return
-	}
-	all, err := readMembers(newDecoder(data), data)
-	if err != nil {
-		t.Fatalf("EachMember(%q) takes what the library refuses: %v", data, err)
-	}
-	var want []string
-	for _, m := range all {
-		want = append(want, string(m.name), string(m.raw))
-	}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("EachMember(%q) differs (-library +scanner):\n%s", data, diff)
-	}
 }
 
 // What agents write is read without the library.

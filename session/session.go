@@ -54,6 +54,8 @@ type Message struct {
 	ProviderID, ModelID string // of the model that wrote it, or that was asked
 
 	Parts []Part // in the order of their ids, bytewise: an id is a position
+
+	outline *Outline // of Data, when it was read
 }
 
 // The roles of messages.
@@ -74,6 +76,24 @@ type Part struct {
 
 	CallID, Tool, Status string // of tool parts
 	Start, End           int64  // milliseconds since 1970; 0 where missing
+
+	outline *Outline // of Data, when it was read
+}
+
+// Root is the record's JSON taken apart; none where it is not one value.
+func (m *Message) Root() Value { return m.root(m.outline) }
+
+// Root is the record's JSON taken apart; none where it is not one value.
+func (p *Part) Root() Value { return p.root(p.outline) }
+
+// root is that of the outline if that is of the record's data as it is by now.
+func (r *Record) root(of *Outline) Value {
+	if of == nil || len(r.Data) == 0 || len(of.text) != len(r.Data) || &of.text[0] != &r.Data[0] {
+		if of = NewOutline(r.Data); of == nil {
+			return Value{}
+		}
+	}
+	return of.Root()
 }
 
 // Sort puts messages and parts in the order in which the agent reads them.

@@ -125,7 +125,7 @@ func (a *answer) reasoning(p part) {
 		return
 	}
 	meta := p.body.get("metadata")
-	if meta.kind() == 'n' {
+	if meta.Kind() == 'n' {
 		a.die(field(p.ref, "metadata is null"))
 		return
 	}
@@ -136,10 +136,10 @@ func (a *answer) reasoning(p part) {
 	signature, signed := anthropic.get("signature").str()
 	redacted, isRedacted := anthropic.get("redactedData").str()
 	switch {
-	case !signed && anthropic.get("signature").kind() != 0:
+	case !signed && anthropic.get("signature").Kind() != 0:
 		a.die(field(p.ref, "metadata.anthropic.signature is no string"))
 		return
-	case !isRedacted && anthropic.get("redactedData").kind() != 0:
+	case !isRedacted && anthropic.get("redactedData").Kind() != 0:
 		a.die(field(p.ref, "metadata.anthropic.redactedData is no string"))
 		return
 	case signed:
@@ -158,9 +158,9 @@ func (a *answer) metadata(p part) bool {
 	if a.foreign || v.null() {
 		return true
 	}
-	ok := v.kind() == '{'
+	ok := v.Kind() == '{'
 	for _, e := range v.fields() {
-		ok = ok && (e.kind() == '{' || string(e.name) == "providerExecuted" && p.kind == session.TypeTool && a.has(providerTools))
+		ok = ok && (e.Kind() == '{' || e.name == "providerExecuted" && p.kind == session.TypeTool && a.has(providerTools))
 	}
 	if !ok {
 		a.die(field(p.ref, "metadata is not an object of objects"))

@@ -56,7 +56,7 @@ func (m *message) tailStart(p Profile) string {
 func tailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
-		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.body.get("tail_start_id") != nil })
+		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.body.get("tail_start_id").there() })
 		if m.role() == session.RoleUser && j >= 0 {
 			at = i
 			tail, _ = m.parts[j].body.get("tail_start_id").str()
@@ -144,7 +144,7 @@ func (l loop) compacting(all []*message, p Profile) bool {
 // tokens reports what is missing of the counts that the agent adds up to see
 // whether the conversation is too long.
 func (l loop) tokens(p Profile) (missing string) {
-	if l.finished == nil || l.finished.told.summary.kind() == 't' {
+	if l.finished == nil || l.finished.told.summary.Kind() == 't' {
 		return ""
 	}
 	tokens := l.finished.body.get("tokens")

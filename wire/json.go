@@ -3,7 +3,7 @@ package wire
 import (
 	"encoding/json"
 
-	"github.com/go-json-experiment/json/jsontext"
+	"mend/session"
 )
 
 // The request in the provider's form.
@@ -87,8 +87,7 @@ func (b *Block) json() jsonBlock {
 
 // OutputText is what the block's Output says.
 func (b *Block) OutputText() string {
-	text, _ := (&value{raw: jsontext.Value(b.Output)}).str()
-	return text
+	return session.Unquote(b.Output)
 }
 
 func (b *Block) source() *jsonSource {

@@ -14,7 +14,7 @@ type message struct {
 	source
 	prompt  bool // the one that the user types next: it has no record
 	created int64
-	body    *value
+	body    value
 	sources []source // of its parts
 	parts   []part   // that can be read
 	broken  []Fatal  // why reading it ends the agent
@@ -22,7 +22,7 @@ type message struct {
 
 	// Members that are asked for in every setting.
 	says string // the role
-	told struct{ finish, summary, error *value }
+	told struct{ finish, summary, error value }
 
 	screened bool
 	screen   []Fatal // why it cannot be shown, once screened
@@ -36,7 +36,7 @@ type message struct {
 type part struct {
 	*source
 	kind string
-	body *value
+	body value
 }
 
 // A source is a record, as far as a reading depends on it.
@@ -105,7 +105,7 @@ func (m *message) holds(parts []session.Part) bool {
 
 func readMessage(src *session.Message) *message {
 	m := &message{created: src.Created, sources: make([]source, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
-	v, fault := readRecord(&src.Record)
+	v, fault := readRecord(&src.Record, src.Root())
 	if fault != "" {
 		m.broken = append(m.broken, Fatal{FatalUnreadable, fault, src.Ref})
 	}
@@ -115,7 +115,7 @@ func readMessage(src *session.Message) *message {
 	for i := range src.Parts {
 		rec := &src.Parts[i].Record
 		m.sources[i] = sourceOf(rec, src.Parts[i].ID)
-		v, fault := readRecord(rec)
+		v, fault := readRecord(rec, src.Parts[i].Root())
 		if fault == "" && nullFile(rec, v) {
 			fault = "null"
 		}
@@ -137,26 +137,25 @@ func readMessage(src *session.Message) *message {
 
 // readRecord is the record's JSON, or why the agent cannot read it. JSON that is
 // no object can be read: it says neither role nor type, and so it is left out.
-func readRecord(r *session.Record) (v *value, fault string) {
-	data := r.Data
-	if r.Cols == nil { // a file may begin with a byte order mark
-		data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	}
+func readRecord(r *session.Record, root session.Value) (v value, fault string) {
 	if !r.Unreadable() && r.Class == 0 {
-		v = parse(data)
+		v = value{root}
+		if !v.there() && r.Cols == nil { // a file may begin with a byte order mark
+			v = parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
+		}
 	}
 	switch {
-	case v != nil:
+	case v.there():
 		return v, ""
 	case r.Defect != nil:
-		return nil, r.Defect.Why
+		return value{}, r.Defect.Why
 	}
-	return nil, "no JSON"
+	return value{}, "no JSON"
 }
 
 // nullFile reports whether the record is a file with null, of which nothing can
 // be asked. A row gets its ids put in, which makes an object of it.
-func nullFile(r *session.Record, v *value) bool { return v.kind() == 'n' && r.Cols == nil }
+func nullFile(r *session.Record, v value) bool { return v.Kind() == 'n' && r.Cols == nil }
 
 // compare orders messages, the oldest first.
 func (p *Profile) compare(a, b *message) int {
@@ -171,7 +170,7 @@ func (m *message) file() string { return cmp.Or(m.ref.Message, m.id) }
 
 // column is the JSON in a field of the session's own record: a column of a row,
 // or a member of a file.
-func column(s *session.Session, name string) *value {
+func column(s *session.Session, name string) value {
 	if c, ok := s.Info.Col(name); ok {
 		return parse(c.Bytes)
 	}

@@ -36,8 +36,8 @@ func (is *Reading) Screen(p Profile) []Fatal {
 // unfit are the records of a message that have not the form which is wanted.
 func (m *message) unfit(messages, parts check) []Fatal {
 	var all []Fatal
-	judge := func(ref session.Ref, v *value, prefix, id string, is check) {
-		wrong := idOf(prefix)(&value{raw: session.Quote(id)})
+	judge := func(ref session.Ref, v value, prefix, id string, is check) {
+		wrong := wrongStart(id, prefix)
 		if wrong != "" {
 			wrong = ".id" + wrong
 		} else {

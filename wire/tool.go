@@ -55,11 +55,11 @@ func (a *answer) tool(p part) {
 
 // input is what a call was made with; of a call that was not completed null
 // counts as nothing.
-func input(v *value, status string) []byte {
-	if v == nil || v.kind() == 'n' && status != session.StatusCompleted {
+func input(v value, status string) []byte {
+	if !v.there() || v.Kind() == 'n' && status != session.StatusCompleted {
 		return nil
 	}
-	return v.raw
+	return v.Raw()
 }
 
 // bare is a result that is one text, which stays as it is stored: results are
@@ -67,37 +67,37 @@ func input(v *value, status string) []byte {
 func bare(text []byte, failed bool) Block { return Block{Output: text, Error: failed} }
 
 // failure is the result of a call that failed.
-func (a *answer) failure(state *value) Block {
+func (a *answer) failure(state value) Block {
 	meta := state.get("metadata")
-	if output := meta.get("output"); output.kind() == '"' && meta.get("interrupted").kind() == 't' && a.has(partial) {
-		return bare(output.raw, false)
+	if output := meta.get("output"); output.Kind() == '"' && meta.get("interrupted").Kind() == 't' && a.has(partial) {
+		return bare(output.Raw(), false)
 	}
 	v := state.get("error")
 	switch {
 	case v.null():
 		return bare(session.Quote(unknownError), true)
-	case v.kind() == '"':
-		return bare(v.raw, true)
+	case v.Kind() == '"':
+		return bare(v.Raw(), true)
 	}
-	return bare(session.Quote(string(v.raw)), true)
+	return bare(session.Quote(string(v.Raw())), true)
 }
 
 // completed is the result of a call that was completed, and whether the agent
 // survives making it.
-func (a *answer) completed(p part, state *value) (Block, bool) {
+func (a *answer) completed(p part, state value) (Block, bool) {
 	if state.get("time").null() {
 		a.die(field(p.ref, "state.time is missing"))
 		return Block{}, false
 	}
 	attached, output := state.get("attachments"), state.get("output")
-	isText := output.kind() == '"'
+	isText := output.Kind() == '"'
 	switch {
 	case attached.any() && !a.has(attachedToResult) && !a.filesApart(p, attached):
 		return Block{}, false
 	case state.get("time").get("compacted").truthy():
 		return bare(session.Quote(clearedText), false), true
 	case isText && !attached.any():
-		return bare(output.raw, false), true
+		return bare(output.Raw(), false), true
 	case !a.has(attachedToResult):
 		return a.plain(output), true
 	}
@@ -108,11 +108,11 @@ func (a *answer) completed(p part, state *value) (Block, bool) {
 	case files != nil:
 		return a.withFiles(p, output, files)
 	case isText:
-		return bare(output.raw, false), true
+		return bare(output.Raw(), false), true
 	case output.null():
 		a.die(field(p.ref, "state.output is missing"))
 		return Block{}, false
-	case output.kind() == '{' || output.kind() == '[':
+	case output.Kind() == '{' || output.Kind() == '[':
 		files, ok := a.attachments(p, output.get("attachments"))
 		if !ok {
 			return Block{}, false
@@ -123,10 +123,10 @@ func (a *answer) completed(p part, state *value) (Block, bool) {
 }
 
 // plain is a result of any value: a string as it is, another as JSON.
-func (a *answer) plain(output *value) Block {
+func (a *answer) plain(output value) Block {
 	switch {
-	case output.kind() == '"':
-		return bare(output.raw, false)
+	case output.Kind() == '"':
+		return bare(output.Raw(), false)
 	case output.null():
 		return bare(session.Quote("null"), false)
 	}
@@ -135,7 +135,7 @@ func (a *answer) plain(output *value) Block {
 
 // filesApart makes a prompt of the attachments of a result, and reports
 // whether the agent survives that.
-func (a *answer) filesApart(p part, v *value) bool {
+func (a *answer) filesApart(p part, v value) bool {
 	list, _ := v.list()
 	if len(list) == 0 {
 		return true
@@ -143,7 +143,7 @@ func (a *answer) filesApart(p part, v *value) bool {
 	say := Block{Type: Text, Text: "Tool " + p.body.get("tool").joined() + " returned an attachment:", Source: p.ref}
 	out := outgoing{session.RoleUser, a.from, []outgoingBlock{{Block: &say}}}
 	for i := range list {
-		b, ok := a.promptFile(part{source: p.source, body: &list[i].value})
+		b, ok := a.promptFile(part{source: p.source, body: list[i]})
 		if !ok {
 			return false
 		}
@@ -155,7 +155,7 @@ func (a *answer) filesApart(p part, v *value) bool {
 }
 
 // withFiles is a result of a text and files.
-func (a *answer) withFiles(p part, text *value, files []*Block) (Block, bool) {
+func (a *answer) withFiles(p part, text value, files []*Block) (Block, bool) {
 	s, ok := text.str()
 	switch {
 	case !text.truthy() && a.has(skipFiles):
@@ -169,7 +169,7 @@ func (a *answer) withFiles(p part, text *value, files []*Block) (Block, bool) {
 
 // attachments are the files of a result, nil if there are none, and whether the
 // agent survives making them. Those that are no data: URL are left out.
-func (a *answer) attachments(p part, v *value) (files []*Block, ok bool) {
+func (a *answer) attachments(p part, v value) (files []*Block, ok bool) {
 	if v.null() || a.strip {
 		return nil, true
 	}
@@ -183,7 +183,7 @@ func (a *answer) attachments(p part, v *value) (files []*Block, ok bool) {
 	}
 	files = []*Block{}
 	for i := range list {
-		b, sent, ok := a.attachment(p, i, &list[i].value)
+		b, sent, ok := a.attachment(p, i, list[i])
 		if !ok {
 			return nil, false
 		}
@@ -194,9 +194,9 @@ func (a *answer) attachments(p part, v *value) (files []*Block, ok bool) {
 	return files, true
 }
 
-func (a *answer) attachment(p part, i int, file *value) (b Block, sent, ok bool) {
+func (a *answer) attachment(p part, i int, file value) (b Block, sent, ok bool) {
 	mime, isMime := file.get("mime").str()
-	url, isURL := file.get("url").bytes()
+	url, isURL := file.get("url").Bytes()
 	if !isMime || !isURL {
 		a.die(field(p.ref, "state.attachments[%d] has no mime or no url", i))
 		return Block{}, false, false

@@ -62,13 +62,13 @@ func (r *rendering) userFile(p part) (Block, bool) {
 func (r *rendering) promptFile(p part) (Block, bool) {
 	mime, isMime := p.body.get("mime").str()
 	name, isName := p.body.get("filename").str()
-	url, isURL := p.body.get("url").bytes()
+	url, isURL := p.body.get("url").Bytes()
 	switch {
 	case !isURL:
 		r.die(field(p.ref, "url is missing or no string"))
 	case !isMime:
 		r.die(field(p.ref, "mime is missing or no string"))
-	case !isName && p.body.get("filename").kind() != 0:
+	case !isName && p.body.get("filename").Kind() != 0:
 		r.die(field(p.ref, "filename is no string"))
 	default:
 		b, why := r.fileBlock(mime, url, name)
