@@ -7,6 +7,7 @@ import (
 	"iter"
 	"math"
 	"slices"
+	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -41,10 +42,8 @@ func NewOutline(text []byte) *Outline {
 	if len(text) > math.MaxInt32 {
 		return nil
 	}
-	var room [64]spot
-	s := outliner{text, room[:0]}
-	if end := s.value(spot{from: int32(skipWhite(text, 0))}, 0); end >= 0 && skipWhite(text, end) == len(text) {
-		return &Outline{text: text, spots: slices.Clone(s.spots)}
+	if spots := outlined(text); spots != nil {
+		return &Outline{text: text, spots: spots}
 	}
 	o, d := &Outline{text: text}, newDecoder(text)
 	if o.take(d) != nil {
@@ -152,6 +151,21 @@ type outliner struct {
 
 // tooMany is where a value ends of which too much would be listed.
 const tooMany = -2
+
+var outliners = sync.Pool{New: func() any { return new(outliner) }}
+
+// outlined are the spots of a text, nil if it is left to the library.
+func outlined(text []byte) (spots []spot) {
+	s := outliners.Get().(*outliner)
+	s.text = text
+	if end := s.value(spot{from: int32(skipWhite(text, 0))}, 0); end >= 0 && skipWhite(text, end) == len(text) {
+		spots = slices.Clone(s.spots)
+	}
+	if s.text, s.spots = nil, s.spots[:0]; cap(s.spots) <= outlineSize {
+		outliners.Put(s)
+	}
+	return spots
+}
 
 // value notes the value that begins at v.from, and returns where it ends, -1 for
 // none, or none that this code reads.

@@ -131,7 +131,7 @@ func badInput(c conversation, found func(Violation)) {
 
 // R17: no two calls have one id. To blame is the later one, then the first.
 func repeatedCallID(c conversation, found func(Violation)) {
-	first := map[string]*Block{}
+	first := make(map[string]*Block, len(c.spots[ToolUse]))
 	c.eachBlock(ToolUse, func(n, m int, b *Block) {
 		was, seen := first[b.ToolID]
 		if !seen {

@@ -31,12 +31,15 @@ type ready struct {
 
 // turns makes the request's messages of what became of stored ones.
 func (r *rendering) turns(contents []*content) (turns []Turn) {
-	var out []ready
+	out := make([]*ready, 0, 2*len(contents))
 	for _, c := range contents {
-		out = append(out, c.ready...)
+		for i := range c.ready {
+			out = append(out, &c.ready[i])
+		}
 	}
+	turns = make([]Turn, 0, len(out))
 	for len(out) > 0 {
-		n := slices.IndexFunc(out, func(m ready) bool { return m.role != out[0].role })
+		n := slices.IndexFunc(out, func(m *ready) bool { return m.role != out[0].role })
 		if n < 0 {
 			n = len(out)
 		}
@@ -48,7 +51,7 @@ func (r *rendering) turns(contents []*content) (turns []Turn) {
 
 // join makes one turn of messages of one role, the last one or not. The last
 // text of a conversation that ends with an answer is trimmed.
-func (r *rendering) join(all []ready, last bool) Turn {
+func (r *rendering) join(all []*ready, last bool) Turn {
 	t := Turn{Role: all[0].role}
 	for i, m := range all {
 		if m.from.Kind != 0 && (i == 0 || all[i-1].from != m.from) {
