@@ -7,7 +7,7 @@ type Form []FormMember
 
 // A FormMember is a member that an object of a [Form] may have.
 type FormMember struct {
-	Name string
+	Name string // letters and digits
 	// Is reports whether the text of a value, which is JSON, will do. Where it is
 	// nil the value is an object of the form In.
 	Is func(raw []byte) bool
@@ -47,12 +47,11 @@ func (r *formReader) object(f Form, data []byte, i int) int {
 	var seen uint64
 	next := 0 // in the form: most objects have their members in one order
 	for i < len(data) && data[i] == '"' {
-		nameEnd := skipString(data, i+1)
-		if nameEnd < 0 {
+		k := f.find(data[i+1:], next)
+		if k < 0 || seen>>k&1 == 1 {
 			return -1
 		}
-		k := f.find(data[i+1:nameEnd-1], next)
-		if i = skipWhite(data, nameEnd); k < 0 || seen>>k&1 == 1 || i >= len(data) || data[i] != ':' {
+		if i = skipWhite(data, i+len(f[k].Name)+len(`""`)); i >= len(data) || data[i] != ':' {
 			return -1
 		}
 		if i = r.value(&f[k], data, skipWhite(data, i+1)); i < 0 {
@@ -92,20 +91,25 @@ func (r *formReader) value(m *FormMember, data []byte, i int) (end int) {
 	return end
 }
 
-// find is the number of the member of that name, looked for from one on; -1 if
-// there is none.
-func (f Form) find(name []byte, from int) int {
+// find is the number of the member whose name, and a quote, rest begins with,
+// looked for from one on; -1 if there is none.
+func (f Form) find(rest []byte, from int) int {
 	for k := from; k < len(f); k++ {
-		if f[k].Name == string(name) {
+		if f[k].named(rest) {
 			return k
 		}
 	}
 	for k := range min(from, len(f)) {
-		if f[k].Name == string(name) {
+		if f[k].named(rest) {
 			return k
 		}
 	}
 	return -1
+}
+
+func (m *FormMember) named(rest []byte) bool {
+	n := len(m.Name)
+	return n < len(rest) && rest[n] == '"' && string(rest[:n]) == m.Name
 }
 
 // whole is end if all that must be there was seen, else -1.

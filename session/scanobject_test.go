@@ -3,6 +3,7 @@ package session
 import (
 	"errors"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -29,6 +30,7 @@ func FuzzScanObject(f *testing.F) {
 		`{"a":true,"b":false}x`, `{"a":01}`, `{"a":1.}`, `{"a":1e}`, `{"a":-}`, `{"a":tru}`, `{"a" 1}`, `{"a":1,}`, `{,}`, `{"a":[1,]}`,
 		`{"a":"\ud800"}`, `{"a":"\ud83d\ude00"}`, `{"a":"\x"}`, "{\"a\":\"\xff\"}", "{\"a\":\"\x01\"}", "{\"a\":\"0123456\x1f\"}", `{"a":"01234567`,
 		"\ufeff{}", "{\"\xff\":1}", `{"\u0061":1}`, `{"ä":1}`, `{"a":"\u12"}`, `[{}]`, `{"a":{"b":{"c":"d"}}}`, `{"a":"\`,
+		`{"a":"` + strings.Repeat(`0123\n456\"7\u00e9\\`, 9) + `"}`, `{"a":"` + strings.Repeat("z", 63) + `\"","b":"` + strings.Repeat("z", 64) + `"}`,
 	} {
 		f.Add([]byte(seed))
 	}

@@ -1,13 +1,12 @@
 package session
 
-import (
-	"bytes"
-	"encoding/binary"
-	"math/bits"
-)
+import "bytes"
 
+// skipWhite returns where the first character is at or behind byte i that is no
+// white space.
 func skipWhite(data []byte, i int) int {
-	for i < len(data) && (data[i] == ' ' || data[i] == '\n' || data[i] == '\r' || data[i] == '\t') {
+	const white = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
+	for i < len(data) && data[i] <= ' ' && uint64(white)>>data[i]&1 == 1 {
 		i++
 	}
 	return i
@@ -102,62 +101,6 @@ func skipNumber(data []byte, i int) int {
 
 func skipDigits(data []byte, i int) int {
 	for i < len(data) && data[i] >= '0' && data[i] <= '9' {
-		i++
-	}
-	return i
-}
-
-// skipString returns where the string ends whose first character is at byte i, -1
-// for none.
-func skipString(data []byte, i int) int {
-	for {
-		if i = skipPlain(data, i); i >= len(data) {
-			return -1
-		}
-		switch c := data[i]; {
-		case c == '"':
-			return i + 1
-		case c != '\\' || i+1 >= len(data):
-			return -1 // a control character, or the end
-		}
-		if i = skipEscape(data, i+1); i < 0 {
-			return -1
-		}
-	}
-}
-
-// skipEscape returns where the escape ends whose backslash is before byte i.
-func skipEscape(data []byte, i int) int {
-	switch data[i] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-		return i + 1
-	case 'u':
-	default:
-		return -1
-	}
-	if i+5 > len(data) || (data[i+1] == 'd' || data[i+1] == 'D') && data[i+2] > '7' {
-		return -1 // too short, or a surrogate
-	}
-	for _, c := range data[i+1 : i+5] {
-		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
-			return -1
-		}
-	}
-	return i + 5
-}
-
-// skipPlain returns where the next quote, backslash or control character is at or
-// behind byte i. It looks at eight bytes at a time.
-func skipPlain(data []byte, i int) int {
-	const ones, highs = 0x0101010101010101, 0x8080808080808080
-	zero := func(x uint64) uint64 { return (x - ones) &^ x & highs } // exact for the lowest zero byte
-	for ; i+8 <= len(data); i += 8 {
-		x := binary.LittleEndian.Uint64(data[i:])
-		if found := zero(x^(ones*'"')) | zero(x^(ones*'\\')) | (x-ones*0x20)&^x&highs; found != 0 {
-			return i + bits.TrailingZeros64(found)/8
-		}
-	}
-	for i < len(data) && data[i] != '"' && data[i] != '\\' && data[i] >= 0x20 {
 		i++
 	}
 	return i

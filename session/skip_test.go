@@ -1,0 +1,191 @@
+package session
+
+import (
+	"bytes"
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// What may be in a string is taken wherever it is, as the library takes it, and
+// nothing else is.
+func TestScanStringAtEveryPlace(t *testing.T) {
+	rows := []struct {
+		what  string
+		taken bool
+	}{
+		{"", true},
+		{" !#[]^~\x7f", true},
+		{"ä", true},
+		{"\xff", true},
+		{`\"`, true},
+		{`\\`, true},
+		{`\\\"`, true},
+		{`\n\n`, true},
+		{`\/\b\f\r\t`, true},
+		{`\u00e9`, true},
+		{`\u001B\u000a`, true},
+		{`\`, false}, // and so the last quote ends nothing, or what is behind it is no escape
+		{`\x`, false},
+		{`\u12`, false},
+		{`\u12g4`, false},
+		{`\ud800`, false},
+		{`"`, false},
+		{"\x00", false},
+		{"\x1f", false},
+		{"\n", false},
+	}
+	for _, r := range rows {
+		for before := range 8*shortWords + blockSize + 8 {
+			for _, behind := range []int{0, 2 * blockSize} {
+				text := []byte(`{"a":"` + strings.Repeat("!", before) + r.what + strings.Repeat("z", behind) + `","b":1}`)
+				got, ok := scanObject(text)
+				if ok != r.taken {
+					t.Fatalf("scanObject(%q) takes it: %v, want %v", text, ok, r.taken)
+				}
+				if !ok {
+					continue
+				}
+				if want, err := libraryObject(text); err != nil || !reflect.DeepEqual(got, want) {
+					t.Fatalf("scanObject(%q) = %+v, want %+v, %v", text, got, want, err)
+				}
+			}
+		}
+	}
+}
+
+// A text that is cut is not taken.
+func TestScanStringCut(t *testing.T) {
+	text := []byte(`{"a":"` + strings.Repeat(`0123456\n0123\u00e9\\\"01`, 10))
+	for n := range text {
+		if _, ok := scanObject(text[:n]); ok {
+			t.Errorf("scanObject(%q) takes it", text[:n])
+		}
+	}
+}
+
+// speech is the words of the texts in a benchmark; a kind of text is made of some
+// of them.
+var speech = map[string][]string{
+	"code":  {"func ", "return ", "the ", "error: ", `"quoted" `, "1234 ", "path/to/file.go:17 ", "\n", "\tif err != nil {\n", "größer ", "left := right ", "// why "},
+	"plain": {"func ", "return ", "the ", "error: ", "1234 ", "path/to/file.go:17 "},
+	"path":  {`C:\src\` + "\n", `\`, `""`, "\n", "x", "\x1b[31m", "ä"},
+}
+
+// parts are JSON objects as agents write them for parts of answers, 1 MB in all,
+// their texts of 20 bytes to 20 KB. No branch predictor learns them by heart.
+func parts(tb testing.TB, kind string) [][]byte {
+	tb.Helper()
+	rnd := rand.New(rand.NewPCG(1, 1))
+	text := func() string {
+		n := int(20 * math.Pow(1000, rnd.Float64()))
+		var b strings.Builder
+		for b.Len() < n {
+			b.WriteString(speech[kind][rnd.IntN(len(speech[kind]))])
+		}
+		return b.String()
+	}
+	quoted := func() string {
+		raw, err := json.Marshal(text())
+		if err != nil {
+			tb.Fatal(err)
+		}
+		return string(raw)
+	}
+	var all [][]byte
+	for size := 0; size < 1<<20; size += len(all[len(all)-1]) {
+		all = append(all, []byte(`{"type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","input":{"command":`+quoted()+
+			`,"description":"says hi"},"output":`+quoted()+`,"title":"says hi","metadata":{"exit":0,"truncated":false},"time":{"start":1790000000000,"end":1790000000008}}}`))
+	}
+	return all
+}
+
+// form is the form of these parts.
+func form() Form {
+	is := func(raw []byte) bool { return raw[0] != 'n' }
+	return Form{
+		{Name: "type", Is: is, As: 1},
+		{Name: "callID", Is: is, As: 2},
+		{Name: "tool", Is: is, As: 3},
+		{Name: "state", In: Form{
+			{Name: "status", Is: is, As: 4}, {Name: "input", Is: is, Must: true}, {Name: "output", Is: is, As: 5}, {Name: "error", Is: is, As: 6},
+			{Name: "title", Is: is, As: 7}, {Name: "metadata", Is: is, As: 8},
+			{Name: "time", In: Form{{Name: "start", Is: is, As: 9}, {Name: "end", Is: is, As: 10}}, Must: true},
+		}, As: 11},
+	}
+}
+
+// benchmarkParts runs read over parts whose texts are of each kind.
+func benchmarkParts(b *testing.B, read func(data []byte) bool) {
+	for _, kind := range []string{"code", "plain", "path"} {
+		b.Run(kind, func(b *testing.B) {
+			all := parts(b, kind)
+			b.SetBytes(int64(len(slices.Concat(all...))))
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, data := range all {
+					if !read(data) {
+						b.Fatalf("%s is not read", data)
+					}
+				}
+			}
+		})
+	}
+}
+
+func BenchmarkSkipValue(b *testing.B) {
+	benchmarkParts(b, func(data []byte) bool { return skipValue(data, 0, 0) == len(data) })
+}
+
+func BenchmarkForm(b *testing.B) {
+	f := form()
+	var texts [12][]byte
+	benchmarkParts(b, func(data []byte) bool {
+		_, ok := f.Read(data, texts[:])
+		return ok
+	})
+}
+
+func BenchmarkScanObject(b *testing.B) {
+	benchmarkParts(b, func(data []byte) bool {
+		_, ok := scanObject(data)
+		return ok
+	})
+}
+
+// BenchmarkFormSmall reads what has no texts that are long: most records are so.
+func BenchmarkFormSmall(b *testing.B) {
+	is := func(raw []byte) bool { return raw[0] != 'n' }
+	f := Form{
+		{Name: "type", Is: is, As: 1},
+		{Name: "reason", Is: is, As: 2},
+		{Name: "snapshot", Is: is, As: 3},
+		{Name: "cost", Is: is, As: 4},
+		{Name: "tokens", In: Form{
+			{Name: "input", Is: is, Must: true}, {Name: "output", Is: is, Must: true}, {Name: "reasoning", Is: is, Must: true},
+			{Name: "cache", In: Form{{Name: "read", Is: is, Must: true}, {Name: "write", Is: is, Must: true}}, Must: true},
+		}, As: 5},
+	}
+	line := []byte(`{"type":"step-finish","reason":"tool-calls","snapshot":"4b825dc642cb6eb9a060e54bf8d69288fbee4904","cost":0,` +
+		`"tokens":{"input":10,"output":20,"reasoning":0,"cache":{"read":0,"write":0}}}`)
+	var file bytes.Buffer
+	if err := json.Indent(&file, line, "", "  "); err != nil {
+		b.Fatal(err)
+	}
+	for name, data := range map[string][]byte{"line": line, "file": file.Bytes()} {
+		b.Run(name, func(b *testing.B) {
+			var texts [6][]byte
+			b.SetBytes(int64(len(data)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, ok := f.Read(data, texts[:]); !ok {
+					b.Fatal("not of the form")
+				}
+			}
+		})
+	}
+}
