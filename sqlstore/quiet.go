@@ -123,4 +123,6 @@ func (r *readFile) Unlock(vfs.LockLevel) error         { return nil }
 func (r *readFile) CheckReservedLock() (bool, error)   { return false, nil }
 func (r *readFile) SectorSize() int                    { return 0 }
 
-func (r *readFile) DeviceCharacteristics() vfs.DeviceCharacteristic { return 0 }
+// DeviceCharacteristics lets SQLite read what goes on behind a page without its
+// cache.
+func (r *readFile) DeviceCharacteristics() vfs.DeviceCharacteristic { return vfs.IOCAP_SUBPAGE_READ }

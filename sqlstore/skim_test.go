@@ -2,8 +2,11 @@ package sqlstore
 
 import (
 	"bytes"
+	"fmt"
 	"iter"
+	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -102,5 +105,32 @@ func TestSkimStops(t *testing.T) {
 	})
 	if shown != nil || looks != 2 {
 		t.Errorf("Skim shows a session = %v after %d looks, want false after 2", shown != nil, looks)
+	}
+}
+
+// A row of many pages is read whole, also where a -wal has newer ones under the
+// same numbers.
+func TestReadManyPages(t *testing.T) {
+	text := func(between string) string {
+		var b strings.Builder
+		for n := range 20_000 {
+			fmt.Fprint(&b, n, between)
+		}
+		return b.String()
+	}
+	from, id := unpack(t, "1.18.33")
+	const set = `UPDATE part SET data = json_set(data, '$.text', '%s') WHERE data LIKE '%%"type":"text"%%'`
+	alter(t, from, fmt.Sprintf(set, text("a")))
+	if !hasText(load(t, open(t, from, Options{}), id), text("a")) {
+		t.Error("Load does not see what the database has")
+	}
+
+	sql(t, agent(t, from), set, text("b"))
+	path := filepath.Join(t.TempDir(), dbName)
+	for name, data := range files(t, from) {
+		write(t, filepath.Join(filepath.Dir(path), name), data)
+	}
+	if !hasText(load(t, open(t, path, Options{}), id), text("b")) {
+		t.Error("Load does not see what the -wal has")
 	}
 }
