@@ -26,7 +26,10 @@ type conn struct {
 // The settings of our connections. The agent's own are synchronous=NORMAL,
 // foreign_keys=ON; ours keep to the plan and outlast a power cut.
 const (
-	readPragmas = "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON; PRAGMA cell_size_check=ON;"
+	readPragmas = "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON; PRAGMA cell_size_check=ON;" +
+		// In KB: of most rows each page is read once, and into memory that the processor
+		// has still near, instead of SQLite's 2 MB.
+		"PRAGMA cache_size=-256;"
 	quietPragma = "PRAGMA locking_mode=EXCLUSIVE;"
 
 	writePragmas = "PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF;" +
