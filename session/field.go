@@ -12,12 +12,15 @@ import (
 // Field is the text of the value at path, and whether data is an object that
 // has one there. Of two equal names the last is meant, as in the agent.
 func Field(data []byte, path ...string) ([]byte, bool) {
-	s, err := descend(data, path)
-	if err != nil {
+	o := NewOutline(data)
+	if o == nil || len(path) == 0 {
 		return nil, false
 	}
-	m, ok := s.obj.get(path[len(path)-1])
-	return m.raw, ok
+	v := o.Root()
+	for _, name := range path {
+		v = v.Get(name)
+	}
+	return v.Raw(), v.Kind() != 0
 }
 
 // SetField returns data with the value at path replaced by raw, which must be

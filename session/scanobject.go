@@ -1,8 +1,6 @@
 package session
 
 import (
-	"slices"
-
 	"github.com/go-json-experiment/json/jsontext"
 )
 
@@ -17,16 +15,19 @@ const scanDepth = 100
 // scanObject is parseObject, but for what it leaves to the library: then ok is
 // false.
 func scanObject(data []byte) (obj object, ok bool) {
-	var room [16]member
-	obj = room[:0]
-	end, ok := scanMembers(data, skipWhite(data, 0), 0, func(m member) bool {
-		if _, again := obj.get(string(m.name)); again || len(obj) == 64 {
-			return false
-		}
-		obj = append(obj, m)
-		return true
-	})
-	return slices.Clone(obj), ok && skipWhite(data, end) == len(data)
+	spots := outlined(data)
+	if spots == nil || data[spots[0].from] != '{' {
+		return nil, false
+	}
+	obj = object{}
+	for i := int32(1); i < spots[0].next; i = spots[i].next {
+		s := &spots[i]
+		obj = append(obj, member{
+			name: data[s.name:s.nameEnd], start: int(s.name) - 1, value: int(s.from), end: int(s.to),
+			raw: jsontext.Value(data[s.from:s.to:s.to]),
+		})
+	}
+	return obj.unique(), true
 }
 
 // EachElement calls f for the text of each element of a JSON list, until f returns
@@ -40,52 +41,6 @@ func EachElement(data []byte, f func(value []byte) bool) bool {
 	}
 	end := skipList(data, i, 0, f)
 	return end >= 0 && skipWhite(data, end) == len(data)
-}
-
-// scanMembers calls f, which may be nil, for each member of the object that
-// begins at byte i, and returns where it ends.
-func scanMembers(data []byte, i, depth int, f func(member) bool) (end int, ok bool) {
-	if i >= len(data) || data[i] != '{' || depth > scanDepth {
-		return 0, false
-	}
-	i = skipWhite(data, i+1)
-	if i < len(data) && data[i] == '}' {
-		return i + 1, true
-	}
-	for i < len(data) && data[i] == '"' {
-		m := member{start: i}
-		nameEnd := skipString(data, i+1)
-		if nameEnd < 0 {
-			return 0, false
-		}
-		i = skipWhite(data, nameEnd)
-		if i >= len(data) || data[i] != ':' {
-			return 0, false
-		}
-		m.value = skipWhite(data, i+1)
-		if m.end = skipValue(data, m.value, depth); m.end < 0 {
-			return 0, false
-		}
-		if f != nil {
-			name := data[m.start+1 : nameEnd-1]
-			if !plainASCII(name) {
-				return 0, false
-			}
-			m.name, m.raw = name, jsontext.Value(data[m.value:m.end:m.end])
-			if !f(m) {
-				return 0, false
-			}
-		}
-		i = skipWhite(data, m.end)
-		if i < len(data) && data[i] == '}' {
-			return i + 1, true
-		}
-		if i >= len(data) || data[i] != ',' {
-			return 0, false
-		}
-		i = skipWhite(data, i+1)
-	}
-	return 0, false
 }
 
 func plainASCII(name []byte) bool {

@@ -22,10 +22,7 @@ func skipValue(data []byte, i, depth int) int {
 	case '"':
 		return skipString(data, i+1)
 	case '{':
-		if end, ok := scanMembers(data, i, depth+1, nil); ok {
-			return end
-		}
-		return -1
+		return skipObject(data, i, depth+1)
 	case '[':
 		return skipList(data, i, depth+1, nil)
 	case 't':
@@ -41,6 +38,36 @@ func skipValue(data []byte, i, depth int) int {
 func skipWord(data []byte, i int, word string) int {
 	if bytes.HasPrefix(data[i:], []byte(word)) {
 		return i + len(word)
+	}
+	return -1
+}
+
+// skipObject returns where the object ends that begins at byte i, -1 for none.
+func skipObject(data []byte, i, depth int) int {
+	if depth > scanDepth {
+		return -1
+	}
+	i = skipWhite(data, i+1)
+	if i < len(data) && data[i] == '}' {
+		return i + 1
+	}
+	for i < len(data) && data[i] == '"' {
+		if i = skipString(data, i+1); i < 0 {
+			return -1
+		}
+		if i = skipWhite(data, i); i >= len(data) || data[i] != ':' {
+			return -1
+		}
+		if i = skipValue(data, skipWhite(data, i+1), depth); i < 0 {
+			return -1
+		}
+		if i = skipWhite(data, i); i < len(data) && data[i] == '}' {
+			return i + 1
+		}
+		if i >= len(data) || data[i] != ',' {
+			return -1
+		}
+		i = skipWhite(data, i+1)
 	}
 	return -1
 }
