@@ -112,8 +112,12 @@ func form() Form {
 		{Name: "callID", Is: is, As: 2},
 		{Name: "tool", Is: is, As: 3},
 		{Name: "state", In: Form{
-			{Name: "status", Is: is, As: 4}, {Name: "input", Is: is, Must: true}, {Name: "output", Is: is, As: 5}, {Name: "error", Is: is, As: 6},
-			{Name: "title", Is: is, As: 7}, {Name: "metadata", Is: is, As: 8},
+			{Name: "status", Is: is, As: 4},
+			{Name: "input", Is: is, Must: true},
+			{Name: "output", Is: is, As: 5},
+			{Name: "error", Is: is, As: 6},
+			{Name: "title", Is: is, As: 7},
+			{Name: "metadata", Is: is, As: 8},
 			{Name: "time", In: Form{{Name: "start", Is: is, As: 9}, {Name: "end", Is: is, As: 10}}, Must: true},
 		}, As: 11},
 	}
@@ -166,7 +170,9 @@ func BenchmarkFormSmall(b *testing.B) {
 		{Name: "snapshot", Is: is, As: 3},
 		{Name: "cost", Is: is, As: 4},
 		{Name: "tokens", In: Form{
-			{Name: "input", Is: is, Must: true}, {Name: "output", Is: is, Must: true}, {Name: "reasoning", Is: is, Must: true},
+			{Name: "input", Is: is, Must: true},
+			{Name: "output", Is: is, Must: true},
+			{Name: "reasoning", Is: is, Must: true},
 			{Name: "cache", In: Form{{Name: "read", Is: is, Must: true}, {Name: "write", Is: is, Must: true}}, Must: true},
 		}, As: 5},
 	}
