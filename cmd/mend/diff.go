@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/fatih/color"
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
@@ -38,25 +39,42 @@ func verbMark(o change.Op) string {
 	return "~"
 }
 
-// printDiff shows how one image becomes the other.
+// printDiff shows how one image becomes the other. There are many lines, so they
+// are put together by hand.
 func (a *app) printDiff(pre, post *change.Image) {
-	for _, line := range diffLines(pre, post) {
-		shown := oneDiffLine(line)
-		switch line[0] {
-		case '+':
-			shown = added(shown)
-		case '-':
-			shown = gone(shown)
-		default:
-			shown = faint(shown)
-		}
-		a.printf("      %s\n", shown)
+	if a.asJSON {
+		return
 	}
+	lines := diffLines(pre, post)
+	text := make([]byte, 0, len(lines)*maxLine/2)
+	for _, line := range lines {
+		text = append(append(append(text, "      "...), painted(line[0], oneDiffLine(line))...), '\n')
+	}
+	_, _ = a.Write(text) // a.lost has the error
+}
+
+// painted is a line in the colour that its sign has in a diff.
+func painted(sign byte, line string) string {
+	switch {
+	case color.NoColor: // the rest costs as much as making the line
+		return line
+	case sign == '+':
+		return added(line)
+	case sign == '-':
+		return gone(line)
+	}
+	return faint(line)
 }
 
 // diffLines is the difference of two images, a line each, without the head that
 // names files.
 func diffLines(pre, post *change.Image) []string {
+	switch {
+	case pre == nil:
+		return signed("+", lines(post))
+	case post == nil:
+		return signed("-", lines(pre))
+	}
 	text := diff.Diff("before", lines(pre), "after", lines(post))
 	var out []string
 	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
@@ -67,6 +85,15 @@ func diffLines(pre, post *change.Image) []string {
 	}
 	if pre != nil && post != nil && pre.Mode != post.Mode {
 		out = append(out, fmt.Sprintf("-mode %v", pre.Mode), fmt.Sprintf("+mode %v", post.Mode))
+	}
+	return out
+}
+
+// signed is the lines of the text, each behind the sign.
+func signed(sign string, text []byte) []string {
+	var out []string
+	for line := range strings.Lines(string(text)) {
+		out = append(out, sign+strings.TrimSuffix(line, "\n"))
 	}
 	return out
 }
@@ -84,6 +111,7 @@ func lines(i *change.Image) []byte {
 		data, cols = row.Data, row.Cols
 	}
 	var b bytes.Buffer
+	b.Grow(len(data) + len(data)/2)
 	switch {
 	case json.Indent(&b, data, "", "  ") == nil:
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
@@ -113,8 +141,12 @@ func colText(c session.Col) string {
 }
 
 func oneDiffLine(line string) string {
-	if utf8.RuneCountInString(line) > maxLine {
-		line = string([]rune(line)[:maxLine]) + "…"
+	n := 0 // characters
+	for i := range line {
+		if n++; n > maxLine {
+			line = string([]rune(line[:i])) + "…"
+			break
+		}
 	}
 	return printable(line)
 }

@@ -1,0 +1,69 @@
+package main
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/rogpeppe/go-internal/diff"
+
+	"mend/change"
+)
+
+// TestDiffLines compares what is shown of a record that comes or goes with the
+// difference to nothing.
+func TestDiffLines(t *testing.T) {
+	for _, data := range []string{"", "\n", "a", "a\n\n@@ b\n", `{"a":[1,{"b":"c\n"}],"d":{}}`, "\xff\x00", "-- a\n\\ No newline at end of file"} {
+		i := &change.Image{Data: []byte(data)}
+		for _, c := range []struct {
+			pre, post *change.Image
+			text      []byte
+		}{
+			{nil, i, diff.Diff("before", nil, "after", lines(i))},
+			{i, nil, diff.Diff("before", lines(i), "after", nil)},
+		} {
+			want := strings.Split(strings.TrimSuffix(string(c.text), "\n"), "\n")[4:] // behind names and place
+			if d := cmp.Diff(want, diffLines(c.pre, c.post)); d != "" {
+				t.Errorf("diffLines(%v, %v) (-want +got):\n%s", c.pre, c.post, d)
+			}
+		}
+	}
+	if got := diffLines(nil, nil); len(got) > 0 {
+		t.Errorf("diffLines of nothing = %q", got)
+	}
+}
+
+func TestOneDiffLine(t *testing.T) {
+	for _, c := range []struct{ line, want string }{
+		{"", ""},
+		{"+\ta", `+\ta`},
+		{strings.Repeat("ö", maxLine), strings.Repeat("ö", maxLine)},
+		{strings.Repeat("ö", maxLine) + "x", strings.Repeat("ö", maxLine) + "…"},
+		{"\xff\xfe" + strings.Repeat("x", maxLine), "\ufffd\ufffd" + strings.Repeat("x", maxLine-2) + "…"},
+		{"\xff", `\xff`},
+	} {
+		if got := oneDiffLine(c.line); got != c.want {
+			t.Errorf("oneDiffLine(%q) = %q, want %q", c.line, got, c.want)
+		}
+	}
+}
+
+// TestAside prints what was gathered once, behind what was printed meanwhile; where
+// somebody watches, at once.
+func TestAside(t *testing.T) {
+	for _, c := range []struct {
+		watched bool
+		want    string
+	}{{false, "meanwhile aside then"}, {true, "aside meanwhile then"}} {
+		var out bytes.Buffer
+		a := &app{terminal: terminal{out: &out, canDraw: c.watched}}
+		show := a.aside(func(a *app) { a.printf("aside ") })
+		a.printf("meanwhile ")
+		show()
+		a.printf("then")
+		if out.String() != c.want {
+			t.Errorf("with somebody there: %v, printed %q, want %q", c.watched, out.String(), c.want)
+		}
+	}
+}
