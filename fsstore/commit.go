@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mend/change"
 )
@@ -83,21 +84,24 @@ func (j *job) takeBack(n int, cause error) (change.Outcome, error) {
 // lastLook keeps what a writer put into a file that was already exchanged: it
 // had the file open since before.
 func (j *job) lastLook() error {
-	kept := false
-	for _, it := range j.items {
-		if it.isFolder() || it.op.Pre == nil {
+	written := make([]bool, len(j.items))
+	_ = j.share(len(j.items), func(b *buffer, i int) error {
+		if it := j.items[i]; !it.isFolder() && it.op.Pre != nil {
+			t, err := j.stage.lookInto(b, it.slot, it.limit())
+			written[i] = err != nil || t.there && !t.is(it.op.Pre) // nothing is there where nothing could be exchanged
+		}
+		return nil
+	})
+	if !slices.Contains(written, true) {
+		return nil
+	}
+	for i, it := range j.items {
+		if !written[i] {
 			continue
 		}
-		if t, err := j.stage.look(it.slot, it.limit()); err == nil && (t.is(it.op.Pre) || !t.there) {
-			continue // nothing is there where nothing could be exchanged
-		}
-		kept = true
 		if err := j.keep(it); err != nil {
 			return err
 		}
-	}
-	if !kept {
-		return nil
 	}
 	return j.barrier(nil)
 }

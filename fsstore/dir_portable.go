@@ -138,11 +138,12 @@ func canWrite() error {
 	return fmt.Errorf("changing a JSON store is not supported on %s: no call of it exchanges two files: %w", runtime.GOOS, errors.ErrUnsupported)
 }
 
-func (d *dir) mkdir(string) error                  { return canWrite() }
-func (d *dir) unlink(string) error                 { return canWrite() }
-func (d *dir) rmdir(string) error                  { return canWrite() }
-func (d *dir) create(string) (*os.File, error)     { return nil, canWrite() }
-func (d *dir) exchange(string, *dir, string) error { return canWrite() }
-func (d *dir) move(string, *dir, string) error     { return canWrite() }
-func (d *dir) replace(string, *dir, string) error  { return canWrite() }
-func (d *dir) file() *os.File                      { return nil }
+func (d *dir) mkdir(string) error                           { return canWrite() }
+func (d *dir) unlink(string) error                          { return canWrite() }
+func (d *dir) rmdir(string) error                           { return canWrite() }
+func (d *dir) create(string, fs.FileMode) (*os.File, error) { return nil, canWrite() }
+func (d *dir) exchange(string, *dir, string) error          { return canWrite() }
+func (d *dir) move(string, *dir, string) error              { return canWrite() }
+func (d *dir) replace(string, *dir, string) error           { return canWrite() }
+func statFile(*os.File) (thing, error)                      { return thing{}, canWrite() }
+func (d *dir) file() *os.File                               { return nil }

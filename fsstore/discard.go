@@ -2,7 +2,6 @@ package fsstore
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"path"
 
@@ -57,25 +56,24 @@ func (j *job) discard(ctx context.Context) error {
 	for _, name := range names {
 		there[name] = true
 	}
-	for _, it := range j.items {
-		if err := ctx.Err(); err != nil {
-			return err
+	err = j.share(len(j.items), func(b *buffer, i int) error {
+		it, err := j.items[i], ctx.Err()
+		if err == nil && there[it.slot] {
+			err = j.discardSlot(b, it)
 		}
-		if there[it.slot] {
-			err = j.discardSlot(it)
+		if name := it.slot + unfinished; err == nil && there[name] {
+			err = j.remove(j.stage, name)
 		}
-		if name := it.slot + unfinished; there[name] {
-			err = errors.Join(err, j.remove(j.stage, name))
-		}
-		if err != nil {
-			return err
-		}
+		return err
+	})
+	if err != nil {
+		return err
 	}
 	return j.rmdirs(j.stage.path)
 }
 
-func (j *job) discardSlot(it item) error {
-	t, err := j.stage.look(it.slot, it.limit())
+func (j *job) discardSlot(b *buffer, it item) error {
+	t, err := j.stage.lookInto(b, it.slot, it.limit())
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,9 @@ type item struct {
 	path      string // of the target, below the root
 	dir, name string // the same, in two
 	slot      string // in the staging folder
+
+	owner owner // of the target, as it was checked
+	owned bool  // it was, and the target was there
 }
 
 func (it item) isFolder() bool { return it.op.Ref.Kind == session.KindFolder }
@@ -45,6 +48,7 @@ type job struct {
 	kept     bool   // another program's bytes were moved to where they are kept
 	items    []item
 	folders  map[string]bool // the paths of the items that are folders
+	buf      buffer          // for what is looked at and not kept
 }
 
 // job finds the places of the ops and opens the root. The error wraps

@@ -1,6 +1,7 @@
 package fsstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
@@ -69,27 +70,24 @@ func (s *Store) prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 
 // check compares every record with its Pre.
 func (j *job) check(ctx context.Context) error {
-	var conflicts []change.Conflict
 	home, err := j.root.self()
 	if err != nil {
 		return err
 	}
-	for _, it := range j.items {
-		if err := ctx.Err(); err != nil {
-			return err
+	found := make([]*change.Conflict, len(j.items))
+	err = j.share(len(j.items), func(b *buffer, i int) error {
+		err := ctx.Err()
+		if err == nil {
+			found[i], err = j.checkItem(b, &j.items[i], home.dev)
 		}
-		t, why, err := j.look(it, j.opt.MaxRecord)
-		on := t
-		if err == nil && !t.there {
-			on, err = j.nearest(it.dir)
-		}
-		if err != nil {
-			return err
-		}
-		if on.dev != home.dev {
-			return fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", it.dir, j.id.Root)
-		}
-		if c := j.differs(it, &t, why); c != nil {
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	var conflicts []change.Conflict
+	for _, c := range found {
+		if c != nil {
 			conflicts = append(conflicts, *c)
 		}
 	}
@@ -97,6 +95,30 @@ func (j *job) check(ctx context.Context) error {
 		return &change.ConflictError{Conflicts: conflicts}
 	}
 	return nil
+}
+
+// checkItem is check for one record, which must be on the device, and notes whom it
+// belongs to.
+func (j *job) checkItem(b *buffer, it *item, device uint64) (*change.Conflict, error) {
+	t, why, err := j.lookInto(b, *it, j.opt.MaxRecord)
+	on := t
+	if err == nil && !t.there {
+		on, err = j.nearest(it.dir)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if on.dev != device {
+		return nil, fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", it.dir, j.id.Root)
+	}
+	if it.owned = t.there; it.owned {
+		it.owner = t.owner
+	}
+	c := j.differs(*it, &t, why)
+	if c != nil && c.Now != nil {
+		c.Now.Data = bytes.Clone(c.Now.Data) // from the buffer
+	}
+	return c, nil
 }
 
 // differs is the conflict if the target, as [job.look] found it, is not as the op

@@ -44,6 +44,11 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 // look reads the target, if it is not larger than max. Where its folder is gone
 // or is none there is no target, and why says so.
 func (j *job) look(it item, max int64) (t thing, why string, err error) {
+	return j.lookInto(&buffer{keep: true}, it, max)
+}
+
+// lookInto is look with a buffer.
+func (j *job) lookInto(b *buffer, it item, max int64) (t thing, why string, err error) {
 	d, err := j.parent(it)
 	var strange *strangeError
 	switch {
@@ -58,7 +63,7 @@ func (j *job) look(it item, max int64) (t thing, why string, err error) {
 		return thing{}, "", err
 	}
 	defer d.close()
-	t, err = d.look(it.name, max)
+	t, err = d.lookInto(b, it.name, max)
 	return t, "", err
 }
 

@@ -70,7 +70,7 @@ func (j *job) write(it item, name string, i *change.Image) (*os.File, error) {
 	if err := j.stepItem("stage", it); err != nil {
 		return nil, err
 	}
-	f, err := j.stage.create(name)
+	f, err := j.stage.create(name, i.Mode.Perm())
 	if err != nil {
 		return nil, err
 	}
@@ -104,19 +104,26 @@ func (j *job) writeFolder(it item, name string, i *change.Image) error {
 }
 
 // adorn gives a new file the exact mode of the image, whatever the umask, and
-// where we are root the owner of the file it stands for.
+// where we are root the owner of the file it stands for. Most have both already.
 func (j *job) adorn(f *os.File, it item, i *change.Image) error {
 	if err := j.stepItem("adorn", it); err != nil {
 		return err
 	}
+	t, err := statFile(f)
+	if err != nil {
+		return err
+	}
 	if os.Geteuid() == 0 {
 		o, err := j.ownerOf(it)
+		if err == nil && o != t.owner {
+			err = f.Chown(o.uid, o.gid)
+		}
 		if err != nil {
 			return err
 		}
-		if err := f.Chown(o.uid, o.gid); err != nil {
-			return err
-		}
+	}
+	if t.mode.Perm() == i.Mode.Perm() {
+		return nil
 	}
 	return f.Chmod(i.Mode.Perm())
 }
@@ -124,6 +131,9 @@ func (j *job) adorn(f *os.File, it item, i *change.Image) error {
 // ownerOf is whom the target belongs to, or where there is none the nearest
 // folder above it.
 func (j *job) ownerOf(it item) (owner, error) {
+	if it.owned {
+		return it.owner, nil
+	}
 	if d, err := j.parent(it); err == nil {
 		defer d.close()
 		if t, err := d.stat(it.name); err == nil && t.there {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"strconv"
+	"sync"
 
 	"mend/internal/atomicfile"
 )
@@ -65,20 +66,18 @@ func (j *job) number(owner *dir) (string, error) {
 
 // fill writes every Post into its slot.
 func (j *job) fill(ctx context.Context, b *atomicfile.Barrier) error {
-	for _, it := range j.items {
-		if err := ctx.Err(); err != nil {
+	var mu sync.Mutex
+	return j.share(len(j.items), func(_ *buffer, i int) error {
+		it, err := j.items[i], ctx.Err()
+		if err != nil || it.op.Post == nil {
 			return err
-		}
-		if it.op.Post == nil {
-			continue
 		}
 		f, err := j.write(it, it.slot, it.op.Post)
-		if err != nil {
-			return err
-		}
 		if f != nil {
+			mu.Lock()
+			defer mu.Unlock()
 			b.Add(f)
 		}
-	}
-	return nil
+		return err
+	})
 }

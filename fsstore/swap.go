@@ -33,7 +33,7 @@ func (j *job) swap(it item, o change.Op) error {
 	if err != nil {
 		return err
 	}
-	out, err := j.stage.look(it.slot, it.limit())
+	out, err := j.stage.lookInto(&j.buf, it.slot, it.limit())
 	if err != nil {
 		return err
 	}
@@ -50,7 +50,7 @@ func (j *job) swap(it item, o change.Op) error {
 // What the slot holds is durable since Prepare, so this rename is all that is
 // left to do of what renameio does; the folder's sync comes with the barrier.
 func (j *job) replace(d *dir, it item, o change.Op) error {
-	now, err := d.look(it.name, it.limit())
+	now, err := d.lookInto(&j.buf, it.name, it.limit())
 	if err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (j *job) unswap(d *dir, it item, o change.Op) error {
 	if err := j.rename(d, it, change.Op{Pre: o.Post, Post: o.Pre}); err != nil {
 		return err
 	}
-	out, err := j.stage.look(it.slot, it.limit())
+	out, err := j.stage.lookInto(&j.buf, it.slot, it.limit())
 	if err != nil {
 		return err
 	}
@@ -102,7 +102,7 @@ func (j *job) probe() error {
 		if err := j.step("probe"); err != nil {
 			return err
 		}
-		f, err := j.stage.create(name)
+		f, err := j.stage.create(name, 0o600)
 		if err != nil {
 			return err
 		}

@@ -30,14 +30,24 @@ func (d *dir) rmdir(name string) error {
 	return d.wrap("rmdir", name, uninterrupted(func() error { return unix.Unlinkat(d.fd, name, unix.AT_REMOVEDIR) }))
 }
 
-// create makes a new file that only its owner may read, for writing.
-func (d *dir) create(name string) (*os.File, error) {
+// create makes a new file for writing, with that mode but for what the umask takes.
+func (d *dir) create(name string, mode fs.FileMode) (*os.File, error) {
 	const flags = unix.O_WRONLY | unix.O_CREAT | unix.O_EXCL | unix.O_NOFOLLOW | unix.O_CLOEXEC
-	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0o600) })
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, uint32(mode)) })
 	if err != nil {
 		return nil, d.wrap("create", name, err)
 	}
 	return os.NewFile(uintptr(fd), path.Join(d.path, name)), nil
+}
+
+// statFile is what the system tells of an open file.
+func statFile(f *os.File) (thing, error) {
+	var st unix.Stat_t
+	err := uninterrupted(func() error { return unix.Fstat(int(f.Fd()), &st) })
+	if err != nil {
+		return thing{}, &fs.PathError{Op: "stat", Path: f.Name(), Err: err}
+	}
+	return thingOf(&st), nil
 }
 
 // exchange swaps two names, which must both be there.

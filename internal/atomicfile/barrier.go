@@ -45,6 +45,10 @@ func (b *Barrier) Logs() bool { return b.logs }
 
 // Add puts the file, or the folder, behind the barrier and closes it.
 func (b *Barrier) Add(f *os.File) {
+	if b.all { // the file itself needs no sync
+		b.note(f.Close())
+		return
+	}
 	b.held = append(b.held, f)
 	if len(b.held) > b.few {
 		b.all = b.syncAll != nil
@@ -70,8 +74,8 @@ func (b *Barrier) Wait() error {
 	return b.err
 }
 
-// release closes what is held, synced unless syncAll will do that. The first
-// error is kept: one is enough to distrust all.
+// release closes what is held, synced unless syncAll will do that. One error is
+// enough to distrust all.
 func (b *Barrier) release() {
 	errs := make([]error, len(b.held))
 	var done sync.WaitGroup
@@ -86,8 +90,13 @@ func (b *Barrier) release() {
 	done.Wait()
 	b.held = b.held[:0]
 	for _, err := range errs {
-		if b.err == nil {
-			b.err = err
-		}
+		b.note(err)
+	}
+}
+
+// note keeps the first error.
+func (b *Barrier) note(err error) {
+	if b.err == nil {
+		b.err = err
 	}
 }
