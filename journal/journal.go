@@ -62,7 +62,8 @@ type Journal struct {
 	snap     *snapshot // of the newest transaction; nil if there is no journal
 	head     head
 	id       string
-	dead     error // why the journal cannot be used any more
+	dead     error  // why the journal cannot be used any more
+	ahead    *batch // what Ahead made
 }
 
 // A head is the newest event.
