@@ -19,7 +19,7 @@ func TestOrdered(t *testing.T) {
 				runtime.Gosched()
 			}
 			return i
-		}))
+		}, nil))
 		if !slices.Equal(got, want) {
 			t.Errorf("ordered(%d values) = %v", n, got)
 		}
@@ -48,13 +48,34 @@ func TestOrderedStops(t *testing.T) {
 			defer running.Add(-1)
 			runtime.Gosched()
 			return 0
-		}) {
+		}, nil) {
 			if taken++; taken == r.take {
 				break
 			}
 		}
 		if n := began.Load(); n > r.limit || running.Load() != 0 {
 			t.Errorf("%s: %d of 1000 calls were begun, want at most %d; %d still run, want 0", r.name, n, r.limit, running.Load())
+		}
+	}
+}
+
+// What is done besides is done once, and its end is waited for also when the reader
+// leaves before.
+func TestOrderedBesides(t *testing.T) {
+	for _, take := range []int{1000, 1} {
+		done, taken := 0, 0
+		for range ordered(t.Context(), make([]int, 1000), func(context.Context, int) int { return 0 }, func(ctx context.Context) {
+			if take == 1 && runtime.GOMAXPROCS(0) > 1 {
+				<-ctx.Done()
+			}
+			done++
+		}) {
+			if taken++; taken == take {
+				break
+			}
+		}
+		if done != 1 || taken != take {
+			t.Errorf("done %d times besides %d results, want once besides %d", done, taken, take)
 		}
 	}
 }

@@ -22,10 +22,13 @@ type recall struct {
 	with  string // the program
 	clock func() time.Time
 
-	mu    sync.Mutex
-	known *inventory // nil where the store must be asked
-	found *inventory // what it tells meanwhile; nil where that will not last
+	mu      sync.Mutex
+	known   *inventory // nil where the store must be asked
+	found   *inventory // what it tells meanwhile; nil where that will not last
+	orphans *orphans   // nil unless they were looked for already
 }
+
+type orphans struct{ refs []session.Ref }
 
 // An inventory is what a store has in some state.
 type inventory struct {
@@ -76,7 +79,7 @@ func (c *Client) Remembering() *Client {
 
 // List is the list of the store.
 func (r *recall) List(ctx context.Context) ([]session.Session, error) {
-	r.known, r.found = nil, nil
+	r.known, r.found, r.orphans = nil, nil, nil
 	now := r.clock()
 	state, err := r.State(ctx)
 	if err != nil || state.Sum == ([32]byte{}) {
@@ -128,13 +131,38 @@ func (r *recall) note(head session.Session, stamp session.Stamp) {
 	}
 }
 
+// lookForOrphans does so before anybody asks for them. Where it fails nothing is
+// known of them, and whoever asks is told why.
+func (r *recall) lookForOrphans(ctx context.Context) {
+	if r.known != nil {
+		return
+	}
+	if refs, err := r.Store.Orphans(ctx); err == nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.orphans = &orphans{refs}
+	}
+}
+
+// orphansNow are those that were found already, once, else those that there are.
+func (r *recall) orphansNow(ctx context.Context) ([]session.Ref, error) {
+	r.mu.Lock()
+	found := r.orphans
+	r.orphans = nil
+	r.mu.Unlock()
+	if found != nil {
+		return found.refs, nil
+	}
+	return r.Store.Orphans(ctx)
+}
+
 // Orphans lists the orphans, and keeps all that was found, if the store has not
 // changed since it was listed.
 func (r *recall) Orphans(ctx context.Context) ([]session.Ref, error) {
 	if r.known != nil {
 		return slices.Clone(r.known.Orphans), nil
 	}
-	refs, err := r.Store.Orphans(ctx)
+	refs, err := r.orphansNow(ctx)
 	if err != nil || r.found == nil {
 		return refs, err
 	}

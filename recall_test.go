@@ -1,6 +1,8 @@
 package mend
 
 import (
+	"context"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -9,6 +11,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/session"
 	"mend/testdata"
 )
 
@@ -130,4 +133,64 @@ func TestScanAgainOfYoungDatabase(t *testing.T) {
 	b.alter(`UPDATE part SET time_updated = 1000 * unixepoch('now', '+1 day')`)
 	b.wantAgain("of rows of tomorrow", true, 1)
 	b.wantAgain("again", true, 1)
+}
+
+// Orphans are looked for while all sessions are scanned, and told once without
+// another look. Where only some are scanned nobody looks before he is asked, nor
+// where the scan ends early.
+func TestOrphansMeanwhile(t *testing.T) {
+	type scan func(*Client, context.Context, []session.Session) iter.Seq[Finding]
+	ended, end := context.WithCancel(t.Context())
+	end()
+	rows := []struct {
+		name  string
+		ctx   context.Context
+		scan  scan
+		looks []int // after the scan, after the orphans were asked for, and once more
+	}{
+		{"all sessions", t.Context(), (*Client).ScanAll, []int{1, 1, 2}},
+		{"some sessions", t.Context(), (*Client).Scan, []int{0, 1, 2}},
+		{"a scan that is cut short", ended, (*Client).ScanAll, []int{1, 2, 3}}, // the first look ends at once
+	}
+	for _, r := range rows {
+		b := newScanBench(t, testdata.OpenCode1153)
+		c, err := Open(b.opt)
+		b.must(err)
+		st := &counted{Store: c.store}
+		c.store = st
+		c = c.Remembering()
+		heads, err := c.Sessions(t.Context())
+		b.must(err)
+		for range r.scan(c, r.ctx, heads) {
+			continue
+		}
+		got := []int{st.looks}
+		for range 2 {
+			_, err := c.Orphans(t.Context())
+			b.must(err)
+			got = append(got, st.looks)
+		}
+		if !slices.Equal(got, r.looks) {
+			t.Errorf("%s: looked for orphans %v times, want %v", r.name, got, r.looks)
+		}
+	}
+}
+
+// Of a database that changes while it is scanned nothing is kept: neither what was
+// found among orphans meanwhile nor the rest.
+func TestScanOfChangingDatabase(t *testing.T) {
+	b := newScanBench(t, testdata.OpenCode1227)
+	c, err := Open(b.opt)
+	b.must(err)
+	c.clock = func() time.Time { return time.Now().Add(b.clock) }
+	c = c.Remembering()
+	heads, err := c.Sessions(t.Context())
+	b.must(err)
+	for range c.ScanAll(t.Context(), heads) {
+		continue
+	}
+	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
+	_, err = c.Orphans(t.Context())
+	b.must(err)
+	b.wantAgain("then", true, 0, "orphans of ses_gone")
 }

@@ -44,6 +44,19 @@ func (f *Finding) Severity() repair.Severity {
 // scan only the stamps. A session that cannot be examined is a finding with an
 // Err; the sequence ends early only when the context does.
 func (c *Client) Scan(ctx context.Context, heads []session.Session) iter.Seq[Finding] {
+	return c.scan(ctx, heads, nil)
+}
+
+// ScanAll is Scan for all sessions, after which [Client.Orphans] is asked: a client
+// that remembers looks for orphans meanwhile.
+func (c *Client) ScanAll(ctx context.Context, heads []session.Session) iter.Seq[Finding] {
+	if r, ok := c.store.(*recall); ok {
+		return c.scan(ctx, heads, r.lookForOrphans)
+	}
+	return c.scan(ctx, heads, nil)
+}
+
+func (c *Client) scan(ctx context.Context, heads []session.Session, besides func(context.Context)) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		x := c.openIndex()
 		x.held = sync.OnceValue(func() bool {
@@ -51,7 +64,7 @@ func (c *Client) Scan(ctx context.Context, heads []session.Session) iter.Seq[Fin
 			return held || err != nil
 		})
 		defer x.save()
-		for a := range c.answers(ctx, x, heads) {
+		for a := range c.answers(ctx, x, heads, besides) {
 			x.learn(a)
 			if !yield(a.Finding) {
 				return

@@ -22,6 +22,7 @@ type counted struct {
 	mu    sync.Mutex
 	read  []string
 	asked bool
+	looks int  // for orphans
 	held  bool // somebody has it open
 }
 
@@ -40,7 +41,10 @@ func (s *counted) Stamp(ctx context.Context, head session.Session) (session.Stam
 }
 
 func (s *counted) Orphans(ctx context.Context) ([]session.Ref, error) {
+	s.mu.Lock()
 	s.asked = true
+	s.looks++
+	s.mu.Unlock()
 	return s.Store.Orphans(ctx)
 }
 
@@ -109,7 +113,7 @@ func (b *scanBench) pass(with func(*Client) *Client) (rules []string, st *counte
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	for f := range c.Scan(b.t.Context(), heads) {
+	for f := range c.ScanAll(b.t.Context(), heads) {
 		if f.Err != nil {
 			b.t.Fatal(f.Err)
 		}

@@ -145,14 +145,15 @@ func (x *index) find(h session.Session, s session.Stamp) (answer, bool) {
 	return answer{Finding{Session: h, Thinking: v.Thinking, Diagnoses: v.Diagnoses}, s, v.Idle}, true
 }
 
-// answers asks about the sessions, several at a time unless all is known.
-func (c *Client) answers(ctx context.Context, x *index, heads []session.Session) iter.Seq[answer] {
+// answers asks about the sessions, several at a time unless all is known; besides is
+// as of [ordered].
+func (c *Client) answers(ctx context.Context, x *index, heads []session.Session, besides func(context.Context)) iter.Seq[answer] {
 	if r, ok := c.store.(*recall); ok && r.known != nil {
 		if known := c.known(ctx, x, heads); known != nil {
 			return slices.Values(known)
 		}
 	}
-	return ordered(ctx, heads, func(ctx context.Context, h session.Session) answer { return c.ask(ctx, x, h) })
+	return ordered(ctx, heads, func(ctx context.Context, h session.Session) answer { return c.ask(ctx, x, h) }, besides)
 }
 
 // known is what the index knows of the sessions, nil unless it knows all.

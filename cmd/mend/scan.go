@@ -69,7 +69,11 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 	var shown []sessionJSON
 	a.storeLine(c)
 	progress := a.progress(len(heads), "scanning")
-	for f := range c.Scan(cmd.Context(), heads) {
+	scan := c.Scan
+	if len(ids) == 0 {
+		scan = c.ScanAll
+	}
+	for f := range scan(cmd.Context(), heads) {
 		s.Add(f)
 		progress.step()
 		switch {
