@@ -2,6 +2,7 @@ package fsstore
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"mend/session"
@@ -18,12 +19,12 @@ type skeleton struct {
 }
 
 // A shelf is a folder that has the folders of messages' parts in it, and the ids
-// that these are called by.
+// that these are called by, in order.
 type shelf struct {
 	spot
 	ids   []string
-	at    map[string]int // in ids
-	owned []bool         // a message is called by the id
+	owned []bool // a message is called by the id
+	last  int    // where in ids the last message was looked for
 }
 
 func (v *view) shelves() []*shelf {
@@ -31,19 +32,26 @@ func (v *view) shelves() []*shelf {
 	p := v.layout.parts()
 	for _, at := range v.expand(p.names[:len(p.names)-2], session.Ref{}, nil) {
 		k := &shelf{spot: at, ids: v.ids(at, nil)}
-		k.at, k.owned = make(map[string]int, len(k.ids)), make([]bool, len(k.ids))
-		for i, id := range k.ids {
-			k.at[id] = i
-		}
+		k.owned = make([]bool, len(k.ids))
 		all = append(all, k)
 	}
 	return all
 }
 
-// own notes that there is a message of that id.
+// own notes that there is a message of that id. Most often it is the next one after
+// the last: the messages of a session were made one after the other.
 func (k *shelf) own(id string) {
-	if i, ok := k.at[id]; ok {
-		k.owned[i] = true
+	if k.last == len(k.ids) || k.ids[k.last] > id {
+		k.last = 0
+	}
+	step := 1
+	for k.last+step < len(k.ids) && k.ids[k.last+step] <= id {
+		k.last += step
+		step *= 2
+	}
+	i, ok := slices.BinarySearch(k.ids[k.last:min(k.last+step, len(k.ids))], id)
+	if k.last += i; ok {
+		k.owned[k.last] = true
 	}
 }
 
