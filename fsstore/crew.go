@@ -2,6 +2,8 @@ package fsstore
 
 import (
 	"crypto/sha256"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -26,60 +28,65 @@ const quickAfter = 8
 
 // A crew reads the messages of a session.
 type crew struct {
-	v        *view
-	shelf    *dir // of the view of each reader
-	messages []session.Ref
-	visit    func(w *view, message session.Ref, i int)
-	wg       sync.WaitGroup
+	v     *view
+	shelf *dir        // of the view of each reader
+	of    session.Ref // a message, without its id
+	names []string    // of the messages' records
+	visit func(w *view, message session.Ref, name string, i int)
+	sums  []byte // by message, what there was to see of it
+	wg    sync.WaitGroup
 
-	mu   sync.Mutex
-	next int
-	size int   // how many readers there are
-	saw  []saw // by message
+	mu    sync.Mutex
+	next  int
+	size  int // how many readers there are
+	stray []strayOf
 }
 
-// A saw is what there was to see of a message.
-type saw struct {
-	sum   [sha256.Size]byte
-	stray []session.Stray
+// A strayOf is what was stray of a message.
+type strayOf struct {
+	message int
+	stray   []session.Stray
 }
 
-// eachMessage calls visit for each of a session's messages and its number, several
-// at a time, each with a view of its own, and takes into v what these saw.
-func (v *view) eachMessage(messages []session.Ref, visit func(w *view, message session.Ref, i int)) {
-	if len(messages) == 0 {
+// eachMessage calls visit for each of a session's messages, the name of its record
+// and its number, several at a time, each with a view of its own, and takes into v
+// what these saw. The messages are of, but for their ids.
+func (v *view) eachMessage(of session.Ref, names []string, visit func(w *view, message session.Ref, name string, i int)) {
+	if len(names) == 0 {
 		return
 	}
-	c := &crew{v: v, messages: messages, visit: visit, size: 1, saw: make([]saw, len(messages))}
-	if c.shelf = v.openShelf(messages[0]); c.shelf != nil {
+	before := len(v.seen.seen)
+	v.seen.seen = append(v.seen.seen, make([]byte, len(names)*sha256.Size)...)
+	c := &crew{v: v, of: of, names: names, visit: visit, sums: v.seen.seen[before:], size: 1}
+	if c.shelf = v.openShelf(of); c.shelf != nil {
 		defer c.shelf.close()
 	}
 	c.wg.Go(c.read)
 	c.wg.Wait()
-	for _, m := range c.saw {
-		v.seen.seen = append(v.seen.seen, m.sum[:]...)
-		v.stray = append(v.stray, m.stray...)
+	slices.SortFunc(c.stray, func(a, b strayOf) int { return a.message - b.message })
+	for _, s := range c.stray {
+		v.stray = append(v.stray, s.stray...)
 	}
 }
 
 // read is one reader.
 func (c *crew) read() {
-	w := &view{Store: c.v.Store, ctx: c.v.ctx, root: c.v.root, shelf: c.shelf, seen: &tally{}, blind: c.v.blind}
-	w.buf = c.v.buffers.Get().(*buffer)
+	w := &view{Store: c.v.Store, ctx: c.v.ctx, root: c.v.root, shelf: c.shelf, seen: &tally{}, buf: c.v.buffer(c.v.buf.keep)}
 	defer c.v.buffers.Put(w.buf)
-	w.buf.keep = c.v.buf.keep
-	inRow := 0
+	began := time.Now()
 	for i, ok := c.take(w); ok; i, ok = c.take(w) {
-		w.buf.quick = inRow >= quickAfter && w.local
-		began := time.Now()
-		c.visit(w, c.messages[i], i)
-		c.saw[i] = saw{w.seen.take(), w.stray}
-		w.stray = nil
-		inRow++
-		if time.Since(began) > slow {
-			inRow = 0
+		w.buf.quick = w.buf.inRow >= quickAfter && w.local
+		message := c.of
+		message.Message = strings.TrimSuffix(c.names[i], suffix)
+		c.visit(w, message, c.names[i], i)
+		c.note(w, i)
+		w.buf.inRow++
+		now := time.Now()
+		if now.Sub(began) > slow {
+			w.buf.inRow = 0
 			c.grow()
 		}
+		began = now
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -94,14 +101,27 @@ func (c *crew) take(w *view) (i int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.next++
-	return c.next - 1, c.next <= len(c.saw) && !w.failed()
+	return c.next - 1, c.next <= len(c.names) && !w.failed()
+}
+
+// note notes what w saw of a message.
+func (c *crew) note(w *view, i int) {
+	sum := w.seen.take()
+	copy(c.sums[i*len(sum):], sum[:])
+	if len(w.stray) == 0 {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stray = append(c.stray, strayOf{i, w.stray})
+	w.stray = nil
 }
 
 // grow adds a reader.
 func (c *crew) grow() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.size < readers && c.next < len(c.saw) {
+	if c.size < readers && c.next < len(c.names) {
 		c.size++
 		c.wg.Go(c.read)
 	}

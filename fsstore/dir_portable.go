@@ -29,6 +29,9 @@ func openRoot(name string) (*dir, error) {
 
 func (d *dir) close() { d.r.Close() }
 
+// closeBy is close; it makes no use of the buffer.
+func (d *dir) closeBy(*buffer) { d.close() }
+
 // sub opens the folder at rel, one or more names below d. The error wraps
 // [fs.ErrNotExist] where a name is missing, and is a [*strangeError] where one
 // is a link or anything else but a folder.

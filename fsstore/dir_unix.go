@@ -42,6 +42,15 @@ func (d *dir) close() {
 	_ = unix.Close(d.fd)
 }
 
+// closeBy is close with a buffer.
+func (d *dir) closeBy(b *buffer) {
+	if d.f != nil {
+		d.close()
+		return
+	}
+	b.close(d.fd)
+}
+
 // file is the folder as a file, which the caller may close in its stead. It is not
 // for two goroutines at once.
 func (d *dir) file() *os.File {

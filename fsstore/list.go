@@ -21,7 +21,7 @@ func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer v.root.close()
+	defer v.close()
 	known := map[string]bool{}
 	heads := v.recorded(known)
 	heads = append(heads, v.unrecorded(known)...)

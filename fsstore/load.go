@@ -39,12 +39,12 @@ func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp,
 	if err != nil {
 		return session.Stamp{}, err
 	}
-	defer v.root.close()
+	defer v.close()
 	v.seen, v.blind = &tally{}, true
 	_, err = v.session(head, func(_ *session.Session, at *openSpot) {
-		v.eachMessage(v.messageRefs(head.ID, at), func(w *view, ref session.Ref, _ int) {
-			if _, ok := w.read(at.d, ref); ok {
-				w.parts(ref)(func(*session.Record) bool { return true })
+		v.eachMessage(at.message(head.ID), v.recordsOf(at.d), func(w *view, ref session.Ref, name string, _ int) {
+			if w.see(at.d, name) {
+				w.seeParts(ref)
 			}
 		})
 	})
@@ -59,7 +59,7 @@ func (s *Store) load(ctx context.Context, head session.Session) (*session.Sessio
 	if err != nil {
 		return nil, session.Stamp{}, err
 	}
-	defer v.root.close()
+	defer v.close()
 	v.seen = &tally{}
 	loaded, err := v.session(head, func(s *session.Session, at *openSpot) {
 		v.messages(s, at)
@@ -134,6 +134,11 @@ type openSpot struct {
 	d *dir
 }
 
+// message is a ref for the messages of a session that are in the folder.
+func (s *openSpot) message(id string) session.Ref {
+	return session.Ref{Kind: session.KindMessage, Project: s.ref.Project, Session: id}
+}
+
 // messageFolder opens the folder with the session's messages, nil if there is
 // none: the first that the patterns lead to, as the agent does, but the one of
 // the session's own project before another.
@@ -162,11 +167,11 @@ func (v *view) messageFolder(s *session.Session, head session.Session) *openSpot
 
 // messages reads the messages in the folder, each with its parts.
 func (v *view) messages(s *session.Session, at *openSpot) {
-	refs := v.messageRefs(s.ID, at)
-	found := make([]session.Message, len(refs))
-	v.eachMessage(refs, func(w *view, ref session.Ref, i int) {
-		r, ok := w.read(at.d, ref)
-		if !ok {
+	names := v.recordsOf(at.d)
+	found := make([]session.Message, len(names))
+	v.eachMessage(at.message(s.ID), names, func(w *view, ref session.Ref, name string, i int) {
+		r := session.Record{Ref: ref}
+		if !w.readInto(&r, at.d, name) {
 			return
 		}
 		m := session.NewMessage(r)
@@ -178,13 +183,10 @@ func (v *view) messages(s *session.Session, at *openSpot) {
 	s.Messages = slices.DeleteFunc(found, func(m session.Message) bool { return m.Ref.Kind == 0 })
 }
 
-// messageRefs lists the messages in a session's folder.
-func (v *view) messageRefs(id string, at *openSpot) []session.Ref {
-	var refs []session.Ref
-	v.records(at.d, "", func(_, message string) {
-		refs = append(refs, session.Ref{Kind: session.KindMessage, Project: at.ref.Project, Session: id, Message: message})
-	})
-	return refs
+// recordsOf are the names of the records in a folder.
+func (v *view) recordsOf(d *dir) (names []string) {
+	v.records(d, "", func(name, _ string) { names = append(names, name) })
+	return names
 }
 
 // partRef is a ref for the parts of a message.
@@ -214,6 +216,30 @@ func (v *view) openParts(message session.Ref) *dir {
 	return v.open(v.shelfPath(message)+"/"+message.Message, message.Message)
 }
 
+// see looks at a record for its stamp, and reports whether there is one.
+func (v *view) see(d *dir, name string) bool {
+	t, err := d.statInto(v.buf, name)
+	v.seen.add(name, &t, err)
+	if err == nil {
+		return t.there
+	}
+	_, hidden := cannotRead(err)
+	if !hidden {
+		v.err = err
+	}
+	return hidden
+}
+
+// seeParts looks at what parts reads.
+func (v *view) seeParts(message session.Ref) {
+	d := v.openParts(message)
+	if d == nil {
+		return
+	}
+	defer d.closeBy(v.buf)
+	v.records(d, message.Message, func(name, _ string) { v.see(d, name) })
+}
+
 // parts reads the parts of a message. A record is there until the next one is
 // asked for, unless the view's buffer keeps them.
 func (v *view) parts(message session.Ref) iter.Seq[*session.Record] {
@@ -223,7 +249,7 @@ func (v *view) parts(message session.Ref) iter.Seq[*session.Record] {
 		if d == nil {
 			return
 		}
-		defer d.close()
+		defer d.closeBy(v.buf)
 		more := true
 		var r session.Record
 		v.records(d, ref.Message, func(name, id string) {

@@ -40,14 +40,14 @@ func (d *dir) lookInto(b *buffer, name string, max int64) (thing, error) {
 
 // statInto is stat with a buffer.
 func (d *dir) statInto(b *buffer, name string) (thing, error) {
-	err := b.fstatat(d.fd, name, unix.AT_SYMLINK_NOFOLLOW)
-	if errors.Is(err, unix.ENOENT) {
+	switch err := b.fstatat(d.fd, name, unix.AT_SYMLINK_NOFOLLOW); {
+	case err == nil:
+		return thingOf(&b.status), nil
+	case errors.Is(err, unix.ENOENT):
 		return thing{}, nil
-	}
-	if err != nil {
+	default:
 		return thing{}, d.wrap("stat", name, err)
 	}
-	return thingOf(&b.status), nil
 }
 
 func thingOf(st *unix.Stat_t) thing {

@@ -24,7 +24,7 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer v.root.close()
+	defer v.close()
 	// From the bottom up: what the agent begins meanwhile it begins from the top.
 	shelves := v.shelves()
 	v.stray = nil // what hides parts hides nobody's parent

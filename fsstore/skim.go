@@ -25,17 +25,17 @@ func (s *Store) Skim(ctx context.Context, head session.Session, look func(*sessi
 	if err != nil {
 		return nil, session.Stamp{}
 	}
-	defer v.root.close()
-	v.seen, v.buf.keep = &tally{}, false
+	defer v.close()
+	v.buf.keep, v.seen = false, &tally{}
 	bare, _ := v.info(head)
 	folder := v.messageFolder(&bare, head)
 	if folder == nil {
 		return nil, session.Stamp{}
 	}
 	defer folder.d.close()
-	v.eachMessage(v.messageRefs(bare.ID, folder), func(w *view, ref session.Ref, _ int) {
-		r, ok := w.read(folder.d, ref)
-		if !ok || !look(&r, w.parts(ref)) || len(w.stray) > 0 {
+	v.eachMessage(folder.message(bare.ID), v.recordsOf(folder.d), func(w *view, ref session.Ref, name string, _ int) {
+		r := session.Record{Ref: ref}
+		if !w.readInto(&r, folder.d, name) || !look(&r, w.parts(ref)) || len(w.stray) > 0 {
 			giveUp()
 		}
 	})

@@ -100,6 +100,13 @@ func newStore(l *layout, root string, o Options) (*Store, error) {
 	return s, nil
 }
 
+// buffer is one that nobody uses. Whoever took it puts it back.
+func (s *Store) buffer(keep bool) *buffer {
+	b := s.buffers.Get().(*buffer)
+	b.keep, b.quick = keep, b.inRow >= quickAfter && s.local
+	return b
+}
+
 // open opens the root.
 func (s *Store) open() (*dir, error) {
 	d, err := openRoot(s.id.Root)

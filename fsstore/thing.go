@@ -97,6 +97,7 @@ func nameOf(m fs.FileMode) string {
 type buffer struct {
 	keep    bool     // the bytes of files stay: none takes the room of another
 	quick   bool     // calls are answered from memory, as far as was seen
+	inRow   int      // messages that were read without waiting
 	data    []byte   // room for one file
 	entries []byte   // room for what the system tells of a folder
 	names   []string // of the last folder that was listed

@@ -28,7 +28,16 @@ type view struct {
 
 func (s *Store) view(ctx context.Context) (*view, error) {
 	root, err := s.open()
-	return &view{Store: s, ctx: ctx, root: root, buf: &buffer{keep: true}}, err
+	if err != nil {
+		return nil, err
+	}
+	return &view{Store: s, ctx: ctx, root: root, buf: s.buffer(true)}, nil
+}
+
+// close ends the view.
+func (v *view) close() {
+	v.root.close()
+	v.buffers.Put(v.buf)
 }
 
 // failed reports whether the reading has to end.
@@ -91,8 +100,9 @@ func (v *view) ids(s spot, skip map[string]bool) []string {
 		return nil
 	}
 	defer d.close()
-	var ids []string
-	for _, name := range v.names(d, "") {
+	names := v.names(d, "")
+	ids := make([]string, 0, len(names))
+	for _, name := range names {
 		if skip[name] || v.layout.taken(s.names, name) {
 			continue
 		}
