@@ -78,7 +78,11 @@ func (v Value) Kind() jsontext.Kind {
 	if v.of == nil {
 		return 0
 	}
-	return v.Raw().Kind()
+	c := v.of.text[v.of.spots[v.at].from]
+	if c == '-' || '0' <= c && c <= '9' {
+		c = '0'
+	}
+	return jsontext.Kind(c)
 }
 
 // Bytes is what a string says, which may be bytes of the text, and whether the value
@@ -128,7 +132,7 @@ func (v Value) inside() (o *Outline, from, to int32) {
 		return v.of, v.at + 1, s.next
 	}
 	raw := v.Raw()
-	if kind := raw.Kind(); kind != '{' && kind != '[' || skipWhite(raw, 1) == len(raw)-1 {
+	if raw[0] != '{' && raw[0] != '[' || skipWhite(raw, 1) == len(raw)-1 {
 		return nil, 0, 0
 	}
 	o = NewOutline(raw) // it was too deep
