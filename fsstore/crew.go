@@ -10,10 +10,10 @@ import (
 	"mend/session"
 )
 
-// A session's messages are read by one reader as long as they come from memory. A
-// disk answers several requests at once, so whenever a message takes longer than
-// slow another reader joins, up to readers: their number follows the storage, not
-// the processors.
+// A session's messages are read by one reader, which others join while fewer read the
+// store, all sessions together, than there are processors. A disk answers several
+// requests at once, so whenever a message takes longer than slow another one joins,
+// too, up to readers: their number then follows the storage.
 const (
 	readers = 16
 	slow    = 500 * time.Microsecond
@@ -73,6 +73,8 @@ func (v *view) eachMessage(of session.Ref, names []string, visit func(w *view, m
 func (c *crew) read() {
 	w := &view{Store: c.v.Store, ctx: c.v.ctx, root: c.v.root, shelf: c.shelf, seen: &tally{}, buf: c.v.buffer(c.v.buf.keep)}
 	defer c.v.buffers.Put(w.buf)
+	c.v.reading.Add(1)
+	defer c.v.reading.Add(-1)
 	began := time.Now()
 	for i, ok := c.take(w); ok; i, ok = c.take(w) {
 		w.buf.quick = w.buf.inRow >= quickAfter && w.local
@@ -82,8 +84,11 @@ func (c *crew) read() {
 		c.note(w, i)
 		w.buf.inRow++
 		now := time.Now()
-		if now.Sub(began) > slow {
+		isSlow := now.Sub(began) > slow
+		if isSlow {
 			w.buf.inRow = 0
+		}
+		if isSlow || c.v.reading.Load() < c.v.processors {
 			c.grow()
 		}
 		began = now

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sync"
+	"sync/atomic"
 
 	"mend/change"
 )
@@ -19,6 +21,9 @@ type Store struct {
 
 	local   bool      // the root is on a file system of this machine
 	buffers sync.Pool // of *buffer
+
+	processors int32
+	reading    atomic.Int32 // how many goroutines read messages
 }
 
 // Options say how a store is worked on. The zero value is for reading.
@@ -86,6 +91,7 @@ func newStore(l *layout, root string, o Options) (*Store, error) {
 	}
 	s := &Store{id: change.StoreID{Kind: "json", Root: canonical}, layout: l, opt: o}
 	s.buffers.New = func() any { return new(buffer) }
+	s.processors = int32(runtime.GOMAXPROCS(0))
 	d, err := s.open()
 	if err != nil {
 		return nil, err
