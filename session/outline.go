@@ -114,10 +114,13 @@ func (v Value) Get(name string) (member Value) {
 		return Value{}
 	}
 	o, i, end := v.inside()
-	for ; i < end; i = o.spots[i].next {
-		if string(o.name(i)) == name {
+	for i < end {
+		s := &o.spots[i]
+		if s.name < 0 && string(o.name(i)) == name ||
+			s.name >= 0 && int(s.nameEnd-s.name) == len(name) && string(o.text[s.name:s.nameEnd]) == name {
 			member = Value{o, i}
 		}
+		i = s.next
 	}
 	return member
 }
