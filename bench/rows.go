@@ -47,12 +47,12 @@ const (
 
 // Why goals are missed, as profiles tell it.
 const (
-	whyScan  = "Beside the calls that C makes too, a tenth is looking through the JSON, and a sixth the sessions that do not show at a glance that nothing is wrong: these are loaded and simulated."
-	whyStat  = "A tenth is looking for orphans, on one processor; the rest is spread over lists, stamps and the runtime."
-	whyDB    = "A fifth is looking through the JSON, as much the sessions that are loaded and simulated; SQLite itself needs a third. To read its file format without it was tried, and saved a tenth."
+	whyScan  = "Three fifths are calls, of which mend makes one more for each file than C, for its stamp. A ninth is looking through the JSON, as much the simulation of sessions that do not show at a glance that nothing is wrong, which are loaded whole."
+	whyStat  = "The calls are C's; the rest is the start of the process, the memory that it touches first, and sorting and summing up the stamps."
+	whyDB    = "A third is SQLite, as much the sessions that are loaded and simulated since they do not show at a glance that nothing is wrong; a sixth is looking through the JSON. To read the file format without SQLite was tried, and saved a tenth."
 	whyStart = "A process that links the same libraries and does nothing takes twice what an empty one does."
-	whyProof = "A third is the proof, for which the session is rendered and checked as every version of the agent would send it, before the change and after; a quarter is reading it. " +
-		"The rest is the journal, which keeps both images of each record, compressed and sealed, and the change itself (`go test ./txn -bench Rewrite` has these alone)."
+	whyProof = "Half is reading the session and the proof, for which it is rendered and checked as every version of the agent would send it, before the change and after. " +
+		"The rest is the journal, which keeps both images of each record, compressed and sealed, the change itself, and their flushes (`go test ./txn -bench Rewrite` has these alone)."
 )
 
 var rows = []row{
