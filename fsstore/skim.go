@@ -26,8 +26,9 @@ func (s *Store) Skim(ctx context.Context, head session.Session, look func(*sessi
 		return nil, session.Stamp{}
 	}
 	defer v.close()
-	v.buf.keep, v.seen = false, &tally{}
-	bare, _ := v.info(head)
+	v.seen = &tally{}
+	bare, _ := v.info(head) // which stays: the buffer is another's after this
+	v.buf.keep = false
 	folder := v.messageFolder(&bare, head)
 	if folder == nil {
 		return nil, session.Stamp{}

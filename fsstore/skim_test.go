@@ -74,6 +74,25 @@ func TestSkim(t *testing.T) {
 	}
 }
 
+// What Skim returned stays as it is while others read.
+func TestSkimReturnsItsOwn(t *testing.T) {
+	s := mustOpen(t, smallTree(t), "", Options{})
+	_, bare, _ := skimmed(t, s, -1)
+	if bare == nil || len(bare.Info.Data) == 0 {
+		t.Fatalf("Skim returned %v", bare)
+	}
+	was := string(bare.Info.Data)
+	for range 2 * readers {
+		if _, err := s.Load(t.Context(), session.Session{ID: "ses_1"}); err != nil {
+			t.Fatal(err)
+		}
+		skimmed(t, s, -1)
+	}
+	if now := string(bare.Info.Data); now != was {
+		t.Errorf("the session's record has become %q, want %q", now, was)
+	}
+}
+
 // Every change of a record and of a name is another stamp.
 func TestStampChanges(t *testing.T) {
 	root := smallTree(t)
