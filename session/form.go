@@ -59,13 +59,13 @@ func (r *formReader) object(f Form, data []byte, i int) int {
 		}
 		seen |= 1 << k
 		next = k + 1
-		if i = skipWhite(data, i); i < len(data) && data[i] == '}' {
-			return f.whole(seen, i+1)
+		var closed bool
+		if i, closed = behind(data, i, '}'); closed {
+			return f.whole(seen, i)
 		}
-		if i >= len(data) || data[i] != ',' {
+		if i < 0 {
 			return -1
 		}
-		i = skipWhite(data, i+1)
 	}
 	return -1
 }

@@ -223,16 +223,13 @@ func (s *outliner) object(i, depth int) (end int) {
 		if i = s.value(m, depth); i < 0 {
 			return -1
 		}
-		if i = skipWhite(text, i); i < len(text) && text[i] == '}' {
-			return i + 1
-		}
-		if i >= len(text) || text[i] != ',' {
-			return -1
+		var closed bool
+		if i, closed = behind(text, i, '}'); closed || i < 0 {
+			return i
 		}
 		if len(s.spots) > most {
 			return tooMany
 		}
-		i = skipWhite(text, i+1)
 	}
 	return -1
 }
@@ -247,16 +244,13 @@ func (s *outliner) list(i, depth int) (end int) {
 		if i = s.value(spot{from: int32(i)}, depth); i < 0 {
 			return -1
 		}
-		if i = skipWhite(text, i); i < len(text) && text[i] == ']' {
-			return i + 1
-		}
-		if i >= len(text) || text[i] != ',' {
-			return -1
+		var closed bool
+		if i, closed = behind(text, i, ']'); closed || i < 0 {
+			return i
 		}
 		if len(s.spots) > most {
 			return tooMany
 		}
-		i = skipWhite(text, i+1)
 	}
 }
 

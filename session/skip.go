@@ -61,13 +61,10 @@ func skipObject(data []byte, i, depth int) int {
 		if i = skipValue(data, skipWhite(data, i+1), depth); i < 0 {
 			return -1
 		}
-		if i = skipWhite(data, i); i < len(data) && data[i] == '}' {
-			return i + 1
+		var closed bool
+		if i, closed = behind(data, i, '}'); closed || i < 0 {
+			return i
 		}
-		if i >= len(data) || data[i] != ',' {
-			return -1
-		}
-		i = skipWhite(data, i+1)
 	}
 	return -1
 }
@@ -87,15 +84,25 @@ func skipList(data []byte, i, depth int, f func([]byte) bool) int {
 		if i = skipValue(data, i, depth); i < 0 || f != nil && !f(data[start:i:i]) {
 			return -1
 		}
-		i = skipWhite(data, i)
-		if i >= len(data) || data[i] != ',' && data[i] != ']' {
-			return -1
+		var closed bool
+		if i, closed = behind(data, i, ']'); closed || i < 0 {
+			return i
 		}
-		if data[i] == ']' {
-			return i + 1
-		}
-		i = skipWhite(data, i+1)
 	}
+}
+
+// behind returns where the text goes on behind a member or an element that ends at
+// byte i: at the next one, or closed, behind the bracket that closes what they are in;
+// -1 where it is neither.
+func behind(data []byte, i int, bracket byte) (next int, closed bool) {
+	i = skipWhite(data, i)
+	switch {
+	case i < len(data) && data[i] == bracket:
+		return i + 1, true
+	case i < len(data) && data[i] == ',':
+		return skipWhite(data, i+1), false
+	}
+	return -1, false
 }
 
 // skipNumber returns where the number ends that begins at byte i, -1 for none.
