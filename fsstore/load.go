@@ -218,8 +218,7 @@ func (v *view) openParts(message session.Ref) *dir {
 
 // see looks at a record for its stamp, and reports whether there is one.
 func (v *view) see(d *dir, name string) bool {
-	t, err := d.statInto(v.buf, name)
-	v.seen.add(name, &t, err)
+	t, err := v.look(d, name)
 	if err == nil {
 		return t.there
 	}
