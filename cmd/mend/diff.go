@@ -18,6 +18,9 @@ import (
 // line, however long.
 const maxLine = 160
 
+// indent is what each level of JSON is indented by.
+const indent = "  "
+
 // printOps shows what the ops do, record by record, as coloured diffs.
 func (a *app) printOps(ops []change.Op) {
 	defer a.atOnce()()
@@ -113,7 +116,7 @@ func lines(i *change.Image) []byte {
 	var b bytes.Buffer
 	b.Grow(len(data) + len(data)/2)
 	switch {
-	case json.Indent(&b, data, "", "  ") == nil:
+	case !deep(data) && json.Indent(&b, data, "", indent) == nil:
 	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
 		fmt.Fprintf(&b, "(%s that are no text)", size(int64(len(data))))
 	default:
@@ -124,6 +127,27 @@ func lines(i *change.Image) []byte {
 		fmt.Fprintf(&b, "%s = %s\n", c.Name, colText(c))
 	}
 	return b.Bytes()
+}
+
+// deep reports whether the objects and lists of the text lie in each other so deep
+// that their lines, indented, would show nothing but white space; together those
+// are as long as the square of the depth.
+func deep(data []byte) bool {
+	open, inString := 0, false
+	for i := 0; i < len(data) && open <= maxLine/len(indent); i++ {
+		switch c := data[i]; {
+		case c == '"':
+			inString = !inString
+		case c == '\\' && inString:
+			i++ // what it escapes is no quote
+		case inString:
+		case c == '{' || c == '[':
+			open++
+		case c == '}' || c == ']':
+			open--
+		}
+	}
+	return open > maxLine/len(indent)
 }
 
 func colText(c session.Col) string {

@@ -34,6 +34,23 @@ func TestDiffLines(t *testing.T) {
 	}
 }
 
+// TestDeepLines has what would be a hundred times as long, if it were indented.
+func TestDeepLines(t *testing.T) {
+	nested := func(depth int) []byte {
+		return []byte(strings.Repeat(`{"a\"[{":[`, depth) + strings.Repeat("]}", depth))
+	}
+	for _, c := range []struct {
+		depth int
+		whole bool
+	}{{maxLine / 4, false}, {maxLine/4 + 1, true}, {4000, true}} {
+		data := nested(c.depth)
+		got := lines(&change.Image{Data: data})
+		if whole := string(got) == string(data)+"\n"; whole != c.whole {
+			t.Errorf("depth %d: in one line: %v, want %v", 2*c.depth, whole, c.whole)
+		}
+	}
+}
+
 func TestOneDiffLine(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"", ""},

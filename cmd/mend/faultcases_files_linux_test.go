@@ -68,10 +68,14 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 	}
 	l.same("scanned", before)
 	a = l.mend("repair", l.session)
-	if mb := megabytes(a); a.code > exitProblems || mb > 1000 {
+	if mb := megabytes(a); a.code > exitProblems || mb > 300 {
 		t.Errorf("repair: exit code %d, %d MB\n%s", a.code, mb, a.err)
 	}
-	if a = l.mend("undo", "--session", l.session); a.code != exitDone && a.code != exitRefused {
+	a = l.mend("undo", "--session", l.session)
+	if mb := megabytes(a); mb > 300 {
+		t.Errorf("undo took %d MB", mb)
+	}
+	if a.code != exitDone && a.code != exitRefused {
 		t.Errorf("undo: exit code %d\n%s", a.code, a.err)
 	}
 	l.same("repaired and undone", before)
