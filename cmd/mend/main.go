@@ -8,7 +8,6 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime"
 	"runtime/debug"
 	"slices"
 	"syscall"
@@ -20,34 +19,12 @@ import (
 )
 
 func main() {
-	spare := allowGarbage()
 	t := terminal{
 		in: os.Stdin, out: os.Stdout, err: os.Stderr,
 		canAsk:  term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 		canDraw: term.IsTerminal(int(os.Stderr.Fd())),
 	}
-	code := run(os.Args[1:], t)
-	runtime.KeepAlive(spare)
-	os.Exit(code)
-}
-
-// How much garbage there may be before it is collected: gcPercent of what is in use,
-// and of spare, which is in use as far as the collector knows, and which nothing
-// touches, so that it takes no memory. The usual share of what is in use collects
-// dozens of times in a scan that uses little, and gives back to the system each
-// time what is wanted again at once.
-const (
-	gcPercent = 20
-	spareSize = 48 << 20
-	firstSize = 4 << 20 // what there may be in all before the first time: most verbs need less
-)
-
-// allowGarbage sets that, for as long as what it returns is in use. It comes first,
-// since only memory that is new need not be cleared, which would touch it.
-func allowGarbage() (spare []byte) {
-	debug.SetGCPercent(100 * (spareSize + firstSize) / firstSize)
-	runtime.AddCleanup(new(*byte), func(percent int) { debug.SetGCPercent(percent) }, gcPercent)
-	return make([]byte, spareSize)
+	os.Exit(run(os.Args[1:], t))
 }
 
 // A terminal is where a command reads and writes.
