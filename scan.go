@@ -14,6 +14,7 @@ import (
 	"mend/change"
 	"mend/repair"
 	"mend/session"
+	"mend/undo"
 )
 
 // ErrNoSession says that the store has no such session.
@@ -225,16 +226,16 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r Repa
 	})
 }
 
-// current is what the records of ops hold now, and the session as it is stored,
-// nil if it is gone.
+// current is what the records of ops hold now, and the session as it is stored, nil
+// if it is gone or does not count.
 func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, *session.Session, error) {
 	refs := make([]session.Ref, len(ops))
 	for i, o := range ops {
 		refs[i] = o.Ref
 	}
 	now, err := c.store.Read(ctx, refs)
-	if err != nil {
-		return nil, nil, err
+	if err != nil || !undo.AsksSession(ops) {
+		return now, nil, err
 	}
 	heads, err := c.store.List(ctx)
 	if err != nil {

@@ -56,7 +56,8 @@ func named(r session.Ref, name string) bool {
 // Conflicts lists the records that keep ops from being applied: those that do
 // not hold their Pre, with what they hold (now[i] belongs to ops[i]); those whose
 // parent is gone; and those to be deleted that have got children meanwhile.
-// current is the session as it is stored, nil if it is gone.
+// current is the session as it is stored, nil if it is gone; where [AsksSession]
+// says that it does not count it may be nil, too.
 func Conflicts(ops []change.Op, now []*change.Image, current *session.Session) []change.Conflict {
 	var cs []change.Conflict
 	for i, o := range ops {
@@ -73,6 +74,12 @@ func Conflicts(ops []change.Op, now []*change.Image, current *session.Session) [
 		}
 	}
 	return cs
+}
+
+// AsksSession reports whether [Conflicts] looks at the session for the ops: where
+// records come or go, and not where they only change.
+func AsksSession(ops []change.Op) bool {
+	return slices.ContainsFunc(ops, func(o change.Op) bool { return o.Pre == nil || o.Post == nil })
 }
 
 func differs(o change.Op, now *change.Image) string {

@@ -79,7 +79,11 @@ func TestConflicts(t *testing.T) {
 		{"created message", change.Op{Ref: message, Pre: image("m")}, image("m"), stored(), ""},
 		{"created message has parts", change.Op{Ref: message, Pre: image("m")}, image("m"), stored("prt_9"), "it has got parts since"},
 	} {
-		got := undo.Conflicts([]change.Op{c.op}, []*change.Image{c.now}, c.current)
+		ops := []change.Op{c.op}
+		got := undo.Conflicts(ops, []*change.Image{c.now}, c.current)
+		if blind := undo.Conflicts(ops, []*change.Image{c.now}, nil); !undo.AsksSession(ops) && !cmp.Equal(got, blind) {
+			t.Errorf("%s: conflicts %v, and without the session %v", c.name, got, blind)
+		}
 		switch {
 		case c.want == "" && len(got) > 0:
 			t.Errorf("%s: conflict %q, want none", c.name, got[0].Why)
