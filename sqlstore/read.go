@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 )
 
@@ -48,7 +49,7 @@ func (s *Store) readOnce(ctx context.Context, sh shape, live bool, f func(*conn)
 	defer func() {
 		same := live || s.unchanged(sh)
 		again = !same && ctx.Err() == nil
-		if same && !live && err == nil {
+		if same && !live && (err == nil || errors.Is(err, errGivenUp)) {
 			s.putIdle(c, sh)
 		} else {
 			c.discard()
