@@ -127,6 +127,7 @@ func (b *bench) databases(parts int) error {
 	file := filepath.Join(db.data, "opencode.db")
 	read := []string{b.path("readall"), filepath.Dir(db.data), "1"}
 	b.all[readDB] = command{args: read, before: once(read)}
+	b.all[bunDB] = command{args: []string{b.path("bun", "node_modules", ".bin", "bun"), "floor/scan.ts", file}, lacks: b.bun()}
 	b.all[statDB] = command{args: []string{b.path("stat"), file, file + "-wal"}, repeat: 5}
 	b.all[scanDB] = command{args: b.mend(db, "scan")}
 	b.all[againDB] = command{args: b.mend(db, "scan"), cache: b.path("cache"), repeat: 5}

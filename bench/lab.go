@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -37,6 +38,25 @@ func (l *lab) build(dir, name string, args ...string) error {
 		return fmt.Errorf("building: %w: %s", err, out)
 	}
 	return nil
+}
+
+// bunVersion is that of the bun that TypeScript is run by.
+const bunVersion = "1.3.0"
+
+// bun installs it, and says what is missing if it cannot.
+func (l *lab) bun() (lacks string) {
+	dir := l.path("bun")
+	if _, err := os.Stat(dir); err == nil {
+		return ""
+	}
+	install := exec.Command("npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", dir+".new", "bun@"+bunVersion)
+	if out, err := install.CombinedOutput(); err != nil {
+		return fmt.Sprintf("npm cannot install bun: %v: %s", err, bytes.TrimSpace(out))
+	}
+	if err := os.Rename(dir+".new", dir); err != nil {
+		return err.Error()
+	}
+	return ""
 }
 
 // path is where the thing of that name is in the lab.

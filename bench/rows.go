@@ -16,6 +16,7 @@ const (
 	readDB
 	statDB
 	scanDB
+	bunDB
 	againDB
 	first
 	status
@@ -35,13 +36,12 @@ const (
 )
 
 // What others take, from spec/performance.md. Upstream's TypeScript on bun 1.3, as
-// one pass and as it runs, and bun:sqlite with JSON.parse (at its fastest), in times
-// of the C program that reads the same. Upstream's removal of thinking, which is
-// neither durable nor undoable, in times of the C program that does it durably.
+// one pass and as it runs, in times of the C program that reads the same. Upstream's
+// removal of thinking, which is neither durable nor undoable, in times of the C
+// program that does it durably.
 const (
 	upstreamOnePass = 4.9
 	upstream        = 21.6
-	bunSQLite       = 580.0 / 60
 	upstreamStrip   = 111.0 / 45
 )
 
@@ -64,7 +64,7 @@ var rows = []row{
 	{"scan the tree again, nothing changed", "÷ C: stat all, 2 threads", againTree, statTree, ratio, 1.3, whyStat},
 	{"scan the tree again, one session changed", "÷ the same with nothing changed", changedTree, againTree, ratio, 1.05, ""},
 	{"full scan of the database", "÷ C: read the file once", scanDB, readDB, ratio, 2.5, whyDB},
-	{"full scan of the database", "bun:sqlite with JSON.parse ÷ mend", scanDB, readDB, gain(bunSQLite), 4, ""},
+	{"full scan of the database", "bun:sqlite with JSON.parse ÷ mend", scanDB, bunDB, gain(1), 4, whyDB},
 	{"scan the database again, nothing changed", "÷ Go: stat of the file and its -wal", againDB, statDB, ratio, 1.5, whyStart},
 	{"first finding, three times the parts", "share of the scan", first, first, share, 2, ""},
 	{"strip thinking from a session of 500 messages", "÷ C: read, journal, fsync, unlink, syncfs", strip, stripFloor, ratio, 1.3, whyProof},

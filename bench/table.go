@@ -33,8 +33,8 @@ var (
 	memory  = figure{of: func(is, _ cost) float64 { return float64(is.peak) / (1 << 20) }, format: "%.0f MB"}
 )
 
-// gain holds mend against a program that was not run: it takes so many times what
-// the other command takes.
+// gain holds mend against a program that takes so many times what the other command
+// takes.
 func gain(times float64) figure {
 	return figure{of: func(is, of cost) float64 { return times * float64(of.wall) / float64(is.wall) }, format: "%.1f", atLeast: true}
 }
