@@ -101,7 +101,8 @@ func (v *view) ids(s spot, skip map[string]bool) []string {
 	}
 	defer d.close()
 	names := v.names(d, "")
-	ids := make([]string, 0, len(names))
+	v.buf.names = nil // they stay, in the same place: there may be very many
+	ids := names[:0]
 	for _, name := range names {
 		if skip[name] || v.layout.taken(s.names, name) {
 			continue

@@ -12,8 +12,8 @@ import (
 // dozens of times in a scan that uses little, and gives back to the system each
 // time what is wanted again at once.
 const (
-	gcPercent = 25
-	spareSize = 32 << 20
+	gcPercent = 12
+	spareSize = 56 << 20
 )
 
 var spare []byte
