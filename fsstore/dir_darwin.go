@@ -8,12 +8,17 @@ func (d *dir) open(b *buffer, rel string) (*dir, error) { return d.walk(b, rel) 
 // local is false, which is never wrong.
 func (d *dir) local() bool { return false }
 
-// namesInto is names; it makes little use of the buffer.
-func (d *dir) namesInto(b *buffer) ([]string, error) {
+// list puts the names of what stands in the folder into the buffer. Where some is not
+// nil it is told of them.
+func (d *dir) list(b *buffer, some func(names []string)) error {
 	again, err := d.open(b, ".")
 	if err != nil {
-		return nil, d.wrap("open", ".", err)
+		return d.wrap("open", ".", err)
 	}
 	defer again.close()
-	return again.file().Readdirnames(-1)
+	b.names, err = again.file().Readdirnames(-1)
+	if some != nil {
+		some(b.names)
+	}
+	return err
 }

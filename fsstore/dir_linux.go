@@ -46,27 +46,31 @@ func (d *dir) local() bool {
 	return false
 }
 
-// namesInto is names with a buffer; they are there until the next listing.
-func (d *dir) namesInto(b *buffer) ([]string, error) {
+// list puts the names of what stands in the folder into the buffer. Where some is not
+// nil it is told of them as they come, and they are there until it returns.
+func (d *dir) list(b *buffer, some func(names []string)) error {
+	b.names = b.names[:0]
 	if d.listed {
 		if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
-			return nil, d.wrap("seek", ".", err)
+			return d.wrap("seek", ".", err)
 		}
 	}
 	d.listed = true
 	if b.entries == nil {
 		b.entries = make([]byte, 32<<10)
 	}
-	b.names = b.names[:0]
 	for {
 		n, err := b.getdents(d.fd, b.entries)
 		if err != nil {
-			return b.names, d.wrap("list", ".", err)
+			return d.wrap("list", ".", err)
 		}
 		if n <= 0 {
-			return b.names, nil
+			return nil
 		}
-		b.names = appendNames(b.names, b.entries[:n])
+		if b.names = appendNames(b.names, b.entries[:n]); some != nil {
+			some(b.names)
+			b.names = b.names[:0]
+		}
 	}
 }
 

@@ -80,14 +80,20 @@ func (d *dir) child(name string) (*dir, error) {
 // status is nothing that a buffer keeps here.
 type status struct{}
 
-// namesInto is names; it makes no use of the buffer.
-func (d *dir) namesInto(*buffer) ([]string, error) {
+// list puts the names of what stands in the folder into the buffer. Where some is not
+// nil it is told of them.
+func (d *dir) list(b *buffer, some func(names []string)) error {
+	b.names = nil
 	f, err := d.r.Open(".")
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer f.Close()
-	return f.Readdirnames(-1)
+	b.names, err = f.Readdirnames(-1)
+	if some != nil {
+		some(b.names)
+	}
+	return err
 }
 
 // lookInto is look; it makes no use of the buffer.

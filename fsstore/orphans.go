@@ -34,10 +34,8 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	}
 	refs := t.withoutSession(v)
 	for _, k := range shelves {
-		for i, id := range k.ids {
-			if !k.owned[i] {
-				refs = append(refs, t.withoutMessage(v, k.spot, id)...)
-			}
+		for _, id := range k.left(v) {
+			refs = append(refs, t.withoutMessage(v, k.spot, id)...)
 		}
 	}
 	if v.failed() {

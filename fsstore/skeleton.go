@@ -2,6 +2,7 @@ package fsstore
 
 import (
 	"fmt"
+	"hash/maphash"
 	"slices"
 	"strings"
 
@@ -18,41 +19,54 @@ type skeleton struct {
 	asked    map[string]bool // the sessions for which it is
 }
 
-// A shelf is a folder that has the folders of messages' parts in it, and the ids
-// that these are called by, in order.
+// A shelf is a folder that has the folders of messages' parts in it. Of the ids that
+// these are called by it has the checksums, in order: of a large tree the ids would be
+// most of what a scan keeps.
 type shelf struct {
 	spot
-	ids   []string
+	sums  []uint64
 	owned []bool // a message is called by the id
-	last  int    // where in ids the last message was looked for
 }
+
+// sumSeed makes it unlikely for any two ids to have the same checksum, whoever chose
+// them.
+var sumSeed = maphash.MakeSeed()
 
 func (v *view) shelves() []*shelf {
 	var all []*shelf
 	p := v.layout.parts()
 	for _, at := range v.expand(p.names[:len(p.names)-2], session.Ref{}, nil) {
-		k := &shelf{spot: at, ids: v.ids(at, nil)}
-		k.owned = make([]bool, len(k.ids))
+		k := &shelf{spot: at}
+		v.eachID(at, k.add)
+		slices.Sort(k.sums)
+		k.owned = make([]bool, len(k.sums))
 		all = append(all, k)
 	}
 	return all
 }
 
-// own notes that there is a message of that id. Most often it is the next one after
-// the last: the messages of a session were made one after the other.
+func (k *shelf) add(id string) { k.sums = append(k.sums, maphash.String(sumSeed, id)) }
+
+// own notes that there is a message of that id.
 func (k *shelf) own(id string) {
-	if k.last == len(k.ids) || k.ids[k.last] > id {
-		k.last = 0
+	if i, ok := slices.BinarySearch(k.sums, maphash.String(sumSeed, id)); ok {
+		k.owned[i] = true
 	}
-	step := 1
-	for k.last+step < len(k.ids) && k.ids[k.last+step] <= id {
-		k.last += step
-		step *= 2
+}
+
+// left are the ids that no message is called by, in order. They are listed anew, and
+// what has come since is not among them.
+func (k *shelf) left(v *view) (ids []string) {
+	if !slices.Contains(k.owned, false) {
+		return nil
 	}
-	i, ok := slices.BinarySearch(k.ids[k.last:min(k.last+step, len(k.ids))], id)
-	if k.last += i; ok {
-		k.owned[k.last] = true
-	}
+	v.eachID(k.spot, func(id string) {
+		if i, ok := slices.BinarySearch(k.sums, maphash.String(sumSeed, id)); ok && !k.owned[i] {
+			ids = append(ids, id)
+		}
+	})
+	slices.Sort(ids)
+	return ids
 }
 
 // skeleton looks at all that stands above the parts on the shelves.

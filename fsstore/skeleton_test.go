@@ -2,30 +2,67 @@ package fsstore
 
 import (
 	"fmt"
-	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 )
 
-// A shelf knows the ids that were owned, in whatever order that was.
-func TestShelfOwn(t *testing.T) {
-	r := rand.New(rand.NewPCG(1, 2))
-	for n := range 200 {
-		k := &shelf{owned: make([]bool, n)}
-		for i := range n {
-			k.ids = append(k.ids, fmt.Sprintf("msg_%03d", 2*i)) // the odd ones are missing
+// A shelf knows the ids that no message was called by, and does not count what came
+// or went after it was listed.
+func TestShelfLeft(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"session/p", "message/ses_1"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
 		}
-		want := make([]bool, n)
-		for range 1 + r.IntN(5) { // sessions
-			for at := r.IntN(2*n + 3); at < 2*n+3; at += 1 + r.IntN(1+r.IntN(40)) {
-				k.own(fmt.Sprintf("msg_%03d", at))
-				if at%2 == 0 && at/2 < n {
-					want[at/2] = true
-				}
-			}
+	}
+	folder := func(id string) string { return filepath.Join(root, "part", id) }
+	var want []string
+	for i := range 2000 { // more than one call lists
+		id := fmt.Sprintf("msg_%04d", i)
+		if err := os.MkdirAll(folder(id), 0o755); err != nil {
+			t.Fatal(err)
 		}
-		if !slices.Equal(k.owned, want) {
-			t.Fatalf("of %d ids owned are %v, want %v", n, k.owned, want)
+		if i%3 == 0 && i > 0 {
+			want = append(want, id)
 		}
+	}
+	s, err := Open(root, "", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := s.view(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer v.close()
+	shelves := v.shelves()
+	if len(shelves) != 1 {
+		t.Fatalf("%d shelves, want 1", len(shelves))
+	}
+	k := shelves[0]
+	for i := range 3000 { // of some messages there are no parts
+		if i%3 != 0 {
+			k.own(fmt.Sprintf("msg_%04d", i))
+		}
+	}
+	if err := os.Remove(folder("msg_0000")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder("msg_new"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := k.left(v); !slices.Equal(got, want) {
+		t.Errorf("left are %d ids, want %d: %v", len(got), len(want), got)
+	}
+	for i := range 2000 {
+		k.own(fmt.Sprintf("msg_%04d", i))
+	}
+	if got := k.left(v); len(got) > 0 {
+		t.Errorf("left are %v, want none", got)
+	}
+	if v.failed() || len(v.stray) > 0 {
+		t.Errorf("error %v, stray %v", v.err, v.stray)
 	}
 }

@@ -135,6 +135,12 @@ func (d *dir) stat(name string) (thing, error) { return d.statInto(new(buffer), 
 // names lists what stands in the folder. It is not for two goroutines at once.
 func (d *dir) names() ([]string, error) { return d.namesInto(new(buffer)) }
 
+// namesInto is names with a buffer; they are there until the next listing.
+func (d *dir) namesInto(b *buffer) ([]string, error) {
+	err := d.list(b, nil)
+	return b.names, err
+}
+
 // readAll reads a file that had size bytes when it was opened, and at most max:
 // one that grew beyond that meanwhile is as too large as one that always was.
 func readAll(r io.Reader, size, max int64) (data []byte, big bool, err error) {

@@ -93,27 +93,37 @@ func (v *view) step(s spot, name string, want session.Ref, skip map[string]bool)
 	return next
 }
 
-// ids lists the names in a folder that may be folders called by an id.
-func (v *view) ids(s spot, skip map[string]bool) []string {
+// ids lists the names in a folder that may be folders called by an id, in order.
+func (v *view) ids(s spot, skip map[string]bool) (ids []string) {
+	v.eachID(s, func(id string) {
+		if !skip[id] {
+			ids = append(ids, id)
+		}
+	})
+	slices.Sort(ids)
+	return ids
+}
+
+// eachID calls yield for each of the names that ids lists, in no order. There may be
+// very many, and none is kept.
+func (v *view) eachID(s spot, yield func(id string)) {
 	d := v.open(s.path(), "")
 	if d == nil {
-		return nil
+		return
 	}
 	defer d.close()
-	names := v.names(d, "")
-	v.buf.names = nil // they stay, in the same place: there may be very many
-	ids := names[:0]
-	for _, name := range names {
-		if skip[name] || v.layout.taken(s.names, name) {
-			continue
+	v.told(d, "", d.list(v.buf, func(names []string) {
+		for _, name := range names {
+			if v.layout.taken(s.names, name) {
+				continue
+			}
+			if err := session.ValidateID(name); err == nil {
+				yield(name)
+			} else if t, serr := d.statInto(v.buf, name); serr == nil && t.there && !t.plain() {
+				v.note(d.path+"/"+name, "", err.Error())
+			}
 		}
-		if err := session.ValidateID(name); err == nil {
-			ids = append(ids, name)
-		} else if t, serr := d.statInto(v.buf, name); serr == nil && t.there && !t.plain() {
-			v.note(d.path+"/"+name, "", err.Error())
-		}
-	}
-	return ids
+	}))
 }
 
 // open opens the folder at path. It returns nil where there is none: a plain
@@ -143,15 +153,18 @@ func (v *view) openIn(at *dir, name, message string) *dir {
 // names lists what stands in the folder, in order.
 func (v *view) names(d *dir, message string) []string {
 	names, err := d.namesInto(v.buf)
-	if err != nil {
-		if why, ok := cannotRead(err); ok {
-			v.hidden(d.path, message, "the folder cannot be read: "+why)
-		} else {
-			v.err = err
-		}
-	}
+	v.told(d, message, err)
 	slices.Sort(names)
 	return names
+}
+
+// told takes the error of listing a folder.
+func (v *view) told(d *dir, message string, err error) {
+	if why, ok := cannotRead(err); ok {
+		v.hidden(d.path, message, "the folder cannot be read: "+why)
+	} else if err != nil {
+		v.err = err
+	}
 }
 
 func (v *view) note(path, message, why string) {
