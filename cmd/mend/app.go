@@ -44,7 +44,7 @@ Without a verb it tells how things stand.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
 	}
-	a.opt.Version, a.opt.Note, a.opt.Reading = version(), a.note, makeRoom
+	a.opt.Version, a.opt.Note, a.opt.Reading = version(), a.note, roomToScan
 	f := root.PersistentFlags()
 	f.StringVar(&a.opt.Store, "store", "", "the store, by any path in it (default: looked for)")
 	f.StringVar(&a.opt.Layout, "layout", "", "the layout of the store: opencode, opencode-0, opencode-state, supercode, or sqlite (default: found by looking)")

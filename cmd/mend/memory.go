@@ -6,30 +6,32 @@ import (
 	"sync"
 )
 
-// How much garbage there may be before it is collected: gcPercent of what is in use,
-// and of spare, which is in use as far as the collector knows, and which nothing
-// touches, so that it takes no memory. The usual share of what is in use collects
-// dozens of times in a scan that uses little, and gives back to the system each
-// time what is wanted again at once.
-const (
-	gcPercent = 12
-	spareSize = 56 << 20
+// What reads sessions makes room in memory first, once; most verbs read none, and are
+// done before that would be. A repair wants all of its session at a time, and has more.
+var (
+	roomToScan   = sync.OnceFunc(func() { makeRoom(32<<20, 6<<20) })
+	roomToRepair = sync.OnceFunc(func() { makeRoom(64<<20, 18<<20) })
 )
 
+// spare is memory that counts as in use, and which nothing touches, so that it takes
+// none.
 var spare []byte
 
-// roomSize is how much memory is asked for in large pages. The system gives small
-// ones a page at a time, when it is touched, and to be asked so often takes a
-// quarter of the time of a repair.
-const roomSize = 32 << 20
-
-// makeRoom readies the memory, once, for what needs some: sessions that are read. Most
-// verbs read none and are done before it would be. The room is garbage as soon as it
-// is made, and what is in use from then on lies in it.
-var makeRoom = sync.OnceFunc(func() {
+// makeRoom readies the memory, for so many bytes to be in use and so many of garbage
+// between two collections.
+//
+// The system gives memory a small page at a time, when it is touched, and to ask so
+// often takes a quarter of the time of a repair. So room is asked for in large pages;
+// it is garbage at once, and what is in use from then on lies in it.
+//
+// The usual share of what is in use collects dozens of times in a scan that uses
+// little, and gives back to the system each time what is wanted again at once. So the
+// share is a small one, of which spare makes much.
+func makeRoom(room, garbage int) {
+	const percent = 12
 	debug.SetGCPercent(-1) // until both are there
-	spare = make([]byte, spareSize)
-	inLargePages(make([]byte, roomSize))
+	spare = make([]byte, garbage*100/percent)
+	inLargePages(make([]byte, room))
 	runtime.GC()
-	debug.SetGCPercent(gcPercent)
-})
+	debug.SetGCPercent(percent)
+}
