@@ -77,7 +77,7 @@ func writePage(path, about string, t *table, points []point) error {
 	var b strings.Builder
 	b.WriteString("# Performance\n\nWritten by `make bench`: mend against programs that do no more than the disk has to be asked for\n(`bench/floor`), on stores that `internal/bigstore` makes. " + about + "\n\n")
 	b.WriteString(t.String())
-	b.WriteString("\n## Growth\n\nRepair and undo are of one part in the newest session. Before the first change of a\ndatabase SQLite checks every page of it (`PRAGMA integrity_check`), since a damaged one is\nnever written: that is what grows with it. A tree of 1,000,000 parts is 1.2 million files,\nwhich the cache of the disk does not keep, and whose names are in memory while orphans are\nlooked for.\n\n![time and memory over size](performance.svg)\n\n| parts |")
+	b.WriteString("\n## Growth\n\nRepair and undo are of one part in the newest session. Before the first change of a\ndatabase SQLite checks every page of it (`PRAGMA integrity_check`), since a damaged one is\nnever written: that is what grows with it. A tree of 1,000,000 parts is 1.2 million files,\nwhich the cache of the disk may not keep.\n\n![time and memory over size](performance.svg)\n\n| parts |")
 	for _, name := range measured {
 		b.WriteString(" " + name + " |")
 	}

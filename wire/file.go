@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 // isMedia reports whether files of that kind are taken out of a conversation
@@ -82,14 +83,14 @@ func (b Block) ofFile(name string) (Block, string) {
 // schemeOf is the scheme of a URL in lower case, "" for what is no URL.
 func schemeOf(url []byte) string {
 	scheme, _, ok := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
-	if !ok || !schemeForm.Match(scheme) {
+	if !ok || !schemeForm().Match(scheme) {
 		return ""
 	}
 	return strings.ToLower(string(scheme))
 }
 
 var (
-	schemeForm  = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`)
+	schemeForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`) })
 	urlAlphabet = strings.NewReplacer("-", "+", "_", "/")
 )
 
