@@ -9,7 +9,7 @@ import (
 // What reads sessions makes room in memory first, once; most verbs read none, and are
 // done before that would be. A repair wants all of its session at a time, and has more.
 var (
-	roomToScan   = sync.OnceFunc(func() { makeRoom(32<<20, 6<<20) })
+	roomToScan   = sync.OnceFunc(func() { makeRoom(48<<20, 12<<20) })
 	roomToRepair = sync.OnceFunc(func() { makeRoom(64<<20, 18<<20) })
 )
 
