@@ -64,16 +64,15 @@ func (b *bench) trees(parts int) error {
 	b.all[changedTree] = command{args: scan, cache: cache + "-changed", before: touch}
 	b.all[status] = command{args: b.mend(tree, "status"), cache: cache, repeat: 5}
 	const why = "only root may empty the cache"
-	b.all[readCold] = command{args: []string{b.path("readall"), tree.storage(), "32"}, before: b.dropCaches, most: 3}
-	b.all[scanCold] = command{args: scan, before: b.dropCaches, most: 3}
+	b.all[readCold] = command{args: []string{b.path("readall"), tree.storage(), "32"}, before: b.dropCaches, most: 3, last: true}
+	b.all[scanCold] = command{args: scan, before: b.dropCaches, most: 3, last: true}
 	if os.Geteuid() != 0 {
 		b.all[readCold].lacks, b.all[scanCold].lacks = why, why
 	}
 	return b.warm(againTree, changedTree)
 }
 
-// once runs a command without measuring it, so that what it reads is in the cache:
-// the rows about a cold one have emptied it.
+// once runs a command without measuring it, so that what it reads is in the cache.
 func once(args []string) func() error {
 	return func() error { return exec.Command(args[0], args[1:]...).Run() }
 }
@@ -88,7 +87,8 @@ func (b *bench) warm(commands ...int) error {
 	return nil
 }
 
-// dropCaches empties the cache of all disks but for the programs.
+// dropCaches empties the cache of all disks but for the programs, which the system
+// then keeps in smaller pages than before: each start of one takes longer from then on.
 func (b *bench) dropCaches() error {
 	err := exec.Command("sync").Run()
 	if err == nil {
