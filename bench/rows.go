@@ -52,6 +52,8 @@ const (
 	whyStat  = "The calls are C's; the rest is the start of the process, the memory that it touches first, and sorting and summing up the stamps."
 	whyDB    = "A third is SQLite, as much the sessions that are loaded and simulated since they do not show at a glance that nothing is wrong; a seventh is looking through the JSON. To read the file format without SQLite was tried, and saved a tenth."
 	whyFloor = whyDB + " The system reads a file that it keeps in large pages several times as fast as another: then to look at each byte of JSON once, on two cores, takes most of what the goal allows."
+	whyFirst = "A third of the time until then is the start of the process, the rest the list of the sessions and one that is loaded and simulated whole."
+	whyUndo  = "More than half is the start of the process, as the row about mend without a verb tells."
 	whyStart = "A process that links the same libraries and does nothing takes twice what an empty one does."
 	whyProof = "A quarter is reading the session, a sixth the plan and its proof, for which the session is rendered and checked as every version of the agent would send it, before the change and after. " +
 		"The rest is the journal, which keeps both images of each record, compressed and sealed, the change itself, and their flushes (`go test ./txn -bench Rewrite` has these alone)."
@@ -68,13 +70,13 @@ var rows = []row{
 	{"full scan of the database", "÷ C: read the file once", scanDB, readDB, ratio, 2.5, whyFloor},
 	{"full scan of the database", "bun:sqlite with JSON.parse ÷ mend", scanDB, bunDB, gain(1), 4, whyDB},
 	{"scan the database again, nothing changed", "÷ Go: stat of the file and its -wal", againDB, statDB, ratio, 1.5, whyStart},
-	{"first finding, three times the parts", "share of the scan", first, first, share, 2, ""},
+	{"first finding, three times the parts", "share of the scan", first, first, share, 2, whyFirst},
 	{"strip thinking from a session of 500 messages", "÷ C: read, journal, fsync, unlink, syncfs", strip, stripFloor, ratio, 1.3, whyProof},
 	{"strip thinking from a session of 500 messages", "upstream ÷ mend", strip, stripFloor, gain(upstreamStrip), 1, whyProof},
 	{"1,000 part files rewritten in one repair", "÷ renameio one by one", rewrite, rewriteFloor, ratio, 0.5, whyProof},
 	{"repair of one part", "flushes, journal not growing", repairCounted, nothing, flushes, 6, ""},
 	{"undo of it", "flushes, journal not growing", undoCounted, nothing, flushes, 6, ""},
-	{"undo of it", "beyond a Go program with 6 flushes", undo, flushed, over, 15, ""},
+	{"undo of it", "beyond a Go program with 6 flushes", undo, flushed, over, 15, whyUndo},
 	{"mend", "beyond an empty Go program", status, nothing, over, 15, ""},
 	{"log -n 20", "beyond an empty Go program", logMany, nothing, over, 15, ""},
 	{"show ID", "beyond an empty Go program", showMany, nothing, over, 15, ""},
