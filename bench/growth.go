@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 )
 
 // measured is what is measured of each store, in this order: of a tree, and of a
@@ -61,6 +62,12 @@ func (l *lab) growth(parts, rounds int) (p point, err error) {
 			command{args: append(mend, "undo", "--session", s.session, "--yes"), state: state, until: "Restored"})
 	}
 	for _, c := range slices.Concat(scans, writes) { // so that there are a journal and an index
+		if _, err := l.run(c); err != nil {
+			return p, err
+		}
+	}
+	time.Sleep(3 * time.Second) // until what was written is old enough to be trusted
+	for _, c := range scans {   // which are of that then
 		if _, err := l.run(c); err != nil {
 			return p, err
 		}
