@@ -94,7 +94,8 @@ func TestSkim(t *testing.T) {
 // sameBytes is what cmp would say, sooner.
 func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
-// TestSkimStops gives up as soon as it is told to.
+// TestSkimStops gives up as soon as it is told to, and whoever reads next, most likely
+// by the same connection, sees all.
 func TestSkimStops(t *testing.T) {
 	path, id := unpack(t, "1.2.27")
 	s := open(t, path, Options{})
@@ -105,6 +106,13 @@ func TestSkimStops(t *testing.T) {
 	})
 	if shown != nil || looks != 2 {
 		t.Errorf("Skim shows a session = %v after %d looks, want false after 2", shown != nil, looks)
+	}
+	want := load(t, open(t, path, Options{}), id)
+	if diff := cmp.Diff(want, load(t, s, id), cmpopts.IgnoreUnexported(session.Message{}, session.Part{})); diff != "" {
+		t.Errorf("Load after it shows something else (-want +got):\n%s", diff)
+	}
+	if again, _ := skimmed(t, s, id); again == nil || len(again.Messages) != len(want.Messages) {
+		t.Error("Skim after it does not show the session")
 	}
 }
 

@@ -30,7 +30,9 @@ var spare []byte
 func makeRoom(room, garbage int) {
 	const percent = 12
 	debug.SetGCPercent(-1) // until both are there
-	spare = make([]byte, garbage*100/percent)
+	if size := garbage * 100 / percent; len(spare) < size {
+		spare = make([]byte, size)
+	}
 	inLargePages(make([]byte, room))
 	runtime.GC()
 	debug.SetGCPercent(percent)
