@@ -45,11 +45,16 @@ func (v *view) shelves() []*shelf {
 	return all
 }
 
-func (k *shelf) add(id string) { k.sums = append(k.sums, maphash.String(sumSeed, id)) }
+func sumOf(id string) uint64 { return maphash.String(sumSeed, id) }
+
+func (k *shelf) add(id string) { k.sums = append(k.sums, sumOf(id)) }
+
+// find is the place of an id, and whether it is there.
+func (k *shelf) find(id string) (int, bool) { return slices.BinarySearch(k.sums, sumOf(id)) }
 
 // own notes that there is a message of that id.
 func (k *shelf) own(id string) {
-	if i, ok := slices.BinarySearch(k.sums, maphash.String(sumSeed, id)); ok {
+	if i, ok := k.find(id); ok {
 		k.owned[i] = true
 	}
 }
@@ -61,7 +66,7 @@ func (k *shelf) left(v *view) (ids []string) {
 		return nil
 	}
 	v.eachID(k.spot, func(id string) {
-		if i, ok := slices.BinarySearch(k.sums, maphash.String(sumSeed, id)); ok && !k.owned[i] {
+		if i, ok := k.find(id); ok && !k.owned[i] {
 			ids = append(ids, id)
 		}
 	})
