@@ -79,12 +79,11 @@ func once(args []string) func() error {
 
 // warm runs commands that shall be measured on what was scanned before.
 func (b *bench) warm(commands ...int) error {
+	var all []command
 	for _, i := range commands {
-		if _, err := b.run(b.all[i]); err != nil {
-			return err
-		}
+		all = append(all, b.all[i])
 	}
-	return nil
+	return b.runAll(all)
 }
 
 // dropCaches empties the cache of all disks but for the programs, which the system

@@ -61,16 +61,12 @@ func (l *lab) growth(parts, rounds int) (p point, err error) {
 			command{args: append(mend, "repair", s.session, "--latent", "--force", "--yes"), state: state, until: "Repaired"},
 			command{args: append(mend, "undo", "--session", s.session, "--yes"), state: state, until: "Restored"})
 	}
-	for _, c := range slices.Concat(scans, writes) { // so that there are a journal and an index
-		if _, err := l.run(c); err != nil {
-			return p, err
-		}
+	if err := l.runAll(writes); err != nil { // so that there is a journal
+		return p, err
 	}
-	time.Sleep(3 * time.Second) // until what was written is old enough to be trusted
-	for _, c := range scans {   // which are of that then
-		if _, err := l.run(c); err != nil {
-			return p, err
-		}
+	time.Sleep(3 * time.Second)             // until what was written is old enough to be trusted
+	if err := l.runAll(scans); err != nil { // so that there is an index of that
+		return p, err
 	}
 	read, err := l.measure(rounds, scans)
 	if err != nil {

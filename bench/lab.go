@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"os"
@@ -45,16 +44,10 @@ const bunVersion = "1.3.0"
 
 // bun installs it, and says what is missing if it cannot.
 func (l *lab) bun() (lacks string) {
-	dir := l.path("bun")
-	if _, err := os.Stat(dir); err == nil {
-		return ""
-	}
-	install := exec.Command("npm", "install", "--silent", "--no-fund", "--no-audit", "--prefix", dir+".new", "bun@"+bunVersion)
-	if out, err := install.CombinedOutput(); err != nil {
-		return fmt.Sprintf("npm cannot install bun: %v: %s", err, bytes.TrimSpace(out))
-	}
-	if err := os.Rename(dir+".new", dir); err != nil {
-		return err.Error()
+	err := l.once(l.path("bun"), "npm", "install", "--silent", "--no-fund", "--no-audit", "bun@"+bunVersion, "--prefix")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err) // it names folders, which are not for the page
+		return "npm cannot install bun"
 	}
 	return ""
 }
@@ -73,7 +66,7 @@ func (s store) storage() string { return filepath.Join(s.data, "storage") }
 func (l *lab) store(kind string, parts, running int) (store, error) {
 	dir := l.path(fmt.Sprintf("%s-%d-%d", kind, parts, running))
 	s := store{data: filepath.Join(dir, "opencode")}
-	if err := l.once(dir, "make", kind, strconv.Itoa(parts), strconv.Itoa(running)); err != nil {
+	if err := l.once(dir, l.path("make"), kind, strconv.Itoa(parts), strconv.Itoa(running)); err != nil {
 		return s, err
 	}
 	id, err := os.ReadFile(filepath.Join(dir, "session"))
@@ -84,12 +77,11 @@ func (l *lab) store(kind string, parts, running int) (store, error) {
 // journal is a state folder with the journal of so many repairs.
 func (l *lab) journal(repairs int) (string, error) {
 	dir := l.path(fmt.Sprintf("journal-%d", repairs))
-	return dir, l.once(dir, "make", "journal", strconv.Itoa(repairs))
+	return dir, l.once(dir, l.path("make"), "journal", strconv.Itoa(repairs))
 }
 
-// once makes a folder by a program of the lab, whose last argument it becomes. It
-// is another process, since the memory of this one would count as that of all
-// that it starts.
+// once makes a folder by a program, whose last argument it becomes. Stores are made by
+// one, too, since the memory of this process would count as that of all that it starts.
 func (l *lab) once(dir, program string, args ...string) error {
 	if _, err := os.Stat(dir); err == nil {
 		return nil
@@ -99,7 +91,7 @@ func (l *lab) once(dir, program string, args ...string) error {
 	if err := os.RemoveAll(making); err != nil {
 		return err
 	}
-	out, err := exec.Command(l.path(program), append(args, making)...).CombinedOutput()
+	out, err := exec.Command(program, append(args, making)...).CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("making %s: %w: %s", dir, err, out)
 	}

@@ -77,6 +77,16 @@ func (l *lab) run(c command) (cost, error) {
 	return is, nil
 }
 
+// runAll runs commands without measuring them.
+func (l *lab) runAll(all []command) error {
+	for _, c := range all {
+		if _, err := l.run(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // traced is the command line, through strace where flushes shall be counted, and
 // why they cannot be.
 func (c command) traced(trace string) (args []string, lacks string) {
