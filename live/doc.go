@@ -16,7 +16,8 @@
 // where it has no parts of them, from the store; leave it at telling the user if the
 // session was changed since the answer was begun, by a [Hook.Sweep] or by a hook that
 // was cut off; tell the user; repair; resume, if that is switched on and of use; tell
-// the complete callback, whatever happened.
+// the complete callback, whatever happened. What an agent that ended had no time to
+// tell is found in the store by [Watch.Untold].
 //
 // What keeps it from looping: an answer is recovered once; a session at most
 // [Options.MaxAttempts] times until a turn of it ends well; nothing is prompted

@@ -67,12 +67,15 @@ func (p *Pipe) end() { p.once.Do(func() { close(p.gone) }) }
 // A Hello is what the plugin says first.
 type Hello struct {
 	Directory string    // that the agent works in
+	Plugin    string    // the version of mend that wrote the plugin
 	Since     time.Time // when the plugin began to listen; every error of an answer begun later is told
 }
 
 // Greet reads the plugin's hello and answers it with mend's version. Where the
-// plugin does not say since when it listens, it is since now. The error wraps
-// [ErrProtocol] if the plugin speaks another protocol; it was told so.
+// plugin does not say since when it listens, it is since now. A plugin that is gone
+// by then may have told something before, which can still be read: that is no
+// error. The error wraps [ErrProtocol] if the plugin speaks another protocol; it
+// was told so.
 func (p *Pipe) Greet(ctx context.Context, in *Lines, version string) (Hello, error) {
 	l, err := in.next()
 	if err != nil {
@@ -82,11 +85,14 @@ func (p *Pipe) Greet(ctx context.Context, in *Lines, version string) (Hello, err
 		err = fmt.Errorf("%w: %s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, Protocol)
 		return Hello{}, errors.Join(err, p.Bye(ctx, err.Error()))
 	}
-	h := Hello{Directory: l.Directory, Since: time.Now()}
+	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Since: time.Now()}
 	if l.Since > 0 {
 		h.Since = time.UnixMilli(l.Since)
 	}
-	return h, p.write(ctx, line{Type: lineHello, Protocol: Protocol, Mend: version})
+	if err := p.write(ctx, line{Type: lineHello, Protocol: Protocol, Mend: version}); !errors.Is(err, ErrGone) {
+		return h, err
+	}
+	return h, nil
 }
 
 // Bye tells the plugin that mend ends, and is not to be started again. It returns

@@ -58,7 +58,7 @@ func TestPipe(t *testing.T) {
 	greeted := make(chan error, 1)
 	go func() {
 		h, err := p.Greet(t.Context(), lines, "v2")
-		if want := (Hello{Directory: "/p", Since: time.UnixMilli(1700000000000)}); h != want {
+		if want := (Hello{Directory: "/p", Plugin: "v1", Since: time.UnixMilli(1700000000000)}); h != want {
 			err = errors.Join(err, fmt.Errorf("hello is %+v, want %+v", h, want))
 		}
 		greeted <- err

@@ -39,8 +39,12 @@ func (r *recovery) run(ctx context.Context) (cured bool) {
 		if errors.Is(err, ErrGone) {
 			last, err = r.findStored(ctx)
 		}
-		if err != nil {
+		if errors.Is(err, errMovedOn) {
 			r.log.Debug("finding the answer that failed", "error", err)
+			return false
+		}
+		if err != nil {
+			r.log.Warn("finding the answer that failed", "error", err)
 			return false
 		}
 		r.info.ID, r.info.Time = last.ID, last.Time

@@ -15,19 +15,38 @@ import (
 // directory, if it is not "", names the only one whose sessions are looked at.
 // The error is that of listing the sessions, or the context's.
 func (h *Hook) Sweep(ctx context.Context, since, listening time.Time, directory string) error {
+	return h.sweepAll(ctx, func(head session.Session) bool {
+		return !time.UnixMilli(head.Updated).Before(since) && (directory == "" || head.Directory == directory)
+	}, func(begun time.Time) bool { return !begun.After(listening) })
+}
+
+// Untold recovers, like [Hook.Sweep], the sessions that the events were about and
+// that ended with an error of an answer begun since then, unless it was told and
+// dealt with: an agent that ends right behind an error takes with it what it has
+// not written yet. It is called when no event comes any more and Run has ended.
+func (w *Watch) Untold(ctx context.Context, since time.Time) error {
+	return w.hook.sweepAll(ctx, func(head session.Session) bool {
+		_, ok := w.heard.get(head.ID)
+		return ok
+	}, func(begun time.Time) bool { return !begun.Before(since) })
+}
+
+// sweepAll looks at the sessions whose head is wanted, and recovers those whose
+// last answer failed and was begun at a time that is wanted.
+func (h *Hook) sweepAll(ctx context.Context, head func(session.Session) bool, begun func(time.Time) bool) error {
 	heads, err := h.sessions(ctx)
 	if err != nil {
 		return err
 	}
-	for _, head := range heads {
+	for _, s := range heads {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if time.UnixMilli(head.Updated).Before(since) || directory != "" && head.Directory != directory {
+		if !head(s) {
 			continue
 		}
-		if err := h.sweep(ctx, head, listening); err != nil {
-			h.opt.Log.Warn("looking at a session", "session", head.ID, "error", err)
+		if err := h.sweep(ctx, s, begun); err != nil {
+			h.opt.Log.Warn("looking at a session", "session", s.ID, "error", err)
 		}
 	}
 	return nil
@@ -43,7 +62,7 @@ func (h *Hook) sessions(ctx context.Context) ([]session.Session, error) {
 }
 
 // sweep looks at one session.
-func (h *Hook) sweep(ctx context.Context, head session.Session, listening time.Time) error {
+func (h *Hook) sweep(ctx context.Context, head session.Session, begun func(time.Time) bool) error {
 	release, err := h.begin(ctx)
 	if err != nil {
 		return err
@@ -54,7 +73,7 @@ func (h *Hook) sweep(ctx context.Context, head session.Session, listening time.T
 		return err
 	}
 	last := newest(ms)
-	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.failed() || int64(last.Info.Time.Created) > listening.UnixMilli() {
+	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.failed() || !begun(last.Info.begun()) {
 		return nil
 	}
 	e := repair.ParseAPIError(last.Info.Error)

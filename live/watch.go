@@ -14,6 +14,7 @@ type Watch struct {
 	work   map[string]*job // by session
 	order  []string        // of sessions with work, the oldest first
 	guard  bounded[struct{}]
+	heard  bounded[struct{}] // of which sessions there were events
 	wake   chan struct{}
 	closed chan struct{}
 	end    sync.Once
@@ -46,6 +47,7 @@ func (w *Watch) Take(e Event) {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.heard.put(r.session, struct{}{})
 	switch {
 	case r.deleted:
 		w.guard.drop(r.session)

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"log/slog"
 	"os"
+	"os/signal"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -37,6 +39,9 @@ const farewell = 2 * time.Second
 // does not start it again.
 func (a *app) hook(cmd *cobra.Command, set []string) error {
 	a.asJSON = false // the standard output is the plugin's
+	// A write to an agent that has ended must not be the end of mend, too, with what
+	// the agent has told unread or a recovery half done.
+	signal.Ignore(syscall.SIGPIPE)
 	ctx := cmd.Context()
 	pipe, lines := live.NewPipe(a.out), live.NewLines(a.in)
 	hello, err := pipe.Greet(ctx, lines, a.opt.Version)
@@ -81,6 +86,7 @@ const maxSweep = time.Minute
 // serve hands the events of the plugin to the hook until they end, and ends when
 // the work is done.
 func (h *healer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Lines, hello live.Hello) error {
+	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
@@ -99,7 +105,17 @@ func (h *healer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Lines, 
 	}
 	w.Close()
 	work.Wait()
+	h.untold(ctx, w, hello.Since)
+	h.log.Info("ended", "error", err)
 	return err
+}
+
+func (h *healer) untold(ctx context.Context, w *live.Watch, since time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, maxSweep)
+	defer cancel()
+	if err := w.Untold(ctx, since); err != nil && ctx.Err() == nil {
+		h.log.Warn("looking for sessions that broke untold", "error", err)
+	}
 }
 
 // maxLog is how long the log of hook grows before it is begun anew; the one before

@@ -126,25 +126,37 @@ func TestLivePlugin(t *testing.T) {
 	}
 }
 
-// "opencode run" ends right behind the error, and takes the plugin with it: the
-// session is repaired all the same, and the next run works.
+// "opencode run" ends right behind the error, and takes the plugin with it, perhaps
+// before that has told of the error: the session is repaired all the same, and the
+// next run works.
 func TestLivePluginRun(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			h, session, _ := home(t, version, true)
-			cut(t, h, session, "blank answer")
-			installPlugin(t, h)
-			if r := h.Continue(session, "one more"); r.Verdict != "R11" {
-				t.Fatalf("the first run = %s; output:\n%s", r.Verdict, r.Output)
+		for _, c := range []struct{ name, deaf string }{
+			{name: "told"},
+			{name: "untold", deaf: `const WANTED = new Set(["session.idle", "session.status"]) //`},
+		} {
+			if testing.Short() && c.deaf != "" {
+				continue
 			}
-			eventually(t, "the repair", func() bool { return strings.Contains(hookLogOf(h), "msg=repaired") })
-			if r := h.Continue(session, "say more"); r.Verdict != opencode.Alive {
-				t.Errorf("the next run = %s; output:\n%s\nlog:\n%s", r.Verdict, r.Output, hookLogOf(h))
-			}
-			noHooks(t, h)
-		})
+			t.Run(version+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				h, session, _ := home(t, version, true)
+				cut(t, h, session, "blank answer")
+				installPlugin(t, h)
+				if c.deaf != "" {
+					editPlugin(t, h, "const WANTED =", c.deaf)
+				}
+				if r := h.Continue(session, "one more"); r.Verdict != "R11" {
+					t.Fatalf("the first run = %s; output:\n%s", r.Verdict, r.Output)
+				}
+				eventually(t, "the repair", func() bool { return strings.Contains(hookLogOf(h), "msg=repaired") })
+				if r := h.Continue(session, "say more"); r.Verdict != opencode.Alive {
+					t.Errorf("the next run = %s; output:\n%s\nlog:\n%s", r.Verdict, r.Output, hookLogOf(h))
+				}
+				noHooks(t, h)
+			})
+		}
 	}
 }
 
@@ -227,12 +239,6 @@ func TestLivePluginHarmless(t *testing.T) {
 // replaceMend lets the plugin start a shell script in place of mend.
 func replaceMend(t *testing.T, h *opencode.Home, script string) {
 	t.Helper()
-	config, _ := pluginHome(h)
-	path := filepath.Join(config, "opencode", "plugins", pluginFile)
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
 	fake := filepath.Join(t.TempDir(), "mend")
 	if script != "" {
 		mode := os.FileMode(0o755)
@@ -247,10 +253,26 @@ func replaceMend(t *testing.T, h *opencode.Home, script string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(path, []byte(strings.ReplaceAll(string(text), exe, fake)), 0o644); err != nil {
+	editPlugin(t, h, exe, fake)
+	t.Cleanup(func() { endAll(t, h) })
+}
+
+// editPlugin replaces a text in the plugin of a home, wherever it stands.
+func editPlugin(t *testing.T, h *opencode.Home, before, after string) {
+	t.Helper()
+	config, _ := pluginHome(h)
+	path := filepath.Join(config, "opencode", "plugins", pluginFile)
+	text, err := os.ReadFile(path)
+	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() { endAll(t, h) })
+	edited := strings.ReplaceAll(string(text), before, after)
+	if edited == string(text) {
+		t.Fatalf("the plugin has no %q", before)
+	}
+	if err := os.WriteFile(path, []byte(edited), 0o644); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // endAll ends what the plugin of a home has started and still runs.

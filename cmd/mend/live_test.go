@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -10,6 +11,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -113,7 +115,7 @@ func TestHookTalk(t *testing.T) {
 		}
 	}
 	say(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p"}`)
-	say(fmt.Sprintf(`{"type":"event","event":{"type":"session.error","properties":{"sessionID":%q,"error":{"name":"APIError","data":{"message":%q}}}}}`, session, refusal))
+	say(strings.TrimSpace(tellError(session)))
 	var asked, toasts []string
 	lines := bufio.NewScanner(r.out)
 	for len(toasts) < 2 && lines.Scan() {
@@ -152,6 +154,93 @@ func TestHookTalk(t *testing.T) {
 	all, err := readTallies(tallyPath(r.opt.Journal))
 	if err != nil || all.String() != "1 error of running agents: 1 cured, 0 refused, 0 failed." {
 		t.Errorf("counters: %s, %v", all, err)
+	}
+}
+
+// The agent ends right behind an error, before it has told of it: the session is
+// repaired all the same, and once. What broke before the agent began, and what
+// broke in a session of which it told nothing, is another matter.
+func TestHookUntold(t *testing.T) {
+	for name, c := range map[string]struct {
+		created time.Duration // from now; the agent began a minute ago
+		told    bool
+		session string // of which the agent tells, if it is another
+		repairs int
+	}{
+		"untold":             {created: -time.Second, repairs: 1},
+		"told":               {created: -time.Second, told: true, repairs: 1},
+		"of before":          {created: -time.Hour},
+		"of another session": {created: -time.Second, session: "ses_x"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			store, session := blankStore(t)
+			failedIn(t, store, session, time.Now().Add(c.created))
+			r := start(t, store, "hook", "--set", "lookBackHours=0")
+			told := cmp.Or(c.session, session)
+			lines := fmt.Sprintf(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p","since":%d}
+{"type":"event","event":{"type":"message.updated","properties":{"info":{"id":"msg_y","sessionID":%q,"role":"user"}}}}
+`, time.Now().Add(-time.Minute).UnixMilli(), told)
+			if c.told {
+				lines += tellError(session)
+			}
+			if _, err := io.WriteString(r.in, lines); err != nil {
+				t.Fatal(err)
+			}
+			r.in.Close()
+			if err := <-r.done; err != nil {
+				t.Errorf("hook = %v", err)
+			}
+			es, err := r.opt.Log(journal.Query{})
+			if err != nil || len(es) != c.repairs {
+				t.Errorf("%d repairs, %v, want %d; log:\n%s", len(es), err, c.repairs, readFile(t, filepath.Join(r.opt.Journal, "hook.log")))
+			}
+		})
+	}
+}
+
+// tellError is the line in which a plugin tells that the session was refused.
+func tellError(session string) string {
+	return fmt.Sprintf(`{"type":"event","event":{"type":"session.error","properties":{"sessionID":%q,"error":{"name":"APIError","data":{"message":%q}}}}}`+"\n", session, refusal)
+}
+
+// The agent is gone before mend has said a word to it: what it told is read all
+// the same, and the session repaired.
+func TestHookAgentGone(t *testing.T) {
+	store, session := blankStore(t)
+	failedIn(t, store, session, time.Now())
+	from, out, err := os.Pipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	from.Close()
+	state := t.TempDir()
+	cmd := exec.Command("mend", "hook", "--store", store)
+	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+state, "XDG_CONFIG_HOME="+state)
+	cmd.Stdout = out
+	cmd.Stdin = strings.NewReader(`{"type":"hello","protocol":1,"directory":"/p"}` + "\n" + tellError(session))
+	if err := cmd.Run(); err != nil {
+		t.Errorf("mend hook: %v", err)
+	}
+	out.Close()
+	if log := readFile(t, filepath.Join(state, "mend", "hook.log")); !strings.Contains(log, "msg=repaired") {
+		t.Errorf("not repaired; log:\n%s", log)
+	}
+}
+
+// failedIn ends the session with an answer that was refused, begun at a time.
+func failedIn(t *testing.T, store, session string, created time.Time) {
+	t.Helper()
+	answer := map[string]any{
+		"id": "msg_zzzzzzzzzzzzzzzzzzzzzzzzzz", "sessionID": session, "role": "assistant",
+		"time":  map[string]any{"created": created.UnixMilli()},
+		"error": map[string]any{"name": "APIError", "data": map[string]any{"message": refusal}},
+	}
+	data, err := json.Marshal(answer)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(store, "message", session, "msg_zzzzzzzzzzzzzzzzzzzzzzzzzz.json"), data, 0o644); err != nil {
+		t.Fatal(err)
 	}
 }
 
