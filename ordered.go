@@ -51,6 +51,7 @@ func started[T, R any](ctx context.Context, wg *sync.WaitGroup, all []T, f func(
 			}
 			for c := range calls {
 				c.result <- f(ctx, c.of)
+				runtime.Gosched() // who waits for the result comes before the next call
 			}
 		})
 	}
