@@ -126,7 +126,7 @@ func (b *bench) databases(parts int) error {
 	file := filepath.Join(db.data, "opencode.db")
 	read := []string{b.path("readall"), filepath.Dir(db.data), "1"}
 	b.all[readDB] = command{args: read, before: once(read)}
-	b.all[bunDB] = command{args: []string{b.path("bun", "node_modules", ".bin", "bun"), "floor/scan.ts", file}, lacks: b.bun()}
+	b.all[bunDB] = b.bun("floor/scan.ts", file)
 	b.all[statDB] = command{args: []string{b.path("stat"), file, file + "-wal"}, repeat: 5}
 	b.all[scanDB] = command{args: b.mend(db, "scan")}
 	b.all[againDB] = command{args: b.mend(db, "scan"), cache: b.path("cache"), repeat: 5}
@@ -187,6 +187,9 @@ func (b *bench) strips(int) error {
 	}
 	floor, resetFloor := b.copyOf(tree, "copy-strip-floor")
 	b.all[stripFloor] = command{args: []string{b.path("strip"), floor.storage(), floor.session, b.path("stripped")}, before: resetFloor}
+	onBun, resetOnBun := b.copyOf(tree, "copy-strip-bun")
+	b.all[stripBun] = b.bun("floor/strip.ts", onBun.storage(), onBun.session)
+	b.all[stripBun].before = resetOnBun
 	tree, reset := b.copyOf(tree, "copy-strip")
 	b.all[strip] = b.writing(reset, b.mend(tree, "repair", tree.session, "--class", "thinking_disabled_violation", "--thinking", "off", "--force", "--yes"))
 	return nil

@@ -42,14 +42,16 @@ func (l *lab) build(dir, name string, args ...string) error {
 // bunVersion is that of the bun that TypeScript is run by.
 const bunVersion = "1.3.0"
 
-// bun installs it, and says what is missing if it cannot.
-func (l *lab) bun() (lacks string) {
+// bun is a command that runs a program in TypeScript. It installs bun, and lacks it if
+// it cannot.
+func (l *lab) bun(args ...string) command {
+	c := command{args: append([]string{l.path("bun", "node_modules", ".bin", "bun")}, args...)}
 	err := l.once(l.path("bun"), "npm", "install", "--silent", "--no-fund", "--no-audit", "bun@"+bunVersion, "--prefix")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err) // it names folders, which are not for the page
-		return "npm cannot install bun"
+		c.lacks = "npm cannot install bun"
 	}
-	return ""
+	return c
 }
 
 // path is where the thing of that name is in the lab.
