@@ -27,6 +27,7 @@ var layers = map[string][]string{
 	"mend/internal/atomicfile":         {},
 	"mend/internal/storetest":          {"mend/session", "mend/change"},
 	"mend/internal/bigstore":           {"mend/testdata"},
+	"mend/internal/crosscheck":         {},
 	"mend/internal/endpoint":           {},
 	"mend/internal/faulttest":          {},
 	"mend/internal/faulttest/filtered": {"mend/internal/faulttest"},

@@ -43,7 +43,7 @@ func unpack(t *testing.T, version int, cut func(wound.Store)) stored {
 	}
 	st := stored{t, filepath.Join(dir, "opencode", "opencode.db"), id, filepath.Join(dir, "journal")}
 	if _, err := os.Stat(st.path); err == nil {
-		cut(wound.Database{SQL: wound.SQL(t, st.path)})
+		wound.Into(t, st.path, cut)
 		return st
 	}
 	st.path = filepath.Join(dir, "opencode", "storage")

@@ -9,6 +9,7 @@ import (
 
 	"mend/fsstore"
 	"mend/internal/endpoint"
+	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/session"
 	"mend/sqlstore"
@@ -19,7 +20,7 @@ import (
 // known is the fixture of a version, by number, after a wound.
 func known(t testing.TB, version int, cut func(wound.Store)) *session.Session {
 	t.Helper()
-	dir := t.TempDir()
+	dir := storetest.FastDir(t)
 	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
 	id, err := testdata.Unpack(archive, dir)
 	if err != nil {
@@ -27,7 +28,7 @@ func known(t testing.TB, version int, cut func(wound.Store)) *session.Session {
 	}
 	db := filepath.Join(dir, "opencode", "opencode.db")
 	if _, err := os.Stat(db); err == nil {
-		cut(wound.Database{SQL: wound.SQL(t, db)})
+		wound.Into(t, db, cut)
 		st, err := sqlstore.Open(db, sqlstore.Options{})
 		return loaded(t, id, st, err)
 	}

@@ -81,7 +81,10 @@ func whenLastThinks(body string) string {
 func TestLiveServer(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
-		for _, c := range liveCases {
+		for n, c := range liveCases {
+			if testing.Short() && (n%2 == 0) != (version == "1.18.33") {
+				continue
+			}
 			t.Run(version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				h, session, g := home(t, version, !c.thinkOff)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/testdata"
 )
@@ -29,7 +30,7 @@ type patient struct {
 
 func newPatient(t *testing.T, version int) *patient {
 	t.Helper()
-	dir := t.TempDir()
+	dir := storetest.FastDir(t)
 	id, err := testdata.Unpack(fixtures[version], dir)
 	if err != nil {
 		t.Fatal(err)
@@ -47,7 +48,7 @@ func (p *patient) store() wound.Store { return woundStore(p, p.path, p.session) 
 // cut cuts a wound and reports whether there was anything to cut.
 func (p *patient) cut(w wound.Wound) bool {
 	whole := p.records()
-	w.Cut(p.store())
+	cutInto(p, p.path, p.session, w.Cut)
 	return !slices.Equal(whole, p.records())
 }
 

@@ -109,5 +109,6 @@ func (c control) build(t *testing.T) binaries {
 	if err != nil {
 		t.Fatal(err)
 	}
+	bin.wrong = true
 	return bin
 }

@@ -47,14 +47,14 @@ var rotating = trouble{"an error in rotation", func(_ *world, k int) faulttest.F
 	return faulttest.Fault{Action: faulttest.Fail, Errno: e, Lasts: k/len(errnos)%2 == 1 && e != syscall.EINTR}
 }}
 
-// level is how much is tested: in every run "", else "full" or "torture".
+// level is how much is tested: in every run "", else "sample", "full" or "torture".
 func level() string { return os.Getenv("FAULTTEST") }
 
 func troubles() []trouble {
 	switch level() {
 	case "":
 		return []trouble{killed, rotating}
-	case "full":
+	case "sample", "full":
 		return []trouble{killed, once(syscall.EIO), lasting(syscall.ENOSPC)}
 	}
 	all := []trouble{killed}
@@ -71,7 +71,7 @@ func scenarios() []scenario {
 	if level() == "" {
 		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite)}
 	}
-	if level() == "full" {
+	if level() != "torture" {
 		return slices.Concat(all(tree), all(sqlite), []scenario{repairFirst(newest), undo(newest)})
 	}
 	return slices.Concat(all(tree), all(sqlite), all(newest))

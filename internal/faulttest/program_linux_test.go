@@ -13,7 +13,10 @@ import (
 )
 
 // binaries are the programs that the tests run.
-type binaries struct{ mend, filtered string }
+type binaries struct {
+	mend, filtered string
+	wrong          bool // the mend is wrong on purpose
+}
 
 // built is the real mend, built once for all tests.
 var built binaries
@@ -50,7 +53,7 @@ func build(dir string, flags ...string) (binaries, error) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return binaries{}, fmt.Errorf("building mend: %w\n%s", err, out)
 	}
-	return binaries{filepath.Join(dir, "mend"), filepath.Join(dir, "filtered")}, nil
+	return binaries{mend: filepath.Join(dir, "mend"), filtered: filepath.Join(dir, "filtered")}, nil
 }
 
 // run runs the program, and skips the test where calls cannot be stopped.

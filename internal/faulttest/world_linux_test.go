@@ -24,6 +24,7 @@ type world struct {
 	*testing.T
 	scenario
 	mend    faulttest.Program
+	wrong   bool   // that is no mend as it should be
 	disk    *disk  // what it is on; nil for memory
 	live    string // the folder
 	saved   state  // how it is when the verb begins, or what that one was killed in
@@ -83,7 +84,7 @@ func newWorld(t *testing.T, d *disk, bin binaries, s scenario) *world {
 func newWorldIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *world {
 	t.Helper()
 	w := &world{
-		T: t, scenario: s, disk: d, live: filepath.Join(dir, "live"),
+		T: t, scenario: s, wrong: bin.wrong, disk: d, live: filepath.Join(dir, "live"),
 		known: map[digest]snapshot{}, found: map[digest]*finding{}, ended: map[digest]*ending{},
 		settlements: map[digest]*settlement{},
 	}

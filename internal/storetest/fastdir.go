@@ -10,7 +10,7 @@ import (
 
 // FastDir is a folder on a disk in memory where there is one, which makes the
 // many barriers of a crash test cheap.
-func FastDir(t *testing.T) string {
+func FastDir(t testing.TB) string {
 	t.Helper()
 	if runtime.GOOS == "linux" {
 		if dir, err := os.MkdirTemp("/dev/shm", "mend-test-"); err == nil { //nolint:usetesting // t.TempDir has no say in where
@@ -22,7 +22,7 @@ func FastDir(t *testing.T) string {
 }
 
 // removeAll also removes what a test has made unreadable.
-func removeAll(t *testing.T, dir string) {
+func removeAll(t testing.TB, dir string) {
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {
 			_ = os.Chmod(p, 0o700)

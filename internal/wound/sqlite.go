@@ -21,6 +21,26 @@ func SQL(t Failer, path string) func(statement string, args ...any) []map[string
 	}
 }
 
+// Into calls cut with the database at path, which no other program has open: over one
+// connection, and without a flush, in a tenth of the time.
+func Into(t Failer, path string, cut func(Store)) {
+	db, err := connect(path)
+	if err != nil {
+		t.Fatal(fmt.Errorf("opening %s: %w", path, err))
+	}
+	defer func() { _ = db.Close() }()
+	if err := db.Exec("pragma synchronous = off"); err != nil {
+		t.Fatal(fmt.Errorf("opening %s: %w", path, err))
+	}
+	cut(Database{SQL: func(statement string, args ...any) []map[string]any {
+		rows, err := ask(db, statement, args...)
+		if err != nil {
+			t.Fatal(fmt.Errorf("running %s: %w", statement, err))
+		}
+		return rows
+	}})
+}
+
 func query(path, statement string, args []any) (rows []map[string]any, err error) {
 	db, err := connect(path)
 	if err != nil {
