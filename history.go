@@ -150,11 +150,10 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 			r.Session = h.ID
 		}
 		id := c.store.ID()
-		es, err := j.List(journal.Query{Store: &id, Session: r.Session, State: change.Committed})
+		es, err := j.List(journal.Query{Store: &id, Session: r.Session, State: change.Committed, InForce: true})
 		if err != nil {
 			return nil, err
 		}
-		es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.UndoneBy != "" || reverts(e) })
 		if len(es) == 0 {
 			return nil, fmt.Errorf("undoing the repairs of session %s: %w: none is in force", r.Session, ErrNothingToDo)
 		}
@@ -172,10 +171,6 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 		return nil, fmt.Errorf("undoing repair %s: %w by %s", e.ID, ErrUndone, e.UndoneBy)
 	}
 	return []change.Entry{e}, nil
-}
-
-func reverts(e change.Entry) bool {
-	return e.Cause.Kind == change.CauseUndo || e.Cause.Kind == change.CauseRedo
 }
 
 // revert is the plan that takes back the entries, given oldest first.

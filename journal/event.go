@@ -77,6 +77,11 @@ type beginning struct {
 	Count   int              `json:"count"`             // of ops
 }
 
+// takesBack reports whether the entry takes others back.
+func (b *beginning) takesBack() bool {
+	return b.Cause == change.CauseUndo || b.Cause == change.CauseRedo
+}
+
 type storeID struct {
 	Kind string `json:"kind"`
 	Root []byte `json:"root"`
@@ -111,7 +116,7 @@ func (ev *event) touches(entry uint64) bool {
 
 // reverts is the entries that a begin event takes back as a whole.
 func (ev *event) reverts() []uint64 {
-	if b := ev.Begin; b != nil && !b.Partial && (b.Cause == change.CauseUndo || b.Cause == change.CauseRedo) {
+	if b := ev.Begin; b != nil && !b.Partial && b.takesBack() {
 		return b.Of
 	}
 	return nil

@@ -109,13 +109,15 @@ func (d *deriver) undoneBy(h *history) (uint64, error) {
 	}
 	undoers := slices.Sorted(slices.Values(h.undoers))
 	for _, u := range slices.Backward(undoers) {
-		uh, err := d.s.history(u)
-		if err != nil {
-			return 0, err
-		}
-		by, err := d.undoneBy(uh)
-		if err != nil {
-			return 0, err
+		by, ok := d.know[u]
+		if !ok {
+			uh, err := d.s.history(u)
+			if err != nil {
+				return 0, err
+			}
+			if by, err = d.undoneBy(uh); err != nil {
+				return 0, err
+			}
 		}
 		if by == 0 {
 			d.know[h.seq] = u

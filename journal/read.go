@@ -15,6 +15,7 @@ type Query struct {
 	Store   *change.StoreID // nil: of any store
 	State   change.State    // "": in any state
 	Before  uint64          // only entries with a lower number; 0: all
+	InForce bool            // only changes that were not taken back, and take none back
 }
 
 // List is the entries that q chooses, newest first. What it costs depends on the
@@ -28,6 +29,10 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 	err := j.candidates(q, func(seq uint64) error {
 		h, err := j.snap.history(seq)
 		if err != nil || !q.chooses(h) {
+			return err
+		}
+		by, err := d.undoneBy(h)
+		if err != nil || q.InForce && (by != 0 || h.begin.Begin.takesBack()) {
 			return err
 		}
 		e, err := j.describe(h, d)

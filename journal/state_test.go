@@ -3,8 +3,12 @@ package journal
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mend/change"
 	"mend/session"
@@ -61,6 +65,13 @@ func TestUndoneBy(t *testing.T) {
 				if e.UndoneBy != want || e.State != c.steps[e.Seq-1].state {
 					t.Errorf("entry %d is %s, undone by %q, want %q", e.Seq, e.State, e.UndoneBy, want)
 				}
+			}
+			inForce, err := j.List(Query{InForce: true})
+			want := slices.DeleteFunc(all, func(e change.Entry) bool {
+				return e.UndoneBy != "" || e.Cause.Kind == change.CauseUndo || e.Cause.Kind == change.CauseRedo
+			})
+			if diff := cmp.Diff(want, inForce, cmpopts.EquateEmpty()); diff != "" || err != nil {
+				t.Errorf("in force: %v (-want +got):\n%s", err, diff)
 			}
 			mustVerify(t, j)
 		})
