@@ -41,11 +41,11 @@ func (w *world) sweep(t trouble) *tally {
 	return sum
 }
 
-// cuts are the calls to be cut at: each, but of a sample every fifth, which are others
-// each day. A mend that is wrong on purpose is cut at each, until that is seen.
+// cuts are the calls to be cut at: each, but of a sample, and in a run of all tests,
+// every fifth, which are others each day. A mend that is wrong on purpose is cut at each, until that is seen.
 func (w *world) cuts() iter.Seq[int] {
 	first, step := 1, 1
-	if level() == "sample" && !w.wrong {
+	if (level() == "" || level() == "sample") && !w.wrong {
 		step = 5
 		first += int(time.Now().Unix()/(24*60*60)) % step
 	}
