@@ -6,7 +6,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"os/user"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	psnet "github.com/shirou/gopsutil/v4/net"
-	"github.com/shirou/gopsutil/v4/process"
 )
 
 // defaultServer is where "opencode serve" listens unless it is told otherwise.
@@ -53,7 +51,7 @@ func listeners(ctx context.Context) []string {
 	sockets, _ := psnet.ConnectionsWithContext(ctx, "tcp")
 	var all []string
 	for _, s := range sockets {
-		if s.Status != "LISTEN" || !isAgent(ctx, s.Pid) {
+		if s.Status != "LISTEN" || !isAgent(s.Pid) {
 			continue
 		}
 		host := s.Laddr.IP
@@ -66,17 +64,10 @@ func listeners(ctx context.Context) []string {
 	return slices.Compact(all)
 }
 
-// isAgent reports whether the process is an OpenCode of this user.
-func isAgent(ctx context.Context, pid int32) bool {
-	p, err := process.NewProcessWithContext(ctx, pid)
-	if err != nil {
-		return false
-	}
-	exe, _ := p.ExeWithContext(ctx)
-	owner, err := p.UsernameWithContext(ctx)
-	me, meErr := user.Current()
-	name := strings.TrimSuffix(filepath.Base(strings.TrimSuffix(exe, " (deleted)")), ".exe") // one that an update has replaced is noted so
-	return err == nil && meErr == nil && owner == me.Username && name == "opencode"
+// isAgentFile reports whether a program in that file is an OpenCode.
+func isAgentFile(exe string) bool {
+	name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")) // one that an update has replaced is noted so
+	return strings.TrimSuffix(name, ".exe") == "opencode"
 }
 
 // isServer reports whether an OpenCode server, or something that wants a password
