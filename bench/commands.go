@@ -60,6 +60,9 @@ func (b *bench) trees(parts int) error {
 	b.all[statTree] = command{args: []string{b.path("readall"), tree.storage(), "2", "stat"}}
 	b.all[loadTree] = command{args: []string{b.path("load"), tree.data}}
 	b.all[scanTree] = command{args: scan}
+	b.all[bunOnePass] = b.bun("floor/tree.ts", tree.storage(), "1")
+	b.all[bunFivePasses] = b.bun("floor/tree.ts", tree.storage(), "5")
+	b.all[bunFivePasses].most = 3
 	b.all[againTree] = command{args: scan, cache: cache}
 	b.all[changedTree] = command{args: scan, cache: cache + "-changed", before: touch}
 	b.all[status] = command{args: b.mend(tree, "status"), cache: cache, repeat: 5}

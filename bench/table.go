@@ -27,17 +27,12 @@ type figure struct {
 // The figures.
 var (
 	ratio   = figure{of: func(is, of cost) float64 { return float64(is.wall) / float64(of.wall) }, format: "%.2f"}
+	gain    = figure{of: func(is, of cost) float64 { return float64(of.wall) / float64(is.wall) }, format: "%.1f", atLeast: true}
 	over    = figure{of: func(is, of cost) float64 { return millis(is.wall - of.wall) }, format: "%.1f ms"}
 	share   = figure{of: func(is, _ cost) float64 { return 100 * float64(is.first) / float64(is.wall) }, format: "%.1f %%"}
 	flushes = figure{of: func(is, _ cost) float64 { return float64(is.flushes) }, format: "%.0f"}
 	memory  = figure{of: func(is, _ cost) float64 { return float64(is.peak) / (1 << 20) }, format: "%.0f MB"}
 )
-
-// gain holds mend against a program that takes so many times what the other command
-// takes.
-func gain(times float64) figure {
-	return figure{of: func(is, of cost) float64 { return times * float64(of.wall) / float64(is.wall) }, format: "%.1f", atLeast: true}
-}
 
 func millis(d time.Duration) float64 { return d.Seconds() * 1000 }
 
