@@ -1,13 +1,12 @@
 // tree.ts STORAGE PASSES: what upstream's hook does in TypeScript to find what is wrong
 // in all sessions of a tree, by five searches. In one pass each record is read once for
 // all of them; as it runs, in five, once for each.
-import { existsSync, readFileSync, readdirSync } from "node:fs"
+import { readdirSync } from "node:fs"
 import { join } from "node:path"
+import { messages, records, thinks } from "./records"
 
 const [storage, passes] = process.argv.slice(2)
-const thinking = new Set(["thinking", "redacted_thinking", "reasoning"])
 const says = (p: any) => (p.type === "text" ? !!p.text?.trim() : ["tool", "tool_use", "tool_result"].includes(p.type))
-const thinks = (p: any) => thinking.has(p.type)
 
 type Search = (role: string, parts: any[]) => boolean
 const searches: Search[] = [
@@ -22,24 +21,10 @@ const searches: Search[] = [
   },
 ]
 
-function records(dir: string): any[] {
-  if (!existsSync(dir)) return []
-  const found = []
-  for (const name of readdirSync(dir)) {
-    if (!name.endsWith(".json")) continue
-    try {
-      found.push(JSON.parse(readFileSync(join(dir, name), "utf-8")))
-    } catch {}
-  }
-  return found
-}
-
 function search(session: string, wanted: Search[]): number {
-  const messages = records(join(storage, "message", session))
-  messages.sort((a, b) => (a.time?.created ?? 0) - (b.time?.created ?? 0) || a.id.localeCompare(b.id))
   let hits = 0
-  for (const m of messages) {
-    const parts = records(join(storage, "part", m.id))
+  for (const m of messages(storage, session)) {
+    const parts = records(join(storage, "part", m.id)).map((p) => p.record)
     for (const s of wanted) if (s(m.role, parts)) hits++
   }
   return hits
