@@ -39,12 +39,12 @@ func (r *recovery) run(ctx context.Context) (cured bool) {
 		if errors.Is(err, ErrGone) {
 			last, err = r.findStored(ctx)
 		}
-		if errors.Is(err, errMovedOn) {
-			r.log.Debug("finding the answer that failed", "error", err)
-			return false
-		}
 		if err != nil {
-			r.log.Warn("finding the answer that failed", "error", err)
+			level := slog.LevelWarn
+			if errors.Is(err, errMovedOn) {
+				level = slog.LevelDebug // as it should
+			}
+			r.log.Log(ctx, level, "finding the answer that failed", "error", err)
 			return false
 		}
 		r.info.ID, r.info.Time = last.ID, last.Time

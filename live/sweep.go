@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"mend/repair"
@@ -15,38 +16,40 @@ import (
 // directory, if it is not "", names the only one whose sessions are looked at.
 // The error is that of listing the sessions, or the context's.
 func (h *Hook) Sweep(ctx context.Context, since, listening time.Time, directory string) error {
-	return h.sweepAll(ctx, func(head session.Session) bool {
-		return !time.UnixMilli(head.Updated).Before(since) && (directory == "" || head.Directory == directory)
-	}, func(begun time.Time) bool { return !begun.After(listening) })
+	heads, err := h.sessions(ctx)
+	if err != nil {
+		return err
+	}
+	heads = slices.DeleteFunc(heads, func(s session.Session) bool {
+		return time.UnixMilli(s.Updated).Before(since) || directory != "" && s.Directory != directory
+	})
+	return h.sweepAll(ctx, heads, func(begun time.Time) bool { return !begun.After(listening) })
 }
 
 // Untold recovers, like [Hook.Sweep], the sessions that the events were about and
 // that ended with an error of an answer begun since then, unless it was told and
 // dealt with: an agent that ends right behind an error takes with it what it has
 // not written yet. It is called when no event comes any more and Run has ended.
+// The error is the context's.
 func (w *Watch) Untold(ctx context.Context, since time.Time) error {
-	return w.hook.sweepAll(ctx, func(head session.Session) bool {
-		_, ok := w.heard.get(head.ID)
-		return ok
-	}, func(begun time.Time) bool { return !begun.Before(since) })
+	var heads []session.Session
+	w.mu.Lock()
+	for _, id := range w.heard.order {
+		heads = append(heads, session.Session{ID: id})
+	}
+	w.mu.Unlock()
+	return w.hook.sweepAll(ctx, heads, func(begun time.Time) bool { return !begun.Before(since) })
 }
 
-// sweepAll looks at the sessions whose head is wanted, and recovers those whose
-// last answer failed and was begun at a time that is wanted.
-func (h *Hook) sweepAll(ctx context.Context, head func(session.Session) bool, begun func(time.Time) bool) error {
-	heads, err := h.sessions(ctx)
-	if err != nil {
-		return err
-	}
-	for _, s := range heads {
+// sweepAll recovers those of the sessions whose last answer failed and was begun at a
+// time that is wanted.
+func (h *Hook) sweepAll(ctx context.Context, heads []session.Session, begun func(time.Time) bool) error {
+	for _, head := range heads {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
-		if !head(s) {
-			continue
-		}
-		if err := h.sweep(ctx, s, begun); err != nil {
-			h.opt.Log.Warn("looking at a session", "session", s.ID, "error", err)
+		if err := h.sweep(ctx, head, begun); err != nil {
+			h.opt.Log.Warn("looking at a session", "session", head.ID, "error", err)
 		}
 	}
 	return nil

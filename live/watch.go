@@ -51,6 +51,7 @@ func (w *Watch) Take(e Event) {
 	switch {
 	case r.deleted:
 		w.guard.drop(r.session)
+		w.heard.drop(r.session)
 		w.forgetLocked(r.session)
 	case r.typed: // or a prompt from before, which the agent tells again with a summary
 		w.guard.drop(r.session)

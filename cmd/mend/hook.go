@@ -110,6 +110,7 @@ func (h *healer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Lines, 
 	return err
 }
 
+// untold recovers what broke and was not told.
 func (h *healer) untold(ctx context.Context, w *live.Watch, since time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, maxSweep)
 	defer cancel()
