@@ -31,9 +31,10 @@ func (j *Journal) List(q Query) ([]change.Entry, error) {
 		if err != nil || !q.chooses(h) {
 			return err
 		}
-		by, err := d.undoneBy(h)
-		if err != nil || q.InForce && (by != 0 || h.begin.Begin.takesBack()) {
-			return err
+		if q.InForce {
+			if by, err := d.undoneBy(h); err != nil || by != 0 || h.begin.Begin.takesBack() {
+				return err
+			}
 		}
 		e, err := j.describe(h, d)
 		if err != nil {
