@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"flag"
 	"fmt"
-	"math"
 	"math/rand/v2"
 	"os/exec"
 	"path/filepath"
@@ -67,8 +66,8 @@ func (w *world) record(l *blockLog) (c *crasher, begun int, out *printer) {
 }
 
 // sweepLog lets the verb run, and looks at n disks as power cuts would have left
-// them, until there are problems enough.
-func (w *world) sweepLog(l *blockLog, n, enough int) *tally {
+// them.
+func (w *world) sweepLog(l *blockLog, n int) *tally {
 	w.Helper()
 	sum := &tally{What: "block log on " + w.disk.name, Store: w.kind, Verb: w.name}
 	c, begun, out := w.record(l)
@@ -86,7 +85,7 @@ func (w *world) sweepLog(l *blockLog, n, enough int) *tally {
 			w.Fatal(err)
 		}
 		w.crashed(sum, r, fmt.Sprintf("after %d of %d writes and flushes, -seed %d", k-begun, end-begun, seed()))
-		if len(sum.problems) >= enough {
+		if w.exposed(sum) {
 			break
 		}
 	}
@@ -133,7 +132,7 @@ func cutsOfLog() int {
 func TestBlockLog(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		d, l := newLoggedDisk(t, fs)
-		report(t, newWorld(t, d, built, s).sweepLog(l, cutsOfLog(), math.MaxInt))
+		report(t, newWorld(t, d, built, s).sweepLog(l, cutsOfLog()))
 	})
 }
 
@@ -156,7 +155,7 @@ func TestBlockLogControls(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d, l := newLoggedDisk(t, ext4)
-			sum := newWorld(t, d, c.build(t), s).sweepLog(l, 1000, 1)
+			sum := newWorld(t, d, c.build(t), s).sweepLog(l, 1000)
 			if len(sum.problems) == 0 {
 				t.Fatalf("nothing is wrong in %d cuts, -seed %d", sum.Cuts, seed())
 			}

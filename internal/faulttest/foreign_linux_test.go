@@ -70,7 +70,7 @@ func (w *world) sweepForeign(wr writer, a faulttest.Action) *tally {
 	name := wr.file(w)
 	path := filepath.Join(w.store, name)
 	sum := &tally{What: "another program writes " + wr.name, Store: w.kind, Verb: w.name}
-	for k := range w.cuts() {
+	for k := range w.cuts(sum) {
 		w.begin()
 		write := func() error { return os.WriteFile(path, []byte(foreign), 0o644) }
 		if wr.old {
@@ -92,9 +92,6 @@ func (w *world) sweepForeign(wr writer, a faulttest.Action) *tally {
 		sum.Cuts++
 		c := &cutCase{world: w, sum: sum, run: r, where: fmt.Sprintf("%v, %v, call %d (%v)", sum, a, k, r.Calls[k-1])}
 		c.checkForeign(name, wr.old, discarding(r.Calls[:k]))
-		if w.wrong && len(sum.problems) > 0 {
-			break
-		}
 	}
 	return sum
 }

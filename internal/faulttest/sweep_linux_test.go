@@ -18,7 +18,7 @@ func (w *world) sweep(t trouble) *tally {
 	if w.disk != nil {
 		sum.What += " on " + w.disk.name
 	}
-	for k := range w.cuts() {
+	for k := range w.cuts(sum) {
 		w.begin()
 		f := t.fault(w, k)
 		f.At = k
@@ -34,26 +34,27 @@ func (w *world) sweep(t trouble) *tally {
 		sum.Cuts++
 		c.where = fmt.Sprintf("%v, call %d (%s)", sum, k, strings.ReplaceAll(r.Calls[k-1].String(), w.live, ""))
 		c.check()
-		if w.wrong && len(sum.problems) > 0 {
-			break
-		}
 	}
 	return sum
 }
 
 // cuts are the calls to be cut at: each, but of a sample, and in a run of all tests,
-// every fifth, which are others each day. A mend that is wrong on purpose is cut at each, until that is seen.
-func (w *world) cuts() iter.Seq[int] {
+// every fifth, which are others each day. A mend that is wrong on purpose is cut at
+// each, until that is seen.
+func (w *world) cuts(sum *tally) iter.Seq[int] {
 	first, step := 1, 1
 	if (level() == "" || level() == "sample") && !w.wrong {
 		step = 5
 		first += int(time.Now().Unix()/(24*60*60)) % step
 	}
 	return func(yield func(int) bool) {
-		for k := first; yield(k); k += step {
+		for k := first; !w.exposed(sum) && yield(k); k += step {
 		}
 	}
 }
+
+// exposed reports whether a mend that is wrong on purpose was seen to be.
+func (w *world) exposed(sum *tally) bool { return w.wrong && len(sum.problems) > 0 }
 
 var printedID = regexp.MustCompile(`as repair ([a-z]+)\. `)
 
