@@ -42,12 +42,10 @@ func unpack(t *testing.T, version int, cut func(wound.Store)) stored {
 		t.Fatal(err)
 	}
 	st := stored{t, filepath.Join(dir, "opencode", "opencode.db"), id, filepath.Join(dir, "journal")}
-	if _, err := os.Stat(st.path); err == nil {
-		wound.Into(t, st.path, cut)
-		return st
+	if _, err := os.Stat(st.path); err != nil {
+		st.path = filepath.Join(dir, "opencode", "storage")
 	}
-	st.path = filepath.Join(dir, "opencode", "storage")
-	cut(wound.Tree{T: t, Root: st.path, Session: id})
+	wound.Into(t, st.path, id, cut)
 	return st
 }
 

@@ -28,12 +28,12 @@ func known(t testing.TB, version int, cut func(wound.Store)) *session.Session {
 	}
 	db := filepath.Join(dir, "opencode", "opencode.db")
 	if _, err := os.Stat(db); err == nil {
-		wound.Into(t, db, cut)
+		wound.Into(t, db, id, cut)
 		st, err := sqlstore.Open(db, sqlstore.Options{})
 		return loaded(t, id, st, err)
 	}
 	tree := filepath.Join(dir, "opencode", "storage")
-	cut(wound.Tree{T: t, Root: tree, Session: id})
+	wound.Into(t, tree, id, cut)
 	st, err := fsstore.Open(tree, "", fsstore.Options{})
 	return loaded(t, id, st, err)
 }

@@ -32,7 +32,7 @@ func TestLosses(t *testing.T) {
 				t.Run(w.Name+" on "+version, func(t *testing.T) {
 					t.Parallel()
 					p := newPatient(t, i)
-					cutInto(p, p.path, p.session, w.Cut)
+					wound.Into(p, p.path, p.session, w.Cut)
 					found.put(w.Name+" on "+version, p.lose())
 				})
 			}

@@ -50,7 +50,7 @@ func TestMatrix(t *testing.T) {
 func (w ward) take(p *patient, cut func(wound.Store), want string) string {
 	p.Helper()
 	whole := p.records()
-	cutInto(p, p.path, p.session, cut)
+	wound.Into(p, p.path, p.session, cut)
 	c := w.admit(p)
 	real := c.before.Verdict
 	if real != want {

@@ -48,7 +48,7 @@ func (p *patient) store() wound.Store { return woundStore(p, p.path, p.session) 
 // cut cuts a wound and reports whether there was anything to cut.
 func (p *patient) cut(w wound.Wound) bool {
 	whole := p.records()
-	cutInto(p, p.path, p.session, w.Cut)
+	wound.Into(p, p.path, p.session, w.Cut)
 	return !slices.Equal(whole, p.records())
 }
 

@@ -114,17 +114,8 @@ func cmdWound(ts *testscript.TestScript, _ bool, names []string) {
 		if i < 0 {
 			ts.Fatalf("no such wound: %s", name)
 		}
-		cutInto(failer{ts}, ts.Getenv("STORE"), ts.Getenv("SESSION"), wound.Table[i].Cut)
+		wound.Into(failer{ts}, ts.Getenv("STORE"), ts.Getenv("SESSION"), wound.Table[i].Cut)
 	}
-}
-
-// cutInto cuts a wound into a store that no program has open.
-func cutInto(t wound.Failer, path, session string, cut func(wound.Store)) {
-	if filepath.Ext(path) == ".db" {
-		wound.Into(t, path, cut)
-		return
-	}
-	cut(woundStore(t, path, session))
 }
 
 func woundStore(t wound.Failer, path, session string) wound.Store {

@@ -3,6 +3,7 @@ package wound
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"strings"
 	"time"
 
@@ -12,8 +13,14 @@ import (
 // SQL is a [Database.SQL] on the file at path, without any agent. Foreign keys
 // are not enforced.
 func SQL(t Failer, path string) func(statement string, args ...any) []map[string]any {
+	return orFail(t, func(statement string, args ...any) ([]map[string]any, error) {
+		return query(path, statement, args)
+	})
+}
+
+func orFail(t Failer, ask func(statement string, args ...any) ([]map[string]any, error)) func(statement string, args ...any) []map[string]any {
 	return func(statement string, args ...any) []map[string]any {
-		rows, err := query(path, statement, args)
+		rows, err := ask(statement, args...)
 		if err != nil {
 			t.Fatal(fmt.Errorf("running %s: %w", statement, err))
 		}
@@ -21,24 +28,25 @@ func SQL(t Failer, path string) func(statement string, args ...any) []map[string
 	}
 }
 
-// Into calls cut with the database at path, which no other program has open: over one
-// connection, and without a flush, in a tenth of the time.
-func Into(t Failer, path string, cut func(Store)) {
+// Into calls cut with the store at path, a tree or a database, which no program has
+// open. That lets a database be cut over one connection and without a flush, which
+// are most of what a wound costs.
+func Into(t Failer, path, session string, cut func(Store)) {
+	if filepath.Ext(path) != ".db" {
+		cut(Tree{T: t, Root: path, Session: session})
+		return
+	}
 	db, err := connect(path)
+	if err == nil {
+		defer func() { _ = db.Close() }()
+		err = db.Exec("pragma synchronous = off")
+	}
 	if err != nil {
 		t.Fatal(fmt.Errorf("opening %s: %w", path, err))
 	}
-	defer func() { _ = db.Close() }()
-	if err := db.Exec("pragma synchronous = off"); err != nil {
-		t.Fatal(fmt.Errorf("opening %s: %w", path, err))
-	}
-	cut(Database{SQL: func(statement string, args ...any) []map[string]any {
-		rows, err := ask(db, statement, args...)
-		if err != nil {
-			t.Fatal(fmt.Errorf("running %s: %w", statement, err))
-		}
-		return rows
-	}})
+	cut(Database{SQL: orFail(t, func(statement string, args ...any) ([]map[string]any, error) {
+		return ask(db, statement, args...)
+	})})
 }
 
 func query(path, statement string, args []any) (rows []map[string]any, err error) {
