@@ -19,13 +19,6 @@ const (
 	slow    = 500 * time.Microsecond
 )
 
-// A reader for which quickAfter messages in a row were not slow takes it that the
-// next one comes from memory too, and makes the calls for it without telling the
-// scheduler, which costs a tenth of them. If it errs, a processor waits for the
-// disk, for one message. A file system that has to ask somebody is not trusted in
-// this: see [dir.local].
-const quickAfter = 8
-
 // A crew reads the messages of a session.
 type crew struct {
 	v     *view
@@ -77,18 +70,12 @@ func (c *crew) read() {
 	defer c.v.reading.Add(-1)
 	began := time.Now()
 	for i, ok := c.take(w); ok; i, ok = c.take(w) {
-		w.buf.quick = w.buf.inRow >= quickAfter && w.local
 		message := c.of
 		message.Message = strings.TrimSuffix(c.names[i], suffix)
 		c.visit(w, message, c.names[i], i)
 		c.note(w, i)
-		w.buf.inRow++
 		now := time.Now()
-		isSlow := now.Sub(began) > slow
-		if isSlow {
-			w.buf.inRow = 0
-		}
-		if isSlow || c.v.reading.Load() < c.v.processors {
+		if now.Sub(began) > slow || c.v.reading.Load() < c.v.processors {
 			c.grow()
 		}
 		began = now

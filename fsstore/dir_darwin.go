@@ -5,9 +5,6 @@ package fsstore
 // open opens the folder at rel without following any link.
 func (d *dir) open(b *buffer, rel string) (*dir, error) { return d.walk(b, rel) }
 
-// local is false, which is never wrong.
-func (d *dir) local() bool { return false }
-
 // list puts the names of what stands in the folder into the buffer. Where some is not
 // nil it is told of them.
 func (d *dir) list(b *buffer, some func(names []string)) error {

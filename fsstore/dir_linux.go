@@ -32,20 +32,6 @@ func (d *dir) open(b *buffer, rel string) (*dir, error) {
 	return d.opened(fd, rel), nil
 }
 
-// local reports whether the folder is on a file system that asks no other machine
-// and no other program.
-func (d *dir) local() bool {
-	var st unix.Statfs_t
-	if unix.Fstatfs(d.fd, &st) != nil {
-		return false
-	}
-	switch int64(st.Type) {
-	case unix.EXT4_SUPER_MAGIC, unix.XFS_SUPER_MAGIC, unix.BTRFS_SUPER_MAGIC, unix.F2FS_SUPER_MAGIC, unix.TMPFS_MAGIC:
-		return true
-	}
-	return false
-}
-
 // list puts the names of what stands in the folder into the buffer. Where some is not
 // nil it is told of them as they come, and they are there until it returns.
 func (d *dir) list(b *buffer, some func(names []string)) error {

@@ -139,9 +139,6 @@ func (d *dir) lstat(name string) (thing, fs.FileInfo, error) {
 	return thing{there: true, mode: fi.Mode().Type() | fi.Mode().Perm(), size: fi.Size(), links: 1}, fi, nil
 }
 
-// local is false, which is never wrong.
-func (d *dir) local() bool { return false }
-
 // canWrite is nil where a tree can be changed.
 func canWrite() error {
 	return fmt.Errorf("changing a JSON store is not supported on %s: no call of it exchanges two files: %w", runtime.GOOS, errors.ErrUnsupported)

@@ -20,7 +20,7 @@ func (s *Store) share(n int, do func(b *buffer, i int) error) error {
 	work := func(worker int) {
 		b := s.buffers.Get().(*buffer)
 		defer s.buffers.Put(b)
-		b.keep, b.quick = false, false
+		b.keep = false
 		for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
 			if errs[worker] = do(b, i); errs[worker] != nil {
 				failed.Store(true)

@@ -19,7 +19,6 @@ type Store struct {
 	layout *layout
 	opt    Options
 
-	local   bool      // the root is on a file system of this machine
 	buffers sync.Pool // of *buffer
 
 	processors int32
@@ -102,14 +101,13 @@ func newStore(l *layout, root string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}
 	s.id.Dev, s.id.Ino = t.dev, t.ino
-	s.local = d.local()
 	return s, nil
 }
 
 // buffer is one that nobody uses. Whoever took it puts it back.
 func (s *Store) buffer(keep bool) *buffer {
 	b := s.buffers.Get().(*buffer)
-	b.keep, b.quick = keep, b.inRow >= quickAfter && s.local
+	b.keep = keep
 	return b
 }
 

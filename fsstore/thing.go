@@ -96,13 +96,10 @@ func nameOf(m fs.FileMode) string {
 // after the other. It is not for two goroutines at once.
 type buffer struct {
 	keep    bool     // the bytes of files stay: none takes the room of another
-	quick   bool     // calls are answered from memory, as far as was seen
-	inRow   int      // messages that were read without waiting
 	data    []byte   // room for one file
 	entries []byte   // room for what the system tells of a folder
 	names   []string // of the last folder that was listed
 	status  status   // of the last file
-	path    []byte   // the name in the last call, as the system wants it
 }
 
 // A buffer that had to hold a larger file than roomKept does not keep the room.

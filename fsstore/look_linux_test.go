@@ -45,9 +45,8 @@ func TestNames(t *testing.T) {
 	}
 }
 
-// Calls that the scheduler is not told of have the same results, and neither kind
-// waits for a pipe or follows a link.
-func TestQuickCalls(t *testing.T) {
+// A look at a name neither waits for a pipe nor follows a link.
+func TestLookInto(t *testing.T) {
 	at := t.TempDir()
 	for _, err := range []error{
 		os.WriteFile(filepath.Join(at, "file"), []byte("some bytes"), 0o640),
@@ -77,23 +76,21 @@ func TestQuickCalls(t *testing.T) {
 		{strings.Repeat("n", 300), "", "open " + strings.Repeat("n", 300) + ": file name too long"},
 	}
 	for _, r := range rows {
-		for _, quick := range []bool{false, true} {
-			b := &buffer{quick: quick}
-			got, err := d.lookInto(b, r.name, 100)
-			is := ""
-			switch {
-			case err != nil:
-				is = err.Error()
-			case got.there:
-				is = nameOf(got.mode)
-			}
-			if is != r.is || string(got.data) != r.data {
-				t.Errorf("lookInto(quick %v, %.20q) = %q with %q, want %q with %q", quick, r.name, is, got.data, r.is, r.data)
-			}
-			seen, serr := d.statInto(b, r.name)
-			if got.data = nil; err == nil && (serr != nil || cmp.Diff(got, seen, cmp.AllowUnexported(thing{}, owner{})) != "") {
-				t.Errorf("statInto(quick %v, %.20q) = %+v, %v, want %+v", quick, r.name, seen, serr, got)
-			}
+		b := new(buffer)
+		got, err := d.lookInto(b, r.name, 100)
+		is := ""
+		switch {
+		case err != nil:
+			is = err.Error()
+		case got.there:
+			is = nameOf(got.mode)
+		}
+		if is != r.is || string(got.data) != r.data {
+			t.Errorf("lookInto(%.20q) = %q with %q, want %q with %q", r.name, is, got.data, r.is, r.data)
+		}
+		seen, serr := d.statInto(b, r.name)
+		if got.data = nil; err == nil && (serr != nil || cmp.Diff(got, seen, cmp.AllowUnexported(thing{}, owner{})) != "") {
+			t.Errorf("statInto(%.20q) = %+v, %v, want %+v", r.name, seen, serr, got)
 		}
 	}
 }

@@ -1,8 +1,11 @@
-//go:build ((linux && !amd64 && !arm64) || darwin) && !portable
+//go:build (linux || darwin) && !portable
 
 package fsstore
 
 import "golang.org/x/sys/unix"
+
+// The system calls that a read makes for each file and folder, repeated where a
+// signal interrupted them.
 
 func (b *buffer) openat(folder int, name string, flags int) (int, error) {
 	return retry(func() (int, error) { return unix.Openat(folder, name, flags, 0) })
