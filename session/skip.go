@@ -35,6 +35,45 @@ func skipValue(data []byte, i, depth int) int {
 	return skipNumber(data, i)
 }
 
+// skipString returns where the string ends whose first character is at byte i, -1
+// for none.
+func skipString(data []byte, i int) int {
+	for i < len(data) {
+		switch c := data[i]; {
+		case c == '"':
+			return i + 1
+		case c < ' ':
+			return -1
+		case c != '\\':
+			i++
+		case i+1 < len(data) && isShortEscape[data[i+1]]:
+			i += 2
+		default:
+			if i = skipCode(data, i+1); i < 0 {
+				return -1
+			}
+		}
+	}
+	return -1
+}
+
+// isShortEscape reports which characters make an escape with a backslash before them.
+var isShortEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
+
+// skipCode returns where the escape ends whose u is at byte i, -1 for none, and for
+// half of a surrogate pair.
+func skipCode(data []byte, i int) int {
+	if i+5 > len(data) || data[i] != 'u' || (data[i+1] == 'd' || data[i+1] == 'D') && data[i+2] > '7' {
+		return -1
+	}
+	for _, c := range data[i+1 : i+5] {
+		if (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F') {
+			return -1
+		}
+	}
+	return i + 5
+}
+
 func skipWord(data []byte, i int, word string) int {
 	if bytes.HasPrefix(data[i:], []byte(word)) {
 		return i + len(word)
