@@ -36,10 +36,6 @@ type Options struct {
 	// file system that the store is on, in a sentence for the user.
 	Note func(string)
 
-	// Reading, if not nil, is called before the records of a session are read for a
-	// scan or a repair, by several goroutines: a program may get ready for it.
-	Reading func()
-
 	unattached bool // orphans may be made
 }
 
@@ -56,9 +52,6 @@ type Client struct {
 func Open(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
-	}
-	if o.Reading == nil {
-		o.Reading = func() {}
 	}
 	if o.Journal == "" {
 		o.Journal = JournalDir()

@@ -89,7 +89,6 @@ func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer
 	if a, ok := c.lookUp(ctx, x, head); ok {
 		return a
 	}
-	c.opt.Reading()
 	a, lasts := c.glance(ctx, head)
 	if !lasts {
 		a, lasts = c.examine(ctx, head)
@@ -146,7 +145,6 @@ func namesOthers(s *session.Session) bool {
 
 // load reads a session, and what the rules need to know besides it.
 func (c *Client) load(ctx context.Context, head session.Session) (*session.Session, repair.Options, error) {
-	c.opt.Reading()
 	s, _, o, err := c.loadStamped(ctx, head)
 	return s, o, err
 }

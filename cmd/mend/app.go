@@ -28,9 +28,7 @@ type app struct {
 }
 
 // root is the command with all its verbs.
-func (a *app) root() *cobra.Command { return a.rootWith(verbs()) }
-
-func (a *app) rootWith(verbs []verbMaker) *cobra.Command {
+func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mend",
 		Short: "Bring broken agent sessions back to life, and take every change back",
@@ -44,7 +42,7 @@ Without a verb it tells how things stand.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
 	}
-	a.opt.Version, a.opt.Note, a.opt.Reading = version(), a.note, roomToScan
+	a.opt.Version, a.opt.Note = version(), a.note
 	f := root.PersistentFlags()
 	f.StringVar(&a.opt.Store, "store", "", "the store, by any path in it (default: looked for)")
 	f.StringVar(&a.opt.Layout, "layout", "", "the layout of the store: opencode, opencode-0, opencode-state, supercode, or sqlite (default: found by looking)")
@@ -59,8 +57,8 @@ Without a verb it tells how things stand.`,
 		cmd.Print("\n" + exitHelp)
 		return err
 	})
-	for _, v := range verbs {
-		root.AddCommand(v.make(a))
+	for _, verb := range verbs() {
+		root.AddCommand(verb(a))
 	}
 	a.noteEntry(root)
 	return root

@@ -12,7 +12,6 @@ import (
 	"slices"
 	"syscall"
 
-	"github.com/spf13/cobra"
 	"golang.org/x/term"
 
 	"mend/txn"
@@ -49,17 +48,13 @@ func run(args []string, t terminal) int {
 		cancel(&signalError{s})
 	}()
 	a := &app{terminal: t}
-	err := execute(ctx, a.rootFor(args), args)
+	root := a.root()
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
 	if err != nil && !a.entered {
-		err = execute(ctx, a.root(), args)
 		a.asJSON = slices.Contains(args, "--json") // the flags could not all be parsed
 	}
 	return a.report(asSignal(ctx, err))
-}
-
-func execute(ctx context.Context, root *cobra.Command, args []string) error {
-	root.SetArgs(args)
-	return root.ExecuteContext(ctx)
 }
 
 // asSignal makes of the context's error the signal that ended the context. A

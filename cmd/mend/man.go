@@ -12,7 +12,7 @@ import (
 // The pages are made by a program of their own, since the libraries that write
 // them would cost every start of mend a tenth of its time.
 func init() {
-	packagerVerbs = []verbMaker{{"man", (*app).manVerb}}
+	packagerVerbs = []func(*app) *cobra.Command{(*app).manVerb}
 }
 
 func (a *app) manVerb() *cobra.Command {

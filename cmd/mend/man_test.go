@@ -17,8 +17,9 @@ func TestMan(t *testing.T) {
 		t.Fatalf("writing the manual pages: %v\n%s", err, out)
 	}
 	for _, v := range verbs() {
-		if _, err := os.Stat(filepath.Join(dir, "mend-"+v.name+".1")); err != nil {
-			t.Errorf("the page of %s: %v", v.name, err)
+		name := v(&app{}).Name()
+		if _, err := os.Stat(filepath.Join(dir, "mend-"+name+".1")); err != nil {
+			t.Errorf("the page of %s: %v", name, err)
 		}
 	}
 }

@@ -85,8 +85,6 @@ func (p proposal) showRest() {
 }
 
 func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
-	a.opt.Reading = roomToRepair
-	go a.opt.Reading() // which takes longer than to come to the first session
 	req, err := a.request(cmd.Context(), ids, f)
 	if err != nil {
 		return err
