@@ -20,8 +20,7 @@ type batch struct {
 	puts   []put
 	size   int
 	staged bool             // a transaction was written
-	have   map[blobRef]bool // false for what Ahead added and nothing has asked for
-	since  uint64           // the transaction that the journal was at
+	have   map[blobRef]bool // what was added
 }
 
 type put struct {
@@ -30,7 +29,7 @@ type put struct {
 }
 
 func (j *Journal) newBatch(entry uint64, limit int) *batch {
-	return &batch{j: j, entry: entry, limit: limit, have: map[blobRef]bool{}, since: j.snap.txid}
+	return &batch{j: j, entry: entry, limit: limit, have: map[blobRef]bool{}}
 }
 
 // putCost is about what a key costs beside its bytes. It also bounds the number
@@ -54,8 +53,7 @@ func (b *batch) put(bucket string, key, val []byte) error {
 // read once more, since it is about to be all that is left of the record.
 func (b *batch) blob(kind blobKind, data []byte) (hash, error) {
 	r := blobRef{kind: kind, hash: sha256.Sum256(data)}
-	if _, there := b.have[r]; there {
-		b.have[r] = true
+	if b.have[r] {
 		return r.hash, nil
 	}
 	b.have[r] = true

@@ -38,14 +38,8 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	if err := j.tidyStaging(); err != nil {
 		return change.Entry{}, err
 	}
-	b := j.takeAhead()
+	b := j.newBatch(j.head.begun+1, j.opts.batchSize)
 	ev, err := b.beginning(p, s)
-	if err == nil && b.idle() {
-		if err = b.drop(); err == nil {
-			b = j.newBatch(b.entry, b.limit)
-			ev, err = b.beginning(p, s)
-		}
-	}
 	if err == nil {
 		err = b.commit("begin", ev, about(ev)...)
 	}

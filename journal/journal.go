@@ -62,8 +62,7 @@ type Journal struct {
 	snap     *snapshot // of the newest transaction; nil if there is no journal
 	head     head
 	id       string
-	dead     error  // why the journal cannot be used any more
-	ahead    *batch // what Ahead made
+	dead     error // why the journal cannot be used any more
 }
 
 // A head is the newest event.

@@ -39,7 +39,6 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 	if err := change.Validate(p.Ops); err != nil {
 		return change.Entry{}, err
 	}
-	j.Ahead(p) // while the store waits for its disk
 	s, err := st.Prepare(ctx, p.Ops)
 	if err != nil {
 		return change.Entry{}, needs(err, p.Ops)
