@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -62,25 +61,6 @@ func TestOneDiffLine(t *testing.T) {
 	} {
 		if got := oneDiffLine(c.line); got != c.want {
 			t.Errorf("oneDiffLine(%q) = %q, want %q", c.line, got, c.want)
-		}
-	}
-}
-
-// TestAside prints what was gathered once, behind what was printed meanwhile; where
-// somebody watches, at once.
-func TestAside(t *testing.T) {
-	for _, c := range []struct {
-		watched bool
-		want    string
-	}{{false, "meanwhile aside then"}, {true, "aside meanwhile then"}} {
-		var out bytes.Buffer
-		a := &app{terminal: terminal{out: &out, canDraw: c.watched}}
-		show := a.aside(func(a *app) { a.printf("aside ") })
-		a.printf("meanwhile ")
-		show()
-		a.printf("then")
-		if out.String() != c.want {
-			t.Errorf("with somebody there: %v, printed %q, want %q", c.watched, out.String(), c.want)
 		}
 	}
 }

@@ -74,14 +74,6 @@ func classList() string {
 type proposal struct {
 	head   session.Session
 	result repair.Result
-	show   func() // what is not shown yet, nil for nothing
-}
-
-// showRest shows what is not shown yet.
-func (p proposal) showRest() {
-	if p.show != nil {
-		p.show()
-	}
 }
 
 func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
@@ -111,9 +103,6 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 		}
 	}
 	if f.dryRun || len(todo) == 0 {
-		for _, p := range proposals {
-			p.showRest()
-		}
 		a.endRepair(proposals, nil, left, req, f.dryRun)
 		return left
 	}
@@ -122,8 +111,7 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 	return worst(left, err)
 }
 
-// propose plans the cure of each session and shows it; that of one that was named
-// is shown later. A session that cannot be planned for is told and left, and the
+// propose plans the fix of each session and shows it. A session that cannot be planned for is told and left, and the
 // error comes back with the others' plans.
 func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Session, req mend.RepairRequest, named bool) ([]proposal, error) {
 	var ps []proposal
@@ -150,11 +138,7 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Sessi
 		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || missed(r, req) {
 			bar.clear()
 			p := proposal{head: h, result: r}
-			if named {
-				p.show = a.aside(func(a *app) { a.printProposal(proposal{head: h, result: r}) })
-			} else { // somebody may be asked about it
-				a.printProposal(p)
-			}
+			a.printProposal(p)
 			ps = append(ps, p)
 		}
 	}
@@ -200,8 +184,8 @@ func hasBroken(ds []repair.Diagnosis) bool {
 	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 }
 
-// apply carries out the plans, one after the other, and tells each repair id, after
-// what is not shown of its plan, as soon as its change is durable.
+// apply carries out the plans, one after the other, and prints each repair id as
+// soon as its change is durable.
 func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]change.Entry, error) {
 	var done []change.Entry
 	var failed error
@@ -210,7 +194,6 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 			return done, worst(failed, ctx.Err())
 		}
 		e, err := a.write(ctx, c, p.result.Plan)
-		p.showRest()
 		if err = a.tellConflict(err); err != nil {
 			if len(todo) > 1 {
 				a.tell(err)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"slices"
 
 	"mend"
@@ -29,28 +28,6 @@ func (a *app) printProposal(p proposal) {
 		a.printf("    %s\n", good("nothing to repair"))
 	}
 	a.printf("\n")
-}
-
-// aside gathers what print prints while something else is done, and the function
-// that comes back prints it. A long plan takes as long to show as to write. Where
-// somebody watches it is printed at once.
-func (a *app) aside(print func(*app)) (show func()) {
-	if a.canDraw {
-		print(a)
-		return func() {}
-	}
-	var text bytes.Buffer
-	b := *a
-	b.out = &text
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		print(&b)
-	}()
-	return func() {
-		<-done
-		_, _ = a.Write(text.Bytes()) // a.lost has the error
-	}
 }
 
 // printDone tells a committed entry: its id, and how to take it back.
