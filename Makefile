@@ -4,9 +4,11 @@ export CGO_ENABLED = 0
 FUZZTIME ?= 10s
 FAULTS ?= full
 CROWD ?= 10m
+N ?= 2000
+SEED ?= 1
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: build test race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-all bench docs
+.PHONY: build test race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-all e2e-generate bench docs
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -58,6 +60,9 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 e2e: # the real OpenCode, installed from npm and cached
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Wounds|Serve|Matrix|Writer|Live' \
 		-skip 'LivePluginHarmless|LiveSoak' ./internal/opencode ./cmd/mend
+
+e2e-generate: # the verdict of mend and of the real program on N generated stores of each version
+	go test -tags e2e -count=1 -timeout 0 -run TestGenerated ./cmd/mend -cases $(N) -seed $(SEED)
 
 e2e-all: # the same with every wound on every version, more random ones, every bad hook and the soak
 	go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./sqlstore ./wire

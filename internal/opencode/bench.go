@@ -51,14 +51,19 @@ func (b *Bench) Try(dir string) (Result, error) {
 	if err := b.exchange(dir, id); err != nil {
 		return Result{}, fmt.Errorf("exchanging the store: %w", err)
 	}
+	return b.send(id, "one more", timeout), nil
+}
+
+// send sends a prompt, and stops the program where it would try again for long.
+func (b *Bench) send(id, prompt string, wait time.Duration) Result {
 	reply := make(chan Result, 1)
-	go func() { reply <- b.server.Prompt(id, "one more") }()
+	go func() { reply <- b.server.prompt(id, prompt, wait) }()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
 	for {
 		select {
 		case r := <-reply:
-			return r, nil
+			return r
 		case <-tick.C:
 		}
 		if b.retries(id) {

@@ -68,9 +68,12 @@ func (h *Home) prompt(args ...string) Result {
 }
 
 // judge says what became of the requests behind the first n.
-func (h *Home) judge(n int) Result {
-	r := Result{Verdict: Dead}
-	for _, c := range h.api.Calls()[n:] {
+func (h *Home) judge(n int) Result { return Result{}.of(h.api.Calls()[n:]) }
+
+// of is the result with the verdict on calls.
+func (r Result) of(calls []endpoint.Call) Result {
+	r.Verdict, r.Calls = Dead, nil
+	for _, c := range calls {
 		if c.Request.IsTitle() && c.Rule != "json" {
 			continue
 		}

@@ -64,11 +64,13 @@ func (s *Server) Close() { s.stop() }
 
 // Prompt sends a prompt in a session and waits for the answer. Output is the
 // server's reply, Code its HTTP status or -1 if there was none.
-func (s *Server) Prompt(session, prompt string) Result {
+func (s *Server) Prompt(session, prompt string) Result { return s.prompt(session, prompt, timeout) }
+
+func (s *Server) prompt(session, prompt string, wait time.Duration) Result {
 	h := s.home
 	h.t.Helper()
 	before := len(h.api.Calls())
-	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(h.t.Context(), wait)
 	defer cancel()
 	status, reply := s.post(ctx, "/session/"+session+"/message", map[string]any{
 		"parts": []any{map[string]any{"type": "text", "text": prompt}},

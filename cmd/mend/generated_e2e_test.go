@@ -1,0 +1,401 @@
+//go:build e2e
+
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/internal/endpoint"
+	"mend/internal/mutation"
+	"mend/internal/opencode"
+	"mend/internal/storetest"
+	"mend/internal/wound"
+	"mend/wire"
+)
+
+var (
+	cases  = flag.Int("cases", 25, "how many generated cases each version gets")
+	only   = flag.String("case", "", "a file of cases, one a line, that are run instead of all others")
+	report = flag.String("report", "", "a file to which the cases in which mend and the real program disagree are appended")
+)
+
+// A healthy store is changed at random, and mend and the real program are asked for
+// their verdicts, which must be the same. A session that mend calls broken is also
+// repaired, and the repair is undone. Every case in which they disagreed once is in
+// testdata/generated.txt, and is tried first.
+//
+//	go test -tags e2e -run TestGenerated ./cmd/mend -cases 2000 -seed 7
+func TestGenerated(t *testing.T) {
+	for i, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			g := newGenerator(t, i)
+			for n, c := range g.corpus() {
+				t.Run(fmt.Sprintf("known %d", n), func(t *testing.T) { g.judge(t, c) })
+			}
+			if *only == "" {
+				for n := range *cases {
+					r := rand.New(rand.NewPCG(*seed, uint64(i)<<32+uint64(n)))
+					t.Run(fmt.Sprint(n), func(t *testing.T) { g.judge(t, g.draw(t, r)) })
+				}
+			}
+			g.end()
+		})
+	}
+}
+
+// A generator makes cases for one version, and judges them.
+type generator struct {
+	*testing.T
+	version int
+	judges  *opencode.Judge
+	healthy []string // the blocks of the request for the healthy session
+
+	mu     sync.Mutex
+	counts map[string]int
+}
+
+func newGenerator(t *testing.T, version int) *generator {
+	t.Helper()
+	exe, err := opencode.Install(wound.Versions[version])
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(fresh)
+	t.Cleanup(api.Close)
+	g := &generator{T: t, version: version, counts: map[string]int{}}
+	g.judges = opencode.New(t, exe, api, true).Judge(fixtures[version])
+	p := g.patient(t)
+	r, prompt, err := g.judges.Try(p.path, p.session, false)
+	if err != nil || r.Verdict != opencode.Alive {
+		t.Fatalf("a prompt in the healthy store: %s, %v; reply:\n%s", r.Verdict, err, r.Output)
+	}
+	g.healthy = blocks(t, sent(t, r.Calls[0].Raw, prompt))
+	return g
+}
+
+// patient is a healthy store with a session id of its own.
+func (g *generator) patient(t *testing.T) *patient {
+	t.Helper()
+	dir := storetest.FastDir(t)
+	p := &patient{T: t, version: wound.Versions[g.version], data: filepath.Join(dir, "opencode"), journal: filepath.Join(dir, "journal")}
+	err := os.Mkdir(p.data, 0o755)
+	if err == nil {
+		p.path, p.session, err = g.judges.Healthy(p.data)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// corpus is the known cases of the version.
+func (g *generator) corpus() (all []mutation.Case) {
+	file := *only
+	if file == "" {
+		file = "testdata/generated.txt"
+	}
+	data, err := os.ReadFile(file)
+	if err != nil {
+		g.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		if line = strings.TrimSpace(line); line == "" || line[0] == '#' {
+			continue
+		}
+		c, err := mutation.Parse(line)
+		if err != nil {
+			g.Fatal(err)
+		}
+		if c.Version == wound.Versions[g.version] {
+			all = append(all, c)
+		}
+	}
+	return all
+}
+
+// draw draws a case that can be applied.
+func (g *generator) draw(t *testing.T, r *rand.Rand) mutation.Case {
+	t.Helper()
+	p := g.patient(t)
+	for {
+		s, err := mutation.Open(p.path, p.session)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c := mutation.Case{Version: p.version, Mutations: mutation.Random(r, s)}
+		err = errors.Join(s.Close())
+		if err == nil && g.apply(g.patient(t), c) == nil {
+			return c
+		}
+	}
+}
+
+func (g *generator) apply(p *patient, c mutation.Case) error {
+	s, err := mutation.Open(p.path, p.session)
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.Apply(c.Mutations), s.Close())
+}
+
+// judge asks for the verdicts on a case. Of several changes those are left out that
+// do not matter to a disagreement.
+func (g *generator) judge(t *testing.T, c mutation.Case) {
+	t.Helper()
+	outcome, wrong := g.try(t, c)
+	if wrong != "" {
+		for i := range c.Mutations {
+			less := mutation.Case{Version: c.Version, Mutations: c.Mutations[i : i+1]}
+			if len(c.Mutations) == 1 {
+				break
+			}
+			if o, w := g.try(t, less); w != "" {
+				c, outcome, wrong = less, o, w
+				break
+			}
+		}
+		outcome = "disagreement"
+		t.Errorf("%s\n%s", c, wrong)
+		if *report != "" {
+			g.append(c, wrong)
+		}
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.counts[outcome]++
+	g.counts["cases"]++
+}
+
+func (g *generator) append(c mutation.Case, wrong string) {
+	g.Helper()
+	f, err := os.OpenFile(*report, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	if err == nil {
+		_, err = fmt.Fprintf(f, "%s\n# %s\n", c, strings.ReplaceAll(strings.TrimSpace(wrong), "\n", "\n# "))
+		err = errors.Join(err, f.Close())
+	}
+	if err != nil {
+		g.Error(err)
+	}
+}
+
+// end says how many cases there were of each kind.
+func (g *generator) end() {
+	data, err := json.Marshal(g.counts)
+	g.Logf("-seed %d, OpenCode %s: %s %v", *seed, wound.Versions[g.version], data, err)
+}
+
+// An opinion is what mend says of a session.
+type opinion struct {
+	Session    string
+	Diagnoses  []diagnosis
+	Violations []struct{ Rule string }
+	Request    json.RawMessage
+
+	severity string
+	text     string
+}
+
+func (o opinion) names(rule string) bool { return scan{diagnoses: o.Diagnoses}.breaks(rule) }
+
+// ask asks mend.
+func (g *generator) ask(p *patient) (o opinion, wrong string) {
+	code, out := g.mend(p, "scan", p.session, "--request", "--json")
+	_, text, _ := strings.Cut(out, "{")
+	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&o); err != nil || code != exitDone && code != exitProblems {
+		return o, fmt.Sprintf("mend scan: exit code %d, %v: %.600s", code, err, out)
+	}
+	o.text, o.severity = out, "healthy"
+	for _, severity := range []string{"note", "latent", "broken"} {
+		if slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Severity == severity }) {
+			o.severity = severity
+		}
+	}
+	return o, ""
+}
+
+// mend runs mend; a panic is an exit code of its own.
+func (g *generator) mend(p *patient, args ...string) (code int, out string) {
+	defer func() {
+		if v := recover(); v != nil {
+			code, out = -1, fmt.Sprintf("panic: %v\n%s", v, debug.Stack())
+		}
+	}()
+	return p.mend(args...)
+}
+
+// why is what mend says is broken, or latent.
+func (o opinion) why() string {
+	var all []string
+	for _, d := range o.Diagnoses {
+		all = append(all, fmt.Sprintf("%s %s %s: %s", d.Severity, d.Rule, d.Record, d.Why))
+	}
+	return strings.Join(all, "; ")
+}
+
+// try judges one case: what became of it, and where mend and the real program do
+// not agree.
+func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
+	t.Helper()
+	p := g.patient(t)
+	if err := g.apply(p, c); err != nil {
+		t.Fatal(err)
+	}
+	o, wrong := g.ask(p)
+	if wrong != "" {
+		return "", wrong
+	}
+	forget := slices.ContainsFunc(c.Mutations, func(m mutation.Mutation) bool { return slices.Contains(m, "project") })
+	real, prompt, err := g.judges.Try(p.path, p.session, forget)
+	if err != nil {
+		t.Fatal(err)
+	}
+	verdict := real.Verdict
+	if verdict == opencode.Alive && real.Code != 200 {
+		verdict = fmt.Sprintf("answered with status %d", real.Code)
+	}
+	said := fmt.Sprintf("mend says %s (%.900s), the real program is %s", o.severity, o.why(), verdict)
+	if len(real.Calls) == 0 || verdict != real.Verdict {
+		said += fmt.Sprintf(" (status %d: %.700s)", real.Code, real.Output)
+	}
+	if unknowable(verdict) {
+		return verdict, ""
+	}
+	if broken := o.severity == "broken"; broken != (verdict != opencode.Alive) {
+		return "", said
+	}
+	if strings.HasPrefix(verdict, "R") {
+		switch {
+		case len(o.Violations) == 0 || o.Violations[0].Rule != verdict:
+			return "", fmt.Sprintf("%s, but mend names %v first: %s", said, o.Violations, real.Calls[0].Message)
+		case !o.names(verdict):
+			return "", said + ", which no diagnosis names"
+		}
+	}
+	if len(real.Calls) > 0 {
+		theirs, ours := sent(t, real.Calls[0].Raw, prompt), sent(t, o.Request, wire.PromptText)
+		if d := cmp.Diff(theirs, ours); d != "" {
+			return "", fmt.Sprintf("%s, but the request is another (-sent +predicted):\n%.1500s", said, d)
+		}
+		outcome = verdict
+		if verdict == opencode.Alive && !holds(blocks(t, theirs), g.healthy) {
+			outcome = "loses, " + o.severity
+		}
+	}
+	if verdict == opencode.Alive {
+		return outcome, ""
+	}
+	return g.repair(t, p, verdict, said)
+}
+
+// repair repairs a session, asks the real program, and undoes the repair.
+func (g *generator) repair(t *testing.T, p *patient, verdict, said string) (outcome, wrong string) {
+	t.Helper()
+	before := p.snapshot()
+	code, out := g.mend(p, "repair", p.session, "--yes")
+	outcome = verdict + ", repaired"
+	switch {
+	case code == exitProblems:
+		outcome = verdict + ", no repair is known"
+	case code != exitDone:
+		return "", fmt.Sprintf("%s; mend repair: exit code %d: %.600s", said, code, out)
+	default:
+		real, _, err := g.judges.Try(p.path, p.session, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if real.Verdict != opencode.Alive && !unknowable(real.Verdict) {
+			return "", fmt.Sprintf("%s; after mend repair (%.900s) it is %s: %d %.600s", said, out, real.Verdict, real.Code, real.Output)
+		}
+	}
+	if cmp.Equal(before, p.snapshot()) {
+		if code == exitDone {
+			return "", fmt.Sprintf("%s; mend repair changed nothing, and said %.900s", said, out)
+		}
+		return outcome, ""
+	}
+	if code, out := g.mend(p, "undo", "--session", p.session); code != exitDone {
+		return "", fmt.Sprintf("%s; mend undo: exit code %d: %.900s", said, code, out)
+	}
+	if d := cmp.Diff(before, p.snapshot()); d != "" {
+		return "", fmt.Sprintf("%s; undo did not restore the store (-want +got):\n%.1500s", said, d)
+	}
+	return outcome, ""
+}
+
+// sent is the messages of a request, in which the prompt is another word.
+func sent(t *testing.T, body []byte, prompt string) []any {
+	t.Helper()
+	var r struct{ Messages []any }
+	if err := json.Unmarshal(bytes.ReplaceAll(body, []byte(prompt), []byte("PROMPT")), &r); err != nil {
+		t.Fatal(err)
+	}
+	forget(r.Messages)
+	return r.Messages
+}
+
+// forget takes out what tells the provider to cache, and makes of a content that is
+// a string a list of one text.
+func forget(v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			forget(x)
+		}
+	case map[string]any:
+		delete(v, "cache_control")
+		for _, x := range v {
+			forget(x)
+		}
+	}
+}
+
+// blocks is every content block of a request, as JSON.
+func blocks(t *testing.T, messages []any) (all []string) {
+	t.Helper()
+	for _, m := range messages {
+		content, _ := m.(map[string]any)["content"].([]any)
+		for _, b := range content {
+			data, err := json.Marshal(b)
+			if err != nil {
+				t.Fatal(err)
+			}
+			all = append(all, string(data))
+		}
+	}
+	return all
+}
+
+// holds reports whether there are at least as many blocks of each type.
+func holds(has, want []string) bool {
+	count := func(all []string) map[string]int {
+		n := map[string]int{}
+		for _, b := range all {
+			var block struct{ Type string }
+			_ = json.Unmarshal([]byte(b), &block)
+			n[block.Type]++
+		}
+		return n
+	}
+	got := count(has)
+	for kind, n := range count(want) {
+		if got[kind] < n {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,178 @@
+package mutation
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// Random draws one to three mutations for a healthy store.
+func Random(r *rand.Rand, s *Store) []Mutation {
+	n := 1
+	if r.IntN(12) == 0 {
+		n = 2 + r.IntN(2)
+	}
+	var all []Mutation
+	for len(all) < n {
+		m := s.random(r)
+		for i := range m {
+			m[i] = strings.ReplaceAll(m[i], s.Session, "{session}")
+		}
+		all = append(all, m)
+	}
+	return all
+}
+
+func (s *Store) random(r *rand.Rand) Mutation {
+	switch n := r.IntN(100); {
+	case n < 6:
+		return s.randomText(r)
+	case n < 36 && s.db == nil:
+		return s.randomEntry(r)
+	case n < 42 && s.db != nil:
+		return s.randomColumn(r)
+	default:
+		return s.randomJSON(r)
+	}
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+// randomRecord is one of any table, a part most likely.
+func (s *Store) randomRecord(r *rand.Rand) (Record, int) {
+	table := pick(r, "session", "session", "project", "message", "message", "message", "message", "part", "part", "part", "part", "part", "part", "part", "part")
+	n := r.IntN(len(s.Records[table]))
+	return s.Records[table][n], n
+}
+
+func (s *Store) randomText(r *rand.Rand) Mutation {
+	rec, n := s.randomRecord(r)
+	for s.db != nil && !rec.json {
+		rec, n = s.randomRecord(r)
+	}
+	words := Mutation{"text", rec.Table, strconv.Itoa(n)}
+	if r.IntN(2) == 0 {
+		return append(words, "cut", strconv.Itoa(r.IntN(len(rec.Data))))
+	}
+	return append(words, "put", pick(r, "", " ", "null", "[]", "{}", "0", `"x"`, "true", "x", "\x00", "\ufeff{}", string(rec.Data)+"x", string(rec.Data)+"\n\n", "\ufeff"+string(rec.Data), "[]"+string(rec.Data)))
+}
+
+var times = map[string]bool{"created": true, "completed": true, "updated": true, "start": true, "end": true, "time_created": true, "time_updated": true}
+
+const day = 86400_000
+
+// randomTime is a time as a JSON value or an SQL expression.
+func randomTime(r *rand.Rand) string {
+	return pick(r, "0", "-1", "1", "1.5", fmt.Sprintf("{now+%d}", day), fmt.Sprintf("{now+%d}", 3650*day), fmt.Sprintf("{now+%d}", 3600_000),
+		fmt.Sprintf("{now-%d}", day), fmt.Sprintf("{now-%d}", 3650*day), "1795224842000", "9007199254740993", "1e300", "1e18")
+}
+
+func (s *Store) randomJSON(r *rand.Rand) Mutation {
+	for {
+		rec, n := s.randomRecord(r)
+		all := Places(rec.Data)
+		if len(all) < 2 {
+			continue
+		}
+		p := all[1+r.IntN(len(all)-1)]
+		if s.db != nil && !rec.json && strings.Count(p.Pointer, "/") < 2 {
+			if n := len(all) - 1; n < 3 {
+				continue
+			}
+		}
+		words := Mutation{"json", rec.Table, strconv.Itoa(n), p.Pointer}
+		name := p.Pointer[strings.LastIndexByte(p.Pointer, '/')+1:]
+		switch k := r.IntN(20); {
+		case k < 4:
+			return append(words, "remove")
+		case k < 5:
+			return append(words, "rename", pick(r, name+"s", strings.ToUpper(name), "", " "+name, "x", "__proto__", "type", "id"))
+		case k < 6:
+			return append(words, "repeat", s.randomValue(r, rec, all, p))
+		case times[name]:
+			return append(words, "set", pick(r, randomTime(r), randomTime(r), s.randomValue(r, rec, all, p)))
+		default:
+			return append(words, "set", s.randomValue(r, rec, all, p))
+		}
+	}
+}
+
+func (s *Store) randomValue(r *rand.Rand, rec Record, all []Place, p Place) string {
+	if r.IntN(4) == 0 { // that of another member
+		return all[1+r.IntN(len(all)-1)].Value(rec.Data)
+	}
+	was := p.Value(rec.Data)
+	return pick(r, "null", "true", "false", "0", "1", "-1", "1.5", "1e400", "9007199254740993", `""`, `" "`, `"x"`, `"\u0000"`, `"\ud800"`, `"null"`, `"0"`,
+		"[]", "{}", "[null]", `[""]`, "[[]]", `["x"]`, `{"x":null}`, `{"x":{}}`, `{"x":{"y":[]}}`, `{"":""}`, `{"0":"x"}`, `{"length":1}`,
+		"["+was+"]", `{"x":`+was+`}`, `"{message `+strconv.Itoa(r.IntN(len(s.Records["message"])))+`}"`, `"{part `+strconv.Itoa(r.IntN(len(s.Records["part"])))+`}"`,
+		`"{session}"`, `"msg_x"`, `"user"`, `"assistant"`, `"text"`, `"tool"`, `"reasoning"`, `"file"`, `"compaction"`, `"step-start"`, `"error"`, `"pending"`)
+}
+
+func (s *Store) randomColumn(r *rand.Rand) Mutation {
+	columns := map[string][]string{}
+	for table := range s.Records {
+		st, _, err := s.db.Prepare("select name from pragma_table_info(?1)")
+		if err != nil {
+			panic(err)
+		}
+		_ = st.BindText(1, table)
+		for st.Step() {
+			if name := st.ColumnText(0); name != "id" || table == "message" || table == "part" {
+				columns[table] = append(columns[table], name)
+			}
+		}
+		_ = st.Close()
+	}
+	table := pick(r, "session", "session", "session", "message", "message", "part", "part", "project")
+	column := pick(r, columns[table]...)
+	n := r.IntN(len(s.Records[table]))
+	words := Mutation{"column", table, strconv.Itoa(n), column}
+	if strings.HasPrefix(column, "time_") && r.IntN(2) == 0 {
+		return append(words, pick(r, randomTime(r), "'x'", "'2026-11-22 10:00:00'", "cast("+column+" as blob)", "-"+column, column+" + 0.5"))
+	}
+	return append(words, pick(r, "null", "''", "' '", "'x'", "0", "-1", "1", "1.5", "9223372036854775807", "-9223372036854775808", "1e300", "x''", "x'00ff'", "x'7b7d'",
+		"'null'", "'[]'", "'{}'", `'"s"'`, "'1'", "'true'", `'{"a":'`, "'[null]'", `'{"x":null}'`, "'[[]]'", "'[{}]'",
+		"cast("+column+" as blob)", "cast("+column+" as text)", column+" || 'x'", "'x' || "+column, "upper("+column+")", "char(0) || "+column, column+" || char(0)",
+		"'{session}'", "'{message 2}'", "'{message 4}'", "'{part 3}'", `'{"messageID":"{message 3}"}'`, `'{"messageID":"{message 4}","partID":"{part 12}"}'`,
+		`'{"messageID":"x"}'`, `'{"messageID":1}'`, `'{"id":"claude-fake","providerID":"anthropic"}'`, `'{"id":1}'`, `'{"providerID":"anthropic"}'`, "'build'", "'global'"))
+}
+
+func (s *Store) randomEntry(r *rand.Rand) Mutation {
+	message := r.IntN(len(s.Records["message"]))
+	part := r.IntN(len(s.Records["part"]))
+	rec, _ := s.randomRecord(r)
+	folder := pick(r, "message/{session}", "message/{session}", fmt.Sprintf("part/{message %d}", message), fmt.Sprintf("part/{message %d}", message), fmt.Sprintf("part/{message %d}", message),
+		"session/global", "session", "message", "part", "project", "session_diff", "")
+	if strings.HasPrefix(folder, "part/") && r.IntN(2) == 0 {
+		var own []Record
+		for _, p := range s.Records["part"] {
+			if p.owner == s.Records["message"][message].ID {
+				own = append(own, p)
+			}
+		}
+		rec = pick(r, own...)
+	}
+	path, _ := filepath.Rel(s.Path, rec.path)
+	path = strings.ReplaceAll(path, s.Session, "{session}")
+	id := strings.ReplaceAll(rec.ID, s.Session, "{session}")
+	name := pick(r, id+".json~", id+".json.bak", "."+id+".json.swp", id+".json.tmp", id+" (1).json", "Copy of "+id+".json", id+"x.json", id+".JSON", id+".jso", id, id+"z",
+		"Thumbs.db", ".DS_Store", "desktop.ini", "x", "ab", "abcde", ".json", ".a.json", "🦊.json", "é.json", "msg_x.json", "prt_x.json", "prt_0.json", "zzz.json", "prt_zzzz.json", "msg_zzzz.json",
+		fmt.Sprintf("{message %d}", message), fmt.Sprintf("{message %d}.json", message), fmt.Sprintf("{part %d}.json", part), "a\nb.json", " .json", "#"+id+".json#", id+".json.sync-conflict-20261122.json", "_"+id+".json", "x.yaml.json")
+	words := Mutation{"entry", folder, name}
+	switch k := r.IntN(100); {
+	case k < 45:
+		return append(words, "file", pick(r, "", "x", "{}", "null", "[]", "0", `{"id":"x"}`, "\x00\x00"))
+	case k < 70:
+		return append(words, "copy", path)
+	case k < 85:
+		return append(words, "folder")
+	case k < 92:
+		return append(words, pick(r, "link", "link", "hardlink"), path)
+	case k < 99:
+		return append(words, "link", "nothing")
+	default:
+		return append(words, "fifo")
+	}
+}

@@ -1,0 +1,182 @@
+package mutation
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"sort"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+)
+
+func (s *Store) openTree() error {
+	glob := func(table, owner string) error {
+		files, err := filepath.Glob(filepath.Join(s.Path, table, owner, "*.json"))
+		if err != nil {
+			return err
+		}
+		sort.Strings(files) // the fixture's ids sort as its times do
+		for _, f := range files {
+			data, err := os.ReadFile(f)
+			if err != nil {
+				return err
+			}
+			id := strings.TrimSuffix(filepath.Base(f), ".json")
+			s.Records[table] = append(s.Records[table], Record{Table: table, ID: id, Data: data, path: f, owner: owner})
+		}
+		return nil
+	}
+	err := errors.Join(glob("session", "*"), glob("project", ""), glob("message", s.Session))
+	for _, m := range s.Records["message"] {
+		err = errors.Join(err, glob("part", m.ID))
+	}
+	return err
+}
+
+func (s *Store) openDatabase() error {
+	db, err := sqlite3.Open(s.Path)
+	if err != nil {
+		return err
+	}
+	s.db = db
+	err = errors.Join(db.BusyTimeout(5*time.Second), db.Exec("pragma foreign_keys = off; pragma synchronous = off"))
+	for table, query := range map[string]string{
+		"session": "select id, '', * from session where id = ?1", "project": "select id, '', * from project where ?1 = ?1",
+		"message": "select id, session_id, data from message where session_id = ?1 order by time_created, id",
+		"part":    "select p.id, message_id, p.data from part p join message m on m.id = message_id where m.session_id = ?1 order by m.time_created, m.id, p.id",
+	} {
+		if err == nil {
+			err = s.rows(table, query)
+		}
+	}
+	return err
+}
+
+func (s *Store) rows(table, query string) error {
+	st, _, err := s.db.Prepare(query)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = st.Close() }()
+	if err := st.BindText(1, s.Session); err != nil {
+		return err
+	}
+	for st.Step() {
+		r := Record{Table: table, ID: st.ColumnText(0), owner: st.ColumnText(1), json: table == "message" || table == "part"}
+		if r.json {
+			r.Data = []byte(st.ColumnText(2))
+		} else {
+			object := map[string]json.RawMessage{}
+			for i := 2; i < st.ColumnCount(); i++ {
+				if text := st.ColumnText(i); st.ColumnType(i) == sqlite3.TEXT && strings.Trim(text, "[{") != text && json.Valid([]byte(text)) {
+					object[st.ColumnName(i)] = json.RawMessage(text)
+				}
+			}
+			if r.Data, err = json.Marshal(object); err != nil {
+				return err
+			}
+		}
+		s.Records[table] = append(s.Records[table], r)
+	}
+	return st.Err()
+}
+
+func (s *Store) exec(sql string, args ...string) error {
+	st, _, err := s.db.Prepare(sql)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = st.Close() }()
+	for i, a := range args {
+		if err := st.BindText(i+1, a); err != nil {
+			return err
+		}
+	}
+	if err := st.Exec(); err != nil {
+		return errors.Join(ErrNothing, err) // such as NOT NULL
+	}
+	return nil
+}
+
+// column gives a column the value of an expression.
+func (s *Store) column(r *Record, name, expression string) error {
+	name = sqlite3.QuoteIdentifier(name)
+	before := s.db.TotalChanges()
+	err := s.exec(fmt.Sprintf("update %[1]s set %[2]s = (%[3]s) where id = ?1 and quote(%[2]s) is not quote((%[3]s))", r.Table, name, expression), r.ID)
+	if err == nil && s.db.TotalChanges() == before {
+		return ErrNothing
+	}
+	return err
+}
+
+// entry adds an entry to a folder of the tree.
+func (s *Store) entry(folder, name, kind, arg string) error {
+	if s.db != nil {
+		return ErrNothing
+	}
+	path := filepath.Join(s.Path, folder, name)
+	if _, err := os.Lstat(path); err == nil || !filepath.IsLocal(filepath.Join(folder, name)) {
+		return ErrNothing
+	}
+	from := filepath.Join(s.Path, arg)
+	switch kind {
+	case "file":
+		return os.WriteFile(path, []byte(arg), 0o644)
+	case "copy":
+		data, err := os.ReadFile(from)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(path, data, 0o644)
+	case "link":
+		return os.Symlink(from, path)
+	case "hardlink":
+		return os.Link(from, path)
+	case "folder":
+		return os.Mkdir(path, 0o755)
+	case "fifo":
+		return syscall.Mkfifo(path, 0o644)
+	}
+	return errors.New("unknown kind of entry")
+}
+
+// Copy makes to a copy of what is in from, a folder: names, kinds, bytes, modes.
+func Copy(from, to string) error {
+	return filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		rel, _ := filepath.Rel(from, name)
+		target := filepath.Join(to, rel)
+		info, err := e.Info()
+		if err != nil {
+			return err
+		}
+		switch {
+		case e.IsDir():
+			return os.MkdirAll(target, info.Mode().Perm())
+		case info.Mode()&fs.ModeSymlink != 0:
+			link, err := os.Readlink(name)
+			if err != nil {
+				return err
+			}
+			if in, err := filepath.Rel(from, link); err == nil && filepath.IsLocal(in) {
+				link = filepath.Join(to, in)
+			}
+			return os.Symlink(link, target)
+		case info.Mode()&fs.ModeNamedPipe != 0:
+			return syscall.Mkfifo(target, uint32(info.Mode().Perm()))
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, data, info.Mode().Perm())
+	})
+}

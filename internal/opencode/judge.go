@@ -1,0 +1,161 @@
+package opencode
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/endpoint"
+	"mend/internal/mutation"
+	"mend/testdata"
+)
+
+// patience is how long a Judge waits for the program; one that is alive takes a
+// fifth of a second.
+const patience = 20 * time.Second
+
+// A Judge is a running server under which a test exchanges the store, entry by
+// entry and row by row as it stands elsewhere: unlike a [Bench] it changes no
+// session's id, so that also what does not belong into a store gets there.
+type Judge struct {
+	*Bench
+	healthy string // a data directory
+	tokens  atomic.Int64
+}
+
+// Judge starts a server on the fixture that is in archive.
+func (h *Home) Judge(archive []byte) *Judge {
+	h.t.Helper()
+	j := &Judge{Bench: h.Bench(archive), healthy: h.t.TempDir()}
+	if err := j.prepare(archive); err != nil {
+		h.t.Fatalf("preparing a store: %v", err)
+	}
+	return j
+}
+
+// prepare makes the healthy store, with the project as the program knows it.
+func (j *Judge) prepare(archive []byte) error {
+	other := &Home{t: j.home.t, exe: j.home.exe, api: j.home.api, dir: j.healthy}
+	if err := os.MkdirAll(other.path(".local/share"), 0o755); err != nil {
+		return err
+	}
+	if _, err := testdata.Unpack(archive, other.path(".local/share")); err != nil {
+		return err
+	}
+	if !exists(j.file(other)) {
+		record := "storage/project/global.json"
+		data, err := os.ReadFile(filepath.Join(j.home.DataDir(), record))
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(filepath.Join(other.DataDir(), record), data, 0o644)
+	}
+	db, err := sqlite3.Open(j.file(other))
+	if err != nil {
+		return err
+	}
+	script := []string{
+		"pragma foreign_keys = off", "pragma journal_mode = delete",
+		"update session set directory = " + sqlite3.Quote(j.home.Project()),
+		"attach " + sqlite3.Quote(j.file(j.home)) + " as live",
+		"delete from project", "insert into project select * from live.project", "detach live",
+	}
+	for _, table := range []string{"event", "event_sequence"} {
+		if st, _, err := db.Prepare("select 1 from " + table); err == nil {
+			_ = st.Close()
+			script = append(script, "delete from "+table)
+		}
+	}
+	return errors.Join(db.Exec(strings.Join(append(script, "vacuum"), ";")), db.Close())
+}
+
+func (j *Judge) file(h *Home) string { return filepath.Join(h.DataDir(), "opencode.db") }
+
+// Healthy makes a data directory of dir: the healthy store, with a session id of
+// its own, under which the program knows nothing yet. It returns the path of the
+// store and the id.
+func (j *Judge) Healthy(dir string) (path, id string, err error) {
+	j.tries++
+	id = fmt.Sprintf("%s%05d", j.session[:len(j.session)-5], j.tries)
+	from := (&Home{dir: j.healthy}).DataDir()
+	renamed := func(data []byte) []byte { return bytes.ReplaceAll(data, []byte(j.session), []byte(id)) }
+	if db := filepath.Join(from, "opencode.db"); exists(db) {
+		data, err := os.ReadFile(db)
+		path = filepath.Join(dir, "opencode.db")
+		return path, id, errors.Join(err, os.WriteFile(path, renamed(data), 0o644)) // ids are of one length, and sort as before
+	}
+	path = filepath.Join(dir, "storage")
+	return path, id, renameTree(filepath.Join(from, "storage"), path, renamed)
+}
+
+// renameTree copies a tree of regular files, with other names and contents.
+func renameTree(from, to string, renamed func([]byte) []byte) error {
+	return filepath.WalkDir(from, func(name string, e os.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		target := filepath.Join(to, string(renamed([]byte(strings.TrimPrefix(name, from)))))
+		if e.IsDir() {
+			return os.MkdirAll(target, 0o755)
+		}
+		data, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		return os.WriteFile(target, renamed(data), 0o644)
+	})
+}
+
+// Try puts the store at path in place of the program's, and sends one more prompt
+// in the session of that id. What the program knows of projects it reads again if
+// forget is set.
+func (j *Judge) Try(path, id string, forget bool) (Result, string, error) {
+	if err := j.exchange(path); err != nil {
+		return Result{}, "", fmt.Errorf("exchanging the store: %w", err)
+	}
+	if forget {
+		j.server.do(j.home.t.Context(), http.MethodPost, "/instance/dispose", nil)
+	}
+	prompt := fmt.Sprintf("one more, number %d", j.tokens.Add(1))
+	before := len(j.home.api.Calls())
+	r := j.send(id, prompt, patience)
+	// What another session still sends is not of this one.
+	calls := slices.DeleteFunc(j.home.api.Calls()[before:], func(c endpoint.Call) bool {
+		return bytes.Contains(c.Raw, []byte("one more, number ")) && !bytes.Contains(c.Raw, []byte(prompt))
+	})
+	r = r.of(calls)
+	if r.TimedOut || r.Code < 0 {
+		j.server.Close()
+		j.server = j.home.Serve()
+	}
+	return r, prompt, nil
+}
+
+func (j *Judge) exchange(path string) error {
+	if filepath.Ext(path) != ".db" {
+		to := filepath.Join(j.home.DataDir(), "storage")
+		if err := removeAll(to); err != nil {
+			return err
+		}
+		return mutation.Copy(path, to)
+	}
+	db, err := sqlite3.Open(j.file(j.home))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = db.Close() }()
+	script := []string{"pragma foreign_keys = off", "attach " + sqlite3.Quote(path) + " as changed", "begin immediate"}
+	for _, table := range []string{"project", "session", "message", "part"} {
+		script = append(script, "delete from main."+table, fmt.Sprintf("insert into main.%[1]s select * from changed.%[1]s", table))
+	}
+	return errors.Join(db.BusyTimeout(timeout), db.Exec(strings.Join(append(script, "commit"), ";")))
+}
