@@ -32,7 +32,8 @@ var layers = map[string][]string{
 	"mend/internal/faulttest":          {},
 	"mend/internal/faulttest/filtered": {"mend/internal/faulttest"},
 	"mend/internal/wound":              {},
-	"mend/internal/opencode":           {"mend/internal/endpoint", "mend/internal/wound", "mend/testdata"},
+	"mend/internal/mutation":           {},
+	"mend/internal/opencode":           {"mend/internal/endpoint", "mend/internal/mutation", "mend/internal/wound", "mend/testdata"},
 }
 
 // pure packages hold values and rules: they do no I/O.

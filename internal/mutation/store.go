@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"sort"
 	"strings"
-	"syscall"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -141,7 +140,7 @@ func (s *Store) entry(folder, name, kind, arg string) error {
 	case "folder":
 		return os.Mkdir(path, 0o755)
 	case "fifo":
-		return syscall.Mkfifo(path, 0o644)
+		return mkfifo(path, 0o644)
 	}
 	return errors.New("unknown kind of entry")
 }
@@ -171,7 +170,7 @@ func Copy(from, to string) error {
 			}
 			return os.Symlink(link, target)
 		case info.Mode()&fs.ModeNamedPipe != 0:
-			return syscall.Mkfifo(target, uint32(info.Mode().Perm()))
+			return mkfifo(target, uint32(info.Mode().Perm()))
 		}
 		data, err := os.ReadFile(name)
 		if err != nil {

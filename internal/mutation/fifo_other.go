@@ -1,0 +1,5 @@
+//go:build !unix
+
+package mutation
+
+func mkfifo(string, uint32) error { return ErrNothing }
