@@ -207,7 +207,7 @@ func TestDamageWounds(t *testing.T) {
 			for _, p := range wire.Profiles() {
 				for _, thinking := range []bool{true, false} {
 					vs := wire.Check(wire.Render(res.After, wire.Settings{Profile: p}), thinking)
-					if fs := wire.Screen(res.After, p); len(vs)+len(fs) > 0 {
+					if fs := new(wire.Renderer).Read(res.After).Screen(p); len(vs)+len(fs) > 0 {
 						t.Errorf("%s, %s: %s, thinking %v, refuses it after the repair: %v %v", version, w.Name, p.Version, thinking, vs, fs)
 					}
 				}

@@ -45,7 +45,7 @@ func wrongs(s *session.Session, profiles []wire.Profile) (map[faultPlace]int, []
 			for _, v := range wire.Check(r, thinking) {
 				note(here, v.Rule, v.Message, v.Refs...)
 			}
-			for _, f := range wire.Screen(s, p) {
+			for _, f := range new(wire.Renderer).Read(s).Screen(p) {
 				note(here, wire.FatalScreen, f.Why, f.Ref)
 			}
 			for k, n := range here {

@@ -157,7 +157,7 @@ func faults(s *session.Session, code string) (counts map[string]int, first fault
 				}
 			}
 		}
-		for _, f := range wire.Screen(s, p) {
+		for _, f := range new(wire.Renderer).Read(s).Screen(p) {
 			counts[fmt.Sprint(p.Version, " ", f.Code)]++
 		}
 	}

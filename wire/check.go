@@ -19,16 +19,6 @@ type Violation struct {
 	N, M int
 }
 
-// Rules are the provider's rules that Check knows, by number. R7 and R8 are not
-// among them: whether a signature fits is for the provider to say.
-func Rules() []string {
-	var codes []string
-	for _, r := range rules() {
-		codes = append(codes, r.code)
-	}
-	return codes
-}
-
 // A rule finds every place where a request breaks it.
 type rule struct {
 	code string

@@ -37,7 +37,7 @@ func FuzzRender(f *testing.F) {
 			t.Errorf("Render differs the second time: %+v and %+v", q, again)
 		}
 		sound(t, s, q)
-		wire.Screen(s, set.Profile)
+		new(wire.Renderer).Read(s).Screen(set.Profile)
 	})
 }
 

@@ -155,7 +155,7 @@ func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
 // judgeScreen compares what Screen says with what the server's list is.
 func (l *lab) judgeScreen(t *testing.T) {
 	t.Helper()
-	said := wire.Screen(l.open(), l.profile)
+	said := new(wire.Renderer).Read(l.open()).Screen(l.profile)
 	code, reply := l.request("GET", "/message")
 	if shown := code == http.StatusOK; shown != (len(said) == 0) {
 		t.Errorf("Screen says %v, the server %d: %.300s", said, code, reply)

@@ -13,10 +13,7 @@ const FatalScreen = "screen"
 // server refuses to list any message of it, with status 400 or 500, while a
 // prompt may well go through (spec/peers-and-failures.md F12, F13, F15). From
 // some version on every record must have exactly the form that the agent itself
-// writes; a kind of part that it does not know is enough.
-func Screen(s *session.Session, p Profile) []Fatal { return new(Renderer).Read(s).Screen(p) }
-
-// Screen is like the function of that name. A message is judged once.
+// writes; a kind of part that it does not know is enough. A message is judged once.
 func (is *Reading) Screen(p Profile) []Fatal {
 	var all []Fatal
 	messages, parts := messageShapes(), partShapes()
