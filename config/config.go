@@ -66,7 +66,7 @@ type key struct {
 }
 
 // keys are all settings, in the order in which they are shown. The names are
-// those of spec/session-recovery.md section 8.
+// those of docs/opencode.md.
 func (c *Config) keys() []key {
 	return []key{
 		{"enabled", &c.Enabled, 0, 0, "recover sessions of a running agent"},

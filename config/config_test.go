@@ -21,7 +21,7 @@ func file(t *testing.T, text string) string {
 	return path
 }
 
-// The defaults are those of spec/session-recovery.md sections 8 and 11.
+// The defaults are those of docs/opencode.md.
 func TestDefaults(t *testing.T) {
 	c, err := Load(filepath.Join(t.TempDir(), "none"), none, nil)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 const toastTime = 3000
 
 // A notice is what the user is told of a class before anything is changed; the
-// words are upstream's where it had some (spec/session-recovery.md section 4.1).
+// words are upstream's where it had some (docs/opencode.md).
 type notice struct{ title, message string }
 
 // notices are the classes that are recovered, or explained and left alone.

@@ -9,7 +9,7 @@ import (
 	"mend/session"
 )
 
-// The cases of upstream's tests (spec/upstream-cases.md) that concern a running
+// The cases of oh-my-opencode's tests that concern a running
 // agent. Where upstream was wrong, a line says why, and the test shows what is
 // done here in its place.
 func TestUpstream(t *testing.T) {
@@ -37,7 +37,7 @@ func TestUpstream(t *testing.T) {
 				t.Error("not recovered")
 			}
 			// Upstream then prompts with a tool_result part, which OpenCode refuses
-			// (spec/session-recovery.md section 12, 2): the stored call is repaired.
+			// (docs/opencode.md): the stored call is repaired.
 			wantTimes(t, f, map[string]int{"heal": 1, "prompt": 0})
 		},
 		"HND-05 the search for the id fails": func(t *testing.T) {
@@ -191,7 +191,7 @@ func wantTimes(t *testing.T, f *fake, want map[string]int) {
 	}
 }
 
-// The toasts of spec/session-recovery.md section 4.1, and those of mend's own classes.
+// The toasts of docs/opencode.md, and those of mend's own classes.
 func TestToasts(t *testing.T) {
 	for _, c := range []struct{ text, title, message string }{
 		{resultText, "Tool Crash Recovery", "Injecting cancelled tool results..."},

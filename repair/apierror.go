@@ -48,7 +48,7 @@ func ParseAPIError(input []byte) APIError {
 }
 
 // messagePaths are where the message of an error stands, in the order in which
-// upstream looks (spec/session-recovery.md section 3), and one more: that of a
+// upstream looks (docs/providers.md, "How an error is recognised"), and one more: that of a
 // stored message that holds its error.
 var messagePaths = [...][]string{
 	{"data", "message"},

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// The rows of spec/upstream-cases.md DET and EXT, and the provider's own words of
-// spec/provider-rules.md and spec/peers-and-failures.md. Rows that do not apply:
+// The cases DET and EXT of oh-my-opencode's tests, and the provider's own words of
+// docs/providers.md and docs/opencode.md. Rows that do not apply:
 // DET-08 (JSON has no cycles) and DET-16 (JSON has no getters).
 func TestParseAPIErrorClass(t *testing.T) {
 	for _, c := range []struct {

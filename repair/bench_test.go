@@ -4,7 +4,7 @@ import "testing"
 
 // long is a session of so many answers with so many calls each, in that state. One
 // of 354 answers has 500 messages and some 2,400 parts, like that of
-// spec/performance.md.
+// docs/performance.md.
 func long(answers, calls int, state string) []turn {
 	var turns []turn
 	for range 145 {

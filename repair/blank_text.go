@@ -6,7 +6,7 @@ import (
 	"mend/session"
 )
 
-// Text parts without a visible character (provider-rules.md, R5, R11). The agent
+// Text parts without a visible character (docs/providers.md, R5, R11). The agent
 // of some versions drops a text of no bytes and sends every other one.
 
 func whyBlank(c *chart, f fault) string {

@@ -6,7 +6,7 @@ import (
 	"mend/session"
 )
 
-// youth is how long a record counts as fresh from the agent (DESIGN.md section 7).
+// youth is how long a record counts as fresh from the agent.
 const youth = 2 * time.Minute
 
 // Busy reports whether the agent is at work in the session: its newest answer is

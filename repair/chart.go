@@ -167,7 +167,7 @@ func loopOpen(s *session.Session) bool {
 
 // sent reports whether the message goes out to the model. An answer that failed
 // does not, unless the user aborted it and it holds more than a step's start and
-// thinking (spec/opencode-storage.md, "What becomes of a record in the request").
+// thinking (docs/opencode.md, "What becomes of a record in the request").
 func sent(m *session.Message) bool {
 	return !m.Failed || m.ErrorName == "MessageAbortedError" && anyOf(m.Parts, func(p *session.Part) bool {
 		return p.Type != session.TypeStepStart && p.Type != session.TypeReasoning

@@ -18,10 +18,10 @@ type words []string
 func (k *errorKind) known() bool { return k.any != nil }
 
 // errorKinds are the kinds of errors in the order in which they are tried: the
-// substrings and the order are upstream's last (spec/session-recovery.md section
-// 2), since the provider's text on the order of thinking also speaks of tool_use
+// substrings and the order are oh-my-opencode's last (docs/providers.md, "How an
+// error is recognised"), since the provider's text on the order of thinking also speaks of tool_use
 // and tool_result; the empty content class, which upstream dropped, comes behind.
-// What has no class is set apart from what looks like it (section 2.3).
+// What has no class is set apart from what looks like it.
 var errorKinds = []errorKind{
 	{
 		AssistantPrefillUnsupported,
@@ -132,7 +132,7 @@ var errorKinds = []errorKind{
 		{"content field", "empty"},
 		{"empty content"},
 		{"content is required"},
-		{"text content blocks must"}, // be non-empty, or contain non-whitespace text (provider-rules.md, R5 and R11)
+		{"text content blocks must"}, // be non-empty, or contain non-whitespace text (docs/providers.md, R5 and R11)
 		{"message at position", "must not be empty"},
 		{"text field", "is blank"},
 		{"cache_control cannot be set for empty text"},
@@ -162,7 +162,7 @@ var errorKinds = []errorKind{
 const orphanResult = "The request held the result of a call that is not in it. OpenCode stores a call with its result, so this happened while the request was made, often by a compaction: go on in a new session, or fork this one before the compaction."
 
 // ruleWords are what the provider says where one of its rules is broken
-// (spec/provider-rules.md), in lower case; of two that fit the first counts.
+// (docs/providers.md), in lower case; of two that fit the first counts.
 var ruleWords = []struct {
 	code string
 	words

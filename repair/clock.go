@@ -10,7 +10,7 @@ import (
 
 // clockFixes cure a session that older versions of the agent take for answered
 // whatever the user types: its answers have ids from before the clock of ids
-// started anew, which sort behind those of today (spec/peers-and-failures.md F3).
+// started anew, which sort behind those of today (docs/opencode.md F3).
 // Messages up to the last such one get ids that sort before all that follow, and
 // if that is not enough, all messages do.
 func clockFixes(s *session.Session, f fault) []fix {

@@ -9,7 +9,7 @@ import (
 )
 
 // renameFixes cure a part whose id is not one of a part: the agent leaves it out,
-// or cannot show the session (spec/peers-and-failures.md F12). It is the same part under
+// or cannot show the session (docs/opencode.md F12). It is the same part under
 // an id of its own, at the place that it had or most likely had.
 func renameFixes(s *session.Session, f fault) []fix {
 	g, ok := gapAt(s, f.ref)

@@ -10,7 +10,7 @@ import (
 	"mend/wire"
 )
 
-// Files that the model cannot be sent: images over the limit (provider-rules.md,
+// Files that the model cannot be sent: images over the limit (docs/providers.md,
 // R15), and those at which the agent ends.
 
 func whyFile(_ *chart, f fault) string {

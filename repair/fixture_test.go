@@ -80,7 +80,7 @@ func TestFixtureIsHealthy(t *testing.T) {
 	}
 }
 
-// TestFixtureWounds cuts the wounds of spec/opencode-storage.md that are of the
+// TestFixtureWounds cuts the wounds of docs/opencode.md that are of the
 // four classes into the real store, and holds each against the provider's rules.
 func TestFixtureWounds(t *testing.T) {
 	const oneCall, prompt, hello, goodbye = 1, 3, 4, 9

@@ -10,7 +10,7 @@ import (
 )
 
 // suffix makes of a part's id one that sorts directly behind it
-// (spec/opencode-storage.md).
+// (docs/opencode.md).
 const suffix = "_mend"
 
 // stepOf is the step of the message that the part stored under ref belongs to.

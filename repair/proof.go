@@ -90,7 +90,7 @@ const whyLoop = "The tool loop of the newest answer is still open, and the provi
 
 // forbidden reports whether the trial touched thinking of the newest answer
 // while its tool loop is open: the provider wants it back unchanged, or none of
-// it (provider-rules.md, R8). It may move only once the loop is closed.
+// it (docs/providers.md, R8). It may move only once the loop is closed.
 func (t *treatment) forbidden(tr trial, s *session.Session) bool {
 	if tr.fix.whole {
 		return false

@@ -88,7 +88,7 @@ func (c *chart) strays(hidden bool) (fs []fault) {
 }
 
 // findUnlisted finds what keeps the agent from listing a session
-// (spec/peers-and-failures.md F16).
+// (docs/opencode.md F16).
 func findUnlisted(c *chart) (fs []fault) {
 	if archived(c.s) {
 		fs = append(fs, fault{ref: c.s.Info.Ref, which: "archived", says: "The session is archived, so the agent does not list it."})

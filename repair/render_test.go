@@ -10,7 +10,7 @@ import (
 )
 
 // render is the request that OpenCode sends for a session and one more prompt,
-// made without any code of this package: spec/opencode-storage.md, "What becomes
+// made without any code of this package: docs/opencode.md, "What becomes
 // of a record in the request".
 func render(s *session.Session) endpoint.Request {
 	r := endpoint.Request{Thinking: endpoint.Thinking{Type: "enabled"}}

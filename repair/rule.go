@@ -9,7 +9,7 @@ import (
 
 // A Rule is one kind of fault: what it is called, how it is told, what cures it.
 type Rule struct {
-	// Code is that of the provider's rule (spec/provider-rules.md), of what ends
+	// Code is that of the provider's rule (docs/providers.md), of what ends
 	// the agent (package wire), or a word for what the records alone show.
 	Code  string
 	Class Class

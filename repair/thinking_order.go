@@ -11,7 +11,7 @@ import (
 // Thinking behind content of its step, or at its end. Each step goes out as a
 // turn of its own, and the provider wants thinking first in it while a tool loop
 // is open, nothing but calls behind a call, and no thinking at the end
-// (provider-rules.md, R1, R3, R10).
+// (docs/providers.md, R1, R3, R10).
 
 func classOfLast(c *chart, f fault) Class {
 	m, p := c.part(f.ref)

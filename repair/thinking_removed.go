@@ -102,7 +102,7 @@ func fixThinking(c *chart, f fault) []fix {
 
 // encryptedField is where the agent keeps reasoning that only the provider can
 // read, below the provider's name in a part's metadata
-// (spec/peers-and-failures.md F14).
+// (docs/opencode.md F14).
 const encryptedField = "reasoningEncryptedContent"
 
 // encryptedBy are the names in the metadata of the part that hold encrypted reasoning.

@@ -69,7 +69,7 @@ func fixInput(c *chart, f fault) []fix {
 }
 
 // notInName is what providers do not take in the names of tools
-// (spec/peers-and-failures.md F11).
+// (docs/opencode.md F11).
 var notInName = pattern(`[^a-zA-Z0-9_-]`)
 
 func findToolNames(c *chart) (fs []fault) {

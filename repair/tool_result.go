@@ -43,7 +43,7 @@ func whyUnfinished(c *chart, f fault) string {
 
 // fixUnfinished turns the state of the call into an error. It is corrected, not
 // answered by a second part: the call and its result are one record
-// (spec/session-recovery.md section 12.2).
+// (docs/opencode.md).
 func fixUnfinished(c *chart, f fault) []fix {
 	_, p := c.part(f.ref)
 	if p.Call() == "" {

@@ -12,7 +12,7 @@ func state(members string) string {
 	return `"type":"tool","callID":"toolu_1","tool":"bash","state":{` + members + `}`
 }
 
-// The vectors TRM of spec/upstream-cases.md. TRM-02, TRM-08, TRM-10 and TRM-11
+// The cases TRM of oh-my-opencode's tests. TRM-02, TRM-08, TRM-10 and TRM-11
 // are about prompts that upstream sends and answers it fetches; the store is
 // corrected here, and nothing is sent.
 func TestToolResult(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 // digits and a tail that nobody else has. The digits are those of a clock of
 // 4096 steps a millisecond that is cut to 48 bits: it starts anew every 795
 // days, last on 2026-08-14, and what was made before sorts behind what is made
-// then (spec/peers-and-failures.md F3).
+// then (docs/opencode.md F3).
 const (
 	clockDigits = 12
 	clockStep   = 4096

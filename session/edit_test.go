@@ -120,7 +120,7 @@ func TestStripThinking(t *testing.T) {
 	}
 }
 
-// The vectors THK of spec/upstream-cases.md. Upstream copies thinking from an
+// The cases THK of oh-my-opencode's tests. Upstream copies thinking from an
 // earlier message; here a part only moves within its own step, so THK-05 holds in
 // that every byte but the id stays. THK-08 and THK-09, the newest answer, are the
 // rule's (package repair). THK-03 (a backend that cannot answer) and THK-11 (a

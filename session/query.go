@@ -19,7 +19,7 @@ func (m *Message) HasThinking() bool {
 
 // Finished reports whether the agent is done with the message: it failed, or
 // the model gave a reason to stop other than "tool-calls", or without a reason
-// the time of completion is there (spec/session-recovery.md section 7).
+// the time of completion is there (docs/opencode.md, "Records").
 func (m *Message) Finished() bool {
 	switch {
 	case m.Failed:
@@ -50,7 +50,7 @@ func (m *Message) Steps() iter.Seq[[]Part] {
 // Call is the id by which the result of a tool call is found: its callID, else
 // the part's own id, whichever is the first that is no part id; "" if neither
 // is. Part ids were sent as call ids once, and the provider refused them
-// (spec/session-recovery.md section 5.1).
+// (docs/opencode.md, "Stored calls and their ids").
 func (p *Part) Call() string {
 	for _, id := range []string{p.CallID, p.ID} {
 		if isCallID(id) || id != p.Ref.Part && id != "" && !strings.HasPrefix(id, partPrefix) {
@@ -78,7 +78,7 @@ func (s *Session) LatestAssistant() *Message {
 // an API error, among those that ok accepts; -1 if there is none. The numbers of
 // a request are not those of the store, since the agent leaves out, splits and
 // joins messages: the neighbours are tried in upstream's order
-// (spec/session-recovery.md section 5.6).
+// (docs/providers.md).
 func (s *Session) Near(t int, ok func(i int) bool) int {
 	for _, d := range [...]int{0, -1, 1, -2, 2, -3, -4, -5} {
 		if i := t + d; t >= 0 && i >= 0 && i < len(s.Messages) && ok(i) {

@@ -147,7 +147,7 @@ func (c *conn) load(id string, sum *tally) (*session.Session, error) {
 }
 
 // loadNewer looks for a project that took the place of the session's own
-// (spec/peers-and-failures.md F16). Without a table of projects there is none.
+// (docs/opencode.md F16). Without a table of projects there is none.
 func (c *conn) loadNewer(s *session.Session) error {
 	if !c.schema.projects {
 		return nil

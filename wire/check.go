@@ -36,7 +36,7 @@ func (r rule) broken(c conversation) (all []Violation) {
 	return all
 }
 
-// rules of spec/provider-rules.md, in the order of their numbers.
+// rules of docs/providers.md, in the order of their numbers.
 func rules() []rule {
 	return []rule{
 		{code: "R1", find: callWithoutResult},

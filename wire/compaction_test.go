@@ -69,7 +69,7 @@ const (
 )
 
 // What is left of a session that was compacted, where the kept end starts inside
-// of a loop or the marker is not what it should be (spec/peers-and-failures.md
+// of a loop or the marker is not what it should be (docs/opencode.md
 // F2). The real program does the same: see the tails of TestPrediction.
 func TestCompaction(t *testing.T) {
 	for _, c := range []struct {

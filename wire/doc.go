@@ -5,7 +5,7 @@
 // Messages API when the user types one more prompt. Each block knows the record
 // it came from, so that "messages.4.content.1" in the provider's error leads to
 // a record ([Request.At]). [Check] tells which of the provider's rules the
-// request breaks, R1 to R17 of spec/provider-rules.md, in the provider's words.
+// request breaks, R1 to R17 of docs/providers.md, in the provider's words.
 // A [Reading] does both for every profile, and a [Renderer] after every edit.
 //
 // What is said of the agent was observed on the programs that [Profiles] lists:

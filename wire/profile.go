@@ -101,7 +101,7 @@ const (
 
 // When a prompt counts as answered.
 const (
-	AnsweredByID     AnsweredRule = iota // by a finished answer with a higher id (spec/peers-and-failures.md F3)
+	AnsweredByID     AnsweredRule = iota // by a finished answer with a higher id (docs/opencode.md F3)
 	AnsweredByIDDone                     // the same, but not while there are calls in it
 	AnsweredByParent                     // by a finished answer without calls that names it
 )

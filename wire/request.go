@@ -16,7 +16,7 @@ type Settings struct {
 	Model Model
 	// Now is when the prompt is typed. It decides one thing: whether the new
 	// prompt is the newest message for the agent, by its time and by its id
-	// (spec/peers-and-failures.md F3). The zero time means the moment after the
+	// (docs/opencode.md F3). The zero time means the moment after the
 	// newest one that the session tells of, but no earlier than 2026-11-21.
 	Now time.Time
 	// Missing tells whether nothing is at a path that a prompt's file links to: some

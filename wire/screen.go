@@ -11,7 +11,7 @@ const FatalScreen = "screen"
 
 // Screen lists the records for which the agent cannot show the session: its
 // server refuses to list any message of it, with status 400 or 500, while a
-// prompt may well go through (spec/peers-and-failures.md F12, F13, F15). From
+// prompt may well go through (docs/opencode.md F12, F13, F15). From
 // some version on every record must have exactly the form that the agent itself
 // writes; a kind of part that it does not know is enough. A message is judged once.
 func (is *Reading) Screen(p Profile) []Fatal {

@@ -9,7 +9,7 @@ import (
 )
 
 // tails are compactions whose end, marker or summary is not as it should be
-// (spec/peers-and-failures.md F2).
+// (docs/opencode.md F2).
 func tails() []trial {
 	kept := func(l *lab, from int) string {
 		return fmt.Sprintf(`{"type":"compaction","auto":true,"tail_start_id":"%s"}`, l.message(from).id)
