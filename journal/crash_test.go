@@ -141,7 +141,7 @@ func TestOrderOfSteps(t *testing.T) {
 		}
 	}
 	want := []string{
-		"drop journal.db.new", "make journal.db.new", "fill journal.db.new", "made journal.db.new", "rename journal.db.new", "sync folder",
+		"make journal.db.new", "fill journal.db.new", "made journal.db.new", "rename journal.db.new", "sync folder", "drop journal.db.new",
 		"commit blobs", "committed blobs", "commit blobs", "committed blobs", "commit begin", "committed begin",
 		"commit finish", "committed finish",
 		"commit forget", "committed forget", "commit release", "committed release", "commit release", "committed release",

@@ -184,9 +184,10 @@ func (j *Journal) detach() error {
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
+	stamp := j.leave()
 	err := j.detach()
 	j.dead = ErrClosed
-	err = errors.Join(err, unlock(j.lock))
+	err = errors.Join(err, unlock(j.lock, stamp))
 	j.lock = nil
 	if err != nil {
 		return fmt.Errorf("closing journal %s: %w", j.path(fileName), err)

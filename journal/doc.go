@@ -14,8 +14,9 @@
 //
 // The folder (0700) holds journal.db (0600), a bbolt file; journal.lock (0600),
 // whose flock keeps writers apart from everybody, and which is never renamed or
-// removed (the writer's process id stands in it from byte 1 on); and for a
-// moment journal.db.new, a file being made.
+// removed (from byte 1 on it holds the writer's process id and a line feed, or after
+// a close a line feed and the stamp of the journal); and for a moment
+// journal.db.new, a file being made.
 //
 // Integers in keys and values are big endian. Every value ends in a CRC32C
 // (Castagnoli) over bucket name, key and value, 4 bytes, left out below.
@@ -67,5 +68,13 @@
 // checked (page.go says why); bbolt writes, behind a recover that also catches
 // faults of mapped memory, and only on paths of pages that were checked before.
 // A damaged journal gives [ErrDamaged] and is never written to, replaced or
-// removed. Damage that no read comes across is found by Verify alone.
+// removed: an open for writing verifies the whole file, unless the system reports
+// of it exactly what the last writer left (inode, size, time of the last write and
+// of the last change; on Windows it always verifies). So whatever program damaged
+// the file, nothing is appended behind the damage. A disk that changes bytes by
+// itself changes no time: that is found when the bytes are read, each with its
+// checksum, by the next verification, and by Verify.
+//
+// An older copy of the whole journal is no damage. Only a head that was kept
+// elsewhere shows it, see [Journal.VerifyHead].
 package journal

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"time"
 
@@ -63,6 +64,9 @@ type Journal struct {
 	head     head
 	id       string
 	dead     error // why the journal cannot be used any more
+
+	stamp     string // of the file when it was opened; "" if it was verified then
+	stampedAt uint64 // the transaction that it had
 }
 
 // A head is the newest event.
@@ -74,8 +78,8 @@ type head struct {
 
 // Open opens the journal in the folder dir. For writing, it makes folder and
 // journal where they are missing, for this user alone, and keeps every other
-// process out until Close; it also ends what a crash cut short. For reading, it
-// changes nothing, shares the journal with other readers, and takes a missing
+// process out until Close; it verifies a journal that is not as mend left it, and
+// ends what a crash cut short. For reading, it changes nothing, shares the journal with other readers, and takes a missing
 // journal for an empty one.
 //
 // The error is a [*LockedError] where another process held the journal for the
@@ -93,9 +97,16 @@ func Open(dir string, o Options) (*Journal, error) {
 	}
 	_ = j.Close()
 	if errors.Is(err, ErrDamaged) {
-		return nil, fmt.Errorf("opening journal %s: %w; move the file away to start a new journal, what it holds cannot be undone then", j.path(fileName), err)
+		path := j.path(fileName)
+		return nil, fmt.Errorf("opening journal %s: %w; to start a new journal, move the file away: mv -n %s %s; what it holds cannot be undone then",
+			path, err, quote(path), quote(path+".damaged"))
 	}
 	return nil, fmt.Errorf("opening journal %s: %w", j.path(fileName), err)
+}
+
+// quote is a name as a shell takes it.
+func quote(name string) string {
+	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // ID is the journal's own id, made at its creation: letters and digits, for

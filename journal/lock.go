@@ -35,20 +35,17 @@ func lock(path string, o Options) (*flock.Flock, error) {
 	} else if err != nil {
 		return nil, fmt.Errorf("locking %s: %w", path, err)
 	}
-	if !o.ReadOnly {
-		writeHolder(path, os.Getpid())
-	}
 	return l, nil
 }
 
-// unlock gives the lock back and takes the pid out, so that a later reader is
-// not taken for this process.
-func unlock(l *flock.Flock) error {
+// unlock gives the lock back, takes the pid out, so that a later reader is not
+// taken for this process, and leaves the stamp of the journal.
+func unlock(l *flock.Flock, stamp string) error {
 	if l == nil {
 		return nil
 	}
 	if l.Locked() {
-		writeHolder(l.Path(), 0)
+		writeHolder(l.Path(), 0, stamp)
 	}
 	return l.Unlock()
 }
@@ -57,9 +54,10 @@ func unlock(l *flock.Flock) error {
 // byte 0 is the one that is locked.
 const pidAt = 1
 
-// writeHolder writes the pid, or nothing for 0. It is a help for a person: an
-// error, such as a full disk, must not keep anybody from working.
-func writeHolder(path string, pid int) {
+// writeHolder writes the pid, or nothing for 0, and behind it the stamp. An error,
+// such as a full disk, must not keep anybody from working: the pid is a help for a
+// person, and without a stamp the journal is verified.
+func writeHolder(path string, pid int, stamp string) {
 	f, err := os.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {
 		return
@@ -69,6 +67,9 @@ func writeHolder(path string, pid int) {
 	text := "\n"
 	if pid != 0 {
 		text = strconv.Itoa(pid) + "\n"
+	}
+	if stamp != "" {
+		text += stamp + "\n"
 	}
 	_, _ = f.WriteAt([]byte(text), pidAt)
 	_ = f.Truncate(int64(pidAt + len(text)))
@@ -85,6 +86,7 @@ func holder(path string) int {
 	if err != nil {
 		return 0
 	}
-	pid, _ := strconv.Atoi(string(bytes.TrimSpace(b)))
+	line, _, _ := bytes.Cut(b, []byte("\n"))
+	pid, _ := strconv.Atoi(string(line))
 	return max(pid, 0)
 }

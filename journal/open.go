@@ -37,12 +37,8 @@ func (j *Journal) openWriter() error {
 	if j.lock, err = lock(j.path(lockName), j.opts); err != nil {
 		return err
 	}
-	if err := j.step("drop " + tempName); err != nil {
-		return err
-	}
-	if err := j.dropTemp(); err != nil {
-		return err
-	}
+	stamp := readStamp(j.path(lockName))
+	writeHolder(j.path(lockName), os.Getpid(), "")
 	found, err := j.exists()
 	if err == nil && !found {
 		err = j.create()
@@ -51,6 +47,15 @@ func (j *Journal) openWriter() error {
 		return err
 	}
 	if err := j.attach(); err != nil {
+		return err
+	}
+	if err := j.verifyChanged(stamp); err != nil {
+		return err
+	}
+	if err := j.step("drop " + tempName); err != nil {
+		return err
+	}
+	if err := j.dropTemp(); err != nil { // it may be all that is whole where journal.db is not
 		return err
 	}
 	return j.settle()

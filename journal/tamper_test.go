@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -67,8 +68,10 @@ func (v *victim) with(change func(b []byte)) []byte {
 // found; damage that was not must have changed nothing.
 func (v *victim) suffer(t *testing.T, what string, file []byte) (found bool) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(v.dir, fileName), file, 0o600); err != nil {
-		t.Fatal(err)
+	for name, data := range map[string][]byte{fileName: file, tempName: []byte("left by a cut compaction")} {
+		if err := os.WriteFile(filepath.Join(v.dir, name), data, 0o600); err != nil {
+			t.Fatal(err)
+		}
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -78,6 +81,20 @@ func (v *victim) suffer(t *testing.T, what string, file []byte) (found bool) {
 	found = v.read(t, what)
 	v.write(t, what, found)
 	return found
+}
+
+// files is what the folder holds, but for the lock file.
+func (v *victim) files(t *testing.T) map[string]string {
+	t.Helper()
+	files := map[string]string{}
+	for _, name := range []string{fileName, tempName} {
+		b, err := os.ReadFile(filepath.Join(v.dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[name] = string(b)
+	}
+	return files
 }
 
 func (v *victim) read(t *testing.T, what string) (found bool) {
@@ -101,15 +118,23 @@ func (v *victim) read(t *testing.T, what string) (found bool) {
 	return err != nil
 }
 
-// write writes into the damaged file. That may fail, but only with an error.
+// write opens the damaged file for writing. Where the damage was found that fails,
+// and every file stays as it is.
 func (v *victim) write(t *testing.T, what string, found bool) {
 	t.Helper()
+	before := v.files(t)
 	j, err := Open(v.dir, Options{})
 	if err != nil {
-		if !found {
-			t.Errorf("%s: not found, but Open for writing: %v", what, err)
+		if !found || !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: found %v, but Open for writing: %v", what, found, err)
+		}
+		if !maps.Equal(v.files(t), before) {
+			t.Errorf("%s: refused, but files have changed", what)
 		}
 		return
+	}
+	if found {
+		t.Errorf("%s: Verify finds it, and Open for writing does not", what)
 	}
 	defer mustClose(t, j)
 	e, err := j.Begin(planOf(scan(), sampleOps()...))

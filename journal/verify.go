@@ -34,10 +34,10 @@ func (j *Journal) Verify() (Report, error) {
 func (j *Journal) VerifyHead(head string) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
-	v := verifier{j: j, s: j.snap, want: strings.ToLower(strings.TrimSpace(head)), expect: map[string]int{}}
+	v := newVerifier(j, strings.ToLower(strings.TrimSpace(head)))
 	err := j.readable()
 	if err == nil && j.snap != nil {
-		err = v.all()
+		err = v.run()
 	}
 	if err == nil && v.want != "" && !v.met {
 		err = fmt.Errorf("%w: %s", ErrHead, v.want)
@@ -70,7 +70,11 @@ type entryState struct {
 	gone, silent bool
 }
 
-func (v *verifier) all() error {
+func newVerifier(j *Journal, head string) *verifier {
+	return &verifier{j: j, s: j.snap, want: head, expect: map[string]int{}}
+}
+
+func (v *verifier) run() error {
 	for _, check := range []func() error{
 		v.s.checkStructure, v.meta, v.chain, v.derived, v.entries, v.refs, v.blobs,
 	} {

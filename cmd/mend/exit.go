@@ -178,7 +178,7 @@ var hints = []struct {
 	{mend.ErrOtherStore, "name that store with --store PATH"},
 	{journal.ErrNotFound, `"mend log" lists the repairs`},
 	{journal.ErrForgotten, "its bytes were removed by gc or forget; the record that it happened is all that is left"},
-	{journal.ErrDamaged, "keep the file for what it still holds, and move it away to start a new journal"},
+	{journal.ErrDamaged, `nothing was written to it; "mend verify" says what is damaged, "mend log" and "mend show" read what is whole`},
 	{journal.ErrFormat, "use the mend that wrote it, or a later one"},
 	{mend.ErrNotCommitted, `"mend show ID" tells how it stands; a conflict is decided by "mend resolve ID"`},
 	{live.ErrUnauthorized, "put it into $OPENCODE_SERVER_PASSWORD"},

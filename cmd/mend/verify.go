@@ -9,9 +9,10 @@ func (a *app) verifyVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "verify",
 		Short: "Check the whole journal: every checksum, every image, the chain of events",
-		Long: `Verify finds any damage of the journal and any edit that does not recompute its
-chain. It prints the head of the chain; keep it somewhere else, and --head finds
-also a removed tail or a rebuilt chain.`,
+		Long: `Verify finds damage of the journal and any edit that does not recompute its chain.
+It prints the head of the chain. Keep the head somewhere else: an older copy of the
+whole journal, put back, a removed tail and a recomputed chain are found only with
+--head. Where verify finds damage, no verb writes to the journal.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			r, err := a.opt.Verify(head)

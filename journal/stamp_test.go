@@ -1,0 +1,103 @@
+//go:build unix
+
+package journal
+
+import (
+	"bytes"
+	"errors"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/change"
+)
+
+// TestStamp opens a journal for writing after something has happened to it, and
+// shows when it is verified as a whole: damage that nothing else would come across
+// is then found.
+func TestStamp(t *testing.T) {
+	damage := func(t *testing.T, path string, b []byte, at int) {
+		t.Helper()
+		b[at] ^= 1
+		if err := os.WriteFile(path, b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, c := range map[string]struct {
+		after func(t *testing.T, path string, b []byte, at int)
+		want  error
+	}{
+		"nothing":  {func(*testing.T, string, []byte, int) {}, nil},
+		"a damage": {damage, ErrDamaged},
+		"only the stamp is gone": {func(t *testing.T, path string, _ []byte, _ int) {
+			if err := os.WriteFile(filepath.Join(filepath.Dir(path), lockName), nil, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, nil},
+		"a damage by the disk": {func(t *testing.T, path string, b []byte, at int) {
+			damage(t, path, b, at)
+			f, err := os.Open(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer f.Close()
+			stamp, err := stampOf(f)
+			if err != nil || stamp == "" {
+				t.Fatalf("stampOf = %q, %v", stamp, err)
+			}
+			writeHolder(filepath.Join(filepath.Dir(path), lockName), 0, stamp)
+		}, nil},
+		"a copy with damage": {func(t *testing.T, path string, b []byte, at int) {
+			if err := os.Rename(path, path+".old"); err != nil {
+				t.Fatal(err)
+			}
+			damage(t, path, b, at)
+		}, ErrDamaged},
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := fastDir(t)
+			path := filepath.Join(dir, fileName)
+			j := mustOpen(t, dir, Options{})
+			mark := noise(1, 1000)
+			mustCommit(t, j, scan(), change.Op{Ref: part(0), Post: &change.Image{Data: mark}})
+			mustCommit(t, j, scan(), change.Op{Ref: part(1), Post: file("x")})
+			mustClose(t, j)
+			b, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			at := bytes.Index(b, mark[:100])
+			if at < 0 {
+				t.Fatal("the image is not in the file")
+			}
+			c.after(t, path, b, at)
+			j, err = Open(dir, Options{})
+			if !errors.Is(err, c.want) || err != nil && c.want == nil {
+				t.Fatalf("Open: %v, want %v", err, c.want)
+			}
+			if err == nil {
+				mustClose(t, j)
+			}
+		})
+	}
+}
+
+// TestStampOfACrash: a writer that does not close the journal leaves no stamp.
+func TestStampOfACrash(t *testing.T) {
+	dir := fastDir(t)
+	lockFile := filepath.Join(dir, lockName)
+	_, release := hold(t, dir, "MEND_TEST_DIE=1")
+	release()
+	if got := readStamp(lockFile); got != "" {
+		t.Errorf("after a crash the stamp is %q", got)
+	}
+	mustClose(t, mustOpen(t, dir, Options{}))
+	stamp := readStamp(lockFile)
+	if stamp == "" {
+		t.Error("after a close there is no stamp")
+	}
+	mustClose(t, mustOpen(t, dir, Options{}))
+	if got := readStamp(lockFile); got != stamp {
+		t.Errorf("nothing was written, and the stamp is %q, was %q", got, stamp)
+	}
+}
