@@ -58,16 +58,28 @@ var messagePaths = [...][]string{
 	{"error", "data", "message"},
 }
 
-// bodyPaths are where OpenCode keeps what the provider answered.
+// bodyPaths are where OpenCode, and gateways such as OpenRouter, keep what the
+// provider answered.
 var bodyPaths = [...][]string{
 	{"data", "responseBody"},
 	{"error", "data", "responseBody"},
 	{"responseBody"},
+	{"data", "error", "metadata", "raw"},
+	{"error", "metadata", "raw"},
 }
 
-// messagesIn is the message of an error, and behind it that of the provider's
-// own answer, if the error quotes one. What is not JSON, or has no message, is
-// its own message.
+// codePaths are where the code of an error is, which may say more than its message.
+var codePaths = [...][]string{
+	{"data", "code"},
+	{"error", "code"},
+	{"code"},
+	{"data", "error", "code"},
+	{"error", "data", "code"},
+}
+
+// messagesIn lists the message of an error, the same with its code, and those of
+// the provider's own answer if the error quotes one. What is not JSON, or has no
+// message, is its own message.
 func messagesIn(text string) []string {
 	var v any
 	if json.Unmarshal([]byte(text), &v) != nil {
@@ -75,6 +87,9 @@ func messagesIn(text string) []string {
 	}
 	switch v := v.(type) {
 	case string:
+		if inner := strings.TrimSpace(v); strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"`) {
+			return messagesIn(inner) // JSON in a JSON string
+		}
 		return []string{v}
 	case map[string]any:
 		found := textsAt(v, messagePaths[:]...)
@@ -82,8 +97,13 @@ func messagesIn(text string) []string {
 			found = []string{text}
 		}
 		found = found[:1]
-		for _, body := range textsAt(v, bodyPaths[:]...) {
-			found = append(found, bodyMessage(body))
+		for _, code := range textsAt(v, codePaths[:]...) {
+			if !strings.Contains(found[0], code) {
+				found = append(found, found[0]+" ("+code+")")
+			}
+		}
+		for _, body := range bodiesAt(v) {
+			found = append(found, messagesIn(strings.TrimSpace(body))...)
 		}
 		return found
 	case nil:
@@ -92,31 +112,36 @@ func messagesIn(text string) []string {
 	return []string{text}
 }
 
-// bodyMessage is the message in a provider's answer, or the answer.
-func bodyMessage(body string) string {
-	var v map[string]any
-	if json.Unmarshal([]byte(body), &v) != nil {
-		return body
-	}
-	if found := textsAt(v, messagePaths[:]...); len(found) > 0 {
-		return found[0]
-	}
-	return body
-}
-
 // textsAt lists the strings at the paths that are not empty.
 func textsAt(v map[string]any, paths ...[]string) []string {
 	var found []string
 	for _, path := range paths {
-		at := v
-		for _, name := range path[:len(path)-1] {
-			at, _ = at[name].(map[string]any)
-		}
-		if s, _ := at[path[len(path)-1]].(string); s != "" {
+		if s, _ := valueAt(v, path).(string); s != "" {
 			found = append(found, s)
 		}
 	}
 	return found
+}
+
+// bodiesAt lists the provider's own answers that an error quotes, as JSON text or
+// as an object.
+func bodiesAt(v map[string]any) []string {
+	found := textsAt(v, bodyPaths[:]...)
+	for _, path := range bodyPaths {
+		if body, ok := valueAt(v, path).(map[string]any); ok {
+			if text, err := json.Marshal(body); err == nil {
+				found = append(found, string(text))
+			}
+		}
+	}
+	return found
+}
+
+func valueAt(v map[string]any, path []string) any {
+	for _, name := range path[:len(path)-1] {
+		v, _ = v[name].(map[string]any)
+	}
+	return v[path[len(path)-1]]
 }
 
 // Compiled when an error is read: most runs of the program read none.

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"mend/session"
 )
 
 // The cases DET and EXT of oh-my-opencode's tests, and the provider's own words of
@@ -74,6 +76,56 @@ func TestParseAPIErrorClass(t *testing.T) {
 		}
 		if e.Explanation == "" {
 			t.Errorf("%s: ParseAPIError(%q) explains nothing", c.name, c.input)
+		}
+	}
+}
+
+// Errors about encrypted reasoning are recognized in every wording and every
+// wrapping in which they were seen (found fault 13.16).
+func TestParseAPIErrorEncrypted(t *testing.T) {
+	quote := func(s string) string { return string(session.Quote(s)) }
+	body := func(message, code string) string {
+		return `{"error":{"message":` + quote(message) + `,"type":"invalid_request_error","param":null,"code":` + quote(code) + `}}`
+	}
+	const code = "invalid_encrypted_content"
+	wrappings := map[string]func(message string) string{
+		"plain":                  func(m string) string { return m },
+		"upper case":             strings.ToUpper,
+		"prefix":                 func(m string) string { return "AI_APICallError: " + m },
+		"body":                   func(m string) string { return body(m, code) },
+		"prefix and body":        func(m string) string { return "Error: 400 " + body(m, code) },
+		"stream event":           func(m string) string { return `{"type":"error","sequence_number":2,` + body(m, code)[1:] },
+		"response":               func(m string) string { return `{"type":"response.failed","response":` + body(m, code) + `}` },
+		"JSON string":            func(m string) string { return quote(body(m, code)) },
+		"JSON string twice":      func(m string) string { return quote(quote(body(m, code))) },
+		"OpenCode":               func(m string) string { return `{"name":"APIError","data":{"message":` + quote(m) + `}}` },
+		"body in the message":    func(m string) string { return `{"name":"UnknownError","data":{"message":` + quote(body(m, code)) + `}}` },
+		"body beside":            func(m string) string { return `{"name":"APIError","data":{"message":"Bad Request","responseBody":` + quote(body(m, code)) + `}}` },
+		"body as an object":      func(m string) string { return `{"name":"APIError","data":{"message":"Bad Request","responseBody":` + body(m, code) + `}}` },
+		"body in a body":         func(m string) string { return `{"data":{"message":"x","responseBody":` + quote(`{"error":{"message":"Provider returned error","metadata":{"raw":`+quote(body(m, code))+`}}}`) + `}}` },
+		"stored message":         func(m string) string { return `{"id":"msg_1","error":{"name":"APIError","data":{"message":` + quote(m) + `}}}` },
+		"code alone in the body": func(string) string { return `{"data":{"message":"Bad Request","responseBody":` + quote(body("Bad Request", code)) + `}}` },
+		"code alone":             func(string) string { return body("Bad Request", code) },
+	}
+	for _, message := range []string{
+		"The encrypted content gAAAAABpZx...c90= could not be verified.",
+		"The encrypted content gAAA could not be verified. Reason: Encrypted content organization_id did not match the target organization.",
+		"The encrypted content gAAA for item rs_0f could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+		"[invalid_encrypted_content] The encrypted content could not be verified",
+		"reasoning `encrypted_content` was not issued to this caller",
+	} {
+		for name, wrap := range wrappings {
+			input := wrap(message)
+			if e := ParseAPIError([]byte(input)); e.Class != EncryptedReasoning {
+				t.Errorf("%s: ParseAPIError(%q).Class = %q, text %q; want %q", name, input, e.Class, e.Text, EncryptedReasoning)
+			}
+		}
+	}
+	for _, other := range []string{
+		"The organization_id did not match", "could not be verified", "content could not be read", body("Bad Request", "invalid_value"),
+	} {
+		if e := ParseAPIError([]byte(other)); e.Class == EncryptedReasoning {
+			t.Errorf("ParseAPIError(%q).Class = %q, want another", other, e.Class)
 		}
 	}
 }

@@ -80,7 +80,13 @@ var errorKinds = []errorKind{
 	},
 	{
 		EncryptedReasoning,
-		[]words{{"encrypted_content"}, {"encrypted content could not be"}},
+		[]words{
+			{"encrypted_content"},
+			{"encrypted content", "could not be"},
+			{"encrypted", "organization_id did not match"},
+			{"encrypted", "not issued to this caller"},
+			{"encrypted reasoning", "could not be"},
+		},
 		"The session holds reasoning that was encrypted for another account or key. Only that one can use it; a summary of it may stay.",
 	},
 	{

@@ -93,6 +93,10 @@ var partSlots = map[string][]slot{
 	},
 }
 
+// noOutput stands for the output of a completed call that has none on record: some
+// providers refuse an empty one.
+const noOutput = "[no output recorded]"
+
 var toolSlots = []slot{
 	need("callID", exactText, gap.callID), need("tool", aText, always(`"invalid"`)),
 	may("metadata", aMap(anObject, "providerExecuted")), need("state", anObject, always("{}")),
@@ -109,7 +113,7 @@ func stateSlots(status string) []slot {
 	case session.StatusRunning:
 		slots = append(slots, may("title", aText), may("metadata", anObject), need("time", anObject, always("{}")), need("time.start", aCount, gap.start))
 	case session.StatusCompleted:
-		slots = append(slots, need("output", aText, always(`""`)), need("title", aText, always(`""`)), need("metadata", anObject, always("{}")),
+		slots = append(slots, need("output", aText, always(`"`+noOutput+`"`)), need("title", aText, always(`""`)), need("metadata", anObject, always("{}")),
 			need("time", anObject, always("{}")), need("time.start", aCount, gap.start), need("time.end", aCount, gap.end),
 			may("time.compacted", aCount), may("attachments", aList(anAttachment)))
 	default:

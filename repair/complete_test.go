@@ -147,3 +147,29 @@ func testCompletion(t *testing.T, broken *session.Session, r *session.Record, he
 		t.Errorf("%s: %s: no fix holds: %s", name, faults[at].says, why)
 	}
 }
+
+// A completed call that has lost its output gets a word for it: some providers
+// refuse an empty one. An empty output that the agent stored stays (found fault
+// 13.16).
+func TestCompleteMissingOutput(t *testing.T) {
+	for name, c := range map[string]struct{ value, want string }{
+		"missing": {"", `"[no output recorded]"`},
+		"null":    {"null", `"[no output recorded]"`},
+		"empty":   {`""`, `""`},
+		"number":  {"5", `"5"`},
+	} {
+		for i, version := range wound.Versions {
+			s := fromStore(t, i, uncutStore)
+			call := lastOf(s.Messages[wound.OneCall].Parts, (*session.Part).IsTool)
+			s = alter(t, s, &call.Record, c.value, []string{"state", "output"})
+			result, err := Plan(s, Request{Latent: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, p := newChart(result.After, Options{}, true).part(call.Ref)
+			if got, _ := session.Field(p.Data, "state", "output"); string(got) != c.want {
+				t.Errorf("%s, %s: output %s, want %s", version, name, got, c.want)
+			}
+		}
+	}
+}
