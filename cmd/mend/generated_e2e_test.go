@@ -299,11 +299,11 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	if verdict == opencode.Alive {
 		return outcome, ""
 	}
-	return g.repair(t, p, verdict, said)
+	return g.repair(t, p, verdict, said, forget)
 }
 
 // repair repairs a session, asks the real program, and undoes the repair.
-func (g *generator) repair(t *testing.T, p *patient, verdict, said string) (outcome, wrong string) {
+func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forget bool) (outcome, wrong string) {
 	t.Helper()
 	before := p.snapshot()
 	code, out := g.mend(p, "repair", p.session, "--yes")
@@ -314,7 +314,7 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string) (outc
 	case code != exitDone:
 		return "", fmt.Sprintf("%s; mend repair: exit code %d: %.600s", said, code, out)
 	default:
-		real, _, err := g.judges.Try(p.path, p.session, false)
+		real, _, err := g.judges.Try(p.path, p.session, forget)
 		if err != nil {
 			t.Fatal(err)
 		}

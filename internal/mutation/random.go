@@ -42,7 +42,10 @@ func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
 // randomRecord is one of any table, a part most likely.
 func (s *Store) randomRecord(r *rand.Rand) (Record, int) {
-	table := pick(r, "session", "session", "project", "message", "message", "message", "message", "part", "part", "part", "part", "part", "part", "part", "part")
+	table := pick(r, "session", "session", "message", "message", "message", "message", "part", "part", "part", "part", "part", "part", "part", "part")
+	if r.IntN(50) == 0 {
+		table = "project"
+	}
 	n := r.IntN(len(s.Records[table]))
 	return s.Records[table][n], n
 }
@@ -125,7 +128,10 @@ func (s *Store) randomColumn(r *rand.Rand) Mutation {
 		}
 		_ = st.Close()
 	}
-	table := pick(r, "session", "session", "session", "message", "message", "part", "part", "project")
+	table := pick(r, "session", "session", "session", "message", "message", "part", "part")
+	if r.IntN(40) == 0 {
+		table = "project"
+	}
 	column := pick(r, columns[table]...)
 	n := r.IntN(len(s.Records[table]))
 	words := Mutation{"column", table, strconv.Itoa(n), column}

@@ -30,6 +30,7 @@ type Judge struct {
 	*Bench
 	healthy string // a data directory
 	tokens  atomic.Int64
+	spoilt  bool // the program is no longer as it was at its start
 }
 
 // Judge starts a server on the fixture that is in archive.
@@ -116,9 +117,12 @@ func renameTree(from, to string, renamed func([]byte) []byte) error {
 }
 
 // Try puts the store at path in place of the program's, and sends one more prompt
-// in the session of that id. What the program knows of projects it reads again if
-// forget is set.
+// in the session of that id. With forget the program reads again what it knows of
+// projects, which it keeps even where it could not read it.
 func (j *Judge) Try(path, id string, forget bool) (Result, string, error) {
+	if j.spoilt {
+		j.restart()
+	}
 	if err := j.exchange(path); err != nil {
 		return Result{}, "", fmt.Errorf("exchanging the store: %w", err)
 	}
@@ -133,11 +137,18 @@ func (j *Judge) Try(path, id string, forget bool) (Result, string, error) {
 		return bytes.Contains(c.Raw, []byte("one more, number ")) && !bytes.Contains(c.Raw, []byte(prompt))
 	})
 	r = r.of(calls)
-	if r.TimedOut || r.Code < 0 {
-		j.server.Close()
-		j.server = j.home.Serve()
-	}
+	j.spoilt = forget || r.TimedOut || r.Code < 0
 	return r, prompt, nil
+}
+
+// restart starts the program again, on a healthy store.
+func (j *Judge) restart() {
+	j.server.Close()
+	if path, id, err := j.Healthy(j.home.t.TempDir()); err == nil && j.exchange(path) == nil {
+		j.server = j.home.Serve()
+		j.server.Prompt(id, "is it well?")
+	}
+	j.spoilt = false
 }
 
 func (j *Judge) exchange(path string) error {
