@@ -126,6 +126,9 @@ func readMessage(src *session.Message) *message {
 		kind, _ := v.get("type").str()
 		m.parts = append(m.parts, part{&m.sources[i], kind, v})
 	}
+	if src.Cols == nil {
+		sortParts(m.parts)
+	}
 	if i := slices.IndexFunc(m.parts, isCompaction); i >= 0 {
 		m.compaction = &m.parts[i]
 	}
