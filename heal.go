@@ -19,7 +19,8 @@ func (c *Client) Read(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	return c.store.Load(ctx, head)
+	s, _, err := c.examinable(ctx, head)
+	return s, err
 }
 
 // exactly is the session of that id, and of no other that starts with it.

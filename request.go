@@ -19,7 +19,7 @@ type Forecast struct {
 
 // Forecast renders the request for a session. It reads only.
 func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, error) {
-	s, err := c.store.Load(ctx, head)
+	s, _, err := c.examinable(ctx, head)
 	if err != nil {
 		return Forecast{}, err
 	}

@@ -104,7 +104,7 @@ func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer
 func (c *Client) glance(ctx context.Context, head session.Session) (a answer, plain bool) {
 	var g repair.Glance
 	s, stamp := c.store.Skim(ctx, head, g.Message)
-	if s == nil || !g.Plain(s) {
+	if s == nil || !g.Plain(s) || s.CheckDepth() != nil {
 		return answer{}, false
 	}
 	a = answer{Finding: Finding{Session: head, Thinking: g.Thinks()}, stamp: stamp}
@@ -149,9 +149,22 @@ func (c *Client) load(ctx context.Context, head session.Session) (*session.Sessi
 	return s, o, err
 }
 
+// examinable reads a session whose records can all be looked into. The error is of
+// the store, or a [*session.DepthError].
+func (c *Client) examinable(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+	s, stamp, err := c.store.LoadStamped(ctx, head)
+	if err == nil {
+		err = s.CheckDepth()
+	}
+	if err != nil {
+		return nil, stamp, err
+	}
+	return s, stamp, nil
+}
+
 // loadStamped is load, with the stamp of the records.
 func (c *Client) loadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, repair.Options, error) {
-	s, stamp, err := c.store.LoadStamped(ctx, head)
+	s, stamp, err := c.examinable(ctx, head)
 	if err != nil {
 		return nil, stamp, repair.Options{}, err
 	}

@@ -187,16 +187,25 @@ func gapAt(s *session.Session, ref session.Ref) (gap, bool) {
 func (c changes) describe() (cure, loses string) {
 	var did []string
 	if len(c.filled) > 0 {
-		did = append(did, "filled in: "+strings.Join(c.filled, ", "))
+		did = append(did, "filled in: "+listed(c.filled))
 	}
 	if len(c.altered) > 0 {
-		did = append(did, "put into the form that the agent takes: "+strings.Join(c.altered, ", "))
+		did = append(did, "put into the form that the agent takes: "+listed(c.altered))
 	}
 	if len(c.lost) > 0 {
-		did = append(did, "replaced or removed: "+strings.Join(c.lost, ", "))
-		loses = "The values that cannot stand there: " + strings.Join(c.lost, ", ") + "."
+		did = append(did, "replaced or removed: "+listed(c.lost))
+		loses = "The values that cannot stand there: " + listed(c.lost) + "."
 	}
 	return "The record is completed; " + strings.Join(did, "; ") + ".", loses
+}
+
+// listed is the paths as a part of a sentence; of many the first ones.
+func listed(paths []string) string {
+	const most = 12
+	if more := len(paths) - most; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(paths[:most], ", "), more)
+	}
+	return strings.Join(paths, ", ")
 }
 
 // rewrite is the edit that puts another record in the place of a part's.

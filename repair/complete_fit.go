@@ -3,7 +3,6 @@ package repair
 import (
 	"bytes"
 	"encoding/json"
-	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -93,28 +92,13 @@ func idOf(prefix string) fit {
 // left alone.
 func aMap(is fit, except ...string) fit {
 	return func(g gap, raw []byte) ([]byte, bool) {
-		var names map[string]json.RawMessage
-		if json.Unmarshal(raw, &names) != nil || raw[0] != '{' {
-			return nil, false
-		}
-		for _, name := range slices.Sorted(maps.Keys(names)) {
+		to, err := session.EditMembers(raw, func(name string, v []byte) ([]byte, bool) {
 			if slices.Contains(except, name) {
-				continue
+				return v, true
 			}
-			v, _ := session.Field(raw, name)
-			to, ok := g.fitAt(name, is, v)
-			var err error
-			switch {
-			case !ok:
-				raw, err = session.RemoveField(raw, name)
-			case string(to) != string(v):
-				raw, err = session.SetField(raw, to, name)
-			}
-			if err != nil {
-				return nil, false
-			}
-		}
-		return raw, true
+			return g.fitAt(name, is, v)
+		})
+		return to, err == nil
 	}
 }
 

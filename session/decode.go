@@ -106,6 +106,10 @@ func (r *Record) decode() (obj Value, ok bool) {
 	if o := NewOutline(r.Data); o != nil && o.Root().Kind() == '{' {
 		return o.Root(), true
 	}
+	if NestsTooDeep(r.Data) {
+		r.Defect = &Defect{TooDeep, (&DepthError{r.Ref}).Error()}
+		return Value{}, false
+	}
 	_, err := parseObject(r.Data)
 	why := cmp.Or(err, errNotObject).Error()
 	switch {

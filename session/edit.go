@@ -55,7 +55,8 @@ func (r *Record) Move(to Ref) (Record, error) {
 		if err != nil {
 			return Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
 		}
-		if m, ok := obj.get(id.field); !ok || m.raw.Kind() != '"' || string(says(m.raw)) == id.value {
+		m, ok := obj.get(id.field)
+		if raw := moved.Data[m.value:m.end]; !ok || raw[0] != '"' || string(says(raw)) == id.value {
 			continue // a row has no ids in its data
 		}
 		if moved.Data, err = SetField(moved.Data, Quote(id.value), id.field); err != nil {

@@ -60,25 +60,57 @@ func RemoveField(data []byte, path ...string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, ok := s.obj.get(path[len(path)-1])
-	if !ok {
+	name := path[len(path)-1]
+	if _, ok := s.obj.get(name); !ok {
 		return data, nil
 	}
-	// Of two equal names the first would count once the last is gone.
-	return RemoveField(cutMember(data, s.at+m.start, s.at+m.end), path...)
+	// All of them: of two equal names the first would count once the last is gone.
+	return s.without(data, map[string]bool{name: true}), nil
 }
 
-func cutMember(data []byte, start, end int) []byte {
-	white := len(whiteBefore(data, start))
-	if before := start - white - 1; before >= 0 && data[before] == ',' {
-		return splice(data, before, end, nil)
+// without is data without the object's members of those names.
+func (s *site) without(data []byte, names map[string]bool) []byte {
+	all := make([]element, len(s.obj))
+	for i, m := range s.obj {
+		all[i] = element{s.at + m.start, s.at + m.end}
 	}
-	next := bytes.TrimLeft(data[end:], " \t\r\n")
-	if len(next) > 0 && next[0] == ',' { // the first of several: what follows takes its place
-		rest := bytes.TrimLeft(next[1:], " \t\r\n")
-		return splice(data, start, len(data)-len(rest), nil)
+	return without(data, all, func(i int) bool { return names[string(s.obj[i].name)] })
+}
+
+// EditMembers returns the object that data is with the values of its members as edit
+// returns them, and without the members that edit does not keep: every other byte is
+// as [SetField] and [RemoveField] leave it. Of equal names edit gets the last. The
+// error says that data is not an object.
+func EditMembers(data []byte, edit func(name string, raw []byte) (to []byte, keep bool)) ([]byte, error) {
+	obj, err := parseObject(data)
+	if err != nil {
+		return nil, fmt.Errorf("editing an object: %w", err)
 	}
-	return splice(data, start-white, len(data)-len(next), nil)
+	last := make(map[string]int, len(obj))
+	for i, m := range obj {
+		last[string(m.name)] = i
+	}
+	var out []byte
+	at, gone := 0, map[string]bool{}
+	for i, m := range obj {
+		if last[string(m.name)] != i {
+			continue
+		}
+		to, keep := edit(string(m.name), data[m.value:m.end])
+		if !keep {
+			gone[string(m.name)] = true
+			continue
+		}
+		out, at = append(append(out, data[at:m.value]...), to...), m.end
+	}
+	out = append(out, data[at:]...)
+	if len(gone) == 0 {
+		return out, nil
+	}
+	if obj, err = parseObject(out); err != nil {
+		return nil, fmt.Errorf("editing an object: %w", err)
+	}
+	return (&site{obj: obj}).without(out, gone), nil
 }
 
 // A site is the object that holds the last name of a path: the object taken
@@ -107,7 +139,7 @@ func descend(data []byte, path []string) (site, error) {
 		if !ok {
 			return site{}, fmt.Errorf("editing field %q: it is missing", name)
 		}
-		if s.obj, err = parseObject(m.raw); err != nil {
+		if s.obj, err = parseObject(data[s.at+m.value : s.at+m.end]); err != nil {
 			return site{}, fmt.Errorf("editing field %q: %w", name, err)
 		}
 		s.indent, s.colon = whiteBefore(data, s.at+m.start), colonOf(data, s.at, m)

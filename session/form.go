@@ -22,11 +22,10 @@ type FormMember struct {
 // Read reads the object that data is, puts the texts of its values into texts,
 // and returns which were put there: bit n for texts[n], which holds bytes of data.
 // It reports whether data is an object of the form, and nothing else: JSON as the
-// agent reads it, but for what no agent writes, such as names with escapes or
-// values that are nested deeply. If it is not, what was put is of no meaning.
+// agent reads it, but for what no agent writes, such as names with escapes. If it is not, what was put is of no meaning.
 func (f Form) Read(data []byte, texts [][]byte) (had uint64, ok bool) {
 	r := formReader{texts: texts}
-	end := r.object(f, data, skipWhite(data, 0))
+	end := r.object(f, data, skipWhite(data, 0), 1)
 	return r.had, end >= 0 && skipWhite(data, end) == len(data)
 }
 
@@ -36,8 +35,8 @@ type formReader struct {
 }
 
 // object returns where the object ends that begins at byte i, -1 if there is none
-// of the form.
-func (r *formReader) object(f Form, data []byte, i int) int {
+// of the form. The object is so many levels deep.
+func (r *formReader) object(f Form, data []byte, i, depth int) int {
 	if i >= len(data) || data[i] != '{' {
 		return -1
 	}
@@ -54,7 +53,7 @@ func (r *formReader) object(f Form, data []byte, i int) int {
 		if i = skipWhite(data, i+len(f[k].Name)+len(`""`)); i >= len(data) || data[i] != ':' {
 			return -1
 		}
-		if i = r.value(&f[k], data, skipWhite(data, i+1)); i < 0 {
+		if i = r.value(&f[k], data, skipWhite(data, i+1), depth); i < 0 {
 			return -1
 		}
 		seen |= 1 << k
@@ -72,14 +71,14 @@ func (r *formReader) object(f Form, data []byte, i int) int {
 
 // value returns where the value of a member ends that begins at byte i, -1 if it
 // will not do.
-func (r *formReader) value(m *FormMember, data []byte, i int) (end int) {
+func (r *formReader) value(m *FormMember, data []byte, i, depth int) (end int) {
 	switch {
 	case m.In != nil && i < len(data) && data[i] == '{':
-		end = r.object(m.In, data, i)
+		end = r.object(m.In, data, i, depth+1)
 	case m.Is == nil:
 		return -1
 	default:
-		end = skipValue(data, i, 1)
+		end = skipValue(data, i, depth)
 		if end >= 0 && !m.Is(data[i:end]) {
 			return -1
 		}

@@ -32,27 +32,28 @@ func FuzzForm(f *testing.F) {
 			t.Fatalf("Read(%q) takes what the library refuses: %v", data, err)
 		}
 		members := 0
-		same := func(o object, name string, as int) {
+		same := func(data []byte, o object, name string, as int) {
 			m, ok := o.get(name)
-			if ok != (had>>as&1 == 1) || ok && !bytes.Equal(m.raw, texts[as]) {
-				t.Errorf("Read(%q) has %q for %s, %v, want %q, %v", data, texts[as], name, had>>as&1 == 1, m.raw, ok)
+			raw := data[m.value:m.end]
+			if ok != (had>>as&1 == 1) || ok && !bytes.Equal(raw, texts[as]) {
+				t.Errorf("Read(%q) has %q for %s, %v, want %q, %v", data, texts[as], name, had>>as&1 == 1, raw, ok)
 			}
 			if ok {
 				members++
 			}
 		}
-		same(want, "n", 1)
-		same(want, "s", 2)
-		same(want, "o", 3)
+		same(data, want, "n", 1)
+		same(data, want, "s", 2)
+		same(data, want, "o", 3)
 		if members != len(want) {
 			t.Errorf("Read(%q) takes one of %v that the form does not have", data, want)
 		}
 		if m, ok := want.get("o"); ok {
-			in, err := libraryObject(m.raw)
+			in, err := libraryObject(data[m.value:m.end])
 			if members = 0; err != nil || len(in) != 1 {
-				t.Fatalf("Read(%q) takes %s for an object with one member: %v", data, m.raw, err)
+				t.Fatalf("Read(%q) takes %s for an object with one member: %v", data, data[m.value:m.end], err)
 			}
-			same(in, "in", 4)
+			same(data[m.value:m.end], in, "in", 4)
 		}
 	})
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -18,7 +19,7 @@ func newDecoder(data []byte) *jsontext.Decoder {
 }
 
 // object is a JSON object taken apart one level deep: its members as they stand
-// in the text, of equal names only the last.
+// in the text.
 type object []member
 
 // A member is where one member of an object stands in the text: name, colon and
@@ -27,36 +28,16 @@ type object []member
 type member struct {
 	name              []byte
 	start, value, end int
-	raw               jsontext.Value
 }
 
-// get is the member of that name, and whether there is one.
+// get is the member of that name, of equal names the last, and whether there is one.
 func (o object) get(name string) (member, bool) {
-	for i := range o {
+	for i := range slices.Backward(o) {
 		if string(o[i].name) == name {
 			return o[i], true
 		}
 	}
 	return member{}, false
-}
-
-// unique is the object without the members that a later one of the same name
-// replaces.
-func (o object) unique() object {
-	last := make(map[string]int, len(o))
-	for i := range o {
-		last[string(o[i].name)] = i
-	}
-	if len(last) == len(o) {
-		return o
-	}
-	var left object
-	for i := range o {
-		if last[string(o[i].name)] == i {
-			left = append(left, o[i])
-		}
-	}
-	return left
 }
 
 var errNotObject = errors.New("not a JSON object")
@@ -75,7 +56,7 @@ func parseObject(data []byte) (object, error) {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, fmt.Errorf("more text behind the object, at byte %d", d.InputOffset())
 	}
-	return obj.unique(), nil
+	return obj, nil
 }
 
 func readMembers(d *jsontext.Decoder, data []byte) (object, error) {
@@ -102,10 +83,7 @@ func readMembers(d *jsontext.Decoder, data []byte) (object, error) {
 			return nil, parseError(d, err)
 		}
 		end := int(d.InputOffset())
-		obj = append(obj, member{
-			name: []byte(name), start: nameStart(data, nameEnd), value: end - len(raw), end: end,
-			raw: jsontext.Value(data[end-len(raw) : end]),
-		})
+		obj = append(obj, member{[]byte(name), nameStart(data, nameEnd), end - len(raw), end})
 	}
 }
 

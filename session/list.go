@@ -32,7 +32,7 @@ func Names(data []byte, path ...string) []string {
 		names = append(names, string(m.name))
 	}
 	slices.Sort(names)
-	return names
+	return slices.Compact(names)
 }
 
 // An element is where an element of a list stands in the text.
@@ -84,14 +84,37 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 	if !ok {
 		return nil, fmt.Errorf("editing field %q: it is missing", name)
 	}
-	found, ok := elements(m.raw, s.at+m.value)
+	found, ok := elements(data[s.at+m.value:s.at+m.end], s.at+m.value)
 	if !ok {
 		return nil, fmt.Errorf("editing field %q: it is no list", name)
 	}
-	for _, e := range slices.Backward(found) {
-		if drop(data[e.start:e.end]) {
-			data = cutMember(data, e.start, e.end)
+	return without(data, found, func(i int) bool { return drop(data[found[i].start:found[i].end]) }), nil
+}
+
+// without returns data without those of the members of one object, or of the elements
+// of one list, that drop chooses: with every other byte as it was, but for the commas
+// and the white space that belonged to them.
+func without(data []byte, all []element, drop func(i int) bool) []byte {
+	out, at, kept := make([]byte, 0, len(data)), 0, false
+	cut := func(from, to int) { out, at = append(out, data[at:from]...), to }
+	first := -1 // of those dropped before any that is kept
+	for i, e := range all {
+		switch dropped := drop(i); {
+		case dropped && kept:
+			comma := e.start - len(whiteBefore(data, e.start)) - 1
+			cut(comma, e.end)
+		case dropped && first < 0:
+			first = i
+		case !dropped:
+			if !kept && first >= 0 {
+				cut(all[first].start, e.start) // what follows takes its place
+			}
+			kept = true
 		}
 	}
-	return data, nil
+	if !kept && first >= 0 {
+		start := all[first].start
+		cut(start-len(whiteBefore(data, start)), skipWhite(data, all[len(all)-1].end))
+	}
+	return append(out, data[at:]...)
 }

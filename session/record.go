@@ -116,6 +116,9 @@ const (
 	// Unreadable: the bytes are unknown, since the file may not be read or is
 	// not a plain file. Nothing may be planned that depends on this record.
 	Unreadable DefectKind = iota + 1
+	// TooDeep: the bytes are known, and nest objects and lists deeper than
+	// [MaxDepth]. The agent may be able to read them.
+	TooDeep
 	// Malformed: the bytes are known and are not one JSON object.
 	Malformed
 	// WrongType: the object lacks a field that the agent needs, or has it with
@@ -125,15 +128,16 @@ const (
 	WrongName
 )
 
-// Unreadable reports whether the record's bytes are unknown.
+// Unreadable reports whether it is not known what the record says: its bytes are
+// unknown, or nest too deep.
 func (r *Record) Unreadable() bool {
-	return r.Defect != nil && r.Defect.Kind == Unreadable
+	return r.Defect != nil && r.Defect.Kind <= TooDeep
 }
 
 // Malformed reports whether the record's bytes cannot be used as JSON: they
-// are unknown, or are not one JSON object.
+// are unknown, nest too deep, or are not one JSON object.
 func (r *Record) Malformed() bool {
-	return r.Defect != nil && (r.Defect.Kind == Unreadable || r.Defect.Kind == Malformed)
+	return r.Defect != nil && r.Defect.Kind <= Malformed
 }
 
 // Touched is the record with the time_updated of was + 1, where both have that

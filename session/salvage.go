@@ -26,7 +26,7 @@ type Salvaged struct {
 // which the damage begins it keeps, where that is a string, the beginning that is
 // text, without half a character or half an escape; where it is an object, the
 // same of its members. A list, a number or a literal that is not read to its end
-// is left out.
+// is left out, and so is an object in more than keptDepth others.
 func Salvage(data []byte) Salvaged {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	r := rescue{data: data, dec: newDecoder(data)}
@@ -103,11 +103,17 @@ func (r *rescue) endsNumber(at int) bool {
 	return at < len(r.data) && bytes.IndexByte([]byte(" \t\r\n,}]"), r.data[at]) >= 0
 }
 
+// keptDepth is how deep an object may lie that is kept in part: deeper than any that
+// the agent knows the members of. It bounds the length of [Salvaged.Cut], of which
+// each step takes a look at the whole text.
+const keptDepth = 8
+
 // closed is the object with all that is open closed where the damage begins.
 func (r *rescue) closed() Salvaged {
 	if i := slices.IndexFunc(r.open, func(l level) bool { return l.list }); i >= 0 {
 		r.open = r.open[:i]
 	}
+	r.open = r.open[:min(len(r.open), keptDepth)]
 	if len(r.open) == 0 {
 		return Salvaged{}
 	}

@@ -1,16 +1,9 @@
 package session
 
-import (
-	"github.com/go-json-experiment/json/jsontext"
-)
-
 // What follows reads the JSON that agents write several times faster than the
 // library does. It takes no text that the library does not take (that is fuzzed),
-// and leaves to it all that is rare: escapes in names, lone surrogates, deep
-// nesting, and the words for what is wrong.
-
-// scanDepth is how deep values may be nested.
-const scanDepth = 100
+// and leaves to it all that is rare: escapes in names, lone surrogates, and the words
+// for what is wrong.
 
 // scanObject is parseObject, but for what it leaves to the library: then ok is
 // false.
@@ -22,24 +15,20 @@ func scanObject(data []byte) (obj object, ok bool) {
 	obj = object{}
 	for i := int32(1); i < spots[0].next; i = spots[i].next {
 		s := &spots[i]
-		obj = append(obj, member{
-			name: data[s.name:s.nameEnd], start: int(s.name) - 1, value: int(s.from), end: int(s.to),
-			raw: jsontext.Value(data[s.from:s.to:s.to]),
-		})
+		obj = append(obj, member{data[s.name:s.nameEnd], int(s.name) - 1, int(s.from), int(s.to)})
 	}
-	return obj.unique(), true
+	return obj, true
 }
 
 // EachElement calls f for the text of each element of a JSON list, until f returns
 // false. It reports whether it came to the end: data is a list and nothing else. It
-// may fail for a list that is nested deeply, and it may call f before it sees that
-// data is no list.
+// may call f before it sees that data is no list.
 func EachElement(data []byte, f func(value []byte) bool) bool {
 	i := skipWhite(data, 0)
 	if i >= len(data) || data[i] != '[' {
 		return false
 	}
-	end := skipList(data, i, 0, f)
+	end := skipList(data, i, 1, f)
 	return end >= 0 && skipWhite(data, end) == len(data)
 }
 

@@ -19,7 +19,7 @@ func libraryObject(data []byte) (object, error) {
 	if _, err := d.ReadToken(); !errors.Is(err, io.EOF) {
 		return nil, errNotObject
 	}
-	return obj.unique(), nil
+	return obj, nil
 }
 
 // FuzzScanObject compares the scanner with the library: whatever it takes, that

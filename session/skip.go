@@ -83,7 +83,7 @@ func skipWord(data []byte, i int, word string) int {
 
 // skipObject returns where the object ends that begins at byte i, -1 for none.
 func skipObject(data []byte, i, depth int) int {
-	if depth > scanDepth {
+	if depth > MaxDepth {
 		return -1
 	}
 	i = skipWhite(data, i+1)
@@ -111,7 +111,7 @@ func skipObject(data []byte, i, depth int) int {
 // skipList returns where the list ends that begins at byte i, -1 for none. It calls
 // f, which may be nil, for each element, and gives up where that returns false.
 func skipList(data []byte, i, depth int, f func([]byte) bool) int {
-	if depth > scanDepth {
+	if depth > MaxDepth {
 		return -1
 	}
 	i = skipWhite(data, i+1)

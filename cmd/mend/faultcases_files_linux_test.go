@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -14,6 +13,7 @@ import (
 
 	"mend/internal/storetest"
 	"mend/internal/wound"
+	"mend/session"
 )
 
 // part writes a file beside the parts of the second answer and returns its path.
@@ -32,16 +32,15 @@ func megabytes(a ending) int64 { return a.state.SysUsage().(*syscall.Rusage).Max
 // TestCase02StrangeJSON has all that no parser likes beside healthy records: it
 // is told, costs little memory, and comes back from a repair as it was.
 func TestCase02StrangeJSON(t *testing.T) {
-	deep := bytes.Repeat([]byte("["), 100_000)
 	testStrange(t, map[string][]byte{ // the agent stops at these
-		"lists":     append(deep, bytes.Repeat([]byte("]"), 100_000)...),
-		"objects":   append(bytes.Repeat([]byte(`{"a":`), 100_000), bytes.Repeat([]byte("}"), 100_000)...),
-		"open":      deep,
+		"objects":   []byte(strings.Repeat(`{"a":`, session.MaxDepth) + strings.Repeat("}", session.MaxDepth)),
+		"open":      []byte(strings.Repeat("[", session.MaxDepth)),
 		"nan":       []byte(`{"id":"prt_zz_nan","type":"text","text":NaN}`),
 		"nul":       []byte("{\"id\":\"prt_zz_nul\x00\"}"),
 		"surrogate": []byte(`{"id":"prt_zz_surrogate","type":"text","text":"\ud800"`),
 	})
 	testStrange(t, map[string][]byte{ // and these it reads
+		"lists":  []byte(strings.Repeat("[", session.MaxDepth) + strings.Repeat("]", session.MaxDepth)),
 		"types":  []byte(`{"id":7,"messageID":[],"sessionID":null,"type":{},"text":3}`),
 		"number": []byte("1e999999"),
 		"string": []byte(`"text"`),
