@@ -19,7 +19,14 @@ func (o Options) read(f func(*journal.Journal) error) error {
 
 // write runs f with the journal open for writing.
 func (o Options) write(f func(*journal.Journal) error) error {
-	return o.with(journal.Options{Version: o.Version, Now: o.Now}, f)
+	end := func() {}
+	defer func() { end() }() // once the journal is closed
+	return o.with(journal.Options{Version: o.Version, Now: o.Now}, func(j *journal.Journal) error {
+		if o.Writing != nil {
+			end = o.Writing()
+		}
+		return f(j)
+	})
 }
 
 func (o Options) with(jo journal.Options, f func(*journal.Journal) error) error {

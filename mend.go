@@ -36,6 +36,11 @@ type Options struct {
 	// file system that the store is on, in a sentence for the user.
 	Note func(string)
 
+	// Writing, if not nil, is called before the journal and a store are changed, and
+	// the function that it returns when that is over: a program should not end in
+	// between.
+	Writing func() (done func())
+
 	unattached bool // orphans may be made
 }
 

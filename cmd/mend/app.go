@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"syscall"
 
 	"github.com/spf13/cobra"
@@ -25,6 +26,8 @@ type app struct {
 
 	entered bool // the command line was understood, and a verb is at work
 	noted   bool // note has told
+
+	writing sync.RWMutex // held for reading while the journal or a store is changed
 }
 
 // root is the command with all its verbs.
@@ -43,6 +46,10 @@ Without a verb it tells how things stand.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
 	}
 	a.opt.Version, a.opt.Note = version(), a.note
+	a.opt.Writing = func() func() {
+		a.writing.RLock()
+		return a.writing.RUnlock
+	}
 	f := root.PersistentFlags()
 	f.StringVar(&a.opt.Store, "store", "", "the store, by any path in it (default: looked for)")
 	f.StringVar(&a.opt.Layout, "layout", "", "the layout of the store: opencode, opencode-0, opencode-state, supercode, or sqlite (default: found by looking)")

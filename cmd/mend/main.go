@@ -7,10 +7,8 @@ import (
 	"errors"
 	"io"
 	"os"
-	"os/signal"
 	"runtime/debug"
 	"slices"
-	"syscall"
 
 	"golang.org/x/term"
 
@@ -34,20 +32,13 @@ type terminal struct {
 	canDraw  bool // progress can be drawn on err
 }
 
-// run carries out one command line and returns the exit code. SIGINT and SIGTERM
-// cancel the context: what has begun is finished or put back, and a second
-// signal kills the program as a crash would.
+// run carries out one command line and returns the exit code. A signal ends it as
+// [onSignal] says.
 func run(args []string, t terminal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
-	signals := make(chan os.Signal, 1)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
-	go func() {
-		s := <-signals
-		signal.Stop(signals)
-		cancel(&signalError{s})
-	}()
 	a := &app{terminal: t}
+	onSignal(cancel, &a.writing, args, t)
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

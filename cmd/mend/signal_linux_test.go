@@ -1,0 +1,48 @@
+package main
+
+import (
+	"io"
+	"os"
+	"syscall"
+	"testing"
+
+	"golang.org/x/sys/unix"
+
+	"mend/internal/wound"
+)
+
+// TestSignalEndsReading stops verbs that only read and that would never end: nobody
+// reads what they write, so they never look at their context again.
+func TestSignalEndsReading(t *testing.T) {
+	l := newLab(t, wound.Versions[0], "")
+	l.blanks(100)
+	for signal, args := range map[syscall.Signal][]string{
+		syscall.SIGINT:  {"repair", l.session, "--dry-run"},
+		syscall.SIGTERM: {"scan", "--all"},
+	} {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil {
+			t.Skip(err)
+		}
+		cmd, a := l.command("mend", args...)
+		cmd.Stdout, cmd.Stderr = w, w
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		if _, err := io.ReadFull(r, make([]byte, 6000)); err != nil { // it is in the middle of writing
+			t.Fatal(err)
+		}
+		if err := cmd.Process.Signal(signal); err != nil {
+			t.Fatal(err)
+		}
+		l.end(cmd, a)
+		if a.code != exitSignalled+int(signal) {
+			t.Errorf("mend %v, %v: exit code %d", args, signal, a.code)
+		}
+	}
+}
