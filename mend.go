@@ -32,8 +32,9 @@ type Options struct {
 	// Now is asked for the time of day, to tell whether a session is busy and
 	// to date entries; nil for the system's clock.
 	Now func() time.Time
-	// Note, if not nil, is told of what a change cannot promise because of the
-	// file system that the store is on, in a sentence for the user.
+	// Note, if not nil, is called with a sentence for the user: what a change cannot
+	// promise because of the file system that the store is on, and what another
+	// program wrote so late that no entry has it.
 	Note func(string)
 
 	// Writing, if not nil, is called before the journal and a store are changed, and

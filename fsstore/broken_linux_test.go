@@ -180,3 +180,85 @@ func TestBrokenDisk(t *testing.T) {
 		})
 	}
 }
+
+// TestCannotLook lets each read fail after everything is in place: that a file cannot
+// be looked at again is no sign of another program. The error comes back with the
+// path, nothing is kept, and nothing is removed.
+func TestCannotLook(t *testing.T) {
+	needWrites(t)
+	for _, when := range []string{"Commit", "Discard", "Sweep"} {
+		t.Run(when, func(t *testing.T) {
+			if !storetest.InChild(t, 0) {
+				return
+			}
+			root := smallTree(t)
+			var notes []string
+			s := mustOpen(t, root, "", Options{
+				Owner: "own",
+				Note:  func(text string) { notes = append(notes, text) },
+				Step: func(call string) error {
+					if call == "barrier" && when == "Commit" {
+						storetest.Refuse(t, unix.SYS_READ, -1, 0, unix.EIO)
+					}
+					return nil
+				},
+			})
+			staged, err := mustOpen(t, root, "", Options{Owner: "own"}).Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := s.Commit(t.Context(), staged)
+			slots := slotsOf(t, root)
+			switch when {
+			case "Commit":
+				if _, serr := s.Settle(t.Context(), staged); !errors.Is(serr, unix.EIO) {
+					t.Errorf("Settle = %v, want EIO", serr)
+				}
+			case "Discard":
+				storetest.Refuse(t, unix.SYS_READ, -1, 0, unix.EIO)
+				err = s.Discard(t.Context(), staged)
+			case "Sweep":
+				storetest.Refuse(t, unix.SYS_READ, -1, 0, unix.EIO)
+				err = s.Discard(t.Context(), change.Staged{})
+			}
+			wantCannotLook(t, err)
+			if len(out.Kept) > 0 {
+				t.Errorf("Kept = %v", out.Kept)
+			}
+			if _, err := os.Stat(filepath.Join(root, keptDir)); err == nil {
+				t.Error("something is kept")
+			}
+			if when == "Discard" && (len(notes) == 0 || !strings.Contains(notes[0], "not known")) {
+				t.Errorf("it reports %q", notes)
+			}
+			if got := slotsOf(t, root); when != "Discard" && !slices.Equal(got, slots) {
+				t.Errorf("the slots are %v, want %v", got, slots)
+			} else if len(got) == 0 {
+				t.Error("the slots are gone")
+			}
+		})
+	}
+}
+
+func wantCannotLook(t *testing.T, err error) {
+	t.Helper()
+	if !errors.Is(err, unix.EIO) || !strings.Contains(err.Error(), ".mend/own/1/") || strings.Contains(err.Error(), "another program") {
+		t.Errorf("the error is %v, want EIO and a path", err)
+	}
+}
+
+// slotsOf is the files in the first staging folder that hold something.
+func slotsOf(t *testing.T, root string) []string {
+	t.Helper()
+	all, err := os.ReadDir(filepath.Join(root, mendDir, "own", "1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, e := range all {
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && info.Size() > 0 {
+			names = append(names, e.Name())
+		}
+	}
+	return names
+}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"mend/change"
 )
@@ -82,26 +81,20 @@ func (j *job) takeBack(n int, cause error) (change.Outcome, error) {
 }
 
 // lastLook keeps what a writer put into a file that was already exchanged: it
-// had the file open since before.
+// had the file open since before. Discard looks again, at each file just before it
+// is removed; what is found here is in the journal, too. After an error of a read
+// nothing is known of that file, so it stays where it is.
 func (j *job) lastLook() error {
 	written := make([]bool, len(j.items))
-	_ = j.share(len(j.items), func(b *buffer, i int) error {
-		if it := j.items[i]; !it.isFolder() && it.op.Pre != nil {
-			t, err := j.stage.lookInto(b, it.slot, it.limit())
-			written[i] = err != nil || t.there && !t.is(it.op.Pre) // nothing is there where nothing could be exchanged
+	err := j.share(len(j.items), func(b *buffer, i int) error {
+		it := j.items[i]
+		if it.isFolder() || it.op.Pre == nil {
+			return nil
 		}
-		return nil
+		t, err := j.stage.lookInto(b, it.slot, it.limit())
+		written[i] = err == nil && t.there && !t.is(it.op.Pre) // nothing is there where nothing could be exchanged
+		return err
 	})
-	if !slices.Contains(written, true) {
-		return nil
-	}
-	for i, it := range j.items {
-		if !written[i] {
-			continue
-		}
-		if err := j.keep(it); err != nil {
-			return err
-		}
-	}
-	return j.barrier(nil)
+	_, kerr := j.keepWritten(written)
+	return errors.Join(err, kerr)
 }

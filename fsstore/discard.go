@@ -2,6 +2,7 @@ package fsstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 
@@ -10,8 +11,10 @@ import (
 
 // Discard removes what Prepare left: the slots that hold a Pre or a Post of st,
 // and then the folders that are empty. With the zero Staged it removes what is
-// left of any change of this owner; all of them must be decided. Anything else
-// stays where it is.
+// left of any change of this owner; all of them must be decided. It looks at each
+// slot just before it removes it: one that another program wrote into, through a
+// descriptor it had, is moved to where it is kept, and reported by the Note of the
+// options. One that cannot be read, or is no file, stays where it is.
 func (s *Store) Discard(ctx context.Context, st change.Staged) error {
 	if st.Dir == "" {
 		return s.discardAll()
@@ -56,29 +59,35 @@ func (j *job) discard(ctx context.Context) error {
 	for _, name := range names {
 		there[name] = true
 	}
+	written := make([]bool, len(j.items))
 	err = j.share(len(j.items), func(b *buffer, i int) error {
 		it, err := j.items[i], ctx.Err()
 		if err == nil && there[it.slot] {
-			err = j.discardSlot(b, it)
+			written[i], err = j.discardSlot(b, it)
 		}
 		if name := it.slot + unfinished; err == nil && there[name] {
 			err = j.remove(j.stage, name)
 		}
 		return err
 	})
-	if err != nil {
+	kept, kerr := j.keepWritten(written)
+	j.noteKept(kept)
+	if err = errors.Join(err, kerr); err != nil {
 		return err
 	}
 	return j.rmdirs(j.stage.path)
 }
 
-func (j *job) discardSlot(b *buffer, it item) error {
+// discardSlot removes a slot that is ours, and reports whether another program wrote
+// into it.
+func (j *job) discardSlot(b *buffer, it item) (written bool, err error) {
 	t, err := j.stage.lookInto(b, it.slot, it.limit())
-	if err != nil {
-		return err
+	switch {
+	case err != nil:
+		j.note(fmt.Sprintf("whether another program wrote into a file that was just replaced is not known: %v; the file stays there", err))
+		return false, err
+	case t.folder() && it.isFolder(), t.plain() && (t.is(it.op.Pre) || t.is(it.op.Post)):
+		return false, j.removeThing(j.stage, it.slot, &t)
 	}
-	if t.folder() && it.isFolder() || t.plain() && (t.is(it.op.Pre) || t.is(it.op.Post)) {
-		return j.removeThing(j.stage, it.slot, &t)
-	}
-	return nil
+	return t.plain(), nil
 }

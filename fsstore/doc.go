@@ -20,7 +20,7 @@
 //	        {slot}.new                          a slot being written anew
 //	      {n}.again/                            the same, where {n} was lost
 //	    kept/                                   bytes of other programs, never deleted
-//	      {id}.{slot hash}.{k}.json
+//	      {id}.{slot hash}.{k}.json               or late.…, found after the change was decided
 //
 // Ids are data. A name that is none never becomes part of a path, and no link is
 // followed below the root. What stands where a record should be and cannot be
@@ -32,7 +32,10 @@
 // exchanges slots and targets one by one, with a rename that neither unlinks nor
 // overwrites anything, and compares what came out. So a reader finds every file
 // whole at any time, and bytes that another program wrote are in the target, in
-// the slot, or under kept. What a crash leaves is decided by content alone: the
+// the slot, or under kept. Into a file that was replaced another program may still
+// write through a descriptor that it had: Commit looks at all of them once more when
+// the change is on the disk, and Discard, after the outcome is in the journal, at
+// each just before it is removed. What a crash leaves is decided by content alone: the
 // table is at state in state.go.
 //
 // # Caveats

@@ -9,23 +9,61 @@ import (
 )
 
 // keep moves a slot that holds another program's bytes to where nothing of ours
-// ever deletes it.
-func (j *job) keep(it item) error {
+// ever deletes it, and returns its path there.
+func (j *job) keep(it item) (string, error) {
+	return j.keepFile(j.stage, it.slot, j.keptPrefix(it), func() error { return j.stepItem("keep", it) })
+}
+
+// keepFile moves a file to where nothing of ours ever deletes it, under a name that
+// begins with prefix. It calls step first.
+func (j *job) keepFile(from *dir, name, prefix string, step func() error) (string, error) {
 	kept, err := j.mkdirs(keptDir)
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer kept.close()
 	j.kept = true
 	for n := 1; ; n++ {
-		if err := j.stepItem("keep", it); err != nil {
-			return err
+		if err := step(); err != nil {
+			return "", err
 		}
-		err := j.stage.move(it.slot, kept, fmt.Sprintf("%s%d%s", j.keptPrefix(it), n, suffix))
-		if !errors.Is(err, fs.ErrExist) {
-			return err
+		to := fmt.Sprintf("%s%d%s", prefix, n, suffix)
+		if err := from.move(name, kept, to); !errors.Is(err, fs.ErrExist) {
+			return keptDir + "/" + to, err
 		}
 	}
+}
+
+// keepWritten keeps the slots of those items into which another program wrote, and
+// returns their paths when that is durable.
+func (j *job) keepWritten(written []bool) (paths []string, err error) {
+	for i, it := range j.items {
+		if !written[i] {
+			continue
+		}
+		p, err := j.keep(it)
+		if err != nil {
+			return paths, err
+		}
+		paths = append(paths, p)
+	}
+	if len(paths) == 0 {
+		return nil, nil
+	}
+	return paths, j.barrier(nil)
+}
+
+// noteKept reports what was kept after the outcome was in the journal.
+func (j *job) noteKept(paths []string) {
+	for _, p := range paths {
+		j.note(fmt.Sprintf("another program wrote into a file that was just replaced; its bytes are in %s/%s", j.id.Root, p))
+	}
+}
+
+// latePrefix begins the names of what is kept of a slot of a change that was decided
+// by another process.
+func latePrefix(dir, slot string) string {
+	return fmt.Sprintf("late.%.12s.", hash([]byte(dir+"/"+slot)))
 }
 
 // keptPrefix begins the names of what is kept of an item's slot. It tells the

@@ -57,11 +57,7 @@ func lateWriter(t *testing.T, root, part string) (*Store, change.Staged, change.
 	if err != nil {
 		t.Fatal(err)
 	}
-	held, err := os.OpenFile(filepath.Join(root, "part/msg_1", part+".json"), os.O_RDWR, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer held.Close()
+	held := hold(t, root, part)
 	late := mustOpen(t, root, "", Options{Owner: "own", Step: func(call string) error {
 		if call == "barrier" {
 			_, err := held.WriteAt([]byte("LATE"), 0)
@@ -74,6 +70,65 @@ func lateWriter(t *testing.T, root, part string) (*Store, change.Staged, change.
 		t.Fatal(err)
 	}
 	return s, staged, out
+}
+
+// hold opens a part as another program does that writes to it later.
+func hold(t *testing.T, root, part string) *os.File {
+	t.Helper()
+	f, err := os.OpenFile(filepath.Join(root, "part/msg_1", part+".json"), os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestWriterAfterCommit lets another program write through an old descriptor after
+// the last look of Commit: into a file that was replaced and into one that was
+// deleted. Discard keeps the bytes, and so does the sweep that comes after a crash.
+func TestWriterAfterCommit(t *testing.T) {
+	needWrites(t)
+	for _, crashed := range []bool{false, true} {
+		for _, part := range []string{"prt_11", "prt_13"} {
+			root := smallTree(t)
+			var notes []string
+			s := mustOpen(t, root, "", Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
+			staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := hold(t, root, part)
+			if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed || len(out.Kept) > 0 {
+				t.Fatalf("Commit = %+v, %v", out, err)
+			}
+			if _, err := held.WriteAt([]byte("LATE"), 0); err != nil {
+				t.Fatal(err)
+			}
+			left := staged
+			if crashed {
+				left = change.Staged{}
+			}
+			after := snapshot(t, root, mendDir)
+			for range 2 { // the second finds nothing more
+				if err := s.Discard(t.Context(), left); err != nil {
+					t.Errorf("Discard = %v", err)
+				}
+			}
+			if got := snapshot(t, root, mendDir); !maps.Equal(got, after) {
+				t.Errorf("Discard changed the tree: %v, want %v", got, after)
+			}
+			kept, err := filepath.Glob(filepath.Join(root, keptDir, "*"))
+			if err != nil || len(kept) != 1 || len(notes) != 1 || !strings.HasSuffix(notes[0], kept[0]) {
+				t.Fatalf("crashed %v, %s: kept is %v (%v), reported as %q", crashed, part, kept, err, notes)
+			}
+			if data, err := os.ReadFile(kept[0]); err != nil || !strings.HasPrefix(string(data), "LATE") {
+				t.Errorf("%s holds %q, %v", kept[0], data, err)
+			}
+			if _, err := os.Stat(filepath.Join(root, mendDir, "own")); err == nil {
+				t.Error("the staging folder is left")
+			}
+		}
+	}
 }
 
 func wantKept(t *testing.T, root, path, part string) {

@@ -54,7 +54,7 @@ func (j *job) restage(b *atomicfile.Barrier, it item, from holding) (wrote bool,
 	// What comes out of an exchange stays in the slot, until backward has put it
 	// back; what stands in any other slot is in the way.
 	if slot == holdsOther && (target != holdsPost || it.op.Pre == nil) {
-		if err := j.keep(it); err != nil {
+		if _, err := j.keep(it); err != nil {
 			return false, err
 		}
 		slot = holdsNothing

@@ -168,7 +168,14 @@ func TestDiscardKeeps(t *testing.T) {
 	for p := range snapshot(t, stage, "") {
 		left = append(left, p)
 	}
-	wantNames(t, left, []string{".", slot, "notes.txt"})
+	wantNames(t, left, []string{".", "notes.txt"})
+	kept, err := filepath.Glob(filepath.Join(root, keptDir, "*"))
+	if err != nil || len(kept) != 1 {
+		t.Fatalf("kept is %v, %v", kept, err)
+	}
+	if data, err := os.ReadFile(kept[0]); err != nil || string(data) != "another program's" {
+		t.Errorf("%s holds %q, %v", kept[0], data, err)
+	}
 	if _, err := s.Prepare(t.Context(), staged.Ops); err != nil {
 		t.Errorf("Prepare beside it = %v", err)
 	}

@@ -33,8 +33,9 @@ type Options struct {
 	// MaxRecord is the size in bytes above which a record is not read; 0 for
 	// 64 MiB.
 	MaxRecord int64
-	// Note, if not nil, is told by Prepare, in a sentence for the user, if the
-	// file system cannot do what the whole promise of this package needs.
+	// Note, if not nil, is called with a sentence for the user: by Prepare if the
+	// file system cannot do what the whole promise of this package needs, and by
+	// Discard if it keeps what another program wrote, or cannot look.
 	Note func(string)
 	// Step, if not nil, is told of each call that changes the disk, just before
 	// it is made, such as "exchange part msg_1/prt_1". If it returns an error

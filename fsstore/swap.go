@@ -115,7 +115,8 @@ func (j *job) probe() error {
 	switch {
 	case err == nil:
 	case errors.Is(err, errors.ErrUnsupported):
-		j.note()
+		j.note(fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to a record "+
+			"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", j.id.Root))
 	default:
 		return err
 	}
@@ -127,11 +128,10 @@ func (j *job) probe() error {
 	return nil
 }
 
-// note tells the user of the smaller promise.
-func (j *job) note() {
-	if j.opt.Note != nil {
-		j.opt.Note(fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to a record "+
-			"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", j.id.Root))
+// note reports something to the user.
+func (s *Store) note(text string) {
+	if s.opt.Note != nil {
+		s.opt.Note(text)
 	}
 }
 

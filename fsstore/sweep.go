@@ -85,8 +85,9 @@ func (j *job) sweep() error {
 	return errors.Join(err, j.rmdirs(owner.path))
 }
 
-// sweepStage empties a staging folder that nobody needs any more, of what is
-// certainly ours, and removes it if nothing is left.
+// sweepStage empties a staging folder that no change needs any more, and removes it
+// if nothing is left: what is certainly ours goes, and what another program wrote
+// into a slot is kept.
 func (j *job) sweepStage(p string) error {
 	d, err := j.root.sub(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -101,36 +102,51 @@ func (j *job) sweepStage(p string) error {
 		return err
 	}
 	slices.Sort(names)
+	var kept []string
 	for _, name := range names {
-		if ours, err := j.ours(d, name); err != nil {
-			return err
-		} else if !ours {
-			continue
+		ours, written, err := j.origin(d, name)
+		switch {
+		case err != nil:
+		case ours:
+			err = j.remove(d, name)
+		case written:
+			var at string
+			at, err = j.keepFile(d, name, latePrefix(p, name), func() error { return j.step("keep " + d.path + "/" + name) })
+			if err == nil {
+				kept = append(kept, at)
+			}
 		}
-		if err := j.remove(d, name); err != nil {
+		if err != nil {
+			j.noteKept(kept)
 			return err
 		}
 	}
-	return j.rmdirs(p)
+	if len(kept) > 0 {
+		b := j.newBarrier()
+		err = errors.Join(j.addAll(b, []string{p, keptDir, mendDir, "."}), j.wait(b))
+		j.noteKept(kept)
+	}
+	return errors.Join(err, j.rmdirs(p))
 }
 
-// ours reports whether what has that name in a staging folder can only be ours:
-// it never took part in an exchange, or it has the content that its name says.
-// A file that another program wrote into has neither, and stays.
-func (j *job) ours(d *dir, name string) (bool, error) {
+// origin reports of what has that name in a staging folder whether it can only be
+// ours, since it never took part in an exchange or has the content that its name
+// says, or is a file that another program wrote into. It may be neither.
+func (j *job) origin(d *dir, name string) (ours, written bool, err error) {
 	stem, restaged := strings.CutSuffix(name, unfinished)
 	hashes, isSlot := slotHashes(stem)
 	if strings.HasSuffix(d.path, unfinished) || restaged {
-		return isSlot || isProbe(name), nil
+		return isSlot || isProbe(name), false, nil
 	}
 	if !isSlot {
-		return false, nil
+		return false, false, nil
 	}
 	t, err := d.look(name, j.opt.MaxRecord)
-	if err != nil {
-		return false, err
+	if err != nil || !t.plain() {
+		return t.folder(), false, err
 	}
-	return t.folder() || t.plain() && !t.big && slices.Contains(hashes, hash(t.data)), nil
+	ours = !t.big && slices.Contains(hashes, hash(t.data))
+	return ours, !ours, nil
 }
 
 // remove takes away a file or an empty folder in one of our own folders.

@@ -29,7 +29,7 @@ func TestMendIsALink(t *testing.T) {
 }
 
 // TestSweep leaves litter of ours and of others in the staging folder: Prepare
-// removes the one and keeps the other.
+// removes the one, leaves the other, and keeps a slot with other bytes.
 func TestSweep(t *testing.T) {
 	needWrites(t)
 	root := smallTree(t)
@@ -37,7 +37,9 @@ func TestSweep(t *testing.T) {
 	for _, p := range []string{"1/0-" + x + "-" + none, "1/1-" + none + "-" + x, "2.new/0-" + none + "-" + none, "2.new/probe-1", "3.again/7-" + x + "-" + x + ".new"} {
 		put(t, root, ".mend/own/"+p, "x")
 	}
-	others := []string{"own/1/2-" + hash([]byte("y")) + "-" + none, "own/1/notes.txt", "own/2.new/notes.txt", "other/1/0-" + x + "-" + none, "own/notes.txt", "kept/a.json"}
+	written := "2-" + hash([]byte("y")) + "-" + none
+	put(t, root, ".mend/own/1/"+written, "x")
+	others := []string{"own/1/notes.txt", "own/2.new/notes.txt", "other/1/0-" + x + "-" + none, "own/notes.txt", "kept/a.json"}
 	for _, p := range others {
 		put(t, root, ".mend/"+p, "x")
 	}
@@ -58,7 +60,7 @@ func TestSweep(t *testing.T) {
 			left = append(left, p)
 		}
 	}
-	wantNames(t, left, others)
+	wantNames(t, left, append(others, "kept/"+latePrefix(".mend/own/1", written)+"1.json"))
 	if _, err := os.Stat(filepath.Join(root, ".mend/own/4")); err == nil {
 		t.Error("an empty staging folder is left")
 	}

@@ -24,8 +24,8 @@ type app struct {
 	answer map[string]any // of --json, printed at the end
 	lost   error          // the first failure to write to out
 
-	entered bool // the command line was understood, and a verb is at work
-	noted   bool // note has told
+	entered bool            // the command line was understood, and a verb is at work
+	noted   map[string]bool // what note has printed
 
 	writing sync.RWMutex // held for reading while the journal or a store is changed
 }
@@ -151,10 +151,13 @@ func (a *app) tell(err error) {
 
 // note tells once what no change can promise on this file system.
 func (a *app) note(text string) {
-	if !a.noted {
+	if !a.noted[text] {
 		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), printable(text))
 	}
-	a.noted = true
+	if a.noted == nil {
+		a.noted = map[string]bool{}
+	}
+	a.noted[text] = true
 }
 
 func codeName(code int) string {

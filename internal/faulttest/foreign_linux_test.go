@@ -171,7 +171,7 @@ func (w *world) settle() *settlement {
 func (w *world) kept() bool {
 	w.Helper()
 	found := false
-	err := filepath.WalkDir(filepath.Join(w.store, ".mend"), func(p string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(w.store, ".mend", "kept"), func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil //nolint:nilerror // what is not there keeps nothing
 		}
