@@ -19,6 +19,10 @@
 // the complete callback, whatever happened. What an agent that ended had no time to
 // tell is found in the store by [Watch.Untold].
 //
+// Where the agent may read another store than the one that is repaired, as a server
+// found by its address may, [Options.Prove] asks for proof of each session before
+// anything is done.
+//
 // What keeps it from looping: an answer is recovered once; a session at most
 // [Options.MaxAttempts] times until a turn of it ends well; nothing is prompted
 // unless [Options.AutoResume] is set, and never for a recovery that comes late.

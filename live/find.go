@@ -26,6 +26,7 @@ func (r *recovery) find(ctx context.Context) (Info, error) {
 		if err != nil {
 			return Info{}, err
 		}
+		r.told = ms
 		last := newest(ms)
 		switch {
 		case last == nil || last.Info.Role == session.RoleAssistant && !last.Info.failed():

@@ -25,6 +25,10 @@ type Options struct {
 	Cancelled   string         // see [repair.Request]; "" for the words that fit the case
 	Timeout     time.Duration  // of one call to the agent; 0 for 5 s
 
+	// Prove says that the agent may read another store than the one that is
+	// repaired: a session is acted on only where both hold the same newest messages.
+	Prove bool
+
 	// Count is told each thing that happened, if it is set.
 	Count func(Outcome, repair.Class)
 	Log   *slog.Logger // nil for none

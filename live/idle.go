@@ -45,6 +45,10 @@ func (h *Hook) HandleIdle(ctx context.Context, s Place) bool {
 	if m == nil || len(m.unfinishedCalls()) == 0 || h.busy(ctx, s) {
 		return false
 	}
+	if err := h.sameStore(ctx, s.Session, ms); err != nil {
+		log.Debug("interrupted calls are left alone", "why", err)
+		return false
+	}
 	return h.settle(ctx, s, m, log)
 }
 

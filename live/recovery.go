@@ -16,6 +16,7 @@ type recovery struct {
 	info Info
 	err  repair.APIError
 	log  *slog.Logger
+	told []Message // the newest messages, as the agent reported them
 
 	// late says that nobody waits for it: the error is not of now. The session is
 	// repaired; the agent is left alone.
@@ -34,7 +35,7 @@ func (r *recovery) place() Place { return Place{r.info.SessionID, r.info.Directo
 // run is the course of a recovery: the order in the package's documentation.
 func (r *recovery) run(ctx context.Context) (cured bool) {
 	modified := r.err.Class == repair.ThinkingBlockModified // nothing of it is touched, not even by an abort
-	if !r.late && (!modified || r.info.ID == "") {
+	if !r.late && (!modified || r.info.ID == "" || r.opt.Prove) {
 		last, err := r.find(ctx)
 		if errors.Is(err, ErrGone) {
 			last, err = r.findStored(ctx)
@@ -50,6 +51,12 @@ func (r *recovery) run(ctx context.Context) (cured bool) {
 		r.info.ID, r.info.Time = last.ID, last.Time
 	}
 	r.log = r.log.With("message", r.info.ID)
+	if err := r.prove(ctx); err != nil {
+		if r.taken.claim(r.info.ID, r.swept()) {
+			r.log.Warn("only reported, not repaired", "why", err, "explanation", r.err.Explanation, "error", r.err.Text)
+		}
+		return false
+	}
 	if !r.taken.claim(r.info.ID, r.swept()) {
 		r.log.Debug("taken already")
 		return false

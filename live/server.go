@@ -9,12 +9,15 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
+
+	"mend/session"
 )
 
 // Errors of a [Server] that trying again does not help.
@@ -29,6 +32,8 @@ type Server struct {
 	url            *url.URL
 	user, password string
 	client         *http.Client
+	patience       time.Duration // of each step of a request, and of a whole call
+	guard          func(net.Addr) error
 	log            *slog.Logger
 
 	// Of the event stream: see [Server.Follow].
@@ -39,9 +44,15 @@ type Server struct {
 // DefaultUser is the user's name where only a password is given.
 const DefaultUser = "opencode"
 
+// patience is how long connecting, a TLS handshake and the start of an answer may
+// each take, and a whole call if its context has no deadline.
+const patience = 5 * time.Second
+
 // NewServer returns the server at an address such as http://127.0.0.1:4096. It
 // does not connect. A password, if it is not "", is sent as basic authentication;
-// one in the address goes before it. A nil log is none.
+// one in the address goes before it. No proxy of the environment is used, since
+// nothing but the server may see the password, and no redirect is followed. A nil
+// log is none.
 func NewServer(address, user, password string, log *slog.Logger) (*Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
@@ -58,24 +69,47 @@ func NewServer(address, user, password string, log *slog.Logger) (*Server, error
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.client = &http.Client{Transport: transport(), CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	s.limit(patience)
 	return s, nil
 }
 
-// transport is a pool of connections of the server's own.
-func transport() http.RoundTripper {
-	if t, ok := http.DefaultTransport.(*http.Transport); ok {
-		return t.Clone()
+// limit makes the HTTP client, with that patience.
+func (s *Server) limit(d time.Duration) {
+	s.patience = d
+	dialer := &net.Dialer{Timeout: d}
+	s.client = &http.Client{
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		Transport: &http.Transport{
+			DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+				conn, err := dialer.DialContext(ctx, network, address)
+				if err != nil || s.guard == nil {
+					return conn, err
+				}
+				if err := s.guard(conn.RemoteAddr()); err != nil {
+					return nil, errors.Join(err, conn.Close())
+				}
+				return conn, nil
+			},
+			ForceAttemptHTTP2: true, IdleConnTimeout: time.Minute, MaxResponseHeaderBytes: 1 << 20,
+			TLSHandshakeTimeout: d, ResponseHeaderTimeout: d,
+		},
 	}
-	return http.DefaultTransport
 }
+
+// Guard sets a check of the address at the other end of each new connection.
+// Nothing is sent over a connection for which it returns an error. It is called
+// before the first request.
+func (s *Server) Guard(check func(net.Addr) error) { s.guard = check }
+
+// String returns the address, without a user and a password.
+func (s *Server) String() string { return s.url.String() }
 
 // Close drops the connections that are not in use.
 func (s *Server) Close() { s.client.CloseIdleConnections() }
 
 func redacted(u *url.URL, address string) string {
-	if u == nil {
-		return address
+	if u == nil { // not even an address, but a password may be in it
+		return address[strings.LastIndexByte(address, '@')+1:]
 	}
 	return u.Redacted()
 }
@@ -103,7 +137,7 @@ func (s *Server) Messages(ctx context.Context, p Place, limit int) ([]Message, e
 		query.Set("limit", strconv.Itoa(limit))
 	}
 	var ms []Message
-	err := s.call(ctx, http.MethodGet, sessionPath(p, "message"), query, nil, &ms)
+	err := s.callSession(ctx, http.MethodGet, p, "message", query, nil, &ms)
 	sortMessages(ms)
 	return ms, err
 }
@@ -127,7 +161,7 @@ func (s *Server) Busy(ctx context.Context, p Place) (bool, error) {
 
 // Abort implements [Agent].
 func (s *Server) Abort(ctx context.Context, p Place) error {
-	return s.call(ctx, http.MethodPost, sessionPath(p, "abort"), directory(p.Directory), nil, nil)
+	return s.callSession(ctx, http.MethodPost, p, "abort", directory(p.Directory), nil, nil)
 }
 
 // Toast implements [Agent].
@@ -137,11 +171,16 @@ func (s *Server) Toast(ctx context.Context, dir string, t Toast) error {
 
 // Prompt implements [Agent].
 func (s *Server) Prompt(ctx context.Context, p Place, prompt Prompt) error {
-	return s.call(ctx, http.MethodPost, sessionPath(p, "prompt_async"), directory(p.Directory), prompt, nil)
+	return s.callSession(ctx, http.MethodPost, p, "prompt_async", directory(p.Directory), prompt, nil)
 }
 
-func sessionPath(p Place, verb string) string {
-	return "/session/" + url.PathEscape(p.Session) + "/" + verb
+// callSession calls a verb of a session. An id that is none never becomes part of
+// a path: ".." would name something else.
+func (s *Server) callSession(ctx context.Context, method string, p Place, verb string, query url.Values, body, answer any) error {
+	if err := session.ValidateID(p.Session); err != nil {
+		return fmt.Errorf("%s %s of a session: %w", method, verb, err)
+	}
+	return s.call(ctx, method, "/session/"+url.PathEscape(p.Session)+"/"+verb, query, body, answer)
 }
 
 func directory(dir string) url.Values {
@@ -158,6 +197,11 @@ const maxAnswer = 64 << 20
 
 // call makes one request and decodes the answer, if it is wanted.
 func (s *Server) call(ctx context.Context, method, path string, query url.Values, body, answer any) error {
+	if _, ok := ctx.Deadline(); !ok {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, s.patience)
+		defer cancel()
+	}
 	resp, err := s.request(ctx, method, path, query, body)
 	if err != nil {
 		return err

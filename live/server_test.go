@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"runtime"
@@ -16,6 +17,8 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+
+	"mend/session"
 )
 
 // newServer is a Server at a handler, quick to connect again.
@@ -69,7 +72,7 @@ func TestCalls(t *testing.T) {
 	version, err := s.Version(ctx)
 	err = errors.Join(
 		err,
-		s.Abort(ctx, at), s.Abort(ctx, Place{Session: "../x"}),
+		s.Abort(ctx, at),
 		s.Toast(ctx, "", Toast{"T", "m", VariantWarning, 3000}),
 		s.Prompt(ctx, at, resumePrompt(&Message{Info: prompt("msg_1", "").Info})))
 	if err != nil || version != "1.18.33" {
@@ -79,7 +82,6 @@ func TestCalls(t *testing.T) {
 		"GET /session/ses_1/message?directory=%2Fa+b&limit=2",
 		"GET /global/health",
 		"POST /session/ses_1/abort?directory=%2Fa+b",
-		"POST /session/..%2Fx/abort",
 		`POST /tui/show-toast {"title":"T","message":"m","variant":"warning","duration":3000}`,
 		`POST /session/ses_1/prompt_async?directory=%2Fa+b {"parts":[{"type":"text","text":"[session recovered - continuing previous task]","synthetic":true}],` +
 			`"agent":"build","model":{"providerID":"anthropic","modelID":"claude"},"variant":"max","tools":{"bash":true}}`,
@@ -137,6 +139,12 @@ func TestAddresses(t *testing.T) {
 	if _, err := NewServer("ftp://me:secret@host", "", "", nil); strings.Contains(err.Error(), "secret") {
 		t.Errorf("the error tells the password: %v", err)
 	}
+	if _, err := NewServer("http://me:secret@host:port x", "", "", nil); strings.Contains(err.Error(), "secret") {
+		t.Errorf("the error tells the password: %v", err)
+	}
+	if s, err := NewServer("http://me:secret@host", "", "", nil); err != nil || s.String() != "http://host" {
+		t.Errorf("String = %s, %v", s, err)
+	}
 }
 
 // The password goes to the server, and the one in the address before another.
@@ -160,6 +168,120 @@ func TestPassword(t *testing.T) {
 			t.Errorf("%+v: sent %s/%s, %v", c, user, password, err)
 		}
 		with.Close()
+	}
+}
+
+// What is no id never becomes part of a path, whether an event or a caller names it
+// (found fault 13.1).
+func TestBadIDs(t *testing.T) {
+	asked := make(chan string, 100)
+	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
+		asked <- r.Method + " " + r.URL.String()
+		fmt.Fprint(w, "[]")
+	})
+	f, _ := broken(emptyText)
+	w := NewWatch(f.hook(Options{}))
+	for _, id := range []string{"", ".", "..", "../x", "a/b", "a%2fb", "x?y=1", "x#y", "ses 1", ".ses", "ses_\n", strings.Repeat("s", session.MaxID+1)} {
+		at := Place{Session: id}
+		_, err := s.Messages(t.Context(), at, 0)
+		for _, err := range []error{err, s.Abort(t.Context(), at), s.Prompt(t.Context(), at, Prompt{})} {
+			if !errors.Is(err, session.ErrBadID) {
+				t.Errorf("a call for session %q = %v, want an error", id, err)
+			}
+		}
+		for kind, properties := range map[string]object{
+			eventError:   {"sessionID": id, "error": errorJSON(emptyText)},
+			eventIdle:    {"sessionID": id},
+			eventMessage: {"info": object{"id": "msg_2", "sessionID": id, "role": "assistant", "error": errorJSON(emptyText)}},
+		} {
+			raw, err := json.Marshal(properties)
+			if err != nil {
+				t.Fatal(err)
+			}
+			w.Take(Event{Type: kind, Properties: raw})
+		}
+	}
+	w.Close()
+	w.Run(t.Context())
+	if close(asked); len(asked) > 0 || len(f.log()) > 0 {
+		t.Errorf("the server was asked for %s and %d more, the agent for %v", <-asked, len(asked), f.log())
+	}
+}
+
+// Nothing but the server gets a request: no redirect is followed, no proxy used, and
+// where the guard refuses a connection nothing is sent (found fault 13.1).
+func TestNothingElsewhere(t *testing.T) {
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		t.Errorf("%s %s of %s, password %q", r.Method, r.URL, r.Host, r.Header.Get("Authorization"))
+	}))
+	defer elsewhere.Close()
+	for _, status := range []int{301, 302, 303, 307, 308} {
+		web := httptest.NewServer(http.RedirectHandler(elsewhere.URL, status))
+		defer web.Close()
+		s, err := NewServer(web.URL, "", "secret", logTo(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		if _, err := s.Version(t.Context()); err == nil {
+			t.Errorf("Version behind a redirect %d: no error", status)
+		}
+		if err := s.Abort(t.Context(), Place{Session: "ses_1"}); err == nil {
+			t.Errorf("Abort behind a redirect %d: no error", status)
+		}
+	}
+	guarded, err := NewServer(elsewhere.URL, "", "secret", logTo(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer guarded.Close()
+	guarded.Guard(func(addr net.Addr) error {
+		if addr.String() != strings.TrimPrefix(elsewhere.URL, "http://") {
+			t.Errorf("the guard is asked about %s", addr)
+		}
+		return errBoom
+	})
+	if _, err := guarded.Version(t.Context()); !errors.Is(err, errBoom) {
+		t.Errorf("Version behind a guard = %v", err)
+	}
+	if guarded.client.Transport.(*http.Transport).Proxy != nil {
+		t.Error("a proxy may get requests")
+	}
+}
+
+// A server that accepts a connection and then says nothing, or stops within an
+// answer, costs one wait (found fault 13.1).
+func TestStalled(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0") // connections wait to be accepted
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	half := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprint(w, `{"healthy":`)
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}))
+	defer half.Close()
+	for _, address := range []string{"http://" + l.Addr().String(), "https://" + l.Addr().String(), half.URL} {
+		s, err := NewServer(address, "", "secret", logTo(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.Close()
+		if s.patience > 10*time.Second {
+			t.Errorf("the patience is %s", s.patience)
+		}
+		s.limit(50 * time.Millisecond)
+		if version, err := s.Version(t.Context()); err == nil {
+			t.Errorf("Version of %s = %q, want an error", address, version)
+		}
+		if address != half.URL { // a stream is silent for longer
+			if err := s.stream(t.Context(), func() {}, nil); err == nil || errors.Is(err, errSilent) {
+				t.Errorf("stream of %s = %v, want a timeout", address, err)
+			}
+		}
+		s.Close()
 	}
 }
 

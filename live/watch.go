@@ -3,6 +3,8 @@ package live
 import (
 	"context"
 	"sync"
+
+	"mend/session"
 )
 
 // A Watch feeds a [Hook] from a stream of events. Taking an event costs next to
@@ -38,6 +40,9 @@ func (w *Watch) Take(e Event) {
 		return
 	}
 	r, err := e.report()
+	if err == nil && r.session != "" {
+		err = session.ValidateID(r.session)
+	}
 	if err != nil {
 		w.hook.opt.Log.Warn("an event that cannot be read", "error", err)
 		return

@@ -89,23 +89,35 @@ func TestParseAPIErrorEncrypted(t *testing.T) {
 	}
 	const code = "invalid_encrypted_content"
 	wrappings := map[string]func(message string) string{
-		"plain":                  func(m string) string { return m },
-		"upper case":             strings.ToUpper,
-		"prefix":                 func(m string) string { return "AI_APICallError: " + m },
-		"body":                   func(m string) string { return body(m, code) },
-		"prefix and body":        func(m string) string { return "Error: 400 " + body(m, code) },
-		"stream event":           func(m string) string { return `{"type":"error","sequence_number":2,` + body(m, code)[1:] },
-		"response":               func(m string) string { return `{"type":"response.failed","response":` + body(m, code) + `}` },
-		"JSON string":            func(m string) string { return quote(body(m, code)) },
-		"JSON string twice":      func(m string) string { return quote(quote(body(m, code))) },
-		"OpenCode":               func(m string) string { return `{"name":"APIError","data":{"message":` + quote(m) + `}}` },
-		"body in the message":    func(m string) string { return `{"name":"UnknownError","data":{"message":` + quote(body(m, code)) + `}}` },
-		"body beside":            func(m string) string { return `{"name":"APIError","data":{"message":"Bad Request","responseBody":` + quote(body(m, code)) + `}}` },
-		"body as an object":      func(m string) string { return `{"name":"APIError","data":{"message":"Bad Request","responseBody":` + body(m, code) + `}}` },
-		"body in a body":         func(m string) string { return `{"data":{"message":"x","responseBody":` + quote(`{"error":{"message":"Provider returned error","metadata":{"raw":`+quote(body(m, code))+`}}}`) + `}}` },
-		"stored message":         func(m string) string { return `{"id":"msg_1","error":{"name":"APIError","data":{"message":` + quote(m) + `}}}` },
-		"code alone in the body": func(string) string { return `{"data":{"message":"Bad Request","responseBody":` + quote(body("Bad Request", code)) + `}}` },
-		"code alone":             func(string) string { return body("Bad Request", code) },
+		"plain":             func(m string) string { return m },
+		"upper case":        strings.ToUpper,
+		"prefix":            func(m string) string { return "AI_APICallError: " + m },
+		"body":              func(m string) string { return body(m, code) },
+		"prefix and body":   func(m string) string { return "Error: 400 " + body(m, code) },
+		"stream event":      func(m string) string { return `{"type":"error","sequence_number":2,` + body(m, code)[1:] },
+		"response":          func(m string) string { return `{"type":"response.failed","response":` + body(m, code) + `}` },
+		"JSON string":       func(m string) string { return quote(body(m, code)) },
+		"JSON string twice": func(m string) string { return quote(quote(body(m, code))) },
+		"OpenCode":          func(m string) string { return `{"name":"APIError","data":{"message":` + quote(m) + `}}` },
+		"body in the message": func(m string) string {
+			return `{"name":"UnknownError","data":{"message":` + quote(body(m, code)) + `}}`
+		},
+		"body beside": func(m string) string {
+			return `{"name":"APIError","data":{"message":"Bad Request","responseBody":` + quote(body(m, code)) + `}}`
+		},
+		"body as an object": func(m string) string {
+			return `{"name":"APIError","data":{"message":"Bad Request","responseBody":` + body(m, code) + `}}`
+		},
+		"body in a body": func(m string) string {
+			return `{"data":{"message":"x","responseBody":` + quote(`{"error":{"message":"Provider returned error","metadata":{"raw":`+quote(body(m, code))+`}}}`) + `}}`
+		},
+		"stored message": func(m string) string {
+			return `{"id":"msg_1","error":{"name":"APIError","data":{"message":` + quote(m) + `}}}`
+		},
+		"code alone in the body": func(string) string {
+			return `{"data":{"message":"Bad Request","responseBody":` + quote(body("Bad Request", code)) + `}}`
+		},
+		"code alone": func(string) string { return body("Bad Request", code) },
 	}
 	for _, message := range []string{
 		"The encrypted content gAAAAABpZx...c90= could not be verified.",

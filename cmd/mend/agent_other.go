@@ -3,8 +3,11 @@
 package main
 
 import (
+	"net"
 	"os/user"
+	"strconv"
 
+	psnet "github.com/shirou/gopsutil/v4/net"
 	"github.com/shirou/gopsutil/v4/process"
 )
 
@@ -18,4 +21,17 @@ func isAgent(pid int32) bool {
 	owner, err := p.Username()
 	me, meErr := user.Current()
 	return err == nil && meErr == nil && owner == me.Username && isAgentFile(exe)
+}
+
+// ownSocket checks that an OpenCode of this user listens at exactly that address: a
+// socket for all addresses may not be the one that takes a connection.
+func ownSocket(addr net.Addr) error {
+	sockets, _ := psnet.Connections("tcp")
+	for _, s := range sockets {
+		listening := net.JoinHostPort(s.Laddr.IP, strconv.FormatUint(uint64(s.Laddr.Port), 10))
+		if s.Status == "LISTEN" && listening == addr.String() && isAgent(s.Pid) {
+			return nil
+		}
+	}
+	return errNotOwn
 }

@@ -77,7 +77,7 @@ func (a *app) healerFor(ctx context.Context, agent live.Agent, set []string) (*h
 	if _, err := client.Recover(ctx); err != nil {
 		log.Error("finishing what a crash left", "error", err)
 	}
-	return newHealer(agent, client, c, log, newTally(a.journal())), nil
+	return newHealer(agent, client, c, liveOptions(c), log, newTally(a.journal())), nil
 }
 
 // maxSweep is how long the look at what broke before may take.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync"
 	"testing"
@@ -59,12 +60,29 @@ type running struct {
 type lockedBuffer struct {
 	mu sync.Mutex
 	strings.Builder
+	wrote chan struct{} // gets a value for what was written, if it is not nil and not full
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	select {
+	case b.wrote <- struct{}{}:
+	default:
+	}
 	return b.Builder.Write(p)
+}
+
+// await waits until the text was written.
+func (b *lockedBuffer) await(t *testing.T, text string) {
+	t.Helper()
+	for !strings.Contains(b.text(), text) {
+		select {
+		case <-b.wrote:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("no %q in:\n%s", text, b.text())
+		}
+	}
 }
 
 func (b *lockedBuffer) text() string {
@@ -84,7 +102,7 @@ func start(t *testing.T, store string, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{out: from, in: to, err: &lockedBuffer{}, done: make(chan error, 1)}
+	r := &running{out: from, in: to, err: &lockedBuffer{wrote: make(chan struct{}, 1)}, done: make(chan error, 1)}
 	r.app = &app{terminal: terminal{in: in, out: out, err: r.err}}
 	root := r.root()
 	r.opt.Journal, r.opt.Cache = t.TempDir(), t.TempDir()
@@ -253,8 +271,9 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-// A fakeServer is an OpenCode server that tells of one error, and then is silent.
-func fakeServer(t *testing.T, session string, toast chan<- string) string {
+// A fakeServer is an OpenCode server that reports one error, and then is silent. It
+// answers with these messages, whatever the session.
+func fakeServer(t *testing.T, session, messages string, toast chan<- string) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -262,7 +281,7 @@ func fakeServer(t *testing.T, session string, toast chan<- string) string {
 		case path == "/global/health":
 			fmt.Fprint(w, `{"healthy":true,"version":"1.1.53"}`)
 		case strings.HasSuffix(path, "/message"):
-			fmt.Fprint(w, refused(session))
+			fmt.Fprint(w, messages)
 		case path == "/tui/show-toast":
 			var body live.Toast
 			_ = json.NewDecoder(r.Body).Decode(&body)
@@ -287,8 +306,12 @@ func fakeServer(t *testing.T, session string, toast chan<- string) string {
 // "mend watch" follows a server, recovers, and tells at its end what it did.
 func TestWatchVerb(t *testing.T) {
 	store, session := blankStore(t)
+	created := time.Now().Add(time.Hour) // no sweep looks at it
+	failedIn(t, store, session, created)
+	stored := fmt.Sprintf(`[{"info":{"id":"msg_zzzzzzzzzzzzzzzzzzzzzzzzzz","role":"assistant","time":{"created":%d},"error":{"name":"APIError","data":{"message":%q}}},"parts":[]}]`,
+		created.UnixMilli(), refusal)
 	toast := make(chan string, 10)
-	r := start(t, store, "watch", "--json", "--server", fakeServer(t, session, toast), "--set", "retentionDays=1")
+	r := start(t, store, "watch", "--json", "--server", fakeServer(t, session, stored, toast), "--set", "retentionDays=1")
 	for range 2 {
 		select {
 		case <-toast:
@@ -314,8 +337,28 @@ func TestWatchVerb(t *testing.T) {
 	}
 }
 
+// A server that reports a session as the store does not have it reads another store:
+// its error is reported, and nothing else happens (found fault 13.1).
+func TestWatchOtherStore(t *testing.T) {
+	store, session := blankStore(t)
+	toast := make(chan string, 10)
+	address := fakeServer(t, session, refused(session), toast)
+	r := start(t, store, "watch", "--server", strings.Replace(address, "http://", "http://me:hidden@", 1), "--set", "lookBackHours=0")
+	r.err.await(t, "only reported, not repaired")
+	r.err.await(t, "is --store right?")
+	r.stop()
+	<-r.done
+	if es, err := r.opt.Log(journal.Query{}); err != nil || len(es) != 0 || len(toast) > 0 {
+		t.Errorf("%d entries, %v, and %d toasts; want none", len(es), err, len(toast))
+	}
+	log := r.err.text()
+	if !strings.Contains(log, refusal) || strings.Contains(log, "hidden") {
+		t.Errorf("log:\n%s", log)
+	}
+}
+
 // Servers are told from what else answers, without any secret.
-func TestIsServer(t *testing.T) {
+func TestProbe(t *testing.T) {
 	t.Setenv("OPENCODE_SERVER_PASSWORD", "secret")
 	for _, c := range []struct {
 		status int
@@ -326,21 +369,23 @@ func TestIsServer(t *testing.T) {
 		{401, "", true},
 		{200, "<html>", false},
 		{404, "{}", false},
+		{302, `{"healthy":true,"version":"1"}`, false},
 	} {
 		web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Header.Get("Authorization") != "" {
 				t.Error("the password was sent")
 			}
+			w.Header().Set("Location", "/global/health2")
 			w.WriteHeader(c.status)
 			fmt.Fprint(w, c.body)
 		}))
-		if got := isServer(t.Context(), web.URL); got != c.want {
-			t.Errorf("isServer of %d %q = %t, want %t", c.status, c.body, got, c.want)
+		if err := probe(t.Context(), web.URL); (err == nil) != c.want && runtime.GOOS == "linux" {
+			t.Errorf("probe of %d %q = %v, want %t", c.status, c.body, err, c.want)
 		}
 		web.Close()
 	}
-	if isServer(t.Context(), "http://127.0.0.1:9") || isServer(t.Context(), "::") {
-		t.Error("isServer of nothing = true")
+	if probe(t.Context(), "http://127.0.0.1:9") == nil || probe(t.Context(), "::") == nil {
+		t.Error("probe of nothing: no error")
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"flag"
 	"io"
 	"math/rand/v2"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -17,6 +18,7 @@ import (
 
 	"mend"
 	"mend/change"
+	"mend/internal/endpoint"
 	"mend/internal/opencode"
 	"mend/internal/wound"
 	"mend/journal"
@@ -223,11 +225,60 @@ func TestLiveFound(t *testing.T) {
 	h, _, _ := home(t, "1.18.33", true)
 	server := h.Serve()
 	want := strings.Replace(server.URL, "localhost", "127.0.0.1", 1)
-	found := findServers(t.Context())
+	found, _ := findServers(t.Context())
 	for _, address := range found {
 		if address == want {
 			return
 		}
 	}
 	t.Errorf("found %v, want %s among them", found, want)
+}
+
+// A server reads one store and mend repairs a copy of it: no session is repaired, and
+// the server gets no order (found fault 13.1). Pointed at the store itself, mend
+// repairs the same session.
+func TestLiveOtherStore(t *testing.T) {
+	for i, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			exe, err := opencode.Install(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			api := endpoint.New(nil)
+			t.Cleanup(api.Close)
+			h := opencode.New(t, exe, api, true)
+			session := h.Unpack(fixtures[i])
+			cut(t, h, session, "blank answer")
+			elsewhere := t.TempDir()
+			if err := os.CopyFS(elsewhere, os.DirFS(h.DataDir())); err != nil {
+				t.Fatal(err)
+			}
+			server := h.Serve()
+			seen := look(t, server)
+			cmd := program(t, h, t.TempDir(), "watch", "--server", server.URL)
+			cmd.Args[len(cmd.Args)-1] = elsewhere
+			log := &lockedBuffer{wrote: make(chan struct{}, 1)}
+			cmd.Stderr = io.MultiWriter(log, t.Output())
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			eventually(t, "the watch", func() bool { return strings.Contains(log.text(), "msg=connected") })
+			if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+				t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+			}
+			eventually(t, "the report", func() bool { return strings.Contains(log.text(), "only reported, not repaired") })
+			_ = cmd.Process.Kill()
+			_ = cmd.Wait()
+			if strings.Contains(log.text(), "msg=repaired") || seen.saw("Recover") || seen.saw("epair") {
+				t.Errorf("toasts or repairs; log:\n%s", log.text())
+			}
+			state := t.TempDir()
+			watcher(t, h, server, state)
+			eventually(t, "the repair", func() bool { return committed(t, h, state) == 1 })
+			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+				t.Errorf("the prompt behind the repair = %s; reply:\n%s", r.Verdict, r.Output)
+			}
+		})
+	}
 }

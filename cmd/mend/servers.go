@@ -2,10 +2,9 @@ package main
 
 import (
 	"context"
-	"encoding/json"
-	"io"
+	"errors"
+	"fmt"
 	"net"
-	"net/http"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,14 +13,17 @@ import (
 	"time"
 
 	psnet "github.com/shirou/gopsutil/v4/net"
+
+	"mend/live"
 )
 
 // defaultServer is where "opencode serve" listens unless it is told otherwise.
 const defaultServer = "http://127.0.0.1:4096"
 
-// findServers lists the addresses of the OpenCode servers that run here. Nothing
-// secret is sent to find them.
-func findServers(ctx context.Context) []string {
+// findServers lists the addresses of this user's OpenCode servers that run here, and
+// the first error of an address that was not one. Nothing secret is sent to find
+// them, and nothing at all to a server of another user.
+func findServers(ctx context.Context) (found []string, other error) {
 	candidates := listeners(ctx)
 	if len(candidates) == 0 {
 		candidates = []string{defaultServer}
@@ -29,20 +31,40 @@ func findServers(ctx context.Context) []string {
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	var mu sync.Mutex
-	var found []string
 	var group sync.WaitGroup
 	for _, address := range candidates {
 		group.Go(func() {
-			if isServer(ctx, address) {
-				mu.Lock()
-				defer mu.Unlock()
+			err := probe(ctx, address)
+			mu.Lock()
+			defer mu.Unlock()
+			if err == nil {
 				found = append(found, address)
+			} else if errors.Is(err, errNotOwn) {
+				other = fmt.Errorf("%s: %w", address, errNotOwn)
 			}
 		})
 	}
 	group.Wait()
 	slices.Sort(found)
-	return found
+	return found, other
+}
+
+// errNotOwn says that the system does not show a server to be this user's.
+var errNotOwn = errors.New("what listens there is not known to run as this user")
+
+// probe checks that an OpenCode server of this user, or something of this user that
+// wants a password first, answers at the address.
+func probe(ctx context.Context, address string) error {
+	s, err := live.NewServer(address, "", "", nil)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	s.Guard(ownSocket)
+	if _, err = s.Version(ctx); errors.Is(err, live.ErrUnauthorized) {
+		return nil
+	}
+	return err
 }
 
 // listeners are the addresses at which an OpenCode listens, as far as this user
@@ -68,23 +90,4 @@ func listeners(ctx context.Context) []string {
 func isAgentFile(exe string) bool {
 	name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")) // one that an update has replaced is noted so
 	return strings.TrimSuffix(name, ".exe") == "opencode"
-}
-
-// isServer reports whether an OpenCode server, or something that wants a password
-// first, answers at the address.
-func isServer(ctx context.Context, address string) bool {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address+"/global/health", nil)
-	if err != nil {
-		return false
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return false
-	}
-	defer resp.Body.Close()
-	var health struct {
-		Healthy bool `json:"healthy"`
-	}
-	_ = json.NewDecoder(io.LimitReader(resp.Body, 4096)).Decode(&health)
-	return health.Healthy || resp.StatusCode == http.StatusUnauthorized
 }

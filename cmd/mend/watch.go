@@ -28,6 +28,11 @@ the provider refuses a session, watch repairs what is stored, through the journa
 and says so on the screen of the agent; the next prompt works. It prompts in your
 name only if "autoResume" is set. See "mend config" for the settings.
 
+Without --server it follows a server only if the system shows that it runs as the
+same user. A session is repaired, and the agent told to stop or show something, only
+if the server and the store hold the same newest messages of it: an error of another
+store is only reported. No proxy and no redirect is followed.
+
 The server's password is taken from $OPENCODE_SERVER_PASSWORD. A signal ends it.`,
 		Example: `  mend watch                       follow the server that runs here
   mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
@@ -53,6 +58,7 @@ func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisec
 func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
 	ctx := cmd.Context()
 	log := a.logger(c.Debug)
+	named := address != ""
 	address, err := a.serverAddress(ctx, address)
 	if err != nil {
 		return err
@@ -62,13 +68,18 @@ func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
 		return usagef("--server: %w", err)
 	}
 	defer server.Close()
+	if !named {
+		server.Guard(ownSocket)
+	}
 	client, err := a.open(cmd, true)
 	if err != nil {
 		return err
 	}
-	log.Info("watching", "server", address, "store", client.Store().Root)
+	log.Info("watching", "server", server.String(), "store", client.Store().Root)
 	counts := newTally(a.journal())
-	h := newHealer(server, client, c, log, counts)
+	o := liveOptions(c)
+	o.Prove = true // a server is found by its address, and may read another store
+	h := newHealer(server, client, c, o, log, counts)
 	err = a.follow(ctx, server, h)
 	a.answerWith("recoveries", counts.sinceStart())
 	return err
@@ -96,8 +107,7 @@ type healer struct {
 	log  *slog.Logger
 }
 
-func newHealer(agent live.Agent, client *mend.Client, c config.Config, log *slog.Logger, counts *tally) *healer {
-	o := liveOptions(c)
+func newHealer(agent live.Agent, client *mend.Client, c config.Config, o live.Options, log *slog.Logger, counts *tally) *healer {
 	o.Log, o.Count = log, counts.add(log)
 	return &healer{live.New(agent, client, o), c, log}
 }
@@ -140,6 +150,9 @@ func (h *healer) connected(ctx context.Context, server *live.Server) {
 	}
 	h.hook.SetVersion(version)
 	h.log.Info("connected", "version", version)
+	if err := h.hook.SameStore(ctx); err != nil && ctx.Err() == nil {
+		h.log.Warn("errors are only reported until a session of the server is found in the store; is --store right?", "error", err)
+	}
 	h.sweep(ctx, listening, "")
 }
 
@@ -181,9 +194,12 @@ func (a *app) serverAddress(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		return given, nil
 	}
-	found := findServers(ctx)
+	found, other := findServers(ctx)
 	switch len(found) {
 	case 0:
+		if other != nil {
+			return "", usagef("%w: name it with --server if it is to be followed", other)
+		}
 		return "", errNoServer
 	case 1:
 		return found[0], nil

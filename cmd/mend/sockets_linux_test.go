@@ -1,0 +1,105 @@
+package main
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"testing"
+
+	"golang.org/x/sys/unix"
+)
+
+// nobody is a user that owns nothing here.
+const nobody = 65534
+
+// strangersSocket listens on a free port of loopback with a socket of another user.
+func strangersSocket(t *testing.T, address string) net.Listener {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("only root can make a socket of another user")
+	}
+	type result struct {
+		l   net.Listener
+		err error
+	}
+	made := make(chan result)
+	go func() {
+		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, nobody, 0, 0)
+		l, err := net.Listen("tcp", address)
+		made <- result{l, err}
+	}()
+	r := <-made
+	if r.err != nil {
+		t.Skip(r.err)
+	}
+	t.Cleanup(func() { r.l.Close() })
+	return r.l
+}
+
+// Whose a server is, the system says by the socket that listens; a server of another
+// user gets no request at all (found fault 13.1).
+func TestStrangersServer(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0", "[::]:0"} {
+		l := strangersSocket(t, address)
+		go func() {
+			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+				t.Errorf("%s %s, password %q", r.Method, r.URL, r.Header.Get("Authorization"))
+				_, _ = w.Write([]byte(`{"healthy":true,"version":"1"}`))
+			}))
+		}()
+		_, port, err := net.SplitHostPort(l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts := []string{"127.0.0.1", "localhost"}
+		if address[0] == '[' {
+			hosts = []string{"[::1]"}
+		}
+		for _, host := range hosts {
+			if err := probe(t.Context(), "http://"+host+":"+port); !errors.Is(err, errNotOwn) {
+				t.Errorf("probe of %s at %s = %v, want %v", host, l.Addr(), err, errNotOwn)
+			}
+		}
+	}
+}
+
+// A socket at exactly the address takes the connection, whoever listens at all.
+func TestOwnSocket(t *testing.T) {
+	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0", "[::]:0"} {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			t.Log(err) // no IPv6
+			continue
+		}
+		defer l.Close()
+		conn, err := net.Dial("tcp", l.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		if err := ownSocket(conn.RemoteAddr()); err != nil {
+			t.Errorf("a socket of mine at %s: %v", l.Addr(), err)
+		}
+		if err := ownSocket(conn.LocalAddr()); !errors.Is(err, errNotOwn) {
+			t.Errorf("an address at which nothing listens: %v", err)
+		}
+	}
+	for line, want := range map[string]string{
+		"   0: 0100007F:1000 00000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 100 0 0 10 0":                                                 "127.0.0.1:4096",
+		"   0: 0000000000000000FFFF00000100007F:1000 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 100 0 0 10 0": "127.0.0.1:4096",
+		"   1: 00000000000000000000000001000000:1000 00000000000000000000000000000000:0000 0A 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 100 0 0 10 0": "[::1]:4096",
+		"   2: 0100007F:1000 0100007F:2000 01 00000000:00000000 00:00000000 00000000  1000        0 1 1 0 100 0 0 10 0":                                                 "",
+		"  sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode":                                                              "",
+		"": "",
+		"   3: 0100007F 0 0A 0 0 0 1000 0": "",
+		"   3: xx:1000 0 0A 0 0 0 1000 0":  "",
+	} {
+		at, uid, ok := listening(line)
+		if ok != (want != "") || ok && (at.String() != want || uid != 1000) {
+			t.Errorf("listening(%q) = %v, %d, %t, want %s of 1000", line, at, uid, ok, want)
+		}
+	}
+}
