@@ -10,7 +10,7 @@ import (
 )
 
 // now is long after everything in the sessions that tests build.
-var now = time.UnixMilli(10_000_000)
+var now = time.UnixMilli(1_795_300_000_000)
 
 // A turn is a message to build. A part is written as the members that it has
 // besides its ids, with the id in front if it is not the one that its place

@@ -9,13 +9,18 @@ import (
 
 func TestBusy(t *testing.T) {
 	unfinished := turn{role: "assistant", parts: []string{stepStart, hi}}
-	row := func(updated int64) *session.Session {
+	row := func(updated ...int64) *session.Session {
 		s := build(user(hi), unfinished)
-		s.Messages[0].Cols = []session.Col{session.IntCol("time_updated", updated)}
+		for i, t := range updated {
+			s.Messages[i].Cols = []session.Col{session.IntCol("time_updated", t)}
+		}
 		return s
 	}
-	updated := build(user(hi), unfinished)
-	updated.Updated = 9_990_000
+	updatedAt := func(t int64) *session.Session {
+		s := build(user(hi), unfinished)
+		s.Updated = t
+		return s
+	}
 	for _, c := range []struct {
 		name string
 		s    *session.Session
@@ -32,11 +37,13 @@ func TestBusy(t *testing.T) {
 		{"old, held", build(user(hi), unfinished), 10_000_000, true, true},
 		{"young", build(user(hi), unfinished), 2000 + 119_000, false, true},
 		{"no longer young", build(user(hi), unfinished), 2000 + 120_000, false, false},
-		{"from the future", build(user(hi), unfinished), 1000, false, true},
+		{"a minute ahead", build(user(hi), unfinished), 1000, false, true},
+		{"from the future", updatedAt(90_000_000), 10_000_000, false, false},
+		{"from the future, and young", row(9_990_000, 90_000_000), 10_000_000, false, true},
 		{"young part", build(user(hi), turn{role: "assistant", parts: []string{`"type":"text","text":"x","time":{"start":9990000}`}}), 10_000_000, false, true},
 		{"young row", row(9_990_000), 10_000_000, false, true},
 		{"old row", row(9_000_000), 10_000_000, false, false},
-		{"young session", updated, 10_000_000, false, true},
+		{"young session", updatedAt(9_990_000), 10_000_000, false, true},
 		{"unfinished, a newer answer is done", build(user(hi), unfinished, answer(hi)), 4000, true, false},
 	} {
 		if got := Busy(c.s, time.UnixMilli(c.now), c.held); got != c.want {

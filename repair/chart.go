@@ -2,6 +2,7 @@ package repair
 
 import (
 	"slices"
+	"time"
 
 	"mend/session"
 	"mend/wire"
@@ -13,6 +14,7 @@ type chart struct {
 	renderer *wire.Renderer
 	settings []setting // the one in use first
 	missing  func(path string) bool
+	now      time.Time   // when the next prompt is typed; see [Options]
 	asked    []Class     // which of the rules that want to be asked for are
 	tool     string      // the name of the tool that an error is about
 	file     session.Ref // the record with the file that an error blames
@@ -23,6 +25,7 @@ type chart struct {
 	reading  *wire.Reading    // see [chart.read]
 	requests []request        // see [chart.render]
 	screened *[]wire.Fatal    // see [chart.screen]
+	knows    *known           // see [chart.known]
 	looped   *map[string]bool // see [chart.loop]
 	surveyed *survey          // see [chart.survey]
 	// origin is under which refs records that got other ids were found at first.
@@ -42,7 +45,7 @@ func defaultTexts() texts {
 // newChart makes the chart of a session. With force the newest answer is looked
 // at although the session is busy.
 func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart {
-	c := &chart{s: s, renderer: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
+	c := &chart{s: s, renderer: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, now: o.typed(), asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
 	c.origin = map[session.Ref]session.Ref{}
 	c.busy = !force && Busy(s, o.Now, o.Held)
 	return c.of(s)
@@ -52,7 +55,7 @@ func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart 
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
 	n.s, n.newest = s, ""
-	n.places, n.reading, n.requests, n.screened, n.looped, n.surveyed = nil, nil, nil, nil, nil, nil
+	n.places, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows = nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -92,6 +95,14 @@ func (c *chart) screen() []wire.Fatal {
 	return *c.screened
 }
 
+// known is what the records of the session tell.
+func (c *chart) known() *known {
+	if c.knows == nil {
+		c.knows = &known{s: c.s}
+	}
+	return c.knows
+}
+
 func (c *chart) asks(class Class) bool { return slices.Contains(c.asked, class) }
 
 // read is the session as the agent reads it.
@@ -115,7 +126,7 @@ func (c *chart) render(p wire.Profile) wire.Request {
 			return c.requests[i].Request
 		}
 	}
-	r := c.read().Render(wire.Settings{Profile: p, Missing: c.missing})
+	r := c.read().Render(wire.Settings{Profile: p, Now: c.now, Missing: c.missing})
 	c.requests = append(c.requests, request{r, p})
 	return r
 }

@@ -17,6 +17,8 @@ type gap struct {
 	m *session.Message // the record, or the message that it is a part of
 	p *session.Part    // nil where the record is the message's
 
+	known *known
+
 	dropped *[]string // where a fit notes what of its value cannot stay, by paths in it
 }
 
@@ -51,6 +53,9 @@ type slot struct {
 	fit  fit
 	// fill is the value where none can be kept; nil where the member may be missing.
 	fill func(gap) []byte
+	// spare says that the agent reads the record without the member, which is left
+	// out where fill returns no value.
+	spare bool
 }
 
 // A fit tells of a value whether it can stand in a slot, and as what: itself if
@@ -107,9 +112,16 @@ func (g gap) settle(data []byte, sl slot, c *changes) ([]byte, error) {
 		c.note(sl, raw, false)
 		return session.RemoveField(data, path...)
 	}
-	c.note(sl, raw, false)
-	if to = sl.fill(g); to == nil {
+	to = sl.fill(g)
+	switch {
+	case to == nil && !sl.spare:
 		return nil, errNoValue
+	case to == nil && !there:
+		return data, nil
+	}
+	c.note(sl, raw, false)
+	if to == nil {
+		return session.RemoveField(data, path...)
 	}
 	return session.SetField(data, to, path...)
 }
@@ -146,27 +158,28 @@ func (g gap) ref() session.Ref {
 // it in a form which the agent does not take (wire.FatalField, wire.FatalScreen).
 // Nothing is done for a part of a kind that is not known, nor for a message whose
 // id is none.
-func completeFixes(s *session.Session, f fault) []fix {
-	g, ok := gapAt(s, f.ref)
+func completeFixes(k *known, f fault) []fix {
+	g, ok := k.gapAt(f.ref)
 	switch {
 	case !ok:
 		return nil
 	case f.ref.Kind == session.KindMessage && g.m.Malformed():
-		return salvageMessageFixes(s, f)
+		return salvageMessageFixes(k, f)
 	case f.ref.Kind == session.KindMessage:
 		return g.completeMessage()
 	case g.p.Malformed():
-		return salvagePartFixes(s, f)
+		return salvagePartFixes(k, f)
 	case !strings.HasPrefix(g.p.ID, partPrefix):
-		return renameFixes(s, f)
+		return renameFixes(k, f)
 	}
 	return g.completePart()
 }
 
 // gapAt is the gap at a message or a part, and whether its record is there and
 // its bytes are known.
-func gapAt(s *session.Session, ref session.Ref) (gap, bool) {
-	g := gap{s: s}
+func (k *known) gapAt(ref session.Ref) (gap, bool) {
+	s := k.s
+	g := gap{s: s, known: k}
 	i := slices.IndexFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == ref.Message })
 	if i < 0 {
 		return g, false

@@ -11,9 +11,13 @@ import (
 	"mend/session"
 )
 
-// need and may make slots for members that must, and that may, be there.
-func need(path string, is fit, fill func(gap) []byte) slot { return slot{path, is, fill} }
-func may(path string, is fit) slot                         { return slot{path, is, nil} }
+// need and may make slots for members that must, and that may, be there; want is for
+// those that only a screen asks for, and that are left out where nothing tells them.
+func need(path string, is fit, fill func(gap) []byte) slot {
+	return slot{path: path, fit: is, fill: fill}
+}
+func want(path string, is fit, fill func(gap) []byte) slot { return slot{path, is, fill, true} }
+func may(path string, is fit) slot                         { return slot{path: path, fit: is} }
 
 // always fills in the same value.
 func always(raw string) func(gap) []byte {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"mend/session"
@@ -46,7 +47,25 @@ func (g gap) completedMessage(data []byte) ([]byte, changes, error) {
 		c.altered = append(c.altered, more.altered...)
 		c.lost = append(c.lost, more.lost...)
 	}
+	if g.m.Role == session.RoleUser {
+		if data, err = withoutHalfModel(data, &c); err != nil {
+			return nil, c, err
+		}
+	}
 	return data, c, nil
+}
+
+// withoutHalfModel is a prompt's data without a model that has not both of its names:
+// the next prompt would ask for it.
+func withoutHalfModel(data []byte, c *changes) ([]byte, error) {
+	if textAt(data, "model", "providerID") != "" && textAt(data, "model", "modelID") != "" {
+		return data, nil
+	}
+	if !slices.Contains(c.lost, "model") {
+		c.filled = slices.DeleteFunc(c.filled, func(path string) bool { return strings.HasPrefix(path, "model") })
+		c.lost = append(c.lost, "model")
+	}
+	return session.RemoveField(data, "model")
 }
 
 // as is the gap with that data in the message's record.
@@ -74,8 +93,8 @@ func (g gap) restated(r session.Record, cure, loses string) fix {
 }
 
 var promptSlots = []slot{
-	need("time.created", aTime, gap.created), need("agent", aText, gap.agent),
-	need("model", anObject, always("{}")), need("model.providerID", aText, gap.providerID), need("model.modelID", aText, gap.modelID),
+	need("time.created", aTime, gap.created), want("agent", aText, gap.agent),
+	need("model", anObject, always("{}")), want("model.providerID", aName, gap.providerID), want("model.modelID", aName, gap.modelID),
 	may("model.variant", aText),
 	may("summary", anObject), may("summary.title", aText), may("summary.body", aText),
 	need("summary.diffs", aList(completed(alike(
@@ -96,12 +115,54 @@ func formatSlots(raw []byte) []slot {
 
 var answerSlots = slices.Concat([]slot{
 	need("time.created", aCount, gap.created), may("time.completed", aCount),
-	may("error", anError()), need("parentID", idOf("msg"), gap.parent),
-	need("modelID", aText, gap.modelID), need("providerID", aText, gap.providerID),
-	need("agent", aText, gap.agent), need("mode", aText, gap.mode),
-	need("path", anObject, always("{}")), need("path.cwd", aText, gap.cwd), need("path.root", aText, gap.root),
-	may("summary", aTruth), need("cost", aNumber, always("0")), may("variant", aText), may("finish", aText),
-}, tokenSlots())
+	may("error", anError()), want("parentID", idOf("msg"), gap.parent),
+	want("modelID", aText, gap.modelID), want("providerID", aText, gap.providerID),
+	want("agent", aText, gap.agent), want("mode", aText, gap.mode),
+	need("path", anObject, always("{}")), want("path.cwd", aText, gap.cwd), want("path.root", aText, gap.root),
+	may("summary", aTruth), need("cost", aNumber, gap.cost), may("variant", aText), may("finish", aText),
+}, tokenSlots(gap.spent))
+
+// aName is a text that names something: nothing else can stand for it.
+func aName(_ gap, raw []byte) ([]byte, bool) {
+	text, ok := unquoted(raw)
+	return raw, ok && !session.Blank(text)
+}
+
+// cost is what the steps of an answer cost, by their ends.
+func (g gap) cost() []byte {
+	var sum float64
+	for _, p := range g.stepEnds() {
+		raw, _ := session.Field(p.Data, "cost")
+		n, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil {
+			continue
+		}
+		sum += n
+	}
+	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
+}
+
+// spent is a count of tokens of the last step that tells of it: what the agent writes
+// into the answer. Without one it is 0.
+func (g gap) spent(name string) []byte {
+	path := append([]string{"tokens"}, strings.Split(name, ".")...)
+	for _, p := range slices.Backward(g.stepEnds()) {
+		if raw, ok := session.Field(p.Data, path...); ok && isNumber(raw) {
+			return raw
+		}
+	}
+	return []byte("0")
+}
+
+// stepEnds are the ends of the answer's steps that can be read.
+func (g gap) stepEnds() (ends []session.Part) {
+	for _, p := range g.m.Parts {
+		if p.Type == session.TypeStepFinish && !p.Malformed() {
+			ends = append(ends, p)
+		}
+	}
+	return ends
+}
 
 func aRole(_ gap, raw []byte) ([]byte, bool) {
 	s, _ := unquoted(raw)
@@ -141,7 +202,10 @@ func anError(names ...string) fit {
 		if name == "MessageOutputLengthError" {
 			message = message[:1]
 		}
-		return g.completedBy(raw, append(message, under("data", slots...)...))
+		if to, ok := g.completedBy(raw, append(message, under("data", slots...)...)); ok {
+			return to, true
+		}
+		return g.unknownError(raw), true
 	}
 }
 

@@ -22,14 +22,44 @@ func (g gap) completePart() []fix {
 		return append(g.toldFile(g.p.Data), g.instead()...)
 	}
 	data, c, err := g.completedPart(g.p.Data)
-	switch {
-	case err != nil || g.p.Type == session.TypeText && session.Blank(textAt(data, "text")):
+	if err != nil || g.p.Type == session.TypeText && session.Blank(textAt(data, "text")) {
 		return g.instead()
-	case c.none():
-		return nil
 	}
+	var fixes []fix
 	cure, loses := c.describe()
-	return append([]fix{{cure: cure, loses: loses, edit: rewrite(with(g.p.Record, data))}}, g.instead()...)
+	if !c.none() {
+		fixes = append(fixes, fix{cure: cure, loses: loses, edit: rewrite(with(g.p.Record, data))})
+	}
+	if _, marked := session.Field(data, "metadata", providerExecuted); marked && g.p.Type == session.TypeTool {
+		fixes = append(fixes, g.unmarked(data, c))
+	}
+	if c.none() {
+		return fixes
+	}
+	return append(fixes, g.instead()...)
+}
+
+// providerExecuted is a mark in the metadata of a call that the provider ran itself:
+// the one member that is no object. Versions before 1.14 end on it.
+const providerExecuted = "providerExecuted"
+
+// unmarked is the fix that completes a call and takes that mark away.
+func (g gap) unmarked(data []byte, c changes) fix {
+	cure, loses := "", "That the provider ran the call itself: every version now sends the call with its stored result."
+	if !c.none() {
+		var also string
+		if cure, also = c.describe(); also != "" {
+			loses += " " + also
+		}
+		cure += " "
+	}
+	return fix{cure: cure + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, edit: func(d *draft) error {
+		data, err := session.RemoveField(data, "metadata", providerExecuted)
+		if err != nil {
+			return err
+		}
+		return rewrite(with(g.p.Record, data))(d)
+	}}
 }
 
 // completedPart is the part's data with all that its kind needs.
@@ -75,8 +105,8 @@ var partSlots = map[string][]slot{
 		need("text", exactText, unknown), may("metadata", aMap(anObject))),
 	session.TypeFile:      fileSlots(gap.mime),
 	session.TypeStepStart: {may("snapshot", aText)},
-	session.TypeStepFinish: append(tokenSlots(),
-		need("reason", aText, always(`"unknown"`)), may("snapshot", aText), need("cost", aNumber, always("0"))),
+	session.TypeStepFinish: append(tokenSlots(gap.answerTokens),
+		need("reason", aText, gap.reason), may("snapshot", aText), need("cost", aNumber, always("0"))),
 	"snapshot": {need("snapshot", aText, unknown)},
 	"patch":    {need("hash", exactText, unknown), need("files", aList(exactText), always("[]"))},
 	"agent":    {need("name", aText, unknown), may("source", intact(alike(quoteSlots(aCount)...)))},
@@ -99,7 +129,7 @@ const noOutput = "[no output recorded]"
 
 var toolSlots = []slot{
 	need("callID", exactText, gap.callID), need("tool", aText, always(`"invalid"`)),
-	may("metadata", aMap(anObject, "providerExecuted")), need("state", anObject, always("{}")),
+	may("metadata", aMap(anObject, providerExecuted)), need("state", anObject, always("{}")),
 	need("state.status", aStatus, gap.status),
 }
 
@@ -128,12 +158,34 @@ func spanSlots(time slot) []slot {
 	return []slot{time, need("time.start", aCount, gap.start), may("time.end", aCount)}
 }
 
-func tokenSlots() []slot {
-	zero := func(name string) slot { return need("tokens."+name, aNumber, always("0")) }
-	return []slot{
-		need("tokens", anObject, always("{}")), may("tokens.total", aNumber), zero("input"), zero("output"), zero("reasoning"),
-		need("tokens.cache", anObject, always("{}")), zero("cache.read"), zero("cache.write"),
+func tokenSlots(spent func(gap, string) []byte) []slot {
+	count := func(name string) slot {
+		return need("tokens."+name, aNumber, func(g gap) []byte { return spent(g, name) })
 	}
+	return []slot{
+		need("tokens", anObject, always("{}")), may("tokens.total", aNumber), count("input"), count("output"), count("reasoning"),
+		need("tokens.cache", anObject, always("{}")), count("cache.read"), count("cache.write"),
+	}
+}
+
+// answerTokens is a count of tokens that the answer tells, for the end of its last
+// step, where the agent takes it from.
+func (g gap) answerTokens(name string) []byte {
+	ends := g.stepEnds()
+	if raw, ok := session.Field(g.m.Data, append([]string{"tokens"}, strings.Split(name, ".")...)...); ok && isNumber(raw) && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
+		return raw
+	}
+	return []byte("0")
+}
+
+// reason is why a step ended: the answer tells that of its last one; another went on
+// with calls, or is not known.
+func (g gap) reason() []byte {
+	ends := g.stepEnds()
+	if finish := given(g.m, "finish"); finish != nil && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
+		return finish
+	}
+	return []byte(`"unknown"`)
 }
 
 func quoteSlots(place fit) []slot {

@@ -11,8 +11,8 @@ import (
 // renameFixes cure a part whose id is not one of a part: the agent leaves it out,
 // or cannot show the session (docs/opencode.md F12). It is the same part under
 // an id of its own, at the place that it had or most likely had.
-func renameFixes(s *session.Session, f fault) []fix {
-	g, ok := gapAt(s, f.ref)
+func renameFixes(k *known, f fault) []fix {
+	g, ok := k.gapAt(f.ref)
 	if !ok || g.p == nil {
 		return nil
 	}
@@ -47,7 +47,7 @@ func (g gap) rename(id string) func(*draft) error {
 			return err
 		}
 		moved := session.NewPart(r)
-		at := gap{s: g.s, m: g.m, p: &moved}
+		at := gap{s: g.s, m: g.m, p: &moved, known: g.known}
 		if data, _, err := at.completedPart(moved.Data); err == nil {
 			moved = session.NewPart(with(r, data))
 		}

@@ -136,7 +136,7 @@ func testCompletion(t *testing.T, broken *session.Session, r *session.Record, he
 	if at < 0 {
 		return
 	}
-	fixes := completeFixes(broken, faults[at])
+	fixes := completeFixes(&known{s: broken}, faults[at])
 	if after := firstHolding(t, broken, healthy, fixes, profiles); after == nil {
 		why := "no fix"
 		if len(fixes) > 0 {

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bytes"
 	"cmp"
 	"math"
 	"slices"
@@ -14,8 +15,8 @@ import (
 // message with the id before its own.
 func (g gap) around() (before, behind []*session.Message) {
 	var others []*session.Message
-	for i := range g.s.Messages {
-		if m := &g.s.Messages[i]; m.Ref != g.m.Ref && !m.Malformed() && m.Created > 0 {
+	for _, m := range g.known.legible() {
+		if m.Ref != g.m.Ref && m.Created > 0 {
 			others = append(others, m)
 		}
 	}
@@ -50,6 +51,13 @@ func (g gap) nearest(find func(*session.Message) []byte) []byte {
 		}
 		if d < len(behind) {
 			if v := find(behind[d]); v != nil {
+				return v
+			}
+		}
+	}
+	for _, m := range g.known.legible() { // those of which nothing tells when they were
+		if m.Ref != g.m.Ref && m.Created <= 0 {
+			if v := find(m); v != nil {
 				return v
 			}
 		}
@@ -95,7 +103,7 @@ func other(role string) string {
 }
 
 func (g gap) agent() []byte {
-	return first(g.sibling(g.m.Role, "agent"), g.sibling(other(g.m.Role), "agent"), []byte(`"build"`))
+	return first(g.sibling(g.m.Role, "agent"), g.sibling(other(g.m.Role), "agent"), g.known.sessionText("agent"))
 }
 
 func (g gap) mode() []byte {
@@ -105,37 +113,51 @@ func (g gap) mode() []byte {
 func (g gap) providerID() []byte { return g.model("providerID") }
 func (g gap) modelID() []byte    { return g.model("modelID") }
 
-// model is what the prompt of an answer says of its model, or an answer to a
-// prompt; else what the nearest message says.
+// model is one of the names of a model: of that of the prompt of an answer, or of
+// an answer to a prompt; else of that of the nearest message, or of the session. If
+// the other name is known it is of a model with that name: two models do not make
+// one. It is nil if nothing tells.
 func (g gap) model(name string) []byte {
-	linked := g.nearest(func(m *session.Message) []byte {
-		switch {
-		case m.Role == session.RoleUser && g.m.Role == session.RoleAssistant && textAt(g.m.Data, "parentID") == m.ID:
-			return given(m, "model", name)
-		case m.Role == session.RoleAssistant && g.m.Role == session.RoleUser && textAt(m.Data, "parentID") == g.m.ID:
-			return given(m, name)
-		}
-		return nil
-	})
-	answered, asked := g.sibling(session.RoleAssistant, name), g.sibling(session.RoleUser, "model", name)
-	if g.m.Role == session.RoleUser {
-		answered, asked = asked, answered
+	own, _ := modelOf(g.m)
+	fits := func(n modelNames) bool {
+		return (own.provider == nil || bytes.Equal(own.provider, n.provider)) && (own.model == nil || bytes.Equal(own.model, n.model))
 	}
-	return first(linked, answered, asked, []byte(`"unknown"`))
+	among := func(want func(*session.Message) bool) []byte {
+		return g.nearest(func(m *session.Message) []byte {
+			if n, ok := modelOf(m); ok && want(m) && fits(n) {
+				return n.of(name)
+			}
+			return nil
+		})
+	}
+	found := first(
+		among(func(m *session.Message) bool {
+			return g.m.Role == session.RoleAssistant && textAt(g.m.Data, "parentID") == m.ID || g.m.Role == session.RoleUser && textAt(m.Data, "parentID") == g.m.ID
+		}),
+		among(func(m *session.Message) bool { return m.Role == g.m.Role }),
+		among(func(*session.Message) bool { return true }),
+	)
+	if n, ok := g.known.sessionModel(); found == nil && ok && fits(n) {
+		return n.of(name)
+	}
+	return found
 }
 
 func (g gap) cwd() []byte  { return g.folder("cwd") }
 func (g gap) root() []byte { return g.folder("root") }
 
-// folder is where the agent worked.
+// folder is where the agent worked, nil if nothing tells.
 func (g gap) folder(name string) []byte {
 	if known := g.sibling(session.RoleAssistant, "path", name); known != nil {
 		return known
 	}
-	return session.Quote(cmp.Or(g.s.Directory, "/"))
+	if g.s.Directory == "" {
+		return nil
+	}
+	return session.Quote(g.s.Directory)
 }
 
-// parent is the id of the prompt that an answer is to.
+// parent is the id of the prompt that an answer is to, nil if there is none.
 func (g gap) parent() []byte {
 	before, behind := g.around()
 	isPrompt := func(m *session.Message) bool { return m.Role == session.RoleUser }
@@ -147,7 +169,7 @@ func (g gap) parent() []byte {
 	if i := slices.IndexFunc(behind, isPrompt); i >= 0 {
 		return session.Quote(behind[i].ID)
 	}
-	return session.Quote(g.m.ID)
+	return nil
 }
 
 // created is when a message began: when its first part did, if that is between
@@ -211,8 +233,11 @@ func (g gap) roleOf() string {
 			return session.RoleAssistant
 		}
 	}
-	if before, _ := g.around(); len(before) > 0 {
-		return other(before[len(before)-1].Role)
+	before, _ := g.around()
+	for _, m := range slices.Backward(before) {
+		if m.Role == session.RoleUser || m.Role == session.RoleAssistant {
+			return other(m.Role)
+		}
 	}
 	return session.RoleUser
 }

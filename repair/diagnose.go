@@ -27,20 +27,36 @@ type Diagnosis struct {
 
 // Options is what a diagnosis needs to know besides the session.
 type Options struct {
-	Now      time.Time // decides with Held whether the session is busy, and nothing else
-	Held     bool      // another process holds the store
-	Version  string    // of the agent that will read the store, such as "1.1.53"; "" for the newest known
-	Thinking *bool     // whether the model is asked to think; nil for what [Thinks] says
+	// Now decides with Held whether the session is busy, and where the next prompt
+	// comes among its messages, which a message dated in the future gets in the way of.
+	// No fix depends on it but by which messages these are. The zero time places the
+	// prompt behind everything that the session tells of.
+	Now time.Time
+	// WrongClock says that Now is not to be trusted but for what is busy: the prompt
+	// is placed as with the zero time.
+	WrongClock bool
+
+	Held     bool   // another process holds the store
+	Version  string // of the agent that will read the store, such as "1.1.53"; "" for the newest known
+	Thinking *bool  // whether the model is asked to think; nil for what [Thinks] says
 
 	// Missing tells whether nothing is at a path; see [wire.Settings].
 	Missing func(path string) bool
+}
+
+// typed is when the next prompt is typed; the zero time if that is not known.
+func (o Options) typed() time.Time {
+	if o.WrongClock {
+		return time.Time{}
+	}
+	return o.Now
 }
 
 // Diagnose tells what is wrong with a session, in the order of its messages,
 // each with the cure that holds: it was tried on a copy. The newest answer of a
 // busy session is not looked at, since the agent still writes it.
 func Diagnose(s *session.Session, o Options) []Diagnosis {
-	if plain(s) {
+	if plain(s, o.typed()) {
 		return nil
 	}
 	return newChart(s, o, false).diagnose()

@@ -5,6 +5,7 @@ import (
 	"iter"
 	"slices"
 	"sync"
+	"time"
 
 	"mend/session"
 	"mend/wire"
@@ -23,6 +24,9 @@ import (
 //
 // The zero Glance is ready. Several goroutines may look at messages at a time.
 type Glance struct {
+	// Now is when the next prompt is typed; see [Options].
+	Now time.Time
+
 	mu   sync.Mutex
 	seen []glimpse
 }
@@ -66,7 +70,7 @@ func (g *Glance) Plain(s *session.Session) bool {
 		return false
 	}
 	ids, calls := make(map[string]bool, len(g.seen)), map[string]bool{}
-	now := session.Session{Created: s.Created, Updated: s.Updated}
+	told := session.Session{Created: s.Created, Updated: s.Updated}
 	for i := range g.seen {
 		l := &g.seen[i]
 		if l.model != g.seen[0].model || i > 0 && !l.follows(&g.seen[i-1]) || !l.prompt && !ids[l.parent] {
@@ -79,9 +83,11 @@ func (g *Glance) Plain(s *session.Session) bool {
 			calls[id] = true
 		}
 		ids[l.id] = true
-		now.Updated = max(now.Updated, l.latest)
+		told.Updated = max(told.Updated, l.latest)
 	}
-	return g.ended() && g.seen[len(g.seen)-1].id < wire.NextPrompt(&now) // else the prompt would count as answered
+	newest := &g.seen[len(g.seen)-1]
+	at, id := wire.NextPrompt(&told, g.Now)
+	return g.ended() && newest.created < at && newest.id < id // else the prompt would not be the newest message
 }
 
 // ended reports whether the newest answer is done, and its tool loop is closed.
@@ -100,8 +106,8 @@ func (g *Glance) Thinks() bool {
 }
 
 // plain reports whether the session is plain.
-func plain(s *session.Session) bool {
-	var g Glance
+func plain(s *session.Session, now time.Time) bool {
+	g := Glance{Now: now}
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		parts := func(yield func(*session.Record) bool) {

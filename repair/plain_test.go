@@ -42,7 +42,7 @@ func TestPlain(t *testing.T) {
 				complete(&r.s.Messages[i])
 			}
 		}
-		if got := plain(r.s); got != r.want {
+		if got := plain(r.s, fixtureTime); got != r.want {
 			t.Errorf("%s: plain = %v, want %v", r.name, got, r.want)
 		}
 		if found := surveyed(r.s); r.want && len(found) > 0 {
@@ -76,7 +76,7 @@ func TestPlainIsHealthy(t *testing.T) {
 			disturb(t, s)
 		}
 		s.Sort()
-		if !plain(s) {
+		if !plain(s, fixtureTime) {
 			return
 		}
 		stillPlain++
@@ -96,7 +96,7 @@ func TestPlainWorldIsHealthy(t *testing.T) {
 		for i := range s.Messages {
 			complete(&s.Messages[i])
 		}
-		if found := surveyed(s); plain(s) && len(found) > 0 {
+		if found := surveyed(s); plain(s, fixtureTime) && len(found) > 0 {
 			t.Fatalf("plain, and yet %v in\n%s", found, records(s))
 		}
 	})
@@ -117,7 +117,7 @@ func TestPlainIsHealthyAfterAnyChange(t *testing.T) {
 						continue
 					}
 					s.Sort()
-					if !plain(s) {
+					if !plain(s, fixtureTime) {
 						continue
 					}
 					tried++

@@ -32,7 +32,10 @@ func whyScreen(_ *chart, f fault) string {
 	return fmt.Sprintf("Newer agents cannot show the session for it: %s.", f.says)
 }
 
-func whyClock(*chart, fault) string {
+func whyClock(c *chart, f fault) string {
+	if c.dated(f) {
+		return "It and its prompt are dated in the future, so every new prompt comes before them, and this version takes it for answered and stays silent."
+	}
 	return "Its id is from before the clock of ids started anew on 2026-08-14, so this version takes every new prompt for answered and stays silent."
 }
 
@@ -114,11 +117,11 @@ func whyStray(_ *chart, f fault) string {
 }
 
 // salvageFixes are the ways to make a damaged record one that can be read.
-func salvageFixes(s *session.Session, f fault) []fix {
+func salvageFixes(k *known, f fault) []fix {
 	if f.ref.Kind == session.KindMessage {
-		return salvageMessageFixes(s, f)
+		return salvageMessageFixes(k, f)
 	}
-	return salvagePartFixes(s, f)
+	return salvagePartFixes(k, f)
 }
 
 // completions are the fixes of the records in question that the agent of some
@@ -126,7 +129,7 @@ func salvageFixes(s *session.Session, f fault) []fix {
 func (c *chart) completions(of func(session.Ref) bool) (fixes []fix) {
 	for _, f := range c.screen() {
 		if of(f.Ref) {
-			fixes = append(fixes, completeFixes(c.s, fault{code: f.Code, ref: f.Ref, says: f.Why})...)
+			fixes = append(fixes, completeFixes(c.known(), fault{code: f.Code, ref: f.Ref, says: f.Why})...)
 		}
 	}
 	return fixes

@@ -37,18 +37,18 @@ var Rules = []Rule{
 	{Code: "R9", Class: ThinkingSignature, why: say("Thinking goes out without a signature, and the provider takes none like that."), fixes: fixThinking},
 	{Code: "R10", Class: ThinkingBlockOrder, as: classOfLast, why: whyLast, fixes: fixLast},
 	{Code: "R11", Class: EmptyContentMessage, why: whyBlank, fixes: fixBlank},
-	{Code: "R12", Class: AssistantPrefillUnsupported, why: say("The request ends with an answer."), noCure: "Nothing in the store is broken: send any message in the session."},
+	{Code: "R12", Class: AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixDates, noCure: "Nothing in the store is broken: send any message in the session."},
 	{Code: "R13", Class: InvalidToolCall, why: whyCallID, fixes: fixCallID},
 	{Code: "R14", Class: InvalidToolCall, why: say("The input of the call is no object, and the provider takes nothing else."), fixes: fixInput},
 	{Code: "R15", Class: InvalidFile, why: whyFile, fixes: fixFile},
 	{Code: "R16", Class: FirstPromptMissing, why: say("The conversation starts with an answer: its first prompt is lost, and the provider wants one first."), fixes: fixFirstPrompt},
 	{Code: "R17", Class: InvalidToolCall, why: say("An earlier call has the same id, and the provider wants every id once."), fixes: fixCallID},
 
-	{Code: wire.FatalUnreadable, Class: UnreadableRecord, why: whyUnreadable, fixes: onSession(salvageFixes), noCure: unknownBytes},
-	{Code: wire.FatalField, Class: IncompleteRecord, why: whyField, fixes: onSession(completeFixes)},
+	{Code: wire.FatalUnreadable, Class: UnreadableRecord, why: whyUnreadable, fixes: onKnown(salvageFixes), noCure: unknownBytes},
+	{Code: wire.FatalField, Class: IncompleteRecord, why: whyField, fixes: onKnown(completeFixes)},
 	{Code: wire.FatalMedia, Class: InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: wire.FatalClock, Class: IDsBeforeWrap, why: whyClock, fixes: onSession(clockFixes)},
-	{Code: wire.FatalScreen, Class: IncompleteRecord, why: whyScreen, fixes: onSession(completeFixes), noCure: "The kind of record is not one that mend knows; it is left as it is."},
+	{Code: wire.FatalClock, Class: IDsBeforeWrap, as: classOfClock, why: whyClock, fixes: fixClock},
+	{Code: wire.FatalScreen, Class: IncompleteRecord, why: whyScreen, fixes: onKnown(completeFixes), noCure: "The kind of record is not one that mend knows; it is left as it is."},
 
 	{Code: "unfinished", Class: ToolResultMissing, severity: Latent, find: findUnfinished, why: whyUnfinished, fixes: fixUnfinished, noCure: whyNoCall},
 	{Code: "no-result", Class: ToolResultMissing, severity: Latent, find: findLostResults, why: whyLostResult, fixes: fixLostResult, noCure: whyNoCall},
@@ -56,7 +56,7 @@ var Rules = []Rule{
 	{Code: "order", Class: ThinkingBlockOrder, find: findThinkingOrder, why: whyOrder, fixes: fixOrder},
 	{Code: "nothing", Class: EmptyContentMessage, find: findNothing, why: whyNothing, fixes: fixEmptyTurn},
 	{Code: "name", Class: UnreadableRecord, find: findNames, why: whyDefect, noCure: "The agent reads it all the same, so it is left as it is."},
-	{Code: "session", Class: UnreadableRecord, severity: Broken, find: findInfo, why: whyDefect, fixes: onSession(sessionInfoFixes), noCure: unknownBytes},
+	{Code: "session", Class: UnreadableRecord, severity: Broken, find: findInfo, why: whyDefect, fixes: onKnown(sessionInfoFixes), noCure: unknownBytes},
 	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *chart, f fault) string { return f.says }, noCure: "It is left as it is, since that may be meant: nothing in the session is wrong, and mend works on it all the same."},
 	{Code: "stray", Class: UnreadableRecord, find: findStrays, why: whyStray, noCure: "It is left as it is: look at it, and move it out of the store if nothing needs it."},
 	{Code: "hidden", Class: UnreadableRecord, severity: Broken, find: findHidden, why: whyStray, noCure: "Nothing in it was looked at: make it readable, and scan again."},
@@ -102,4 +102,9 @@ func (c *chart) eachPart(f func(m *session.Message, p *session.Part)) {
 // onSession is for fixes that need no more than the session.
 func onSession(f func(*session.Session, fault) []fix) func(*chart, fault) []fix {
 	return func(c *chart, at fault) []fix { return f(c.s, at) }
+}
+
+// onKnown is for fixes that also need what damaged records still tell.
+func onKnown(f func(*known, fault) []fix) func(*chart, fault) []fix {
+	return func(c *chart, at fault) []fix { return f(c.known(), at) }
 }

@@ -11,8 +11,8 @@ import (
 // salvageMessageFixes cure a message whose record cannot be read: it is rebuilt
 // from what its bytes still tell, from its parts and its neighbours, or it goes
 // with its parts. There is no cure where the bytes are not known.
-func salvageMessageFixes(s *session.Session, f fault) []fix {
-	g, ok := gapAt(s, f.ref)
+func salvageMessageFixes(k *known, f fault) []fix {
+	g, ok := k.gapAt(f.ref)
 	if !ok || g.p != nil {
 		return nil
 	}
@@ -72,8 +72,14 @@ func (g gap) ended(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// finish is why the model stopped: its last step tells.
+// finish is why the model stopped: the end of its last step tells, or else what is in
+// that step.
 func (g gap) finish() string {
+	if ends := g.stepEnds(); len(ends) > 0 {
+		if reason := textAt(ends[len(ends)-1].Data, "reason"); reason != "" && ends[len(ends)-1].Ref == g.m.Parts[len(g.m.Parts)-1].Ref {
+			return reason
+		}
+	}
 	var last []session.Part
 	for last = range g.m.Steps() {
 	}

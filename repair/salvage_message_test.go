@@ -34,7 +34,7 @@ func TestSalvagedRole(t *testing.T) {
 	} {
 		m := &c.s.Messages[c.lost]
 		s := replaced(c.s, damaged(m.Record, c.left, 0))
-		fixes := salvageMessageFixes(s, fault{code: wire.FatalUnreadable, ref: m.Ref})
+		fixes := salvageMessageFixes(&known{s: s}, fault{code: wire.FatalUnreadable, ref: m.Ref})
 		got := edited(t, s, fixes[0]).Message(m.ID)
 		if got == nil || got.Role != c.want || got.Finish != c.after || got.Defect != nil {
 			t.Errorf("%s: %q becomes %+v, want one of the %s, finish %q", c.name, c.left, got, c.want, c.after)
@@ -61,7 +61,7 @@ func TestSalvagedTime(t *testing.T) {
 		m := &c.s.Messages[c.lost]
 		ref := m.Ref
 		s := replaced(c.s, damaged(m.Record, "", 0))
-		after := edited(t, s, salvageMessageFixes(s, fault{code: wire.FatalUnreadable, ref: ref})[0])
+		after := edited(t, s, salvageMessageFixes(&known{s: s}, fault{code: wire.FatalUnreadable, ref: ref})[0])
 		if got := after.Messages[c.lost]; got.Ref != ref || got.Created != c.want {
 			t.Errorf("%s: created %d at %s, want %d at %s", c.name, got.Created, got.Ref, c.want, ref)
 		}
@@ -74,7 +74,7 @@ func TestSalvagedSummary(t *testing.T) {
 	s := build(user(hi), answer(hi), user(`"type":"compaction","auto":false`), turn{"assistant", `"summary":true,"finish":"stop"`, []string{stepStart, hi}}, user(hi))
 	want, _ := wrongs(s, wire.Profiles())
 	s = replaced(s, damaged(s.Messages[3].Record, "", 0))
-	after := firstHolding(t, s, want, salvageMessageFixes(s, fault{code: wire.FatalUnreadable, ref: s.Messages[0].Ref}), wire.Profiles())
+	after := firstHolding(t, s, want, salvageMessageFixes(&known{s: s}, fault{code: wire.FatalUnreadable, ref: s.Messages[0].Ref}), wire.Profiles())
 	if after == nil {
 		t.Fatal("no fix holds")
 	}
@@ -90,7 +90,7 @@ func TestMessageGivenUp(t *testing.T) {
 		s := fromStore(t, i, uncutStore)
 		m := s.Messages[wound.Hello]
 		broken := replaced(s, damaged(m.Record, "", 0))
-		fixes := salvageMessageFixes(broken, fault{code: wire.FatalUnreadable, ref: m.Ref})
+		fixes := salvageMessageFixes(&known{s: broken}, fault{code: wire.FatalUnreadable, ref: m.Ref})
 		last := fixes[len(fixes)-1]
 		ops := change.Diff(broken, edited(t, broken, last))
 		if len(ops) != 1+len(m.Parts) || !last.whole {
@@ -114,14 +114,14 @@ func TestSessionInfo(t *testing.T) {
 	s := fromStore(t, 0, uncutStore)
 	whole := s.Info
 	f := fault{code: "session", ref: whole.Ref}
-	if fixes := sessionInfoFixes(s, f); len(fixes) > 0 {
+	if fixes := sessionInfoFixes(&known{s: s}, f); len(fixes) > 0 {
 		t.Errorf("%d fixes for a session that is in order", len(fixes))
 	}
 	for n := range len(whole.Data) {
 		broken := s.Clone()
 		broken.Info = damaged(whole, string(whole.Data[:n]), 0)
 		broken.Title, broken.Directory, broken.Version, broken.Created, broken.Updated = "", "", "", 0, 0
-		got := edited(t, broken, sessionInfoFixes(broken, f)[0])
+		got := edited(t, broken, sessionInfoFixes(&known{s: broken}, f)[0])
 		if got.ID != s.ID || got.Project != "global" || got.Directory != s.Directory || got.Version == "" || got.Created == 0 || got.Updated < got.Created {
 			t.Fatalf("cut at %d: %s", n, got.Info.Data)
 		}
@@ -131,7 +131,7 @@ func TestSessionInfo(t *testing.T) {
 		if id := textAt(got.Info.Data, "id"); id != s.ID || session.Salvage(got.Info.Data).Whole != true {
 			t.Fatalf("cut at %d: %s", n, got.Info.Data)
 		}
-		if again := sessionInfoFixes(got, f); len(again) > 0 {
+		if again := sessionInfoFixes(&known{s: got}, f); len(again) > 0 {
 			t.Fatalf("cut at %d, cured, and again: %s", n, again[0].cure)
 		}
 		othersStay(t, s, got, whole.Ref)
@@ -146,7 +146,7 @@ func TestHalfARevert(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Info = damaged(s.Info, string(data[:len(data)-12]), 0)
-	got := edited(t, s, sessionInfoFixes(s, fault{code: "session", ref: s.Info.Ref})[0])
+	got := edited(t, s, sessionInfoFixes(&known{s: s}, fault{code: "session", ref: s.Info.Ref})[0])
 	if raw, ok := session.Field(got.Info.Data, "revert"); ok {
 		t.Errorf("the revert becomes %s", raw)
 	}

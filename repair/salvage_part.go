@@ -15,8 +15,8 @@ const cutShort = "\n[The rest is lost: the stored record was damaged]"
 // salvagePartFixes cure a part whose record cannot be read: what its bytes still
 // tell is kept, else it goes, or something that says nothing takes its place.
 // There is no cure where the bytes are not known.
-func salvagePartFixes(s *session.Session, f fault) []fix {
-	g, ok := gapAt(s, f.ref)
+func salvagePartFixes(k *known, f fault) []fix {
+	g, ok := k.gapAt(f.ref)
 	if !ok || g.p == nil {
 		return nil
 	}

@@ -138,7 +138,7 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 		was := *r
 		r.Data, r.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
 		f := fault{code: wire.FatalUnreadable, ref: r.Ref}
-		if n := len(salvageFixes(s, f)) + len(completeFixes(s, f)); n > 0 {
+		if n := len(salvageFixes(&known{s: s}, f)) + len(completeFixes(&known{s: s}, f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
 		}
 		*r = was
@@ -173,7 +173,7 @@ func TestSalvagePart(t *testing.T) {
 		if p.ID != "prt_0202" {
 			p = *s.Messages[1].Part(partID(2, 2))
 		}
-		fixes := salvagePartFixes(s, fault{code: wire.FatalUnreadable, ref: p.Ref})
+		fixes := salvagePartFixes(&known{s: s}, fault{code: wire.FatalUnreadable, ref: p.Ref})
 		after := edited(t, s, fixes[0]).Messages[1].Part(p.ID)
 		got := ""
 		if after != nil {

@@ -14,7 +14,8 @@ const treeVersion = "1.1.65"
 // sessionInfoFixes cure the session's own record, where it is a file that cannot
 // be read or lacks what the agent needs: it is rebuilt from what can be read of
 // it and from the messages.
-func sessionInfoFixes(s *session.Session, _ fault) []fix {
+func sessionInfoFixes(k *known, _ fault) []fix {
+	s := k.s
 	if s.Info.Ref.Kind != session.KindSession || s.Info.Cols != nil || s.Info.Unreadable() {
 		return nil
 	}
@@ -24,7 +25,7 @@ func sessionInfoFixes(s *session.Session, _ fault) []fix {
 		v.Cut = v.Cut[:1] // half a revert would be another one
 		data, _ = session.RemoveField(data, v.Cut[0])
 	}
-	data, c, err := gap{s: s, m: &session.Message{Record: s.Info}}.complete(data, sessionSlots(s))
+	data, c, err := gap{s: s, m: &session.Message{Record: s.Info}, known: k}.complete(data, sessionSlots(s))
 	if err != nil || v.Whole && c.none() && string(before) == string(s.Info.Data) {
 		return nil
 	}

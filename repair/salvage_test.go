@@ -151,9 +151,9 @@ func damaged(r session.Record, data string, class session.Class) session.Record 
 func fixesOf(s *session.Session, ref session.Ref) []fix {
 	f := fault{code: wire.FatalUnreadable, ref: ref, says: "the text ends early"}
 	if ref.Kind == session.KindMessage {
-		return salvageMessageFixes(s, f)
+		return salvageMessageFixes(&known{s: s}, f)
 	}
-	return salvagePartFixes(s, f)
+	return salvagePartFixes(&known{s: s}, f)
 }
 
 func edited(t *testing.T, s *session.Session, f fix) *session.Session {

@@ -47,15 +47,27 @@ func curesOf(trials []trial) func(finding, Diagnosis) Diagnosis {
 }
 
 // moved tells under which refs the records of a session are stored after a fix
-// that gave them other ids and left them in their order.
+// that gave them other ids, of which the tails stayed ([session.Renumber]).
 func moved(before, after *session.Session) map[session.Ref]session.Ref {
 	if len(before.Messages) != len(after.Messages) {
 		return nil
 	}
 	to := map[session.Ref]session.Ref{}
+	places, tails := placesOf(after), map[string]int{}
+	for i := range after.Messages {
+		tails[session.Tail(after.Messages[i].Ref.Message)] = i
+	}
 	for i := range before.Messages {
-		was, is := &before.Messages[i], &after.Messages[i]
-		if was.Ref == is.Ref || len(was.Parts) != len(is.Parts) {
+		was := &before.Messages[i]
+		if _, stays := places[was.Ref.Message]; stays {
+			continue
+		}
+		at, ok := tails[session.Tail(was.Ref.Message)]
+		if !ok {
+			continue
+		}
+		is := &after.Messages[at]
+		if len(was.Parts) != len(is.Parts) {
 			continue
 		}
 		to[was.Ref] = is.Ref
@@ -69,8 +81,24 @@ func moved(before, after *session.Session) map[session.Ref]session.Ref {
 // uncured is the diagnosis of a finding that stays, with the reason.
 func (t *treatment) uncured(f finding) Diagnosis {
 	d := t.asFound(f)
-	d.WhyNot = cmp.Or(t.why[f.key()], ruleOf(f.code).noCure, whyNone)
+	noCure := ruleOf(f.code).noCure
+	if noCure == unknownBytes && !t.c.unreadable(f.ref) {
+		noCure = ""
+	}
+	d.WhyNot = cmp.Or(t.why[f.key()], noCure, whyNone)
 	return d
+}
+
+// unreadable reports whether the bytes of the record are not known.
+func (c *chart) unreadable(ref session.Ref) bool {
+	m, p := c.part(ref)
+	switch {
+	case p != nil:
+		return p.Unreadable()
+	case m != nil:
+		return m.Unreadable()
+	}
+	return c.s.Info.Unreadable()
 }
 
 // asFound is the diagnosis of the finding as it was at first.

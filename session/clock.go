@@ -2,6 +2,7 @@ package session
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 )
 
@@ -38,6 +39,21 @@ func ClockTurn(ms int64) int64 {
 	return ms / (1 << (4 * clockDigits) / clockStep)
 }
 
+// ClockStart is when the clock of ids starts for the turn-th time, in milliseconds
+// since 1970.
+func ClockStart(turn int64) int64 { return turn * ((1 << (4 * clockDigits)) / clockStep) }
+
+// IDTime is the time in an id, in milliseconds since 1970, if it was made in that turn
+// of the clock; false if the agent did not make it.
+func IDTime(id string, turn int64) (ms int64, made bool) {
+	tail := idTail(id)
+	if !isClock(tail) {
+		return 0, false
+	}
+	n, err := strconv.ParseUint(tail[:clockDigits], 16, 64)
+	return ClockStart(turn) + int64(n/clockStep), err == nil
+}
+
 // Renumber is a message's or part's id with another time in it: that of the
 // first millisecond n after a start of the clock. The tail stays; an id that the
 // agent did not make is tail as a whole.
@@ -48,6 +64,15 @@ func Renumber(kind Kind, id string, n int) string {
 		tail = tail[clockDigits:]
 	}
 	return ClockID(kind, int64(n)) + tail
+}
+
+// Tail is what of an id [Renumber] leaves as it is.
+func Tail(id string) string {
+	tail := idTail(id)
+	if isClock(tail) {
+		return tail[clockDigits:]
+	}
+	return tail
 }
 
 // MadeSince reports whether the clock in an id shows a time between ms, in

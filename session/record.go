@@ -101,6 +101,12 @@ func (r *Record) setCol(c Col) {
 	r.Cols = cols
 }
 
+// WithCol is the record with another value in a column that it has.
+func (r Record) WithCol(c Col) Record {
+	r.setCol(c)
+	return r
+}
+
 // A Defect says what is wrong with a record itself, before any rule about
 // conversations is asked.
 type Defect struct {

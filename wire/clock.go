@@ -10,9 +10,38 @@ import (
 // nobody types a prompt at an earlier time.
 const written = 1795219200000 // 2026-11-21
 
-// NextPrompt is how the id of the prompt begins that the user types next, if that
-// is right after everything that the session tells of; see [Settings].
-func NextPrompt(s *session.Session) string { return newPrompt(s, time.Time{}).id }
+// NextPrompt is the time, in milliseconds since 1970, and the beginning of the id of
+// the prompt that the user types now, or else right after everything that the session
+// tells of; see [Settings].
+func NextPrompt(s *session.Session, now time.Time) (created int64, id string) {
+	m := newPrompt(s, now)
+	return m.created, m.id
+}
+
+// Span is the time around now for which every version makes the same request of the
+// session: the next prompt comes among its messages where it comes now. It is empty
+// of now only where now is the zero time.
+func Span(s *session.Session, now time.Time) (from, until time.Time) {
+	ms := now.UnixMilli()
+	low, high := session.ClockStart(session.ClockTurn(ms)), session.ClockStart(session.ClockTurn(ms)+1)
+	note := func(t int64) {
+		if t < ms {
+			low = max(low, t+1)
+		} else {
+			high = min(high, t+1)
+		}
+	}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		note(m.Created)
+		for _, id := range [...]string{m.ID, m.Ref.Message} {
+			if t, ok := session.IDTime(id, session.ClockTurn(ms)); ok {
+				note(t)
+			}
+		}
+	}
+	return time.UnixMilli(low), time.UnixMilli(high)
+}
 
 // newPrompt is the prompt that the user types at now, or else right after
 // everything that the session tells of.

@@ -127,6 +127,15 @@ func (l loop) answered(p Profile) bool {
 	return parent == l.user.id
 }
 
+// whyAnswered says why it does. It names no time and no id of the new prompt, which
+// would be others at each look.
+func (l loop) whyAnswered() string {
+	if !l.user.prompt {
+		return "the prompt " + l.user.id + ", which it answered, sorts behind every new one, which so is never answered"
+	}
+	return "its id " + l.assistant.id + " is above that of a new prompt, which so counts as answered"
+}
+
 // stopped reports whether the model said that it was done.
 func (m *message) stopped() bool {
 	reason, _ := m.told.finish.str()

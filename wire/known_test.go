@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+	"time"
 
 	"mend/fsstore"
 	"mend/internal/endpoint"
@@ -70,7 +71,7 @@ func TestKnownWounds(t *testing.T) {
 			}
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
 				s := known(t, i, w.Cut)
-				r := wire.Render(s, wire.Settings{Profile: wire.ProfileFor(version), Missing: missing})
+				r := wire.Render(s, wire.Settings{Profile: wire.ProfileFor(version), Now: time.Now(), Missing: missing})
 				violations := wire.Check(r, true)
 				got := wound.Alive
 				if len(r.Fatal) > 0 {

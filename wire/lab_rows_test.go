@@ -35,6 +35,9 @@ func (l *lab) Put(r wound.Record) {
 		at = len(l.rows) - 1
 	}
 	to := l.rows[at]
+	if r.Created != 0 {
+		to.created = r.Created
+	}
 	to.raw, to.fields = nil, nil
 	if json.Unmarshal([]byte(r.Data), &to.fields) != nil || to.fields == nil { // null is no object
 		to.raw = &r.Data

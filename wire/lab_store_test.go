@@ -15,6 +15,9 @@ import (
 // load remembers the fixture.
 func (l *lab) load() {
 	s := l.open()
+	if c, ok := s.Info.Col("model"); ok {
+		l.model = string(c.Bytes)
+	}
 	for _, m := range s.Messages {
 		l.pristine = append(l.pristine, l.row("message", m.Record, l.session, m.Created))
 		for _, p := range m.Parts {
@@ -36,7 +39,7 @@ func (l *lab) row(table string, r session.Record, owner string, created int64) r
 
 // reset undoes every cut, in memory.
 func (l *lab) reset() {
-	l.rows, l.info, l.stray = nil, map[string]any{}, map[string]string{}
+	l.rows, l.info, l.stray, l.unmodelled = nil, map[string]any{}, map[string]string{}, false
 	for _, r := range l.pristine {
 		r.fields = clone(r.fields)
 		l.rows = append(l.rows, &r)
@@ -76,8 +79,10 @@ func (l *lab) store() {
 		}
 	}
 	l.exec("update session set revert = null where id = ?", l.session)
-	if l.newest {
+	if l.newest && l.unmodelled {
 		l.exec("update session set model = null where id = ?", l.session)
+	} else if l.newest {
+		l.exec("update session set model = ? where id = ?", l.model, l.session)
 	}
 	for name, v := range l.info {
 		data, err := json.Marshal(v)

@@ -65,11 +65,14 @@ type lab struct {
 	agent   *opencode.Server
 	db      *sqlite3.Conn // nil for a tree of files
 	newest  bool          // of the newest generation
+	model   string        // that the session's row names, in the newest
 
 	pristine []row
 	rows     []*row         // as the test has cut them
 	info     map[string]any // what the test sets in the session's record
 	stray    map[string]string
+	// unmodelled: the session's row names no model.
+	unmodelled bool
 }
 
 // archive is the fixture that a version takes for its own.

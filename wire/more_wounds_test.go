@@ -16,7 +16,7 @@ const (
 
 func more() []trial {
 	var all []trial
-	for _, group := range [][]trial{answers(), thoughts(), calls(), results(), files(), records(), histories(), tails(), forms(), several()} {
+	for _, group := range [][]trial{answers(), thoughts(), calls(), results(), files(), records(), histories(), tails(), forms(), several(), askedModels(), futures()} {
 		all = append(all, group...)
 	}
 	return all

@@ -53,7 +53,8 @@ func (r *rendering) prompt(s *session.Session, all []*message) []*message {
 // lastModel is the model that the agent asks if the user names none: that of
 // the newest prompt. Where no prompt says, the agent takes the one that is set,
 // which most likely is the one that answered last. The zero Model means that the
-// session does not say.
+// session does not say. The agent asks for the model of that prompt by both of its
+// names, and ends where one of them is missing.
 func (r *rendering) lastModel(s *session.Session, all []*message) Model {
 	if r.Profile.SessionModel {
 		model := column(s, "model")
@@ -69,6 +70,9 @@ func (r *rendering) lastModel(s *session.Session, all []*message) Model {
 		}
 		provider, _ := model.get("providerID").str()
 		id, _ := model.get("modelID").str()
+		if missing := r.unnamed(provider, id); missing != "" {
+			r.die(field(m.ref, "%s is missing, and the next prompt asks the same model", missing))
+		}
 		return Model{provider, id}
 	}
 	for _, m := range slices.Backward(all) {
@@ -78,6 +82,20 @@ func (r *rendering) lastModel(s *session.Session, all []*message) Model {
 		}
 	}
 	return Model{}
+}
+
+// unnamed is the member that the next prompt lacks to ask the model of the newest
+// one, "" if it lacks none: a session as it stands is asked nothing.
+func (r *rendering) unnamed(provider, id string) string {
+	switch {
+	case r.Standing:
+		return ""
+	case provider == "":
+		return "model.providerID"
+	case id == "":
+		return "model.modelID"
+	}
+	return ""
 }
 
 // history is what of the messages goes into the request. It notes the records
@@ -96,7 +114,7 @@ func (r *rendering) history(all []*message) []*message {
 	}
 	l := latest(kept, r.Profile)
 	if l.answered(r.Profile) {
-		r.die(Fatal{FatalClock, "its id " + l.assistant.id + " is above that of a new prompt, " + l.user.id + "…, which so counts as answered", l.assistant.ref})
+		r.die(Fatal{FatalClock, l.whyAnswered(), l.assistant.ref})
 	}
 	if l.compacting(kept, r.Profile) {
 		return r.compaction(kept)

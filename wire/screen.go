@@ -13,13 +13,14 @@ const FatalScreen = "screen"
 // server refuses to list any message of it, with status 400 or 500, while a
 // prompt may well go through (docs/opencode.md F12, F13, F15). From
 // some version on every record must have exactly the form that the agent itself
-// writes; a kind of part that it does not know is enough. A message is judged once.
+// writes; a kind of part that it does not know is enough. A message is judged once,
+// and so is what is stored beside a record that cannot be read.
 func (is *Reading) Screen(p Profile) []Fatal {
 	var all []Fatal
 	messages, parts := messageShapes(), partShapes()
 	for _, m := range is.all {
 		all = append(all, m.broken...)
-		if !p.Strict || len(m.broken) > 0 {
+		if !p.Strict {
 			continue
 		}
 		if !m.screened {
@@ -44,7 +45,9 @@ func (m *message) unfit(messages, parts check) []Fatal {
 			all = append(all, Fatal{FatalScreen, strings.TrimPrefix(strings.TrimSpace(wrong), "."), ref})
 		}
 	}
-	judge(m.ref, m.body, "msg", m.id, messages)
+	if m.body.there() {
+		judge(m.ref, m.body, "msg", m.id, messages)
+	}
 	for _, part := range m.parts {
 		judge(part.ref, part.body, "prt", part.id, parts)
 	}

@@ -16,6 +16,9 @@ type Record struct {
 	ID    string
 	Owner string // a part's message
 	Data  string // the JSON as it is stored
+	// Created is the time that Put gives to a row of a database, in milliseconds since
+	// 1970; 0 leaves it.
+	Created int64
 }
 
 // A Store is where a test cuts its wounds.
@@ -60,7 +63,7 @@ func (s Tree) read(table, owner string) []Record {
 		if err != nil {
 			s.T.Fatal(err)
 		}
-		out = append(out, Record{table, strings.TrimSuffix(filepath.Base(f), ".json"), owner, string(data)})
+		out = append(out, Record{Table: table, ID: strings.TrimSuffix(filepath.Base(f), ".json"), Owner: owner, Data: string(data)})
 	}
 	return out
 }
@@ -133,7 +136,7 @@ func (s Database) Records() (messages, parts []Record) {
 func (s Database) read(table, query string) []Record {
 	var out []Record
 	for _, row := range s.SQL(query) {
-		out = append(out, Record{table, row["id"].(string), row["owner"].(string), row["data"].(string)})
+		out = append(out, Record{Table: table, ID: row["id"].(string), Owner: row["owner"].(string), Data: row["data"].(string)})
 	}
 	return out
 }
@@ -144,6 +147,9 @@ func (s Database) Put(r Record) {
 		s.SQL("insert or ignore into part select ?, id, session_id, time_created, time_updated, '{}' from message where id = ?", r.ID, r.Owner)
 	}
 	s.SQL("update "+r.Table+" set data = ? where id = ?", r.Data, r.ID)
+	if r.Created != 0 {
+		s.SQL("update "+r.Table+" set time_created = cast(? as integer) where id = ?", r.Created, r.ID)
+	}
 }
 
 // Drop removes the record.

@@ -4,7 +4,7 @@ package wound
 func memory(text string) func(Store) {
 	return func(s Store) {
 		for _, p := range nth(s, SecondPrompt, "text", 0) {
-			s.Put(Record{"part", "supermemory-context-1", p.Owner, `{"type":"text","text":"` + text + `","synthetic":true}`})
+			s.Put(Record{Table: "part", ID: "supermemory-context-1", Owner: p.Owner, Data: `{"type":"text","text":"` + text + `","synthetic":true}`})
 		}
 	}
 }
