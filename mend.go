@@ -2,6 +2,7 @@ package mend
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"slices"
 	"time"
@@ -51,6 +52,8 @@ type Client struct {
 	store  Store
 	listed int              // how many sessions the store had when they were last listed
 	clock  func() time.Time // of the system, to tell how old a stamp is
+
+	wrongClock bool // see [Client.Sessions]
 }
 
 // Open finds the store and returns a client for it. It writes nothing. The error
@@ -82,7 +85,8 @@ func (c *Client) Store() change.StoreID {
 }
 
 // Sessions lists the sessions of the store without their messages, the newest
-// first.
+// first. Where many of them lie in the future it is the machine's clock that is wrong:
+// this is noted once, and from then on no message counts as dated in the future.
 func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
 	heads, err := c.store.List(ctx)
 	if err != nil {
@@ -92,8 +96,50 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
 	if c.opt.AgentVersion == "" {
 		c.opt.AgentVersion = newestVersion(heads)
 	}
+	if ahead := sessionsAhead(heads, c.opt.Now()); ahead > 0 && !c.wrongClock {
+		c.wrongClock = true
+		if c.opt.Note != nil {
+			c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: most likely the clock of this machine is wrong, so no date is taken for damage. Set the clock and scan again; where it is right, repair a session with --force.", ahead, len(heads)))
+		}
+	}
 	slices.SortStableFunc(heads, func(a, b session.Session) int { return int(b.Updated - a.Updated) })
 	return heads, nil
+}
+
+// How many sessions may lie in the future before it is the machine's clock that is
+// wrong: none of two or more may outnumber those that were used in the month before
+// now, and nobody has made many with a clock that was wrong once.
+const (
+	month     = 30 * 24 * time.Hour
+	manyAhead = 10
+	clockStep = 2 * time.Minute // by which the clocks of two machines may differ
+)
+
+// sessionsAhead is how many of the sessions lie in the future, 0 if they are so few
+// that it is not for the machine's clock.
+func sessionsAhead(heads []session.Session, now time.Time) int {
+	ahead, recent := 0, 0
+	for i := range heads {
+		used := time.UnixMilli(max(heads[i].Created, heads[i].Updated))
+		switch {
+		case used.After(now.Add(clockStep)):
+			ahead++
+		case used.After(now.Add(-month)):
+			recent++
+		}
+	}
+	if ahead >= manyAhead || ahead > 1 && ahead > recent {
+		return ahead
+	}
+	return 0
+}
+
+// now is when the next prompt is typed; the zero time where the clock is wrong.
+func (c *Client) now() time.Time {
+	if c.wrongClock {
+		return time.Time{}
+	}
+	return c.opt.Now()
 }
 
 // AgentVersion is the version of the agent that diagnoses are made for: the one

@@ -25,7 +25,7 @@ func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, 
 	}
 	p := c.Profile()
 	f := Forecast{Version: p.Version, Thinking: c.thinks(s)}
-	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.opt.Now(), Missing: missing})
+	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.now(), Missing: missing})
 	f.Violations = wire.Check(f.Request, f.Thinking)
 	return f, nil
 }

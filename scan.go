@@ -10,11 +10,13 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"mend/change"
 	"mend/repair"
 	"mend/session"
 	"mend/undo"
+	"mend/wire"
 )
 
 // ErrNoSession says that the store has no such session.
@@ -81,7 +83,14 @@ type answer struct {
 	Finding
 	stamp session.Stamp
 	idle  bool // it holds while nobody has the store open
+	span
 }
+
+// A span is the time for which a finding holds: outside it the next prompt comes
+// among other messages of the session.
+type span struct{ from, until time.Time }
+
+func (s span) holds(now time.Time) bool { return !now.Before(s.from) && now.Before(s.until) }
 
 // ask looks a session up in the index, and examines it if it has changed.
 func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer {
@@ -102,16 +111,18 @@ func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer
 // glance is examine for a session in which nothing is wrong as far as its records
 // show at a glance. It reports whether it is one.
 func (c *Client) glance(ctx context.Context, head session.Session) (a answer, plain bool) {
-	var g repair.Glance
+	now := c.now()
+	g := repair.Glance{Now: now}
 	s, stamp := c.store.Skim(ctx, head, g.Message)
 	if s == nil || !g.Plain(s) || s.CheckDepth() != nil {
 		return answer{}, false
 	}
 	a = answer{Finding: Finding{Session: head, Thinking: g.Thinks()}, stamp: stamp}
+	a.from, a.until = g.Span()
 	if c.opt.Thinking != nil {
 		a.Thinking = *c.opt.Thinking
 	}
-	return a, true
+	return a, !now.IsZero()
 }
 
 // examine reads a session and tells what is wrong, and whether that lasts as long
@@ -124,13 +135,15 @@ func (c *Client) examine(ctx context.Context, head session.Session) (a answer, l
 		return answer{Finding: Finding{Session: head, Err: err}}, false
 	}
 	busy := repair.Busy(s, o.Now, o.Held)
-	lasts = len(s.Stray) == 0 && !busy && !namesOthers(s)
+	lasts = len(s.Stray) == 0 && !busy && !namesOthers(s) && !o.WrongClock
 	o.Missing = func(path string) bool {
 		lasts = false
 		return missing(path)
 	}
 	f := Finding{Session: head, Busy: busy, Thinking: c.thinks(s), Diagnoses: repair.Diagnose(s, o)}
-	return answer{f, stamp, unfinished(s)}, lasts
+	a = answer{Finding: f, stamp: stamp, idle: unfinished(s)}
+	a.from, a.until = wire.Span(s, o.Now)
+	return a, lasts
 }
 
 // namesOthers reports whether an answer names a prompt that is not in the
@@ -168,7 +181,7 @@ func (c *Client) loadStamped(ctx context.Context, head session.Session) (*sessio
 	if err != nil {
 		return nil, stamp, repair.Options{}, err
 	}
-	o := repair.Options{Now: c.opt.Now(), Version: c.opt.AgentVersion, Thinking: c.opt.Thinking, Missing: missing}
+	o := repair.Options{Now: c.opt.Now(), WrongClock: c.wrongClock, Version: c.opt.AgentVersion, Thinking: c.opt.Thinking, Missing: missing}
 	if unfinished(s) { // else it does not matter, and it is dear to find out
 		o.Held, err = c.store.Held(ctx)
 	}
@@ -231,6 +244,7 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r Repa
 	if err != nil {
 		return repair.Result{}, err
 	}
+	o.WrongClock = o.WrongClock && !r.Force
 	return repair.Plan(s, repair.Request{
 		Options: o, Latent: r.Latent, Classes: r.Classes, Error: r.Error, Force: r.Force,
 		Placeholder: r.Placeholder, Cancelled: r.Cancelled,

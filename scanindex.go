@@ -47,16 +47,20 @@ func (f *indexFile) fields(p *packing) {
 
 // A verdict is what was found in a session whose records had that stamp.
 type verdict struct {
-	Stamp     [sha256.Size]byte
-	Thinking  bool
-	Idle      bool // it holds while nobody has the store open
-	Diagnoses []repair.Diagnosis
+	Stamp    [sha256.Size]byte
+	Thinking bool
+	Idle     bool // it holds while nobody has the store open
+	// From and Until are the time for which it holds, in milliseconds since 1970.
+	From, Until int64
+	Diagnoses   []repair.Diagnosis
 }
 
 func verdictFields(p *packing, v *verdict) {
 	p.sum(&v.Stamp)
 	p.flag(&v.Thinking)
 	p.flag(&v.Idle)
+	number(p, &v.From)
+	number(p, &v.Until)
 	list(p, &v.Diagnoses, diagnosis)
 }
 
@@ -74,7 +78,7 @@ func diagnosis(p *packing, d *repair.Diagnosis) {
 // the clocks of file systems have steps of up to two seconds.
 const tick = 2 * time.Second
 
-const indexHead = "mend index 2 %d %x\n"
+const indexHead = "mend index 3 %d %x\n"
 
 func (c *Client) openIndex() *index {
 	x := &index{path: c.cacheFile("index"), with: c.verdictsOf(), learned: map[string]verdict{}}
@@ -142,7 +146,10 @@ func (x *index) find(h session.Session, s session.Stamp) (answer, bool) {
 	if !ok || s.Sum == ([32]byte{}) || v.Stamp != s.Sum {
 		return answer{}, false
 	}
-	return answer{Finding{Session: h, Thinking: v.Thinking, Diagnoses: v.Diagnoses}, s, v.Idle}, true
+	return answer{
+		Finding: Finding{Session: h, Thinking: v.Thinking, Diagnoses: v.Diagnoses}, stamp: s, idle: v.Idle,
+		span: span{time.UnixMilli(v.From), time.UnixMilli(v.Until)},
+	}, true
 }
 
 // answers asks about the sessions, several at a time unless all is known; besides is
@@ -177,13 +184,13 @@ func (c *Client) lookUp(ctx context.Context, x *index, head session.Session) (an
 	}
 	stamp, err := c.store.Stamp(ctx, head)
 	a, ok := x.find(head, stamp)
-	return a, ok && err == nil && (!a.idle || !x.held())
+	return a, ok && err == nil && a.holds(c.opt.Now()) && (!a.idle || !x.held())
 }
 
 // learn notes an answer.
 func (x *index) learn(a answer) {
 	if a.stamp.Sum != ([32]byte{}) {
-		x.learned[key(a.Session)] = verdict{a.stamp.Sum, a.Thinking, a.idle, a.Diagnoses}
+		x.learned[key(a.Session)] = verdict{a.stamp.Sum, a.Thinking, a.idle, a.from.UnixMilli(), a.until.UnixMilli(), a.Diagnoses}
 	}
 }
 
@@ -196,7 +203,7 @@ func (x *index) save() {
 		maps.Copy(all, x.known)
 		maps.Copy(all, x.learned)
 	}
-	same := func(a, b verdict) bool { return a.Stamp == b.Stamp }
+	same := func(a, b verdict) bool { return a.Stamp == b.Stamp && a.From == b.From && a.Until == b.Until }
 	if maps.EqualFunc(all, x.known, same) {
 		return
 	}

@@ -1,0 +1,63 @@
+package mend
+
+import (
+	"fmt"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"mend/internal/wound"
+	"mend/testdata"
+)
+
+// datedBench is a store whose last answer is of the year 2099.
+func datedBench(t *testing.T) *scanBench {
+	t.Helper()
+	b := newScanBench(t, testdata.OpenCode1227)
+	for _, w := range wound.Table {
+		if w.Name == "last answer dated in the future" {
+			wound.Into(t, filepath.Join(b.dir, "opencode", "opencode.db"), b.id, w.Cut)
+		}
+	}
+	return b
+}
+
+func at(year int) func() time.Time {
+	return func() time.Time { return time.Date(year, 1, 2, 0, 0, 0, 0, time.UTC) }
+}
+
+// What is remembered of a session holds only while the next prompt comes at the same
+// place among its messages.
+func TestRememberedVerdictHoldsForATime(t *testing.T) {
+	b := datedBench(t)
+	b.opt.Now = at(2027)
+	b.want("the first scan", 1, "R12")
+	b.want("again", 0, "R12")
+	b.opt.Now = at(2101)
+	b.want("when that time has come", 1)
+	b.opt.Now = at(2027)
+	b.want("and with the clock set back", 1, "R12")
+}
+
+// Where many sessions lie in the future it is the machine's clock that is wrong: it is
+// said once, and no date is taken for damage.
+func TestMachineClockIsWrong(t *testing.T) {
+	b := datedBench(t)
+	b.opt.Now = at(2027)
+	ask := wound.SQL(t, filepath.Join(b.dir, "opencode", "opencode.db"))
+	columns := ""
+	for _, c := range ask("select name from pragma_table_info('session') where name not in ('id', 'time_updated')") {
+		columns += ", " + c["name"].(string)
+	}
+	for i := range 3 {
+		ask("insert into session (id, time_updated"+columns+") select ?, cast(? as integer)"+columns+" from session where id = ?",
+			fmt.Sprintf("ses_copy%d", i), 4070908800000+i, b.id)
+	}
+	var notes []string
+	b.opt.Note = func(s string) { notes = append(notes, s) }
+	b.want("three of four sessions are of 2099", 4)
+	if len(notes) != 1 {
+		t.Errorf("notes: %q, want one", notes)
+	}
+	b.want("again", 4)
+}
