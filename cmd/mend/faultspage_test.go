@@ -1,0 +1,80 @@
+package main
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestFaultsPage checks that every test that docs/found-faults.md names exists, and
+// that each of its rows names one.
+func TestFaultsPage(t *testing.T) {
+	page, err := os.ReadFile("../../docs/found-faults.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tests := testNames(t)
+	names := regexp.MustCompile("`([^`]+)`")
+	for line := range strings.Lines(string(page)) {
+		cells := strings.Split(strings.TrimSpace(line), " | ")
+		if len(cells) < 3 || strings.HasPrefix(cells[0], "|--") || strings.HasSuffix(line, "| tests |\n") {
+			continue
+		}
+		found := names.FindAllStringSubmatch(cells[len(cells)-1], -1)
+		if len(found) == 0 {
+			t.Errorf("%s: no test is named", cells[0])
+		}
+		for _, name := range found {
+			if !tests[name[1]] {
+				t.Errorf("%s: there is no test %s", cells[0], name[1])
+			}
+		}
+	}
+}
+
+// testNames are the names of all tests of the module, with their packages, and of
+// all stories.
+func testNames(t *testing.T) map[string]bool {
+	t.Helper()
+	all := map[string]bool{}
+	err := filepath.WalkDir("../..", func(path string, d fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && d.Name() == ".git":
+			return fs.SkipDir
+		case strings.HasSuffix(path, "_test.go"):
+			return addTests(all, path)
+		case strings.HasSuffix(path, ".txtar"):
+			all[d.Name()] = true
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func addTests(all map[string]bool, file string) error {
+	f, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	pkg := filepath.Base(filepath.Dir(file))
+	if pkg == ".." { // the root of the module
+		pkg = "mend"
+	}
+	for _, d := range f.Decls {
+		if fn, ok := d.(*ast.FuncDecl); ok && fn.Recv == nil {
+			all[pkg+"."+fn.Name.Name] = true
+		}
+	}
+	return nil
+}
