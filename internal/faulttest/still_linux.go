@@ -15,8 +15,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stillness is the world as a program is told that it is: no time passes, and
-// chance brings the same each time. Equal runs then leave equal bytes.
+// A stillness answers a program's calls for the time and for random bytes: no time
+// passes, and the bytes are the same in each run. Equal runs then leave equal bytes,
+// so that states that were seen before need no second recovery.
+//
+// A clock that is injected into mend would be simpler and does not do: the bytes that
+// a run leaves depend on every reader of the clock and of random bytes in the process
+// (the runtime's map order and select, bbolt's pages, SQLite's salts, the names of
+// temporary files), and the program under test has to be the one that users run,
+// without a switch that changes its time. A static Go program loads no library in
+// which the calls could be replaced (LD_PRELOAD), and it reads the clock from a page
+// of the kernel (the vDSO) without a call that seccomp could stop. So its auxiliary
+// vector, which tells where that page is, is changed before it reads it.
 type stillness struct {
 	now    time.Time
 	chance io.Reader
