@@ -1,6 +1,7 @@
 package fsstore
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -102,7 +103,7 @@ func headOf(r session.Record) session.Session {
 		return s
 	}
 	var members map[string]json.RawMessage
-	if err := json.Unmarshal(r.Data, &members); err != nil || members == nil {
+	if err := json.Unmarshal(bytes.TrimPrefix(r.Data, []byte("\ufeff")), &members); err != nil || members == nil {
 		s.Info.Defect = &session.Defect{Kind: session.Malformed, Why: malformed(r.Data, err)}
 		return s
 	}
@@ -115,10 +116,7 @@ func headOf(r session.Record) session.Session {
 	}
 	times := member[map[string]json.RawMessage](members, "time")
 	s.Created, s.Updated = millis(times, "created"), millis(times, "updated")
-	switch {
-	case id == "":
-		s.Info.Defect = &session.Defect{Kind: session.WrongType, Why: "id is missing or no string"}
-	case id != s.ID:
+	if id != "" && id != s.ID { // the agent does without it
 		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "the id inside is " + id}
 	}
 	return s

@@ -3,8 +3,10 @@ package repair
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"mend/session"
+	"mend/wire"
 )
 
 // Records that are damaged or incomplete, and what is none.
@@ -56,20 +58,39 @@ func findNames(c *chart) []fault {
 	return c.defects(func(d *session.Defect) bool { return d.Kind == session.WrongName })
 }
 
-// findInfo finds a session whose own record cannot be used.
+// findInfo finds a session whose own record the agent cannot use: not even for the
+// list of all sessions, which then fails as a whole.
 func findInfo(c *chart) []fault {
-	d := c.s.Info.Defect
-	if d == nil || d.Kind == session.WrongName {
+	if d := c.s.Info.Defect; d != nil && d.Kind != session.WrongName {
+		return []fault{{ref: c.s.Info.Ref, says: d.Why}}
+	}
+	var words []string
+	for _, f := range wire.InfoFaults(c.s, c.settings[own].profile) {
+		words = append(words, f.String())
+	}
+	if len(words) == 0 {
 		return nil
 	}
-	return []fault{{ref: c.s.Info.Ref, says: d.Why}}
+	return []fault{{ref: c.s.Info.Ref, says: strings.Join(words, "; ")}}
+}
+
+// findLostProject finds a session that no project lists.
+func findLostProject(c *chart) []fault {
+	if !c.s.ProjectMissing {
+		return nil
+	}
+	return []fault{{ref: c.s.Info.Ref, says: c.s.Project}}
+}
+
+func whyLostProject(_ *chart, f fault) string {
+	return fmt.Sprintf("The session belongs to the project %q, which the database does not have, so the agent does not list it, and newer ones cannot go on with it.", f.says)
 }
 
 func whyDefect(_ *chart, f fault) string {
 	if f.code == "name" {
 		return fmt.Sprintf("The record of the %s is stored under one id and tells another: %s.", f.ref.Kind, f.says)
 	}
-	return fmt.Sprintf("The record of the session is damaged (%s), and the agent stops at it.", f.says)
+	return fmt.Sprintf("The session's own record is damaged (%s), and the agent stops at it or cannot list any session.", f.says)
 }
 
 func findStrays(c *chart) []fault { return c.strays(false) }

@@ -2,7 +2,9 @@ package repair
 
 import (
 	"cmp"
+	"slices"
 	"strconv"
+	"strings"
 
 	"mend/session"
 )
@@ -16,8 +18,11 @@ const treeVersion = "1.1.65"
 // it and from the messages.
 func sessionInfoFixes(k *known, _ fault) []fix {
 	s := k.s
-	if s.Info.Ref.Kind != session.KindSession || s.Info.Cols != nil || s.Info.Unreadable() {
+	switch {
+	case s.Info.Ref.Kind != session.KindSession || s.Info.Unreadable():
 		return nil
+	case s.Info.Cols != nil:
+		return sessionRowFixes(k)
 	}
 	r, v := s.Salvage(s.Info)
 	before, data := r.Data, r.Data
@@ -25,7 +30,11 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 		v.Cut = v.Cut[:1] // half a revert would be another one
 		data, _ = session.RemoveField(data, v.Cut[0])
 	}
-	data, c, err := gap{s: s, m: &session.Message{Record: s.Info}, known: k}.complete(data, sessionSlots(s))
+	slots := sessionSlots(s)
+	if v.Whole { // the agent goes on with the rest as it is
+		slots = slices.DeleteFunc(slots, func(sl slot) bool { return !strings.HasPrefix(sl.path, "time") })
+	}
+	data, c, err := gap{s: s, m: &session.Message{Record: s.Info}, known: k}.complete(data, slots)
 	if err != nil || v.Whole && c.none() && string(before) == string(s.Info.Data) {
 		return nil
 	}
@@ -46,13 +55,7 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 }
 
 func sessionSlots(s *session.Session) []slot {
-	created, updated := s.Created, s.Updated
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		if updated = max(updated, m.LatestTime()); m.Created > 0 && (created == 0 || m.Created < created) {
-			created = m.Created
-		}
-	}
+	created, updated := sessionTimes(s)
 	told := func(v string) func(gap) []byte { return func(gap) []byte { return session.Quote(v) } }
 	number := func(v int64) func(gap) []byte {
 		return func(gap) []byte { return strconv.AppendInt(nil, v, 10) }
@@ -67,6 +70,19 @@ func sessionSlots(s *session.Session) []slot {
 		need("time.updated", aTime, number(updated)),
 		may("parentID", exactText), may("summary", anObject), may("share", anObject), may("revert", anObject),
 	}
+}
+
+// sessionTimes are when the session was made and last changed, by what it and its
+// messages say.
+func sessionTimes(s *session.Session) (created, updated int64) {
+	created, updated = s.Created, s.Updated
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if updated = max(updated, m.LatestTime()); m.Created > 0 && (created == 0 || m.Created < created) {
+			created = m.Created
+		}
+	}
+	return created, updated
 }
 
 func timeAt(data []byte, name string) int64 {

@@ -2,8 +2,12 @@ package session
 
 import (
 	"encoding/binary"
+	"encoding/json"
 	"fmt"
 	"io/fs"
+	"math"
+	"strconv"
+	"strings"
 )
 
 // A Record is one stored thing, exactly as the store holds it: the content of a
@@ -71,12 +75,52 @@ func TextCol(name, v string) Col {
 	return Col{Name: name, Class: ClassText, Bytes: []byte(v)}
 }
 
+// RealCol is a column that holds the number v.
+func RealCol(name string, v float64) Col {
+	return Col{Name: name, Class: ClassReal, Bytes: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
+}
+
 // Int is the column's value as an integer, and whether it holds one.
 func (c Col) Int() (int64, bool) {
 	if c.Class != ClassInteger || len(c.Bytes) != 8 {
 		return 0, false
 	}
 	return int64(binary.BigEndian.Uint64(c.Bytes)), true
+}
+
+// Float is the column's value as a number, and whether it holds one.
+func (c Col) Float() (float64, bool) {
+	if len(c.Bytes) != 8 || c.Class != ClassInteger && c.Class != ClassReal {
+		return 0, false
+	}
+	bits := binary.BigEndian.Uint64(c.Bytes)
+	if c.Class == ClassReal {
+		return math.Float64frombits(bits), true
+	}
+	return float64(int64(bits)), true
+}
+
+// JavaScript is the column's value as the agent writes it into a string: a blob
+// becomes its bytes as numbers with commas between them, NULL becomes "null".
+func (c Col) JavaScript() string {
+	switch c.Class {
+	case ClassText:
+		return string(c.Bytes)
+	case ClassBlob:
+		words := make([]string, len(c.Bytes))
+		for i, b := range c.Bytes {
+			words[i] = strconv.Itoa(int(b))
+		}
+		return strings.Join(words, ",")
+	case ClassInteger, ClassReal:
+		f, _ := c.Float()
+		text, err := json.Marshal(f)
+		if err != nil { // an infinite number
+			return "null"
+		}
+		return string(text)
+	}
+	return "null"
 }
 
 // Col is the column of that name, and whether the record has it.

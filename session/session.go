@@ -14,7 +14,14 @@ type Session struct {
 	Directory string // where the user worked
 	// Newer is the id of another project of the same folder, which the agent used
 	// later than the session's own; "" if there is none, or where that is not known.
-	Newer   string
+	Newer string
+	// ProjectMissing says that the session's row names a project that the database
+	// does not have, and that the agent will not make; Home is then the id of the
+	// project whose folder the session's directory is in, "" if there is none.
+	// WorkspaceMissing says that the workspace is not there that the row names.
+	ProjectMissing, WorkspaceMissing bool
+	Home                             string
+
 	Title   string
 	Version string // of the agent that created it, such as "1.1.53"
 	Created int64  // milliseconds since 1970; 0 where unknown

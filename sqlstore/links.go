@@ -71,12 +71,14 @@ func where(columns []string) string {
 
 // lostParent tells which row the record refers to that is not in the database,
 // "" if there is none. A row that the plan makes or keeps counts as there, one
-// that it takes away does not; nil is for after the plan.
-func (c *conn) lostParent(t *table, r *session.Record, p *plan) (string, error) {
+// that it takes away does not; nil is for after the plan. An update may refer to
+// what is in no table of ours and is not there, such as a project: a repair may leave
+// that as it was, and an undo puts it back.
+func (c *conn) lostParent(t *table, r *session.Record, p *plan, update bool) (string, error) {
 	for _, l := range t.parents {
 		key, null := t.key(r, l.from)
-		if null {
-			continue // refers to nothing
+		if null || update && c.schema.named(l.parent) == nil {
+			continue
 		}
 		if there, known := p.there(c.schema.named(l.parent), l, key); known && there {
 			continue

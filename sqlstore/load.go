@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"strconv"
+	"strings"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -74,6 +75,9 @@ func head(r session.Record) session.Session {
 	num := func(name string) int64 {
 		c, _ := r.Col(name)
 		v, _ := c.Int()
+		if v < 0 || v > 1<<53 { // no time that the agent could have written
+			return 0
+		}
 		return v
 	}
 	h := session.Session{
@@ -137,7 +141,7 @@ func (c *conn) load(id string, sum *tally) (*session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := c.loadNewer(s); err != nil {
+	if err := c.loadProject(s); err != nil {
 		return nil, err
 	}
 	if err := c.tallyRest(sum, id); err != nil || sum.claims == own {
@@ -146,18 +150,67 @@ func (c *conn) load(id string, sum *tally) (*session.Session, error) {
 	return s, c.loadOrphans(s)
 }
 
-// loadNewer looks for a project that took the place of the session's own
-// (docs/opencode.md F16). Without a table of projects there is none.
-func (c *conn) loadNewer(s *session.Session) error {
-	if !c.schema.projects {
+// loadProject looks at what the session's row refers to: its project and its
+// workspace, and a project that took the place of its own
+// (docs/opencode.md F16). What it reads is part of the session's stamp, see
+// [conn.tallyProject].
+func (c *conn) loadProject(s *session.Session) error {
+	if s.Info.Ref.Kind == 0 {
 		return nil
 	}
-	const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
-		WHERE a.id = ?1 ORDER BY b.time_updated DESC LIMIT 1`
-	return c.query(newer, []value{text(s.Project)}, func(st *sqlite3.Stmt) error {
-		s.Newer = st.ColumnText(0)
+	of, _ := s.Info.Col("project_id")
+	if c.schema.projects {
+		const own = `SELECT 1 FROM project WHERE id = ?1`
+		found, err := c.has(own, value{of.Class, of.Bytes})
+		if err != nil {
+			return err
+		}
+		if !found {
+			return c.loadHome(s, of)
+		}
+		const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
+			WHERE a.id = ?1 ORDER BY b.time_updated DESC LIMIT 1`
+		err = c.query(newer, []value{text(s.Project)}, func(st *sqlite3.Stmt) error {
+			s.Newer = st.ColumnText(0)
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return c.loadWorkspace(s)
+}
+
+// loadHome finds the project whose folder the session's directory is in: the
+// innermost, and of these the one that was used last. The project that the agent
+// calls global has every directory. The agent itself makes the global project, and
+// that of a repository, whose id is the hash of a commit, when it starts there.
+func (c *conn) loadHome(s *session.Session, of session.Col) error {
+	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
+			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/' OR id = 'global' OR id = CAST(?2 AS TEXT))
+		ORDER BY id = CAST(?2 AS TEXT) DESC, id = 'global', length(worktree) DESC, time_updated DESC LIMIT 1`
+	err := c.query(home, []value{text(s.Directory), {of.Class, of.Bytes}}, func(st *sqlite3.Stmt) error {
+		s.Home = st.ColumnText(0)
 		return nil
 	})
+	if err != nil {
+		return err
+	}
+	const global = "global"
+	isHash := len(s.Project) == 40 && strings.Trim(s.Project, "0123456789abcdef") == ""
+	s.ProjectMissing = s.Project != global && !(isHash && (s.Home == "" || s.Home == global))
+	return c.loadWorkspace(s)
+}
+
+// loadWorkspace looks whether the session's workspace is there.
+func (c *conn) loadWorkspace(s *session.Session) error {
+	of, has := s.Info.Col("workspace_id")
+	if !has || of.Class == session.ClassNull || len(of.Bytes) == 0 || !c.schema.workspaces {
+		return nil
+	}
+	found, err := c.has(`SELECT 1 FROM workspace WHERE id = ?1`, value{of.Class, of.Bytes})
+	s.WorkspaceMissing = !found
+	return err
 }
 
 // loadMessages reads the messages in the order in which the agent does.

@@ -185,11 +185,15 @@ func (c *conn) checkLinks(rows []row, p *plan) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range rows {
 		t := c.schema.tables[r.kind]
-		check, record, why := c.lostParent, r.post, "it refers to %s, which is not there"
-		if r.post == nil {
-			check, record, why = c.leftChild, r.pre, "%s still refers to it"
+		why := "it refers to %s, which is not there"
+		var other string
+		var err error
+		if r.post != nil {
+			other, err = c.lostParent(t, r.post, p, r.pre != nil)
+		} else {
+			why = "%s still refers to it"
+			other, err = c.leftChild(t, r.pre, p)
 		}
-		other, err := check(t, record, p)
 		if err != nil {
 			return nil, err
 		}

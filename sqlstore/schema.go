@@ -15,7 +15,8 @@ type schema struct {
 	source string // the SQL of all tables and triggers, from which the rest follows
 	tables map[session.Kind]*table
 
-	projects bool // there is a table of projects, by folder and time
+	projects   bool // there is a table of projects, by folder and time
+	workspaces bool // there is a table of workspaces
 }
 
 // A table is one of the three that hold sessions.
@@ -89,6 +90,10 @@ func (c *conn) readSchema(source string, limit int64) (*schema, error) {
 		return nil, err
 	}
 	sc.projects = len(cols) == 3
+	if cols, err = c.strings("SELECT name FROM pragma_table_info('workspace') WHERE name = 'id'"); err != nil {
+		return nil, err
+	}
+	sc.workspaces = len(cols) == 1
 	return sc, c.readLinks(sc)
 }
 

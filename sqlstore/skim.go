@@ -71,7 +71,7 @@ func (k *skimmer) skim() error {
 	if err := k.skimMessages(); err != nil {
 		return err
 	}
-	if err := k.c.loadNewer(&k.bare); err != nil {
+	if err := k.c.loadProject(&k.bare); err != nil {
 		return err
 	}
 	if err := k.c.tallyRest(k.sum, k.bare.ID); err != nil || k.sum.claims != k.own {

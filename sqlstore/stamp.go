@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
@@ -80,16 +81,38 @@ func (c *conn) tallyRest(sum *tally, id string) error {
 		sum.value(rest, valueAt(st, 0))
 		return nil
 	})
-	if err != nil || !c.schema.projects {
+	if err != nil {
 		return err
 	}
-	const projects = `SELECT b.id, b.time_updated FROM session AS s JOIN project AS a ON a.id = s.project_id
-		JOIN project AS b ON b.worktree = a.worktree WHERE s.id = ?1 ORDER BY b.id`
-	return c.query(projects, []value{text(id)}, func(st *sqlite3.Stmt) error {
-		sum.value(rest, valueAt(st, 0))
-		sum.value(rest, valueAt(st, 1))
+	return c.tallyProject(sum, id)
+}
+
+// tallyProject adds what [conn.loadProject] reads: the projects of the session's
+// folder, all where its own is missing, and whether its workspace is there.
+func (c *conn) tallyProject(sum *tally, id string) error {
+	each := func(st *sqlite3.Stmt) error {
+		for i := range st.ColumnCount() {
+			sum.value(rest, valueAt(st, i))
+		}
 		return nil
-	})
+	}
+	if c.schema.projects {
+		const projects = `SELECT b.id, b.time_updated FROM session AS s JOIN project AS a ON a.id = s.project_id
+			JOIN project AS b ON b.worktree = a.worktree WHERE s.id = ?1 ORDER BY b.id`
+		if err := c.query(projects, []value{text(id)}, each); err != nil {
+			return err
+		}
+		const others = `SELECT b.id, b.worktree, b.time_updated FROM session AS s JOIN project AS b
+			WHERE s.id = ?1 AND NOT EXISTS (SELECT 1 FROM project AS a WHERE a.id = s.project_id) ORDER BY b.id`
+		if err := c.query(others, []value{text(id)}, each); err != nil {
+			return err
+		}
+	}
+	if !c.schema.workspaces || !slices.Contains(c.schema.tables[session.KindSession].cols, "workspace_id") {
+		return nil
+	}
+	const workspace = `SELECT count(*) FROM session AS s JOIN workspace AS w ON w.id = s.workspace_id WHERE s.id = ?1`
+	return c.query(workspace, []value{text(id)}, each)
 }
 
 // row adds a row: its columns, and class and size of its data.

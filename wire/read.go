@@ -175,7 +175,8 @@ func (m *message) file() string { return cmp.Or(m.ref.Message, m.id) }
 // or a member of a file.
 func column(s *session.Session, name string) value {
 	if c, ok := s.Info.Col(name); ok {
-		return parse(c.Bytes)
+		v, _ := columnValue(c, true)
+		return v
 	}
 	return parse(s.Info.Data).get(name)
 }

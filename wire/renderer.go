@@ -64,6 +64,7 @@ func (is *Reading) Render(set Settings) Request {
 		set.Profile = ProfileFor("")
 	}
 	g := newRendering(set)
+	g.die(infoFatal(is.s, set.Profile)...)
 	all := is.sorted(&set.Profile)
 	if !set.Standing {
 		all = g.prompt(is.s, all)

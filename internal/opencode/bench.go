@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/wound"
 )
 
 // A Bench is a running server under which a test exchanges the store. A prompt
@@ -72,6 +74,29 @@ func (b *Bench) send(id, prompt string, wait time.Duration) Result {
 	}
 }
 
+// TryListed is like Try, but it asks for the list of sessions and for the session's
+// page first: a session that is answered and in one of these is not is Unlisted.
+func (b *Bench) TryListed(dir string) (Result, error) {
+	b.tries++
+	id := fmt.Sprintf("%s%04d", b.session[:len(b.session)-4], b.tries)
+	if err := b.exchange(dir, id); err != nil {
+		return Result{}, fmt.Errorf("exchanging the store: %w", err)
+	}
+	ask := func(path string) (status int, reply string) {
+		return b.server.do(b.home.t.Context(), http.MethodGet, path, nil)
+	}
+	list, all := ask("/session")
+	page, one := ask("/session/" + id)
+	messages, _ := ask("/session/" + id + "/message")
+	r := b.server.Prompt(id, "one more")
+	if list != http.StatusOK || !strings.Contains(all, id) || page != http.StatusOK || messages != http.StatusOK {
+		if r.Output += "\nlist: " + all + "\npage: " + one; r.Verdict == Alive {
+			r.Verdict = wound.Unlisted
+		}
+	}
+	return r, nil
+}
+
 // retries reports whether the prompt failed and the program waits to try again,
 // as 1.18.33 does for a minute with an image that is too large or cannot be had.
 func (b *Bench) retries(id string) bool {
@@ -121,6 +146,9 @@ func exists(name string) bool {
 	return err == nil
 }
 
+// fixtureDir is where the sessions of the fixtures worked.
+const fixtureDir = "/home/user/project"
+
 // exchangeRows copies the rows in one transaction; the session's directory
 // becomes Project, as in [Home.Unpack].
 func (b *Bench) exchangeRows(from, id string) error {
@@ -138,7 +166,8 @@ func (b *Bench) exchangeRows(from, id string) error {
 		script = append(script, "delete from main."+table, fmt.Sprintf("insert into main.%[1]s select * from wounded.%[1]s", table))
 	}
 	script = append(script,
-		"update main.session set id = "+sqlite3.Quote(id)+", directory = "+sqlite3.Quote(b.home.Project()),
+		"update main.session set id = "+sqlite3.Quote(id),
+		"update main.session set directory = "+sqlite3.Quote(b.home.Project())+" where directory = "+sqlite3.Quote(fixtureDir),
 		"update main.message set session_id = "+sqlite3.Quote(id),
 		"update main.part set session_id = "+sqlite3.Quote(id),
 		"commit")

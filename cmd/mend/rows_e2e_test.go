@@ -1,0 +1,88 @@
+//go:build e2e
+
+package main
+
+import (
+	"maps"
+	"os"
+	"strings"
+	"testing"
+
+	"mend/internal/opencode"
+	"mend/internal/wound"
+)
+
+// The real program gives every value of every column of the session's own row the
+// verdict that the table says; where that is not alive, mend scan says broken, mend
+// repair makes it alive, and mend undo restores the store. -update writes the table.
+func TestSessionRow(t *testing.T) {
+	cells := wound.Cells()
+	for i, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			var w ward
+			for n := range cells {
+				c := &cells[n]
+				if c.Version != version || testing.Short() && n%29 > 0 {
+					continue
+				}
+				if w.beds == nil {
+					w = newWard(t, i, 1)
+				}
+				t.Run(c.Column+" "+c.Value, func(t *testing.T) { w.takeCell(newPatient(t, i), c) })
+			}
+		})
+	}
+	if *update {
+		var b strings.Builder
+		for _, c := range cells {
+			b.WriteString(strings.Join([]string{c.Version, c.Column, c.Value, c.Want}, "\t") + "\n")
+		}
+		if err := os.WriteFile("../../internal/wound/rows.tsv", []byte(b.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// listed asks for the session's page and sends one more prompt in a copy.
+func (c *course) listed() opencode.Result {
+	c.Helper()
+	bed := <-c.ward.beds
+	defer func() { c.ward.beds <- bed }()
+	r, err := bed.TryListed(c.data)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return r
+}
+
+func (w ward) takeCell(p *patient, cell *wound.Cell) {
+	p.Helper()
+	wound.SQL(p, p.path)(cell.Cut())
+	c := &course{patient: p, ward: w, wounded: p.snapshot()}
+	c.before = c.listed()
+	if real := c.before.Verdict; real != cell.Want {
+		if !*update {
+			c.Errorf("the real program is %s, the table says %s; its reply:\n%.800s", real, cell.Want, c.before.Output)
+		}
+		cell.Want = real
+	}
+	if said := c.scan(); (said.severity == "broken") != (cell.Want != wound.Alive) {
+		c.Errorf("mend scan says %s, the real program is %s:\n%s", said.severity, cell.Want, said.out)
+	}
+	if cell.Want == wound.Alive {
+		c.untouched()
+		return
+	}
+	if !c.repair() {
+		c.Errorf("mend repair changed nothing")
+	}
+	if r := c.listed(); r.Verdict != wound.Alive {
+		c.Errorf("after the repair the real program is %s, before it was %s; its reply:\n%.800s", r.Verdict, cell.Want, r.Output)
+	}
+	if code, out := c.mend("undo", "--session", c.session); code != exitDone {
+		c.Fatalf("mend undo: exit code %d:\n%s", code, out)
+	}
+	if !maps.Equal(c.wounded, c.snapshot()) {
+		c.Errorf("undo did not restore the store")
+	}
+}

@@ -1,0 +1,94 @@
+package repair
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/internal/wound"
+	"mend/session"
+	"mend/sqlstore"
+	"mend/testdata"
+)
+
+// A rowStore is the database of a version's fixture.
+type rowStore struct {
+	t       *testing.T
+	db      *sqlite3.Conn
+	store   *sqlstore.Store
+	session *session.Session
+}
+
+func newRowStore(t *testing.T, archive []byte) rowStore {
+	t.Helper()
+	dir := t.TempDir()
+	id, err := testdata.Unpack(archive, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "opencode", "opencode.db")
+	s := rowStore{t: t}
+	if s.store, err = sqlstore.Open(path, sqlstore.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.db, err = sqlite3.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.db.Close() })
+	s.exec("pragma synchronous = off; pragma foreign_keys = off; create table whole as select * from session")
+	s.session = s.load(id)
+	return s
+}
+
+func (s rowStore) exec(sql string) {
+	s.t.Helper()
+	if err := s.db.Exec(sql); err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (s rowStore) load(id string) *session.Session {
+	s.t.Helper()
+	loaded, err := s.store.Load(s.t.Context(), session.Session{ID: id})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return loaded
+}
+
+// with is the session with the cell's value, as SQLite stores it.
+func (s rowStore) with(c wound.Cell) *session.Session {
+	s.t.Helper()
+	s.exec(c.Cut())
+	defer s.exec("delete from session; insert into session select * from whole")
+	return s.load(s.session.ID)
+}
+
+// Every value of every column of the session's row gets the verdict that the real
+// program gave, and where that is not alive a fix that changes the row alone.
+func TestSessionRow(t *testing.T) {
+	stores := map[string]rowStore{
+		"1.2.27":  newRowStore(t, testdata.OpenCode1227),
+		"1.18.33": newRowStore(t, testdata.OpenCode11833),
+	}
+	for i, cell := range wound.Cells() {
+		if testing.Short() && i%8 > 0 {
+			continue
+		}
+		s := stores[cell.Version].with(cell)
+		o := Options{Now: fixtureTime, Version: cell.Version}
+		ds := Diagnose(s, o)
+		if broken := len(ds) > 0 && ds[0].Severity == Broken; broken != (cell.Want != wound.Alive) {
+			t.Errorf("%s: %s: Diagnose = %s, the real program: %s", cell.Version, cell.Cut(), told(ds), cell.Want)
+			continue
+		}
+		if cell.Want == wound.Alive {
+			continue
+		}
+		r, err := Plan(s, Request{Options: o})
+		if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref != s.Info.Ref || len(r.Remaining) > 0 {
+			t.Errorf("%s: %s: Plan = %v, %v; left: %s", cell.Version, cell.Cut(), r.Plan.Ops, err, told(r.Remaining))
+		}
+	}
+}
