@@ -69,23 +69,8 @@ func (v value) primitive() (text string, isText bool) {
 	case '0':
 		return string(v.Raw()), false
 	default:
-		return v.joinedText(), true
+		return v.joined(), true
 	}
-}
-
-// joinedText is v as a string in JavaScript; that of a list has commas between its items.
-func (v value) joinedText() string {
-	items, isList := v.list()
-	if !isList {
-		return v.joined()
-	}
-	texts := make([]string, len(items))
-	for i, item := range items {
-		if !item.null() {
-			texts[i] = item.joinedText()
-		}
-	}
-	return strings.Join(texts, ",")
 }
 
 // number is a primitive as a number.

@@ -2,8 +2,10 @@ package wire
 
 import (
 	"bytes"
+	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -108,17 +110,44 @@ func (v value) compact() string {
 	return string(c)
 }
 
-// joined is v as a string joined to another one would be.
+// joined is v as a string joined to another one would be: that of a list has commas
+// between its items.
 func (v value) joined() string {
 	switch v.Kind() {
 	case 0:
 		return "undefined"
 	case '{':
 		return "[object Object]"
-	default:
-	}
-	if s, ok := v.str(); ok {
+	case '"':
+		s, _ := v.str()
 		return s
+	case '0':
+		return numberText(v.Raw())
+	case '[':
+		items, _ := v.list()
+		texts := make([]string, len(items))
+		for i, item := range items {
+			if !item.null() {
+				texts[i] = item.joined()
+			}
+		}
+		return strings.Join(texts, ",")
+	default:
+		return string(v.Raw())
 	}
-	return string(v.Raw())
+}
+
+// numberText is a number as JavaScript writes it.
+func numberText(raw []byte) string {
+	f, _ := strconv.ParseFloat(string(raw), 64) // out of range: infinite
+	switch size := math.Abs(f); {
+	case size > math.MaxFloat64:
+		return strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+") + "inity"
+	case f == 0:
+		return "0"
+	case size >= 1e21 || size < 1e-6:
+		digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
+		return digits + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
+	}
+	return strconv.FormatFloat(f, 'f', -1, 64)
 }

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -30,6 +31,7 @@ import (
 var (
 	cases  = flag.Int("cases", 25, "how many generated cases each version gets")
 	only   = flag.String("case", "", "a file of cases, one a line, that are run instead of all others")
+	match  = flag.String("match", "", "generate only cases whose line matches this regular expression")
 	report = flag.String("report", "", "a file to which the cases in which mend and the real program disagree are appended")
 )
 
@@ -131,15 +133,19 @@ func (g *generator) corpus() (all []mutation.Case) {
 // draw draws a case that can be applied.
 func (g *generator) draw(t *testing.T, r *rand.Rand) mutation.Case {
 	t.Helper()
+	wanted, err := regexp.Compile(*match)
+	if err != nil {
+		t.Fatal(err)
+	}
 	p := g.patient(t)
+	s, err := mutation.Open(p.path, p.session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = s.Close() }()
 	for {
-		s, err := mutation.Open(p.path, p.session)
-		if err != nil {
-			t.Fatal(err)
-		}
 		c := mutation.Case{Version: p.version, Mutations: mutation.Random(r, s)}
-		err = errors.Join(s.Close())
-		if err == nil && g.apply(g.patient(t), c) == nil {
+		if wanted.MatchString(c.String()) && g.apply(g.patient(t), c) == nil {
 			return c
 		}
 	}
@@ -341,7 +347,9 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forge
 func sent(t *testing.T, body []byte, prompt string) []any {
 	t.Helper()
 	var r struct{ Messages []any }
-	if err := json.Unmarshal(bytes.ReplaceAll(body, []byte(prompt), []byte("PROMPT")), &r); err != nil {
+	d := json.NewDecoder(bytes.NewReader(bytes.ReplaceAll(body, []byte(prompt), []byte("PROMPT"))))
+	d.UseNumber() // one may be too large
+	if err := d.Decode(&r); err != nil {
 		t.Fatal(err)
 	}
 	forget(r.Messages)

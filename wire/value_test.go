@@ -1,0 +1,20 @@
+package wire
+
+import "testing"
+
+// A value joined to a string is what JavaScript makes of it.
+func TestJoined(t *testing.T) {
+	for in, want := range map[string]string{
+		`"a"`: "a", `null`: "null", `true`: "true", `{"a":1}`: "[object Object]",
+		`[]`: "", `[null]`: "", `["x"]`: "x", `[1,[2,null],{}]`: "1,2,,[object Object]",
+		`0`: "0", `-0`: "0", `1.50`: "1.5", `9007199254740993`: "9007199254740992", `1e400`: "Infinity", `-1e400`: "-Infinity",
+		`1e21`: "1e+21", `1.5e300`: "1.5e+300", `1e-7`: "1e-7", `0.000001`: "0.000001",
+	} {
+		if got := parse([]byte(in)).joined(); got != want {
+			t.Errorf("joined(%s) = %q, want %q", in, got, want)
+		}
+	}
+	if got := (value{}).joined(); got != "undefined" {
+		t.Errorf("joined of no value = %q, want %q", got, "undefined")
+	}
+}
