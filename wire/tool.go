@@ -130,7 +130,7 @@ func (a *answer) plain(output value) Block {
 	case output.null():
 		return bare(session.Quote("null"), false)
 	}
-	return bare(session.Quote(output.compact()), false)
+	return bare(session.Quote(string(output.stringified())), false)
 }
 
 // filesApart makes a prompt of the attachments of a result, and reports

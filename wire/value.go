@@ -1,13 +1,11 @@
 package wire
 
 import (
-	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
-
-	"github.com/go-json-experiment/json/jsontext"
 
 	"mend/session"
 )
@@ -55,26 +53,47 @@ type named struct {
 	value
 }
 
-// fields are the members of an object that count, by name no more than one.
+// fields are the members of an object in the order of JavaScript: those that are named
+// by an index, then the others as they come. Of equal names the last value counts.
 func (v value) fields() (all []named) {
 	if v.Kind() != '{' {
 		return nil
 	}
+	at := map[string]int{}
+	indexed := false
 	for name, in := range v.Inside() {
-		all = append(all, named{string(name), value{in}})
-	}
-	if len(all) < 2 {
-		return all
-	}
-	var last []named
-	seen := map[string]bool{}
-	for _, f := range slices.Backward(all) {
-		if !seen[f.name] {
-			seen[f.name] = true
-			last = append(last, f)
+		i, again := at[string(name)]
+		if again {
+			all[i].value = value{in}
+			continue
 		}
+		at[string(name)] = len(all)
+		all = append(all, named{string(name), value{in}})
+		_, isIndex := index(string(name))
+		indexed = indexed || isIndex
 	}
-	return last
+	if indexed {
+		slices.SortStableFunc(all, func(a, b named) int {
+			x, isX := index(a.name)
+			y, isY := index(b.name)
+			switch {
+			case isX && isY:
+				return cmp.Compare(x, y)
+			case isX:
+				return -1
+			case isY:
+				return 1
+			}
+			return 0
+		})
+	}
+	return all
+}
+
+// index is the index that a name is, and whether it is one.
+func index(name string) (uint64, bool) {
+	n, err := strconv.ParseUint(name, 10, 32)
+	return n, err == nil && n < math.MaxUint32 && strconv.FormatUint(n, 10) == name
 }
 
 // list is the elements of v, and whether it is a list.
@@ -100,14 +119,42 @@ func (v value) str() (string, bool) {
 	return string(text), ok
 }
 
-// compact is v without the white space between its tokens, as JSON.stringify
-// writes it.
-func (v value) compact() string {
-	c := jsontext.Value(bytes.Clone(v.Raw()))
-	if err := c.Compact(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)); err != nil {
-		return string(v.Raw())
+// stringified is v as JSON.stringify writes it.
+func (v value) stringified() []byte { return v.stringify(nil) }
+
+func (v value) stringify(b []byte) []byte {
+	switch v.Kind() {
+	case '"':
+		text, _ := v.str()
+		return append(b, session.Quote(text)...)
+	case '0':
+		if text := numberText(v.Raw()); !strings.HasSuffix(text, "Infinity") {
+			return append(b, text...)
+		}
+		return append(b, "null"...)
+	case '[':
+		b = append(b, '[')
+		items, _ := v.list()
+		for i, item := range items {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = item.stringify(b)
+		}
+		return append(b, ']')
+	case '{':
+		b = append(b, '{')
+		for i, f := range v.fields() {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = append(append(b, session.Quote(f.name)...), ':')
+			b = f.stringify(b)
+		}
+		return append(b, '}')
+	default:
+		return append(b, v.Raw()...)
 	}
-	return string(c)
 }
 
 // joined is v as a string joined to another one would be: that of a list has commas

@@ -18,3 +18,19 @@ func TestJoined(t *testing.T) {
 		t.Errorf("joined of no value = %q, want %q", got, "undefined")
 	}
 }
+
+// A value as JSON is what JSON.stringify makes of it.
+func TestStringified(t *testing.T) {
+	for in, want := range map[string]string{
+		`{ "b" : 1.0, "a" : [ null, 1e400, "\u0041\/" ] }`: `{"b":1,"a":[null,null,"A/"]}`,
+		`{"a":1,"b":2,"a":{}}`:                             `{"a":{},"b":2}`,
+		`{"x":0,"10":1,"9":2,"01":3}`:                      `{"9":2,"10":1,"x":0,"01":3}`,
+		`[]`:                                               `[]`,
+		`{}`:                                               `{}`,
+		`9007199254740993`:                                 `9007199254740992`,
+	} {
+		if got := string(parse([]byte(in)).stringified()); got != want {
+			t.Errorf("stringified(%s) = %s, want %s", in, got, want)
+		}
+	}
+}
