@@ -79,7 +79,7 @@ func (a *answer) failure(state value) Block {
 	case v.Kind() == '"':
 		return bare(v.Raw(), true)
 	}
-	return bare(session.Quote(string(v.Raw())), true)
+	return bare(session.Quote(string(v.stringified())), true)
 }
 
 // completed is the result of a call that was completed, and whether the agent

@@ -21,6 +21,7 @@ import (
 // A Mutation is one change, as words:
 //
 //	json TABLE N /pointer set VALUE       a member gets another value, as JSON text
+//	json TABLE N /pointer add NAME VALUE  a member is added to an object
 //	json TABLE N /pointer remove
 //	json TABLE N /pointer rename NAME
 //	json TABLE N /pointer repeat VALUE    the member stands there a second time

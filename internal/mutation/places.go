@@ -85,6 +85,16 @@ func (p Place) edit(data []byte, how, arg string) ([]byte, bool) {
 		}
 		end := p.name + bytes.IndexByte(data[p.name+1:], '"') + 2
 		return splice(p.end, p.end, ","+string(data[p.name:end])+":"+arg)
+	case "add":
+		name, value, _ := strings.Cut(arg, " ")
+		if data[p.start] != '{' || value == "" {
+			return nil, false
+		}
+		quoted, _ := jsontext.AppendQuote(nil, name)
+		if len(bytes.TrimSpace(data[p.start+1:p.end-1])) > 0 {
+			value += ","
+		}
+		return splice(p.start+1, p.start+1, string(quoted)+":"+value)
 	case "remove":
 		if p.Pointer == "" {
 			return nil, false

@@ -86,6 +86,11 @@ func (s *Store) randomJSON(r *rand.Rand) Mutation {
 			}
 		}
 		words := Mutation{"json", rec.Table, strconv.Itoa(n), p.Pointer}
+		if r.IntN(6) == 0 {
+			if add := s.randomMember(r, rec, all); add != nil {
+				return append(Mutation{"json", rec.Table, strconv.Itoa(n)}, add...)
+			}
+		}
 		name := p.Pointer[strings.LastIndexByte(p.Pointer, '/')+1:]
 		switch k := r.IntN(20); {
 		case k < 4:
@@ -100,6 +105,41 @@ func (s *Store) randomJSON(r *rand.Rand) Mutation {
 			return append(words, "set", s.randomValue(r, rec, all, p))
 		}
 	}
+}
+
+// members are what a record may have and the fixture's records do not, by the object
+// that they belong into.
+var members = map[string][][2]string{
+	"": {
+		{"error", `{"name":"MessageAbortedError","data":{"message":"x"}}`}, {"error", `{"name":"APIError","data":{"message":"x","isRetryable":false}}`},
+		{"summary", "true"}, {"finish", `"stop"`}, {"ignored", "true"}, {"synthetic", "true"}, {"metadata", `{"anthropic":{"signature":"x"}}`}, {"metadata", `{"anthropic":{"redactedData":"x"}}`},
+		{"metadata", `{"providerExecuted":true}`}, {"variant", `"x"`}, {"system", `"x"`}, {"tools", `{"bash":false}`}, {"format", `{"type":"text"}`}, {"tail_start_id", `"{message 2}"`},
+		{"revert", `{"messageID":"{message 3}"}`}, {"revert", `{"messageID":"{message 4}","partID":"{part 12}"}`}, {"parentID", `"{session}"`}, {"model", `{"providerID":"anthropic","modelID":"claude-fake"}`},
+		{"share", `{"url":"x"}`}, {"workspaceID", `"x"`}, {"agent", `"plan"`}, {"mode", `"plan"`}, {"name", `"x"`}, {"auto", "true"}, {"url", `"data:image/png;base64,AAAA"`}, {"mime", `"image/png"`},
+	},
+	"/state": {
+		{"attachments", `[{"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}]`}, {"attachments", `[{"type":"file","mime":"text/plain","url":"data:text/plain;base64,AAAA"}]`},
+		{"attachments", `[{"mime":"application/pdf","url":"file:///x.pdf"}]`}, {"error", `"x"`}, {"raw", `"x"`}, {"output", `"x"`}, {"title", `"x"`},
+	},
+	"/state/time":     {{"compacted", "1795224842000"}},
+	"/state/metadata": {{"interrupted", "true"}, {"output", `"x"`}},
+	"/time":           {{"compacting", "1795224842000"}, {"archived", "1795224842000"}, {"completed", "1795224842000"}, {"initialized", "1"}},
+}
+
+// randomMember adds a member to an object of the record, nil if there is none.
+func (s *Store) randomMember(r *rand.Rand, rec Record, all []Place) Mutation {
+	p := pick(r, all...)
+	for i := 0; len(members[p.Pointer]) == 0 && i < 10; i++ {
+		p = pick(r, all...)
+	}
+	if len(members[p.Pointer]) == 0 || rec.Data[p.start] != '{' || s.db != nil && !rec.json && p.Pointer == "" {
+		return nil
+	}
+	m := pick(r, members[p.Pointer]...)
+	if r.IntN(2) == 0 {
+		m[1] = s.randomValue(r, rec, all, p)
+	}
+	return Mutation{p.Pointer, "add", m[0], m[1]}
 }
 
 func (s *Store) randomValue(r *rand.Rand, rec Record, all []Place, p Place) string {
