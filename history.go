@@ -66,7 +66,11 @@ func (c *Client) recover(ctx context.Context, j *journal.Journal, st Store) ([]c
 // entry needs. Where mend never wrote a journal, nothing is written. It finishes
 // what is pending first, with the errors of [Client.Recover].
 func (c *Client) Sweep(ctx context.Context) error {
-	if _, err := os.Lstat(c.opt.Journal); errors.Is(err, fs.ErrNotExist) {
+	dir, err := c.opt.JournalDir()
+	if err != nil {
+		return err
+	}
+	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return c.writing(func(j *journal.Journal, st Store) error {

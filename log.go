@@ -30,9 +30,9 @@ func (o Options) write(f func(*journal.Journal) error) error {
 }
 
 func (o Options) with(jo journal.Options, f func(*journal.Journal) error) error {
-	dir := o.Journal
-	if dir == "" {
-		dir = JournalDir()
+	dir, err := o.JournalDir()
+	if err != nil {
+		return err
 	}
 	j, err := journal.Open(dir, jo)
 	if err != nil {

@@ -3,14 +3,13 @@ package mend
 import (
 	"context"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"time"
 
-	"github.com/adrg/xdg"
 	"golang.org/x/mod/semver"
 
 	"mend/change"
+	"mend/internal/userdir"
 	"mend/journal"
 	"mend/session"
 	"mend/wire"
@@ -62,9 +61,6 @@ func Open(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Journal == "" {
-		o.Journal = JournalDir()
-	}
 	if err := o.find(); err != nil {
 		return nil, err
 	}
@@ -74,9 +70,17 @@ func Open(o Options) (*Client, error) {
 	return c, err
 }
 
-// JournalDir is the folder of the user's journal: $XDG_STATE_HOME/mend.
-func JournalDir() string {
-	return filepath.Join(xdg.StateHome, "mend")
+// JournalDir is the folder of the journal: the one of the options, else
+// $XDG_STATE_HOME/mend. The error says what to set where that is not known.
+func (o Options) JournalDir() (string, error) {
+	if o.Journal != "" {
+		return o.Journal, nil
+	}
+	dir, err := userdir.State()
+	if err != nil {
+		return "", fmt.Errorf("finding the journal: %w", err)
+	}
+	return dir, nil
 }
 
 // Store says which store the client works on.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"iter"
-	"os"
 	"slices"
 	"sync"
 	"time"
@@ -18,7 +17,7 @@ import (
 // by another program. A store that cannot tell its state at once is always asked.
 type recall struct {
 	Store
-	path  string
+	file  cacheFile
 	with  string // the program
 	clock func() time.Time
 
@@ -73,7 +72,7 @@ const inventoryHead = "mend inventory 2 %d %x\n"
 // to must be listed by the client itself.
 func (c *Client) Remembering() *Client {
 	r := *c
-	r.store = &recall{Store: c.store, path: c.cacheFile("inventory"), with: c.opt.Version + " " + build(), clock: c.clock}
+	r.store = &recall{Store: c.store, file: c.cacheFile("inventory"), with: c.opt.Version + " " + build(), clock: c.clock}
 	return &r
 }
 
@@ -175,7 +174,7 @@ func (r *recall) Orphans(ctx context.Context) ([]session.Ref, error) {
 
 // read is what was kept, nil if there is nothing that can be used.
 func (r *recall) read() *inventory {
-	data, err := os.ReadFile(r.path)
+	data, _, err := r.file.read()
 	if err != nil {
 		return nil
 	}
@@ -189,5 +188,5 @@ func (r *recall) read() *inventory {
 
 // write keeps what was found.
 func (r *recall) write() {
-	keep(r.path, seal(inventoryHead, pack(r.found.fields)))
+	_ = r.file.replace(seal(inventoryHead, pack(r.found.fields)))
 }

@@ -25,7 +25,7 @@ import (
 // The file is an indexFile, sealed, and a line for each session that was written to
 // since, with its id as JSON: those count as changed.
 type index struct {
-	path string
+	file cacheFile
 	with string // the program and the settings that the verdicts are of
 
 	held func() bool // somebody has the store open
@@ -81,8 +81,8 @@ const tick = 2 * time.Second
 const indexHead = "mend index 3 %d %x\n"
 
 func (c *Client) openIndex() *index {
-	x := &index{path: c.cacheFile("index"), with: c.verdictsOf(), learned: map[string]verdict{}}
-	if data, err := os.ReadFile(x.path); err == nil {
+	x := &index{file: c.cacheFile("index"), with: c.verdictsOf(), learned: map[string]verdict{}}
+	if data, _, err := x.file.read(); err == nil {
 		x.known = readIndex(data, x.with)
 	}
 	return x
@@ -208,19 +208,14 @@ func (x *index) save() {
 		return
 	}
 	f := indexFile{x.with, all}
-	keep(x.path, seal(indexHead, pack(f.fields)))
+	_ = x.file.replace(seal(indexHead, pack(f.fields)))
 }
 
 // dropVerdict makes the index forget a session.
 func (c *Client) dropVerdict(session string) {
-	name := c.cacheFile("index")
-	f, err := os.OpenFile(name, os.O_WRONLY|os.O_APPEND, 0)
-	if err != nil {
-		return // there is none
-	}
+	file := c.cacheFile("index")
 	line, _ := json.Marshal(session) // a string: no error
-	_, err = f.Write(append(line, '\n'))
-	if f.Close() != nil || err != nil {
-		_ = os.Remove(name)
+	if file.add(append(line, '\n')) != nil {
+		file.remove()
 	}
 }

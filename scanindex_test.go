@@ -1,7 +1,6 @@
 package mend
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -214,29 +213,4 @@ func TestScansAtTheSameTime(t *testing.T) {
 	}
 	wg.Wait()
 	b.want("afterwards", 0)
-}
-
-// What a scan had staged when it was killed is cleared by a later one, unless it
-// is so young that another may be at it.
-func TestScanClearsWhatWasStaged(t *testing.T) {
-	dir := t.TempDir()
-	path := filepath.Join(dir, "scan-1.json")
-	for name, age := range map[string]time.Duration{".scan-1.json-1": time.Hour, ".scan-1.json-2": 0, ".scan-2.json-1": time.Hour} {
-		at := time.Now().Add(-age)
-		if err := errors.Join(os.WriteFile(filepath.Join(dir, name), nil, 0o600), os.Chtimes(filepath.Join(dir, name), at, at)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	keep(path, []byte("{}"))
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var left []string
-	for _, e := range entries {
-		left = append(left, e.Name())
-	}
-	if diff := cmp.Diff([]string{".scan-1.json-2", ".scan-2.json-1", "scan-1.json"}, left); diff != "" {
-		t.Errorf("what is left (-want +got):\n%s", diff)
-	}
 }

@@ -10,6 +10,7 @@ import (
 
 	"mend/change"
 	"mend/fsstore"
+	"mend/internal/userdir"
 	"mend/session"
 	"mend/sqlstore"
 	"mend/txn"
@@ -68,7 +69,7 @@ var ErrLocked = sqlstore.ErrBusy
 // reads its database where it has one, also if the JSON tree that it was made
 // from is still there.
 func Stores() []Located {
-	home, _ := os.UserHomeDir()
+	home, _ := userdir.Home("XDG_DATA_HOME") // without one only what variables name is looked for
 	var found []Located
 	for _, path := range sqlstore.Find(os.Getenv, home) {
 		found = append(found, Located{path, Database})
@@ -129,6 +130,9 @@ func (o *Options) find() error {
 			o.Store, o.Layout = l.Path, l.Layout
 			return nil
 		}
+	}
+	if _, err := userdir.Home("XDG_DATA_HOME"); err != nil && os.Getenv("XDG_DATA_HOME") == "" {
+		return fmt.Errorf("%w: where OpenCode keeps its data is not known: %w", ErrNoStore, err)
 	}
 	return fmt.Errorf("%w: looked in the data folder of OpenCode and in this folder", ErrNoStore)
 }

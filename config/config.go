@@ -5,9 +5,10 @@
 package config
 
 import (
+	"fmt"
 	"path/filepath"
 
-	"github.com/adrg/xdg"
+	"mend/internal/userdir"
 )
 
 // A Config is the settings in force. [Load] makes one; each field is a key of
@@ -55,7 +56,13 @@ type Setting struct {
 }
 
 // Path is where the user's file is, or would be: $XDG_CONFIG_HOME/mend/config.json.
-func Path() string { return filepath.Join(xdg.ConfigHome, "mend", "config.json") }
+func Path() (string, error) {
+	dir, err := userdir.Config()
+	if err != nil {
+		return "", fmt.Errorf("finding the settings: %w", err)
+	}
+	return filepath.Join(dir, "config.json"), nil
+}
 
 // A key is one setting: at points to its field.
 type key struct {

@@ -6,7 +6,6 @@ import (
 	"io"
 	"io/fs"
 	"maps"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +15,8 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/tailscale/hujson"
+
+	"mend/internal/ownfile"
 )
 
 // maxFile is how long a file may be, in bytes.
@@ -49,7 +50,7 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 }
 
 func (c *Config) readFile(path string) error {
-	f, err := os.Open(path)
+	f, err := ownfile.OpenSettings(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -7,6 +7,8 @@ import (
 	"os"
 
 	bolt "go.etcd.io/bbolt"
+
+	"mend/internal/ownfile"
 )
 
 // compact writes the file anew, without what was removed from it. A crash leaves
@@ -123,7 +125,7 @@ func (c *copier) flush() error {
 // compareTemp checks the new file before it replaces the old one: whole, and
 // with as many keys.
 func (j *Journal) compareTemp() error {
-	f, err := os.Open(j.path(tempName))
+	f, err := ownfile.Open(j.path(tempName), os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -7,10 +7,11 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
-	"path/filepath"
 	"strings"
 
 	bolt "go.etcd.io/bbolt"
+
+	"mend/internal/ownfile"
 )
 
 // The files in the journal's folder.
@@ -36,33 +37,6 @@ const (
 // format is the number of this layout. Frozen, as are the name, the key, and
 // the encoding it stands in.
 const format = 1
-
-// makeDir makes the folder and those above it that are missing, for this user
-// alone whatever the umask, durably.
-func makeDir(dir string) error {
-	if info, err := os.Stat(dir); err == nil && info.IsDir() {
-		return nil
-	}
-	parent := filepath.Dir(dir)
-	if parent != dir {
-		if err := makeDir(parent); err != nil {
-			return err
-		}
-	}
-	err := os.Mkdir(dir, 0o700)
-	if errors.Is(err, fs.ErrExist) { // another process was faster, or it is no folder
-		if info, statErr := os.Stat(dir); statErr == nil && info.IsDir() {
-			return nil
-		}
-	}
-	if err != nil {
-		return err
-	}
-	if err := os.Chmod(dir, 0o700); err != nil {
-		return err
-	}
-	return syncDir(parent)
-}
 
 // dropTemp removes what a cut creation or compaction left: it may hold text
 // that was to be forgotten.
@@ -151,5 +125,5 @@ func (j *Journal) installTemp() error {
 	if err := j.step("sync folder"); err != nil {
 		return err
 	}
-	return syncDir(j.dir)
+	return ownfile.SyncDir(j.dir)
 }

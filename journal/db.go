@@ -8,6 +8,8 @@ import (
 
 	bolt "go.etcd.io/bbolt"
 	berrors "go.etcd.io/bbolt/errors"
+
+	"mend/internal/ownfile"
 )
 
 // safely runs f, which calls bbolt, and turns a panic into an error that wraps
@@ -51,8 +53,8 @@ func (j *Journal) boltOptions(open func(string, int, os.FileMode) (*os.File, err
 }
 
 func (j *Journal) openBolt() error {
-	open := func(name string, flag int, mode os.FileMode) (*os.File, error) {
-		f, err := os.OpenFile(name, flag&^os.O_CREATE, mode)
+	open := func(name string, flag int, _ os.FileMode) (*os.File, error) {
+		f, err := ownfile.Open(name, flag&^os.O_CREATE)
 		j.boltFile = f
 		return f, err
 	}

@@ -9,8 +9,9 @@ import (
 	"sync"
 	"time"
 
-	"github.com/gofrs/flock"
 	bolt "go.etcd.io/bbolt"
+
+	"mend/internal/ownfile"
 )
 
 // Options say how to open a journal. The zero Options open it for writing.
@@ -54,7 +55,7 @@ type Journal struct {
 	mu    sync.Mutex
 	dir   string
 	opts  Options
-	lock  *flock.Flock
+	lock  *ownfile.Lock
 	codec *codec
 
 	db       *bolt.DB  // for writing; nil if read only
@@ -84,7 +85,8 @@ type head struct {
 //
 // The error is a [*LockedError] where another process held the journal for the
 // whole timeout, and wraps [ErrDamaged] or [ErrFormat] where the file cannot be
-// used; then it is left as it is.
+// used; then it is left as it is. It is an [*ownfile.UnsafeError] where the folder
+// or a file is not as mend keeps it, such as one that others can write to.
 func Open(dir string, o Options) (*Journal, error) {
 	j := &Journal{dir: dir, opts: o.withDefaults(), codec: newCodec()}
 	open := j.openWriter

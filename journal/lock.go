@@ -2,52 +2,42 @@ package journal
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"strconv"
-	"time"
 
-	"github.com/gofrs/flock"
+	"mend/internal/ownfile"
 )
 
-const lockRetry = 10 * time.Millisecond
-
 // lock takes the lock file: alone for a writer, beside other readers for a
-// reader. The file is never renamed and never removed, since the lock is on the
-// file and not on its name. The error is a [*LockedError] after the timeout.
-func lock(path string, o Options) (*flock.Flock, error) {
+// reader. The error is a [*LockedError] after the timeout.
+func lock(path string, o Options) (*ownfile.Lock, error) {
 	flags := os.O_RDWR | os.O_CREATE
 	if o.ReadOnly {
 		flags = os.O_RDONLY
 	}
-	l := flock.New(path, flock.SetFlag(flags), flock.SetPermissions(0o600))
-	try := l.TryLockContext
-	if o.ReadOnly {
-		try = l.TryRLockContext
-	}
-	ctx, cancel := context.WithTimeout(context.Background(), o.Timeout)
-	defer cancel()
-	if _, err := try(ctx, lockRetry); errors.Is(err, context.DeadlineExceeded) {
+	l, err := ownfile.Acquire(path, flags, o.ReadOnly, o.Timeout)
+	switch {
+	case errors.Is(err, ownfile.ErrLocked):
 		return nil, &LockedError{PID: holder(path), Path: path}
-	} else if err != nil {
-		return nil, fmt.Errorf("locking %s: %w", path, err)
+	case err != nil:
+		return nil, fmt.Errorf("locking it: %w", err)
 	}
 	return l, nil
 }
 
 // unlock gives the lock back, takes the pid out, so that a later reader is not
 // taken for this process, and leaves the stamp of the journal.
-func unlock(l *flock.Flock, stamp string) error {
+func unlock(l *ownfile.Lock, stamp string) error {
 	if l == nil {
 		return nil
 	}
-	if l.Locked() {
-		writeHolder(l.Path(), 0, stamp)
+	if !l.Shared() {
+		writeHolder(l.File(), 0, stamp)
 	}
-	return l.Unlock()
+	return l.Close()
 }
 
 // The pid stands from byte 1 on. Windows lets nobody read a locked byte, and
@@ -57,13 +47,7 @@ const pidAt = 1
 // writeHolder writes the pid, or nothing for 0, and behind it the stamp. An error,
 // such as a full disk, must not keep anybody from working: the pid is a help for a
 // person, and without a stamp the journal is verified.
-func writeHolder(path string, pid int, stamp string) {
-	f, err := os.OpenFile(path, os.O_RDWR, 0)
-	if err != nil {
-		return
-	}
-	defer f.Close()
-	_ = f.Chmod(0o600)
+func writeHolder(f *os.File, pid int, stamp string) {
 	text := "\n"
 	if pid != 0 {
 		text = strconv.Itoa(pid) + "\n"
@@ -77,7 +61,7 @@ func writeHolder(path string, pid int, stamp string) {
 
 // holder is the pid in the lock file, 0 where there is none.
 func holder(path string) int {
-	f, err := os.Open(path)
+	f, err := ownfile.Open(path, os.O_RDONLY)
 	if err != nil {
 		return 0
 	}

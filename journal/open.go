@@ -6,12 +6,20 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+
+	"mend/internal/ownfile"
 )
 
 // openReader locks and reads what is there. A journal without a lock file, such
 // as a copy, is read without a lock: nothing may be created here.
 func (j *Journal) openReader() error {
-	var err error
+	err := ownfile.CheckDir(j.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
 	for range 2 { // a lock file may appear just before the journal does
 		if j.lock, err = lock(j.path(lockName), j.opts); err == nil {
 			break
@@ -30,15 +38,15 @@ func (j *Journal) openReader() error {
 }
 
 func (j *Journal) openWriter() error {
-	if err := makeDir(j.dir); err != nil {
+	if err := ownfile.MakeDir(j.dir); err != nil {
 		return err
 	}
 	var err error
 	if j.lock, err = lock(j.path(lockName), j.opts); err != nil {
 		return err
 	}
-	stamp := readStamp(j.path(lockName))
-	writeHolder(j.path(lockName), os.Getpid(), "")
+	stamp := readStamp(j.lock.File())
+	writeHolder(j.lock.File(), os.Getpid(), "")
 	found, err := j.exists()
 	if err == nil && !found {
 		err = j.create()
@@ -68,7 +76,7 @@ func (j *Journal) settle() error {
 	if _, isNew, err := j.mark(markNew); err != nil {
 		return err
 	} else if isNew {
-		if err := syncDir(j.dir); err != nil {
+		if err := ownfile.SyncDir(j.dir); err != nil {
 			return err
 		}
 	}
@@ -83,15 +91,11 @@ func (j *Journal) settle() error {
 	return nil
 }
 
-// exists reports whether there is a journal file. Something else in its place
-// is an error.
+// exists reports whether there is a journal file, or something else in its place.
 func (j *Journal) exists() (bool, error) {
-	info, err := os.Lstat(j.path(fileName))
+	_, err := os.Lstat(j.path(fileName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
-	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = fmt.Errorf("it is no regular file (%v)", info.Mode().Type())
 	}
 	return err == nil, err
 }
@@ -99,7 +103,7 @@ func (j *Journal) exists() (bool, error) {
 // attach opens the file, reads the newest state, and for writing gives the file
 // to bbolt.
 func (j *Journal) attach() error {
-	f, err := os.Open(j.path(fileName))
+	f, err := ownfile.Open(j.path(fileName), os.O_RDONLY)
 	if err != nil {
 		return err
 	}

@@ -50,12 +50,7 @@ func (j *Journal) leave() string {
 }
 
 // readStamp is the stamp in the lock file, "" where there is none.
-func readStamp(path string) string {
-	f, err := os.Open(path)
-	if err != nil {
-		return ""
-	}
-	defer f.Close()
+func readStamp(f *os.File) string {
 	b, err := io.ReadAll(io.NewSectionReader(f, pidAt, 256))
 	if err != nil {
 		return ""

@@ -45,7 +45,12 @@ func TestStamp(t *testing.T) {
 			if err != nil || stamp == "" {
 				t.Fatalf("stampOf = %q, %v", stamp, err)
 			}
-			writeHolder(filepath.Join(filepath.Dir(path), lockName), 0, stamp)
+			l, err := os.OpenFile(filepath.Join(filepath.Dir(path), lockName), os.O_RDWR, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.Close()
+			writeHolder(l, 0, stamp)
 		}, nil},
 		"a copy with damage": {func(t *testing.T, path string, b []byte, at int) {
 			if err := os.Rename(path, path+".old"); err != nil {
@@ -85,9 +90,13 @@ func TestStamp(t *testing.T) {
 // TestStampOfACrash: a writer that does not close the journal leaves no stamp.
 func TestStampOfACrash(t *testing.T) {
 	dir := fastDir(t)
-	lockFile := filepath.Join(dir, lockName)
 	_, release := hold(t, dir, "MEND_TEST_DIE=1")
 	release()
+	lockFile, err := os.Open(filepath.Join(dir, lockName))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer lockFile.Close()
 	if got := readStamp(lockFile); got != "" {
 		t.Errorf("after a crash the stamp is %q", got)
 	}

@@ -65,18 +65,6 @@ func free(path string) int64 {
 	return int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // the types differ between systems
 }
 
-// openPlain opens a side file without following a link and without waiting.
-func openPlain(path string) (*os.File, error) {
-	f, err := os.OpenFile(path, os.O_RDONLY|unix.O_NOFOLLOW|unix.O_NONBLOCK, 0)
-	if err != nil {
-		return nil, err
-	}
-	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, f.Close(), unusable("%s is not a plain file", filepath.Base(path)))
-	}
-	return f, nil
-}
-
 // shmDMS is the byte of the -shm on which every connection of every process
 // holds a shared lock: SQLite's dead man's switch.
 const shmDMS = 128

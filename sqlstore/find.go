@@ -22,15 +22,18 @@ const (
 // ~/.local/share/opencode, on every system; $OPENCODE_DB names another file,
 // absolute or below that folder (since 1.18 at the latest; 1.2.27 ignores it).
 func Find(env func(string) string, home string) []string {
-	dir := dataDir(env, home)
 	var names []string
-	if v := env("OPENCODE_DB"); filepath.IsAbs(v) {
-		names = append(names, v)
-	} else if v != "" && v != ":memory:" {
-		names = append(names, filepath.Join(dir, v))
+	dir, named := dataDir(env, home), env("OPENCODE_DB")
+	if filepath.IsAbs(named) {
+		names = append(names, named)
 	}
-	names = append(names, filepath.Join(dir, dbName))
-	names = append(names, channels(dir)...)
+	if dir != "" {
+		if named != "" && named != ":memory:" && !filepath.IsAbs(named) {
+			names = append(names, filepath.Join(dir, named))
+		}
+		names = append(names, filepath.Join(dir, dbName))
+		names = append(names, channels(dir)...)
+	}
 	var found []string
 	for _, name := range names {
 		if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() && !slices.Contains(found, name) {
@@ -40,10 +43,14 @@ func Find(env func(string) string, home string) []string {
 	return found
 }
 
-// dataDir is OpenCode's data folder. Like OpenCode it takes a relative
-// XDG_DATA_HOME as it stands, and an empty one for none.
+// dataDir is OpenCode's data folder, "" where neither the variable nor the home
+// folder is known. Like OpenCode it takes a relative XDG_DATA_HOME as it stands, and
+// an empty one for none.
 func dataDir(env func(string) string, home string) string {
 	base := env("XDG_DATA_HOME")
+	if base == "" && home == "" {
+		return ""
+	}
 	if base == "" {
 		base = filepath.Join(home, ".local", "share")
 	}

@@ -7,7 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"os"
+	"path/filepath"
 	"time"
+
+	"mend/internal/ownfile"
 )
 
 // A shape is what can be told of the files without SQLite.
@@ -65,10 +68,21 @@ func look(path string) (shape, error) {
 	return sh, checkJournal(path + "-journal")
 }
 
+// openPlain opens a file of the database for reading without following a link and
+// without waiting for another process.
+func openPlain(path string) (*os.File, error) {
+	f, err := ownfile.OpenPlain(path)
+	var unsafe *ownfile.UnsafeError
+	if errors.As(err, &unsafe) {
+		return nil, unusable("%s %s", filepath.Base(path), unsafe.Why)
+	}
+	return f, err
+}
+
 // readHeader checks the first bytes of the database and tells whether it is in
 // WAL mode.
 func readHeader(path string, hasLog bool) (wal bool, err error) {
-	f, err := os.Open(path)
+	f, err := openPlain(path)
 	if err != nil {
 		return false, err
 	}
@@ -100,7 +114,7 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 // checkJournal refuses a transaction that was cut short: SQLite would have to
 // roll it back before it could read.
 func checkJournal(path string) error {
-	f, err := os.Open(path)
+	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

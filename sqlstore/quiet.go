@@ -53,7 +53,7 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	case flags&(vfs.OPEN_MAIN_DB|vfs.OPEN_WAL) == 0:
 		return nil, 0, sqlite3.CANTOPEN
 	}
-	f, err := os.Open(name.String())
+	f, err := openPlain(name.String())
 	if errors.Is(err, fs.ErrNotExist) && flags&vfs.OPEN_WAL != 0 {
 		return &readFile{}, readonly, nil
 	}

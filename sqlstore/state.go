@@ -7,8 +7,6 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"os"
-	"path/filepath"
 
 	"mend/session"
 )
@@ -58,17 +56,10 @@ const walHeader, shmHeader = 32, 48
 
 // headOf is how the file begins; nil if there is none.
 func headOf(path string, size int) ([]byte, error) {
-	info, err := os.Lstat(path)
+	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
-	if err == nil && !info.Mode().IsRegular() {
-		err = unusable("%s is not a plain file but %s", filepath.Base(path), info.Mode())
-	}
-	if err != nil {
-		return nil, err
-	}
-	f, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -25,8 +25,7 @@ then from --set KEY=VALUE of the verbs that have it.`,
 			if err != nil {
 				return err
 			}
-			a.showConfig(c)
-			return nil
+			return a.showConfig(c)
 		},
 	}
 	setFlag(cmd, &set)
@@ -39,7 +38,17 @@ func setFlag(cmd *cobra.Command, set *[]string) {
 
 // settings are the settings in force.
 func settings(set []string) (config.Config, error) {
-	c, err := config.Load(config.Path(), os.LookupEnv, set)
+	path, err := config.Path()
+	if err != nil {
+		return config.Config{}, err
+	}
+	return settingsIn(path, set)
+}
+
+// settingsIn are the settings in force with those of the file at path, if there is
+// one.
+func settingsIn(path string, set []string) (config.Config, error) {
+	c, err := config.Load(path, os.LookupEnv, set)
 	if err != nil {
 		return c, &usageError{err}
 	}
@@ -54,14 +63,18 @@ type settingJSON struct {
 	About  string `json:"about"`
 }
 
-func (a *app) showConfig(c config.Config) {
+func (a *app) showConfig(c config.Config) error {
+	path, err := config.Path()
+	if err != nil {
+		return err
+	}
 	var list []settingJSON
 	for _, s := range c.Settings() {
 		list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Env, s.About})
 	}
-	a.answerWith("file", config.Path())
+	a.answerWith("file", path)
 	a.answerWith("settings", list)
-	a.printf("%s\n\n", faint(config.Path()))
+	a.printf("%s\n\n", faint(printable(path)))
 	for _, s := range list {
 		origin := faint(s.Origin)
 		if s.Origin != string(config.Default) {
@@ -69,6 +82,7 @@ func (a *app) showConfig(c config.Config) {
 		}
 		a.printf("%-34s %-44s %s\n", s.Key, printable(fmt.Sprint(s.Value)), origin)
 	}
+	return nil
 }
 
 // liveOptions are the settings as the recovery of running sessions takes them.

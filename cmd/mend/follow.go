@@ -20,12 +20,16 @@ const followEvery = 300 * time.Millisecond
 // followLog lists the entries, the oldest first, and then each that comes or
 // changes its state, until the context ends.
 func (a *app) followLog(ctx context.Context, q journal.Query) error {
+	dir, err := a.opt.JournalDir()
+	if err != nil {
+		return err
+	}
 	asJSON := a.asJSON
 	a.asJSON = false // each entry is an object of its own
 	shown := map[string]change.State{}
 	var seen time.Time
 	for tick := time.NewTicker(followEvery); ; {
-		if changed := written(a.journal()); changed != seen || seen.IsZero() {
+		if changed := written(dir); changed != seen || seen.IsZero() {
 			es, err := a.opt.Log(q)
 			var locked *journal.LockedError
 			if err != nil && !errors.As(err, &locked) {

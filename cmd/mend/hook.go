@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -14,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend"
+	"mend/internal/ownfile"
 	"mend/live"
 )
 
@@ -70,14 +72,18 @@ func (a *app) healerFor(ctx context.Context, agent live.Agent, set []string) (*h
 	if err != nil {
 		return nil, err
 	}
-	log, err := hookLog(a.journal(), c.Debug)
+	journal, err := a.opt.JournalDir()
+	if err != nil {
+		return nil, err
+	}
+	log, err := hookLog(journal, c.Debug)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := client.Recover(ctx); err != nil {
 		log.Error("finishing what a crash left", "error", err)
 	}
-	return newHealer(agent, client, c, liveOptions(c), log, newTally(a.journal())), nil
+	return newHealer(agent, client, c, liveOptions(c), log, newTally(journal)), nil
 }
 
 // maxSweep is how long the look at what broke before may take.
@@ -127,17 +133,20 @@ const maxLog = 1 << 20
 // may write to it.
 func hookLog(dir string, debug bool) (*slog.Logger, error) {
 	path := filepath.Join(dir, "hook.log")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
+	if err := ownfile.MakeDir(dir); err != nil {
 		return nil, err
 	}
-	if info, err := os.Stat(path); err == nil && info.Size() > maxLog {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
+		if err := errors.Join(ownfile.Check(path), ownfile.Check(path+".1")); err != nil {
+			return nil, err
+		}
 		if err := os.Rename(path, path+".1"); err != nil {
 			return nil, err
 		}
 	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	f, err := ownfile.Open(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("opening the log: %w", err)
 	}
 	return slog.New(slog.NewTextHandler(f, logOptions(debug))).With("pid", os.Getpid()), nil
 }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -15,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend/internal/atomicfile"
+	"mend/internal/ownfile"
+	"mend/internal/userdir"
 )
 
 //go:embed plugin.js
@@ -78,18 +81,20 @@ func pluginPath(project bool) (string, error) {
 		dir, err := os.Getwd()
 		return filepath.Join(dir, ".opencode", "plugins", pluginFile), err
 	}
-	if dir := os.Getenv("OPENCODE_CONFIG_DIR"); dir != "" {
-		return filepath.Join(dir, "plugins", pluginFile), nil
-	}
-	dir := os.Getenv("XDG_CONFIG_HOME")
-	if dir == "" {
-		home, err := os.UserHomeDir()
-		if err != nil {
-			return "", err
+	for _, place := range []struct{ variable, below string }{{"OPENCODE_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", "opencode"}} {
+		dir := os.Getenv(place.variable)
+		if dir != "" && !filepath.IsAbs(dir) { // OpenCode looks below the folder that it is started in
+			return "", fmt.Errorf("finding OpenCode's folder of plugins: %s is %q: set it to an absolute path", place.variable, dir)
 		}
-		dir = filepath.Join(home, ".config")
+		if dir != "" {
+			return filepath.Join(dir, place.below, "plugins", pluginFile), nil
+		}
 	}
-	return filepath.Join(dir, "opencode", "plugins", pluginFile), nil
+	home, err := userdir.Home("XDG_CONFIG_HOME")
+	if err != nil {
+		return "", fmt.Errorf("finding OpenCode's folder of plugins: %w", err)
+	}
+	return filepath.Join(home, ".config", "opencode", "plugins", pluginFile), nil
 }
 
 // plugin is the text of the plugin that starts this program.
@@ -107,7 +112,12 @@ func (a *app) plugin() (string, error) {
 
 // ours reads a plugin file; it is an error if mend did not write it.
 func ours(path string) (version, text string, err error) {
-	data, err := os.ReadFile(path)
+	f, err := ownfile.OpenPlain(path)
+	if err != nil {
+		return "", "", err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(f)
 	if err != nil {
 		return "", "", err
 	}
@@ -170,6 +180,7 @@ type pluginJSON struct {
 	Place   string `json:"place"` // global or project
 	Path    string `json:"path"`
 	State   string `json:"state"`             // current, other, foreign, absent, or unreadable
+	Why     string `json:"why,omitempty"`     // it is unreadable
 	Version string `json:"version,omitempty"` // of the mend that wrote it
 }
 
@@ -190,7 +201,7 @@ func (a *app) plugins() []pluginJSON {
 		case errors.Is(err, errForeignPlugin):
 			p.State = "foreign"
 		case err != nil || wantErr != nil:
-			p.State = "unreadable"
+			p.State, p.Why = "unreadable", errors.Join(err, wantErr).Error()
 		case text == want:
 			p.State = "current"
 		default:
@@ -202,6 +213,9 @@ func (a *app) plugins() []pluginJSON {
 }
 
 func (a *app) pluginStatus() error {
+	if _, err := pluginPath(false); err != nil {
+		return err
+	}
 	all := a.plugins()
 	a.answerWith("plugins", all)
 	for _, p := range all {
@@ -209,6 +223,8 @@ func (a *app) pluginStatus() error {
 		switch p.State {
 		case "other":
 			a.printf("         %s\n", faint("written by mend "+p.Version+", or for another program; \"mend plugin install\" renews it"))
+		case "unreadable":
+			a.printf("         %s\n", faint(printable(p.Why)))
 		case "foreign":
 			a.printf("         %s\n", faint("a file of this name that mend did not write; it is left alone"))
 		}

@@ -7,13 +7,15 @@ import (
 	"strings"
 
 	"mend"
+	"mend/config"
 	"mend/repair"
 )
 
 // request makes of the flags what the library understands.
 func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
 	r := mend.RepairRequest{Latent: f.latent, Force: f.force}
-	c, err := settings(nil)
+	path, _ := config.Path() // without a home folder there is no file; only texts depend on it here
+	c, err := settingsIn(path, nil)
 	if err != nil {
 		return r, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"path/filepath"
 	"time"
 
@@ -59,9 +60,13 @@ func (a *app) status(*cobra.Command) error {
 		s.Stores = markUsed(s.Stores, c.Store())
 	}
 	s.Next = next(s, pending, conflicted)
-	s.Live, err = readTallies(tallyPath(a.journal()))
+	journal, err := a.opt.JournalDir()
 	if err != nil {
 		return err
+	}
+	s.Live, err = readTallies(tallyPath(journal))
+	if err != nil {
+		return fmt.Errorf("reading the counters of recoveries: %w", err)
 	}
 	if a.asJSON {
 		s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)

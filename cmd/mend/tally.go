@@ -1,7 +1,6 @@
 package main
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -10,11 +9,10 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
-	"github.com/gofrs/flock"
-
-	"mend"
 	"mend/internal/atomicfile"
+	"mend/internal/ownfile"
 	"mend/live"
 	"mend/repair"
 )
@@ -68,9 +66,6 @@ func newTally(journal string) *tally {
 	return &tally{path: tallyPath(journal), own: tallies{}}
 }
 
-// journal is the folder of the journal.
-func (a *app) journal() string { return cmp.Or(a.opt.Journal, mend.JournalDir()) }
-
 // tallyPath is the file of the counters of all runs: it stands beside the journal.
 func tallyPath(journal string) string { return filepath.Join(journal, "recoveries.json") }
 
@@ -93,15 +88,18 @@ func (t *tally) sinceStart() tallies {
 	return t.own
 }
 
+// countWithin is how long to wait for another process that counts.
+const countWithin = 2 * time.Second
+
 func addToFile(path string, o live.Outcome, c repair.Class) (err error) {
-	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+	if err := ownfile.MakeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	lock := flock.New(path + ".lock")
-	if err := lock.Lock(); err != nil {
+	lock, err := ownfile.Acquire(path+".lock", os.O_RDWR|os.O_CREATE, false, countWithin)
+	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	defer func() { err = errors.Join(err, lock.Close()) }()
 	all, err := readTallies(path)
 	if err != nil {
 		return err
@@ -117,7 +115,7 @@ func addToFile(path string, o live.Outcome, c repair.Class) (err error) {
 // readTallies reads the counters of all runs; none if there is no file, or one
 // that cannot be read as such.
 func readTallies(path string) (tallies, error) {
-	data, err := os.ReadFile(path)
+	data, err := ownfile.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}

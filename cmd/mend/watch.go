@@ -75,8 +75,12 @@ func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
 	if err != nil {
 		return err
 	}
+	journal, err := a.opt.JournalDir()
+	if err != nil {
+		return err
+	}
 	log.Info("watching", "server", server.String(), "store", client.Store().Root)
-	counts := newTally(a.journal())
+	counts := newTally(journal)
 	o := liveOptions(c)
 	o.Prove = true // a server is found by its address, and may read another store
 	h := newHealer(server, client, c, o, log, counts)

@@ -5,7 +5,8 @@
 // Basics: [Exchange] swaps two names, [RenameNoReplace] moves a file to a name
 // that is free, and both take effect at once or not at all, for every reader and
 // across a crash. Neither ever unlinks or overwrites anything. A [Barrier]
-// collects what was written and waits until the disk has it.
+// collects what was written and waits until the disk has it. [WriteFile] is for
+// small whole files that can be made again.
 //
 // Caveats: only Linux and macOS have both renames, and there not on every file
 // system (FUSE and NFS lack them); everywhere else the error wraps

@@ -4,15 +4,33 @@ package atomicfile
 
 import (
 	"io/fs"
+	"os"
 	"path/filepath"
+	"strings"
+	"time"
 
 	"github.com/google/renameio/v2"
 )
 
-// WriteFile replaces the file at path, which others may be reading, by one with
-// that content. It is for what can be made again, such as the plugin: the rename is
-// not flushed. It is staged beside the file: renameio by itself would look for
+// write stages the content beside the file: renameio by itself would look for
 // another folder, and write into it.
-func WriteFile(path string, data []byte, mode fs.FileMode) error {
+func write(path string, data []byte, mode fs.FileMode) error {
+	removeStaged(path)
 	return renameio.WriteFile(path, data, mode, renameio.WithTempDir(filepath.Dir(path)))
+}
+
+// removeStaged removes what writers of the file at path that were killed have left
+// beside it. No writer takes a minute.
+func removeStaged(path string) {
+	dir := filepath.Dir(path)
+	entries, _ := os.ReadDir(dir) // what cannot be listed is left
+	for _, e := range entries {
+		number, staged := strings.CutPrefix(e.Name(), "."+filepath.Base(path))
+		if !staged || number == "" || strings.Trim(number, "0123456789") != "" {
+			continue
+		}
+		if info, err := e.Info(); err == nil && info.Mode().IsRegular() && time.Since(info.ModTime()) > time.Minute {
+			_ = os.Remove(filepath.Join(dir, e.Name()))
+		}
+	}
 }

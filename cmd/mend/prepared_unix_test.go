@@ -1,0 +1,185 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/adrg/xdg"
+
+	"mend/change"
+)
+
+// The places at which mend keeps a file or a folder, below the lab's folder. For
+// scan, index and inventory stands the file of the cache that begins so.
+var ownPlaces = []struct {
+	path   string
+	needed bool // the verbs that work with the journal refuse what is wrong there
+}{
+	{"state/mend", true},
+	{"state/mend/journal.db", true},
+	{"state/mend/journal.lock", true},
+	{"state/mend/journal.db.new", false},
+	{"state/mend/hook.log", false},
+	{"state/mend/hook.log.1", false},
+	{"state/mend/recoveries.json", false},
+	{"state/mend/recoveries.json.lock", false},
+	{"cache/mend", false},
+	{"cache/mend/scan", false},
+	{"cache/mend/index", false},
+	{"cache/mend/inventory", false},
+	{"config/mend", false},
+	{"config/mend/config.json", false},
+	{"config/opencode/plugins/mend.js", false},
+	{".opencode/plugins/mend.js", false},
+	{"data/opencode/storage/.mend", false},
+}
+
+const hookHello = `{"type":"hello","protocol":1,"plugin":"v9","directory":"/p"}` + "\n"
+
+// ownVerbs is every verb that ends by itself, in an order in which each has
+// something to do.
+func ownVerbs(l lab) [][]string {
+	return [][]string{
+		{}, {"scan"}, {"scan", l.session, "--request"}, {"repair", "--yes"}, {"log"}, {"show", "qevajo"}, {"undo", "qevajo"}, {"redo", "qevajo"},
+		{"verify"}, {"recover"}, {"resolve", "qevajo", "--keep"}, {"config"}, {"hook"},
+		{"plugin", "install"}, {"plugin", "status"}, {"plugin", "uninstall"}, {"plugin", "install", "--project"}, {"plugin", "uninstall", "--project"},
+		{"gc", "--older-than", "1h", "--yes"}, {"forget", "ses_none", "--yes"}, {"version"},
+	}
+}
+
+// Issue 13, item 2. Whatever is in the place of a file of mend's own: no verb waits
+// for it, none writes through it, none crashes, and the command that is printed
+// makes it good again.
+func TestPreparedFiles(t *testing.T) {
+	intruders := map[string]func(path, victim string) error{
+		"pipe": func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
+		"link": func(path, victim string) error { return os.Symlink(victim, path) },
+		"name": func(path, victim string) error { return os.Link(victim, path) },
+		"writable": func(path, _ string) error {
+			return errors.Join(os.WriteFile(path, []byte("{}"), 0o600), os.Chmod(path, 0o666))
+		},
+	}
+	for kind, put := range intruders {
+		t.Run(kind, func(t *testing.T) {
+			l := newLab(t, "1.1.53", "")
+			l.here()
+			l.repaired()
+			l.exits(exitDone, "undo", "qevajo")
+			l.exits(exitProblems, "scan")
+			victim := filepath.Join(l.dir, "victim")
+			if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := os.Stat(l.ownFile("cache/mend/scan")); err != nil {
+				t.Fatal(err) // the name is made otherwise now
+			}
+			for _, place := range ownPlaces {
+				l.prepared(place.path, place.needed && kind != "writable" || place.path == "state/mend/journal.db", func(path string) error { return put(path, victim) }, victim)
+			}
+		})
+	}
+}
+
+// prepared puts an intruder in the place of a file, runs every verb, and puts back
+// what was there.
+func (l lab) prepared(place string, needed bool, put func(path string) error, victim string) {
+	l.Helper()
+	path := l.ownFile(place)
+	aside := path + ".aside"
+	err := os.MkdirAll(filepath.Dir(path), 0o700)
+	if err == nil {
+		if err = os.Rename(path, aside); errors.Is(err, fs.ErrNotExist) {
+			err = nil
+		}
+	}
+	if err == nil {
+		err = put(path)
+	}
+	if err != nil {
+		l.Fatal(err)
+	}
+	command := ""
+	for _, args := range ownVerbs(l) {
+		a := l.inTime(args...)
+		l.says(a, "") // no crash
+		if data, err := os.ReadFile(victim); err != nil || string(data) != "precious" {
+			l.Fatalf("%s: mend %v: the file that it led to holds %q (%v)\n%s%s", place, args, data, err, a.out, a.err)
+		}
+		if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o644 {
+			l.Fatalf("%s: mend %v: the file that it led to has the mode %v (%v)", place, args, info.Mode(), err)
+		}
+		if m := regexp.MustCompile(`repair that with: (.*)`).FindStringSubmatch(a.err + a.out); m != nil {
+			command = m[1]
+		}
+		if needed && len(args) > 0 && strings.Contains("log show undo redo verify recover gc", args[0]) && a.code != exitUnusable {
+			l.Errorf("%s: mend %v: exit code %d, want %d\n%s%s", place, args, a.code, exitUnusable, a.out, a.err)
+		}
+	}
+	if needed && command == "" {
+		l.Errorf("%s: no verb says what repairs it", place)
+	}
+	if command != "" {
+		if a := l.sh(command); a.code != 0 {
+			l.Errorf("%s: %s: %s", place, command, a.err)
+		}
+		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install"}, {"plugin", "install", "--project"}, {"config"}, {"log"}} {
+			if a := l.inTime(args...); a.code != 0 && !strings.Contains(a.out+a.err, "damaged") { // the file that was put there is no journal
+				l.Errorf("%s: after %q: mend %v: %s%s", place, command, args, a.out, a.err)
+			}
+		}
+	}
+	if err := errors.Join(os.RemoveAll(path), os.RemoveAll(path+".old")); err != nil {
+		l.Fatal(err)
+	}
+	if err := os.Rename(aside, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		l.Fatal(err)
+	}
+}
+
+// ownFile is the path of a place.
+func (l lab) ownFile(place string) string {
+	path := filepath.Join(l.dir, place)
+	if filepath.Dir(place) != "cache/mend" {
+		return path
+	}
+	id := change.StoreID{Kind: "json", Root: l.store}
+	sum := sha256.Sum256([]byte(id.Kind + "\x00" + id.Root))
+	return fmt.Sprintf("%s-%x", path, sum[:8])
+}
+
+// inTime runs a verb, in this process, that must end within seconds.
+func (l lab) inTime(args ...string) ending {
+	l.Helper()
+	var out, err bytes.Buffer
+	ended := make(chan int, 1)
+	go func() { ended <- run(args, terminal{in: strings.NewReader(hookHello), out: &out, err: &err}) }()
+	select {
+	case code := <-ended:
+		return ending{out: out.String(), err: err.String(), code: code}
+	case <-time.After(20 * time.Second):
+		l.Fatalf("mend %v does not end", args)
+		return ending{}
+	}
+}
+
+// here lets this process be at home in the lab.
+func (l lab) here() {
+	l.Setenv("HOME", l.dir)
+	for _, name := range []string{"data", "state", "cache", "config"} {
+		l.Setenv(fmt.Sprintf("XDG_%s_HOME", strings.ToUpper(name)), filepath.Join(l.dir, name))
+	}
+	l.Chdir(l.dir)
+	xdg.Reload() // it reads them when the program starts
+}

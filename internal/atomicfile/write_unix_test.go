@@ -1,0 +1,70 @@
+//go:build unix
+
+package atomicfile
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"mend/internal/ownfile"
+)
+
+// A whole file is replaced, and nothing but a regular file is.
+func TestWriteFile(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	put(t, at("old"), "old")
+	put(t, at("target"), "target")
+	if err := errors.Join(os.Symlink("target", at("link")), os.Link(at("target"), at("other name")), os.Mkdir(at("folder"), 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	for name, refused := range map[string]bool{"new": false, "old": false, "other name": false, "link": true, "folder": true} {
+		err := WriteFile(at(name), []byte("new"), 0o600)
+		var unsafe *ownfile.UnsafeError
+		if errors.As(err, &unsafe) != refused || !refused && err != nil {
+			t.Errorf("WriteFile(%s) = %v, refused: want %t", name, err, refused)
+		}
+		if !refused {
+			want(t, at(name), "new")
+		}
+	}
+	want(t, at("target"), "target")
+	if to, err := os.Readlink(at("link")); err != nil || to != "target" {
+		t.Errorf("the link leads to %q (%v)", to, err)
+	}
+	if err := WriteFile(at("none/new"), nil, 0o600); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("WriteFile in a folder that is missing = %v", err)
+	}
+}
+
+// What writers that were killed had staged is removed by a later one, unless it is so
+// young that another may be at it. What only looks like it is kept.
+func TestWriteFileRemovesStaged(t *testing.T) {
+	dir := t.TempDir()
+	for name, age := range map[string]time.Duration{".scan1": time.Hour, ".scan2": 0, ".index1": time.Hour, ".scan": time.Hour, ".scan.swp": time.Hour, ".scan1~": time.Hour} {
+		at := time.Now().Add(-age)
+		put(t, filepath.Join(dir, name), "")
+		if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := WriteFile(filepath.Join(dir, "scan"), []byte("{}"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, e := range entries {
+		left = append(left, e.Name())
+	}
+	if kept := []string{".index1", ".scan", ".scan.swp", ".scan1~", ".scan2", "scan"}; !slices.Equal(left, kept) {
+		t.Errorf("there are %q, want %q", left, kept)
+	}
+}

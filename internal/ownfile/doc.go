@@ -1,0 +1,234 @@
+// Package ownfile opens the files that mend keeps for itself, such as the journal
+// and its lock, and the settings, where another user, or another program of the
+// same user, may have put something else in their place.
+//
+// Basics: [Open] opens a file only if it is a regular file with one name, belongs
+// to the user who runs mend, and can be written by nobody else. [MakeDir] and
+// [CheckDir] ask the same of the folder, and [Acquire] locks such a file.
+// [OpenSettings] is for what people link to, and [OpenPlain] for what need not be
+// the user's own. None of them follows a link in the last place but OpenSettings,
+// and none waits for another process, as the open of a named pipe does. What is
+// refused is an [*UnsafeError] that says how to put it right.
+//
+// Caveats: folders above the last one may be links, to folders of the user or of
+// root, and whoever can write to those can take mend's files away; but not make
+// it write to another file. Windows has neither these owners nor these modes:
+// there it is only checked what kind of file it is.
+package ownfile
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+)
+
+// An UnsafeError says why mend does not use a file or a folder, and what repairs
+// that.
+type UnsafeError struct {
+	Path   string
+	Why    string
+	Repair string // a command
+}
+
+func (e *UnsafeError) Error() string {
+	return fmt.Sprintf("%s %s: repair that with: %s", e.Path, e.Why, e.Repair)
+}
+
+// Open opens a file of mend's own, with the flags of [os.OpenFile]. One that is
+// opened for writing is for the user alone from then on, whatever the umask was.
+// The error wraps [fs.ErrNotExist] where there is none and the flags do not make
+// one.
+func Open(path string, flag int) (*os.File, error) {
+	f, info, err := open(path, flag, kept)
+	if err != nil {
+		return nil, err
+	}
+	if _, known := owner(info); !known || flag&(os.O_WRONLY|os.O_RDWR) == 0 || info.Mode().Perm() == forUser {
+		return f, nil
+	}
+	if err := f.Chmod(forUser); err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	return f, nil
+}
+
+// forUser is the mode of mend's own files.
+const forUser fs.FileMode = 0o600
+
+// OpenPlain opens a regular file for reading that anybody may own, and follows no
+// link in its place.
+func OpenPlain(path string) (*os.File, error) {
+	f, _, err := open(path, os.O_RDONLY, plain)
+	return f, err
+}
+
+// ReadFile returns the content of a file of mend's own.
+func ReadFile(path string) ([]byte, error) {
+	f, err := Open(path, os.O_RDONLY)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	return io.ReadAll(f)
+}
+
+// OpenSettings opens a file for reading that the user writes. It may be a link to
+// a regular file of the user or of root.
+func OpenSettings(path string) (*os.File, error) {
+	f, err := os.OpenFile(path, os.O_RDONLY|dontWait, 0)
+	if err != nil {
+		return nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = settings(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
+	f, err := os.OpenFile(path, flag|dontFollow|dontWait, forUser)
+	if err != nil {
+		// The system's own error tells little: of a pipe without a reader it says
+		// that there is no such device.
+		if info, lerr := os.Lstat(path); lerr == nil {
+			if err := plain(path, info); err != nil {
+				return nil, nil, err
+			}
+		}
+		return nil, nil, err
+	}
+	info, err := f.Stat()
+	if err == nil {
+		err = rule(path, info)
+	}
+	if err != nil {
+		f.Close()
+		return nil, nil, err
+	}
+	return f, info, nil
+}
+
+// CheckPlain reports why the name at path must not be given to another file, if
+// so: what is there is a link, or anything else but a regular file. A name that is
+// free is no error.
+func CheckPlain(path string) error { return check(path, plain) }
+
+// Check reports why the file at path is none of mend's own, if so. A name that is
+// free is no error.
+func Check(path string) error { return check(path, kept) }
+
+func check(path string, rule func(string, fs.FileInfo) error) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return rule(path, info)
+}
+
+// plain is the rule for any file that is not to be reached through a link.
+func plain(path string, info fs.FileInfo) error {
+	unsafe := &UnsafeError{Path: path, Repair: "rm " + quote(path)}
+	switch mode := info.Mode(); {
+	case mode.IsRegular():
+		return nil
+	case mode&fs.ModeSymlink != 0:
+		unsafe.Why = "is a symbolic link" + leadsTo(path) + ", and mend follows none in this place"
+	case mode.IsDir():
+		unsafe.Why, unsafe.Repair = "is a folder, not a regular file", moveAway(path)
+	default:
+		unsafe.Why = fmt.Sprintf("is %s, not a regular file", kindOf(mode))
+	}
+	return unsafe
+}
+
+// kept is the rule for mend's own files.
+func kept(path string, info fs.FileInfo) error {
+	if err := plain(path, info); err != nil {
+		return err
+	}
+	if n := names(info); n > 1 {
+		q := quote(path)
+		return &UnsafeError{path, fmt.Sprintf("has %d names (hard links), so that to write it would change another file", n),
+			fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, quote(path+".copy"))}
+	}
+	return private(path, info)
+}
+
+// private is the rule for who may own and write to a file or a folder of mend's.
+func private(path string, info fs.FileInfo) error {
+	if uid, known := owner(info); known && uid != os.Geteuid() {
+		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()),
+			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), quote(path))}
+	} else if known && info.Mode().Perm()&0o022 != 0 {
+		return &UnsafeError{path, fmt.Sprintf("can be written by other users (%v)", info.Mode()), "chmod go-w " + quote(path)}
+	}
+	return nil
+}
+
+// settings is the rule for a file that the user writes. A group may write to it:
+// many systems give each user a group of their own, and new files to it.
+func settings(path string, info fs.FileInfo) error {
+	uid, known := owner(info)
+	switch {
+	case info.IsDir():
+		return &UnsafeError{path, "is a folder, not a regular file", moveAway(path)}
+	case !info.Mode().IsRegular():
+		return &UnsafeError{path, fmt.Sprintf("is %s, not a regular file", kindOf(info.Mode())), "rm " + quote(path)}
+	case known && uid != os.Geteuid() && uid != 0:
+		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), leadsTo(path)),
+			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), quote(path))}
+	case known && info.Mode().Perm()&0o002 != 0:
+		return &UnsafeError{path, fmt.Sprintf("can be written by every user (%v)", info.Mode()), "chmod o-w " + quote(path)}
+	}
+	return nil
+}
+
+// kindOf says in words what kind of file it is that is neither regular nor a folder.
+func kindOf(mode fs.FileMode) string {
+	switch {
+	case mode&fs.ModeNamedPipe != 0:
+		return "a named pipe"
+	case mode&fs.ModeSocket != 0:
+		return "a socket"
+	case mode&fs.ModeDevice != 0:
+		return "a device"
+	}
+	return "a special file"
+}
+
+// leadsTo says where the link at path leads, "" where it is none.
+func leadsTo(path string) string {
+	target, err := os.Readlink(path)
+	if err != nil {
+		return ""
+	}
+	return " to " + target
+}
+
+func moveAway(path string) string { return fmt.Sprintf("mv %s %s", quote(path), quote(path+".old")) }
+
+var bare = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*$`)
+
+// quote makes of a path one word of a shell.
+func quote(path string) string {
+	if bare.MatchString(path) {
+		return path
+	}
+	if strings.HasPrefix(path, "-") {
+		path = "." + string(filepath.Separator) + path
+	}
+	return "'" + strings.ReplaceAll(path, "'", `'\''`) + "'"
+}

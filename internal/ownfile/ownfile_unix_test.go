@@ -1,0 +1,210 @@
+//go:build unix
+
+package ownfile
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// stranger is a user who is neither root nor the one who runs the tests.
+const stranger = 4242
+
+// place is a folder with a file, a link and more in it.
+func place(t *testing.T) func(name string) string {
+	t.Helper()
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	put := func(err error) {
+		if err != nil {
+			t.Helper()
+			t.Fatal(err)
+		}
+	}
+	put(os.Chmod(dir, 0o700))
+	for name, mode := range map[string]fs.FileMode{"file": 0o600, "readable": 0o644, "group": 0o660, "world": 0o606, "twice": 0o600, "target": 0o644, "locked": 0o600} {
+		put(os.WriteFile(at(name), []byte("text"), 0o600))
+		put(os.Chmod(at(name), mode))
+	}
+	put(os.Link(at("twice"), at("other name")))
+	put(os.Symlink("target", at("link")))
+	put(os.Symlink("nowhere", at("loose")))
+	put(os.Symlink("pipe", at("link to pipe")))
+	put(os.Symlink("/dev/null", at("link to null")))
+	put(syscall.Mkfifo(at("pipe"), 0o600))
+	l, err := net.Listen("unix", at("socket"))
+	put(err)
+	t.Cleanup(func() { l.Close() })
+	for name, mode := range map[string]fs.FileMode{"folder": 0o700, "plain folder": 0o755, "group folder": 0o770, "sticky": 0o777 | fs.ModeSticky} {
+		put(os.Mkdir(at(name), 0o700))
+		put(os.Chmod(at(name), mode))
+	}
+	put(os.Symlink("folder", at("folder link")))
+	put(os.Mkdir(at("folder/mend"), 0o700))
+	if os.Geteuid() == 0 {
+		put(os.WriteFile(at("theirs"), nil, 0o600))
+		put(os.Chown(at("theirs"), stranger, stranger))
+		put(os.Mkdir(at("their folder"), 0o700))
+		put(os.Mkdir(at("their folder/mend"), 0o700))
+		put(os.Chown(at("their folder"), stranger, stranger))
+		put(os.Symlink("their folder", at("their link")))
+		put(os.Symlink("theirs", at("link to theirs")))
+		put(os.Symlink("folder", at("link of theirs")))
+		put(os.Lchown(at("link of theirs"), stranger, stranger))
+	}
+	return at
+}
+
+// theirs reports whether the row needs files of another user, which only root can
+// make.
+func theirs(name string) bool { return strings.Contains(name, "their") }
+
+// Every kind of opening, of everything that may be there. "" stands for no error.
+func TestOpen(t *testing.T) {
+	at := place(t)
+	read := func(path string) (*os.File, error) { return Open(path, os.O_RDONLY) }
+	write := func(path string) (*os.File, error) { return Open(path, os.O_RDWR|os.O_CREATE) }
+	add := func(path string) (*os.File, error) { return Open(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE) }
+	lock := func(path string) (*os.File, error) {
+		l, err := Acquire(path, os.O_RDWR|os.O_CREATE, false, time.Second)
+		if err != nil {
+			return nil, err
+		}
+		return l.File(), nil
+	}
+	for name, want := range map[string][3]string{ // of mend's own, plain, settings
+		"file":           {"", "", ""},
+		"readable":       {"", "", ""},
+		"group":          {"other users (-rw-rw----): repair that with: chmod go-w", "", ""},
+		"world":          {"other users", "", "every user (-rw----rw-): repair that with: chmod o-w"},
+		"twice":          {"has 2 names", "", ""},
+		"link":           {"symbolic link to target, and mend follows none", "symbolic link to target", ""},
+		"loose":          {"symbolic link to nowhere", "symbolic link to nowhere", "no such file"},
+		"pipe":           {"is a named pipe, not a regular file: repair that with: rm", "named pipe", "named pipe"},
+		"link to pipe":   {"symbolic link to pipe", "symbolic link", "named pipe"},
+		"link to null":   {"symbolic link to /dev/null", "symbolic link", "is a device"},
+		"socket":         {"is a socket", "is a socket", "no such device"},
+		"folder":         {"is a folder, not a regular file: repair that with: mv", "is a folder", "is a folder"},
+		"theirs":         {"belongs to another user (uid 4242, you are 0): repair that with: sudo chown 0", "", "belongs to another user"},
+		"link to theirs": {"symbolic link", "symbolic link", "belongs to another user (uid 4242, you are 0) to theirs"},
+	} {
+		if theirs(name) && os.Geteuid() != 0 {
+			continue
+		}
+		for how, open := range map[string]struct {
+			open func(string) (*os.File, error)
+			want string
+		}{
+			"read": {read, want[0]}, "write": {write, want[0]}, "append": {add, want[0]}, "lock": {lock, want[0]},
+			"plain": {OpenPlain, want[1]}, "settings": {OpenSettings, want[2]},
+		} {
+			before, err := os.Lstat(at(name))
+			if err != nil {
+				t.Fatal(err)
+			}
+			f, err := open.open(at(name))
+			if err == nil {
+				f.Close()
+			}
+			var unsafe *UnsafeError
+			switch {
+			case (err == nil) != (open.want == ""), err != nil && !strings.Contains(err.Error(), open.want):
+				t.Errorf("%s of %q = %v, want %q", how, name, err, open.want)
+			case strings.Contains(open.want, "repair") && !errors.As(err, &unsafe):
+				t.Errorf("%s of %q = %T, want an *UnsafeError", how, name, err)
+			}
+			if after, err := os.Lstat(at(name)); err != nil || open.want != "" && after.Mode() != before.Mode() {
+				t.Errorf("%s of %q made the mode %v of %v (%v)", how, name, after.Mode(), before.Mode(), err)
+			}
+		}
+	}
+	if info, err := os.Stat(at("target")); err != nil || info.Mode().Perm() != 0o644 || info.Size() != 4 {
+		t.Errorf("where a link led is now %v (%v)", info, err)
+	}
+	if info, err := os.Stat(at("readable")); err != nil || info.Mode().Perm() != forUser {
+		t.Errorf("a file of mend's own, opened for writing, is now %v (%v), want %v", info, err, forUser)
+	}
+}
+
+// A folder of mend's own is a real folder of the user's, and what is above it may be
+// a link to one.
+func TestDir(t *testing.T) {
+	at := place(t)
+	for name, want := range map[string]string{
+		"folder":              "",
+		"plain folder":        "",
+		"new/and/newer":       "",
+		"folder/mend":         "",
+		"folder link/mend":    "",
+		"folder link":         "symbolic link to folder, and must be a folder",
+		"group folder":        "other users (drwxrwx---): repair that with: chmod go-w",
+		"sticky":              "other users",
+		"sticky/mend":         "",
+		"file":                "is not a folder",
+		"pipe":                "is not a folder",
+		"loose":               "symbolic link",
+		"their folder":        "belongs to another user (uid 4242, you are 0): repair that with: sudo chown 0",
+		"their folder/mend":   "",
+		"their link/mend":     "is a symbolic link to their folder, and one of the two belongs to another user",
+		"link of theirs/mend": "one of the two belongs to another user",
+	} {
+		if theirs(name) && os.Geteuid() != 0 {
+			continue
+		}
+		if err := MakeDir(at(name)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("MakeDir(%q) = %v, want %q", name, err, want)
+		}
+		if info, err := os.Stat(at(name)); want == "" && (err != nil || info.Mode().Perm()&0o022 != 0) {
+			t.Errorf("MakeDir(%q) left %v (%v)", name, info, err)
+		}
+	}
+	if err := CheckDir(at("none")); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("CheckDir of nothing = %v, want %v", err, fs.ErrNotExist)
+	}
+}
+
+// A lock is held against another open file of the same process, too, and ends with
+// Close.
+func TestAcquire(t *testing.T) {
+	at := place(t)
+	acquire := func(shared bool) (*Lock, error) { return Acquire(at("locked"), os.O_RDWR, shared, 0) }
+	for _, c := range []struct {
+		held, wanted bool // shared
+		want         error
+	}{{false, false, ErrLocked}, {false, true, ErrLocked}, {true, false, ErrLocked}, {true, true, nil}} {
+		held, err := acquire(c.held)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other, err := acquire(c.wanted)
+		if !errors.Is(err, c.want) {
+			t.Errorf("Acquire(shared %t) beside one (shared %t) = %v, want %v", c.wanted, c.held, err, c.want)
+		}
+		if err == nil {
+			err = other.Close()
+		} else {
+			err = nil
+		}
+		if err := errors.Join(err, held.Close()); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// What is printed can be pasted into a shell.
+func TestQuote(t *testing.T) {
+	for path, want := range map[string]string{
+		"/home/a/.local/state": "/home/a/.local/state", "/a b": "'/a b'", "-rf": "'./-rf'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "~": "'~'",
+	} {
+		if got := quote(path); got != want {
+			t.Errorf("quote(%q) = %s, want %s", path, got, want)
+		}
+	}
+}
