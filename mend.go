@@ -9,6 +9,7 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mend/change"
+	"mend/fsstore"
 	"mend/internal/userdir"
 	"mend/journal"
 	"mend/session"
@@ -53,6 +54,7 @@ type Client struct {
 	clock  func() time.Time // of the system, to tell how old a stamp is
 
 	wrongClock bool // see [Client.Sessions]
+	foreign    bool // another program than OpenCode reads the store
 }
 
 // Open finds the store and returns a client for it. It writes nothing. The error
@@ -67,6 +69,9 @@ func Open(o Options) (*Client, error) {
 	c := &Client{opt: o, clock: time.Now}
 	var err error
 	c.store, err = c.opt.open("")
+	if tree, ok := c.store.(*fsstore.Store); ok {
+		c.foreign = tree.Foreign()
+	}
 	return c, err
 }
 

@@ -24,6 +24,8 @@ type layout struct {
 	// what stands for it where it is not set (below the home folder), and the
 	// path below either.
 	usual []usual
+	// foreign says that another program than OpenCode reads the tree.
+	foreign bool
 	// patterns are the paths of records below the root, those that are looked
 	// for first in front.
 	patterns []pattern
@@ -73,7 +75,7 @@ func layouts() []*layout {
 			at(session.KindPart, "parts/{message}/{part}.json"),
 		},
 	}, {
-		name: "supercode", base: ".supercoin",
+		name: "supercode", base: ".supercoin", foreign: true,
 		roots: []string{".supercoin", "."}, marks: []string{"sessions", "sessions/parts"},
 		usual: []usual{{"PWD", "", ".supercoin"}, {"", "", ".supercoin"}},
 		patterns: []pattern{
@@ -235,3 +237,6 @@ func (l *layout) match(pattern, names []string) (session.Ref, bool) {
 	}
 	return r, true
 }
+
+// Foreign reports whether another program than OpenCode reads the store.
+func (s *Store) Foreign() bool { return s.layout.foreign }

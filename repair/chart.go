@@ -33,6 +33,8 @@ type chart struct {
 
 	newest string // the message id of the newest answer
 	busy   bool   // the agent still writes it
+
+	unread bool // by any version of OpenCode; see [Options]
 }
 
 // texts is what is written into a session.
@@ -45,7 +47,7 @@ func defaultTexts() texts {
 // newChart makes the chart of a session. With force the newest answer is looked
 // at although the session is busy.
 func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart {
-	c := &chart{s: s, renderer: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, now: o.typed(), asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
+	c := &chart{s: s, renderer: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, now: o.typed(), unread: o.Foreign, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
 	c.origin = map[session.Ref]session.Ref{}
 	c.busy = !force && Busy(s, o.Now, o.Held)
 	return c.of(s)
@@ -86,6 +88,9 @@ func (c *chart) keyAtFirst(f finding) key { return f.at(c.first(f.ref)) }
 // screen is what keeps newer agents from showing the session, besides the stores
 // of other tools.
 func (c *chart) screen() []wire.Fatal {
+	if c.screened == nil && c.unread {
+		c.screened = &[]wire.Fatal{}
+	}
 	if c.screened == nil {
 		found := slices.DeleteFunc(c.read().Screen(wire.ProfileFor("")), func(f wire.Fatal) bool {
 			return f.Code != wire.FatalScreen || c.foreign(f.Ref) // the others are in the request's
@@ -137,13 +142,16 @@ func (c *chart) violations(set setting) []wire.Violation {
 }
 
 // settings are all ways in which the session may be sent: that of the options
-// first, then every profile with thinking on and off.
+// first, then every profile with thinking on and off, unless another program reads it.
 func (o Options) settings(s *session.Session) []setting {
 	use := setting{wire.ProfileFor(o.Version), Thinks(s)}
 	if o.Thinking != nil {
 		use.thinking = *o.Thinking
 	}
 	all := []setting{use}
+	if o.Foreign {
+		return all
+	}
 	for _, p := range slices.Backward(wire.Profiles()) {
 		for _, thinking := range [...]bool{true, false} {
 			if set := (setting{p, thinking}); set != use {

@@ -36,7 +36,10 @@ type Options struct {
 	// is placed as with the zero time.
 	WrongClock bool
 
-	Held     bool   // another process holds the store
+	Held bool // another process holds the store
+	// Foreign says that no version of OpenCode reads the store: what would be latent is
+	// left out, since that is judged by other versions and their screen.
+	Foreign  bool
 	Version  string // of the agent that will read the store, such as "1.1.53"; "" for the newest known
 	Thinking *bool  // whether the model is asked to think; nil for what [Thinks] says
 

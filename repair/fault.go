@@ -106,6 +106,13 @@ func (c *chart) newSurvey() *survey {
 	for _, f := range c.screen() {
 		c.note(v, own, fault{code: f.Code, ref: f.Ref, says: f.Why}, Latent)
 	}
+	// What cannot be read cannot be shown either: a record that is read again and not
+	// yet shown is nothing new.
+	for _, f := range c.read().Screen(wire.ProfileFor("")) {
+		if f.Code == wire.FatalUnreadable {
+			v.counts[place{own, wire.FatalScreen, f.Ref.Message}]++
+		}
+	}
 	return v
 }
 
@@ -140,6 +147,9 @@ func (c *chart) foreign(ref session.Ref) bool {
 
 // note adds a fault, but for those of an answer that the agent still writes.
 func (c *chart) note(v *survey, i int, f fault, s Severity) {
+	if c.unread && s == Latent && !c.asks(ruleOf(f.code).Class) {
+		return
+	}
 	if !c.busy || c.newest == "" || f.ref.Message != c.newest {
 		v.add(i, f, s)
 	}
