@@ -81,7 +81,7 @@ func (c *Client) heal(ctx context.Context, id string, r repair.Request) (string,
 	if r.Version != "" {
 		o.Version = r.Version
 	}
-	r.Options = o
+	r.Options, r.LeaveFiles = o, true
 	cause := r.Error
 	if cause != nil && cause.Class == "" {
 		r.Error = nil

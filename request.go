@@ -24,6 +24,9 @@ func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, 
 		return Forecast{}, err
 	}
 	p := c.Profile()
+	if p.Tree() {
+		s = wire.AsRead(s, nil)
+	}
 	f := Forecast{Version: p.Version, Thinking: c.thinks(s)}
 	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.now(), Missing: missing})
 	f.Violations = wire.Check(f.Request, f.Thinking)

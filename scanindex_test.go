@@ -53,7 +53,22 @@ func TestScanAgain(t *testing.T) {
 		}, 1, []string{"unreadable"}},
 		{"a folder that cannot be one", func(b *scanBench) {
 			b.must(os.Symlink("/", filepath.Join(b.dir, "opencode/storage/message", b.id, "msg_z.json")))
-		}, 1, []string{"unreadable"}},
+		}, 1, []string{"stray"}},
+		{"a backup beside a part", func(b *scanBench) { b.must(os.WriteFile(b.part()+".bak", nil, 0o644)) }, 1, []string{"beside"}},
+		{"a file among the messages", func(b *scanBench) {
+			b.must(os.WriteFile(filepath.Join(b.dir, "opencode/storage/message", b.id, "Thumbs.db"), nil, 0o644))
+		}, 1, []string{"beside"}},
+		{"a hidden file beside a part", func(b *scanBench) {
+			b.must(os.WriteFile(filepath.Join(filepath.Dir(b.part()), ".DS_Store"), nil, 0o644))
+		}, 0, nil},
+		{"an empty folder with the name of a part", func(b *scanBench) {
+			b.must(os.Mkdir(filepath.Join(filepath.Dir(b.part()), "prt_zzz.json"), 0o755))
+		}, 1, nil},
+		{"a file in place of a folder of parts", func(b *scanBench) {
+			folder := filepath.Dir(b.part())
+			b.must(os.RemoveAll(folder))
+			b.must(os.WriteFile(folder, nil, 0o644))
+		}, 1, []string{"nothing", "beside"}},
 		{"the session's record", func(b *scanBench) {
 			found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/session/*/"+b.id+".json"))
 			b.must(err)
@@ -87,6 +102,21 @@ func TestScanAgain(t *testing.T) {
 			b.want("then", r.read, r.want...)
 		})
 	}
+}
+
+// What is below a folder among the parts counts, too; and a session with files beside
+// its records is read no more often than others.
+func TestScanAgainBelow(t *testing.T) {
+	b := newScanBench(t, testdata.OpenCode1153)
+	folder := filepath.Join(filepath.Dir(b.part()), "prt_zzz.json", "in")
+	b.must(os.MkdirAll(folder, 0o755))
+	b.want("the first scan", 1)
+	b.want("again", 0)
+	b.must(os.WriteFile(filepath.Join(folder, "notes.txt"), nil, 0o644))
+	b.want("with a file in the folder", 1, "beside")
+	b.want("again", 0, "beside")
+	b.must(os.Remove(filepath.Join(folder, "notes.txt")))
+	b.want("without", 1)
 }
 
 func (b *scanBench) edit(what string, f func([]byte) []byte) {

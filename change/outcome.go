@@ -100,6 +100,16 @@ type Entry struct {
 	Forgotten bool   // its images are gone: it can be told of, not undone
 }
 
+// Files are the files of the user's own that the entry moved, in the order of its ops.
+func (e *Entry) Files() (refs []session.Ref) {
+	for _, o := range e.Ops {
+		if o.Ref.Kind == session.KindFile {
+			refs = append(refs, o.Ref)
+		}
+	}
+	return refs
+}
+
 // An OpInfo is an op without the bytes.
 type OpInfo struct {
 	Ref       session.Ref

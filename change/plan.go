@@ -60,6 +60,15 @@ func Diff(before, after *session.Session) []Op {
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(r)})
 		}
 	}
+	left := make(map[session.Ref]bool, len(after.Files))
+	for i := range after.Files {
+		left[after.Files[i].Ref] = true
+	}
+	for i := range before.Files {
+		if f := &before.Files[i]; !left[f.Ref] {
+			ops = append(ops, Op{Ref: f.Ref, Pre: ImageOf(&f.Record)})
+		}
+	}
 	Sort(ops)
 	return ops
 }

@@ -29,16 +29,17 @@ type crew struct {
 	sums  []byte // by message, what there was to see of it
 	wg    sync.WaitGroup
 
-	mu    sync.Mutex
-	next  int
-	size  int // how many readers there are
-	stray []strayOf
+	mu     sync.Mutex
+	next   int
+	size   int // how many readers there are
+	beside []besideOf
 }
 
-// A strayOf is what was stray of a message.
-type strayOf struct {
+// A besideOf is what was found of a message besides its records.
+type besideOf struct {
 	message int
 	stray   []session.Stray
+	files   []session.File
 }
 
 // eachMessage calls visit for each of a session's messages, the name of its record
@@ -56,9 +57,10 @@ func (v *view) eachMessage(of session.Ref, names []string, visit func(w *view, m
 	}
 	c.wg.Go(c.read)
 	c.wg.Wait()
-	slices.SortFunc(c.stray, func(a, b strayOf) int { return a.message - b.message })
-	for _, s := range c.stray {
-		v.stray = append(v.stray, s.stray...)
+	slices.SortFunc(c.beside, func(a, b besideOf) int { return a.message - b.message })
+	for _, b := range c.beside {
+		v.stray = append(v.stray, b.stray...)
+		v.files = append(v.files, b.files...)
 	}
 }
 
@@ -100,13 +102,13 @@ func (c *crew) take(w *view) (i int, ok bool) {
 func (c *crew) note(w *view, i int) {
 	sum := w.seen.take()
 	copy(c.sums[i*len(sum):], sum[:])
-	if len(w.stray) == 0 {
+	if !w.foundMore() {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.stray = append(c.stray, strayOf{i, w.stray})
-	w.stray = nil
+	c.beside = append(c.beside, besideOf{i, w.stray, w.files})
+	w.stray, w.files = nil, nil
 }
 
 // grow adds a reader.

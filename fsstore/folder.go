@@ -18,6 +18,9 @@ import (
 // folderRef is the ref of the folder that is the first n names of the path of
 // the record of.
 func (l *layout) folderRef(of session.Ref, n int) session.Ref {
+	if of.Kind == session.KindFile {
+		of.Kind = recordsBeside(of)
+	}
 	p, _ := l.pattern(of.Kind, of.Project != "")
 	r := session.Ref{Kind: session.KindFolder, Session: of.Session}
 	for _, name := range p.names[:n] {

@@ -6,6 +6,8 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
+
+	"mend/session"
 )
 
 // keep moves a slot that holds another program's bytes to where nothing of ours
@@ -69,7 +71,11 @@ func latePrefix(dir, slot string) string {
 // keptPrefix begins the names of what is kept of an item's slot. It tells the
 // record, for people, and the slot, for keptAll.
 func (j *job) keptPrefix(it item) string {
-	return fmt.Sprintf("%s.%.12s.", it.op.Ref.ID(), hash([]byte(j.stageDir+"/"+it.slot)))
+	name := it.op.Ref.ID()
+	if it.op.Ref.Kind == session.KindFile { // it may be too long, or hold a slash
+		name = session.KindFile.String()
+	}
+	return fmt.Sprintf("%s.%.12s.", name, hash([]byte(j.stageDir+"/"+it.slot)))
 }
 
 // keptAll lists, below the root, what was ever kept of the items. A Settle that

@@ -26,6 +26,10 @@ type layout struct {
 	usual []usual
 	// foreign says that another program than OpenCode reads the tree.
 	foreign bool
+	// takesAll: the program takes any file below a folder of messages or parts for a
+	// record, whatever it is called, unless it is hidden. Of each name it cuts off what
+	// would be the suffix, and opens what is called so with the suffix.
+	takesAll bool
 	// patterns are the paths of records below the root, those that are looked
 	// for first in front.
 	patterns []pattern
@@ -47,7 +51,7 @@ func at(kind session.Kind, path string) pattern {
 // layouts is the table, in the order in which a folder is tried.
 func layouts() []*layout {
 	return []*layout{{
-		name: "opencode", base: "storage",
+		name: "opencode", base: "storage", takesAll: true,
 		roots: []string{"storage", "opencode/storage", "."}, marks: []string{"session", "message", "part"},
 		usual: []usual{{"XDG_DATA_HOME", ".local/share", "opencode/storage"}},
 		patterns: []pattern{
@@ -161,8 +165,12 @@ func (l *layout) path(r session.Ref) (string, session.Ref, error) {
 	if err := r.Validate(); err != nil {
 		return "", r, err
 	}
-	if r.Kind == session.KindFolder {
+	switch r.Kind {
+	case session.KindFolder:
 		return l.folderPath(r)
+	case session.KindFile:
+		return l.filePath(r)
+	default:
 	}
 	p, ok := l.pattern(r.Kind, r.Project != "")
 	if !ok {

@@ -42,8 +42,8 @@ func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp,
 	defer v.close()
 	v.seen, v.blind = &tally{}, true
 	_, err = v.session(head, func(_ *session.Session, at *openSpot) {
-		v.eachMessage(at.message(head.ID), v.recordsOf(at.d), func(w *view, ref session.Ref, name string, _ int) {
-			if w.see(at.d, name) {
+		v.eachMessage(at.message(head.ID), v.messagesIn(at, head.ID), func(w *view, ref session.Ref, name string, _ int) {
+			if w.see(at.d, ref, name) {
 				w.seeParts(ref)
 			}
 		})
@@ -68,7 +68,7 @@ func (s *Store) load(ctx context.Context, head session.Session) (*session.Sessio
 	if err != nil {
 		return nil, session.Stamp{}, err
 	}
-	loaded.Stray = v.stray
+	loaded.Stray, loaded.Files = v.stray, v.files
 	loaded.Sort()
 	return &loaded, v.stamp(), nil
 }
@@ -88,7 +88,7 @@ func (v *view) session(head session.Session, messages func(*session.Session, *op
 	if v.failed() {
 		return head, fmt.Errorf("loading session %s: %w", head.ID, v.err)
 	}
-	if !ok && folder == nil && len(v.stray) == 0 {
+	if !ok && folder == nil && !v.foundMore() {
 		return head, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
 	}
 	return bare, nil
@@ -160,6 +160,7 @@ func (v *view) messageFolder(s *session.Session, head session.Session) *openSpot
 			if len(v.stray) > told {
 				return nil // it is there, and cannot be read
 			}
+			v.inPlaceOf(at.path(), session.Ref{Project: at.ref.Project, Session: s.ID})
 		}
 	}
 	return nil
@@ -167,7 +168,7 @@ func (v *view) messageFolder(s *session.Session, head session.Session) *openSpot
 
 // messages reads the messages in the folder, each with its parts.
 func (v *view) messages(s *session.Session, at *openSpot) {
-	names := v.recordsOf(at.d)
+	names := v.messagesIn(at, s.ID)
 	found := make([]session.Message, len(names))
 	v.eachMessage(at.message(s.ID), names, func(w *view, ref session.Ref, name string, i int) {
 		r := session.Record{Ref: ref}
@@ -183,9 +184,9 @@ func (v *view) messages(s *session.Session, at *openSpot) {
 	s.Messages = slices.DeleteFunc(found, func(m session.Message) bool { return m.Ref.Kind == 0 })
 }
 
-// recordsOf are the names of the records in a folder.
-func (v *view) recordsOf(d *dir) (names []string) {
-	v.records(d, "", func(name, _ string) { names = append(names, name) })
+// messagesIn are the names of the messages' records in the folder of a session.
+func (v *view) messagesIn(at *openSpot, id string) (names []string) {
+	v.recordsAndMore(at.d, folderOf(at.message(id)), func(name, _ string) { names = append(names, name) })
 	return names
 }
 
@@ -217,9 +218,13 @@ func (v *view) openParts(message session.Ref) *dir {
 }
 
 // see looks at a record for its stamp, and reports whether there is one.
-func (v *view) see(d *dir, name string) bool {
+func (v *view) see(d *dir, ref session.Ref, name string) bool {
 	t, err := v.look(d, name)
-	if err == nil {
+	switch {
+	case err == nil && v.seesNoRecord(ref, &t):
+		v.otherThing(besides{d, folderOf(ref)}, d, name, &t, nil)
+		return false
+	case err == nil:
 		return t.there
 	}
 	_, hidden := cannotRead(err)
@@ -231,12 +236,14 @@ func (v *view) see(d *dir, name string) bool {
 
 // seeParts looks at what parts reads.
 func (v *view) seeParts(message session.Ref) {
-	d := v.openParts(message)
+	ref := v.partRef(message)
+	d := v.openParts(ref)
 	if d == nil {
+		v.inPlaceOf(v.shelfPath(ref)+"/"+ref.Message, folderOf(ref))
 		return
 	}
 	defer d.closeBy(v.buf)
-	v.records(d, message.Message, func(name, _ string) { v.see(d, name) })
+	v.recordsAndMore(d, folderOf(ref), func(name, _ string) { v.see(d, ref, name) })
 }
 
 // parts reads the parts of a message. A record is there until the next one is
@@ -246,12 +253,13 @@ func (v *view) parts(message session.Ref) iter.Seq[*session.Record] {
 		ref := v.partRef(message)
 		d := v.openParts(ref)
 		if d == nil {
+			v.inPlaceOf(v.shelfPath(ref)+"/"+ref.Message, folderOf(ref))
 			return
 		}
 		defer d.closeBy(v.buf)
 		more := true
 		var r session.Record
-		v.records(d, ref.Message, func(name, id string) {
+		v.recordsAndMore(d, folderOf(ref), func(name, id string) {
 			if !more {
 				return
 			}

@@ -147,7 +147,7 @@ func TestBadNames(t *testing.T) {
 	root := smallTree(t)
 	long := strings.Repeat("x", 220)
 	for _, p := range []string{
-		"session/global/..evil.json", "session/b@d/ses_9.json", "message/b@d/msg_1.json", "message/ses_1/a b.json",
+		"session/global/..evil.json", "session/global/evil one.json", "session/b@d/ses_9.json", "message/b@d/msg_1.json", "message/ses_1/a b.json",
 		"part/msg_1/" + long + ".json", "part/msg_1/.json", "part/msg_1/prt\xff.json",
 		"part/msg_1/notes.txt", "part/msg_1/prt_13.json.tmp", "message/ses_1/.DS_Store", "session/readme.json",
 	} {
@@ -160,17 +160,20 @@ func TestBadNames(t *testing.T) {
 	if err != nil || len(heads) != 2 || heads[0].ID != "ses_1" || heads[1].ID != "" {
 		t.Fatalf("List = %+v, %v, want ses_1 and what is stray", heads, err)
 	}
-	wantStray(t, heads[1].Stray, "message/b@d", "session/b@d", "session/global/..evil.json")
+	wantStray(t, heads[1].Stray, "message/b@d", "session/b@d", "session/global/evil one.json")
 	if again, err := s.Load(t.Context(), heads[1]); err != nil || len(again.Stray) != 3 {
 		t.Errorf("Load of what is stray = %+v, %v", again, err)
 	}
 	loaded := mustLoad(t, s)
-	wantStray(t, loaded.Stray, "message/ses_1/a b.json", "part/msg_1/.json", "part/msg_1/prt\xff.json", "part/msg_1/"+long+".json")
-	for _, st := range loaded.Stray {
-		if in := strings.HasPrefix(st.Path, "part/msg_1/"); in != (st.Message == "msg_1") {
-			t.Errorf("%q is said to be of message %q", st.Path, st.Message)
+	wantStray(t, loaded.Stray)
+	var files []string
+	for _, f := range loaded.Files {
+		files = append(files, f.Path)
+		if in := strings.HasPrefix(f.Path, "part/msg_1/"); in != (f.Ref.Message == "msg_1") {
+			t.Errorf("%q is said to be of message %q", f.Path, f.Ref.Message)
 		}
 	}
+	wantNames(t, files, []string{"message/ses_1/a b.json", "part/msg_1/prt\xff.json", "part/msg_1/" + long + ".json", "part/msg_1/notes.txt", "part/msg_1/prt_13.json.tmp"})
 }
 
 func wantStray(t *testing.T, got []session.Stray, want ...string) {

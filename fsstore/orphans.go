@@ -142,5 +142,6 @@ func (v *view) abandonedParts(s *session.Session) {
 				v.note(v.shelfPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message is not there")
 			}
 		}
+		v.abandonedFiles(ref)
 	}
 }

@@ -184,6 +184,9 @@ func (j *job) addMissing(it item, n int, p string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if it.op.Ref.Kind == session.KindFile && n > strings.Count(it.dir, "/")+1-strings.Count(it.op.Ref.Part, "/") {
+		return fmt.Errorf("the folder %s, in which the file was, is gone: make it again first", p)
+	}
 	above, err := j.nearest(path.Dir(p))
 	if err != nil {
 		return err

@@ -34,13 +34,13 @@ func (s *Store) Skim(ctx context.Context, head session.Session, look func(*sessi
 		return nil, session.Stamp{}
 	}
 	defer folder.d.close()
-	v.eachMessage(folder.message(bare.ID), v.recordsOf(folder.d), func(w *view, ref session.Ref, name string, _ int) {
+	v.eachMessage(folder.message(bare.ID), v.messagesIn(folder, bare.ID), func(w *view, ref session.Ref, name string, _ int) {
 		r := session.Record{Ref: ref}
-		if !w.readInto(&r, folder.d, name) || !look(&r, w.parts(ref)) || len(w.stray) > 0 {
+		if !w.readInto(&r, folder.d, name) || !look(&r, w.parts(ref)) || w.foundMore() {
 			giveUp()
 		}
 	})
-	if v.failed() || len(v.stray) > 0 {
+	if v.failed() || v.foundMore() {
 		return nil, session.Stamp{}
 	}
 	return &bare, v.stamp()

@@ -18,6 +18,7 @@ type view struct {
 	ctx   context.Context
 	root  *dir
 	stray []session.Stray
+	files []session.File
 	err   error
 
 	buf   *buffer // for all that is read; each view has its own, but for one inside another
@@ -177,6 +178,9 @@ func (v *view) hidden(path, message, why string) {
 	v.stray[len(v.stray)-1].Hidden = true
 }
 
+// foundMore reports whether there was anything but records.
+func (v *view) foundMore() bool { return len(v.stray)+len(v.files) > 0 }
+
 // records calls yield for each record in the folder, in order.
 // Names that do not end in .json are no records and are passed over; names that
 // do and are no ids are noted.
@@ -188,6 +192,9 @@ func (v *view) records(d *dir, message string, yield func(name, id string)) {
 		}
 		if v.failed() {
 			return
+		}
+		if v.layout.takesAll && name[0] == '.' {
+			continue
 		}
 		if err := session.ValidateID(id); err != nil {
 			v.note(d.path+"/"+name, message, err.Error())
@@ -213,6 +220,10 @@ func (v *view) readInto(r *session.Record, d *dir, name string) bool {
 	}
 	if err != nil {
 		v.err = err
+		return false
+	}
+	if v.seesNoRecord(r.Ref, &t) {
+		v.otherThing(besides{d, folderOf(r.Ref)}, d, name, &t, nil)
 		return false
 	}
 	r.Mode = t.mode.Perm()

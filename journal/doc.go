@@ -45,6 +45,10 @@
 // of 4 MiB before compression but for the last. The key that is the hash alone
 // is written last and makes the blob complete.
 //
+// A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file
+// beside the records, whose name stands for the part and may be any bytes. A mend that
+// does not know a kind tells of the entry, and refuses to undo it.
+//
 // Events are of the kinds begin, finish, resolve, gc and forget; [event] has
 // their fields, [encodeOps] the encoding of a list of ops, [causeText] and
 // [endText] that of texts. What need not be UTF-8 stands in JSON as base64.

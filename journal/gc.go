@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/session"
 )
 
 // Freed is what GC or Forget removed.
@@ -20,10 +21,13 @@ type Freed struct {
 	// Held is the ids of other entries that need some of the same images, such
 	// as the undo of a repair: those images are still there.
 	Held []string
+	// Kept is the ids of old entries that GC left as they were, since what they hold
+	// are files of the user's own: only Forget drops those.
+	Kept []string
 }
 
 // GC removes the images of the entries begun before olderThan, except pending
-// and conflicted ones. They can be told of afterwards, not undone. The space is
+// and conflicted ones, and those that hold files of the user's own. They can be told of afterwards, not undone. The space is
 // used again; where more than half of the file is free, and more than 64 MiB,
 // the file is made smaller.
 //
@@ -46,6 +50,9 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 		return freed, err
 	}
 	old, err := j.olderThan(olderThan)
+	if err == nil {
+		old, freed.Kept, err = j.withoutFiles(old)
+	}
 	if err != nil {
 		return freed, err
 	}
@@ -86,6 +93,23 @@ func (j *Journal) olderThan(limit time.Time) ([]*history, error) {
 		waiting = nil
 	}
 	return old, nil
+}
+
+// withoutFiles is the entries that hold no file of the user's own, and the ids of the
+// others.
+func (j *Journal) withoutFiles(all []*history) (left []*history, kept []string, err error) {
+	for _, h := range all {
+		ops, err := j.opInfos(h.begin.Begin)
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == session.KindFile }) {
+			kept = append(kept, IDOf(h.seq))
+			continue
+		}
+		left = append(left, h)
+	}
+	return left, kept, nil
 }
 
 // Forget removes the images of the entries, the texts of errors, diagnoses and

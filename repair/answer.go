@@ -44,7 +44,7 @@ func (c *chart) as(e APIError) *chart {
 // kind tells which findings the error is about: those of its rule, or else of its
 // class.
 func (c *chart) kind(e APIError) wanted {
-	exact := func(_ *chart, f finding) bool { return e.Rule != "" && f.code == e.Rule }
+	exact := func(_ *chart, f finding) bool { return e.Rule != "" && (f.code == e.Rule || f.shows == e.Rule) }
 	if slices.ContainsFunc(c.survey().findings, func(f finding) bool { return exact(c, f) }) {
 		return exact
 	}

@@ -18,6 +18,7 @@ type chart struct {
 	asked    []Class     // which of the rules that want to be asked for are
 	tool     string      // the name of the tool that an error is about
 	file     session.Ref // the record with the file that an error blames
+	stay     bool        // files of the user's own are left where they are
 	told     bool        // the options say whether the model is asked to think
 	texts    texts
 
@@ -28,6 +29,7 @@ type chart struct {
 	knows    *known           // see [chart.known]
 	looped   *map[string]bool // see [chart.loop]
 	surveyed *survey          // see [chart.survey]
+	files    *[]fault         // see [findFiles]
 	// origin is under which refs records that got other ids were found at first.
 	origin map[session.Ref]session.Ref
 
@@ -57,7 +59,7 @@ func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart 
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
 	n.s, n.newest = s, ""
-	n.places, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows = nil, nil, nil, nil, nil, nil, nil
+	n.places, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows, n.files = nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -69,7 +71,7 @@ func (c *chart) of(s *session.Session) *chart {
 func (c *chart) anew(o Options) *chart {
 	n := *c
 	if n.settings = o.settings(c.s); n.settings[own] != c.settings[own] {
-		n.surveyed, n.looped = nil, nil
+		n.surveyed, n.looped, n.files = nil, nil, nil
 	}
 	return &n
 }

@@ -20,6 +20,7 @@ const (
 	UnreadableRecord   Class = "unreadable_record"     // truncated, empty, or not to be read
 	IDsBeforeWrap      Class = "ids_before_clock_wrap" // ids that older agents take for newer than every new one
 	HiddenSession      Class = "hidden_session"        // the agent does not list it
+	ForeignFile        Class = "foreign_file"          // a file of somebody else's that the agent takes for a record
 
 )
 
@@ -36,7 +37,7 @@ const (
 func Repairable() []Class {
 	return []Class{
 		ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation, EmptyContentMessage,
-		InvalidToolCall, InvalidFile, FirstPromptMissing, IncompleteRecord, UnreadableRecord, IDsBeforeWrap,
+		InvalidToolCall, InvalidFile, FirstPromptMissing, IncompleteRecord, UnreadableRecord, IDsBeforeWrap, ForeignFile,
 	}
 }
 

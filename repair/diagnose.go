@@ -109,7 +109,7 @@ func once(ds []Diagnosis) []Diagnosis {
 // describe is the diagnosis of a finding, without its cure.
 func (c *chart) describe(f finding) Diagnosis {
 	r := ruleOf(f.code)
-	d := Diagnosis{Rule: f.code, Class: c.classOf(f), Severity: f.severity, Ref: c.first(f.ref), Says: f.says, Why: r.why(c, f.fault), of: c.keyAtFirst(f)}
+	d := Diagnosis{Rule: cmp.Or(f.shows, f.code), Class: c.classOf(f), Severity: f.severity, Ref: c.first(f.ref), Says: f.says, Why: r.why(c, f.fault), of: c.keyAtFirst(f)}
 	if m := c.message(f.ref); m != nil {
 		d.Message = m.ID
 	}

@@ -16,7 +16,9 @@ type fault struct {
 	ref  session.Ref // the record to blame; the zero Ref for none
 	says string      // the provider's words, or what was found
 
-	which string // tells faults of one code and record apart
+	which string   // tells faults of one code and record apart
+	shows string   // the provider's rule that it breaks, where code is another
+	grade Severity // of what a rule finds, where that is not always the same; else zero
 }
 
 // A key tells one fault of a session from the others.
@@ -97,7 +99,7 @@ func (c *chart) newSurvey() *survey {
 		}
 		for _, f := range r.find(c) {
 			f.code = r.Code
-			c.note(v, own, f, cmp.Or(r.severity, Note))
+			c.note(v, own, f, cmp.Or(r.severity, f.grade, Note))
 		}
 	}
 	for i := own + 1; i < len(c.settings); i++ {

@@ -66,7 +66,7 @@ func (g *Glance) Message(m *session.Record, parts iter.Seq[*session.Record]) boo
 // all but the messages counts.
 func (g *Glance) Plain(s *session.Session) bool {
 	slices.SortFunc(g.seen, func(a, b glimpse) int { return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id)) })
-	if len(g.seen) == 0 || !g.seen[0].prompt || len(s.Stray) > 0 || !plainInfo(s, g.seen[0].model) {
+	if len(g.seen) == 0 || !g.seen[0].prompt || len(s.Stray)+len(s.Files) > 0 || !plainInfo(s, g.seen[0].model) {
 		return false
 	}
 	ids, calls := make(map[string]bool, len(g.seen)), map[string]bool{}

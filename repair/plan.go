@@ -18,6 +18,9 @@ type Request struct {
 	Classes []Class
 	Error   *APIError
 	Force   bool // although the agent is at work in the session
+	// LeaveFiles keeps files that lie beside the records where they are: they are the
+	// user's own, and nobody can be asked.
+	LeaveFiles bool
 
 	Placeholder string // stands where content is missing; blank: "[user interrupted]"
 	Cancelled   string // the error of a call that never ended; blank: "Operation cancelled by user (ESC pressed)"
@@ -48,7 +51,7 @@ func Plan(s *session.Session, req Request) (Result, error) {
 		return Result{}, fmt.Errorf("planning for %s: %w", s.ID, ErrBusy)
 	}
 	c := newChart(s, req.Options, req.Force, req.Classes...)
-	c.texts = req.texts()
+	c.texts, c.stay = req.texts(), req.LeaveFiles
 	t, cured := c.carryThrough(req)
 	r := Result{After: t.s, Cured: once(cured), Uncurable: once(t.failed)}
 	r.Remaining = t.c.diagnose()

@@ -179,7 +179,7 @@ func (t *treatment) blind(tr trial, s *session.Session) bool {
 func (c *chart) hidden(ref session.Ref) string {
 	const advice = "so nothing in this message is changed: make it readable, then scan again."
 	m := c.message(ref)
-	if m == nil {
+	if m == nil || ref.Kind == session.KindFile {
 		return ""
 	}
 	if m.Unreadable() {
@@ -190,8 +190,13 @@ func (c *chart) hidden(ref session.Ref) string {
 			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, advice)
 		}
 	}
+	for i := range c.s.Files {
+		if f := &c.s.Files[i]; f.Ref.Message == m.Ref.Message && f.Opens == "" {
+			return fmt.Sprintf("A file stands at %s, where the folder of its parts should be, so nothing in this message is changed: %s moves it away.", shown(f.Path), asksForFiles)
+		}
+	}
 	for _, s := range c.s.Stray {
-		if s.Message == m.Ref.Message {
+		if s.Message == m.Ref.Message && !s.Unseen {
 			return fmt.Sprintf("What stands at %s cannot be read as a part (%s), %s", s.Path, s.Why, advice)
 		}
 	}

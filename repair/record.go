@@ -106,7 +106,7 @@ func (c *chart) strays(hidden bool) (fs []fault) {
 		if s.Message != "" {
 			ref = session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: s.Message}
 		}
-		fs = append(fs, fault{ref: ref, which: s.Path, says: s.Path + ": " + s.Why})
+		fs = append(fs, fault{ref: ref, which: s.Path, says: shown(s.Path) + ": " + s.Why})
 	}
 	return fs
 }

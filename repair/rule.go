@@ -18,7 +18,7 @@ type Rule struct {
 	Asked bool
 
 	find     func(*chart) []fault // what the request does not show
-	severity Severity             // of what find finds; zero for a [Note]
+	severity Severity             // of what find finds; zero for what the fault says, or a [Note]
 	as       func(*chart, fault) Class
 	why      func(*chart, fault) string
 	fixes    func(*chart, fault) []fix // the one that loses least first
@@ -59,6 +59,7 @@ var Rules = []Rule{
 	{Code: wire.FatalSession, Class: UnreadableRecord, severity: Broken, find: findInfo, why: whyDefect, fixes: onKnown(sessionInfoFixes), noCure: unknownBytes},
 	{Code: wire.FatalProject, Class: IncompleteRecord, severity: Broken, find: findLostProject, why: whyLostProject, fixes: onSession(projectFixes), noCure: "No project of the database has the session's directory: start the agent once in that directory, which makes one, and scan again."},
 	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *chart, f fault) string { return f.says }, noCure: "It is left as it is, since that may be meant: nothing in the session is wrong, and mend works on it all the same."},
+	{Code: "beside", Class: ForeignFile, find: findFiles, why: whyBeside, fixes: fixBeside},
 	{Code: "stray", Class: UnreadableRecord, find: findStrays, why: whyStray, noCure: "It is left as it is: look at it, and move it out of the store if nothing needs it."},
 	{Code: "hidden", Class: UnreadableRecord, severity: Broken, find: findHidden, why: whyStray, noCure: "Nothing in it was looked at: make it readable, and scan again."},
 

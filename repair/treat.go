@@ -192,7 +192,7 @@ func (t *treatment) next(d *draft, f finding) (trial, bool) {
 // fixes are the ways to cure the finding: none where something in the way of a
 // safe change is not known.
 func (t *treatment) fixes(f finding) []fix {
-	if why := t.c.hidden(f.ref); why != "" {
+	if why := cmp.Or(t.c.hidden(f.ref), t.c.staying(f.ref)); why != "" {
 		t.why[f.key()] = why
 		return nil
 	}

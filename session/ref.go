@@ -1,8 +1,11 @@
 package session
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
+	"strconv"
+	"strings"
 )
 
 // A Kind says what a [Ref] names. The zero Kind is invalid.
@@ -14,9 +17,10 @@ const (
 	KindMessage
 	KindPart
 	KindFolder // the folder of a message's parts, or of a session's messages
+	KindFile   // a [File]: what lies in such a folder beside the records, or in its place
 )
 
-var kindNames = [...]string{KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder"}
+var kindNames = [...]string{KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file"}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
@@ -36,14 +40,16 @@ type Ref struct {
 	Project string `json:"project,omitempty"`
 	Session string `json:"session,omitempty"`
 	Message string `json:"message,omitempty"` // messages, parts, and folders of parts
-	Part    string `json:"part,omitempty"`    // parts only
+	// Part is of parts the id. Of a file it is the name, which may be any bytes, seen
+	// from the folder that the ids before it name; "" where it stands in place of that.
+	Part string `json:"part,omitempty"`
 }
 
 // ID is the record's own id: the last of the ids that name it. A folder has
 // the id of what it belongs to.
 func (r Ref) ID() string {
 	switch r.Kind {
-	case KindPart:
+	case KindPart, KindFile:
 		return r.Part
 	case KindMessage:
 		return r.Message
@@ -58,9 +64,13 @@ func (r Ref) ID() string {
 
 // String is how the record is called in everything that a person reads or
 // types: a session or a message by its id, a part as message/part, a folder
-// with a slash at its end.
+// with a slash at its end, a file by its name behind that, with what is not printable
+// escaped as in a Go string.
 func (r Ref) String() string {
 	switch r.Kind {
+	case KindFile:
+		name := strconv.Quote(r.Part)
+		return cmp.Or(r.Message, r.Session) + "/" + name[1:len(name)-1]
 	case KindPart:
 		return r.Message + "/" + r.Part
 	case KindFolder:
@@ -80,7 +90,7 @@ func (r Ref) Validate() error {
 		need = append(need, r.Message)
 	case KindPart:
 		need = append(need, r.Message, r.Part)
-	case KindFolder:
+	case KindFolder, KindFile:
 		if r.Message != "" {
 			need = append(need, r.Message)
 		}
@@ -95,7 +105,21 @@ func (r Ref) Validate() error {
 			return fmt.Errorf("%v %s: %w", r.Kind, r, err)
 		}
 	}
+	if r.Kind == KindFile && r.Part != "" && !isName(r.Part) {
+		return fmt.Errorf("file %s: %w: it leads out of its folder, or to a hidden file", r, ErrBadID)
+	}
 	return nil
+}
+
+// isName reports whether name leads from a folder to a file below it, past nothing
+// hidden.
+func isName(name string) bool {
+	for element := range strings.SplitSeq(name, "/") {
+		if element == "" || element[0] == '.' || strings.IndexByte(element, 0) >= 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // ErrBadID says that a string is not an id: no path and no key is made of it.

@@ -34,6 +34,20 @@ type Session struct {
 	// Stray lists what stands among the session's records and is none: a link,
 	// a pipe, a file or folder that may not be read, a name that is no id.
 	Stray []Stray
+
+	// Files lists what the agent opens besides the session's records, or in whose place
+	// a folder of records should be.
+	Files []File
+}
+
+// A File is a file of somebody else's that lies beside the records. An agent that
+// takes any file in a folder of records for a record opens what its name leads to.
+type File struct {
+	Record        // Ref of KindFile; Data is the content, of which only the file itself is sure to be read
+	Path   string // below the root of the store
+	Opens  string // the path that the agent opens for it, "" where it stands in place of a folder
+	Reads  Ref    // of what is there: a record or a file, maybe this one; the zero Ref for nothing
+	Fixed  string // why it cannot be moved away; "" if it can
 }
 
 // A Stray is a thing that was found where a record should be.
@@ -42,6 +56,7 @@ type Stray struct {
 	Message string // the message among whose parts it stands, "" if none
 	Why     string
 	Hidden  bool // a folder that cannot be read: what it holds of the session is unknown
+	Unseen  bool // the agent passes over it
 }
 
 // A Message is one turn of the user or one answer of the model: its metadata,
@@ -125,6 +140,7 @@ func (s *Session) Clone() *Session {
 	for i := range c.Messages {
 		c.Messages[i].Parts = slices.Clone(c.Messages[i].Parts)
 	}
+	c.Files = slices.Clone(s.Files)
 	return &c
 }
 

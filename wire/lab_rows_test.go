@@ -48,6 +48,9 @@ func (l *lab) Put(r wound.Record) {
 	}
 }
 
+// Lay makes it one that files can be laid into.
+func (l *lab) Lay(name, data string) { l.stray[name] = data }
+
 func (l *lab) Drop(r wound.Record) {
 	l.drop(l.where(func(have *row) bool { return have.id == r.ID })...)
 }

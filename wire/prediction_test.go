@@ -117,7 +117,11 @@ func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
 		c.cut(l)
 	}
 	l.store()
-	said := wire.Render(l.open(), wire.Settings{Profile: l.profile, Now: time.Now(), Missing: func(path string) bool { return !exists(path) }})
+	s := l.open()
+	if l.profile.Tree() {
+		s = wire.AsRead(s, nil)
+	}
+	said := wire.Render(s, wire.Settings{Profile: l.profile, Now: time.Now(), Missing: func(path string) bool { return !exists(path) }})
 	verdict, code := alive, ""
 	if v := wire.Check(said, thinking); len(v) > 0 {
 		verdict = v[0].Rule

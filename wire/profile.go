@@ -73,6 +73,9 @@ type Profile struct {
 	Calls CallsRule
 }
 
+// Tree reports whether the version keeps its sessions in a tree of files.
+func (p *Profile) Tree() bool { return !p.ByTime }
+
 // The rules of a [Profile] that are no yes or no. Their zero values are what the
 // oldest version does.
 type (

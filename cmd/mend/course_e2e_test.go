@@ -106,7 +106,7 @@ func (c *course) predict() {
 func (c *course) repair(args ...string) bool {
 	c.Helper()
 	before := c.snapshot()
-	code, out := c.mend(append([]string{"repair", c.session}, args...)...)
+	code, out := c.mend(append([]string{"repair", c.session, "--yes"}, args...)...)
 	if code != exitDone {
 		c.Errorf("mend repair %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
 	}

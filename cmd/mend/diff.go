@@ -25,11 +25,30 @@ const indent = "  "
 func (a *app) printOps(ops []change.Op) {
 	defer a.atOnce()()
 	for _, o := range ops {
+		if o.Ref.Kind == session.KindFile {
+			a.printFile(o)
+			continue
+		}
 		a.printf("  %s %s %s\n", bold(verbMark(o)+" "+o.Verb()), o.Ref.Kind, o.Ref)
-		if o.Ref.Kind != session.KindFolder {
+		if hasDiff(o.Ref) {
 			a.printDiff(o.Pre, o.Post)
 		}
 	}
+}
+
+// printFile shows what becomes of a file of the user's own, whose contents are theirs
+// and may be anything.
+func (a *app) printFile(o change.Op) {
+	verb, i := "move away", o.Pre
+	if i == nil {
+		verb, i = "put back", o.Post
+	}
+	a.printf("  %s file %s  %s\n", bold(verbMark(o)+" "+verb), o.Ref, faint(size(int64(len(i.Data)))+", mode "+i.Mode.String()))
+}
+
+// hasDiff reports whether what an op does to the record is shown as a diff.
+func hasDiff(r session.Ref) bool {
+	return r.Kind != session.KindFolder && r.Kind != session.KindFile
 }
 
 func verbMark(o change.Op) string {

@@ -47,6 +47,9 @@ var codeNames = map[int]string{
 var (
 	errProblems = errors.New("problems found") // told already: sets the exit code alone
 	errNobody   = errors.New("there is no terminal to ask on")
+	// The same, where files of the user's own are to be moved.
+	errNobodyMoves = fmt.Errorf("%w, and files of yours are to be moved", errNobody)
+
 	errDeclined = errors.New("not confirmed by you; nothing was changed")
 )
 
@@ -184,5 +187,6 @@ var hints = []struct {
 	{live.ErrUnauthorized, "put it into $OPENCODE_SERVER_PASSWORD"},
 	{errOff, `"mend config" tells where that comes from`},
 	{errForeignPlugin, "move it away, or use --project"},
+	{errNobodyMoves, "say --yes"},
 	{errNobody, "say --yes, or name a session to repair it alone"},
 }

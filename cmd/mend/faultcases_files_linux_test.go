@@ -135,7 +135,7 @@ func TestCase09Names(t *testing.T) {
 	}
 	l.store = filepath.Join(odd, "opencode", "storage")
 	before := l.snapshot()
-	for _, verb := range [][]string{{"scan", "--all"}, {"repair", l.session}, {"log"}, {"show", "qevajo"}, {"undo", "qevajo"}} {
+	for _, verb := range [][]string{{"scan", "--all"}, {"repair", l.session, "--yes"}, {"log"}, {"show", "qevajo"}, {"undo", "qevajo"}} {
 		a := l.mend(append(verb, "--store", l.store)...)
 		if a.code > exitProblems {
 			t.Errorf("%s: exit code %d\n%s", verb[0], a.code, a.err)

@@ -20,7 +20,8 @@ func (a *app) gcVerb() *cobra.Command {
 		Use:   "gc --older-than AGE",
 		Short: "Drop the bytes of old repairs from the journal",
 		Long: `Gc drops the bytes of repairs older than AGE (90d, 12h): they can no longer be
-undone. That they were stays known. Pending repairs and conflicts keep theirs.`,
+undone. That they were stays known. Pending repairs and conflicts keep theirs, and
+so do repairs that moved away files of yours: mend forget ID alone drops those.`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := parseAge(older)
@@ -32,7 +33,10 @@ undone. That they were stays known. Pending repairs and conflicts keep theirs.`,
 				return err
 			}
 			before := time.Now().Add(-d)
-			return a.drop(cmd.Context(), f, olderThan(es, before), func() (journal.Freed, error) {
+			old := olderThan(es, before)
+			yours := idsWithFiles(old)
+			old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 })
+			return a.drop(cmd.Context(), f, old, yours, func() (journal.Freed, error) {
 				return a.opt.GC(cmd.Context(), before)
 			})
 		},
@@ -51,6 +55,17 @@ func olderThan(es []change.Entry, t time.Time) []change.Entry {
 		}
 	}
 	return old
+}
+
+// idsWithFiles are the ids of the repairs that moved away files of the user's own.
+func idsWithFiles(es []change.Entry) []string {
+	ids := []string{}
+	for _, e := range es {
+		if len(e.Files()) > 0 {
+			ids = append(ids, e.ID)
+		}
+	}
+	return ids
 }
 
 // parseAge reads a duration that may be given in days.
@@ -77,7 +92,8 @@ func (a *app) forgetVerb() *cobra.Command {
 		Long: `The journal holds what repairs replaced, which is text of your conversations.
 Forget rewrites the journal's file without the bytes of one repair, or of every
 repair of a session. Those repairs can no longer be undone; that they were stays
-known.`,
+known. Files of yours that they moved away are gone for good then; it names them
+before it asks.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			es, err := a.opt.Log(journal.Query{Session: ids[0]})
@@ -92,25 +108,34 @@ known.`,
 				es = []change.Entry{e}
 			}
 			es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
-			return a.drop(cmd.Context(), f, es, func() (journal.Freed, error) { return a.opt.Forget(cmd.Context(), es) })
+			return a.drop(cmd.Context(), f, es, nil, func() (journal.Freed, error) { return a.opt.Forget(cmd.Context(), es) })
 		},
 	}
 	f.add(cmd, "")
 	return cmd
 }
 
-// drop asks before bytes leave the journal, which cannot be taken back.
-func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, do func() (journal.Freed, error)) error {
+// drop asks before bytes leave the journal, which cannot be taken back. yours are the
+// ids of repairs that are left out, since they hold files of the user's own.
+func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
+	if len(yours) > 0 {
+		defer a.printf("%s kept, since files of yours are in it: %s. To drop those: %s\n", warn("note:"), strings.Join(yours, ", "), bold("mend forget "+yours[0]))
+	}
 	if f.dryRun {
 		return a.endEntries(es, "There is nothing to drop.")
 	}
 	if len(es) == 0 {
-		a.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}}
+		a.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}, "files": nonNil(yours)}
 		a.printf("There is nothing to drop.\n")
 		return nil
 	}
 	if !f.yes {
-		if err := a.confirm(ctx, count(len(es), "repair")+" can no longer be undone after this. Go on?"); err != nil {
+		question := count(len(es), "repair") + " can no longer be undone after this."
+		if files := filesOf(es); len(files) > 0 {
+			a.listFiles(files)
+			question += " " + count(len(files), "file") + " of yours, named above, will be gone for good."
+		}
+		if err := a.confirm(ctx, question+" Go on?"); err != nil {
 			return err
 		}
 	}
@@ -119,7 +144,7 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, do func
 		return err
 	}
 	if a.asJSON {
-		a.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.Held)}
+		a.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.Held), "files": nonNil(yours)}
 		return nil
 	}
 	a.printf("%s the bytes of %s: %s, %s.\n", good("Dropped"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))

@@ -7,7 +7,6 @@ import (
 	"mend"
 	"mend/change"
 	"mend/repair"
-	"mend/session"
 )
 
 // The shapes of JSON answers. docs/output.schema.json describes them.
@@ -130,7 +129,7 @@ func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 		})
 	}
 	for i := range min(len(ops), len(r.Ops)) {
-		if ops[i].Ref.Kind != session.KindFolder {
+		if hasDiff(ops[i].Ref) {
 			r.Ops[i].Diff = diffLines(ops[i].Pre, ops[i].Post)
 		}
 	}
@@ -174,7 +173,7 @@ func planJSON(p change.Plan, state string) repairJSON {
 	r := repairJSON{Session: p.Session, State: state, Ops: []opJSON{}, Cause: &causeJSON{string(p.Cause.Kind), p.Cause.Text, p.Cause.Diagnoses}}
 	for _, o := range p.Ops {
 		op := opJSON{Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: o.Verb(), Pre: digestJSON(change.DigestOf(o.Pre)), Post: digestJSON(change.DigestOf(o.Post))}
-		if o.Ref.Kind != session.KindFolder {
+		if hasDiff(o.Ref) {
 			op.Diff = diffLines(o.Pre, o.Post)
 		}
 		r.Ops = append(r.Ops, op)

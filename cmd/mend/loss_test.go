@@ -108,7 +108,7 @@ func (p *patient) lose() string {
 // sessions are busy while an agent runs on this machine: hence --force.
 func (p *patient) repairAll() (loses, named []string) {
 	p.Helper()
-	args := []string{"repair", p.session, "--force", "--latent"}
+	args := []string{"repair", p.session, "--force", "--yes", "--latent"}
 	for {
 		_, out := p.mend(append(args, "--dry-run")...)
 		for line := range strings.Lines(out) {
@@ -129,7 +129,7 @@ func (p *patient) repairAll() (loses, named []string) {
 		if refused == "" || slices.Contains(args, refused) {
 			return loses, named
 		}
-		args = []string{"repair", p.session, "--force", "--error", refused}
+		args = []string{"repair", p.session, "--force", "--yes", "--error", refused}
 	}
 }
 

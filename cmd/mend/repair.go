@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -96,9 +95,8 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 	}
 	left := worst(err, unfinished(proposals, req))
 	todo := withPlan(proposals)
-	if len(ids) == 0 && len(todo) > 0 && !f.dryRun && !f.yes {
-		question := fmt.Sprintf("Repair %s?", count(len(todo), "session"))
-		if err := a.confirm(cmd.Context(), question); err != nil {
+	if len(todo) > 0 && !f.dryRun && !f.yes {
+		if err := a.confirmRepair(cmd.Context(), len(ids) > 0, todo); err != nil {
 			return err
 		}
 	}

@@ -32,6 +32,12 @@ type Store interface {
 	Replace(old, new string)
 }
 
+// A Layer is a [Store] of files, into which others can be laid beside the records.
+type Layer interface {
+	Store
+	Lay(name, data string) // name is below the storage folder
+}
+
 // A Failer ends a test; a [testing.TB] is one.
 type Failer interface{ Fatal(...any) }
 
@@ -59,6 +65,9 @@ func (s Tree) read(table, owner string) []Record {
 	}
 	var out []Record
 	for _, f := range files {
+		if info, err := os.Stat(f); err == nil && info.IsDir() {
+			continue // no record, whatever its name is
+		}
 		data, err := os.ReadFile(f)
 		if err != nil {
 			s.T.Fatal(err)
@@ -85,6 +94,25 @@ func (s Tree) Put(r Record) {
 		r.Data = string(data)
 	}
 	if err := os.WriteFile(s.file(r), []byte(r.Data), 0o644); err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// Lay implements [Layer].
+func (s Tree) Lay(name, data string) {
+	name = filepath.Join(s.Root, filepath.FromSlash(name))
+	err := os.MkdirAll(filepath.Dir(name), 0o755)
+	if err == nil {
+		err = os.WriteFile(name, []byte(data), 0o644)
+	}
+	if err != nil {
+		s.T.Fatal(err)
+	}
+}
+
+// dropFolder removes a folder that is empty.
+func (s Tree) dropFolder(name string) {
+	if err := os.Remove(filepath.Join(s.Root, filepath.FromSlash(name))); err != nil {
 		s.T.Fatal(err)
 	}
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mend/change"
+	"mend/session"
+)
+
+// filesOf are the files of the user's own that the entries moved away, and that were
+// not put back.
+func filesOf(es []change.Entry) (refs []session.Ref) {
+	for _, e := range es {
+		for _, o := range e.Ops {
+			if o.Ref.Kind == session.KindFile && o.Post == nil && e.State == change.Committed && e.UndoneBy == "" {
+				refs = append(refs, o.Ref)
+			}
+		}
+	}
+	return refs
+}
+
+// filesIn are the files of the user's own that the plans would move away.
+func filesIn(ps []proposal) (refs []session.Ref) {
+	for _, p := range ps {
+		for _, o := range p.result.Plan.Ops {
+			if o.Ref.Kind == session.KindFile {
+				refs = append(refs, o.Ref)
+			}
+		}
+	}
+	return refs
+}
+
+func (a *app) listFiles(files []session.Ref) {
+	for _, r := range files {
+		fmt.Fprintf(a.err, "  %s\n", r)
+	}
+}
+
+// confirmRepair asks before sessions are repaired that nobody named, and before files
+// of the user's own are moved away.
+func (a *app) confirmRepair(ctx context.Context, named bool, todo []proposal) error {
+	files := filesIn(todo)
+	if named && len(files) == 0 {
+		return nil
+	}
+	question := fmt.Sprintf("Repair %s?", count(len(todo), "session"))
+	if len(files) > 0 {
+		a.listFiles(files)
+		question = fmt.Sprintf("Repair %s, and move %s of yours, named above, out of the agent's sight?", count(len(todo), "session"), count(len(files), "file"))
+	}
+	err := a.confirm(ctx, question)
+	if errors.Is(err, errNobody) && len(files) > 0 {
+		return errNobodyMoves
+	}
+	return err
+}

@@ -1,0 +1,258 @@
+package fsstore
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strings"
+	"unicode/utf16"
+
+	"mend/session"
+)
+
+// What lies beside the records. OpenCode with a tree lists a folder of messages or of
+// parts with the pattern **/*, which leads to every plain file below it: into all
+// folders but hidden ones, and past hidden files, links, pipes, sockets and devices. It
+// cuts five characters off the path, which are the suffix of a record, and opens what
+// is called so with the suffix, of messages by the first name of the path alone. What
+// it opens and is not there ends it.
+
+// maxBelow is how many folders deep files are looked for below a folder of records.
+const maxBelow = 32
+
+// besides is a folder of records, with the ids that lead to it.
+type besides struct {
+	*dir
+	of session.Ref
+}
+
+// folderOf is the ref of a record without its own id: what names the folder that it is in.
+func folderOf(r session.Ref) session.Ref {
+	if r.Kind == session.KindMessage {
+		r.Message = ""
+	}
+	r.Kind, r.Part = 0, ""
+	return r
+}
+
+// recordsBeside is the kind of the records that the file lies beside.
+func recordsBeside(file session.Ref) session.Kind {
+	if file.Message == "" {
+		return session.KindMessage
+	}
+	return session.KindPart
+}
+
+// file is a ref for a file, by its path below the folder.
+func (b besides) file(rel string) session.Ref {
+	r := b.of
+	r.Kind, r.Part = session.KindFile, rel
+	return r
+}
+
+// record is a ref for the record of that id.
+func (b besides) record(id string) session.Ref {
+	r := b.of
+	r.Kind = recordsBeside(r)
+	if r.Kind == session.KindMessage {
+		r.Message = id
+	} else {
+		r.Part = id
+	}
+	return r
+}
+
+// filePath is path for the ref of a file.
+func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
+	name := r.Part
+	r.Part = ""
+	p, r, err := l.folderPath(r)
+	if r.Part = name; name != "" {
+		p += "/" + name
+	}
+	if err == nil && isRecordName(name) {
+		err = fmt.Errorf("file %s: layout %s keeps a record there", r, l.name)
+	}
+	return p, r, err
+}
+
+// recordsAndMore is records for the folder that of names, and notes what else the
+// agent opens there.
+func (v *view) recordsAndMore(d *dir, of session.Ref, yield func(name, id string)) {
+	if !v.layout.takesAll {
+		v.records(d, of.Message, yield)
+		return
+	}
+	names := v.names(d, of.Message)
+	for _, name := range names {
+		if !v.failed() && name[0] != '.' && !isRecordName(name) {
+			v.other(besides{d, of}, d, name)
+		}
+	}
+	for _, name := range names {
+		if isRecordName(name) && !v.failed() {
+			yield(name, strings.TrimSuffix(name, suffix))
+		}
+	}
+}
+
+// isRecordName reports whether a record has that name in its folder.
+func isRecordName(name string) bool {
+	id, ok := strings.CutSuffix(name, suffix)
+	return ok && session.ValidateID(id) == nil
+}
+
+// seesNoRecord reports whether the agent passes over what has the name of a record,
+// since it is no plain file. The record of a session it opens without listing it.
+func (v *view) seesNoRecord(r session.Ref, t *thing) bool {
+	return v.layout.takesAll && t.there && !t.plain() && r.Kind != session.KindSession
+}
+
+// other notes what the last name of rel, the path below the folder b, is in the
+// folder at.
+func (v *view) other(b besides, at *dir, rel string) {
+	t, err := v.look(at, path.Base(rel))
+	v.otherThing(b, at, rel, &t, err)
+}
+
+func (v *view) otherThing(b besides, at *dir, rel string, t *thing, err error) {
+	why, hidden := cannotRead(err)
+	switch {
+	case hidden:
+		v.file(b, rel, t, why)
+	case err != nil:
+		v.err = err
+	case t.folder():
+		v.below(b, at, rel)
+	case t.plain():
+		v.file(b, rel, t, t.unfit())
+	case t.there:
+		v.note(b.path+"/"+rel, b.of.Message, "it is "+nameOf(t.mode)+", which the agent passes over")
+		v.stray[len(v.stray)-1].Unseen = true
+	}
+}
+
+// below notes what is in a folder in which no record has its place.
+func (v *view) below(b besides, at *dir, rel string) {
+	if strings.Count(rel, "/") == maxBelow {
+		v.note(b.path+"/"+rel, b.of.Message, fmt.Sprintf("it is more than %d folders deep, and was not looked into", maxBelow))
+		return
+	}
+	in := new(buffer) // the names in at are still needed
+	d, err := at.subInto(in, path.Base(rel))
+	var names []string
+	if err == nil {
+		defer d.close()
+		names, err = d.namesInto(in)
+	}
+	if why, ok := cannotRead(err); ok {
+		v.note(b.path+"/"+rel, b.of.Message, "the folder cannot be read: "+why)
+		return
+	}
+	if err != nil {
+		v.err = err
+		return
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		if name[0] != '.' && !v.failed() {
+			v.other(b, d, rel+"/"+name)
+		}
+	}
+}
+
+// file notes a file. fixed says why it cannot be moved away.
+func (v *view) file(b besides, rel string, t *thing, fixed string) {
+	f := newFile(b.file(rel), b.path+"/"+rel, t, fixed)
+	opens := v.opens(b.of, rel)
+	f.Opens = b.path + opens
+	if f.Reads = v.reads(b, strings.TrimPrefix(opens, "/")); v.err == nil {
+		v.files = append(v.files, f)
+	}
+}
+
+func newFile(ref session.Ref, at string, t *thing, fixed string) session.File {
+	f := session.File{Record: session.Record{Ref: ref, Data: t.data, Mode: t.mode.Perm()}, Path: at, Fixed: fixed}
+	if t.data == nil && fixed != "" {
+		f.Defect = &session.Defect{Kind: session.Unreadable, Why: fixed}
+	}
+	return f
+}
+
+// opens is what the agent opens for a file, seen from the folder; if that is the folder
+// itself with the suffix there is no slash in front.
+func (v *view) opens(of session.Ref, rel string) string {
+	name := utf16.Encode([]rune(rel)) // the agent counts in these, and has others for what is no UTF-8
+	cut := string(utf16.Decode(name[:max(0, len(name)-len(suffix))]))
+	if of.Message == "" {
+		cut, _, _ = strings.Cut(cut, "/")
+	}
+	if cut = strings.TrimSuffix(cut, "/"); cut != "" {
+		cut = "/" + cut
+	}
+	return cut + suffix
+}
+
+// reads is what a path below the folder leads to, the zero Ref for nothing.
+func (v *view) reads(b besides, rel string) session.Ref {
+	if rel == suffix {
+		return session.Ref{} // it would be beside the folder, where nothing belongs
+	}
+	at, name := b.dir, path.Base(rel)
+	if rel != name {
+		d, err := b.sub(path.Dir(rel))
+		if err != nil {
+			return session.Ref{}
+		}
+		defer d.close()
+		at = d
+	}
+	t, err := at.stat(name)
+	switch {
+	case err != nil || !t.plain():
+		return session.Ref{}
+	case rel == name && isRecordName(name):
+		return b.record(strings.TrimSuffix(name, suffix))
+	}
+	return b.file(rel)
+}
+
+// inPlaceOf notes a plain file that stands where the folder of records at p should be.
+func (v *view) inPlaceOf(p string, of session.Ref) {
+	d, err := v.root.sub(path.Dir(p))
+	if err != nil {
+		return // what stands in the way there is told elsewhere
+	}
+	defer d.close()
+	t, err := v.look(d, path.Base(p))
+	why, hidden := cannotRead(err)
+	var strange *strangeError
+	switch {
+	case err != nil && !hidden && !errors.As(err, &strange):
+		v.err = err
+	case hidden, t.plain():
+		if !hidden {
+			why = t.unfit()
+		}
+		of.Kind = session.KindFile
+		v.files = append(v.files, newFile(of, p, &t, why))
+	}
+}
+
+// abandonedFiles notes what the agent would open besides the records in the folder of
+// a message that is not there.
+func (v *view) abandonedFiles(message session.Ref) {
+	ref := v.partRef(message)
+	d := v.openParts(ref)
+	if d == nil {
+		return
+	}
+	defer d.close()
+	before := len(v.files)
+	v.recordsAndMore(d, folderOf(ref), func(string, string) {})
+	for _, f := range v.files[before:] {
+		v.note(f.Path, message.Message, "its message is not there")
+	}
+	v.files = v.files[:before]
+}
