@@ -131,9 +131,18 @@ const asksForFiles = "mend repair --class " + string(ForeignFile)
 // staying says, as a sentence, why the file is not moved away; "" if it can be, or if
 // the ref is none of a file.
 func (c *chart) staying(ref session.Ref) string {
-	i := slices.IndexFunc(c.s.Files, func(f session.File) bool { return f.Ref == ref })
+	if ref.Kind != session.KindFile {
+		return ""
+	}
+	if c.fileAt == nil {
+		c.fileAt = make(map[session.Ref]int, len(c.s.Files))
+		for i := range c.s.Files {
+			c.fileAt[c.s.Files[i].Ref] = i
+		}
+	}
+	i, ok := c.fileAt[ref]
 	switch {
-	case i < 0 || ref.Kind != session.KindFile:
+	case !ok:
 		return ""
 	case c.stay:
 		return "It may be a file of the user's own, so it is moved away only by mend repair, which asks."
@@ -146,14 +155,14 @@ func (c *chart) staying(ref session.Ref) string {
 
 // fixBeside moves the file away, and all others that are as bad.
 func fixBeside(c *chart, at fault) []fix {
-	away := map[session.Ref]bool{}
-	for _, f := range findFiles(c) {
-		away[f.ref] = f.grade == at.grade && c.staying(f.ref) == ""
-	}
 	return []fix{{
 		cure:  "The file is moved out of the agent's sight, into mend's journal: undo puts it back, and mend gc never drops it.",
 		whole: true,
 		edit: func(d *draft) error {
+			away := map[session.Ref]bool{}
+			for _, f := range findFiles(c) {
+				away[f.ref] = f.grade == at.grade && c.staying(f.ref) == ""
+			}
 			d.s.Files = slices.DeleteFunc(slices.Clone(d.s.Files), func(f session.File) bool { return away[f.Ref] })
 			return nil
 		},

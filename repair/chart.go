@@ -22,14 +22,15 @@ type chart struct {
 	told     bool        // the options say whether the model is asked to think
 	texts    texts
 
-	places   map[string]int   // see [chart.message]
-	reading  *wire.Reading    // see [chart.read]
-	requests []request        // see [chart.render]
-	screened *[]wire.Fatal    // see [chart.screen]
-	knows    *known           // see [chart.known]
-	looped   *map[string]bool // see [chart.loop]
-	surveyed *survey          // see [chart.survey]
-	files    *[]fault         // see [findFiles]
+	places   map[string]int      // see [chart.message]
+	reading  *wire.Reading       // see [chart.read]
+	requests []request           // see [chart.render]
+	screened *[]wire.Fatal       // see [chart.screen]
+	knows    *known              // see [chart.known]
+	looped   *map[string]bool    // see [chart.loop]
+	surveyed *survey             // see [chart.survey]
+	files    *[]fault            // see [findFiles]
+	fileAt   map[session.Ref]int // the places of the session's files
 	// origin is under which refs records that got other ids were found at first.
 	origin map[session.Ref]session.Ref
 
@@ -59,7 +60,7 @@ func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart 
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
 	n.s, n.newest = s, ""
-	n.places, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows, n.files = nil, nil, nil, nil, nil, nil, nil, nil
+	n.places, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows, n.files, n.fileAt = nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -13,6 +14,7 @@ import (
 
 	"mend/internal/endpoint"
 	"mend/internal/wound"
+	"mend/session"
 )
 
 const lossGolden = "testdata/losses.golden"
@@ -100,7 +102,19 @@ func (p *patient) lose() string {
 	if cmp.Equal(wounded, now) {
 		return "\tnothing to cure\n"
 	}
-	return "\t" + strings.Join(append(changes(before, p.records()), lines...), "\n\t") + "\n"
+	all := append(changes(before, p.records()), moved(wounded, now)...)
+	return "\t" + strings.Join(append(all, lines...), "\n\t") + "\n"
+}
+
+// moved tells of the files that are gone and were no records, by their names.
+func moved(before, now map[string]string) (lines []string) {
+	for _, name := range slices.Sorted(maps.Keys(before)) {
+		id, isRecord := strings.CutSuffix(path.Base(name), ".json")
+		if _, left := now[name]; !left && !(isRecord && session.ValidateID(id) == nil) && strings.HasPrefix(before[name], "-") {
+			lines = append(lines, "move away "+path.Base(name))
+		}
+	}
+	return lines
 }
 
 // repairAll repairs, also what only a signature shows. It returns what mend says
