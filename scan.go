@@ -64,7 +64,7 @@ func (c *Client) scan(ctx context.Context, heads []session.Session, besides func
 		x := c.openIndex()
 		x.held = sync.OnceValue(func() bool {
 			held, err := c.store.Held(ctx)
-			return held || err != nil
+			return !held.IsZero() || err != nil
 		})
 		defer x.save()
 		for a := range c.answers(ctx, x, heads, besides) {

@@ -23,10 +23,15 @@ type counted struct {
 	read  []string
 	asked bool
 	looks int  // for orphans
-	held  bool // somebody has it open
+	held  bool // a process started in 1970 works with it
 }
 
-func (s *counted) Held(context.Context) (bool, error) { return s.held, nil }
+func (s *counted) Held(context.Context) (time.Time, error) {
+	if s.held {
+		return time.Unix(0, 0), nil
+	}
+	return time.Time{}, nil
+}
 
 func (s *counted) List(ctx context.Context) ([]session.Session, error) {
 	s.asked = true

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"time"
 
 	"mend/change"
 	"mend/fsstore"
@@ -43,8 +44,9 @@ type Store interface {
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
 	// Orphans lists the records that no session leads to, and their folders.
 	Orphans(ctx context.Context) ([]session.Ref, error)
-	// Held reports whether another process has the store open.
-	Held(ctx context.Context) (bool, error)
+	// Held returns since when another process has been working with the store: the
+	// start of the oldest one, the zero time if there is none.
+	Held(ctx context.Context) (time.Time, error)
 }
 
 // A Located is a store that was found by looking.

@@ -2,51 +2,85 @@ package fsstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
-	"path/filepath"
+	"os/user"
 	"strconv"
-	"strings"
 	"syscall"
+	"time"
+
+	"mend/internal/processes"
 )
 
 // agent is what the executable of OpenCode is called.
 const agent = "opencode"
 
-// Held reports whether OpenCode runs as this user, or as the one whom the store
-// belongs to. Which files it has open does not tell more: it opens each one for
-// a moment only.
-func (s *Store) Held(ctx context.Context) (bool, error) {
-	users := map[uint32]bool{uint32(os.Geteuid()): true}
-	if fi, err := os.Stat(s.id.Root); err == nil {
-		users[fi.Sys().(*syscall.Stat_t).Uid] = true
+// Held returns since when the agent has been running on this store: the start of the
+// oldest such process, the zero time if there is none. Which files a process has
+// open does not show it, since the agent opens each one for a moment only. Its
+// environment does: it says where the agent keeps its data. A process of this user,
+// or of the owner of the store, whose environment cannot be read counts; one of
+// another user does not.
+func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
+	root, err := os.Stat(s.id.Root)
+	if err == nil {
+		since, err = s.heldBy(ctx, root)
 	}
-	processes, err := os.ReadDir("/proc")
 	if err != nil {
-		return false, fmt.Errorf("looking for a running agent: %w", err)
+		return time.Time{}, fmt.Errorf("looking for a running agent: %w", err)
 	}
-	for _, p := range processes {
-		if err := ctx.Err(); err != nil {
-			return false, fmt.Errorf("looking for a running agent: %w", err)
-		}
-		if pid, err := strconv.Atoi(p.Name()); err != nil || pid == os.Getpid() {
-			continue
-		}
-		if isAgent(filepath.Join("/proc", p.Name()), users) {
-			return true, nil
-		}
-	}
-	return false, nil
+	return since, nil
 }
 
-// isAgent reports whether the process runs OpenCode for one of the users. One
-// that has ended, or whose executable is nobody else's business, does not.
-func isAgent(proc string, users map[uint32]bool) bool {
-	fi, err := os.Stat(proc)
-	if err != nil || !users[fi.Sys().(*syscall.Stat_t).Uid] {
-		return false
+func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, err error) {
+	users := map[uint32]bool{uint32(os.Geteuid()): true, root.Sys().(*syscall.Stat_t).Uid: true}
+	others, err := processes.Others(ctx)
+	if err != nil {
+		return time.Time{}, err
 	}
-	exe, err := os.Readlink(filepath.Join(proc, "exe"))
-	// An executable that was replaced since, by an update, has a note behind it.
-	return err == nil && filepath.Base(strings.TrimSuffix(exe, " (deleted)")) == agent
+	for _, p := range others {
+		if id, err := p.User(); err != nil || !users[id] {
+			continue
+		}
+		if name, err := p.Program(); err != nil || name != agent || !s.worksHere(p, root) {
+			continue
+		}
+		started, err := p.Started()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return time.Time{}, err
+		case since.IsZero() || started.Before(since):
+			since = started
+		}
+	}
+	return since, ctx.Err()
+}
+
+// worksHere reports whether the store is where an agent with the environment of the
+// process keeps its data, or cannot be told not to be.
+func (s *Store) worksHere(p processes.Process, root fs.FileInfo) bool {
+	env, err := p.Environment()
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	home := env("HOME")
+	if id, err := p.User(); home == "" && err == nil {
+		if u, err := user.LookupId(strconv.FormatUint(uint64(id), 10)); err == nil {
+			home = u.HomeDir
+		}
+	}
+	for _, usual := range s.layout.usual {
+		at := usual.root(env, home)
+		if at == "" {
+			continue
+		}
+		info, err := os.Stat(p.Path(at))
+		if err == nil && os.SameFile(info, root) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
 }

@@ -2,7 +2,10 @@
 
 package fsstore
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
-// Held reports false: this system does not tell which programs run.
-func (s *Store) Held(context.Context) (bool, error) { return false, nil }
+// Held returns the zero time: this system does not show which programs run.
+func (s *Store) Held(context.Context) (time.Time, error) { return time.Time{}, nil }

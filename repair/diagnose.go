@@ -36,7 +36,7 @@ type Options struct {
 	// is placed as with the zero time.
 	WrongClock bool
 
-	Held bool // another process holds the store
+	Held time.Time // the start of the oldest process that works with the store; zero: there is none
 	// Foreign says that no version of OpenCode reads the store: what would be latent is
 	// left out, since that is judged by other versions and their screen.
 	Foreign  bool

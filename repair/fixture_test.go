@@ -59,7 +59,7 @@ var fixtureTime = time.UnixMilli(1_795_300_000_000)
 
 func TestFixtureIsHealthy(t *testing.T) {
 	s := fixture(t)
-	o := Options{Now: fixtureTime, Held: true, Version: "1.1.53"}
+	o := Options{Now: fixtureTime, Held: time.Unix(0, 0), Version: "1.1.53"}
 	if len(s.Messages) != 10 {
 		t.Fatalf("the fixture has %d messages", len(s.Messages))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"mend/change"
 	"mend/session"
@@ -174,7 +175,7 @@ func TestPlanPlaceholder(t *testing.T) {
 
 func TestPlanBusy(t *testing.T) {
 	s := build(user(blank), turn{role: "assistant", parts: []string{stepStart, signed}})
-	req := Request{Options: Options{Now: now, Held: true}}
+	req := Request{Options: Options{Now: now, Held: time.Unix(0, 0)}}
 	if got, want := told(Diagnose(s, req.Options)), "broken empty_content_message msg_01/prt_0101"; got != want {
 		t.Errorf("Diagnose of a busy session = %s, want %s", got, want)
 	}

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mend/session"
 )
@@ -86,7 +87,7 @@ func TestRenumberedOnTheWay(t *testing.T) {
 			t.Errorf("the thinking of an open loop: %q", d.Cure)
 		}
 	}
-	o.Held = true
+	o.Held = time.Unix(0, 0)
 	s = old(user(hi), answer(stepStart, done), user(hi), turn{role: session.RoleAssistant, parts: []string{stepStart, signed}})
 	for _, d := range Diagnose(s, o) {
 		if strings.Contains(d.Cure, "behind the thinking") {

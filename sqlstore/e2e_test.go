@@ -54,6 +54,7 @@ func sent(r opencode.Result, text string) bool {
 func TestBesideRealServer(t *testing.T) {
 	for version := range fixtures {
 		t.Run(version, func(t *testing.T) {
+			before := time.Now()
 			h, server, s, id := real(t, version)
 			want := func(verdict string) opencode.Result {
 				t.Helper()
@@ -64,8 +65,8 @@ func TestBesideRealServer(t *testing.T) {
 				return r
 			}
 			want(opencode.Alive)
-			if held, err := s.Held(t.Context()); !held || err != nil {
-				t.Errorf("Held = %v, %v, want true", held, err)
+			if held, err := s.Held(t.Context()); held.Before(before) || held.After(time.Now()) || err != nil {
+				t.Errorf("Held = %v, %v, want a time after %v", held, err, before)
 			}
 			run(t, s, setText(t, s, id, " \n", ""))
 			want("R11")

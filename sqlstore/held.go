@@ -3,21 +3,28 @@ package sqlstore
 import (
 	"context"
 	"fmt"
+	"time"
 )
 
-// Held reports whether another process has the database open. It waits until no
-// connection of this store is open; one of another Store on the same database
-// counts as another process. On Windows, and for a database that is not in WAL
-// mode, it cannot tell and says no.
-func (s *Store) Held(ctx context.Context) (bool, error) {
+// Held returns since when another process has been working with the database: the
+// start of the oldest one that has it open, the zero time if there is none, and the
+// beginning of 1970 where the system does not name the processes. It waits until no
+// connection of this store is open; one of another Store on the same database counts
+// as another process. On Windows, and for a database that is not in WAL mode, it
+// cannot tell and returns the zero time.
+func (s *Store) Held(ctx context.Context) (time.Time, error) {
 	s.conns.Lock()
 	defer s.conns.Unlock()
 	if err := ctx.Err(); err != nil {
-		return false, err
+		return time.Time{}, err
 	}
-	held, err := heldFile(s.id.Root + "-shm")
+	shm := s.id.Root + "-shm"
+	held, err := heldFile(shm)
 	if err != nil {
-		return false, fmt.Errorf("looking who has %s open: %w", s.id.Root, err)
+		return time.Time{}, fmt.Errorf("looking who has %s open: %w", s.id.Root, err)
 	}
-	return held, nil
+	if !held {
+		return time.Time{}, nil
+	}
+	return heldSince(shm), nil
 }

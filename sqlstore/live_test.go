@@ -53,7 +53,7 @@ func TestReadLeftover(t *testing.T) {
 		if !hasText(load(t, s, id), "in the wal") {
 			t.Errorf("shm %v: Load does not see the -wal", shm)
 		}
-		if held, err := s.Held(t.Context()); held || err != nil {
+		if held, err := s.Held(t.Context()); !held.IsZero() || err != nil {
 			t.Errorf("shm %v: Held = %v, %v", shm, held, err)
 		}
 		same(t, before, files(t, path))

@@ -47,6 +47,8 @@ func play(role, path, arg string) error {
 		}
 		_, err = io.ReadAll(os.Stdin)
 		return errors.Join(err, c.Close())
+	case "lock":
+		return lockShm(path)
 	case "crash":
 		return crash(path, arg)
 	case "read":
@@ -158,7 +160,7 @@ func TestHeld(t *testing.T) {
 	s := open(t, path, Options{})
 	is := func(want bool) {
 		t.Helper()
-		if held, err := s.Held(t.Context()); held != want || err != nil {
+		if held, err := s.Held(t.Context()); held.IsZero() == want || err != nil {
 			t.Errorf("Held = %v, %v; want %v", held, err, want)
 		}
 	}

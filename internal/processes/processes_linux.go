@@ -1,0 +1,146 @@
+package processes
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// A Process is one that ran when it was listed. Its methods return an error that
+// is [fs.ErrNotExist] after it has ended.
+type Process int
+
+// Others lists the processes that this one can see, but for itself.
+func Others(ctx context.Context) ([]Process, error) {
+	entries, err := os.ReadDir("/proc")
+	if err != nil {
+		return nil, err
+	}
+	var all []Process
+	for _, e := range entries {
+		if pid, err := strconv.Atoi(e.Name()); err == nil && pid != os.Getpid() {
+			all = append(all, Process(pid))
+		}
+	}
+	return all, ctx.Err()
+}
+
+func (p Process) path(name string) string {
+	return filepath.Join("/proc", strconv.Itoa(int(p)), name)
+}
+
+// Path is where this process finds what p calls by the given name.
+func (p Process) Path(name string) string {
+	if filepath.IsAbs(name) {
+		return p.path("root") + name
+	}
+	return p.path("cwd") + "/" + name
+}
+
+// User returns the id of the user that the process runs as.
+func (p Process) User() (uint32, error) {
+	info, err := os.Stat(p.path(""))
+	if err != nil {
+		return 0, ended(err)
+	}
+	return info.Sys().(*syscall.Stat_t).Uid, nil
+}
+
+// Program returns the name of the executable.
+func (p Process) Program() (string, error) {
+	exe, err := os.Readlink(p.path("exe"))
+	// An executable that was replaced since, by an update, has a note behind it.
+	return filepath.Base(strings.TrimSuffix(exe, " (deleted)")), ended(err)
+}
+
+// Environment returns a function that looks up a variable in the environment that
+// the process was started with.
+func (p Process) Environment() (func(name string) string, error) {
+	b, err := os.ReadFile(p.path("environ"))
+	if err != nil {
+		return nil, ended(err)
+	}
+	lines := strings.Split(string(b), "\x00")
+	return func(name string) string {
+		for _, line := range lines {
+			if value, ok := strings.CutPrefix(line, name+"="); ok {
+				return value
+			}
+		}
+		return ""
+	}, nil
+}
+
+// Started returns the time at which the process was started, by the present clock.
+func (p Process) Started() (time.Time, error) {
+	b, err := os.ReadFile(p.path("stat"))
+	if err != nil {
+		return time.Time{}, ended(err)
+	}
+	// The second field is the name of the program, in parentheses; it may hold some.
+	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
+	const started, perSecond = 22 - 3, 100 // in ticks since the machine was started
+	if len(fields) <= started {
+		return time.Time{}, fmt.Errorf("%s has %d fields", p.path("stat"), len(fields))
+	}
+	ticks, err := strconv.ParseInt(string(fields[started]), 10, 64)
+	if err != nil {
+		return time.Time{}, fmt.Errorf("%s: %w", p.path("stat"), err)
+	}
+	var now unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
+		return time.Time{}, fmt.Errorf("asking for the time since the machine was started: %w", err)
+	}
+	age := time.Duration(now.Nano()) - time.Duration(ticks)*time.Second/perSecond
+	return time.Now().Add(-age), nil
+}
+
+// Locking lists the processes that hold a POSIX lock on a byte of the file with that
+// inode; 0 stands for those that the system does not name.
+func Locking(ino uint64, at int64) ([]Process, error) {
+	b, err := os.ReadFile("/proc/locks")
+	if err != nil {
+		return nil, err
+	}
+	var all []Process
+	for line := range strings.Lines(string(b)) {
+		// 1: POSIX  ADVISORY  READ 1234 fd:01:5678 128 128
+		f := strings.Fields(line)
+		if len(f) != 8 {
+			continue // what waits for a lock has an arrow more
+		}
+		_, inode, _ := strings.Cut(f[5][strings.IndexByte(f[5], ':')+1:], ":")
+		if inode != strconv.FormatUint(ino, 10) {
+			continue
+		}
+		first, err := strconv.ParseInt(f[6], 10, 64)
+		last, lerr := strconv.ParseInt(f[7], 10, 64)
+		if err != nil || at < first || lerr == nil && at > last { // the last may be EOF
+			continue
+		}
+		pid, err := strconv.Atoi(f[4])
+		if err != nil || pid < 0 {
+			pid = 0
+		}
+		all = append(all, Process(pid))
+	}
+	return all, nil
+}
+
+// ended makes all errors about a process that has ended the same.
+func ended(err error) error {
+	if errors.Is(err, syscall.ESRCH) {
+		return fmt.Errorf("%w: %w", fs.ErrNotExist, err)
+	}
+	return err
+}

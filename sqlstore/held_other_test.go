@@ -1,0 +1,7 @@
+//go:build !linux
+
+package sqlstore
+
+import "errors"
+
+func lockShm(string) error { return errors.ErrUnsupported }
