@@ -10,7 +10,7 @@ import (
 // layers is what each package may import of this module: the table of the
 // design. A package that is not in it may not exist.
 var layers = map[string][]string{
-	"mend/live":                        {"mend/session", "mend/wire", "mend/repair"},
+	"mend/live":                        {"mend/session", "mend/wire", "mend/repair", "mend/internal/termjson"},
 	"mend/config":                      {"mend/internal/ownfile", "mend/internal/userdir"},
 	"mend/session":                     {},
 	"mend/change":                      {"mend/session"},
@@ -21,13 +21,14 @@ var layers = map[string][]string{
 	"mend/journal":                     {"mend/session", "mend/change", "mend/internal/ownfile"},
 	"mend/txn":                         {"mend/change", "mend/journal"},
 	"mend":                             {"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/fsstore", "mend/sqlstore", "mend/journal", "mend/txn", "mend/wire", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/userdir"},
-	"mend/cmd/mend":                    {"mend", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/wire", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/userdir"},
+	"mend/cmd/mend":                    {"mend", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/wire", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
 	"mend/wire":                        {"mend/session"},
 	"mend/testdata":                    {},
 	"mend/internal/atomicfile":         {"mend/internal/ownfile"},
 	"mend/internal/ownfile":            {},
 	"mend/internal/userdir":            {},
 	"mend/internal/processes":          {},
+	"mend/internal/termjson":           {},
 	"mend/internal/storetest":          {"mend/session", "mend/change"},
 	"mend/internal/bigstore":           {"mend/testdata"},
 	"mend/internal/crosscheck":         {},

@@ -8,6 +8,8 @@ import (
 	"io"
 	"sync"
 	"time"
+
+	"mend/internal/termjson"
 )
 
 // Protocol is the version of the protocol between mend and its plugin. It is
@@ -152,7 +154,7 @@ func (p *Pipe) answer(l line) {
 
 // queue lets a line be written.
 func (p *Pipe) queue(ctx context.Context, l line, done chan struct{}) error {
-	b, err := json.Marshal(l)
+	b, err := termjson.Marshal(l)
 	if err != nil {
 		return err
 	}

@@ -2,7 +2,6 @@ package main
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -13,6 +12,7 @@ import (
 
 	"mend"
 	"mend/change"
+	"mend/internal/termjson"
 )
 
 // An app is one run of the command: where it reads and writes, and the flags
@@ -117,10 +117,12 @@ func (a *app) printAnswer(err error) {
 	if errors.As(err, &conflict) {
 		answer["conflicts"] = conflictsJSON(conflict.Conflicts)
 	}
-	enc := json.NewEncoder(a)
-	enc.SetEscapeHTML(false)
-	enc.SetIndent("", "  ")
-	_ = enc.Encode(answer) // a.lost has the error
+	text, err := termjson.MarshalIndent(answer)
+	if err != nil {
+		a.lost = err
+		return
+	}
+	_, _ = a.Write(append(text, '\n')) // a.lost has the error
 }
 
 // answerWith puts a member into the JSON answer.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/termjson"
 	"mend/journal"
 )
 
@@ -74,6 +74,8 @@ func (a *app) showNew(es []change.Entry, shown map[string]change.State, asJSON b
 			a.printEntryLine(e)
 			continue
 		}
-		_ = json.NewEncoder(a).Encode(map[string]any{"repairs": entriesJSON([]change.Entry{e})}) // a.lost has the error
+		if line, err := termjson.Marshal(map[string]any{"repairs": entriesJSON([]change.Entry{e})}); err == nil { // strings and numbers always marshal
+			_, _ = a.Write(append(line, '\n')) // a.lost has the error
+		}
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"mend"
 	"mend/config"
+	"mend/internal/termjson"
 	"mend/live"
 )
 
@@ -92,7 +93,7 @@ func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
 // logger writes the log of a verb that runs on: lines for a person, or JSON.
 func (a *app) logger(debug bool) *slog.Logger {
 	if a.asJSON {
-		return slog.New(slog.NewJSONHandler(a.err, logOptions(debug)))
+		return slog.New(slog.NewJSONHandler(termjson.NewWriter(a.err), logOptions(debug)))
 	}
 	return slog.New(slog.NewTextHandler(a.err, logOptions(debug)))
 }

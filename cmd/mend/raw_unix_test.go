@@ -1,0 +1,177 @@
+//go:build unix
+
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"mend/internal/wound"
+	"mend/journal"
+)
+
+// hostile is every kind of character that a terminal obeys or does not show: the
+// controls of ASCII and Latin 1, those of direction, invisible ones, ends of lines.
+var hostile = func() string {
+	var b strings.Builder
+	for _, span := range [][2]rune{{0, 0x1f}, {0x7f, 0xa0}, {0xad, 0xad}, {0x61c, 0x61c}, {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202f}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0001, 0xe0001}, {0xe0041, 0xe0041}} {
+		for r := span[0]; r <= span[1]; r++ {
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}()
+
+// Issue 13, item 4. No verb shows a character that a terminal obeys, in words or in
+// JSON, and JSON decodes to what is stored.
+func TestNothingRaw(t *testing.T) {
+	l := newLab(t, "1.1.53", "")
+	l.here()
+	l.makeHostile()
+	first := l.quiet(exitProblems, "scan", "--json")
+	var answer struct{ Sessions []struct{ Title string } }
+	if err := json.Unmarshal([]byte(first.out), &answer); err != nil || len(answer.Sessions) != 1 || answer.Sessions[0].Title != "A title"+hostile {
+		t.Errorf("the title decodes to %q, %v", answer.Sessions, err)
+	}
+	for _, args := range [][]string{
+		{}, {"scan", "--all"}, {"scan", l.session}, {"scan", l.session, "--request"}, {"scan", "--orphans"}, {"repair", l.session, "--dry-run"},
+		{"repair", l.session, "--dry-run", "--latent"}, {"repair", l.session, "--dry-run", "--error", hostile}, {"repair", l.session}, {"repair", "--orphans", "--yes"},
+		{"log"}, {"show", "qevajo"}, {"undo", "qevajo", "--dry-run"}, {"undo", "qevajo", "--only", hostile}, {"undo", "qevajo"}, {"redo", "qevajo"},
+		{"verify"}, {"verify", "--head", hostile}, {"recover"}, {"resolve", "qevajo", "--keep"}, {"gc", "--older-than", hostile}, {"status"}, {"plugin"}, {"version"},
+		{"config"}, {"config", "--set", hostile + "=1"}, {"watch", "--server", "http://127.0.0.1:9/" + hostile}, {"hook"},
+		{hostile}, {"scan", hostile}, {"show", hostile}, {"undo", hostile}, {"scan", "--store", hostile}, {"scan", "--layout", hostile}, {"scan", "--" + hostile},
+		{"scan", "--agent-version", hostile}, {"repair", "--class", hostile}, {"repair", "--error", "@" + hostile}, {"forget", l.session, "--yes"}, {"log"},
+	} {
+		for _, args := range [][]string{args, append(slices.Clone(args), "--json")} {
+			l.quiet(-1, args...)
+		}
+	}
+	l.followQuiet()
+	if log, err := os.ReadFile(filepath.Join(l.dir, "state", "mend", "hook.log")); err != nil {
+		t.Error(err)
+	} else {
+		l.printable("hook.log", string(log))
+	}
+}
+
+// makeHostile puts the characters into every text of the store, the settings and the
+// name of a file.
+func (l lab) makeHostile() {
+	l.Helper()
+	keep := []string{"id", "sessionID", "messageID", "parentID", "projectID", "type", "role", "status", "version", "slug", "reason", "providerID", "modelID"}
+	var add func(v any) any
+	add = func(v any) any {
+		switch v := v.(type) {
+		case string:
+			return v + hostile
+		case map[string]any:
+			for name, member := range v {
+				if !slices.Contains(keep, name) {
+					v[name] = add(member)
+				}
+			}
+		case []any:
+			for i := range v {
+				v[i] = add(v[i])
+			}
+		}
+		return v
+	}
+	err := filepath.WalkDir(l.store, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || filepath.Ext(path) != ".json" {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		var v any
+		if err := json.Unmarshal(data, &v); err != nil {
+			return err
+		}
+		if data, err = json.Marshal(add(v)); err != nil {
+			return err
+		}
+		if bytes.Contains(data, []byte(`"step-finish"`)) { // and what is not even UTF-8
+			data = bytes.Replace(data, []byte("{"), []byte("{\"x\":\"\xff\x9b\","), 1)
+		}
+		return os.WriteFile(path, data, 0o600)
+	})
+	if err != nil {
+		l.Fatal(err)
+	}
+	wound.Text(wound.Hello, " \n")(l.open()) // something to repair
+	parts, err := filepath.Glob(filepath.Join(l.store, "part", "*"))
+	if err != nil || len(parts) == 0 {
+		l.Fatal(parts, err)
+	}
+	// What file systems take as a name, and a name that is not UTF-8.
+	name := strings.NewReplacer("\x00", "", "/", "").Replace(hostile)
+	for _, name := range []string{"prt_" + name[:80], "prt_\x9b31m\xff"} {
+		if err := os.WriteFile(filepath.Join(parts[0], name+".json"), []byte("{"), 0o600); err != nil {
+			l.Fatal(err)
+		}
+	}
+	settings, err := json.Marshal(map[string]string{"placeholderText": "x" + hostile})
+	if err != nil {
+		l.Fatal(err)
+	}
+	dir := filepath.Join(l.dir, "config", "mend")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		l.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, "config.json"), settings, 0o600); err != nil {
+		l.Fatal(err)
+	}
+}
+
+// quiet runs a verb and looks at all that it shows. The code -1 stands for any.
+func (l lab) quiet(code int, args ...string) ending {
+	l.Helper()
+	a := l.inTime(args...)
+	what := "mend " + strconv.QuoteToASCII(strings.Join(args, " "))
+	l.printable(what, a.out)
+	l.printable(what+" on stderr", a.err)
+	if code >= 0 && a.code != code {
+		l.Fatalf("%s: exit code %d, want %d\n%s%s", what, a.code, code, a.out, a.err)
+	}
+	return a
+}
+
+// followQuiet looks at what log --follow shows.
+func (l lab) followQuiet() {
+	l.Helper()
+	for _, asJSON := range []bool{false, true} {
+		var out bytes.Buffer
+		a := &app{terminal: terminal{out: &out, err: &out}, asJSON: asJSON}
+		ctx, cancel := context.WithCancel(l.Context())
+		cancel()
+		_ = a.followLog(ctx, journal.Query{})
+		if out.Len() == 0 {
+			l.Error("log --follow shows nothing")
+		}
+		l.printable("log --follow", out.String())
+	}
+}
+
+func (l lab) printable(what, text string) {
+	l.Helper()
+	if !utf8.ValidString(text) {
+		l.Errorf("%s shows what is not UTF-8", what)
+	}
+	for i, r := range text {
+		if !strconv.IsPrint(r) && r != '\n' {
+			l.Errorf("%s shows %U: %q", what, r, text[max(0, i-60):min(len(text), i+60)])
+			return
+		}
+	}
+}

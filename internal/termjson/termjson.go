@@ -1,0 +1,78 @@
+// Package termjson writes JSON that is safe to show on a terminal. Stored text may
+// hold characters that a terminal obeys, or that turn the direction of what is
+// shown; encoding/json escapes only those below U+0020.
+package termjson
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"strconv"
+	"unicode/utf16"
+	"unicode/utf8"
+)
+
+// Marshal is the JSON of v on one line, without an end of line.
+func Marshal(v any) ([]byte, error) { return marshal(v, "") }
+
+// MarshalIndent is the JSON of v, each level indented by two spaces, without an
+// end of line.
+func MarshalIndent(v any) ([]byte, error) { return marshal(v, "  ") }
+
+func marshal(v any, indent string) ([]byte, error) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	enc.SetIndent("", indent)
+	if err := enc.Encode(v); err != nil {
+		return nil, err
+	}
+	return Escape(bytes.TrimSuffix(b.Bytes(), []byte("\n"))), nil
+}
+
+// Escape is the JSON text with every character escaped that is not printable: the
+// controls of ASCII and Latin 1, those of direction, invisible ones, separators
+// of lines, and what no version of Unicode has assigned. It decodes to the same
+// values, since outside of strings JSON is printable ASCII and white space. A byte
+// that is not UTF-8 becomes U+FFFD, as a decoder makes of it.
+func Escape(text []byte) []byte {
+	out := text[:0:0]
+	done := 0 // what of the text is in out
+	for i := 0; i < len(text); {
+		r, size := rune(text[i]), 1
+		if r >= utf8.RuneSelf {
+			r, size = utf8.DecodeRune(text[i:])
+		}
+		broken := r == utf8.RuneError && size == 1
+		if broken || !strconv.IsPrint(r) && r != '\n' && r != '\r' && r != '\t' {
+			out = appendRune(append(out, text[done:i]...), r)
+			done = i + size
+		}
+		i += size
+	}
+	if done == 0 {
+		return text
+	}
+	return append(out, text[done:]...)
+}
+
+func appendRune(out []byte, r rune) []byte {
+	if high, low := utf16.EncodeRune(r); high != utf8.RuneError {
+		return fmt.Appendf(out, `\u%04x\u%04x`, high, low)
+	}
+	return fmt.Appendf(out, `\u%04x`, r)
+}
+
+// NewWriter is a writer that escapes JSON on its way to w. Each call of Write must
+// bring whole characters.
+func NewWriter(w io.Writer) io.Writer { return writer{w} }
+
+type writer struct{ to io.Writer }
+
+func (w writer) Write(text []byte) (int, error) {
+	if _, err := w.to.Write(Escape(text)); err != nil {
+		return 0, err
+	}
+	return len(text), nil
+}
