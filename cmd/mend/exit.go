@@ -30,7 +30,10 @@ const (
 const exitHelp = `Exit codes:
   0  done, or healthy
   1  problems found (scan), or not all could be cured (repair)
-  2  the command line is wrong, or names something that does not exist
+  2  the command line is wrong, or names something that does not exist; also
+     where mend itself ends in the middle for lack of memory (as by "ulimit -v")
+     or by a crash: Go's own code for that is 2, and the standard error says
+     "fatal error" or "panic". What had begun is finished by "mend recover"
   3  conflict: a record is not as it was left; nothing was changed
   4  the store or the journal cannot be used
   5  refused: the agent is busy, another mend is at work, nobody to ask
