@@ -185,9 +185,16 @@ func (c *chart) hidden(ref session.Ref) string {
 	if m.Unreadable() {
 		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, advice)
 	}
+	if err := m.Ref.Validate(); err != nil {
+		return fmt.Sprintf("The message is not one that can be changed: %v.", err)
+	}
 	for i := range m.Parts {
-		if p := &m.Parts[i]; p.Unreadable() {
+		p := &m.Parts[i]
+		if p.Unreadable() {
 			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, advice)
+		}
+		if err := p.Ref.Validate(); err != nil {
+			return fmt.Sprintf("Nothing in this message is changed, since one of its parts cannot be: %v.", err)
 		}
 	}
 	for i := range c.s.Files {

@@ -65,19 +65,29 @@ func (r Ref) ID() string {
 // String is how the record is called in everything that a person reads or
 // types: a session or a message by its id, a part as message/part, a folder
 // with a slash at its end, a file by its name behind that, with what is not printable
-// escaped as in a Go string.
+// escaped as in a Go string. An id that is none is quoted: a row may have any.
 func (r Ref) String() string {
 	switch r.Kind {
 	case KindFile:
 		name := strconv.Quote(r.Part)
 		return cmp.Or(r.Message, r.Session) + "/" + name[1:len(name)-1]
 	case KindPart:
-		return r.Message + "/" + r.Part
+		return shown(r.Message) + "/" + shown(r.Part)
 	case KindFolder:
-		return r.ID() + "/"
+		return shown(r.ID()) + "/"
 	default:
-		return r.ID()
+		return shown(r.ID())
 	}
+}
+
+func shown(id string) string {
+	switch err := ValidateID(id); {
+	case err == nil || id == "":
+		return id
+	case len(id) > MaxID:
+		return strconv.QuoteToASCII(id[:MaxID]) + "…"
+	}
+	return strconv.QuoteToASCII(id)
 }
 
 // Validate reports the first id of the ref that is missing or is not an id, as

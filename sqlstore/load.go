@@ -2,6 +2,7 @@ package sqlstore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -221,11 +222,13 @@ func (c *conn) loadMessages(s *session.Session, sum *tally) error {
 		r := copied(t.seeSized(st, &b, sum))
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: string(id.Bytes)}
-		if err := checkName(r.Ref, id); err != nil {
+		if err := checkText(id); err != nil {
 			s.Stray = append(s.Stray, session.Stray{Path: path("message", id), Why: err.Error()})
 			return nil
 		}
-		s.Messages = append(s.Messages, session.NewMessage(r))
+		m := session.NewMessage(r)
+		named(&m.Record)
+		s.Messages = append(s.Messages, m)
 		return nil
 	})
 }
@@ -252,11 +255,13 @@ func (c *conn) loadParts(s *session.Session, sum *tally) (own int64, err error) 
 		m := &s.Messages[i]
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: string(id.Bytes)}
-		if err := checkName(r.Ref, id); err != nil {
+		if err := checkText(id); err != nil {
 			s.Stray = append(s.Stray, session.Stray{Path: path("part", id), Message: m.ID, Why: err.Error()})
 			return nil
 		}
-		m.Parts = append(m.Parts, session.NewPart(r))
+		p := session.NewPart(r)
+		named(&p.Record)
+		m.Parts = append(m.Parts, p)
 		return nil
 	})
 	return own, err
@@ -283,10 +288,28 @@ func (c *conn) loadOrphans(s *session.Session) error {
 
 // checkName reports why the row of that id column cannot be named by a ref.
 func checkName(ref session.Ref, id session.Col) error {
+	if err := checkText(id); err != nil {
+		return err
+	}
+	return ref.Validate()
+}
+
+func checkText(id session.Col) error {
 	if id.Class != session.ClassText {
 		return fmt.Errorf("its id is %v, not text", id.Class)
 	}
-	return ref.Validate()
+	if len(id.Bytes) == 0 {
+		return errors.New("its id is empty")
+	}
+	return nil
+}
+
+// named sets the defect of a record whose id is none. The agent reads it as any
+// other, while no plan can be about it.
+func named(r *session.Record) {
+	if err := r.Ref.Validate(); err != nil && r.Defect == nil {
+		r.Defect = &session.Defect{Kind: session.WrongName, Why: err.Error()}
+	}
 }
 
 // path is what a row is called that has no ref.
