@@ -26,7 +26,9 @@ func fixBlank(c *chart, f fault) []fix {
 	}
 	var fixes []fix
 	if anyOf(m.Parts, func(q *session.Part) bool { return speaks(m, q) }) {
-		fixes = append(fixes, removal(f.ref, "The blank text is removed; the rest of the message stays.", ""))
+		fix := removal(f.ref, "The blank text is removed; the rest of the message stays.", "")
+		fix.alike = true
+		fixes = append(fixes, fix)
 	}
 	return append(fixes, blankBecomesPlaceholder(c, f.ref), placeholderBehindThinking(c, f.ref))
 }
@@ -48,7 +50,7 @@ func placeholderBehindThinking(c *chart, ref session.Ref) fix {
 	return fix{
 		cure: fmt.Sprintf("The blank text is removed, and a synthetic text %q is put behind the thinking.", c.texts.placeholder),
 		edit: func(d *draft) error {
-			m, _, err := d.part(ref)
+			m, err := d.message(ref)
 			if err != nil {
 				return err
 			}

@@ -22,7 +22,9 @@ type chart struct {
 	told     bool        // the options say whether the model is asked to think
 	texts    texts
 
-	places   map[string]int      // see [chart.message]
+	places   map[string]int // see [chart.message]
+	parts    map[session.Ref]int
+	blind    map[string]string   // see [chart.hidden]
 	reading  *wire.Reading       // see [chart.read]
 	requests []request           // see [chart.render]
 	screened *[]wire.Fatal       // see [chart.screen]
@@ -60,7 +62,7 @@ func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart 
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
 	n.s, n.newest = s, ""
-	n.places, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows, n.files, n.fileAt = nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.places, n.parts, n.blind, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows, n.files, n.fileAt = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -223,10 +225,17 @@ func (c *chart) part(ref session.Ref) (*session.Message, *session.Part) {
 	if m == nil || ref.Kind != session.KindPart {
 		return m, nil
 	}
-	for i := range m.Parts {
-		if m.Parts[i].Ref == ref {
-			return m, &m.Parts[i]
+	if c.parts == nil {
+		c.parts = map[session.Ref]int{}
+		for i := range c.s.Messages {
+			m := &c.s.Messages[i]
+			for j := len(m.Parts) - 1; j >= 0; j-- { // the first counts
+				c.parts[m.Parts[j].Ref] = j
+			}
 		}
+	}
+	if at, ok := c.parts[ref]; ok && at < len(m.Parts) && m.Parts[at].Ref == ref {
+		return m, &m.Parts[at]
 	}
 	return m, nil
 }

@@ -28,7 +28,7 @@ func (g gap) completePart() []fix {
 	var fixes []fix
 	cure, loses := c.describe()
 	if !c.none() {
-		fixes = append(fixes, fix{cure: cure, loses: loses, edit: rewrite(with(g.p.Record, data))})
+		fixes = append(fixes, fix{cure: cure, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
 	}
 	if _, marked := session.Field(data, "metadata", providerExecuted); marked && g.p.Type == session.TypeTool {
 		fixes = append(fixes, g.unmarked(data, c))
@@ -53,7 +53,7 @@ func (g gap) unmarked(data []byte, c changes) fix {
 		}
 		cure += " "
 	}
-	return fix{cure: cure + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, edit: func(d *draft) error {
+	return fix{cure: cure + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, alike: true, edit: func(d *draft) error {
 		data, err := session.RemoveField(data, "metadata", providerExecuted)
 		if err != nil {
 			return err

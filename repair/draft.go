@@ -8,12 +8,35 @@ import (
 )
 
 // A draft is the copy of a session that fixes edit. The list of messages is its
-// own, and so are the parts of every message that was asked for by [draft.message];
-// the bytes of records are shared, an edit replaces them.
+// own, and so are the parts of every message that was asked for by [draft.message] or
+// [draft.part]; the bytes of records are shared, an edit replaces them.
 type draft struct {
 	s      *session.Session
 	texts  texts
 	places map[string]int // of messages before a fix moved any; see [placesOf]
+
+	own      map[*session.Part]map[session.Ref]int // by their first element the draft's own lists of parts, with the places in them
+	replaced []formerPart                          // by the fix that is at work
+}
+
+// A formerPart is a part that a fix replaces in its place, or removes, as it was.
+type formerPart struct {
+	at      int
+	part    session.Part
+	removed bool
+}
+
+// former returns the parts as they were before the changes; it may write into parts,
+// which have room for those that were removed.
+func former(parts []session.Part, changes []formerPart) []session.Part {
+	for _, f := range slices.Backward(changes) {
+		if f.removed {
+			parts = slices.Insert(parts, f.at, f.part)
+		} else {
+			parts[f.at] = f.part
+		}
+	}
+	return parts
 }
 
 // draft is a copy of the chart's session.
@@ -44,8 +67,28 @@ func (d *draft) message(ref session.Ref) (*session.Message, error) {
 		return nil, fmt.Errorf("%s: no such message", ref)
 	}
 	m := &d.s.Messages[i]
-	m.Parts = slices.Clone(m.Parts)
+	d.clone(m)
 	return m, nil
+}
+
+// clone gives the message a list of parts of its own, once more if it has one, so
+// that a copy of the message keeps the list as it was.
+func (d *draft) clone(m *session.Message) {
+	m.Parts = slices.Clone(m.Parts)
+	if d.own == nil {
+		d.own = map[*session.Part]map[session.Ref]int{}
+	}
+	if len(m.Parts) > 0 {
+		d.own[&m.Parts[0]] = nil
+	}
+}
+
+func (d *draft) owns(parts []session.Part) bool {
+	if len(parts) == 0 {
+		return false
+	}
+	_, ok := d.own[&parts[0]]
+	return ok
 }
 
 // index is the place of the message that ref is, or is in; -1 if there is none.
@@ -59,15 +102,67 @@ func (d *draft) index(ref session.Ref) int {
 	return slices.IndexFunc(d.s.Messages, func(m session.Message) bool { return m.Ref.Message == ref.Message })
 }
 
-// part is the part that is stored under ref, with its message, ready to be edited.
+// part is the part that is stored under ref, with its message, to be replaced in its
+// place. What adds or removes parts asks for the message.
 func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
-	m, err := d.message(ref)
-	if err != nil {
-		return nil, nil, err
-	}
-	i := slices.IndexFunc(m.Parts, func(p session.Part) bool { return p.Ref == ref })
+	i := d.index(ref)
 	if i < 0 {
+		return nil, nil, fmt.Errorf("%s: no such message", ref)
+	}
+	m := &d.s.Messages[i]
+	if !d.owns(m.Parts) {
+		d.clone(m)
+	}
+	at := d.place(m, ref)
+	if at < 0 {
 		return nil, nil, fmt.Errorf("%s: no such part", ref)
 	}
-	return m, &m.Parts[i], nil
+	d.replaced = append(d.replaced, formerPart{at: at, part: m.Parts[at]})
+	return m, &m.Parts[at], nil
+}
+
+// place is the place of a part in its message, whose parts are the draft's own; -1 if
+// it is not there.
+func (d *draft) place(m *session.Message, ref session.Ref) int {
+	if len(m.Parts) == 0 {
+		return -1
+	}
+	places := d.own[&m.Parts[0]]
+	if places == nil {
+		places = placesIn(m)
+		d.own[&m.Parts[0]] = places
+	}
+	if at, ok := places[ref]; ok { // or before it, if parts were removed
+		for at = min(at, len(m.Parts)-1); at >= 0; at-- {
+			if m.Parts[at].Ref == ref {
+				return at
+			}
+		}
+	}
+	return slices.IndexFunc(m.Parts, func(p session.Part) bool { return p.Ref == ref })
+}
+
+// placesIn are the places of the message's parts, the first of those under one ref.
+func placesIn(m *session.Message) map[session.Ref]int {
+	places := make(map[session.Ref]int, len(m.Parts))
+	for i := len(m.Parts) - 1; i >= 0; i-- {
+		places[m.Parts[i].Ref] = i
+	}
+	return places
+}
+
+// apply applies a fix, and returns the parts that it replaced in their places.
+func (d *draft) apply(f fix) ([]formerPart, error) {
+	d.replaced = nil
+	err := f.edit(d)
+	return d.replaced, err
+}
+
+// undo takes back what was done last to a message: was is how it was before, but for
+// the parts that were replaced.
+func (d *draft) undo(at int, was session.Message, parts []formerPart) {
+	if d.owns(was.Parts) && len(parts) > 0 {
+		was.Parts = former(d.s.Messages[at].Parts, parts)
+	}
+	d.s.Messages[at] = was
 }

@@ -42,11 +42,15 @@ func fixFile(c *chart, f fault) []fix {
 		cure:  "A synthetic line of text that says what was there takes its place.",
 		loses: "The file; its bytes stay in the journal.",
 		edit: func(d *draft) error {
-			m, p, err := d.part(f.ref)
+			m, err := d.message(f.ref)
 			if err != nil {
 				return err
 			}
-			text := d.s.NewTextPart(m, p.ID, lineFor(p.Data))
+			at := d.place(m, f.ref)
+			if at < 0 {
+				return fmt.Errorf("%s: no such part", f.ref)
+			}
+			text := d.s.NewTextPart(m, m.Parts[at].ID, lineFor(m.Parts[at].Data))
 			m.Remove(f.ref)
 			text.Ref.Part = f.ref.Part
 			m.Insert(text)

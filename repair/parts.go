@@ -61,16 +61,16 @@ func (d *draft) inject(m *session.Message, id string) error {
 // insertBare puts a step-start that says nothing else into the message, before
 // the part that is stored under ref.
 func (d *draft) insertBare(ref session.Ref) error {
-	m, p, err := d.part(ref)
+	m, err := d.message(ref)
 	if err != nil {
 		return err
 	}
-	i := slices.IndexFunc(m.Parts, func(q session.Part) bool { return q.Ref == ref })
-	if i == 0 {
+	i := d.place(m, ref)
+	if i < 1 {
 		return errors.New("nothing stands before it")
 	}
 	id := m.Parts[i-1].ID + suffix
-	if id >= p.ID || !m.Free(id) {
+	if id >= m.Parts[i].ID || !m.Free(id) {
 		return errors.New("no id for a step's start")
 	}
 	m.Insert(d.s.NewStepStart(m, id))
@@ -80,10 +80,13 @@ func (d *draft) insertBare(ref session.Ref) error {
 // remove takes the part that is stored under ref out of its message.
 func (d *draft) remove(ref session.Ref) error {
 	m, _, err := d.part(ref)
-	if err == nil {
-		m.Remove(ref)
+	if err != nil {
+		return err
 	}
-	return err
+	was := &d.replaced[len(d.replaced)-1]
+	was.removed = true
+	m.Parts = slices.Delete(m.Parts, was.at, was.at+1)
+	return nil
 }
 
 // removal is the fix that removes a part.

@@ -42,9 +42,20 @@ func (t *treatment) gone(f finding, to map[session.Ref]session.Ref, after *chart
 	if f.ref.Kind != session.KindPart || after.holds(f.ref) {
 		return true
 	}
-	return !slices.ContainsFunc(left.findings, func(g finding) bool { // it may have moved, fault and all
-		return g.code == f.code && g.ref.Message == f.ref.Message && !t.c.holds(g.ref) && !t.now.has(g.key())
-	})
+	return !t.newIn(left)[place{code: f.code, message: f.ref.Message}] // it may have moved, fault and all
+}
+
+// newIn is where a later survey has faults of parts that are not in the session now.
+func (t *treatment) newIn(left *survey) map[place]bool {
+	if between := [2]*survey{t.now, left}; t.between != between {
+		t.between, t.fresh = between, map[place]bool{}
+		for _, g := range left.findings {
+			if !t.c.holds(g.ref) && !t.now.has(g.key()) {
+				t.fresh[place{code: g.code, message: g.ref.Message}] = true
+			}
+		}
+	}
+	return t.fresh
 }
 
 // holds reports whether a part is stored under the ref.
@@ -92,10 +103,17 @@ const whyLoop = "The tool loop of the newest answer is still open, and the provi
 // while its tool loop is open: the provider wants it back unchanged, or none of
 // it (docs/providers.md, R8). It may move only once the loop is closed.
 func (t *treatment) forbidden(tr trial, s *session.Session) bool {
-	if tr.fix.whole {
+	if tr.fix.whole || tr.ref.Message != t.c.newest && !t.c.loop()[tr.ref.Message] {
 		return false
 	}
-	was, is := thoughts(&tr.before), thoughts(&s.Messages[tr.at])
+	before, now := tr.before, &s.Messages[tr.at]
+	if len(tr.parts) > 0 {
+		if !slices.ContainsFunc(tr.parts, func(f formerPart) bool { return f.part.IsThinking() || !f.removed && now.Parts[f.at].IsThinking() }) {
+			return false
+		}
+		before.Parts = former(slices.Clone(now.Parts), tr.parts)
+	}
+	was, is := thoughts(&before), thoughts(now)
 	moved := tr.ref.Message == t.c.newest && loopOpen(s) && !slices.Equal(was, is)
 	loop := t.c.loop()
 	lost := loop[tr.ref.Message] && !slices.Equal(goingOut(was), goingOut(is)) && len(goingOut(is)) > 0 && len(t.c.of(s).loop()) > 0
@@ -158,6 +176,9 @@ func (t *treatment) blind(tr trial, s *session.Session) bool {
 		return false
 	}
 	after := t.c.of(s)
+	if len(t.c.hiddenMessages()) == 0 {
+		return false
+	}
 	for i := range t.s.Messages {
 		m := &t.s.Messages[i]
 		why := t.c.hidden(m.Ref)
@@ -177,13 +198,44 @@ func (t *treatment) blind(tr trial, s *session.Session) bool {
 // it holds is then unknown, and no change to it is safe. It is "" if all can be
 // read, or for what is about no message.
 func (c *chart) hidden(ref session.Ref) string {
-	const advice = "so nothing in this message is changed: make it readable, then scan again."
-	m := c.message(ref)
-	if m == nil || ref.Kind == session.KindFile {
+	if ref.Kind == session.KindFile {
 		return ""
 	}
+	return c.hiddenMessages()[ref.Message]
+}
+
+// hiddenMessages is what [chart.hidden] says of the messages, by their ids, of which it
+// says something.
+func (c *chart) hiddenMessages() map[string]string {
+	if c.blind != nil {
+		return c.blind
+	}
+	c.blind = map[string]string{}
+	beside := map[string]bool{}
+	for i := range c.s.Files {
+		beside[c.s.Files[i].Ref.Message] = true
+	}
+	for _, s := range c.s.Stray {
+		beside[s.Message] = true
+	}
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		why := hiddenIn(m)
+		if why == "" && beside[m.Ref.Message] {
+			why = c.hiddenBeside(m)
+		}
+		if why != "" && c.message(m.Ref) == m {
+			c.blind[m.Ref.Message] = why
+		}
+	}
+	return c.blind
+}
+
+const adviceHidden = "so nothing in this message is changed: make it readable, then scan again."
+
+func hiddenIn(m *session.Message) string {
 	if m.Unreadable() {
-		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, advice)
+		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
 	}
 	if err := m.Ref.Validate(); err != nil {
 		return fmt.Sprintf("The message is not one that can be changed: %v.", err)
@@ -191,12 +243,16 @@ func (c *chart) hidden(ref session.Ref) string {
 	for i := range m.Parts {
 		p := &m.Parts[i]
 		if p.Unreadable() {
-			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, advice)
+			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
 		}
 		if err := p.Ref.Validate(); err != nil {
 			return fmt.Sprintf("Nothing in this message is changed, since one of its parts cannot be: %v.", err)
 		}
 	}
+	return ""
+}
+
+func (c *chart) hiddenBeside(m *session.Message) string {
 	for i := range c.s.Files {
 		if f := &c.s.Files[i]; f.Ref.Message == m.Ref.Message && f.Opens == "" {
 			return fmt.Sprintf("A file stands at %s, where the folder of its parts should be, so nothing in this message is changed: %s moves it away.", shown(f.Path), asksForFiles)
@@ -204,7 +260,7 @@ func (c *chart) hidden(ref session.Ref) string {
 	}
 	for _, s := range c.s.Stray {
 		if s.Message == m.Ref.Message && !s.Unseen {
-			return fmt.Sprintf("What stands at %s cannot be read as a part (%s), %s", s.Path, s.Why, advice)
+			return fmt.Sprintf("What stands at %s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden)
 		}
 	}
 	return ""

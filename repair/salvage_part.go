@@ -23,8 +23,16 @@ func salvagePartFixes(k *known, f fault) []fix {
 	return append(g.salvaged(), g.instead()...)
 }
 
-// salvaged is the part made of what can be read of it.
+// salvaged is the part made of what can be read of it. That depends on no other part.
 func (g gap) salvaged() []fix {
+	fixes := g.rescued()
+	for i := range fixes {
+		fixes[i].alike = true
+	}
+	return fixes
+}
+
+func (g gap) rescued() []fix {
 	r, v := g.s.Salvage(g.p.Record)
 	if v.Whole {
 		return []fix{{cure: "What stands around the record is taken away.", edit: rewrite(r)}}
@@ -195,6 +203,8 @@ func (g gap) instead() []fix {
 	}
 	if g.alone() {
 		fixes[0], fixes[1] = fixes[1], fixes[0]
+	} else {
+		fixes[0].alike = true
 	}
 	return fixes
 }

@@ -18,15 +18,17 @@ type treatment struct {
 	s             *session.Session // as it is by now
 	cured, failed []Diagnosis      // as they were found at first
 
-	c      *chart // of s
-	now    *survey
-	wanted wanted
-	depth  int // of treatments for what a fix leaves behind
-	first  map[key]Diagnosis
-	tried  map[key]int     // how many of its fixes did not hold
-	why    map[key]string  // why the last of them did not, where that is worth telling
-	limit  int             // of fixes in a round, where some got in each other's way; 0 for none
-	alone  map[string]bool // the messages in which fixes did, so that one is tried at a time
+	c       *chart // of s
+	now     *survey
+	wanted  wanted
+	depth   int // of treatments for what a fix leaves behind
+	first   map[key]Diagnosis
+	tried   map[key]int    // how many of its fixes did not hold
+	why     map[key]string // why the last of them did not, where that is worth telling
+	limit   int            // of fixes in a round, where some got in each other's way; 0 for none
+	between [2]*survey     // see [treatment.newIn]
+	fresh   map[place]bool
+	alone   map[string]bool // the messages in which fixes did, so that one is tried at a time
 }
 
 // wanted tells of a finding, in the session of the chart, whether it shall be cured.
@@ -74,6 +76,7 @@ type trial struct {
 	fix    fix
 	at     int             // the index of its message, -1 for none
 	before session.Message // that message as it was
+	parts  []formerPart    // its parts that were replaced in their places
 }
 
 // round tries fixes, and reports whether there was one to try. Those that do not
@@ -156,7 +159,8 @@ func (t *treatment) apply(d *draft) []trial {
 			if len(trials) > 0 && tr.fix.whole || begun && !tr.fix.alike {
 				break // its turn comes
 			}
-			if err := tr.fix.edit(d); err != nil || t.forbidden(tr, d.s) || t.blind(tr, d.s) {
+			var err error
+			if tr.parts, err = d.apply(tr.fix); err != nil || t.forbidden(tr, d.s) || t.blind(tr, d.s) {
 				t.undo(d, tr)
 				t.tried[f.key()]++
 				continue
@@ -207,7 +211,7 @@ func (t *treatment) undo(d *draft, tr trial) {
 		*d = *t.c.draft()
 		return
 	}
-	d.s.Messages[tr.at] = tr.before
+	d.undo(tr.at, tr.before, tr.parts)
 }
 
 // another reports whether a later fix for the same fault loses no more: it is
@@ -223,7 +227,10 @@ func (t *treatment) another(tr trial) bool {
 // held; if so it is settled.
 func (t *treatment) together(tr trial) bool {
 	d := t.c.draft()
-	if t.depth == maxDepth || tr.fix.edit(d) != nil || t.blind(tr, d.s) {
+	if t.depth == maxDepth {
+		return false
+	}
+	if _, err := d.apply(tr.fix); err != nil || t.blind(tr, d.s) {
 		return false
 	}
 	left := t.c.of(d.s)

@@ -72,20 +72,25 @@ func ownIDs(r Ref) []field {
 // legibleLike is the record that can be read and is most like r, r itself if
 // there is none.
 func (s *Session) legibleLike(r *Record) *Record {
-	best, most := r, 0
-	for other := range s.Records {
-		if other.Malformed() || other.Ref == r.Ref {
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if r.Ref.Kind != KindPart || m.Ref.Message != r.Ref.Message {
 			continue
 		}
-		alike := 1
-		if other.Ref.Kind == r.Ref.Kind {
-			alike = 2
-			if other.Ref.Message == r.Ref.Message {
-				alike = 3
+		for j := range m.Parts {
+			if p := &m.Parts[j].Record; !p.Malformed() && p.Ref != r.Ref {
+				return p
 			}
 		}
-		if alike > most {
-			best, most = other, alike
+	}
+	best := r
+	for other := range s.Records {
+		switch {
+		case other.Malformed() || other.Ref == r.Ref:
+		case other.Ref.Kind == r.Ref.Kind:
+			return other
+		case best == r:
+			best = other
 		}
 	}
 	return best
