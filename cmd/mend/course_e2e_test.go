@@ -83,7 +83,7 @@ func (c *course) predict() {
 	c.Helper()
 	real, said := c.before.Verdict, c.scan()
 	if said.busy {
-		c.Skip("an opencode runs on this machine, which holds every tree of its user")
+		c.Error("mend scan calls a session busy in whose store nobody works")
 	}
 	if unknowable(real) {
 		return

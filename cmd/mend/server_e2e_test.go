@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -93,6 +94,40 @@ func TestBesideServer(t *testing.T) {
 			run("undo", "--session", session)
 			prompt("after undo", "R11")
 			run("verify")
+		})
+	}
+}
+
+// A session whose newest answer never ended is busy neither because of a server of
+// another store nor because of one that was started after its last write.
+func TestRealServerBesideUnfinished(t *testing.T) {
+	for version, archive := range map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833} {
+		t.Run(version, func(t *testing.T) {
+			exe, err := opencode.Install(version)
+			if err != nil {
+				t.Fatal(err)
+			}
+			api := endpoint.New(nil)
+			t.Cleanup(api.Close)
+			other, h := opencode.New(t, exe, api, true), opencode.New(t, exe, api, true)
+			id := other.Unpack(archive)
+			session := h.Unpack(archive)
+			cut := wound.Table[slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == "killed behind reasoning" })].Cut
+			cut(h.Store(session))
+			run := func(when string, args ...string) {
+				t.Helper()
+				if code, out := mendHome(t, h, filepath.Join(t.TempDir(), "journal"), args...); code != exitDone {
+					t.Errorf("%s: mend %v: exit code %d:\n%s", when, args, code, out)
+				}
+			}
+			server := other.Serve()
+			if r := server.Prompt(id, "is it well?"); r.Verdict != opencode.Alive {
+				t.Fatalf("the other server = %s", r.Verdict)
+			}
+			run("beside a server of another store", "repair", session, "--dry-run")
+			h.Serve()
+			run("beside a younger server", "repair", session, "--dry-run")
+			run("beside a younger server", "repair", session)
 		})
 	}
 }
