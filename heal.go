@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"mend/change"
@@ -51,8 +52,8 @@ var healTries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond
 
 // Heal plans the cure of one session as r asks for, and applies it. It returns
 // the id of the entry, "" if there was nothing to cure. Of r.Options it looks at
-// Version alone. An error without a class asks for all that is broken, and is the
-// cause in the journal all the same. It tries again where another program was in the way; the error
+// Version alone. It sets r.All where the error came before, as [Client.ProposeRepair]
+// does. It tries again where another program was in the way; the error
 // then is that of the last try, and else as of [Client.ProposeRepair] and
 // [Client.Apply].
 func (c *Client) Heal(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
@@ -82,19 +83,29 @@ func (c *Client) heal(ctx context.Context, id string, r repair.Request) (string,
 		o.Version = r.Version
 	}
 	r.Options, r.LeaveFiles = o, true
-	cause := r.Error
-	if cause != nil && cause.Class == "" {
-		r.Error = nil
-	}
+	r.All = r.All || c.cameAgain(id, r.Error)
 	result, err := repair.Plan(s, r)
-	if cause != nil {
-		result.Plan.Cause.Kind, result.Plan.Cause.Text = change.CauseError, cause.Text
-	}
 	if err != nil || len(result.Plan.Ops) == 0 {
 		return "", result, err
 	}
 	e, err := c.Apply(ctx, result.Plan)
 	return e.ID, result, err
+}
+
+// cameAgain reports whether an error of this class was repaired in the session before,
+// by a repair that is in force. A provider names one place an error: where nothing
+// but the provider can tell which others it refuses, all of the kind are to go then,
+// instead of one an error. A journal that cannot be read knows of none; it cannot
+// be written to either.
+func (c *Client) cameAgain(id string, e *repair.APIError) bool {
+	if e == nil || !repair.OnlyProviderSees(e.Class) {
+		return false
+	}
+	store := c.store.ID()
+	es, _ := c.opt.Log(journal.Query{Store: &store, Session: id, State: change.Committed})
+	return slices.ContainsFunc(es, func(b change.Entry) bool {
+		return b.Cause.Kind == change.CauseError && b.UndoneBy == "" && repair.ParseAPIError([]byte(b.Cause.Text)).Class == e.Class
+	})
 }
 
 // inTheWay reports whether the error is that of another program at work.

@@ -57,6 +57,50 @@ func TestHeal(t *testing.T) {
 	}
 }
 
+// An error of which only the provider can tell the places is answered at the place
+// that it names; when one of its class comes again, all of the kind goes. A repair
+// that was undone does not count (found fault 13.15).
+func TestHealAgain(t *testing.T) {
+	signature := repair.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
+	c, o, session := blank(t)
+	head, err := c.Session(t.Context(), session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	first, result, err := c.Heal(t.Context(), session, repair.Request{Error: &signature})
+	if err != nil || result.All || len(result.Suspects) == 0 {
+		t.Fatalf("Heal = %v, all %t, %d suspects", err, result.All, len(result.Suspects))
+	}
+	for _, d := range result.Remaining {
+		if d.Severity == repair.Broken {
+			t.Errorf("the first repair leaves %+v", d)
+		}
+	}
+	other := repair.ParseAPIError([]byte("The encrypted content gAAA could not be verified."))
+	if r, err := c.ProposeRepair(t.Context(), head, mend.RepairRequest{Error: &other}); err != nil || r.All {
+		t.Errorf("an error of another class: all %t, %v", r.All, err)
+	}
+	if r, err := c.ProposeRepair(t.Context(), head, mend.RepairRequest{Error: &signature}); err != nil || !r.All || len(r.Suspects) > 0 {
+		t.Errorf("the same class again: all %t, %d suspects, %v", r.All, len(r.Suspects), err)
+	}
+	if _, r, err := c.Heal(t.Context(), session, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Plan.Ops) < 2 {
+		t.Errorf("Heal again: all %t, %d ops, %v", r.All, len(r.Plan.Ops), err)
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{Session: session})
+	if err != nil {
+		t.Fatalf("undoing %s: %v", first, err)
+	}
+	if _, err := c.Apply(t.Context(), p); err != nil {
+		t.Fatalf("undoing %s: %v", first, err)
+	}
+	if r, err := c.ProposeRepair(t.Context(), head, mend.RepairRequest{Error: &signature}); err != nil || r.All {
+		t.Errorf("behind an undo: all %t, %v", r.All, err)
+	}
+	if es, err := o.Log(journal.Query{}); err != nil || len(es) < 3 {
+		t.Errorf("%d entries, %v", len(es), err)
+	}
+}
+
 func TestReadAndHealUnknown(t *testing.T) {
 	c, _, session := blank(t)
 	if s, err := c.Read(t.Context(), session); err != nil || len(s.Messages) != 10 {

@@ -230,7 +230,8 @@ func (c *Client) Session(ctx context.Context, id string) (session.Session, error
 type RepairRequest struct {
 	Latent  bool             // also what only another version or setting would refuse
 	Classes []repair.Class   // only these; nil for all
-	Error   *repair.APIError // what the model API said; its class and message decide
+	Error   *repair.APIError // what the model API said; its class and message decide what is first
+	All     bool             // with Error: all of its kind, not only what it names
 	Force   bool             // although the agent is at work in the session
 
 	Placeholder, Cancelled string // texts that a repair writes; see [repair.Request]
@@ -238,7 +239,8 @@ type RepairRequest struct {
 
 // ProposeRepair plans the cure of one session. It reads only: a dry run ends
 // here, and [Client.Apply] carries the plan out. A healthy session has an empty
-// plan. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
+// plan. An error that came before, and of which only the provider can tell the
+// places, is repaired as with All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
 func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r RepairRequest) (repair.Result, error) {
 	s, o, err := c.load(ctx, head)
 	if err != nil {
@@ -247,6 +249,7 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r Repa
 	o.WrongClock = o.WrongClock && !r.Force
 	return repair.Plan(s, repair.Request{
 		Options: o, Latent: r.Latent, Classes: r.Classes, Error: r.Error, Force: r.Force,
+		All:         r.All || c.cameAgain(head.ID, r.Error),
 		Placeholder: r.Placeholder, Cancelled: r.Cancelled,
 	})
 }

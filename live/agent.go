@@ -74,8 +74,7 @@ type Repairer interface {
 	Treated(ctx context.Context, id string, since time.Time) (entry string, err error)
 	// Heal plans the cure that is asked for, journals it and puts it in place, and
 	// returns the id under which it is in the journal, "" if there was nothing to
-	// cure. An Error without a class asks for all that is broken. Options.Now and
-	// Options.Held are not looked at. The error wraps [repair.ErrBusy] if the session
+	// cure. Options.Now and Options.Held are not looked at. The error wraps [repair.ErrBusy] if the session
 	// is busy and Force is not set.
 	Heal(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
 }

@@ -123,7 +123,7 @@ func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
 // cure repairs the store, tells what became of it, and lets the turn go on.
 func (r *recovery) cure(ctx context.Context, ms []Message) (cured, keep bool) {
 	r.announce(ctx)
-	entry, result, err := r.repair(ctx, r.request())
+	entry, result, err := r.heal(ctx, r.info.SessionID, r.request())
 	switch {
 	case err != nil:
 		return r.fail(ctx, err)
@@ -136,7 +136,11 @@ func (r *recovery) cure(ctx context.Context, ms []Message) (cured, keep bool) {
 	}
 	r.end(Cured)
 	r.log.Info("repaired", "repair", entry, "records", len(result.Plan.Ops), "error", r.err.Text)
-	r.note(ctx, Toast{notices[r.err.Class].title, curedText(entry), VariantSuccess, toastTime})
+	text := curedText(entry)
+	if result.All {
+		text = "The error came again: all of its kind is removed. " + text
+	}
+	r.note(ctx, Toast{notices[r.err.Class].title, text, VariantSuccess, toastTime})
 	r.resume(ctx, ms)
 	return true, true
 }
@@ -149,19 +153,6 @@ func (r *recovery) treated(ctx context.Context) (entry string, err error) {
 		return "", nil
 	}
 	return r.store.Treated(ctx, r.info.SessionID, r.info.begun())
-}
-
-// repair cures what the error is about. Where nothing of its class is found, all
-// that is broken is cured: one fault may break several of the provider's rules,
-// and the error names the first. With a class switched off that is too much.
-func (r *recovery) repair(ctx context.Context, req repair.Request) (string, repair.Result, error) {
-	entry, result, err := r.heal(ctx, r.info.SessionID, req)
-	if entry != "" || err != nil || len(r.opt.Off) > 0 {
-		return entry, result, err
-	}
-	anything := r.err
-	anything.Class = ""
-	return r.heal(ctx, r.info.SessionID, repair.Request{Error: &anything, Force: r.orphan})
 }
 
 func (r *recovery) abort(ctx context.Context) {
@@ -196,9 +187,10 @@ func hasParts(ms []Message) bool {
 // unavailable is the result of a call to a tool that there is not.
 const unavailable = "Tool not available. Please continue without this tool."
 
-// request is what shall be cured.
+// request is what shall be cured: what the error is about, and what is broken
+// besides, since an error names one place. With a class switched off that one stays.
 func (r *recovery) request() repair.Request {
-	req := repair.Request{Error: &r.err, Force: r.orphan}
+	req := repair.Request{Error: &r.err, Except: r.opt.Off, Force: r.orphan}
 	if r.err.Class == repair.UnavailableTool { // cured where it is stored, as a call that never got a result
 		req.Cancelled = unavailable
 	}

@@ -8,8 +8,8 @@ import (
 )
 
 // answer treats what an API error tells of: the faults of its kind at the record
-// that it names, or else all of its kind.
-func (c *chart) answer(e APIError) *treatment {
+// that it names, or else, or where all are asked for, all of its kind.
+func (c *chart) answer(e APIError, all bool) *treatment {
 	c = c.as(e)
 	asked := c.of(c.s)
 	asked.asked, asked.tool = []Class{e.Class}, e.Tool
@@ -17,7 +17,7 @@ func (c *chart) answer(e APIError) *treatment {
 		asked.file, _ = c.place(e)
 	}
 	kind := asked.kind(e)
-	if at := asked.located(e, kind); at != nil {
+	if at := asked.located(e, kind); at != nil && !all {
 		t := asked.treat(func(c *chart, f finding) bool { return kind(c, f) && at(f.ref) })
 		// Thinking goes from the message at fault alone, or what was signed in all
 		// others would be lost for nothing.
@@ -26,6 +26,19 @@ func (c *chart) answer(e APIError) *treatment {
 		}
 	}
 	return asked.treat(kind).unasked(c)
+}
+
+// suspects are the records of the kind of the error of which only the provider can
+// tell whether they are at fault.
+func (c *chart) suspects(e APIError) (ds []Diagnosis) {
+	asked := c.of(c.s)
+	asked.asked, asked.tool = []Class{e.Class}, e.Tool
+	for _, f := range asked.survey().findings {
+		if ruleOf(f.code).Asked && asked.classOf(f) == e.Class {
+			ds = append(ds, asked.describe(f))
+		}
+	}
+	return once(ds)
 }
 
 // as is the chart for the setting that the error came under: that it speaks of an

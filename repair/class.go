@@ -33,6 +33,16 @@ const (
 	AssistantPrefillUnsupported Class = "assistant_prefill_unsupported"
 )
 
+// OnlyProviderSees reports whether nothing in the stored session shows which records
+// a fault of the class is in, and all of its kind can go: thinking.
+func OnlyProviderSees(c Class) bool {
+	switch c {
+	case ThinkingSignature, EncryptedReasoning, ThinkingBlockModified, ThinkingDisabledViolation:
+		return true
+	}
+	return false
+}
+
 // Repairable lists the classes that can be asked for by name.
 func Repairable() []Class {
 	return []Class{

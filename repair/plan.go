@@ -10,14 +10,17 @@ import (
 )
 
 // A Request says what of a session shall be cured: all that is broken, or with
-// Latent also what is latent; or with Classes all faults of these; or with Error
-// those that the error tells of, at the place that it names if something is there.
+// Latent also what is latent; or with Classes all faults of these. With Error it is
+// first what the error is about, at the place that it names if something is there,
+// or with All everywhere.
 type Request struct {
 	Options
 	Latent  bool
 	Classes []Class
 	Error   *APIError
-	Force   bool // although the agent is at work in the session
+	All     bool    // with Error: all of its kind, also where only the provider can tell what is at fault
+	Except  []Class // left alone, unless Error is about them
+	Force   bool    // although the agent is at work in the session
 	// LeaveFiles keeps files that lie beside the records where they are: they are the
 	// user's own, and nobody can be asked.
 	LeaveFiles bool
@@ -33,6 +36,8 @@ type Result struct {
 	Cured     []Diagnosis      // gone by the plan
 	Remaining []Diagnosis      // what is wrong with After, asked for or not
 	Uncurable []Diagnosis      // what was asked for and has no cure that holds; also in Remaining
+	Suspects  []Diagnosis      // what is left of the kind of the error, where only the provider can tell whether it is at fault
+	All       bool             // Request.All, for an error
 }
 
 // ErrBusy says that the agent is at work in the session.
@@ -52,9 +57,12 @@ func Plan(s *session.Session, req Request) (Result, error) {
 	}
 	c := newChart(s, req.Options, req.Force, req.Classes...)
 	c.texts, c.stay = req.texts(), req.LeaveFiles
-	t, cured := c.carryThrough(req)
-	r := Result{After: t.s, Cured: once(cured), Uncurable: once(t.failed)}
+	t, cured, failed := c.carryThrough(req)
+	r := Result{After: t.s, Cured: once(cured), Uncurable: once(failed)}
 	r.Remaining = t.c.diagnose()
+	if req.Error != nil {
+		r.Suspects, r.All = t.c.suspects(*req.Error), req.All
+	}
 	r.Plan = change.Plan{Session: s.ID, Cause: req.cause(r.Cured), Ops: change.Diff(s, t.s)}
 	return r, nil
 }
@@ -85,36 +93,49 @@ func (r *Request) cause(cured []Diagnosis) change.Cause {
 const maxPasses = 8
 
 // carryThrough carries the request out until that changes nothing any more, and
-// tells what is gone by then. A repaired session may be one that is asked in
-// another way, such as with thinking, and so have other faults. What an error
-// names is cured once: the request that it came for is another by then.
-func (c *chart) carryThrough(req Request) (t *treatment, cured []Diagnosis) {
+// tells what is gone by then and what has no cure. A repaired session may be one that
+// is asked in another way, such as with thinking, and so have other faults. What an
+// error names is cured once, since the request that it came for is another by then;
+// after it all that is broken is, since one error names one place.
+func (c *chart) carryThrough(req Request) (t *treatment, cured, failed []Diagnosis) {
+	rest := req
+	rest.Error = nil
 	t = c.carryOut(req)
 	cured = t.cured
-	for range maxPasses {
-		if req.Error != nil || t.s == c.s {
+	if req.Error != nil {
+		failed = t.failed
+	}
+	for i := range maxPasses {
+		if t.s == c.s && (i > 0 || req.Error == nil) {
 			break
 		}
 		c = t.c.anew(req.Options)
-		t = c.carryOut(req)
+		t = c.carryOut(rest)
 		cured = append(cured, t.cured...)
 	}
+	gone := map[key]bool{}
+	for _, d := range cured {
+		gone[d.of] = true
+	}
+	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.of] })
 	left := map[key]bool{} // one fault may have come back with the cure of another
 	for _, f := range t.now.findings {
 		left[t.c.keyAtFirst(f)] = true
 	}
-	return t, slices.DeleteFunc(cured, func(d Diagnosis) bool { return left[d.of] })
+	return t, slices.DeleteFunc(cured, func(d Diagnosis) bool { return left[d.of] }), failed
 }
 
 // carryOut treats what the request wants.
 func (c *chart) carryOut(req Request) *treatment {
 	switch {
 	case req.Error != nil:
-		return c.answer(*req.Error)
+		return c.answer(*req.Error, req.All)
 	case len(req.Classes) > 0:
 		return c.treat(func(c *chart, f finding) bool { return slices.Contains(req.Classes, c.classOf(f)) })
 	}
-	return c.treat(func(_ *chart, f finding) bool { return f.severity == Broken || req.Latent && f.severity == Latent })
+	return c.treat(func(c *chart, f finding) bool {
+		return (f.severity == Broken || req.Latent && f.severity == Latent) && !slices.Contains(req.Except, c.classOf(f))
+	})
 }
 
 // classOf is the class of a finding.

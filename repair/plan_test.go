@@ -39,9 +39,9 @@ func TestPlanOnError(t *testing.T) {
 			"messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "msg_04",
 		},
 		{
-			"that of the named rule, though another message is nearer",
+			"that of the named rule, though another message is nearer, and then what is broken",
 			[]turn{user(hi), answer(hi, signed), user(hi), answer(blank)},
-			"messages.3: the final block cannot be thinking", "msg_02",
+			"messages.3: the final block cannot be thinking", "msg_02 msg_04",
 		},
 		{"latent ones too", []turn{user(hi), calling(state(`"status":"running","input":{}`)), user(hi)}, "tool_use without tool_result", "msg_02"},
 		{
@@ -49,8 +49,9 @@ func TestPlanOnError(t *testing.T) {
 			[]turn{user(), answer(stepStart), user(hi)},
 			"messages.1: must have non-empty content", "msg_01 msg_02",
 		},
-		{"another class", []turn{user(hi), answer(blank), user(hi)}, "tool_use without tool_result", ""},
-		{"no class", []turn{user(hi), answer(blank), user(hi)}, "overloaded", ""},
+		{"what is broken, of another class", []turn{user(hi), answer(blank), user(hi)}, "tool_use without tool_result", "msg_02"},
+		{"what is broken, for an error of no class", []turn{user(hi), answer(blank), user(hi)}, "overloaded", "msg_02"},
+		{"the named place, and what is broken elsewhere", append([]turn{user(hi), answer(blank)}, thinking()...), "messages.3.content.0: Invalid `signature` in `thinking` block", "msg_02 msg_04"},
 		{"the newest, for what was signed otherwise", thinking(), "thinking blocks cannot be modified", "msg_04"},
 		{"the newest, whatever number", thinking(), "messages.1.content.0: thinking blocks cannot be modified", "msg_04"},
 		{"the newest, far off", thinking(), "messages.258.content.1: thinking blocks cannot be modified", "msg_04"},
@@ -85,6 +86,59 @@ func TestPlanOnError(t *testing.T) {
 		}
 		if r.Plan.Cause.Kind != change.CauseError || r.Plan.Cause.Text != c.err {
 			t.Errorf("%s: Plan has the cause %v", c.name, r.Plan.Cause)
+		}
+	}
+}
+
+// An error names one place. All takes out all thinking of its kind, what is left
+// for the provider to judge is listed, and what is excepted stays (found fault 13.15).
+func TestPlanOnErrorAll(t *testing.T) {
+	six := func() (turns []turn) {
+		for range 6 {
+			turns = append(turns, user(hi), answer(signed, hi))
+		}
+		return turns
+	}
+	const all = "msg_02 msg_04 msg_06 msg_08 msg_10 msg_12"
+	for _, c := range []struct {
+		name     string
+		turns    []turn
+		err      string
+		all      bool
+		except   []Class
+		want     string
+		suspects int
+		broken   int // that remain
+	}{
+		{"one signature", six(), "messages.3.content.0: Invalid `signature` in `thinking` block", false, nil, "msg_04", 5, 0},
+		{"all signatures", six(), "messages.3.content.0: Invalid `signature` in `thinking` block", true, nil, all, 0, 0},
+		{"the newest thinking that was modified", six(), "messages.11.content.0: `thinking` blocks in the latest assistant message cannot be modified", false, nil, "msg_12", 5, 0},
+		{"all thinking that was modified", six(), "messages.11.content.0: `thinking` blocks in the latest assistant message cannot be modified", true, nil, all, 0, 0},
+		{"all thinking while it is off", six(), "messages.3.content.0: thinking is disabled, so the message cannot contain thinking", true, nil, all, 0, 0},
+		{"all where the error names no place", six(), "Invalid `signature` in `thinking` block", true, nil, all, 0, 0},
+		{"what is broken besides", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, nil, "msg_14 " + all, 0, 0},
+		{
+			"what is excepted stays", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true,
+			[]Class{EmptyContentMessage}, all, 0, 1,
+		},
+		{"the class of the error though it is excepted", []turn{user(hi), answer(blank), user(hi)}, "text content blocks must be non-empty", false, []Class{EmptyContentMessage}, "msg_02", 0, 0},
+	} {
+		e := ParseAPIError([]byte(c.err))
+		s := build(c.turns...)
+		r := plan(t, s, Request{Error: &e, All: c.all, Except: c.except})
+		broken := 0
+		for _, d := range r.Remaining {
+			if d.Severity == Broken {
+				broken++
+			}
+		}
+		if got := touched(r.Plan.Ops); got != c.want || len(r.Suspects) != c.suspects || broken != c.broken || r.All != c.all {
+			t.Errorf("%s: Plan changes %q, leaves %d suspects and %d broken; want %q, %d, %d", c.name, got, len(r.Suspects), broken, c.want, c.suspects, c.broken)
+		}
+		for _, d := range r.Cured {
+			if d.Class != EmptyContentMessage && d.Loses == "" {
+				t.Errorf("%s: %+v does not say what is lost", c.name, d)
+			}
 		}
 	}
 }

@@ -50,6 +50,7 @@ type repairJSON struct {
 	Resolved  string          `json:"resolved,omitempty"`
 	Forgotten bool            `json:"forgotten,omitempty"`
 	Remaining []diagnosisJSON `json:"remaining,omitempty"`
+	Suspects  []diagnosisJSON `json:"suspects,omitempty"`
 }
 
 type causeJSON struct {
@@ -196,7 +197,7 @@ func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 			}
 		}
 		r.Session = p.head.ID
-		r.Remaining = diagnosesJSON(p.result.Remaining)
+		r.Remaining, r.Suspects = diagnosesJSON(p.result.Remaining), diagnosesJSON(p.result.Suspects)
 		repairs = append(repairs, r)
 	}
 	return map[string]any{"repairs": repairs}

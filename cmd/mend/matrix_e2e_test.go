@@ -67,7 +67,7 @@ func (w ward) take(p *patient, cut func(wound.Store), want string) string {
 		c.find(hurt(whole, p.records()))
 	}
 	outcome := real + ", cured"
-	if now := c.cure(1); now != opencode.Alive {
+	if now := c.cure(2); now != opencode.Alive {
 		outcome = real + ", not cured"
 	}
 	c.back()

@@ -17,7 +17,7 @@ import (
 // repairFlags are the options of repair.
 type repairFlags struct {
 	dryRun, yes, latent, force bool
-	orphans                    bool
+	orphans, all               bool
 	classes                    []string
 	apiError                   string
 }
@@ -32,7 +32,12 @@ writes it into the journal, and then changes the store in one step that is whole
 or absent, whatever happens.
 
 With a session it repairs that one. Without, it shows what it would do for every
-broken session and asks once.`,
+broken session and asks once.
+
+With --error it repairs what the error names, then all that is broken, and says what
+remains. Of altered signatures and the like only the provider can tell which are
+refused, and it names one at a time: with --all, or when such an error comes for the
+second time, all thinking of that kind is removed at once.`,
 		Example: `  mend repair                      show all broken sessions, ask, repair
   mend repair ses_abc --dry-run    show the change alone
   mend repair ses_abc --error @err.txt`,
@@ -42,6 +47,9 @@ broken session and asks once.`,
 				if fl := cmd.Flags().Lookup(name); fl.Changed && strings.Trim(fl.Value.String(), "[]") == "" {
 					return usagef("--%s is empty", name)
 				}
+			}
+			if f.all && f.apiError == "" {
+				return usagef("--all goes with --error")
 			}
 			if f.orphans {
 				return a.repairOrphans(cmd, ids, f)
@@ -57,6 +65,7 @@ broken session and asks once.`,
 	fl.BoolVar(&f.orphans, "orphans", false, "repair no session, but put away messages and parts to which none leads")
 	fl.StringSliceVar(&f.classes, "class", nil, "cure this class alone: "+classList())
 	a.thinkingFlag(fl)
+	fl.BoolVar(&f.all, "all", false, "with --error: repair all of its kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "the error of the model API: its text, @FILE, or - for the standard input")
 	return cmd
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 
 	"mend"
 	"mend/change"
@@ -14,6 +16,9 @@ func (a *app) printProposal(p proposal) {
 	}
 	defer a.atOnce()()
 	a.printf("%s\n", a.headLine(p.head))
+	if p.result.All {
+		a.printf("    All of the error's kind is repaired, not only the place that it names.\n")
+	}
 	for _, d := range p.result.Cured {
 		a.printDiagnosis(d)
 	}
@@ -61,6 +66,36 @@ func (a *app) endRepair(ps []proposal, done []change.Entry, left error, r mend.R
 		a.printf("%s\n", good("Nothing is broken."))
 	case len(todo) == 0 && len(ps) == 1 && left == nil && curesMore(ps[0].result.Remaining, r):
 		a.printf("Nothing is broken. %s cures what is latent.\n", bold("mend repair --latent "+ps[0].head.ID))
+	}
+	a.printLeft(ps, r)
+}
+
+// named is how many records a last line names.
+const named = 3
+
+// printLeft ends the answer with what is broken still, if something is. Behind an
+// API error it says so also if nothing is, and what only the provider can judge.
+func (a *app) printLeft(ps []proposal, r mend.RepairRequest) {
+	var left []string
+	suspects, one := 0, ""
+	for _, p := range ps {
+		suspects, one = suspects+len(p.result.Suspects), p.head.ID
+		for _, d := range p.result.Remaining {
+			if d.Severity == repair.Broken {
+				left = append(left, fmt.Sprintf("%s (%s)", d.Ref, d.Class))
+			}
+		}
+	}
+	if n := len(left) - named; n > 0 {
+		left = append(left[:named], fmt.Sprintf("and %d more", n))
+	}
+	switch {
+	case len(left) > 0:
+		a.printf("%s %s.\n", warn("Still broken:"), printable(strings.Join(left, ", ")))
+	case r.Error != nil && suspects > 0:
+		a.printf("Nothing else is seen to be broken. Only the provider can judge %s more of the error's kind: if the error comes again, a repair treats them all; --all does so now.\n", count(suspects, "record"))
+	case r.Error != nil && one != "":
+		a.printf("%s\n", good("Nothing is seen to be broken any more."))
 	}
 }
 

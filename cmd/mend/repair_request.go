@@ -13,7 +13,7 @@ import (
 
 // request makes of the flags what the library understands.
 func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
-	r := mend.RepairRequest{Latent: f.latent, Force: f.force}
+	r := mend.RepairRequest{Latent: f.latent, Force: f.force, All: f.all}
 	path, _ := config.Path() // without a home folder there is no file; only texts depend on it here
 	c, err := settingsIn(path, nil)
 	if err != nil {
