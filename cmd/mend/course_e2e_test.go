@@ -168,17 +168,18 @@ func (c *course) back() {
 	}
 }
 
-// find asks for the cure of what the provider said, which must be one of the
-// records that the wound changed.
+// find asks for the cure of what the provider said, which must be about the records
+// that the wound changed: those that it does not touch are named for the provider to
+// judge.
 func (c *course) find(hurt []string) {
 	c.Helper()
 	var answer struct {
-		Repairs []struct{ Ops []struct{ Record string } }
+		Repairs []struct{ Ops, Suspects []struct{ Record string } }
 	}
 	_, out := c.ask(&answer, "repair", c.session, "--dry-run", "--error", providerSaid(c.before))
 	var touched []string
 	for _, r := range answer.Repairs {
-		for _, op := range r.Ops {
+		for _, op := range append(r.Ops, r.Suspects...) {
 			touched = append(touched, op.Record[strings.LastIndex(op.Record, "/")+1:])
 		}
 	}
