@@ -55,6 +55,7 @@ type Client struct {
 
 	wrongClock bool // see [Client.Sessions]
 	foreign    bool // another program than OpenCode reads the store
+	models     *abilities
 }
 
 // Open finds the store and returns a client for it. It writes nothing. The error
@@ -66,7 +67,7 @@ func Open(o Options) (*Client, error) {
 	if err := o.find(); err != nil {
 		return nil, err
 	}
-	c := &Client{opt: o, clock: time.Now}
+	c := &Client{opt: o, clock: time.Now, models: newAbilities()}
 	var err error
 	c.store, err = c.opt.open("")
 	if tree, ok := c.store.(*fsstore.Store); ok {

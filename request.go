@@ -28,7 +28,7 @@ func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, 
 		s = wire.AsRead(s, nil)
 	}
 	f := Forecast{Version: p.Version, Thinking: c.thinks(s)}
-	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.now(), Missing: missing})
+	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.now(), Missing: missing, Reads: c.models.reads})
 	f.Violations = wire.Check(f.Request, f.Thinking)
 	return f, nil
 }

@@ -181,7 +181,7 @@ func (c *Client) loadStamped(ctx context.Context, head session.Session) (*sessio
 	if err != nil {
 		return nil, stamp, repair.Options{}, err
 	}
-	o := repair.Options{Now: c.opt.Now(), WrongClock: c.wrongClock, Foreign: c.foreign, Version: c.opt.AgentVersion, Thinking: c.opt.Thinking, Missing: missing}
+	o := repair.Options{Now: c.opt.Now(), WrongClock: c.wrongClock, Foreign: c.foreign, Reads: c.models.reads, Version: c.opt.AgentVersion, Thinking: c.opt.Thinking, Missing: missing}
 	if unfinished(s) { // else it does not matter, and it is dear to find out
 		o.Held, err = c.store.Held(ctx)
 	}

@@ -95,7 +95,7 @@ func (c *Client) verdictsOf() string {
 	if c.opt.Thinking != nil {
 		thinking = fmt.Sprint(*c.opt.Thinking)
 	}
-	return fmt.Sprintf("%s %s, agent %s, thinking %s", c.opt.Version, build(), c.opt.AgentVersion, thinking)
+	return fmt.Sprintf("%s %s, agent %s, thinking %s, models %s", c.opt.Version, build(), c.opt.AgentVersion, thinking, c.models.state())
 }
 
 // build tells this build of the program from others, "" if it cannot.

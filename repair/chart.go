@@ -14,6 +14,7 @@ type chart struct {
 	renderer *wire.Renderer
 	settings []setting // the one in use first
 	missing  func(path string) bool
+	reads    func(wire.Model, string) (reads, known bool)
 	now      time.Time   // when the next prompt is typed; see [Options]
 	asked    []Class     // which of the rules that want to be asked for are
 	tool     string      // the name of the tool that an error is about
@@ -52,7 +53,7 @@ func defaultTexts() texts {
 // newChart makes the chart of a session. With force the newest answer is looked
 // at although the session is busy.
 func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart {
-	c := &chart{s: s, renderer: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, now: o.typed(), unread: o.Foreign, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
+	c := &chart{s: s, renderer: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, reads: o.Reads, now: o.typed(), unread: o.Foreign, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
 	c.origin = map[session.Ref]session.Ref{}
 	c.busy = !force && Busy(s, o.Now, o.Held)
 	return c.of(s)
@@ -136,7 +137,7 @@ func (c *chart) render(p wire.Profile) wire.Request {
 			return c.requests[i].Request
 		}
 	}
-	r := c.read().Render(wire.Settings{Profile: p, Now: c.now, Missing: c.missing})
+	r := c.read().Render(wire.Settings{Profile: p, Now: c.now, Missing: c.missing, Reads: c.reads})
 	c.requests = append(c.requests, request{r, p})
 	return r
 }

@@ -161,10 +161,21 @@ func (c *chart) note(v *survey, i int, f fault, s Severity) {
 // does so with any model; the rules, and which files can be sent, are those of a
 // provider that serves Claude, and another may take more.
 func (c *chart) severity(w wire.Violation, m wire.Model) Severity {
+	if w.Rule == "R15" && c.reads != nil { // of images; what is attached to a result is sent to any model
+		if _, known := c.reads(m, "image"); !known && !c.attached(w) {
+			return Latent
+		}
+	}
 	if !isRule(w.Rule) && w.Rule != wire.FatalMedia || servesClaude(m) {
 		return Broken
 	}
 	return Latent
+}
+
+// attached reports whether the violation is about a file in the result of a call.
+func (c *chart) attached(w wire.Violation) bool {
+	_, p := c.part(blamed(w.Refs))
+	return p != nil && p.Type == session.TypeTool
 }
 
 // aboutLoops reports whether the rule is about an open tool loop, for which the

@@ -46,7 +46,32 @@ func (r *rendering) fileBlock(mime string, link []byte, name string) (b Block, w
 	default:
 		return Block{}, "it is a link that cannot be followed, " + scheme + ":"
 	}
-	return b.ofFile(name)
+	b, why = b.ofFile(name)
+	if kind := b.kindOfFile(); why == "" && kind != "" && !r.reads(kind) {
+		return Block{Type: Text, Text: unreadableFile(name, kind)}, ""
+	}
+	return b, why
+}
+
+// kindOfFile is what the agent calls a file that some models do not take, "" for any
+// other block.
+func (b *Block) kindOfFile() string {
+	switch {
+	case b.Type == Image:
+		return "image"
+	case b.Type == Document && isPDF(b.Mime):
+		return "pdf"
+	}
+	return ""
+}
+
+// reads reports whether the model takes such files, as far as is known.
+func (r *rendering) reads(kind string) bool {
+	if r.Reads == nil {
+		return true
+	}
+	reads, known := r.Settings.Reads(r.Model, kind)
+	return reads || !known
 }
 
 // lost reports whether a file: URL leads to nothing.

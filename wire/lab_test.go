@@ -9,7 +9,6 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -71,6 +70,7 @@ type lab struct {
 	rows     []*row         // as the test has cut them
 	info     map[string]any // what the test sets in the session's record
 	stray    map[string]string
+	reads    func(wire.Model, string) (reads, known bool)
 	// unmodelled: the session's row names no model.
 	unmodelled bool
 }
@@ -93,6 +93,12 @@ func archive(version string) (data []byte, newest bool) {
 // newLab starts an agent of a version.
 func newLab(t testing.TB, version string, thinking bool) *lab {
 	t.Helper()
+	return newLabOf(t, version, thinking, "text", "image", "pdf")
+}
+
+// newLabOf is newLab with a model that takes these kinds of input.
+func newLabOf(t testing.TB, version string, thinking bool, input ...string) *lab {
+	t.Helper()
 	exe, err := opencode.Install(version)
 	if err != nil {
 		t.Fatal(err)
@@ -101,7 +107,7 @@ func newLab(t testing.TB, version string, thinking bool) *lab {
 	t.Cleanup(api.Close)
 	h := opencode.New(t, exe, api, thinking)
 	l := &lab{t: t, version: version, profile: wire.ProfileFor(version), dir: h.DataDir(), api: api}
-	l.readMedia()
+	l.readMedia(input)
 	fixture, newest := archive(version)
 	l.session, l.newest = h.Unpack(fixture), newest
 	if file := filepath.Join(l.dir, "opencode.db"); exists(file) {
@@ -126,19 +132,23 @@ func openDB(t testing.TB, file string) *sqlite3.Conn {
 	return db
 }
 
-// readMedia tells the agent that its model reads images and PDFs, as Claude does.
-func (l *lab) readMedia() {
+// readMedia tells the agent what its model reads.
+func (l *lab) readMedia(input []string) {
 	file := filepath.Join(l.dir, "../../../.config/opencode/opencode.json")
 	data, err := os.ReadFile(file)
 	if err != nil {
 		l.t.Fatal(err)
 	}
-	const model = `"name": "claude-fake",`
-	if !strings.Contains(string(data), model) {
-		l.t.Fatal("no model in opencode.json")
+	var config map[string]any
+	if err := json.Unmarshal(data, &config); err != nil {
+		l.t.Fatal(err)
 	}
-	text := strings.Replace(string(data), model, model+`"attachment": true, "modalities": {"input": ["text", "image", "pdf"], "output": ["text"]},`, 1)
-	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+	model := config["provider"].(fields)["anthropic"].(fields)["models"].(fields)["claude-fake"].(fields)
+	model["attachment"], model["modalities"] = true, fields{"input": input, "output": []string{"text"}}
+	if data, err = json.Marshal(config); err != nil {
+		l.t.Fatal(err)
+	}
+	if err := os.WriteFile(file, data, 0o644); err != nil {
 		l.t.Fatal(err)
 	}
 }

@@ -121,7 +121,7 @@ func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	if l.profile.Tree() {
 		s = wire.AsRead(s, nil)
 	}
-	said := wire.Render(s, wire.Settings{Profile: l.profile, Now: time.Now(), Missing: func(path string) bool { return !exists(path) }})
+	said := wire.Render(s, wire.Settings{Profile: l.profile, Now: time.Now(), Reads: l.reads, Missing: func(path string) bool { return !exists(path) }})
 	verdict, code := alive, ""
 	if v := wire.Check(said, thinking); len(v) > 0 {
 		verdict = v[0].Rule

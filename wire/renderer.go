@@ -30,7 +30,7 @@ type Renderer struct {
 //	}
 //
 // The session must not change while there are requests to make. All of them must
-// have the same [Settings].Missing.
+// have the same [Settings].Missing and Reads.
 type Reading struct {
 	s    *session.Session
 	all  []*message

@@ -22,6 +22,10 @@ type Settings struct {
 	// Missing tells whether nothing is at a path that a prompt's file links to: some
 	// versions end on that. nil means that every such file is there.
 	Missing func(path string) bool
+	// Reads tells whether a model takes files of that kind, "image" or "pdf": where it is
+	// known not to, the agent sends a line of text for one in a prompt, and the file
+	// where it is attached to a result. nil means that every model takes both.
+	Reads func(m Model, kind string) (reads, known bool)
 	// Standing renders the session as it stands, its tool loop open: no prompt is
 	// added. It is the request that an error stored in the newest answer is about.
 	Standing bool

@@ -1,0 +1,56 @@
+package mend
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/wire"
+)
+
+// TestAbilities is what is known of a model, by the user's settings and the agent's list of
+// models (item 14).
+func TestAbilities(t *testing.T) {
+	const (
+		withModalities = `{"provider":{"anthropic":{"models":{"claude-own":{"modalities":{"input":["text"],"output":["text"]}},"claude-sees":{"modalities":{"input":["text","image"]}}}}}}`
+		bare           = `{"provider":{"anthropic":{"models":{"claude-own":{"name":"x"},"alias":{"id":"claude-listed"}}}}}`
+		list           = `{"anthropic":{"models":{"claude-listed":{"modalities":{"input":["text","image"]}},"claude-text":{"modalities":{"input":["text"]}},"claude-silent":{}}}}`
+	)
+	for _, c := range []struct {
+		name, settings, models string
+		model                  string
+		reads, known           bool
+	}{
+		{"nothing is said", "", "", "claude-4", true, true},
+		{"nothing is said of another", "", "", "other", false, false},
+		{"settings say no", withModalities, "", "claude-own", false, true},
+		{"settings say yes", withModalities, "", "claude-sees", true, true},
+		{"settings name it, without a list", bare, "", "claude-own", false, false},
+		{"settings name it, and the list does not", bare, list, "claude-own", false, true},
+		{"settings give it another name", bare, list, "alias", true, true},
+		{"listed", "", list, "claude-listed", true, true},
+		{"listed, without images", "", list, "claude-text", false, true},
+		{"listed, without any kind", "", list, "claude-silent", false, true},
+		{"settings with a comment", "// mine\n{}", list, "claude-4", false, false},
+		{"a list that is damaged", "", list[:40], "claude-4", false, false},
+		{"settings that are deep", `{"provider":` + strings.Repeat("[", 20_000), "", "claude-4", false, false},
+		{"settings of another form", `{"provider":[]}`, "", "claude-4", false, false},
+	} {
+		dir := t.TempDir()
+		a := &abilities{settings: filepath.Join(dir, "opencode.json"), models: filepath.Join(dir, "models.json")}
+		for path, text := range map[string]string{a.settings: c.settings, a.models: c.models} {
+			if text == "" {
+				continue
+			}
+			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		a.read = a.load
+		reads, known := a.reads(wire.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
+		if reads != c.reads || known != c.known {
+			t.Errorf("%s: reads %v, known %v; want %v, %v", c.name, reads, known, c.reads, c.known)
+		}
+	}
+}
