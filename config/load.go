@@ -1,6 +1,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -70,6 +71,9 @@ func (c *Config) readFile(path string) error {
 
 // parse sets what the text of a file says.
 func (c *Config) parse(data []byte) error {
+	if depth(data) > maxDepth {
+		return fmt.Errorf("objects and lists are nested deeper than %d levels", maxDepth)
+	}
 	standard, err := hujson.Standardize(append(data, '\n')) // it wants the end of a comment's line
 	if err != nil {
 		return err
@@ -91,6 +95,43 @@ func (c *Config) parse(data []byte) error {
 		}
 	}
 	return nil
+}
+
+// maxDepth is how deep objects and lists may be nested, as in a session's records. The
+// parser that allows comments takes a time that grows with the square of the depth.
+const maxDepth = 10_000
+
+// depth is how deep the brackets of the text are nested at most, without those in
+// strings and comments.
+func depth(data []byte) (most int) {
+	open := 0
+	for i := 0; i < len(data); i++ {
+		switch rest := data[i:]; {
+		case bytes.HasPrefix(rest, []byte("//")):
+			i += max(bytes.IndexByte(rest, '\n'), 0)
+			if data[i] == '/' { // it ends the text
+				return most
+			}
+		case bytes.HasPrefix(rest, []byte("/*")):
+			end := bytes.Index(rest[2:], []byte("*/"))
+			if end < 0 {
+				return most
+			}
+			i += 2 + end + 1
+		case rest[0] == '"':
+			for i++; i < len(data) && data[i] != '"'; i++ {
+				if data[i] == '\\' {
+					i++
+				}
+			}
+		case rest[0] == '{' || rest[0] == '[':
+			open++
+			most = max(most, open)
+		case rest[0] == '}' || rest[0] == ']':
+			open--
+		}
+	}
+	return most
 }
 
 // assign sets one key from plain text.
