@@ -3,7 +3,7 @@
 // keeps, runs everything interleaved, prints a table of the medians with goals,
 // and writes it to a page of the documentation, with a plot of how costs grow.
 //
-//	go run . [-parts N] [-rounds N] [-grow N,N,…] [-work DIR] [-docs DIR]
+//	go run . [-parts N] [-rounds N] [-grow N,N,…] [-shapes=false] [-work DIR] [-docs DIR]
 //
 // Its first run takes minutes to make the stores, and 4 GB. With a store of
 // 1,000,000 parts it needs 10 GB more until that is measured:
@@ -29,6 +29,7 @@ func main() {
 	flag.IntVar(&o.parts, "parts", 100_000, "parts of the stores that the table is about")
 	flag.IntVar(&o.rounds, "rounds", 7, "how often each command is run")
 	flag.StringVar(&o.grow, "grow", "1000,10000,100000,300000", "parts of the stores that the plot is about; \"\" for none")
+	flag.BoolVar(&o.shapes, "shapes", true, "measure how the cost grows with each dimension of one session")
 	flag.StringVar(&o.work, "work", "../bin/bench", "folder for stores and programs, kept")
 	flag.StringVar(&o.docs, "docs", "../docs", "folder of performance.md; \"\" to write nothing")
 	flag.Parse()
@@ -41,6 +42,7 @@ func main() {
 type options struct {
 	parts, rounds    int
 	grow, work, docs string
+	shapes           bool
 }
 
 func run(o options) (err error) {
@@ -61,13 +63,19 @@ func run(o options) (err error) {
 	if err != nil {
 		return err
 	}
+	var all []grown
+	if o.shapes {
+		if all, err = l.shapes(min(o.rounds, 3)); err != nil {
+			return err
+		}
+	}
 	t.memoryRows(points)
 	fmt.Print(t)
 	if o.docs == "" {
 		return nil
 	}
 	about := fmt.Sprintf("Medians of %d interleaved runs, %d parts, warm cache unless said, process start included.", o.rounds, o.parts)
-	return errors.Join(plotGrowth(filepath.Join(o.docs, "performance.svg"), points), writePage(filepath.Join(o.docs, "performance.md"), about, t, points))
+	return errors.Join(plotGrowth(filepath.Join(o.docs, "performance.svg"), points), writePage(filepath.Join(o.docs, "performance.md"), about, t, points, all))
 }
 
 // growths measures stores of the sizes that are listed.

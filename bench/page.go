@@ -73,7 +73,7 @@ func panel(unit string, points []point, of func(cost) float64) (*plot.Plot, erro
 }
 
 // writePage writes the page with the table and the picture.
-func writePage(path, about string, t *table, points []point) error {
+func writePage(path, about string, t *table, points []point, shapes []grown) error {
 	var b strings.Builder
 	b.WriteString("# Performance\n\nWritten by `make bench`: mend against programs that do no more than the disk has to be asked for\n(`bench/floor`), on stores that `internal/bigstore` makes. " + about + "\n\n")
 	b.WriteString(t.String())
@@ -85,5 +85,6 @@ func writePage(path, about string, t *table, points []point) error {
 	for _, p := range points {
 		b.WriteString(p.String() + "\n")
 	}
+	b.WriteString(shapesTable(shapes))
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }

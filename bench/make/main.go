@@ -2,6 +2,7 @@
 //
 //	make tree|db PARTS RUNNING DIR
 //	make journal REPAIRS DIR
+//	make grown SHAPE SIZE DIR
 //
 // Of the newest session in the store that calls a tool, so many calls never ended;
 // DIR/session holds its id. The journal is DIR/mend/journal.db.
@@ -25,8 +26,11 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) < 3 {
+	if len(args) < 3 || args[0] == "grown" && len(args) < 4 {
 		return fmt.Errorf("want a kind, numbers and a folder, got %v", args)
+	}
+	if args[0] == "grown" {
+		return makeGrown(args[1], args[2], args[len(args)-1])
 	}
 	var numbers []int
 	for _, arg := range args[1 : len(args)-1] {
@@ -50,6 +54,19 @@ func run(args []string) error {
 	session, err := stop(filepath.Join(dir, "opencode"), numbers[1])
 	if err != nil {
 		return fmt.Errorf("stopping calls: %w", err)
+	}
+	return os.WriteFile(filepath.Join(dir, "session"), []byte(session), 0o644)
+}
+
+// makeGrown makes a tree of one session of a shape of [bigstore.Shapes].
+func makeGrown(shape, size, dir string) error {
+	n, err := strconv.Atoi(size)
+	if err != nil {
+		return err
+	}
+	session, err := bigstore.GrowthNamed(dir, shape, n)
+	if err != nil {
+		return err
 	}
 	return os.WriteFile(filepath.Join(dir, "session"), []byte(session), 0o644)
 }

@@ -18,6 +18,7 @@ type record struct {
 	id, session, message string
 	created              int64 // milliseconds since 1970
 	data                 object
+	edit                 func([]byte) []byte // what becomes of its text; nil for nothing
 }
 
 type kind uint8
@@ -84,13 +85,13 @@ func (w *writer) talk(parts int) error {
 			return err
 		}
 	}
-	return w.put(record{sessionRecord, w.session, w.session, "", began, sessionData(w.session, began, w.clock)})
+	return w.put(record{kind: sessionRecord, id: w.session, session: w.session, created: began, data: sessionData(w.session, began, w.clock)})
 }
 
 func (w *writer) prompt() (id string, err error) {
 	w.wait(60_000)
 	id = w.id("msg")
-	if err := w.put(record{messageRecord, id, w.session, id, w.clock, promptData(id, w.session, w.clock)}); err != nil {
+	if err := w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: w.clock, data: promptData(id, w.session, w.clock)}); err != nil {
 		return "", err
 	}
 	return id, w.part(id, object{{"type", "text"}, {"text", w.text(40, 4000)}})
@@ -116,7 +117,7 @@ func (w *writer) answer(prompt string, last bool) error {
 		}
 	}
 	w.wait(3_000)
-	return w.put(record{messageRecord, id, w.session, id, began, answerData(id, w.session, prompt, reason, began, w.clock)})
+	return w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: began, data: answerData(id, w.session, prompt, reason, began, w.clock)})
 }
 
 // step is the parts of an answer.
@@ -137,7 +138,7 @@ func (w *writer) part(message string, data object) error {
 	id := w.id("prt")
 	w.parts++
 	data = append(object{{"id", id}, {"sessionID", w.session}, {"messageID", message}}, data...)
-	return w.put(record{partRecord, id, w.session, message, w.clock, data})
+	return w.put(record{kind: partRecord, id: id, session: w.session, message: message, created: w.clock, data: data})
 }
 
 // text is low to high bytes of lines of words; each tenfold is as likely.

@@ -1,0 +1,118 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"mend/internal/bigstore"
+)
+
+// steps are the verbs that are measured on each shape of a session.
+var steps = [...]string{"scan", "repair", "undo"}
+
+// grown is what the steps cost of one shape, at each of its sizes.
+type grown struct {
+	name  string
+	sizes [4]int
+	costs [4][len(steps)]cost
+	bytes [4]int64 // of the session
+}
+
+// shapes measures how the steps grow with every dimension of a session.
+func (l *lab) shapes(rounds int) (all []grown, err error) {
+	for _, shape := range bigstore.Shapes() {
+		g := grown{name: shape.Name, sizes: shape.Sizes}
+		for i, n := range shape.Sizes {
+			if g.bytes[i], g.costs[i], err = l.shape(shape.Name, n, rounds); err != nil {
+				return nil, err
+			}
+		}
+		fmt.Print(g)
+		all = append(all, g)
+	}
+	return all, nil
+}
+
+// shape measures the steps on one session, whose repair is taken back each time.
+func (l *lab) shape(name string, n, rounds int) (bytes int64, costs [len(steps)]cost, err error) {
+	dir := l.path("grown-" + strings.NewReplacer(" ", "-", ",", "").Replace(name) + fmt.Sprint("-", n))
+	if err := l.once(dir, l.path("make"), "grown", name, fmt.Sprint(n)); err != nil {
+		return 0, costs, err
+	}
+	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	id, err := os.ReadFile(filepath.Join(dir, "session"))
+	if err != nil {
+		return 0, costs, err
+	}
+	data := filepath.Join(dir, "opencode")
+	err = filepath.WalkDir(data, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			bytes += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		return 0, costs, err
+	}
+	mend, state := []string{l.path("mend"), "--store", data}, filepath.Join(dir, "state")
+	measured, err := l.measure(rounds, []command{
+		{args: append(mend, "scan")},
+		{args: append(mend, "repair", string(id), "--latent", "--force", "--yes"), state: state, until: "Repaired"},
+		{args: append(mend, "undo", "--session", string(id), "--yes"), state: state, until: "Restored"},
+	})
+	copy(costs[:], measured)
+	return bytes, costs, err
+}
+
+// String is rows of Markdown, one for each step: the processor time at each size, by
+// how much the worst doubling multiplies what is beyond the start of the program, and
+// how the memory compares with its bound.
+func (g grown) String() string {
+	var b strings.Builder
+	for s, step := range steps {
+		fmt.Fprintf(&b, "| %s | %d to %d | %s |", g.name, g.sizes[0], g.sizes[len(g.sizes)-1], step)
+		worst, memory, over := 0.0, 0.0, false
+		for i := range g.sizes {
+			c := g.costs[i][s]
+			fmt.Fprintf(&b, " %s |", short(c.cpu))
+			if i > 0 {
+				worst = max(worst, float64(c.cpu)/float64(g.costs[i-1][s].cpu))
+			}
+			bound := float64(64<<20 + memoryShare[s]*g.bytes[i])
+			memory, over = max(memory, float64(c.peak)/bound), over || float64(c.peak) > bound
+		}
+		verdict := "yes"
+		if worst > 2.5 || over {
+			verdict = "**no**"
+		}
+		fmt.Fprintf(&b, " %.1f | %.0f %% | %s |\n", worst, 100*memory, verdict)
+	}
+	return b.String()
+}
+
+// memoryShare is how many times the session each step may take, beside 64 MB.
+var memoryShare = [len(steps)]int64{6, 6, 4}
+
+// shapesTable is the part of the page about the growth of sessions.
+func shapesTable(all []grown) string {
+	if len(all) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString("\n## Growth of one session\n\nEach row is a session that grows in one dimension, to twice, four and eight times its size\n" +
+		"(`internal/bigstore` makes them). The goal is that no doubling takes more than 2.5 times the processor\n" +
+		"time, and that the memory is at most 64 MB and 6 times the session, of an undo 4 times.\n\n" +
+		"| dimension | from, to | verb | CPU ms | × 2 | × 4 | × 8 | worst doubling | of the memory allowed | met |\n|---|---|---|---|---|---|---|---|---|---|\n")
+	for _, g := range all {
+		b.WriteString(g.String())
+	}
+	return b.String()
+}

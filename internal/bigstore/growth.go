@@ -1,0 +1,290 @@
+package bigstore
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// A Shape is a damaged session that grows in one dimension: what work on it costs
+// must grow no faster.
+type Shape struct {
+	Name  string
+	Sizes [4]int // each twice the one before
+	make  func(w *writer, n int) error
+}
+
+// Shapes are all of them. The sizes are those that a measurement takes.
+func Shapes() []Shape {
+	return []Shape{
+		{"depth, cut off", doubled(1200), inputOf(nested, cutOff)},
+		{"depth", doubled(1200), inputOf(nested, whole)},
+		{"array length, cut off", doubled(500_000), inputOf(numbers, cutOff)},
+		{"array length", doubled(500_000), inputOf(numbers, whole)},
+		{"array of changed files", doubled(20_000), prompts("summary", changes)},
+		{"number of keys, cut off", doubled(200_000), inputOf(keys, cutOff)},
+		{"number of keys", doubled(200_000), inputOf(keys, whole)},
+		{"number of equal keys", doubled(200_000), inputOf(equalKeys, whole)},
+		{"number of tools", doubled(20_000), prompts("tools", tools)},
+		{"number of attachments", doubled(5_000), attachments},
+		{"string length, cut off", doubled(4 << 20), outputOf("a line of words\\n", cutOff)},
+		{"string of escapes, cut off", doubled(4 << 20), outputOf("\\ud83d\\ude00\\\\\\\"", cutOff)},
+		{"string of backslashes", doubled(4 << 20), outputOf("\\\\", cutOff)},
+		{"string length", doubled(4 << 20), outputOf("a line of words\\n", whole)},
+		{"number of parts", doubled(2_000), partsOf(unfinished)},
+		{"number of damaged parts", doubled(2_000), partsOf(cutInHalf)},
+		{"number of blank parts", doubled(2_000), partsOf(blank)},
+		{"number of thoughts", doubled(2_000), partsOf(thoughts)},
+		{"number of messages", doubled(1_000), messagesOf(unfinished)},
+		{"number of damaged messages", doubled(50), damagedMessages},
+	}
+}
+
+func doubled(n int) [4]int { return [4]int{n, 2 * n, 4 * n, 8 * n} }
+
+// GrowthNamed is [Growth] of the shape of that name.
+func GrowthNamed(dir, name string, n int) (session string, err error) {
+	for _, s := range Shapes() {
+		if s.Name == name {
+			return Growth(dir, s, n)
+		}
+	}
+	return "", fmt.Errorf("no shape is called %q", name)
+}
+
+// Growth writes a tree with one session of the shape and size below dir, as [Tree]
+// does, and returns the session's id.
+func Growth(dir string, s Shape, n int) (session string, err error) {
+	root := filepath.Join(dir, "opencode", "storage")
+	w := &writer{clock: start, put: func(r record) error {
+		path := filepath.Join(root, r.path())
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		data, err := r.data.text(true)
+		if err != nil {
+			return err
+		}
+		if r.edit != nil {
+			data = r.edit(data)
+		}
+		return os.WriteFile(path, data, 0o644)
+	}}
+	w.session = w.id("ses")
+	began := w.clock
+	err = s.make(w, n)
+	if err == nil {
+		err = w.put(record{kind: sessionRecord, id: w.session, session: w.session, message: w.session, created: began, data: sessionData(w.session, began, w.clock)})
+	}
+	if err == nil {
+		err = old(root)
+	}
+	if err != nil {
+		return "", fmt.Errorf("writing a session that grows by %s: %w", s.Name, err)
+	}
+	return w.session, nil
+}
+
+// ask writes a prompt.
+func (w *writer) ask(members ...member) (id string, err error) {
+	w.wait(60_000)
+	id = w.id("msg")
+	data := promptData(id, w.session, w.clock)
+	for _, m := range members {
+		data = append(data.without(m.name), m)
+	}
+	if err := w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: w.clock, data: data}); err != nil {
+		return "", err
+	}
+	return id, w.part(id, object{{"type", "text"}, {"text", "Do it."}})
+}
+
+// reply writes an answer of those parts, each with what becomes of its text.
+func (w *writer) reply(prompt string, edit func([]byte) []byte, parts ...object) error {
+	w.wait(5_000)
+	id, began := w.id("msg"), w.clock
+	for _, p := range parts {
+		pid := w.id("prt")
+		data := append(object{{"id", pid}, {"sessionID", w.session}, {"messageID", id}}, p...)
+		r := record{kind: partRecord, id: pid, session: w.session, message: id, created: w.clock, data: data}
+		if p[0].value == "tool" || p[0].value == "text" || p[0].value == "reasoning" {
+			r.edit = edit
+		}
+		if err := w.put(r); err != nil {
+			return err
+		}
+	}
+	w.wait(3_000)
+	return w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: began, data: answerData(id, w.session, prompt, "stop", began, w.clock)})
+}
+
+// hole is where a text of any size goes.
+const hole = "@@"
+
+// filled puts a text in the place of the hole.
+func filled(with []byte) func([]byte) []byte {
+	return func(data []byte) []byte { return bytes.Replace(data, []byte(`"`+hole+`"`), with, 1) }
+}
+
+func whole(data []byte) []byte {
+	return bytes.Replace(data, []byte(`"status": "completed"`), []byte(`"status": "running"`), 1)
+}
+func cutOff(data []byte) []byte { return data[:len(data)/2] }
+
+func then(first, next func([]byte) []byte) func([]byte) []byte {
+	return func(data []byte) []byte { return next(first(data)) }
+}
+
+// inputOf is a call with a value as its input.
+func inputOf(value func(n int) []byte, damage func([]byte) []byte) func(*writer, int) error {
+	return func(w *writer, n int) error {
+		prompt, err := w.ask()
+		if err != nil {
+			return err
+		}
+		return w.reply(prompt, then(filled(value(n)), damage), object{{"type", "step-start"}}, callData("toolu_1", hole, "said", w.clock), finishData("tool-calls"))
+	}
+}
+
+// outputOf is a call with an output of that length.
+func outputOf(of string, damage func([]byte) []byte) func(*writer, int) error {
+	return func(w *writer, n int) error {
+		prompt, err := w.ask()
+		if err != nil {
+			return err
+		}
+		text := []byte(`"` + strings.Repeat(of, n/len(of)) + `"`)
+		return w.reply(prompt, then(filled(text), damage), object{{"type", "step-start"}}, callData("toolu_1", "ls", hole, w.clock), finishData("tool-calls"))
+	}
+}
+
+func nested(n int) []byte {
+	return []byte(strings.Repeat(`{"a":`, n) + "1" + strings.Repeat("}", n))
+}
+
+func numbers(n int) []byte { return []byte("[" + strings.Repeat("1234,", n-1) + "1234]") }
+
+func keys(n int) []byte {
+	b := []byte("{")
+	for i := range n {
+		b = fmt.Appendf(b, `"key%d":%d,`, i, i)
+	}
+	return append(b[:len(b)-1], '}')
+}
+
+func equalKeys(n int) []byte {
+	return []byte("{" + strings.Repeat(`"key":1,`, n-1) + `"key":1}`)
+}
+
+// prompts is a prompt with a member of that size.
+func prompts(name string, value func(n int) any) func(*writer, int) error {
+	return func(w *writer, n int) error {
+		prompt, err := w.ask(member{name, value(n)})
+		if err != nil {
+			return err
+		}
+		return w.reply(prompt, nil, object{{"type", "step-start"}}, object{{"type", "text"}, {"text", "Done."}}, finishData("stop"))
+	}
+}
+
+func changes(n int) any {
+	all := make([]any, n)
+	for i := range all {
+		all[i] = object{{"file", fmt.Sprint("file", i)}, {"additions", "1"}, {"deletions", 0}}
+	}
+	return object{{"diffs", all}}
+}
+
+func tools(n int) any {
+	all := object{}
+	for i := range n {
+		all = append(all, member{fmt.Sprint("tool", i), "perhaps"})
+	}
+	return all
+}
+
+// attachments is a call with that many files, of which the agent takes none.
+func attachments(w *writer, n int) error {
+	prompt, err := w.ask()
+	if err != nil {
+		return err
+	}
+	all := make([]any, n)
+	for i := range all {
+		all[i] = object{{"id", w.id("prt")}, {"type", "file"}, {"mime", "image/png"}, {"url", "not a url"}}
+	}
+	call := callData("toolu_1", "ls", "said", w.clock)
+	state, _ := call[3].value.(object)
+	call[3].value = append(state, member{"attachments", all})
+	return w.reply(prompt, nil, object{{"type", "step-start"}}, call, finishData("tool-calls"))
+}
+
+// A damage makes the i-th of many parts, and says what becomes of its text.
+type damage func(i int, at int64) (object, func([]byte) []byte)
+
+func unfinished(i int, at int64) (object, func([]byte) []byte) {
+	return callData(fmt.Sprint("toolu_", i), "ls", "said", at), whole
+}
+
+func cutInHalf(i int, at int64) (object, func([]byte) []byte) {
+	return callData(fmt.Sprint("toolu_", i), "ls", "said", at), cutOff
+}
+
+func blank(int, int64) (object, func([]byte) []byte) {
+	return object{{"type", "text"}, {"text", " "}}, nil
+}
+
+func thoughts(_ int, at int64) (object, func([]byte) []byte) {
+	return reasoningData("Let me see.", "", at).without("metadata"), nil
+}
+
+// partsOf is an answer of so many parts.
+func partsOf(d damage) func(*writer, int) error {
+	return func(w *writer, n int) error {
+		prompt, err := w.ask()
+		if err != nil {
+			return err
+		}
+		parts := []object{{{"type", "step-start"}}}
+		var edit func([]byte) []byte
+		for i := range n {
+			var p object
+			p, edit = d(i, w.clock)
+			parts = append(parts, p)
+		}
+		return w.reply(prompt, edit, append(parts, finishData("tool-calls"))...)
+	}
+}
+
+// messagesOf is so many turns, each with one such part.
+func messagesOf(d damage) func(*writer, int) error {
+	return func(w *writer, n int) error {
+		for i := range n {
+			prompt, err := w.ask()
+			if err != nil {
+				return err
+			}
+			p, edit := d(i, w.clock)
+			if err := w.reply(prompt, edit, object{{"type", "step-start"}}, p, finishData("tool-calls")); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+}
+
+// damagedMessages is so many turns, the answers cut off.
+func damagedMessages(w *writer, n int) error {
+	put := w.put
+	w.put = func(r record) error {
+		if r.kind == messageRecord && r.data[2].value == "assistant" {
+			r.edit = cutOff
+		}
+		return put(r)
+	}
+	return messagesOf(func(_ int, at int64) (object, func([]byte) []byte) {
+		return object{{"type", "text"}, {"text", "Done."}, {"time", span(at, at)}}, nil
+	})(w, n)
+}
