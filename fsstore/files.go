@@ -71,7 +71,7 @@ func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
 	if r.Part = name; name != "" {
 		p += "/" + name
 	}
-	if err == nil && isRecordName(name) {
+	if err == nil && isRecordName(r, name) {
 		err = fmt.Errorf("file %s: layout %s keeps a record there", r, l.name)
 	}
 	return p, r, err
@@ -86,21 +86,22 @@ func (v *view) recordsAndMore(d *dir, of session.Ref, yield func(name, id string
 	}
 	names := v.names(d, of.Message)
 	for _, name := range names {
-		if !v.failed() && name[0] != '.' && !isRecordName(name) {
+		if !v.failed() && name[0] != '.' && !isRecordName(of, name) {
 			v.other(besides{d, of}, d, name)
 		}
 	}
 	for _, name := range names {
-		if isRecordName(name) && !v.failed() {
+		if isRecordName(of, name) && !v.failed() {
 			yield(name, strings.TrimSuffix(name, suffix))
 		}
 	}
 }
 
-// isRecordName reports whether a record has that name in its folder.
-func isRecordName(name string) bool {
+// isRecordName reports whether a record has that name in the folder that of names. The
+// agent ends at a message whose id does not begin as it should, so it wrote none.
+func isRecordName(of session.Ref, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
-	return ok && session.ValidateID(id) == nil
+	return ok && session.ValidateID(id) == nil && (of.Message != "" || strings.HasPrefix(id, session.MessagePrefix))
 }
 
 // seesNoRecord reports whether the agent passes over what has the name of a record,
@@ -212,7 +213,7 @@ func (v *view) reads(b besides, rel string) session.Ref {
 	switch {
 	case err != nil || !t.plain():
 		return session.Ref{}
-	case rel == name && isRecordName(name):
+	case rel == name && isRecordName(b.of, name):
 		return b.record(strings.TrimSuffix(name, suffix))
 	}
 	return b.file(rel)

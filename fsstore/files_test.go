@@ -37,6 +37,7 @@ func TestFiles(t *testing.T) {
 		"message/ses_1/msg_1.json.bak":       {"message/ses_1/msg_1.jso.json", nothing},
 		"message/ses_1/msg_1 2.json":         {"message/ses_1/msg_1 2.json", self},
 		"message/ses_1/in/msg_9.json":        {"message/ses_1/in.json", nothing},
+		"message/ses_1/zzz.json":             {"message/ses_1/zzz.json", self},
 		"message/ses_1/msg_2/notes.txt":      {"message/ses_1/msg_2.json", session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_2"}},
 		"part/msg_1/.DS_Store":               {},
 		"part/msg_1/.prt_11.json.swp":        {},

@@ -135,6 +135,9 @@ func isName(name string) bool {
 // ErrBadID says that a string is not an id: no path and no key is made of it.
 var ErrBadID = errors.New("not a valid id")
 
+// MessagePrefix is what the id of a message begins with.
+const MessagePrefix = "msg"
+
 // MaxID is the length of the longest id, in bytes.
 const MaxID = 200
 

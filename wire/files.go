@@ -1,7 +1,9 @@
 package wire
 
 import (
+	"path"
 	"slices"
+	"strings"
 
 	"mend/session"
 )
@@ -35,6 +37,9 @@ func AsRead(s *session.Session, keep func(*session.File) bool) *session.Session 
 		r := session.Record{Ref: f.Ref, Defect: &session.Defect{Kind: session.Malformed, Why: "there is no such file"}}
 		if of := records[f.Reads]; of != nil {
 			r.Data, r.Defect = of.Data, of.Defect
+		}
+		if f.Ref.Message == "" && r.Defect == nil && !strings.HasPrefix(path.Base(f.Opens), session.MessagePrefix) {
+			r.Data, r.Defect = nil, &session.Defect{Kind: session.Malformed, Why: "its name does not begin with " + session.MessagePrefix}
 		}
 		if f.Ref.Message == "" {
 			m := session.NewMessage(r)

@@ -26,6 +26,8 @@ var beside = []Wound{
 	{"a thumbnail store among the messages", layMessages("Thumbs.db", "x"), inTree(Dead)},
 	{"a copy among the messages", layMessages("% (conflicted copy).json", ""), inTree(Alive)},
 	{"a name that leads to an answer with a call", layMessages("%.orig", "x"), inTree("R17")},
+	{"a copy among the messages whose name is no id of one", layMessages("Copy of %.json", ""), inTree(Dead)},
+	{"a file among the messages whose name is no id of one", layMessages("package.json", "{}"), inTree(Dead)},
 	{"a message in a folder among the messages", layMessages("old/%.json", ""), inTree(Dead)},
 	{"hidden files among the messages", every(layMessages(".DS_Store", "x"), layMessages(".%.json.swp", "x")), inTree(Alive)},
 	{"a thumbnail store among the sessions", layFile("session/global/Thumbs.db", "x"), inTree(Alive)},
