@@ -16,7 +16,7 @@ var layers = map[string][]string{
 	"mend/change":                      {"mend/session"},
 	"mend/repair":                      {"mend/session", "mend/change", "mend/wire"},
 	"mend/undo":                        {"mend/session", "mend/change"},
-	"mend/fsstore":                     {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/processes"},
+	"mend/fsstore":                     {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/processes"},
 	"mend/sqlstore":                    {"mend/session", "mend/change", "mend/internal/ownfile", "mend/internal/processes"},
 	"mend/journal":                     {"mend/session", "mend/change", "mend/internal/ownfile"},
 	"mend/txn":                         {"mend/change", "mend/journal"},

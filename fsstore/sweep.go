@@ -6,9 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
+
+	"mend/internal/ownfile"
 )
 
 // mkdirs opens the folder at p, made of our own folders that only their owner
@@ -31,9 +34,17 @@ func (j *job) mkdirs(p string) (*dir, error) {
 }
 
 // mkdir makes one of our own folders, for the owner of the store, and reports
-// whether it was missing.
+// whether it was missing. In one that others can write to they could change what is
+// staged there.
 func (j *job) mkdir(d *dir, name string) (made bool, err error) {
+	home, err := j.root.self()
+	if err != nil {
+		return false, err
+	}
 	if t, err := d.stat(name); err != nil || t.there {
+		if err == nil && t.folder() {
+			err = ownfile.CheckOwner(filepath.Join(j.id.Root, d.path, name), t.mode, t.owner.uid, home.owner.uid, os.Geteuid())
+		}
 		return false, err
 	}
 	if err := j.step("mkdir " + path.Join(d.path, name)); err != nil {
@@ -50,10 +61,6 @@ func (j *job) mkdir(d *dir, name string) (made bool, err error) {
 	}
 	defer sub.close()
 	if os.Geteuid() == 0 {
-		home, err := j.root.self()
-		if err != nil {
-			return true, err
-		}
 		if err := sub.file().Chown(home.owner.uid, home.owner.gid); err != nil {
 			return true, err
 		}

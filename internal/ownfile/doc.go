@@ -24,6 +24,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -169,11 +170,21 @@ func kept(path string, info fs.FileInfo) error {
 
 // private is the rule for who may own and write to a file or a folder of mend's.
 func private(path string, info fs.FileInfo) error {
-	if uid, known := owner(info); known && uid != os.Geteuid() {
+	if uid, known := owner(info); known {
+		return CheckOwner(path, info.Mode(), uid, os.Geteuid())
+	}
+	return nil
+}
+
+// CheckOwner reports why a file of that mode and owner cannot be one of mend's, if
+// so: it must belong to one of the owners, and be writable by nobody else.
+func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
+	if !slices.Contains(owners, uid) {
 		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()),
-			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), quote(path))}
-	} else if known && info.Mode().Perm()&0o022 != 0 {
-		return &UnsafeError{path, fmt.Sprintf("can be written by other users (%v)", info.Mode()), "chmod go-w " + quote(path)}
+			fmt.Sprintf("sudo chown %d %s", owners[0], quote(path))}
+	}
+	if mode.Perm()&0o022 != 0 {
+		return &UnsafeError{path, fmt.Sprintf("can be written by other users (%v)", mode), "chmod go-w " + quote(path)}
 	}
 	return nil
 }
