@@ -3,10 +3,15 @@
 package main
 
 import (
+	"bytes"
 	"os"
+	"path/filepath"
+	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/cobra/doc"
+
+	"mend/internal/atomicfile"
 )
 
 // The pages are made by a program of their own, since the libraries that write
@@ -27,7 +32,25 @@ func (a *app) manVerb() *cobra.Command {
 			}
 			root := a.root()
 			root.DisableAutoGenTag = true
-			return doc.GenManTree(root, &doc.GenManHeader{Title: "MEND", Section: "1", Source: "mend"}, dirs[0])
+			return writePages(root, dirs[0])
 		},
 	}
+}
+
+// writePages writes the page of a verb and of those below it.
+func writePages(verb *cobra.Command, dir string) error {
+	for _, sub := range verb.Commands() {
+		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+			continue
+		}
+		if err := writePages(sub, dir); err != nil {
+			return err
+		}
+	}
+	var page bytes.Buffer
+	if err := doc.GenMan(verb, &doc.GenManHeader{Title: "MEND", Section: "1", Source: "mend"}, &page); err != nil {
+		return err
+	}
+	name := strings.ReplaceAll(verb.CommandPath(), " ", "-") + ".1"
+	return atomicfile.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644)
 }

@@ -55,12 +55,14 @@ func (a *app) input(ctx context.Context, value string) ([]byte, error) {
 	if !isFile {
 		return []byte(value), nil
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	return io.ReadAll(io.LimitReader(f, maxInput))
+	return await(ctx, func() ([]byte, error) { // it may be a pipe, as the shell makes of <(COMMAND)
+		f, err := os.Open(path)
+		if err != nil {
+			return nil, err
+		}
+		defer f.Close()
+		return io.ReadAll(io.LimitReader(f, maxInput))
+	})
 }
 
 // explain tells what an API error means.
