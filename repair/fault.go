@@ -92,16 +92,9 @@ func (c *chart) survey() *survey {
 
 func (c *chart) newSurvey() *survey {
 	v := &survey{counts: map[place]int{}, at: map[key]int{}, settings: map[key][]int{}}
+	c.search(v, true)
 	c.simulate(v, own)
-	for _, r := range Rules {
-		if r.find == nil || r.Asked && !c.asks(r.Class) {
-			continue
-		}
-		for _, f := range r.find(c) {
-			f.code = r.Code
-			c.note(v, own, f, cmp.Or(r.severity, f.grade, Note))
-		}
-	}
+	c.search(v, false)
 	for i := own + 1; i < len(c.settings); i++ {
 		c.simulate(v, i)
 	}
@@ -116,6 +109,19 @@ func (c *chart) newSurvey() *survey {
 		}
 	}
 	return v
+}
+
+// search notes what the rules find in the records that the request does not show.
+func (c *chart) search(v *survey, first bool) {
+	for _, r := range Rules {
+		if r.find == nil || r.first != first || r.Asked && !c.asks(r.Class) {
+			continue
+		}
+		for _, f := range r.find(c) {
+			f.code = r.Code
+			c.note(v, own, f, cmp.Or(r.severity, f.grade, Note))
+		}
+	}
 }
 
 // simulate notes what setting i violates.

@@ -17,7 +17,9 @@ func (l *glimpse) message(r *session.Record) bool {
 	}
 	l.created = m.count(atCreated)
 	if c, isRow := r.Col("time_created"); isRow { // what the agent sorts rows by
-		l.created, _ = c.Int()
+		if l.created, isRow = c.Int(); !isRow {
+			return false
+		}
 	}
 	l.latest = max(l.created, m.count(atCompleted))
 	switch string(m.inner(atRole)) {

@@ -19,6 +19,7 @@ type Rule struct {
 
 	find     func(*chart) []fault // what the request does not show
 	severity Severity             // of what find finds; zero for what the fault says, or a [Note]
+	first    bool                 // it is fixed before what the request shows, which may come of it
 	as       func(*chart, fault) Class
 	why      func(*chart, fault) string
 	fixes    func(*chart, fault) []fix // the one that loses least first
@@ -37,6 +38,7 @@ var Rules = []Rule{
 	{Code: "R9", Class: ThinkingSignature, why: say("Thinking goes out without a signature, and the provider takes none like that."), fixes: fixThinking},
 	{Code: "R10", Class: ThinkingBlockOrder, as: classOfLast, why: whyLast, fixes: fixLast},
 	{Code: "R11", Class: EmptyContentMessage, why: whyBlank, fixes: fixBlank},
+	{Code: "time", Class: IncompleteRecord, severity: Broken, find: findTimes, first: true, why: whyTime, fixes: fixTimes},
 	{Code: "R12", Class: AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixDates, noCure: "Nothing in the store is broken: send any message in the session."},
 	{Code: "R13", Class: InvalidToolCall, why: whyCallID, fixes: fixCallID},
 	{Code: "R14", Class: InvalidToolCall, why: say("The input of the call is no object, and the provider takes nothing else."), fixes: fixInput},

@@ -9,8 +9,12 @@ import (
 // read is told in the message's Defect.
 func NewMessage(r Record) Message {
 	m := Message{Record: r, ID: r.Ref.Message}
-	column, sorted := r.Col("time_created") // what the agent sorts rows by
+	column, _ := r.Col("time_created") // what the agent sorts rows by
+	at, isTime := column.Float()
 	m.Created, _ = column.Int()
+	if column.Class == ClassReal {
+		m.Created = int64(min(max(at, -1<<53), 1<<53))
+	}
 	obj, ok := m.decode()
 	if !ok {
 		return m
@@ -33,7 +37,7 @@ func NewMessage(r Record) Message {
 	if !ok {
 		m.wrong("time.created is missing or no number")
 	}
-	if !sorted {
+	if !isTime {
 		m.Created = created
 	}
 	m.Completed, _ = times.int("completed")

@@ -121,7 +121,7 @@ func (r *Record) root(of *Outline) Value {
 // Sort puts messages and parts in the order in which the agent reads them.
 func (s *Session) Sort() {
 	slices.SortStableFunc(s.Messages, func(a, b Message) int {
-		return cmp.Or(cmp.Compare(a.Created, b.Created), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(a.SortKey().Compare(b.SortKey()), cmp.Compare(a.ID, b.ID))
 	})
 	for i := range s.Messages {
 		s.Messages[i].sortParts()

@@ -14,8 +14,8 @@ const written = 1795219200000 // 2026-11-21
 // the prompt that the user types now, or else right after everything that the session
 // tells of; see [Settings].
 func NextPrompt(s *session.Session, now time.Time) (created int64, id string) {
-	m := newPrompt(s, now)
-	return m.created, m.id
+	ms := promptTime(s, now)
+	return ms, session.ClockID(session.KindMessage, ms)
 }
 
 // Span is the time around now for which every version makes the same request of the
@@ -46,10 +46,13 @@ func Span(s *session.Session, now time.Time) (from, until time.Time) {
 // newPrompt is the prompt that the user types at now, or else right after
 // everything that the session tells of.
 func newPrompt(s *session.Session, now time.Time) *message {
-	m := &message{prompt: true, created: now.UnixMilli()}
+	ms := promptTime(s, now)
+	return &message{prompt: true, at: session.TimeKey(ms), source: source{id: session.ClockID(session.KindMessage, ms)}}
+}
+
+func promptTime(s *session.Session, now time.Time) int64 {
 	if now.IsZero() {
-		m.created = max(s.LatestTime()+1, written)
+		return max(s.LatestTime()+1, written)
 	}
-	m.id = session.ClockID(session.KindMessage, m.created)
-	return m
+	return now.UnixMilli()
 }

@@ -13,7 +13,7 @@ import (
 type message struct {
 	source
 	prompt  bool // the one that the user types next: it has no record
-	created int64
+	at      session.SortKey
 	body    value
 	sources []source // of its parts
 	parts   []part   // that can be read
@@ -78,7 +78,7 @@ func isCompaction(p part) bool { return p.kind == "compaction" }
 // message takes one apart, or finds it.
 func (r *Renderer) message(src *session.Message) *message {
 	from := sourceOf(&src.Record, src.ID)
-	if m := r.messages[src.Ref]; m != nil && m.source == from && m.created == src.Created && m.holds(src.Parts) {
+	if m := r.messages[src.Ref]; m != nil && m.source == from && m.at.Compare(src.SortKey()) == 0 && m.holds(src.Parts) {
 		return m
 	}
 	m := readMessage(src)
@@ -104,7 +104,7 @@ func (m *message) holds(parts []session.Part) bool {
 }
 
 func readMessage(src *session.Message) *message {
-	m := &message{created: src.Created, sources: make([]source, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
+	m := &message{at: src.SortKey(), sources: make([]source, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record, src.Root())
 	if fault != "" {
 		m.broken = append(m.broken, Fatal{FatalUnreadable, fault, src.Ref})
@@ -163,7 +163,7 @@ func nullFile(r *session.Record, v value) bool { return v.Kind() == 'n' && r.Col
 // compare orders messages, the oldest first.
 func (p *Profile) compare(a, b *message) int {
 	if p.ByTime {
-		return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
+		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
 	}
 	return cmp.Compare(a.file(), b.file())
 }

@@ -1,0 +1,80 @@
+package session
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+)
+
+// A SortKey is the value that the agent sorts a message by: the time of its row in
+// whatever storage class that is, or the time in its file.
+type SortKey struct {
+	class Class
+	n     int64
+	f     float64
+	text  []byte
+}
+
+// SortKey is the message's place in time.
+func (m *Message) SortKey() SortKey {
+	if c, isRow := m.Col("time_created"); isRow {
+		return c.SortKey()
+	}
+	return TimeKey(m.Created)
+}
+
+// TimeKey is the key of a time in milliseconds since 1970.
+func TimeKey(ms int64) SortKey { return SortKey{class: ClassInteger, n: ms} }
+
+// SortKey is the key of the column's value.
+func (c Col) SortKey() SortKey {
+	k := SortKey{class: c.Class}
+	switch c.Class {
+	case ClassInteger:
+		k.n, _ = c.Int()
+	case ClassReal:
+		k.f, _ = c.Float()
+	case ClassText, ClassBlob:
+		k.text = c.Bytes
+	case ClassNull:
+	}
+	return k
+}
+
+// Compare orders keys as SQLite's ORDER BY does (sqlite.org/datatype3.html, 4.1):
+// NULL, then numbers by their value, then text, then blobs, both bytewise.
+func (k SortKey) Compare(o SortKey) int {
+	if rank := cmp.Compare(k.rank(), o.rank()); rank != 0 {
+		return rank
+	}
+	switch {
+	case k.class == ClassInteger && o.class == ClassInteger:
+		return cmp.Compare(k.n, o.n)
+	case k.class == ClassReal && o.class == ClassReal:
+		return cmp.Compare(k.f, o.f)
+	case k.class == ClassInteger:
+		return compareReal(k.n, o.f)
+	case k.class == ClassReal:
+		return -compareReal(o.n, k.f)
+	}
+	return bytes.Compare(k.text, o.text)
+}
+
+func (k SortKey) rank() Class {
+	if k.class == ClassReal {
+		return ClassInteger
+	}
+	return k.class
+}
+
+// compareReal compares an integer with a real without rounding either.
+func compareReal(n int64, f float64) int {
+	switch {
+	case f >= math.MaxInt64:
+		return -1
+	case f < math.MinInt64:
+		return 1
+	}
+	whole := math.Trunc(f)
+	return cmp.Or(cmp.Compare(n, int64(whole)), cmp.Compare(whole, f))
+}
