@@ -138,7 +138,7 @@ func plain(s *session.Session, now time.Time) bool {
 // the request, which goes to that model.
 func plainInfo(s *session.Session, asked model) bool {
 	_, reverted := infoField(s, "revert")
-	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || archived(s) || reverted || len(wire.InfoFaults(s, wire.ProfileFor(""))) > 0 {
+	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || archived(s) || reverted || len(wire.InfoFaults(s, wire.ProfileFor(""))) > 0 || len(wire.ProjectFaults(s, wire.ProfileFor(""))) > 0 {
 		return false
 	}
 	told, tells := infoField(s, "model")

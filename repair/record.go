@@ -82,6 +82,10 @@ func findLostProject(c *chart) []fault {
 	return []fault{{ref: c.s.Info.Ref, says: c.s.Project}}
 }
 
+func whyProjectRow(_ *chart, f fault) string {
+	return fmt.Sprintf("The row of the session's project is damaged (%s), and the agent does not start in the project's folders.", f.says)
+}
+
 func whyLostProject(_ *chart, f fault) string {
 	return fmt.Sprintf("The session belongs to the project %q, which the database does not have, so the agent does not list it, and newer ones cannot go on with it.", f.says)
 }

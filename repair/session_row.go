@@ -26,30 +26,12 @@ func sessionRowFixes(k *known) []fix {
 	for _, f := range wire.InfoFaults(s, wire.ProfileFor("")) {
 		names = append(names, f.Field)
 	}
-	row := s.Info
-	data, lost := rowJSON(&row, names)
-	slots := slices.DeleteFunc(rowSlots(s), func(sl slot) bool { return !slices.Contains(names, sl.path) })
-	after, c, err := gap{s: s, m: &session.Message{Record: s.Info}, known: k}.complete(data, slots)
-	if err != nil || len(slots) == 0 {
+	row, c, ok := completeRow(k, s.Info, names, rowSlots(s))
+	if !ok {
 		return nil
 	}
-	for _, name := range names {
-		raw, has := session.Field(after, name)
-		row = row.WithCol(columnOf(name, raw, has))
-	}
-	for _, name := range lost {
-		if !slices.Contains(c.lost, name) {
-			c.lost = append(c.lost, name)
-		}
-	}
-	c.filled = slices.DeleteFunc(c.filled, func(name string) bool { return slices.Contains(lost, name) })
-	for _, name := range names { // the same text in another storage class
-		if !slices.Contains(slices.Concat(c.filled, c.altered), name) && !slices.ContainsFunc(c.lost, func(path string) bool { return within(path, name) }) {
-			c.altered = append(c.altered, name)
-		}
-	}
 	cure, loses := c.describe()
-	if slices.ContainsFunc(c.lost, func(path string) bool { return path == "revert" }) {
+	if slices.Contains(c.lost, "revert") {
 		loses += " The session is then not reverted any more: the messages that were to go stay."
 	}
 	if slices.ContainsFunc(c.lost, func(path string) bool { return within(path, "permission") }) {
@@ -71,6 +53,61 @@ func sessionRowFixes(k *known) []fix {
 		}
 		return nil
 	}}}
+}
+
+// projectRowFixes do the same to the row of the session's project.
+func projectRowFixes(k *known, _ fault) []fix {
+	s := k.s
+	var names []string
+	for _, f := range wire.ProjectFaults(s, wire.ProfileFor("")) {
+		names = append(names, f.Field)
+	}
+	folder := func(gap) []byte { return session.Quote(s.Directory) }
+	if s.ProjectRow.Ref.Project == "global" {
+		folder = always(`"/"`)
+	}
+	row, c, ok := completeRow(k, s.ProjectRow, names, []slot{
+		need("worktree", func(g gap, raw []byte) ([]byte, bool) {
+			to, ok := aFolder(g, raw)
+			return to, ok && len(raw) > 2
+		}, folder),
+		may("vcs", oneWord("git")), need("sandboxes", aList(exactText), always("[]")), may("commands", anObject),
+	})
+	if !ok {
+		return nil
+	}
+	cure, loses := c.describe()
+	return []fix{{cure: "Of the project's row: " + cure, loses: loses, whole: true, edit: func(d *draft) error {
+		d.s.ProjectRow = row
+		return nil
+	}}}
+}
+
+// completeRow is the row with the columns of these names as the slots want them,
+// and what that took.
+func completeRow(k *known, row session.Record, names []string, slots []slot) (session.Record, changes, bool) {
+	data, lost := rowJSON(&row, names)
+	slots = slices.DeleteFunc(slots, func(sl slot) bool { return !slices.Contains(names, sl.path) })
+	after, c, err := gap{s: k.s, m: &session.Message{Record: row}, known: k}.complete(data, slots)
+	if err != nil || len(slots) == 0 {
+		return row, c, false
+	}
+	for _, name := range names {
+		raw, has := session.Field(after, name)
+		row = row.WithCol(columnOf(name, raw, has))
+	}
+	for _, name := range lost {
+		if !slices.Contains(c.lost, name) {
+			c.lost = append(c.lost, name)
+		}
+	}
+	c.filled = slices.DeleteFunc(c.filled, func(name string) bool { return slices.Contains(lost, name) })
+	for _, name := range names { // the same text in another storage class
+		if !slices.Contains(slices.Concat(c.filled, c.altered), name) && !slices.ContainsFunc(c.lost, func(path string) bool { return within(path, name) }) {
+			c.altered = append(c.altered, name)
+		}
+	}
+	return row, c, true
 }
 
 // within reports whether the path is that name, or leads below it.

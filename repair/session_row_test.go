@@ -2,6 +2,7 @@ package repair
 
 import (
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
@@ -89,6 +90,41 @@ func TestSessionRow(t *testing.T) {
 		r, err := Plan(s, Request{Options: o})
 		if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref != s.Info.Ref || len(r.Remaining) > 0 {
 			t.Errorf("%s: %s: Plan = %v, %v; left: %s", cell.Version, cell.Cut(), r.Plan.Ops, err, told(r.Remaining))
+		}
+	}
+}
+
+// The row of the project is judged and completed likewise.
+func TestProjectRow(t *testing.T) {
+	for version, archive := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {
+		st := newRowStore(t, archive)
+		st.exec("create table project_whole as select * from project")
+		for _, c := range []struct {
+			value  string
+			broken string // the versions in which the real program does not start
+		}{
+			{"vcs = null", ""}, {"vcs = ''", ""}, {"vcs = 'garbage'", "1.2.27 1.18.33"}, {"vcs = x'00'", "1.2.27 1.18.33"},
+			{"vcs = x'676974'", "1.2.27 1.18.33"}, {"worktree = ''", "1.18.33"}, {"worktree = 'garbage'", "1.18.33"}, {"worktree = x'2f'", "1.18.33"},
+			{"sandboxes = ''", "1.2.27 1.18.33"}, {"sandboxes = 'garbage'", "1.2.27 1.18.33"}, {"sandboxes = '{}'", "1.2.27 1.18.33"},
+			{"sandboxes = '[5]'", "1.18.33"}, {"sandboxes = '[\"/tmp/x\"]'", ""},
+			{"commands = ''", "1.2.27 1.18.33"}, {"commands = 'garbage'", "1.2.27 1.18.33"}, {"commands = '{}'", ""}, {"commands = '[5]'", ""},
+			{"name = x'00'", ""}, {"icon_url = 'garbage'", ""}, {"icon_color = x'00'", ""}, {"time_updated = 'garbage'", ""},
+		} {
+			s := st.with(wound.Cell{Column: "title", Value: "title; update project set " + c.value})
+			st.exec("delete from project; insert into project select * from project_whole")
+			o := Options{Now: fixtureTime, Version: version}
+			ds := Diagnose(s, o)
+			want := strings.Contains(c.broken, version)
+			if broken := len(ds) > 0 && ds[0].Severity == Broken; broken != want {
+				t.Errorf("%s: %s: Diagnose = %s, want broken: %t", version, c.value, told(ds), want)
+			}
+			if !want {
+				continue
+			}
+			r, err := Plan(s, Request{Options: o})
+			if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != session.KindProject || len(r.Remaining) > 0 {
+				t.Errorf("%s: %s: Plan = %v, %v; left: %s", version, c.value, r.Plan.Ops, err, told(r.Remaining))
+			}
 		}
 	}
 }

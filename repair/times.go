@@ -16,7 +16,12 @@ func findTimes(c *chart) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
 		if at, isRow := m.Col("time_created"); isRow && !isNumeric(at) {
-			fs = append(fs, fault{ref: m.Ref, says: at.Class.String()})
+			fs = append(fs, fault{ref: m.Ref, says: at.Class.String(), grade: Latent})
+		}
+	}
+	if len(fs) > 0 && len(c.violations(c.settings[own])) > 0 { // which may come of it
+		for i := range fs {
+			fs[i].grade = Broken
 		}
 	}
 	return fs

@@ -16,11 +16,14 @@ const (
 	KindSession Kind = iota + 1
 	KindMessage
 	KindPart
-	KindFolder // the folder of a message's parts, or of a session's messages
-	KindFile   // a [File]: what lies in such a folder beside the records, or in its place
+	KindFolder  // the folder of a message's parts, or of a session's messages
+	KindFile    // a [File]: what lies in such a folder beside the records, or in its place
+	KindProject // the row of the project that sessions belong to
 )
 
-var kindNames = [...]string{KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file"}
+var kindNames = [...]string{
+	KindSession: "session", KindMessage: "message", KindPart: "part", KindFolder: "folder", KindFile: "file", KindProject: "project",
+}
 
 func (k Kind) String() string {
 	if int(k) < len(kindNames) && kindNames[k] != "" {
@@ -57,6 +60,8 @@ func (r Ref) ID() string {
 		if r.Message != "" {
 			return r.Message
 		}
+	case KindProject:
+		return r.Project
 	case KindSession:
 	}
 	return r.Session
@@ -96,6 +101,8 @@ func (r Ref) Validate() error {
 	need := []string{r.Session}
 	switch r.Kind {
 	case KindSession:
+	case KindProject:
+		need = []string{r.Project}
 	case KindMessage:
 		need = append(need, r.Message)
 	case KindPart:

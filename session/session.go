@@ -20,6 +20,7 @@ type Session struct {
 	// project whose folder the session's directory is in, "" if there is none.
 	// WorkspaceMissing says that the workspace is not there that the row names.
 	ProjectMissing, WorkspaceMissing bool
+	ProjectRow                       Record // of the project that the session belongs to; its Ref is the zero Ref where there is none
 	Home                             string
 
 	Title   string
@@ -144,10 +145,13 @@ func (s *Session) Clone() *Session {
 	return &c
 }
 
-// Records calls yield for every record that the session has: its own, then each
-// message followed by its parts.
+// Records calls yield for every record that the session has: its own, that of its
+// project, then each message followed by its parts.
 func (s *Session) Records(yield func(*Record) bool) {
 	if s.Info.Ref.Kind != 0 && !yield(&s.Info) {
+		return
+	}
+	if s.ProjectRow.Ref.Kind != 0 && !yield(&s.ProjectRow) {
 		return
 	}
 	for i := range s.Messages {

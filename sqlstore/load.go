@@ -161,13 +161,21 @@ func (c *conn) loadProject(s *session.Session) error {
 	}
 	of, _ := s.Info.Col("project_id")
 	if c.schema.projects {
-		const own = `SELECT 1 FROM project WHERE id = ?1`
-		found, err := c.has(own, value{of.Class, of.Bytes})
+		t := c.schema.tables[session.KindProject]
+		found := false
+		err := c.query(t.selectRow, []value{{of.Class, of.Bytes}}, func(st *sqlite3.Stmt) error {
+			found, s.ProjectRow = true, t.record(st)
+			s.ProjectRow.Ref = session.Ref{Kind: session.KindProject, Project: string(of.Bytes)}
+			return nil
+		})
 		if err != nil {
 			return err
 		}
 		if !found {
 			return c.loadHome(s, of)
+		}
+		if s.ProjectRow.Ref.Validate() != nil { // nothing can name it
+			s.ProjectRow = session.Record{}
 		}
 		const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
 			WHERE a.id = ?1 ORDER BY b.time_updated DESC LIMIT 1`

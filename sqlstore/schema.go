@@ -89,7 +89,13 @@ func (c *conn) readSchema(source string, limit int64) (*schema, error) {
 	if err != nil {
 		return nil, err
 	}
-	sc.projects = len(cols) == 3
+	if sc.projects = len(cols) == 3; sc.projects {
+		t, err := c.readTable(table{kind: session.KindProject, name: "project", cols: []string{"id", "worktree", "time_updated"}}, limit)
+		if err != nil {
+			return nil, err
+		}
+		sc.tables[t.kind] = t
+	}
 	if cols, err = c.strings("SELECT name FROM pragma_table_info('workspace') WHERE name = 'id'"); err != nil {
 		return nil, err
 	}

@@ -33,10 +33,10 @@ func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp,
 
 // A tally is what the stamp of a session is made of.
 type tally struct {
-	seen   [session.KindPart + 1][]byte // of the rows of each kind, and of the rest
-	newest int64                        // milliseconds since 1970
-	vague  bool                         // a row does not say when it was changed, or cannot be read
-	claims int64                        // how many parts say that they are of the session
+	seen   [session.KindProject + 1][]byte // of the rows of each kind, and of the rest
+	newest int64                           // milliseconds since 1970
+	vague  bool                            // a row does not say when it was changed, or cannot be read
+	claims int64                           // how many parts say that they are of the session
 }
 
 // rest is where a tally has what is of no kind.
@@ -100,6 +100,10 @@ func (c *conn) tallyProject(sum *tally, id string) error {
 		const projects = `SELECT b.id, b.time_updated FROM session AS s JOIN project AS a ON a.id = s.project_id
 			JOIN project AS b ON b.worktree = a.worktree WHERE s.id = ?1 ORDER BY b.id`
 		if err := c.query(projects, []value{text(id)}, each); err != nil {
+			return err
+		}
+		const own = `SELECT a.* FROM session AS s JOIN project AS a ON a.id = s.project_id WHERE s.id = ?1`
+		if err := c.query(own, []value{text(id)}, each); err != nil {
 			return err
 		}
 		const others = `SELECT b.id, b.worktree, b.time_updated FROM session AS s JOIN project AS b

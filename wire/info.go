@@ -11,8 +11,9 @@ import (
 
 // The codes of what is fatal in the session's own record.
 const (
-	FatalSession = "session" // a value that the agent cannot use
-	FatalProject = "project" // it names a project that is not there
+	FatalSession = "session"     // a value that the agent cannot use
+	FatalProject = "project"     // it names a project that is not there
+	FatalRow     = "project row" // the project's row has a value that the agent cannot use
 )
 
 // An InfoFault is a value of the session's own record with which the agent cannot
@@ -115,6 +116,49 @@ func InfoFaults(s *session.Session, p Profile) []InfoFault {
 	return all
 }
 
+// ProjectFaults lists what the agent cannot use of the row of the session's project:
+// it starts in none of the project's folders.
+func ProjectFaults(s *session.Session, p Profile) []InfoFault {
+	var all []InfoFault
+	for _, want := range projectColumns() {
+		c, has := s.ProjectRow.Col(want.name)
+		if !has || !p.Strict && !want.old {
+			continue
+		}
+		switch v, ok := columnValue(c, want.json); {
+		case !ok:
+			all = append(all, InfoFault{want.name, " is no JSON", true})
+		case !v.there() && !want.must, want.void && !v.truthy():
+		default:
+			if wrong := want.is(v); wrong != "" && !slices.ContainsFunc(all, func(f InfoFault) bool { return f.Field == want.name }) {
+				all = append(all, InfoFault{want.name, wrong, true})
+			}
+		}
+	}
+	return all
+}
+
+// projectColumns are what keeps 1.18.33, and with old 1.2.27, from starting in a
+// folder of the project.
+func projectColumns() []infoColumn {
+	anything := func(value) string { return "" }
+	return []infoColumn{
+		{name: "worktree", must: true, is: aRoot},
+		{name: "vcs", old: true, void: true, is: among("git")},
+		{name: "sandboxes", json: true, old: true, must: true, is: listOf(anything)},
+		{name: "sandboxes", json: true, must: true, is: listOf(aString)},
+		{name: "commands", json: true, old: true, is: anything},
+	}
+}
+
+// aRoot is an absolute path.
+func aRoot(v value) string {
+	if s, ok := v.str(); ok && s == "" {
+		return " is empty"
+	}
+	return aDirectory(v)
+}
+
 // fileFaults lists the same of a file, of which 1.1.53 needs nothing but an object
 // to put the time of the last change into.
 func fileFaults(s *session.Session) []InfoFault {
@@ -128,9 +172,10 @@ func fileFaults(s *session.Session) []InfoFault {
 	return []InfoFault{{"time", " is no object", true}}
 }
 
-// IsInfoJSON reports whether the agent parses the column of the session's row.
+// IsInfoJSON reports whether the agent parses the column of the session's row, or
+// of the project's.
 func IsInfoJSON(name string) bool {
-	return slices.ContainsFunc(infoColumns(), func(c infoColumn) bool { return c.name == name && c.json })
+	return name == "sandboxes" || name == "commands" || slices.ContainsFunc(infoColumns(), func(c infoColumn) bool { return c.name == name && c.json })
 }
 
 // columnValue is what the agent has of a column in JavaScript, as JSON: none for
@@ -206,6 +251,10 @@ func infoFatal(s *session.Session, p Profile) []Fatal {
 	}
 	if s.ProjectMissing && p.Strict {
 		all = append(all, Fatal{FatalProject, s.Project, s.Info.Ref})
+	}
+	for _, f := range ProjectFaults(s, p) {
+		all = append(all, Fatal{FatalRow, f.String(), s.ProjectRow.Ref})
+		break
 	}
 	return all
 }

@@ -196,11 +196,19 @@ func hasBroken(ds []repair.Diagnosis) bool {
 func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]change.Entry, error) {
 	var done []change.Entry
 	var failed error
+	var shared []change.Op // on the rows of projects, which sessions have in common
 	for _, p := range todo {
 		if ctx.Err() != nil {
 			return done, worst(failed, ctx.Err())
 		}
-		e, err := a.write(ctx, c, p.result.Plan)
+		plan := p.result.Plan
+		plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
+			return slices.ContainsFunc(shared, func(s change.Op) bool { return s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post) })
+		})
+		if len(plan.Ops) == 0 {
+			continue
+		}
+		e, err := a.write(ctx, c, plan)
 		if err = a.tellConflict(err); err != nil {
 			if len(todo) > 1 {
 				a.tell(err)
@@ -210,6 +218,11 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 			continue
 		}
 		done = append(done, e)
+		for _, o := range plan.Ops {
+			if o.Ref.Kind == session.KindProject {
+				shared = append(shared, o)
+			}
+		}
 		if !a.asJSON {
 			a.printDone(e)
 		}
