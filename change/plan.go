@@ -60,6 +60,9 @@ func Diff(before, after *session.Session) []Op {
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(r)})
 		}
 	}
+	if was, is := &before.ProjectRow, &after.ProjectRow; was.Ref.Kind != 0 && was.Ref == is.Ref && !ImageOf(was).Equal(ImageOf(is)) {
+		ops = append(ops, Op{Ref: is.Ref, Pre: ImageOf(was), Post: ImageOf(is.Touched(was))})
+	}
 	left := make(map[session.Ref]bool, len(after.Files))
 	for i := range after.Files {
 		left[after.Files[i].Ref] = true

@@ -145,13 +145,10 @@ func (s *Session) Clone() *Session {
 	return &c
 }
 
-// Records calls yield for every record that the session has: its own, that of its
-// project, then each message followed by its parts.
+// Records calls yield for every record that the session has: its own, then each
+// message followed by its parts. The row of the project is other sessions' too.
 func (s *Session) Records(yield func(*Record) bool) {
 	if s.Info.Ref.Kind != 0 && !yield(&s.Info) {
-		return
-	}
-	if s.ProjectRow.Ref.Kind != 0 && !yield(&s.ProjectRow) {
 		return
 	}
 	for i := range s.Messages {

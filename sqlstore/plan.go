@@ -56,8 +56,8 @@ func newPlan(ops []change.Op) (*plan, error) {
 
 func newRow(o change.Op) (row, error) {
 	r := row{key: key{o.Ref.Kind, o.Ref.ID()}, ref: o.Ref, old: o.Pre, now: o.Post}
-	if o.Ref.Kind == session.KindFolder {
-		return r, fmt.Errorf("%s: a database has no folders", o.Ref)
+	if o.Ref.Kind == session.KindFolder || o.Ref.Kind == session.KindFile {
+		return r, fmt.Errorf("%s: a database has no %vs", o.Ref, o.Ref.Kind)
 	}
 	var err error
 	if r.pre, err = recordOf(o.Ref, o.Pre); err != nil {
@@ -168,7 +168,11 @@ func (c *conn) fits(p *plan) error {
 func (c *conn) compare(p *plan) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range p.rows {
-		found, err := c.row(c.schema.tables[r.kind], r.id)
+		t := c.schema.tables[r.kind]
+		if t == nil {
+			return nil, unusable("it has no table of %vs", r.kind)
+		}
+		found, err := c.row(t, r.id)
 		if err != nil {
 			return nil, err
 		}

@@ -49,7 +49,11 @@ func (c *conn) decide(p *plan) (change.Outcome, error) {
 	var says evidence
 	found := make([]*change.Image, len(p.rows))
 	for i, r := range p.rows {
-		rec, err := c.row(c.schema.tables[r.kind], r.id)
+		t := c.schema.tables[r.kind]
+		if t == nil {
+			return change.Outcome{}, unusable("it has no table of %vs", r.kind)
+		}
+		rec, err := c.row(t, r.id)
 		if err != nil {
 			return change.Outcome{}, err
 		}
