@@ -91,7 +91,7 @@ func TestDefects(t *testing.T) {
 		"two documents":   {`{}{}`, session.Malformed},
 		"byte order mark": {"\ufeff{}", session.Malformed},
 		"NaN":             {`{"id":"prt_12","type":"text","text":"x","n":NaN}`, session.Malformed},
-		"deep":            {`{"id":"prt_12","type":"text","text":"x","n":` + deep, session.Malformed},
+		"deep":            {`{"id":"prt_12","type":"text","text":"x","n":` + deep, session.TooDeep},
 		"empty object":    {`{}`, session.WrongType},
 		"wrong types":     {`{"id":1,"type":["text"],"text":{}}`, session.WrongType},
 		"another id":      {`{"id":"prt_99","type":"text","text":"x"}`, session.WrongName},
