@@ -20,7 +20,7 @@ func TestLargeImage(t *testing.T) {
 		t.Skip("writes 60 MB")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	dir := t.TempDir()
+	dir := fastDir(t)
 	j := mustOpen(t, dir, Options{})
 	data := noise(1, 60_000_000)
 	start := time.Now()
@@ -75,7 +75,7 @@ func TestManyOps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 40,000 images")
 	}
-	dir := t.TempDir()
+	dir := fastDir(t)
 	j := mustOpen(t, dir, Options{})
 	n := 20_000
 	if os.Getenv("MEND_TORTURE") != "" {

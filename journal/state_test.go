@@ -46,7 +46,7 @@ func TestUndoneBy(t *testing.T) {
 		"resolve is none":  {[]step{done(scan()), done(change.Cause{Kind: change.CauseResolve, Of: []uint64{1}})}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := mustOpen(t, t.TempDir(), Options{})
+			j := mustOpen(t, fastDir(t), Options{})
 			for i, s := range c.steps {
 				e := mustBegin(t, j, s.cause, change.Op{Ref: part(1), Post: file(fmt.Sprint(i))})
 				if s.state != change.Pending {
@@ -79,7 +79,7 @@ func TestUndoneBy(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	j := mustOpen(t, t.TempDir(), Options{})
+	j := mustOpen(t, fastDir(t), Options{})
 	op := change.Op{Ref: part(1), Post: file("x")}
 	a, b := mustBegin(t, j, scan(), op), mustBegin(t, j, scan(), op)
 	var state *StateError
@@ -116,7 +116,7 @@ func TestStates(t *testing.T) {
 }
 
 func TestBeginRefuses(t *testing.T) {
-	j := mustOpen(t, t.TempDir(), Options{})
+	j := mustOpen(t, fastDir(t), Options{})
 	op := change.Op{Ref: part(1), Post: file("x")}
 	for name, c := range map[string]struct {
 		cause change.Cause
@@ -138,7 +138,7 @@ func TestBeginRefuses(t *testing.T) {
 }
 
 func TestQueries(t *testing.T) {
-	j := mustOpen(t, t.TempDir(), Options{})
+	j := mustOpen(t, fastDir(t), Options{})
 	other := change.StoreID{Kind: "sqlite", Root: "/b"}
 	for i := range 60 {
 		p, s := planOf(scan(), change.Op{Ref: part(i % 5), Post: file(fmt.Sprint(i))})
@@ -200,7 +200,7 @@ func seqs(all []change.Entry) string {
 }
 
 func TestPrefixes(t *testing.T) {
-	j := mustOpen(t, t.TempDir(), Options{})
+	j := mustOpen(t, fastDir(t), Options{})
 	for i := range 40 {
 		mustBegin(t, j, scan(), change.Op{Ref: part(i), Post: file("x")})
 	}

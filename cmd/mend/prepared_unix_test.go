@@ -41,6 +41,8 @@ var ownPlaces = []struct {
 	{"cache/mend/inventory", false},
 	{"config/mend", false},
 	{"config/mend/config.json", false},
+	{"config/opencode/opencode.json", false},
+	{"cache/opencode/models.json", false},
 	{"config/opencode/plugins/mend.js", false},
 	{".opencode/plugins/mend.js", false},
 	{"data/opencode/storage/.mend", false},
