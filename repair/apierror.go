@@ -3,7 +3,6 @@ package repair
 import (
 	"encoding/json"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -173,8 +172,10 @@ func (e *APIError) locate() {
 // hold them look alike.
 func callIDs(text string) []string {
 	var ids []string
+	seen := map[string]bool{"call_id": true, "call_ids": true}
 	for _, id := range callPattern().FindAllString(text, -1) {
-		if field := id == "call_id" || id == "call_ids"; !field && !slices.Contains(ids, id) {
+		if !seen[id] {
+			seen[id] = true
 			ids = append(ids, id)
 		}
 	}
