@@ -24,7 +24,9 @@
 //
 // Ids are data. A name that is none never becomes part of a path, and no link is
 // followed below the root. What stands where a record should be and cannot be
-// one is told as a [session.Stray], or as a record with the defect Unreadable.
+// one is told as a [session.Stray], or as a record with the defect Unreadable; what
+// OpenCode takes for one more record, or stands in place of a folder of them, as a
+// [session.File].
 //
 // # How a change is made
 //

@@ -257,3 +257,42 @@ func (v *view) abandonedFiles(message session.Ref) {
 	}
 	v.files = v.files[:before]
 }
+
+// filesInTheWay notes the plain files that stand where a folder of all records of a
+// kind should be.
+func (v *view) filesInTheWay() {
+	seen := map[string]bool{}
+	for _, p := range v.layout.patterns {
+		if top := p.names[0]; !seen[top] {
+			seen[top] = true
+			v.fileInTheWay(top)
+		}
+	}
+}
+
+func (v *view) fileInTheWay(p string) {
+	d, err := v.root.sub(path.Dir(p))
+	if err != nil {
+		return // what stands in the way there is told elsewhere
+	}
+	defer d.close()
+	if t, err := d.stat(path.Base(p)); err == nil && t.plain() {
+		v.hidden(p, "", "it is a file, and a folder of records should be there: the agent reads and stores none; move it away by hand")
+	}
+}
+
+// talksInTheWay does the same for the folders of the messages of sessions: what these
+// were is not known.
+func (v *view) talksInTheWay(t *skeleton) {
+	has := map[string]bool{}
+	for _, k := range t.talks {
+		has[k.ref.Session] = true
+	}
+	for id := range t.sessions {
+		for _, p := range v.layout.patterns {
+			if p.kind == session.KindMessage && !slices.Contains(p.names, "{project}") && !has[id] {
+				v.fileInTheWay(strings.Join(fill(p.names[:len(p.names)-1], session.Ref{Session: id}), "/"))
+			}
+		}
+	}
+}

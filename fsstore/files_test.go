@@ -1,8 +1,12 @@
 package fsstore
 
 import (
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
+	"mend/change"
 	"mend/session"
 )
 
@@ -74,6 +78,75 @@ func TestFiles(t *testing.T) {
 		}
 		if f.Path != p || f.Opens != c.opens || f.Reads != c.reads || f.Fixed != "" {
 			t.Errorf("%q: %+v, want that it opens %q and reads %+v", p, f, c.opens, c.reads)
+		}
+	}
+}
+
+// TestFileInPlace puts a plain file where a folder should be: issue 13, 17.
+func TestFileInPlace(t *testing.T) {
+	for _, c := range []struct {
+		path string
+		ref  session.Ref // of the file; zero where List tells
+	}{
+		{"part/msg_1", session.Ref{Kind: session.KindFile, Session: "ses_1", Message: "msg_1"}},
+		{"message/ses_1", session.Ref{Kind: session.KindFile, Session: "ses_1"}},
+		{"part", session.Ref{}},
+		{"message", session.Ref{}},
+		{"session/global", session.Ref{}},
+	} {
+		root := smallTree(t)
+		s := mustOpen(t, root, "", Options{Owner: "own"})
+		if err := os.RemoveAll(filepath.Join(root, c.path)); err != nil {
+			t.Fatal(err)
+		}
+		put(t, root, c.path, "mine")
+		heads, err := s.List(t.Context())
+		if err != nil || len(heads) == 0 {
+			t.Fatalf("%s: List = %+v, %v", c.path, heads, err)
+		}
+		if c.ref == (session.Ref{}) {
+			stray := heads[len(heads)-1].Stray
+			wantStray(t, stray, c.path)
+			if len(stray) == 1 && !stray[0].Hidden {
+				t.Errorf("%s is noted as %+v", c.path, stray)
+			}
+			continue
+		}
+		loaded := mustLoad(t, s)
+		if len(loaded.Files) != 1 || loaded.Files[0].Ref != c.ref || loaded.Files[0].Path != c.path || loaded.Files[0].Opens != "" {
+			t.Errorf("%s: files %+v", c.path, loaded.Files)
+		}
+	}
+}
+
+// TestFileLimits: what is too large, or has several names, is not read and stays.
+func TestFileLimits(t *testing.T) {
+	root := smallTree(t)
+	put(t, root, "part/msg_1/dump.sql", strings.Repeat("x", 5000))
+	put(t, root, "linked", "x")
+	if err := os.Link(filepath.Join(root, "linked"), filepath.Join(root, "part/msg_1/linked.txt")); err != nil {
+		t.Skip(err)
+	}
+	loaded := mustLoad(t, mustOpen(t, root, "", Options{MaxRecord: 4096}))
+	if len(loaded.Files) != 2 {
+		t.Fatalf("files %+v, want 2", loaded.Files)
+	}
+	for i, why := range []string{"too large", "hard link"} {
+		if f := loaded.Files[i]; !strings.Contains(f.Fixed, why) || i == 0 && f.Data != nil {
+			t.Errorf("%s: %q, %d bytes", f.Path, f.Fixed, len(f.Data))
+		}
+	}
+}
+
+// TestFileNames: the journal's names of files lead nowhere else.
+func TestFileNames(t *testing.T) {
+	needWrites(t)
+	s := mustOpen(t, smallTree(t), "", Options{Owner: "own"})
+	for _, name := range []string{"..", "../x", "a/../x", "/x", "x/", "a//b", ".x", "a/.x", "a\x00b", "prt_11.json", "prt_99.json"} {
+		ref := session.Ref{Kind: session.KindFile, Session: "ses_1", Message: "msg_1", Part: name}
+		op := change.Op{Ref: ref, Post: &change.Image{Data: []byte("x"), Mode: 0o644}}
+		if _, err := s.Prepare(t.Context(), []change.Op{op}); err == nil {
+			t.Errorf("%q is taken for the name of a file", name)
 		}
 	}
 }

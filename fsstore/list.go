@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mend/session"
 )
@@ -26,6 +27,7 @@ func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 	known := map[string]bool{}
 	heads := v.recorded(known)
 	heads = append(heads, v.unrecorded(known)...)
+	v.filesInTheWay()
 	if v.failed() {
 		return nil, fmt.Errorf("listing sessions: %w", v.err)
 	}
@@ -46,6 +48,9 @@ func (v *view) recorded(known map[string]bool) []session.Session {
 	for _, at := range v.expand(p.names[:len(p.names)-1], session.Ref{}, nil) {
 		d := v.open(at.path(), "")
 		if d == nil {
+			if name := at.names[len(at.names)-1]; !strings.Contains(name, ".") { // else it is none of a project
+				v.fileInTheWay(at.path())
+			}
 			continue
 		}
 		v.records(d, "", func(_, id string) {

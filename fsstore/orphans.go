@@ -29,6 +29,8 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	shelves := v.shelves()
 	v.stray = nil // what hides parts hides nobody's parent
 	t := v.skeleton(shelves)
+	v.filesInTheWay()
+	v.talksInTheWay(t)
 	if err := v.hides(t); err != nil || v.failed() {
 		return nil, fmt.Errorf("looking for orphans: %w", cmp.Or(v.err, err))
 	}

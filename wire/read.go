@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	"mend/session"
 )
@@ -169,7 +170,13 @@ func (p *Profile) compare(a, b *message) int {
 }
 
 // file is the id that the message is stored under.
-func (m *message) file() string { return cmp.Or(m.ref.Message, m.id) }
+func (m *message) file() string {
+	if m.ref.Kind == session.KindFile { // see [AsRead]
+		name, _, _ := strings.Cut(m.ref.Part[:max(0, len(m.ref.Part)-len(".json"))], "/")
+		return name
+	}
+	return cmp.Or(m.ref.Message, m.id)
+}
 
 // column is the JSON in a field of the session's own record: a column of a row,
 // or a member of a file.
