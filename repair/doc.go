@@ -25,6 +25,7 @@
 //	R6              a turn without content                  the placeholder                                    nothing
 //	R7, R8          thinking that was signed otherwise      the named block, or that of the answer, goes       that thinking
 //	R10             thinking at the end of a step           it moves to the front, or the placeholder behind   nothing
+//	R12, clock      messages dated in the future            their times follow those of the messages before    when they were written
 //	R13, R17        the id of a call                        an id of the part's own                            that id
 //	R14             an input that is no object              it is put into one                                 nothing
 //	R15, media      files that cannot be sent               a line of text that says what was there            the file
