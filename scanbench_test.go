@@ -90,7 +90,7 @@ func newScanBench(t *testing.T, fixture []byte) *scanBench {
 	if b.id, err = testdata.Unpack(fixture, b.dir); err != nil {
 		t.Fatal(err)
 	}
-	b.opt = Options{Store: filepath.Join(b.dir, "opencode"), Journal: t.TempDir(), Cache: filepath.Join(t.TempDir(), "cache"), Version: "1"}
+	b.opt = Options{Store: filepath.Join(b.dir, "opencode"), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache"), Version: "1"}
 	if err := os.MkdirAll(b.opt.Cache, 0o700); err != nil {
 		t.Fatal(err)
 	}

@@ -30,7 +30,7 @@ func TestGlanceFindsTheSame(t *testing.T) {
 			t.Fatal(err)
 		}
 		scan := func(wrap func(Store) Store) (found []Finding) {
-			c, err := Open(Options{Store: filepath.Join(dir, "opencode"), Journal: t.TempDir(), Cache: t.TempDir()})
+			c, err := Open(Options{Store: filepath.Join(dir, "opencode"), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -92,7 +92,7 @@ func FuzzChunk(f *testing.F) {
 // FuzzFile reads a file that may hold anything: every bucket, every event, every
 // blob.
 func FuzzFile(f *testing.F) {
-	dir := f.TempDir()
+	dir := filepath.Join(f.TempDir(), "journal")
 	j := mustOpen(f, dir, Options{Now: clock()})
 	fill(f, j)
 	mustClose(f, j)

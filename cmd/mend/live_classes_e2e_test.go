@@ -5,6 +5,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -133,7 +134,7 @@ type embedded struct {
 // reader looks at a store and its server, and does nothing.
 func reader(t *testing.T, h *opencode.Home, server *opencode.Server) *embedded {
 	t.Helper()
-	opt := mend.Options{Store: h.DataDir(), Journal: t.TempDir(), Cache: t.TempDir()}
+	opt := mend.Options{Store: h.DataDir(), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
 	client, err := mend.Open(opt)
 	if err != nil {
 		t.Fatal(err)
