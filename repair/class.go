@@ -36,11 +36,7 @@ const (
 // OnlyProviderSees reports whether nothing in the stored session shows which records
 // a fault of the class is in, and all of its kind can go: thinking.
 func OnlyProviderSees(c Class) bool {
-	switch c {
-	case ThinkingSignature, EncryptedReasoning, ThinkingBlockModified, ThinkingDisabledViolation:
-		return true
-	}
-	return false
+	return c == ThinkingSignature || c == EncryptedReasoning || c == ThinkingBlockModified || c == ThinkingDisabledViolation
 }
 
 // Repairable lists the classes that can be asked for by name.

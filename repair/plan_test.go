@@ -117,10 +117,7 @@ func TestPlanOnErrorAll(t *testing.T) {
 		{"all thinking while it is off", six(), "messages.3.content.0: thinking is disabled, so the message cannot contain thinking", true, nil, all, 0, 0},
 		{"all where the error names no place", six(), "Invalid `signature` in `thinking` block", true, nil, all, 0, 0},
 		{"what is broken besides", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, nil, "msg_14 " + all, 0, 0},
-		{
-			"what is excepted stays", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true,
-			[]Class{EmptyContentMessage}, all, 0, 1,
-		},
+		{"what is excepted stays", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, []Class{EmptyContentMessage}, all, 0, 1},
 		{"the class of the error though it is excepted", []turn{user(hi), answer(blank), user(hi)}, "text content blocks must be non-empty", false, []Class{EmptyContentMessage}, "msg_02", 0, 0},
 	} {
 		e := ParseAPIError([]byte(c.err))

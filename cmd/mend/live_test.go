@@ -347,7 +347,9 @@ func TestWatchOtherStore(t *testing.T) {
 	r.err.await(t, "only reported, not repaired")
 	r.err.await(t, "is --store right?")
 	r.stop()
-	<-r.done
+	if err := <-r.done; !errors.Is(err, context.Canceled) {
+		t.Errorf("watch = %v", err)
+	}
 	if es, err := r.opt.Log(journal.Query{}); err != nil || len(es) != 0 || len(toast) > 0 {
 		t.Errorf("%d entries, %v, and %d toasts; want none", len(es), err, len(toast))
 	}

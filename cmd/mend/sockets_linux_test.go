@@ -35,7 +35,7 @@ func strangersSocket(t *testing.T, address string) net.Listener {
 	if r.err != nil {
 		t.Skip(r.err)
 	}
-	t.Cleanup(func() { r.l.Close() })
+	t.Cleanup(func() { _ = r.l.Close() })
 	return r.l
 }
 
@@ -74,12 +74,12 @@ func TestOwnSocket(t *testing.T) {
 			t.Log(err) // no IPv6
 			continue
 		}
-		defer l.Close()
+		t.Cleanup(func() { _ = l.Close() })
 		conn, err := net.Dial("tcp", l.Addr().String())
 		if err != nil {
 			t.Fatal(err)
 		}
-		defer conn.Close()
+		t.Cleanup(func() { _ = conn.Close() })
 		if err := ownSocket(conn.RemoteAddr()); err != nil {
 			t.Errorf("a socket of mine at %s: %v", l.Addr(), err)
 		}
