@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"mend/internal/wound"
@@ -36,11 +37,18 @@ var hostile = func() string {
 func TestNothingRaw(t *testing.T) {
 	l := newLab(t, "1.1.53", "")
 	l.here()
-	l.makeHostile()
+	strays := l.makeHostile()
 	first := l.quiet(exitProblems, "scan", "--json")
 	var answer struct{ Sessions []struct{ Title string } }
 	if err := json.Unmarshal([]byte(first.out), &answer); err != nil || len(answer.Sessions) != 1 || answer.Sessions[0].Title != "A title"+hostile {
 		t.Errorf("the title decodes to %q, %v", answer.Sessions, err)
+	}
+	l.quiet(-1, "scan", "--all")
+	l.quiet(-1, "repair", "--yes", "--dry-run")
+	for _, path := range strays { // they are the user's to decide on
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
 	}
 	for _, args := range [][]string{
 		{}, {"scan", "--all"}, {"scan", l.session}, {"scan", l.session, "--request"}, {"scan", "--orphans"}, {"repair", l.session, "--dry-run"},
@@ -63,9 +71,9 @@ func TestNothingRaw(t *testing.T) {
 	}
 }
 
-// makeHostile puts the characters into every text of the store, the settings and the
-// name of a file.
-func (l lab) makeHostile() {
+// makeHostile puts the characters into every text of the store, the settings, and the
+// names of two files beside the records, which it returns.
+func (l lab) makeHostile() (strays []string) {
 	l.Helper()
 	keep := []string{"id", "sessionID", "messageID", "parentID", "projectID", "type", "role", "status", "version", "slug", "reason", "providerID", "modelID"}
 	var add func(v any) any
@@ -117,9 +125,11 @@ func (l lab) makeHostile() {
 	// What file systems take as a name, and a name that is not UTF-8.
 	name := strings.NewReplacer("\x00", "", "/", "").Replace(hostile)
 	for _, name := range []string{"prt_" + name[:80], "prt_\x9b31m\xff"} {
-		if err := os.WriteFile(filepath.Join(parts[0], name+".json"), []byte("{"), 0o600); err != nil {
+		path := filepath.Join(parts[0], name+".json")
+		if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
 			l.Fatal(err)
 		}
+		strays = append(strays, path)
 	}
 	settings, err := json.Marshal(map[string]string{"placeholderText": "x" + hostile})
 	if err != nil {
@@ -132,6 +142,7 @@ func (l lab) makeHostile() {
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), settings, 0o600); err != nil {
 		l.Fatal(err)
 	}
+	return strays
 }
 
 // quiet runs a verb and looks at all that it shows. The code -1 stands for any.
@@ -151,16 +162,27 @@ func (l lab) quiet(code int, args ...string) ending {
 func (l lab) followQuiet() {
 	l.Helper()
 	for _, asJSON := range []bool{false, true} {
-		var out bytes.Buffer
+		ctx, cancel := context.WithTimeout(l.Context(), 20*time.Second)
+		out := lastWrite{end: cancel}
 		a := &app{terminal: terminal{out: &out, err: &out}, asJSON: asJSON}
-		ctx, cancel := context.WithCancel(l.Context())
+		_ = a.followLog(ctx, journal.Query{}) // it ends with the context
 		cancel()
-		_ = a.followLog(ctx, journal.Query{})
 		if out.Len() == 0 {
 			l.Error("log --follow shows nothing")
 		}
 		l.printable("log --follow", out.String())
 	}
+}
+
+// A lastWrite calls end when something was written.
+type lastWrite struct {
+	bytes.Buffer
+	end func()
+}
+
+func (w *lastWrite) Write(b []byte) (int, error) {
+	defer w.end()
+	return w.Buffer.Write(b)
 }
 
 func (l lab) printable(what, text string) {

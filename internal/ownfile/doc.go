@@ -162,8 +162,10 @@ func kept(path string, info fs.FileInfo) error {
 	}
 	if n := names(info); n > 1 {
 		q := quote(path)
-		return &UnsafeError{path, fmt.Sprintf("has %d names (hard links), so that to write it would change another file", n),
-			fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, quote(path+".copy"))}
+		return &UnsafeError{
+			path, fmt.Sprintf("has %d names (hard links), so that to write it would change another file", n),
+			fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, quote(path+".copy")),
+		}
 	}
 	return private(path, info)
 }
@@ -180,8 +182,10 @@ func private(path string, info fs.FileInfo) error {
 // so: it must belong to one of the owners, and be writable by nobody else.
 func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
 	if !slices.Contains(owners, uid) {
-		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()),
-			fmt.Sprintf("sudo chown %d %s", owners[0], quote(path))}
+		return &UnsafeError{
+			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()),
+			fmt.Sprintf("sudo chown %d %s", owners[0], quote(path)),
+		}
 	}
 	if mode.Perm()&0o022 != 0 {
 		return &UnsafeError{path, fmt.Sprintf("can be written by other users (%v)", mode), "chmod go-w " + quote(path)}
@@ -199,8 +203,10 @@ func settings(path string, info fs.FileInfo) error {
 	case !info.Mode().IsRegular():
 		return &UnsafeError{path, fmt.Sprintf("is %s, not a regular file", kindOf(info.Mode())), "rm " + quote(path)}
 	case known && uid != os.Geteuid() && uid != 0:
-		return &UnsafeError{path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), leadsTo(path)),
-			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), quote(path))}
+		return &UnsafeError{
+			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), leadsTo(path)),
+			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), quote(path)),
+		}
 	case known && info.Mode().Perm()&0o002 != 0:
 		return &UnsafeError{path, fmt.Sprintf("can be written by every user (%v)", info.Mode()), "chmod o-w " + quote(path)}
 	}

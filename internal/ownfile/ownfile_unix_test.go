@@ -41,7 +41,7 @@ func place(t *testing.T) func(name string) string {
 	put(syscall.Mkfifo(at("pipe"), 0o600))
 	l, err := net.Listen("unix", at("socket"))
 	put(err)
-	t.Cleanup(func() { l.Close() })
+	t.Cleanup(func() { _ = l.Close() })
 	for name, mode := range map[string]fs.FileMode{"folder": 0o700, "plain folder": 0o755, "group folder": 0o770, "sticky": 0o777 | fs.ModeSticky} {
 		put(os.Mkdir(at(name), 0o700))
 		put(os.Chmod(at(name), mode))
