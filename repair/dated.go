@@ -19,7 +19,7 @@ import (
 
 // inFuture reports whether the message is dated later than the next prompt.
 func (c *chart) inFuture(m *session.Message) bool {
-	return !c.now.IsZero() && m.Created >= c.now.UnixMilli()
+	return !c.now.IsZero() && max(m.Created, wire.SaidCreated(m)) >= c.now.UnixMilli()
 }
 
 // dated reports whether the fault is about a message that is dated in the future.
@@ -32,7 +32,8 @@ func whyEndsWithAnswer(c *chart, f fault) string {
 	if !c.dated(f) {
 		return "The request ends with an answer."
 	}
-	at := time.UnixMilli(c.message(f.ref).Created).UTC()
+	m := c.message(f.ref)
+	at := time.UnixMilli(max(m.Created, wire.SaidCreated(m))).UTC()
 	return fmt.Sprintf("The request ends with an answer: it is dated in the future (%s), so every new prompt comes before it.", at.Format("2006-01-02 15:04 MST"))
 }
 
@@ -155,6 +156,9 @@ func (c *chart) redate(s *session.Session, place func(*session.Session, time.Tim
 		}
 	}
 	for i, m := range order {
+		if m.Created < ms && wire.SaidCreated(m) < ms {
+			continue
+		}
 		if err := setCreated(m, times[i]); err != nil {
 			return err
 		}
@@ -166,20 +170,20 @@ func (c *chart) redate(s *session.Session, place func(*session.Session, time.Tim
 // setCreated gives the message the time at which it was created, and moves the one at
 // which it was completed along.
 func setCreated(m *session.Message, to int64) error {
-	if m.Created == to {
-		return nil
-	}
 	if m.Malformed() {
 		return fmt.Errorf("%s: %s", m.Ref, m.Defect.Why)
 	}
-	data := m.Data
+	data, from := m.Data, wire.SaidCreated(m)
 	for _, name := range []string{"created", "completed"} {
 		raw, ok := session.Field(data, "time", name)
-		was, err := strconv.ParseInt(string(raw), 10, 64)
-		if !ok || err != nil || was < m.Created {
+		was, err := strconv.ParseFloat(string(raw), 64)
+		if was = min(was, wire.MaxTime); !ok || err != nil || int64(was) < from {
 			continue
 		}
-		if data, err = session.SetField(data, strconv.AppendInt(nil, to+was-m.Created, 10), "time", name); err != nil {
+		if name == "created" {
+			was = float64(from)
+		}
+		if data, err = session.SetField(data, strconv.AppendInt(nil, to+int64(was)-from, 10), "time", name); err != nil {
 			return err
 		}
 	}

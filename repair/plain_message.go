@@ -17,8 +17,8 @@ func (l *glimpse) message(r *session.Record) bool {
 	}
 	l.created = m.count(atCreated)
 	if c, isRow := r.Col("time_created"); isRow { // what the agent sorts rows by
-		if l.created, isRow = c.Int(); !isRow {
-			return false
+		if sorted, ok := c.Int(); !ok || sorted != l.created {
+			return false // newer versions go by the one here and by the other there
 		}
 	}
 	l.latest = max(l.created, m.count(atCompleted))

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 
 	"mend/session"
 )
@@ -82,7 +83,15 @@ func converse(turns []Turn) conversation {
 // whether the request asks the model to think. The first fault is the one that
 // shows: a provider tells no more than one.
 func Check(r Request, thinking bool) []Violation {
-	return append(r.dead(), judge(r.Turns, thinking)...)
+	return slices.Concat(r.dead(), judge(r.Turns, thinking), r.again())
+}
+
+// again tells of the request that follows because the agent does not see its answer.
+func (r Request) again() []Violation {
+	if r.Unseen == (session.Ref{}) || len(r.Fatal) > 0 {
+		return nil
+	}
+	return []Violation{{"R12", "This model does not support assistant message prefill. The conversation must end with a user message.", []session.Ref{r.Unseen}, len(r.Turns), -1}}
 }
 
 // dead tells what is fatal.

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"fmt"
+	"strconv"
 	"time"
 
 	"mend/session"
@@ -34,6 +36,7 @@ func Span(s *session.Session, now time.Time) (from, until time.Time) {
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		note(m.Created)
+		note(SaidCreated(m))
 		for _, id := range [...]string{m.ID, m.Ref.Message} {
 			if t, ok := session.IDTime(id, session.ClockTurn(ms)); ok {
 				note(t)
@@ -43,13 +46,30 @@ func Span(s *session.Session, now time.Time) (from, until time.Time) {
 	return time.UnixMilli(low), time.UnixMilli(high)
 }
 
+// SaidCreated is the time that the message's JSON tells, by which newer versions see which
+// message is the newest, while a row is sorted by its column; that one where it tells none.
+func SaidCreated(m *session.Message) int64 {
+	f, err := strconv.ParseFloat(string(m.Root().Get("time").Get("created").Raw()), 64)
+	if err != nil || m.Cols == nil {
+		return m.Created
+	}
+	return int64(min(max(f, -MaxTime), MaxTime))
+}
+
+// MaxTime is the last time that JavaScript knows.
+const MaxTime = 8.64e15
+
 // newPrompt is the prompt that the user types at now, or else right after
 // everything that the session tells of.
 func newPrompt(s *session.Session, now time.Time) *message {
 	ms := promptTime(s, now)
-	return &message{prompt: true, at: session.TimeKey(ms), source: source{id: session.ClockID(session.KindMessage, ms)}}
+	return &message{
+		prompt: true, at: session.TimeKey(ms), source: source{id: session.ClockID(session.KindMessage, ms)},
+		body: parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)),
+	}
 }
 
+// promptTime is when it is typed, in milliseconds since 1970.
 func promptTime(s *session.Session, now time.Time) int64 {
 	if now.IsZero() {
 		return max(s.LatestTime()+1, written)

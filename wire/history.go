@@ -86,7 +86,7 @@ type loop struct {
 func latest(all []*message, p Profile) loop {
 	var l loop
 	for _, m := range all {
-		newer := func(than *message) bool { return than == nil || !p.later(than, m) }
+		newer := func(than *message) bool { return than == nil || p.newer(m, than) }
 		if (m.prompt || m.role() == session.RoleUser) && newer(l.user) {
 			l.user = m
 		}
@@ -103,12 +103,18 @@ func latest(all []*message, p Profile) loop {
 	return l
 }
 
-// later reports whether a is newer than b.
-func (p *Profile) later(a, b *message) bool {
-	if p.LatestByID {
+// newer reports whether the agent takes a, which it meets later, for newer than b.
+func (p *Profile) newer(a, b *message) bool {
+	if p.LatestByTime {
+		x, y := a.body.get("time").get("created"), b.body.get("time").get("created")
+		if !identical(x, y) {
+			return greater(x, y)
+		}
+	}
+	if p.LatestByID || p.LatestByTime {
 		return a.id > b.id
 	}
-	return p.compare(a, b) > 0
+	return p.compare(a, b) >= 0
 }
 
 // answered reports whether the agent takes its newest prompt for answered, so
@@ -146,7 +152,7 @@ func (m *message) stopped() bool {
 // finished answer, so that the next request is for that.
 func (l loop) compacting(all []*message, p Profile) bool {
 	return slices.ContainsFunc(all, func(m *message) bool {
-		return m.compaction != nil && (l.finished == nil || p.later(m, l.finished))
+		return m.compaction != nil && (l.finished == nil || p.newer(m, l.finished))
 	})
 }
 

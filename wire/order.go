@@ -56,6 +56,16 @@ func greater(a, b value) bool {
 	return number(x, xIsText) > number(y, yIsText)
 }
 
+// identical reports whether a === b in JavaScript.
+func identical(a, b value) bool {
+	if a.Kind() != b.Kind() || a.Kind() == '{' || a.Kind() == '[' {
+		return false
+	}
+	x, isText := a.primitive()
+	y, _ := b.primitive()
+	return isText && x == y || !isText && (a.Kind() != '0' || number(x, false) == number(y, false))
+}
+
 // primitive is the string that v counts as in a comparison, or, if it is none, the
 // text of a number, "" for NaN.
 func (v value) primitive() (text string, isText bool) {

@@ -32,6 +32,9 @@ type Profile struct {
 	// LatestByID: the newest message of a kind is the one with the highest id, not
 	// the last one.
 	LatestByID bool
+	// LatestByTime: it is the one whose record has the highest time, and of those with
+	// the same time the highest id.
+	LatestByTime bool
 	// Answered is when the newest prompt counts as answered.
 	Answered AnsweredRule
 	// SummaryError: a compaction that ended with an error is not finished.

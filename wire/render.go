@@ -15,6 +15,8 @@ type rendering struct {
 	told   map[Fatal]bool // those in fatal
 	strip  bool           // files become a line of text
 	claude bool           // call ids are made fit
+	next   *message       // the new prompt; nil for none
+	unseen session.Ref    // see [Request.Unseen]
 }
 
 func newRendering(set Settings) *rendering {
@@ -43,6 +45,7 @@ func (r *rendering) prompt(s *session.Session, all []*message) []*message {
 		}
 	}
 	next := newPrompt(s, r.Now)
+	r.next = next
 	at := len(left)
 	for at > 0 && r.Profile.compare(left[at-1], next) > 0 {
 		at--
@@ -115,6 +118,9 @@ func (r *rendering) history(all []*message) []*message {
 	l := latest(kept, r.Profile)
 	if l.answered(r.Profile) {
 		r.die(Fatal{FatalClock, l.whyAnswered(), l.assistant.ref})
+	}
+	if a := l.assistant; a != nil && r.Profile.LatestByTime && r.Profile.newer(a, r.next) {
+		r.unseen = a.ref
 	}
 	if l.compacting(kept, r.Profile) {
 		return r.compaction(kept)

@@ -74,7 +74,7 @@ func (is *Reading) Render(set Settings) Request {
 	}
 	g.claude = strings.Contains(g.Model.ModelID, "claude")
 	contents := g.contents(g.history(all))
-	return Request{Model: g.Model, Turns: is.make(g, contents).turns, Fatal: g.fatal}
+	return Request{Model: g.Model, Turns: is.make(g, contents).turns, Fatal: g.fatal, Unseen: g.unseen}
 }
 
 // sorted are the messages, the oldest first.
@@ -93,7 +93,7 @@ func (is *Reading) Check(q Request, thinking bool) []Violation {
 	if i < 0 {
 		return Check(q, thinking)
 	}
-	return append(q.dead(), (*is.made)[i].check(thinking)...)
+	return slices.Concat(q.dead(), (*is.made)[i].check(thinking), q.again())
 }
 
 // sameTurns reports whether two lists of turns are one and the same.

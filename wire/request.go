@@ -42,6 +42,10 @@ type Request struct {
 	// Fatal lists what ends the agent before it sends anything. Turns then hold
 	// what it would send without the records that it dies on.
 	Fatal []Fatal
+	// Unseen is a message that the agent takes for newer than the answer to this
+	// request, the zero Ref for none: it does not see that it was answered, and asks
+	// again with the answer at the end, which the provider refuses.
+	Unseen session.Ref
 }
 
 // A Turn is what neighbouring messages of one role are to the provider.

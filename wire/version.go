@@ -61,7 +61,7 @@ func Profiles() []Profile {
 	v1170.SessionModel, v1170.Revert = true, RevertPart
 
 	v11815 := v1170
-	v11815.Version, v11815.Times, v11815.LatestByID = "1.18.15", true, false
+	v11815.Version, v11815.Times, v11815.LatestByID, v11815.LatestByTime = "1.18.15", true, false, true
 	v11815.Answered, v11815.Compaction = AnsweredByParent, CompactTranscript
 
 	v11826 := v11815

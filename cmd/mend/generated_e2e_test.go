@@ -277,6 +277,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	if verdict == opencode.Alive && real.Code != 200 {
 		verdict = fmt.Sprintf("answered with status %d", real.Code)
 	}
+	if dir := os.Getenv("MEND_DUMP"); dir != "" && len(real.Calls) > 0 {
+		_ = os.WriteFile(filepath.Join(dir, "request.json"), real.Calls[0].Raw, 0o644)
+	}
 	said := fmt.Sprintf("mend says %s (%.900s), the real program is %s", o.severity, o.why(), verdict)
 	if len(real.Calls) == 0 || verdict != real.Verdict {
 		said += fmt.Sprintf(" (status %d: %.700s)", real.Code, real.Output)
@@ -285,6 +288,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		return verdict, ""
 	}
 	if broken := o.severity == "broken"; broken != (verdict != opencode.Alive) {
+		if verdict == opencode.Dead && namesModel(c) {
+			return "dead, a model that is not configured", ""
+		}
 		return "", said
 	}
 	if strings.HasPrefix(verdict, "R") {
@@ -310,6 +316,17 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	}
 	return g.repair(t, p, verdict, said, forget)
 }
+
+// namesModel reports whether the case gives a model another name. Which ones the agent
+// has is known to its configuration alone.
+func namesModel(c mutation.Case) bool {
+	return slices.ContainsFunc(c.Mutations, func(m mutation.Mutation) bool {
+		return m[0] == "json" && anotherModel.MatchString(strings.Join(m[3:], " ")) ||
+			m[0] == "column" && m[3] == "model" && strings.Contains(m[4], `"providerID":"`) && strings.Contains(m[4], `"id":"`)
+	})
+}
+
+var anotherModel = regexp.MustCompile(`^(/model)?/(providerID|modelID|id) (set|repeat) "|^/model set \{.*"providerID":.*"modelID":|add model \{`)
 
 // repair repairs a session, asks the real program, and undoes the repair.
 func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forget bool) (outcome, wrong string) {

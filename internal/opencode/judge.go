@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -67,6 +68,7 @@ func (j *Judge) prepare(archive []byte) error {
 	script := []string{
 		"pragma foreign_keys = off", "pragma journal_mode = delete",
 		"update session set directory = " + sqlite3.Quote(j.home.Project()),
+		"update message set data = replace(data, '/home/user/project', " + sqlite3.Quote(j.home.Project()) + ")",
 		"attach " + sqlite3.Quote(j.file(j.home)) + " as live",
 		"delete from project", "insert into project select * from live.project", "detach live",
 	}
@@ -137,6 +139,12 @@ func (j *Judge) Try(path, id string, forget bool) (Result, string, error) {
 		return bytes.Contains(c.Raw, []byte("one more, number ")) && !bytes.Contains(c.Raw, []byte(prompt))
 	})
 	r = r.of(calls)
+	if len(r.Calls) == 0 && len(calls) > 0 { // all tools are denied: no question for a title, since the session has one
+		for i := range calls {
+			calls[i].Request.Tools = []json.RawMessage{nil}
+		}
+		r = r.of(calls)
+	}
 	j.spoilt = forget || r.TimedOut || r.Code < 0
 	return r, prompt, nil
 }
