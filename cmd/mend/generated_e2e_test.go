@@ -278,7 +278,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		verdict = fmt.Sprintf("answered with status %d", real.Code)
 	}
 	if dir := os.Getenv("MEND_DUMP"); dir != "" && len(real.Calls) > 0 {
-		_ = os.WriteFile(filepath.Join(dir, "request.json"), real.Calls[0].Raw, 0o644)
+		for i, c := range real.Calls {
+			_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("request-%s-%d.json", p.session[len(p.session)-3:], i)), c.Raw, 0o644)
+		}
 	}
 	said := fmt.Sprintf("mend says %s (%.900s), the real program is %s", o.severity, o.why(), verdict)
 	if len(real.Calls) == 0 || verdict != real.Verdict {
@@ -338,7 +340,7 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forge
 	case code == exitProblems:
 		outcome = verdict + ", no repair is known"
 	case code != exitDone:
-		return "", fmt.Sprintf("%s; mend repair: exit code %d: %.600s", said, code, out)
+		return "", fmt.Sprintf("%s; mend repair: exit code %d: %s", said, code, out[max(0, len(out)-700):])
 	default:
 		real, _, err := g.judges.Try(p.path, p.session, forget)
 		if err != nil {
@@ -355,7 +357,7 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forge
 		return outcome, ""
 	}
 	if code, out := g.mend(p, "undo", "--session", p.session); code != exitDone {
-		return "", fmt.Sprintf("%s; mend undo: exit code %d: %.900s", said, code, out)
+		return "", fmt.Sprintf("%s; mend undo: exit code %d: %s", said, code, out[max(0, len(out)-700):])
 	}
 	if d := cmp.Diff(before, p.snapshot()); d != "" {
 		return "", fmt.Sprintf("%s; undo did not restore the store (-want +got):\n%.1500s", said, d)
