@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"cmp"
 	"context"
 	"os"
 	"path/filepath"
@@ -60,6 +61,10 @@ func loaded(t testing.TB, id string, st interface {
 	return s
 }
 
+// behindR7 is what else is wrong with sessions of which the provider refuses a
+// signature first.
+var behindR7 = map[string]string{"every signature altered, and a blank answer": "R11"}
+
 // What is predicted of every wound is what the real program was seen to do; what
 // a signature decides (R7) cannot be known. The strict endpoint says the same of
 // the rendered request.
@@ -84,7 +89,7 @@ func TestKnownWounds(t *testing.T) {
 				}
 				want := w.Want[i]
 				if want == "R7" {
-					want = wound.Alive
+					want = cmp.Or(behindR7[w.Name], wound.Alive)
 				}
 				if got != want {
 					t.Fatalf("predicted %s, the real program: %s; %+v", got, want, violations)
