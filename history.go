@@ -189,7 +189,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 			return change.Plan{}, fmt.Errorf("repair %s: %w", e.ID, err)
 		}
 		lists[i] = ops
-		cause.Of = append(cause.Of, e.Seq)
+		cause.Entries = append(cause.Entries, e.Seq)
 	}
 	ops, err := undo.Revert(lists...)
 	var gap *change.ConflictError
@@ -197,7 +197,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		return change.Plan{}, err
 	}
 	if r.Only != nil {
-		if ops, err = undo.Only(ops, r.Only); err != nil {
+		if ops, err = undo.Select(ops, r.Only); err != nil {
 			return change.Plan{}, err
 		}
 	}
@@ -229,7 +229,7 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 // later fills in which later repairs touched the records in conflict.
 func later(j *journal.Journal, cs []change.Conflict, after uint64) error {
 	for i := range cs {
-		es, err := j.Touching(cs[i].Ref, after)
+		es, err := j.ListByRecord(cs[i].Ref, after)
 		if err != nil {
 			return err
 		}
@@ -285,7 +285,7 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 		if !e.Store.Same(c.store.ID()) {
 			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
 		}
-		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Of: []uint64{e.Seq}, Text: string(d)}}
+		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d)}}
 		ops, err := j.Ops(e)
 		if err != nil || d == Keep {
 			return err

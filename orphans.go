@@ -74,7 +74,7 @@ func aboutOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 	if cause.Kind == change.CauseOrphans {
 		return true, nil
 	}
-	for _, seq := range cause.Of {
+	for _, seq := range cause.Entries {
 		e, err := j.Get(journal.IDOf(seq))
 		if err != nil {
 			return false, err

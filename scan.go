@@ -262,7 +262,7 @@ func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*ch
 		refs[i] = o.Ref
 	}
 	now, err := c.store.Read(ctx, refs)
-	if err != nil || !undo.AsksSession(ops) {
+	if err != nil || !undo.NeedsSession(ops) {
 		return now, nil, err
 	}
 	heads, err := c.store.List(ctx)

@@ -14,7 +14,7 @@ type Plan struct {
 type Cause struct {
 	Kind      CauseKind `json:"kind"`
 	Text      string    `json:"text,omitempty"`      // the API error
-	Of        []uint64  `json:"of,omitempty"`        // the entries that an undo, redo or decision is about, by number
+	Entries   []uint64  `json:"of,omitempty"`        // the entries that an undo, redo or decision is about, by number
 	Partial   bool      `json:"partial,omitempty"`   // an undo of some records only: what it is of is not undone by it
 	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and what cures it, in words
 }

@@ -20,7 +20,7 @@ import (
 // TestFileSizeLimit lets the disk take only small files. Fault case 16.
 func TestFileSizeLimit(t *testing.T) {
 	needWrites(t)
-	if !storetest.InChild(t, 0) {
+	if !storetest.RunInChild(t, 0) {
 		return
 	}
 	root := smallTree(t)
@@ -78,7 +78,7 @@ func TestNoSpace(t *testing.T) {
 // open. Fault case 35.
 func TestManyOps(t *testing.T) {
 	needWrites(t)
-	if !storetest.InChild(t, 0) {
+	if !storetest.RunInChild(t, 0) {
 		return
 	}
 	ops := 20_000
@@ -128,10 +128,10 @@ func TestManyOps(t *testing.T) {
 
 // TestNoOpenat2 works in a sandbox that refuses openat2, and keeps every promise.
 func TestNoOpenat2(t *testing.T) {
-	if !storetest.InChild(t, 0) {
+	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	storetest.Refuse(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
+	storetest.DenySyscall(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
 	if canWrite() == nil && !testing.Short() {
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
 	}
@@ -150,7 +150,7 @@ func TestBrokenDisk(t *testing.T) {
 		{"Rename", unix.SYS_RENAMEAT2, unix.EIO}, {"Fsync", unix.SYS_FSYNC, unix.EIO},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			if !storetest.InChild(t, 0) {
+			if !storetest.RunInChild(t, 0) {
 				return
 			}
 			root := smallTree(t)
@@ -160,7 +160,7 @@ func TestBrokenDisk(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			storetest.Refuse(t, c.call, -1, 0, c.errno)
+			storetest.DenySyscall(t, c.call, -1, 0, c.errno)
 			out, err := s.Commit(t.Context(), staged)
 			if c.name == "Fsync" {
 				if err == nil {
@@ -188,7 +188,7 @@ func TestCannotLook(t *testing.T) {
 	needWrites(t)
 	for _, when := range []string{"Commit", "Discard", "Sweep"} {
 		t.Run(when, func(t *testing.T) {
-			if !storetest.InChild(t, 0) {
+			if !storetest.RunInChild(t, 0) {
 				return
 			}
 			root := smallTree(t)
@@ -198,7 +198,7 @@ func TestCannotLook(t *testing.T) {
 				Note:  func(text string) { notes = append(notes, text) },
 				Step: func(call string) error {
 					if call == "barrier" && when == "Commit" {
-						storetest.Refuse(t, unix.SYS_READ, -1, 0, unix.EIO)
+						storetest.DenySyscall(t, unix.SYS_READ, -1, 0, unix.EIO)
 					}
 					return nil
 				},
@@ -215,10 +215,10 @@ func TestCannotLook(t *testing.T) {
 					t.Errorf("Settle = %v, want EIO", serr)
 				}
 			case "Discard":
-				storetest.Refuse(t, unix.SYS_READ, -1, 0, unix.EIO)
+				storetest.DenySyscall(t, unix.SYS_READ, -1, 0, unix.EIO)
 				err = s.Discard(t.Context(), staged)
 			case "Sweep":
-				storetest.Refuse(t, unix.SYS_READ, -1, 0, unix.EIO)
+				storetest.DenySyscall(t, unix.SYS_READ, -1, 0, unix.EIO)
 				err = s.Discard(t.Context(), change.Staged{})
 			}
 			wantCannotLook(t, err)

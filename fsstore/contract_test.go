@@ -33,7 +33,7 @@ func harness(t *testing.T, root, layout string) storetest.Harness {
 			}
 			return images[0]
 		},
-		Litter: func() []string {
+		Leftovers: func() []string {
 			if _, err := os.Lstat(filepath.Join(root, mendDir)); err != nil {
 				return nil
 			}

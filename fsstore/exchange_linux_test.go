@@ -15,17 +15,17 @@ import (
 // TestContractNoExchange is the whole contract where the file system can neither
 // exchange two files nor refuse to overwrite one. Fault case 32.
 func TestContractNoExchange(t *testing.T) {
-	if !storetest.InChild(t, 0) {
+	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	storetest.NoExchange(t)
+	storetest.DenyExchange(t)
 	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
 }
 
 // TestNoExchange has the user told of the smaller promise, once for each change,
 // and only where it is smaller.
 func TestNoExchange(t *testing.T) {
-	if !storetest.InChild(t, 0) {
+	if !storetest.RunInChild(t, 0) {
 		return
 	}
 	root := smallTree(t)
@@ -38,7 +38,7 @@ func TestNoExchange(t *testing.T) {
 		t.Errorf("where it can exchange, the user is told %q", notes)
 	}
 	after := snapshot(t, root, "")
-	storetest.NoExchange(t)
+	storetest.DenyExchange(t)
 	st = mustApply(t, s, change.Inverse(st.Ops))
 	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
 		t.Errorf("undone, the tree holds %v, want %v", got, before)
@@ -54,14 +54,14 @@ func TestNoExchange(t *testing.T) {
 
 // TestNoRenameFlags works in a sandbox that knows nothing of renameat2.
 func TestNoRenameFlags(t *testing.T) {
-	if !storetest.InChild(t, 0) {
+	if !storetest.RunInChild(t, 0) {
 		return
 	}
 	root := smallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
 	ops := bigPlan(t, mustLoad(t, s))
 	for _, flag := range []uint32{unix.RENAME_EXCHANGE, unix.RENAME_NOREPLACE} {
-		storetest.Refuse(t, unix.SYS_RENAMEAT2, 4, flag, unix.ENOSYS)
+		storetest.DenySyscall(t, unix.SYS_RENAMEAT2, 4, flag, unix.ENOSYS)
 	}
 	mustApply(t, s, ops)
 	wantNoMend(t, root)
@@ -70,10 +70,10 @@ func TestNoRenameFlags(t *testing.T) {
 // TestReplaceForeign has another program write just before the rename, where
 // nothing can be exchanged: the look finds it.
 func TestReplaceForeign(t *testing.T) {
-	if !storetest.InChild(t, 0) {
+	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	storetest.NoExchange(t)
+	storetest.DenyExchange(t)
 	for _, part := range []string{"prt_11", "prt_13", "prt_41"} { // replaced, deleted, created
 		root := smallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")

@@ -188,7 +188,7 @@ func (j *job) barrier(items []item) error {
 			folders = append(folders, it.dir)
 		}
 	}
-	if j.kept || !b.Logs() {
+	if j.kept || !b.LogsRenames() {
 		folders = append(folders, j.ownFolders()...)
 	}
 	return errors.Join(j.addAll(b, folders), j.wait(b))

@@ -16,7 +16,7 @@ import (
 // TestUmask applies and undoes the plan under the widest and the narrowest umask. Fault case 37.
 func TestUmask(t *testing.T) {
 	needWrites(t)
-	if !storetest.InChild(t, 0) {
+	if !storetest.RunInChild(t, 0) {
 		return
 	}
 	for _, mask := range []int{0, 0o077} {
@@ -41,7 +41,7 @@ func TestUmask(t *testing.T) {
 
 // TestUnreadable takes the rights to read away, one thing after the other. Fault case 8.
 func TestUnreadable(t *testing.T) {
-	if !storetest.InChild(t, storetest.Nobody) || os.Geteuid() == 0 {
+	if !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
 	}
 	root := smallTree(t)
@@ -95,7 +95,7 @@ func mustChmod(t *testing.T, name string, mode fs.FileMode) {
 // some folder may not be. Fault case 11.
 func TestReadOnly(t *testing.T) {
 	needWrites(t)
-	if !storetest.InChild(t, storetest.Nobody) || os.Geteuid() == 0 {
+	if !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
 	}
 	root := smallTree(t)
@@ -137,7 +137,7 @@ func TestOwner(t *testing.T) {
 	}
 	root := smallTree(t)
 	if err := filepath.WalkDir(root, func(p string, _ fs.DirEntry, err error) error {
-		return errors.Join(err, os.Chown(p, storetest.Nobody, storetest.Nobody))
+		return errors.Join(err, os.Chown(p, storetest.NobodyUID, storetest.NobodyUID))
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -165,7 +165,7 @@ func wantOwner(t *testing.T, root string) {
 			return err
 		}
 		fi, err := os.Lstat(p)
-		if err == nil && fi.Sys().(*syscall.Stat_t).Uid != storetest.Nobody {
+		if err == nil && fi.Sys().(*syscall.Stat_t).Uid != storetest.NobodyUID {
 			t.Errorf("%s belongs to another user now", p)
 		}
 		return err

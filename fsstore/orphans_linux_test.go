@@ -12,7 +12,7 @@ import (
 
 // What cannot be read may be what they belong to.
 func TestOrphansUnreadable(t *testing.T) {
-	if !storetest.InChild(t, storetest.Nobody) || os.Geteuid() == 0 {
+	if !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
 	}
 	root := smallTree(t)

@@ -29,7 +29,7 @@ func (j *job) stageAll(ctx context.Context) error {
 	}
 	b := j.newBarrier()
 	err = j.fill(ctx, b)
-	if err == nil && !b.Logs() { // else the files' names are durable with them
+	if err == nil && !b.LogsRenames() { // else the files' names are durable with them
 		err = j.addAll(b, []string{j.stage.path, owner.path, mendDir, "."})
 	}
 	if err != nil {

@@ -146,7 +146,7 @@ func testStrangeFolders(t *testing.T) {
 			loaded := mustLoad(t, s)
 			told := len(loaded.Stray) > 0 || len(heads) > 1 && len(heads[1].Stray) > 0
 			if !told {
-				t.Errorf("%s is a link, and storetest.Nobody says so: %+v, %+v", folder, heads, loaded)
+				t.Errorf("%s is a link, and nothing reports that: %+v, %+v", folder, heads, loaded)
 			}
 			if strings.HasPrefix(folder, "part") && canWrite() == nil {
 				wantRefused(t, s, folder, ops)

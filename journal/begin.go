@@ -30,7 +30,7 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	if err := change.Validate(s.Ops); err != nil {
 		return change.Entry{}, err
 	}
-	for _, of := range p.Cause.Of {
+	for _, of := range p.Cause.Entries {
 		if of == 0 || of > j.head.begun {
 			return change.Entry{}, fmt.Errorf("entry %d: %w", of, ErrNotFound)
 		}
@@ -68,7 +68,7 @@ func (b *batch) beginning(p change.Plan, s change.Staged) (*event, error) {
 		Dir:     []byte(s.Dir),
 		Session: []byte(p.Session),
 		Cause:   p.Cause.Kind,
-		Of:      p.Cause.Of,
+		Of:      p.Cause.Entries,
 		Partial: p.Cause.Partial,
 		Text:    text,
 		Ops:     ops,

@@ -92,7 +92,7 @@ func (j *Journal) describe(h *history, d *deriver) (change.Entry, error) {
 		Store:   change.StoreID{Kind: b.Store.Kind, Root: string(b.Store.Root), Dev: b.Store.Dev, Ino: b.Store.Ino},
 		Dir:     string(b.Dir),
 		Session: string(b.Session),
-		Cause:   change.Cause{Kind: b.Cause, Of: b.Of, Partial: b.Partial},
+		Cause:   change.Cause{Kind: b.Cause, Entries: b.Of, Partial: b.Partial},
 		State:   h.state(), Forgotten: h.gone,
 	}
 	if r := h.resolve; r != nil {

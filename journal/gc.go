@@ -18,12 +18,12 @@ type Freed struct {
 	Images  int   // images, lists and texts that no other entry needs
 	Bytes   int64 // what these took, compressed
 	Shrunk  int64 // by how much the file became smaller; 0 if it was not compacted
-	// Held is the ids of other entries that need some of the same images, such
+	// SharedWith is the ids of other entries that need some of the same images, such
 	// as the undo of a repair: those images are still there.
-	Held []string
-	// Kept is the ids of old entries that GC left as they were, since what they hold
+	SharedWith []string
+	// Skipped is the ids of old entries that GC left as they were, since what they hold
 	// are files of the user's own: only Forget drops those.
-	Kept []string
+	Skipped []string
 }
 
 // GC removes the images of the entries begun before olderThan, except pending
@@ -51,7 +51,7 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 	}
 	old, err := j.olderThan(olderThan)
 	if err == nil {
-		old, freed.Kept, err = j.withoutFiles(old)
+		old, freed.Skipped, err = j.withoutFiles(old)
 	}
 	if err != nil {
 		return freed, err
@@ -230,10 +230,10 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	}
 	for entry := range rel.held {
 		if !ev.touches(entry) {
-			freed.Held = append(freed.Held, IDOf(entry))
+			freed.SharedWith = append(freed.SharedWith, IDOf(entry))
 		}
 	}
-	slices.Sort(freed.Held)
+	slices.Sort(freed.SharedWith)
 	return j.unmark(markErasing)
 }
 

@@ -49,7 +49,7 @@ func TestForget(t *testing.T) {
 		t.Error("a refused Forget forgot something")
 	}
 	freed, err := j.Forget(ctx, []change.Entry{a, a})
-	if err != nil || freed.Entries != 1 || freed.Images != 3 || !slices.Equal(freed.Held, []string{b.ID}) {
+	if err != nil || freed.Entries != 1 || freed.Images != 3 || !slices.Equal(freed.SharedWith, []string{b.ID}) {
 		t.Errorf("Forget = %+v, %v", freed, err)
 	}
 	if err := noMarker(dir); err != nil {

@@ -63,9 +63,9 @@ func (j *Journal) known(e change.Entry) (*history, error) {
 	return j.snap.history(e.Seq)
 }
 
-// Touching is the committed entries after entry number after that changed the
+// ListByRecord is the committed entries after entry number after that changed the
 // record, newest first; where that number is an entry's, only those of its store.
-func (j *Journal) Touching(ref session.Ref, after uint64) ([]change.Entry, error) {
+func (j *Journal) ListByRecord(ref session.Ref, after uint64) ([]change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	all, err := j.touching(ref, after)

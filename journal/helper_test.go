@@ -124,7 +124,7 @@ func fill(t testing.TB, j *Journal) []change.Entry {
 		all = append(all, mustCommit(t, j, scan(), ops...))
 	}
 	all = append(all, mustFinish(t, j, mustBegin(t, j, scan(), sampleOps()...), change.Aborted))
-	undo := change.Cause{Kind: change.CauseUndo, Of: []uint64{all[2].Seq}}
+	undo := change.Cause{Kind: change.CauseUndo, Entries: []uint64{all[2].Seq}}
 	all = append(all, mustCommit(t, j, undo, change.Inverse(sampleOps())...))
 	c := mustBegin(t, j, scan(), change.Op{Ref: part(99), Post: file("x")})
 	c, err := j.Finish(c, change.Outcome{State: change.Conflicted, Conflicts: []change.Conflict{{Ref: part(99), Why: "some\xffbody"}}, Kept: []string{"a\xff"}})

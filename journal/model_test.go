@@ -26,7 +26,7 @@ func (m *model) undoneBy(n uint64) string {
 	for i := len(m.entries) - 1; i >= 0; i-- {
 		u := m.entries[i]
 		reverts := u.Cause.Kind == change.CauseUndo || u.Cause.Kind == change.CauseRedo
-		if reverts && !u.Cause.Partial && u.State == change.Committed && slices.Contains(u.Cause.Of, n) && m.undoneBy(u.Seq) == "" {
+		if reverts && !u.Cause.Partial && u.State == change.Committed && slices.Contains(u.Cause.Entries, n) && m.undoneBy(u.Seq) == "" {
 			return u.ID
 		}
 	}
@@ -65,7 +65,7 @@ func (m *model) begin(t *rapid.T, j *Journal) {
 	if n := uint64(len(m.entries)); n > 0 && rapid.Bool().Draw(t, "undo") {
 		cause.Kind = rapid.SampledFrom([]change.CauseKind{change.CauseUndo, change.CauseRedo, change.CauseResolve}).Draw(t, "kind")
 		cause.Partial = rapid.IntRange(0, 4).Draw(t, "partial") == 0
-		cause.Of = rapid.SliceOfN(rapid.Uint64Range(1, n), 1, 3).Draw(t, "of")
+		cause.Entries = rapid.SliceOfN(rapid.Uint64Range(1, n), 1, 3).Draw(t, "of")
 	}
 	p, s := planOf(cause, ops...)
 	p.Session, s.Dir, s.Store.Root = anyText.Draw(t, "session"), anyText.Draw(t, "dir"), anyText.Draw(t, "root")

@@ -14,8 +14,8 @@ import (
 	"mend/session"
 )
 
-func undo(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Of: of} }
-func redo(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseRedo, Of: of} }
+func undo(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Entries: of} }
+func redo(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseRedo, Entries: of} }
 
 // TestUndoneBy runs lists of entries and looks who is undone by whom, as
 // numbers; a cause without Of is a repair.
@@ -42,8 +42,8 @@ func TestUndoneBy(t *testing.T) {
 		"several at once":  {[]step{done(scan()), done(scan()), done(undo(1, 2, 1))}, map[uint64]uint64{1: 3, 2: 3}},
 		"two in force":     {[]step{done(scan()), done(undo(1)), done(undo(1))}, map[uint64]uint64{1: 3}},
 		"newest is undone": {[]step{done(scan()), done(undo(1)), done(undo(1)), done(redo(3))}, map[uint64]uint64{1: 2, 3: 4}},
-		"partial undo":     {[]step{done(scan()), done(change.Cause{Kind: change.CauseUndo, Of: []uint64{1}, Partial: true}), done(redo(2))}, map[uint64]uint64{2: 3}},
-		"resolve is none":  {[]step{done(scan()), done(change.Cause{Kind: change.CauseResolve, Of: []uint64{1}})}, nil},
+		"partial undo":     {[]step{done(scan()), done(change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}, Partial: true}), done(redo(2))}, map[uint64]uint64{2: 3}},
+		"resolve is none":  {[]step{done(scan()), done(change.Cause{Kind: change.CauseResolve, Entries: []uint64{1}})}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			j := mustOpen(t, fastDir(t), Options{})
@@ -93,7 +93,7 @@ func TestStates(t *testing.T) {
 	if _, err := j.Finish(a, change.Outcome{State: change.Committed}); !errors.As(err, &state) || state.ID != a.ID {
 		t.Errorf("Finish twice: %v", err)
 	}
-	c := mustCommit(t, j, change.Cause{Kind: change.CauseResolve, Of: []uint64{a.Seq}}, op)
+	c := mustCommit(t, j, change.Cause{Kind: change.CauseResolve, Entries: []uint64{a.Seq}}, op)
 	for _, bad := range [][2]string{{"", ""}, {"back", b.ID + "x"}, {"back", a.ID}, {"forward", IDOf(77)}} {
 		if _, err := j.Resolve(a, bad[0], bad[1]); err == nil {
 			t.Errorf("Resolve(%q): no error", bad)
@@ -183,7 +183,7 @@ func TestQueries(t *testing.T) {
 		{part(0), 0, "56 51 46 41 36 31 26 21 16 11 6 1"},
 		{part(7), 0, ""},
 	} {
-		all, err := j.Touching(c.ref, c.after)
+		all, err := j.ListByRecord(c.ref, c.after)
 		if got := seqs(all); err != nil || got != c.want {
 			t.Errorf("Touching(%v, %d) = %q, %v, want %q", c.ref, c.after, got, err, c.want)
 		}

@@ -59,8 +59,8 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 			}
 			return rows
 		},
-		Litter: func() []string { return nil },
-		Write:  func(ref session.Ref, image *change.Image) { overwriteRow(t, path, ref, image) },
+		Leftovers: func() []string { return nil },
+		Write:     func(ref session.Ref, image *change.Image) { overwriteRow(t, path, ref, image) },
 	}
 }
 

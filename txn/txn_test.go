@@ -261,7 +261,7 @@ func TestUndoCutAtEveryStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inverse := change.Plan{Session: w.id, Cause: change.Cause{Kind: change.CauseUndo, Of: []uint64{1}}, Ops: change.Inverse(ops)}
+		inverse := change.Plan{Session: w.id, Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}}, Ops: change.Inverse(ops)}
 		_ = w.run(&storetest.Fault{At: k}, inverse)
 		if err := w.recover(&storetest.Fault{At: never}); err != nil {
 			t.Fatalf("step %d: Recover: %v", k, err)

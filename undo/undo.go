@@ -20,18 +20,18 @@ func Revert(lists ...[]change.Op) ([]change.Op, error) {
 	return change.Inverse(ops), err
 }
 
-// ErrNotOurs says that a record is not one that the repair touched.
-var ErrNotOurs = errors.New("this repair has no such record")
+// ErrNoSuchRecord says that a record is not one that the repair touched.
+var ErrNoSuchRecord = errors.New("this repair has no such record")
 
-// Only keeps the ops on the records that are named, each by its ref as it is
+// Select keeps the ops on the records that are named, each by its ref as it is
 // printed ([session.Ref.String]) or by its own id, and the folders that they
-// need. The error wraps [ErrNotOurs] and names the first one that no op is about.
-func Only(ops []change.Op, names []string) ([]change.Op, error) {
+// need. The error wraps [ErrNoSuchRecord] and names the first one that no op is about.
+func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	var kept []change.Op
 	for _, name := range names {
 		i := slices.IndexFunc(ops, func(o change.Op) bool { return named(o.Ref, name) })
 		if i < 0 {
-			return nil, fmt.Errorf("%w: %q", ErrNotOurs, name)
+			return nil, fmt.Errorf("%w: %q", ErrNoSuchRecord, name)
 		}
 		for _, o := range ops {
 			if named(o.Ref, name) || o.Ref.Kind == session.KindFolder && o.Ref.Message == ops[i].Ref.Message {
@@ -56,7 +56,7 @@ func named(r session.Ref, name string) bool {
 // Conflicts lists the records that keep ops from being applied: those that do
 // not hold their Pre, with what they hold (now[i] belongs to ops[i]); those whose
 // parent is gone; and those to be deleted that have got children meanwhile.
-// current is the session as it is stored, nil if it is gone; where [AsksSession]
+// current is the session as it is stored, nil if it is gone; where [NeedsSession]
 // says that it does not count it may be nil, too.
 func Conflicts(ops []change.Op, now []*change.Image, current *session.Session) []change.Conflict {
 	var cs []change.Conflict
@@ -76,9 +76,9 @@ func Conflicts(ops []change.Op, now []*change.Image, current *session.Session) [
 	return cs
 }
 
-// AsksSession reports whether [Conflicts] looks at the session for the ops: where
+// NeedsSession reports whether [Conflicts] looks at the session for the ops: where
 // records come or go, and not where they only change.
-func AsksSession(ops []change.Op) bool {
+func NeedsSession(ops []change.Op) bool {
 	return slices.ContainsFunc(ops, func(o change.Op) bool { return o.Pre == nil || o.Post == nil })
 }
 

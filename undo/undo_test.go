@@ -81,7 +81,7 @@ func TestConflicts(t *testing.T) {
 	} {
 		ops := []change.Op{c.op}
 		got := undo.Conflicts(ops, []*change.Image{c.now}, c.current)
-		if blind := undo.Conflicts(ops, []*change.Image{c.now}, nil); !undo.AsksSession(ops) && !cmp.Equal(got, blind) {
+		if blind := undo.Conflicts(ops, []*change.Image{c.now}, nil); !undo.NeedsSession(ops) && !cmp.Equal(got, blind) {
 			t.Errorf("%s: conflicts %v, and without the session %v", c.name, got, blind)
 		}
 		switch {
@@ -100,7 +100,7 @@ func TestOnly(t *testing.T) {
 		{Ref: folder, Post: image("")}, {Ref: part("prt_1"), Post: image("a")}, {Ref: part("prt_2"), Post: image("b")},
 	}
 	for _, name := range []string{"prt_2", "msg_1/prt_2"} {
-		got, err := undo.Only(ops, []string{name, name})
+		got, err := undo.Select(ops, []string{name, name})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -108,7 +108,7 @@ func TestOnly(t *testing.T) {
 			t.Errorf("Only %s (-want +got):\n%s", name, diff)
 		}
 	}
-	if _, err := undo.Only(ops, []string{"prt_9"}); err == nil {
+	if _, err := undo.Select(ops, []string{"prt_9"}); err == nil {
 		t.Error("Only of a record that the repair never touched: no error")
 	}
 }

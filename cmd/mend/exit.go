@@ -103,7 +103,7 @@ func exitCode(err error) int {
 			return exitSignalled + int(n)
 		}
 		return exitUnusable
-	case errors.As(err, &usage), errors.As(err, &ambiguous), isAny(err, journal.ErrNotFound, mend.ErrNoSession, mend.ErrLayout, undo.ErrNotOurs, live.ErrNotOpenCode):
+	case errors.As(err, &usage), errors.As(err, &ambiguous), isAny(err, journal.ErrNotFound, mend.ErrNoSession, mend.ErrLayout, undo.ErrNoSuchRecord, live.ErrNotOpenCode):
 		return exitUsage
 	case errors.As(err, &pending):
 		return exitPending

@@ -103,7 +103,7 @@ func TestCase03HugeFiles(t *testing.T) {
 
 // TestCase08Unreadable runs as a user without rights.
 func TestCase08Unreadable(t *testing.T) {
-	if testing.Short() || !storetest.InChild(t, storetest.Nobody) || os.Geteuid() == 0 {
+	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
 	}
 	l := newLab(t, wound.Versions[0], "")
@@ -153,7 +153,7 @@ func TestCase37Modes(t *testing.T) {
 	for _, mask := range []string{"0", "077"} {
 		l := newLab(t, wound.Versions[0], "")
 		if os.Geteuid() == 0 {
-			l.give(storetest.Nobody)
+			l.give(storetest.NobodyUID)
 		}
 		text := filepath.Join(l.store, "part", wound.Of(l.open(), wound.Hello, "text")[0].Owner)
 		if err := os.Chmod(text, 0o2750); err != nil {

@@ -144,12 +144,12 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 		return err
 	}
 	if a.asJSON {
-		a.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.Held), "files": nonNil(yours)}
+		a.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.SharedWith), "files": nonNil(yours)}
 		return nil
 	}
 	a.printf("%s the bytes of %s: %s, %s.\n", good("Dropped"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))
-	if len(freed.Held) > 0 {
-		a.printf("%s some of the same bytes are still there for %s.\n", warn("note:"), strings.Join(freed.Held, ", "))
+	if len(freed.SharedWith) > 0 {
+		a.printf("%s some of the same bytes are still there for %s.\n", warn("note:"), strings.Join(freed.SharedWith, ", "))
 	}
 	return nil
 }

@@ -76,7 +76,7 @@ func stateWord(e change.Entry) string {
 // causeText says in a few words why an entry was made.
 func causeText(e change.Entry) string {
 	var of []string
-	for _, seq := range e.Cause.Of {
+	for _, seq := range e.Cause.Entries {
 		of = append(of, journal.IDOf(seq))
 	}
 	switch ids := strings.Join(of, ", "); e.Cause.Kind {

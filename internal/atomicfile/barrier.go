@@ -38,10 +38,10 @@ func NewBarrier(on *os.File) *Barrier {
 	return b
 }
 
-// Logs reports whether the file system has a log of what happens to names, each
+// LogsRenames reports whether the file system has a log of what happens to names, each
 // change as a whole: then a rename from one folder to another is durable as soon
 // as either of them is synced.
-func (b *Barrier) Logs() bool { return b.logs }
+func (b *Barrier) LogsRenames() bool { return b.logs }
 
 // Add puts the file, or the folder, behind the barrier and closes it.
 func (b *Barrier) Add(f *os.File) {

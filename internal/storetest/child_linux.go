@@ -14,13 +14,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Nobody is a user without rights.
-const Nobody = 65534
+// NobodyUID is a user without rights.
+const NobodyUID = 65534
 
-// InChild runs the test that calls it once more, in a process of its own, which
+// RunInChild runs the test that calls it once more, in a process of its own, which
 // may then limit itself. It reports true in that process. With a uid it runs as
 // that user, or not at all where we may not become it.
-func InChild(t *testing.T, uid int) bool {
+func RunInChild(t *testing.T, uid int) bool {
 	t.Helper()
 	const key = "MEND_TEST_CHILD"
 	if os.Getenv(key) == t.Name() {
@@ -44,12 +44,12 @@ func InChild(t *testing.T, uid int) bool {
 	return false
 }
 
-// NoExchange makes the whole process live on a file system that can neither
+// DenyExchange makes the whole process live on a file system that can neither
 // exchange two files nor refuse to overwrite one, as a plain FUSE or NFS.
-func NoExchange(t *testing.T) {
+func DenyExchange(t *testing.T) {
 	t.Helper()
-	Refuse(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_EXCHANGE, unix.EINVAL)
-	Refuse(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_NOREPLACE, unix.EINVAL)
+	DenySyscall(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_EXCHANGE, unix.EINVAL)
+	DenySyscall(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_NOREPLACE, unix.EINVAL)
 }
 
 // CopyProgram copies a program to where every user can start it.
@@ -77,10 +77,10 @@ func CopyProgram(t *testing.T, from, to string) {
 	}
 }
 
-// Refuse makes a system call fail from now on, in the whole process: always, or
+// DenySyscall makes a system call fail from now on, in the whole process: always, or
 // only if its argument arg, counted from 0, has the given value. The test is
 // skipped where the system does not allow that.
-func Refuse(t *testing.T, call uint32, arg int, value uint32, errno syscall.Errno) {
+func DenySyscall(t *testing.T, call uint32, arg int, value uint32, errno syscall.Errno) {
 	t.Helper()
 	const ldw, jeq, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K
 	prog := []unix.SockFilter{

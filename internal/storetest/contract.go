@@ -179,7 +179,7 @@ func wantSnapshot(t *testing.T, when string, got, want map[string]string) {
 
 func wantNoLitter(t *testing.T, h Harness) {
 	t.Helper()
-	if l := h.Litter(); len(l) > 0 {
+	if l := h.Leftovers(); len(l) > 0 {
 		t.Fatalf("litter: %q", l)
 	}
 }

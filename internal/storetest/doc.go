@@ -40,8 +40,8 @@ type Harness struct {
 	// files and folders, or the columns of rows with their storage classes. It
 	// has nothing of what Prepare makes in its private place.
 	Snapshot func() map[string]string
-	// Litter lists what is in that private place.
-	Litter func() []string
+	// Leftovers lists what is in that private place.
+	Leftovers func() []string
 	// Write makes a record hold the image, or removes it for nil, as another
 	// program would: without asking anybody. It makes the folder it needs.
 	Write func(ref session.Ref, image *change.Image)
