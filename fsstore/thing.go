@@ -66,13 +66,16 @@ func (t *thing) unfit() string {
 	switch {
 	case !t.plain():
 		return "it is " + nameOf(t.mode)
-	case t.links > 1:
+	case t.linked():
 		return fmt.Sprintf("the file has %d hard links, and replacing it would break them", t.links)
 	case t.big:
 		return fmt.Sprintf("the file is too large, %d bytes", t.size)
 	}
 	return ""
 }
+
+// linked reports whether the thing is a file with other names, which can be read as any.
+func (t *thing) linked() bool { return t.plain() && t.links > 1 }
 
 func nameOf(m fs.FileMode) string {
 	switch {

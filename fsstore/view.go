@@ -227,7 +227,11 @@ func (v *view) readInto(r *session.Record, d *dir, name string) bool {
 		return false
 	}
 	r.Mode = t.mode.Perm()
-	if why := t.unfit(); t.there && why != "" {
+	why := t.unfit()
+	if t.linked() && !t.big {
+		r.Locked, why = why, ""
+	}
+	if t.there && why != "" {
 		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
 		return true
 	}

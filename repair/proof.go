@@ -237,6 +237,9 @@ func hiddenIn(m *session.Message) string {
 	if m.Unreadable() {
 		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
 	}
+	if m.Locked != "" {
+		return fmt.Sprintf("The message %s cannot be changed: %s.", m.Ref, m.Locked)
+	}
 	if err := m.Ref.Validate(); err != nil {
 		return fmt.Sprintf("The message is not one that can be changed: %v.", err)
 	}
@@ -244,6 +247,9 @@ func hiddenIn(m *session.Message) string {
 		p := &m.Parts[i]
 		if p.Unreadable() {
 			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
+		}
+		if p.Locked != "" {
+			return fmt.Sprintf("The part %s cannot be changed: %s.", p.Ref, p.Locked)
 		}
 		if err := p.Ref.Validate(); err != nil {
 			return fmt.Sprintf("Nothing in this message is changed, since one of its parts cannot be: %v.", err)

@@ -25,6 +25,9 @@ type Record struct {
 	// Defect says why Data cannot be used, or cannot be used in full; nil for a
 	// record in order.
 	Defect *Defect
+
+	// Locked says why the record, which can be read, cannot be changed; "" if it can.
+	Locked string
 }
 
 // A Col is one column of a row, with the storage class and the bytes that
