@@ -148,6 +148,9 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 		return session.TextCol(name, string(raw))
 	case raw[0] == '"':
 		return session.TextCol(name, session.Unquote(raw))
+	case name == "cost": // the only column of type REAL, which holds no integer
+		f, _ := strconv.ParseFloat(string(raw), 64)
+		return session.RealCol(name, f)
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
 	if err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 && name != "cost" { // whose column keeps reals alone

@@ -1,12 +1,14 @@
 package repair
 
 import (
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/change"
 	"mend/internal/wound"
 	"mend/session"
 	"mend/sqlstore"
@@ -66,9 +68,30 @@ func (s rowStore) with(c wound.Cell) *session.Session {
 	return s.load(s.session.ID)
 }
 
+// applied carries out a plan and its inverse in a store that holds the cell's value, and
+// compares the table before and after.
+func (s rowStore) applied(c wound.Cell, ops []change.Op) error {
+	s.t.Helper()
+	s.exec(c.Cut() + "; create table damaged as select * from session")
+	defer s.exec("delete from session; insert into session select * from whole; drop table damaged")
+	for _, ops := range [][]change.Op{ops, change.Inverse(ops)} {
+		staged, err := s.store.Prepare(s.t.Context(), ops)
+		if err != nil {
+			return err
+		}
+		if out, err := s.store.Commit(s.t.Context(), staged); err != nil || out.State != change.Committed {
+			return fmt.Errorf("Commit = %+v, %w", out, err)
+		}
+	}
+	s.exec("select case when exists (select * from session except select * from damaged) then abs(-9223372036854775808) end")
+	return nil
+}
+
 // Every value of every column of the session's row gets the verdict that the real
-// program gave, and where that is not alive a fix that changes the row alone.
+// program gave, and where that is not alive a fix that changes the row alone. The
+// store takes the fix, and its undo, of one value for each column.
 func TestSessionRow(t *testing.T) {
+	applied := map[string]bool{}
 	stores := map[string]rowStore{
 		"1.2.27":  newRowStore(t, testdata.OpenCode1227),
 		"1.18.33": newRowStore(t, testdata.OpenCode11833),
@@ -90,6 +113,13 @@ func TestSessionRow(t *testing.T) {
 		r, err := Plan(s, Request{Options: o})
 		if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref != s.Info.Ref || len(r.Remaining) > 0 {
 			t.Errorf("%s: %s: Plan = %v, %v; left: %s", cell.Version, cell.Cut(), r.Plan.Ops, err, told(r.Remaining))
+			continue
+		}
+		if column := cell.Version + cell.Column; !applied[column] {
+			applied[column] = true
+			if err := stores[cell.Version].applied(cell, r.Plan.Ops); err != nil {
+				t.Errorf("%s: %s: %v", cell.Version, cell.Cut(), err)
+			}
 		}
 	}
 }

@@ -71,13 +71,13 @@ func where(columns []string) string {
 
 // lostParent tells which row the record refers to that is not in the database,
 // "" if there is none. A row that the plan makes or keeps counts as there, one
-// that it takes away does not; nil is for after the plan. An update may refer to
-// what is in no table of ours and is not there, such as a project: a repair may leave
-// that as it was, and an undo puts it back.
+// that it takes away does not; nil is for after the plan. An update may refer to a row
+// outside the records of sessions that is missing, such as a project: a repair may
+// leave that as it was, and an undo restores it.
 func (c *conn) lostParent(t *table, r *session.Record, p *plan, update bool) (string, error) {
 	for _, l := range t.parents {
 		key, null := t.key(r, l.from)
-		if null || update && c.schema.named(l.parent) == nil {
+		if null || update && c.schema.isOutside(l.parent) {
 			continue
 		}
 		if there, known := p.there(c.schema.named(l.parent), l, key); known && there {
@@ -94,6 +94,12 @@ func (c *conn) lostParent(t *table, r *session.Record, p *plan, update bool) (st
 		}
 	}
 	return "", nil
+}
+
+// isOutside reports whether the table holds no records of sessions.
+func (sc *schema) isOutside(name string) bool {
+	t := sc.named(name)
+	return t == nil || t.kind == session.KindProject
 }
 
 // leftChild tells which table has a row that refers to the record, "" if none
