@@ -133,12 +133,27 @@ func TestProjectRow(t *testing.T) {
 			value  string
 			broken string // the versions in which the real program does not start
 		}{
-			{"vcs = null", ""}, {"vcs = ''", ""}, {"vcs = 'garbage'", "1.2.27 1.18.33"}, {"vcs = x'00'", "1.2.27 1.18.33"},
-			{"vcs = x'676974'", "1.2.27 1.18.33"}, {"worktree = ''", "1.18.33"}, {"worktree = 'garbage'", "1.18.33"}, {"worktree = x'2f'", "1.18.33"},
-			{"sandboxes = ''", "1.2.27 1.18.33"}, {"sandboxes = 'garbage'", "1.2.27 1.18.33"}, {"sandboxes = '{}'", "1.2.27 1.18.33"},
-			{"sandboxes = '[5]'", "1.18.33"}, {"sandboxes = '[\"/tmp/x\"]'", ""},
-			{"commands = ''", "1.2.27 1.18.33"}, {"commands = 'garbage'", "1.2.27 1.18.33"}, {"commands = '{}'", ""}, {"commands = '[5]'", ""},
-			{"name = x'00'", ""}, {"icon_url = 'garbage'", ""}, {"icon_color = x'00'", ""}, {"time_updated = 'garbage'", ""},
+			{"vcs = null", ""},
+			{"vcs = ''", ""},
+			{"vcs = 'garbage'", "1.2.27 1.18.33"},
+			{"vcs = x'00'", "1.2.27 1.18.33"},
+			{"vcs = x'676974'", "1.2.27 1.18.33"},
+			{"worktree = ''", "1.18.33"},
+			{"worktree = 'garbage'", "1.18.33"},
+			{"worktree = x'2f'", "1.18.33"},
+			{"sandboxes = ''", "1.2.27 1.18.33"},
+			{"sandboxes = 'garbage'", "1.2.27 1.18.33"},
+			{"sandboxes = '{}'", "1.2.27 1.18.33"},
+			{"sandboxes = '[5]'", "1.18.33"},
+			{"sandboxes = '[\"/tmp/x\"]'", ""},
+			{"commands = ''", "1.2.27 1.18.33"},
+			{"commands = 'garbage'", "1.2.27 1.18.33"},
+			{"commands = '{}'", ""},
+			{"commands = '[5]'", ""},
+			{"name = x'00'", ""},
+			{"icon_url = 'garbage'", ""},
+			{"icon_color = x'00'", ""},
+			{"time_updated = 'garbage'", ""},
 		} {
 			s := st.with(wound.Cell{Column: "title", Value: "title; update project set " + c.value})
 			st.exec("delete from project; insert into project select * from project_whole")

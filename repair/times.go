@@ -55,7 +55,7 @@ func fixTimes(c *chart, _ fault) []fix {
 					}
 				}
 				parts := m.Parts
-				*m = session.NewMessage(m.Record.WithCol(session.IntCol("time_created", ms)))
+				*m = session.NewMessage(m.WithCol(session.IntCol("time_created", ms)))
 				m.Parts = parts
 			}
 			d.s.Sort()

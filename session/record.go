@@ -122,6 +122,7 @@ func (c Col) JavaScript() string {
 			return "null"
 		}
 		return string(text)
+	case ClassNull:
 	}
 	return "null"
 }

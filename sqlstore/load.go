@@ -207,7 +207,8 @@ func (c *conn) loadHome(s *session.Session, of session.Col) error {
 	}
 	const global = "global"
 	isHash := len(s.Project) == 40 && strings.Trim(s.Project, "0123456789abcdef") == ""
-	s.ProjectMissing = s.Project != global && !(isHash && (s.Home == "" || s.Home == global))
+	made := isHash && (s.Home == "" || s.Home == global) // by the agent, when it starts
+	s.ProjectMissing = s.Project != global && !made
 	return c.loadWorkspace(s)
 }
 

@@ -70,7 +70,7 @@ func (r *rendering) reads(kind string) bool {
 	if r.Reads == nil {
 		return true
 	}
-	reads, known := r.Settings.Reads(r.Model, kind)
+	reads, known := r.Reads(r.Model, kind)
 	return reads || !known
 }
 

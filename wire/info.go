@@ -163,10 +163,10 @@ func aRoot(v value) string {
 // to put the time of the last change into.
 func fileFaults(s *session.Session) []InfoFault {
 	v := parse(bytes.TrimPrefix(s.Info.Data, []byte("\ufeff"))).get("time")
-	switch v.Kind() {
-	case '{', '[':
+	switch {
+	case v.Kind() == '{' || v.Kind() == '[':
 		return nil
-	case 0:
+	case !v.there():
 		return []InfoFault{{"time", " is missing", true}}
 	}
 	return []InfoFault{{"time", " is no object", true}}
@@ -186,16 +186,16 @@ func columnValue(c session.Col, isJSON bool) (v value, ok bool) {
 		return value{}, true
 	}
 	text := c.JavaScript()
-	if !isJSON {
-		if c.Class == session.ClassText {
-			text = string(session.Quote(text))
-		} else if c.Class == session.ClassBlob {
-			text = "[" + text + "]"
-		}
-		return parse([]byte(text)), true
+	switch {
+	case isJSON:
+		v = parse([]byte(text))
+		return v, v.there()
+	case c.Class == session.ClassText:
+		text = string(session.Quote(text))
+	case c.Class == session.ClassBlob:
+		text = "[" + text + "]"
 	}
-	v = parse([]byte(text))
-	return v, v.there()
+	return parse([]byte(text)), true
 }
 
 // among is one of some words.

@@ -110,7 +110,8 @@ func (p *patient) lose() string {
 func moved(before, now map[string]string) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		id, isRecord := strings.CutSuffix(path.Base(name), ".json")
-		if _, left := now[name]; !left && !(isRecord && session.ValidateID(id) == nil) && strings.HasPrefix(before[name], "-") {
+		isRecord = isRecord && session.ValidateID(id) == nil
+		if _, left := now[name]; !left && !isRecord && strings.HasPrefix(before[name], "-") {
 			lines = append(lines, "move away "+path.Base(name))
 		}
 	}

@@ -54,10 +54,27 @@ const hookHello = `{"type":"hello","protocol":1,"plugin":"v9","directory":"/p"}`
 // something to do.
 func ownVerbs(l lab) [][]string {
 	return [][]string{
-		{}, {"scan"}, {"scan", l.session, "--request"}, {"repair", "--yes"}, {"log"}, {"show", "qevajo"}, {"undo", "qevajo"}, {"redo", "qevajo"},
-		{"verify"}, {"recover"}, {"resolve", "qevajo", "--keep"}, {"config"}, {"hook"},
-		{"plugin", "install"}, {"plugin", "status"}, {"plugin", "uninstall"}, {"plugin", "install", "--project"}, {"plugin", "uninstall", "--project"},
-		{"gc", "--older-than", "1h", "--yes"}, {"forget", "ses_none", "--yes"}, {"version"},
+		{},
+		{"scan"},
+		{"scan", l.session, "--request"},
+		{"repair", "--yes"},
+		{"log"},
+		{"show", "qevajo"},
+		{"undo", "qevajo"},
+		{"redo", "qevajo"},
+		{"verify"},
+		{"recover"},
+		{"resolve", "qevajo", "--keep"},
+		{"config"},
+		{"hook"},
+		{"plugin", "install"},
+		{"plugin", "status"},
+		{"plugin", "uninstall"},
+		{"plugin", "install", "--project"},
+		{"plugin", "uninstall", "--project"},
+		{"gc", "--older-than", "1h", "--yes"},
+		{"forget", "ses_none", "--yes"},
+		{"version"},
 	}
 }
 

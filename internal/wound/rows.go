@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// What becomes of a session besides [Alive] and [Dead].
-const Unlisted = "unlisted" // it is answered; the list of sessions, or the session's page, fails
+// Unlisted is what becomes of a session that is answered while the list of sessions, or
+// the session's page, fails: one more besides [Alive] and [Dead].
+const Unlisted = "unlisted"
 
 // A Cell is a value in a column of the session's own row, and what became of the
 // session with it in the real program.
