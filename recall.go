@@ -115,9 +115,9 @@ func (r *recall) LoadStamped(ctx context.Context, head session.Session) (*sessio
 	return s, stamp, err
 }
 
-// Skim looks at the session.
-func (r *recall) Skim(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
-	s, stamp := r.Store.Skim(ctx, head, look)
+// ScanRecords looks at the session.
+func (r *recall) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+	s, stamp := r.Store.ScanRecords(ctx, head, look)
 	r.note(head, stamp)
 	return s, stamp
 }

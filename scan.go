@@ -113,7 +113,7 @@ func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer
 func (c *Client) glance(ctx context.Context, head session.Session) (a answer, plain bool) {
 	now := c.now()
 	g := repair.Glance{Now: now}
-	s, stamp := c.store.Skim(ctx, head, g.Message)
+	s, stamp := c.store.ScanRecords(ctx, head, g.Message)
 	if s == nil || !g.Plain(s) || s.CheckDepth() != nil {
 		return answer{}, false
 	}

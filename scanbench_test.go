@@ -58,9 +58,9 @@ func (s *counted) LoadStamped(ctx context.Context, head session.Session) (*sessi
 	return s.Store.LoadStamped(ctx, head)
 }
 
-func (s *counted) Skim(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (s *counted) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	s.reads(head)
-	return s.Store.Skim(ctx, head, look)
+	return s.Store.ScanRecords(ctx, head, look)
 }
 
 // reads notes a session that is read, once: what is not plain is read again.

@@ -18,7 +18,7 @@ import (
 // A thorough store shows nothing at a glance.
 type thorough struct{ Store }
 
-func (thorough) Skim(context.Context, session.Session, func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (thorough) ScanRecords(context.Context, session.Session, func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	return nil, session.Stamp{}
 }
 
@@ -45,7 +45,7 @@ func TestGlanceFindsTheSame(t *testing.T) {
 			return found
 		}
 		var glancing atomic.Int64
-		got := scan(func(s Store) Store { return &skims{s, &glancing} })
+		got := scan(func(s Store) Store { return &countedScans{s, &glancing} })
 		want := scan(func(s Store) Store { return thorough{s} })
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(repair.Diagnosis{})); diff != "" {
 			t.Errorf("%s: glancing finds something else (-without +with):\n%s", kind, diff)
@@ -57,13 +57,13 @@ func TestGlanceFindsTheSame(t *testing.T) {
 }
 
 // A store that counts the sessions which it shows at a glance.
-type skims struct {
+type countedScans struct {
 	Store
 	n *atomic.Int64
 }
 
-func (s *skims) Skim(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
-	bare, stamp := s.Store.Skim(ctx, head, look)
+func (s *countedScans) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+	bare, stamp := s.Store.ScanRecords(ctx, head, look)
 	if bare != nil {
 		s.n.Add(1)
 	}

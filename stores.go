@@ -29,11 +29,11 @@ type Store interface {
 	Load(ctx context.Context, head session.Session) (*session.Session, error)
 	// LoadStamped is Load, with the stamp that the records had when they were read.
 	LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error)
-	// Skim reads a session of List as Load does, without building it: look gets each
-	// message with its parts, and keeps none of them. It returns the session without
-	// its messages, and the stamp; nil if look returned false, or if something may be
-	// wrong with a record.
-	Skim(ctx context.Context, head session.Session, look func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp)
+	// ScanRecords reads a session of List as Load does, without building it: it passes
+	// each message with its parts to visit, which must not keep them. It returns the
+	// session without its messages, and the stamp. It returns nil if visit returned
+	// false, or if something may be wrong with a record.
+	ScanRecords(ctx context.Context, head session.Session, visit func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp)
 	// Stamp is the stamp that the records of a session of List have now. It reads
 	// none of them.
 	Stamp(ctx context.Context, head session.Session) (session.Stamp, error)
@@ -139,10 +139,10 @@ func (o *Options) find() error {
 	return fmt.Errorf("%w: looked in the data folder of OpenCode and in this folder", ErrNoStore)
 }
 
-// Unused is the JSON tree from which OpenCode made the client's database, "" if
-// there is none: it is still on the disk, and the agent no longer reads it. For a
-// client of such a tree it is the tree itself.
-func (c *Client) Unused() string {
+// LegacyTree returns the path of the JSON tree from which OpenCode made its database,
+// "" if there is none. It may still be on the disk, but the agent no longer reads
+// it. If the client's store is such a tree, LegacyTree returns that.
+func (c *Client) LegacyTree() string {
 	root := c.store.ID().Root
 	tree := filepath.Join(filepath.Dir(root), "storage")
 	if root != tree && c.store.ID().Kind != "sqlite" || !hasDatabase(filepath.Dir(root)) {

@@ -67,14 +67,14 @@ type PromptPart struct {
 type Repairer interface {
 	// Sessions lists the sessions without their messages, the newest first.
 	Sessions(ctx context.Context) ([]session.Session, error)
-	// Read reads one session with its messages.
-	Read(ctx context.Context, id string) (*session.Session, error)
-	// Treated returns the id of the newest change of the session that was begun since
-	// then, a repair or the undo of one, "" for none.
-	Treated(ctx context.Context, id string, since time.Time) (entry string, err error)
-	// Heal plans the cure that is asked for, journals it and puts it in place, and
-	// returns the id under which it is in the journal, "" if there was nothing to
-	// cure. Options.Now and Options.Held are not looked at. The error wraps [repair.ErrBusy] if the session
-	// is busy and Force is not set.
-	Heal(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
+	// Load reads one session with its messages.
+	Load(ctx context.Context, id string) (*session.Session, error)
+	// LastChange returns the id of the newest change of the session that was begun at or
+	// after since, a repair or an undo, "" for none.
+	LastChange(ctx context.Context, id string, since time.Time) (entry string, err error)
+	// Repair plans the repair of a session and applies it. It returns the id of the
+	// journal entry, "" if there was nothing to repair. Options.Now and Options.Held
+	// are ignored. The error wraps [repair.ErrBusy] if the session is busy and Force
+	// is not set.
+	Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
 }

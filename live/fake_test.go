@@ -20,19 +20,19 @@ import (
 // A fake is an agent and a store of one session, and writes down what is asked
 // of it in the order in which it comes.
 type fake struct {
-	mu       sync.Mutex
-	did      []string
-	messages []Message // that the agent tells
-	stored   []Message
-	busy     bool
-	fail     map[string]error // by verb
-	healed   []repair.Request
-	entry    string // what Heal answers
-	prompts  []Prompt
-	toasts   []Toast
-	onHeal   func()
-	updated  int64
-	treated  string // what Treated answers
+	mu         sync.Mutex
+	did        []string
+	messages   []Message // that the agent tells
+	stored     []Message
+	busy       bool
+	fail       map[string]error // by verb
+	requests   []repair.Request
+	entry      string // what Repair returns
+	prompts    []Prompt
+	toasts     []Toast
+	onRepair   func()
+	updated    int64
+	lastChange string // what LastChange returns
 }
 
 func (f *fake) do(format string, args ...any) error {
@@ -87,7 +87,7 @@ func (f *fake) Sessions(context.Context) ([]session.Session, error) {
 	return []session.Session{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.do("sessions")
 }
 
-func (f *fake) Read(context.Context, string) (*session.Session, error) {
+func (f *fake) Load(context.Context, string) (*session.Session, error) {
 	if err := f.do("read"); err != nil {
 		return nil, err
 	}
@@ -103,15 +103,15 @@ func (f *fake) Read(context.Context, string) (*session.Session, error) {
 	return s, nil
 }
 
-func (f *fake) Treated(context.Context, string, time.Time) (string, error) {
-	return f.treated, f.do("treated")
+func (f *fake) LastChange(context.Context, string, time.Time) (string, error) {
+	return f.lastChange, f.do("lastChange")
 }
 
-func (f *fake) Heal(_ context.Context, _ string, r repair.Request) (string, repair.Result, error) {
-	err := f.do("heal")
+func (f *fake) Repair(_ context.Context, _ string, r repair.Request) (string, repair.Result, error) {
+	err := f.do("repair")
 	f.mu.Lock()
-	f.healed = append(f.healed, r)
-	hook := f.onHeal
+	f.requests = append(f.requests, r)
+	hook := f.onRepair
 	f.mu.Unlock()
 	if hook != nil {
 		hook()

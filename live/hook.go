@@ -172,15 +172,15 @@ func (h *Hook) messages(ctx context.Context, s Place, limit int) ([]Message, err
 // busyWaits are how long a repair waits for an agent that still writes.
 var busyWaits = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
 
-// heal repairs, and waits a moment for an agent that is not done yet.
-func (h *Hook) heal(ctx context.Context, id string, req repair.Request) (string, repair.Result, error) {
+// repair calls the store's Repair, and retries while the session is busy.
+func (h *Hook) repair(ctx context.Context, id string, req repair.Request) (string, repair.Result, error) {
 	h.mu.Lock()
 	req.Version = h.version
 	h.mu.Unlock()
 	req.Placeholder = h.opt.Placeholder
 	req.Cancelled = cmp.Or(req.Cancelled, h.opt.Cancelled)
 	for _, wait := range busyWaits {
-		entry, result, err := h.store.Heal(ctx, id, req)
+		entry, result, err := h.store.Repair(ctx, id, req)
 		if !errors.Is(err, repair.ErrBusy) {
 			return entry, result, err
 		}
@@ -188,7 +188,7 @@ func (h *Hook) heal(ctx context.Context, id string, req repair.Request) (string,
 			return "", repair.Result{}, err
 		}
 	}
-	return h.store.Heal(ctx, id, req)
+	return h.store.Repair(ctx, id, req)
 }
 
 func sleep(ctx context.Context, d time.Duration) error {

@@ -18,7 +18,7 @@ import (
 // What is asked of agent and store for each class, in order, with the id of the
 // answer and without.
 func TestCourse(t *testing.T) {
-	repaired := []string{"onAbort ses_1", "abort", "messages", "toast", "heal", "toast", "onComplete ses_1"}
+	repaired := []string{"onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"}
 	for _, c := range []struct {
 		name, text string
 		noID       bool
@@ -39,19 +39,19 @@ func TestCourse(t *testing.T) {
 		{name: "without an id", text: emptyText, noID: true, cured: true, want: append([]string{"messages"}, repaired...)},
 		{
 			name: "resumed", text: orderText, opt: Options{AutoResume: true}, cured: true,
-			want: []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "heal", "toast", "prompt", "onComplete ses_1"},
+			want: []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "prompt", "onComplete ses_1"},
 		},
 		{name: "no resume but of thinking", text: resultText, opt: Options{AutoResume: true}, cured: true, want: append([]string{"messages"}, repaired...)},
-		{name: "quiet", text: emptyText, opt: Options{Quiet: true}, cured: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "heal", "onComplete ses_1"}},
+		{name: "quiet", text: emptyText, opt: Options{Quiet: true}, cured: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "onComplete ses_1"}},
 		{name: "another error", text: otherText, want: nil},
 		{name: "a class that is off", text: emptyText, opt: Options{Off: []repair.Class{repair.EmptyContentMessage}}, want: nil},
 		{
 			name: "nothing wrong in the store", text: emptyText, prep: func(f *fake) { f.entry = "" },
-			want:    []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "heal", "toast", "onComplete ses_1"},
+			want:    []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"},
 			counted: map[string]int{"detected empty_content_message": 1, "refused empty_content_message": 1},
 		},
 		{
-			name: "a repair that fails", text: emptyText, prep: func(f *fake) { f.fail = map[string]error{"heal": errBoom} },
+			name: "a repair that fails", text: emptyText, prep: func(f *fake) { f.fail = map[string]error{"repair": errBoom} },
 			want:    append([]string{"messages"}, repaired...),
 			counted: map[string]int{"detected empty_content_message": 1, "failed empty_content_message": 1},
 		},
@@ -63,7 +63,7 @@ func TestCourse(t *testing.T) {
 		{
 			name: "the agent tells no parts", text: emptyText, cured: true,
 			prep: func(f *fake) { f.messages = []Message{{Info: f.messages[0].Info}, {Info: f.messages[1].Info}} },
-			want: []string{"messages", "onAbort ses_1", "abort", "messages", "read", "toast", "heal", "toast", "onComplete ses_1"},
+			want: []string{"messages", "onAbort ses_1", "abort", "messages", "read", "toast", "repair", "toast", "onComplete ses_1"},
 		},
 		{
 			name: "the user went on", text: emptyText,
@@ -145,11 +145,11 @@ func TestIsRecoverableError(t *testing.T) {
 // so many tries it is over until a turn ends well.
 func TestLimit(t *testing.T) {
 	f, info := broken(emptyText)
-	f.fail = map[string]error{"heal": errBoom}
+	f.fail = map[string]error{"repair": errBoom}
 	h := f.hook(Options{MaxAttempts: 2})
 	for n, want := range []int{1, 2, 2, 2} {
 		h.HandleSessionRecovery(t.Context(), info)
-		if got := f.times("heal"); got != want {
+		if got := f.times("repair"); got != want {
 			t.Errorf("after error %d: %d repairs, want %d", n+1, got, want)
 		}
 	}
@@ -181,7 +181,7 @@ func TestNoLoop(t *testing.T) {
 		h.HandleSessionRecovery(t.Context(), last.Info)
 		h.HandleIdle(t.Context(), Place{Session: "ses_1"})
 	}
-	if got := f.times("heal"); got != DefaultAttempts {
+	if got := f.times("repair"); got != DefaultAttempts {
 		t.Errorf("%d repairs, want %d", got, DefaultAttempts)
 	}
 	if got := f.times("prompt"); got != DefaultAttempts {
@@ -202,7 +202,7 @@ func TestTwoAtOnce(t *testing.T) {
 		group.Go(func() { h.HandleSessionRecovery(t.Context(), i) })
 	}
 	group.Wait()
-	if n := f.times("heal"); n != 1 {
+	if n := f.times("repair"); n != 1 {
 		t.Errorf("%d repairs, want 1", n)
 	}
 }
@@ -210,7 +210,7 @@ func TestTwoAtOnce(t *testing.T) {
 // The complete callback comes whatever happens in between, and so does the abort
 // callback before it.
 func TestCallbacks(t *testing.T) {
-	for _, verb := range []string{"abort", "messages", "toast", "heal", "read", "none"} {
+	for _, verb := range []string{"abort", "messages", "toast", "repair", "read", "none"} {
 		f, info := broken(emptyText)
 		h := f.hook(Options{})
 		h.SetOnAbort(func(id string) {
@@ -257,7 +257,7 @@ func TestOrphan(t *testing.T) {
 		if got := f.hook(Options{}).HandleSessionRecovery(t.Context(), info); got != c.cured {
 			t.Errorf("%s: recovered = %t, want %t", name, got, c.cured)
 		}
-		if c.cured && !f.healed[0].Force {
+		if c.cured && !f.requests[0].Force {
 			t.Errorf("%s: the repair waits for an agent that is gone", name)
 		}
 	}
@@ -266,19 +266,19 @@ func TestOrphan(t *testing.T) {
 // An agent that is still writing is waited for, but not for ever.
 func TestBusyStore(t *testing.T) {
 	f, info := broken(emptyText)
-	f.fail = map[string]error{"heal": fmt.Errorf("planning: %w", repair.ErrBusy)}
-	f.onHeal = func() {
-		if len(f.healed) == 3 {
+	f.fail = map[string]error{"repair": fmt.Errorf("planning: %w", repair.ErrBusy)}
+	f.onRepair = func() {
+		if len(f.requests) == 3 {
 			f.fail = nil
 		}
 	}
-	if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.healed) != 4 {
-		t.Errorf("%d tries, want 4 and a cure", len(f.healed))
+	if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.requests) != 4 {
+		t.Errorf("%d tries, want 4 and a cure", len(f.requests))
 	}
 	f, info = broken(emptyText)
-	f.fail = map[string]error{"heal": repair.ErrBusy}
-	if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.healed) != 4 {
-		t.Errorf("%d tries, want 4 and no cure", len(f.healed))
+	f.fail = map[string]error{"repair": repair.ErrBusy}
+	if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.requests) != 4 {
+		t.Errorf("%d tries, want 4 and no cure", len(f.requests))
 	}
 }
 
@@ -299,7 +299,7 @@ func TestRequest(t *testing.T) {
 		h.HandleSessionRecovery(t.Context(), info)
 		e := repair.ParseAPIError(info.Error)
 		c.want.Error = &e
-		if diff := cmp.Diff([]repair.Request{c.want}, f.healed); diff != "" {
+		if diff := cmp.Diff([]repair.Request{c.want}, f.requests); diff != "" {
 			t.Errorf("%s: request (-want +got):\n%s", c.text, diff)
 		}
 	}
@@ -311,8 +311,8 @@ func TestOtherFault(t *testing.T) {
 	for _, off := range [][]repair.Class{nil, {repair.UnavailableTool}} {
 		f, info := broken(emptyText)
 		f.hook(Options{Off: off}).HandleSessionRecovery(t.Context(), info)
-		if len(f.healed) != 1 || f.healed[0].Error.Class != repair.EmptyContentMessage || !slices.Equal(f.healed[0].Except, off) {
-			t.Errorf("with %v off: requests %+v", off, f.healed)
+		if len(f.requests) != 1 || f.requests[0].Error.Class != repair.EmptyContentMessage || !slices.Equal(f.requests[0].Except, off) {
+			t.Errorf("with %v off: requests %+v", off, f.requests)
 		}
 	}
 }
@@ -344,10 +344,10 @@ func TestSweep(t *testing.T) {
 		prep func(*fake)
 		want string
 	}{
-		{"cured", func(*fake) {}, "sessions, read, treated, onAbort ses_1, read, heal, onComplete ses_1"},
-		{"nothing wrong", func(f *fake) { f.entry = "" }, "sessions, read, treated, onAbort ses_1, read, heal, onComplete ses_1"},
-		{"treated since", func(f *fake) { f.treated = "quail" }, "sessions, read, treated"},
-		{"unknown whether treated", func(f *fake) { f.fail = map[string]error{"treated": errBoom} }, "sessions, read, treated"},
+		{"cured", func(*fake) {}, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
+		{"nothing wrong", func(f *fake) { f.entry = "" }, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
+		{"changed since", func(f *fake) { f.lastChange = "quail" }, "sessions, read, lastChange"},
+		{"unknown whether it was changed", func(f *fake) { f.fail = map[string]error{"lastChange": errBoom} }, "sessions, read, lastChange"},
 		{"too old", func(f *fake) { f.updated = now.Add(-48 * time.Hour).UnixMilli() }, "sessions"},
 		{"explained", func(f *fake) { f.stored[1] = failedAnswer("msg_2", prefillText) }, "sessions, read"},
 		{"another error", func(f *fake) { f.stored[1] = failedAnswer("msg_2", otherText) }, "sessions, read"},

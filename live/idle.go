@@ -87,7 +87,7 @@ func (h *Hook) settle(ctx context.Context, s Place, m *Message, log *slog.Logger
 	defer h.tell(&h.onComplete, s.Session)
 	h.tell(&h.onAbort, s.Session)
 	calls := m.unfinishedCalls()
-	entry, _, err := h.heal(ctx, s.Session, repair.Request{
+	entry, _, err := h.repair(ctx, s.Session, repair.Request{
 		Classes: []repair.Class{repair.ToolResultMissing}, Latent: true, Force: true, Cancelled: cmp.Or(h.opt.Cancelled, interrupted),
 	})
 	if err != nil {

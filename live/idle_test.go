@@ -18,7 +18,7 @@ func stuck() *fake {
 }
 
 func TestIdle(t *testing.T) {
-	const settled = "messages, busy, onAbort ses_1, heal, toast, onComplete ses_1"
+	const settled = "messages, busy, onAbort ses_1, repair, toast, onComplete ses_1"
 	for _, c := range []struct {
 		name  string
 		prep  func(*fake)
@@ -30,7 +30,7 @@ func TestIdle(t *testing.T) {
 		{"unfinished without a reason", func(f *fake) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = nil, nil }, Options{}, settled, true},
 		{"no parts told", func(f *fake) {
 			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
-		}, Options{}, "messages, read, busy, onAbort ses_1, heal, toast, onComplete ses_1", true},
+		}, Options{}, "messages, read, busy, onAbort ses_1, repair, toast, onComplete ses_1", true},
 		{"no parts anywhere", func(f *fake) {
 			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
 			f.stored = nil
@@ -48,8 +48,8 @@ func TestIdle(t *testing.T) {
 		{"busy after all", func(f *fake) { f.busy = true }, Options{}, "messages, busy", false},
 		{"nobody knows whether busy", func(f *fake) { f.fail = map[string]error{"busy": errBoom} }, Options{}, "messages, busy", false},
 		{"no messages", func(f *fake) { f.fail = map[string]error{"messages": errBoom} }, Options{}, "messages", false},
-		{"nothing to repair", func(f *fake) { f.entry = "" }, Options{}, "messages, busy, onAbort ses_1, heal, onComplete ses_1", false},
-		{"a repair that fails", func(f *fake) { f.fail = map[string]error{"heal": errBoom} }, Options{}, "messages, busy, onAbort ses_1, heal, onComplete ses_1", false},
+		{"nothing to repair", func(f *fake) { f.entry = "" }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
+		{"a repair that fails", func(f *fake) { f.fail = map[string]error{"repair": errBoom} }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
 	} {
 		f := stuck()
 		c.prep(f)
@@ -66,7 +66,7 @@ func TestIdle(t *testing.T) {
 func TestIdleAgain(t *testing.T) {
 	f := stuck()
 	h := f.hook(Options{})
-	f.fail = map[string]error{"heal": errors.New("no")}
+	f.fail = map[string]error{"repair": errors.New("no")}
 	h.HandleIdle(t.Context(), Place{Session: "ses_1"})
 	f.fail = nil
 	for n, want := range []bool{true, false} {
@@ -81,7 +81,7 @@ func TestIdleRequest(t *testing.T) {
 	for chosen, want := range map[string]string{"": interrupted, "stopped": "stopped"} {
 		f := stuck()
 		f.hook(Options{Cancelled: chosen}).HandleIdle(t.Context(), Place{Session: "ses_1"})
-		r := f.healed[0]
+		r := f.requests[0]
 		if r.Cancelled != want || !r.Force || !r.Latent || len(r.Classes) != 1 || r.Classes[0] != repair.ToolResultMissing {
 			t.Errorf("with %q: request %+v", chosen, r)
 		}

@@ -159,7 +159,7 @@ func lastTyped(ms []Message) *Message {
 
 // stored reads the messages of a session from the store.
 func stored(ctx context.Context, r Repairer, id string) ([]Message, error) {
-	s, err := r.Read(ctx, id)
+	s, err := r.Load(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
 	}

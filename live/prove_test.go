@@ -58,7 +58,7 @@ func TestProve(t *testing.T) {
 			for range 2 {
 				act(h, info)
 			}
-			if acted := slices.ContainsFunc([]string{"abort", "toast", "heal", "prompt", "onAbort"}, func(verb string) bool { return f.times(verb) > 0 }); acted != c.same {
+			if acted := slices.ContainsFunc([]string{"abort", "toast", "repair", "prompt", "onAbort"}, func(verb string) bool { return f.times(verb) > 0 }); acted != c.same {
 				t.Errorf("%s, %s: acted %t, want %t; did %v", c.name, name, acted, c.same, f.log())
 			}
 			if err := h.SameStore(t.Context()); (err == nil) != c.same {

@@ -91,7 +91,7 @@ func (r *recovery) end(o Outcome) {
 }
 
 // treat does the work between the callbacks. keep says that the answer is never
-// to be treated again.
+// to be repaired again.
 func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
 	if !r.late {
 		r.abort(ctx)
@@ -108,7 +108,7 @@ func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
 		r.explain(ctx)
 		return false, true
 	}
-	entry, err := r.treated(ctx)
+	entry, err := r.lastChange(ctx)
 	if err != nil {
 		return r.fail(ctx, err)
 	}
@@ -123,7 +123,7 @@ func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
 // cure repairs the store, tells what became of it, and lets the turn go on.
 func (r *recovery) cure(ctx context.Context, ms []Message) (cured, keep bool) {
 	r.announce(ctx)
-	entry, result, err := r.heal(ctx, r.info.SessionID, r.request())
+	entry, result, err := r.repair(ctx, r.info.SessionID, r.request())
 	switch {
 	case err != nil:
 		return r.fail(ctx, err)
@@ -145,14 +145,14 @@ func (r *recovery) cure(ctx context.Context, ms []Message) (cured, keep bool) {
 	return true, true
 }
 
-// treated is the id of the change that the session has had since the answer was
-// begun: that of a sweep, or of a hook that ended before it could say so. Whoever
-// repairs it again takes more than the error is about, or undoes an undo.
-func (r *recovery) treated(ctx context.Context) (entry string, err error) {
+// lastChange returns the id of the newest change of the session since the answer was
+// begun, by a sweep or by a hook that ended before it could report it. To repair such
+// a session again would remove more than the error is about, or undo an undo.
+func (r *recovery) lastChange(ctx context.Context) (entry string, err error) {
 	if r.swept() || r.info.Time.Created == 0 { // a sweep has asked; or nobody can tell
 		return "", nil
 	}
-	return r.store.Treated(ctx, r.info.SessionID, r.info.begun())
+	return r.store.LastChange(ctx, r.info.SessionID, r.info.begun())
 }
 
 func (r *recovery) abort(ctx context.Context) {

@@ -83,8 +83,8 @@ func (h *Hook) sweep(ctx context.Context, head session.Session, begun func(time.
 	if !h.takes(e.Class) || explained(e.Class) {
 		return nil
 	}
-	// See [recovery.treated].
-	if entry, err := h.store.Treated(ctx, head.ID, last.Info.begun()); entry != "" || err != nil {
+	// See [recovery.lastChange].
+	if entry, err := h.store.LastChange(ctx, head.ID, last.Info.begun()); entry != "" || err != nil {
 		return err
 	}
 	last.Info.Directory = head.Directory

@@ -29,17 +29,17 @@ func TestToldBehindSweep(t *testing.T) {
 			}
 		}
 		sweep()
-		f.treated = f.entry
+		f.lastChange = f.entry
 		for range 2 {
 			h.HandleSessionRecovery(t.Context(), info)
 		}
-		f.treated = "" // even if nobody knew
+		f.lastChange = "" // even if nobody knew
 		sweep()
 		if len(f.toasts) != 1 || f.toasts[0].Message != treatedText(f.entry) {
 			t.Errorf("without an id %t: toasts %+v, want one of %s", noID, f.toasts, f.entry)
 		}
-		if heals, prompts := f.times("heal"), f.times("prompt"); heals != 1 || prompts != 0 {
-			t.Errorf("without an id %t: %d repairs and %d prompts, want 1 and none; did %v", noID, heals, prompts, f.log())
+		if repairs, prompts := f.times("repair"), f.times("prompt"); repairs != 1 || prompts != 0 {
+			t.Errorf("without an id %t: %d repairs and %d prompts, want 1 and none; did %v", noID, repairs, prompts, f.log())
 		}
 	}
 }
@@ -59,13 +59,13 @@ func TestExplainedBehindSweep(t *testing.T) {
 	}
 }
 
-// Whether an answer was treated cannot be known: nothing is repaired, and the next
+// Whether the session was changed since cannot be known: nothing is repaired, and the next
 // report of it is looked at again.
 func TestUnknownWhetherTreated(t *testing.T) {
 	f, info := youngError()
-	f.fail = map[string]error{"treated": errBoom}
+	f.fail = map[string]error{"lastChange": errBoom}
 	h := f.hook(Options{})
-	if h.HandleSessionRecovery(t.Context(), info) || f.times("heal") != 0 {
+	if h.HandleSessionRecovery(t.Context(), info) || f.times("repair") != 0 {
 		t.Errorf("recovered; did %v", f.log())
 	}
 	f.fail = nil

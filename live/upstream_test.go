@@ -22,7 +22,7 @@ func TestUpstream(t *testing.T) {
 					t.Errorf("call %d = true, want false", n)
 				}
 			}
-			wantTimes(t, f, map[string]int{"abort": 1, "toast": 1, "prompt": 0, "heal": 0})
+			wantTimes(t, f, map[string]int{"abort": 1, "toast": 1, "prompt": 0, "repair": 0})
 		},
 		"HND-04 no id, a bare array of messages": func(t *testing.T) {
 			var ms []Message
@@ -38,7 +38,7 @@ func TestUpstream(t *testing.T) {
 			}
 			// Upstream then prompts with a tool_result part, which OpenCode refuses
 			// (docs/opencode.md): the stored call is repaired.
-			wantTimes(t, f, map[string]int{"heal": 1, "prompt": 0})
+			wantTimes(t, f, map[string]int{"repair": 1, "prompt": 0})
 		},
 		"HND-05 the search for the id fails": func(t *testing.T) {
 			f, info := broken(resultText)
@@ -46,14 +46,14 @@ func TestUpstream(t *testing.T) {
 			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("recovered")
 			}
-			wantTimes(t, f, map[string]int{"messages": 1, "abort": 0, "heal": 0})
+			wantTimes(t, f, map[string]int{"messages": 1, "abort": 0, "repair": 0})
 		},
 		"HND-07 modified thinking": func(t *testing.T) {
 			f, info := broken(modifiedText)
 			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("recovered")
 			}
-			wantTimes(t, f, map[string]int{"toast": 1, "onAbort": 0, "abort": 0, "messages": 0, "prompt": 0, "heal": 0, "onComplete": 1})
+			wantTimes(t, f, map[string]int{"toast": 1, "onAbort": 0, "abort": 0, "messages": 0, "prompt": 0, "repair": 0, "onComplete": 1})
 		},
 		"HND-08 TRM-05 idle with interrupted tools, twice": func(t *testing.T) {
 			f := stuck()
@@ -61,11 +61,11 @@ func TestUpstream(t *testing.T) {
 			if first, second := h.HandleIdle(t.Context(), Place{Session: "ses_1"}), h.HandleIdle(t.Context(), Place{Session: "ses_1"}); !first || second {
 				t.Errorf("HandleIdle = %t, %t, want true, false", first, second)
 			}
-			if got := f.healed[0].Cancelled; got != "Tool execution was interrupted before producing a result." {
+			if got := f.requests[0].Cancelled; got != "Tool execution was interrupted before producing a result." {
 				t.Errorf("text %q", got)
 			}
 			// One repair stands for the one prompt of upstream, which OpenCode refuses.
-			wantTimes(t, f, map[string]int{"heal": 1, "prompt": 0, "abort": 0})
+			wantTimes(t, f, map[string]int{"repair": 1, "prompt": 0, "abort": 0})
 		},
 		"HND-10 idle behind a newer prompt": func(t *testing.T) {
 			f := stuck()
@@ -73,7 +73,7 @@ func TestUpstream(t *testing.T) {
 			if f.hook(Options{}).HandleIdle(t.Context(), Place{Session: "ses_1"}) {
 				t.Error("recovered")
 			}
-			wantTimes(t, f, map[string]int{"heal": 0})
+			wantTimes(t, f, map[string]int{"repair": 0})
 		},
 		"IDL-01 an abort is asked for once": func(t *testing.T) {
 			w := NewWatch(stuck().hook(Options{}))
@@ -100,7 +100,7 @@ func TestUpstream(t *testing.T) {
 			w.do(t.Context(), w.next())
 			w.Take(event(eventStatus, object{"sessionID": "ses_1", "status": object{"type": "idle"}}))
 			drain(t, w)
-			wantTimes(t, f, map[string]int{"heal": 1, "messages": 2})
+			wantTimes(t, f, map[string]int{"repair": 1, "messages": 2})
 		},
 		"TRM-01 TRM-04 TRM-07 ids of calls": func(t *testing.T) {
 			// Upstream needs an id that the provider gave, since it answers the call
@@ -139,7 +139,7 @@ func TestUpstream(t *testing.T) {
 			}
 			// Upstream wraps the text in JSON for the prompt; the stored error of a
 			// call is plain text.
-			if got := f.healed[0].Cancelled; got != "Tool not available. Please continue without this tool." {
+			if got := f.requests[0].Cancelled; got != "Tool not available. Please continue without this tool." {
 				t.Errorf("text %q", got)
 			}
 		},

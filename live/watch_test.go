@@ -50,11 +50,11 @@ func TestWatch(t *testing.T) {
 	}
 	failed := failedAnswer("msg_2", emptyText)
 	for _, c := range []struct {
-		name   string
-		events []Event
-		stuck  bool
-		heals  int
-		looks  int // at an idle session; -1 for any number
+		name    string
+		events  []Event
+		stuck   bool
+		repairs int
+		looks   int // at an idle session; -1 for any number
 	}{
 		{"an error of the session", []Event{errorEvent(emptyText)}, false, 1, -1},
 		{"a failed answer", []Event{messageEvent(failed)}, false, 1, -1},
@@ -87,8 +87,8 @@ func TestWatch(t *testing.T) {
 			w.Take(e)
 		}
 		drain(t, w)
-		if got := f.times("heal"); got != c.heals {
-			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.heals, f.log())
+		if got := f.times("repair"); got != c.repairs {
+			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.log())
 		}
 		if got := f.times("messages"); c.looks >= 0 && got != c.looks {
 			t.Errorf("%s: %d looks, want %d", c.name, got, c.looks)
@@ -121,7 +121,7 @@ func TestWell(t *testing.T) {
 func TestTakeWhileWorking(t *testing.T) {
 	f, _ := broken(emptyText)
 	began, goOn := make(chan struct{}), make(chan struct{})
-	f.onHeal = func() {
+	f.onRepair = func() {
 		close(began)
 		<-goOn
 	}
@@ -151,7 +151,7 @@ func TestTakeWhileWorking(t *testing.T) {
 func TestRunEnds(t *testing.T) {
 	f, _ := broken(emptyText)
 	ctx, cancel := context.WithCancel(t.Context())
-	f.onHeal = cancel
+	f.onRepair = cancel
 	w := NewWatch(f.hook(Options{}))
 	w.Take(errorEvent(emptyText))
 	w.Take(event(eventIdle, object{"sessionID": "ses_2"}))

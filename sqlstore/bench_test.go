@@ -57,10 +57,10 @@ func BenchmarkScan(b *testing.B) {
 	})
 }
 
-// BenchmarkSkim goes through every session of a large store without building it.
-func BenchmarkSkim(b *testing.B) {
+// BenchmarkScanRecords goes through every session of a large store without building it.
+func BenchmarkScanRecords(b *testing.B) {
 	eachSession(b, 100_000, func(s *Store, h session.Session) (parts int) {
-		s.Skim(b.Context(), h, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
+		s.ScanRecords(b.Context(), h, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
 			for range of {
 				parts++
 			}

@@ -225,7 +225,7 @@ func (e *embedded) leftAlone(t *testing.T, session string, before []string) {
 // conversationOf is the stored bytes of each message with its parts.
 func conversationOf(t *testing.T, e *embedded, session string) []string {
 	t.Helper()
-	s, err := e.client.Read(t.Context(), session)
+	s, err := e.client.Load(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -244,7 +244,7 @@ func conversationOf(t *testing.T, e *embedded, session string) []string {
 // agent is done with it.
 func (e *embedded) atRest(t *testing.T, session string) bool {
 	t.Helper()
-	s, err := e.client.Read(t.Context(), session)
+	s, err := e.client.Load(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func (e *embedded) atRest(t *testing.T, session string) bool {
 // prompts counts the prompts that nobody typed.
 func (e *embedded) prompts(t *testing.T, session string) int {
 	t.Helper()
-	s, err := e.client.Read(t.Context(), session)
+	s, err := e.client.Load(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
 	}

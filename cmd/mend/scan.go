@@ -147,7 +147,7 @@ func (a *app) storeLine(c *mend.Client) {
 		line += ", diagnosed for version " + oneLine(v, 30) + " (profile " + c.Profile().Version + ")"
 	}
 	a.printf("%s\n", faint(line))
-	if other := c.Unused(); other != "" {
+	if other := c.LegacyTree(); other != "" {
 		a.printf("%s\n", faint("(the agent no longer reads "+printable(tilde(other))+")"))
 	}
 	a.printf("\n")

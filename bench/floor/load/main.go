@@ -30,8 +30,8 @@ func main() {
 	for range runtime.GOMAXPROCS(0) {
 		all.Go(func() {
 			for head := range next {
-				if s, _ := st.Skim(context.Background(), head, take); s == nil {
-					log.Fatalf("session %s cannot be skimmed", head.ID)
+				if s, _ := st.ScanRecords(context.Background(), head, take); s == nil {
+					log.Fatalf("session %s cannot be scanned", head.ID)
 				}
 			}
 		})

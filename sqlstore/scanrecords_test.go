@@ -15,11 +15,11 @@ import (
 	"mend/session"
 )
 
-// skimmed is what Skim shows of a session, copied; nil where it gives up.
-func skimmed(t testing.TB, s *Store, id string) (*session.Session, session.Stamp) {
+// scanned is what ScanRecords shows of a session, copied; nil where it gives up.
+func scanned(t testing.TB, s *Store, id string) (*session.Session, session.Stamp) {
 	t.Helper()
 	var messages []session.Message
-	bare, stamp := s.Skim(t.Context(), session.Session{ID: id}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
+	bare, stamp := s.ScanRecords(t.Context(), session.Session{ID: id}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
 		m := session.NewMessage(copied(*r))
 		for p := range parts {
 			m.Parts = append(m.Parts, session.NewPart(copied(*p)))
@@ -33,9 +33,9 @@ func skimmed(t testing.TB, s *Store, id string) (*session.Session, session.Stamp
 	return bare, stamp
 }
 
-// TestSkim shows what Load has, or gives up; and what was read has one stamp,
+// TestScanRecords shows what Load has, or gives up; and what was read has one stamp,
 // however it was read.
-func TestSkim(t *testing.T) {
+func TestScanRecords(t *testing.T) {
 	const message = `(SELECT id FROM message ORDER BY id LIMIT 1 OFFSET 1)`
 	nullable := rebuild("part", "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data") +
 		"; INSERT INTO part SELECT * FROM old; "
@@ -70,22 +70,22 @@ func TestSkim(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			shown, shownStamp := skimmed(t, s, id)
+			shown, shownStamp := scanned(t, s, id)
 			if !r.shows {
 				if shown != nil {
-					t.Error("Skim shows it")
+					t.Error("ScanRecords shows it")
 				}
 				return
 			}
 			if diff := cmp.Diff(loaded, shown, cmp.Comparer(sameBytes), cmpopts.IgnoreUnexported(session.Message{}, session.Part{})); diff != "" {
-				t.Errorf("Skim shows something else than Load has (-load +skim):\n%s", diff)
+				t.Errorf("ScanRecords shows something else than Load has (-load +scan):\n%s", diff)
 			}
 			seen, err := s.Stamp(t.Context(), session.Session{ID: id})
 			if err != nil || slices.Contains([]session.Stamp{shownStamp, seen}, session.Stamp{}) != (stamp == session.Stamp{}) {
 				t.Errorf("Stamp = %v, %v", seen, err)
 			}
 			if stamp != (session.Stamp{}) && (stamp != shownStamp || stamp != seen) {
-				t.Errorf("the stamp is %x of Load, %x of Skim, %x of Stamp", stamp.Sum, shownStamp.Sum, seen.Sum)
+				t.Errorf("the stamp is %x of Load, %x of ScanRecords, %x of Stamp", stamp.Sum, shownStamp.Sum, seen.Sum)
 			}
 		})
 	}
@@ -94,25 +94,25 @@ func TestSkim(t *testing.T) {
 // sameBytes is what cmp would say, sooner.
 func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
-// TestSkimStops gives up as soon as it is told to, and whoever reads next, most likely
+// TestScanRecordsStops gives up as soon as it is told to, and whoever reads next, most likely
 // by the same connection, sees all.
-func TestSkimStops(t *testing.T) {
+func TestScanRecordsStops(t *testing.T) {
 	path, id := unpack(t, "1.2.27")
 	s := open(t, path, Options{})
 	looks := 0
-	shown, _ := s.Skim(t.Context(), session.Session{ID: id}, func(*session.Record, iter.Seq[*session.Record]) bool {
+	shown, _ := s.ScanRecords(t.Context(), session.Session{ID: id}, func(*session.Record, iter.Seq[*session.Record]) bool {
 		looks++
 		return looks < 2
 	})
 	if shown != nil || looks != 2 {
-		t.Errorf("Skim shows a session = %v after %d looks, want false after 2", shown != nil, looks)
+		t.Errorf("ScanRecords shows a session = %v after %d looks, want false after 2", shown != nil, looks)
 	}
 	want := load(t, open(t, path, Options{}), id)
 	if diff := cmp.Diff(want, load(t, s, id), cmpopts.IgnoreUnexported(session.Message{}, session.Part{})); diff != "" {
 		t.Errorf("Load after it shows something else (-want +got):\n%s", diff)
 	}
-	if again, _ := skimmed(t, s, id); again == nil || len(again.Messages) != len(want.Messages) {
-		t.Error("Skim after it does not show the session")
+	if again, _ := scanned(t, s, id); again == nil || len(again.Messages) != len(want.Messages) {
+		t.Error("ScanRecords after it does not show the session")
 	}
 }
 

@@ -11,29 +11,28 @@ import (
 	"mend/session"
 )
 
-// errGivenUp ends a look at a session that must be loaded to be understood.
-var errGivenUp = errors.New("not at a glance")
+// errGivenUp ends the scan of a session that must be loaded to be examined.
+var errGivenUp = errors.New("the session must be loaded")
 
-// Skim reads the rows of a session as [Store.Load] does and calls look for each
-// message with its parts, both in the order of their ids. It builds nothing, and
-// no record is there longer than until the next one is asked for.
+// ScanRecords reads the rows of a session as [Store.Load] does and calls visit for each
+// message with its parts, both in the order of their ids. It builds no session, and
+// a record is valid only until the next one is requested.
 //
-// It returns the session without its messages, with the stamp of what was read.
-// It gives up, and returns nil, when look returns false, when messages have another
-// order by their times, and when anything is not as it should be: what Load has
-// Stray or an error for.
-func (s *Store) Skim(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+// It returns the session without its messages, with the stamp of what was read. It
+// returns nil as soon as visit returns false, where messages have another order by
+// their times, and where Load would report Stray or an error.
+func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	if session.ValidateID(head.ID) != nil {
 		return nil, session.Stamp{}
 	}
-	var k *skimmer
+	var k *recordScan
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) error {
 		if k != nil {
-			return errGivenUp // look was told of rows that are not so any more
+			return errGivenUp // visit has seen rows that may have changed since
 		}
-		k = &skimmer{c: c, bare: session.Session{ID: head.ID}, look: look, sum: c.newTally()}
-		err := k.skim()
+		k = &recordScan{c: c, bare: session.Session{ID: head.ID}, visit: visit, sum: c.newTally()}
+		err := k.run()
 		stamp = k.sum.stamp()
 		return err
 	})
@@ -43,13 +42,13 @@ func (s *Store) Skim(ctx context.Context, head session.Session, look func(*sessi
 	return &k.bare, stamp
 }
 
-// A skimmer goes through the messages and the parts of a session at a time.
-type skimmer struct {
-	c    *conn
-	bare session.Session
-	look func(*session.Record, iter.Seq[*session.Record]) bool
-	sum  *tally
-	own  int64 // parts that say that they are of the session
+// A recordScan reads the messages and the parts of a session side by side.
+type recordScan struct {
+	c     *conn
+	bare  session.Session
+	visit func(*session.Record, iter.Seq[*session.Record]) bool
+	sum   *tally
+	own   int64 // parts that say that they are of the session
 
 	parts *sqlite3.Stmt
 	part  session.Record // the next one that no message has had yet
@@ -58,7 +57,7 @@ type skimmer struct {
 	err   error          // that reading parts came to
 }
 
-func (k *skimmer) skim() error {
+func (k *recordScan) run() error {
 	t := k.c.schema.tables[session.KindSession]
 	found := false
 	err := k.c.query(t.selectSized, []value{text(k.bare.ID)}, func(st *sqlite3.Stmt) error {
@@ -68,7 +67,7 @@ func (k *skimmer) skim() error {
 	if err != nil || !found {
 		return orGivenUp(err)
 	}
-	if err := k.skimMessages(); err != nil {
+	if err := k.messages(); err != nil {
 		return err
 	}
 	if err := k.c.loadProject(&k.bare); err != nil {
@@ -87,7 +86,7 @@ func orGivenUp(err error) error {
 	return err
 }
 
-func (k *skimmer) skimMessages() error {
+func (k *recordScan) messages() error {
 	var err error
 	if k.parts, err = k.c.prepare(k.c.schema.tables[session.KindPart].selectSized); err != nil {
 		return err
@@ -106,7 +105,7 @@ func (k *skimmer) skimMessages() error {
 			return errGivenUp
 		}
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: k.bare.ID, Message: id}
-		if !k.look(&r, k.partsOf(id)) {
+		if !k.visit(&r, k.partsOf(id)) {
 			return orGivenUp(k.err)
 		}
 		return k.err
@@ -118,7 +117,7 @@ func (k *skimmer) skimMessages() error {
 }
 
 // partsOf are the next parts, as far as they are of that message.
-func (k *skimmer) partsOf(message string) iter.Seq[*session.Record] {
+func (k *recordScan) partsOf(message string) iter.Seq[*session.Record] {
 	return func(yield func(*session.Record) bool) {
 		for k.more {
 			of, _ := k.part.Col("message_id")
@@ -140,7 +139,7 @@ func (k *skimmer) partsOf(message string) iter.Seq[*session.Record] {
 }
 
 // next goes to the next part.
-func (k *skimmer) next() {
+func (k *recordScan) next() {
 	if k.more = k.parts.Step(); !k.more {
 		k.err = k.parts.Err()
 		return

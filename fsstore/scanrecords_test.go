@@ -13,8 +13,8 @@ import (
 	"mend/session"
 )
 
-// skimmed is what a skim shows of the records, by their refs, until there are most.
-func skimmed(t *testing.T, s *Store, most int) (records map[string]string, bare *session.Session, stamp session.Stamp) {
+// scanned is what ScanRecords passes of the records, by their refs, until there are most.
+func scanned(t *testing.T, s *Store, most int) (records map[string]string, bare *session.Session, stamp session.Stamp) {
 	t.Helper()
 	var mu sync.Mutex
 	records = map[string]string{}
@@ -31,7 +31,7 @@ func skimmed(t *testing.T, s *Store, most int) (records map[string]string, bare 
 		records[r.Ref.Kind.String()+" "+r.Ref.String()] = what
 		return true
 	}
-	bare, stamp = s.Skim(t.Context(), session.Session{ID: "ses_1"}, func(m *session.Record, parts iter.Seq[*session.Record]) bool {
+	bare, stamp = s.ScanRecords(t.Context(), session.Session{ID: "ses_1"}, func(m *session.Record, parts iter.Seq[*session.Record]) bool {
 		if !note(m) {
 			return false
 		}
@@ -45,9 +45,9 @@ func skimmed(t *testing.T, s *Store, most int) (records map[string]string, bare 
 	return records, bare, stamp
 }
 
-// Skim shows the records that Load has, and leaves the same stamp as Load and
+// ScanRecords shows the records that Load has, and leaves the same stamp as Load and
 // Stamp do.
-func TestSkim(t *testing.T) {
+func TestScanRecords(t *testing.T) {
 	root := smallTree(t)
 	put(t, root, "part/msg_1/prt_9.json", textJSON("msg_1", "prt_9", strings.Repeat("long ", 300_000)))
 	s := mustOpen(t, root, "", Options{})
@@ -61,32 +61,32 @@ func TestSkim(t *testing.T) {
 			want[r.Ref.Kind.String()+" "+r.Ref.String()] = string(r.Data)
 		}
 	}
-	got, bare, skimStamp := skimmed(t, s, -1)
+	got, bare, scanStamp := scanned(t, s, -1)
 	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("Skim shows other records (-Load +Skim):\n%s", diff)
+		t.Errorf("ScanRecords shows other records (-Load +ScanRecords):\n%s", diff)
 	}
 	if bare == nil || bare.Title != loaded.Title || string(bare.Info.Data) != string(loaded.Info.Data) || len(bare.Messages) > 0 {
-		t.Errorf("Skim returned %v", bare)
+		t.Errorf("ScanRecords returned %v", bare)
 	}
 	blind, err := s.Stamp(t.Context(), session.Session{ID: "ses_1"})
-	if err != nil || stamp == (session.Stamp{}) || skimStamp != stamp || blind != stamp {
-		t.Errorf("the stamps are %x of Load, %x of Skim, %x of Stamp (%v), want one", stamp.Sum, skimStamp.Sum, blind.Sum, err)
+	if err != nil || stamp == (session.Stamp{}) || scanStamp != stamp || blind != stamp {
+		t.Errorf("the stamps are %x of Load, %x of ScanRecords, %x of Stamp (%v), want one", stamp.Sum, scanStamp.Sum, blind.Sum, err)
 	}
 }
 
-// What Skim returned stays as it is while others read.
-func TestSkimReturnsItsOwn(t *testing.T) {
+// What ScanRecords returned stays as it is while others read.
+func TestScanRecordsReturnsItsOwn(t *testing.T) {
 	s := mustOpen(t, smallTree(t), "", Options{})
-	_, bare, _ := skimmed(t, s, -1)
+	_, bare, _ := scanned(t, s, -1)
 	if bare == nil || len(bare.Info.Data) == 0 {
-		t.Fatalf("Skim returned %v", bare)
+		t.Fatalf("ScanRecords returned %v", bare)
 	}
 	was := string(bare.Info.Data)
 	for range 2 * readers {
 		if _, err := s.Load(t.Context(), session.Session{ID: "ses_1"}); err != nil {
 			t.Fatal(err)
 		}
-		skimmed(t, s, -1)
+		scanned(t, s, -1)
 	}
 	if now := string(bare.Info.Data); now != was {
 		t.Errorf("the session's record has become %q, want %q", now, was)
@@ -126,8 +126,8 @@ func TestStampChanges(t *testing.T) {
 	look("a new message")
 }
 
-// Skim gives up where Load would have something to tell, and where it is told to.
-func TestSkimGivesUp(t *testing.T) {
+// ScanRecords gives up where Load would report something, and where visit returns false.
+func TestScanRecordsGivesUp(t *testing.T) {
 	rows := []struct {
 		name string
 		cut  func(root string) error
@@ -148,21 +148,21 @@ func TestSkimGivesUp(t *testing.T) {
 				t.Skip(err)
 			}
 		}
-		if records, bare, _ := skimmed(t, mustOpen(t, root, "", Options{}), -1); bare != nil {
-			t.Errorf("with %s: Skim returned a session, of %d records", r.name, len(records))
+		if records, bare, _ := scanned(t, mustOpen(t, root, "", Options{}), -1); bare != nil {
+			t.Errorf("with %s: ScanRecords returned a session, of %d records", r.name, len(records))
 		}
 	}
 	root := smallTree(t)
 	for _, most := range []int{0, 1, 3} {
-		if records, bare, _ := skimmed(t, mustOpen(t, root, "", Options{}), most); bare != nil || len(records) != most {
-			t.Errorf("told to stop after %d records: Skim returned %v and showed %d", most, bare, len(records))
+		if records, bare, _ := scanned(t, mustOpen(t, root, "", Options{}), most); bare != nil || len(records) != most {
+			t.Errorf("told to stop after %d records: ScanRecords returned %v and showed %d", most, bare, len(records))
 		}
 	}
 	if err := os.Link(filepath.Join(root, "message/ses_1/msg_1.json"), filepath.Join(filepath.Dir(root), "other")); err != nil {
 		t.Skip(err)
 	}
-	records, _, _ := skimmed(t, mustOpen(t, root, "", Options{}), -1)
+	records, _, _ := scanned(t, mustOpen(t, root, "", Options{}), -1)
 	if what := records["message msg_1"]; !strings.HasPrefix(what, "defect: ") {
-		t.Errorf("Skim shows a file with two links as %q, want a defect", what)
+		t.Errorf("ScanRecords shows a file with two links as %q, want a defect", what)
 	}
 }

@@ -13,9 +13,9 @@ import (
 	"mend/session"
 )
 
-// Read reads one session with its messages. The error wraps [ErrNoSession] if
+// Load reads one session with its messages. The error wraps [ErrNoSession] if
 // the store has none of that id.
-func (c *Client) Read(ctx context.Context, id string) (*session.Session, error) {
+func (c *Client) Load(ctx context.Context, id string) (*session.Session, error) {
 	head, err := c.exactly(ctx, id)
 	if err != nil {
 		return nil, err
@@ -33,9 +33,10 @@ func (c *Client) exactly(ctx context.Context, id string) (session.Session, error
 	return head, err
 }
 
-// Treated returns the id of the newest entry of the journal that changed the session
-// since then and was not put back, "" for none; an undo is one too.
-func (c *Client) Treated(_ context.Context, id string, since time.Time) (entry string, err error) {
+// LastChange returns the id of the newest journal entry that was begun at or after
+// since and changed the session, "" for none. An undo counts, an aborted entry
+// does not.
+func (c *Client) LastChange(_ context.Context, id string, since time.Time) (entry string, err error) {
 	store := c.store.ID()
 	es, err := c.opt.Log(journal.Query{Store: &store, Session: id})
 	for _, e := range es { // the newest first
@@ -46,19 +47,19 @@ func (c *Client) Treated(_ context.Context, id string, since time.Time) (entry s
 	return "", err
 }
 
-// healTries are the waits before a repair is planned anew because another program
-// wrote to the same records, or is at work in the journal or the store.
-var healTries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
+// repairRetries are the delays before a repair is planned again because another program
+// wrote to the same records, or uses the journal or the store.
+var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
 
-// Heal plans the cure of one session as r asks for, and applies it. It returns
-// the id of the entry, "" if there was nothing to cure. Of r.Options it looks at
-// Version alone. It sets r.All where the error came before, as [Client.ProposeRepair]
-// does. It tries again where another program was in the way; the error
-// then is that of the last try, and else as of [Client.ProposeRepair] and
-// [Client.Apply].
-func (c *Client) Heal(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
-	for _, wait := range healTries {
-		if entry, result, err = c.heal(ctx, id, r); !inTheWay(err) {
+// Repair plans the repair of one session and applies it. It returns the id of the
+// journal entry, "" if there was nothing to repair. Of r.Options it uses Version
+// alone. It sets r.All if the same error was repaired before, as
+// [Client.ProposeRepair] does. If another program interferes, it retries, and
+// returns the error of the last try. Its errors are those of
+// [Client.ProposeRepair] and [Client.Apply].
+func (c *Client) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
+	for _, wait := range repairRetries {
+		if entry, result, err = c.repair(ctx, id, r); !inTheWay(err) {
 			return entry, result, err
 		}
 		select {
@@ -67,10 +68,10 @@ func (c *Client) Heal(ctx context.Context, id string, r repair.Request) (entry s
 			return entry, result, err
 		}
 	}
-	return c.heal(ctx, id, r)
+	return c.repair(ctx, id, r)
 }
 
-func (c *Client) heal(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
+func (c *Client) repair(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
 	head, err := c.exactly(ctx, id)
 	if err != nil {
 		return "", repair.Result{}, err

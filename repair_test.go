@@ -34,15 +34,15 @@ func blank(t *testing.T) (*mend.Client, mend.Options, string) {
 
 // A healed session is in the journal with the error that caused it, also where
 // the error names no class; a healthy one is left alone.
-func TestHeal(t *testing.T) {
+func TestRepair(t *testing.T) {
 	for name, e := range map[string]repair.APIError{
 		"of its class":    repair.ParseAPIError([]byte("messages: text content blocks must contain non-whitespace text")),
 		"without a class": {Text: "what now", Index: -1, Block: -1},
 	} {
 		c, o, session := blank(t)
-		id, result, err := c.Heal(t.Context(), session, repair.Request{Error: &e, Placeholder: "[lost]"})
+		id, result, err := c.Repair(t.Context(), session, repair.Request{Error: &e, Placeholder: "[lost]"})
 		if err != nil || id == "" {
-			t.Fatalf("%s: Heal = %q, %v", name, id, err)
+			t.Fatalf("%s: Repair = %q, %v", name, id, err)
 		}
 		es, err := o.Log(journal.Query{})
 		if err != nil || len(es) != 1 || es[0].ID != id || es[0].Cause.Kind != change.CauseError || es[0].Cause.Text != e.Text {
@@ -51,8 +51,8 @@ func TestHeal(t *testing.T) {
 		if len(result.Plan.Ops) == 0 {
 			t.Errorf("%s: a result without ops", name)
 		}
-		if again, _, err := c.Heal(t.Context(), session, repair.Request{Error: &e}); again != "" || err != nil {
-			t.Errorf("%s: Heal again = %q, %v; want nothing", name, again, err)
+		if again, _, err := c.Repair(t.Context(), session, repair.Request{Error: &e}); again != "" || err != nil {
+			t.Errorf("%s: Repair again = %q, %v; want nothing", name, again, err)
 		}
 	}
 }
@@ -60,16 +60,16 @@ func TestHeal(t *testing.T) {
 // An error of which only the provider can tell the places is answered at the place
 // that it names; when one of its class comes again, all of the kind goes. A repair
 // that was undone does not count (found fault 13.15).
-func TestHealAgain(t *testing.T) {
+func TestRepairAgain(t *testing.T) {
 	signature := repair.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
 	c, o, session := blank(t)
 	head, err := c.Session(t.Context(), session)
 	if err != nil {
 		t.Fatal(err)
 	}
-	first, result, err := c.Heal(t.Context(), session, repair.Request{Error: &signature})
+	first, result, err := c.Repair(t.Context(), session, repair.Request{Error: &signature})
 	if err != nil || result.All || len(result.Suspects) == 0 {
-		t.Fatalf("Heal = %v, all %t, %d suspects", err, result.All, len(result.Suspects))
+		t.Fatalf("Repair = %v, all %t, %d suspects", err, result.All, len(result.Suspects))
 	}
 	for _, d := range result.Remaining {
 		if d.Severity == repair.Broken {
@@ -83,8 +83,8 @@ func TestHealAgain(t *testing.T) {
 	if r, err := c.ProposeRepair(t.Context(), head, mend.RepairRequest{Error: &signature}); err != nil || !r.All || len(r.Suspects) > 0 {
 		t.Errorf("the same class again: all %t, %d suspects, %v", r.All, len(r.Suspects), err)
 	}
-	if _, r, err := c.Heal(t.Context(), session, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Plan.Ops) < 2 {
-		t.Errorf("Heal again: all %t, %d ops, %v", r.All, len(r.Plan.Ops), err)
+	if _, r, err := c.Repair(t.Context(), session, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Plan.Ops) < 2 {
+		t.Errorf("Repair again: all %t, %d ops, %v", r.All, len(r.Plan.Ops), err)
 	}
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{Session: session})
 	if err != nil {
@@ -101,17 +101,17 @@ func TestHealAgain(t *testing.T) {
 	}
 }
 
-func TestReadAndHealUnknown(t *testing.T) {
+func TestLoadAndRepairUnknown(t *testing.T) {
 	c, _, session := blank(t)
-	if s, err := c.Read(t.Context(), session); err != nil || len(s.Messages) != 10 {
-		t.Errorf("Read = %v, %v; want 10 messages", s, err)
+	if s, err := c.Load(t.Context(), session); err != nil || len(s.Messages) != 10 {
+		t.Errorf("Load = %v, %v; want 10 messages", s, err)
 	}
 	for _, id := range []string{"ses_none", session[:len(session)-1], ""} {
-		if _, err := c.Read(t.Context(), id); !errors.Is(err, mend.ErrNoSession) {
-			t.Errorf("Read(%q) = %v, want %v", id, err, mend.ErrNoSession)
+		if _, err := c.Load(t.Context(), id); !errors.Is(err, mend.ErrNoSession) {
+			t.Errorf("Load(%q) = %v, want %v", id, err, mend.ErrNoSession)
 		}
-		if _, _, err := c.Heal(t.Context(), id, repair.Request{}); !errors.Is(err, mend.ErrNoSession) {
-			t.Errorf("Heal(%q) = %v, want %v", id, err, mend.ErrNoSession)
+		if _, _, err := c.Repair(t.Context(), id, repair.Request{}); !errors.Is(err, mend.ErrNoSession) {
+			t.Errorf("Repair(%q) = %v, want %v", id, err, mend.ErrNoSession)
 		}
 	}
 }
@@ -122,7 +122,7 @@ func TestTreated(t *testing.T) {
 	start := time.Now().Add(-time.Second)
 	treated := func(since time.Time) string {
 		t.Helper()
-		entry, err := c.Treated(t.Context(), session, since)
+		entry, err := c.LastChange(t.Context(), session, since)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -131,7 +131,7 @@ func TestTreated(t *testing.T) {
 	if entry := treated(start); entry != "" {
 		t.Errorf("treated by %s before any repair", entry)
 	}
-	id, _, err := c.Heal(t.Context(), session, repair.Request{})
+	id, _, err := c.Repair(t.Context(), session, repair.Request{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,8 +148,8 @@ func TestTreated(t *testing.T) {
 	}
 }
 
-// Heal waits for another mend to be done with the journal.
-func TestHealWaits(t *testing.T) {
+// Repair waits for another mend to be done with the journal.
+func TestRepairWaits(t *testing.T) {
 	c, o, session := blank(t)
 	j, err := journal.Open(o.Journal, journal.Options{})
 	if err != nil {
@@ -157,18 +157,18 @@ func TestHealWaits(t *testing.T) {
 	}
 	healed := make(chan error, 1)
 	go func() {
-		_, _, err := c.Heal(t.Context(), session, repair.Request{})
+		_, _, err := c.Repair(t.Context(), session, repair.Request{})
 		healed <- err
 	}()
 	select {
 	case err := <-healed:
-		t.Errorf("Heal = %v beside another mend", err)
+		t.Errorf("Repair = %v beside another mend", err)
 	default:
 	}
 	if err := j.Close(); err != nil {
 		t.Fatal(err)
 	}
 	if err := <-healed; err != nil {
-		t.Errorf("Heal = %v behind another mend", err)
+		t.Errorf("Repair = %v behind another mend", err)
 	}
 }

@@ -7,15 +7,15 @@ import (
 	"mend/session"
 )
 
-// Skim reads the records of a session as [Store.Load] does and calls look for each
-// message with its parts, these in the order of their names. It builds nothing, and
-// no record is there longer than until the next one is asked for. look is called by
-// several goroutines, and in no order.
+// ScanRecords reads the records of a session as [Store.Load] does and calls visit for
+// each message with its parts, these in the order of their names. It builds no
+// session, and a record is valid only until the next one is requested. visit is
+// called by several goroutines, in any order.
 //
-// It returns the session without its messages, with the stamp of what was read.
-// It gives up, and returns nil, when look returns false and when anything is not
-// as it should be: what Load has Stray or an error for.
-func (s *Store) Skim(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+// It returns the session without its messages, with the stamp of what was read. It
+// returns nil as soon as visit returns false, and where Load would report Stray or
+// an error.
+func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	if session.ValidateID(head.ID) != nil {
 		return nil, session.Stamp{}
 	}
@@ -36,7 +36,7 @@ func (s *Store) Skim(ctx context.Context, head session.Session, look func(*sessi
 	defer folder.d.close()
 	v.eachMessage(folder.message(bare.ID), v.messagesIn(folder, bare.ID), func(w *view, ref session.Ref, name string, _ int) {
 		r := session.Record{Ref: ref}
-		if !w.readInto(&r, folder.d, name) || !look(&r, w.parts(ref)) || w.foundMore() {
+		if !w.readInto(&r, folder.d, name) || !visit(&r, w.parts(ref)) || w.foundMore() {
 			giveUp()
 		}
 	})
