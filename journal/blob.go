@@ -31,22 +31,22 @@ func (k blobKind) bucket() string {
 	}
 }
 
-// A blobRef names a blob by its kind and content.
-type blobRef struct {
+// A blobID names a blob by its kind and content.
+type blobID struct {
 	kind blobKind
 	hash hash
 }
 
 // key of the refs bucket that says that an entry needs the blob; without an
 // entry, the prefix of all such keys.
-func (r blobRef) key(entry ...uint64) []byte {
+func (r blobID) key(entry ...uint64) []byte {
 	return append(append([]byte{byte(r.kind)}, r.hash[:]...), u64(entry...)...)
 }
 
 const refKeySize = 1 + sha256.Size + 8
 
 // splitRef takes a key of refs apart.
-func splitRef(key []byte) (r blobRef, entry uint64, err error) {
+func splitRef(key []byte) (r blobID, entry uint64, err error) {
 	if len(key) != refKeySize || key[0] != byte(blobImage) && key[0] != byte(blobOps) && key[0] != byte(blobText) {
 		return r, 0, damaged("refs has a key %x", key)
 	}
@@ -60,9 +60,9 @@ func splitRef(key []byte) (r blobRef, entry uint64, err error) {
 // last stands under the hash alone, behind version | size u64, and is written
 // last: that key makes the blob complete.
 const (
-	blobVersion = 1
-	blobHead    = 1 + 8
-	chunkSize   = 4 << 20
+	blobVersion    = 1
+	blobHeaderSize = 1 + 8
+	chunkSize      = 4 << 20
 
 	codecRaw  = 0
 	codecZstd = 1
@@ -70,14 +70,14 @@ const (
 
 // blobSize is the size that a blob's head tells; the head was read by copyBlob.
 func blobSize(head []byte) uint64 {
-	if len(head) < blobHead {
+	if len(head) < blobHeaderSize {
 		return 0
 	}
 	return binary.BigEndian.Uint64(head[1:])
 }
 
 // chunks is how many chunks a blob of that size has.
-func chunks(size uint64) uint64 {
+func chunkCount(size uint64) uint64 {
 	return max(1, (size+chunkSize-1)/chunkSize)
 }
 
@@ -105,7 +105,7 @@ func newCodec() *codec {
 
 // pack appends codec byte and bytes to b: compressed, where that can be done and
 // is shorter.
-func (c *codec) pack(b, raw []byte) []byte {
+func (c *codec) compress(b, raw []byte) []byte {
 	at := len(b)
 	if enc, err := c.enc(); err == nil {
 		b = enc.EncodeAll(raw, append(b, codecZstd))
@@ -118,7 +118,7 @@ func (c *codec) pack(b, raw []byte) []byte {
 
 // unpack reverses pack. More than chunkSize bytes is an error, however small
 // they were packed.
-func (c *codec) unpack(packed []byte) ([]byte, error) {
+func (c *codec) decompress(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, damaged("a chunk is empty")
 	}
@@ -146,35 +146,35 @@ func (c *codec) unpack(packed []byte) ([]byte, error) {
 // become durable.
 func (c *codec) writeBlob(h hash, data []byte, put func(key, val []byte) error) error {
 	size, rest := uint64(len(data)), data
-	for n := range chunks(size) - 1 {
-		if err := put(chunkKey(h, n), c.pack(nil, rest[:chunkSize])); err != nil {
+	for n := range chunkCount(size) - 1 {
+		if err := put(chunkKey(h, n), c.compress(nil, rest[:chunkSize])); err != nil {
 			return err
 		}
 		rest = rest[chunkSize:]
 	}
 	head := binary.BigEndian.AppendUint64([]byte{blobVersion}, size)
-	return put(h[:], c.pack(head, rest))
+	return put(h[:], c.compress(head, rest))
 }
 
 // copyBlob writes the blob's bytes to w and checks them against its hash. It
 // holds one chunk at a time.
-func (c *codec) copyBlob(w io.Writer, s *snapshot, r blobRef) (size uint64, err error) {
+func (c *codec) copyBlob(w io.Writer, s *snapshot, r blobID) (size uint64, err error) {
 	head, ok, err := s.get(r.kind.bucket(), r.hash[:])
 	if err != nil {
 		return 0, err
 	}
-	if !ok || len(head) < blobHead || head[0] != blobVersion {
+	if !ok || len(head) < blobHeaderSize || head[0] != blobVersion {
 		return 0, damaged("%s %v is missing", r.kind.bucket(), r.hash)
 	}
 	size = blobSize(head)
 	sum := sha256.New()
-	last := chunks(size) - 1
+	last := chunkCount(size) - 1
 	for n := range last {
 		if err := c.copyChunk(io.MultiWriter(sum, w), s, r, n); err != nil {
 			return 0, err
 		}
 	}
-	raw, err := c.unpack(head[blobHead:])
+	raw, err := c.decompress(head[blobHeaderSize:])
 	if err != nil {
 		return 0, fmt.Errorf("%s %v: %w", r.kind.bucket(), r.hash, err)
 	}
@@ -187,7 +187,7 @@ func (c *codec) copyBlob(w io.Writer, s *snapshot, r blobRef) (size uint64, err 
 }
 
 // copyChunk writes a chunk that is not the last.
-func (c *codec) copyChunk(w io.Writer, s *snapshot, r blobRef, n uint64) error {
+func (c *codec) copyChunk(w io.Writer, s *snapshot, r blobID, n uint64) error {
 	packed, ok, err := s.get(r.kind.bucket(), chunkKey(r.hash, n))
 	if err != nil {
 		return err
@@ -195,7 +195,7 @@ func (c *codec) copyChunk(w io.Writer, s *snapshot, r blobRef, n uint64) error {
 	if !ok {
 		return damaged("%s %v lacks chunk %d", r.kind.bucket(), r.hash, n)
 	}
-	raw, err := c.unpack(packed)
+	raw, err := c.decompress(packed)
 	if err != nil {
 		return fmt.Errorf("%s %v: %w", r.kind.bucket(), r.hash, err)
 	}
@@ -207,10 +207,16 @@ func (c *codec) copyChunk(w io.Writer, s *snapshot, r blobRef, n uint64) error {
 }
 
 // readBlob is the blob's bytes, never nil.
-func (c *codec) readBlob(s *snapshot, r blobRef) ([]byte, error) {
+func (c *codec) readBlob(s *snapshot, r blobID) ([]byte, error) {
 	b := bytes.NewBuffer([]byte{})
 	if _, err := c.copyBlob(b, s, r); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
+}
+
+// A blobRef is an entry's need of a blob.
+type blobRef struct {
+	blobID
+	entry uint64
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -12,40 +13,8 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"mend/internal/ownfile"
+	"mend/journal/boltread"
 )
-
-// The files in the journal's folder.
-const (
-	fileName = "journal.db"
-	tempName = "journal.db.new" // being made: by a creation or a compaction
-	lockName = "journal.lock"
-)
-
-// The keys of the meta bucket. Frozen.
-const (
-	keyFormat  = "format"  // u32, of this layout
-	keyID      = "id"      // the journal's id
-	keyCreated = "created" // i64, in seconds since 1970
-
-	// Marks of work that a crash may cut. The next open for writing ends it.
-	markNew     = "new"     // the file's name may not be durable
-	markStaging = "staging" // u64, the entry whose blobs are being written
-	markErasing = "erasing" // u64, the gc or forget event whose blobs are being removed
-	markCompact = "compact" // what was removed is still in the file's free pages
-)
-
-// format is the number of this layout. Frozen, as are the name, the key, and
-// the encoding it stands in.
-const format = 1
-
-// dropTemp removes what a cut creation or compaction left: it may hold text
-// that was to be forgotten.
-func (j *Journal) dropTemp() error {
-	if err := os.Remove(j.path(tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return nil
-}
 
 // create makes an empty journal. bbolt's own creation is not safe: a file that
 // was cut while it was made never opens again. So it is made under another
@@ -86,7 +55,7 @@ func (j *Journal) makeTemp(fill func(*bolt.DB) error) error {
 	if err := j.dropTemp(); err != nil {
 		return err
 	}
-	err := safely(func() error {
+	err := recoverPanics(func() error {
 		db, err := bolt.Open(j.path(tempName), 0o600, j.boltOptions(func(name string, flag int, mode os.FileMode) (*os.File, error) {
 			f, err := os.OpenFile(name, flag|os.O_EXCL, mode)
 			if err != nil {
@@ -106,7 +75,7 @@ func (j *Journal) makeTemp(fill func(*bolt.DB) error) error {
 		err = j.step("made " + tempName)
 	}
 	if err != nil {
-		return errors.Join(err, j.clean(j.dropTemp))
+		return errors.Join(err, j.cleanUpAfterError(j.dropTemp))
 	}
 	return nil
 }
@@ -120,10 +89,162 @@ func (j *Journal) installTemp() error {
 		err = os.Rename(j.path(tempName), j.path(fileName))
 	}
 	if err != nil {
-		return errors.Join(err, j.clean(j.dropTemp))
+		return errors.Join(err, j.cleanUpAfterError(j.dropTemp))
 	}
 	if err := j.step("sync folder"); err != nil {
 		return err
 	}
 	return ownfile.SyncDir(j.dir)
+}
+
+// dropTemp removes what a cut creation or compaction left: it may hold text
+// that was to be forgotten.
+func (j *Journal) dropTemp() error {
+	if err := os.Remove(j.path(tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}
+
+// compact writes the file anew, without what was removed from it. A crash leaves
+// the old file or the new one, both whole.
+//
+// It copies itself and not with bolt.Compact, so that every checksum is looked
+// at, the context is heard, and a full disk gives an error.
+func (j *Journal) compact(ctx context.Context, freed *Freed) error {
+	if err := j.snap.CheckStructure(buckets); err != nil {
+		return err
+	}
+	before, err := j.file.Stat()
+	if err != nil {
+		return err
+	}
+	err = j.makeTemp(func(db *bolt.DB) error { return j.copyTo(ctx, db) })
+	if err == nil {
+		err = j.compareTemp()
+	}
+	if err != nil {
+		return fmt.Errorf("writing it anew: %w", errors.Join(err, j.cleanUpAfterError(j.dropTemp)))
+	}
+	// Windows renames over no open file.
+	if err := j.step("close " + fileName); err != nil {
+		return err
+	}
+	closeErr := j.detach()
+	err = j.installTemp()
+	if openErr := j.attach(); openErr != nil {
+		j.fatal = openErr
+		return errors.Join(err, openErr)
+	}
+	if err != nil {
+		// A rename that may not be durable must not be built on.
+		if _, renamed, _ := j.mark(markNew); renamed {
+			j.fatal = err
+		}
+		return fmt.Errorf("putting the new file in place: %w", errors.Join(err, closeErr))
+	}
+	after, err := j.file.Stat()
+	if err == nil {
+		freed.Shrunk = before.Size() - after.Size()
+	}
+	return err
+}
+
+// copyTo copies every key, but for the marks that the new file is to be without.
+func (j *Journal) copyTo(ctx context.Context, db *bolt.DB) error {
+	for _, name := range buckets {
+		c := copier{j: j, ctx: ctx, db: db, bucket: name}
+		if err := j.snap.scan(name, nil, nil, c.add); err != nil {
+			return err
+		}
+		if name == bucketMeta {
+			c.values = append(c.values, keyValue{name, []byte(markNew), seal(name, []byte(markNew), []byte{1})})
+		}
+		if err := c.flush(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+type copier struct {
+	j      *Journal
+	ctx    context.Context
+	db     *bolt.DB
+	bucket string
+	values []keyValue
+	size   int
+}
+
+func (c *copier) add(it boltread.Item) error {
+	if c.bucket == bucketMeta && (string(it.Key) == markCompact || string(it.Key) == markNew) {
+		return nil
+	}
+	sealed, err := it.Value()
+	if err == nil {
+		_, err = unseal(c.bucket, it.Key, sealed)
+	}
+	if err != nil {
+		return err
+	}
+	c.values = append(c.values, keyValue{c.bucket, it.Key, sealed})
+	if c.size += len(it.Key) + len(sealed) + putCost; c.size < c.j.opts.batchSize {
+		return nil
+	}
+	return c.flush()
+}
+
+func (c *copier) flush() error {
+	if err := c.ctx.Err(); err != nil {
+		return err
+	}
+	if err := c.j.step("copy " + c.bucket); err != nil {
+		return err
+	}
+	err := c.db.Update(func(tx *bolt.Tx) error {
+		if _, err := tx.CreateBucketIfNotExists([]byte(c.bucket)); err != nil {
+			return err
+		}
+		w := &writer{tx: tx}
+		for _, p := range c.values {
+			if err := w.putSealed(p.bucket, p.key, p.sealed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	c.values, c.size = nil, 0
+	return err
+}
+
+// compareTemp checks the new file before it replaces the old one: whole, and
+// with as many keys.
+func (j *Journal) compareTemp() error {
+	f, err := ownfile.Open(j.path(tempName), os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	info, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	s, err := newSnapshot(f, info.Size())
+	if err == nil {
+		err = s.CheckStructure(buckets)
+	}
+	for _, name := range buckets {
+		if err != nil {
+			return err
+		}
+		var was, is int
+		was, err = j.snap.count(name)
+		if err == nil {
+			is, err = s.count(name)
+		}
+		if err == nil && name != bucketMeta && was != is {
+			err = fmt.Errorf("the copy of bucket %s has %d keys, want %d", name, is, was)
+		}
+	}
+	return err
 }

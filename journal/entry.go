@@ -1,107 +1,192 @@
 package journal
 
 import (
-	"crypto/sha256"
-	"encoding/binary"
 	"encoding/json"
+	"slices"
 
 	"mend/change"
+	"mend/journal/boltread"
 )
 
-// event reads one event.
-func (s *snapshot) event(seq uint64) (*event, error) {
-	v, ok, err := s.get(bucketEvents, u64(seq))
+// A history is what the events say of an entry.
+type entryState struct {
+	seq          uint64
+	begin        *event
+	finish       *event
+	resolve      *event
+	imagesErased bool // the images
+	textsErased  bool // the texts too
+	// undoers is the committed entries that took it back, oldest first.
+	undoers []uint64
+}
+
+func (st *entryState) state() change.State {
+	switch {
+	case st.finish == nil:
+		return change.Pending
+	case st.resolve != nil:
+		return change.Resolved
+	}
+	return st.finish.Finish.State
+}
+
+// settled reports whether nothing more can happen to the entry that would need
+// its images but an undo.
+func (st *entryState) isDecided() bool {
+	return st.state() != change.Pending && st.state() != change.Conflicted
+}
+
+// history reads the events about an entry.
+func (s *snapshot) entryState(seq uint64) (*entryState, error) {
+	st := &entryState{seq: seq}
+	err := s.scan(bucketEntries, u64(seq), nil, func(it boltread.Item) error {
+		n, ok := splitU64(it.Key, 2)
+		if !ok {
+			return damaged("entries has a key %x", it.Key)
+		}
+		if _, err := openItem(bucketEntries, it); err != nil {
+			return err
+		}
+		ev, err := s.event(n[1])
+		if err != nil {
+			return err
+		}
+		return st.add(ev)
+	})
 	if err != nil {
 		return nil, err
 	}
-	if !ok {
-		return nil, damaged("event %d is missing", seq)
+	if st.begin == nil {
+		return nil, damaged("entry %d has no beginning", seq)
 	}
-	ev, _, _, err := decodeEvent(seq, v)
-	return ev, err
+	if st.finish == nil {
+		if _, ok, err := s.get(bucketPending, u64(seq)); err != nil {
+			return nil, err
+		} else if !ok {
+			return nil, damaged("entry %d is pending, but not listed so", seq)
+		}
+	}
+	return st, nil
 }
 
-// head reads the newest event.
-func (s *snapshot) head() (head, error) {
-	t, err := s.tree(bucketEvents)
-	if err != nil {
-		return head{}, err
+// add takes the next event about the entry.
+func (st *entryState) add(ev *event) error {
+	own := ev.Entry == st.seq
+	switch {
+	case st.begin == nil && (!own || ev.Kind != kindBegin):
+		return damaged("entry %d does not start with its beginning", st.seq)
+	case own && ev.Kind == kindBegin && st.begin == nil:
+		st.begin = ev
+	case own && ev.Kind == kindFinish && st.finish == nil:
+		st.finish = ev
+	case own && ev.Kind == kindResolve && st.finish != nil && st.resolve == nil:
+		st.resolve = ev
+	case ev.Kind == kindGC && ev.erases(st.seq):
+		st.imagesErased = true
+	case ev.Kind == kindForget && ev.erases(st.seq):
+		st.imagesErased, st.textsErased = true, true
+	case !own && ev.Kind == kindBegin && slices.Contains(ev.revertedEntries(), st.seq):
+	case !own && ev.Kind == kindFinish && ev.Entry > st.seq:
+		if ev.Finish.State == change.Committed {
+			st.undoers = append(st.undoers, ev.Entry)
+		}
+	default:
+		return damaged("entry %d has an event that is not about it", st.seq)
 	}
-	it, ok, err := t.last()
-	if err != nil || !ok {
-		return head{}, err
-	}
-	seq, ok := splitU64(it.key, 1)
-	if !ok {
-		return head{}, damaged("events has a key %x", it.key)
-	}
-	v, err := it.open(bucketEvents)
-	if err != nil {
-		return head{}, err
-	}
-	ev, _, sum, err := decodeEvent(seq[0], v)
-	if err != nil {
-		return head{}, err
-	}
-	return head{seq: seq[0], hash: sum, begun: ev.Begun, pending: ev.Pending}, nil
+	return nil
 }
 
-// lastEntry is the number of the newest entry, 0 if there is none.
-func (s *snapshot) lastEntry() (uint64, error) {
-	t, err := s.tree(bucketEntries)
-	if err != nil {
-		return 0, err
-	}
-	it, ok, err := t.last()
-	if err != nil || !ok {
-		return 0, err
-	}
-	n, ok := splitU64(it.key, 2)
-	if !ok {
-		return 0, damaged("entries has a key %x", it.key)
-	}
-	return n[0], nil
+// A deriver answers which entries are undone, asking for each only once.
+type undoResolver struct {
+	s     *snapshot
+	cache map[uint64]uint64
 }
 
-// sessionKey is a key of bysession. The session stands in it as a hash, since
-// its name may be anything, and the entry backwards: the newest comes first.
-func sessionKey(name []byte, entry uint64) []byte {
-	return append(sessionPrefix(name), u64(^entry)...)
+// undoneBy is the newest committed entry that takes st back and was not itself
+// taken back; 0 if there is none. It only ever asks about later entries, so it
+// ends.
+func (u *undoResolver) undoneBy(st *entryState) (uint64, error) {
+	if by, ok := u.cache[st.seq]; ok {
+		return by, nil
+	}
+	undoers := slices.Sorted(slices.Values(st.undoers))
+	for _, seq := range slices.Backward(undoers) {
+		by, ok := u.cache[seq]
+		if !ok {
+			undo, err := u.s.entryState(seq)
+			if err != nil {
+				return 0, err
+			}
+			if by, err = u.undoneBy(undo); err != nil {
+				return 0, err
+			}
+		}
+		if by == 0 {
+			u.cache[st.seq] = seq
+			return seq, nil
+		}
+	}
+	u.cache[st.seq] = 0
+	return 0, nil
 }
 
-const sessionPrefixSize = 16
-
-func sessionPrefix(name []byte) []byte {
-	sum := sha256.Sum256(name)
-	return sum[:sessionPrefixSize:sessionPrefixSize]
+// neededBlobs is the blobs that an entry needs: the lists of ops always, the images
+// and texts while they are not gone.
+func (j *Journal) neededBlobs(st *entryState, images, texts bool) (map[blobID]bool, error) {
+	refs := map[blobID]bool{}
+	for _, list := range st.begin.Begin.Ops {
+		refs[blobID{blobOps, list}] = true
+	}
+	if images {
+		ops, err := j.opInfos(st.begin.Begin)
+		if err != nil {
+			return nil, err
+		}
+		for _, o := range ops {
+			for _, d := range [...]*change.Digest{o.Pre, o.Post} {
+				if d != nil {
+					refs[blobID{blobImage, d.SHA256}] = true
+				}
+			}
+		}
+	}
+	if texts {
+		if t := st.begin.Begin.Text; t != nil {
+			refs[blobID{blobText, *t}] = true
+		}
+		if st.finish != nil && st.finish.Finish.Text != nil {
+			refs[blobID{blobText, *st.finish.Finish.Text}] = true
+		}
+	}
+	return refs, nil
 }
 
 // entry reads an entry as a caller sees it.
-func (j *Journal) entry(seq uint64) (change.Entry, error) {
-	h, err := j.snap.history(seq)
+func (j *Journal) readEntry(seq uint64) (change.Entry, error) {
+	st, err := j.snap.entryState(seq)
 	if err != nil {
 		return change.Entry{}, err
 	}
-	return j.describe(h, &deriver{s: j.snap, know: map[uint64]uint64{}})
+	return j.buildEntry(st, newUndoResolver(j.snap))
 }
 
-func (j *Journal) describe(h *history, d *deriver) (change.Entry, error) {
-	b := h.begin.Begin
+func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, error) {
+	b := st.begin.Begin
 	e := change.Entry{
-		Seq: h.seq, ID: IDOf(h.seq), Time: h.begin.time(), Version: b.Version,
+		Seq: st.seq, ID: IDOf(st.seq), Time: st.begin.time(), Version: b.Version,
 		Store:   change.StoreID{Kind: b.Store.Kind, Root: string(b.Store.Root), Dev: b.Store.Dev, Ino: b.Store.Ino},
 		Dir:     string(b.Dir),
 		Session: string(b.Session),
 		Cause:   change.Cause{Kind: b.Cause, Entries: b.Of, Partial: b.Partial},
-		State:   h.state(), Forgotten: h.gone,
+		State:   st.state(), Forgotten: st.imagesErased,
 	}
-	if r := h.resolve; r != nil {
+	if r := st.resolve; r != nil {
 		e.Resolved = r.Resolve.How
 		if by := r.Resolve.By; by != 0 {
 			e.Resolved += " by " + IDOf(by)
 		}
 	}
-	by, err := d.undoneBy(h)
+	by, err := u.undoneBy(st)
 	if err != nil {
 		return change.Entry{}, err
 	}
@@ -111,14 +196,14 @@ func (j *Journal) describe(h *history, d *deriver) (change.Entry, error) {
 	if e.Ops, err = j.opInfos(b); err != nil {
 		return change.Entry{}, err
 	}
-	return e, j.addTexts(&e, h)
+	return e, j.addTexts(&e, st)
 }
 
 // opInfos reads the lists of ops of an entry.
-func (j *Journal) opInfos(b *beginning) ([]change.OpInfo, error) {
+func (j *Journal) opInfos(b *beginEvent) ([]change.OpInfo, error) {
 	var all []change.OpInfo
 	for _, h := range b.Ops {
-		list, err := j.codec.readBlob(j.snap, blobRef{blobOps, h})
+		list, err := j.codec.readBlob(j.snap, blobID{blobOps, h})
 		if err != nil {
 			return nil, err
 		}
@@ -135,20 +220,20 @@ func (j *Journal) opInfos(b *beginning) ([]change.OpInfo, error) {
 }
 
 // addTexts reads what was kept beside the events, unless it was forgotten.
-func (j *Journal) addTexts(e *change.Entry, h *history) error {
-	if h.silent {
+func (j *Journal) addTexts(e *change.Entry, st *entryState) error {
+	if st.textsErased {
 		return nil
 	}
 	var cause causeText
-	if err := j.readText(h.begin.Begin.Text, &cause); err != nil {
+	if err := j.readText(st.begin.Begin.Text, &cause); err != nil {
 		return err
 	}
 	e.Cause.Text, e.Cause.Diagnoses = string(cause.Text), toStrings(cause.Diagnoses)
-	if h.finish == nil {
+	if st.finish == nil {
 		return nil
 	}
-	var end endText
-	err := j.readText(h.finish.Finish.Text, &end)
+	var end outcomeText
+	err := j.readText(st.finish.Finish.Text, &end)
 	if err == nil {
 		e.Kept = toStrings(end.Kept)
 		e.Conflicts, err = end.conflicts()
@@ -160,7 +245,7 @@ func (j *Journal) readText(h *hash, into any) error {
 	if h == nil {
 		return nil
 	}
-	b, err := j.codec.readBlob(j.snap, blobRef{blobText, *h})
+	b, err := j.codec.readBlob(j.snap, blobID{blobText, *h})
 	if err != nil {
 		return err
 	}
@@ -170,10 +255,6 @@ func (j *Journal) readText(h *hash, into any) error {
 	return nil
 }
 
-// entryOfSessionKey is the entry in a key of bysession.
-func entryOfSessionKey(key []byte) (uint64, error) {
-	if len(key) != sessionPrefixSize+8 {
-		return 0, damaged("bysession has a key %x", key)
-	}
-	return ^binary.BigEndian.Uint64(key[sessionPrefixSize:]), nil
+func newUndoResolver(s *snapshot) *undoResolver {
+	return &undoResolver{s: s, cache: map[uint64]uint64{}}
 }

@@ -5,35 +5,35 @@ import (
 	"fmt"
 
 	"mend/change"
+	"mend/journal/boltread"
 )
 
-// What a caller may want to know of an error of any method, by [errors.Is].
+// Errors that any method may wrap.
 var (
-	// ErrDamaged says that the file is not what mend wrote. Nothing was changed
-	// because of it, and nothing will be: the file is for a person to look at.
-	ErrDamaged = errors.New("journal is damaged")
+	// ErrDamaged says that the file is not what mend wrote. It was not changed, and
+	// mend does not change it: a person has to look at it.
+	ErrDamaged = boltread.ErrDamaged
 	// ErrFormat says that a later mend wrote the journal.
 	ErrFormat = errors.New("journal has another format")
-	// ErrNotFound says that no repair has such an id.
+	// ErrNotFound says that no repair has the id.
 	ErrNotFound = errors.New("no such repair")
-	// ErrForgotten says that the images of a repair were removed by gc or forget.
+	// ErrForgotten says that gc or forget removed the images of a repair.
 	ErrForgotten = errors.New("its images were removed")
-	// ErrHead says that a head is not an event of the chain: entries were
-	// removed from its end, or the whole chain was made anew.
+	// ErrHead says that a head is not the hash of an event in the chain: entries were
+	// removed from its end, or the chain was rebuilt.
 	ErrHead = errors.New("head is not in the journal")
 	// ErrReadOnly says that the journal was opened for reading.
 	ErrReadOnly = errors.New("journal is open for reading only")
-	// ErrUnsure says that it is not known whether the last step was written: the
-	// next open tells.
+	// ErrUnsure says that the last step may have been written or not. The next Open
+	// shows which.
 	ErrUnsure = errors.New("whether it was written is not known")
 	// ErrClosed says that the journal was closed.
 	ErrClosed = errors.New("journal is closed")
 )
 
-// A LockedError says that another process holds the journal. PID is what the
-// lock file says; it is 0 where that is not known, as when readers hold it.
+// A LockedError says that another process has locked the journal.
 type LockedError struct {
-	PID  int
+	PID  int    // of that process; 0 if it is not known, as for readers
 	Path string // of the lock file
 }
 
@@ -44,20 +44,21 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("locked by process %d", e.PID)
 }
 
-// An AmbiguousError says that a prefix fits more than one id.
+// An AmbiguousError says that several ids have the prefix.
 type AmbiguousError struct {
 	Prefix string
-	IDs    []string // all of them, newest first
+	IDs    []string // at least two, newest first
 }
 
 func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("%q fits %d repairs, such as %s and %s", e.Prefix, len(e.IDs), e.IDs[0], e.IDs[1])
 }
 
-// A StateError says that an entry is not in the state that a step starts from.
+// A StateError says that an entry is not in the state that the method needs.
 type StateError struct {
-	ID          string
-	State, Want change.State
+	ID    string
+	State change.State
+	Want  change.State // what the method needs
 }
 
 func (e *StateError) Error() string {

@@ -43,10 +43,10 @@ type event struct {
 	Nsec  int64     `json:"nsec"`
 	Entry uint64    `json:"entry,omitempty"` // of begin, finish and resolve
 
-	Begin   *beginning `json:"begin,omitempty"`
-	Finish  *ending    `json:"finish,omitempty"`
-	Resolve *decision  `json:"resolve,omitempty"`
-	Entries []span     `json:"entries,omitempty"` // of gc and forget
+	Begin   *beginEvent   `json:"begin,omitempty"`
+	Finish  *finishEvent  `json:"finish,omitempty"`
+	Resolve *resolveEvent `json:"resolve,omitempty"`
+	Entries []span        `json:"entries,omitempty"` // of gc and forget
 
 	// Totals after this event, which the derived buckets must agree with.
 	Begun   uint64 `json:"begun"`
@@ -64,7 +64,7 @@ const (
 	kindForget  eventKind = "forget" // so are their texts
 )
 
-type beginning struct {
+type beginEvent struct {
 	Version string           `json:"version"` // of mend
 	Store   storeID          `json:"store"`
 	Dir     []byte           `json:"dir,omitempty"`
@@ -77,8 +77,8 @@ type beginning struct {
 	Count   int              `json:"count"`             // of ops
 }
 
-// takesBack reports whether the entry takes others back.
-func (b *beginning) takesBack() bool {
+// isUndo reports whether the entry takes others back.
+func (b *beginEvent) isUndo() bool {
 	return b.Cause == change.CauseUndo || b.Cause == change.CauseRedo
 }
 
@@ -89,12 +89,12 @@ type storeID struct {
 	Ino  uint64 `json:"ino"`
 }
 
-type ending struct {
+type finishEvent struct {
 	State change.State `json:"state"`
 	Text  *hash        `json:"text,omitempty"` // conflicts and files kept
 }
 
-type decision struct {
+type resolveEvent struct {
 	How string `json:"how"`
 	By  uint64 `json:"by,omitempty"` // the entry that did it
 }
@@ -105,7 +105,7 @@ type span [2]uint64
 func (ev *event) time() time.Time { return time.Unix(ev.Sec, ev.Nsec).UTC() }
 
 // touches reports whether gc or forget named the entry.
-func (ev *event) touches(entry uint64) bool {
+func (ev *event) erases(entry uint64) bool {
 	for _, s := range ev.Entries {
 		if s[0] <= entry && entry <= s[1] {
 			return true
@@ -115,8 +115,8 @@ func (ev *event) touches(entry uint64) bool {
 }
 
 // reverts is the entries that a begin event takes back as a whole.
-func (ev *event) reverts() []uint64 {
-	if b := ev.Begin; b != nil && !b.Partial && b.takesBack() {
+func (ev *event) revertedEntries() []uint64 {
+	if b := ev.Begin; b != nil && !b.Partial && b.isUndo() {
 		return b.Of
 	}
 	return nil
@@ -183,7 +183,7 @@ func (ev *event) valid() bool {
 	return false
 }
 
-func (b *beginning) valid(entry uint64) bool {
+func (b *beginEvent) valid(entry uint64) bool {
 	for _, of := range b.Of {
 		if of == 0 || of >= entry { // no entry is about a later one: derivation ends
 			return false
@@ -192,7 +192,7 @@ func (b *beginning) valid(entry uint64) bool {
 	return b.Count > 0 && len(b.Ops) > 0
 }
 
-func (e *ending) valid() bool {
+func (e *finishEvent) valid() bool {
 	return e.State == change.Committed || e.State == change.Aborted || e.State == change.Conflicted
 }
 
@@ -202,10 +202,10 @@ func genesis(id string) hash {
 }
 
 // spans is the numbers of the entries, once each.
-func spans(all []*history) []span {
+func spans(all []*entryState) []span {
 	seqs := make([]uint64, len(all))
-	for i, h := range all {
-		seqs[i] = h.seq
+	for i, st := range all {
+		seqs[i] = st.seq
 	}
 	slices.Sort(seqs)
 	var list []span

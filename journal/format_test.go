@@ -15,7 +15,7 @@ func TestFrozenFormat(t *testing.T) {
 	h := hash{0xab, 31: 0xcd}
 	ev := &event{
 		Kind: kindBegin, Sec: -5, Nsec: 7, Entry: 3, Begun: 3, Pending: 1,
-		Begin: &beginning{
+		Begin: &beginEvent{
 			Version: "1.0", Store: storeID{Kind: "json", Root: []byte("/\xff"), Dev: 1, Ino: 2}, Dir: []byte("d"), Session: []byte("ses_1"),
 			Cause: change.CauseUndo, Of: []uint64{1, 2}, Partial: true, Text: &h, Ops: []hash{h}, Count: 1,
 		},
@@ -24,10 +24,10 @@ func TestFrozenFormat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ref := blobRef{blobImage, h}
+	ref := blobID{blobImage, h}
 	ops := encodeOps([]change.OpInfo{{Ref: part(1), Post: &change.Digest{SHA256: h, Size: 300, Mode: 0o600}}})
 	cause := encodeCause(change.Cause{Text: "\xff", Diagnoses: []string{"d"}})
-	end := encodeEnd(change.Outcome{Kept: []string{"k"}, Conflicts: []change.Conflict{{Ref: part(1), Why: "w"}}})
+	end := encodeOutcome(change.Outcome{Kept: []string{"k"}, Conflicts: []change.Conflict{{Ref: part(1), Why: "w"}}})
 	hexed := h.String()
 	for name, c := range map[string]struct{ got, want string }{
 		"event head": {hex.EncodeToString(b[:41]), "010000000000000102" + "7fc9e6f8f30a935a34b6d9b275b0d9a432acf5b3d5705ac046a490f5952cace4"},
@@ -40,7 +40,7 @@ func TestFrozenFormat(t *testing.T) {
 		"chunk":      {hex.EncodeToString(chunkKey(h, 1)), hexed + "00000001"},
 		"session":    {hex.EncodeToString(sessionKey([]byte("ses_1"), 1)), "46bf2fa87b4820eabd28fa94f4fa05e6fffffffffffffffe"},
 		"seal":       {hex.EncodeToString(seal("events", u64(1), []byte("v"))), "76408eef9d"},
-		"raw chunk":  {hex.EncodeToString(newCodec().pack(nil, []byte("x"))), "0078"},
+		"raw chunk":  {hex.EncodeToString(newCodec().compress(nil, []byte("x"))), "0078"},
 		"names":      {strings.Join(buckets, " "), "meta events images ops texts refs entries bysession pending"},
 	} {
 		if c.got != c.want {

@@ -8,15 +8,16 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/journal/boltread"
 	"mend/session"
 )
 
 func FuzzEvent(f *testing.F) {
 	h := hash{1}
 	for _, ev := range []*event{
-		{Kind: kindBegin, Entry: 2, Begun: 2, Pending: 1, Begin: &beginning{Count: 1, Ops: []hash{h}, Text: &h, Cause: change.CauseUndo, Of: []uint64{1}}},
-		{Kind: kindFinish, Entry: 2, Begun: 2, Finish: &ending{State: change.Committed, Text: &h}},
-		{Kind: kindResolve, Entry: 2, Begun: 3, Resolve: &decision{How: "back", By: 3}},
+		{Kind: kindBegin, Entry: 2, Begun: 2, Pending: 1, Begin: &beginEvent{Count: 1, Ops: []hash{h}, Text: &h, Cause: change.CauseUndo, Of: []uint64{1}}},
+		{Kind: kindFinish, Entry: 2, Begun: 2, Finish: &finishEvent{State: change.Committed, Text: &h}},
+		{Kind: kindResolve, Entry: 2, Begun: 3, Resolve: &resolveEvent{How: "back", By: 3}},
 		{Kind: kindForget, Begun: 9, Entries: []span{{1, 2}, {4, 9}}},
 	} {
 		b, _, err := encodeEvent(7, h, ev)
@@ -78,13 +79,13 @@ func FuzzChunk(f *testing.F) {
 	c := newCodec()
 	f.Add([]byte(nil))
 	f.Add([]byte("text text text text text text text text"))
-	f.Add(c.pack(nil, make([]byte, chunkSize)))
+	f.Add(c.compress(nil, make([]byte, chunkSize)))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		if raw, err := c.unpack(b); err == nil && len(raw) > chunkSize || err != nil && !errors.Is(err, ErrDamaged) {
+		if raw, err := c.decompress(b); err == nil && len(raw) > chunkSize || err != nil && !errors.Is(err, ErrDamaged) {
 			t.Errorf("unpack: %d bytes, %v", len(raw), err)
 		}
-		if got, err := c.unpack(c.pack(nil, b)); err != nil || !bytes.Equal(got, b) {
-			t.Errorf("unpack(pack(%d bytes)) = %d bytes, %v", len(b), len(got), err)
+		if got, err := c.decompress(c.compress(nil, b)); err != nil || !bytes.Equal(got, b) {
+			t.Errorf("decompress(compress(%d bytes)) = %d bytes, %v", len(b), len(got), err)
 		}
 	})
 }
@@ -111,7 +112,7 @@ func FuzzFile(f *testing.F) {
 		copy(b[at:], patch)
 		s, err := newSnapshot(bytes.NewReader(b), int64(len(b)))
 		if err == nil {
-			err = s.checkStructure()
+			err = s.CheckStructure(buckets)
 		}
 		if err != nil && !errors.Is(err, ErrDamaged) {
 			t.Errorf("checkStructure: %v", err)
@@ -120,10 +121,10 @@ func FuzzFile(f *testing.F) {
 			return
 		}
 		for _, name := range buckets {
-			err := s.scan(name, nil, nil, func(it item) error {
-				_, err := it.open(name)
-				if err == nil && name == bucketImages && len(it.key) == len(hash{}) {
-					_, err = c.readBlob(s, blobRef{blobImage, hash(it.key)})
+			err := s.scan(name, nil, nil, func(it boltread.Item) error {
+				_, err := openItem(name, it)
+				if err == nil && name == bucketImages && len(it.Key) == len(hash{}) {
+					_, err = c.readBlob(s, blobID{blobImage, hash(it.Key)})
 				}
 				return err
 			})
@@ -132,7 +133,7 @@ func FuzzFile(f *testing.F) {
 			}
 		}
 		for seq := range uint64(12) {
-			if _, err := s.history(seq); err != nil && !errors.Is(err, ErrDamaged) {
+			if _, err := s.entryState(seq); err != nil && !errors.Is(err, ErrDamaged) {
 				t.Errorf("history: %v", err)
 			}
 		}

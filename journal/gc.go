@@ -21,9 +21,6 @@ type Freed struct {
 	// SharedWith is the ids of other entries that need some of the same images, such
 	// as the undo of a repair: those images are still there.
 	SharedWith []string
-	// Skipped is the ids of old entries that GC left as they were, since what they hold
-	// are files of the user's own: only Forget drops those.
-	Skipped []string
 }
 
 // GC removes the images of the entries begun before olderThan, except pending
@@ -49,9 +46,9 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 	if err := j.prepareErasing(); err != nil {
 		return freed, err
 	}
-	old, err := j.olderThan(olderThan)
+	old, err := j.entriesOlderThan(olderThan)
 	if err == nil {
-		old, freed.Skipped, err = j.withoutFiles(old)
+		old, err = j.withoutUserFiles(old)
 	}
 	if err != nil {
 		return freed, err
@@ -61,28 +58,28 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 			return freed, err
 		}
 	}
-	free, err := j.snap.freeBytes()
-	if err != nil || free <= j.opts.compactAbove || free <= int64(j.snap.high)*j.snap.pageSize/2 {
+	free, err := j.snap.FreeBytes()
+	if err != nil || free <= j.opts.compactAbove || free <= j.snap.Size()/2 {
 		return freed, err
 	}
 	return freed, j.compact(ctx, &freed)
 }
 
 // olderThan is the entries that GC takes.
-func (j *Journal) olderThan(limit time.Time) ([]*history, error) {
-	var old, waiting []*history
+func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
+	var old, waiting []*entryState
 	var begun time.Time
 	now := j.opts.Now()
 	for seq := uint64(1); seq <= j.head.begun; seq++ {
-		h, err := j.snap.history(seq)
+		st, err := j.snap.entryState(seq)
 		if err != nil {
 			return nil, err
 		}
-		if t := h.begin.time(); t.After(begun) && !t.After(now) {
+		if t := st.begin.time(); t.After(begun) && !t.After(now) {
 			begun = t
 		}
-		if h.settled() && !h.gone {
-			waiting = append(waiting, h)
+		if st.isDecided() && !st.imagesErased {
+			waiting = append(waiting, st)
 		}
 		if begun.IsZero() {
 			continue
@@ -95,21 +92,19 @@ func (j *Journal) olderThan(limit time.Time) ([]*history, error) {
 	return old, nil
 }
 
-// withoutFiles is the entries that hold no file of the user's own, and the ids of the
-// others.
-func (j *Journal) withoutFiles(all []*history) (left []*history, kept []string, err error) {
-	for _, h := range all {
-		ops, err := j.opInfos(h.begin.Begin)
+// withoutUserFiles returns the entries that hold no file of the user's own.
+func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
+	var left []*entryState
+	for _, st := range all {
+		ops, err := j.opInfos(st.begin.Begin)
 		if err != nil {
-			return nil, nil, err
+			return nil, err
 		}
-		if slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == session.KindFile }) {
-			kept = append(kept, IDOf(h.seq))
-			continue
+		if !slices.ContainsFunc(ops, func(o change.OpInfo) bool { return o.Ref.Kind == session.KindFile }) {
+			left = append(left, st)
 		}
-		left = append(left, h)
 	}
-	return left, kept, nil
+	return left, nil
 }
 
 // Forget removes the images of the entries, the texts of errors, diagnoses and
@@ -138,17 +133,17 @@ func (j *Journal) forget(ctx context.Context, entries []change.Entry) (Freed, er
 	if err := j.prepareErasing(); err != nil {
 		return freed, err
 	}
-	var all []*history
+	var all []*entryState
 	for _, e := range entries {
-		h, err := j.known(e)
+		st, err := j.stateOf(e)
 		if err != nil {
 			return freed, err
 		}
-		if !h.settled() {
-			return freed, &StateError{ID: e.ID, State: h.state(), Want: change.Committed}
+		if !st.isDecided() {
+			return freed, &StateError{ID: e.ID, State: st.state(), Want: change.Committed}
 		}
-		if !h.silent {
-			all = append(all, h)
+		if !st.textsErased {
+			all = append(all, st)
 		}
 	}
 	if len(all) > 0 {
@@ -160,30 +155,30 @@ func (j *Journal) forget(ctx context.Context, entries []change.Entry) (Freed, er
 }
 
 // prepareErasing ends earlier work and checks every page: what follows moves
-// pages about that bbolt takes on trust.
+// pages entries that bbolt takes on trust.
 func (j *Journal) prepareErasing() error {
-	if err := j.usable(); err != nil {
+	if err := j.checkWritable(); err != nil {
 		return err
 	}
-	if err := j.tidy(); err != nil {
+	if err := j.cleanUp(); err != nil {
 		return err
 	}
-	return j.snap.checkStructure()
+	return j.snap.CheckStructure(buckets)
 }
 
 // erase writes the event that the entries lost their images, and from then on
 // they count as gone, whatever happens; then it removes what only they needed.
-func (j *Journal) erase(ctx context.Context, kind eventKind, all []*history, freed *Freed) error {
+func (j *Journal) erase(ctx context.Context, kind eventKind, all []*entryState, freed *Freed) error {
 	ev := &event{Kind: kind, Entries: spans(all)}
-	var about []uint64
+	var entries []uint64
 	for _, s := range ev.Entries {
 		for seq := s[0]; seq <= s[1]; seq++ {
-			about = append(about, seq)
+			entries = append(entries, seq)
 		}
 	}
 	err := j.update(string(kind), func(w *writer) error {
 		err := errors.Join(
-			w.event(j, ev, about...),
+			w.event(j, ev, entries...),
 			w.put(bucketMeta, []byte(markErasing), u64(w.head.seq)))
 		if kind == kindForget {
 			err = errors.Join(err, w.put(bucketMeta, []byte(markCompact), []byte{1}))
@@ -193,7 +188,7 @@ func (j *Journal) erase(ctx context.Context, kind eventKind, all []*history, fre
 	if err != nil {
 		return err
 	}
-	freed.Entries = len(about)
+	freed.Entries = len(entries)
 	return j.finishErasing(ctx, freed)
 }
 
@@ -208,28 +203,28 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	if err != nil {
 		return err
 	}
-	rel := releaser{ctx: ctx, j: j, freed: freed, held: map[uint64]bool{}}
-	var claims []claim
+	rel := releaser{ctx: ctx, j: j, freed: freed, users: map[uint64]bool{}}
+	var refs []blobRef
 	for _, s := range ev.Entries {
 		for entry := s[0]; entry <= s[1]; entry++ {
-			more, err := j.erasedClaims(entry, ev.Kind)
+			more, err := j.erasedRefs(entry, ev.Kind)
 			if err != nil {
 				return err
 			}
-			if claims = append(claims, more...); len(claims) < maxReleases {
+			if refs = append(refs, more...); len(refs) < maxReleases {
 				continue
 			}
-			if err := rel.release(claims); err != nil {
+			if err := rel.release(refs); err != nil {
 				return err
 			}
-			claims = nil
+			refs = nil
 		}
 	}
-	if err := rel.release(claims); err != nil {
+	if err := rel.release(refs); err != nil {
 		return err
 	}
-	for entry := range rel.held {
-		if !ev.touches(entry) {
+	for entry := range rel.users {
+		if !ev.erases(entry) {
 			freed.SharedWith = append(freed.SharedWith, IDOf(entry))
 		}
 	}
@@ -237,23 +232,98 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	return j.unmark(markErasing)
 }
 
-// erasedClaims is the claims that an entry loses by an event of that kind: its
+// erasedRefs is the refs that an entry loses by an event of that kind: its
 // lists of ops stay.
-func (j *Journal) erasedClaims(entry uint64, kind eventKind) ([]claim, error) {
-	h, err := j.snap.history(entry)
+func (j *Journal) erasedRefs(entry uint64, kind eventKind) ([]blobRef, error) {
+	st, err := j.snap.entryState(entry)
 	if err != nil {
 		return nil, err
 	}
-	refs, err := j.refsOf(h, true, kind == kindForget)
+	blobs, err := j.neededBlobs(st, true, kind == kindForget)
 	if err != nil {
 		return nil, err
 	}
-	var claims []claim
-	for r := range refs {
+	var refs []blobRef
+	for r := range blobs {
 		if r.kind != blobOps {
-			claims = append(claims, claim{r, entry})
+			refs = append(refs, blobRef{r, entry})
 		}
 	}
-	slices.SortFunc(claims, func(a, b claim) int { return bytes.Compare(a.key(), b.key()) })
-	return claims, nil
+	slices.SortFunc(refs, func(a, b blobRef) int { return bytes.Compare(a.key(), b.key()) })
+	return refs, nil
+}
+
+// A releaser takes refs away, and removes the blobs that nobody refs then.
+type releaser struct {
+	ctx   context.Context
+	j     *Journal
+	freed *Freed
+	users map[uint64]bool // entries that still blobRef one of the blobs
+}
+
+// release takes the refs away in transactions of bounded size; blobs and
+// refs agree after each.
+func (r *releaser) release(refs []blobRef) error {
+	for len(refs) > 0 {
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		now, left := Freed{}, refs
+		err := r.j.update("release", func(w *writer) error {
+			for n := 0; len(left) > 0 && n < maxReleases && w.written < r.j.opts.batchSize; n++ {
+				if err := r.releaseRef(w, left[0], &now); err != nil {
+					return err
+				}
+				left = left[1:]
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		refs = left
+		r.freed.Images += now.Images
+		r.freed.Bytes += now.Bytes
+	}
+	return nil
+}
+
+// maxReleases is how many claims a transaction takes away.
+const maxReleases = 10_000
+
+func (r *releaser) releaseRef(w *writer, c blobRef, freed *Freed) error {
+	if err := w.del(bucketRefs, c.key(c.entry)); err != nil {
+		return err
+	}
+	others, err := w.keys(bucketRefs, c.key(), 10)
+	if err != nil {
+		return err
+	}
+	for _, key := range others {
+		_, other, err := splitRef(key)
+		if err != nil {
+			return err
+		}
+		if r.users != nil {
+			r.users[other] = true
+		}
+	}
+	if len(others) > 0 {
+		return nil
+	}
+	before := w.written
+	keys, err := w.keys(c.kind.bucket(), c.hash[:], maxReleases)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		if err := w.del(c.kind.bucket(), key); err != nil {
+			return err
+		}
+	}
+	if len(keys) > 0 {
+		freed.Images++
+		freed.Bytes += int64(w.written - before)
+	}
+	return nil
 }

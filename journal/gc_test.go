@@ -119,8 +119,8 @@ func TestGC(t *testing.T) {
 	head := mustVerify(t, j).Head
 	before, _ := os.Stat(filepath.Join(dir, fileName))
 	for _, c := range []struct {
-		limit time.Time
-		gone  string
+		limit  time.Time
+		erased string
 	}{
 		{day(1), ""},
 		{day(2), "1"},
@@ -139,8 +139,8 @@ func TestGC(t *testing.T) {
 			t.Fatal(err)
 		}
 		all = slices.DeleteFunc(all, func(e change.Entry) bool { return !e.Forgotten })
-		if got := seqs(all); got != c.gone {
-			t.Errorf("GC(%v) = %+v, gone are %q, want %q", c.limit, freed, got, c.gone)
+		if got := seqs(all); got != c.erased {
+			t.Errorf("GC(%v) = %+v, erased are %q, want %q", c.limit, freed, got, c.erased)
 		}
 		if len(all) > 0 && all[0].Cause.Diagnoses == nil {
 			t.Error("GC removed the diagnoses")

@@ -1,8 +1,10 @@
 package journal
 
 import (
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +14,7 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"mend/internal/ownfile"
+	"mend/journal/boltread"
 )
 
 // Options say how to open a journal. The zero Options open it for writing.
@@ -64,17 +67,10 @@ type Journal struct {
 	snap     *snapshot // of the newest transaction; nil if there is no journal
 	head     head
 	id       string
-	dead     error // why the journal cannot be used any more
+	fatal    error // why the journal cannot be used any more
 
 	stamp     string // of the file when it was opened; "" if it was verified then
-	stampedAt uint64 // the transaction that it had
-}
-
-// A head is the newest event.
-type head struct {
-	seq            uint64 // 0: there is none
-	hash           hash
-	begun, pending uint64
+	stampTxID uint64 // the transaction that it had
 }
 
 // Open opens the journal in the folder dir. For writing, it makes folder and
@@ -118,3 +114,218 @@ func (j *Journal) ID() string { return j.id }
 func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
 
 func (j *Journal) step(what string) error { return j.opts.Step(what) }
+
+// Close gives the journal back to other processes.
+func (j *Journal) Close() error {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	stamp := j.closingStamp()
+	err := j.detach()
+	j.fatal = ErrClosed
+	err = errors.Join(err, releaseLock(j.lock, stamp))
+	j.lock = nil
+	if err != nil {
+		return fmt.Errorf("closing journal %s: %w", j.path(fileName), err)
+	}
+	return nil
+}
+
+// openReader locks and reads what is there. A journal without a lock file, such
+// as a copy, is read without a lock: nothing may be created here.
+func (j *Journal) openReader() error {
+	err := ownfile.CheckDir(j.dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	for range 2 { // a lock file may appear just before the journal does
+		if j.lock, err = acquireLock(j.path(lockName), j.opts); err == nil {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		if found, err := j.exists(); err != nil || !found {
+			return err
+		}
+	}
+	if found, err := j.exists(); err != nil || !found {
+		return err
+	}
+	return j.attach()
+}
+
+func (j *Journal) openWriter() error {
+	if err := ownfile.MakeDir(j.dir); err != nil {
+		return err
+	}
+	var err error
+	if j.lock, err = acquireLock(j.path(lockName), j.opts); err != nil {
+		return err
+	}
+	stamp := readStamp(j.lock.File())
+	writeLockFile(j.lock.File(), os.Getpid(), "")
+	found, err := j.exists()
+	if err == nil && !found {
+		err = j.create()
+	}
+	if err != nil {
+		return err
+	}
+	if err := j.attach(); err != nil {
+		return err
+	}
+	if err := j.verifyChanged(stamp); err != nil {
+		return err
+	}
+	if err := j.step("drop " + tempName); err != nil {
+		return err
+	}
+	if err := j.dropTemp(); err != nil { // it may be all that is whole where journal.db is not
+		return err
+	}
+	return j.finishInterrupted()
+}
+
+// settle makes durable what a process that was killed may have left in memory,
+// and ends what it had begun to remove. What cannot be ended now, as on a full
+// disk, stays marked: that must not keep anybody from recovering a store.
+func (j *Journal) finishInterrupted() error {
+	if _, isNew, err := j.mark(markNew); err != nil {
+		return err
+	} else if isNew {
+		if err := ownfile.SyncDir(j.dir); err != nil {
+			return err
+		}
+	}
+	if j.head.pending > 0 {
+		if err := j.guard(j.db.Sync); err != nil {
+			return fmt.Errorf("syncing it: %w", err)
+		}
+	}
+	if err := j.cleanUp(); errors.Is(err, ErrDamaged) || j.fatal != nil {
+		return err
+	}
+	return nil
+}
+
+// exists reports whether there is a journal file, or something else in its place.
+func (j *Journal) exists() (bool, error) {
+	_, err := os.Lstat(j.path(fileName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// attach opens the file, reads the newest state, and for writing gives the file
+// to bbolt.
+func (j *Journal) attach() error {
+	f, err := ownfile.Open(j.path(fileName), os.O_RDONLY)
+	if err != nil {
+		return err
+	}
+	j.file = f
+	if err := j.load(); err != nil {
+		return err
+	}
+	if err := j.readIdentity(); err != nil { // first: the rest depends on the format
+		return err
+	}
+	if j.head, err = j.snap.head(); err != nil {
+		return err
+	}
+	if err := j.checkTotals(); err != nil || j.opts.ReadOnly {
+		return err
+	}
+	if err := j.snap.CheckFreelist(); err != nil { // before bbolt trusts it
+		return err
+	}
+	return j.openBolt()
+}
+
+// detach closes the files. The lock stays.
+func (j *Journal) detach() error {
+	var errs []error
+	if j.db != nil {
+		errs = append(errs, recoverPanics(j.db.Close))
+	}
+	if j.file != nil {
+		errs = append(errs, j.file.Close())
+	}
+	j.db, j.boltFile, j.file, j.snap = nil, nil, nil, nil
+	return errors.Join(errs...)
+}
+
+// load takes up the state that the newest transaction left.
+func (j *Journal) load() error {
+	info, err := j.file.Stat()
+	if err != nil {
+		return err
+	}
+	j.snap, err = newSnapshot(j.file, info.Size())
+	return err
+}
+
+// readIdentity reads format and id.
+func (j *Journal) readIdentity() error {
+	v, ok, err := j.snap.get(bucketMeta, []byte(keyFormat))
+	if err != nil {
+		return err
+	}
+	if !ok || len(v) != 4 {
+		return damaged("it has no format number")
+	}
+	if n := binary.BigEndian.Uint32(v); n != format {
+		return fmt.Errorf("%w: written by a later mend (format %d), this one knows %d", ErrFormat, n, format)
+	}
+	id, ok, err := j.snap.get(bucketMeta, []byte(keyID))
+	if err != nil {
+		return err
+	}
+	if !ok || len(id) == 0 {
+		return damaged("it has no id")
+	}
+	j.id = string(id)
+	return nil
+}
+
+// checkTotals compares the newest event with the derived buckets that say which
+// entries there are and which are pending: a lost pending entry would never be
+// recovered.
+func (j *Journal) checkTotals() error {
+	var pending uint64
+	err := j.snap.scan(bucketPending, nil, nil, func(boltread.Item) error { pending++; return nil })
+	if err != nil {
+		return err
+	}
+	begun, err := j.snap.lastEntry()
+	if err != nil {
+		return err
+	}
+	if begun != j.head.begun || pending != j.head.pending {
+		return damaged("%d entries, %d pending, want %d and %d", begun, pending, j.head.begun, j.head.pending)
+	}
+	return nil
+}
+
+// usable says why the journal cannot be written, if it cannot.
+func (j *Journal) checkWritable() error {
+	switch {
+	case j.fatal != nil:
+		return j.fatal
+	case j.opts.ReadOnly:
+		return ErrReadOnly
+	}
+	return nil
+}
+
+// readable says why nothing can be read, if nothing can.
+func (j *Journal) checkReadable() error {
+	if j.file == nil && j.fatal != nil {
+		return j.fatal
+	}
+	return nil
+}

@@ -119,15 +119,15 @@ func TestHolderDied(t *testing.T) {
 	dir := fastDir(t)
 	pid, release := hold(t, dir, "MEND_TEST_DIE=1")
 	release()
-	if got := holder(filepath.Join(dir, lockName)); got != pid {
+	if got := lockHolder(filepath.Join(dir, lockName)); got != pid {
 		t.Errorf("the lock file names %d, want %d", got, pid)
 	}
 	j := mustOpen(t, dir, Options{})
-	if got := holder(filepath.Join(dir, lockName)); got != os.Getpid() {
+	if got := lockHolder(filepath.Join(dir, lockName)); got != os.Getpid() {
 		t.Errorf("the lock file names %d, want %d", got, os.Getpid())
 	}
 	mustClose(t, j)
-	if got := holder(filepath.Join(dir, lockName)); got != 0 {
+	if got := lockHolder(filepath.Join(dir, lockName)); got != 0 {
 		t.Errorf("the lock file names %d, want nobody", got)
 	}
 }

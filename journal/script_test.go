@@ -38,7 +38,7 @@ func (s *script) run() error {
 	} {
 		err := step()
 		if err != nil && s.retry {
-			if s.j == nil || s.j.dead != nil {
+			if s.j == nil || s.j.fatal != nil {
 				_ = s.close()
 				if err := s.open(); err != nil {
 					return fmt.Errorf("opening again: %w", err)

@@ -50,7 +50,7 @@ func TestStamp(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer l.Close()
-			writeHolder(l, 0, stamp)
+			writeLockFile(l, 0, stamp)
 		}, nil},
 		"a copy with damage": {func(t *testing.T, path string, b []byte, at int) {
 			if err := os.Rename(path, path+".old"); err != nil {

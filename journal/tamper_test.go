@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
@@ -11,6 +12,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/journal/boltread"
 )
 
 // A victim is a journal of several levels of pages, and what it holds.
@@ -45,16 +47,27 @@ func newVictim(t *testing.T) *victim {
 	return v
 }
 
-// pageSize of the victim's file.
+// The parts of bbolt's file format that the tests damage.
+const (
+	headerSize = 16
+	elemSize   = 16
+
+	flagBranch   = 0x01
+	flagLeaf     = 0x02
+	flagFreelist = 0x10
+)
+
+var order = binary.NativeEndian
+
 func (v *victim) pageSize() int { return int(order.Uint32(v.file[headerSize+8:])) }
 
-// used is where the pages end that are or were in use.
+// used returns the size of the pages that are or were used.
 func (v *victim) used() int {
-	m, err := readMeta(bytes.NewReader(v.file), int64(len(v.file)))
+	s, err := boltread.Open(bytes.NewReader(v.file), int64(len(v.file)))
 	if err != nil {
 		return 0
 	}
-	return int(m.high) * int(m.pageSize)
+	return int(s.Size())
 }
 
 // with is a copy of the file with bytes changed.

@@ -1,10 +1,13 @@
 package journal
 
 import (
+	"bytes"
 	"fmt"
+	"io"
 	"strings"
 
 	"mend/change"
+	"mend/journal/boltread"
 )
 
 // A Report is what Verify went through and found to be in order.
@@ -35,12 +38,13 @@ func (j *Journal) VerifyHead(head string) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	v := newVerifier(j, strings.ToLower(strings.TrimSpace(head)))
-	err := j.readable()
+	err := j.checkReadable()
 	if err == nil && j.snap != nil {
+		j.snap.DropCache()
 		err = v.run()
 	}
-	if err == nil && v.want != "" && !v.met {
-		err = fmt.Errorf("%w: %s", ErrHead, v.want)
+	if err == nil && v.wantHead != "" && !v.headFound {
+		err = fmt.Errorf("%w: %s", ErrHead, v.wantHead)
 	}
 	if err != nil {
 		return v.report, fmt.Errorf("verifying journal %s: %w", j.path(fileName), err)
@@ -49,34 +53,34 @@ func (j *Journal) VerifyHead(head string) (Report, error) {
 }
 
 type verifier struct {
-	j      *Journal
-	s      *snapshot
-	want   string
-	met    bool
-	report Report
+	j         *Journal
+	s         *snapshot
+	wantHead  string
+	headFound bool
+	report    Report
 
-	states  []entryState      // by entry, the first at 0
-	pending map[uint64]*event // their begin events
-	expect  map[string]int    // how many keys each derived bucket must have
+	states   []chainState      // by entry, the first at 0
+	pending  map[uint64]*event // their begin events
+	wantKeys map[string]int    // how many keys each derived bucket must have
 
-	staging uint64 // the entry whose blobs are unfinished, 0 if none
-	erasing *event // the event whose blobs are, nil if none
-	claims  int    // in refs, that entries justify
+	staging  uint64 // the entry whose blobs are unfinished, 0 if none
+	erasing  *event // the event whose blobs are, nil if none
+	refCount int    // in refs, that entries justify
 }
 
-// An entryState is what the chain has said of an entry so far.
-type entryState struct {
-	state        change.State
-	gone, silent bool
+// An chainState is what the chain has said of an entry so far.
+type chainState struct {
+	state                     change.State
+	imagesErased, textsErased bool
 }
 
 func newVerifier(j *Journal, head string) *verifier {
-	return &verifier{j: j, s: j.snap, want: head, expect: map[string]int{}}
+	return &verifier{j: j, s: j.snap, wantHead: head, wantKeys: map[string]int{}}
 }
 
 func (v *verifier) run() error {
 	for _, check := range []func() error{
-		v.s.checkStructure, v.meta, v.chain, v.derived, v.entries, v.refs, v.blobs,
+		v.checkStructure, v.checkMeta, v.checkChain, v.checkIndexCounts, v.checkEntries, v.checkRefs, v.checkBlobs,
 	} {
 		if err := check(); err != nil {
 			return err
@@ -87,18 +91,18 @@ func (v *verifier) run() error {
 }
 
 // meta checks that the meta bucket holds what it may.
-func (v *verifier) meta() error {
+func (v *verifier) checkMeta() error {
 	known := map[string]bool{
 		keyFormat: true, keyID: true, keyCreated: true,
 		markNew: true, markStaging: true, markErasing: true, markCompact: true,
 	}
-	err := v.s.scan(bucketMeta, nil, nil, func(it item) error {
-		name := string(it.key)
+	err := v.s.scan(bucketMeta, nil, nil, func(it boltread.Item) error {
+		name := string(it.Key)
 		if !known[name] {
-			return damaged("meta has a key %q", it.key)
+			return damaged("meta has a key %q", it.Key)
 		}
 		v.report.Unfinished = v.report.Unfinished || name == markStaging || name == markErasing || name == markCompact
-		_, err := it.open(bucketMeta)
+		_, err := openItem(bucketMeta, it)
 		return err
 	})
 	if err != nil {
@@ -118,18 +122,18 @@ func (v *verifier) meta() error {
 }
 
 // chain walks the events and checks each against those before it.
-func (v *verifier) chain() error {
+func (v *verifier) checkChain() error {
 	before := genesis(v.j.id)
 	v.pending = map[uint64]*event{}
-	v.met = v.want == before.String()
+	v.headFound = v.wantHead == before.String()
 	v.report.Head = before.String()
-	return v.s.scan(bucketEvents, nil, nil, func(it item) error {
+	return v.s.scan(bucketEvents, nil, nil, func(it boltread.Item) error {
 		v.report.Events++
 		seq := uint64(v.report.Events)
-		if n, ok := splitU64(it.key, 1); !ok || n[0] != seq {
-			return damaged("events has key %x, want event %d", it.key, seq)
+		if n, ok := splitU64(it.Key, 1); !ok || n[0] != seq {
+			return damaged("events has key %x, want event %d", it.Key, seq)
 		}
-		b, err := it.open(bucketEvents)
+		b, err := openItem(bucketEvents, it)
 		if err != nil {
 			return err
 		}
@@ -142,11 +146,11 @@ func (v *verifier) chain() error {
 		}
 		before = sum
 		v.report.Head = sum.String()
-		v.met = v.met || v.want == v.report.Head
+		v.headFound = v.headFound || v.wantHead == v.report.Head
 		if err := v.apply(ev); err != nil {
 			return fmt.Errorf("event %d: %w", seq, err)
 		}
-		return v.listed(seq, ev)
+		return v.checkIndexed(seq, ev)
 	})
 }
 
@@ -157,18 +161,18 @@ func (v *verifier) apply(ev *event) error {
 		if ev.Entry != uint64(len(v.states))+1 {
 			return damaged("it begins entry %d, want %d", ev.Entry, len(v.states)+1)
 		}
-		v.states = append(v.states, entryState{state: change.Pending})
+		v.states = append(v.states, chainState{state: change.Pending})
 		v.pending[ev.Entry] = ev
 	case kindFinish:
-		if err := v.move(ev.Entry, change.Pending, ev.Finish.State); err != nil {
+		if err := v.transition(ev.Entry, change.Pending, ev.Finish.State); err != nil {
 			return err
 		}
 	case kindResolve:
-		if err := v.move(ev.Entry, change.Conflicted, change.Resolved); err != nil {
+		if err := v.transition(ev.Entry, change.Conflicted, change.Resolved); err != nil {
 			return err
 		}
 	default:
-		if err := v.erased(ev); err != nil {
+		if err := v.applyErase(ev); err != nil {
 			return err
 		}
 	}
@@ -182,7 +186,7 @@ func (v *verifier) apply(ev *event) error {
 	return nil
 }
 
-func (v *verifier) move(entry uint64, from, to change.State) error {
+func (v *verifier) transition(entry uint64, from, to change.State) error {
 	if entry > uint64(len(v.states)) || v.states[entry-1].state != from {
 		return damaged("entry %d is not %s", entry, from)
 	}
@@ -190,7 +194,7 @@ func (v *verifier) move(entry uint64, from, to change.State) error {
 	return nil
 }
 
-func (v *verifier) erased(ev *event) error {
+func (v *verifier) applyErase(ev *event) error {
 	for _, s := range ev.Entries {
 		for entry := s[0]; entry <= s[1]; entry++ {
 			if entry > uint64(len(v.states)) {
@@ -200,8 +204,198 @@ func (v *verifier) erased(ev *event) error {
 			if e.state == change.Pending || e.state == change.Conflicted {
 				return damaged("it removes images of entry %d, which is %s", entry, e.state)
 			}
-			e.gone, e.silent = true, e.silent || ev.Kind == kindForget
+			e.imagesErased, e.textsErased = true, e.textsErased || ev.Kind == kindForget
 		}
 	}
 	return nil
 }
+
+// listed checks that the derived buckets have the keys that follow from the
+// event, and counts them.
+func (v *verifier) checkIndexed(seq uint64, ev *event) error {
+	var list []uint64
+	switch ev.Kind {
+	case kindBegin:
+		list = indexedEntries(ev)
+		v.wantKeys[bucketBySession]++
+		if err := v.requireKey(bucketBySession, sessionKey(ev.Begin.Session, ev.Entry)); err != nil {
+			return err
+		}
+	case kindFinish:
+		list = indexedEntries(v.pending[ev.Entry])
+		delete(v.pending, ev.Entry)
+	case kindResolve:
+		list = []uint64{ev.Entry}
+	default:
+		for _, s := range ev.Entries {
+			for entry := s[0]; entry <= s[1]; entry++ {
+				list = append(list, entry)
+			}
+		}
+	}
+	for _, entry := range list {
+		v.wantKeys[bucketEntries]++
+		if err := v.requireKey(bucketEntries, u64(entry, seq)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// has checks that the bucket has the key, with an empty value.
+func (v *verifier) requireKey(bucket string, key []byte) error {
+	val, ok, err := v.s.get(bucket, key)
+	if err == nil && (!ok || len(val) > 0) {
+		err = damaged("%s lacks the key %x", bucket, key)
+	}
+	return err
+}
+
+// derived checks that the derived buckets have no other keys.
+func (v *verifier) checkIndexCounts() error {
+	v.wantKeys[bucketPending] = len(v.pending)
+	for entry := range v.pending {
+		if err := v.requireKey(bucketPending, u64(entry)); err != nil {
+			return err
+		}
+	}
+	for _, name := range []string{bucketPending, bucketEntries, bucketBySession} {
+		n, err := v.s.count(name)
+		if err != nil {
+			return err
+		}
+		if n != v.wantKeys[name] {
+			return damaged("%s has %d keys, want %d", name, n, v.wantKeys[name])
+		}
+	}
+	return nil
+}
+
+// entries reads every entry as a caller would, and checks that it claims the
+// blobs it needs.
+func (v *verifier) checkEntries() error {
+	undos := newUndoResolver(v.s)
+	for i, state := range v.states {
+		st, err := v.s.entryState(uint64(i) + 1)
+		if err != nil {
+			return err
+		}
+		if st.state() != state.state || st.imagesErased != state.imagesErased || st.textsErased != state.textsErased {
+			return damaged("entry %d is %s, want %s", st.seq, st.state(), state.state)
+		}
+		if _, err := v.j.buildEntry(st, undos); err != nil {
+			return err
+		}
+		refs, err := v.j.neededBlobs(st, !st.imagesErased, !st.textsErased)
+		if err != nil {
+			return err
+		}
+		v.refCount += len(refs)
+		for r := range refs {
+			if err := v.requireKey(bucketRefs, r.key(st.seq)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// refs checks that nothing else is countRefs, and that what is countRefs is there.
+func (v *verifier) checkRefs() error {
+	if n := uint64(len(v.states)) + 1; v.staging != 0 && v.staging != n {
+		return damaged("entry %d is being staged, want %d", v.staging, n)
+	}
+	var last blobID
+	err := v.s.scan(bucketRefs, nil, nil, func(it boltread.Item) error {
+		r, entry, err := splitRef(it.Key)
+		if err != nil {
+			return err
+		}
+		if _, err := openItem(bucketRefs, it); err != nil {
+			return err
+		}
+		if v.isUnfinished(r, entry) {
+			return nil
+		}
+		v.refCount--
+		if r == last {
+			return nil
+		}
+		last = r
+		size, err := v.j.codec.copyBlob(io.Discard, v.s, r)
+		if err == nil && r.kind == blobImage {
+			v.report.Images++
+			v.report.Bytes += int64(size)
+		}
+		return err
+	})
+	if err == nil && v.refCount != 0 {
+		err = damaged("refs has %d keys too many", -v.refCount)
+	}
+	return err
+}
+
+// unfinished reports whether a blobRef is one that cut work has still to remove.
+func (v *verifier) isUnfinished(r blobID, entry uint64) bool {
+	if entry == v.staging && entry != 0 {
+		return true
+	}
+	if v.erasing == nil || !v.erasing.erases(entry) {
+		return false
+	}
+	return r.kind == blobImage || r.kind == blobText && v.erasing.Kind == kindForget
+}
+
+// blobs checks that every blob is countRefs and has no chunks too many.
+func (v *verifier) checkBlobs() error {
+	for _, kind := range []blobKind{blobImage, blobOps, blobText} {
+		var last []byte
+		var left uint64
+		err := v.s.scan(kind.bucket(), nil, nil, func(it boltread.Item) error {
+			if len(it.Key) != len(hash{}) && len(it.Key) != len(hash{})+4 {
+				return damaged("%s has a key %x", kind.bucket(), it.Key)
+			}
+			r := blobID{kind: kind, hash: hash(it.Key)}
+			claims, staged, err := v.countRefs(r)
+			switch {
+			case err != nil:
+				return err
+			case claims == 0:
+				return damaged("%s %v is needed by no entry", kind.bucket(), r.hash)
+			case staged:
+				return nil
+			}
+			if len(it.Key) == len(hash{}) { // the head: copyBlob found its chunks
+				head, err := openItem(kind.bucket(), it)
+				last, left = it.Key, chunkCount(blobSize(head))-1
+				return err
+			}
+			if !bytes.Equal(last, r.hash[:]) || left == 0 {
+				return damaged("%s has a chunk %x too many", kind.bucket(), it.Key)
+			}
+			left--
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// countRefs is how many entries blobRef the blob, and whether it is only the one
+// that is being staged.
+func (v *verifier) countRefs(r blobID) (n int, staged bool, err error) {
+	staged = true
+	err = v.s.scan(bucketRefs, r.key(), nil, func(it boltread.Item) error {
+		_, entry, err := splitRef(it.Key)
+		n++
+		if staged = staged && entry == v.staging && entry != 0; !staged {
+			return boltread.ErrStop
+		}
+		return err
+	})
+	return n, staged, err
+}
+
+func (v *verifier) checkStructure() error { return v.s.CheckStructure(buckets) }

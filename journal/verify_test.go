@@ -78,7 +78,7 @@ func TestForgedKeys(t *testing.T) {
 		"event removed":     func(_ *Journal, w *writer) error { return w.del(bucketEvents, u64(4)) },
 		"event repeated":    func(_ *Journal, w *writer) error { return copyKey(w, bucketEvents, u64(4), u64(5)) },
 		"meta added":        func(_ *Journal, w *writer) error { return w.put(bucketMeta, []byte("x"), nil) },
-		"ref added":         func(_ *Journal, w *writer) error { return w.put(bucketRefs, blobRef{kind: blobImage}.key(1), nil) },
+		"ref added":         func(_ *Journal, w *writer) error { return w.put(bucketRefs, blobID{kind: blobImage}.key(1), nil) },
 		"ref removed":       func(_ *Journal, w *writer) error { return delFirst(w, bucketRefs) },
 		"image removed":     func(_ *Journal, w *writer) error { return delFirst(w, bucketImages) },
 		"ops removed":       func(_ *Journal, w *writer) error { return delFirst(w, bucketOps) },
@@ -87,7 +87,7 @@ func TestForgedKeys(t *testing.T) {
 		"chunk added":       func(j *Journal, w *writer) error { return addChunk(j, w) },
 		"staging marked":    func(_ *Journal, w *writer) error { return w.put(bucketMeta, []byte(markStaging), u64(3)) },
 		"second finish": func(j *Journal, w *writer) error {
-			return w.event(j, &event{Kind: kindFinish, Entry: 1, Finish: &ending{State: change.Aborted}}, 1)
+			return w.event(j, &event{Kind: kindFinish, Entry: 1, Finish: &finishEvent{State: change.Aborted}}, 1)
 		},
 		"forget of a pending": func(j *Journal, w *writer) error {
 			return w.event(j, &event{Kind: kindForget, Entries: []span{{9, 9}}}, 9)
@@ -134,7 +134,7 @@ func addChunk(j *Journal, w *writer) error {
 	if err != nil {
 		return err
 	}
-	return w.put(bucketImages, chunkKey(hash(keys[0]), 0), j.codec.pack(nil, []byte("x")))
+	return w.put(bucketImages, chunkKey(hash(keys[0]), 0), j.codec.compress(nil, []byte("x")))
 }
 
 func TestDamageIsExplained(t *testing.T) {

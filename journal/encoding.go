@@ -11,13 +11,13 @@ import (
 // A list of ops is stored as follows. Frozen.
 //
 //	byte     1, the version
-//	uvarint  number of ops, at most opsInList, and for each:
+//	uvarint  number of ops, at most maxOpsPerList, and for each:
 //	           ref: byte kind, then project, session, message and part, each as uvarint length and bytes
 //	           before and after, each as byte 0 for none, or
 //	             byte 1, SHA-256, uvarint size, uvarint mode
 const (
-	opsVersion = 1
-	opsInList  = 1000
+	opsVersion    = 1
+	maxOpsPerList = 1000
 )
 
 func encodeOps(ops []change.OpInfo) []byte {
@@ -57,14 +57,14 @@ func digest(i *change.Image, h hash) *change.Digest {
 func decodeOps(b []byte) ([]change.OpInfo, error) {
 	d := decoder{rest: b}
 	version, n := d.byte(), d.uvarint()
-	if version != opsVersion || n > opsInList {
+	if version != opsVersion || n > maxOpsPerList {
 		return nil, damaged("a list of ops has version %d, %d ops", version, n)
 	}
 	ops := make([]change.OpInfo, 0, n)
 	for range n {
 		ops = append(ops, change.OpInfo{Ref: d.ref(), Pre: d.digest(), Post: d.digest()})
 	}
-	if d.bad || len(d.rest) > 0 {
+	if d.failed || len(d.rest) > 0 {
 		return nil, damaged("a list of ops is cut short or too long")
 	}
 	return ops, nil
@@ -72,13 +72,13 @@ func decodeOps(b []byte) ([]change.OpInfo, error) {
 
 // A decoder takes bytes apart; bad tells at the end that there were too few.
 type decoder struct {
-	rest []byte
-	bad  bool
+	rest   []byte
+	failed bool
 }
 
 func (d *decoder) bytes(n uint64) []byte {
 	if n > uint64(len(d.rest)) {
-		d.bad, d.rest = true, nil
+		d.failed, d.rest = true, nil
 		return nil
 	}
 	b := d.rest[:n:n]
@@ -96,7 +96,7 @@ func (d *decoder) byte() byte {
 func (d *decoder) uvarint() uint64 {
 	v, n := binary.Uvarint(d.rest)
 	if n <= 0 {
-		d.bad, d.rest = true, nil
+		d.failed, d.rest = true, nil
 		return 0
 	}
 	d.rest = d.rest[n:]
@@ -117,13 +117,13 @@ func (d *decoder) digest() *change.Digest {
 		return nil
 	case 1:
 	default:
-		d.bad = true
+		d.failed = true
 	}
 	var g change.Digest
 	copy(g.SHA256[:], d.bytes(uint64(len(g.SHA256))))
 	size, mode := d.uvarint(), d.uvarint()
 	g.Size, g.Mode = int64(size), uint32(mode)
-	d.bad = d.bad || g.Size < 0 || uint64(g.Mode) != mode
+	d.failed = d.failed || g.Size < 0 || uint64(g.Mode) != mode
 	return &g
 }
 
@@ -134,8 +134,8 @@ type causeText struct {
 	Diagnoses [][]byte `json:"diagnoses,omitempty"`
 }
 
-// An endText is what a finish event says in words.
-type endText struct {
+// An outcomeText is what a finish event says in words.
+type outcomeText struct {
 	Conflicts []conflictText `json:"conflicts,omitempty"`
 	Kept      [][]byte       `json:"kept,omitempty"`
 }
@@ -153,11 +153,11 @@ func encodeCause(c change.Cause) []byte {
 	return b
 }
 
-func encodeEnd(o change.Outcome) []byte {
+func encodeOutcome(o change.Outcome) []byte {
 	if len(o.Conflicts) == 0 && len(o.Kept) == 0 {
 		return nil
 	}
-	t := endText{Kept: toBytes(o.Kept)}
+	t := outcomeText{Kept: toBytes(o.Kept)}
 	for _, c := range o.Conflicts {
 		t.Conflicts = append(t.Conflicts, conflictText{Ref: appendRef(nil, c.Ref), Why: []byte(c.Why)})
 	}
@@ -166,12 +166,12 @@ func encodeEnd(o change.Outcome) []byte {
 }
 
 // conflicts is the conflicts of the text as an entry has them.
-func (t endText) conflicts() ([]change.ConflictInfo, error) {
+func (t outcomeText) conflicts() ([]change.ConflictInfo, error) {
 	var all []change.ConflictInfo
 	for _, c := range t.Conflicts {
 		d := decoder{rest: c.Ref}
 		all = append(all, change.ConflictInfo{Ref: d.ref(), Why: string(c.Why)})
-		if d.bad || len(d.rest) > 0 {
+		if d.failed || len(d.rest) > 0 {
 			return nil, damaged("a conflict names no record")
 		}
 	}

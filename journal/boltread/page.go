@@ -1,4 +1,4 @@
-package journal
+package boltread
 
 import (
 	"bytes"
@@ -9,12 +9,6 @@ import (
 	"io"
 )
 
-// bbolt trusts its file: a branch page that leads back to itself ends the
-// process with a stack overflow, a wrong length makes it allocate gigabytes, a
-// short file raises SIGBUS. None of these can be recovered from by the caller.
-// So everything is read here, by plain reads with every bound checked, and
-// bbolt writes. Before it touches a page, that page was checked here too.
-//
 // The layout is bbolt's file format 2 (its internal/common), in the byte order
 // of the machine.
 const (
@@ -37,16 +31,17 @@ const (
 
 var order = binary.NativeEndian
 
-// A meta is what a meta page says of the file.
+// meta holds the fields of a meta page.
 type meta struct {
 	pageSize             int64
-	root, freelist, high uint64 // high: the first page behind those in use
+	root, freelist, high uint64 // high: one more than the number of the last page
 	txid                 uint64
 }
 
-// readMeta reads both meta pages and returns the newer. One that is not valid
-// is damage, although bbolt would go on with the other: it lies in one sector,
-// so no power cut leaves half of it, and the other is one transaction behind.
+// readMeta reads both meta pages and returns the newer one. A meta page that is not
+// valid is damage, although bbolt would continue with the other one: a meta page
+// lies in one sector, so no power cut leaves half of it, and the other page is one
+// transaction behind.
 func readMeta(r io.ReaderAt, size int64) (meta, error) {
 	if size == 0 {
 		return meta{}, damaged("the file is empty")
@@ -74,6 +69,7 @@ func readMeta(r io.ReaderAt, size int64) (meta, error) {
 	return a, nil
 }
 
+// metaAt reads meta page n, which starts at off.
 func metaAt(r io.ReaderAt, off int64, n uint64) (meta, error) {
 	b := make([]byte, headerSize+metaSize)
 	if err := readFull(r, b, off); err != nil {
@@ -102,8 +98,8 @@ func metaAt(r io.ReaderAt, off int64, n uint64) (meta, error) {
 	return m, nil
 }
 
-// readFull reads len(b) bytes. A file that ends before is damage; an error of
-// the disk is an error of its own.
+// readFull reads len(b) bytes at off. It returns an error that wraps ErrDamaged if
+// the file ends before, and the disk's own error if reading fails.
 func readFull(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	if n == len(b) {
@@ -118,19 +114,19 @@ func readFull(r io.ReaderAt, b []byte, off int64) error {
 	return nil
 }
 
-// A page is a branch or leaf page whose every bound was checked.
+// page is a branch or leaf page whose bounds were checked.
 type page struct {
 	id       uint64
 	leaf     bool
-	count    int
-	overflow uint64
-	data     []byte // its beginning: header, elements, and as many keys and values as are in the first page
-	size     int    // of all of it
+	count    int    // of elements
+	overflow uint64 // how many pages of the file follow that belong to it
+	data     []byte // its start: header, elements, and the keys and values in the first page of the file
+	size     int    // of the whole page in bytes
 	r        io.ReaderAt
-	off      int64 // where it starts in r
+	off      int64 // of the page in r
 }
 
-// parsePage checks the page that starts with data.
+// parsePage parses and checks the header of the page that starts with data.
 func parsePage(data []byte, m meta) (*page, error) {
 	p := &page{
 		id:       order.Uint64(data),
@@ -152,7 +148,8 @@ func parsePage(data []byte, m meta) (*page, error) {
 	return p, nil
 }
 
-// check checks that every element points into the page, and that the keys rise.
+// check checks that every element points into the page, and that the keys are in
+// order.
 func (p *page) check(m meta) error {
 	if err := p.checkElems(m); err != nil {
 		return err
@@ -182,7 +179,7 @@ func (p *page) checkElems(m meta) error {
 		if pos < table || ksize == 0 || pos+ksize+vsize > uint64(p.size) {
 			return damaged("element %d of page %d lies outside of it", i, p.id)
 		}
-		if c := p.child(i); !p.leaf && (c < 2 || c >= m.high) {
+		if c := p.childID(i); !p.leaf && (c < 2 || c >= m.high) {
 			return damaged("element %d of page %d leads to page %d of %d", i, p.id, c, m.high)
 		}
 		if p.leaf && p.flags(i) > elemBucket {
@@ -192,8 +189,8 @@ func (p *page) checkElems(m meta) error {
 	return nil
 }
 
-// elem is where element i has its key, counted from the start of the page, and
-// how long key and value are.
+// elem returns the offset of the key of element i from the start of the page, and
+// the sizes of key and value. The value follows the key.
 func (p *page) elem(i int) (pos, ksize, vsize uint64) {
 	at := headerSize + elemSize*i
 	e := p.data[at : at+elemSize]
@@ -203,12 +200,12 @@ func (p *page) elem(i int) (pos, ksize, vsize uint64) {
 	return uint64(at) + uint64(order.Uint32(e)), uint64(order.Uint32(e[4:])), 0
 }
 
-// child is the page that element i of a branch page leads to.
-func (p *page) child(i int) uint64 {
+// childID returns the number of the page that element i of a branch page leads to.
+func (p *page) childID(i int) uint64 {
 	return order.Uint64(p.data[headerSize+elemSize*i+8:])
 }
 
-// flags of element i of a leaf page: elemBucket or 0.
+// flags returns the flags of element i of a leaf page: elemBucket or 0.
 func (p *page) flags(i int) uint32 {
 	return order.Uint32(p.data[headerSize+elemSize*i:])
 }
@@ -223,7 +220,8 @@ func (p *page) value(i int) ([]byte, error) {
 	return p.bytes(pos+ksize, vsize)
 }
 
-// bytes is a piece of the page that checkElems found to lie in it.
+// bytes returns n bytes at off, which checkElems found to lie in the page. The
+// slice is part of the page: do not change it.
 func (p *page) bytes(off, n uint64) ([]byte, error) {
 	if off+n <= uint64(len(p.data)) {
 		return p.data[off : off+n : off+n], nil

@@ -1,10 +1,34 @@
 package journal
 
 import (
-	"bytes"
+	"crypto/sha256"
 	"encoding/binary"
 	"hash/crc32"
 )
+
+// The files in the journal's folder.
+const (
+	fileName = "journal.db"
+	tempName = "journal.db.new" // being made: by a creation or a compaction
+	lockName = "journal.lock"
+)
+
+// The keys of the meta bucket. Frozen.
+const (
+	keyFormat  = "format"  // u32, of this layout
+	keyID      = "id"      // the journal's id
+	keyCreated = "created" // i64, in seconds since 1970
+
+	// Marks of work that a crash may cut. The next open for writing ends it.
+	markNew     = "new"     // the file's name may not be durable
+	markStaging = "staging" // u64, the entry whose blobs are being written
+	markErasing = "erasing" // u64, the gc or forget event whose blobs are being removed
+	markCompact = "compact" // what was removed is still in the file's free pages
+)
+
+// format is the number of this layout. Frozen, as are the name, the key, and
+// the encoding it stands in.
+const format = 1
 
 // The buckets. Frozen.
 const (
@@ -49,57 +73,6 @@ func checksum(bucket string, key, val []byte) uint32 {
 	return crc32.Update(sum, castagnoli, val)
 }
 
-// get is the value under key, and whether there is one.
-func (s *snapshot) get(bucket string, key []byte) ([]byte, bool, error) {
-	t, err := s.tree(bucket)
-	if err != nil {
-		return nil, false, err
-	}
-	p, i, found, err := t.find(key)
-	if err != nil || !found {
-		return nil, false, err
-	}
-	sealed, err := item{key: key, p: p, i: i}.value()
-	if err != nil {
-		return nil, false, err
-	}
-	v, err := unseal(bucket, key, sealed)
-	return v, err == nil, err
-}
-
-// scan calls fn for the keys of the bucket that begin with prefix and are not
-// below from, in order; [errStop] ends it.
-func (s *snapshot) scan(bucket string, prefix, from []byte, fn func(item) error) error {
-	t, err := s.tree(bucket)
-	if err != nil {
-		return err
-	}
-	if bytes.Compare(from, prefix) < 0 {
-		from = prefix
-	}
-	return t.ascend(from, func(it item) error {
-		if !bytes.HasPrefix(it.key, prefix) {
-			return errStop
-		}
-		return fn(it)
-	})
-}
-
-// count is the number of keys in the bucket.
-func (s *snapshot) count(bucket string) (n int, err error) {
-	err = s.scan(bucket, nil, nil, func(item) error { n++; return nil })
-	return n, err
-}
-
-// open is the item's value with its checksum taken off.
-func (it item) open(bucket string) ([]byte, error) {
-	sealed, err := it.value()
-	if err != nil {
-		return nil, err
-	}
-	return unseal(bucket, it.key, sealed)
-}
-
 // u64 makes a key of numbers.
 func u64(numbers ...uint64) []byte {
 	var key []byte
@@ -119,4 +92,25 @@ func splitU64(key []byte, n int) ([]uint64, bool) {
 		numbers[i] = binary.BigEndian.Uint64(key[8*i:])
 	}
 	return numbers, true
+}
+
+const sessionPrefixSize = 16
+
+func sessionPrefix(name []byte) []byte {
+	sum := sha256.Sum256(name)
+	return sum[:sessionPrefixSize:sessionPrefixSize]
+}
+
+// sessionKey is a key of bysession. The session stands in it as a hash, since
+// its name may be anything, and the entry backwards: the newest comes first.
+func sessionKey(name []byte, entry uint64) []byte {
+	return append(sessionPrefix(name), u64(^entry)...)
+}
+
+// entryOfSessionKey is the entry in a key of bysession.
+func entryOfSessionKey(key []byte) (uint64, error) {
+	if len(key) != sessionPrefixSize+8 {
+		return 0, damaged("bysession has a key %x", key)
+	}
+	return ^binary.BigEndian.Uint64(key[sessionPrefixSize:]), nil
 }

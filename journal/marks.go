@@ -1,0 +1,87 @@
+package journal
+
+import (
+	"context"
+
+	"mend/journal/boltread"
+)
+
+// mark is a mark's value, and whether it is there.
+func (j *Journal) mark(name string) ([]byte, bool, error) {
+	return j.snap.get(bucketMeta, []byte(name))
+}
+
+// markNumber is the number in a mark.
+func (j *Journal) markNumber(name string) (uint64, bool, error) {
+	v, ok, err := j.mark(name)
+	if err != nil || !ok {
+		return 0, false, err
+	}
+	n, ok := splitU64(v, 1)
+	if !ok {
+		return 0, false, damaged("mark %s is %x", name, v)
+	}
+	return n[0], true, nil
+}
+
+func (j *Journal) unmark(name string) error {
+	return j.update("unmark "+name, func(w *writer) error { return w.del(bucketMeta, []byte(name)) })
+}
+
+// tidy ends what was cut: removes the blobs of an entry that was never begun and
+// those of a gc or forget, and writes the file anew for a forget.
+func (j *Journal) cleanUp() error {
+	ctx := context.Background()
+	if err := j.cleanUpStaging(); err != nil {
+		return err
+	}
+	if _, ok, err := j.mark(markErasing); err != nil {
+		return err
+	} else if ok {
+		if err := j.snap.CheckStructure(buckets); err != nil {
+			return err
+		}
+		if err := j.finishErasing(ctx, new(Freed)); err != nil {
+			return err
+		}
+	}
+	if _, ok, err := j.mark(markCompact); err != nil || !ok {
+		return err
+	}
+	return j.compact(ctx, new(Freed))
+}
+
+// cleanUpStaging removes the blobs of an entry that was never begun.
+func (j *Journal) cleanUpStaging() error {
+	entry, ok, err := j.markNumber(markStaging)
+	if err != nil || !ok {
+		return err
+	}
+	if err := j.snap.CheckStructure(buckets); err != nil {
+		return err
+	}
+	rel := releaser{ctx: context.Background(), j: j, freed: new(Freed)}
+	var refs []blobRef
+	err = j.snap.scan(bucketRefs, nil, nil, func(it boltread.Item) error {
+		r, e, err := splitRef(it.Key)
+		if err == nil && e == entry {
+			refs = append(refs, blobRef{r, e})
+		}
+		return err
+	})
+	if err == nil {
+		err = rel.release(refs)
+	}
+	if err != nil {
+		return err
+	}
+	return j.unmark(markStaging)
+}
+
+// clean runs f, which removes something after an error.
+func (j *Journal) cleanUpAfterError(f func() error) error {
+	if err := j.step("clean up"); err != nil {
+		return err
+	}
+	return f()
+}

@@ -1,0 +1,294 @@
+package journal
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"mend/change"
+	"mend/journal/boltread"
+	"mend/session"
+)
+
+// A Query chooses entries. Its zero value chooses all.
+type Query struct {
+	Limit   int             // 0: no limit
+	Session string          // "": of any session
+	Store   *change.StoreID // nil: of any store
+	State   change.State    // "": in any state
+	Before  uint64          // only entries with a lower number; 0: all
+	InForce bool            // only changes that were not taken back, and take none back
+}
+
+// List is the entries that q chooses, newest first. What it costs depends on the
+// entries it looks at: the newest, those of one session and the pending ones are
+// found at once, however many there are.
+func (j *Journal) List(q Query) ([]change.Entry, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	var all []change.Entry
+	undos := newUndoResolver(j.snap)
+	err := j.eachCandidate(q, func(seq uint64) error {
+		st, err := j.snap.entryState(seq)
+		if err != nil || !q.matches(st) {
+			return err
+		}
+		if q.InForce {
+			if by, err := undos.undoneBy(st); err != nil || by != 0 || st.begin.Begin.isUndo() {
+				return err
+			}
+		}
+		e, err := j.buildEntry(st, undos)
+		if err != nil {
+			return err
+		}
+		if all = append(all, e); len(all) == q.Limit {
+			return boltread.ErrStop
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("listing repairs: %w", err)
+	}
+	return all, nil
+}
+
+func (q Query) matches(st *entryState) bool {
+	b := st.begin.Begin
+	return (q.Session == "" || q.Session == string(b.Session)) &&
+		(q.State == "" || q.State == st.state()) &&
+		(q.Store == nil || q.Store.Kind == b.Store.Kind && q.Store.Root == string(b.Store.Root))
+}
+
+// candidates calls fn for the entries that q may choose, newest first.
+func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
+	if err := j.checkReadable(); err != nil || j.snap == nil {
+		return err
+	}
+	top := j.head.begun
+	if q.Before != 0 {
+		top = min(top, q.Before-1)
+	}
+	switch {
+	case top == 0:
+		return nil
+	case q.State == change.Pending:
+		return j.eachPending(top, fn)
+	case q.Session != "":
+		prefix := sessionPrefix([]byte(q.Session))
+		return j.snap.scan(bucketBySession, prefix, sessionKey([]byte(q.Session), top), func(it boltread.Item) error {
+			seq, err := entryOfSessionKey(it.Key)
+			if err == nil {
+				_, err = openItem(bucketBySession, it)
+			}
+			if err != nil {
+				return err
+			}
+			return fn(seq)
+		})
+	}
+	for seq := top; seq > 0; seq-- {
+		if err := fn(seq); err != nil {
+			return ignoreStop(err)
+		}
+	}
+	return nil
+}
+
+// notStop is the error, unless it only ends a loop early.
+func ignoreStop(err error) error {
+	if errors.Is(err, boltread.ErrStop) {
+		return nil
+	}
+	return err
+}
+
+// pendingOnes calls fn for the pending entries up to top, newest first.
+func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
+	var pending []uint64
+	err := j.snap.scan(bucketPending, nil, nil, func(it boltread.Item) error {
+		n, ok := splitU64(it.Key, 1)
+		if !ok {
+			return damaged("pending has a key %x", it.Key)
+		}
+		if n[0] > top {
+			return boltread.ErrStop
+		}
+		pending = append(pending, n[0])
+		_, err := openItem(bucketPending, it)
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	for _, seq := range slices.Backward(pending) {
+		if err := fn(seq); err != nil {
+			return ignoreStop(err)
+		}
+	}
+	return nil
+}
+
+// Get is the entry whose id begins with prefix. The error wraps [ErrNotFound],
+// or is an [*AmbiguousError] where several do and none is equal to it.
+func (j *Journal) Get(prefix string) (change.Entry, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	if err := j.checkReadable(); err != nil {
+		return change.Entry{}, err
+	}
+	seq, err := j.resolveID(prefix)
+	if err != nil {
+		return change.Entry{}, err
+	}
+	e, err := j.readEntry(seq)
+	if err != nil {
+		return change.Entry{}, fmt.Errorf("reading repair %s: %w", IDOf(seq), err)
+	}
+	return e, nil
+}
+
+func (j *Journal) resolveID(prefix string) (uint64, error) {
+	if seq, ok := SeqOf(prefix); ok && seq > 0 && seq <= j.head.begun {
+		return seq, nil
+	}
+	var found []uint64
+	for seq := j.head.begun; seq > 0 && prefix != ""; seq-- {
+		if strings.HasPrefix(IDOf(seq), prefix) {
+			found = append(found, seq)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return 0, fmt.Errorf("%q: %w", prefix, ErrNotFound)
+	case 1:
+		return found[0], nil
+	}
+	ids := make([]string, len(found))
+	for i, seq := range found {
+		ids[i] = IDOf(seq)
+	}
+	return 0, &AmbiguousError{Prefix: prefix, IDs: ids}
+}
+
+// known reads the history of an entry that a caller has.
+func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
+	if err := j.checkReadable(); err != nil {
+		return nil, err
+	}
+	if e.Seq == 0 || e.Seq > j.head.begun || e.ID != IDOf(e.Seq) {
+		return nil, fmt.Errorf("%q: %w", e.ID, ErrNotFound)
+	}
+	return j.snap.entryState(e.Seq)
+}
+
+// ListByRecord is the committed entries after entry number after that changed the
+// record, newest first; where that number is an entry's, only those of its store.
+func (j *Journal) ListByRecord(ref session.Ref, after uint64) ([]change.Entry, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	all, err := j.listByRecord(ref, after)
+	if err != nil {
+		return nil, fmt.Errorf("looking for repairs of %s: %w", ref, err)
+	}
+	return all, nil
+}
+
+func (j *Journal) listByRecord(ref session.Ref, after uint64) ([]change.Entry, error) {
+	q := Query{State: change.Committed}
+	if err := j.checkReadable(); err != nil {
+		return nil, err
+	}
+	if after > 0 && after <= j.head.begun {
+		st, err := j.snap.entryState(after)
+		if err != nil {
+			return nil, err
+		}
+		s := st.begin.Begin.Store
+		q.Store = &change.StoreID{Kind: s.Kind, Root: string(s.Root)}
+	}
+	var all []change.Entry
+	undos := newUndoResolver(j.snap)
+	for seq := j.head.begun; seq > after; seq-- {
+		st, err := j.snap.entryState(seq)
+		if err != nil {
+			return nil, err
+		}
+		if !q.matches(st) {
+			continue
+		}
+		e, err := j.buildEntry(st, undos)
+		if err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(e.Ops, func(o change.OpInfo) bool { return o.Ref == ref }) {
+			all = append(all, e)
+		}
+	}
+	return all, nil
+}
+
+// Ops is the ops of an entry with their images, byte for byte. The error wraps
+// [ErrForgotten] where they were removed, and [ErrDamaged] where one does not
+// match its hash.
+func (j *Journal) Ops(e change.Entry) ([]change.Op, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	ops, err := j.ops(e)
+	if err != nil {
+		return nil, fmt.Errorf("reading the images of repair %s: %w", e.ID, err)
+	}
+	return ops, nil
+}
+
+func (j *Journal) ops(e change.Entry) ([]change.Op, error) {
+	st, err := j.stateOf(e)
+	if err != nil {
+		return nil, err
+	}
+	if st.imagesErased {
+		return nil, ErrForgotten
+	}
+	infos, err := j.opInfos(st.begin.Begin)
+	if err != nil {
+		return nil, err
+	}
+	r := imageReader{j: j, have: map[hash][]byte{}}
+	ops := make([]change.Op, len(infos))
+	for i, o := range infos {
+		ops[i].Ref = o.Ref
+		if ops[i].Pre, err = r.image(o.Pre); err != nil {
+			return nil, err
+		}
+		if ops[i].Post, err = r.image(o.Post); err != nil {
+			return nil, err
+		}
+	}
+	return ops, nil
+}
+
+// An imageReader reads images, each content once.
+type imageReader struct {
+	j    *Journal
+	have map[hash][]byte
+}
+
+func (r imageReader) image(d *change.Digest) (*change.Image, error) {
+	if d == nil {
+		return nil, nil
+	}
+	data, ok := r.have[d.SHA256]
+	if !ok {
+		var err error
+		if data, err = r.j.codec.readBlob(r.j.snap, blobID{blobImage, d.SHA256}); err != nil {
+			return nil, err
+		}
+		r.have[d.SHA256] = data
+	}
+	if int64(len(data)) != d.Size {
+		return nil, damaged("an image has %d bytes, want %d", len(data), d.Size)
+	}
+	return &change.Image{Data: data, Mode: fs.FileMode(d.Mode)}, nil
+}

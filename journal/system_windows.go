@@ -1,0 +1,14 @@
+package journal
+
+import (
+	"os"
+	"time"
+)
+
+// stampOf returns "": the journal is verified each time it is opened for writing.
+func stampOf(*os.File) (string, error) { return "", nil }
+
+func setTime(*os.File, time.Time) error { return nil }
+
+// closeMapped closes a file that bbolt has locked and still maps.
+func closeMapped(f *os.File) { _ = f.Close() }
