@@ -58,7 +58,7 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 	$(MAKE) fuzz FUZZTIME=5m
 
 e2e: # the real OpenCode, installed from npm and cached
-	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Wounds|Serve|Matrix|Writer|Live' \
+	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Wounds|Serve|Matrix|Writer|Live|Generated' \
 		-skip 'LivePluginHarmless|LiveSoak' ./internal/opencode ./cmd/mend
 
 e2e-generate: # the verdict of mend and of the real program on N generated stores of each version

@@ -153,7 +153,7 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 		return session.RealCol(name, f)
 	}
 	f, err := strconv.ParseFloat(string(raw), 64)
-	if err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 && name != "cost" { // whose column keeps reals alone
+	if err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
 		return session.IntCol(name, int64(f))
 	}
 	return session.RealCol(name, f)

@@ -282,15 +282,17 @@ func isOf(r *session.Record, id string) bool {
 	return c.Class == session.ClassText && string(c.Bytes) == id
 }
 
-// loadOrphans tells of the parts that say they are of the session and whose
-// message is not there: the agent never reads them.
+// loadOrphans tells of the parts that say they are of the session and whose message is
+// not: the agent never reads them with it.
 func (c *conn) loadOrphans(s *session.Session) error {
-	const sql = `SELECT "id", "message_id" FROM "part" WHERE "session_id" = ?1
-		AND NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id") ORDER BY "id"`
+	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id") FROM "part"
+		WHERE "session_id" = ?1 AND NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id" AND m."session_id" IS ?1) ORDER BY "id"`
 	return c.query(sql, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		s.Stray = append(s.Stray, session.Stray{
-			Path: path("part", session.TextCol("id", st.ColumnText(0))), Message: st.ColumnText(1), Why: "its message is not there",
-		})
+		why := "its message is not there"
+		if st.ColumnBool(2) {
+			why = "its message is of another session"
+		}
+		s.Stray = append(s.Stray, session.Stray{Path: path("part", session.TextCol("id", st.ColumnText(0))), Message: st.ColumnText(1), Why: why})
 		return nil
 	})
 }

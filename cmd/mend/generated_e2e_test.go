@@ -290,6 +290,15 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		return verdict, ""
 	}
 	if broken := o.severity == "broken"; broken != (verdict != opencode.Alive) {
+		if broken {
+			shown, why := g.judges.Shown()
+			if !shown {
+				return g.repair(t, p, "not shown", said+", but "+why, forget)
+			}
+		}
+		if verdict != opencode.Alive && p.version == wound.Versions[0] && !slices.ContainsFunc(c.Mutations, func(m mutation.Mutation) bool { return m[1] != "project" }) {
+			return "dead, the tree's file of a project", ""
+		}
 		if verdict == opencode.Dead && namesModel(c) {
 			return "dead, a model that is not configured", ""
 		}
@@ -345,6 +354,9 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forge
 		real, _, err := g.judges.Try(p.path, p.session, forget)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if shown, why := g.judges.Shown(); !shown {
+			return "", fmt.Sprintf("%s; after mend repair (%.900s) %s", said, out, why)
 		}
 		if real.Verdict != opencode.Alive && !unknowable(real.Verdict) {
 			return "", fmt.Sprintf("%s; after mend repair (%.900s) it is %s: %d %.600s", said, out, real.Verdict, real.Code, real.Output)

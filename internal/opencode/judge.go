@@ -31,7 +31,8 @@ type Judge struct {
 	*Bench
 	healthy string // a data directory
 	tokens  atomic.Int64
-	spoilt  bool // the program is no longer as it was at its start
+	spoilt  bool   // the program is no longer as it was at its start
+	hidden  string // see Shown
 }
 
 // Judge starts a server on the fixture that is in archive.
@@ -131,6 +132,7 @@ func (j *Judge) Try(path, id string, forget bool) (Result, string, error) {
 	if forget {
 		j.server.do(j.home.t.Context(), http.MethodPost, "/instance/dispose", nil)
 	}
+	j.hidden = j.look(id)
 	prompt := fmt.Sprintf("one more, number %d", j.tokens.Add(1))
 	before := len(j.home.api.Calls())
 	r := j.send(id, prompt, patience)
@@ -157,6 +159,22 @@ func (j *Judge) restart() {
 		j.server.Prompt(id, "is it well?")
 	}
 	j.spoilt = false
+}
+
+// Shown reports whether the program, before the last prompt, listed its sessions, that
+// one among them, and showed it, or else why not: nobody could go on with it.
+func (j *Judge) Shown() (bool, string) { return j.hidden == "", j.hidden }
+
+// look asks the program for its list of sessions and for the session.
+func (j *Judge) look(id string) (hidden string) {
+	status, list := j.server.do(j.home.t.Context(), http.MethodGet, "/session", nil)
+	if status != http.StatusOK || !strings.Contains(list, id) {
+		return fmt.Sprintf("the list of sessions has status %d, %.300s", status, list)
+	}
+	if status, page := j.server.do(j.home.t.Context(), http.MethodGet, "/session/"+id, nil); status != http.StatusOK {
+		return fmt.Sprintf("the session's page has status %d, %.300s", status, page)
+	}
+	return ""
 }
 
 func (j *Judge) exchange(path string) error {
