@@ -127,7 +127,7 @@ func (v *view) otherThing(b besides, at *dir, rel string, t *thing, err error) {
 	case t.folder():
 		v.below(b, at, rel)
 	case t.plain():
-		v.file(b, rel, t, t.unfit())
+		v.file(b, rel, t, t.locked())
 	case t.there:
 		v.note(b.path+"/"+rel, b.of.Message, "it is "+nameOf(t.mode)+", which the agent passes over")
 		v.stray[len(v.stray)-1].Unseen = true
@@ -174,8 +174,8 @@ func (v *view) file(b besides, rel string, t *thing, fixed string) {
 }
 
 func newFile(ref session.Ref, at string, t *thing, fixed string) session.File {
-	f := session.File{Record: session.Record{Ref: ref, Data: t.data, Mode: t.mode.Perm()}, Path: at, Fixed: fixed}
-	if t.data == nil && fixed != "" {
+	f := session.File{Record: session.Record{Ref: ref, Data: t.data, Mode: t.mode.Perm(), Locked: fixed}, Path: at}
+	if t.unfit() != "" {
 		f.Defect = &session.Defect{Kind: session.Unreadable, Why: fixed}
 	}
 	return f
@@ -234,7 +234,7 @@ func (v *view) inPlaceOf(p string, of session.Ref) {
 		v.err = err
 	case hidden, t.plain():
 		if !hidden {
-			why = t.unfit()
+			why = t.locked()
 		}
 		of.Kind = session.KindFile
 		v.files = append(v.files, newFile(of, p, &t, why))

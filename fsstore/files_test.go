@@ -76,7 +76,7 @@ func TestFiles(t *testing.T) {
 		if c.reads == self {
 			c.reads = f.Ref
 		}
-		if f.Path != p || f.Opens != c.opens || f.Reads != c.reads || f.Fixed != "" {
+		if f.Path != p || f.Opens != c.opens || f.Reads != c.reads || f.Locked != "" {
 			t.Errorf("%q: %+v, want that it opens %q and reads %+v", p, f, c.opens, c.reads)
 		}
 	}
@@ -132,8 +132,8 @@ func TestFileLimits(t *testing.T) {
 		t.Fatalf("files %+v, want 2", loaded.Files)
 	}
 	for i, why := range []string{"too large", "hard link"} {
-		if f := loaded.Files[i]; !strings.Contains(f.Fixed, why) || i == 0 && f.Data != nil {
-			t.Errorf("%s: %q, %d bytes", f.Path, f.Fixed, len(f.Data))
+		if f := loaded.Files[i]; !strings.Contains(f.Locked, why) || i == 0 && f.Data != nil {
+			t.Errorf("%s: %q, %d bytes", f.Path, f.Locked, len(f.Data))
 		}
 	}
 }

@@ -74,8 +74,8 @@ func whyDiffers(pre *change.Image, t *thing) string {
 	switch {
 	case !t.there:
 		return "deleted by another program"
-	case t.unfit() != "":
-		return t.unfit()
+	case t.locked() != "":
+		return t.locked()
 	case pre == nil:
 		return "created by another program"
 	case bytes.Equal(t.data, pre.Data):

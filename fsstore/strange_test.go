@@ -22,7 +22,8 @@ import (
 func TestStrange(t *testing.T) { testStrange(t) }
 
 // testStrange puts one thing after the other in the place of a part that is no
-// plain file, reads within two seconds, and wants it told and left alone.
+// plain file of its own, reads within two seconds, and wants it reported and left
+// alone. A file with several hard links is read as every record is.
 func testStrange(t *testing.T) {
 	t.Helper()
 	outside := filepath.Join(storetest.FastDir(t), "outside.json")
@@ -58,7 +59,7 @@ func testStrange(t *testing.T) {
 		p := loaded.Message("msg_1").Part("prt_12")
 		switch {
 		case name == "hard link":
-			if p == nil || p.Unreadable() || !strings.Contains(p.Locked, c.why) || p.Data == nil || len(loaded.Message("msg_1").Parts) != 3 {
+			if p == nil || p.Defect != nil || p.Text != "secret" || !strings.Contains(p.Locked, c.why) || len(loaded.Message("msg_1").Parts) != 3 || len(loaded.Stray) != 0 {
 				t.Errorf("%s is loaded as %+v", name, p)
 				continue
 			}
@@ -79,6 +80,13 @@ func testStrange(t *testing.T) {
 		if canWrite() == nil {
 			if _, err := s.Prepare(t.Context(), ops); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
 				t.Errorf("%s: Prepare = %v, want a conflict", name, err)
+			}
+			if name == "hard link" {
+				for _, o := range retext(t, loaded, "prt_12", "new") {
+					if _, err := s.Prepare(t.Context(), []change.Op{o}); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
+						t.Errorf("%s: Prepare with what was read = %v, want a conflict", name, err)
+					}
+				}
 			}
 		}
 		if got := snapshot(t, root, ""); !maps.Equal(got, before) {

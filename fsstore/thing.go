@@ -61,21 +61,24 @@ func (t *thing) image() *change.Image {
 	return &change.Image{Mode: t.mode.Type() | t.mode.Perm()}
 }
 
-// unfit says why the thing cannot be a record, "" if it can.
+// unfit says why the thing cannot be read as a record, "" if it can.
 func (t *thing) unfit() string {
 	switch {
 	case !t.plain():
 		return "it is " + nameOf(t.mode)
-	case t.linked():
-		return fmt.Sprintf("the file has %d hard links, and replacing it would break them", t.links)
 	case t.big:
 		return fmt.Sprintf("the file is too large, %d bytes", t.size)
 	}
 	return ""
 }
 
-// linked reports whether the thing is a file with other names, which can be read as any.
-func (t *thing) linked() bool { return t.plain() && t.links > 1 }
+// locked says why the thing cannot be replaced, "" if it can.
+func (t *thing) locked() string {
+	if t.plain() && t.links > 1 {
+		return fmt.Sprintf("the file has %d hard links, and replacing it would break them", t.links)
+	}
+	return t.unfit()
+}
 
 func nameOf(m fs.FileMode) string {
 	switch {

@@ -3,6 +3,7 @@ package fsstore
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io/fs"
 	"path"
 	"slices"
@@ -205,7 +206,8 @@ func (v *view) records(d *dir, message string, yield func(name, id string)) {
 }
 
 // read reads one record. It reports false where there is none. A record that is
-// there and may not, cannot or shall not be read has the defect Unreadable.
+// there and may not, cannot or shall not be read has the defect Unreadable. One with
+// several hard links is read, and cannot be replaced.
 func (v *view) read(d *dir, ref session.Ref) (session.Record, bool) {
 	r := session.Record{Ref: ref}
 	return r, v.readInto(&r, d, ref.ID()+suffix)
@@ -227,13 +229,13 @@ func (v *view) readInto(r *session.Record, d *dir, name string) bool {
 		return false
 	}
 	r.Mode = t.mode.Perm()
-	why := t.unfit()
-	if t.linked() && !t.big {
-		r.Locked, why = why, ""
-	}
-	if t.there && why != "" {
+	if why := t.unfit(); t.there && why != "" {
 		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
 		return true
+	}
+	if t.there && t.links > 1 {
+		at := "./" + d.path + "/"
+		r.Locked = fmt.Sprintf("%s; in the store's folder, cp -p %s %s && mv %[3]s %[2]s makes it a file of its own", t.locked(), at+name, at+"."+name)
 	}
 	r.Data = t.data
 	return t.there

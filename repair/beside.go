@@ -146,11 +146,11 @@ func (c *chart) staying(ref session.Ref) string {
 		return ""
 	case c.stay:
 		return "It may be a file of the user's own, so it is moved away only by mend repair, which asks."
-	case c.s.Files[i].Fixed == "":
+	case c.s.Files[i].Locked == "":
 		return ""
 	}
 	f := &c.s.Files[i]
-	return fmt.Sprintf("It cannot be moved away and put back (%s), so it is left: move it out of the store by hand, in the store's folder with mv -- './%s' ~/", f.Fixed, shown(f.Path))
+	return fmt.Sprintf("It cannot be moved away and put back (%s), so it is left: move it out of the store by hand, in the store's folder with mv -- './%s' ~/", f.Locked, shown(f.Path))
 }
 
 // fixBeside moves the file away, and all others that are as bad.

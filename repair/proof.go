@@ -118,7 +118,7 @@ func (t *treatment) forbidden(tr trial, s *session.Session) bool {
 	loop := t.c.loop()
 	lost := loop[tr.ref.Message] && !slices.Equal(goingOut(was), goingOut(is)) && len(goingOut(is)) > 0 && len(t.c.of(s).loop()) > 0
 	if moved || lost {
-		t.why[tr.key()] = whyLoop
+		t.refuse(tr.key(), whyLoop)
 	}
 	return moved || lost
 }
@@ -194,6 +194,59 @@ func (t *treatment) blind(tr trial, s *session.Session) bool {
 	return false
 }
 
+// changedLocked returns a record that the store cannot replace and that the trial
+// changed or removed, nil if there is none.
+func (t *treatment) changedLocked(tr trial, s *session.Session) *session.Record {
+	if len(t.locked) == 0 {
+		return nil
+	}
+	if tr.fix.whole {
+		after := map[session.Ref][]byte{}
+		for r := range s.Records {
+			after[r.Ref] = r.Data
+		}
+		for i := range t.locked {
+			r := &t.locked[i]
+			if data, ok := after[r.Ref]; !ok || !bytes.Equal(data, r.Data) {
+				return r
+			}
+		}
+		return nil
+	}
+	changed := func(was, is *session.Record) bool {
+		return was.Locked != "" && (is == nil || was.Ref != is.Ref || !bytes.Equal(was.Data, is.Data))
+	}
+	before, now := &tr.before, &s.Messages[tr.at]
+	if changed(&before.Record, &now.Record) {
+		return &before.Record
+	}
+	for i := range tr.parts {
+		f := &tr.parts[i]
+		var is *session.Record
+		if !f.removed && f.at < len(now.Parts) {
+			is = &now.Parts[f.at].Record
+		}
+		if changed(&f.part.Record, is) {
+			return &f.part.Record
+		}
+	}
+	if len(before.Parts) == 0 || len(now.Parts) > 0 && &before.Parts[0] == &now.Parts[0] {
+		return nil // what was changed in place is in tr.parts
+	}
+	places := placesIn(now)
+	for i := range before.Parts {
+		was := &before.Parts[i]
+		var is *session.Record
+		if at, ok := places[was.Ref]; ok {
+			is = &now.Parts[at].Record
+		}
+		if changed(&was.Record, is) {
+			return &was.Record
+		}
+	}
+	return nil
+}
+
 // hidden says, as a sentence, that something of the message cannot be read: what
 // it holds is then unknown, and no change to it is safe. It is "" if all can be
 // read, or for what is about no message.
@@ -237,9 +290,6 @@ func hiddenIn(m *session.Message) string {
 	if m.Unreadable() {
 		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
 	}
-	if m.Locked != "" {
-		return fmt.Sprintf("The message %s cannot be changed: %s.", m.Ref, m.Locked)
-	}
 	if err := m.Ref.Validate(); err != nil {
 		return fmt.Sprintf("The message is not one that can be changed: %v.", err)
 	}
@@ -247,9 +297,6 @@ func hiddenIn(m *session.Message) string {
 		p := &m.Parts[i]
 		if p.Unreadable() {
 			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
-		}
-		if p.Locked != "" {
-			return fmt.Sprintf("The part %s cannot be changed: %s.", p.Ref, p.Locked)
 		}
 		if err := p.Ref.Validate(); err != nil {
 			return fmt.Sprintf("Nothing in this message is changed, since one of its parts cannot be: %v.", err)

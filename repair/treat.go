@@ -2,6 +2,7 @@ package repair
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -23,10 +24,12 @@ type treatment struct {
 	wanted  wanted
 	depth   int // of treatments for what a fix leaves behind
 	first   map[key]Diagnosis
-	tried   map[key]int    // how many of its fixes did not hold
-	why     map[key]string // why the last of them did not, where that is worth telling
-	limit   int            // of fixes in a round, where some got in each other's way; 0 for none
-	between [2]*survey     // see [treatment.newIn]
+	tried   map[key]int      // how many of its fixes did not hold
+	why     map[key]string   // why the last of them did not, where that is worth telling
+	helps   map[key]bool     // that also says what the user can do
+	locked  []session.Record // what the store cannot replace
+	limit   int              // of fixes in a round, where some got in each other's way; 0 for none
+	between [2]*survey       // see [treatment.newIn]
 	fresh   map[place]bool
 	alone   map[string]bool // the messages in which fixes did, so that one is tried at a time
 }
@@ -42,7 +45,12 @@ func (c *chart) treat(w wanted) *treatment { return c.treatAt(0, w) }
 
 func (c *chart) treatAt(depth int, w wanted) *treatment {
 	t := &treatment{s: c.s, c: c, now: c.survey(), wanted: w, depth: depth}
-	t.first, t.tried, t.why, t.alone = map[key]Diagnosis{}, map[key]int{}, map[key]string{}, map[string]bool{}
+	t.first, t.tried, t.why, t.helps, t.alone = map[key]Diagnosis{}, map[key]int{}, map[key]string{}, map[key]bool{}, map[string]bool{}
+	for r := range c.s.Records {
+		if r.Locked != "" {
+			t.locked = append(t.locked, *r)
+		}
+	}
 	for _, f := range t.now.findings {
 		t.first[f.key()] = c.describe(f)
 	}
@@ -57,7 +65,7 @@ func (c *chart) treatAt(depth int, w wanted) *treatment {
 			continue
 		}
 		d := t.uncured(f)
-		if f.severity == Broken && depth == 0 && t.why[f.key()] != whyLoop {
+		if f.severity == Broken && depth == 0 && !t.helps[f.key()] {
 			way = cmp.Or(way, t.wayOut(), " Go on in a new session.")
 			d.WhyNot += way
 		}
@@ -165,6 +173,13 @@ func (t *treatment) apply(d *draft) []trial {
 				t.tried[f.key()]++
 				continue
 			}
+			if r := t.changedLocked(tr, d.s); r != nil {
+				// A fix that loses more is none while the user can do something.
+				t.undo(d, tr)
+				t.refuse(f.key(), fmt.Sprintf("The %s %s stays as it is, since %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked))
+				t.tried[f.key()] = len(t.fixes(f))
+				break
+			}
 			if tr.fix.whole {
 				return []trial{tr}
 			}
@@ -196,8 +211,12 @@ func (t *treatment) next(d *draft, f finding) (trial, bool) {
 // fixes are the ways to cure the finding: none where something in the way of a
 // safe change is not known.
 func (t *treatment) fixes(f finding) []fix {
-	if why := cmp.Or(t.c.hidden(f.ref), t.c.staying(f.ref)); why != "" {
+	if why := t.c.hidden(f.ref); why != "" {
 		t.why[f.key()] = why
+		return nil
+	}
+	if why := t.c.staying(f.ref); why != "" {
+		t.refuse(f.key(), why)
 		return nil
 	}
 	if r := ruleOf(f.code); r.fixes != nil {
@@ -205,6 +224,9 @@ func (t *treatment) fixes(f finding) []fix {
 	}
 	return nil
 }
+
+// refuse notes why a fault is not fixed now, and what the user can do about it.
+func (t *treatment) refuse(k key, why string) { t.why[k], t.helps[k] = why, true }
 
 func (t *treatment) undo(d *draft, tr trial) {
 	if tr.fix.whole {

@@ -26,7 +26,8 @@ type Record struct {
 	// record in order.
 	Defect *Defect
 
-	// Locked says why the record, which can be read, cannot be changed; "" if it can.
+	// Locked says why the store cannot replace or remove the record, and what helps;
+	// "" if it can. Data is known all the same, unless Defect says otherwise.
 	Locked string
 }
 

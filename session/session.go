@@ -48,7 +48,6 @@ type File struct {
 	Path   string // below the root of the store
 	Opens  string // the path that the agent opens for it, "" where it stands in place of a folder
 	Reads  Ref    // of what is there: a record or a file, maybe this one; the zero Ref for nothing
-	Fixed  string // why it cannot be moved away; "" if it can
 }
 
 // A Stray is a thing that was found where a record should be.
