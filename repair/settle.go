@@ -85,7 +85,7 @@ func (t *treatment) uncured(f finding) Diagnosis {
 	if noCure == unknownBytes && !t.c.unreadable(f.ref) {
 		noCure = ""
 	}
-	d.WhyNot = cmp.Or(t.why[f.key()], noCure, whyNone)
+	d.WhyNot = cmp.Or(t.why[f.key()], t.refused, noCure, whyNone)
 	return d
 }
 

@@ -28,6 +28,7 @@ type treatment struct {
 	why     map[key]string   // why the last of them did not, where that is worth telling
 	helps   map[key]bool     // that also says what the user can do
 	locked  []session.Record // what the store cannot replace
+	refused string           // why a fix of several messages, which may be for more than its fault, is not tried
 	limit   int              // of fixes in a round, where some got in each other's way; 0 for none
 	between [2]*survey       // see [treatment.newIn]
 	fresh   map[place]bool
@@ -65,7 +66,7 @@ func (c *chart) treatAt(depth int, w wanted) *treatment {
 			continue
 		}
 		d := t.uncured(f)
-		if f.severity == Broken && depth == 0 && !t.helps[f.key()] {
+		if f.severity == Broken && depth == 0 && !t.helps[f.key()] && d.WhyNot != t.refused {
 			way = cmp.Or(way, t.wayOut(), " Go on in a new session.")
 			d.WhyNot += way
 		}
@@ -177,6 +178,9 @@ func (t *treatment) apply(d *draft) []trial {
 				// A fix that loses more is none while the user can do something.
 				t.undo(d, tr)
 				t.refuse(f.key(), fmt.Sprintf("The %s %s stays as it is, since %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked))
+				if tr.fix.whole {
+					t.refused = t.why[f.key()]
+				}
 				t.tried[f.key()] = len(t.fixes(f))
 				break
 			}

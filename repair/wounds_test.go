@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mend/internal/wound"
+	"mend/session"
 	"mend/wire"
 )
 
@@ -45,6 +46,45 @@ func TestWounds(t *testing.T) {
 				}
 			})
 		}
+	}
+}
+
+// Where no record can be replaced every session is judged as before, no record changes,
+// and each finding that the other session has a fix for says why it has none here.
+func TestLocked(t *testing.T) {
+	for j, w := range wound.Table {
+		if w.Want[0] == wound.Alive || j%2 != 0 { // half of them will do
+			continue
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			s := unpack(t, 0, w.Cut).load()
+			o := Options{Now: fixtureTime, Version: wound.Versions[0], Missing: missing}
+			before := Diagnose(s, o)
+			for r := range s.Records {
+				r.Locked = "it is locked"
+			}
+			after := Diagnose(s, o)
+			if len(after) != len(before) {
+				t.Fatalf("Diagnose = %s, was %s", told(after), told(before))
+			}
+			for i, d := range after {
+				if d.Rule != before[i].Rule || d.Severity != before[i].Severity || d.Ref != before[i].Ref {
+					t.Errorf("%s %s is %s %s now", before[i].Severity, before[i].Rule, d.Severity, d.Rule)
+				}
+				if d.Cure == "" && before[i].Cure != "" && !strings.Contains(d.WhyNot, "it is locked") {
+					t.Errorf("%s %s has no fix: %s", d.Severity, d.Rule, d.WhyNot)
+				}
+			}
+			r, err := Plan(s, Request{Options: o, Latent: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, op := range r.Plan.Ops {
+				if op.Pre != nil && op.Ref.Kind != session.KindFile {
+					t.Errorf("the plan changes %v %s", op.Ref.Kind, op.Ref)
+				}
+			}
+		})
 	}
 }
 
