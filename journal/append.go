@@ -13,11 +13,11 @@ import (
 	"mend/change"
 )
 
-// Begin writes a new entry, pending, with everything that recovery and undo
-// need: the ops are those of s, session and cause those of p. When it returns
-// without an error the entry is durable. After an error there is no entry, unless
-// it wraps [ErrUnsure]: then the next Open may show one, as pending, and the id
-// that it would have comes with the error.
+// Begin writes a new, pending entry with everything that recovery and undo need: the
+// ops of s, and session and cause of p. When it returns nil, the entry is durable.
+//
+// After an error there is no entry, unless the error wraps [ErrUnsure]: then the next
+// Open may find a pending entry, and Begin returns the id that it would have.
 func (j *Journal) Begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -35,9 +35,9 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	if err := change.Validate(s.Ops); err != nil {
 		return change.Entry{}, err
 	}
-	for _, of := range p.Cause.Entries {
-		if of == 0 || of > j.head.begun {
-			return change.Entry{}, fmt.Errorf("entry %d: %w", of, ErrNotFound)
+	for _, seq := range p.Cause.Entries {
+		if seq == 0 || seq > j.head.begun {
+			return change.Entry{}, fmt.Errorf("entry %d: %w", seq, ErrNotFound)
 		}
 	}
 	if err := j.cleanUpStaging(); err != nil {
@@ -57,7 +57,7 @@ func (j *Journal) begin(p change.Plan, s change.Staged) (change.Entry, error) {
 	return j.readEntry(ev.Entry)
 }
 
-// beginning adds the blobs of a begin event to the batch and makes the event.
+// newBeginEvent adds the blobs of a new entry to the batch and returns its begin event.
 func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 	ops, err := b.ops(s.Ops)
 	if err != nil {
@@ -81,22 +81,23 @@ func (b *batch) newBeginEvent(p change.Plan, s change.Staged) (*event, error) {
 	}}, nil
 }
 
-// about is the entries in whose lists a begin event stands: its own, and those
-// that it takes back. A finish event stands in the same.
+// indexedEntries returns the entries that the bucket "entries" lists a begin event
+// under: its own entry and those that it reverts. The finish event is listed under the
+// same entries.
 func indexedEntries(begin *event) []uint64 {
 	entries := []uint64{begin.Entry}
 	seen := map[uint64]bool{}
-	for _, of := range begin.revertedEntries() {
-		if !seen[of] {
-			seen[of] = true
-			entries = append(entries, of)
+	for _, seq := range begin.revertedEntries() {
+		if !seen[seq] {
+			seen[seq] = true
+			entries = append(entries, seq)
 		}
 	}
 	return entries
 }
 
-// Finish writes what became of a pending entry: committed, aborted or
-// conflicted. The error is a [*StateError] if the entry is not pending.
+// Finish writes the outcome of a pending entry: committed, aborted or conflicted. The
+// error is a [*StateError] if the entry is not pending.
 func (j *Journal) Finish(e change.Entry, o change.Outcome) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -126,8 +127,8 @@ func (j *Journal) finish(e change.Entry, o change.Outcome) (change.Entry, error)
 	return j.readEntry(st.seq)
 }
 
-// Resolve writes how the user decided a conflicted entry: keep, back or
-// forward, and the id of the entry that did it, which keep has not. The error is
+// Resolve writes the user's decision on a conflicted entry: how is keep, back or
+// forward, and by is the id of the entry that carried it out, "" for keep. The error is
 // a [*StateError] if the entry is not conflicted.
 func (j *Journal) Resolve(e change.Entry, how, by string) (change.Entry, error) {
 	j.mu.Lock()
@@ -166,7 +167,8 @@ func (j *Journal) resolve(e change.Entry, how, by string) (change.Entry, error) 
 	return j.readEntry(st.seq)
 }
 
-// stateOf reads the history of e anew and checks its state.
+// requireState reads the state of e from the journal. The error is a [*StateError] if
+// it is not the wanted one.
 func (j *Journal) requireState(e change.Entry, want change.State) (*entryState, error) {
 	if err := j.checkWritable(); err != nil {
 		return nil, err
@@ -181,33 +183,34 @@ func (j *Journal) requireState(e change.Entry, want change.State) (*entryState, 
 	return st, nil
 }
 
-// A batch collects the blobs of one entry and what refers to them, and writes
-// them in transactions of bounded size. All but the last leave the mark that
-// the entry is being staged, so that a crash leaves nothing for good.
+// A batch collects the blobs and references of one entry, and writes them in
+// transactions of bounded size. All but the last transaction set markStaging, so that
+// what a crash leaves is removed later.
 type batch struct {
 	j      *Journal
 	entry  uint64
-	limit  int
+	limit  int // of size
 	values []keyValue
-	size   int
-	staged bool            // a transaction was written
-	have   map[blobID]bool // what was added
+	size   int  // about how many bytes values takes in the file
+	staged bool // markStaging was written
+	added  map[blobID]bool
 }
 
+// A keyValue is a value to be written, with its checksum.
 type keyValue struct {
 	bucket      string
 	key, sealed []byte
 }
 
 func (j *Journal) newBatch(entry uint64, limit int) *batch {
-	return &batch{j: j, entry: entry, limit: limit, have: map[blobID]bool{}}
+	return &batch{j: j, entry: entry, limit: limit, added: map[blobID]bool{}}
 }
 
-// putCost is about what a key costs beside its bytes. It also bounds the number
-// of keys in a transaction, which bbolt wants below 100,000.
+// putCost is about what a key costs in addition to its bytes. It also bounds the number
+// of keys in a transaction, which should stay below 100,000 for bbolt.
 const putCost = 200
 
-// put adds a value, after a flush where the batch would become too large.
+// put adds a value. It first writes the batch if the value would make it too large.
 func (b *batch) put(bucket string, key, val []byte) error {
 	size := len(key) + len(val) + putCost
 	if b.size > 0 && b.size+size > b.limit {
@@ -220,31 +223,31 @@ func (b *batch) put(bucket string, key, val []byte) error {
 	return nil
 }
 
-// blob adds a blob, unless it is in the journal already; then what is there is
-// read once more, since it is about to be all that is left of the record.
+// blob adds a blob and a reference to it, and returns its hash. If the journal has the
+// blob already, it is only read and verified: soon it may be the only copy of the record.
 func (b *batch) blob(kind blobKind, data []byte) (hash, error) {
-	r := blobID{kind: kind, hash: sha256.Sum256(data)}
-	if b.have[r] {
-		return r.hash, nil
+	id := blobID{kind: kind, hash: sha256.Sum256(data)}
+	if b.added[id] {
+		return id.hash, nil
 	}
-	b.have[r] = true
-	_, stored, err := b.j.snap.get(kind.bucket(), r.hash[:])
+	b.added[id] = true
+	_, stored, err := b.j.snap.get(kind.bucket(), id.hash[:])
 	if err != nil {
-		return r.hash, err
+		return id.hash, err
 	}
-	if err := b.put(bucketRefs, r.key(b.entry), nil); err != nil { // first: it leads the clean-up to the rest
-		return r.hash, err
+	if err := b.put(bucketRefs, id.key(b.entry), nil); err != nil { // first, so that the clean-up finds the blob
+		return id.hash, err
 	}
 	if stored {
-		_, err = b.j.codec.copyBlob(io.Discard, b.j.snap, r)
-		return r.hash, err
+		_, err = b.j.codec.copyBlob(io.Discard, b.j.snap, id)
+		return id.hash, err
 	}
-	return r.hash, b.j.codec.writeBlob(r.hash, data, func(key, val []byte) error {
+	return id.hash, b.j.codec.writeBlob(id.hash, data, func(key, val []byte) error {
 		return b.put(kind.bucket(), key, val)
 	})
 }
 
-// flush writes what was collected, marked as not begun.
+// flush writes what was collected, with markStaging.
 func (b *batch) flush() error {
 	err := b.j.update("blobs", func(w *writer) error {
 		if err := w.put(bucketMeta, []byte(markStaging), u64(b.entry)); err != nil {
@@ -257,7 +260,7 @@ func (b *batch) flush() error {
 	return err
 }
 
-// writeTo puts everything in the order of the keys, which suits bbolt.
+// writeTo writes what was collected in the order of the keys, which is fastest in bbolt.
 func (b *batch) writeTo(w *writer) error {
 	slices.SortFunc(b.values, func(x, y keyValue) int {
 		return cmp.Or(cmp.Compare(x.bucket, y.bucket), bytes.Compare(x.key, y.key))
@@ -270,7 +273,8 @@ func (b *batch) writeTo(w *writer) error {
 	return nil
 }
 
-// commit writes the rest together with the event.
+// commit writes the rest of the batch and the event in one transaction. The event is
+// listed under the given entries.
 func (b *batch) commit(what string, ev *event, entries ...uint64) error {
 	return b.j.update(what, func(w *writer) error {
 		if err := b.writeTo(w); err != nil {
@@ -285,7 +289,7 @@ func (b *batch) commit(what string, ev *event, entries ...uint64) error {
 	})
 }
 
-// drop removes what was written of an entry that could not be begun.
+// drop removes what was written of an entry whose begin event was not.
 func (b *batch) drop() error {
 	if !b.staged || b.j.fatal != nil {
 		return nil
@@ -318,6 +322,7 @@ func (b *batch) ops(ops []change.Op) ([]hash, error) {
 	return lists, nil
 }
 
+// image adds an image and returns its digest, or nil for a nil image.
 func (b *batch) image(i *change.Image) (*change.Digest, error) {
 	if i == nil {
 		return nil, nil
@@ -326,7 +331,7 @@ func (b *batch) image(i *change.Image) (*change.Digest, error) {
 	return digest(i, h), err
 }
 
-// text adds free text, where there is any.
+// text adds free text and returns its hash, or nil for nil data.
 func (b *batch) text(data []byte) (*hash, error) {
 	if data == nil {
 		return nil, nil

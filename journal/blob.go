@@ -11,7 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// A blobKind is what a blob is: the first byte of a key in refs. Frozen.
+// A blobKind is the kind of a blob, and the first byte of a key in refs. Frozen.
 type blobKind byte
 
 const (
@@ -31,34 +31,34 @@ func (k blobKind) bucket() string {
 	}
 }
 
-// A blobID names a blob by its kind and content.
+// A blobID names a blob by its kind and the hash of its bytes.
 type blobID struct {
 	kind blobKind
 	hash hash
 }
 
-// key of the refs bucket that says that an entry needs the blob; without an
-// entry, the prefix of all such keys.
-func (r blobID) key(entry ...uint64) []byte {
-	return append(append([]byte{byte(r.kind)}, r.hash[:]...), u64(entry...)...)
+// key returns the key in refs that says that an entry needs the blob. Without an entry
+// it returns the prefix of all such keys.
+func (id blobID) key(entry ...uint64) []byte {
+	return append(append([]byte{byte(id.kind)}, id.hash[:]...), u64(entry...)...)
 }
 
 const refKeySize = 1 + sha256.Size + 8
 
-// splitRef takes a key of refs apart.
-func splitRef(key []byte) (r blobID, entry uint64, err error) {
+// splitRef splits a key of refs.
+func splitRef(key []byte) (id blobID, entry uint64, err error) {
 	if len(key) != refKeySize || key[0] != byte(blobImage) && key[0] != byte(blobOps) && key[0] != byte(blobText) {
-		return r, 0, damaged("refs has a key %x", key)
+		return id, 0, damaged("refs has a key %x", key)
 	}
-	r.kind = blobKind(key[0])
-	copy(r.hash[:], key[1:])
-	return r, binary.BigEndian.Uint64(key[1+sha256.Size:]), nil
+	id.kind = blobKind(key[0])
+	copy(id.hash[:], key[1:])
+	return id, binary.BigEndian.Uint64(key[1+sha256.Size:]), nil
 }
 
-// How a blob is stored. Frozen. It is cut into chunks of chunkSize bytes; all
-// but the last stand under hash | number u32, each as codec byte | bytes. The
-// last stands under the hash alone, behind version | size u64, and is written
-// last: that key makes the blob complete.
+// The encoding of a blob. Frozen. A blob is cut into chunks of chunkSize bytes. The key
+// of all chunks but the last is hash | number u32, the value codec byte | bytes. The key
+// of the last chunk is the hash alone, and version | size u64 precede its value. It is
+// written last and makes the blob complete.
 const (
 	blobVersion    = 1
 	blobHeaderSize = 1 + 8
@@ -68,7 +68,7 @@ const (
 	codecZstd = 1
 )
 
-// blobSize is the size that a blob's head tells; the head was read by copyBlob.
+// blobSize returns the size in the head of a blob that copyBlob has read without an error.
 func blobSize(head []byte) uint64 {
 	if len(head) < blobHeaderSize {
 		return 0
@@ -76,7 +76,7 @@ func blobSize(head []byte) uint64 {
 	return binary.BigEndian.Uint64(head[1:])
 }
 
-// chunks is how many chunks a blob of that size has.
+// chunkCount returns how many chunks a blob of that size has.
 func chunkCount(size uint64) uint64 {
 	return max(1, (size+chunkSize-1)/chunkSize)
 }
@@ -85,8 +85,8 @@ func chunkKey(h hash, n uint64) []byte {
 	return binary.BigEndian.AppendUint32(bytes.Clone(h[:]), uint32(n))
 }
 
-// A codec packs and unpacks chunks. What it takes to compress is made when it is
-// first needed: that costs more than to list what was done.
+// A codec compresses and decompresses chunks. Encoder and decoder are created when they
+// are first needed, since creating one takes longer than listing the entries.
 type codec struct {
 	enc func() (*zstd.Encoder, error)
 	dec func() (*zstd.Decoder, error)
@@ -103,8 +103,7 @@ func newCodec() *codec {
 	}
 }
 
-// pack appends codec byte and bytes to b: compressed, where that can be done and
-// is shorter.
+// compress appends the codec byte and the bytes to b, compressed if that is shorter.
 func (c *codec) compress(b, raw []byte) []byte {
 	at := len(b)
 	if enc, err := c.enc(); err == nil {
@@ -116,8 +115,7 @@ func (c *codec) compress(b, raw []byte) []byte {
 	return b
 }
 
-// unpack reverses pack. More than chunkSize bytes is an error, however small
-// they were packed.
+// decompress reverses compress. More than chunkSize bytes is an error.
 func (c *codec) decompress(packed []byte) ([]byte, error) {
 	if len(packed) == 0 {
 		return nil, damaged("a chunk is empty")
@@ -142,8 +140,8 @@ func (c *codec) decompress(packed []byte) ([]byte, error) {
 	return raw, nil
 }
 
-// writeBlob calls put for the keys of the blob, in the order in which they must
-// become durable.
+// writeBlob calls put for each key of the blob, in the order in which they must become
+// durable.
 func (c *codec) writeBlob(h hash, data []byte, put func(key, val []byte) error) error {
 	size, rest := uint64(len(data)), data
 	for n := range chunkCount(size) - 1 {
@@ -156,66 +154,66 @@ func (c *codec) writeBlob(h hash, data []byte, put func(key, val []byte) error) 
 	return put(h[:], c.compress(head, rest))
 }
 
-// copyBlob writes the blob's bytes to w and checks them against its hash. It
-// holds one chunk at a time.
-func (c *codec) copyBlob(w io.Writer, s *snapshot, r blobID) (size uint64, err error) {
-	head, ok, err := s.get(r.kind.bucket(), r.hash[:])
+// copyBlob writes the blob's bytes to w, checks them against its hash, and returns their
+// number. It holds one chunk in memory at a time.
+func (c *codec) copyBlob(w io.Writer, s *snapshot, id blobID) (size uint64, err error) {
+	head, ok, err := s.get(id.kind.bucket(), id.hash[:])
 	if err != nil {
 		return 0, err
 	}
 	if !ok || len(head) < blobHeaderSize || head[0] != blobVersion {
-		return 0, damaged("%s %v is missing", r.kind.bucket(), r.hash)
+		return 0, damaged("%s %v is missing", id.kind.bucket(), id.hash)
 	}
 	size = blobSize(head)
 	sum := sha256.New()
 	last := chunkCount(size) - 1
 	for n := range last {
-		if err := c.copyChunk(io.MultiWriter(sum, w), s, r, n); err != nil {
+		if err := c.copyChunk(io.MultiWriter(sum, w), s, id, n); err != nil {
 			return 0, err
 		}
 	}
 	raw, err := c.decompress(head[blobHeaderSize:])
 	if err != nil {
-		return 0, fmt.Errorf("%s %v: %w", r.kind.bucket(), r.hash, err)
+		return 0, fmt.Errorf("%s %v: %w", id.kind.bucket(), id.hash, err)
 	}
 	sum.Write(raw)
-	if last*chunkSize+uint64(len(raw)) != size || !bytes.Equal(sum.Sum(nil), r.hash[:]) {
-		return 0, damaged("%s %v holds other bytes", r.kind.bucket(), r.hash)
+	if last*chunkSize+uint64(len(raw)) != size || !bytes.Equal(sum.Sum(nil), id.hash[:]) {
+		return 0, damaged("%s %v holds other bytes", id.kind.bucket(), id.hash)
 	}
 	_, err = w.Write(raw)
 	return size, err
 }
 
-// copyChunk writes a chunk that is not the last.
-func (c *codec) copyChunk(w io.Writer, s *snapshot, r blobID, n uint64) error {
-	packed, ok, err := s.get(r.kind.bucket(), chunkKey(r.hash, n))
+// copyChunk writes chunk n, which is not the last one, to w.
+func (c *codec) copyChunk(w io.Writer, s *snapshot, id blobID, n uint64) error {
+	packed, ok, err := s.get(id.kind.bucket(), chunkKey(id.hash, n))
 	if err != nil {
 		return err
 	}
 	if !ok {
-		return damaged("%s %v lacks chunk %d", r.kind.bucket(), r.hash, n)
+		return damaged("%s %v lacks chunk %d", id.kind.bucket(), id.hash, n)
 	}
 	raw, err := c.decompress(packed)
 	if err != nil {
-		return fmt.Errorf("%s %v: %w", r.kind.bucket(), r.hash, err)
+		return fmt.Errorf("%s %v: %w", id.kind.bucket(), id.hash, err)
 	}
 	if len(raw) != chunkSize {
-		return damaged("%s %v: chunk %d has %d bytes", r.kind.bucket(), r.hash, n, len(raw))
+		return damaged("%s %v: chunk %d has %d bytes", id.kind.bucket(), id.hash, n, len(raw))
 	}
 	_, err = w.Write(raw)
 	return err
 }
 
-// readBlob is the blob's bytes, never nil.
-func (c *codec) readBlob(s *snapshot, r blobID) ([]byte, error) {
+// readBlob returns the blob's bytes, never nil without an error.
+func (c *codec) readBlob(s *snapshot, id blobID) ([]byte, error) {
 	b := bytes.NewBuffer([]byte{})
-	if _, err := c.copyBlob(b, s, r); err != nil {
+	if _, err := c.copyBlob(b, s, id); err != nil {
 		return nil, err
 	}
 	return b.Bytes(), nil
 }
 
-// A blobRef is an entry's need of a blob.
+// A blobRef says that an entry needs a blob.
 type blobRef struct {
 	blobID
 	entry uint64

@@ -16,9 +16,9 @@ import (
 	"mend/journal/boltread"
 )
 
-// create makes an empty journal. bbolt's own creation is not safe: a file that
-// was cut while it was made never opens again. So it is made under another
-// name, and gets its own when it is whole and durable.
+// create creates an empty journal. bbolt's own creation is not safe: a file that was cut
+// while it was created never opens again. So the journal is created under another name,
+// and renamed when it is complete and durable.
 func (j *Journal) create() error {
 	id := strings.ToLower(rand.Text())[:16]
 	err := j.makeTemp(func(db *bolt.DB) error {
@@ -46,8 +46,8 @@ func (j *Journal) create() error {
 	return nil
 }
 
-// makeTemp makes the temporary file, lets fill write into it, and closes it
-// with everything durable. On an error it is removed again.
+// makeTemp creates the temporary file, has fill write to it, and closes it when
+// everything is durable. On an error the file is removed.
 func (j *Journal) makeTemp(fill func(*bolt.DB) error) error {
 	if err := j.step("make " + tempName); err != nil {
 		return err
@@ -80,9 +80,8 @@ func (j *Journal) makeTemp(fill func(*bolt.DB) error) error {
 	return nil
 }
 
-// installTemp gives the temporary file the journal's name, durably. Until the
-// folder is synced nothing may be written into it: a power cut could bring the
-// old file back.
+// installTemp durably renames the temporary file to the journal's name. Nothing may be
+// written to it before the folder is synced: a power cut could bring the old file back.
 func (j *Journal) installTemp() error {
 	err := j.step("rename " + tempName)
 	if err == nil {
@@ -97,8 +96,8 @@ func (j *Journal) installTemp() error {
 	return ownfile.SyncDir(j.dir)
 }
 
-// dropTemp removes what a cut creation or compaction left: it may hold text
-// that was to be forgotten.
+// dropTemp removes what an interrupted creation or compaction left. It may hold text that
+// was to be forgotten.
 func (j *Journal) dropTemp() error {
 	if err := os.Remove(j.path(tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -106,11 +105,11 @@ func (j *Journal) dropTemp() error {
 	return nil
 }
 
-// compact writes the file anew, without what was removed from it. A crash leaves
-// the old file or the new one, both whole.
+// compact writes a new file without what was removed. A crash leaves the old file or the
+// new one, either of them complete.
 //
-// It copies itself and not with bolt.Compact, so that every checksum is looked
-// at, the context is heard, and a full disk gives an error.
+// It does not use bolt.Compact, which checks no checksum, knows no context, and does not
+// return the error of a full disk.
 func (j *Journal) compact(ctx context.Context, freed *Freed) error {
 	if err := j.snap.CheckStructure(buckets); err != nil {
 		return err
@@ -126,7 +125,7 @@ func (j *Journal) compact(ctx context.Context, freed *Freed) error {
 	if err != nil {
 		return fmt.Errorf("writing it anew: %w", errors.Join(err, j.cleanUpAfterError(j.dropTemp)))
 	}
-	// Windows renames over no open file.
+	// Windows does not rename over an open file.
 	if err := j.step("close " + fileName); err != nil {
 		return err
 	}
@@ -137,7 +136,7 @@ func (j *Journal) compact(ctx context.Context, freed *Freed) error {
 		return errors.Join(err, openErr)
 	}
 	if err != nil {
-		// A rename that may not be durable must not be built on.
+		// The rename may not be durable: nothing may be written after it.
 		if _, renamed, _ := j.mark(markNew); renamed {
 			j.fatal = err
 		}
@@ -150,7 +149,7 @@ func (j *Journal) compact(ctx context.Context, freed *Freed) error {
 	return err
 }
 
-// copyTo copies every key, but for the marks that the new file is to be without.
+// copyTo copies every key except markCompact, and sets markNew.
 func (j *Journal) copyTo(ctx context.Context, db *bolt.DB) error {
 	for _, name := range buckets {
 		c := copier{j: j, ctx: ctx, db: db, bucket: name}
@@ -167,6 +166,7 @@ func (j *Journal) copyTo(ctx context.Context, db *bolt.DB) error {
 	return nil
 }
 
+// A copier copies one bucket to the new file.
 type copier struct {
 	j      *Journal
 	ctx    context.Context
@@ -217,8 +217,8 @@ func (c *copier) flush() error {
 	return err
 }
 
-// compareTemp checks the new file before it replaces the old one: whole, and
-// with as many keys.
+// compareTemp checks the structure and the number of keys of the new file before it
+// replaces the old one.
 func (j *Journal) compareTemp() error {
 	f, err := ownfile.Open(j.path(tempName), os.O_RDONLY)
 	if err != nil {

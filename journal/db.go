@@ -13,8 +13,8 @@ import (
 	"mend/internal/ownfile"
 )
 
-// safely runs f, which calls bbolt, and turns a panic into an error that wraps
-// ErrDamaged, and so also a fault of the memory that bbolt maps the file to.
+// recoverPanics calls f, which calls bbolt, and turns a panic into an error that wraps
+// ErrDamaged. That includes faults of the memory that the file is mapped to.
 func recoverPanics(f func() error) (err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -32,8 +32,8 @@ func (e *panicError) Error() string { return fmt.Sprintf("%v: bbolt: %v", ErrDam
 
 func (e *panicError) Unwrap() error { return ErrDamaged }
 
-// guard is safely for the open journal. After a panic bbolt holds locks that
-// nobody will release, so its file is closed under it and the journal is dead.
+// guard calls recoverPanics for the open journal. After a panic bbolt holds locks that it
+// never releases, so guard closes its file, and the journal cannot be used any more.
 func (j *Journal) guard(f func() error) error {
 	err := recoverPanics(f)
 	var p *panicError
@@ -46,7 +46,7 @@ func (j *Journal) guard(f func() error) error {
 
 func (j *Journal) boltOptions(open func(string, int, os.FileMode) (*os.File, error)) *bolt.Options {
 	return &bolt.Options{
-		Timeout:      j.opts.Timeout, // for a stranger: our own lock is held
+		Timeout:      j.opts.Timeout, // for other programs: we hold our own lock
 		FreelistType: bolt.FreelistMapType,
 		NoStatistics: true,
 		OpenFile:     open,
@@ -66,7 +66,7 @@ func (j *Journal) openBolt() error {
 	if err != nil {
 		j.db = nil
 		if j.boltFile != nil {
-			closeMapped(j.boltFile) // after a panic nobody else does
+			closeMapped(j.boltFile) // bbolt does not after a panic
 		}
 	}
 	if errors.Is(err, berrors.ErrTimeout) {
@@ -75,9 +75,8 @@ func (j *Journal) openBolt() error {
 	return err
 }
 
-// update runs fn in one transaction and commits it durably. An error means that
-// nothing of it is in the file, unless the journal is dead afterwards: then the
-// next open tells.
+// update runs fn in one transaction and commits it durably. After an error the file has
+// nothing of it, unless j.fatal is set: then only the next Open finds out.
 func (j *Journal) update(what string, fn func(*writer) error) error {
 	if err := j.checkWritable(); err != nil {
 		return err
@@ -107,10 +106,12 @@ func (j *Journal) update(what string, fn func(*writer) error) error {
 	return j.resolveCommit(id, err)
 }
 
-// look finds out what became of transaction id after its commit gave an error:
-// it may be in the file all the same. A second sync would say nothing, since
-// the first took the error away with the data. So the file is opened anew, and
-// where it has the transaction, another commit puts it on the disk once more.
+// resolveCommit finds out whether transaction id is in the file although its commit
+// returned the error cause. It returns nil if it is.
+//
+// Another sync would say nothing, since the first one dropped the data together with the
+// error. So the file is opened again, and if it has the transaction, an empty commit
+// makes it durable.
 func (j *Journal) resolveCommit(id uint64, cause error) error {
 	_ = j.detach()
 	err := j.attach()
@@ -118,7 +119,7 @@ func (j *Journal) resolveCommit(id uint64, cause error) error {
 		err = j.guard(j.db.Sync)
 	}
 	if j.snap != nil && j.snap.TxID() < id {
-		j.fatal = err // it is not there, whatever else is wrong with the file
+		j.fatal = err // the transaction is not there, whatever else is wrong with the file
 		return cause
 	}
 	if err == nil {
@@ -137,7 +138,7 @@ func (j *Journal) resolveCommit(id uint64, cause error) error {
 	return nil
 }
 
-// reread takes up what a commit written. Without it the journal is of no use.
+// reread reads the state after a commit. If that fails, the journal cannot be used any more.
 func (j *Journal) reread() error {
 	err := j.load()
 	if err == nil {
@@ -149,18 +150,17 @@ func (j *Journal) reread() error {
 	return err
 }
 
-// A writer is one transaction. bbolt follows no pointer for it that was not
-// checked before.
+// A writer is one transaction. bbolt follows only pointers that boltread has checked.
 type writer struct {
 	tx   *bolt.Tx
-	snap *snapshot // the state before; nil for a file that is being made
+	snap *snapshot // the state before it; nil for a new file
 	head head
 
-	written int // an estimate of what the commit writes, in bytes
+	written int // about how many bytes the commit writes
 }
 
-// run runs fn after checking that the transaction starts where the snapshot is.
-// Every transaction also takes the mark away that only the open needs.
+// run checks that the transaction follows the snapshot, and calls fn. It also removes
+// markNew, which only the first open after a rename needs.
 func (w *writer) run(fn func(*writer) error) error {
 	if id := uint64(w.tx.ID()); id != w.snap.TxID()+1 {
 		return damaged("transaction %d follows %d: somebody else writes this file", id, w.snap.TxID())
@@ -175,7 +175,7 @@ func (w *writer) run(fn func(*writer) error) error {
 	return fn(w)
 }
 
-// bucket opens the bucket, on the path that was checked, for a change at key.
+// bucket checks the path to key in the bucket and returns the bucket.
 func (w *writer) bucket(name string, key []byte) (*bolt.Bucket, error) {
 	if w.snap != nil {
 		checked, err := w.snap.Bucket(name)
@@ -204,7 +204,7 @@ func (w *writer) putSealed(name string, key, sealed []byte) error {
 		return err
 	}
 	if name == bucketEvents || name == bucketEntries || w.snap == nil {
-		b.FillPercent = 0.95 // only ever grows at its end
+		b.FillPercent = 0.95 // it only grows at its end
 	}
 	w.written += len(key) + len(sealed)
 	return b.Put(key, sealed)
@@ -218,8 +218,8 @@ func (w *writer) del(name string, key []byte) error {
 	return b.Delete(key)
 }
 
-// keys is up to n keys that begin with prefix, in the state so far. Only for
-// buckets whose structure was checked as a whole.
+// keys returns up to n keys that have the prefix, as of now in this transaction. Call
+// CheckStructure before: the pages are not checked here.
 func (w *writer) keys(name string, prefix []byte, n int) ([][]byte, error) {
 	b, err := w.bucket(name, prefix)
 	if err != nil {
@@ -234,8 +234,8 @@ func (w *writer) keys(name string, prefix []byte, n int) ([][]byte, error) {
 	return keys, nil
 }
 
-// event appends an event to the chain, at the time and with the totals that
-// follow, and puts it into the lists of the entries that it is about.
+// event sets the time and the totals of an event, appends it to the chain, and lists it
+// under the given entries.
 func (w *writer) event(j *Journal, ev *event, entries ...uint64) error {
 	now := j.opts.Now()
 	ev.Sec, ev.Nsec = now.Unix(), int64(now.Nanosecond())

@@ -1,12 +1,12 @@
-// Package journal remembers every change that mend makes to a store, from before
-// the change to long after it: what each record held, what it was made to hold,
-// why, and what became of it. It is what recovery and undo live on.
+// Package journal records every change that mend makes to a store, before it is
+// made: what each record held, what it shall hold, why, and later the outcome.
+// Recovery and undo read it.
 //
 // An entry is durable before [Journal.Begin] returns, and nothing that is
 // durable is ever rewritten: what happens to an entry later is a new event in an
 // append-only chain, and state and "undone by" are derived from the events. Only
-// the bytes of images and texts can go, by [Journal.GC] and [Journal.Forget];
-// the chain holds their hashes and stays as it was.
+// [Journal.GC] and [Journal.Forget] remove something: the bytes of images and texts.
+// The chain holds their hashes and stays as it was.
 //
 // The order of entries is their number. No decision depends on a clock.
 //
@@ -46,12 +46,12 @@
 // is written last and makes the blob complete.
 //
 // A ref in a list of ops has a kind: 1 session, 2 message, 3 part, 4 folder, 5 a file
-// beside the records, whose name stands for the part and may be any bytes. A mend that
-// does not know a kind tells of the entry, and refuses to undo it.
+// beside the records, whose name is in the place of the part and may be any bytes. A
+// mend that does not know a kind shows the entry, and refuses to undo it.
 //
 // Events are of the kinds begin, finish, resolve, gc and forget; [event] has
 // their fields, [encodeOps] the encoding of a list of ops, [causeText] and
-// [endText] that of texts. What need not be UTF-8 stands in JSON as base64.
+// [outcomeText] that of texts. In JSON, what need not be UTF-8 is base64.
 //
 // The last four buckets follow from the rest and [Journal.Verify] recomputes
 // them. "entries" lists for each entry its own events, the gc and forget that
@@ -59,17 +59,17 @@
 //
 // # Crashes
 //
-// A journal is made, and made anew, under the temporary name, and renamed when
-// it is whole and synced. Blobs are written in transactions of at most 16 MiB,
+// A journal is created and compacted under the temporary name, and renamed when
+// it is complete and synced. Blobs are written in transactions of at most 16 MiB,
 // all but the last under the mark "staging"; the last writes the begin event
 // with them. A gc or forget writes its event and the mark "erasing" first; from
-// then on the images count as gone. What a crash leaves behind a mark is cleared
-// away by the next open for writing.
+// then on the images count as removed. What a crash leaves under a mark is removed
+// by the next open for writing.
 //
 // # Damage
 //
 // The file is not trusted. All reading is done without bbolt, with every bound
-// checked (page.go says why); bbolt writes, behind a recover that also catches
+// checked (package boltread says why); bbolt writes, behind a recover that also catches
 // faults of mapped memory, and only on paths of pages that were checked before.
 // A damaged journal gives [ErrDamaged] and is never written to, replaced or
 // removed: an open for writing verifies the whole file, unless the system reports

@@ -8,12 +8,12 @@ import (
 	"mend/session"
 )
 
-// A list of ops is stored as follows. Frozen.
+// The encoding of a list of ops. Frozen.
 //
 //	byte     1, the version
 //	uvarint  number of ops, at most maxOpsPerList, and for each:
 //	           ref: byte kind, then project, session, message and part, each as uvarint length and bytes
-//	           before and after, each as byte 0 for none, or
+//	           pre and post image, each as byte 0 for nil, or
 //	             byte 1, SHA-256, uvarint size, uvarint mode
 const (
 	opsVersion    = 1
@@ -46,7 +46,7 @@ func appendDigest(b []byte, d *change.Digest) []byte {
 	return binary.AppendUvarint(b, uint64(d.Mode))
 }
 
-// digest is the image without its bytes.
+// digest returns the digest of an image with that hash, or nil for a nil image.
 func digest(i *change.Image, h hash) *change.Digest {
 	if i == nil {
 		return nil
@@ -70,7 +70,7 @@ func decodeOps(b []byte) ([]change.OpInfo, error) {
 	return ops, nil
 }
 
-// A decoder takes bytes apart; bad tells at the end that there were too few.
+// A decoder reads values from bytes. failed is set when there are too few or wrong bytes.
 type decoder struct {
 	rest   []byte
 	failed bool
@@ -127,14 +127,14 @@ func (d *decoder) digest() *change.Digest {
 	return &g
 }
 
-// A causeText is what a begin event says in words, stored beside it so that it
-// can be forgotten. Strings are bytes, and the names are frozen.
+// A causeText holds the free text of a begin event. It is stored apart from the event, so
+// that it can be forgotten. Strings are stored as bytes. Frozen.
 type causeText struct {
 	Text      []byte   `json:"text,omitempty"`
 	Diagnoses [][]byte `json:"diagnoses,omitempty"`
 }
 
-// An outcomeText is what a finish event says in words.
+// An outcomeText holds the free text of a finish event. Frozen.
 type outcomeText struct {
 	Conflicts []conflictText `json:"conflicts,omitempty"`
 	Kept      [][]byte       `json:"kept,omitempty"`
@@ -165,7 +165,7 @@ func encodeOutcome(o change.Outcome) []byte {
 	return b
 }
 
-// conflicts is the conflicts of the text as an entry has them.
+// conflicts returns the conflicts as a [change.Entry] has them.
 func (t outcomeText) conflicts() ([]change.ConflictInfo, error) {
 	var all []change.ConflictInfo
 	for _, c := range t.Conflicts {

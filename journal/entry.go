@@ -8,16 +8,15 @@ import (
 	"mend/journal/boltread"
 )
 
-// A history is what the events say of an entry.
+// An entryState is the state of an entry, as its events say.
 type entryState struct {
 	seq          uint64
 	begin        *event
-	finish       *event
-	resolve      *event
-	imagesErased bool // the images
-	textsErased  bool // the texts too
-	// undoers is the committed entries that took it back, oldest first.
-	undoers []uint64
+	finish       *event // nil if it is pending
+	resolve      *event // nil if it was not resolved
+	imagesErased bool
+	textsErased  bool
+	undoers      []uint64 // the committed entries that revert it, oldest first
 }
 
 func (st *entryState) state() change.State {
@@ -30,13 +29,13 @@ func (st *entryState) state() change.State {
 	return st.finish.Finish.State
 }
 
-// settled reports whether nothing more can happen to the entry that would need
-// its images but an undo.
+// isDecided reports whether the entry is neither pending nor conflicted. Only an undo can
+// still need its images then.
 func (st *entryState) isDecided() bool {
 	return st.state() != change.Pending && st.state() != change.Conflicted
 }
 
-// history reads the events about an entry.
+// entryState reads the events of an entry.
 func (s *snapshot) entryState(seq uint64) (*entryState, error) {
 	st := &entryState{seq: seq}
 	err := s.scan(bucketEntries, u64(seq), nil, func(it boltread.Item) error {
@@ -69,7 +68,7 @@ func (s *snapshot) entryState(seq uint64) (*entryState, error) {
 	return st, nil
 }
 
-// add takes the next event about the entry.
+// add adds the next event of the entry.
 func (st *entryState) add(ev *event) error {
 	own := ev.Entry == st.seq
 	switch {
@@ -96,15 +95,18 @@ func (st *entryState) add(ev *event) error {
 	return nil
 }
 
-// A deriver answers which entries are undone, asking for each only once.
+// An undoResolver finds out which entries are undone. It reads each entry at most once.
 type undoResolver struct {
 	s     *snapshot
-	cache map[uint64]uint64
+	cache map[uint64]uint64 // by entry: the entry that undid it, or 0
 }
 
-// undoneBy is the newest committed entry that takes st back and was not itself
-// taken back; 0 if there is none. It only ever asks about later entries, so it
-// ends.
+func newUndoResolver(s *snapshot) *undoResolver {
+	return &undoResolver{s: s, cache: map[uint64]uint64{}}
+}
+
+// undoneBy returns the newest committed entry that reverts st and is not itself undone, or
+// 0 if there is none. It only follows references to later entries, so it always ends.
 func (u *undoResolver) undoneBy(st *entryState) (uint64, error) {
 	if by, ok := u.cache[st.seq]; ok {
 		return by, nil
@@ -130,12 +132,12 @@ func (u *undoResolver) undoneBy(st *entryState) (uint64, error) {
 	return 0, nil
 }
 
-// neededBlobs is the blobs that an entry needs: the lists of ops always, the images
-// and texts while they are not gone.
+// neededBlobs returns the blobs that an entry refers to: always the lists of ops, and the
+// images and texts as asked for.
 func (j *Journal) neededBlobs(st *entryState, images, texts bool) (map[blobID]bool, error) {
-	refs := map[blobID]bool{}
+	blobs := map[blobID]bool{}
 	for _, list := range st.begin.Begin.Ops {
-		refs[blobID{blobOps, list}] = true
+		blobs[blobID{blobOps, list}] = true
 	}
 	if images {
 		ops, err := j.opInfos(st.begin.Begin)
@@ -145,23 +147,23 @@ func (j *Journal) neededBlobs(st *entryState, images, texts bool) (map[blobID]bo
 		for _, o := range ops {
 			for _, d := range [...]*change.Digest{o.Pre, o.Post} {
 				if d != nil {
-					refs[blobID{blobImage, d.SHA256}] = true
+					blobs[blobID{blobImage, d.SHA256}] = true
 				}
 			}
 		}
 	}
 	if texts {
 		if t := st.begin.Begin.Text; t != nil {
-			refs[blobID{blobText, *t}] = true
+			blobs[blobID{blobText, *t}] = true
 		}
 		if st.finish != nil && st.finish.Finish.Text != nil {
-			refs[blobID{blobText, *st.finish.Finish.Text}] = true
+			blobs[blobID{blobText, *st.finish.Finish.Text}] = true
 		}
 	}
-	return refs, nil
+	return blobs, nil
 }
 
-// entry reads an entry as a caller sees it.
+// readEntry reads an entry.
 func (j *Journal) readEntry(seq uint64) (change.Entry, error) {
 	st, err := j.snap.entryState(seq)
 	if err != nil {
@@ -170,6 +172,7 @@ func (j *Journal) readEntry(seq uint64) (change.Entry, error) {
 	return j.buildEntry(st, newUndoResolver(j.snap))
 }
 
+// buildEntry returns the entry with that state, and reads its ops and texts.
 func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, error) {
 	b := st.begin.Begin
 	e := change.Entry{
@@ -199,7 +202,7 @@ func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, err
 	return e, j.addTexts(&e, st)
 }
 
-// opInfos reads the lists of ops of an entry.
+// opInfos reads the ops of an entry, without their images.
 func (j *Journal) opInfos(b *beginEvent) ([]change.OpInfo, error) {
 	var all []change.OpInfo
 	for _, h := range b.Ops {
@@ -219,7 +222,7 @@ func (j *Journal) opInfos(b *beginEvent) ([]change.OpInfo, error) {
 	return all, nil
 }
 
-// addTexts reads what was kept beside the events, unless it was forgotten.
+// addTexts reads the free text of an entry, unless it was forgotten.
 func (j *Journal) addTexts(e *change.Entry, st *entryState) error {
 	if st.textsErased {
 		return nil
@@ -241,6 +244,7 @@ func (j *Journal) addTexts(e *change.Entry, st *entryState) error {
 	return err
 }
 
+// readText decodes a text into a causeText or outcomeText. A nil hash leaves it empty.
 func (j *Journal) readText(h *hash, into any) error {
 	if h == nil {
 		return nil
@@ -253,8 +257,4 @@ func (j *Journal) readText(h *hash, into any) error {
 		return damaged("text %v: %v", *h, err)
 	}
 	return nil
-}
-
-func newUndoResolver(s *snapshot) *undoResolver {
-	return &undoResolver{s: s, cache: map[uint64]uint64{}}
 }

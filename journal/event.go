@@ -13,17 +13,17 @@ import (
 	"mend/change"
 )
 
-// A hash is a SHA-256. In JSON it is written in hexadecimal.
+// A hash is a SHA-256, in JSON in hexadecimal.
 type hash [sha256.Size]byte
 
 func (h hash) String() string { return hex.EncodeToString(h[:]) }
 
-// MarshalText makes it hexadecimal in JSON.
+// MarshalText returns the hash in hexadecimal.
 func (h hash) MarshalText() ([]byte, error) {
 	return hex.AppendEncode(nil, h[:]), nil
 }
 
-// UnmarshalText reads that back.
+// UnmarshalText reads what MarshalText returns.
 func (h *hash) UnmarshalText(text []byte) error {
 	if hex.DecodedLen(len(text)) != len(h) {
 		return fmt.Errorf("a hash of %d letters", len(text))
@@ -35,11 +35,11 @@ func (h *hash) UnmarshalText(text []byte) error {
 // eventVersion is the first byte of every event. Frozen.
 const eventVersion = 1
 
-// An event is one link of the chain. What is marked as bytes need not be UTF-8
-// and stands in base64. The names are frozen.
+// An event is one link of the chain. Fields of type []byte need not be UTF-8 and are stored
+// in base64. The names are frozen.
 type event struct {
 	Kind  eventKind `json:"kind"`
-	Sec   int64     `json:"sec"` // when, in seconds and nanoseconds since 1970
+	Sec   int64     `json:"sec"` // time, in seconds and nanoseconds since 1970
 	Nsec  int64     `json:"nsec"`
 	Entry uint64    `json:"entry,omitempty"` // of begin, finish and resolve
 
@@ -60,8 +60,8 @@ const (
 	kindBegin   eventKind = "begin"
 	kindFinish  eventKind = "finish"
 	kindResolve eventKind = "resolve"
-	kindGC      eventKind = "gc"     // the images of the entries are gone
-	kindForget  eventKind = "forget" // so are their texts
+	kindGC      eventKind = "gc"     // the images of the entries are removed
+	kindForget  eventKind = "forget" // and their texts
 )
 
 type beginEvent struct {
@@ -71,13 +71,13 @@ type beginEvent struct {
 	Session []byte           `json:"session,omitempty"`
 	Cause   change.CauseKind `json:"cause"`
 	Of      []uint64         `json:"of,omitempty"`
-	Partial bool             `json:"partial,omitempty"` // what it is of is not undone by it
+	Partial bool             `json:"partial,omitempty"` // the entries Of are not undone by it
 	Text    *hash            `json:"text,omitempty"`    // the cause's text and diagnoses
 	Ops     []hash           `json:"ops"`               // lists of ops, in order
 	Count   int              `json:"count"`             // of ops
 }
 
-// isUndo reports whether the entry takes others back.
+// isUndo reports whether the entry is an undo or a redo.
 func (b *beginEvent) isUndo() bool {
 	return b.Cause == change.CauseUndo || b.Cause == change.CauseRedo
 }
@@ -96,15 +96,15 @@ type finishEvent struct {
 
 type resolveEvent struct {
 	How string `json:"how"`
-	By  uint64 `json:"by,omitempty"` // the entry that did it
+	By  uint64 `json:"by,omitempty"` // the entry that carried it out
 }
 
-// A span is the entries from the first number to the second.
+// A span is the entries from the first to the second number, both included.
 type span [2]uint64
 
 func (ev *event) time() time.Time { return time.Unix(ev.Sec, ev.Nsec).UTC() }
 
-// touches reports whether gc or forget named the entry.
+// erases reports whether a gc or forget event names the entry.
 func (ev *event) erases(entry uint64) bool {
 	for _, s := range ev.Entries {
 		if s[0] <= entry && entry <= s[1] {
@@ -114,7 +114,7 @@ func (ev *event) erases(entry uint64) bool {
 	return false
 }
 
-// reverts is the entries that a begin event takes back as a whole.
+// revertedEntries returns the entries that a begin event reverts completely.
 func (ev *event) revertedEntries() []uint64 {
 	if b := ev.Begin; b != nil && !b.Partial && b.isUndo() {
 		return b.Of
@@ -122,7 +122,7 @@ func (ev *event) revertedEntries() []uint64 {
 	return nil
 }
 
-// encodeEvent is the event as it is stored, and its hash:
+// encodeEvent returns the stored form of an event, and its hash:
 // version | number u64 | hash of the event before | JSON | SHA-256 of all that.
 func encodeEvent(seq uint64, before hash, ev *event) ([]byte, hash, error) {
 	payload, err := json.Marshal(ev)
@@ -135,8 +135,8 @@ func encodeEvent(seq uint64, before hash, ev *event) ([]byte, hash, error) {
 	return append(b, sum[:]...), sum, nil
 }
 
-// decodeEvent reads event seq back, and gives the hash of the one before and
-// its own.
+// decodeEvent decodes event seq. It also returns the hash of the event before and its own
+// hash.
 func decodeEvent(seq uint64, b []byte) (ev *event, before, sum hash, err error) {
 	const head = 1 + 8 + sha256.Size
 	n := len(b) - sha256.Size
@@ -157,8 +157,7 @@ func decodeEvent(seq uint64, b []byte) (ev *event, before, sum hash, err error) 
 	return ev, before, sum, nil
 }
 
-// valid reports whether the event has what its kind needs, so that nobody has
-// to ask again.
+// valid reports whether the event has the fields that its kind needs.
 func (ev *event) valid() bool {
 	if ev.Nsec < 0 || ev.Nsec >= int64(time.Second) || ev.Entry > ev.Begun || ev.Pending > ev.Begun {
 		return false
@@ -185,7 +184,7 @@ func (ev *event) valid() bool {
 
 func (b *beginEvent) valid(entry uint64) bool {
 	for _, of := range b.Of {
-		if of == 0 || of >= entry { // no entry is about a later one: derivation ends
+		if of == 0 || of >= entry { // so that undoResolver ends
 			return false
 		}
 	}
@@ -196,12 +195,12 @@ func (e *finishEvent) valid() bool {
 	return e.State == change.Committed || e.State == change.Aborted || e.State == change.Conflicted
 }
 
-// genesis is what stands for the event before the first.
+// genesis returns the hash that the first event has for the event before it.
 func genesis(id string) hash {
 	return sha256.Sum256([]byte("mend journal 1\x00" + id))
 }
 
-// spans is the numbers of the entries, once each.
+// spans returns the numbers of the entries, each once.
 func spans(all []*entryState) []span {
 	seqs := make([]uint64, len(all))
 	for i, st := range all {

@@ -26,8 +26,8 @@ const (
 	markCompact = "compact" // what was removed is still in the file's free pages
 )
 
-// format is the number of this layout. Frozen, as are the name, the key, and
-// the encoding it stands in.
+// format is the number of this format. Frozen, as are its bucket, key and encoding, so that
+// any mend can read it.
 const format = 1
 
 // The buckets. Frozen.
@@ -50,15 +50,15 @@ var buckets = []string{
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// seal is the value as it is stored: with a CRC32C over bucket, key and value,
-// since bbolt has no checksum on its data, and a value may turn up under
-// another key.
+// seal returns the value as it is stored: followed by a CRC32C over bucket, key and value.
+// bbolt has no checksum of its data, and a damaged file may have a value under another
+// key.
 func seal(bucket string, key, val []byte) []byte {
 	sealed := make([]byte, 0, len(val)+crc32.Size)
 	return binary.BigEndian.AppendUint32(append(sealed, val...), checksum(bucket, key, val))
 }
 
-// unseal is the value that was sealed, or ErrDamaged.
+// unseal returns the value without its checksum. The error wraps ErrDamaged if that is wrong.
 func unseal(bucket string, key, sealed []byte) ([]byte, error) {
 	n := len(sealed) - crc32.Size
 	if n < 0 || binary.BigEndian.Uint32(sealed[n:]) != checksum(bucket, key, sealed[:n]) {
@@ -73,7 +73,7 @@ func checksum(bucket string, key, val []byte) uint32 {
 	return crc32.Update(sum, castagnoli, val)
 }
 
-// u64 makes a key of numbers.
+// u64 returns a key that consists of numbers.
 func u64(numbers ...uint64) []byte {
 	var key []byte
 	for _, n := range numbers {
@@ -82,7 +82,7 @@ func u64(numbers ...uint64) []byte {
 	return key
 }
 
-// splitU64 takes such a key apart, where it has that many numbers.
+// splitU64 splits a key of n numbers, and reports whether it is one.
 func splitU64(key []byte, n int) ([]uint64, bool) {
 	if len(key) != 8*n {
 		return nil, false
@@ -101,13 +101,13 @@ func sessionPrefix(name []byte) []byte {
 	return sum[:sessionPrefixSize:sessionPrefixSize]
 }
 
-// sessionKey is a key of bysession. The session stands in it as a hash, since
-// its name may be anything, and the entry backwards: the newest comes first.
+// sessionKey returns a key of bysession. The session's name may be anything, so its hash is
+// used. The bits of the entry's number are inverted, so that the newest entry comes first.
 func sessionKey(name []byte, entry uint64) []byte {
 	return append(sessionPrefix(name), u64(^entry)...)
 }
 
-// entryOfSessionKey is the entry in a key of bysession.
+// entryOfSessionKey returns the entry in a key of bysession.
 func entryOfSessionKey(key []byte) (uint64, error) {
 	if len(key) != sessionPrefixSize+8 {
 		return 0, damaged("bysession has a key %x", key)

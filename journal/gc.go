@@ -12,25 +12,25 @@ import (
 	"mend/session"
 )
 
-// Freed is what GC or Forget removed.
+// Freed says what GC or Forget removed.
 type Freed struct {
-	Entries int   // that lost their images now
+	Entries int   // whose images were removed
 	Images  int   // images, lists and texts that no other entry needs
-	Bytes   int64 // what these took, compressed
+	Bytes   int64 // of these, compressed
 	Shrunk  int64 // by how much the file became smaller; 0 if it was not compacted
-	// SharedWith is the ids of other entries that need some of the same images, such
-	// as the undo of a repair: those images are still there.
+	// SharedWith has the ids of other entries that need some of the same images, such as
+	// the undo of a repair. Those images were not removed.
 	SharedWith []string
 }
 
-// GC removes the images of the entries begun before olderThan, except pending
-// and conflicted ones, and those that hold files of the user's own. They can be told of afterwards, not undone. The space is
-// used again; where more than half of the file is free, and more than 64 MiB,
-// the file is made smaller.
+// GC removes the images of the entries begun before olderThan, except of pending and
+// conflicted ones and of those that hold files of the user's own. The entries are still
+// listed, but cannot be undone. The space is reused. If more than half of the file is
+// free, and more than 64 MiB, the file is compacted.
 //
-// An entry counts as begun when the newest entry up to it was begun, times in
-// the future left out, and where none is left as the first one after it: a clock
-// that once stood wrong removes nothing early.
+// For GC an entry was begun at the latest time of all entries up to it, not counting times
+// in the future; without such a time, when the next entry that has one was begun. So a
+// clock that was wrong for a while removes nothing early.
 func (j *Journal) GC(ctx context.Context, olderThan time.Time) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -65,7 +65,7 @@ func (j *Journal) gc(ctx context.Context, olderThan time.Time) (Freed, error) {
 	return freed, j.compact(ctx, &freed)
 }
 
-// olderThan is the entries that GC takes.
+// entriesOlderThan returns the entries that were begun before limit, as GC counts.
 func (j *Journal) entriesOlderThan(limit time.Time) ([]*entryState, error) {
 	var old, waiting []*entryState
 	var begun time.Time
@@ -107,14 +107,13 @@ func (j *Journal) withoutUserFiles(all []*entryState) ([]*entryState, error) {
 	return left, nil
 }
 
-// Forget removes the images of the entries, the texts of errors, diagnoses and
-// conflicts, and makes these bytes leave the file, which is written anew. That
-// the repairs were made stays on record, and the chain stays as it was. Nothing
-// happens if one of the entries is pending or conflicted: the error is then a
-// [*StateError].
+// Forget removes the images of the entries and the texts of their errors, diagnoses and
+// conflicts, and compacts the file, so that it does not contain these bytes any more. The
+// entries are still listed and the chain stays as it was. If one of the entries is pending
+// or conflicted, nothing is removed, and the error is a [*StateError].
 //
-// When it is cut, the entries are forgotten all the same, and the next Open for
-// writing makes the bytes leave.
+// If it is interrupted, the entries count as forgotten all the same, and the next Open for
+// writing compacts the file.
 func (j *Journal) Forget(ctx context.Context, entries []change.Entry) (Freed, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -154,8 +153,8 @@ func (j *Journal) forget(ctx context.Context, entries []change.Entry) (Freed, er
 	return freed, j.compact(ctx, &freed)
 }
 
-// prepareErasing ends earlier work and checks every page: what follows moves
-// pages entries that bbolt takes on trust.
+// prepareErasing finishes earlier work and checks every page: removing keys moves pages
+// that bbolt does not check.
 func (j *Journal) prepareErasing() error {
 	if err := j.checkWritable(); err != nil {
 		return err
@@ -166,8 +165,8 @@ func (j *Journal) prepareErasing() error {
 	return j.snap.CheckStructure(buckets)
 }
 
-// erase writes the event that the entries lost their images, and from then on
-// they count as gone, whatever happens; then it removes what only they needed.
+// erase writes the gc or forget event. From then on the images count as erased, also after
+// a crash. Then it removes the blobs that no other entry needs.
 func (j *Journal) erase(ctx context.Context, kind eventKind, all []*entryState, freed *Freed) error {
 	ev := &event{Kind: kind, Entries: spans(all)}
 	var entries []uint64
@@ -192,8 +191,8 @@ func (j *Journal) erase(ctx context.Context, kind eventKind, all []*entryState, 
 	return j.finishErasing(ctx, freed)
 }
 
-// finishErasing removes the blobs of the entries that the marked event names.
-// It may be cut anywhere and starts over.
+// finishErasing removes the blobs of the entries that the event in markErasing names. It
+// may be interrupted anywhere, and starts again.
 func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	seq, ok, err := j.markNumber(markErasing)
 	if err != nil || !ok {
@@ -232,8 +231,8 @@ func (j *Journal) finishErasing(ctx context.Context, freed *Freed) error {
 	return j.unmark(markErasing)
 }
 
-// erasedRefs is the refs that an entry loses by an event of that kind: its
-// lists of ops stay.
+// erasedRefs returns the references that an entry loses by an event of that kind. Lists of
+// ops stay.
 func (j *Journal) erasedRefs(entry uint64, kind eventKind) ([]blobRef, error) {
 	st, err := j.snap.entryState(entry)
 	if err != nil {
@@ -244,25 +243,25 @@ func (j *Journal) erasedRefs(entry uint64, kind eventKind) ([]blobRef, error) {
 		return nil, err
 	}
 	var refs []blobRef
-	for r := range blobs {
-		if r.kind != blobOps {
-			refs = append(refs, blobRef{r, entry})
+	for id := range blobs {
+		if id.kind != blobOps {
+			refs = append(refs, blobRef{id, entry})
 		}
 	}
 	slices.SortFunc(refs, func(a, b blobRef) int { return bytes.Compare(a.key(), b.key()) })
 	return refs, nil
 }
 
-// A releaser takes refs away, and removes the blobs that nobody refs then.
+// A releaser removes references, and the blobs that have none left.
 type releaser struct {
 	ctx   context.Context
 	j     *Journal
 	freed *Freed
-	users map[uint64]bool // entries that still blobRef one of the blobs
+	users map[uint64]bool // entries that still need one of the blobs; may be nil
 }
 
-// release takes the refs away in transactions of bounded size; blobs and
-// refs agree after each.
+// release removes the references in transactions of bounded size. Blobs and references
+// agree after each of them.
 func (r *releaser) release(refs []blobRef) error {
 	for len(refs) > 0 {
 		if err := r.ctx.Err(); err != nil {
@@ -288,14 +287,15 @@ func (r *releaser) release(refs []blobRef) error {
 	return nil
 }
 
-// maxReleases is how many claims a transaction takes away.
+// maxReleases is how many references one transaction removes.
 const maxReleases = 10_000
 
-func (r *releaser) releaseRef(w *writer, c blobRef, freed *Freed) error {
-	if err := w.del(bucketRefs, c.key(c.entry)); err != nil {
+// releaseRef removes one reference, and its blob if that was the last one.
+func (r *releaser) releaseRef(w *writer, ref blobRef, freed *Freed) error {
+	if err := w.del(bucketRefs, ref.key(ref.entry)); err != nil {
 		return err
 	}
-	others, err := w.keys(bucketRefs, c.key(), 10)
+	others, err := w.keys(bucketRefs, ref.key(), 10)
 	if err != nil {
 		return err
 	}
@@ -312,12 +312,12 @@ func (r *releaser) releaseRef(w *writer, c blobRef, freed *Freed) error {
 		return nil
 	}
 	before := w.written
-	keys, err := w.keys(c.kind.bucket(), c.hash[:], maxReleases)
+	keys, err := w.keys(ref.kind.bucket(), ref.hash[:], maxReleases)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
-		if err := w.del(c.kind.bucket(), key); err != nil {
+		if err := w.del(ref.kind.bucket(), key); err != nil {
 			return err
 		}
 	}

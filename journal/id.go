@@ -5,24 +5,23 @@ import (
 	"math/bits"
 )
 
-// The letters of repair ids: a consonant and a vowel make a syllable, 100 of
-// them. Frozen: an id that was printed must find its entry for ever.
+// The letters of repair ids. A consonant and a vowel make one of 100 syllables. Frozen: an id
+// that was printed must find its entry for ever.
 const (
 	consonants = "bcdfghjklmnpqrstvwxz"
 	vowels     = "aeiou"
 )
 
-// minSyllables and maxSyllables bound the length of an id. With the longest,
-// all numbers fit.
+// The number of syllables of an id. Ids with maxSyllables can express every uint64.
 const (
 	minSyllables = 3
 	maxSyllables = 10
 )
 
-// scramble has, for each number k of syllables, the factor that takes a
-// sequence number to its place among the 100^k ids: about 0.618 of 100^k, so
-// that neighbours lie far apart, and coprime to it, so that no two meet.
-// Frozen. There is none for the longest ids, whose modulus no uint64 holds.
+// scramble[k] is the factor that maps a sequence number to one of the 100^k ids with k
+// syllables: about 0.618 of 100^k, so that ids of neighbours differ a lot, and coprime to
+// 100^k, so that no two ids are equal. Frozen. Ids of maxSyllables are not scrambled, since
+// 100^maxSyllables does not fit a uint64.
 var scramble = [maxSyllables]uint64{
 	3: 618033,
 	4: 61803399,
@@ -33,7 +32,7 @@ var scramble = [maxSyllables]uint64{
 	9: 618033988749894849,
 }
 
-// pow100 is 100^k, for k below maxSyllables.
+// pow100 returns 100^k, for k less than maxSyllables.
 func pow100(k int) uint64 {
 	p := uint64(1)
 	for range k {
@@ -42,9 +41,9 @@ func pow100(k int) uint64 {
 	return p
 }
 
-// IDOf is the repair id of the entry with that sequence number: a word of
-// lower-case letters that can be spoken, different for every number, and (below
-// 10^18) with another first letter than the ids of the numbers beside it.
+// IDOf returns the repair id of the entry with that sequence number: a word of lower-case
+// letters that can be spoken. Each number has another id, and up to 10^18 the ids of
+// neighbours start with different letters.
 func IDOf(seq uint64) string {
 	k := minSyllables
 	for k < maxSyllables && seq >= pow100(k) {
@@ -64,8 +63,8 @@ func IDOf(seq uint64) string {
 	return string(id)
 }
 
-// SeqOf is the sequence number that has that id, and whether there is one. It
-// reverses [IDOf] and accepts nothing that IDOf does not make.
+// SeqOf returns the sequence number that has the id, and whether there is one. It reverses
+// [IDOf] and accepts only what IDOf returns.
 func SeqOf(id string) (uint64, bool) {
 	k := len(id) / 2
 	if len(id)%2 != 0 || k < minSyllables || k > maxSyllables {

@@ -20,12 +20,12 @@ import (
 // Options say how to open a journal. The zero Options open it for writing.
 type Options struct {
 	ReadOnly bool
-	Version  string           // of mend: it is written into entries
+	Version  string           // of mend, for new entries
 	Timeout  time.Duration    // how long to wait for another process; 0: 2 s
 	Now      func() time.Time // nil: time.Now
 
-	// Step is called before each change of a file, with what comes next. Tests
-	// cut or fail the journal there.
+	// Step is called before each change of a file, with a name for it. If it returns an
+	// error, the change is not made. For tests.
 	Step func(what string) error
 	// compactAbove is how many free bytes GC leaves in the file; 0: 64 MiB.
 	compactAbove int64
@@ -52,8 +52,7 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// A Journal is an open journal. Its methods may be called from several
-// goroutines; they take turns.
+// A Journal is an open journal. Its methods are safe for concurrent use.
 type Journal struct {
 	mu    sync.Mutex
 	dir   string
@@ -64,25 +63,28 @@ type Journal struct {
 	db       *bolt.DB  // for writing; nil if read only
 	boltFile *os.File  // what db has open
 	file     *os.File  // for reading; nil if there is no journal
-	snap     *snapshot // of the newest transaction; nil if there is no journal
+	snap     *snapshot // after the newest transaction; nil if there is no journal
 	head     head
 	id       string
 	fatal    error // why the journal cannot be used any more
 
 	stamp     string // of the file when it was opened; "" if it was verified then
-	stampTxID uint64 // the transaction that it had
+	stampTxID uint64 // the newest transaction at that time
 }
 
-// Open opens the journal in the folder dir. For writing, it makes folder and
-// journal where they are missing, for this user alone, and keeps every other
-// process out until Close; it verifies a journal that is not as mend left it, and
-// ends what a crash cut short. For reading, it changes nothing, shares the journal with other readers, and takes a missing
-// journal for an empty one.
+// Open opens the journal in the folder dir.
 //
-// The error is a [*LockedError] where another process held the journal for the
-// whole timeout, and wraps [ErrDamaged] or [ErrFormat] where the file cannot be
-// used; then it is left as it is. It is an [*ownfile.UnsafeError] where the folder
-// or a file is not as mend keeps it, such as one that others can write to.
+// For writing, it creates folder and journal if they do not exist, for this user alone,
+// and locks out all other processes until Close. It verifies a journal that is not as mend
+// left it, and finishes what a crash interrupted.
+//
+// For reading, it changes nothing and shares the journal with other readers. A journal that
+// does not exist is empty.
+//
+// The error is a [*LockedError] if another process held the journal for the whole timeout.
+// It wraps [ErrDamaged] or [ErrFormat] if the file cannot be used, which is then left
+// unchanged. It is an [*ownfile.UnsafeError] if the folder or a file is not as mend creates
+// it, for example writable by others.
 func Open(dir string, o Options) (*Journal, error) {
 	j := &Journal{dir: dir, opts: o.withDefaults(), codec: newCodec()}
 	open := j.openWriter
@@ -102,20 +104,20 @@ func Open(dir string, o Options) (*Journal, error) {
 	return nil, fmt.Errorf("opening journal %s: %w", j.path(fileName), err)
 }
 
-// quote is a name as a shell takes it.
+// quote quotes a name for a shell.
 func quote(name string) string {
 	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
-// ID is the journal's own id, made at its creation: letters and digits, for
-// names of folders. It is empty for a journal that does not exist.
+// ID returns the id that the journal got when it was created: letters and digits, for names
+// of folders. It is empty if the journal does not exist.
 func (j *Journal) ID() string { return j.id }
 
 func (j *Journal) path(name string) string { return filepath.Join(j.dir, name) }
 
 func (j *Journal) step(what string) error { return j.opts.Step(what) }
 
-// Close gives the journal back to other processes.
+// Close closes the journal and releases its lock.
 func (j *Journal) Close() error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -130,8 +132,8 @@ func (j *Journal) Close() error {
 	return nil
 }
 
-// openReader locks and reads what is there. A journal without a lock file, such
-// as a copy, is read without a lock: nothing may be created here.
+// openReader locks and reads the journal. A journal without a lock file, such as a copy, is
+// read without a lock, since a reader creates nothing.
 func (j *Journal) openReader() error {
 	err := ownfile.CheckDir(j.dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -157,6 +159,8 @@ func (j *Journal) openReader() error {
 	return j.attach()
 }
 
+// openWriter locks the journal, creates it if it does not exist, and makes it ready for
+// writing.
 func (j *Journal) openWriter() error {
 	if err := ownfile.MakeDir(j.dir); err != nil {
 		return err
@@ -183,15 +187,15 @@ func (j *Journal) openWriter() error {
 	if err := j.step("drop " + tempName); err != nil {
 		return err
 	}
-	if err := j.dropTemp(); err != nil { // it may be all that is whole where journal.db is not
+	if err := j.dropTemp(); err != nil { // not earlier: it may be the only undamaged copy
 		return err
 	}
 	return j.finishInterrupted()
 }
 
-// settle makes durable what a process that was killed may have left in memory,
-// and ends what it had begun to remove. What cannot be ended now, as on a full
-// disk, stays marked: that must not keep anybody from recovering a store.
+// finishInterrupted makes durable what a process that was killed may have left in memory,
+// and finishes the removal of blobs. If that fails, as on a full disk, the mark stays and
+// the journal can be used: recovering a store is more important.
 func (j *Journal) finishInterrupted() error {
 	if _, isNew, err := j.mark(markNew); err != nil {
 		return err
@@ -211,7 +215,7 @@ func (j *Journal) finishInterrupted() error {
 	return nil
 }
 
-// exists reports whether there is a journal file, or something else in its place.
+// exists reports whether something has the journal's name.
 func (j *Journal) exists() (bool, error) {
 	_, err := os.Lstat(j.path(fileName))
 	if errors.Is(err, fs.ErrNotExist) {
@@ -220,8 +224,8 @@ func (j *Journal) exists() (bool, error) {
 	return err == nil, err
 }
 
-// attach opens the file, reads the newest state, and for writing gives the file
-// to bbolt.
+// attach opens the file and reads the newest state. For writing it also opens the file with
+// bbolt.
 func (j *Journal) attach() error {
 	f, err := ownfile.Open(j.path(fileName), os.O_RDONLY)
 	if err != nil {
@@ -259,7 +263,7 @@ func (j *Journal) detach() error {
 	return errors.Join(errs...)
 }
 
-// load takes up the state that the newest transaction left.
+// load reads the state after the newest transaction.
 func (j *Journal) load() error {
 	info, err := j.file.Stat()
 	if err != nil {
@@ -292,9 +296,8 @@ func (j *Journal) readIdentity() error {
 	return nil
 }
 
-// checkTotals compares the newest event with the derived buckets that say which
-// entries there are and which are pending: a lost pending entry would never be
-// recovered.
+// checkTotals compares the totals in the newest event with the buckets entries and pending:
+// a pending entry that was lost would never be recovered.
 func (j *Journal) checkTotals() error {
 	var pending uint64
 	err := j.snap.scan(bucketPending, nil, nil, func(boltread.Item) error { pending++; return nil })
@@ -311,7 +314,7 @@ func (j *Journal) checkTotals() error {
 	return nil
 }
 
-// usable says why the journal cannot be written, if it cannot.
+// checkWritable returns the reason if the journal cannot be written.
 func (j *Journal) checkWritable() error {
 	switch {
 	case j.fatal != nil:
@@ -322,7 +325,7 @@ func (j *Journal) checkWritable() error {
 	return nil
 }
 
-// readable says why nothing can be read, if nothing can.
+// checkReadable returns the reason if the journal cannot be read.
 func (j *Journal) checkReadable() error {
 	if j.file == nil && j.fatal != nil {
 		return j.fatal

@@ -13,8 +13,8 @@ import (
 	"mend/internal/ownfile"
 )
 
-// lock takes the lock file: alone for a writer, beside other readers for a
-// reader. The error is a [*LockedError] after the timeout.
+// acquireLock locks the lock file: exclusively for a writer, shared for a reader. The error
+// is a [*LockedError] after the timeout.
 func acquireLock(path string, o Options) (*ownfile.Lock, error) {
 	flags := os.O_RDWR | os.O_CREATE
 	if o.ReadOnly {
@@ -30,8 +30,8 @@ func acquireLock(path string, o Options) (*ownfile.Lock, error) {
 	return l, nil
 }
 
-// unlock gives the lock back, takes the pid out, so that a later reader is not
-// taken for this process, and leaves the stamp of the journal.
+// releaseLock replaces the pid in the lock file by the stamp and releases the lock. Without
+// the pid a later reader is not mistaken for this process.
 func releaseLock(l *ownfile.Lock, stamp string) error {
 	if l == nil {
 		return nil
@@ -42,13 +42,13 @@ func releaseLock(l *ownfile.Lock, stamp string) error {
 	return l.Close()
 }
 
-// The pid stands from byte 1 on. Windows lets nobody read a locked byte, and
-// byte 0 is the one that is locked.
+// pidOffset is where the pid starts. Byte 0 is the locked one, and on Windows no other
+// process can read a locked byte.
 const pidOffset = 1
 
-// writeHolder writes the pid, or nothing for 0, and behind it the stamp. An error,
-// such as a full disk, must not keep anybody from working: the pid is a help for a
-// person, and without a stamp the journal is verified.
+// writeLockFile writes the pid, or an empty line for 0, and then the stamp. Errors, such as
+// a full disk, are ignored: the pid is only a help for a person, and without a stamp the
+// journal is verified.
 func writeLockFile(f *os.File, pid int, stamp string) {
 	text := "\n"
 	if pid != 0 {
@@ -61,7 +61,7 @@ func writeLockFile(f *os.File, pid int, stamp string) {
 	_ = f.Truncate(int64(pidOffset + len(text)))
 }
 
-// holder is the pid in the lock file, 0 where there is none.
+// lockHolder returns the pid in the lock file, or 0 if there is none.
 func lockHolder(path string) int {
 	f, err := ownfile.Open(path, os.O_RDONLY)
 	if err != nil {
@@ -77,16 +77,16 @@ func lockHolder(path string) int {
 	return max(pid, 0)
 }
 
-// A journal that is not as mend left it is verified as a whole before mend writes
-// to it: nothing is appended behind damage. That it is as mend left it is shown by
-// the stamp in the lock file: what the system reports of journal.db when a writer
-// closes it. The stamp is removed while a writer is at work, so that a crash, too,
-// leads to a verification; so does a journal that was copied or restored.
+// A journal that is not as mend left it is verified before mend writes to it, so that
+// nothing is appended to a damaged file. The stamp in the lock file shows that it is as
+// mend left it: what the system reported of journal.db when the last writer closed it. The
+// stamp is removed while a writer has the journal open. So a journal is verified after a
+// crash, and after it was copied or restored.
 //
-// A stamp shows that no program has written to the file. Bytes that a disk changes
-// by itself are found when they are read, and by Verify.
+// A stamp only shows that no program has written to the file. Bytes that a disk changes by
+// itself are found when they are read, and by Verify.
 
-// verifyChanged verifies the journal, unless stamp is that of the file.
+// verifyChanged verifies the journal, unless the stamp is the file's.
 func (j *Journal) verifyChanged(stamp string) error {
 	now, err := stampOf(j.file)
 	if err != nil {
@@ -99,8 +99,8 @@ func (j *Journal) verifyChanged(stamp string) error {
 	return newVerifier(j, "").run()
 }
 
-// leave is the stamp for a journal that this process is done with; "" if it has to
-// be verified by the next one.
+// closingStamp returns the stamp for a journal that is being closed, or "" if the next
+// writer has to verify it.
 func (j *Journal) closingStamp() string {
 	if j.db == nil || j.fatal != nil {
 		return ""
@@ -118,7 +118,7 @@ func (j *Journal) closingStamp() string {
 	return stamp
 }
 
-// readStamp is the stamp in the lock file, "" where there is none.
+// readStamp returns the stamp in the lock file, or "" if there is none.
 func readStamp(f *os.File) string {
 	b, err := io.ReadAll(io.NewSectionReader(f, pidOffset, 256))
 	if err != nil {

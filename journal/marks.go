@@ -6,12 +6,12 @@ import (
 	"mend/journal/boltread"
 )
 
-// mark is a mark's value, and whether it is there.
+// mark returns the value of a mark, and whether it is set.
 func (j *Journal) mark(name string) ([]byte, bool, error) {
 	return j.snap.get(bucketMeta, []byte(name))
 }
 
-// markNumber is the number in a mark.
+// markNumber returns the number in a mark, and whether the mark is set.
 func (j *Journal) markNumber(name string) (uint64, bool, error) {
 	v, ok, err := j.mark(name)
 	if err != nil || !ok {
@@ -28,8 +28,8 @@ func (j *Journal) unmark(name string) error {
 	return j.update("unmark "+name, func(w *writer) error { return w.del(bucketMeta, []byte(name)) })
 }
 
-// tidy ends what was cut: removes the blobs of an entry that was never begun and
-// those of a gc or forget, and writes the file anew for a forget.
+// cleanUp finishes what was interrupted: it removes the blobs of an entry that has no begin
+// event and those of a gc or forget, and compacts the file after a forget.
 func (j *Journal) cleanUp() error {
 	ctx := context.Background()
 	if err := j.cleanUpStaging(); err != nil {
@@ -51,7 +51,7 @@ func (j *Journal) cleanUp() error {
 	return j.compact(ctx, new(Freed))
 }
 
-// cleanUpStaging removes the blobs of an entry that was never begun.
+// cleanUpStaging removes the blobs of an entry that has no begin event.
 func (j *Journal) cleanUpStaging() error {
 	entry, ok, err := j.markNumber(markStaging)
 	if err != nil || !ok {
@@ -78,7 +78,7 @@ func (j *Journal) cleanUpStaging() error {
 	return j.unmark(markStaging)
 }
 
-// clean runs f, which removes something after an error.
+// cleanUpAfterError calls f, which removes something after an error.
 func (j *Journal) cleanUpAfterError(f func() error) error {
 	if err := j.step("clean up"); err != nil {
 		return err

@@ -12,19 +12,18 @@ import (
 	"mend/session"
 )
 
-// A Query chooses entries. Its zero value chooses all.
+// A Query selects entries. The zero Query selects all.
 type Query struct {
 	Limit   int             // 0: no limit
 	Session string          // "": of any session
 	Store   *change.StoreID // nil: of any store
 	State   change.State    // "": in any state
-	Before  uint64          // only entries with a lower number; 0: all
-	InForce bool            // only changes that were not taken back, and take none back
+	Before  uint64          // only entries with a lower number; 0: no limit
+	InForce bool            // only changes that are not undone, and no undos
 }
 
-// List is the entries that q chooses, newest first. What it costs depends on the
-// entries it looks at: the newest, those of one session and the pending ones are
-// found at once, however many there are.
+// List returns the entries that q selects, newest first. It reads only the newest entries,
+// those of one session or the pending ones if q asks for no others.
 func (j *Journal) List(q Query) ([]change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -62,7 +61,7 @@ func (q Query) matches(st *entryState) bool {
 		(q.Store == nil || q.Store.Kind == b.Store.Kind && q.Store.Root == string(b.Store.Root))
 }
 
-// candidates calls fn for the entries that q may choose, newest first.
+// eachCandidate calls fn for the entries that q may select, newest first.
 func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	if err := j.checkReadable(); err != nil || j.snap == nil {
 		return err
@@ -97,7 +96,7 @@ func (j *Journal) eachCandidate(q Query, fn func(uint64) error) error {
 	return nil
 }
 
-// notStop is the error, unless it only ends a loop early.
+// ignoreStop returns err, or nil if err only ends a loop.
 func ignoreStop(err error) error {
 	if errors.Is(err, boltread.ErrStop) {
 		return nil
@@ -105,7 +104,7 @@ func ignoreStop(err error) error {
 	return err
 }
 
-// pendingOnes calls fn for the pending entries up to top, newest first.
+// eachPending calls fn for the pending entries up to number top, newest first.
 func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 	var pending []uint64
 	err := j.snap.scan(bucketPending, nil, nil, func(it boltread.Item) error {
@@ -131,8 +130,8 @@ func (j *Journal) eachPending(top uint64, fn func(uint64) error) error {
 	return nil
 }
 
-// Get is the entry whose id begins with prefix. The error wraps [ErrNotFound],
-// or is an [*AmbiguousError] where several do and none is equal to it.
+// Get returns the entry whose id starts with prefix. The error wraps [ErrNotFound] if there
+// is none, and is an [*AmbiguousError] if there are several and none has that id.
 func (j *Journal) Get(prefix string) (change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -150,6 +149,7 @@ func (j *Journal) Get(prefix string) (change.Entry, error) {
 	return e, nil
 }
 
+// resolveID returns the number of the entry whose id starts with prefix.
 func (j *Journal) resolveID(prefix string) (uint64, error) {
 	if seq, ok := SeqOf(prefix); ok && seq > 0 && seq <= j.head.begun {
 		return seq, nil
@@ -173,7 +173,7 @@ func (j *Journal) resolveID(prefix string) (uint64, error) {
 	return 0, &AmbiguousError{Prefix: prefix, IDs: ids}
 }
 
-// known reads the history of an entry that a caller has.
+// stateOf reads the state of an entry that a caller has.
 func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
 	if err := j.checkReadable(); err != nil {
 		return nil, err
@@ -184,8 +184,9 @@ func (j *Journal) stateOf(e change.Entry) (*entryState, error) {
 	return j.snap.entryState(e.Seq)
 }
 
-// ListByRecord is the committed entries after entry number after that changed the
-// record, newest first; where that number is an entry's, only those of its store.
+// ListByRecord returns the committed entries after entry number after that changed the
+// record, newest first. If there is an entry with that number, it returns only entries of
+// the same store.
 func (j *Journal) ListByRecord(ref session.Ref, after uint64) ([]change.Entry, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -230,9 +231,8 @@ func (j *Journal) listByRecord(ref session.Ref, after uint64) ([]change.Entry, e
 	return all, nil
 }
 
-// Ops is the ops of an entry with their images, byte for byte. The error wraps
-// [ErrForgotten] where they were removed, and [ErrDamaged] where one does not
-// match its hash.
+// Ops returns the ops of an entry with their images. The error wraps [ErrForgotten] if the
+// images were removed, and [ErrDamaged] if one does not match its hash.
 func (j *Journal) Ops(e change.Entry) ([]change.Op, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -269,7 +269,7 @@ func (j *Journal) ops(e change.Entry) ([]change.Op, error) {
 	return ops, nil
 }
 
-// An imageReader reads images, each content once.
+// An imageReader reads images, equal ones only once.
 type imageReader struct {
 	j    *Journal
 	have map[hash][]byte

@@ -10,30 +10,29 @@ import (
 	"mend/journal/boltread"
 )
 
-// A Report is what Verify went through and found to be in order.
+// A Report says what Verify has checked.
 type Report struct {
 	Entries int
 	Events  int
 	Images  int
 	Bytes   int64  // of the images, uncompressed
-	Head    string // hash of the newest event: a later VerifyHead with it finds a removed tail
-	// Unfinished says that a crash cut something, and that the file may hold
-	// bytes that were to leave it. The next Open for writing ends it.
+	Head    string // hash of the newest event, for a later VerifyHead
+	// Unfinished says that a crash interrupted something, and that the file may hold
+	// bytes that were to be removed. The next Open for writing finishes it.
 	Unfinished bool
 }
 
-// Verify goes through the whole journal: every page, every checksum, the chain
-// of events from the first to the last, every derived bucket, and the hash of
-// every image that was not removed. The error wraps [ErrDamaged] and says what
-// it found first. A chain that somebody made anew, hashes and all, needs
-// VerifyHead to be found.
+// Verify checks the whole journal: every page, every checksum, the chain of events, every
+// derived bucket, and the hash of every image that was not removed. The error wraps
+// [ErrDamaged] and names what was found first. Only VerifyHead finds a chain that was
+// rebuilt together with its hashes.
 func (j *Journal) Verify() (Report, error) {
 	return j.VerifyHead("")
 }
 
-// VerifyHead is Verify, and also gives an error that wraps [ErrHead] if head, the
-// Head of an earlier Report, is not in the chain: then entries were removed from
-// its end, or it was made anew. An empty head is none.
+// VerifyHead does what Verify does, and also checks that head, the Head of an earlier
+// Report, is in the chain. If not, the error wraps [ErrHead]: entries were removed from the
+// end of the chain, or it was rebuilt. An empty head is not checked.
 func (j *Journal) VerifyHead(head string) (Report, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -52,6 +51,7 @@ func (j *Journal) VerifyHead(head string) (Report, error) {
 	return v.report, nil
 }
 
+// A verifier is a verification in progress.
 type verifier struct {
 	j         *Journal
 	s         *snapshot
@@ -59,16 +59,16 @@ type verifier struct {
 	headFound bool
 	report    Report
 
-	states   []chainState      // by entry, the first at 0
-	pending  map[uint64]*event // their begin events
+	states   []chainState      // states[0] is that of entry 1
+	pending  map[uint64]*event // begin events of the pending entries
 	wantKeys map[string]int    // how many keys each derived bucket must have
 
 	staging  uint64 // the entry whose blobs are unfinished, 0 if none
-	erasing  *event // the event whose blobs are, nil if none
-	refCount int    // in refs, that entries justify
+	erasing  *event // the event whose blobs are not yet removed, nil if none
+	refCount int    // how many references the entries need
 }
 
-// An chainState is what the chain has said of an entry so far.
+// A chainState is the state of an entry after the events that were checked so far.
 type chainState struct {
 	state                     change.State
 	imagesErased, textsErased bool
@@ -90,7 +90,9 @@ func (v *verifier) run() error {
 	return nil
 }
 
-// meta checks that the meta bucket holds what it may.
+func (v *verifier) checkStructure() error { return v.s.CheckStructure(buckets) }
+
+// checkMeta checks the keys of the meta bucket and reads the marks.
 func (v *verifier) checkMeta() error {
 	known := map[string]bool{
 		keyFormat: true, keyID: true, keyCreated: true,
@@ -121,7 +123,7 @@ func (v *verifier) checkMeta() error {
 	return err
 }
 
-// chain walks the events and checks each against those before it.
+// checkChain reads the events in order and checks that each follows from those before.
 func (v *verifier) checkChain() error {
 	before := genesis(v.j.id)
 	v.pending = map[uint64]*event{}
@@ -154,7 +156,7 @@ func (v *verifier) checkChain() error {
 	})
 }
 
-// apply checks that the event may follow, and keeps what it says.
+// apply checks that the event may follow, and updates the states.
 func (v *verifier) apply(ev *event) error {
 	switch ev.Kind {
 	case kindBegin:
@@ -178,7 +180,7 @@ func (v *verifier) apply(ev *event) error {
 	}
 	pending := uint64(len(v.pending))
 	if ev.Kind == kindFinish {
-		pending-- // listed still needs it
+		pending-- // checkIndexed removes it
 	}
 	if ev.Begun != uint64(len(v.states)) || ev.Pending != pending {
 		return damaged("it counts %d entries, %d pending, want %d and %d", ev.Begun, ev.Pending, len(v.states), pending)
@@ -210,8 +212,8 @@ func (v *verifier) applyErase(ev *event) error {
 	return nil
 }
 
-// listed checks that the derived buckets have the keys that follow from the
-// event, and counts them.
+// checkIndexed checks that the derived buckets have the keys that follow from the event,
+// and counts them.
 func (v *verifier) checkIndexed(seq uint64, ev *event) error {
 	var list []uint64
 	switch ev.Kind {
@@ -242,7 +244,7 @@ func (v *verifier) checkIndexed(seq uint64, ev *event) error {
 	return nil
 }
 
-// has checks that the bucket has the key, with an empty value.
+// requireKey checks that the bucket has the key, with an empty value.
 func (v *verifier) requireKey(bucket string, key []byte) error {
 	val, ok, err := v.s.get(bucket, key)
 	if err == nil && (!ok || len(val) > 0) {
@@ -251,7 +253,7 @@ func (v *verifier) requireKey(bucket string, key []byte) error {
 	return err
 }
 
-// derived checks that the derived buckets have no other keys.
+// checkIndexCounts checks that the derived buckets have no other keys.
 func (v *verifier) checkIndexCounts() error {
 	v.wantKeys[bucketPending] = len(v.pending)
 	for entry := range v.pending {
@@ -271,28 +273,27 @@ func (v *verifier) checkIndexCounts() error {
 	return nil
 }
 
-// entries reads every entry as a caller would, and checks that it claims the
-// blobs it needs.
+// checkEntries reads every entry, and checks that it has references to the blobs it needs.
 func (v *verifier) checkEntries() error {
 	undos := newUndoResolver(v.s)
-	for i, state := range v.states {
+	for i, want := range v.states {
 		st, err := v.s.entryState(uint64(i) + 1)
 		if err != nil {
 			return err
 		}
-		if st.state() != state.state || st.imagesErased != state.imagesErased || st.textsErased != state.textsErased {
-			return damaged("entry %d is %s, want %s", st.seq, st.state(), state.state)
+		if st.state() != want.state || st.imagesErased != want.imagesErased || st.textsErased != want.textsErased {
+			return damaged("entry %d is %s, want %s", st.seq, st.state(), want.state)
 		}
 		if _, err := v.j.buildEntry(st, undos); err != nil {
 			return err
 		}
-		refs, err := v.j.neededBlobs(st, !st.imagesErased, !st.textsErased)
+		blobs, err := v.j.neededBlobs(st, !st.imagesErased, !st.textsErased)
 		if err != nil {
 			return err
 		}
-		v.refCount += len(refs)
-		for r := range refs {
-			if err := v.requireKey(bucketRefs, r.key(st.seq)); err != nil {
+		v.refCount += len(blobs)
+		for id := range blobs {
+			if err := v.requireKey(bucketRefs, id.key(st.seq)); err != nil {
 				return err
 			}
 		}
@@ -300,7 +301,7 @@ func (v *verifier) checkEntries() error {
 	return nil
 }
 
-// refs checks that nothing else is countRefs, and that what is countRefs is there.
+// checkRefs checks that there are no other references, and reads the blobs they name.
 func (v *verifier) checkRefs() error {
 	if n := uint64(len(v.states)) + 1; v.staging != 0 && v.staging != n {
 		return damaged("entry %d is being staged, want %d", v.staging, n)
@@ -335,18 +336,18 @@ func (v *verifier) checkRefs() error {
 	return err
 }
 
-// unfinished reports whether a blobRef is one that cut work has still to remove.
-func (v *verifier) isUnfinished(r blobID, entry uint64) bool {
+// isUnfinished reports whether interrupted work has still to remove the reference.
+func (v *verifier) isUnfinished(id blobID, entry uint64) bool {
 	if entry == v.staging && entry != 0 {
 		return true
 	}
 	if v.erasing == nil || !v.erasing.erases(entry) {
 		return false
 	}
-	return r.kind == blobImage || r.kind == blobText && v.erasing.Kind == kindForget
+	return id.kind == blobImage || id.kind == blobText && v.erasing.Kind == kindForget
 }
 
-// blobs checks that every blob is countRefs and has no chunks too many.
+// checkBlobs checks that every blob is needed and has no chunks too many.
 func (v *verifier) checkBlobs() error {
 	for _, kind := range []blobKind{blobImage, blobOps, blobText} {
 		var last []byte
@@ -355,22 +356,22 @@ func (v *verifier) checkBlobs() error {
 			if len(it.Key) != len(hash{}) && len(it.Key) != len(hash{})+4 {
 				return damaged("%s has a key %x", kind.bucket(), it.Key)
 			}
-			r := blobID{kind: kind, hash: hash(it.Key)}
-			claims, staged, err := v.countRefs(r)
+			id := blobID{kind: kind, hash: hash(it.Key)}
+			claims, staged, err := v.countRefs(id)
 			switch {
 			case err != nil:
 				return err
 			case claims == 0:
-				return damaged("%s %v is needed by no entry", kind.bucket(), r.hash)
+				return damaged("%s %v is needed by no entry", kind.bucket(), id.hash)
 			case staged:
 				return nil
 			}
-			if len(it.Key) == len(hash{}) { // the head: copyBlob found its chunks
+			if len(it.Key) == len(hash{}) { // the key that makes it complete: checkRefs has read its chunks
 				head, err := openItem(kind.bucket(), it)
 				last, left = it.Key, chunkCount(blobSize(head))-1
 				return err
 			}
-			if !bytes.Equal(last, r.hash[:]) || left == 0 {
+			if !bytes.Equal(last, id.hash[:]) || left == 0 {
 				return damaged("%s has a chunk %x too many", kind.bucket(), it.Key)
 			}
 			left--
@@ -383,11 +384,11 @@ func (v *verifier) checkBlobs() error {
 	return nil
 }
 
-// countRefs is how many entries blobRef the blob, and whether it is only the one
-// that is being staged.
-func (v *verifier) countRefs(r blobID) (n int, staged bool, err error) {
+// countRefs returns how many entries need the blob, and whether that is only the one that is
+// being staged.
+func (v *verifier) countRefs(id blobID) (n int, staged bool, err error) {
 	staged = true
-	err = v.s.scan(bucketRefs, r.key(), nil, func(it boltread.Item) error {
+	err = v.s.scan(bucketRefs, id.key(), nil, func(it boltread.Item) error {
 		_, entry, err := splitRef(it.Key)
 		n++
 		if staged = staged && entry == v.staging && entry != 0; !staged {
@@ -397,5 +398,3 @@ func (v *verifier) countRefs(r blobID) (n int, staged bool, err error) {
 	})
 	return n, staged, err
 }
-
-func (v *verifier) checkStructure() error { return v.s.CheckStructure(buckets) }
