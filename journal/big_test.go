@@ -11,18 +11,19 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
-// TestLargeImage takes an image of 60 MB in and out, and looks at the memory
-// that this needs beside the image itself.
+// TestLargeImage writes and reads an image of 60 MB, and measures the memory that takes in
+// addition to the image.
 func TestLargeImage(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 60 MB")
 	}
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
-	data := noise(1, 60_000_000)
+	data := randomBytes(1, 60_000_000)
 	start := time.Now()
 	var peak uint64
 	j.opts.Step = func(string) error {
@@ -31,7 +32,7 @@ func TestLargeImage(t *testing.T) {
 		peak = max(peak, m.HeapAlloc)
 		return nil
 	}
-	e := mustCommit(t, j, scan(), change.Op{Ref: part(1), Pre: &change.Image{Data: data, Mode: 0o600}})
+	e := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Pre: &change.Image{Data: data, Mode: 0o600}})
 	t.Logf("written in %v, heap at most %d MB", time.Since(start), peak>>20)
 	if peak > 60_000_000+120<<20 {
 		t.Errorf("the heap grew to %d MB", peak>>20)
@@ -53,17 +54,17 @@ func TestLargeImage(t *testing.T) {
 	}
 }
 
-// text is 2.5 KB as a tool writes it.
-func text(n int) []byte {
-	return fmt.Appendf(nil, "{\n  \"id\": \"prt_%06d\",\n  \"text\": \"%x\",\n  \"output\": \"%s\"\n}\n", n, noise(uint64(n), 200), bytes.Repeat(fmt.Appendf(nil, "line %d of the output\\n", n), 90))
+// toolOutput returns a part of 2.5 KB as a tool writes it.
+func toolOutput(n int) []byte {
+	return fmt.Appendf(nil, "{\n  \"id\": \"prt_%06d\",\n  \"text\": \"%x\",\n  \"output\": \"%s\"\n}\n", n, randomBytes(uint64(n), 200), bytes.Repeat(fmt.Appendf(nil, "line %d of the output\\n", n), 90))
 }
 
-func bigOps(n int) []change.Op {
+func manyOps(n int) []change.Op {
 	ops := make([]change.Op, n)
 	for i := range ops {
-		pre := text(i)
+		pre := toolOutput(i)
 		ops[i] = change.Op{
-			Ref: part(i), Pre: &change.Image{Data: pre, Mode: 0o600},
+			Ref: partRef(i), Pre: &change.Image{Data: pre, Mode: 0o600},
 			Post: &change.Image{Data: append(pre[:len(pre)-2:len(pre)-2], ",\"synthetic\":true}"...), Mode: 0o600},
 		}
 	}
@@ -75,15 +76,15 @@ func TestManyOps(t *testing.T) {
 	if testing.Short() {
 		t.Skip("writes 40,000 images")
 	}
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
 	n := 20_000
 	if os.Getenv("MEND_TORTURE") != "" {
 		n = 100_000
 	}
-	ops := bigOps(n)
+	ops := manyOps(n)
 	start := time.Now()
-	e := mustBegin(t, j, scan(), ops...)
+	e := mustBegin(t, j, scanCause(), ops...)
 	t.Logf("begun in %v", time.Since(start))
 	start = time.Now()
 	e = mustFinish(t, j, e, change.Committed)
@@ -95,7 +96,7 @@ func TestManyOps(t *testing.T) {
 	}
 	t.Logf("read in %v", time.Since(start))
 	start = time.Now()
-	mustCommit(t, j, undo(1), change.Inverse(ops)...)
+	mustCommit(t, j, undoCause(1), change.Inverse(ops)...)
 	t.Logf("undone, with all images there already, in %v", time.Since(start))
 	start = time.Now()
 	r := mustVerify(t, j)
@@ -111,50 +112,4 @@ func TestManyOps(t *testing.T) {
 	}
 	t.Logf("removed in %v: %+v", time.Since(start), freed)
 	mustVerify(t, j)
-}
-
-func BenchmarkList(b *testing.B) {
-	for _, n := range []int{10, 100, 10_000} {
-		b.Run(fmt.Sprintf("of-%d", n), func(b *testing.B) {
-			dir := fastDir(b)
-			j := mustOpen(b, dir, Options{})
-			for i := range n {
-				mustCommit(b, j, scan(), change.Op{Ref: part(i), Post: file(fmt.Sprint(i))})
-			}
-			mustClose(b, j)
-			b.ResetTimer()
-			for b.Loop() {
-				j, err := Open(dir, Options{ReadOnly: true})
-				if err != nil {
-					b.Fatal(err)
-				}
-				all, err := j.List(Query{Limit: 20})
-				if err != nil || len(all) != min(n, 20) {
-					b.Fatal(len(all), err)
-				}
-				if err := j.Close(); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-	}
-}
-
-func BenchmarkCommit(b *testing.B) {
-	for _, n := range []int{1, 100, 1000} {
-		b.Run(fmt.Sprintf("ops-%d", n), func(b *testing.B) {
-			j := mustOpen(b, b.TempDir(), Options{})
-			k := 0
-			for b.Loop() {
-				b.StopTimer()
-				ops := bigOps(n)
-				for i := range ops {
-					k++
-					ops[i].Pre.Data = text(k)
-				}
-				b.StartTimer()
-				mustCommit(b, j, scan(), ops...)
-			}
-		})
-	}
 }

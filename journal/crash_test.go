@@ -1,21 +1,26 @@
 package journal
 
 import (
+	"bytes"
+	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
-// TestKilledAtEveryStep looks at the files as they are before each step, as a
-// kill would leave them. Then it kills the recovery at each of its steps. Fault case 34.
+// TestKilledAtEveryStep copies the files before each step, as a kill would leave them, and
+// recovers the copy. Then it does the same at each step of the recovery. Fault case 34.
 func TestKilledAtEveryStep(t *testing.T) {
 	var k, deep int
-	s := &script{dir: filepath.Join(fastDir(t), "mend")}
+	s := &workload{dir: filepath.Join(storetest.FastDir(t), "mend")}
 	s.opts = crashOptions(func(what string) error {
 		k++
 		if _, err := os.Stat(s.dir); err != nil {
@@ -46,27 +51,27 @@ func TestKilledAtEveryStep(t *testing.T) {
 	t.Logf("%d steps, %d steps of recoveries", k, deep)
 }
 
-// TestFailedAtEveryStep lets each step fail: once, with the call tried again,
-// or from there on, with the journal opened anew. Fault cases 14 and 17.
+// TestFailedAtEveryStep has each step fail: once, and the call is repeated, or from there
+// on, and the journal is opened again. Fault cases 14 and 17.
 func TestFailedAtEveryStep(t *testing.T) {
 	for _, forEver := range []bool{false, true} {
 		failed := 0
 		for k := 1; ; k++ {
 			n, hit, on := 0, "", true
-			s := &script{dir: filepath.Join(fastDir(t), "mend"), retry: !forEver}
+			s := &workload{dir: filepath.Join(storetest.FastDir(t), "mend"), retry: !forEver}
 			s.opts = crashOptions(func(what string) error {
 				n++
 				if on && (n == k || forEver && n > k) {
 					if n == k {
 						hit = what
 					}
-					return errCut
+					return errFault
 				}
 				return nil
 			})
 			err := s.run()
 			on = false
-			if err != nil && (!forEver || !errors.Is(err, errCut)) {
+			if err != nil && (!forEver || !errors.Is(err, errFault)) {
 				t.Errorf("step %d (%s): %v", k, hit, err)
 			}
 			_ = s.close()
@@ -82,44 +87,44 @@ func TestFailedAtEveryStep(t *testing.T) {
 	}
 }
 
-// TestCommitErrors makes commits give an error: late, when the transaction is in
-// the file, and early, when it is not.
+// TestCommitErrors has commits return an error: late, when the transaction is in the file,
+// and early, when it is not.
 func TestCommitErrors(t *testing.T) {
 	var j *Journal
 	fail := ""
-	j = mustOpen(t, fastDir(t), crashOptions(func(what string) error {
+	j = mustOpen(t, storetest.FastDir(t), crashOptions(func(what string) error {
 		switch {
 		case fail == "late" && what == "committed begin":
 			fail = ""
-			return errCut
+			return errFault
 		case fail == "early" && what == "commit begin":
 			fail = ""
 			return j.boltFile.Close() // every write of the transaction fails
 		case fail == "unknown" && (what == "committed begin" || what == "confirm"):
-			return errCut
+			return errFault
 		}
 		return nil
 	}))
-	op := change.Op{Ref: part(1), Post: file("x")}
+	op := change.Op{Ref: partRef(1), Post: image("x")}
 	fail = "late"
-	if e, err := j.Begin(planOf(scan(), op)); err != nil || e.Seq != 1 {
+	if e, err := j.Begin(newPlan(scanCause(), op)); err != nil || e.Seq != 1 {
 		t.Errorf("late: %v, %v, want entry 1", e.Seq, err)
 	}
 	fail = "early"
-	if e, err := j.Begin(planOf(scan(), op)); err == nil || errors.Is(err, ErrDamaged) {
+	if e, err := j.Begin(newPlan(scanCause(), op)); err == nil || errors.Is(err, ErrDamaged) {
 		t.Errorf("early: %v, %v, want an error", e.Seq, err)
 	}
-	if e, err := j.Begin(planOf(scan(), op)); err != nil || e.Seq != 2 {
+	if e, err := j.Begin(newPlan(scanCause(), op)); err != nil || e.Seq != 2 {
 		t.Errorf("after early: %v, %v, want entry 2", e.Seq, err)
 	}
 	mustVerify(t, j)
 	fail = "unknown"
-	if _, err := j.Begin(planOf(scan(), op)); !errors.Is(err, errCut) {
+	if _, err := j.Begin(newPlan(scanCause(), op)); !errors.Is(err, errFault) {
 		t.Errorf("unknown: %v", err)
 	}
 	fail = ""
-	if _, err := j.Begin(planOf(scan(), op)); !errors.Is(err, errCut) {
-		t.Errorf("after unknown: %v, want the same error until it is opened anew", err)
+	if _, err := j.Begin(newPlan(scanCause(), op)); !errors.Is(err, errFault) {
+		t.Errorf("after unknown: %v, want the same error until it is opened again", err)
 	}
 	dir := j.dir
 	mustClose(t, j)
@@ -128,10 +133,10 @@ func TestCommitErrors(t *testing.T) {
 	}
 }
 
-// TestOrderOfSteps pins the order in which the journal changes its file.
+// TestOrderOfSteps pins the order in which the journal changes its files.
 func TestOrderOfSteps(t *testing.T) {
 	var got []string
-	s := &script{dir: fastDir(t), opts: crashOptions(func(what string) error {
+	s := &workload{dir: storetest.FastDir(t), opts: crashOptions(func(what string) error {
 		got = append(got, what)
 		return nil
 	})}
@@ -153,4 +158,209 @@ func TestOrderOfSteps(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
+}
+
+// A workload is a sequence of calls with every kind of change of the file. It keeps what was
+// acknowledged: the states of the entries, and whether the marker must be removed.
+type workload struct {
+	dir   string
+	opts  Options
+	retry bool // try what failed once more
+
+	acked  []change.State
+	forgot bool // Forget was acknowledged
+	j      *Journal
+}
+
+var marker = randomBytes(42, 600)
+
+var errFault = errors.New("a fault of the test")
+
+func (w *workload) run() error {
+	for _, step := range []func() error{
+		w.open, w.begin(0), w.finish(0, change.Committed), w.begin(1), w.begin(2),
+		w.finish(2, change.Aborted), w.finish(1, change.Conflicted), w.resolve, w.forget, w.reopen,
+		w.begin(3), w.finish(3, change.Committed), w.gc, w.begin(4), w.close,
+	} {
+		err := step()
+		if err != nil && w.retry {
+			if w.j == nil || w.j.fatal != nil {
+				_ = w.close()
+				if err := w.open(); err != nil {
+					return fmt.Errorf("opening again: %w", err)
+				}
+			}
+			err = step()
+			var state *StateError
+			if errors.As(err, &state) { // it had worked after all
+				w.acked[indexOf(state)], err = state.State, nil
+			}
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func indexOf(e *StateError) int {
+	seq, _ := SeqOf(e.ID)
+	return int(seq - 1)
+}
+
+func (w *workload) open() (err error) {
+	_ = w.close()
+	w.j, err = Open(w.dir, w.opts)
+	return err
+}
+
+func (w *workload) close() error {
+	if w.j == nil {
+		return nil
+	}
+	j := w.j
+	w.j = nil
+	return j.Close()
+}
+
+func (w *workload) reopen() error { return errors.Join(w.close(), w.open()) }
+
+// begin begins entry n, whose blobs take several transactions.
+func (w *workload) begin(n int) func() error {
+	return func() error {
+		if w.j == nil {
+			return errFault
+		}
+		if len(w.acked) > n { // tried once more
+			return nil
+		}
+		ops := []change.Op{
+			{Ref: partRef(0), Post: &change.Image{Data: randomBytes(7, 3000), Mode: 0o600}}, // shared by all
+			{Ref: partRef(1), Pre: &change.Image{Data: randomBytes(uint64(1000+n), 9000), Mode: 0o600}},
+		}
+		cause := scanCause()
+		if n == 0 {
+			ops = append(ops, change.Op{Ref: partRef(2), Pre: &change.Image{Data: marker}})
+			cause = change.Cause{Kind: change.CauseError, Text: string(marker)}
+		}
+		_, err := w.j.Begin(newPlan(cause, ops...))
+		if err == nil {
+			w.acked = append(w.acked, change.Pending)
+		}
+		return err
+	}
+}
+
+func (w *workload) finish(n int, to change.State) func() error {
+	return func() error {
+		_, err := w.j.Finish(change.Entry{Seq: uint64(n + 1), ID: IDOf(uint64(n + 1))}, change.Outcome{
+			State: to, Conflicts: []change.Conflict{{Ref: partRef(1), Why: "somebody"}},
+		})
+		if err == nil {
+			w.acked[n] = to
+		}
+		return err
+	}
+}
+
+func (w *workload) resolve() error {
+	_, err := w.j.Resolve(change.Entry{Seq: 2, ID: IDOf(2)}, "keep", "")
+	if err == nil {
+		w.acked[1] = change.Resolved
+	}
+	return err
+}
+
+func (w *workload) forget() error {
+	_, err := w.j.Forget(context.Background(), []change.Entry{{Seq: 1, ID: IDOf(1)}})
+	w.forgot = w.forgot || err == nil
+	return err
+}
+
+func (w *workload) gc() error {
+	_, err := w.j.GC(context.Background(), time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC))
+	return err
+}
+
+// check opens what an interrupted workload left, and compares it with what was
+// acknowledged.
+func (w *workload) check(t *testing.T, dir string, o Options) error {
+	t.Helper()
+	r, err := Open(dir, Options{ReadOnly: true})
+	if err != nil {
+		return fmt.Errorf("opening for reading: %w", err)
+	}
+	_, err = r.Verify()
+	mustClose(t, r)
+	if err != nil {
+		return fmt.Errorf("before recovery: %w", err)
+	}
+	j, err := Open(dir, o)
+	if err != nil {
+		return err
+	}
+	defer mustClose(t, j)
+	if _, err := os.Stat(filepath.Join(dir, tempName)); err == nil {
+		return errors.New(tempName + " is still there")
+	}
+	report, err := j.Verify()
+	if err != nil {
+		return err
+	}
+	all, err := j.List(Query{})
+	switch {
+	case err != nil:
+		return err
+	case report.Unfinished:
+		return errors.New("unfinished after Open")
+	case len(all) < len(w.acked) || len(all) > len(w.acked)+1:
+		return fmt.Errorf("%d entries, want %d or one more", len(all), len(w.acked))
+	}
+	if err := w.compare(j, all); err != nil {
+		return err
+	}
+	if len(all) > 0 && (all[len(all)-1].Forgotten || w.forgot) {
+		return checkNoMarker(dir)
+	}
+	return nil
+}
+
+// compare compares the entries with what was acknowledged: one more step may have happened.
+func (w *workload) compare(j *Journal, all []change.Entry) error {
+	changed := len(all) - len(w.acked)
+	for i, want := range w.acked {
+		e := all[len(all)-1-i]
+		if e.State != want {
+			changed++
+		}
+		if _, err := j.Ops(e); err != nil && !errors.Is(err, ErrForgotten) {
+			return err
+		}
+	}
+	if changed > 1 {
+		return fmt.Errorf("%d states differ", changed)
+	}
+	return nil
+}
+
+// checkNoMarker returns an error if a file of the folder contains the marker.
+func checkNoMarker(dir string) error {
+	files, err := os.ReadDir(dir)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		b, err := os.ReadFile(filepath.Join(dir, f.Name()))
+		if err != nil {
+			return err
+		}
+		if bytes.Contains(b, marker[:32]) {
+			return fmt.Errorf("%s still holds what was forgotten", f.Name())
+		}
+	}
+	return nil
+}
+
+func crashOptions(step func(string) error) Options {
+	return Options{Now: testClock(), Version: "1", Step: step, compactAbove: 1, batchSize: 6000}
 }

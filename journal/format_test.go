@@ -8,9 +8,8 @@ import (
 	"mend/change"
 )
 
-// TestFrozenFormat pins encodings that journals on disks already have. If it
-// fails, do not change it: change the code back, or give the format a new
-// number.
+// TestFrozenFormat pins encodings that are in journals on disks. If it fails, do not change
+// it: change the code back, or give the format a new number.
 func TestFrozenFormat(t *testing.T) {
 	h := hash{0xab, 31: 0xcd}
 	ev := &event{
@@ -25,9 +24,9 @@ func TestFrozenFormat(t *testing.T) {
 		t.Fatal(err)
 	}
 	ref := blobID{blobImage, h}
-	ops := encodeOps([]change.OpInfo{{Ref: part(1), Post: &change.Digest{SHA256: h, Size: 300, Mode: 0o600}}})
+	ops := encodeOps([]change.OpInfo{{Ref: partRef(1), Post: &change.Digest{SHA256: h, Size: 300, Mode: 0o600}}})
 	cause := encodeCause(change.Cause{Text: "\xff", Diagnoses: []string{"d"}})
-	end := encodeOutcome(change.Outcome{Kept: []string{"k"}, Conflicts: []change.Conflict{{Ref: part(1), Why: "w"}}})
+	end := encodeOutcome(change.Outcome{Kept: []string{"k"}, Conflicts: []change.Conflict{{Ref: partRef(1), Why: "w"}}})
 	hexed := h.String()
 	for name, c := range map[string]struct{ got, want string }{
 		"event head": {hex.EncodeToString(b[:41]), "010000000000000102" + "7fc9e6f8f30a935a34b6d9b275b0d9a432acf5b3d5705ac046a490f5952cace4"},

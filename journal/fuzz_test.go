@@ -33,7 +33,7 @@ func FuzzEvent(f *testing.F) {
 			t.Fatal(err)
 		}
 		b = append(b[:41:41], payload...)
-		b = append(b, sum(b)...)
+		b = append(b, sha256Sum(b)...)
 		ev, before, _, err := decodeEvent(7, b)
 		if err != nil {
 			if !errors.Is(err, ErrDamaged) {
@@ -57,7 +57,7 @@ func FuzzEvent(f *testing.F) {
 func FuzzOps(f *testing.F) {
 	f.Add(encodeOps(nil))
 	f.Add(encodeOps([]change.OpInfo{
-		{Ref: part(1), Pre: &change.Digest{Size: 1 << 40, Mode: 0o600}},
+		{Ref: partRef(1), Pre: &change.Digest{Size: 1 << 40, Mode: 0o600}},
 		{Ref: session.Ref{Kind: 200, Project: "\xff"}, Post: &change.Digest{SHA256: hash{1}}},
 	}))
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -90,12 +90,11 @@ func FuzzChunk(f *testing.F) {
 	})
 }
 
-// FuzzFile reads a file that may hold anything: every bucket, every event, every
-// blob.
+// FuzzFile reads every bucket, event and blob of a file that may hold anything.
 func FuzzFile(f *testing.F) {
 	dir := filepath.Join(f.TempDir(), "journal")
-	j := mustOpen(f, dir, Options{Now: clock()})
-	fill(f, j)
+	j := mustOpen(f, dir, Options{Now: testClock()})
+	fillJournal(f, j)
 	mustClose(f, j)
 	whole, err := os.ReadFile(filepath.Join(dir, fileName))
 	if err != nil {

@@ -11,11 +11,10 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
-var ctx = context.Background()
-
-func get(t *testing.T, j *Journal, e change.Entry) change.Entry {
+func mustGet(t *testing.T, j *Journal, e change.Entry) change.Entry {
 	t.Helper()
 	e, err := j.Get(e.ID)
 	if err != nil {
@@ -25,19 +24,19 @@ func get(t *testing.T, j *Journal, e change.Entry) change.Entry {
 }
 
 func TestForget(t *testing.T) {
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
 	secret := &change.Image{Data: marker}
 	cause := change.Cause{Kind: change.CauseError, Text: string(marker), Diagnoses: []string{"d"}}
-	a := mustBegin(t, j, cause, change.Op{Ref: part(1), Pre: secret}, change.Op{Ref: part(2), Post: file("shared")})
-	a, err := j.Finish(a, change.Outcome{State: change.Committed, Conflicts: []change.Conflict{{Ref: part(1), Why: string(marker)}}, Kept: []string{"k"}})
+	a := mustBegin(t, j, cause, change.Op{Ref: partRef(1), Pre: secret}, change.Op{Ref: partRef(2), Post: image("shared")})
+	a, err := j.Finish(a, change.Outcome{State: change.Committed, Conflicts: []change.Conflict{{Ref: partRef(1), Why: string(marker)}}, Kept: []string{"k"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	b := mustCommit(t, j, scan(), change.Op{Ref: part(2), Pre: file("shared")})
-	pending := mustBegin(t, j, scan(), change.Op{Ref: part(3), Post: file("p")})
+	b := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(2), Pre: image("shared")})
+	pending := mustBegin(t, j, scanCause(), change.Op{Ref: partRef(3), Post: image("p")})
 	head := mustVerify(t, j).Head
-	if noMarker(dir) == nil {
+	if checkNoMarker(dir) == nil {
 		t.Error("the marker is not in the file before Forget")
 	}
 
@@ -45,17 +44,17 @@ func TestForget(t *testing.T) {
 	if _, err := j.Forget(ctx, []change.Entry{a, pending}); !errors.As(err, &state) || state.ID != pending.ID {
 		t.Errorf("Forget of a pending entry: %v", err)
 	}
-	if got := get(t, j, a); got.Forgotten {
+	if got := mustGet(t, j, a); got.Forgotten {
 		t.Error("a refused Forget forgot something")
 	}
 	freed, err := j.Forget(ctx, []change.Entry{a, a})
 	if err != nil || freed.Entries != 1 || freed.Images != 3 || !slices.Equal(freed.SharedWith, []string{b.ID}) {
 		t.Errorf("Forget = %+v, %v", freed, err)
 	}
-	if err := noMarker(dir); err != nil {
+	if err := checkNoMarker(dir); err != nil {
 		t.Error(err)
 	}
-	got := get(t, j, a)
+	got := mustGet(t, j, a)
 	if !got.Forgotten || got.Cause.Text != "" || got.Cause.Diagnoses != nil || got.Conflicts != nil || len(got.Ops) != 2 || got.State != change.Committed || got.Ops[0] != a.Ops[0] && *got.Ops[0].Pre != *a.Ops[0].Pre {
 		t.Errorf("Get = %+v", got)
 	}
@@ -69,11 +68,11 @@ func TestForget(t *testing.T) {
 		t.Errorf("VerifyHead = %+v, %v", r, err)
 	}
 	// What was removed can come back with a new entry, and go again.
-	c := mustCommit(t, j, scan(), change.Op{Ref: part(1), Post: secret})
+	c := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Post: secret})
 	if _, err := j.Forget(ctx, []change.Entry{a, c}); err != nil {
 		t.Error(err)
 	}
-	if err := noMarker(dir); err != nil {
+	if err := checkNoMarker(dir); err != nil {
 		t.Error(err)
 	}
 	mustFinish(t, j, pending, change.Aborted)
@@ -81,21 +80,21 @@ func TestForget(t *testing.T) {
 }
 
 func TestForgetCancelled(t *testing.T) {
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
-	a := mustCommit(t, j, scan(), change.Op{Ref: part(1), Pre: &change.Image{Data: marker}})
+	a := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Pre: &change.Image{Data: marker}})
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	if _, err := j.Forget(done, []change.Entry{a}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Forget: %v", err)
 	}
-	if r := mustVerify(t, j); !r.Unfinished || !get(t, j, a).Forgotten {
+	if r := mustVerify(t, j); !r.Unfinished || !mustGet(t, j, a).Forgotten {
 		t.Errorf("Verify = %+v, want unfinished", r)
 	}
 	mustClose(t, j)
 	j = mustOpen(t, dir, Options{})
-	if r := mustVerify(t, j); r.Unfinished || noMarker(dir) != nil {
-		t.Errorf("Verify = %+v, %v", r, noMarker(dir))
+	if r := mustVerify(t, j); r.Unfinished || checkNoMarker(dir) != nil {
+		t.Errorf("Verify = %+v, %v", r, checkNoMarker(dir))
 	}
 }
 
@@ -103,14 +102,14 @@ func TestForgetCancelled(t *testing.T) {
 func TestGC(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	now := day(1)
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{Now: func() time.Time { return now }, compactAbove: 1 << 20})
-	// The clock stands wrong at entry 3 and 4.
+	// The clock is wrong at entries 3 and 4.
 	times := []time.Time{day(1), day(5), day(9).AddDate(300, 0, 0), time.Unix(0, 0), day(6), day(9)}
 	states := []change.State{"", "", "", "", change.Pending, ""}
 	for i, at := range times {
 		now = at
-		e := mustBegin(t, j, scan(), change.Op{Ref: part(i), Post: &change.Image{Data: noise(uint64(i), 1<<20)}})
+		e := mustBegin(t, j, scanCause(), change.Op{Ref: partRef(i), Post: &change.Image{Data: randomBytes(uint64(i), 1<<20)}})
 		if states[i] == "" {
 			mustFinish(t, j, e, change.Committed)
 		}
@@ -155,16 +154,16 @@ func TestGC(t *testing.T) {
 	}
 }
 
-// TestGCUnknownTime begins entries while the clock stands in the future, before
-// any that it stood right for: they are as old as the first of those. Fault case 22.
+// TestGCUnknownTime begins entries while the clock is in the future, and before any entry
+// with a right time. They are as old as the first entry with one. Fault case 22.
 func TestGCUnknownTime(t *testing.T) {
 	day := func(n int) time.Time { return time.Date(2026, 1, n, 0, 0, 0, 0, time.UTC) }
 	now := day(1).AddDate(300, 0, 0)
-	j := mustOpen(t, fastDir(t), Options{Now: func() time.Time { return now }})
+	j := mustOpen(t, storetest.FastDir(t), Options{Now: func() time.Time { return now }})
 	begin := func(i int) {
-		mustCommit(t, j, scan(), change.Op{Ref: part(i), Post: file(fmt.Sprint(i))})
+		mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Post: image(fmt.Sprint(i))})
 	}
-	gone := func(limit time.Time, want int) {
+	wantErased := func(limit time.Time, want int) {
 		t.Helper()
 		if freed, err := j.GC(ctx, limit); err != nil || freed.Entries != want {
 			t.Errorf("GC(%v) = %+v, %v, want %d entries", limit, freed, err, want)
@@ -173,8 +172,8 @@ func TestGCUnknownTime(t *testing.T) {
 	begin(1)
 	begin(2)
 	now = day(9)
-	gone(day(30), 0) // nobody knows
+	wantErased(day(30), 0) // no time is known
 	begin(3)
-	gone(day(9), 0)
-	gone(day(10), 3)
+	wantErased(day(9), 0)
+	wantErased(day(10), 3)
 }

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"fmt"
@@ -12,13 +13,14 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/session"
 )
 
 var testStore = change.StoreID{Kind: "json", Root: "/home/u/\xff\xfe/opencode", Dev: 7, Ino: 1 << 60}
 
-// clock is a Now that advances by a second each time.
-func clock() func() time.Time {
+// testClock returns a Now that advances by a second with each call.
+func testClock() func() time.Time {
 	t := time.Date(2026, 2, 3, 4, 5, 6, 789, time.UTC)
 	return func() time.Time {
 		t = t.Add(time.Second)
@@ -39,14 +41,14 @@ func mustOpen(t testing.TB, dir string, o Options) *Journal {
 	return j
 }
 
-func part(n int) session.Ref {
+func partRef(n int) session.Ref {
 	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: fmt.Sprintf("prt_%06d", n)}
 }
 
-func file(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o600} }
+func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o600} }
 
-// noise is n bytes that do not compress, the same for the same seed.
-func noise(seed uint64, n int) []byte {
+// randomBytes returns n bytes that do not compress, the same for the same seed.
+func randomBytes(seed uint64, n int) []byte {
 	var key [32]byte
 	binary.BigEndian.PutUint64(key[:], seed)
 	b := make([]byte, n)
@@ -54,17 +56,17 @@ func noise(seed uint64, n int) []byte {
 	return b
 }
 
-func planOf(cause change.Cause, ops ...change.Op) (change.Plan, change.Staged) {
+func newPlan(cause change.Cause, ops ...change.Op) (change.Plan, change.Staged) {
 	return change.Plan{Session: "ses_1", Cause: cause, Ops: ops}, change.Staged{Store: testStore, Dir: ".mend/x\xff/1", Ops: ops}
 }
 
-func scan() change.Cause {
+func scanCause() change.Cause {
 	return change.Cause{Kind: change.CauseScan, Diagnoses: []string{"empty message"}}
 }
 
 func mustBegin(t testing.TB, j *Journal, c change.Cause, ops ...change.Op) change.Entry {
 	t.Helper()
-	e, err := j.Begin(planOf(c, ops...))
+	e, err := j.Begin(newPlan(c, ops...))
 	if err != nil {
 		t.Fatalf("Begin: %v", err)
 	}
@@ -102,40 +104,40 @@ func mustVerify(t testing.TB, j *Journal) Report {
 	return r
 }
 
-// sampleOps covers create, delete, change, a folder, an empty record, bytes that
-// are not UTF-8, and modes.
+// sampleOps returns ops that create, delete and change, on a folder, an empty record, bytes
+// that are not UTF-8, and several modes.
 func sampleOps() []change.Op {
 	return []change.Op{
 		{Ref: session.Ref{Kind: session.KindFolder, Session: "ses_1", Message: "msg_1"}, Post: &change.Image{Mode: os.ModeDir | 0o755}},
-		{Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: "ses_1"}, Pre: file("{ \"a\": 1 }\n"), Post: file("{\"a\":2}")},
-		{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Pre: &change.Image{Data: []byte{}, Mode: 0o644}, Post: file("\x00\xff\xfe\x80")},
-		{Ref: part(1), Post: &change.Image{Data: []byte{}, Mode: 0o400}},
-		{Ref: part(2), Pre: &change.Image{Data: noise(1, 5000), Mode: 0o640}},
-		{Ref: part(3), Pre: &change.Image{Data: bytes.Repeat([]byte("text "), 1000)}, Post: &change.Image{Data: bytes.Repeat([]byte("text "), 1000), Mode: 0o600}},
+		{Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: "ses_1"}, Pre: image("{ \"a\": 1 }\n"), Post: image("{\"a\":2}")},
+		{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Pre: &change.Image{Data: []byte{}, Mode: 0o644}, Post: image("\x00\xff\xfe\x80")},
+		{Ref: partRef(1), Post: &change.Image{Data: []byte{}, Mode: 0o400}},
+		{Ref: partRef(2), Pre: &change.Image{Data: randomBytes(1, 5000), Mode: 0o640}},
+		{Ref: partRef(3), Pre: &change.Image{Data: bytes.Repeat([]byte("text "), 1000)}, Post: &change.Image{Data: bytes.Repeat([]byte("text "), 1000), Mode: 0o600}},
 	}
 }
 
-// fill makes a journal of several kinds of entries and returns them.
-func fill(t testing.TB, j *Journal) []change.Entry {
+// fillJournal writes entries of several kinds and returns them.
+func fillJournal(t testing.TB, j *Journal) []change.Entry {
 	t.Helper()
 	var all []change.Entry
 	for i := range 8 {
-		ops := append(sampleOps(), change.Op{Ref: part(10 + i), Post: &change.Image{Data: noise(uint64(100+i), 3000*(i+1))}})
-		all = append(all, mustCommit(t, j, scan(), ops...))
+		ops := append(sampleOps(), change.Op{Ref: partRef(10 + i), Post: &change.Image{Data: randomBytes(uint64(100+i), 3000*(i+1))}})
+		all = append(all, mustCommit(t, j, scanCause(), ops...))
 	}
-	all = append(all, mustFinish(t, j, mustBegin(t, j, scan(), sampleOps()...), change.Aborted))
+	all = append(all, mustFinish(t, j, mustBegin(t, j, scanCause(), sampleOps()...), change.Aborted))
 	undo := change.Cause{Kind: change.CauseUndo, Entries: []uint64{all[2].Seq}}
 	all = append(all, mustCommit(t, j, undo, change.Inverse(sampleOps())...))
-	c := mustBegin(t, j, scan(), change.Op{Ref: part(99), Post: file("x")})
-	c, err := j.Finish(c, change.Outcome{State: change.Conflicted, Conflicts: []change.Conflict{{Ref: part(99), Why: "some\xffbody"}}, Kept: []string{"a\xff"}})
+	c := mustBegin(t, j, scanCause(), change.Op{Ref: partRef(99), Post: image("x")})
+	c, err := j.Finish(c, change.Outcome{State: change.Conflicted, Conflicts: []change.Conflict{{Ref: partRef(99), Why: "some\xffbody"}}, Kept: []string{"a\xff"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return append(all, c)
 }
 
-// dump is everything that a caller can see of a journal, as one hash.
-func dump(j *Journal) ([32]byte, error) {
+// digestJournal returns a hash of everything that a caller can read from a journal.
+func digestJournal(j *Journal) ([32]byte, error) {
 	all, err := j.List(Query{})
 	if err != nil {
 		return [32]byte{}, err
@@ -164,10 +166,10 @@ func dump(j *Journal) ([32]byte, error) {
 	return [32]byte(sum.Sum(nil)), nil
 }
 
-// copyDir copies the files of a journal.
+// copyDir copies the files of a journal to a new folder.
 func copyDir(t testing.TB, from string) string {
 	t.Helper()
-	to := fastDir(t)
+	to := storetest.FastDir(t)
 	files, err := os.ReadDir(from)
 	if err != nil {
 		t.Fatal(err)
@@ -184,19 +186,21 @@ func copyDir(t testing.TB, from string) string {
 	return to
 }
 
-// fastDir is a folder in memory where the system has one: most tests need no
-// disk, and a sync costs milliseconds.
-func fastDir(t testing.TB) string {
-	t.Helper()
-	dir, err := os.MkdirTemp("/dev/shm", "mend-journal-") //nolint:usetesting // TempDir cannot be told where
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() { os.RemoveAll(dir) })
-	return dir
-}
-
-func sum(b []byte) []byte {
+func sha256Sum(b []byte) []byte {
 	h := sha256.Sum256(b)
 	return h[:]
 }
+
+// TestMain runs the tests, or what MEND_TEST_DO names in a child process.
+func TestMain(m *testing.M) {
+	switch dir := os.Getenv("MEND_TEST_DIR"); os.Getenv("MEND_TEST_DO") {
+	case "":
+		os.Exit(m.Run())
+	case "hold":
+		os.Exit(childLock(dir))
+	case "work":
+		os.Exit(childWork(dir))
+	}
+}
+
+var ctx = context.Background()

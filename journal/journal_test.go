@@ -13,11 +13,12 @@ import (
 	bolt "go.etcd.io/bbolt"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
 func TestRoundTrip(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "mend")
-	j := mustOpen(t, dir, Options{Now: clock()})
+	j := mustOpen(t, dir, Options{Now: testClock()})
 	cause := change.Cause{Kind: change.CauseError, Text: "messages.3: \xff", Diagnoses: []string{"one", "", "tw\xffo"}}
 	ops := sampleOps()
 	begun := mustBegin(t, j, cause, ops...)
@@ -81,7 +82,7 @@ func TestModes(t *testing.T) {
 	defer setUmask(setUmask(0o277))
 	dir := filepath.Join(t.TempDir(), "x", "y")
 	j := mustOpen(t, dir, Options{})
-	mustCommit(t, j, scan(), sampleOps()...)
+	mustCommit(t, j, scanCause(), sampleOps()...)
 	for path, want := range map[string]fs.FileMode{
 		dir: fs.ModeDir | 0o700, filepath.Join(dir, fileName): 0o600, filepath.Join(dir, lockName): 0o600,
 	} {
@@ -104,7 +105,7 @@ func TestReadOnlyCreatesNothing(t *testing.T) {
 	if r := mustVerify(t, j); r != (Report{}) {
 		t.Errorf("Verify = %+v", r)
 	}
-	if _, err := j.Begin(planOf(scan(), sampleOps()...)); !errors.Is(err, ErrReadOnly) {
+	if _, err := j.Begin(newPlan(scanCause(), sampleOps()...)); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("Begin: %v", err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
@@ -113,9 +114,9 @@ func TestReadOnlyCreatesNothing(t *testing.T) {
 }
 
 func TestLaterFormat(t *testing.T) {
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
-	mustCommit(t, j, scan(), sampleOps()...)
+	mustCommit(t, j, scanCause(), sampleOps()...)
 	err := j.update("later", func(w *writer) error {
 		return errors.Join(
 			w.put(bucketMeta, []byte(keyFormat), []byte{0, 0, 0, 7}),
@@ -133,22 +134,21 @@ func TestLaterFormat(t *testing.T) {
 	}
 }
 
-// TestChangedWhileOpen takes the file away under the open journal, as nobody
-// should: that must not end the process.
+// TestChangedWhileOpen damages the file of an open journal: the process must not die.
 func TestChangedWhileOpen(t *testing.T) {
 	for name, c := range map[string]func(path string, size int64) error{
 		"cut":    func(path string, _ int64) error { return os.Truncate(path, 5000) },
 		"empty":  func(path string, _ int64) error { return os.Truncate(path, 0) },
 		"zeroed": func(path string, size int64) error { return overwrite(path, 0, make([]byte, size)) },
-		"noise":  func(path string, size int64) error { return overwrite(path, 8192, noise(1, int(size-8192))) },
+		"noise":  func(path string, size int64) error { return overwrite(path, 8192, randomBytes(1, int(size-8192))) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := fastDir(t)
+			dir := storetest.FastDir(t)
 			j, err := Open(dir, Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			all := fill(t, j)
+			all := fillJournal(t, j)
 			info, err := os.Stat(filepath.Join(dir, fileName))
 			if err == nil {
 				err = c(filepath.Join(dir, fileName), info.Size())
@@ -159,7 +159,7 @@ func TestChangedWhileOpen(t *testing.T) {
 			if _, err := j.Verify(); !errors.Is(err, ErrDamaged) {
 				t.Errorf("Verify: %v", err)
 			}
-			if _, err := j.Begin(planOf(scan(), sampleOps()...)); !errors.Is(err, ErrDamaged) {
+			if _, err := j.Begin(newPlan(scanCause(), sampleOps()...)); !errors.Is(err, ErrDamaged) {
 				t.Errorf("Begin: %v", err)
 			}
 			err = j.guard(func() error { // what bbolt would do by itself

@@ -14,11 +14,12 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
-// workMain makes entries and says which are begun and which are finished, until
-// it is killed or something fails. Every fifth is forgotten.
-func workMain(dir string) int {
+// childWork makes entries and prints which were begun and which were finished, until it is
+// killed or something fails. It forgets every fifth entry.
+func childWork(dir string) int {
 	limitFileSize(os.Getenv("MEND_TEST_FSIZE"))
 	j, err := Open(dir, Options{batchSize: 30_000})
 	if err != nil {
@@ -26,7 +27,7 @@ func workMain(dir string) int {
 		return 3
 	}
 	for i := range 400 {
-		e, err := j.Begin(planOf(scan(), change.Op{Ref: part(i), Pre: &change.Image{Data: noise(uint64(i), 25_000)}, Post: &change.Image{Data: noise(uint64(i), 26_000)}}))
+		e, err := j.Begin(newPlan(scanCause(), change.Op{Ref: partRef(i), Pre: &change.Image{Data: randomBytes(uint64(i), 25_000)}, Post: &change.Image{Data: randomBytes(uint64(i), 26_000)}}))
 		if err == nil {
 			fmt.Println("begun", e.Seq)
 			e, err = j.Finish(e, change.Outcome{State: change.Committed})
@@ -45,9 +46,9 @@ func workMain(dir string) int {
 	return 0
 }
 
-// work runs workMain in another process, and kills it after a while if that is
-// not 0. It returns the highest numbers that it said, and its error.
-func work(t *testing.T, dir string, after time.Duration, env ...string) (begun, done int, failed string) {
+// runChild runs childWork in another process, and kills it after that time if it is not 0.
+// It returns the highest numbers that were printed, and the error.
+func runChild(t *testing.T, dir string, after time.Duration, env ...string) (begun, done int, failed string) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), "MEND_TEST_DO=work", "MEND_TEST_DIR="+dir), env...)
@@ -78,8 +79,8 @@ func work(t *testing.T, dir string, after time.Duration, env ...string) (begun, 
 	return begun, done, failed
 }
 
-// checkWork opens what the process left.
-func checkWork(t *testing.T, what, dir string, begun, done int) {
+// checkChild opens the journal that the child process left.
+func checkChild(t *testing.T, what, dir string, begun, done int) {
 	t.Helper()
 	j, err := Open(dir, Options{})
 	if err != nil {
@@ -109,29 +110,29 @@ func checkWork(t *testing.T, what, dir string, begun, done int) {
 	}
 }
 
-// TestKill kills a process at a random moment and looks at what it left. Fault case 34.
+// TestKill kills a process at a random moment and checks the journal. Fault case 34.
 func TestKill(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	total := 0
 	for i := range 15 {
-		dir := filepath.Join(fastDir(t), "mend")
-		begun, done, failed := work(t, dir, time.Duration(5+rng.IntN(80))*time.Millisecond)
+		dir := filepath.Join(storetest.FastDir(t), "mend")
+		begun, done, failed := runChild(t, dir, time.Duration(5+rng.IntN(80))*time.Millisecond)
 		if failed != "" {
 			t.Errorf("kill %d: %s", i, failed)
 		}
 		total += begun
-		checkWork(t, fmt.Sprintf("kill %d", i), dir, begun, done)
+		checkChild(t, fmt.Sprintf("kill %d", i), dir, begun, done)
 	}
 	t.Logf("%d entries begun in 15 killed processes", total)
 }
 
-// TestFileTooLarge lets the process run into a limit of the file's size, as it
-// would into a full disk, at many sizes. Fault case 16.
+// TestFileTooLarge runs a process with a limit of the file's size, as on a full disk, at
+// many sizes. Fault case 16.
 func TestFileTooLarge(t *testing.T) {
 	failures := 0
 	for kb := 8; kb < 3000; kb = kb*5/4 + 1 {
-		dir := filepath.Join(fastDir(t), "mend")
-		begun, done, failed := work(t, dir, 0, fmt.Sprintf("MEND_TEST_FSIZE=%d", kb<<10))
+		dir := filepath.Join(storetest.FastDir(t), "mend")
+		begun, done, failed := runChild(t, dir, 0, fmt.Sprintf("MEND_TEST_FSIZE=%d", kb<<10))
 		if failed == "" {
 			continue
 		}
@@ -139,7 +140,7 @@ func TestFileTooLarge(t *testing.T) {
 		if !strings.Contains(failed, "file too large") {
 			t.Errorf("%d KB: %s", kb, failed)
 		}
-		checkWork(t, fmt.Sprintf("%d KB", kb), dir, begun, done)
+		checkChild(t, fmt.Sprintf("%d KB", kb), dir, begun, done)
 	}
 	if failures < 10 {
 		t.Errorf("only %d limits were reached", failures)

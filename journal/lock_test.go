@@ -11,22 +11,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"mend/internal/storetest"
 )
 
-// TestMain turns the test binary into another program, if it is told to.
-func TestMain(m *testing.M) {
-	switch dir := os.Getenv("MEND_TEST_DIR"); os.Getenv("MEND_TEST_DO") {
-	case "":
-		os.Exit(m.Run())
-	case "hold":
-		os.Exit(holdMain(dir))
-	case "work":
-		os.Exit(workMain(dir))
-	}
-}
-
-// holdMain holds a journal until its standard input ends.
-func holdMain(dir string) int {
+// childLock keeps a journal open until standard input ends.
+func childLock(dir string) int {
 	j, err := Open(dir, Options{ReadOnly: os.Getenv("MEND_TEST_READ") != ""})
 	fmt.Println("open", err)
 	_, _ = bufio.NewReader(os.Stdin).ReadString('\n')
@@ -36,9 +26,9 @@ func holdMain(dir string) int {
 	return 0
 }
 
-// hold starts a process that holds the journal, and returns its pid and how to
-// end it.
-func hold(t *testing.T, dir string, env ...string) (pid int, release func()) {
+// holdLock starts a process that keeps the journal open. It returns its pid and a function
+// that ends it.
+func holdLock(t *testing.T, dir string, env ...string) (pid int, release func()) {
 	t.Helper()
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(append(os.Environ(), "MEND_TEST_DO=hold", "MEND_TEST_DIR="+dir), env...)
@@ -70,8 +60,8 @@ func hold(t *testing.T, dir string, env ...string) (pid int, release func()) {
 
 // TestLockedByAnotherProcess: fault case 18.
 func TestLockedByAnotherProcess(t *testing.T) {
-	dir := fastDir(t)
-	pid, release := hold(t, dir)
+	dir := storetest.FastDir(t)
+	pid, release := holdLock(t, dir)
 	for _, readOnly := range []bool{false, true} {
 		start := time.Now()
 		_, err := Open(dir, Options{ReadOnly: readOnly, Timeout: 200 * time.Millisecond})
@@ -95,18 +85,18 @@ func TestLockedByAnotherProcess(t *testing.T) {
 }
 
 func TestReaders(t *testing.T) {
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
-	mustCommit(t, j, scan(), sampleOps()...)
+	mustCommit(t, j, scanCause(), sampleOps()...)
 	mustClose(t, j)
-	_, release := hold(t, dir, "MEND_TEST_READ=1")
+	_, release := holdLock(t, dir, "MEND_TEST_READ=1")
 	a := mustOpen(t, dir, Options{ReadOnly: true})
 	b := mustOpen(t, dir, Options{ReadOnly: true})
 	mustVerify(t, a)
 	mustVerify(t, b)
 	var locked *LockedError
 	if _, err := Open(dir, Options{Timeout: 100 * time.Millisecond}); !errors.As(err, &locked) || locked.PID != 0 {
-		t.Errorf("Open beside readers: %v, want locked by nobody known", err)
+		t.Errorf("Open beside readers: %v, want an unknown holder", err)
 	}
 	mustClose(t, a)
 	mustClose(t, b)
@@ -114,10 +104,10 @@ func TestReaders(t *testing.T) {
 	mustOpen(t, dir, Options{Timeout: time.Second})
 }
 
-// TestHolderDied leaves a lock file with the pid of a dead process.
+// TestHolderDied opens a journal whose lock file has the pid of a dead process.
 func TestHolderDied(t *testing.T) {
-	dir := fastDir(t)
-	pid, release := hold(t, dir, "MEND_TEST_DIE=1")
+	dir := storetest.FastDir(t)
+	pid, release := holdLock(t, dir, "MEND_TEST_DIE=1")
 	release()
 	if got := lockHolder(filepath.Join(dir, lockName)); got != pid {
 		t.Errorf("the lock file names %d, want %d", got, pid)
@@ -128,16 +118,16 @@ func TestHolderDied(t *testing.T) {
 	}
 	mustClose(t, j)
 	if got := lockHolder(filepath.Join(dir, lockName)); got != 0 {
-		t.Errorf("the lock file names %d, want nobody", got)
+		t.Errorf("the lock file names %d, want none", got)
 	}
 }
 
-// TestReplacedWhileHeld puts another file in the journal's place: the lock still
-// keeps a second writer out. Fault case 20.
+// TestReplacedWhileHeld replaces the journal's file while the journal is open: the lock
+// still keeps a second writer out. Fault case 20.
 func TestReplacedWhileHeld(t *testing.T) {
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
-	mustCommit(t, j, scan(), sampleOps()...)
+	mustCommit(t, j, scanCause(), sampleOps()...)
 	path := filepath.Join(dir, fileName)
 	b, err := os.ReadFile(path)
 	if err == nil {

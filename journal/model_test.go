@@ -12,16 +12,17 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/session"
 )
 
-// A model is what a journal should say, kept in the simplest way.
+// A model is what a journal should return, kept in the simplest way.
 type model struct {
 	entries []change.Entry
 	ops     [][]change.Op
 }
 
-// undoneBy computes who has taken entry n back, from the last entry down.
+// undoneBy returns the entry that undid entry n, from the last entry down.
 func (m *model) undoneBy(n uint64) string {
 	for i := len(m.entries) - 1; i >= 0; i-- {
 		u := m.entries[i]
@@ -53,7 +54,7 @@ var anyText = rapid.Custom(func(t *rapid.T) string { return string(anyBytes.Draw
 func (m *model) begin(t *rapid.T, j *Journal) {
 	var ops []change.Op
 	for i := range rapid.IntRange(1, 5).Draw(t, "ops") {
-		o := change.Op{Ref: part(i), Pre: anyImage.Draw(t, "pre"), Post: anyImage.Draw(t, "post")}
+		o := change.Op{Ref: partRef(i), Pre: anyImage.Draw(t, "pre"), Post: anyImage.Draw(t, "post")}
 		if !o.Pre.Equal(o.Post) {
 			ops = append(ops, o)
 		}
@@ -67,7 +68,7 @@ func (m *model) begin(t *rapid.T, j *Journal) {
 		cause.Partial = rapid.IntRange(0, 4).Draw(t, "partial") == 0
 		cause.Entries = rapid.SliceOfN(rapid.Uint64Range(1, n), 1, 3).Draw(t, "of")
 	}
-	p, s := planOf(cause, ops...)
+	p, s := newPlan(cause, ops...)
 	p.Session, s.Dir, s.Store.Root = anyText.Draw(t, "session"), anyText.Draw(t, "dir"), anyText.Draw(t, "root")
 	e, err := j.Begin(p, s)
 	if err != nil {
@@ -87,7 +88,7 @@ func (m *model) begin(t *rapid.T, j *Journal) {
 
 func sameDigest(a, b *change.Digest) bool { return a == b || a != nil && b != nil && *a == *b }
 
-func (m *model) some(t *rapid.T) *change.Entry {
+func (m *model) anyEntry(t *rapid.T) *change.Entry {
 	if len(m.entries) == 0 {
 		t.Skip("no entries")
 	}
@@ -95,11 +96,11 @@ func (m *model) some(t *rapid.T) *change.Entry {
 }
 
 func (m *model) finish(t *rapid.T, j *Journal) {
-	e := m.some(t)
+	e := m.anyEntry(t)
 	o := change.Outcome{State: rapid.SampledFrom([]change.State{change.Committed, change.Committed, change.Aborted, change.Conflicted}).Draw(t, "state")}
 	o.Kept = rapid.SliceOfN(anyText, 0, 2).Draw(t, "kept")
 	if rapid.Bool().Draw(t, "conflict") {
-		o.Conflicts = []change.Conflict{{Ref: part(3), Why: anyText.Draw(t, "why")}}
+		o.Conflicts = []change.Conflict{{Ref: partRef(3), Why: anyText.Draw(t, "why")}}
 	}
 	_, err := j.Finish(*e, o)
 	var state *StateError
@@ -119,7 +120,7 @@ func (m *model) finish(t *rapid.T, j *Journal) {
 }
 
 func (m *model) resolve(t *rapid.T, j *Journal) {
-	e := m.some(t)
+	e := m.anyEntry(t)
 	_, err := j.Resolve(*e, "keep", "")
 	if (err == nil) != (e.State == change.Conflicted) {
 		t.Fatalf("Resolve of a %s entry: %v", e.State, err)
@@ -130,7 +131,7 @@ func (m *model) resolve(t *rapid.T, j *Journal) {
 }
 
 func (m *model) forget(t *rapid.T, j *Journal) {
-	e := m.some(t)
+	e := m.anyEntry(t)
 	_, err := j.Forget(ctx, []change.Entry{*e})
 	open := e.State == change.Pending || e.State == change.Conflicted
 	if (err != nil) != open {
@@ -145,7 +146,7 @@ func (m *model) gc(t *rapid.T, j *Journal) {
 	if len(m.entries) == 0 {
 		return
 	}
-	limit := m.some(t).Time
+	limit := m.anyEntry(t).Time
 	if _, err := j.GC(ctx, limit); err != nil {
 		t.Fatal(err)
 	}
@@ -157,7 +158,7 @@ func (m *model) gc(t *rapid.T, j *Journal) {
 	}
 }
 
-// compare compares everything that the journal says with the model.
+// compare compares everything that the journal returns with the model.
 func (m *model) compare(t *rapid.T, j *Journal) {
 	all, err := j.List(Query{})
 	if err != nil || len(all) != len(m.entries) {
@@ -185,12 +186,12 @@ func (m *model) compare(t *rapid.T, j *Journal) {
 	}
 }
 
-// TestModel does anything in any order and compares with the model.
+// TestModel makes random calls in random order and compares with the model.
 func TestModel(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
-		dir := fastDir(t)
+		dir := storetest.FastDir(t)
 		defer os.RemoveAll(dir)
-		o := Options{Now: clock(), Version: "1.2.3", batchSize: rapid.SampledFrom([]int{1, 1000, 1 << 20}).Draw(rt, "batch"), compactAbove: 1}
+		o := Options{Now: testClock(), Version: "1.2.3", batchSize: rapid.SampledFrom([]int{1, 1000, 1 << 20}).Draw(rt, "batch"), compactAbove: 1}
 		o.Timeout = time.Second
 		j, err := Open(dir, o)
 		if err != nil {

@@ -10,11 +10,11 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
-// TestStamp opens a journal for writing after something has happened to it, and
-// shows when it is verified as a whole: damage that nothing else would come across
-// is then found.
+// TestStamp changes a journal and its stamp and opens it for writing. It shows that damage
+// is found exactly when the stamp is not the file's.
 func TestStamp(t *testing.T) {
 	damage := func(t *testing.T, path string, b []byte, at int) {
 		t.Helper()
@@ -60,12 +60,12 @@ func TestStamp(t *testing.T) {
 		}, ErrDamaged},
 	} {
 		t.Run(name, func(t *testing.T) {
-			dir := fastDir(t)
+			dir := storetest.FastDir(t)
 			path := filepath.Join(dir, fileName)
 			j := mustOpen(t, dir, Options{})
-			mark := noise(1, 1000)
-			mustCommit(t, j, scan(), change.Op{Ref: part(0), Post: &change.Image{Data: mark}})
-			mustCommit(t, j, scan(), change.Op{Ref: part(1), Post: file("x")})
+			mark := randomBytes(1, 1000)
+			mustCommit(t, j, scanCause(), change.Op{Ref: partRef(0), Post: &change.Image{Data: mark}})
+			mustCommit(t, j, scanCause(), change.Op{Ref: partRef(1), Post: image("x")})
 			mustClose(t, j)
 			b, err := os.ReadFile(path)
 			if err != nil {
@@ -89,8 +89,8 @@ func TestStamp(t *testing.T) {
 
 // TestStampOfACrash: a writer that does not close the journal leaves no stamp.
 func TestStampOfACrash(t *testing.T) {
-	dir := fastDir(t)
-	_, release := hold(t, dir, "MEND_TEST_DIE=1")
+	dir := storetest.FastDir(t)
+	_, release := holdLock(t, dir, "MEND_TEST_DIE=1")
 	release()
 	lockFile, err := os.Open(filepath.Join(dir, lockName))
 	if err != nil {

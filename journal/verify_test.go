@@ -9,15 +9,16 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/storetest"
 )
 
 func TestHeads(t *testing.T) {
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	path := filepath.Join(dir, fileName)
-	j := mustOpen(t, dir, Options{Now: clock()})
+	j := mustOpen(t, dir, Options{Now: testClock()})
 	heads := []string{mustVerify(t, j).Head}
 	for i := range 5 {
-		mustCommit(t, j, scan(), change.Op{Ref: part(i), Post: file("x")})
+		mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Post: image("x")})
 		heads = append(heads, mustVerify(t, j).Head)
 	}
 	for i, head := range heads {
@@ -36,8 +37,8 @@ func TestHeads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	j = mustOpen(t, dir, Options{Now: clock()})
-	e := mustCommit(t, j, scan(), change.Op{Ref: part(9), Post: file("x")})
+	j = mustOpen(t, dir, Options{Now: testClock()})
+	e := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(9), Post: image("x")})
 	head := mustVerify(t, j).Head
 	mustClose(t, j)
 	if err := os.WriteFile(path, old, 0o600); err != nil { // the tail is removed
@@ -48,7 +49,7 @@ func TestHeads(t *testing.T) {
 	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
 		t.Errorf("removed tail: %v", err)
 	}
-	if again := mustCommit(t, j, scan(), change.Op{Ref: part(9), Post: file("y")}); again.ID != e.ID {
+	if again := mustCommit(t, j, scanCause(), change.Op{Ref: partRef(9), Post: image("y")}); again.ID != e.ID {
 		t.Errorf("the next id is %s, want %s", again.ID, e.ID)
 	}
 	if _, err := j.VerifyHead(head); !errors.Is(err, ErrHead) {
@@ -65,8 +66,8 @@ func TestHeads(t *testing.T) {
 	}
 }
 
-// TestForgedKeys changes the journal through bbolt, with right checksums, so
-// that only Verify can find it.
+// TestForgedKeys changes the journal through bbolt, with right checksums. Only Verify finds
+// that.
 func TestForgedKeys(t *testing.T) {
 	for name, forge := range map[string]func(j *Journal, w *writer) error{
 		"pending added":     func(_ *Journal, w *writer) error { return w.put(bucketPending, u64(1), nil) },
@@ -94,11 +95,11 @@ func TestForgedKeys(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := mustOpen(t, fastDir(t), Options{})
+			j := mustOpen(t, storetest.FastDir(t), Options{})
 			for i := range 8 {
-				mustCommit(t, j, scan(), change.Op{Ref: part(i), Post: &change.Image{Data: noise(uint64(i), 100)}})
+				mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Post: &change.Image{Data: randomBytes(uint64(i), 100)}})
 			}
-			mustBegin(t, j, scan(), change.Op{Ref: part(8), Post: file("x")})
+			mustBegin(t, j, scanCause(), change.Op{Ref: partRef(8), Post: image("x")})
 			mustVerify(t, j)
 			if err := j.update("forge", func(w *writer) error { return forge(j, w) }); err != nil {
 				if errors.Is(err, ErrDamaged) { // found even earlier
@@ -138,7 +139,7 @@ func addChunk(j *Journal, w *writer) error {
 }
 
 func TestDamageIsExplained(t *testing.T) {
-	dir := fastDir(t)
+	dir := storetest.FastDir(t)
 	path := filepath.Join(dir, fileName)
 	for name, c := range map[string]struct {
 		file []byte

@@ -11,14 +11,14 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/session"
 )
 
-func undo(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Entries: of} }
-func redo(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseRedo, Entries: of} }
+func undoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Entries: of} }
+func redoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseRedo, Entries: of} }
 
-// TestUndoneBy runs lists of entries and looks who is undone by whom, as
-// numbers; a cause without Of is a repair.
+// TestUndoneBy writes lists of entries and checks which entry is undone by which.
 func TestUndoneBy(t *testing.T) {
 	type step struct {
 		cause change.Cause
@@ -29,26 +29,26 @@ func TestUndoneBy(t *testing.T) {
 		steps []step
 		want  map[uint64]uint64
 	}{
-		"repair":           {[]step{done(scan())}, nil},
-		"undone":           {[]step{done(scan()), done(undo(1))}, map[uint64]uint64{1: 2}},
-		"undo aborted":     {[]step{done(scan()), {undo(1), change.Aborted}}, nil},
-		"undo pending":     {[]step{done(scan()), {undo(1), change.Pending}}, nil},
-		"undo conflicted":  {[]step{done(scan()), {undo(1), change.Conflicted}}, nil},
-		"redone":           {[]step{done(scan()), done(undo(1)), done(redo(2))}, map[uint64]uint64{2: 3}},
-		"undone again":     {[]step{done(scan()), done(undo(1)), done(redo(2)), done(undo(1))}, map[uint64]uint64{1: 4, 2: 3}},
-		"redo undone":      {[]step{done(scan()), done(undo(1)), done(redo(2)), done(undo(3))}, map[uint64]uint64{1: 2, 3: 4}},
-		"undo of an undo":  {[]step{done(scan()), done(undo(1)), done(undo(2))}, map[uint64]uint64{2: 3}},
-		"deep":             {[]step{done(scan()), done(undo(1)), done(undo(2)), done(undo(3)), done(undo(4))}, map[uint64]uint64{2: 3, 4: 5}},
-		"several at once":  {[]step{done(scan()), done(scan()), done(undo(1, 2, 1))}, map[uint64]uint64{1: 3, 2: 3}},
-		"two in force":     {[]step{done(scan()), done(undo(1)), done(undo(1))}, map[uint64]uint64{1: 3}},
-		"newest is undone": {[]step{done(scan()), done(undo(1)), done(undo(1)), done(redo(3))}, map[uint64]uint64{1: 2, 3: 4}},
-		"partial undo":     {[]step{done(scan()), done(change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}, Partial: true}), done(redo(2))}, map[uint64]uint64{2: 3}},
-		"resolve is none":  {[]step{done(scan()), done(change.Cause{Kind: change.CauseResolve, Entries: []uint64{1}})}, nil},
+		"repair":           {[]step{done(scanCause())}, nil},
+		"undone":           {[]step{done(scanCause()), done(undoCause(1))}, map[uint64]uint64{1: 2}},
+		"undo aborted":     {[]step{done(scanCause()), {undoCause(1), change.Aborted}}, nil},
+		"undo pending":     {[]step{done(scanCause()), {undoCause(1), change.Pending}}, nil},
+		"undo conflicted":  {[]step{done(scanCause()), {undoCause(1), change.Conflicted}}, nil},
+		"redone":           {[]step{done(scanCause()), done(undoCause(1)), done(redoCause(2))}, map[uint64]uint64{2: 3}},
+		"undone again":     {[]step{done(scanCause()), done(undoCause(1)), done(redoCause(2)), done(undoCause(1))}, map[uint64]uint64{1: 4, 2: 3}},
+		"redo undone":      {[]step{done(scanCause()), done(undoCause(1)), done(redoCause(2)), done(undoCause(3))}, map[uint64]uint64{1: 2, 3: 4}},
+		"undo of an undo":  {[]step{done(scanCause()), done(undoCause(1)), done(undoCause(2))}, map[uint64]uint64{2: 3}},
+		"deep":             {[]step{done(scanCause()), done(undoCause(1)), done(undoCause(2)), done(undoCause(3)), done(undoCause(4))}, map[uint64]uint64{2: 3, 4: 5}},
+		"several at once":  {[]step{done(scanCause()), done(scanCause()), done(undoCause(1, 2, 1))}, map[uint64]uint64{1: 3, 2: 3}},
+		"two in force":     {[]step{done(scanCause()), done(undoCause(1)), done(undoCause(1))}, map[uint64]uint64{1: 3}},
+		"newest is undone": {[]step{done(scanCause()), done(undoCause(1)), done(undoCause(1)), done(redoCause(3))}, map[uint64]uint64{1: 2, 3: 4}},
+		"partial undo":     {[]step{done(scanCause()), done(change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}, Partial: true}), done(redoCause(2))}, map[uint64]uint64{2: 3}},
+		"resolve is none":  {[]step{done(scanCause()), done(change.Cause{Kind: change.CauseResolve, Entries: []uint64{1}})}, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
-			j := mustOpen(t, fastDir(t), Options{})
+			j := mustOpen(t, storetest.FastDir(t), Options{})
 			for i, s := range c.steps {
-				e := mustBegin(t, j, s.cause, change.Op{Ref: part(1), Post: file(fmt.Sprint(i))})
+				e := mustBegin(t, j, s.cause, change.Op{Ref: partRef(1), Post: image(fmt.Sprint(i))})
 				if s.state != change.Pending {
 					mustFinish(t, j, e, s.state)
 				}
@@ -79,9 +79,9 @@ func TestUndoneBy(t *testing.T) {
 }
 
 func TestStates(t *testing.T) {
-	j := mustOpen(t, fastDir(t), Options{})
-	op := change.Op{Ref: part(1), Post: file("x")}
-	a, b := mustBegin(t, j, scan(), op), mustBegin(t, j, scan(), op)
+	j := mustOpen(t, storetest.FastDir(t), Options{})
+	op := change.Op{Ref: partRef(1), Post: image("x")}
+	a, b := mustBegin(t, j, scanCause(), op), mustBegin(t, j, scanCause(), op)
 	var state *StateError
 	if _, err := j.Resolve(a, "keep", ""); !errors.As(err, &state) || state.State != change.Pending {
 		t.Errorf("Resolve of a pending entry: %v", err)
@@ -116,19 +116,19 @@ func TestStates(t *testing.T) {
 }
 
 func TestBeginRefuses(t *testing.T) {
-	j := mustOpen(t, fastDir(t), Options{})
-	op := change.Op{Ref: part(1), Post: file("x")}
+	j := mustOpen(t, storetest.FastDir(t), Options{})
+	op := change.Op{Ref: partRef(1), Post: image("x")}
 	for name, c := range map[string]struct {
 		cause change.Cause
 		ops   []change.Op
 		want  error
 	}{
-		"no ops":        {scan(), nil, change.ErrInvalid},
-		"two on one":    {scan(), []change.Op{op, op}, change.ErrInvalid},
-		"no such entry": {undo(1), []change.Op{op}, ErrNotFound},
-		"entry 0":       {undo(0), []change.Op{op}, ErrNotFound},
+		"no ops":        {scanCause(), nil, change.ErrInvalid},
+		"two on one":    {scanCause(), []change.Op{op, op}, change.ErrInvalid},
+		"no such entry": {undoCause(1), []change.Op{op}, ErrNotFound},
+		"entry 0":       {undoCause(0), []change.Op{op}, ErrNotFound},
 	} {
-		if _, err := j.Begin(planOf(c.cause, c.ops...)); !errors.Is(err, c.want) {
+		if _, err := j.Begin(newPlan(c.cause, c.ops...)); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v, want %v", name, err, c.want)
 		}
 	}
@@ -138,10 +138,10 @@ func TestBeginRefuses(t *testing.T) {
 }
 
 func TestQueries(t *testing.T) {
-	j := mustOpen(t, fastDir(t), Options{})
+	j := mustOpen(t, storetest.FastDir(t), Options{})
 	other := change.StoreID{Kind: "sqlite", Root: "/b"}
 	for i := range 60 {
-		p, s := planOf(scan(), change.Op{Ref: part(i % 5), Post: file(fmt.Sprint(i))})
+		p, s := newPlan(scanCause(), change.Op{Ref: partRef(i % 5), Post: image(fmt.Sprint(i))})
 		p.Session = fmt.Sprintf("ses_%d", i%3)
 		if i%4 == 0 {
 			s.Store = other
@@ -179,9 +179,9 @@ func TestQueries(t *testing.T) {
 		after uint64
 		want  string
 	}{
-		{part(0), 50, "56 51"}, // of store 50: not 57 and 61
-		{part(0), 0, "56 51 46 41 36 31 26 21 16 11 6 1"},
-		{part(7), 0, ""},
+		{partRef(0), 50, "56 51"}, // of store 50: not 57 and 61
+		{partRef(0), 0, "56 51 46 41 36 31 26 21 16 11 6 1"},
+		{partRef(7), 0, ""},
 	} {
 		all, err := j.ListByRecord(c.ref, c.after)
 		if got := seqs(all); err != nil || got != c.want {
@@ -200,9 +200,9 @@ func seqs(all []change.Entry) string {
 }
 
 func TestPrefixes(t *testing.T) {
-	j := mustOpen(t, fastDir(t), Options{})
+	j := mustOpen(t, storetest.FastDir(t), Options{})
 	for i := range 40 {
-		mustBegin(t, j, scan(), change.Op{Ref: part(i), Post: file("x")})
+		mustBegin(t, j, scanCause(), change.Op{Ref: partRef(i), Post: image("x")})
 	}
 	for seq := uint64(1); seq <= 40; seq++ {
 		id := IDOf(seq)

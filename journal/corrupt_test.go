@@ -12,32 +12,33 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/journal/boltread"
 )
 
-// A victim is a journal of several levels of pages, and what it holds.
-type victim struct {
+// A fixture is a journal with several levels of pages, and what it holds.
+type fixture struct {
 	dir  string
 	file []byte
 	dump [32]byte
 	all  []change.Entry
 }
 
-func newVictim(t *testing.T) *victim {
+func newFixture(t *testing.T) *fixture {
 	t.Helper()
 	entries := 50
 	if testing.Short() {
 		entries = 5
 	}
-	v := &victim{dir: fastDir(t)}
-	j := mustOpen(t, v.dir, Options{Now: clock()})
-	v.all = fill(t, j)
+	v := &fixture{dir: storetest.FastDir(t)}
+	j := mustOpen(t, v.dir, Options{Now: testClock()})
+	v.all = fillJournal(t, j)
 	for i := range entries {
-		mustCommit(t, j, scan(), change.Op{Ref: part(i), Post: &change.Image{Data: noise(uint64(i), 40)}})
+		mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Post: &change.Image{Data: randomBytes(uint64(i), 40)}})
 	}
 	mustVerify(t, j)
 	var err error
-	if v.dump, err = dump(j); err != nil {
+	if v.dump, err = digestJournal(j); err != nil {
 		t.Fatal(err)
 	}
 	mustClose(t, j)
@@ -59,30 +60,30 @@ const (
 
 var order = binary.NativeEndian
 
-func (v *victim) pageSize() int { return int(order.Uint32(v.file[headerSize+8:])) }
+func (f *fixture) pageSize() int { return int(order.Uint32(f.file[headerSize+8:])) }
 
 // used returns the size of the pages that are or were used.
-func (v *victim) used() int {
-	s, err := boltread.Open(bytes.NewReader(v.file), int64(len(v.file)))
+func (f *fixture) used() int {
+	s, err := boltread.Open(bytes.NewReader(f.file), int64(len(f.file)))
 	if err != nil {
 		return 0
 	}
 	return int(s.Size())
 }
 
-// with is a copy of the file with bytes changed.
-func (v *victim) with(change func(b []byte)) []byte {
-	b := bytes.Clone(v.file)
+// with returns a copy of the file with bytes changed.
+func (f *fixture) with(change func(b []byte)) []byte {
+	b := bytes.Clone(f.file)
 	change(b)
 	return b
 }
 
-// suffer opens the damaged file in every way. It reports whether the damage was
-// found; damage that was not must have changed nothing.
-func (v *victim) suffer(t *testing.T, what string, file []byte) (found bool) {
+// check opens the damaged file in every way. It reports whether the damage was found; damage
+// that was not found must have changed nothing.
+func (f *fixture) check(t *testing.T, what string, file []byte) (found bool) {
 	t.Helper()
 	for name, data := range map[string][]byte{fileName: file, tempName: []byte("left by a cut compaction")} {
-		if err := os.WriteFile(filepath.Join(v.dir, name), data, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(f.dir, name), data, 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -91,17 +92,17 @@ func (v *victim) suffer(t *testing.T, what string, file []byte) (found bool) {
 			t.Fatalf("%s: panic: %v", what, p)
 		}
 	}()
-	found = v.read(t, what)
-	v.write(t, what, found)
+	found = f.read(t, what)
+	f.write(t, what, found)
 	return found
 }
 
-// files is what the folder holds, but for the lock file.
-func (v *victim) files(t *testing.T) map[string]string {
+// files returns the files in the folder except the lock file.
+func (f *fixture) files(t *testing.T) map[string]string {
 	t.Helper()
 	files := map[string]string{}
 	for _, name := range []string{fileName, tempName} {
-		b, err := os.ReadFile(filepath.Join(v.dir, name))
+		b, err := os.ReadFile(filepath.Join(f.dir, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,9 +111,9 @@ func (v *victim) files(t *testing.T) map[string]string {
 	return files
 }
 
-func (v *victim) read(t *testing.T, what string) (found bool) {
+func (f *fixture) read(t *testing.T, what string) (found bool) {
 	t.Helper()
-	j, err := Open(v.dir, Options{ReadOnly: true})
+	j, err := Open(f.dir, Options{ReadOnly: true})
 	if err != nil {
 		if !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: Open: %v", what, err)
@@ -124,24 +125,24 @@ func (v *victim) read(t *testing.T, what string) (found bool) {
 	if err != nil && !errors.Is(err, ErrDamaged) {
 		t.Errorf("%s: Verify: %v", what, err)
 	}
-	got, dumpErr := dump(j)
-	if err == nil && (dumpErr != nil || got != v.dump) {
+	got, dumpErr := digestJournal(j)
+	if err == nil && (dumpErr != nil || got != f.dump) {
 		t.Errorf("%s: not found, but it reads otherwise: %v", what, dumpErr)
 	}
 	return err != nil
 }
 
-// write opens the damaged file for writing. Where the damage was found that fails,
-// and every file stays as it is.
-func (v *victim) write(t *testing.T, what string, found bool) {
+// write opens the damaged file for writing. If the damage was found, that must fail and
+// leave every file unchanged.
+func (f *fixture) write(t *testing.T, what string, found bool) {
 	t.Helper()
-	before := v.files(t)
-	j, err := Open(v.dir, Options{})
+	before := f.files(t)
+	j, err := Open(f.dir, Options{})
 	if err != nil {
 		if !found || !errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: found %v, but Open for writing: %v", what, found, err)
 		}
-		if !maps.Equal(v.files(t), before) {
+		if !maps.Equal(f.files(t), before) {
 			t.Errorf("%s: refused, but files have changed", what)
 		}
 		return
@@ -150,7 +151,7 @@ func (v *victim) write(t *testing.T, what string, found bool) {
 		t.Errorf("%s: Verify finds it, and Open for writing does not", what)
 	}
 	defer mustClose(t, j)
-	e, err := j.Begin(planOf(scan(), sampleOps()...))
+	e, err := j.Begin(newPlan(scanCause(), sampleOps()...))
 	if err == nil {
 		_, err = j.Finish(e, change.Outcome{State: change.Committed})
 	}
@@ -164,7 +165,7 @@ func (v *victim) write(t *testing.T, what string, found bool) {
 
 // TestFlippedBytes: fault case 19.
 func TestFlippedBytes(t *testing.T) {
-	v := newVictim(t)
+	v := newFixture(t)
 	rng := rand.New(rand.NewPCG(1, 2))
 	size, tried, found := v.pageSize(), 0, 0
 	flip := func(at int) {
@@ -173,7 +174,7 @@ func TestFlippedBytes(t *testing.T) {
 			x = byte(1 + rng.IntN(255))
 		}
 		tried++
-		if v.suffer(t, fmt.Sprintf("byte %d ^ %#x", at, x), v.with(func(b []byte) { b[at] ^= x })) {
+		if v.check(t, fmt.Sprintf("byte %d ^ %#x", at, x), v.with(func(b []byte) { b[at] ^= x })) {
 			found++
 		}
 	}
@@ -190,13 +191,13 @@ func TestFlippedBytes(t *testing.T) {
 
 // TestDamagedFiles: fault case 19.
 func TestDamagedFiles(t *testing.T) {
-	v := newVictim(t)
+	v := newFixture(t)
 	size := v.pageSize()
 	rng := rand.New(rand.NewPCG(3, 4))
 	found, tried := 0, 0
 	try := func(what string, file []byte) (f bool) {
 		tried++
-		if f = v.suffer(t, what, file); f {
+		if f = v.check(t, what, file); f {
 			found++
 		}
 		return f
@@ -214,7 +215,7 @@ func TestDamagedFiles(t *testing.T) {
 		}
 	}
 	for n := range 20 {
-		if !try("garbage", noise(uint64(n), 1<<n)) {
+		if !try("garbage", randomBytes(uint64(n), 1<<n)) {
 			t.Error("garbage was not found")
 		}
 	}
@@ -225,10 +226,10 @@ func TestDamagedFiles(t *testing.T) {
 	t.Logf("%d files, %d found", tried, found)
 }
 
-// TestCircles bends the pointers of branch pages, which bbolt follows until the
-// process dies, and makes lengths and numbers too large.
+// TestCircles changes the pointers of branch pages, which bbolt would follow until the process
+// dies, and makes lengths and numbers too large.
 func TestCircles(t *testing.T) {
-	v := newVictim(t)
+	v := newFixture(t)
 	size := v.pageSize()
 	bent := 0
 	for off := 2 * size; off < len(v.file); off += size {
@@ -241,19 +242,19 @@ func TestCircles(t *testing.T) {
 		case flagBranch:
 			bent++
 			for _, to := range []uint64{id, 0, 2, 1 << 63} {
-				v.suffer(t, fmt.Sprintf("page %d leads to %d", id, to), v.with(func(b []byte) {
+				v.check(t, fmt.Sprintf("page %d leads to %d", id, to), v.with(func(b []byte) {
 					for i := range count {
 						order.PutUint64(b[off+headerSize+elemSize*i+8:], to)
 					}
 				}))
 			}
 		case flagLeaf:
-			v.suffer(t, fmt.Sprintf("page %d has a large number", id), v.with(func(b []byte) {
+			v.check(t, fmt.Sprintf("page %d has a large number", id), v.with(func(b []byte) {
 				order.PutUint32(b[off+headerSize+off/size%4*4:], 0xFFFFFFF0)
 			}))
 		case flagFreelist:
 			for _, n := range []uint64{0, 1 << 20, 1 << 62, 1<<64 - 1} {
-				v.suffer(t, "free list", v.with(func(b []byte) {
+				v.check(t, "free list", v.with(func(b []byte) {
 					order.PutUint16(b[off+10:], 0xFFFF)
 					order.PutUint64(b[off+headerSize:], n)
 				}))
@@ -261,6 +262,6 @@ func TestCircles(t *testing.T) {
 		}
 	}
 	if bent == 0 {
-		t.Error("the victim has no branch page")
+		t.Error("the fixture has no branch page")
 	}
 }
