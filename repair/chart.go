@@ -30,6 +30,7 @@ type chart struct {
 	requests []request           // see [chart.render]
 	screened *[]wire.Fatal       // see [chart.screen]
 	knows    *known              // see [chart.known]
+	edited   *known              // what the draft tells in which messages are completed, nil for none
 	looped   *map[string]bool    // see [chart.loop]
 	surveyed *survey             // see [chart.survey]
 	files    *[]fault            // see [findFiles]
@@ -63,7 +64,7 @@ func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart 
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
 	n.s, n.newest = s, ""
-	n.places, n.parts, n.blind, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows, n.files, n.fileAt = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.places, n.parts, n.blind, n.reading, n.requests, n.screened, n.looped, n.surveyed, n.knows, n.edited, n.files, n.fileAt = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -227,16 +228,22 @@ func (c *chart) part(ref session.Ref) (*session.Message, *session.Part) {
 		return m, nil
 	}
 	if c.parts == nil {
-		c.parts = map[session.Ref]int{}
-		for i := range c.s.Messages {
-			m := &c.s.Messages[i]
-			for j := len(m.Parts) - 1; j >= 0; j-- { // the first counts
-				c.parts[m.Parts[j].Ref] = j
-			}
-		}
+		c.parts = placesOfParts(c.s)
 	}
 	if at, ok := c.parts[ref]; ok && at < len(m.Parts) && m.Parts[at].Ref == ref {
 		return m, &m.Parts[at]
 	}
 	return m, nil
+}
+
+// placesOfParts are the places of the session's parts in their messages.
+func placesOfParts(s *session.Session) map[session.Ref]int {
+	at := map[session.Ref]int{}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		for j := len(m.Parts) - 1; j >= 0; j-- { // the first counts
+			at[m.Parts[j].Ref] = j
+		}
+	}
+	return at
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"mend/session"
@@ -173,27 +172,6 @@ func completeFixes(k *known, f fault) []fix {
 		return renameFixes(k, f)
 	}
 	return g.completePart()
-}
-
-// gapAt is the gap at a message or a part, and whether its record is there and
-// its bytes are known.
-func (k *known) gapAt(ref session.Ref) (gap, bool) {
-	s := k.s
-	g := gap{s: s, known: k}
-	i := slices.IndexFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == ref.Message })
-	if i < 0 {
-		return g, false
-	}
-	g.m = &s.Messages[i]
-	if ref.Kind == session.KindMessage {
-		return g, !g.m.Unreadable()
-	}
-	j := slices.IndexFunc(g.m.Parts, func(p session.Part) bool { return p.Ref == ref })
-	if j < 0 {
-		return g, false
-	}
-	g.p = &g.m.Parts[j]
-	return g, !g.p.Unreadable()
 }
 
 // describe is the fix's sentences for what was completed.

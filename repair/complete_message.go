@@ -2,6 +2,7 @@ package repair
 
 import (
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strconv"
@@ -79,15 +80,12 @@ func (g gap) as(data []byte) gap {
 // restated is the fix that puts another record in the place of the message's, at
 // the place in the session that its time gives it: that of all others may change.
 func (g gap) restated(r session.Record, cure, loses string) fix {
-	return fix{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
-		m, err := d.message(r.Ref)
-		if err != nil {
-			return err
+	return fix{cure: cure, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
+		i := d.index(r.Ref)
+		if i < 0 {
+			return fmt.Errorf("%s: no such message", r.Ref)
 		}
-		parts := m.Parts
-		*m = session.NewMessage(r)
-		m.Parts = parts
-		d.s.Sort()
+		d.put(i, session.NewMessage(r))
 		return nil
 	}}
 }

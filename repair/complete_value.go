@@ -2,78 +2,19 @@ package repair
 
 import (
 	"bytes"
-	"cmp"
 	"math"
-	"slices"
 	"strconv"
 
 	"mend/session"
 )
 
-// around are the messages that can be read, before and behind the one at the
-// gap, in their order. One whose time is unknown has its place behind the
-// message with the id before its own.
-func (g gap) around() (before, behind []*session.Message) {
-	var others []*session.Message
-	for _, m := range g.known.legible() {
-		if m.Ref != g.m.Ref && m.Created > 0 {
-			others = append(others, m)
-		}
-	}
-	at := 0
-	if g.m.Created > 0 {
-		at = slices.IndexFunc(others, func(m *session.Message) bool {
-			return cmp.Or(cmp.Compare(m.Created, g.m.Created), cmp.Compare(m.ID, g.m.ID)) > 0
-		})
-		if at < 0 {
-			at = len(others)
-		}
-		return others[:at], others[at:]
-	}
-	last := ""
-	for i, m := range others {
-		if m.ID < g.m.ID && m.ID > last {
-			at, last = i+1, m.ID
-		}
-	}
-	return others[:at], others[at:]
-}
-
-// nearest is the first thing that find makes of a message around the gap,
-// nearest first, those before it first; nil if it makes none.
-func (g gap) nearest(find func(*session.Message) []byte) []byte {
-	before, behind := g.around()
-	for d := range max(len(before), len(behind)) {
-		if d < len(before) {
-			if v := find(before[len(before)-1-d]); v != nil {
-				return v
-			}
-		}
-		if d < len(behind) {
-			if v := find(behind[d]); v != nil {
-				return v
-			}
-		}
-	}
-	for _, m := range g.known.legible() { // those of which nothing tells when they were
-		if m.Ref != g.m.Ref && m.Created <= 0 {
-			if v := find(m); v != nil {
-				return v
-			}
-		}
-	}
-	return nil
-}
-
 // sibling is the text at path of the nearest message of that role, nil if none
 // has one.
 func (g gap) sibling(role string, path ...string) []byte {
-	return g.nearest(func(m *session.Message) []byte {
-		if m.Role == role {
-			return given(m, path...)
-		}
-		return nil
-	})
+	if m := g.nearest(textOf(role, path...)); m != nil {
+		return given(m, path...)
+	}
+	return nil
 }
 
 // given is the text at path of a message; nil where there is none, or nothing in it.
@@ -122,20 +63,23 @@ func (g gap) model(name string) []byte {
 	fits := func(n modelNames) bool {
 		return (own.provider == nil || bytes.Equal(own.provider, n.provider)) && (own.model == nil || bytes.Equal(own.model, n.model))
 	}
-	among := func(want func(*session.Message) bool) []byte {
-		return g.nearest(func(m *session.Message) []byte {
-			if n, ok := modelOf(m); ok && want(m) && fits(n) {
-				return n.of(name)
-			}
+	among := func(m *session.Message) []byte {
+		if m == nil {
 			return nil
-		})
+		}
+		if n, ok := modelOf(m); ok && fits(n) {
+			return n.of(name)
+		}
+		return nil
+	}
+	relative := g.nearest(fact{what: "model", parent: g.m.ID})
+	if g.m.Role == session.RoleAssistant {
+		relative = g.known.timeline().byID[textAt(g.m.Data, "parentID")]
 	}
 	found := first(
-		among(func(m *session.Message) bool {
-			return g.m.Role == session.RoleAssistant && textAt(g.m.Data, "parentID") == m.ID || g.m.Role == session.RoleUser && textAt(m.Data, "parentID") == g.m.ID
-		}),
-		among(func(m *session.Message) bool { return m.Role == g.m.Role }),
-		among(func(*session.Message) bool { return true }),
+		among(relative),
+		among(g.nearest(fact{"model", g.m.Role, "", string(own.provider), string(own.model)})),
+		among(g.nearest(fact{"model", "", "", string(own.provider), string(own.model)})),
 	)
 	if n, ok := g.known.sessionModel(); found == nil && ok && fits(n) {
 		return n.of(name)
@@ -159,17 +103,15 @@ func (g gap) folder(name string) []byte {
 
 // parent is the id of the prompt that an answer is to, nil if there is none.
 func (g gap) parent() []byte {
-	before, behind := g.around()
-	isPrompt := func(m *session.Message) bool { return m.Role == session.RoleUser }
-	for _, m := range slices.Backward(before) {
-		if isPrompt(m) {
-			return session.Quote(m.ID)
-		}
+	prompt := fact{what: "role", role: session.RoleUser}
+	m := g.before(prompt)
+	if m == nil {
+		m = g.behind(prompt)
 	}
-	if i := slices.IndexFunc(behind, isPrompt); i >= 0 {
-		return session.Quote(behind[i].ID)
+	if m == nil {
+		return nil
 	}
-	return nil
+	return session.Quote(m.ID)
 }
 
 // created is when a message began: when its first part did, if that is between
@@ -178,13 +120,12 @@ func (g gap) created() []byte {
 	if g.m.Created > 0 {
 		return strconv.AppendInt(nil, g.m.Created, 10)
 	}
-	before, behind := g.around()
 	low, high := g.s.Created, int64(math.MaxInt64)
-	if n := len(before); n > 0 {
-		low = max(before[n-1].Created, before[n-1].Completed)
+	if m := g.before(timed); m != nil {
+		low = max(m.Created, m.Completed)
 	}
-	if len(behind) > 0 {
-		high = behind[0].Created
+	if m := g.behind(timed); m != nil {
+		high = m.Created
 	}
 	begun := int64(math.MaxInt64)
 	for i := range g.m.Parts {
@@ -222,10 +163,8 @@ func (g gap) roleOf() string {
 	if _, ok := session.Field(g.m.Data, "model"); ok {
 		return session.RoleUser
 	}
-	for i := range g.s.Messages {
-		if m := &g.s.Messages[i]; !m.Malformed() && textAt(m.Data, "parentID") == g.m.ID {
-			return session.RoleUser
-		}
+	if g.nearest(fact{what: "answer", parent: g.m.ID}) != nil {
+		return session.RoleUser
 	}
 	for i := range g.m.Parts {
 		switch g.m.Parts[i].Type {
@@ -233,11 +172,8 @@ func (g gap) roleOf() string {
 			return session.RoleAssistant
 		}
 	}
-	before, _ := g.around()
-	for _, m := range slices.Backward(before) {
-		if m.Role == session.RoleUser || m.Role == session.RoleAssistant {
-			return other(m.Role)
-		}
+	if m := g.before(fact{what: "role"}); m != nil {
+		return other(m.Role)
 	}
 	return session.RoleUser
 }

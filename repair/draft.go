@@ -17,6 +17,63 @@ type draft struct {
 
 	own      map[*session.Part]map[session.Ref]int // by their first element the draft's own lists of parts, with the places in them
 	replaced []formerPart                          // by the fix that is at work
+
+	knows   *known          // see [draft.known]
+	moved   bool            // messages may be out of their order
+	dropped map[string]bool // messages that are to go, by the ids of their refs
+}
+
+// known is what the records of the draft tell while messages are put in the places of
+// others.
+func (d *draft) known() *known {
+	if d.knows == nil {
+		d.knows = &known{s: d.s}
+	}
+	return d.knows
+}
+
+// put puts a message in the place of that at i, with the parts of that. The order of
+// messages is settled by [draft.arrange].
+func (d *draft) put(i int, m session.Message) {
+	m.Parts = d.s.Messages[i].Parts
+	d.s.Messages[i] = m
+	d.moved = true
+	d.tell(i, &m)
+}
+
+// drop removes the message at i once the draft is arranged.
+func (d *draft) drop(i int) {
+	if d.dropped == nil {
+		d.dropped = map[string]bool{}
+	}
+	d.dropped[d.s.Messages[i].Ref.Message] = true
+	d.tell(i, nil)
+}
+
+// restore takes back that the message at i was put, or is to go.
+func (d *draft) restore(i int, was session.Message) {
+	d.s.Messages[i] = was
+	delete(d.dropped, was.Ref.Message)
+	d.tell(i, legible(d.s, &d.s.Messages[i]))
+}
+
+// tell notes what the message at i tells from now on.
+func (d *draft) tell(i int, m *session.Message) {
+	if d.knows != nil && d.knows.line != nil {
+		line := d.knows.line
+		line.put(line.places[d.s.Messages[i].Ref.Message], m)
+	}
+}
+
+// arrange removes the messages that are to go, and puts the others in their order.
+func (d *draft) arrange() {
+	if len(d.dropped) > 0 {
+		d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m session.Message) bool { return d.dropped[m.Ref.Message] })
+	}
+	if d.moved {
+		d.s.Sort()
+	}
+	d.dropped, d.moved, d.places = nil, false, nil
 }
 
 // A formerPart is a part that a fix replaces in its place, or removes, as it was.
@@ -52,7 +109,9 @@ type fix struct {
 	// whole says that the edit changes more than the message at fault.
 	whole bool
 	// alike says that faults of its kind elsewhere in the message are cured in the
-	// same way, whatever becomes of this one: they may be tried together.
+	// same way, whatever becomes of this one: they may be tried together. So may those
+	// of several messages, where whole says no more than that the message gets another
+	// place, or goes.
 	alike bool
 	// edit changes the draft. An error says that this way is closed: the next fix
 	// is tried.

@@ -7,28 +7,52 @@ import (
 // A known is what the records of a session tell, damaged ones included: the
 // source of every value that a completed record needs and has not itself.
 type known struct {
-	s        *session.Session
-	messages []*session.Message // see [known.legible]
-	read     bool
+	s      *session.Session
+	line   *timeline           // see [known.timeline]
+	places map[string]int      // of messages in s
+	parts  map[session.Ref]int // their places in their messages
 }
 
-// legible are the messages of which anything can be read, in their order: a damaged
-// one has the members that can be read to their end, and no others.
-func (k *known) legible() []*session.Message {
-	if k.read {
-		return k.messages
+func (k *known) timeline() *timeline {
+	if k.line == nil {
+		k.line = newTimeline(k.s)
 	}
-	k.read = true
-	for i := range k.s.Messages {
-		m := &k.s.Messages[i]
-		if m.Malformed() {
-			if m = salvaged(k.s, m); m == nil {
-				continue
-			}
-		}
-		k.messages = append(k.messages, m)
+	return k.line
+}
+
+// gapAt is the gap at a message or a part, and whether its record is there and
+// its bytes are known.
+func (k *known) gapAt(ref session.Ref) (gap, bool) {
+	g := gap{s: k.s, known: k}
+	if k.places == nil {
+		k.places = placesOf(k.s)
 	}
-	return k.messages
+	i, ok := k.places[ref.Message]
+	if !ok {
+		return g, false
+	}
+	g.m = &k.s.Messages[i]
+	if ref.Kind == session.KindMessage {
+		return g, !g.m.Unreadable()
+	}
+	if k.parts == nil {
+		k.parts = placesOfParts(k.s)
+	}
+	j, ok := k.parts[ref]
+	if !ok {
+		return g, false
+	}
+	g.p = &g.m.Parts[j]
+	return g, !g.p.Unreadable()
+}
+
+// legible is the message as far as it can be read, nil if nothing can: a damaged one
+// has the members that can be read to their end, and no others.
+func legible(s *session.Session, m *session.Message) *session.Message {
+	if m.Malformed() {
+		return salvaged(s, m)
+	}
+	return m
 }
 
 // salvaged is the message with what can be read of its record, nil if that is

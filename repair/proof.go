@@ -75,7 +75,7 @@ func caused(trials []trial, p place) bool {
 // a fix that may have given messages other ids, in all.
 func (t *treatment) news(trials []trial, after *survey) []place {
 	was, is := t.now.counts, after.counts
-	if trials[0].fix.whole {
+	if len(trials) == 1 && trials[0].fix.whole {
 		was, is = inAll(was), inAll(is)
 	}
 	var more []place
@@ -172,7 +172,7 @@ func goingOut(all []thought) (out []thought) {
 // blind reports whether the trial touched a message of which something cannot be
 // read.
 func (t *treatment) blind(tr trial, s *session.Session) bool {
-	if !tr.fix.whole { // [treatment.fixes] has asked
+	if !tr.fix.whole || tr.many() { // [treatment.fixes] has asked
 		return false
 	}
 	after := t.c.of(s)
@@ -196,11 +196,12 @@ func (t *treatment) blind(tr trial, s *session.Session) bool {
 
 // changedLocked returns a record that the store cannot replace and that the trial
 // changed or removed, nil if there is none.
-func (t *treatment) changedLocked(tr trial, s *session.Session) *session.Record {
+func (t *treatment) changedLocked(tr trial, d *draft) *session.Record {
+	s := d.s
 	if len(t.locked) == 0 {
 		return nil
 	}
-	if tr.fix.whole {
+	if tr.fix.whole && !tr.many() {
 		after := map[session.Ref][]byte{}
 		for r := range s.Records {
 			after[r.Ref] = r.Data
@@ -217,6 +218,9 @@ func (t *treatment) changedLocked(tr trial, s *session.Session) *session.Record 
 		return was.Locked != "" && (is == nil || was.Ref != is.Ref || !bytes.Equal(was.Data, is.Data))
 	}
 	before, now := &tr.before, &s.Messages[tr.at]
+	if d.dropped[before.Ref.Message] {
+		now = &session.Message{}
+	}
 	if changed(&before.Record, &now.Record) {
 		return &before.Record
 	}

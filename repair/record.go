@@ -157,5 +157,8 @@ func (c *chart) completions(of func(session.Ref) bool) (fixes []fix) {
 			fixes = append(fixes, completeFixes(c.known(), fault{code: f.Code, ref: f.Ref, says: f.Why})...)
 		}
 	}
+	for i := range fixes {
+		fixes[i].alike = false // two of them may be of one record
+	}
 	return fixes
 }

@@ -109,7 +109,13 @@ func onSession(f func(*session.Session, fault) []fix) func(*chart, fault) []fix 
 	return func(c *chart, at fault) []fix { return f(c.s, at) }
 }
 
-// onKnown is for fixes that also need what damaged records still tell.
+// onKnown is for fixes that also need what damaged records still tell: for messages
+// what those tell that were completed before them, too.
 func onKnown(f func(*known, fault) []fix) func(*chart, fault) []fix {
-	return func(c *chart, at fault) []fix { return f(c.known(), at) }
+	return func(c *chart, at fault) []fix {
+		if c.edited != nil && at.ref.Kind == session.KindMessage {
+			return f(c.edited, at)
+		}
+		return f(c.known(), at)
+	}
 }

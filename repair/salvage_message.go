@@ -92,7 +92,7 @@ func (g gap) finish() string {
 // answersCompaction reports whether the answer is the summary that its prompt
 // asks for.
 func (g gap) answersCompaction() bool {
-	parent := g.s.Message(textAt(g.m.Data, "parentID"))
+	parent := g.known.timeline().byID[textAt(g.m.Data, "parentID")]
 	return parent != nil && slices.ContainsFunc(parent.Parts, func(p session.Part) bool { return p.Type == "compaction" })
 }
 
@@ -103,6 +103,7 @@ func (g gap) without() fix {
 		cure:  "The message is removed, with its parts.",
 		loses: fmt.Sprintf("The message and its parts, %d of them.", len(g.m.Parts)),
 		whole: true,
+		alike: true,
 		edit: func(d *draft) error {
 			i := d.index(ref)
 			if i < 0 {
@@ -113,7 +114,7 @@ func (g gap) without() fix {
 					return fmt.Errorf("%s: it cannot be read", p.Ref)
 				}
 			}
-			d.s.Messages = slices.Delete(d.s.Messages, i, i+1)
+			d.drop(i)
 			return nil
 		},
 	}

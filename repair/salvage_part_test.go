@@ -62,6 +62,7 @@ func keepsWhatWasComplete(t *testing.T, broken *session.Session, r *session.Reco
 	if err := f.edit(d); err != nil {
 		t.Fatalf("%s cut at %d: %v", r.Ref, n, err)
 	}
+	d.arrange()
 	_, p, err := d.part(r.Ref)
 	if err != nil {
 		return // removed, or a message

@@ -65,6 +65,7 @@ func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]
 		if err := f.edit(d); err != nil {
 			continue
 		}
+		d.arrange()
 		counts, _ := wrongs(d.s, profiles)
 		worse := false
 		for k, n := range counts {
@@ -162,6 +163,7 @@ func edited(t *testing.T, s *session.Session, f fix) *session.Session {
 	if err := f.edit(d); err != nil {
 		t.Fatalf("%s: %v", f.cure, err)
 	}
+	d.arrange()
 	return d.s
 }
 

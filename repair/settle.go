@@ -33,7 +33,7 @@ func curesOf(trials []trial) func(finding, Diagnosis) Diagnosis {
 	return func(f finding, d Diagnosis) Diagnosis {
 		d.Cure, d.WhyNot = "It is gone with the cure of another fault.", ""
 		near, ok := beside[f.ref.Message]
-		if trials[0].fix.whole { // it is the only one
+		if len(trials) == 1 && trials[0].fix.whole {
 			near, ok = trials[0].fix, true
 		}
 		if ok {

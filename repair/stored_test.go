@@ -173,6 +173,7 @@ func cure(s *session.Session, code string, fixes func(*session.Session, fault) [
 		if err := x.edit(&d); err != nil {
 			continue
 		}
+		d.arrange()
 		after, left := faults(d.s, code)
 		worse := func(k string) bool { return after[k] > before[k] }
 		if left.code == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(after)), worse) {

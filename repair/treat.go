@@ -88,6 +88,10 @@ type trial struct {
 	parts  []formerPart    // its parts that were replaced in their places
 }
 
+// many reports whether the trial changes no message but its own, where that stands
+// included, and so may be tried with others that do the same.
+func (tr trial) many() bool { return tr.fix.whole && tr.fix.alike }
+
 // round tries fixes, and reports whether there was one to try. Those that do not
 // hold beside others which do are tried again on top of these: a fix is given up
 // only for what it does to the session as it is by now.
@@ -117,6 +121,9 @@ func (t *treatment) sift(d *draft, trials []trial) (good, bad []trial, after *ch
 	for len(trials) > 0 {
 		after = t.c.of(d.s)
 		news := t.news(trials, after.survey())
+		if len(trials) > 1 && trials[0].fix.whole {
+			return t.siftMany(trials, news, after)
+		}
 		if len(trials) > 1 && slices.ContainsFunc(news, func(p place) bool { return !caused(trials, p) }) {
 			t.limit = len(trials) / 2
 			return nil, nil, nil
@@ -131,6 +138,19 @@ func (t *treatment) sift(d *draft, trials []trial) (good, bad []trial, after *ch
 		trials, bad = good, append(bad, failed...)
 	}
 	return nil, bad, after
+}
+
+// siftMany is [treatment.sift] of trials of which any may have to do with what any
+// message of the session is like: all of them hold, or fewer are tried.
+func (t *treatment) siftMany(trials []trial, news []place, after *chart) (good, bad []trial, now *chart) {
+	to := moved(t.s, after.s)
+	for _, tr := range trials {
+		if len(news) > 0 || !t.gone(tr.finding, to, after) {
+			t.limit = len(trials) / 2
+			return nil, nil, nil
+		}
+	}
+	return trials, nil, after
 }
 
 // giveUp passes on to the next fix for the faults whose fixes do not hold. Where
@@ -154,9 +174,10 @@ func (t *treatment) giveUp(bad []trial) {
 
 // apply edits the draft: the next fix of one wanted fault of every message, and of
 // those that are cured alike in its other parts. A fix that changes more than its
-// message is applied alone.
-func (t *treatment) apply(d *draft) []trial {
-	var trials []trial
+// message is applied alone, or with others that are alike.
+func (t *treatment) apply(d *draft) (trials []trial) {
+	t.c.edited = d.known()
+	defer func() { t.c.edited = nil; d.arrange() }()
 	kind, busy := map[string]string{}, map[session.Ref]bool{} // of the faults that may still be tried in a message that had one
 	for _, f := range t.now.findings {
 		code, begun := kind[f.ref.Message]
@@ -165,18 +186,18 @@ func (t *treatment) apply(d *draft) []trial {
 			continue
 		}
 		for tr, ok := t.next(d, f); ok; tr, ok = t.next(d, f) {
-			if len(trials) > 0 && tr.fix.whole || begun && !tr.fix.alike {
+			if len(trials) > 0 && (tr.fix.whole || trials[0].fix.whole) && !(tr.many() && trials[0].many()) || begun && !tr.fix.alike {
 				break // its turn comes
 			}
 			var err error
 			if tr.parts, err = d.apply(tr.fix); err != nil || t.forbidden(tr, d.s) || t.blind(tr, d.s) {
-				t.undo(d, tr)
+				t.takeBack(d, tr)
 				t.tried[f.key()]++
 				continue
 			}
-			if r := t.changedLocked(tr, d.s); r != nil {
+			if r := t.changedLocked(tr, d); r != nil {
 				// A fix that loses more is none while the user can do something.
-				t.undo(d, tr)
+				t.takeBack(d, tr)
 				t.refuse(f.key(), fmt.Sprintf("The %s %s stays as it is, since %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked))
 				if tr.fix.whole {
 					t.refused = t.why[f.key()]
@@ -184,7 +205,7 @@ func (t *treatment) apply(d *draft) []trial {
 				t.tried[f.key()] = len(t.fixes(f))
 				break
 			}
-			if tr.fix.whole {
+			if tr.fix.whole && !tr.many() {
 				return []trial{tr}
 			}
 			kind[f.ref.Message], busy[f.ref] = "", true
@@ -196,6 +217,16 @@ func (t *treatment) apply(d *draft) []trial {
 		}
 	}
 	return trials
+}
+
+// takeBack undoes the trial that was applied last.
+func (t *treatment) takeBack(d *draft, tr trial) {
+	if tr.many() {
+		d.restore(tr.at, tr.before)
+		return
+	}
+	t.undo(d, tr)
+	t.c.edited = d.known()
 }
 
 // next is the trial of the finding's next fix, if there is one.
@@ -256,7 +287,10 @@ func (t *treatment) together(tr trial) bool {
 	if t.depth == maxDepth {
 		return false
 	}
-	if _, err := d.apply(tr.fix); err != nil || t.blind(tr, d.s) {
+	if _, err := d.apply(tr.fix); err != nil {
+		return false
+	}
+	if d.arrange(); t.blind(tr, d.s) {
 		return false
 	}
 	left := t.c.of(d.s)
