@@ -1,8 +1,7 @@
-// Package change holds what is done to a store, as values: an [Op] replaces one
-// record, a [Plan] is a list of them with its cause, an [Outcome] says what
-// became of it, and an [Entry] is how the journal remembers it.
+// Package change has the values that describe a change of a store: an [Op] replaces
+// one record, a [Plan] is a list of ops with its cause, an [Outcome] is the result of
+// applying it, and an [Entry] is what the journal records of it.
 //
-// Every op carries the record's bytes before and after, so that a plan can be
-// applied, taken back ([Inverse]) or merged with others ([Compose]) without
-// asking anything but the plan itself.
+// Every op has the record's bytes before and after. So a plan can be applied, reverted
+// ([Inverse]) and merged with others ([Compose]) without any other source.
 package change

@@ -11,18 +11,18 @@ import (
 	"mend/session"
 )
 
-// An Image is a record as it is stored: its exact bytes and, for a file or a
-// folder, its mode. A nil *Image means that the record does not exist, so one
-// kind of [Op] covers create, replace and delete; a record of zero bytes exists.
+// An Image is what a record holds: its exact bytes and, for a file or a folder, its mode. A
+// nil *Image means that the record does not exist, so one kind of [Op] covers create,
+// replace and delete. A record of zero bytes exists.
 //
-// Data is not a json.RawMessage on purpose: encoding/json compacts those, and
-// undo must give back the bytes it took, white space included.
+// Data is not a json.RawMessage, because encoding/json compacts those, and undo must restore
+// the exact bytes.
 type Image struct {
 	Data []byte
 	Mode fs.FileMode
 }
 
-// Equal reports whether both images are the same bytes and mode, or both nil.
+// Equal reports whether both images have the same bytes and mode, or both are nil.
 func (i *Image) Equal(o *Image) bool {
 	if i == nil || o == nil {
 		return i == o
@@ -30,8 +30,8 @@ func (i *Image) Equal(o *Image) bool {
 	return i.Mode == o.Mode && bytes.Equal(i.Data, o.Data)
 }
 
-// ImageOf is the record as an image: a file's bytes and mode, or a row with all
-// its columns. [RowOf] reads the latter back.
+// ImageOf returns the record as an image: the bytes and mode of a file, or a row with all its
+// columns, which [RowOf] decodes. The image of a file shares the bytes of r.
 //
 // A row is encoded as follows, and the encoding is frozen:
 //
@@ -66,8 +66,8 @@ func appendBytes(b, s []byte) []byte {
 
 var errRow = errors.New("image is no row")
 
-// RowOf is the row that the image holds, under the given ref. The error says
-// that the image is not one that [ImageOf] made of a row.
+// RowOf decodes an image that [ImageOf] made of a row, and gives the row that ref. The row
+// shares the bytes of the image.
 func RowOf(ref session.Ref, i *Image) (session.Record, error) {
 	d := rowDecoder{rest: i.Data}
 	if v := d.byte(); v != rowVersion {
@@ -79,26 +79,27 @@ func RowOf(ref session.Ref, i *Image) (session.Record, error) {
 	}
 	n := d.uvarint()
 	if n > uint64(len(d.rest)) {
-		d.bad = true
+		d.failed = true
 	}
 	r.Cols = make([]session.Col, 0, min(n, 64))
-	for ; n > 0 && !d.bad; n-- {
+	for ; n > 0 && !d.failed; n-- {
 		r.Cols = append(r.Cols, session.Col{Name: string(d.bytes()), Class: d.class(), Bytes: d.bytes()})
 	}
-	if d.bad || len(d.rest) > 0 {
+	if d.failed || len(d.rest) > 0 {
 		return session.Record{}, fmt.Errorf("%s: %w: cut short or too long", ref, errRow)
 	}
 	return r, nil
 }
 
+// A rowDecoder reads values from bytes. failed is set when there are too few or wrong bytes.
 type rowDecoder struct {
-	rest []byte
-	bad  bool
+	rest   []byte
+	failed bool
 }
 
 func (d *rowDecoder) byte() byte {
 	if len(d.rest) == 0 {
-		d.bad = true
+		d.failed = true
 		return 0
 	}
 	b := d.rest[0]
@@ -109,7 +110,7 @@ func (d *rowDecoder) byte() byte {
 func (d *rowDecoder) class() session.Class {
 	c := session.Class(d.byte())
 	if c < session.ClassNull || c > session.ClassBlob {
-		d.bad = true
+		d.failed = true
 	}
 	return c
 }
@@ -117,7 +118,7 @@ func (d *rowDecoder) class() session.Class {
 func (d *rowDecoder) uvarint() uint64 {
 	v, n := binary.Uvarint(d.rest)
 	if n <= 0 {
-		d.bad = true
+		d.failed = true
 		return 0
 	}
 	d.rest = d.rest[n:]
@@ -127,7 +128,7 @@ func (d *rowDecoder) uvarint() uint64 {
 func (d *rowDecoder) bytes() []byte {
 	n := d.uvarint()
 	if n > uint64(len(d.rest)) {
-		d.bad = true
+		d.failed = true
 		return nil
 	}
 	b := d.rest[:n:n]

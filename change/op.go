@@ -8,14 +8,14 @@ import (
 	"mend/session"
 )
 
-// An Op replaces one record: Pre is what must be there, Post what will be.
-// A nil image means that the record does not exist.
+// An Op replaces what one record holds: Pre must be there, and Post is written. A nil image
+// means that the record does not exist.
 type Op struct {
 	Ref       session.Ref
 	Pre, Post *Image
 }
 
-// Verb is what the op does, in one word: create, delete or change.
+// Verb returns what the op does in one word: create, delete or change.
 func (o Op) Verb() string {
 	switch {
 	case o.Pre == nil:
@@ -26,8 +26,7 @@ func (o Op) Verb() string {
 	return "change"
 }
 
-// Inverse is the ops that take ops back: each one turned around, in reverse
-// order.
+// Inverse returns the ops that revert ops: each with Pre and Post swapped, in reverse order.
 func Inverse(ops []Op) []Op {
 	inv := make([]Op, len(ops))
 	for i, o := range ops {
@@ -36,11 +35,11 @@ func Inverse(ops []Op) []Op {
 	return inv
 }
 
-// Compose merges lists of ops that were applied one after the other into one:
-// for each record the Pre of its first op and the Post of its last, and none
-// where these are equal. A record that was not left by one list as the next
-// found it was changed by somebody else in between; the error is then a
-// [*ConflictError] with all such records, and comes with the list all the same.
+// Compose merges lists of ops that were applied one after the other: for each record it
+// returns one op with the Pre of the first and the Post of the last one, or none if these
+// are equal. If a later Pre is not the earlier Post, another program changed the record in
+// between. The error is then a [*ConflictError] with all such records, and the list is
+// returned all the same.
 func Compose(lists ...[]Op) ([]Op, error) {
 	var merged []Op
 	var gaps []Conflict
@@ -67,13 +66,14 @@ func Compose(lists ...[]Op) ([]Op, error) {
 	return merged, nil
 }
 
-// Sort puts ops in the order in which a store can apply them: what is created
-// or replaced from the top down (folder, session, message, part), then what is
-// deleted from the bottom up. Within one rank the given order stays.
+// Sort puts ops in the order in which a store can apply them: first what is created or
+// replaced, from the top down (folder, session, message, part), then what is deleted, from
+// the bottom up. The sort is stable.
 func Sort(ops []Op) {
 	slices.SortStableFunc(ops, func(a, b Op) int { return rank(a) - rank(b) })
 }
 
+// rank returns the position of an op in the order of Sort.
 func rank(o Op) int {
 	level := int(o.Ref.Kind)
 	if o.Ref.Kind == session.KindFolder {
@@ -88,9 +88,8 @@ func rank(o Op) int {
 // ErrInvalid says that a plan can never be applied, whatever the store holds.
 var ErrInvalid = errors.New("plan is not valid")
 
-// Validate reports the first thing that makes the ops impossible to apply, to
-// recover or to take back: no op at all, a ref that is none, two ops on one
-// record, an op that changes nothing. The error wraps [ErrInvalid].
+// Validate returns an error that wraps [ErrInvalid] if the ops cannot be applied, recovered
+// or reverted: no ops, an invalid ref, two ops on one record, an op that changes nothing.
 func Validate(ops []Op) error {
 	if len(ops) == 0 {
 		return fmt.Errorf("%w: it has no ops", ErrInvalid)

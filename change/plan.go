@@ -2,8 +2,8 @@ package change
 
 import "mend/session"
 
-// A Plan is what shall become of one session. It holds no id, no clock and
-// nothing of chance: the same session gives the same plan.
+// A Plan is a change of one session that is to be made. It has no id, no time and nothing
+// random: the same session gives the same plan.
 type Plan struct {
 	Session string
 	Cause   Cause
@@ -14,9 +14,9 @@ type Plan struct {
 type Cause struct {
 	Kind      CauseKind `json:"kind"`
 	Text      string    `json:"text,omitempty"`      // the API error
-	Entries   []uint64  `json:"of,omitempty"`        // the entries that an undo, redo or decision is about, by number
-	Partial   bool      `json:"partial,omitempty"`   // an undo of some records only: what it is of is not undone by it
-	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and what cures it, in words
+	Entries   []uint64  `json:"of,omitempty"`        // numbers of the entries that an undo, redo or decision is about
+	Partial   bool      `json:"partial,omitempty"`   // an undo of some records only: Entries do not count as undone
+	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and how it is fixed, in words
 }
 
 // A CauseKind is the kind of a [Cause].
@@ -26,18 +26,17 @@ type CauseKind string
 const (
 	CauseScan    CauseKind = "scan"    // a repair of what a scan found
 	CauseError   CauseKind = "error"   // a repair of what an API error named
-	CauseOrphans CauseKind = "orphans" // puts away what belongs to nothing
-	CauseUndo    CauseKind = "undo"    // takes back the entries Of
-	CauseRedo    CauseKind = "redo"    // takes back the undo Of
-	CauseResolve CauseKind = "resolve" // a user's decision on the conflict of Of
+	CauseOrphans CauseKind = "orphans" // removes records that belong to no session
+	CauseUndo    CauseKind = "undo"    // reverts Entries
+	CauseRedo    CauseKind = "redo"    // reverts the undo in Entries
+	CauseResolve CauseKind = "resolve" // a user's decision on a conflicted entry
 )
 
-// Diff is the ops that turn the records of before into those of after: none for
-// a record that is the same in both, so that the plan is minimal by
-// construction and empty the second time.
+// Diff returns the ops that turn the records of before into those of after. Records that are
+// equal have no op.
 //
-// A row that changes gets its old time_updated + 1, unless after already gave
-// it another one: the agent sees that it changed, and no clock is asked.
+// A row that changes gets its old time_updated + 1, unless after has another one already, so
+// that the agent notices the change. No clock is read.
 func Diff(before, after *session.Session) []Op {
 	old := map[session.Ref]*session.Record{}
 	for r := range before.Records {
@@ -56,7 +55,7 @@ func Diff(before, after *session.Session) []Op {
 		}
 	}
 	for r := range before.Records {
-		if _, gone := old[r.Ref]; gone && !r.Unreadable() {
+		if _, deleted := old[r.Ref]; deleted && !r.Unreadable() {
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(r)})
 		}
 	}

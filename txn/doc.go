@@ -1,4 +1,5 @@
-// Package txn is the order of things: prepare, begin, commit, finish, discard.
-// Repair, undo, redo and a user's decision on a conflict are one call, [Run],
-// with other ops; what a crash left is finished by [Recover].
+// Package txn applies a plan to a store and to the journal in the order that survives a
+// crash at any point: prepare, begin, commit, finish, discard. [Run] does this for a
+// repair, an undo, a redo and a decision on a conflict alike. [Recover] finishes what a
+// crash interrupted.
 package txn

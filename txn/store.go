@@ -6,25 +6,23 @@ import (
 	"mend/change"
 )
 
-// A Store is where the records are. It writes to them in Commit and Settle and
-// nowhere else.
+// A Store holds the records. Only Commit and Settle change them.
 type Store interface {
-	// Prepare checks that every record holds its op's Pre and makes every Post
-	// durable in a private place. No record changes, and on an error nothing
-	// stays. The error is a [*change.ConflictError] if a record holds something
-	// else. The Staged that comes back may have more ops than were given: a
-	// folder that a new file needs is one of its own.
+	// Prepare checks that every record holds its op's Pre, and stages every Post
+	// durably. No record changes, and after an error nothing is staged. The error is
+	// a [*change.ConflictError] if a record holds something else. The returned Staged
+	// may have additional ops, for folders that new files need.
 	Prepare(ctx context.Context, ops []change.Op) (change.Staged, error)
-	// Commit puts the Posts in place, durably. On a conflict, a cancelled
-	// context or a full disk everything is put back, durably, and the Outcome is
-	// Aborted. An error means undecided: leave the entry pending and call Settle.
+	// Commit durably writes the Posts. On a conflict, a cancelled context or a full
+	// disk it durably restores every Pre, and the Outcome is Aborted. After an error
+	// the outcome is not known: leave the entry pending and call Settle.
 	Commit(ctx context.Context, s change.Staged) (change.Outcome, error)
-	// Settle decides by content alone what became of s, and finishes or reverts
-	// it. It may be called at any time and any number of times, and may be cut
-	// anywhere. An error means still undecided.
+	// Settle finds out from the contents alone how far s came, and finishes or reverts
+	// it. It may be called at any time, any number of times, and may be interrupted
+	// anywhere. After an error the outcome is still not known.
 	Settle(ctx context.Context, s change.Staged) (change.Outcome, error)
-	// Discard removes what Prepare left. It deletes only bytes that equal a Pre
-	// or a Post of s. The zero Staged stands for every change that a crash cut
-	// off; all of them must be decided.
+	// Discard removes what Prepare staged. It deletes only bytes that equal a Pre or
+	// a Post of s. With the zero Staged it removes what is staged for all changes,
+	// whose outcomes must all be known.
 	Discard(ctx context.Context, s change.Staged) error
 }

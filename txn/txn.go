@@ -5,13 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"syscall"
 
 	"mend/change"
 	"mend/journal"
 )
 
-// A PendingError says that it is not known whether a change took effect. Its
-// entry stays pending and holds all that [Recover] needs.
+// A PendingError says that it is not known whether a change took effect. Its entry stays
+// pending and has all that [Recover] needs.
 type PendingError struct {
 	Entry change.Entry
 	Err   error
@@ -23,35 +24,33 @@ func (e *PendingError) Error() string {
 
 func (e *PendingError) Unwrap() error { return e.Err }
 
-// Run journals p, puts it in place and marks it committed. The entry that comes
-// back is committed if and only if the error is nil.
+// Run journals p, applies it, and marks the entry as committed. The returned entry is
+// committed if and only if the error is nil.
 //
-// A crash before Begin returns leaves nothing but staged files, which the next
-// Prepare sweeps. A crash after it leaves a pending entry that holds every image
-// Recover needs. There is no third case.
+// A crash before Begin returns leaves only staged files, which the next Prepare removes. A
+// crash after it leaves a pending entry with every image that Recover needs.
 //
-// Errors: one that wraps [change.ErrInvalid], for a plan that can never be
-// applied; a [*change.ConflictError] if a record does not hold what the plan
-// expects; a [*PendingError] if the outcome could not be decided or not be
-// written down; any other error, the context's included, says why nothing was
-// changed.
+// The error wraps [change.ErrInvalid] if the plan can never be applied. It is a
+// [*change.ConflictError] if a record does not hold what the plan expects, and a
+// [*PendingError] if the outcome is not known or could not be written. Any other error, such
+// as that of the context, says why nothing was changed.
 func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (change.Entry, error) {
 	if err := change.Validate(p.Ops); err != nil {
 		return change.Entry{}, err
 	}
 	s, err := st.Prepare(ctx, p.Ops)
 	if err != nil {
-		return change.Entry{}, needs(err, p.Ops)
+		return change.Entry{}, withSpaceNeeded(err, p.Ops)
 	}
 	e, err := j.Begin(p, s)
-	if errors.Is(err, journal.ErrUnsure) { // an entry that is there needs what is staged
+	if errors.Is(err, journal.ErrUnsure) { // if there is an entry, it needs what is staged
 		return e, &PendingError{e, err}
 	}
 	if err != nil {
-		return e, errors.Join(needs(err, p.Ops), st.Discard(context.WithoutCancel(ctx), s))
+		return e, errors.Join(withSpaceNeeded(err, p.Ops), st.Discard(context.WithoutCancel(ctx), s))
 	}
 	out, err := st.Commit(ctx, s)
-	ctx = context.WithoutCancel(ctx) // what has begun is decided, whoever waits for it
+	ctx = context.WithoutCancel(ctx) // what was begun is finished
 	if err != nil {
 		out, err = settle(ctx, st, s, err)
 	}
@@ -64,7 +63,7 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 	return e, outcomeError(out)
 }
 
-// settle looks what became of s after its Commit failed with cause.
+// settle finds out the outcome of s after its Commit returned the error cause.
 func settle(ctx context.Context, st Store, s change.Staged, cause error) (change.Outcome, error) {
 	out, err := st.Settle(ctx, s)
 	if err != nil {
@@ -76,19 +75,20 @@ func settle(ctx context.Context, st Store, s change.Staged, cause error) (change
 	return out, nil
 }
 
-// finish writes the outcome down and removes what Prepare left. A crash before
-// the journal has the outcome leaves the entry pending, and Recover comes to the
-// same one by looking at the store.
+// finish writes the outcome to the journal and removes what Prepare left. A crash before the
+// outcome is durable leaves the entry pending, and Recover finds the same outcome in the
+// store.
 func finish(ctx context.Context, j *journal.Journal, st Store, e change.Entry, s change.Staged, out change.Outcome) (change.Entry, error) {
 	done, err := j.Finish(e, out)
 	if err != nil {
 		return e, &PendingError{e, err}
 	}
-	// What fails here leaves litter, never a doubt: the next Recover tries again.
+	// An error here only leaves staged files. The next Recover tries again.
 	_ = st.Discard(ctx, s)
 	return done, nil
 }
 
+// outcomeError returns the error for an outcome, nil for Committed.
 func outcomeError(out change.Outcome) error {
 	switch {
 	case out.State == change.Committed:
@@ -99,13 +99,13 @@ func outcomeError(out change.Outcome) error {
 	return out.Cause
 }
 
-// Recover finishes every pending entry of the store, oldest first, forward or
-// back as the store's Settle decides, and returns them with their new states.
-// It may itself be cut at any point, and called again.
+// Recover finishes every pending entry of the store, oldest first, forward or back as the
+// store's Settle decides. It returns them with their new states. It may be interrupted at
+// any point and called again.
 //
-// A [*PendingError] names the first entry that could not be decided, or to which
-// it did not come before ctx ended; it and the later ones stay pending. An entry
-// that was begun is decided, whoever waits for it.
+// The error is a [*PendingError] with the first entry whose outcome could not be found out,
+// or that was not begun before ctx ended; that entry and the later ones stay pending. The
+// entry in progress is finished even if ctx ends.
 func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreID) ([]change.Entry, error) {
 	pending, err := j.List(journal.Query{Store: &id, State: change.Pending})
 	if err != nil {
@@ -123,12 +123,12 @@ func Recover(ctx context.Context, j *journal.Journal, st Store, id change.StoreI
 		}
 		done = append(done, e)
 	}
-	// All is decided now: what a crash left in the store's private place goes.
+	// Nothing is pending now, so nothing staged is needed any more.
 	return done, st.Discard(ctx, change.Staged{})
 }
 
 func recoverEntry(ctx context.Context, j *journal.Journal, st Store, e change.Entry) (change.Entry, error) {
-	s, err := staged(j, e)
+	s, err := readStaged(j, e)
 	if err != nil {
 		return e, &PendingError{e, err}
 	}
@@ -139,7 +139,29 @@ func recoverEntry(ctx context.Context, j *journal.Journal, st Store, e change.En
 	return finish(ctx, j, st, e, s, out)
 }
 
-func staged(j *journal.Journal, e change.Entry) (change.Staged, error) {
+// readStaged returns what Prepare returned for the entry.
+func readStaged(j *journal.Journal, e change.Entry) (change.Staged, error) {
 	ops, err := j.Ops(e)
 	return change.Staged{Store: e.Store, Dir: e.Dir, Ops: ops}, err
+}
+
+// withSpaceNeeded adds to the error of a full disk how much space the change needs: the new
+// contents in the store, and the old and the new ones in the journal.
+func withSpaceNeeded(err error, ops []change.Op) error {
+	if !errors.Is(err, syscall.ENOSPC) && !errors.Is(err, syscall.EDQUOT) {
+		return err
+	}
+	var pre, post int64
+	for _, o := range ops {
+		pre, post = pre+imageSize(o.Pre), post+imageSize(o.Post)
+	}
+	const spare = 128 << 10 // for pages, names and folders
+	return fmt.Errorf("%w; the change needs up to %d KB in the store and %d KB in the journal", err, (post+spare)>>10, (pre+post+spare)>>10)
+}
+
+func imageSize(i *change.Image) int64 {
+	if i == nil {
+		return 0
+	}
+	return int64(len(i.Data))
 }

@@ -1,6 +1,6 @@
-// Package undo turns entries of the journal into the plan that reverts them,
-// and tells where a store no longer holds what they left. It does no I/O: the
-// caller brings the entries' ops and what the records hold now.
+// Package undo turns the ops of journal entries into the ops that revert them, and
+// finds the records that changed since. It does no I/O: the caller passes the ops and
+// the current images of the records.
 package undo
 
 import (
@@ -12,77 +12,79 @@ import (
 	"mend/session"
 )
 
-// Revert is the ops that take back what the lists of ops did, applied in the
-// order given. The error is a [*change.ConflictError] if somebody else changed a
-// record between two of them; the ops come all the same, for an undo by force.
+// Revert returns the ops that undo the lists of ops, which were applied in the given order.
+// The error is a [*change.ConflictError] if another program changed a record between two of
+// them. The ops are returned all the same, for an undo by force.
 func Revert(lists ...[]change.Op) ([]change.Op, error) {
 	ops, err := change.Compose(lists...)
 	return change.Inverse(ops), err
 }
 
-// ErrNoSuchRecord says that a record is not one that the repair touched.
+// ErrNoSuchRecord says that the repair did not change a record of that name.
 var ErrNoSuchRecord = errors.New("this repair has no such record")
 
-// Select keeps the ops on the records that are named, each by its ref as it is
-// printed ([session.Ref.String]) or by its own id, and the folders that they
-// need. The error wraps [ErrNoSuchRecord] and names the first one that no op is about.
+// Select returns the ops on the named records, and on the folders that these need. A name is
+// a ref as [session.Ref.String] prints it, or the record's own id. The error wraps
+// [ErrNoSuchRecord] and has the first name that matches no op.
 func Select(ops []change.Op, names []string) ([]change.Op, error) {
 	var kept []change.Op
 	for _, name := range names {
-		i := slices.IndexFunc(ops, func(o change.Op) bool { return named(o.Ref, name) })
+		i := slices.IndexFunc(ops, func(o change.Op) bool { return matches(o.Ref, name) })
 		if i < 0 {
 			return nil, fmt.Errorf("%w: %q", ErrNoSuchRecord, name)
 		}
 		for _, o := range ops {
-			if named(o.Ref, name) || o.Ref.Kind == session.KindFolder && o.Ref.Message == ops[i].Ref.Message {
+			if matches(o.Ref, name) || o.Ref.Kind == session.KindFolder && o.Ref.Message == ops[i].Ref.Message {
 				kept = append(kept, o)
 			}
 		}
 	}
 	slices.SortStableFunc(kept, func(a, b change.Op) int {
-		return slices.IndexFunc(ops, same(a)) - slices.IndexFunc(ops, same(b))
+		return slices.IndexFunc(ops, sameRef(a)) - slices.IndexFunc(ops, sameRef(b))
 	})
 	return slices.CompactFunc(kept, func(a, b change.Op) bool { return a.Ref == b.Ref }), nil
 }
 
-func same(a change.Op) func(change.Op) bool {
+func sameRef(a change.Op) func(change.Op) bool {
 	return func(b change.Op) bool { return a.Ref == b.Ref }
 }
 
-func named(r session.Ref, name string) bool {
+func matches(r session.Ref, name string) bool {
 	return r.Kind != session.KindFolder && (r.String() == name || r.ID() == name)
 }
 
-// Conflicts lists the records that keep ops from being applied: those that do
-// not hold their Pre, with what they hold (now[i] belongs to ops[i]); those whose
-// parent is gone; and those to be deleted that have got children meanwhile.
-// current is the session as it is stored, nil if it is gone; where [NeedsSession]
-// says that it does not count it may be nil, too.
+// Conflicts returns the records that keep ops from being applied: those that hold neither
+// their Pre nor their Post, those whose parent no longer exists, and those to be deleted
+// that other records now belong to.
+//
+// now[i] is what the record of ops[i] holds. current is the stored session, or nil if it
+// no longer exists. It may also be nil if [NeedsSession] reports false.
 func Conflicts(ops []change.Op, now []*change.Image, current *session.Session) []change.Conflict {
 	var cs []change.Conflict
 	for i, o := range ops {
 		if o.Ref.Kind == session.KindFolder {
-			continue // made where it is needed, removed where it is empty
+			continue // created when needed, removed when empty
 		}
-		why := differs(o, now[i])
+		why := contentConflict(o, now[i])
 		if why == "" && !now[i].Equal(o.Post) {
-			why = kinship(o, ops, current)
+			why = relationConflict(o, ops, current)
 		}
 		if why != "" {
-			// The op takes back what a repair wrote: its Post was before the repair.
+			// The op reverts a repair: its Post is what was before the repair.
 			cs = append(cs, change.Conflict{Ref: o.Ref, Pre: o.Post, Post: o.Pre, Now: now[i], Why: why})
 		}
 	}
 	return cs
 }
 
-// NeedsSession reports whether [Conflicts] looks at the session for the ops: where
-// records come or go, and not where they only change.
+// NeedsSession reports whether [Conflicts] needs the session for ops: if they create or
+// delete records.
 func NeedsSession(ops []change.Op) bool {
 	return slices.ContainsFunc(ops, func(o change.Op) bool { return o.Pre == nil || o.Post == nil })
 }
 
-func differs(o change.Op, now *change.Image) string {
+// contentConflict returns why the op does not apply to what the record holds, or "".
+func contentConflict(o change.Op, now *change.Image) string {
 	switch {
 	case now.Equal(o.Pre), now.Equal(o.Post): // the latter has nothing left to do
 		return ""
@@ -94,14 +96,14 @@ func differs(o change.Op, now *change.Image) string {
 	return "changed since"
 }
 
-// kinship says what is wrong with the record above or below the op's.
-func kinship(o change.Op, ops []change.Op, current *session.Session) string {
+// relationConflict returns why the op does not fit the record's parent or children, or "".
+func relationConflict(o change.Op, ops []change.Op, current *session.Session) string {
 	switch {
 	case o.Pre == nil && current == nil && o.Ref.Kind != session.KindSession && !creates(ops, session.KindSession, ""):
 		return "its session is gone"
-	case o.Pre == nil && o.Ref.Kind == session.KindPart && !has(current, o.Ref.Message) && !creates(ops, session.KindMessage, o.Ref.Message):
+	case o.Pre == nil && o.Ref.Kind == session.KindPart && !hasMessage(current, o.Ref.Message) && !creates(ops, session.KindMessage, o.Ref.Message):
 		return "its message is gone"
-	case o.Post == nil && o.Ref.Kind == session.KindMessage && hasForeignParts(current, o.Ref.Message, ops):
+	case o.Post == nil && o.Ref.Kind == session.KindMessage && hasOtherParts(current, o.Ref.Message, ops):
 		return "it has got parts since"
 	}
 	return ""
@@ -113,11 +115,12 @@ func creates(ops []change.Op, k session.Kind, message string) bool {
 	})
 }
 
-func has(s *session.Session, message string) bool {
+func hasMessage(s *session.Session, message string) bool {
 	return s != nil && slices.ContainsFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == message })
 }
 
-func hasForeignParts(s *session.Session, message string, ops []change.Op) bool {
+// hasOtherParts reports whether the message has parts that ops do not delete.
+func hasOtherParts(s *session.Session, message string, ops []change.Op) bool {
 	if s == nil {
 		return false
 	}
@@ -132,9 +135,9 @@ func hasForeignParts(s *session.Session, message string, ops []change.Op) bool {
 	return false
 }
 
-// Rebase is ops with each Pre replaced by what the record holds now, so that
-// they apply to the store as it is and the journal keeps the present bytes. Ops
-// that have nothing left to do are dropped.
+// Rebase returns ops with each Pre replaced by what the record holds now, so that they apply
+// to the store as it is and the journal keeps the current bytes. It omits ops whose record
+// already holds the Post. now[i] belongs to ops[i].
 func Rebase(ops []change.Op, now []*change.Image) []change.Op {
 	rebased := make([]change.Op, 0, len(ops))
 	for i, o := range ops {

@@ -22,7 +22,7 @@ var (
 
 func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o644} }
 
-// stored is a session with one message that has the given parts.
+// stored returns a session of one message with the given parts.
 func stored(ids ...string) *session.Session {
 	m := session.Message{Record: session.Record{Ref: message}, ID: "msg_1"}
 	for _, id := range ids {

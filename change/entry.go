@@ -1,0 +1,79 @@
+package change
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"mend/session"
+)
+
+// An Entry is a change as the journal records it.
+type Entry struct {
+	Seq     uint64 // its number in the journal, from 1: the order of entries
+	ID      string // the repair id, which follows from Seq
+	Time    time.Time
+	Version string // of mend
+	Store   StoreID
+	Dir     string // see [Staged]
+	Session string
+	Cause   Cause
+	Ops     []OpInfo
+
+	State     State
+	Conflicts []ConflictInfo // of an aborted or conflicted entry
+	Kept      []string
+	UndoneBy  string // the id of the newest committed undo that is not itself undone
+	Resolved  string // how and by which entry a conflict was resolved
+	Forgotten bool   // its images were removed: it cannot be undone
+}
+
+// Files returns the refs of the files of the user's own that the entry moved, in the order of
+// its ops.
+func (e *Entry) Files() (refs []session.Ref) {
+	for _, o := range e.Ops {
+		if o.Ref.Kind == session.KindFile {
+			refs = append(refs, o.Ref)
+		}
+	}
+	return refs
+}
+
+// A StoreID identifies a store. Kind and Root are compared; Dev and Ino are for display.
+type StoreID struct {
+	Kind string // "json" or "sqlite"
+	Root string // the canonical absolute path; it need not be UTF-8
+	Dev  uint64
+	Ino  uint64
+}
+
+// Same reports whether both identify the same store.
+func (s StoreID) Same(o StoreID) bool {
+	return s.Kind == o.Kind && s.Root == o.Root
+}
+
+// An OpInfo is an op without the bytes of its images.
+type OpInfo struct {
+	Ref       session.Ref
+	Pre, Post *Digest
+}
+
+// A Digest is an image without its bytes.
+type Digest struct {
+	SHA256 [32]byte
+	Size   int64
+	Mode   uint32
+}
+
+// DigestOf returns the digest of an image, or nil for nil.
+func DigestOf(i *Image) *Digest {
+	if i == nil {
+		return nil
+	}
+	return &Digest{SHA256: sha256.Sum256(i.Data), Size: int64(len(i.Data)), Mode: uint32(i.Mode)}
+}
+
+// A ConflictInfo is a conflict without its images.
+type ConflictInfo struct {
+	Ref session.Ref `json:"ref"`
+	Why string      `json:"why"`
+}
