@@ -6,96 +6,93 @@ import (
 	"sync"
 )
 
-// A Barrier makes what was written durable: files and folders are handed to
-// [Barrier.Add], and when [Barrier.Wait] has returned nil the disk has them.
+// A Barrier makes files and folders durable: they are passed to [Barrier.Add], and when
+// [Barrier.Wait] has returned nil, they are on the disk.
 //
-// A few files are synced each for itself, by the descriptor that wrote it, all
-// at once. For many the whole file system is synced by one call, where the
-// system has such a call and it can be trusted there: see syncerOf.
+// A few files are synced one by one, in parallel. For many, one call syncs the whole file
+// system, if the system has such a call that can be trusted there.
 type Barrier struct {
-	syncAll func() error // nil where each file must be synced for itself
-	logs    bool
-	few     int // how many files are synced each for itself, if there is a choice
-	held    []*os.File
-	all     bool // more than a few were added: syncAll is due
-	err     error
+	syncAll    func() error // syncs the whole file system; nil if each file must be synced
+	logged     bool         // see LogsRenames
+	maxFew     int          // up to so many files are synced one by one
+	files      []*os.File   // added and not yet closed
+	useSyncAll bool         // more than maxFew were added: Wait calls syncAll
+	err        error        // the first one
 }
 
-// few is how many files are synced each for itself: for up to so many that is
-// as fast as syncing the file system, and waits for nobody else's data.
+// few is how many files are synced one by one. Up to this number that is as fast as syncing
+// the file system, and does not wait for the data of other programs.
 const few = 16
 
-// NewBarrier returns a barrier that covers nothing yet, for files on the file
-// system of the open folder on. That must be open since before the first write
-// that the barrier shall cover, since a failed write-back is told only to
-// descriptors that were open then, and stay open until Wait has returned.
-func NewBarrier(on *os.File) *Barrier {
-	b := &Barrier{few: few}
-	b.syncAll, b.logs = syncerOf(on)
-	if b.syncAll != nil && !b.logs { // each file takes several syncs: of every folder on the way
-		b.few = 1
+// NewBarrier returns a Barrier for files on the file system of the open folder dir. Open dir
+// before the first write that the barrier shall cover, because the system reports a failed
+// write only to descriptors that were open then. Close it after Wait has returned.
+func NewBarrier(dir *os.File) *Barrier {
+	b := &Barrier{maxFew: few}
+	b.syncAll, b.logged = fileSystemSync(dir)
+	if b.syncAll != nil && !b.logged { // without a log each file takes several syncs, of all its folders
+		b.maxFew = 1
 	}
 	return b
 }
 
-// LogsRenames reports whether the file system has a log of what happens to names, each
-// change as a whole: then a rename from one folder to another is durable as soon
-// as either of them is synced.
-func (b *Barrier) LogsRenames() bool { return b.logs }
+// LogsRenames reports whether the file system logs renames in order and as a whole. Then a
+// rename from one folder to another is durable when either of them was synced.
+func (b *Barrier) LogsRenames() bool { return b.logged }
 
-// Add puts the file, or the folder, behind the barrier and closes it.
+// Add adds a file or folder to the barrier and closes it. Its error is returned by Wait.
 func (b *Barrier) Add(f *os.File) {
-	if b.all { // the file itself needs no sync
-		b.note(f.Close())
+	if b.useSyncAll { // syncAll covers it
+		b.setErr(f.Close())
 		return
 	}
-	b.held = append(b.held, f)
-	if len(b.held) > b.few {
-		b.all = b.syncAll != nil
-		b.release()
+	b.files = append(b.files, f)
+	if len(b.files) > b.maxFew {
+		b.useSyncAll = b.syncAll != nil
+		b.closeFiles()
 	}
 }
 
-// AddMany puts n folders behind the barrier that are not open, and reports whether
-// that could be done: else each must be opened and added.
+// AddMany adds n folders that are not open, and reports whether that was possible. If not,
+// open each and add it.
 func (b *Barrier) AddMany(n int) bool {
-	b.all = b.syncAll != nil && (b.all || len(b.held)+n > b.few)
-	return b.all
+	b.useSyncAll = b.syncAll != nil && (b.useSyncAll || len(b.files)+n > b.maxFew)
+	return b.useSyncAll
 }
 
-// Wait returns when everything that was added is durable. An error means that
-// nothing is known about any of it: no sync may be tried again, since the second
-// one would report success for data that is lost. Look, and write anew.
+// Wait returns when everything that was added is durable. After an error nothing is known of
+// any of it. Do not sync again: the second sync would succeed although data is lost. Check
+// the files and write them again.
 func (b *Barrier) Wait() error {
-	b.release()
-	if b.all && b.err == nil {
+	b.closeFiles()
+	if b.useSyncAll && b.err == nil {
 		b.err = b.syncAll()
 	}
 	return b.err
 }
 
-// release closes what is held, synced unless syncAll will do that. One error is
-// enough to distrust all.
-func (b *Barrier) release() {
-	errs := make([]error, len(b.held))
+// closeFiles closes the files, and syncs them first unless syncAll will do that. It keeps the
+// first error.
+func (b *Barrier) closeFiles() {
+	errs := make([]error, len(b.files))
 	var done sync.WaitGroup
-	for i, f := range b.held {
+	for i, f := range b.files {
 		done.Go(func() {
-			if !b.all {
+			if !b.useSyncAll {
 				errs[i] = f.Sync()
 			}
 			errs[i] = errors.Join(errs[i], f.Close())
 		})
 	}
 	done.Wait()
-	b.held = b.held[:0]
+	b.files = b.files[:0]
 	for _, err := range errs {
-		b.note(err)
+		b.setErr(err)
 	}
 }
 
-// note keeps the first error.
-func (b *Barrier) note(err error) {
+// setErr keeps the first error.
+func (b *Barrier) setErr(err error) {
 	if b.err == nil {
 		b.err = err
 	}

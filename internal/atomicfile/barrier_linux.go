@@ -11,11 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// trusted are the file systems on which syncfs(2) is known to do what fsync(2)
-// of every file would do, its errors included. On a plain FUSE it does nothing
-// and returns success, and an overlay does not hear of the write-back errors of
-// the file system below it.
-var trusted = []int64{
+// trustedTypes are the file systems on which syncfs(2) does what fsync(2) of every file would
+// do, errors included. On a plain FUSE file system it does nothing and succeeds, and overlayfs
+// does not get the write errors of the file system below it.
+var trustedTypes = []int64{
 	unix.EXT4_SUPER_MAGIC, // ext2 and ext3, too
 	unix.XFS_SUPER_MAGIC,
 	unix.BTRFS_SUPER_MAGIC,
@@ -23,44 +22,44 @@ var trusted = []int64{
 	unix.TMPFS_MAGIC,
 }
 
-// syncerOf is the call that makes all of a file system durable, nil where there
-// is none to trust, and whether the file system has a log.
-func syncerOf(on *os.File) (syncAll func() error, logs bool) {
+// fileSystemSync returns the call that makes all of a file system durable, nil if none can be
+// trusted, and whether the file system logs renames.
+func fileSystemSync(dir *os.File) (syncAll func() error, logged bool) {
 	var fs unix.Statfs_t
 	var name unix.Utsname
-	if unix.Fstatfs(int(on.Fd()), &fs) != nil || unix.Uname(&name) != nil {
+	if unix.Fstatfs(int(dir.Fd()), &fs) != nil || unix.Uname(&name) != nil {
 		return nil, false
 	}
-	if !slices.Contains(trusted, int64(fs.Type)) || !tellsErrors(unix.ByteSliceToString(name.Release[:])) {
+	if !slices.Contains(trustedTypes, int64(fs.Type)) || !reportsErrors(unix.ByteSliceToString(name.Release[:])) {
 		return nil, false
 	}
 	syncAll = func() error {
 		for {
-			if err := unix.Syncfs(int(on.Fd())); !errors.Is(err, unix.EINTR) {
+			if err := unix.Syncfs(int(dir.Fd())); !errors.Is(err, unix.EINTR) {
 				return os.NewSyscallError("syncfs", err)
 			}
 		}
 	}
-	return syncAll, logsNames(on, int64(fs.Type))
+	return syncAll, logsRenames(dir, int64(fs.Type))
 }
 
-// logsNames reports whether the file system has one log of what happens to names.
-// Btrfs and F2FS log single files, so of them this is not assumed.
-func logsNames(on *os.File, kind int64) bool {
+// logsRenames reports whether the file system has one log of all renames. Btrfs and F2FS log
+// single files.
+func logsRenames(dir *os.File, kind int64) bool {
 	switch kind {
 	case unix.XFS_SUPER_MAGIC, unix.TMPFS_MAGIC:
 		return true
 	case unix.EXT4_SUPER_MAGIC:
-		return hasJournal(on)
+		return hasJournal(dir)
 	}
 	return false
 }
 
-// hasJournal reports whether a file system of the ext family has a journal: not
-// every one does. If that cannot be told it has none.
-func hasJournal(on *os.File) bool {
+// hasJournal reports whether a file system of the ext family has a journal. If that is not
+// known it reports false.
+func hasJournal(dir *os.File) bool {
 	var st unix.Stat_t
-	if unix.Fstat(int(on.Fd()), &st) != nil {
+	if unix.Fstat(int(dir.Fd()), &st) != nil {
 		return false
 	}
 	device, err := os.Readlink(fmt.Sprintf("/sys/dev/block/%d:%d", unix.Major(st.Dev), unix.Minor(st.Dev)))
@@ -71,9 +70,8 @@ func hasJournal(on *os.File) bool {
 	return err == nil && !bytes.HasPrefix(task, []byte("<none>"))
 }
 
-// tellsErrors reports whether syncfs of that kernel returns write-back errors:
-// since 5.8.
-func tellsErrors(release string) bool {
+// reportsErrors reports whether syncfs of that kernel returns write errors: since 5.8.
+func reportsErrors(release string) bool {
 	var major, minor int
 	_, err := fmt.Sscanf(release, "%d.%d", &major, &minor)
 	return err == nil && (major > 5 || major == 5 && minor >= 8)

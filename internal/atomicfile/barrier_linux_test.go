@@ -7,18 +7,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-func TestTellsErrors(t *testing.T) {
+func TestReportsErrors(t *testing.T) {
 	for release, want := range map[string]bool{
 		"4.18.0-553.el8": false, "5.7.19": false, "5.8.0": true, "5.15.0-91-generic": true, "6.18.44-fc": true, "10.0": true, "": false, "strange": false,
 	} {
-		if got := tellsErrors(release); got != want {
-			t.Errorf("tellsErrors(%q) = %t, want %t", release, got, want)
+		if got := reportsErrors(release); got != want {
+			t.Errorf("reportsErrors(%q) = %t, want %t", release, got, want)
 		}
 	}
 }
 
-// TestTrusted looks at file systems that any Linux has: one that syncfs is
-// trusted on, and one that it is not.
+// TestTrusted checks file systems that any Linux has: one on which syncfs is trusted, and
+// one on which it is not.
 func TestTrusted(t *testing.T) {
 	for dir, magic := range map[string]int64{"/dev/shm": unix.TMPFS_MAGIC, "/proc": unix.PROC_SUPER_MAGIC} {
 		var st unix.Statfs_t
@@ -31,7 +31,7 @@ func TestTrusted(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer f.Close()
-		syncAll, _ := syncerOf(f)
+		syncAll, _ := fileSystemSync(f)
 		if got, want := syncAll != nil, magic == unix.TMPFS_MAGIC; got != want {
 			t.Errorf("%s: synced as a whole: %t, want %t", dir, got, want)
 		}

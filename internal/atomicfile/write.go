@@ -6,13 +6,12 @@ import (
 	"mend/internal/ownfile"
 )
 
-// WriteFile replaces the file at path, which others may be reading, by one with
-// that content: its readers see the old one or the new one. It is for small whole
-// files that can be made again, such as a cache or the plugin: the content is
-// synced, the new name is not. The error is an [*ownfile.UnsafeError] where a link,
-// or anything else but a regular file, has the name.
+// WriteFile replaces the content of a file. Its readers see the old or the new content. It is
+// for small files that can be made again, such as a cache or the plugin: the content is
+// synced, the new name is not. The error is an [*ownfile.UnsafeError] if path names a link, or
+// anything else but a regular file.
 //
-// On Windows, for which renameio has no way, the content is replaced in place.
+// On Windows the content is replaced in place, since renameio does not support it.
 func WriteFile(path string, data []byte, mode fs.FileMode) error {
 	if err := ownfile.CheckPlain(path); err != nil {
 		return err

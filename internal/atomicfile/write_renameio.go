@@ -12,15 +12,15 @@ import (
 	"github.com/google/renameio/v2"
 )
 
-// write stages the content beside the file: renameio by itself would look for
-// another folder, and write into it.
+// write stages the content in the file's own folder. By itself renameio would choose another
+// folder, after writing to it.
 func write(path string, data []byte, mode fs.FileMode) error {
 	removeStaged(path)
 	return renameio.WriteFile(path, data, mode, renameio.WithTempDir(filepath.Dir(path)))
 }
 
-// removeStaged removes what writers of the file at path that were killed have left
-// beside it. No writer takes a minute.
+// removeStaged removes what killed writers of the file at path have staged. A staged file that
+// is older than a minute has no writer any more.
 func removeStaged(path string) {
 	dir := filepath.Dir(path)
 	entries, _ := os.ReadDir(dir) // what cannot be listed is left

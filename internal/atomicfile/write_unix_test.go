@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package atomicfile
 
@@ -14,12 +14,12 @@ import (
 	"mend/internal/ownfile"
 )
 
-// A whole file is replaced, and nothing but a regular file is.
+// TestWriteFile replaces files, and nothing but a regular file.
 func TestWriteFile(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
-	put(t, at("old"), "old")
-	put(t, at("target"), "target")
+	writeFile(t, at("old"), "old")
+	writeFile(t, at("target"), "target")
 	if err := errors.Join(os.Symlink("target", at("link")), os.Link(at("target"), at("other name")), os.Mkdir(at("folder"), 0o700)); err != nil {
 		t.Fatal(err)
 	}
@@ -30,10 +30,10 @@ func TestWriteFile(t *testing.T) {
 			t.Errorf("WriteFile(%s) = %v, refused: want %t", name, err, refused)
 		}
 		if !refused {
-			want(t, at(name), "new")
+			wantFile(t, at(name), "new")
 		}
 	}
-	want(t, at("target"), "target")
+	wantFile(t, at("target"), "target")
 	if to, err := os.Readlink(at("link")); err != nil || to != "target" {
 		t.Errorf("the link leads to %q (%v)", to, err)
 	}
@@ -42,13 +42,13 @@ func TestWriteFile(t *testing.T) {
 	}
 }
 
-// What writers that were killed had staged is removed by a later one, unless it is so
-// young that another may be at it. What only looks like it is kept.
+// TestWriteFileRemovesStaged: a later writer removes what killed writers have staged, but
+// nothing that another may still be writing, and no file with a similar name.
 func TestWriteFileRemovesStaged(t *testing.T) {
 	dir := t.TempDir()
 	for name, age := range map[string]time.Duration{".scan1": time.Hour, ".scan2": 0, ".index1": time.Hour, ".scan": time.Hour, ".scan.swp": time.Hour, ".scan1~": time.Hour} {
 		at := time.Now().Add(-age)
-		put(t, filepath.Join(dir, name), "")
+		writeFile(t, filepath.Join(dir, name), "")
 		if err := os.Chtimes(filepath.Join(dir, name), at, at); err != nil {
 			t.Fatal(err)
 		}
