@@ -14,12 +14,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// NobodyUID is a user without rights.
+// NobodyUID is the id of a user without rights.
 const NobodyUID = 65534
 
-// RunInChild runs the test that calls it once more, in a process of its own, which
-// may then limit itself. It reports true in that process. With a uid it runs as
-// that user, or not at all where we may not become it.
+// RunInChild runs the calling test again in a child process, which can then limit itself. It returns
+// true in the child. If uid is not 0 and the tests run as root, the child runs as that user.
 func RunInChild(t *testing.T, uid int) bool {
 	t.Helper()
 	const key = "MEND_TEST_CHILD"
@@ -44,15 +43,15 @@ func RunInChild(t *testing.T, uid int) bool {
 	return false
 }
 
-// DenyExchange makes the whole process live on a file system that can neither
-// exchange two files nor refuse to overwrite one, as a plain FUSE or NFS.
+// DenyExchange makes the process unable to exchange files and to rename without overwriting, as on a
+// plain FUSE or NFS file system.
 func DenyExchange(t *testing.T) {
 	t.Helper()
 	DenySyscall(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_EXCHANGE, unix.EINVAL)
 	DenySyscall(t, unix.SYS_RENAMEAT2, 4, unix.RENAME_NOREPLACE, unix.EINVAL)
 }
 
-// CopyProgram copies a program to where every user can start it.
+// CopyProgram copies a program and lets every user run it.
 func CopyProgram(t *testing.T, from, to string) {
 	t.Helper()
 	in, err := os.Open(from)
@@ -77,9 +76,9 @@ func CopyProgram(t *testing.T, from, to string) {
 	}
 }
 
-// DenySyscall makes a system call fail from now on, in the whole process: always, or
-// only if its argument arg, counted from 0, has the given value. The test is
-// skipped where the system does not allow that.
+// DenySyscall makes a system call fail in the whole process from now on: always if arg is negative,
+// otherwise only if argument arg, counted from 0, has that value. It skips the test if the system
+// does not allow that.
 func DenySyscall(t *testing.T, call uint32, arg int, value uint32, errno syscall.Errno) {
 	t.Helper()
 	const ldw, jeq, ret = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, unix.BPF_JMP | unix.BPF_JEQ | unix.BPF_K, unix.BPF_RET | unix.BPF_K

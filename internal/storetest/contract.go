@@ -2,7 +2,6 @@ package storetest
 
 import (
 	"context"
-	"errors"
 	"maps"
 	"reflect"
 	"slices"
@@ -12,8 +11,62 @@ import (
 	"mend/session"
 )
 
-// A contract is one test's view of the stores: how to make them, and what a
-// store holds before and after the plan.
+// A Store is txn.Store, declared again so that no store has to import txn.
+type Store interface {
+	Prepare(ctx context.Context, ops []change.Op) (change.Staged, error)
+	Commit(ctx context.Context, s change.Staged) (change.Outcome, error)
+	Settle(ctx context.Context, s change.Staged) (change.Outcome, error)
+	Discard(ctx context.Context, s change.Staged) error
+}
+
+// A Harness gives the tests access to a new store that holds one session, the same each time:
+// a message with three or more parts, one of them a text part that is not the last, and a
+// message without parts. Its functions end the test if they fail.
+type Harness struct {
+	// Open opens the store as a new process would. The store calls step before every
+	// call that changes the disk, and does not make that call if step returns an error.
+	// step may be nil.
+	Open func(step func(call string) error) Store
+	// Load reads the session.
+	Load func() *session.Session
+	// Read returns what a record holds now, nil if it does not exist.
+	Read func(ref session.Ref) *change.Image
+	// Snapshot returns all that is stored, by name: the bytes and modes of files and
+	// folders, or the columns of rows with their storage classes. It omits what is
+	// staged.
+	Snapshot func() map[string]string
+	// Leftovers lists what is staged.
+	Leftovers func() []string
+	// Write writes the image to a record, or removes it for nil, as another program
+	// would. It creates the folder it needs.
+	Write func(ref session.Ref, image *change.Image)
+}
+
+// Run tests one store. It calls open often: a store in memory makes it fast.
+func Run(t *testing.T, open func(t *testing.T) Harness) {
+	for _, c := range []struct {
+		name string
+		run  func(t *testing.T, c *contract)
+	}{
+		{"Commit", testCommit},
+		{"Inverse", testInverse},
+		{"PrepareInvalid", testPrepareInvalid},
+		{"PrepareConflict", testPrepareConflict},
+		{"CommitConflict", testCommitConflict},
+		{"Cancel", testCancel},
+		{"CrashAtEveryStep", testCrash},
+		{"FailAtEveryStep", testFail},
+		{"CrashInSettle", testCrashInSettle},
+		{"CrashInInverse", testCrashInInverse},
+		{"ForeignAfterCrash", testForeignAfterCrash},
+		{"SettleAfterDiscard", testSettleAfterDiscard},
+	} {
+		t.Run(c.name, func(t *testing.T) { c.run(t, newContract(t, open)) })
+	}
+}
+
+// A contract has what all tests need: a function that makes stores, the ops of a plan, and what
+// a store holds before and after it.
 type contract struct {
 	open          func(t *testing.T) Harness
 	ops           []change.Op
@@ -22,13 +75,13 @@ type contract struct {
 
 func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 	h := open(t)
-	c := &contract{open: open, ops: plan(t, h.Load()), before: h.Snapshot()}
+	c := &contract{open: open, ops: planOps(t, h.Load()), before: h.Snapshot()}
 	st := h.Open(nil)
 	c.mustCommit(t, st, c.ops)
 	c.after = h.Snapshot()
 	for _, o := range c.ops {
 		if got := h.Read(o.Ref); !got.Equal(o.Post) {
-			t.Fatalf("after Commit %v %s holds %s, want %s", o.Ref.Kind, o.Ref, show(got), show(o.Post))
+			t.Fatalf("after Commit %v %s holds %s, want %s", o.Ref.Kind, o.Ref, imageString(got), imageString(o.Post))
 		}
 	}
 	if maps.Equal(c.before, c.after) {
@@ -37,9 +90,9 @@ func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 	return c
 }
 
-// plan is one of every kind of op: a message and a part replaced, a part created
-// beside others and one where there was none, a part deleted.
-func plan(t *testing.T, s *session.Session) []change.Op {
+// planOps returns ops of every kind: a message and a part replaced, a part created beside others
+// and one in a message without parts, and a part deleted.
+func planOps(t *testing.T, s *session.Session) []change.Op {
 	t.Helper()
 	after := s.Clone()
 	var full, empty *session.Message
@@ -77,8 +130,8 @@ func plan(t *testing.T, s *session.Session) []change.Op {
 	return ops
 }
 
-// foreign is what another program could write in place of either image of o.
-func foreign(t *testing.T, o change.Op) *change.Image {
+// foreignImage returns what another program could write in place of either image of o.
+func foreignImage(t *testing.T, o change.Op) *change.Image {
 	t.Helper()
 	base := o.Pre
 	if base == nil {
@@ -97,13 +150,14 @@ func foreign(t *testing.T, o change.Op) *change.Image {
 	return change.ImageOf(&r)
 }
 
-// intrusions are the ways in which another program can write where o does.
-func intrusions(t *testing.T, o change.Op) map[string]*change.Image {
-	ways := map[string]*change.Image{"writes": foreign(t, o)}
+// foreignWrites returns what another program could do to the record of o, by verb: the image that
+// it writes, or nil for a deletion.
+func foreignWrites(t *testing.T, o change.Op) map[string]*change.Image {
+	writes := map[string]*change.Image{"writes": foreignImage(t, o)}
 	if o.Pre != nil {
-		ways["deletes"] = nil
+		writes["deletes"] = nil
 	}
-	return ways
+	return writes
 }
 
 func (c *contract) mustCommit(t *testing.T, st Store, ops []change.Op) change.Staged {
@@ -122,7 +176,7 @@ func (c *contract) mustCommit(t *testing.T, st Store, ops []change.Op) change.St
 	return staged
 }
 
-// settle settles twice and wants the same both times.
+// settle calls Settle twice, checks that the outcome is the same, and returns it.
 func settle(t *testing.T, h Harness, st Store, staged change.Staged) change.Outcome {
 	t.Helper()
 	first, err := st.Settle(t.Context(), staged)
@@ -145,7 +199,7 @@ func sameRefs(a, b []change.Conflict) bool {
 	return slices.EqualFunc(a, b, func(a, b change.Conflict) bool { return a.Ref == b.Ref })
 }
 
-// want checks that the store is wholly as the state says.
+// want checks that the whole store is as the state says.
 func (c *contract) want(t *testing.T, h Harness, state change.State) {
 	t.Helper()
 	switch state {
@@ -177,14 +231,21 @@ func wantSnapshot(t *testing.T, when string, got, want map[string]string) {
 	}
 }
 
-func wantNoLitter(t *testing.T, h Harness) {
+func wantNoLeftovers(t *testing.T, h Harness) {
 	t.Helper()
 	if l := h.Leftovers(); len(l) > 0 {
-		t.Fatalf("litter: %q", l)
+		t.Fatalf("left over: %q", l)
 	}
 }
 
-// conflictOn finds the conflict about ref.
+func imageString(i *change.Image) string {
+	if i == nil {
+		return "nothing"
+	}
+	return i.Mode.String() + " " + string(i.Data)
+}
+
+// conflictOn returns the conflict on ref, or nil.
 func conflictOn(conflicts []change.Conflict, ref session.Ref) *change.Conflict {
 	for i := range conflicts {
 		if conflicts[i].Ref == ref {
@@ -192,16 +253,4 @@ func conflictOn(conflicts []change.Conflict, ref session.Ref) *change.Conflict {
 		}
 	}
 	return nil
-}
-
-func show(i *change.Image) string {
-	if i == nil {
-		return "nothing"
-	}
-	return i.Mode.String() + " " + string(i.Data)
-}
-
-func isConflict(err error) (*change.ConflictError, bool) {
-	var c *change.ConflictError
-	return c, errors.As(err, &c)
 }

@@ -9,9 +9,8 @@ import (
 	"mend/change"
 )
 
-// attempt does a change, without its Discard, with a fault in it. staged is false
-// if the fault came before Prepare was done, so that a journal would know of
-// nothing, and decided is true if Commit told the outcome.
+// attempt prepares and commits ops while f makes calls fail. staged is false if Prepare failed, so
+// that a journal would have no entry. decided is true if Commit returned an outcome.
 func (c *contract) attempt(t *testing.T, h Harness, f *Fault, ops []change.Op) (s change.Staged, out change.Outcome, staged, decided bool) {
 	t.Helper()
 	st := h.Open(f.Step)
@@ -26,8 +25,7 @@ func (c *contract) attempt(t *testing.T, h Harness, f *Fault, ops []change.Op) (
 	return s, out, true, err == nil
 }
 
-// testCrash kills the program before each call, and looks what the next one
-// makes of it.
+// testCrash kills the program before each call, and recovers.
 func testCrash(t *testing.T, c *contract) {
 	for k := 0; ; k++ {
 		h := c.open(t)
@@ -44,7 +42,7 @@ func testCrash(t *testing.T, c *contract) {
 		if !ok {
 			wantSnapshot(t, "after a crash in Prepare", h.Snapshot(), c.before)
 			c.mustCommit(t, st, c.ops)
-			wantNoLitter(t, h)
+			wantNoLeftovers(t, h)
 			continue
 		}
 		got := settle(t, h, st, staged)
@@ -55,18 +53,18 @@ func testCrash(t *testing.T, c *contract) {
 			t.Errorf("killed at call %d, %q: Settle = %+v, want no conflict", k, f.Calls[k], got)
 		}
 		c.want(t, h, got.State)
-		if k%2 == 0 { // a program that only knows that all is decided
+		if k%2 == 0 { // all outcomes are known
 			staged = change.Staged{}
 		}
 		if err := st.Discard(t.Context(), staged); err != nil {
 			t.Fatalf("killed at call %d, %q: Discard = %v", k, f.Calls[k], err)
 		}
 		c.want(t, h, got.State)
-		wantNoLitter(t, h)
+		wantNoLeftovers(t, h)
 	}
 }
 
-// testFail lets each call fail once, as a full disk or a broken one would.
+// testFail has each call fail once, as on a full or broken disk.
 func testFail(t *testing.T, c *contract) {
 	for k := 0; ; k++ {
 		h := c.open(t)
@@ -80,7 +78,7 @@ func testFail(t *testing.T, c *contract) {
 		}
 		if !ok {
 			wantSnapshot(t, "after a failed Prepare", h.Snapshot(), c.before)
-			wantNoLitter(t, h)
+			wantNoLeftovers(t, h)
 			continue
 		}
 		if decided && out.State == change.Aborted && !errors.Is(out.Cause, ErrFault) {
@@ -94,13 +92,13 @@ func testFail(t *testing.T, c *contract) {
 		if err := st.Discard(t.Context(), staged); err != nil {
 			t.Fatalf("call %d, %q, failed: Discard = %v", k, f.Calls[k], err)
 		}
-		wantNoLitter(t, h)
+		wantNoLeftovers(t, h)
 	}
 }
 
-// crashes calls f for a fresh store after each crash that leaves something to
-// settle: the last one is between Commit and the journal's word that it is done.
-func (c *contract) crashes(t *testing.T, f func(h Harness, staged change.Staged, k int)) {
+// eachCrash calls f with a new store after each crash that leaves something to settle. The last
+// crash is between Commit and the journal's Finish.
+func (c *contract) eachCrash(t *testing.T, f func(h Harness, staged change.Staged, k int)) {
 	t.Helper()
 	for k := 0; ; k++ {
 		h := c.open(t)
@@ -115,12 +113,12 @@ func (c *contract) crashes(t *testing.T, f func(h Harness, staged change.Staged,
 	}
 }
 
-// testCrashInSettle kills the recovery, too, at each of its calls.
+// testCrashInSettle also kills the recovery, at each of its calls.
 func testCrashInSettle(t *testing.T, c *contract) {
 	runs := 0
 	for j, more := 0, true; more; j++ {
 		more = false
-		c.crashes(t, func(h Harness, staged change.Staged, k int) {
+		c.eachCrash(t, func(h Harness, staged change.Staged, k int) {
 			f := &Fault{At: j}
 			_, err := h.Open(f.Step).Settle(t.Context(), staged)
 			if f.Hit() && err == nil {
@@ -133,7 +131,7 @@ func testCrashInSettle(t *testing.T, c *contract) {
 			if err := h.Open(nil).Discard(t.Context(), staged); err != nil {
 				t.Fatalf("Discard = %v", err)
 			}
-			wantNoLitter(t, h)
+			wantNoLeftovers(t, h)
 		})
 	}
 	t.Logf("%d runs", runs)
@@ -166,29 +164,29 @@ func testCrashInInverse(t *testing.T, c *contract) {
 		if err := st.Discard(t.Context(), staged); err != nil {
 			t.Fatalf("Discard = %v", err)
 		}
-		wantNoLitter(t, h)
+		wantNoLeftovers(t, h)
 	}
 }
 
-// testForeignAfterCrash lets another program write after each crash, before the
-// recovery, which is killed at each of its calls in turn.
+// testForeignAfterCrash has another program write after each crash. It kills the first recovery,
+// each time at another call.
 func testForeignAfterCrash(t *testing.T, c *contract) {
 	runs := 0
 	for i, o := range c.ops {
-		for way, image := range intrusions(t, o) {
-			c.crashes(t, func(h Harness, staged change.Staged, k int) {
+		for verb, image := range foreignWrites(t, o) {
+			c.eachCrash(t, func(h Harness, staged change.Staged, k int) {
 				h.Write(o.Ref, image)
 				f := &Fault{At: (k + i) % 8}
 				_, _ = h.Open(f.Step).Settle(t.Context(), staged)
 				st := h.Open(nil)
 				out := settle(t, h, st, staged)
-				t.Logf("killed at call %d, then another program %s %s: %s", k, way, o.Ref, out.State)
+				t.Logf("killed at call %d, then another program %s %s: %s", k, verb, o.Ref, out.State)
 				c.wantForeign(t, h, o, image, out)
 				if err := st.Discard(t.Context(), staged); err != nil {
 					t.Fatalf("Discard = %v", err)
 				}
 				c.wantForeign(t, h, o, image, out)
-				wantNoLitter(t, h)
+				wantNoLeftovers(t, h)
 				runs++
 			})
 		}
@@ -196,13 +194,13 @@ func testForeignAfterCrash(t *testing.T, c *contract) {
 	t.Logf("%d runs", runs)
 }
 
-// wantForeign checks that the record on which o is holds what another program
-// made of it, and every other record what the outcome says.
+// wantForeign checks that the record of o holds what another program wrote, and every other record
+// what the outcome says.
 func (c *contract) wantForeign(t *testing.T, h Harness, o change.Op, image *change.Image, out change.Outcome) {
 	t.Helper()
-	// What another program did may be what the plan wanted, too.
+	// The other program may have written what the plan wanted.
 	if got := h.Read(o.Ref); !got.Equal(image) && (out.State != change.Committed || !got.Equal(o.Post)) {
-		t.Fatalf("%s: another program's %s is now %s", out.State, show(image), show(got))
+		t.Fatalf("%s: another program's %s is now %s", out.State, imageString(image), imageString(got))
 	}
 	if out.State == change.Conflicted && conflictOn(out.Conflicts, o.Ref) == nil {
 		t.Errorf("the conflicts are %+v, want the one on %s", out.Conflicts, o.Ref)
@@ -215,12 +213,12 @@ func (c *contract) wantForeign(t *testing.T, h Harness, o change.Op, image *chan
 		isPre, isPost := got.Equal(other.Pre), got.Equal(other.Post)
 		fine := map[change.State]bool{change.Committed: isPost, change.Aborted: isPre, change.Conflicted: isPre || isPost}
 		if !fine[out.State] {
-			t.Fatalf("%s: %s holds %s", out.State, other.Ref, show(got))
+			t.Fatalf("%s: %s holds %s", out.State, other.Ref, imageString(got))
 		}
 	}
 }
 
-// testSettleAfterDiscard settles a change of which only the journal is left.
+// testSettleAfterDiscard settles a change of which nothing is staged any more.
 func testSettleAfterDiscard(t *testing.T, c *contract) {
 	h := c.open(t)
 	st := h.Open(nil)
@@ -232,5 +230,5 @@ func testSettleAfterDiscard(t *testing.T, c *contract) {
 	if l := slices.Sorted(maps.Keys(h.Snapshot())); len(l) == 0 {
 		t.Fatal("the store is empty")
 	}
-	wantNoLitter(t, h)
+	wantNoLeftovers(t, h)
 }

@@ -8,8 +8,7 @@ import (
 	"testing"
 )
 
-// FastDir is a folder on a disk in memory where there is one, which makes the
-// many barriers of a crash test cheap.
+// FastDir returns a temporary folder, in memory if possible: syncs cost nothing there.
 func FastDir(t testing.TB) string {
 	t.Helper()
 	if runtime.GOOS == "linux" {
@@ -21,7 +20,7 @@ func FastDir(t testing.TB) string {
 	return t.TempDir()
 }
 
-// removeAll also removes what a test has made unreadable.
+// removeAll removes dir, also what a test has made unreadable.
 func removeAll(t testing.TB, dir string) {
 	_ = filepath.WalkDir(dir, func(p string, d fs.DirEntry, err error) error {
 		if d != nil && d.IsDir() {

@@ -22,7 +22,7 @@ func testCommit(t *testing.T, c *contract) {
 			t.Errorf("Prepare gives %+v for %s, want the op that it got", got, o.Ref)
 		}
 	}
-	// Another process may commit, and another one discard.
+	// Prepare, Commit and Discard may be called in different processes.
 	out, err := h.Open(nil).Commit(t.Context(), staged)
 	if err != nil || out.State != change.Committed || len(out.Conflicts) > 0 || len(out.Kept) > 0 {
 		t.Fatalf("Commit = %+v, %v, want %s", out, err, change.Committed)
@@ -32,7 +32,7 @@ func testCommit(t *testing.T, c *contract) {
 		t.Fatalf("Discard = %v", err)
 	}
 	c.want(t, h, change.Committed)
-	wantNoLitter(t, h)
+	wantNoLeftovers(t, h)
 	if err := st.Discard(t.Context(), staged); err != nil {
 		t.Fatalf("second Discard = %v", err)
 	}
@@ -47,7 +47,7 @@ func opOn(ops []change.Op, ref session.Ref) *change.Op {
 	return nil
 }
 
-// testInverse takes the change back, and does it once more.
+// testInverse undoes and repeats the change twice.
 func testInverse(t *testing.T, c *contract) {
 	h := c.open(t)
 	st := h.Open(nil)
@@ -55,10 +55,10 @@ func testInverse(t *testing.T, c *contract) {
 	for range 2 {
 		staged = c.mustCommit(t, st, change.Inverse(staged.Ops))
 		wantSnapshot(t, "after the inverse", h.Snapshot(), c.before)
-		wantNoLitter(t, h)
+		wantNoLeftovers(t, h)
 		staged = c.mustCommit(t, st, change.Inverse(staged.Ops))
 		wantSnapshot(t, "after the inverse of the inverse", h.Snapshot(), c.after)
-		wantNoLitter(t, h)
+		wantNoLeftovers(t, h)
 	}
 }
 
@@ -77,29 +77,29 @@ func testPrepareInvalid(t *testing.T, c *contract) {
 			t.Errorf("Prepare with %s = %v, want %v", name, err, change.ErrInvalid)
 		}
 		wantSnapshot(t, name, h.Snapshot(), c.before)
-		wantNoLitter(t, h)
+		wantNoLeftovers(t, h)
 	}
 }
 
 func testPrepareConflict(t *testing.T, c *contract) {
 	for _, o := range c.ops {
-		for way, image := range intrusions(t, o) {
+		for verb, image := range foreignWrites(t, o) {
 			h := c.open(t)
 			h.Write(o.Ref, image)
 			before := h.Snapshot()
 			_, err := h.Open(nil).Prepare(t.Context(), c.ops)
-			conflict, ok := isConflict(err)
-			if !ok {
-				t.Fatalf("another program %s %s; Prepare = %v, want a conflict", way, o.Ref, err)
+			var conflict *change.ConflictError
+			if !errors.As(err, &conflict) {
+				t.Fatalf("another program %s %s; Prepare = %v, want a conflict", verb, o.Ref, err)
 			}
 			wantConflict(t, conflict.Conflicts, o, image)
 			wantSnapshot(t, "after a conflict in Prepare", h.Snapshot(), before)
-			wantNoLitter(t, h)
+			wantNoLeftovers(t, h)
 		}
 	}
 }
 
-// wantConflict checks that the list names exactly the one record.
+// wantConflict checks that the list has exactly the conflict on the record of o.
 func wantConflict(t *testing.T, list []change.Conflict, o change.Op, now *change.Image) {
 	t.Helper()
 	got := conflictOn(list, o.Ref)
@@ -108,13 +108,13 @@ func wantConflict(t *testing.T, list []change.Conflict, o change.Op, now *change
 	}
 	if !got.Pre.Equal(o.Pre) || !got.Post.Equal(o.Post) || !got.Now.Equal(now) || got.Why == "" {
 		t.Errorf("the conflict on %s: pre %s, post %s, now %s, why %q; want %s, %s, %s and a reason",
-			o.Ref, show(got.Pre), show(got.Post), show(got.Now), got.Why, show(o.Pre), show(o.Post), show(now))
+			o.Ref, imageString(got.Pre), imageString(got.Post), imageString(got.Now), got.Why, imageString(o.Pre), imageString(o.Post), imageString(now))
 	}
 }
 
 func testCommitConflict(t *testing.T, c *contract) {
 	for _, o := range c.ops {
-		for way, image := range intrusions(t, o) {
+		for verb, image := range foreignWrites(t, o) {
 			h := c.open(t)
 			st := h.Open(nil)
 			staged, err := st.Prepare(t.Context(), c.ops)
@@ -125,7 +125,7 @@ func testCommitConflict(t *testing.T, c *contract) {
 			before := h.Snapshot()
 			out, err := st.Commit(t.Context(), staged)
 			if err != nil || out.State != change.Aborted {
-				t.Fatalf("another program %s %s; Commit = %+v, %v, want %s", way, o.Ref, out, err, change.Aborted)
+				t.Fatalf("another program %s %s; Commit = %+v, %v, want %s", verb, o.Ref, out, err, change.Aborted)
 			}
 			wantConflict(t, out.Conflicts, o, image)
 			wantSnapshot(t, "after a conflict in Commit", h.Snapshot(), before)
@@ -133,7 +133,7 @@ func testCommitConflict(t *testing.T, c *contract) {
 				t.Fatalf("Discard = %v", err)
 			}
 			wantSnapshot(t, "after Discard", h.Snapshot(), before)
-			wantNoLitter(t, h)
+			wantNoLeftovers(t, h)
 		}
 	}
 }
@@ -146,7 +146,7 @@ func testCancel(t *testing.T, c *contract) {
 	if _, err := st.Prepare(ended, c.ops); !errors.Is(err, context.Canceled) {
 		t.Errorf("Prepare with a context that ended = %v, want %v", err, context.Canceled)
 	}
-	wantNoLitter(t, h)
+	wantNoLeftovers(t, h)
 	staged, err := st.Prepare(t.Context(), c.ops)
 	if err != nil {
 		t.Fatalf("Prepare = %v", err)
@@ -159,5 +159,5 @@ func testCancel(t *testing.T, c *contract) {
 	if err := st.Discard(t.Context(), staged); err != nil {
 		t.Fatalf("Discard = %v", err)
 	}
-	wantNoLitter(t, h)
+	wantNoLeftovers(t, h)
 }
