@@ -13,53 +13,53 @@ import (
 	"mend/session"
 )
 
-func ref(part string) session.Ref {
+func partRef(part string) session.Ref {
 	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: part}
 }
 
 func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o644} }
 
-// fileImages draws an image of a file, absent included.
-func fileImages(t *rapid.T, label string) *change.Image {
+// drawImage draws an image of a file, or nil.
+func drawImage(t *rapid.T, label string) *change.Image {
 	if rapid.Bool().Draw(t, label+" absent") {
 		return nil
 	}
 	return image(rapid.SampledFrom([]string{"", "a", "b", "c"}).Draw(t, label))
 }
 
-// A tree is the smallest store: the image of each record that exists.
-type tree map[session.Ref]*change.Image
+// A memStore is a store in memory: the image of each record that exists.
+type memStore map[session.Ref]*change.Image
 
-func (tr tree) apply(t *rapid.T, ops []change.Op) {
+func (m memStore) apply(t *rapid.T, ops []change.Op) {
 	for _, o := range ops {
-		if !tr[o.Ref].Equal(o.Pre) {
-			t.Fatalf("applying %s: holds %v, want %v", o.Ref, tr[o.Ref], o.Pre)
+		if !m[o.Ref].Equal(o.Pre) {
+			t.Fatalf("applying %s: holds %v, want %v", o.Ref, m[o.Ref], o.Pre)
 		}
 		if o.Post == nil {
-			delete(tr, o.Ref)
+			delete(m, o.Ref)
 		} else {
-			tr[o.Ref] = o.Post
+			m[o.Ref] = o.Post
 		}
 	}
 }
 
-// drawOps draws a list of ops that fits the tree, and applies it.
-func drawOps(t *rapid.T, tr tree) []change.Op {
+// drawOps draws a list of ops that apply to m, and applies it.
+func drawOps(t *rapid.T, m memStore) []change.Op {
 	var ops []change.Op
 	for _, id := range []string{"prt_1", "prt_2", "prt_3", "prt_4"} {
-		post := fileImages(t, id)
-		if r := ref(id); !tr[r].Equal(post) {
-			ops = append(ops, change.Op{Ref: r, Pre: tr[r], Post: post})
+		post := drawImage(t, id)
+		if r := partRef(id); !m[r].Equal(post) {
+			ops = append(ops, change.Op{Ref: r, Pre: m[r], Post: post})
 		}
 	}
 	change.Sort(ops)
-	tr.apply(t, ops)
+	m.apply(t, ops)
 	return ops
 }
 
 func TestComposeAndInverse(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		before, now := tree{}, tree{}
+		before, now := memStore{}, memStore{}
 		drawOps(t, now)
 		maps.Copy(before, now)
 		var lists [][]change.Op
@@ -75,7 +75,7 @@ func TestComposeAndInverse(t *testing.T) {
 				t.Fatalf("Compose gave an invalid list: %v", err)
 			}
 		}
-		again := tree{}
+		again := memStore{}
 		maps.Copy(again, before)
 		again.apply(t, merged)
 		if diff := cmp.Diff(now, again); diff != "" {
@@ -90,8 +90,8 @@ func TestComposeAndInverse(t *testing.T) {
 
 func TestComposeGap(t *testing.T) {
 	_, err := change.Compose(
-		[]change.Op{{Ref: ref("prt_1"), Pre: image("a"), Post: image("b")}},
-		[]change.Op{{Ref: ref("prt_1"), Pre: image("c"), Post: image("d")}},
+		[]change.Op{{Ref: partRef("prt_1"), Pre: image("a"), Post: image("b")}},
+		[]change.Op{{Ref: partRef("prt_1"), Pre: image("c"), Post: image("d")}},
 	)
 	var conflict *change.ConflictError
 	if !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 {
@@ -108,8 +108,8 @@ func TestSort(t *testing.T) {
 	ops := []change.Op{
 		{Ref: folder, Pre: image("")},
 		{Ref: msg, Pre: image("")},
-		{Ref: ref("prt_1"), Pre: image("")},
-		{Ref: ref("prt_2"), Post: image("")},
+		{Ref: partRef("prt_1"), Pre: image("")},
+		{Ref: partRef("prt_2"), Post: image("")},
 		{Ref: msg, Post: image("x")},
 		{Ref: folder, Post: image("")},
 	}
@@ -125,14 +125,14 @@ func TestSort(t *testing.T) {
 }
 
 func TestValidate(t *testing.T) {
-	ok := change.Op{Ref: ref("prt_1"), Post: image("a")}
+	ok := change.Op{Ref: partRef("prt_1"), Post: image("a")}
 	for name, ops := range map[string][]change.Op{
 		"no ops":         nil,
 		"no kind":        {{Post: image("a")}},
-		"path as id":     {{Ref: ref("../x"), Post: image("a")}},
+		"path as id":     {{Ref: partRef("../x"), Post: image("a")}},
 		"same ref twice": {ok, ok},
-		"no change":      {{Ref: ref("prt_1"), Pre: image("a"), Post: image("a")}},
-		"absent twice":   {{Ref: ref("prt_1")}},
+		"no change":      {{Ref: partRef("prt_1"), Pre: image("a"), Post: image("a")}},
+		"absent twice":   {{Ref: partRef("prt_1")}},
 	} {
 		if err := change.Validate(ops); !errors.Is(err, change.ErrInvalid) {
 			t.Errorf("%s: Validate = %v, want ErrInvalid", name, err)
@@ -143,7 +143,7 @@ func TestValidate(t *testing.T) {
 	}
 }
 
-// An empty file exists; a missing one does not.
+// TestImageEqual: an empty file exists, a nil image does not.
 func TestImageEqual(t *testing.T) {
 	empty := &change.Image{Data: []byte{}, Mode: 0o644}
 	for _, c := range []struct {
@@ -165,7 +165,7 @@ func TestImageEqual(t *testing.T) {
 
 func TestRowRoundTrip(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		r := session.Record{Ref: ref("prt_1"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), Cols: []session.Col{}}
+		r := session.Record{Ref: partRef("prt_1"), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), Cols: []session.Col{}}
 		for range rapid.IntRange(0, 5).Draw(t, "cols") {
 			r.Cols = append(r.Cols, session.Col{
 				Name:  rapid.String().Draw(t, "name"),
@@ -187,7 +187,7 @@ func FuzzRowOf(f *testing.F) {
 	f.Add([]byte{1, 0, 0})
 	f.Add(change.ImageOf(&session.Record{Data: []byte("{}"), Cols: []session.Col{session.TextCol("id", "prt_1"), session.IntCol("t", 7)}}).Data)
 	f.Fuzz(func(t *testing.T, data []byte) {
-		r, err := change.RowOf(ref("prt_1"), &change.Image{Data: data})
+		r, err := change.RowOf(partRef("prt_1"), &change.Image{Data: data})
 		if err != nil {
 			return
 		}
@@ -200,7 +200,7 @@ func FuzzRowOf(f *testing.F) {
 
 func TestDiff(t *testing.T) {
 	part := func(id, text string) session.Part {
-		return session.NewPart(session.Record{Ref: ref(id), Mode: 0o644, Data: []byte(`{"id":"` + id + `","type":"text","text":"` + text + `"}`)})
+		return session.NewPart(session.Record{Ref: partRef(id), Mode: 0o644, Data: []byte(`{"id":"` + id + `","type":"text","text":"` + text + `"}`)})
 	}
 	before := &session.Session{ID: "ses_1", Messages: []session.Message{{
 		Record: session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Data: []byte(`{}`)},
@@ -211,7 +211,7 @@ func TestDiff(t *testing.T) {
 	}
 	after := before.Clone()
 	m := &after.Messages[0]
-	m.Remove(ref("prt_1"))
+	m.Remove(partRef("prt_1"))
 	if err := m.Part("prt_2").Set([]byte(`"B"`), "text"); err != nil {
 		t.Fatal(err)
 	}
@@ -229,12 +229,12 @@ func TestDiff(t *testing.T) {
 func TestDiffTouchesRows(t *testing.T) {
 	row := func(text string, updated int64) *session.Session {
 		return &session.Session{Messages: []session.Message{{Parts: []session.Part{session.NewPart(session.Record{
-			Ref: ref("prt_1"), Data: []byte(text), Cols: []session.Col{session.TextCol("id", "prt_1"), session.IntCol("time_updated", updated)},
+			Ref: partRef("prt_1"), Data: []byte(text), Cols: []session.Col{session.TextCol("id", "prt_1"), session.IntCol("time_updated", updated)},
 		})}}}}
 	}
 	for _, c := range []struct{ before, after, want int64 }{{5, 5, 6}, {5, 9, 9}, {6, 5, 5}} {
 		ops := change.Diff(row(`{"a":1}`, c.before), row(`{"a":2}`, c.after))
-		r, err := change.RowOf(ref("prt_1"), ops[0].Post)
+		r, err := change.RowOf(partRef("prt_1"), ops[0].Post)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -18,13 +18,13 @@ import (
 	"mend/txn"
 )
 
-// BenchmarkRewrite rewrites 1,000 files of 2.5 KB in 250 folders: in one repair,
-// journaled and durable as a whole, and for comparison one by one with renameio,
-// each durable for itself and without its name.
+// BenchmarkRewrite rewrites 1,000 files of 2.5 KB in 250 folders: in one repair, journaled and
+// durable as a whole, and for comparison one by one with renameio, which makes the contents
+// durable but not the names.
 func BenchmarkRewrite(b *testing.B) {
 	dir := b.TempDir()
 	root := filepath.Join(dir, "storage")
-	ops := rewrites(b, root)
+	ops := rewriteOps(b, root)
 	b.Run("mend", func(b *testing.B) {
 		j, err := journal.Open(filepath.Join(dir, "journal"), journal.Options{})
 		if err != nil {
@@ -55,8 +55,8 @@ func BenchmarkRewrite(b *testing.B) {
 	})
 }
 
-// rewrites makes the files and the ops that change all of them.
-func rewrites(b *testing.B, root string) []change.Op {
+// rewriteOps creates the files, and returns ops that change all of them.
+func rewriteOps(b *testing.B, root string) []change.Op {
 	b.Helper()
 	var ops []change.Op
 	for i := range 1000 {

@@ -13,35 +13,35 @@ import (
 	"mend/txn"
 )
 
-// crashedWorld has a change that was cut in the middle of its exchanges.
-func crashedWorld(t *testing.T) world {
+// crashedFixture returns a fixture with a change that was cut in the middle of its exchanges.
+func crashedFixture(t *testing.T) fixture {
 	t.Helper()
-	w := newWorld(t)
-	w.lost()
+	f := newFixture(t)
+	f.removeFirstParts()
 	dead := false
-	err := w.act(func(call string) error {
+	err := f.reopen(func(call string) error {
 		if dead = dead || strings.HasPrefix(call, "exchange"); dead {
 			return storetest.ErrFault
 		}
 		return nil
 	}, func(j *journal.Journal, st *fsstore.Store) error {
-		_, err := txn.Run(context.Background(), j, st, w.plan())
+		_, err := txn.Run(context.Background(), j, st, f.plan())
 		return err
 	})
 	if err == nil {
 		t.Fatal("the change survived the crash")
 	}
-	return w
+	return f
 }
 
-// A recovery that nobody waits for any more begins no entry and says that it
-// stays pending, but leaves none half done.
+// TestRecoverCancelled: when its context has ended, Recover begins no further entry and reports
+// which is pending, but finishes the one in progress.
 func TestRecoverCancelled(t *testing.T) {
-	before, after, _ := ends(t)
-	w := crashedWorld(t)
+	before, after, _ := undisturbed(t)
+	f := crashedFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	recover := func(step func(string) error) error {
-		return w.act(step, func(j *journal.Journal, st *fsstore.Store) error {
+		return f.reopen(step, func(j *journal.Journal, st *fsstore.Store) error {
 			_, err := txn.Recover(ctx, j, st, st.ID())
 			return err
 		})
@@ -55,15 +55,15 @@ func TestRecoverCancelled(t *testing.T) {
 	if err != nil || ctx.Err() == nil {
 		t.Errorf("Recover with a context that ends in the middle = %v", err)
 	}
-	if !w.decided(0, before, after) {
+	if !f.wantConsistent(0, before, after) {
 		t.Error("the recovery went back, want forward")
 	}
-	w = crashedWorld(t)
+	f = crashedFixture(t)
 	var pending *txn.PendingError
 	if err := recover(nil); !errors.As(err, &pending) || !errors.Is(err, context.Canceled) {
 		t.Errorf("Recover with a context that has ended = %v, want that an entry is pending", err)
 	}
-	if es := w.entries(); len(es) != 1 || es[0].State != change.Pending {
+	if es := f.entries(); len(es) != 1 || es[0].State != change.Pending {
 		t.Errorf("the journal has %+v, want one pending entry", es)
 	}
 }

@@ -6,8 +6,8 @@ import (
 	"mend/internal/storetest"
 )
 
-// Every crash and every error ends as well where the file system can neither
-// exchange two files nor refuse to overwrite one. Fault case 32.
+// TestWithoutExchange runs the fault tests on a file system that can neither exchange two files nor
+// refuse to overwrite one. Fault case 32.
 func TestWithoutExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return

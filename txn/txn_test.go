@@ -20,43 +20,43 @@ import (
 	"mend/txn"
 )
 
-// A world is a store with a journal, opened anew for each act, as by a new
-// process.
-type world struct {
+// A fixture is a store with a journal. Each call opens both again, as a new process would.
+type fixture struct {
 	t    *testing.T
 	dir  string
 	root string
 	id   string // of the session
 }
 
-func newWorld(t *testing.T) world {
+func newFixture(t *testing.T) fixture {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return world{t, dir, filepath.Join(dir, "opencode", "storage"), id}
+	return fixture{t, dir, filepath.Join(dir, "opencode", "storage"), id}
 }
 
-// act opens journal and store, each with the step hook, and runs f.
-func (w world) act(step func(string) error, f func(*journal.Journal, *fsstore.Store) error) error {
-	j, err := journal.Open(filepath.Join(w.dir, "journal"), journal.Options{Step: step})
+// reopen opens journal and store, both with the step hook, and calls do.
+func (f fixture) reopen(step func(string) error, do func(*journal.Journal, *fsstore.Store) error) error {
+	j, err := journal.Open(filepath.Join(f.dir, "journal"), journal.Options{Step: step})
 	if err != nil {
 		return err
 	}
-	st, err := fsstore.Open(w.root, "", fsstore.Options{Owner: j.ID(), Step: step})
+	st, err := fsstore.Open(f.root, "", fsstore.Options{Owner: j.ID(), Step: step})
 	if err == nil {
-		err = f(j, st)
+		err = do(j, st)
 	}
 	return errors.Join(err, j.Close())
 }
 
-func (w world) snapshot() map[string]string {
-	w.t.Helper()
-	all, err := wound.Snapshot(w.root)
+// snapshot returns the files of the store except those of mend.
+func (f fixture) snapshot() map[string]string {
+	f.t.Helper()
+	all, err := wound.Snapshot(f.root)
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	for name := range all {
 		if strings.HasPrefix(name, ".mend") {
@@ -67,33 +67,34 @@ func (w world) snapshot() map[string]string {
 	return all
 }
 
-// plan is a plan that creates, in a new folder too, changes and deletes.
-func (w world) plan() change.Plan {
-	w.t.Helper()
-	st, err := fsstore.Open(w.root, "", fsstore.Options{})
+// plan returns a plan that creates, also in a new folder, changes and deletes.
+func (f fixture) plan() change.Plan {
+	f.t.Helper()
+	st, err := fsstore.Open(f.root, "", fsstore.Options{})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
-	before, err := st.Load(w.t.Context(), session.Session{ID: w.id})
+	before, err := st.Load(f.t.Context(), session.Session{ID: f.id})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	after := before.Clone()
 	first, answer := &after.Messages[0], &after.Messages[1]
 	if !after.InjectText(first, "prt_zzz", "created") {
-		w.t.Fatal("no text injected")
+		f.t.Fatal("no text injected")
 	}
 	if err := answer.Parts[2].Set([]byte(`"changed"`), "text"); err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	answer.Remove(answer.Parts[1].Ref)
-	return change.Plan{Session: w.id, Cause: change.Cause{Kind: change.CauseScan}, Ops: change.Diff(before, after)}
+	return change.Plan{Session: f.id, Cause: change.Cause{Kind: change.CauseScan}, Ops: change.Diff(before, after)}
 }
 
-func (w world) entries() []change.Entry {
-	w.t.Helper()
+// entries verifies the journal and returns its entries, newest first.
+func (f fixture) entries() []change.Entry {
+	f.t.Helper()
 	var es []change.Entry
-	err := w.act(nil, func(j *journal.Journal, _ *fsstore.Store) (err error) {
+	err := f.reopen(nil, func(j *journal.Journal, _ *fsstore.Store) (err error) {
 		if _, err = j.Verify(); err != nil {
 			return err
 		}
@@ -101,30 +102,30 @@ func (w world) entries() []change.Entry {
 		return err
 	})
 	if err != nil {
-		w.t.Fatal(err)
+		f.t.Fatal(err)
 	}
 	return es
 }
 
-// lost removes the folder of the first message's parts, so that the plan makes it.
-func (w world) lost() {
-	w.t.Helper()
-	messages, parts := wound.Tree{T: w.t, Root: w.root, Session: w.id}.Records()
+// removeFirstParts removes the folder of the first message's parts, so that the plan creates it.
+func (f fixture) removeFirstParts() {
+	f.t.Helper()
+	messages, parts := wound.Tree{T: f.t, Root: f.root, Session: f.id}.Records()
 	for _, p := range parts {
 		if p.Owner == messages[0].ID {
-			if err := os.RemoveAll(filepath.Join(w.root, "part", p.Owner)); err != nil {
-				w.t.Fatal(err)
+			if err := os.RemoveAll(filepath.Join(f.root, "part", p.Owner)); err != nil {
+				f.t.Fatal(err)
 			}
 		}
 	}
 }
 
-// decided checks that the store is wholly before or wholly after, that the
-// journal says which, and that nothing is left over. It returns whether after.
-func (w world) decided(k int, before, after map[string]string) bool {
-	w.t.Helper()
-	es := w.entries()
-	now := w.snapshot()
+// wantConsistent checks that the store is completely as before or as after the plan, and that the
+// journal says the same. It reports whether it is as after. k is the step that failed.
+func (f fixture) wantConsistent(k int, before, after map[string]string) bool {
+	f.t.Helper()
+	es := f.entries()
+	now := f.snapshot()
 	var want map[string]string
 	switch {
 	case len(es) == 0 || es[0].State == change.Aborted:
@@ -132,78 +133,81 @@ func (w world) decided(k int, before, after map[string]string) bool {
 	case es[0].State == change.Committed:
 		want = after
 	default:
-		w.t.Fatalf("step %d: the entry is %s after recovery", k, es[0].State)
+		f.t.Fatalf("step %d: the entry is %s after recovery", k, es[0].State)
 	}
 	if diff := cmp.Diff(want, now); diff != "" {
-		w.t.Fatalf("step %d: the journal and the store disagree (-journal +store):\n%s", k, diff)
+		f.t.Fatalf("step %d: the journal and the store disagree (-journal +store):\n%s", k, diff)
 	}
 	return len(es) > 0 && es[0].State == change.Committed
 }
 
-func (w world) noLitter(k int) {
-	w.t.Helper()
-	if left, err := os.ReadDir(filepath.Join(w.root, ".mend")); err == nil && len(left) > 0 {
-		w.t.Errorf("step %d: left over in .mend: %v", k, left)
+// wantNoLeftovers checks that nothing is staged. k is the step that failed.
+func (f fixture) wantNoLeftovers(k int) {
+	f.t.Helper()
+	if left, err := os.ReadDir(filepath.Join(f.root, ".mend")); err == nil && len(left) > 0 {
+		f.t.Errorf("step %d: left over in .mend: %v", k, left)
 	}
 }
 
-// run carries out p, failing as f says.
-func (w world) run(f *storetest.Fault, p change.Plan) error {
-	return w.act(f.Step, func(j *journal.Journal, st *fsstore.Store) error {
+// run applies p with a fault.
+func (f fixture) run(fault *storetest.Fault, p change.Plan) error {
+	return f.reopen(fault.Step, func(j *journal.Journal, st *fsstore.Store) error {
 		_, err := txn.Run(context.Background(), j, st, p)
 		return err
 	})
 }
 
-// recover finishes what is pending, failing as f says.
-func (w world) recover(f *storetest.Fault) error {
-	return w.act(f.Step, func(j *journal.Journal, st *fsstore.Store) error {
+// recover recovers with a fault.
+func (f fixture) recover(fault *storetest.Fault) error {
+	return f.reopen(fault.Step, func(j *journal.Journal, st *fsstore.Store) error {
 		_, err := txn.Recover(context.Background(), j, st, st.ID())
 		return err
 	})
 }
 
-const never = 1 << 30
+// noFault is a step that no run reaches.
+const noFault = 1 << 30
 
-// ends gives the store before and after a run that nothing disturbs.
-func ends(t *testing.T) (before, after map[string]string, steps int) {
+// undisturbed returns the store before and after a run without a fault, and how many steps it has.
+func undisturbed(t *testing.T) (before, after map[string]string, steps int) {
 	t.Helper()
-	w := newWorld(t)
-	w.lost()
-	before = w.snapshot()
-	f := &storetest.Fault{At: never}
-	if err := w.run(f, w.plan()); err != nil {
+	f := newFixture(t)
+	f.removeFirstParts()
+	before = f.snapshot()
+	fault := &storetest.Fault{At: noFault}
+	if err := f.run(fault, f.plan()); err != nil {
 		t.Fatal(err)
 	}
-	w.noLitter(never)
-	return before, w.snapshot(), len(f.Calls)
+	f.wantNoLeftovers(noFault)
+	return before, f.snapshot(), len(fault.Calls)
 }
 
-// Whatever call it dies at, or that fails, the journal's own included: after
-// recovery the store is whole, and a run that was told to be done is done. Fault cases 14 and 17.
+// TestFaultAtEveryStep has each step fail, once or as if killed there, also those of the journal. After
+// recovery the store is consistent, and a run that returned nil has taken effect. Fault cases 14
+// and 17.
 func TestFaultAtEveryStep(t *testing.T) {
-	before, after, steps := ends(t)
+	before, after, steps := undisturbed(t)
 	if steps < 10 {
 		t.Fatalf("a run has %d steps: the hook is not called", steps)
 	}
 	for _, once := range []bool{false, true} {
 		var forward, back int
 		for k := range steps {
-			w := newWorld(t)
-			w.lost()
-			f := &storetest.Fault{At: k, Once: once}
-			err := w.run(f, w.plan())
-			var unsure *txn.PendingError
-			if es := w.entries(); len(es) > 0 && es[0].State == change.Pending && !errors.As(err, &unsure) {
-				t.Errorf("step %d (%s): the entry is pending; Run = %v, want a PendingError", k, f.Calls[k], err)
+			f := newFixture(t)
+			f.removeFirstParts()
+			fault := &storetest.Fault{At: k, Once: once}
+			err := f.run(fault, f.plan())
+			var pending *txn.PendingError
+			if es := f.entries(); len(es) > 0 && es[0].State == change.Pending && !errors.As(err, &pending) {
+				t.Errorf("step %d (%s): the entry is pending; Run = %v, want a PendingError", k, fault.Calls[k], err)
 			}
-			if rerr := w.recover(&storetest.Fault{At: never}); rerr != nil {
+			if rerr := f.recover(&storetest.Fault{At: noFault}); rerr != nil {
 				t.Fatalf("step %d: Recover: %v", k, rerr)
 			}
-			committed := w.decided(k, before, after)
-			w.noLitter(k)
+			committed := f.wantConsistent(k, before, after)
+			f.wantNoLeftovers(k)
 			if err == nil && !committed {
-				t.Errorf("step %d (%s): Run said done, and it is not", k, f.Calls[k])
+				t.Errorf("step %d (%s): Run said done, and it is not", k, fault.Calls[k])
 			}
 			if committed {
 				forward++
@@ -218,40 +222,40 @@ func TestFaultAtEveryStep(t *testing.T) {
 	}
 }
 
-// Recovery that is itself cut, at every step of it, converges. Fault cases 15 and 34.
+// TestRecoveryCutAtEveryStep also kills the recovery at each of its steps. Fault cases 15 and 34.
 func TestRecoveryCutAtEveryStep(t *testing.T) {
-	before, after, steps := ends(t)
+	before, after, steps := undisturbed(t)
 	for k := 0; k < steps; k += 3 {
 		for cut := 0; ; cut++ {
-			w := newWorld(t)
-			w.lost()
-			_ = w.run(&storetest.Fault{At: k}, w.plan())
-			f := &storetest.Fault{At: cut}
-			_ = w.recover(f)
-			if err := w.recover(&storetest.Fault{At: never}); err != nil {
+			f := newFixture(t)
+			f.removeFirstParts()
+			_ = f.run(&storetest.Fault{At: k}, f.plan())
+			fault := &storetest.Fault{At: cut}
+			_ = f.recover(fault)
+			if err := f.recover(&storetest.Fault{At: noFault}); err != nil {
 				t.Fatalf("step %d, recovery cut at %d: %v", k, cut, err)
 			}
-			w.decided(k, before, after)
-			w.noLitter(k)
-			if !f.Hit() {
+			f.wantConsistent(k, before, after)
+			f.wantNoLeftovers(k)
+			if !fault.Hit() {
 				break
 			}
 		}
 	}
 }
 
-// An undo is a run like any other: cut at every step it leaves the store with
-// the repair or without it. Fault case 34.
+// TestUndoCutAtEveryStep kills an undo at each of its steps. The store then has the whole repair or
+// nothing of it. Fault case 34.
 func TestUndoCutAtEveryStep(t *testing.T) {
-	before, after, steps := ends(t)
+	before, after, steps := undisturbed(t)
 	for k := 0; k < steps; k += 2 {
-		w := newWorld(t)
-		w.lost()
-		if err := w.run(&storetest.Fault{At: never}, w.plan()); err != nil {
+		f := newFixture(t)
+		f.removeFirstParts()
+		if err := f.run(&storetest.Fault{At: noFault}, f.plan()); err != nil {
 			t.Fatal(err)
 		}
 		var ops []change.Op
-		err := w.act(nil, func(j *journal.Journal, _ *fsstore.Store) (err error) {
+		err := f.reopen(nil, func(j *journal.Journal, _ *fsstore.Store) (err error) {
 			es, err := j.List(journal.Query{})
 			if err == nil {
 				ops, err = j.Ops(es[0])
@@ -261,41 +265,41 @@ func TestUndoCutAtEveryStep(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		inverse := change.Plan{Session: w.id, Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}}, Ops: change.Inverse(ops)}
-		_ = w.run(&storetest.Fault{At: k}, inverse)
-		if err := w.recover(&storetest.Fault{At: never}); err != nil {
+		inverse := change.Plan{Session: f.id, Cause: change.Cause{Kind: change.CauseUndo, Entries: []uint64{1}}, Ops: change.Inverse(ops)}
+		_ = f.run(&storetest.Fault{At: k}, inverse)
+		if err := f.recover(&storetest.Fault{At: noFault}); err != nil {
 			t.Fatalf("step %d: Recover: %v", k, err)
 		}
-		if len(w.entries()) == 1 || w.entries()[0].State == change.Aborted { // the undo never took effect
-			if diff := cmp.Diff(after, w.snapshot()); diff != "" {
+		if len(f.entries()) == 1 || f.entries()[0].State == change.Aborted { // the undo never took effect
+			if diff := cmp.Diff(after, f.snapshot()); diff != "" {
 				t.Fatalf("step %d: without the undo (-want +got):\n%s", k, diff)
 			}
 			continue
 		}
-		w.decided(k, after, before)
+		f.wantConsistent(k, after, before)
 	}
 }
 
-// Errors of Run that change nothing leave nothing. Fault case 35.
+// TestRunRefuses: after an error of Run that changes nothing, nothing is left over. Fault case 35.
 func TestRunRefuses(t *testing.T) {
-	w := newWorld(t)
-	before := w.snapshot()
-	p := w.plan()
+	f := newFixture(t)
+	before := f.snapshot()
+	p := f.plan()
 	wrong := p
 	wrong.Ops = append([]change.Op{}, p.Ops...)
 	wrong.Ops[0].Pre = &change.Image{Data: []byte("something else"), Mode: 0o644}
 	var conflict *change.ConflictError
-	if err := w.run(&storetest.Fault{At: never}, wrong); !errors.As(err, &conflict) {
+	if err := f.run(&storetest.Fault{At: noFault}, wrong); !errors.As(err, &conflict) {
 		t.Errorf("Run on a record that changed: %v, want a conflict", err)
 	}
-	if err := w.run(&storetest.Fault{At: never}, change.Plan{Session: w.id}); !errors.Is(err, change.ErrInvalid) {
+	if err := f.run(&storetest.Fault{At: noFault}, change.Plan{Session: f.id}); !errors.Is(err, change.ErrInvalid) {
 		t.Errorf("Run of an empty plan: %v, want ErrInvalid", err)
 	}
-	w.noLitter(0)
-	if diff := cmp.Diff(before, w.snapshot()); diff != "" {
+	f.wantNoLeftovers(0)
+	if diff := cmp.Diff(before, f.snapshot()); diff != "" {
 		t.Errorf("the store changed (-want +got):\n%s", diff)
 	}
-	if es := w.entries(); len(es) > 0 {
+	if es := f.entries(); len(es) > 0 {
 		t.Errorf("the journal has %v, want nothing", es)
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"mend/undo"
 )
 
-func part(id string) session.Ref {
+func partRef(id string) session.Ref {
 	return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: id}
 }
 
@@ -26,37 +26,37 @@ func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode:
 func stored(ids ...string) *session.Session {
 	m := session.Message{Record: session.Record{Ref: message}, ID: "msg_1"}
 	for _, id := range ids {
-		m.Parts = append(m.Parts, session.Part{Record: session.Record{Ref: part(id)}, ID: id})
+		m.Parts = append(m.Parts, session.Part{Record: session.Record{Ref: partRef(id)}, ID: id})
 	}
 	return &session.Session{ID: "ses_1", Messages: []session.Message{m}}
 }
 
 func TestRevert(t *testing.T) {
 	ops, err := undo.Revert(
-		[]change.Op{{Ref: folder, Post: image("")}, {Ref: part("prt_1"), Post: image("a")}},
-		[]change.Op{{Ref: part("prt_1"), Pre: image("a"), Post: image("b")}},
+		[]change.Op{{Ref: folder, Post: image("")}, {Ref: partRef("prt_1"), Post: image("a")}},
+		[]change.Op{{Ref: partRef("prt_1"), Pre: image("a"), Post: image("b")}},
 	)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []change.Op{{Ref: part("prt_1"), Pre: image("b")}, {Ref: folder, Pre: image("")}}
+	want := []change.Op{{Ref: partRef("prt_1"), Pre: image("b")}, {Ref: folder, Pre: image("")}}
 	if diff := cmp.Diff(want, ops); diff != "" {
 		t.Errorf("Revert (-want +got):\n%s", diff)
 	}
 	_, err = undo.Revert(
-		[]change.Op{{Ref: part("prt_1"), Post: image("a")}},
-		[]change.Op{{Ref: part("prt_1"), Pre: image("x"), Post: image("b")}},
+		[]change.Op{{Ref: partRef("prt_1"), Post: image("a")}},
+		[]change.Op{{Ref: partRef("prt_1"), Pre: image("x"), Post: image("b")}},
 	)
 	var conflict *change.ConflictError
 	if !errors.As(err, &conflict) {
-		t.Errorf("Revert over a foreign change: %v, want a conflict", err)
+		t.Errorf("Revert over another change: %v, want a conflict", err)
 	}
 }
 
 func TestConflicts(t *testing.T) {
-	changed := change.Op{Ref: part("prt_1"), Pre: image("new"), Post: image("old")}
-	restored := change.Op{Ref: part("prt_1"), Post: image("old")}
-	removed := change.Op{Ref: part("prt_1"), Pre: image("new")}
+	changed := change.Op{Ref: partRef("prt_1"), Pre: image("new"), Post: image("old")}
+	restored := change.Op{Ref: partRef("prt_1"), Post: image("old")}
+	removed := change.Op{Ref: partRef("prt_1"), Pre: image("new")}
 	for _, c := range []struct {
 		name    string
 		op      change.Op
@@ -81,8 +81,8 @@ func TestConflicts(t *testing.T) {
 	} {
 		ops := []change.Op{c.op}
 		got := undo.Conflicts(ops, []*change.Image{c.now}, c.current)
-		if blind := undo.Conflicts(ops, []*change.Image{c.now}, nil); !undo.NeedsSession(ops) && !cmp.Equal(got, blind) {
-			t.Errorf("%s: conflicts %v, and without the session %v", c.name, got, blind)
+		if without := undo.Conflicts(ops, []*change.Image{c.now}, nil); !undo.NeedsSession(ops) && !cmp.Equal(got, without) {
+			t.Errorf("%s: conflicts %v, and without the session %v", c.name, got, without)
 		}
 		switch {
 		case c.want == "" && len(got) > 0:
@@ -97,7 +97,7 @@ func TestConflicts(t *testing.T) {
 
 func TestOnly(t *testing.T) {
 	ops := []change.Op{
-		{Ref: folder, Post: image("")}, {Ref: part("prt_1"), Post: image("a")}, {Ref: part("prt_2"), Post: image("b")},
+		{Ref: folder, Post: image("")}, {Ref: partRef("prt_1"), Post: image("a")}, {Ref: partRef("prt_2"), Post: image("b")},
 	}
 	for _, name := range []string{"prt_2", "msg_1/prt_2"} {
 		got, err := undo.Select(ops, []string{name, name})
@@ -115,11 +115,11 @@ func TestOnly(t *testing.T) {
 
 func TestRebase(t *testing.T) {
 	ops := []change.Op{
-		{Ref: part("prt_1"), Pre: image("new"), Post: image("old")},
-		{Ref: part("prt_2"), Pre: image("new"), Post: image("old")},
+		{Ref: partRef("prt_1"), Pre: image("new"), Post: image("old")},
+		{Ref: partRef("prt_2"), Pre: image("new"), Post: image("old")},
 	}
 	got := undo.Rebase(ops, []*change.Image{image("x"), image("old")})
-	want := []change.Op{{Ref: part("prt_1"), Pre: image("x"), Post: image("old")}}
+	want := []change.Op{{Ref: partRef("prt_1"), Pre: image("x"), Post: image("old")}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("Rebase (-want +got):\n%s", diff)
 	}
