@@ -9,18 +9,18 @@ import (
 // The files in the journal's folder.
 const (
 	fileName = "journal.db"
-	tempName = "journal.db.new" // being made: by a creation or a compaction
+	tempName = "journal.db.new" // of a creation or compaction in progress
 	lockName = "journal.lock"
 )
 
 // The keys of the meta bucket. Frozen.
 const (
-	keyFormat  = "format"  // u32, of this layout
+	keyFormat  = "format"  // u32, the number of this format
 	keyID      = "id"      // the journal's id
 	keyCreated = "created" // i64, in seconds since 1970
 
-	// Marks of work that a crash may cut. The next open for writing ends it.
-	markNew     = "new"     // the file's name may not be durable
+	// Marks of work that a crash may interrupt. The next open for writing finishes it.
+	markNew     = "new"     // the file's name may not be durable yet
 	markStaging = "staging" // u64, the entry whose blobs are being written
 	markErasing = "erasing" // u64, the gc or forget event whose blobs are being removed
 	markCompact = "compact" // what was removed is still in the file's free pages
@@ -32,14 +32,14 @@ const format = 1
 
 // The buckets. Frozen.
 const (
-	bucketMeta      = "meta"      // name → what the file is, and what was left undone
+	bucketMeta      = "meta"      // name → format, id and marks
 	bucketEvents    = "events"    // event → the event
 	bucketImages    = "images"    // hash → an image's bytes
 	bucketOps       = "ops"       // hash → a list of ops, without bytes
 	bucketTexts     = "texts"     // hash → free text
 	bucketRefs      = "refs"      // kind, hash, entry → the entry needs that blob
 	bucketEntries   = "entries"   // entry, event → the event is about that entry
-	bucketBySession = "bysession" // session, entry backwards → an entry of that session
+	bucketBySession = "bysession" // session, inverted entry → the entry is of that session
 	bucketPending   = "pending"   // entry → it is pending
 )
 
@@ -94,8 +94,10 @@ func splitU64(key []byte, n int) ([]uint64, bool) {
 	return numbers, true
 }
 
+// sessionPrefixSize is how much of the hash of a session is in a key of bysession. Frozen.
 const sessionPrefixSize = 16
 
+// sessionPrefix returns the prefix of all keys of bysession for a session.
 func sessionPrefix(name []byte) []byte {
 	sum := sha256.Sum256(name)
 	return sum[:sessionPrefixSize:sessionPrefixSize]
