@@ -48,11 +48,11 @@ const (
 
 // A Setting is one value with its origin.
 type Setting struct {
-	Key    string
-	Value  any // a bool, an int or a string
-	Origin Origin
-	Env    string // the name of its environment variable
-	About  string
+	Key         string
+	Value       any // a bool, an int or a string
+	Origin      Origin
+	Env         string // the name of its environment variable
+	Description string
 }
 
 // Path is where the user's file is, or would be: $XDG_CONFIG_HOME/mend/config.json.
@@ -65,17 +65,17 @@ func Path() (string, error) {
 }
 
 // A key is one setting: at points to its field.
-type key struct {
-	name     string
-	at       any
-	min, max int // of an int
-	about    string
+type setting struct {
+	name        string
+	field       any
+	min, max    int // of an int
+	description string
 }
 
 // keys are all settings, in the order in which they are shown. The names are
 // those of docs/opencode.md.
-func (c *Config) keys() []key {
-	return []key{
+func (c *Config) settings() []setting {
+	return []setting{
 		{"enabled", &c.Enabled, 0, 0, "recover sessions of a running agent"},
 		{"autoResume", &c.AutoResume, 0, 0, "send a prompt after a recovery of thinking, so that the turn goes on"},
 		{"maxRetries", &c.MaxRetries, 1, 100, "recoveries of a session until a turn of it ends well"},
@@ -118,9 +118,9 @@ func defaults() Config {
 // Settings lists all values with their origins.
 func (c *Config) Settings() []Setting {
 	var all []Setting
-	for _, k := range c.keys() {
-		s := Setting{Key: k.name, Origin: c.Origin(k.name), Env: envName(k.name), About: k.about}
-		switch at := k.at.(type) {
+	for _, k := range c.settings() {
+		s := Setting{Key: k.name, Origin: c.Origin(k.name), Env: envName(k.name), Description: k.description}
+		switch at := k.field.(type) {
 		case *bool:
 			s.Value = *at
 		case *int:

@@ -9,10 +9,10 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func none(string) (string, bool) { return "", false }
+func noEnv(string) (string, bool) { return "", false }
 
 // file writes a file of settings and returns its path.
-func file(t *testing.T, text string) string {
+func writeFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.json")
 	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
@@ -23,7 +23,7 @@ func file(t *testing.T, text string) string {
 
 // The defaults are those of docs/opencode.md.
 func TestDefaults(t *testing.T) {
-	c, err := Load(filepath.Join(t.TempDir(), "none"), none, nil)
+	c, err := Load(filepath.Join(t.TempDir(), "none"), noEnv, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,8 +40,8 @@ func TestDefaults(t *testing.T) {
 	got := map[string]any{}
 	for _, s := range c.Settings() {
 		got[s.Key] = s.Value
-		if s.Origin != Default || s.About == "" {
-			t.Errorf("%s: origin %s, about %q", s.Key, s.Origin, s.About)
+		if s.Origin != Default || s.Description == "" {
+			t.Errorf("%s: origin %s, about %q", s.Key, s.Origin, s.Description)
 		}
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -51,7 +51,7 @@ func TestDefaults(t *testing.T) {
 
 // Each place goes before the one in front of it, and the origin says which.
 func TestPrecedence(t *testing.T) {
-	path := file(t, `// mine
+	path := writeFile(t, `// mine
 	{
 		"autoResume": true, /* at my own risk */
 		"maxRetries": 5,
@@ -85,7 +85,7 @@ func TestPrecedence(t *testing.T) {
 
 // A comment may end the file without a new line.
 func TestLastComment(t *testing.T) {
-	c, err := Load(file(t, `{"autoResume": true} // mine`), none, nil)
+	c, err := Load(writeFile(t, `{"autoResume": true} // mine`), noEnv, nil)
 	if err != nil || !c.AutoResume {
 		t.Errorf("Load = %v, %v", c.AutoResume, err)
 	}
@@ -121,7 +121,7 @@ func TestErrors(t *testing.T) {
 	} {
 		path := "none"
 		if c.env == "" && c.set == "" {
-			path = file(t, c.file)
+			path = writeFile(t, c.file)
 		}
 		lookup := func(name string) (string, bool) { return c.env, c.env != "" && name == "MEND_DEBUG" }
 		var set []string
@@ -132,7 +132,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("Load(%q, %q, %q) = %v, want %s", c.file[:min(40, len(c.file))], c.env, c.set, err, c.want)
 		}
 	}
-	if _, err := Load(t.TempDir(), none, nil); err == nil {
+	if _, err := Load(t.TempDir(), noEnv, nil); err == nil {
 		t.Error("Load of a folder gave no error")
 	}
 }

@@ -31,7 +31,7 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 	if err := c.readFile(path); err != nil {
 		return c, fmt.Errorf("reading %s: %w", path, err)
 	}
-	for _, k := range c.keys() {
+	for _, k := range c.settings() {
 		if text, ok := lookup(envName(k.name)); ok {
 			if err := c.assign(k.name, text, Environment); err != nil {
 				return c, fmt.Errorf("reading $%s: %w", envName(k.name), err)
@@ -71,7 +71,7 @@ func (c *Config) readFile(path string) error {
 
 // parse sets what the text of a file says.
 func (c *Config) parse(data []byte) error {
-	if depth(data) > maxDepth {
+	if nestingDepth(data) > maxDepth {
 		return fmt.Errorf("objects and lists are nested deeper than %d levels", maxDepth)
 	}
 	standard, err := hujson.Standardize(append(data, '\n')) // it wants the end of a comment's line
@@ -83,14 +83,14 @@ func (c *Config) parse(data []byte) error {
 		return fmt.Errorf("want one object: %w", err)
 	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		k, err := c.key(name)
+		k, err := c.find(name)
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal(members[name], k.at); err != nil || members[name].Kind() == 'n' {
-			return k.want(string(members[name]))
+		if err := json.Unmarshal(members[name], k.field); err != nil || members[name].Kind() == 'n' {
+			return k.typeError(string(members[name]))
 		}
-		if err := c.accept(k, File); err != nil {
+		if err := c.validate(k, File); err != nil {
 			return err
 		}
 	}
@@ -103,7 +103,7 @@ const maxDepth = 10_000
 
 // depth is how deep the brackets of the text are nested at most, without those in
 // strings and comments.
-func depth(data []byte) (most int) {
+func nestingDepth(data []byte) (most int) {
 	open := 0
 	for i := 0; i < len(data); i++ {
 		switch rest := data[i:]; {
@@ -136,11 +136,11 @@ func depth(data []byte) (most int) {
 
 // assign sets one key from plain text.
 func (c *Config) assign(name, text string, from Origin) error {
-	k, err := c.key(name)
+	k, err := c.find(name)
 	if err != nil {
 		return err
 	}
-	switch at := k.at.(type) {
+	switch at := k.field.(type) {
 	case *bool:
 		*at, err = strconv.ParseBool(text)
 	case *int:
@@ -149,21 +149,21 @@ func (c *Config) assign(name, text string, from Origin) error {
 		*at = text
 	}
 	if err != nil {
-		return k.want(text)
+		return k.typeError(text)
 	}
-	return c.accept(k, from)
+	return c.validate(k, from)
 }
 
 // accept notes where a value comes from, if it is a good one.
-func (c *Config) accept(k key, from Origin) error {
-	switch at := k.at.(type) {
+func (c *Config) validate(k setting, from Origin) error {
+	switch at := k.field.(type) {
 	case *int:
 		if *at < k.min || *at > k.max {
-			return k.want(strconv.Itoa(*at))
+			return k.typeError(strconv.Itoa(*at))
 		}
 	case *string:
 		if strings.TrimSpace(*at) == "" {
-			return k.want(strconv.Quote(*at))
+			return k.typeError(strconv.Quote(*at))
 		}
 	}
 	c.origin[k.name] = from
@@ -171,9 +171,9 @@ func (c *Config) accept(k key, from Origin) error {
 }
 
 // want is the error of a value that is none for the key.
-func (k key) want(got string) error {
+func (k setting) typeError(got string) error {
 	kind := "true or false"
-	switch k.at.(type) {
+	switch k.field.(type) {
 	case *int:
 		kind = fmt.Sprintf("a whole number from %d to %d", k.min, k.max)
 	case *string:
@@ -183,18 +183,18 @@ func (k key) want(got string) error {
 }
 
 // key is the setting of that name; the error names the nearest one.
-func (c *Config) key(name string) (key, error) {
-	all := c.keys()
+func (c *Config) find(name string) (setting, error) {
+	all := c.settings()
 	for _, k := range all {
 		if k.name == name {
 			return k, nil
 		}
 	}
-	far := func(k key) int {
+	far := func(k setting) int {
 		return levenshtein.ComputeDistance(strings.ToLower(k.name), strings.ToLower(name))
 	}
-	near := slices.MinFunc(all, func(a, b key) int { return far(a) - far(b) })
-	return key{}, fmt.Errorf("unknown key %q; the nearest is %q", name, near.name)
+	near := slices.MinFunc(all, func(a, b setting) int { return far(a) - far(b) })
+	return setting{}, fmt.Errorf("unknown key %q; the nearest is %q", name, near.name)
 }
 
 // envName is the environment variable of a key: MEND_AUTO_RESUME of autoResume.

@@ -8,45 +8,44 @@ import (
 	"mend/session"
 )
 
-// An Agent is a running OpenCode. Every method may fail at any time: the agent
-// may have ended.
+// An Agent is a running OpenCode. Every method fails if the agent has ended.
 type Agent interface {
-	// Messages returns the newest messages of a session, at most limit, all for
-	// 0, the oldest first.
-	Messages(ctx context.Context, s Place, limit int) ([]Message, error)
-	// Busy reports whether the agent is at work in the session.
-	Busy(ctx context.Context, s Place) (bool, error)
-	// Abort ends what the agent does in the session; a session at rest stays so.
-	Abort(ctx context.Context, s Place) error
-	// Toast shows a note to the user, if one looks at the directory.
+	// Messages returns the newest messages of a session, oldest first. It returns
+	// at most limit messages, or all if limit is 0.
+	Messages(ctx context.Context, s SessionRef, limit int) ([]Message, error)
+	// Busy reports whether the agent is working in the session.
+	Busy(ctx context.Context, s SessionRef) (bool, error)
+	// Abort ends the current turn of the session. It does nothing to an idle one.
+	Abort(ctx context.Context, s SessionRef) error
+	// Toast shows a toast to a user who has the directory open.
 	Toast(ctx context.Context, directory string, t Toast) error
-	// Prompt sends a prompt in the session and does not wait for the answer.
-	Prompt(ctx context.Context, s Place, p Prompt) error
+	// Prompt sends a prompt to the session and does not wait for the turn.
+	Prompt(ctx context.Context, s SessionRef, p Prompt) error
 }
 
-// A Place is a session, and the directory whose agent has it; "" for the one
-// that the agent was started in.
-type Place struct {
-	Session   string
+// A SessionRef names a session. Directory is the directory that the session belongs
+// to; "" means the one that the agent was started in.
+type SessionRef struct {
+	ID        string
 	Directory string
 }
 
-// A Toast is a note on the user's screen. Duration is in milliseconds.
+// A Toast is a notification on the agent's screen. Duration is in milliseconds.
 type Toast struct {
 	Title    string `json:"title"`
 	Message  string `json:"message"`
-	Variant  string `json:"variant"` // VariantInfo, …
+	Variant  string `json:"variant"` // VariantSuccess, …
 	Duration int    `json:"duration"`
 }
 
-// The variants of toasts that are used.
+// The variants of toasts in use.
 const (
 	VariantSuccess = "success"
 	VariantWarning = "warning"
 	VariantError   = "error"
 )
 
-// A Prompt is a text in the user's name, with what the user had chosen before.
+// A Prompt is a text sent as the user, with the user's earlier choices.
 type Prompt struct {
 	Parts   []PromptPart    `json:"parts"`
 	Agent   string          `json:"agent,omitempty"`
@@ -55,22 +54,21 @@ type Prompt struct {
 	Tools   map[string]bool `json:"tools,omitempty"`
 }
 
-// A PromptPart is a text of a [Prompt].
+// A PromptPart is one text of a [Prompt].
 type PromptPart struct {
 	Type      string `json:"type"`
 	Text      string `json:"text"`
 	Synthetic bool   `json:"synthetic"` // not typed by the user
 }
 
-// A Repairer repairs stored sessions; a mend.Client is one. The store must be
-// that of the agent.
+// A Repairer repairs stored sessions; mend.Client implements it.
 type Repairer interface {
-	// Sessions lists the sessions without their messages, the newest first.
+	// Sessions lists the sessions without their messages, newest first.
 	Sessions(ctx context.Context) ([]session.Session, error)
 	// Load reads one session with its messages.
 	Load(ctx context.Context, id string) (*session.Session, error)
-	// LastChange returns the id of the newest change of the session that was begun at or
-	// after since, a repair or an undo, "" for none.
+	// LastChange returns the journal id of the newest repair or undo of the session
+	// that began at or after since, or "".
 	LastChange(ctx context.Context, id string, since time.Time) (entry string, err error)
 	// Repair plans the repair of a session and applies it. It returns the id of the
 	// journal entry, "" if there was nothing to repair. Options.Now and Options.Held

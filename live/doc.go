@@ -1,29 +1,32 @@
-// Package live recovers sessions of an agent while it runs. It follows what a
-// running OpenCode tells of its sessions, and where the provider refused a
-// request because of what is stored, it repairs the stored session through the
-// journal and, if it may, lets the agent go on.
+// Package live recovers sessions while their agent runs. It follows the events of a
+// running OpenCode. When the provider refuses a request because of stored data, it
+// repairs the stored session through the journal and can resume the turn.
 //
-// A [Hook] knows what to do about one error; it is what another program embeds.
-// It speaks with an [Agent] and a [Repairer], and holds no file and no journal
-// open. A [Watch] feeds a Hook from a stream of events, one recovery after the
-// other. There are two agents: a [Server] is reached over the HTTP API, of which
-// [Server.Follow] reads the events too, and a [Pipe] through a plugin inside the
-// agent, over the protocol of docs/plugin-protocol.md.
+// A [Hook] decides what to do about one error; other programs can embed it. It calls
+// an [Agent] and a [Repairer], and keeps no file and no journal open. A [Watch]
+// feeds a Hook from a stream of events, one recovery at a time. There are two
+// agents. A [Server] uses the HTTP API, and [Server.Follow] reads its events. A
+// [Pipe] uses a plugin inside the agent and the protocol of docs/plugin-protocol.md.
 //
-// The course of a recovery: see that the failed answer is still the newest of its
-// session; take it once (a second report of the same answer is ignored); tell
-// the abort callback; abort the session; fetch the messages, from the agent or,
-// where it has no parts of them, from the store; leave it at telling the user if the
-// session was changed since the answer was begun, by a [Hook.Sweep] or by a hook that
-// was cut off; tell the user; repair; resume, if that is switched on and of use; tell
-// the complete callback, whatever happened. What an agent that ended had no time to
-// tell is found in the store by [Watch.Untold].
+// The steps of a recovery:
 //
-// Where the agent may read another store than the one that is repaired, as a server
-// found by its address may, [Options.Prove] asks for proof of each session before
-// anything is done.
+//  1. Check that the failed message is still the newest of its session.
+//  2. Claim the message. Further reports of it are ignored.
+//  3. Call the abort callback and abort the session.
+//  4. Fetch the messages from the agent, or from the store if the agent sends no parts.
+//  5. If the session was changed since the message was created, by
+//     [Hook.RecoverMissed] or by a hook that was interrupted, only inform the user.
+//  6. Otherwise inform the user, repair, and resume if that is enabled and useful.
+//  7. Call the complete callback, whatever happened.
 //
-// What keeps it from looping: an answer is recovered once; a session at most
-// [Options.MaxAttempts] times until a turn of it ends well; nothing is prompted
-// unless [Options.AutoResume] is set, and never for a recovery that comes late.
+// [Watch.RecoverUnreported] finds errors in the store that the agent did not report
+// before it ended.
+//
+// The agent may read another store than the one that is repaired, for example if a
+// server was found by its address. With [Options.CheckStore] nothing is done for a
+// session until both are known to hold it.
+//
+// Loops are prevented as follows: a message is recovered once, and a session at most
+// [Options.MaxAttempts] times until one of its turns succeeds. A prompt is sent only
+// if [Options.AutoResume] is set, and never after a late recovery.
 package live

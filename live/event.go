@@ -7,14 +7,14 @@ import (
 	"mend/session"
 )
 
-// An Event is one thing that an agent tells.
+// An Event is an event of the agent.
 type Event struct {
 	Type       string          `json:"type"`
-	Directory  string          `json:"directory,omitempty"` // whose agent tells it
+	Directory  string          `json:"directory,omitempty"` // that the event belongs to
 	Properties json.RawMessage `json:"properties"`
 }
 
-// The events that are listened to.
+// The types of events that matter.
 const (
 	eventError   = "session.error"
 	eventIdle    = "session.idle"
@@ -23,8 +23,8 @@ const (
 	eventMessage = "message.updated"
 )
 
-// Wanted reports whether events of the type are listened to.
-func Wanted(kind string) bool {
+// relevant reports whether events of this type are handled.
+func relevant(kind string) bool {
 	switch kind {
 	case eventError, eventIdle, eventStatus, eventDeleted, eventMessage:
 		return true
@@ -32,19 +32,19 @@ func Wanted(kind string) bool {
 	return false
 }
 
-// A report is what an event says, as far as it matters.
-type report struct {
-	session string
-	failed  *Info // an answer that failed
-	idle    bool
-	typed   bool // the user sent a prompt
-	well    bool // a turn ended well
-	deleted bool
+// An update is the content of an event.
+type update struct {
+	session   string
+	failure   *Info // an assistant message that failed
+	idle      bool
+	prompted  bool // the user sent a prompt
+	succeeded bool // a turn succeeded
+	deleted   bool
 }
 
-// report reads an event that is [Wanted]. A report without a session says
-// nothing of interest.
-func (e *Event) report() (report, error) {
+// decode returns the content of a relevant event. An update without a session can be
+// ignored.
+func (e *Event) decode() (update, error) {
 	var p struct {
 		SessionID string          `json:"sessionID"`
 		Error     json.RawMessage `json:"error"`
@@ -54,46 +54,46 @@ func (e *Event) report() (report, error) {
 		Info json.RawMessage `json:"info"`
 	}
 	if err := json.Unmarshal(e.Properties, &p); err != nil {
-		return report{}, fmt.Errorf("reading %s event: %w", e.Type, err)
+		return update{}, fmt.Errorf("reading %s event: %w", e.Type, err)
 	}
-	r := report{session: p.SessionID}
+	u := update{session: p.SessionID}
 	switch e.Type {
 	case eventError:
-		r.failed = &Info{ID: "", SessionID: p.SessionID, Role: session.RoleAssistant, Error: p.Error, Directory: e.Directory}
+		u.failure = &Info{ID: "", SessionID: p.SessionID, Role: session.RoleAssistant, Error: p.Error, Directory: e.Directory}
 	case eventIdle:
-		r.idle = true
+		u.idle = true
 	case eventStatus:
-		r.idle = p.Status.Type == "idle"
+		u.idle = p.Status.Type == "idle"
 	case eventDeleted, eventMessage:
-		return e.reportInfo(p.Info)
+		return e.decodeInfo(p.Info)
 	}
-	return r, nil
+	return u, nil
 }
 
-// reportInfo reads an event that carries a message, or the session.
-func (e *Event) reportInfo(raw json.RawMessage) (report, error) {
+// decodeInfo returns the content of an event that carries a message or a session.
+func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
 	var i Info
 	if err := json.Unmarshal(raw, &i); err != nil {
-		return report{}, fmt.Errorf("reading %s event: %w", e.Type, err)
+		return update{}, fmt.Errorf("reading %s event: %w", e.Type, err)
 	}
 	if e.Type == eventDeleted {
-		return report{session: i.ID, deleted: true}, nil
+		return update{session: i.ID, deleted: true}, nil
 	}
 	i.Directory = e.Directory
-	r := report{session: i.SessionID}
+	u := update{session: i.SessionID}
 	switch {
 	case i.Role == session.RoleUser:
-		r.typed = true
-	case i.Role == session.RoleAssistant && i.failed():
-		r.failed = &i
+		u.prompted = true
+	case i.Role == session.RoleAssistant && i.hasError():
+		u.failure = &i
 	case i.Role == session.RoleAssistant:
-		r.well = i.finished()
+		u.succeeded = i.finished()
 	}
-	return r, nil
+	return u, nil
 }
 
-// aborted reports whether the user ended the turn.
-func aborted(i *Info) bool {
+// isAbort reports whether the user aborted the turn.
+func isAbort(i *Info) bool {
 	switch errorName(i.Error) {
 	case "MessageAbortedError", "AbortError":
 		return true

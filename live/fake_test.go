@@ -19,13 +19,13 @@ import (
 
 // A fake is an agent and a store of one session, and writes down what is asked
 // of it in the order in which it comes.
-type fake struct {
+type fakeAgent struct {
 	mu         sync.Mutex
-	did        []string
+	calls      []string
 	messages   []Message // that the agent tells
 	stored     []Message
 	busy       bool
-	fail       map[string]error // by verb
+	errors     map[string]error // by verb
 	requests   []repair.Request
 	entry      string // what Repair returns
 	prompts    []Prompt
@@ -35,22 +35,22 @@ type fake struct {
 	lastChange string // what LastChange returns
 }
 
-func (f *fake) do(format string, args ...any) error {
+func (f *fakeAgent) record(format string, args ...any) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	f.did = append(f.did, fmt.Sprintf(format, args...))
-	return f.fail[strings.Fields(format)[0]]
+	f.calls = append(f.calls, fmt.Sprintf(format, args...))
+	return f.errors[strings.Fields(format)[0]]
 }
 
-func (f *fake) log() []string {
+func (f *fakeAgent) recorded() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.did)
+	return slices.Clone(f.calls)
 }
 
-func (f *fake) times(verb string) int {
+func (f *fakeAgent) count(verb string) int {
 	n := 0
-	for _, d := range f.log() {
+	for _, d := range f.recorded() {
 		if strings.Fields(d)[0] == verb {
 			n++
 		}
@@ -58,8 +58,8 @@ func (f *fake) times(verb string) int {
 	return n
 }
 
-func (f *fake) Messages(_ context.Context, _ Place, limit int) ([]Message, error) {
-	if err := f.do("messages"); err != nil {
+func (f *fakeAgent) Messages(_ context.Context, _ SessionRef, limit int) ([]Message, error) {
+	if err := f.record("messages"); err != nil {
 		return nil, err
 	}
 	f.mu.Lock()
@@ -70,25 +70,25 @@ func (f *fake) Messages(_ context.Context, _ Place, limit int) ([]Message, error
 	return f.messages, nil
 }
 
-func (f *fake) Busy(context.Context, Place) (bool, error) { return f.busy, f.do("busy") }
-func (f *fake) Abort(context.Context, Place) error        { return f.do("abort") }
+func (f *fakeAgent) Busy(context.Context, SessionRef) (bool, error) { return f.busy, f.record("busy") }
+func (f *fakeAgent) Abort(context.Context, SessionRef) error        { return f.record("abort") }
 
-func (f *fake) Toast(_ context.Context, _ string, t Toast) error {
+func (f *fakeAgent) Toast(_ context.Context, _ string, t Toast) error {
 	f.toasts = append(f.toasts, t)
-	return f.do("toast")
+	return f.record("toast")
 }
 
-func (f *fake) Prompt(_ context.Context, _ Place, p Prompt) error {
+func (f *fakeAgent) Prompt(_ context.Context, _ SessionRef, p Prompt) error {
 	f.prompts = append(f.prompts, p)
-	return f.do("prompt")
+	return f.record("prompt")
 }
 
-func (f *fake) Sessions(context.Context) ([]session.Session, error) {
-	return []session.Session{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.do("sessions")
+func (f *fakeAgent) Sessions(context.Context) ([]session.Session, error) {
+	return []session.Session{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.record("sessions")
 }
 
-func (f *fake) Load(context.Context, string) (*session.Session, error) {
-	if err := f.do("read"); err != nil {
+func (f *fakeAgent) Load(context.Context, string) (*session.Session, error) {
+	if err := f.record("read"); err != nil {
 		return nil, err
 	}
 	s := &session.Session{ID: "ses_1"}
@@ -103,12 +103,12 @@ func (f *fake) Load(context.Context, string) (*session.Session, error) {
 	return s, nil
 }
 
-func (f *fake) LastChange(context.Context, string, time.Time) (string, error) {
-	return f.lastChange, f.do("lastChange")
+func (f *fakeAgent) LastChange(context.Context, string, time.Time) (string, error) {
+	return f.lastChange, f.record("lastChange")
 }
 
-func (f *fake) Repair(_ context.Context, _ string, r repair.Request) (string, repair.Result, error) {
-	err := f.do("repair")
+func (f *fakeAgent) Repair(_ context.Context, _ string, r repair.Request) (string, repair.Result, error) {
+	err := f.record("repair")
 	f.mu.Lock()
 	f.requests = append(f.requests, r)
 	hook := f.onRepair
@@ -120,11 +120,11 @@ func (f *fake) Repair(_ context.Context, _ string, r repair.Request) (string, re
 }
 
 // hook is a Hook on the fake, which writes down its callbacks too and never waits.
-func (f *fake) hook(o Options) *Hook {
+func (f *fakeAgent) hook(o Options) *Hook {
 	h := New(f, f, o)
 	h.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
-	h.SetOnAbort(func(id string) { _ = f.do("onAbort %s", id) })
-	h.SetOnRecoveryComplete(func(id string) { _ = f.do("onComplete %s", id) })
+	h.SetOnAbort(func(id string) { _ = f.record("onAbort %s", id) })
+	h.SetOnRecoveryComplete(func(id string) { _ = f.record("onComplete %s", id) })
 	return h
 }
 
@@ -153,26 +153,26 @@ func prompt(id, text string) Message {
 	}
 }
 
-func answer(id string, parts ...Part) Message {
+func assistantMessage(id string, parts ...Part) Message {
 	return Message{Info: Info{ID: id, SessionID: "ses_1", Role: "assistant"}, Parts: parts}
 }
 
-func failedAnswer(id, text string) Message {
-	m := answer(id)
+func failedMessage(id, text string) Message {
+	m := assistantMessage(id)
 	m.Info.Error = errorJSON(text)
 	return m
 }
 
-func call(id, status string) Part {
+func toolCall(id, status string) Part {
 	p := Part{ID: id, Type: "tool", CallID: "toolu_" + id, Tool: "bash"}
 	p.State.Status = status
 	return p
 }
 
 // broken is a fake whose session ends with an error, and what is told of it.
-func broken(text string) (*fake, Info) {
-	last := failedAnswer("msg_2", text)
-	f := &fake{messages: []Message{prompt("msg_1", "do it"), last}, entry: "quail"}
+func failedSession(text string) (*fakeAgent, Info) {
+	last := failedMessage("msg_2", text)
+	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it"), last}, entry: "quail"}
 	f.stored = f.messages
 	return f, last.Info
 }
@@ -192,7 +192,7 @@ func (c *counts) add(o Outcome, class repair.Class) {
 	c.m[string(o)+" "+string(class)]++
 }
 
-var errBoom = errors.New("boom")
+var errTest = errors.New("boom")
 
 func logTo(t *testing.T) *slog.Logger {
 	t.Helper()

@@ -13,41 +13,58 @@ import (
 	"mend/session"
 )
 
-// Options say what a [Hook] does. The zero value recovers every class and never
+// Options configure a [Hook]. The zero value recovers every class and sends no
 // prompts.
 type Options struct {
-	Off         []repair.Class // classes that are left alone
-	KeepStuck   bool           // calls that were interrupted are left as they are
-	AutoResume  bool           // send a prompt after a recovery that lets the turn go on
-	MaxAttempts int            // recoveries of a session until a turn of it ends well; 0 for 3
-	Quiet       bool           // show no toasts
-	Placeholder string         // see [repair.Request]
-	Cancelled   string         // see [repair.Request]; "" for the words that fit the case
-	Timeout     time.Duration  // of one call to the agent; 0 for 5 s
+	Disabled        []repair.Class // classes that are not handled
+	KeepInterrupted bool           // leave interrupted tool calls of idle sessions unchanged
+	AutoResume      bool           // send a prompt after a recovery, so that the turn continues
+	MaxAttempts     int            // recoveries of a session without a successful turn; 0 means 3
+	NoToasts        bool           // do not show toasts
+	Placeholder     string         // see [repair.Request]
+	Cancelled       string         // see [repair.Request]; "" means a text that fits the class
+	Timeout         time.Duration  // of one call to the agent; 0 means 5 s
 
-	// Prove says that the agent may read another store than the one that is
-	// repaired: a session is acted on only where both hold the same newest messages.
-	Prove bool
+	// CheckStore is set if the agent may read another store than the one that is
+	// repaired. Nothing is done for a session unless both hold the same newest
+	// messages.
+	CheckStore bool
 
-	// Count is told each thing that happened, if it is set.
+	// Count, if not nil, is called for each outcome.
 	Count func(Outcome, repair.Class)
-	Log   *slog.Logger // nil for none
+	Log   *slog.Logger // nil discards
 }
 
-// DefaultAttempts is the limit where none is given.
+// An Outcome is the result of handling an error. Every error counts as Detected and as
+// one of the others.
+type Outcome string
+
+// The outcomes.
+const (
+	Detected Outcome = "detected"
+	Repaired Outcome = "cured"   // the store was repaired
+	Refused  Outcome = "refused" // not repaired: no fix exists, the store has no fault, or the limit is reached
+	Failed   Outcome = "failed"  // the recovery failed
+)
+
+// Interrupted is the class that counts interrupted tool calls of idle sessions. No
+// error has it.
+const Interrupted repair.Class = "interrupted_tool"
+
+// DefaultAttempts is the default of [Options.MaxAttempts].
 const DefaultAttempts = 3
 
 const defaultTimeout = 5 * time.Second
 
-// A Hook recovers sessions of one agent. Its methods may be called from several
-// goroutines; one recovery runs at a time.
+// A Hook recovers sessions of one agent. Its methods are safe for concurrent use; one
+// recovery runs at a time.
 type Hook struct {
-	agent Agent
-	store Repairer
-	opt   Options
-	turn  chan struct{} // held by the recovery that runs
-	taken *ledger
-	wait  func(context.Context, time.Duration) error
+	agent  Agent
+	store  Repairer
+	opt    Options
+	sem    chan struct{} // holds a value while a recovery runs
+	dedupe *dedupe
+	wait   func(context.Context, time.Duration) error
 
 	mu         sync.Mutex
 	onAbort    func(sessionID string)
@@ -55,8 +72,7 @@ type Hook struct {
 	version    string
 }
 
-// New returns a Hook for the sessions of an agent that are stored where r
-// repairs them.
+// New returns a Hook for the sessions of a. r must repair the store that a uses.
 func New(a Agent, r Repairer, o Options) *Hook {
 	if o.MaxAttempts == 0 {
 		o.MaxAttempts = DefaultAttempts
@@ -67,65 +83,65 @@ func New(a Agent, r Repairer, o Options) *Hook {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
-	return &Hook{agent: a, store: r, opt: o, turn: make(chan struct{}, 1), taken: newLedger(o.MaxAttempts), wait: sleep}
+	return &Hook{agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep}
 }
 
-// SetOnAbort sets what is called before a session is aborted. There is one slot;
-// the last setter wins.
+// SetOnAbort sets the function that is called before a session is aborted. It
+// replaces the one set before.
 func (h *Hook) SetOnAbort(f func(sessionID string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.onAbort = f
 }
 
-// SetOnRecoveryComplete sets what is called when a recovery is over, whatever
-// became of it. There is one slot; the last setter wins.
+// SetOnRecoveryComplete sets the function that is called when a recovery has ended,
+// with or without success. It replaces the one set before.
 func (h *Hook) SetOnRecoveryComplete(f func(sessionID string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.onComplete = f
 }
 
-// SetVersion says which version of the agent will read the store; "" for what the
-// store says.
+// SetVersion sets the version of the agent that reads the store. The default, "", is
+// the version found in the store.
 func (h *Hook) SetVersion(version string) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.version = version
 }
 
-func (h *Hook) tell(slot *func(string), sessionID string) {
+func (h *Hook) notify(callback *func(string), sessionID string) {
 	h.mu.Lock()
-	f := *slot
+	f := *callback
 	h.mu.Unlock()
 	if f != nil {
 		f(sessionID)
 	}
 }
 
-// IsRecoverableError reports whether the error, as JSON or text, is of a class
-// that is recovered or explained here.
+// IsRecoverableError reports whether the Hook recovers or explains errors of this
+// class. The error is JSON or plain text.
 func (h *Hook) IsRecoverableError(e []byte) bool {
-	return h.takes(repair.ParseAPIError(e).Class)
+	return h.handles(repair.ParseAPIError(e).Class)
 }
 
-func (h *Hook) takes(c repair.Class) bool {
+func (h *Hook) handles(c repair.Class) bool {
 	if _, ok := notices[c]; !ok {
 		return false
 	}
-	return !slices.Contains(h.opt.Off, c)
+	return !slices.Contains(h.opt.Disabled, c)
 }
 
-// HandleSessionRecovery recovers the session of an answer that failed, and
-// reports whether its store was repaired. It does nothing for an error that is
-// not recoverable, and for an answer that was recovered already. Of an Info the
-// ID may be missing: then it is the newest answer of the session.
+// HandleSessionRecovery recovers the session of an assistant message that failed, and
+// reports whether the store was repaired. It ignores errors that are not recoverable,
+// and messages that were handled before. If i.ID is "", the newest message of the
+// session is meant.
 func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
 	e := repair.ParseAPIError(i.Error)
-	if i.Role != session.RoleAssistant || i.SessionID == "" || !i.failed() || !h.takes(e.Class) {
+	if i.Role != session.RoleAssistant || i.SessionID == "" || !i.hasError() || !h.handles(e.Class) {
 		return false
 	}
-	release, err := h.begin(ctx)
+	release, err := h.acquire(ctx)
 	if err != nil {
 		return false
 	}
@@ -134,11 +150,11 @@ func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
 	return r.run(ctx)
 }
 
-// begin waits until no other recovery runs.
-func (h *Hook) begin(ctx context.Context) (release func(), err error) {
+// acquire waits until no other recovery runs.
+func (h *Hook) acquire(ctx context.Context) (release func(), err error) {
 	select {
-	case h.turn <- struct{}{}:
-		return func() { <-h.turn }, nil
+	case h.sem <- struct{}{}:
+		return func() { <-h.sem }, nil
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -150,9 +166,9 @@ func (h *Hook) count(o Outcome, c repair.Class) {
 	}
 }
 
-// toast shows a note; that it cannot be shown changes nothing.
+// toast shows a toast. An error is only logged.
 func (h *Hook) toast(ctx context.Context, directory string, t Toast) {
-	if h.opt.Quiet {
+	if h.opt.NoToasts {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
@@ -162,29 +178,29 @@ func (h *Hook) toast(ctx context.Context, directory string, t Toast) {
 	}
 }
 
-// messages asks the agent for messages, within the timeout.
-func (h *Hook) messages(ctx context.Context, s Place, limit int) ([]Message, error) {
+// agentMessages calls [Agent.Messages] with the timeout.
+func (h *Hook) agentMessages(ctx context.Context, s SessionRef, limit int) ([]Message, error) {
 	ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
 	defer cancel()
 	return h.agent.Messages(ctx, s, limit)
 }
 
-// busyWaits are how long a repair waits for an agent that still writes.
-var busyWaits = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
+// busyDelays are the delays between tries while the agent still writes.
+var busyDelays = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
 
-// repair calls the store's Repair, and retries while the session is busy.
+// repair calls [Repairer.Repair], and retries while the session is busy.
 func (h *Hook) repair(ctx context.Context, id string, req repair.Request) (string, repair.Result, error) {
 	h.mu.Lock()
 	req.Version = h.version
 	h.mu.Unlock()
 	req.Placeholder = h.opt.Placeholder
 	req.Cancelled = cmp.Or(req.Cancelled, h.opt.Cancelled)
-	for _, wait := range busyWaits {
+	for _, delay := range busyDelays {
 		entry, result, err := h.store.Repair(ctx, id, req)
 		if !errors.Is(err, repair.ErrBusy) {
 			return entry, result, err
 		}
-		if err := h.wait(ctx, wait); err != nil {
+		if err := h.wait(ctx, delay); err != nil {
 			return "", repair.Result{}, err
 		}
 	}

@@ -17,12 +17,12 @@ import (
 
 // What is asked of agent and store for each class, in order, with the id of the
 // answer and without.
-func TestCourse(t *testing.T) {
+func TestRecoverySteps(t *testing.T) {
 	repaired := []string{"onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"}
 	for _, c := range []struct {
 		name, text string
 		noID       bool
-		prep       func(*fake)
+		prep       func(*fakeAgent)
 		opt        Options
 		want       []string
 		cured      bool
@@ -42,56 +42,56 @@ func TestCourse(t *testing.T) {
 			want: []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "prompt", "onComplete ses_1"},
 		},
 		{name: "no resume but of thinking", text: resultText, opt: Options{AutoResume: true}, cured: true, want: append([]string{"messages"}, repaired...)},
-		{name: "quiet", text: emptyText, opt: Options{Quiet: true}, cured: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "onComplete ses_1"}},
+		{name: "quiet", text: emptyText, opt: Options{NoToasts: true}, cured: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "onComplete ses_1"}},
 		{name: "another error", text: otherText, want: nil},
-		{name: "a class that is off", text: emptyText, opt: Options{Off: []repair.Class{repair.EmptyContentMessage}}, want: nil},
+		{name: "a class that is off", text: emptyText, opt: Options{Disabled: []repair.Class{repair.EmptyContentMessage}}, want: nil},
 		{
-			name: "nothing wrong in the store", text: emptyText, prep: func(f *fake) { f.entry = "" },
+			name: "nothing wrong in the store", text: emptyText, prep: func(f *fakeAgent) { f.entry = "" },
 			want:    []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"},
 			counted: map[string]int{"detected empty_content_message": 1, "refused empty_content_message": 1},
 		},
 		{
-			name: "a repair that fails", text: emptyText, prep: func(f *fake) { f.fail = map[string]error{"repair": errBoom} },
+			name: "a repair that fails", text: emptyText, prep: func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} },
 			want:    append([]string{"messages"}, repaired...),
 			counted: map[string]int{"detected empty_content_message": 1, "failed empty_content_message": 1},
 		},
 		{
 			name: "no abort and no toast can be had", text: emptyText, cured: true,
-			prep: func(f *fake) { f.fail = map[string]error{"abort": errBoom, "toast": errBoom} },
+			prep: func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest, "toast": errTest} },
 			want: append([]string{"messages"}, repaired...),
 		},
 		{
 			name: "the agent tells no parts", text: emptyText, cured: true,
-			prep: func(f *fake) { f.messages = []Message{{Info: f.messages[0].Info}, {Info: f.messages[1].Info}} },
+			prep: func(f *fakeAgent) { f.messages = []Message{{Info: f.messages[0].Info}, {Info: f.messages[1].Info}} },
 			want: []string{"messages", "onAbort ses_1", "abort", "messages", "read", "toast", "repair", "toast", "onComplete ses_1"},
 		},
 		{
 			name: "the user went on", text: emptyText,
-			prep: func(f *fake) { f.messages = append(f.messages, prompt("msg_3", "again")) },
+			prep: func(f *fakeAgent) { f.messages = append(f.messages, prompt("msg_3", "again")) },
 			want: []string{"messages"},
 		},
 		{
 			name: "another answer followed", text: emptyText,
-			prep: func(f *fake) { f.messages = append(f.messages, failedAnswer("msg_4", emptyText)) },
+			prep: func(f *fakeAgent) { f.messages = append(f.messages, failedMessage("msg_4", emptyText)) },
 			want: []string{"messages"},
 		},
 		{
 			name: "an answer that is not stored", text: emptyText, noID: true,
-			prep: func(f *fake) { f.messages = f.messages[:1] },
+			prep: func(f *fakeAgent) { f.messages = f.messages[:1] },
 			want: []string{"messages", "messages", "messages", "messages", "messages"},
 		},
 		{
 			name: "an answer with another error", text: emptyText, noID: true,
-			prep: func(f *fake) { f.messages[1] = failedAnswer("msg_2", resultText) },
+			prep: func(f *fakeAgent) { f.messages[1] = failedMessage("msg_2", resultText) },
 			want: []string{"messages", "messages", "messages", "messages", "messages"},
 		},
 		{
-			name: "an answer without messages", text: emptyText, noID: true, prep: func(f *fake) { f.messages = nil },
+			name: "an answer without messages", text: emptyText, noID: true, prep: func(f *fakeAgent) { f.messages = nil },
 			want: []string{"messages", "messages", "messages", "messages", "messages"},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			f, info := broken(c.text)
+			f, info := failedSession(c.text)
 			if c.prep != nil {
 				c.prep(f)
 			}
@@ -103,7 +103,7 @@ func TestCourse(t *testing.T) {
 			if got := f.hook(c.opt).HandleSessionRecovery(t.Context(), info); got != c.cured {
 				t.Errorf("HandleSessionRecovery = %t, want %t", got, c.cured)
 			}
-			if diff := cmp.Diff(c.want, f.log()); diff != "" {
+			if diff := cmp.Diff(c.want, f.recorded()); diff != "" {
 				t.Errorf("what was done (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.counted, n.m); c.counted != nil && diff != "" {
@@ -114,23 +114,23 @@ func TestCourse(t *testing.T) {
 }
 
 // A hook takes nothing but failed answers of a session.
-func TestNotForUs(t *testing.T) {
+func TestIgnoredMessages(t *testing.T) {
 	for name, change := range map[string]func(*Info){
 		"a prompt":   func(i *Info) { i.Role = "user" },
 		"no session": func(i *Info) { i.SessionID = "" },
 		"no error":   func(i *Info) { i.Error = nil },
 		"null":       func(i *Info) { i.Error = []byte("null") },
 	} {
-		f, info := broken(emptyText)
+		f, info := failedSession(emptyText)
 		change(&info)
-		if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || f.log() != nil {
-			t.Errorf("%s: did %v, want nothing", name, f.log())
+		if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || f.recorded() != nil {
+			t.Errorf("%s: did %v, want nothing", name, f.recorded())
 		}
 	}
 }
 
 func TestIsRecoverableError(t *testing.T) {
-	h := New(nil, nil, Options{Off: []repair.Class{repair.UnavailableTool}})
+	h := New(nil, nil, Options{Disabled: []repair.Class{repair.UnavailableTool}})
 	for text, want := range map[string]bool{
 		orderText: true, disabledText: true, resultText: true, emptyText: true, modifiedText: true, prefillText: true,
 		toolText: false, otherText: false, "": false,
@@ -144,27 +144,27 @@ func TestIsRecoverableError(t *testing.T) {
 // A failure lets the same answer be tried again, a success does not, and after
 // so many tries it is over until a turn ends well.
 func TestLimit(t *testing.T) {
-	f, info := broken(emptyText)
-	f.fail = map[string]error{"repair": errBoom}
+	f, info := failedSession(emptyText)
+	f.errors = map[string]error{"repair": errTest}
 	h := f.hook(Options{MaxAttempts: 2})
 	for n, want := range []int{1, 2, 2, 2} {
 		h.HandleSessionRecovery(t.Context(), info)
-		if got := f.times("repair"); got != want {
+		if got := f.count("repair"); got != want {
 			t.Errorf("after error %d: %d repairs, want %d", n+1, got, want)
 		}
 	}
 	if got := f.toasts[len(f.toasts)-1].Message; got != limitText(2) {
 		t.Errorf("last toast = %q, want %q", got, limitText(2))
 	}
-	f.fail = nil
-	if f.messages = []Message{prompt("msg_1", ""), failedAnswer("msg_3", emptyText)}; h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
+	f.errors = nil
+	if f.messages = []Message{prompt("msg_1", ""), failedMessage("msg_3", emptyText)}; h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
 		t.Error("a further answer was recovered behind the limit")
 	}
-	done := answer("msg_5")
+	done := assistantMessage("msg_5")
 	done.Info.Finish = "stop"
 	f.messages = []Message{prompt("msg_4", ""), done}
-	h.HandleIdle(t.Context(), Place{Session: "ses_1"})
-	f.messages = []Message{prompt("msg_6", ""), failedAnswer("msg_7", emptyText)}
+	h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"})
+	f.messages = []Message{prompt("msg_6", ""), failedMessage("msg_7", emptyText)}
 	if !h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
 		t.Error("no recovery after a turn that ended well")
 	}
@@ -173,25 +173,25 @@ func TestLimit(t *testing.T) {
 // A session whose turns end with an error is never recovered more often than the
 // limit says, although every recovery succeeds.
 func TestNoLoop(t *testing.T) {
-	f, _ := broken(orderText)
+	f, _ := failedSession(orderText)
 	h := f.hook(Options{AutoResume: true})
 	for n := range 10 {
-		last := failedAnswer(fmt.Sprintf("msg_%d", n+2), orderText)
+		last := failedMessage(fmt.Sprintf("msg_%d", n+2), orderText)
 		f.messages = []Message{prompt("msg_1", ""), last}
 		h.HandleSessionRecovery(t.Context(), last.Info)
-		h.HandleIdle(t.Context(), Place{Session: "ses_1"})
+		h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"})
 	}
-	if got := f.times("repair"); got != DefaultAttempts {
+	if got := f.count("repair"); got != DefaultAttempts {
 		t.Errorf("%d repairs, want %d", got, DefaultAttempts)
 	}
-	if got := f.times("prompt"); got != DefaultAttempts {
+	if got := f.count("prompt"); got != DefaultAttempts {
 		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
 	}
 }
 
 // Two reports of one answer at the same time make one recovery.
-func TestTwoAtOnce(t *testing.T) {
-	f, info := broken(emptyText)
+func TestConcurrentReports(t *testing.T) {
+	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
 	var group sync.WaitGroup
 	for n := range 20 {
@@ -202,7 +202,7 @@ func TestTwoAtOnce(t *testing.T) {
 		group.Go(func() { h.HandleSessionRecovery(t.Context(), i) })
 	}
 	group.Wait()
-	if n := f.times("repair"); n != 1 {
+	if n := f.count("repair"); n != 1 {
 		t.Errorf("%d repairs, want 1", n)
 	}
 }
@@ -211,49 +211,49 @@ func TestTwoAtOnce(t *testing.T) {
 // callback before it.
 func TestCallbacks(t *testing.T) {
 	for _, verb := range []string{"abort", "messages", "toast", "repair", "read", "none"} {
-		f, info := broken(emptyText)
+		f, info := failedSession(emptyText)
 		h := f.hook(Options{})
 		h.SetOnAbort(func(id string) {
-			_ = f.do("onAbort %s", id)
-			f.fail = map[string]error{verb: errBoom, "read": errBoom} // from here on
+			_ = f.record("onAbort %s", id)
+			f.errors = map[string]error{verb: errTest, "read": errTest} // from here on
 		})
 		h.HandleSessionRecovery(t.Context(), info)
-		did := f.log()
-		if did[1] != "onAbort ses_1" || did[len(did)-1] != "onComplete ses_1" || f.times("onComplete") != 1 {
+		did := f.recorded()
+		if did[1] != "onAbort ses_1" || did[len(did)-1] != "onComplete ses_1" || f.count("onComplete") != 1 {
 			t.Errorf("%s fails: did %v", verb, did)
 		}
 	}
 }
 
 // The agent goes away in the middle: the store is repaired all the same.
-func TestAgentGone(t *testing.T) {
-	f, info := broken(emptyText)
+func TestAgentEndsMidway(t *testing.T) {
+	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
 	h.SetOnAbort(func(string) {
-		f.fail = map[string]error{"abort": ErrGone, "messages": ErrGone, "toast": ErrGone, "prompt": ErrGone}
+		f.errors = map[string]error{"abort": ErrAgentEnded, "messages": ErrAgentEnded, "toast": ErrAgentEnded, "prompt": ErrAgentEnded}
 	})
 	if !h.HandleSessionRecovery(t.Context(), info) {
-		t.Errorf("not recovered; did %v", f.log())
+		t.Errorf("not recovered; did %v", f.recorded())
 	}
 }
 
 // An agent that ends right behind the error: what is stored is repaired, also if
 // the error is not in it.
-func TestOrphan(t *testing.T) {
-	done := answer("msg_2")
+func TestAgentEndsAfterError(t *testing.T) {
+	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"
 	for name, c := range map[string]struct {
 		last  Message
 		cured bool
 	}{
-		"the error is stored": {failedAnswer("msg_2", emptyText), true},
-		"it is not":           {answer("msg_2"), true},
+		"the error is stored": {failedMessage("msg_2", emptyText), true},
+		"it is not":           {assistantMessage("msg_2"), true},
 		"no answer":           {prompt("msg_2", ""), false},
 		"another answer":      {done, false},
 	} {
-		f, info := broken(emptyText)
+		f, info := failedSession(emptyText)
 		info.ID, f.stored[1] = "", c.last
-		f.fail = map[string]error{"messages": ErrGone, "toast": ErrGone, "abort": ErrGone}
+		f.errors = map[string]error{"messages": ErrAgentEnded, "toast": ErrAgentEnded, "abort": ErrAgentEnded}
 		if got := f.hook(Options{}).HandleSessionRecovery(t.Context(), info); got != c.cured {
 			t.Errorf("%s: recovered = %t, want %t", name, got, c.cured)
 		}
@@ -265,18 +265,18 @@ func TestOrphan(t *testing.T) {
 
 // An agent that is still writing is waited for, but not for ever.
 func TestBusyStore(t *testing.T) {
-	f, info := broken(emptyText)
-	f.fail = map[string]error{"repair": fmt.Errorf("planning: %w", repair.ErrBusy)}
+	f, info := failedSession(emptyText)
+	f.errors = map[string]error{"repair": fmt.Errorf("planning: %w", repair.ErrBusy)}
 	f.onRepair = func() {
 		if len(f.requests) == 3 {
-			f.fail = nil
+			f.errors = nil
 		}
 	}
 	if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.requests) != 4 {
 		t.Errorf("%d tries, want 4 and a cure", len(f.requests))
 	}
-	f, info = broken(emptyText)
-	f.fail = map[string]error{"repair": repair.ErrBusy}
+	f, info = failedSession(emptyText)
+	f.errors = map[string]error{"repair": repair.ErrBusy}
 	if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.requests) != 4 {
 		t.Errorf("%d tries, want 4 and no cure", len(f.requests))
 	}
@@ -291,9 +291,9 @@ func TestRequest(t *testing.T) {
 	}{
 		{emptyText, Options{Placeholder: "[gone]"}, repair.Request{Placeholder: "[gone]", Options: repair.Options{Version: "1.1.53"}}},
 		{resultText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: "stopped"}},
-		{toolText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: unavailable}},
+		{toolText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: unavailableToolText}},
 	} {
-		f, info := broken(c.text)
+		f, info := failedSession(c.text)
 		h := f.hook(c.opt)
 		h.SetVersion(c.want.Version)
 		h.HandleSessionRecovery(t.Context(), info)
@@ -309,8 +309,8 @@ func TestRequest(t *testing.T) {
 // off (found fault 13.15).
 func TestOtherFault(t *testing.T) {
 	for _, off := range [][]repair.Class{nil, {repair.UnavailableTool}} {
-		f, info := broken(emptyText)
-		f.hook(Options{Off: off}).HandleSessionRecovery(t.Context(), info)
+		f, info := failedSession(emptyText)
+		f.hook(Options{Disabled: off}).HandleSessionRecovery(t.Context(), info)
 		if len(f.requests) != 1 || f.requests[0].Error.Class != repair.EmptyContentMessage || !slices.Equal(f.requests[0].Except, off) {
 			t.Errorf("with %v off: requests %+v", off, f.requests)
 		}
@@ -319,62 +319,62 @@ func TestOtherFault(t *testing.T) {
 
 // A context that ends lets nothing begin.
 func TestEndedContext(t *testing.T) {
-	f, info := broken(emptyText)
+	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
-	release, err := h.begin(t.Context())
+	release, err := h.acquire(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if h.HandleSessionRecovery(ctx, info) || f.log() != nil {
-		t.Errorf("did %v beside another recovery, want nothing", f.log())
+	if h.HandleSessionRecovery(ctx, info) || f.recorded() != nil {
+		t.Errorf("did %v beside another recovery, want nothing", f.recorded())
 	}
 	release()
-	if _, err := h.begin(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {
+	if _, err := h.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {
 		t.Errorf("begin = %v", err)
 	}
 }
 
 // Late recoveries repair, and leave the agent alone.
-func TestSweep(t *testing.T) {
+func TestRecoverMissed(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
 		name string
-		prep func(*fake)
+		prep func(*fakeAgent)
 		want string
 	}{
-		{"cured", func(*fake) {}, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
-		{"nothing wrong", func(f *fake) { f.entry = "" }, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
-		{"changed since", func(f *fake) { f.lastChange = "quail" }, "sessions, read, lastChange"},
-		{"unknown whether it was changed", func(f *fake) { f.fail = map[string]error{"lastChange": errBoom} }, "sessions, read, lastChange"},
-		{"too old", func(f *fake) { f.updated = now.Add(-48 * time.Hour).UnixMilli() }, "sessions"},
-		{"explained", func(f *fake) { f.stored[1] = failedAnswer("msg_2", prefillText) }, "sessions, read"},
-		{"another error", func(f *fake) { f.stored[1] = failedAnswer("msg_2", otherText) }, "sessions, read"},
-		{"no error", func(f *fake) { f.stored = f.stored[:1] }, "sessions, read"},
-		{"begun while somebody listened", func(f *fake) { f.stored[1].Info.Time.Created = float64(now.Add(time.Hour).UnixMilli()) }, "sessions, read"},
-		{"unreadable", func(f *fake) { f.fail = map[string]error{"read": errBoom} }, "sessions, read"},
-		{"no list", func(f *fake) { f.fail = map[string]error{"sessions": errBoom} }, "sessions"},
+		{"cured", func(*fakeAgent) {}, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
+		{"nothing wrong", func(f *fakeAgent) { f.entry = "" }, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
+		{"changed since", func(f *fakeAgent) { f.lastChange = "quail" }, "sessions, read, lastChange"},
+		{"unknown whether it was changed", func(f *fakeAgent) { f.errors = map[string]error{"lastChange": errTest} }, "sessions, read, lastChange"},
+		{"too old", func(f *fakeAgent) { f.updated = now.Add(-48 * time.Hour).UnixMilli() }, "sessions"},
+		{"explained", func(f *fakeAgent) { f.stored[1] = failedMessage("msg_2", prefillText) }, "sessions, read"},
+		{"another error", func(f *fakeAgent) { f.stored[1] = failedMessage("msg_2", otherText) }, "sessions, read"},
+		{"no error", func(f *fakeAgent) { f.stored = f.stored[:1] }, "sessions, read"},
+		{"begun while somebody listened", func(f *fakeAgent) { f.stored[1].Info.Time.Created = float64(now.Add(time.Hour).UnixMilli()) }, "sessions, read"},
+		{"unreadable", func(f *fakeAgent) { f.errors = map[string]error{"read": errTest} }, "sessions, read"},
+		{"no list", func(f *fakeAgent) { f.errors = map[string]error{"sessions": errTest} }, "sessions"},
 	} {
-		f, _ := broken(orderText)
+		f, _ := failedSession(orderText)
 		f.updated = now.UnixMilli()
 		c.prep(f)
 		var n counts
 		h := f.hook(Options{AutoResume: true, Count: n.add})
-		err := h.Sweep(t.Context(), now.Add(-24*time.Hour), now, "")
+		err := h.RecoverMissed(t.Context(), now.Add(-24*time.Hour), now, "")
 		if (err != nil) != (c.name == "no list") {
 			t.Errorf("%s: Sweep: %v", c.name, err)
 		}
-		if got := strings.Join(f.log(), ", "); got != c.want {
+		if got := strings.Join(f.recorded(), ", "); got != c.want {
 			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
 		}
 		if want := map[bool]int{true: 2, false: 0}[c.name == "cured"]; len(n.m) != want {
 			t.Errorf("%s: counted %v, want %d kinds", c.name, n.m, want)
 		}
 	}
-	f, _ := broken(orderText)
+	f, _ := failedSession(orderText)
 	f.updated = now.UnixMilli()
-	if err := f.hook(Options{}).Sweep(t.Context(), now.Add(-time.Hour), now, "/elsewhere"); err != nil || f.times("read") != 0 {
-		t.Errorf("a sweep of another folder: %v, did %v", err, f.log())
+	if err := f.hook(Options{}).RecoverMissed(t.Context(), now.Add(-time.Hour), now, "/elsewhere"); err != nil || f.count("read") != 0 {
+		t.Errorf("a sweep of another folder: %v, did %v", err, f.recorded())
 	}
 }

@@ -9,10 +9,10 @@ import (
 )
 
 // stuck is a fake whose session is at rest behind calls that never ended.
-func stuck() *fake {
-	m := answer("msg_2", call("prt_1", "completed"), call("prt_2", "running"), call("prt_3", "pending"))
+func interruptedSession() *fakeAgent {
+	m := assistantMessage("msg_2", toolCall("prt_1", "completed"), toolCall("prt_2", "running"), toolCall("prt_3", "pending"))
 	m.Info.Finish, m.Info.Time.Completed = "tool-calls", float64(5)
-	f := &fake{messages: []Message{prompt("msg_1", "do it"), m}, entry: "quail"}
+	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it"), m}, entry: "quail"}
 	f.stored = f.messages
 	return f
 }
@@ -21,42 +21,42 @@ func TestIdle(t *testing.T) {
 	const settled = "messages, busy, onAbort ses_1, repair, toast, onComplete ses_1"
 	for _, c := range []struct {
 		name  string
-		prep  func(*fake)
+		prep  func(*fakeAgent)
 		opt   Options
 		want  string
 		cured bool
 	}{
-		{"interrupted calls", func(*fake) {}, Options{}, settled, true},
-		{"unfinished without a reason", func(f *fake) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = nil, nil }, Options{}, settled, true},
-		{"no parts told", func(f *fake) {
+		{"interrupted calls", func(*fakeAgent) {}, Options{}, settled, true},
+		{"unfinished without a reason", func(f *fakeAgent) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = nil, nil }, Options{}, settled, true},
+		{"no parts told", func(f *fakeAgent) {
 			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
 		}, Options{}, "messages, read, busy, onAbort ses_1, repair, toast, onComplete ses_1", true},
-		{"no parts anywhere", func(f *fake) {
+		{"no parts anywhere", func(f *fakeAgent) {
 			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
 			f.stored = nil
 		}, Options{}, "messages, read", false},
-		{"a newer prompt", func(f *fake) { f.messages = append(f.messages, prompt("msg_3", "")) }, Options{}, "messages", false},
-		{"another role behind", func(f *fake) { f.messages = append(f.messages, Message{Info: Info{ID: "msg_3", Role: "system"}}) }, Options{}, settled, true},
-		{"nothing there", func(f *fake) { f.messages = nil }, Options{}, "messages", false},
-		{"all ended", func(f *fake) { f.messages[1].Parts = f.messages[1].Parts[:1] }, Options{}, "messages", false},
-		{"a reason to stop", func(f *fake) { f.messages[1].Info.Finish = "stop" }, Options{}, "messages", false},
-		{"it stopped", func(f *fake) { f.messages[1].Info.Finish = true }, Options{}, "messages", false},
-		{"a time and no reason", func(f *fake) { f.messages[1].Info.Finish = nil }, Options{}, "messages", false},
-		{"a time as text", func(f *fake) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = "", "now" }, Options{}, "messages", false},
-		{"an error", func(f *fake) { f.messages[1].Info.Error = errorJSON(otherText) }, Options{}, "messages", false},
-		{"switched off", func(*fake) {}, Options{KeepStuck: true}, "messages", false},
-		{"busy after all", func(f *fake) { f.busy = true }, Options{}, "messages, busy", false},
-		{"nobody knows whether busy", func(f *fake) { f.fail = map[string]error{"busy": errBoom} }, Options{}, "messages, busy", false},
-		{"no messages", func(f *fake) { f.fail = map[string]error{"messages": errBoom} }, Options{}, "messages", false},
-		{"nothing to repair", func(f *fake) { f.entry = "" }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
-		{"a repair that fails", func(f *fake) { f.fail = map[string]error{"repair": errBoom} }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
+		{"a newer prompt", func(f *fakeAgent) { f.messages = append(f.messages, prompt("msg_3", "")) }, Options{}, "messages", false},
+		{"another role behind", func(f *fakeAgent) { f.messages = append(f.messages, Message{Info: Info{ID: "msg_3", Role: "system"}}) }, Options{}, settled, true},
+		{"nothing there", func(f *fakeAgent) { f.messages = nil }, Options{}, "messages", false},
+		{"all ended", func(f *fakeAgent) { f.messages[1].Parts = f.messages[1].Parts[:1] }, Options{}, "messages", false},
+		{"a reason to stop", func(f *fakeAgent) { f.messages[1].Info.Finish = "stop" }, Options{}, "messages", false},
+		{"it stopped", func(f *fakeAgent) { f.messages[1].Info.Finish = true }, Options{}, "messages", false},
+		{"a time and no reason", func(f *fakeAgent) { f.messages[1].Info.Finish = nil }, Options{}, "messages", false},
+		{"a time as text", func(f *fakeAgent) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = "", "now" }, Options{}, "messages", false},
+		{"an error", func(f *fakeAgent) { f.messages[1].Info.Error = errorJSON(otherText) }, Options{}, "messages", false},
+		{"switched off", func(*fakeAgent) {}, Options{KeepInterrupted: true}, "messages", false},
+		{"busy after all", func(f *fakeAgent) { f.busy = true }, Options{}, "messages, busy", false},
+		{"nobody knows whether busy", func(f *fakeAgent) { f.errors = map[string]error{"busy": errTest} }, Options{}, "messages, busy", false},
+		{"no messages", func(f *fakeAgent) { f.errors = map[string]error{"messages": errTest} }, Options{}, "messages", false},
+		{"nothing to repair", func(f *fakeAgent) { f.entry = "" }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
+		{"a repair that fails", func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
 	} {
-		f := stuck()
+		f := interruptedSession()
 		c.prep(f)
-		if got := f.hook(c.opt).HandleIdle(t.Context(), Place{Session: "ses_1"}); got != c.cured {
+		if got := f.hook(c.opt).HandleIdle(t.Context(), SessionRef{ID: "ses_1"}); got != c.cured {
 			t.Errorf("%s: HandleIdle = %t, want %t", c.name, got, c.cured)
 		}
-		if got := strings.Join(f.log(), ", "); got != c.want {
+		if got := strings.Join(f.recorded(), ", "); got != c.want {
 			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
 		}
 	}
@@ -64,13 +64,13 @@ func TestIdle(t *testing.T) {
 
 // A failure lets the calls be looked at again; a success does not.
 func TestIdleAgain(t *testing.T) {
-	f := stuck()
+	f := interruptedSession()
 	h := f.hook(Options{})
-	f.fail = map[string]error{"repair": errors.New("no")}
-	h.HandleIdle(t.Context(), Place{Session: "ses_1"})
-	f.fail = nil
+	f.errors = map[string]error{"repair": errors.New("no")}
+	h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"})
+	f.errors = nil
 	for n, want := range []bool{true, false} {
-		if got := h.HandleIdle(t.Context(), Place{Session: "ses_1"}); got != want {
+		if got := h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"}); got != want {
 			t.Errorf("call %d = %t, want %t", n, got, want)
 		}
 	}
@@ -78,9 +78,9 @@ func TestIdleAgain(t *testing.T) {
 
 // The request for interrupted calls: their own words, unless others were chosen.
 func TestIdleRequest(t *testing.T) {
-	for chosen, want := range map[string]string{"": interrupted, "stopped": "stopped"} {
-		f := stuck()
-		f.hook(Options{Cancelled: chosen}).HandleIdle(t.Context(), Place{Session: "ses_1"})
+	for chosen, want := range map[string]string{"": interruptedText, "stopped": "stopped"} {
+		f := interruptedSession()
+		f.hook(Options{Cancelled: chosen}).HandleIdle(t.Context(), SessionRef{ID: "ses_1"})
 		r := f.requests[0]
 		if r.Cancelled != want || !r.Force || !r.Latent || len(r.Classes) != 1 || r.Classes[0] != repair.ToolResultMissing {
 			t.Errorf("with %q: request %+v", chosen, r)

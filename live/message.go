@@ -11,19 +11,19 @@ import (
 	"mend/session"
 )
 
-// A Message is a message as the agent tells it.
+// A Message is a message as the agent reports it.
 type Message struct {
 	Info  Info   `json:"info"`
 	Parts []Part `json:"parts"`
 }
 
-// An Info is a message without its parts, in the names of the agent.
+// An Info is a message without its parts, with the agent's field names.
 type Info struct {
-	ID        string          `json:"id"` // "" where it is not known
+	ID        string          `json:"id"` // "" if unknown
 	SessionID string          `json:"sessionID"`
 	ParentID  string          `json:"parentID,omitempty"`
 	Role      string          `json:"role"`
-	Error     json.RawMessage `json:"error,omitempty"` // null or absent for an answer that did not fail
+	Error     json.RawMessage `json:"error,omitempty"` // null or empty if the message did not fail
 	Finish    any             `json:"finish,omitempty"`
 	Time      struct {
 		Created   float64 `json:"created,omitempty"` // milliseconds since 1970
@@ -31,11 +31,11 @@ type Info struct {
 	} `json:"time"`
 
 	Agent   string          `json:"agent,omitempty"`
-	Model   *Model          `json:"model,omitempty"` // of a prompt
+	Model   *Model          `json:"model,omitempty"` // of a user message
 	Variant string          `json:"variant,omitempty"`
 	Tools   map[string]bool `json:"tools,omitempty"`
 
-	Directory string `json:"-"` // whose agent has the session; "" where it is not known
+	Directory string `json:"-"` // of the session; "" if unknown
 }
 
 // A Model names a model of a provider.
@@ -45,7 +45,7 @@ type Model struct {
 	Variant    string `json:"variant,omitempty"`
 }
 
-// A Part is what matters here of a part.
+// A Part holds the fields of a part that are used here.
 type Part struct {
 	ID        string `json:"id"`
 	Type      string `json:"type"`
@@ -58,26 +58,26 @@ type Part struct {
 	} `json:"state,omitzero"`
 }
 
-// begun is when the answer was begun.
-func (i *Info) begun() time.Time { return time.UnixMilli(int64(i.Time.Created)) }
+// created returns the time at which the message was created.
+func (i *Info) created() time.Time { return time.UnixMilli(int64(i.Time.Created)) }
 
-// failed reports whether the answer holds an error.
-func (i *Info) failed() bool {
+// hasError reports whether the message holds an error.
+func (i *Info) hasError() bool {
 	return len(i.Error) > 0 && string(i.Error) != "null"
 }
 
-// errorName is the name of the error, "" if there is none.
+// errorName returns the name of the error, or "".
 func errorName(e json.RawMessage) string {
 	var v struct{ Name string }
 	_ = json.Unmarshal(e, &v)
 	return v.Name
 }
 
-// finished reports whether the agent is done with the answer; see
-// [session.Message.Finished], which says it of a stored one. What the agent
-// tells may be a reason to stop, or only that there was one.
+// finished reports whether the agent has finished the message, as
+// [session.Message.Finished] does for a stored one. Finish is a reason to stop, or
+// only true.
 func (i *Info) finished() bool {
-	if i.failed() {
+	if i.hasError() {
 		return true
 	}
 	switch f := i.Finish.(type) {
@@ -99,7 +99,7 @@ func (i *Info) finished() bool {
 	return false
 }
 
-// unfinishedCalls are the tool calls of the message that never got a result.
+// unfinishedCalls returns the tool calls of the message that have no result.
 func (m *Message) unfinishedCalls() []Part {
 	return slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool {
 		call := p.Type == session.TypeTool || p.Type == session.TypeToolUse
@@ -107,35 +107,35 @@ func (m *Message) unfinishedCalls() []Part {
 	})
 }
 
-// initiator marks the prompts that upstream sent in the user's name.
-const initiator = "<!-- OMO_INTERNAL_INITIATOR -->"
+// initiatorMark marks the prompts that upstream sends as the user.
+const initiatorMark = "<!-- OMO_INTERNAL_INITIATOR -->"
 
-// typed reports whether a person wrote the message: some text of it is neither
-// synthetic nor marked, or it has none at all, as one that holds a file.
-func (m *Message) typed() bool {
+// userWritten reports whether the user wrote the message: one of its texts is neither
+// synthetic nor marked, or it has no text, only a file for example.
+func (m *Message) userWritten() bool {
 	texts := 0
 	for _, p := range m.Parts {
 		if p.Type != session.TypeText {
 			continue
 		}
-		if texts++; !p.Synthetic && !strings.Contains(p.Text, initiator) {
+		if texts++; !p.Synthetic && !strings.Contains(p.Text, initiatorMark) {
 			return true
 		}
 	}
 	return texts == 0
 }
 
-// newest is the last message, nil if there is none.
-func newest(ms []Message) *Message {
+// lastMessage returns the last message, or nil.
+func lastMessage(ms []Message) *Message {
 	if len(ms) == 0 {
 		return nil
 	}
 	return &ms[len(ms)-1]
 }
 
-// candidate is the answer with which the messages end, nil if a prompt came
-// behind it or there is none. Messages of neither role are passed over.
-func candidate(ms []Message) *Message {
+// finalAssistant returns the last assistant message, or nil if there is none or if a
+// user message follows it. Messages of other roles are skipped.
+func finalAssistant(ms []Message) *Message {
 	for i := len(ms) - 1; i >= 0; i-- {
 		switch ms[i].Info.Role {
 		case session.RoleUser:
@@ -147,31 +147,31 @@ func candidate(ms []Message) *Message {
 	return nil
 }
 
-// lastTyped is the newest prompt that a person wrote, nil if there is none.
-func lastTyped(ms []Message) *Message {
+// lastUserPrompt returns the newest message that the user wrote, or nil.
+func lastUserPrompt(ms []Message) *Message {
 	for i := len(ms) - 1; i >= 0; i-- {
-		if ms[i].Info.Role == session.RoleUser && ms[i].typed() {
+		if ms[i].Info.Role == session.RoleUser && ms[i].userWritten() {
 			return &ms[i]
 		}
 	}
 	return nil
 }
 
-// stored reads the messages of a session from the store.
-func stored(ctx context.Context, r Repairer, id string) ([]Message, error) {
+// loadMessages reads the messages of a session from the store.
+func loadMessages(ctx context.Context, r Repairer, id string) ([]Message, error) {
 	s, err := r.Load(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
 	}
-	return fromStore(s), nil
+	return toMessages(s), nil
 }
 
-// fromStore tells stored messages as the agent would.
-func fromStore(s *session.Session) []Message {
+// toMessages converts stored messages to the form in which the agent reports them.
+func toMessages(s *session.Session) []Message {
 	ms := make([]Message, len(s.Messages))
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		_ = json.Unmarshal(m.Data, &ms[i].Info) // what cannot be read stays empty
+		_ = json.Unmarshal(m.Data, &ms[i].Info) // unreadable fields stay empty
 		ms[i].Info.ID, ms[i].Info.SessionID, ms[i].Info.Role = m.ID, s.ID, m.Role
 		for _, p := range m.Parts {
 			part := Part{ID: p.ID, Type: p.Type, Text: p.Text, Synthetic: p.Synthetic, CallID: p.CallID, Tool: p.Tool}

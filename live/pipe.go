@@ -1,50 +1,51 @@
 package live
 
 import (
+	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 	"sync"
 	"time"
 
 	"mend/internal/termjson"
 )
 
-// Protocol is the version of the protocol between mend and its plugin. It is
-// described in docs/plugin-protocol.md, and changes with every change that the
-// other side could not ignore.
+// Protocol is the version of the protocol between mend and its plugin, which
+// docs/plugin-protocol.md describes. Incompatible changes increase it.
 const Protocol = 1
 
 // Errors of a [Pipe].
 var (
-	ErrProtocol = errors.New("the plugin speaks another protocol")
-	ErrGone     = errors.New("the agent is gone")
+	ErrProtocol   = errors.New("the plugin speaks another protocol")
+	ErrAgentEnded = errors.New("the agent is gone")
 )
 
-// A Pipe is an agent that is reached through the plugin inside it: one JSON
-// object a line, over the plugin's pipes to mend.
+// A Pipe is an agent that is reached through its plugin. Both sides write one JSON
+// object a line.
 type Pipe struct {
-	out  chan queued
-	gone chan struct{} // closed when the plugin's side has ended
-	once sync.Once
+	out     chan outgoing
+	ended   chan struct{} // closed when the plugin has closed its side
+	endOnce sync.Once
 
 	mu      sync.Mutex
-	last    int
-	waiting map[int]chan line
+	lastID  int
+	pending map[int]chan line
 }
 
-// A queued line waits to be written; done, if it is not nil, is closed then.
-type queued struct {
+// An outgoing line waits to be written. done, if not nil, is closed when it is.
+type outgoing struct {
 	text []byte
 	done chan struct{}
 }
 
-// NewPipe returns a pipe that writes its lines to out. They are written one after
-// the other by a goroutine that ends with the plugin's side.
+// NewPipe returns a pipe that writes its lines to out. A goroutine writes them; it ends
+// when the plugin closes its side.
 func NewPipe(out io.Writer) *Pipe {
-	p := &Pipe{out: make(chan queued, 16), gone: make(chan struct{}), waiting: map[int]chan line{}}
+	p := &Pipe{out: make(chan outgoing, 16), ended: make(chan struct{}), pending: map[int]chan line{}}
 	go func() {
 		for {
 			select {
@@ -55,7 +56,7 @@ func NewPipe(out io.Writer) *Pipe {
 				if q.done != nil {
 					close(q.done)
 				}
-			case <-p.gone:
+			case <-p.ended:
 				return
 			}
 		}
@@ -63,22 +64,21 @@ func NewPipe(out io.Writer) *Pipe {
 	return p
 }
 
-// end lets every call fail from now on.
-func (p *Pipe) end() { p.once.Do(func() { close(p.gone) }) }
+// end makes all current and later calls fail.
+func (p *Pipe) end() { p.endOnce.Do(func() { close(p.ended) }) }
 
-// A Hello is what the plugin says first.
+// A Hello is the first line of the plugin.
 type Hello struct {
 	Directory string    // that the agent works in
 	Plugin    string    // the version of mend that wrote the plugin
-	Since     time.Time // when the plugin began to listen; every error of an answer begun later is told
+	Since     time.Time // when the plugin began to listen; it reports the errors of all messages created later
 }
 
-// Greet reads the plugin's hello and answers it with mend's version. Where the
-// plugin does not say since when it listens, it is since now. A plugin that is gone
-// by then may have told something before, which can still be read: that is no
-// error. The error wraps [ErrProtocol] if the plugin speaks another protocol; it
-// was told so.
-func (p *Pipe) Greet(ctx context.Context, in *Lines, version string) (Hello, error) {
+// Handshake reads the plugin's hello and answers with mend's version. If the hello has
+// no Since, it is set to the current time. A plugin that has already closed its side is
+// not an error, because its lines can still be read. If the plugin uses another
+// protocol, Handshake sends bye, and the error wraps [ErrProtocol].
+func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (Hello, error) {
 	l, err := in.next()
 	if err != nil {
 		return Hello{}, err
@@ -91,37 +91,37 @@ func (p *Pipe) Greet(ctx context.Context, in *Lines, version string) (Hello, err
 	if l.Since > 0 {
 		h.Since = time.UnixMilli(l.Since)
 	}
-	if err := p.write(ctx, line{Type: lineHello, Protocol: Protocol, Mend: version}); !errors.Is(err, ErrGone) {
+	if err := p.sendAndWait(ctx, line{Type: lineHello, Protocol: Protocol, Mend: version}); !errors.Is(err, ErrAgentEnded) {
 		return h, err
 	}
 	return h, nil
 }
 
-// Bye tells the plugin that mend ends, and is not to be started again. It returns
-// when that is written.
+// Bye sends the line that mend exits and must not be restarted. It returns when the
+// line is written.
 func (p *Pipe) Bye(ctx context.Context, reason string) error {
-	return p.write(ctx, line{Type: lineBye, Reason: reason})
+	return p.sendAndWait(ctx, line{Type: lineBye, Reason: reason})
 }
 
-// write returns when the line is written.
-func (p *Pipe) write(ctx context.Context, l line) error {
+// sendAndWait sends a line and returns when it is written.
+func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
 	done := make(chan struct{})
-	if err := p.queue(ctx, l, done); err != nil {
+	if err := p.send(ctx, l, done); err != nil {
 		return err
 	}
 	select {
 	case <-done:
 		return nil
-	case <-p.gone:
-		return ErrGone
+	case <-p.ended:
+		return ErrAgentEnded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// Serve reads what the plugin sends until it ends, and hands the events to take.
-// The error is nil at the end of the input. Lines of unknown types are ignored.
-func (p *Pipe) Serve(in *Lines, take func(Event)) error {
+// Serve reads lines of the plugin and calls handle for each event. It returns nil at
+// the end of the input. Lines of unknown types are ignored.
+func (p *Pipe) Serve(in *LineReader, handle func(Event)) error {
 	defer p.end()
 	for {
 		l, err := in.next()
@@ -134,93 +134,93 @@ func (p *Pipe) Serve(in *Lines, take func(Event)) error {
 		switch l.Type {
 		case lineEvent:
 			if l.Event != nil {
-				take(*l.Event)
+				handle(*l.Event)
 			}
 		case lineAnswer:
-			p.answer(l)
+			p.deliver(l)
 		}
 	}
 }
 
-// answer hands an answer to the call that waits for it.
-func (p *Pipe) answer(l line) {
+// deliver passes an answer to the call that waits for it.
+func (p *Pipe) deliver(l line) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if to, ok := p.waiting[l.ID]; ok {
-		delete(p.waiting, l.ID)
-		to <- l // there is room for it
+	if to, ok := p.pending[l.ID]; ok {
+		delete(p.pending, l.ID)
+		to <- l // its buffer has room
 	}
 }
 
-// queue lets a line be written.
-func (p *Pipe) queue(ctx context.Context, l line, done chan struct{}) error {
+// send queues a line.
+func (p *Pipe) send(ctx context.Context, l line, done chan struct{}) error {
 	b, err := termjson.Marshal(l)
 	if err != nil {
 		return err
 	}
 	select {
-	case p.out <- queued{append(b, '\n'), done}:
+	case p.out <- outgoing{append(b, '\n'), done}:
 		return nil
-	case <-p.gone:
-		return ErrGone
+	case <-p.ended:
+		return ErrAgentEnded
 	case <-ctx.Done():
 		return ctx.Err()
 	}
 }
 
-// call makes a call and decodes the answer, if it is wanted.
-func (p *Pipe) call(ctx context.Context, l line, answer any) error {
+// call makes a call and decodes the answer into result, if that is not nil.
+func (p *Pipe) call(ctx context.Context, l line, result any) error {
 	to := make(chan line, 1)
 	p.mu.Lock()
-	p.last++
-	l.Type, l.ID = lineCall, p.last
-	p.waiting[l.ID] = to
+	p.lastID++
+	l.Type, l.ID = lineCall, p.lastID
+	p.pending[l.ID] = to
 	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		delete(p.waiting, l.ID)
+		delete(p.pending, l.ID)
 	}()
-	if err := p.queue(ctx, l, nil); err != nil {
+	if err := p.send(ctx, l, nil); err != nil {
 		return fmt.Errorf("calling %s: %w", l.Method, err)
 	}
 	select {
 	case l := <-to:
-		return decodeAnswer(l, answer)
-	case <-p.gone:
-		return fmt.Errorf("calling %s: %w", l.Method, ErrGone)
+		return decodeAnswer(l, result)
+	case <-p.ended:
+		return fmt.Errorf("calling %s: %w", l.Method, ErrAgentEnded)
 	case <-ctx.Done():
 		return fmt.Errorf("calling %s: %w", l.Method, ctx.Err())
 	}
 }
 
-func decodeAnswer(l line, answer any) error {
+func decodeAnswer(l line, result any) error {
 	if l.Error != "" {
 		return errors.New(l.Error)
 	}
-	if answer == nil {
+	if result == nil {
 		return nil
 	}
-	return json.Unmarshal(l.Data, answer)
+	return json.Unmarshal(l.Data, result)
 }
 
 // Messages implements [Agent].
-func (p *Pipe) Messages(ctx context.Context, s Place, limit int) ([]Message, error) {
+func (p *Pipe) Messages(ctx context.Context, s SessionRef, limit int) ([]Message, error) {
 	var ms []Message
-	err := p.call(ctx, line{Method: "messages", Session: s.Session, Limit: limit}, &ms)
+	err := p.call(ctx, line{Method: "messages", Session: s.ID, Limit: limit}, &ms)
 	sortMessages(ms)
 	return ms, err
 }
 
 // Busy implements [Agent].
-func (p *Pipe) Busy(ctx context.Context, s Place) (busy bool, err error) {
-	err = p.call(ctx, line{Method: "busy", Session: s.Session}, &busy)
+func (p *Pipe) Busy(ctx context.Context, s SessionRef) (busy bool, err error) {
+	err = p.call(ctx, line{Method: "busy", Session: s.ID}, &busy)
 	return busy, err
 }
 
 // Abort implements [Agent].
-func (p *Pipe) Abort(ctx context.Context, s Place) error {
-	return p.call(ctx, line{Method: "abort", Session: s.Session}, nil)
+func (p *Pipe) Abort(ctx context.Context, s SessionRef) error {
+	return p.call(ctx, line{Method: "abort", Session: s.ID}, nil)
 }
 
 // Toast implements [Agent].
@@ -229,6 +229,62 @@ func (p *Pipe) Toast(ctx context.Context, _ string, t Toast) error {
 }
 
 // Prompt implements [Agent].
-func (p *Pipe) Prompt(ctx context.Context, s Place, prompt Prompt) error {
-	return p.call(ctx, line{Method: "prompt", Session: s.Session, Body: prompt}, nil)
+func (p *Pipe) Prompt(ctx context.Context, s SessionRef, prompt Prompt) error {
+	return p.call(ctx, line{Method: "prompt", Session: s.ID, Body: prompt}, nil)
+}
+
+// A line is one line of the protocol, in either direction.
+type line struct {
+	Type      string          `json:"type"`
+	Protocol  int             `json:"protocol,omitempty"`
+	Mend      string          `json:"mend,omitempty"`
+	Plugin    string          `json:"plugin,omitempty"`
+	Directory string          `json:"directory,omitempty"`
+	Since     int64           `json:"since,omitempty"`
+	Reason    string          `json:"reason,omitempty"`
+	Event     *Event          `json:"event,omitempty"`
+	ID        int             `json:"id,omitempty"`
+	Method    string          `json:"method,omitempty"`
+	Session   string          `json:"session,omitempty"`
+	Limit     int             `json:"limit,omitempty"`
+	Body      any             `json:"body,omitempty"`
+	Data      json.RawMessage `json:"data,omitempty"`
+	Error     string          `json:"error,omitempty"`
+}
+
+// The types of lines.
+const (
+	lineHello  = "hello"  // first line, both directions
+	lineBye    = "bye"    // from mend: it exits and must not be restarted
+	lineEvent  = "event"  // from the plugin
+	lineCall   = "call"   // from mend
+	lineAnswer = "answer" // from the plugin, to a call
+)
+
+// maxLine is the maximum length of a line, in bytes.
+const maxLine = 16 << 20
+
+// A LineReader reads lines of the protocol.
+type LineReader struct{ scanner *bufio.Scanner }
+
+// NewLineReader returns a LineReader of in. A line has at most 16 MiB.
+func NewLineReader(in io.Reader) *LineReader {
+	s := bufio.NewScanner(in)
+	s.Buffer(nil, maxLine)
+	return &LineReader{s}
+}
+
+// next returns the next line, or [io.EOF] after the last.
+func (r *LineReader) next() (l line, err error) {
+	if !r.scanner.Scan() {
+		if err := r.scanner.Err(); err != nil {
+			return l, fmt.Errorf("reading from the plugin: %w", err)
+		}
+		return l, io.EOF
+	}
+	text := strings.TrimSpace(r.scanner.Text())
+	if err := json.Unmarshal([]byte(text), &l); err != nil {
+		return l, fmt.Errorf("reading from the plugin: %w", err)
+	}
+	return l, nil
 }

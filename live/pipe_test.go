@@ -16,13 +16,13 @@ import (
 
 // A plugin is the other side of a pipe.
 type plugin struct {
-	t  *testing.T
-	to *io.PipeWriter
+	t   *testing.T
+	out *io.PipeWriter
 	*bufio.Scanner
 }
 
 // connect is a pipe with a plugin at its other end.
-func connect(t *testing.T) (*Pipe, *Lines, *plugin) {
+func newTestPipe(t *testing.T) (*Pipe, *LineReader, *plugin) {
 	t.Helper()
 	in, to := io.Pipe()
 	from, out := io.Pipe()
@@ -31,17 +31,17 @@ func connect(t *testing.T) (*Pipe, *Lines, *plugin) {
 		p.end()
 		_, _, _ = to.Close(), from.Close(), in.Close()
 	})
-	return p, NewLines(in), &plugin{t, to, bufio.NewScanner(from)}
+	return p, NewLineReader(in), &plugin{t, to, bufio.NewScanner(from)}
 }
 
-func (p *plugin) say(text string) {
+func (p *plugin) send(text string) {
 	p.t.Helper()
-	if _, err := io.WriteString(p.to, text+"\n"); err != nil {
+	if _, err := io.WriteString(p.out, text+"\n"); err != nil {
 		p.t.Error(err)
 	}
 }
 
-func (p *plugin) hears() string {
+func (p *plugin) receive() string {
 	p.t.Helper()
 	if !p.Scan() {
 		p.t.Errorf("mend's side ended: %v", p.Err())
@@ -53,17 +53,17 @@ const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","sinc
 
 // The whole talk: greeting, events, and each call with its answer.
 func TestPipe(t *testing.T) {
-	p, lines, other := connect(t)
-	go other.say(hello)
+	p, lines, other := newTestPipe(t)
+	go other.send(hello)
 	greeted := make(chan error, 1)
 	go func() {
-		h, err := p.Greet(t.Context(), lines, "v2")
+		h, err := p.Handshake(t.Context(), lines, "v2")
 		if want := (Hello{Directory: "/p", Plugin: "v1", Since: time.UnixMilli(1700000000000)}); h != want {
 			err = errors.Join(err, fmt.Errorf("hello is %+v, want %+v", h, want))
 		}
 		greeted <- err
 	}()
-	if got, want := other.hears(), `{"type":"hello","protocol":1,"mend":"v2"}`; got != want {
+	if got, want := other.receive(), `{"type":"hello","protocol":1,"mend":"v2"}`; got != want {
 		t.Errorf("mend says %s, want %s", got, want)
 	}
 	if err := <-greeted; err != nil {
@@ -72,14 +72,14 @@ func TestPipe(t *testing.T) {
 	events := make(chan Event, 10)
 	served := make(chan error, 1)
 	go func() { served <- p.Serve(lines, func(e Event) { events <- e }) }()
-	other.say(`{"type":"event","event":{"type":"session.idle","properties":{"sessionID":"ses_1"}}}`)
-	other.say(`{"type":"event"}`)
-	other.say(`{"type":"weather"}`)
-	other.say(`{"type":"answer","id":99,"data":1}`)
+	other.send(`{"type":"event","event":{"type":"session.idle","properties":{"sessionID":"ses_1"}}}`)
+	other.send(`{"type":"event"}`)
+	other.send(`{"type":"weather"}`)
+	other.send(`{"type":"answer","id":99,"data":1}`)
 	if e := <-events; e.Type != eventIdle || string(e.Properties) != `{"sessionID":"ses_1"}` {
 		t.Errorf("event %+v", e)
 	}
-	at := Place{Session: "ses_1", Directory: "/elsewhere"}
+	at := SessionRef{ID: "ses_1", Directory: "/elsewhere"}
 	for _, c := range []struct {
 		call      func() (any, error)
 		want      string
@@ -111,10 +111,10 @@ func TestPipe(t *testing.T) {
 		},
 	} {
 		go func() {
-			if got := other.hears(); got != c.want {
+			if got := other.receive(); got != c.want {
 				t.Errorf("mend says %s, want %s", got, c.want)
 			}
-			other.say(c.answer)
+			other.send(c.answer)
 		}()
 		got, err := c.call()
 		if diff := cmp.Diff(c.result, got); diff != "" || (err == nil) != (c.wantError == "") || err != nil && !strings.Contains(err.Error(), c.wantError) {
@@ -123,31 +123,31 @@ func TestPipe(t *testing.T) {
 	}
 	waiting := make(chan error, 1)
 	go func() { waiting <- p.Abort(t.Context(), at) }()
-	other.hears()
-	_ = other.to.Close()
+	other.receive()
+	_ = other.out.Close()
 	if err := <-served; err != nil {
 		t.Errorf("Serve = %v at the end of the input", err)
 	}
-	if err := <-waiting; !errors.Is(err, ErrGone) {
-		t.Errorf("a call at the end = %v, want %v", err, ErrGone)
+	if err := <-waiting; !errors.Is(err, ErrAgentEnded) {
+		t.Errorf("a call at the end = %v, want %v", err, ErrAgentEnded)
 	}
-	if err := p.Abort(t.Context(), at); !errors.Is(err, ErrGone) {
-		t.Errorf("a call behind the end = %v, want %v", err, ErrGone)
+	if err := p.Abort(t.Context(), at); !errors.Is(err, ErrAgentEnded) {
+		t.Errorf("a call behind the end = %v, want %v", err, ErrAgentEnded)
 	}
 }
 
 // A plugin of another version is told so, and nothing else happens.
 func TestOtherProtocol(t *testing.T) {
 	for _, first := range []string{`{"type":"hello","protocol":2}`, `{"type":"hello"}`, `{"type":"event","protocol":1}`} {
-		p, lines, other := connect(t)
-		go other.say(first)
+		p, lines, other := newTestPipe(t)
+		go other.send(first)
 		failed := make(chan error, 1)
 		go func() {
-			_, err := p.Greet(t.Context(), lines, "v2")
+			_, err := p.Handshake(t.Context(), lines, "v2")
 			failed <- err
 		}()
 		var bye line
-		if err := json.Unmarshal([]byte(other.hears()), &bye); err != nil || bye.Type != lineBye || bye.Reason == "" {
+		if err := json.Unmarshal([]byte(other.receive()), &bye); err != nil || bye.Type != lineBye || bye.Reason == "" {
 			t.Errorf("%s: mend says %+v, %v", first, bye, err)
 		}
 		if err := <-failed; !errors.Is(err, ErrProtocol) {
@@ -162,10 +162,10 @@ func TestBadLines(t *testing.T) {
 		"no JSON": "hello?\n", "a list": "[]\n", "too long": strings.Repeat("x", maxLine+1), "nothing": "",
 	} {
 		p := NewPipe(io.Discard)
-		if _, err := p.Greet(t.Context(), NewLines(strings.NewReader(text)), ""); err == nil {
+		if _, err := p.Handshake(t.Context(), NewLineReader(strings.NewReader(text)), ""); err == nil {
 			t.Errorf("%s: Greet took it", name)
 		}
-		if err := p.Serve(NewLines(strings.NewReader(text)), func(Event) {}); (err == nil) != (text == "") {
+		if err := p.Serve(NewLineReader(strings.NewReader(text)), func(Event) {}); (err == nil) != (text == "") {
 			t.Errorf("%s: Serve = %v", name, err)
 		}
 	}
@@ -173,19 +173,19 @@ func TestBadLines(t *testing.T) {
 
 // A plugin that reads nothing, or never answers, holds up no call longer than its
 // context.
-func TestDeafPlugin(t *testing.T) {
-	p, _, _ := connect(t)
+func TestUnresponsivePlugin(t *testing.T) {
+	p, _, _ := newTestPipe(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
 	for range 40 { // more than are queued
-		if err := p.Abort(ctx, Place{Session: "ses_1"}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := p.Abort(ctx, SessionRef{ID: "ses_1"}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Fatalf("Abort = %v", err)
 		}
 	}
 	if err := p.Bye(ctx, "x"); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("Bye = %v", err)
 	}
-	if n := len(p.waiting); n != 0 {
+	if n := len(p.pending); n != 0 {
 		t.Errorf("%d calls are still remembered", n)
 	}
 }
@@ -195,7 +195,7 @@ func TestBrokenPipe(t *testing.T) {
 	from, out := io.Pipe()
 	p := NewPipe(out)
 	_ = from.Close()
-	if err := p.Abort(t.Context(), Place{}); !errors.Is(err, ErrGone) {
-		t.Errorf("Abort = %v, want %v", err, ErrGone)
+	if err := p.Abort(t.Context(), SessionRef{}); !errors.Is(err, ErrAgentEnded) {
+		t.Errorf("Abort = %v, want %v", err, ErrAgentEnded)
 	}
 }

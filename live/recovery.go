@@ -6,44 +6,47 @@ import (
 	"fmt"
 	"log/slog"
 	"slices"
+	"time"
 
 	"mend/repair"
+	"mend/session"
 )
 
-// A recovery is one run of a [Hook] for one failed answer.
+// A recovery handles one failed message.
 type recovery struct {
 	*Hook
-	info Info
-	err  repair.APIError
-	log  *slog.Logger
-	told []Message // the newest messages, as the agent reported them
+	info     Info
+	err      repair.APIError
+	log      *slog.Logger
+	reported []Message // the newest messages, as the agent reported them
 
-	// late says that nobody waits for it: the error is not of now. The session is
-	// repaired; the agent is left alone.
-	late bool
+	// storeOnly is set if the error is not current: the store is repaired, without
+	// abort, toast or prompt.
+	storeOnly bool
 
-	// orphan says that the agent told of the error and ended: what it stored is
-	// all there will be, finished or not.
-	orphan bool
+	// agentEnded is set if the agent reported the error and ended: it will write
+	// nothing more, even if the message is not finished.
+	agentEnded bool
 }
 
-// swept reports whether nobody told of the error: it was found in the store.
-func (r *recovery) swept() bool { return r.late && !r.orphan }
+// unreported reports whether the error was found in the store, not reported by the agent.
+func (r *recovery) unreported() bool { return r.storeOnly && !r.agentEnded }
 
-func (r *recovery) place() Place { return Place{r.info.SessionID, r.info.Directory} }
+func (r *recovery) ref() SessionRef { return SessionRef{r.info.SessionID, r.info.Directory} }
 
-// run is the course of a recovery: the order in the package's documentation.
-func (r *recovery) run(ctx context.Context) (cured bool) {
-	modified := r.err.Class == repair.ThinkingBlockModified // nothing of it is touched, not even by an abort
-	if !r.late && (!modified || r.info.ID == "" || r.opt.Prove) {
-		last, err := r.find(ctx)
-		if errors.Is(err, ErrGone) {
-			last, err = r.findStored(ctx)
+// run does the steps of a recovery in the order of the package documentation, and
+// reports whether the store was repaired.
+func (r *recovery) run(ctx context.Context) (repaired bool) {
+	modified := r.err.Class == repair.ThinkingBlockModified // nothing is changed, and the session is not aborted
+	if !r.storeOnly && (!modified || r.info.ID == "" || r.opt.CheckStore) {
+		last, err := r.findFailed(ctx)
+		if errors.Is(err, ErrAgentEnded) {
+			last, err = r.findFailedInStore(ctx)
 		}
 		if err != nil {
 			level := slog.LevelWarn
-			if errors.Is(err, errMovedOn) {
-				level = slog.LevelDebug // as it should
+			if errors.Is(err, errSuperseded) {
+				level = slog.LevelDebug // expected
 			}
 			r.log.Log(ctx, level, "finding the answer that failed", "error", err)
 			return false
@@ -51,60 +54,60 @@ func (r *recovery) run(ctx context.Context) (cured bool) {
 		r.info.ID, r.info.Time = last.ID, last.Time
 	}
 	r.log = r.log.With("message", r.info.ID)
-	if err := r.prove(ctx); err != nil {
-		if r.taken.claim(r.info.ID, r.swept()) {
+	if err := r.checkStore(ctx); err != nil {
+		if r.dedupe.claim(r.info.ID, r.unreported()) {
 			r.log.Warn("only reported, not repaired", "why", err, "explanation", r.err.Explanation, "error", r.err.Text)
 		}
 		return false
 	}
-	if !r.taken.claim(r.info.ID, r.swept()) {
-		r.log.Debug("taken already")
+	if !r.dedupe.claim(r.info.ID, r.unreported()) {
+		r.log.Debug("handled already")
 		return false
 	}
-	keep := true
+	final := true
 	defer func() {
-		if !keep {
-			r.taken.release(r.info.ID)
+		if !final {
+			r.dedupe.release(r.info.ID)
 		}
 	}()
 	if modified {
-		r.end(Refused)
+		r.countOutcome(Refused)
 		r.explain(ctx)
-		r.tell(&r.onComplete, r.info.SessionID)
+		r.notify(&r.onComplete, r.info.SessionID)
 		return false
 	}
-	if !r.late && !r.taken.try(r.info.SessionID) {
-		r.end(Refused)
+	if !r.storeOnly && !r.dedupe.attempt(r.info.SessionID) {
+		r.countOutcome(Refused)
 		r.giveUp(ctx)
 		return false
 	}
-	defer r.tell(&r.onComplete, r.info.SessionID)
-	r.tell(&r.onAbort, r.info.SessionID)
-	cured, keep = r.treat(ctx)
-	return cured
+	defer r.notify(&r.onComplete, r.info.SessionID)
+	r.notify(&r.onAbort, r.info.SessionID)
+	repaired, final = r.perform(ctx)
+	return repaired
 }
 
-// end counts what became of the error.
-func (r *recovery) end(o Outcome) {
+// countOutcome counts the error and its outcome.
+func (r *recovery) countOutcome(o Outcome) {
 	r.count(Detected, r.err.Class)
 	r.count(o, r.err.Class)
 }
 
-// treat does the work between the callbacks. keep says that the answer is never
-// to be repaired again.
-func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
-	if !r.late {
+// perform does the steps between the callbacks. It reports whether the store was
+// repaired, and whether the result is final: the message is never handled again.
+func (r *recovery) perform(ctx context.Context) (repaired, final bool) {
+	if !r.storeOnly {
 		r.abort(ctx)
 	}
-	ms, err := r.fetch(ctx)
-	if err == nil && !has(ms, r.info.ID) {
+	ms, err := r.allMessages(ctx)
+	if err == nil && !hasMessage(ms, r.info.ID) {
 		err = fmt.Errorf("session %s has no message %s", r.info.SessionID, r.info.ID)
 	}
 	if err != nil {
 		return r.fail(ctx, err)
 	}
-	if explained(r.err.Class) {
-		r.end(Refused)
+	if isExplainOnly(r.err.Class) {
+		r.countOutcome(Refused)
 		r.explain(ctx)
 		return false, true
 	}
@@ -113,70 +116,70 @@ func (r *recovery) treat(ctx context.Context) (cured, keep bool) {
 		return r.fail(ctx, err)
 	}
 	if entry != "" {
-		r.log.Info("treated already", "repair", entry)
-		r.note(ctx, Toast{notices[r.err.Class].title, treatedText(entry), VariantSuccess, toastTime})
+		r.log.Info("repaired already", "repair", entry)
+		r.showToast(ctx, Toast{notices[r.err.Class].title, alreadyRepairedText(entry), VariantSuccess, toastTime})
 		return false, true
 	}
-	return r.cure(ctx, ms)
+	return r.repairStore(ctx, ms)
 }
 
-// cure repairs the store, tells what became of it, and lets the turn go on.
-func (r *recovery) cure(ctx context.Context, ms []Message) (cured, keep bool) {
+// repairStore repairs the store, shows the result and resumes the turn.
+func (r *recovery) repairStore(ctx context.Context, ms []Message) (repaired, final bool) {
 	r.announce(ctx)
 	entry, result, err := r.repair(ctx, r.info.SessionID, r.request())
 	switch {
 	case err != nil:
 		return r.fail(ctx, err)
-	case entry == "" && r.late: // recovered before
+	case entry == "" && r.storeOnly: // it was recovered before
 		return false, true
-	case entry == "": // a second look would see the same store
-		r.end(Refused)
+	case entry == "": // a second try would find the same store
+		r.countOutcome(Refused)
 		r.explain(ctx)
 		return false, true
 	}
-	r.end(Cured)
+	r.countOutcome(Repaired)
 	r.log.Info("repaired", "repair", entry, "records", len(result.Plan.Ops), "error", r.err.Text)
-	text := curedText(entry)
+	text := repairedText(entry)
 	if result.All {
 		text = "The error came again: all of its kind is removed. " + text
 	}
-	r.note(ctx, Toast{notices[r.err.Class].title, text, VariantSuccess, toastTime})
+	r.showToast(ctx, Toast{notices[r.err.Class].title, text, VariantSuccess, toastTime})
 	r.resume(ctx, ms)
 	return true, true
 }
 
-// lastChange returns the id of the newest change of the session since the answer was
-// begun, by a sweep or by a hook that ended before it could report it. To repair such
-// a session again would remove more than the error is about, or undo an undo.
+// lastChange returns the id of the newest change of the session since the message was
+// created, by [Hook.RecoverMissed] or by a hook that ended before it could report the
+// change. Another repair would remove more than the error requires, or revert an undo.
 func (r *recovery) lastChange(ctx context.Context) (entry string, err error) {
-	if r.swept() || r.info.Time.Created == 0 { // a sweep has asked; or nobody can tell
+	if r.unreported() || r.info.Time.Created == 0 { // it was checked before, or the time is unknown
 		return "", nil
 	}
-	return r.store.LastChange(ctx, r.info.SessionID, r.info.begun())
+	return r.store.LastChange(ctx, r.info.SessionID, r.info.created())
 }
 
 func (r *recovery) abort(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Timeout)
 	defer cancel()
-	if err := r.agent.Abort(ctx, r.place()); err != nil {
+	if err := r.agent.Abort(ctx, r.ref()); err != nil {
 		r.log.Warn("aborting the session", "error", err)
 	}
 }
 
-// fetch reads the messages: from the agent, or from the store where the agent
-// does not answer or tells no part of any of them.
-func (r *recovery) fetch(ctx context.Context) ([]Message, error) {
-	if !r.late {
-		ms, err := r.messages(ctx, r.place(), 0)
+// allMessages reads the messages from the agent, or from the store if the agent does
+// not answer or sends no parts.
+func (r *recovery) allMessages(ctx context.Context) ([]Message, error) {
+	if !r.storeOnly {
+		ms, err := r.agentMessages(ctx, r.ref(), 0)
 		if err == nil && hasParts(ms) {
 			return ms, nil
 		}
 		r.log.Debug("reading the messages from the store", "error", err)
 	}
-	return stored(ctx, r.store, r.info.SessionID)
+	return loadMessages(ctx, r.store, r.info.SessionID)
 }
 
-func has(ms []Message, id string) bool {
+func hasMessage(ms []Message, id string) bool {
 	return slices.ContainsFunc(ms, func(m Message) bool { return m.Info.ID == id })
 }
 
@@ -184,25 +187,117 @@ func hasParts(ms []Message) bool {
 	return slices.ContainsFunc(ms, func(m Message) bool { return len(m.Parts) > 0 })
 }
 
-// unavailable is the result of a call to a tool that there is not.
-const unavailable = "Tool not available. Please continue without this tool."
+// unavailableToolText is the result of a call to a tool that does not exist.
+const unavailableToolText = "Tool not available. Please continue without this tool."
 
-// request is what shall be cured: what the error is about, and what is broken
-// besides, since an error names one place. With a class switched off that one stays.
+// request returns the request to fix the error and all other faults of the session,
+// because an error names only one place. Disabled classes are excluded.
 func (r *recovery) request() repair.Request {
-	req := repair.Request{Error: &r.err, Except: r.opt.Off, Force: r.orphan}
-	if r.err.Class == repair.UnavailableTool { // cured where it is stored, as a call that never got a result
-		req.Cancelled = unavailable
+	req := repair.Request{Error: &r.err, Except: r.opt.Disabled, Force: r.agentEnded}
+	if r.err.Class == repair.UnavailableTool { // fixed like a call without a result
+		req.Cancelled = unavailableToolText
 	}
 	return req
 }
 
-// fail tells of a recovery that could not be done; it may be tried again.
-func (r *recovery) fail(ctx context.Context, err error) (cured, keep bool) {
-	r.end(Failed)
+// fail reports a recovery that failed. It may be tried again.
+func (r *recovery) fail(ctx context.Context, err error) (repaired, final bool) {
+	r.countOutcome(Failed)
 	r.log.Error("recovering the session", "error", err)
 	if ctx.Err() == nil {
-		r.note(ctx, Toast{notices[r.err.Class].title, failedText(err), VariantError, toastTime})
+		r.showToast(ctx, Toast{notices[r.err.Class].title, failedText(err), VariantError, toastTime})
 	}
 	return false, false
+}
+
+// findDelays are the delays between tries to find the failed message, because the
+// agent reports an error before it stores it.
+var findDelays = [...]time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond, time.Second}
+
+var (
+	errSuperseded = errors.New("the session went on meanwhile")
+	errNotStored  = errors.New("no answer holds this error yet")
+)
+
+// findFailed returns the failed message. It must be the last of the session: an older
+// one no longer matters, and an abort would end another turn.
+func (r *recovery) findFailed(ctx context.Context) (Info, error) {
+	for n := 0; ; n++ {
+		ms, err := r.agentMessages(ctx, r.ref(), 2)
+		if err != nil {
+			return Info{}, err
+		}
+		r.reported = ms
+		last := lastMessage(ms)
+		switch {
+		case last == nil || last.Info.Role == session.RoleAssistant && !last.Info.hasError():
+		case last.Info.Role == session.RoleAssistant && r.info.ID == "":
+			if repair.ParseAPIError(last.Info.Error).Class == r.err.Class {
+				return last.Info, nil
+			}
+		case last.Info.ID == r.info.ID:
+			return last.Info, nil
+		case r.info.ID != "":
+			return Info{}, errSuperseded
+		}
+		if n == len(findDelays) {
+			return Info{}, errNotStored
+		}
+		if err := r.wait(ctx, findDelays[n]); err != nil {
+			return Info{}, err
+		}
+	}
+}
+
+// findFailedInStore returns the failed message of an agent that has ended. The agent
+// may not have stored the error.
+func (r *recovery) findFailedInStore(ctx context.Context) (Info, error) {
+	r.storeOnly, r.agentEnded = true, true
+	ms, err := loadMessages(ctx, r.store, r.info.SessionID)
+	if err != nil {
+		return Info{}, err
+	}
+	last := lastMessage(ms)
+	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.hasError() && last.Info.finished() {
+		return Info{}, errNotStored
+	}
+	return last.Info, nil
+}
+
+// ResumeText is the prompt that resumes a turn.
+const ResumeText = "[session recovered - continuing previous task]"
+
+// resume sends the prompt that continues the turn after a recovery of thinking, if
+// that is enabled. It does not retry, because the prompt may have arrived.
+func (r *recovery) resume(ctx context.Context, ms []Message) {
+	thinking := r.err.Class == repair.ThinkingBlockOrder || r.err.Class == repair.ThinkingDisabledViolation
+	if !thinking || !r.opt.AutoResume || r.storeOnly || ctx.Err() != nil {
+		return
+	}
+	p := resumePrompt(lastUserPrompt(ms))
+	ctx, cancel := context.WithTimeout(ctx, r.opt.Timeout)
+	defer cancel()
+	if err := r.agent.Prompt(ctx, r.ref(), p); err != nil {
+		r.log.Error("resuming the turn", "error", err)
+		return
+	}
+	r.log.Info("resumed")
+}
+
+// resumePrompt returns the prompt that continues a turn, with the agent, model and
+// tools that the user chose for last. last may be nil.
+func resumePrompt(last *Message) Prompt {
+	p := Prompt{Parts: []PromptPart{{Type: session.TypeText, Text: ResumeText, Synthetic: true}}}
+	if last == nil {
+		return p
+	}
+	i := last.Info
+	p.Agent, p.Tools, p.Variant = i.Agent, i.Tools, i.Variant
+	if i.Model != nil {
+		p.Model = &Model{ProviderID: i.Model.ProviderID, ModelID: i.Model.ModelID}
+		if p.Variant == "" {
+			p.Variant = i.Model.Variant
+		}
+	}
+	return p
 }

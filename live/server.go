@@ -20,47 +20,46 @@ import (
 	"mend/session"
 )
 
-// Errors of a [Server] that trying again does not help.
+// Errors of a [Server] that a retry does not fix.
 var (
 	ErrUnauthorized = errors.New("the server wants a password, or another one")
 	ErrNotOpenCode  = errors.New("this is not an OpenCode server")
 )
 
-// A Server is a running OpenCode server, reached over its HTTP API. It may be
-// used from several goroutines.
+// A Server is a running OpenCode server, reached over its HTTP API. It is safe for
+// concurrent use.
 type Server struct {
 	url            *url.URL
 	user, password string
 	client         *http.Client
-	patience       time.Duration // of each step of a request, and of a whole call
+	timeout        time.Duration // of each step of a request, and of a whole call
 	guard          func(net.Addr) error
 	log            *slog.Logger
 
-	// Of the event stream: see [Server.Follow].
-	silence, minWait, maxWait time.Duration
-	maxEvent                  int
+	// For the event stream: see [Server.Follow].
+	maxSilence, minWait, maxWait time.Duration
+	maxEvent                     int
 }
 
-// DefaultUser is the user's name where only a password is given.
+// DefaultUser is the user name if only a password is given.
 const DefaultUser = "opencode"
 
-// patience is how long connecting, a TLS handshake and the start of an answer may
-// each take, and a whole call if its context has no deadline.
-const patience = 5 * time.Second
+// serverTimeout limits connecting, the TLS handshake and the wait for a response, each
+// separately. It also limits a whole call whose context has no deadline.
+const serverTimeout = 5 * time.Second
 
-// NewServer returns the server at an address such as http://127.0.0.1:4096. It
-// does not connect. A password, if it is not "", is sent as basic authentication;
-// one in the address goes before it. No proxy of the environment is used, since
-// nothing but the server may see the password, and no redirect is followed. A nil
-// log is none.
+// NewServer returns the server at an address such as http://127.0.0.1:4096. It does
+// not connect. A password, if not "", is sent as basic authentication; one in the
+// address takes precedence. Proxies of the environment are not used, because only the
+// server may see the password, and redirects are not followed. A nil log discards.
 func NewServer(address, user, password string, log *slog.Logger) (*Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("address %q: want one such as http://127.0.0.1:4096", redacted(u, address))
+		return nil, fmt.Errorf("address %q: want one such as http://127.0.0.1:4096", redactAddress(u, address))
 	}
 	s := &Server{
 		url: u, user: cmp.Or(user, DefaultUser), password: password, log: log,
-		silence: time.Minute, minWait: 250 * time.Millisecond, maxWait: 15 * time.Second, maxEvent: maxEvent,
+		maxSilence: time.Minute, minWait: 250 * time.Millisecond, maxWait: 15 * time.Second, maxEvent: maxEvent,
 	}
 	if p, ok := u.User.Password(); ok {
 		s.user, s.password = u.User.Username(), p
@@ -69,13 +68,13 @@ func NewServer(address, user, password string, log *slog.Logger) (*Server, error
 	if s.log == nil {
 		s.log = slog.New(slog.DiscardHandler)
 	}
-	s.limit(patience)
+	s.setTimeout(serverTimeout)
 	return s, nil
 }
 
-// limit makes the HTTP client, with that patience.
-func (s *Server) limit(d time.Duration) {
-	s.patience = d
+// setTimeout creates the HTTP client with this timeout.
+func (s *Server) setTimeout(d time.Duration) {
+	s.timeout = d
 	dialer := &net.Dialer{Timeout: d}
 	s.client = &http.Client{
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
@@ -96,26 +95,26 @@ func (s *Server) limit(d time.Duration) {
 	}
 }
 
-// Guard sets a check of the address at the other end of each new connection.
-// Nothing is sent over a connection for which it returns an error. It is called
-// before the first request.
+// Guard sets a check of the remote address of each new connection. Nothing is sent
+// over a connection for which check returns an error. Call Guard before the first
+// request.
 func (s *Server) Guard(check func(net.Addr) error) { s.guard = check }
 
-// String returns the address, without a user and a password.
+// String returns the address without user and password.
 func (s *Server) String() string { return s.url.String() }
 
-// Close drops the connections that are not in use.
+// Close closes idle connections.
 func (s *Server) Close() { s.client.CloseIdleConnections() }
 
-func redacted(u *url.URL, address string) string {
-	if u == nil { // not even an address, but a password may be in it
+func redactAddress(u *url.URL, address string) string {
+	if u == nil { // not an address, but it may contain a password
 		return address[strings.LastIndexByte(address, '@')+1:]
 	}
 	return u.Redacted()
 }
 
-// Version asks the server for its version. The error wraps [ErrUnauthorized] or
-// [ErrNotOpenCode] if it is that.
+// Version returns the version of the server. The error may wrap [ErrUnauthorized] or
+// [ErrNotOpenCode].
 func (s *Server) Version(ctx context.Context) (string, error) {
 	var health struct {
 		Healthy bool   `json:"healthy"`
@@ -131,8 +130,8 @@ func (s *Server) Version(ctx context.Context) (string, error) {
 }
 
 // Messages implements [Agent].
-func (s *Server) Messages(ctx context.Context, p Place, limit int) ([]Message, error) {
-	query := directory(p.Directory)
+func (s *Server) Messages(ctx context.Context, p SessionRef, limit int) ([]Message, error) {
+	query := directoryQuery(p.Directory)
 	if limit > 0 {
 		query.Set("limit", strconv.Itoa(limit))
 	}
@@ -142,7 +141,7 @@ func (s *Server) Messages(ctx context.Context, p Place, limit int) ([]Message, e
 	return ms, err
 }
 
-// sortMessages puts messages in the order in which the agent reads them.
+// sortMessages sorts messages into the order in which the agent reads them.
 func sortMessages(ms []Message) {
 	slices.SortStableFunc(ms, func(a, b Message) int {
 		return cmp.Or(cmp.Compare(a.Info.Time.Created, b.Info.Time.Created), cmp.Compare(a.Info.ID, b.Info.ID))
@@ -150,40 +149,40 @@ func sortMessages(ms []Message) {
 }
 
 // Busy implements [Agent].
-func (s *Server) Busy(ctx context.Context, p Place) (bool, error) {
+func (s *Server) Busy(ctx context.Context, p SessionRef) (bool, error) {
 	var all map[string]struct {
 		Type string `json:"type"`
 	}
-	err := s.call(ctx, http.MethodGet, "/session/status", directory(p.Directory), nil, &all)
-	status, ok := all[p.Session]
+	err := s.call(ctx, http.MethodGet, "/session/status", directoryQuery(p.Directory), nil, &all)
+	status, ok := all[p.ID]
 	return ok && status.Type != "idle", err
 }
 
 // Abort implements [Agent].
-func (s *Server) Abort(ctx context.Context, p Place) error {
-	return s.callSession(ctx, http.MethodPost, p, "abort", directory(p.Directory), nil, nil)
+func (s *Server) Abort(ctx context.Context, p SessionRef) error {
+	return s.callSession(ctx, http.MethodPost, p, "abort", directoryQuery(p.Directory), nil, nil)
 }
 
 // Toast implements [Agent].
 func (s *Server) Toast(ctx context.Context, dir string, t Toast) error {
-	return s.call(ctx, http.MethodPost, "/tui/show-toast", directory(dir), t, nil)
+	return s.call(ctx, http.MethodPost, "/tui/show-toast", directoryQuery(dir), t, nil)
 }
 
 // Prompt implements [Agent].
-func (s *Server) Prompt(ctx context.Context, p Place, prompt Prompt) error {
-	return s.callSession(ctx, http.MethodPost, p, "prompt_async", directory(p.Directory), prompt, nil)
+func (s *Server) Prompt(ctx context.Context, p SessionRef, prompt Prompt) error {
+	return s.callSession(ctx, http.MethodPost, p, "prompt_async", directoryQuery(p.Directory), prompt, nil)
 }
 
-// callSession calls a verb of a session. An id that is none never becomes part of
-// a path: ".." would name something else.
-func (s *Server) callSession(ctx context.Context, method string, p Place, verb string, query url.Values, body, answer any) error {
-	if err := session.ValidateID(p.Session); err != nil {
-		return fmt.Errorf("%s %s of a session: %w", method, verb, err)
+// callSession calls an action of a session. Invalid ids such as ".." are refused,
+// because they would change the path.
+func (s *Server) callSession(ctx context.Context, method string, p SessionRef, action string, query url.Values, body, result any) error {
+	if err := session.ValidateID(p.ID); err != nil {
+		return fmt.Errorf("%s %s of a session: %w", method, action, err)
 	}
-	return s.call(ctx, method, "/session/"+url.PathEscape(p.Session)+"/"+verb, query, body, answer)
+	return s.call(ctx, method, "/session/"+url.PathEscape(p.ID)+"/"+action, query, body, result)
 }
 
-func directory(dir string) url.Values {
+func directoryQuery(dir string) url.Values {
 	v := url.Values{}
 	if dir != "" {
 		v.Set("directory", dir)
@@ -191,15 +190,15 @@ func directory(dir string) url.Values {
 	return v
 }
 
-// maxAnswer is how much of an answer is read. A session that is longer is read
+// maxResponse is the maximum length of a response, in bytes. A longer session is read
 // from the store.
-const maxAnswer = 64 << 20
+const maxResponse = 64 << 20
 
-// call makes one request and decodes the answer, if it is wanted.
-func (s *Server) call(ctx context.Context, method, path string, query url.Values, body, answer any) error {
+// call makes one request and decodes the response into result, if that is not nil.
+func (s *Server) call(ctx context.Context, method, path string, query url.Values, body, result any) error {
 	if _, ok := ctx.Deadline(); !ok {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, s.patience)
+		ctx, cancel = context.WithTimeout(ctx, s.timeout)
 		defer cancel()
 	}
 	resp, err := s.request(ctx, method, path, query, body)
@@ -207,11 +206,11 @@ func (s *Server) call(ctx context.Context, method, path string, query url.Values
 		return err
 	}
 	defer resp.Body.Close()
-	if answer == nil {
-		_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxAnswer)) // so that the connection is used again
+	if result == nil {
+		_, err := io.Copy(io.Discard, io.LimitReader(resp.Body, maxResponse)) // lets the connection be reused
 		return err
 	}
-	if err := json.NewDecoder(io.LimitReader(resp.Body, maxAnswer)).Decode(answer); err != nil {
+	if err := json.NewDecoder(io.LimitReader(resp.Body, maxResponse)).Decode(result); err != nil {
 		if !strings.Contains(resp.Header.Get("Content-Type"), "json") {
 			err = ErrNotOpenCode
 		}
@@ -220,7 +219,7 @@ func (s *Server) call(ctx context.Context, method, path string, query url.Values
 	return nil
 }
 
-// request sends a request; an answer that comes back has a good status.
+// request sends a request. It returns only responses with a 2xx status.
 func (s *Server) request(ctx context.Context, method, path string, query url.Values, body any) (*http.Response, error) {
 	var data io.Reader
 	if body != nil {
@@ -253,8 +252,8 @@ func (s *Server) request(ctx context.Context, method, path string, query url.Val
 	return nil, statusError(method, path, resp)
 }
 
-// statusError is the error of an answer with a bad status, in the server's words
-// if it has some.
+// statusError returns the error for a response without a 2xx status, with the start of
+// its body.
 func statusError(method, path string, resp *http.Response) error {
 	if resp.StatusCode == http.StatusUnauthorized {
 		return fmt.Errorf("%s %s: %w", method, path, ErrUnauthorized)

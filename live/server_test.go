@@ -29,7 +29,7 @@ func newServer(t *testing.T, handler http.HandlerFunc) *Server {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.minWait, s.maxWait, s.silence = time.Millisecond, 5*time.Millisecond, 5*time.Second
+	s.minWait, s.maxWait, s.maxSilence = time.Millisecond, 5*time.Millisecond, 5*time.Second
 	t.Cleanup(func() {
 		s.Close()
 		web.CloseClientConnections()
@@ -39,7 +39,7 @@ func newServer(t *testing.T, handler http.HandlerFunc) *Server {
 }
 
 // What is sent for each call.
-func TestCalls(t *testing.T) {
+func TestRequests(t *testing.T) {
 	var got []string
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
@@ -58,13 +58,13 @@ func TestCalls(t *testing.T) {
 			fmt.Fprint(w, "true")
 		}
 	})
-	ctx, at := t.Context(), Place{"ses_1", "/a b"}
+	ctx, at := t.Context(), SessionRef{"ses_1", "/a b"}
 	ms, err := s.Messages(ctx, at, 2)
 	if err != nil || len(ms) != 3 || ms[0].Info.ID != "msg_c" || ms[1].Info.ID != "msg_a" || ms[2].Info.Finish != "stop" {
 		t.Errorf("Messages = %v, %v", ms, err)
 	}
 	for id, want := range map[string]bool{"ses_1": true, "ses_2": false, "ses_3": false, "ses_4": true} {
-		if busy, err := s.Busy(ctx, Place{Session: id}); busy != want || err != nil {
+		if busy, err := s.Busy(ctx, SessionRef{ID: id}); busy != want || err != nil {
 			t.Errorf("Busy(%s) = %t, %v, want %t", id, busy, err, want)
 		}
 	}
@@ -114,7 +114,7 @@ func TestWrongAnswers(t *testing.T) {
 			w.WriteHeader(c.status)
 			fmt.Fprint(w, c.body)
 		})
-		_, err := s.Messages(t.Context(), Place{Session: "ses_1"}, 0)
+		_, err := s.Messages(t.Context(), SessionRef{ID: "ses_1"}, 0)
 		if err == nil || !strings.Contains(err.Error(), c.want) || len(err.Error()) > 1000 || c.is != nil && !errors.Is(err, c.is) {
 			t.Errorf("%d %s: error %v, want %s", c.status, c.body[:min(20, len(c.body))], err, c.want)
 		}
@@ -164,7 +164,7 @@ func TestPassword(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := with.Abort(t.Context(), Place{Session: "ses_1"}); err != nil || user+"/"+password != c.want {
+		if err := with.Abort(t.Context(), SessionRef{ID: "ses_1"}); err != nil || user+"/"+password != c.want {
 			t.Errorf("%+v: sent %s/%s, %v", c, user, password, err)
 		}
 		with.Close()
@@ -179,10 +179,10 @@ func TestBadIDs(t *testing.T) {
 		asked <- r.Method + " " + r.URL.String()
 		fmt.Fprint(w, "[]")
 	})
-	f, _ := broken(emptyText)
+	f, _ := failedSession(emptyText)
 	w := NewWatch(f.hook(Options{}))
 	for _, id := range []string{"", ".", "..", "../x", "a/b", "a%2fb", "x?y=1", "x#y", "ses 1", ".ses", "ses_\n", strings.Repeat("s", session.MaxID+1)} {
-		at := Place{Session: id}
+		at := SessionRef{ID: id}
 		_, err := s.Messages(t.Context(), at, 0)
 		for _, err := range []error{err, s.Abort(t.Context(), at), s.Prompt(t.Context(), at, Prompt{})} {
 			if !errors.Is(err, session.ErrBadID) {
@@ -198,13 +198,13 @@ func TestBadIDs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			w.Take(Event{Type: kind, Properties: raw})
+			w.Accept(Event{Type: kind, Properties: raw})
 		}
 	}
 	w.Close()
 	w.Run(t.Context())
-	if close(asked); len(asked) > 0 || len(f.log()) > 0 {
-		t.Errorf("the server was asked for %s and %d more, the agent for %v", <-asked, len(asked), f.log())
+	if close(asked); len(asked) > 0 || len(f.recorded()) > 0 {
+		t.Errorf("the server was asked for %s and %d more, the agent for %v", <-asked, len(asked), f.recorded())
 	}
 }
 
@@ -226,7 +226,7 @@ func TestNothingElsewhere(t *testing.T) {
 		if _, err := s.Version(t.Context()); err == nil {
 			t.Errorf("Version behind a redirect %d: no error", status)
 		}
-		if err := s.Abort(t.Context(), Place{Session: "ses_1"}); err == nil {
+		if err := s.Abort(t.Context(), SessionRef{ID: "ses_1"}); err == nil {
 			t.Errorf("Abort behind a redirect %d: no error", status)
 		}
 	}
@@ -239,9 +239,9 @@ func TestNothingElsewhere(t *testing.T) {
 		if addr.String() != strings.TrimPrefix(elsewhere.URL, "http://") {
 			t.Errorf("the guard is asked about %s", addr)
 		}
-		return errBoom
+		return errTest
 	})
-	if _, err := guarded.Version(t.Context()); !errors.Is(err, errBoom) {
+	if _, err := guarded.Version(t.Context()); !errors.Is(err, errTest) {
 		t.Errorf("Version behind a guard = %v", err)
 	}
 	if guarded.client.Transport.(*http.Transport).Proxy != nil {
@@ -269,10 +269,10 @@ func TestStalled(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.Close()
-		if s.patience > 10*time.Second {
-			t.Errorf("the patience is %s", s.patience)
+		if s.timeout > 10*time.Second {
+			t.Errorf("the patience is %s", s.timeout)
 		}
-		s.limit(50 * time.Millisecond)
+		s.setTimeout(50 * time.Millisecond)
 		if version, err := s.Version(t.Context()); err == nil {
 			t.Errorf("Version of %s = %q, want an error", address, version)
 		}
@@ -287,7 +287,7 @@ func TestStalled(t *testing.T) {
 
 // streamer serves one script after the other as event streams, a string each;
 // behind the last it keeps the line open.
-func streamer(scripts ...string) http.HandlerFunc {
+func streamHandler(scripts ...string) http.HandlerFunc {
 	var n atomic.Int32
 	return func(w http.ResponseWriter, r *http.Request) {
 		i := int(n.Add(1)) - 1
@@ -303,13 +303,13 @@ func streamer(scripts ...string) http.HandlerFunc {
 }
 
 // data is an event as the server sends it, in its envelope.
-func data(kind, directory string, properties any) string {
+func eventData(kind, directory string, properties any) string {
 	b, _ := json.Marshal(object{"directory": directory, "payload": object{"type": kind, "properties": properties}})
 	return "data: " + string(b) + "\n\n"
 }
 
 // follow collects the events until n have come.
-func follow(t *testing.T, s *Server, n int) (events []Event, connections int, err error) {
+func followEvents(t *testing.T, s *Server, n int) (events []Event, connections int, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
@@ -325,14 +325,14 @@ func follow(t *testing.T, s *Server, n int) (events []Event, connections int, er
 // is no event, and an event that is longer than any buffer.
 func TestFollow(t *testing.T) {
 	long := strings.Repeat("x", 3<<20)
-	s := newServer(t, streamer(
-		": hello\n\n"+data("server.connected", "", object{})+data("session.diff", "/a", object{})+data(eventIdle, "/a", object{"sessionID": "ses_1"}),
+	s := newServer(t, streamHandler(
+		": hello\n\n"+eventData("server.connected", "", object{})+eventData("session.diff", "/a", object{})+eventData(eventIdle, "/a", object{"sessionID": "ses_1"}),
 		"",
-		"data: {not json\n\ndata: []\n\nevent: x\ndata: 1\n\n"+data("sync", "/a", object{})+data(eventError, "/b", object{"long": long}),
-		"retry: 1\nid: 7\n"+data(eventStatus, "", nil)+data(eventIdle, "/c", nil)[:20],
-		data(eventDeleted, "/d", nil),
+		"data: {not json\n\ndata: []\n\nevent: x\ndata: 1\n\n"+eventData("sync", "/a", object{})+eventData(eventError, "/b", object{"long": long}),
+		"retry: 1\nid: 7\n"+eventData(eventStatus, "", nil)+eventData(eventIdle, "/c", nil)[:20],
+		eventData(eventDeleted, "/d", nil),
 	))
-	events, connections, err := follow(t, s, 4)
+	events, connections, err := followEvents(t, s, 4)
 	if !errors.Is(err, context.Canceled) {
 		t.Errorf("Follow = %v", err)
 	}
@@ -364,14 +364,14 @@ func TestFollowFatal(t *testing.T) {
 			w.WriteHeader(c.status)
 			fmt.Fprint(w, "<html>")
 		})
-		if _, _, err := follow(t, s, 1); !errors.Is(err, c.want) {
+		if _, _, err := followEvents(t, s, 1); !errors.Is(err, c.want) {
 			t.Errorf("%d %q: Follow = %v, want %v", c.status, c.kind, err, c.want)
 		}
 	}
 }
 
 // A server that is not there, fails or falls silent is connected to again.
-func TestFollowAgain(t *testing.T) {
+func TestReconnect(t *testing.T) {
 	var n atomic.Int32
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		switch n.Add(1) {
@@ -385,11 +385,11 @@ func TestFollowAgain(t *testing.T) {
 			<-r.Context().Done()
 		default:
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, data(eventIdle, "", nil))
+			fmt.Fprint(w, eventData(eventIdle, "", nil))
 		}
 	})
-	s.silence = 200 * time.Millisecond
-	if events, _, _ := follow(t, s, 1); len(events) != 1 || n.Load() != 4 {
+	s.maxSilence = 200 * time.Millisecond
+	if events, _, _ := followEvents(t, s, 1); len(events) != 1 || n.Load() != 4 {
 		t.Errorf("%d events after %d connections, want 1 after 4", len(events), n.Load())
 	}
 }
@@ -399,14 +399,14 @@ func TestHeartbeat(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		for range 10 {
-			fmt.Fprint(w, data("server.heartbeat", "", nil))
+			fmt.Fprint(w, eventData("server.heartbeat", "", nil))
 			w.(http.Flusher).Flush()
 			time.Sleep(50 * time.Millisecond)
 		}
-		fmt.Fprint(w, data(eventIdle, "", nil))
+		fmt.Fprint(w, eventData(eventIdle, "", nil))
 	})
-	s.silence = 300 * time.Millisecond
-	if events, connections, _ := follow(t, s, 1); len(events) != 1 || connections != 1 {
+	s.maxSilence = 300 * time.Millisecond
+	if events, connections, _ := followEvents(t, s, 1); len(events) != 1 || connections != 1 {
 		t.Errorf("%d events over %d connections, want 1 over 1", len(events), connections)
 	}
 }
@@ -420,14 +420,14 @@ func TestBackoff(t *testing.T) {
 			w.Header().Set("Content-Type", "text/event-stream")
 		case 7:
 			w.Header().Set("Content-Type", "text/event-stream")
-			fmt.Fprint(w, data(eventIdle, "", nil))
+			fmt.Fprint(w, eventData(eventIdle, "", nil))
 		default:
 			w.WriteHeader(http.StatusBadGateway)
 		}
 	})
 	waits := &waitLog{}
 	s.minWait, s.maxWait, s.log = 10*time.Millisecond, 100*time.Millisecond, slog.New(waits)
-	if events, _, _ := follow(t, s, 1); len(events) != 1 {
+	if events, _, _ := followEvents(t, s, 1); len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
 	}
 	// Chance moves each wait by up to a half of it.
@@ -459,7 +459,7 @@ func TestEndlessEvent(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
 		if n.Add(1) == 2 {
-			fmt.Fprint(w, data(eventIdle, "", nil))
+			fmt.Fprint(w, eventData(eventIdle, "", nil))
 			return
 		}
 		fmt.Fprint(w, "data: ")
@@ -470,7 +470,7 @@ func TestEndlessEvent(t *testing.T) {
 		}
 	})
 	s.maxEvent = 8 << 20
-	if events, _, _ := follow(t, s, 1); len(events) != 1 {
+	if events, _, _ := followEvents(t, s, 1); len(events) != 1 {
 		t.Errorf("%d events, want 1", len(events))
 	}
 	runtime.GC()

@@ -14,16 +14,16 @@ import (
 	"github.com/tmaxmax/go-sse"
 )
 
-// maxEvent is the longest event that is read, in bytes: a part can hold a picture.
-// The stream is begun anew behind a longer one.
+// maxEvent is the maximum length of an event, in bytes; a part can hold an image. A
+// longer event ends the connection.
 const maxEvent = 32 << 20
 
-// Follow hands the events of all directories to take until the context ends. When
-// the stream breaks off, or is silent for longer than its heartbeat allows, it
-// connects again, waiting longer each time up to a quarter of a minute; connected,
-// if it is not nil, is called each time the stream stands. The error is the
-// context's, or wraps [ErrUnauthorized] or [ErrNotOpenCode].
-func (s *Server) Follow(ctx context.Context, connected func(), take func(Event)) error {
+// Follow calls handle for the events of all directories until the context ends. If the
+// stream ends, or is silent for longer than its heartbeat allows, Follow connects
+// again, with delays that grow to 15 seconds. connected, if not nil, is called after
+// each successful connection. The error is the context's, or wraps [ErrUnauthorized]
+// or [ErrNotOpenCode].
+func (s *Server) Follow(ctx context.Context, connected func(), handle func(Event)) error {
 	wait := &backoff.ExponentialBackOff{
 		InitialInterval: s.minWait, MaxInterval: s.maxWait,
 		Multiplier: backoff.DefaultMultiplier, RandomizationFactor: backoff.DefaultRandomizationFactor,
@@ -35,7 +35,7 @@ func (s *Server) Follow(ctx context.Context, connected func(), take func(Event))
 			if connected != nil {
 				connected()
 			}
-		}, take)
+		}, handle)
 		switch {
 		case ctx.Err() != nil:
 			return ctx.Err()
@@ -55,41 +55,41 @@ var (
 	errEnded  = errors.New("the server ended the stream")
 )
 
-// stream reads one connection to its end; there always is an error.
-func (s *Server) stream(ctx context.Context, connected func(), take func(Event)) error {
+// stream reads one connection to its end. The error is never nil.
+func (s *Server) stream(ctx context.Context, connected func(), handle func(Event)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	alarm := time.AfterFunc(s.silence, func() { cancel(errSilent) })
+	alarm := time.AfterFunc(s.maxSilence, func() { cancel(errSilent) })
 	defer alarm.Stop()
 	resp, err := s.request(ctx, http.MethodGet, "/global/event", nil, nil)
 	if err != nil {
-		return because(ctx, err)
+		return causeOr(ctx, err)
 	}
 	defer resp.Body.Close()
 	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
 		return fmt.Errorf("%w: it answers with %q", ErrNotOpenCode, kind)
 	}
 	connected()
-	body := &watched{resp.Body, func() { alarm.Reset(s.silence) }}
+	body := &readNotifier{resp.Body, func() { alarm.Reset(s.maxSilence) }}
 	for e, err := range sse.Read(body, &sse.ReadConfig{MaxEventSize: s.maxEvent}) {
 		if err != nil {
-			return because(ctx, err)
+			return causeOr(ctx, err)
 		}
-		s.hand(e.Data, take)
+		s.dispatch(e.Data, handle)
 	}
-	return because(ctx, errEnded)
+	return causeOr(ctx, errEnded)
 }
 
-// because is the reason for which the context ended, if it did, or the error.
-func because(ctx context.Context, err error) error {
+// causeOr returns the cause of the end of the context, or err if it has not ended.
+func causeOr(ctx context.Context, err error) error {
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
 	}
 	return err
 }
 
-// hand takes an event out of its envelope.
-func (s *Server) hand(data string, take func(Event)) {
+// dispatch unpacks an event and passes it to handle if it is relevant.
+func (s *Server) dispatch(data string, handle func(Event)) {
 	var envelope struct {
 		Directory string `json:"directory"`
 		Payload   Event  `json:"payload"`
@@ -98,22 +98,22 @@ func (s *Server) hand(data string, take func(Event)) {
 		s.log.Warn("an event that cannot be read", "error", err)
 		return
 	}
-	if Wanted(envelope.Payload.Type) {
+	if relevant(envelope.Payload.Type) {
 		envelope.Payload.Directory = envelope.Directory
-		take(envelope.Payload)
+		handle(envelope.Payload)
 	}
 }
 
-// A watched reader calls seen for all that comes through it.
-type watched struct {
+// A readNotifier calls onRead after each read that returns data.
+type readNotifier struct {
 	io.Reader
-	seen func()
+	onRead func()
 }
 
-func (w *watched) Read(b []byte) (int, error) {
+func (w *readNotifier) Read(b []byte) (int, error) {
 	n, err := w.Reader.Read(b)
 	if n > 0 {
-		w.seen()
+		w.onRead()
 	}
 	return n, err
 }

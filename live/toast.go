@@ -7,14 +7,14 @@ import (
 	"mend/repair"
 )
 
-// toastTime is how long a toast stays, in milliseconds.
+// toastTime is how long a toast is shown, in milliseconds.
 const toastTime = 3000
 
-// A notice is what the user is told of a class before anything is changed; the
-// words are upstream's where it had some (docs/opencode.md).
+// A notice is the text of the toast for a class before anything is changed. Texts that
+// upstream has are the same here (docs/opencode.md).
 type notice struct{ title, message string }
 
-// notices are the classes that are recovered, or explained and left alone.
+// notices has an entry for each class that is recovered or explained.
 var notices = map[repair.Class]notice{
 	repair.ToolResultMissing:         {"Tool Crash Recovery", "Injecting cancelled tool results..."},
 	repair.UnavailableTool:           {"Tool Recovery", "Recovering from unavailable tool call..."},
@@ -33,41 +33,45 @@ var notices = map[repair.Class]notice{
 	repair.AssistantPrefillUnsupported: {"Prefill Unsupported", "Prefill not supported; continuing without recovery."},
 }
 
-// note shows a toast, unless the recovery comes late.
-func (r *recovery) note(ctx context.Context, t Toast) {
-	if !r.late {
+// isExplainOnly reports whether errors of the class are explained, but not recovered.
+func isExplainOnly(c repair.Class) bool {
+	return c == repair.ThinkingBlockModified || c == repair.AssistantPrefillUnsupported
+}
+
+// showToast shows a toast, unless the recovery only writes the store.
+func (r *recovery) showToast(ctx context.Context, t Toast) {
+	if !r.storeOnly {
 		r.toast(ctx, r.info.Directory, t)
 	}
 }
 
-// announce tells what is about to happen.
+// announce shows what will be done.
 func (r *recovery) announce(ctx context.Context) {
 	n := notices[r.err.Class]
-	r.note(ctx, Toast{n.title, n.message, VariantWarning, toastTime})
+	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, toastTime})
 }
 
-// explain tells of an error that the store does not answer for: of a class
-// without a cure upstream's words, else what the error means.
+// explain explains an error that no repair of the store can fix.
 func (r *recovery) explain(ctx context.Context) {
 	r.log.Info("left alone", "why", r.err.Explanation, "error", r.err.Text)
 	n := notices[r.err.Class]
-	if !explained(r.err.Class) {
+	if !isExplainOnly(r.err.Class) {
 		n.message = "Nothing in the stored session explains this error. " + r.err.Explanation
 	}
-	r.note(ctx, Toast{n.title, n.message, VariantWarning, toastTime})
+	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, toastTime})
 }
 
-// giveUp tells that the session was recovered too often.
+// giveUp shows that the limit of attempts is reached.
 func (r *recovery) giveUp(ctx context.Context) {
 	r.log.Warn("left alone: the limit is reached", "attempts", r.opt.MaxAttempts, "error", r.err.Text)
-	r.note(ctx, Toast{notices[r.err.Class].title, limitText(r.opt.MaxAttempts), VariantError, toastTime})
+	r.showToast(ctx, Toast{notices[r.err.Class].title, limitText(r.opt.MaxAttempts), VariantError, toastTime})
 }
 
-func curedText(entry string) string {
+func repairedText(entry string) string {
 	return fmt.Sprintf("Repaired. \"mend undo %s\" takes it back.", entry)
 }
 
-func treatedText(entry string) string {
+func alreadyRepairedText(entry string) string {
 	return fmt.Sprintf("Repaired meanwhile. \"mend undo %s\" takes it back.", entry)
 }
 

@@ -15,7 +15,7 @@ import (
 func TestUpstream(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"HND-01 HND-02 the same prefill error twice": func(t *testing.T) {
-			f, info := broken(prefillText)
+			f, info := failedSession(prefillText)
 			h := f.hook(Options{AutoResume: true})
 			for n := range 2 {
 				if h.HandleSessionRecovery(t.Context(), info) {
@@ -30,7 +30,7 @@ func TestUpstream(t *testing.T) {
 				"parts":[{"id":"prt_1","type":"tool_use","callID":"toolu_array_response"}]}]`), &ms); err != nil {
 				t.Fatal(err)
 			}
-			f := &fake{messages: ms, stored: ms, entry: "quail"}
+			f := &fakeAgent{messages: ms, stored: ms, entry: "quail"}
 			i := ms[0].Info
 			i.ID = ""
 			if !f.hook(Options{}).HandleSessionRecovery(t.Context(), i) {
@@ -41,24 +41,24 @@ func TestUpstream(t *testing.T) {
 			wantTimes(t, f, map[string]int{"repair": 1, "prompt": 0})
 		},
 		"HND-05 the search for the id fails": func(t *testing.T) {
-			f, info := broken(resultText)
-			info.ID, f.fail = "", map[string]error{"messages": errBoom}
+			f, info := failedSession(resultText)
+			info.ID, f.errors = "", map[string]error{"messages": errTest}
 			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("recovered")
 			}
 			wantTimes(t, f, map[string]int{"messages": 1, "abort": 0, "repair": 0})
 		},
 		"HND-07 modified thinking": func(t *testing.T) {
-			f, info := broken(modifiedText)
+			f, info := failedSession(modifiedText)
 			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("recovered")
 			}
 			wantTimes(t, f, map[string]int{"toast": 1, "onAbort": 0, "abort": 0, "messages": 0, "prompt": 0, "repair": 0, "onComplete": 1})
 		},
 		"HND-08 TRM-05 idle with interrupted tools, twice": func(t *testing.T) {
-			f := stuck()
+			f := interruptedSession()
 			h := f.hook(Options{})
-			if first, second := h.HandleIdle(t.Context(), Place{Session: "ses_1"}), h.HandleIdle(t.Context(), Place{Session: "ses_1"}); !first || second {
+			if first, second := h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"}), h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"}); !first || second {
 				t.Errorf("HandleIdle = %t, %t, want true, false", first, second)
 			}
 			if got := f.requests[0].Cancelled; got != "Tool execution was interrupted before producing a result." {
@@ -68,24 +68,24 @@ func TestUpstream(t *testing.T) {
 			wantTimes(t, f, map[string]int{"repair": 1, "prompt": 0, "abort": 0})
 		},
 		"HND-10 idle behind a newer prompt": func(t *testing.T) {
-			f := stuck()
+			f := interruptedSession()
 			f.messages = append(f.messages, prompt("msg_3", ""))
-			if f.hook(Options{}).HandleIdle(t.Context(), Place{Session: "ses_1"}) {
+			if f.hook(Options{}).HandleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
 				t.Error("recovered")
 			}
 			wantTimes(t, f, map[string]int{"repair": 0})
 		},
 		"IDL-01 an abort is asked for once": func(t *testing.T) {
-			w := NewWatch(stuck().hook(Options{}))
-			w.Take(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}))
-			if first, second := w.skipLocked("ses_1"), w.skipLocked("ses_1"); !first || second {
+			w := NewWatch(interruptedSession().hook(Options{}))
+			w.Accept(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}))
+			if first, second := w.consumeAbortLocked("ses_1"), w.consumeAbortLocked("ses_1"); !first || second {
 				t.Errorf("skip = %t, %t, want true, false", first, second)
 			}
 		},
 		"IDL-03 another error is no abort": func(t *testing.T) {
-			w := NewWatch(stuck().hook(Options{}))
-			w.Take(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "ProviderTimeoutError"}}))
-			if w.skipLocked("ses_1") {
+			w := NewWatch(interruptedSession().hook(Options{}))
+			w.Accept(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "ProviderTimeoutError"}}))
+			if w.consumeAbortLocked("ses_1") {
 				t.Error("skipped")
 			}
 		},
@@ -94,28 +94,28 @@ func TestUpstream(t *testing.T) {
 		"IDL-09 IDL-10 a second idle is not suppressed": func(t *testing.T) {
 			// Upstream drops a second idle event of the same half second, but not
 			// behind a recovery. Here every idle event is looked at.
-			f := stuck()
+			f := interruptedSession()
 			w := NewWatch(f.hook(Options{}))
-			w.Take(idleEvent())
-			w.do(t.Context(), w.next())
-			w.Take(event(eventStatus, object{"sessionID": "ses_1", "status": object{"type": "idle"}}))
+			w.Accept(idleEvent())
+			w.process(t.Context(), w.next())
+			w.Accept(event(eventStatus, object{"sessionID": "ses_1", "status": object{"type": "idle"}}))
 			drain(t, w)
 			wantTimes(t, f, map[string]int{"repair": 1, "messages": 2})
 		},
 		"TRM-01 TRM-04 TRM-07 ids of calls": func(t *testing.T) {
 			// Upstream needs an id that the provider gave, since it answers the call
 			// in a prompt. A stored call is repaired where it stands, whatever its ids.
-			f := stuck()
-			p := call("prt_missing_call", "running")
+			f := interruptedSession()
+			p := toolCall("prt_missing_call", "running")
 			p.CallID = "prt_not_a_tool_use_id"
 			f.messages[1].Parts = []Part{p}
-			if !f.hook(Options{}).HandleIdle(t.Context(), Place{Session: "ses_1"}) {
+			if !f.hook(Options{}).HandleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
 				t.Error("not recovered")
 			}
 		},
 		"TRM-02 no messages to be had": func(t *testing.T) {
-			f, info := broken(resultText)
-			f.fail = map[string]error{"messages": errBoom, "read": errBoom}
+			f, info := failedSession(resultText)
+			f.errors = map[string]error{"messages": errTest, "read": errTest}
 			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("recovered")
 			}
@@ -124,16 +124,16 @@ func TestUpstream(t *testing.T) {
 			// Upstream takes some failures for successes (section 12, 7). Here the
 			// journal decides whether the session was repaired; a prompt that fails
 			// is logged, and sent once.
-			f, info := broken(orderText)
-			f.fail = map[string]error{"prompt": errBoom}
+			f, info := failedSession(orderText)
+			f.errors = map[string]error{"prompt": errTest}
 			if !f.hook(Options{AutoResume: true}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("not recovered")
 			}
 			wantTimes(t, f, map[string]int{"prompt": 1})
 		},
 		"UNT-02 a tool that is not there": func(t *testing.T) {
-			f, info := broken("No such tool: bash")
-			f.messages[1].Parts = []Part{call("prt_2", "running")}
+			f, info := failedSession("No such tool: bash")
+			f.messages[1].Parts = []Part{toolCall("prt_2", "running")}
 			if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("not recovered")
 			}
@@ -151,10 +151,10 @@ func TestUpstream(t *testing.T) {
 			for want, ms := range map[string][]Message{
 				"msg_1": {prompt("msg_1", "real"), synthetic, marked},
 				"msg_0": {file, synthetic},
-				"":      {synthetic, answer("msg_4")},
+				"":      {synthetic, assistantMessage("msg_4")},
 			} {
 				got := ""
-				if m := lastTyped(ms); m != nil {
+				if m := lastUserPrompt(ms); m != nil {
 					got = m.Info.ID
 				}
 				if got != want {
@@ -163,7 +163,7 @@ func TestUpstream(t *testing.T) {
 			}
 		},
 		"RSM-03 RSM-04 TRM-08 the prompt of a resumed turn": func(t *testing.T) {
-			f, info := broken(disabledText)
+			f, info := failedSession(disabledText)
 			if !f.hook(Options{AutoResume: true}).HandleSessionRecovery(t.Context(), info) {
 				t.Error("not recovered")
 			}
@@ -182,11 +182,11 @@ func TestUpstream(t *testing.T) {
 	}
 }
 
-func wantTimes(t *testing.T, f *fake, want map[string]int) {
+func wantTimes(t *testing.T, f *fakeAgent, want map[string]int) {
 	t.Helper()
 	for verb, n := range want {
-		if got := f.times(verb); got != n {
-			t.Errorf("%s %d times, want %d; did %v", verb, got, n, f.log())
+		if got := f.count(verb); got != n {
+			t.Errorf("%s %d times, want %d; did %v", verb, got, n, f.recorded())
 		}
 	}
 }
@@ -207,7 +207,7 @@ func TestToasts(t *testing.T) {
 		{"messages.1.content.0: Invalid `signature` in `thinking` block", "Thinking Signature Recovery", "Removing thinking with an invalid signature..."},
 		{"encrypted content could not be verified", "Reasoning Recovery", "Removing reasoning that cannot be read..."},
 	} {
-		f, info := broken(c.text)
+		f, info := failedSession(c.text)
 		f.hook(Options{}).HandleSessionRecovery(t.Context(), info)
 		if len(f.toasts) == 0 {
 			t.Errorf("%s: no toast", c.text)

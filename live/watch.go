@@ -2,130 +2,128 @@ package live
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"mend/session"
 )
 
-// A Watch feeds a [Hook] from a stream of events. Taking an event costs next to
-// nothing and never waits; the recoveries run in [Watch.Run], one at a time.
+// A Watch feeds a [Hook] from a stream of events. [Watch.Accept] never blocks; the
+// recoveries run in [Watch.Run], one at a time.
 type Watch struct {
 	hook *Hook
 
-	mu     sync.Mutex
-	work   map[string]*job // by session
-	order  []string        // of sessions with work, the oldest first
-	guard  bounded[struct{}]
-	heard  bounded[struct{}] // of which sessions there were events
-	wake   chan struct{}
-	closed chan struct{}
-	end    sync.Once
+	mu        sync.Mutex
+	items     map[string]*queueItem // by session
+	order     []string              // sessions in items, oldest first
+	aborted   boundedMap[struct{}]  // sessions whose turn the user aborted
+	seen      boundedMap[struct{}]  // sessions that had events
+	wake      chan struct{}
+	closed    chan struct{}
+	closeOnce sync.Once
 }
 
-// A job is what is to be done for one session.
-type job struct {
-	failed []Info // at most two: without and with the id of the answer
-	idle   bool
-	place  Place
+// A queueItem is the pending work of one session.
+type queueItem struct {
+	failures []Info // at most two: without and with the id of the message
+	idle     bool
+	ref      SessionRef
 }
 
-// NewWatch returns a Watch that hands what it is told to h.
+// NewWatch returns a Watch that passes events to h.
 func NewWatch(h *Hook) *Watch {
-	return &Watch{hook: h, work: map[string]*job{}, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	return &Watch{hook: h, items: map[string]*queueItem{}, wake: make(chan struct{}, 1), closed: make(chan struct{})}
 }
 
-// Take takes an event. What is not of interest, or cannot be read, is dropped.
-func (w *Watch) Take(e Event) {
-	if !Wanted(e.Type) {
+// Accept queues an event. Events that are irrelevant or unreadable are dropped.
+func (w *Watch) Accept(e Event) {
+	if !relevant(e.Type) {
 		return
 	}
-	r, err := e.report()
-	if err == nil && r.session != "" {
-		err = session.ValidateID(r.session)
+	u, err := e.decode()
+	if err == nil && u.session != "" {
+		err = session.ValidateID(u.session)
 	}
 	if err != nil {
 		w.hook.opt.Log.Warn("an event that cannot be read", "error", err)
 		return
 	}
-	if r.session == "" {
+	if u.session == "" {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.heard.put(r.session, struct{}{})
+	w.seen.set(u.session, struct{}{})
 	switch {
-	case r.deleted:
-		w.guard.drop(r.session)
-		w.heard.drop(r.session)
-		w.forgetLocked(r.session)
-	case r.typed: // or a prompt from before, which the agent tells again with a summary
-		w.guard.drop(r.session)
-	case r.well:
-		w.hook.taken.well(r.session)
-	case r.failed != nil && aborted(r.failed):
-		w.guard.put(r.session, struct{}{})
-	case r.failed != nil && w.hook.IsRecoverableError(r.failed.Error):
-		j := w.jobLocked(r.session, e.Directory)
-		if len(j.failed) < 2 {
-			j.failed = append(j.failed, *r.failed)
+	case u.deleted:
+		w.aborted.remove(u.session)
+		w.seen.remove(u.session)
+		w.removeLocked(u.session)
+	case u.prompted: // also set when the agent sends an old prompt again after summarising it
+		w.aborted.remove(u.session)
+	case u.succeeded:
+		w.hook.dedupe.reset(u.session)
+	case u.failure != nil && isAbort(u.failure):
+		w.aborted.set(u.session, struct{}{})
+	case u.failure != nil && w.hook.IsRecoverableError(u.failure.Error):
+		item := w.itemLocked(u.session, e.Directory)
+		if len(item.failures) < 2 {
+			item.failures = append(item.failures, *u.failure)
 		} else {
-			j.failed[1] = *r.failed
+			item.failures[1] = *u.failure
 		}
-	case r.idle && !w.skipLocked(r.session):
-		w.jobLocked(r.session, e.Directory).idle = true
+	case u.idle && !w.consumeAbortLocked(u.session):
+		w.itemLocked(u.session, e.Directory).idle = true
 	}
 }
 
-// skipLocked reports whether the user ended the turn of a session that is idle
-// now, and forgets it.
-func (w *Watch) skipLocked(session string) bool {
-	_, ok := w.guard.get(session)
-	w.guard.drop(session)
+// consumeAbortLocked reports whether the user aborted the turn of a session that is
+// now idle, and clears that state.
+func (w *Watch) consumeAbortLocked(session string) bool {
+	_, ok := w.aborted.get(session)
+	w.aborted.remove(session)
 	return ok
 }
 
-// maxJobs is how many sessions may wait. More are dropped: each of them has
-// another chance with its next error, and at the next start.
-const maxJobs = 1024
+// maxQueued is how many sessions may wait. The oldest is dropped for a new one; it is
+// handled at its next error or the next start.
+const maxQueued = 1024
 
-func (w *Watch) jobLocked(session, directory string) *job {
-	j := w.work[session]
-	if j != nil {
-		return j
+func (w *Watch) itemLocked(session, directory string) *queueItem {
+	item := w.items[session]
+	if item != nil {
+		return item
 	}
-	if len(w.order) == maxJobs {
+	if len(w.order) == maxQueued {
 		w.hook.opt.Log.Warn("too many sessions wait; dropping one", "session", w.order[0])
-		w.forgetLocked(w.order[0])
+		w.removeLocked(w.order[0])
 	}
-	j = &job{place: Place{session, directory}}
-	w.work[session] = j
+	item = &queueItem{ref: SessionRef{session, directory}}
+	w.items[session] = item
 	w.order = append(w.order, session)
 	select {
 	case w.wake <- struct{}{}:
 	default:
 	}
-	return j
+	return item
 }
 
-func (w *Watch) forgetLocked(session string) {
-	delete(w.work, session)
-	for i, s := range w.order {
-		if s == session {
-			w.order = append(w.order[:i], w.order[i+1:]...)
-			return
-		}
+func (w *Watch) removeLocked(session string) {
+	delete(w.items, session)
+	if i := slices.Index(w.order, session); i >= 0 {
+		w.order = slices.Delete(w.order, i, i+1)
 	}
 }
 
-// Close says that no event comes any more: Run ends when the work is done.
-func (w *Watch) Close() { w.end.Do(func() { close(w.closed) }) }
+// Close ends the stream of events. Run then returns when the queue is empty.
+func (w *Watch) Close() { w.closeOnce.Do(func() { close(w.closed) }) }
 
-// Run does the work until the context ends, or until it is done after Close. A
-// recovery that has begun to write is never cut short.
+// Run handles events until the context ends, or until the queue is empty after Close.
+// A recovery that has begun to write is completed.
 func (w *Watch) Run(ctx context.Context) {
 	for {
-		if j := w.next(); j != nil {
-			w.do(ctx, j)
+		if item := w.next(); item != nil {
+			w.process(ctx, item)
 			continue
 		}
 		select {
@@ -144,24 +142,24 @@ func (w *Watch) Run(ctx context.Context) {
 	}
 }
 
-func (w *Watch) next() *job {
+func (w *Watch) next() *queueItem {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if len(w.order) == 0 {
 		return nil
 	}
-	j := w.work[w.order[0]]
-	w.forgetLocked(w.order[0])
-	return j
+	item := w.items[w.order[0]]
+	w.removeLocked(w.order[0])
+	return item
 }
 
-func (w *Watch) do(ctx context.Context, j *job) {
-	for _, i := range j.failed {
+func (w *Watch) process(ctx context.Context, item *queueItem) {
+	for _, i := range item.failures {
 		if ctx.Err() == nil {
 			w.hook.HandleSessionRecovery(ctx, i)
 		}
 	}
-	if j.idle && ctx.Err() == nil {
-		w.hook.HandleIdle(ctx, j.place)
+	if item.idle && ctx.Err() == nil {
+		w.hook.HandleIdle(ctx, item.ref)
 	}
 }

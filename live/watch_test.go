@@ -43,12 +43,12 @@ func drain(t *testing.T, w *Watch) {
 // What a stream of events leads to.
 func TestWatch(t *testing.T) {
 	aborted := event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError", "data": object{}}})
-	abortedAnswer := answer("msg_2")
+	abortedAnswer := assistantMessage("msg_2")
 	abortedAnswer.Info.Error = json.RawMessage(`{"name":"AbortError"}`)
 	status := func(kind string) Event {
 		return event(eventStatus, object{"sessionID": "ses_1", "status": object{"type": kind}})
 	}
-	failed := failedAnswer("msg_2", emptyText)
+	failed := failedMessage("msg_2", emptyText)
 	for _, c := range []struct {
 		name    string
 		events  []Event
@@ -64,7 +64,7 @@ func TestWatch(t *testing.T) {
 		{"an error without a session", []Event{event(eventError, object{"error": errorJSON(emptyText)})}, false, 0, 0},
 		{"the prompt told again behind it", []Event{errorEvent(emptyText), messageEvent(prompt("msg_1", "do it"))}, false, 1, -1},
 		{"a deleted session", []Event{errorEvent(emptyText), event(eventDeleted, object{"info": object{"id": "ses_1"}})}, false, 0, 0},
-		{"an answer that goes well", []Event{messageEvent(answer("msg_2"))}, false, 0, 0},
+		{"an answer that goes well", []Event{messageEvent(assistantMessage("msg_2"))}, false, 0, 0},
 		{"unreadable", []Event{{Type: eventError, Properties: []byte("[")}, {Type: eventMessage, Properties: []byte(`{"info":"x"}`)}, {Type: eventIdle}}, false, 0, 0},
 		{"of no interest", []Event{event("session.diff", object{"sessionID": "ses_1"})}, false, 0, 0},
 
@@ -78,19 +78,19 @@ func TestWatch(t *testing.T) {
 		{"idle after an abort and a prompt", []Event{aborted, messageEvent(prompt("msg_3", "")), idleEvent()}, true, 1, 1},
 		{"idle after an abort and the end of the session", []Event{aborted, event(eventDeleted, object{"info": object{"id": "ses_1"}}), idleEvent()}, true, 1, 1},
 	} {
-		f, _ := broken(emptyText)
+		f, _ := failedSession(emptyText)
 		if c.stuck {
-			f = stuck()
+			f = interruptedSession()
 		}
 		w := NewWatch(f.hook(Options{}))
 		for _, e := range c.events {
-			w.Take(e)
+			w.Accept(e)
 		}
 		drain(t, w)
-		if got := f.times("repair"); got != c.repairs {
-			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.log())
+		if got := f.count("repair"); got != c.repairs {
+			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recorded())
 		}
-		if got := f.times("messages"); c.looks >= 0 && got != c.looks {
+		if got := f.count("messages"); c.looks >= 0 && got != c.looks {
 			t.Errorf("%s: %d looks, want %d", c.name, got, c.looks)
 		}
 	}
@@ -98,28 +98,28 @@ func TestWatch(t *testing.T) {
 
 // A turn that ends well lets the session be recovered anew, also if the next
 // prompt comes before anybody has looked.
-func TestWell(t *testing.T) {
-	f, _ := broken(emptyText)
+func TestSuccessResetsAttempts(t *testing.T) {
+	f, _ := failedSession(emptyText)
 	h := f.hook(Options{MaxAttempts: 1})
 	w := NewWatch(h)
-	h.taken.try("ses_1")
-	calls := answer("msg_2")
+	h.dedupe.attempt("ses_1")
+	calls := assistantMessage("msg_2")
 	calls.Info.Finish = "tool-calls"
-	for _, m := range []Message{answer("msg_2"), calls, failedAnswer("msg_2", otherText)} {
-		if w.Take(messageEvent(m)); h.taken.try("ses_1") {
+	for _, m := range []Message{assistantMessage("msg_2"), calls, failedMessage("msg_2", otherText)} {
+		if w.Accept(messageEvent(m)); h.dedupe.attempt("ses_1") {
 			t.Errorf("%+v counts as a turn that ended well", m.Info)
 		}
 	}
-	done := answer("msg_2")
+	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"
-	if w.Take(messageEvent(done)); !h.taken.try("ses_1") {
+	if w.Accept(messageEvent(done)); !h.dedupe.attempt("ses_1") {
 		t.Error("a turn that ended well does not count")
 	}
 }
 
 // Events come while a recovery runs, and Take never waits for it.
-func TestTakeWhileWorking(t *testing.T) {
-	f, _ := broken(emptyText)
+func TestAcceptWhileRunning(t *testing.T) {
+	f, _ := failedSession(emptyText)
 	began, goOn := make(chan struct{}), make(chan struct{})
 	f.onRepair = func() {
 		close(began)
@@ -131,45 +131,45 @@ func TestTakeWhileWorking(t *testing.T) {
 		defer close(done)
 		w.Run(t.Context())
 	}()
-	w.Take(errorEvent(emptyText))
+	w.Accept(errorEvent(emptyText))
 	<-began
-	for n := range 2 * maxJobs {
-		w.Take(event(eventIdle, object{"sessionID": fmt.Sprintf("ses_%d", n+2)}))
+	for n := range 2 * maxQueued {
+		w.Accept(event(eventIdle, object{"sessionID": fmt.Sprintf("ses_%d", n+2)}))
 	}
-	if n := len(w.order); n != maxJobs {
-		t.Errorf("%d sessions wait, want %d", n, maxJobs)
+	if n := len(w.order); n != maxQueued {
+		t.Errorf("%d sessions wait, want %d", n, maxQueued)
 	}
 	close(goOn)
 	w.Close()
 	<-done
-	if got := f.times("messages"); got != maxJobs+2 {
-		t.Errorf("%d looks, want %d", got, maxJobs+2)
+	if got := f.count("messages"); got != maxQueued+2 {
+		t.Errorf("%d looks, want %d", got, maxQueued+2)
 	}
 }
 
 // A context that ends ends Run; a recovery that runs is finished first.
 func TestRunEnds(t *testing.T) {
-	f, _ := broken(emptyText)
+	f, _ := failedSession(emptyText)
 	ctx, cancel := context.WithCancel(t.Context())
 	f.onRepair = cancel
 	w := NewWatch(f.hook(Options{}))
-	w.Take(errorEvent(emptyText))
-	w.Take(event(eventIdle, object{"sessionID": "ses_2"}))
+	w.Accept(errorEvent(emptyText))
+	w.Accept(event(eventIdle, object{"sessionID": "ses_2"}))
 	w.Run(ctx)
-	if did := strings.Join(f.log(), ", "); !strings.HasSuffix(did, "onComplete ses_1") {
+	if did := strings.Join(f.recorded(), ", "); !strings.HasSuffix(did, "onComplete ses_1") {
 		t.Errorf("did %s", did)
 	}
 }
 
 // The memory of a ledger is bounded, and what is newest stays.
-func TestLedgerBound(t *testing.T) {
-	l := newLedger(1)
-	for n := range 3 * remembered {
-		if id := fmt.Sprint(n); !l.claim(id, false) || !l.try(id) || l.claim(id, false) || l.try(id) {
+func TestDedupeBound(t *testing.T) {
+	l := newDedupe(1)
+	for n := range 3 * maxRemembered {
+		if id := fmt.Sprint(n); !l.claim(id, false) || !l.attempt(id) || l.claim(id, false) || l.attempt(id) {
 			t.Fatalf("claim or try %s went wrong", id)
 		}
 	}
-	if len(l.taken.values) != remembered || len(l.taken.order) != remembered || len(l.attempts.values) != remembered {
-		t.Errorf("remembers %d answers, want %d", len(l.taken.values), remembered)
+	if len(l.claimed.values) != maxRemembered || len(l.claimed.order) != maxRemembered || len(l.attempts.values) != maxRemembered {
+		t.Errorf("remembers %d answers, want %d", len(l.claimed.values), maxRemembered)
 	}
 }

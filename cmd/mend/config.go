@@ -21,7 +21,7 @@ comments are allowed, then from the environment, MEND_AUTO_RESUME for autoResume
 then from --set KEY=VALUE of the verbs that have it.`,
 		Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			c, err := settings(set)
+			c, err := loadSettings(set)
 			if err != nil {
 				return err
 			}
@@ -37,17 +37,17 @@ func setFlag(cmd *cobra.Command, set *[]string) {
 }
 
 // settings are the settings in force.
-func settings(set []string) (config.Config, error) {
+func loadSettings(set []string) (config.Config, error) {
 	path, err := config.Path()
 	if err != nil {
 		return config.Config{}, err
 	}
-	return settingsIn(path, set)
+	return loadSettingsFrom(path, set)
 }
 
 // settingsIn are the settings in force with those of the file at path, if there is
 // one.
-func settingsIn(path string, set []string) (config.Config, error) {
+func loadSettingsFrom(path string, set []string) (config.Config, error) {
 	c, err := config.Load(path, os.LookupEnv, set)
 	if err != nil {
 		return c, &usageError{err}
@@ -70,7 +70,7 @@ func (a *app) showConfig(c config.Config) error {
 	}
 	var list []settingJSON
 	for _, s := range c.Settings() {
-		list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Env, s.About})
+		list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Env, s.Description})
 	}
 	a.answerWith("file", path)
 	a.answerWith("settings", list)
@@ -88,8 +88,8 @@ func (a *app) showConfig(c config.Config) error {
 // liveOptions are the settings as the recovery of running sessions takes them.
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{
-		KeepStuck: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
-		Quiet: !c.Toasts, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
+		KeepInterrupted: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
+		NoToasts: !c.Toasts, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
 	}
 	if c.Origin("cancelledToolResultText") != config.Default { // else the words fit the case
 		o.Cancelled = c.Cancelled
@@ -112,7 +112,7 @@ func liveOptions(c config.Config) live.Options {
 		{c.AssistantPrefillUnsupported, repair.AssistantPrefillUnsupported},
 	} {
 		if !s.on {
-			o.Off = append(o.Off, s.class)
+			o.Disabled = append(o.Disabled, s.class)
 		}
 	}
 	return o

@@ -109,7 +109,7 @@ func exitCode(err error) int {
 		return exitPending
 	case errors.As(err, &conflict):
 		return exitConflict
-	case errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNobody, errDeclined, errOff, errForeignPlugin, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNobody, errDeclined, errDisabled, errForeignPlugin, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -188,7 +188,7 @@ var hints = []struct {
 	{journal.ErrFormat, "use the mend that wrote it, or a later one"},
 	{mend.ErrNotCommitted, `"mend show ID" tells how it stands; a conflict is decided by "mend resolve ID"`},
 	{live.ErrUnauthorized, "put it into $OPENCODE_SERVER_PASSWORD"},
-	{errOff, `"mend config" tells where that comes from`},
+	{errDisabled, `"mend config" tells where that comes from`},
 	{errForeignPlugin, "move it away, or use --project"},
 	{errNobodyMoves, "say --yes"},
 	{errNobody, "say --yes, or name a session to repair it alone"},

@@ -15,7 +15,7 @@ import (
 
 // followEvery is how often the journal's file is looked at. The journal itself is
 // opened only when that has changed, so that nobody who writes waits for us.
-const followEvery = 300 * time.Millisecond
+const followInterval = 300 * time.Millisecond
 
 // followLog lists the entries, the oldest first, and then each that comes or
 // changes its state, until the context ends.
@@ -28,8 +28,8 @@ func (a *app) followLog(ctx context.Context, q journal.Query) error {
 	a.asJSON = false // each entry is an object of its own
 	shown := map[string]change.State{}
 	var seen time.Time
-	for tick := time.NewTicker(followEvery); ; {
-		if changed := written(dir); changed != seen || seen.IsZero() {
+	for tick := time.NewTicker(followInterval); ; {
+		if changed := journalModTime(dir); changed != seen || seen.IsZero() {
 			es, err := a.opt.Log(q)
 			var locked *journal.LockedError
 			if err != nil && !errors.As(err, &locked) {
@@ -51,7 +51,7 @@ func (a *app) followLog(ctx context.Context, q journal.Query) error {
 }
 
 // written is when the journal's file was last written.
-func written(dir string) time.Time {
+func journalModTime(dir string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, "journal.db"))
 	if err != nil {
 		return time.Time{}

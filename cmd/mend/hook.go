@@ -35,7 +35,7 @@ input. It writes its log to hook.log beside the journal.`,
 }
 
 // farewell is how long the plugin may take to read that mend ends.
-const farewell = 2 * time.Second
+const byeTimeout = 2 * time.Second
 
 // hook serves one plugin. What stands in its way it tells the plugin, which then
 // does not start it again.
@@ -45,14 +45,14 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 	// the agent has told unread or a recovery half done.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx := cmd.Context()
-	pipe, lines := live.NewPipe(a.out), live.NewLines(a.in)
-	hello, err := pipe.Greet(ctx, lines, a.opt.Version)
+	pipe, lines := live.NewPipe(a.out), live.NewLineReader(a.in)
+	hello, err := pipe.Handshake(ctx, lines, a.opt.Version)
 	if err != nil {
 		return err
 	}
-	h, err := a.healerFor(ctx, pipe, set)
+	h, err := a.openRecoverer(ctx, pipe, set)
 	if err != nil {
-		ctx, cancel := context.WithTimeout(ctx, farewell)
+		ctx, cancel := context.WithTimeout(ctx, byeTimeout)
 		defer cancel()
 		return errors.Join(err, pipe.Bye(ctx, err.Error()))
 	}
@@ -60,13 +60,13 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 }
 
 // healerFor is what recovers the sessions of the agent behind the pipe.
-func (a *app) healerFor(ctx context.Context, agent live.Agent, set []string) (*healer, error) {
-	c, err := settings(set)
+func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string) (*recoverer, error) {
+	c, err := loadSettings(set)
 	if err != nil {
 		return nil, err
 	}
 	if !c.Enabled {
-		return nil, errOff
+		return nil, errDisabled
 	}
 	client, err := mend.Open(a.opt)
 	if err != nil {
@@ -76,33 +76,33 @@ func (a *app) healerFor(ctx context.Context, agent live.Agent, set []string) (*h
 	if err != nil {
 		return nil, err
 	}
-	log, err := hookLog(journal, c.Debug)
+	log, err := openHookLog(journal, c.Debug)
 	if err != nil {
 		return nil, err
 	}
 	if _, err := client.Recover(ctx); err != nil {
 		log.Error("finishing what a crash left", "error", err)
 	}
-	return newHealer(agent, client, c, liveOptions(c), log, newTally(journal)), nil
+	return newRecoverer(agent, client, c, liveOptions(c), log, newRecoveryCounter(journal)), nil
 }
 
 // maxSweep is how long the look at what broke before may take.
-const maxSweep = time.Minute
+const maxCatchUp = time.Minute
 
 // serve hands the events of the plugin to the hook until they end, and ends when
 // the work is done.
-func (h *healer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Lines, hello live.Hello) error {
+func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello) error {
 	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
 	work.Go(func() {
-		ctx, cancel := context.WithTimeout(ctx, maxSweep)
+		ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
 		defer cancel()
-		h.sweep(ctx, hello.Since, hello.Directory)
+		h.recoverMissed(ctx, hello.Since, hello.Directory)
 	})
 	ended := make(chan error, 1)
-	go func() { ended <- pipe.Serve(lines, w.Take) }()
+	go func() { ended <- pipe.Serve(lines, w.Accept) }()
 	var err error
 	select {
 	case err = <-ended:
@@ -111,32 +111,32 @@ func (h *healer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Lines, 
 	}
 	w.Close()
 	work.Wait()
-	h.untold(ctx, w, hello.Since)
+	h.recoverUnreported(ctx, w, hello.Since)
 	h.log.Info("ended", "error", err)
 	return err
 }
 
 // untold recovers what broke and was not told.
-func (h *healer) untold(ctx context.Context, w *live.Watch, since time.Time) {
-	ctx, cancel := context.WithTimeout(ctx, maxSweep)
+func (h *recoverer) recoverUnreported(ctx context.Context, w *live.Watch, since time.Time) {
+	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
 	defer cancel()
-	if err := w.Untold(ctx, since); err != nil && ctx.Err() == nil {
+	if err := w.RecoverUnreported(ctx, since); err != nil && ctx.Err() == nil {
 		h.log.Warn("looking for sessions that broke untold", "error", err)
 	}
 }
 
 // maxLog is how long the log of hook grows before it is begun anew; the one before
 // it is kept.
-const maxLog = 1 << 20
+const maxHookLog = 1 << 20
 
 // hookLog is the log of hook, in a folder that is made if need be. Several hooks
 // may write to it.
-func hookLog(dir string, debug bool) (*slog.Logger, error) {
+func openHookLog(dir string, debug bool) (*slog.Logger, error) {
 	path := filepath.Join(dir, "hook.log")
 	if err := ownfile.MakeDir(dir); err != nil {
 		return nil, err
 	}
-	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() > maxLog {
+	if info, err := os.Lstat(path); err == nil && info.Mode().IsRegular() && info.Size() > maxHookLog {
 		if err := errors.Join(ownfile.Check(path), ownfile.Check(path+".1")); err != nil {
 			return nil, err
 		}

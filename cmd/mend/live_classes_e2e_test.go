@@ -164,7 +164,7 @@ func embed(t *testing.T, h *opencode.Home, server *opencode.Server, o live.Optio
 		done <- struct{}{}
 	}()
 	go func() {
-		_ = e.server.Follow(ctx, sync.OnceFunc(func() { close(connected) }), w.Take)
+		_ = e.server.Follow(ctx, sync.OnceFunc(func() { close(connected) }), w.Accept)
 		done <- struct{}{}
 	}()
 	t.Cleanup(func() {
@@ -249,7 +249,7 @@ func (e *embedded) atRest(t *testing.T, session string) bool {
 		t.Fatal(err)
 	}
 	m := s.Messages[len(s.Messages)-1]
-	busy, err := e.server.Busy(t.Context(), live.Place{Session: session})
+	busy, err := e.server.Busy(t.Context(), live.SessionRef{ID: session})
 	return m.Role == "assistant" && m.Finished() && !m.Failed && err == nil && !busy
 }
 

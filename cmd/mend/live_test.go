@@ -28,7 +28,7 @@ import (
 const refusal = "messages: text content blocks must contain non-whitespace text"
 
 // blankStore is the fixture with a blank answer, and its session.
-func blankStore(t *testing.T) (store, session string) {
+func blankTextStore(t *testing.T) (store, session string) {
 	t.Helper()
 	dir := t.TempDir()
 	session, err := testdata.Unpack(testdata.OpenCode1153, dir)
@@ -42,13 +42,13 @@ func blankStore(t *testing.T) (store, session string) {
 
 // refused is what an agent tells of a session that was refused: its newest
 // messages.
-func refused(session string) string {
+func refusedMessages(session string) string {
 	return fmt.Sprintf(`[{"info":{"id":"msg_x1","sessionID":%[1]q,"role":"user","time":{"created":1}},"parts":[{"id":"prt_x1","type":"text","text":"hi"}]},
 		{"info":{"id":"msg_x2","sessionID":%[1]q,"role":"assistant","time":{"created":2},"error":{"name":"APIError","data":{"message":%[2]q}}},"parts":[]}]`, session, refusal)
 }
 
 // running is mend at work on a store, with folders of its own.
-type running struct {
+type runningMend struct {
 	*app
 	out  *os.File
 	in   *os.File
@@ -60,14 +60,14 @@ type running struct {
 type lockedBuffer struct {
 	mu sync.Mutex
 	strings.Builder
-	wrote chan struct{} // gets a value for what was written, if it is not nil and not full
+	written chan struct{} // gets a value for what was written, if it is not nil and not full
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
-	case b.wrote <- struct{}{}:
+	case b.written <- struct{}{}:
 	default:
 	}
 	return b.Builder.Write(p)
@@ -78,7 +78,7 @@ func (b *lockedBuffer) await(t *testing.T, text string) {
 	t.Helper()
 	for !strings.Contains(b.text(), text) {
 		select {
-		case <-b.wrote:
+		case <-b.written:
 		case <-time.After(20 * time.Second):
 			t.Fatalf("no %q in:\n%s", text, b.text())
 		}
@@ -92,7 +92,7 @@ func (b *lockedBuffer) text() string {
 }
 
 // start runs mend in this process until stop, or until it ends.
-func start(t *testing.T, store string, args ...string) *running {
+func startMend(t *testing.T, store string, args ...string) *runningMend {
 	t.Helper()
 	in, to, err := os.Pipe()
 	if err != nil {
@@ -102,7 +102,7 @@ func start(t *testing.T, store string, args ...string) *running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &running{out: from, in: to, err: &lockedBuffer{wrote: make(chan struct{}, 1)}, done: make(chan error, 1)}
+	r := &runningMend{out: from, in: to, err: &lockedBuffer{written: make(chan struct{}, 1)}, done: make(chan error, 1)}
 	r.app = &app{terminal: terminal{in: in, out: out, err: r.err}}
 	root := r.root()
 	r.opt.Journal, r.opt.Cache = t.TempDir(), t.TempDir()
@@ -124,16 +124,16 @@ func start(t *testing.T, store string, args ...string) *running {
 
 // The whole way through the plugin's side of "mend hook": an error comes, and the
 // hook asks for what it needs, repairs the store and says so.
-func TestHookTalk(t *testing.T) {
-	store, session := blankStore(t)
-	r := start(t, store, "hook", "--set", "lookBackHours=0")
+func TestHookConversation(t *testing.T) {
+	store, session := blankTextStore(t)
+	r := startMend(t, store, "hook", "--set", "lookBackHours=0")
 	say := func(text string) {
 		if _, err := io.WriteString(r.in, text+"\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
 	say(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p"}`)
-	say(strings.TrimSpace(tellError(session)))
+	say(strings.TrimSpace(errorLine(session)))
 	var asked, toasts []string
 	lines := bufio.NewScanner(r.out)
 	for len(toasts) < 2 && lines.Scan() {
@@ -152,7 +152,7 @@ func TestHookTalk(t *testing.T) {
 		answer := "null"
 		switch l.Method {
 		case "messages":
-			answer = strings.ReplaceAll(refused(session), "\n", "")
+			answer = strings.ReplaceAll(refusedMessages(session), "\n", "")
 		case "toast":
 			toasts = append(toasts, l.Body.Message)
 		}
@@ -169,7 +169,7 @@ func TestHookTalk(t *testing.T) {
 	if err != nil || len(es) != 1 || es[0].Cause.Text != refusal || !strings.Contains(toasts[1], "mend undo "+es[0].ID) {
 		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
 	}
-	all, err := readTallies(tallyPath(r.opt.Journal))
+	all, err := readCounts(countsPath(r.opt.Journal))
 	if err != nil || all.String() != "1 error of running agents: 1 cured, 0 refused, 0 failed." {
 		t.Errorf("counters: %s, %v", all, err)
 	}
@@ -178,7 +178,7 @@ func TestHookTalk(t *testing.T) {
 // The agent ends right behind an error, before it has told of it: the session is
 // repaired all the same, and once. What broke before the agent began, and what
 // broke in a session of which it told nothing, is another matter.
-func TestHookUntold(t *testing.T) {
+func TestHookUnreportedError(t *testing.T) {
 	for name, c := range map[string]struct {
 		created time.Duration // from now; the agent began a minute ago
 		told    bool
@@ -191,15 +191,15 @@ func TestHookUntold(t *testing.T) {
 		"of another session": {created: -time.Second, session: "ses_x"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			store, session := blankStore(t)
-			failedIn(t, store, session, time.Now().Add(c.created))
-			r := start(t, store, "hook", "--set", "lookBackHours=0")
+			store, session := blankTextStore(t)
+			addFailedMessage(t, store, session, time.Now().Add(c.created))
+			r := startMend(t, store, "hook", "--set", "lookBackHours=0")
 			told := cmp.Or(c.session, session)
 			lines := fmt.Sprintf(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p","since":%d}
 {"type":"event","event":{"type":"message.updated","properties":{"info":{"id":"msg_y","sessionID":%q,"role":"user"}}}}
 `, time.Now().Add(-time.Minute).UnixMilli(), told)
 			if c.told {
-				lines += tellError(session)
+				lines += errorLine(session)
 			}
 			if _, err := io.WriteString(r.in, lines); err != nil {
 				t.Fatal(err)
@@ -217,15 +217,15 @@ func TestHookUntold(t *testing.T) {
 }
 
 // tellError is the line in which a plugin tells that the session was refused.
-func tellError(session string) string {
+func errorLine(session string) string {
 	return fmt.Sprintf(`{"type":"event","event":{"type":"session.error","properties":{"sessionID":%q,"error":{"name":"APIError","data":{"message":%q}}}}}`+"\n", session, refusal)
 }
 
 // The agent is gone before mend has said a word to it: what it told is read all
 // the same, and the session repaired.
-func TestHookAgentGone(t *testing.T) {
-	store, session := blankStore(t)
-	failedIn(t, store, session, time.Now())
+func TestHookAgentEnded(t *testing.T) {
+	store, session := blankTextStore(t)
+	addFailedMessage(t, store, session, time.Now())
 	from, out, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -235,7 +235,7 @@ func TestHookAgentGone(t *testing.T) {
 	cmd := exec.Command("mend", "hook", "--store", store)
 	cmd.Env = append(os.Environ(), "XDG_STATE_HOME="+state, "XDG_CACHE_HOME="+state, "XDG_CONFIG_HOME="+state)
 	cmd.Stdout = out
-	cmd.Stdin = strings.NewReader(`{"type":"hello","protocol":1,"directory":"/p"}` + "\n" + tellError(session))
+	cmd.Stdin = strings.NewReader(`{"type":"hello","protocol":1,"directory":"/p"}` + "\n" + errorLine(session))
 	if err := cmd.Run(); err != nil {
 		t.Errorf("mend hook: %v", err)
 	}
@@ -246,7 +246,7 @@ func TestHookAgentGone(t *testing.T) {
 }
 
 // failedIn ends the session with an answer that was refused, begun at a time.
-func failedIn(t *testing.T, store, session string, created time.Time) {
+func addFailedMessage(t *testing.T, store, session string, created time.Time) {
 	t.Helper()
 	answer := map[string]any{
 		"id": "msg_zzzzzzzzzzzzzzzzzzzzzzzzzz", "sessionID": session, "role": "assistant",
@@ -305,13 +305,13 @@ func fakeServer(t *testing.T, session, messages string, toast chan<- string) str
 
 // "mend watch" follows a server, recovers, and tells at its end what it did.
 func TestWatchVerb(t *testing.T) {
-	store, session := blankStore(t)
+	store, session := blankTextStore(t)
 	created := time.Now().Add(time.Hour) // no sweep looks at it
-	failedIn(t, store, session, created)
+	addFailedMessage(t, store, session, created)
 	stored := fmt.Sprintf(`[{"info":{"id":"msg_zzzzzzzzzzzzzzzzzzzzzzzzzz","role":"assistant","time":{"created":%d},"error":{"name":"APIError","data":{"message":%q}}},"parts":[]}]`,
 		created.UnixMilli(), refusal)
 	toast := make(chan string, 10)
-	r := start(t, store, "watch", "--json", "--server", fakeServer(t, session, stored, toast), "--set", "retentionDays=1")
+	r := startMend(t, store, "watch", "--json", "--server", fakeServer(t, session, stored, toast), "--set", "retentionDays=1")
 	for range 2 {
 		select {
 		case <-toast:
@@ -340,10 +340,10 @@ func TestWatchVerb(t *testing.T) {
 // A server that reports a session as the store does not have it reads another store:
 // its error is reported, and nothing else happens (found fault 13.1).
 func TestWatchOtherStore(t *testing.T) {
-	store, session := blankStore(t)
+	store, session := blankTextStore(t)
 	toast := make(chan string, 10)
-	address := fakeServer(t, session, refused(session), toast)
-	r := start(t, store, "watch", "--server", strings.Replace(address, "http://", "http://me:hidden@", 1), "--set", "lookBackHours=0")
+	address := fakeServer(t, session, refusedMessages(session), toast)
+	r := startMend(t, store, "watch", "--server", strings.Replace(address, "http://", "http://me:hidden@", 1), "--set", "lookBackHours=0")
 	r.err.await(t, "only reported, not repaired")
 	r.err.await(t, "is --store right?")
 	r.stop()
@@ -392,26 +392,26 @@ func TestProbe(t *testing.T) {
 }
 
 // Counters of several processes add up, and what cannot be read begins anew.
-func TestTally(t *testing.T) {
-	path := tallyPath(t.TempDir())
+func TestRecoveryCounts(t *testing.T) {
+	path := countsPath(t.TempDir())
 	var group sync.WaitGroup
 	for range 20 {
 		group.Go(func() {
-			if err := addToFile(path, live.Cured, live.Interrupted); err != nil {
+			if err := addToCounts(path, live.Repaired, live.Interrupted); err != nil {
 				t.Error(err)
 			}
 		})
 	}
 	group.Wait()
-	all, err := readTallies(path)
-	if n := all[live.Cured][live.Interrupted]; n != 20 || err != nil {
+	all, err := readCounts(path)
+	if n := all[live.Repaired][live.Interrupted]; n != 20 || err != nil {
 		t.Errorf("%d, %v; want 20", n, err)
 	}
 	for _, text := range []string{"", "[", "null", "7"} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if err := addToFile(path, live.Failed, live.Interrupted); err != nil {
+		if err := addToCounts(path, live.Failed, live.Interrupted); err != nil {
 			t.Errorf("behind %q: %v", text, err)
 		}
 	}

@@ -168,7 +168,7 @@ func TestLiveSoak(t *testing.T) {
 	pid := watcher(t, h, server, state).Process.Pid
 	blank := wound.Text(wound.Hello, " \n")
 	store := wound.Database{SQL: wound.SQL(t, filepath.Join(h.DataDir(), "opencode.db"))}
-	counters := tallyPath(filepath.Join(state, "mend"))
+	counters := countsPath(filepath.Join(state, "mend"))
 	var first usage
 	for n := 1; n <= *soak; n++ {
 		blank(store)
@@ -176,8 +176,8 @@ func TestLiveSoak(t *testing.T) {
 			t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 		}
 		eventually(t, "the end of a recovery", func() bool {
-			all, err := readTallies(counters)
-			return err == nil && all.total(live.Cured) == n
+			all, err := readCounts(counters)
+			return err == nil && all.total(live.Repaired) == n
 		})
 		if n == *soak || n%2 == 0 { // a turn that ends well, so that the limit is not reached
 			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
@@ -258,7 +258,7 @@ func TestLiveOtherStore(t *testing.T) {
 			seen := look(t, server)
 			cmd := program(t, h, t.TempDir(), "watch", "--server", server.URL)
 			cmd.Args[len(cmd.Args)-1] = elsewhere
-			log := &lockedBuffer{wrote: make(chan struct{}, 1)}
+			log := &lockedBuffer{written: make(chan struct{}, 1)}
 			cmd.Stderr = io.MultiWriter(log, t.Output())
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)

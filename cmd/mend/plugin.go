@@ -27,7 +27,7 @@ var pluginSource string
 const pluginFile = "mend.js"
 
 // pluginMark is the first line of a plugin that mend wrote.
-var pluginMark = sync.OnceValue(func() *regexp.Regexp {
+var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
 })
 
@@ -98,7 +98,7 @@ func pluginPath(project bool) (string, error) {
 }
 
 // plugin is the text of the plugin that starts this program.
-func (a *app) plugin() (string, error) {
+func (a *app) pluginText() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
 		return "", err
@@ -111,7 +111,7 @@ func (a *app) plugin() (string, error) {
 }
 
 // ours reads a plugin file; it is an error if mend did not write it.
-func ours(path string) (version, text string, err error) {
+func readPlugin(path string) (version, text string, err error) {
 	f, err := ownfile.OpenPlain(path)
 	if err != nil {
 		return "", "", err
@@ -121,7 +121,7 @@ func ours(path string) (version, text string, err error) {
 	if err != nil {
 		return "", "", err
 	}
-	m := pluginMark().FindSubmatch(data)
+	m := pluginHeader().FindSubmatch(data)
 	if m == nil {
 		return "", "", errForeignPlugin
 	}
@@ -129,10 +129,10 @@ func ours(path string) (version, text string, err error) {
 }
 
 func (a *app) installPlugin(path string, dryRun bool) error {
-	if _, _, err := ours(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if _, _, err := readPlugin(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	text, err := a.plugin()
+	text, err := a.pluginText()
 	if err != nil {
 		return err
 	}
@@ -144,14 +144,14 @@ func (a *app) installPlugin(path string, dryRun bool) error {
 			return err
 		}
 	}
-	return a.pluginDone(path, dryRun, "Installed", "install")
+	return a.reportPlugin(path, dryRun, "Installed", "install")
 }
 
 func (a *app) uninstallPlugin(path string, dryRun bool) error {
-	_, _, err := ours(path)
+	_, _, err := readPlugin(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		a.printf("%s is not installed.\n", printable(path))
-		a.answerWith("plugins", a.plugins())
+		a.answerWith("plugins", a.pluginStates())
 		return nil
 	}
 	if err != nil {
@@ -162,11 +162,11 @@ func (a *app) uninstallPlugin(path string, dryRun bool) error {
 			return err
 		}
 	}
-	return a.pluginDone(path, dryRun, "Removed", "remove")
+	return a.reportPlugin(path, dryRun, "Removed", "remove")
 }
 
-func (a *app) pluginDone(path string, dryRun bool, done, would string) error {
-	a.answerWith("plugins", a.plugins())
+func (a *app) reportPlugin(path string, dryRun bool, done, would string) error {
+	a.answerWith("plugins", a.pluginStates())
 	if dryRun {
 		a.printf("This would %s %s. Nothing was written.\n", would, printable(path))
 		return nil
@@ -185,16 +185,16 @@ type pluginJSON struct {
 }
 
 // plugins looks at both places.
-func (a *app) plugins() []pluginJSON {
+func (a *app) pluginStates() []pluginJSON {
 	var all []pluginJSON
 	for _, place := range []string{"global", "project"} {
 		path, err := pluginPath(place == "project")
 		p := pluginJSON{Place: place, Path: path}
 		var text string
 		if err == nil {
-			p.Version, text, err = ours(path)
+			p.Version, text, err = readPlugin(path)
 		}
-		want, wantErr := a.plugin()
+		want, wantErr := a.pluginText()
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			p.State = "absent"
@@ -216,7 +216,7 @@ func (a *app) pluginStatus() error {
 	if _, err := pluginPath(false); err != nil {
 		return err
 	}
-	all := a.plugins()
+	all := a.pluginStates()
 	a.answerWith("plugins", all)
 	for _, p := range all {
 		a.printf("%-8s %-10s %s\n", p.Place, p.State, printable(p.Path))

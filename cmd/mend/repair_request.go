@@ -15,7 +15,7 @@ import (
 func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
 	r := mend.RepairRequest{Latent: f.latent, Force: f.force, All: f.all}
 	path, _ := config.Path() // without a home folder there is no file; only texts depend on it here
-	c, err := settingsIn(path, nil)
+	c, err := loadSettingsFrom(path, nil)
 	if err != nil {
 		return r, err
 	}

@@ -24,7 +24,7 @@ const defaultServer = "http://127.0.0.1:4096"
 // the first error of an address that was not one. Nothing secret is sent to find
 // them, and nothing at all to a server of another user.
 func findServers(ctx context.Context) (found []string, other error) {
-	candidates := listeners(ctx)
+	candidates := agentAddresses(ctx)
 	if len(candidates) == 0 {
 		candidates = []string{defaultServer}
 	}
@@ -69,7 +69,7 @@ func probe(ctx context.Context, address string) error {
 
 // listeners are the addresses at which an OpenCode listens, as far as this user
 // may see: what cannot be read is somebody else's.
-func listeners(ctx context.Context) []string {
+func agentAddresses(ctx context.Context) []string {
 	sockets, _ := psnet.ConnectionsWithContext(ctx, "tcp")
 	var all []string
 	for _, s := range sockets {

@@ -20,7 +20,7 @@ func ownSocket(addr net.Addr) error {
 	if err != nil {
 		return fmt.Errorf("%w: %w", errNotOwn, err)
 	}
-	owners, err := listenersAt(netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()))
+	owners, err := socketOwners(netip.AddrPortFrom(to.Addr().Unmap().WithZone(""), to.Port()))
 	if err != nil || len(owners) == 0 {
 		return errNotOwn
 	}
@@ -34,7 +34,7 @@ func ownSocket(addr net.Addr) error {
 
 // listenersAt returns the owners of the sockets that listen at the address; where
 // there is none at exactly that one, of those that listen at all addresses.
-func listenersAt(to netip.AddrPort) (owners []int, err error) {
+func socketOwners(to netip.AddrPort) (owners []int, err error) {
 	var exact, wild []int
 	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		f, err := os.Open(table)
@@ -46,7 +46,7 @@ func listenersAt(to netip.AddrPort) (owners []int, err error) {
 		}
 		lines := bufio.NewScanner(f)
 		for lines.Scan() {
-			at, uid, ok := listening(lines.Text())
+			at, uid, ok := parseListener(lines.Text())
 			switch {
 			case !ok || at.Port() != to.Port():
 			case at.Addr() == to.Addr():
@@ -68,14 +68,14 @@ func listenersAt(to netip.AddrPort) (owners []int, err error) {
 }
 
 // listen is the state of a socket that listens, as /proc/net/tcp has it.
-const listen = "0A"
+const stateListen = "0A"
 
 // listening reads a line of /proc/net/tcp or tcp6: number, local address, remote
 // address, state, queues, timer, retransmissions, owner. It reports false for what
 // is no listening socket.
-func listening(line string) (at netip.AddrPort, uid int, ok bool) {
+func parseListener(line string) (at netip.AddrPort, uid int, ok bool) {
 	fields := strings.Fields(line)
-	if len(fields) < 8 || fields[3] != listen {
+	if len(fields) < 8 || fields[3] != stateListen {
 		return at, 0, false
 	}
 	host, port, _ := strings.Cut(fields[1], ":")

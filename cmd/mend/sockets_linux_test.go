@@ -12,10 +12,10 @@ import (
 )
 
 // nobody is a user that owns nothing here.
-const nobody = 65534
+const otherUID = 65534
 
 // strangersSocket listens on a free port of loopback with a socket of another user.
-func strangersSocket(t *testing.T, address string) net.Listener {
+func otherUsersSocket(t *testing.T, address string) net.Listener {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can make a socket of another user")
@@ -27,7 +27,7 @@ func strangersSocket(t *testing.T, address string) net.Listener {
 	made := make(chan result)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, nobody, 0, 0)
+		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, otherUID, 0, 0)
 		l, err := net.Listen("tcp", address)
 		made <- result{l, err}
 	}()
@@ -43,7 +43,7 @@ func strangersSocket(t *testing.T, address string) net.Listener {
 // user gets no request at all (found fault 13.1).
 func TestStrangersServer(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0", "[::]:0"} {
-		l := strangersSocket(t, address)
+		l := otherUsersSocket(t, address)
 		go func() {
 			_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				t.Errorf("%s %s, password %q", r.Method, r.URL, r.Header.Get("Authorization"))
@@ -97,7 +97,7 @@ func TestOwnSocket(t *testing.T) {
 		"   3: 0100007F 0 0A 0 0 0 1000 0": "",
 		"   3: xx:1000 0 0A 0 0 0 1000 0":  "",
 	} {
-		at, uid, ok := listening(line)
+		at, uid, ok := parseListener(line)
 		if ok != (want != "") || ok && (at.String() != want || uid != 1000) {
 			t.Errorf("listening(%q) = %v, %d, %t, want %s of 1000", line, at, uid, ok, want)
 		}

@@ -23,12 +23,12 @@ func (a *app) statusVerb() *cobra.Command {
 
 // A statusJSON is the answer of status.
 type statusJSON struct {
-	Stores    []storeJSON   `json:"stores"`
-	LastScan  *mend.Summary `json:"lastScan"`
-	Pending   []repairJSON  `json:"pending"`
-	Conflicts []repairJSON  `json:"conflicts"` // undecided ones
-	Live      tallies       `json:"recoveries"`
-	Next      string        `json:"next"`
+	Stores    []storeJSON    `json:"stores"`
+	LastScan  *mend.Summary  `json:"lastScan"`
+	Pending   []repairJSON   `json:"pending"`
+	Conflicts []repairJSON   `json:"conflicts"` // undecided ones
+	Live      recoveryCounts `json:"recoveries"`
+	Next      string         `json:"next"`
 }
 
 type storeJSON struct {
@@ -64,7 +64,7 @@ func (a *app) status(*cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	s.Live, err = readTallies(tallyPath(journal))
+	s.Live, err = readCounts(countsPath(journal))
 	if err != nil {
 		return fmt.Errorf("reading the counters of recoveries: %w", err)
 	}

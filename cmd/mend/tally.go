@@ -18,16 +18,16 @@ import (
 )
 
 // A tally keeps the counters of recoveries, of this run and of all.
-type tally struct {
-	path string
-	mu   sync.Mutex
-	own  tallies
+type recoveryCounter struct {
+	path    string
+	mu      sync.Mutex
+	current recoveryCounts
 }
 
 // tallies counts errors by outcome and class.
-type tallies map[live.Outcome]map[repair.Class]int
+type recoveryCounts map[live.Outcome]map[repair.Class]int
 
-func (t tallies) count(o live.Outcome, c repair.Class) {
+func (t recoveryCounts) count(o live.Outcome, c repair.Class) {
 	if t[o] == nil {
 		t[o] = map[repair.Class]int{}
 	}
@@ -35,9 +35,9 @@ func (t tallies) count(o live.Outcome, c repair.Class) {
 }
 
 // MarshalJSON shows every outcome.
-func (t tallies) MarshalJSON() ([]byte, error) {
+func (t recoveryCounts) MarshalJSON() ([]byte, error) {
 	all := map[live.Outcome]map[repair.Class]int{}
-	for _, o := range []live.Outcome{live.Detected, live.Cured, live.Refused, live.Failed} {
+	for _, o := range []live.Outcome{live.Detected, live.Repaired, live.Refused, live.Failed} {
 		all[o] = t[o]
 		if all[o] == nil {
 			all[o] = map[repair.Class]int{}
@@ -46,7 +46,7 @@ func (t tallies) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-func (t tallies) total(o live.Outcome) int {
+func (t recoveryCounts) total(o live.Outcome) int {
 	n := 0
 	for _, c := range t[o] {
 		n += c
@@ -55,52 +55,52 @@ func (t tallies) total(o live.Outcome) int {
 }
 
 // String is the sum in words, "" for nothing.
-func (t tallies) String() string {
+func (t recoveryCounts) String() string {
 	if t.total(live.Detected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of running agents: %d cured, %d refused, %d failed.", count(t.total(live.Detected), "error"), t.total(live.Cured), t.total(live.Refused), t.total(live.Failed))
+	return fmt.Sprintf("%s of running agents: %d cured, %d refused, %d failed.", count(t.total(live.Detected), "error"), t.total(live.Repaired), t.total(live.Refused), t.total(live.Failed))
 }
 
-func newTally(journal string) *tally {
-	return &tally{path: tallyPath(journal), own: tallies{}}
+func newRecoveryCounter(journal string) *recoveryCounter {
+	return &recoveryCounter{path: countsPath(journal), current: recoveryCounts{}}
 }
 
 // tallyPath is the file of the counters of all runs: it stands beside the journal.
-func tallyPath(journal string) string { return filepath.Join(journal, "recoveries.json") }
+func countsPath(journal string) string { return filepath.Join(journal, "recoveries.json") }
 
 // add counts in this run and in the file. Counters are no reason to fail: an
 // error is logged.
-func (t *tally) add(log *slog.Logger) func(live.Outcome, repair.Class) {
+func (t *recoveryCounter) add(log *slog.Logger) func(live.Outcome, repair.Class) {
 	return func(o live.Outcome, c repair.Class) {
 		t.mu.Lock()
 		defer t.mu.Unlock()
-		t.own.count(o, c)
-		if err := addToFile(t.path, o, c); err != nil {
+		t.current.count(o, c)
+		if err := addToCounts(t.path, o, c); err != nil {
 			log.Warn("counting", "error", err)
 		}
 	}
 }
 
-func (t *tally) sinceStart() tallies {
+func (t *recoveryCounter) sinceStart() recoveryCounts {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.own
+	return t.current
 }
 
 // countWithin is how long to wait for another process that counts.
-const countWithin = 2 * time.Second
+const countsLockTimeout = 2 * time.Second
 
-func addToFile(path string, o live.Outcome, c repair.Class) (err error) {
+func addToCounts(path string, o live.Outcome, c repair.Class) (err error) {
 	if err := ownfile.MakeDir(filepath.Dir(path)); err != nil {
 		return err
 	}
-	lock, err := ownfile.Acquire(path+".lock", os.O_RDWR|os.O_CREATE, false, countWithin)
+	lock, err := ownfile.Acquire(path+".lock", os.O_RDWR|os.O_CREATE, false, countsLockTimeout)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	all, err := readTallies(path)
+	all, err := readCounts(path)
 	if err != nil {
 		return err
 	}
@@ -114,14 +114,14 @@ func addToFile(path string, o live.Outcome, c repair.Class) (err error) {
 
 // readTallies reads the counters of all runs; none if there is no file, or one
 // that cannot be read as such.
-func readTallies(path string) (tallies, error) {
+func readCounts(path string) (recoveryCounts, error) {
 	data, err := ownfile.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
-	all := tallies{}
+	all := recoveryCounts{}
 	if json.Unmarshal(data, &all) != nil || all == nil {
-		return tallies{}, nil
+		return recoveryCounts{}, nil
 	}
 	return all, nil
 }

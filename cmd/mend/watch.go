@@ -39,12 +39,12 @@ The server's password is taken from $OPENCODE_SERVER_PASSWORD. A signal ends it.
   mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
 		Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := settings(set)
+			c, err := loadSettings(set)
 			if err != nil {
 				return err
 			}
 			if !c.Enabled {
-				return errOff
+				return errDisabled
 			}
 			return a.watch(cmd, server, c)
 		},
@@ -81,10 +81,10 @@ func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
 		return err
 	}
 	log.Info("watching", "server", server.String(), "store", client.Store().Root)
-	counts := newTally(journal)
+	counts := newRecoveryCounter(journal)
 	o := liveOptions(c)
-	o.Prove = true // a server is found by its address, and may read another store
-	h := newHealer(server, client, c, o, log, counts)
+	o.CheckStore = true // a server is found by its address, and may read another store
+	h := newRecoverer(server, client, c, o, log, counts)
 	err = a.follow(ctx, server, h)
 	a.answerWith("recoveries", counts.sinceStart())
 	return err
@@ -106,33 +106,33 @@ func logOptions(debug bool) *slog.HandlerOptions {
 }
 
 // A healer recovers the sessions of one agent as the settings say.
-type healer struct {
-	hook *live.Hook
-	c    config.Config
-	log  *slog.Logger
+type recoverer struct {
+	hook   *live.Hook
+	config config.Config
+	log    *slog.Logger
 }
 
-func newHealer(agent live.Agent, client *mend.Client, c config.Config, o live.Options, log *slog.Logger, counts *tally) *healer {
+func newRecoverer(agent live.Agent, client *mend.Client, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
 	o.Log, o.Count = log, counts.add(log)
-	return &healer{live.New(agent, client, o), c, log}
+	return &recoverer{live.New(agent, client, o), c, log}
 }
 
 // follow hands the events of the server to the hook until the context ends. What
 // broke before the stream stood is looked for each time it stands.
-func (a *app) follow(ctx context.Context, server *live.Server, h *healer) error {
+func (a *app) follow(ctx context.Context, server *live.Server, h *recoverer) error {
 	w := live.NewWatch(h.hook)
 	var group sync.WaitGroup
 	defer group.Wait()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	group.Go(func() { w.Run(ctx) })
-	group.Go(func() { a.retain(ctx, h.c.RetentionDays, h.log) })
+	group.Go(func() { a.gcDaily(ctx, h.config.RetentionDays, h.log) })
 	stood := make(chan struct{}, 1)
 	group.Go(func() {
 		for {
 			select {
 			case <-stood:
-				h.connected(ctx, server)
+				h.onConnect(ctx, server)
 			case <-ctx.Done():
 				return
 			}
@@ -143,11 +143,11 @@ func (a *app) follow(ctx context.Context, server *live.Server, h *healer) error 
 		case stood <- struct{}{}:
 		default: // it is about to look anyway
 		}
-	}, w.Take)
+	}, w.Accept)
 }
 
 // connected is what is done each time the event stream stands.
-func (h *healer) connected(ctx context.Context, server *live.Server) {
+func (h *recoverer) onConnect(ctx context.Context, server *live.Server) {
 	listening := time.Now()
 	version, err := server.Version(ctx)
 	if err != nil {
@@ -155,25 +155,25 @@ func (h *healer) connected(ctx context.Context, server *live.Server) {
 	}
 	h.hook.SetVersion(version)
 	h.log.Info("connected", "version", version)
-	if err := h.hook.SameStore(ctx); err != nil && ctx.Err() == nil {
+	if err := h.hook.CheckStore(ctx); err != nil && ctx.Err() == nil {
 		h.log.Warn("errors are only reported until a session of the server is found in the store; is --store right?", "error", err)
 	}
-	h.sweep(ctx, listening, "")
+	h.recoverMissed(ctx, listening, "")
 }
 
 // sweep recovers what broke while nobody was listening, in one directory or in all.
-func (h *healer) sweep(ctx context.Context, listening time.Time, directory string) {
-	if h.c.LookBackHours == 0 {
+func (h *recoverer) recoverMissed(ctx context.Context, listening time.Time, directory string) {
+	if h.config.LookBackHours == 0 {
 		return
 	}
-	since := time.Now().Add(-time.Duration(h.c.LookBackHours) * time.Hour)
-	if err := h.hook.Sweep(ctx, since, listening, directory); err != nil && ctx.Err() == nil {
+	since := time.Now().Add(-time.Duration(h.config.LookBackHours) * time.Hour)
+	if err := h.hook.RecoverMissed(ctx, since, listening, directory); err != nil && ctx.Err() == nil {
 		h.log.Warn("looking for sessions that broke before", "error", err)
 	}
 }
 
 // retain drops what is older than the settings allow from the journal, once a day.
-func (a *app) retain(ctx context.Context, days int, log *slog.Logger) {
+func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
 	if days == 0 {
 		return
 	}
@@ -214,5 +214,5 @@ func (a *app) serverAddress(ctx context.Context, given string) (string, error) {
 
 var (
 	errNoServer = &usageError{errors.New("no running OpenCode server was found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")}
-	errOff      = errors.New("recovery is switched off: the setting \"enabled\" is false")
+	errDisabled = errors.New("recovery is switched off: the setting \"enabled\" is false")
 )

@@ -1,0 +1,69 @@
+package live
+
+import (
+	"slices"
+	"testing"
+	"time"
+)
+
+// With Prove an agent that may read another store gets no order, and the store is
+// left alone, unless both hold the same newest messages (found fault 13.1).
+func TestProve(t *testing.T) {
+	stuck := assistantMessage("msg_2", toolCall("prt_1", "running"))
+	for _, c := range []struct {
+		name string
+		prep func(*fakeAgent)
+		same bool
+	}{
+		{name: "the same store", same: true},
+		{name: "another store", prep: func(f *fakeAgent) { f.errors = map[string]error{"read": errTest} }},
+		{name: "a copy from before", prep: func(f *fakeAgent) { f.stored = f.stored[:1] }},
+		{name: "no message in the store", prep: func(f *fakeAgent) { f.stored = nil }},
+		{name: "the agent went on and the copy did, too", prep: func(f *fakeAgent) { f.stored = []Message{f.stored[0], prompt("msg_9", "x")} }},
+		{name: "another message of that id", prep: func(f *fakeAgent) {
+			f.stored = slices.Clone(f.stored)
+			f.stored[1].Info.Time.Created = 7
+		}},
+		{name: "an answer that did not fail as the agent says", prep: func(f *fakeAgent) {
+			f.stored = slices.Clone(f.stored)
+			if f.stored[1].Info.Error = nil; !f.messages[1].Info.hasError() {
+				f.stored[1].Info.Error = errorJSON(emptyText)
+			}
+		}},
+	} {
+		for name, act := range map[string]func(*Hook, Info) bool{
+			"recovery":            func(h *Hook, i Info) bool { return h.HandleSessionRecovery(t.Context(), i) },
+			"recovery without id": func(h *Hook, i Info) bool { i.ID = ""; return h.HandleSessionRecovery(t.Context(), i) },
+			"sweep": func(h *Hook, _ Info) bool {
+				if err := h.RecoverMissed(t.Context(), time.UnixMilli(0), time.Now(), ""); err != nil {
+					t.Error(err)
+				}
+				return false
+			},
+			"explanation": func(h *Hook, i Info) bool {
+				i.Error = errorJSON(modifiedText)
+				return h.HandleSessionRecovery(t.Context(), i)
+			},
+			"idle": func(h *Hook, i Info) bool { return h.HandleIdle(t.Context(), SessionRef{ID: i.SessionID}) },
+		} {
+			f, info := failedSession(emptyText)
+			if name == "idle" {
+				f.messages = []Message{f.messages[0], stuck}
+				f.stored = f.messages
+			}
+			if c.prep != nil {
+				c.prep(f)
+			}
+			h := f.hook(Options{CheckStore: true, AutoResume: true})
+			for range 2 {
+				act(h, info)
+			}
+			if acted := slices.ContainsFunc([]string{"abort", "toast", "repair", "prompt", "onAbort"}, func(verb string) bool { return f.count(verb) > 0 }); acted != c.same {
+				t.Errorf("%s, %s: acted %t, want %t; did %v", c.name, name, acted, c.same, f.recorded())
+			}
+			if err := h.CheckStore(t.Context()); (err == nil) != c.same {
+				t.Errorf("%s, %s: SameStore = %v", c.name, name, err)
+			}
+		}
+	}
+}
