@@ -82,11 +82,23 @@ func renumber(s *session.Session, n int) error {
 	for i := range s.Messages[:n] {
 		m := &s.Messages[i]
 		highest = session.Renumber(session.KindMessage, m.ID, i+1)
-		ids[m.ID], ids[m.Ref.Message] = highest, highest
+		ids[m.Ref.Message] = highest
 		for _, p := range inOrderOfTime(m) {
 			parts++
 			id := session.Renumber(session.KindPart, p.ID, parts)
-			ids[p.ID], ids[p.Ref.Part] = id, id
+			ids[p.Ref.Part] = id
+		}
+	}
+	inside := func(id, stored string) { // of a copy it is that of another record
+		if _, ok := ids[id]; !ok {
+			ids[id] = ids[stored]
+		}
+	}
+	for i := range s.Messages[:n] {
+		m := &s.Messages[i]
+		inside(m.ID, m.Ref.Message)
+		for j := range m.Parts {
+			inside(m.Parts[j].ID, m.Parts[j].Ref.Part)
 		}
 	}
 	for _, m := range s.Messages[n:] {

@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -29,6 +30,9 @@ func (c *chart) dated(f fault) bool {
 }
 
 func whyEndsWithAnswer(c *chart, f fault) string {
+	if of := c.copied(c.message(f.ref)); of != nil {
+		return fmt.Sprintf("The record %s is a copy of the message %s under a name that sorts behind every new prompt, so the agent does not see that it was answered, and asks again.", f.ref.Message, of.Ref.Message)
+	}
 	if !c.dated(f) {
 		return "The request ends with an answer."
 	}
@@ -48,7 +52,52 @@ func classOfClock(c *chart, f fault) Class {
 
 // fixClock fixes messages that older versions take for newer than every new prompt, by
 // their ids, or any version by their times.
-func fixClock(c *chart, f fault) []fix { return append(fixDates(c, f), clockFixes(c.s, f)...) }
+func fixClock(c *chart, f fault) []fix {
+	return slices.Concat(fixCopies(c), fixDates(c, f), clockFixes(c.s, f))
+}
+
+// copied returns the message of which m is a copy under another name, nil if it is
+// none: the one that is stored under the id inside.
+func (c *chart) copied(m *session.Message) *session.Message {
+	if m == nil || m.ID == "" || m.ID == m.Ref.Message {
+		return nil
+	}
+	of := m.Ref
+	of.Message = m.ID
+	return c.message(of)
+}
+
+// fixLateAnswer fixes an answer that the agent takes for newer than every new one.
+func fixLateAnswer(c *chart, f fault) []fix { return append(fixCopies(c), fixDates(c, f)...) }
+
+// fixCopies removes the copies of messages that sort behind the next prompt.
+func fixCopies(c *chart) []fix {
+	_, next := wire.NextPrompt(c.s, c.now)
+	copies, loses := map[session.Ref]bool{}, ""
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		of := c.copied(m)
+		if of == nil || m.Ref.Message < next {
+			continue
+		}
+		copies[m.Ref] = true
+		if len(m.Parts) > 0 || !bytes.Equal(m.Data, of.Data) {
+			loses = "What a copy says and its message does not."
+		}
+	}
+	if len(copies) == 0 {
+		return nil
+	}
+	return []fix{{
+		cure:  "The copies of messages that sort behind every new prompt are removed; the messages stay.",
+		loses: loses,
+		whole: true,
+		edit: func(d *draft) error {
+			d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m session.Message) bool { return copies[m.Ref] })
+			return nil
+		},
+	}}
+}
 
 // fixDates fixes messages that are dated in the future: their times, or their ids
 // too.

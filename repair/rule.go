@@ -39,7 +39,7 @@ var Rules = []Rule{
 	{Code: "R10", Class: ThinkingBlockOrder, as: classOfLast, why: whyLast, fixes: fixLast},
 	{Code: "R11", Class: EmptyContentMessage, why: whyBlank, fixes: fixBlank},
 	{Code: "time", Class: IncompleteRecord, find: findTimes, first: true, why: whyTime, fixes: fixTimes},
-	{Code: "R12", Class: AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixDates, noCure: "Nothing in the store is broken: send any message in the session."},
+	{Code: "R12", Class: AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noCure: "Nothing in the store is broken: send any message in the session."},
 	{Code: "R13", Class: InvalidToolCall, why: whyCallID, fixes: fixCallID},
 	{Code: "R14", Class: InvalidToolCall, why: say("The input of the call is no object, and the provider takes nothing else."), fixes: fixInput},
 	{Code: "R15", Class: InvalidFile, why: whyFile, fixes: fixFile},

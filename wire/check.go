@@ -88,7 +88,7 @@ func Check(r Request, thinking bool) []Violation {
 
 // again tells of the request that follows because the agent does not see its answer.
 func (r Request) again() []Violation {
-	if r.Unseen == (session.Ref{}) || len(r.Fatal) > 0 {
+	if n := len(r.Turns); r.Unseen == (session.Ref{}) || len(r.Fatal) > 0 || n > 0 && r.Turns[n-1].Role == session.RoleAssistant {
 		return nil
 	}
 	return []Violation{{"R12", "This model does not support assistant message prefill. The conversation must end with a user message.", []session.Ref{r.Unseen}, len(r.Turns), -1}}

@@ -119,7 +119,7 @@ func (r *rendering) history(all []*message) []*message {
 	if l.answered(r.Profile) {
 		r.die(Fatal{FatalClock, l.whyAnswered(), l.assistant.ref})
 	}
-	if a := l.assistant; a != nil && r.Profile.LatestByTime && !r.Profile.newer(r.next, a) {
+	if a := l.assistant; a != nil && !r.Profile.newer(r.next, a) {
 		r.unseen = a.ref
 	}
 	if l.compacting(kept, r.Profile) {

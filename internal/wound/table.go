@@ -42,4 +42,4 @@ func same(v string) [len(Versions)]string { return [len(Versions)]string{v, v, v
 func by(v ...string) [len(Versions)]string { return [len(Versions)]string(v) }
 
 // Table is the wounds whose effect is known.
-var Table = slices.Concat(texts, thoughts, aborted, calls, results, files, damaged, incomplete, lost, diag, beside, several)
+var Table = slices.Concat(texts, thoughts, aborted, calls, results, files, damaged, incomplete, lost, diag, beside, copies, several)
