@@ -152,7 +152,7 @@ func (j *Journal) resolve(e change.Entry, how, by string) (change.Entry, error) 
 		return change.Entry{}, fmt.Errorf("%q is no decision", how)
 	}
 	if by != "" {
-		seq, ok := SeqOf(by)
+		seq, ok := seqOf(by)
 		if !ok || seq <= st.seq || seq > j.head.begun {
 			return change.Entry{}, fmt.Errorf("by %q: %w", by, ErrNotFound)
 		}

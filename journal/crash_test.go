@@ -204,7 +204,7 @@ func (w *workload) run() error {
 }
 
 func indexOf(e *StateError) int {
-	seq, _ := SeqOf(e.ID)
+	seq, _ := seqOf(e.ID)
 	return int(seq - 1)
 }
 

@@ -16,6 +16,7 @@ import (
 )
 
 func undoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseUndo, Entries: of} }
+
 func redoCause(of ...uint64) change.Cause { return change.Cause{Kind: change.CauseRedo, Entries: of} }
 
 // TestUndoneBy writes lists of entries and checks which entry is undone by which.

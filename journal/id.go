@@ -63,9 +63,9 @@ func IDOf(seq uint64) string {
 	return string(id)
 }
 
-// SeqOf returns the sequence number that has the id, and whether there is one. It reverses
+// seqOf returns the sequence number that has the id, and whether there is one. It reverses
 // [IDOf] and accepts only what IDOf returns.
-func SeqOf(id string) (uint64, bool) {
+func seqOf(id string) (uint64, bool) {
 	k := len(id) / 2
 	if len(id)%2 != 0 || k < minSyllables || k > maxSyllables {
 		return 0, false

@@ -25,8 +25,8 @@ func TestIDs(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"", "b", "baba", "bababax", "BABABA", "bababe?", "aabbaa", "babababa", "bibabababababababababababa", "zuzuzuzuzuzuzuzuzuzu"} {
-		if seq, ok := SeqOf(id); ok {
-			t.Errorf("SeqOf(%q) = %d, want none", id, seq)
+		if seq, ok := seqOf(id); ok {
+			t.Errorf("seqOf(%q) = %d, want none", id, seq)
 		}
 	}
 }
@@ -44,8 +44,8 @@ func TestIDsOneToOne(t *testing.T) {
 		k := rapid.IntRange(0, 64).Draw(t, "bits")
 		seq := rapid.Uint64().Draw(t, "seq") >> (64 - k)
 		id := IDOf(seq)
-		if got, ok := SeqOf(id); !ok || got != seq {
-			t.Fatalf("SeqOf(IDOf(%d) = %q) = %d, %v", seq, id, got, ok)
+		if got, ok := seqOf(id); !ok || got != seq {
+			t.Fatalf("seqOf(IDOf(%d) = %q) = %d, %v", seq, id, got, ok)
 		}
 		if next := IDOf(seq + 1); next[0] == id[0] && len(next) == len(id) && len(id) < 20 {
 			t.Fatalf("%d and the next begin alike: %q, %q", seq, id, next)
@@ -56,8 +56,8 @@ func TestIDsOneToOne(t *testing.T) {
 func FuzzSeqOf(f *testing.F) {
 	f.Add("bababa")
 	f.Fuzz(func(t *testing.T, id string) {
-		if seq, ok := SeqOf(id); ok && IDOf(seq) != id {
-			t.Errorf("SeqOf(%q) = %d, which is %q", id, seq, IDOf(seq))
+		if seq, ok := seqOf(id); ok && IDOf(seq) != id {
+			t.Errorf("seqOf(%q) = %d, which is %q", id, seq, IDOf(seq))
 		}
 	})
 }

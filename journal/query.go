@@ -151,7 +151,7 @@ func (j *Journal) Get(prefix string) (change.Entry, error) {
 
 // resolveID returns the number of the entry whose id starts with prefix.
 func (j *Journal) resolveID(prefix string) (uint64, error) {
-	if seq, ok := SeqOf(prefix); ok && seq > 0 && seq <= j.head.begun {
+	if seq, ok := seqOf(prefix); ok && seq > 0 && seq <= j.head.begun {
 		return seq, nil
 	}
 	var found []uint64
