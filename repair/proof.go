@@ -295,7 +295,7 @@ func hiddenIn(m *session.Message) string {
 		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
 	}
 	if err := m.Ref.Validate(); err != nil {
-		return fmt.Sprintf("The message is not one that can be changed: %v.", err)
+		return fmt.Sprintf("The message's row has no id that mend can keep it by (%s), so nothing in it is changed.", shown(m.Ref.String()))
 	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -303,7 +303,7 @@ func hiddenIn(m *session.Message) string {
 			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
 		}
 		if err := p.Ref.Validate(); err != nil {
-			return fmt.Sprintf("Nothing in this message is changed, since one of its parts cannot be: %v.", err)
+			return fmt.Sprintf("Nothing in this message is changed, since the row of a part has no id that mend can keep it by: give it one with SQL while no agent runs (%s), then scan again.", shown(giveID(p)))
 		}
 	}
 	return ""

@@ -92,9 +92,26 @@ func whyLostProject(_ *chart, f fault) string {
 
 func whyDefect(_ *chart, f fault) string {
 	if f.code == "name" {
+		if f.ref.Validate() != nil {
+			return fmt.Sprintf("The row of the %s has no id that mend can keep it by: %s.", f.ref.Kind, f.says)
+		}
 		return fmt.Sprintf("The record of the %s is stored under one id and tells another: %s.", f.ref.Kind, f.says)
 	}
 	return fmt.Sprintf("The session's own record is damaged (%s), and the agent stops at it or cannot list any session.", f.says)
+}
+
+// giveID returns the SQL that gives the row of a part an id by which mend can keep it.
+func giveID(p *session.Part) string {
+	is := "= " + p.Ref.Part // a blob is called by its literal
+	switch id, _ := p.Col("id"); {
+	case id.Class == session.ClassNull:
+		is = "IS NULL"
+	case len(id.Bytes) > session.MaxID:
+		is = fmt.Sprintf("IS NOT NULL AND octet_length(id) = %d", len(id.Bytes))
+	case id.Class == session.ClassText:
+		is = "= '" + strings.ReplaceAll(string(id.Bytes), "'", "''") + "'"
+	}
+	return fmt.Sprintf("UPDATE part SET id = 'prt_…' WHERE id %s AND message_id = '%s'", is, p.Ref.Message)
 }
 
 func findStrays(c *chart) []fault { return c.strays(false) }

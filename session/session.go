@@ -121,7 +121,7 @@ func (r *Record) root(of *Outline) Value {
 // Sort puts messages and parts in the order in which the agent reads them.
 func (s *Session) Sort() {
 	slices.SortStableFunc(s.Messages, func(a, b Message) int {
-		return cmp.Or(a.SortKey().Compare(b.SortKey()), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(a.SortKey().Compare(b.SortKey()), a.IDKey().Compare(b.IDKey()))
 	})
 	for i := range s.Messages {
 		s.Messages[i].sortParts()
@@ -129,7 +129,7 @@ func (s *Session) Sort() {
 }
 
 func (m *Message) sortParts() {
-	slices.SortStableFunc(m.Parts, func(a, b Part) int { return cmp.Compare(a.ID, b.ID) })
+	slices.SortStableFunc(m.Parts, func(a, b Part) int { return a.idKey(a.ID).Compare(b.idKey(b.ID)) })
 }
 
 // Clone is a copy whose messages and parts can be edited freely. The bytes of

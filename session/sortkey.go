@@ -23,6 +23,20 @@ func (m *Message) SortKey() SortKey {
 	return TimeKey(m.Created)
 }
 
+// IDKey returns the message's place among those of one time: the id of its row in
+// whatever storage class that is, or the id in its file.
+func (m *Message) IDKey() SortKey { return m.idKey(m.ID) }
+
+func (r *Record) idKey(id string) SortKey {
+	if c, isRow := r.Col("id"); isRow {
+		return c.SortKey()
+	}
+	return SortKey{class: ClassText, text: []byte(id)}
+}
+
+// IsNull reports whether the key is that of NULL.
+func (k SortKey) IsNull() bool { return k.class == ClassNull }
+
 // TimeKey is the key of a time in milliseconds since 1970.
 func TimeKey(ms int64) SortKey { return SortKey{class: ClassInteger, n: ms} }
 

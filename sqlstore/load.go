@@ -230,13 +230,10 @@ func (c *conn) loadMessages(s *session.Session, sum *tally) error {
 	return c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
 		r := copied(t.seeSized(st, &b, sum))
 		id, _ := r.Col("id")
-		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: string(id.Bytes)}
-		if err := checkText(id); err != nil {
-			s.Stray = append(s.Stray, session.Stray{Path: path("message", id), Why: err.Error()})
-			return nil
-		}
+		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: idName(id, len(s.Messages))}
 		m := session.NewMessage(r)
-		named(&m.Record)
+		m.ID = id.JavaScript()
+		named(&m.Record, id)
 		s.Messages = append(s.Messages, m)
 		return nil
 	})
@@ -247,7 +244,9 @@ func (c *conn) loadMessages(s *session.Session, sum *tally) error {
 func (c *conn) loadParts(s *session.Session, sum *tally) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
-		at[s.Messages[i].Ref.Message] = i
+		if id, _ := s.Messages[i].Col("id"); id.Class == session.ClassText {
+			at[string(id.Bytes)] = i // the agent finds the parts of no other message
+		}
 	}
 	t := c.schema.tables[session.KindPart]
 	var b sight
@@ -258,18 +257,14 @@ func (c *conn) loadParts(s *session.Session, sum *tally) (own int64, err error) 
 		}
 		message, _ := r.Col("message_id")
 		i, ok := at[string(message.Bytes)]
-		if !ok {
-			return nil // of a message that is a stray itself
+		if !ok || message.Class != session.ClassText {
+			return nil
 		}
 		m := &s.Messages[i]
 		id, _ := r.Col("id")
-		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: string(id.Bytes)}
-		if err := checkText(id); err != nil {
-			s.Stray = append(s.Stray, session.Stray{Path: path("part", id), Message: m.ID, Why: err.Error()})
-			return nil
-		}
+		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: idName(id, len(m.Parts))}
 		p := session.NewPart(r)
-		named(&p.Record)
+		named(&p.Record, id)
 		m.Parts = append(m.Parts, p)
 		return nil
 	})
@@ -315,12 +310,28 @@ func checkText(id session.Col) error {
 	return nil
 }
 
-// named sets the defect of a record whose id is none. The agent reads it as any
+// named sets the defect of a record whose id is not valid. The agent reads it as any
 // other, while no plan can be about it.
-func named(r *session.Record) {
-	if err := r.Ref.Validate(); err != nil && r.Defect == nil {
+func named(r *session.Record, id session.Col) {
+	if err := checkName(r.Ref, id); err != nil && r.Defect == nil {
 		r.Defect = &session.Defect{Kind: session.WrongName, Why: err.Error()}
 	}
+}
+
+// idName is what a ref calls the n-th row by the id column: an SQL literal that is no
+// valid id where that is no text, or an empty one.
+func idName(id session.Col, n int) string {
+	switch {
+	case id.Class == session.ClassText && len(id.Bytes) == 0:
+		return "''"
+	case id.Class == session.ClassText:
+		return string(id.Bytes)
+	case id.Class == session.ClassBlob:
+		return fmt.Sprintf("x'%x'", id.Bytes)
+	case id.Class == session.ClassNull:
+		return fmt.Sprintf("NULL (row %d)", n+1)
+	}
+	return fmt.Sprintf("%s (%s)", id.JavaScript(), id.Class)
 }
 
 // path is what a row is called that has no ref.

@@ -63,8 +63,9 @@ const MaxTime = 8.64e15
 // everything that the session tells of.
 func newPrompt(s *session.Session, now time.Time) *message {
 	ms := promptTime(s, now)
+	id := session.ClockID(session.KindMessage, ms)
 	return &message{
-		prompt: true, at: session.TimeKey(ms), source: source{id: session.ClockID(session.KindMessage, ms)},
+		prompt: true, at: session.TimeKey(ms), key: session.TextCol("id", id).SortKey(), source: source{id: id},
 		body: parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)),
 	}
 }

@@ -112,7 +112,7 @@ func (p *Profile) newer(a, b *message) bool {
 		}
 	}
 	if p.LatestByID || p.LatestByTime {
-		return a.id > b.id
+		return a.after(b)
 	}
 	return p.compare(a, b) >= 0
 }
@@ -127,7 +127,7 @@ func (l loop) answered(p Profile) bool {
 		return false
 	}
 	if p.Answered != AnsweredByParent {
-		return l.user.id < l.assistant.id
+		return l.assistant.after(l.user)
 	}
 	parent, _ := l.assistant.body.get("parentID").str()
 	return parent == l.user.id

@@ -13,8 +13,8 @@ import (
 // A message is a stored message as the agent has it in memory.
 type message struct {
 	source
-	prompt  bool // the one that the user types next: it has no record
-	at      session.SortKey
+	prompt  bool            // the one that the user types next: it has no record
+	at, key session.SortKey // by which messages are sorted: the time, then the id
 	body    value
 	sources []source // of its parts
 	parts   []part   // that can be read
@@ -105,7 +105,7 @@ func (m *message) holds(parts []session.Part) bool {
 }
 
 func readMessage(src *session.Message) *message {
-	m := &message{at: src.SortKey(), sources: make([]source, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
+	m := &message{at: src.SortKey(), key: src.IDKey(), sources: make([]source, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record, src.Root())
 	if fault != "" {
 		m.broken = append(m.broken, Fatal{FatalUnreadable, fault, src.Ref})
@@ -161,10 +161,16 @@ func readRecord(r *session.Record, root session.Value) (v value, fault string) {
 // be asked. A row gets its ids put in, which makes an object of it.
 func nullFile(r *session.Record, v value) bool { return v.Kind() == 'n' && r.Cols == nil }
 
+// after reports whether the message's id is above that of o in JavaScript, where none is above null.
+func (m *message) after(o *message) bool { return !m.key.IsNull() && !o.key.IsNull() && m.id > o.id }
+
 // compare orders messages, the oldest first.
 func (p *Profile) compare(a, b *message) int {
 	if p.ByTime {
-		return cmp.Or(a.at.Compare(b.at), cmp.Compare(a.id, b.id))
+		if c := a.at.Compare(b.at); c != 0 {
+			return c
+		}
+		return a.key.Compare(b.key)
 	}
 	return cmp.Compare(a.file(), b.file())
 }
