@@ -144,13 +144,17 @@ func (t *treatment) sift(d *draft, trials []trial) (good, bad []trial, after *ch
 // message of the session is like: all of them hold, or fewer are tried.
 func (t *treatment) siftMany(trials []trial, news []place, after *chart) (good, bad []trial, now *chart) {
 	to := moved(t.s, after.s)
-	for _, tr := range trials {
-		if len(news) > 0 || !t.gone(tr.finding, to, after) {
-			t.limit = len(trials) / 2
-			return nil, nil, nil
-		}
+	switch {
+	case slices.ContainsFunc(trials, func(tr trial) bool { return !t.gone(tr.finding, to, after) }):
+		t.limit = len(trials) / 2
+	case len(news) == 0:
+		return trials, nil, after
+	case !slices.ContainsFunc(trials, t.another) && t.together(trials):
+		t.limit *= 2
+	default:
+		t.limit = len(trials) / 2
 	}
-	return trials, nil, after
+	return nil, nil, nil
 }
 
 // giveUp passes on to the next fix for the faults whose fixes do not hold. Where
@@ -165,7 +169,7 @@ func (t *treatment) giveUp(bad []trial) {
 			t.alone[tr.ref.Message] = true
 			continue
 		}
-		if !t.another(tr) && t.together(tr) {
+		if !t.another(tr) && t.together([]trial{tr}) {
 			break // the others may hold now
 		}
 		t.tried[tr.key()]++
@@ -279,18 +283,21 @@ func (t *treatment) another(tr trial) bool {
 	return n < len(fixes) && slices.ContainsFunc(fixes[n+1:], func(x fix) bool { return x.loses == tr.fix.loses })
 }
 
-// together tries a fix that did not hold once more, without those that were tried
-// beside it and with the cures of what it leaves behind, and reports whether that
+// together tries fixes that did not hold once more, without others that were tried
+// beside them and with the cures of what they leave behind, and reports whether that
 // held; if so it is settled.
-func (t *treatment) together(tr trial) bool {
-	d := t.c.draft()
+func (t *treatment) together(trials []trial) bool {
 	if t.depth == maxDepth {
 		return false
 	}
-	if _, err := d.apply(tr.fix); err != nil {
-		return false
+	d := t.c.draft()
+	for _, tr := range trials {
+		if _, err := d.apply(tr.fix); err != nil {
+			return false
+		}
 	}
-	if d.arrange(); t.blind(tr, d.s) {
+	d.arrange()
+	if slices.ContainsFunc(trials, func(tr trial) bool { return t.blind(tr, d.s) }) {
 		return false
 	}
 	left := t.c.of(d.s)
@@ -300,14 +307,20 @@ func (t *treatment) together(tr trial) bool {
 		was := len(t.now.settings[f.key()])
 		return was == 0 || len(behind[f.key()]) > was
 	})
-	if !t.gone(tr.finding, moved(t.s, sub.s), sub.c) || len(t.news([]trial{tr}, sub.now)) > 0 {
+	to := moved(t.s, sub.s)
+	if slices.ContainsFunc(trials, func(tr trial) bool { return !t.gone(tr.finding, to, sub.c) }) || len(t.news(trials, sub.now)) > 0 {
 		return false
 	}
-	for _, also := range sub.cured {
-		tr.fix.cure = join(tr.fix.cure, also.Cure)
-		tr.fix.loses = join(tr.fix.loses, also.Loses)
+	own := map[string]*fix{}
+	for i := range trials {
+		own[trials[i].ref.Message] = &trials[i].fix
 	}
-	t.settle([]trial{tr}, sub.c)
+	for _, also := range sub.cured {
+		x := cmp.Or(own[also.Ref.Message], &trials[0].fix)
+		x.cure = join(x.cure, also.Cure)
+		x.loses = join(x.loses, also.Loses)
+	}
+	t.settle(trials, sub.c)
 	t.cured = append(t.cured, sub.cured...)
 	maps.Copy(t.c.origin, sub.c.origin)
 	return true

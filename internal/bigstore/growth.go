@@ -38,7 +38,10 @@ func Shapes() []Shape {
 		{"number of blank parts", doubled(2_000), partsOf(blank)},
 		{"number of thoughts", doubled(2_000), partsOf(thoughts)},
 		{"number of messages", doubled(1_000), messagesOf(unfinished)},
-		{"number of damaged messages", doubled(50), damagedMessages},
+		{"number of damaged messages", doubled(1_000), answersOf(cutOff, "Done.")},
+		{"number of lost messages", doubled(1_000), answersOf(lost, "Done.")},
+		{"number of incomplete messages", doubled(1_000), answersOf(withoutTime, "Done.")},
+		{"number of damaged messages with blank parts", doubled(1_000), answersOf(cutOff, " ")},
 	}
 }
 
@@ -275,16 +278,27 @@ func messagesOf(d damage) func(*writer, int) error {
 	}
 }
 
-// damagedMessages is so many turns, the answers cut off.
-func damagedMessages(w *writer, n int) error {
-	put := w.put
-	w.put = func(r record) error {
-		if r.kind == messageRecord && r.data[2].value == "assistant" {
-			r.edit = cutOff
+// answersOf is so many turns, with what becomes of the records of the answers, and with
+// a part of that text in each.
+func answersOf(edit func([]byte) []byte, text string) func(*writer, int) error {
+	return func(w *writer, n int) error {
+		put := w.put
+		w.put = func(r record) error {
+			if r.kind == messageRecord && r.data[2].value == "assistant" {
+				r.edit = edit
+			}
+			return put(r)
 		}
-		return put(r)
+		return messagesOf(func(_ int, at int64) (object, func([]byte) []byte) {
+			return object{{"type", "text"}, {"text", text}, {"time", span(at, at)}}, nil
+		})(w, n)
 	}
-	return messagesOf(func(_ int, at int64) (object, func([]byte) []byte) {
-		return object{{"type", "text"}, {"text", "Done."}, {"time", span(at, at)}}, nil
-	})(w, n)
+}
+
+// lost is a record of which nothing is left.
+func lost([]byte) []byte { return nil }
+
+// withoutTime is a record that lacks what the agent needs.
+func withoutTime(data []byte) []byte {
+	return bytes.Replace(data, []byte(`"time":`), []byte(`"when":`), 1)
 }
