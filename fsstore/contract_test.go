@@ -15,7 +15,15 @@ import (
 // TestContract: fault cases 17, 23, 24, 25 and 34.
 func TestContract(t *testing.T) {
 	needWrites(t)
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
+	open := func(t *testing.T) storetest.Harness {
+		root := smallTree(t)
+		put(t, root, "part/msg_1/old/notes.json.bak", `{"mine":true}`)
+		return harness(t, root, "opencode")
+	}
+	if files := open(t).Load().Files; len(files) != 1 {
+		t.Fatalf("%d files beside the records, want 1", len(files))
+	}
+	storetest.Run(t, open)
 }
 
 func harness(t *testing.T, root, layout string) storetest.Harness {
