@@ -1,7 +1,7 @@
-// Package config reads the settings of mend: from a JSON file in which comments
-// and trailing commas are allowed, from the environment, and from assignments on
-// the command line, each before the one in front of it. What is not known, or of
-// the wrong type, is an error that says what would be right.
+// Package config reads the settings of mend: from a JSON file that may have comments and
+// trailing commas, from the environment, and from assignments on the command line. A
+// later source overrides an earlier one. An unknown key or a value of the wrong type is
+// an error that names the nearest key or the expected value.
 package config
 
 import (
@@ -11,13 +11,13 @@ import (
 	"mend/internal/userdir"
 )
 
-// A Config is the settings in force. [Load] makes one; each field is a key of
-// the file, and changes what mend does.
+// A Config holds the current settings. Use [Load] to create one. Each exported field is
+// a key of the file.
 type Config struct {
-	Enabled     bool // recover sessions of a running agent at all
-	AutoResume  bool // let the agent go on after a recovery of thinking
-	MaxRetries  int  // recoveries of a session until a turn of it ends well
-	Toasts      bool // show notes in the agent
+	Enabled     bool // recover sessions of a running agent
+	AutoResume  bool // resume the turn after a recovery of thinking
+	MaxRetries  int  // recoveries of a session without a successful turn
+	Toasts      bool // show toasts in the agent
 	Placeholder string
 	Cancelled   string
 
@@ -28,14 +28,14 @@ type Config struct {
 	ThinkingBlockModified, AssistantPrefillUnsupported               bool
 
 	TimeoutMs     int // of one call to the agent
-	LookBackHours int // how long ago a session may have failed to be recovered at the start
-	RetentionDays int // of images in the journal; 0 for ever
+	LookBackHours int // at start, also recover sessions that failed in these hours
+	RetentionDays int // of images in the journal; 0 means forever
 	Debug         bool
 
 	origin map[string]Origin
 }
 
-// An Origin says where a value comes from.
+// An Origin is the source of a value.
 type Origin string
 
 // The origins.
@@ -55,7 +55,8 @@ type Setting struct {
 	Description string
 }
 
-// Path is where the user's file is, or would be: $XDG_CONFIG_HOME/mend/config.json.
+// Path returns the path of the user's file, $XDG_CONFIG_HOME/mend/config.json. The file
+// need not exist.
 func Path() (string, error) {
 	dir, err := userdir.Config()
 	if err != nil {
@@ -64,7 +65,7 @@ func Path() (string, error) {
 	return filepath.Join(dir, "config.json"), nil
 }
 
-// A key is one setting: at points to its field.
+// A setting describes one key. field points to the field of the Config.
 type setting struct {
 	name        string
 	field       any
@@ -72,8 +73,8 @@ type setting struct {
 	description string
 }
 
-// keys are all settings, in the order in which they are shown. The names are
-// those of docs/opencode.md.
+// settings returns all settings in the order in which they are shown. docs/opencode.md
+// has the names.
 func (c *Config) settings() []setting {
 	return []setting{
 		{"enabled", &c.Enabled, 0, 0, "recover sessions of a running agent"},
@@ -120,20 +121,20 @@ func (c *Config) Settings() []Setting {
 	var all []Setting
 	for _, k := range c.settings() {
 		s := Setting{Key: k.name, Origin: c.Origin(k.name), Env: envName(k.name), Description: k.description}
-		switch at := k.field.(type) {
+		switch v := k.field.(type) {
 		case *bool:
-			s.Value = *at
+			s.Value = *v
 		case *int:
-			s.Value = *at
+			s.Value = *v
 		case *string:
-			s.Value = *at
+			s.Value = *v
 		}
 		all = append(all, s)
 	}
 	return all
 }
 
-// Origin says where the value of a key comes from.
+// Origin returns the source of the value of a key.
 func (c *Config) Origin(key string) Origin {
 	if o := c.origin[key]; o != "" {
 		return o

@@ -11,7 +11,7 @@ import (
 
 func noEnv(string) (string, bool) { return "", false }
 
-// file writes a file of settings and returns its path.
+// writeFile writes a settings file and returns its path.
 func writeFile(t *testing.T, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "config.json")
@@ -21,7 +21,7 @@ func writeFile(t *testing.T, text string) string {
 	return path
 }
 
-// The defaults are those of docs/opencode.md.
+// The defaults match docs/opencode.md.
 func TestDefaults(t *testing.T) {
 	c, err := Load(filepath.Join(t.TempDir(), "none"), noEnv, nil)
 	if err != nil {
@@ -49,7 +49,7 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// Each place goes before the one in front of it, and the origin says which.
+// Each source overrides the one before it, and Origin names it.
 func TestPrecedence(t *testing.T) {
 	path := writeFile(t, `// mine
 	{
@@ -83,7 +83,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// A comment may end the file without a new line.
+// A comment may end the file without a newline.
 func TestLastComment(t *testing.T) {
 	c, err := Load(writeFile(t, `{"autoResume": true} // mine`), noEnv, nil)
 	if err != nil || !c.AutoResume {

@@ -20,12 +20,12 @@ import (
 	"mend/internal/ownfile"
 )
 
-// maxFile is how long a file may be, in bytes.
+// maxFile is the maximum size of a file, in bytes.
 const maxFile = 1 << 20
 
-// Load reads the file at path, which need not exist, then the environment, by
-// lookup, then assignments such as "autoResume=true". The error names the place
-// and the key; the Config is then not to be used.
+// Load reads the file at path, which need not exist, then the environment with lookup,
+// then assignments such as "autoResume=true". The error names the source and the key;
+// the Config is then invalid.
 func Load(path string, lookup func(string) (string, bool), assignments []string) (Config, error) {
 	c := defaults()
 	if err := c.readFile(path); err != nil {
@@ -69,12 +69,12 @@ func (c *Config) readFile(path string) error {
 	return c.parse(data)
 }
 
-// parse sets what the text of a file says.
+// parse sets the values in the text of a file.
 func (c *Config) parse(data []byte) error {
 	if nestingDepth(data) > maxDepth {
 		return fmt.Errorf("objects and lists are nested deeper than %d levels", maxDepth)
 	}
-	standard, err := hujson.Standardize(append(data, '\n')) // it wants the end of a comment's line
+	standard, err := hujson.Standardize(append(data, '\n')) // it requires a newline after a comment
 	if err != nil {
 		return err
 	}
@@ -97,11 +97,11 @@ func (c *Config) parse(data []byte) error {
 	return nil
 }
 
-// maxDepth is how deep objects and lists may be nested, as in a session's records. The
-// parser that allows comments takes a time that grows with the square of the depth.
+// maxDepth is the maximum nesting of objects and lists, the same as in a session's
+// records. The time of the parser grows with the square of the depth.
 const maxDepth = 10_000
 
-// depth is how deep the brackets of the text are nested at most, without those in
+// nestingDepth returns the maximum nesting of brackets in the text, without those in
 // strings and comments.
 func nestingDepth(data []byte) (most int) {
 	open := 0
@@ -109,7 +109,7 @@ func nestingDepth(data []byte) (most int) {
 		switch rest := data[i:]; {
 		case bytes.HasPrefix(rest, []byte("//")):
 			i += max(bytes.IndexByte(rest, '\n'), 0)
-			if data[i] == '/' { // it ends the text
+			if data[i] == '/' { // the comment ends the text
 				return most
 			}
 		case bytes.HasPrefix(rest, []byte("/*")):
@@ -134,43 +134,43 @@ func nestingDepth(data []byte) (most int) {
 	return most
 }
 
-// assign sets one key from plain text.
-func (c *Config) assign(name, text string, from Origin) error {
+// assign parses text and sets the key.
+func (c *Config) assign(name, text string, origin Origin) error {
 	k, err := c.find(name)
 	if err != nil {
 		return err
 	}
-	switch at := k.field.(type) {
+	switch v := k.field.(type) {
 	case *bool:
-		*at, err = strconv.ParseBool(text)
+		*v, err = strconv.ParseBool(text)
 	case *int:
-		*at, err = strconv.Atoi(text)
+		*v, err = strconv.Atoi(text)
 	case *string:
-		*at = text
+		*v = text
 	}
 	if err != nil {
 		return k.typeError(text)
 	}
-	return c.validate(k, from)
+	return c.validate(k, origin)
 }
 
-// accept notes where a value comes from, if it is a good one.
-func (c *Config) validate(k setting, from Origin) error {
-	switch at := k.field.(type) {
+// validate checks the value of a setting and records its origin.
+func (c *Config) validate(k setting, origin Origin) error {
+	switch v := k.field.(type) {
 	case *int:
-		if *at < k.min || *at > k.max {
-			return k.typeError(strconv.Itoa(*at))
+		if *v < k.min || *v > k.max {
+			return k.typeError(strconv.Itoa(*v))
 		}
 	case *string:
-		if strings.TrimSpace(*at) == "" {
-			return k.typeError(strconv.Quote(*at))
+		if strings.TrimSpace(*v) == "" {
+			return k.typeError(strconv.Quote(*v))
 		}
 	}
-	c.origin[k.name] = from
+	c.origin[k.name] = origin
 	return nil
 }
 
-// want is the error of a value that is none for the key.
+// typeError returns the error for a value that the setting does not allow.
 func (k setting) typeError(got string) error {
 	kind := "true or false"
 	switch k.field.(type) {
@@ -182,7 +182,7 @@ func (k setting) typeError(got string) error {
 	return fmt.Errorf("key %q: want %s, got %s", k.name, kind, got)
 }
 
-// key is the setting of that name; the error names the nearest one.
+// find returns the setting with this name. The error names the nearest one.
 func (c *Config) find(name string) (setting, error) {
 	all := c.settings()
 	for _, k := range all {
@@ -190,14 +190,14 @@ func (c *Config) find(name string) (setting, error) {
 			return k, nil
 		}
 	}
-	far := func(k setting) int {
+	distance := func(k setting) int {
 		return levenshtein.ComputeDistance(strings.ToLower(k.name), strings.ToLower(name))
 	}
-	near := slices.MinFunc(all, func(a, b setting) int { return far(a) - far(b) })
-	return setting{}, fmt.Errorf("unknown key %q; the nearest is %q", name, near.name)
+	nearest := slices.MinFunc(all, func(a, b setting) int { return distance(a) - distance(b) })
+	return setting{}, fmt.Errorf("unknown key %q; the nearest is %q", name, nearest.name)
 }
 
-// envName is the environment variable of a key: MEND_AUTO_RESUME of autoResume.
+// envName returns the environment variable of a key: MEND_AUTO_RESUME for autoResume.
 func envName(name string) string {
 	var b strings.Builder
 	b.WriteString("MEND_")

@@ -17,12 +17,11 @@ import (
 	"mend/session"
 )
 
-// A fake is an agent and a store of one session, and writes down what is asked
-// of it in the order in which it comes.
+// A fakeAgent is an agent and a store with one session. It records its calls in order.
 type fakeAgent struct {
 	mu         sync.Mutex
 	calls      []string
-	messages   []Message // that the agent tells
+	messages   []Message // that the agent reports
 	stored     []Message
 	busy       bool
 	errors     map[string]error // by verb
@@ -119,7 +118,7 @@ func (f *fakeAgent) Repair(_ context.Context, _ string, r repair.Request) (strin
 	return f.entry, repair.Result{Plan: change.Plan{}}, err
 }
 
-// hook is a Hook on the fake, which writes down its callbacks too and never waits.
+// hook returns a Hook of the fakeAgent, which also records its callbacks. It never waits.
 func (f *fakeAgent) hook(o Options) *Hook {
 	h := New(f, f, o)
 	h.wait = func(ctx context.Context, _ time.Duration) error { return ctx.Err() }
@@ -128,13 +127,13 @@ func (f *fakeAgent) hook(o Options) *Hook {
 	return h
 }
 
-// errorJSON is an error as OpenCode tells it.
+// errorJSON returns an error as OpenCode reports it.
 func errorJSON(text string) json.RawMessage {
 	b, _ := json.Marshal(map[string]any{"name": "APIError", "data": map[string]any{"message": text, "statusCode": 400}})
 	return b
 }
 
-// The provider's words for the classes.
+// Error texts of the provider.
 const (
 	orderText    = "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`."
 	disabledText = "messages.1: thinking is disabled for this model and cannot contain thinking blocks"
@@ -169,7 +168,8 @@ func toolCall(id, status string) Part {
 	return p
 }
 
-// broken is a fake whose session ends with an error, and what is told of it.
+// failedSession returns a fakeAgent whose session ends with an error, and the failed
+// message.
 func failedSession(text string) (*fakeAgent, Info) {
 	last := failedMessage("msg_2", text)
 	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it"), last}, entry: "quail"}
@@ -177,7 +177,7 @@ func failedSession(text string) (*fakeAgent, Info) {
 	return f, last.Info
 }
 
-// counts adds up outcomes.
+// counts counts outcomes.
 type counts struct {
 	mu sync.Mutex
 	m  map[string]int

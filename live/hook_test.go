@@ -15,36 +15,36 @@ import (
 	"mend/repair"
 )
 
-// What is asked of agent and store for each class, in order, with the id of the
-// answer and without.
+// TestRecoverySteps checks the calls of agent and store for each class, with and without
+// the id of the message.
 func TestRecoverySteps(t *testing.T) {
-	repaired := []string{"onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"}
+	steps := []string{"onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"}
 	for _, c := range []struct {
 		name, text string
 		noID       bool
 		prep       func(*fakeAgent)
 		opt        Options
 		want       []string
-		cured      bool
+		repaired   bool
 		counted    map[string]int
 	}{
 		{
-			name: "a missing result", text: resultText, cured: true, want: append([]string{"messages"}, repaired...),
+			name: "a missing result", text: resultText, repaired: true, want: append([]string{"messages"}, steps...),
 			counted: map[string]int{"detected tool_result_missing": 1, "cured tool_result_missing": 1},
 		},
-		{name: "the order of thinking", text: orderText, cured: true, want: append([]string{"messages"}, repaired...)},
-		{name: "thinking that is off", text: disabledText, cured: true, want: append([]string{"messages"}, repaired...)},
-		{name: "empty content", text: emptyText, cured: true, want: append([]string{"messages"}, repaired...)},
-		{name: "a tool that is not there", text: toolText, cured: true, want: append([]string{"messages"}, repaired...)},
-		{name: "without an id", text: emptyText, noID: true, cured: true, want: append([]string{"messages"}, repaired...)},
+		{name: "the order of thinking", text: orderText, repaired: true, want: append([]string{"messages"}, steps...)},
+		{name: "thinking that is disabled", text: disabledText, repaired: true, want: append([]string{"messages"}, steps...)},
+		{name: "empty content", text: emptyText, repaired: true, want: append([]string{"messages"}, steps...)},
+		{name: "an unknown tool", text: toolText, repaired: true, want: append([]string{"messages"}, steps...)},
+		{name: "without an id", text: emptyText, noID: true, repaired: true, want: append([]string{"messages"}, steps...)},
 		{
-			name: "resumed", text: orderText, opt: Options{AutoResume: true}, cured: true,
+			name: "resumed", text: orderText, opt: Options{AutoResume: true}, repaired: true,
 			want: []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "prompt", "onComplete ses_1"},
 		},
-		{name: "no resume but of thinking", text: resultText, opt: Options{AutoResume: true}, cured: true, want: append([]string{"messages"}, repaired...)},
-		{name: "quiet", text: emptyText, opt: Options{NoToasts: true}, cured: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "onComplete ses_1"}},
+		{name: "resumed only after thinking", text: resultText, opt: Options{AutoResume: true}, repaired: true, want: append([]string{"messages"}, steps...)},
+		{name: "no toasts", text: emptyText, opt: Options{NoToasts: true}, repaired: true, want: []string{"messages", "onAbort ses_1", "abort", "messages", "repair", "onComplete ses_1"}},
 		{name: "another error", text: otherText, want: nil},
-		{name: "a class that is off", text: emptyText, opt: Options{Disabled: []repair.Class{repair.EmptyContentMessage}}, want: nil},
+		{name: "a disabled class", text: emptyText, opt: Options{Disabled: []repair.Class{repair.EmptyContentMessage}}, want: nil},
 		{
 			name: "nothing wrong in the store", text: emptyText, prep: func(f *fakeAgent) { f.entry = "" },
 			want:    []string{"messages", "onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"},
@@ -52,41 +52,41 @@ func TestRecoverySteps(t *testing.T) {
 		},
 		{
 			name: "a repair that fails", text: emptyText, prep: func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} },
-			want:    append([]string{"messages"}, repaired...),
+			want:    append([]string{"messages"}, steps...),
 			counted: map[string]int{"detected empty_content_message": 1, "failed empty_content_message": 1},
 		},
 		{
-			name: "no abort and no toast can be had", text: emptyText, cured: true,
+			name: "abort and toast fail", text: emptyText, repaired: true,
 			prep: func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest, "toast": errTest} },
-			want: append([]string{"messages"}, repaired...),
+			want: append([]string{"messages"}, steps...),
 		},
 		{
-			name: "the agent tells no parts", text: emptyText, cured: true,
+			name: "the agent sends no parts", text: emptyText, repaired: true,
 			prep: func(f *fakeAgent) { f.messages = []Message{{Info: f.messages[0].Info}, {Info: f.messages[1].Info}} },
 			want: []string{"messages", "onAbort ses_1", "abort", "messages", "read", "toast", "repair", "toast", "onComplete ses_1"},
 		},
 		{
-			name: "the user went on", text: emptyText,
+			name: "a newer prompt", text: emptyText,
 			prep: func(f *fakeAgent) { f.messages = append(f.messages, prompt("msg_3", "again")) },
 			want: []string{"messages"},
 		},
 		{
-			name: "another answer followed", text: emptyText,
+			name: "a newer assistant message", text: emptyText,
 			prep: func(f *fakeAgent) { f.messages = append(f.messages, failedMessage("msg_4", emptyText)) },
 			want: []string{"messages"},
 		},
 		{
-			name: "an answer that is not stored", text: emptyText, noID: true,
+			name: "a message that is not stored", text: emptyText, noID: true,
 			prep: func(f *fakeAgent) { f.messages = f.messages[:1] },
 			want: []string{"messages", "messages", "messages", "messages", "messages"},
 		},
 		{
-			name: "an answer with another error", text: emptyText, noID: true,
+			name: "a message with another error", text: emptyText, noID: true,
 			prep: func(f *fakeAgent) { f.messages[1] = failedMessage("msg_2", resultText) },
 			want: []string{"messages", "messages", "messages", "messages", "messages"},
 		},
 		{
-			name: "an answer without messages", text: emptyText, noID: true, prep: func(f *fakeAgent) { f.messages = nil },
+			name: "a session without messages", text: emptyText, noID: true, prep: func(f *fakeAgent) { f.messages = nil },
 			want: []string{"messages", "messages", "messages", "messages", "messages"},
 		},
 	} {
@@ -100,11 +100,11 @@ func TestRecoverySteps(t *testing.T) {
 			}
 			var n counts
 			c.opt.Count = n.add
-			if got := f.hook(c.opt).HandleSessionRecovery(t.Context(), info); got != c.cured {
-				t.Errorf("HandleSessionRecovery = %t, want %t", got, c.cured)
+			if got := f.hook(c.opt).HandleSessionRecovery(t.Context(), info); got != c.repaired {
+				t.Errorf("HandleSessionRecovery = %t, want %t", got, c.repaired)
 			}
 			if diff := cmp.Diff(c.want, f.recorded()); diff != "" {
-				t.Errorf("what was done (-want +got):\n%s", diff)
+				t.Errorf("calls (-want +got):\n%s", diff)
 			}
 			if diff := cmp.Diff(c.counted, n.m); c.counted != nil && diff != "" {
 				t.Errorf("counts (-want +got):\n%s", diff)
@@ -113,7 +113,7 @@ func TestRecoverySteps(t *testing.T) {
 	}
 }
 
-// A hook takes nothing but failed answers of a session.
+// TestIgnoredMessages checks that only failed assistant messages of a session are handled.
 func TestIgnoredMessages(t *testing.T) {
 	for name, change := range map[string]func(*Info){
 		"a prompt":   func(i *Info) { i.Role = "user" },
@@ -141,8 +141,8 @@ func TestIsRecoverableError(t *testing.T) {
 	}
 }
 
-// A failure lets the same answer be tried again, a success does not, and after
-// so many tries it is over until a turn ends well.
+// TestLimit checks that a message is tried again after a failure, but not after a
+// success, and not beyond the limit until a turn succeeds.
 func TestLimit(t *testing.T) {
 	f, info := failedSession(emptyText)
 	f.errors = map[string]error{"repair": errTest}
@@ -158,7 +158,7 @@ func TestLimit(t *testing.T) {
 	}
 	f.errors = nil
 	if f.messages = []Message{prompt("msg_1", ""), failedMessage("msg_3", emptyText)}; h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
-		t.Error("a further answer was recovered behind the limit")
+		t.Error("a further message was recovered beyond the limit")
 	}
 	done := assistantMessage("msg_5")
 	done.Info.Finish = "stop"
@@ -166,12 +166,12 @@ func TestLimit(t *testing.T) {
 	h.HandleIdle(t.Context(), SessionRef{ID: "ses_1"})
 	f.messages = []Message{prompt("msg_6", ""), failedMessage("msg_7", emptyText)}
 	if !h.HandleSessionRecovery(t.Context(), f.messages[1].Info) {
-		t.Error("no recovery after a turn that ended well")
+		t.Error("no recovery after a turn that succeeded")
 	}
 }
 
-// A session whose turns end with an error is never recovered more often than the
-// limit says, although every recovery succeeds.
+// TestNoLoop checks the limit for a session whose turns always fail, although every
+// recovery succeeds.
 func TestNoLoop(t *testing.T) {
 	f, _ := failedSession(orderText)
 	h := f.hook(Options{AutoResume: true})
@@ -189,7 +189,7 @@ func TestNoLoop(t *testing.T) {
 	}
 }
 
-// Two reports of one answer at the same time make one recovery.
+// TestConcurrentReports checks that several reports of one message cause one recovery.
 func TestConcurrentReports(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
@@ -207,8 +207,7 @@ func TestConcurrentReports(t *testing.T) {
 	}
 }
 
-// The complete callback comes whatever happens in between, and so does the abort
-// callback before it.
+// TestCallbacks checks that both callbacks are called, whatever fails between them.
 func TestCallbacks(t *testing.T) {
 	for _, verb := range []string{"abort", "messages", "toast", "repair", "read", "none"} {
 		f, info := failedSession(emptyText)
@@ -225,7 +224,8 @@ func TestCallbacks(t *testing.T) {
 	}
 }
 
-// The agent goes away in the middle: the store is repaired all the same.
+// TestAgentEndsMidway checks that the store is repaired if the agent ends during a
+// recovery.
 func TestAgentEndsMidway(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
@@ -237,14 +237,14 @@ func TestAgentEndsMidway(t *testing.T) {
 	}
 }
 
-// An agent that ends right behind the error: what is stored is repaired, also if
-// the error is not in it.
+// TestAgentEndsAfterError checks that the store is repaired if the agent ends after the
+// report of an error, even if it did not store the error.
 func TestAgentEndsAfterError(t *testing.T) {
 	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"
 	for name, c := range map[string]struct {
-		last  Message
-		cured bool
+		last     Message
+		repaired bool
 	}{
 		"the error is stored": {failedMessage("msg_2", emptyText), true},
 		"it is not":           {assistantMessage("msg_2"), true},
@@ -254,16 +254,17 @@ func TestAgentEndsAfterError(t *testing.T) {
 		f, info := failedSession(emptyText)
 		info.ID, f.stored[1] = "", c.last
 		f.errors = map[string]error{"messages": ErrAgentEnded, "toast": ErrAgentEnded, "abort": ErrAgentEnded}
-		if got := f.hook(Options{}).HandleSessionRecovery(t.Context(), info); got != c.cured {
-			t.Errorf("%s: recovered = %t, want %t", name, got, c.cured)
+		if got := f.hook(Options{}).HandleSessionRecovery(t.Context(), info); got != c.repaired {
+			t.Errorf("%s: recovered = %t, want %t", name, got, c.repaired)
 		}
-		if c.cured && !f.requests[0].Force {
-			t.Errorf("%s: the repair waits for an agent that is gone", name)
+		if c.repaired && !f.requests[0].Force {
+			t.Errorf("%s: the repair waits for an agent that has ended", name)
 		}
 	}
 }
 
-// An agent that is still writing is waited for, but not for ever.
+// TestBusyStore checks that a repair waits for an agent that still writes, but not
+// forever.
 func TestBusyStore(t *testing.T) {
 	f, info := failedSession(emptyText)
 	f.errors = map[string]error{"repair": fmt.Errorf("planning: %w", repair.ErrBusy)}
@@ -273,23 +274,23 @@ func TestBusyStore(t *testing.T) {
 		}
 	}
 	if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.requests) != 4 {
-		t.Errorf("%d tries, want 4 and a cure", len(f.requests))
+		t.Errorf("%d tries, want 4 and a repair", len(f.requests))
 	}
 	f, info = failedSession(emptyText)
 	f.errors = map[string]error{"repair": repair.ErrBusy}
 	if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) || len(f.requests) != 4 {
-		t.Errorf("%d tries, want 4 and no cure", len(f.requests))
+		t.Errorf("%d tries, want 4 and no repair", len(f.requests))
 	}
 }
 
-// What a request asks of the repair: the error, and the texts that were chosen.
+// TestRequest checks the repair request: the error and the configured texts.
 func TestRequest(t *testing.T) {
 	for _, c := range []struct {
 		text string
 		opt  Options
 		want repair.Request
 	}{
-		{emptyText, Options{Placeholder: "[gone]"}, repair.Request{Placeholder: "[gone]", Options: repair.Options{Version: "1.1.53"}}},
+		{emptyText, Options{Placeholder: "[empty]"}, repair.Request{Placeholder: "[empty]", Options: repair.Options{Version: "1.1.53"}}},
 		{resultText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: "stopped"}},
 		{toolText, Options{Cancelled: "stopped"}, repair.Request{Cancelled: unavailableToolText}},
 	} {
@@ -305,19 +306,19 @@ func TestRequest(t *testing.T) {
 	}
 }
 
-// All that is broken is asked for with the error, but for classes that are switched
-// off (found fault 13.15).
+// TestOtherFault checks that all other faults are fixed with the error, except those of
+// disabled classes (found fault 13.15).
 func TestOtherFault(t *testing.T) {
 	for _, off := range [][]repair.Class{nil, {repair.UnavailableTool}} {
 		f, info := failedSession(emptyText)
 		f.hook(Options{Disabled: off}).HandleSessionRecovery(t.Context(), info)
 		if len(f.requests) != 1 || f.requests[0].Error.Class != repair.EmptyContentMessage || !slices.Equal(f.requests[0].Except, off) {
-			t.Errorf("with %v off: requests %+v", off, f.requests)
+			t.Errorf("with %v disabled: requests %+v", off, f.requests)
 		}
 	}
 }
 
-// A context that ends lets nothing begin.
+// TestEndedContext checks that nothing starts after the end of the context.
 func TestEndedContext(t *testing.T) {
 	f, info := failedSession(emptyText)
 	h := f.hook(Options{})
@@ -328,7 +329,7 @@ func TestEndedContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
 	if h.HandleSessionRecovery(ctx, info) || f.recorded() != nil {
-		t.Errorf("did %v beside another recovery, want nothing", f.recorded())
+		t.Errorf("did %v during another recovery, want nothing", f.recorded())
 	}
 	release()
 	if _, err := h.acquire(ctx); !errors.Is(err, context.DeadlineExceeded) && err != nil {
@@ -336,7 +337,8 @@ func TestEndedContext(t *testing.T) {
 	}
 }
 
-// Late recoveries repair, and leave the agent alone.
+// TestRecoverMissed checks that late recoveries repair the store and do not call the
+// agent.
 func TestRecoverMissed(t *testing.T) {
 	now := time.Now()
 	for _, c := range []struct {
@@ -344,15 +346,15 @@ func TestRecoverMissed(t *testing.T) {
 		prep func(*fakeAgent)
 		want string
 	}{
-		{"cured", func(*fakeAgent) {}, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
+		{"repaired", func(*fakeAgent) {}, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
 		{"nothing wrong", func(f *fakeAgent) { f.entry = "" }, "sessions, read, lastChange, onAbort ses_1, read, repair, onComplete ses_1"},
 		{"changed since", func(f *fakeAgent) { f.lastChange = "quail" }, "sessions, read, lastChange"},
-		{"unknown whether it was changed", func(f *fakeAgent) { f.errors = map[string]error{"lastChange": errTest} }, "sessions, read, lastChange"},
+		{"last change unknown", func(f *fakeAgent) { f.errors = map[string]error{"lastChange": errTest} }, "sessions, read, lastChange"},
 		{"too old", func(f *fakeAgent) { f.updated = now.Add(-48 * time.Hour).UnixMilli() }, "sessions"},
 		{"explained", func(f *fakeAgent) { f.stored[1] = failedMessage("msg_2", prefillText) }, "sessions, read"},
 		{"another error", func(f *fakeAgent) { f.stored[1] = failedMessage("msg_2", otherText) }, "sessions, read"},
 		{"no error", func(f *fakeAgent) { f.stored = f.stored[:1] }, "sessions, read"},
-		{"begun while somebody listened", func(f *fakeAgent) { f.stored[1].Info.Time.Created = float64(now.Add(time.Hour).UnixMilli()) }, "sessions, read"},
+		{"created after listening", func(f *fakeAgent) { f.stored[1].Info.Time.Created = float64(now.Add(time.Hour).UnixMilli()) }, "sessions, read"},
 		{"unreadable", func(f *fakeAgent) { f.errors = map[string]error{"read": errTest} }, "sessions, read"},
 		{"no list", func(f *fakeAgent) { f.errors = map[string]error{"sessions": errTest} }, "sessions"},
 	} {
@@ -363,18 +365,18 @@ func TestRecoverMissed(t *testing.T) {
 		h := f.hook(Options{AutoResume: true, Count: n.add})
 		err := h.RecoverMissed(t.Context(), now.Add(-24*time.Hour), now, "")
 		if (err != nil) != (c.name == "no list") {
-			t.Errorf("%s: Sweep: %v", c.name, err)
+			t.Errorf("%s: RecoverMissed: %v", c.name, err)
 		}
 		if got := strings.Join(f.recorded(), ", "); got != c.want {
 			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
 		}
-		if want := map[bool]int{true: 2, false: 0}[c.name == "cured"]; len(n.m) != want {
+		if want := map[bool]int{true: 2, false: 0}[c.name == "repaired"]; len(n.m) != want {
 			t.Errorf("%s: counted %v, want %d kinds", c.name, n.m, want)
 		}
 	}
 	f, _ := failedSession(orderText)
 	f.updated = now.UnixMilli()
 	if err := f.hook(Options{}).RecoverMissed(t.Context(), now.Add(-time.Hour), now, "/elsewhere"); err != nil || f.count("read") != 0 {
-		t.Errorf("a sweep of another folder: %v, did %v", err, f.recorded())
+		t.Errorf("RecoverMissed of another folder: %v, did %v", err, f.recorded())
 	}
 }

@@ -8,7 +8,7 @@ import (
 	"mend/repair"
 )
 
-// stuck is a fake whose session is at rest behind calls that never ended.
+// interruptedSession returns a fakeAgent with an idle session that has unfinished calls.
 func interruptedSession() *fakeAgent {
 	m := assistantMessage("msg_2", toolCall("prt_1", "completed"), toolCall("prt_2", "running"), toolCall("prt_3", "pending"))
 	m.Info.Finish, m.Info.Time.Completed = "tool-calls", float64(5)
@@ -18,17 +18,17 @@ func interruptedSession() *fakeAgent {
 }
 
 func TestIdle(t *testing.T) {
-	const settled = "messages, busy, onAbort ses_1, repair, toast, onComplete ses_1"
+	const steps = "messages, busy, onAbort ses_1, repair, toast, onComplete ses_1"
 	for _, c := range []struct {
-		name  string
-		prep  func(*fakeAgent)
-		opt   Options
-		want  string
-		cured bool
+		name     string
+		prep     func(*fakeAgent)
+		opt      Options
+		want     string
+		repaired bool
 	}{
-		{"interrupted calls", func(*fakeAgent) {}, Options{}, settled, true},
-		{"unfinished without a reason", func(f *fakeAgent) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = nil, nil }, Options{}, settled, true},
-		{"no parts told", func(f *fakeAgent) {
+		{"interrupted calls", func(*fakeAgent) {}, Options{}, steps, true},
+		{"unfinished without a reason", func(f *fakeAgent) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = nil, nil }, Options{}, steps, true},
+		{"no parts sent", func(f *fakeAgent) {
 			f.messages = []Message{f.messages[0], {Info: f.messages[1].Info}}
 		}, Options{}, "messages, read, busy, onAbort ses_1, repair, toast, onComplete ses_1", true},
 		{"no parts anywhere", func(f *fakeAgent) {
@@ -36,25 +36,25 @@ func TestIdle(t *testing.T) {
 			f.stored = nil
 		}, Options{}, "messages, read", false},
 		{"a newer prompt", func(f *fakeAgent) { f.messages = append(f.messages, prompt("msg_3", "")) }, Options{}, "messages", false},
-		{"another role behind", func(f *fakeAgent) { f.messages = append(f.messages, Message{Info: Info{ID: "msg_3", Role: "system"}}) }, Options{}, settled, true},
-		{"nothing there", func(f *fakeAgent) { f.messages = nil }, Options{}, "messages", false},
-		{"all ended", func(f *fakeAgent) { f.messages[1].Parts = f.messages[1].Parts[:1] }, Options{}, "messages", false},
+		{"another role at the end", func(f *fakeAgent) { f.messages = append(f.messages, Message{Info: Info{ID: "msg_3", Role: "system"}}) }, Options{}, steps, true},
+		{"no messages at all", func(f *fakeAgent) { f.messages = nil }, Options{}, "messages", false},
+		{"all finished", func(f *fakeAgent) { f.messages[1].Parts = f.messages[1].Parts[:1] }, Options{}, "messages", false},
 		{"a reason to stop", func(f *fakeAgent) { f.messages[1].Info.Finish = "stop" }, Options{}, "messages", false},
 		{"it stopped", func(f *fakeAgent) { f.messages[1].Info.Finish = true }, Options{}, "messages", false},
 		{"a time and no reason", func(f *fakeAgent) { f.messages[1].Info.Finish = nil }, Options{}, "messages", false},
 		{"a time as text", func(f *fakeAgent) { f.messages[1].Info.Finish, f.messages[1].Info.Time.Completed = "", "now" }, Options{}, "messages", false},
 		{"an error", func(f *fakeAgent) { f.messages[1].Info.Error = errorJSON(otherText) }, Options{}, "messages", false},
-		{"switched off", func(*fakeAgent) {}, Options{KeepInterrupted: true}, "messages", false},
-		{"busy after all", func(f *fakeAgent) { f.busy = true }, Options{}, "messages, busy", false},
-		{"nobody knows whether busy", func(f *fakeAgent) { f.errors = map[string]error{"busy": errTest} }, Options{}, "messages, busy", false},
+		{"disabled", func(*fakeAgent) {}, Options{KeepInterrupted: true}, "messages", false},
+		{"busy", func(f *fakeAgent) { f.busy = true }, Options{}, "messages, busy", false},
+		{"busy unknown", func(f *fakeAgent) { f.errors = map[string]error{"busy": errTest} }, Options{}, "messages, busy", false},
 		{"no messages", func(f *fakeAgent) { f.errors = map[string]error{"messages": errTest} }, Options{}, "messages", false},
 		{"nothing to repair", func(f *fakeAgent) { f.entry = "" }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
 		{"a repair that fails", func(f *fakeAgent) { f.errors = map[string]error{"repair": errTest} }, Options{}, "messages, busy, onAbort ses_1, repair, onComplete ses_1", false},
 	} {
 		f := interruptedSession()
 		c.prep(f)
-		if got := f.hook(c.opt).HandleIdle(t.Context(), SessionRef{ID: "ses_1"}); got != c.cured {
-			t.Errorf("%s: HandleIdle = %t, want %t", c.name, got, c.cured)
+		if got := f.hook(c.opt).HandleIdle(t.Context(), SessionRef{ID: "ses_1"}); got != c.repaired {
+			t.Errorf("%s: HandleIdle = %t, want %t", c.name, got, c.repaired)
 		}
 		if got := strings.Join(f.recorded(), ", "); got != c.want {
 			t.Errorf("%s: did %s, want %s", c.name, got, c.want)
@@ -62,7 +62,8 @@ func TestIdle(t *testing.T) {
 	}
 }
 
-// A failure lets the calls be looked at again; a success does not.
+// TestIdleAgain checks that a session is handled again after a failure, but not after a
+// success.
 func TestIdleAgain(t *testing.T) {
 	f := interruptedSession()
 	h := f.hook(Options{})
@@ -76,7 +77,8 @@ func TestIdleAgain(t *testing.T) {
 	}
 }
 
-// The request for interrupted calls: their own words, unless others were chosen.
+// TestIdleRequest checks the repair request for interrupted calls, with the default text
+// and a configured one.
 func TestIdleRequest(t *testing.T) {
 	for chosen, want := range map[string]string{"": interruptedText, "stopped": "stopped"} {
 		f := interruptedSession()

@@ -6,7 +6,8 @@ import (
 	"time"
 )
 
-// youngError is a fake whose answer was begun a moment ago and failed.
+// recentFailure returns a fakeAgent whose last message was created a second ago and
+// failed.
 func recentFailure() (*fakeAgent, Info) {
 	f, _ := failedSession(orderText)
 	f.updated = time.Now().UnixMilli()
@@ -14,8 +15,8 @@ func recentFailure() (*fakeAgent, Info) {
 	return f, f.messages[1].Info
 }
 
-// The agent tells of an error that a sweep has found before: nothing is repaired
-// twice or resumed, and the user hears of it once.
+// TestReportedAfterRecoverMissed checks an error that the agent reports after
+// RecoverMissed handled it: nothing is repaired twice or resumed, and one toast is shown.
 func TestReportedAfterRecoverMissed(t *testing.T) {
 	for _, noID := range []bool{false, true} {
 		f, info := recentFailure()
@@ -23,18 +24,18 @@ func TestReportedAfterRecoverMissed(t *testing.T) {
 			info.ID = ""
 		}
 		h := f.hook(Options{AutoResume: true})
-		sweep := func() {
+		recoverMissed := func() {
 			if err := h.RecoverMissed(t.Context(), time.Now().Add(-time.Hour), time.Now(), ""); err != nil {
 				t.Fatal(err)
 			}
 		}
-		sweep()
+		recoverMissed()
 		f.lastChange = f.entry
 		for range 2 {
 			h.HandleSessionRecovery(t.Context(), info)
 		}
-		f.lastChange = "" // even if nobody knew
-		sweep()
+		f.lastChange = "" // even if it is not known
+		recoverMissed()
 		if len(f.toasts) != 1 || f.toasts[0].Message != alreadyRepairedText(f.entry) {
 			t.Errorf("without an id %t: toasts %+v, want one of %s", noID, f.toasts, f.entry)
 		}
@@ -44,14 +45,14 @@ func TestReportedAfterRecoverMissed(t *testing.T) {
 	}
 }
 
-// An error that a sweep could do nothing about is explained when the agent tells
-// of it.
+// TestExplainedAfterRecoverMissed checks that an error without a repair is explained when
+// the agent reports it.
 func TestExplainedAfterRecoverMissed(t *testing.T) {
 	f, info := recentFailure()
 	f.entry = ""
 	h := f.hook(Options{})
 	if err := h.RecoverMissed(t.Context(), time.Now().Add(-time.Hour), time.Now(), ""); err != nil || len(f.toasts) != 0 {
-		t.Errorf("Sweep: %v, toasts %+v, want none", err, f.toasts)
+		t.Errorf("RecoverMissed: %v, toasts %+v, want none", err, f.toasts)
 	}
 	h.HandleSessionRecovery(t.Context(), info)
 	if n := len(f.toasts); n == 0 || !strings.Contains(f.toasts[n-1].Message, "Nothing in the stored session") {
@@ -59,8 +60,8 @@ func TestExplainedAfterRecoverMissed(t *testing.T) {
 	}
 }
 
-// Whether the session was changed since cannot be known: nothing is repaired, and the next
-// report of it is looked at again.
+// TestLastChangeFails checks that nothing is repaired if the last change is unknown, and
+// that the next report is handled.
 func TestLastChangeFails(t *testing.T) {
 	f, info := recentFailure()
 	f.errors = map[string]error{"lastChange": errTest}

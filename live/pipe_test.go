@@ -14,14 +14,14 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// A plugin is the other side of a pipe.
+// A plugin is the other end of a pipe.
 type plugin struct {
 	t   *testing.T
 	out *io.PipeWriter
 	*bufio.Scanner
 }
 
-// connect is a pipe with a plugin at its other end.
+// newTestPipe returns a pipe with a plugin at its other end.
 func newTestPipe(t *testing.T) (*Pipe, *LineReader, *plugin) {
 	t.Helper()
 	in, to := io.Pipe()
@@ -51,22 +51,22 @@ func (p *plugin) receive() string {
 
 const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","since":1700000000000,"news":true}`
 
-// The whole talk: greeting, events, and each call with its answer.
+// TestPipe checks a whole conversation: handshake, events and each call.
 func TestPipe(t *testing.T) {
 	p, lines, other := newTestPipe(t)
 	go other.send(hello)
-	greeted := make(chan error, 1)
+	handshake := make(chan error, 1)
 	go func() {
 		h, err := p.Handshake(t.Context(), lines, "v2")
 		if want := (Hello{Directory: "/p", Plugin: "v1", Since: time.UnixMilli(1700000000000)}); h != want {
 			err = errors.Join(err, fmt.Errorf("hello is %+v, want %+v", h, want))
 		}
-		greeted <- err
+		handshake <- err
 	}()
 	if got, want := other.receive(), `{"type":"hello","protocol":1,"mend":"v2"}`; got != want {
-		t.Errorf("mend says %s, want %s", got, want)
+		t.Errorf("mend sent %s, want %s", got, want)
 	}
-	if err := <-greeted; err != nil {
+	if err := <-handshake; err != nil {
 		t.Fatal(err)
 	}
 	events := make(chan Event, 10)
@@ -112,7 +112,7 @@ func TestPipe(t *testing.T) {
 	} {
 		go func() {
 			if got := other.receive(); got != c.want {
-				t.Errorf("mend says %s, want %s", got, c.want)
+				t.Errorf("mend sent %s, want %s", got, c.want)
 			}
 			other.send(c.answer)
 		}()
@@ -132,11 +132,11 @@ func TestPipe(t *testing.T) {
 		t.Errorf("a call at the end = %v, want %v", err, ErrAgentEnded)
 	}
 	if err := p.Abort(t.Context(), at); !errors.Is(err, ErrAgentEnded) {
-		t.Errorf("a call behind the end = %v, want %v", err, ErrAgentEnded)
+		t.Errorf("a call after the end = %v, want %v", err, ErrAgentEnded)
 	}
 }
 
-// A plugin of another version is told so, and nothing else happens.
+// TestOtherProtocol checks that a plugin of another protocol gets bye.
 func TestOtherProtocol(t *testing.T) {
 	for _, first := range []string{`{"type":"hello","protocol":2}`, `{"type":"hello"}`, `{"type":"event","protocol":1}`} {
 		p, lines, other := newTestPipe(t)
@@ -148,22 +148,22 @@ func TestOtherProtocol(t *testing.T) {
 		}()
 		var bye line
 		if err := json.Unmarshal([]byte(other.receive()), &bye); err != nil || bye.Type != lineBye || bye.Reason == "" {
-			t.Errorf("%s: mend says %+v, %v", first, bye, err)
+			t.Errorf("%s: mend sent %+v, %v", first, bye, err)
 		}
 		if err := <-failed; !errors.Is(err, ErrProtocol) {
-			t.Errorf("%s: Greet = %v, want %v", first, err, ErrProtocol)
+			t.Errorf("%s: Handshake = %v, want %v", first, err, ErrProtocol)
 		}
 	}
 }
 
-// What is no line of the protocol ends the talk with an error.
+// TestBadLines checks that an invalid line ends the conversation with an error.
 func TestBadLines(t *testing.T) {
 	for name, text := range map[string]string{
 		"no JSON": "hello?\n", "a list": "[]\n", "too long": strings.Repeat("x", maxLine+1), "nothing": "",
 	} {
 		p := NewPipe(io.Discard)
 		if _, err := p.Handshake(t.Context(), NewLineReader(strings.NewReader(text)), ""); err == nil {
-			t.Errorf("%s: Greet took it", name)
+			t.Errorf("%s: Handshake accepted it", name)
 		}
 		if err := p.Serve(NewLineReader(strings.NewReader(text)), func(Event) {}); (err == nil) != (text == "") {
 			t.Errorf("%s: Serve = %v", name, err)
@@ -171,8 +171,8 @@ func TestBadLines(t *testing.T) {
 	}
 }
 
-// A plugin that reads nothing, or never answers, holds up no call longer than its
-// context.
+// TestUnresponsivePlugin checks that a call ends with its context if the plugin reads
+// nothing or never answers.
 func TestUnresponsivePlugin(t *testing.T) {
 	p, _, _ := newTestPipe(t)
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
@@ -186,11 +186,11 @@ func TestUnresponsivePlugin(t *testing.T) {
 		t.Errorf("Bye = %v", err)
 	}
 	if n := len(p.pending); n != 0 {
-		t.Errorf("%d calls are still remembered", n)
+		t.Errorf("%d calls are still pending", n)
 	}
 }
 
-// A plugin whose end is closed ends the pipe.
+// TestBrokenPipe checks that the pipe ends when the plugin closes its side.
 func TestBrokenPipe(t *testing.T) {
 	from, out := io.Pipe()
 	p := NewPipe(out)

@@ -21,7 +21,7 @@ import (
 	"mend/session"
 )
 
-// newServer is a Server at a handler, quick to connect again.
+// newServer returns a Server of a handler, with short reconnection delays.
 func newServer(t *testing.T, handler http.HandlerFunc) *Server {
 	t.Helper()
 	web := httptest.NewServer(handler)
@@ -38,7 +38,7 @@ func newServer(t *testing.T, handler http.HandlerFunc) *Server {
 	return s
 }
 
-// What is sent for each call.
+// TestRequests checks the HTTP request of each call.
 func TestRequests(t *testing.T) {
 	var got []string
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -91,7 +91,7 @@ func TestRequests(t *testing.T) {
 	}
 }
 
-// A server that answers wrongly is an error that says what is wrong.
+// TestWrongAnswers checks the errors for invalid responses.
 func TestWrongAnswers(t *testing.T) {
 	for _, c := range []struct {
 		status     int
@@ -137,17 +137,18 @@ func TestAddresses(t *testing.T) {
 		}
 	}
 	if _, err := NewServer("ftp://me:secret@host", "", "", nil); strings.Contains(err.Error(), "secret") {
-		t.Errorf("the error tells the password: %v", err)
+		t.Errorf("the error contains the password: %v", err)
 	}
 	if _, err := NewServer("http://me:secret@host:port x", "", "", nil); strings.Contains(err.Error(), "secret") {
-		t.Errorf("the error tells the password: %v", err)
+		t.Errorf("the error contains the password: %v", err)
 	}
 	if s, err := NewServer("http://me:secret@host", "", "", nil); err != nil || s.String() != "http://host" {
 		t.Errorf("String = %s, %v", s, err)
 	}
 }
 
-// The password goes to the server, and the one in the address before another.
+// TestPassword checks that the password is sent, and that one in the address takes
+// precedence.
 func TestPassword(t *testing.T) {
 	var user, password string
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -171,12 +172,12 @@ func TestPassword(t *testing.T) {
 	}
 }
 
-// What is no id never becomes part of a path, whether an event or a caller names it
+// TestBadIDs checks that an invalid id of an event or a caller is never part of a path
 // (found fault 13.1).
 func TestBadIDs(t *testing.T) {
-	asked := make(chan string, 100)
+	requests := make(chan string, 100)
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
-		asked <- r.Method + " " + r.URL.String()
+		requests <- r.Method + " " + r.URL.String()
 		fmt.Fprint(w, "[]")
 	})
 	f, _ := failedSession(emptyText)
@@ -203,13 +204,13 @@ func TestBadIDs(t *testing.T) {
 	}
 	w.Close()
 	w.Run(t.Context())
-	if close(asked); len(asked) > 0 || len(f.recorded()) > 0 {
-		t.Errorf("the server was asked for %s and %d more, the agent for %v", <-asked, len(asked), f.recorded())
+	if close(requests); len(requests) > 0 || len(f.recorded()) > 0 {
+		t.Errorf("the server got %s and %d more requests, the agent %v", <-requests, len(requests), f.recorded())
 	}
 }
 
-// Nothing but the server gets a request: no redirect is followed, no proxy used, and
-// where the guard refuses a connection nothing is sent (found fault 13.1).
+// TestNothingElsewhere checks that only the server gets requests: redirects and proxies
+// are not used, and nothing is sent if the guard refuses a connection (found fault 13.1).
 func TestNothingElsewhere(t *testing.T) {
 	elsewhere := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		t.Errorf("%s %s of %s, password %q", r.Method, r.URL, r.Host, r.Header.Get("Authorization"))
@@ -224,10 +225,10 @@ func TestNothingElsewhere(t *testing.T) {
 		}
 		defer s.Close()
 		if _, err := s.Version(t.Context()); err == nil {
-			t.Errorf("Version behind a redirect %d: no error", status)
+			t.Errorf("Version after a redirect %d: no error", status)
 		}
 		if err := s.Abort(t.Context(), SessionRef{ID: "ses_1"}); err == nil {
-			t.Errorf("Abort behind a redirect %d: no error", status)
+			t.Errorf("Abort after a redirect %d: no error", status)
 		}
 	}
 	guarded, err := NewServer(elsewhere.URL, "", "secret", logTo(t))
@@ -237,22 +238,22 @@ func TestNothingElsewhere(t *testing.T) {
 	defer guarded.Close()
 	guarded.Guard(func(addr net.Addr) error {
 		if addr.String() != strings.TrimPrefix(elsewhere.URL, "http://") {
-			t.Errorf("the guard is asked about %s", addr)
+			t.Errorf("the guard got %s", addr)
 		}
 		return errTest
 	})
 	if _, err := guarded.Version(t.Context()); !errors.Is(err, errTest) {
-		t.Errorf("Version behind a guard = %v", err)
+		t.Errorf("Version with a guard = %v", err)
 	}
 	if guarded.client.Transport.(*http.Transport).Proxy != nil {
 		t.Error("a proxy may get requests")
 	}
 }
 
-// A server that accepts a connection and then says nothing, or stops within an
-// answer, costs one wait (found fault 13.1).
+// TestStalled checks the timeouts for a server that accepts a connection and sends
+// nothing, or stops within a response (found fault 13.1).
 func TestStalled(t *testing.T) {
-	l, err := net.Listen("tcp", "127.0.0.1:0") // connections wait to be accepted
+	l, err := net.Listen("tcp", "127.0.0.1:0") // it never accepts
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -270,13 +271,13 @@ func TestStalled(t *testing.T) {
 		}
 		s.Close()
 		if s.timeout > 10*time.Second {
-			t.Errorf("the patience is %s", s.timeout)
+			t.Errorf("the timeout is %s", s.timeout)
 		}
 		s.setTimeout(50 * time.Millisecond)
 		if version, err := s.Version(t.Context()); err == nil {
 			t.Errorf("Version of %s = %q, want an error", address, version)
 		}
-		if address != half.URL { // a stream is silent for longer
+		if address != half.URL { // the timeout of a stream is longer
 			if err := s.stream(t.Context(), func() {}, nil); err == nil || errors.Is(err, errSilent) {
 				t.Errorf("stream of %s = %v, want a timeout", address, err)
 			}
@@ -285,8 +286,8 @@ func TestStalled(t *testing.T) {
 	}
 }
 
-// streamer serves one script after the other as event streams, a string each;
-// behind the last it keeps the line open.
+// streamHandler serves each script as one event stream. After the last script it keeps
+// connections open.
 func streamHandler(scripts ...string) http.HandlerFunc {
 	var n atomic.Int32
 	return func(w http.ResponseWriter, r *http.Request) {
@@ -302,13 +303,13 @@ func streamHandler(scripts ...string) http.HandlerFunc {
 	}
 }
 
-// data is an event as the server sends it, in its envelope.
+// eventData returns an event in its envelope, as the server sends it.
 func eventData(kind, directory string, properties any) string {
 	b, _ := json.Marshal(object{"directory": directory, "payload": object{"type": kind, "properties": properties}})
 	return "data: " + string(b) + "\n\n"
 }
 
-// follow collects the events until n have come.
+// followEvents collects n events.
 func followEvents(t *testing.T, s *Server, n int) (events []Event, connections int, err error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -321,8 +322,8 @@ func followEvents(t *testing.T, s *Server, n int) (events []Event, connections i
 	return events, connections, err
 }
 
-// Events come through of all directories, also behind breaks of the stream, what
-// is no event, and an event that is longer than any buffer.
+// TestFollow checks that events of all directories are delivered, across reconnections,
+// invalid events and an event longer than any buffer.
 func TestFollow(t *testing.T) {
 	long := strings.Repeat("x", 3<<20)
 	s := newServer(t, streamHandler(
@@ -348,7 +349,7 @@ func TestFollow(t *testing.T) {
 	}
 }
 
-// Trying again is no use where the password is wrong or it is another server.
+// TestFollowFatal checks that Follow does not retry a wrong password or another server.
 func TestFollowFatal(t *testing.T) {
 	for _, c := range []struct {
 		status int
@@ -370,7 +371,7 @@ func TestFollowFatal(t *testing.T) {
 	}
 }
 
-// A server that is not there, fails or falls silent is connected to again.
+// TestReconnect checks that Follow reconnects after errors and silence.
 func TestReconnect(t *testing.T) {
 	var n atomic.Int32
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -394,7 +395,7 @@ func TestReconnect(t *testing.T) {
 	}
 }
 
-// A heartbeat keeps a silent stream alive.
+// TestHeartbeat checks that heartbeats prevent a reconnection.
 func TestHeartbeat(t *testing.T) {
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -411,7 +412,7 @@ func TestHeartbeat(t *testing.T) {
 	}
 }
 
-// The wait grows while nothing answers and is short again after a success.
+// TestBackoff checks that delays grow, and are short again after a success.
 func TestBackoff(t *testing.T) {
 	var n atomic.Int32
 	s := newServer(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -430,13 +431,13 @@ func TestBackoff(t *testing.T) {
 	if events, _, _ := followEvents(t, s, 1); len(events) != 1 {
 		t.Fatalf("%d events, want 1", len(events))
 	}
-	// Chance moves each wait by up to a half of it.
+	// Each delay is random within half of its value.
 	if w := waits.all; len(w) != 6 || w[0] > 15*time.Millisecond || w[4] < 20*time.Millisecond || w[5] > 15*time.Millisecond {
 		t.Errorf("waits %v: want them to grow, and the last as short as the first", w)
 	}
 }
 
-// A waitLog keeps the waits that a Server logs.
+// A waitLog records the delays that a Server logs.
 type waitLog struct{ all []time.Duration }
 
 func (l *waitLog) Enabled(context.Context, slog.Level) bool { return true }
@@ -453,7 +454,7 @@ func (l *waitLog) Handle(_ context.Context, r slog.Record) error {
 	return nil
 }
 
-// An event without end is given up with bounded memory.
+// TestEndlessEvent checks that an endless event is dropped with bounded memory.
 func TestEndlessEvent(t *testing.T) {
 	var n atomic.Int32
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
@@ -477,6 +478,6 @@ func TestEndlessEvent(t *testing.T) {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	if m.HeapInuse > 16<<20 {
-		t.Errorf("%d MiB are held behind it", m.HeapInuse>>20)
+		t.Errorf("%d MiB are in use after it", m.HeapInuse>>20)
 	}
 }

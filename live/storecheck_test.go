@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// With Prove an agent that may read another store gets no order, and the store is
-// left alone, unless both hold the same newest messages (found fault 13.1).
-func TestProve(t *testing.T) {
+// TestCheckStore checks that with Options.CheckStore neither agent nor store is changed
+// unless both hold the same newest messages (found fault 13.1).
+func TestCheckStore(t *testing.T) {
 	stuck := assistantMessage("msg_2", toolCall("prt_1", "running"))
 	for _, c := range []struct {
 		name string
@@ -17,14 +17,14 @@ func TestProve(t *testing.T) {
 	}{
 		{name: "the same store", same: true},
 		{name: "another store", prep: func(f *fakeAgent) { f.errors = map[string]error{"read": errTest} }},
-		{name: "a copy from before", prep: func(f *fakeAgent) { f.stored = f.stored[:1] }},
-		{name: "no message in the store", prep: func(f *fakeAgent) { f.stored = nil }},
-		{name: "the agent went on and the copy did, too", prep: func(f *fakeAgent) { f.stored = []Message{f.stored[0], prompt("msg_9", "x")} }},
-		{name: "another message of that id", prep: func(f *fakeAgent) {
+		{name: "an older copy", prep: func(f *fakeAgent) { f.stored = f.stored[:1] }},
+		{name: "an empty session in the store", prep: func(f *fakeAgent) { f.stored = nil }},
+		{name: "a copy that has diverged", prep: func(f *fakeAgent) { f.stored = []Message{f.stored[0], prompt("msg_9", "x")} }},
+		{name: "another message with the same id", prep: func(f *fakeAgent) {
 			f.stored = slices.Clone(f.stored)
 			f.stored[1].Info.Time.Created = 7
 		}},
-		{name: "an answer that did not fail as the agent says", prep: func(f *fakeAgent) {
+		{name: "a message whose error differs", prep: func(f *fakeAgent) {
 			f.stored = slices.Clone(f.stored)
 			if f.stored[1].Info.Error = nil; !f.messages[1].Info.hasError() {
 				f.stored[1].Info.Error = errorJSON(emptyText)
@@ -34,7 +34,7 @@ func TestProve(t *testing.T) {
 		for name, act := range map[string]func(*Hook, Info) bool{
 			"recovery":            func(h *Hook, i Info) bool { return h.HandleSessionRecovery(t.Context(), i) },
 			"recovery without id": func(h *Hook, i Info) bool { i.ID = ""; return h.HandleSessionRecovery(t.Context(), i) },
-			"sweep": func(h *Hook, _ Info) bool {
+			"missed": func(h *Hook, _ Info) bool {
 				if err := h.RecoverMissed(t.Context(), time.UnixMilli(0), time.Now(), ""); err != nil {
 					t.Error(err)
 				}
@@ -62,7 +62,7 @@ func TestProve(t *testing.T) {
 				t.Errorf("%s, %s: acted %t, want %t; did %v", c.name, name, acted, c.same, f.recorded())
 			}
 			if err := h.CheckStore(t.Context()); (err == nil) != c.same {
-				t.Errorf("%s, %s: SameStore = %v", c.name, name, err)
+				t.Errorf("%s, %s: CheckStore = %v", c.name, name, err)
 			}
 		}
 	}

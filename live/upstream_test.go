@@ -9,9 +9,8 @@ import (
 	"mend/session"
 )
 
-// The cases of oh-my-opencode's tests that concern a running
-// agent. Where upstream was wrong, a line says why, and the test shows what is
-// done here in its place.
+// TestUpstream has the cases of oh-my-opencode's tests that concern a running agent. Where
+// upstream is wrong, a comment says why, and the test checks what mend does instead.
 func TestUpstream(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"HND-01 HND-02 the same prefill error twice": func(t *testing.T) {
@@ -37,7 +36,7 @@ func TestUpstream(t *testing.T) {
 				t.Error("not recovered")
 			}
 			// Upstream then prompts with a tool_result part, which OpenCode refuses
-			// (docs/opencode.md): the stored call is repaired.
+			// (docs/opencode.md). mend repairs the stored call.
 			wantTimes(t, f, map[string]int{"repair": 1, "prompt": 0})
 		},
 		"HND-05 the search for the id fails": func(t *testing.T) {
@@ -64,10 +63,10 @@ func TestUpstream(t *testing.T) {
 			if got := f.requests[0].Cancelled; got != "Tool execution was interrupted before producing a result." {
 				t.Errorf("text %q", got)
 			}
-			// One repair stands for the one prompt of upstream, which OpenCode refuses.
+			// One repair replaces the prompt of upstream, which OpenCode refuses.
 			wantTimes(t, f, map[string]int{"repair": 1, "prompt": 0, "abort": 0})
 		},
-		"HND-10 idle behind a newer prompt": func(t *testing.T) {
+		"HND-10 idle after a newer prompt": func(t *testing.T) {
 			f := interruptedSession()
 			f.messages = append(f.messages, prompt("msg_3", ""))
 			if f.hook(Options{}).HandleIdle(t.Context(), SessionRef{ID: "ses_1"}) {
@@ -75,7 +74,7 @@ func TestUpstream(t *testing.T) {
 			}
 			wantTimes(t, f, map[string]int{"repair": 0})
 		},
-		"IDL-01 an abort is asked for once": func(t *testing.T) {
+		"IDL-01 an abort is consumed once": func(t *testing.T) {
 			w := NewWatch(interruptedSession().hook(Options{}))
 			w.Accept(event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}))
 			if first, second := w.consumeAbortLocked("ses_1"), w.consumeAbortLocked("ses_1"); !first || second {
@@ -90,10 +89,10 @@ func TestUpstream(t *testing.T) {
 			}
 		},
 		// IDL-04 and IDL-06, an abort and then idle: rows of TestWatch.
-		// IDL-07: here no other hook hangs on the event.
+		// IDL-07: mend has no other hook on this event.
 		"IDL-09 IDL-10 a second idle is not suppressed": func(t *testing.T) {
-			// Upstream drops a second idle event of the same half second, but not
-			// behind a recovery. Here every idle event is looked at.
+			// Upstream drops a second idle event within half a second, but not after a
+			// recovery. mend handles every idle event.
 			f := interruptedSession()
 			w := NewWatch(f.hook(Options{}))
 			w.Accept(idleEvent())
@@ -103,8 +102,8 @@ func TestUpstream(t *testing.T) {
 			wantTimes(t, f, map[string]int{"repair": 1, "messages": 2})
 		},
 		"TRM-01 TRM-04 TRM-07 ids of calls": func(t *testing.T) {
-			// Upstream needs an id that the provider gave, since it answers the call
-			// in a prompt. A stored call is repaired where it stands, whatever its ids.
+			// Upstream needs an id that the provider made, since it answers the call in a
+			// prompt. mend repairs the stored call, whatever its ids.
 			f := interruptedSession()
 			p := toolCall("prt_missing_call", "running")
 			p.CallID = "prt_not_a_tool_use_id"
@@ -113,7 +112,7 @@ func TestUpstream(t *testing.T) {
 				t.Error("not recovered")
 			}
 		},
-		"TRM-02 no messages to be had": func(t *testing.T) {
+		"TRM-02 reading messages fails": func(t *testing.T) {
 			f, info := failedSession(resultText)
 			f.errors = map[string]error{"messages": errTest, "read": errTest}
 			if f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
@@ -121,9 +120,9 @@ func TestUpstream(t *testing.T) {
 			}
 		},
 		"TRM-10 TRM-11 UNT-03 a prompt that fails": func(t *testing.T) {
-			// Upstream takes some failures for successes (section 12, 7). Here the
-			// journal decides whether the session was repaired; a prompt that fails
-			// is logged, and sent once.
+			// Upstream treats some failures as successes (section 12, 7). Here the journal
+			// decides whether the session was repaired. A prompt that fails is logged and not
+			// sent again.
 			f, info := failedSession(orderText)
 			f.errors = map[string]error{"prompt": errTest}
 			if !f.hook(Options{AutoResume: true}).HandleSessionRecovery(t.Context(), info) {
@@ -131,7 +130,7 @@ func TestUpstream(t *testing.T) {
 			}
 			wantTimes(t, f, map[string]int{"prompt": 1})
 		},
-		"UNT-02 a tool that is not there": func(t *testing.T) {
+		"UNT-02 an unknown tool": func(t *testing.T) {
 			f, info := failedSession("No such tool: bash")
 			f.messages[1].Parts = []Part{toolCall("prt_2", "running")}
 			if !f.hook(Options{}).HandleSessionRecovery(t.Context(), info) {
@@ -143,7 +142,7 @@ func TestUpstream(t *testing.T) {
 				t.Errorf("text %q", got)
 			}
 		},
-		"RSM-01 the last real prompt": func(t *testing.T) {
+		"RSM-01 the last prompt of the user": func(t *testing.T) {
 			synthetic, marked := prompt("msg_2", "go on"), prompt("msg_3", "go on\n<!-- OMO_INTERNAL_INITIATOR -->")
 			synthetic.Parts[0].Synthetic = true
 			file := prompt("msg_0", "")
@@ -191,7 +190,7 @@ func wantTimes(t *testing.T, f *fakeAgent, want map[string]int) {
 	}
 }
 
-// The toasts of docs/opencode.md, and those of mend's own classes.
+// TestToasts checks the toasts of docs/opencode.md and those of mend's own classes.
 func TestToasts(t *testing.T) {
 	for _, c := range []struct{ text, title, message string }{
 		{resultText, "Tool Crash Recovery", "Injecting cancelled tool results..."},

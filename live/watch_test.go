@@ -28,7 +28,7 @@ func messageEvent(m Message) Event { return event(eventMessage, object{"info": m
 
 func idleEvent() Event { return event(eventIdle, object{"sessionID": "ses_1"}) }
 
-// drain lets a Watch do all its work.
+// drain closes a Watch and waits until Run returns.
 func drain(t *testing.T, w *Watch) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
@@ -40,7 +40,7 @@ func drain(t *testing.T, w *Watch) {
 	}
 }
 
-// What a stream of events leads to.
+// TestWatch checks the recoveries that a stream of events causes.
 func TestWatch(t *testing.T) {
 	aborted := event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError", "data": object{}}})
 	abortedAnswer := assistantMessage("msg_2")
@@ -54,7 +54,7 @@ func TestWatch(t *testing.T) {
 		events  []Event
 		stuck   bool
 		repairs int
-		looks   int // at an idle session; -1 for any number
+		reads   int // of messages; -1 for any number
 	}{
 		{"an error of the session", []Event{errorEvent(emptyText)}, false, 1, -1},
 		{"a failed answer", []Event{messageEvent(failed)}, false, 1, -1},
@@ -62,11 +62,11 @@ func TestWatch(t *testing.T) {
 		{"many", []Event{errorEvent(emptyText), errorEvent(emptyText), messageEvent(failed), messageEvent(failed), errorEvent(emptyText)}, false, 1, -1},
 		{"another error", []Event{errorEvent(otherText)}, false, 0, 0},
 		{"an error without a session", []Event{event(eventError, object{"error": errorJSON(emptyText)})}, false, 0, 0},
-		{"the prompt told again behind it", []Event{errorEvent(emptyText), messageEvent(prompt("msg_1", "do it"))}, false, 1, -1},
+		{"the prompt sent again after it", []Event{errorEvent(emptyText), messageEvent(prompt("msg_1", "do it"))}, false, 1, -1},
 		{"a deleted session", []Event{errorEvent(emptyText), event(eventDeleted, object{"info": object{"id": "ses_1"}})}, false, 0, 0},
-		{"an answer that goes well", []Event{messageEvent(assistantMessage("msg_2"))}, false, 0, 0},
+		{"an unfinished message", []Event{messageEvent(assistantMessage("msg_2"))}, false, 0, 0},
 		{"unreadable", []Event{{Type: eventError, Properties: []byte("[")}, {Type: eventMessage, Properties: []byte(`{"info":"x"}`)}, {Type: eventIdle}}, false, 0, 0},
-		{"of no interest", []Event{event("session.diff", object{"sessionID": "ses_1"})}, false, 0, 0},
+		{"irrelevant", []Event{event("session.diff", object{"sessionID": "ses_1"})}, false, 0, 0},
 
 		{"idle", []Event{idleEvent()}, true, 1, 1},
 		{"idle by status", []Event{status("idle")}, true, 1, 1},
@@ -90,14 +90,14 @@ func TestWatch(t *testing.T) {
 		if got := f.count("repair"); got != c.repairs {
 			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recorded())
 		}
-		if got := f.count("messages"); c.looks >= 0 && got != c.looks {
-			t.Errorf("%s: %d looks, want %d", c.name, got, c.looks)
+		if got := f.count("messages"); c.reads >= 0 && got != c.reads {
+			t.Errorf("%s: %d reads, want %d", c.name, got, c.reads)
 		}
 	}
 }
 
-// A turn that ends well lets the session be recovered anew, also if the next
-// prompt comes before anybody has looked.
+// TestSuccessResetsAttempts checks that a turn that succeeds resets the attempts, even if
+// the next prompt follows at once.
 func TestSuccessResetsAttempts(t *testing.T) {
 	f, _ := failedSession(emptyText)
 	h := f.hook(Options{MaxAttempts: 1})
@@ -107,23 +107,23 @@ func TestSuccessResetsAttempts(t *testing.T) {
 	calls.Info.Finish = "tool-calls"
 	for _, m := range []Message{assistantMessage("msg_2"), calls, failedMessage("msg_2", otherText)} {
 		if w.Accept(messageEvent(m)); h.dedupe.attempt("ses_1") {
-			t.Errorf("%+v counts as a turn that ended well", m.Info)
+			t.Errorf("%+v counts as a turn that succeeded", m.Info)
 		}
 	}
 	done := assistantMessage("msg_2")
 	done.Info.Finish = "stop"
 	if w.Accept(messageEvent(done)); !h.dedupe.attempt("ses_1") {
-		t.Error("a turn that ended well does not count")
+		t.Error("a turn that succeeded does not count")
 	}
 }
 
-// Events come while a recovery runs, and Take never waits for it.
+// TestAcceptWhileRunning checks that Accept does not wait for a recovery.
 func TestAcceptWhileRunning(t *testing.T) {
 	f, _ := failedSession(emptyText)
-	began, goOn := make(chan struct{}), make(chan struct{})
+	started, resume := make(chan struct{}), make(chan struct{})
 	f.onRepair = func() {
-		close(began)
-		<-goOn
+		close(started)
+		<-resume
 	}
 	w := NewWatch(f.hook(Options{}))
 	done := make(chan struct{})
@@ -132,22 +132,22 @@ func TestAcceptWhileRunning(t *testing.T) {
 		w.Run(t.Context())
 	}()
 	w.Accept(errorEvent(emptyText))
-	<-began
+	<-started
 	for n := range 2 * maxQueued {
 		w.Accept(event(eventIdle, object{"sessionID": fmt.Sprintf("ses_%d", n+2)}))
 	}
 	if n := len(w.order); n != maxQueued {
 		t.Errorf("%d sessions wait, want %d", n, maxQueued)
 	}
-	close(goOn)
+	close(resume)
 	w.Close()
 	<-done
 	if got := f.count("messages"); got != maxQueued+2 {
-		t.Errorf("%d looks, want %d", got, maxQueued+2)
+		t.Errorf("%d reads, want %d", got, maxQueued+2)
 	}
 }
 
-// A context that ends ends Run; a recovery that runs is finished first.
+// TestRunEnds checks that Run ends with its context, after the current recovery.
 func TestRunEnds(t *testing.T) {
 	f, _ := failedSession(emptyText)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -161,15 +161,15 @@ func TestRunEnds(t *testing.T) {
 	}
 }
 
-// The memory of a ledger is bounded, and what is newest stays.
+// TestDedupeBound checks that a dedupe is bounded and keeps the newest.
 func TestDedupeBound(t *testing.T) {
-	l := newDedupe(1)
+	d := newDedupe(1)
 	for n := range 3 * maxRemembered {
-		if id := fmt.Sprint(n); !l.claim(id, false) || !l.attempt(id) || l.claim(id, false) || l.attempt(id) {
+		if id := fmt.Sprint(n); !d.claim(id, false) || !d.attempt(id) || d.claim(id, false) || d.attempt(id) {
 			t.Fatalf("claim or try %s went wrong", id)
 		}
 	}
-	if len(l.claimed.values) != maxRemembered || len(l.claimed.order) != maxRemembered || len(l.attempts.values) != maxRemembered {
-		t.Errorf("remembers %d answers, want %d", len(l.claimed.values), maxRemembered)
+	if len(d.claimed.values) != maxRemembered || len(d.claimed.order) != maxRemembered || len(d.attempts.values) != maxRemembered {
+		t.Errorf("remembers %d answers, want %d", len(d.claimed.values), maxRemembered)
 	}
 }

@@ -36,7 +36,7 @@ func setFlag(cmd *cobra.Command, set *[]string) {
 	cmd.Flags().StringArrayVar(set, "set", nil, "a setting for this run, KEY=VALUE; \"mend config\" lists them")
 }
 
-// settings are the settings in force.
+// loadSettings returns the current settings, with the user's file.
 func loadSettings(set []string) (config.Config, error) {
 	path, err := config.Path()
 	if err != nil {
@@ -45,8 +45,7 @@ func loadSettings(set []string) (config.Config, error) {
 	return loadSettingsFrom(path, set)
 }
 
-// settingsIn are the settings in force with those of the file at path, if there is
-// one.
+// loadSettingsFrom returns the current settings, with the file at path if it exists.
 func loadSettingsFrom(path string, set []string) (config.Config, error) {
 	c, err := config.Load(path, os.LookupEnv, set)
 	if err != nil {
@@ -85,13 +84,13 @@ func (a *app) showConfig(c config.Config) error {
 	return nil
 }
 
-// liveOptions are the settings as the recovery of running sessions takes them.
+// liveOptions converts the settings to the options of a [live.Hook].
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{
 		KeepInterrupted: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
 		NoToasts: !c.Toasts, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
 	}
-	if c.Origin("cancelledToolResultText") != config.Default { // else the words fit the case
+	if c.Origin("cancelledToolResultText") != config.Default { // the default depends on the class
 		o.Cancelled = c.Cancelled
 	}
 	for _, s := range []struct {

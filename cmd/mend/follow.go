@@ -13,11 +13,11 @@ import (
 	"mend/journal"
 )
 
-// followEvery is how often the journal's file is looked at. The journal itself is
-// opened only when that has changed, so that nobody who writes waits for us.
+// followInterval is the interval between checks of the journal's file. The journal is
+// opened only if the file changed, so that writers do not wait.
 const followInterval = 300 * time.Millisecond
 
-// followLog lists the entries, the oldest first, and then each that comes or
+// followLog shows the entries, oldest first, and then each entry that is added or
 // changes its state, until the context ends.
 func (a *app) followLog(ctx context.Context, q journal.Query) error {
 	dir, err := a.opt.JournalDir()
@@ -50,7 +50,7 @@ func (a *app) followLog(ctx context.Context, q journal.Query) error {
 	}
 }
 
-// written is when the journal's file was last written.
+// journalModTime returns the modification time of the journal's file, or zero.
 func journalModTime(dir string) time.Time {
 	info, err := os.Stat(filepath.Join(dir, "journal.db"))
 	if err != nil {
@@ -59,7 +59,7 @@ func journalModTime(dir string) time.Time {
 	return info.ModTime()
 }
 
-// showNew shows the entries that were not shown as they stand now.
+// showNew shows the entries that were not shown in their current state.
 func (a *app) showNew(es []change.Entry, shown map[string]change.State, asJSON bool) {
 	for _, e := range slices.Backward(es) {
 		state := e.State

@@ -34,15 +34,15 @@ input. It writes its log to hook.log beside the journal.`,
 	return cmd
 }
 
-// farewell is how long the plugin may take to read that mend ends.
+// byeTimeout is how long the plugin may take to read bye.
 const byeTimeout = 2 * time.Second
 
-// hook serves one plugin. What stands in its way it tells the plugin, which then
-// does not start it again.
+// hook serves one plugin. On a setup error it sends bye with the reason, so that the
+// plugin does not restart it.
 func (a *app) hook(cmd *cobra.Command, set []string) error {
-	a.asJSON = false // the standard output is the plugin's
-	// A write to an agent that has ended must not be the end of mend, too, with what
-	// the agent has told unread or a recovery half done.
+	a.asJSON = false // standard output carries the protocol
+	// A write to an agent that has ended must not kill mend, because lines of the agent
+	// may be unread and a recovery may be running.
 	signal.Ignore(syscall.SIGPIPE)
 	ctx := cmd.Context()
 	pipe, lines := live.NewPipe(a.out), live.NewLineReader(a.in)
@@ -59,7 +59,8 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 	return h.serve(ctx, pipe, lines, hello)
 }
 
-// healerFor is what recovers the sessions of the agent behind the pipe.
+// openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
+// the journal.
 func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string) (*recoverer, error) {
 	c, err := loadSettings(set)
 	if err != nil {
@@ -86,11 +87,11 @@ func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string)
 	return newRecoverer(agent, client, c, liveOptions(c), log, newRecoveryCounter(journal)), nil
 }
 
-// maxSweep is how long the look at what broke before may take.
+// maxCatchUp limits the time for the recovery of missed and of unreported errors, each.
 const maxCatchUp = time.Minute
 
-// serve hands the events of the plugin to the hook until they end, and ends when
-// the work is done.
+// serve passes the events of the plugin to the hook until they end, and returns when
+// all recoveries are done.
 func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello) error {
 	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
@@ -116,21 +117,20 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	return err
 }
 
-// untold recovers what broke and was not told.
+// recoverUnreported recovers sessions whose errors the agent did not report.
 func (h *recoverer) recoverUnreported(ctx context.Context, w *live.Watch, since time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, maxCatchUp)
 	defer cancel()
 	if err := w.RecoverUnreported(ctx, since); err != nil && ctx.Err() == nil {
-		h.log.Warn("looking for sessions that broke untold", "error", err)
+		h.log.Warn("looking for sessions that broke unreported", "error", err)
 	}
 }
 
-// maxLog is how long the log of hook grows before it is begun anew; the one before
-// it is kept.
+// maxHookLog is the size in bytes at which the log is rotated. One old log is kept.
 const maxHookLog = 1 << 20
 
-// hookLog is the log of hook, in a folder that is made if need be. Several hooks
-// may write to it.
+// openHookLog opens the log of hook in dir, which it creates if necessary. Several hooks
+// may write to the log.
 func openHookLog(dir string, debug bool) (*slog.Logger, error) {
 	path := filepath.Join(dir, "hook.log")
 	if err := ownfile.MakeDir(dir); err != nil {

@@ -27,7 +27,7 @@ import (
 
 const refusal = "messages: text content blocks must contain non-whitespace text"
 
-// blankStore is the fixture with a blank answer, and its session.
+// blankTextStore returns a store with a blank text in a message, and its session.
 func blankTextStore(t *testing.T) (store, session string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -40,14 +40,14 @@ func blankTextStore(t *testing.T) (store, session string) {
 	return store, session
 }
 
-// refused is what an agent tells of a session that was refused: its newest
-// messages.
+// refusedMessages returns the newest messages of a refused session, as an agent reports
+// them.
 func refusedMessages(session string) string {
 	return fmt.Sprintf(`[{"info":{"id":"msg_x1","sessionID":%[1]q,"role":"user","time":{"created":1}},"parts":[{"id":"prt_x1","type":"text","text":"hi"}]},
 		{"info":{"id":"msg_x2","sessionID":%[1]q,"role":"assistant","time":{"created":2},"error":{"name":"APIError","data":{"message":%[2]q}}},"parts":[]}]`, session, refusal)
 }
 
-// running is mend at work on a store, with folders of its own.
+// runningMend is a running mend with its own journal and cache.
 type runningMend struct {
 	*app
 	out  *os.File
@@ -60,7 +60,7 @@ type runningMend struct {
 type lockedBuffer struct {
 	mu sync.Mutex
 	strings.Builder
-	written chan struct{} // gets a value for what was written, if it is not nil and not full
+	written chan struct{} // if not nil, gets a value after a write unless it is full
 }
 
 func (b *lockedBuffer) Write(p []byte) (int, error) {
@@ -73,7 +73,7 @@ func (b *lockedBuffer) Write(p []byte) (int, error) {
 	return b.Builder.Write(p)
 }
 
-// await waits until the text was written.
+// await waits until the text is written.
 func (b *lockedBuffer) await(t *testing.T, text string) {
 	t.Helper()
 	for !strings.Contains(b.text(), text) {
@@ -91,7 +91,7 @@ func (b *lockedBuffer) text() string {
 	return b.String()
 }
 
-// start runs mend in this process until stop, or until it ends.
+// startMend runs mend in this process until stop, or until it ends.
 func startMend(t *testing.T, store string, args ...string) *runningMend {
 	t.Helper()
 	in, to, err := os.Pipe()
@@ -122,19 +122,19 @@ func startMend(t *testing.T, store string, args ...string) *runningMend {
 	return r
 }
 
-// The whole way through the plugin's side of "mend hook": an error comes, and the
-// hook asks for what it needs, repairs the store and says so.
+// TestHookConversation checks the whole conversation with the plugin: an error is
+// reported, and the hook calls the agent, repairs the store and shows a toast.
 func TestHookConversation(t *testing.T) {
 	store, session := blankTextStore(t)
 	r := startMend(t, store, "hook", "--set", "lookBackHours=0")
-	say := func(text string) {
+	send := func(text string) {
 		if _, err := io.WriteString(r.in, text+"\n"); err != nil {
 			t.Fatal(err)
 		}
 	}
-	say(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p"}`)
-	say(strings.TrimSpace(errorLine(session)))
-	var asked, toasts []string
+	send(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p"}`)
+	send(strings.TrimSpace(errorLine(session)))
+	var calls, toasts []string
 	lines := bufio.NewScanner(r.out)
 	for len(toasts) < 2 && lines.Scan() {
 		var l struct {
@@ -148,7 +148,7 @@ func TestHookConversation(t *testing.T) {
 		if l.Type != "call" {
 			continue
 		}
-		asked = append(asked, l.Method)
+		calls = append(calls, l.Method)
 		answer := "null"
 		switch l.Method {
 		case "messages":
@@ -156,10 +156,10 @@ func TestHookConversation(t *testing.T) {
 		case "toast":
 			toasts = append(toasts, l.Body.Message)
 		}
-		say(fmt.Sprintf(`{"type":"answer","id":%d,"data":%s}`, l.ID, answer))
+		send(fmt.Sprintf(`{"type":"answer","id":%d,"data":%s}`, l.ID, answer))
 	}
-	if got, want := strings.Join(asked, " "), "messages abort messages toast toast"; got != want {
-		t.Errorf("asked for %s, want %s", got, want)
+	if got, want := strings.Join(calls, " "), "messages abort messages toast toast"; got != want {
+		t.Errorf("calls %s, want %s", got, want)
 	}
 	r.in.Close()
 	if err := <-r.done; err != nil {
@@ -175,30 +175,30 @@ func TestHookConversation(t *testing.T) {
 	}
 }
 
-// The agent ends right behind an error, before it has told of it: the session is
-// repaired all the same, and once. What broke before the agent began, and what
-// broke in a session of which it told nothing, is another matter.
+// TestHookUnreportedError checks that a session is repaired once if the agent ends after
+// an error, reported or not. Sessions that broke before the agent started, and sessions
+// without events, are not repaired.
 func TestHookUnreportedError(t *testing.T) {
 	for name, c := range map[string]struct {
-		created time.Duration // from now; the agent began a minute ago
-		told    bool
-		session string // of which the agent tells, if it is another
-		repairs int
+		created  time.Duration // from now; the agent began a minute ago
+		reported bool
+		session  string // that the agent reports, if it is another one
+		repairs  int
 	}{
-		"untold":             {created: -time.Second, repairs: 1},
-		"told":               {created: -time.Second, told: true, repairs: 1},
-		"of before":          {created: -time.Hour},
-		"of another session": {created: -time.Second, session: "ses_x"},
+		"unreported":               {created: -time.Second, repairs: 1},
+		"reported":                 {created: -time.Second, reported: true, repairs: 1},
+		"before the agent started": {created: -time.Hour},
+		"of another session":       {created: -time.Second, session: "ses_x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			store, session := blankTextStore(t)
 			addFailedMessage(t, store, session, time.Now().Add(c.created))
 			r := startMend(t, store, "hook", "--set", "lookBackHours=0")
-			told := cmp.Or(c.session, session)
+			seen := cmp.Or(c.session, session)
 			lines := fmt.Sprintf(`{"type":"hello","protocol":1,"plugin":"test","directory":"/p","since":%d}
 {"type":"event","event":{"type":"message.updated","properties":{"info":{"id":"msg_y","sessionID":%q,"role":"user"}}}}
-`, time.Now().Add(-time.Minute).UnixMilli(), told)
-			if c.told {
+`, time.Now().Add(-time.Minute).UnixMilli(), seen)
+			if c.reported {
 				lines += errorLine(session)
 			}
 			if _, err := io.WriteString(r.in, lines); err != nil {
@@ -216,13 +216,13 @@ func TestHookUnreportedError(t *testing.T) {
 	}
 }
 
-// tellError is the line in which a plugin tells that the session was refused.
+// errorLine returns the line in which a plugin reports that the session was refused.
 func errorLine(session string) string {
 	return fmt.Sprintf(`{"type":"event","event":{"type":"session.error","properties":{"sessionID":%q,"error":{"name":"APIError","data":{"message":%q}}}}}`+"\n", session, refusal)
 }
 
-// The agent is gone before mend has said a word to it: what it told is read all
-// the same, and the session repaired.
+// TestHookAgentEnded checks that lines of an agent that has already ended are read, and
+// the session repaired.
 func TestHookAgentEnded(t *testing.T) {
 	store, session := blankTextStore(t)
 	addFailedMessage(t, store, session, time.Now())
@@ -245,7 +245,7 @@ func TestHookAgentEnded(t *testing.T) {
 	}
 }
 
-// failedIn ends the session with an answer that was refused, begun at a time.
+// addFailedMessage adds a message to the session that was refused, created at this time.
 func addFailedMessage(t *testing.T, store, session string, created time.Time) {
 	t.Helper()
 	answer := map[string]any{
@@ -271,8 +271,8 @@ func readFile(t *testing.T, path string) string {
 	return string(data)
 }
 
-// A fakeServer is an OpenCode server that reports one error, and then is silent. It
-// answers with these messages, whatever the session.
+// fakeServer starts an OpenCode server that reports one error and then is silent. It
+// returns these messages for every session.
 func fakeServer(t *testing.T, session, messages string, toast chan<- string) string {
 	t.Helper()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -303,10 +303,11 @@ func fakeServer(t *testing.T, session, messages string, toast chan<- string) str
 	return web.URL
 }
 
-// "mend watch" follows a server, recovers, and tells at its end what it did.
+// TestWatchVerb checks that "mend watch" follows a server, recovers a session, and reports
+// the counts when it ends.
 func TestWatchVerb(t *testing.T) {
 	store, session := blankTextStore(t)
-	created := time.Now().Add(time.Hour) // no sweep looks at it
+	created := time.Now().Add(time.Hour) // recoverMissed ignores it
 	addFailedMessage(t, store, session, created)
 	stored := fmt.Sprintf(`[{"info":{"id":"msg_zzzzzzzzzzzzzzzzzzzzzzzzzz","role":"assistant","time":{"created":%d},"error":{"name":"APIError","data":{"message":%q}}},"parts":[]}]`,
 		created.UnixMilli(), refusal)
@@ -337,8 +338,8 @@ func TestWatchVerb(t *testing.T) {
 	}
 }
 
-// A server that reports a session as the store does not have it reads another store:
-// its error is reported, and nothing else happens (found fault 13.1).
+// TestWatchOtherStore checks that errors are only reported if the server reads another
+// store (found fault 13.1).
 func TestWatchOtherStore(t *testing.T) {
 	store, session := blankTextStore(t)
 	toast := make(chan string, 10)
@@ -359,7 +360,7 @@ func TestWatchOtherStore(t *testing.T) {
 	}
 }
 
-// Servers are told from what else answers, without any secret.
+// TestProbe checks that probe recognises servers without sending a secret.
 func TestProbe(t *testing.T) {
 	t.Setenv("OPENCODE_SERVER_PASSWORD", "secret")
 	for _, c := range []struct {
@@ -391,7 +392,8 @@ func TestProbe(t *testing.T) {
 	}
 }
 
-// Counters of several processes add up, and what cannot be read begins anew.
+// TestRecoveryCounts checks that counts of several processes add up, and that an invalid
+// file is replaced.
 func TestRecoveryCounts(t *testing.T) {
 	path := countsPath(t.TempDir())
 	var group sync.WaitGroup
@@ -412,7 +414,7 @@ func TestRecoveryCounts(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := addToCounts(path, live.Failed, live.Interrupted); err != nil {
-			t.Errorf("behind %q: %v", text, err)
+			t.Errorf("after %q: %v", text, err)
 		}
 	}
 }

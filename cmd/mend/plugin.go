@@ -23,10 +23,10 @@ import (
 //go:embed plugin.js
 var pluginSource string
 
-// pluginFile is the name of the plugin in OpenCode's folder of plugins.
+// pluginFile is the plugin's file name in OpenCode's folder of plugins.
 const pluginFile = "mend.js"
 
-// pluginMark is the first line of a plugin that mend wrote.
+// pluginHeader matches the first line of a plugin that mend wrote.
 var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
 })
@@ -74,20 +74,20 @@ func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool
 	return cmd
 }
 
-// pluginPath is where the plugin stands: OpenCode looks in $XDG_CONFIG_HOME or
-// ~/.config on every system, and in .opencode of a project.
+// pluginPath returns the path of the plugin. On every system OpenCode reads plugins from
+// $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project.
 func pluginPath(project bool) (string, error) {
 	if project {
 		dir, err := os.Getwd()
 		return filepath.Join(dir, ".opencode", "plugins", pluginFile), err
 	}
-	for _, place := range []struct{ variable, below string }{{"OPENCODE_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", "opencode"}} {
+	for _, place := range []struct{ variable, subdir string }{{"OPENCODE_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", "opencode"}} {
 		dir := os.Getenv(place.variable)
-		if dir != "" && !filepath.IsAbs(dir) { // OpenCode looks below the folder that it is started in
+		if dir != "" && !filepath.IsAbs(dir) { // OpenCode resolves it in the folder in which it starts
 			return "", fmt.Errorf("finding OpenCode's folder of plugins: %s is %q: set it to an absolute path", place.variable, dir)
 		}
 		if dir != "" {
-			return filepath.Join(dir, place.below, "plugins", pluginFile), nil
+			return filepath.Join(dir, place.subdir, "plugins", pluginFile), nil
 		}
 	}
 	home, err := userdir.Home("XDG_CONFIG_HOME")
@@ -97,7 +97,7 @@ func pluginPath(project bool) (string, error) {
 	return filepath.Join(home, ".config", "opencode", "plugins", pluginFile), nil
 }
 
-// plugin is the text of the plugin that starts this program.
+// pluginText returns the text of the plugin that starts this program.
 func (a *app) pluginText() (string, error) {
 	exe, err := os.Executable()
 	if err != nil {
@@ -110,7 +110,8 @@ func (a *app) pluginText() (string, error) {
 	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", a.opt.Version).Replace(pluginSource), nil
 }
 
-// ours reads a plugin file; it is an error if mend did not write it.
+// readPlugin reads a plugin file. The error is [errForeignPlugin] if mend did not write
+// it.
 func readPlugin(path string) (version, text string, err error) {
 	f, err := ownfile.OpenPlain(path)
 	if err != nil {
@@ -175,16 +176,16 @@ func (a *app) reportPlugin(path string, dryRun bool, done, would string) error {
 	return nil
 }
 
-// A pluginJSON is the plugin at one of its places.
+// A pluginJSON is the state of the plugin at one place.
 type pluginJSON struct {
 	Place   string `json:"place"` // global or project
 	Path    string `json:"path"`
 	State   string `json:"state"`             // current, other, foreign, absent, or unreadable
-	Why     string `json:"why,omitempty"`     // it is unreadable
+	Why     string `json:"why,omitempty"`     // the reason if unreadable
 	Version string `json:"version,omitempty"` // of the mend that wrote it
 }
 
-// plugins looks at both places.
+// pluginStates returns the state of the plugin at both places.
 func (a *app) pluginStates() []pluginJSON {
 	var all []pluginJSON
 	for _, place := range []string{"global", "project"} {

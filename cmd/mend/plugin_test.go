@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// The plugin itself, with hooks that die at chosen moments: no error of a session
-// is lost with them, and nothing is started for ever. The cases are in
-// testdata/plugin.
+// TestPluginRestarts runs the plugin with hooks that die at chosen moments. No error of a
+// session is lost, and nothing is restarted forever. testdata/plugin has the cases.
 func TestPluginRestarts(t *testing.T) {
 	node, err := exec.LookPath("node")
 	if err != nil {

@@ -17,12 +17,12 @@ import (
 	"mend/live"
 )
 
-// defaultServer is where "opencode serve" listens unless it is told otherwise.
+// defaultServer is the default address of "opencode serve".
 const defaultServer = "http://127.0.0.1:4096"
 
-// findServers lists the addresses of this user's OpenCode servers that run here, and
-// the first error of an address that was not one. Nothing secret is sent to find
-// them, and nothing at all to a server of another user.
+// findServers returns the addresses of this user's OpenCode servers on this machine.
+// If something of another user listens at a candidate address, it also returns an
+// error for one of these. It sends no secrets, and nothing to servers of other users.
 func findServers(ctx context.Context) (found []string, other error) {
 	candidates := agentAddresses(ctx)
 	if len(candidates) == 0 {
@@ -49,11 +49,11 @@ func findServers(ctx context.Context) (found []string, other error) {
 	return found, other
 }
 
-// errNotOwn says that the system does not show a server to be this user's.
+// errNotOwn is returned if the system does not show that this user runs the server.
 var errNotOwn = errors.New("what listens there is not known to run as this user")
 
-// probe checks that an OpenCode server of this user, or something of this user that
-// wants a password first, answers at the address.
+// probe checks that a process of this user at the address answers as an OpenCode server,
+// or asks for a password.
 func probe(ctx context.Context, address string) error {
 	s, err := live.NewServer(address, "", "", nil)
 	if err != nil {
@@ -67,8 +67,8 @@ func probe(ctx context.Context, address string) error {
 	return err
 }
 
-// listeners are the addresses at which an OpenCode listens, as far as this user
-// may see: what cannot be read is somebody else's.
+// agentAddresses returns the addresses at which OpenCode processes of this user listen.
+// Sockets that cannot be read belong to other users.
 func agentAddresses(ctx context.Context) []string {
 	sockets, _ := psnet.ConnectionsWithContext(ctx, "tcp")
 	var all []string
@@ -86,8 +86,8 @@ func agentAddresses(ctx context.Context) []string {
 	return slices.Compact(all)
 }
 
-// isAgentFile reports whether a program in that file is an OpenCode.
+// isAgentFile reports whether the executable is OpenCode.
 func isAgentFile(exe string) bool {
-	name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")) // one that an update has replaced is noted so
+	name := filepath.Base(strings.TrimSuffix(exe, " (deleted)")) // Linux adds this if an update replaced the file
 	return strings.TrimSuffix(name, ".exe") == "opencode"
 }

@@ -10,11 +10,11 @@ import (
 	"os"
 	"strconv"
 	"strings"
+	"syscall"
 )
 
-// ownSocket checks that the sockets which may have taken a connection to the address
-// are all this user's. The system writes down whose socket it is; the process behind
-// it need not be visible.
+// ownSocket checks that this user owns all sockets that may accept a connection to the
+// address. The system reports the owner of a socket even if its process is hidden.
 func ownSocket(addr net.Addr) error {
 	to, err := netip.ParseAddrPort(addr.String())
 	if err != nil {
@@ -32,10 +32,10 @@ func ownSocket(addr net.Addr) error {
 	return nil
 }
 
-// listenersAt returns the owners of the sockets that listen at the address; where
-// there is none at exactly that one, of those that listen at all addresses.
+// socketOwners returns the owners of the sockets that listen at the address or, if there
+// is none, of those that listen at all addresses of the port.
 func socketOwners(to netip.AddrPort) (owners []int, err error) {
-	var exact, wild []int
+	var exact, wildcard []int
 	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
 		f, err := os.Open(table)
 		if os.IsNotExist(err) {
@@ -52,7 +52,7 @@ func socketOwners(to netip.AddrPort) (owners []int, err error) {
 			case at.Addr() == to.Addr():
 				exact = append(exact, uid)
 			case at.Addr().IsUnspecified() && (at.Addr().Is6() || to.Addr().Is4()):
-				wild = append(wild, uid)
+				wildcard = append(wildcard, uid)
 			}
 		}
 		err = lines.Err()
@@ -64,15 +64,15 @@ func socketOwners(to netip.AddrPort) (owners []int, err error) {
 	if len(exact) > 0 {
 		return exact, nil
 	}
-	return wild, nil
+	return wildcard, nil
 }
 
-// listen is the state of a socket that listens, as /proc/net/tcp has it.
+// stateListen is the state of a listening socket in /proc/net/tcp.
 const stateListen = "0A"
 
-// listening reads a line of /proc/net/tcp or tcp6: number, local address, remote
-// address, state, queues, timer, retransmissions, owner. It reports false for what
-// is no listening socket.
+// parseListener parses a line of /proc/net/tcp or tcp6: number, local address, remote
+// address, state, queues, timer, retransmissions, owner. ok is false if the line is not
+// a listening socket.
 func parseListener(line string) (at netip.AddrPort, uid int, ok bool) {
 	fields := strings.Fields(line)
 	if len(fields) < 8 || fields[3] != stateListen {
@@ -93,4 +93,20 @@ func parseListener(line string) (at netip.AddrPort, uid int, ok bool) {
 	}
 	uid, err = strconv.Atoi(fields[7])
 	return netip.AddrPortFrom(ip.Unmap(), uint16(number)), uid, err == nil
+}
+
+// isAgent reports whether the process is an OpenCode of this user. It does not use the
+// library of the other systems, which reads /proc at each start of the program.
+func isAgent(pid int32) bool {
+	dir := fmt.Sprintf("/proc/%d", pid)
+	exe, err := os.Readlink(dir + "/exe")
+	if err != nil {
+		return false
+	}
+	info, err := os.Stat(dir)
+	if err != nil {
+		return false
+	}
+	status, ok := info.Sys().(*syscall.Stat_t)
+	return ok && int(status.Uid) == os.Getuid() && isAgentFile(exe)
 }

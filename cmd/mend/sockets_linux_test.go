@@ -11,10 +11,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nobody is a user that owns nothing here.
+// otherUID is a user without files or processes.
 const otherUID = 65534
 
-// strangersSocket listens on a free port of loopback with a socket of another user.
+// otherUsersSocket listens on a free port of loopback with a socket of another user.
 func otherUsersSocket(t *testing.T, address string) net.Listener {
 	t.Helper()
 	if os.Geteuid() != 0 {
@@ -26,7 +26,7 @@ func otherUsersSocket(t *testing.T, address string) net.Listener {
 	}
 	made := make(chan result)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 		_, _, _ = unix.RawSyscall(unix.SYS_SETFSUID, otherUID, 0, 0)
 		l, err := net.Listen("tcp", address)
 		made <- result{l, err}
@@ -39,8 +39,8 @@ func otherUsersSocket(t *testing.T, address string) net.Listener {
 	return r.l
 }
 
-// Whose a server is, the system says by the socket that listens; a server of another
-// user gets no request at all (found fault 13.1).
+// TestStrangersServer checks that a server of another user gets no request (found fault
+// 13.1).
 func TestStrangersServer(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0", "[::]:0"} {
 		l := otherUsersSocket(t, address)
@@ -66,7 +66,7 @@ func TestStrangersServer(t *testing.T) {
 	}
 }
 
-// A socket at exactly the address takes the connection, whoever listens at all.
+// TestOwnSocket checks sockets of this user, and lines of the system's table of sockets.
 func TestOwnSocket(t *testing.T) {
 	for _, address := range []string{"127.0.0.1:0", "[::1]:0", "0.0.0.0:0", "[::]:0"} {
 		l, err := net.Listen("tcp", address)
@@ -81,10 +81,10 @@ func TestOwnSocket(t *testing.T) {
 		}
 		t.Cleanup(func() { _ = conn.Close() })
 		if err := ownSocket(conn.RemoteAddr()); err != nil {
-			t.Errorf("a socket of mine at %s: %v", l.Addr(), err)
+			t.Errorf("a socket of this user at %s: %v", l.Addr(), err)
 		}
 		if err := ownSocket(conn.LocalAddr()); !errors.Is(err, errNotOwn) {
-			t.Errorf("an address at which nothing listens: %v", err)
+			t.Errorf("an address without a listener: %v", err)
 		}
 	}
 	for line, want := range map[string]string{
@@ -99,7 +99,7 @@ func TestOwnSocket(t *testing.T) {
 	} {
 		at, uid, ok := parseListener(line)
 		if ok != (want != "") || ok && (at.String() != want || uid != 1000) {
-			t.Errorf("listening(%q) = %v, %d, %t, want %s of 1000", line, at, uid, ok, want)
+			t.Errorf("parseListener(%q) = %v, %d, %t, want %s of 1000", line, at, uid, ok, want)
 		}
 	}
 }

@@ -83,14 +83,14 @@ func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
 	log.Info("watching", "server", server.String(), "store", client.Store().Root)
 	counts := newRecoveryCounter(journal)
 	o := liveOptions(c)
-	o.CheckStore = true // a server is found by its address, and may read another store
+	o.CheckStore = true // a server at this address may read another store
 	h := newRecoverer(server, client, c, o, log, counts)
 	err = a.follow(ctx, server, h)
 	a.answerWith("recoveries", counts.sinceStart())
 	return err
 }
 
-// logger writes the log of a verb that runs on: lines for a person, or JSON.
+// logger returns the log of a long-running verb: text, or JSON with --json.
 func (a *app) logger(debug bool) *slog.Logger {
 	if a.asJSON {
 		return slog.New(slog.NewJSONHandler(termjson.NewWriter(a.err), logOptions(debug)))
@@ -105,7 +105,7 @@ func logOptions(debug bool) *slog.HandlerOptions {
 	return &slog.HandlerOptions{Level: slog.LevelInfo}
 }
 
-// A healer recovers the sessions of one agent as the settings say.
+// A recoverer recovers the sessions of one agent according to the settings.
 type recoverer struct {
 	hook   *live.Hook
 	config config.Config
@@ -117,8 +117,8 @@ func newRecoverer(agent live.Agent, client *mend.Client, c config.Config, o live
 	return &recoverer{live.New(agent, client, o), c, log}
 }
 
-// follow hands the events of the server to the hook until the context ends. What
-// broke before the stream stood is looked for each time it stands.
+// follow passes the events of the server to the hook until the context ends. After each
+// connection it also recovers sessions that broke before.
 func (a *app) follow(ctx context.Context, server *live.Server, h *recoverer) error {
 	w := live.NewWatch(h.hook)
 	var group sync.WaitGroup
@@ -127,11 +127,11 @@ func (a *app) follow(ctx context.Context, server *live.Server, h *recoverer) err
 	defer cancel()
 	group.Go(func() { w.Run(ctx) })
 	group.Go(func() { a.gcDaily(ctx, h.config.RetentionDays, h.log) })
-	stood := make(chan struct{}, 1)
+	connected := make(chan struct{}, 1)
 	group.Go(func() {
 		for {
 			select {
-			case <-stood:
+			case <-connected:
 				h.onConnect(ctx, server)
 			case <-ctx.Done():
 				return
@@ -140,13 +140,13 @@ func (a *app) follow(ctx context.Context, server *live.Server, h *recoverer) err
 	})
 	return server.Follow(ctx, func() {
 		select {
-		case stood <- struct{}{}:
-		default: // it is about to look anyway
+		case connected <- struct{}{}:
+		default: // a recovery is already due
 		}
 	}, w.Accept)
 }
 
-// connected is what is done each time the event stream stands.
+// onConnect runs after each connection to the event stream.
 func (h *recoverer) onConnect(ctx context.Context, server *live.Server) {
 	listening := time.Now()
 	version, err := server.Version(ctx)
@@ -161,7 +161,8 @@ func (h *recoverer) onConnect(ctx context.Context, server *live.Server) {
 	h.recoverMissed(ctx, listening, "")
 }
 
-// sweep recovers what broke while nobody was listening, in one directory or in all.
+// recoverMissed recovers sessions that broke before listening, in one directory or, for
+// "", in all.
 func (h *recoverer) recoverMissed(ctx context.Context, listening time.Time, directory string) {
 	if h.config.LookBackHours == 0 {
 		return
@@ -172,7 +173,8 @@ func (h *recoverer) recoverMissed(ctx context.Context, listening time.Time, dire
 	}
 }
 
-// retain drops what is older than the settings allow from the journal, once a day.
+// gcDaily deletes images from the journal that are older than days, once a day. It does
+// nothing if days is 0.
 func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
 	if days == 0 {
 		return
@@ -193,8 +195,8 @@ func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
 	}
 }
 
-// serverAddress is the address that is meant: the one given, or that of the one
-// server that runs here.
+// serverAddress returns the given address or, if it is "", that of the only server on
+// this machine.
 func (a *app) serverAddress(ctx context.Context, given string) (string, error) {
 	if given != "" {
 		return given, nil

@@ -23,8 +23,8 @@ func isAgent(pid int32) bool {
 	return err == nil && meErr == nil && owner == me.Username && isAgentFile(exe)
 }
 
-// ownSocket checks that an OpenCode of this user listens at exactly that address: a
-// socket for all addresses may not be the one that takes a connection.
+// ownSocket checks that an OpenCode of this user listens at exactly this address. A
+// socket for all addresses is not enough: another one may accept the connection.
 func ownSocket(addr net.Addr) error {
 	sockets, _ := psnet.Connections("tcp")
 	for _, s := range sockets {

@@ -17,28 +17,28 @@ import (
 	"mend/repair"
 )
 
-// A tally keeps the counters of recoveries, of this run and of all.
+// A recoveryCounter counts recoveries of this run, and adds them to the file of all runs.
 type recoveryCounter struct {
 	path    string
 	mu      sync.Mutex
 	current recoveryCounts
 }
 
-// tallies counts errors by outcome and class.
+// recoveryCounts holds the number of errors by outcome and class.
 type recoveryCounts map[live.Outcome]map[repair.Class]int
 
-func (t recoveryCounts) count(o live.Outcome, c repair.Class) {
-	if t[o] == nil {
-		t[o] = map[repair.Class]int{}
+func (rc recoveryCounts) count(o live.Outcome, c repair.Class) {
+	if rc[o] == nil {
+		rc[o] = map[repair.Class]int{}
 	}
-	t[o][c]++
+	rc[o][c]++
 }
 
-// MarshalJSON shows every outcome.
-func (t recoveryCounts) MarshalJSON() ([]byte, error) {
+// MarshalJSON includes every outcome.
+func (rc recoveryCounts) MarshalJSON() ([]byte, error) {
 	all := map[live.Outcome]map[repair.Class]int{}
 	for _, o := range []live.Outcome{live.Detected, live.Repaired, live.Refused, live.Failed} {
-		all[o] = t[o]
+		all[o] = rc[o]
 		if all[o] == nil {
 			all[o] = map[repair.Class]int{}
 		}
@@ -46,49 +46,50 @@ func (t recoveryCounts) MarshalJSON() ([]byte, error) {
 	return json.Marshal(all)
 }
 
-func (t recoveryCounts) total(o live.Outcome) int {
+func (rc recoveryCounts) total(o live.Outcome) int {
 	n := 0
-	for _, c := range t[o] {
+	for _, c := range rc[o] {
 		n += c
 	}
 	return n
 }
 
-// String is the sum in words, "" for nothing.
-func (t recoveryCounts) String() string {
-	if t.total(live.Detected) == 0 {
+// String returns a summary, or "" if nothing was counted.
+func (rc recoveryCounts) String() string {
+	if rc.total(live.Detected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of running agents: %d cured, %d refused, %d failed.", count(t.total(live.Detected), "error"), t.total(live.Repaired), t.total(live.Refused), t.total(live.Failed))
+	return fmt.Sprintf("%s of running agents: %d cured, %d refused, %d failed.", count(rc.total(live.Detected), "error"), rc.total(live.Repaired), rc.total(live.Refused), rc.total(live.Failed))
 }
 
 func newRecoveryCounter(journal string) *recoveryCounter {
 	return &recoveryCounter{path: countsPath(journal), current: recoveryCounts{}}
 }
 
-// tallyPath is the file of the counters of all runs: it stands beside the journal.
+// countsPath returns the path of the file with the counts of all runs, in the folder of
+// the journal.
 func countsPath(journal string) string { return filepath.Join(journal, "recoveries.json") }
 
-// add counts in this run and in the file. Counters are no reason to fail: an
-// error is logged.
-func (t *recoveryCounter) add(log *slog.Logger) func(live.Outcome, repair.Class) {
+// add returns a function that counts in this run and in the file. An error is only
+// logged.
+func (r *recoveryCounter) add(log *slog.Logger) func(live.Outcome, repair.Class) {
 	return func(o live.Outcome, c repair.Class) {
-		t.mu.Lock()
-		defer t.mu.Unlock()
-		t.current.count(o, c)
-		if err := addToCounts(t.path, o, c); err != nil {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.current.count(o, c)
+		if err := addToCounts(r.path, o, c); err != nil {
 			log.Warn("counting", "error", err)
 		}
 	}
 }
 
-func (t *recoveryCounter) sinceStart() recoveryCounts {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.current
+func (r *recoveryCounter) sinceStart() recoveryCounts {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.current
 }
 
-// countWithin is how long to wait for another process that counts.
+// countsLockTimeout is how long to wait for another process that updates the file.
 const countsLockTimeout = 2 * time.Second
 
 func addToCounts(path string, o live.Outcome, c repair.Class) (err error) {
@@ -112,8 +113,7 @@ func addToCounts(path string, o live.Outcome, c repair.Class) (err error) {
 	return atomicfile.WriteFile(path, data, 0o600)
 }
 
-// readTallies reads the counters of all runs; none if there is no file, or one
-// that cannot be read as such.
+// readCounts reads the counts of all runs. A missing or invalid file has no counts.
 func readCounts(path string) (recoveryCounts, error) {
 	data, err := ownfile.ReadFile(path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
