@@ -258,6 +258,29 @@ func (v *view) abandonedFiles(message session.Ref) {
 	v.files = v.files[:before]
 }
 
+// filesAmongProjects notes the files for which the agent opens the record of a project
+// that is not there, as it does among parts: it then lists no project.
+func (v *view) filesAmongProjects() {
+	if !v.layout.takesAll {
+		return
+	}
+	in := view{Store: v.Store, ctx: v.ctx, root: v.root, buf: v.buf, blind: true}
+	d := in.open("project", "")
+	if d == nil {
+		return
+	}
+	defer d.close()
+	in.recordsAndMore(d, session.Ref{Message: d.path}, func(string, string) {})
+	if v.err == nil {
+		v.err = in.err
+	}
+	for _, f := range in.files {
+		if f.Reads == (session.Ref{}) {
+			v.note(f.Path, "", fmt.Sprintf("the agent opens %s for it, which is not there, so it lists no projects; its sessions work", f.Opens))
+		}
+	}
+}
+
 // filesInTheWay notes the plain files that stand where a folder of all records of a
 // kind should be.
 func (v *view) filesInTheWay() {

@@ -82,6 +82,24 @@ func TestFiles(t *testing.T) {
 	}
 }
 
+// TestFilesAmongProjects: the store reports, once, the files that keep the agent from
+// listing its projects.
+func TestFilesAmongProjects(t *testing.T) {
+	root := smallTree(t)
+	for _, name := range []string{"global.json", "a.json", "global.json.bak", "Thumbs.db", ".DS_Store", "global.orig", "a copy.json", "in/4913"} {
+		put(t, root, "project/"+name, "{}")
+	}
+	s := mustOpen(t, root, "", Options{})
+	heads, err := s.List(t.Context())
+	if err != nil || len(heads) != 2 {
+		t.Fatalf("List = %+v, %v", heads, err)
+	}
+	wantStray(t, heads[1].Stray, "project/Thumbs.db", "project/global.json.bak", "project/in/4913")
+	if loaded := mustLoad(t, s); len(loaded.Stray)+len(loaded.Files) != 0 {
+		t.Errorf("the session has %+v and %+v", loaded.Stray, loaded.Files)
+	}
+}
+
 // TestFileInPlace puts a plain file where a folder should be: issue 13, 17.
 func TestFileInPlace(t *testing.T) {
 	for _, c := range []struct {

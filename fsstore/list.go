@@ -28,6 +28,7 @@ func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 	heads := v.recorded(known)
 	heads = append(heads, v.unrecorded(known)...)
 	v.filesInTheWay()
+	v.filesAmongProjects()
 	if v.failed() {
 		return nil, fmt.Errorf("listing sessions: %w", v.err)
 	}
