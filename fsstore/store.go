@@ -45,7 +45,7 @@ type Options struct {
 }
 
 // maxRecord is the default of Options.MaxRecord.
-const maxRecord = 64 << 20
+const maxRecord = 1 << 30
 
 // ErrNoStore says that a path leads to no tree of a known layout.
 var ErrNoStore = errors.New("no session store there")

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -204,9 +205,16 @@ func (c *codec) copyChunk(w io.Writer, s *snapshot, id blobID, n uint64) error {
 	return err
 }
 
+// maxRoom is how much room is made for a blob at once, whatever size its head has: no
+// record is larger.
+const maxRoom = math.MaxInt32
+
 // readBlob returns the blob's bytes, never nil without an error.
 func (c *codec) readBlob(s *snapshot, id blobID) ([]byte, error) {
 	b := bytes.NewBuffer([]byte{})
+	if head, _, _ := s.get(id.kind.bucket(), id.hash[:]); head != nil { // copyBlob reports what is wrong with it
+		b.Grow(int(min(blobSize(head), maxRoom)))
+	}
 	if _, err := c.copyBlob(b, s, id); err != nil {
 		return nil, err
 	}

@@ -62,7 +62,7 @@ func Open(path string, o Options) (*Store, error) {
 		o.BusyTimeout = 5 * time.Second
 	}
 	if o.MaxRecord <= 0 {
-		o.MaxRecord = 64 << 20
+		o.MaxRecord = 1 << 30
 	}
 	file, err := locate(path)
 	if err != nil {

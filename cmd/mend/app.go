@@ -1,7 +1,7 @@
 package main
 
 import (
-	"bytes"
+	"bufio"
 	"errors"
 	"fmt"
 	"sync"
@@ -137,10 +137,15 @@ func (a *app) answerWith(name string, v any) {
 // that has gone away is none.
 func (a *app) Write(b []byte) (int, error) {
 	n, err := a.out.Write(b)
+	a.lose(err)
+	return n, err
+}
+
+// lose remembers the first error of the standard output.
+func (a *app) lose(err error) {
 	if err != nil && a.lost == nil && !errors.Is(err, syscall.EPIPE) {
 		a.lost = err
 	}
-	return n, err
 }
 
 // tell prints an error and its hint on stderr.
@@ -169,16 +174,15 @@ func codeName(code int) string {
 	return "signal"
 }
 
-// atOnce gathers what is printed, until the function that comes back prints it: a
-// call of the system for each line costs more than the line.
+// atOnce buffers what is printed until the returned function is called: a call of the
+// system for each line costs more than the line.
 func (a *app) atOnce() (end func()) {
 	out := a.out
-	var gathered bytes.Buffer
-	a.out = &gathered
+	w := bufio.NewWriterSize(out, 64<<10)
+	a.out = w
 	return func() {
-		if a.out = out; gathered.Len() > 0 {
-			_, _ = a.Write(gathered.Bytes()) // a.lost has the error
-		}
+		a.out = out
+		a.lose(w.Flush())
 	}
 }
 

@@ -2,11 +2,7 @@ package main
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/json"
 	"fmt"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/fatih/color"
 	"github.com/rogpeppe/go-internal/diff"
@@ -62,18 +58,16 @@ func verbMark(o change.Op) string {
 	return "~"
 }
 
-// printDiff shows how one image becomes the other. There are many lines, so they
-// are put together by hand.
+// printDiff shows how one image becomes the other.
 func (a *app) printDiff(pre, post *change.Image) {
 	if a.asJSON {
 		return
 	}
-	lines := diffLines(pre, post)
-	text := make([]byte, 0, len(lines)*maxLine/2)
-	for _, line := range lines {
-		text = append(append(append(text, "      "...), painted(line[0], oneDiffLine(line))...), '\n')
-	}
-	_, _ = a.Write(text) // a.lost has the error
+	var text []byte
+	eachDiffLine(pre, post, func(line []byte) {
+		text = append(append(append(text[:0], "      "...), painted(line[0], oneDiffLine(string(line)))...), '\n')
+		_, _ = a.Write(text) // a.lost has the error
+	})
 }
 
 // painted is a line in the colour that its sign has in a diff.
@@ -91,77 +85,48 @@ func painted(sign byte, line string) string {
 
 // diffLines is the difference of two images, a line each, without the head that
 // names files.
-func diffLines(pre, post *change.Image) []string {
+func diffLines(pre, post *change.Image) (lines []string) {
+	eachDiffLine(pre, post, func(line []byte) { lines = append(lines, string(line)) })
+	return lines
+}
+
+// eachDiffLine calls yield for each line of the diff of two images. The line is valid
+// until yield returns.
+func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 	switch {
 	case pre == nil:
-		return signed("+", lines(post))
+		eachSigned('+', post, yield)
+		return
 	case post == nil:
-		return signed("-", lines(pre))
+		eachSigned('-', pre, yield)
+		return
 	}
-	text := diff.Diff("before", lines(pre), "after", lines(post))
-	var out []string
-	for i, line := range strings.Split(strings.TrimSuffix(string(text), "\n"), "\n") {
-		if i < 3 || line == "" || strings.HasPrefix(line, "@@") || strings.HasPrefix(line, `\ No newline`) {
-			continue
-		}
-		out = append(out, line)
-	}
-	if pre != nil && post != nil && pre.Mode != post.Mode {
-		out = append(out, fmt.Sprintf("-mode %v", pre.Mode), fmt.Sprintf("+mode %v", post.Mode))
-	}
-	return out
-}
-
-// signed is the lines of the text, each behind the sign.
-func signed(sign string, text []byte) []string {
-	var out []string
-	for line := range strings.Lines(string(text)) {
-		out = append(out, sign+strings.TrimSuffix(line, "\n"))
-	}
-	return out
-}
-
-// lines is an image as text of many lines: JSON is indented, whatever its own
-// white space; of a row the columns are shown below the data; what is no text is
-// told by its size.
-func lines(i *change.Image) []byte {
-	if i == nil {
-		return nil
-	}
-	data := i.Data
-	var cols []session.Col
-	if row, err := change.RowOf(session.Ref{}, i); err == nil {
-		data, cols = row.Data, row.Cols
-	}
-	var b bytes.Buffer
-	b.Grow(len(data) + len(data)/2)
-	switch {
-	case !deep(data) && json.Indent(&b, data, "", indent) == nil:
-	case !utf8.Valid(data) || bytes.IndexByte(data, 0) >= 0:
-		fmt.Fprintf(&b, "(%s that are no text)", size(int64(len(data))))
-	default:
-		b.Write(data)
-	}
-	b.WriteByte('\n')
-	for _, c := range cols {
-		fmt.Fprintf(&b, "%s = %s\n", c.Name, colText(c))
-	}
-	return shortLines(b.Bytes())
-}
-
-// shortLines is the text with a checksum in the place of what is never shown of long
-// lines, so that lines differ as before and a diff holds no copies of them.
-func shortLines(text []byte) []byte {
-	const most = maxLine * utf8.UTFMax
-	short := make([]byte, 0, min(len(text), 1<<16))
+	before, after := changedLines(newShown(pre), newShown(post))
+	text := diff.Diff("before", before, "after", after)
+	n := 0
 	for line := range bytes.Lines(text) {
-		if len(line) <= most+2*sha256.Size+1 {
-			short = append(short, line...)
+		line = bytes.TrimSuffix(line, []byte("\n"))
+		if n++; n <= 3 || len(line) == 0 || bytes.HasPrefix(line, []byte("@@")) || bytes.HasPrefix(line, []byte(`\ No newline`)) {
 			continue
 		}
-		short = fmt.Appendf(append(short, line[:most]...), "%x\n", sha256.Sum256(line))
+		yield(line)
 	}
-	return short
+	if pre.Mode != post.Mode {
+		yield(fmt.Appendf(nil, "-mode %v", pre.Mode))
+		yield(fmt.Appendf(nil, "+mode %v", post.Mode))
+	}
+}
+
+// eachSigned calls yield for each line of the image, behind the sign.
+func eachSigned(sign byte, i *change.Image, yield func(line []byte)) {
+	if i == nil {
+		return
+	}
+	signed := []byte{sign}
+	newShown(i).lines(0, 0, func(line []byte, _ bool) {
+		signed = append(signed[:1], bytes.TrimSuffix(line, []byte("\n"))...)
+		yield(signed)
+	})
 }
 
 // deep reports whether the objects and lists of the text lie in each other so deep

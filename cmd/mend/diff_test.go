@@ -2,14 +2,76 @@ package main
 
 import (
 	"bytes"
+	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/diff"
 
+	"pgregory.net/rapid"
+
 	"mend/change"
+	"mend/session"
 )
+
+// lines is an image as text.
+func lines(i *change.Image) (text []byte) {
+	if i != nil {
+		newShown(i).lines(0, 0, func(line []byte, _ bool) { text = append(text, line...) })
+	}
+	return text
+}
+
+// TestIndent compares with the standard library.
+func TestIndent(t *testing.T) {
+	for _, data := range []string{
+		`{}`, `[ ]`, ` 7 `, "\t{\n}\r\n", `[[],{},[{}]]`, `{"a": {"b" : [1 , 2,"}],\\\"{:"]} , "c":null}`, `"\\\\"`, "[1,[2,[3]]]\n\n", `[-1.5e+3,true ]`,
+	} {
+		var want bytes.Buffer
+		if err := json.Indent(&want, []byte(data), "", indent); err != nil {
+			t.Fatal(err)
+		}
+		want.WriteByte('\n')
+		if got := lines(&change.Image{Data: []byte(data)}); string(got) != want.String() {
+			t.Errorf("%q is indented to %q, want %q", data, got, want.String())
+		}
+	}
+}
+
+// TestDiffNear compares diffs of texts of which most is left out, since both have it,
+// with those of the whole.
+func TestDiffNear(t *testing.T) {
+	list := func(t *rapid.T, name string) *change.Image {
+		kept := rapid.SliceOfN(rapid.Bool(), 60, 60).Draw(t, name)
+		from, until := rapid.IntRange(0, 60).Draw(t, "from"), rapid.IntRange(0, 60).Draw(t, "until")
+		var all []string
+		for i, keep := range kept {
+			if keep || i < from || i >= until {
+				all = append(all, fmt.Sprint(i))
+			}
+		}
+		shape := rapid.SampledFrom([]string{`{"a":[%s],"b":[{}]}`, "[%s]", "[%s] \n", "[\n%s"}).Draw(t, "shape")
+		i := &change.Image{Data: fmt.Appendf(nil, shape, strings.Join(all, rapid.SampledFrom([]string{",", ", ", ",\n"}).Draw(t, "between")))}
+		if rapid.Bool().Draw(t, "row") {
+			i = change.ImageOf(&session.Record{Data: i.Data, Cols: []session.Col{session.IntCol("time_updated", int64(from))}})
+		}
+		return i
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		pre, post := list(t, "pre"), list(t, "post")
+		var want []string
+		for i, line := range strings.Split(strings.TrimSuffix(string(diff.Diff("a", lines(pre), "b", lines(post))), "\n"), "\n") {
+			if i >= 3 && line != "" && !strings.HasPrefix(line, "@@") {
+				want = append(want, line)
+			}
+		}
+		if d := cmp.Diff(want, diffLines(pre, post)); d != "" {
+			t.Fatalf("%s\n%s\n(-want +got):\n%s", pre.Data, post.Data, d)
+		}
+	})
+}
 
 // TestDiffLines compares what is shown of a record that comes or goes with the
 // difference to nothing.
