@@ -66,7 +66,7 @@ func (v *view) eachMessage(of session.Ref, names []string, visit func(w *view, m
 
 // read is one reader.
 func (c *crew) read() {
-	w := &view{Store: c.v.Store, ctx: c.v.ctx, root: c.v.root, shelf: c.shelf, seen: &tally{}, blind: c.v.blind, buf: c.v.buffer(c.v.buf.keep)}
+	w := &view{Store: c.v.Store, ctx: c.v.ctx, root: c.v.root, left: c.v.left, shelf: c.shelf, seen: &tally{}, blind: c.v.blind, buf: c.v.buffer(c.v.buf.keep)}
 	defer c.v.buffers.Put(w.buf)
 	c.v.reading.Add(1)
 	defer c.v.reading.Add(-1)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"sync/atomic"
 
 	"mend/session"
 )
@@ -60,7 +61,8 @@ func (s *Store) load(ctx context.Context, head session.Session) (*session.Sessio
 		return nil, session.Stamp{}, err
 	}
 	defer v.close()
-	v.seen = &tally{}
+	v.seen, v.left = &tally{}, new(atomic.Int64)
+	v.left.Store(s.opt.MaxSession)
 	loaded, err := v.session(head, func(s *session.Session, at *openSpot) {
 		v.messages(s, at)
 		v.abandonedParts(s)
@@ -120,7 +122,7 @@ func (v *view) info(head session.Session) (session.Session, bool) {
 // lookFor lists the folders in which a record of one session may be. What is
 // stray on the way there is not this session's: List tells of it.
 func (v *view) lookFor(p pattern, want session.Ref) []spot {
-	quiet := view{Store: v.Store, ctx: v.ctx, root: v.root, buf: v.buf}
+	quiet := view{Store: v.Store, ctx: v.ctx, root: v.root, left: v.left, buf: v.buf}
 	spots := quiet.expand(p.names[:len(p.names)-1], want, nil)
 	if v.err == nil {
 		v.err = quiet.err

@@ -64,3 +64,17 @@ func TestRead(t *testing.T) {
 		t.Errorf("Read of what is no id = %v, want %v", err, session.ErrBadID)
 	}
 }
+
+// A session that does not fit into memory is not loaded, however small each of its
+// records is; the tree is listed all the same.
+func TestSessionTooLarge(t *testing.T) {
+	s := mustOpen(t, smallTree(t), "", Options{MaxSession: 100})
+	var large *session.SizeError
+	heads, err := s.List(t.Context())
+	if err != nil || len(heads) == 0 {
+		t.Fatalf("List = %v, %v", heads, err)
+	}
+	if _, err := s.Load(t.Context(), heads[0]); !errors.As(err, &large) {
+		t.Errorf("Load = %v, want a SizeError", err)
+	}
+}

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 
 	"mend/change"
+	"mend/internal/memory"
+	"mend/session"
 )
 
 // A Store is one tree of JSON files. It holds nothing open between calls, and
@@ -31,8 +33,11 @@ type Options struct {
 	// folder in which they are made ready; Prepare needs it.
 	Owner string
 	// MaxRecord is the size in bytes above which a record is not read; 0 for
-	// 64 MiB.
+	// [session.MaxText].
 	MaxRecord int64
+	// MaxSession is the size in bytes of the records of a session above which it is
+	// not loaded; 0 for an eighth of the machine's memory.
+	MaxSession int64
 	// Note, if not nil, is called with a sentence for the user: by Prepare if the
 	// file system cannot do what the whole promise of this package needs, and by
 	// Discard if it keeps what another program wrote, or cannot look.
@@ -43,9 +48,6 @@ type Options struct {
 	// is a Step that fails from some call on.
 	Step func(call string) error
 }
-
-// maxRecord is the default of Options.MaxRecord.
-const maxRecord = 1 << 30
 
 // ErrNoStore says that a path leads to no tree of a known layout.
 var ErrNoStore = errors.New("no session store there")
@@ -64,7 +66,10 @@ var ErrNoSession = errors.New("no such session")
 // [fs.ErrNotExist].
 func Open(name, layout string, o Options) (*Store, error) {
 	if o.MaxRecord <= 0 {
-		o.MaxRecord = maxRecord
+		o.MaxRecord = session.MaxText
+	}
+	if o.MaxSession <= 0 {
+		o.MaxSession = memory.Total() / 8 // a repair needs six times the session
 	}
 	abs, err := filepath.Abs(name)
 	if err != nil {

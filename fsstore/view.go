@@ -8,6 +8,7 @@ import (
 	"path"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"mend/session"
 )
@@ -22,10 +23,11 @@ type view struct {
 	files []session.File
 	err   error
 
-	buf   *buffer // for all that is read; each view has its own, but for one inside another
-	seen  *tally  // what the records' stamps add up to; nil if nobody asks
-	blind bool    // records are looked at and not read
-	shelf *dir    // in which the folders of the messages' parts are, if it could be opened
+	left  *atomic.Int64 // how many bytes more of the session may be kept; nil where no session is loaded
+	buf   *buffer       // for all that is read; each view has its own, but for one inside another
+	seen  *tally        // what the records' stamps add up to; nil if nobody asks
+	blind bool          // records are looked at and not read
+	shelf *dir          // in which the folders of the messages' parts are, if it could be opened
 }
 
 func (s *Store) view(ctx context.Context) (*view, error) {
@@ -246,10 +248,28 @@ func (v *view) look(d *dir, name string) (t thing, err error) {
 	if v.blind {
 		t, err = d.statInto(v.buf, name)
 	} else {
-		t, err = d.lookInto(v.buf, name, v.opt.MaxRecord)
+		t, err = v.lookWithin(d, name)
 	}
 	if v.seen != nil {
 		v.seen.add(name, &t, err)
 	}
 	return t, err
+}
+
+// lookWithin is what is under the name, with its bytes, as long as the session fits into
+// memory. The error may be a [*session.SizeError].
+func (v *view) lookWithin(d *dir, name string) (thing, error) {
+	left := v.opt.MaxSession
+	if v.left != nil {
+		left = max(v.left.Load(), 0)
+	}
+	t, err := d.lookInto(v.buf, name, min(left, v.opt.MaxRecord))
+	if err != nil || v.left == nil {
+		return t, err
+	}
+	if t.big && t.size <= v.opt.MaxRecord {
+		return thing{}, &session.SizeError{Most: v.opt.MaxSession}
+	}
+	v.left.Add(-int64(len(t.data)))
+	return t, nil
 }

@@ -111,7 +111,11 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) (err error) {
 		sum := c.newTally()
+		sum.left = s.opt.MaxSession
 		loaded, err = c.load(head.ID, sum)
+		if sum.left < 0 {
+			err = &session.SizeError{Most: s.opt.MaxSession}
+		}
 		stamp = sum.stamp()
 		return err
 	})
@@ -228,7 +232,11 @@ func (c *conn) loadMessages(s *session.Session, sum *tally) error {
 	t := c.schema.tables[session.KindMessage]
 	var b sight
 	return c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		r := copied(t.seeSized(st, &b, sum))
+		seen := t.seeSized(st, &b, sum)
+		if sum.left < 0 {
+			return errGivenUp
+		}
+		r := copied(seen)
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: idName(id, len(s.Messages))}
 		m := session.NewMessage(r)
@@ -251,7 +259,11 @@ func (c *conn) loadParts(s *session.Session, sum *tally) (own int64, err error) 
 	t := c.schema.tables[session.KindPart]
 	var b sight
 	err = c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		r := copied(t.seeSized(st, &b, sum))
+		seen := t.seeSized(st, &b, sum)
+		if sum.left < 0 {
+			return errGivenUp
+		}
+		r := copied(seen)
 		if isOf(&r, s.ID) {
 			own++
 		}

@@ -191,6 +191,7 @@ func (t *table) seeSized(st *sqlite3.Stmt, b *sight, sum *tally) session.Record 
 	r := t.see(st, b)
 	size := st.ColumnInt64(len(t.cols))
 	sum.row(t.kind, &r, classNames[r.Class], size)
+	sum.left -= int64(len(r.Data))
 	if size > t.limit {
 		sum.vague = true
 		r.Class, r.Data = 0, nil

@@ -94,3 +94,13 @@ func deleteAndRestore(t *testing.T, s *Store, path string, parts []session.Part)
 		t.Errorf("restoring: %+v", out)
 	}
 }
+
+// A session that does not fit into memory is not loaded.
+func TestSessionTooLarge(t *testing.T) {
+	path, id := unpack(t, "1.2.27")
+	s := open(t, path, Options{MaxSession: 100})
+	var large *session.SizeError
+	if _, err := s.Load(t.Context(), session.Session{ID: id}); !errors.As(err, &large) {
+		t.Errorf("Load = %v, want a SizeError", err)
+	}
+}

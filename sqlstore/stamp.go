@@ -36,6 +36,7 @@ type tally struct {
 	seen   [session.KindProject + 1][]byte // of the rows of each kind, and of the rest
 	newest int64                           // milliseconds since 1970
 	vague  bool                            // a row does not say when it was changed, or cannot be read
+	left   int64                           // how many bytes more may be loaded
 	claims int64                           // how many parts say that they are of the session
 }
 

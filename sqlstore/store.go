@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/memory"
 )
 
 var (
@@ -29,12 +30,18 @@ type Options struct {
 	// also what OpenCode waits.
 	BusyTimeout time.Duration
 	// MaxRecord is the size in bytes above which the data of a row is not read; 0
-	// for 64 MiB.
+	// for what SQLite can hold.
 	MaxRecord int64
+	// MaxSession is the size in bytes of the rows of a session above which it is not
+	// loaded; 0 for an eighth of the machine's memory.
+	MaxSession int64
 	// Unattached lets rows be made whose parent is not there: those of [Store.Orphans]
 	// that are put back.
 	Unattached bool
 }
+
+// maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.
+const maxValue = 1_000_000_000
 
 // A Store is one database. Between calls it holds no lock; files it holds open
 // for half a second at most. It may be used from many goroutines.
@@ -62,7 +69,10 @@ func Open(path string, o Options) (*Store, error) {
 		o.BusyTimeout = 5 * time.Second
 	}
 	if o.MaxRecord <= 0 {
-		o.MaxRecord = 1 << 30
+		o.MaxRecord = maxValue
+	}
+	if o.MaxSession <= 0 {
+		o.MaxSession = memory.Total() / 8 // a repair needs six times the session
 	}
 	file, err := locate(path)
 	if err != nil {
