@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"os"
+	"runtime/debug"
 	"sync"
 	"syscall"
 
@@ -196,6 +198,9 @@ func (a *app) printf(format string, args ...any) {
 // open opens the store, and for a verb that writes finishes first what a crash
 // left in it.
 func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
+	if write && os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(25) // memory is dearer here than time: less of it is garbage
+	}
 	c, err := mend.Open(a.opt)
 	if err != nil {
 		return nil, err
