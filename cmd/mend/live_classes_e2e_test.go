@@ -20,7 +20,7 @@ import (
 	"mend/repair"
 )
 
-// The provider's words, for classes whose error the agent itself avoids.
+// Error texts of the provider, for classes whose errors the agent itself avoids.
 const (
 	missingResult = "messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1."
 	thinkingOff   = "messages.%d.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."
@@ -28,37 +28,37 @@ const (
 	modified      = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified."
 	noPrefill     = "This model does not support assistant message prefill. The conversation must end with a user message."
 
-	cutOff = "[Tool execution was interrupted]" // what the agent sends for a call without a result
+	interruptedResult = "[Tool execution was interrupted]" // what the agent sends for a call without a result
 )
 
-// A liveCase is a way in which a live session breaks.
+// A liveCase is one fault of a live session.
 type liveCase struct {
-	name       string
-	wound      string
-	thinkOff   bool
-	refuse     func(body string) string
-	class      repair.Class
-	toast      string
-	autoResume bool
-	explained  bool // and left alone
+	name             string
+	wound            string
+	thinkingDisabled bool
+	refuse           func(body string) string
+	class            repair.Class
+	toast            string
+	autoResume       bool
+	explainOnly      bool // and left alone
 }
 
 var liveCases = []liveCase{
 	{name: "empty content", wound: "blank answer", class: repair.EmptyContentMessage, toast: "Fixing empty message"},
 	{name: "order of thinking", wound: "reasoning last", class: repair.ThinkingBlockOrder, toast: "Fixing message structure"},
 	{name: "order of thinking, resumed", wound: "reasoning last", class: repair.ThinkingBlockOrder, toast: "Fixing message structure", autoResume: true},
-	{name: "thinking is off", wound: "none", thinkOff: true, refuse: whenLastThinks, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking"},
-	{name: "thinking is off, resumed", wound: "none", thinkOff: true, refuse: whenLastThinks, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking", autoResume: true},
-	{name: "missing result", wound: "tool running", refuse: when(cutOff, missingResult), class: repair.ToolResultMissing, toast: "Injecting cancelled"},
-	{name: "unavailable tool", wound: "tool running", refuse: when(cutOff, noSuchTool), class: repair.UnavailableTool, toast: "unavailable tool call"},
+	{name: "thinking is off", wound: "none", thinkingDisabled: true, refuse: refuseLastThinking, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking"},
+	{name: "thinking is off, resumed", wound: "none", thinkingDisabled: true, refuse: refuseLastThinking, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking", autoResume: true},
+	{name: "missing result", wound: "tool running", refuse: refuseIf(interruptedResult, missingResult), class: repair.ToolResultMissing, toast: "Injecting cancelled"},
+	{name: "unavailable tool", wound: "tool running", refuse: refuseIf(interruptedResult, noSuchTool), class: repair.UnavailableTool, toast: "unavailable tool call"},
 	{name: "calls lost their results by order", wound: "reasoning behind tool", class: repair.ToolResultMissing, toast: "Injecting cancelled"},
-	{name: "modified thinking", wound: "none", refuse: when("", modified), class: repair.ThinkingBlockModified, toast: "leaving history unchanged", explained: true},
-	{name: "prefill", wound: "none", refuse: when("", noPrefill), class: repair.AssistantPrefillUnsupported, toast: "Prefill not supported", explained: true},
+	{name: "modified thinking", wound: "none", refuse: refuseIf("", modified), class: repair.ThinkingBlockModified, toast: "leaving history unchanged", explainOnly: true},
+	{name: "prefill", wound: "none", refuse: refuseIf("", noPrefill), class: repair.AssistantPrefillUnsupported, toast: "Prefill not supported", explainOnly: true},
 }
 
-// whenLastThinks refuses thinking in the last answer, as a provider does where
-// thinking is off.
-func whenLastThinks(body string) string {
+// refuseLastThinking refuses thinking in the last assistant message, as a provider does if
+// thinking is disabled.
+func refuseLastThinking(body string) string {
 	r, err := endpoint.Parse([]byte(body))
 	if err != nil {
 		return ""
@@ -75,10 +75,9 @@ func whenLastThinks(body string) string {
 	return ""
 }
 
-// A live session of the real program breaks in each class. The error is seen, the
-// user is told, the store is repaired through the journal, and either the turn
-// goes on by itself or the next prompt works. What has no cure is explained and
-// left as it was. The callbacks come in their order.
+// TestLiveServer breaks a live session of the real program in each class. The store is
+// repaired through the journal, a toast is shown, and the turn is resumed or the next
+// prompt works. Faults without a fix are explained and not changed.
 func TestLiveServer(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -88,27 +87,27 @@ func TestLiveServer(t *testing.T) {
 			}
 			t.Run(version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				h, session, g := home(t, version, !c.thinkOff)
-				cut(t, h, session, c.wound)
+				h, session, g := home(t, version, !c.thinkingDisabled)
+				damageSession(t, h, session, c.wound)
 				server := h.Serve()
-				seen := look(t, server)
-				e := embed(t, h, server, live.Options{AutoResume: c.autoResume})
+				seen := followToasts(t, server)
+				e := startLiveClient(t, h, server, live.Options{AutoResume: c.autoResume})
 				g.set(c.refuse)
-				before := conversationOf(t, e, session)
+				before := storedMessages(t, e, session)
 
 				if r := server.Prompt(session, "one more"); !strings.Contains(r.Output, `"error"`) {
 					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
 				}
-				eventually(t, "the end of the recovery", func() bool { return len(e.calls()) == e.want(c) })
-				eventually(t, "the toast", func() bool { return seen.saw(c.toast) })
-				if c.explained {
+				waitFor(t, "the end of the recovery", func() bool { return len(e.callbacks()) == e.wantCallbacks(c) })
+				waitFor(t, "the toast", func() bool { return seen.contains(c.toast) })
+				if c.explainOnly {
 					g.set(nil)
-					e.leftAlone(t, session, before)
+					e.checkUnchanged(t, session, before)
 				} else {
-					e.repaired(t, c, session)
+					e.checkRepaired(t, c, session)
 				}
 				if c.autoResume {
-					eventually(t, "the end of the resumed turn", func() bool { return e.atRest(t, session) })
+					waitFor(t, "the end of the resumed turn", func() bool { return e.idle(t, session) })
 				}
 				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 					t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
@@ -121,8 +120,8 @@ func TestLiveServer(t *testing.T) {
 	}
 }
 
-// An embedded recovery is what a Go program makes of package live.
-type embedded struct {
+// A liveClient uses package live as another Go program would.
+type liveClient struct {
 	client *mend.Client
 	opt    mend.Options
 	server *live.Server
@@ -131,8 +130,8 @@ type embedded struct {
 	seen   []string
 }
 
-// reader looks at a store and its server, and does nothing.
-func reader(t *testing.T, h *opencode.Home, server *opencode.Server) *embedded {
+// openLiveClient opens a store and its server, and starts nothing.
+func openLiveClient(t *testing.T, h *opencode.Home, server *opencode.Server) *liveClient {
 	t.Helper()
 	opt := mend.Options{Store: h.DataDir(), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
 	client, err := mend.Open(opt)
@@ -144,13 +143,13 @@ func reader(t *testing.T, h *opencode.Home, server *opencode.Server) *embedded {
 		t.Fatal(err)
 	}
 	t.Cleanup(s.Close)
-	return &embedded{client: client, opt: opt, server: s, called: make(chan string, 100)}
+	return &liveClient{client: client, opt: opt, server: s, called: make(chan string, 100)}
 }
 
-// embed follows the server until the test ends.
-func embed(t *testing.T, h *opencode.Home, server *opencode.Server, o live.Options) *embedded {
+// startLiveClient follows the server until the test ends.
+func startLiveClient(t *testing.T, h *opencode.Home, server *opencode.Server, o live.Options) *liveClient {
 	t.Helper()
-	e := reader(t, h, server)
+	e := openLiveClient(t, h, server)
 	hook := live.New(e.server, e.client, o)
 	e.hook = hook
 	hook.SetOnAbort(func(id string) { e.called <- "abort " + id })
@@ -176,8 +175,8 @@ func embed(t *testing.T, h *opencode.Home, server *opencode.Server, o live.Optio
 	return e
 }
 
-// calls are the callbacks so far.
-func (e *embedded) calls() []string {
+// callbacks returns the callbacks so far.
+func (e *liveClient) callbacks() []string {
 	for {
 		select {
 		case c := <-e.called:
@@ -188,16 +187,16 @@ func (e *embedded) calls() []string {
 	}
 }
 
-// want is how many callbacks the case has: thinking that was modified is not
-// touched, not even by an abort.
-func (e *embedded) want(c liveCase) int {
+// wantCallbacks returns the number of callbacks of the case. Modified thinking is not
+// aborted.
+func (e *liveClient) wantCallbacks(c liveCase) int {
 	if c.class == repair.ThinkingBlockModified {
 		return 1
 	}
 	return 2
 }
 
-func (e *embedded) repaired(t *testing.T, c liveCase, session string) {
+func (e *liveClient) checkRepaired(t *testing.T, c liveCase, session string) {
 	t.Helper()
 	es, err := e.opt.Log(journal.Query{})
 	if err != nil || len(es) != 1 {
@@ -212,18 +211,18 @@ func (e *embedded) repaired(t *testing.T, c liveCase, session string) {
 	}
 }
 
-func (e *embedded) leftAlone(t *testing.T, session string, before []string) {
+func (e *liveClient) checkUnchanged(t *testing.T, session string, before []string) {
 	t.Helper()
 	if es, err := e.opt.Log(journal.Query{}); err != nil || len(es) != 0 {
 		t.Errorf("%d entries in the journal, %v; want none", len(es), err)
 	}
-	if now := conversationOf(t, e, session); !slices.Equal(now[:len(before)], before) {
+	if now := storedMessages(t, e, session); !slices.Equal(now[:len(before)], before) {
 		t.Error("records changed that were there before")
 	}
 }
 
-// conversationOf is the stored bytes of each message with its parts.
-func conversationOf(t *testing.T, e *embedded, session string) []string {
+// storedMessages returns the stored bytes of each message with its parts.
+func storedMessages(t *testing.T, e *liveClient, session string) []string {
 	t.Helper()
 	s, err := e.client.Load(t.Context(), session)
 	if err != nil {
@@ -240,9 +239,8 @@ func conversationOf(t *testing.T, e *embedded, session string) []string {
 	return all
 }
 
-// atRest reports whether the session ends with an answer that went well, and the
-// agent is done with it.
-func (e *embedded) atRest(t *testing.T, session string) bool {
+// idle reports whether the last message succeeded and the agent has finished it.
+func (e *liveClient) idle(t *testing.T, session string) bool {
 	t.Helper()
 	s, err := e.client.Load(t.Context(), session)
 	if err != nil {
@@ -253,8 +251,8 @@ func (e *embedded) atRest(t *testing.T, session string) bool {
 	return m.Role == "assistant" && m.Finished() && !m.Failed && err == nil && !busy
 }
 
-// prompts counts the prompts that nobody typed.
-func (e *embedded) prompts(t *testing.T, session string) int {
+// prompts counts the prompts that the user did not write.
+func (e *liveClient) prompts(t *testing.T, session string) int {
 	t.Helper()
 	s, err := e.client.Load(t.Context(), session)
 	if err != nil {

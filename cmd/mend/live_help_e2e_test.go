@@ -26,7 +26,7 @@ import (
 
 var archives = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833}
 
-// A gate stands in front of the provider, and refuses requests in words of its own.
+// A gate is a proxy of the provider that refuses requests with its own error texts.
 type gate struct {
 	mu     sync.Mutex
 	refuse func(body string) (message string)
@@ -38,8 +38,8 @@ func (g *gate) set(refuse func(body string) string) {
 	g.refuse = refuse
 }
 
-// when refuses what holds the text, in the words of the message.
-func when(text, message string) func(string) string {
+// refuseIf refuses requests that contain text, with this error message.
+func refuseIf(text, message string) func(string) string {
 	return func(body string) string {
 		if strings.Contains(body, text) {
 			return message
@@ -48,7 +48,7 @@ func when(text, message string) func(string) string {
 	}
 }
 
-// open puts the gate in front of a provider.
+// open puts the gate before a provider.
 func (g *gate) open(t *testing.T, api *endpoint.Server) {
 	t.Helper()
 	behind, err := url.Parse(api.URL)
@@ -79,8 +79,7 @@ func (g *gate) open(t *testing.T, api *endpoint.Server) {
 	api.URL = front.URL
 }
 
-// home is a scratch home with the fixture of the version, and a gate in front of
-// its provider.
+// home returns a home with the fixture of the version, and a gate before its provider.
 func home(t *testing.T, version string, thinking bool) (h *opencode.Home, session string, g *gate) {
 	t.Helper()
 	exe, err := opencode.Install(version)
@@ -95,8 +94,8 @@ func home(t *testing.T, version string, thinking bool) (h *opencode.Home, sessio
 	return h, h.Unpack(archives[version]), g
 }
 
-// cut cuts a wound of the table into the session.
-func cut(t *testing.T, h *opencode.Home, session, name string) {
+// damageSession applies a row of [wound.Table] to the session.
+func damageSession(t *testing.T, h *opencode.Home, session, name string) {
 	t.Helper()
 	for _, w := range wound.Table {
 		if w.Name == name {
@@ -107,16 +106,16 @@ func cut(t *testing.T, h *opencode.Home, session, name string) {
 	t.Fatalf("no such wound: %s", name)
 }
 
-// A screen writes down the toasts that a server shows.
-type screen struct {
+// A toastLog records the toasts of a server.
+type toastLog struct {
 	mu     sync.Mutex
 	toasts []string
 }
 
-// look follows the server's events for toasts until the test ends.
-func look(t *testing.T, server *opencode.Server) *screen {
+// followToasts records toasts until the test ends.
+func followToasts(t *testing.T, server *opencode.Server) *toastLog {
 	t.Helper()
-	s := &screen{}
+	s := &toastLog{}
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/global/event", nil)
 	if err != nil {
@@ -152,32 +151,32 @@ func look(t *testing.T, server *opencode.Server) *screen {
 	return s
 }
 
-// saw reports whether a toast with the text was shown.
-func (s *screen) saw(text string) bool {
+// contains reports whether a toast with the text was shown.
+func (s *toastLog) contains(text string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return strings.Contains(strings.Join(s.toasts, "\n"), text)
 }
 
-// patience is how long a busy machine may take for anything.
-const patience = 3 * time.Minute
+// waitTimeout is the limit of a wait on a busy machine.
+const waitTimeout = 3 * time.Minute
 
-// eventually waits until something is so.
-func eventually(t *testing.T, what string, so func() bool) {
+// waitFor waits until done returns true.
+func waitFor(t *testing.T, what string, done func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !so(); time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(waitTimeout); !done(); time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("waited too long for %s", what)
 		}
 	}
 }
 
-// mendExe is mend as a program: the copy that the stories run.
+// mendExe returns the path of mend, the copy that the stories run.
 func mendExe() (string, error) { return exec.LookPath("mend") }
 
-// program prepares a run of mend as a program of its own, on the store of a home,
-// with a journal and a configuration of its own.
-func program(t *testing.T, h *opencode.Home, state string, args ...string) *exec.Cmd {
+// mendCommand returns a command that runs mend on the store of a home, with its own
+// journal and configuration.
+func mendCommand(t *testing.T, h *opencode.Home, state string, args ...string) *exec.Cmd {
 	t.Helper()
 	exe, err := mendExe()
 	if err != nil {
@@ -189,10 +188,10 @@ func program(t *testing.T, h *opencode.Home, state string, args ...string) *exec
 	return cmd
 }
 
-// answer runs mend to its end and decodes its JSON answer.
-func answer(t *testing.T, h *opencode.Home, state string, into any, args ...string) {
+// runJSON runs mend and decodes its JSON output.
+func runJSON(t *testing.T, h *opencode.Home, state string, into any, args ...string) {
 	t.Helper()
-	out, err := program(t, h, state, append(args, "--json")...).Output()
+	out, err := mendCommand(t, h, state, append(args, "--json")...).Output()
 	if err != nil {
 		t.Fatalf("mend %v: %v: %s", args, err, out)
 	}

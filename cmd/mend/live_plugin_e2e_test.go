@@ -15,23 +15,22 @@ import (
 	"mend/live"
 )
 
-// pluginHome is where the plugin of a scratch home is installed, and the state of
-// mend in it.
+// pluginHome returns the configuration and state folders of a home.
 func pluginHome(h *opencode.Home) (config, state string) {
 	dir := filepath.Dir(filepath.Dir(filepath.Dir(h.DataDir())))
 	return filepath.Join(dir, ".config"), filepath.Join(dir, ".local", "state")
 }
 
-// installPlugin installs the plugin in a scratch home, as a user does.
+// installPlugin installs the plugin in a home, as a user does.
 func installPlugin(t *testing.T, h *opencode.Home) {
 	t.Helper()
 	t.Cleanup(func() {
 		if t.Failed() {
-			t.Logf("log of the hooks:\n%s", hookLogOf(h))
+			t.Logf("log of the hooks:\n%s", readHookLogs(h))
 		}
 	})
 	config, state := pluginHome(h)
-	cmd := program(t, h, state, "plugin", "install")
+	cmd := mendCommand(t, h, state, "plugin", "install")
 	cmd.Env = append(cmd.Env, "XDG_CONFIG_HOME="+config)
 	if out, err := cmd.Output(); err != nil {
 		t.Fatalf("installing the plugin: %v: %s", err, out)
@@ -48,7 +47,7 @@ func installPlugin(t *testing.T, h *opencode.Home) {
 	}
 }
 
-// configure writes mend's configuration in a scratch home.
+// configure writes mend's settings in a home.
 func configure(t *testing.T, h *opencode.Home, text string) {
 	t.Helper()
 	config, _ := pluginHome(h)
@@ -61,8 +60,8 @@ func configure(t *testing.T, h *opencode.Home, text string) {
 	}
 }
 
-// hookLogOf is what the hooks of a scratch home have logged.
-func hookLogOf(h *opencode.Home) string {
+// readHookLogs returns the logs of the hooks of a home.
+func readHookLogs(h *opencode.Home) string {
 	_, state := pluginHome(h)
 	data, _ := os.ReadFile(filepath.Join(state, "mend", "hook.log"))
 	return string(data)
@@ -75,8 +74,7 @@ type logAnswer struct {
 	}
 }
 
-// The same by the plugin, without a port that anybody would need to know: error,
-// toast, repair, and the next prompt works or the turn goes on by itself.
+// TestLivePlugin is TestLiveServer with the plugin, without a server port.
 func TestLivePlugin(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -86,55 +84,54 @@ func TestLivePlugin(t *testing.T) {
 			}
 			t.Run(version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				h, session, g := home(t, version, !c.thinkOff)
-				cut(t, h, session, c.wound)
+				h, session, g := home(t, version, !c.thinkingDisabled)
+				damageSession(t, h, session, c.wound)
 				installPlugin(t, h)
 				if c.autoResume {
 					configure(t, h, `{"autoResume": true} // really`)
 				}
 				server := h.Serve()
-				seen := look(t, server)
+				seen := followToasts(t, server)
 				g.set(c.refuse)
 				if r := server.Prompt(session, "one more"); !strings.Contains(r.Output, `"error"`) {
 					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
 				}
-				eventually(t, "the toast", func() bool { return seen.saw(c.toast) })
+				waitFor(t, "the toast", func() bool { return seen.contains(c.toast) })
 				_, state := pluginHome(h)
 				var done logAnswer
-				if c.explained {
+				if c.explainOnly {
 					g.set(nil)
-					answer(t, h, state, &done, "log")
+					runJSON(t, h, state, &done, "log")
 					if len(done.Repairs) != 0 {
 						t.Errorf("journal: %+v, want nothing", done)
 					}
 				} else {
-					eventually(t, "the repair", func() bool { return seen.saw("takes it back") })
-					answer(t, h, state, &done, "log")
+					waitFor(t, "the repair", func() bool { return seen.contains("takes it back") })
+					runJSON(t, h, state, &done, "log")
 					if len(done.Repairs) != 1 || done.Repairs[0].State != "committed" || done.Repairs[0].Cause.Text == "" {
 						t.Errorf("journal: %+v", done)
 					}
 				}
 				if c.autoResume {
-					e := reader(t, h, server)
-					eventually(t, "the end of the resumed turn", func() bool { return e.prompts(t, session) == 1 && e.atRest(t, session) })
+					e := openLiveClient(t, h, server)
+					waitFor(t, "the end of the resumed turn", func() bool { return e.prompts(t, session) == 1 && e.idle(t, session) })
 				}
 				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
-					t.Errorf("the next prompt = %s; reply:\n%s\nlog:\n%s", r.Verdict, r.Output, hookLogOf(h))
+					t.Errorf("the next prompt = %s; reply:\n%s\nlog:\n%s", r.Verdict, r.Output, readHookLogs(h))
 				}
 			})
 		}
 	}
 }
 
-// "opencode run" ends right behind the error, and takes the plugin with it, perhaps
-// before that has told of the error: the session is repaired all the same, and the
-// next run works.
+// TestLivePluginRun checks that the session is repaired if "opencode run" ends right after
+// an error, even if the plugin did not report it, and that the next run works.
 func TestLivePluginRun(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
 		for _, c := range []struct{ name, deaf string }{
 			{name: "told"},
-			{name: "untold", deaf: `const WANTED = new Set(["session.idle", "session.status"]) //`},
+			{name: "unreported", deaf: `const WANTED = new Set(["session.idle", "session.status"]) //`},
 		} {
 			if testing.Short() && c.deaf != "" {
 				continue
@@ -142,7 +139,7 @@ func TestLivePluginRun(t *testing.T) {
 			t.Run(version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				h, session, _ := home(t, version, true)
-				cut(t, h, session, "blank answer")
+				damageSession(t, h, session, "blank answer")
 				installPlugin(t, h)
 				if c.deaf != "" {
 					editPlugin(t, h, "const WANTED =", c.deaf)
@@ -150,32 +147,32 @@ func TestLivePluginRun(t *testing.T) {
 				if r := h.Continue(session, "one more"); r.Verdict != "R11" {
 					t.Fatalf("the first run = %s; output:\n%s", r.Verdict, r.Output)
 				}
-				eventually(t, "the repair", func() bool { return strings.Contains(hookLogOf(h), "msg=repaired") })
+				waitFor(t, "the repair", func() bool { return strings.Contains(readHookLogs(h), "msg=repaired") })
 				if r := h.Continue(session, "say more"); r.Verdict != opencode.Alive {
-					t.Errorf("the next run = %s; output:\n%s\nlog:\n%s", r.Verdict, r.Output, hookLogOf(h))
+					t.Errorf("the next run = %s; output:\n%s\nlog:\n%s", r.Verdict, r.Output, readHookLogs(h))
 				}
-				noHooks(t, h)
+				waitForHooksEnd(t, h)
 			})
 		}
 	}
 }
 
-// noHooks waits until no "mend hook" of the home is left.
-func noHooks(t *testing.T, h *opencode.Home) {
+// waitForHooksEnd waits until no "mend hook" of the home runs.
+func waitForHooksEnd(t *testing.T, h *opencode.Home) {
 	t.Helper()
-	eventually(t, "the end of every hook", func() bool { return len(hooksOf(h)) == 0 })
+	waitFor(t, "the end of every hook", func() bool { return len(hookPIDs(h)) == 0 })
 }
 
-// hooksOf lists the process ids of the "mend hook" that run for a home.
-func hooksOf(h *opencode.Home) []string {
-	return slices.DeleteFunc(startedBy(h), func(pid string) bool {
+// hookPIDs returns the process ids of the "mend hook" of a home.
+func hookPIDs(h *opencode.Home) []string {
+	return slices.DeleteFunc(homePIDs(h), func(pid string) bool {
 		cmdline, _ := os.ReadFile(filepath.Join("/proc", pid, "cmdline"))
 		return !strings.HasSuffix(string(cmdline), "/mend\x00hook\x00")
 	})
 }
 
-// startedBy lists the process ids of what runs in the environment of a home.
-func startedBy(h *opencode.Home) []string {
+// homePIDs returns the ids of the processes with the environment of a home.
+func homePIDs(h *opencode.Home) []string {
 	_, state := pluginHome(h)
 	var all []string
 	environs, _ := filepath.Glob("/proc/[0-9]*/environ")
@@ -188,8 +185,8 @@ func startedBy(h *opencode.Home) []string {
 	return all
 }
 
-// Whatever is wrong with mend, the agent answers as without it, and about as
-// fast.
+// TestLivePluginHarmless checks that the agent works as without mend, and about as fast,
+// whatever is wrong with mend.
 func TestLivePluginHarmless(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -236,7 +233,7 @@ func TestLivePluginHarmless(t *testing.T) {
 	}
 }
 
-// replaceMend lets the plugin start a shell script in place of mend.
+// replaceMend makes the plugin start a shell script instead of mend.
 func replaceMend(t *testing.T, h *opencode.Home, script string) {
 	t.Helper()
 	fake := filepath.Join(t.TempDir(), "mend")
@@ -254,10 +251,10 @@ func replaceMend(t *testing.T, h *opencode.Home, script string) {
 		t.Fatal(err)
 	}
 	editPlugin(t, h, exe, fake)
-	t.Cleanup(func() { endAll(t, h) })
+	t.Cleanup(func() { killAll(t, h) })
 }
 
-// editPlugin replaces a text in the plugin of a home, wherever it stands.
+// editPlugin replaces a text in the plugin of a home.
 func editPlugin(t *testing.T, h *opencode.Home, before, after string) {
 	t.Helper()
 	config, _ := pluginHome(h)
@@ -275,17 +272,16 @@ func editPlugin(t *testing.T, h *opencode.Home, before, after string) {
 	}
 }
 
-// endAll ends what the plugin of a home has started and still runs.
-func endAll(t *testing.T, h *opencode.Home) {
+// killAll kills all processes that the plugin of a home has started.
+func killAll(t *testing.T, h *opencode.Home) {
 	t.Helper()
-	for _, pid := range startedBy(h) {
+	for _, pid := range homePIDs(h) {
 		_ = exec.Command("kill", "-9", pid).Run() // it may have ended
 	}
 }
 
-// A hook is killed before an error, and the next one in the middle of a recovery.
-// Each time another is started, which recovers or says that it is done, and the
-// next prompt works.
+// TestLivePluginKilled kills one hook before an error, and the next during a recovery.
+// Each time another is started and completes the recovery, and the next prompt works.
 func TestLivePluginKilled(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -297,13 +293,13 @@ func TestLivePluginKilled(t *testing.T) {
 			alive := func(prompt string) {
 				t.Helper()
 				if r := server.Prompt(session, prompt); r.Verdict != opencode.Alive {
-					t.Fatalf("the prompt %q = %s; reply:\n%s\nlog:\n%s", prompt, r.Verdict, r.Output, hookLogOf(h))
+					t.Fatalf("the prompt %q = %s; reply:\n%s\nlog:\n%s", prompt, r.Verdict, r.Output, readHookLogs(h))
 				}
 			}
-			refused := func() *screen {
+			refused := func() *toastLog {
 				t.Helper()
-				cut(t, h, session, "blank answer")
-				seen := look(t, server)
+				damageSession(t, h, session, "blank answer")
+				seen := followToasts(t, server)
 				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
 					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
 				}
@@ -312,34 +308,34 @@ func TestLivePluginKilled(t *testing.T) {
 			alive("say hello")
 			killHook(t, h)
 			seen := refused()
-			eventually(t, "the repair", func() bool { return seen.saw("takes it back") })
+			waitFor(t, "the repair", func() bool { return seen.contains("takes it back") })
 			alive("say more")
 
 			seen = refused()
-			eventually(t, "the begin of a recovery", func() bool { return seen.saw("Fixing empty message") })
+			waitFor(t, "the begin of a recovery", func() bool { return seen.contains("Fixing empty message") })
 			killHook(t, h)
-			eventually(t, "the second repair", func() bool { return seen.saw("takes it back") })
+			waitFor(t, "the second repair", func() bool { return seen.contains("takes it back") })
 			alive("say more")
 			_, state := pluginHome(h)
-			if n := committed(t, h, state); n != 2 {
-				t.Errorf("%d repairs, want 2; log:\n%s", n, hookLogOf(h))
+			if n := countRepairs(t, h, state); n != 2 {
+				t.Errorf("%d repairs, want 2; log:\n%s", n, readHookLogs(h))
 			}
 			server.Close()
-			noHooks(t, h)
+			waitForHooksEnd(t, h)
 		})
 	}
 }
 
-// killHook kills the hook of a home, and waits for its end.
+// killHook kills the hook of a home and waits for its end.
 func killHook(t *testing.T, h *opencode.Home) {
 	t.Helper()
 	var pids []string
-	eventually(t, "the hook", func() bool {
-		pids = hooksOf(h)
+	waitFor(t, "the hook", func() bool {
+		pids = hookPIDs(h)
 		return len(pids) == 1
 	})
 	if err := exec.Command("kill", "-9", pids[0]).Run(); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "the end of the hook", func() bool { return !slices.Contains(hooksOf(h), pids[0]) })
+	waitFor(t, "the end of the hook", func() bool { return !slices.Contains(hookPIDs(h), pids[0]) })
 }

@@ -27,11 +27,11 @@ import (
 
 var soak = flag.Int("soak", 20, "recoveries of the soak test")
 
-// watcher is "mend watch" as a program of its own, which ends with the test. It
-// follows the events when watcher returns.
-func watcher(t *testing.T, h *opencode.Home, server *opencode.Server, state string) *exec.Cmd {
+// startWatch starts "mend watch" as a process that ends with the test. It returns when
+// mend follows the events.
+func startWatch(t *testing.T, h *opencode.Home, server *opencode.Server, state string) *exec.Cmd {
 	t.Helper()
-	cmd := program(t, h, state, "watch", "--server", server.URL)
+	cmd := mendCommand(t, h, state, "watch", "--server", server.URL)
 	var log lockedBuffer
 	cmd.Stderr = io.MultiWriter(&log, t.Output())
 	if err := cmd.Start(); err != nil {
@@ -41,12 +41,12 @@ func watcher(t *testing.T, h *opencode.Home, server *opencode.Server, state stri
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	})
-	eventually(t, "the watch", func() bool { return strings.Contains(log.text(), "msg=connected") })
+	waitFor(t, "the watch", func() bool { return strings.Contains(log.text(), "msg=connected") })
 	return cmd
 }
 
-// committed counts the repairs in the journal of a state folder.
-func committed(t *testing.T, h *opencode.Home, state string) int {
+// countRepairs counts the repairs in the journal of a state folder.
+func countRepairs(t *testing.T, h *opencode.Home, state string) int {
 	t.Helper()
 	opt := mend.Options{Store: h.DataDir(), Journal: filepath.Join(state, "mend")}
 	es, err := opt.Log(journal.Query{State: change.Committed})
@@ -56,34 +56,34 @@ func committed(t *testing.T, h *opencode.Home, state string) int {
 	return len(es)
 }
 
-// A session that breaks again and again, with no turn that ends well in between,
-// is left alone after three recoveries, and the counters say so.
+// TestLiveLimit checks that a session without a successful turn is recovered three times,
+// and that the counts show it.
 func TestLiveLimit(t *testing.T) {
 	t.Parallel()
 	h, session, _ := home(t, "1.18.33", true)
 	server := h.Serve()
-	seen := look(t, server)
+	seen := followToasts(t, server)
 	state := t.TempDir()
-	watcher(t, h, server, state)
+	startWatch(t, h, server, state)
 	for n := 1; n <= 5; n++ {
-		cut(t, h, session, "blank answer")
+		damageSession(t, h, session, "blank answer")
 		if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
 			t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 		}
 		if n <= live.DefaultAttempts {
-			eventually(t, "the repair", func() bool { return committed(t, h, state) == n })
+			waitFor(t, "the repair", func() bool { return countRepairs(t, h, state) == n })
 		} else {
-			eventually(t, "the last word", func() bool { return seen.saw("Not repaired again") })
+			waitFor(t, "the last word", func() bool { return seen.contains("Not repaired again") })
 		}
 	}
-	if n := committed(t, h, state); n != live.DefaultAttempts {
+	if n := countRepairs(t, h, state); n != live.DefaultAttempts {
 		t.Errorf("%d repairs, want %d", n, live.DefaultAttempts)
 	}
 	var status struct {
 		Recoveries map[string]map[string]int
 	}
-	eventually(t, "the counters", func() bool {
-		answer(t, h, state, &status, "status")
+	waitFor(t, "the counters", func() bool {
+		runJSON(t, h, state, &status, "status")
 		return status.Recoveries["refused"]["empty_content_message"] == 2
 	})
 	if n := status.Recoveries["cured"]["empty_content_message"]; n != live.DefaultAttempts {
@@ -91,9 +91,9 @@ func TestLiveLimit(t *testing.T) {
 	}
 }
 
-// The server is killed in the middle of a recovery: the store is repaired all the
-// same, and a new server goes on. Nothing runs beside it: OpenCode's servers prefer
-// one port, where the recovery would find that of another test.
+// TestLiveServerKilled kills the server during a recovery: the store is repaired, and a
+// new server works. It does not run in parallel: servers of OpenCode prefer one port, where
+// the recovery would find that of another test.
 func TestLiveServerKilled(t *testing.T) {
 	for version := range archives {
 		if testing.Short() && version != "1.1.53" {
@@ -101,12 +101,12 @@ func TestLiveServerKilled(t *testing.T) {
 		}
 		t.Run(version, func(t *testing.T) {
 			h, session, _ := home(t, version, true)
-			cut(t, h, session, "blank answer")
+			damageSession(t, h, session, "blank answer")
 			server := h.Serve()
-			e := embed(t, h, server, live.Options{Timeout: 2 * time.Second})
+			e := startLiveClient(t, h, server, live.Options{Timeout: 2 * time.Second})
 			e.hook.SetOnAbort(func(string) { server.Close() })
 			server.Prompt(session, "one more") // its answer may be lost with the server
-			eventually(t, "the repair", func() bool {
+			waitFor(t, "the repair", func() bool {
 				es, err := e.opt.Log(journal.Query{})
 				return err == nil && len(es) == 1 && es[0].State == change.Committed
 			})
@@ -117,8 +117,8 @@ func TestLiveServerKilled(t *testing.T) {
 	}
 }
 
-// Mend is killed at some moment of a recovery: nothing is half done, and its next
-// start recovers.
+// TestLiveMendKilled kills mend during a recovery: nothing is left half done, and the
+// next start recovers.
 func TestLiveMendKilled(t *testing.T) {
 	t.Parallel()
 	for version := range archives {
@@ -133,39 +133,39 @@ func TestLiveMendKilled(t *testing.T) {
 				kills = 2
 			}
 			for n := range kills {
-				cut(t, h, session, "blank answer")
-				first := watcher(t, h, server, state)
+				damageSession(t, h, session, "blank answer")
+				first := startWatch(t, h, server, state)
 				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
 					t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 				}
 				time.Sleep(time.Duration(rand.IntN(1200)) * time.Millisecond)
 				_ = first.Process.Kill()
 				_ = first.Wait()
-				half := committed(t, h, state)
-				second := watcher(t, h, server, state)
-				eventually(t, "the repair", func() bool { return committed(t, h, state) == before+1 })
+				half := countRepairs(t, h, state)
+				second := startWatch(t, h, server, state)
+				waitFor(t, "the repair", func() bool { return countRepairs(t, h, state) == before+1 })
 				t.Logf("kill %d: repaired %s", n, map[bool]string{true: "before", false: "at the next start"}[half > before])
 				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 					t.Fatalf("the prompt behind kill %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 				}
 				_ = second.Process.Kill()
 				_ = second.Wait()
-				before = committed(t, h, state)
+				before = countRepairs(t, h, state)
 			}
-			if out, err := program(t, h, state, "verify").Output(); err != nil {
+			if out, err := mendCommand(t, h, state, "verify").Output(); err != nil {
 				t.Errorf("verify: %v: %s", err, out)
 			}
 		})
 	}
 }
 
-// Many recoveries on one server leave nothing behind in mend: no open file, no
-// thread, no process, and no memory that grows with their number.
+// TestLiveSoak checks that many recoveries leave no open file, thread, process or growing
+// memory in mend.
 func TestLiveSoak(t *testing.T) {
 	h, session, _ := home(t, "1.18.33", true)
 	server := h.Serve()
 	state := t.TempDir()
-	pid := watcher(t, h, server, state).Process.Pid
+	pid := startWatch(t, h, server, state).Process.Pid
 	blank := wound.Text(wound.Hello, " \n")
 	store := wound.Database{SQL: wound.SQL(t, filepath.Join(h.DataDir(), "opencode.db"))}
 	counters := countsPath(filepath.Join(state, "mend"))
@@ -175,7 +175,7 @@ func TestLiveSoak(t *testing.T) {
 		if r := server.Prompt(session, "again"); r.Verdict != "R11" {
 			t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 		}
-		eventually(t, "the end of a recovery", func() bool {
+		waitFor(t, "the end of a recovery", func() bool {
 			all, err := readCounts(counters)
 			return err == nil && all.total(live.Repaired) == n
 		})
@@ -189,7 +189,7 @@ func TestLiveSoak(t *testing.T) {
 		}
 	}
 	last := measure(t, pid)
-	if n := committed(t, h, state); n != *soak {
+	if n := countRepairs(t, h, state); n != *soak {
 		t.Errorf("%d repairs, want %d", n, *soak)
 	}
 	if last.files > first.files+5 || last.threads > first.threads+5 || last.memory > first.memory+(48<<20) || last.children != 0 {
@@ -198,7 +198,7 @@ func TestLiveSoak(t *testing.T) {
 	t.Logf("after the first: %+v; after %d: %+v", first, *soak, last)
 }
 
-// usage is what a process holds.
+// usage is the resources of a process.
 type usage struct {
 	files, threads, children int
 	memory                   uint64 // resident, in bytes
@@ -220,7 +220,7 @@ func measure(t *testing.T, pid int) usage {
 	return usage{int(files), int(threads), len(children), memory.RSS}
 }
 
-// The server that runs here is found by looking.
+// TestLiveFound checks that a server on this machine is found.
 func TestLiveFound(t *testing.T) {
 	h, _, _ := home(t, "1.18.33", true)
 	server := h.Serve()
@@ -234,9 +234,8 @@ func TestLiveFound(t *testing.T) {
 	t.Errorf("found %v, want %s among them", found, want)
 }
 
-// A server reads one store and mend repairs a copy of it: no session is repaired, and
-// the server gets no order (found fault 13.1). Pointed at the store itself, mend
-// repairs the same session.
+// TestLiveOtherStore checks that nothing is repaired or aborted if the server reads another
+// store (found fault 13.1). With the right store, mend repairs the same session.
 func TestLiveOtherStore(t *testing.T) {
 	for i, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -249,33 +248,33 @@ func TestLiveOtherStore(t *testing.T) {
 			t.Cleanup(api.Close)
 			h := opencode.New(t, exe, api, true)
 			session := h.Unpack(fixtures[i])
-			cut(t, h, session, "blank answer")
+			damageSession(t, h, session, "blank answer")
 			elsewhere := t.TempDir()
 			if err := os.CopyFS(elsewhere, os.DirFS(h.DataDir())); err != nil {
 				t.Fatal(err)
 			}
 			server := h.Serve()
-			seen := look(t, server)
-			cmd := program(t, h, t.TempDir(), "watch", "--server", server.URL)
+			seen := followToasts(t, server)
+			cmd := mendCommand(t, h, t.TempDir(), "watch", "--server", server.URL)
 			cmd.Args[len(cmd.Args)-1] = elsewhere
 			log := &lockedBuffer{written: make(chan struct{}, 1)}
 			cmd.Stderr = io.MultiWriter(log, t.Output())
 			if err := cmd.Start(); err != nil {
 				t.Fatal(err)
 			}
-			eventually(t, "the watch", func() bool { return strings.Contains(log.text(), "msg=connected") })
+			waitFor(t, "the watch", func() bool { return strings.Contains(log.text(), "msg=connected") })
 			if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
 				t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
 			}
-			eventually(t, "the report", func() bool { return strings.Contains(log.text(), "only reported, not repaired") })
+			waitFor(t, "the report", func() bool { return strings.Contains(log.text(), "only reported, not repaired") })
 			_ = cmd.Process.Kill()
 			_ = cmd.Wait()
-			if strings.Contains(log.text(), "msg=repaired") || seen.saw("Recover") || seen.saw("epair") {
+			if strings.Contains(log.text(), "msg=repaired") || seen.contains("Recover") || seen.contains("epair") {
 				t.Errorf("toasts or repairs; log:\n%s", log.text())
 			}
 			state := t.TempDir()
-			watcher(t, h, server, state)
-			eventually(t, "the repair", func() bool { return committed(t, h, state) == 1 })
+			startWatch(t, h, server, state)
+			waitFor(t, "the repair", func() bool { return countRepairs(t, h, state) == 1 })
 			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 				t.Errorf("the prompt behind the repair = %s; reply:\n%s", r.Verdict, r.Output)
 			}
