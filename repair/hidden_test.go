@@ -44,3 +44,15 @@ func TestUnlisted(t *testing.T) {
 		}
 	}
 }
+
+// A row without an id among the sessions' own is broken for the versions that cannot
+// list any session because of it, and a note for the others.
+func TestRowWithoutID(t *testing.T) {
+	s := &session.Session{Stray: []session.Stray{{Path: `session/""`, Why: "its id is NULL, not text", Row: true}}}
+	for version, want := range map[string]string{"1.18.33": "listed", "1.2.27": "stray"} {
+		ds := Diagnose(s, Options{Now: fixtureTime, Version: version})
+		if len(ds) != 1 || ds[0].Rule != want || (ds[0].Severity == Broken) != (want == "listed") {
+			t.Errorf("%s: %+v, want %s", version, ds, want)
+		}
+	}
+}

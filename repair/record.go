@@ -114,13 +114,23 @@ func giveID(p *session.Part) string {
 	return fmt.Sprintf("UPDATE part SET id = 'prt_…' WHERE id %s AND message_id = '%s'", is, p.Ref.Message)
 }
 
-func findStrays(c *chart) []fault { return c.strays(false) }
-func findHidden(c *chart) []fault { return c.strays(true) }
+func findStrays(c *chart) []fault {
+	return c.strays(func(s session.Stray) bool { return !s.Hidden && !c.unlists(s) })
+}
 
-// strays are what stands among the records and is none.
-func (c *chart) strays(hidden bool) (fs []fault) {
+func findHidden(c *chart) []fault {
+	return c.strays(func(s session.Stray) bool { return s.Hidden })
+}
+
+func findListed(c *chart) []fault { return c.strays(c.unlists) }
+
+// unlists reports whether the agent cannot list any session because of the row.
+func (c *chart) unlists(s session.Stray) bool { return s.Row && c.settings[own].profile.Strict }
+
+// strays are the things among the records that are none and are as wanted.
+func (c *chart) strays(want func(session.Stray) bool) (fs []fault) {
 	for _, s := range c.s.Stray {
-		if s.Hidden != hidden {
+		if !want(s) {
 			continue
 		}
 		ref := session.Ref{Kind: session.KindSession, Session: c.s.ID}
@@ -152,6 +162,9 @@ func archived(s *session.Session) bool {
 }
 
 func whyStray(_ *chart, f fault) string {
+	if f.code == "listed" {
+		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), and the agent cannot list any session because of it.", f.says)
+	}
 	if f.code == "hidden" {
 		return fmt.Sprintf("What is stored here is not known: %s.", f.says)
 	}

@@ -34,7 +34,7 @@ func (c *conn) list() ([]session.Session, error) {
 	var stray []session.Stray
 	add := func(table string, id session.Col, h session.Session) {
 		if err := checkName(session.Ref{Kind: session.KindSession, Session: string(id.Bytes)}, id); err != nil {
-			stray = append(stray, session.Stray{Path: path(table, id), Why: err.Error()})
+			stray = append(stray, session.Stray{Path: path(table, id), Why: err.Error(), Row: table == "session"})
 			return
 		}
 		heads = append(heads, h)
