@@ -25,7 +25,7 @@ func fixBlank(c *chart, f fault) []fix {
 		return nil
 	}
 	var fixes []fix
-	if anyOf(m.Parts, func(q *session.Part) bool { return speaks(m, q) }) {
+	if c.known().voices(m) > 0 {
 		fix := removal(f.ref, "The blank text is removed; the rest of the message stays.", "")
 		fix.alike = true
 		fixes = append(fixes, fix)

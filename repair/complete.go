@@ -16,6 +16,8 @@ type gap struct {
 	m *session.Message // the record, or the message that it is a part of
 	p *session.Part    // nil where the record is the message's
 
+	at int // the place of the part in the message
+
 	known *known
 
 	dropped *[]string // where a fit notes what of its value cannot stay, by paths in it

@@ -8,9 +8,11 @@ import (
 // source of every value that a completed record needs and has not itself.
 type known struct {
 	s      *session.Session
-	line   *timeline           // see [known.timeline]
-	places map[string]int      // of messages in s
-	parts  map[session.Ref]int // their places in their messages
+	line   *timeline             // see [known.timeline]
+	places map[string]int        // of messages in s
+	parts  map[session.Ref]int   // their places in their messages
+	speak  map[string]int        // see [known.voices]
+	steps  map[session.Ref]*step // see [known.step]
 }
 
 func (k *known) timeline() *timeline {
@@ -42,8 +44,55 @@ func (k *known) gapAt(ref session.Ref) (gap, bool) {
 	if !ok {
 		return g, false
 	}
-	g.p = &g.m.Parts[j]
+	g.p, g.at = &g.m.Parts[j], j
 	return g, !g.p.Unreadable()
+}
+
+// voices is how many parts of a message of the session have content that goes out with
+// it.
+func (k *known) voices(m *session.Message) int {
+	n, counted := k.speak[m.Ref.Message]
+	if counted {
+		return n
+	}
+	if k.speak == nil {
+		k.speak = map[string]int{}
+	}
+	n = voices(m, m.Parts)
+	k.speak[m.Ref.Message] = n
+	return n
+}
+
+func voices(m *session.Message, parts []session.Part) (n int) {
+	for i := range parts {
+		if speaks(m, &parts[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// A step is what a step of an answer holds.
+type step struct {
+	voices int
+	thinks bool
+}
+
+// step is the step of the part, which is one of the message.
+func (k *known) step(m *session.Message, ref session.Ref) *step {
+	if s, ok := k.steps[ref]; ok {
+		return s
+	}
+	if k.steps == nil {
+		k.steps = map[session.Ref]*step{}
+	}
+	for parts := range m.Steps() {
+		s := &step{voices(m, parts), anyOf(parts, (*session.Part).IsThinking)}
+		for i := range parts {
+			k.steps[parts[i].Ref] = s
+		}
+	}
+	return k.steps[ref]
 }
 
 // legible is the message as far as it can be read, nil if nothing can: a damaged one

@@ -180,7 +180,7 @@ func (g gap) textAnew(text string) session.Record {
 
 // beginsStep reports whether the part stands where a step of an answer begins.
 func (g gap) beginsStep() bool {
-	i := slices.IndexFunc(g.m.Parts, func(p session.Part) bool { return p.Ref == g.p.Ref })
+	i := g.at
 	opens := i == 0 || g.m.Parts[i-1].Type == session.TypeStepFinish
 	return g.m.Role == session.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != session.TypeStepStart
 }
@@ -212,12 +212,16 @@ func (g gap) instead() []fix {
 // alone reports whether nothing else in the prompt has content, or nothing else
 // in a step in which the model thought.
 func (g gap) alone() bool {
-	beside := g.m.Parts
+	voices := g.known.voices(g.m)
 	if g.m.Role == session.RoleAssistant {
-		beside = stepOf(g.m, g.p.Ref)
-		if !anyOf(beside, (*session.Part).IsThinking) {
+		s := g.known.step(g.m, g.p.Ref)
+		if s == nil || !s.thinks {
 			return false
 		}
+		voices = s.voices
 	}
-	return !anyOf(beside, func(p *session.Part) bool { return p.Ref != g.p.Ref && speaks(g.m, p) })
+	if speaks(g.m, g.p) {
+		voices--
+	}
+	return voices == 0
 }
