@@ -20,6 +20,7 @@
 //	sqlstore   sessions in OpenCode's SQLite database
 //	journal    the write-ahead journal
 //	txn        the order of things: Run and Recover
+//	scancache  results of the last scan, for the next one
 //	cmd/mend   the command line, one file a verb
 //
 // This package ties them together: a [Client] is one store with one journal.

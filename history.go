@@ -24,7 +24,7 @@ func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err 
 		if _, err := c.recover(ctx, j, st); err != nil {
 			return err
 		}
-		c.forgetScan(p.Session)
+		c.cache().Forget(p.Session)
 		st, err = c.storeFor(j, st, p)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (c *Client) recover(ctx context.Context, j *journal.Journal, st Store) ([]c
 		return nil, err
 	}
 	for _, e := range pending {
-		c.forgetScan(e.Session)
+		c.cache().Forget(e.Session)
 	}
 	return txn.Recover(ctx, j, st, id)
 }

@@ -12,6 +12,7 @@ import (
 	"mend/fsstore"
 	"mend/internal/userdir"
 	"mend/journal"
+	"mend/scancache"
 	"mend/session"
 	"mend/wire"
 )
@@ -22,7 +23,7 @@ type Options struct {
 	Store        string // a path in or above the store; "" to look for it
 	Layout       string // of a JSON tree, or [Database]; "" to find it by looking
 	Journal      string // the journal's folder
-	Cache        string // where the last scan is remembered; "" for $XDG_CACHE_HOME/mend
+	Cache        string // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
 	AgentVersion string // of the agent that will read the store; "" for the newest that wrote to it
 	Version      string // of mend, for the journal
 
@@ -56,6 +57,8 @@ type Client struct {
 	wrongClock bool // see [Client.Sessions]
 	foreign    bool // another program than OpenCode reads the store
 	models     *abilities
+
+	lists *scancache.Scan // lists sessions and orphans; nil to ask the store, see [Client.Cached]
 }
 
 // Open finds the store and returns a client for it. It writes nothing. The error
@@ -98,7 +101,11 @@ func (c *Client) Store() change.StoreID {
 // first. Where many of them lie in the future it is the machine's clock that is wrong:
 // this is noted once, and from then on no message counts as dated in the future.
 func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
-	heads, err := c.store.List(ctx)
+	list := c.store.List
+	if c.lists != nil {
+		list = c.lists.List
+	}
+	heads, err := list(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,11 @@ func (o *Orphaned) Records() []session.Ref {
 // Orphans lists what belongs to nothing, by session. It reads only. The error
 // wraps [ErrHidden] where something cannot be looked at that they may belong to.
 func (c *Client) Orphans(ctx context.Context) ([]Orphaned, error) {
-	refs, err := c.store.Orphans(ctx)
+	list := c.store.Orphans
+	if c.lists != nil {
+		list = c.lists.Orphans
+	}
+	refs, err := list(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -9,11 +9,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"mend/change"
 	"mend/repair"
+	"mend/scancache"
 	"mend/session"
 	"mend/undo"
 	"mend/wire"
@@ -42,113 +42,123 @@ func (f *Finding) Severity() repair.Severity {
 	return worst
 }
 
-// Scan examines the sessions, several at a time, and tells of them in the order
-// of heads. It reads only, and of a session that has not changed since an earlier
-// scan only the stamps. A session that cannot be examined is a finding with an
-// Err; the sequence ends early only when the context does.
+// Scan examines the sessions, several at a time, and yields a finding for each in the
+// order of heads. It reads only. Of a session that has not changed since an earlier
+// scan it reads only the stamp. If a session cannot be examined, its finding has an
+// Err; the sequence ends early only when ctx does.
 func (c *Client) Scan(ctx context.Context, heads []session.Session) iter.Seq[Finding] {
-	return c.scan(ctx, heads, nil)
+	return c.scan(ctx, heads, false)
 }
 
-// ScanAll is Scan for all sessions, after which [Client.Orphans] is asked: a client
-// that remembers looks for orphans meanwhile.
+// ScanAll is Scan for heads that are all sessions of the store. It also keeps the
+// summary for [Client.LastScan], and a client made by [Client.Cached] lists the
+// orphans meanwhile for the next [Client.Orphans].
 func (c *Client) ScanAll(ctx context.Context, heads []session.Session) iter.Seq[Finding] {
-	if r, ok := c.store.(*recall); ok {
-		return c.scan(ctx, heads, r.lookForOrphans)
-	}
-	return c.scan(ctx, heads, nil)
+	return c.scan(ctx, heads, true)
 }
 
-func (c *Client) scan(ctx context.Context, heads []session.Session, besides func(context.Context)) iter.Seq[Finding] {
+func (c *Client) scan(ctx context.Context, heads []session.Session, whole bool) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
-		x := c.openIndex()
-		x.held = sync.OnceValue(func() bool {
-			held, err := c.store.Held(ctx)
-			return !held.IsZero() || err != nil
-		})
-		defer x.save()
-		for a := range c.answers(ctx, x, heads, besides) {
-			x.learn(a)
-			if !yield(a.Finding) {
-				return
+		s, meanwhile := c.lists, func(context.Context) {}
+		switch {
+		case s == nil:
+			s = c.newScan()
+		case whole:
+			meanwhile = s.FindOrphans
+		}
+		s.Start(ctx, c.scanSettings())
+		var summary Summary
+		stopped := false
+		all := mapOrdered(ctx, heads, func(ctx context.Context, h session.Session) examined { return c.examine(ctx, s, h) }, meanwhile)
+		for e := range all {
+			s.Add(e.Session, e.result)
+			summary.Add(e.Session, e.Severity(), e.Busy, e.Err)
+			if stopped = !yield(e.Finding); stopped {
+				break
 			}
 		}
-		x.complete = len(heads) == c.listed
+		switch finished := !stopped && ctx.Err() == nil; {
+		case finished && whole:
+			summary.Time = c.opt.Now()
+			s.Save(ctx, true, &summary)
+		default:
+			s.Save(ctx, finished && len(heads) == c.listed, nil)
+		}
 	}
 }
 
-// An answer is a finding, with the stamp of the records that it is about if it
-// depends on nothing else.
-type answer struct {
+// An examined session is a finding, with the result to be kept for later scans.
+type examined struct {
 	Finding
-	stamp session.Stamp
-	idle  bool // it holds while nobody has the store open
-	span
+	result scancache.Result
 }
 
-// A span is the time for which a finding holds: outside it the next prompt comes
-// among other messages of the session.
-type span struct{ from, until time.Time }
-
-func (s span) holds(now time.Time) bool { return !now.Before(s.from) && now.Before(s.until) }
-
-// ask looks a session up in the index, and examines it if it has changed.
-func (c *Client) ask(ctx context.Context, x *index, head session.Session) answer {
-	now := c.clock()
-	if a, ok := c.lookUp(ctx, x, head); ok {
-		return a
+// examine returns what an earlier scan found in a session that has not changed since,
+// and else reads the session.
+func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.Session) examined {
+	began := c.clock()
+	if r, ok := s.Lookup(ctx, head, c.opt.Now()); ok {
+		return examined{Finding{Session: head, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}
 	}
-	a, lasts := c.glance(ctx, head)
-	if !lasts {
-		a, lasts = c.examine(ctx, head)
+	f, v := c.quickCheck(ctx, head)
+	if !v.lasts {
+		f, v = c.diagnose(ctx, head)
 	}
-	if !lasts || !a.stamp.Newest.Before(now.Add(-tick)) {
-		a.stamp = session.Stamp{}
+	r := scancache.Result{From: v.from.UnixMilli(), Until: v.until.UnixMilli(), Idle: v.idle, Thinking: f.Thinking, Diagnoses: f.Diagnoses}
+	if v.lasts && scancache.Distinct(v.stamp, began) {
+		r.Stamp = v.stamp.Sum
 	}
-	return a
+	return examined{f, r}
 }
 
-// glance is examine for a session in which nothing is wrong as far as its records
-// show at a glance. It reports whether it is one.
-func (c *Client) glance(ctx context.Context, head session.Session) (a answer, plain bool) {
+// A validity says how long a finding is valid.
+type validity struct {
+	lasts       bool          // as long as the stamp and the rest of this say; false: no longer than this scan
+	stamp       session.Stamp // of the records
+	from, until time.Time     // the next prompt has the same place among the messages
+	idle        bool          // only while no process has the store open
+}
+
+// quickCheck is diagnose for a session in which nothing is wrong, without building
+// the session. If the validity does not last, the session must be diagnosed.
+func (c *Client) quickCheck(ctx context.Context, head session.Session) (Finding, validity) {
 	now := c.now()
 	g := repair.Glance{Now: now}
 	s, stamp := c.store.ScanRecords(ctx, head, g.Message)
 	if s == nil || !g.Plain(s) || s.CheckDepth() != nil {
-		return answer{}, false
+		return Finding{}, validity{}
 	}
-	a = answer{Finding: Finding{Session: head, Thinking: g.Thinks()}, stamp: stamp}
-	a.from, a.until = g.Span()
+	f := Finding{Session: head, Thinking: g.Thinks()}
 	if c.opt.Thinking != nil {
-		a.Thinking = *c.opt.Thinking
+		f.Thinking = *c.opt.Thinking
 	}
-	return a, !now.IsZero()
+	v := validity{lasts: !now.IsZero(), stamp: stamp}
+	v.from, v.until = g.Span()
+	return f, v
 }
 
-// examine reads a session and tells what is wrong, and whether that lasts as long
-// as the stamp: it depends on nothing but the records, such as the time of day. Of
-// a session in which the agent was at work long ago it does, until somebody opens
-// the store.
-func (c *Client) examine(ctx context.Context, head session.Session) (a answer, lasts bool) {
+// diagnose reads a session and diagnoses it. The finding does not last if it depends
+// on more than the records, such as on the time of day or on a file elsewhere. If the
+// newest answer was not finished long ago, it lasts until a process opens the store.
+func (c *Client) diagnose(ctx context.Context, head session.Session) (Finding, validity) {
 	s, stamp, o, err := c.loadStamped(ctx, head)
 	if err != nil {
-		return answer{Finding: Finding{Session: head, Err: err}}, false
+		return Finding{Session: head, Err: err}, validity{}
 	}
 	busy := repair.Busy(s, o.Now, o.Held)
-	lasts = len(s.Stray) == 0 && !busy && !namesOthers(s) && !o.WrongClock
+	v := validity{lasts: len(s.Stray) == 0 && !busy && !hasUnknownParent(s) && !o.WrongClock, stamp: stamp, idle: unfinished(s)}
+	v.from, v.until = wire.Span(s, o.Now)
 	o.Missing = func(path string) bool {
-		lasts = false
+		v.lasts = false
 		return missing(path)
 	}
 	f := Finding{Session: head, Busy: busy, Thinking: c.thinks(s), Diagnoses: repair.Diagnose(s, o)}
-	a = answer{Finding: f, stamp: stamp, idle: unfinished(s)}
-	a.from, a.until = wire.Span(s, o.Now)
-	return a, lasts
+	return f, v
 }
 
-// namesOthers reports whether an answer names a prompt that is not in the
-// session: parts that are left of it would be told of, too.
-func namesOthers(s *session.Session) bool {
+// hasUnknownParent reports whether a message names a prompt that is not in the session:
+// whether parts of that prompt are left is part of the diagnosis, but not of the stamp.
+func hasUnknownParent(s *session.Session) bool {
 	ids := make(map[string]bool, len(s.Messages))
 	for i := range s.Messages {
 		ids[s.Messages[i].ID] = true

@@ -21,8 +21,8 @@ import (
 	"mend/change"
 )
 
-// The places at which mend keeps a file or a folder, below the lab's folder. For
-// scan, index and inventory stands the file of the cache that begins so.
+// The places at which mend keeps a file or a folder, below the lab's folder. The name
+// of the cache file begins with scan.
 var ownPlaces = []struct {
 	path   string
 	needed bool // the verbs that work with the journal refuse what is wrong there
@@ -37,8 +37,6 @@ var ownPlaces = []struct {
 	{"state/mend/recoveries.json.lock", false},
 	{"cache/mend", false},
 	{"cache/mend/scan", false},
-	{"cache/mend/index", false},
-	{"cache/mend/inventory", false},
 	{"config/mend", false},
 	{"config/mend/config.json", false},
 	{"config/opencode/opencode.json", false},

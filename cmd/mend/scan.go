@@ -60,7 +60,7 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 	if err != nil {
 		return err
 	}
-	c = c.Remembering()
+	c = c.Cached()
 	heads, err := sessions(cmd.Context(), c, ids)
 	if err != nil {
 		return err
@@ -74,7 +74,7 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 		scan = c.ScanAll
 	}
 	for f := range scan(cmd.Context(), heads) {
-		s.Add(f)
+		s.Add(f.Session, f.Severity(), f.Busy, f.Err)
 		progress.step()
 		switch {
 		case a.asJSON:
@@ -87,9 +87,6 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 	progress.clear()
 	if err := cmd.Context().Err(); err != nil {
 		return err
-	}
-	if len(ids) == 0 {
-		c.Remember(s) // what `mend status` tells; a cache, so an error is nothing
 	}
 	if a.asJSON {
 		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "profile": c.Profile().Version, "sessions": nonNil(shown)}

@@ -15,15 +15,15 @@ import (
 	"mend/session"
 )
 
-// A thorough store shows nothing at a glance.
-type thorough struct{ Store }
+// A fullScanStore has every session loaded, because ScanRecords gives up.
+type fullScanStore struct{ Store }
 
-func (thorough) ScanRecords(context.Context, session.Session, func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (fullScanStore) ScanRecords(context.Context, session.Session, func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	return nil, session.Stamp{}
 }
 
-// A scan finds the same whether it glances at sessions first or not.
-func TestGlanceFindsTheSame(t *testing.T) {
+// A scan finds the same with and without the quick check.
+func TestQuickCheckFindsTheSame(t *testing.T) {
 	for kind, write := range map[string]func(string, int, uint64) error{"tree": bigstore.Tree, "database": bigstore.Database} {
 		dir := t.TempDir()
 		if err := write(dir, 6000, 1); err != nil {
@@ -45,24 +45,24 @@ func TestGlanceFindsTheSame(t *testing.T) {
 			return found
 		}
 		var glancing atomic.Int64
-		got := scan(func(s Store) Store { return &countedScans{s, &glancing} })
-		want := scan(func(s Store) Store { return thorough{s} })
+		got := scan(func(s Store) Store { return &quickCheckCounter{s, &glancing} })
+		want := scan(func(s Store) Store { return fullScanStore{s} })
 		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(repair.Diagnosis{})); diff != "" {
-			t.Errorf("%s: glancing finds something else (-without +with):\n%s", kind, diff)
+			t.Errorf("%s: with the quick check a scan finds something else (-without +with):\n%s", kind, diff)
 		}
 		if glancing.Load() == 0 {
-			t.Errorf("%s: no session was understood at a glance", kind)
+			t.Errorf("%s: no session passed the quick check", kind)
 		}
 	}
 }
 
-// A store that counts the sessions which it shows at a glance.
-type countedScans struct {
+// A quickCheckCounter counts the sessions that ScanRecords passes on whole.
+type quickCheckCounter struct {
 	Store
 	n *atomic.Int64
 }
 
-func (s *countedScans) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (s *quickCheckCounter) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	bare, stamp := s.Store.ScanRecords(ctx, head, look)
 	if bare != nil {
 		s.n.Add(1)

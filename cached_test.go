@@ -15,10 +15,10 @@ import (
 	"mend/testdata"
 )
 
-func (b *scanBench) database() string { return filepath.Join(b.dir, "opencode/opencode.db") }
+func (b *scanFixture) database() string { return filepath.Join(b.dir, "opencode/opencode.db") }
 
 // alter runs statements on the database, as another program would.
-func (b *scanBench) alter(sql string) {
+func (b *scanFixture) alter(sql string) {
 	b.t.Helper()
 	db, err := sqlite3.Open(b.database())
 	b.must(err)
@@ -26,32 +26,32 @@ func (b *scanBench) alter(sql string) {
 	b.must(db.Close())
 }
 
-// wantAgain scans with what an earlier scan left behind.
-func (b *scanBench) wantAgain(when string, asked bool, read int, rules ...string) {
+// wantRescan scans with a cached client.
+func (b *scanFixture) wantRescan(when string, asked bool, read int, rules ...string) {
 	b.t.Helper()
-	got, st := b.pass((*Client).Remembering)
+	got, st := b.pass((*Client).Cached)
 	if st.asked != asked || len(st.read) != read || !slices.Equal(got, rules) {
 		b.t.Errorf("%s: asked = %v, %d sessions were read and %v found, want %v, %d and %v", when, st.asked, len(st.read), got, asked, read, rules)
 	}
 }
 
-func TestScanAgainOfDatabase(t *testing.T) {
+func TestRescanOfDatabase(t *testing.T) {
 	const ofPart = ` WHERE data LIKE '%"Running."%'`
 	// Another session, so that one can change without the other.
 	const another = `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
 		SELECT 'ses_0', project_id, slug, directory, title, version, time_created, time_updated FROM session LIMIT 1`
 	rows := []struct {
 		name  string
-		do    func(b *scanBench)
+		do    func(b *scanFixture)
 		asked bool
 		read  int
 		want  []string
 	}{
-		{"nothing", func(*scanBench) {}, false, 0, nil},
-		{"another time", func(b *scanBench) {
+		{"nothing", func(*scanFixture) {}, false, 0, nil},
+		{"another time", func(b *scanFixture) {
 			b.must(os.Chtimes(b.database(), time.Time{}, time.Unix(1_000_000_000, 0)))
 		}, true, 0, nil},
-		{"a copy", func(b *scanBench) {
+		{"a copy", func(b *scanFixture) {
 			info, err := os.Stat(b.database())
 			b.must(err)
 			data, err := os.ReadFile(b.database())
@@ -60,85 +60,81 @@ func TestScanAgainOfDatabase(t *testing.T) {
 			b.must(os.Chtimes(b.database()+".new", info.ModTime(), info.ModTime()))
 			b.must(os.Rename(b.database()+".new", b.database()))
 		}, true, 0, nil},
-		{"another session", func(b *scanBench) { b.alter(another) }, true, 1, nil},
-		{"another table", func(b *scanBench) { b.alter("CREATE TABLE x(y)") }, true, 0, nil},
-		{"a text, later", func(b *scanBench) {
+		{"another session", func(b *scanFixture) { b.alter(another) }, true, 1, nil},
+		{"another table", func(b *scanFixture) { b.alter("CREATE TABLE x(y)") }, true, 0, nil},
+		{"a text, later", func(b *scanFixture) {
 			b.alter(`UPDATE part SET data = replace(data, '"Running."', '"        "'), time_updated = time_updated + 1` + ofPart)
 		}, true, 1, []string{"R11"}},
-		{"a longer text", func(b *scanBench) {
+		{"a longer text", func(b *scanFixture) {
 			b.alter(`UPDATE part SET data = replace(data, '"Running."', '"         "')` + ofPart)
 		}, true, 1, []string{"R11"}},
-		{"a text that is a blob", func(b *scanBench) { b.alter(`UPDATE part SET data = CAST(data AS blob)` + ofPart) }, true, 1, []string{"unreadable"}},
-		{"a part less", func(b *scanBench) { b.alter(`DELETE FROM part` + ofPart) }, true, 1, nil},
-		{"a part of another id", func(b *scanBench) { b.alter(`UPDATE part SET id = 'prt_zzz'` + ofPart) }, true, 1, []string{"R1"}},
-		{"a part without its message", func(b *scanBench) { b.alter(`UPDATE part SET message_id = 'msg_0'` + ofPart) }, true, 1, []string{"stray", "orphans of ses_e0442cffdffeve97keMQTd5es8"}},
-		{"a message that comes later", func(b *scanBench) {
+		{"a text that is a blob", func(b *scanFixture) { b.alter(`UPDATE part SET data = CAST(data AS blob)` + ofPart) }, true, 1, []string{"unreadable"}},
+		{"a part less", func(b *scanFixture) { b.alter(`DELETE FROM part` + ofPart) }, true, 1, nil},
+		{"a part of another id", func(b *scanFixture) { b.alter(`UPDATE part SET id = 'prt_zzz'` + ofPart) }, true, 1, []string{"R1"}},
+		{"a part without its message", func(b *scanFixture) { b.alter(`UPDATE part SET message_id = 'msg_0'` + ofPart) }, true, 1, []string{"stray", "orphans of ses_e0442cffdffeve97keMQTd5es8"}},
+		{"a message that comes later", func(b *scanFixture) {
 			b.alter(`UPDATE message SET time_created = time_created + 1000 WHERE id = (SELECT min(id) FROM message)`)
 		}, true, 1, []string{"R16"}},
-		{"the session's row", func(b *scanBench) { b.alter(`UPDATE session SET directory = ''`) }, true, 1, nil},
-		{"a newer project", func(b *scanBench) {
+		{"the session's row", func(b *scanFixture) { b.alter(`UPDATE session SET directory = ''`) }, true, 1, nil},
+		{"a newer project", func(b *scanFixture) {
 			b.alter(`INSERT INTO project SELECT 'newer', worktree, vcs, name, icon_url, icon_color, time_created, time_updated + 1, time_initialized, sandboxes, commands FROM project`)
 		}, true, 1, []string{"unlisted"}},
-		{"an orphan", func(b *scanBench) {
+		{"an orphan", func(b *scanFixture) {
 			b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part` + ofPart)
 		}, true, 0, []string{"orphans of ses_gone"}},
-		{"only in the -wal", func(b *scanBench) {
+		{"only in the -wal", func(b *scanFixture) {
 			db, err := sqlite3.Open(b.database())
 			b.must(err)
 			b.t.Cleanup(func() { b.must(db.Close()) })
 			b.must(db.Exec(`UPDATE part SET data = replace(data, '"Running."', '"         "')` + ofPart))
 		}, true, 1, []string{"R11"}},
-		{"the cache of the list is damaged", func(b *scanBench) {
-			b.edit("inventory", func(data []byte) []byte { data[len(data)/2] ^= 1; return data })
-		}, true, 0, nil},
-		{"the cache of the list is longer", func(b *scanBench) { b.edit("inventory", func(data []byte) []byte { return append(data, '?') }) }, true, 0, nil},
-		{"the cache of what was found is damaged", func(b *scanBench) { b.edit("index", func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, true, 1, nil},
-		{"the cache is gone", func(b *scanBench) { b.must(os.RemoveAll(b.opt.Cache)) }, true, 1, nil},
-		{"another version of mend", func(b *scanBench) { b.opt.Version = "2" }, true, 1, nil},
-		{"for another version of the agent", func(b *scanBench) { b.opt.AgentVersion = "1.0.185" }, true, 1, nil},
-		{"the session is about to be written", func(b *scanBench) {
+		{"the cache is damaged", func(b *scanFixture) { b.edit(func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, true, 1, nil},
+		{"the cache is longer", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, '?') }) }, true, 1, nil},
+		{"the cache is gone", func(b *scanFixture) { b.must(os.RemoveAll(b.opt.Cache)) }, true, 1, nil},
+		{"another version of mend", func(b *scanFixture) { b.opt.Version = "2" }, true, 1, nil},
+		{"for another version of the agent", func(b *scanFixture) { b.opt.AgentVersion = "1.0.185" }, true, 1, nil},
+		{"the session is about to be written", func(b *scanFixture) {
 			c, err := Open(b.opt)
 			b.must(err)
-			c.forgetScan(b.id)
+			c.cache().Forget(b.id)
 		}, true, 1, nil},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			b := newScanBench(t, testdata.OpenCode1227)
-			b.wantAgain("the first scan", true, 1)
-			b.wantAgain("again", false, 0)
+			b := newScanFixture(t, testdata.OpenCode1227)
+			b.wantRescan("the first scan", true, 1)
+			b.wantRescan("again", false, 0)
 			r.do(b)
-			b.wantAgain("then", r.asked, r.read, r.want...)
+			b.wantRescan("then", r.asked, r.read, r.want...)
 		})
 	}
 }
 
-// What was found among orphans is told again.
-func TestOrphansAgain(t *testing.T) {
-	b := newScanBench(t, testdata.OpenCode1227)
+// Orphans are reported again from the cache.
+func TestOrphansFromCache(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1227)
 	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
-	b.wantAgain("the first scan", true, 1, "orphans of ses_gone")
-	b.wantAgain("again", false, 0, "orphans of ses_gone")
+	b.wantRescan("the first scan", true, 1, "orphans of ses_gone")
+	b.wantRescan("again", false, 0, "orphans of ses_gone")
 }
 
-// The state of a database that is younger than its file system can tell apart is
-// not trusted; nor is a row that says it is.
-func TestScanAgainOfYoungDatabase(t *testing.T) {
-	b := newScanBench(t, testdata.OpenCode1227)
+// The state of a database is not kept while a later change may leave the same state,
+// and neither is the result of a session with rows from the future.
+func TestRescanOfYoungDatabase(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1227)
 	b.clock = 0
-	b.wantAgain("the first scan", true, 1)
+	b.wantRescan("the first scan", true, 1)
 	b.clock = time.Hour
-	b.wantAgain("again, later", true, 0)
-	b.wantAgain("once more", false, 0)
+	b.wantRescan("again, later", true, 0)
+	b.wantRescan("once more", false, 0)
 	b.alter(`UPDATE part SET time_updated = 1000 * unixepoch('now', '+1 day')`)
-	b.wantAgain("of rows of tomorrow", true, 1)
-	b.wantAgain("again", true, 1)
+	b.wantRescan("of rows of tomorrow", true, 1)
+	b.wantRescan("again", true, 1)
 }
 
-// Orphans are looked for while all sessions are scanned, and told once without
-// another look. Where only some are scanned nobody looks before he is asked, nor
-// where the scan ends early.
-func TestOrphansMeanwhile(t *testing.T) {
+// ScanAll lists the orphans meanwhile, for one call of Orphans. Scan does not, and a
+// scan that is cut short keeps none.
+func TestOrphansDuringScan(t *testing.T) {
 	type scan func(*Client, context.Context, []session.Session) iter.Seq[Finding]
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -153,12 +149,12 @@ func TestOrphansMeanwhile(t *testing.T) {
 		{"a scan that is cut short", ended, (*Client).ScanAll, []int{1, 2, 3}}, // the first look ends at once
 	}
 	for _, r := range rows {
-		b := newScanBench(t, testdata.OpenCode1153)
+		b := newScanFixture(t, testdata.OpenCode1153)
 		c, err := Open(b.opt)
 		b.must(err)
-		st := &counted{Store: c.store}
+		st := &countingStore{Store: c.store}
 		c.store = st
-		c = c.Remembering()
+		c = c.Cached()
 		heads, err := c.Sessions(t.Context())
 		b.must(err)
 		for range r.scan(c, r.ctx, heads) {
@@ -176,14 +172,13 @@ func TestOrphansMeanwhile(t *testing.T) {
 	}
 }
 
-// Of a database that changes while it is scanned nothing is kept: neither what was
-// found among orphans meanwhile nor the rest.
+// The list of orphans is not used after the database has changed.
 func TestScanOfChangingDatabase(t *testing.T) {
-	b := newScanBench(t, testdata.OpenCode1227)
+	b := newScanFixture(t, testdata.OpenCode1227)
 	c, err := Open(b.opt)
 	b.must(err)
 	c.clock = func() time.Time { return time.Now().Add(b.clock) }
-	c = c.Remembering()
+	c = c.Cached()
 	heads, err := c.Sessions(t.Context())
 	b.must(err)
 	for range c.ScanAll(t.Context(), heads) {
@@ -192,5 +187,5 @@ func TestScanOfChangingDatabase(t *testing.T) {
 	b.alter(`INSERT INTO part SELECT 'prt_orphan', 'msg_gone', 'ses_gone', time_created, time_updated, data FROM part LIMIT 1`)
 	_, err = c.Orphans(t.Context())
 	b.must(err)
-	b.wantAgain("then", true, 0, "orphans of ses_gone")
+	b.wantRescan("then", true, 0, "orphans of ses_gone")
 }

@@ -15,37 +15,37 @@ import (
 	"mend/testdata"
 )
 
-// A counted store tells which sessions were read, and whether anything else was
-// asked than what its state is.
-type counted struct {
+// A countingStore records which sessions were read, and whether anything was called
+// besides State and Held.
+type countingStore struct {
 	Store
 	mu    sync.Mutex
 	read  []string
 	asked bool
-	looks int  // for orphans
+	looks int  // calls of Orphans
 	held  bool // a process started in 1970 works with it
 }
 
-func (s *counted) Held(context.Context) (time.Time, error) {
+func (s *countingStore) Held(context.Context) (time.Time, error) {
 	if s.held {
 		return time.Unix(0, 0), nil
 	}
 	return time.Time{}, nil
 }
 
-func (s *counted) List(ctx context.Context) ([]session.Session, error) {
+func (s *countingStore) List(ctx context.Context) ([]session.Session, error) {
 	s.asked = true
 	return s.Store.List(ctx)
 }
 
-func (s *counted) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+func (s *countingStore) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
 	s.mu.Lock()
 	s.asked = true
 	s.mu.Unlock()
 	return s.Store.Stamp(ctx, head)
 }
 
-func (s *counted) Orphans(ctx context.Context) ([]session.Ref, error) {
+func (s *countingStore) Orphans(ctx context.Context) ([]session.Ref, error) {
 	s.mu.Lock()
 	s.asked = true
 	s.looks++
@@ -53,18 +53,18 @@ func (s *counted) Orphans(ctx context.Context) ([]session.Ref, error) {
 	return s.Store.Orphans(ctx)
 }
 
-func (s *counted) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+func (s *countingStore) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
 	s.reads(head)
 	return s.Store.LoadStamped(ctx, head)
 }
 
-func (s *counted) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (s *countingStore) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	s.reads(head)
 	return s.Store.ScanRecords(ctx, head, look)
 }
 
-// reads notes a session that is read, once: what is not plain is read again.
-func (s *counted) reads(head session.Session) {
+// reads records a session, once: one that fails the quick check is read twice.
+func (s *countingStore) reads(head session.Session) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.asked = true
@@ -73,19 +73,19 @@ func (s *counted) reads(head session.Session) {
 	}
 }
 
-// A scanBench is a store of one session, with a cache.
-type scanBench struct {
+// A scanFixture is a store of one session, with a journal and a cache.
+type scanFixture struct {
 	t     *testing.T
 	dir   string // the data folder
 	id    string
 	opt   Options
-	clock time.Duration // how much later it is for the scan
-	held  bool          // somebody has the store open
+	clock time.Duration // added to the system's clock
+	held  bool          // a process has the store open
 }
 
-func newScanBench(t *testing.T, fixture []byte) *scanBench {
+func newScanFixture(t *testing.T, fixture []byte) *scanFixture {
 	t.Helper()
-	b := &scanBench{t: t, dir: t.TempDir(), clock: time.Hour}
+	b := &scanFixture{t: t, dir: t.TempDir(), clock: time.Hour}
 	var err error
 	if b.id, err = testdata.Unpack(fixture, b.dir); err != nil {
 		t.Fatal(err)
@@ -97,21 +97,22 @@ func newScanBench(t *testing.T, fixture []byte) *scanBench {
 	return b
 }
 
-// scan is what a scan finds, and how many sessions it read.
-func (b *scanBench) scan() (rules []string, read int) {
+// scan returns the rules that a scan reports, and how many sessions it read.
+func (b *scanFixture) scan() (rules []string, read int) {
 	b.t.Helper()
 	rules, st := b.pass(func(c *Client) *Client { return c })
 	return rules, len(st.read)
 }
 
-// pass is what a scan finds, and what it asked of the store.
-func (b *scanBench) pass(with func(*Client) *Client) (rules []string, st *counted) {
+// pass scans with the client that with returns, and returns the rules that were
+// reported, and the store with what was called.
+func (b *scanFixture) pass(with func(*Client) *Client) (rules []string, st *countingStore) {
 	b.t.Helper()
 	c, err := Open(b.opt)
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	st = &counted{Store: c.store, held: b.held}
+	st = &countingStore{Store: c.store, held: b.held}
 	c.store, c.clock = st, func() time.Time { return time.Now().Add(b.clock) }
 	c = with(c)
 	heads, err := c.Sessions(b.t.Context())
@@ -134,7 +135,7 @@ func (b *scanBench) pass(with func(*Client) *Client) (rules []string, st *counte
 	return rules, st
 }
 
-func (b *scanBench) want(when string, read int, rules ...string) {
+func (b *scanFixture) want(when string, read int, rules ...string) {
 	b.t.Helper()
 	gotRules, gotRead := b.scan()
 	if gotRead != read || !slices.Equal(gotRules, rules) {
@@ -143,7 +144,7 @@ func (b *scanBench) want(when string, read int, rules ...string) {
 }
 
 // part is the file of the first answer's text.
-func (b *scanBench) part() string {
+func (b *scanFixture) part() string {
 	b.t.Helper()
 	found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/part/*/*.json"))
 	if err != nil {
@@ -162,7 +163,7 @@ func (b *scanBench) part() string {
 	return ""
 }
 
-func (b *scanBench) must(err error) {
+func (b *scanFixture) must(err error) {
 	b.t.Helper()
 	if err != nil {
 		b.t.Fatal(err)

@@ -8,26 +8,28 @@ import (
 	"testing"
 )
 
-func TestOrdered(t *testing.T) {
+func nothing(context.Context) {}
+
+func TestMapOrdered(t *testing.T) {
 	for _, n := range []int{0, 1, 2, 100} {
 		var want []int
 		for i := range n {
 			want = append(want, i)
 		}
-		got := slices.Collect(ordered(t.Context(), want, func(_ context.Context, i int) int {
+		got := slices.Collect(mapOrdered(t.Context(), want, func(_ context.Context, i int) int {
 			for range (n - i) % 7 { // later ones tend to be done sooner
 				runtime.Gosched()
 			}
 			return i
-		}, nil))
+		}, nothing))
 		if !slices.Equal(got, want) {
-			t.Errorf("ordered(%d values) = %v", n, got)
+			t.Errorf("mapOrdered(%d values) = %v", n, got)
 		}
 	}
 }
 
-// Whoever takes no more results gets no more work done, whatever there was to do.
-func TestOrderedStops(t *testing.T) {
+// When the reader stops, no more calls are started.
+func TestMapOrderedStops(t *testing.T) {
 	ended, end := context.WithCancel(t.Context())
 	end()
 	rows := []struct {
@@ -36,19 +38,19 @@ func TestOrderedStops(t *testing.T) {
 		take  int
 		limit int32
 	}{
-		{"the reader leaves", t.Context(), 3, int32(3 + runtime.GOMAXPROCS(0)*(lookAhead+2))},
-		{"the context ended before", ended, 1000, int32(runtime.GOMAXPROCS(0) * (lookAhead + 2))},
+		{"the reader leaves", t.Context(), 3, int32(3 + runtime.GOMAXPROCS(0)*(resultsAhead+2))},
+		{"the context ended before", ended, 1000, int32(runtime.GOMAXPROCS(0) * (resultsAhead + 2))},
 	}
 	for _, r := range rows {
 		var began, running atomic.Int32
 		taken := 0
-		for range ordered(r.ctx, make([]int, 1000), func(context.Context, int) int {
+		for range mapOrdered(r.ctx, make([]int, 1000), func(context.Context, int) int {
 			began.Add(1)
 			running.Add(1)
 			defer running.Add(-1)
 			runtime.Gosched()
 			return 0
-		}, nil) {
+		}, nothing) {
 			if taken++; taken == r.take {
 				break
 			}
@@ -59,12 +61,12 @@ func TestOrderedStops(t *testing.T) {
 	}
 }
 
-// What is done besides is done once, and its end is waited for also when the reader
-// leaves before.
-func TestOrderedBesides(t *testing.T) {
+// The side call is made once, and has ended when the sequence has, also if the reader
+// stops early.
+func TestMapOrderedSide(t *testing.T) {
 	for _, take := range []int{1000, 1} {
 		done, taken := 0, 0
-		for range ordered(t.Context(), make([]int, 1000), func(context.Context, int) int { return 0 }, func(ctx context.Context) {
+		for range mapOrdered(t.Context(), make([]int, 1000), func(context.Context, int) int { return 0 }, func(ctx context.Context) {
 			if take == 1 && runtime.GOMAXPROCS(0) > 1 {
 				<-ctx.Done()
 			}
@@ -75,7 +77,7 @@ func TestOrderedBesides(t *testing.T) {
 			}
 		}
 		if done != 1 || taken != take {
-			t.Errorf("done %d times besides %d results, want once besides %d", done, taken, take)
+			t.Errorf("%d side calls and %d results, want 1 and %d", done, taken, take)
 		}
 	}
 }

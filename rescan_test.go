@@ -19,15 +19,15 @@ func blank(data []byte) []byte {
 	return []byte(strings.Replace(string(data), `"Running."`, `"        "`, 1))
 }
 
-func TestScanAgain(t *testing.T) {
+func TestRescan(t *testing.T) {
 	rows := []struct {
 		name string
-		do   func(b *scanBench)
+		do   func(b *scanFixture)
 		read int
 		want []string
 	}{
-		{"nothing", func(*scanBench) {}, 0, nil},
-		{"rewritten with the same size and mtime", func(b *scanBench) {
+		{"nothing", func(*scanFixture) {}, 0, nil},
+		{"rewritten with the same size and mtime", func(b *scanFixture) {
 			name := b.part()
 			info, err := os.Stat(name)
 			b.must(err)
@@ -36,7 +36,7 @@ func TestScanAgain(t *testing.T) {
 			b.must(os.WriteFile(name, blank(data), 0o644))
 			b.must(os.Chtimes(name, info.ModTime(), info.ModTime()))
 		}, 1, []string{"R11"}},
-		{"replaced by another file of the same size and mtime", func(b *scanBench) {
+		{"replaced by another file of the same size and mtime", func(b *scanFixture) {
 			name := b.part()
 			info, err := os.Stat(name)
 			b.must(err)
@@ -46,56 +46,56 @@ func TestScanAgain(t *testing.T) {
 			b.must(os.Chtimes(name+".new", info.ModTime(), info.ModTime()))
 			b.must(os.Rename(name+".new", name))
 		}, 1, []string{"R11"}},
-		{"a part less", func(b *scanBench) { b.must(os.Remove(b.part())) }, 1, nil},
-		{"a part more", func(b *scanBench) {
+		{"a part less", func(b *scanFixture) { b.must(os.Remove(b.part())) }, 1, nil},
+		{"a part more", func(b *scanFixture) {
 			name := b.part()
 			b.must(os.WriteFile(filepath.Join(filepath.Dir(name), "prt_zzz.json"), []byte("{"), 0o644))
 		}, 1, []string{"unreadable"}},
-		{"a folder that cannot be one", func(b *scanBench) {
+		{"a folder that cannot be one", func(b *scanFixture) {
 			b.must(os.Symlink("/", filepath.Join(b.dir, "opencode/storage/message", b.id, "msg_z.json")))
 		}, 1, []string{"stray"}},
-		{"a backup beside a part", func(b *scanBench) { b.must(os.WriteFile(b.part()+".bak", nil, 0o644)) }, 1, []string{"beside"}},
-		{"a file among the messages", func(b *scanBench) {
+		{"a backup beside a part", func(b *scanFixture) { b.must(os.WriteFile(b.part()+".bak", nil, 0o644)) }, 1, []string{"beside"}},
+		{"a file among the messages", func(b *scanFixture) {
 			b.must(os.WriteFile(filepath.Join(b.dir, "opencode/storage/message", b.id, "Thumbs.db"), nil, 0o644))
 		}, 1, []string{"beside"}},
-		{"a hidden file beside a part", func(b *scanBench) {
+		{"a hidden file beside a part", func(b *scanFixture) {
 			b.must(os.WriteFile(filepath.Join(filepath.Dir(b.part()), ".DS_Store"), nil, 0o644))
 		}, 0, nil},
-		{"an empty folder with the name of a part", func(b *scanBench) {
+		{"an empty folder with the name of a part", func(b *scanFixture) {
 			b.must(os.Mkdir(filepath.Join(filepath.Dir(b.part()), "prt_zzz.json"), 0o755))
 		}, 1, nil},
-		{"a file in place of a folder of parts", func(b *scanBench) {
+		{"a file in place of a folder of parts", func(b *scanFixture) {
 			folder := filepath.Dir(b.part())
 			b.must(os.RemoveAll(folder))
 			b.must(os.WriteFile(folder, nil, 0o644))
 		}, 1, []string{"nothing", "beside"}},
-		{"the session's record", func(b *scanBench) {
+		{"the session's record", func(b *scanFixture) {
 			found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/session/*/"+b.id+".json"))
 			b.must(err)
 			b.must(os.WriteFile(found[0], []byte("{}"), 0o644))
 		}, 1, []string{"session"}},
-		{"the cache is cut short", func(b *scanBench) { b.edit("index", func(data []byte) []byte { return data[:len(data)-9] }) }, 1, nil},
-		{"a bit of the cache is wrong", func(b *scanBench) { b.edit("index", func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, 1, nil},
-		{"the cache is empty", func(b *scanBench) { b.edit("index", func([]byte) []byte { return nil }) }, 1, nil},
-		{"the cache is gone", func(b *scanBench) { b.must(os.RemoveAll(b.opt.Cache)) }, 1, nil},
-		{"something strange is written behind", func(b *scanBench) { b.edit("index", func(data []byte) []byte { return append(data, "?\n"...) }) }, 1, nil},
-		{"another version of mend", func(b *scanBench) { b.opt.Version = "2" }, 1, nil},
-		{"for another version of the agent", func(b *scanBench) { b.opt.AgentVersion = "1.0.185" }, 1, nil},
-		{"asking the model to think", func(b *scanBench) { b.opt.Thinking = new(bool) }, 1, nil},
-		{"the session is about to be written", func(b *scanBench) {
+		{"the cache is cut short", func(b *scanFixture) { b.edit(func(data []byte) []byte { return data[:len(data)-9] }) }, 1, nil},
+		{"a bit of the cache is wrong", func(b *scanFixture) { b.edit(func(data []byte) []byte { data[len(data)/2] ^= 1; return data }) }, 1, nil},
+		{"the cache is empty", func(b *scanFixture) { b.edit(func([]byte) []byte { return nil }) }, 1, nil},
+		{"the cache is gone", func(b *scanFixture) { b.must(os.RemoveAll(b.opt.Cache)) }, 1, nil},
+		{"something strange is written behind", func(b *scanFixture) { b.edit(func(data []byte) []byte { return append(data, "?\n"...) }) }, 1, nil},
+		{"another version of mend", func(b *scanFixture) { b.opt.Version = "2" }, 1, nil},
+		{"for another version of the agent", func(b *scanFixture) { b.opt.AgentVersion = "1.0.185" }, 1, nil},
+		{"asking the model to think", func(b *scanFixture) { b.opt.Thinking = new(bool) }, 1, nil},
+		{"the session is about to be written", func(b *scanFixture) {
 			c, err := Open(b.opt)
 			b.must(err)
-			c.forgetScan(b.id)
+			c.cache().Forget(b.id)
 		}, 1, nil},
-		{"another session is about to be written", func(b *scanBench) {
+		{"another session is about to be written", func(b *scanFixture) {
 			c, err := Open(b.opt)
 			b.must(err)
-			c.forgetScan("ses_other")
+			c.cache().Forget("ses_other")
 		}, 0, nil},
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			b := newScanBench(t, testdata.OpenCode1153)
+			b := newScanFixture(t, testdata.OpenCode1153)
 			b.want("the first scan", 1)
 			b.want("again", 0)
 			r.do(b)
@@ -106,8 +106,8 @@ func TestScanAgain(t *testing.T) {
 
 // What is below a folder among the parts counts, too; and a session with files beside
 // its records is read no more often than others.
-func TestScanAgainBelow(t *testing.T) {
-	b := newScanBench(t, testdata.OpenCode1153)
+func TestRescanBelow(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1153)
 	folder := filepath.Join(filepath.Dir(b.part()), "prt_zzz.json", "in")
 	b.must(os.MkdirAll(folder, 0o755))
 	b.want("the first scan", 1)
@@ -119,21 +119,22 @@ func TestScanAgainBelow(t *testing.T) {
 	b.want("without", 1)
 }
 
-func (b *scanBench) edit(what string, f func([]byte) []byte) {
+// edit changes the cache file.
+func (b *scanFixture) edit(f func([]byte) []byte) {
 	b.t.Helper()
-	found, err := filepath.Glob(filepath.Join(b.opt.Cache, what+"-*"))
+	found, err := filepath.Glob(filepath.Join(b.opt.Cache, "*"))
 	b.must(err)
 	if len(found) != 1 {
-		b.t.Fatalf("files of %s: %v, want one", what, found)
+		b.t.Fatalf("the cache has the files %v, want one", found)
 	}
 	data, err := os.ReadFile(found[0])
 	b.must(err)
 	b.must(os.WriteFile(found[0], f(data), 0o600))
 }
 
-// What is found comes out of the index as it went in.
-func TestScanAgainTellsTheSame(t *testing.T) {
-	b := newScanBench(t, testdata.OpenCode1153)
+// A finding from the cache is the same as the first.
+func TestRescanReportsTheSame(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1153)
 	data, err := os.ReadFile(b.part())
 	b.must(err)
 	b.must(os.WriteFile(b.part(), blank(data), 0o644))
@@ -150,14 +151,13 @@ func TestScanAgainTellsTheSame(t *testing.T) {
 		t.Fatalf("the first scan found %v, want one fault", first)
 	}
 	if diff := cmp.Diff(first, again, cmp.FilterPath(unexported, cmp.Ignore())); diff != "" {
-		t.Errorf("the second scan tells something else (-first +second):\n%s", diff)
+		t.Errorf("the second scan finds something else (-first +second):\n%s", diff)
 	}
 }
 
-// A scan that is cut short, as by Ctrl-C, keeps what it found, also where nothing
-// was known before.
+// A scan that is cut short, as by Ctrl-C, keeps what it found.
 func TestScanCutShort(t *testing.T) {
-	b := newScanBench(t, testdata.OpenCode1153)
+	b := newScanFixture(t, testdata.OpenCode1153)
 	c, err := Open(b.opt)
 	b.must(err)
 	c.clock = func() time.Time { return time.Now().Add(b.clock) }
@@ -176,9 +176,9 @@ func unexported(p cmp.Path) bool {
 	return ok && f.Name() == "of"
 }
 
-// A record that is younger than its file system can tell apart is read again.
-func TestScanAgainOfYoungRecords(t *testing.T) {
-	b := newScanBench(t, testdata.OpenCode1153)
+// A session is read again if a change after the scan may have left the same stamp.
+func TestRescanOfYoungRecords(t *testing.T) {
+	b := newScanFixture(t, testdata.OpenCode1153)
 	b.clock = 0
 	b.want("the first scan", 1)
 	b.clock = time.Hour
@@ -186,13 +186,13 @@ func TestScanAgainOfYoungRecords(t *testing.T) {
 	b.want("once more", 0)
 }
 
-// What depends on more than the records is asked anew.
-func TestScanAgainOfWhatDoesNotLast(t *testing.T) {
+// A result that depends on more than the records is not used.
+func TestRescanOfShortLivedResults(t *testing.T) {
 	unfinished := strings.NewReplacer(`"completed"`, `"x"`, `"finish"`, `"y"`)
 	rows := []struct {
 		name        string
 		edit        *strings.Replacer
-		held, later bool // somebody has the store open, at the first and at the second scan
+		held, later bool // a process has the store open, at the first and at the second scan
 		read        int
 	}{
 		{"an answer that is not finished", unfinished, false, false, 0},
@@ -202,7 +202,7 @@ func TestScanAgainOfWhatDoesNotLast(t *testing.T) {
 		{"an answer to a prompt of another session", strings.NewReplacer(`"parentID": "msg_`, `"parentID": "msg_0`), false, false, 1},
 	}
 	for _, r := range rows {
-		b := newScanBench(t, testdata.OpenCode1153)
+		b := newScanFixture(t, testdata.OpenCode1153)
 		found, err := filepath.Glob(filepath.Join(b.dir, "opencode/storage/message/*/*.json"))
 		b.must(err)
 		for _, name := range found {
@@ -220,7 +220,7 @@ func TestScanAgainOfWhatDoesNotLast(t *testing.T) {
 }
 
 func TestScansAtTheSameTime(t *testing.T) {
-	b := newScanBench(t, testdata.OpenCode1153)
+	b := newScanFixture(t, testdata.OpenCode1153)
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {

@@ -10,10 +10,10 @@ import (
 	"mend/testdata"
 )
 
-// datedBench is a store whose last answer is of the year 2099.
-func datedBench(t *testing.T) *scanBench {
+// futureFixture is a store whose last answer is of the year 2099.
+func futureFixture(t *testing.T) *scanFixture {
 	t.Helper()
-	b := newScanBench(t, testdata.OpenCode1227)
+	b := newScanFixture(t, testdata.OpenCode1227)
 	for _, w := range wound.Table {
 		if w.Name == "last answer dated in the future" {
 			wound.Into(t, filepath.Join(b.dir, "opencode", "opencode.db"), b.id, w.Cut)
@@ -26,10 +26,9 @@ func at(year int) func() time.Time {
 	return func() time.Time { return time.Date(year, 1, 2, 0, 0, 0, 0, time.UTC) }
 }
 
-// What is remembered of a session holds only while the next prompt comes at the same
-// place among its messages.
-func TestRememberedVerdictHoldsForATime(t *testing.T) {
-	b := datedBench(t)
+// A result is valid only while the next prompt has the same place among the messages.
+func TestResultIsValidForATime(t *testing.T) {
+	b := futureFixture(t)
 	b.opt.Now = at(2027)
 	b.want("the first scan", 1, "R12")
 	b.want("again", 0, "R12")
@@ -42,7 +41,7 @@ func TestRememberedVerdictHoldsForATime(t *testing.T) {
 // Where many sessions lie in the future it is the machine's clock that is wrong: it is
 // said once, and no date is taken for damage.
 func TestMachineClockIsWrong(t *testing.T) {
-	b := datedBench(t)
+	b := futureFixture(t)
 	b.opt.Now = at(2027)
 	ask := wound.SQL(t, filepath.Join(b.dir, "opencode", "opencode.db"))
 	columns := ""

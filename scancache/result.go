@@ -1,0 +1,48 @@
+package scancache
+
+import (
+	"crypto/sha256"
+	"time"
+
+	"mend/repair"
+	"mend/session"
+)
+
+// A Result is what a scan found in one session, and how long that is valid.
+type Result struct {
+	// Stamp is the stamp of the session's records. A result with the zero stamp is
+	// not kept.
+	Stamp [sha256.Size]byte `json:"stamp"`
+	// From and Until are the times, in milliseconds since 1970, between which the result
+	// is valid: outside them the next prompt has another place among the messages.
+	From  int64 `json:"from"`
+	Until int64 `json:"until"`
+	Idle  bool  `json:"idle,omitzero"` // valid only while no process has the store open
+
+	Thinking  bool               `json:"thinking,omitzero"` // diagnosed for a model that is asked to think
+	Diagnoses []repair.Diagnosis `json:"diagnoses,omitempty"`
+}
+
+func (r *Result) validAt(t time.Time) bool {
+	ms := t.UnixMilli()
+	return r.From <= ms && ms < r.Until
+}
+
+func (r *Result) sameState(o *Result) bool {
+	return r.Stamp == o.Stamp && r.From == o.From && r.Until == o.Until
+}
+
+// clockStep is the coarsest step of the clock of a file system, rounded up.
+const clockStep = 2 * time.Second
+
+// Distinct reports whether every change after t gives records another stamp than s,
+// which is so if the newest record is older than one step of the file system's clock.
+func Distinct(s session.Stamp, t time.Time) bool {
+	return s.Sum != ([sha256.Size]byte{}) && s.Newest.Before(t.Add(-clockStep))
+}
+
+// sessionKey identifies a session. In a tree two projects may have a session of the
+// same id.
+func sessionKey(s session.Session) string {
+	return s.Info.Ref.Project + "/" + s.Project + "/" + s.ID
+}

@@ -1,0 +1,64 @@
+package scancache
+
+import (
+	"slices"
+	"time"
+
+	"mend/repair"
+	"mend/session"
+)
+
+// A Summary is what a scan of a whole store found.
+type Summary struct {
+	Sessions int              `json:"sessions"`
+	Broken   int              `json:"broken"`
+	Latent   int              `json:"latent"`
+	Busy     int              `json:"busy"`
+	Failed   int              `json:"failed"` // could not be examined
+	Worst    []SummarySession `json:"worst"`  // broken sessions, the newest first, at most worstKept
+	Time     time.Time        `json:"time"`
+}
+
+// A SummarySession is a broken session of a [Summary].
+type SummarySession struct {
+	ID        string `json:"session"`
+	Title     string `json:"title"`
+	Directory string `json:"directory"`
+	Updated   int64  `json:"updated"` // milliseconds since 1970
+}
+
+const worstKept = 20
+
+// Add counts a session that was scanned. worst is the worst severity of its
+// diagnoses, 0 for none; err is why it could not be examined. A session without an
+// id stands for records of no session, and is not counted as one.
+func (s *Summary) Add(head session.Session, worst repair.Severity, busy bool, err error) {
+	if head.ID != "" {
+		s.Sessions++
+	}
+	if busy {
+		s.Busy++
+	}
+	switch {
+	case err != nil:
+		s.Failed++
+	case worst == repair.Broken:
+		s.Broken++
+		if len(s.Worst) < worstKept {
+			s.Worst = append(s.Worst, SummarySession{head.ID, head.Title, head.Directory, max(head.Updated, head.Created)})
+		}
+	case worst == repair.Latent:
+		s.Latent++
+	}
+}
+
+// Healthy returns the number of sessions with nothing but notes.
+func (s *Summary) Healthy() int {
+	return max(0, s.Sessions-s.Broken-s.Latent-s.Failed)
+}
+
+// sameCounts reports whether two summaries differ in nothing but their time.
+func (s *Summary) sameCounts(o *Summary) bool {
+	return s.Sessions == o.Sessions && s.Broken == o.Broken && s.Latent == o.Latent && s.Busy == o.Busy &&
+		s.Failed == o.Failed && slices.Equal(s.Worst, o.Worst)
+}
