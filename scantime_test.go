@@ -3,6 +3,7 @@ package mend
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -44,12 +45,12 @@ func TestMachineClockIsWrong(t *testing.T) {
 	b := futureFixture(t)
 	b.opt.Now = at(2027)
 	ask := wound.SQL(t, filepath.Join(b.dir, "opencode", "opencode.db"))
-	columns := ""
+	var columns strings.Builder
 	for _, c := range ask("select name from pragma_table_info('session') where name not in ('id', 'time_updated')") {
-		columns += ", " + c["name"].(string)
+		columns.WriteString(", " + c["name"].(string))
 	}
 	for i := range 3 {
-		ask("insert into session (id, time_updated"+columns+") select ?, cast(? as integer)"+columns+" from session where id = ?",
+		ask("insert into session (id, time_updated"+columns.String()+") select ?, cast(? as integer)"+columns.String()+" from session where id = ?",
 			fmt.Sprintf("ses_copy%d", i), 4070908800000+i, b.id)
 	}
 	var notes []string

@@ -3,6 +3,7 @@ package repair
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"mend/internal/wound"
@@ -15,11 +16,12 @@ import (
 func TestTimesOfEveryClass(t *testing.T) {
 	st := newRowStore(t, testdata.OpenCode11833)
 	healthy := idsOf(st.session)
-	cut := "title"
+	var cut strings.Builder
+	cut.WriteString("title")
 	for i, v := range []string{"'b'", "x'00'", "time_created + 0.5", "'12x'", "x'ff'", "''"} {
-		cut += fmt.Sprintf("; update message set time_created = %s where id = '%s'", v, healthy[i+2])
+		cut.WriteString(fmt.Sprintf("; update message set time_created = %s where id = '%s'", v, healthy[i+2]))
 	}
-	s := st.with(wound.Cell{Column: "title", Value: cut})
+	s := st.with(wound.Cell{Column: "title", Value: cut.String()})
 	bySQL := idsOf(s)
 	if slices.Equal(bySQL, healthy) {
 		t.Fatal("the order did not change")

@@ -190,7 +190,9 @@ func (t *treatment) apply(d *draft) (trials []trial) {
 			continue
 		}
 		for tr, ok := t.next(d, f); ok; tr, ok = t.next(d, f) {
-			if len(trials) > 0 && (tr.fix.whole || trials[0].fix.whole) && !(tr.many() && trials[0].many()) || begun && !tr.fix.alike {
+			whole := len(trials) > 0 && (tr.fix.whole || trials[0].fix.whole)
+			together := len(trials) > 0 && tr.many() && trials[0].many()
+			if whole && !together || begun && !tr.fix.alike {
 				break // its turn comes
 			}
 			var err error

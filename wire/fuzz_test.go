@@ -159,7 +159,7 @@ func agree(t interface {
 	Fatalf(string, ...any)
 }, q wire.Request, thinking bool,
 ) {
-	q.Fatal = nil // the endpoint knows nothing of it
+	q.Fatal, q.Unseen = nil, session.Ref{} // the endpoint sees one request alone
 	sent, err := endpoint.Parse(q.JSON())
 	if err != nil {
 		t.Fatalf("%s: %v", q.JSON(), err)
