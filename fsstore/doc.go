@@ -11,6 +11,7 @@
 //	  session/{project}/{session}.json
 //	  message/{session}/{message}.json          or message/{any}/{session}/{message}.json
 //	  part/{message}/{part}.json
+//	  project/{project}.json
 //	  .mend/                                    ours, while a change is made
 //	    {owner}/                                the id of a journal
 //	      {n}.new/                              being staged: nothing in it was ever exchanged

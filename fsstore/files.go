@@ -105,9 +105,9 @@ func isRecordName(of session.Ref, name string) bool {
 }
 
 // seesNoRecord reports whether the agent passes over what has the name of a record,
-// since it is no plain file. The record of a session it opens without listing it.
+// since it is no plain file. That of a session or a project it opens without listing it.
 func (v *view) seesNoRecord(r session.Ref, t *thing) bool {
-	return v.layout.takesAll && t.there && !t.plain() && r.Kind != session.KindSession
+	return v.layout.takesAll && t.there && !t.plain() && (r.Kind == session.KindMessage || r.Kind == session.KindPart)
 }
 
 // other notes what the last name of rel, the path below the folder b, is in the

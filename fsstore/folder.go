@@ -31,7 +31,7 @@ func (l *layout) folderRef(of session.Ref, n int) session.Ref {
 			r.Message = of.Message
 		}
 	}
-	if n < len(p.names)-1 || of.Kind == session.KindSession {
+	if n < len(p.names)-1 || of.Kind == session.KindSession || of.Kind == session.KindProject {
 		r.Part = fmt.Sprintf("%v.%d", of.Kind, n)
 	}
 	return r

@@ -48,6 +48,11 @@ func at(kind session.Kind, path string) pattern {
 	return pattern{kind, strings.Split(path, "/")}
 }
 
+// hasProject reports whether the path depends on the project.
+func (p pattern) hasProject() bool {
+	return slices.ContainsFunc(p.names, func(name string) bool { return strings.TrimSuffix(name, suffix) == "{project}" })
+}
+
 // layouts is the table, in the order in which a folder is tried.
 func layouts() []*layout {
 	return []*layout{{
@@ -59,6 +64,7 @@ func layouts() []*layout {
 			at(session.KindMessage, "message/{session}/{message}.json"),
 			at(session.KindMessage, "message/{project}/{session}/{message}.json"),
 			at(session.KindPart, "part/{message}/{part}.json"),
+			at(session.KindProject, "project/{project}.json"),
 		},
 	}, {
 		name: "opencode-0", base: "opencode",
@@ -148,7 +154,7 @@ func (l *layout) pattern(kind session.Kind, project bool) (pattern, bool) {
 		if p.kind != kind {
 			continue
 		}
-		if slices.Contains(p.names, "{project}") == project {
+		if p.hasProject() == project {
 			return p, true
 		}
 		if project { // a part whose path has none
@@ -176,7 +182,7 @@ func (l *layout) path(r session.Ref) (string, session.Ref, error) {
 	if !ok {
 		return "", r, fmt.Errorf("%v %s: layout %s has no place for it", r.Kind, r, l.name)
 	}
-	if !slices.Contains(p.names, "{project}") {
+	if !p.hasProject() {
 		r.Project = ""
 	}
 	names := fill(p.names, r)

@@ -4,7 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"iter"
+	"path"
 	"slices"
 	"sync/atomic"
 
@@ -113,10 +115,36 @@ func (v *view) info(head session.Session) (session.Session, bool) {
 		r, ok := v.read(d, want)
 		d.close()
 		if ok {
-			return headOf(r), true
+			bare = headOf(r)
+			v.project(&bare)
+			return bare, true
 		}
 	}
 	return bare, false
+}
+
+// project reads the record of the project that the session's record is filed under.
+// Of a symbolic link, and of a file that is too large, only the agent knows what is in
+// it: neither is reported.
+func (v *view) project(s *session.Session) {
+	r := session.Record{Ref: session.Ref{Kind: session.KindProject, Project: s.Info.Ref.Project}}
+	at, _, err := v.layout.path(r.Ref)
+	if err != nil {
+		return
+	}
+	d, err := v.root.sub(path.Dir(at))
+	if err != nil {
+		return // the agent makes it, or List reports what is in its place
+	}
+	defer d.close()
+	name := path.Base(at)
+	if !v.readInto(&r, d, name) {
+		return
+	}
+	if t, err := d.stat(name); r.Unreadable() && err == nil && (t.plain() && t.mode.Perm()&0o400 != 0 || t.mode&fs.ModeSymlink != 0) {
+		return
+	}
+	s.ProjectRow = r
 }
 
 // lookFor lists the folders in which a record of one session may be. What is

@@ -205,3 +205,44 @@ func wantNames(t *testing.T, got, want []string) {
 		t.Errorf("there are %q, want %q", got, want)
 	}
 }
+
+// TestProject reads the file of the session's project, and makes it part of the stamp.
+func TestProject(t *testing.T) {
+	root := smallTree(t)
+	var last session.Stamp
+	for _, content := range []string{"", "{", `{"id":"global"}`, `{"id":"other!"}`} {
+		put(t, root, "project/global.json", content)
+		s := mustOpen(t, root, "", Options{})
+		heads, err := s.List(t.Context())
+		if err != nil || len(heads) != 1 || len(heads[0].Stray) > 0 {
+			t.Fatalf("List = %+v, %v", heads, err)
+		}
+		loaded, stamp, err := s.LoadStamped(t.Context(), heads[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := loaded.ProjectRow; string(row.Data) != content || row.Ref != (session.Ref{Kind: session.KindProject, Project: "global"}) {
+			t.Errorf("with %q the project is %+v", content, row)
+		}
+		if looked, err := s.Stamp(t.Context(), heads[0]); err != nil || looked != stamp || stamp == last {
+			t.Errorf("with %q the stamps are %v and %v, %v; before: %v", content, stamp, looked, err, last)
+		}
+		last = stamp
+	}
+	if canWrite() != nil {
+		return
+	}
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	loaded := mustLoad(t, s)
+	op := change.Op{Ref: loaded.ProjectRow.Ref, Pre: change.ImageOf(&loaded.ProjectRow), Post: &change.Image{Data: []byte("{}"), Mode: 0o644}}
+	staged, err := s.Prepare(t.Context(), []change.Op{op})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commit(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustLoad(t, s).ProjectRow.Data; string(got) != "{}" {
+		t.Errorf("after a change the project is %q", got)
+	}
+}

@@ -82,8 +82,12 @@ func findLostProject(c *chart) []fault {
 	return []fault{{ref: c.s.Info.Ref, says: c.s.Project}}
 }
 
-func whyProjectRow(_ *chart, f fault) string {
-	return fmt.Sprintf("The row of the session's project is damaged (%s), and the agent does not start in the project's folders.", f.says)
+func whyProjectRow(c *chart, f fault) string {
+	what := "row"
+	if c.s.ProjectRow.Cols == nil {
+		what = "file"
+	}
+	return fmt.Sprintf("The %s of the session's project is damaged (%s), and the agent does not start in the project's folders.", what, f.says)
 }
 
 func whyLostProject(_ *chart, f fault) string {

@@ -2,6 +2,7 @@ package repair
 
 import (
 	"bytes"
+	"cmp"
 	"math"
 	"slices"
 	"strconv"
@@ -55,9 +56,12 @@ func sessionRowFixes(k *known) []fix {
 	}}}
 }
 
-// projectRowFixes do the same to the row of the session's project.
+// projectRowFixes do the same to the row of the session's project, or to its file.
 func projectRowFixes(k *known, _ fault) []fix {
 	s := k.s
+	if s.ProjectRow.Cols == nil {
+		return projectFileFixes(k)
+	}
 	var names []string
 	for _, f := range wire.ProjectFaults(s, wire.ProfileFor("")) {
 		names = append(names, f.Field)
@@ -79,6 +83,31 @@ func projectRowFixes(k *known, _ fault) []fix {
 	cure, loses := c.describe()
 	return []fix{{cure: "Of the project's row: " + cure, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.ProjectRow = row
+		return nil
+	}}}
+}
+
+// projectFileFixes make the file of the session's project one that the agent can start
+// with: it writes the rest of what belongs there itself.
+func projectFileFixes(k *known) []fix {
+	s := k.s
+	if s.ProjectRow.Unreadable() {
+		return nil
+	}
+	id := session.Quote(s.ProjectRow.Ref.Project)
+	isID := func(_ gap, raw []byte) ([]byte, bool) { return id, bytes.Equal(raw, id) }
+	slots := []slot{need("id", isID, always(string(id))), may("sandboxes", aList(exactText))}
+	data, loses := bytes.TrimPrefix(s.ProjectRow.Data, []byte("\ufeff")), ""
+	if o := session.NewOutline(data); o == nil || o.Root().Kind() != '{' {
+		data, loses = []byte("{}"), "What the file held."
+	}
+	data, c, err := gap{s: s, m: &session.Message{Record: s.ProjectRow}, known: k}.complete(data, slots)
+	if err != nil {
+		return nil
+	}
+	cure, lost := c.describe()
+	return []fix{{cure: "Of the project's file: " + cure, loses: cmp.Or(loses, lost), whole: true, edit: func(d *draft) error {
+		d.s.ProjectRow = with(s.ProjectRow, data)
 		return nil
 	}}}
 }

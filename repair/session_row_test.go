@@ -173,3 +173,27 @@ func TestProjectRow(t *testing.T) {
 		}
 	}
 }
+
+// A project's file ends 1.1.53 if it can be parsed and is not what the agent expects: what
+// cannot be parsed, and what an if takes for false, the agent writes again.
+func TestProjectFile(t *testing.T) {
+	for data, broken := range map[string]bool{
+		`{"id":"global","worktree":"/","sandboxes":["/x"],"time":{}}`: false, `{"id":"global"}`: false, "\ufeff{\"id\":\"global\"}": false,
+		`{"id":"./global","sandboxes":0}`: false, `{"id":"global","sandboxes":[1],"time":"x"}`: false, `{"id":1,"id":"global"}`: false,
+		``: false, `x`: false, `null`: false, `0`: false, `""`: false,
+		`{}`: true, `[]`: true, `5`: true, `"x"`: true, `true`: true, `{"id":"x"}`: true, `{"id":null}`: true,
+		`{"id":"global","sandboxes":"x"}`: true, `{"id":"global","sandboxes":{}}`: true, "\ufeff{\"id\":\"global\",\"sandboxes\":1e400}": true,
+	} {
+		s := fixture(t)
+		s.ProjectRow = session.Record{Ref: session.Ref{Kind: session.KindProject, Project: "global"}, Data: []byte(data), Mode: 0o644}
+		o := Options{Now: fixtureTime, Version: "1.1.53"}
+		ds := Diagnose(s, o)
+		if got := len(ds) > 0 && ds[0].Severity == Broken; got != broken {
+			t.Errorf("%s: Diagnose = %s, want broken: %t", data, told(ds), broken)
+		}
+		r, err := Plan(s, Request{Options: o})
+		if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) > 0 != broken || broken && r.Plan.Ops[0].Ref != s.ProjectRow.Ref {
+			t.Errorf("%s: Plan = %v, %v; left %s", data, r.Plan.Ops, err, told(r.Remaining))
+		}
+	}
+}

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"path"
 	"slices"
 	"strconv"
 	"strings"
@@ -119,6 +120,9 @@ func InfoFaults(s *session.Session, p Profile) []InfoFault {
 // ProjectFaults lists what the agent cannot use of the row of the session's project:
 // it starts in none of the project's folders.
 func ProjectFaults(s *session.Session, p Profile) []InfoFault {
+	if s.ProjectRow.Ref.Kind != 0 && s.ProjectRow.Cols == nil {
+		return projectFileFaults(&s.ProjectRow)
+	}
 	var all []InfoFault
 	for _, want := range projectColumns() {
 		c, has := s.ProjectRow.Col(want.name)
@@ -134,6 +138,29 @@ func ProjectFaults(s *session.Session, p Profile) []InfoFault {
 				all = append(all, InfoFault{want.name, wrong, true})
 			}
 		}
+	}
+	return all
+}
+
+// projectFileFaults lists the same of a file, with which 1.1.53 starts as soon as it can
+// parse it: what it cannot parse, and what an if takes for false, it writes again.
+func projectFileFaults(r *session.Record) []InfoFault {
+	if r.Unreadable() {
+		return []InfoFault{{"", r.Defect.Why, true}}
+	}
+	v := parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
+	if !v.truthy() {
+		return nil
+	}
+	if v.Kind() != '{' {
+		return []InfoFault{{"", "it is no object", true}}
+	}
+	var all []InfoFault
+	if id, ok := v.get("id").str(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // a name of a folder
+		all = append(all, InfoFault{"id", " is not that of the project", true})
+	}
+	if list := v.get("sandboxes"); list.truthy() && list.Kind() != '[' {
+		all = append(all, InfoFault{"sandboxes", " is no list", true})
 	}
 	return all
 }

@@ -296,9 +296,6 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 				return g.repair(t, p, "not shown", said+", but "+why, forget)
 			}
 		}
-		if verdict != opencode.Alive && p.version == wound.Versions[0] && !slices.ContainsFunc(c.Mutations, func(m mutation.Mutation) bool { return m[1] != "project" }) {
-			return "dead, the tree's file of a project", ""
-		}
 		if verdict == opencode.Dead && namesModel(c) {
 			return "dead, a model that is not configured", ""
 		}
