@@ -97,6 +97,7 @@ func TestErrors(t *testing.T) {
 		{file: `{"AUTORESUME": true}`, want: `the nearest is "autoResume"`},
 		{file: `{"maxAttempts": 1}`, want: `the nearest is "maxRetries"`},
 		{file: `{"x": {}}`, want: `unknown key "x"`},
+		{file: `{"` + strings.Repeat("x", maxName+1) + `": {}}`, want: "unknown key of 101 bytes"},
 		{file: `{"autoResume": "yes"}`, want: `key "autoResume": want true or false, got "yes"`},
 		{file: `{"autoResume": null}`, want: `got null`},
 		{file: `{"maxRetries": 0}`, want: `want a whole number from 1 to 100, got 0`},

@@ -182,6 +182,9 @@ func (k setting) typeError(got string) error {
 	return fmt.Errorf("key %q: want %s, got %s", k.name, kind, got)
 }
 
+// maxName is the maximum length, in bytes, of a name that is compared and shown.
+const maxName = 100
+
 // find returns the setting with this name. The error names the nearest one.
 func (c *Config) find(name string) (setting, error) {
 	all := c.settings()
@@ -189,6 +192,9 @@ func (c *Config) find(name string) (setting, error) {
 		if k.name == name {
 			return k, nil
 		}
+	}
+	if len(name) > maxName {
+		return setting{}, fmt.Errorf("unknown key of %d bytes", len(name))
 	}
 	distance := func(k setting) int {
 		return levenshtein.ComputeDistance(strings.ToLower(k.name), strings.ToLower(name))
