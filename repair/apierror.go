@@ -28,7 +28,7 @@ type APIError struct {
 // ParseAPIError recognises an error, given as JSON in any of the forms in which
 // agents and providers store it, or as plain text. Whatever is given, it returns.
 func ParseAPIError(input []byte) APIError {
-	texts := messagesIn(strings.TrimSpace(string(input)))
+	texts := messagesIn(strings.TrimSpace(string(input)), maxQuotes)
 	e := APIError{Text: texts[0], Index: -1, Block: -1}
 	kind := recognise(strings.ToLower(e.Text))
 	for _, t := range texts[1:] { // a body is more exact where the message in front of it says nothing
@@ -76,18 +76,22 @@ var codePaths = [...][]string{
 	{"error", "data", "code"},
 }
 
+// maxQuotes is how many levels of errors that quote others are read. Each level is
+// parsed again.
+const maxQuotes = 10
+
 // messagesIn lists the message of an error, the same with its code, and those of
-// the provider's own answer if the error quotes one. What is not JSON, or has no
-// message, is its own message.
-func messagesIn(text string) []string {
+// the provider's own answer if the error quotes one, down to that many levels. What is
+// not JSON, or has no message, is its own message.
+func messagesIn(text string, levels int) []string {
 	var v any
-	if json.Unmarshal([]byte(text), &v) != nil {
+	if levels == 0 || json.Unmarshal([]byte(text), &v) != nil {
 		return []string{text}
 	}
 	switch v := v.(type) {
 	case string:
 		if inner := strings.TrimSpace(v); strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"`) {
-			return messagesIn(inner) // JSON in a JSON string
+			return messagesIn(inner, levels-1) // JSON in a JSON string
 		}
 		return []string{v}
 	case map[string]any:
@@ -102,7 +106,7 @@ func messagesIn(text string) []string {
 			}
 		}
 		for _, body := range bodiesAt(v) {
-			found = append(found, messagesIn(strings.TrimSpace(body))...)
+			found = append(found, messagesIn(strings.TrimSpace(body), levels-1)...)
 		}
 		return found
 	case nil:
