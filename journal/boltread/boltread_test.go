@@ -2,6 +2,7 @@ package boltread_test
 
 import (
 	"bytes"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -127,6 +128,27 @@ func TestAscend(t *testing.T) {
 		if fmt.Sprint(got) != "[key 001234 key 001235]" || !errors.Is(err, want) {
 			t.Errorf("Ascend that ends with %v reads %q and returns %v", end, got, err)
 		}
+	}
+}
+
+// Elements that overlap are damage: each could be as large as the page, and there can
+// be 65,535 of them.
+func TestElementsOverlap(t *testing.T) {
+	const headerSize, elemSize, flagLeaf = 16, 16, 2
+	file, order := boltFile(t), binary.NativeEndian
+	size := os.Getpagesize()
+	for page := 2 * size; ; page += size {
+		b := file[page:]
+		if order.Uint16(b[8:]) != flagLeaf || order.Uint16(b[10:]) < 10 {
+			continue
+		}
+		first := b[headerSize : headerSize+elemSize]
+		rest := size - headerSize - int(order.Uint32(first[4:])) - int(order.Uint32(first[8:]))
+		order.PutUint32(first[12:], uint32(rest)) // the first value is all that follows
+		break
+	}
+	if err := readAll(file); !errors.Is(err, boltread.ErrDamaged) {
+		t.Errorf("a page whose elements overlap is read: %v", err)
 	}
 }
 

@@ -168,15 +168,19 @@ func (p *page) check(m meta) error {
 	return nil
 }
 
-// checkElems checks that every element points into the page.
+// checkElems checks that every element points into the page, and that together they
+// are no larger than it: if they overlapped, reading them all would be more than
+// linear work.
 func (p *page) checkElems(m meta) error {
 	table := uint64(headerSize + elemSize*p.count)
 	if table > uint64(len(p.data)) {
 		return damaged("page %d has %d elements, more than fit", p.id, p.count)
 	}
+	used := table
 	for i := range p.count {
 		pos, ksize, vsize := p.elem(i)
-		if pos < table || ksize == 0 || pos+ksize+vsize > uint64(p.size) {
+		used += ksize + vsize
+		if pos < table || ksize == 0 || used > uint64(p.size) || pos+ksize+vsize > uint64(p.size) {
 			return damaged("element %d of page %d lies outside of it", i, p.id)
 		}
 		if c := p.childID(i); !p.leaf && (c < 2 || c >= m.high) {
