@@ -118,6 +118,9 @@ func (a *answer) completed(p part, state value) (Block, bool) {
 			return Block{}, false
 		}
 		return a.withFiles(p, output.get("text"), files)
+	case aFinite(output) != "" && output.Kind() == '0':
+		a.die(field(p.ref, "state.output is no finite number"))
+		return Block{}, false
 	}
 	return a.plain(output), true
 }
