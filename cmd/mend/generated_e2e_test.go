@@ -274,7 +274,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		t.Fatal(err)
 	}
 	verdict := real.Verdict
-	if verdict == opencode.Alive && real.Code != 200 {
+	// One that is still asking had all its requests accepted: where an old prompt comes
+	// last that wants tools, the endpoint answers with a call again and again.
+	if verdict == opencode.Alive && real.Code != 200 && !real.TimedOut {
 		verdict = fmt.Sprintf("answered with status %d", real.Code)
 	}
 	if dir := os.Getenv("MEND_DUMP"); dir != "" && len(real.Calls) > 0 {
