@@ -164,6 +164,13 @@ func (g *generator) apply(p *patient, c mutation.Case) error {
 func (g *generator) judge(t *testing.T, c mutation.Case) {
 	t.Helper()
 	outcome, wrong := g.try(t, c)
+	if wrong != "" { // the program may still have been at work on the case before
+		first := wrong
+		if outcome, wrong = g.try(t, c); wrong == "" {
+			outcome = "agreed the second time"
+			t.Logf("%s: %s\n%s", outcome, c, first)
+		}
+	}
 	if wrong != "" {
 		for i := range c.Mutations {
 			less := mutation.Case{Version: c.Version, Mutations: c.Mutations[i : i+1]}
