@@ -101,16 +101,16 @@ func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 		eachSigned('-', pre, yield)
 		return
 	}
-	before, after := changedLines(newShown(pre), newShown(post))
-	text := diff.Diff("before", before, "after", after)
-	n := 0
-	for line := range bytes.Lines(text) {
-		line = bytes.TrimSuffix(line, []byte("\n"))
-		if n++; n <= 3 || len(line) == 0 || bytes.HasPrefix(line, []byte("@@")) || bytes.HasPrefix(line, []byte(`\ No newline`)) {
-			continue
+	eachWindow(newShown(pre), newShown(post), func(before, after []byte) {
+		n := 0
+		for line := range bytes.Lines(diff.Diff("before", before, "after", after)) {
+			line = bytes.TrimSuffix(line, []byte("\n"))
+			if n++; n <= 3 || len(line) == 0 || bytes.HasPrefix(line, []byte("@@")) || bytes.HasPrefix(line, []byte(`\ No newline`)) {
+				continue
+			}
+			yield(line)
 		}
-		yield(line)
-	}
+	})
 	if pre.Mode != post.Mode {
 		yield(fmt.Appendf(nil, "-mode %v", pre.Mode))
 		yield(fmt.Appendf(nil, "+mode %v", post.Mode))
@@ -123,7 +123,7 @@ func eachSigned(sign byte, i *change.Image, yield func(line []byte)) {
 		return
 	}
 	signed := []byte{sign}
-	newShown(i).lines(0, 0, func(line []byte, _ bool) {
+	newShown(i).lines(func(line []byte) {
 		signed = append(signed[:1], bytes.TrimSuffix(line, []byte("\n"))...)
 		yield(signed)
 	})

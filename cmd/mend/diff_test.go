@@ -19,7 +19,7 @@ import (
 // lines is an image as text.
 func lines(i *change.Image) (text []byte) {
 	if i != nil {
-		newShown(i).lines(0, 0, func(line []byte, _ bool) { text = append(text, line...) })
+		newShown(i).lines(func(line []byte) { text = append(text, line...) })
 	}
 	return text
 }
@@ -40,9 +40,8 @@ func TestIndent(t *testing.T) {
 	}
 }
 
-// TestDiffNear compares diffs of texts of which most is left out, since both have it,
-// with those of the whole.
-func TestDiffNear(t *testing.T) {
+// TestDiffSame compares diffs of similar texts with those of their lines.
+func TestDiffSame(t *testing.T) {
 	list := func(t *rapid.T, name string) *change.Image {
 		kept := rapid.SliceOfN(rapid.Bool(), 60, 60).Draw(t, name)
 		from, until := rapid.IntRange(0, 60).Draw(t, "from"), rapid.IntRange(0, 60).Draw(t, "until")
@@ -61,16 +60,82 @@ func TestDiffNear(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		pre, post := list(t, "pre"), list(t, "post")
-		var want []string
-		for i, line := range strings.Split(strings.TrimSuffix(string(diff.Diff("a", lines(pre), "b", lines(post))), "\n"), "\n") {
-			if i >= 3 && line != "" && !strings.HasPrefix(line, "@@") {
-				want = append(want, line)
-			}
-		}
+		want := wholeDiff(pre, post)
 		if d := cmp.Diff(want, diffLines(pre, post)); d != "" {
 			t.Fatalf("%s\n%s\n(-want +got):\n%s", pre.Data, post.Data, d)
 		}
 	})
+}
+
+// wholeDiff is the diff of all lines of both images at once.
+func wholeDiff(pre, post *change.Image) (all []string) {
+	for i, line := range strings.Split(strings.TrimSuffix(string(diff.Diff("a", lines(pre), "b", lines(post))), "\n"), "\n") {
+		if i >= 3 && line != "" && !strings.HasPrefix(line, "@@") {
+			all = append(all, line)
+		}
+	}
+	return all
+}
+
+// TestDiffLong compares diffs of texts too long for one window with those of all their lines.
+func TestDiffLong(t *testing.T) {
+	const n = mostWindow / 8
+	list := func(item func(i int) string) *change.Image {
+		text := []byte("[-1")
+		for i := range n {
+			text = append(text, item(i)...)
+		}
+		return &change.Image{Data: append(text, ']')}
+	}
+	number := func(i int) string { return fmt.Sprint(",", i) }
+	pre := list(number)
+	for _, c := range []struct {
+		name string
+		item func(i int) string
+	}{
+		{"nothing", number},
+		{"two lines", func(i int) string {
+			if i == 7 || i == n-7 {
+				return ",null"
+			}
+			return number(i)
+		}},
+		{"lines added, removed and changed", func(i int) string {
+			switch i % 9001 {
+			case 1:
+				return number(i) + ",true"
+			case 2, 300:
+				return ""
+			case 310:
+				return ",false"
+			}
+			return number(i)
+		}},
+		{"half of the lines removed", func(i int) string {
+			if i > n/4 && i < 3*n/4 {
+				return ""
+			}
+			return number(i)
+		}},
+	} {
+		if d := cmp.Diff(wholeDiff(pre, list(c.item)), diffLines(pre, list(c.item))); d != "" {
+			t.Errorf("%s (-want +got):\n%s", c.name, d)
+		}
+	}
+
+	post := list(func(i int) string { return fmt.Sprint(",", -i) })
+	var before, after strings.Builder
+	for _, line := range diffLines(pre, post) {
+		if line[0] != '+' {
+			before.WriteString(line[1:] + "\n")
+		}
+		if line[0] != '-' {
+			after.WriteString(line[1:] + "\n")
+		}
+	}
+	if before.String() != string(lines(pre)) || after.String() != string(lines(post)) {
+		t.Errorf("the diff of texts that have no line in common does not have all lines of both")
+	}
 }
 
 // TestDiffLines compares what is shown of a record that comes or goes with the

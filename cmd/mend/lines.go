@@ -6,7 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"hash"
+	"hash/crc32"
+	"iter"
 	"unicode/utf8"
+
+	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
 	"mend/session"
@@ -34,9 +38,7 @@ func newShown(i *change.Image) shown {
 }
 
 // lines calls yield for each line, with its end. The line is valid until yield returns.
-// It is same if what of it comes from data does so from the first prefix or the last
-// suffix bytes.
-func (s shown) lines(prefix, suffix int, yield func(line []byte, same bool)) {
+func (s shown) lines(yield func(line []byte)) {
 	l := newLineCutter(yield)
 	in := indenter{raw: s.raw}
 	var piece []byte
@@ -46,92 +48,170 @@ func (s shown) lines(prefix, suffix int, yield func(line []byte, same bool)) {
 			at += n
 			continue
 		}
-		l.same = at < prefix || l.begun >= len(s.data)-suffix
-		l.at = at
 		piece = in.step(piece[:0], s.data[at])
 		l.write(piece)
 		at++
 	}
-	l.same, l.at = false, 0
 	l.write([]byte{'\n'})
 	for _, c := range s.cols {
 		l.write(fmt.Appendf(nil, "%s = %s\n", c.Name, colText(c)))
 	}
 }
 
-// changedLines is the lines of both, without most of those that both have at the
-// beginning and at the end.
-func changedLines(pre, post shown) (before, after []byte) {
-	prefix, suffix := pre.common(post)
-	return pre.near(prefix, suffix), post.near(prefix, suffix)
-}
+// mostWindow is how many bytes of both texts are compared line by line at once: a
+// comparison holds about twenty times as much.
+const mostWindow = 1 << 20
 
-// common is how many bytes both have in common at the beginning and at the end, where
-// these make the same lines in both.
-func (s shown) common(o shown) (prefix, suffix int) {
-	if s.raw != o.raw {
-		return 0, 0
+// eachWindow calls yield for consecutive parts of both texts. The parts of short texts are
+// the texts; of longer ones, most of what both have is left out, except the lines that
+// a diff shows before and behind a change. The texts are valid until yield returns.
+func eachWindow(x, y shown, yield func(before, after []byte)) {
+	before, after, ok := x.within(y, mostWindow)
+	if ok {
+		yield(before, after)
+		return
 	}
-	most := min(len(s.data), len(o.data))
-	for prefix < most && s.data[prefix] == o.data[prefix] {
-		prefix++
-	}
-	for suffix < most-prefix && s.data[len(s.data)-1-suffix] == o.data[len(o.data)-1-suffix] {
-		suffix++
-	}
-	a, b := s.state(len(s.data)-suffix), o.state(len(o.data)-suffix)
-	for ; a != b && suffix > 0; suffix-- {
-		c := s.data[len(s.data)-suffix]
-		a.step(nil, c)
-		b.step(nil, c)
-	}
-	return prefix, suffix
-}
-
-// state is that of the indenter behind n bytes.
-func (s shown) state(n int) indenter {
-	in := indenter{raw: s.raw}
-	var piece []byte
-	for at := 0; at < n; {
-		if skip := in.plain(s.data[at:n]); skip > 0 {
-			at += skip
+	before, after = nil, nil // of this window
+	xs, ys := x.sums(), y.sums()
+	nextX, stopX := iter.Pull(x.chunks())
+	defer stopX()
+	nextY, stopY := iter.Pull(y.chunks())
+	defer stopY()
+	newX, newY := changedSums(xs, ys)
+	for i, j := 0, 0; i < len(xs) || j < len(ys); {
+		changedX, changedY := i < len(xs) && newX[i], j < len(ys) && newY[j]
+		if changedX {
+			chunk, _ := nextX()
+			before = append(before, chunk...)
+			i++
+		}
+		if changedY {
+			chunk, _ := nextY()
+			after = append(after, chunk...)
+			j++
+		}
+		if changedX || changedY {
+			if len(before)+len(after) > mostWindow {
+				yield(before, after)
+				before, after = before[:0], after[:0]
+			}
 			continue
 		}
-		piece = in.step(piece[:0], s.data[at])
-		at++
+		same, _ := nextX()
+		_, _ = nextY()
+		i, j = i+1, j+1
+		head, tail := ends(same)
+		yield(append(before, head...), append(after, head...))
+		before, after = append(before[:0], tail...), append(after[:0], tail...)
 	}
-	return in
+	yield(before, after)
+}
+
+// within is both texts if they have at most so many bytes together.
+func (s shown) within(o shown, most int) (text, other []byte, ok bool) {
+	if len(s.data)+len(o.data) > most {
+		return nil, nil, false
+	}
+	n := 0
+	add := func(text *[]byte) func([]byte) {
+		return func(line []byte) {
+			if n += len(line); n <= most {
+				*text = append(*text, line...)
+			}
+		}
+	}
+	s.lines(add(&text))
+	o.lines(add(&other))
+	return text, other, n <= most
 }
 
 // contextLines is how many lines a diff shows before and behind a change.
 const contextLines = 3
 
-// near is the lines, of those that are the same at the beginning and at the end only
-// as many as a diff can show.
-func (s shown) near(prefix, suffix int) (text []byte) {
-	var last [contextLines][]byte // of the same lines
-	run := 0
-	flush := func() {
-		for i := max(contextLines, run-contextLines); i < run; i++ {
-			text = append(text, last[i%contextLines]...)
-		}
-		run = 0
+// ends is the first and the last lines of a text, as many as a diff shows.
+func ends(text []byte) (head, tail []byte) {
+	n := 0
+	for range contextLines {
+		n += bytes.IndexByte(text[n:], '\n') + 1
 	}
-	s.lines(prefix, suffix, func(line []byte, same bool) {
-		switch {
-		case !same:
-			flush()
-			text = append(text, line...)
-		case run < contextLines:
-			text = append(text, line...)
-			run++
-		default:
-			kept := &last[run%contextLines]
-			*kept = append((*kept)[:0], line...)
-			run++
+	m := len(text)
+	for range contextLines {
+		m = bytes.LastIndexByte(text[:max(m-1, 0)], '\n') + 1
+	}
+	return text[:n], text[m:]
+}
+
+// The lines of a chunk.
+const (
+	leastChunk = 32
+	usualChunk = 128
+	mostChunk  = 1024
+)
+
+// chunks is the text in pieces of whole lines. Where a piece ends depends on the lines
+// near its end only, so two texts are cut at the same lines again soon behind a change.
+// A chunk is valid until the next one.
+func (s shown) chunks() iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		var chunk []byte
+		n, more := 0, true
+		end := func() {
+			more = more && yield(chunk)
+			chunk, n = chunk[:0], 0
 		}
-	})
-	flush()
+		s.lines(func(line []byte) {
+			chunk = append(chunk, line...)
+			if n++; n == mostChunk || n >= leastChunk && crc32.ChecksumIEEE(line)%usualChunk == 0 {
+				end()
+			}
+		})
+		if n > 0 {
+			end()
+		}
+	}
+}
+
+type checksum [sha256.Size]byte
+
+// sums is a checksum of each chunk.
+func (s shown) sums() (sums []checksum) {
+	for chunk := range s.chunks() {
+		sums = append(sums, sha256.Sum256(chunk))
+	}
+	return sums
+}
+
+// changedSums reports which of x and of y the other one does not have in its place. The
+// others are the same, in the same order.
+func changedSums(x, y []checksum) (newX, newY []bool) {
+	newX, newY = make([]bool, len(x)), make([]bool, len(y))
+	i, j := 0, 0
+	for n, line := range bytes.Split(diff.Diff("before", sumLines(x), "after", sumLines(y)), []byte("\n")) {
+		switch {
+		case n < 3 || len(line) == 0:
+		case line[0] == '@':
+			var countX, countY int
+			if _, err := fmt.Sscanf(string(line), "@@ -%d,%d +%d,%d @@", &i, &countX, &j, &countY); err != nil {
+				panic(fmt.Sprintf("mend: a diff of checksums has the line %q", line))
+			}
+			i, j = i-min(countX, 1), j-min(countY, 1) // lines are counted from 1, and from 0 where there are none
+		case line[0] == '-':
+			newX[i] = true
+			i++
+		case line[0] == '+':
+			newY[j] = true
+			j++
+		default:
+			i, j = i+1, j+1
+		}
+	}
+	return newX, newY
+}
+
+func sumLines(sums []checksum) (text []byte) {
+	for _, s := range sums {
+		text = fmt.Appendf(text, "%x\n", s)
+	}
 	return text
 }
 
@@ -221,17 +301,13 @@ func (in *indenter) newline(b []byte) []byte {
 // A lineCutter cuts a text into lines. It holds as much of a line as a diff shows, with
 // a checksum in the place of the rest, so that lines differ as before.
 type lineCutter struct {
-	yield func(line []byte, same bool)
+	yield func(line []byte)
 	line  []byte
 	sum   hash.Hash
 	long  bool // the line is longer than is held; sum has all of it
-
-	same  bool // set by the caller, for the lines that end now
-	at    int  // where in the data the caller is
-	begun int  // where it was when the line began
 }
 
-func newLineCutter(yield func([]byte, bool)) *lineCutter {
+func newLineCutter(yield func([]byte)) *lineCutter {
 	return &lineCutter{yield: yield, sum: sha256.New()}
 }
 
@@ -272,6 +348,6 @@ func (l *lineCutter) end() {
 	if l.long {
 		l.line = fmt.Appendf(l.line[:mostShown], "%x\n", l.sum.Sum(nil))
 	}
-	l.yield(l.line, l.same)
-	l.line, l.long, l.begun = l.line[:0], false, l.at
+	l.yield(l.line)
+	l.line, l.long = l.line[:0], false
 }
