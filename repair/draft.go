@@ -15,12 +15,19 @@ type draft struct {
 	texts  texts
 	places map[string]int // of messages before a fix moved any; see [placesOf]
 
-	own      map[*session.Part]map[session.Ref]int // by their first element the draft's own lists of parts, with the places in them
-	replaced []formerPart                          // by the fix that is at work
+	own      map[*session.Part]*ownList // the draft's own lists of parts, by their first element
+	replaced []formerPart               // by the fix that is at work
+	marked   bool                       // a list has parts that are marked as removed
 
 	knows   *known          // see [draft.known]
 	moved   bool            // messages may be out of their order
 	dropped map[string]bool // messages that are to go, by the ids of their refs
+}
+
+// An ownList is what a draft knows about a list of parts of its own.
+type ownList struct {
+	places  map[session.Ref]int // see [placesIn]; nil until they are needed
+	removed map[int]bool        // the parts that [draft.settle] removes
 }
 
 // known is what the records of the draft tell while messages are put in the places of
@@ -65,8 +72,10 @@ func (d *draft) tell(i int, m *session.Message) {
 	}
 }
 
-// arrange removes the messages that are to go, and puts the others in their order.
+// arrange removes the messages and the parts that are to go, and puts the other messages
+// in their order.
 func (d *draft) arrange() {
+	d.settleAll()
 	if len(d.dropped) > 0 {
 		d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m session.Message) bool { return d.dropped[m.Ref.Message] })
 	}
@@ -78,22 +87,61 @@ func (d *draft) arrange() {
 
 // A formerPart is a part that a fix replaces in its place, or removes, as it was.
 type formerPart struct {
+	list    *session.Part // the first element of the list that it is in
 	at      int
 	part    session.Part
 	removed bool
 }
 
-// former returns the parts as they were before the changes; it may write into parts,
-// which have room for those that were removed.
-func former(parts []session.Part, changes []formerPart) []session.Part {
+// former returns the message, which is as it was but for changes in its list of parts,
+// without these changes.
+func (d *draft) former(m session.Message, changes []formerPart) session.Message {
+	if !d.owns(m.Parts) {
+		return m
+	}
+	list, mine := d.own[&m.Parts[0]], map[int]bool{}
+	parts := slices.Clone(m.Parts)
 	for _, f := range slices.Backward(changes) {
-		if f.removed {
-			parts = slices.Insert(parts, f.at, f.part)
-		} else {
-			parts[f.at] = f.part
+		if f.list == &m.Parts[0] {
+			parts[f.at], mine[f.at] = f.part, true
 		}
 	}
-	return parts
+	was := parts[:0]
+	for i, p := range parts {
+		if mine[i] || !list.removed[i] {
+			was = append(was, p)
+		}
+	}
+	m.Parts = was
+	return m
+}
+
+// current returns the part of the message that a fix replaced, nil if it is removed.
+func (d *draft) current(m *session.Message, f formerPart) *session.Part {
+	if f.removed {
+		return nil
+	}
+	if at := d.place(m, f.part.Ref); at >= 0 {
+		return &m.Parts[at]
+	}
+	return nil
+}
+
+// settle removes the parts of the message that are marked as removed.
+func (d *draft) settle(m *session.Message) {
+	if d.owns(m.Parts) && len(d.own[&m.Parts[0]].removed) > 0 {
+		d.clone(m)
+	}
+}
+
+func (d *draft) settleAll() {
+	if !d.marked {
+		return
+	}
+	for i := range d.s.Messages {
+		d.settle(&d.s.Messages[i])
+	}
+	d.marked = false
 }
 
 // draft is a copy of the chart's session.
@@ -131,14 +179,25 @@ func (d *draft) message(ref session.Ref) (*session.Message, error) {
 }
 
 // clone gives the message a list of parts of its own, once more if it has one, so
-// that a copy of the message keeps the list as it was.
+// that a copy of the message keeps the list as it was. The new list is without the
+// parts that are marked as removed.
 func (d *draft) clone(m *session.Message) {
-	m.Parts = slices.Clone(m.Parts)
+	var removed map[int]bool
+	if d.owns(m.Parts) {
+		removed = d.own[&m.Parts[0]].removed
+	}
+	parts := slices.Grow(m.Parts[:0:0], len(m.Parts)-len(removed))
+	for i := range m.Parts {
+		if !removed[i] {
+			parts = append(parts, m.Parts[i])
+		}
+	}
+	m.Parts = parts
 	if d.own == nil {
-		d.own = map[*session.Part]map[session.Ref]int{}
+		d.own = map[*session.Part]*ownList{}
 	}
 	if len(m.Parts) > 0 {
-		d.own[&m.Parts[0]] = nil
+		d.own[&m.Parts[0]] = &ownList{}
 	}
 }
 
@@ -176,29 +235,31 @@ func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
 	if at < 0 {
 		return nil, nil, fmt.Errorf("%s: no such part", ref)
 	}
-	d.replaced = append(d.replaced, formerPart{at: at, part: m.Parts[at]})
+	d.replaced = append(d.replaced, formerPart{list: &m.Parts[0], at: at, part: m.Parts[at]})
 	return m, &m.Parts[at], nil
 }
 
-// place is the place of a part in its message, whose parts are the draft's own; -1 if
-// it is not there.
+// place is the place of a part in its message; -1 if it is not there.
 func (d *draft) place(m *session.Message, ref session.Ref) int {
 	if len(m.Parts) == 0 {
 		return -1
 	}
-	places := d.own[&m.Parts[0]]
-	if places == nil {
-		places = placesIn(m)
-		d.own[&m.Parts[0]] = places
+	list := d.own[&m.Parts[0]]
+	if list == nil {
+		return slices.IndexFunc(m.Parts, func(p session.Part) bool { return p.Ref == ref })
 	}
-	if at, ok := places[ref]; ok { // or before it, if parts were removed
-		for at = min(at, len(m.Parts)-1); at >= 0; at-- {
-			if m.Parts[at].Ref == ref {
-				return at
-			}
+	if list.places == nil {
+		list.places = placesIn(m)
+	}
+	if at, ok := list.places[ref]; ok && !list.removed[at] && at < len(m.Parts) && m.Parts[at].Ref == ref {
+		return at
+	}
+	for i := range m.Parts { // the list was changed
+		if m.Parts[i].Ref == ref && !list.removed[i] {
+			return i
 		}
 	}
-	return slices.IndexFunc(m.Parts, func(p session.Part) bool { return p.Ref == ref })
+	return -1
 }
 
 // placesIn are the places of the message's parts, the first of those under one ref.
@@ -214,14 +275,20 @@ func placesIn(m *session.Message) map[session.Ref]int {
 func (d *draft) apply(f fix) ([]formerPart, error) {
 	d.replaced = nil
 	err := f.edit(d)
+	if f.whole {
+		d.settleAll()
+	}
 	return d.replaced, err
 }
 
 // undo takes back what was done last to a message: was is how it was before, but for
-// the parts that were replaced.
+// the parts that were replaced in its list.
 func (d *draft) undo(at int, was session.Message, parts []formerPart) {
-	if d.owns(was.Parts) && len(parts) > 0 {
-		was.Parts = former(d.s.Messages[at].Parts, parts)
+	for _, f := range slices.Backward(parts) {
+		if len(was.Parts) > 0 && f.list == &was.Parts[0] {
+			was.Parts[f.at] = f.part
+			delete(d.own[f.list].removed, f.at)
+		}
 	}
 	d.s.Messages[at] = was
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 
 	"mend/session"
 )
@@ -77,7 +76,7 @@ func (d *draft) insertBare(ref session.Ref) error {
 	return nil
 }
 
-// remove takes the part that is stored under ref out of its message.
+// remove marks the part that is stored under ref as removed: [draft.settle] removes it.
 func (d *draft) remove(ref session.Ref) error {
 	m, _, err := d.part(ref)
 	if err != nil {
@@ -85,7 +84,12 @@ func (d *draft) remove(ref session.Ref) error {
 	}
 	was := &d.replaced[len(d.replaced)-1]
 	was.removed = true
-	m.Parts = slices.Delete(m.Parts, was.at, was.at+1)
+	list := d.own[&m.Parts[0]]
+	if list.removed == nil {
+		list.removed = map[int]bool{}
+	}
+	list.removed[was.at] = true
+	d.marked = true
 	return nil
 }
 

@@ -102,17 +102,22 @@ const whyLoop = "The tool loop of the newest answer is still open, and the provi
 // forbidden reports whether the trial touched thinking of the newest answer
 // while its tool loop is open: the provider wants it back unchanged, or none of
 // it (docs/providers.md, R8). It may move only once the loop is closed.
-func (t *treatment) forbidden(tr trial, s *session.Session) bool {
+func (t *treatment) forbidden(tr trial, d *draft) bool {
 	if tr.fix.whole || tr.ref.Message != t.c.newest && !t.c.loop()[tr.ref.Message] {
 		return false
 	}
+	s := d.s
 	before, now := tr.before, &s.Messages[tr.at]
 	if len(tr.parts) > 0 {
-		if !slices.ContainsFunc(tr.parts, func(f formerPart) bool { return f.part.IsThinking() || !f.removed && now.Parts[f.at].IsThinking() }) {
+		if !slices.ContainsFunc(tr.parts, func(f formerPart) bool {
+			is := d.current(now, f)
+			return f.part.IsThinking() || is != nil && is.IsThinking()
+		}) {
 			return false
 		}
-		before.Parts = former(slices.Clone(now.Parts), tr.parts)
 	}
+	before = d.former(before, tr.parts)
+	d.settle(now)
 	was, is := thoughts(&before), thoughts(now)
 	moved := tr.ref.Message == t.c.newest && loopOpen(s) && !slices.Equal(was, is)
 	loop := t.c.loop()
@@ -227,8 +232,8 @@ func (t *treatment) changedLocked(tr trial, d *draft) *session.Record {
 	for i := range tr.parts {
 		f := &tr.parts[i]
 		var is *session.Record
-		if !f.removed && f.at < len(now.Parts) {
-			is = &now.Parts[f.at].Record
+		if p := d.current(now, *f); p != nil {
+			is = &p.Record
 		}
 		if changed(&f.part.Record, is) {
 			return &f.part.Record

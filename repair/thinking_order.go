@@ -103,7 +103,9 @@ func (c *chart) reorders(f fix, ref session.Ref) bool {
 	d := c.draft()
 	i := d.index(ref)
 	was := d.s.Messages[i]
-	return f.edit(d) == nil && !slices.Equal(goingOut(thoughts(&was)), goingOut(thoughts(&d.s.Messages[i])))
+	_, err := d.apply(f)
+	d.settleAll()
+	return err == nil && !slices.Equal(goingOut(thoughts(&was)), goingOut(thoughts(&d.s.Messages[i])))
 }
 
 // fixLoopStart is for an open tool loop that does not start with thinking: the

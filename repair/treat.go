@@ -196,7 +196,7 @@ func (t *treatment) apply(d *draft) (trials []trial) {
 				break // its turn comes
 			}
 			var err error
-			if tr.parts, err = d.apply(tr.fix); err != nil || t.forbidden(tr, d.s) || t.blind(tr, d.s) {
+			if tr.parts, err = d.apply(tr.fix); err != nil || t.forbidden(tr, d) || t.blind(tr, d.s) {
 				t.takeBack(d, tr)
 				t.tried[f.key()]++
 				continue
