@@ -19,7 +19,7 @@ func TestTimesOfEveryClass(t *testing.T) {
 	var cut strings.Builder
 	cut.WriteString("title")
 	for i, v := range []string{"'b'", "x'00'", "time_created + 0.5", "'12x'", "x'ff'", "''"} {
-		cut.WriteString(fmt.Sprintf("; update message set time_created = %s where id = '%s'", v, healthy[i+2]))
+		fmt.Fprintf(&cut, "; update message set time_created = %s where id = '%s'", v, healthy[i+2])
 	}
 	s := st.with(wound.Cell{Column: "title", Value: cut.String()})
 	bySQL := idsOf(s)

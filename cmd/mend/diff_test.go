@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/rogpeppe/go-internal/diff"
-
 	"pgregory.net/rapid"
 
 	"mend/change"
