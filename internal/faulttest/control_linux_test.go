@@ -29,7 +29,7 @@ var controls = []control{
 		onDisk(seasoned(tree), powerCut(lostAll)),
 	},
 	{
-		"no sync at open", "journal/open.go",
+		"no sync at open", "journal/journal.go",
 		"if j.head.pending > 0 {", "if false {",
 		onDisk(recovery(tree, "begun", begun), powerCut(lostAll)),
 	},
