@@ -7,7 +7,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
@@ -99,14 +98,9 @@ func Open(dir string, o Options) (*Journal, error) {
 	if errors.Is(err, ErrDamaged) {
 		path := j.path(fileName)
 		return nil, fmt.Errorf("opening journal %s: %w; to start a new journal, move the file away: mv -n %s %s; what it holds cannot be undone then",
-			path, err, quote(path), quote(path+".damaged"))
+			path, err, ownfile.Quote(path), ownfile.Quote(path+".damaged"))
 	}
 	return nil, fmt.Errorf("opening journal %s: %w", j.path(fileName), err)
-}
-
-// quote quotes a name for a shell.
-func quote(name string) string {
-	return "'" + strings.ReplaceAll(name, "'", `'\''`) + "'"
 }
 
 // ID returns the id that the journal got when it was created: letters and digits, for names

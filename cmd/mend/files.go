@@ -40,7 +40,7 @@ func (a *app) listFiles(files []session.Ref) {
 	}
 }
 
-// confirmRepair asks before sessions are repaired that nobody named, and before files
+// confirmRepair asks before a repair of sessions that the user did not name, and before files
 // of the user's own are moved away.
 func (a *app) confirmRepair(ctx context.Context, named bool, todo []proposal) error {
 	files := filesIn(todo)

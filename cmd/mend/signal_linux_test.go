@@ -11,8 +11,8 @@ import (
 	"mend/internal/wound"
 )
 
-// TestSignalEndsReading stops verbs that only read and that would never end: nobody
-// reads what they write, so they never look at their context again.
+// TestSignalEndsReading stops verbs that only read and that would never end: no
+// process reads what they write, so they never look at their context again.
 func TestSignalEndsReading(t *testing.T) {
 	l := newLab(t, wound.Versions[0], "")
 	l.blanks(100)

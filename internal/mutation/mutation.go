@@ -1,6 +1,6 @@
 // Package mutation changes a healthy store in small ways that can be drawn at
 // random, written on one line and applied again: it is how tests generate damage
-// that nobody thought of.
+// that no list of cases has.
 package mutation
 
 import (

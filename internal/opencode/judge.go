@@ -162,7 +162,7 @@ func (j *Judge) restart() {
 }
 
 // Shown reports whether the program, before the last prompt, listed its sessions, that
-// one among them, and showed it, or else why not: nobody could go on with it.
+// one among them, and showed it, or else why not: no user could continue it.
 func (j *Judge) Shown() (bool, string) { return j.hidden == "", j.hidden }
 
 // look asks the program for its list of sessions and for the session.

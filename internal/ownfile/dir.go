@@ -23,7 +23,7 @@ func CheckDir(dir string) error {
 	case mode.IsDir():
 		return private(dir, info)
 	case mode&fs.ModeSymlink != 0:
-		return &UnsafeError{dir, "is a symbolic link" + leadsTo(dir) + ", and must be a folder (one above it may be a link)", "rm " + quote(dir)}
+		return &UnsafeError{dir, "is a symbolic link" + leadsTo(dir) + ", and must be a folder (one above it may be a link)", "rm " + Quote(dir)}
 	default:
 		return &UnsafeError{dir, "is not a folder", moveAway(dir)}
 	}
@@ -44,7 +44,7 @@ func checkLinks(dir string) error {
 			}
 			for _, info := range []fs.FileInfo{link, target} {
 				if uid, known := owner(info); known && uid != os.Geteuid() && uid != 0 {
-					return &UnsafeError{dir, fmt.Sprintf("is a symbolic link%s, and one of the two belongs to another user (uid %d)", leadsTo(dir), uid), "rm " + quote(dir)}
+					return &UnsafeError{dir, fmt.Sprintf("is a symbolic link%s, and one of the two belongs to another user (uid %d)", leadsTo(dir), uid), "rm " + Quote(dir)}
 				}
 			}
 		}

@@ -141,7 +141,7 @@ func check(path string, rule func(string, fs.FileInfo) error) error {
 
 // plain is the rule for any file that is not to be reached through a link.
 func plain(path string, info fs.FileInfo) error {
-	unsafe := &UnsafeError{Path: path, Repair: "rm " + quote(path)}
+	unsafe := &UnsafeError{Path: path, Repair: "rm " + Quote(path)}
 	switch mode := info.Mode(); {
 	case mode.IsRegular():
 		return nil
@@ -161,10 +161,10 @@ func kept(path string, info fs.FileInfo) error {
 		return err
 	}
 	if n := names(info); n > 1 {
-		q := quote(path)
+		q := Quote(path)
 		return &UnsafeError{
 			path, fmt.Sprintf("has %d names (hard links), so that to write it would change another file", n),
-			fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, quote(path+".copy")),
+			fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, Quote(path+".copy")),
 		}
 	}
 	return private(path, info)
@@ -184,11 +184,11 @@ func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
 	if !slices.Contains(owners, uid) {
 		return &UnsafeError{
 			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)", uid, os.Geteuid()),
-			fmt.Sprintf("sudo chown %d %s", owners[0], quote(path)),
+			fmt.Sprintf("sudo chown %d %s", owners[0], Quote(path)),
 		}
 	}
 	if mode.Perm()&0o022 != 0 {
-		return &UnsafeError{path, fmt.Sprintf("can be written by other users (%v)", mode), "chmod go-w " + quote(path)}
+		return &UnsafeError{path, fmt.Sprintf("can be written by other users (%v)", mode), "chmod go-w " + Quote(path)}
 	}
 	return nil
 }
@@ -201,14 +201,14 @@ func settings(path string, info fs.FileInfo) error {
 	case info.IsDir():
 		return &UnsafeError{path, "is a folder, not a regular file", moveAway(path)}
 	case !info.Mode().IsRegular():
-		return &UnsafeError{path, fmt.Sprintf("is %s, not a regular file", kindOf(info.Mode())), "rm " + quote(path)}
+		return &UnsafeError{path, fmt.Sprintf("is %s, not a regular file", kindOf(info.Mode())), "rm " + Quote(path)}
 	case known && uid != os.Geteuid() && uid != 0:
 		return &UnsafeError{
 			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), leadsTo(path)),
-			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), quote(path)),
+			fmt.Sprintf("sudo chown %d %s", os.Geteuid(), Quote(path)),
 		}
 	case known && info.Mode().Perm()&0o002 != 0:
-		return &UnsafeError{path, fmt.Sprintf("can be written by every user (%v)", info.Mode()), "chmod o-w " + quote(path)}
+		return &UnsafeError{path, fmt.Sprintf("can be written by every user (%v)", info.Mode()), "chmod o-w " + Quote(path)}
 	}
 	return nil
 }
@@ -235,12 +235,12 @@ func leadsTo(path string) string {
 	return " to " + target
 }
 
-func moveAway(path string) string { return fmt.Sprintf("mv %s %s", quote(path), quote(path+".old")) }
+func moveAway(path string) string { return fmt.Sprintf("mv %s %s", Quote(path), Quote(path+".old")) }
 
 var bare = regexp.MustCompile(`^[A-Za-z0-9_./][A-Za-z0-9_./:@%+=,-]*$`)
 
-// quote makes of a path one word of a shell.
-func quote(path string) string {
+// Quote returns the path as one word of a shell, for a command that a message suggests.
+func Quote(path string) string {
 	if bare.MatchString(path) {
 		return path
 	}

@@ -203,8 +203,8 @@ func TestQuote(t *testing.T) {
 	for path, want := range map[string]string{
 		"/home/a/.local/state": "/home/a/.local/state", "/a b": "'/a b'", "-rf": "'./-rf'", "it's": `'it'\''s'`, "$HOME": "'$HOME'", "~": "'~'",
 	} {
-		if got := quote(path); got != want {
-			t.Errorf("quote(%q) = %s, want %s", path, got, want)
+		if got := Quote(path); got != want {
+			t.Errorf("Quote(%q) = %s, want %s", path, got, want)
 		}
 	}
 }
