@@ -15,8 +15,8 @@ import (
 	"runtime/debug"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -30,6 +30,7 @@ import (
 
 var (
 	cases  = flag.Int("cases", 25, "how many generated cases each version gets")
+	first  = flag.Int("first", 0, "the number of the first generated case: with the same seed a run goes on there")
 	only   = flag.String("case", "", "a file of cases, one a line, that are run instead of all others")
 	match  = flag.String("match", "", "generate only cases whose line matches this regular expression")
 	report = flag.String("report", "", "a file to which the cases in which mend and the real program disagree are appended")
@@ -41,22 +42,40 @@ var (
 // testdata/generated.txt, and is tried first.
 //
 //	go test -tags e2e -run TestGenerated ./cmd/mend -cases 2000 -seed 7
+//
+// A case depends on the seed and its number alone, so that a run may be made in pieces.
+// The first piece tries the known cases. A line on standard error says every ten seconds
+// how far each version is.
 func TestGenerated(t *testing.T) {
 	for i, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			g := newGenerator(t, i)
-			for n, c := range g.corpus() {
-				t.Run(fmt.Sprintf("known %d", n), func(t *testing.T) { g.judge(t, c) })
+			if *first == 0 {
+				for n, c := range g.corpus() {
+					t.Run(fmt.Sprintf("known %d", n), func(t *testing.T) { g.judge(t, c) })
+				}
 			}
 			if *only == "" {
-				for n := range *cases {
-					r := rand.New(rand.NewPCG(*seed, uint64(i)<<32+uint64(n)))
-					t.Run(fmt.Sprint(n), func(t *testing.T) { g.judge(t, g.draw(t, r)) })
-				}
+				g.generate()
 			}
 			g.end()
 		})
+	}
+}
+
+// generate draws cases and judges them.
+func (g *generator) generate() {
+	start := time.Now()
+	shown := start
+	for n := range *cases {
+		r := rand.New(rand.NewPCG(*seed, uint64(g.version)<<32+uint64(*first+n)))
+		g.Run(fmt.Sprint(*first+n), func(t *testing.T) { g.judge(t, g.draw(t, r)) })
+		if now := time.Now(); now.Sub(shown) > 10*time.Second || n == *cases-1 {
+			shown = now
+			fmt.Fprintf(os.Stderr, "OpenCode %s, -seed %d: %d of %d, next is -first %d, disagreements %d, %.1f a second\n", wound.Versions[g.version],
+				*seed, n+1, *cases, *first+n+1, g.counts["disagreement"], float64(n+1)/now.Sub(start).Seconds())
+		}
 	}
 }
 
@@ -66,9 +85,7 @@ type generator struct {
 	version int
 	judges  *opencode.Judge
 	healthy []string // the blocks of the request for the healthy session
-
-	mu     sync.Mutex
-	counts map[string]int
+	counts  map[string]int
 }
 
 func newGenerator(t *testing.T, version int) *generator {
@@ -191,8 +208,6 @@ func (g *generator) judge(t *testing.T, c mutation.Case) {
 	if strings.HasPrefix(outcome, "loses") {
 		t.Logf("%s: %s", outcome, c)
 	}
-	g.mu.Lock()
-	defer g.mu.Unlock()
 	g.counts[outcome]++
 	g.counts["cases"]++
 }
