@@ -212,7 +212,7 @@ func rowSlots(s *session.Session) []slot {
 		may("summary_additions", aNumber), may("summary_deletions", aNumber), may("summary_files", aNumber),
 		may("summary_diffs", aList(change)), may("metadata", anObject), may("revert", aRevert),
 		may("permission", aList(rule)), may("agent", exactText),
-		may("model", completed(alike(need("id", exactText, unknown), need("providerID", exactText, unknown), may("variant", exactText)))),
+		may("model", completed(alike(need("id", aName, unknown), need("providerID", aName, unknown), may("variant", exactText)))),
 		need("time_created", aCount, number(created)), need("time_updated", aCount, number(updated)),
 		may("time_compacting", aCount), may("time_archived", aNumber),
 		need("cost", aNumber, total("cost")),

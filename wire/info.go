@@ -60,7 +60,7 @@ func infoColumns() []infoColumn {
 		{name: "revert", json: true, void: true, is: shape{may("snapshot", aString), may("diff", aString)}.check, list: true},
 		{name: "permission", json: true, void: true, old: true, is: listOf(rule.check)},
 		{name: "agent", is: aString, list: true},
-		{name: "model", json: true, void: true, is: shape{need("id", aString), need("providerID", aString)}.check},
+		{name: "model", json: true, void: true, is: shape{need("id", aName), need("providerID", aName)}.check},
 		{name: "model", json: true, void: true, is: shape{may("variant", aString)}.check, list: true},
 		{name: "time_created", must: true, is: aCount},
 		{name: "time_updated", must: true, is: aCount, list: true},
@@ -223,6 +223,14 @@ func columnValue(c session.Col, isJSON bool) (v value, ok bool) {
 		text = "[" + text + "]"
 	}
 	return parse([]byte(text)), true
+}
+
+// aName is a string that can name something.
+func aName(v value) string {
+	if s, ok := v.str(); ok && s == "" {
+		return " is empty"
+	}
+	return aString(v)
 }
 
 // among is one of some words.

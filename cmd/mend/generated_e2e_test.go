@@ -236,9 +236,16 @@ type opinion struct {
 	Diagnoses  []diagnosis
 	Violations []struct{ Rule string }
 	Request    json.RawMessage
+	Model      struct{ ProviderID, ModelID string }
 
 	severity string
 	text     string
+}
+
+// otherModel reports whether the next prompt is for a model that the program does not
+// have, which its configuration decides alone.
+func (o opinion) otherModel() bool {
+	return o.Model.ModelID != "" && o.Model.ProviderID+"/"+o.Model.ModelID != opencode.Model
 }
 
 func (o opinion) names(rule string) bool { return scan{diagnoses: o.Diagnoses}.breaks(rule) }
@@ -320,7 +327,7 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 				return g.repair(t, p, "not shown", said+", but "+why, forget)
 			}
 		}
-		if verdict == opencode.Dead && namesModel(c) {
+		if verdict == opencode.Dead && o.otherModel() {
 			return "dead, a model that is not configured", ""
 		}
 		return "", said
@@ -334,6 +341,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		}
 	}
 	if len(real.Calls) > 0 {
+		if o.otherModel() {
+			return "", fmt.Sprintf("%s, but mend expects a request for %v", said, o.Model)
+		}
 		theirs, ours := sent(t, real.Calls[0].Raw, prompt), sent(t, o.Request, wire.PromptText)
 		if d := cmp.Diff(theirs, ours); d != "" {
 			return "", fmt.Sprintf("%s, but the request is another (-sent +predicted):\n%.1500s", said, d)
@@ -348,17 +358,6 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	}
 	return g.repair(t, p, verdict, said, forget)
 }
-
-// namesModel reports whether the case gives a model another name. Which ones the agent
-// has is known to its configuration alone.
-func namesModel(c mutation.Case) bool {
-	return slices.ContainsFunc(c.Mutations, func(m mutation.Mutation) bool {
-		return m[0] == "json" && anotherModel.MatchString(strings.Join(m[3:], " ")) ||
-			m[0] == "column" && m[3] == "model" && strings.Contains(m[4], `"providerID":"`) && strings.Contains(m[4], `"id":"`)
-	})
-}
-
-var anotherModel = regexp.MustCompile(`^(/model)?/(providerID|modelID|id) (set|repeat) "|^/model set \{.*"providerID":.*"modelID":|add model \{`)
 
 // repair repairs a session, asks the real program, and undoes the repair.
 func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forget bool) (outcome, wrong string) {
@@ -378,6 +377,12 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forge
 		}
 		if shown, why := g.judges.Shown(); !shown {
 			return "", fmt.Sprintf("%s; after mend repair (%.900s) %s", said, out, why)
+		}
+		if real.Verdict == opencode.Dead {
+			if o, wrong := g.ask(p); wrong == "" && o.otherModel() {
+				outcome += ", for a model that is not configured"
+				real.Verdict = opencode.Alive
+			}
 		}
 		if real.Verdict != opencode.Alive && !unknowable(real.Verdict) {
 			return "", fmt.Sprintf("%s; after mend repair (%.900s) it is %s: %d %.600s", said, out, real.Verdict, real.Code, real.Output)

@@ -29,6 +29,7 @@ func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session
 	a.answer = map[string]any{
 		"diagnoses": diagnosesJSON(found.Diagnoses),
 		"session":   head.ID, "profile": f.Version, "thinking": f.Thinking,
+		"model":   map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
 		"request": json.RawMessage(f.Request.JSON()), "violations": violationsJSON(f.Violations),
 	}
 	a.printf("%s\n", a.headLine(head))
