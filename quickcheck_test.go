@@ -24,9 +24,18 @@ func (fullScanStore) ScanRecords(context.Context, session.Session, func(*session
 
 // A scan finds the same with and without the quick check.
 func TestQuickCheckFindsTheSame(t *testing.T) {
-	for kind, write := range map[string]func(string, int, uint64) error{"tree": bigstore.Tree, "database": bigstore.Database} {
+	type write func(string, bigstore.Mix, int, uint64) error
+	for kind, store := range map[string]struct {
+		write
+		bigstore.Mix
+	}{
+		"plain tree":      {bigstore.Tree, bigstore.Plain},
+		"varied tree":     {bigstore.Tree, bigstore.Varied},
+		"plain database":  {bigstore.Database, bigstore.Plain},
+		"varied database": {bigstore.Database, bigstore.Varied},
+	} {
 		dir := t.TempDir()
-		if err := write(dir, 6000, 1); err != nil {
+		if err := store.write(dir, store.Mix, 6000, 1); err != nil {
 			t.Fatal(err)
 		}
 		scan := func(wrap func(Store) Store) (found []Finding) {

@@ -8,13 +8,15 @@ import (
 	"mend/internal/bigstore"
 )
 
-func BenchmarkScanTree(b *testing.B)     { benchmarkScan(b, bigstore.Tree) }
-func BenchmarkScanDatabase(b *testing.B) { benchmarkScan(b, bigstore.Database) }
+func BenchmarkScanTree(b *testing.B)           { benchmarkScan(b, bigstore.Tree, bigstore.Plain) }
+func BenchmarkScanTreeVaried(b *testing.B)     { benchmarkScan(b, bigstore.Tree, bigstore.Varied) }
+func BenchmarkScanDatabase(b *testing.B)       { benchmarkScan(b, bigstore.Database, bigstore.Plain) }
+func BenchmarkScanDatabaseVaried(b *testing.B) { benchmarkScan(b, bigstore.Database, bigstore.Varied) }
 
 // The diagnosis of every session of a store of 20,000 parts.
-func benchmarkScan(b *testing.B, write func(dir string, parts int, seed uint64) error) {
+func benchmarkScan(b *testing.B, write func(string, bigstore.Mix, int, uint64) error, mix bigstore.Mix) {
 	dir := b.TempDir()
-	if err := write(dir, 20_000, 1); err != nil {
+	if err := write(dir, mix, 20_000, 1); err != nil {
 		b.Fatal(err)
 	}
 	b.ReportAllocs()

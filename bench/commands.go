@@ -20,7 +20,7 @@ type bench struct {
 // table measures the commands and tells the rows.
 func (l *lab) table(parts, rounds int) (*table, error) {
 	b := bench{lab: l}
-	for _, add := range []func(int) error{b.trees, b.databases, b.firstFinding, b.journals, b.small, b.strips, b.rewrites} {
+	for _, add := range []func(int) error{b.trees, b.databases, b.varied, b.firstFinding, b.journals, b.small, b.strips, b.rewrites} {
 		if err := add(parts); err != nil {
 			return nil, err
 		}
@@ -134,6 +134,26 @@ func (b *bench) databases(parts int) error {
 	b.all[scanDB] = command{args: b.mend(db, "scan")}
 	b.all[againDB] = command{args: b.mend(db, "scan"), cache: b.path("cache"), repeat: 5}
 	return b.warm(againDB)
+}
+
+// varied is about sessions as people have them.
+func (b *bench) varied(parts int) error {
+	tree, err := b.store("varied-tree", parts, 0)
+	if err != nil {
+		return err
+	}
+	db, err := b.store("varied-db", parts, 0)
+	if err != nil {
+		return err
+	}
+	read := []string{b.path("readall"), tree.storage(), "2"}
+	b.all[readVariedTree] = command{args: read, before: once(read)}
+	b.all[scanVariedTree] = command{args: b.mend(tree, "scan")}
+	file := []string{b.path("readall"), filepath.Dir(db.data), "1"}
+	b.all[bunVariedDB] = b.bun("floor/scan.ts", filepath.Join(db.data, "opencode.db"))
+	b.all[bunVariedDB].before = once(file)
+	b.all[scanVariedDB] = command{args: b.mend(db, "scan")}
+	return nil
 }
 
 // firstFinding is about a store in which a call of the newest session never ended:

@@ -20,6 +20,10 @@ const (
 	scanDB
 	bunDB
 	againDB
+	readVariedTree
+	scanVariedTree
+	bunVariedDB
+	scanVariedDB
 	first
 	status
 	logFew
@@ -63,6 +67,10 @@ var rows = []row{
 	{"full scan of the database", "÷ C: read the file once", scanDB, readDB, ratio, 2.5, whyFloor},
 	{"full scan of the database", "bun:sqlite with JSON.parse ÷ mend", scanDB, bunDB, gain, 4, whyDB},
 	{"scan the database again, nothing changed", "÷ Go: stat of the file and its -wal", againDB, statDB, ratio, 1.5, whyStart},
+	{"full scan of a varied tree", "÷ C: read all, 2 threads", scanVariedTree, readVariedTree, ratio, 2.5, ""},
+	{"full scan of a varied database", "bun:sqlite with JSON.parse ÷ mend", scanVariedDB, bunVariedDB, gain, 1.5, ""},
+	{"memory of a scan of a varied tree", "peak", scanVariedTree, nothing, memory, 50, ""},
+	{"memory of a scan of a varied database", "peak", scanVariedDB, nothing, memory, 50, ""},
 	{"first finding, three times the parts", "share of the scan", first, first, share, 2, whyFirst},
 	{"strip thinking from a session of 500 messages", "÷ C: read, journal, fsync, unlink, syncfs", strip, stripFloor, ratio, 1.3, whyProof},
 	{"strip thinking from a session of 500 messages", "upstream's way on bun ÷ mend", strip, stripBun, gain, 1, whyProof},

@@ -1,6 +1,6 @@
 // Make makes what bench measures on: a store, or a journal.
 //
-//	make tree|db PARTS RUNNING DIR
+//	make [varied-]tree|db PARTS RUNNING DIR
 //	make journal REPAIRS DIR
 //	make grown SHAPE SIZE DIR
 //
@@ -14,6 +14,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"mend/internal/bigstore"
 )
@@ -45,10 +46,14 @@ func run(args []string) error {
 		return makeJournal(filepath.Join(dir, "mend"), numbers[0])
 	}
 	write, stop := bigstore.Tree, stopFiles
-	if args[0] == "db" {
+	if strings.HasSuffix(args[0], "db") {
 		write, stop = bigstore.Database, stopRows
 	}
-	if err := write(dir, numbers[0], 1); err != nil {
+	mix := bigstore.Plain
+	if strings.HasPrefix(args[0], "varied-") {
+		mix = bigstore.Varied
+	}
+	if err := write(dir, mix, numbers[0], 1); err != nil {
 		return err
 	}
 	session, err := stop(filepath.Join(dir, "opencode"), numbers[1])

@@ -1,8 +1,8 @@
-// Package bigstore writes large stores for measurements: sessions of 50 to 500
-// messages, answers of 3 to 8 parts (step-start, signed reasoning, text, calls
-// with 0.2 to 20 KB of input and output, step-finish), sizes distributed by
-// their logarithm, and wounds in every tenth session. The same seed makes the
-// same store.
+// Package bigstore writes large stores for measurements. The sessions of a plain store
+// are alike: 50 to 500 messages, answers of 3 to 8 parts (step-start, signed reasoning,
+// text, calls with 0.2 to 20 KB of input and output, step-finish), sizes distributed by
+// their logarithm, every tenth session damaged. Those of a varied store are as
+// people have them (varied.go). The same seed makes the same store.
 package bigstore
 
 import (
@@ -16,10 +16,22 @@ import (
 type record struct {
 	kind                 kind
 	id, session, message string
-	created              int64 // milliseconds since 1970
+	parent, version      string // of a session; "" for none, and for [version]
+	created              int64  // milliseconds since 1970
 	data                 object
 	edit                 func([]byte) []byte // what becomes of its text; nil for nothing
 }
+
+// A Mix is what sessions a store has.
+type Mix struct {
+	write func(parts int, seed uint64, put func(record) error) error
+}
+
+// The mixes.
+var (
+	Plain  = Mix{write}
+	Varied = Mix{writeVaried}
+)
 
 type kind uint8
 
@@ -46,9 +58,13 @@ type writer struct {
 	wounded bool
 }
 
+func newWriter(seed uint64, put func(record) error) *writer {
+	return &writer{rnd: rand.New(rand.NewPCG(seed, seed)), put: put, clock: start}
+}
+
 // write makes sessions until there are so many parts.
 func write(parts int, seed uint64, put func(record) error) error {
-	w := &writer{rnd: rand.New(rand.NewPCG(seed, seed)), put: put, clock: start}
+	w := newWriter(seed, put)
 	for n := 0; w.parts < parts; n++ {
 		w.wounded = n%10 == 3
 		if err := w.talk(parts); err != nil {
@@ -143,13 +159,18 @@ func (w *writer) part(message string, data object) error {
 
 // text is low to high bytes of lines of words; each tenfold is as likely.
 func (w *writer) text(low, high int) string {
-	n := int(float64(low) * math.Pow(float64(high)/float64(low), w.rnd.Float64()))
+	n := int(w.logarithmic(float64(low), float64(high)))
 	var b strings.Builder
 	b.Grow(n + 16)
 	for b.Len() < n {
 		b.WriteString(words[w.rnd.IntN(len(words))])
 	}
 	return b.String()
+}
+
+// logarithmic is low to high; each tenfold is as likely.
+func (w *writer) logarithmic(low, high float64) float64 {
+	return low * math.Pow(high/low, w.rnd.Float64())
 }
 
 var words = strings.SplitAfter(`func |return |the |session |error: |"quoted" |1234 |path/to/file.go:17 |

@@ -47,3 +47,36 @@ func TestSameSeedSameStore(t *testing.T) {
 		t.Error("another seed made the same store")
 	}
 }
+
+// A varied store has what people's stores have.
+func TestVaried(t *testing.T) {
+	found := map[string]int{}
+	err := Varied.write(20_000, 1, func(r record) error {
+		data, err := r.data.text(false)
+		if !json.Valid(data) {
+			t.Errorf("record %s is no JSON: %s", r.id, data)
+		}
+		for _, m := range r.data {
+			switch m.name {
+			case "type", "version", "error", "summary", "parentID":
+				name, _ := m.value.(string)
+				if m.name == "parentID" {
+					name = ""
+				}
+				found[m.name+" "+name]++
+			}
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{
+		"type text", "type reasoning", "type tool", "type file", "type agent", "type subtask", "type retry", "type patch", "type compaction",
+		"version 1.1.53", "version 1.1.30", "version 1.0.201", "error ", "summary ", "parentID ",
+	} {
+		if found[want] == 0 {
+			t.Errorf("no record has %s: %v", want, found)
+		}
+	}
+}

@@ -13,14 +13,14 @@ import (
 
 // Database writes a database of some parts below dir, which becomes a data
 // folder: dir/opencode/opencode.db. Its tables are those of a real one.
-func Database(dir string, parts int, seed uint64) error {
-	if err := database(dir, parts, seed); err != nil {
+func Database(dir string, mix Mix, parts int, seed uint64) error {
+	if err := database(dir, mix, parts, seed); err != nil {
 		return fmt.Errorf("writing a database: %w", err)
 	}
 	return nil
 }
 
-func database(dir string, parts int, seed uint64) error {
+func database(dir string, mix Mix, parts int, seed uint64) error {
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
 	}
@@ -32,20 +32,20 @@ func database(dir string, parts int, seed uint64) error {
 	if err != nil {
 		return err
 	}
-	err = fill(db, like, parts, seed)
+	err = fill(db, like, mix, parts, seed)
 	return errors.Join(err, db.Close())
 }
 
 // fill puts sessions beside the one that is there.
-func fill(db *sqlite3.Conn, like string, parts int, seed uint64) error {
+func fill(db *sqlite3.Conn, like string, mix Mix, parts int, seed uint64) error {
 	if err := db.Exec("PRAGMA synchronous=OFF; PRAGMA foreign_keys=OFF; BEGIN"); err != nil {
 		return err
 	}
 	stmts := map[kind]*sqlite3.Stmt{}
 	for kind, sql := range map[kind]string{
-		// Values: id, session, message, time, data; a statement uses those that it needs.
-		sessionRecord: `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated)
-			SELECT ?1, project_id, slug, directory, title, version, ?4, ?4 FROM session WHERE id = '` + like + `' AND ?2 || ?3 || ?5 <> ''`,
+		// Values: id, session, message, time, data, parent, version; a statement uses those that it needs.
+		sessionRecord: `INSERT INTO session (id, project_id, slug, directory, title, version, time_created, time_updated, parent_id)
+			SELECT ?1, project_id, slug, directory, title, ifnull(?7, version), ?4, ?4, ?6 FROM session WHERE id = '` + like + `' AND ?2 || ?3 || ?5 <> ''`,
 		messageRecord: `INSERT INTO message SELECT ?1, ?2, ?4, ?4, ?5 WHERE ?3 <> ''`,
 		partRecord:    `INSERT INTO part VALUES (?1, ?3, ?2, ?4, ?4, ?5)`,
 	} {
@@ -56,7 +56,7 @@ func fill(db *sqlite3.Conn, like string, parts int, seed uint64) error {
 		defer func() { _ = st.Close() }() // it repeats the last error
 		stmts[kind] = st
 	}
-	if err := write(parts, seed, func(r record) error { return insert(stmts[r.kind], r) }); err != nil {
+	if err := mix.write(parts, seed, func(r record) error { return insert(stmts[r.kind], r) }); err != nil {
 		return err
 	}
 	return db.Exec("COMMIT")
@@ -69,8 +69,19 @@ func insert(st *sqlite3.Stmt, r record) error {
 	}
 	err = errors.Join(st.BindText(1, r.id), st.BindText(2, r.session), st.BindText(3, r.message),
 		st.BindInt64(4, r.created), st.BindRawText(5, data))
+	if r.kind == sessionRecord {
+		err = errors.Join(err, bindText(st, 6, r.parent), bindText(st, 7, r.version))
+	}
 	if err != nil {
 		return err
 	}
 	return st.Exec()
+}
+
+// bindText binds NULL for "".
+func bindText(st *sqlite3.Stmt, at int, text string) error {
+	if text == "" {
+		return st.BindNull(at)
+	}
+	return st.BindText(at, text)
 }
