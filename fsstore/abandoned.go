@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io/fs"
 	"slices"
+
+	"mend/internal/safedir"
 )
 
 // Abandoned lists, below the root, the staging folders of other journals than
@@ -16,7 +18,7 @@ func (s *Store) Abandoned(owner string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	defer root.close()
+	defer root.Close()
 	owners, err := list(root, mendDir)
 	var found []string
 	for _, name := range owners {
@@ -37,17 +39,17 @@ func (s *Store) Abandoned(owner string) ([]string, error) {
 }
 
 // list is what stands in the folder at p, nothing where that is no folder.
-func list(root *dir, p string) ([]string, error) {
-	d, err := root.sub(p)
-	var strange *strangeError
+func list(root *safedir.Dir, p string) ([]string, error) {
+	d, err := root.Sub(p)
+	var strange *safedir.NotFolderError
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
-	names, err := d.names()
+	defer d.Close()
+	names, err := d.Names(nil)
 	slices.Sort(names)
 	return names, err
 }

@@ -40,7 +40,7 @@ func TestCameOutForeign(t *testing.T) {
 		if err := j.rename(d, j.items[i], j.items[i].op); err != nil {
 			t.Fatal(err)
 		}
-		d.close()
+		d.Close()
 		j.close()
 		out := settled(t, s, staged, change.Aborted)
 		if len(out.Conflicts) != 1 || out.Conflicts[0].Ref.Part != part || string(out.Conflicts[0].Now.Data) != "another program's" {

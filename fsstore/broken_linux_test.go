@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/internal/storetest"
 )
 
@@ -132,7 +133,7 @@ func TestNoOpenat2(t *testing.T) {
 		return
 	}
 	storetest.DenySyscall(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
-	if canWrite() == nil && !testing.Short() {
+	if safedir.CanWrite() == nil && !testing.Short() {
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
 	}
 	testStrange(t)

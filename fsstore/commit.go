@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mend/change"
+	"mend/internal/safedir"
 )
 
 // Commit puts every Post in place, one exchange after the other, and returns when
@@ -86,13 +87,13 @@ func (j *job) takeBack(n int, cause error) (change.Outcome, error) {
 // nothing is known of that file, so it stays where it is.
 func (j *job) lastLook() error {
 	written := make([]bool, len(j.items))
-	err := j.share(len(j.items), func(b *buffer, i int) error {
+	err := j.share(len(j.items), func(b *safedir.Buffer, i int) error {
 		it := j.items[i]
 		if it.isFolder() || it.op.Pre == nil {
 			return nil
 		}
-		t, err := j.stage.lookInto(b, it.slot, it.limit())
-		written[i] = err == nil && t.there && !t.is(it.op.Pre) // nothing is there where nothing could be exchanged
+		t, err := j.stage.Read(b, it.slot, it.limit())
+		written[i] = err == nil && t.Exists && !matches(&t, it.op.Pre) // nothing is there where nothing could be exchanged
 		return err
 	})
 	_, kerr := j.keepWritten(written)

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -22,9 +23,9 @@ const (
 // A crew reads the messages of a session.
 type crew struct {
 	v     *view
-	shelf *dir        // of the view of each reader
-	of    session.Ref // a message, without its id
-	names []string    // of the messages' records
+	shelf *safedir.Dir // of the view of each reader
+	of    session.Ref  // a message, without its id
+	names []string     // of the messages' records
 	visit func(w *view, message session.Ref, name string, i int)
 	sums  []byte // by message, what there was to see of it
 	wg    sync.WaitGroup
@@ -53,7 +54,7 @@ func (v *view) eachMessage(of session.Ref, names []string, visit func(w *view, m
 	v.seen.seen = append(v.seen.seen, make([]byte, len(names)*sha256.Size)...)
 	c := &crew{v: v, of: of, names: names, visit: visit, sums: v.seen.seen[before:], size: 1}
 	if c.shelf = v.openShelf(of); c.shelf != nil {
-		defer c.shelf.close()
+		defer c.shelf.Close()
 	}
 	c.wg.Go(c.read)
 	c.wg.Wait()
@@ -66,7 +67,7 @@ func (v *view) eachMessage(of session.Ref, names []string, visit func(w *view, m
 
 // read is one reader.
 func (c *crew) read() {
-	w := &view{Store: c.v.Store, ctx: c.v.ctx, root: c.v.root, left: c.v.left, shelf: c.shelf, seen: &tally{}, blind: c.v.blind, buf: c.v.buffer(c.v.buf.keep)}
+	w := &view{Store: c.v.Store, ctx: c.v.ctx, root: c.v.root, left: c.v.left, shelf: c.shelf, seen: &tally{}, blind: c.v.blind, buf: c.v.buffer(c.v.buf.Keep)}
 	defer c.v.buffers.Put(w.buf)
 	c.v.reading.Add(1)
 	defer c.v.reading.Add(-1)

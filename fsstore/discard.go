@@ -7,6 +7,7 @@ import (
 	"path"
 
 	"mend/change"
+	"mend/internal/safedir"
 )
 
 // Discard removes what Prepare left: the slots that hold a Pre or a Post of st,
@@ -33,7 +34,7 @@ func (s *Store) Discard(ctx context.Context, st change.Staged) error {
 // discardAll sweeps the folder of the owner. Where nothing can be written there
 // is nothing to sweep.
 func (s *Store) discardAll() error {
-	if canWrite() != nil || s.opt.Owner == "" {
+	if safedir.CanWrite() != nil || s.opt.Owner == "" {
 		return nil
 	}
 	j, err := s.job(nil)
@@ -51,7 +52,7 @@ func (j *job) discard(ctx context.Context) error {
 	if j.stage == nil {
 		return j.rmdirs(path.Dir(j.stageDir))
 	}
-	names, err := j.stage.names()
+	names, err := j.stage.Names(nil)
 	if err != nil {
 		return err
 	}
@@ -60,7 +61,7 @@ func (j *job) discard(ctx context.Context) error {
 		there[name] = true
 	}
 	written := make([]bool, len(j.items))
-	err = j.share(len(j.items), func(b *buffer, i int) error {
+	err = j.share(len(j.items), func(b *safedir.Buffer, i int) error {
 		it, err := j.items[i], ctx.Err()
 		if err == nil && there[it.slot] {
 			written[i], err = j.discardSlot(b, it)
@@ -75,19 +76,19 @@ func (j *job) discard(ctx context.Context) error {
 	if err = errors.Join(err, kerr); err != nil {
 		return err
 	}
-	return j.rmdirs(j.stage.path)
+	return j.rmdirs(j.stage.Path)
 }
 
 // discardSlot removes a slot that is ours, and reports whether another program wrote
 // into it.
-func (j *job) discardSlot(b *buffer, it item) (written bool, err error) {
-	t, err := j.stage.lookInto(b, it.slot, it.limit())
+func (j *job) discardSlot(b *safedir.Buffer, it item) (written bool, err error) {
+	t, err := j.stage.Read(b, it.slot, it.limit())
 	switch {
 	case err != nil:
 		j.note(fmt.Sprintf("whether another program wrote into a file that was just replaced is not known: %v; the file stays there", err))
 		return false, err
-	case t.folder() && it.isFolder(), t.plain() && (t.is(it.op.Pre) || t.is(it.op.Post)):
+	case t.IsDir() && it.isFolder(), t.IsFile() && (matches(&t, it.op.Pre) || matches(&t, it.op.Post)):
 		return false, j.removeThing(j.stage, it.slot, &t)
 	}
-	return t.plain(), nil
+	return t.IsFile(), nil
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"mend/internal/ownfile"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -23,7 +25,7 @@ const maxBelow = 32
 
 // besides is a folder of records, with the ids that lead to it.
 type besides struct {
-	*dir
+	*safedir.Dir
 	of session.Ref
 }
 
@@ -79,7 +81,7 @@ func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
 
 // recordsAndMore is records for the folder that of names, and notes what else the
 // agent opens there.
-func (v *view) recordsAndMore(d *dir, of session.Ref, yield func(name, id string)) {
+func (v *view) recordsAndMore(d *safedir.Dir, of session.Ref, yield func(name, id string)) {
 	if !v.layout.takesAll {
 		v.records(d, of.Message, yield)
 		return
@@ -106,49 +108,49 @@ func isRecordName(of session.Ref, name string) bool {
 
 // seesNoRecord reports whether the agent passes over what has the name of a record,
 // since it is no plain file. That of a session or a project it opens without listing it.
-func (v *view) seesNoRecord(r session.Ref, t *thing) bool {
-	return v.layout.takesAll && t.there && !t.plain() && (r.Kind == session.KindMessage || r.Kind == session.KindPart)
+func (v *view) seesNoRecord(r session.Ref, t *safedir.Entry) bool {
+	return v.layout.takesAll && t.Exists && !t.IsFile() && (r.Kind == session.KindMessage || r.Kind == session.KindPart)
 }
 
 // other notes what the last name of rel, the path below the folder b, is in the
 // folder at.
-func (v *view) other(b besides, at *dir, rel string) {
+func (v *view) other(b besides, at *safedir.Dir, rel string) {
 	t, err := v.look(at, path.Base(rel))
 	v.otherThing(b, at, rel, &t, err)
 }
 
-func (v *view) otherThing(b besides, at *dir, rel string, t *thing, err error) {
-	why, hidden := cannotRead(err)
+func (v *view) otherThing(b besides, at *safedir.Dir, rel string, t *safedir.Entry, err error) {
+	why, hidden := safedir.ReadFailure(err)
 	switch {
 	case hidden:
 		v.file(b, rel, t, why)
 	case err != nil:
 		v.err = err
-	case t.folder():
+	case t.IsDir():
 		v.below(b, at, rel)
-	case t.plain():
-		v.file(b, rel, t, t.locked())
-	case t.there:
-		v.note(b.path+"/"+rel, b.of.Message, "it is "+nameOf(t.mode)+", which the agent passes over")
+	case t.IsFile():
+		v.file(b, rel, t, t.ReplaceProblem())
+	case t.Exists:
+		v.note(b.Path+"/"+rel, b.of.Message, "it is "+ownfile.KindName(t.Mode)+", which the agent passes over")
 		v.stray[len(v.stray)-1].Unseen = true
 	}
 }
 
 // below notes what is in a folder in which no record has its place.
-func (v *view) below(b besides, at *dir, rel string) {
+func (v *view) below(b besides, at *safedir.Dir, rel string) {
 	if strings.Count(rel, "/") == maxBelow {
-		v.note(b.path+"/"+rel, b.of.Message, fmt.Sprintf("it is more than %d folders deep, and was not looked into", maxBelow))
+		v.note(b.Path+"/"+rel, b.of.Message, fmt.Sprintf("it is more than %d folders deep, and was not looked into", maxBelow))
 		return
 	}
-	in := new(buffer) // the names in at are still needed
-	d, err := at.subInto(in, path.Base(rel))
+	in := new(safedir.Buffer) // the names in at are still needed
+	d, err := at.Sub(path.Base(rel))
 	var names []string
 	if err == nil {
-		defer d.close()
-		names, err = d.namesInto(in)
+		defer d.Close()
+		names, err = d.Names(in)
 	}
-	if why, ok := cannotRead(err); ok {
-		v.note(b.path+"/"+rel, b.of.Message, "the folder cannot be read: "+why)
+	if why, ok := safedir.ReadFailure(err); ok {
+		v.note(b.Path+"/"+rel, b.of.Message, "the folder cannot be read: "+why)
 		return
 	}
 	if err != nil {
@@ -164,18 +166,18 @@ func (v *view) below(b besides, at *dir, rel string) {
 }
 
 // file notes a file. fixed says why it cannot be moved away.
-func (v *view) file(b besides, rel string, t *thing, fixed string) {
-	f := newFile(b.file(rel), b.path+"/"+rel, t, fixed)
+func (v *view) file(b besides, rel string, t *safedir.Entry, fixed string) {
+	f := newFile(b.file(rel), b.Path+"/"+rel, t, fixed)
 	opens := v.opens(b.of, rel)
-	f.Opens = b.path + opens
+	f.Opens = b.Path + opens
 	if f.Reads = v.reads(b, strings.TrimPrefix(opens, "/")); v.err == nil {
 		v.files = append(v.files, f)
 	}
 }
 
-func newFile(ref session.Ref, at string, t *thing, fixed string) session.File {
-	f := session.File{Record: session.Record{Ref: ref, Data: t.data, Mode: t.mode.Perm(), Locked: fixed}, Path: at}
-	if t.unfit() != "" {
+func newFile(ref session.Ref, at string, t *safedir.Entry, fixed string) session.File {
+	f := session.File{Record: session.Record{Ref: ref, Data: t.Data, Mode: t.Mode.Perm(), Locked: fixed}, Path: at}
+	if t.ReadProblem() != "" {
 		f.Defect = &session.Defect{Kind: session.Unreadable, Why: fixed}
 	}
 	return f
@@ -200,18 +202,18 @@ func (v *view) reads(b besides, rel string) session.Ref {
 	if rel == suffix {
 		return session.Ref{} // it would be beside the folder, where nothing belongs
 	}
-	at, name := b.dir, path.Base(rel)
+	at, name := b.Dir, path.Base(rel)
 	if rel != name {
-		d, err := b.sub(path.Dir(rel))
+		d, err := b.Sub(path.Dir(rel))
 		if err != nil {
 			return session.Ref{}
 		}
-		defer d.close()
+		defer d.Close()
 		at = d
 	}
-	t, err := at.stat(name)
+	t, err := at.Stat(name)
 	switch {
-	case err != nil || !t.plain():
+	case err != nil || !t.IsFile():
 		return session.Ref{}
 	case rel == name && isRecordName(b.of, name):
 		return b.record(strings.TrimSuffix(name, suffix))
@@ -221,20 +223,20 @@ func (v *view) reads(b besides, rel string) session.Ref {
 
 // inPlaceOf notes a plain file that stands where the folder of records at p should be.
 func (v *view) inPlaceOf(p string, of session.Ref) {
-	d, err := v.root.sub(path.Dir(p))
+	d, err := v.root.Sub(path.Dir(p))
 	if err != nil {
 		return // what stands in the way there is told elsewhere
 	}
-	defer d.close()
+	defer d.Close()
 	t, err := v.look(d, path.Base(p))
-	why, hidden := cannotRead(err)
-	var strange *strangeError
+	why, hidden := safedir.ReadFailure(err)
+	var strange *safedir.NotFolderError
 	switch {
 	case err != nil && !hidden && !errors.As(err, &strange):
 		v.err = err
-	case hidden, t.plain():
+	case hidden, t.IsFile():
 		if !hidden {
-			why = t.locked()
+			why = t.ReplaceProblem()
 		}
 		of.Kind = session.KindFile
 		v.files = append(v.files, newFile(of, p, &t, why))
@@ -249,7 +251,7 @@ func (v *view) abandonedFiles(message session.Ref) {
 	if d == nil {
 		return
 	}
-	defer d.close()
+	defer d.Close()
 	before := len(v.files)
 	v.recordsAndMore(d, folderOf(ref), func(string, string) {})
 	for _, f := range v.files[before:] {
@@ -269,8 +271,8 @@ func (v *view) filesAmongProjects() {
 	if d == nil {
 		return
 	}
-	defer d.close()
-	in.recordsAndMore(d, session.Ref{Message: d.path}, func(string, string) {})
+	defer d.Close()
+	in.recordsAndMore(d, session.Ref{Message: d.Path}, func(string, string) {})
 	if v.err == nil {
 		v.err = in.err
 	}
@@ -294,12 +296,12 @@ func (v *view) filesInTheWay() {
 }
 
 func (v *view) fileInTheWay(p string) {
-	d, err := v.root.sub(path.Dir(p))
+	d, err := v.root.Sub(path.Dir(p))
 	if err != nil {
 		return // what stands in the way there is told elsewhere
 	}
-	defer d.close()
-	if t, err := d.stat(path.Base(p)); err == nil && t.plain() {
+	defer d.Close()
+	if t, err := d.Stat(path.Base(p)); err == nil && t.IsFile() {
 		v.hidden(p, "", "it is a file, and a folder of records should be there: the agent reads and stores none; move it away by hand")
 	}
 }

@@ -9,6 +9,7 @@ import (
 
 	"mend/change"
 	"mend/internal/atomicfile"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -21,8 +22,8 @@ type item struct {
 	dir, name string // the same, in two
 	slot      string // in the staging folder
 
-	owner owner // of the target, as it was checked
-	owned bool  // it was, and the target was there
+	owner safedir.Owner // of the target, as it was checked
+	owned bool          // it was, and the target was there
 }
 
 func (it item) isFolder() bool { return it.op.Ref.Kind == session.KindFolder }
@@ -41,14 +42,14 @@ func (it item) limit() int64 {
 // A job is one change while it is worked on.
 type job struct {
 	*Store
-	root     *dir
-	stage    *dir   // the staging folder, nil where there is none
-	stageDir string // its path, as Prepare said it
-	lost     bool   // that one is gone: stage is the one that Settle made
-	kept     bool   // another program's bytes were moved to where they are kept
+	root     *safedir.Dir
+	stage    *safedir.Dir // the staging folder, nil where there is none
+	stageDir string       // its path, as Prepare said it
+	lost     bool         // that one is gone: stage is the one that Settle made
+	kept     bool         // another program's bytes were moved to where they are kept
 	items    []item
 	folders  map[string]bool // the paths of the items that are folders
-	buf      buffer          // for what is looked at and not kept
+	buf      safedir.Buffer  // for what is looked at and not kept
 }
 
 // job finds the places of the ops and opens the root. The error wraps
@@ -111,7 +112,7 @@ func (s *Store) place(o change.Op) (item, error) {
 // resume is the job of what was staged before, perhaps by another process. Its
 // staging folder may be gone.
 func (s *Store) resume(st change.Staged) (*job, error) {
-	if err := canWrite(); err != nil {
+	if err := safedir.CanWrite(); err != nil {
 		return nil, err
 	}
 	if !st.Store.Same(s.id) {
@@ -126,10 +127,10 @@ func (s *Store) resume(st change.Staged) (*job, error) {
 		return nil, err
 	}
 	j.name(st.Dir)
-	j.stage, err = j.root.sub(st.Dir)
+	j.stage, err = j.root.Sub(st.Dir)
 	if errors.Is(err, fs.ErrNotExist) {
 		j.lost = true
-		j.stage, err = j.root.sub(st.Dir + again)
+		j.stage, err = j.root.Sub(st.Dir + again)
 	}
 	if errors.Is(err, fs.ErrNotExist) {
 		return j, nil
@@ -149,9 +150,9 @@ func (j *job) name(dir string) {
 }
 
 func (j *job) close() {
-	j.root.close()
+	j.root.Close()
 	if j.stage != nil {
-		j.stage.close()
+		j.stage.Close()
 	}
 }
 
@@ -171,7 +172,7 @@ func (s *Store) stepItem(verb string, it item) error {
 }
 
 // parent opens the folder in which the target is.
-func (j *job) parent(it item) (*dir, error) { return j.root.sub(it.dir) }
+func (j *job) parent(it item) (*safedir.Dir, error) { return j.root.Sub(it.dir) }
 
 // barrier makes the names durable in all folders that the items touch. The data
 // has been durable since before any of these names changed.
@@ -201,7 +202,7 @@ func (j *job) ownFolders() []string {
 
 // newBarrier returns a barrier for this store. The root is open since before
 // anything was written.
-func (j *job) newBarrier() *atomicfile.Barrier { return atomicfile.NewBarrier(j.root.file()) }
+func (j *job) newBarrier() *atomicfile.Barrier { return atomicfile.NewBarrier(j.root.File()) }
 
 // addAll puts the folders behind the barrier. Where something is missing, or
 // no folder, nothing of ours is there.
@@ -211,11 +212,11 @@ func (j *job) addAll(b *atomicfile.Barrier, folders []string) error {
 	}
 	var errs []error
 	for _, p := range folders {
-		d, err := j.root.sub(p)
-		var strange *strangeError
+		d, err := j.root.Sub(p)
+		var strange *safedir.NotFolderError
 		switch {
 		case err == nil:
-			b.Add(d.file())
+			b.Add(d.File())
 		case !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange):
 			errs = append(errs, err)
 		}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -18,19 +19,19 @@ func (j *job) keep(it item) (string, error) {
 
 // keepFile moves a file to where nothing of ours ever deletes it, under a name that
 // begins with prefix. It calls step first.
-func (j *job) keepFile(from *dir, name, prefix string, step func() error) (string, error) {
+func (j *job) keepFile(from *safedir.Dir, name, prefix string, step func() error) (string, error) {
 	kept, err := j.mkdirs(keptDir)
 	if err != nil {
 		return "", err
 	}
-	defer kept.close()
+	defer kept.Close()
 	j.kept = true
 	for n := 1; ; n++ {
 		if err := step(); err != nil {
 			return "", err
 		}
 		to := fmt.Sprintf("%s%d%s", prefix, n, suffix)
-		if err := from.move(name, kept, to); !errors.Is(err, fs.ErrExist) {
+		if err := from.Move(name, kept, to); !errors.Is(err, fs.ErrExist) {
 			return keptDir + "/" + to, err
 		}
 	}
@@ -104,12 +105,12 @@ func (j *job) keptAny(it item) bool {
 // keptNames lists all that is kept; nothing where that cannot be told, since it
 // is for people.
 func (j *job) keptNames() []string {
-	d, err := j.root.sub(keptDir)
+	d, err := j.root.Sub(keptDir)
 	if err != nil {
 		return nil
 	}
-	defer d.close()
-	names, err := d.names()
+	defer d.Close()
+	names, err := d.Names(nil)
 	if err != nil {
 		return nil
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/internal/storetest"
 	"mend/session"
 )
@@ -77,7 +78,7 @@ func TestLayouts(t *testing.T) {
 			if got := loaded.Messages[0].Ref.Project; got != tr.slug {
 				t.Errorf("the messages have the project %q, want %q", got, tr.slug)
 			}
-			if canWrite() != nil {
+			if safedir.CanWrite() != nil {
 				return
 			}
 			st := mustApply(t, s, bigPlan(t, loaded))

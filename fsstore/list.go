@@ -61,7 +61,7 @@ func (v *view) recorded(known map[string]bool) []session.Session {
 				known[id] = true
 			}
 		})
-		d.close()
+		d.Close()
 	}
 	return heads
 }
@@ -95,7 +95,7 @@ func (v *view) holdsRecords(at spot) bool {
 	if d == nil {
 		return false
 	}
-	defer d.close()
+	defer d.Close()
 	found := false
 	v.records(d, "", func(string, string) { found = true })
 	return found

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -86,7 +87,7 @@ func (v *view) session(head session.Session, messages func(*session.Session, *op
 	bare, ok := v.info(head)
 	folder := v.messageFolder(&bare, head)
 	if folder != nil {
-		defer folder.d.close()
+		defer folder.d.Close()
 		messages(&bare, folder)
 	}
 	if v.failed() {
@@ -107,13 +108,13 @@ func (v *view) info(head session.Session) (session.Session, bool) {
 	}
 	want := session.Ref{Kind: session.KindSession, Project: head.Info.Ref.Project, Session: head.ID}
 	for _, at := range v.lookFor(p, want) {
-		d, err := v.root.sub(at.path())
+		d, err := v.root.Sub(at.path())
 		if err != nil {
 			continue // List tells of it: it is not this session's alone
 		}
 		want.Project = at.ref.Project
 		r, ok := v.read(d, want)
-		d.close()
+		d.Close()
 		if ok {
 			bare = headOf(r)
 			v.project(&bare)
@@ -132,16 +133,16 @@ func (v *view) project(s *session.Session) {
 	if err != nil {
 		return
 	}
-	d, err := v.root.sub(path.Dir(at))
+	d, err := v.root.Sub(path.Dir(at))
 	if err != nil {
 		return // the agent makes it, or List reports what is in its place
 	}
-	defer d.close()
+	defer d.Close()
 	name := path.Base(at)
 	if !v.readInto(&r, d, name) {
 		return
 	}
-	if t, err := d.stat(name); r.Unreadable() && err == nil && (t.plain() && t.mode.Perm()&0o400 != 0 || t.mode&fs.ModeSymlink != 0) {
+	if t, err := d.Stat(name); r.Unreadable() && err == nil && (t.IsFile() && t.Mode.Perm()&0o400 != 0 || t.Mode&fs.ModeSymlink != 0) {
 		return
 	}
 	s.ProjectRow = r
@@ -161,7 +162,7 @@ func (v *view) lookFor(p pattern, want session.Ref) []spot {
 // An openSpot is a spot whose folder is open.
 type openSpot struct {
 	spot
-	d *dir
+	d *safedir.Dir
 }
 
 // message is a ref for the messages of a session that are in the folder.
@@ -231,8 +232,8 @@ func (v *view) partRef(message session.Ref) session.Ref {
 
 // openShelf opens the folder that has the folders of the parts of a session's
 // messages in it, nil where that fails: the reason is told of each of those.
-func (v *view) openShelf(message session.Ref) *dir {
-	d, err := v.root.sub(v.shelfPath(message))
+func (v *view) openShelf(message session.Ref) *safedir.Dir {
+	d, err := v.root.Sub(v.shelfPath(message))
 	if err != nil {
 		return nil
 	}
@@ -240,7 +241,7 @@ func (v *view) openShelf(message session.Ref) *dir {
 }
 
 // openParts opens the folder of a message's parts, as open does.
-func (v *view) openParts(message session.Ref) *dir {
+func (v *view) openParts(message session.Ref) *safedir.Dir {
 	if v.shelf != nil {
 		return v.openIn(v.shelf, message.Message, message.Message)
 	}
@@ -248,16 +249,16 @@ func (v *view) openParts(message session.Ref) *dir {
 }
 
 // see looks at a record for its stamp, and reports whether there is one.
-func (v *view) see(d *dir, ref session.Ref, name string) bool {
+func (v *view) see(d *safedir.Dir, ref session.Ref, name string) bool {
 	t, err := v.look(d, name)
 	switch {
 	case err == nil && v.seesNoRecord(ref, &t):
 		v.otherThing(besides{d, folderOf(ref)}, d, name, &t, nil)
 		return false
 	case err == nil:
-		return t.there
+		return t.Exists
 	}
-	_, hidden := cannotRead(err)
+	_, hidden := safedir.ReadFailure(err)
 	if !hidden {
 		v.err = err
 	}
@@ -272,7 +273,7 @@ func (v *view) seeParts(message session.Ref) {
 		v.inPlaceOf(v.shelfPath(ref)+"/"+ref.Message, folderOf(ref))
 		return
 	}
-	defer d.closeBy(v.buf)
+	defer d.Close()
 	v.recordsAndMore(d, folderOf(ref), func(name, _ string) { v.see(d, ref, name) })
 }
 
@@ -286,7 +287,7 @@ func (v *view) parts(message session.Ref) iter.Seq[*session.Record] {
 			v.inPlaceOf(v.shelfPath(ref)+"/"+ref.Message, folderOf(ref))
 			return
 		}
-		defer d.closeBy(v.buf)
+		defer d.Close()
 		more := true
 		var r session.Record
 		v.recordsAndMore(d, folderOf(ref), func(name, id string) {

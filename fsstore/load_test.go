@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/internal/storetest"
 	"mend/session"
 )
@@ -229,7 +230,7 @@ func TestProject(t *testing.T) {
 		}
 		last = stamp
 	}
-	if canWrite() != nil {
+	if safedir.CanWrite() != nil {
 		return
 	}
 	s := mustOpen(t, root, "", Options{Owner: "own"})

@@ -105,7 +105,7 @@ func (v *view) toldSession(at spot) string {
 	if d == nil {
 		return session.Unknown
 	}
-	defer d.close()
+	defer d.Close()
 	told := ""
 	v.records(d, at.ref.Message, func(_, id string) {
 		if told != "" {

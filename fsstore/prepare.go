@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -26,7 +27,7 @@ import (
 // hold something else; [change.ErrInvalid] if an op has no place in the tree;
 // [errors.ErrUnsupported] if the system has no calls for it.
 func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
-	if err := canWrite(); err != nil {
+	if err := safedir.CanWrite(); err != nil {
 		return change.Staged{}, err
 	}
 	st, err := s.prepare(ctx, ops)
@@ -70,15 +71,15 @@ func (s *Store) prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 
 // check compares every record with its Pre.
 func (j *job) check(ctx context.Context) error {
-	home, err := j.root.self()
+	home, err := j.root.Stat(".")
 	if err != nil {
 		return err
 	}
 	found := make([]*change.Conflict, len(j.items))
-	err = j.share(len(j.items), func(b *buffer, i int) error {
+	err = j.share(len(j.items), func(b *safedir.Buffer, i int) error {
 		err := ctx.Err()
 		if err == nil {
-			found[i], err = j.checkItem(b, &j.items[i], home.dev)
+			found[i], err = j.checkItem(b, &j.items[i], home.Dev)
 		}
 		return err
 	})
@@ -99,20 +100,20 @@ func (j *job) check(ctx context.Context) error {
 
 // checkItem is check for one record, which must be on the device, and notes whom it
 // belongs to.
-func (j *job) checkItem(b *buffer, it *item, device uint64) (*change.Conflict, error) {
-	t, why, err := j.lookInto(b, *it, j.opt.MaxRecord)
+func (j *job) checkItem(b *safedir.Buffer, it *item, device uint64) (*change.Conflict, error) {
+	t, why, err := j.look(b, *it, j.opt.MaxRecord)
 	on := t
-	if err == nil && !t.there {
+	if err == nil && !t.Exists {
 		on, err = j.nearest(it.dir)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if on.dev != device {
+	if on.Dev != device {
 		return nil, fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", it.dir, j.id.Root)
 	}
-	if it.owned = t.there; it.owned {
-		it.owner = t.owner
+	if it.owned = t.Exists; it.owned {
+		it.owner = t.Owner
 	}
 	c := j.differs(*it, &t, why)
 	if c != nil && c.Now != nil {
@@ -123,32 +124,32 @@ func (j *job) checkItem(b *buffer, it *item, device uint64) (*change.Conflict, e
 
 // differs is the conflict if the target, as [job.look] found it, is not as the op
 // expects it. A folder may be there or not, as long as nothing else has its name.
-func (j *job) differs(it item, t *thing, why string) *change.Conflict {
+func (j *job) differs(it item, t *safedir.Entry, why string) *change.Conflict {
 	switch {
 	case it.isFolder():
-		if !t.there || t.folder() {
+		if !t.Exists || t.IsDir() {
 			return nil
 		}
-	case (why == "" || why == whyNoFolder) && t.is(it.op.Pre) && t.links <= 1:
+	case (why == "" || why == whyNoFolder) && matches(t, it.op.Pre) && t.Links <= 1:
 		return nil // a folder that is missing will be made
 	}
 	if why == "" {
 		why = whyDiffers(it.op.Pre, t)
 	}
-	return &change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: t.image(), Why: why}
+	return &change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: imageOf(t), Why: why}
 }
 
 // nearest is the folder at p, or the first one above it that is there.
-func (j *job) nearest(p string) (thing, error) {
+func (j *job) nearest(p string) (safedir.Entry, error) {
 	for ; ; p = path.Dir(p) {
-		d, err := j.root.sub(p)
-		var strange *strangeError
+		d, err := j.root.Sub(p)
+		var strange *safedir.NotFolderError
 		if err == nil {
-			defer d.close()
-			return d.self()
+			defer d.Close()
+			return d.Stat(".")
 		}
 		if !errors.Is(err, fs.ErrNotExist) && !errors.As(err, &strange) || p == "." {
-			return thing{}, err
+			return safedir.Entry{}, err
 		}
 	}
 }
@@ -176,9 +177,9 @@ func (j *job) addMissing(it item, n int, p string) error {
 	if j.folders[p] {
 		return nil
 	}
-	d, err := j.root.sub(p)
+	d, err := j.root.Sub(p)
 	if err == nil {
-		d.close()
+		d.Close()
 		return nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -193,7 +194,7 @@ func (j *job) addMissing(it item, n int, p string) error {
 	}
 	folder, err := j.place(change.Op{
 		Ref:  j.layout.folderRef(it.op.Ref, n),
-		Post: &change.Image{Mode: fs.ModeDir | above.mode.Perm()},
+		Post: &change.Image{Mode: fs.ModeDir | above.Mode.Perm()},
 	})
 	if err != nil {
 		return err

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -32,54 +33,49 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 		if err != nil {
 			return nil, fmt.Errorf("reading records: %w", err)
 		}
-		t, _, err := j.look(it, s.opt.MaxRecord)
+		t, _, err := j.look(nil, it, s.opt.MaxRecord)
 		if err != nil {
 			return nil, fmt.Errorf("reading %v %s: %w", ref.Kind, ref, err)
 		}
-		images[i] = t.image()
+		images[i] = imageOf(&t)
 	}
 	return images, nil
 }
 
-// look reads the target, if it is not larger than max. Where its folder is gone
-// or is none there is no target, and why says so.
-func (j *job) look(it item, max int64) (t thing, why string, err error) {
-	return j.lookInto(&buffer{keep: true}, it, max)
-}
-
-// lookInto is look with a buffer.
-func (j *job) lookInto(b *buffer, it item, max int64) (t thing, why string, err error) {
+// look reads the target of it if it has at most max bytes. If the folder of the target
+// is missing or not a folder, the entry is the zero one and why says so. b may be nil.
+func (j *job) look(b *safedir.Buffer, it item, max int64) (t safedir.Entry, why string, err error) {
 	d, err := j.parent(it)
-	var strange *strangeError
+	var strange *safedir.NotFolderError
 	switch {
 	case errors.As(err, &strange):
-		return thing{}, "its folder cannot be used: " + strange.Error(), nil
+		return safedir.Entry{}, "its folder cannot be used: " + strange.Error(), nil
 	case errors.Is(err, fs.ErrNotExist):
 		if j.folders[it.dir] || it.isFolder() {
-			return thing{}, "", nil // the change itself makes or removes it
+			return safedir.Entry{}, "", nil // the change itself makes or removes it
 		}
-		return thing{}, whyNoFolder, nil
+		return safedir.Entry{}, whyNoFolder, nil
 	case err != nil:
-		return thing{}, "", err
+		return safedir.Entry{}, "", err
 	}
-	defer d.close()
-	t, err = d.lookInto(b, it.name, max)
+	defer d.Close()
+	t, err = d.Read(b, it.name, max)
 	return t, "", err
 }
 
 const whyNoFolder = "its folder is gone"
 
 // whyDiffers says in words how the thing differs from what was expected.
-func whyDiffers(pre *change.Image, t *thing) string {
+func whyDiffers(pre *change.Image, t *safedir.Entry) string {
 	switch {
-	case !t.there:
+	case !t.Exists:
 		return "deleted by another program"
-	case t.locked() != "":
-		return t.locked()
+	case t.ReplaceProblem() != "":
+		return t.ReplaceProblem()
 	case pre == nil:
 		return "created by another program"
-	case bytes.Equal(t.data, pre.Data):
-		return fmt.Sprintf("its permissions were changed from %v to %v", pre.Mode.Perm(), t.mode.Perm())
+	case bytes.Equal(t.Data, pre.Data):
+		return fmt.Sprintf("its permissions were changed from %v to %v", pre.Mode.Perm(), t.Mode.Perm())
 	}
 	return "changed by another program"
 }

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -29,7 +30,7 @@ func TestTooLarge(t *testing.T) {
 	if err != nil || images[0] == nil || images[0].Mode&fs.ModeIrregular == 0 {
 		t.Errorf("Read = %+v, %v", images, err)
 	}
-	if canWrite() != nil {
+	if safedir.CanWrite() != nil {
 		return
 	}
 	op := change.Op{Ref: p.Ref, Pre: &change.Image{Data: []byte("{}"), Mode: 0o644}, Post: &change.Image{Data: []byte("{ }"), Mode: 0o644}}

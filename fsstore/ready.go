@@ -36,7 +36,7 @@ func (j *job) ready(ctx context.Context, items []item, from holding) error {
 			err = j.stepItem("restage", it)
 		}
 		if err == nil {
-			err = j.stage.move(it.slot+unfinished, j.stage, it.slot)
+			err = j.stage.Move(it.slot+unfinished, j.stage, it.slot)
 		}
 	}
 	return err

@@ -28,12 +28,12 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit fun
 	defer v.close()
 	v.seen = &tally{}
 	bare, _ := v.info(head) // which stays: the buffer is another's after this
-	v.buf.keep = false
+	v.buf.Keep = false
 	folder := v.messageFolder(&bare, head)
 	if folder == nil {
 		return nil, session.Stamp{}
 	}
-	defer folder.d.close()
+	defer folder.d.Close()
 	v.eachMessage(folder.message(bare.ID), v.messagesIn(folder, bare.ID), func(w *view, ref session.Ref, name string, _ int) {
 		r := session.Record{Ref: ref}
 		if !w.readInto(&r, folder.d, name) || !visit(&r, w.parts(ref)) || w.foundMore() {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"mend/change"
+	"mend/internal/safedir"
 )
 
 // Settle decides what became of st by what its records and slots hold, as the
@@ -63,7 +64,7 @@ func (j *job) settle(ctx context.Context) (change.Outcome, error) {
 // meddled reports whether a call failed since another program changed what it
 // was about: as against a disk that is full or broken.
 func meddled(err error) bool {
-	var strange *strangeError
+	var strange *safedir.NotFolderError
 	return errors.Is(err, errForeign) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange)
 }
 
@@ -140,7 +141,7 @@ func (j *job) backward(it item) (mixed bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer d.close()
+	defer d.Close()
 	return false, j.unswap(d, it, it.op)
 }
 
@@ -152,7 +153,7 @@ func (j *job) backFolder(it item) error {
 		return nil // another program removed what it was in
 	}
 	if j.stage != nil && !j.lost {
-		if t, err := j.stage.stat(it.slot); err != nil || t.there {
+		if t, err := j.stage.Stat(it.slot); err != nil || t.Exists {
 			return err // it was there before, or never made
 		}
 	}
@@ -164,14 +165,14 @@ func (j *job) report(out *change.Outcome, it item, mixed bool) error {
 	if mixed {
 		out.State = change.Conflicted
 	}
-	t, why, err := j.look(it, j.opt.MaxRecord)
+	t, why, err := j.look(nil, it, j.opt.MaxRecord)
 	if err != nil {
 		return err
 	}
 	if why == "" {
 		why = whyDiffers(it.op.Pre, &t)
 	}
-	c := change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: t.image(), Why: why}
+	c := change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: imageOf(&t), Why: why}
 	out.Conflicts = append(out.Conflicts, c)
 	return nil
 }

@@ -5,6 +5,8 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"mend/internal/safedir"
 )
 
 // worthwhile is how many items it takes that one more goroutine does them sooner.
@@ -13,14 +15,14 @@ const worthwhile = 64
 // share calls do for each number below n: in order, or where there are many several
 // at a time. Each call has the buffer to itself until it returns. No call is begun
 // after one has failed.
-func (s *Store) share(n int, do func(b *buffer, i int) error) error {
+func (s *Store) share(n int, do func(b *safedir.Buffer, i int) error) error {
 	errs := make([]error, max(1, min(runtime.GOMAXPROCS(0), n/worthwhile)))
 	var next atomic.Int64
 	var failed atomic.Bool
 	work := func(worker int) {
-		b := s.buffers.Get().(*buffer)
+		b := s.buffers.Get().(*safedir.Buffer)
 		defer s.buffers.Put(b)
-		b.keep = false
+		b.Keep = false
 		for i := int(next.Add(1)) - 1; i < n && !failed.Load(); i = int(next.Add(1)) - 1 {
 			if errs[worker] = do(b, i); errs[worker] != nil {
 				failed.Store(true)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -20,7 +21,7 @@ func TestShare(t *testing.T) {
 	bad := errors.New("bad")
 	for _, n := range []int{0, 1, worthwhile, 2*worthwhile - 1, 10 * worthwhile} {
 		calls := make([]atomic.Int32, n)
-		err := s.share(n, func(_ *buffer, i int) error {
+		err := s.share(n, func(_ *safedir.Buffer, i int) error {
 			calls[i].Add(1)
 			return nil
 		})
@@ -30,7 +31,7 @@ func TestShare(t *testing.T) {
 			}
 		}
 		var after atomic.Int32
-		err = s.share(n, func(_ *buffer, i int) error {
+		err = s.share(n, func(_ *safedir.Buffer, i int) error {
 			after.Add(1)
 			return bad
 		})

@@ -139,7 +139,7 @@ func (v *view) list(at spot, yield func(name, id string)) {
 	}
 	if d := v.open(at.path(), ""); d != nil {
 		v.records(d, "", yield)
-		d.close()
+		d.Close()
 	}
 }
 
@@ -183,7 +183,7 @@ func (t *skeleton) ask(v *view, k spot) {
 	if d == nil {
 		return
 	}
-	defer d.close()
+	defer d.Close()
 	ref := k.ref
 	ref.Kind = session.KindMessage
 	for _, id := range v.recordsIn(k) {

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -70,7 +71,7 @@ func (j *job) write(it item, name string, i *change.Image) (*os.File, error) {
 	if err := j.stepItem("stage", it); err != nil {
 		return nil, err
 	}
-	f, err := j.stage.create(name, i.Mode.Perm())
+	f, err := j.stage.Create(name, i.Mode.Perm())
 	if err != nil {
 		return nil, err
 	}
@@ -92,15 +93,15 @@ func (j *job) writeFolder(it item, name string, i *change.Image) error {
 	if err := j.stepItem("stage", it); err != nil {
 		return err
 	}
-	if err := j.stage.mkdir(name); err != nil {
+	if err := j.stage.Mkdir(name); err != nil {
 		return err
 	}
-	d, err := j.stage.sub(name)
+	d, err := j.stage.Sub(name)
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	return j.adorn(d.file(), it, i)
+	defer d.Close()
+	return j.adorn(d.File(), it, i)
 }
 
 // adorn gives a new file the exact mode of the image, whatever the umask, and
@@ -109,20 +110,20 @@ func (j *job) adorn(f *os.File, it item, i *change.Image) error {
 	if err := j.stepItem("adorn", it); err != nil {
 		return err
 	}
-	t, err := statFile(f)
+	t, err := safedir.StatFile(f)
 	if err != nil {
 		return err
 	}
 	if os.Geteuid() == 0 {
 		o, err := j.ownerOf(it)
-		if err == nil && o != t.owner {
-			err = f.Chown(o.uid, o.gid)
+		if err == nil && o != t.Owner {
+			err = f.Chown(o.UID, o.GID)
 		}
 		if err != nil {
 			return err
 		}
 	}
-	if t.mode.Perm() == i.Mode.Perm() {
+	if t.Mode.Perm() == i.Mode.Perm() {
 		return nil
 	}
 	return f.Chmod(i.Mode.Perm())
@@ -130,16 +131,16 @@ func (j *job) adorn(f *os.File, it item, i *change.Image) error {
 
 // ownerOf is whom the target belongs to, or where there is none the nearest
 // folder above it.
-func (j *job) ownerOf(it item) (owner, error) {
+func (j *job) ownerOf(it item) (safedir.Owner, error) {
 	if it.owned {
 		return it.owner, nil
 	}
 	if d, err := j.parent(it); err == nil {
-		defer d.close()
-		if t, err := d.stat(it.name); err == nil && t.there {
-			return t.owner, nil
+		defer d.Close()
+		if t, err := d.Stat(it.name); err == nil && t.Exists {
+			return t.Owner, nil
 		}
 	}
 	t, err := j.nearest(it.dir)
-	return t.owner, err
+	return t.Owner, err
 }

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"mend/internal/atomicfile"
+	"mend/internal/safedir"
 )
 
 // stageAll writes the slots: first into a folder whose name says that nothing in
@@ -16,12 +17,12 @@ func (j *job) stageAll(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer owner.close()
+	defer owner.Close()
 	name, err := j.number(owner)
 	if err != nil {
 		return err
 	}
-	if j.stage, err = owner.sub(name + unfinished); err != nil {
+	if j.stage, err = owner.Sub(name + unfinished); err != nil {
 		return err
 	}
 	if err := j.probe(); err != nil {
@@ -30,7 +31,7 @@ func (j *job) stageAll(ctx context.Context) error {
 	b := j.newBarrier()
 	err = j.fill(ctx, b)
 	if err == nil && !b.LogsRenames() { // else the files' names are durable with them
-		err = j.addAll(b, []string{j.stage.path, owner.path, mendDir, "."})
+		err = j.addAll(b, []string{j.stage.Path, owner.Path, mendDir, "."})
 	}
 	if err != nil {
 		return errors.Join(err, b.Wait())
@@ -41,22 +42,22 @@ func (j *job) stageAll(ctx context.Context) error {
 	if err := j.step("finish " + j.stageDir); err != nil {
 		return err
 	}
-	return owner.move(name+unfinished, owner, name)
+	return owner.Move(name+unfinished, owner, name)
 }
 
 // number makes an unfinished staging folder with the first number that is free,
 // and names the slots.
-func (j *job) number(owner *dir) (string, error) {
+func (j *job) number(owner *safedir.Dir) (string, error) {
 	for n := 1; ; n++ {
 		name := strconv.Itoa(n)
-		taken, err := owner.stat(name)
+		taken, err := owner.Stat(name)
 		if err != nil {
 			return "", err
 		}
-		if taken.there {
+		if taken.Exists {
 			continue
 		}
-		j.name(owner.path + "/" + name)
+		j.name(owner.Path + "/" + name)
 		made, err := j.mkdir(owner, name+unfinished)
 		if made || err != nil {
 			return name, err
@@ -67,7 +68,7 @@ func (j *job) number(owner *dir) (string, error) {
 // fill writes every Post into its slot.
 func (j *job) fill(ctx context.Context, b *atomicfile.Barrier) error {
 	var mu sync.Mutex
-	return j.share(len(j.items), func(_ *buffer, i int) error {
+	return j.share(len(j.items), func(_ *safedir.Buffer, i int) error {
 		it, err := j.items[i], ctx.Err()
 		if err != nil || it.op.Post == nil {
 			return err

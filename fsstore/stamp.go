@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"time"
 
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -17,14 +18,14 @@ type tally struct {
 }
 
 // add notes a thing, or that it could not be looked at.
-func (t *tally) add(name string, it *thing, err error) {
-	if err != nil || it.there && it.ino == 0 {
+func (t *tally) add(name string, it *safedir.Entry, err error) {
+	if err != nil || it.Exists && it.Ino == 0 {
 		t.vague = true
 		return
 	}
-	t.newest = max(t.newest, it.mtime, it.ctime)
+	t.newest = max(t.newest, it.Mtime, it.Ctime)
 	t.seen = append(append(t.seen, name...), 0)
-	for _, n := range [...]uint64{it.dev, it.ino, uint64(it.size), uint64(it.mtime), uint64(it.ctime), uint64(it.mode)} {
+	for _, n := range [...]uint64{it.Dev, it.Ino, uint64(it.Size), uint64(it.Mtime), uint64(it.Ctime), uint64(it.Mode)} {
 		t.seen = binary.LittleEndian.AppendUint64(t.seen, n)
 	}
 }

@@ -2,8 +2,10 @@ package fsstore
 
 import (
 	"bytes"
+	"io/fs"
 
 	"mend/change"
+	"mend/internal/safedir"
 )
 
 // holding is what a target or a slot holds, in the words of its op. A record
@@ -55,7 +57,7 @@ const (
 // put anything there. But where the change itself makes or removes the folder
 // the target is just absent, and what should be deleted is gone with its folder.
 func (j *job) state(it item) (target, slot holding, err error) {
-	t, why, err := j.look(it, it.limit())
+	t, why, err := j.look(nil, it, it.limit())
 	if err != nil {
 		return 0, 0, err
 	}
@@ -69,28 +71,28 @@ func (j *job) state(it item) (target, slot holding, err error) {
 	if j.stage == nil {
 		return target, holdsNothing, nil
 	}
-	if t, err = j.stage.look(it.slot, it.limit()); err != nil {
+	if t, err = j.stage.Read(nil, it.slot, it.limit()); err != nil {
 		return 0, 0, err
 	}
 	slot = holds(it.op, &t)
 	switch {
-	case !t.there && j.lost:
+	case !t.Exists && j.lost:
 		slot = holdsNothing
 	case slot == holdsOther && target == holdsPre && torn(&t, it.op.Post):
 		slot = holdsNothing
-	case slot == holdsPost && !t.there && j.keptAny(it):
+	case slot == holdsPost && !t.Exists && j.keptAny(it):
 		slot = holdsNothing // what the delete took out had to be kept elsewhere
 	}
 	return target, slot, nil
 }
 
-func holds(o change.Op, t *thing) holding {
+func holds(o change.Op, t *safedir.Entry) holding {
 	switch {
-	case t.is(o.Post):
+	case matches(t, o.Post):
 		return holdsPost
-	case t.is(o.Pre):
+	case matches(t, o.Pre):
 		return holdsPre
-	case !t.there:
+	case !t.Exists:
 		return holdsNothing
 	}
 	return holdsOther
@@ -99,15 +101,41 @@ func holds(o change.Op, t *thing) holding {
 // torn reports whether the file is what a power cut can leave of a Post that was
 // not durable yet: some of its bytes, the rest of them missing or zero. Nothing
 // that another program wrote is lost with it.
-func torn(t *thing, post *change.Image) bool {
-	if post == nil || !t.plain() || t.big || len(t.data) > len(post.Data) {
+func torn(t *safedir.Entry, post *change.Image) bool {
+	if post == nil || !t.IsFile() || t.TooLarge || len(t.Data) > len(post.Data) {
 		return false
 	}
-	whole := bytes.TrimRight(t.data, "\x00")
+	whole := bytes.TrimRight(t.Data, "\x00")
 	return bytes.HasPrefix(post.Data, whole)
 }
 
 // foreign reports whether another program wrote where the op does.
 func foreign(it item, target, slot holding) bool {
 	return target == holdsOther || target == holdsPost && slot == holdsOther && it.op.Pre != nil
+}
+
+// matches reports whether the entry is as the image says: missing for nil, a folder
+// for the image of a folder, else a regular file with the same content and permissions.
+func matches(e *safedir.Entry, i *change.Image) bool {
+	switch {
+	case i == nil:
+		return !e.Exists
+	case i.Mode.IsDir():
+		return e.IsDir()
+	}
+	return e.IsFile() && !e.TooLarge && e.Mode.Perm() == i.Mode && bytes.Equal(e.Data, i.Data)
+}
+
+// imageOf returns the entry as an image, nil if it does not exist. Anything but a
+// readable regular file has type bits and no content, which no plan has.
+func imageOf(e *safedir.Entry) *change.Image {
+	switch {
+	case !e.Exists:
+		return nil
+	case e.TooLarge:
+		return &change.Image{Mode: fs.ModeIrregular | e.Mode.Perm()}
+	case e.IsFile():
+		return &change.Image{Data: e.Data, Mode: e.Mode.Perm()}
+	}
+	return &change.Image{Mode: e.Mode.Type() | e.Mode.Perm()}
 }

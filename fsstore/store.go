@@ -11,6 +11,8 @@ import (
 
 	"mend/change"
 	"mend/internal/memory"
+	"mend/internal/ownfile"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -21,7 +23,7 @@ type Store struct {
 	layout *layout
 	opt    Options
 
-	buffers sync.Pool // of *buffer
+	buffers sync.Pool // of *safedir.Buffer
 
 	processors int32
 	reading    atomic.Int32 // how many goroutines read messages
@@ -80,7 +82,7 @@ func Open(name, layout string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}
 	if !fi.IsDir() {
-		return nil, fmt.Errorf("opening %s: %w: it is %s, not a folder", name, ErrNoStore, nameOf(fi.Mode()))
+		return nil, fmt.Errorf("opening %s: %w: it is %s, not a folder", name, ErrNoStore, ownfile.KindName(fi.Mode()))
 	}
 	l, root, err := discover(abs, layout)
 	if err != nil {
@@ -95,31 +97,31 @@ func newStore(l *layout, root string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}
 	s := &Store{id: change.StoreID{Kind: "json", Root: canonical}, layout: l, opt: o}
-	s.buffers.New = func() any { return new(buffer) }
+	s.buffers.New = func() any { return new(safedir.Buffer) }
 	s.processors = int32(runtime.GOMAXPROCS(0))
 	d, err := s.open()
 	if err != nil {
 		return nil, err
 	}
-	defer d.close()
-	t, err := d.self()
+	defer d.Close()
+	t, err := d.Stat(".")
 	if err != nil {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}
-	s.id.Dev, s.id.Ino = t.dev, t.ino
+	s.id.Dev, s.id.Ino = t.Dev, t.Ino
 	return s, nil
 }
 
 // buffer is one that nobody uses. Whoever took it puts it back.
-func (s *Store) buffer(keep bool) *buffer {
-	b := s.buffers.Get().(*buffer)
-	b.keep = keep
+func (s *Store) buffer(keep bool) *safedir.Buffer {
+	b := s.buffers.Get().(*safedir.Buffer)
+	b.Keep = keep
 	return b
 }
 
 // open opens the root.
-func (s *Store) open() (*dir, error) {
-	d, err := openRoot(s.id.Root)
+func (s *Store) open() (*safedir.Dir, error) {
+	d, err := safedir.Open(s.id.Root)
 	if err != nil {
 		return nil, fmt.Errorf("opening store: %w", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/internal/storetest"
 	"mend/session"
 )
@@ -44,7 +45,7 @@ func testStrange(t *testing.T) {
 		path := filepath.Join(root, "part/msg_1/prt_12.json")
 		s := mustOpen(t, root, "", Options{Owner: "own"})
 		ops := retext(t, mustLoad(t, s), "prt_12", "new")
-		if name == "hard link" && canWrite() != nil {
+		if name == "hard link" && safedir.CanWrite() != nil {
 			continue // links are counted where trees can be changed
 		}
 		if err := os.Remove(path); err != nil {
@@ -77,7 +78,7 @@ func testStrange(t *testing.T) {
 		if images, err := s.Read(t.Context(), refs(ops...)); err != nil || name != "hard link" && images[0].Mode.IsRegular() {
 			t.Errorf("%s: Read = %+v, %v", name, images, err)
 		}
-		if canWrite() == nil {
+		if safedir.CanWrite() == nil {
 			if _, err := s.Prepare(t.Context(), ops); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
 				t.Errorf("%s: Prepare = %v, want a conflict", name, err)
 			}
@@ -156,7 +157,7 @@ func testStrangeFolders(t *testing.T) {
 			if !told {
 				t.Errorf("%s is a link, and nothing reports that: %+v, %+v", folder, heads, loaded)
 			}
-			if strings.HasPrefix(folder, "part") && canWrite() == nil {
+			if strings.HasPrefix(folder, "part") && safedir.CanWrite() == nil {
 				wantRefused(t, s, folder, ops)
 			}
 			if !maps.Equal(snapshot(t, root, ""), before) || !maps.Equal(snapshot(t, target, ""), behind) {

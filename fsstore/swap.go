@@ -6,6 +6,7 @@ import (
 	"io/fs"
 
 	"mend/change"
+	"mend/internal/safedir"
 )
 
 // errForeign says that another program wrote a record at the same time. What it
@@ -25,7 +26,7 @@ func (j *job) swap(it item, o change.Op) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	err = j.rename(d, it, o)
 	if errors.Is(err, errors.ErrUnsupported) {
 		return j.replace(d, it, o)
@@ -33,11 +34,11 @@ func (j *job) swap(it item, o change.Op) error {
 	if err != nil {
 		return err
 	}
-	out, err := j.stage.lookInto(&j.buf, it.slot, it.limit())
+	out, err := j.stage.Read(&j.buf, it.slot, it.limit())
 	if err != nil {
 		return err
 	}
-	if out.is(o.Pre) {
+	if matches(&out, o.Pre) {
 		return nil
 	}
 	return j.unswap(d, it, o)
@@ -49,28 +50,28 @@ func (j *job) swap(it item, o change.Op) error {
 //
 // What the slot holds is durable since Prepare, so this rename is all that is
 // left to do of what renameio does; the folder's sync comes with the barrier.
-func (j *job) replace(d *dir, it item, o change.Op) error {
-	now, err := d.lookInto(&j.buf, it.name, it.limit())
+func (j *job) replace(d *safedir.Dir, it item, o change.Op) error {
+	now, err := d.Read(&j.buf, it.name, it.limit())
 	if err != nil {
 		return err
 	}
-	if !now.is(o.Pre) {
+	if !matches(&now, o.Pre) {
 		return errForeign
 	}
 	if err := j.stepItem("replace", it); err != nil {
 		return err
 	}
-	return j.stage.replace(it.slot, d, it.name)
+	return j.stage.Replace(it.slot, d, it.name)
 }
 
 // rename is the one call that changes a record.
-func (j *job) rename(d *dir, it item, o change.Op) error {
-	verb, call := "exchange", func() error { return d.exchange(it.name, j.stage, it.slot) }
+func (j *job) rename(d *safedir.Dir, it item, o change.Op) error {
+	verb, call := "exchange", func() error { return d.Exchange(it.name, j.stage, it.slot) }
 	switch {
 	case o.Pre == nil:
-		verb, call = "place", func() error { return j.stage.move(it.slot, d, it.name) }
+		verb, call = "place", func() error { return j.stage.Move(it.slot, d, it.name) }
 	case o.Post == nil:
-		verb, call = "take", func() error { return d.move(it.name, j.stage, it.slot) }
+		verb, call = "take", func() error { return d.Move(it.name, j.stage, it.slot) }
 	}
 	if err := j.stepItem(verb, it); err != nil {
 		return err
@@ -81,15 +82,15 @@ func (j *job) rename(d *dir, it item, o change.Op) error {
 // unswap gives another program's bytes back their place. If it wrote once more
 // meanwhile, its newest bytes get the place, the older ones stay in the slot, and
 // the error is not errForeign.
-func (j *job) unswap(d *dir, it item, o change.Op) error {
+func (j *job) unswap(d *safedir.Dir, it item, o change.Op) error {
 	if err := j.rename(d, it, change.Op{Pre: o.Post, Post: o.Pre}); err != nil {
 		return err
 	}
-	out, err := j.stage.lookInto(&j.buf, it.slot, it.limit())
+	out, err := j.stage.Read(&j.buf, it.slot, it.limit())
 	if err != nil {
 		return err
 	}
-	if out.is(o.Post) {
+	if matches(&out, o.Post) {
 		return errForeign
 	}
 	return errors.Join(errors.New("changed by another program, twice"), j.rename(d, it, o))
@@ -102,7 +103,7 @@ func (j *job) probe() error {
 		if err := j.step("probe"); err != nil {
 			return err
 		}
-		f, err := j.stage.create(name, 0o600)
+		f, err := j.stage.Create(name, 0o600)
 		if err != nil {
 			return err
 		}
@@ -111,7 +112,7 @@ func (j *job) probe() error {
 	if err := j.step("probe"); err != nil {
 		return err
 	}
-	err := j.stage.exchange(probes()[0], j.stage, probes()[1])
+	err := j.stage.Exchange(probes()[0], j.stage, probes()[1])
 	switch {
 	case err == nil:
 	case errors.Is(err, errors.ErrUnsupported):
@@ -146,17 +147,17 @@ func (j *job) makeFolder(it item, image *change.Image) error {
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	if t, err := d.stat(it.name); err != nil || t.there {
+	defer d.Close()
+	if t, err := d.Stat(it.name); err != nil || t.Exists {
 		return err
 	}
 	if err := j.needStage(); err != nil {
 		return err
 	}
 	source := it.slot
-	if slot, err := j.stage.stat(source); err != nil {
+	if slot, err := j.stage.Stat(source); err != nil {
 		return err
-	} else if !slot.there {
+	} else if !slot.Exists {
 		source += unfinished
 		if err := errors.Join(j.remove(j.stage, source), j.writeFolder(it, source, image)); err != nil {
 			return err
@@ -165,7 +166,7 @@ func (j *job) makeFolder(it item, image *change.Image) error {
 	if err := j.stepItem("make", it); err != nil {
 		return err
 	}
-	err = j.stage.move(source, d, it.name)
+	err = j.stage.Move(source, d, it.name)
 	if errors.Is(err, fs.ErrExist) {
 		return nil
 	}
@@ -176,14 +177,14 @@ func (j *job) makeFolder(it item, image *change.Image) error {
 // nobody's fault.
 func (j *job) removeFolder(it item) error {
 	d, err := j.parent(it)
-	var strange *strangeError
+	var strange *safedir.NotFolderError
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	defer d.close()
+	defer d.Close()
 	_, err = j.rmdir(d, it.name)
 	return err
 }

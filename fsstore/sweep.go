@@ -12,22 +12,23 @@ import (
 	"syscall"
 
 	"mend/internal/ownfile"
+	"mend/internal/safedir"
 )
 
 // mkdirs opens the folder at p, made of our own folders that only their owner
 // may enter, and makes what is missing of it.
-func (j *job) mkdirs(p string) (*dir, error) {
-	at, err := j.root.sub(".")
+func (j *job) mkdirs(p string) (*safedir.Dir, error) {
+	at, err := j.root.Sub(".")
 	for name := range strings.SplitSeq(p, "/") {
 		if err != nil {
 			return nil, err
 		}
 		_, err = j.mkdir(at, name)
-		var next *dir
+		var next *safedir.Dir
 		if err == nil {
-			next, err = at.sub(name)
+			next, err = at.Sub(name)
 		}
-		at.close()
+		at.Close()
 		at = next
 	}
 	return at, err
@@ -36,75 +37,75 @@ func (j *job) mkdirs(p string) (*dir, error) {
 // mkdir makes one of our own folders, for the owner of the store, and reports
 // whether it was missing. In one that others can write to they could change what is
 // staged there.
-func (j *job) mkdir(d *dir, name string) (made bool, err error) {
-	home, err := j.root.self()
+func (j *job) mkdir(d *safedir.Dir, name string) (made bool, err error) {
+	home, err := j.root.Stat(".")
 	if err != nil {
 		return false, err
 	}
-	if t, err := d.stat(name); err != nil || t.there {
-		if err == nil && t.folder() {
-			err = ownfile.CheckOwner(filepath.Join(j.id.Root, d.path, name), t.mode, t.owner.uid, home.owner.uid, os.Geteuid())
+	if t, err := d.Stat(name); err != nil || t.Exists {
+		if err == nil && t.IsDir() {
+			err = ownfile.CheckOwner(filepath.Join(j.id.Root, d.Path, name), t.Mode, t.Owner.UID, home.Owner.UID, os.Geteuid())
 		}
 		return false, err
 	}
-	if err := j.step("mkdir " + path.Join(d.path, name)); err != nil {
+	if err := j.step("mkdir " + path.Join(d.Path, name)); err != nil {
 		return false, err
 	}
-	if err := d.mkdir(name); errors.Is(err, fs.ErrExist) {
+	if err := d.Mkdir(name); errors.Is(err, fs.ErrExist) {
 		return false, nil
 	} else if err != nil {
 		return false, err
 	}
-	sub, err := d.sub(name)
+	sub, err := d.Sub(name)
 	if err != nil {
 		return true, err
 	}
-	defer sub.close()
+	defer sub.Close()
 	if os.Geteuid() == 0 {
-		if err := sub.file().Chown(home.owner.uid, home.owner.gid); err != nil {
+		if err := sub.File().Chown(home.Owner.UID, home.Owner.GID); err != nil {
 			return true, err
 		}
 	}
-	return true, sub.file().Chmod(0o700)
+	return true, sub.File().Chmod(0o700)
 }
 
 // sweep removes what a crash left of earlier changes of this owner, which have
 // all been decided by now.
 func (j *job) sweep() error {
-	owner, err := j.root.sub(mendDir + "/" + j.opt.Owner)
+	owner, err := j.root.Sub(mendDir + "/" + j.opt.Owner)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j.rmdirs(mendDir)
 	}
 	if err != nil {
 		return err
 	}
-	defer owner.close()
-	names, err := owner.names()
+	defer owner.Close()
+	names, err := owner.Names(nil)
 	if err != nil {
 		return err
 	}
 	slices.Sort(names)
 	for _, name := range names {
 		if n, _, _ := strings.Cut(name, "."); isNumber(n) {
-			err = errors.Join(err, j.sweepStage(owner.path+"/"+name))
+			err = errors.Join(err, j.sweepStage(owner.Path+"/"+name))
 		}
 	}
-	return errors.Join(err, j.rmdirs(owner.path))
+	return errors.Join(err, j.rmdirs(owner.Path))
 }
 
 // sweepStage empties a staging folder that no change needs any more, and removes it
 // if nothing is left: what is certainly ours goes, and what another program wrote
 // into a slot is kept.
 func (j *job) sweepStage(p string) error {
-	d, err := j.root.sub(p)
+	d, err := j.root.Sub(p)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j.rmdirs(path.Dir(p))
 	}
 	if err != nil {
 		return err
 	}
-	defer d.close()
-	names, err := d.names()
+	defer d.Close()
+	names, err := d.Names(nil)
 	if err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (j *job) sweepStage(p string) error {
 			err = j.remove(d, name)
 		case written:
 			var at string
-			at, err = j.keepFile(d, name, latePrefix(p, name), func() error { return j.step("keep " + d.path + "/" + name) })
+			at, err = j.keepFile(d, name, latePrefix(p, name), func() error { return j.step("keep " + d.Path + "/" + name) })
 			if err == nil {
 				kept = append(kept, at)
 			}
@@ -139,26 +140,26 @@ func (j *job) sweepStage(p string) error {
 // origin reports of what has that name in a staging folder whether it can only be
 // ours, since it never took part in an exchange or has the content that its name
 // says, or is a file that another program wrote into. It may be neither.
-func (j *job) origin(d *dir, name string) (ours, written bool, err error) {
+func (j *job) origin(d *safedir.Dir, name string) (ours, written bool, err error) {
 	stem, restaged := strings.CutSuffix(name, unfinished)
 	hashes, isSlot := slotHashes(stem)
-	if strings.HasSuffix(d.path, unfinished) || restaged {
+	if strings.HasSuffix(d.Path, unfinished) || restaged {
 		return isSlot || isProbe(name), false, nil
 	}
 	if !isSlot {
 		return false, false, nil
 	}
-	t, err := d.look(name, j.opt.MaxRecord)
-	if err != nil || !t.plain() {
-		return t.folder(), false, err
+	t, err := d.Read(nil, name, j.opt.MaxRecord)
+	if err != nil || !t.IsFile() {
+		return t.IsDir(), false, err
 	}
-	ours = !t.big && slices.Contains(hashes, hash(t.data))
+	ours = !t.TooLarge && slices.Contains(hashes, hash(t.Data))
 	return ours, !ours, nil
 }
 
 // remove takes away a file or an empty folder in one of our own folders.
-func (j *job) remove(d *dir, name string) error {
-	t, err := d.stat(name)
+func (j *job) remove(d *safedir.Dir, name string) error {
+	t, err := d.Stat(name)
 	if err != nil {
 		return err
 	}
@@ -166,29 +167,29 @@ func (j *job) remove(d *dir, name string) error {
 }
 
 // removeThing is remove for what was just looked at.
-func (j *job) removeThing(d *dir, name string, t *thing) error {
-	if !t.there {
+func (j *job) removeThing(d *safedir.Dir, name string, t *safedir.Entry) error {
+	if !t.Exists {
 		return nil
 	}
-	if t.folder() {
+	if t.IsDir() {
 		_, err := j.rmdir(d, name)
 		return err
 	}
-	if err := j.step("unlink " + path.Join(d.path, name)); err != nil {
+	if err := j.step("unlink " + path.Join(d.Path, name)); err != nil {
 		return err
 	}
-	return d.unlink(name)
+	return d.Unlink(name)
 }
 
 // rmdir removes a folder if it is empty, and reports whether it is gone.
-func (j *job) rmdir(d *dir, name string) (gone bool, err error) {
-	if t, err := d.stat(name); err != nil || !t.folder() {
-		return !t.there, err
+func (j *job) rmdir(d *safedir.Dir, name string) (gone bool, err error) {
+	if t, err := d.Stat(name); err != nil || !t.IsDir() {
+		return !t.Exists, err
 	}
-	if err := j.step("rmdir " + path.Join(d.path, name)); err != nil {
+	if err := j.step("rmdir " + path.Join(d.Path, name)); err != nil {
 		return false, err
 	}
-	err = d.rmdir(name)
+	err = d.Rmdir(name)
 	switch {
 	case err == nil, errors.Is(err, fs.ErrNotExist):
 		return true, nil
@@ -202,7 +203,7 @@ func (j *job) rmdir(d *dir, name string) (gone bool, err error) {
 // they are empty.
 func (j *job) rmdirs(p string) error {
 	for ; p != "."; p = path.Dir(p) {
-		d, err := j.root.sub(path.Dir(p))
+		d, err := j.root.Sub(path.Dir(p))
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
@@ -210,7 +211,7 @@ func (j *job) rmdirs(p string) error {
 			return err
 		}
 		gone, err := j.rmdir(d, path.Base(p))
-		d.close()
+		d.Close()
 		if err != nil || !gone {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/safedir"
 	"mend/internal/storetest"
 	"mend/session"
 )
@@ -20,7 +21,7 @@ import (
 // needWrites skips a test where a tree can only be read.
 func needWrites(t *testing.T) {
 	t.Helper()
-	if err := canWrite(); err != nil {
+	if err := safedir.CanWrite(); err != nil {
 		t.Skip(err)
 	}
 }

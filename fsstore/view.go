@@ -10,6 +10,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mend/internal/ownfile"
+	"mend/internal/safedir"
 	"mend/session"
 )
 
@@ -18,16 +20,16 @@ import (
 type view struct {
 	*Store
 	ctx   context.Context
-	root  *dir
+	root  *safedir.Dir
 	stray []session.Stray
 	files []session.File
 	err   error
 
-	left  *atomic.Int64 // how many bytes more of the session may be kept; nil where no session is loaded
-	buf   *buffer       // for all that is read; each view has its own, but for one inside another
-	seen  *tally        // what the records' stamps add up to; nil if nobody asks
-	blind bool          // records are looked at and not read
-	shelf *dir          // in which the folders of the messages' parts are, if it could be opened
+	left  *atomic.Int64   // how many bytes more of the session may be kept; nil where no session is loaded
+	buf   *safedir.Buffer // for all that is read; each view has its own, but for one inside another
+	seen  *tally          // what the records' stamps add up to; nil if nobody asks
+	blind bool            // records are looked at and not read
+	shelf *safedir.Dir    // in which the folders of the messages' parts are, if it could be opened
 }
 
 func (s *Store) view(ctx context.Context) (*view, error) {
@@ -40,7 +42,7 @@ func (s *Store) view(ctx context.Context) (*view, error) {
 
 // close ends the view.
 func (v *view) close() {
-	v.root.close()
+	v.root.Close()
 	v.buffers.Put(v.buf)
 }
 
@@ -115,16 +117,16 @@ func (v *view) eachID(s spot, yield func(id string)) {
 	if d == nil {
 		return
 	}
-	defer d.close()
-	v.told(d, "", d.list(v.buf, func(names []string) {
+	defer d.Close()
+	v.told(d, "", d.List(v.buf, func(names []string) {
 		for _, name := range names {
 			if v.layout.taken(s.names, name) {
 				continue
 			}
 			if err := session.ValidateID(name); err == nil {
 				yield(name)
-			} else if t, serr := d.statInto(v.buf, name); serr == nil && t.there && !t.plain() {
-				v.note(d.path+"/"+name, "", err.Error())
+			} else if t, serr := d.Stat(name); serr == nil && t.Exists && !t.IsFile() {
+				v.note(d.Path+"/"+name, "", err.Error())
 			}
 		}
 	}))
@@ -133,21 +135,21 @@ func (v *view) eachID(s spot, yield func(id string)) {
 // open opens the folder at path. It returns nil where there is none: a plain
 // file of that name is nobody's record, and anything else is noted, for the
 // message whose parts it stands for.
-func (v *view) open(path, message string) *dir { return v.openIn(v.root, path, message) }
+func (v *view) open(path, message string) *safedir.Dir { return v.openIn(v.root, path, message) }
 
 // openIn is open for a path below the folder at.
-func (v *view) openIn(at *dir, name, message string) *dir {
-	d, err := at.subInto(v.buf, name)
+func (v *view) openIn(at *safedir.Dir, name, message string) *safedir.Dir {
+	d, err := at.Sub(name)
 	if err == nil {
 		return d
 	}
-	var strange *strangeError
+	var strange *safedir.NotFolderError
 	if errors.As(err, &strange) {
-		if !strange.mode.IsRegular() {
-			v.note(strange.path, message, "it is "+nameOf(strange.mode)+", not a folder")
+		if !strange.Mode.IsRegular() {
+			v.note(strange.Path, message, "it is "+ownfile.KindName(strange.Mode)+", not a folder")
 		}
-	} else if why, ok := cannotRead(err); ok {
-		v.hidden(path.Join(at.path, name), message, "the folder cannot be opened: "+why)
+	} else if why, ok := safedir.ReadFailure(err); ok {
+		v.hidden(path.Join(at.Path, name), message, "the folder cannot be opened: "+why)
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		v.err = err
 	}
@@ -155,17 +157,17 @@ func (v *view) openIn(at *dir, name, message string) *dir {
 }
 
 // names lists what stands in the folder, in order.
-func (v *view) names(d *dir, message string) []string {
-	names, err := d.namesInto(v.buf)
+func (v *view) names(d *safedir.Dir, message string) []string {
+	names, err := d.Names(v.buf)
 	v.told(d, message, err)
 	slices.Sort(names)
 	return names
 }
 
 // told takes the error of listing a folder.
-func (v *view) told(d *dir, message string, err error) {
-	if why, ok := cannotRead(err); ok {
-		v.hidden(d.path, message, "the folder cannot be read: "+why)
+func (v *view) told(d *safedir.Dir, message string, err error) {
+	if why, ok := safedir.ReadFailure(err); ok {
+		v.hidden(d.Path, message, "the folder cannot be read: "+why)
 	} else if err != nil {
 		v.err = err
 	}
@@ -187,7 +189,7 @@ func (v *view) foundMore() bool { return len(v.stray)+len(v.files) > 0 }
 // records calls yield for each record in the folder, in order.
 // Names that do not end in .json are no records and are passed over; names that
 // do and are no ids are noted.
-func (v *view) records(d *dir, message string, yield func(name, id string)) {
+func (v *view) records(d *safedir.Dir, message string, yield func(name, id string)) {
 	for _, name := range v.names(d, message) {
 		id, ok := strings.CutSuffix(name, suffix)
 		if !ok {
@@ -200,7 +202,7 @@ func (v *view) records(d *dir, message string, yield func(name, id string)) {
 			continue
 		}
 		if err := session.ValidateID(id); err != nil {
-			v.note(d.path+"/"+name, message, err.Error())
+			v.note(d.Path+"/"+name, message, err.Error())
 			continue
 		}
 		yield(name, id)
@@ -210,15 +212,15 @@ func (v *view) records(d *dir, message string, yield func(name, id string)) {
 // read reads one record. It reports false where there is none. A record that is
 // there and may not, cannot or shall not be read has the defect Unreadable. One with
 // several hard links is read, and cannot be replaced.
-func (v *view) read(d *dir, ref session.Ref) (session.Record, bool) {
+func (v *view) read(d *safedir.Dir, ref session.Ref) (session.Record, bool) {
 	r := session.Record{Ref: ref}
 	return r, v.readInto(&r, d, ref.ID()+suffix)
 }
 
 // readInto is read for a record that has a ref and nothing else.
-func (v *view) readInto(r *session.Record, d *dir, name string) bool {
+func (v *view) readInto(r *session.Record, d *safedir.Dir, name string) bool {
 	t, err := v.look(d, name)
-	if why, ok := cannotRead(err); ok {
+	if why, ok := safedir.ReadFailure(err); ok {
 		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
 		return true
 	}
@@ -230,23 +232,23 @@ func (v *view) readInto(r *session.Record, d *dir, name string) bool {
 		v.otherThing(besides{d, folderOf(r.Ref)}, d, name, &t, nil)
 		return false
 	}
-	r.Mode = t.mode.Perm()
-	if why := t.unfit(); t.there && why != "" {
+	r.Mode = t.Mode.Perm()
+	if why := t.ReadProblem(); t.Exists && why != "" {
 		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
 		return true
 	}
-	if t.there && t.links > 1 {
-		at := "./" + d.path + "/"
-		r.Locked = fmt.Sprintf("%s; in the store's folder, cp -p %s %s && mv %[3]s %[2]s makes it a file of its own", t.locked(), at+name, at+"."+name)
+	if t.Exists && t.Links > 1 {
+		at := "./" + d.Path + "/"
+		r.Locked = fmt.Sprintf("%s; in the store's folder, cp -p %s %s && mv %[3]s %[2]s makes it a file of its own", t.ReplaceProblem(), at+name, at+"."+name)
 	}
-	r.Data = t.data
-	return t.there
+	r.Data = t.Data
+	return t.Exists
 }
 
 // look is what stands under the name, in a blind view without its bytes.
-func (v *view) look(d *dir, name string) (t thing, err error) {
+func (v *view) look(d *safedir.Dir, name string) (t safedir.Entry, err error) {
 	if v.blind {
-		t, err = d.statInto(v.buf, name)
+		t, err = d.Stat(name)
 	} else {
 		t, err = v.lookWithin(d, name)
 	}
@@ -258,18 +260,18 @@ func (v *view) look(d *dir, name string) (t thing, err error) {
 
 // lookWithin is what is under the name, with its bytes, as long as the session fits into
 // memory. The error may be a [*session.SizeError].
-func (v *view) lookWithin(d *dir, name string) (thing, error) {
+func (v *view) lookWithin(d *safedir.Dir, name string) (safedir.Entry, error) {
 	left := v.opt.MaxSession
 	if v.left != nil {
 		left = max(v.left.Load(), 0)
 	}
-	t, err := d.lookInto(v.buf, name, min(left, v.opt.MaxRecord))
+	t, err := d.Read(v.buf, name, min(left, v.opt.MaxRecord))
 	if err != nil || v.left == nil {
 		return t, err
 	}
-	if t.big && t.size <= v.opt.MaxRecord {
-		return thing{}, &session.SizeError{Most: v.opt.MaxSession}
+	if t.TooLarge && t.Size <= v.opt.MaxRecord {
+		return safedir.Entry{}, &session.SizeError{Most: v.opt.MaxSession}
 	}
-	v.left.Add(-int64(len(t.data)))
+	v.left.Add(-int64(len(t.Data)))
 	return t, nil
 }

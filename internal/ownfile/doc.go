@@ -150,7 +150,7 @@ func plain(path string, info fs.FileInfo) error {
 	case mode.IsDir():
 		unsafe.Why, unsafe.Repair = "is a folder, not a regular file", moveAway(path)
 	default:
-		unsafe.Why = fmt.Sprintf("is %s, not a regular file", kindOf(mode))
+		unsafe.Why = fmt.Sprintf("is %s, not a regular file", KindName(mode))
 	}
 	return unsafe
 }
@@ -201,7 +201,7 @@ func settings(path string, info fs.FileInfo) error {
 	case info.IsDir():
 		return &UnsafeError{path, "is a folder, not a regular file", moveAway(path)}
 	case !info.Mode().IsRegular():
-		return &UnsafeError{path, fmt.Sprintf("is %s, not a regular file", kindOf(info.Mode())), "rm " + Quote(path)}
+		return &UnsafeError{path, fmt.Sprintf("is %s, not a regular file", KindName(info.Mode())), "rm " + Quote(path)}
 	case known && uid != os.Geteuid() && uid != 0:
 		return &UnsafeError{
 			path, fmt.Sprintf("belongs to another user (uid %d, you are %d)%s", uid, os.Geteuid(), leadsTo(path)),
@@ -213,9 +213,15 @@ func settings(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// kindOf says in words what kind of file it is that is neither regular nor a folder.
-func kindOf(mode fs.FileMode) string {
+// KindName returns the name of the file type with its article, such as "a folder".
+func KindName(mode fs.FileMode) string {
 	switch {
+	case mode.IsRegular():
+		return "a file"
+	case mode.IsDir():
+		return "a folder"
+	case mode&fs.ModeSymlink != 0:
+		return "a symbolic link"
 	case mode&fs.ModeNamedPipe != 0:
 		return "a named pipe"
 	case mode&fs.ModeSocket != 0:

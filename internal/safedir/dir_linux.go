@@ -1,6 +1,6 @@
 //go:build !portable
 
-package fsstore
+package safedir
 
 import (
 	"bytes"
@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// open opens the folder at rel without following any link: with one call where
-// the kernel allows it, else one name at a time. Some sandboxes refuse openat2.
-func (d *dir) open(b *buffer, rel string) (*dir, error) {
+// open opens the folder at rel without following any link: with one call where the
+// kernel allows it, else one name at a time. Some sandboxes refuse openat2.
+func (d *Dir) open(rel string) (*Dir, error) {
 	if !strings.Contains(rel, "/") {
-		return d.walk(b, rel)
+		return d.walk(rel)
 	}
 	how := unix.OpenHow{
 		Flags:   openFolder,
@@ -24,17 +24,17 @@ func (d *dir) open(b *buffer, rel string) (*dir, error) {
 	}
 	fd, err := retry(func() (int, error) { return unix.Openat2(d.fd, rel, &how) })
 	if errors.Is(err, unix.ENOSYS) || errors.Is(err, unix.EPERM) {
-		return d.walk(b, rel)
+		return d.walk(rel)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return d.opened(fd, rel), nil
+	return d.newDir(fd, rel), nil
 }
 
-// list puts the names of what stands in the folder into the buffer. Where some is not
-// nil it is told of them as they come, and they are there until it returns.
-func (d *dir) list(b *buffer, some func(names []string)) error {
+// List passes the names in the folder to yield, some at a time; a slice is valid only
+// during the call. If yield is nil, all names are kept in the buffer.
+func (d *Dir) List(b *Buffer, yield func(names []string)) error {
 	b.names = b.names[:0]
 	if d.listed {
 		if _, err := unix.Seek(d.fd, 0, io.SeekStart); err != nil {
@@ -46,25 +46,24 @@ func (d *dir) list(b *buffer, some func(names []string)) error {
 		b.entries = make([]byte, 32<<10)
 	}
 	for {
-		n, err := b.getdents(d.fd, b.entries)
+		n, err := retry(func() (int, error) { return unix.ReadDirent(d.fd, b.entries) })
 		if err != nil {
 			return d.wrap("list", ".", err)
 		}
 		if n <= 0 {
 			return nil
 		}
-		if b.names = appendNames(b.names, b.entries[:n]); some != nil {
-			some(b.names)
+		if b.names = appendNames(b.names, b.entries[:n]); yield != nil {
+			yield(b.names)
 			b.names = b.names[:0]
 		}
 	}
 }
 
-// appendNames appends the names of the entries, each a struct linux_dirent64. It
-// does what [unix.ParseDirent] does and makes one string of them all, not one each.
-// The names overwrite the entries.
+// appendNames appends the names of the entries, each a struct linux_dirent64. Unlike
+// [unix.ParseDirent] it allocates one string for all of them. It overwrites entries.
 func appendNames(names []string, entries []byte) []string {
-	const length, name = 16, 19 // where these are in an entry, behind its number
+	const length, name = 16, 19 // offsets in an entry
 	kept := entries[:0]
 	for len(entries) > name {
 		n := int(binary.NativeEndian.Uint16(entries[length:]))

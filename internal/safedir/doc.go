@@ -1,0 +1,9 @@
+// Package safedir reads and changes a folder tree that other programs change at the
+// same time. Every name is looked up in an open folder, one name or a short relative
+// path at a time, and no symbolic link is followed below the root. So an operation
+// stays below the root even if another process replaces folders by links meanwhile.
+// Reading never blocks on a pipe or a device.
+//
+// Linux and macOS can read and write. Elsewhere, and with the build tag portable, a
+// tree can only be read; see [CanWrite].
+package safedir

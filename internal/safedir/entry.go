@@ -1,0 +1,130 @@
+package safedir
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"syscall"
+
+	"mend/internal/ownfile"
+)
+
+// An Entry describes what a name in a folder refers to: nothing (the zero value),
+// a regular file with its content, or something else, which is never opened.
+type Entry struct {
+	Exists bool
+	Mode   fs.FileMode // type and permission bits; the type is 0 for a regular file
+	Links  uint64      // number of hard links
+	Owner  Owner
+	Dev    uint64 // device and inode; 0 where the system has none
+	Ino    uint64
+	Size   int64
+
+	// Mtime and Ctime are the times of the last change of the content and of the
+	// inode in nanoseconds since 1970; 0 where the system does not report them.
+	Mtime, Ctime int64
+
+	Data     []byte // content of a regular file that [Dir.Read] read
+	TooLarge bool   // the file is larger than the limit of [Dir.Read]; Data is nil
+}
+
+// An Owner is the user and the group of a file; 0 where the system has none.
+type Owner struct{ UID, GID int }
+
+// IsFile reports whether the entry is a regular file.
+func (e *Entry) IsFile() bool { return e.Exists && e.Mode.IsRegular() }
+
+// IsDir reports whether the entry is a folder.
+func (e *Entry) IsDir() bool { return e.Exists && e.Mode.IsDir() }
+
+// ReadProblem explains why the entry cannot be read as a record; "" if it can.
+func (e *Entry) ReadProblem() string {
+	switch {
+	case !e.IsFile():
+		return "it is " + ownfile.KindName(e.Mode)
+	case e.TooLarge:
+		return fmt.Sprintf("the file is too large, %d bytes", e.Size)
+	}
+	return ""
+}
+
+// ReplaceProblem explains why the entry cannot be replaced; "" if it can.
+func (e *Entry) ReplaceProblem() string {
+	if e.IsFile() && e.Links > 1 {
+		return fmt.Sprintf("the file has %d hard links, and replacing it would break them", e.Links)
+	}
+	return e.ReadProblem()
+}
+
+// A Buffer is memory that one reader uses again for each file and folder. It is not
+// safe for concurrent use.
+type Buffer struct {
+	// Keep makes [Dir.Read] allocate the content of every file. Without it the
+	// content is valid only until the next Read with the same buffer.
+	Keep bool
+
+	data    []byte   // content of one file
+	entries []byte   // raw folder entries
+	names   []string // names of the last folder listed
+}
+
+// maxReuse is the size in bytes of the largest file whose memory is used again.
+const maxReuse = 1 << 20
+
+// alloc returns n bytes. b may be nil.
+func (b *Buffer) alloc(n int64) []byte {
+	if b == nil || b.Keep {
+		return make([]byte, n)
+	}
+	if n > int64(len(b.data)) {
+		data := make([]byte, max(n, 64<<10))
+		if n > maxReuse {
+			return data
+		}
+		b.data = data
+	}
+	return b.data[:n:n]
+}
+
+// Names returns the names in the folder in any order. The slice is valid until the
+// buffer is used again; b may be nil. Not safe for concurrent use.
+func (d *Dir) Names(b *Buffer) ([]string, error) {
+	if b == nil {
+		b = new(Buffer)
+	}
+	err := d.List(b, nil)
+	return b.names, err
+}
+
+// readAll reads a file of size bytes. tooLarge is true if the file grew beyond max
+// meanwhile.
+func readAll(r io.Reader, size, max int64) (data []byte, tooLarge bool, err error) {
+	var b bytes.Buffer
+	b.Grow(int(min(size, max)) + bytes.MinRead)
+	n, err := b.ReadFrom(io.LimitReader(r, max+1))
+	return b.Bytes(), n > max, err
+}
+
+// A NotFolderError reports a name in the path of a folder that is not a folder.
+type NotFolderError struct {
+	Path string
+	Mode fs.FileMode
+}
+
+func (e *NotFolderError) Error() string {
+	return fmt.Sprintf("%s: it is %s, not a folder", e.Path, ownfile.KindName(e.Mode))
+}
+
+// ReadFailure returns the cause if err prevents only this file or folder from being
+// read; ok is false for an error that would affect every other file too.
+func ReadFailure(err error) (why string, ok bool) {
+	switch {
+	case errors.Is(err, fs.ErrPermission):
+		return "permission denied", true
+	case errors.Is(err, syscall.EIO):
+		return "input/output error", true
+	}
+	return "", false
+}

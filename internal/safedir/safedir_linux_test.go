@@ -1,0 +1,97 @@
+//go:build !portable
+
+package safedir
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"mend/internal/ownfile"
+)
+
+// TestNames lists a folder that takes several calls, with unusual names, twice.
+func TestNames(t *testing.T) {
+	root := t.TempDir()
+	want := []string{".hidden", "a b", "line\nbreak", "\xff\xfe", strings.Repeat("n", 255)}
+	for i := range 2000 {
+		want = append(want, fmt.Sprintf("prt_%024d.json", i))
+	}
+	for _, name := range want {
+		if err := os.WriteFile(filepath.Join(root, name), nil, 0o600); err != nil {
+			t.Skip(err)
+		}
+	}
+	slices.Sort(want)
+	d, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	b := new(Buffer)
+	for range 2 {
+		names, err := d.Names(b)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, slices.Sorted(slices.Values(names))); diff != "" {
+			t.Errorf("names that were listed (-want +got):\n%s", diff)
+		}
+	}
+}
+
+// TestRead: Read neither blocks on a pipe nor follows a link.
+func TestRead(t *testing.T) {
+	root := t.TempDir()
+	for _, err := range []error{
+		os.WriteFile(filepath.Join(root, "file"), []byte("some bytes"), 0o640),
+		os.WriteFile(filepath.Join(root, "empty"), nil, 0o600),
+		os.Mkdir(filepath.Join(root, "folder"), 0o700),
+		os.Symlink("file", filepath.Join(root, "link")),
+		unix.Mkfifo(filepath.Join(root, "pipe"), 0o600),
+	} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	d, err := Open(root)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	rows := []struct{ name, data, want string }{
+		{"file", "some bytes", "a file"},
+		{"empty", "", "a file"},
+		{"folder", "", "a folder"},
+		{"link", "", "a symbolic link"},
+		{"pipe", "", "a named pipe"},
+		{"missing", "", ""},
+		{"file/below", "", "open file/below: not a directory"},
+		{"nul\x00", "", "open nul\x00: invalid argument"},
+		{strings.Repeat("n", 300), "", "open " + strings.Repeat("n", 300) + ": file name too long"},
+	}
+	for _, r := range rows {
+		b := new(Buffer)
+		got, err := d.Read(b, r.name, 100)
+		kind := ""
+		switch {
+		case err != nil:
+			kind = err.Error()
+		case got.Exists:
+			kind = ownfile.KindName(got.Mode)
+		}
+		if kind != r.want || string(got.Data) != r.data {
+			t.Errorf("Read(%.20q) = %q with %q, want %q with %q", r.name, kind, got.Data, r.want, r.data)
+		}
+		info, serr := d.Stat(r.name)
+		if got.Data = nil; err == nil && (serr != nil || cmp.Diff(got, info) != "") {
+			t.Errorf("Stat(%.20q) = %+v, %v, want %+v", r.name, info, serr, got)
+		}
+	}
+}
