@@ -14,7 +14,7 @@ import (
 
 	"mend/internal/ownfile"
 	"mend/internal/userdir"
-	"mend/wire"
+	"mend/request"
 )
 
 // The abilities of models are what OpenCode goes by when it sends a file: the user's
@@ -106,9 +106,9 @@ func decodeFile(path string, to any) (there bool, err error) {
 	return true, json.Unmarshal(data, to)
 }
 
-// reads reports whether the model takes files of that kind, as [wire.Settings] asks.
+// reads reports whether the model takes files of that kind, as [render.Settings] asks.
 // The models of Claude that nothing is said of do.
-func (a *abilities) reads(m wire.Model, kind string) (reads, known bool) {
+func (a *abilities) reads(m request.Model, kind string) (reads, known bool) {
 	k := a.read()
 	if k.unknown {
 		return false, false
@@ -127,7 +127,7 @@ func (a *abilities) reads(m wire.Model, kind string) (reads, known bool) {
 	if set { // a model of the user's own, of which the agent knows no more than its settings say
 		return false, k.models != nil
 	}
-	claude := m == (wire.Model{}) || strings.Contains(m.ModelID, "claude")
+	claude := m == (request.Model{}) || strings.Contains(m.ModelID, "claude")
 	return claude, claude
 }
 

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/wire"
+	"mend/request"
 )
 
 // TestAbilities is what is known of a model, by the user's settings and the agent's list of
@@ -48,7 +48,7 @@ func TestAbilities(t *testing.T) {
 			}
 		}
 		a.read = a.load
-		reads, known := a.reads(wire.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
+		reads, known := a.reads(request.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
 		if reads != c.reads || known != c.known {
 			t.Errorf("%s: reads %v, known %v; want %v, %v", c.name, reads, known, c.reads, c.known)
 		}

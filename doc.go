@@ -14,7 +14,9 @@
 //	session    the values: Session, Message, Part, Record; edits of single fields
 //	change     what is done to a store, as values: Op, Plan, Outcome, Entry
 //	repair     what is wrong and what cures it: error classes, diagnoses, strategies
-//	wire       what the agent will send for a session, and what is refused of it
+//	request    what goes to a provider, as values: Request, Turn, Block, Violation
+//	provider   the rules of a provider on a request; provider/anthropic
+//	agent      what belongs to one agent; agent/opencode/render: sessions → requests
 //	undo       entries of the journal → the plan that reverts them
 //	fsstore    sessions in a tree of JSON files
 //	sqlstore   sessions in OpenCode's SQLite database

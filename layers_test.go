@@ -10,11 +10,11 @@ import (
 // layers is what each package may import of this module: the table of the
 // design. A package that is not in it may not exist.
 var layers = map[string][]string{
-	"mend/live":                        {"mend/session", "mend/wire", "mend/repair", "mend/internal/termjson"},
+	"mend/live":                        {"mend/session", "mend/repair", "mend/internal/termjson"},
 	"mend/config":                      {"mend/internal/ownfile", "mend/internal/userdir"},
 	"mend/session":                     {},
 	"mend/change":                      {"mend/session"},
-	"mend/repair":                      {"mend/session", "mend/change", "mend/wire"},
+	"mend/repair":                      {"mend/session", "mend/change", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render"},
 	"mend/undo":                        {"mend/session", "mend/change"},
 	"mend/scancache":                   {"mend/session", "mend/repair", "mend/internal/atomicfile", "mend/internal/ownfile"},
 	"mend/fsstore":                     {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
@@ -22,9 +22,12 @@ var layers = map[string][]string{
 	"mend/journal":                     {"mend/session", "mend/change", "mend/journal/boltread", "mend/internal/ownfile"},
 	"mend/journal/boltread":            {},
 	"mend/txn":                         {"mend/change", "mend/journal"},
-	"mend":                             {"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/fsstore", "mend/sqlstore", "mend/journal", "mend/txn", "mend/scancache", "mend/wire", "mend/internal/ownfile", "mend/internal/userdir"},
-	"mend/cmd/mend":                    {"mend", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/wire", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
-	"mend/wire":                        {"mend/session"},
+	"mend":                             {"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/fsstore", "mend/sqlstore", "mend/journal", "mend/txn", "mend/scancache", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render", "mend/internal/ownfile", "mend/internal/userdir"},
+	"mend/cmd/mend":                    {"mend", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
+	"mend/request":                     {"mend/session"},
+	"mend/provider":                    {"mend/session", "mend/request"},
+	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider"},
+	"mend/agent/opencode/render":       {"mend/session", "mend/request", "mend/provider"},
 	"mend/testdata":                    {},
 	"mend/internal/atomicfile":         {"mend/internal/ownfile"},
 	"mend/internal/memory":             {},
@@ -45,7 +48,7 @@ var layers = map[string][]string{
 }
 
 // pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/wire"}
+var pure = []string{"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/agent/opencode/render"}
 
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata").Output()

@@ -8,13 +8,13 @@ import (
 
 	"golang.org/x/mod/semver"
 
+	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/fsstore"
 	"mend/internal/userdir"
 	"mend/journal"
 	"mend/scancache"
 	"mend/session"
-	"mend/wire"
 )
 
 // Options say which store and which journal. The zero value means those of the
@@ -165,7 +165,7 @@ func (c *Client) now() time.Time {
 func (c *Client) AgentVersion() string { return c.opt.AgentVersion }
 
 // Profile is how the agent of that version makes its requests.
-func (c *Client) Profile() wire.Profile { return wire.ProfileFor(c.opt.AgentVersion) }
+func (c *Client) Profile() render.Profile { return render.ProfileFor(c.opt.AgentVersion) }
 
 func newestVersion(heads []session.Session) string {
 	var newest string

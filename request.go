@@ -3,18 +3,20 @@ package mend
 import (
 	"context"
 
+	"mend/agent/opencode/render"
+	"mend/provider/anthropic"
 	"mend/repair"
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // A Forecast is what the agent will send for a session when the user types one
 // more prompt, and what the provider will refuse of it.
 type Forecast struct {
-	Request    wire.Request
-	Violations []wire.Violation // the first is the one that shows
-	Version    string           // of the profile
-	Thinking   bool             // the model is asked to think
+	Request    render.Request
+	Violations []request.Violation // the first is the one that shows
+	Version    string              // of the profile
+	Thinking   bool                // the model is asked to think
 }
 
 // Forecast renders the request for a session. It reads only.
@@ -25,11 +27,11 @@ func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, 
 	}
 	p := c.Profile()
 	if p.Tree() {
-		s = wire.AsRead(s, nil)
+		s = render.AsRead(s, nil)
 	}
 	f := Forecast{Version: p.Version, Thinking: c.thinks(s)}
-	f.Request = wire.Render(s, wire.Settings{Profile: p, Now: c.now(), Missing: missing, Reads: c.models.reads})
-	f.Violations = wire.Check(f.Request, f.Thinking)
+	f.Request = render.Render(s, render.Settings{Profile: p, Now: c.now(), Missing: missing, Reads: c.models.reads})
+	f.Violations = render.Check(anthropic.Provider{}, f.Request, f.Thinking)
 	return f, nil
 }
 

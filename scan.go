@@ -11,12 +11,12 @@ import (
 	"strings"
 	"time"
 
+	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/repair"
 	"mend/scancache"
 	"mend/session"
 	"mend/undo"
-	"mend/wire"
 )
 
 // ErrNoSession says that the store has no such session.
@@ -147,7 +147,7 @@ func (c *Client) diagnose(ctx context.Context, head session.Session) (Finding, v
 	}
 	busy := repair.Busy(s, o.Now, o.Held)
 	v := validity{lasts: len(s.Stray) == 0 && !busy && !hasUnknownParent(s) && !o.WrongClock, stamp: stamp, idle: unfinished(s)}
-	v.from, v.until = wire.Span(s, o.Now)
+	v.from, v.until = render.Span(s, o.Now)
 	o.Missing = func(path string) bool {
 		v.lasts = false
 		return missing(path)

@@ -3,8 +3,8 @@ package repair
 import (
 	"slices"
 
+	"mend/agent/opencode/render"
 	"mend/session"
-	"mend/wire"
 )
 
 // answer treats what an API error tells of: the faults of its kind at the record
@@ -138,7 +138,7 @@ func (c *chart) calls(e APIError) (called, beside map[session.Ref]bool) {
 func (c *chart) place(e APIError) (block session.Ref, turn map[string]bool) {
 	r := c.render(c.settings[own].profile)
 	if m := c.s.LatestAssistant(); m != nil && m.Failed { // the error may be about the request that it answered
-		r = c.read().Render(wire.Settings{Profile: c.settings[own].profile, Missing: c.missing, Reads: c.reads, Standing: true})
+		r = c.read().Render(render.Settings{Profile: c.settings[own].profile, Missing: c.missing, Reads: c.reads, Standing: true})
 	}
 	turn = map[string]bool{}
 	if e.Index < 0 || e.Index >= len(r.Turns) {

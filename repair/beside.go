@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/agent/opencode/render"
+	"mend/provider/anthropic"
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // Files that lie beside the records, and that the agent takes for records.
@@ -28,7 +30,7 @@ func (c *chart) newFiles() []fault {
 	}
 	use, worst := c.settings[own], Broken
 	if !use.profile.Tree() { // the version in use reads the tree once, to import it
-		trees := slices.DeleteFunc(wire.Profiles(), func(p wire.Profile) bool { return !p.Tree() })
+		trees := slices.DeleteFunc(render.Profiles(), func(p render.Profile) bool { return !p.Tree() })
 		use.profile, worst = trees[len(trees)-1], Latent
 	}
 	fs := make([]fault, len(c.s.Files))
@@ -97,7 +99,7 @@ func (c *chart) fatalFiles(use setting) map[session.Ref]string {
 
 // refused is what the provider says of a request with these files, nil if it says no
 // more than of the one without any.
-func (c *chart) refused(use setting, live []int) *wire.Violation {
+func (c *chart) refused(use setting, live []int) *request.Violation {
 	if len(live) == 0 || !servesClaude(c.render(use.profile).Model) {
 		return nil
 	}
@@ -119,9 +121,9 @@ func (c *chart) refused(use setting, live []int) *wire.Violation {
 
 // violationsWith is what is wrong with the request that also has what the agent reads
 // for the files that keep chooses.
-func (c *chart) violationsWith(use setting, keep func(*session.File) bool) []wire.Violation {
-	is := new(wire.Renderer).Read(wire.AsRead(c.s, keep))
-	return is.Check(is.Render(wire.Settings{Profile: use.profile, Now: c.now, Missing: c.missing}), use.thinking)
+func (c *chart) violationsWith(use setting, keep func(*session.File) bool) []request.Violation {
+	is := new(render.Renderer).Read(render.AsRead(c.s, keep))
+	return is.Check(anthropic.Provider{}, is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.missing}), use.thinking)
 }
 
 func whyBeside(_ *chart, f fault) string { return f.says }

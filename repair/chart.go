@@ -4,17 +4,19 @@ import (
 	"slices"
 	"time"
 
+	"mend/agent/opencode/render"
+	"mend/provider/anthropic"
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // A chart is a session under examination, with what holds for all of it.
 type chart struct {
 	s        *session.Session
-	renderer *wire.Renderer
+	renderer *render.Renderer
 	settings []setting // the one in use first
 	missing  func(path string) bool
-	reads    func(wire.Model, string) (reads, known bool)
+	reads    func(request.Model, string) (reads, known bool)
 	now      time.Time   // when the next prompt is typed; see [Options]
 	asked    []Class     // which of the rules that want to be asked for are
 	tool     string      // the name of the tool that an error is about
@@ -26,9 +28,9 @@ type chart struct {
 	places   map[string]int // see [chart.message]
 	parts    map[session.Ref]int
 	blind    map[string]string   // see [chart.hidden]
-	reading  *wire.Reading       // see [chart.read]
-	requests []request           // see [chart.render]
-	screened *[]wire.Fatal       // see [chart.screen]
+	reading  *render.Reading     // see [chart.read]
+	requests []rendered          // see [chart.render]
+	screened *[]render.Fatal     // see [chart.screen]
 	knows    *known              // see [chart.known]
 	edited   *known              // what the draft tells in which messages are completed, nil for none
 	looped   *map[string]bool    // see [chart.loop]
@@ -54,7 +56,7 @@ func defaultTexts() texts {
 // newChart makes the chart of a session. With force the newest answer is looked
 // at although the session is busy.
 func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart {
-	c := &chart{s: s, renderer: &wire.Renderer{}, settings: o.settings(s), missing: o.Missing, reads: o.Reads, now: o.typed(), unread: o.Foreign, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
+	c := &chart{s: s, renderer: &render.Renderer{}, settings: o.settings(s), missing: o.Missing, reads: o.Reads, now: o.typed(), unread: o.Foreign, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
 	c.origin = map[session.Ref]session.Ref{}
 	c.busy = !force && Busy(s, o.Now, o.Held)
 	return c.of(s)
@@ -94,13 +96,13 @@ func (c *chart) keyAtFirst(f finding) key { return f.at(c.first(f.ref)) }
 
 // screen is what keeps newer agents from showing the session, besides the stores
 // of other tools.
-func (c *chart) screen() []wire.Fatal {
+func (c *chart) screen() []render.Fatal {
 	if c.screened == nil && c.unread {
-		c.screened = &[]wire.Fatal{}
+		c.screened = &[]render.Fatal{}
 	}
 	if c.screened == nil {
-		found := slices.DeleteFunc(c.read().Screen(wire.ProfileFor("")), func(f wire.Fatal) bool {
-			return f.Code != wire.FatalScreen || c.foreign(f.Ref) // the others are in the request's
+		found := slices.DeleteFunc(c.read().Screen(render.ProfileFor("")), func(f render.Fatal) bool {
+			return f.Code != render.FatalScreen || c.foreign(f.Ref) // the others are in the request's
 		})
 		c.screened = &found
 	}
@@ -118,40 +120,40 @@ func (c *chart) known() *known {
 func (c *chart) asks(class Class) bool { return slices.Contains(c.asked, class) }
 
 // read is the session as the agent reads it.
-func (c *chart) read() *wire.Reading {
+func (c *chart) read() *render.Reading {
 	if c.reading == nil {
 		c.reading = c.renderer.Read(c.s)
 	}
 	return c.reading
 }
 
-// A request is what an agent of the profile's version will send.
-type request struct {
-	wire.Request
-	profile wire.Profile
+// A rendered request is what an agent of the profile's version will send.
+type rendered struct {
+	render.Request
+	profile render.Profile
 }
 
 // render is the request that an agent of the profile's version will send.
-func (c *chart) render(p wire.Profile) wire.Request {
+func (c *chart) render(p render.Profile) render.Request {
 	for i := range c.requests {
 		if c.requests[i].profile == p {
 			return c.requests[i].Request
 		}
 	}
-	r := c.read().Render(wire.Settings{Profile: p, Now: c.now, Missing: c.missing, Reads: c.reads})
-	c.requests = append(c.requests, request{r, p})
+	r := c.read().Render(render.Settings{Profile: p, Now: c.now, Missing: c.missing, Reads: c.reads})
+	c.requests = append(c.requests, rendered{r, p})
 	return r
 }
 
 // violations is what the provider will refuse of that request.
-func (c *chart) violations(set setting) []wire.Violation {
-	return c.read().Check(c.render(set.profile), set.thinking)
+func (c *chart) violations(set setting) []request.Violation {
+	return c.read().Check(anthropic.Provider{}, c.render(set.profile), set.thinking)
 }
 
 // settings are all ways in which the session may be sent: that of the options
 // first, then every profile with thinking on and off, unless another program reads it.
 func (o Options) settings(s *session.Session) []setting {
-	use := setting{wire.ProfileFor(o.Version), Thinks(s)}
+	use := setting{render.ProfileFor(o.Version), Thinks(s)}
 	if o.Thinking != nil {
 		use.thinking = *o.Thinking
 	}
@@ -159,7 +161,7 @@ func (o Options) settings(s *session.Session) []setting {
 	if o.Foreign {
 		return all
 	}
-	for _, p := range slices.Backward(wire.Profiles()) {
+	for _, p := range slices.Backward(render.Profiles()) {
 		for _, thinking := range [...]bool{true, false} {
 			if set := (setting{p, thinking}); set != use {
 				all = append(all, set)

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/render"
 	"mend/internal/wound"
 	"mend/session"
-	"mend/wire"
 )
 
 // backwards gives the messages of the fixture up to number n the times and ids
@@ -74,9 +74,9 @@ func TestClock(t *testing.T) {
 				t.Parallel()
 				st := unpack(t, version, c.cut)
 				before := st.load()
-				after := cure(before, wire.FatalClock, clockFixes)
+				after := cure(before, render.FatalClock, clockFixes)
 				if after == nil {
-					counts, f := faults(before, wire.FatalClock)
+					counts, f := faults(before, render.FatalClock)
 					t.Fatalf("no fix cures %v; %v", f, counts)
 				}
 				sameTalk(t, before, after, c.old)
@@ -142,7 +142,7 @@ func TestClockWithoutRoom(t *testing.T) {
 	if err := renumber(s.Clone(), 2); err == nil {
 		t.Error("renumber finds room where there is none")
 	}
-	fixes := clockFixes(s, fault{code: wire.FatalClock, ref: s.Messages[1].Ref})
+	fixes := clockFixes(s, fault{code: render.FatalClock, ref: s.Messages[1].Ref})
 	d := draft{s: s.Clone(), texts: defaultTexts()}
 	if err := fixes[1].edit(&d); err != nil {
 		t.Fatal(err)

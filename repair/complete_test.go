@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/render"
 	"mend/internal/wound"
 	"mend/session"
-	"mend/wire"
 )
 
 // others are parts of kinds that the fixtures do not have.
@@ -84,14 +84,14 @@ func enrich(t *testing.T, m *session.Message, data string) {
 // value of each other type, and wants what that breaks to be cured.
 func TestCompleteEveryField(t *testing.T) {
 	values := []string{"", "null", "true", "-1.5", `"x"`, `{"a":"b"}`, "[1]"}
-	all := wire.Profiles()
+	all := render.Profiles()
 	for _, i := range []int{0, len(wound.Versions) - 1} { // a tree and a database
 		version := wound.Versions[i]
 		t.Run(version, func(t *testing.T) {
 			s, seen := richer(t, i), map[string]bool{}
-			profiles := []wire.Profile{all[0], all[len(all)-1]}
+			profiles := []render.Profile{all[0], all[len(all)-1]}
 			healthy, faults := wrongs(s, profiles)
-			if j := slices.IndexFunc(faults, func(f fault) bool { return f.code == wire.FatalScreen || f.code == wire.FatalField }); j >= 0 {
+			if j := slices.IndexFunc(faults, func(f fault) bool { return f.code == render.FatalScreen || f.code == render.FatalField }); j >= 0 {
 				t.Fatalf("before anything: %v", faults[j])
 			}
 			for r := range s.Records {
@@ -127,11 +127,11 @@ func alter(t *testing.T, s *session.Session, r *session.Record, value string, pa
 	return replaced(s, with(*r, data))
 }
 
-func testCompletion(t *testing.T, broken *session.Session, r *session.Record, healthy map[faultPlace]int, profiles []wire.Profile, name string) {
+func testCompletion(t *testing.T, broken *session.Session, r *session.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {
 	t.Helper()
 	_, faults := wrongs(broken, profiles)
 	at := slices.IndexFunc(faults, func(f fault) bool {
-		return f.ref == r.Ref && (f.code == wire.FatalScreen || f.code == wire.FatalField)
+		return f.ref == r.Ref && (f.code == render.FatalScreen || f.code == render.FatalField)
 	})
 	if at < 0 {
 		return

@@ -10,8 +10,8 @@ import (
 	"strconv"
 	"time"
 
+	"mend/agent/opencode/render"
 	"mend/session"
-	"mend/wire"
 )
 
 // Messages that are dated in the future, as a clock leaves them that was wrong once.
@@ -20,7 +20,7 @@ import (
 
 // inFuture reports whether the message is dated later than the next prompt.
 func (c *chart) inFuture(m *session.Message) bool {
-	return !c.now.IsZero() && max(m.Created, wire.SaidCreated(m)) >= c.now.UnixMilli()
+	return !c.now.IsZero() && max(m.Created, render.SaidCreated(m)) >= c.now.UnixMilli()
 }
 
 // dated reports whether the fault is about a message that is dated in the future.
@@ -37,7 +37,7 @@ func whyEndsWithAnswer(c *chart, f fault) string {
 		return "The request ends with an answer."
 	}
 	m := c.message(f.ref)
-	at := time.UnixMilli(max(m.Created, wire.SaidCreated(m))).UTC()
+	at := time.UnixMilli(max(m.Created, render.SaidCreated(m))).UTC()
 	return fmt.Sprintf("The request ends with an answer: it is dated in the future (%s), so every new prompt comes before it.", at.Format("2006-01-02 15:04 MST"))
 }
 
@@ -72,7 +72,7 @@ func fixLateAnswer(c *chart, f fault) []fix { return append(fixCopies(c), fixDat
 
 // fixCopies removes the copies of messages that sort behind the next prompt.
 func fixCopies(c *chart) []fix {
-	_, next := wire.NextPrompt(c.s, c.now)
+	_, next := render.NextPrompt(c.s, c.now)
 	copies, loses := map[session.Ref]bool{}, ""
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
@@ -115,7 +115,7 @@ func fixDates(c *chart, _ fault) []fix {
 			if err := c.redate(d.s, place); err != nil {
 				return err
 			}
-			_, next := wire.NextPrompt(d.s, c.now)
+			_, next := render.NextPrompt(d.s, c.now)
 			n := 0
 			for i := range d.s.Messages {
 				if d.s.Messages[i].ID >= next {
@@ -146,7 +146,7 @@ func inOrderOfTimes(s *session.Session, _ time.Time) []*session.Message {
 // those from before the clock of ids started again.
 func inOrderOfIDs(s *session.Session, now time.Time) []*session.Message {
 	ms := now.UnixMilli()
-	_, next := wire.NextPrompt(s, now)
+	_, next := render.NextPrompt(s, now)
 	var all, moved []*session.Message
 	for i := range s.Messages {
 		if m := &s.Messages[i]; m.Created >= ms && m.ID < next {
@@ -205,7 +205,7 @@ func (c *chart) redate(s *session.Session, place func(*session.Session, time.Tim
 		}
 	}
 	for i, m := range order {
-		if m.Created < ms && wire.SaidCreated(m) < ms {
+		if m.Created < ms && render.SaidCreated(m) < ms {
 			continue
 		}
 		if err := setCreated(m, times[i]); err != nil {
@@ -222,11 +222,11 @@ func setCreated(m *session.Message, to int64) error {
 	if m.Malformed() {
 		return fmt.Errorf("%s: %s", m.Ref, m.Defect.Why)
 	}
-	data, from := m.Data, wire.SaidCreated(m)
+	data, from := m.Data, render.SaidCreated(m)
 	for _, name := range []string{"created", "completed"} {
 		raw, ok := session.Field(data, "time", name)
 		was, err := strconv.ParseFloat(string(raw), 64)
-		if was = min(was, wire.MaxTime); !ok || err != nil || int64(was) < from {
+		if was = min(was, render.MaxTime); !ok || err != nil || int64(was) < from {
 			continue
 		}
 		if name == "created" {

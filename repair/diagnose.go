@@ -5,8 +5,8 @@ import (
 	"slices"
 	"time"
 
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // A Diagnosis is one fault of a session. Why, Cure, Loses and WhyNot are each a
@@ -44,10 +44,10 @@ type Options struct {
 	Version  string // of the agent that will read the store, such as "1.1.53"; "" for the newest known
 	Thinking *bool  // whether the model is asked to think; nil for what [Thinks] says
 
-	// Reads tells whether a model takes files of a kind; see [wire.Settings]. A file that
+	// Reads tells whether a model takes files of a kind; see [render.Settings]. A file that
 	// the provider would refuse is latent where that is not known.
-	Reads func(m wire.Model, kind string) (reads, known bool)
-	// Missing tells whether nothing is at a path; see [wire.Settings].
+	Reads func(m request.Model, kind string) (reads, known bool)
+	// Missing tells whether nothing is at a path; see [render.Settings].
 	Missing func(path string) bool
 }
 

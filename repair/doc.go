@@ -4,7 +4,7 @@
 //
 // # How a fault is found
 //
-// By simulation: package wire makes the requests that the agent will send, as
+// By simulation: package render makes the requests that the agent will send, as
 // every version of it that is known sends them, with thinking and without, and
 // tells which of the provider's rules they break and at which record. Few faults
 // are not seen that way and have a finder of their own ([Rules]).

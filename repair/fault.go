@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"strings"
 
+	"mend/agent/opencode/render"
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // A fault is what stands between a session and its next answer: a rule of the
@@ -40,7 +41,7 @@ type finding struct {
 
 // A setting is one way in which the session may be sent.
 type setting struct {
-	profile  wire.Profile
+	profile  render.Profile
 	thinking bool
 }
 
@@ -103,9 +104,9 @@ func (c *chart) newSurvey() *survey {
 	}
 	// What cannot be read cannot be shown either: a record that is read again and not
 	// yet shown is nothing new.
-	for _, f := range c.read().Screen(wire.ProfileFor("")) {
-		if f.Code == wire.FatalUnreadable {
-			v.counts[place{own, wire.FatalScreen, f.Ref.Message}]++
+	for _, f := range c.read().Screen(render.ProfileFor("")) {
+		if f.Code == render.FatalUnreadable {
+			v.counts[place{own, render.FatalScreen, f.Ref.Message}]++
 		}
 	}
 	return v
@@ -166,20 +167,20 @@ func (c *chart) note(v *survey, i int, f fault, s Severity) {
 // severity is how bad a violation in the setting in use is. What ends the agent
 // does so with any model; the rules, and which files can be sent, are those of a
 // provider that serves Claude, and another may take more.
-func (c *chart) severity(w wire.Violation, m wire.Model) Severity {
+func (c *chart) severity(w request.Violation, m request.Model) Severity {
 	if w.Rule == "R15" && c.reads != nil { // of images; what is attached to a result is sent to any model
 		if _, known := c.reads(m, "image"); !known && !c.attached(w) {
 			return Latent
 		}
 	}
-	if !isRule(w.Rule) && w.Rule != wire.FatalMedia || servesClaude(m) {
+	if !isRule(w.Rule) && w.Rule != render.FatalMedia || servesClaude(m) {
 		return Broken
 	}
 	return Latent
 }
 
 // attached reports whether the violation is about a file in the result of a call.
-func (c *chart) attached(w wire.Violation) bool {
+func (c *chart) attached(w request.Violation) bool {
 	_, p := c.part(blamed(w.Refs))
 	return p != nil && p.Type == session.TypeTool
 }
@@ -194,8 +195,8 @@ func isRule(code string) bool { return strings.HasPrefix(code, "R") }
 
 // servesClaude reports whether the model is asked through Anthropic's API, or
 // one that is held to its rules. A session that does not say is taken for one.
-func servesClaude(m wire.Model) bool {
-	return m == (wire.Model{}) || strings.Contains(m.ProviderID, "anthropic") || strings.Contains(m.ModelID, "claude")
+func servesClaude(m request.Model) bool {
+	return m == (request.Model{}) || strings.Contains(m.ProviderID, "anthropic") || strings.Contains(m.ModelID, "claude")
 }
 
 func blamed(refs []session.Ref) session.Ref {

@@ -6,8 +6,9 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/agent/opencode/render"
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // Files that the model cannot be sent: images over the limit (docs/providers.md,
@@ -106,10 +107,10 @@ func (c *chart) refuses(m *session.Message, p *session.Part, raw []byte) bool {
 	alone := *m
 	alone.Parts = []session.Part{session.NewPart(with(p.Record, data))}
 	one := c.of(&session.Session{ID: c.s.ID, Messages: []session.Message{alone}})
-	one.renderer = &wire.Renderer{}
-	return slices.ContainsFunc(wire.Profiles(), func(p wire.Profile) bool {
-		return slices.ContainsFunc(one.violations(setting{p, false}), func(v wire.Violation) bool {
-			return v.Rule == "R15" || v.Rule == wire.FatalMedia
+	one.renderer = &render.Renderer{}
+	return slices.ContainsFunc(render.Profiles(), func(p render.Profile) bool {
+		return slices.ContainsFunc(one.violations(setting{p, false}), func(v request.Violation) bool {
+			return v.Rule == "R15" || v.Rule == render.FatalMedia
 		})
 	})
 }
@@ -120,7 +121,7 @@ func findSentFiles(c *chart) []fault {
 	if c.file == (session.Ref{}) {
 		return nil
 	}
-	isImage := func(b *wire.Block) bool { return b.Type == wire.Image }
+	isImage := func(b *request.Block) bool { return b.Type == request.Image }
 	for _, t := range c.render(c.settings[own].profile).Turns {
 		for _, b := range t.Blocks {
 			if b.Source == c.file && (isImage(b) || slices.ContainsFunc(b.Content, isImage)) {

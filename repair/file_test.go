@@ -4,8 +4,8 @@ import (
 	"strings"
 	"testing"
 
+	"mend/provider/anthropic"
 	"mend/session"
-	"mend/wire"
 )
 
 // Of the files that a tool returned only those at fault go.
@@ -15,7 +15,7 @@ func TestAttachments(t *testing.T) {
 		urlish = `{"type":"file","mime":"image/png","url":"data:image/png;base64,AA-_"}`
 		linked = `{"type":"file","mime":"image/png","url":"https://example.com/y.png"}`
 	)
-	huge := `{"type":"file","mime":"image/png","url":"data:image/png;base64,` + strings.Repeat("A", wire.LargestImage+4) + `"}`
+	huge := `{"type":"file","mime":"image/png","url":"data:image/png;base64,` + strings.Repeat("A", anthropic.LargestImage+4) + `"}`
 	for _, c := range []struct {
 		name, files, want string
 	}{

@@ -71,7 +71,7 @@ func TestFixtureIsHealthy(t *testing.T) {
 			t.Errorf("Plan for %s: %v, %v", c, r.Plan.Ops, err)
 		}
 	}
-	if vs := endpoint.Violations(render(s)); len(vs) > 0 {
+	if vs := endpoint.Violations(endpointRequest(s)); len(vs) > 0 {
 		t.Errorf("refused: %v", vs)
 	}
 	r, err := Plan(s, Request{Options: o, Classes: []Class{ThinkingDisabledViolation}})
@@ -133,14 +133,14 @@ func TestFixtureWounds(t *testing.T) {
 		if err := c.cut(s); err != nil {
 			t.Fatalf("%s: %v", c.name, err)
 		}
-		if rule, _ := endpoint.Check(render(s)); rule != c.rule {
+		if rule, _ := endpoint.Check(endpointRequest(s)); rule != c.rule {
 			t.Errorf("%s: refused by %q, want %q", c.name, rule, c.rule)
 		}
 		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: "1.1.53"}})
 		if err != nil || len(r.Plan.Ops) != c.ops || len(r.Remaining) > 0 {
 			t.Errorf("%s: Plan has %d ops, want %d; left %s, %v", c.name, len(r.Plan.Ops), c.ops, told(r.Remaining), err)
 		}
-		if rule, why := endpoint.Check(render(r.After)); rule != "" {
+		if rule, why := endpoint.Check(endpointRequest(r.After)); rule != "" {
 			t.Errorf("%s: refused after the repair: %s %s", c.name, rule, why)
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/render"
 	"mend/internal/wound"
+	"mend/provider/anthropic"
 	"mend/session"
-	"mend/wire"
 )
 
 // What no record of the session tells is left out: no name is made up (item 9).
@@ -60,7 +61,7 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := replaced(s, with(m.Record, data))
-		fixes := completeFixes(&known{s: broken}, fault{code: wire.FatalField, ref: m.Ref})
+		fixes := completeFixes(&known{s: broken}, fault{code: render.FatalField, ref: m.Ref})
 		got, _ := session.Field(edited(t, broken, fixes[0]).Messages[0].Data, "model")
 		if string(got) != want {
 			t.Errorf("the model %s becomes %s, want %q", raw, got, want)
@@ -78,11 +79,11 @@ func TestSeverityIsOfTheVersionInUse(t *testing.T) {
 			}
 			s := unpack(t, i, w.Cut).load()
 			for _, version := range wound.Versions {
-				p := wire.ProfileFor(version)
+				p := render.ProfileFor(version)
 				o := Options{Now: fixtureTime, Version: version, Missing: missing}
-				request := wire.Render(s, wire.Settings{Profile: p, Now: fixtureTime, Missing: missing})
+				request := render.Render(s, render.Settings{Profile: p, Now: fixtureTime, Missing: missing})
 				mine := map[key]bool{}
-				for _, v := range wire.Check(request, Thinks(s)) {
+				for _, v := range render.Check(anthropic.Provider{}, request, Thinks(s)) {
 					mine[key{v.Rule, "", blamed(v.Refs)}] = true
 				}
 				for _, f := range newChart(s, o, false).survey().findings {

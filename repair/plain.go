@@ -7,8 +7,8 @@ import (
 	"sync"
 	"time"
 
+	"mend/agent/opencode/render"
 	"mend/session"
-	"mend/wire"
 )
 
 // A Glance tells from the bytes of a session's records whether it is plain: one
@@ -86,18 +86,18 @@ func (g *Glance) Plain(s *session.Session) bool {
 		told.Updated = max(told.Updated, l.latest)
 	}
 	newest := &g.seen[len(g.seen)-1]
-	at, id := wire.NextPrompt(&told, g.Now)
+	at, id := render.NextPrompt(&told, g.Now)
 	return g.ended() && newest.created < at && newest.id < id // else the prompt would not be the newest message
 }
 
-// Span is the time around Now for which a plain session stays one; see [wire.Span].
+// Span is the time around Now for which a plain session stays one; see [render.Span].
 func (g *Glance) Span() (from, until time.Time) {
 	s := session.Session{Messages: make([]session.Message, 0, 1)}
 	if n := len(g.seen); n > 0 {
 		newest := &g.seen[n-1]
 		s.Messages = append(s.Messages, session.Message{ID: newest.id, Created: newest.created})
 	}
-	return wire.Span(&s, g.Now)
+	return render.Span(&s, g.Now)
 }
 
 // ended reports whether the newest answer is done, and its tool loop is closed.
@@ -138,7 +138,7 @@ func plain(s *session.Session, now time.Time) bool {
 // the request, which goes to that model.
 func plainInfo(s *session.Session, asked model) bool {
 	_, reverted := infoField(s, "revert")
-	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || archived(s) || reverted || len(wire.InfoFaults(s, wire.ProfileFor(""))) > 0 || len(wire.ProjectFaults(s, wire.ProfileFor(""))) > 0 {
+	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || archived(s) || reverted || len(render.InfoFaults(s, render.ProfileFor(""))) > 0 || len(render.ProjectFaults(s, render.ProfileFor(""))) > 0 {
 		return false
 	}
 	told, tells := infoField(s, "model")

@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // judge tells the trials that proved themselves from the others: the fault is
@@ -141,7 +141,7 @@ func (c *chart) loop() map[string]bool {
 func (c *chart) loopMessages() map[string]bool {
 	turns := c.render(c.settings[own].profile).Turns
 	n := len(turns) - 1
-	if n < 1 || !slices.ContainsFunc(turns[n].Blocks, func(b *wire.Block) bool { return b.Type == wire.ToolResult }) {
+	if n < 1 || !slices.ContainsFunc(turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) {
 		return nil
 	}
 	in := map[string]bool{}

@@ -7,13 +7,13 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mend/agent/opencode/render"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
 	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/session"
 	"mend/testdata"
-	"mend/wire"
 )
 
 // realHome is a scratch home of the real program of a version, by number, with
@@ -73,7 +73,7 @@ func TestRealClock(t *testing.T) {
 					referring(s)
 					backwards(n)(s)
 				}
-				mended(t, version, cut, opencode.Dead, wire.FatalClock, clockFixes)
+				mended(t, version, cut, opencode.Dead, render.FatalClock, clockFixes)
 			})
 		}
 	}

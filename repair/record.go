@@ -5,8 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/agent/opencode/render"
 	"mend/session"
-	"mend/wire"
 )
 
 // Records that are damaged or incomplete, and what is none.
@@ -65,7 +65,7 @@ func findInfo(c *chart) []fault {
 		return []fault{{ref: c.s.Info.Ref, says: d.Why}}
 	}
 	var words []string
-	for _, f := range wire.InfoFaults(c.s, c.settings[own].profile) {
+	for _, f := range render.InfoFaults(c.s, c.settings[own].profile) {
 		words = append(words, f.String())
 	}
 	if len(words) == 0 {

@@ -9,10 +9,10 @@ import (
 	"mend/session"
 )
 
-// render is the request that OpenCode sends for a session and one more prompt,
+// endpointRequest is the request that OpenCode sends for a session and one more prompt,
 // made without any code of this package: docs/opencode.md, "What becomes
 // of a record in the request".
-func render(s *session.Session) endpoint.Request {
+func endpointRequest(s *session.Session) endpoint.Request {
 	r := endpoint.Request{Thinking: endpoint.Thinking{Type: "enabled"}}
 	add := func(role string, c endpoint.Content) {
 		if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role { // the agent joins neighbours
@@ -82,7 +82,7 @@ func stepContent(step []session.Part) (said, results endpoint.Content, any bool)
 // faults of this package.
 func refused(s *session.Session) []string {
 	var rules []string
-	for _, v := range endpoint.Violations(render(s)) {
+	for _, v := range endpoint.Violations(endpointRequest(s)) {
 		if slices.Contains([]string{"R1", "R2", "R5", "R6", "R10", "R11", "R16"}, v.Rule) {
 			rules = append(rules, v.Rule)
 		}

@@ -3,14 +3,14 @@ package repair
 import (
 	"slices"
 
+	"mend/agent/opencode/render"
 	"mend/session"
-	"mend/wire"
 )
 
 // A Rule is one kind of fault: what it is called, how it is told, what cures it.
 type Rule struct {
 	// Code is that of the provider's rule (docs/providers.md), of what ends
-	// the agent (package wire), or a word for what the records alone show.
+	// the agent (package render), or a word for what the records alone show.
 	Code  string
 	Class Class
 	// Asked says that the fault is looked for only where its class is asked for,
@@ -46,11 +46,11 @@ var Rules = []Rule{
 	{Code: "R16", Class: FirstPromptMissing, why: say("The conversation starts with an answer: its first prompt is lost, and the provider wants one first."), fixes: fixFirstPrompt},
 	{Code: "R17", Class: InvalidToolCall, why: say("An earlier call has the same id, and the provider wants every id once."), fixes: fixCallID},
 
-	{Code: wire.FatalUnreadable, Class: UnreadableRecord, why: whyUnreadable, fixes: onKnown(salvageFixes), noCure: unknownBytes},
-	{Code: wire.FatalField, Class: IncompleteRecord, why: whyField, fixes: onKnown(completeFixes)},
-	{Code: wire.FatalMedia, Class: InvalidFile, why: whyFile, fixes: fixFile},
-	{Code: wire.FatalClock, Class: IDsBeforeWrap, as: classOfClock, why: whyClock, fixes: fixClock},
-	{Code: wire.FatalScreen, Class: IncompleteRecord, why: whyScreen, fixes: onKnown(completeFixes), noCure: "The kind of record is not one that mend knows; it is left as it is."},
+	{Code: render.FatalUnreadable, Class: UnreadableRecord, why: whyUnreadable, fixes: onKnown(salvageFixes), noCure: unknownBytes},
+	{Code: render.FatalField, Class: IncompleteRecord, why: whyField, fixes: onKnown(completeFixes)},
+	{Code: render.FatalMedia, Class: InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: render.FatalClock, Class: IDsBeforeWrap, as: classOfClock, why: whyClock, fixes: fixClock},
+	{Code: render.FatalScreen, Class: IncompleteRecord, why: whyScreen, fixes: onKnown(completeFixes), noCure: "The kind of record is not one that mend knows; it is left as it is."},
 
 	{Code: "unfinished", Class: ToolResultMissing, severity: Latent, find: findUnfinished, why: whyUnfinished, fixes: fixUnfinished, noCure: whyNoCall},
 	{Code: "no-result", Class: ToolResultMissing, severity: Latent, find: findLostResults, why: whyLostResult, fixes: fixLostResult, noCure: whyNoCall},
@@ -58,9 +58,9 @@ var Rules = []Rule{
 	{Code: "order", Class: ThinkingBlockOrder, find: findThinkingOrder, why: whyOrder, fixes: fixOrder},
 	{Code: "nothing", Class: EmptyContentMessage, find: findNothing, why: whyNothing, fixes: fixEmptyTurn},
 	{Code: "name", Class: UnreadableRecord, find: findNames, why: whyDefect, noCure: "The agent reads it all the same, so it is left as it is."},
-	{Code: wire.FatalSession, Class: UnreadableRecord, severity: Broken, find: findInfo, why: whyDefect, fixes: onKnown(sessionInfoFixes), noCure: unknownBytes},
-	{Code: wire.FatalProject, Class: IncompleteRecord, severity: Broken, find: findLostProject, why: whyLostProject, fixes: onSession(projectFixes), noCure: "No project of the database has the session's directory: start the agent once in that directory, which makes one, and scan again."},
-	{Code: wire.FatalRow, Class: UnreadableRecord, why: whyProjectRow, fixes: onKnown(projectRowFixes)},
+	{Code: render.FatalSession, Class: UnreadableRecord, severity: Broken, find: findInfo, why: whyDefect, fixes: onKnown(sessionInfoFixes), noCure: unknownBytes},
+	{Code: render.FatalProject, Class: IncompleteRecord, severity: Broken, find: findLostProject, why: whyLostProject, fixes: onSession(projectFixes), noCure: "No project of the database has the session's directory: start the agent once in that directory, which makes one, and scan again."},
+	{Code: render.FatalRow, Class: UnreadableRecord, why: whyProjectRow, fixes: onKnown(projectRowFixes)},
 	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *chart, f fault) string { return f.says }, noCure: "It is left as it is, since that may be meant: nothing in the session is wrong, and mend works on it all the same."},
 	{Code: "beside", Class: ForeignFile, find: findFiles, why: whyBeside, fixes: fixBeside},
 	{Code: "stray", Class: UnreadableRecord, find: findStrays, why: whyStray, noCure: "It is left as it is: look at it, and move it out of the store if nothing needs it."},

@@ -7,10 +7,11 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/wound"
+	"mend/provider/anthropic"
 	"mend/session"
-	"mend/wire"
 )
 
 // cutMessages are messages of a fixture that have all there is; the others are like them.
@@ -22,7 +23,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 	for i, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
 			s := fromStore(t, i, uncutStore)
-			profiles := wire.Profiles()
+			profiles := render.Profiles()
 			healthy, _ := wrongs(s, profiles)
 			for r := range s.Records {
 				if r.Ref.Kind == session.KindSession || !slices.ContainsFunc(cutMessages, func(n int) bool { return s.Messages[n].Ref.Message == r.Ref.Message }) {
@@ -138,7 +139,7 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 	for _, r := range []*session.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
 		was := *r
 		r.Data, r.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
-		f := fault{code: wire.FatalUnreadable, ref: r.Ref}
+		f := fault{code: render.FatalUnreadable, ref: r.Ref}
 		if n := len(salvageFixes(&known{s: s}, f)) + len(completeFixes(&known{s: s}, f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
 		}
@@ -174,7 +175,7 @@ func TestSalvagePart(t *testing.T) {
 		if p.ID != "prt_0202" {
 			p = *s.Messages[1].Part(partID(2, 2))
 		}
-		fixes := salvagePartFixes(&known{s: s}, fault{code: wire.FatalUnreadable, ref: p.Ref})
+		fixes := salvagePartFixes(&known{s: s}, fault{code: render.FatalUnreadable, ref: p.Ref})
 		after := edited(t, s, fixes[0]).Messages[1].Part(p.ID)
 		got := ""
 		if after != nil {
@@ -205,10 +206,10 @@ func TestDamageWounds(t *testing.T) {
 			if len(res.Plan.Ops) != 1 || len(res.Remaining) > 0 {
 				t.Errorf("%s, %s: Plan has %d ops, remaining %s", version, w.Name, len(res.Plan.Ops), told(res.Remaining))
 			}
-			for _, p := range wire.Profiles() {
+			for _, p := range render.Profiles() {
 				for _, thinking := range []bool{true, false} {
-					vs := wire.Check(wire.Render(res.After, wire.Settings{Profile: p}), thinking)
-					if fs := new(wire.Renderer).Read(res.After).Screen(p); len(vs)+len(fs) > 0 {
+					vs := render.Check(anthropic.Provider{}, render.Render(res.After, render.Settings{Profile: p}), thinking)
+					if fs := new(render.Renderer).Read(res.After).Screen(p); len(vs)+len(fs) > 0 {
 						t.Errorf("%s, %s: %s, thinking %v, refuses it after the repair: %v %v", version, w.Name, p.Version, thinking, vs, fs)
 					}
 				}

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"testing"
 
+	"mend/agent/opencode/render"
 	"mend/internal/wound"
+	"mend/provider/anthropic"
 	"mend/session"
-	"mend/wire"
 )
 
 // What the tests of damaged and incomplete records share.
@@ -28,7 +29,7 @@ type faultPlace struct{ code, message string }
 
 // wrongs counts what is wrong with a session under some profiles and with
 // thinking on and off, and lists it.
-func wrongs(s *session.Session, profiles []wire.Profile) (map[faultPlace]int, []fault) {
+func wrongs(s *session.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
 	counts, faults := map[faultPlace]int{}, map[fault]bool{}
 	note := func(in map[faultPlace]int, code, says string, refs ...session.Ref) {
 		f := fault{code: code, says: says}
@@ -39,14 +40,14 @@ func wrongs(s *session.Session, profiles []wire.Profile) (map[faultPlace]int, []
 		faults[f] = true
 	}
 	for _, p := range profiles {
-		r := wire.Render(s, wire.Settings{Profile: p})
+		r := render.Render(s, render.Settings{Profile: p})
 		for _, thinking := range []bool{true, false} {
 			here := map[faultPlace]int{}
-			for _, v := range wire.Check(r, thinking) {
+			for _, v := range render.Check(anthropic.Provider{}, r, thinking) {
 				note(here, v.Rule, v.Message, v.Refs...)
 			}
-			for _, f := range new(wire.Renderer).Read(s).Screen(p) {
-				note(here, wire.FatalScreen, f.Why, f.Ref)
+			for _, f := range new(render.Renderer).Read(s).Screen(p) {
+				note(here, render.FatalScreen, f.Why, f.Ref)
 			}
 			for k, n := range here {
 				counts[k] = max(counts[k], n)
@@ -58,7 +59,7 @@ func wrongs(s *session.Session, profiles []wire.Profile) (map[faultPlace]int, []
 
 // firstHolding tries fixes in turn on a broken session, until one leaves nothing wrong
 // that is not wrong with the healthy one either; it returns the session after it.
-func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]int, fixes []fix, profiles []wire.Profile) *session.Session {
+func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]int, fixes []fix, profiles []render.Profile) *session.Session {
 	t.Helper()
 	for _, f := range fixes {
 		d := &draft{s: broken.Clone(), texts: defaultTexts()}
@@ -150,7 +151,7 @@ func damaged(r session.Record, data string, class session.Class) session.Record 
 }
 
 func fixesOf(s *session.Session, ref session.Ref) []fix {
-	f := fault{code: wire.FatalUnreadable, ref: ref, says: "the text ends early"}
+	f := fault{code: render.FatalUnreadable, ref: ref, says: "the text ends early"}
 	if ref.Kind == session.KindMessage {
 		return salvageMessageFixes(&known{s: s}, f)
 	}

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mend/agent/opencode/render"
 	"mend/session"
-	"mend/wire"
 )
 
 // rowVersion is the first version whose sessions were rows: what a session is
@@ -24,7 +24,7 @@ const rowVersion = "1.2.0"
 func sessionRowFixes(k *known) []fix {
 	s := k.s
 	var names []string
-	for _, f := range wire.InfoFaults(s, wire.ProfileFor("")) {
+	for _, f := range render.InfoFaults(s, render.ProfileFor("")) {
 		names = append(names, f.Field)
 	}
 	row, c, ok := completeRow(k, s.Info, names, rowSlots(s))
@@ -63,7 +63,7 @@ func projectRowFixes(k *known, _ fault) []fix {
 		return projectFileFixes(k)
 	}
 	var names []string
-	for _, f := range wire.ProjectFaults(s, wire.ProfileFor("")) {
+	for _, f := range render.ProjectFaults(s, render.ProfileFor("")) {
 		names = append(names, f.Field)
 	}
 	folder := func(gap) []byte { return session.Quote(s.Directory) }
@@ -149,7 +149,7 @@ func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
 	for _, name := range names {
 		c, _ := r.Col(name)
 		var raw []byte
-		switch isJSON := wire.IsInfoJSON(name); {
+		switch isJSON := render.IsInfoJSON(name); {
 		case c.Class == session.ClassNull:
 			continue
 		case (c.Class == session.ClassText || c.Class == session.ClassBlob) && utf8.Valid(c.Bytes):
@@ -173,7 +173,7 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 	switch {
 	case !has:
 		return session.Col{Name: name, Class: session.ClassNull}
-	case wire.IsInfoJSON(name):
+	case render.IsInfoJSON(name):
 		return session.TextCol(name, string(raw))
 	case raw[0] == '"':
 		return session.TextCol(name, session.Unquote(raw))
@@ -243,7 +243,7 @@ func aFinite(g gap, raw []byte) ([]byte, bool) {
 // aFolder is a path that does not depend on where the agent was started.
 func aFolder(_ gap, raw []byte) ([]byte, bool) {
 	s, ok := unquoted(raw)
-	return raw, ok && (s == "" || wire.IsAbsolute(s))
+	return raw, ok && (s == "" || render.IsAbsolute(s))
 }
 
 // aRevert is a revert as it is, but for what only describes it: half a revert would

@@ -12,16 +12,17 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/fsstore"
 	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/journal"
+	"mend/provider/anthropic"
 	"mend/session"
 	"mend/sqlstore"
 	"mend/testdata"
 	"mend/txn"
-	"mend/wire"
 )
 
 // A stored session is a fixture in its store, with a journal beside it.
@@ -148,16 +149,16 @@ func (st stored) snapshot() map[string]string {
 // and the first fault of a code.
 func faults(s *session.Session, code string) (counts map[string]int, first fault) {
 	counts = map[string]int{}
-	for _, p := range wire.Profiles() {
+	for _, p := range render.Profiles() {
 		for _, thinking := range []bool{true, false} {
-			for _, v := range wire.Check(wire.Render(s, wire.Settings{Profile: p}), thinking) {
+			for _, v := range render.Check(anthropic.Provider{}, render.Render(s, render.Settings{Profile: p}), thinking) {
 				counts[fmt.Sprint(p.Version, " ", thinking, " ", v.Rule)]++
 				if v.Rule == code && first.code == "" && len(v.Refs) > 0 {
 					first = fault{code: v.Rule, ref: v.Refs[0], says: v.Message}
 				}
 			}
 		}
-		for _, f := range new(wire.Renderer).Read(s).Screen(p) {
+		for _, f := range new(render.Renderer).Read(s).Screen(p) {
 			counts[fmt.Sprint(p.Version, " ", f.Code)]++
 		}
 	}

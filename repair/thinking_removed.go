@@ -3,8 +3,8 @@ package repair
 import (
 	"fmt"
 
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // Thinking that must go: because the model takes none, or because the provider
@@ -75,7 +75,7 @@ func (d *draft) stripAlone(ref session.Ref) error {
 func findSent(c *chart) (fs []fault) {
 	for _, t := range c.render(c.settings[own].profile).Turns {
 		for _, b := range t.Blocks {
-			if b.Type == wire.Thinking || b.Type == wire.RedactedThinking {
+			if b.Type == request.Thinking || b.Type == request.RedactedThinking {
 				fs = append(fs, fault{ref: b.Source})
 			}
 		}

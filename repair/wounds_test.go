@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/render"
 	"mend/internal/wound"
 	"mend/session"
-	"mend/wire"
 )
 
 // Every wound is told as what it does to the real program, and cured: nothing
@@ -125,7 +125,7 @@ func TestRenumberedIsNotCured(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range r.Cured {
-		if d.Rule == wire.FatalScreen {
+		if d.Rule == render.FatalScreen {
 			t.Errorf("Cured has %s %s, which stays: %s", d.Rule, d.Ref, told(r.Remaining))
 		}
 	}

@@ -20,12 +20,12 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/render"
 	"mend/internal/endpoint"
 	"mend/internal/mutation"
 	"mend/internal/opencode"
 	"mend/internal/storetest"
 	"mend/internal/wound"
-	"mend/wire"
 )
 
 var (
@@ -344,7 +344,7 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		if o.otherModel() {
 			return "", fmt.Sprintf("%s, but mend expects a request for %v", said, o.Model)
 		}
-		theirs, ours := sent(t, real.Calls[0].Raw, prompt), sent(t, o.Request, wire.PromptText)
+		theirs, ours := sent(t, real.Calls[0].Raw, prompt), sent(t, o.Request, render.PromptText)
 		if d := cmp.Diff(theirs, ours); d != "" {
 			return "", fmt.Sprintf("%s, but the request is another (-sent +predicted):\n%.1500s", said, d)
 		}

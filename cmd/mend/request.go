@@ -8,9 +8,10 @@ import (
 	"strings"
 
 	"mend"
+	"mend/provider/anthropic"
 	"mend/repair"
+	"mend/request"
 	"mend/session"
-	"mend/wire"
 )
 
 // forecast prints what the agent will send for the session, with the blocks that
@@ -30,7 +31,7 @@ func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session
 		"diagnoses": diagnosesJSON(found.Diagnoses),
 		"session":   head.ID, "profile": f.Version, "thinking": f.Thinking,
 		"model":   map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
-		"request": json.RawMessage(f.Request.JSON()), "violations": violationsJSON(f.Violations),
+		"request": json.RawMessage(anthropic.JSON(f.Request.Request)), "violations": violationsJSON(f.Violations),
 	}
 	a.printf("%s\n", a.headLine(head))
 	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s sends it, thinking %s", f.Version, onOrOff(f.Thinking))))
@@ -73,7 +74,7 @@ func (a *app) endForecast(f mend.Forecast, found mend.Finding) error {
 }
 
 // printViolations marks what is refused at a place.
-func (a *app) printViolations(vs []wire.Violation, n, m int) {
+func (a *app) printViolations(vs []request.Violation, n, m int) {
 	for _, v := range vs {
 		if v.N == n && v.M == m {
 			a.printf("    %s %s %s\n", bad("▲ "+v.Rule), printable(v.Message), faint(strings.Join(violationRecords(v), " ")))
@@ -82,11 +83,11 @@ func (a *app) printViolations(vs []wire.Violation, n, m int) {
 }
 
 // blockText is what a block says, on one line.
-func blockText(b *wire.Block) string {
+func blockText(b *request.Block) string {
 	switch b.Type {
-	case wire.ToolUse:
+	case request.ToolUse:
 		return b.ToolName + " " + b.ToolID + " " + string(b.Input)
-	case wire.ToolResult:
+	case request.ToolResult:
 		var text strings.Builder
 		text.WriteString(b.ToolID)
 		if b.Output != nil {
@@ -96,7 +97,7 @@ func blockText(b *wire.Block) string {
 			text.WriteString(" " + blockText(c))
 		}
 		return text.String()
-	case wire.Image, wire.Document:
+	case request.Image, request.Document:
 		return b.Mime + ", " + size(int64(len(b.Data)))
 	default:
 		return fmt.Sprintf("%q", b.Text)
@@ -111,7 +112,7 @@ type violationJSON struct {
 	M       int      `json:"contentIndex"`
 }
 
-func violationsJSON(vs []wire.Violation) []violationJSON {
+func violationsJSON(vs []request.Violation) []violationJSON {
 	out := []violationJSON{}
 	for _, v := range vs {
 		out = append(out, violationJSON{Rule: v.Rule, Message: v.Message, Records: violationRecords(v), N: v.N, M: v.M})
@@ -119,7 +120,7 @@ func violationsJSON(vs []wire.Violation) []violationJSON {
 	return out
 }
 
-func violationRecords(v wire.Violation) []string {
+func violationRecords(v request.Violation) []string {
 	records := []string{}
 	for _, r := range v.Refs {
 		records = append(records, r.String())

@@ -1,0 +1,49 @@
+//go:build e2e
+
+package render_test
+
+import (
+	"strings"
+	"testing"
+
+	"mend/internal/wound"
+	"mend/request"
+)
+
+// TestAbilities: what becomes of files for a model that takes none of them.
+func TestAbilities(t *testing.T) {
+	for _, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			l := newLabOf(t, version, true, "text")
+			l.reads = func(request.Model, string) (reads, known bool) { return false, true }
+			for _, c := range unread() {
+				t.Run(c.name, func(t *testing.T) { l.try(t, c, true) })
+			}
+		})
+	}
+}
+
+// unread are files for a model that takes text alone.
+func unread() []trial {
+	sent := func(file fields) func(*lab) {
+		return func(l *lab) {
+			l.add(l.part(wound.SecondPrompt, "text"), "z", `{}`)
+			l.rows[len(l.rows)-1].fields = file
+		}
+	}
+	named := func(f fields) fields { f["filename"] = "x.y"; return f }
+	large := "data:image/png;base64," + strings.Repeat("A", largeImage)
+	return []trial{
+		{name: "image", cut: sent(file("image/png", png))},
+		{name: "image with name", cut: sent(named(file("image/png", png)))},
+		{name: "image, large", cut: sent(named(file("image/png", large)))},
+		{name: "image link", cut: sent(file("image/png", "https://example.invalid/x.png"))},
+		{name: "image cut short", cut: sent(file("image/png", "data:image/png;base64,AAAAA"))},
+		{name: "image without data", cut: sent(file("image/png", "data:image/png;base64,"))},
+		{name: "image of another kind than said", cut: sent(file("image/png", "data:application/pdf;base64,AAAA"))},
+		{name: "PDF", cut: sent(named(file("application/pdf", "data:application/pdf;base64,AAAA")))},
+		{name: "image attached", cut: attached(file("image/png", png))},
+		{name: "image attached, large", cut: attached(file("image/png", large))},
+		{name: "PDF attached", cut: attached(file("application/pdf", "data:application/pdf;base64,AAAA"))},
+	}
+}

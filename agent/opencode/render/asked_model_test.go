@@ -1,0 +1,147 @@
+//go:build e2e
+
+package render_test
+
+import (
+	"fmt"
+	"time"
+
+	"mend/internal/wound"
+)
+
+// askedModels are prompts whose model, agent or provider is damaged, and calls
+// that the provider ran.
+func askedModels() []trial {
+	// The agent writes the model of its last prompt into the session's row: a
+	// trial that sets something in that row waits for this.
+	alone := func(l *lab) { l.info["revert"], l.unmodelled = nil, true }
+	model := func(name string, v any) trial {
+		return trial{name: "asked model " + name, cut: every(alone, message(wound.FourthPrompt, "model", v))}
+	}
+	older := func(name string, v any) trial {
+		return trial{name: "older asked model " + name, cut: message(wound.SecondPrompt, "model", v)}
+	}
+	all := func(name string, v any) trial {
+		return trial{name: "every asked model " + name, cut: every(alone, message(wound.FirstPrompt, "model", v), message(wound.SecondPrompt, "model", v), message(wound.ThirdPrompt, "model", v), message(wound.FourthPrompt, "model", v))}
+	}
+	agent := func(name string, v any) trial {
+		return trial{name: "asked agent " + name, cut: message(wound.FourthPrompt, "agent", v)}
+	}
+	info := func(name string, v any) trial {
+		return trial{name: "session model " + name, cut: func(l *lab) {
+			if l.newest {
+				l.info["model"] = v
+			}
+		}}
+	}
+	trials := []trial{
+		model("without modelID", fields{"providerID": "anthropic"}),
+		model("without providerID", fields{"modelID": "claude-fake"}),
+		model("empty", fields{}),
+		model("null", nil),
+		model("a string", "anthropic/claude-fake"),
+		model("an empty string", ""),
+		model("a list", []any{}),
+		model("a number", 5),
+		model("true", true),
+		model("modelID null", fields{"providerID": "anthropic", "modelID": nil}),
+		model("modelID of no characters", fields{"providerID": "anthropic", "modelID": ""}),
+		model("modelID a number", fields{"providerID": "anthropic", "modelID": 5}),
+		model("providerID null", fields{"providerID": nil, "modelID": "claude-fake"}),
+		model("providerID of no characters", fields{"providerID": "", "modelID": "claude-fake"}),
+		older("without modelID", fields{"providerID": "anthropic"}),
+		older("empty", fields{}),
+		all("without modelID", fields{"providerID": "anthropic"}),
+		all("empty", fields{}),
+		agent("null", nil),
+		agent("of no characters", ""),
+		agent("a number", 5),
+		agent("not there", "nonesuch"),
+		agent("an object", fields{}),
+		info("whole", fields{"providerID": "anthropic", "id": "claude-fake"}),
+		{name: "answer model damaged in last", cut: every(message(wound.Goodbye, "modelID", nil), message(wound.Goodbye, "providerID", 5))},
+		{name: "asked model empty beside session model", cut: func(l *lab) {
+			message(wound.FourthPrompt, "model", fields{})(l)
+			if l.newest {
+				l.info["model"] = fields{"providerID": "anthropic", "id": "claude-fake"}
+			}
+		}},
+	}
+	ran := func(name string, metadata any, cuts ...func(*lab)) trial {
+		return trial{name: "provider ran " + name, cut: every(append(cuts, set(wound.OneCall, "tool", "metadata", metadata))...)}
+	}
+	flag := fields{"providerExecuted": true}
+	for _, s := range []string{"pending", "running"} {
+		trials = append(trials, ran(s, flag, state(fields{"status": s, "input": fields{}, "raw": "", "time": fields{"start": 1}})))
+	}
+	trials = append(trials,
+		ran("error", flag, state(fields{"status": "error", "input": fields{}, "error": "x", "time": fields{"start": 1, "end": 2}})),
+		ran("output", flag),
+		ran("false", fields{"providerExecuted": false}),
+		ran("null", fields{"providerExecuted": nil}),
+		ran("a string", fields{"providerExecuted": "yes"}),
+		ran("beside anthropic", fields{"providerExecuted": true, "anthropic": fields{"x": 1}}),
+		ran("an object", fields{"providerExecuted": fields{}}),
+		ran("other model", flag, message(wound.OneCall, "modelID", "other")),
+		ran("attachment", flag, attached(file("image/png", png))),
+		trial{name: "provider ran reasoning", cut: set(wound.Hello, "reasoning", "metadata", fields{"providerExecuted": true})},
+		trial{name: "provider ran text", cut: set(wound.Hello, "text", "metadata", fields{"providerExecuted": true})},
+	)
+	return trials
+}
+
+// futures are messages dated in the future, by time and by id.
+func futures() []trial {
+	const year = int64(365 * 24 * time.Hour / time.Millisecond)
+	dated := func(nums ...int) func(*lab) {
+		return func(l *lab) {
+			var rows []*row
+			for _, n := range nums {
+				rows = append(rows, l.message(n))
+			}
+			for i, n := range nums {
+				m := rows[i]
+				m.created = time.Now().UnixMilli() + year + int64(n)
+				t := fields{"created": m.created}
+				if n%2 == 1 {
+					t["completed"] = m.created + 1
+				}
+				m.fields["time"] = t
+			}
+		}
+	}
+	renamed := func(nums ...int) func(*lab) {
+		return func(l *lab) {
+			var rows []*row
+			for _, n := range nums {
+				rows = append(rows, l.message(n))
+			}
+			for i, n := range nums {
+				m := rows[i]
+				was := m.id
+				m.id = fmt.Sprintf("msg_%012xAAAAAAAAAAAAAA", (uint64(time.Now().UnixMilli()+year+int64(n))*0x1000)&0xffffffffffff)
+				for _, r := range l.rows {
+					if r.owner == was {
+						r.owner = m.id
+					}
+					if r.fields["parentID"] == was {
+						r.fields["parentID"] = m.id
+					}
+				}
+			}
+		}
+	}
+	return []trial{
+		{name: "future last answer", cut: dated(9)},
+		{name: "future last pair", cut: dated(8, 9)},
+		{name: "future last prompt", cut: dated(8)},
+		{name: "future middle pair", cut: dated(4, 5)},
+		{name: "future whole", cut: dated(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)},
+		{name: "future ids last answer", cut: renamed(9)},
+		{name: "future ids last pair", cut: renamed(8, 9)},
+		{name: "future ids last prompt", cut: renamed(8)},
+		{name: "future all last pair", cut: every(renamed(8, 9), dated(8, 9))},
+		{name: "future all last answer", cut: every(renamed(9), dated(9))},
+		{name: "future all last prompt", cut: every(renamed(8), dated(8))},
+	}
+}

@@ -1,0 +1,49 @@
+package render_test
+
+import (
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/provider/anthropic"
+)
+
+// What a diagnosis asks of a session of 2,000 messages and 20,000 parts.
+
+func BenchmarkRender(b *testing.B) {
+	s := longTalk()
+	for b.Loop() {
+		render.Render(s, render.Settings{})
+	}
+}
+
+// A rendering after an edit of one record.
+func BenchmarkRenderAgain(b *testing.B) {
+	s := longTalk()
+	var r render.Renderer
+	r.Read(s).Render(render.Settings{})
+	p := &s.Messages[1].Parts[0]
+	for b.Loop() {
+		p.Data = append([]byte(nil), p.Data...)
+		r.Read(s).Render(render.Settings{})
+	}
+}
+
+func BenchmarkCheck(b *testing.B) {
+	r := render.Render(longTalk(), render.Settings{})
+	for b.Loop() {
+		render.Check(anthropic.Provider{}, r, true)
+	}
+}
+
+// Every profile, with and without thinking.
+func BenchmarkEveryProfile(b *testing.B) {
+	s := longTalk()
+	for b.Loop() {
+		of := new(render.Renderer).Read(s)
+		for _, p := range render.Profiles() {
+			q := of.Render(render.Settings{Profile: p})
+			of.Check(anthropic.Provider{}, q, true)
+			of.Check(anthropic.Provider{}, q, false)
+		}
+	}
+}

@@ -1,0 +1,44 @@
+package render
+
+import (
+	"slices"
+
+	"mend/provider"
+	"mend/request"
+	"mend/session"
+)
+
+// Check returns every fault of the request: first the agent's failures, since it sends
+// nothing then, and then what the provider refuses, by rule and place. thinking is
+// whether the request enables thinking. The user sees the first fault only.
+func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
+	return slices.Concat(r.failures(), provider.Check(p, r.Request, thinking), r.refusedRepeat(p, thinking))
+}
+
+// failures returns what ends the agent.
+func (r Request) failures() []request.Violation {
+	var all []request.Violation
+	for _, f := range r.Fatal {
+		all = append(all, request.Violation{Rule: f.Code, Message: f.Why, Refs: []session.Ref{f.Ref}, N: -1, M: -1})
+	}
+	return all
+}
+
+// refusedRepeat returns what the provider refuses of the second request, which the
+// agent sends if it does not see its answer to the first: the conversation then ends with
+// the answer. Of the two turns that matter here the text is irrelevant.
+func (r Request) refusedRepeat(p provider.Provider, thinking bool) []request.Violation {
+	n := len(r.Turns)
+	if r.Unseen == (session.Ref{}) || len(r.Fatal) > 0 || n > 0 && r.Turns[n-1].Role == session.RoleAssistant {
+		return nil
+	}
+	end := request.Request{Model: r.Model, Turns: []request.Turn{
+		{Role: session.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: PromptText}}},
+		{Role: session.RoleAssistant, Blocks: []*request.Block{{Type: request.Text, Text: "(the answer)"}}, Messages: []session.Ref{r.Unseen}},
+	}}
+	found := provider.Check(p, end, thinking)
+	for i := range found {
+		found[i].N += n - 1
+	}
+	return found
+}

@@ -1,0 +1,207 @@
+package render_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/agent/opencode/render"
+	"mend/provider/anthropic"
+	"mend/request"
+	"mend/session"
+)
+
+// outline is a request in short: of each turn the texts, and the types of the
+// blocks that are none.
+func outline(q render.Request) string {
+	var turns []string
+	for _, t := range q.Turns {
+		var blocks []string
+		for _, b := range t.Blocks {
+			if b.Type != request.Text {
+				b.Text = "<" + string(b.Type) + ">"
+			}
+			blocks = append(blocks, b.Text)
+		}
+		turns = append(turns, t.Role[:1]+": "+strings.Join(blocks, ", "))
+	}
+	return strings.Join(turns, "\n")
+}
+
+// compaction adds a finished one; tails are what its markers say of where the
+// kept end starts, "" for nothing.
+func (t *talk) compaction(tails ...string) {
+	t.marker(tails...)
+	t.message(fields{
+		"role": "assistant", "parentID": t.last(), "agent": "compaction", "mode": "compaction", "summary": true, "finish": "stop",
+		"providerID": "anthropic", "modelID": "claude-fake", "path": fields{"cwd": "/", "root": "/"}, "cost": 0, "tokens": tokens(),
+	}, stepped(), said("a summary"))
+}
+
+func (t *talk) marker(tails ...string) {
+	var parts []fields
+	for _, tail := range tails {
+		p := fields{"type": "compaction", "auto": true}
+		if tail != "" {
+			p["tail_start_id"] = tail
+		}
+		parts = append(parts, p)
+	}
+	t.prompt(parts...)
+}
+
+// looped is a talk with a loop, and the id of the answer to its result.
+func looped() (t *talk, done string) {
+	t = newTalk()
+	t.prompt(said("one"))
+	t.answer(stepped(), thought("hm"), called("toolu_1", "output"))
+	t.answer(stepped(), said("done"))
+	done = t.last()
+	t.prompt(said("two"))
+	t.answer(stepped(), said("hello"))
+	return t, done
+}
+
+const (
+	asked    = "u: What did we do so far?\n"
+	loop     = "u: one\na: <thinking>, <tool_use>\nu: <tool_result>"
+	oneMore  = "\nu: (the next prompt)"
+	untilNow = loop + "\na: done\nu: two\na: hello"
+)
+
+// What is left of a session that was compacted, where the kept end starts inside
+// of a loop or the marker is not what it should be (docs/opencode.md
+// F2). The real program does the same: see the tails of TestPrediction.
+func TestCompaction(t *testing.T) {
+	for _, c := range []struct {
+		name, profile string
+		make          func(t *talk, done string)
+		want          string
+		rule          string // that is broken first
+	}{
+		{"end starts in a loop", "1.18.26", func(t *talk, done string) { t.compaction(done) }, asked + "a: a summary, done\nu: two\na: hello" + oneMore, ""},
+		{"end starts in a loop", "1.14.34", func(t *talk, done string) { t.compaction(done) }, "a: done\nu: two\na: hello\n" + asked + "a: a summary" + oneMore, "R16"},
+		{"end starts in a loop", "1.2.20", func(t *talk, done string) { t.compaction(done) }, asked + "a: a summary" + oneMore, ""},
+		{"end starts nowhere", "1.18.26", func(t *talk, _ string) { t.compaction("msg_x") }, untilNow + "\n" + asked + "a: a summary" + oneMore, ""},
+		{"second compaction without end", "1.18.26", func(t *talk, done string) {
+			t.compaction(done)
+			t.prompt(said("three"))
+			t.answer(stepped(), said("bye"))
+			t.compaction("")
+		}, asked + "a: a summary" + oneMore, ""},
+		{"second compaction keeps the first", "1.18.26", func(t *talk, done string) {
+			t.compaction("")
+			t.prompt(said("three"))
+			t.answer(stepped(), said("bye"))
+			t.compaction(done)
+		}, asked + "a: a summary, done\nu: two\na: hello\n" + asked + "a: a summary\nu: three\na: bye" + oneMore, ""},
+		{"second marker of a prompt without end", "1.18.26", func(t *talk, done string) { t.compaction(done, "") }, "u: What did we do so far?, What did we do so far?\na: a summary, done\nu: two\na: hello" + oneMore, ""},
+		{"first marker of a prompt without end", "1.18.26", func(t *talk, done string) { t.compaction("", done) }, "u: What did we do so far?, What did we do so far?\na: a summary" + oneMore, ""},
+		{"stale marker", "1.18.26", func(t *talk, _ string) {
+			t.marker("")
+			t.answer(stepped(), said("bye"))
+		}, untilNow + "\n" + asked + "a: bye" + oneMore, ""},
+		{"stale marker in a loop", "1.18.26", func(t *talk, _ string) {
+			t.prompt(said("three"))
+			t.answer(stepped(), called("toolu_2", "output"))
+			t.marker("")
+			t.answer(stepped(), said("bye"))
+		}, untilNow + "\nu: three\na: <tool_use>\nu: <tool_result>, What did we do so far?\na: bye" + oneMore, ""},
+		{"stale marker with an end", "1.18.26", func(t *talk, done string) {
+			t.marker(done)
+			t.answer(stepped(), said("bye"))
+		}, untilNow + "\n" + asked + "a: bye" + oneMore, ""},
+		{"compaction to be done", "1.18.26", func(t *talk, done string) { t.marker(done) }, "u: (the next prompt)", ""},
+	} {
+		t.Run(fmt.Sprintf("%s, %s", c.name, c.profile), func(t *testing.T) {
+			talk, done := looped()
+			c.make(talk, done)
+			q := render.Render(&talk.Session, render.Settings{Profile: render.ProfileFor(c.profile)})
+			if got := outline(q); got != c.want {
+				t.Errorf("Render:\n%s\nwant:\n%s", got, c.want)
+			}
+			rule := ""
+			if v := render.Check(anthropic.Provider{}, q, true); len(v) > 0 {
+				rule = v[0].Rule
+			}
+			if rule != c.rule {
+				t.Errorf("Check says %q, want %q", rule, c.rule)
+			}
+		})
+	}
+}
+
+// A session goes on with thinking off, whatever its answers thought; only one
+// that the model goes on with may not have thought.
+func TestThinkingOff(t *testing.T) {
+	open := func(t *talk) { t.answer(stepped(), thought("hm"), called("toolu_2", "output")) }
+	for _, c := range []struct {
+		name     string
+		more     func(t *talk)
+		standing bool
+		want     string
+	}{
+		{"one more prompt", func(t *talk) { t.answer(stepped(), thought("hm"), said("hello")) }, false, ""},
+		{"loop open", open, true, "R4"},
+		{"loop open, one more prompt", open, false, "R4"},
+		{"answer last", func(t *talk) { t.answer(stepped(), thought("hm"), said("hello")) }, true, "R4"},
+	} {
+		talk, _ := looped()
+		c.more(talk)
+		got := ""
+		if v := render.Check(anthropic.Provider{}, render.Render(&talk.Session, render.Settings{Standing: c.standing}), false); len(v) > 0 {
+			got = v[0].Rule
+		}
+		if got != c.want {
+			t.Errorf("%s: Check says %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// A session of 50,000 messages takes as long as 50 of 1,000. Anything quadratic
+// takes minutes.
+func TestLong(t *testing.T) {
+	if testing.Short() {
+		t.Skip("takes seconds")
+	}
+	const n = 50_000
+	one := func(role, parts string) func(i int) (string, string) {
+		return func(int) (string, string) { return role, parts }
+	}
+	for name, message := range map[string]func(i int) (role, part string){
+		"answers":     one("assistant", `{"type":"text","text":"x"}`),
+		"compactions": one("user", `{"type":"compaction","auto":true,"tail_start_id":"msg_x"}`),
+		"calls": func(i int) (string, string) {
+			return "assistant", fmt.Sprintf(`{"type":"tool","callID":"toolu_%d","tool":"x","state":{"status":"error","error":"x","input":{}}}`, i)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := &session.Session{ID: "ses_1"}
+			for i := range n {
+				role, part := message(i)
+				m := session.NewMessage(written("message", i, fmt.Sprintf(`{"role":%q,"time":{"created":%d},"finish":"stop","tokens":{"cache":{}}}`, role, start+i)))
+				m.Parts = []session.Part{session.NewPart(written("part", i, part))}
+				s.Messages = append(s.Messages, m)
+			}
+			began := time.Now()
+			for _, p := range []string{"1.14.34", ""} {
+				q := render.Render(s, render.Settings{Profile: render.ProfileFor(p)})
+				render.Check(anthropic.Provider{}, q, true)
+				render.Check(anthropic.Provider{}, q, false)
+			}
+			if took := time.Since(began); took > time.Minute {
+				t.Errorf("rendering took %v", took)
+			}
+		})
+	}
+}
+
+// written is a row with that data.
+func written(kind string, i int, data string) session.Record {
+	ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%06d", i)}
+	if kind == "part" {
+		ref.Kind, ref.Part = session.KindPart, fmt.Sprintf("prt_%06d", i)
+	}
+	return session.Record{Ref: ref, Data: []byte(data), Cols: []session.Col{session.IntCol("time_created", int64(start+i))}}
+}

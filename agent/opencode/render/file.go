@@ -1,0 +1,180 @@
+package render
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+	"mend/request"
+	"net/url"
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// isMedia reports whether files of that kind are taken out of a conversation
+// that is to be summed up.
+func isMedia(mime string) bool { return isImage(mime) || isPDF(mime) }
+
+func isImage(mime string) bool { return strings.HasPrefix(mime, "image/") }
+
+func isPDF(mime string) bool { return mime == "application/pdf" }
+
+// unheard are the kinds of files that Claude cannot be sent, of which it is told.
+var unheard = [...]string{"audio", "video"}
+
+// fileBlock is the block of a file in a prompt, or why the agent ends on it. What
+// a data: URL says of its kind counts more than mime.
+func (r *rendering) fileBlock(mime string, link []byte, name string) (b request.Block, why string) {
+	scheme := schemeOf(link)
+	b = request.Block{Mime: mime}
+	switch scheme {
+	case "data":
+		if b.Mime, b.Data, why = dataURL(link); why != "" {
+			return request.Block{}, why
+		}
+	case "": // no URL: taken for base64
+		b.Data = link
+	case "http", "https":
+		b.URL = string(link)
+	case "file":
+		if r.has(webOnly) {
+			return request.Block{}, "it is a link to a file on disk"
+		}
+		if r.lost(string(link)) {
+			return request.Block{}, "it is a link to a file that is not there"
+		}
+		b.URL = string(link)
+	default:
+		return request.Block{}, "it is a link that cannot be followed, " + scheme + ":"
+	}
+	b, why = ofFile(b, name)
+	if kind := kindOfFile(b); why == "" && kind != "" && !r.reads(kind) {
+		return request.Block{Type: request.Text, Text: unreadableFile(name, kind)}, ""
+	}
+	return b, why
+}
+
+// kindOfFile is what the agent calls a file that some models do not take, "" for any
+// other block.
+func kindOfFile(b request.Block) string {
+	switch {
+	case b.Type == request.Image:
+		return "image"
+	case b.Type == request.Document && isPDF(b.Mime):
+		return "pdf"
+	}
+	return ""
+}
+
+// reads reports whether the model takes such files, as far as is known.
+func (r *rendering) reads(kind string) bool {
+	if r.Reads == nil {
+		return true
+	}
+	reads, known := r.Reads(r.Model, kind)
+	return reads || !known
+}
+
+// lost reports whether a file: URL leads to nothing.
+func (s *Settings) lost(link string) bool {
+	u, err := url.Parse(strings.TrimSpace(link))
+	return err == nil && s.Missing != nil && s.Missing(u.Path)
+}
+
+// ofFile makes the block one of the type that its content needs.
+func ofFile(b request.Block, name string) (request.Block, string) {
+	for _, kind := range unheard {
+		if strings.HasPrefix(b.Mime, kind+"/") {
+			return request.Block{Type: request.Text, Text: unreadableFile(name, kind)}, ""
+		}
+	}
+	switch {
+	case isImage(b.Mime):
+		b.Type = request.Image
+	case isPDF(b.Mime):
+		b.Type, b.Name = request.Document, name
+	case b.Mime == "text/plain":
+		b.Type, b.Name = request.Document, name
+		text, err := base64.StdEncoding.DecodeString(urlAlphabet.Replace(string(b.Data)))
+		if err != nil {
+			return request.Block{}, "its text is not base64"
+		}
+		b.Data = text
+	default:
+		return request.Block{}, fmt.Sprintf("a file of type %q cannot be sent to the model", b.Mime)
+	}
+	return b, ""
+}
+
+// schemeOf is the scheme of a URL in lower case, "" for what is no URL.
+func schemeOf(url []byte) string {
+	scheme, _, ok := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
+	if !ok || !schemeForm().Match(scheme) {
+		return ""
+	}
+	return strings.ToLower(string(scheme))
+}
+
+var (
+	schemeForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`) })
+	urlAlphabet = strings.NewReplacer("-", "+", "_", "/")
+)
+
+// dataURL takes a data: URL apart, or says why the agent cannot: it decodes the
+// content, strictly, and then sends it as it stands.
+func dataURL(url []byte) (mime string, data []byte, why string) {
+	_, rest, _ := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
+	for _, fold := range []string{"\r", "\n", "\t"} { // which a URL may have anywhere
+		if bytes.Contains(rest, []byte(fold)) {
+			rest = bytes.ReplaceAll(rest, []byte(fold), nil)
+		}
+	}
+	head, data, ok := bytes.Cut(rest, []byte(","))
+	if !ok {
+		return "", nil, "its data: URL has no comma"
+	}
+	if bytes.HasSuffix(head, []byte(";base64")) && !isBase64(data) {
+		return "", nil, "its data: URL is not base64"
+	}
+	data, _, _ = bytes.Cut(data, []byte(","))
+	kind, _, _ := bytes.Cut(head, []byte(";"))
+	return string(kind), data, ""
+}
+
+// isBase64 reports whether s is base64 in either alphabet, or in both, with all
+// of its padding.
+func isBase64(s []byte) bool {
+	if bytes.Contains(s, []byte("%")) {
+		plain, err := url.PathUnescape(string(s))
+		if err != nil {
+			return false
+		}
+		s = []byte(plain)
+	}
+	if len(s)%4 != 0 {
+		return false
+	}
+	for _, c := range bytes.TrimSuffix(bytes.TrimSuffix(s, []byte("=")), []byte("=")) {
+		if !base64Digit[c] {
+			return false
+		}
+	}
+	return true
+}
+
+// base64Digit is a table, since images are large.
+var base64Digit = func() (is [256]bool) {
+	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/-_" {
+		is[c] = true
+	}
+	return is
+}()
+
+// unreadableFile is what the model is told of a file that it cannot be sent.
+func unreadableFile(name, kind string) string {
+	called := kind
+	if name != "" {
+		called = `"` + name + `"`
+	}
+	return fmt.Sprintf("ERROR: Cannot read %s (this model does not support %s input). Inform the user.", called, kind)
+}

@@ -1,0 +1,56 @@
+package render
+
+import (
+	"path"
+	"slices"
+	"strings"
+
+	"mend/session"
+)
+
+// AsRead is the session as a version reads it that keeps its sessions in a tree: with
+// those of the files beside the records that keep chooses, nil for all, each as one
+// more part or message. Where nothing is that the version would open for a file there
+// is a record that it cannot read. Each has the ref of its file.
+func AsRead(s *session.Session, keep func(*session.File) bool) *session.Session {
+	read := s.Clone()
+	read.Files = nil
+	if len(s.Files) == 0 {
+		return read
+	}
+	records := map[session.Ref]*session.Record{}
+	for r := range s.Records {
+		records[r.Ref] = r
+	}
+	for i := range s.Files {
+		records[s.Files[i].Ref] = &s.Files[i].Record
+	}
+	at := make(map[string]int, len(s.Messages))
+	for i := range s.Messages {
+		at[s.Messages[i].Ref.Message] = i
+	}
+	for i := range s.Files {
+		f := &s.Files[i]
+		if f.Opens == "" || keep != nil && !keep(f) {
+			continue
+		}
+		r := session.Record{Ref: f.Ref, Defect: &session.Defect{Kind: session.Malformed, Why: "there is no such file"}}
+		if of := records[f.Reads]; of != nil {
+			r.Data, r.Defect = of.Data, of.Defect
+		}
+		if f.Ref.Message == "" && r.Defect == nil && !strings.HasPrefix(path.Base(f.Opens), session.MessagePrefix) {
+			r.Data, r.Defect = nil, &session.Defect{Kind: session.Malformed, Why: "its name does not begin with " + session.MessagePrefix}
+		}
+		if f.Ref.Message == "" {
+			m := session.NewMessage(r)
+			if j, ok := at[f.Reads.Message]; ok && f.Reads.Kind == session.KindMessage {
+				m.Parts = slices.Clone(s.Messages[j].Parts)
+			}
+			read.Messages = append(read.Messages, m)
+		} else if j, ok := at[f.Ref.Message]; ok {
+			read.Messages[j].Parts = append(read.Messages[j].Parts, session.NewPart(r))
+		}
+	}
+	read.Sort()
+	return read
+}

@@ -1,0 +1,189 @@
+package render_test
+
+import (
+	"reflect"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/internal/endpoint"
+	"mend/internal/wound"
+	"mend/provider/anthropic"
+	"mend/request"
+	"mend/session"
+)
+
+// FuzzRender puts arbitrary bytes into a message and two parts of a session.
+func FuzzRender(f *testing.F) {
+	for i := range wound.Versions {
+		s := known(f, i, func(wound.Store) {})
+		for _, m := range s.Messages {
+			for j := range m.Parts {
+				f.Add(m.Data, m.Parts[j].Data, m.Parts[(j+1)%len(m.Parts)].Data, i == 0, uint8(j))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, message, first, second []byte, file bool, setting uint8) {
+		talk := newTalk()
+		talk.prompt(said("a prompt"))
+		talk.answer(stepped(), thought("a thought"), called("toolu_1", "output"), stepped(), said("a text"))
+		talk.prompt(said("another prompt"))
+		s := talk.Clone()
+		overwrite(&s.Messages[1], message, first, second, file)
+
+		profiles := render.Profiles()
+		set := render.Settings{Profile: profiles[int(setting)%len(profiles)], Standing: setting >= 128}
+		var r render.Renderer
+		r.Read(&talk.Session).Render(set) // which leaves nothing behind
+		q := r.Read(s).Render(set)
+		if again := render.Render(s, set); !reflect.DeepEqual(q, again) {
+			t.Errorf("Render differs the second time: %+v and %+v", q, again)
+		}
+		sound(t, s, q)
+		new(render.Renderer).Read(s).Screen(set.Profile)
+	})
+}
+
+// overwrite puts other bytes into a message and its first and its last part.
+func overwrite(m *session.Message, message, first, last []byte, file bool) {
+	record := func(r session.Record, data []byte) session.Record {
+		r.Data, r.Defect = data, nil
+		if !file {
+			r.Cols = []session.Col{session.IntCol("time_created", m.Created)}
+		}
+		return r
+	}
+	parts := m.Parts
+	*m = session.NewMessage(record(m.Record, message))
+	m.Parts = parts
+	n := len(parts) - 1
+	parts[0] = session.NewPart(record(parts[0].Record, first))
+	parts[n] = session.NewPart(record(parts[n].Record, last))
+}
+
+// sound checks what holds of every request.
+func sound(t interface{ Errorf(string, ...any) }, s *session.Session, q render.Request) {
+	known := map[session.Ref]bool{{}: true}
+	for r := range s.Records {
+		known[r.Ref] = true
+	}
+	for n, turn := range q.Turns {
+		if n > 0 && q.Turns[n-1].Role == turn.Role {
+			t.Errorf("turns %d and %d are both of the %s", n-1, n, turn.Role)
+		}
+		for _, ref := range turn.Messages {
+			if !known[ref] {
+				t.Errorf("turn %d is of %v, which is not in the session", n, ref)
+			}
+		}
+		for m, b := range turn.Blocks {
+			if !known[b.Source] {
+				t.Errorf("block %d.%d is of %v, which is not in the session", n, m, b.Source)
+			}
+			if ref, ok := q.At(n, m); ref != b.Source || ok != (ref.Kind != 0) {
+				t.Errorf("At(%d, %d) = %v, %v, want %v", n, m, ref, ok, b.Source)
+			}
+		}
+	}
+	for _, f := range q.Fatal {
+		if !known[f.Ref] || f.Ref.Kind == 0 {
+			t.Errorf("%+v is about a record that is not in the session", f)
+		}
+	}
+	sent, err := endpoint.Parse(anthropic.JSON(q.Request))
+	if err != nil || len(sent.Messages) != len(q.Turns) {
+		t.Errorf("JSON() = %s: %d messages, want %d; %v", anthropic.JSON(q.Request), len(sent.Messages), len(q.Turns), err)
+		return
+	}
+	for n, m := range sent.Messages {
+		if m.Role != q.Turns[n].Role || len(m.Content) != len(q.Turns[n].Blocks) {
+			t.Errorf("JSON() has %+v at %d, want %+v", m, n, q.Turns[n])
+		}
+	}
+}
+
+// FuzzCheck makes turns of bytes.
+func FuzzCheck(f *testing.F) {
+	f.Add([]byte("0C1J20"), true, "text")
+	f.Add([]byte("0D1J20"), false, " ")
+	f.Add([]byte("1CD2AB"), false, "\u00a0")
+	f.Fuzz(func(t *testing.T, program []byte, thinking bool, text string) {
+		if len(program) > 60 {
+			return
+		}
+		agree(t, turnsOf(program, text), thinking)
+	})
+}
+
+// turnsOf makes turns: a byte below 'A' ends a turn, others add blocks.
+func turnsOf(program []byte, text string) render.Request {
+	ids := []string{"a", "b", "", "c:0"}
+	roles := []string{session.RoleUser, session.RoleAssistant}
+	var q render.Request
+	role := 0
+	for i, c := range program {
+		if c < 'A' || len(q.Turns) == 0 {
+			if i == 0 {
+				role = int(c) % 2
+			}
+			q.Turns = append(q.Turns, request.Turn{Role: roles[role%2]})
+			role++
+			continue
+		}
+		t := &q.Turns[len(q.Turns)-1]
+		id := ids[int(c)/16%4]
+		of := session.Ref{Kind: session.KindPart, Part: id}
+		blocks := []*request.Block{
+			{Type: request.Text, Text: text},
+			{Type: request.Text},
+			{Type: request.Thinking, Text: text, Signature: id},
+			{Type: request.Thinking, Text: text, Unsigned: true},
+			{Type: request.RedactedThinking, Signature: id},
+			{Type: request.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`{"a": 1}`)},
+			{Type: request.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`"a"`)},
+			{Type: request.ToolUse, ToolID: id, ToolName: "bash"},
+			{Type: request.ToolResult, ToolID: id, Output: session.Quote(text)},
+			{Type: request.ToolResult, ToolID: id, Content: []*request.Block{{Type: request.Text}, {Type: request.Image, Data: []byte("AAAA")}}},
+			{Type: request.Image, Mime: "image/png", Data: []byte("AAAA")},
+			{Type: request.Document, Mime: "text/plain", Data: []byte(text)},
+		}
+		b := blocks[int(c)%len(blocks)]
+		b.Source = of
+		t.Blocks = append(t.Blocks, b)
+	}
+	return q
+}
+
+// agree checks that Check and the strict endpoint say the same: of every rule
+// the first fault. R7 and R8 are for the endpoint alone. R13 counts a result
+// only where its call is good.
+func agree(t interface {
+	Errorf(string, ...any)
+	Fatalf(string, ...any)
+}, q render.Request, thinking bool,
+) {
+	q.Fatal, q.Unseen = nil, session.Ref{} // the endpoint sees one request alone
+	sent, err := endpoint.Parse(anthropic.JSON(q.Request))
+	if err != nil {
+		t.Fatalf("%s: %v", anthropic.JSON(q.Request), err)
+	}
+	if thinking {
+		sent.Thinking.Type = "enabled"
+	}
+	got, first := map[string]string{}, map[string]string{}
+	for _, v := range render.Check(anthropic.Provider{}, q, thinking) {
+		if _, told := got[v.Rule]; !told {
+			got[v.Rule] = v.Message
+		}
+	}
+	for _, v := range endpoint.Violations(sent) {
+		if v.Rule != "R7" && v.Rule != "R8" {
+			first[v.Rule] = v.Message
+		}
+	}
+	if got["R13"] != "" && first["R13"] != "" {
+		got["R13"] = first["R13"]
+	}
+	if !reflect.DeepEqual(got, first) {
+		t.Errorf("Check of %s with thinking %t:\n%v, the endpoint says\n%v", anthropic.JSON(q.Request), thinking, got, first)
+	}
+}

@@ -1,0 +1,175 @@
+package render
+
+import (
+	"slices"
+
+	"mend/session"
+)
+
+// history is what the agent takes of the messages for a request: everything, or
+// what a finished compaction left. reached is how many messages it looked at,
+// newest first.
+func history(all []*message, p Profile) (kept []*message, reached int) {
+	summed := map[string]bool{} // prompts whose compaction is finished
+	tail := ""                  // the first message that the compaction kept
+	for _, m := range slices.Backward(all) {
+		reached++
+		end := false
+		switch {
+		case tail != "":
+			end = m.id == tail
+		case m.role() == session.RoleUser && summed[m.id] && m.compaction != nil:
+			tail = m.tailStart(p)
+			end = tail == "" || tail == m.id
+		case m.summary(p):
+			parent, _ := m.body.get("parentID").str()
+			summed[parent] = true
+		}
+		if end {
+			break
+		}
+	}
+	kept = all[len(all)-reached:]
+	if p.Tail == TailBehind {
+		kept = tailLast(kept)
+	}
+	return kept, reached
+}
+
+// summary reports whether the message is the answer to a compaction.
+func (m *message) summary(p Profile) bool {
+	return m.role() == session.RoleAssistant && m.told.summary.truthy() && m.told.finish.truthy() &&
+		(!p.SummaryError || !m.told.error.truthy())
+}
+
+// tailStart is the id of the first message that the message's compaction kept.
+func (m *message) tailStart(p Profile) string {
+	if p.Tail == TailNone {
+		return ""
+	}
+	id, _ := m.compaction.body.get("tail_start_id").str()
+	return id
+}
+
+// tailLast puts what the newest compaction kept behind the summary: the order
+// is compaction, summary, kept, everything since.
+func tailLast(all []*message) []*message {
+	at, tail := -1, ""
+	for i, m := range slices.Backward(all) {
+		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.body.get("tail_start_id").there() })
+		if m.role() == session.RoleUser && j >= 0 {
+			at = i
+			tail, _ = m.parts[j].body.get("tail_start_id").str()
+			break
+		}
+	}
+	if tail == "" {
+		return all
+	}
+	summary := slices.IndexFunc(all, func(m *message) bool {
+		parent, _ := m.body.get("parentID").str()
+		return m.role() == session.RoleAssistant && m.told.summary.truthy() && parent == all[at].id
+	})
+	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
+	if start < 0 || start >= at || summary <= at {
+		return all
+	}
+	return slices.Concat(all[at:summary+1], all[start:at], all[summary+1:])
+}
+
+// A loop is what the agent looks at before it sends anything: the newest
+// message of each kind, by the profile's order.
+type loop struct {
+	user, assistant, finished *message
+}
+
+func latest(all []*message, p Profile) loop {
+	var l loop
+	for _, m := range all {
+		newer := func(than *message) bool { return than == nil || p.newer(m, than) }
+		if (m.prompt || m.role() == session.RoleUser) && newer(l.user) {
+			l.user = m
+		}
+		if m.role() != session.RoleAssistant {
+			continue
+		}
+		if newer(l.assistant) {
+			l.assistant = m
+		}
+		if m.told.finish.truthy() && newer(l.finished) {
+			l.finished = m
+		}
+	}
+	return l
+}
+
+// newer reports whether the agent takes a, which it meets later, for newer than b.
+func (p *Profile) newer(a, b *message) bool {
+	if p.LatestByTime {
+		x, y := a.body.get("time").get("created"), b.body.get("time").get("created")
+		if !identical(x, y) {
+			return greater(x, y)
+		}
+	}
+	if p.LatestByID || p.LatestByTime {
+		return a.after(b)
+	}
+	return p.compare(a, b) >= 0
+}
+
+// answered reports whether the agent takes its newest prompt for answered, so
+// that it stays silent.
+func (l loop) answered(p Profile) bool {
+	if l.user == nil || l.assistant == nil || !l.assistant.stopped() {
+		return false
+	}
+	if p.Answered != AnsweredByID && l.assistant.has(session.TypeTool) {
+		return false
+	}
+	if p.Answered != AnsweredByParent {
+		return l.assistant.after(l.user)
+	}
+	parent, _ := l.assistant.body.get("parentID").str()
+	return parent == l.user.id
+}
+
+// whyAnswered says why it does. It names no time and no id of the new prompt, which
+// would be others at each look.
+func (l loop) whyAnswered() string {
+	if !l.user.prompt {
+		return "the prompt " + l.user.id + ", which it answered, sorts behind every new one, which so is never answered"
+	}
+	return "its id " + l.assistant.id + " is above that of a new prompt, which so counts as answered"
+}
+
+// stopped reports whether the model said that it was done.
+func (m *message) stopped() bool {
+	reason, _ := m.told.finish.str()
+	return m.told.finish.truthy() && reason != "tool-calls" && reason != "unknown"
+}
+
+// compacting reports whether a compaction was asked for since the newest
+// finished answer, so that the next request is for that.
+func (l loop) compacting(all []*message, p Profile) bool {
+	return slices.ContainsFunc(all, func(m *message) bool {
+		return m.compaction != nil && (l.finished == nil || p.newer(m, l.finished))
+	})
+}
+
+// tokens reports what is missing of the counts that the agent adds up to see
+// whether the conversation is too long.
+func (l loop) tokens(p Profile) (missing string) {
+	if l.finished == nil || l.finished.told.summary.Kind() == 't' {
+		return ""
+	}
+	tokens := l.finished.body.get("tokens")
+	switch {
+	case tokens.null():
+		return "tokens"
+	case p.Total && tokens.get("total").truthy():
+		return ""
+	case tokens.get("cache").null():
+		return "tokens.cache"
+	}
+	return ""
+}

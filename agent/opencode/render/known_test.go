@@ -1,0 +1,135 @@
+package render_test
+
+import (
+	"cmp"
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"mend/agent/opencode/render"
+	"mend/fsstore"
+	"mend/internal/endpoint"
+	"mend/internal/storetest"
+	"mend/internal/wound"
+	"mend/provider/anthropic"
+	"mend/session"
+	"mend/sqlstore"
+	"mend/testdata"
+)
+
+// known is the fixture of a version, by number, after a wound.
+func known(t testing.TB, version int, cut func(wound.Store)) *session.Session {
+	t.Helper()
+	dir := storetest.FastDir(t)
+	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
+	id, err := testdata.Unpack(archive, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	db := filepath.Join(dir, "opencode", "opencode.db")
+	if _, err := os.Stat(db); err == nil {
+		wound.Into(t, db, id, cut)
+		st, err := sqlstore.Open(db, sqlstore.Options{})
+		return loaded(t, id, st, err)
+	}
+	tree := filepath.Join(dir, "opencode", "storage")
+	wound.Into(t, tree, id, cut)
+	st, err := fsstore.Open(tree, "", fsstore.Options{})
+	return loaded(t, id, st, err)
+}
+
+func loaded(t testing.TB, id string, st interface {
+	List(ctx context.Context) ([]session.Session, error)
+	Load(ctx context.Context, head session.Session) (*session.Session, error)
+}, err error,
+) *session.Session {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+	heads, err := st.List(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == id })
+	s, err := st.Load(t.Context(), heads[i])
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// behindR7 is what else is wrong with sessions of which the provider refuses a
+// signature first.
+var behindR7 = map[string]string{"every signature altered, and a blank answer": "R11"}
+
+// What is predicted of every wound is what the real program was seen to do; what
+// a signature decides (R7) cannot be known. The strict endpoint says the same of
+// the rendered request.
+func TestKnownWounds(t *testing.T) {
+	for i, version := range wound.Versions {
+		for j, w := range wound.Table {
+			if testing.Short() && j%9 != i*3 { // all of it is run without the race detector
+				continue
+			}
+			t.Run(version+"/"+w.Name, func(t *testing.T) {
+				s := known(t, i, w.Cut)
+				if p := render.ProfileFor(version); p.Tree() {
+					s = render.AsRead(s, nil)
+				}
+				r := render.Render(s, render.Settings{Profile: render.ProfileFor(version), Now: time.Now(), Missing: missing})
+				violations := render.Check(anthropic.Provider{}, r, true)
+				got := wound.Alive
+				if len(r.Fatal) > 0 {
+					got = wound.Dead
+				} else if len(violations) > 0 {
+					got = violations[0].Rule
+				}
+				want := w.Want[i]
+				if want == "R7" {
+					want = cmp.Or(behindR7[w.Name], wound.Alive)
+				}
+				if got != want {
+					t.Fatalf("predicted %s, the real program: %s; %+v", got, want, violations)
+				}
+				if got == wound.Dead {
+					return
+				}
+				sent, err := endpoint.Parse(anthropic.JSON(r.Request))
+				if err != nil {
+					t.Fatalf("the rendered request: %v", err)
+				}
+				sent.Thinking.Type = "enabled"
+				if r.Unseen != (session.Ref{}) { // the request after this one is refused
+					got = wound.Alive
+				}
+				if rule, message := endpoint.Check(sent); rule != w.Want[i] && (rule != "" || got != wound.Alive) {
+					t.Errorf("the endpoint says %q of the rendered request (%s), want %s", rule, message, w.Want[i])
+				}
+			})
+		}
+	}
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return err != nil
+}
+
+// A place in the provider's error leads to the record behind it.
+func TestAt(t *testing.T) {
+	r := render.Render(known(t, 0, wound.Text(wound.Hello, " ")), render.Settings{Profile: render.ProfileFor("1.1.53")})
+	v := render.Check(anthropic.Provider{}, r, true)
+	if len(v) == 0 || len(v[0].Refs) == 0 {
+		t.Fatalf("Check = %+v, want a violation with a record", v)
+	}
+	if ref, ok := r.At(v[0].N, v[0].M); !ok || ref != v[0].Refs[0] {
+		t.Errorf("At(%d, %d) = %v, want %v", v[0].N, v[0].M, ref, v[0].Refs[0])
+	}
+	if _, ok := r.At(len(r.Turns)-1, 99); ok {
+		t.Error("At of a place that is not there: a record")
+	}
+}

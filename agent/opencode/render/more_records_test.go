@@ -1,0 +1,215 @@
+//go:build e2e
+
+package render_test
+
+import (
+	"fmt"
+	"strings"
+
+	"mend/internal/wound"
+)
+
+// records are bytes and fields.
+func records() []trial {
+	return []trial{
+		{name: "part of NUL bytes", cut: rawPart(zeros)},
+		{name: "message of NUL bytes", cut: rawMessage(zeros)},
+		{name: "part null", cut: rawPart(text(`null`))},
+		{name: "part a list", cut: rawPart(text(`[]`))},
+		{name: "part a string", cut: rawPart(text(`"x"`))},
+		{name: "part a number", cut: rawPart(text(`5`))},
+		{name: "message null", cut: rawMessage(text(`null`))},
+		{name: "message a list", cut: rawMessage(text(`[]`))},
+		{name: "message a number", cut: rawMessage(text(`5`))},
+		{name: "part with text behind", cut: rawPart(func(s string) string { return s + "}" })},
+		{name: "part with a byte order mark", cut: rawPart(func(s string) string { return "\ufeff" + s })},
+		{name: "part with white space around", cut: rawPart(func(s string) string { return "\n " + s + "\n\n" })},
+		{name: "part with bytes that are no text", cut: rawPart(func(s string) string { return strings.Replace(s, "Hello", "He\xffllo", 1) })},
+		{name: "part with a name twice", cut: rawPart(func(s string) string { return strings.Replace(s, "{", `{"text":"first",`, 1) })},
+		{name: "part with half a surrogate pair", cut: rawPart(func(s string) string { return strings.Replace(s, "Hello", `He\ud800llo`, 1) })},
+		{name: "truncated part of an error message", cut: every(rawPart(first20), message(wound.Hello, "error", failure("APIError")))},
+		{name: "role missing", cut: noField(wound.Hello, "role")},
+		{name: "role unknown", cut: message(wound.Hello, "role", "novel")},
+		{name: "role system", cut: message(wound.Hello, "role", "system")},
+		{name: "time missing in an answer", cut: noField(wound.Hello, "time")},
+		{name: "time missing in a prompt", cut: noField(wound.SecondPrompt, "time")},
+		{name: "time.created missing", cut: message(wound.Hello, "time", fields{})},
+		{name: "tokens missing in the last answer", cut: noField(wound.Goodbye, "tokens")},
+		{name: "tokens missing in an older answer", cut: noField(wound.Hello, "tokens")},
+		{name: "tokens.cache missing in the last answer", cut: message(wound.Goodbye, "tokens", fields{"input": 1, "output": 2})},
+		{name: "only tokens.total in the last answer", cut: message(wound.Goodbye, "tokens", fields{"total": 3})},
+		{name: "finish missing in the last answer", cut: noField(wound.Goodbye, "finish")},
+		{name: "tokens and finish missing in the last answer", cut: every(noField(wound.Goodbye, "finish"), noField(wound.Goodbye, "tokens"))},
+		{name: "parentID missing", cut: noField(wound.Hello, "parentID")},
+		{name: "agent missing in an answer", cut: noField(wound.Hello, "agent")},
+		{name: "agent missing in a prompt", cut: noField(wound.SecondPrompt, "agent")},
+		{name: "model missing in a prompt", cut: noField(wound.SecondPrompt, "model")},
+		{name: "model missing in the last prompt", cut: noField(wound.FourthPrompt, "model")},
+		{name: "modelID missing in an answer", cut: noField(wound.Hello, "modelID")},
+		{name: "mode, path and cost missing", cut: every(noField(wound.Hello, "mode"), noField(wound.Hello, "path"), noField(wound.Hello, "cost"))},
+		{name: "time missing in a text and a thought", cut: every(without(wound.Hello, "text", "time"), without(wound.Hello, "reasoning", "time"))},
+		{name: "stray hidden file among parts", cut: func(l *lab) { l.stray["part/"+l.message(wound.Hello).id+"/.DS_Store"] = "x" }},
+	}
+}
+
+const (
+	userFields    = `{"role":"user","agent":"build","model":{"providerID":"anthropic","modelID":"claude-fake"}}`
+	summaryFields = `{"role":"assistant","agent":"compaction","mode":"compaction","providerID":"anthropic","modelID":"claude-fake","summary":true,"finish":"stop",
+		"path":{"cwd":"/","root":"/"},"cost":0,"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}%s}`
+	stepStart = `{"type":"step-start"}`
+)
+
+// compacted puts a finished compaction behind message number n.
+func compacted(n int, marker, summary string) func(*lab) {
+	return func(l *lab) {
+		m := l.insert(n, userFields, marker)
+		a := l.insert(n+1, fmt.Sprintf(summaryFields, summary), stepStart, `{"type":"text","text":"a summary"}`)
+		a.fields["parentID"] = m.id
+	}
+}
+
+const marker = `{"type":"compaction","auto":false}`
+
+// histories are orders, compactions and reverts.
+func histories() []trial {
+	reverted := func(n int, kind string) func(*lab) {
+		return func(l *lab) {
+			r := fields{"messageID": l.message(n).id}
+			if kind != "" {
+				r["partID"] = l.part(n, kind).id
+			}
+			l.info["revert"] = r
+		}
+	}
+	tail := func(n, from int) func(*lab) {
+		return func(l *lab) {
+			id := l.message(from).id
+			compacted(n, `{"type":"compaction","auto":false,"tail_start_id":"`+id+`"}`, "")(l)
+		}
+	}
+	return []trial{
+		{name: "compacted", cut: compacted(wound.Hello, marker, "")},
+		{name: "compacted twice", cut: every(compacted(wound.DoneAgain, marker, ""), compacted(wound.Done, marker, ""))},
+		{name: "compacted, with an error", cut: compacted(wound.Hello, marker, `,"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}`)},
+		{name: "compacted, tail kept", cut: tail(wound.DoneAgain, wound.SecondPrompt)},
+		{name: "compacted, tail starts in a pair", cut: tail(wound.DoneAgain, wound.Done)},
+		{name: "compacted, tail is not there", cut: every(tail(wound.DoneAgain, wound.SecondPrompt), drop2(wound.SecondPrompt))},
+		{name: "compacted, broken part before", cut: every(compacted(wound.DoneAgain, marker, ""), rawPart(first20))},
+		{name: "compacted, broken message before", cut: every(compacted(wound.DoneAgain, marker, ""), rawMessage(first20))},
+		{name: "compacted, blank answer before", cut: every(compacted(wound.DoneAgain, marker, ""), set(wound.Hello, "text", "text", " "))},
+		{name: "compaction never done, answered since", cut: func(l *lab) { l.insert(wound.Hello, userFields, marker) }},
+		{name: "compaction to be done", compacts: true, cut: func(l *lab) { l.insert(wound.Goodbye, userFields, marker) }},
+		{name: "compaction to be done, blank answer", compacts: true, cut: func(l *lab) {
+			l.insert(wound.Goodbye, userFields, marker)
+			l.part(wound.Hello, "text").fields["text"] = " "
+		}},
+		{name: "compaction to be done, large image", compacts: true, cut: every(
+			attached(file("image/png", "data:image/png;base64,"+strings.Repeat("A", largeImage))),
+			func(l *lab) { l.insert(wound.Goodbye, userFields, marker) })},
+		{name: "compaction to be done, image in a prompt", compacts: true, cut: func(l *lab) {
+			l.insert(wound.Goodbye, userFields, marker)
+			l.add(l.part(wound.SecondPrompt, "text"), "z", `{"type":"file","mime":"image/png","url":"`+png+`"}`)
+		}},
+		{name: "compaction to be done, tokens missing", compacts: true, cut: func(l *lab) {
+			l.insert(wound.Goodbye, userFields, marker)
+			delete(l.message(wound.Goodbye).fields, "tokens")
+		}},
+		{name: "subtask in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"subtask","prompt":"x","description":"y","agent":"general"}`)},
+		{name: "reverted", cut: reverted(wound.FourthPrompt, "")},
+		{name: "reverted to an answer", cut: reverted(wound.DoneAgain, "")},
+		{name: "reverted to a part", cut: reverted(wound.DoneAgain, "text")},
+		{name: "reverted to a message that is not there", cut: func(l *lab) { l.info["revert"] = fields{"messageID": "msg_1x"} }},
+		{name: "reverted, blank answer behind", cut: every(reverted(wound.FourthPrompt, ""), set(wound.Goodbye, "text", "text", " "))},
+		{name: "reverted, broken part behind", cut: every(reverted(wound.SecondPrompt, ""), rawPart(first20))},
+		{name: "two prompts in a row", cut: drop2(wound.Hello)},
+		{name: "two answers in a row", cut: drop2(wound.SecondPrompt)},
+		{name: "first prompt gone", cut: drop2(wound.FirstPrompt)},
+		{name: "unanswered prompt last", cut: drop2(wound.Goodbye)},
+		{name: "answered twice", cut: func(l *lab) { l.message(wound.Goodbye).fields["finish"] = "tool-calls" }},
+		{name: "an answer from the future", cut: func(l *lab) {
+			m := l.message(wound.Goodbye)
+			m.created += 1e12
+			m.fields["time"] = fields{"created": m.created}
+		}},
+		{name: "an id that sorts behind all", cut: func(l *lab) {
+			m := l.message(wound.Hello)
+			for _, p := range l.parts(wound.Hello, "") {
+				p.owner = "msg_zzz"
+			}
+			m.id = "msg_zzz"
+		}},
+		{name: "the last answer's id is above the clock", cut: func(l *lab) {
+			m := l.message(wound.Goodbye)
+			to := strings.Replace(m.id, "msg_1", "msg_2", 1)
+			for _, p := range l.parts(wound.Goodbye, "") {
+				p.owner = to
+			}
+			m.id = to
+		}},
+		{name: "an older answer's id is above the clock", cut: func(l *lab) {
+			m := l.message(wound.Hello)
+			to := strings.Replace(m.id, "msg_1", "msg_2", 1)
+			for _, p := range l.parts(wound.Hello, "") {
+				p.owner = to
+			}
+			m.id = to
+		}},
+	}
+}
+
+// drop2 takes out a message with its parts.
+func drop2(n int) func(*lab) {
+	return func(l *lab) {
+		m := l.message(n)
+		l.drop(l.parts(n, "")...)
+		l.drop(m)
+	}
+}
+
+// several are wounds in one session.
+func several() []trial {
+	return []trial{
+		{name: "blank and R10", cut: every(set(wound.Hello, "text", "text", " "), drop(wound.Goodbye, "text"))},
+		{name: "R1 and R17", cut: every(add(wound.OneCall, "tool", `{"type":"text","text":"behind"}`), set(wound.TwoCalls, "tool", "callID", "toolu_0002A"))},
+		{name: "R13 and R14", cut: every(set(wound.OneCall, "tool", "callID", ""), inState("input", "x"))},
+		{name: "R16 and R11", cut: every(drop(wound.FirstPrompt, ""), set(wound.Hello, "text", "text", " "))},
+		{name: "running and blank behind", cut: every(
+			state(fields{"status": "running", "input": fields{}, "time": fields{"start": 1}}),
+			add(wound.OneCall, "tool", `{"type":"text","text":" "}`))},
+		{name: "truncated and blank", cut: every(rawPart(first20), set(wound.Goodbye, "text", "text", " "))},
+	}
+}
+
+// forms are records that the agent's screen may or may not show.
+func forms() []trial {
+	thought := func(time fields) func(*lab) { return set(wound.Hello, "reasoning", "time", time) }
+	return []trial{
+		{name: "time of a part with a fraction", cut: thought(fields{"start": 1.5})},
+		{name: "time of a part below zero", cut: thought(fields{"start": -1})},
+		{name: "time of a part too large", cut: thought(fields{"start": 1e17})},
+		{name: "time of a part a string", cut: thought(fields{"start": "1"})},
+		{name: "time of an answer with a fraction", cut: message(wound.Hello, "time", fields{"created": 1.5})},
+		{name: "cost below zero", cut: message(wound.Hello, "cost", -1.5)},
+		{name: "parentID of another form", cut: message(wound.Hello, "parentID", "x")},
+		{name: "retry", cut: add(wound.Hello, "text", `{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"x","isRetryable":true}},"time":{"created":1}}`)},
+		{name: "retry of another error", cut: add(wound.Hello, "text", `{"type":"retry","attempt":1,"error":{"name":"UnknownError","data":{"message":"x"}},"time":{"created":1}}`)},
+		{name: "summary true in a prompt", cut: message(wound.SecondPrompt, "summary", true)},
+		{name: "diffs", cut: message(wound.SecondPrompt, "summary", fields{"title": "x", "diffs": []any{fields{"file": "x", "before": "", "after": "", "additions": 1, "deletions": 0}}})},
+		{name: "diffs without numbers", cut: message(wound.SecondPrompt, "summary", fields{"diffs": []any{fields{"file": "x"}}})},
+		{name: "error of no known name", cut: message(wound.Hello, "error", fields{"name": "Novel", "data": fields{}})},
+		{name: "error without isRetryable", cut: message(wound.Hello, "error", fields{"name": "APIError", "data": fields{"message": "x"}})},
+		{name: "file with a source", cut: add(wound.SecondPrompt, "text", `{"type":"file","mime":"text/plain","filename":"x","url":"file:///x","source":{"type":"file","path":"x","text":{"value":"@x","start":0,"end":2}}}`)},
+		{name: "file with a broken source", cut: add(wound.SecondPrompt, "text", `{"type":"file","mime":"text/plain","filename":"x","url":"file:///x","source":{"type":"file","path":"x"}}`)},
+		{name: "snapshot, patch, agent, compaction, subtask", cut: every(
+			add(wound.Hello, "text", `{"type":"snapshot","snapshot":"x"}`),
+			add(wound.OneCall, "text", `{"type":"patch","hash":"x","files":["y"]}`),
+			add(wound.FirstPrompt, "text", `{"type":"agent","name":"x","source":{"value":"@x","start":0,"end":2}}`),
+			add(wound.SecondPrompt, "text", `{"type":"subtask","prompt":"x","description":"y","agent":"general","command":"z","model":{"providerID":"a","modelID":"b"}}`))},
+		{name: "patch without files", cut: add(wound.Hello, "text", `{"type":"patch","hash":"x"}`)},
+		{name: "compaction without auto", cut: add(wound.FirstPrompt, "text", `{"type":"compaction"}`)},
+		{name: "tools of a prompt", cut: message(wound.SecondPrompt, "tools", fields{"bash": true})},
+		{name: "tools of a prompt, no booleans", cut: message(wound.SecondPrompt, "tools", fields{"bash": 1})},
+		{name: "attachment of another type", cut: attached(fields{"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "text", "mime": "image/png", "url": png})},
+		{name: "attachment without ids", cut: attached(fields{"type": "file", "mime": "image/png", "url": png})},
+	}
+}

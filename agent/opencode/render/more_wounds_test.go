@@ -1,0 +1,260 @@
+//go:build e2e
+
+package render_test
+
+import (
+	"strings"
+
+	"mend/internal/endpoint"
+	"mend/internal/wound"
+)
+
+const (
+	png     = "data:image/png;base64,iVBORw0KGgo="
+	prompts = wound.FourthPrompt
+)
+
+func more() []trial {
+	var all []trial
+	for _, group := range [][]trial{answers(), thoughts(), calls(), results(), files(), records(), histories(), tails(), forms(), several(), askedModels(), futures()} {
+		all = append(all, group...)
+	}
+	return all
+}
+
+// answers are texts, errors and kinds of parts.
+func answers() []trial {
+	aborted := message(wound.Hello, "error", failure("MessageAbortedError"))
+	return []trial{
+		{name: "aborted answer with text", cut: aborted},
+		{name: "aborted answer of reasoning and step-finish", cut: every(aborted, drop(wound.Hello, "text"))},
+		{name: "aborted answer of reasoning", cut: every(aborted, drop(wound.Hello, "text"), drop(wound.Hello, "step-finish"))},
+		{name: "error null", cut: message(wound.Hello, "error", nil)},
+		{name: "error an empty object", cut: message(wound.Hello, "error", fields{})},
+		{name: "error a string", cut: message(wound.Hello, "error", "MessageAbortedError")},
+		{name: "ignored text in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"text","text":"ignore me","ignored":true}`)},
+		{name: "prompt of ignored text only", cut: set(wound.SecondPrompt, "text", "ignored", true)},
+		{name: "ignored text in an answer", cut: set(wound.Hello, "text", "ignored", true)},
+		{name: "synthetic text in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"text","text":"synthetic","synthetic":true}`)},
+		{name: "empty prompt", cut: set(wound.SecondPrompt, "text", "text", "")},
+		{name: "empty text in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"text","text":""}`)},
+		{name: "empty answer without reasoning", cut: every(set(wound.Hello, "text", "text", ""), drop(wound.Hello, "reasoning"))},
+		{name: "no-break space", cut: set(wound.Hello, "text", "text", "\u00a0")},
+		{name: "byte order mark", cut: set(wound.Hello, "text", "text", "\ufeff")},
+		{name: "zero width space", cut: set(wound.Hello, "text", "text", "\u200b")},
+		{name: "white space around an answer", cut: set(wound.Goodbye, "text", "text", "  x \n")},
+		{name: "text missing", cut: without(wound.Hello, "text", "text")},
+		{name: "text null in a prompt", cut: set(wound.SecondPrompt, "text", "text", nil)},
+		{name: "text a number", cut: set(wound.Hello, "text", "text", 5)},
+		{name: "text metadata", cut: set(wound.Hello, "text", "metadata", fields{"anthropic": fields{"x": 1}})},
+		{name: "text metadata null", cut: set(wound.Hello, "text", "metadata", nil)},
+		{name: "text metadata flat", cut: set(wound.Hello, "text", "metadata", fields{"x": true})},
+		{name: "text metadata a list", cut: set(wound.Hello, "text", "metadata", []any{})},
+		{name: "text metadata flat in a prompt", cut: set(wound.SecondPrompt, "text", "metadata", fields{"x": true})},
+		{name: "bookkeeping parts", cut: every(
+			add(wound.Hello, "text", `{"type":"patch","hash":"x","files":[]}`),
+			add(wound.SecondPrompt, "text", `{"type":"agent","name":"x"}`),
+			add(wound.OneCall, "tool", `{"type":"snapshot","snapshot":"x"}`),
+			add(wound.Done, "text", `{"type":"retry","attempt":1,"error":{},"time":{"created":1}}`))},
+		{name: "answer of a step-start only", cut: every(drop(wound.Hello, "text"), drop(wound.Hello, "reasoning"), drop(wound.Hello, "step-finish"))},
+		{name: "answer of a patch only", cut: func(l *lab) {
+			l.drop(l.parts(wound.Hello, "")[1:]...)
+			l.part(wound.Hello, "step-start").fields = fields{"type": "patch", "hash": "x", "files": []any{}}
+		}},
+		{name: "no step-start", cut: drop(wound.OneCall, "step-start")},
+		{name: "step-start behind the call", cut: every(add(wound.OneCall, "tool", `{"type":"step-start"}`), func(l *lab) {
+			tool := l.part(wound.OneCall, "tool")
+			l.add(tool, "zz", `{"type":"text","text":"behind"}`)
+		})},
+		{name: "kinds of other programs", cut: every(
+			add(wound.Hello, "text", `{"type":"thinking","thinking":"x"}`),
+			add(wound.OneCall, "text", `{"type":"tool_use","id":"x","name":"y","input":{}}`),
+			add(wound.SecondPrompt, "text", `{"type":"tool_result","tool_use_id":"x","content":"y"}`))},
+		{name: "file in an answer", cut: add(wound.Hello, "text", `{"type":"file","mime":"image/png","url":"`+png+`"}`)},
+		{name: "type missing", cut: without(wound.Hello, "text", "type")},
+		{name: "plan agent", cut: message(wound.Hello, "agent", "plan")},
+	}
+}
+
+// thoughts are signatures and models.
+func thoughts() []trial {
+	foreign := every(message(wound.Hello, "modelID", "other"), message(wound.OneCall, "providerID", "other"))
+	meta := func(to any) func(*lab) { return set(wound.Hello, "reasoning", "metadata", to) }
+	anthropic := func(to fields) func(*lab) { return meta(fields{"anthropic": to}) }
+	return []trial{
+		{name: "other model", cut: foreign},
+		{name: "other model, blank thinking", cut: every(foreign, set(wound.Hello, "reasoning", "text", " "))},
+		{name: "other model, thinking only", cut: every(foreign, drop(wound.Hello, "text"))},
+		{name: "other model, empty text", cut: every(foreign, set(wound.Hello, "text", "text", ""))},
+		{name: "other model, flat metadata", cut: every(foreign, meta(fields{"x": 1}), set(wound.OneCall, "tool", "metadata", fields{"x": 1}))},
+		{name: "other model, thinking without text", cut: every(foreign, without(wound.Hello, "reasoning", "text"))},
+		{name: "unsigned thinking beside text", cut: without(wound.Hello, "reasoning", "metadata")},
+		{name: "unsigned thinking behind text", cut: every(behind(wound.Goodbye, "reasoning", "text"), without(wound.Goodbye, "reasoning", "metadata"))},
+		{name: "unsigned blank thinking only", cut: every(drop(wound.Hello, "text"), without(wound.Hello, "reasoning", "metadata"), set(wound.Hello, "reasoning", "text", " "))},
+		{name: "unsigned empty thinking only", cut: every(drop(wound.Hello, "text"), without(wound.Hello, "reasoning", "metadata"), set(wound.Hello, "reasoning", "text", ""))},
+		{name: "signed thinking without text", cut: every(set(wound.Hello, "reasoning", "text", ""), anthropic(fields{"signature": endpoint.Sign("")}))},
+		{name: "signature of no characters", cut: anthropic(fields{"signature": ""})},
+		{name: "signature null", cut: anthropic(fields{"signature": nil})},
+		{name: "signature a number", cut: anthropic(fields{"signature": 5})},
+		{name: "redacted thinking", cut: every(set(wound.Hello, "reasoning", "text", ""), anthropic(fields{"redactedData": "abc"}))},
+		{name: "redacted thinking with text", cut: anthropic(fields{"redactedData": "abc"})},
+		{name: "redacted thinking last", cut: every(anthropic(fields{"redactedData": "abc"}), behind(wound.Hello, "reasoning", "text"))},
+		{name: "redacted data a number", cut: anthropic(fields{"redactedData": 5})},
+		{name: "reasoning metadata null", cut: meta(nil)},
+		{name: "reasoning metadata flat", cut: meta(fields{"x": 1})},
+		{name: "reasoning metadata of anthropic null", cut: meta(fields{"anthropic": nil})},
+		{name: "reasoning metadata a string", cut: meta("x")},
+		{name: "reasoning of another provider", cut: meta(fields{"openai": fields{"reasoningEncryptedContent": "x"}})},
+		{name: "reasoning text missing", cut: without(wound.Hello, "reasoning", "text")},
+		{name: "two thoughts", cut: func(l *lab) {
+			r := l.part(wound.Hello, "reasoning")
+			l.add(r, "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
+		}},
+		{name: "thought between two calls", cut: func(l *lab) {
+			l.add(l.part(wound.TwoCalls, "tool"), "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
+		}},
+		{name: "text between two calls", cut: add(wound.TwoCalls, "tool", `{"type":"text","text":"more"}`)},
+		{name: "blank between two calls", cut: add(wound.TwoCalls, "tool", `{"type":"text","text":" "}`)},
+		{name: "loop open", cut: last(state2("running"))},
+		{name: "loop open without thinking", cut: every(last(state2("running")), drop(prompts+1, "reasoning"))},
+		{name: "loop open, text first", cut: every(last(state2("pending")), front(prompts+1, `{"type":"text","text":"first"}`))},
+	}
+}
+
+func state2(status string) string {
+	return `{"type":"tool","tool":"bash","callID":"toolu_x","state":{"status":"` + status + `","input":{},"time":{"start":1}}}`
+}
+
+// last puts a part into the last answer in place of its text, and leaves it
+// unfinished.
+func last(part string) func(*lab) {
+	return func(l *lab) {
+		l.add(l.part(wound.Goodbye, "text"), "z", part)
+		l.drop(l.part(wound.Goodbye, "text"), l.part(wound.Goodbye, "step-finish"))
+		delete(l.message(wound.Goodbye).fields, "finish")
+	}
+}
+
+// calls are ids, names, inputs.
+func calls() []trial {
+	call := func(name string, to any) func(*lab) { return set(wound.OneCall, "tool", name, to) }
+	return []trial{
+		{name: "callID of another provider", cut: call("callID", "functions.read:0")},
+		{name: "callIDs that become one", cut: every(call("callID", "a:b"), set(wound.TwoCalls, "tool", "callID", "a_b"))},
+		{name: "callID missing", cut: without(wound.OneCall, "tool", "callID")},
+		{name: "callID null", cut: call("callID", nil)},
+		{name: "callID a number", cut: call("callID", 5)},
+		{name: "tool missing", cut: without(wound.OneCall, "tool", "tool")},
+		{name: "tool of no characters", cut: call("tool", "")},
+		{name: "tool a number", cut: call("tool", 5)},
+		{name: "tool with hyphens", cut: call("tool", "a-b-c")},
+		{name: "tool not there", cut: call("tool", "nonesuch")},
+		{name: "state missing", cut: without(wound.OneCall, "tool", "state")},
+		{name: "state null", cut: call("state", nil)},
+		{name: "state a string", cut: call("state", "completed")},
+		{name: "status missing", cut: noState("status")},
+		{name: "status unknown", cut: inState("status", "novel")},
+		{name: "input missing", cut: noState("input")},
+		{name: "input null", cut: inState("input", nil)},
+		{name: "input null, failed", cut: state(fields{"status": "error", "input": nil, "error": "x", "time": fields{"start": 1, "end": 2}})},
+		{name: "input missing, running", cut: state(fields{"status": "running", "time": fields{"start": 1}})},
+		{name: "input a number", cut: inState("input", 5)},
+		{name: "provider ran the call", cut: call("metadata", fields{"providerExecuted": true})},
+		{name: "provider did not run the call", cut: call("metadata", fields{"providerExecuted": false, "anthropic": fields{}})},
+		{name: "tool metadata flat", cut: call("metadata", fields{"x": 1})},
+		{name: "tool metadata null", cut: call("metadata", nil)},
+	}
+}
+
+// results are what tools gave back.
+func results() []trial {
+	failed := func(more fields) func(*lab) {
+		s := fields{"status": "error", "input": fields{"a": 1}, "time": fields{"start": 1, "end": 2}}
+		for k, v := range more {
+			s[k] = v
+		}
+		return state(s)
+	}
+	cleared := inState("time", fields{"start": 1, "end": 2, "compacted": 3})
+	return []trial{
+		{name: "tool failed", cut: failed(fields{"error": "it failed"})},
+		{name: "tool failed without error", cut: failed(nil)},
+		{name: "tool failed with an object", cut: failed(fields{"error": fields{"a": 1}})},
+		{name: "tool failed with an empty error", cut: failed(fields{"error": ""})},
+		{name: "tool interrupted with output", cut: failed(fields{"error": "x", "metadata": fields{"interrupted": true, "output": "so far"}})},
+		{name: "tool interrupted without output", cut: failed(fields{"error": "x", "metadata": fields{"interrupted": true}})},
+		{name: "output of no characters", cut: inState("output", "")},
+		{name: "output of blanks", cut: inState("output", " ")},
+		{name: "output null", cut: inState("output", nil)},
+		{name: "output a number", cut: inState("output", 5)},
+		{name: "output true", cut: inState("output", true)},
+		{name: "output an object with text", cut: inState("output", fields{"text": "x"})},
+		{name: "output an object without text", cut: inState("output", fields{"x": "x"})},
+		{name: "output a list", cut: inState("output", []any{"x"})},
+		{name: "time missing in a completed call", cut: noState("time")},
+		{name: "output cleared", cut: cleared},
+		{name: "output cleared and missing", cut: every(cleared, noState("output"))},
+		{name: "output cleared, with attachment", cut: every(cleared, attached(file("image/png", png)))},
+		{name: "title and metadata missing", cut: every(noState("title"), noState("metadata"))},
+		{name: "image attached", cut: attached(file("image/png", png))},
+		{name: "PDF attached", cut: attached(file("application/pdf", "data:application/pdf;base64,AAAA"))},
+		{name: "text attached", cut: attached(file("text/plain", "data:text/plain;base64,AAAA"))},
+		{name: "image and text attached", cut: attached(file("image/png", png), file("text/plain", "data:text/plain;base64,AAAA"))},
+		{name: "link attached", cut: attached(file("image/png", "https://example.invalid/x.png"))},
+		{name: "image attached, output missing", cut: every(attached(file("image/png", png)), noState("output"))},
+		{name: "image attached, output empty", cut: every(attached(file("image/png", png)), inState("output", ""))},
+		{name: "attachment without mime", cut: attached(fields{"type": "file", "url": png})},
+		{name: "attachment without url", cut: attached(fields{"type": "file", "mime": "image/png"})},
+		{name: "attachments null", cut: inState("attachments", nil)},
+		{name: "attachments empty", cut: attached()},
+		{name: "attachments an object", cut: inState("attachments", fields{"a": 1})},
+		{name: "attachments of a failed call", cut: failed(fields{"error": "x", "attachments": []any{file("image/png", png)}})},
+	}
+}
+
+// files are those of prompts.
+func files() []trial {
+	sent := func(file fields) func(*lab) {
+		return func(l *lab) {
+			p := l.part(wound.SecondPrompt, "text")
+			l.add(p, "z", `{}`)
+			l.rows[len(l.rows)-1].fields = file
+		}
+	}
+	named := func(name any, mime, url string) func(*lab) {
+		f := file(mime, url)
+		f["filename"] = name
+		return sent(f)
+	}
+	return []trial{
+		{name: "image", cut: sent(file("image/png", png))},
+		{name: "image alone", cut: every(sent(file("image/png", png)), drop(wound.SecondPrompt, "text"))},
+		{name: "image, large", cut: sent(file("image/png", "data:image/png;base64,"+strings.Repeat("A", largeImage)))},
+		{name: "PDF", cut: named("x.pdf", "application/pdf", "data:application/pdf;base64,AAAA")},
+		{name: "sound", cut: named("x.mp3", "audio/mpeg", "data:audio/mpeg;base64,AAAA")},
+		{name: "sound without name", cut: sent(file("audio/mpeg", "data:audio/mpeg;base64,AAAA"))},
+		{name: "film", cut: named("x.mp4", "video/mp4", "data:video/mp4;base64,AAAA")},
+		{name: "text file", cut: named("x.txt", "text/plain", "file:///tmp/x.txt")},
+		{name: "folder", cut: named("x", "application/x-directory", "file:///tmp/x")},
+		{name: "JSON file", cut: named("x.json", "application/json", "data:application/json;base64,AAAA")},
+		{name: "image link", cut: sent(file("image/png", "https://example.invalid/x.png"))},
+		{name: "image of another kind than said", cut: sent(file("image/png", "data:image/jpeg;base64,AAAA"))},
+		{name: "image whose URL says text", cut: sent(file("image/png", "data:text/plain;base64,AAAA"))},
+		{name: "image without data", cut: sent(file("image/png", "data:image/png;base64,"))},
+		{name: "image URL without comma", cut: sent(file("image/png", "data:image/png;base64"))},
+		{name: "image URL with two commas", cut: sent(file("image/png", "data:image/png;base64,AAAA,BBBB"))},
+		{name: "image, no URL", cut: sent(file("image/png", "AAAA"))},
+		{name: "image cut short", cut: sent(file("image/png", "data:image/png;base64,AAAAA"))},
+		{name: "image without padding", cut: sent(file("image/png", "data:image/png;base64,AA"))},
+		{name: "image in the alphabet of URLs", cut: sent(file("image/png", "data:image/png;base64,_-AA"))},
+		{name: "image with line breaks", cut: sent(file("image/png", "data:image/png;base64,AA\nAA"))},
+		{name: "image not in base64", cut: sent(file("image/png", "data:image/png,hello"))},
+		{name: "image with escapes", cut: sent(file("image/png", "data:image/png;base64,AA%3D%3D"))},
+		{name: "image behind a link of no kind", cut: sent(file("image/png", "abc:def"))},
+		{name: "attachment cut short", cut: attached(file("image/png", "data:image/png;base64,AAAAA"))},
+		{name: "image URL in capitals", cut: sent(file("image/png", "DATA:image/png;base64,AAAA"))},
+		{name: "file without mime", cut: sent(fields{"type": "file", "url": png})},
+		{name: "file without url", cut: sent(fields{"type": "file", "mime": "image/png"})},
+		{name: "file with name null", cut: named(nil, "image/png", png)},
+	}
+}

@@ -1,0 +1,263 @@
+//go:build e2e
+
+package render_test
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	diff "github.com/google/go-cmp/cmp"
+
+	"mend/agent/opencode/render"
+	"mend/internal/endpoint"
+	"mend/internal/wound"
+	"mend/provider/anthropic"
+)
+
+// others are versions to observe besides those of the fixtures.
+var others = flag.String("versions", "", "observe these versions of the agent, separated by commas; VERSION=PROFILE takes the profile of another")
+
+// matrix is where the table of what was predicted and what became of it goes.
+var matrix = flag.String("matrix", "", "write the matrix to this file")
+
+const prompt = "one more"
+
+// What Render says is sent is sent, and what Check says comes of it does.
+func TestPrediction(t *testing.T) {
+	lines := map[string][]string{}
+	for i, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			l := newLab(t, version, true)
+			for _, c := range slices.Concat(wounds(), more()) {
+				t.Run(c.name, func(t *testing.T) {
+					got := l.try(t, c, true)
+					if want := c.want[i]; want != "" && got.real != want {
+						t.Errorf("the agent is %s, want %s", got.real, want)
+					}
+					lines[c.name] = append(lines[c.name], got.String())
+				})
+			}
+		})
+	}
+	report(t, lines)
+}
+
+// TestOthers observes the versions that the flag names.
+func TestOthers(t *testing.T) {
+	if *others == "" {
+		t.Skip("no -versions")
+	}
+	for version := range strings.SplitSeq(*others, ",") {
+		t.Run(version, func(t *testing.T) {
+			version, profile, ok := strings.Cut(version, "=")
+			l := newLab(t, version, true)
+			if ok {
+				l.profile = render.ProfileFor(profile)
+			}
+			for _, c := range slices.Concat(wounds(), more()) {
+				if c.compacts && l.profile.Compaction == render.CompactNoMedia && l.profile.Tail != render.TailNone {
+					continue // which turns at the end are left out is not predicted
+				}
+				t.Run(c.name, func(t *testing.T) { l.try(t, c, true) })
+			}
+		})
+	}
+}
+
+func TestPredictionThinkingOff(t *testing.T) {
+	for _, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			l := newLab(t, version, false)
+			for _, c := range slices.Concat(wounds(), more()) {
+				t.Run(c.name, func(t *testing.T) { l.try(t, c, false) })
+			}
+		})
+	}
+}
+
+func report(t *testing.T, lines map[string][]string) {
+	if *matrix == "" {
+		return
+	}
+	var b strings.Builder
+	for _, c := range slices.Concat(wounds(), more()) {
+		fmt.Fprintf(&b, "| %s | %s |\n", c.name, strings.Join(lines[c.name], " | "))
+	}
+	if err := os.WriteFile(*matrix, []byte(b.String()), 0o644); err != nil {
+		t.Error(err)
+	}
+}
+
+// An outcome is what was said of a session and what became of it.
+type outcome struct{ predicted, real string }
+
+func (o outcome) String() string {
+	if o.predicted == o.real {
+		return o.real
+	}
+	return o.real + " (said " + o.predicted + ")"
+}
+
+// try cuts the session, renders it, sends the prompt to the real agent, and
+// compares.
+func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
+	t.Helper()
+	l.t = t
+	l.reset()
+	if c.cut != nil {
+		c.cut(l)
+	}
+	l.store()
+	s := l.open()
+	if l.profile.Tree() {
+		s = render.AsRead(s, nil)
+	}
+	said := render.Render(s, render.Settings{Profile: l.profile, Now: time.Now(), Reads: l.reads, Missing: func(path string) bool { return !exists(path) }})
+	verdict, code := alive, ""
+	if v := render.Check(anthropic.Provider{}, said, thinking); len(v) > 0 {
+		verdict = v[0].Rule
+	}
+	if len(said.Fatal) > 0 {
+		verdict, code = dead, said.Fatal[0].Code+": "+said.Fatal[0].Why
+	}
+
+	l.judgeScreen(t)
+	before := len(l.api.Calls())
+	reply := l.ask(c)
+	calls := conversation(l.api.Calls()[before:], c.compacts)
+	out = outcome{verdict, dead}
+	if len(calls) > 0 {
+		if out.real = alive; calls[0].Rule != "" {
+			out.real = calls[0].Rule
+		}
+	}
+	if out.real == "R7" || out.real == "R8" { // which cannot be known
+		out.real = alive
+		defer func() { out.real = calls[0].Rule }()
+	}
+	if out.real != out.predicted {
+		t.Errorf("Check says %s (%s), the agent is %s; the reply is %.600s", out.predicted, code, out.real, reply)
+	}
+	if len(calls) > 0 && len(said.Fatal) == 0 {
+		want, got := messages(t, calls[0].Raw), messages(t, anthropic.JSON(said.Request))
+		if d := diff.Diff(want, standIn(got, want)); d != "" {
+			t.Errorf("Render differs from what the agent sent (- sent, + rendered):\n%s", d)
+		}
+	}
+	return out
+}
+
+// judgeScreen compares what Screen says with what the server's list is.
+func (l *lab) judgeScreen(t *testing.T) {
+	t.Helper()
+	said := new(render.Renderer).Read(l.open()).Screen(l.profile)
+	code, reply := l.request("GET", "/message")
+	if shown := code == http.StatusOK; shown != (len(said) == 0) {
+		t.Errorf("Screen says %v, the server %d: %.300s", said, code, reply)
+	}
+}
+
+// conversation are the calls that are no small ones beside it, for a title or
+// such: those have no tools. A compaction has none either; it is the longest.
+func conversation(calls []endpoint.Call, compacts bool) []endpoint.Call {
+	if compacts {
+		slices.SortFunc(calls, func(a, b endpoint.Call) int { return cmp.Compare(len(b.Raw), len(a.Raw)) })
+		return calls
+	}
+	return slices.DeleteFunc(calls, func(c endpoint.Call) bool { return c.Request.IsTitle() })
+}
+
+// messages are those of a request, without what tells the provider to cache.
+func messages(t *testing.T, body []byte) []any {
+	var r struct{ Messages []any }
+	if err := json.Unmarshal(body, &r); err != nil {
+		t.Fatal(err)
+	}
+	forget(r.Messages, "cache_control")
+	return r.Messages
+}
+
+func forget(v any, name string) {
+	switch v := v.(type) {
+	case []any:
+		for _, x := range v {
+			forget(x, name)
+		}
+	case map[string]any:
+		delete(v, name)
+		for _, x := range v {
+			forget(x, name)
+		}
+	}
+}
+
+// standIn puts the real prompt for the one that was rendered, and with it what
+// the agent added behind it.
+func standIn(rendered, sent []any) []any {
+	for n, m := range rendered {
+		if n >= len(sent) {
+			break
+		}
+		blocks, theirs := m.(map[string]any)["content"].([]any), sent[n].(map[string]any)["content"].([]any)
+		for i, b := range blocks {
+			if b.(map[string]any)["text"] == render.PromptText && i < len(theirs) {
+				m.(map[string]any)["content"] = append(slices.Clone(blocks[:i]), theirs[i:]...)
+				if theirs[i].(map[string]any)["text"] != prompt {
+					theirs[i].(map[string]any)["note"] = "not the prompt"
+				}
+			}
+		}
+	}
+	return rendered
+}
+
+// ask sends the prompt and waits for the reply. What takes long is stopped: for a
+// minute 1.18.33 sends a large image again and again, or fetches one that it
+// cannot have.
+func (l *lab) ask(c trial) string {
+	before := len(l.api.Calls())
+	done := make(chan string, 1)
+	go func() { done <- l.agent.Prompt(l.session, prompt).Output }()
+	tick := time.NewTicker(time.Second)
+	defer tick.Stop()
+	for seconds := 0; ; {
+		select {
+		case reply := <-done:
+			return reply
+		case <-tick.C:
+		}
+		seconds++
+		sent := len(conversation(l.api.Calls()[before:], c.compacts)) > 0
+		if sent && seconds > 5 || seconds > 12 {
+			l.request("POST", "/abort")
+		}
+	}
+}
+
+// request asks the server something about the session.
+func (l *lab) request(method, path string) (int, string) {
+	req, err := http.NewRequestWithContext(context.Background(), method, l.agent.URL+"/session/"+l.session+path, nil)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return -1, err.Error()
+	}
+	defer resp.Body.Close()
+	data, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return -1, err.Error()
+	}
+	return resp.StatusCode, string(data)
+}

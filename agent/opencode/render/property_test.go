@@ -1,0 +1,198 @@
+package render_test
+
+import (
+	"fmt"
+	"reflect"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mend/agent/opencode/render"
+	"mend/provider/anthropic"
+	"mend/session"
+)
+
+// Nothing is wrong with a session in order, under any profile.
+func TestHealthy(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawTalk(t)
+		for _, p := range render.Profiles() {
+			q := render.Render(s, render.Settings{Profile: p})
+			sound(t, s, q)
+			for _, thinking := range []bool{true, false} {
+				if v := render.Check(anthropic.Provider{}, q, thinking); len(v) > 0 {
+					t.Fatalf("%s, thinking %t: Check = %+v\n%s", p.Version, thinking, v, anthropic.JSON(q.Request))
+				}
+			}
+			if anthropic.JSON(q.Request) == nil || len(q.Turns)%2 != 1 {
+				t.Fatalf("%s: %d turns, want the prompt's last", p.Version, len(q.Turns))
+			}
+		}
+	})
+}
+
+// Of a session that is not, Check says what the strict endpoint says; and a
+// Renderer that has seen much says what a new one does.
+func TestWounded(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawTalk(t)
+		var r render.Renderer
+		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
+			s = s.Clone()
+			harm(t, s)
+			of, standing := r.Read(s), rapid.Bool().Draw(t, "standing")
+			for _, p := range render.Profiles() {
+				set := render.Settings{Profile: p, Standing: standing}
+				q, fresh := of.Render(set), render.Render(s, set)
+				if !reflect.DeepEqual(q, fresh) {
+					t.Fatalf("%s: the Renderer makes\n%s\nRender makes\n%s", p.Version, anthropic.JSON(q.Request), anthropic.JSON(fresh.Request))
+				}
+				sound(t, s, q)
+				for _, thinking := range []bool{true, false} {
+					if got, want := of.Check(anthropic.Provider{}, q, thinking), render.Check(anthropic.Provider{}, q, thinking); !reflect.DeepEqual(got, want) {
+						t.Fatalf("%s: the Renderer's Check says %v, Check %v", p.Version, got, want)
+					}
+					agree(t, q, thinking)
+				}
+			}
+		}
+	})
+}
+
+// drawTalk is a session in order: prompts with what may be in them, and answers
+// of a few steps.
+func drawTalk(t *rapid.T) *session.Session {
+	talk := newTalk()
+	calls := 0
+	for range rapid.IntRange(1, 5).Draw(t, "prompts") {
+		talk.prompt(drawPrompt(t)...)
+		var parts []fields
+		for range rapid.IntRange(0, 2).Draw(t, "steps") {
+			parts = append(parts, drawStep(t, &calls)...)
+		}
+		talk.answer(append(parts, stepped(), said("the end"), stepDone())...)
+		if rapid.IntRange(0, 5).Draw(t, "failed") == 0 {
+			talk.failed("APIError", stepped(), thought("a thought"))
+		}
+	}
+	return &talk.Session
+}
+
+func drawPrompt(t *rapid.T) []fields {
+	parts := []fields{said("a prompt")}
+	for _, more := range []fields{
+		{"type": "text", "text": " ", "ignored": true},
+		{"type": "text", "text": ""},
+		{"type": "text", "text": "a file's content", "synthetic": true},
+		{"type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA"},
+		{"type": "file", "mime": "text/plain", "filename": "x", "url": "file:///x"},
+		{"type": "agent", "name": "x"},
+		{"type": "novelty", "x": 1},
+	} {
+		if rapid.IntRange(0, 3).Draw(t, "more") == 0 {
+			parts = append(parts, more)
+		}
+	}
+	return parts
+}
+
+// drawStep is a step that calls tools: thinking, a text, calls.
+func drawStep(t *rapid.T, calls *int) []fields {
+	parts := []fields{stepped(), thought("a thought")}
+	if rapid.Bool().Draw(t, "says") {
+		parts = append(parts, said("a text"))
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "calls") {
+		*calls++
+		call := called(fmt.Sprintf("toolu_%d", *calls), rapid.SampledFrom([]string{"", " ", "output"}).Draw(t, "output"))
+		state := call["state"].(fields)
+		switch rapid.IntRange(0, 4).Draw(t, "kind of call") {
+		case 0:
+			call["state"] = fields{"status": "error", "input": fields{}, "error": "it failed", "time": state["time"]}
+		case 1:
+			state["attachments"] = []any{fields{"type": "file", "mime": "image/png", "url": "data:image/png;base64,AAAA"}}
+		case 2:
+			state["time"] = fields{"start": start, "end": start + 1, "compacted": start + 2}
+		}
+		parts = append(parts, call)
+	}
+	return append(parts, stepDone())
+}
+
+// harm does something to a random message of the session, or to a part of it.
+func harm(t *rapid.T, s *session.Session) {
+	m := &s.Messages[rapid.IntRange(0, len(s.Messages)-1).Draw(t, "message")]
+	if len(m.Parts) == 0 || rapid.IntRange(0, 3).Draw(t, "whole message") == 0 {
+		harmMessage(t, m)
+		return
+	}
+	p := &m.Parts[rapid.IntRange(0, len(m.Parts)-1).Draw(t, "part")]
+	if rapid.IntRange(0, 3).Draw(t, "another place") == 0 {
+		p.ID = rapid.SampledFrom([]string{"prt_0000000000_x", "prt_zzz"}).Draw(t, "id")
+		p.Ref.Part = p.ID
+		s.Sort()
+		return
+	}
+	p.Record = drawEdit(t, p.Record, partEdits)
+	*p = session.NewPart(p.Record)
+}
+
+func harmMessage(t *rapid.T, m *session.Message) {
+	parts, r := m.Parts, m.Record
+	switch rapid.IntRange(0, 5).Draw(t, "harm") {
+	case 0:
+		parts = nil
+	case 1:
+		r.Data, r.Defect = r.Data[:len(r.Data)/2], nil
+	default:
+		r = drawEdit(t, r, messageEdits)
+	}
+	*m = session.NewMessage(r)
+	m.Parts = parts
+}
+
+// An edit puts a value into a field.
+type edit struct {
+	value string
+	path  []string
+}
+
+var (
+	messageEdits = []edit{
+		{`"user"`, []string{"role"}},
+		{`"assistant"`, []string{"role"}},
+		{`{"name":"APIError"}`, []string{"error"}},
+		{`{"name":"MessageAbortedError"}`, []string{"error"}},
+		{`"other"`, []string{"modelID"}},
+		{`null`, []string{"time"}},
+	}
+	partEdits = []edit{
+		{`""`, []string{"text"}},
+		{`" \n"`, []string{"text"}},
+		{`5`, []string{"text"}},
+		{`"text"`, []string{"type"}},
+		{`"reasoning"`, []string{"type"}},
+		{`"step-start"`, []string{"type"}},
+		{`{}`, []string{"metadata"}},
+		{`{"anthropic":{"redactedData":"x"}}`, []string{"metadata"}},
+		{`"toolu_1"`, []string{"callID"}},
+		{`"a:b"`, []string{"callID"}},
+		{`""`, []string{"callID"}},
+		{`[]`, []string{"state", "input"}},
+		{`"running"`, []string{"state", "status"}},
+		{`"novel"`, []string{"state", "status"}},
+		{`null`, []string{"state", "output"}},
+		{`[{"mime":"text/plain","url":"data:,x"}]`, []string{"state", "attachments"}},
+	}
+)
+
+// drawEdit is the record after an edit, or cut short where it has no such field.
+func drawEdit(t *rapid.T, r session.Record, edits []edit) session.Record {
+	e := rapid.SampledFrom(edits).Draw(t, "edit")
+	data, err := session.SetField(r.Data, []byte(e.value), e.path...)
+	if err != nil {
+		data = r.Data[:len(r.Data)/2]
+	}
+	r.Data, r.Defect = data, nil
+	return r
+}

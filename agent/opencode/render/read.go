@@ -1,0 +1,246 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/session"
+)
+
+// A message is a stored message as the agent has it in memory.
+type message struct {
+	source
+	prompt  bool            // the one that the user types next: it has no record
+	at, key session.SortKey // by which messages are sorted: the time, then the id
+	body    value
+	sources []source // of its parts
+	parts   []part   // that can be read
+	broken  []Fatal  // why reading it ends the agent
+	faulty  []Fatal  // why looking at it does
+
+	// Members that are asked for in every setting.
+	says string // the role
+	told struct{ finish, summary, error value }
+
+	screened bool
+	screen   []Fatal // why it cannot be shown, once screened
+
+	compaction *part // the first that asks for one
+
+	contents []*content // what it becomes
+}
+
+// A part is a stored part as the agent has it in memory.
+type part struct {
+	*source
+	kind string
+	body value
+}
+
+// A source is a record, as far as a reading depends on it.
+type source struct {
+	ref    session.Ref
+	id     string // inside the record
+	data   text
+	file   bool // no row
+	class  session.Class
+	defect *session.Defect
+}
+
+// A text is where the bytes of a record are.
+type text struct {
+	first *byte
+	n     int
+}
+
+func textOf(data []byte) text {
+	if len(data) == 0 {
+		return text{}
+	}
+	return text{&data[0], len(data)}
+}
+
+func sourceOf(r *session.Record, id string) source {
+	return source{r.Ref, id, textOf(r.Data), r.Cols == nil, r.Class, r.Defect}
+}
+
+func (m *message) role() string { return m.says }
+
+// has reports whether a part of the message is of that kind.
+func (m *message) has(kind string) bool {
+	return slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == kind })
+}
+
+func isCompaction(p part) bool { return p.kind == "compaction" }
+
+// message takes one apart, or finds it.
+func (r *Renderer) message(src *session.Message) *message {
+	from := sourceOf(&src.Record, src.ID)
+	if m := r.messages[src.Ref]; m != nil && m.source == from && m.at.Compare(src.SortKey()) == 0 && m.holds(src.Parts) {
+		return m
+	}
+	m := readMessage(src)
+	m.source = from
+	if r.messages == nil {
+		r.messages = map[session.Ref]*message{}
+	}
+	r.messages[src.Ref] = m
+	return m
+}
+
+// holds reports whether these are the message's parts.
+func (m *message) holds(parts []session.Part) bool {
+	if len(parts) != len(m.sources) {
+		return false
+	}
+	for i := range parts {
+		if sourceOf(&parts[i].Record, parts[i].ID) != m.sources[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func readMessage(src *session.Message) *message {
+	m := &message{at: src.SortKey(), key: src.IDKey(), sources: make([]source, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
+	v, fault := readRecord(&src.Record, src.Root())
+	if fault != "" {
+		m.broken = append(m.broken, Fatal{FatalUnreadable, fault, src.Ref})
+	}
+	m.body = v
+	m.says, _ = v.get("role").str()
+	m.told.finish, m.told.summary, m.told.error = v.get("finish"), v.get("summary"), v.get("error")
+	for i := range src.Parts {
+		rec := &src.Parts[i].Record
+		m.sources[i] = sourceOf(rec, src.Parts[i].ID)
+		v, fault := readRecord(rec, src.Parts[i].Root())
+		if fault == "" && nullFile(rec, v) {
+			fault = "null"
+		}
+		if fault != "" {
+			m.broken = append(m.broken, Fatal{FatalUnreadable, fault, rec.Ref})
+			continue
+		}
+		kind, _ := v.get("type").str()
+		m.parts = append(m.parts, part{&m.sources[i], kind, v})
+	}
+	if src.Cols == nil {
+		sortParts(m.parts)
+	}
+	if i := slices.IndexFunc(m.parts, isCompaction); i >= 0 {
+		m.compaction = &m.parts[i]
+	}
+	if nullFile(&src.Record, v) {
+		m.faulty = append(m.faulty, Fatal{FatalUnreadable, "null", src.Ref})
+	}
+	return m
+}
+
+// readRecord is the record's JSON, or why the agent cannot read it. JSON that is
+// no object can be read: it says neither role nor type, and so it is left out.
+func readRecord(r *session.Record, root session.Value) (v value, fault string) {
+	if !r.Unreadable() && r.Class == 0 {
+		v = value{root}
+		if !v.there() && r.Cols == nil { // a file may begin with a byte order mark
+			v = parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
+		}
+	}
+	switch {
+	case v.there():
+		return v, ""
+	case r.Defect != nil:
+		return value{}, r.Defect.Why
+	}
+	return value{}, "no JSON"
+}
+
+// nullFile reports whether the record is a file with null, of which nothing can
+// be asked. A row gets its ids put in, which makes an object of it.
+func nullFile(r *session.Record, v value) bool { return v.Kind() == 'n' && r.Cols == nil }
+
+// after reports whether the message's id is above that of o in JavaScript, where none is above null.
+func (m *message) after(o *message) bool { return !m.key.IsNull() && !o.key.IsNull() && m.id > o.id }
+
+// compare orders messages, the oldest first.
+func (p *Profile) compare(a, b *message) int {
+	if p.ByTime {
+		if c := a.at.Compare(b.at); c != 0 {
+			return c
+		}
+		return a.key.Compare(b.key)
+	}
+	return cmp.Compare(a.file(), b.file())
+}
+
+// file is the id that the message is stored under.
+func (m *message) file() string {
+	if m.ref.Kind == session.KindFile { // see [AsRead]
+		name, _, _ := strings.Cut(m.ref.Part[:max(0, len(m.ref.Part)-len(".json"))], "/")
+		return name
+	}
+	return cmp.Or(m.ref.Message, m.id)
+}
+
+// column is the JSON in a field of the session's own record: a column of a row,
+// or a member of a file.
+func column(s *session.Session, name string) value {
+	if c, ok := s.Info.Col(name); ok {
+		v, _ := columnValue(c, true)
+		return v
+	}
+	return parse(s.Info.Data).get(name)
+}
+
+// revert is what is left of the messages once a revert is final, as it is with
+// the next prompt; reverted tells whether there was one.
+func revert(s *session.Session, all []*message, rule RevertRule) (left []*message, reverted bool) {
+	v := column(s, "revert")
+	if !v.truthy() {
+		return all, false
+	}
+	id, _ := v.get("messageID").str()
+	at, keep := v.get("partID").str()
+	keep = keep && at != "" && rule != RevertWhole
+	if rule == RevertByID {
+		for _, m := range all {
+			switch c := cmp.Compare(m.id, id); {
+			case c < 0:
+				left = append(left, m)
+			case c == 0 && keep:
+				left = append(left, m.until(at))
+			}
+		}
+		return left, true
+	}
+	i := slices.IndexFunc(all, func(m *message) bool { return m.id == id })
+	if i < 0 {
+		return all, true
+	}
+	left = all[:i:i]
+	if keep {
+		left = append(left, all[i].until(at))
+	}
+	return left, true
+}
+
+// until is the message with the parts before the one of that id, with all of
+// them if there is no such part.
+func (m *message) until(id string) *message {
+	left := *m
+	left.contents = nil
+	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.id == id }); i >= 0 {
+		left.parts = m.parts[:i]
+		if !slices.ContainsFunc(left.parts, isCompaction) {
+			left.compaction = nil
+		}
+	}
+	return &left
+}
+
+// field is the fatal fault of a record that lacks what the agent needs of it.
+func field(ref session.Ref, format string, args ...any) Fatal {
+	return Fatal{FatalField, fmt.Sprintf(format, args...), ref}
+}

@@ -1,0 +1,195 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"mend/request"
+	"mend/session"
+)
+
+// An outgoing message is one on its way into the request.
+type outgoing struct {
+	role   string // of its turn
+	from   session.Ref
+	blocks []outgoingBlock
+}
+
+// An outgoingBlock counts as content of its message until the end, where it is
+// left out if it is unsent: thinking that nobody signed.
+type outgoingBlock struct {
+	*request.Block
+	unsent bool
+}
+
+// A ready message is one that goes into the request as it is.
+type ready struct {
+	role   string
+	from   session.Ref
+	blocks []*request.Block
+	text   bool // it ends with a text
+}
+
+// turns makes the request's messages of what became of stored ones.
+func (r *rendering) turns(contents []*content) (turns []request.Turn) {
+	out := make([]*ready, 0, 2*len(contents))
+	for _, c := range contents {
+		for i := range c.ready {
+			out = append(out, &c.ready[i])
+		}
+	}
+	turns = make([]request.Turn, 0, len(out))
+	for len(out) > 0 {
+		n := slices.IndexFunc(out, func(m *ready) bool { return m.role != out[0].role })
+		if n < 0 {
+			n = len(out)
+		}
+		turns = append(turns, r.join(out[:n], n == len(out)))
+		out = out[n:]
+	}
+	return turns
+}
+
+// join makes one turn of messages of one role, the last one or not. The last
+// text of a conversation that ends with an answer is trimmed.
+func (r *rendering) join(all []*ready, last bool) request.Turn {
+	t := request.Turn{Role: all[0].role}
+	for i, m := range all {
+		if m.from.Kind != 0 && (i == 0 || all[i-1].from != m.from) {
+			t.Messages = append(t.Messages, m.from)
+		}
+		if i == 0 {
+			t.Blocks = slices.Clip(m.blocks) // which stay as they are
+		} else {
+			t.Blocks = append(t.Blocks, m.blocks...)
+		}
+	}
+	if last && t.Role == session.RoleAssistant && all[len(all)-1].text {
+		t.Blocks = slices.Clone(t.Blocks)
+		b := *t.Blocks[len(t.Blocks)-1]
+		b.Text = trim(b.Text)
+		t.Blocks[len(t.Blocks)-1] = &b
+	}
+	if goesOnBehindCall(t.Blocks, blockType) && r.has(callsLastToNext) {
+		t.Blocks = putCallsLast(t.Blocks, blockType, true)
+	}
+	return t
+}
+
+// messages is what one stored message becomes.
+func (r *rendering) messages(m *message) []outgoing {
+	switch m.role() {
+	case session.RoleUser:
+		return r.user(m)
+	case session.RoleAssistant:
+		return r.assistant(m)
+	}
+	return nil
+}
+
+// cleanUp leaves out empty blocks, then messages without any, and makes call
+// ids fit for Claude.
+func (r *rendering) cleanUp(all []outgoing) []ready {
+	var out []ready
+	for _, m := range all {
+		m.blocks = slices.DeleteFunc(m.blocks, r.empty)
+		if len(m.blocks) == 0 && r.has(cleanUp) {
+			continue
+		}
+		if goesOnBehindCall(m.blocks, outgoingType) && r.has(callsLast) {
+			m.blocks = putCallsLast(m.blocks, outgoingType, false)
+		}
+		done := ready{role: m.role, from: m.from, blocks: make([]*request.Block, 0, len(m.blocks))}
+		for _, b := range m.blocks {
+			done.text = b.Type == request.Text
+			if r.claude && b.ToolID != "" {
+				b.ToolID = fitID(b.ToolID)
+			}
+			if !b.unsent {
+				done.blocks = append(done.blocks, b.Block)
+			}
+		}
+		out = append(out, done)
+	}
+	return out
+}
+
+// replacedInID reports whether the agent replaces a character of a call id.
+func replacedInID(c rune) bool {
+	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
+}
+
+// fitID puts an underscore for every UTF-16 unit that may not be in an id.
+func fitID(id string) string {
+	if !strings.ContainsFunc(id, replacedInID) {
+		return id
+	}
+	var fit []rune
+	for _, c := range id {
+		switch {
+		case !replacedInID(c):
+			fit = append(fit, c)
+		case c > 0xffff:
+			fit = append(fit, '_', '_')
+		default:
+			fit = append(fit, '_')
+		}
+	}
+	return string(fit)
+}
+
+// empty reports whether a block has nothing to say.
+func (r *rendering) empty(b outgoingBlock) bool {
+	switch {
+	case b.Type == request.Text:
+		return b.Text == ""
+	case b.Type != request.Thinking && b.Type != request.RedactedThinking || trim(b.Text) != "":
+		return false
+	case r.has(keepThinking):
+		return b.unsent
+	}
+	return b.Text == "" && r.has(cleanUp)
+}
+
+// goesOnBehindCall reports whether something else stands behind a call.
+func goesOnBehindCall[B any](blocks []B, typeOf func(B) request.BlockType) bool {
+	called := false
+	for i := range blocks {
+		if typeOf(blocks[i]) == request.ToolUse {
+			called = true
+		} else if called {
+			return true
+		}
+	}
+	return false
+}
+
+// putCallsLast moves the calls behind the other blocks, but not beyond thinking if
+// that stops them.
+func putCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stops bool) []B {
+	var out, calls []B
+	for _, b := range blocks {
+		switch typeOf(b) {
+		case request.ToolUse:
+			calls = append(calls, b)
+			continue
+		case request.Thinking, request.RedactedThinking:
+			if stops {
+				out = append(out, calls...)
+				calls = nil
+			}
+		default:
+		}
+		out = append(out, b)
+	}
+	return append(out, calls...)
+}
+
+func blockType(b *request.Block) request.BlockType { return b.Type }
+
+func outgoingType(b outgoingBlock) request.BlockType { return b.Type }
+
+// trim does what trim does in JavaScript: a byte order mark is white space.
+func trim(s string) string {
+	return strings.TrimFunc(s, func(c rune) bool { return session.Blank(string(c)) })
+}

@@ -1,0 +1,106 @@
+package render
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Profiles are all profiles, in ascending order of versions. Versions between
+// two of them behave like the lower one. Besides those that profiles are named
+// for these were observed, with every trial of the tests here:
+//
+//	1.0.162             like 1.0.185
+//	1.1.58              like 1.1.53, up to the file with a byte order mark: it crashes on that
+//	1.2.15              like 1.2.1
+//	1.3.2               like 1.2.20
+//	1.15.13             like 1.15.0
+//	1.18.14             like 1.17.0
+//	1.18.25             like 1.18.15
+//	1.18.30, .33, .34   like 1.18.26
+//
+// The package registry has nothing between 1.0.185 and 1.1.11, 1.1.65 and 1.2.1,
+// 1.3.2 and 1.14.34, nor between the profiles from there to 1.15.0. 1.1.27 to
+// 1.1.34 answer no prompt without a network, so where the profile of 1.1.53
+// begins is not known.
+func Profiles() []Profile {
+	v1085 := Profile{Version: "1.0.185", Page: 1}
+
+	v1111 := v1085
+	v1111.Version, v1111.CleanUp, v1111.Attached = "1.1.11", true, AttachedBefore
+
+	v1153 := v1111
+	v1153.Version = "1.1.53"
+	v1153.Interrupted, v1153.Attached, v1153.Foreign = true, AttachedToResult, ForeignGone
+
+	v1165 := v1153
+	v1165.Version, v1165.Total = "1.1.65", true
+
+	v121 := v1165
+	v121.Version, v121.ByTime, v121.Page, v121.Revert = "1.2.1", true, 50, RevertByID
+
+	v1220 := v121
+	v1220.Version, v1220.SummaryError, v1220.Compaction = "1.2.20", true, CompactNoMedia
+
+	v11434 := v1220
+	v11434.Version, v11434.Answered, v11434.Tail = "1.14.34", AnsweredByIDDone, TailInPlace
+	v11434.Partial, v11434.SkipFiles, v11434.WebOnly, v11434.ProviderTools = true, true, true, true
+	v11434.Foreign, v11434.Calls = ForeignText, CallsLast
+
+	v11441 := v11434
+	v11441.Version, v11441.Tail, v11441.SpaceForEmpty = "1.14.41", TailBehind, true
+
+	v11448 := v11441
+	v11448.Version, v11448.Strict, v11448.KeepThinking = "1.14.48", true, true
+
+	v1150 := v11448
+	v1150.Version, v1150.LatestByID = "1.15.0", true
+
+	v1170 := v1150
+	v1170.Version, v1170.Page, v1170.Calls = "1.17.0", 0, CallsInPlace
+	v1170.SessionModel, v1170.Revert = true, RevertPart
+
+	v11815 := v1170
+	v11815.Version, v11815.Times, v11815.LatestByID, v11815.LatestByTime = "1.18.15", true, false, true
+	v11815.Answered, v11815.Compaction = AnsweredByParent, CompactTranscript
+
+	v11826 := v11815
+	v11826.Version, v11826.Calls = "1.18.26", CallsLastToNext
+
+	return []Profile{v1085, v1111, v1153, v1165, v121, v1220, v11434, v11441, v11448, v1150, v1170, v11815, v11826}
+}
+
+// ProfileFor is the profile of the highest version that is not above the given
+// one: of the newest where that is empty or no version, of the oldest where it
+// is older than all.
+func ProfileFor(version string) Profile {
+	all := Profiles()
+	want, ok := numbers(version)
+	if !ok {
+		return all[len(all)-1]
+	}
+	for _, p := range slices.Backward(all) {
+		if have, _ := numbers(p.Version); slices.Compare(have, want) <= 0 {
+			return p
+		}
+	}
+	return all[0]
+}
+
+// numbers are those of a version such as "1.2.27", "v1.2" or "1.2.0-beta.1",
+// three of them, and whether it is one.
+func numbers(version string) ([]int, bool) {
+	release, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), "-")
+	n := make([]int, 0, 3)
+	for field := range strings.SplitSeq(release, ".") {
+		v, err := strconv.Atoi(field)
+		if err != nil || v < 0 {
+			return nil, false
+		}
+		n = append(n, v)
+	}
+	for len(n) < 3 {
+		n = append(n, 0)
+	}
+	return n, true
+}

@@ -1,0 +1,19 @@
+// Package anthropic holds the rules of Anthropic's Messages API on a request, with the
+// error texts of the API (docs/providers.md), and its JSON form of a request.
+//
+// The rules come from public error reports; the API may be stricter.
+package anthropic
+
+import "mend/provider"
+
+// Provider is Anthropic's Messages API.
+type Provider struct{}
+
+var _ provider.Provider = Provider{}
+
+// Name returns "anthropic".
+func (Provider) Name() string { return "anthropic" }
+
+// LargestImage is the largest image that the API accepts: the length of its base64
+// text in bytes.
+const LargestImage = 5 << 20

@@ -1,0 +1,114 @@
+// Package request holds the neutral form of what an agent sends to a model: turns of
+// blocks, each with the record of the session that it came from. An agent makes a
+// [Request] of a session; a provider reports each [Violation] of its rules.
+package request
+
+import (
+	"encoding/json"
+
+	"mend/session"
+)
+
+// A Model is a model of a provider.
+type Model struct{ ProviderID, ModelID string }
+
+// A Request is what an agent sends to a model.
+type Request struct {
+	Model Model
+	// Turns are the messages of the request, numbered as in the provider's errors.
+	Turns []Turn
+}
+
+// A Turn is a message of the request: what neighbouring messages of one role become.
+type Turn struct {
+	Role   string
+	Blocks []*Block // may be shared between requests: read only
+	// Messages are the stored messages of the turn in order, also those of which the
+	// request has nothing. The prompt that is not stored yet is not among them.
+	Messages []session.Ref
+}
+
+// A BlockType is the type of a content block, as Anthropic names it.
+type BlockType string
+
+// The types of blocks.
+const (
+	Text             BlockType = "text"
+	Thinking         BlockType = "thinking"
+	RedactedThinking BlockType = "redacted_thinking"
+	ToolUse          BlockType = "tool_use"
+	ToolResult       BlockType = "tool_result"
+	Image            BlockType = "image"
+	Document         BlockType = "document"
+)
+
+// A Block is one content block. A field that its type does not have is zero.
+type Block struct {
+	Type BlockType
+	Text string // of text and thinking
+
+	// Signature is that of thinking; of redacted thinking it is the data.
+	Signature string
+	Unsigned  bool // thinking without a signature, not even an empty one
+
+	ToolID   string          // of a tool call, or of the call that a result answers
+	ToolName string          // of a tool call
+	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
+	Error    bool            // of a result: the tool failed
+	Content  []*Block        // of a result: text, images, documents
+	Output   json.RawMessage // of a result that is one text and has no Content: the text as a JSON string
+
+	Mime string // of an image or a document
+	Data []byte // of an image or a document: base64, or text if Mime is text/plain
+	URL  string // of an image or a document that is linked to instead of sent
+	Name string // of a document
+
+	// Source is the record of the block; the zero Ref for the prompt that is not
+	// stored yet. A result has the same source as its call.
+	Source session.Ref
+	// Index is the position of the block in its record, for agents that store several
+	// blocks in one record.
+	Index int
+}
+
+// IsThinking reports whether the block is thinking, redacted or not.
+func (b *Block) IsThinking() bool { return b.Type == Thinking || b.Type == RedactedThinking }
+
+// OutputText returns the text in the block's Output.
+func (b *Block) OutputText() string { return session.Unquote(b.Output) }
+
+// At returns the record of the block messages.n.content.m of the provider's error.
+// It reports false if there is no such block, or no record for it.
+func (r Request) At(n, m int) (session.Ref, bool) {
+	if n < 0 || n >= len(r.Turns) || m < 0 || m >= len(r.Turns[n].Blocks) {
+		return session.Ref{}, false
+	}
+	ref := r.Turns[n].Blocks[m].Source
+	return ref, ref.Kind != 0
+}
+
+// A Violation is a reason why a request fails: a rule of the provider that it
+// violates, or a failure of the agent before it sends one.
+type Violation struct {
+	Rule    string // the code of the rule or of the failure
+	Message string // in the words of the provider, or of the agent
+	// Refs are the records at fault, the main one first. It is empty if none is, as
+	// for a block of the next prompt.
+	Refs []session.Ref
+	// N and M are the place messages.N.content.M. M is -1 for a whole turn, both are
+	// -1 for a failure of the agent.
+	N, M int
+}
+
+// Sources returns the records of the blocks, each once, without the zero Ref.
+func Sources(blocks ...*Block) []session.Ref {
+	var all []session.Ref
+	seen := map[session.Ref]bool{{}: true}
+	for _, b := range blocks {
+		if !seen[b.Source] {
+			seen[b.Source] = true
+			all = append(all, b.Source)
+		}
+	}
+	return all
+}
