@@ -11,7 +11,8 @@
 //
 // The folders:
 //
-//	session    the values: Session, Message, Part, Record; edits of single fields
+//	jsonedit   JSON texts: reading fields, and edits that leave every other byte
+//	session    the values: Session, Message, Part, Record
 //	change     what is done to a store, as values: Op, Plan, Outcome, Entry
 //	repair     what is wrong and what cures it: error classes, diagnoses, strategies
 //	request    what goes to a provider, as values: Request, Turn, Block, Violation

@@ -12,9 +12,10 @@ import (
 var layers = map[string][]string{
 	"mend/live":                        {"mend/session", "mend/repair", "mend/internal/termjson"},
 	"mend/config":                      {"mend/internal/ownfile", "mend/internal/userdir"},
-	"mend/session":                     {},
+	"mend/jsonedit":                    {},
+	"mend/session":                     {"mend/jsonedit"},
 	"mend/change":                      {"mend/session"},
-	"mend/repair":                      {"mend/session", "mend/change", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render"},
+	"mend/repair":                      {"mend/jsonedit", "mend/session", "mend/change", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render"},
 	"mend/undo":                        {"mend/session", "mend/change"},
 	"mend/scancache":                   {"mend/session", "mend/repair", "mend/internal/atomicfile", "mend/internal/ownfile"},
 	"mend/fsstore":                     {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
@@ -24,10 +25,10 @@ var layers = map[string][]string{
 	"mend/txn":                         {"mend/change", "mend/journal"},
 	"mend":                             {"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/fsstore", "mend/sqlstore", "mend/journal", "mend/txn", "mend/scancache", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render", "mend/internal/ownfile", "mend/internal/userdir"},
 	"mend/cmd/mend":                    {"mend", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
-	"mend/request":                     {"mend/session"},
+	"mend/request":                     {"mend/jsonedit", "mend/session"},
 	"mend/provider":                    {"mend/session", "mend/request"},
 	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider"},
-	"mend/agent/opencode/render":       {"mend/session", "mend/request", "mend/provider"},
+	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider"},
 	"mend/testdata":                    {},
 	"mend/internal/atomicfile":         {"mend/internal/ownfile"},
 	"mend/internal/memory":             {},
@@ -36,7 +37,7 @@ var layers = map[string][]string{
 	"mend/internal/processes":          {},
 	"mend/internal/termjson":           {},
 	"mend/internal/safedir":            {"mend/internal/atomicfile", "mend/internal/ownfile"},
-	"mend/internal/storetest":          {"mend/session", "mend/change"},
+	"mend/internal/storetest":          {"mend/jsonedit", "mend/session", "mend/change"},
 	"mend/internal/bigstore":           {"mend/testdata"},
 	"mend/internal/crosscheck":         {},
 	"mend/internal/endpoint":           {},
@@ -48,7 +49,7 @@ var layers = map[string][]string{
 }
 
 // pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/agent/opencode/render"}
+var pure = []string{"mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/agent/opencode/render"}
 
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata").Output()

@@ -9,6 +9,7 @@ import (
 
 	"mend/change"
 	"mend/internal/storetest"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -17,7 +18,7 @@ func bigPlan(t *testing.T, s *session.Session) []change.Op {
 	t.Helper()
 	after := s.Clone()
 	first, empty := after.Message("msg_1"), after.Message("msg_4")
-	if err := first.Part("prt_11").Set(session.Quote("replaced"), "text"); err != nil {
+	if err := first.Part("prt_11").Set(jsonedit.Quote("replaced"), "text"); err != nil {
 		t.Fatal(err)
 	}
 	first.Remove(first.Part("prt_13").Ref)

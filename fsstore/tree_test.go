@@ -15,6 +15,7 @@ import (
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/internal/storetest"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -152,7 +153,7 @@ func retext(t *testing.T, s *session.Session, part, text string) []change.Op {
 	after := s.Clone()
 	for i := range after.Messages {
 		if p := after.Messages[i].Part(part); p != nil {
-			if err := p.Set(session.Quote(text), "text"); err != nil {
+			if err := p.Set(jsonedit.Quote(text), "text"); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/session"
+	"mend/jsonedit"
 )
 
 // The cases DET and EXT of oh-my-opencode's tests, and the provider's own words of
@@ -83,7 +83,7 @@ func TestParseAPIErrorClass(t *testing.T) {
 // Errors about encrypted reasoning are recognized in every wording and every
 // wrapping in which they were seen (found fault 13.16).
 func TestParseAPIErrorEncrypted(t *testing.T) {
-	quote := func(s string) string { return string(session.Quote(s)) }
+	quote := func(s string) string { return string(jsonedit.Quote(s)) }
 	body := func(message, code string) string {
 		return `{"error":{"message":` + quote(message) + `,"type":"invalid_request_error","param":null,"code":` + quote(code) + `}}`
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -91,7 +92,7 @@ func (g gap) complete(data []byte, slots []slot) ([]byte, changes, error) {
 // settle returns data with the slot as it must be, and notes what that took.
 func (g gap) settle(data []byte, sl slot, c *changes) ([]byte, error) {
 	path := strings.Split(sl.path, ".")
-	raw, there := session.Field(data, path...)
+	raw, there := jsonedit.Get(data, path...)
 	to, fits := raw, false
 	var dropped []string
 	if there {
@@ -105,13 +106,13 @@ func (g gap) settle(data []byte, sl slot, c *changes) ([]byte, error) {
 		for _, path := range dropped {
 			c.lost = append(c.lost, sl.path+"."+path)
 		}
-		return session.SetField(data, to, path...)
+		return jsonedit.Set(data, to, path...)
 	case fits:
 		c.note(sl, raw, true)
-		return session.SetField(data, to, path...)
+		return jsonedit.Set(data, to, path...)
 	case sl.fill == nil:
 		c.note(sl, raw, false)
-		return session.RemoveField(data, path...)
+		return jsonedit.Remove(data, path...)
 	}
 	to = sl.fill(g)
 	switch {
@@ -122,9 +123,9 @@ func (g gap) settle(data []byte, sl slot, c *changes) ([]byte, error) {
 	}
 	c.note(sl, raw, false)
 	if to == nil {
-		return session.RemoveField(data, path...)
+		return jsonedit.Remove(data, path...)
 	}
-	return session.SetField(data, to, path...)
+	return jsonedit.Set(data, to, path...)
 }
 
 // hasRoom reports whether there is an object that can hold the last name of path.
@@ -132,7 +133,7 @@ func hasRoom(data []byte, path []string) bool {
 	if len(path) == 1 {
 		return true
 	}
-	above, ok := session.Field(data, path[:len(path)-1]...)
+	above, ok := jsonedit.Get(data, path[:len(path)-1]...)
 	return ok && above[0] == '{'
 }
 

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mend/session"
+	"mend/jsonedit"
 )
 
 // need and may make slots for members that must, and that may, be there; want is for
@@ -37,7 +37,7 @@ func aText(_ gap, raw []byte) ([]byte, bool) {
 	}
 	var b bytes.Buffer
 	err := json.Compact(&b, raw)
-	return session.Quote(b.String()), err == nil
+	return jsonedit.Quote(b.String()), err == nil
 }
 
 // aNumber keeps a number that is written as a string.
@@ -96,7 +96,7 @@ func idOf(prefix string) fit {
 // left alone.
 func aMap(is fit, except ...string) fit {
 	return func(g gap, raw []byte) ([]byte, bool) {
-		to, err := session.EditMembers(raw, func(name string, v []byte) ([]byte, bool) {
+		to, err := jsonedit.EditMembers(raw, func(name string, v []byte) ([]byte, bool) {
 			if slices.Contains(except, name) {
 				return v, true
 			}
@@ -177,12 +177,12 @@ func unquoted(raw []byte) (string, bool) {
 	if len(raw) == 0 || raw[0] != '"' {
 		return "", false
 	}
-	return session.Unquote(raw), true
+	return jsonedit.Unquote(raw), true
 }
 
 // textAt is the string at a path, "" if there is none.
 func textAt(data []byte, path ...string) string {
-	raw, _ := session.Field(data, path...)
+	raw, _ := jsonedit.Get(data, path...)
 	s, _ := unquoted(raw)
 	return s
 }

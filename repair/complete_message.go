@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -66,7 +67,7 @@ func withoutHalfModel(data []byte, c *changes) ([]byte, error) {
 		c.filled = slices.DeleteFunc(c.filled, func(path string) bool { return strings.HasPrefix(path, "model") })
 		c.lost = append(c.lost, "model")
 	}
-	return session.RemoveField(data, "model")
+	return jsonedit.Remove(data, "model")
 }
 
 // as is the gap with that data in the message's record.
@@ -130,7 +131,7 @@ func aName(_ gap, raw []byte) ([]byte, bool) {
 func (g gap) cost() []byte {
 	var sum float64
 	for _, p := range g.stepEnds() {
-		raw, _ := session.Field(p.Data, "cost")
+		raw, _ := jsonedit.Get(p.Data, "cost")
 		n, err := strconv.ParseFloat(string(raw), 64)
 		if err != nil {
 			continue
@@ -145,7 +146,7 @@ func (g gap) cost() []byte {
 func (g gap) spent(name string) []byte {
 	path := append([]string{"tokens"}, strings.Split(name, ".")...)
 	for _, p := range slices.Backward(g.stepEnds()) {
-		if raw, ok := session.Field(p.Data, path...); ok && isNumber(raw) {
+		if raw, ok := jsonedit.Get(p.Data, path...); ok && isNumber(raw) {
 			return raw
 		}
 	}
@@ -212,7 +213,7 @@ func anError(names ...string) fit {
 func (g gap) unknownError(raw []byte) []byte {
 	var text []byte
 	for _, path := range [][]string{{"data", "message"}, {"message"}, {"name"}} {
-		if v, ok := session.Field(raw, path...); ok && v[0] == '"' && text == nil {
+		if v, ok := jsonedit.Get(raw, path...); ok && v[0] == '"' && text == nil {
 			text = v
 			g.dropBeside(raw, path)
 		}

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -30,7 +31,7 @@ func (g gap) completePart() []fix {
 	if !c.none() {
 		fixes = append(fixes, fix{cure: cure, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
 	}
-	if _, marked := session.Field(data, "metadata", providerExecuted); marked && g.p.Type == session.TypeTool {
+	if _, marked := jsonedit.Get(data, "metadata", providerExecuted); marked && g.p.Type == session.TypeTool {
 		fixes = append(fixes, g.unmarked(data, c))
 	}
 	if c.none() {
@@ -54,7 +55,7 @@ func (g gap) unmarked(data []byte, c changes) fix {
 		cure += " "
 	}
 	return fix{cure: cure + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, alike: true, edit: func(d *draft) error {
-		data, err := session.RemoveField(data, "metadata", providerExecuted)
+		data, err := jsonedit.Remove(data, "metadata", providerExecuted)
 		if err != nil {
 			return err
 		}
@@ -89,7 +90,7 @@ func (g gap) completedPart(data []byte) ([]byte, changes, error) {
 // it, it would be unsigned, and there is no other.
 func badlySigned(data []byte) bool {
 	for _, name := range []string{"signature", "redactedData"} {
-		if raw, ok := session.Field(data, "metadata", "anthropic", name); ok && raw[0] != '"' {
+		if raw, ok := jsonedit.Get(data, "metadata", "anthropic", name); ok && raw[0] != '"' {
 			return true
 		}
 	}
@@ -135,7 +136,7 @@ var toolSlots = []slot{
 
 // stateSlots are what the state of a call has.
 func stateSlots(status string) []slot {
-	text := session.Quote(damagedCall)
+	text := jsonedit.Quote(damagedCall)
 	slots := []slot{need("input", anInput, always("{}"))}
 	switch status {
 	case session.StatusPending:
@@ -172,7 +173,7 @@ func tokenSlots(spent func(gap, string) []byte) []slot {
 // step, where the agent takes it from.
 func (g gap) answerTokens(name string) []byte {
 	ends := g.stepEnds()
-	if raw, ok := session.Field(g.m.Data, append([]string{"tokens"}, strings.Split(name, ".")...)...); ok && isNumber(raw) && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
+	if raw, ok := jsonedit.Get(g.m.Data, append([]string{"tokens"}, strings.Split(name, ".")...)...); ok && isNumber(raw) && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
 		return raw
 	}
 	return []byte("0")
@@ -244,7 +245,7 @@ func anInput(_ gap, raw []byte) ([]byte, bool) {
 // anAttachment is a file inside a call: what can be sent of it is there, the
 // rest is filled in.
 func anAttachment(g gap, raw []byte) ([]byte, bool) {
-	always := func(id string) func(gap) []byte { return func(gap) []byte { return session.Quote(id) } }
+	always := func(id string) func(gap) []byte { return func(gap) []byte { return jsonedit.Quote(id) } }
 	ref := g.ref()
 	slots := append([]slot{
 		need("id", idOf("prt"), always(partPrefix+strings.TrimPrefix(ref.Part, partPrefix)+"_file")),
@@ -263,14 +264,14 @@ func theText(s string) fit {
 }
 
 // callID is an id for a call that has lost its own.
-func (g gap) callID() []byte { return session.Quote(callIDOf(g.p.Ref.Part)) }
+func (g gap) callID() []byte { return jsonedit.Quote(callIDOf(g.p.Ref.Part)) }
 
 // status is that of a call that does not tell.
 func (g gap) status() []byte {
-	if out, ok := session.Field(g.p.Data, "state", "output"); ok && out[0] != 'n' {
-		return session.Quote(session.StatusCompleted)
+	if out, ok := jsonedit.Get(g.p.Data, "state", "output"); ok && out[0] != 'n' {
+		return jsonedit.Quote(session.StatusCompleted)
 	}
-	return session.Quote(session.StatusError)
+	return jsonedit.Quote(session.StatusError)
 }
 
 // mime is the type that a file's data: URL tells.
@@ -278,7 +279,7 @@ func (g gap) mime() []byte {
 	head, isData := strings.CutPrefix(textAt(g.p.Data, "url"), "data:")
 	head, _, ok := strings.Cut(head, ",")
 	if mime, _, _ := strings.Cut(head, ";"); isData && ok && mime != "" {
-		return session.Quote(mime)
+		return jsonedit.Quote(mime)
 	}
 	return nil
 }

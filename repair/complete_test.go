@@ -9,6 +9,7 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/internal/wound"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -52,17 +53,17 @@ func richer(t *testing.T, version int) *session.Session {
 	return s
 }
 
-func membersOf(t *testing.T, data string) []session.Member {
+func membersOf(t *testing.T, data string) []jsonedit.Member {
 	t.Helper()
 	var names map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(data), &names); err != nil {
 		t.Fatal(err)
 	}
-	var ms []session.Member
+	var ms []jsonedit.Member
 	for name, raw := range names {
-		ms = append(ms, session.Member{Name: name, Raw: raw})
+		ms = append(ms, jsonedit.Member{Name: name, Raw: raw})
 	}
-	slices.SortFunc(ms, func(a, b session.Member) int { return strings.Compare(a.Name, b.Name) })
+	slices.SortFunc(ms, func(a, b jsonedit.Member) int { return strings.Compare(a.Name, b.Name) })
 	return ms
 }
 
@@ -71,7 +72,7 @@ func enrich(t *testing.T, m *session.Message, data string) {
 	r := m.Record
 	for _, member := range membersOf(t, data) {
 		var err error
-		if r.Data, err = session.SetField(r.Data, member.Raw, member.Name); err != nil {
+		if r.Data, err = jsonedit.Set(r.Data, member.Raw, member.Name); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -117,9 +118,9 @@ func TestCompleteEveryField(t *testing.T) {
 // alter is the session with another value at a path of one record, without it for "".
 func alter(t *testing.T, s *session.Session, r *session.Record, value string, path []string) *session.Session {
 	t.Helper()
-	data, err := session.RemoveField(r.Data, path...)
+	data, err := jsonedit.Remove(r.Data, path...)
 	if value != "" {
-		data, err = session.SetField(r.Data, []byte(value), path...)
+		data, err = jsonedit.Set(r.Data, []byte(value), path...)
 	}
 	if err != nil {
 		t.Fatal(err)
@@ -167,7 +168,7 @@ func TestCompleteMissingOutput(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, p := newChart(result.After, Options{}, true).part(call.Ref)
-			if got, _ := session.Field(p.Data, "state", "output"); string(got) != c.want {
+			if got, _ := jsonedit.Get(p.Data, "state", "output"); string(got) != c.want {
 				t.Errorf("%s, %s: output %s, want %s", version, name, got, c.want)
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -19,7 +20,7 @@ func (g gap) sibling(role string, path ...string) []byte {
 
 // given is the text at path of a message; nil where there is none, or nothing in it.
 func given(m *session.Message, path ...string) []byte {
-	if raw, ok := session.Field(m.Data, path...); ok && raw[0] == '"' && len(raw) > 2 {
+	if raw, ok := jsonedit.Get(m.Data, path...); ok && raw[0] == '"' && len(raw) > 2 {
 		return raw
 	}
 	return nil
@@ -98,7 +99,7 @@ func (g gap) folder(name string) []byte {
 	if g.s.Directory == "" {
 		return nil
 	}
-	return session.Quote(g.s.Directory)
+	return jsonedit.Quote(g.s.Directory)
 }
 
 // parent is the id of the prompt that an answer is to, nil if there is none.
@@ -111,7 +112,7 @@ func (g gap) parent() []byte {
 	if m == nil {
 		return nil
 	}
-	return session.Quote(m.ID)
+	return jsonedit.Quote(m.ID)
 }
 
 // created is when a message began: when its first part did, if that is between
@@ -151,16 +152,16 @@ func partTime(p *session.Part) int64 {
 
 // role is who a message is of, where it does not say itself.
 func (g gap) role() []byte {
-	return session.Quote(g.roleOf())
+	return jsonedit.Quote(g.roleOf())
 }
 
 func (g gap) roleOf() string {
 	for _, name := range []string{"parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"} {
-		if _, ok := session.Field(g.m.Data, name); ok {
+		if _, ok := jsonedit.Get(g.m.Data, name); ok {
 			return session.RoleAssistant
 		}
 	}
-	if _, ok := session.Field(g.m.Data, "model"); ok {
+	if _, ok := jsonedit.Get(g.m.Data, "model"); ok {
 		return session.RoleUser
 	}
 	if g.nearest(fact{what: "answer", parent: g.m.ID}) != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/render"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -224,7 +225,7 @@ func setCreated(m *session.Message, to int64) error {
 	}
 	data, from := m.Data, render.SaidCreated(m)
 	for _, name := range []string{"created", "completed"} {
-		raw, ok := session.Field(data, "time", name)
+		raw, ok := jsonedit.Get(data, "time", name)
 		was, err := strconv.ParseFloat(string(raw), 64)
 		if was = min(was, render.MaxTime); !ok || err != nil || int64(was) < from {
 			continue
@@ -232,7 +233,7 @@ func setCreated(m *session.Message, to int64) error {
 		if name == "created" {
 			was = float64(from)
 		}
-		if data, err = session.SetField(data, strconv.AppendInt(nil, to+int64(was)-from, 10), "time", name); err != nil {
+		if data, err = jsonedit.Set(data, strconv.AppendInt(nil, to+int64(was)-from, 10), "time", name); err != nil {
 			return err
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -51,7 +52,7 @@ func disturb(t *rapid.T, s *session.Session) {
 
 // placedAt is the part under another name.
 func placedAt(p session.Part, ref session.Ref) session.Part {
-	data, err := session.SetField(p.Data, session.Quote(ref.Part), "id")
+	data, err := jsonedit.Set(p.Data, jsonedit.Quote(ref.Part), "id")
 	if err != nil {
 		data = p.Data
 	}
@@ -103,9 +104,9 @@ func disturbMember(m *session.Message, j int, path []string, value string) bool 
 	var data []byte
 	var err error
 	if value == "" {
-		data, err = session.RemoveField(r.Data, path...)
+		data, err = jsonedit.Remove(r.Data, path...)
 	} else {
-		data, err = session.SetField(r.Data, []byte(value), path...)
+		data, err = jsonedit.Set(r.Data, []byte(value), path...)
 	}
 	if err != nil || string(data) == string(r.Data) {
 		return false

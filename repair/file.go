@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/render"
+	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
 )
@@ -71,11 +72,11 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 				return err
 			}
 			var lines []string
-			if raw, ok := session.Field(p.Data, "state", "output"); ok && raw[0] == '"' && len(raw) > 2 {
-				lines = append(lines, session.Unquote(raw))
+			if raw, ok := jsonedit.Get(p.Data, "state", "output"); ok && raw[0] == '"' && len(raw) > 2 {
+				lines = append(lines, jsonedit.Unquote(raw))
 			}
 			said := len(lines)
-			files, _ := session.Elements(p.Data, "state", "attachments")
+			files, _ := jsonedit.Elements(p.Data, "state", "attachments")
 			for _, raw := range files {
 				if goes(raw) {
 					lines = append(lines, lineFor(raw))
@@ -92,7 +93,7 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 			if err != nil {
 				return err
 			}
-			return p.Set(session.Quote(strings.Join(lines, "\n")), "state", "output")
+			return p.Set(jsonedit.Quote(strings.Join(lines, "\n")), "state", "output")
 		},
 	}
 }
@@ -100,7 +101,7 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 // refuses reports whether some version of the agent ends at the attachment, or the
 // provider refuses it: whether the call with nothing else attached is at fault.
 func (c *chart) refuses(m *session.Message, p *session.Part, raw []byte) bool {
-	data, err := session.SetField(p.Data, slices.Concat([]byte("["), raw, []byte("]")), "state", "attachments")
+	data, err := jsonedit.Set(p.Data, slices.Concat([]byte("["), raw, []byte("]")), "state", "attachments")
 	if err != nil {
 		return false
 	}

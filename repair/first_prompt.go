@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -82,8 +83,8 @@ func says(p session.Part) bool {
 	case session.TypeText:
 		return !p.Ignored && p.Text != ""
 	case session.TypeFile:
-		raw, _ := session.Field(p.Data, "mime")
-		mime := session.Unquote(raw)
+		raw, _ := jsonedit.Get(p.Data, "mime")
+		mime := jsonedit.Unquote(raw)
 		return mime != "text/plain" && mime != "application/x-directory"
 	case "compaction", "subtask":
 		return true
@@ -136,6 +137,6 @@ func lostPrompt(s *session.Session, answer *session.Message) (string, bool) {
 // parentOf is the id of the prompt that an answer says it is for, "" if it does
 // not say.
 func parentOf(m *session.Message) string {
-	raw, _ := session.Field(m.Data, "parentID")
-	return session.Unquote(raw)
+	raw, _ := jsonedit.Get(m.Data, "parentID")
+	return jsonedit.Unquote(raw)
 }

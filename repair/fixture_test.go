@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mend/internal/endpoint"
+	"mend/jsonedit"
 	"mend/session"
 	"mend/testdata"
 )
@@ -93,7 +94,7 @@ func TestFixtureWounds(t *testing.T) {
 		return nil
 	}
 	text := func(n int, text string) func(*session.Session) error {
-		return func(s *session.Session) error { return first(&s.Messages[n], "text").Set(session.Quote(text), "text") }
+		return func(s *session.Session) error { return first(&s.Messages[n], "text").Set(jsonedit.Quote(text), "text") }
 	}
 	behind := func(n int, kind string) func(*session.Session) error {
 		return func(s *session.Session) error {

@@ -7,6 +7,7 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/internal/wound"
+	"mend/jsonedit"
 	"mend/provider/anthropic"
 	"mend/session"
 )
@@ -56,13 +57,13 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 		`{"modelID":"other"}`:        "",
 		`5`:                          `{"providerID":"anthropic","modelID":"claude-x"}`,
 	} {
-		data, err := session.SetField(m.Data, []byte(raw), "model")
+		data, err := jsonedit.Set(m.Data, []byte(raw), "model")
 		if err != nil {
 			t.Fatal(err)
 		}
 		broken := replaced(s, with(m.Record, data))
 		fixes := completeFixes(&known{s: broken}, fault{code: render.FatalField, ref: m.Ref})
-		got, _ := session.Field(edited(t, broken, fixes[0]).Messages[0].Data, "model")
+		got, _ := jsonedit.Get(edited(t, broken, fixes[0]).Messages[0].Data, "model")
 		if string(got) != want {
 			t.Errorf("the model %s becomes %s, want %q", raw, got, want)
 		}

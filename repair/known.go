@@ -1,6 +1,7 @@
 package repair
 
 import (
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -112,7 +113,7 @@ func salvaged(s *session.Session, m *session.Message) *session.Message {
 	}
 	r, v := s.Salvage(m.Record)
 	data := uncut(r.Data, v)
-	if len(session.Names(data)) == 0 {
+	if len(jsonedit.Names(data)) == 0 {
 		return nil
 	}
 	left := session.NewMessage(with(r, data))
@@ -152,7 +153,7 @@ func modelOf(m *session.Message) (n modelNames, ok bool) {
 func (k *known) sessionModel() (n modelNames, ok bool) {
 	raw, _ := infoField(k.s, "model")
 	text := func(name string) []byte {
-		if v, ok := session.Field(raw, name); ok && v[0] == '"' && len(v) > 2 {
+		if v, ok := jsonedit.Get(raw, name); ok && v[0] == '"' && len(v) > 2 {
 			return v
 		}
 		return nil
@@ -167,9 +168,9 @@ func (k *known) sessionText(name string) []byte {
 		if c.Class != session.ClassText || len(c.Bytes) == 0 {
 			return nil
 		}
-		return session.Quote(string(c.Bytes))
+		return jsonedit.Quote(string(c.Bytes))
 	}
-	if raw, ok := session.Field(k.s.Info.Data, name); ok && raw[0] == '"' && len(raw) > 2 {
+	if raw, ok := jsonedit.Get(k.s.Info.Data, name); ok && raw[0] == '"' && len(raw) > 2 {
 		return raw
 	}
 	return nil

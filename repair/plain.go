@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/render"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -152,7 +153,7 @@ func infoField(s *session.Session, name string) ([]byte, bool) {
 	if c, isColumn := s.Info.Col(name); isColumn && c.Class != session.ClassNull {
 		return c.Bytes, true
 	}
-	return session.Field(s.Info.Data, name)
+	return jsonedit.Get(s.Info.Data, name)
 }
 
 // follows reports whether the message is behind the one before it in every order,

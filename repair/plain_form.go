@@ -3,6 +3,7 @@ package repair
 import (
 	"bytes"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -62,8 +63,8 @@ type members struct {
 }
 
 // read reports whether the object is of the form.
-func (m *members) read(f session.Form, data []byte) (ok bool) {
-	m.had, ok = f.Read(data, m.text[:])
+func (m *members) read(f jsonedit.Pattern, data []byte) (ok bool) {
+	m.had, ok = f.Match(data, m.text[:])
 	return ok
 }
 
@@ -100,46 +101,46 @@ func all(places ...int) (mask uint64) {
 	return mask
 }
 
-func must(name string, is func([]byte) bool) session.FormMember {
-	return session.FormMember{Name: name, Is: is, Must: true}
+func must(name string, is func([]byte) bool) jsonedit.PatternField {
+	return jsonedit.PatternField{Name: name, Accept: is, Required: true}
 }
 
-func could(name string, is func([]byte) bool) session.FormMember {
-	return session.FormMember{Name: name, Is: is}
+func could(name string, is func([]byte) bool) jsonedit.PatternField {
+	return jsonedit.PatternField{Name: name, Accept: is}
 }
 
-func kept(name string, as int, is func([]byte) bool) session.FormMember {
-	return session.FormMember{Name: name, Is: is, As: as}
+func kept(name string, as int, is func([]byte) bool) jsonedit.PatternField {
+	return jsonedit.PatternField{Name: name, Accept: is, Capture: as}
 }
 
-func inside(name string, as int, in session.Form) session.FormMember {
-	return session.FormMember{Name: name, In: in, As: as}
+func inside(name string, as int, in jsonedit.Pattern) jsonedit.PatternField {
+	return jsonedit.PatternField{Name: name, Object: in, Capture: as}
 }
 
 // The forms of what agents write. A file has its ids inside, a row has not. That
 // of a message or a part is all that one may have of any kind; the shapes tell
 // what a kind has.
 var (
-	modelForm     = session.Form{kept("providerID", atAskedProvider, isText), kept("modelID", atAskedModel, isText), could("variant", isText)}
-	infoModelForm = session.Form{kept("id", atAskedModel, isText), kept("providerID", atAskedProvider, isText), could("variant", isText)}
-	cacheForm     = session.Form{must("read", isNumber), must("write", isNumber)}
-	tokensForm    = session.Form{
+	modelForm     = jsonedit.Pattern{kept("providerID", atAskedProvider, isText), kept("modelID", atAskedModel, isText), could("variant", isText)}
+	infoModelForm = jsonedit.Pattern{kept("id", atAskedModel, isText), kept("providerID", atAskedProvider, isText), could("variant", isText)}
+	cacheForm     = jsonedit.Pattern{must("read", isNumber), must("write", isNumber)}
+	tokensForm    = jsonedit.Pattern{
 		could("total", isNumber), must("input", isNumber), must("output", isNumber), must("reasoning", isNumber),
-		{Name: "cache", In: cacheForm, Must: true},
+		{Name: "cache", Object: cacheForm, Required: true},
 	}
-	changeForm = session.Form{
+	changeForm = jsonedit.Pattern{
 		could("file", isText), could("patch", isText), could("status", isText), could("before", isNothing), could("after", isNothing),
 		must("additions", isNumber), must("deletions", isNumber),
 	}
-	summaryForm = session.Form{could("title", isText), could("body", isText), must("diffs", isChanges)}
+	summaryForm = jsonedit.Pattern{could("title", isText), could("body", isText), must("diffs", isChanges)}
 
-	messageForm = session.Form{
+	messageForm = jsonedit.Pattern{
 		kept("id", atID, isText), could("sessionID", isText), could("messageID", isText), kept("role", atRole, isText),
-		inside("time", 0, session.Form{kept("created", atCreated, isCount), kept("completed", atCompleted, isCount)}),
+		inside("time", 0, jsonedit.Pattern{kept("created", atCreated, isCount), kept("completed", atCompleted, isCount)}),
 		kept("parentID", atParent, isMessage), kept("modelID", atModel, isText), kept("providerID", atProvider, isText), kept("mode", atMode, isText),
-		{Name: "summary", In: summaryForm, Is: isFalse, As: atSummary},
+		{Name: "summary", Object: summaryForm, Accept: isFalse, Capture: atSummary},
 		kept("agent", atAgent, isText), inside("model", atAsked, modelForm), kept("system", atSystem, isText),
-		inside("path", atPath, session.Form{must("cwd", isText), must("root", isText)}), kept("cost", atCost, isNumber),
+		inside("path", atPath, jsonedit.Pattern{must("cwd", isText), must("root", isText)}), kept("cost", atCost, isNumber),
 		inside("tokens", atTokens, tokensForm), kept("variant", atVariant, isText), kept("finish", atFinish, isSaid),
 	}
 	promptShape = shape{all(atRole, atCreated, atAgent, atAsked, atAskedProvider, atAskedModel), all(atID, atSummary, atSystem)}
@@ -148,21 +149,21 @@ var (
 		all(atID, atSummary, atVariant),
 	}
 
-	spanForm = session.Form{{Name: "start", Is: isCount, Must: true, As: atStart}, kept("end", atEnd, isCount)}
-	partForm = session.Form{
+	spanForm = jsonedit.Pattern{{Name: "start", Accept: isCount, Required: true, Capture: atStart}, kept("end", atEnd, isCount)}
+	partForm = jsonedit.Pattern{
 		kept("id", atID, isText), could("sessionID", isText), could("messageID", isText), kept("type", atType, isText),
 		kept("text", atText, isSeen), kept("synthetic", atSynthetic, isBool), inside("time", atTime, spanForm),
-		inside("metadata", atMetadata, session.Form{
-			{Name: "anthropic", In: session.Form{must("signature", isSaid)}, Must: true},
+		inside("metadata", atMetadata, jsonedit.Pattern{
+			{Name: "anthropic", Object: jsonedit.Pattern{must("signature", isSaid)}, Required: true},
 		}),
 		kept("callID", atCallID, isText), kept("tool", atTool, isText), inside("state", atState, stateForm),
 		kept("reason", atReason, isText), kept("snapshot", atSnapshot, isText), kept("cost", atCost, isNumber), inside("tokens", atTokens, tokensForm),
 		kept("hash", atHash, isText), kept("files", atFiles, isTexts),
 	}
-	stateForm = session.Form{
+	stateForm = jsonedit.Pattern{
 		kept("status", atStatus, isText), must("input", isObject), kept("output", atOutput, isText), kept("error", atError, isText),
 		kept("title", atTitle, isText), kept("metadata", atTold, isObject),
-		{Name: "time", In: spanForm, Must: true},
+		{Name: "time", Object: spanForm, Required: true},
 	}
 	partShapes = map[string]shape{
 		session.TypeText:       {all(atType, atText), all(atID, atSynthetic, atTime, atStart, atEnd)},
@@ -214,11 +215,11 @@ func isSeen(raw []byte) bool {
 }
 
 // isTexts is a list of texts, isChanges one of changed files.
-func isTexts(raw []byte) bool   { return session.EachElement(raw, isText) }
-func isChanges(raw []byte) bool { return session.EachElement(raw, isChange) }
+func isTexts(raw []byte) bool   { return jsonedit.EachElement(raw, isText) }
+func isChanges(raw []byte) bool { return jsonedit.EachElement(raw, isChange) }
 
 // isChange is a changed file; versions differ in what they tell of it.
 func isChange(raw []byte) bool {
-	_, ok := changeForm.Read(raw, nil)
+	_, ok := changeForm.Match(raw, nil)
 	return ok
 }

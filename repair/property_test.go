@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -176,7 +177,7 @@ func onlyNamedChange(t *rapid.T, s *session.Session, found []Diagnosis, r Result
 func thinkingIsNotForged(t *rapid.T, before, after *session.Session) {
 	was := map[string]bool{}
 	strip := func(p session.Part) string {
-		return strings.Replace(string(p.Data), string(session.Quote(p.ID)), "", 1)
+		return strings.Replace(string(p.Data), string(jsonedit.Quote(p.ID)), "", 1)
 	}
 	for _, m := range before.Messages {
 		for _, p := range m.Parts {

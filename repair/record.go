@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/render"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -161,7 +162,7 @@ func findUnlisted(c *chart) (fs []fault) {
 
 func archived(s *session.Session) bool {
 	c, isColumn := s.Info.Col("time_archived")
-	raw, told := session.Field(s.Info.Data, "time", "archived")
+	raw, told := jsonedit.Get(s.Info.Data, "time", "archived")
 	return isColumn && c.Class != session.ClassNull || told && raw[0] != 'n'
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -22,7 +23,7 @@ func salvageMessageFixes(k *known, f fault) []fix {
 // rebuilt is the message made of what can be read.
 func (g gap) rebuilt() []fix {
 	r, v := g.s.Salvage(g.m.Record)
-	if v.Whole {
+	if v.Complete {
 		return []fix{g.restated(r, "What stands around the record is taken away.", "")}
 	}
 	g = g.as(uncut(r.Data, v))
@@ -57,15 +58,15 @@ func (g gap) ended(data []byte) ([]byte, error) {
 		missing = append(missing, member{[]string{"time", "completed"}, strconv.AppendInt(nil, g.m.LatestTime(), 10)})
 	}
 	if g.m.Finish == "" && !g.m.Failed {
-		missing = append(missing, member{[]string{"finish"}, session.Quote(g.finish())})
+		missing = append(missing, member{[]string{"finish"}, jsonedit.Quote(g.finish())})
 	}
-	if _, told := session.Field(data, "summary"); !told && g.answersCompaction() {
-		agent := session.Quote("compaction")
+	if _, told := jsonedit.Get(data, "summary"); !told && g.answersCompaction() {
+		agent := jsonedit.Quote("compaction")
 		missing = append(missing, member{[]string{"summary"}, []byte("true")}, member{[]string{"mode"}, agent}, member{[]string{"agent"}, agent})
 	}
 	for _, m := range missing {
 		var err error
-		if data, err = session.SetField(data, m.raw, m.path...); err != nil {
+		if data, err = jsonedit.Set(data, m.raw, m.path...); err != nil {
 			return nil, err
 		}
 	}

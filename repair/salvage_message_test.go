@@ -8,6 +8,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/wound"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -78,7 +79,7 @@ func TestSalvagedSummary(t *testing.T) {
 	if after == nil {
 		t.Fatal("no fix holds")
 	}
-	if raw, _ := session.Field(after.Messages[3].Data, "summary"); string(raw) != "true" {
+	if raw, _ := jsonedit.Get(after.Messages[3].Data, "summary"); string(raw) != "true" {
 		t.Errorf("the summary becomes %s", after.Messages[3].Data)
 	}
 }
@@ -128,7 +129,7 @@ func TestSessionInfo(t *testing.T) {
 		if !strings.HasPrefix("A title", got.Title) && got.Title != "Recovered session" {
 			t.Fatalf("cut at %d, the title is %q", n, got.Title)
 		}
-		if id := textAt(got.Info.Data, "id"); id != s.ID || session.Salvage(got.Info.Data).Whole != true {
+		if id := textAt(got.Info.Data, "id"); id != s.ID || jsonedit.ParsePartial(got.Info.Data).Complete != true {
 			t.Fatalf("cut at %d: %s", n, got.Info.Data)
 		}
 		if again := sessionInfoFixes(&known{s: got}, f); len(again) > 0 {
@@ -141,13 +142,13 @@ func TestSessionInfo(t *testing.T) {
 // TestHalfARevert: a revert that is not whole would be another one.
 func TestHalfARevert(t *testing.T) {
 	s := fromStore(t, 0, uncutStore)
-	data, err := session.SetField(s.Info.Data, []byte(`{"messageID":"msg_1","partID":"prt_1"}`), "revert")
+	data, err := jsonedit.Set(s.Info.Data, []byte(`{"messageID":"msg_1","partID":"prt_1"}`), "revert")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.Info = damaged(s.Info, string(data[:len(data)-12]), 0)
 	got := edited(t, s, sessionInfoFixes(&known{s: s}, fault{code: "session", ref: s.Info.Ref})[0])
-	if raw, ok := session.Field(got.Info.Data, "revert"); ok {
+	if raw, ok := jsonedit.Get(got.Info.Data, "revert"); ok {
 		t.Errorf("the revert becomes %s", raw)
 	}
 }

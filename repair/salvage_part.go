@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -34,11 +35,11 @@ func (g gap) salvaged() []fix {
 
 func (g gap) rescued() []fix {
 	r, v := g.s.Salvage(g.p.Record)
-	if v.Whole {
+	if v.Complete {
 		return []fix{{cure: "What stands around the record is taken away.", edit: rewrite(r)}}
 	}
 	kind := ""
-	if v.Complete("type") {
+	if v.Intact("type") {
 		kind = textAt(v.Data, "type")
 	}
 	switch {
@@ -46,7 +47,7 @@ func (g gap) rescued() []fix {
 		return g.salvageText(r, v)
 	case kind == session.TypeTool:
 		return g.salvageTool(r, v)
-	case kind == session.TypeFile && v.Complete("url"):
+	case kind == session.TypeFile && v.Intact("url"):
 		return g.salvageRest(r, v, "What else the record said of the file.")
 	case kind == session.TypeFile:
 		return g.toldFile(uncut(r.Data, v))
@@ -59,20 +60,20 @@ func (g gap) rescued() []fix {
 	return nil
 }
 
-var stepStartType = session.Member{Name: "type", Raw: session.Quote(session.TypeStepStart)}
+var stepStartType = jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeStepStart)}
 
 // uncut is the data without the value that was not read to its end, unless that
 // is the one to be kept, and without the objects that have nothing left.
-func uncut(data []byte, v session.Salvaged, kept ...string) []byte {
+func uncut(data []byte, v jsonedit.Partial, kept ...string) []byte {
 	if len(kept) > 0 && slices.Equal(v.Cut, kept) {
 		return data
 	}
 	for path := v.Cut; len(path) > 0; path = path[:len(path)-1] {
-		if raw, _ := session.Field(data, path...); len(raw) > len("{}") && raw[0] == '{' {
+		if raw, _ := jsonedit.Get(data, path...); len(raw) > len("{}") && raw[0] == '{' {
 			break
 		}
 		var err error
-		if data, err = session.RemoveField(data, path...); err != nil {
+		if data, err = jsonedit.Remove(data, path...); err != nil {
 			break
 		}
 	}
@@ -80,21 +81,21 @@ func uncut(data []byte, v session.Salvaged, kept ...string) []byte {
 }
 
 // salvageText keeps as much of a text as its author's words can be read.
-func (g gap) salvageText(r session.Record, v session.Salvaged) []fix {
+func (g gap) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	text := textAt(r.Data, "text")
 	data, _, err := g.completedPart(uncut(r.Data, v, "text"))
 	if err != nil || session.Blank(text) {
 		return nil
 	}
 	loses := "What the record said beside the text."
-	if !v.Complete("text") {
+	if !v.Intact("text") {
 		loses = fmt.Sprintf("The text behind its first %d characters.", len([]rune(text)))
 	}
 	return []fix{{cure: "The text is kept as far as it can be read.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
 // salvageRest keeps the members that can be read.
-func (g gap) salvageRest(r session.Record, v session.Salvaged, loses string) []fix {
+func (g gap) salvageRest(r session.Record, v jsonedit.Partial, loses string) []fix {
 	data, _, err := g.completedPart(uncut(r.Data, v))
 	if err != nil {
 		return nil
@@ -103,8 +104,8 @@ func (g gap) salvageRest(r session.Record, v session.Salvaged, loses string) []f
 }
 
 // salvageTool keeps a call with its input, and what can be read of its result.
-func (g gap) salvageTool(r session.Record, v session.Salvaged) []fix {
-	if !v.Complete("callID") && !v.Complete("tool") {
+func (g gap) salvageTool(r session.Record, v jsonedit.Partial) []fix {
+	if !v.Intact("callID") && !v.Intact("tool") {
 		return nil
 	}
 	data, loses, err := g.salvageState(r.Data, v)
@@ -114,40 +115,40 @@ func (g gap) salvageTool(r session.Record, v session.Salvaged) []fix {
 	if err != nil {
 		return nil
 	}
-	if !v.Complete("state", "input") {
+	if !v.Intact("state", "input") {
 		loses = "The call's input and result."
 	}
 	return []fix{{cure: "The call is kept as far as its record can be read.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
 // salvageState makes of what can be read of a call's state one that has ended.
-func (g gap) salvageState(data []byte, v session.Salvaged) (left []byte, loses string, err error) {
+func (g gap) salvageState(data []byte, v jsonedit.Partial) (left []byte, loses string, err error) {
 	status, result := session.StatusError, "error"
-	if v.Complete("state", "status") && textAt(data, "state", "status") == session.StatusCompleted {
+	if v.Intact("state", "status") && textAt(data, "state", "status") == session.StatusCompleted {
 		status, result = session.StatusCompleted, "output"
 	}
 	text, loses := textAt(data, "state", result), "What the record said beside the call's result."
-	if !v.Complete("state", result) {
+	if !v.Intact("state", result) {
 		text, loses = text+cutShort, "The end of the call's result."
 		if text == cutShort {
 			status, result, text, loses = session.StatusError, "error", damagedCall, "The call's result."
 		}
 	}
 	data = uncut(data, v)
-	input, _ := session.Field(data, "state", "input")
-	if !v.Complete("state", "input") {
+	input, _ := jsonedit.Get(data, "state", "input")
+	if !v.Intact("state", "input") {
 		input = []byte("{}")
 	}
-	if _, ok := session.Field(data, "state"); !ok {
-		if data, err = session.SetField(data, []byte("{}"), "state"); err != nil {
+	if _, ok := jsonedit.Get(data, "state"); !ok {
+		if data, err = jsonedit.Set(data, []byte("{}"), "state"); err != nil {
 			return nil, "", err
 		}
 	}
-	for _, m := range []session.Member{{Name: "status", Raw: session.Quote(status)}, {Name: "input", Raw: input}, {Name: result, Raw: session.Quote(text)}} {
-		if was, ok := session.Field(data, "state", m.Name); ok && slices.Equal(was, m.Raw) {
+	for _, m := range []jsonedit.Member{{Name: "status", Raw: jsonedit.Quote(status)}, {Name: "input", Raw: input}, {Name: result, Raw: jsonedit.Quote(text)}} {
+		if was, ok := jsonedit.Get(data, "state", m.Name); ok && slices.Equal(was, m.Raw) {
 			continue
 		}
-		if data, err = session.SetField(data, m.Raw, "state", m.Name); err != nil {
+		if data, err = jsonedit.Set(data, m.Raw, "state", m.Name); err != nil {
 			return nil, "", err
 		}
 	}
@@ -156,7 +157,7 @@ func (g gap) salvageState(data []byte, v session.Salvaged) (left []byte, loses s
 
 // isFile reports whether data tells enough of a file for it to be sent.
 func (g gap) isFile(data []byte) bool {
-	url, ok := session.Field(data, "url")
+	url, ok := jsonedit.Get(data, "url")
 	return ok && url[0] == '"' && (textAt(data, "mime") != "" || g.mime() != nil)
 }
 
@@ -173,9 +174,9 @@ func (g gap) toldFile(data []byte) []fix {
 // textAnew is a synthetic text under the part's ids.
 func (g gap) textAnew(text string) session.Record {
 	return g.s.Anew(g.p.Record,
-		session.Member{Name: "type", Raw: session.Quote(session.TypeText)},
-		session.Member{Name: "text", Raw: session.Quote(text)},
-		session.Member{Name: "synthetic", Raw: []byte("true")})
+		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeText)},
+		jsonedit.Member{Name: "text", Raw: jsonedit.Quote(text)},
+		jsonedit.Member{Name: "synthetic", Raw: []byte("true")})
 }
 
 // beginsStep reports whether the part stands where a step of an answer begins.

@@ -10,6 +10,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/wound"
+	"mend/jsonedit"
 	"mend/provider/anthropic"
 	"mend/session"
 )
@@ -68,7 +69,7 @@ func keepsWhatWasComplete(t *testing.T, broken *session.Session, r *session.Reco
 	if err != nil {
 		return // removed, or a message
 	}
-	was, kept := session.NewPart(*r), session.Salvage(r.Data[:n])
+	was, kept := session.NewPart(*r), jsonedit.ParsePartial(r.Data[:n])
 	if was.Signature != "" && p.IsThinking() {
 		t.Errorf("%s cut at %d is thinking: %s", r.Ref, n, p.Data)
 	}
@@ -76,8 +77,8 @@ func keepsWhatWasComplete(t *testing.T, broken *session.Session, r *session.Reco
 		return
 	}
 	for _, path := range [][]string{{"callID"}, {"tool"}, {"state", "input"}} {
-		want, _ := session.Field(r.Data, path...)
-		if got, _ := session.Field(p.Data, path...); kept.Complete(path...) && string(got) != string(want) {
+		want, _ := jsonedit.Get(r.Data, path...)
+		if got, _ := jsonedit.Get(p.Data, path...); kept.Intact(path...) && string(got) != string(want) {
 			t.Errorf("%s cut at %d: %v = %s, want %s", r.Ref, n, path, got, want)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -28,19 +29,19 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 	before, data := r.Data, r.Data
 	if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" {
 		v.Cut = v.Cut[:1] // half a revert would be another one
-		data, _ = session.RemoveField(data, v.Cut[0])
+		data, _ = jsonedit.Remove(data, v.Cut[0])
 	}
 	slots := sessionSlots(s)
-	if v.Whole { // the agent goes on with the rest as it is
+	if v.Complete { // the agent goes on with the rest as it is
 		slots = slices.DeleteFunc(slots, func(sl slot) bool { return !strings.HasPrefix(sl.path, "time") })
 	}
 	data, c, err := gap{s: s, m: &session.Message{Record: s.Info}, known: k}.complete(data, slots)
-	if err != nil || v.Whole && c.none() && string(before) == string(s.Info.Data) {
+	if err != nil || v.Complete && c.none() && string(before) == string(s.Info.Data) {
 		return nil
 	}
 	cure, loses := "What stands around the record is taken away.", ""
 	switch {
-	case !v.Whole:
+	case !v.Complete:
 		cure, loses = "The session's record is rebuilt from what can be read of it, and from its messages.", "What else the record said of the session."
 	case !c.none():
 		cure, loses = c.describe()
@@ -56,7 +57,7 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 
 func sessionSlots(s *session.Session) []slot {
 	created, updated := sessionTimes(s)
-	told := func(v string) func(gap) []byte { return func(gap) []byte { return session.Quote(v) } }
+	told := func(v string) func(gap) []byte { return func(gap) []byte { return jsonedit.Quote(v) } }
 	number := func(v int64) func(gap) []byte {
 		return func(gap) []byte { return strconv.AppendInt(nil, v, 10) }
 	}
@@ -86,7 +87,7 @@ func sessionTimes(s *session.Session) (created, updated int64) {
 }
 
 func timeAt(data []byte, name string) int64 {
-	raw, _ := session.Field(data, "time", name)
+	raw, _ := jsonedit.Get(data, "time", name)
 	t, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil {
 		return 0

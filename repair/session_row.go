@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mend/agent/opencode/render"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -66,7 +67,7 @@ func projectRowFixes(k *known, _ fault) []fix {
 	for _, f := range render.ProjectFaults(s, render.ProfileFor("")) {
 		names = append(names, f.Field)
 	}
-	folder := func(gap) []byte { return session.Quote(s.Directory) }
+	folder := func(gap) []byte { return jsonedit.Quote(s.Directory) }
 	if s.ProjectRow.Ref.Project == "global" {
 		folder = always(`"/"`)
 	}
@@ -94,11 +95,11 @@ func projectFileFixes(k *known) []fix {
 	if s.ProjectRow.Unreadable() {
 		return nil
 	}
-	id := session.Quote(s.ProjectRow.Ref.Project)
+	id := jsonedit.Quote(s.ProjectRow.Ref.Project)
 	isID := func(_ gap, raw []byte) ([]byte, bool) { return id, bytes.Equal(raw, id) }
 	slots := []slot{need("id", isID, always(string(id))), may("sandboxes", aList(exactText))}
 	data, loses := bytes.TrimPrefix(s.ProjectRow.Data, []byte("\ufeff")), ""
-	if o := session.NewOutline(data); o == nil || o.Root().Kind() != '{' {
+	if jsonedit.Parse(data).Kind() != '{' {
 		data, loses = []byte("{}"), "What the file held."
 	}
 	data, c, err := gap{s: s, m: &session.Message{Record: s.ProjectRow}, known: k}.complete(data, slots)
@@ -122,7 +123,7 @@ func completeRow(k *known, row session.Record, names []string, slots []slot) (se
 		return row, c, false
 	}
 	for _, name := range names {
-		raw, has := session.Field(after, name)
+		raw, has := jsonedit.Get(after, name)
 		row = row.WithCol(columnOf(name, raw, has))
 	}
 	for _, name := range lost {
@@ -153,17 +154,17 @@ func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
 		case c.Class == session.ClassNull:
 			continue
 		case (c.Class == session.ClassText || c.Class == session.ClassBlob) && utf8.Valid(c.Bytes):
-			if raw = session.Quote(string(c.Bytes)); isJSON {
+			if raw = jsonedit.Quote(string(c.Bytes)); isJSON {
 				raw = bytes.TrimSpace(c.Bytes)
 			}
 		case c.Class == session.ClassInteger, c.Class == session.ClassReal:
 			raw = []byte(c.JavaScript())
 		}
-		if len(raw) == 0 || session.NewOutline(raw) == nil {
+		if len(raw) == 0 || jsonedit.Parse(raw).Kind() == 0 {
 			lost = append(lost, name)
 			continue
 		}
-		data, _ = session.SetField(data, raw, name) // an object, and a name of no dots
+		data, _ = jsonedit.Set(data, raw, name) // an object, and a name of no dots
 	}
 	return data, lost
 }
@@ -176,7 +177,7 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 	case render.IsInfoJSON(name):
 		return session.TextCol(name, string(raw))
 	case raw[0] == '"':
-		return session.TextCol(name, session.Unquote(raw))
+		return session.TextCol(name, jsonedit.Unquote(raw))
 	case name == "cost": // the only column of type REAL, which holds no integer
 		f, _ := strconv.ParseFloat(string(raw), 64)
 		return session.RealCol(name, f)
@@ -189,7 +190,7 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 }
 
 func rowSlots(s *session.Session) []slot {
-	told := func(v string) func(gap) []byte { return func(gap) []byte { return session.Quote(v) } }
+	told := func(v string) func(gap) []byte { return func(gap) []byte { return jsonedit.Quote(v) } }
 	number := func(v int64) func(gap) []byte {
 		return func(gap) []byte { return strconv.AppendInt(nil, v, 10) }
 	}
@@ -270,7 +271,7 @@ func total(path ...string) func(gap) []byte {
 	return func(g gap) []byte {
 		sum := 0.0
 		for i := range g.s.Messages {
-			raw, _ := session.Field(g.s.Messages[i].Data, path...)
+			raw, _ := jsonedit.Get(g.s.Messages[i].Data, path...)
 			if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
 				sum += n
 			}

@@ -3,6 +3,7 @@ package repair
 import (
 	"fmt"
 
+	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
 )
@@ -107,8 +108,8 @@ const encryptedField = "reasoningEncryptedContent"
 
 // encryptedBy are the names in the metadata of the part that hold encrypted reasoning.
 func encryptedBy(p *session.Part) (names []string) {
-	for _, name := range session.Names(p.Data, "metadata") {
-		if raw, ok := session.Field(p.Data, "metadata", name, encryptedField); ok && notNull(raw) {
+	for _, name := range jsonedit.Names(p.Data, "metadata") {
+		if raw, ok := jsonedit.Get(p.Data, "metadata", name, encryptedField); ok && notNull(raw) {
 			names = append(names, name)
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -37,7 +38,7 @@ func fixCallID(c *chart, f fault) []fix {
 				if p.CallID == id {
 					return errors.New("it has that id already")
 				}
-				return d.set(f.ref, session.Quote(id), "callID")
+				return d.set(f.ref, jsonedit.Quote(id), "callID")
 			},
 		})
 	}
@@ -56,7 +57,7 @@ func fixInput(c *chart, f fault) []fix {
 	if p == nil {
 		return nil
 	}
-	raw, ok := session.Field(p.Data, "state", "input")
+	raw, ok := jsonedit.Get(p.Data, "state", "input")
 	cure, input := "The input becomes an empty object.", []byte("{}")
 	if ok && notNull(raw) {
 		input, _ = anInput(gap{}, raw)
@@ -102,6 +103,6 @@ func fixToolName(c *chart, f fault) []fix {
 	return []fix{{
 		cure:  fmt.Sprintf("The tool is called %s.", name),
 		loses: "The name as the model wrote it.",
-		edit:  func(d *draft) error { return d.set(ref, session.Quote(name), "tool") },
+		edit:  func(d *draft) error { return d.set(ref, jsonedit.Quote(name), "tool") },
 	}}
 }

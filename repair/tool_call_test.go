@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/session"
+	"mend/jsonedit"
 )
 
 func TestCallID(t *testing.T) {
@@ -43,7 +43,7 @@ func TestCallInput(t *testing.T) {
 		{"null", `null`, `{}`, "an empty object"},
 	} {
 		r := plan(t, build(user(hi), answer(stepStart, strings.Replace(bash, `{"command":"x"}`, c.input, 1), stepStart, done)), Request{})
-		got, _ := session.Field(r.After.Messages[1].Parts[1].Data, "state", "input")
+		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "input")
 		if string(got) != c.want || len(r.Cured) == 0 || !strings.Contains(r.Cured[0].Cure, c.cure) {
 			t.Errorf("%s: Plan makes of the input %s %s (%+v), want %s", c.name, c.input, got, r.Cured, c.want)
 		}

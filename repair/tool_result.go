@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -76,17 +77,17 @@ func (d *draft) failCall(ref session.Ref) error {
 		raw   []byte
 		stays func(raw []byte) bool // what is there, if it is so
 	}{
-		{[]string{"state", "status"}, session.Quote(session.StatusError), never},
+		{[]string{"state", "status"}, jsonedit.Quote(session.StatusError), never},
 		{[]string{"state", "input"}, []byte("{}"), notNull},
-		{[]string{"state", "error"}, session.Quote(d.texts.cancelled), never},
+		{[]string{"state", "error"}, jsonedit.Quote(d.texts.cancelled), never},
 		{[]string{"state", "time"}, []byte("{}"), isObject},
 		{[]string{"state", "time", "start"}, strconv.AppendInt(nil, start, 10), isNumber},
 		{[]string{"state", "time", "end"}, strconv.AppendInt(nil, max(start, end), 10), isNumber},
 	} {
-		if raw, there := session.Field(data, f.path...); there && f.stays(raw) {
+		if raw, there := jsonedit.Get(data, f.path...); there && f.stays(raw) {
 			continue
 		}
-		if data, err = session.SetField(data, f.raw, f.path...); err != nil {
+		if data, err = jsonedit.Set(data, f.raw, f.path...); err != nil {
 			return fmt.Errorf("part %s: %w", p.ID, err)
 		}
 	}

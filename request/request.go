@@ -6,6 +6,7 @@ package request
 import (
 	"encoding/json"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -75,7 +76,7 @@ type Block struct {
 func (b *Block) IsThinking() bool { return b.Type == Thinking || b.Type == RedactedThinking }
 
 // OutputText returns the text in the block's Output.
-func (b *Block) OutputText() string { return session.Unquote(b.Output) }
+func (b *Block) OutputText() string { return jsonedit.Unquote(b.Output) }
 
 // At returns the record of the block messages.n.content.m of the provider's error.
 // It reports false if there is no such block, or no record for it.

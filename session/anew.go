@@ -2,69 +2,67 @@ package session
 
 import (
 	"bytes"
+	"mend/jsonedit"
 	"slices"
 )
-
-// A Member is a member of an object that is to be written.
-type Member struct {
-	Name string
-	Raw  []byte // one JSON value
-}
 
 // Anew is the record under its own ids, mode and columns with another content:
 // an object of the members, behind the ids where it is a file. White space is
 // that of a neighbour: a part of the same message, else a record of that kind,
 // else any that can be read.
-func (s *Session) Anew(r Record, members ...Member) Record {
-	var fields []field
+func (s *Session) Anew(r Record, members ...jsonedit.Member) Record {
 	if r.Cols == nil {
-		fields = ownIDs(r.Ref)
+		members = append(ownIDs(r.Ref), members...)
 	}
-	for _, m := range members {
-		fields = append(fields, field{m.Name, m.Raw})
-	}
-	r.Data, r.Class, r.Defect = writeObject(fields, s.legibleLike(&r)), 0, nil
+	r.Data, r.Class, r.Defect = styleOf(s.legibleLike(&r)).Object(members...), 0, nil
 	return r
 }
 
-// Salvage is the record under its own ids with what [Salvage] reads of its data,
+// Salvage is the record under its own ids with what [jsonedit.ParsePartial] reads of its data,
 // which for a row whose data column is neither text nor a blob is nothing.
-func (s *Session) Salvage(r Record) (Record, Salvaged) {
-	var v Salvaged
+func (s *Session) Salvage(r Record) (Record, jsonedit.Partial) {
+	var v jsonedit.Partial
 	if r.Class == 0 || r.Class == ClassBlob {
-		v = Salvage(r.Data)
+		v = jsonedit.ParsePartial(r.Data)
 	}
-	obj, err := parseObject(v.Data)
-	if err != nil || len(obj) == 0 && !v.Whole {
-		return s.Anew(r), Salvaged{}
+	if v.Data == nil || !hasMembers(v.Data) && !v.Complete {
+		return s.Anew(r), jsonedit.Partial{}
 	}
 	r.Data, r.Class, r.Defect = v.Data, 0, nil
 	if r.Cols != nil {
 		return r, v
 	}
+	var err error
 	for _, id := range ownIDs(r.Ref) {
-		if slices.Equal(v.Cut, []string{id.name}) {
+		if slices.Equal(v.Cut, []string{id.Name}) {
 			v.Cut = []string{} // it is known all the same
 		}
-		if raw, _ := Field(r.Data, id.name); bytes.Equal(raw, id.raw) {
+		if raw, _ := jsonedit.Get(r.Data, id.Name); bytes.Equal(raw, id.Raw) {
 			continue
 		}
-		if r.Data, err = SetField(r.Data, id.raw, id.name); err != nil {
-			return s.Anew(r), Salvaged{}
+		if r.Data, err = jsonedit.Set(r.Data, id.Raw, id.Name); err != nil {
+			return s.Anew(r), jsonedit.Partial{}
 		}
 	}
 	v.Data = r.Data
 	return r, v
 }
 
+func hasMembers(data []byte) bool {
+	for range jsonedit.Parse(data).Children() {
+		return true
+	}
+	return false
+}
+
 // ownIDs are the ids that stand in a file, in the agent's order.
-func ownIDs(r Ref) []field {
-	ids := []field{{"id", Quote(r.ID())}}
+func ownIDs(r Ref) []jsonedit.Member {
+	ids := []jsonedit.Member{textMember("id", r.ID())}
 	if r.Kind != KindSession {
-		ids = append(ids, field{"sessionID", Quote(r.Session)})
+		ids = append(ids, textMember("sessionID", r.Session))
 	}
 	if r.Kind == KindPart {
-		ids = append(ids, field{"messageID", Quote(r.Message)})
+		ids = append(ids, textMember("messageID", r.Message))
 	}
 	return ids
 }

@@ -1,7 +1,7 @@
 package session
 
 import (
-	"cmp"
+	"mend/jsonedit"
 	"slices"
 )
 
@@ -19,28 +19,28 @@ func NewMessage(r Record) Message {
 	if !ok {
 		return m
 	}
-	m.outline = obj.of
+	m.root = obj
 	m.ID = m.name(obj, m.ID)
 	m.Role = m.want(obj, "role")
-	m.Finish, _ = obj.str("finish")
-	m.Parent, _ = obj.str("parentID")
-	m.ProviderID, _ = obj.str("providerID")
-	m.ModelID, _ = obj.str("modelID")
+	m.Finish, _ = obj.Get("finish").Text()
+	m.Parent, _ = obj.Get("parentID").Text()
+	m.ProviderID, _ = obj.Get("providerID").Text()
+	m.ModelID, _ = obj.Get("modelID").Text()
 	if model := obj.Get("model"); model.Kind() == '{' { // user messages
-		m.ProviderID, _ = model.str("providerID")
-		m.ModelID, _ = model.str("modelID")
+		m.ProviderID, _ = model.Get("providerID").Text()
+		m.ModelID, _ = model.Get("modelID").Text()
 	}
-	m.Failed = obj.isSet("error")
-	m.ErrorName, _ = obj.Get("error").str("name")
+	m.Failed = truthy(obj.Get("error"))
+	m.ErrorName, _ = obj.Get("error").Get("name").Text()
 	times := obj.Get("time")
-	created, ok := times.int("created")
+	created, ok := times.Get("created").Int()
 	if !ok {
 		m.wrong("time.created is missing or no number")
 	}
 	if !isTime {
 		m.Created = created
 	}
-	m.Completed, _ = times.int("completed")
+	m.Completed, _ = times.Get("completed").Int()
 	return m
 }
 
@@ -52,40 +52,40 @@ func NewPart(r Record) Part {
 	if !ok {
 		return p
 	}
-	p.outline = obj.of
+	p.root = obj
 	p.ID = p.name(obj, p.ID)
 	p.Type = p.want(obj, "type")
-	p.Synthetic, p.Ignored = obj.isTrue("synthetic"), obj.isTrue("ignored")
+	p.Synthetic, p.Ignored = obj.Get("synthetic").Kind() == 't', obj.Get("ignored").Kind() == 't'
 	times := obj.Get("time")
 	switch p.Type {
 	case TypeText, TypeReasoning:
 		p.Text = p.want(obj, "text")
-		p.Signature = obj.Get("metadata").Get("anthropic").either("signature", "redactedData")
+		p.Signature = either(obj.Get("metadata").Get("anthropic"), "signature", "redactedData")
 	case TypeThinking, TypeRedactedThinking:
-		p.Text = obj.either("thinking", "text")
-		p.Signature = obj.either("signature", "data")
+		p.Text = either(obj, "thinking", "text")
+		p.Signature = either(obj, "signature", "data")
 	case TypeTool:
 		p.CallID, p.Tool = p.want(obj, "callID"), p.want(obj, "tool")
 		times = p.decodeState(obj)
 	case TypeToolUse:
-		p.CallID, p.Tool = obj.either("callID", "id"), obj.either("name", "tool")
+		p.CallID, p.Tool = either(obj, "callID", "id"), either(obj, "name", "tool")
 	case TypeToolResult:
-		p.CallID = obj.either("tool_use_id", "toolUseId")
+		p.CallID = either(obj, "tool_use_id", "toolUseId")
 	}
-	p.Start, _ = times.int("start")
-	p.End, _ = times.int("end")
+	p.Start, _ = times.Get("start").Int()
+	p.End, _ = times.Get("end").Int()
 	return p
 }
 
 // decodeState reads what a tool part says of its call, and returns its times.
-func (p *Part) decodeState(obj Value) (times Value) {
+func (p *Part) decodeState(obj jsonedit.Value) (times jsonedit.Value) {
 	state := obj.Get("state")
 	if state.Kind() != '{' {
 		p.wrong("state is missing or no object")
-		return Value{}
+		return jsonedit.Value{}
 	}
 	p.Status = p.want(state, "status")
-	if !state.is("input", '{') {
+	if state.Get("input").Kind() != '{' {
 		p.wrong("state.input is missing or no object")
 	}
 	switch p.Status {
@@ -99,31 +99,32 @@ func (p *Part) decodeState(obj Value) (times Value) {
 
 // decode takes apart the record's data; where that cannot be done the record
 // gets its Defect.
-func (r *Record) decode() (obj Value, ok bool) {
+func (r *Record) decode() (obj jsonedit.Value, ok bool) {
 	if r.Malformed() {
-		return Value{}, false
+		return jsonedit.Value{}, false
 	}
 	if r.Class != 0 {
 		r.Defect = &Defect{Malformed, "the data column holds " + r.Class.String() + ", not text"}
-		return Value{}, false
+		return jsonedit.Value{}, false
 	}
-	if o := NewOutline(r.Data); o != nil && o.Root().Kind() == '{' {
-		return o.Root(), true
+	if obj := jsonedit.Parse(r.Data); obj.Kind() == '{' {
+		return obj, true
 	}
-	if NestsTooDeep(r.Data) {
+	if jsonedit.TooDeep(r.Data) {
 		r.Defect = &Defect{TooDeep, (&DepthError{r.Ref}).Error()}
-		return Value{}, false
+		return jsonedit.Value{}, false
 	}
-	_, err := parseObject(r.Data)
-	why := cmp.Or(err, errNotObject).Error()
-	switch {
+	why := "not a JSON object"
+	switch err := jsonedit.CheckObject(r.Data); {
 	case len(r.Data) == 0:
 		why = "empty, zero bytes"
 	case zeros(r.Data):
 		why = "nothing but NUL bytes"
+	case err != nil:
+		why = err.Error()
 	}
 	r.Defect = &Defect{Malformed, why}
-	return Value{}, false
+	return jsonedit.Value{}, false
 }
 
 func zeros(data []byte) bool {
@@ -131,8 +132,8 @@ func zeros(data []byte) bool {
 }
 
 // want is a string member that the agent needs.
-func (r *Record) want(obj Value, name string) string {
-	s, ok := obj.str(name)
+func (r *Record) want(obj jsonedit.Value, name string) string {
+	s, ok := obj.Get(name).Text()
 	if !ok {
 		r.wrong(name + " is missing or no string")
 	}
@@ -140,8 +141,8 @@ func (r *Record) want(obj Value, name string) string {
 }
 
 // need is want without the text, which may be large.
-func (r *Record) need(obj Value, name string) {
-	if !obj.is(name, '"') {
+func (r *Record) need(obj jsonedit.Value, name string) {
+	if obj.Get(name).Kind() != '"' {
 		r.wrong(name + " is missing or no string")
 	}
 }
@@ -153,11 +154,11 @@ func (r *Record) wrong(why string) {
 }
 
 // name is the id that a file says it has; a row has no id in its data.
-func (r *Record) name(obj Value, stored string) string {
+func (r *Record) name(obj jsonedit.Value, stored string) string {
 	if r.Cols != nil {
 		return stored
 	}
-	id, ok := obj.str("id")
+	id, ok := obj.Get("id").Text()
 	switch {
 	case !ok:
 		r.wrong("id is missing or no string")
@@ -166,4 +167,24 @@ func (r *Record) name(obj Value, stored string) string {
 		r.Defect = &Defect{WrongName, "the id inside is " + id}
 	}
 	return id
+}
+
+// either returns the first of two members that is a string with something in it, ""
+// if neither is.
+func either(obj jsonedit.Value, name, other string) string {
+	if s, _ := obj.Get(name).Text(); s != "" {
+		return s
+	}
+	s, _ := obj.Get(other).Text()
+	return s
+}
+
+// truthy reports whether the agent takes v for true: it is there, and not null, false,
+// 0 or "".
+func truthy(v jsonedit.Value) bool {
+	switch string(v.Raw()) {
+	case "", "null", "false", "0", `""`:
+		return false
+	}
+	return true
 }

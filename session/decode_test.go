@@ -1,6 +1,7 @@
 package session
 
 import (
+	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
@@ -67,7 +68,7 @@ func TestNewPart(t *testing.T) {
 		{`{"type":"text","text":"x","text":"y"}`, Part{Type: "text", Text: "y"}},
 	} {
 		p := NewPart(Record{Ref: ref, Data: []byte(c.data), Cols: []Col{}}) // a row: its id is not in the data
-		c.want.Record, c.want.ID, c.want.outline = p.Record, "prt_1", p.outline
+		c.want.Record, c.want.ID, c.want.root = p.Record, "prt_1", p.root
 		if fmt.Sprint(p) != fmt.Sprint(c.want) || p.Defect != nil {
 			t.Errorf("NewPart(%s) = %+v, want %+v", c.data, p, c.want)
 		}
@@ -107,7 +108,7 @@ func TestNewMessage(t *testing.T) {
 		if m.Defect != nil {
 			defect = m.Defect.Kind
 		}
-		c.want.Record, c.want.outline = m.Record, m.outline
+		c.want.Record, c.want.root = m.Record, m.root
 		if fmt.Sprint(m) != fmt.Sprint(c.want) || defect != c.defect {
 			t.Errorf("NewMessage(%s) = %+v, want %+v with the defect %v", c.data, m, c.want, c.defect)
 		}
@@ -193,4 +194,37 @@ func TestSort(t *testing.T) {
 	if ps := s.Messages[3].Parts; ps[0].ID+ps[1].ID+ps[2].ID != "prt_Bprt_aprt_b" || ps[1].Text != "hi" {
 		t.Errorf("Sort gives the parts %v", ps)
 	}
+}
+
+func FuzzNewPart(f *testing.F) {
+	for _, s := range []string{
+		`{}`, `{"a":1}`, "{\n  \"a\": {\n    \"b\": []\n  },\n  \"type\": \"text\"\n}\n", `{"a":1,"a":2,"\u0061":3}`, `{"a":"\ud800"}`, "{\"\xff\":1}",
+		`{"a":1`, "\x00", ``, `[{"a":1}]`, `{"a":1}{"b":2}`, `{"id":"prt_1","type":"tool","state":{"status":"running","input":{}}}`, "\ufeff{}",
+	} {
+		f.Add([]byte(s), "a")
+	}
+	f.Add([]byte(`{"id":"prt_1","type":"text","text":"\ud83d\ude00","synthetic":true,"time":{"start":1e3,"end":2}}`), "prt_1")
+	f.Add([]byte(`{"id":"prt_1","type":"reasoning","text":"x","metadata":{"anthropic":{"signature":"s"}}}`), "prt_1")
+	f.Fuzz(func(t *testing.T, data []byte, id string) {
+		p := NewPart(Record{Ref: Ref{Kind: KindPart, Session: "s", Message: "m", Part: id}, Data: data})
+		var v map[string]any
+		object := json.Unmarshal(data, &v) == nil && v != nil
+		if p.Malformed() == object {
+			t.Fatalf("NewPart(%q) has the defect %v, and encoding/json reads %v", data, p.Defect, v)
+		}
+		if !object {
+			return
+		}
+		kind, _ := v["type"].(string)
+		text, _ := v["text"].(string)
+		if p.Type != kind || (kind == TypeText || kind == TypeReasoning) && p.Text != text {
+			t.Fatalf("NewPart(%q) = %q %q, encoding/json reads %q %q", data, p.Type, p.Text, kind, text)
+		}
+		if synthetic, _ := v["synthetic"].(bool); p.Synthetic != synthetic {
+			t.Fatalf("NewPart(%q).Synthetic = %v", data, p.Synthetic)
+		}
+		if _, ok := v["text"].(string); kind == TypeText && !ok && (p.Defect == nil || p.Defect.Kind != WrongType) {
+			t.Fatalf("NewPart(%q) has the defect %v, and no text", data, p.Defect)
+		}
+	})
 }

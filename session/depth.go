@@ -1,36 +1,17 @@
 package session
 
 import (
-	"bytes"
 	"fmt"
+
+	"mend/jsonedit"
 )
 
-// MaxDepth is how deep objects and lists may be nested in a text that is read. It
-// is the bound of both JSON libraries. The agent's JSON.parse has none.
-const MaxDepth = 10_000
-
-// NestsTooDeep reports whether objects and lists are nested deeper than [MaxDepth]
-// in data, before anything in it that is not JSON.
-func NestsTooDeep(data []byte) bool {
-	if len(data) <= MaxDepth {
-		return false
-	}
-	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	d := newDecoder(data)
-	for {
-		if _, err := d.ReadToken(); err != nil {
-			next := bytes.TrimLeft(data[d.InputOffset():], ",: \t\r\n")
-			return d.StackDepth() >= MaxDepth && len(next) > 0 && (next[0] == '{' || next[0] == '[')
-		}
-	}
-}
-
-// A DepthError says that a record nests deeper than [MaxDepth], so that its session
+// A DepthError says that a record nests deeper than [jsonedit.MaxDepth], so that its session
 // cannot be examined.
 type DepthError struct{ Ref Ref }
 
 func (e *DepthError) Error() string {
-	return fmt.Sprintf("the %v %s nests objects and lists deeper than %d levels", e.Ref.Kind, e.Ref, MaxDepth)
+	return fmt.Sprintf("the %v %s nests objects and lists deeper than %d levels", e.Ref.Kind, e.Ref, jsonedit.MaxDepth)
 }
 
 // CheckDepth returns a [*DepthError] for the first record that nests too deep.
@@ -41,9 +22,9 @@ func (s *Session) CheckDepth() error {
 		}
 	}
 	info := &s.Info
-	deep := NestsTooDeep(info.Data)
+	deep := jsonedit.TooDeep(info.Data)
 	for _, c := range info.Cols {
-		deep = deep || NestsTooDeep(c.Bytes)
+		deep = deep || jsonedit.TooDeep(c.Bytes)
 	}
 	if deep {
 		return &DepthError{info.Ref}

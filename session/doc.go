@@ -7,7 +7,7 @@
 //
 // Two promises hold throughout. What is not understood is kept: unknown kinds
 // of parts and unknown fields stay byte for byte, since an edit replaces one
-// field of the stored text and copies the rest ([SetField]). And what cannot
+// field of the stored text and copies the rest ([jsonedit.Set]). And what cannot
 // be understood is a value too: a truncated file, a field of the wrong type or
 // a file that may not be read gives a record with a [Defect], not an error that
 // ends a scan.

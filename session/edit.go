@@ -1,22 +1,22 @@
 package session
 
 import (
-	"bytes"
 	"fmt"
+	"mend/jsonedit"
 	"slices"
 )
 
-// Set puts a JSON value into one field of the part, as [SetField] does, and
+// Set puts a JSON value into one field of the part, as [jsonedit.Set] does, and
 // decodes the part anew.
 func (p *Part) Set(raw []byte, path ...string) error {
-	data, err := SetField(p.Data, raw, path...)
+	data, err := jsonedit.Set(p.Data, raw, path...)
 	return p.become(data, err)
 }
 
-// Unset takes one field out of the part, as [RemoveField] does, and decodes the
+// Unset takes one field out of the part, as [jsonedit.Remove] does, and decodes the
 // part anew.
 func (p *Part) Unset(path ...string) error {
-	data, err := RemoveField(p.Data, path...)
+	data, err := jsonedit.Remove(p.Data, path...)
 	return p.become(data, err)
 }
 
@@ -31,10 +31,10 @@ func (p *Part) become(data []byte, err error) error {
 	return nil
 }
 
-// DropElements takes elements out of a list of the part, as [RemoveElements] does,
+// DropElements takes elements out of a list of the part, as [jsonedit.RemoveElements] does,
 // and decodes the part anew.
 func (p *Part) DropElements(drop func(raw []byte) bool, path ...string) error {
-	data, err := RemoveElements(p.Data, drop, path...)
+	data, err := jsonedit.RemoveElements(p.Data, drop, path...)
 	return p.become(data, err)
 }
 
@@ -51,15 +51,15 @@ func (r *Record) Move(to Ref) (Record, error) {
 		if r.Data == nil {
 			continue
 		}
-		obj, err := parseObject(moved.Data)
-		if err != nil {
+		if err := jsonedit.CheckObject(moved.Data); err != nil {
 			return Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
 		}
-		m, ok := obj.get(id.field)
-		if raw := moved.Data[m.value:m.end]; !ok || raw[0] != '"' || string(says(raw)) == id.value {
+		old, ok := jsonedit.Parse(moved.Data).Get(id.field).Text()
+		if !ok || old == id.value {
 			continue // a row has no ids in its data
 		}
-		if moved.Data, err = SetField(moved.Data, Quote(id.value), id.field); err != nil {
+		var err error
+		if moved.Data, err = jsonedit.Set(moved.Data, jsonedit.Quote(id.value), id.field); err != nil {
 			return Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
 		}
 	}
@@ -108,31 +108,25 @@ func (m *Message) Remove(ref Ref) {
 // the session, else the message; the times are the message's. Nothing in it
 // depends on the clock or on chance.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
-	return s.newPart(m, id, []field{{"type", Quote(TypeText)}, {"text", Quote(text)}, {"synthetic", []byte("true")}})
+	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {Name: "synthetic", Raw: []byte("true")}})
 }
 
 // NewStepStart makes a part that begins a step of the model and says nothing
 // else. Its place and everything else is as of [Session.NewTextPart].
 func (s *Session) NewStepStart(m *Message, id string) Part {
-	return s.newPart(m, id, []field{{"type", Quote(TypeStepStart)}})
+	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeStepStart)})
 }
 
 // NewResultPart makes a tool_result part that says that the call failed, in the
 // form of the older stores that keep results apart from their calls. Its place
 // and everything else is as of [Session.NewTextPart].
 func (s *Session) NewResultPart(m *Message, id, call, text string) Part {
-	return s.newPart(m, id, []field{
-		{"type", Quote(TypeToolResult)}, {"tool_use_id", Quote(call)}, {"content", Quote(text)}, {"is_error", []byte("true")},
+	return s.newPart(m, id, []jsonedit.Member{
+		textMember("type", TypeToolResult), textMember("tool_use_id", call), textMember("content", text), {Name: "is_error", Raw: []byte("true")},
 	})
 }
 
-// A field is a member of an object to be written: its name and its JSON value.
-type field struct {
-	name string
-	raw  []byte
-}
-
-func (s *Session) newPart(m *Message, id string, fields []field) Part {
+func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part {
 	r := s.neighbour(m)
 	ref := Ref{Kind: KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
 	if r.Ref.Kind == KindPart {
@@ -142,32 +136,28 @@ func (s *Session) newPart(m *Message, id string, fields []field) Part {
 	if r.Cols != nil {
 		rec.Cols = partCols(r, m, ref)
 	} else {
-		ids := []field{{"id", Quote(id)}, {"sessionID", Quote(s.ID)}, {"messageID", Quote(m.Ref.Message)}}
+		ids := []jsonedit.Member{textMember("id", id), textMember("sessionID", s.ID), textMember("messageID", m.Ref.Message)}
 		fields = append(ids, fields...)
 	}
-	rec.Data = writeObject(fields, r)
+	rec.Data = styleOf(r).Object(fields...)
 	return NewPart(rec)
 }
 
-// writeObject writes an object with the white space that like has at its top
-// level: a file's two-space indent where it has no members to go by.
-func writeObject(fields []field, like *Record) []byte {
-	indent, colon, end := []byte("\n  "), []byte(": "), []byte("\n")
-	if obj, err := parseObject(like.Data); err == nil && len(obj) > 0 {
-		indent = whiteBefore(like.Data, obj[0].start)
-		colon = colonOf(like.Data, 0, obj[0])
-		end = whiteBefore(like.Data, bytes.LastIndexByte(like.Data, '}'))
-	} else if like.Cols != nil {
-		indent, colon, end = nil, []byte(":"), nil
+func textMember(name, text string) jsonedit.Member {
+	return jsonedit.Member{Name: name, Raw: jsonedit.Quote(text)}
+}
+
+// styleOf returns the white space of a record at its top level: an indent of two
+// spaces for a file without members to go by.
+func styleOf(r *Record) jsonedit.Style {
+	style, ok := jsonedit.StyleOf(r.Data)
+	switch {
+	case ok:
+		return style
+	case r.Cols != nil:
+		return jsonedit.Compact()
 	}
-	b := []byte{'{'}
-	for i, f := range fields {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = slices.Concat(b, indent, Quote(f.name), colon, f.raw)
-	}
-	return append(append(b, end...), '}')
+	return jsonedit.Indented()
 }
 
 // neighbour is the record that a new part of the message takes after: one that

@@ -3,6 +3,7 @@ package session
 import (
 	"cmp"
 	"fmt"
+	"mend/jsonedit"
 	"slices"
 	"strconv"
 	"strings"
@@ -25,22 +26,22 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	ref.Message = id
 	created := max(0, answer.Created-1)
 	r := Record{Ref: ref, Mode: answer.Mode}
-	fields := []field{{"role", Quote(RoleUser)}, {"time", []byte("{}")}, {"agent", Quote(agent)}, {"model", []byte("{}")}}
+	fields := []jsonedit.Member{textMember("role", RoleUser), {Name: "time", Raw: []byte("{}")}, textMember("agent", agent), {Name: "model", Raw: []byte("{}")}}
 	if answer.Cols == nil {
-		fields = append([]field{{"id", Quote(id)}, {"sessionID", Quote(s.ID)}}, fields...)
+		fields = append([]jsonedit.Member{textMember("id", id), textMember("sessionID", s.ID)}, fields...)
 	} else {
 		r.Cols = messageCols(answer, ref, created)
 	}
-	r.Data = writeObject(fields, &answer.Record)
+	r.Data = styleOf(&answer.Record).Object(fields...)
 	for _, f := range []struct {
 		raw  []byte
 		path []string
 	}{
 		{fmt.Appendf(nil, "%d", created), []string{"time", "created"}},
-		{Quote(provider), []string{"model", "providerID"}},
-		{Quote(model), []string{"model", "modelID"}},
+		{jsonedit.Quote(provider), []string{"model", "providerID"}},
+		{jsonedit.Quote(model), []string{"model", "modelID"}},
 	} {
-		data, err := SetField(r.Data, f.raw, f.path...)
+		data, err := jsonedit.Set(r.Data, f.raw, f.path...)
 		if err != nil {
 			return Message{}, false
 		}
@@ -54,8 +55,8 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 func (s *Session) asked(answer *Message) (agent, provider, model string) {
 	for _, m := range slices.Concat([]Message{*answer}, s.Messages) {
 		for _, name := range []string{"agent", "mode"} { // the latter in records from before there was the former
-			raw, _ := Field(m.Data, name)
-			agent = cmp.Or(agent, Unquote(raw))
+			raw, _ := jsonedit.Get(m.Data, name)
+			agent = cmp.Or(agent, jsonedit.Unquote(raw))
 		}
 		if provider == "" || model == "" {
 			provider, model = m.ProviderID, m.ModelID

@@ -172,7 +172,7 @@ const (
 	// not a plain file. Nothing may be planned that depends on this record.
 	Unreadable DefectKind = iota + 1
 	// TooDeep: the bytes are known, and nest objects and lists deeper than
-	// [MaxDepth]. The agent may be able to read them.
+	// [jsonedit.MaxDepth]. The agent may be able to read them.
 	TooDeep
 	// Malformed: the bytes are known and are not one JSON object.
 	Malformed

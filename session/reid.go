@@ -1,6 +1,9 @@
 package session
 
-import "fmt"
+import (
+	"fmt"
+	"mend/jsonedit"
+)
 
 // Rename gives messages and parts other ids, which ids has by those under which
 // they are stored and by which others refer to them, and follows wherever a
@@ -83,14 +86,14 @@ func (p *Part) refer(data []byte, ids map[string]string) []byte {
 		return refer(data, ids, "tail_start_id")
 	case TypeTool:
 		path := []string{"state", "attachments"}
-		list, ok := Field(data, path...)
+		list, ok := jsonedit.Get(data, path...)
 		if !ok {
 			return data
 		}
-		with := eachElement(list, func(file []byte) []byte {
+		with := jsonedit.EditElements(list, func(file []byte) []byte {
 			return refer(refer(file, ids, "id"), ids, "messageID")
 		})
-		if changed, err := SetField(data, with, path...); err == nil {
+		if changed, err := jsonedit.Set(data, with, path...); err == nil {
 			return changed
 		}
 	}
@@ -113,26 +116,13 @@ func (r *Record) led(ids map[string]string) Record {
 // refer is data with the new id in the string at path, if an old one stands
 // there.
 func refer(data []byte, ids map[string]string, path ...string) []byte {
-	raw, _ := Field(data, path...)
-	to, ok := ids[Unquote(raw)]
+	raw, _ := jsonedit.Get(data, path...)
+	to, ok := ids[jsonedit.Unquote(raw)]
 	if !ok {
 		return data
 	}
-	if changed, err := SetField(data, Quote(to), path...); err == nil {
+	if changed, err := jsonedit.Set(data, jsonedit.Quote(to), path...); err == nil {
 		return changed
 	}
 	return data
-}
-
-// eachElement is the list with every element as edit returns it, and the same
-// bytes between them. What is no list comes back as it is.
-func eachElement(list []byte, edit func([]byte) []byte) []byte {
-	found, _ := elements(list, 0)
-	var out []byte
-	at := 0
-	for _, e := range found {
-		out = append(append(out, list[at:e.start]...), edit(list[e.start:e.end])...)
-		at = e.end
-	}
-	return append(out, list[at:]...)
 }

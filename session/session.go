@@ -2,6 +2,7 @@ package session
 
 import (
 	"cmp"
+	"mend/jsonedit"
 	"slices"
 )
 
@@ -78,7 +79,7 @@ type Message struct {
 
 	Parts []Part // in the order of their ids, bytewise: an id is a position
 
-	outline *Outline // of Data, when it was read
+	root jsonedit.Value // of Data, when it was decoded
 }
 
 // The roles of messages.
@@ -100,23 +101,22 @@ type Part struct {
 	CallID, Tool, Status string // of tool parts
 	Start, End           int64  // milliseconds since 1970; 0 where missing
 
-	outline *Outline // of Data, when it was read
+	root jsonedit.Value // of Data, when it was decoded
 }
 
-// Root is the record's JSON taken apart; none where it is not one value.
-func (m *Message) Root() Value { return m.root(m.outline) }
+// Root returns the record's JSON, the zero Value if it is not one value.
+func (m *Message) Root() jsonedit.Value { return m.parsed(m.root) }
 
-// Root is the record's JSON taken apart; none where it is not one value.
-func (p *Part) Root() Value { return p.root(p.outline) }
+// Root returns the record's JSON, the zero Value if it is not one value.
+func (p *Part) Root() jsonedit.Value { return p.parsed(p.root) }
 
-// root is that of the outline if that is of the record's data as it is by now.
-func (r *Record) root(of *Outline) Value {
-	if of == nil || len(r.Data) == 0 || len(of.text) != len(r.Data) || &of.text[0] != &r.Data[0] {
-		if of = NewOutline(r.Data); of == nil {
-			return Value{}
-		}
+// parsed returns root if it is of the record's present data, else it parses that.
+func (r *Record) parsed(root jsonedit.Value) jsonedit.Value {
+	text := root.Source()
+	if len(text) == 0 || len(text) != len(r.Data) || &text[0] != &r.Data[0] {
+		return jsonedit.Parse(r.Data)
 	}
-	return of.Root()
+	return root
 }
 
 // Sort puts messages and parts in the order in which the agent reads them.

@@ -1,6 +1,9 @@
 package session
 
-import "slices"
+import (
+	"mend/jsonedit"
+	"slices"
+)
 
 // InjectText puts a synthetic text part with that id into the message, and
 // reports whether it did: never a second time, and under nothing that is no id.
@@ -32,7 +35,7 @@ func (m *Message) ReplaceEmptyText(text string) (bool, error) {
 // model or the user did not write it. The error says that the part is no JSON
 // object.
 func (p *Part) ReplaceText(text string) error {
-	if err := p.Set(Quote(text), "text"); err != nil {
+	if err := p.Set(jsonedit.Quote(text), "text"); err != nil {
 		return err
 	}
 	return p.Set([]byte("true"), "synthetic")

@@ -13,7 +13,7 @@ import (
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
 	"mend/internal/wound"
-	"mend/session"
+	"mend/jsonedit"
 )
 
 // real is a scratch home of the real program with a fixture in it, a server
@@ -37,7 +37,7 @@ func setText(t *testing.T, s *Store, id, text, beside string) []change.Op {
 	before := load(t, s, id)
 	after := before.Clone()
 	m := &after.Messages[wound.Hello]
-	must(t, m.Parts[2].Set(session.Quote(text), "text"))
+	must(t, m.Parts[2].Set(jsonedit.Quote(text), "text"))
 	if beside != "" {
 		m.Insert(after.NewTextPart(m, m.Parts[2].ID+"0", beside))
 	}

@@ -9,8 +9,9 @@ import (
 	"slices"
 	"strings"
 
+	"mend/jsonedit"
+
 	"github.com/ncruces/go-sqlite3"
-	"mend/session"
 )
 
 // stopFiles makes n calls of the newest session in a tree that has any such as
@@ -51,7 +52,7 @@ func callsIn(storage, id string) (calls []string, err error) {
 			if err != nil {
 				return nil, err
 			}
-			if raw, _ := session.Field(data, "type"); string(raw) == `"tool"` {
+			if raw, _ := jsonedit.Get(data, "type"); string(raw) == `"tool"` {
 				calls = append(calls, name)
 			}
 		}
@@ -80,14 +81,14 @@ func stopAll(calls []string, n int) error {
 
 // stopped is a call as it was while it ran.
 func stopped(data []byte) ([]byte, error) {
-	data, err := session.SetField(data, []byte(`"running"`), "state", "status")
+	data, err := jsonedit.Set(data, []byte(`"running"`), "state", "status")
 	for _, name := range []string{"output", "title", "metadata"} {
 		if err == nil {
-			data, err = session.RemoveField(data, "state", name)
+			data, err = jsonedit.Remove(data, "state", name)
 		}
 	}
 	if err == nil {
-		data, err = session.RemoveField(data, "state", "time", "end")
+		data, err = jsonedit.Remove(data, "state", "time", "end")
 	}
 	return data, err
 }

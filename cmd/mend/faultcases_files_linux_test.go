@@ -13,6 +13,7 @@ import (
 
 	"mend/internal/storetest"
 	"mend/internal/wound"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -33,14 +34,14 @@ func megabytes(a ending) int64 { return a.state.SysUsage().(*syscall.Rusage).Max
 // is told, costs little memory, and comes back from a repair as it was.
 func TestCase02StrangeJSON(t *testing.T) {
 	testStrange(t, map[string][]byte{ // the agent stops at these
-		"objects":   []byte(strings.Repeat(`{"a":`, session.MaxDepth) + strings.Repeat("}", session.MaxDepth)),
-		"open":      []byte(strings.Repeat("[", session.MaxDepth)),
+		"objects":   []byte(strings.Repeat(`{"a":`, jsonedit.MaxDepth) + strings.Repeat("}", jsonedit.MaxDepth)),
+		"open":      []byte(strings.Repeat("[", jsonedit.MaxDepth)),
 		"nan":       []byte(`{"id":"prt_zz_nan","type":"text","text":NaN}`),
 		"nul":       []byte("{\"id\":\"prt_zz_nul\x00\"}"),
 		"surrogate": []byte(`{"id":"prt_zz_surrogate","type":"text","text":"\ud800"`),
 	})
 	testStrange(t, map[string][]byte{ // and these it reads
-		"lists":  []byte(strings.Repeat("[", session.MaxDepth) + strings.Repeat("]", session.MaxDepth)),
+		"lists":  []byte(strings.Repeat("[", jsonedit.MaxDepth) + strings.Repeat("]", jsonedit.MaxDepth)),
 		"types":  []byte(`{"id":7,"messageID":[],"sessionID":null,"type":{},"text":3}`),
 		"number": []byte("1e999999"),
 		"string": []byte(`"text"`),

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -108,7 +109,7 @@ func planOps(t *testing.T, s *session.Session) []change.Op {
 	if full == nil || empty == nil {
 		t.Fatal("the harness's session has no message with three parts, or none without parts")
 	}
-	data, err := session.SetField(full.Data, session.Quote("by the contract"), "note")
+	data, err := jsonedit.Set(full.Data, jsonedit.Quote("by the contract"), "note")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +118,7 @@ func planOps(t *testing.T, s *session.Session) []change.Op {
 	if text < 0 || text == len(full.Parts)-1 {
 		t.Fatal("the harness's message has no text part before its last part")
 	}
-	if err := full.Parts[text].Set(session.Quote("replaced"), "text"); err != nil {
+	if err := full.Parts[text].Set(jsonedit.Quote("replaced"), "text"); err != nil {
 		t.Fatal(err)
 	}
 	first, last := full.Parts[0], full.Parts[len(full.Parts)-1]
@@ -146,7 +147,7 @@ func foreignImage(t *testing.T, o change.Op) *change.Image {
 			t.Fatal(err)
 		}
 	}
-	if r.Data, err = session.SetField(r.Data, session.Quote("another program"), "writer"); err != nil {
+	if r.Data, err = jsonedit.Set(r.Data, jsonedit.Quote("another program"), "writer"); err != nil {
 		t.Fatal(err)
 	}
 	return change.ImageOf(&r)

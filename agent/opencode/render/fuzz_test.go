@@ -7,6 +7,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/internal/endpoint"
 	"mend/internal/wound"
+	"mend/jsonedit"
 	"mend/provider/anthropic"
 	"mend/request"
 	"mend/session"
@@ -141,7 +142,7 @@ func turnsOf(program []byte, text string) render.Request {
 			{Type: request.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`{"a": 1}`)},
 			{Type: request.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`"a"`)},
 			{Type: request.ToolUse, ToolID: id, ToolName: "bash"},
-			{Type: request.ToolResult, ToolID: id, Output: session.Quote(text)},
+			{Type: request.ToolResult, ToolID: id, Output: jsonedit.Quote(text)},
 			{Type: request.ToolResult, ToolID: id, Content: []*request.Block{{Type: request.Text}, {Type: request.Image, Data: []byte("AAAA")}}},
 			{Type: request.Image, Mime: "image/png", Data: []byte("AAAA")},
 			{Type: request.Document, Mime: "text/plain", Data: []byte(text)},

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -218,7 +219,7 @@ func columnValue(c session.Col, isJSON bool) (v value, ok bool) {
 		v = parse([]byte(text))
 		return v, v.there()
 	case c.Class == session.ClassText:
-		text = string(session.Quote(text))
+		text = string(jsonedit.Quote(text))
 	case c.Class == session.ClassBlob:
 		text = "[" + text + "]"
 	}

@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/agent/opencode/render"
+	"mend/jsonedit"
 	"mend/provider/anthropic"
 	"mend/session"
 )
@@ -189,7 +190,7 @@ var (
 // drawEdit is the record after an edit, or cut short where it has no such field.
 func drawEdit(t *rapid.T, r session.Record, edits []edit) session.Record {
 	e := rapid.SampledFrom(edits).Draw(t, "edit")
-	data, err := session.SetField(r.Data, []byte(e.value), e.path...)
+	data, err := jsonedit.Set(r.Data, []byte(e.value), e.path...)
 	if err != nil {
 		data = r.Data[:len(r.Data)/2]
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -141,7 +142,7 @@ func readMessage(src *session.Message) *message {
 
 // readRecord is the record's JSON, or why the agent cannot read it. JSON that is
 // no object can be read: it says neither role nor type, and so it is left out.
-func readRecord(r *session.Record, root session.Value) (v value, fault string) {
+func readRecord(r *session.Record, root jsonedit.Value) (v value, fault string) {
 	if !r.Unreadable() && r.Class == 0 {
 		v = value{root}
 		if !v.there() && r.Cols == nil { // a file may begin with a byte order mark

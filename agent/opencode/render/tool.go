@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
 )
@@ -33,7 +34,7 @@ func (a *answer) tool(p part) {
 		if !a.has(interrupted) {
 			return
 		}
-		result = bare(session.Quote(interruptedText), true)
+		result = bare(jsonedit.Quote(interruptedText), true)
 	default:
 		return
 	}
@@ -76,11 +77,11 @@ func (a *answer) failure(state value) request.Block {
 	v := state.get("error")
 	switch {
 	case v.null():
-		return bare(session.Quote(unknownError), true)
+		return bare(jsonedit.Quote(unknownError), true)
 	case v.Kind() == '"':
 		return bare(v.Raw(), true)
 	}
-	return bare(session.Quote(string(v.stringified())), true)
+	return bare(jsonedit.Quote(string(v.stringified())), true)
 }
 
 // completed is the result of a call that was completed, and whether the agent
@@ -96,7 +97,7 @@ func (a *answer) completed(p part, state value) (request.Block, bool) {
 	case attached.any() && !a.has(attachedToResult) && !a.filesApart(p, attached):
 		return request.Block{}, false
 	case state.get("time").get("compacted").truthy():
-		return bare(session.Quote(clearedText), false), true
+		return bare(jsonedit.Quote(clearedText), false), true
 	case isText && !attached.any():
 		return bare(output.Raw(), false), true
 	case !a.has(attachedToResult):
@@ -132,9 +133,9 @@ func (a *answer) plain(output value) request.Block {
 	case output.Kind() == '"':
 		return bare(output.Raw(), false)
 	case output.null():
-		return bare(session.Quote("null"), false)
+		return bare(jsonedit.Quote("null"), false)
 	}
-	return bare(session.Quote(string(output.stringified())), false)
+	return bare(jsonedit.Quote(string(output.stringified())), false)
 }
 
 // filesApart makes a prompt of the attachments of a result, and reports

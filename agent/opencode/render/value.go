@@ -7,21 +7,16 @@ import (
 	"strconv"
 	"strings"
 
-	"mend/session"
+	"mend/jsonedit"
 )
 
 // A value is one JSON value in the text of a record, or none; what is asked of it is
 // what a program in JavaScript asks, which is how the agent comes to its answers. See
-// [session.Field] for where the two ways of reading agree.
-type value struct{ session.Value }
+// [jsonedit.Get] for where the two ways of reading agree.
+type value struct{ jsonedit.Value }
 
 // parse reads data as JSON.parse does; it is none for what is not one value.
-func parse(data []byte) value {
-	if o := session.NewOutline(data); o != nil {
-		return value{o.Root()}
-	}
-	return value{}
-}
+func parse(data []byte) value { return value{jsonedit.Parse(data)} }
 
 // there reports whether there is a value.
 func (v value) there() bool { return v.Kind() != 0 }
@@ -61,7 +56,7 @@ func (v value) fields() (all []named) {
 	}
 	at := map[string]int{}
 	indexed := false
-	for name, in := range v.Inside() {
+	for name, in := range v.Children() {
 		i, again := at[string(name)]
 		if again {
 			all[i].value = value{in}
@@ -101,7 +96,7 @@ func (v value) list() (all []value, isList bool) {
 	if v.Kind() != '[' {
 		return nil, false
 	}
-	for _, in := range v.Inside() {
+	for _, in := range v.Children() {
 		all = append(all, value{in})
 	}
 	return all, true
@@ -115,8 +110,7 @@ func (v value) any() bool {
 
 // str is v as a string, and whether it is one.
 func (v value) str() (string, bool) {
-	text, ok := v.Bytes()
-	return string(text), ok
+	return v.Text()
 }
 
 // stringified is v as JSON.stringify writes it.
@@ -126,7 +120,7 @@ func (v value) stringify(b []byte) []byte {
 	switch v.Kind() {
 	case '"':
 		text, _ := v.str()
-		return append(b, session.Quote(text)...)
+		return append(b, jsonedit.Quote(text)...)
 	case '0':
 		if text := numberText(v.Raw()); !strings.HasSuffix(text, "Infinity") {
 			return append(b, text...)
@@ -148,7 +142,7 @@ func (v value) stringify(b []byte) []byte {
 			if i > 0 {
 				b = append(b, ',')
 			}
-			b = append(append(b, session.Quote(f.name)...), ':')
+			b = append(append(b, jsonedit.Quote(f.name)...), ':')
 			b = f.stringify(b)
 		}
 		return append(b, '}')

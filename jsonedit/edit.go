@@ -1,29 +1,26 @@
-package session
+package jsonedit
 
 import (
 	"bytes"
 	"errors"
 	"fmt"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Field is the text of the value at path, and whether data is an object that
+// Get is the text of the value at path, and whether data is an object that
 // has one there. Of two equal names the last is meant, as in the agent.
-func Field(data []byte, path ...string) ([]byte, bool) {
-	o := NewOutline(data)
-	if o == nil || len(path) == 0 {
+func Get(data []byte, path ...string) ([]byte, bool) {
+	if len(path) == 0 {
 		return nil, false
 	}
-	v := o.Root()
+	v := Parse(data)
 	for _, name := range path {
 		v = v.Get(name)
 	}
 	return v.Raw(), v.Kind() != 0
 }
 
-// SetField returns data with the value at path replaced by raw, which must be
+// Set returns data with the value at path replaced by raw, which must be
 // one JSON value, and every other byte as it was. Where the last name of the
 // path is missing it is added behind the last member, with that object's own
 // white space, or in an empty object with one step more than that of the object
@@ -32,7 +29,7 @@ func Field(data []byte, path ...string) ([]byte, bool) {
 //
 // The error says that data is not an object, or that a step of the path is
 // missing or is no object.
-func SetField(data, raw []byte, path ...string) ([]byte, error) {
+func Set(data, raw []byte, path ...string) ([]byte, error) {
 	s, err := descend(data, path)
 	if err != nil {
 		return nil, err
@@ -52,10 +49,10 @@ func SetField(data, raw []byte, path ...string) ([]byte, error) {
 	return splice(data, end, end, slices.Concat([]byte(","), indent, quoted, colonOf(data, s.at, last), raw)), nil
 }
 
-// RemoveField returns data without the member at path, and with every other
+// Remove returns data without the member at path, and with every other
 // byte as it was, but for the comma and the white space that belonged to it.
-// Without such a member data comes back unchanged. Errors as of [SetField].
-func RemoveField(data []byte, path ...string) ([]byte, error) {
+// Without such a member data comes back unchanged. Errors as of [Set].
+func Remove(data []byte, path ...string) ([]byte, error) {
 	s, err := descend(data, path)
 	if err != nil {
 		return nil, err
@@ -79,7 +76,7 @@ func (s *site) without(data []byte, names map[string]bool) []byte {
 
 // EditMembers returns the object that data is with the values of its members as edit
 // returns them, and without the members that edit does not keep: every other byte is
-// as [SetField] and [RemoveField] leave it. Of equal names edit gets the last. The
+// as [Set] and [Remove] leave it. Of equal names edit gets the last. The
 // error says that data is not an object.
 func EditMembers(data []byte, edit func(name string, raw []byte) (to []byte, keep bool)) ([]byte, error) {
 	obj, err := parseObject(data)
@@ -180,11 +177,4 @@ func whiteBefore(data []byte, at int) []byte {
 
 func splice(data []byte, from, to int, with []byte) []byte {
 	return slices.Concat(data[:from], with, data[to:])
-}
-
-// Quote is s as a JSON string, escaped as the agent's own JSON.stringify does
-// it: nothing more than quotes, backslashes and control characters.
-func Quote(s string) []byte {
-	b, _ := jsontext.AppendQuote(nil, s) // the error tells of invalid UTF-8, which is replaced
-	return b
 }

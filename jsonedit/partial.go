@@ -1,4 +1,4 @@
-package session
+package jsonedit
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Salvaged is what [Salvage] reads of a damaged text.
-type Salvaged struct {
+// Partial is what [ParsePartial] reads of a damaged text.
+type Partial struct {
 	// Data is one JSON object: the members that could be read to their end, byte
 	// for byte and with the white space between them. It is nil where the text
 	// does not even begin an object.
@@ -17,17 +17,17 @@ type Salvaged struct {
 	// Cut is the path to what could not be read to its end. It is empty where the
 	// text ends between two members, or in a name, of the object itself.
 	Cut []string
-	// Whole says that the object is all there: what is wrong stands around it.
-	Whole bool
+	// Complete says that the object is all there: what is wrong stands around it.
+	Complete bool
 }
 
-// Salvage reads as much as it can of a JSON object whose text is truncated,
+// ParsePartial reads as much as it can of a JSON object whose text is truncated,
 // padded with NUL bytes or otherwise damaged from some byte on. Of the member in
 // which the damage begins it keeps, where that is a string, the beginning that is
 // text, without half a character or half an escape; where it is an object, the
 // same of its members. A list, a number or a literal that is not read to its end
 // is left out, and so is an object in more than keptDepth others.
-func Salvage(data []byte) Salvaged {
+func ParsePartial(data []byte) Partial {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	r := rescue{data: data, dec: newDecoder(data)}
 	for {
@@ -36,20 +36,20 @@ func Salvage(data []byte) Salvaged {
 			return r.closed()
 		}
 		if len(r.open) == 0 && tok.Kind() != '{' {
-			return Salvaged{}
+			return Partial{}
 		}
 		if r.take(tok); len(r.open) == 0 {
-			return Salvaged{Data: data[r.start:r.dec.InputOffset()], Whole: true}
+			return Partial{Data: data[r.start:r.dec.InputOffset()], Complete: true}
 		}
 	}
 }
 
-// Complete reports whether there is a value at path that was read to its end.
-func (v Salvaged) Complete(path ...string) bool {
-	if _, ok := Field(v.Data, path...); !ok {
+// Intact reports whether there is a value at path that was read to its end.
+func (v Partial) Intact(path ...string) bool {
+	if _, ok := Get(v.Data, path...); !ok {
 		return false
 	}
-	return v.Whole || len(path) > len(v.Cut) || !slices.Equal(path, v.Cut[:len(path)])
+	return v.Complete || len(path) > len(v.Cut) || !slices.Equal(path, v.Cut[:len(path)])
 }
 
 // A rescue is the reading of a damaged text.
@@ -104,20 +104,20 @@ func (r *rescue) endsNumber(at int) bool {
 }
 
 // keptDepth is how deep an object may lie that is kept in part: deeper than any that
-// the agent knows the members of. It bounds the length of [Salvaged.Cut], of which
+// the agent knows the members of. It bounds the length of [Partial.Cut], of which
 // each step takes a look at the whole text.
 const keptDepth = 8
 
 // closed is the object with all that is open closed where the damage begins.
-func (r *rescue) closed() Salvaged {
+func (r *rescue) closed() Partial {
 	if i := slices.IndexFunc(r.open, func(l level) bool { return l.list }); i >= 0 {
 		r.open = r.open[:i]
 	}
 	r.open = r.open[:min(len(r.open), keptDepth)]
 	if len(r.open) == 0 {
-		return Salvaged{}
+		return Partial{}
 	}
-	v := Salvaged{Cut: []string{}}
+	v := Partial{Cut: []string{}}
 	for _, l := range r.open {
 		if l.named {
 			v.Cut = append(v.Cut, l.name)

@@ -1,4 +1,4 @@
-package session
+package jsonedit
 
 import (
 	"bytes"
@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// FuzzForm compares a form with the library: whatever it takes, that takes as well,
+// FuzzPattern compares a form with the library: whatever it takes, that takes as well,
 // with the same values, and there is no member that the form does not have, or
 // that is there twice.
-func FuzzForm(f *testing.F) {
+func FuzzPattern(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` {"n":1} `, `{"n":1,"n":2}`, `{"s":"b\"\\\u00e9\n","o":{"in":[1,-2.5e+3,[],{}]}}`, `{"o":{"in":1},"n":2,"s":"x"}`, `{"o":{}}`, `{"o":"x"}`,
 		`{"n":true,"x":false}`, `{"n":01}`, `{"n":1}x`, `{"n":1,}`, `{"n" 1}`, `{"n":`, `{"s":"\ud800"}`, `{"s":"\x"}`, "{\"s\":\"\xff\"}", "{\"s\":\"\x00\"}",
@@ -20,23 +20,23 @@ func FuzzForm(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	is := func(raw []byte) bool { return raw[0] != 't' }
-	form := Form{{Name: "n", Is: is, As: 1}, {Name: "s", Is: is, As: 2}, {Name: "o", In: Form{{Name: "in", Is: is, Must: true, As: 4}}, As: 3}}
+	form := Pattern{{Name: "n", Accept: is, Capture: 1}, {Name: "s", Accept: is, Capture: 2}, {Name: "o", Object: Pattern{{Name: "in", Accept: is, Required: true, Capture: 4}}, Capture: 3}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var texts [5][]byte
-		had, ok := form.Read(data, texts[:])
+		had, ok := form.Match(data, texts[:])
 		if !ok {
 			return
 		}
 		want, err := libraryObject(data)
 		if err != nil {
-			t.Fatalf("Read(%q) takes what the library refuses: %v", data, err)
+			t.Fatalf("Match(%q) takes what the library refuses: %v", data, err)
 		}
 		members := 0
 		same := func(data []byte, o object, name string, as int) {
 			m, ok := o.get(name)
 			raw := data[m.value:m.end]
 			if ok != (had>>as&1 == 1) || ok && !bytes.Equal(raw, texts[as]) {
-				t.Errorf("Read(%q) has %q for %s, %v, want %q, %v", data, texts[as], name, had>>as&1 == 1, raw, ok)
+				t.Errorf("Match(%q) has %q for %s, %v, want %q, %v", data, texts[as], name, had>>as&1 == 1, raw, ok)
 			}
 			if ok {
 				members++
@@ -46,12 +46,12 @@ func FuzzForm(f *testing.F) {
 		same(data, want, "s", 2)
 		same(data, want, "o", 3)
 		if members != len(want) {
-			t.Errorf("Read(%q) takes one of %v that the form does not have", data, want)
+			t.Errorf("Match(%q) takes one of %v that the form does not have", data, want)
 		}
 		if m, ok := want.get("o"); ok {
 			in, err := libraryObject(data[m.value:m.end])
 			if members = 0; err != nil || len(in) != 1 {
-				t.Fatalf("Read(%q) takes %s for an object with one member: %v", data, data[m.value:m.end], err)
+				t.Fatalf("Match(%q) takes %s for an object with one member: %v", data, data[m.value:m.end], err)
 			}
 			same(data[m.value:m.end], in, "in", 4)
 		}
@@ -59,9 +59,9 @@ func FuzzForm(f *testing.F) {
 }
 
 // A form takes a member once, and only where it says.
-func TestForm(t *testing.T) {
+func TestPattern(t *testing.T) {
 	is := func(raw []byte) bool { return raw[0] == '"' }
-	form := Form{{Name: "a", Is: is, Must: true, As: 1}, {Name: "o", In: Form{{Name: "a", Is: is}}, As: 2}, {Name: "e", In: Form{}, Is: is, As: 3}}
+	form := Pattern{{Name: "a", Accept: is, Required: true, Capture: 1}, {Name: "o", Object: Pattern{{Name: "a", Accept: is}}, Capture: 2}, {Name: "e", Object: Pattern{}, Accept: is, Capture: 3}}
 	rows := []struct {
 		data string
 		had  uint64
@@ -85,9 +85,9 @@ func TestForm(t *testing.T) {
 	}
 	for _, r := range rows {
 		var texts [4][]byte
-		had, ok := form.Read([]byte(r.data), texts[:])
+		had, ok := form.Match([]byte(r.data), texts[:])
 		if ok != r.ok || ok && had != r.had {
-			t.Errorf("Read(%s) = %b, %v, want %b, %v", r.data, had, ok, r.had, r.ok)
+			t.Errorf("Match(%s) = %b, %v, want %b, %v", r.data, had, ok, r.had, r.ok)
 		}
 	}
 }

@@ -1,25 +1,14 @@
-package session
+package jsonedit
 
 import (
 	"fmt"
 	"slices"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
-
-// Unquote is the text of a JSON string; "" for what is none.
-func Unquote(raw []byte) string {
-	b, err := jsontext.AppendUnquote(nil, raw)
-	if err != nil && len(b) == 0 { // invalid UTF-8 comes with the replaced text
-		return ""
-	}
-	return string(b)
-}
 
 // Names are the names of the members of the object at path, sorted; nil where
 // there is no object.
 func Names(data []byte, path ...string) []string {
-	raw, ok := Field(data, path...)
+	raw, ok := Get(data, path...)
 	if !ok {
 		return nil
 	}
@@ -59,7 +48,7 @@ func elements(raw []byte, at int) ([]element, bool) {
 // Elements are the texts of the elements of the list at path, and whether there
 // is a list.
 func Elements(data []byte, path ...string) ([][]byte, bool) {
-	raw, ok := Field(data, path...)
+	raw, ok := Get(data, path...)
 	if !ok {
 		return nil, false
 	}
@@ -69,6 +58,31 @@ func Elements(data []byte, path ...string) ([][]byte, bool) {
 		all = append(all, raw[e.start:e.end])
 	}
 	return all, ok
+}
+
+// EachElement calls f for the text of each element of a JSON list, until f returns
+// false. It reports whether it came to the end: data is a list and nothing else. It
+// may call f before it sees that data is no list.
+func EachElement(data []byte, f func(value []byte) bool) bool {
+	i := skipWhite(data, 0)
+	if i >= len(data) || data[i] != '[' {
+		return false
+	}
+	end := skipList(data, i, 1, f)
+	return end >= 0 && skipWhite(data, end) == len(data)
+}
+
+// EditElements returns the list that data is with every element as edit returns it,
+// and with every other byte as it was. What is no list comes back as it is.
+func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
+	found, _ := elements(data, 0)
+	var out []byte
+	at := 0
+	for _, e := range found {
+		out = append(append(out, data[at:e.start]...), edit(data[e.start:e.end])...)
+		at = e.end
+	}
+	return append(out, data[at:]...)
 }
 
 // RemoveElements returns data without the elements of the list at path that drop

@@ -1,4 +1,4 @@
-package session
+package jsonedit
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-func TestSalvage(t *testing.T) {
+func TestParsePartial(t *testing.T) {
 	for _, c := range []struct {
 		name, data, want string
 		cut              []string
@@ -53,31 +53,31 @@ func TestSalvage(t *testing.T) {
 		{"on one line", `{ "a": 1, "b": [`, `{ "a": 1 }`, []string{"b"}, false},
 		{"garbage in between", `{"a":1,"b":x,"c":2}`, `{"a":1}`, []string{"b"}, false},
 	} {
-		got := Salvage([]byte(c.data))
-		want := Salvaged{[]byte(c.want), c.cut, c.whole}
+		got := ParsePartial([]byte(c.data))
+		want := Partial{[]byte(c.want), c.cut, c.whole}
 		if c.want == "" {
 			want.Data = nil
 		}
 		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s: Salvage(%q) (-want +got):\n%s", c.name, c.data, d)
+			t.Errorf("%s: ParsePartial(%q) (-want +got):\n%s", c.name, c.data, d)
 		}
 	}
 }
 
-func TestSalvagedComplete(t *testing.T) {
-	v := Salvage([]byte(`{"a":1,"b":{"c":{},"d":{"e":"x","f":"y`))
+func TestPartialIntact(t *testing.T) {
+	v := ParsePartial([]byte(`{"a":1,"b":{"c":{},"d":{"e":"x","f":"y`))
 	for path, want := range map[string]bool{
 		"a": true, "b": false, "b.c": true, "b.d": false, "b.d.e": true, "b.d.f": false, "b.d.g": false, "x": false,
 	} {
-		if got := v.Complete(strings.Split(path, ".")...); got != want {
-			t.Errorf("Complete(%s) = %v, want %v", path, got, want)
+		if got := v.Intact(strings.Split(path, ".")...); got != want {
+			t.Errorf("Intact(%s) = %v, want %v", path, got, want)
 		}
 	}
 }
 
 // A prefix of an object has its members, and of the last one a beginning; the
 // whole has them all.
-func FuzzSalvage(f *testing.F) {
+func FuzzParsePartial(f *testing.F) {
 	for _, seed := range []string{
 		`{"a":"x\u00e9\ud83d\ude00\\","b":{"c":[1,{"d":2}],"e":null},"f":12.5e3}`,
 		"{\n  \"type\": \"tool\",\n  \"state\": {\n    \"output\": \"h\xc3\xa9\\n\",\n    \"time\": {}\n  }\n}",
@@ -94,29 +94,29 @@ func FuzzSalvage(f *testing.F) {
 		if padded {
 			part = append(part, 0, 0, 0)
 		}
-		v := Salvage(part)
+		v := ParsePartial(part)
 		if v.Data == nil {
-			if v.Whole || len(v.Cut) > 0 {
-				t.Fatalf("Salvage(%q) = %+v", part, v)
+			if v.Complete || len(v.Cut) > 0 {
+				t.Fatalf("ParsePartial(%q) = %+v", part, v)
 			}
 			return
 		}
-		got := NewOutline(v.Data)
-		if got == nil || got.Root().Kind() != '{' {
-			t.Fatalf("Salvage(%q) = %s, which is no object", part, v.Data)
+		got := Parse(v.Data)
+		if got.Kind() != '{' {
+			t.Fatalf("ParsePartial(%q) = %s, which is no object", part, v.Data)
 		}
-		if again := Salvage(v.Data); !again.Whole || !bytes.Equal(again.Data, v.Data) {
-			t.Fatalf("Salvage(%q) = %+v, of what it made itself", v.Data, again)
+		if again := ParsePartial(v.Data); !again.Complete || !bytes.Equal(again.Data, v.Data) {
+			t.Fatalf("ParsePartial(%q) = %+v, of what it made itself", v.Data, again)
 		}
-		want := NewOutline(data)
-		if want == nil || want.Root().Kind() != '{' {
+		want := Parse(data)
+		if want.Kind() != '{' {
 			return
 		}
-		if n == len(data) && (!v.Whole || !bytes.Equal(v.Data, bytes.Trim(data, " \t\r\n"))) {
-			t.Fatalf("Salvage(%q) = %+v, want everything", part, v)
+		if n == len(data) && (!v.Complete || !bytes.Equal(v.Data, bytes.Trim(data, " \t\r\n"))) {
+			t.Fatalf("ParsePartial(%q) = %+v, want everything", part, v)
 		}
 		if !hasDuplicates(data) {
-			isPartOf(t, got.Root(), want.Root(), v.Cut)
+			isPartOf(t, got, want, v.Cut)
 		}
 	})
 }
@@ -132,7 +132,7 @@ func hasDuplicates(data []byte) bool {
 // leads to.
 func isPartOf(t *testing.T, got, want Value, cut []string) {
 	t.Helper()
-	for name, m := range got.Inside() {
+	for name, m := range got.Children() {
 		w := want.Get(string(name))
 		if w.Kind() == 0 {
 			t.Fatalf("member %q was not there", name)
@@ -147,10 +147,19 @@ func isPartOf(t *testing.T, got, want Value, cut []string) {
 			isPartOf(t, m, w, cut[1:])
 			continue
 		}
-		text, isText := m.Bytes()
-		whole, _ := w.Bytes()
-		if len(cut) > 1 || !isText || !bytes.HasPrefix(whole, text) || !utf8.Valid(text) {
+		text, isText := m.Text()
+		whole, _ := w.Text()
+		if len(cut) > 1 || !isText || !strings.HasPrefix(whole, text) || !utf8.ValidString(text) {
 			t.Fatalf("member %q = %s, want a beginning of %s", name, m.Raw(), w.Raw())
 		}
+	}
+}
+
+// An object that was not read to its end is kept in part where the agent knows what
+// is in it, and no deeper.
+func TestParsePartialDeep(t *testing.T) {
+	v := ParsePartial([]byte(`{"x":1,"a":` + strings.Repeat(`{"a":`, MaxDepth-1)))
+	if want := `{"x":1,"a":` + nest(`{"a":`, "}", "{}", keptDepth-2) + "}"; string(v.Data) != want || len(v.Cut) != keptDepth {
+		t.Errorf("ParsePartial gives %s, cut at %q, want %s", v.Data, v.Cut, want)
 	}
 }

@@ -1,4 +1,4 @@
-package session
+package jsonedit
 
 import (
 	"bytes"
@@ -10,7 +10,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-func TestSetField(t *testing.T) {
+func TestSet(t *testing.T) {
 	for _, c := range []struct {
 		name, data, raw string
 		path            []string
@@ -30,17 +30,17 @@ func TestSetField(t *testing.T) {
 		{"a name in escapes", `{"\u0061":1}`, `3`, []string{"a"}, `{"\u0061":3}`},
 		{"a colon in the name", `{"a:b": 1}`, `2`, []string{"c"}, `{"a:b": 1,"c": 2}`},
 	} {
-		got, err := SetField([]byte(c.data), []byte(c.raw), c.path...)
+		got, err := Set([]byte(c.data), []byte(c.raw), c.path...)
 		if err != nil || string(got) != c.want {
-			t.Errorf("%s: SetField(%s) = %s, %v; want %s", c.name, c.data, got, err, c.want)
+			t.Errorf("%s: Set(%s) = %s, %v; want %s", c.name, c.data, got, err, c.want)
 		}
-		if raw, ok := Field(got, c.path...); !ok || string(raw) != c.raw {
-			t.Errorf("%s: Field(%s) = %s, %v; want %s", c.name, got, raw, ok, c.raw)
+		if raw, ok := Get(got, c.path...); !ok || string(raw) != c.raw {
+			t.Errorf("%s: Get(%s) = %s, %v; want %s", c.name, got, raw, ok, c.raw)
 		}
 	}
 }
 
-func TestSetFieldRefuses(t *testing.T) {
+func TestSetRefuses(t *testing.T) {
 	for _, c := range []struct {
 		data string
 		path []string
@@ -54,19 +54,19 @@ func TestSetFieldRefuses(t *testing.T) {
 		{`{"a":1}`, []string{"x", "b"}},
 		{`{"a":1}`, nil},
 	} {
-		if got, err := SetField([]byte(c.data), []byte("1"), c.path...); err == nil {
-			t.Errorf("SetField(%q, %q) = %q, want an error", c.data, c.path, got)
+		if got, err := Set([]byte(c.data), []byte("1"), c.path...); err == nil {
+			t.Errorf("Set(%q, %q) = %q, want an error", c.data, c.path, got)
 		}
-		if got, err := RemoveField([]byte(c.data), c.path...); err == nil {
-			t.Errorf("RemoveField(%q, %q) = %q, want an error", c.data, c.path, got)
+		if got, err := Remove([]byte(c.data), c.path...); err == nil {
+			t.Errorf("Remove(%q, %q) = %q, want an error", c.data, c.path, got)
 		}
-		if raw, ok := Field([]byte(c.data), c.path...); ok {
-			t.Errorf("Field(%q, %q) = %q, want none", c.data, c.path, raw)
+		if raw, ok := Get([]byte(c.data), c.path...); ok {
+			t.Errorf("Get(%q, %q) = %q, want none", c.data, c.path, raw)
 		}
 	}
 }
 
-func TestRemoveField(t *testing.T) {
+func TestRemove(t *testing.T) {
 	for _, c := range []struct{ data, name, want string }{
 		{`{"a":1,"b":2}`, "a", `{"b":2}`},
 		{`{"a":1,"b":2}`, "b", `{"a":1}`},
@@ -80,9 +80,9 @@ func TestRemoveField(t *testing.T) {
 		{"{\n  \"a\": 1,\n  \"b\": 2\n}", "a", "{\n  \"b\": 2\n}"},
 		{"{\n  \"a\": 1\n}", "a", "{}"},
 	} {
-		got, err := RemoveField([]byte(c.data), c.name)
+		got, err := Remove([]byte(c.data), c.name)
 		if err != nil || string(got) != c.want {
-			t.Errorf("RemoveField(%s, %s) = %s, %v; want %s", c.data, c.name, got, err, c.want)
+			t.Errorf("Remove(%s, %s) = %s, %v; want %s", c.data, c.name, got, err, c.want)
 		}
 	}
 }
@@ -112,19 +112,19 @@ func TestEditChangesOneField(t *testing.T) {
 		data := []byte(drawObject(t, 2))
 		name := rapid.SampledFrom([]string{"a", "b", "c", "a:b", "new"}).Draw(t, "name")
 		raw := []byte(rapid.SampledFrom([]string{"7", `"y"`, "{}"}).Draw(t, "raw"))
-		set, err := SetField(data, raw, name)
+		set, err := Set(data, raw, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkEdit(t, data, set, name, raw)
-		removed, err := RemoveField(data, name)
+		removed, err := Remove(data, name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		checkEdit(t, data, removed, name, nil)
-		if had, ok := Field(data, name); ok { // to the same value: the same text
-			if same, err := SetField(set, had, name); err != nil || !bytes.Equal(same, data) {
-				t.Fatalf("SetField back gives %s, %v, want %s", same, err, data)
+		if had, ok := Get(data, name); ok { // to the same value: the same text
+			if same, err := Set(set, had, name); err != nil || !bytes.Equal(same, data) {
+				t.Fatalf("Set back gives %s, %v, want %s", same, err, data)
 			}
 		}
 	})
@@ -171,19 +171,19 @@ func fuzzSeeds(f *testing.F) {
 	}
 }
 
-func FuzzSetField(f *testing.F) {
+func FuzzSet(f *testing.F) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		name = string([]rune(name)) // names in a path are always UTF-8
-		fuzzEdit(t, data, name, []byte(`{"x": 1}`), func() ([]byte, error) { return SetField(data, []byte(`{"x": 1}`), name) })
+		fuzzEdit(t, data, name, []byte(`{"x": 1}`), func() ([]byte, error) { return Set(data, []byte(`{"x": 1}`), name) })
 	})
 }
 
-func FuzzRemoveField(f *testing.F) {
+func FuzzRemove(f *testing.F) {
 	fuzzSeeds(f)
 	f.Fuzz(func(t *testing.T, data []byte, name string) {
 		name = string([]rune(name))
-		fuzzEdit(t, data, name, nil, func() ([]byte, error) { return RemoveField(data, name) })
+		fuzzEdit(t, data, name, nil, func() ([]byte, error) { return Remove(data, name) })
 	})
 }
 
@@ -204,30 +204,24 @@ func fuzzEdit(t *testing.T, data []byte, name string, raw []byte, edit func() ([
 	checkEdit(t, data, after, name, raw)
 }
 
-func FuzzNewPart(f *testing.F) {
-	fuzzSeeds(f)
-	f.Add([]byte(`{"id":"prt_1","type":"text","text":"\ud83d\ude00","synthetic":true,"time":{"start":1e3,"end":2}}`), "prt_1")
-	f.Add([]byte(`{"id":"prt_1","type":"reasoning","text":"x","metadata":{"anthropic":{"signature":"s"}}}`), "prt_1")
-	f.Fuzz(func(t *testing.T, data []byte, id string) {
-		p := NewPart(Record{Ref: Ref{Kind: KindPart, Session: "s", Message: "m", Part: id}, Data: data})
-		var v map[string]any
-		object := json.Unmarshal(data, &v) == nil && v != nil
-		if p.Malformed() == object {
-			t.Fatalf("NewPart(%q) has the defect %v, and encoding/json reads %v", data, p.Defect, v)
+func TestEditMembers(t *testing.T) {
+	edit := func(name string, raw []byte) ([]byte, bool) {
+		if name == "set" {
+			return []byte(`"x"`), true
 		}
-		if !object {
-			return
+		return raw, name != "gone"
+	}
+	for data, want := range map[string]string{
+		`{}`:                                    `{}`,
+		`{ "gone": 1 }`:                         `{}`,
+		`{"a":1 , "set" :2, "gone":[1],"b":3 }`: `{"a":1 , "set" :"x","b":3 }`,
+		`{"gone":1,"set":1,"gone":2,"set":2}`:   `{"set":1,"set":"x"}`,
+	} {
+		if got, err := EditMembers([]byte(data), edit); err != nil || string(got) != want {
+			t.Errorf("EditMembers(%s) = %s, %v, want %s", data, got, err, want)
 		}
-		kind, _ := v["type"].(string)
-		text, _ := v["text"].(string)
-		if p.Type != kind || (kind == TypeText || kind == TypeReasoning) && p.Text != text {
-			t.Fatalf("NewPart(%q) = %q %q, encoding/json reads %q %q", data, p.Type, p.Text, kind, text)
-		}
-		if synthetic, _ := v["synthetic"].(bool); p.Synthetic != synthetic {
-			t.Fatalf("NewPart(%q).Synthetic = %v", data, p.Synthetic)
-		}
-		if _, ok := v["text"].(string); kind == TypeText && !ok && (p.Defect == nil || p.Defect.Kind != WrongType) {
-			t.Fatalf("NewPart(%q) has the defect %v, and no text", data, p.Defect)
-		}
-	})
+	}
+	if _, err := EditMembers([]byte(`[]`), edit); err == nil {
+		t.Error("EditMembers of a list gives no error")
+	}
 }

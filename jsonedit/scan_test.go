@@ -1,4 +1,4 @@
-package session
+package jsonedit
 
 import (
 	"bytes"
@@ -105,21 +105,21 @@ func parts(tb testing.TB, kind string) [][]byte {
 }
 
 // form is the form of these parts.
-func form() Form {
+func form() Pattern {
 	is := func(raw []byte) bool { return raw[0] != 'n' }
-	return Form{
-		{Name: "type", Is: is, As: 1},
-		{Name: "callID", Is: is, As: 2},
-		{Name: "tool", Is: is, As: 3},
-		{Name: "state", In: Form{
-			{Name: "status", Is: is, As: 4},
-			{Name: "input", Is: is, Must: true},
-			{Name: "output", Is: is, As: 5},
-			{Name: "error", Is: is, As: 6},
-			{Name: "title", Is: is, As: 7},
-			{Name: "metadata", Is: is, As: 8},
-			{Name: "time", In: Form{{Name: "start", Is: is, As: 9}, {Name: "end", Is: is, As: 10}}, Must: true},
-		}, As: 11},
+	return Pattern{
+		{Name: "type", Accept: is, Capture: 1},
+		{Name: "callID", Accept: is, Capture: 2},
+		{Name: "tool", Accept: is, Capture: 3},
+		{Name: "state", Object: Pattern{
+			{Name: "status", Accept: is, Capture: 4},
+			{Name: "input", Accept: is, Required: true},
+			{Name: "output", Accept: is, Capture: 5},
+			{Name: "error", Accept: is, Capture: 6},
+			{Name: "title", Accept: is, Capture: 7},
+			{Name: "metadata", Accept: is, Capture: 8},
+			{Name: "time", Object: Pattern{{Name: "start", Accept: is, Capture: 9}, {Name: "end", Accept: is, Capture: 10}}, Required: true},
+		}, Capture: 11},
 	}
 }
 
@@ -145,11 +145,11 @@ func BenchmarkSkipValue(b *testing.B) {
 	benchmarkParts(b, func(data []byte) bool { return skipValue(data, 0, 0) == len(data) })
 }
 
-func BenchmarkForm(b *testing.B) {
+func BenchmarkPattern(b *testing.B) {
 	f := form()
 	var texts [12][]byte
 	benchmarkParts(b, func(data []byte) bool {
-		_, ok := f.Read(data, texts[:])
+		_, ok := f.Match(data, texts[:])
 		return ok
 	})
 }
@@ -161,20 +161,20 @@ func BenchmarkScanObject(b *testing.B) {
 	})
 }
 
-// BenchmarkFormSmall reads what has no texts that are long: most records are so.
-func BenchmarkFormSmall(b *testing.B) {
+// BenchmarkPatternSmall reads what has no texts that are long: most records are so.
+func BenchmarkPatternSmall(b *testing.B) {
 	is := func(raw []byte) bool { return raw[0] != 'n' }
-	f := Form{
-		{Name: "type", Is: is, As: 1},
-		{Name: "reason", Is: is, As: 2},
-		{Name: "snapshot", Is: is, As: 3},
-		{Name: "cost", Is: is, As: 4},
-		{Name: "tokens", In: Form{
-			{Name: "input", Is: is, Must: true},
-			{Name: "output", Is: is, Must: true},
-			{Name: "reasoning", Is: is, Must: true},
-			{Name: "cache", In: Form{{Name: "read", Is: is, Must: true}, {Name: "write", Is: is, Must: true}}, Must: true},
-		}, As: 5},
+	f := Pattern{
+		{Name: "type", Accept: is, Capture: 1},
+		{Name: "reason", Accept: is, Capture: 2},
+		{Name: "snapshot", Accept: is, Capture: 3},
+		{Name: "cost", Accept: is, Capture: 4},
+		{Name: "tokens", Object: Pattern{
+			{Name: "input", Accept: is, Required: true},
+			{Name: "output", Accept: is, Required: true},
+			{Name: "reasoning", Accept: is, Required: true},
+			{Name: "cache", Object: Pattern{{Name: "read", Accept: is, Required: true}, {Name: "write", Accept: is, Required: true}}, Required: true},
+		}, Capture: 5},
 	}
 	line := []byte(`{"type":"step-finish","reason":"tool-calls","snapshot":"4b825dc642cb6eb9a060e54bf8d69288fbee4904","cost":0,` +
 		`"tokens":{"input":10,"output":20,"reasoning":0,"cache":{"read":0,"write":0}}}`)
@@ -188,7 +188,7 @@ func BenchmarkFormSmall(b *testing.B) {
 			b.SetBytes(int64(len(data)))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, ok := f.Read(data, texts[:]); !ok {
+				if _, ok := f.Match(data, texts[:]); !ok {
 					b.Fatal("not of the form")
 				}
 			}

@@ -1,4 +1,4 @@
-package session
+package jsonedit
 
 import (
 	"bytes"
@@ -12,31 +12,31 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// told lists the values of an outline, each with its path.
-func told(v Value, path string, all []string) []string {
+// listValues lists a value and those inside it, each with its path.
+func listValues(v Value, path string, all []string) []string {
 	all = append(all, path+" "+string(v.Raw()))
 	i := 0
-	for name, in := range v.Inside() {
-		all = told(in, fmt.Sprintf("%s/%d%q", path, i, name), all)
+	for name, in := range v.Children() {
+		all = listValues(in, fmt.Sprintf("%s/%d%q", path, i, name), all)
 		i++
 	}
 	return all
 }
 
-// toldByLibrary is told for what the library makes of a text, and whether that is one
-// value and nothing else.
-func toldByLibrary(text []byte) (all []string, ok bool) {
+// listByLibrary is listValues for what the library makes of a text, and reports whether
+// that is one value and nothing else.
+func listByLibrary(text []byte) (all []string, ok bool) {
 	d := newDecoder(text)
 	raw, err := d.ReadValue()
 	if err != nil {
 		return nil, false
 	}
-	all = toldValue(bytes.Clone(raw), "", nil)
+	all = listRaw(bytes.Clone(raw), "", nil)
 	_, err = d.ReadToken()
 	return all, errors.Is(err, io.EOF)
 }
 
-func toldValue(raw []byte, path string, all []string) []string {
+func listRaw(raw []byte, path string, all []string) []string {
 	all = append(all, path+" "+string(raw))
 	if raw[0] != '{' && raw[0] != '[' {
 		return all
@@ -50,13 +50,14 @@ func toldValue(raw []byte, path string, all []string) []string {
 			name = []byte(Unquote(quoted))
 		}
 		in, _ := d.ReadValue()
-		all = toldValue(bytes.Clone(in), fmt.Sprintf("%s/%d%q", path, i, name), all)
+		all = listRaw(bytes.Clone(in), fmt.Sprintf("%s/%d%q", path, i, name), all)
 	}
 	return all
 }
 
-// FuzzOutline compares an outline with what the library makes of the text.
-func FuzzOutline(f *testing.F) {
+// FuzzParse compares the values that Parse finds with what the library makes of the
+// text.
+func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` [ ] `, `null`, ` -1.5e+3 `, `"a\"b"`, `{"a":1,"a":{"b":[1,{"c":null}]}}`, `{"a":[[[[[[1,{"b":2}]]]]]]}`, `{"a":{"b":{"c":{"d":{"e":{"f":1}}}}}}`,
 		`{"\u0061":{"ä":[1,"\ud800"]},"b":"\ud83d\ude00"}`, `{"a":1}x`, `{"a":1,}`, `[1,]`, `{"a"}`, `{"a":}`, `[1 2]`, `{"a":01}`, "{\"a\":\"\xff\"}", "\ufeff{}", `{"a":"b`, `[`, ``,
@@ -68,16 +69,16 @@ func FuzzOutline(f *testing.F) {
 		if deep(text) {
 			return // the library's own limit
 		}
-		want, ok := toldByLibrary(text)
-		o := NewOutline(text)
-		if (o != nil) != ok {
-			t.Fatalf("NewOutline(%q) = %v, want one: %v", text, o, ok)
+		want, ok := listByLibrary(text)
+		root := Parse(text)
+		if (root.Kind() != 0) != ok {
+			t.Fatalf("Parse(%q) = %q, want a value: %v", text, root.Raw(), ok)
 		}
 		if !ok {
 			return
 		}
-		if diff := cmp.Diff(want, told(o.Root(), "", nil)); diff != "" {
-			t.Errorf("NewOutline(%q) differs (-library +outline):\n%s", text, diff)
+		if diff := cmp.Diff(want, listValues(root, "", nil)); diff != "" {
+			t.Errorf("Parse(%q) differs (-library +index):\n%s", text, diff)
 		}
 	})
 }
@@ -90,7 +91,7 @@ func deep(text []byte) bool {
 // Of equal names the last counts, and what is no object has no members.
 func TestValueGet(t *testing.T) {
 	text := []byte(`{"a":1,"b":{"c":"x","c":"y"},"a":[2],"\u0064":{"e":true}}`)
-	root := NewOutline(text).Root()
+	root := Parse(text)
 	for path, want := range map[string]string{"a": "[2]", "b c": `"y"`, "d e": "true", "a c": "", "z": "", "z z": ""} {
 		v := root
 		for name := range strings.FieldsSeq(path) {
@@ -102,15 +103,15 @@ func TestValueGet(t *testing.T) {
 	}
 }
 
-// An outline lists no more than it should of a text that is all brackets.
-func TestOutlineOfMany(t *testing.T) {
+// An index has no more nodes than it should of a text that is all brackets.
+func TestIndexSize(t *testing.T) {
 	text := []byte(`{"a":{"b":[` + strings.Repeat("0,", 100_000) + `1]}}`)
-	o := NewOutline(text)
-	if n := len(o.spots); n > 3 {
-		t.Errorf("the outline lists %d values, want the list and those around it", n)
+	root := Parse(text)
+	if n := len(root.of.nodes); n > 3 {
+		t.Errorf("the index lists %d values, want the list and those around it", n)
 	}
 	n := 0
-	for range o.Root().Get("a").Get("b").Inside() {
+	for range root.Get("a").Get("b").Children() {
 		n++
 	}
 	if n != 100_001 {

@@ -1,4 +1,4 @@
-package session
+package jsonedit
 
 import (
 	"bytes"
@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/go-json-experiment/json/jsontext"
 )
@@ -38,6 +37,13 @@ func (o object) get(name string) (member, bool) {
 		}
 	}
 	return member{}, false
+}
+
+// CheckObject returns nil if data is one JSON object and nothing else, else an error
+// that says why not, and at which byte.
+func CheckObject(data []byte) error {
+	_, err := parseObject(data)
+	return err
 }
 
 var errNotObject = errors.New("not a JSON object")
@@ -112,12 +118,17 @@ func parseError(d *jsontext.Decoder, err error) error {
 	return fmt.Errorf("not JSON at byte %d", d.InputOffset())
 }
 
-// says is what a JSON string says, not copied where it stands as it is. Bytes that are
-// not UTF-8 become U+FFFD.
-func says(raw jsontext.Value) []byte {
-	if plain := raw[1 : len(raw)-1]; bytes.IndexByte(plain, '\\') < 0 && utf8.Valid(plain) {
-		return plain
+// scanObject is parseObject, but for what it leaves to the library: then ok is
+// false.
+func scanObject(data []byte) (obj object, ok bool) {
+	nodes := scanNodes(data, 0)
+	if nodes == nil || data[nodes[0].start] != '{' {
+		return nil, false
 	}
-	b, _ := jsontext.AppendUnquote(nil, raw) // an error: invalid UTF-8, which is replaced
-	return b
+	obj = object{}
+	for i := int32(1); i < nodes[0].next; i = nodes[i].next {
+		n := &nodes[i]
+		obj = append(obj, member{data[n.name:n.nameEnd], int(n.name) - 1, int(n.start), int(n.end)})
+	}
+	return obj, true
 }

@@ -1,0 +1,36 @@
+package jsonedit
+
+import (
+	"strings"
+	"testing"
+)
+
+// nest is a value in so many lists, or objects.
+func nest(open, end, value string, levels int) string {
+	return strings.Repeat(open, levels) + value + strings.Repeat(end, levels)
+}
+
+// What is as deep as the bound is read, by the scanner and by the library; what is
+// deeper is reported, and nothing that is merely long or damaged.
+func TestTooDeep(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		want       bool
+	}{
+		{"nothing", "", false},
+		{"lists", nest("[", "]", "1", MaxDepth), false},
+		{"lists, one more", nest("[", "]", "1", MaxDepth+1), true},
+		{"objects", nest(`{"a": `, "}", "1", MaxDepth), false},
+		{"objects, one more", nest(`{"a": `, "}", "1", MaxDepth+1), true},
+		{"a byte order mark", "\ufeff" + nest("[", "]", "1", MaxDepth+1), true},
+		{"cut off", strings.Repeat(`{"a":[1,`, MaxDepth), true},
+		{"cut off at the bound", strings.Repeat(`[`, MaxDepth), false},
+		{"brackets in a string", `{"a":"` + strings.Repeat("[", 2*MaxDepth) + `"}`, false},
+		{"behind a wrong character", `{"a":x` + strings.Repeat("[", 2*MaxDepth), false},
+		{"many", "[" + strings.Repeat("[],", MaxDepth) + "[]]", false},
+	} {
+		if got := TooDeep([]byte(c.text)); got != c.want {
+			t.Errorf("%s: TooDeep = %v, want %v", c.name, got, c.want)
+		}
+	}
+}
