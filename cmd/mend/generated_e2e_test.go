@@ -8,6 +8,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -248,6 +249,18 @@ func (o opinion) otherModel() bool {
 	return o.Model.ModelID != "" && o.Model.ProviderID+"/"+o.Model.ModelID != opencode.Model
 }
 
+// noFolder reports whether the session's folder does not exist: the newest version
+// answers no prompt there, and which folders exist is not in the store.
+func (g *generator) noFolder(p *patient) bool {
+	var answer struct{ Sessions []struct{ Directory string } }
+	p.ask(&answer, "scan", p.session)
+	if len(answer.Sessions) != 1 || !render.IsAbsolute(answer.Sessions[0].Directory) {
+		return false
+	}
+	_, err := os.Stat(answer.Sessions[0].Directory)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
 func (o opinion) names(rule string) bool { return scan{diagnoses: o.Diagnoses}.breaks(rule) }
 
 // ask asks mend.
@@ -329,6 +342,9 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		}
 		if verdict == opencode.Dead && o.otherModel() {
 			return "dead, a model that is not configured", ""
+		}
+		if verdict == opencode.Dead && g.noFolder(p) {
+			return "dead, a folder that does not exist", ""
 		}
 		return "", said
 	}
