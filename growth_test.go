@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"mend"
+	"mend/agent"
+	"mend/agent/opencode"
 	"mend/internal/bigstore"
 )
 
@@ -17,7 +19,7 @@ func planned(tb testing.TB, shape bigstore.Shape, n int) func() int {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	c, err := mend.Open(mend.Options{Store: filepath.Join(dir, "opencode"), Journal: tb.TempDir(), Cache: tb.TempDir()})
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: tb.TempDir(), Cache: tb.TempDir()})
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -8,8 +8,8 @@ import (
 	"os"
 	"slices"
 
+	"mend/agent"
 	"mend/change"
-	"mend/fsstore"
 	"mend/journal"
 	"mend/txn"
 	"mend/undo"
@@ -20,7 +20,7 @@ import (
 // committed if and only if the error is nil; the errors are those of [txn.Run]
 // and of opening journal and store.
 func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
-	err = c.writing(func(j *journal.Journal, st Store) error {
+	err = c.writing(func(j *journal.Journal, st txn.Store) error {
 		if _, err := c.recover(ctx, j, st); err != nil {
 			return err
 		}
@@ -43,15 +43,15 @@ func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 	if err != nil || len(pending) == 0 {
 		return nil, err
 	}
-	err = c.writing(func(j *journal.Journal, st Store) error {
+	err = c.writing(func(j *journal.Journal, st txn.Store) error {
 		done, err = c.recover(ctx, j, st)
 		return err
 	})
 	return done, err
 }
 
-func (c *Client) recover(ctx context.Context, j *journal.Journal, st Store) ([]change.Entry, error) {
-	id := st.ID()
+func (c *Client) recover(ctx context.Context, j *journal.Journal, st txn.Store) ([]change.Entry, error) {
+	id := c.store.ID()
 	pending, err := j.List(journal.Query{Store: &id, State: change.Pending})
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (c *Client) Sweep(ctx context.Context) error {
 	if _, err := os.Lstat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	return c.writing(func(j *journal.Journal, st Store) error {
+	return c.writing(func(j *journal.Journal, st txn.Store) error {
 		_, err := c.recover(ctx, j, st)
 		return err
 	})
@@ -89,12 +89,12 @@ func (c *Client) Pending() ([]change.Entry, error) {
 // there: of one that is at work, or of one that was cut and whose journal is gone.
 // mend leaves that alone.
 func (c *Client) Abandoned() (found []string, err error) {
-	tree, ok := c.store.(*fsstore.Store)
+	st, ok := c.store.(agent.Stager)
 	if !ok {
 		return nil, nil
 	}
 	err = c.opt.read(func(j *journal.Journal) error {
-		found, err = tree.Abandoned(j.ID())
+		found, err = st.Abandoned(j.ID())
 		return err
 	})
 	return found, err

@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -8,24 +9,27 @@ import (
 
 	"golang.org/x/mod/semver"
 
-	"mend/agent/opencode/render"
+	"mend/agent"
 	"mend/change"
-	"mend/fsstore"
 	"mend/internal/userdir"
 	"mend/journal"
+	"mend/repair"
 	"mend/scancache"
 	"mend/session"
+	"mend/txn"
 )
 
-// Options say which store and which journal. The zero value means those of the
-// user: OpenCode's own store, and the journal in $XDG_STATE_HOME/mend.
+// Options say which store and which journal. Except for Agents, the zero value means
+// those of the user: the store that an agent of the list finds first, and the journal
+// in $XDG_STATE_HOME/mend.
 type Options struct {
-	Store        string // a path in or above the store; "" to look for it
-	Layout       string // of a JSON tree, or [Database]; "" to find it by looking
-	Journal      string // the journal's folder
-	Cache        string // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
-	AgentVersion string // of the agent that will read the store; "" for the newest that wrote to it
-	Version      string // of mend, for the journal
+	Agents       []agent.Agent // whose stores can be opened
+	Store        string        // a path in or above the store; "" to look for it
+	Layout       string        // of the store; "" to find it by looking
+	Journal      string        // the journal's folder
+	Cache        string        // the folder of the scan cache; "" for $XDG_CACHE_HOME/mend
+	AgentVersion string        // of the agent that will read the store; "" for the newest that wrote to it
+	Version      string        // of mend, for the journal
 
 	// Thinking says whether the model is asked to think in the next request; nil
 	// for what the session shows.
@@ -43,22 +47,23 @@ type Options struct {
 	// the function that it returns when that is over: a program should not end in
 	// between.
 	Writing func() (done func())
-
-	unattached bool // orphans may be made
 }
 
 // A Client is one store with one journal. It holds nothing open between calls.
 type Client struct {
-	opt    Options
-	store  Store
-	listed int              // how many sessions the store had when they were last listed
-	clock  func() time.Time // of the system, to tell how old a stamp is
+	opt   Options
+	store agent.Store
+	clock func() time.Time // of the system, to tell how old a stamp is
 
-	wrongClock bool // see [Client.Sessions]
-	foreign    bool // another program than OpenCode reads the store
-	models     *abilities
+	listed listed
+	lists  *scancache.Scan // lists sessions and orphans; nil to ask the store, see [Client.Cached]
+}
 
-	lists *scancache.Scan // lists sessions and orphans; nil to ask the store, see [Client.Cached]
+// listed is what the list of sessions tells about the store and the machine.
+type listed struct {
+	sessions   int
+	newest     string // the newest version of the agent in any of them
+	wrongClock bool   // see [Client.Sessions]; once set it stays
 }
 
 // Open finds the store and returns a client for it. It writes nothing. The error
@@ -67,16 +72,11 @@ func Open(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if err := o.find(); err != nil {
+	st, err := o.open()
+	if err != nil {
 		return nil, err
 	}
-	c := &Client{opt: o, clock: time.Now, models: newAbilities()}
-	var err error
-	c.store, err = c.opt.open("")
-	if tree, ok := c.store.(*fsstore.Store); ok {
-		c.foreign = tree.Foreign()
-	}
-	return c, err
+	return &Client{opt: o, clock: time.Now, store: st}, nil
 }
 
 // JournalDir is the folder of the journal: the one of the options, else
@@ -109,12 +109,9 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.listed = len(heads)
-	if c.opt.AgentVersion == "" {
-		c.opt.AgentVersion = newestVersion(heads)
-	}
-	if ahead := sessionsAhead(heads, c.opt.Now()); ahead > 0 && !c.wrongClock {
-		c.wrongClock = true
+	c.listed.sessions, c.listed.newest = len(heads), cmp.Or(c.listed.newest, newestVersion(heads))
+	if ahead := sessionsAhead(heads, c.opt.Now()); ahead > 0 && !c.listed.wrongClock {
+		c.listed.wrongClock = true
 		if c.opt.Note != nil {
 			c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: most likely the clock of this machine is wrong, so no date is taken for damage. Set the clock and scan again; where it is right, repair a session with --force.", ahead, len(heads)))
 		}
@@ -151,21 +148,15 @@ func sessionsAhead(heads []session.Session, now time.Time) int {
 	return 0
 }
 
-// now is when the next prompt is typed; the zero time where the clock is wrong.
-func (c *Client) now() time.Time {
-	if c.wrongClock {
-		return time.Time{}
-	}
-	return c.opt.Now()
-}
-
 // AgentVersion is the version of the agent that diagnoses are made for: the one
 // of the options, else the newest of any session that [Client.Sessions] listed;
 // "" where no session says.
-func (c *Client) AgentVersion() string { return c.opt.AgentVersion }
+func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.newest) }
 
-// Profile is how the agent of that version makes its requests.
-func (c *Client) Profile() render.Profile { return render.ProfileFor(c.opt.AgentVersion) }
+// repairOptions returns what the options and the list of sessions say about diagnoses.
+func (c *Client) repairOptions() repair.Options {
+	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking}
+}
 
 func newestVersion(heads []session.Session) string {
 	var newest string
@@ -177,11 +168,11 @@ func newestVersion(heads []session.Session) string {
 	return newest
 }
 
-// writing runs f with the journal open for writing and a store whose changes
-// belong to it.
-func (c *Client) writing(f func(*journal.Journal, Store) error) error {
+// writing runs f with the journal open for writing, and the transactions of the store
+// for changes that belong to it.
+func (c *Client) writing(f func(*journal.Journal, txn.Store) error) error {
 	return c.opt.write(func(j *journal.Journal) error {
-		st, err := c.opt.open(j.ID())
+		st, err := c.store.Writer(j.ID())
 		if err != nil {
 			return err
 		}

@@ -13,6 +13,8 @@ import (
 	"pgregory.net/rapid"
 
 	"mend"
+	"mend/agent"
+	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/wound"
 	"mend/journal"
@@ -43,7 +45,7 @@ func benchIn(t interface{ Fatal(...any) }, dir string) bench {
 		t.Fatal(err)
 	}
 	b := bench{store: filepath.Join(dir, "opencode", "storage"), session: id}
-	b.client, err = mend.Open(mend.Options{Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
+	b.client, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"mend/change"
 	"mend/journal"
 	"mend/session"
+	"mend/txn"
 )
 
 // ErrHidden says that it cannot be told which records are orphans.
@@ -30,7 +31,7 @@ func (o *Orphaned) Records() []session.Ref {
 // Orphans lists what belongs to nothing, by session. It reads only. The error
 // wraps [ErrHidden] where something cannot be looked at that they may belong to.
 func (c *Client) Orphans(ctx context.Context) ([]Orphaned, error) {
-	list := c.store.Orphans
+	list := scanStore{c.store}.Orphans
 	if c.lists != nil {
 		list = c.lists.Orphans
 	}
@@ -92,27 +93,32 @@ func aboutOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 
 // storeFor is the store to carry out the plan: one in which orphans may be made,
 // if the plan is about such.
-func (c *Client) storeFor(j *journal.Journal, st Store, p change.Plan) (Store, error) {
+func (c *Client) storeFor(j *journal.Journal, st txn.Store, p change.Plan) (txn.Store, error) {
 	about, err := aboutOrphans(j, p.Cause)
 	if err != nil || !about {
 		return st, err
 	}
-	o := c.opt
-	o.unattached = true
-	return o.open(j.ID())
+	if w, ok := c.store.(interface {
+		OrphanWriter(journal string) (txn.Store, error)
+	}); ok {
+		return w.OrphanWriter(j.ID())
+	}
+	return st, nil
 }
 
-// withParents is the session, nil for none, with the parents that orphans do
-// without.
-func withParents(s *session.Session, ops []change.Op) *session.Session {
-	with := session.Session{}
-	if s != nil {
-		with = *s.Clone()
+// withParents returns the refs, those of a session that is there, with the messages
+// that orphans do without.
+func withParents(current []session.Ref, ops []change.Op) []session.Ref {
+	with := append([]session.Ref{}, current...)
+	seen := map[string]bool{}
+	for _, r := range with {
+		seen[r.Message] = seen[r.Message] || r.Kind == session.KindMessage
 	}
 	for _, o := range ops {
-		if m := o.Ref.Message; m != "" && !slices.ContainsFunc(with.Messages, func(x session.Message) bool { return x.Ref.Message == m }) {
-			with.Messages = append(with.Messages, session.Message{Record: session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: o.Ref.Session, Message: m}}})
+		if m := o.Ref.Message; m != "" && !seen[m] {
+			seen[m] = true
+			with = append(with, session.Ref{Kind: session.KindMessage, Session: o.Ref.Session, Message: m})
 		}
 	}
-	return &with
+	return with
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend"
+	"mend/agent"
+	"mend/agent/opencode"
 	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/session"
@@ -36,7 +38,7 @@ func benchOf(t *testing.T, archive []byte, cut func(b bench, s wound.Store)) ben
 		s = wound.Tree{T: t, Root: b.store, Session: id}
 	}
 	cut(b, s)
-	b.client, err = mend.Open(mend.Options{Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
+	b.client, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
 	if err != nil {
 		t.Fatal(err)
 	}

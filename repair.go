@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,8 +21,13 @@ func (c *Client) Load(ctx context.Context, id string) (*session.Session, error) 
 	if err != nil {
 		return nil, err
 	}
-	s, _, err := c.examinable(ctx, head)
-	return s, err
+	st, ok := c.store.(interface {
+		Load(context.Context, session.Session) (*session.Session, error)
+	})
+	if !ok {
+		return nil, errors.ErrUnsupported
+	}
+	return st.Load(ctx, head)
 }
 
 // exactly is the session of that id, and of no other that starts with it.
@@ -76,16 +82,10 @@ func (c *Client) repair(ctx context.Context, id string, r repair.Request) (strin
 	if err != nil {
 		return "", repair.Result{}, err
 	}
-	s, o, err := c.load(ctx, head)
-	if err != nil {
-		return "", repair.Result{}, err
-	}
-	if r.Version != "" {
-		o.Version = r.Version
-	}
+	o := c.repairOptions()
+	o.Version = cmp.Or(r.Version, o.Version)
 	r.Options, r.LeaveFiles = o, true
-	r.All = r.All || c.cameAgain(id, r.Error)
-	result, err := repair.Plan(s, r)
+	result, err := c.plan(ctx, head, r)
 	if err != nil || len(result.Plan.Ops) == 0 {
 		return "", result, err
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mend"
+	"mend/agent"
+	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/wound"
 	"mend/journal"
@@ -24,7 +26,7 @@ func blank(t *testing.T) (*mend.Client, mend.Options, string) {
 	}
 	root := filepath.Join(dir, "opencode", "storage")
 	wound.Text(wound.Hello, " \n")(wound.Tree{T: t, Root: root, Session: session})
-	o := mend.Options{Store: root, Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
+	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: root, Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
 	c, err := mend.Open(o)
 	if err != nil {
 		t.Fatal(err)

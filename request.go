@@ -2,44 +2,31 @@ package mend
 
 import (
 	"context"
+	"errors"
 
-	"mend/agent/opencode/render"
-	"mend/provider/anthropic"
-	"mend/repair"
-	"mend/request"
+	"mend/agent"
 	"mend/session"
 )
 
 // A Forecast is what the agent will send for a session when the user types one
 // more prompt, and what the provider will refuse of it.
-type Forecast struct {
-	Request    render.Request
-	Violations []request.Violation // the first is the one that shows
-	Version    string              // of the profile
-	Thinking   bool                // the model is asked to think
-}
+type Forecast = agent.Forecast
 
-// Forecast renders the request for a session. It reads only.
+// Forecast returns the next request of a session. It reads only. The error wraps
+// [errors.ErrUnsupported] if mend does not know the requests of the agent.
 func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, error) {
-	s, _, err := c.examinable(ctx, head)
-	if err != nil {
-		return Forecast{}, err
+	st, ok := c.store.(agent.Forecaster)
+	if !ok {
+		return Forecast{}, errors.ErrUnsupported
 	}
-	p := c.Profile()
-	if p.Tree() {
-		s = render.AsRead(s, nil)
-	}
-	f := Forecast{Version: p.Version, Thinking: c.thinks(s)}
-	f.Request = render.Render(s, render.Settings{Profile: p, Now: c.now(), Missing: missing, Reads: c.models.reads})
-	f.Violations = render.Check(anthropic.Provider{}, f.Request, f.Thinking)
-	return f, nil
+	return st.Forecast(ctx, head, c.repairOptions())
 }
 
-// thinks reports whether the model is asked to think: as the options say, or else
-// as the session shows.
-func (c *Client) thinks(s *session.Session) bool {
-	if c.opt.Thinking != nil {
-		return *c.opt.Thinking
+// Profile returns the known version of the agent whose requests are like those of the
+// version that diagnoses are made for.
+func (c *Client) Profile() string {
+	if st, ok := c.store.(agent.Forecaster); ok {
+		return st.Profile(c.AgentVersion())
 	}
-	return repair.Thinks(s)
+	return c.AgentVersion()
 }

@@ -4,14 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io/fs"
 	"iter"
-	"os"
 	"slices"
 	"strings"
-	"time"
 
-	"mend/agent/opencode/render"
+	"mend/agent"
 	"mend/change"
 	"mend/repair"
 	"mend/scancache"
@@ -82,7 +79,7 @@ func (c *Client) scan(ctx context.Context, heads []session.Session, whole bool) 
 			summary.Time = c.opt.Now()
 			s.Save(ctx, true, &summary)
 		default:
-			s.Save(ctx, finished && len(heads) == c.listed, nil)
+			s.Save(ctx, finished && len(heads) == c.listed.sessions, nil)
 		}
 	}
 }
@@ -100,114 +97,28 @@ func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.Se
 	if r, ok := s.Lookup(ctx, head, c.opt.Now()); ok {
 		return examined{Finding{Session: head, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}
 	}
-	f, v := c.quickCheck(ctx, head)
-	if !v.lasts {
-		f, v = c.diagnose(ctx, head)
-	}
-	r := scancache.Result{From: v.from.UnixMilli(), Until: v.until.UnixMilli(), Idle: v.idle, Thinking: f.Thinking, Diagnoses: f.Diagnoses}
-	if v.lasts && scancache.Distinct(v.stamp, began) {
-		r.Stamp = v.stamp.Sum
-	}
-	return examined{f, r}
-}
-
-// A validity says how long a finding is valid.
-type validity struct {
-	lasts       bool          // as long as the stamp and the rest of this say; false: no longer than this scan
-	stamp       session.Stamp // of the records
-	from, until time.Time     // the next prompt has the same place among the messages
-	idle        bool          // only while no process has the store open
-}
-
-// quickCheck is diagnose for a session in which nothing is wrong, without building
-// the session. If the validity does not last, the session must be diagnosed.
-func (c *Client) quickCheck(ctx context.Context, head session.Session) (Finding, validity) {
-	now := c.now()
-	g := repair.Glance{Now: now}
-	s, stamp := c.store.ScanRecords(ctx, head, g.Message)
-	if s == nil || !g.Plain(s) || s.CheckDepth() != nil {
-		return Finding{}, validity{}
-	}
-	f := Finding{Session: head, Thinking: g.Thinks()}
-	if c.opt.Thinking != nil {
-		f.Thinking = *c.opt.Thinking
-	}
-	v := validity{lasts: !now.IsZero(), stamp: stamp}
-	v.from, v.until = g.Span()
-	return f, v
-}
-
-// diagnose reads a session and diagnoses it. The finding does not last if it depends
-// on more than the records, such as on the time of day or on a file elsewhere. If the
-// newest answer was not finished long ago, it lasts until a process opens the store.
-func (c *Client) diagnose(ctx context.Context, head session.Session) (Finding, validity) {
-	s, stamp, o, err := c.loadStamped(ctx, head)
+	e, err := c.diagnose(ctx, head)
 	if err != nil {
-		return Finding{Session: head, Err: err}, validity{}
+		return examined{Finding: Finding{Session: head, Err: err}}
 	}
-	busy := repair.Busy(s, o.Now, o.Held)
-	v := validity{lasts: len(s.Stray) == 0 && !busy && !hasUnknownParent(s) && !o.WrongClock, stamp: stamp, idle: unfinished(s)}
-	v.from, v.until = render.Span(s, o.Now)
-	o.Missing = func(path string) bool {
-		v.lasts = false
-		return missing(path)
+	r := scancache.Result{From: e.From.UnixMilli(), Until: e.Until.UnixMilli(), Idle: e.Idle, Thinking: e.Thinking, Diagnoses: e.Diagnoses}
+	if e.Lasts && scancache.Distinct(e.Stamp, began) {
+		r.Stamp = e.Stamp.Sum
 	}
-	f := Finding{Session: head, Busy: busy, Thinking: c.thinks(s), Diagnoses: repair.Diagnose(s, o)}
-	return f, v
+	return examined{Finding{Session: head, Busy: e.Busy, Thinking: e.Thinking, Diagnoses: e.Diagnoses}, r}
 }
 
-// hasUnknownParent reports whether a message names a prompt that is not in the session:
-// whether parts of that prompt are left is part of the diagnosis, but not of the stamp.
-func hasUnknownParent(s *session.Session) bool {
-	ids := make(map[string]bool, len(s.Messages))
-	for i := range s.Messages {
-		ids[s.Messages[i].ID] = true
+// diagnose reads a session and diagnoses it.
+func (c *Client) diagnose(ctx context.Context, head session.Session) (agent.Examination, error) {
+	o := c.repairOptions()
+	if st, ok := c.store.(agent.Scanner); ok {
+		return st.Examine(ctx, head, o)
 	}
-	return slices.ContainsFunc(s.Messages, func(m session.Message) bool { return m.Parent != "" && !ids[m.Parent] })
-}
-
-// load reads a session, and what the rules need to know besides it.
-func (c *Client) load(ctx context.Context, head session.Session) (*session.Session, repair.Options, error) {
-	s, _, o, err := c.loadStamped(ctx, head)
-	return s, o, err
-}
-
-// examinable reads a session whose records can all be looked into. The error is of
-// the store, or a [*session.DepthError].
-func (c *Client) examinable(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
-	s, stamp, err := c.store.LoadStamped(ctx, head)
-	if err == nil {
-		err = s.CheckDepth()
-	}
+	s, err := c.store.Case(ctx, head, repair.Request{Options: o})
 	if err != nil {
-		return nil, stamp, err
+		return agent.Examination{}, err
 	}
-	return s, stamp, nil
-}
-
-// loadStamped is load, with the stamp of the records.
-func (c *Client) loadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, repair.Options, error) {
-	s, stamp, err := c.examinable(ctx, head)
-	if err != nil {
-		return nil, stamp, repair.Options{}, err
-	}
-	o := repair.Options{Now: c.opt.Now(), WrongClock: c.wrongClock, Foreign: c.foreign, Reads: c.models.reads, Version: c.opt.AgentVersion, Thinking: c.opt.Thinking, Missing: missing}
-	if unfinished(s) { // else it does not matter, and it is dear to find out
-		o.Held, err = c.store.Held(ctx)
-	}
-	return s, stamp, o, err
-}
-
-// unfinished reports whether the agent may be at work in the session.
-func unfinished(s *session.Session) bool {
-	m := s.LatestAssistant()
-	return m != nil && !m.Finished()
-}
-
-// missing reports whether nothing is at the path, as far as can be told.
-func missing(path string) bool {
-	_, err := os.Stat(path)
-	return errors.Is(err, fs.ErrNotExist)
+	return agent.Examination{Diagnoses: s.Diagnose()}, nil
 }
 
 // Session is the session of the store whose id is id, or starts with it if no
@@ -252,21 +163,29 @@ type RepairRequest struct {
 // plan. An error that came before, and of which only the provider can tell the
 // places, is repaired as with All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
 func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r RepairRequest) (repair.Result, error) {
-	s, o, err := c.load(ctx, head)
-	if err != nil {
-		return repair.Result{}, err
-	}
+	o := c.repairOptions()
 	o.WrongClock = o.WrongClock && !r.Force
-	return repair.Plan(s, repair.Request{
+	return c.plan(ctx, head, repair.Request{
 		Options: o, Latent: r.Latent, Classes: r.Classes, Error: r.Error, Force: r.Force,
-		All:         r.All || c.cameAgain(head.ID, r.Error),
+		All:         r.All,
 		Placeholder: r.Placeholder, Cancelled: r.Cancelled,
 	})
 }
 
-// current is what the records of ops hold now, and the session as it is stored, nil
-// if it is gone or does not count.
-func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, *session.Session, error) {
+// plan reads a session and plans its repair. It sets r.All if the same error was
+// repaired before.
+func (c *Client) plan(ctx context.Context, head session.Session, r repair.Request) (repair.Result, error) {
+	r.All = r.All || c.cameAgain(head.ID, r.Error)
+	s, err := c.store.Case(ctx, head, r)
+	if err != nil {
+		return repair.Result{}, err
+	}
+	return s.Plan()
+}
+
+// current is what the records of ops hold now, and the refs of all records of the
+// session, nil if it is gone or does not count.
+func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, []session.Ref, error) {
 	refs := make([]session.Ref, len(ops))
 	for i, o := range ops {
 		refs[i] = o.Ref
@@ -283,6 +202,10 @@ func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*ch
 	if i < 0 {
 		return now, nil, nil
 	}
-	s, err := c.store.Load(ctx, heads[i])
-	return now, s, err
+	records, err := c.store.Records(ctx, heads[i])
+	all := make([]session.Ref, len(records)) // not nil: the session is there
+	for i := range records {
+		all[i] = records[i].Ref
+	}
+	return now, all, err
 }

@@ -5,6 +5,8 @@ import (
 	"testing"
 
 	"mend"
+	"mend/agent"
+	"mend/agent/opencode"
 	"mend/internal/bigstore"
 )
 
@@ -21,7 +23,7 @@ func benchmarkScan(b *testing.B, write func(string, bigstore.Mix, int, uint64) e
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		c, err := mend.Open(mend.Options{Store: filepath.Join(dir, "opencode"), Journal: b.TempDir(), Cache: b.TempDir()})
+		c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: b.TempDir(), Cache: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}

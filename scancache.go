@@ -1,11 +1,15 @@
 package mend
 
 import (
+	"context"
 	"fmt"
 	"os"
+	"time"
 
+	"mend/agent"
 	"mend/internal/userdir"
 	"mend/scancache"
+	"mend/session"
 )
 
 // A Summary is what a scan of a whole store found.
@@ -30,7 +34,7 @@ func (c *Client) Cached() *Client {
 }
 
 func (c *Client) newScan() *scancache.Scan {
-	return c.cache().NewScan(c.store, c.opt.Version+" "+build(), c.clock)
+	return c.cache().NewScan(scanStore{c.store}, c.opt.Version+" "+build(), c.clock)
 }
 
 // cache returns the cache of the store.
@@ -49,7 +53,43 @@ func (c *Client) scanSettings() string {
 	if c.opt.Thinking != nil {
 		thinking = fmt.Sprint(*c.opt.Thinking)
 	}
-	return fmt.Sprintf("agent %s, thinking %s, models %s", c.opt.AgentVersion, thinking, c.models.state())
+	settings := fmt.Sprintf("agent %s, thinking %s", c.AgentVersion(), thinking)
+	if st, ok := c.store.(agent.Scanner); ok {
+		settings += ", " + st.Settings()
+	}
+	return settings
+}
+
+// A scanStore is a store as a scan sees it. If the store has no stamps or no orphans,
+// those are zero or none, and every scan reads every session.
+type scanStore struct{ agent.Store }
+
+func (s scanStore) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+	if st, ok := s.Store.(agent.Scanner); ok {
+		return st.Stamp(ctx, head)
+	}
+	return session.Stamp{}, nil
+}
+
+func (s scanStore) State(ctx context.Context) (session.Stamp, error) {
+	if st, ok := s.Store.(agent.Scanner); ok {
+		return st.State(ctx)
+	}
+	return session.Stamp{}, nil
+}
+
+func (s scanStore) Held(ctx context.Context) (time.Time, error) {
+	if st, ok := s.Store.(agent.Scanner); ok {
+		return st.Held(ctx)
+	}
+	return time.Time{}, nil
+}
+
+func (s scanStore) Orphans(ctx context.Context) ([]session.Ref, error) {
+	if st, ok := s.Store.(agent.Orphaner); ok {
+		return st.Orphans(ctx)
+	}
+	return nil, nil
 }
 
 // build identifies the build of the program by the size and the time of its file, ""

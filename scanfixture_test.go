@@ -2,7 +2,6 @@ package mend
 
 import (
 	"context"
-	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -11,14 +10,24 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent"
+	"mend/agent/opencode"
+	"mend/repair"
 	"mend/session"
 	"mend/testdata"
 )
 
+// A scannedStore is a store of OpenCode's.
+type scannedStore interface {
+	agent.Store
+	agent.Scanner
+	agent.Orphaner
+}
+
 // A countingStore records which sessions were read, and whether anything was called
 // besides State and Held.
 type countingStore struct {
-	Store
+	scannedStore
 	mu    sync.Mutex
 	read  []string
 	asked bool
@@ -35,14 +44,14 @@ func (s *countingStore) Held(context.Context) (time.Time, error) {
 
 func (s *countingStore) List(ctx context.Context) ([]session.Session, error) {
 	s.asked = true
-	return s.Store.List(ctx)
+	return s.scannedStore.List(ctx)
 }
 
 func (s *countingStore) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
 	s.mu.Lock()
 	s.asked = true
 	s.mu.Unlock()
-	return s.Store.Stamp(ctx, head)
+	return s.scannedStore.Stamp(ctx, head)
 }
 
 func (s *countingStore) Orphans(ctx context.Context) ([]session.Ref, error) {
@@ -50,27 +59,19 @@ func (s *countingStore) Orphans(ctx context.Context) ([]session.Ref, error) {
 	s.asked = true
 	s.looks++
 	s.mu.Unlock()
-	return s.Store.Orphans(ctx)
+	return s.scannedStore.Orphans(ctx)
 }
 
-func (s *countingStore) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
-	s.reads(head)
-	return s.Store.LoadStamped(ctx, head)
-}
-
-func (s *countingStore) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
-	s.reads(head)
-	return s.Store.ScanRecords(ctx, head, look)
-}
-
-// reads records a session, once: one that fails the quick check is read twice.
-func (s *countingStore) reads(head session.Session) {
+func (s *countingStore) Examine(ctx context.Context, head session.Session, o repair.Options) (agent.Examination, error) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.asked = true
-	if !slices.Contains(s.read, head.ID) {
-		s.read = append(s.read, head.ID)
+	s.read = append(s.read, head.ID)
+	s.mu.Unlock()
+	e, err := s.scannedStore.Examine(ctx, head, o)
+	if s.held && e.Idle { // as OpenCode's store does
+		e.Busy, e.Lasts = true, false
 	}
+	return e, err
 }
 
 // A scanFixture is a store of one session, with a journal and a cache.
@@ -90,7 +91,7 @@ func newScanFixture(t *testing.T, fixture []byte) *scanFixture {
 	if b.id, err = testdata.Unpack(fixture, b.dir); err != nil {
 		t.Fatal(err)
 	}
-	b.opt = Options{Store: filepath.Join(b.dir, "opencode"), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache"), Version: "1"}
+	b.opt = Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(b.dir, "opencode"), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache"), Version: "1"}
 	if err := os.MkdirAll(b.opt.Cache, 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +113,7 @@ func (b *scanFixture) pass(with func(*Client) *Client) (rules []string, st *coun
 	if err != nil {
 		b.t.Fatal(err)
 	}
-	st = &countingStore{Store: c.store, held: b.held}
+	st = &countingStore{scannedStore: c.store.(scannedStore), held: b.held}
 	c.store, c.clock = st, func() time.Time { return time.Now().Add(b.clock) }
 	c = with(c)
 	heads, err := c.Sessions(b.t.Context())

@@ -1,6 +1,7 @@
 package change
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 
@@ -63,3 +64,7 @@ func (e *ConflictError) Error() string {
 	}
 	return b.String()
 }
+
+// ErrLocked says that another program holds the lock of a database for longer than was
+// waited. Nothing was changed.
+var ErrLocked = errors.New("the database is locked by another program")

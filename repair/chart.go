@@ -56,7 +56,7 @@ func defaultTexts() texts {
 // newChart makes the chart of a session. With force the newest answer is looked
 // at although the session is busy.
 func newChart(s *session.Session, o Options, force bool, asked ...Class) *chart {
-	c := &chart{s: s, renderer: &render.Renderer{}, settings: o.settings(s), missing: o.Missing, reads: o.Reads, now: o.typed(), unread: o.Foreign, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
+	c := &chart{s: s, renderer: &render.Renderer{}, settings: o.settings(s), missing: o.Missing, reads: o.Reads, now: o.Typed(), unread: o.Foreign, asked: asked, told: o.Thinking != nil, texts: defaultTexts()}
 	c.origin = map[session.Ref]session.Ref{}
 	c.busy = !force && Busy(s, o.Now, o.Held)
 	return c.of(s)

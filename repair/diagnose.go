@@ -51,8 +51,8 @@ type Options struct {
 	Missing func(path string) bool
 }
 
-// typed is when the next prompt is typed; the zero time if that is not known.
-func (o Options) typed() time.Time {
+// Typed returns when the next prompt is typed; the zero time if that is not known.
+func (o Options) Typed() time.Time {
 	if o.WrongClock {
 		return time.Time{}
 	}
@@ -63,7 +63,7 @@ func (o Options) typed() time.Time {
 // each with the cure that holds: it was tried on a copy. The newest answer of a
 // busy session is not looked at, since the agent still writes it.
 func Diagnose(s *session.Session, o Options) []Diagnosis {
-	if plain(s, o.typed()) {
+	if plain(s, o.Typed()) {
 		return nil
 	}
 	return newChart(s, o, false).diagnose()

@@ -15,7 +15,7 @@ var (
 	ErrNoSession = errors.New("no such session")
 	// ErrBusy says that another program holds a lock for longer than was waited.
 	// Nothing was changed; trying again is all it needs.
-	ErrBusy = errors.New("the database is locked by another program")
+	ErrBusy = change.ErrLocked
 	// ErrUnusable says that the file is no database of OpenCode's, is damaged, or
 	// has a schema that is not known. Such a file is never written.
 	ErrUnusable = errors.New("the database cannot be used")

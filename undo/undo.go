@@ -57,9 +57,11 @@ func matches(r session.Ref, name string) bool {
 // their Pre nor their Post, those whose parent no longer exists, and those to be deleted
 // that other records now belong to.
 //
-// now[i] is what the record of ops[i] holds. current is the stored session, or nil if it
-// no longer exists. It may also be nil if [NeedsSession] reports false.
-func Conflicts(ops []change.Op, now []*change.Image, current *session.Session) []change.Conflict {
+// now[i] is what the record of ops[i] holds. current has the refs of all records of the
+// stored session; it is nil if the session no longer exists. It may also be nil if
+// [NeedsSession] reports false.
+func Conflicts(ops []change.Op, now []*change.Image, current []session.Ref) []change.Conflict {
+	stored := newRelations(current)
 	var cs []change.Conflict
 	for i, o := range ops {
 		if o.Ref.Kind == session.KindFolder {
@@ -67,7 +69,7 @@ func Conflicts(ops []change.Op, now []*change.Image, current *session.Session) [
 		}
 		why := contentConflict(o, now[i])
 		if why == "" && !now[i].Equal(o.Post) {
-			why = relationConflict(o, ops, current)
+			why = stored.conflict(o, ops)
 		}
 		if why != "" {
 			// The op reverts a repair: its Post is what was before the repair.
@@ -96,14 +98,35 @@ func contentConflict(o change.Op, now *change.Image) string {
 	return "changed since"
 }
 
-// relationConflict returns why the op does not fit the record's parent or children, or "".
-func relationConflict(o change.Op, ops []change.Op, current *session.Session) string {
+// relations is which messages and parts the stored session has.
+type relations struct {
+	gone     bool // there is no session
+	messages map[string]bool
+	parts    map[string][]session.Ref // by message
+}
+
+func newRelations(current []session.Ref) relations {
+	r := relations{gone: current == nil, messages: map[string]bool{}, parts: map[string][]session.Ref{}}
+	for _, ref := range current {
+		switch ref.Kind {
+		case session.KindMessage:
+			r.messages[ref.Message] = true
+		case session.KindPart:
+			r.parts[ref.Message] = append(r.parts[ref.Message], ref)
+		default:
+		}
+	}
+	return r
+}
+
+// conflict returns why the op does not fit the record's parent or children, or "".
+func (r relations) conflict(o change.Op, ops []change.Op) string {
 	switch {
-	case o.Pre == nil && current == nil && o.Ref.Kind != session.KindSession && !creates(ops, session.KindSession, ""):
+	case o.Pre == nil && r.gone && o.Ref.Kind != session.KindSession && !creates(ops, session.KindSession, ""):
 		return "its session is gone"
-	case o.Pre == nil && o.Ref.Kind == session.KindPart && !hasMessage(current, o.Ref.Message) && !creates(ops, session.KindMessage, o.Ref.Message):
+	case o.Pre == nil && o.Ref.Kind == session.KindPart && !r.messages[o.Ref.Message] && !creates(ops, session.KindMessage, o.Ref.Message):
 		return "its message is gone"
-	case o.Post == nil && o.Ref.Kind == session.KindMessage && hasOtherParts(current, o.Ref.Message, ops):
+	case o.Post == nil && o.Ref.Kind == session.KindMessage && r.hasOtherParts(o.Ref.Message, ops):
 		return "it has got parts since"
 	}
 	return ""
@@ -115,24 +138,11 @@ func creates(ops []change.Op, k session.Kind, message string) bool {
 	})
 }
 
-func hasMessage(s *session.Session, message string) bool {
-	return s != nil && slices.ContainsFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == message })
-}
-
-// hasOtherParts reports whether the message has parts that ops do not delete.
-func hasOtherParts(s *session.Session, message string, ops []change.Op) bool {
-	if s == nil {
-		return false
-	}
-	for i := range s.Messages {
-		if s.Messages[i].Ref.Message != message {
-			continue
-		}
-		return slices.ContainsFunc(s.Messages[i].Parts, func(p session.Part) bool {
-			return !slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref == p.Ref && o.Post == nil })
-		})
-	}
-	return false
+// hasOtherParts reports whether the message has a part that ops do not delete.
+func (r relations) hasOtherParts(message string, ops []change.Op) bool {
+	return slices.ContainsFunc(r.parts[message], func(ref session.Ref) bool {
+		return !slices.ContainsFunc(ops, func(o change.Op) bool { return o.Ref == ref && o.Post == nil })
+	})
 }
 
 // Rebase returns ops with each Pre replaced by what the record holds now, so that they apply

@@ -23,12 +23,12 @@ var (
 func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: 0o644} }
 
 // stored returns a session of one message with the given parts.
-func stored(ids ...string) *session.Session {
-	m := session.Message{Record: session.Record{Ref: message}, ID: "msg_1"}
+func stored(ids ...string) []session.Ref {
+	refs := []session.Ref{{Kind: session.KindSession, Session: "ses_1"}, message}
 	for _, id := range ids {
-		m.Parts = append(m.Parts, session.Part{Record: session.Record{Ref: partRef(id)}, ID: id})
+		refs = append(refs, partRef(id))
 	}
-	return &session.Session{ID: "ses_1", Messages: []session.Message{m}}
+	return refs
 }
 
 func TestRevert(t *testing.T) {
@@ -61,7 +61,7 @@ func TestConflicts(t *testing.T) {
 		name    string
 		op      change.Op
 		now     *change.Image
-		current *session.Session
+		current []session.Ref
 		want    string
 	}{
 		{"as the repair left it", changed, image("new"), stored("prt_1"), ""},
@@ -71,7 +71,7 @@ func TestConflicts(t *testing.T) {
 		{"gone", changed, nil, stored(), "deleted since"},
 		{"deleted part is still deleted", restored, nil, stored(), ""},
 		{"deleted part came back", restored, image("x"), stored("prt_1"), "created again since"},
-		{"its message is gone", restored, nil, &session.Session{ID: "ses_1"}, "its message is gone"},
+		{"its message is gone", restored, nil, []session.Ref{{Kind: session.KindSession, Session: "ses_1"}}, "its message is gone"},
 		{"its session is gone", restored, nil, nil, "its session is gone"},
 		{"created part is there", removed, image("new"), stored("prt_1"), ""},
 		{"created part is gone already", removed, nil, stored(), ""},

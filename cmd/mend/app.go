@@ -13,6 +13,8 @@ import (
 	"golang.org/x/mod/semver"
 
 	"mend"
+	"mend/agent"
+	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/termjson"
 )
@@ -32,6 +34,9 @@ type app struct {
 	writing sync.RWMutex // held for reading while the journal or a store is changed
 }
 
+// agents are the agents whose sessions the command repairs.
+var agents = []agent.Agent{opencode.Agent{}}
+
 // root is the command with all its verbs.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
@@ -47,6 +52,7 @@ Without a verb it tells how things stand.`,
 		SilenceUsage:  true,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
 	}
+	a.opt.Agents = agents
 	a.opt.Version, a.opt.Note = version(), a.note
 	a.opt.Writing = func() func() {
 		a.writing.RLock()

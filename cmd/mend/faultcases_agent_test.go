@@ -20,9 +20,9 @@ import (
 	"mend/journal"
 )
 
-// An agent writes the session's parts all the time, as OpenCode does, each time
+// An agentWriter writes the session's parts all the time, as OpenCode does, each time
 // with a token that stands nowhere else.
-type agent struct {
+type agentWriter struct {
 	write func(part wound.Record, data string) error
 	drop  func(part wound.Record) error // nil if it drops none
 	parts []wound.Record
@@ -34,7 +34,7 @@ type agent struct {
 }
 
 // work writes until stop is closed. Every fourth text is blank, and so broken.
-func (a *agent) work(stop <-chan struct{}, done chan<- struct{}) {
+func (a *agentWriter) work(stop <-chan struct{}, done chan<- struct{}) {
 	defer close(done)
 	r := rand.New(rand.NewPCG(1, 2))
 	for ; a.err == nil; a.count++ {
@@ -62,9 +62,9 @@ func (a *agent) work(stop <-chan struct{}, done chan<- struct{}) {
 
 // inPlace writes as OpenCode does: it opens the file, cuts it to nothing, and
 // writes. The folder is there.
-func inPlace(l lab) *agent {
+func inPlace(l lab) *agentWriter {
 	path := func(p wound.Record) string { return filepath.Join(l.store, "part", p.Owner, p.ID+".json") }
-	return &agent{
+	return &agentWriter{
 		write: func(p wound.Record, data string) error { return os.WriteFile(path(p), []byte(data), 0o644) },
 		drop: func(p wound.Record) error {
 			if err := os.Remove(path(p)); !errors.Is(err, fs.ErrNotExist) {
@@ -76,8 +76,8 @@ func inPlace(l lab) *agent {
 }
 
 // inRows updates rows, or inserts those that mend has deleted.
-func inRows(l lab) *agent {
-	return &agent{write: func(p wound.Record, data string) (err error) {
+func inRows(l lab) *agentWriter {
+	return &agentWriter{write: func(p wound.Record, data string) (err error) {
 		var failed failure
 		done := make(chan struct{})
 		go func() { // Fatal ends it
@@ -115,7 +115,7 @@ func TestCase27to29AgentWritesRows(t *testing.T) {
 // besideAgent lets mend repair and undo while the agent works. In the end every
 // token that the agent wrote last stands in the store, in what was kept, or in
 // the journal; and each conflict was told with all that it is about.
-func (l lab) besideAgent(a *agent) {
+func (l lab) besideAgent(a *agentWriter) {
 	l.Helper()
 	l.blanks(30)
 	a.parts, a.wrote = wound.Of(l.open(), wound.Hello, "text"), map[string]string{}
@@ -168,7 +168,7 @@ func (l lab) everything() string {
 	for _, content := range l.snapshot() {
 		b.WriteString(content)
 	}
-	o := mend.Options{Journal: filepath.Join(l.dir, "state", "mend")}
+	o := mend.Options{Agents: agents, Journal: filepath.Join(l.dir, "state", "mend")}
 	es, err := o.Log(journal.Query{})
 	if err != nil {
 		l.Fatal(err)

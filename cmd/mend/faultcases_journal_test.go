@@ -171,7 +171,7 @@ func TestCase22Clock(t *testing.T) {
 	l := newLab(t, wound.Versions[0], "")
 	before := l.snapshot()
 	times := []time.Time{time.Date(2262, 4, 12, 0, 0, 0, 0, time.UTC), time.Unix(0, 0), time.Unix(-1, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1, 0)}
-	o := mend.Options{Store: l.store, Journal: filepath.Join(l.dir, "state", "mend"), Cache: filepath.Join(l.dir, "cache")}
+	o := mend.Options{Agents: agents, Store: l.store, Journal: filepath.Join(l.dir, "state", "mend"), Cache: filepath.Join(l.dir, "cache")}
 	var ids []string
 	for i, now := range times {
 		o.Now = func() time.Time { return now }

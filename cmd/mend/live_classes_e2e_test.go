@@ -133,7 +133,7 @@ type liveClient struct {
 // openLiveClient opens a store and its server, and starts nothing.
 func openLiveClient(t *testing.T, h *opencode.Home, server *opencode.Server) *liveClient {
 	t.Helper()
-	opt := mend.Options{Store: h.DataDir(), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
+	opt := mend.Options{Agents: agents, Store: h.DataDir(), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
 	client, err := mend.Open(opt)
 	if err != nil {
 		t.Fatal(err)

@@ -48,7 +48,7 @@ func startWatch(t *testing.T, h *opencode.Home, server *opencode.Server, state s
 // countRepairs counts the repairs in the journal of a state folder.
 func countRepairs(t *testing.T, h *opencode.Home, state string) int {
 	t.Helper()
-	opt := mend.Options{Store: h.DataDir(), Journal: filepath.Join(state, "mend")}
+	opt := mend.Options{Agents: agents, Store: h.DataDir(), Journal: filepath.Join(state, "mend")}
 	es, err := opt.Log(journal.Query{State: change.Committed})
 	if err != nil {
 		t.Fatal(err)

@@ -31,7 +31,7 @@ func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session
 		"diagnoses": diagnosesJSON(found.Diagnoses),
 		"session":   head.ID, "profile": f.Version, "thinking": f.Thinking,
 		"model":   map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
-		"request": json.RawMessage(anthropic.JSON(f.Request.Request)), "violations": violationsJSON(f.Violations),
+		"request": json.RawMessage(anthropic.JSON(f.Request)), "violations": violationsJSON(f.Violations),
 	}
 	a.printf("%s\n", a.headLine(head))
 	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s sends it, thinking %s", f.Version, onOrOff(f.Thinking))))

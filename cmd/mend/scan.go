@@ -89,7 +89,7 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 		return err
 	}
 	if a.asJSON {
-		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "profile": c.Profile().Version, "sessions": nonNil(shown)}
+		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "profile": c.Profile(), "sessions": nonNil(shown)}
 	} else {
 		a.printSummary(s)
 	}
@@ -141,7 +141,7 @@ func (a *app) storeLine(c *mend.Client) {
 	}
 	line := printable(tilde(c.Store().Root))
 	if v := c.AgentVersion(); v != "" {
-		line += ", diagnosed for version " + oneLine(v, 30) + " (profile " + c.Profile().Version + ")"
+		line += ", diagnosed for version " + oneLine(v, 30) + " (profile " + c.Profile() + ")"
 	}
 	a.printf("%s\n", faint(line))
 	if other := c.LegacyTree(); other != "" {

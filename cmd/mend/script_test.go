@@ -190,7 +190,7 @@ func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 // that changes the disk, before it is made.
 func repairBy(store, dir, id string, step func(call string) error) error {
 	ctx := context.Background()
-	c, err := mend.Open(mend.Options{Store: store, Journal: dir})
+	c, err := mend.Open(mend.Options{Agents: agents, Store: store, Journal: dir})
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ type storeJSON struct {
 func (a *app) status(*cobra.Command) error {
 	var s statusJSON
 	var pending, conflicted []change.Entry
-	for _, l := range mend.Stores() {
+	for _, l := range a.opt.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
 	}
 	c, err := mend.Open(a.opt)

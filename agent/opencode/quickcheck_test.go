@@ -1,22 +1,23 @@
-package mend
+package opencode
 
 import (
 	"context"
 	"iter"
 	"path/filepath"
-	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mend/agent"
 	"mend/internal/bigstore"
 	"mend/repair"
 	"mend/session"
 )
 
 // A fullScanStore has every session loaded, because ScanRecords gives up.
-type fullScanStore struct{ Store }
+type fullScanStore struct{ records }
 
 func (fullScanStore) ScanRecords(context.Context, session.Session, func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	return nil, session.Stamp{}
@@ -25,7 +26,7 @@ func (fullScanStore) ScanRecords(context.Context, session.Session, func(*session
 // A scan finds the same with and without the quick check.
 func TestQuickCheckFindsTheSame(t *testing.T) {
 	type write func(string, bigstore.Mix, int, uint64) error
-	for kind, store := range map[string]struct {
+	for kind, fixture := range map[string]struct {
 		write
 		bigstore.Mix
 	}{
@@ -35,31 +36,36 @@ func TestQuickCheckFindsTheSame(t *testing.T) {
 		"varied database": {bigstore.Database, bigstore.Varied},
 	} {
 		dir := t.TempDir()
-		if err := store.write(dir, store.Mix, 6000, 1); err != nil {
+		if err := fixture.write(dir, fixture.Mix, 6000, 1); err != nil {
 			t.Fatal(err)
 		}
-		scan := func(wrap func(Store) Store) (found []Finding) {
-			c, err := Open(Options{Store: filepath.Join(dir, "opencode"), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")})
+		quick := 0 // the sessions that ScanRecords passes on whole
+		scan := func(wrap func(records) records) (found []agent.Examination) {
+			opened, err := Agent{}.Open(agent.Located{Path: filepath.Join(dir, "opencode")}, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.store = wrap(c.store)
-			heads, err := c.Sessions(t.Context())
+			s := opened.(*store)
+			s.records = wrap(s.records)
+			heads, err := s.List(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
-			for f := range c.Scan(t.Context(), heads) {
-				found = append(found, f)
+			for _, head := range heads {
+				e, err := s.Examine(t.Context(), head, repair.Options{Now: time.Now()})
+				if err != nil {
+					t.Fatal(err)
+				}
+				found = append(found, e)
 			}
 			return found
 		}
-		var glancing atomic.Int64
-		got := scan(func(s Store) Store { return &quickCheckCounter{s, &glancing} })
-		want := scan(func(s Store) Store { return fullScanStore{s} })
-		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(repair.Diagnosis{})); diff != "" {
+		got := scan(func(r records) records { return &quickCheckCounter{r, &quick} })
+		want := scan(func(r records) records { return fullScanStore{r} })
+		if diff := cmp.Diff(want, got, cmpopts.IgnoreUnexported(repair.Diagnosis{}), cmpopts.IgnoreFields(agent.Examination{}, "Lasts", "Stamp", "From", "Until", "Idle")); diff != "" {
 			t.Errorf("%s: with the quick check a scan finds something else (-without +with):\n%s", kind, diff)
 		}
-		if glancing.Load() == 0 {
+		if quick == 0 {
 			t.Errorf("%s: no session passed the quick check", kind)
 		}
 	}
@@ -67,14 +73,14 @@ func TestQuickCheckFindsTheSame(t *testing.T) {
 
 // A quickCheckCounter counts the sessions that ScanRecords passes on whole.
 type quickCheckCounter struct {
-	Store
-	n *atomic.Int64
+	records
+	n *int
 }
 
-func (s *quickCheckCounter) ScanRecords(ctx context.Context, head session.Session, look func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
-	bare, stamp := s.Store.ScanRecords(ctx, head, look)
+func (s *quickCheckCounter) ScanRecords(ctx context.Context, head session.Session, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+	bare, stamp := s.records.ScanRecords(ctx, head, visit)
 	if bare != nil {
-		s.n.Add(1)
+		*s.n++
 	}
 	return bare, stamp
 }

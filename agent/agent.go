@@ -1,0 +1,131 @@
+package agent
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mend/change"
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+	"mend/txn"
+)
+
+// An Agent is a coding agent whose sessions can be repaired.
+type Agent interface {
+	// Name returns the name of the agent, such as "opencode".
+	Name() string
+	// Find lists the stores that this user has, the one in use first: all, or with a
+	// layout those of it. The error wraps [ErrLayout] if there is no such layout, or
+	// [ErrNoStore] if there is no store; it then says where Find looked.
+	Find(layout string) ([]Located, error)
+	// Open returns the store at a path. It writes nothing. warn, which may be nil, is
+	// called with a sentence for the user about what a change cannot promise, or about
+	// what another program wrote too late.
+	Open(at Located, warn func(string)) (Store, error)
+}
+
+// A Located is a store that was found, or that a user named.
+type Located struct {
+	Path   string
+	Layout string // how the store is arranged; "" to find it out
+}
+
+var (
+	// ErrNoStore says that no store was found.
+	ErrNoStore = errors.New("no session store found")
+	// ErrLayout says that no layout has that name.
+	ErrLayout = errors.New("no such layout")
+)
+
+// A Store is where an agent keeps its sessions. Its methods may be called concurrently.
+type Store interface {
+	// ID returns the identity of the store.
+	ID() change.StoreID
+	// List returns the sessions without their messages.
+	List(ctx context.Context) ([]session.Session, error)
+	// Records returns the records of a session of List as they are stored.
+	Records(ctx context.Context, head session.Session) ([]session.Record, error)
+	// Case reads a session of List for the request.
+	Case(ctx context.Context, head session.Session, r repair.Request) (Case, error)
+	// Read returns what the records hold now, nil for one that does not exist.
+	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
+	// Writer returns the transactions of the store for changes that belong to the
+	// journal with that id.
+	Writer(journal string) (txn.Store, error)
+}
+
+// A Case is a session that was read.
+type Case interface {
+	Plan() (repair.Result, error)
+	Diagnose() []repair.Diagnosis
+}
+
+// A Scanner is a Store with which a scan need not read what has not changed.
+type Scanner interface {
+	// Stamp returns the stamp that the records of a session of List have now. It reads
+	// none of them.
+	Stamp(ctx context.Context, head session.Session) (session.Stamp, error)
+	// State returns the stamp of the whole store, the zero stamp if that cannot be
+	// computed at once.
+	State(ctx context.Context) (session.Stamp, error)
+	// Held returns the start of the oldest process that has the store open, the zero
+	// time if there is none.
+	Held(ctx context.Context) (time.Time, error)
+	// Examine diagnoses a session of List.
+	Examine(ctx context.Context, head session.Session, o repair.Options) (Examination, error)
+	// Settings identifies what a diagnosis depends on besides the records, the options
+	// and the build of mend.
+	Settings() string
+}
+
+// An Examination is what was found in a session, and how long that is valid.
+type Examination struct {
+	Busy      bool // the agent is working in the session
+	Thinking  bool // the session was diagnosed for a model that is asked to think
+	Diagnoses []repair.Diagnosis
+
+	Lasts       bool          // valid as long as the stamp and the rest of this say; else not after this scan
+	Stamp       session.Stamp // of the records
+	From, Until time.Time     // the next prompt has the same position among the messages
+	Idle        bool          // valid only while no process has the store open
+}
+
+// An Orphaner is a Store that can hold records of no session.
+type Orphaner interface {
+	// Orphans lists the records that belong to no session, and their folders. The error
+	// wraps [session.ErrHidden] if that cannot be known.
+	Orphans(ctx context.Context) ([]session.Ref, error)
+}
+
+// A Forecaster is a Store of an agent of which mend knows the requests.
+type Forecaster interface {
+	// Profile returns the known version of the agent whose requests are like those of
+	// the given one.
+	Profile(version string) string
+	// Forecast returns what the agent will send for a session of List when the user
+	// types one more prompt.
+	Forecast(ctx context.Context, head session.Session, o repair.Options) (Forecast, error)
+}
+
+// A Forecast is the next request of a session, and what the provider will refuse of it.
+type Forecast struct {
+	Request    request.Request
+	Violations []request.Violation // the first is the one that shows
+	Version    string              // of the profile
+	Thinking   bool                // the model is asked to think
+}
+
+// A Stager is a Store in which a change that was cut leaves files.
+type Stager interface {
+	// Abandoned lists, below the store, what changes of other journals have staged.
+	Abandoned(journal string) ([]string, error)
+}
+
+// A Migrated is a Store that an agent made from an older one.
+type Migrated interface {
+	// Former returns the path of the older store, which the agent no longer reads, ""
+	// if it is not there. If this store is the older one, Former returns its path.
+	Former() string
+}

@@ -1,0 +1,81 @@
+package opencode
+
+import (
+	"context"
+	"slices"
+
+	"mend/agent"
+	"mend/agent/opencode/render"
+	"mend/repair"
+	"mend/session"
+)
+
+// Examine implements [agent.Scanner].
+func (s *store) Examine(ctx context.Context, head session.Session, o repair.Options) (agent.Examination, error) {
+	if e := s.quickCheck(ctx, head, o); e.Lasts {
+		return e, nil
+	}
+	return s.diagnose(ctx, head, o)
+}
+
+// Settings implements [agent.Scanner].
+func (s *store) Settings() string { return "models " + s.models.state() }
+
+// quickCheck is diagnose for a session in which nothing is wrong, without building
+// the session. If the examination does not last, the session must be diagnosed.
+func (s *store) quickCheck(ctx context.Context, head session.Session, o repair.Options) agent.Examination {
+	now := o.Typed()
+	g := repair.Glance{Now: now}
+	bare, stamp := s.ScanRecords(ctx, head, g.Message)
+	if bare == nil || !g.Plain(bare) || bare.CheckDepth() != nil {
+		return agent.Examination{}
+	}
+	e := agent.Examination{Thinking: g.Thinks(), Lasts: !now.IsZero(), Stamp: stamp}
+	if o.Thinking != nil {
+		e.Thinking = *o.Thinking
+	}
+	e.From, e.Until = g.Span()
+	return e
+}
+
+// diagnose reads a session and diagnoses it. The examination does not last if it
+// depends on more than the records, such as on the time of day or on a file elsewhere.
+// If the newest assistant message was not finished long ago, it lasts until a process
+// opens the store.
+func (s *store) diagnose(ctx context.Context, head session.Session, o repair.Options) (agent.Examination, error) {
+	loaded, stamp, err := s.loadStamped(ctx, head)
+	if err != nil {
+		return agent.Examination{}, err
+	}
+	if o, err = s.options(ctx, loaded, o); err != nil {
+		return agent.Examination{}, err
+	}
+	e := agent.Examination{Busy: repair.Busy(loaded, o.Now, o.Held), Thinking: thinks(loaded, o), Stamp: stamp, Idle: unfinished(loaded)}
+	e.Lasts = len(loaded.Stray) == 0 && !e.Busy && !hasUnknownParent(loaded) && !o.WrongClock
+	e.From, e.Until = render.Span(loaded, o.Now)
+	o.Missing = func(path string) bool {
+		e.Lasts = false
+		return missing(path)
+	}
+	e.Diagnoses = repair.Diagnose(loaded, o)
+	return e, nil
+}
+
+// thinks reports whether the model is asked to think: as the options say, or else as
+// the session shows.
+func thinks(s *session.Session, o repair.Options) bool {
+	if o.Thinking != nil {
+		return *o.Thinking
+	}
+	return repair.Thinks(s)
+}
+
+// hasUnknownParent reports whether a message names a prompt that is not in the session:
+// whether parts of that prompt are left is part of the diagnosis, but not of the stamp.
+func hasUnknownParent(s *session.Session) bool {
+	ids := make(map[string]bool, len(s.Messages))
+	for i := range s.Messages {
+		ids[s.Messages[i].ID] = true
+	}
+	return slices.ContainsFunc(s.Messages, func(m session.Message) bool { return m.Parent != "" && !ids[m.Parent] })
+}

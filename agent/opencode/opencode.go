@@ -1,0 +1,93 @@
+package opencode
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"mend/agent"
+	"mend/fsstore"
+	"mend/internal/userdir"
+	"mend/sqlstore"
+)
+
+// Database is the layout of a store that is a database.
+const Database = "sqlite"
+
+// Agent is OpenCode.
+type Agent struct{}
+
+// Name implements [agent.Agent].
+func (Agent) Name() string { return "opencode" }
+
+// Find implements [agent.Agent]. Databases come first: OpenCode reads its database if
+// there is one, even if the JSON tree that it was made from is still there.
+func (Agent) Find(layout string) ([]agent.Located, error) {
+	if layout != "" && layout != Database {
+		if err := fsstore.CheckLayout(layout); errors.Is(err, fsstore.ErrLayout) {
+			return nil, layoutError{err}
+		}
+	}
+	home, errHome := userdir.Home("XDG_DATA_HOME") // without one only what variables name is found
+	var found []agent.Located
+	for _, path := range sqlstore.Find(os.Getenv, home) {
+		found = append(found, agent.Located{Path: path, Layout: Database})
+	}
+	for _, l := range fsstore.Find(os.Getenv, home) {
+		found = append(found, agent.Located{Path: l.Path, Layout: l.Layout})
+	}
+	found = slices.DeleteFunc(found, func(l agent.Located) bool { return layout != "" && l.Layout != layout })
+	switch {
+	case len(found) > 0:
+		return found, nil
+	case errHome != nil && os.Getenv("XDG_DATA_HOME") == "":
+		return nil, fmt.Errorf("%w: where OpenCode keeps its data is not known: %w", agent.ErrNoStore, errHome)
+	}
+	return nil, fmt.Errorf("%w: looked in the data folder of OpenCode and in this folder", agent.ErrNoStore)
+}
+
+// A layoutError is an error of fsstore that is also [agent.ErrLayout].
+type layoutError struct{ error }
+
+func (e layoutError) Is(target error) bool { return target == agent.ErrLayout }
+
+func (e layoutError) Unwrap() error { return e.error }
+
+// Open implements [agent.Agent]. A path may lead to a database or to a folder. Without
+// a layout, a folder that holds a database is opened as that database.
+func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
+	m := newAbilities()
+	if at.Layout == Database || at.Layout == "" && hasDatabase(at.Path) {
+		db, err := sqlstore.Open(at.Path, sqlstore.Options{})
+		if err != nil {
+			return nil, err
+		}
+		return &store{records: db, at: at, warn: warn, models: m}, nil
+	}
+	tree, err := fsstore.Open(at.Path, at.Layout, fsstore.Options{Note: warn})
+	if errors.Is(err, fsstore.ErrLayout) {
+		return nil, layoutError{err}
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &store{records: tree, tree: tree, at: at, warn: warn, models: m}, nil
+}
+
+func hasDatabase(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil {
+		return false
+	}
+	if !info.IsDir() {
+		return true
+	}
+	for _, name := range []string{"opencode.db", "opencode.db-wal"} {
+		if _, err := os.Lstat(filepath.Join(path, name)); err == nil {
+			return true
+		}
+	}
+	return false
+}

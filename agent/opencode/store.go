@@ -1,0 +1,172 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"iter"
+	"os"
+	"path/filepath"
+	"time"
+
+	"mend/agent"
+	"mend/change"
+	"mend/fsstore"
+	"mend/repair"
+	"mend/session"
+	"mend/sqlstore"
+	"mend/txn"
+)
+
+// records are what a tree and a database have in common.
+type records interface {
+	txn.Store
+	ID() change.StoreID
+	List(ctx context.Context) ([]session.Session, error)
+	Load(ctx context.Context, head session.Session) (*session.Session, error)
+	// LoadStamped is Load, with the stamp that the records had when they were read.
+	LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error)
+	// ScanRecords reads a session of List as Load does, without building it: it passes
+	// each message with its parts to visit, which must not keep them. It returns the
+	// session without its messages, and the stamp. It returns nil if visit returned
+	// false, or if something may be wrong with a record.
+	ScanRecords(ctx context.Context, head session.Session, visit func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp)
+	Stamp(ctx context.Context, head session.Session) (session.Stamp, error)
+	State(ctx context.Context) (session.Stamp, error)
+	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
+	Orphans(ctx context.Context) ([]session.Ref, error)
+	Held(ctx context.Context) (time.Time, error)
+}
+
+// A store is a JSON tree or a database of OpenCode's.
+type store struct {
+	records
+	tree   *fsstore.Store // nil for a database
+	at     agent.Located
+	warn   func(string)
+	models *abilities
+}
+
+var (
+	_ agent.Scanner    = (*store)(nil)
+	_ agent.Orphaner   = (*store)(nil)
+	_ agent.Forecaster = (*store)(nil)
+	_ agent.Stager     = (*store)(nil)
+	_ agent.Migrated   = (*store)(nil)
+)
+
+// Writer implements [agent.Store].
+func (s *store) Writer(journal string) (txn.Store, error) {
+	if s.tree == nil {
+		return sqlstore.Open(s.at.Path, sqlstore.Options{})
+	}
+	return fsstore.Open(s.at.Path, s.at.Layout, fsstore.Options{Owner: journal, Note: s.warn})
+}
+
+// OrphanWriter returns transactions in which records may be made whose parent is not
+// there.
+func (s *store) OrphanWriter(journal string) (txn.Store, error) {
+	if s.tree == nil {
+		return sqlstore.Open(s.at.Path, sqlstore.Options{Unattached: true})
+	}
+	return s.Writer(journal)
+}
+
+// Records implements [agent.Store].
+func (s *store) Records(ctx context.Context, head session.Session) ([]session.Record, error) {
+	loaded, err := s.records.Load(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	var all []session.Record
+	for r := range loaded.Records {
+		all = append(all, *r)
+	}
+	return all, nil
+}
+
+// Load returns a session whose records can all be parsed. The error is that of the
+// store, or a [*session.DepthError].
+func (s *store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+	loaded, _, err := s.loadStamped(ctx, head)
+	return loaded, err
+}
+
+func (s *store) loadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+	loaded, stamp, err := s.records.LoadStamped(ctx, head)
+	if err == nil {
+		err = loaded.CheckDepth()
+	}
+	if err != nil {
+		return nil, stamp, err
+	}
+	return loaded, stamp, nil
+}
+
+// options adds to o what the store and the machine tell.
+func (s *store) options(ctx context.Context, loaded *session.Session, o repair.Options) (repair.Options, error) {
+	o.Foreign = s.tree != nil && s.tree.Foreign()
+	o.Reads, o.Missing = s.models.reads, missing
+	var err error
+	if unfinished(loaded) { // else it is not needed, and finding out is slow
+		o.Held, err = s.Held(ctx)
+	}
+	return o, err
+}
+
+// Case implements [agent.Store].
+func (s *store) Case(ctx context.Context, head session.Session, r repair.Request) (agent.Case, error) {
+	loaded, err := s.Load(ctx, head)
+	if err != nil {
+		return nil, err
+	}
+	if r.Options, err = s.options(ctx, loaded, r.Options); err != nil {
+		return nil, err
+	}
+	return &sessionCase{loaded, r}, nil
+}
+
+type sessionCase struct {
+	session *session.Session
+	request repair.Request
+}
+
+func (c *sessionCase) Plan() (repair.Result, error) { return repair.Plan(c.session, c.request) }
+
+func (c *sessionCase) Diagnose() []repair.Diagnosis {
+	return repair.Diagnose(c.session, c.request.Options)
+}
+
+// unfinished reports whether the agent may be working in the session.
+func unfinished(s *session.Session) bool {
+	m := s.LatestAssistant()
+	return m != nil && !m.Finished()
+}
+
+// missing reports whether nothing is at the path. If that is not known it returns
+// false.
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return errors.Is(err, fs.ErrNotExist)
+}
+
+// Abandoned implements [agent.Stager].
+func (s *store) Abandoned(journal string) ([]string, error) {
+	if s.tree == nil {
+		return nil, nil
+	}
+	return s.tree.Abandoned(journal)
+}
+
+// Former implements [agent.Migrated].
+func (s *store) Former() string {
+	root := s.ID().Root
+	tree := filepath.Join(filepath.Dir(root), "storage")
+	if root != tree && s.tree != nil || !hasDatabase(filepath.Dir(root)) {
+		return ""
+	}
+	if info, err := os.Stat(filepath.Join(tree, "message")); err != nil || !info.IsDir() {
+		return ""
+	}
+	return tree
+}
