@@ -17,7 +17,7 @@
 //	repair     what is wrong and what cures it: error classes, diagnoses, strategies
 //	request    what goes to a provider, as values: Request, Turn, Block, Violation
 //	provider   the rules of a provider on a request; provider/anthropic
-//	agent      what belongs to one agent; agent/opencode/render: sessions → requests
+//	agent      what belongs to one agent; agent/opencode has render (session → request) and schema
 //	undo       entries of the journal → the plan that reverts them
 //	fsstore    sessions in a tree of JSON files
 //	sqlstore   sessions in OpenCode's SQLite database

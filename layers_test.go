@@ -15,7 +15,7 @@ var layers = map[string][]string{
 	"mend/jsonedit":                    {},
 	"mend/session":                     {"mend/jsonedit"},
 	"mend/change":                      {"mend/session"},
-	"mend/repair":                      {"mend/jsonedit", "mend/session", "mend/change", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render"},
+	"mend/repair":                      {"mend/jsonedit", "mend/session", "mend/change", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render", "mend/agent/opencode/schema"},
 	"mend/undo":                        {"mend/session", "mend/change"},
 	"mend/scancache":                   {"mend/session", "mend/repair", "mend/internal/atomicfile", "mend/internal/ownfile"},
 	"mend/fsstore":                     {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
@@ -30,7 +30,9 @@ var layers = map[string][]string{
 	"mend/request":                     {"mend/jsonedit", "mend/session"},
 	"mend/provider":                    {"mend/session", "mend/request"},
 	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider"},
-	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider"},
+	"mend/agent/opencode/js":           {"mend/jsonedit", "mend/session"},
+	"mend/agent/opencode/schema":       {"mend/session", "mend/agent/opencode/js"},
+	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/agent/opencode/js", "mend/agent/opencode/schema"},
 	"mend/testdata":                    {},
 	"mend/internal/atomicfile":         {"mend/internal/ownfile"},
 	"mend/internal/memory":             {},
@@ -51,7 +53,7 @@ var layers = map[string][]string{
 }
 
 // pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/agent/opencode/render"}
+var pure = []string{"mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render"}
 
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata").Output()

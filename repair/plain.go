@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/render"
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -139,7 +140,7 @@ func plain(s *session.Session, now time.Time) bool {
 // the request, which goes to that model.
 func plainInfo(s *session.Session, asked model) bool {
 	_, reverted := infoField(s, "revert")
-	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || archived(s) || reverted || len(render.InfoFaults(s, render.ProfileFor(""))) > 0 || len(render.ProjectFaults(s, render.ProfileFor(""))) > 0 {
+	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || archived(s) || reverted || len(schema.SessionFaults(s, render.ProfileFor("").Strict)) > 0 || len(schema.ProjectFaults(s, render.ProfileFor("").Strict)) > 0 {
 		return false
 	}
 	told, tells := infoField(s, "model")

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"mend/agent/opencode/render"
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -66,7 +66,7 @@ func findInfo(c *chart) []fault {
 		return []fault{{ref: c.s.Info.Ref, says: d.Why}}
 	}
 	var words []string
-	for _, f := range render.InfoFaults(c.s, c.settings[own].profile) {
+	for _, f := range schema.SessionFaults(c.s, c.settings[own].profile.Strict) {
 		words = append(words, f.String())
 	}
 	if len(words) == 0 {

@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mend/agent/opencode/render"
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -25,7 +26,7 @@ const rowVersion = "1.2.0"
 func sessionRowFixes(k *known) []fix {
 	s := k.s
 	var names []string
-	for _, f := range render.InfoFaults(s, render.ProfileFor("")) {
+	for _, f := range schema.SessionFaults(s, render.ProfileFor("").Strict) {
 		names = append(names, f.Field)
 	}
 	row, c, ok := completeRow(k, s.Info, names, rowSlots(s))
@@ -64,7 +65,7 @@ func projectRowFixes(k *known, _ fault) []fix {
 		return projectFileFixes(k)
 	}
 	var names []string
-	for _, f := range render.ProjectFaults(s, render.ProfileFor("")) {
+	for _, f := range schema.ProjectFaults(s, render.ProfileFor("").Strict) {
 		names = append(names, f.Field)
 	}
 	folder := func(gap) []byte { return jsonedit.Quote(s.Directory) }
@@ -150,7 +151,7 @@ func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
 	for _, name := range names {
 		c, _ := r.Col(name)
 		var raw []byte
-		switch isJSON := render.IsInfoJSON(name); {
+		switch isJSON := schema.IsJSONColumn(name); {
 		case c.Class == session.ClassNull:
 			continue
 		case (c.Class == session.ClassText || c.Class == session.ClassBlob) && utf8.Valid(c.Bytes):
@@ -174,7 +175,7 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 	switch {
 	case !has:
 		return session.Col{Name: name, Class: session.ClassNull}
-	case render.IsInfoJSON(name):
+	case schema.IsJSONColumn(name):
 		return session.TextCol(name, string(raw))
 	case raw[0] == '"':
 		return session.TextCol(name, jsonedit.Unquote(raw))
@@ -244,7 +245,7 @@ func aFinite(g gap, raw []byte) ([]byte, bool) {
 // aFolder is a path that does not depend on where the agent was started.
 func aFolder(_ gap, raw []byte) ([]byte, bool) {
 	s, ok := unquoted(raw)
-	return raw, ok && (s == "" || render.IsAbsolute(s))
+	return raw, ok && (s == "" || schema.IsAbsolute(s))
 }
 
 // aRevert is a revert as it is, but for what only describes it: half a revert would

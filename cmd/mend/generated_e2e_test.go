@@ -22,6 +22,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/render"
+	"mend/agent/opencode/schema"
 	"mend/internal/endpoint"
 	"mend/internal/mutation"
 	"mend/internal/opencode"
@@ -254,7 +255,7 @@ func (o opinion) otherModel() bool {
 func (g *generator) noFolder(p *patient) bool {
 	var answer struct{ Sessions []struct{ Directory string } }
 	p.ask(&answer, "scan", p.session)
-	if len(answer.Sessions) != 1 || !render.IsAbsolute(answer.Sessions[0].Directory) {
+	if len(answer.Sessions) != 1 || !schema.IsAbsolute(answer.Sessions[0].Directory) {
 		return false
 	}
 	_, err := os.Stat(answer.Sessions[0].Directory)

@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 
+	"mend/agent/opencode/js"
 	"mend/request"
 	"mend/session"
 )
@@ -31,7 +32,7 @@ func (r *rendering) assistant(m *message) []outgoing {
 	a := &answer{rendering: r, from: m.ref, steps: []step{{}}}
 	a.foreign = m.model() != r.Model && !r.has(foreignKept)
 	a.signed = slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.kind == session.TypeReasoning && !p.body.get("metadata").get("anthropic").get("signature").null()
+		return p.kind == session.TypeReasoning && !p.body.Get("metadata").Get("anthropic").Get("signature").Nullish()
 	})
 	for _, p := range m.parts {
 		a.add(p)
@@ -54,10 +55,10 @@ func (r *rendering) assistant(m *message) []outgoing {
 // failed reports whether the message is left out for its error: for any but
 // that of a user's abort, and also for that one where there is nothing to show.
 func (m *message) failed() bool {
-	if !m.told.error.truthy() {
+	if !m.told.error.Truthy() {
 		return false
 	}
-	name, _ := m.told.error.get("name").str()
+	name, _ := m.told.error.Get("name").Text()
 	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.kind != session.TypeStepStart && p.kind != session.TypeReasoning
 	})
@@ -65,7 +66,7 @@ func (m *message) failed() bool {
 
 // model is the one that wrote the message.
 func (m *message) model() request.Model {
-	return request.Model{ProviderID: m.body.get("providerID").joined(), ModelID: m.body.get("modelID").joined()}
+	return request.Model{ProviderID: m.body.Get("providerID").String(), ModelID: m.body.Get("modelID").String()}
 }
 
 // add puts one part into the answer's last step, or begins a new one. Kinds of
@@ -92,7 +93,7 @@ func (a *answer) say(p part, b request.Block, unsent bool) {
 
 // text adds a text, ignored or not.
 func (a *answer) text(p part) {
-	text, ok := p.body.get("text").str()
+	text, ok := p.body.Get("text").Text()
 	if !ok {
 		a.die(field(p.ref, "text is missing or no string"))
 		return
@@ -108,7 +109,7 @@ func (a *answer) text(p part) {
 // reasoning adds thinking. The model that wrote it gets it back with its
 // signature; what has none is left out in the end.
 func (a *answer) reasoning(p part) {
-	text, ok := p.body.get("text").str()
+	text, ok := p.body.Get("text").Text()
 	if !ok {
 		a.die(field(p.ref, "text is missing or no string"))
 		return
@@ -116,7 +117,7 @@ func (a *answer) reasoning(p part) {
 	b := request.Block{Type: request.Thinking, Text: text}
 	switch {
 	case a.foreign && a.has(foreignText):
-		if trim(text) != "" {
+		if js.Trim(text) != "" {
 			b.Type = request.Text
 			a.say(p, b, false)
 		}
@@ -125,7 +126,7 @@ func (a *answer) reasoning(p part) {
 		a.say(p, b, true)
 		return
 	}
-	meta := p.body.get("metadata")
+	meta := p.body.Get("metadata")
 	if meta.Kind() == 'n' {
 		a.die(field(p.ref, "metadata is null"))
 		return
@@ -133,14 +134,14 @@ func (a *answer) reasoning(p part) {
 	if !a.metadata(p) {
 		return
 	}
-	anthropic := meta.get("anthropic")
-	signature, signed := anthropic.get("signature").str()
-	redacted, isRedacted := anthropic.get("redactedData").str()
+	anthropic := meta.Get("anthropic")
+	signature, signed := anthropic.Get("signature").Text()
+	redacted, isRedacted := anthropic.Get("redactedData").Text()
 	switch {
-	case !signed && anthropic.get("signature").Kind() != 0:
+	case !signed && anthropic.Get("signature").Kind() != 0:
 		a.die(field(p.ref, "metadata.anthropic.signature is no string"))
 		return
-	case !isRedacted && anthropic.get("redactedData").Kind() != 0:
+	case !isRedacted && anthropic.Get("redactedData").Kind() != 0:
 		a.die(field(p.ref, "metadata.anthropic.redactedData is no string"))
 		return
 	case signed:
@@ -155,13 +156,13 @@ func (a *answer) reasoning(p part) {
 // form that it needs: an object of objects, or nothing. Another model's is not
 // looked at.
 func (a *answer) metadata(p part) bool {
-	v := p.body.get("metadata")
-	if a.foreign || v.null() {
+	v := p.body.Get("metadata")
+	if a.foreign || v.Nullish() {
 		return true
 	}
 	ok := v.Kind() == '{'
-	for _, e := range v.fields() {
-		ok = ok && (e.Kind() == '{' || e.name == "providerExecuted" && p.kind == session.TypeTool && a.has(providerTools))
+	for _, e := range v.Members() {
+		ok = ok && (e.Kind() == '{' || e.Name == "providerExecuted" && p.kind == session.TypeTool && a.has(providerTools))
 	}
 	if !ok {
 		a.die(field(p.ref, "metadata is not an object of objects"))

@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"time"
 
+	"mend/agent/opencode/js"
 	"mend/session"
 )
 
@@ -66,7 +67,7 @@ func newPrompt(s *session.Session, now time.Time) *message {
 	id := session.ClockID(session.KindMessage, ms)
 	return &message{
 		prompt: true, at: session.TimeKey(ms), key: session.TextCol("id", id).SortKey(), source: source{id: id},
-		body: parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)),
+		body: js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)),
 	}
 }
 

@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 
+	"mend/agent/opencode/js"
 	"mend/session"
 )
 
@@ -22,7 +23,7 @@ func history(all []*message, p Profile) (kept []*message, reached int) {
 			tail = m.tailStart(p)
 			end = tail == "" || tail == m.id
 		case m.summary(p):
-			parent, _ := m.body.get("parentID").str()
+			parent, _ := m.body.Get("parentID").Text()
 			summed[parent] = true
 		}
 		if end {
@@ -38,8 +39,8 @@ func history(all []*message, p Profile) (kept []*message, reached int) {
 
 // summary reports whether the message is the answer to a compaction.
 func (m *message) summary(p Profile) bool {
-	return m.role() == session.RoleAssistant && m.told.summary.truthy() && m.told.finish.truthy() &&
-		(!p.SummaryError || !m.told.error.truthy())
+	return m.role() == session.RoleAssistant && m.told.summary.Truthy() && m.told.finish.Truthy() &&
+		(!p.SummaryError || !m.told.error.Truthy())
 }
 
 // tailStart is the id of the first message that the message's compaction kept.
@@ -47,7 +48,7 @@ func (m *message) tailStart(p Profile) string {
 	if p.Tail == TailNone {
 		return ""
 	}
-	id, _ := m.compaction.body.get("tail_start_id").str()
+	id, _ := m.compaction.body.Get("tail_start_id").Text()
 	return id
 }
 
@@ -56,10 +57,10 @@ func (m *message) tailStart(p Profile) string {
 func tailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
-		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.body.get("tail_start_id").there() })
+		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.body.Get("tail_start_id").Exists() })
 		if m.role() == session.RoleUser && j >= 0 {
 			at = i
-			tail, _ = m.parts[j].body.get("tail_start_id").str()
+			tail, _ = m.parts[j].body.Get("tail_start_id").Text()
 			break
 		}
 	}
@@ -67,8 +68,8 @@ func tailLast(all []*message) []*message {
 		return all
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
-		parent, _ := m.body.get("parentID").str()
-		return m.role() == session.RoleAssistant && m.told.summary.truthy() && parent == all[at].id
+		parent, _ := m.body.Get("parentID").Text()
+		return m.role() == session.RoleAssistant && m.told.summary.Truthy() && parent == all[at].id
 	})
 	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
 	if start < 0 || start >= at || summary <= at {
@@ -96,7 +97,7 @@ func latest(all []*message, p Profile) loop {
 		if newer(l.assistant) {
 			l.assistant = m
 		}
-		if m.told.finish.truthy() && newer(l.finished) {
+		if m.told.finish.Truthy() && newer(l.finished) {
 			l.finished = m
 		}
 	}
@@ -106,9 +107,9 @@ func latest(all []*message, p Profile) loop {
 // newer reports whether the agent takes a, which it meets later, for newer than b.
 func (p *Profile) newer(a, b *message) bool {
 	if p.LatestByTime {
-		x, y := a.body.get("time").get("created"), b.body.get("time").get("created")
-		if !identical(x, y) {
-			return greater(x, y)
+		x, y := a.body.Get("time").Get("created"), b.body.Get("time").Get("created")
+		if !js.StrictEqual(x, y) {
+			return js.Greater(x, y)
 		}
 	}
 	if p.LatestByID || p.LatestByTime {
@@ -129,7 +130,7 @@ func (l loop) answered(p Profile) bool {
 	if p.Answered != AnsweredByParent {
 		return l.assistant.after(l.user)
 	}
-	parent, _ := l.assistant.body.get("parentID").str()
+	parent, _ := l.assistant.body.Get("parentID").Text()
 	return parent == l.user.id
 }
 
@@ -144,8 +145,8 @@ func (l loop) whyAnswered() string {
 
 // stopped reports whether the model said that it was done.
 func (m *message) stopped() bool {
-	reason, _ := m.told.finish.str()
-	return m.told.finish.truthy() && reason != "tool-calls" && reason != "unknown"
+	reason, _ := m.told.finish.Text()
+	return m.told.finish.Truthy() && reason != "tool-calls" && reason != "unknown"
 }
 
 // compacting reports whether a compaction was asked for since the newest
@@ -162,13 +163,13 @@ func (l loop) tokens(p Profile) (missing string) {
 	if l.finished == nil || l.finished.told.summary.Kind() == 't' {
 		return ""
 	}
-	tokens := l.finished.body.get("tokens")
+	tokens := l.finished.body.Get("tokens")
 	switch {
-	case tokens.null():
+	case tokens.Nullish():
 		return "tokens"
-	case p.Total && tokens.get("total").truthy():
+	case p.Total && tokens.Get("total").Truthy():
 		return ""
-	case tokens.get("cache").null():
+	case tokens.Get("cache").Nullish():
 		return "tokens.cache"
 	}
 	return ""

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/js"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -16,7 +17,7 @@ type message struct {
 	source
 	prompt  bool            // the one that the user types next: it has no record
 	at, key session.SortKey // by which messages are sorted: the time, then the id
-	body    value
+	body    js.Value
 	sources []source // of its parts
 	parts   []part   // that can be read
 	broken  []Fatal  // why reading it ends the agent
@@ -24,7 +25,7 @@ type message struct {
 
 	// Members that are asked for in every setting.
 	says string // the role
-	told struct{ finish, summary, error value }
+	told struct{ finish, summary, error js.Value }
 
 	screened bool
 	screen   []Fatal // why it cannot be shown, once screened
@@ -38,7 +39,7 @@ type message struct {
 type part struct {
 	*source
 	kind string
-	body value
+	body js.Value
 }
 
 // A source is a record, as far as a reading depends on it.
@@ -112,8 +113,8 @@ func readMessage(src *session.Message) *message {
 		m.broken = append(m.broken, Fatal{FatalUnreadable, fault, src.Ref})
 	}
 	m.body = v
-	m.says, _ = v.get("role").str()
-	m.told.finish, m.told.summary, m.told.error = v.get("finish"), v.get("summary"), v.get("error")
+	m.says, _ = v.Get("role").Text()
+	m.told.finish, m.told.summary, m.told.error = v.Get("finish"), v.Get("summary"), v.Get("error")
 	for i := range src.Parts {
 		rec := &src.Parts[i].Record
 		m.sources[i] = sourceOf(rec, src.Parts[i].ID)
@@ -125,7 +126,7 @@ func readMessage(src *session.Message) *message {
 			m.broken = append(m.broken, Fatal{FatalUnreadable, fault, rec.Ref})
 			continue
 		}
-		kind, _ := v.get("type").str()
+		kind, _ := v.Get("type").Text()
 		m.parts = append(m.parts, part{&m.sources[i], kind, v})
 	}
 	if src.Cols == nil {
@@ -142,25 +143,25 @@ func readMessage(src *session.Message) *message {
 
 // readRecord is the record's JSON, or why the agent cannot read it. JSON that is
 // no object can be read: it says neither role nor type, and so it is left out.
-func readRecord(r *session.Record, root jsonedit.Value) (v value, fault string) {
+func readRecord(r *session.Record, root jsonedit.Value) (v js.Value, fault string) {
 	if !r.Unreadable() && r.Class == 0 {
-		v = value{root}
-		if !v.there() && r.Cols == nil { // a file may begin with a byte order mark
-			v = parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
+		v = js.Value{Value: root}
+		if !v.Exists() && r.Cols == nil { // a file may begin with a byte order mark
+			v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
 		}
 	}
 	switch {
-	case v.there():
+	case v.Exists():
 		return v, ""
 	case r.Defect != nil:
-		return value{}, r.Defect.Why
+		return js.Value{}, r.Defect.Why
 	}
-	return value{}, "no JSON"
+	return js.Value{}, "no JSON"
 }
 
 // nullFile reports whether the record is a file with null, of which nothing can
 // be asked. A row gets its ids put in, which makes an object of it.
-func nullFile(r *session.Record, v value) bool { return v.Kind() == 'n' && r.Cols == nil }
+func nullFile(r *session.Record, v js.Value) bool { return v.Kind() == 'n' && r.Cols == nil }
 
 // after reports whether the message's id is above that of o in JavaScript, where none is above null.
 func (m *message) after(o *message) bool { return !m.key.IsNull() && !o.key.IsNull() && m.id > o.id }
@@ -187,23 +188,23 @@ func (m *message) file() string {
 
 // column is the JSON in a field of the session's own record: a column of a row,
 // or a member of a file.
-func column(s *session.Session, name string) value {
+func column(s *session.Session, name string) js.Value {
 	if c, ok := s.Info.Col(name); ok {
-		v, _ := columnValue(c, true)
+		v, _ := js.ParseColumn(c, true)
 		return v
 	}
-	return parse(s.Info.Data).get(name)
+	return js.Parse(s.Info.Data).Get(name)
 }
 
 // revert is what is left of the messages once a revert is final, as it is with
 // the next prompt; reverted tells whether there was one.
 func revert(s *session.Session, all []*message, rule RevertRule) (left []*message, reverted bool) {
 	v := column(s, "revert")
-	if !v.truthy() {
+	if !v.Truthy() {
 		return all, false
 	}
-	id, _ := v.get("messageID").str()
-	at, keep := v.get("partID").str()
+	id, _ := v.Get("messageID").Text()
+	at, keep := v.Get("partID").Text()
 	keep = keep && at != "" && rule != RevertWhole
 	if rule == RevertByID {
 		for _, m := range all {

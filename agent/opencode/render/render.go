@@ -62,26 +62,26 @@ func (r *rendering) prompt(s *session.Session, all []*message) []*message {
 func (r *rendering) lastModel(s *session.Session, all []*message) request.Model {
 	if r.Profile.SessionModel {
 		model := column(s, "model")
-		provider, _ := model.get("providerID").str()
-		if id, ok := model.get("id").str(); ok {
+		provider, _ := model.Get("providerID").Text()
+		if id, ok := model.Get("id").Text(); ok {
 			return request.Model{ProviderID: provider, ModelID: id}
 		}
 	}
 	for _, m := range slices.Backward(all) {
-		model := m.body.get("model")
-		if m.role() != session.RoleUser || !model.truthy() {
+		model := m.body.Get("model")
+		if m.role() != session.RoleUser || !model.Truthy() {
 			continue
 		}
-		provider, _ := model.get("providerID").str()
-		id, _ := model.get("modelID").str()
+		provider, _ := model.Get("providerID").Text()
+		id, _ := model.Get("modelID").Text()
 		if missing := r.unnamed(provider, id); missing != "" {
 			r.die(field(m.ref, "%s is missing, and the next prompt asks the same model", missing))
 		}
 		return request.Model{ProviderID: provider, ModelID: id}
 	}
 	for _, m := range slices.Backward(all) {
-		provider, _ := m.body.get("providerID").str()
-		if id, ok := m.body.get("modelID").str(); ok && m.role() == session.RoleAssistant {
+		provider, _ := m.body.Get("providerID").Text()
+		if id, ok := m.body.Get("modelID").Text(); ok && m.role() == session.RoleAssistant {
 			return request.Model{ProviderID: provider, ModelID: id}
 		}
 	}
@@ -109,7 +109,7 @@ func (r *rendering) history(all []*message) []*message {
 	for _, m := range all[len(all)-r.window(len(all), reached):] {
 		r.die(m.broken...)
 		r.die(m.faulty...)
-		if r.Profile.Times && !m.prompt && len(m.broken)+len(m.faulty) == 0 && m.body.get("time").null() {
+		if r.Profile.Times && !m.prompt && len(m.broken)+len(m.faulty) == 0 && m.body.Get("time").Nullish() {
 			r.die(field(m.ref, "time is missing"))
 		}
 	}

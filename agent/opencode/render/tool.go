@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 
+	"mend/agent/opencode/js"
 	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
@@ -18,12 +19,12 @@ const (
 // tool adds a call and its result. A call in a state that is not known is left
 // out, result and all.
 func (a *answer) tool(p part) {
-	if p.body.get("state").null() {
+	if p.body.Get("state").Nullish() {
 		a.die(field(p.ref, "state is missing"))
 		return
 	}
-	state := p.body.get("state")
-	status, _ := state.get("status").str()
+	state := p.body.Get("state")
+	status, _ := state.Get("status").Text()
 	result, ok := request.Block{}, true
 	switch status {
 	case session.StatusCompleted:
@@ -38,17 +39,17 @@ func (a *answer) tool(p part) {
 	default:
 		return
 	}
-	if p.body.get("metadata").get("providerExecuted").truthy() && a.has(providerTools) {
+	if p.body.Get("metadata").Get("providerExecuted").Truthy() && a.has(providerTools) {
 		return // the provider has what it did itself
 	}
-	id, isID := p.body.get("callID").str()
+	id, isID := p.body.Get("callID").Text()
 	if !isID {
 		a.die(field(p.ref, "callID is missing or no string"))
 	}
 	if !a.metadata(p) || !ok || !isID {
 		return
 	}
-	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.body.get("tool").joined(), Input: input(state.get("input"), status)}
+	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.body.Get("tool").String(), Input: input(state.Get("input"), status)}
 	a.say(p, call, false)
 	result.Type, result.ToolID, result.Source = request.ToolResult, id, p.ref
 	s := &a.steps[len(a.steps)-1]
@@ -57,8 +58,8 @@ func (a *answer) tool(p part) {
 
 // input is what a call was made with; of a call that was not completed null
 // counts as nothing.
-func input(v value, status string) []byte {
-	if !v.there() || v.Kind() == 'n' && status != session.StatusCompleted {
+func input(v js.Value, status string) []byte {
+	if !v.Exists() || v.Kind() == 'n' && status != session.StatusCompleted {
 		return nil
 	}
 	return v.Raw()
@@ -69,36 +70,36 @@ func input(v value, status string) []byte {
 func bare(text []byte, failed bool) request.Block { return request.Block{Output: text, Error: failed} }
 
 // failure is the result of a call that failed.
-func (a *answer) failure(state value) request.Block {
-	meta := state.get("metadata")
-	if output := meta.get("output"); output.Kind() == '"' && meta.get("interrupted").Kind() == 't' && a.has(partial) {
+func (a *answer) failure(state js.Value) request.Block {
+	meta := state.Get("metadata")
+	if output := meta.Get("output"); output.Kind() == '"' && meta.Get("interrupted").Kind() == 't' && a.has(partial) {
 		return bare(output.Raw(), false)
 	}
-	v := state.get("error")
+	v := state.Get("error")
 	switch {
-	case v.null():
+	case v.Nullish():
 		return bare(jsonedit.Quote(unknownError), true)
 	case v.Kind() == '"':
 		return bare(v.Raw(), true)
 	}
-	return bare(jsonedit.Quote(string(v.stringified())), true)
+	return bare(jsonedit.Quote(string(v.Stringify())), true)
 }
 
 // completed is the result of a call that was completed, and whether the agent
 // survives making it.
-func (a *answer) completed(p part, state value) (request.Block, bool) {
-	if state.get("time").null() {
+func (a *answer) completed(p part, state js.Value) (request.Block, bool) {
+	if state.Get("time").Nullish() {
 		a.die(field(p.ref, "state.time is missing"))
 		return request.Block{}, false
 	}
-	attached, output := state.get("attachments"), state.get("output")
+	attached, output := state.Get("attachments"), state.Get("output")
 	isText := output.Kind() == '"'
 	switch {
-	case attached.any() && !a.has(attachedToResult) && !a.filesApart(p, attached):
+	case attached.NonEmpty() && !a.has(attachedToResult) && !a.filesApart(p, attached):
 		return request.Block{}, false
-	case state.get("time").get("compacted").truthy():
+	case state.Get("time").Get("compacted").Truthy():
 		return bare(jsonedit.Quote(clearedText), false), true
-	case isText && !attached.any():
+	case isText && !attached.NonEmpty():
 		return bare(output.Raw(), false), true
 	case !a.has(attachedToResult):
 		return a.plain(output), true
@@ -111,16 +112,16 @@ func (a *answer) completed(p part, state value) (request.Block, bool) {
 		return a.withFiles(p, output, files)
 	case isText:
 		return bare(output.Raw(), false), true
-	case output.null():
+	case output.Nullish():
 		a.die(field(p.ref, "state.output is missing"))
 		return request.Block{}, false
 	case output.Kind() == '{' || output.Kind() == '[':
-		files, ok := a.attachments(p, output.get("attachments"))
+		files, ok := a.attachments(p, output.Get("attachments"))
 		if !ok {
 			return request.Block{}, false
 		}
-		return a.withFiles(p, output.get("text"), files)
-	case aFinite(output) != "" && output.Kind() == '0':
+		return a.withFiles(p, output.Get("text"), files)
+	case output.IsInfinite():
 		a.die(field(p.ref, "state.output is no finite number"))
 		return request.Block{}, false
 	}
@@ -128,24 +129,24 @@ func (a *answer) completed(p part, state value) (request.Block, bool) {
 }
 
 // plain is a result of any value: a string as it is, another as JSON.
-func (a *answer) plain(output value) request.Block {
+func (a *answer) plain(output js.Value) request.Block {
 	switch {
 	case output.Kind() == '"':
 		return bare(output.Raw(), false)
-	case output.null():
+	case output.Nullish():
 		return bare(jsonedit.Quote("null"), false)
 	}
-	return bare(jsonedit.Quote(string(output.stringified())), false)
+	return bare(jsonedit.Quote(string(output.Stringify())), false)
 }
 
 // filesApart makes a prompt of the attachments of a result, and reports
 // whether the agent survives that.
-func (a *answer) filesApart(p part, v value) bool {
-	list, _ := v.list()
+func (a *answer) filesApart(p part, v js.Value) bool {
+	list, _ := v.List()
 	if len(list) == 0 {
 		return true
 	}
-	say := request.Block{Type: request.Text, Text: "Tool " + p.body.get("tool").joined() + " returned an attachment:", Source: p.ref}
+	say := request.Block{Type: request.Text, Text: "Tool " + p.body.Get("tool").String() + " returned an attachment:", Source: p.ref}
 	out := outgoing{session.RoleUser, a.from, []outgoingBlock{{Block: &say}}}
 	for i := range list {
 		b, ok := a.promptFile(part{source: p.source, body: list[i]})
@@ -160,10 +161,10 @@ func (a *answer) filesApart(p part, v value) bool {
 }
 
 // withFiles is a result of a text and files.
-func (a *answer) withFiles(p part, text value, files []*request.Block) (request.Block, bool) {
-	s, ok := text.str()
+func (a *answer) withFiles(p part, text js.Value, files []*request.Block) (request.Block, bool) {
+	s, ok := text.Text()
 	switch {
-	case !text.truthy() && a.has(skipFiles):
+	case !text.Truthy() && a.has(skipFiles):
 		return request.Block{Content: files}, true
 	case !ok:
 		a.die(field(p.ref, "state.output is missing or no string"))
@@ -174,11 +175,11 @@ func (a *answer) withFiles(p part, text value, files []*request.Block) (request.
 
 // attachments are the files of a result, nil if there are none, and whether the
 // agent survives making them. Those that are no data: URL are left out.
-func (a *answer) attachments(p part, v value) (files []*request.Block, ok bool) {
-	if v.null() || a.strip {
+func (a *answer) attachments(p part, v js.Value) (files []*request.Block, ok bool) {
+	if v.Nullish() || a.strip {
 		return nil, true
 	}
-	list, ok := v.list()
+	list, ok := v.List()
 	if !ok {
 		a.die(field(p.ref, "state.attachments is no list"))
 		return nil, false
@@ -199,9 +200,9 @@ func (a *answer) attachments(p part, v value) (files []*request.Block, ok bool) 
 	return files, true
 }
 
-func (a *answer) attachment(p part, i int, file value) (b request.Block, sent, ok bool) {
-	mime, isMime := file.get("mime").str()
-	url, isURL := file.get("url").Bytes()
+func (a *answer) attachment(p part, i int, file js.Value) (b request.Block, sent, ok bool) {
+	mime, isMime := file.Get("mime").Text()
+	url, isURL := file.Get("url").Bytes()
 	if !isMime || !isURL {
 		a.die(field(p.ref, "state.attachments[%d] has no mime or no url", i))
 		return request.Block{}, false, false

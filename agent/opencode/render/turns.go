@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/js"
 	"mend/request"
 	"mend/session"
 )
@@ -67,7 +68,7 @@ func (r *rendering) join(all []*ready, last bool) request.Turn {
 	if last && t.Role == session.RoleAssistant && all[len(all)-1].text {
 		t.Blocks = slices.Clone(t.Blocks)
 		b := *t.Blocks[len(t.Blocks)-1]
-		b.Text = trim(b.Text)
+		b.Text = js.Trim(b.Text)
 		t.Blocks[len(t.Blocks)-1] = &b
 	}
 	if goesOnBehindCall(t.Blocks, blockType) && r.has(callsLastToNext) {
@@ -143,7 +144,7 @@ func (r *rendering) empty(b outgoingBlock) bool {
 	switch {
 	case b.Type == request.Text:
 		return b.Text == ""
-	case b.Type != request.Thinking && b.Type != request.RedactedThinking || trim(b.Text) != "":
+	case b.Type != request.Thinking && b.Type != request.RedactedThinking || js.Trim(b.Text) != "":
 		return false
 	case r.has(keepThinking):
 		return b.unsent
@@ -188,8 +189,3 @@ func putCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stops boo
 func blockType(b *request.Block) request.BlockType { return b.Type }
 
 func outgoingType(b outgoingBlock) request.BlockType { return b.Type }
-
-// trim does what trim does in JavaScript: a byte order mark is white space.
-func trim(s string) string {
-	return strings.TrimFunc(s, func(c rune) bool { return session.Blank(string(c)) })
-}

@@ -24,10 +24,10 @@ func (r *rendering) user(m *message) []outgoing {
 func (r *rendering) userBlock(p part) (request.Block, bool) {
 	switch p.kind {
 	case session.TypeText:
-		if p.body.get("ignored").truthy() {
+		if p.body.Get("ignored").Truthy() {
 			return request.Block{}, false
 		}
-		text, ok := p.body.get("text").str()
+		text, ok := p.body.Get("text").Text()
 		if !ok {
 			r.die(field(p.ref, "text is missing or no string"))
 		}
@@ -45,11 +45,11 @@ func (r *rendering) userBlock(p part) (request.Block, bool) {
 // userFile is the block of a file in a prompt. Text files and folders are not
 // sent: their content stands beside them as text.
 func (r *rendering) userFile(p part) (request.Block, bool) {
-	mime, isMime := p.body.get("mime").str()
+	mime, isMime := p.body.Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
 		return request.Block{}, false
 	}
-	name, isName := p.body.get("filename").str()
+	name, isName := p.body.Get("filename").Text()
 	if r.strip && isMime && isMedia(mime) {
 		if !isName {
 			name = "file"
@@ -61,15 +61,15 @@ func (r *rendering) userFile(p part) (request.Block, bool) {
 
 // promptFile is the block of a file that is sent to the model.
 func (r *rendering) promptFile(p part) (request.Block, bool) {
-	mime, isMime := p.body.get("mime").str()
-	name, isName := p.body.get("filename").str()
-	url, isURL := p.body.get("url").Bytes()
+	mime, isMime := p.body.Get("mime").Text()
+	name, isName := p.body.Get("filename").Text()
+	url, isURL := p.body.Get("url").Bytes()
 	switch {
 	case !isURL:
 		r.die(field(p.ref, "url is missing or no string"))
 	case !isMime:
 		r.die(field(p.ref, "mime is missing or no string"))
-	case !isName && p.body.get("filename").Kind() != 0:
+	case !isName && p.body.Get("filename").Kind() != 0:
 		r.die(field(p.ref, "filename is no string"))
 	default:
 		b, why := r.fileBlock(mime, url, name)

@@ -1,26 +1,24 @@
-package render
+package js
 
 import "testing"
 
-// A value joined to a string is what JavaScript makes of it.
-func TestJoined(t *testing.T) {
+func TestString(t *testing.T) {
 	for in, want := range map[string]string{
 		`"a"`: "a", `null`: "null", `true`: "true", `{"a":1}`: "[object Object]",
 		`[]`: "", `[null]`: "", `["x"]`: "x", `[1,[2,null],{}]`: "1,2,,[object Object]",
 		`0`: "0", `-0`: "0", `1.50`: "1.5", `9007199254740993`: "9007199254740992", `1e400`: "Infinity", `-1e400`: "-Infinity",
 		`1e21`: "1e+21", `1.5e300`: "1.5e+300", `1e-7`: "1e-7", `0.000001`: "0.000001",
 	} {
-		if got := parse([]byte(in)).joined(); got != want {
-			t.Errorf("joined(%s) = %q, want %q", in, got, want)
+		if got := Parse([]byte(in)).String(); got != want {
+			t.Errorf("String(%s) = %q, want %q", in, got, want)
 		}
 	}
-	if got := (value{}).joined(); got != "undefined" {
-		t.Errorf("joined of no value = %q, want %q", got, "undefined")
+	if got := (Value{}).String(); got != "undefined" {
+		t.Errorf("String of no value = %q, want %q", got, "undefined")
 	}
 }
 
-// A value as JSON is what JSON.stringify makes of it.
-func TestStringified(t *testing.T) {
+func TestStringify(t *testing.T) {
 	for in, want := range map[string]string{
 		`{ "b" : 1.0, "a" : [ null, 1e400, "\u0041\/" ] }`: `{"b":1,"a":[null,null,"A/"]}`,
 		`{"a":1,"b":2,"a":{}}`:                             `{"a":{},"b":2}`,
@@ -29,8 +27,8 @@ func TestStringified(t *testing.T) {
 		`{}`:                                               `{}`,
 		`9007199254740993`:                                 `9007199254740992`,
 	} {
-		if got := string(parse([]byte(in)).stringified()); got != want {
-			t.Errorf("stringified(%s) = %s, want %s", in, got, want)
+		if got := string(Parse([]byte(in)).Stringify()); got != want {
+			t.Errorf("Stringify(%s) = %s, want %s", in, got, want)
 		}
 	}
 }

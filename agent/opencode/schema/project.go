@@ -1,0 +1,68 @@
+package schema
+
+import (
+	"bytes"
+	"path"
+
+	"mend/agent/opencode/js"
+	"mend/session"
+)
+
+// projectColumns are the columns of a project's row that keep OpenCode from starting in
+// a folder of the project.
+var projectColumns = []column{
+	{name: "worktree", required: true, is: worktree},
+	{name: "vcs", always: true, falseIsNull: true, is: enum{"git"}},
+	{name: "sandboxes", json: true, always: true, required: true, is: list{anything}},
+	{name: "sandboxes", json: true, required: true, is: list{text}},
+	{name: "commands", json: true, always: true, is: anything},
+}
+
+// ProjectFaults returns the invalid values of the session's project, for versions that
+// validate records or for those that do not: OpenCode does not start in any folder of the
+// project.
+func ProjectFaults(s *session.Session, strict bool) []Fault {
+	if s.ProjectRow.Ref.Kind != 0 && s.ProjectRow.Cols == nil {
+		return projectFileFaults(&s.ProjectRow)
+	}
+	var all faults
+	for _, want := range projectColumns {
+		c, has := s.ProjectRow.Col(want.name)
+		if !has || !strict && !want.always {
+			continue
+		}
+		switch v, ok := js.ParseColumn(c, want.json); {
+		case !ok:
+			all.add(want.name, " is no JSON", true)
+		case !v.Exists() && !want.required, want.falseIsNull && !v.Truthy():
+		default:
+			if why := want.is.mismatch(v); why != "" {
+				all.add(want.name, why, true)
+			}
+		}
+	}
+	return all
+}
+
+// projectFileFaults is ProjectFaults for a file. 1.1.53 needs a file that it can parse; a
+// file that is falsy it replaces.
+func projectFileFaults(r *session.Record) []Fault {
+	if r.Unreadable() {
+		return []Fault{{"", r.Defect.Why, true}}
+	}
+	v := js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
+	if !v.Truthy() {
+		return nil
+	}
+	if v.Kind() != '{' {
+		return []Fault{{"", "it is no object", true}}
+	}
+	var all []Fault
+	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // it is the name of a folder
+		all = append(all, Fault{"id", " is not that of the project", true})
+	}
+	if list := v.Get("sandboxes"); list.Truthy() && list.Kind() != '[' {
+		all = append(all, Fault{"sandboxes", " is no list", true})
+	}
+	return all
+}
