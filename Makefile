@@ -18,7 +18,7 @@ test:
 	go test -shuffle=on ./...
 
 race: # the race detector needs cgo; the program does not. Where goroutines are, without the sweeps that start none
-	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights' . ./live ./cmd/mend ./fsstore ./sqlstore ./journal
+	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/... ./journal
 
 lint:
 	go vet ./... ./testdata

@@ -14,19 +14,19 @@ import (
 // now, or of one that was cut and whose journal is gone. Only that journal knows
 // what it was.
 func (s *Store) Abandoned(owner string) ([]string, error) {
-	root, err := s.open()
+	root, err := s.OpenRoot()
 	if err != nil {
 		return nil, err
 	}
 	defer root.Close()
-	owners, err := list(root, mendDir)
+	owners, err := listNames(root, mendDir)
 	var found []string
 	for _, name := range owners {
 		at := mendDir + "/" + name
 		if name == owner || at == keptDir {
 			continue
 		}
-		staged, lerr := list(root, at)
+		staged, lerr := listNames(root, at)
 		err = errors.Join(err, lerr)
 		for _, n := range staged {
 			found = append(found, at+"/"+n)
@@ -38,8 +38,8 @@ func (s *Store) Abandoned(owner string) ([]string, error) {
 	return found, nil
 }
 
-// list is what stands in the folder at p, nothing where that is no folder.
-func list(root *safedir.Dir, p string) ([]string, error) {
+// listNames is what stands in the folder at p, nothing where that is no folder.
+func listNames(root *safedir.Dir, p string) ([]string, error) {
 	d, err := root.Sub(p)
 	var strange *safedir.NotFolderError
 	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {

@@ -1,18 +1,22 @@
-package fsstore
+package fsstore_test
 
 import (
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"mend/agent/opencode/tree"
+	"mend/fsstore"
+	"mend/internal/storetest"
 )
 
 // TestAbandoned finds what the cut changes of other journals left, and nothing
 // else. Fault case 21.
 func TestAbandoned(t *testing.T) {
-	needWrites(t)
-	root := smallTree(t)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	want := func(when string, names ...string) {
 		t.Helper()
 		if got, err := s.Abandoned("own"); err != nil || !slices.Equal(got, names) {
@@ -21,14 +25,14 @@ func TestAbandoned(t *testing.T) {
 	}
 	want("in a fresh tree")
 	for _, owner := range []string{"own", "other"} {
-		staged, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
-		if err != nil || staged.Dir != mendDir+"/"+owner+"/1" {
+		staged, err := mustOpen(t, root, "", tree.Options{Owner: owner}).Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+		if err != nil || staged.Dir != fsstore.MendDir+"/"+owner+"/1" {
 			t.Fatalf("Prepare = %q, %v", staged.Dir, err)
 		}
 	}
-	put(t, root, keptDir+"/prt_1.json", "kept")
-	put(t, root, mendDir+"/a file", "strange")
-	if err := os.Symlink("/etc", filepath.Join(root, mendDir, "link")); err != nil {
+	storetest.Put(t, root, fsstore.KeptDir+"/prt_1.json", "kept")
+	storetest.Put(t, root, fsstore.MendDir+"/a file", "strange")
+	if err := os.Symlink("/etc", filepath.Join(root, fsstore.MendDir, "link")); err != nil {
 		t.Fatal(err)
 	}
 	want("with a change of each", ".mend/other/1")

@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"io/fs"
@@ -8,45 +8,36 @@ import (
 	"slices"
 	"testing"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/fsstore"
 	"mend/internal/storetest"
 )
 
 // TestCameOutForeign crashes between an exchange that took out another program's
 // bytes and the look at them: they get their place back.
 func TestCameOutForeign(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for _, part := range []string{"prt_11", "prt_13"} {
-		root := smallTree(t)
+		root := storetest.SmallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
-		s := mustOpen(t, root, "", Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		j, err := s.resume(staged)
+		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(name, []byte("another program's"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		before := snapshot(t, root, mendDir)
-		i := slices.IndexFunc(j.items, func(it item) bool { return it.op.Ref.Part == part })
-		d, err := j.parent(j.items[i])
-		if err != nil {
+		before := storetest.Snapshot(t, root, fsstore.MendDir)
+		if err := s.Exchange(staged, part); err != nil {
 			t.Fatal(err)
 		}
-		if err := j.rename(d, j.items[i], j.items[i].op); err != nil {
-			t.Fatal(err)
-		}
-		d.Close()
-		j.close()
 		out := settled(t, s, staged, change.Aborted)
 		if len(out.Conflicts) != 1 || out.Conflicts[0].Ref.Part != part || string(out.Conflicts[0].Now.Data) != "another program's" {
 			t.Errorf("%s: %+v", part, out)
 		}
-		if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+		if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 			t.Errorf("%s: the tree holds %v, want %v", part, got, before)
 		}
 	}
@@ -55,12 +46,12 @@ func TestCameOutForeign(t *testing.T) {
 // TestBackTouchesNothingElse settles a change that has to go back: what was not
 // exchanged yet is not exchanged on the way.
 func TestBackTouchesNothingElse(t *testing.T) {
-	needWrites(t)
-	root := smallTree(t)
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
 	_, staged := crashed(t, root, 1)
-	put(t, root, "part/msg_1/prt_13.json", "another program's")
+	storetest.Put(t, root, "part/msg_1/prt_13.json", "another program's")
 	f := &storetest.Fault{At: 1 << 30}
-	s := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step})
+	s := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step})
 	if out, err := s.Settle(t.Context(), staged); err != nil || out.State != change.Aborted {
 		t.Fatalf("Settle = %+v, %v, want %s", out, err, change.Aborted)
 	}
@@ -72,29 +63,29 @@ func TestBackTouchesNothingElse(t *testing.T) {
 // TestUndoGoesBack crashes an undo that has removed a folder, and lets another
 // program write: the folder and what was in it are back.
 func TestUndoGoesBack(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for cut := 0; ; cut++ {
-		root := smallTree(t)
-		s := mustOpen(t, root, "", Options{Owner: "own"})
-		done := mustApply(t, s, bigPlan(t, mustLoad(t, s)))
+		root := storetest.SmallTree(t)
+		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		done := storetest.Apply(t, s, storetest.MixedOps(t, mustLoad(t, s)))
 		if err := os.Chmod(filepath.Join(root, "part/msg_4"), 0o750); err != nil {
 			t.Fatal(err)
 		}
 		done.Ops[0].Post.Mode = fs.ModeDir | 0o750
-		before := snapshot(t, root, "")
+		before := storetest.Snapshot(t, root, "")
 		staged, err := s.Prepare(t.Context(), change.Inverse(done.Ops))
 		if err != nil {
 			t.Fatal(err)
 		}
 		f := &storetest.Fault{At: 4} // 0 place prt_13, 1 take prt_41, 2 exchange prt_11, 3 rmdir, 4 barrier
-		if _, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+		if _, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 			t.Fatal("Commit survived the crash")
 		}
-		put(t, root, "part/msg_1/prt_11.json", "another program's")
+		storetest.Put(t, root, "part/msg_1/prt_11.json", "another program's")
 		f = &storetest.Fault{At: cut}
-		_, _ = mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+		_, _ = mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
 		settled(t, s, staged, change.Conflicted)
-		got := snapshot(t, root, "")
+		got := storetest.Snapshot(t, root, "")
 		delete(got, "part/msg_1/prt_11.json")
 		delete(before, "part/msg_1/prt_11.json")
 		if !maps.Equal(got, before) {
@@ -110,9 +101,9 @@ func TestUndoGoesBack(t *testing.T) {
 // away, and then remove its folder: there is no place to put its bytes back to,
 // so they are kept.
 func TestFolderOfForeignGone(t *testing.T) {
-	needWrites(t)
-	root := smallTree(t)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	after.Messages[1].Remove(after.Messages[1].Parts[0].Ref)
@@ -120,9 +111,9 @@ func TestFolderOfForeignGone(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, root, "part/msg_2/prt_21.json", "another program's")
+	storetest.Put(t, root, "part/msg_2/prt_21.json", "another program's")
 	f := &storetest.Fault{At: 1} // behind the exchange
-	if _, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+	if _, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 		t.Fatal("Commit survived the crash")
 	}
 	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {

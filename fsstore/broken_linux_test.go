@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"errors"
@@ -13,21 +13,22 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/internal/safedir"
+	"mend/fsstore"
 	"mend/internal/storetest"
 )
 
 // TestFileSizeLimit lets the disk take only small files. Fault case 16.
 func TestFileSizeLimit(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	root := smallTree(t)
-	before := snapshot(t, root, "")
-	s := mustOpen(t, root, "", Options{Owner: "own"})
-	ops := retext(t, mustLoad(t, s), "prt_11", strings.Repeat("x", 100_000))
+	root := storetest.SmallTree(t)
+	before := storetest.Snapshot(t, root, "")
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	ops := storetest.SetText(t, mustLoad(t, s), "prt_11", strings.Repeat("x", 100_000))
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 		t.Skip(err)
@@ -39,18 +40,18 @@ func TestFileSizeLimit(t *testing.T) {
 	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("Prepare = %v, want %v", err, syscall.EFBIG)
 	}
-	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 		t.Errorf("the tree holds %v, want %v", got, before)
 	}
 }
 
 // TestNoSpace fills a file system of its own. Fault case 13.
 func TestNoSpace(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")
 	}
-	root := smallTree(t)
+	root := storetest.SmallTree(t)
 	if err := unix.Mount("mend-test", root, "tmpfs", 0, "size=256k,mode=755"); err != nil {
 		t.Skip(err)
 	}
@@ -59,26 +60,26 @@ func TestNoSpace(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	put(t, root, "message/ses_1/msg_1.json", messageJSON("ses_1", "msg_1", "user", 1))
-	put(t, root, "part/msg_1/prt_1.json", textJSON("msg_1", "prt_1", "x"))
-	put(t, root, "part/msg_1/prt_2.json", textJSON("msg_1", "prt_2", "x"))
-	before := snapshot(t, root, "")
-	s := mustOpen(t, root, "opencode", Options{Owner: "own"})
+	storetest.Put(t, root, "message/ses_1/msg_1.json", storetest.MessageJSON("ses_1", "msg_1", "user", 1))
+	storetest.Put(t, root, "part/msg_1/prt_1.json", storetest.TextJSON("msg_1", "prt_1", "x"))
+	storetest.Put(t, root, "part/msg_1/prt_2.json", storetest.TextJSON("msg_1", "prt_2", "x"))
+	before := storetest.Snapshot(t, root, "")
+	s := mustOpen(t, root, "opencode", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
-	ops := append(retext(t, loaded, "prt_1", strings.Repeat("x", 100_000)), retext(t, loaded, "prt_2", strings.Repeat("x", 300_000))...)
+	ops := append(storetest.SetText(t, loaded, "prt_1", strings.Repeat("x", 100_000)), storetest.SetText(t, loaded, "prt_2", strings.Repeat("x", 300_000))...)
 	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("Prepare = %v, want %v", err, syscall.ENOSPC)
 	}
-	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 		t.Errorf("the tree holds %v, want %v", got, before)
 	}
-	mustApply(t, s, ops[:1])
+	storetest.Apply(t, s, ops[:1])
 }
 
 // TestManyOps applies a plan far larger than the number of files that may be
 // open. Fault case 35.
 func TestManyOps(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
@@ -92,16 +93,16 @@ func TestManyOps(t *testing.T) {
 	root := filepath.Join(storetest.FastDir(t), "storage")
 	for m := range ops / 20 {
 		msg := fmt.Sprintf("msg_%05d", m)
-		put(t, root, "message/ses_1/"+msg+".json", messageJSON("ses_1", msg, "user", m))
+		storetest.Put(t, root, "message/ses_1/"+msg+".json", storetest.MessageJSON("ses_1", msg, "user", m))
 		for p := range 20 {
 			prt := fmt.Sprintf("prt_%05d_%02d", m, p)
-			put(t, root, "part/"+msg+"/"+prt+".json", textJSON(msg, prt, "x"))
+			storetest.Put(t, root, "part/"+msg+"/"+prt+".json", storetest.TextJSON(msg, prt, "x"))
 		}
 	}
 	if err := unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 64, Max: 64}); err != nil {
 		t.Fatal(err)
 	}
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	for i := range after.Messages {
@@ -112,7 +113,7 @@ func TestManyOps(t *testing.T) {
 			}
 		}
 	}
-	st := mustApply(t, s, change.Diff(loaded, after))
+	st := storetest.Apply(t, s, change.Diff(loaded, after))
 	if len(st.Ops) != ops {
 		t.Errorf("the plan has %d ops, want %d", len(st.Ops), ops)
 	}
@@ -127,22 +128,9 @@ func TestManyOps(t *testing.T) {
 	wantNoMend(t, root)
 }
 
-// TestNoOpenat2 works in a sandbox that refuses openat2, and keeps every promise.
-func TestNoOpenat2(t *testing.T) {
-	if !storetest.RunInChild(t, 0) {
-		return
-	}
-	storetest.DenySyscall(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
-	if safedir.CanWrite() == nil && !testing.Short() {
-		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
-	}
-	testStrange(t)
-	testStrangeFolders(t)
-}
-
 // TestBrokenDisk lets each kind of call fail for good in the middle of a Commit. Fault case 17.
 func TestBrokenDisk(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for _, c := range []struct {
 		name  string
 		call  uint32
@@ -154,10 +142,10 @@ func TestBrokenDisk(t *testing.T) {
 			if !storetest.RunInChild(t, 0) {
 				return
 			}
-			root := smallTree(t)
-			before := snapshot(t, root, mendDir)
-			s := mustOpen(t, root, "", Options{Owner: "own"})
-			staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+			root := storetest.SmallTree(t)
+			before := storetest.Snapshot(t, root, fsstore.MendDir)
+			s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+			staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -174,7 +162,7 @@ func TestBrokenDisk(t *testing.T) {
 				return
 			}
 			t.Log(out, err)
-			got := snapshot(t, root, mendDir)
+			got := storetest.Snapshot(t, root, fsstore.MendDir)
 			if out.State == change.Aborted && !maps.Equal(got, before) {
 				t.Errorf("the tree holds %v, want %v", got, slices.Sorted(maps.Keys(before)))
 			}
@@ -186,15 +174,15 @@ func TestBrokenDisk(t *testing.T) {
 // be looked at again is no sign of another program. The error comes back with the
 // path, nothing is kept, and nothing is removed.
 func TestCannotLook(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for _, when := range []string{"Commit", "Discard", "Sweep"} {
 		t.Run(when, func(t *testing.T) {
 			if !storetest.RunInChild(t, 0) {
 				return
 			}
-			root := smallTree(t)
+			root := storetest.SmallTree(t)
 			var notes []string
-			s := mustOpen(t, root, "", Options{
+			s := mustOpen(t, root, "", tree.Options{
 				Owner: "own",
 				Note:  func(text string) { notes = append(notes, text) },
 				Step: func(call string) error {
@@ -204,7 +192,7 @@ func TestCannotLook(t *testing.T) {
 					return nil
 				},
 			})
-			staged, err := mustOpen(t, root, "", Options{Owner: "own"}).Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+			staged, err := mustOpen(t, root, "", tree.Options{Owner: "own"}).Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -226,7 +214,7 @@ func TestCannotLook(t *testing.T) {
 			if len(out.Kept) > 0 {
 				t.Errorf("Kept = %v", out.Kept)
 			}
-			if _, err := os.Stat(filepath.Join(root, keptDir)); err == nil {
+			if _, err := os.Stat(filepath.Join(root, fsstore.KeptDir)); err == nil {
 				t.Error("something is kept")
 			}
 			if when == "Discard" && (len(notes) == 0 || !strings.Contains(notes[0], "not known")) {
@@ -251,7 +239,7 @@ func wantCannotLook(t *testing.T, err error) {
 // slotsOf is the files in the first staging folder that hold something.
 func slotsOf(t *testing.T, root string) []string {
 	t.Helper()
-	all, err := os.ReadDir(filepath.Join(root, mendDir, "own", "1"))
+	all, err := os.ReadDir(filepath.Join(root, fsstore.MendDir, "own", "1"))
 	if err != nil {
 		t.Fatal(err)
 	}

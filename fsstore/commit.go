@@ -16,57 +16,57 @@ import (
 //
 // An error means undecided: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	j, err := s.resume(st)
+	tx, err := s.resume(st)
 	if err != nil {
 		return change.Outcome{}, fmt.Errorf("applying the change: %w", err)
 	}
-	defer j.close()
-	out, err := j.commit(ctx)
+	defer tx.close()
+	out, err := tx.commit(ctx)
 	if err != nil {
 		return change.Outcome{}, fmt.Errorf("applying the change: %w", err)
 	}
 	return out, nil
 }
 
-func (j *job) commit(ctx context.Context) (change.Outcome, error) {
-	if j.lost {
-		return change.Outcome{}, fmt.Errorf("the staging folder %s is gone", j.stageDir)
+func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
+	if tx.lost {
+		return change.Outcome{}, fmt.Errorf("the staging folder %s is gone", tx.stagePath)
 	}
-	for i, it := range j.items {
+	for i, op := range tx.ops {
 		err := ctx.Err()
 		if err == nil {
-			err = j.put(it)
+			err = tx.apply(op)
 		}
 		if err != nil {
-			return j.takeBack(i+1, fmt.Errorf("%v %s: %w", it.op.Ref.Kind, it.op.Ref, err))
+			return tx.abort(i+1, fmt.Errorf("%v %s: %w", op.Ref.Kind, op.Ref, err))
 		}
 	}
 	// All names are as they shall be; a power cut now may still bring back any of
 	// the old ones, and Settle then finishes.
-	if err := j.barrier(j.items); err != nil {
+	if err := tx.barrier(tx.ops); err != nil {
 		return change.Outcome{}, err
 	}
-	if err := j.lastLook(); err != nil {
+	if err := tx.keepLateWrites(); err != nil {
 		return change.Outcome{}, err
 	}
-	return change.Outcome{State: change.Committed, Kept: j.keptAll()}, nil
+	return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, nil
 }
 
-// put is the op done.
-func (j *job) put(it item) error {
+// apply is the op done.
+func (tx *transaction) apply(op fileOp) error {
 	switch {
-	case !it.isFolder():
-		return j.swap(it, it.op)
-	case it.op.Post == nil:
-		return j.removeFolder(it)
+	case !op.isFolder():
+		return tx.exchange(op, op.Op)
+	case op.Post == nil:
+		return tx.removeFolder(op)
 	}
-	return j.makeFolder(it, it.op.Post)
+	return tx.makeFolder(op, op.Post)
 }
 
-// takeBack reverses the first n ops, of which the last may not have taken effect,
+// abort reverses the first n ops, of which the last may not have taken effect,
 // because of cause.
-func (j *job) takeBack(n int, cause error) (change.Outcome, error) {
-	out, err := j.allBack(context.Background(), j.items[:n])
+func (tx *transaction) abort(n int, cause error) (change.Outcome, error) {
+	out, err := tx.rollBack(context.Background(), tx.ops[:n])
 	if err != nil {
 		return out, errors.Join(cause, err)
 	}
@@ -81,21 +81,21 @@ func (j *job) takeBack(n int, cause error) (change.Outcome, error) {
 	return out, nil
 }
 
-// lastLook keeps what a writer put into a file that was already exchanged: it
+// keepLateWrites keeps what a writer put into a file that was already exchanged: it
 // had the file open since before. Discard looks again, at each file just before it
 // is removed; what is found here is in the journal, too. After an error of a read
 // nothing is known of that file, so it stays where it is.
-func (j *job) lastLook() error {
-	written := make([]bool, len(j.items))
-	err := j.share(len(j.items), func(b *safedir.Buffer, i int) error {
-		it := j.items[i]
-		if it.isFolder() || it.op.Pre == nil {
+func (tx *transaction) keepLateWrites() error {
+	written := make([]bool, len(tx.ops))
+	err := forEach(len(tx.ops), func(b *safedir.Buffer, i int) error {
+		op := tx.ops[i]
+		if op.isFolder() || op.Pre == nil {
 			return nil
 		}
-		t, err := j.stage.Read(b, it.slot, it.limit())
-		written[i] = err == nil && t.Exists && !matches(&t, it.op.Pre) // nothing is there where nothing could be exchanged
+		e, err := tx.stageDir.Read(b, op.staged, op.limit())
+		written[i] = err == nil && e.Exists && !matches(&e, op.Pre) // nothing is there where nothing could be exchanged
 		return err
 	})
-	_, kerr := j.keepWritten(written)
+	_, kerr := tx.keepWritten(written)
 	return errors.Join(err, kerr)
 }

@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"io/fs"
@@ -7,38 +7,25 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/fsstore"
 	"mend/internal/storetest"
-	"mend/jsonedit"
-	"mend/session"
 )
-
-// bigPlan is a plan with an op of every kind on the small tree.
-func bigPlan(t *testing.T, s *session.Session) []change.Op {
-	t.Helper()
-	after := s.Clone()
-	first, empty := after.Message("msg_1"), after.Message("msg_4")
-	if err := first.Part("prt_11").Set(jsonedit.Quote("replaced"), "text"); err != nil {
-		t.Fatal(err)
-	}
-	first.Remove(first.Part("prt_13").Ref)
-	empty.Insert(after.NewTextPart(empty, "prt_41", "created"))
-	return change.Diff(s, after)
-}
 
 // TestMissingFolders removes the folder of all parts: two levels are made, and
 // undone.
 func TestMissingFolders(t *testing.T) {
-	needWrites(t)
-	root := smallTree(t)
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
 	if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Chmod(root, 0o750); err != nil {
 		t.Fatal(err)
 	}
-	before := snapshot(t, root, "")
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	before := storetest.Snapshot(t, root, "")
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	for i := range after.Messages {
@@ -46,7 +33,7 @@ func TestMissingFolders(t *testing.T) {
 		m.Insert(after.NewTextPart(m, "prt_"+m.ID, "[user interrupted]"))
 		m.Parts[0].Mode = 0o640
 	}
-	st := mustApply(t, s, change.Diff(loaded, after))
+	st := storetest.Apply(t, s, change.Diff(loaded, after))
 	if len(st.Ops) != 4+5 {
 		t.Errorf("Prepare gives %d ops, want 4 and 5 folders", len(st.Ops))
 	}
@@ -59,15 +46,15 @@ func TestMissingFolders(t *testing.T) {
 		t.Errorf("the new part is %+v", got)
 	}
 	// What another program puts beside it keeps its folder.
-	put(t, root, "part/msg_2/other.json", "{}")
-	mustApply(t, s, change.Inverse(st.Ops))
+	storetest.Put(t, root, "part/msg_2/other.json", "{}")
+	storetest.Apply(t, s, change.Inverse(st.Ops))
 	if _, err := os.Stat(filepath.Join(root, "part/msg_2/other.json")); err != nil {
 		t.Error(err)
 	}
 	if err := os.RemoveAll(filepath.Join(root, "part")); err != nil {
 		t.Fatal(err)
 	}
-	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 		t.Errorf("after the undo the tree holds %v, want %v", got, before)
 	}
 }
@@ -75,10 +62,10 @@ func TestMissingFolders(t *testing.T) {
 // TestFolderMeanwhile lets another program make, or remove, the folder that the
 // change wants to make, or to remove. Fault case 24.
 func TestFolderMeanwhile(t *testing.T) {
-	needWrites(t)
-	root := smallTree(t)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,17 +109,17 @@ func TestFolderMeanwhile(t *testing.T) {
 // TestVanishedFolder lets another program remove the folder of everything that
 // the change is about, before Commit and after a crash in it. Fault case 25.
 func TestVanishedFolder(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
-		root := smallTree(t)
-		s := mustOpen(t, root, "", Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+		root := storetest.SmallTree(t)
+		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 		if err != nil {
 			t.Fatal(err)
 		}
 		if at > 0 {
 			f := &storetest.Fault{At: at}
-			if _, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+			if _, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 				t.Fatal("Commit survived the crash")
 			}
 		}
@@ -147,7 +134,7 @@ func TestVanishedFolder(t *testing.T) {
 			t.Errorf("killed at call %d: %+v, %v, want conflicts", at, out, err)
 		}
 		for _, c := range out.Conflicts {
-			if c.Why != whyNoFolder || c.Now != nil {
+			if c.Why != fsstore.WhyFolderMissing || c.Now != nil {
 				t.Errorf("killed at call %d: the conflict on %s is %q, holding %v", at, c.Ref, c.Why, c.Now)
 			}
 		}

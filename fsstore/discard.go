@@ -18,41 +18,41 @@ import (
 // options. One that cannot be read, or is no file, stays where it is.
 func (s *Store) Discard(ctx context.Context, st change.Staged) error {
 	if st.Dir == "" {
-		return s.discardAll()
+		return s.cleanOwner()
 	}
-	j, err := s.resume(st)
+	tx, err := s.resume(st)
 	if err != nil {
 		return fmt.Errorf("removing staged files: %w", err)
 	}
-	defer j.close()
-	if err := j.discard(ctx); err != nil {
+	defer tx.close()
+	if err := tx.discard(ctx); err != nil {
 		return fmt.Errorf("removing staged files: %w", err)
 	}
 	return nil
 }
 
-// discardAll sweeps the folder of the owner. Where nothing can be written there
+// cleanOwner sweeps the folder of the owner. Where nothing can be written there
 // is nothing to sweep.
-func (s *Store) discardAll() error {
+func (s *Store) cleanOwner() error {
 	if safedir.CanWrite() != nil || s.opt.Owner == "" {
 		return nil
 	}
-	j, err := s.job(nil)
+	tx, err := s.begin(nil)
 	if err != nil {
 		return fmt.Errorf("removing staged files: %w", err)
 	}
-	defer j.close()
-	if err := j.sweep(); err != nil {
+	defer tx.close()
+	if err := tx.cleanUp(); err != nil {
 		return fmt.Errorf("removing staged files: %w", err)
 	}
 	return nil
 }
 
-func (j *job) discard(ctx context.Context) error {
-	if j.stage == nil {
-		return j.rmdirs(path.Dir(j.stageDir))
+func (tx *transaction) discard(ctx context.Context) error {
+	if tx.stageDir == nil {
+		return tx.removeEmptyDirs(path.Dir(tx.stagePath))
 	}
-	names, err := j.stage.Names(nil)
+	names, err := tx.stageDir.Names(nil)
 	if err != nil {
 		return err
 	}
@@ -60,35 +60,35 @@ func (j *job) discard(ctx context.Context) error {
 	for _, name := range names {
 		there[name] = true
 	}
-	written := make([]bool, len(j.items))
-	err = j.share(len(j.items), func(b *safedir.Buffer, i int) error {
-		it, err := j.items[i], ctx.Err()
-		if err == nil && there[it.slot] {
-			written[i], err = j.discardSlot(b, it)
+	written := make([]bool, len(tx.ops))
+	err = forEach(len(tx.ops), func(b *safedir.Buffer, i int) error {
+		op, err := tx.ops[i], ctx.Err()
+		if err == nil && there[op.staged] {
+			written[i], err = tx.discardStaged(b, op)
 		}
-		if name := it.slot + unfinished; err == nil && there[name] {
-			err = j.remove(j.stage, name)
+		if name := op.staged + unfinished; err == nil && there[name] {
+			err = tx.remove(tx.stageDir, name)
 		}
 		return err
 	})
-	kept, kerr := j.keepWritten(written)
-	j.noteKept(kept)
+	kept, kerr := tx.keepWritten(written)
+	tx.noteKept(kept)
 	if err = errors.Join(err, kerr); err != nil {
 		return err
 	}
-	return j.rmdirs(j.stage.Path)
+	return tx.removeEmptyDirs(tx.stageDir.Path)
 }
 
-// discardSlot removes a slot that is ours, and reports whether another program wrote
+// discardStaged removes a slot that is ours, and reports whether another program wrote
 // into it.
-func (j *job) discardSlot(b *safedir.Buffer, it item) (written bool, err error) {
-	t, err := j.stage.Read(b, it.slot, it.limit())
+func (tx *transaction) discardStaged(b *safedir.Buffer, op fileOp) (written bool, err error) {
+	e, err := tx.stageDir.Read(b, op.staged, op.limit())
 	switch {
 	case err != nil:
-		j.note(fmt.Sprintf("whether another program wrote into a file that was just replaced is not known: %v; the file stays there", err))
+		tx.note(fmt.Sprintf("whether another program wrote into a file that was just replaced is not known: %v; the file stays there", err))
 		return false, err
-	case t.IsDir() && it.isFolder(), t.IsFile() && (matches(&t, it.op.Pre) || matches(&t, it.op.Post)):
-		return false, j.removeThing(j.stage, it.slot, &t)
+	case e.IsDir() && op.isFolder(), e.IsFile() && (matches(&e, op.Pre) || matches(&e, op.Post)):
+		return false, tx.removeEntry(tx.stageDir, op.staged, &e)
 	}
-	return t.IsFile(), nil
+	return e.IsFile(), nil
 }

@@ -1,56 +1,43 @@
-// Package fsstore keeps sessions in a tree of JSON files, one file a record: it
-// lists and loads them, and changes them so that every change is wholly done or
-// wholly not, whatever happens meanwhile.
+// Package fsstore changes the files of a tree, one file per record, so that a change is
+// all or nothing, whatever happens meanwhile. A [Layout] says which path a record has.
 //
-// # Where records are
+// # Files of a change
 //
-// Each program has its own tree. The table in layout.go says where the records of
-// each one are; this is the tree of OpenCode 1.0 and 1.1:
+// While a change is made, the root of the tree has a folder of ours:
 //
-//	storage/                                    the root
-//	  session/{project}/{session}.json
-//	  message/{session}/{message}.json          or message/{any}/{session}/{message}.json
-//	  part/{message}/{part}.json
-//	  project/{project}.json
-//	  .mend/                                    ours, while a change is made
-//	    {owner}/                                the id of a journal
-//	      {n}.new/                              being staged: nothing in it was ever exchanged
-//	      {n}/                                  a staging folder
-//	        {i}-{post}-{pre}                    a slot: op number, SHA-256 of what it may hold, or "none"
-//	        {i}-folder                          a slot that is a folder to be made
-//	        {slot}.new                          a slot being written anew
-//	      {n}.again/                            the same, where {n} was lost
-//	    kept/                                   bytes of other programs, never deleted
-//	      {id}.{slot hash}.{k}.json               or late.…, found after the change was decided
-//
-// Ids are data. A name that is none never becomes part of a path, and no link is
-// followed below the root. What stands where a record should be and cannot be
-// one is told as a [session.Stray], or as a record with the defect Unreadable; what
-// OpenCode takes for one more record, or stands in place of a folder of them, as a
-// [session.File].
+//	.mend/
+//	  {owner}/                                the id of a journal
+//	    {n}.new/                              a staging folder that is not complete: nothing in it was ever exchanged
+//	    {n}/                                  a staging folder
+//	      {i}-{post}-{pre}                    a staged file: op number, SHA-256 of what it may hold, or "none"
+//	      {i}-folder                          a folder that the change makes
+//	      {staged}.new                        a staged file that is being written again
+//	    {n}.again/                            the same, where {n} was lost
+//	  kept/                                   content that other programs wrote, never deleted
+//	    {id}.{staged hash}.{k}.json           or late.…, found after the change was decided
 //
 // # How a change is made
 //
-// Prepare writes every new content into a slot and waits for the disk. Commit
-// exchanges slots and targets one by one, with a rename that neither unlinks nor
+// Prepare writes every new content into a staged file and waits for the disk. Commit
+// exchanges staged files and targets one by one, with a rename that neither unlinks nor
 // overwrites anything, and compares what came out. So a reader finds every file
-// whole at any time, and bytes that another program wrote are in the target, in
-// the slot, or under kept. Into a file that was replaced another program may still
-// write through a descriptor that it had: Commit looks at all of them once more when
-// the change is on the disk, and Discard, after the outcome is in the journal, at
-// each just before it is removed. What a crash leaves is decided by content alone: the
-// table is at state in state.go.
+// complete at any time, and content that another program wrote is in the target, in the
+// staged file, or below kept. Another program may still write into a replaced file
+// through a descriptor that it opened before: Commit checks all of them again when the
+// change is on the disk, and Discard, after the outcome is in the journal, checks each
+// one just before it removes it. What a crash leaves is decided by content alone: see
+// the table at readState.
 //
 // # Caveats
 //
-// Readers see the exchanges of one change one after the other. A replaced file
-// keeps its mode and, for root, its owner; not its time stamps, extended
-// attributes or hard links (a file with several is refused).
+// Readers see the exchanges of one change one after the other. A replaced file keeps its
+// mode and, if mend runs as root, its owner; not its time stamps, extended attributes or
+// hard links (a file with several is refused).
 //
-// Where the file system has no exchange, as FUSE and NFS, the target is compared
-// and then overwritten by a rename of the slot. Crashes are decided as everywhere,
-// and readers find every file whole. But what another program writes between the
-// look and the rename, or into a file that it opened before, is lost; and a file
-// that it makes between the two under the name of a new record, too. Where the
-// system has no such calls at all, a tree can only be read.
+// Where the file system has no exchange, such as FUSE and NFS, the target is compared
+// and then overwritten by a rename of the staged file. Crashes are decided in the same
+// way, and readers find every file complete. But what another program writes between
+// the comparison and the rename, or into a file that it opened before, is lost; so is a
+// file that it creates between the two under the name of a new record. Where the system
+// has no such calls at all, a tree can only be read.
 package fsstore

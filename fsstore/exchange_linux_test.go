@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"maps"
@@ -8,19 +8,11 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/fsstore"
 	"mend/internal/storetest"
 )
-
-// TestContractNoExchange is the whole contract where the file system can neither
-// exchange two files nor refuse to overwrite one. Fault case 32.
-func TestContractNoExchange(t *testing.T) {
-	if !storetest.RunInChild(t, 0) {
-		return
-	}
-	storetest.DenyExchange(t)
-	storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, smallTree(t), "opencode") })
-}
 
 // TestNoExchange has the user told of the smaller promise, once for each change,
 // and only where it is smaller.
@@ -28,23 +20,23 @@ func TestNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	root := smallTree(t)
-	before := snapshot(t, root, "")
+	root := storetest.SmallTree(t)
+	before := storetest.Snapshot(t, root, "")
 	var notes []string
-	s := mustOpen(t, root, "", Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
-	ops := bigPlan(t, mustLoad(t, s))
-	st := mustApply(t, s, ops)
+	s := mustOpen(t, root, "", tree.Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
+	ops := storetest.MixedOps(t, mustLoad(t, s))
+	st := storetest.Apply(t, s, ops)
 	if len(notes) > 0 {
 		t.Errorf("where it can exchange, the user is told %q", notes)
 	}
-	after := snapshot(t, root, "")
+	after := storetest.Snapshot(t, root, "")
 	storetest.DenyExchange(t)
-	st = mustApply(t, s, change.Inverse(st.Ops))
-	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+	st = storetest.Apply(t, s, change.Inverse(st.Ops))
+	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 		t.Errorf("undone, the tree holds %v, want %v", got, before)
 	}
-	mustApply(t, s, change.Inverse(st.Ops))
-	if got := snapshot(t, root, ""); !maps.Equal(got, after) {
+	storetest.Apply(t, s, change.Inverse(st.Ops))
+	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, after) {
 		t.Errorf("done again, the tree holds %v, want %v", got, after)
 	}
 	if len(notes) != 2 {
@@ -57,13 +49,13 @@ func TestNoRenameFlags(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	root := smallTree(t)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
-	ops := bigPlan(t, mustLoad(t, s))
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	ops := storetest.MixedOps(t, mustLoad(t, s))
 	for _, flag := range []uint32{unix.RENAME_EXCHANGE, unix.RENAME_NOREPLACE} {
 		storetest.DenySyscall(t, unix.SYS_RENAMEAT2, 4, flag, unix.ENOSYS)
 	}
-	mustApply(t, s, ops)
+	storetest.Apply(t, s, ops)
 	wantNoMend(t, root)
 }
 
@@ -75,13 +67,13 @@ func TestReplaceForeign(t *testing.T) {
 	}
 	storetest.DenyExchange(t)
 	for _, part := range []string{"prt_11", "prt_13", "prt_41"} { // replaced, deleted, created
-		root := smallTree(t)
+		root := storetest.SmallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
 		if part == "prt_41" {
 			name = filepath.Join(root, "part/msg_4", part+".json")
 		}
-		s := mustOpen(t, root, "", Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+		staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -91,7 +83,7 @@ func TestReplaceForeign(t *testing.T) {
 		if err := os.WriteFile(name, []byte("another program's"), 0o644); err != nil {
 			t.Fatal(err)
 		}
-		before := snapshot(t, root, mendDir)
+		before := storetest.Snapshot(t, root, fsstore.MendDir)
 		out, err := s.Commit(t.Context(), staged)
 		if err != nil || out.State != change.Aborted || len(out.Conflicts) != 1 || string(out.Conflicts[0].Now.Data) != "another program's" {
 			t.Errorf("%s: Commit = %+v, %v, want the one conflict", part, out, err)
@@ -99,7 +91,7 @@ func TestReplaceForeign(t *testing.T) {
 		if err := s.Discard(t.Context(), staged); err != nil {
 			t.Error(err)
 		}
-		if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+		if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 			t.Errorf("%s: the tree holds %v, want %v", part, got, before)
 		}
 	}

@@ -11,26 +11,26 @@ import (
 	"mend/session"
 )
 
-// keep moves a slot that holds another program's bytes to where nothing of ours
+// keepStaged moves a slot that holds another program's bytes to where nothing of ours
 // ever deletes it, and returns its path there.
-func (j *job) keep(it item) (string, error) {
-	return j.keepFile(j.stage, it.slot, j.keptPrefix(it), func() error { return j.stepItem("keep", it) })
+func (tx *transaction) keepStaged(op fileOp) (string, error) {
+	return tx.keepFile(tx.stageDir, op.staged, tx.keptPrefix(op), func() error { return tx.stepItem("keep", op) })
 }
 
 // keepFile moves a file to where nothing of ours ever deletes it, under a name that
 // begins with prefix. It calls step first.
-func (j *job) keepFile(from *safedir.Dir, name, prefix string, step func() error) (string, error) {
-	kept, err := j.mkdirs(keptDir)
+func (tx *transaction) keepFile(from *safedir.Dir, name, prefix string, step func() error) (string, error) {
+	kept, err := tx.makeOwnDirs(keptDir)
 	if err != nil {
 		return "", err
 	}
 	defer kept.Close()
-	j.kept = true
+	tx.keptAny = true
 	for n := 1; ; n++ {
 		if err := step(); err != nil {
 			return "", err
 		}
-		to := fmt.Sprintf("%s%d%s", prefix, n, suffix)
+		to := fmt.Sprintf("%s%d%s", prefix, n, ".json")
 		if err := from.Move(name, kept, to); !errors.Is(err, fs.ErrExist) {
 			return keptDir + "/" + to, err
 		}
@@ -39,12 +39,12 @@ func (j *job) keepFile(from *safedir.Dir, name, prefix string, step func() error
 
 // keepWritten keeps the slots of those items into which another program wrote, and
 // returns their paths when that is durable.
-func (j *job) keepWritten(written []bool) (paths []string, err error) {
-	for i, it := range j.items {
+func (tx *transaction) keepWritten(written []bool) (paths []string, err error) {
+	for i, op := range tx.ops {
 		if !written[i] {
 			continue
 		}
-		p, err := j.keep(it)
+		p, err := tx.keepStaged(op)
 		if err != nil {
 			return paths, err
 		}
@@ -53,13 +53,13 @@ func (j *job) keepWritten(written []bool) (paths []string, err error) {
 	if len(paths) == 0 {
 		return nil, nil
 	}
-	return paths, j.barrier(nil)
+	return paths, tx.barrier(nil)
 }
 
 // noteKept reports what was kept after the outcome was in the journal.
-func (j *job) noteKept(paths []string) {
+func (tx *transaction) noteKept(paths []string) {
 	for _, p := range paths {
-		j.note(fmt.Sprintf("another program wrote into a file that was just replaced; its bytes are in %s/%s", j.id.Root, p))
+		tx.note(fmt.Sprintf("another program wrote into a file that was just replaced; its bytes are in %s/%s", tx.id.Root, p))
 	}
 }
 
@@ -71,24 +71,24 @@ func latePrefix(dir, slot string) string {
 
 // keptPrefix begins the names of what is kept of an item's slot. It tells the
 // record, for people, and the slot, for keptAll.
-func (j *job) keptPrefix(it item) string {
-	name := it.op.Ref.ID()
-	if it.op.Ref.Kind == session.KindFile { // it may be too long, or hold a slash
+func (tx *transaction) keptPrefix(op fileOp) string {
+	name := op.Ref.ID()
+	if op.Ref.Kind == session.KindFile { // it may be too long, or hold a slash
 		name = session.KindFile.String()
 	}
-	return fmt.Sprintf("%s.%.12s.", name, hash([]byte(j.stageDir+"/"+it.slot)))
+	return fmt.Sprintf("%s.%.12s.", name, hash([]byte(tx.stagePath+"/"+op.staged)))
 }
 
-// keptAll lists, below the root, what was ever kept of the items. A Settle that
+// keptPaths lists, below the root, what was ever kept of the items. A Settle that
 // was cut and called again lists the same.
-func (j *job) keptAll() []string {
-	names := j.keptNames()
+func (tx *transaction) keptPaths() []string {
+	names := tx.keptNames()
 	if len(names) == 0 {
 		return nil
 	}
 	var kept []string
-	for _, it := range j.items {
-		prefix := j.keptPrefix(it)
+	for _, op := range tx.ops {
+		prefix := tx.keptPrefix(op)
 		for _, name := range names {
 			if strings.HasPrefix(name, prefix) {
 				kept = append(kept, keptDir+"/"+name)
@@ -98,14 +98,14 @@ func (j *job) keptAll() []string {
 	return kept
 }
 
-func (j *job) keptAny(it item) bool {
-	return slices.ContainsFunc(j.keptNames(), func(name string) bool { return strings.HasPrefix(name, j.keptPrefix(it)) })
+func (tx *transaction) hasKept(op fileOp) bool {
+	return slices.ContainsFunc(tx.keptNames(), func(name string) bool { return strings.HasPrefix(name, tx.keptPrefix(op)) })
 }
 
 // keptNames lists all that is kept; nothing where that cannot be told, since it
 // is for people.
-func (j *job) keptNames() []string {
-	d, err := j.root.Sub(keptDir)
+func (tx *transaction) keptNames() []string {
+	d, err := tx.root.Sub(keptDir)
 	if err != nil {
 		return nil
 	}

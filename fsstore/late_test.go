@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"maps"
@@ -7,15 +7,18 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/fsstore"
+	"mend/internal/storetest"
 )
 
 // TestLateWriter keeps a file open across the exchange, and writes into it after:
 // one that is replaced, and one that is deleted. Fault case 26.
 func TestLateWriter(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for _, part := range []string{"prt_11", "prt_13"} {
-		root := smallTree(t)
+		root := storetest.SmallTree(t)
 		s, staged, out := lateWriter(t, root, part)
 		if out.State != change.Committed || len(out.Kept) != 1 {
 			t.Fatalf("Commit = %+v, want a file that is kept", out)
@@ -25,22 +28,22 @@ func TestLateWriter(t *testing.T) {
 			t.Errorf("Settle = %+v, want the same as Commit", again)
 		}
 		wantKept(t, root, out.Kept[0], part)
-		after := snapshot(t, root, mendDir)
-		mustApply(t, s, change.Inverse(staged.Ops))
-		mustApply(t, s, staged.Ops)
-		if got := snapshot(t, root, mendDir); !maps.Equal(got, after) {
+		after := storetest.Snapshot(t, root, fsstore.MendDir)
+		storetest.Apply(t, s, change.Inverse(staged.Ops))
+		storetest.Apply(t, s, staged.Ops)
+		if got := storetest.Snapshot(t, root, fsstore.MendDir); !maps.Equal(got, after) {
 			t.Errorf("the tree holds %v, want %v", got, after)
 		}
 		wantKept(t, root, out.Kept[0], part)
 
 		// What is kept of a record does not keep it from coming back.
-		root = smallTree(t)
-		before := snapshot(t, root, mendDir)
+		root = storetest.SmallTree(t)
+		before := storetest.Snapshot(t, root, fsstore.MendDir)
 		s, staged, out = lateWriter(t, root, part)
-		put(t, root, "part/msg_4/prt_41.json", "another program's")
+		storetest.Put(t, root, "part/msg_4/prt_41.json", "another program's")
 		back := settled(t, s, staged, change.Conflicted)
 		wantKept(t, root, out.Kept[0], part)
-		got := snapshot(t, root, mendDir)
+		got := storetest.Snapshot(t, root, fsstore.MendDir)
 		delete(got, "part/msg_4")
 		delete(got, "part/msg_4/prt_41.json")
 		if !maps.Equal(got, before) || len(back.Conflicts) != 1 || len(back.Kept) != 1 {
@@ -50,15 +53,15 @@ func TestLateWriter(t *testing.T) {
 }
 
 // lateWriter commits the big plan, while another program has a file open.
-func lateWriter(t *testing.T, root, part string) (*Store, change.Staged, change.Outcome) {
+func lateWriter(t *testing.T, root, part string) (*tree.Store, change.Staged, change.Outcome) {
 	t.Helper()
-	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	held := hold(t, root, part)
-	late := mustOpen(t, root, "", Options{Owner: "own", Step: func(call string) error {
+	late := mustOpen(t, root, "", tree.Options{Owner: "own", Step: func(call string) error {
 		if call == "barrier" {
 			_, err := held.WriteAt([]byte("LATE"), 0)
 			return err
@@ -87,13 +90,13 @@ func hold(t *testing.T, root, part string) *os.File {
 // the last look of Commit: into a file that was replaced and into one that was
 // deleted. Discard keeps the bytes, and so does the sweep that comes after a crash.
 func TestWriterAfterCommit(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for _, crashed := range []bool{false, true} {
 		for _, part := range []string{"prt_11", "prt_13"} {
-			root := smallTree(t)
+			root := storetest.SmallTree(t)
 			var notes []string
-			s := mustOpen(t, root, "", Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
-			staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+			s := mustOpen(t, root, "", tree.Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
+			staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,23 +111,23 @@ func TestWriterAfterCommit(t *testing.T) {
 			if crashed {
 				left = change.Staged{}
 			}
-			after := snapshot(t, root, mendDir)
+			after := storetest.Snapshot(t, root, fsstore.MendDir)
 			for range 2 { // the second finds nothing more
 				if err := s.Discard(t.Context(), left); err != nil {
 					t.Errorf("Discard = %v", err)
 				}
 			}
-			if got := snapshot(t, root, mendDir); !maps.Equal(got, after) {
+			if got := storetest.Snapshot(t, root, fsstore.MendDir); !maps.Equal(got, after) {
 				t.Errorf("Discard changed the tree: %v, want %v", got, after)
 			}
-			kept, err := filepath.Glob(filepath.Join(root, keptDir, "*"))
+			kept, err := filepath.Glob(filepath.Join(root, fsstore.KeptDir, "*"))
 			if err != nil || len(kept) != 1 || len(notes) != 1 || !strings.HasSuffix(notes[0], kept[0]) {
 				t.Fatalf("crashed %v, %s: kept is %v (%v), reported as %q", crashed, part, kept, err, notes)
 			}
 			if data, err := os.ReadFile(kept[0]); err != nil || !strings.HasPrefix(string(data), "LATE") {
 				t.Errorf("%s holds %q, %v", kept[0], data, err)
 			}
-			if _, err := os.Stat(filepath.Join(root, mendDir, "own")); err == nil {
+			if _, err := os.Stat(filepath.Join(root, fsstore.MendDir, "own")); err == nil {
 				t.Error("the staging folder is left")
 			}
 		}

@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"maps"
@@ -6,14 +6,16 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/fsstore"
 	"mend/internal/storetest"
 )
 
 // TestLostStaging removes or spoils the staging folder after each crash: the
 // change is finished all the same.
 func TestLostStaging(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for name, spoil := range map[string]func(stage string) error{
 		"gone":    os.RemoveAll,
 		"no mend": func(stage string) error { return os.RemoveAll(filepath.Dir(filepath.Dir(stage))) },
@@ -25,7 +27,7 @@ func TestLostStaging(t *testing.T) {
 			if n > 1 && (name == "zero" || name == "torn") {
 				continue // then some slots hold a Pre, and what is no Pre is another program's
 			}
-			root := smallTree(t)
+			root := storetest.SmallTree(t)
 			s, staged := crashed(t, root, n)
 			if err := spoil(filepath.Join(root, staged.Dir)); err != nil {
 				t.Fatal(err)
@@ -33,7 +35,7 @@ func TestLostStaging(t *testing.T) {
 			// The recovery is cut, too.
 			for j := 0; ; j++ {
 				f := &storetest.Fault{At: j}
-				_, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+				_, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
 				if !f.Hit() {
 					break
 				}
@@ -46,7 +48,7 @@ func TestLostStaging(t *testing.T) {
 				t.Errorf("%s, killed at call %d: %+v", name, n, out)
 			}
 			for _, o := range staged.Ops {
-				images, err := s.Read(t.Context(), refs(o))
+				images, err := s.Read(t.Context(), storetest.Refs(o))
 				if err != nil || !images[0].Equal(o.Post) {
 					t.Errorf("%s, killed at call %d: %s holds %+v, %v", name, n, o.Ref, images[0], err)
 				}
@@ -75,17 +77,17 @@ func eachSlot(stage string, f func(path string) error) error {
 // TestLostStagingBack does the same where another program has written, so that
 // the change goes back without its slots, and is cut at each call.
 func TestLostStagingBack(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	for cut := 0; ; cut++ {
-		root := smallTree(t)
-		before := snapshot(t, root, mendDir)
+		root := storetest.SmallTree(t)
+		before := storetest.Snapshot(t, root, fsstore.MendDir)
 		s, staged := crashed(t, root, 4)
-		if err := os.RemoveAll(filepath.Join(root, mendDir)); err != nil {
+		if err := os.RemoveAll(filepath.Join(root, fsstore.MendDir)); err != nil {
 			t.Fatal(err)
 		}
-		put(t, root, "part/msg_4/prt_41.json", "another program's")
+		storetest.Put(t, root, "part/msg_4/prt_41.json", "another program's")
 		f := &storetest.Fault{At: cut}
-		_, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
+		_, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Settle(t.Context(), staged)
 		if f.Hit() && err == nil {
 			t.Errorf("Settle survived a crash at %q", f.Calls[cut])
 		}
@@ -93,7 +95,7 @@ func TestLostStagingBack(t *testing.T) {
 		if len(out.Conflicts) != 1 || string(out.Conflicts[0].Now.Data) != "another program's" {
 			t.Errorf("cut at %d: %+v", cut, out)
 		}
-		got := snapshot(t, root, "")
+		got := storetest.Snapshot(t, root, "")
 		delete(got, "part/msg_4/prt_41.json")
 		delete(got, "part/msg_4")
 		if !maps.Equal(got, before) {

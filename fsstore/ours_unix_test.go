@@ -1,6 +1,6 @@
 //go:build linux || darwin
 
-package fsstore
+package fsstore_test
 
 import (
 	"errors"
@@ -9,7 +9,10 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/tree"
+	"mend/fsstore"
 	"mend/internal/ownfile"
+	"mend/internal/storetest"
 )
 
 // Issue 13, item 2: nothing is staged or kept in a folder in which another user could
@@ -20,13 +23,13 @@ func TestStagingFolderOfOthers(t *testing.T) {
 		prepare func(path string) error
 		want    string // of the error; "" for none
 	}{
-		"private":         {mendDir, func(string) error { return nil }, ""},
-		"readable":        {mendDir, func(path string) error { return os.Chmod(path, 0o755) }, ""},
-		"of all":          {mendDir, func(path string) error { return os.Chmod(path, 0o777) }, "can be written by other users"},
-		"of a group":      {mendDir + "/own", func(path string) error { return os.Chmod(path, 0o770) }, "can be written by other users"},
-		"of another user": {mendDir, func(path string) error { return os.Chown(path, 4242, 4242) }, "belongs to another user"},
+		"private":         {fsstore.MendDir, func(string) error { return nil }, ""},
+		"readable":        {fsstore.MendDir, func(path string) error { return os.Chmod(path, 0o755) }, ""},
+		"of all":          {fsstore.MendDir, func(path string) error { return os.Chmod(path, 0o777) }, "can be written by other users"},
+		"of a group":      {fsstore.MendDir + "/own", func(path string) error { return os.Chmod(path, 0o770) }, "can be written by other users"},
+		"of another user": {fsstore.MendDir, func(path string) error { return os.Chown(path, 4242, 4242) }, "belongs to another user"},
 		"of the store's owner": {".", func(path string) error {
-			return errors.Join(os.Chown(path, 4242, 4242), os.Chown(filepath.Join(path, mendDir), 4242, 4242))
+			return errors.Join(os.Chown(path, 4242, 4242), os.Chown(filepath.Join(path, fsstore.MendDir), 4242, 4242))
 		}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -35,20 +38,20 @@ func TestStagingFolderOfOthers(t *testing.T) {
 					t.Skip("only root can give files away")
 				}
 			}
-			root := smallTree(t)
-			s := mustOpen(t, root, "", Options{Owner: "own"})
-			ops := bigPlan(t, mustLoad(t, s))
-			for _, at := range []string{mendDir + "/own/7", keptDir} { // else they are removed before
+			root := storetest.SmallTree(t)
+			s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+			ops := storetest.MixedOps(t, mustLoad(t, s))
+			for _, at := range []string{fsstore.MendDir + "/own/7", fsstore.KeptDir} { // else they are removed before
 				if err := os.MkdirAll(filepath.Join(root, at), 0o700); err != nil {
 					t.Fatal(err)
 				}
-				put(t, root, at+"/kept", "text")
+				storetest.Put(t, root, at+"/kept", "text")
 			}
 			path := filepath.Join(root, c.folder)
 			if err := c.prepare(path); err != nil {
 				t.Fatal(err)
 			}
-			before := snapshot(t, root, "")
+			before := storetest.Snapshot(t, root, "")
 			staged, err := s.Prepare(t.Context(), ops)
 			var unsafe *ownfile.UnsafeError
 			if errors.As(err, &unsafe) != (c.want != "") || c.want == "" && err != nil || err != nil && (!strings.Contains(err.Error(), c.want) || unsafe.Path != path) {
@@ -59,7 +62,7 @@ func TestStagingFolderOfOthers(t *testing.T) {
 					t.Error(err)
 				}
 			}
-			after := snapshot(t, root, "")
+			after := storetest.Snapshot(t, root, "")
 			if c.want != "" && len(after) != len(before) {
 				t.Errorf("Prepare left\n%v, want\n%v", after, before)
 			}

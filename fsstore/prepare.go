@@ -45,41 +45,41 @@ func (s *Store) prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 	if err := change.Validate(ops); err != nil {
 		return change.Staged{}, err
 	}
-	j, err := s.job(ops)
+	tx, err := s.begin(ops)
 	if err != nil {
 		return change.Staged{}, err
 	}
-	defer j.close()
-	if err := j.sweep(); err != nil {
+	defer tx.close()
+	if err := tx.cleanUp(); err != nil {
 		return change.Staged{}, err
 	}
-	if err := j.check(ctx); err != nil {
+	if err := tx.compareAll(ctx); err != nil {
 		return change.Staged{}, err
 	}
-	if err := j.addFolders(); err != nil {
+	if err := tx.addFolders(); err != nil {
 		return change.Staged{}, err
 	}
-	if err := j.stageAll(ctx); err != nil {
-		return change.Staged{}, errors.Join(err, j.unstage())
+	if err := tx.stageAll(ctx); err != nil {
+		return change.Staged{}, errors.Join(err, tx.removeStage())
 	}
-	st := change.Staged{Store: s.id, Dir: j.stageDir}
-	for _, it := range j.items {
-		st.Ops = append(st.Ops, it.op)
+	st := change.Staged{Store: s.id, Dir: tx.stagePath}
+	for _, op := range tx.ops {
+		st.Ops = append(st.Ops, op.Op)
 	}
 	return st, nil
 }
 
-// check compares every record with its Pre.
-func (j *job) check(ctx context.Context) error {
-	home, err := j.root.Stat(".")
+// compareAll compares every record with its Pre.
+func (tx *transaction) compareAll(ctx context.Context) error {
+	home, err := tx.root.Stat(".")
 	if err != nil {
 		return err
 	}
-	found := make([]*change.Conflict, len(j.items))
-	err = j.share(len(j.items), func(b *safedir.Buffer, i int) error {
+	found := make([]*change.Conflict, len(tx.ops))
+	err = forEach(len(tx.ops), func(b *safedir.Buffer, i int) error {
 		err := ctx.Err()
 		if err == nil {
-			found[i], err = j.checkItem(b, &j.items[i], home.Dev)
+			found[i], err = tx.compare(b, &tx.ops[i], home.Dev)
 		}
 		return err
 	})
@@ -98,51 +98,51 @@ func (j *job) check(ctx context.Context) error {
 	return nil
 }
 
-// checkItem is check for one record, which must be on the device, and notes whom it
+// compare is check for one record, which must be on the device, and notes whom it
 // belongs to.
-func (j *job) checkItem(b *safedir.Buffer, it *item, device uint64) (*change.Conflict, error) {
-	t, why, err := j.look(b, *it, j.opt.MaxRecord)
-	on := t
-	if err == nil && !t.Exists {
-		on, err = j.nearest(it.dir)
+func (tx *transaction) compare(b *safedir.Buffer, op *fileOp, device uint64) (*change.Conflict, error) {
+	e, why, err := tx.readTarget(b, *op, tx.opt.MaxRecord)
+	on := e
+	if err == nil && !e.Exists {
+		on, err = tx.nearestDir(op.dir)
 	}
 	if err != nil {
 		return nil, err
 	}
 	if on.Dev != device {
-		return nil, fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", it.dir, j.id.Root)
+		return nil, fmt.Errorf("%s is on another file system than %s: nothing can be exchanged between them", op.dir, tx.id.Root)
 	}
-	if it.owned = t.Exists; it.owned {
-		it.owner = t.Owner
+	if op.owned = e.Exists; op.owned {
+		op.owner = e.Owner
 	}
-	c := j.differs(*it, &t, why)
+	c := tx.conflict(*op, &e, why)
 	if c != nil && c.Now != nil {
 		c.Now.Data = bytes.Clone(c.Now.Data) // from the buffer
 	}
 	return c, nil
 }
 
-// differs is the conflict if the target, as [job.look] found it, is not as the op
+// conflict is the conflict if the target, as [transaction.readTarget] found it, is not as the op
 // expects it. A folder may be there or not, as long as nothing else has its name.
-func (j *job) differs(it item, t *safedir.Entry, why string) *change.Conflict {
+func (tx *transaction) conflict(op fileOp, e *safedir.Entry, why string) *change.Conflict {
 	switch {
-	case it.isFolder():
-		if !t.Exists || t.IsDir() {
+	case op.isFolder():
+		if !e.Exists || e.IsDir() {
 			return nil
 		}
-	case (why == "" || why == whyNoFolder) && matches(t, it.op.Pre) && t.Links <= 1:
+	case (why == "" || why == whyFolderMissing) && matches(e, op.Pre) && e.Links <= 1:
 		return nil // a folder that is missing will be made
 	}
 	if why == "" {
-		why = whyDiffers(it.op.Pre, t)
+		why = describeChange(op.Pre, e)
 	}
-	return &change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: imageOf(t), Why: why}
+	return &change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: imageOf(e), Why: why}
 }
 
-// nearest is the folder at p, or the first one above it that is there.
-func (j *job) nearest(p string) (safedir.Entry, error) {
+// nearestDir is the folder at p, or the first one above it that is there.
+func (tx *transaction) nearestDir(p string) (safedir.Entry, error) {
 	for ; ; p = path.Dir(p) {
-		d, err := j.root.Sub(p)
+		d, err := tx.root.Sub(p)
 		var strange *safedir.NotFolderError
 		if err == nil {
 			defer d.Close()
@@ -157,27 +157,27 @@ func (j *job) nearest(p string) (safedir.Entry, error) {
 // addFolders adds an item for each folder that is missing, and puts folders
 // where they belong: new ones in front, the outer first, and those that go
 // behind, the inner first.
-func (j *job) addFolders() error {
-	for _, it := range slices.Clone(j.items) {
-		if it.op.Pre != nil || it.isFolder() {
+func (tx *transaction) addFolders() error {
+	for _, op := range slices.Clone(tx.ops) {
+		if op.Pre != nil || op.isFolder() {
 			continue
 		}
-		names := strings.Split(it.dir, "/")
+		names := strings.Split(op.dir, "/")
 		for n := range names {
-			if err := j.addMissing(it, n+1, strings.Join(names[:n+1], "/")); err != nil {
+			if err := tx.addMissing(op, n+1, strings.Join(names[:n+1], "/")); err != nil {
 				return err
 			}
 		}
 	}
-	slices.SortStableFunc(j.items, func(a, b item) int { return cmp.Compare(a.order(), b.order()) })
+	slices.SortStableFunc(tx.ops, func(a, b fileOp) int { return cmp.Compare(a.sortOrder(), b.sortOrder()) })
 	return nil
 }
 
-func (j *job) addMissing(it item, n int, p string) error {
-	if j.folders[p] {
+func (tx *transaction) addMissing(op fileOp, n int, p string) error {
+	if tx.folders[p] {
 		return nil
 	}
-	d, err := j.root.Sub(p)
+	d, err := tx.root.Sub(p)
 	if err == nil {
 		d.Close()
 		return nil
@@ -185,30 +185,31 @@ func (j *job) addMissing(it item, n int, p string) error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if it.op.Ref.Kind == session.KindFile && n > strings.Count(it.dir, "/")+1-strings.Count(it.op.Ref.Part, "/") {
+	ref, ok := tx.layout.Folder(op.Ref, n)
+	if !ok {
 		return fmt.Errorf("the folder %s, in which the file was, is gone: make it again first", p)
 	}
-	above, err := j.nearest(path.Dir(p))
+	above, err := tx.nearestDir(path.Dir(p))
 	if err != nil {
 		return err
 	}
-	folder, err := j.place(change.Op{
-		Ref:  j.layout.folderRef(it.op.Ref, n),
+	folder, err := tx.locate(change.Op{
+		Ref:  ref,
 		Post: &change.Image{Mode: fs.ModeDir | above.Mode.Perm()},
 	})
 	if err != nil {
 		return err
 	}
-	j.add(folder)
+	tx.add(folder)
 	return nil
 }
 
-func (it item) order() int {
-	depth := strings.Count(it.path, "/") + 1
+func (op fileOp) sortOrder() int {
+	depth := strings.Count(op.path, "/") + 1
 	switch {
-	case !it.isFolder():
+	case !op.isFolder():
 		return 0
-	case it.op.Post == nil:
+	case op.Post == nil:
 		return 1000 - depth
 	}
 	return depth - 1000

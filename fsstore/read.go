@@ -18,64 +18,64 @@ import (
 //
 // The error names the first record that may not or cannot be read.
 func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
-	j := job{Store: s}
+	tx := transaction{Store: s}
 	var err error
-	if j.root, err = s.open(); err != nil {
+	if tx.root, err = s.OpenRoot(); err != nil {
 		return nil, err
 	}
-	defer j.close()
+	defer tx.close()
 	images := make([]*change.Image, len(refs))
 	for i, ref := range refs {
 		if err := ctx.Err(); err != nil {
 			return nil, fmt.Errorf("reading records: %w", err)
 		}
-		it, err := s.place(change.Op{Ref: ref})
+		op, err := s.locate(change.Op{Ref: ref})
 		if err != nil {
 			return nil, fmt.Errorf("reading records: %w", err)
 		}
-		t, _, err := j.look(nil, it, s.opt.MaxRecord)
+		e, _, err := tx.readTarget(nil, op, s.opt.MaxRecord)
 		if err != nil {
 			return nil, fmt.Errorf("reading %v %s: %w", ref.Kind, ref, err)
 		}
-		images[i] = imageOf(&t)
+		images[i] = imageOf(&e)
 	}
 	return images, nil
 }
 
-// look reads the target of it if it has at most max bytes. If the folder of the target
+// readTarget reads the target of it if it has at most max bytes. If the folder of the target
 // is missing or not a folder, the entry is the zero one and why says so. b may be nil.
-func (j *job) look(b *safedir.Buffer, it item, max int64) (t safedir.Entry, why string, err error) {
-	d, err := j.parent(it)
+func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, max int64) (e safedir.Entry, why string, err error) {
+	d, err := tx.parent(op)
 	var strange *safedir.NotFolderError
 	switch {
 	case errors.As(err, &strange):
 		return safedir.Entry{}, "its folder cannot be used: " + strange.Error(), nil
 	case errors.Is(err, fs.ErrNotExist):
-		if j.folders[it.dir] || it.isFolder() {
+		if tx.folders[op.dir] || op.isFolder() {
 			return safedir.Entry{}, "", nil // the change itself makes or removes it
 		}
-		return safedir.Entry{}, whyNoFolder, nil
+		return safedir.Entry{}, whyFolderMissing, nil
 	case err != nil:
 		return safedir.Entry{}, "", err
 	}
 	defer d.Close()
-	t, err = d.Read(b, it.name, max)
-	return t, "", err
+	e, err = d.Read(b, op.name, max)
+	return e, "", err
 }
 
-const whyNoFolder = "its folder is gone"
+const whyFolderMissing = "its folder is gone"
 
-// whyDiffers says in words how the thing differs from what was expected.
-func whyDiffers(pre *change.Image, t *safedir.Entry) string {
+// describeChange says in words how the thing differs from what was expected.
+func describeChange(pre *change.Image, e *safedir.Entry) string {
 	switch {
-	case !t.Exists:
+	case !e.Exists:
 		return "deleted by another program"
-	case t.ReplaceProblem() != "":
-		return t.ReplaceProblem()
+	case e.ReplaceProblem() != "":
+		return e.ReplaceProblem()
 	case pre == nil:
 		return "created by another program"
-	case bytes.Equal(t.Data, pre.Data):
-		return fmt.Sprintf("its permissions were changed from %v to %v", pre.Mode.Perm(), t.Mode.Perm())
+	case bytes.Equal(e.Data, pre.Data):
+		return fmt.Sprintf("its permissions were changed from %v to %v", pre.Mode.Perm(), e.Mode.Perm())
 	}
 	return "changed by another program"
 }

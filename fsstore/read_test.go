@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"errors"
@@ -8,19 +8,21 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/internal/safedir"
+	"mend/internal/storetest"
 	"mend/session"
 )
 
 // TestTooLarge: fault case 3.
 func TestTooLarge(t *testing.T) {
-	root := smallTree(t)
+	root := storetest.SmallTree(t)
 	name := filepath.Join(root, "part/msg_1/prt_12.json")
 	if err := os.Truncate(name, 10<<30); err != nil {
 		t.Skip(err)
 	}
-	s := mustOpen(t, root, "", Options{Owner: "own"})
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	p := loaded.Message("msg_1").Part("prt_12")
 	if p == nil || !p.Unreadable() || !strings.Contains(p.Defect.Why, "too large") || p.Data != nil {
@@ -40,7 +42,7 @@ func TestTooLarge(t *testing.T) {
 }
 
 func TestRead(t *testing.T) {
-	s := mustOpen(t, smallTree(t), "", Options{})
+	s := mustOpen(t, storetest.SmallTree(t), "", tree.Options{})
 	refs := []session.Ref{
 		{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_11"},
 		{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_none"},
@@ -52,7 +54,7 @@ func TestRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got[0] == nil || got[0].Mode != 0o600 || string(got[0].Data) != textJSON("msg_1", "prt_11", "text prt_11") {
+	if got[0] == nil || got[0].Mode != 0o600 || string(got[0].Data) != storetest.TextJSON("msg_1", "prt_11", "text prt_11") {
 		t.Errorf("Read(%s) = %+v", refs[0], got[0])
 	}
 	if got[1] != nil || got[2] != nil {
@@ -63,19 +65,5 @@ func TestRead(t *testing.T) {
 	}
 	if _, err := s.Read(t.Context(), []session.Ref{{Kind: session.KindPart, Session: "s", Message: "../..", Part: "x"}}); !errors.Is(err, session.ErrBadID) {
 		t.Errorf("Read of what is no id = %v, want %v", err, session.ErrBadID)
-	}
-}
-
-// A session that does not fit into memory is not loaded, however small each of its
-// records is; the tree is listed all the same.
-func TestSessionTooLarge(t *testing.T) {
-	s := mustOpen(t, smallTree(t), "", Options{MaxSession: 100})
-	var large *session.SizeError
-	heads, err := s.List(t.Context())
-	if err != nil || len(heads) == 0 {
-		t.Fatalf("List = %v, %v", heads, err)
-	}
-	if _, err := s.Load(t.Context(), heads[0]); !errors.As(err, &large) {
-		t.Errorf("Load = %v, want a SizeError", err)
 	}
 }

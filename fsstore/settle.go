@@ -12,7 +12,7 @@ import (
 )
 
 // Settle decides what became of st by what its records and slots hold, as the
-// table at [job.state] says: forward if no other program wrote there, else back.
+// table at [transaction.state] says: forward if no other program wrote there, else back.
 // It works without the staging folder, too, may be called at any time and any
 // number of times, and may be cut anywhere.
 //
@@ -20,159 +20,159 @@ import (
 // a Post: that record is left alone, and every other one is put back. An error
 // means still undecided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	j, err := s.resume(st)
+	tx, err := s.resume(st)
 	if err != nil {
 		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
 	}
-	defer j.close()
-	out, err := j.settle(ctx)
+	defer tx.close()
+	out, err := tx.settle(ctx)
 	if err != nil {
 		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
 	}
 	return out, nil
 }
 
-func (j *job) settle(ctx context.Context) (change.Outcome, error) {
+func (tx *transaction) settle(ctx context.Context) (change.Outcome, error) {
 	forward := true
-	for _, it := range j.items {
-		if it.isFolder() {
+	for _, op := range tx.ops {
+		if op.isFolder() {
 			continue
 		}
-		target, slot, err := j.state(it)
+		target, slot, err := tx.state(op)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return change.Outcome{}, err
 		}
-		forward = forward && !foreign(it, target, slot)
+		forward = forward && !changedByOther(op, target, slot)
 	}
 	if !forward {
-		return j.allBack(ctx, j.items)
+		return tx.rollBack(ctx, tx.ops)
 	}
-	err := j.allForward(ctx)
-	if meddled(err) { // since the look
-		out, berr := j.allBack(ctx, j.items)
+	err := tx.rollForward(ctx)
+	if isConcurrentChange(err) { // since the look
+		out, berr := tx.rollBack(ctx, tx.ops)
 		if len(out.Conflicts) == 0 {
 			out.Cause = err
 		}
 		return out, berr
 	}
 	if err == nil {
-		err = j.barrier(j.items)
+		err = tx.barrier(tx.ops)
 	}
-	return change.Outcome{State: change.Committed, Kept: j.keptAll()}, err
+	return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, err
 }
 
-// meddled reports whether a call failed since another program changed what it
+// isConcurrentChange reports whether a call failed since another program changed what it
 // was about: as against a disk that is full or broken.
-func meddled(err error) bool {
+func isConcurrentChange(err error) bool {
 	var strange *safedir.NotFolderError
 	return errors.Is(err, errForeign) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange)
 }
 
-// allForward puts every Post in place that is not.
-func (j *job) allForward(ctx context.Context) error {
-	if err := j.ready(ctx, j.items, holdsPre); err != nil {
+// rollForward puts every Post in place that is not.
+func (tx *transaction) rollForward(ctx context.Context) error {
+	if err := tx.restage(ctx, tx.ops, preContent); err != nil {
 		return err
 	}
-	for _, it := range j.items {
-		if err := errors.Join(ctx.Err(), j.forward(it)); err != nil {
-			return fmt.Errorf("%v %s: %w", it.op.Ref.Kind, it.op.Ref, err)
+	for _, op := range tx.ops {
+		if err := errors.Join(ctx.Err(), tx.forwardOne(op)); err != nil {
+			return fmt.Errorf("%v %s: %w", op.Ref.Kind, op.Ref, err)
 		}
 	}
 	return nil
 }
 
-func (j *job) forward(it item) error {
-	if it.isFolder() {
-		return j.put(it)
+func (tx *transaction) forwardOne(op fileOp) error {
+	if op.isFolder() {
+		return tx.apply(op)
 	}
-	target, slot, err := j.state(it)
+	target, slot, err := tx.state(op)
 	switch {
 	case err != nil:
 		return err
-	case foreign(it, target, slot):
+	case changedByOther(op, target, slot):
 		return errForeign
-	case target == holdsPre:
-		return j.put(it)
+	case target == preContent:
+		return tx.apply(op)
 	}
 	return nil
 }
 
-// allBack puts every Pre in place that can be, the newest first, and returns
+// rollBack puts every Pre in place that can be, the newest first, and returns
 // when that is durable.
-func (j *job) allBack(ctx context.Context, items []item) (change.Outcome, error) {
+func (tx *transaction) rollBack(ctx context.Context, items []fileOp) (change.Outcome, error) {
 	out := change.Outcome{State: change.Aborted}
-	if err := j.ready(ctx, items, holdsPost); err != nil {
+	if err := tx.restage(ctx, items, postContent); err != nil {
 		return out, err
 	}
-	for _, it := range slices.Backward(items) {
-		mixed, err := j.backward(it)
+	for _, op := range slices.Backward(items) {
+		mixed, err := tx.revertOne(op)
 		if errors.Is(err, errForeign) {
-			err = j.report(&out, it, mixed)
+			err = tx.addConflict(&out, op, mixed)
 		}
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			return out, fmt.Errorf("putting back %v %s: %w", it.op.Ref.Kind, it.op.Ref, err)
+			return out, fmt.Errorf("putting back %v %s: %w", op.Ref.Kind, op.Ref, err)
 		}
 	}
 	slices.Reverse(out.Conflicts)
-	err := j.barrier(items)
-	out.Kept = j.keptAll()
+	err := tx.barrier(items)
+	out.Kept = tx.keptPaths()
 	return out, err
 }
 
-// backward puts Pre in place. The error is errForeign if another program wrote
+// revertOne puts Pre in place. The error is errForeign if another program wrote
 // there; mixed then says that it wrote over our Post.
-func (j *job) backward(it item) (mixed bool, err error) {
-	if it.isFolder() {
-		return false, j.backFolder(it)
+func (tx *transaction) revertOne(op fileOp) (mixed bool, err error) {
+	if op.isFolder() {
+		return false, tx.revertFolder(op)
 	}
-	target, slot, err := j.state(it)
+	target, slot, err := tx.state(op)
 	switch {
-	case err != nil, target == holdsPre:
+	case err != nil, target == preContent:
 		return false, err
-	case target == holdsOther, target == hasNoPlace:
-		return slot != holdsPost, errForeign
-	case slot == holdsPost: // it has done the same as we would have
+	case target == otherContent, target == noFolder:
+		return slot != postContent, errForeign
+	case slot == postContent: // it has done the same as we would have
 		return false, errForeign
 	}
-	if slot != holdsOther {
-		return true, j.swap(it, change.Op{Pre: it.op.Post, Post: it.op.Pre})
+	if slot != otherContent {
+		return true, tx.exchange(op, change.Op{Pre: op.Post, Post: op.Pre})
 	}
-	d, err := j.parent(it)
+	d, err := tx.parent(op)
 	if err != nil {
 		return false, err
 	}
 	defer d.Close()
-	return false, j.unswap(d, it, it.op)
+	return false, tx.revertExchange(d, op, op.Op)
 }
 
-func (j *job) backFolder(it item) error {
-	if it.op.Post == nil {
-		if err := j.makeFolder(it, it.op.Pre); !meddled(err) {
+func (tx *transaction) revertFolder(op fileOp) error {
+	if op.Post == nil {
+		if err := tx.makeFolder(op, op.Pre); !isConcurrentChange(err) {
 			return err
 		}
 		return nil // another program removed what it was in
 	}
-	if j.stage != nil && !j.lost {
-		if t, err := j.stage.Stat(it.slot); err != nil || t.Exists {
+	if tx.stageDir != nil && !tx.lost {
+		if e, err := tx.stageDir.Stat(op.staged); err != nil || e.Exists {
 			return err // it was there before, or never made
 		}
 	}
-	return j.removeFolder(it)
+	return tx.removeFolder(op)
 }
 
-// report adds the conflict about the item to the outcome.
-func (j *job) report(out *change.Outcome, it item, mixed bool) error {
+// addConflict adds the conflict about the item to the outcome.
+func (tx *transaction) addConflict(out *change.Outcome, op fileOp, mixed bool) error {
 	if mixed {
 		out.State = change.Conflicted
 	}
-	t, why, err := j.look(nil, it, j.opt.MaxRecord)
+	e, why, err := tx.readTarget(nil, op, tx.opt.MaxRecord)
 	if err != nil {
 		return err
 	}
 	if why == "" {
-		why = whyDiffers(it.op.Pre, &t)
+		why = describeChange(op.Pre, &e)
 	}
-	c := change.Conflict{Ref: it.op.Ref, Pre: it.op.Pre, Post: it.op.Post, Now: imageOf(&t), Why: why}
+	c := change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: imageOf(&e), Why: why}
 	out.Conflicts = append(out.Conflicts, c)
 	return nil
 }

@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"context"
@@ -9,7 +9,9 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/fsstore"
 	"mend/internal/storetest"
 )
 
@@ -33,15 +35,15 @@ func (c *countdown) Err() error {
 }
 
 // crashed prepares the big plan, and kills Commit at its call n.
-func crashed(t *testing.T, root string, n int) (*Store, change.Staged) {
+func crashed(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	t.Helper()
-	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	f := &storetest.Fault{At: n}
-	if _, err := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
+	if _, err := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step}).Commit(t.Context(), staged); err == nil {
 		t.Fatal("Commit survived the crash")
 	}
 	return s, staged
@@ -49,7 +51,7 @@ func crashed(t *testing.T, root string, n int) (*Store, change.Staged) {
 
 // settled settles twice, wants the state both times, discards, and wants no
 // litter.
-func settled(t *testing.T, s *Store, staged change.Staged, want change.State) change.Outcome {
+func settled(t *testing.T, s *tree.Store, staged change.Staged, want change.State) change.Outcome {
 	t.Helper()
 	var out change.Outcome
 	for range 2 {
@@ -70,15 +72,15 @@ func settled(t *testing.T, s *Store, staged change.Staged, want change.State) ch
 
 func wantNoMend(t *testing.T, root string) {
 	t.Helper()
-	if _, err := os.Lstat(filepath.Join(root, mendDir)); err == nil {
-		t.Errorf("litter: %q", slices.Sorted(maps.Keys(snapshot(t, filepath.Join(root, mendDir), ""))))
+	if _, err := os.Lstat(filepath.Join(root, fsstore.MendDir)); err == nil {
+		t.Errorf("litter: %q", slices.Sorted(maps.Keys(storetest.Snapshot(t, filepath.Join(root, fsstore.MendDir), ""))))
 	}
 }
 
 // TestOutcomeOfForeign tells a record that another program wrote before it was
 // exchanged from one that it wrote after.
 func TestOutcomeOfForeign(t *testing.T) {
-	needWrites(t)
+	storetest.NeedWrites(t)
 	const foreign = "another program's"
 	for _, c := range []struct {
 		killed int // at this call of Commit: 0 make, 1 exchange prt_11, 2 place prt_41, 3 take prt_13, 4 barrier
@@ -92,16 +94,16 @@ func TestOutcomeOfForeign(t *testing.T) {
 		{3, "part/msg_1/prt_13.json", change.Aborted},
 		{4, "part/msg_1/prt_13.json", change.Conflicted},
 	} {
-		root := smallTree(t)
-		before := snapshot(t, root, mendDir)
+		root := storetest.SmallTree(t)
+		before := storetest.Snapshot(t, root, fsstore.MendDir)
 		s, staged := crashed(t, root, c.killed)
-		put(t, root, c.path, foreign)
+		storetest.Put(t, root, c.path, foreign)
 		out := settled(t, s, staged, c.want)
 		if len(out.Conflicts) != 1 || string(out.Conflicts[0].Now.Data) != foreign {
 			t.Errorf("killed at call %d, then %s written: %+v", c.killed, c.path, out)
 		}
 		wantNoMend(t, root)
-		got := snapshot(t, root, "")
+		got := storetest.Snapshot(t, root, "")
 		if !strings.HasSuffix(got[c.path], foreign) {
 			t.Errorf("killed at call %d: %s holds %q", c.killed, c.path, got[c.path])
 		}
@@ -118,10 +120,10 @@ func TestOutcomeOfForeign(t *testing.T) {
 
 // TestModeIsContent changes nothing but the permissions of a record.
 func TestModeIsContent(t *testing.T) {
-	needWrites(t)
-	root := smallTree(t)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
-	ops := retext(t, mustLoad(t, s), "prt_12", "new")
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	ops := storetest.SetText(t, mustLoad(t, s), "prt_12", "new")
 	staged, err := s.Prepare(t.Context(), ops)
 	if err != nil {
 		t.Fatal(err)
@@ -129,7 +131,7 @@ func TestModeIsContent(t *testing.T) {
 	if err := os.Chmod(filepath.Join(root, "part/msg_1/prt_12.json"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	before := snapshot(t, root, mendDir)
+	before := storetest.Snapshot(t, root, fsstore.MendDir)
 	out, err := s.Commit(t.Context(), staged)
 	if err != nil || len(out.Conflicts) != 1 || !strings.Contains(out.Conflicts[0].Why, "permissions") || out.Conflicts[0].Now.Mode != 0o600 {
 		t.Errorf("Commit = %+v, %v, want a conflict about permissions", out, err)
@@ -140,7 +142,7 @@ func TestModeIsContent(t *testing.T) {
 	if _, err := s.Prepare(t.Context(), ops); !isConflict(err) {
 		t.Errorf("Prepare = %v, want a conflict", err)
 	}
-	if got := snapshot(t, root, ""); !maps.Equal(got, before) {
+	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
 		t.Errorf("the tree holds %v, want %v", got, before)
 	}
 }
@@ -148,28 +150,28 @@ func TestModeIsContent(t *testing.T) {
 // TestDiscardKeeps lets another program's bytes, and a file of somebody, stand in
 // the staging folder.
 func TestDiscardKeeps(t *testing.T) {
-	needWrites(t)
-	root := smallTree(t)
-	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), bigPlan(t, mustLoad(t, s)))
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
 	if err != nil {
 		t.Fatal(err)
 	}
 	stage := filepath.Join(root, staged.Dir)
-	slot := slotName(1, staged.Ops[1])
+	slot := fsstore.StagedName(1, staged.Ops[1])
 	if err := os.WriteFile(filepath.Join(stage, slot), []byte("another program's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	put(t, stage, "notes.txt", "mine")
+	storetest.Put(t, stage, "notes.txt", "mine")
 	if err := s.Discard(t.Context(), staged); err != nil {
 		t.Fatal(err)
 	}
 	var left []string
-	for p := range snapshot(t, stage, "") {
+	for p := range storetest.Snapshot(t, stage, "") {
 		left = append(left, p)
 	}
-	wantNames(t, left, []string{".", "notes.txt"})
-	kept, err := filepath.Glob(filepath.Join(root, keptDir, "*"))
+	storetest.WantNames(t, left, []string{".", "notes.txt"})
+	kept, err := filepath.Glob(filepath.Join(root, fsstore.KeptDir, "*"))
 	if err != nil || len(kept) != 1 {
 		t.Fatalf("kept is %v, %v", kept, err)
 	}

@@ -12,42 +12,42 @@ import (
 
 // stageAll writes the slots: first into a folder whose name says that nothing in
 // it was ever exchanged, which gets its own name when all of it is durable.
-func (j *job) stageAll(ctx context.Context) error {
-	owner, err := j.mkdirs(mendDir + "/" + j.opt.Owner)
+func (tx *transaction) stageAll(ctx context.Context) error {
+	owner, err := tx.makeOwnDirs(mendDir + "/" + tx.opt.Owner)
 	if err != nil {
 		return err
 	}
 	defer owner.Close()
-	name, err := j.number(owner)
+	name, err := tx.makeStage(owner)
 	if err != nil {
 		return err
 	}
-	if j.stage, err = owner.Sub(name + unfinished); err != nil {
+	if tx.stageDir, err = owner.Sub(name + unfinished); err != nil {
 		return err
 	}
-	if err := j.probe(); err != nil {
+	if err := tx.testExchange(); err != nil {
 		return err
 	}
-	b := j.newBarrier()
-	err = j.fill(ctx, b)
+	b := tx.newBarrier()
+	err = tx.writeStaged(ctx, b)
 	if err == nil && !b.LogsRenames() { // else the files' names are durable with them
-		err = j.addAll(b, []string{j.stage.Path, owner.Path, mendDir, "."})
+		err = tx.addDirs(b, []string{tx.stageDir.Path, owner.Path, mendDir, "."})
 	}
 	if err != nil {
 		return errors.Join(err, b.Wait())
 	}
-	if err := j.wait(b); err != nil {
+	if err := tx.waitFor(b); err != nil {
 		return err
 	}
-	if err := j.step("finish " + j.stageDir); err != nil {
+	if err := tx.step("finish " + tx.stagePath); err != nil {
 		return err
 	}
 	return owner.Move(name+unfinished, owner, name)
 }
 
-// number makes an unfinished staging folder with the first number that is free,
+// makeStage makes an unfinished staging folder with the first number that is free,
 // and names the slots.
-func (j *job) number(owner *safedir.Dir) (string, error) {
+func (tx *transaction) makeStage(owner *safedir.Dir) (string, error) {
 	for n := 1; ; n++ {
 		name := strconv.Itoa(n)
 		taken, err := owner.Stat(name)
@@ -57,23 +57,23 @@ func (j *job) number(owner *safedir.Dir) (string, error) {
 		if taken.Exists {
 			continue
 		}
-		j.name(owner.Path + "/" + name)
-		made, err := j.mkdir(owner, name+unfinished)
+		tx.setStage(owner.Path + "/" + name)
+		made, err := tx.makeOwnDir(owner, name+unfinished)
 		if made || err != nil {
 			return name, err
 		}
 	}
 }
 
-// fill writes every Post into its slot.
-func (j *job) fill(ctx context.Context, b *atomicfile.Barrier) error {
+// writeStaged writes every Post into its slot.
+func (tx *transaction) writeStaged(ctx context.Context, b *atomicfile.Barrier) error {
 	var mu sync.Mutex
-	return j.share(len(j.items), func(_ *safedir.Buffer, i int) error {
-		it, err := j.items[i], ctx.Err()
-		if err != nil || it.op.Post == nil {
+	return forEach(len(tx.ops), func(_ *safedir.Buffer, i int) error {
+		op, err := tx.ops[i], ctx.Err()
+		if err != nil || op.Post == nil {
 			return err
 		}
-		f, err := j.write(it, it.slot, it.op.Post)
+		f, err := tx.stageFile(op, op.staged, op.Post)
 		if f != nil {
 			mu.Lock()
 			defer mu.Unlock()

@@ -10,14 +10,14 @@ import (
 
 // holding is what a target or a slot holds, in the words of its op. A record
 // that does not exist is one of Pre and Post, if the op creates or deletes it.
-type holding uint8
+type content uint8
 
 const (
-	holdsPre holding = iota + 1
-	holdsPost
-	holdsNothing // the slot is gone, and the target's Pre with it
-	holdsOther   // bytes of another program
-	hasNoPlace   // the target of a delete is absent, and so is its folder
+	preContent content = iota + 1
+	postContent
+	noContent    // the slot is gone, and the target's Pre with it
+	otherContent // bytes of another program
+	noFolder     // the target of a delete is absent, and so is its folder
 )
 
 // state looks what the target and the slot of a record hold. Together these say
@@ -56,62 +56,62 @@ const (
 // A target whose folder is gone, or is a link now, holds other bytes: nobody may
 // put anything there. But where the change itself makes or removes the folder
 // the target is just absent, and what should be deleted is gone with its folder.
-func (j *job) state(it item) (target, slot holding, err error) {
-	t, why, err := j.look(nil, it, it.limit())
+func (tx *transaction) state(op fileOp) (target, slot content, err error) {
+	e, why, err := tx.readTarget(nil, op, op.limit())
 	if err != nil {
 		return 0, 0, err
 	}
-	target = holds(it.op, &t)
+	target = contentOf(op.Op, &e)
 	switch {
-	case why == whyNoFolder && it.op.Post == nil:
-		target = hasNoPlace
-	case why != "", target == holdsNothing:
-		target = holdsOther
+	case why == whyFolderMissing && op.Post == nil:
+		target = noFolder
+	case why != "", target == noContent:
+		target = otherContent
 	}
-	if j.stage == nil {
-		return target, holdsNothing, nil
+	if tx.stageDir == nil {
+		return target, noContent, nil
 	}
-	if t, err = j.stage.Read(nil, it.slot, it.limit()); err != nil {
+	if e, err = tx.stageDir.Read(nil, op.staged, op.limit()); err != nil {
 		return 0, 0, err
 	}
-	slot = holds(it.op, &t)
+	slot = contentOf(op.Op, &e)
 	switch {
-	case !t.Exists && j.lost:
-		slot = holdsNothing
-	case slot == holdsOther && target == holdsPre && torn(&t, it.op.Post):
-		slot = holdsNothing
-	case slot == holdsPost && !t.Exists && j.keptAny(it):
-		slot = holdsNothing // what the delete took out had to be kept elsewhere
+	case !e.Exists && tx.lost:
+		slot = noContent
+	case slot == otherContent && target == preContent && isTorn(&e, op.Post):
+		slot = noContent
+	case slot == postContent && !e.Exists && tx.hasKept(op):
+		slot = noContent // what the delete took out had to be kept elsewhere
 	}
 	return target, slot, nil
 }
 
-func holds(o change.Op, t *safedir.Entry) holding {
+func contentOf(o change.Op, e *safedir.Entry) content {
 	switch {
-	case matches(t, o.Post):
-		return holdsPost
-	case matches(t, o.Pre):
-		return holdsPre
-	case !t.Exists:
-		return holdsNothing
+	case matches(e, o.Post):
+		return postContent
+	case matches(e, o.Pre):
+		return preContent
+	case !e.Exists:
+		return noContent
 	}
-	return holdsOther
+	return otherContent
 }
 
-// torn reports whether the file is what a power cut can leave of a Post that was
+// isTorn reports whether the file is what a power cut can leave of a Post that was
 // not durable yet: some of its bytes, the rest of them missing or zero. Nothing
 // that another program wrote is lost with it.
-func torn(t *safedir.Entry, post *change.Image) bool {
-	if post == nil || !t.IsFile() || t.TooLarge || len(t.Data) > len(post.Data) {
+func isTorn(e *safedir.Entry, post *change.Image) bool {
+	if post == nil || !e.IsFile() || e.TooLarge || len(e.Data) > len(post.Data) {
 		return false
 	}
-	whole := bytes.TrimRight(t.Data, "\x00")
+	whole := bytes.TrimRight(e.Data, "\x00")
 	return bytes.HasPrefix(post.Data, whole)
 }
 
-// foreign reports whether another program wrote where the op does.
-func foreign(it item, target, slot holding) bool {
-	return target == holdsOther || target == holdsPost && slot == holdsOther && it.op.Pre != nil
+// changedByOther reports whether another program wrote where the op does.
+func changedByOther(op fileOp, target, slot content) bool {
+	return target == otherContent || target == postContent && slot == otherContent && op.Pre != nil
 }
 
 // matches reports whether the entry is as the image says: missing for nil, a folder

@@ -1,4 +1,4 @@
-package fsstore
+package fsstore_test
 
 import (
 	"os"
@@ -7,22 +7,23 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/internal/storetest"
 )
 
 // TestSteps pins the order of all calls that change the disk.
 func TestSteps(t *testing.T) {
-	needWrites(t)
-	root := smallTree(t)
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
 	if err := os.RemoveAll(filepath.Join(root, "part/msg_2")); err != nil {
 		t.Fatal(err)
 	}
 	f := &storetest.Fault{At: 1 << 30}
-	s := mustOpen(t, root, "", Options{Owner: "own", Step: f.Step})
-	st := mustApply(t, s, bigPlan(t, mustLoad(t, s)))
+	s := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step})
+	st := storetest.Apply(t, s, storetest.MixedOps(t, mustLoad(t, s)))
 	f.Calls = append(f.Calls, "-- undo")
-	mustApply(t, s, change.Inverse(st.Ops))
+	storetest.Apply(t, s, change.Inverse(st.Ops))
 	got := regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(strings.Join(f.Calls, "\n"), "HASH")
 	if got != steps {
 		t.Errorf("the calls are\n%s\nwant\n%s", got, steps)

@@ -13,8 +13,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/render"
+	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/fsstore"
 	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/journal"
@@ -63,8 +63,8 @@ func (st stored) open(f func(journal *journal.Journal, store txn.Store, load fun
 			err = f(j, s, func() (*session.Session, error) { return st.loadFrom(s) })
 		}
 	} else {
-		var s *fsstore.Store
-		if s, err = fsstore.Open(st.path, "", fsstore.Options{Owner: j.ID()}); err == nil {
+		var s *tree.Store
+		if s, err = tree.Open(st.path, "", tree.Options{Owner: j.ID()}); err == nil {
 			err = f(j, s, func() (*session.Session, error) { return st.loadFrom(s) })
 		}
 	}

@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/renameio/v2"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/fsstore"
 	"mend/journal"
 	"mend/session"
 	"mend/txn"
@@ -31,7 +31,7 @@ func BenchmarkRewrite(b *testing.B) {
 			b.Fatal(err)
 		}
 		b.Cleanup(func() { _ = j.Close() })
-		st, err := fsstore.Open(root, "opencode", fsstore.Options{Owner: j.ID()})
+		st, err := tree.Open(root, "opencode", tree.Options{Owner: j.ID()})
 		if err != nil {
 			b.Fatal(err)
 		}

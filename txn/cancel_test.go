@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/fsstore"
 	"mend/internal/storetest"
 	"mend/journal"
 	"mend/txn"
@@ -24,7 +24,7 @@ func crashedFixture(t *testing.T) fixture {
 			return storetest.ErrFault
 		}
 		return nil
-	}, func(j *journal.Journal, st *fsstore.Store) error {
+	}, func(j *journal.Journal, st *tree.Store) error {
 		_, err := txn.Run(context.Background(), j, st, f.plan())
 		return err
 	})
@@ -41,7 +41,7 @@ func TestRecoverCancelled(t *testing.T) {
 	f := crashedFixture(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	recover := func(step func(string) error) error {
-		return f.reopen(step, func(j *journal.Journal, st *fsstore.Store) error {
+		return f.reopen(step, func(j *journal.Journal, st *tree.Store) error {
 			_, err := txn.Recover(ctx, j, st, st.ID())
 			return err
 		})

@@ -10,8 +10,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/fsstore"
 	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/journal"
@@ -39,12 +39,12 @@ func newFixture(t *testing.T) fixture {
 }
 
 // reopen opens journal and store, both with the step hook, and calls do.
-func (f fixture) reopen(step func(string) error, do func(*journal.Journal, *fsstore.Store) error) error {
+func (f fixture) reopen(step func(string) error, do func(*journal.Journal, *tree.Store) error) error {
 	j, err := journal.Open(filepath.Join(f.dir, "journal"), journal.Options{Step: step})
 	if err != nil {
 		return err
 	}
-	st, err := fsstore.Open(f.root, "", fsstore.Options{Owner: j.ID(), Step: step})
+	st, err := tree.Open(f.root, "", tree.Options{Owner: j.ID(), Step: step})
 	if err == nil {
 		err = do(j, st)
 	}
@@ -70,7 +70,7 @@ func (f fixture) snapshot() map[string]string {
 // plan returns a plan that creates, also in a new folder, changes and deletes.
 func (f fixture) plan() change.Plan {
 	f.t.Helper()
-	st, err := fsstore.Open(f.root, "", fsstore.Options{})
+	st, err := tree.Open(f.root, "", tree.Options{})
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -94,7 +94,7 @@ func (f fixture) plan() change.Plan {
 func (f fixture) entries() []change.Entry {
 	f.t.Helper()
 	var es []change.Entry
-	err := f.reopen(nil, func(j *journal.Journal, _ *fsstore.Store) (err error) {
+	err := f.reopen(nil, func(j *journal.Journal, _ *tree.Store) (err error) {
 		if _, err = j.Verify(); err != nil {
 			return err
 		}
@@ -151,7 +151,7 @@ func (f fixture) wantNoLeftovers(k int) {
 
 // run applies p with a fault.
 func (f fixture) run(fault *storetest.Fault, p change.Plan) error {
-	return f.reopen(fault.Step, func(j *journal.Journal, st *fsstore.Store) error {
+	return f.reopen(fault.Step, func(j *journal.Journal, st *tree.Store) error {
 		_, err := txn.Run(context.Background(), j, st, p)
 		return err
 	})
@@ -159,7 +159,7 @@ func (f fixture) run(fault *storetest.Fault, p change.Plan) error {
 
 // recover recovers with a fault.
 func (f fixture) recover(fault *storetest.Fault) error {
-	return f.reopen(fault.Step, func(j *journal.Journal, st *fsstore.Store) error {
+	return f.reopen(fault.Step, func(j *journal.Journal, st *tree.Store) error {
 		_, err := txn.Recover(context.Background(), j, st, st.ID())
 		return err
 	})
@@ -255,7 +255,7 @@ func TestUndoCutAtEveryStep(t *testing.T) {
 			t.Fatal(err)
 		}
 		var ops []change.Op
-		err := f.reopen(nil, func(j *journal.Journal, _ *fsstore.Store) (err error) {
+		err := f.reopen(nil, func(j *journal.Journal, _ *tree.Store) (err error) {
 			es, err := j.List(journal.Query{})
 			if err == nil {
 				ops, err = j.Ops(es[0])

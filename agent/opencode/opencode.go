@@ -8,7 +8,7 @@ import (
 	"slices"
 
 	"mend/agent"
-	"mend/fsstore"
+	"mend/agent/opencode/tree"
 	"mend/internal/userdir"
 	"mend/sqlstore"
 )
@@ -26,7 +26,7 @@ func (Agent) Name() string { return "opencode" }
 // there is one, even if the JSON tree that it was made from is still there.
 func (Agent) Find(layout string) ([]agent.Located, error) {
 	if layout != "" && layout != Database {
-		if err := fsstore.CheckLayout(layout); errors.Is(err, fsstore.ErrLayout) {
+		if err := tree.CheckLayout(layout); errors.Is(err, tree.ErrLayout) {
 			return nil, layoutError{err}
 		}
 	}
@@ -35,7 +35,7 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 	for _, path := range sqlstore.Find(os.Getenv, home) {
 		found = append(found, agent.Located{Path: path, Layout: Database})
 	}
-	for _, l := range fsstore.Find(os.Getenv, home) {
+	for _, l := range tree.Find(os.Getenv, home) {
 		found = append(found, agent.Located{Path: l.Path, Layout: l.Layout})
 	}
 	found = slices.DeleteFunc(found, func(l agent.Located) bool { return layout != "" && l.Layout != layout })
@@ -66,14 +66,14 @@ func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 		}
 		return &store{records: db, at: at, warn: warn, models: m}, nil
 	}
-	tree, err := fsstore.Open(at.Path, at.Layout, fsstore.Options{Note: warn})
-	if errors.Is(err, fsstore.ErrLayout) {
+	st, err := tree.Open(at.Path, at.Layout, tree.Options{Note: warn})
+	if errors.Is(err, tree.ErrLayout) {
 		return nil, layoutError{err}
 	}
 	if err != nil {
 		return nil, err
 	}
-	return &store{records: tree, tree: tree, at: at, warn: warn, models: m}, nil
+	return &store{records: st, tree: st, at: at, warn: warn, models: m}, nil
 }
 
 func hasDatabase(path string) bool {

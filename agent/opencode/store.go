@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"mend/agent"
+	"mend/agent/opencode/tree"
 	"mend/change"
-	"mend/fsstore"
 	"mend/repair"
 	"mend/session"
 	"mend/sqlstore"
@@ -41,7 +41,7 @@ type records interface {
 // A store is a JSON tree or a database of OpenCode's.
 type store struct {
 	records
-	tree   *fsstore.Store // nil for a database
+	tree   *tree.Store // nil for a database
 	at     agent.Located
 	warn   func(string)
 	models *abilities
@@ -60,7 +60,7 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 	if s.tree == nil {
 		return sqlstore.Open(s.at.Path, sqlstore.Options{})
 	}
-	return fsstore.Open(s.at.Path, s.at.Layout, fsstore.Options{Owner: journal, Note: s.warn})
+	return tree.Open(s.at.Path, s.at.Layout, tree.Options{Owner: journal, Note: s.warn})
 }
 
 // OrphanWriter returns transactions in which records may be made whose parent is not

@@ -18,7 +18,7 @@ import (
 	"github.com/santhosh-tekuri/jsonschema/v6"
 
 	"mend"
-	"mend/fsstore"
+	"mend/agent/opencode/tree"
 	"mend/internal/wound"
 	"mend/journal"
 	"mend/testdata"
@@ -207,7 +207,7 @@ func repairBy(store, dir, id string, step func(call string) error) error {
 		return err
 	}
 	defer func() { _ = j.Close() }()
-	st, err := fsstore.Open(store, "", fsstore.Options{Owner: j.ID(), Step: step})
+	st, err := tree.Open(store, "", tree.Options{Owner: j.ID(), Step: step})
 	if err != nil {
 		return err
 	}

@@ -25,7 +25,7 @@ var controls = []control{
 	},
 	{
 		"outcome before the barrier", "fsstore/commit.go",
-		"err := j.barrier(j.items);", "err := error(nil);",
+		"err := tx.barrier(tx.ops);", "err := error(nil);",
 		onDisk(seasoned(tree), powerCut(lostAll)),
 	},
 	{
@@ -40,12 +40,12 @@ var controls = []control{
 	},
 	{
 		"rename without data sync", "fsstore/stage.go",
-		"err := j.wait(b);", "err := error(nil);",
+		"err := tx.waitFor(b);", "err := error(nil);",
 		onDisk(repairSecond(tree), powerCut(lostData)),
 	},
 	{
-		"no comparison after the swap", "fsstore/swap.go",
-		"if out.is(o.Pre) {", "if out.is(o.Pre) || true {",
+		"no comparison after the exchange", "fsstore/exchange.go",
+		"if matches(&out, o.Pre) {", "if matches(&out, o.Pre) || true {",
 		func(t *testing.T, bin binaries) *tally {
 			return newWorld(t, nil, bin, repairSecond(tree)).sweepForeign(writers[0], faulttest.Resume)
 		},

@@ -69,7 +69,7 @@ func TestCrowdControl(t *testing.T) {
 		t.Skip("FAULTTEST is not set")
 	}
 	t.Parallel()
-	i := slices.IndexFunc(controls, func(c control) bool { return c.name == "no comparison after the swap" })
+	i := slices.IndexFunc(controls, func(c control) bool { return c.name == "no comparison after the exchange" })
 	c := newCrowd(t, controls[i].build(t), tree)
 	for range 20 {
 		if problems := c.run(5 * time.Second); len(problems) > 0 {

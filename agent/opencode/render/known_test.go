@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/render"
-	"mend/fsstore"
+	"mend/agent/opencode/tree"
 	"mend/internal/endpoint"
 	"mend/internal/storetest"
 	"mend/internal/wound"
@@ -35,9 +35,9 @@ func known(t testing.TB, version int, cut func(wound.Store)) *session.Session {
 		st, err := sqlstore.Open(db, sqlstore.Options{})
 		return loaded(t, id, st, err)
 	}
-	tree := filepath.Join(dir, "opencode", "storage")
-	wound.Into(t, tree, id, cut)
-	st, err := fsstore.Open(tree, "", fsstore.Options{})
+	root := filepath.Join(dir, "opencode", "storage")
+	wound.Into(t, root, id, cut)
+	st, err := tree.Open(root, "", tree.Options{})
 	return loaded(t, id, st, err)
 }
 

@@ -14,7 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent/opencode/render"
-	"mend/fsstore"
+	"mend/agent/opencode/tree"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
 	"mend/request"
@@ -160,7 +160,7 @@ func (l *lab) open() *session.Session {
 	head := session.Session{ID: l.session}
 	var s *session.Session
 	if l.db == nil {
-		store, err := fsstore.Open(l.dir, "", fsstore.Options{})
+		store, err := tree.Open(l.dir, "", tree.Options{})
 		if err != nil {
 			l.t.Fatal(err)
 		}

@@ -12,12 +12,12 @@ import (
 	"runtime"
 	"sync"
 
-	"mend/fsstore"
+	"mend/agent/opencode/tree"
 	"mend/session"
 )
 
 func main() {
-	st, err := fsstore.Open(os.Args[1], "", fsstore.Options{})
+	st, err := tree.Open(os.Args[1], "", tree.Options{})
 	if err != nil {
 		log.Fatal(err)
 	}

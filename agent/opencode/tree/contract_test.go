@@ -1,0 +1,80 @@
+package tree
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/session"
+)
+
+// TestContract: fault cases 17, 23, 24, 25 and 34.
+func TestContract(t *testing.T) {
+	storetest.NeedWrites(t)
+	open := func(t *testing.T) storetest.Harness {
+		root := storetest.SmallTree(t)
+		storetest.Put(t, root, "part/msg_1/old/notes.json.bak", `{"mine":true}`)
+		return harness(t, root, "opencode")
+	}
+	if files := open(t).Load().Files; len(files) != 1 {
+		t.Fatalf("%d files beside the records, want 1", len(files))
+	}
+	storetest.Run(t, open)
+}
+
+func harness(t *testing.T, root, layout string) storetest.Harness {
+	open := func(step func(string) error) *Store {
+		return mustOpen(t, root, layout, Options{Owner: "own", Step: step})
+	}
+	return storetest.Harness{
+		Open:     func(step func(string) error) storetest.Store { return open(step) },
+		Load:     func() *session.Session { return mustLoad(t, open(nil)) },
+		Snapshot: func() map[string]string { return storetest.Snapshot(t, root, ".mend") },
+		Read: func(ref session.Ref) *change.Image {
+			images, err := open(nil).Read(t.Context(), []session.Ref{ref})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return images[0]
+		},
+		Leftovers: func() []string {
+			if _, err := os.Lstat(filepath.Join(root, ".mend")); err != nil {
+				return nil
+			}
+			return slices.Sorted(maps.Keys(storetest.Snapshot(t, filepath.Join(root, ".mend"), "")))
+		},
+		Write: func(ref session.Ref, image *change.Image) { write(t, open(nil), ref, image) },
+	}
+}
+
+// write is another program: it replaces a record by a rename, or removes it.
+func write(t *testing.T, s *Store, ref session.Ref, image *change.Image) {
+	t.Helper()
+	p, _, err := s.layout.Path(ref)
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := filepath.Join(s.ID().Root, p)
+	if image == nil {
+		if err := os.Remove(name); err != nil && !os.IsNotExist(err) {
+			t.Fatal(err)
+		}
+		return
+	}
+	if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(name+".tmp", image.Data, image.Mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(name+".tmp", image.Mode); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(name+".tmp", name); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,20 @@
+// Package tree reads the sessions that OpenCode 1.1 and earlier, and programs like it,
+// store as a tree of JSON files with one file per record. It finds trees, lists and
+// loads sessions, and knows the path of every record. Package fsstore makes the
+// changes.
+//
+// Each program has its own layout; layout.go has the table. This is the layout of
+// OpenCode 1.0 and 1.1:
+//
+//	storage/                                    the root
+//	  session/{project}/{session}.json
+//	  message/{session}/{message}.json          or message/{any}/{session}/{message}.json
+//	  part/{message}/{part}.json
+//	  project/{project}.json
+//
+// Ids are data: a name that is not a valid id never becomes part of a path, and no link
+// is followed below the root. What is in the place of a record and cannot be one is
+// reported as a [session.Stray], or as a record with the defect Unreadable. A file that
+// OpenCode reads as one more record, or that is in the place of a folder of records, is
+// reported as a [session.File].
+package tree

@@ -1,0 +1,47 @@
+//go:build e2e
+
+package tree
+
+import (
+	"testing"
+	"time"
+
+	"mend/internal/endpoint"
+	"mend/internal/opencode"
+	"mend/testdata"
+)
+
+// TestHeldByRealServer: the real program is seen to work with the store of its own
+// data folder, and not with another one, before and after it has written there.
+func TestHeldByRealServer(t *testing.T) {
+	exe, err := opencode.Install("1.1.53")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(nil)
+	t.Cleanup(api.Close)
+	h, other := opencode.New(t, exe, api, true), opencode.New(t, exe, api, true)
+	id := h.Unpack(testdata.OpenCode1153)
+	other.Unpack(testdata.OpenCode1153)
+	s, o := mustOpen(t, h.DataDir(), "opencode", Options{}), mustOpen(t, other.DataDir(), "opencode", Options{})
+	before := time.Now()
+	server := h.Serve()
+	look := func(when string) {
+		t.Helper()
+		if since, err := s.Held(t.Context()); err != nil || since.Before(before.Add(-time.Second)) || since.After(time.Now()) {
+			t.Errorf("%s: Held = %v, %v, want about %v", when, since, err, before)
+		}
+		if since, err := o.Held(t.Context()); err != nil || !since.IsZero() {
+			t.Errorf("%s: of the other store Held = %v, %v, want none", when, since, err)
+		}
+	}
+	look("at the start")
+	if r := server.Prompt(id, "one more"); r.Verdict != opencode.Alive {
+		t.Fatalf("the prompt is %s: %.500s", r.Verdict, r.Output)
+	}
+	look("after a prompt")
+	server.Close()
+	if since, err := s.Held(t.Context()); err != nil || !since.IsZero() {
+		t.Errorf("after its end: Held = %v, %v", since, err)
+	}
+}

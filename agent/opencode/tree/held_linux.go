@@ -1,0 +1,86 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"os/user"
+	"strconv"
+	"syscall"
+	"time"
+
+	"mend/internal/processes"
+)
+
+// agent is what the executable of OpenCode is called.
+const agent = "opencode"
+
+// Held returns since when the agent has been running on this store: the start of the
+// oldest such process, the zero time if there is none. Which files a process has
+// open does not show it, since the agent opens each one for a moment only. Its
+// environment does: it says where the agent keeps its data. A process of this user,
+// or of the owner of the store, whose environment cannot be read counts; one of
+// another user does not.
+func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
+	root, err := os.Stat(s.ID().Root)
+	if err == nil {
+		since, err = s.heldBy(ctx, root)
+	}
+	if err != nil {
+		return time.Time{}, fmt.Errorf("looking for a running agent: %w", err)
+	}
+	return since, nil
+}
+
+func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, err error) {
+	users := map[uint32]bool{uint32(os.Geteuid()): true, root.Sys().(*syscall.Stat_t).Uid: true}
+	others, err := processes.Others(ctx)
+	if err != nil {
+		return time.Time{}, err
+	}
+	for _, p := range others {
+		if id, err := p.User(); err != nil || !users[id] {
+			continue
+		}
+		if name, err := p.Program(); err != nil || name != agent || !s.worksHere(p, root) {
+			continue
+		}
+		started, err := p.Started()
+		switch {
+		case errors.Is(err, fs.ErrNotExist):
+		case err != nil:
+			return time.Time{}, err
+		case since.IsZero() || started.Before(since):
+			since = started
+		}
+	}
+	return since, ctx.Err()
+}
+
+// worksHere reports whether the store is where an agent with the environment of the
+// process keeps its data, or cannot be told not to be.
+func (s *Store) worksHere(p processes.Process, root fs.FileInfo) bool {
+	env, err := p.Environment()
+	if err != nil {
+		return !errors.Is(err, fs.ErrNotExist)
+	}
+	home := env("HOME")
+	if id, err := p.User(); home == "" && err == nil {
+		if u, err := user.LookupId(strconv.FormatUint(uint64(id), 10)); err == nil {
+			home = u.HomeDir
+		}
+	}
+	for _, usual := range s.layout.defaultRoots {
+		at := usual.path(env, home)
+		if at == "" {
+			continue
+		}
+		info, err := os.Stat(p.Path(at))
+		if err == nil && os.SameFile(info, root) || err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,89 @@
+package tree
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+
+	"mend/internal/storetest"
+)
+
+// TestHeld starts programs and looks which of them work with a store: those that are
+// called as the agent is and keep their data there.
+func TestHeld(t *testing.T) {
+	sleep, err := exec.LookPath("sleep")
+	if err != nil {
+		t.Skip(err)
+	}
+	root, home, elsewhere := storetest.SmallTree(t), storetest.FastDir(t), storetest.FastDir(t)
+	data := filepath.Join(home, ".local/share")
+	for _, dir := range []string{filepath.Join(data, "opencode"), filepath.Join(elsewhere, "opencode/storage")} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Rename(root, filepath.Join(data, "opencode/storage")); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(elsewhere, "link")
+	if err := os.Symlink(data, link); err != nil {
+		t.Fatal(err)
+	}
+	s := mustOpen(t, filepath.Join(data, "opencode/storage"), "opencode", Options{})
+	for _, c := range []struct {
+		name string
+		exe  string
+		env  []string
+		dir  string
+		uid  uint32
+		want bool
+	}{
+		{"data folder", agent, []string{"XDG_DATA_HOME=" + data}, "/", 0, true},
+		{"home folder", agent, []string{"HOME=" + home}, "/", 0, true},
+		{"home folder, an empty variable", agent, []string{"HOME=" + home, "XDG_DATA_HOME="}, "/", 0, true},
+		{"through a link", agent, []string{"XDG_DATA_HOME=" + link}, "/", 0, true},
+		{"relative", agent, []string{"XDG_DATA_HOME=share"}, filepath.Dir(data), 0, true},
+		{"another data folder", agent, []string{"HOME=" + home, "XDG_DATA_HOME=" + elsewhere}, "/", 0, false},
+		{"a data folder that is not there", agent, []string{"HOME=" + home, "XDG_DATA_HOME=/nowhere"}, "/", 0, false},
+		{"another home folder", agent, []string{"HOME=" + elsewhere}, "/", 0, false},
+		{"relative to another folder", agent, []string{"XDG_DATA_HOME=share"}, "/", 0, false},
+		{"another program", "editor", []string{"XDG_DATA_HOME=" + data}, "/", 0, false},
+		{"another user's", agent, []string{"XDG_DATA_HOME=" + data}, "/", 65534, false},
+	} {
+		if c.uid != 0 && os.Geteuid() != 0 {
+			continue
+		}
+		program := filepath.Join(storetest.FastDir(t), c.exe)
+		storetest.CopyProgram(t, sleep, program)
+		if err := os.Chmod(filepath.Dir(program), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		cmd := exec.Command(program, "60")
+		cmd.Env, cmd.Dir = c.env, c.dir
+		if c.uid != 0 {
+			cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: c.uid, Gid: c.uid}}
+		}
+		before := time.Now()
+		if err := cmd.Start(); err != nil {
+			t.Fatal(err)
+		}
+		since, err := s.Held(t.Context())
+		if err != nil || since.IsZero() == c.want {
+			t.Errorf("%s: Held = %v, %v, want a time: %v", c.name, since, err, c.want)
+		}
+		const tick = 20 * time.Millisecond
+		if c.want && (since.Before(before.Add(-tick)) || since.After(time.Now().Add(tick))) {
+			t.Errorf("%s: Held = %v, want about %v", c.name, since, before)
+		}
+		if err := cmd.Process.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		_ = cmd.Wait()
+		if since, err := s.Held(t.Context()); err != nil || !since.IsZero() {
+			t.Errorf("%s: Held = %v, %v after it has ended", c.name, since, err)
+		}
+	}
+}

@@ -1,0 +1,68 @@
+package tree
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+)
+
+// A shelf knows the ids that no message was called by, and does not count what came
+// or went after it was listed.
+func TestShelfLeft(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"session/p", "message/ses_1"} {
+		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	folder := func(id string) string { return filepath.Join(root, "part", id) }
+	var want []string
+	for i := range 2000 { // more than one call lists
+		id := fmt.Sprintf("msg_%04d", i)
+		if err := os.MkdirAll(folder(id), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if i%3 == 0 && i > 0 {
+			want = append(want, id)
+		}
+	}
+	s, err := Open(root, "", Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tr, err := s.newReader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	shelves := tr.listPartsRoots()
+	if len(shelves) != 1 {
+		t.Fatalf("%d shelves, want 1", len(shelves))
+	}
+	pr := shelves[0]
+	for i := range 3000 { // of some messages there are no parts
+		if i%3 != 0 {
+			pr.setOwned(fmt.Sprintf("msg_%04d", i))
+		}
+	}
+	if err := os.Remove(folder("msg_0000")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Mkdir(folder("msg_new"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if got := pr.unowned(tr); !slices.Equal(got, want) {
+		t.Errorf("left are %d ids, want %d: %v", len(got), len(want), got)
+	}
+	for i := range 2000 {
+		pr.setOwned(fmt.Sprintf("msg_%04d", i))
+	}
+	if got := pr.unowned(tr); len(got) > 0 {
+		t.Errorf("left are %v, want none", got)
+	}
+	if tr.failed() || len(tr.stray) > 0 {
+		t.Errorf("error %v, stray %v", tr.err, tr.stray)
+	}
+}

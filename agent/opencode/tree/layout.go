@@ -1,0 +1,337 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mend/session"
+)
+
+// A layout says where the records of a tree are. All that differs between the
+// programs that write such trees stands in the table below.
+type layout struct {
+	name string
+	// roots are the places at which the root may be, seen from a folder that
+	// somebody names: the data folder of a program, or the root itself.
+	roots []string
+	// base is what the root is called, and marks are the folders in it that
+	// give it away: one of them under that name, two under any other. An
+	// element * stands for any folder.
+	base  string
+	marks []string
+	// usual is where the program keeps its data: a variable of the environment,
+	// what stands for it where it is not set (below the home folder), and the
+	// path below either.
+	defaultRoots []defaultRoot
+	// foreign says that another program than OpenCode reads the tree.
+	foreign bool
+	// takesAll: the program takes any file below a folder of messages or parts for a
+	// record, whatever it is called, unless it is hidden. Of each name it cuts off what
+	// would be the suffix, and opens what is called so with the suffix.
+	opensAllFiles bool
+	// patterns are the paths of records below the root, those that are looked
+	// for first in front.
+	patterns []pattern
+}
+
+type defaultRoot struct{ env, home, below string }
+
+// A pattern is the path of one kind of record, name by name. {project},
+// {session}, {message} and {part} stand for an id each.
+type pattern struct {
+	kind  session.Kind
+	names []string
+}
+
+func newPattern(kind session.Kind, path string) pattern {
+	return pattern{kind, strings.Split(path, "/")}
+}
+
+// hasProject reports whether the path depends on the project.
+func (p pattern) hasProject() bool {
+	return slices.ContainsFunc(p.names, func(name string) bool { return strings.TrimSuffix(name, suffix) == "{project}" })
+}
+
+// layouts is the table, in the order in which a folder is tried.
+func layouts() []*layout {
+	return []*layout{{
+		name: "opencode", base: "storage", opensAllFiles: true,
+		roots: []string{"storage", "opencode/storage", "."}, marks: []string{"session", "message", "part"},
+		defaultRoots: []defaultRoot{{"XDG_DATA_HOME", ".local/share", "opencode/storage"}},
+		patterns: []pattern{
+			newPattern(session.KindSession, "session/{project}/{session}.json"),
+			newPattern(session.KindMessage, "message/{session}/{message}.json"),
+			newPattern(session.KindMessage, "message/{project}/{session}/{message}.json"),
+			newPattern(session.KindPart, "part/{message}/{part}.json"),
+			newPattern(session.KindProject, "project/{project}.json"),
+		},
+	}, {
+		name: "opencode-0", base: "opencode",
+		roots:        []string{".", "opencode"},
+		marks:        []string{"project/*/storage/session/info", "project/*/storage/session/message", "project/*/storage/session/part"},
+		defaultRoots: []defaultRoot{{"XDG_DATA_HOME", ".local/share", "opencode"}},
+		patterns: []pattern{
+			newPattern(session.KindSession, "project/{project}/storage/session/info/{session}.json"),
+			newPattern(session.KindMessage, "project/{project}/storage/session/message/{session}/{message}.json"),
+			newPattern(session.KindPart, "project/{project}/storage/session/part/{session}/{message}/{part}.json"),
+		},
+	}, {
+		name: "opencode-state", base: "opencode",
+		roots: []string{".", "opencode"}, marks: []string{"messages", "parts"},
+		defaultRoots: []defaultRoot{{"", ".local/state", "opencode"}},
+		patterns: []pattern{
+			newPattern(session.KindMessage, "messages/{session}/{message}.json"),
+			newPattern(session.KindPart, "parts/{message}/{part}.json"),
+		},
+	}, {
+		name: "supercode", base: ".supercoin", foreign: true,
+		roots: []string{".supercoin", "."}, marks: []string{"sessions", "sessions/parts"},
+		defaultRoots: []defaultRoot{{"PWD", "", ".supercoin"}, {"", "", ".supercoin"}},
+		patterns: []pattern{
+			newPattern(session.KindMessage, "sessions/{session}/messages/{message}.json"),
+			newPattern(session.KindPart, "sessions/parts/{message}/{part}.json"),
+		},
+	}}
+}
+
+// CheckLayout is an error that wraps [ErrLayout] and lists the layouts that exist,
+// unless there is one of that name.
+func CheckLayout(name string) error {
+	_, err := layoutNamed(name)
+	return err
+}
+
+// layoutNamed is the layout of that name. The error lists those that exist.
+func layoutNamed(name string) (*layout, error) {
+	var known []string
+	for _, l := range layouts() {
+		if l.name == name {
+			return l, nil
+		}
+		known = append(known, l.name)
+	}
+	return nil, fmt.Errorf("%w: %q; there are %s", ErrLayout, name, strings.Join(known, ", "))
+}
+
+// suffix is how the name of every record ends.
+const suffix = ".json"
+
+// idField is the field of the ref that the name of a pattern stands for, nil
+// for a name that stands for itself.
+func idField(name string, r *session.Ref) *string {
+	switch strings.TrimSuffix(name, suffix) {
+	case "{project}":
+		return &r.Project
+	case "{session}":
+		return &r.Session
+	case "{message}":
+		return &r.Message
+	case "{part}":
+		return &r.Part
+	}
+	return nil
+}
+
+// isReserved reports whether the name of a folder has a meaning of its own behind
+// the given names, so that it is nobody's id there.
+func (l *layout) isReserved(before []string, name string) bool {
+	return slices.ContainsFunc(l.patterns, func(p pattern) bool {
+		return len(p.names) > len(before) && p.names[len(before)] == name && slices.Equal(p.names[:len(before)], before)
+	})
+}
+
+// partPattern is the pattern of parts: each layout has one.
+func (l *layout) partPattern() pattern {
+	p, _ := l.pattern(session.KindPart, true)
+	return p
+}
+
+// pattern is the one of that kind that a ref with, or without, a project uses.
+func (l *layout) pattern(kind session.Kind, project bool) (pattern, bool) {
+	var found pattern
+	for _, p := range l.patterns {
+		if p.kind != kind {
+			continue
+		}
+		if p.hasProject() == project {
+			return p, true
+		}
+		if project { // a part whose path has none
+			found = p
+		}
+	}
+	return found, found.kind != 0
+}
+
+// recordPath is where the record or folder is, below the root, and the ref without
+// what its path does not hold. The error says that the ref has no path: an id is
+// none, or the layout has no such records.
+func (l *layout) Path(r session.Ref) (string, session.Ref, error) {
+	if err := r.Validate(); err != nil {
+		return "", r, err
+	}
+	switch r.Kind {
+	case session.KindFolder:
+		return l.folderPath(r)
+	case session.KindFile:
+		return l.filePath(r)
+	default:
+	}
+	p, ok := l.pattern(r.Kind, r.Project != "")
+	if !ok {
+		return "", r, fmt.Errorf("%v %s: layout %s has no place for it", r.Kind, r, l.name)
+	}
+	if !p.hasProject() {
+		r.Project = ""
+	}
+	names := fill(p.names, r)
+	path := strings.Join(names, "/")
+	if back, ok := l.parse(path); !ok || back.Kind != r.Kind {
+		return "", r, fmt.Errorf("%v %s: layout %s keeps something else at %s", r.Kind, r, l.name, path)
+	}
+	return path, r, nil
+}
+
+// fill puts the ids of the ref into the names of a pattern.
+func fill(names []string, r session.Ref) []string {
+	filled := make([]string, len(names))
+	for i, name := range names {
+		filled[i] = name
+		if id := idField(name, &r); id != nil {
+			filled[i] = *id
+			if strings.HasSuffix(name, suffix) {
+				filled[i] += suffix
+			}
+		}
+	}
+	return filled
+}
+
+// parse is the ref of the record at path, with the ids that stand in the path,
+// and whether a record has its place there.
+func (l *layout) parse(path string) (session.Ref, bool) {
+	names := strings.Split(path, "/")
+	for _, p := range l.patterns {
+		if r, ok := l.match(p.names, names); ok && len(names) == len(p.names) {
+			r.Kind = p.kind
+			return r, true
+		}
+	}
+	return session.Ref{}, false
+}
+
+// match takes the ids out of names, which follow the pattern from its start.
+func (l *layout) match(pattern, names []string) (session.Ref, bool) {
+	var r session.Ref
+	if len(names) > len(pattern) {
+		return r, false
+	}
+	for i, name := range names {
+		want := pattern[i]
+		id := idField(want, &r)
+		if id == nil {
+			if name != want {
+				return r, false
+			}
+			continue
+		}
+		if strings.HasSuffix(want, suffix) {
+			var isRecord bool
+			if name, isRecord = strings.CutSuffix(name, suffix); !isRecord {
+				return r, false
+			}
+		} else if l.isReserved(pattern[:i], name) {
+			return r, false
+		}
+		if session.ValidateID(name) != nil {
+			return r, false
+		}
+		*id = name
+	}
+	return r, true
+}
+
+// A folder needs a ref of its own, since a new record may need a new folder and
+// undo takes that away too. The folder that holds a message's parts, or a
+// session's messages, is named by those ids alone. Any other on the way there
+// has in Part which one is meant: the kind of record, a dot, and the number of
+// names down to it. So "part.1" is the folder of all parts in layout opencode.
+
+// folderRef is the ref of the folder that is the first n names of the path of
+// the record of.
+func (l *layout) folderRef(of session.Ref, n int) session.Ref {
+	if of.Kind == session.KindFile {
+		of.Kind = recordKind(of)
+	}
+	p, _ := l.pattern(of.Kind, of.Project != "")
+	r := session.Ref{Kind: session.KindFolder, Session: of.Session}
+	for _, name := range p.names[:n] {
+		switch name {
+		case "{project}":
+			r.Project = of.Project
+		case "{message}":
+			r.Message = of.Message
+		}
+	}
+	if n < len(p.names)-1 || of.Kind == session.KindSession || of.Kind == session.KindProject {
+		r.Part = fmt.Sprintf("%v.%d", of.Kind, n)
+	}
+	return r
+}
+
+// folderPath is path for the ref of a folder.
+func (l *layout) folderPath(r session.Ref) (string, session.Ref, error) {
+	names := l.folderPattern(r)
+	filled := fill(names, r)
+	for i, name := range filled {
+		if name == "" || idField(names[i], &r) != nil && l.isReserved(names[:i], name) {
+			names = nil
+			break
+		}
+	}
+	if len(names) == 0 {
+		return "", r, fmt.Errorf("folder %s: layout %s has no place for it", r, l.name)
+	}
+	return strings.Join(filled, "/"), r, nil
+}
+
+// folderPattern is the names that lead to the folder, none if there is no such.
+func (l *layout) folderPattern(r session.Ref) []string {
+	kind, number, labelled := strings.Cut(r.Part, ".")
+	n, err := strconv.Atoi(number)
+	switch {
+	case labelled && (err != nil || n < 1):
+		return nil
+	case labelled:
+	case r.Message != "":
+		kind = session.KindPart.String()
+	default:
+		kind = session.KindMessage.String()
+	}
+	for _, p := range l.patterns {
+		names := p.names[:len(p.names)-1]
+		if labelled && n > len(names) {
+			continue
+		}
+		if labelled {
+			names = names[:n]
+		}
+		if p.kind.String() == kind && slices.Contains(names, "{project}") == (r.Project != "") {
+			return names
+		}
+	}
+	return nil
+}
+
+// Folder implements [fsstore.Layout]. The folders inside a folder of records in which a
+// file was are not made again.
+func (l *layout) Folder(ref session.Ref, n int) (session.Ref, bool) {
+	if ref.Kind == session.KindFile {
+		if p, _ := l.pattern(recordKind(ref), ref.Project != ""); n >= len(p.names) {
+			return session.Ref{}, false
+		}
+	}
+	return l.folderRef(ref, n), true
+}

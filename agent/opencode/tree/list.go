@@ -1,0 +1,156 @@
+package tree
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/session"
+)
+
+// List returns the sessions of the store without their messages: those that have
+// a record, and those that only have messages. What stands where a session
+// should be and is none is in the Stray of one more Session, the last one, whose
+// ID is empty; Load takes that, too.
+//
+// The error says that the tree as a whole cannot be read, or that ctx ended.
+func (s *Store) List(ctx context.Context) ([]session.Session, error) {
+	tr, err := s.newReader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tr.close()
+	known := map[string]bool{}
+	heads := tr.sessionsWithRecord(known)
+	heads = append(heads, tr.sessionsWithoutRecord(known)...)
+	tr.addFilesAtFolders()
+	tr.addFilesAmongProjects()
+	if tr.failed() {
+		return nil, fmt.Errorf("listing sessions: %w", tr.err)
+	}
+	slices.SortFunc(tr.stray, func(a, b session.Stray) int { return cmp.Compare(a.Path, b.Path) })
+	if tr.stray = slices.Compact(tr.stray); len(tr.stray) > 0 { // two patterns may lead to one folder
+		heads = append(heads, session.Session{Stray: tr.stray})
+	}
+	return heads, nil
+}
+
+// sessionsWithRecord lists the sessions that have a record.
+func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Session {
+	p, ok := tr.layout.pattern(session.KindSession, true)
+	if !ok {
+		return nil
+	}
+	var heads []session.Session
+	for _, f := range tr.matchFolders(p.names[:len(p.names)-1], session.Ref{}, nil) {
+		d := tr.open(f.path(), "")
+		if d == nil {
+			if name := f.names[len(f.names)-1]; !strings.Contains(name, ".") { // else it is none of a project
+				tr.addFileAtFolder(f.path())
+			}
+			continue
+		}
+		tr.eachRecord(d, "", func(_, id string) {
+			ref := session.Ref{Kind: session.KindSession, Project: f.ref.Project, Session: id}
+			if r, ok := tr.readRecord(d, ref); ok {
+				heads = append(heads, headOf(r))
+				known[id] = true
+			}
+		})
+		d.Close()
+	}
+	return heads
+}
+
+// sessionsWithoutRecord lists the sessions that only have messages.
+func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Session {
+	var heads []session.Session
+	for _, p := range tr.layout.patterns {
+		if p.kind != session.KindMessage {
+			continue
+		}
+		// A folder that is a session's own is no project with sessions in it.
+		for _, f := range tr.matchFolders(p.names[:len(p.names)-1], session.Ref{}, known) {
+			before := len(tr.stray)
+			if !tr.hasRecords(f) && len(tr.stray) == before {
+				continue
+			}
+			known[f.ref.Session] = true
+			heads = append(heads, session.Session{ID: f.ref.Session, Project: f.ref.Project})
+			tr.stray = tr.stray[:before] // Load tells of them again
+		}
+	}
+	return heads
+}
+
+func (tr *treeReader) hasRecords(f folder) bool {
+	if tr.failed() {
+		return false
+	}
+	d := tr.open(f.path(), "")
+	if d == nil {
+		return false
+	}
+	defer d.Close()
+	found := false
+	tr.eachRecord(d, "", func(string, string) { found = true })
+	return found
+}
+
+// headOf decodes the record of a session. It never fails: what cannot be read is
+// told in the record's Defect.
+func headOf(r session.Record) session.Session {
+	s := session.Session{ID: r.Ref.Session, Project: r.Ref.Project, Info: r}
+	if r.Unreadable() {
+		return s
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(bytes.TrimPrefix(r.Data, []byte("\ufeff")), &members); err != nil || members == nil {
+		s.Info.Defect = &session.Defect{Kind: session.Malformed, Why: malformed(r.Data, err)}
+		return s
+	}
+	id := member[string](members, "id")
+	s.Directory = member[string](members, "directory")
+	s.Title = member[string](members, "title")
+	s.Version = member[string](members, "version")
+	if p := member[string](members, "projectID"); p != "" {
+		s.Project = p
+	}
+	times := member[map[string]json.RawMessage](members, "time")
+	s.Created, s.Updated = millis(times, "created"), millis(times, "updated")
+	if id != "" && id != s.ID { // the agent does without it
+		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "the id inside is " + id}
+	}
+	return s
+}
+
+func malformed(data []byte, err error) string {
+	switch {
+	case len(data) == 0:
+		return "empty, zero bytes"
+	case err == nil:
+		return "not a JSON object"
+	}
+	return "not a JSON object: " + err.Error()
+}
+
+// member is the value of that name, the zero value if it has another type.
+func member[T any](members map[string]json.RawMessage, name string) T {
+	var v, zero T
+	if json.Unmarshal(members[name], &v) != nil {
+		return zero
+	}
+	return v
+}
+
+// millis is a time that the agent could have written, else 0.
+func millis(members map[string]json.RawMessage, name string) int64 {
+	if f := member[float64](members, name); f > 0 && f <= 1<<53 {
+		return int64(f)
+	}
+	return 0
+}

@@ -1,0 +1,304 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io/fs"
+	"iter"
+	"path"
+	"slices"
+	"sync/atomic"
+
+	"mend/internal/safedir"
+	"mend/session"
+)
+
+// Load returns a session with its messages and parts, all of them read anew, in
+// the order in which the agent reads them. Of head the ID counts, and the project
+// where several sessions have that ID. What cannot be understood is in the
+// Defects of the records and in Stray.
+//
+// The error wraps [ErrNoSession], or says that the tree as a whole cannot be
+// read, or that ctx ended.
+func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+	loaded, _, err := s.LoadStamped(ctx, head)
+	return loaded, err
+}
+
+// LoadStamped is Load, with the stamp that the records had when they were read.
+func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+	if head.ID == "" && len(head.Stray) > 0 {
+		return &head, session.Stamp{}, nil
+	}
+	return s.load(ctx, head)
+}
+
+// Stamp looks at everything that [Store.Load] reads of a session, and reads none
+// of it. Not looked at are the folders that an answer names and no message has.
+// The stamp is the zero one where something is not as it should be, or where the
+// system has no inodes. Errors as of Load.
+func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+	tr, err := s.newReader(ctx)
+	if err != nil {
+		return session.Stamp{}, err
+	}
+	defer tr.close()
+	tr.stamp, tr.statOnly = &stampHasher{}, true
+	_, err = tr.readSession(head, func(_ *session.Session, f *openFolder) {
+		tr.eachMessage(f.messageRef(head.ID), tr.messageNames(f, head.ID), func(w *treeReader, ref session.Ref, name string, _ int) {
+			if w.statRecord(f.dir, ref, name) {
+				w.statParts(ref)
+			}
+		})
+	})
+	if err != nil {
+		return session.Stamp{}, err
+	}
+	return tr.sum(), nil
+}
+
+func (s *Store) load(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+	tr, err := s.newReader(ctx)
+	if err != nil {
+		return nil, session.Stamp{}, err
+	}
+	defer tr.close()
+	tr.stamp, tr.budget = &stampHasher{}, new(atomic.Int64)
+	tr.budget.Store(s.opt.MaxSession)
+	loaded, err := tr.readSession(head, func(s *session.Session, f *openFolder) {
+		tr.readMessages(s, f)
+		tr.addAbandonedParts(s)
+	})
+	if err != nil {
+		return nil, session.Stamp{}, err
+	}
+	loaded.Stray, loaded.Files = tr.stray, tr.files
+	loaded.Sort()
+	return &loaded, tr.sum(), nil
+}
+
+// readSession reads a session's own record, and calls messages with the folder of its
+// messages if there is one. Errors as of [Store.Load].
+func (tr *treeReader) readSession(head session.Session, messages func(*session.Session, *openFolder)) (session.Session, error) {
+	if err := session.ValidateID(head.ID); err != nil {
+		return head, fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	bare, ok := tr.readInfo(head)
+	folder := tr.messageFolder(&bare, head)
+	if folder != nil {
+		defer folder.dir.Close()
+		messages(&bare, folder)
+	}
+	if tr.failed() {
+		return head, fmt.Errorf("loading session %s: %w", head.ID, tr.err)
+	}
+	if !ok && folder == nil && !tr.foundNonRecords() {
+		return head, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
+	}
+	return bare, nil
+}
+
+// readInfo reads the session's own record, and reports whether there is one.
+func (tr *treeReader) readInfo(head session.Session) (session.Session, bool) {
+	bare := session.Session{ID: head.ID, Project: head.Project}
+	p, ok := tr.layout.pattern(session.KindSession, true)
+	if !ok {
+		return bare, false
+	}
+	want := session.Ref{Kind: session.KindSession, Project: head.Info.Ref.Project, Session: head.ID}
+	for _, f := range tr.candidateFolders(p, want) {
+		d, err := tr.root.Sub(f.path())
+		if err != nil {
+			continue // List tells of it: it is not this session's alone
+		}
+		want.Project = f.ref.Project
+		r, ok := tr.readRecord(d, want)
+		d.Close()
+		if ok {
+			bare = headOf(r)
+			tr.readProject(&bare)
+			return bare, true
+		}
+	}
+	return bare, false
+}
+
+// readProject reads the record of the project that the session's record is filed under.
+// Of a symbolic link, and of a file that is too large, only the agent knows what is in
+// it: neither is reported.
+func (tr *treeReader) readProject(s *session.Session) {
+	r := session.Record{Ref: session.Ref{Kind: session.KindProject, Project: s.Info.Ref.Project}}
+	at, _, err := tr.layout.Path(r.Ref)
+	if err != nil {
+		return
+	}
+	d, err := tr.root.Sub(path.Dir(at))
+	if err != nil {
+		return // the agent makes it, or List reports what is in its place
+	}
+	defer d.Close()
+	name := path.Base(at)
+	if !tr.readInto(&r, d, name) {
+		return
+	}
+	if e, err := d.Stat(name); r.Unreadable() && err == nil && (e.IsFile() && e.Mode.Perm()&0o400 != 0 || e.Mode&fs.ModeSymlink != 0) {
+		return
+	}
+	s.ProjectRow = r
+}
+
+// candidateFolders lists the folders in which a record of one session may be. What is
+// stray on the way there is not this session's: List tells of it.
+func (tr *treeReader) candidateFolders(p pattern, want session.Ref) []folder {
+	quiet := treeReader{Store: tr.Store, ctx: tr.ctx, root: tr.root, budget: tr.budget, buf: tr.buf}
+	spots := quiet.matchFolders(p.names[:len(p.names)-1], want, nil)
+	if tr.err == nil {
+		tr.err = quiet.err
+	}
+	return spots
+}
+
+// An openSpot is a spot whose folder is open.
+type openFolder struct {
+	folder
+	dir *safedir.Dir
+}
+
+// messageRef is a ref for the messages of a session that are in the folder.
+func (f *openFolder) messageRef(id string) session.Ref {
+	return session.Ref{Kind: session.KindMessage, Project: f.ref.Project, Session: id}
+}
+
+// messageFolder opens the folder with the session's messages, nil if there is
+// none: the first that the patterns lead to, as the agent does, but the one of
+// the session's own project before another.
+func (tr *treeReader) messageFolder(s *session.Session, head session.Session) *openFolder {
+	project := cmp.Or(s.Info.Ref.Project, head.Project)
+	for _, p := range tr.layout.patterns {
+		if p.kind != session.KindMessage {
+			continue
+		}
+		spots := tr.candidateFolders(p, session.Ref{Session: s.ID, Project: project})
+		if project != "" && slices.Contains(p.names, "{project}") {
+			spots = append(spots, tr.candidateFolders(p, session.Ref{Session: s.ID})...)
+		}
+		for _, f := range spots {
+			told := len(tr.stray)
+			if d := tr.open(f.path(), ""); d != nil {
+				return &openFolder{f, d}
+			}
+			if len(tr.stray) > told {
+				return nil // it is there, and cannot be read
+			}
+			tr.addFileInPlace(f.path(), session.Ref{Project: f.ref.Project, Session: s.ID})
+		}
+	}
+	return nil
+}
+
+// readMessages reads the messages in the folder, each with its parts.
+func (tr *treeReader) readMessages(s *session.Session, f *openFolder) {
+	names := tr.messageNames(f, s.ID)
+	found := make([]session.Message, len(names))
+	tr.eachMessage(f.messageRef(s.ID), names, func(w *treeReader, ref session.Ref, name string, i int) {
+		r := session.Record{Ref: ref}
+		if !w.readInto(&r, f.dir, name) {
+			return
+		}
+		m := session.NewMessage(r)
+		for p := range w.parts(ref) {
+			m.Parts = append(m.Parts, session.NewPart(*p))
+		}
+		found[i] = m
+	})
+	s.Messages = slices.DeleteFunc(found, func(m session.Message) bool { return m.Ref.Kind == 0 })
+}
+
+// messageNames are the names of the messages' records in the folder of a session.
+func (tr *treeReader) messageNames(f *openFolder, id string) (names []string) {
+	tr.eachRecordAndFile(f.dir, folderRefOf(f.messageRef(id)), func(name, _ string) { names = append(names, name) })
+	return names
+}
+
+// partRef is a ref for the parts of a message.
+func (tr *treeReader) partRef(message session.Ref) session.Ref {
+	message.Kind = session.KindPart
+	if !slices.Contains(tr.layout.partPattern().names, "{project}") {
+		message.Project = ""
+	}
+	return message
+}
+
+// openPartsRoot opens the folder that has the folders of the parts of a session's
+// messages in it, nil where that fails: the reason is told of each of those.
+func (tr *treeReader) openPartsRoot(message session.Ref) *safedir.Dir {
+	d, err := tr.root.Sub(tr.partsRootPath(message))
+	if err != nil {
+		return nil
+	}
+	return d
+}
+
+// openParts opens the folder of a message's parts, as open does.
+func (tr *treeReader) openParts(message session.Ref) *safedir.Dir {
+	if tr.partsDir != nil {
+		return tr.openIn(tr.partsDir, message.Message, message.Message)
+	}
+	return tr.open(tr.partsRootPath(message)+"/"+message.Message, message.Message)
+}
+
+// statRecord looks at a record for its stamp, and reports whether there is one.
+func (tr *treeReader) statRecord(d *safedir.Dir, ref session.Ref, name string) bool {
+	e, err := tr.readEntry(d, name)
+	switch {
+	case err == nil && tr.ignoredByAgent(ref, &e):
+		tr.addOtherEntry(recordFolder{d, folderRefOf(ref)}, d, name, &e, nil)
+		return false
+	case err == nil:
+		return e.Exists
+	}
+	_, hidden := safedir.ReadFailure(err)
+	if !hidden {
+		tr.err = err
+	}
+	return hidden
+}
+
+// statParts looks at what parts reads.
+func (tr *treeReader) statParts(message session.Ref) {
+	ref := tr.partRef(message)
+	d := tr.openParts(ref)
+	if d == nil {
+		tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, folderRefOf(ref))
+		return
+	}
+	defer d.Close()
+	tr.eachRecordAndFile(d, folderRefOf(ref), func(name, _ string) { tr.statRecord(d, ref, name) })
+}
+
+// parts reads the parts of a message. A record is there until the next one is
+// asked for, unless the view's buffer keeps them.
+func (tr *treeReader) parts(message session.Ref) iter.Seq[*session.Record] {
+	return func(yield func(*session.Record) bool) {
+		ref := tr.partRef(message)
+		d := tr.openParts(ref)
+		if d == nil {
+			tr.addFileInPlace(tr.partsRootPath(ref)+"/"+ref.Message, folderRefOf(ref))
+			return
+		}
+		defer d.Close()
+		more := true
+		var r session.Record
+		tr.eachRecordAndFile(d, folderRefOf(ref), func(name, id string) {
+			if !more {
+				return
+			}
+			ref.Part = id
+			r = session.Record{Ref: ref}
+			if tr.readInto(&r, d, name) {
+				more = yield(&r)
+			}
+		})
+	}
+}

@@ -1,0 +1,249 @@
+package tree
+
+import (
+	"errors"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/safedir"
+	"mend/internal/storetest"
+	"mend/session"
+)
+
+func TestFixture(t *testing.T) {
+	data := unpack(t, "../../../testdata/opencode-1.1.53.tar.gz")
+	s := mustOpen(t, data, "", Options{})
+	before := storetest.Snapshot(t, data, "")
+	heads, err := s.List(t.Context())
+	if err != nil || len(heads) != 1 {
+		t.Fatalf("List = %v, %v, want one session", heads, err)
+	}
+	h := heads[0]
+	if h.Title != "A title" || h.Version != "1.1.53" || h.Project != "global" || h.Directory != "/home/user/project" ||
+		h.Created != 1795224835838 || h.Updated != 1795224840201 || h.Info.Defect != nil || h.Messages != nil {
+		t.Errorf("List gives %+v", h)
+	}
+	loaded, err := s.Load(t.Context(), h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(loaded.Messages) != 10 || len(loaded.Stray) != 0 {
+		t.Errorf("Load gives %d messages and %v, want 10 messages", len(loaded.Messages), loaded.Stray)
+	}
+	records := 0
+	for r := range loaded.Records {
+		records++
+		if r.Defect != nil {
+			t.Errorf("%s: %+v", r.Ref, r.Defect)
+		}
+		if r.Mode != 0o644 {
+			t.Errorf("%s has the mode %v", r.Ref, r.Mode)
+		}
+	}
+	if records != 42 {
+		t.Errorf("Load gives %d records, want 42", records)
+	}
+	if !slices.IsSortedFunc(loaded.Messages, func(a, b session.Message) int { return int(a.Created - b.Created) }) {
+		t.Error("the messages are not in order")
+	}
+	if after := storetest.Snapshot(t, data, ""); !maps.Equal(before, after) {
+		t.Error("reading changed the tree")
+	}
+}
+
+func TestNoSession(t *testing.T) {
+	s := mustOpen(t, storetest.SmallTree(t), "", Options{})
+	for _, id := range []string{"", "ses_2", "../ses_1", "ses_1/", "a\x00b", strings.Repeat("x", 300)} {
+		if _, err := s.Load(t.Context(), session.Session{ID: id}); !errors.Is(err, ErrNoSession) {
+			t.Errorf("Load(%q) = %v, want %v", id, err, ErrNoSession)
+		}
+	}
+}
+
+func TestEmptyTree(t *testing.T) {
+	root := filepath.Join(storetest.FastDir(t), "storage")
+	if err := os.MkdirAll(filepath.Join(root, "message"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	heads, err := mustOpen(t, root, "", Options{}).List(t.Context())
+	if len(heads) != 0 || err != nil {
+		t.Errorf("List = %v, %v, want nothing", heads, err)
+	}
+}
+
+// TestDefects puts one bad record after the other in the place of a part, and
+// looks what becomes of it. The rest of the session is read as ever. Fault cases 1 and 2.
+func TestDefects(t *testing.T) {
+	deep := strings.Repeat("[", 100_000)
+	for name, c := range map[string]struct {
+		content string
+		want    session.DefectKind // 0 for none
+	}{
+		"truncated":       {`{"id":"prt_12","type":"te`, session.Malformed},
+		"zero bytes":      {``, session.Malformed},
+		"NUL bytes":       {strings.Repeat("\x00", 512), session.Malformed},
+		"no JSON":         {`hello`, session.Malformed},
+		"a list":          {`[]`, session.Malformed},
+		"two documents":   {`{}{}`, session.Malformed},
+		"byte order mark": {"\ufeff{}", session.Malformed},
+		"NaN":             {`{"id":"prt_12","type":"text","text":"x","n":NaN}`, session.Malformed},
+		"deep":            {`{"id":"prt_12","type":"text","text":"x","n":` + deep, session.TooDeep},
+		"empty object":    {`{}`, session.WrongType},
+		"wrong types":     {`{"id":1,"type":["text"],"text":{}}`, session.WrongType},
+		"another id":      {`{"id":"prt_99","type":"text","text":"x"}`, session.WrongName},
+		"an evil id":      {`{"id":"../../x","type":"text","text":"x"}`, session.WrongName},
+		"equal names":     {`{"id":"a","id":"prt_12","type":"text","text":"x"}`, 0},
+		"unknown type":    {`{"id":"prt_12","type":"hologram"}`, 0},
+	} {
+		root := storetest.SmallTree(t)
+		storetest.Put(t, root, "part/msg_1/prt_12.json", c.content)
+		loaded := mustLoad(t, mustOpen(t, root, "", Options{}))
+		var got session.DefectKind
+		for r := range loaded.Records {
+			if r.Ref.Part == "prt_12" && r.Defect != nil {
+				got = r.Defect.Kind
+			}
+			if r.Ref.Part == "prt_12" && string(r.Data) != c.content {
+				t.Errorf("%s: the bytes are %q", name, r.Data)
+			}
+		}
+		if n := len(loaded.Message("msg_1").Parts); got != c.want || n != 3 || len(loaded.Stray) != 0 {
+			t.Errorf("%s: defect %d among %d parts, stray %v, want %d among 3", name, got, n, loaded.Stray, c.want)
+		}
+	}
+}
+
+// TestSessionDefects does the same to the record of the session.
+func TestSessionDefects(t *testing.T) {
+	for content, want := range map[string]session.DefectKind{
+		``: session.Malformed, `{`: session.Malformed, `null`: session.Malformed, "\x00\x00": session.Malformed,
+		`{}`: 0, `{"id":5}`: 0, `{"id":"ses_2"}`: session.WrongName,
+		`{"id":"ses_1","title":7,"time":[1e999]}`: 0,
+	} {
+		root := storetest.SmallTree(t)
+		storetest.Put(t, root, "session/global/ses_1.json", content)
+		s := mustOpen(t, root, "", Options{})
+		heads, err := s.List(t.Context())
+		if err != nil || len(heads) != 1 || heads[0].ID != "ses_1" || heads[0].Title != "" {
+			t.Fatalf("with %q List = %+v, %v", content, heads, err)
+		}
+		loaded := mustLoad(t, s)
+		var got session.DefectKind
+		if loaded.Info.Defect != nil {
+			got = loaded.Info.Defect.Kind
+		}
+		if got != want || len(loaded.Messages) != 4 {
+			t.Errorf("with %q Load gives the defect %d and %d messages, want %d and 4", content, got, len(loaded.Messages), want)
+		}
+	}
+}
+
+// TestBadNames puts names into the tree that are no ids. Fault cases 6 and 9.
+func TestBadNames(t *testing.T) {
+	root := storetest.SmallTree(t)
+	long := strings.Repeat("x", 220)
+	for _, p := range []string{
+		"session/global/..evil.json", "session/global/evil one.json", "session/b@d/ses_9.json", "message/b@d/msg_1.json", "message/ses_1/a b.json",
+		"part/msg_1/" + long + ".json", "part/msg_1/.json", "part/msg_1/prt\xff.json",
+		"part/msg_1/notes.txt", "part/msg_1/prt_13.json.tmp", "message/ses_1/.DS_Store", "session/readme.json",
+	} {
+		if !storetest.TryPut(root, p) {
+			t.Logf("this file system has no %q", p)
+		}
+	}
+	s := mustOpen(t, root, "", Options{})
+	heads, err := s.List(t.Context())
+	if err != nil || len(heads) != 2 || heads[0].ID != "ses_1" || heads[1].ID != "" {
+		t.Fatalf("List = %+v, %v, want ses_1 and what is stray", heads, err)
+	}
+	wantStray(t, heads[1].Stray, "message/b@d", "session/b@d", "session/global/evil one.json")
+	if again, err := s.Load(t.Context(), heads[1]); err != nil || len(again.Stray) != 3 {
+		t.Errorf("Load of what is stray = %+v, %v", again, err)
+	}
+	loaded := mustLoad(t, s)
+	wantStray(t, loaded.Stray)
+	var files []string
+	for _, f := range loaded.Files {
+		files = append(files, f.Path)
+		if in := strings.HasPrefix(f.Path, "part/msg_1/"); in != (f.Ref.Message == "msg_1") {
+			t.Errorf("%q is said to be of message %q", f.Path, f.Ref.Message)
+		}
+	}
+	storetest.WantNames(t, files, []string{"message/ses_1/a b.json", "part/msg_1/prt\xff.json", "part/msg_1/" + long + ".json", "part/msg_1/notes.txt", "part/msg_1/prt_13.json.tmp"})
+}
+
+func wantStray(t *testing.T, got []session.Stray, want ...string) {
+	t.Helper()
+	var paths []string
+	for _, s := range got {
+		paths = append(paths, s.Path)
+		if s.Why == "" {
+			t.Errorf("%q is stray for no reason", s.Path)
+		}
+	}
+	slices.Sort(paths)
+	slices.Sort(want)
+	if !slices.Equal(paths, want) {
+		t.Errorf("stray are %q, want %q", paths, want)
+	}
+}
+
+// TestProject reads the file of the session's project, and makes it part of the stamp.
+func TestProject(t *testing.T) {
+	root := storetest.SmallTree(t)
+	var last session.Stamp
+	for _, content := range []string{"", "{", `{"id":"global"}`, `{"id":"other!"}`} {
+		storetest.Put(t, root, "project/global.json", content)
+		s := mustOpen(t, root, "", Options{})
+		heads, err := s.List(t.Context())
+		if err != nil || len(heads) != 1 || len(heads[0].Stray) > 0 {
+			t.Fatalf("List = %+v, %v", heads, err)
+		}
+		loaded, stamp, err := s.LoadStamped(t.Context(), heads[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		if row := loaded.ProjectRow; string(row.Data) != content || row.Ref != (session.Ref{Kind: session.KindProject, Project: "global"}) {
+			t.Errorf("with %q the project is %+v", content, row)
+		}
+		if looked, err := s.Stamp(t.Context(), heads[0]); err != nil || looked != stamp || stamp == last {
+			t.Errorf("with %q the stamps are %v and %v, %v; before: %v", content, stamp, looked, err, last)
+		}
+		last = stamp
+	}
+	if safedir.CanWrite() != nil {
+		return
+	}
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	loaded := mustLoad(t, s)
+	op := change.Op{Ref: loaded.ProjectRow.Ref, Pre: change.ImageOf(&loaded.ProjectRow), Post: &change.Image{Data: []byte("{}"), Mode: 0o644}}
+	staged, err := s.Prepare(t.Context(), []change.Op{op})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Commit(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	if got := mustLoad(t, s).ProjectRow.Data; string(got) != "{}" {
+		t.Errorf("after a change the project is %q", got)
+	}
+}
+
+// A session that does not fit into memory is not loaded, however small each of its
+// records is; the tree is listed all the same.
+func TestSessionTooLarge(t *testing.T) {
+	s := mustOpen(t, storetest.SmallTree(t), "", Options{MaxSession: 100})
+	var large *session.SizeError
+	heads, err := s.List(t.Context())
+	if err != nil || len(heads) == 0 {
+		t.Fatalf("List = %v, %v", heads, err)
+	}
+	if _, err := s.Load(t.Context(), heads[0]); !errors.As(err, &large) {
+		t.Errorf("Load = %v, want a SizeError", err)
+	}
+}

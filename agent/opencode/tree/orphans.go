@@ -1,0 +1,149 @@
+package tree
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"mend/session"
+)
+
+// Orphans lists the records that no session leads to: the messages of sessions
+// that have no record of their own and the parts of these messages, the parts of
+// messages that are not there, and behind them the folders of all these. Layouts
+// without records of sessions only have orphans of the latter kind. The session
+// of a part is the one that its path or the part itself names, else
+// [session.Unknown].
+//
+// The error wraps [session.ErrHidden] where a folder cannot be read, is a link,
+// or where no session has a record at all; or says that the tree as a whole
+// cannot be read, or that ctx ended.
+func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
+	tr, err := s.newReader(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer tr.close()
+	// From the bottom up: what the agent begins meanwhile it begins from the top.
+	shelves := tr.listPartsRoots()
+	tr.stray = nil // what hides parts hides nobody's parent
+	inv := tr.newInventory(shelves)
+	tr.addFilesAtFolders()
+	tr.filesAtMessageFolders(inv)
+	if err := tr.checkComplete(inv); err != nil || tr.failed() {
+		return nil, fmt.Errorf("looking for orphans: %w", cmp.Or(tr.err, err))
+	}
+	refs := inv.messagesWithoutSession(tr)
+	for _, pr := range shelves {
+		for _, id := range pr.unowned(tr) {
+			refs = append(refs, inv.partsWithoutMessage(tr, pr.folder, id)...)
+		}
+	}
+	if tr.failed() {
+		return nil, fmt.Errorf("looking for orphans: %w", tr.err)
+	}
+	return refs, nil
+}
+
+// messagesWithoutSession is the messages, with their parts and folders, of sessions that
+// have no record.
+func (inv *inventory) messagesWithoutSession(tr *treeReader) []session.Ref {
+	var refs []session.Ref
+	for _, k := range inv.messageFolders {
+		if inv.sessions == nil || inv.sessions[k.ref.Session] {
+			continue
+		}
+		ref := k.ref
+		ref.Kind = session.KindMessage
+		for _, id := range tr.recordIDs(k) {
+			ref.Message = id
+			refs = append(refs, ref)
+			part := ref
+			refs = append(refs, tr.partsIn(part)...)
+		}
+		ref.Message = ""
+		refs = append(refs, session.Ref{Kind: session.KindFolder, Project: ref.Project, Session: ref.Session})
+	}
+	return refs
+}
+
+// partsWithoutMessage is the parts in a folder of a shelf that no message is called
+// like, and the folder.
+func (inv *inventory) partsWithoutMessage(tr *treeReader, shelf folder, message string) []session.Ref {
+	f := shelf.child(message)
+	f.ref.Message = message
+	ref := f.ref
+	if ref.Session == "" {
+		ref.Session = tr.sessionInParts(f)
+	}
+	if inv.hasInnerID(tr, ref) {
+		return nil
+	}
+	return tr.partsIn(ref)
+}
+
+// partsIn is the parts of a message and the folder that they are in, nothing if
+// there are none.
+func (tr *treeReader) partsIn(ref session.Ref) []session.Ref {
+	p := tr.layout.partPattern()
+	ref = tr.partRef(ref)
+	var refs []session.Ref
+	tr.eachRecordIn(folder{names: fill(p.names[:len(p.names)-1], ref)}, func(_, id string) {
+		ref.Part = id
+		refs = append(refs, ref)
+	})
+	if len(refs) > 0 {
+		refs = append(refs, tr.layout.folderRef(ref, len(p.names)-1))
+	}
+	return refs
+}
+
+// sessionInParts is the session that a part in the folder says it is of.
+func (tr *treeReader) sessionInParts(f folder) string {
+	d := tr.open(f.path(), f.ref.Message)
+	if d == nil {
+		return session.Unknown
+	}
+	defer d.Close()
+	told := ""
+	tr.eachRecord(d, f.ref.Message, func(_, id string) {
+		if told != "" {
+			return
+		}
+		r, _ := tr.readRecord(d, session.Ref{Kind: session.KindPart, Message: f.ref.Message, Part: id})
+		var members map[string]json.RawMessage
+		if json.Unmarshal(r.Data, &members) == nil {
+			told = member[string](members, "sessionID")
+		}
+	})
+	if session.ValidateID(told) != nil {
+		return session.Unknown
+	}
+	return told
+}
+
+// addAbandonedParts notes the parts of prompts that the answers name and that are
+// not there: the agent never reads them.
+func (tr *treeReader) addAbandonedParts(s *session.Session) {
+	asked := map[string]bool{}
+	for i := range s.Messages {
+		asked[s.Messages[i].ID], asked[s.Messages[i].Ref.Message] = true, true
+	}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		id := m.Parent
+		if asked[id] || session.ValidateID(id) != nil {
+			continue
+		}
+		asked[id] = true
+		ref := m.Ref
+		ref.Message = id
+		for _, r := range tr.partsIn(ref) {
+			if r.Kind == session.KindPart {
+				tr.addStray(tr.partsRootPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message is not there")
+			}
+		}
+		tr.addAbandonedFiles(ref)
+	}
+}

@@ -1,0 +1,279 @@
+package tree
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync/atomic"
+
+	"mend/internal/ownfile"
+	"mend/internal/safedir"
+	"mend/session"
+)
+
+// A view is one reading of the tree. What stands in the way is noted in stray,
+// and only what would strike every other file as well, in err.
+type treeReader struct {
+	*Store
+	ctx   context.Context
+	root  *safedir.Dir
+	stray []session.Stray
+	files []session.File
+	err   error
+
+	budget   *atomic.Int64   // how many bytes more of the session may be kept; nil where no session is loaded
+	buf      *safedir.Buffer // for all that is read; each view has its own, but for one inside another
+	stamp    *stampHasher    // what the records' stamps add up to; nil if nobody asks
+	statOnly bool            // records are looked at and not read
+	partsDir *safedir.Dir    // in which the folders of the messages' parts are, if it could be opened
+}
+
+func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
+	root, err := s.OpenRoot()
+	if err != nil {
+		return nil, err
+	}
+	return &treeReader{Store: s, ctx: ctx, root: root, buf: s.buffer(true)}, nil
+}
+
+// close ends the view.
+func (tr *treeReader) close() {
+	tr.root.Close()
+	tr.buffers.Put(tr.buf)
+}
+
+// failed reports whether the reading has to end.
+func (tr *treeReader) failed() bool {
+	if tr.err == nil {
+		tr.err = tr.ctx.Err()
+	}
+	return tr.err != nil
+}
+
+// A spot is a folder, by the names that lead to it and the ids among them.
+type folder struct {
+	names []string
+	ref   session.Ref
+}
+
+func (f folder) path() string { return strings.Join(f.names, "/") }
+
+func (f folder) child(name string) folder {
+	f.names = append(slices.Clip(f.names), name)
+	return f
+}
+
+// matchFolders lists the folders that the names of a pattern lead to. An id that want
+// has is taken from there; any other is each name that is an id and that skip
+// does not have. The last name of a spot need not exist.
+func (tr *treeReader) matchFolders(names []string, want session.Ref, skip map[string]bool) []folder {
+	spots := []folder{{}}
+	for _, name := range names {
+		var next []folder
+		for _, f := range spots {
+			next = append(next, tr.matchName(f, name, want, skip)...)
+		}
+		spots = next
+	}
+	return spots
+}
+
+func (tr *treeReader) matchName(f folder, name string, want session.Ref, skip map[string]bool) []folder {
+	if idField(name, &want) == nil {
+		return []folder{f.child(name)}
+	}
+	found := []string{*idField(name, &want)}
+	if found[0] == "" {
+		found = tr.listIDs(f, skip)
+	}
+	var next []folder
+	for _, id := range found {
+		c := f.child(id)
+		*idField(name, &c.ref) = id
+		next = append(next, c)
+	}
+	return next
+}
+
+// listIDs lists the names in a folder that may be folders called by an id, in order.
+func (tr *treeReader) listIDs(f folder, skip map[string]bool) (ids []string) {
+	tr.eachID(f, func(id string) {
+		if !skip[id] {
+			ids = append(ids, id)
+		}
+	})
+	slices.Sort(ids)
+	return ids
+}
+
+// eachID calls yield for each of the names that ids lists, in no order. There may be
+// very many, and none is kept.
+func (tr *treeReader) eachID(f folder, yield func(id string)) {
+	d := tr.open(f.path(), "")
+	if d == nil {
+		return
+	}
+	defer d.Close()
+	tr.listFailed(d, "", d.List(tr.buf, func(names []string) {
+		for _, name := range names {
+			if tr.layout.isReserved(f.names, name) {
+				continue
+			}
+			if err := session.ValidateID(name); err == nil {
+				yield(name)
+			} else if e, serr := d.Stat(name); serr == nil && e.Exists && !e.IsFile() {
+				tr.addStray(d.Path+"/"+name, "", err.Error())
+			}
+		}
+	}))
+}
+
+// open opens the folder at path. It returns nil where there is none: a plain
+// file of that name is nobody's record, and anything else is noted, for the
+// message whose parts it stands for.
+func (tr *treeReader) open(path, message string) *safedir.Dir {
+	return tr.openIn(tr.root, path, message)
+}
+
+// openIn is open for a path below the folder at.
+func (tr *treeReader) openIn(at *safedir.Dir, name, message string) *safedir.Dir {
+	d, err := at.Sub(name)
+	if err == nil {
+		return d
+	}
+	var strange *safedir.NotFolderError
+	if errors.As(err, &strange) {
+		if !strange.Mode.IsRegular() {
+			tr.addStray(strange.Path, message, "it is "+ownfile.KindName(strange.Mode)+", not a folder")
+		}
+	} else if why, ok := safedir.ReadFailure(err); ok {
+		tr.addHidden(path.Join(at.Path, name), message, "the folder cannot be opened: "+why)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		tr.err = err
+	}
+	return nil
+}
+
+// names lists what stands in the folder, in order.
+func (tr *treeReader) names(d *safedir.Dir, message string) []string {
+	names, err := d.Names(tr.buf)
+	tr.listFailed(d, message, err)
+	slices.Sort(names)
+	return names
+}
+
+// listFailed takes the error of listing a folder.
+func (tr *treeReader) listFailed(d *safedir.Dir, message string, err error) {
+	if why, ok := safedir.ReadFailure(err); ok {
+		tr.addHidden(d.Path, message, "the folder cannot be read: "+why)
+	} else if err != nil {
+		tr.err = err
+	}
+}
+
+func (tr *treeReader) addStray(path, message, why string) {
+	tr.stray = append(tr.stray, session.Stray{Path: path, Message: message, Why: why})
+}
+
+// addHidden notes a folder that keeps what it holds to itself.
+func (tr *treeReader) addHidden(path, message, why string) {
+	tr.addStray(path, message, why)
+	tr.stray[len(tr.stray)-1].Hidden = true
+}
+
+// foundNonRecords reports whether there was anything but records.
+func (tr *treeReader) foundNonRecords() bool { return len(tr.stray)+len(tr.files) > 0 }
+
+// eachRecord calls yield for each record in the folder, in order.
+// Names that do not end in .json are no records and are passed over; names that
+// do and are no ids are noted.
+func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name, id string)) {
+	for _, name := range tr.names(d, message) {
+		id, ok := strings.CutSuffix(name, suffix)
+		if !ok {
+			continue
+		}
+		if tr.failed() {
+			return
+		}
+		if tr.layout.opensAllFiles && name[0] == '.' {
+			continue
+		}
+		if err := session.ValidateID(id); err != nil {
+			tr.addStray(d.Path+"/"+name, message, err.Error())
+			continue
+		}
+		yield(name, id)
+	}
+}
+
+// readRecord reads one record. It reports false where there is none. A record that is
+// there and may not, cannot or shall not be read has the defect Unreadable. One with
+// several hard links is read, and cannot be replaced.
+func (tr *treeReader) readRecord(d *safedir.Dir, ref session.Ref) (session.Record, bool) {
+	r := session.Record{Ref: ref}
+	return r, tr.readInto(&r, d, ref.ID()+suffix)
+}
+
+// readInto is read for a record that has a ref and nothing else.
+func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) bool {
+	e, err := tr.readEntry(d, name)
+	if why, ok := safedir.ReadFailure(err); ok {
+		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
+		return true
+	}
+	if err != nil {
+		tr.err = err
+		return false
+	}
+	if tr.ignoredByAgent(r.Ref, &e) {
+		tr.addOtherEntry(recordFolder{d, folderRefOf(r.Ref)}, d, name, &e, nil)
+		return false
+	}
+	r.Mode = e.Mode.Perm()
+	if why := e.ReadProblem(); e.Exists && why != "" {
+		r.Defect = &session.Defect{Kind: session.Unreadable, Why: why}
+		return true
+	}
+	if e.Exists && e.Links > 1 {
+		at := "./" + d.Path + "/"
+		r.Locked = fmt.Sprintf("%s; in the store's folder, cp -p %s %s && mv %[3]s %[2]s makes it a file of its own", e.ReplaceProblem(), at+name, at+"."+name)
+	}
+	r.Data = e.Data
+	return e.Exists
+}
+
+// readEntry is what stands under the name, in a blind view without its bytes.
+func (tr *treeReader) readEntry(d *safedir.Dir, name string) (e safedir.Entry, err error) {
+	if tr.statOnly {
+		e, err = d.Stat(name)
+	} else {
+		e, err = tr.readWithinBudget(d, name)
+	}
+	if tr.stamp != nil {
+		tr.stamp.add(name, &e, err)
+	}
+	return e, err
+}
+
+// readWithinBudget is what is under the name, with its bytes, as long as the session fits into
+// memory. The error may be a [*session.SizeError].
+func (tr *treeReader) readWithinBudget(d *safedir.Dir, name string) (safedir.Entry, error) {
+	left := tr.opt.MaxSession
+	if tr.budget != nil {
+		left = max(tr.budget.Load(), 0)
+	}
+	e, err := d.Read(tr.buf, name, min(left, tr.opt.MaxRecord))
+	if err != nil || tr.budget == nil {
+		return e, err
+	}
+	if e.TooLarge && e.Size <= tr.opt.MaxRecord {
+		return safedir.Entry{}, &session.SizeError{Most: tr.opt.MaxSession}
+	}
+	tr.budget.Add(-int64(len(e.Data)))
+	return e, nil
+}

@@ -1,0 +1,34 @@
+package tree
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/internal/storetest"
+	"mend/session"
+)
+
+// What is stray is told in the order of the messages, whichever reader is done
+// first.
+func TestStrayInOrder(t *testing.T) {
+	tr, err := mustOpen(t, storetest.SmallTree(t), "", Options{}).newReader(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer tr.close()
+	tr.stamp = &stampHasher{}
+	var names []string
+	for i := range 40 {
+		names = append(names, fmt.Sprintf("msg_%02d.json", i))
+	}
+	tr.eachMessage(session.Ref{Kind: session.KindMessage, Session: "ses_1"}, names, func(w *treeReader, ref session.Ref, name string, i int) {
+		time.Sleep(time.Duration(7-i%7) * slow)
+		w.addStray(name, ref.Message, "a test")
+	})
+	if len(tr.stray) != len(names) || !slices.IsSortedFunc(tr.stray, func(a, b session.Stray) int { return strings.Compare(a.Path, b.Path) }) {
+		t.Errorf("stray are %v, want one for each of the messages in order", tr.stray)
+	}
+}

@@ -1,0 +1,47 @@
+package tree
+
+import (
+	"context"
+	"iter"
+
+	"mend/session"
+)
+
+// ScanRecords reads the records of a session as [Store.Load] does and calls visit for
+// each message with its parts, these in the order of their names. It builds no
+// session, and a record is valid only until the next one is requested. visit is
+// called by several goroutines, in any order.
+//
+// It returns the session without its messages, with the stamp of what was read. It
+// returns nil as soon as visit returns false, and where Load would report Stray or
+// an error.
+func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+	if session.ValidateID(head.ID) != nil {
+		return nil, session.Stamp{}
+	}
+	ctx, giveUp := context.WithCancel(ctx)
+	defer giveUp()
+	tr, err := s.newReader(ctx)
+	if err != nil {
+		return nil, session.Stamp{}
+	}
+	defer tr.close()
+	tr.stamp = &stampHasher{}
+	bare, _ := tr.readInfo(head) // which stays: the buffer is another's after this
+	tr.buf.Keep = false
+	folder := tr.messageFolder(&bare, head)
+	if folder == nil {
+		return nil, session.Stamp{}
+	}
+	defer folder.dir.Close()
+	tr.eachMessage(folder.messageRef(bare.ID), tr.messageNames(folder, bare.ID), func(w *treeReader, ref session.Ref, name string, _ int) {
+		r := session.Record{Ref: ref}
+		if !w.readInto(&r, folder.dir, name) || !visit(&r, w.parts(ref)) || w.foundNonRecords() {
+			giveUp()
+		}
+	})
+	if tr.failed() || tr.foundNonRecords() {
+		return nil, session.Stamp{}
+	}
+	return &bare, tr.sum()
+}

@@ -1,0 +1,205 @@
+//go:build unix
+
+package tree
+
+import (
+	"maps"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"mend/change"
+	"mend/internal/safedir"
+	"mend/internal/storetest"
+	"mend/session"
+)
+
+// TestStrange: fault cases 4, 5 and 7.
+func TestStrange(t *testing.T) { testStrange(t) }
+
+// testStrange puts one thing after the other in the place of a part that is no
+// plain file of its own, reads within two seconds, and wants it reported and left
+// alone. A file with several hard links is read as every record is.
+func testStrange(t *testing.T) {
+	t.Helper()
+	outside := filepath.Join(storetest.FastDir(t), "outside.json")
+	storetest.Put(t, filepath.Dir(outside), filepath.Base(outside), storetest.TextJSON("msg_1", "prt_12", "secret"))
+	for name, c := range map[string]struct {
+		make func(path string) error
+		why  string
+	}{
+		"link inside":  {func(p string) error { return os.Symlink("prt_11.json", p) }, "symbolic link"},
+		"link outside": {func(p string) error { return os.Symlink(outside, p) }, "symbolic link"},
+		"broken link":  {func(p string) error { return os.Symlink("nowhere", p) }, "symbolic link"},
+		"hard link":    {func(p string) error { return os.Link(outside, p) }, "hard link"},
+		"folder":       {func(p string) error { return os.Mkdir(p, 0o755) }, "a folder"},
+		"pipe":         {func(p string) error { return unix.Mkfifo(p, 0o644) }, "named pipe"},
+		"socket":       {listen, "socket"},
+	} {
+		root := storetest.SmallTree(t)
+		path := filepath.Join(root, "part/msg_1/prt_12.json")
+		s := mustOpen(t, root, "", Options{Owner: "own"})
+		ops := storetest.SetText(t, mustLoad(t, s), "prt_12", "new")
+		if name == "hard link" && safedir.CanWrite() != nil {
+			continue // links are counted where trees can be changed
+		}
+		if err := os.Remove(path); err != nil {
+			t.Fatal(err)
+		}
+		if err := c.make(path); err != nil {
+			t.Logf("%s: %v", name, err)
+			continue
+		}
+		before := storetest.Snapshot(t, root, "")
+		loaded := loadIn(t, s, 2*time.Second)
+		p := loaded.Message("msg_1").Part("prt_12")
+		switch {
+		case name == "hard link":
+			if p == nil || p.Defect != nil || p.Text != "secret" || !strings.Contains(p.Locked, c.why) || len(loaded.Message("msg_1").Parts) != 3 || len(loaded.Stray) != 0 {
+				t.Errorf("%s is loaded as %+v", name, p)
+				continue
+			}
+		case p != nil || len(loaded.Message("msg_1").Parts) != 2 || len(loaded.Files) != 0:
+			t.Errorf("%s is loaded as %+v", name, loaded)
+			continue
+		case name == "folder": // that is empty, so the agent sees nothing
+			wantStray(t, loaded.Stray)
+		default: // the agent passes over it
+			wantStray(t, loaded.Stray, "part/msg_1/prt_12.json")
+			if st := loaded.Stray[0]; !st.Unseen || st.Message != "msg_1" || !strings.Contains(st.Why, c.why) {
+				t.Errorf("%s is noted as %+v", name, st)
+			}
+		}
+		if images, err := s.Read(t.Context(), storetest.Refs(ops...)); err != nil || name != "hard link" && images[0].Mode.IsRegular() {
+			t.Errorf("%s: Read = %+v, %v", name, images, err)
+		}
+		if safedir.CanWrite() == nil {
+			if _, err := s.Prepare(t.Context(), ops); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
+				t.Errorf("%s: Prepare = %v, want a conflict", name, err)
+			}
+			if name == "hard link" {
+				for _, o := range storetest.SetText(t, loaded, "prt_12", "new") {
+					if _, err := s.Prepare(t.Context(), []change.Op{o}); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
+						t.Errorf("%s: Prepare with what was read = %v, want a conflict", name, err)
+					}
+				}
+			}
+		}
+		if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
+			t.Errorf("%s: the tree holds %v, want %v", name, got, before)
+		}
+	}
+}
+
+func listen(path string) error {
+	l, err := net.ListenUnix("unix", &net.UnixAddr{Name: path, Net: "unix"})
+	if err == nil {
+		l.SetUnlinkOnClose(false)
+		err = l.Close()
+	}
+	return err
+}
+
+func loadIn(t *testing.T, s *Store, limit time.Duration) *session.Session {
+	t.Helper()
+	done := make(chan *session.Session, 1)
+	go func() {
+		loaded, _ := s.Load(t.Context(), session.Session{ID: "ses_1"})
+		done <- loaded
+	}()
+	select {
+	case loaded := <-done:
+		if loaded == nil {
+			t.Fatal("Load failed")
+		}
+		return loaded
+	case <-time.After(limit):
+		t.Fatal("Load hangs")
+		return nil
+	}
+}
+
+// TestStrangeFolders: fault cases 4, 5 and 7.
+func TestStrangeFolders(t *testing.T) { testStrangeFolders(t) }
+
+// testStrangeFolders puts links in the place of folders: nothing behind them is
+// read or written.
+func testStrangeFolders(t *testing.T) {
+	t.Helper()
+	for _, folder := range []string{"part/msg_1", "part", "message/ses_1", "message", "session/global", "session"} {
+		for _, inside := range []bool{true, false} {
+			root := storetest.SmallTree(t)
+			path := filepath.Join(root, folder)
+			s := mustOpen(t, root, "", Options{Owner: "own"})
+			ops := storetest.MixedOps(t, mustLoad(t, s))
+			target := filepath.Join(root, "moved")
+			if !inside {
+				target = filepath.Join(storetest.FastDir(t), "moved")
+			}
+			if err := os.Rename(path, target); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Symlink(target, path); err != nil {
+				t.Fatal(err)
+			}
+			before, behind := storetest.Snapshot(t, root, ""), storetest.Snapshot(t, target, "")
+			heads, err := s.List(t.Context())
+			if err != nil || len(heads) == 0 || heads[0].ID != "ses_1" {
+				t.Fatalf("%s: List = %+v, %v", folder, heads, err)
+			}
+			loaded := mustLoad(t, s)
+			told := len(loaded.Stray) > 0 || len(heads) > 1 && len(heads[1].Stray) > 0
+			if !told {
+				t.Errorf("%s is a link, and nothing reports that: %+v, %+v", folder, heads, loaded)
+			}
+			if strings.HasPrefix(folder, "part") && safedir.CanWrite() == nil {
+				wantRefused(t, s, folder, ops)
+			}
+			if !maps.Equal(storetest.Snapshot(t, root, ""), before) || !maps.Equal(storetest.Snapshot(t, target, ""), behind) {
+				t.Errorf("%s: something was written", folder)
+			}
+		}
+	}
+}
+
+func wantRefused(t *testing.T, s *Store, folder string, ops []change.Op) {
+	t.Helper()
+	if _, err := s.Prepare(t.Context(), ops); !isConflict(err) {
+		t.Errorf("with a link for %s Prepare = %v, want a conflict", folder, err)
+	}
+}
+
+// TestLinkMeanwhile puts a link in the place of a folder between Prepare and
+// Commit, and a folder of ours out of the tree. Fault case 5.
+func TestLinkMeanwhile(t *testing.T) {
+	storetest.NeedWrites(t)
+	root := storetest.SmallTree(t)
+	s := mustOpen(t, root, "", Options{Owner: "own"})
+	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	target := filepath.Join(storetest.FastDir(t), "moved")
+	if err := os.Rename(filepath.Join(root, "part/msg_1"), target); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(target, filepath.Join(root, "part/msg_1")); err != nil {
+		t.Fatal(err)
+	}
+	before, behind := storetest.Snapshot(t, root, ".mend"), storetest.Snapshot(t, target, "")
+	out, err := s.Commit(t.Context(), staged)
+	if err != nil || out.State != change.Aborted || len(out.Conflicts) == 0 {
+		t.Errorf("Commit = %+v, %v, want %s with a conflict", out, err, change.Aborted)
+	}
+	if err := s.Discard(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	if !maps.Equal(storetest.Snapshot(t, root, ""), before) || !maps.Equal(storetest.Snapshot(t, target, ""), behind) {
+		t.Error("something was written")
+	}
+}

@@ -1,0 +1,183 @@
+package fsstore
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"mend/change"
+	"mend/internal/safedir"
+)
+
+// errForeign says that another program wrote a record at the same time. What it
+// wrote is where it put it.
+var errForeign = errors.New("changed by another program")
+
+// exchange puts what the slot holds in place of the target, and what came out into
+// the slot. o is the item's op or its inverse: the slot holds o.Post, and o.Pre
+// must come out. If anything else does it is put back at once, and the error is
+// errForeign.
+//
+// A crash here leaves one of the rows of [transaction.state], since each call exchanges
+// two names or does nothing. So does an error, after which only a look tells
+// whether the call took effect.
+func (tx *transaction) exchange(op fileOp, o change.Op) error {
+	d, err := tx.parent(op)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	err = tx.rename(d, op, o)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return tx.overwrite(d, op, o)
+	}
+	if err != nil {
+		return err
+	}
+	out, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
+	if err != nil {
+		return err
+	}
+	if matches(&out, o.Pre) {
+		return nil
+	}
+	return tx.revertExchange(d, op, o)
+}
+
+// overwrite is an exchange where the file system has none: what must come out is
+// compared before it is overwritten, and nothing comes out. The slot is gone
+// then, which is a row of [transaction.state], too.
+//
+// What the slot holds is durable since Prepare, so this rename is all that is
+// left to do of what renameio does; the folder's sync comes with the barrier.
+func (tx *transaction) overwrite(d *safedir.Dir, op fileOp, o change.Op) error {
+	now, err := d.Read(&tx.buf, op.name, op.limit())
+	if err != nil {
+		return err
+	}
+	if !matches(&now, o.Pre) {
+		return errForeign
+	}
+	if err := tx.stepItem("replace", op); err != nil {
+		return err
+	}
+	return tx.stageDir.Replace(op.staged, d, op.name)
+}
+
+// rename is the one call that changes a record.
+func (tx *transaction) rename(d *safedir.Dir, op fileOp, o change.Op) error {
+	verb, call := "exchange", func() error { return d.Exchange(op.name, tx.stageDir, op.staged) }
+	switch {
+	case o.Pre == nil:
+		verb, call = "place", func() error { return tx.stageDir.Move(op.staged, d, op.name) }
+	case o.Post == nil:
+		verb, call = "take", func() error { return d.Move(op.name, tx.stageDir, op.staged) }
+	}
+	if err := tx.stepItem(verb, op); err != nil {
+		return err
+	}
+	return call()
+}
+
+// revertExchange gives another program's bytes back their place. If it wrote once more
+// meanwhile, its newest bytes get the place, the older ones stay in the slot, and
+// the error is not errForeign.
+func (tx *transaction) revertExchange(d *safedir.Dir, op fileOp, o change.Op) error {
+	if err := tx.rename(d, op, change.Op{Pre: o.Post, Post: o.Pre}); err != nil {
+		return err
+	}
+	out, err := tx.stageDir.Read(&tx.buf, op.staged, op.limit())
+	if err != nil {
+		return err
+	}
+	if matches(&out, o.Post) {
+		return errForeign
+	}
+	return errors.Join(errors.New("changed by another program, twice"), tx.rename(d, op, o))
+}
+
+// testExchange exchanges two files of ours, to tell before anything begins if the file
+// system cannot: then what another program writes at the same time is less safe.
+func (tx *transaction) testExchange() error {
+	for _, name := range probeNames() {
+		if err := tx.step("probe"); err != nil {
+			return err
+		}
+		f, err := tx.stageDir.Create(name, 0o600)
+		if err != nil {
+			return err
+		}
+		f.Close()
+	}
+	if err := tx.step("probe"); err != nil {
+		return err
+	}
+	err := tx.stageDir.Exchange(probeNames()[0], tx.stageDir, probeNames()[1])
+	switch {
+	case err == nil:
+	case errors.Is(err, errors.ErrUnsupported):
+		tx.note(fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to a record "+
+			"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", tx.id.Root))
+	default:
+		return err
+	}
+	for _, name := range probeNames() {
+		if err := tx.remove(tx.stageDir, name); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func probeNames() [2]string { return [2]string{"probe-1", "probe-2"} }
+
+func isProbe(name string) bool { return name == probeNames()[0] || name == probeNames()[1] }
+
+// makeFolder puts a folder in place. Where one is already it stays, and so does
+// the slot, which tells that the folder is not ours.
+func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
+	d, err := tx.parent(op)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	if e, err := d.Stat(op.name); err != nil || e.Exists {
+		return err
+	}
+	if err := tx.makeStageAgain(); err != nil {
+		return err
+	}
+	source := op.staged
+	if slot, err := tx.stageDir.Stat(source); err != nil {
+		return err
+	} else if !slot.Exists {
+		source += unfinished
+		if err := errors.Join(tx.remove(tx.stageDir, source), tx.stageFolder(op, source, image)); err != nil {
+			return err
+		}
+	}
+	if err := tx.stepItem("make", op); err != nil {
+		return err
+	}
+	err = tx.stageDir.Move(source, d, op.name)
+	if errors.Is(err, fs.ErrExist) {
+		return nil
+	}
+	return err
+}
+
+// removeFolder removes a folder if it is empty. That it is not, or is gone, is
+// nobody's fault.
+func (tx *transaction) removeFolder(op fileOp) error {
+	d, err := tx.parent(op)
+	var strange *safedir.NotFolderError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	_, err = tx.removeDir(d, op.name)
+	return err
+}

@@ -1,0 +1,38 @@
+package fsstore
+
+import (
+	"slices"
+
+	"mend/change"
+)
+
+// What the tests in package fsstore_test use. These have trees of package tree, which
+// imports this package.
+const (
+	MendDir          = mendDir
+	KeptDir          = keptDir
+	WhyFolderMissing = whyFolderMissing
+	MinShare         = minShare
+)
+
+func Hash(data []byte) string { return hash(data) }
+
+func LatePrefix(dir, staged string) string { return latePrefix(dir, staged) }
+
+func StagedName(i int, o change.Op) string { return stagedName(i, o) }
+
+// Exchange exchanges a part with its staged file, and does nothing more of a Commit.
+func (s *Store) Exchange(st change.Staged, part string) error {
+	tx, err := s.resume(st)
+	if err != nil {
+		return err
+	}
+	defer tx.close()
+	op := tx.ops[slices.IndexFunc(tx.ops, func(op fileOp) bool { return op.Ref.Part == part })]
+	d, err := tx.parent(op)
+	if err != nil {
+		return err
+	}
+	defer d.Close()
+	return tx.rename(d, op, op.Op)
+}

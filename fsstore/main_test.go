@@ -1,0 +1,33 @@
+package fsstore_test
+
+import (
+	"errors"
+	"testing"
+
+	"mend/agent/opencode/tree"
+	"mend/change"
+	"mend/session"
+)
+
+func mustOpen(t *testing.T, path, layout string, o tree.Options) *tree.Store {
+	t.Helper()
+	s, err := tree.Open(path, layout, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func mustLoad(t *testing.T, s *tree.Store) *session.Session {
+	t.Helper()
+	loaded, err := s.Load(t.Context(), session.Session{ID: "ses_1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
+}
+
+func isConflict(err error) bool {
+	var c *change.ConflictError
+	return errors.As(err, &c)
+}
