@@ -14,11 +14,18 @@ func Random(r *rand.Rand, s *Store) []Mutation {
 	if r.IntN(12) == 0 {
 		n = 2 + r.IntN(2)
 	}
+	pairs := []string{s.Session, "{session}"}
+	for _, table := range []string{"message", "part"} {
+		for i, rec := range s.Records[table] {
+			pairs = append(pairs, rec.ID, fmt.Sprintf("{%s %d}", table, i))
+		}
+	}
+	ids := strings.NewReplacer(pairs...)
 	var all []Mutation
 	for len(all) < n {
 		m := s.random(r)
 		for i := range m {
-			m[i] = strings.ReplaceAll(m[i], s.Session, "{session}")
+			m[i] = ids.Replace(m[i])
 		}
 		all = append(all, m)
 	}
@@ -227,8 +234,7 @@ func (s *Store) randomEntry(r *rand.Rand) Mutation {
 		rec = pick(r, own...)
 	}
 	path, _ := filepath.Rel(s.Path, rec.path)
-	path = strings.ReplaceAll(path, s.Session, "{session}")
-	id := strings.ReplaceAll(rec.ID, s.Session, "{session}")
+	id := rec.ID
 	name := pick(r, id+".json~", id+".json.bak", "."+id+".json.swp", id+".json.tmp", id+" (1).json", "Copy of "+id+".json", id+"x.json", id+".JSON", id+".jso", id, id+"z",
 		"Thumbs.db", ".DS_Store", "desktop.ini", "x", "ab", "abcde", ".json", ".a.json", "🦊.json", "é.json", "msg_x.json", "prt_x.json", "prt_0.json", "zzz.json", "prt_zzzz.json", "msg_zzzz.json",
 		fmt.Sprintf("{message %d}", message), fmt.Sprintf("{message %d}.json", message), fmt.Sprintf("{part %d}.json", part), "a\nb.json", " .json", "#"+id+".json#", id+".json.sync-conflict-20261122.json", "_"+id+".json", "x.yaml.json")

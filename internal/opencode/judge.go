@@ -29,7 +29,8 @@ const patience = 20 * time.Second
 // session's id, so that also what does not belong into a store gets there.
 type Judge struct {
 	*Bench
-	healthy string // a data directory
+	healthy string   // a data directory
+	ids     []string // of its session, messages and parts
 	tokens  atomic.Int64
 	spoilt  bool   // the program is no longer as it was at its start
 	hidden  string // see Shown
@@ -41,6 +42,9 @@ func (h *Home) Judge(archive []byte) *Judge {
 	j := &Judge{Bench: h.Bench(archive), healthy: h.t.TempDir()}
 	if err := j.prepare(archive); err != nil {
 		h.t.Fatalf("preparing a store: %v", err)
+	}
+	if err := j.collectIDs(); err != nil {
+		h.t.Fatalf("reading the prepared store: %v", err)
 	}
 	return j
 }
@@ -82,16 +86,42 @@ func (j *Judge) prepare(archive []byte) error {
 	return errors.Join(db.Exec(strings.Join(append(script, "vacuum"), ";")), db.Close())
 }
 
+func (j *Judge) collectIDs() error {
+	other := &Home{dir: j.healthy}
+	path := j.file(other)
+	if !exists(path) {
+		path = filepath.Join(other.DataDir(), "storage")
+	}
+	s, err := mutation.Open(path, j.session)
+	if err != nil {
+		return err
+	}
+	j.ids = []string{j.session}
+	for _, table := range []string{"message", "part"} {
+		for _, r := range s.Records[table] {
+			j.ids = append(j.ids, r.ID)
+		}
+	}
+	return s.Close()
+}
+
 func (j *Judge) file(h *Home) string { return filepath.Join(h.DataDir(), "opencode.db") }
 
-// Healthy makes a data directory of dir: the healthy store, with a session id of
-// its own, under which the program knows nothing yet. It returns the path of the
-// store and the id.
+// Healthy makes a data directory of dir: the healthy store, whose session, messages
+// and parts have ids that were in no store before. After it has answered a prompt the
+// program still writes to its messages for a moment, and finds them by their ids, in
+// the next store too. It returns the path of the store and the session's id.
 func (j *Judge) Healthy(dir string) (path, id string, err error) {
 	j.tries++
-	id = fmt.Sprintf("%s%05d", j.session[:len(j.session)-5], j.tries)
+	fresh := func(id string) string { return fmt.Sprintf("%s%05d", id[:len(id)-5], j.tries) }
+	id = fresh(j.session)
+	pairs := make([]string, 0, 2*len(j.ids))
+	for _, old := range j.ids {
+		pairs = append(pairs, old, fresh(old))
+	}
+	r := strings.NewReplacer(pairs...)
 	from := (&Home{dir: j.healthy}).DataDir()
-	renamed := func(data []byte) []byte { return bytes.ReplaceAll(data, []byte(j.session), []byte(id)) }
+	renamed := func(data []byte) []byte { return []byte(r.Replace(string(data))) }
 	if db := filepath.Join(from, "opencode.db"); exists(db) {
 		data, err := os.ReadFile(db)
 		path = filepath.Join(dir, "opencode.db")
