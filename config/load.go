@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"maps"
 	"slices"
@@ -59,12 +58,9 @@ func (c *Config) readFile(path string) error {
 		return err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, maxFile+1))
+	data, err := ownfile.ReadAtMost(f, maxFile)
 	if err != nil {
 		return err
-	}
-	if len(data) > maxFile {
-		return fmt.Errorf("longer than %d bytes", maxFile)
 	}
 	return c.parse(data)
 }

@@ -84,7 +84,7 @@ func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (H
 		return Hello{}, err
 	}
 	if l.Type != lineHello || l.Protocol != Protocol {
-		err = fmt.Errorf("%w: %s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, Protocol)
+		err = fmt.Errorf("%w: %.40s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, Protocol)
 		return Hello{}, errors.Join(err, p.Bye(ctx, err.Error()))
 	}
 	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Since: time.Now()}
@@ -196,7 +196,7 @@ func (p *Pipe) call(ctx context.Context, l line, result any) error {
 
 func decodeAnswer(l line, result any) error {
 	if l.Error != "" {
-		return errors.New(l.Error)
+		return fmt.Errorf("%.512s", l.Error)
 	}
 	if result == nil {
 		return nil

@@ -138,7 +138,7 @@ func TestPipe(t *testing.T) {
 
 // TestOtherProtocol checks that a plugin of another protocol gets bye.
 func TestOtherProtocol(t *testing.T) {
-	for _, first := range []string{`{"type":"hello","protocol":2}`, `{"type":"hello"}`, `{"type":"event","protocol":1}`} {
+	for _, first := range []string{`{"type":"hello","protocol":2}`, `{"type":"hello"}`, `{"type":"event","protocol":1}`, `{"type":"` + strings.Repeat("x", 1<<20) + `"}`} {
 		p, lines, other := newTestPipe(t)
 		go other.send(first)
 		failed := make(chan error, 1)
@@ -148,10 +148,10 @@ func TestOtherProtocol(t *testing.T) {
 		}()
 		var bye line
 		if err := json.Unmarshal([]byte(other.receive()), &bye); err != nil || bye.Type != lineBye || bye.Reason == "" {
-			t.Errorf("%s: mend sent %+v, %v", first, bye, err)
+			t.Errorf("%.60s: mend sent %+v, %v", first, bye, err)
 		}
-		if err := <-failed; !errors.Is(err, ErrProtocol) {
-			t.Errorf("%s: Handshake = %v, want %v", first, err, ErrProtocol)
+		if err := <-failed; !errors.Is(err, ErrProtocol) || len(err.Error()) > 300 {
+			t.Errorf("%.60s: Handshake = %.300v, want %v", first, err, ErrProtocol)
 		}
 	}
 }

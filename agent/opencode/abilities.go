@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -96,12 +95,9 @@ func decodeFile(path string, to any) (there bool, err error) {
 		return false, err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(io.LimitReader(f, largestList+1))
-	switch {
-	case err != nil:
-		return false, err
-	case len(data) > largestList:
-		return false, fmt.Errorf("reading %s: it is larger than %d bytes", path, largestList)
+	data, err := ownfile.ReadAtMost(f, largestList)
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return true, json.Unmarshal(data, to)
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -110,6 +109,9 @@ func (a *app) pluginText() (string, error) {
 	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", a.opt.Version).Replace(pluginSource), nil
 }
 
+// maxPlugin is the maximum size of a plugin file, in bytes.
+const maxPlugin = 1 << 20
+
 // readPlugin reads a plugin file. The error is [errForeignPlugin] if mend did not write
 // it.
 func readPlugin(path string) (version, text string, err error) {
@@ -118,9 +120,9 @@ func readPlugin(path string) (version, text string, err error) {
 		return "", "", err
 	}
 	defer f.Close()
-	data, err := io.ReadAll(f)
+	data, err := ownfile.ReadAtMost(f, maxPlugin)
 	if err != nil {
-		return "", "", err
+		return "", "", fmt.Errorf("reading %s: %w", path, err)
 	}
 	m := pluginHeader().FindSubmatch(data)
 	if m == nil {

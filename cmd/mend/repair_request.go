@@ -2,12 +2,12 @@ package main
 
 import (
 	"context"
-	"io"
 	"os"
 	"strings"
 
 	"mend"
 	"mend/config"
+	"mend/internal/ownfile"
 	"mend/repair"
 )
 
@@ -43,13 +43,13 @@ func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.Re
 	return r, nil
 }
 
-// maxInput is how much of an error text is read: more is no error text.
+// maxInput is the maximum size of an error text, in bytes.
 const maxInput = 16 << 20
 
 // input is the value of a flag that may stand for a file or the standard input.
 func (a *app) input(ctx context.Context, value string) ([]byte, error) {
 	if value == "-" {
-		return await(ctx, func() ([]byte, error) { return io.ReadAll(io.LimitReader(a.in, maxInput)) })
+		return await(ctx, func() ([]byte, error) { return ownfile.ReadAtMost(a.in, maxInput) })
 	}
 	path, isFile := strings.CutPrefix(value, "@")
 	if !isFile {
@@ -61,7 +61,7 @@ func (a *app) input(ctx context.Context, value string) ([]byte, error) {
 			return nil, err
 		}
 		defer f.Close()
-		return io.ReadAll(io.LimitReader(f, maxInput))
+		return ownfile.ReadAtMost(f, maxInput)
 	})
 }
 

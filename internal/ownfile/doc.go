@@ -68,14 +68,30 @@ func OpenPlain(path string) (*os.File, error) {
 	return f, err
 }
 
-// ReadFile returns the content of a file of mend's own.
+// ReadAtMost reads r to its end. It returns an error if that is more than limit bytes.
+func ReadAtMost(r io.Reader, limit int) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, int64(limit)+1))
+	if err == nil && len(data) > limit {
+		return nil, fmt.Errorf("longer than %d bytes", limit)
+	}
+	return data, err
+}
+
+// maxOwn is the maximum size of a small file of mend's own, in bytes.
+const maxOwn = 1 << 20
+
+// ReadFile returns the content of a small file of mend's own.
 func ReadFile(path string) ([]byte, error) {
 	f, err := Open(path, os.O_RDONLY)
 	if err != nil {
 		return nil, err
 	}
 	defer f.Close()
-	return io.ReadAll(f)
+	data, err := ReadAtMost(f, maxOwn)
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return data, nil
 }
 
 // OpenSettings opens a file for reading that the user writes. It may be a link to

@@ -3,6 +3,7 @@
 package ownfile
 
 import (
+	"bytes"
 	"errors"
 	"io/fs"
 	"net"
@@ -130,6 +131,23 @@ func TestOpen(t *testing.T) {
 	}
 	if info, err := os.Stat(at("readable")); err != nil || info.Mode().Perm() != forUser {
 		t.Errorf("a file of mend's own, opened for writing, is now %v (%v), want %v", info, err, forUser)
+	}
+}
+
+// TestReadFile checks that a file is read up to a maximum size.
+func TestReadFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, bytes.Repeat([]byte("x"), maxOwn), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := ReadFile(path); err != nil || len(data) != maxOwn {
+		t.Errorf("ReadFile = %d bytes, %v, want %d", len(data), err, maxOwn)
+	}
+	if err := os.Truncate(path, maxOwn+1); err != nil {
+		t.Fatal(err)
+	}
+	if data, err := ReadFile(path); err == nil || !strings.Contains(err.Error(), path+": longer than") {
+		t.Errorf("ReadFile of a longer file = %d bytes, %v", len(data), err)
 	}
 }
 
