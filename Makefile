@@ -9,13 +9,16 @@ SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: build test race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-all e2e-generate bench docs
+.PHONY: build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-all e2e-generate bench docs
 
 build:
 	go build -o bin/mend ./cmd/mend
 
-test:
+test: # of sweeps and of large tables a fixed sample
 	go test -shuffle=on ./...
+
+test-all: # every case
+	MEND_SWEEP=all go test -shuffle=on ./...
 
 race: # the race detector needs cgo; the program does not. Where goroutines are, without the sweeps that start none
 	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/... ./journal

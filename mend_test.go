@@ -16,6 +16,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/journal"
 	"mend/repair"
@@ -96,7 +97,8 @@ func hurt(t *rapid.T, s wound.Store) {
 // Whatever is wrong with a session: a repair can be undone to the identical
 // tree, a second one finds nothing to do, and what was undone can be redone.
 func TestRepairUndoRedo(t *testing.T) {
-	dir := t.TempDir()
+	storetest.SampleChecks(t, "20")
+	dir := storetest.FastDir(t)
 	rapid.Check(t, func(t *rapid.T) {
 		b := benchIn(t, mkdir(t, dir))
 		hurt(t, wound.Tree{T: t, Root: b.store, Session: b.session})

@@ -83,11 +83,8 @@ func TestManyOps(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return
 	}
-	ops := 20_000
-	switch {
-	case testing.Short():
-		ops = 500
-	case os.Getenv("MEND_TORTURE") != "":
+	ops := storetest.Count(20_000, 500)
+	if os.Getenv("MEND_TORTURE") != "" {
 		ops = 100_000
 	}
 	root := filepath.Join(storetest.FastDir(t), "storage")

@@ -17,9 +17,7 @@ import (
 // TestLargeImage writes and reads an image of 60 MB, and measures the memory that takes in
 // addition to the image.
 func TestLargeImage(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 60 MB")
-	}
+	storetest.NeedAllCases(t)
 	defer debug.SetGCPercent(debug.SetGCPercent(20))
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
@@ -73,12 +71,9 @@ func manyOps(n int) []change.Op {
 
 // TestManyOps: fault case 35.
 func TestManyOps(t *testing.T) {
-	if testing.Short() {
-		t.Skip("writes 40,000 images")
-	}
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
-	n := 20_000
+	n := storetest.Count(20_000, 1000)
 	if os.Getenv("MEND_TORTURE") != "" {
 		n = 100_000
 	}

@@ -188,6 +188,7 @@ func (m *model) compare(t *rapid.T, j *Journal) {
 
 // TestModel makes random calls in random order and compares with the model.
 func TestModel(t *testing.T) {
+	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(rt *rapid.T) {
 		dir := storetest.FastDir(t)
 		defer os.RemoveAll(dir)

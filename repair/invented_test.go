@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
+	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/jsonedit"
 	"mend/provider/anthropic"
@@ -75,7 +76,7 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 func TestSeverityIsOfTheVersionInUse(t *testing.T) {
 	for i := range wound.Versions {
 		for j, w := range wound.Table {
-			if j%5 != i && !strings.Contains(w.Name, "model") && !strings.Contains(w.Name, "provider") {
+			if !storetest.Includes(j/5, 5) || j%5 != i && !strings.Contains(w.Name, "model") && !strings.Contains(w.Name, "provider") {
 				continue
 			}
 			s := unpack(t, i, w.Cut).load()

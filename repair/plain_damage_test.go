@@ -111,21 +111,3 @@ func TestPlainModel(t *testing.T) {
 		}
 	}
 }
-
-// TestPlainWoundIsHealthy looks at every wound of every version.
-func TestPlainWoundIsHealthy(t *testing.T) {
-	for i, version := range wound.Versions {
-		for j, w := range wound.Table {
-			if testing.Short() && j%9 != i*3 {
-				continue
-			}
-			s := unpack(t, i, w.Cut).load()
-			if found := surveyed(s); plain(s, fixtureTime) && len(found) > 0 {
-				t.Errorf("%s in %s: plain, and yet %v", w.Name, version, found)
-			}
-		}
-		if s := unpack(t, i, func(wound.Store) {}).load(); !plain(s, fixtureTime) {
-			t.Errorf("what %s wrote is not plain", version)
-		}
-	}
-}

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/internal/storetest"
 	"mend/session"
 )
 
@@ -111,7 +112,10 @@ func TestPlainIsHealthyAfterAnyChange(t *testing.T) {
 	for i := range whole.Messages {
 		for j := -1; j < len(whole.Messages[i].Parts); j++ {
 			for _, path := range pathsOf(&whole.Messages[i], j) {
-				for _, value := range oddValues {
+				for k, value := range oddValues {
+					if !storetest.Includes(k, 3) {
+						continue
+					}
 					s := whole.Clone()
 					if !disturbMember(&s.Messages[i], j, path, value) {
 						continue

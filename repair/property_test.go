@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/internal/storetest"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -197,6 +198,7 @@ func thinkingIsNotForged(t *rapid.T, before, after *session.Session) {
 // what nothing broken is told of is accepted, and so is what was repaired. The
 // independent rendering is that of the versions without calls that are moved.
 func TestRepairedIsAccepted(t *testing.T) {
+	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {
 		s := (&world{wounds: true}).session(t)
 		s.Messages = append(s.Messages, buildMessage(len(s.Messages)+1, user(hi))) // no open loop

@@ -193,6 +193,9 @@ func TestFaultAtEveryStep(t *testing.T) {
 	for _, once := range []bool{false, true} {
 		var forward, back int
 		for k := range steps {
+			if !storetest.Includes(k, 2) {
+				continue
+			}
 			f := newFixture(t)
 			f.removeFirstParts()
 			fault := &storetest.Fault{At: k, Once: once}
@@ -225,7 +228,7 @@ func TestFaultAtEveryStep(t *testing.T) {
 // TestRecoveryCutAtEveryStep also kills the recovery at each of its steps. Fault cases 15 and 34.
 func TestRecoveryCutAtEveryStep(t *testing.T) {
 	before, after, steps := undisturbed(t)
-	for k := 0; k < steps; k += 3 {
+	for k := 0; k < steps; k += storetest.Count(3, 9) {
 		for cut := 0; ; cut++ {
 			f := newFixture(t)
 			f.removeFirstParts()
@@ -248,7 +251,7 @@ func TestRecoveryCutAtEveryStep(t *testing.T) {
 // nothing of it. Fault case 34.
 func TestUndoCutAtEveryStep(t *testing.T) {
 	before, after, steps := undisturbed(t)
-	for k := 0; k < steps; k += 2 {
+	for k := 0; k < steps; k += storetest.Count(2, 6) {
 		f := newFixture(t)
 		f.removeFirstParts()
 		if err := f.run(&storetest.Fault{At: noFault}, f.plan()); err != nil {

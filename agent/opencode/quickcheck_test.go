@@ -12,6 +12,7 @@ import (
 
 	"mend/agent"
 	"mend/internal/bigstore"
+	"mend/internal/storetest"
 	"mend/repair"
 	"mend/session"
 )
@@ -35,7 +36,7 @@ func TestQuickCheckFindsTheSame(t *testing.T) {
 		"plain database":  {bigstore.Database, bigstore.Plain},
 		"varied database": {bigstore.Database, bigstore.Varied},
 	} {
-		dir := t.TempDir()
+		dir := storetest.FastDir(t)
 		if err := fixture.write(dir, fixture.Mix, 6000, 1); err != nil {
 			t.Fatal(err)
 		}

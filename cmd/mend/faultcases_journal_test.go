@@ -13,6 +13,7 @@ import (
 
 	"mend"
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/journal"
 	"mend/session"
@@ -83,7 +84,7 @@ func TestCase19Damaged(t *testing.T) {
 		{"scan"},
 		{"status"},
 	}
-	found, tried := 0, long(3, 128)
+	found, tried := 0, long(storetest.Count(3, 1), 128)
 	for i := range tried * len(damages) {
 		d := damages[i%len(damages)]
 		when := fmt.Sprintf("%s (%d)", d.name, i)

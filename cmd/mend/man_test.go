@@ -5,13 +5,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+
+	"mend/internal/storetest"
 )
 
 // The program for packagers writes a page for every verb.
 func TestMan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("another program is built")
-	}
+	storetest.NeedAllCases(t) // it builds a second program
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "run", "-tags", "man", ".", "man", dir).CombinedOutput(); err != nil {
 		t.Fatalf("writing the manual pages: %v\n%s", err, out)

@@ -7,10 +7,18 @@ import (
 
 const png = "data:image/png;base64,iVBORw0KGgo="
 
-// largePNG is the URL of an image above the provider's limit.
-var largePNG = "data:image/png;base64," + strings.Repeat("AAAA", 1_400_000)
+// largePNG encodes as the URL of an image above the provider's limit. It is made only
+// when it is encoded: every start of a test program initialises this package.
+var largePNG largeURL
 
-func file(mime, url string) fields { return fields{"type": "file", "mime": mime, "url": url} }
+type largeURL struct{}
+
+// MarshalJSON implements [json.Marshaler].
+func (largeURL) MarshalJSON() ([]byte, error) {
+	return []byte(`"data:image/png;base64,` + strings.Repeat("AAAA", 1_400_000) + `"`), nil
+}
+
+func file(mime string, url any) fields { return fields{"type": "file", "mime": mime, "url": url} }
 
 // attached gives the one call attachments.
 func attached(files ...fields) func(Store) {
@@ -22,8 +30,10 @@ func attached(files ...fields) func(Store) {
 
 // sent puts a file into the second prompt.
 func sent(file fields) func(Store) {
-	part, _ := json.Marshal(file) // strings always go into JSON
-	return add(SecondPrompt, "text", string(part))
+	return func(s Store) {
+		part, _ := json.Marshal(file) // strings can always be encoded
+		add(SecondPrompt, "text", string(part))(s)
+	}
 }
 
 // files are those of prompts, and what tools attached to their results.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/render"
+	"mend/internal/storetest"
 	"mend/provider/anthropic"
 	"mend/request"
 	"mend/session"
@@ -162,9 +163,7 @@ func TestThinkingOff(t *testing.T) {
 // A session of 50,000 messages takes as long as 50 of 1,000. Anything quadratic
 // takes minutes.
 func TestLong(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes seconds")
-	}
+	storetest.NeedAllCases(t)
 	const n = 50_000
 	one := func(role, parts string) func(i int) (string, string) {
 		return func(int) (string, string) { return role, parts }

@@ -72,7 +72,7 @@ var behindR7 = map[string]string{"every signature altered, and a blank answer": 
 func TestKnownWounds(t *testing.T) {
 	for i, version := range wound.Versions {
 		for j, w := range wound.Table {
-			if testing.Short() && j%9 != i*3 { // all of it is run without the race detector
+			if !storetest.Includes(j+9-i*3, 9) {
 				continue
 			}
 			t.Run(version+"/"+w.Name, func(t *testing.T) {

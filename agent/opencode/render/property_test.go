@@ -8,6 +8,7 @@ import (
 	"pgregory.net/rapid"
 
 	"mend/agent/opencode/render"
+	"mend/internal/storetest"
 	"mend/jsonedit"
 	"mend/provider/anthropic"
 	"mend/session"
@@ -35,6 +36,7 @@ func TestHealthy(t *testing.T) {
 // Of a session that is not, Check says what the strict endpoint says; and a
 // Renderer that has seen much says what a new one does.
 func TestWounded(t *testing.T) {
+	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawTalk(t)
 		var r render.Renderer

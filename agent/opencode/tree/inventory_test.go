@@ -6,12 +6,14 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"mend/internal/storetest"
 )
 
 // A shelf knows the ids that no message was called by, and does not count what came
 // or went after it was listed.
 func TestShelfLeft(t *testing.T) {
-	root := t.TempDir()
+	root := storetest.FastDir(t)
 	for _, name := range []string{"session/p", "message/ses_1"} {
 		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
 			t.Fatal(err)

@@ -147,9 +147,7 @@ func TestSeveralSessions(t *testing.T) {
 // TestLargePart moves 50 MB through a change and back.
 func TestLargePart(t *testing.T) {
 	storetest.NeedWrites(t)
-	if testing.Short() {
-		t.Skip("150 MB on a disk in memory")
-	}
+	storetest.NeedAllCases(t) // 150 MB on a disk in memory
 	root := storetest.SmallTree(t)
 	large := storetest.TextJSON("msg_1", "prt_12", strings.Repeat("x", 50<<20))
 	storetest.Put(t, root, "part/msg_1/prt_12.json", large)

@@ -30,7 +30,7 @@ func TestNoOpenat2(t *testing.T) {
 		return
 	}
 	storetest.DenySyscall(t, unix.SYS_OPENAT2, -1, 0, unix.EPERM)
-	if safedir.CanWrite() == nil && !testing.Short() {
+	if safedir.CanWrite() == nil && storetest.AllCases() {
 		storetest.Run(t, func(t *testing.T) storetest.Harness { return harness(t, storetest.SmallTree(t), "opencode") })
 	}
 	testStrange(t)

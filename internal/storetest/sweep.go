@@ -1,0 +1,43 @@
+package storetest
+
+import (
+	"flag"
+	"os"
+	"testing"
+)
+
+// AllCases reports whether sweeps and tables run every case, as in `make test-all`, which sets
+// MEND_SWEEP=all. Otherwise they run a fixed sample.
+func AllCases() bool { return os.Getenv("MEND_SWEEP") == "all" }
+
+// Includes reports whether case i of a sweep runs: every case if [AllCases], otherwise every nth.
+func Includes(i, n int) bool { return AllCases() || i%n == 0 }
+
+// NeedAllCases skips a test that takes seconds unless [AllCases].
+func NeedAllCases(t testing.TB) {
+	t.Helper()
+	if !AllCases() {
+		t.Skip("runs with MEND_SWEEP=all")
+	}
+}
+
+// SampleChecks makes the property tests of the calling test try n examples unless [AllCases].
+func SampleChecks(t testing.TB, n string) {
+	t.Helper()
+	checks := flag.Lookup("rapid.checks")
+	if AllCases() || checks.Value.String() != checks.DefValue {
+		return
+	}
+	if err := checks.Value.Set(n); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = checks.Value.Set(checks.DefValue) })
+}
+
+// Count returns how many examples a test tries: all if [AllCases], otherwise sample.
+func Count(all, sample int) int {
+	if AllCases() {
+		return all
+	}
+	return sample
+}
