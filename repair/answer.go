@@ -138,7 +138,7 @@ func (c *chart) calls(e APIError) (called, beside map[session.Ref]bool) {
 func (c *chart) place(e APIError) (block session.Ref, turn map[string]bool) {
 	r := c.render(c.settings[own].profile)
 	if m := c.s.LatestAssistant(); m != nil && m.Failed { // the error may be about the request that it answered
-		r = c.read().Render(render.Settings{Profile: c.settings[own].profile, Missing: c.missing, Reads: c.reads, Standing: true})
+		r = c.read().Render(render.Settings{Profile: c.settings[own].profile, Missing: c.missing, Reads: c.reads, NoPrompt: true})
 	}
 	turn = map[string]bool{}
 	if e.Index < 0 || e.Index >= len(r.Turns) {

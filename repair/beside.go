@@ -122,7 +122,7 @@ func (c *chart) refused(use setting, live []int) *request.Violation {
 // violationsWith is what is wrong with the request that also has what the agent reads
 // for the files that keep chooses.
 func (c *chart) violationsWith(use setting, keep func(*session.File) bool) []request.Violation {
-	is := new(render.Renderer).Read(render.AsRead(c.s, keep))
+	is := new(render.Renderer).Read(render.WithFiles(c.s, keep))
 	return is.Check(anthropic.Provider{}, is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.missing}), use.thinking)
 }
 

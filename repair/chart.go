@@ -28,9 +28,9 @@ type chart struct {
 	places   map[string]int // see [chart.message]
 	parts    map[session.Ref]int
 	blind    map[string]string   // see [chart.hidden]
-	reading  *render.Reading     // see [chart.read]
+	reading  *render.View        // see [chart.read]
 	requests []rendered          // see [chart.render]
-	screened *[]render.Fatal     // see [chart.screen]
+	screened *[]render.Failure   // see [chart.screen]
 	knows    *known              // see [chart.known]
 	edited   *known              // what the draft tells in which messages are completed, nil for none
 	looped   *map[string]bool    // see [chart.loop]
@@ -96,13 +96,13 @@ func (c *chart) keyAtFirst(f finding) key { return f.at(c.first(f.ref)) }
 
 // screen is what keeps newer agents from showing the session, besides the stores
 // of other tools.
-func (c *chart) screen() []render.Fatal {
+func (c *chart) screen() []render.Failure {
 	if c.screened == nil && c.unread {
-		c.screened = &[]render.Fatal{}
+		c.screened = &[]render.Failure{}
 	}
 	if c.screened == nil {
-		found := slices.DeleteFunc(c.read().Screen(render.ProfileFor("")), func(f render.Fatal) bool {
-			return f.Code != render.FatalScreen || c.foreign(f.Ref) // the others are in the request's
+		found := slices.DeleteFunc(c.read().Screen(render.ProfileFor("")), func(f render.Failure) bool {
+			return f.Code != render.FailureScreen || c.foreign(f.Ref) // the others are in the request's
 		})
 		c.screened = &found
 	}
@@ -120,7 +120,7 @@ func (c *chart) known() *known {
 func (c *chart) asks(class Class) bool { return slices.Contains(c.asked, class) }
 
 // read is the session as the agent reads it.
-func (c *chart) read() *render.Reading {
+func (c *chart) read() *render.View {
 	if c.reading == nil {
 		c.reading = c.renderer.Read(c.s)
 	}

@@ -74,9 +74,9 @@ func TestClock(t *testing.T) {
 				t.Parallel()
 				st := unpack(t, version, c.cut)
 				before := st.load()
-				after := cure(before, render.FatalClock, clockFixes)
+				after := cure(before, render.FailureClock, clockFixes)
 				if after == nil {
-					counts, f := faults(before, render.FatalClock)
+					counts, f := faults(before, render.FailureClock)
 					t.Fatalf("no fix cures %v; %v", f, counts)
 				}
 				sameTalk(t, before, after, c.old)
@@ -142,7 +142,7 @@ func TestClockWithoutRoom(t *testing.T) {
 	if err := renumber(s.Clone(), 2); err == nil {
 		t.Error("renumber finds room where there is none")
 	}
-	fixes := clockFixes(s, fault{code: render.FatalClock, ref: s.Messages[1].Ref})
+	fixes := clockFixes(s, fault{code: render.FailureClock, ref: s.Messages[1].Ref})
 	d := draft{s: s.Clone(), texts: defaultTexts()}
 	if err := fixes[1].edit(&d); err != nil {
 		t.Fatal(err)

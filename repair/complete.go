@@ -157,7 +157,7 @@ func (g gap) ref() session.Ref {
 }
 
 // completeFixes cure a record that lacks a field which the agent needs, or has
-// it in a form which the agent does not take (render.FatalField, render.FatalScreen).
+// it in a form which the agent does not take (render.FailureField, render.FailureScreen).
 // Nothing is done for a part of a kind that is not known, nor for a message whose
 // id is none.
 func completeFixes(k *known, f fault) []fix {

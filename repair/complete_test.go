@@ -93,7 +93,7 @@ func TestCompleteEveryField(t *testing.T) {
 			s, seen := richer(t, i), map[string]bool{}
 			profiles := []render.Profile{all[0], all[len(all)-1]}
 			healthy, faults := wrongs(s, profiles)
-			if j := slices.IndexFunc(faults, func(f fault) bool { return f.code == render.FatalScreen || f.code == render.FatalField }); j >= 0 {
+			if j := slices.IndexFunc(faults, func(f fault) bool { return f.code == render.FailureScreen || f.code == render.FailureField }); j >= 0 {
 				t.Fatalf("before anything: %v", faults[j])
 			}
 			for r := range s.Records {
@@ -136,7 +136,7 @@ func testCompletion(t *testing.T, broken *session.Session, r *session.Record, he
 	t.Helper()
 	_, faults := wrongs(broken, profiles)
 	at := slices.IndexFunc(faults, func(f fault) bool {
-		return f.ref == r.Ref && (f.code == render.FatalScreen || f.code == render.FatalField)
+		return f.ref == r.Ref && (f.code == render.FailureScreen || f.code == render.FailureField)
 	})
 	if at < 0 {
 		return

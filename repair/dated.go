@@ -21,7 +21,7 @@ import (
 
 // inFuture reports whether the message is dated later than the next prompt.
 func (c *chart) inFuture(m *session.Message) bool {
-	return !c.now.IsZero() && max(m.Created, render.SaidCreated(m)) >= c.now.UnixMilli()
+	return !c.now.IsZero() && max(m.Created, render.CreatedInJSON(m)) >= c.now.UnixMilli()
 }
 
 // dated reports whether the fault is about a message that is dated in the future.
@@ -38,7 +38,7 @@ func whyEndsWithAnswer(c *chart, f fault) string {
 		return "The request ends with an answer."
 	}
 	m := c.message(f.ref)
-	at := time.UnixMilli(max(m.Created, render.SaidCreated(m))).UTC()
+	at := time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC()
 	return fmt.Sprintf("The request ends with an answer: it is dated in the future (%s), so every new prompt comes before it.", at.Format("2006-01-02 15:04 MST"))
 }
 
@@ -206,7 +206,7 @@ func (c *chart) redate(s *session.Session, place func(*session.Session, time.Tim
 		}
 	}
 	for i, m := range order {
-		if m.Created < ms && render.SaidCreated(m) < ms {
+		if m.Created < ms && render.CreatedInJSON(m) < ms {
 			continue
 		}
 		if err := setCreated(m, times[i]); err != nil {
@@ -223,7 +223,7 @@ func setCreated(m *session.Message, to int64) error {
 	if m.Malformed() {
 		return fmt.Errorf("%s: %s", m.Ref, m.Defect.Why)
 	}
-	data, from := m.Data, render.SaidCreated(m)
+	data, from := m.Data, render.CreatedInJSON(m)
 	for _, name := range []string{"created", "completed"} {
 		raw, ok := jsonedit.Get(data, "time", name)
 		was, err := strconv.ParseFloat(string(raw), 64)

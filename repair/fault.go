@@ -105,8 +105,8 @@ func (c *chart) newSurvey() *survey {
 	// What cannot be read cannot be shown either: a record that is read again and not
 	// yet shown is nothing new.
 	for _, f := range c.read().Screen(render.ProfileFor("")) {
-		if f.Code == render.FatalUnreadable {
-			v.counts[place{own, render.FatalScreen, f.Ref.Message}]++
+		if f.Code == render.FailureUnreadable {
+			v.counts[place{own, render.FailureScreen, f.Ref.Message}]++
 		}
 	}
 	return v
@@ -173,7 +173,7 @@ func (c *chart) severity(w request.Violation, m request.Model) Severity {
 			return Latent
 		}
 	}
-	if !isRule(w.Rule) && w.Rule != render.FatalMedia || servesClaude(m) {
+	if !isRule(w.Rule) && w.Rule != render.FailureMedia || servesClaude(m) {
 		return Broken
 	}
 	return Latent

@@ -111,7 +111,7 @@ func (c *chart) refuses(m *session.Message, p *session.Part, raw []byte) bool {
 	one.renderer = &render.Renderer{}
 	return slices.ContainsFunc(render.Profiles(), func(p render.Profile) bool {
 		return slices.ContainsFunc(one.violations(setting{p, false}), func(v request.Violation) bool {
-			return v.Rule == "R15" || v.Rule == render.FatalMedia
+			return v.Rule == "R15" || v.Rule == render.FailureMedia
 		})
 	})
 }

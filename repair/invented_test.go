@@ -63,7 +63,7 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := replaced(s, with(m.Record, data))
-		fixes := completeFixes(&known{s: broken}, fault{code: render.FatalField, ref: m.Ref})
+		fixes := completeFixes(&known{s: broken}, fault{code: render.FailureField, ref: m.Ref})
 		got, _ := jsonedit.Get(edited(t, broken, fixes[0]).Messages[0].Data, "model")
 		if string(got) != want {
 			t.Errorf("the model %s becomes %s, want %q", raw, got, want)

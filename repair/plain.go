@@ -92,14 +92,14 @@ func (g *Glance) Plain(s *session.Session) bool {
 	return g.ended() && newest.created < at && newest.id < id // else the prompt would not be the newest message
 }
 
-// Span is the time around Now for which a plain session stays one; see [render.Span].
+// Span is the time around Now for which a plain session stays one; see [render.StableSpan].
 func (g *Glance) Span() (from, until time.Time) {
 	s := session.Session{Messages: make([]session.Message, 0, 1)}
 	if n := len(g.seen); n > 0 {
 		newest := &g.seen[n-1]
 		s.Messages = append(s.Messages, session.Message{ID: newest.id, Created: newest.created})
 	}
-	return render.Span(&s, g.Now)
+	return render.StableSpan(&s, g.Now)
 }
 
 // ended reports whether the newest answer is done, and its tool loop is closed.

@@ -73,7 +73,7 @@ func TestRealClock(t *testing.T) {
 					referring(s)
 					backwards(n)(s)
 				}
-				mended(t, version, cut, opencode.Dead, render.FatalClock, clockFixes)
+				mended(t, version, cut, opencode.Dead, render.FailureClock, clockFixes)
 			})
 		}
 	}

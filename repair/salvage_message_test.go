@@ -35,7 +35,7 @@ func TestSalvagedRole(t *testing.T) {
 	} {
 		m := &c.s.Messages[c.lost]
 		s := replaced(c.s, damaged(m.Record, c.left, 0))
-		fixes := salvageMessageFixes(&known{s: s}, fault{code: render.FatalUnreadable, ref: m.Ref})
+		fixes := salvageMessageFixes(&known{s: s}, fault{code: render.FailureUnreadable, ref: m.Ref})
 		got := edited(t, s, fixes[0]).Message(m.ID)
 		if got == nil || got.Role != c.want || got.Finish != c.after || got.Defect != nil {
 			t.Errorf("%s: %q becomes %+v, want one of the %s, finish %q", c.name, c.left, got, c.want, c.after)
@@ -62,7 +62,7 @@ func TestSalvagedTime(t *testing.T) {
 		m := &c.s.Messages[c.lost]
 		ref := m.Ref
 		s := replaced(c.s, damaged(m.Record, "", 0))
-		after := edited(t, s, salvageMessageFixes(&known{s: s}, fault{code: render.FatalUnreadable, ref: ref})[0])
+		after := edited(t, s, salvageMessageFixes(&known{s: s}, fault{code: render.FailureUnreadable, ref: ref})[0])
 		if got := after.Messages[c.lost]; got.Ref != ref || got.Created != c.want {
 			t.Errorf("%s: created %d at %s, want %d at %s", c.name, got.Created, got.Ref, c.want, ref)
 		}
@@ -75,7 +75,7 @@ func TestSalvagedSummary(t *testing.T) {
 	s := build(user(hi), answer(hi), user(`"type":"compaction","auto":false`), turn{"assistant", `"summary":true,"finish":"stop"`, []string{stepStart, hi}}, user(hi))
 	want, _ := wrongs(s, render.Profiles())
 	s = replaced(s, damaged(s.Messages[3].Record, "", 0))
-	after := firstHolding(t, s, want, salvageMessageFixes(&known{s: s}, fault{code: render.FatalUnreadable, ref: s.Messages[0].Ref}), render.Profiles())
+	after := firstHolding(t, s, want, salvageMessageFixes(&known{s: s}, fault{code: render.FailureUnreadable, ref: s.Messages[0].Ref}), render.Profiles())
 	if after == nil {
 		t.Fatal("no fix holds")
 	}
@@ -91,7 +91,7 @@ func TestMessageGivenUp(t *testing.T) {
 		s := fromStore(t, i, uncutStore)
 		m := s.Messages[wound.Hello]
 		broken := replaced(s, damaged(m.Record, "", 0))
-		fixes := salvageMessageFixes(&known{s: broken}, fault{code: render.FatalUnreadable, ref: m.Ref})
+		fixes := salvageMessageFixes(&known{s: broken}, fault{code: render.FailureUnreadable, ref: m.Ref})
 		last := fixes[len(fixes)-1]
 		ops := change.Diff(broken, edited(t, broken, last))
 		if len(ops) != 1+len(m.Parts) || !last.whole {

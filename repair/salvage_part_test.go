@@ -144,7 +144,7 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 	for _, r := range []*session.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
 		was := *r
 		r.Data, r.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
-		f := fault{code: render.FatalUnreadable, ref: r.Ref}
+		f := fault{code: render.FailureUnreadable, ref: r.Ref}
 		if n := len(salvageFixes(&known{s: s}, f)) + len(completeFixes(&known{s: s}, f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
 		}
@@ -180,7 +180,7 @@ func TestSalvagePart(t *testing.T) {
 		if p.ID != "prt_0202" {
 			p = *s.Messages[1].Part(partID(2, 2))
 		}
-		fixes := salvagePartFixes(&known{s: s}, fault{code: render.FatalUnreadable, ref: p.Ref})
+		fixes := salvagePartFixes(&known{s: s}, fault{code: render.FailureUnreadable, ref: p.Ref})
 		after := edited(t, s, fixes[0]).Messages[1].Part(p.ID)
 		got := ""
 		if after != nil {

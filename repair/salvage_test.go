@@ -47,7 +47,7 @@ func wrongs(s *session.Session, profiles []render.Profile) (map[faultPlace]int, 
 				note(here, v.Rule, v.Message, v.Refs...)
 			}
 			for _, f := range new(render.Renderer).Read(s).Screen(p) {
-				note(here, render.FatalScreen, f.Why, f.Ref)
+				note(here, render.FailureScreen, f.Why, f.Ref)
 			}
 			for k, n := range here {
 				counts[k] = max(counts[k], n)
@@ -151,7 +151,7 @@ func damaged(r session.Record, data string, class session.Class) session.Record 
 }
 
 func fixesOf(s *session.Session, ref session.Ref) []fix {
-	f := fault{code: render.FatalUnreadable, ref: ref, says: "the text ends early"}
+	f := fault{code: render.FailureUnreadable, ref: ref, says: "the text ends early"}
 	if ref.Kind == session.KindMessage {
 		return salvageMessageFixes(&known{s: s}, f)
 	}

@@ -132,7 +132,7 @@ func TestRenumberedIsNotCured(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, d := range r.Cured {
-		if d.Rule == render.FatalScreen {
+		if d.Rule == render.FailureScreen {
 			t.Errorf("Cured has %s %s, which stays: %s", d.Rule, d.Ref, told(r.Remaining))
 		}
 	}

@@ -52,7 +52,7 @@ func (s *store) diagnose(ctx context.Context, head session.Session, o repair.Opt
 	}
 	e := agent.Examination{Busy: repair.Busy(loaded, o.Now, o.Held), Thinking: thinks(loaded, o), Stamp: stamp, Idle: unfinished(loaded)}
 	e.Lasts = len(loaded.Stray) == 0 && !e.Busy && !hasUnknownParent(loaded) && !o.WrongClock
-	e.From, e.Until = render.Span(loaded, o.Now)
+	e.From, e.Until = render.StableSpan(loaded, o.Now)
 	o.Missing = func(path string) bool {
 		e.Lasts = false
 		return missing(path)

@@ -21,7 +21,7 @@ func (s *store) Forecast(ctx context.Context, head session.Session, o repair.Opt
 	}
 	p := render.ProfileFor(o.Version)
 	if p.Tree() {
-		loaded = render.AsRead(loaded, nil)
+		loaded = render.WithFiles(loaded, nil)
 	}
 	f := agent.Forecast{Version: p.Version, Thinking: thinks(loaded, o)}
 	r := render.Render(loaded, render.Settings{Profile: p, Now: o.Typed(), Missing: missing, Reads: s.models.reads})

@@ -9,56 +9,56 @@ import (
 )
 
 // An answer is an assistant's message on its way into the request.
-type answer struct {
-	*rendering
-	from    session.Ref
+type assistantDraft struct {
+	*builder
+	source  session.Ref
 	foreign bool // another model wrote it, and gets nothing of it as its own
 	signed  bool // some of its thinking is signed
 	steps   []step
-	files   []outgoing // prompts with attachments
+	prompts []draftMessage // prompts with attachments
 }
 
 // A step is what the model said in one go, and the results of its calls.
 type step struct {
-	said, results []outgoingBlock
+	blocks, results []draftBlock
 }
 
 // assistant is what an answer becomes: for each step a turn of the model, and
 // one with the results of its tools.
-func (r *rendering) assistant(m *message) []outgoing {
+func (r *builder) assistantMessages(m *message) []draftMessage {
 	if m.failed() {
 		return nil
 	}
-	a := &answer{rendering: r, from: m.ref, steps: []step{{}}}
+	a := &assistantDraft{builder: r, source: m.ref, steps: []step{{}}}
 	a.foreign = m.model() != r.Model && !r.has(foreignKept)
 	a.signed = slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.kind == session.TypeReasoning && !p.body.Get("metadata").Get("anthropic").Get("signature").Nullish()
 	})
 	for _, p := range m.parts {
-		a.add(p)
+		a.addPart(p)
 	}
-	var out []outgoing
+	var out []draftMessage
 	for _, s := range a.steps {
-		if len(s.said) > 0 {
-			out = append(out, outgoing{session.RoleAssistant, m.ref, s.said})
+		if len(s.blocks) > 0 {
+			out = append(out, draftMessage{session.RoleAssistant, m.ref, s.blocks})
 		}
 		if len(s.results) > 0 {
-			out = append(out, outgoing{session.RoleUser, m.ref, s.results})
+			out = append(out, draftMessage{session.RoleUser, m.ref, s.results})
 		}
 	}
-	if len(a.files) > 0 && r.has(attachedBefore) {
-		return append(a.files, out...)
+	if len(a.prompts) > 0 && r.has(attachedBefore) {
+		return append(a.prompts, out...)
 	}
-	return append(out, a.files...)
+	return append(out, a.prompts...)
 }
 
 // failed reports whether the message is left out for its error: for any but
 // that of a user's abort, and also for that one where there is nothing to show.
 func (m *message) failed() bool {
-	if !m.told.error.Truthy() {
+	if !m.error.Truthy() {
 		return false
 	}
-	name, _ := m.told.error.Get("name").Text()
+	name, _ := m.error.Get("name").Text()
 	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.kind != session.TypeStepStart && p.kind != session.TypeReasoning
 	})
@@ -71,47 +71,47 @@ func (m *message) model() request.Model {
 
 // add puts one part into the answer's last step, or begins a new one. Kinds of
 // parts that are not named here are left out.
-func (a *answer) add(p part) {
+func (a *assistantDraft) addPart(p part) {
 	switch p.kind {
 	case session.TypeStepStart:
 		a.steps = append(a.steps, step{})
 	case session.TypeText:
-		a.text(p)
+		a.addText(p)
 	case session.TypeReasoning:
-		a.reasoning(p)
+		a.addReasoning(p)
 	case session.TypeTool:
-		a.tool(p)
+		a.addTool(p)
 	}
 }
 
 // say puts a block into the last step.
-func (a *answer) say(p part, b request.Block, unsent bool) {
+func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
 	b.Source = p.ref
 	s := &a.steps[len(a.steps)-1]
-	s.said = append(s.said, outgoingBlock{&b, unsent})
+	s.blocks = append(s.blocks, draftBlock{&b, unsent})
 }
 
 // text adds a text, ignored or not.
-func (a *answer) text(p part) {
+func (a *assistantDraft) addText(p part) {
 	text, ok := p.body.Get("text").Text()
 	if !ok {
-		a.die(field(p.ref, "text is missing or no string"))
+		a.fail(fieldFailure(p.ref, "text is missing or no string"))
 		return
 	}
 	if text == "" && a.signed && a.has(spaceForEmpty) {
 		text = " "
 	}
-	if a.metadata(p) {
-		a.say(p, request.Block{Type: request.Text, Text: text}, false)
+	if a.validMetadata(p) {
+		a.addBlock(p, request.Block{Type: request.Text, Text: text}, false)
 	}
 }
 
 // reasoning adds thinking. The model that wrote it gets it back with its
 // signature; what has none is left out in the end.
-func (a *answer) reasoning(p part) {
+func (a *assistantDraft) addReasoning(p part) {
 	text, ok := p.body.Get("text").Text()
 	if !ok {
-		a.die(field(p.ref, "text is missing or no string"))
+		a.fail(fieldFailure(p.ref, "text is missing or no string"))
 		return
 	}
 	b := request.Block{Type: request.Thinking, Text: text}
@@ -119,19 +119,19 @@ func (a *answer) reasoning(p part) {
 	case a.foreign && a.has(foreignText):
 		if js.Trim(text) != "" {
 			b.Type = request.Text
-			a.say(p, b, false)
+			a.addBlock(p, b, false)
 		}
 		return
 	case a.foreign:
-		a.say(p, b, true)
+		a.addBlock(p, b, true)
 		return
 	}
 	meta := p.body.Get("metadata")
 	if meta.Kind() == 'n' {
-		a.die(field(p.ref, "metadata is null"))
+		a.fail(fieldFailure(p.ref, "metadata is null"))
 		return
 	}
-	if !a.metadata(p) {
+	if !a.validMetadata(p) {
 		return
 	}
 	anthropic := meta.Get("anthropic")
@@ -139,23 +139,23 @@ func (a *answer) reasoning(p part) {
 	redacted, isRedacted := anthropic.Get("redactedData").Text()
 	switch {
 	case !signed && anthropic.Get("signature").Kind() != 0:
-		a.die(field(p.ref, "metadata.anthropic.signature is no string"))
+		a.fail(fieldFailure(p.ref, "metadata.anthropic.signature is no string"))
 		return
 	case !isRedacted && anthropic.Get("redactedData").Kind() != 0:
-		a.die(field(p.ref, "metadata.anthropic.redactedData is no string"))
+		a.fail(fieldFailure(p.ref, "metadata.anthropic.redactedData is no string"))
 		return
 	case signed:
 		b.Signature = signature
 	case isRedacted:
 		b.Type, b.Signature = request.RedactedThinking, redacted
 	}
-	a.say(p, b, !signed && !isRedacted)
+	a.addBlock(p, b, !signed && !isRedacted)
 }
 
 // metadata reports whether what a part says of itself to the provider has the
 // form that it needs: an object of objects, or nothing. Another model's is not
 // looked at.
-func (a *answer) metadata(p part) bool {
+func (a *assistantDraft) validMetadata(p part) bool {
 	v := p.body.Get("metadata")
 	if a.foreign || v.Nullish() {
 		return true
@@ -165,7 +165,7 @@ func (a *answer) metadata(p part) bool {
 		ok = ok && (e.Kind() == '{' || e.Name == "providerExecuted" && p.kind == session.TypeTool && a.has(providerTools))
 	}
 	if !ok {
-		a.die(field(p.ref, "metadata is not an object of objects"))
+		a.fail(fieldFailure(p.ref, "metadata is not an object of objects"))
 	}
 	return ok
 }

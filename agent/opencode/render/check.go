@@ -12,13 +12,13 @@ import (
 // nothing then, and then what the provider refuses, by rule and place. thinking is
 // whether the request enables thinking. The user sees the first fault only.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
-	return slices.Concat(r.failures(), provider.Check(p, r.Request, thinking), r.refusedRepeat(p, thinking))
+	return slices.Concat(r.failureViolations(), provider.Check(p, r.Request, thinking), r.refusedRepeat(p, thinking))
 }
 
 // failures returns what ends the agent.
-func (r Request) failures() []request.Violation {
+func (r Request) failureViolations() []request.Violation {
 	var all []request.Violation
-	for _, f := range r.Fatal {
+	for _, f := range r.Failures {
 		all = append(all, request.Violation{Rule: f.Code, Message: f.Why, Refs: []session.Ref{f.Ref}, N: -1, M: -1})
 	}
 	return all
@@ -29,7 +29,7 @@ func (r Request) failures() []request.Violation {
 // the answer. Of the two turns that matter here the text is irrelevant.
 func (r Request) refusedRepeat(p provider.Provider, thinking bool) []request.Violation {
 	n := len(r.Turns)
-	if r.Unseen == (session.Ref{}) || len(r.Fatal) > 0 || n > 0 && r.Turns[n-1].Role == session.RoleAssistant {
+	if r.Unseen == (session.Ref{}) || len(r.Failures) > 0 || n > 0 && r.Turns[n-1].Role == session.RoleAssistant {
 		return nil
 	}
 	end := request.Request{Model: r.Model, Turns: []request.Turn{

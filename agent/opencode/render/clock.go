@@ -11,7 +11,7 @@ import (
 
 // written is when this was written, and the last turn of the clock before it:
 // nobody types a prompt at an earlier time.
-const written = 1795219200000 // 2026-11-21
+const earliestPrompt = 1795219200000 // 2026-11-21
 
 // NextPrompt is the time, in milliseconds since 1970, and the beginning of the id of
 // the prompt that the user types now, or else right after everything that the session
@@ -24,7 +24,7 @@ func NextPrompt(s *session.Session, now time.Time) (created int64, id string) {
 // Span is the time around now for which every version makes the same request of the
 // session: the next prompt comes among its messages where it comes now. It is empty
 // of now only where now is the zero time.
-func Span(s *session.Session, now time.Time) (from, until time.Time) {
+func StableSpan(s *session.Session, now time.Time) (from, until time.Time) {
 	ms := now.UnixMilli()
 	low, high := session.ClockStart(session.ClockTurn(ms)), session.ClockStart(session.ClockTurn(ms)+1)
 	note := func(t int64) {
@@ -37,7 +37,7 @@ func Span(s *session.Session, now time.Time) (from, until time.Time) {
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		note(m.Created)
-		note(SaidCreated(m))
+		note(CreatedInJSON(m))
 		for _, id := range [...]string{m.ID, m.Ref.Message} {
 			if t, ok := session.IDTime(id, session.ClockTurn(ms)); ok {
 				note(t)
@@ -49,7 +49,7 @@ func Span(s *session.Session, now time.Time) (from, until time.Time) {
 
 // SaidCreated is the time that the message's JSON tells, by which newer versions see which
 // message is the newest, while a row is sorted by its column; that one where it tells none.
-func SaidCreated(m *session.Message) int64 {
+func CreatedInJSON(m *session.Message) int64 {
 	f, err := strconv.ParseFloat(string(m.Root().Get("time").Get("created").Raw()), 64)
 	if err != nil || m.Cols == nil {
 		return m.Created
@@ -66,7 +66,7 @@ func newPrompt(s *session.Session, now time.Time) *message {
 	ms := promptTime(s, now)
 	id := session.ClockID(session.KindMessage, ms)
 	return &message{
-		prompt: true, at: session.TimeKey(ms), key: session.TextCol("id", id).SortKey(), source: source{id: id},
+		isPrompt: true, timeKey: session.TimeKey(ms), idKey: session.TextCol("id", id).SortKey(), recordState: recordState{id: id},
 		body: js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)),
 	}
 }
@@ -74,7 +74,7 @@ func newPrompt(s *session.Session, now time.Time) *message {
 // promptTime is when it is typed, in milliseconds since 1970.
 func promptTime(s *session.Session, now time.Time) int64 {
 	if now.IsZero() {
-		return max(s.LatestTime()+1, written)
+		return max(s.LatestTime()+1, earliestPrompt)
 	}
 	return now.UnixMilli()
 }

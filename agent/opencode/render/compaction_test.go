@@ -151,7 +151,7 @@ func TestThinkingOff(t *testing.T) {
 		talk, _ := looped()
 		c.more(talk)
 		got := ""
-		if v := render.Check(anthropic.Provider{}, render.Render(&talk.Session, render.Settings{Standing: c.standing}), false); len(v) > 0 {
+		if v := render.Check(anthropic.Provider{}, render.Render(&talk.Session, render.Settings{NoPrompt: c.standing}), false); len(v) > 0 {
 			got = v[0].Rule
 		}
 		if got != c.want {

@@ -7,68 +7,70 @@ import (
 
 // A content is what a stored message becomes in a request. It stands for every
 // setting under which it would become the same.
-type content struct {
-	memo
-	ready []ready
-	fatal []Fatal // what ends the agent on the way
+type renderedMessage struct {
+	cacheKey
+	messages []finalMessage
+	failures []Failure // what ends the agent on the way
 }
 
 // A memo is what something was made for, as far as that counts: most messages are
 // made without asking what the profile says, since there is no difference.
-type memo struct {
-	model      request.Model
-	strip      bool
-	asked, had trait
+type cacheKey struct {
+	model        request.Model
+	stripFiles   bool
+	used, values trait
 }
 
 // memo is that of what the rendering has made.
-func (r *rendering) memo() memo { return memo{r.Model, r.strip, r.asked, r.traits & r.asked} }
+func (r *builder) cacheKey() cacheKey {
+	return cacheKey{r.Model, r.stripFiles, r.used, r.traits & r.used}
+}
 
 // holds reports whether the rendering would make the same.
-func (m *memo) holds(r *rendering) bool {
-	return m.model == r.Model && m.strip == r.strip && m.had == r.traits&m.asked
+func (m *cacheKey) matches(r *builder) bool {
+	return m.model == r.Model && m.stripFiles == r.stripFiles && m.values == r.traits&m.used
 }
 
 // has reports whether the profile has the trait, and notes that it was asked. It is
 // asked only where it makes a difference.
-func (r *rendering) has(t trait) bool {
-	r.asked |= t
+func (r *builder) has(t trait) bool {
+	r.used |= t
 	return r.traits&t != 0
 }
 
 // anew is the rendering before anything was made.
-func (r *rendering) anew() *rendering {
+func (r *builder) fork() *builder {
 	own := *r
-	own.asked, own.fatal, own.told = 0, nil, nil
+	own.used, own.failures, own.reported = 0, nil, nil
 	return &own
 }
 
 // contents are what the messages become. It notes what ends the agent.
-func (r *rendering) contents(all []*message) []*content {
-	list := make([]*content, len(all))
+func (r *builder) renderMessages(all []*message) []*renderedMessage {
+	list := make([]*renderedMessage, len(all))
 	for i, m := range all {
-		list[i] = r.content(m)
-		r.die(list[i].fatal...)
+		list[i] = r.renderMessage(m)
+		r.fail(list[i].failures...)
 	}
 	return list
 }
 
 // content is what the message becomes, made once.
-func (r *rendering) content(m *message) *content {
-	if m.prompt {
+func (r *builder) renderMessage(m *message) *renderedMessage {
+	if m.isPrompt {
 		return promptContent
 	}
-	for _, c := range m.contents {
-		if c.holds(r) {
+	for _, c := range m.rendered {
+		if c.matches(r) {
 			return c
 		}
 	}
-	own := r.anew()
-	c := &content{ready: own.cleanUp(own.messages(m)), fatal: own.fatal}
-	c.memo = own.memo()
-	m.contents = append(m.contents, c)
+	own := r.fork()
+	c := &renderedMessage{messages: own.cleanUp(own.draftMessages(m)), failures: own.failures}
+	c.cacheKey = own.cacheKey()
+	m.rendered = append(m.rendered, c)
 	return c
 }
 
 // promptContent is what the prompt becomes that the user types next.
-var promptContent = &content{ready: []ready{{role: session.RoleUser, blocks: []*request.Block{{Type: request.Text, Text: PromptText}}, text: true}}}
+var promptContent = &renderedMessage{messages: []finalMessage{{role: session.RoleUser, blocks: []*request.Block{{Type: request.Text, Text: PromptText}}, endsWithText: true}}}

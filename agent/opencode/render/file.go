@@ -20,16 +20,16 @@ func isImage(mime string) bool { return strings.HasPrefix(mime, "image/") }
 func isPDF(mime string) bool { return mime == "application/pdf" }
 
 // unheard are the kinds of files that Claude cannot be sent, of which it is told.
-var unheard = [...]string{"audio", "video"}
+var unsupportedMedia = [...]string{"audio", "video"}
 
 // fileBlock is the block of a file in a prompt, or why the agent ends on it. What
 // a data: URL says of its kind counts more than mime.
-func (r *rendering) fileBlock(mime string, link []byte, name string) (b request.Block, why string) {
-	scheme := schemeOf(link)
+func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Block, why string) {
+	scheme := urlScheme(link)
 	b = request.Block{Mime: mime}
 	switch scheme {
 	case "data":
-		if b.Mime, b.Data, why = dataURL(link); why != "" {
+		if b.Mime, b.Data, why = parseDataURL(link); why != "" {
 			return request.Block{}, why
 		}
 	case "": // no URL: taken for base64
@@ -40,23 +40,23 @@ func (r *rendering) fileBlock(mime string, link []byte, name string) (b request.
 		if r.has(webOnly) {
 			return request.Block{}, "it is a link to a file on disk"
 		}
-		if r.lost(string(link)) {
+		if r.fileMissing(string(link)) {
 			return request.Block{}, "it is a link to a file that is not there"
 		}
 		b.URL = string(link)
 	default:
 		return request.Block{}, "it is a link that cannot be followed, " + scheme + ":"
 	}
-	b, why = ofFile(b, name)
-	if kind := kindOfFile(b); why == "" && kind != "" && !r.reads(kind) {
-		return request.Block{Type: request.Text, Text: unreadableFile(name, kind)}, ""
+	b, why = typedFileBlock(b, name)
+	if kind := mediaKind(b); why == "" && kind != "" && !r.modelReads(kind) {
+		return request.Block{Type: request.Text, Text: unreadableFileText(name, kind)}, ""
 	}
 	return b, why
 }
 
 // kindOfFile is what the agent calls a file that some models do not take, "" for any
 // other block.
-func kindOfFile(b request.Block) string {
+func mediaKind(b request.Block) string {
 	switch {
 	case b.Type == request.Image:
 		return "image"
@@ -67,7 +67,7 @@ func kindOfFile(b request.Block) string {
 }
 
 // reads reports whether the model takes such files, as far as is known.
-func (r *rendering) reads(kind string) bool {
+func (r *builder) modelReads(kind string) bool {
 	if r.Reads == nil {
 		return true
 	}
@@ -76,16 +76,16 @@ func (r *rendering) reads(kind string) bool {
 }
 
 // lost reports whether a file: URL leads to nothing.
-func (s *Settings) lost(link string) bool {
+func (s *Settings) fileMissing(link string) bool {
 	u, err := url.Parse(strings.TrimSpace(link))
 	return err == nil && s.Missing != nil && s.Missing(u.Path)
 }
 
 // ofFile makes the block one of the type that its content needs.
-func ofFile(b request.Block, name string) (request.Block, string) {
-	for _, kind := range unheard {
+func typedFileBlock(b request.Block, name string) (request.Block, string) {
+	for _, kind := range unsupportedMedia {
 		if strings.HasPrefix(b.Mime, kind+"/") {
-			return request.Block{Type: request.Text, Text: unreadableFile(name, kind)}, ""
+			return request.Block{Type: request.Text, Text: unreadableFileText(name, kind)}, ""
 		}
 	}
 	switch {
@@ -107,22 +107,22 @@ func ofFile(b request.Block, name string) (request.Block, string) {
 }
 
 // schemeOf is the scheme of a URL in lower case, "" for what is no URL.
-func schemeOf(url []byte) string {
+func urlScheme(url []byte) string {
 	scheme, _, ok := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
-	if !ok || !schemeForm().Match(scheme) {
+	if !ok || !schemePattern().Match(scheme) {
 		return ""
 	}
 	return strings.ToLower(string(scheme))
 }
 
 var (
-	schemeForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`) })
-	urlAlphabet = strings.NewReplacer("-", "+", "_", "/")
+	schemePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9+.-]*$`) })
+	urlAlphabet   = strings.NewReplacer("-", "+", "_", "/")
 )
 
 // dataURL takes a data: URL apart, or says why the agent cannot: it decodes the
 // content, strictly, and then sends it as it stands.
-func dataURL(url []byte) (mime string, data []byte, why string) {
+func parseDataURL(url []byte) (mime string, data []byte, why string) {
 	_, rest, _ := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
 	for _, fold := range []string{"\r", "\n", "\t"} { // which a URL may have anywhere
 		if bytes.Contains(rest, []byte(fold)) {
@@ -171,7 +171,7 @@ var base64Digit = func() (is [256]bool) {
 }()
 
 // unreadableFile is what the model is told of a file that it cannot be sent.
-func unreadableFile(name, kind string) string {
+func unreadableFileText(name, kind string) string {
 	called := kind
 	if name != "" {
 		called = `"` + name + `"`

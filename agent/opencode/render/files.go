@@ -12,7 +12,7 @@ import (
 // those of the files beside the records that keep chooses, nil for all, each as one
 // more part or message. Where nothing is that the version would open for a file there
 // is a record that it cannot read. Each has the ref of its file.
-func AsRead(s *session.Session, keep func(*session.File) bool) *session.Session {
+func WithFiles(s *session.Session, keep func(*session.File) bool) *session.Session {
 	read := s.Clone()
 	read.Files = nil
 	if len(s.Files) == 0 {

@@ -32,7 +32,7 @@ func FuzzRender(f *testing.F) {
 		overwrite(&s.Messages[1], message, first, second, file)
 
 		profiles := render.Profiles()
-		set := render.Settings{Profile: profiles[int(setting)%len(profiles)], Standing: setting >= 128}
+		set := render.Settings{Profile: profiles[int(setting)%len(profiles)], NoPrompt: setting >= 128}
 		var r render.Renderer
 		r.Read(&talk.Session).Render(set) // which leaves nothing behind
 		q := r.Read(s).Render(set)
@@ -85,7 +85,7 @@ func sound(t interface{ Errorf(string, ...any) }, s *session.Session, q render.R
 			}
 		}
 	}
-	for _, f := range q.Fatal {
+	for _, f := range q.Failures {
 		if !known[f.Ref] || f.Ref.Kind == 0 {
 			t.Errorf("%+v is about a record that is not in the session", f)
 		}
@@ -162,7 +162,7 @@ func agree(t interface {
 	Fatalf(string, ...any)
 }, q render.Request, thinking bool,
 ) {
-	q.Fatal, q.Unseen = nil, session.Ref{} // the endpoint sees one request alone
+	q.Failures, q.Unseen = nil, session.Ref{} // the endpoint sees one request alone
 	sent, err := endpoint.Parse(anthropic.JSON(q.Request))
 	if err != nil {
 		t.Fatalf("%s: %v", anthropic.JSON(q.Request), err)

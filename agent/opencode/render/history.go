@@ -10,7 +10,7 @@ import (
 // history is what the agent takes of the messages for a request: everything, or
 // what a finished compaction left. reached is how many messages it looked at,
 // newest first.
-func history(all []*message, p Profile) (kept []*message, reached int) {
+func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 	summed := map[string]bool{} // prompts whose compaction is finished
 	tail := ""                  // the first message that the compaction kept
 	for _, m := range slices.Backward(all) {
@@ -19,10 +19,10 @@ func history(all []*message, p Profile) (kept []*message, reached int) {
 		switch {
 		case tail != "":
 			end = m.id == tail
-		case m.role() == session.RoleUser && summed[m.id] && m.compaction != nil:
-			tail = m.tailStart(p)
+		case m.role == session.RoleUser && summed[m.id] && m.compaction != nil:
+			tail = m.tailID(p)
 			end = tail == "" || tail == m.id
-		case m.summary(p):
+		case m.isSummary(p):
 			parent, _ := m.body.Get("parentID").Text()
 			summed[parent] = true
 		}
@@ -31,20 +31,20 @@ func history(all []*message, p Profile) (kept []*message, reached int) {
 		}
 	}
 	kept = all[len(all)-reached:]
-	if p.Tail == TailBehind {
-		kept = tailLast(kept)
+	if p.Tail == TailAfterSummary {
+		kept = moveTailLast(kept)
 	}
 	return kept, reached
 }
 
 // summary reports whether the message is the answer to a compaction.
-func (m *message) summary(p Profile) bool {
-	return m.role() == session.RoleAssistant && m.told.summary.Truthy() && m.told.finish.Truthy() &&
-		(!p.SummaryError || !m.told.error.Truthy())
+func (m *message) isSummary(p Profile) bool {
+	return m.role == session.RoleAssistant && m.summary.Truthy() && m.finish.Truthy() &&
+		(!p.SummaryError || !m.error.Truthy())
 }
 
 // tailStart is the id of the first message that the message's compaction kept.
-func (m *message) tailStart(p Profile) string {
+func (m *message) tailID(p Profile) string {
 	if p.Tail == TailNone {
 		return ""
 	}
@@ -54,11 +54,11 @@ func (m *message) tailStart(p Profile) string {
 
 // tailLast puts what the newest compaction kept behind the summary: the order
 // is compaction, summary, kept, everything since.
-func tailLast(all []*message) []*message {
+func moveTailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
 		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.body.Get("tail_start_id").Exists() })
-		if m.role() == session.RoleUser && j >= 0 {
+		if m.role == session.RoleUser && j >= 0 {
 			at = i
 			tail, _ = m.parts[j].body.Get("tail_start_id").Text()
 			break
@@ -69,7 +69,7 @@ func tailLast(all []*message) []*message {
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
 		parent, _ := m.body.Get("parentID").Text()
-		return m.role() == session.RoleAssistant && m.told.summary.Truthy() && parent == all[at].id
+		return m.role == session.RoleAssistant && m.summary.Truthy() && parent == all[at].id
 	})
 	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
 	if start < 0 || start >= at || summary <= at {
@@ -80,24 +80,24 @@ func tailLast(all []*message) []*message {
 
 // A loop is what the agent looks at before it sends anything: the newest
 // message of each kind, by the profile's order.
-type loop struct {
+type newest struct {
 	user, assistant, finished *message
 }
 
-func latest(all []*message, p Profile) loop {
-	var l loop
+func newestOf(all []*message, p Profile) newest {
+	var l newest
 	for _, m := range all {
 		newer := func(than *message) bool { return than == nil || p.newer(m, than) }
-		if (m.prompt || m.role() == session.RoleUser) && newer(l.user) {
+		if (m.isPrompt || m.role == session.RoleUser) && newer(l.user) {
 			l.user = m
 		}
-		if m.role() != session.RoleAssistant {
+		if m.role != session.RoleAssistant {
 			continue
 		}
 		if newer(l.assistant) {
 			l.assistant = m
 		}
-		if m.told.finish.Truthy() && newer(l.finished) {
+		if m.finish.Truthy() && newer(l.finished) {
 			l.finished = m
 		}
 	}
@@ -113,22 +113,22 @@ func (p *Profile) newer(a, b *message) bool {
 		}
 	}
 	if p.LatestByID || p.LatestByTime {
-		return a.after(b)
+		return a.idGreater(b)
 	}
 	return p.compare(a, b) >= 0
 }
 
 // answered reports whether the agent takes its newest prompt for answered, so
 // that it stays silent.
-func (l loop) answered(p Profile) bool {
-	if l.user == nil || l.assistant == nil || !l.assistant.stopped() {
+func (l newest) answered(p Profile) bool {
+	if l.user == nil || l.assistant == nil || !l.assistant.ended() {
 		return false
 	}
-	if p.Answered != AnsweredByID && l.assistant.has(session.TypeTool) {
+	if p.Answered != AnsweredByID && l.assistant.hasPart(session.TypeTool) {
 		return false
 	}
 	if p.Answered != AnsweredByParent {
-		return l.assistant.after(l.user)
+		return l.assistant.idGreater(l.user)
 	}
 	parent, _ := l.assistant.body.Get("parentID").Text()
 	return parent == l.user.id
@@ -136,22 +136,22 @@ func (l loop) answered(p Profile) bool {
 
 // whyAnswered says why it does. It names no time and no id of the new prompt, which
 // would be others at each look.
-func (l loop) whyAnswered() string {
-	if !l.user.prompt {
+func (l newest) answeredReason() string {
+	if !l.user.isPrompt {
 		return "the prompt " + l.user.id + ", which it answered, sorts behind every new one, which so is never answered"
 	}
 	return "its id " + l.assistant.id + " is above that of a new prompt, which so counts as answered"
 }
 
 // stopped reports whether the model said that it was done.
-func (m *message) stopped() bool {
-	reason, _ := m.told.finish.Text()
-	return m.told.finish.Truthy() && reason != "tool-calls" && reason != "unknown"
+func (m *message) ended() bool {
+	reason, _ := m.finish.Text()
+	return m.finish.Truthy() && reason != "tool-calls" && reason != "unknown"
 }
 
 // compacting reports whether a compaction was asked for since the newest
 // finished answer, so that the next request is for that.
-func (l loop) compacting(all []*message, p Profile) bool {
+func (l newest) compacting(all []*message, p Profile) bool {
 	return slices.ContainsFunc(all, func(m *message) bool {
 		return m.compaction != nil && (l.finished == nil || p.newer(m, l.finished))
 	})
@@ -159,15 +159,15 @@ func (l loop) compacting(all []*message, p Profile) bool {
 
 // tokens reports what is missing of the counts that the agent adds up to see
 // whether the conversation is too long.
-func (l loop) tokens(p Profile) (missing string) {
-	if l.finished == nil || l.finished.told.summary.Kind() == 't' {
+func (l newest) missingTokens(p Profile) (missing string) {
+	if l.finished == nil || l.finished.summary.Kind() == 't' {
 		return ""
 	}
 	tokens := l.finished.body.Get("tokens")
 	switch {
 	case tokens.Nullish():
 		return "tokens"
-	case p.Total && tokens.Get("total").Truthy():
+	case p.TotalTokens && tokens.Get("total").Truthy():
 		return ""
 	case tokens.Get("cache").Nullish():
 		return "tokens.cache"

@@ -78,12 +78,12 @@ func TestKnownWounds(t *testing.T) {
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
 				s := known(t, i, w.Cut)
 				if p := render.ProfileFor(version); p.Tree() {
-					s = render.AsRead(s, nil)
+					s = render.WithFiles(s, nil)
 				}
 				r := render.Render(s, render.Settings{Profile: render.ProfileFor(version), Now: time.Now(), Missing: missing})
 				violations := render.Check(anthropic.Provider{}, r, true)
 				got := wound.Alive
-				if len(r.Fatal) > 0 {
+				if len(r.Failures) > 0 {
 					got = wound.Dead
 				} else if len(violations) > 0 {
 					got = violations[0].Rule

@@ -120,15 +120,15 @@ func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	l.store()
 	s := l.open()
 	if l.profile.Tree() {
-		s = render.AsRead(s, nil)
+		s = render.WithFiles(s, nil)
 	}
 	said := render.Render(s, render.Settings{Profile: l.profile, Now: time.Now(), Reads: l.reads, Missing: func(path string) bool { return !exists(path) }})
 	verdict, code := alive, ""
 	if v := render.Check(anthropic.Provider{}, said, thinking); len(v) > 0 {
 		verdict = v[0].Rule
 	}
-	if len(said.Fatal) > 0 {
-		verdict, code = dead, said.Fatal[0].Code+": "+said.Fatal[0].Why
+	if len(said.Failures) > 0 {
+		verdict, code = dead, said.Failures[0].Code+": "+said.Failures[0].Why
 	}
 
 	l.judgeScreen(t)
@@ -148,7 +148,7 @@ func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	if out.real != out.predicted {
 		t.Errorf("Check says %s (%s), the agent is %s; the reply is %.600s", out.predicted, code, out.real, reply)
 	}
-	if len(calls) > 0 && len(said.Fatal) == 0 {
+	if len(calls) > 0 && len(said.Failures) == 0 {
 		want, got := messages(t, calls[0].Raw), messages(t, anthropic.JSON(said.Request))
 		if d := diff.Diff(want, standIn(got, want)); d != "" {
 			t.Errorf("Render differs from what the agent sent (- sent, + rendered):\n%s", d)

@@ -22,10 +22,10 @@ type Profile struct {
 	// Strict: the session is shown only if every record has its exact form.
 	Strict bool
 	// Times: a message without time ends the program.
-	Times bool
+	NeedsTime bool
 	// Total: an answer's tokens.total stands for the single counts, which need not
 	// be there.
-	Total bool
+	TotalTokens bool
 
 	// History.
 
@@ -114,9 +114,9 @@ const (
 
 // What becomes of the messages that a compaction kept.
 const (
-	TailNone    TailRule = iota // none are kept
-	TailInPlace                 // they stay before the compaction
-	TailBehind                  // they go behind the summary
+	TailNone         TailRule = iota // none are kept
+	TailInPlace                      // they stay before the compaction
+	TailAfterSummary                 // they go behind the summary
 )
 
 // What a compaction sends.
@@ -128,16 +128,16 @@ const (
 
 // Where attachments go.
 const (
-	AttachedBehind   AttachedRule = iota // into a prompt behind the answer
+	AttachedAfter    AttachedRule = iota // into a prompt behind the answer
 	AttachedBefore                       // into a prompt before the answer
 	AttachedToResult                     // into the result
 )
 
 // What becomes of the thinking of another model.
 const (
-	ForeignKept ForeignRule = iota // it is sent like the model's own
-	ForeignGone                    // it is left out
-	ForeignText                    // it is sent as text
+	ForeignKept    ForeignRule = iota // it is sent like the model's own
+	ForeignDropped                    // it is left out
+	ForeignText                       // it is sent as text
 )
 
 // Where calls go.

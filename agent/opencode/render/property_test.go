@@ -45,7 +45,7 @@ func TestWounded(t *testing.T) {
 			harm(t, s)
 			of, standing := r.Read(s), rapid.Bool().Draw(t, "standing")
 			for _, p := range render.Profiles() {
-				set := render.Settings{Profile: p, Standing: standing}
+				set := render.Settings{Profile: p, NoPrompt: standing}
 				q, fresh := of.Render(set), render.Render(s, set)
 				if !reflect.DeepEqual(q, fresh) {
 					t.Fatalf("%s: the Renderer makes\n%s\nRender makes\n%s", p.Version, anthropic.JSON(q.Request), anthropic.JSON(fresh.Request))

@@ -14,65 +14,63 @@ import (
 
 // A message is a stored message as the agent has it in memory.
 type message struct {
-	source
-	prompt  bool            // the one that the user types next: it has no record
-	at, key session.SortKey // by which messages are sorted: the time, then the id
-	body    js.Value
-	sources []source // of its parts
-	parts   []part   // that can be read
-	broken  []Fatal  // why reading it ends the agent
-	faulty  []Fatal  // why looking at it does
+	recordState
+	isPrompt       bool            // the one that the user types next: it has no record
+	timeKey, idKey session.SortKey // by which messages are sorted: the time, then the id
+	body           js.Value
+	sources        []recordState // of its parts
+	parts          []part        // that can be read
+	readFailures   []Failure     // why reading it ends the agent
+	useFailures    []Failure     // why looking at it does
 
 	// Members that are asked for in every setting.
-	says string // the role
-	told struct{ finish, summary, error js.Value }
+	role                   string
+	finish, summary, error js.Value
 
-	screened bool
-	screen   []Fatal // why it cannot be shown, once screened
+	validated bool
+	invalid   []Failure // why it cannot be shown, once screened
 
 	compaction *part // the first that asks for one
 
-	contents []*content // what it becomes
+	rendered []*renderedMessage // what it becomes
 }
 
 // A part is a stored part as the agent has it in memory.
 type part struct {
-	*source
+	*recordState
 	kind string
 	body js.Value
 }
 
 // A source is a record, as far as a reading depends on it.
-type source struct {
+type recordState struct {
 	ref    session.Ref
 	id     string // inside the record
-	data   text
+	data   byteRange
 	file   bool // no row
 	class  session.Class
 	defect *session.Defect
 }
 
 // A text is where the bytes of a record are.
-type text struct {
+type byteRange struct {
 	first *byte
-	n     int
+	size  int
 }
 
-func textOf(data []byte) text {
+func rangeOf(data []byte) byteRange {
 	if len(data) == 0 {
-		return text{}
+		return byteRange{}
 	}
-	return text{&data[0], len(data)}
+	return byteRange{&data[0], len(data)}
 }
 
-func sourceOf(r *session.Record, id string) source {
-	return source{r.Ref, id, textOf(r.Data), r.Cols == nil, r.Class, r.Defect}
+func stateOf(r *session.Record, id string) recordState {
+	return recordState{r.Ref, id, rangeOf(r.Data), r.Cols == nil, r.Class, r.Defect}
 }
-
-func (m *message) role() string { return m.says }
 
 // has reports whether a part of the message is of that kind.
-func (m *message) has(kind string) bool {
+func (m *message) hasPart(kind string) bool {
 	return slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == kind })
 }
 
@@ -80,12 +78,12 @@ func isCompaction(p part) bool { return p.kind == "compaction" }
 
 // message takes one apart, or finds it.
 func (r *Renderer) message(src *session.Message) *message {
-	from := sourceOf(&src.Record, src.ID)
-	if m := r.messages[src.Ref]; m != nil && m.source == from && m.at.Compare(src.SortKey()) == 0 && m.holds(src.Parts) {
+	from := stateOf(&src.Record, src.ID)
+	if m := r.messages[src.Ref]; m != nil && m.recordState == from && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
 		return m
 	}
 	m := readMessage(src)
-	m.source = from
+	m.recordState = from
 	if r.messages == nil {
 		r.messages = map[session.Ref]*message{}
 	}
@@ -94,12 +92,12 @@ func (r *Renderer) message(src *session.Message) *message {
 }
 
 // holds reports whether these are the message's parts.
-func (m *message) holds(parts []session.Part) bool {
+func (m *message) hasParts(parts []session.Part) bool {
 	if len(parts) != len(m.sources) {
 		return false
 	}
 	for i := range parts {
-		if sourceOf(&parts[i].Record, parts[i].ID) != m.sources[i] {
+		if stateOf(&parts[i].Record, parts[i].ID) != m.sources[i] {
 			return false
 		}
 	}
@@ -107,23 +105,23 @@ func (m *message) holds(parts []session.Part) bool {
 }
 
 func readMessage(src *session.Message) *message {
-	m := &message{at: src.SortKey(), key: src.IDKey(), sources: make([]source, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
+	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), sources: make([]recordState, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record, src.Root())
 	if fault != "" {
-		m.broken = append(m.broken, Fatal{FatalUnreadable, fault, src.Ref})
+		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref})
 	}
 	m.body = v
-	m.says, _ = v.Get("role").Text()
-	m.told.finish, m.told.summary, m.told.error = v.Get("finish"), v.Get("summary"), v.Get("error")
+	m.role, _ = v.Get("role").Text()
+	m.finish, m.summary, m.error = v.Get("finish"), v.Get("summary"), v.Get("error")
 	for i := range src.Parts {
 		rec := &src.Parts[i].Record
-		m.sources[i] = sourceOf(rec, src.Parts[i].ID)
+		m.sources[i] = stateOf(rec, src.Parts[i].ID)
 		v, fault := readRecord(rec, src.Parts[i].Root())
 		if fault == "" && nullFile(rec, v) {
 			fault = "null"
 		}
 		if fault != "" {
-			m.broken = append(m.broken, Fatal{FatalUnreadable, fault, rec.Ref})
+			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref})
 			continue
 		}
 		kind, _ := v.Get("type").Text()
@@ -136,7 +134,7 @@ func readMessage(src *session.Message) *message {
 		m.compaction = &m.parts[i]
 	}
 	if nullFile(&src.Record, v) {
-		m.faulty = append(m.faulty, Fatal{FatalUnreadable, "null", src.Ref})
+		m.useFailures = append(m.useFailures, Failure{FailureUnreadable, "null", src.Ref})
 	}
 	return m
 }
@@ -164,21 +162,23 @@ func readRecord(r *session.Record, root jsonedit.Value) (v js.Value, fault strin
 func nullFile(r *session.Record, v js.Value) bool { return v.Kind() == 'n' && r.Cols == nil }
 
 // after reports whether the message's id is above that of o in JavaScript, where none is above null.
-func (m *message) after(o *message) bool { return !m.key.IsNull() && !o.key.IsNull() && m.id > o.id }
+func (m *message) idGreater(o *message) bool {
+	return !m.idKey.IsNull() && !o.idKey.IsNull() && m.id > o.id
+}
 
 // compare orders messages, the oldest first.
 func (p *Profile) compare(a, b *message) int {
 	if p.ByTime {
-		if c := a.at.Compare(b.at); c != 0 {
+		if c := a.timeKey.Compare(b.timeKey); c != 0 {
 			return c
 		}
-		return a.key.Compare(b.key)
+		return a.idKey.Compare(b.idKey)
 	}
-	return cmp.Compare(a.file(), b.file())
+	return cmp.Compare(a.storedID(), b.storedID())
 }
 
 // file is the id that the message is stored under.
-func (m *message) file() string {
+func (m *message) storedID() string {
 	if m.ref.Kind == session.KindFile { // see [AsRead]
 		name, _, _ := strings.Cut(m.ref.Part[:max(0, len(m.ref.Part)-len(".json"))], "/")
 		return name
@@ -188,7 +188,7 @@ func (m *message) file() string {
 
 // column is the JSON in a field of the session's own record: a column of a row,
 // or a member of a file.
-func column(s *session.Session, name string) js.Value {
+func infoField(s *session.Session, name string) js.Value {
 	if c, ok := s.Info.Col(name); ok {
 		v, _ := js.ParseColumn(c, true)
 		return v
@@ -198,8 +198,8 @@ func column(s *session.Session, name string) js.Value {
 
 // revert is what is left of the messages once a revert is final, as it is with
 // the next prompt; reverted tells whether there was one.
-func revert(s *session.Session, all []*message, rule RevertRule) (left []*message, reverted bool) {
-	v := column(s, "revert")
+func applyRevert(s *session.Session, all []*message, rule RevertRule) (left []*message, reverted bool) {
+	v := infoField(s, "revert")
 	if !v.Truthy() {
 		return all, false
 	}
@@ -212,7 +212,7 @@ func revert(s *session.Session, all []*message, rule RevertRule) (left []*messag
 			case c < 0:
 				left = append(left, m)
 			case c == 0 && keep:
-				left = append(left, m.until(at))
+				left = append(left, m.partsBefore(at))
 			}
 		}
 		return left, true
@@ -223,16 +223,16 @@ func revert(s *session.Session, all []*message, rule RevertRule) (left []*messag
 	}
 	left = all[:i:i]
 	if keep {
-		left = append(left, all[i].until(at))
+		left = append(left, all[i].partsBefore(at))
 	}
 	return left, true
 }
 
 // until is the message with the parts before the one of that id, with all of
 // them if there is no such part.
-func (m *message) until(id string) *message {
+func (m *message) partsBefore(id string) *message {
 	left := *m
-	left.contents = nil
+	left.rendered = nil
 	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.id == id }); i >= 0 {
 		left.parts = m.parts[:i]
 		if !slices.ContainsFunc(left.parts, isCompaction) {
@@ -243,6 +243,6 @@ func (m *message) until(id string) *message {
 }
 
 // field is the fatal fault of a record that lacks what the agent needs of it.
-func field(ref session.Ref, format string, args ...any) Fatal {
-	return Fatal{FatalField, fmt.Sprintf(format, args...), ref}
+func fieldFailure(ref session.Ref, format string, args ...any) Failure {
+	return Failure{FailureField, fmt.Sprintf(format, args...), ref}
 }

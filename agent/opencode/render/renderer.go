@@ -17,7 +17,7 @@ import (
 // and neither it nor its Readings are safe for several goroutines at once.
 type Renderer struct {
 	messages map[session.Ref]*message
-	last     *Reading
+	last     *View
 }
 
 // A Reading is a session as the agent reads it, of which it makes requests: one
@@ -33,22 +33,22 @@ type Renderer struct {
 //
 // The session must not change while there are requests to make. All of them must
 // have the same [Settings].Missing and Reads.
-type Reading struct {
-	s    *session.Session
-	all  []*message
-	made *[]*made
+type View struct {
+	s        *session.Session
+	messages []*message
+	cache    *[]*cachedTurns
 }
 
 // Read reads the session.
-func (r *Renderer) Read(s *session.Session) *Reading {
-	is := &Reading{s: s, all: make([]*message, len(s.Messages))}
+func (r *Renderer) Read(s *session.Session) *View {
+	is := &View{s: s, messages: make([]*message, len(s.Messages))}
 	for i := range s.Messages {
-		is.all[i] = r.message(&s.Messages[i])
+		is.messages[i] = r.message(&s.Messages[i])
 	}
-	if r.last != nil && slices.Equal(is.all, r.last.all) {
-		is.made = r.last.made
+	if r.last != nil && slices.Equal(is.messages, r.last.messages) {
+		is.cache = r.last.cache
 	} else {
-		is.made = new([]*made)
+		is.cache = new([]*cachedTurns)
 	}
 	r.last = is
 	return is
@@ -61,42 +61,42 @@ func Render(s *session.Session, set Settings) Request { return new(Renderer).Rea
 
 // Render is like the function [Render]. Requests that do not differ share their
 // Turns, so these must not be changed.
-func (is *Reading) Render(set Settings) Request {
+func (is *View) Render(set Settings) Request {
 	if set.Profile.Version == "" {
 		set.Profile = ProfileFor("")
 	}
-	g := newRendering(set)
-	g.die(infoFatal(is.s, set.Profile)...)
+	g := newBuilder(set)
+	g.fail(infoFailures(is.s, set.Profile)...)
 	all := is.sorted(&set.Profile)
-	if !set.Standing {
-		all = g.prompt(is.s, all)
+	if !set.NoPrompt {
+		all = g.addPrompt(is.s, all)
 	}
 	if g.Model == (request.Model{}) {
-		g.Model = g.lastModel(is.s, all)
+		g.Model = g.nextModel(is.s, all)
 	}
 	g.claude = strings.Contains(g.Model.ModelID, "claude")
-	contents := g.contents(g.history(all))
-	return Request{Request: request.Request{Model: g.Model, Turns: is.make(g, contents).turns}, Fatal: g.fatal, Unseen: g.unseen}
+	contents := g.renderMessages(g.selectMessages(all))
+	return Request{Request: request.Request{Model: g.Model, Turns: is.turns(g, contents).turns}, Failures: g.failures, Unseen: g.unseen}
 }
 
 // sorted are the messages, the oldest first.
-func (is *Reading) sorted(p *Profile) []*message {
-	if slices.IsSortedFunc(is.all, p.compare) { // as most are for all versions
-		return is.all
+func (is *View) sorted(p *Profile) []*message {
+	if slices.IsSortedFunc(is.messages, p.compare) { // as most are for all versions
+		return is.messages
 	}
-	all := slices.Clone(is.all)
+	all := slices.Clone(is.messages)
 	slices.SortStableFunc(all, p.compare)
 	return all
 }
 
 // Check is like the function [Check]. Rules are checked once for turns that this Reading
 // rendered.
-func (is *Reading) Check(p provider.Provider, q Request, thinking bool) []request.Violation {
-	i := slices.IndexFunc(*is.made, func(m *made) bool { return sameTurns(m.turns, q.Turns) })
+func (is *View) Check(p provider.Provider, q Request, thinking bool) []request.Violation {
+	i := slices.IndexFunc(*is.cache, func(m *cachedTurns) bool { return sameTurns(m.turns, q.Turns) })
 	if i < 0 {
 		return Check(p, q, thinking)
 	}
-	return slices.Concat(q.failures(), (*is.made)[i].check(p, q.Request, thinking), q.refusedRepeat(p, thinking))
+	return slices.Concat(q.failureViolations(), (*is.cache)[i].check(p, q.Request, thinking), q.refusedRepeat(p, thinking))
 }
 
 // sameTurns reports whether two lists of turns are one and the same.
@@ -105,9 +105,9 @@ func sameTurns(a, b []request.Turn) bool {
 }
 
 // A made is the turns of a request, by what they are made of.
-type made struct {
-	contents []*content
-	memo
+type cachedTurns struct {
+	contents []*renderedMessage
+	cacheKey
 
 	turns []request.Turn
 	// checked caches violations by the name of the provider and by rule, without the
@@ -116,20 +116,20 @@ type made struct {
 }
 
 // make makes the turns of a request, or finds those that were made before.
-func (is *Reading) make(g *rendering, contents []*content) *made {
-	for _, m := range *is.made {
-		if m.holds(g) && slices.Equal(m.contents, contents) {
+func (is *View) turns(g *builder, contents []*renderedMessage) *cachedTurns {
+	for _, m := range *is.cache {
+		if m.matches(g) && slices.Equal(m.contents, contents) {
 			return m
 		}
 	}
-	own := g.anew()
-	m := &made{contents: contents, turns: own.turns(contents), memo: own.memo()}
-	*is.made = append(*is.made, m)
+	own := g.fork()
+	m := &cachedTurns{contents: contents, turns: own.joinTurns(contents), cacheKey: own.cacheKey()}
+	*is.cache = append(*is.cache, m)
 	return m
 }
 
 // check is [provider.Check] for the turns.
-func (m *made) check(p provider.Provider, q request.Request, thinking bool) (all []request.Violation) {
+func (m *cachedTurns) check(p provider.Provider, q request.Request, thinking bool) (all []request.Violation) {
 	rules := p.Rules()
 	found, ok := m.checked[p.Name()]
 	if !ok {

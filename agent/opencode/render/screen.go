@@ -6,7 +6,7 @@ import (
 )
 
 // FatalScreen is the code of a record that the agent's screen cannot show.
-const FatalScreen = "screen"
+const FailureScreen = "screen"
 
 // Screen lists the records for which the agent cannot show the session: its
 // server refuses to list any message of it, with status 400 or 500, while a
@@ -14,26 +14,26 @@ const FatalScreen = "screen"
 // some version on every record must have exactly the form that the agent itself
 // writes; a kind of part that it does not know is enough. A message is judged once,
 // and so is what is stored beside a record that cannot be read.
-func (is *Reading) Screen(p Profile) []Fatal {
-	var all []Fatal
-	for _, m := range is.all {
-		all = append(all, m.broken...)
+func (is *View) Screen(p Profile) []Failure {
+	var all []Failure
+	for _, m := range is.messages {
+		all = append(all, m.readFailures...)
 		if !p.Strict {
 			continue
 		}
-		if !m.screened {
-			m.screened, m.screen = true, m.unfit()
+		if !m.validated {
+			m.validated, m.invalid = true, m.validate()
 		}
-		all = append(all, m.screen...)
+		all = append(all, m.invalid...)
 	}
 	return all
 }
 
 // unfit are the records of a message that have not the form which is wanted.
-func (m *message) unfit() (all []Fatal) {
+func (m *message) validate() (all []Failure) {
 	add := func(ref session.Ref, why string) {
 		if why != "" {
-			all = append(all, Fatal{FatalScreen, why, ref})
+			all = append(all, Failure{FailureScreen, why, ref})
 		}
 	}
 	if m.body.Exists() {

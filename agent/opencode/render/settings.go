@@ -28,7 +28,7 @@ type Settings struct {
 	Reads func(m request.Model, kind string) (reads, known bool)
 	// Standing renders the session as it stands, its tool loop open: no prompt is
 	// added. It is the request that an error stored in the newest answer is about.
-	Standing bool
+	NoPrompt bool
 }
 
 // A Request is what the agent will send, or why it will send nothing.
@@ -36,7 +36,7 @@ type Request struct {
 	// Turns hold what the agent would send without the records that it dies on.
 	request.Request
 	// Fatal lists what ends the agent before it sends anything.
-	Fatal []Fatal
+	Failures []Failure
 	// Unseen is a message that the agent takes for newer than the answer to this
 	// request, the zero Ref for none: it does not see that it was answered, and asks
 	// again with the answer at the end, which the provider refuses.
@@ -47,7 +47,7 @@ type Request struct {
 const PromptText = "(the next prompt)"
 
 // A Fatal is a record on which the agent ends, or for which it stays silent.
-type Fatal struct {
+type Failure struct {
 	Code string // one of the Fatal codes
 	Why  string // for a person: what was found
 	Ref  session.Ref
@@ -55,8 +55,8 @@ type Fatal struct {
 
 // The codes of what is fatal.
 const (
-	FatalUnreadable = "unreadable" // the record is no JSON, or may not be read
-	FatalField      = "field"      // a field that is needed is missing or has another type
-	FatalMedia      = "media"      // a file that the model cannot be sent
-	FatalClock      = "clock"      // ids from another turn of the id clock: the prompt is taken for answered
+	FailureUnreadable = "unreadable" // the record is no JSON, or may not be read
+	FailureField      = "field"      // a field that is needed is missing or has another type
+	FailureMedia      = "media"      // a file that the model cannot be sent
+	FailureClock      = "clock"      // ids from another turn of the id clock: the prompt is taken for answered
 )

@@ -18,9 +18,9 @@ const (
 
 // tool adds a call and its result. A call in a state that is not known is left
 // out, result and all.
-func (a *answer) tool(p part) {
+func (a *assistantDraft) addTool(p part) {
 	if p.body.Get("state").Nullish() {
-		a.die(field(p.ref, "state is missing"))
+		a.fail(fieldFailure(p.ref, "state is missing"))
 		return
 	}
 	state := p.body.Get("state")
@@ -28,14 +28,14 @@ func (a *answer) tool(p part) {
 	result, ok := request.Block{}, true
 	switch status {
 	case session.StatusCompleted:
-		result, ok = a.completed(p, state)
+		result, ok = a.completedResult(p, state)
 	case session.StatusError:
-		result = a.failure(state)
+		result = a.errorResult(state)
 	case session.StatusPending, session.StatusRunning:
 		if !a.has(interrupted) {
 			return
 		}
-		result = bare(jsonedit.Quote(interruptedText), true)
+		result = textResult(jsonedit.Quote(interruptedText), true)
 	default:
 		return
 	}
@@ -44,21 +44,21 @@ func (a *answer) tool(p part) {
 	}
 	id, isID := p.body.Get("callID").Text()
 	if !isID {
-		a.die(field(p.ref, "callID is missing or no string"))
+		a.fail(fieldFailure(p.ref, "callID is missing or no string"))
 	}
-	if !a.metadata(p) || !ok || !isID {
+	if !a.validMetadata(p) || !ok || !isID {
 		return
 	}
-	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.body.Get("tool").String(), Input: input(state.Get("input"), status)}
-	a.say(p, call, false)
+	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.body.Get("tool").String(), Input: callInput(state.Get("input"), status)}
+	a.addBlock(p, call, false)
 	result.Type, result.ToolID, result.Source = request.ToolResult, id, p.ref
 	s := &a.steps[len(a.steps)-1]
-	s.results = append(s.results, outgoingBlock{Block: &result})
+	s.results = append(s.results, draftBlock{Block: &result})
 }
 
 // input is what a call was made with; of a call that was not completed null
 // counts as nothing.
-func input(v js.Value, status string) []byte {
+func callInput(v js.Value, status string) []byte {
 	if !v.Exists() || v.Kind() == 'n' && status != session.StatusCompleted {
 		return nil
 	}
@@ -67,107 +67,109 @@ func input(v js.Value, status string) []byte {
 
 // bare is a result that is one text, which stays as it is stored: results are
 // large, and no rule asks what they say.
-func bare(text []byte, failed bool) request.Block { return request.Block{Output: text, Error: failed} }
+func textResult(text []byte, failed bool) request.Block {
+	return request.Block{Output: text, Error: failed}
+}
 
 // failure is the result of a call that failed.
-func (a *answer) failure(state js.Value) request.Block {
+func (a *assistantDraft) errorResult(state js.Value) request.Block {
 	meta := state.Get("metadata")
 	if output := meta.Get("output"); output.Kind() == '"' && meta.Get("interrupted").Kind() == 't' && a.has(partial) {
-		return bare(output.Raw(), false)
+		return textResult(output.Raw(), false)
 	}
 	v := state.Get("error")
 	switch {
 	case v.Nullish():
-		return bare(jsonedit.Quote(unknownError), true)
+		return textResult(jsonedit.Quote(unknownError), true)
 	case v.Kind() == '"':
-		return bare(v.Raw(), true)
+		return textResult(v.Raw(), true)
 	}
-	return bare(jsonedit.Quote(string(v.Stringify())), true)
+	return textResult(jsonedit.Quote(string(v.Stringify())), true)
 }
 
 // completed is the result of a call that was completed, and whether the agent
 // survives making it.
-func (a *answer) completed(p part, state js.Value) (request.Block, bool) {
+func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block, bool) {
 	if state.Get("time").Nullish() {
-		a.die(field(p.ref, "state.time is missing"))
+		a.fail(fieldFailure(p.ref, "state.time is missing"))
 		return request.Block{}, false
 	}
 	attached, output := state.Get("attachments"), state.Get("output")
 	isText := output.Kind() == '"'
 	switch {
-	case attached.NonEmpty() && !a.has(attachedToResult) && !a.filesApart(p, attached):
+	case attached.NonEmpty() && !a.has(attachedToResult) && !a.attachAsPrompt(p, attached):
 		return request.Block{}, false
 	case state.Get("time").Get("compacted").Truthy():
-		return bare(jsonedit.Quote(clearedText), false), true
+		return textResult(jsonedit.Quote(clearedText), false), true
 	case isText && !attached.NonEmpty():
-		return bare(output.Raw(), false), true
+		return textResult(output.Raw(), false), true
 	case !a.has(attachedToResult):
-		return a.plain(output), true
+		return a.valueResult(output), true
 	}
 	files, ok := a.attachments(p, attached)
 	switch {
 	case !ok:
 		return request.Block{}, false
 	case files != nil:
-		return a.withFiles(p, output, files)
+		return a.fileResult(p, output, files)
 	case isText:
-		return bare(output.Raw(), false), true
+		return textResult(output.Raw(), false), true
 	case output.Nullish():
-		a.die(field(p.ref, "state.output is missing"))
+		a.fail(fieldFailure(p.ref, "state.output is missing"))
 		return request.Block{}, false
 	case output.Kind() == '{' || output.Kind() == '[':
 		files, ok := a.attachments(p, output.Get("attachments"))
 		if !ok {
 			return request.Block{}, false
 		}
-		return a.withFiles(p, output.Get("text"), files)
+		return a.fileResult(p, output.Get("text"), files)
 	case output.IsInfinite():
-		a.die(field(p.ref, "state.output is no finite number"))
+		a.fail(fieldFailure(p.ref, "state.output is no finite number"))
 		return request.Block{}, false
 	}
-	return a.plain(output), true
+	return a.valueResult(output), true
 }
 
 // plain is a result of any value: a string as it is, another as JSON.
-func (a *answer) plain(output js.Value) request.Block {
+func (a *assistantDraft) valueResult(output js.Value) request.Block {
 	switch {
 	case output.Kind() == '"':
-		return bare(output.Raw(), false)
+		return textResult(output.Raw(), false)
 	case output.Nullish():
-		return bare(jsonedit.Quote("null"), false)
+		return textResult(jsonedit.Quote("null"), false)
 	}
-	return bare(jsonedit.Quote(string(output.Stringify())), false)
+	return textResult(jsonedit.Quote(string(output.Stringify())), false)
 }
 
 // filesApart makes a prompt of the attachments of a result, and reports
 // whether the agent survives that.
-func (a *answer) filesApart(p part, v js.Value) bool {
+func (a *assistantDraft) attachAsPrompt(p part, v js.Value) bool {
 	list, _ := v.List()
 	if len(list) == 0 {
 		return true
 	}
 	say := request.Block{Type: request.Text, Text: "Tool " + p.body.Get("tool").String() + " returned an attachment:", Source: p.ref}
-	out := outgoing{session.RoleUser, a.from, []outgoingBlock{{Block: &say}}}
+	out := draftMessage{session.RoleUser, a.source, []draftBlock{{Block: &say}}}
 	for i := range list {
-		b, ok := a.promptFile(part{source: p.source, body: list[i]})
+		b, ok := a.promptFile(part{recordState: p.recordState, body: list[i]})
 		if !ok {
 			return false
 		}
 		b.Source = p.ref
-		out.blocks = append(out.blocks, outgoingBlock{Block: &b})
+		out.blocks = append(out.blocks, draftBlock{Block: &b})
 	}
-	a.files = append(a.files, out)
+	a.prompts = append(a.prompts, out)
 	return true
 }
 
 // withFiles is a result of a text and files.
-func (a *answer) withFiles(p part, text js.Value, files []*request.Block) (request.Block, bool) {
+func (a *assistantDraft) fileResult(p part, text js.Value, files []*request.Block) (request.Block, bool) {
 	s, ok := text.Text()
 	switch {
 	case !text.Truthy() && a.has(skipFiles):
 		return request.Block{Content: files}, true
 	case !ok:
-		a.die(field(p.ref, "state.output is missing or no string"))
+		a.fail(fieldFailure(p.ref, "state.output is missing or no string"))
 		return request.Block{}, false
 	}
 	return request.Block{Content: append([]*request.Block{{Type: request.Text, Text: s}}, files...)}, true
@@ -175,13 +177,13 @@ func (a *answer) withFiles(p part, text js.Value, files []*request.Block) (reque
 
 // attachments are the files of a result, nil if there are none, and whether the
 // agent survives making them. Those that are no data: URL are left out.
-func (a *answer) attachments(p part, v js.Value) (files []*request.Block, ok bool) {
-	if v.Nullish() || a.strip {
+func (a *assistantDraft) attachments(p part, v js.Value) (files []*request.Block, ok bool) {
+	if v.Nullish() || a.stripFiles {
 		return nil, true
 	}
 	list, ok := v.List()
 	if !ok {
-		a.die(field(p.ref, "state.attachments is no list"))
+		a.fail(fieldFailure(p.ref, "state.attachments is no list"))
 		return nil, false
 	}
 	if len(list) == 0 {
@@ -200,11 +202,11 @@ func (a *answer) attachments(p part, v js.Value) (files []*request.Block, ok boo
 	return files, true
 }
 
-func (a *answer) attachment(p part, i int, file js.Value) (b request.Block, sent, ok bool) {
+func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Block, sent, ok bool) {
 	mime, isMime := file.Get("mime").Text()
 	url, isURL := file.Get("url").Bytes()
 	if !isMime || !isURL {
-		a.die(field(p.ref, "state.attachments[%d] has no mime or no url", i))
+		a.fail(fieldFailure(p.ref, "state.attachments[%d] has no mime or no url", i))
 		return request.Block{}, false, false
 	}
 	_, data, found := bytes.Cut(url, []byte(","))
@@ -220,7 +222,7 @@ func (a *answer) attachment(p part, i int, file js.Value) (b request.Block, sent
 	case a.has(skipFiles):
 		return request.Block{}, false, true
 	default:
-		a.die(Fatal{FatalMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.ref})
+		a.fail(Failure{FailureMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.ref})
 		return request.Block{}, false, false
 	}
 	return b, true, true

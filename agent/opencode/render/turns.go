@@ -10,42 +10,42 @@ import (
 )
 
 // An outgoing message is one on its way into the request.
-type outgoing struct {
+type draftMessage struct {
 	role   string // of its turn
-	from   session.Ref
-	blocks []outgoingBlock
+	source session.Ref
+	blocks []draftBlock
 }
 
 // An outgoingBlock counts as content of its message until the end, where it is
 // left out if it is unsent: thinking that nobody signed.
-type outgoingBlock struct {
+type draftBlock struct {
 	*request.Block
 	unsent bool
 }
 
 // A ready message is one that goes into the request as it is.
-type ready struct {
-	role   string
-	from   session.Ref
-	blocks []*request.Block
-	text   bool // it ends with a text
+type finalMessage struct {
+	role         string
+	source       session.Ref
+	blocks       []*request.Block
+	endsWithText bool // it ends with a text
 }
 
 // turns makes the request's messages of what became of stored ones.
-func (r *rendering) turns(contents []*content) (turns []request.Turn) {
-	out := make([]*ready, 0, 2*len(contents))
+func (r *builder) joinTurns(contents []*renderedMessage) (turns []request.Turn) {
+	out := make([]*finalMessage, 0, 2*len(contents))
 	for _, c := range contents {
-		for i := range c.ready {
-			out = append(out, &c.ready[i])
+		for i := range c.messages {
+			out = append(out, &c.messages[i])
 		}
 	}
 	turns = make([]request.Turn, 0, len(out))
 	for len(out) > 0 {
-		n := slices.IndexFunc(out, func(m *ready) bool { return m.role != out[0].role })
+		n := slices.IndexFunc(out, func(m *finalMessage) bool { return m.role != out[0].role })
 		if n < 0 {
 			n = len(out)
 		}
-		turns = append(turns, r.join(out[:n], n == len(out)))
+		turns = append(turns, r.joinTurn(out[:n], n == len(out)))
 		out = out[n:]
 	}
 	return turns
@@ -53,11 +53,11 @@ func (r *rendering) turns(contents []*content) (turns []request.Turn) {
 
 // join makes one turn of messages of one role, the last one or not. The last
 // text of a conversation that ends with an answer is trimmed.
-func (r *rendering) join(all []*ready, last bool) request.Turn {
+func (r *builder) joinTurn(all []*finalMessage, last bool) request.Turn {
 	t := request.Turn{Role: all[0].role}
 	for i, m := range all {
-		if m.from.Kind != 0 && (i == 0 || all[i-1].from != m.from) {
-			t.Messages = append(t.Messages, m.from)
+		if m.source.Kind != 0 && (i == 0 || all[i-1].source != m.source) {
+			t.Messages = append(t.Messages, m.source)
 		}
 		if i == 0 {
 			t.Blocks = slices.Clip(m.blocks) // which stay as they are
@@ -65,46 +65,46 @@ func (r *rendering) join(all []*ready, last bool) request.Turn {
 			t.Blocks = append(t.Blocks, m.blocks...)
 		}
 	}
-	if last && t.Role == session.RoleAssistant && all[len(all)-1].text {
+	if last && t.Role == session.RoleAssistant && all[len(all)-1].endsWithText {
 		t.Blocks = slices.Clone(t.Blocks)
 		b := *t.Blocks[len(t.Blocks)-1]
 		b.Text = js.Trim(b.Text)
 		t.Blocks[len(t.Blocks)-1] = &b
 	}
-	if goesOnBehindCall(t.Blocks, blockType) && r.has(callsLastToNext) {
-		t.Blocks = putCallsLast(t.Blocks, blockType, true)
+	if hasBlockAfterCall(t.Blocks, blockType) && r.has(callsLastToNext) {
+		t.Blocks = moveCallsLast(t.Blocks, blockType, true)
 	}
 	return t
 }
 
 // messages is what one stored message becomes.
-func (r *rendering) messages(m *message) []outgoing {
-	switch m.role() {
+func (r *builder) draftMessages(m *message) []draftMessage {
+	switch m.role {
 	case session.RoleUser:
-		return r.user(m)
+		return r.userMessages(m)
 	case session.RoleAssistant:
-		return r.assistant(m)
+		return r.assistantMessages(m)
 	}
 	return nil
 }
 
 // cleanUp leaves out empty blocks, then messages without any, and makes call
 // ids fit for Claude.
-func (r *rendering) cleanUp(all []outgoing) []ready {
-	var out []ready
+func (r *builder) cleanUp(all []draftMessage) []finalMessage {
+	var out []finalMessage
 	for _, m := range all {
-		m.blocks = slices.DeleteFunc(m.blocks, r.empty)
+		m.blocks = slices.DeleteFunc(m.blocks, r.isEmpty)
 		if len(m.blocks) == 0 && r.has(cleanUp) {
 			continue
 		}
-		if goesOnBehindCall(m.blocks, outgoingType) && r.has(callsLast) {
-			m.blocks = putCallsLast(m.blocks, outgoingType, false)
+		if hasBlockAfterCall(m.blocks, draftBlockType) && r.has(callsLast) {
+			m.blocks = moveCallsLast(m.blocks, draftBlockType, false)
 		}
-		done := ready{role: m.role, from: m.from, blocks: make([]*request.Block, 0, len(m.blocks))}
+		done := finalMessage{role: m.role, source: m.source, blocks: make([]*request.Block, 0, len(m.blocks))}
 		for _, b := range m.blocks {
-			done.text = b.Type == request.Text
+			done.endsWithText = b.Type == request.Text
 			if r.claude && b.ToolID != "" {
-				b.ToolID = fitID(b.ToolID)
+				b.ToolID = sanitizeID(b.ToolID)
 			}
 			if !b.unsent {
 				done.blocks = append(done.blocks, b.Block)
@@ -116,19 +116,19 @@ func (r *rendering) cleanUp(all []outgoing) []ready {
 }
 
 // replacedInID reports whether the agent replaces a character of a call id.
-func replacedInID(c rune) bool {
+func invalidInID(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
 }
 
 // fitID puts an underscore for every UTF-16 unit that may not be in an id.
-func fitID(id string) string {
-	if !strings.ContainsFunc(id, replacedInID) {
+func sanitizeID(id string) string {
+	if !strings.ContainsFunc(id, invalidInID) {
 		return id
 	}
 	var fit []rune
 	for _, c := range id {
 		switch {
-		case !replacedInID(c):
+		case !invalidInID(c):
 			fit = append(fit, c)
 		case c > 0xffff:
 			fit = append(fit, '_', '_')
@@ -140,7 +140,7 @@ func fitID(id string) string {
 }
 
 // empty reports whether a block has nothing to say.
-func (r *rendering) empty(b outgoingBlock) bool {
+func (r *builder) isEmpty(b draftBlock) bool {
 	switch {
 	case b.Type == request.Text:
 		return b.Text == ""
@@ -153,7 +153,7 @@ func (r *rendering) empty(b outgoingBlock) bool {
 }
 
 // goesOnBehindCall reports whether something else stands behind a call.
-func goesOnBehindCall[B any](blocks []B, typeOf func(B) request.BlockType) bool {
+func hasBlockAfterCall[B any](blocks []B, typeOf func(B) request.BlockType) bool {
 	called := false
 	for i := range blocks {
 		if typeOf(blocks[i]) == request.ToolUse {
@@ -167,7 +167,7 @@ func goesOnBehindCall[B any](blocks []B, typeOf func(B) request.BlockType) bool 
 
 // putCallsLast moves the calls behind the other blocks, but not beyond thinking if
 // that stops them.
-func putCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stops bool) []B {
+func moveCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stops bool) []B {
 	var out, calls []B
 	for _, b := range blocks {
 		switch typeOf(b) {
@@ -188,4 +188,4 @@ func putCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stops boo
 
 func blockType(b *request.Block) request.BlockType { return b.Type }
 
-func outgoingType(b outgoingBlock) request.BlockType { return b.Type }
+func draftBlockType(b draftBlock) request.BlockType { return b.Type }

@@ -6,22 +6,22 @@ import (
 )
 
 // user is what a prompt becomes.
-func (r *rendering) user(m *message) []outgoing {
-	out := outgoing{role: session.RoleUser, from: m.ref}
+func (r *builder) userMessages(m *message) []draftMessage {
+	out := draftMessage{role: session.RoleUser, source: m.ref}
 	for _, p := range m.parts {
 		if b, ok := r.userBlock(p); ok {
 			b.Source = p.ref
-			out.blocks = append(out.blocks, outgoingBlock{Block: &b})
+			out.blocks = append(out.blocks, draftBlock{Block: &b})
 		}
 	}
 	if len(out.blocks) == 0 {
 		return nil
 	}
-	return []outgoing{out}
+	return []draftMessage{out}
 }
 
 // userBlock is the block of a prompt's part, and whether there is one.
-func (r *rendering) userBlock(p part) (request.Block, bool) {
+func (r *builder) userBlock(p part) (request.Block, bool) {
 	switch p.kind {
 	case session.TypeText:
 		if p.body.Get("ignored").Truthy() {
@@ -29,7 +29,7 @@ func (r *rendering) userBlock(p part) (request.Block, bool) {
 		}
 		text, ok := p.body.Get("text").Text()
 		if !ok {
-			r.die(field(p.ref, "text is missing or no string"))
+			r.fail(fieldFailure(p.ref, "text is missing or no string"))
 		}
 		return request.Block{Type: request.Text, Text: text}, ok
 	case session.TypeFile:
@@ -44,13 +44,13 @@ func (r *rendering) userBlock(p part) (request.Block, bool) {
 
 // userFile is the block of a file in a prompt. Text files and folders are not
 // sent: their content stands beside them as text.
-func (r *rendering) userFile(p part) (request.Block, bool) {
+func (r *builder) userFile(p part) (request.Block, bool) {
 	mime, isMime := p.body.Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
 		return request.Block{}, false
 	}
 	name, isName := p.body.Get("filename").Text()
-	if r.strip && isMime && isMedia(mime) {
+	if r.stripFiles && isMime && isMedia(mime) {
 		if !isName {
 			name = "file"
 		}
@@ -60,21 +60,21 @@ func (r *rendering) userFile(p part) (request.Block, bool) {
 }
 
 // promptFile is the block of a file that is sent to the model.
-func (r *rendering) promptFile(p part) (request.Block, bool) {
+func (r *builder) promptFile(p part) (request.Block, bool) {
 	mime, isMime := p.body.Get("mime").Text()
 	name, isName := p.body.Get("filename").Text()
 	url, isURL := p.body.Get("url").Bytes()
 	switch {
 	case !isURL:
-		r.die(field(p.ref, "url is missing or no string"))
+		r.fail(fieldFailure(p.ref, "url is missing or no string"))
 	case !isMime:
-		r.die(field(p.ref, "mime is missing or no string"))
+		r.fail(fieldFailure(p.ref, "mime is missing or no string"))
 	case !isName && p.body.Get("filename").Kind() != 0:
-		r.die(field(p.ref, "filename is no string"))
+		r.fail(fieldFailure(p.ref, "filename is no string"))
 	default:
 		b, why := r.fileBlock(mime, url, name)
 		if why != "" {
-			r.die(Fatal{FatalMedia, why, p.ref})
+			r.fail(Failure{FailureMedia, why, p.ref})
 		}
 		return b, why == ""
 	}

@@ -31,10 +31,10 @@ func Profiles() []Profile {
 
 	v1153 := v1111
 	v1153.Version = "1.1.53"
-	v1153.Interrupted, v1153.Attached, v1153.Foreign = true, AttachedToResult, ForeignGone
+	v1153.Interrupted, v1153.Attached, v1153.Foreign = true, AttachedToResult, ForeignDropped
 
 	v1165 := v1153
-	v1165.Version, v1165.Total = "1.1.65", true
+	v1165.Version, v1165.TotalTokens = "1.1.65", true
 
 	v121 := v1165
 	v121.Version, v121.ByTime, v121.Page, v121.Revert = "1.2.1", true, 50, RevertByID
@@ -48,7 +48,7 @@ func Profiles() []Profile {
 	v11434.Foreign, v11434.Calls = ForeignText, CallsLast
 
 	v11441 := v11434
-	v11441.Version, v11441.Tail, v11441.SpaceForEmpty = "1.14.41", TailBehind, true
+	v11441.Version, v11441.Tail, v11441.SpaceForEmpty = "1.14.41", TailAfterSummary, true
 
 	v11448 := v11441
 	v11448.Version, v11448.Strict, v11448.KeepThinking = "1.14.48", true, true
@@ -61,7 +61,7 @@ func Profiles() []Profile {
 	v1170.SessionModel, v1170.Revert = true, RevertPart
 
 	v11815 := v1170
-	v11815.Version, v11815.Times, v11815.LatestByID, v11815.LatestByTime = "1.18.15", true, false, true
+	v11815.Version, v11815.NeedsTime, v11815.LatestByID, v11815.LatestByTime = "1.18.15", true, false, true
 	v11815.Answered, v11815.Compaction = AnsweredByParent, CompactTranscript
 
 	v11826 := v11815
@@ -75,12 +75,12 @@ func Profiles() []Profile {
 // is older than all.
 func ProfileFor(version string) Profile {
 	all := Profiles()
-	want, ok := numbers(version)
+	want, ok := parseVersion(version)
 	if !ok {
 		return all[len(all)-1]
 	}
 	for _, p := range slices.Backward(all) {
-		if have, _ := numbers(p.Version); slices.Compare(have, want) <= 0 {
+		if have, _ := parseVersion(p.Version); slices.Compare(have, want) <= 0 {
 			return p
 		}
 	}
@@ -89,7 +89,7 @@ func ProfileFor(version string) Profile {
 
 // numbers are those of a version such as "1.2.27", "v1.2" or "1.2.0-beta.1",
 // three of them, and whether it is one.
-func numbers(version string) ([]int, bool) {
+func parseVersion(version string) ([]int, bool) {
 	release, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	n := make([]int, 0, 3)
 	for field := range strings.SplitSeq(release, ".") {
