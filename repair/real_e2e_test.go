@@ -8,9 +8,9 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
+	"mend/change"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
-	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/session"
 	"mend/testdata"
@@ -29,7 +29,7 @@ func realHome(t *testing.T, version int, cut func(wound.Store)) (*opencode.Home,
 	h := opencode.New(t, exe, api, true)
 	id := h.Unpack([][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version])
 	cut(h.Store(id))
-	st := stored{t, filepath.Join(h.DataDir(), "opencode.db"), id, filepath.Join(storetest.FastDir(t), "journal")}
+	st := stored{t, filepath.Join(h.DataDir(), "opencode.db"), id}
 	if _, err := os.Stat(st.path); err != nil {
 		st.path = filepath.Join(h.DataDir(), "storage")
 	}
@@ -55,7 +55,7 @@ func mended(t *testing.T, version int, cut func(wound.Store), verdict, code stri
 		t.Fatal("no fix cures it")
 	}
 	st.thereAndBack(before, after)
-	st.change(before, after)
+	st.apply(change.Diff(before, after))
 	said(t, h, st, opencode.Alive)
 	said(t, h, st, opencode.Alive)
 }

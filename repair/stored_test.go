@@ -17,20 +17,17 @@ import (
 	"mend/change"
 	"mend/internal/storetest"
 	"mend/internal/wound"
-	"mend/journal"
 	"mend/provider/anthropic"
 	"mend/session"
 	"mend/sqlstore"
 	"mend/testdata"
-	"mend/txn"
 )
 
-// A stored session is a fixture in its store, with a journal beside it.
+// A stored session is a fixture in its store.
 type stored struct {
-	t       *testing.T
-	path    string // of the store
-	id      string
-	journal string
+	t    *testing.T
+	path string // of the store
+	id   string
 }
 
 // unpack is the fixture of a version, by number, after a wound.
@@ -42,7 +39,7 @@ func unpack(t *testing.T, version int, cut func(wound.Store)) stored {
 	if err != nil {
 		t.Fatal(err)
 	}
-	st := stored{t, filepath.Join(dir, "opencode", "opencode.db"), id, filepath.Join(dir, "journal")}
+	st := stored{t, filepath.Join(dir, "opencode", "opencode.db"), id}
 	if _, err := os.Stat(st.path); err != nil {
 		st.path = filepath.Join(dir, "opencode", "storage")
 	}
@@ -50,73 +47,60 @@ func unpack(t *testing.T, version int, cut func(wound.Store)) stored {
 	return st
 }
 
-// open calls f with the store and its journal.
-func (st stored) open(f func(journal *journal.Journal, store txn.Store, load func() (*session.Session, error)) error) {
+// A store is a tree or a database.
+type store interface {
+	storetest.Store
+	List(ctx context.Context) ([]session.Session, error)
+	Load(ctx context.Context, head session.Session) (*session.Session, error)
+}
+
+func (st stored) open() store {
 	st.t.Helper()
-	j, err := journal.Open(st.journal, journal.Options{})
+	var s store
+	var err error
+	if strings.HasSuffix(st.path, ".db") {
+		s, err = sqlstore.Open(st.path, sqlstore.Options{})
+	} else {
+		s, err = tree.Open(st.path, "", tree.Options{Owner: "test"})
+	}
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	if strings.HasSuffix(st.path, ".db") {
-		var s *sqlstore.Store
-		if s, err = sqlstore.Open(st.path, sqlstore.Options{}); err == nil {
-			err = f(j, s, func() (*session.Session, error) { return st.loadFrom(s) })
-		}
-	} else {
-		var s *tree.Store
-		if s, err = tree.Open(st.path, "", tree.Options{Owner: j.ID()}); err == nil {
-			err = f(j, s, func() (*session.Session, error) { return st.loadFrom(s) })
-		}
-	}
-	if cerr := j.Close(); err != nil || cerr != nil {
-		st.t.Fatal(err, cerr)
-	}
-}
-
-// loadFrom loads the session as a scan does.
-func (st stored) loadFrom(s interface {
-	List(ctx context.Context) ([]session.Session, error)
-	Load(ctx context.Context, head session.Session) (*session.Session, error)
-},
-) (*session.Session, error) {
-	heads, err := s.List(st.t.Context())
-	if err != nil {
-		return nil, err
-	}
-	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == st.id })
-	return s.Load(st.t.Context(), heads[i])
-}
-
-func (st stored) load() (s *session.Session) {
-	st.t.Helper()
-	st.open(func(_ *journal.Journal, _ txn.Store, load func() (*session.Session, error)) (err error) {
-		s, err = load()
-		return err
-	})
 	return s
 }
 
-// run carries out ops as a repair does.
-func (st stored) run(ops []change.Op) {
+// load loads the session as a scan does.
+func (st stored) load() *session.Session {
 	st.t.Helper()
-	st.open(func(j *journal.Journal, s txn.Store, _ func() (*session.Session, error)) error {
-		_, err := txn.Run(st.t.Context(), j, s, change.Plan{Session: st.id, Cause: change.Cause{Kind: change.CauseScan}, Ops: ops})
-		return err
-	})
+	store := st.open()
+	heads, err := store.List(st.t.Context())
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == st.id })
+	s, err := store.Load(st.t.Context(), heads[i])
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return s
 }
 
-// last is the ops of the newest entry of the journal, with those that the store
-// added.
-func (st stored) last() (ops []change.Op) {
+// apply applies ops and returns them with those that the store added.
+func (st stored) apply(ops []change.Op) []change.Op {
 	st.t.Helper()
-	st.open(func(j *journal.Journal, _ txn.Store, _ func() (*session.Session, error)) error {
-		es, err := j.List(journal.Query{Limit: 1})
-		if err == nil {
-			ops, err = j.Ops(es[0])
-		}
-		return err
-	})
-	return ops
+	store := st.open()
+	staged, err := store.Prepare(st.t.Context(), ops)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	out, err := store.Commit(st.t.Context(), staged)
+	if err != nil || out.State != change.Committed {
+		st.t.Fatalf("Commit = %+v, %v", out, err)
+	}
+	if err := store.Discard(st.t.Context(), staged); err != nil {
+		st.t.Fatal(err)
+	}
+	return staged.Ops
 }
 
 // thereAndBack stores what became of the session, and takes it back: what is
@@ -124,17 +108,15 @@ func (st stored) last() (ops []change.Op) {
 func (st stored) thereAndBack(before, after *session.Session) {
 	st.t.Helper()
 	wounded := st.snapshot()
-	st.change(before, after)
+	ops := st.apply(change.Diff(before, after))
 	if diff := cmp.Diff(records(after), records(st.load())); diff != "" {
 		st.t.Errorf("what is stored is not what was planned (-want +got):\n%s", diff)
 	}
-	st.run(change.Inverse(st.last()))
+	st.apply(change.Inverse(ops))
 	if diff := cmp.Diff(wounded, st.snapshot()); diff != "" {
 		st.t.Errorf("after undo (-want +got):\n%s", diff)
 	}
 }
-
-func (st stored) change(before, after *session.Session) { st.run(change.Diff(before, after)) }
 
 func (st stored) snapshot() map[string]string {
 	st.t.Helper()
