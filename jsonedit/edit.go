@@ -7,148 +7,214 @@ import (
 	"slices"
 )
 
-// Get is the text of the value at path, and whether data is an object that
-// has one there. Of two equal names the last is meant, as in the agent.
+// Get returns the text of the value at path, which aliases data, and whether data is an
+// object that has one there. Of members with equal names the last is meant. No path
+// leads nowhere.
 func Get(data []byte, path ...string) ([]byte, bool) {
+	v := find(data, path)
+	return v.Raw(), v.Kind() != 0
+}
+
+// find returns the value at path, the zero Value if there is none.
+func find(data []byte, path []string) Value {
 	if len(path) == 0 {
-		return nil, false
+		return Value{}
 	}
 	v := Parse(data)
 	for _, name := range path {
 		v = v.Get(name)
 	}
-	return v.Raw(), v.Kind() != 0
+	return v
 }
 
-// Set returns data with the value at path replaced by raw, which must be
-// one JSON value, and every other byte as it was. Where the last name of the
-// path is missing it is added behind the last member, with that object's own
-// white space, or in an empty object with one step more than that of the object
-// around it; the objects above it must be there. Of two equal names the last is
-// meant, as in the agent.
+// Names returns the names of the members of the object at path, sorted and each once;
+// nil if there is no object.
+func Names(data []byte, path ...string) []string {
+	v := find(data, path)
+	if v.Kind() != '{' {
+		return nil
+	}
+	var names []string
+	for name := range v.Children() {
+		names = append(names, string(name))
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// Elements returns the texts of the elements of the list at path, which alias data, and
+// whether there is a list.
+func Elements(data []byte, path ...string) ([][]byte, bool) {
+	v := find(data, path)
+	if v.Kind() != '[' {
+		return nil, false
+	}
+	var all [][]byte
+	for _, e := range v.Children() {
+		all = append(all, e.Raw())
+	}
+	return all, true
+}
+
+// Set returns data with the value at path replaced by raw, which must be one JSON value,
+// and with every other byte as it was. If the last name of the path is missing, Set adds
+// it after the last member, with the white space of that object; in an empty object, with
+// one step more of indent than the object around it has. The objects above it must exist.
+// Of members with equal names the last is meant.
 //
-// The error says that data is not an object, or that a step of the path is
-// missing or is no object.
+// The error says that data is not an object, or which step of the path is missing or is
+// no object.
 func Set(data, raw []byte, path ...string) ([]byte, error) {
-	s, err := descend(data, path)
+	s, err := findSite(data, path)
 	if err != nil {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	if m, ok := s.obj.get(name); ok {
-		return splice(data, s.at+m.value, s.at+m.end, raw), nil
+	if v := s.obj.Get(name); v.Kind() != 0 {
+		n := v.node()
+		return splice(data, int(n.start), int(n.end), raw), nil
 	}
 	quoted := Quote(name)
-	ms := s.obj
-	if len(ms) == 0 {
+	x, i, end := s.obj.children()
+	if i == end {
 		return s.fill(data, quoted, raw), nil
 	}
-	indent := whiteBefore(data, s.at+ms[0].start)
-	last := ms[len(ms)-1]
-	end := s.at + last.end
-	return splice(data, end, end, slices.Concat([]byte(","), indent, quoted, colonOf(data, s.at, last), raw)), nil
+	indent := whiteBefore(data, x.nodes[i].memberStart())
+	last := i
+	for ; i < end; i = x.nodes[i].next {
+		last = i
+	}
+	n := &x.nodes[last]
+	return splice(data, int(n.end), int(n.end), slices.Concat([]byte(","), indent, quoted, colonOf(data, n), raw)), nil
 }
 
-// Remove returns data without the member at path, and with every other
-// byte as it was, but for the comma and the white space that belonged to it.
-// Without such a member data comes back unchanged. Errors as of [Set].
+// Remove returns data without the members at path, all if several have the name, and with
+// every other byte as it was except for the commas and the white space that belonged to
+// them. If there is none it returns data itself. Errors as of [Set].
 func Remove(data []byte, path ...string) ([]byte, error) {
-	s, err := descend(data, path)
+	s, err := findSite(data, path)
 	if err != nil {
 		return nil, err
 	}
 	name := path[len(path)-1]
-	if _, ok := s.obj.get(name); !ok {
+	if s.obj.Get(name).Kind() == 0 {
 		return data, nil
 	}
-	// All of them: of two equal names the first would count once the last is gone.
-	return s.without(data, map[string]bool{name: true}), nil
-}
-
-// without is data without the object's members of those names.
-func (s *site) without(data []byte, names map[string]bool) []byte {
-	all := make([]element, len(s.obj))
-	for i, m := range s.obj {
-		all[i] = element{s.at + m.start, s.at + m.end}
-	}
-	return without(data, all, func(i int) bool { return names[string(s.obj[i].name)] })
+	return removeMembers(data, s.obj, func(n []byte) bool { return string(n) == name }), nil
 }
 
 // EditMembers returns the object that data is with the values of its members as edit
-// returns them, and without the members that edit does not keep: every other byte is
-// as [Set] and [Remove] leave it. Of equal names edit gets the last. The
-// error says that data is not an object.
+// returns them, and without the members that edit does not keep. Every other byte is as
+// [Set] and [Remove] leave it. Of members with equal names edit gets the last, and the
+// others stay if that is kept. raw aliases data. The error says that data is not an object.
 func EditMembers(data []byte, edit func(name string, raw []byte) (to []byte, keep bool)) ([]byte, error) {
-	obj, err := parseObject(data)
-	if err != nil {
-		return nil, fmt.Errorf("editing an object: %w", err)
+	obj := Parse(data)
+	if obj.Kind() != '{' {
+		return nil, fmt.Errorf("editing an object: %w", CheckObject(data))
 	}
-	last := make(map[string]int, len(obj))
-	for i, m := range obj {
-		last[string(m.name)] = i
+	last := map[string]Value{}
+	for name, v := range obj.Children() {
+		last[string(name)] = v
 	}
 	var out []byte
-	at, gone := 0, map[string]bool{}
-	for i, m := range obj {
-		if last[string(m.name)] != i {
+	at, removed := 0, map[string]bool{}
+	for name, v := range obj.Children() {
+		if last[string(name)] != v {
 			continue
 		}
-		to, keep := edit(string(m.name), data[m.value:m.end])
+		to, keep := edit(string(name), v.Raw())
 		if !keep {
-			gone[string(m.name)] = true
+			removed[string(name)] = true
 			continue
 		}
-		out, at = append(append(out, data[at:m.value]...), to...), m.end
+		n := v.node()
+		out, at = append(append(out, data[at:n.start]...), to...), int(n.end)
 	}
 	out = append(out, data[at:]...)
-	if len(gone) == 0 {
+	if len(removed) == 0 {
 		return out, nil
 	}
-	if obj, err = parseObject(out); err != nil {
-		return nil, fmt.Errorf("editing an object: %w", err)
+	if obj = Parse(out); obj.Kind() != '{' {
+		return nil, fmt.Errorf("editing an object: %w", CheckObject(out))
 	}
-	return (&site{obj: obj}).without(out, gone), nil
+	return removeMembers(out, obj, func(name []byte) bool { return removed[string(name)] }), nil
 }
 
-// A site is the object that holds the last name of a path: the object taken
-// apart, and where in the text it begins.
-type site struct {
-	obj object
-	at  int
+// EditElements returns the list that data is with every element as edit returns it, and
+// every other byte as it was. It returns a copy of data if that is no list. raw aliases
+// data.
+func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
+	list := Parse(data)
+	if list.Kind() != '[' {
+		return bytes.Clone(data)
+	}
+	var out []byte
+	at := 0
+	for _, e := range list.spans() {
+		out = append(append(out, data[at:e.start]...), edit(data[e.start:e.end:e.end])...)
+		at = e.end
+	}
+	return append(out, data[at:]...)
+}
 
-	// What an empty object takes its white space from: that before and within
-	// the member that holds it, which stands depth objects deep.
+// RemoveElements returns data without the elements of the list at path for which drop
+// returns true, and with every other byte as it was except for the commas and the white
+// space that belonged to them. The error says that there is no list at path.
+func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
+	s, err := findSite(data, path)
+	if err != nil {
+		return nil, err
+	}
+	name := path[len(path)-1]
+	list := s.obj.Get(name)
+	switch list.Kind() {
+	case 0:
+		return nil, fmt.Errorf("editing field %q: it is missing", name)
+	case '[':
+		all := list.spans()
+		return removeSpans(data, all, func(i int) bool { return drop(data[all[i].start:all[i].end]) }), nil
+	default:
+		return nil, fmt.Errorf("editing field %q: it is no list", name)
+	}
+}
+
+// A site is the object that has, or will have, the last name of a path.
+type site struct {
+	obj Value
+
+	// The white space for a member of an empty object is that before and in the member
+	// that the object is, which is in depth objects.
 	indent, colon []byte
 	depth         int
 }
 
-func descend(data []byte, path []string) (site, error) {
+func findSite(data []byte, path []string) (site, error) {
 	if len(path) == 0 {
 		return site{}, errors.New("editing a field: no name given")
 	}
-	obj, err := parseObject(data)
-	if err != nil {
-		return site{}, fmt.Errorf("editing field %q: %w", path[0], err)
+	s := site{obj: Parse(data), colon: []byte(":")}
+	if s.obj.Kind() != '{' {
+		return site{}, fmt.Errorf("editing field %q: %w", path[0], CheckObject(data))
 	}
-	s := site{obj: obj, colon: []byte(":")}
 	for _, name := range path[:len(path)-1] {
-		m, ok := s.obj.get(name)
-		if !ok {
+		s.obj = s.obj.Get(name)
+		switch s.obj.Kind() {
+		case 0:
 			return site{}, fmt.Errorf("editing field %q: it is missing", name)
+		case '{':
+		default:
+			return site{}, fmt.Errorf("editing field %q: %w", name, errNotObject)
 		}
-		if s.obj, err = parseObject(data[s.at+m.value : s.at+m.end]); err != nil {
-			return site{}, fmt.Errorf("editing field %q: %w", name, err)
-		}
-		s.indent, s.colon = whiteBefore(data, s.at+m.start), colonOf(data, s.at, m)
-		s.at += m.value
+		n := s.obj.node()
+		s.indent, s.colon = whiteBefore(data, n.memberStart()), colonOf(data, n)
 		s.depth++
 	}
 	return s, nil
 }
 
-// fill puts the first member into an object that has none.
+// fill adds the first member to an empty object.
 func (s *site) fill(data, name, raw []byte) []byte {
-	open := s.at + bytes.IndexByte(data[s.at:], '{') + 1
+	open := int(s.obj.node().start) + 1
 	member := slices.Concat(name, s.colon, raw)
 	line := bytes.LastIndexByte(s.indent, '\n')
 	if line < 0 || data[open] != '}' {
@@ -159,10 +225,46 @@ func (s *site) fill(data, name, raw []byte) []byte {
 	return splice(data, open, open, slices.Concat(s.indent, step, member, s.indent))
 }
 
-// colonOf is what stands between the name and the value of a member of the
-// object that begins at at.
-func colonOf(data []byte, at int, m member) []byte {
-	text := data[at+m.start : at+m.value]
+// removeMembers returns data without the members of obj whose names drop chooses.
+func removeMembers(data []byte, obj Value, drop func(name []byte) bool) []byte {
+	var names [][]byte
+	for name := range obj.Children() {
+		names = append(names, name)
+	}
+	return removeSpans(data, obj.spans(), func(i int) bool { return drop(names[i]) })
+}
+
+// removeSpans returns data without those of the members of one object, or of the elements
+// of one list, that drop chooses, and without the commas and the white space that belonged
+// to them.
+func removeSpans(data []byte, all []span, drop func(i int) bool) []byte {
+	out, at, kept := make([]byte, 0, len(data)), 0, false
+	cut := func(from, to int) { out, at = append(out, data[at:from]...), to }
+	first := -1 // of those dropped before any that is kept
+	for i, e := range all {
+		switch dropped := drop(i); {
+		case dropped && kept:
+			comma := e.start - len(whiteBefore(data, e.start)) - 1
+			cut(comma, e.end)
+		case dropped && first < 0:
+			first = i
+		case !dropped:
+			if !kept && first >= 0 {
+				cut(all[first].start, e.start) // what follows takes its place
+			}
+			kept = true
+		}
+	}
+	if !kept && first >= 0 {
+		start := all[first].start
+		cut(start-len(whiteBefore(data, start)), skipWhite(data, all[len(all)-1].end))
+	}
+	return append(out, data[at:]...)
+}
+
+// colonOf returns the colon of a member with the white space around it.
+func colonOf(data []byte, n *node) []byte {
+	text := data[n.memberStart():n.start]
 	i := bytes.LastIndexByte(text, ':')
 	return text[i-len(whiteBefore(text, i)):]
 }

@@ -88,7 +88,7 @@ func deep(text []byte) bool {
 	return bytes.Count(text, []byte("["))+bytes.Count(text, []byte("{")) > 2000
 }
 
-// Of equal names the last counts, and what is no object has no members.
+// Of equal names the last counts, and only an object has members.
 func TestValueGet(t *testing.T) {
 	text := []byte(`{"a":1,"b":{"c":"x","c":"y"},"a":[2],"\u0064":{"e":true}}`)
 	root := Parse(text)
@@ -103,15 +103,18 @@ func TestValueGet(t *testing.T) {
 	}
 }
 
-// An index has no more nodes than it should of a text that is all brackets.
+// An index of a long list has no nodes for its elements.
 func TestIndexSize(t *testing.T) {
 	text := []byte(`{"a":{"b":[` + strings.Repeat("0,", 100_000) + `1]}}`)
 	root := Parse(text)
-	if n := len(root.of.nodes); n > 3 {
+	if n := len(root.index.nodes); n > 3 {
 		t.Errorf("the index lists %d values, want the list and those around it", n)
 	}
 	n := 0
-	for range root.Get("a").Get("b").Children() {
+	for _, v := range root.Get("a").Get("b").Children() {
+		if &v.Source()[0] != &text[0] || len(v.Source()) != len(text) {
+			t.Fatalf("element %d is not of the text", n)
+		}
 		n++
 	}
 	if n != 100_001 {

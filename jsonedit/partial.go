@@ -8,37 +8,40 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Partial is what [ParsePartial] reads of a damaged text.
+// A Partial is what [ParsePartial] reads of a damaged text.
 type Partial struct {
-	// Data is one JSON object: the members that could be read to their end, byte
-	// for byte and with the white space between them. It is nil where the text
-	// does not even begin an object.
+	// Data is one JSON object: the members that could be read to their end, byte for
+	// byte and with the white space between them. It is nil if the text does not even
+	// begin an object. It may alias the text.
 	Data []byte
-	// Cut is the path to what could not be read to its end. It is empty where the
-	// text ends between two members, or in a name, of the object itself.
+
+	// Cut is the path to the value that could not be read to its end. It is empty if the
+	// text ends between two members, or in a name, of the outermost object.
 	Cut []string
-	// Complete says that the object is all there: what is wrong stands around it.
+
+	// Complete is true if the object is complete, and only what is around it is damaged.
 	Complete bool
 }
 
-// ParsePartial reads as much as it can of a JSON object whose text is truncated,
-// padded with NUL bytes or otherwise damaged from some byte on. Of the member in
-// which the damage begins it keeps, where that is a string, the beginning that is
-// text, without half a character or half an escape; where it is an object, the
-// same of its members. A list, a number or a literal that is not read to its end
-// is left out, and so is an object in more than keptDepth others.
+// ParsePartial reads as much as it can of a JSON object whose text is truncated, padded
+// with NUL bytes or otherwise damaged from some byte on. Of the member in which the damage
+// begins it keeps the beginning: of a string the intact characters and escapes, of an
+// object the same as of the outermost one. It drops a list, a number or a literal that
+// is cut, and an object in more than maxPartialDepth others. A byte order mark before the
+// object is skipped.
 func ParsePartial(data []byte) Partial {
 	data = bytes.TrimPrefix(data, []byte("\ufeff"))
-	r := rescue{data: data, dec: newDecoder(data)}
+	r := partialReader{data: data, dec: newDecoder(data)}
 	for {
+		start := int(r.dec.InputOffset())
 		tok, err := r.dec.ReadToken()
 		if err != nil {
-			return r.closed()
+			return r.partial()
 		}
 		if len(r.open) == 0 && tok.Kind() != '{' {
 			return Partial{}
 		}
-		if r.take(tok); len(r.open) == 0 {
+		if r.add(tok, start); len(r.open) == 0 {
 			return Partial{Data: data[r.start:r.dec.InputOffset()], Complete: true}
 		}
 	}
@@ -52,32 +55,34 @@ func (v Partial) Intact(path ...string) bool {
 	return v.Complete || len(path) > len(v.Cut) || !slices.Equal(path, v.Cut[:len(path)])
 }
 
-// A rescue is the reading of a damaged text.
-type rescue struct {
+// A partialReader reads a damaged text.
+type partialReader struct {
 	data  []byte
 	dec   *jsontext.Decoder
-	start int     // where the object begins
-	open  []level // the objects and lists that were not read to their end
+	start int         // of the outermost object
+	open  []container // around the next token
 }
 
-// A level is an object or a list, as far as it was read.
-type level struct {
-	list  bool
-	white []byte // what stands before the first name
-	end   int    // of the last member, or of the opening brace
-	named bool   // a name was read, and its value not yet
-	name  string
-	at    int // the end of that name
+// A container is an object or a list that is read up to some token.
+type container struct {
+	list   bool
+	indent []byte // white space before the first name
+	end    int    // of the last value, or of the opening brace
+
+	// Of a member whose name was read, and its value not yet.
+	named   bool
+	name    string
+	nameEnd int
 }
 
-// take notes a token.
-func (r *rescue) take(tok jsontext.Token) {
+// add adds a token that was read from start on.
+func (r *partialReader) add(tok jsontext.Token, start int) {
 	kind, end := tok.Kind(), int(r.dec.InputOffset())
 	if kind == '{' || kind == '[' {
 		if len(r.open) == 0 {
 			r.start = end - 1
 		}
-		r.open = append(r.open, level{list: kind == '[', end: end})
+		r.open = append(r.open, container{list: kind == '[', end: end})
 		return
 	}
 	if kind == '}' || kind == ']' {
@@ -89,61 +94,60 @@ func (r *rescue) take(tok jsontext.Token) {
 	top := &r.open[len(r.open)-1]
 	switch {
 	case kind == '"' && !top.list && !top.named:
-		top.name, top.at, top.named = tok.String(), end, true
-		if top.white == nil {
-			top.white = whiteBefore(r.data, nameStart(r.data, end))
+		top.name, top.nameEnd, top.named = tok.String(), end, true
+		if top.indent == nil {
+			top.indent = whiteBefore(r.data, start+bytes.IndexByte(r.data[start:], '"'))
 		}
-	case kind == '0' && !r.endsNumber(end): // it may have gone on
+	case kind == '0' && !r.endsNumber(end): // the number may be cut
 	default:
 		top.end, top.named = end, false
 	}
 }
 
-func (r *rescue) endsNumber(at int) bool {
+func (r *partialReader) endsNumber(at int) bool {
 	return at < len(r.data) && bytes.IndexByte([]byte(" \t\r\n,}]"), r.data[at]) >= 0
 }
 
-// keptDepth is how deep an object may lie that is kept in part: deeper than any that
-// the agent knows the members of. It bounds the length of [Partial.Cut], of which
-// each step takes a look at the whole text.
-const keptDepth = 8
+// maxPartialDepth limits the length of [Partial.Cut], since callers read the whole text
+// for each step of it. No member that an agent knows is deeper.
+const maxPartialDepth = 8
 
-// closed is the object with all that is open closed where the damage begins.
-func (r *rescue) closed() Partial {
-	if i := slices.IndexFunc(r.open, func(l level) bool { return l.list }); i >= 0 {
+// partial closes the open objects where the damage begins.
+func (r *partialReader) partial() Partial {
+	if i := slices.IndexFunc(r.open, func(c container) bool { return c.list }); i >= 0 {
 		r.open = r.open[:i]
 	}
-	r.open = r.open[:min(len(r.open), keptDepth)]
+	r.open = r.open[:min(len(r.open), maxPartialDepth)]
 	if len(r.open) == 0 {
 		return Partial{}
 	}
 	v := Partial{Cut: []string{}}
-	for _, l := range r.open {
-		if l.named {
-			v.Cut = append(v.Cut, l.name)
+	for _, c := range r.open {
+		if c.named {
+			v.Cut = append(v.Cut, c.name)
 		}
 	}
 	top := r.open[len(r.open)-1]
 	v.Data = slices.Clone(r.data[r.start:top.end])
 	empty := r.data[top.end-1] == '{'
-	if text, ok := r.text(top); ok {
-		v.Data, empty = slices.Concat(r.data[r.start:top.at], text), false
+	if text, ok := r.cutString(top); ok {
+		v.Data, empty = slices.Concat(r.data[r.start:top.nameEnd], text), false
 	}
 	for i := range slices.Backward(r.open) {
 		if !empty {
-			v.Data = append(v.Data, r.whiteAfter(i)...)
+			v.Data = append(v.Data, r.whiteBeforeBrace(i)...)
 		}
 		v.Data, empty = append(v.Data, '}'), false
 	}
 	return v
 }
 
-// text is what follows the last name of l, if that is a string: its colon, and
-// the string as far as it is text, with the quote that is missing.
-func (r *rescue) text(l level) ([]byte, bool) {
-	rest := r.data[l.at:]
+// cutString returns what follows the last name of c if that is a string: the colon, the
+// intact characters of the string, and the quote that is missing.
+func (r *partialReader) cutString(c container) ([]byte, bool) {
+	rest := r.data[c.nameEnd:]
 	at := bytes.IndexByte(rest, '"')
-	if !l.named || at < 0 || string(bytes.Trim(rest[:at], " \t\r\n")) != ":" {
+	if !c.named || at < 0 || string(bytes.Trim(rest[:at], " \t\r\n")) != ":" {
 		return nil, false
 	}
 	value, end := rest[at:], len(rest)-at
@@ -151,7 +155,7 @@ func (r *rescue) text(l level) ([]byte, bool) {
 	if bad := (*jsontext.SyntacticError)(nil); errors.As(err, &bad) {
 		end = min(end, int(bad.ByteOffset))
 	}
-	const pair = len(`\ud83d\ude00`) // the longest of what may be there by half
+	const pair = len(`\ud83d\ude00`) // the longest escape, which may be cut
 	for cut := max(end-pair, 1); end >= cut; end-- {
 		if s := slices.Concat(value[:end], []byte{'"'}); jsontext.Value(s).IsValid() {
 			return slices.Concat(rest[:at], s), true
@@ -160,16 +164,16 @@ func (r *rescue) text(l level) ([]byte, bool) {
 	return nil, false
 }
 
-// whiteAfter is what stands between the last member of level i and its closing
-// brace, where it stands as the opening one does.
-func (r *rescue) whiteAfter(i int) []byte {
-	white := r.open[i].white
-	line := bytes.LastIndexByte(white, '\n')
+// whiteBeforeBrace returns the white space before the closing brace of container i, if
+// that is to be indented as the opening one is.
+func (r *partialReader) whiteBeforeBrace(i int) []byte {
+	indent := r.open[i].indent
+	line := bytes.LastIndexByte(indent, '\n')
 	switch {
 	case line < 0:
-		return white
+		return indent
 	case i == 0:
-		return white[:line+1]
+		return indent[:line+1]
 	}
-	return r.open[i-1].white
+	return r.open[i-1].indent
 }

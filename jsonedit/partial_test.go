@@ -155,11 +155,10 @@ func isPartOf(t *testing.T, got, want Value, cut []string) {
 	}
 }
 
-// An object that was not read to its end is kept in part where the agent knows what
-// is in it, and no deeper.
+// A cut object is kept in part down to maxPartialDepth.
 func TestParsePartialDeep(t *testing.T) {
 	v := ParsePartial([]byte(`{"x":1,"a":` + strings.Repeat(`{"a":`, MaxDepth-1)))
-	if want := `{"x":1,"a":` + nest(`{"a":`, "}", "{}", keptDepth-2) + "}"; string(v.Data) != want || len(v.Cut) != keptDepth {
+	if want := `{"x":1,"a":` + nest(`{"a":`, "}", "{}", maxPartialDepth-2) + "}"; string(v.Data) != want || len(v.Cut) != maxPartialDepth {
 		t.Errorf("ParsePartial gives %s, cut at %q, want %s", v.Data, v.Cut, want)
 	}
 }

@@ -29,9 +29,9 @@ type PatternField struct {
 //
 // It may report false for an object in an unusual spelling, such as one with escapes
 // in names. If it reports false, captured and texts mean nothing.
-func (f Pattern) Match(data []byte, texts [][]byte) (captured uint64, ok bool) {
+func (p Pattern) Match(data []byte, texts [][]byte) (captured uint64, ok bool) {
 	r := patternReader{texts: texts}
-	end := r.object(f, data, skipWhite(data, 0), 1)
+	end := r.object(p, data, skipWhite(data, 0), 1)
 	return r.captured, end >= 0 && skipWhite(data, end) == len(data)
 }
 
@@ -42,31 +42,31 @@ type patternReader struct {
 
 // object returns where the object ends that begins at byte i, -1 if there is none
 // that matches. depth is how many objects and lists enclose what is in it.
-func (r *patternReader) object(f Pattern, data []byte, i, depth int) int {
+func (r *patternReader) object(p Pattern, data []byte, i, depth int) int {
 	if i >= len(data) || data[i] != '{' {
 		return -1
 	}
 	if i = skipWhite(data, i+1); i < len(data) && data[i] == '}' {
-		return f.whole(0, i+1)
+		return p.endOf(0, i+1)
 	}
 	var seen uint64
-	next := 0 // in the form: most objects have their members in one order
+	next := 0 // in the pattern: most objects have their members in its order
 	for i < len(data) && data[i] == '"' {
-		k := f.find(data[i+1:], next)
+		k := p.find(data[i+1:], next)
 		if k < 0 || seen>>k&1 == 1 {
 			return -1
 		}
-		if i = skipWhite(data, i+len(f[k].Name)+len(`""`)); i >= len(data) || data[i] != ':' {
+		if i = skipWhite(data, i+len(p[k].Name)+len(`""`)); i >= len(data) || data[i] != ':' {
 			return -1
 		}
-		if i = r.value(&f[k], data, skipWhite(data, i+1), depth); i < 0 {
+		if i = r.value(&p[k], data, skipWhite(data, i+1), depth); i < 0 {
 			return -1
 		}
 		seen |= 1 << k
 		next = k + 1
 		var closed bool
 		if i, closed = skipComma(data, i, '}'); closed {
-			return f.whole(seen, i)
+			return p.endOf(seen, i)
 		}
 		if i < 0 {
 			return -1
@@ -75,8 +75,8 @@ func (r *patternReader) object(f Pattern, data []byte, i, depth int) int {
 	return -1
 }
 
-// value returns where the value of a member ends that begins at byte i, -1 if it
-// will not do.
+// value returns where the value of member m ends that begins at byte i, -1 if it does
+// not match.
 func (r *patternReader) value(m *PatternField, data []byte, i, depth int) (end int) {
 	switch {
 	case m.Object != nil && i < len(data) && data[i] == '{':
@@ -96,31 +96,30 @@ func (r *patternReader) value(m *PatternField, data []byte, i, depth int) (end i
 	return end
 }
 
-// find is the number of the member whose name, and a quote, rest begins with,
-// looked for from one on; -1 if there is none.
-func (f Pattern) find(rest []byte, from int) int {
-	for k := from; k < len(f); k++ {
-		if f[k].named(rest) {
-			return k
+// find returns the index of the member whose name, and a quote, rest begins with, -1 if
+// there is none. It tries the member at index from first.
+func (p Pattern) find(rest []byte, from int) int {
+	for i := range p {
+		k := from + i
+		if k >= len(p) {
+			k -= len(p)
 		}
-	}
-	for k := range min(from, len(f)) {
-		if f[k].named(rest) {
+		if p[k].hasName(rest) {
 			return k
 		}
 	}
 	return -1
 }
 
-func (m *PatternField) named(rest []byte) bool {
+func (m *PatternField) hasName(rest []byte) bool {
 	n := len(m.Name)
 	return n < len(rest) && rest[n] == '"' && string(rest[:n]) == m.Name
 }
 
-// whole is end if all that must be there was seen, else -1.
-func (f Pattern) whole(seen uint64, end int) int {
-	for k := range f {
-		if f[k].Required && seen>>k&1 == 0 {
+// endOf returns end if all required members were seen, else -1.
+func (p Pattern) endOf(seen uint64, end int) int {
+	for k := range p {
+		if p[k].Required && seen>>k&1 == 0 {
 			return -1
 		}
 	}

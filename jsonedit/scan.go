@@ -1,14 +1,125 @@
 package jsonedit
 
-import "bytes"
+import (
+	"bytes"
+	"math"
+	"slices"
+	"sync"
+)
 
-// What follows reads the JSON that agents write several times faster than the
-// library does. It takes no text that the library does not take (that is fuzzed),
-// and leaves to it all that is rare: escapes in names, lone surrogates, and the words
-// for what is wrong.
+// The code in this file reads the JSON that agents write several times faster than the
+// JSON library does (BenchmarkScan). It accepts nothing that the library refuses, which
+// is fuzzed. What is rare it leaves to the library: escapes in names, lone surrogates,
+// and errors.
 
-// skipWhite returns where the first character is at or behind byte i that is no
-// white space.
+// A scanner makes the nodes of a text, except where that is left to the library.
+type scanner struct {
+	text  []byte
+	nodes []node
+}
+
+// tooMany is the end of a value of which too much would be listed.
+const tooMany = -2
+
+var scanners = sync.Pool{New: func() any { return new(scanner) }}
+
+// scanNodes returns nil for what is left to the library.
+func scanNodes(text []byte, start int) (nodes []node) {
+	s := scanners.Get().(*scanner)
+	s.text = text
+	if end := s.value(node{start: int32(skipWhite(text, start))}, 0); end >= 0 && skipWhite(text, end) == len(text) {
+		nodes = slices.Clone(s.nodes)
+	}
+	if s.text, s.nodes = nil, s.nodes[:0]; cap(s.nodes) <= maxNodes {
+		scanners.Put(s)
+	}
+	return nodes
+}
+
+// value adds the value that begins at n.start, and returns its end, -1 if there is
+// none, or none that this code reads.
+func (s *scanner) value(n node, depth int) (end int) {
+	at, i := len(s.nodes), int(n.start)
+	s.nodes = append(s.nodes, n)
+	end = tooMany
+	if i < len(s.text) && depth < indexDepth {
+		switch s.text[i] {
+		case '{':
+			end = s.object(i, depth+1)
+		case '[':
+			end = s.list(i, depth+1)
+		}
+	}
+	if end == tooMany {
+		s.nodes = s.nodes[:at+1]
+		end = skipValue(s.text, i, depth)
+	}
+	s.nodes[at].end, s.nodes[at].next = int32(end), int32(len(s.nodes))
+	return end
+}
+
+// limit returns how many nodes there may be once what is inside a value is listed.
+func (s *scanner) limit(depth int) int {
+	if depth <= 1 {
+		return math.MaxInt
+	}
+	return len(s.nodes) + maxNodes
+}
+
+func (s *scanner) object(i, depth int) (end int) {
+	text, limit := s.text, s.limit(depth)
+	i = skipWhite(text, i+1)
+	if i < len(text) && text[i] == '}' {
+		return i + 1
+	}
+	for i < len(text) && text[i] == '"' {
+		nameEnd := skipString(text, i+1)
+		if nameEnd < 0 || !plainASCII(text[i+1:nameEnd-1]) {
+			return -1
+		}
+		m := node{name: int32(i + 1), nameEnd: int32(nameEnd - 1)}
+		if i = skipWhite(text, nameEnd); i >= len(text) || text[i] != ':' {
+			return -1
+		}
+		m.start = int32(skipWhite(text, i+1))
+		if i = s.value(m, depth); i < 0 {
+			return -1
+		}
+		var closed bool
+		if i, closed = skipComma(text, i, '}'); closed || i < 0 {
+			return i
+		}
+		if len(s.nodes) > limit {
+			return tooMany
+		}
+	}
+	return -1
+}
+
+func (s *scanner) list(i, depth int) (end int) {
+	text, limit := s.text, s.limit(depth)
+	i = skipWhite(text, i+1)
+	if i < len(text) && text[i] == ']' {
+		return i + 1
+	}
+	for {
+		if i = s.value(node{start: int32(i)}, depth); i < 0 {
+			return -1
+		}
+		var closed bool
+		if i, closed = skipComma(text, i, ']'); closed || i < 0 {
+			return i
+		}
+		if len(s.nodes) > limit {
+			return tooMany
+		}
+	}
+}
+
+// A function that skips returns the index after what it skips, -1 if that does not begin
+// at index i or is not read here. depth is the number of objects and lists around it.
+
+// skipWhite skips white space, which may be none.
 func skipWhite(data []byte, i int) int {
 	const white = 1<<' ' | 1<<'\n' | 1<<'\r' | 1<<'\t'
 	for i < len(data) && data[i] <= ' ' && uint64(white)>>data[i]&1 == 1 {
@@ -17,8 +128,6 @@ func skipWhite(data []byte, i int) int {
 	return i
 }
 
-// skipValue returns where the value ends that begins at byte i, -1 if there is
-// none, or none that this code reads.
 func skipValue(data []byte, i, depth int) int {
 	if i >= len(data) {
 		return -1
@@ -40,8 +149,7 @@ func skipValue(data []byte, i, depth int) int {
 	return skipNumber(data, i)
 }
 
-// skipString returns where the string ends whose first character is at byte i, -1
-// for none.
+// skipString skips the rest of a string, after its first quote.
 func skipString(data []byte, i int) int {
 	for i < len(data) {
 		switch c := data[i]; {
@@ -62,11 +170,10 @@ func skipString(data []byte, i int) int {
 	return -1
 }
 
-// isShortEscape reports which characters make an escape with a backslash before them.
+// isShortEscape is true for characters that make an escape with a backslash before them.
 var isShortEscape = [256]bool{'"': true, '\\': true, '/': true, 'b': true, 'f': true, 'n': true, 'r': true, 't': true}
 
-// skipCode returns where the escape ends whose u is at byte i, -1 for none, and for
-// half of a surrogate pair.
+// skipCode skips the rest of an escape, from its u, unless it is half of a surrogate pair.
 func skipCode(data []byte, i int) int {
 	if i+5 > len(data) || data[i] != 'u' || (data[i+1] == 'd' || data[i+1] == 'D') && data[i+2] > '7' {
 		return -1
@@ -86,7 +193,6 @@ func skipWord(data []byte, i int, word string) int {
 	return -1
 }
 
-// skipObject returns where the object ends that begins at byte i, -1 for none.
 func skipObject(data []byte, i, depth int) int {
 	if depth > MaxDepth {
 		return -1
@@ -113,8 +219,8 @@ func skipObject(data []byte, i, depth int) int {
 	return -1
 }
 
-// skipList returns where the list ends that begins at byte i, -1 for none. It calls
-// f, which may be nil, for each element, and gives up where that returns false.
+// skipList calls f, if it is not nil, for each element, and returns -1 if that returns
+// false.
 func skipList(data []byte, i, depth int, f func([]byte) bool) int {
 	if depth > MaxDepth {
 		return -1
@@ -135,9 +241,8 @@ func skipList(data []byte, i, depth int, f func([]byte) bool) int {
 	}
 }
 
-// skipComma returns where the text goes on behind a member or an element that ends at
-// byte i: at the next one, or closed, behind the bracket that closes what they are in;
-// -1 where it is neither.
+// skipComma skips what follows a member or an element: a comma, or the bracket that closes
+// the object or the list, and reports whether it was the bracket.
 func skipComma(data []byte, i int, bracket byte) (next int, closed bool) {
 	i = skipWhite(data, i)
 	switch {
@@ -149,7 +254,6 @@ func skipComma(data []byte, i int, bracket byte) (next int, closed bool) {
 	return -1, false
 }
 
-// skipNumber returns where the number ends that begins at byte i, -1 for none.
 func skipNumber(data []byte, i int) int {
 	if i < len(data) && data[i] == '-' {
 		i++
@@ -191,4 +295,16 @@ func plainASCII(name []byte) bool {
 		}
 	}
 	return true
+}
+
+// EachElement calls f for the text of each element of a JSON list, until f returns
+// false. It reports whether f returned true for all of them and data is a list with
+// nothing but white space around it. It may call f before it sees that data is no list.
+func EachElement(data []byte, f func(value []byte) bool) bool {
+	i := skipWhite(data, 0)
+	if i >= len(data) || data[i] != '[' {
+		return false
+	}
+	end := skipList(data, i, 1, f)
+	return end >= 0 && skipWhite(data, end) == len(data)
 }

@@ -9,10 +9,99 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 )
 
-// What may be in a string is taken wherever it is, as the library takes it, and
-// nothing else is.
+// A field is a member of an object, and where it is in the text.
+type field struct {
+	name              string
+	start, value, end int
+}
+
+func fields(x *index) []field {
+	all := []field{}
+	for name, v := range (Value{x, 0}).Children() {
+		n := v.node()
+		all = append(all, field{string(name), n.memberStart(), int(n.start), int(n.end)})
+	}
+	return all
+}
+
+// scanFields reads an object with the scanner, and reports whether that takes it.
+func scanFields(text []byte) ([]field, bool) {
+	nodes := scanNodes(text, 0)
+	if nodes == nil || text[nodes[0].start] != '{' {
+		return nil, false
+	}
+	return fields(&index{text: text, nodes: nodes}), true
+}
+
+// decodeFields reads an object with the library.
+func decodeFields(text []byte) ([]field, bool) {
+	x := decodeIndex(text, 0)
+	if x == nil || (Value{x, 0}).Kind() != '{' {
+		return nil, false
+	}
+	return fields(x), true
+}
+
+// FuzzScan compares the scanner with the library: what the scanner accepts the library
+// accepts as well, with the same members.
+func FuzzScan(f *testing.F) {
+	for _, seed := range []string{
+		`{}`, ` { } `, `{"a":1}`, `{"a":1,"a":2}`, `{"a":"b\"\\\u00e9\n","c":[1,-2.5e+3,[],{}],"d":{"e":null}}`,
+		`{"a":true,"b":false}x`, `{"a":01}`, `{"a":1.}`, `{"a":1e}`, `{"a":-}`, `{"a":tru}`, `{"a" 1}`, `{"a":1,}`, `{,}`, `{"a":[1,]}`,
+		`{"a":"\ud800"}`, `{"a":"\ud83d\ude00"}`, `{"a":"\x"}`, "{\"a\":\"\xff\"}", "{\"a\":\"\x01\"}", "{\"a\":\"0123456\x1f\"}", `{"a":"01234567`,
+		"\ufeff{}", "{\"\xff\":1}", `{"\u0061":1}`, `{"ä":1}`, `{"a":"\u12"}`, `[{}]`, `{"a":{"b":{"c":"d"}}}`, `{"a":"\`,
+		`{"a":"` + strings.Repeat(`0123\n456\"7\u00e9\\`, 9) + `"}`, `{"a":"` + strings.Repeat("z", 63) + `\"","b":"` + strings.Repeat("z", 64) + `"}`,
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got, ok := scanFields(data)
+		if !ok {
+			return
+		}
+		want, ok := decodeFields(data)
+		if !ok {
+			t.Fatalf("scanNodes(%q) accepts what the library refuses", data)
+		}
+		if diff := cmp.Diff(want, got, cmp.AllowUnexported(field{})); diff != "" {
+			t.Errorf("scanNodes(%q) differs (-library +scanner):\n%s", data, diff)
+		}
+	})
+}
+
+// The scanner accepts what agents write.
+func TestScanUsualText(t *testing.T) {
+	for _, text := range []string{
+		`{}`, "{\n  \"id\": \"prt_1\",\n  \"state\": {\n    \"input\": {\"a\": [1, 2.5e-3, null]}\n  }\n}",
+		`{"text":"größer \"quoted\" \u001b[0m\n","b":true,"c":false}`,
+	} {
+		if _, ok := scanFields([]byte(text)); !ok {
+			t.Errorf("scanNodes(%s) leaves it to the library", text)
+		}
+	}
+}
+
+func BenchmarkParse(b *testing.B) {
+	text := []byte(`{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","output":"`)
+	for len(text) < 4096 {
+		text = append(text, `a line of code() { return \"text\" }\n`...)
+	}
+	text = append(text, `","time":{"start":1,"end":2}}}`...)
+	b.SetBytes(int64(len(text)))
+	b.ReportAllocs()
+	for b.Loop() {
+		if Parse(text).Kind() != '{' {
+			b.Fatal("not an object")
+		}
+	}
+}
+
+// The scanner accepts what may be in a string at every offset, as the library does, and
+// nothing else.
 func TestScanStringAtEveryPlace(t *testing.T) {
 	rows := []struct {
 		what  string
@@ -43,34 +132,33 @@ func TestScanStringAtEveryPlace(t *testing.T) {
 		for before := range 72 {
 			for _, behind := range []int{0, 128} {
 				text := []byte(`{"a":"` + strings.Repeat("!", before) + r.what + strings.Repeat("z", behind) + `","b":1}`)
-				got, ok := scanObject(text)
+				got, ok := scanFields(text)
 				if ok != r.taken {
-					t.Fatalf("scanObject(%q) takes it: %v, want %v", text, ok, r.taken)
+					t.Fatalf("scanNodes(%q) takes it: %v, want %v", text, ok, r.taken)
 				}
 				if !ok {
 					continue
 				}
-				if want, err := libraryObject(text); err != nil || !reflect.DeepEqual(got, want) {
-					t.Fatalf("scanObject(%q) = %+v, want %+v, %v", text, got, want, err)
+				if want, ok := decodeFields(text); !ok || !reflect.DeepEqual(got, want) {
+					t.Fatalf("scanNodes(%q) = %+v, want %+v, %v", text, got, want, ok)
 				}
 			}
 		}
 	}
 }
 
-// A text that is cut is not taken.
+// The scanner accepts no text that is cut.
 func TestScanStringCut(t *testing.T) {
 	text := []byte(`{"a":"` + strings.Repeat(`0123456\n0123\u00e9\\\"01`, 10))
 	for n := range text {
-		if _, ok := scanObject(text[:n]); ok {
-			t.Errorf("scanObject(%q) takes it", text[:n])
+		if _, ok := scanFields(text[:n]); ok {
+			t.Errorf("scanNodes(%q) takes it", text[:n])
 		}
 	}
 }
 
-// speech is the words of the texts in a benchmark; a kind of text is made of some
-// of them.
-var speech = map[string][]string{
+// words are the words of each kind of text in the benchmarks.
+var words = map[string][]string{
 	"code":  {"func ", "return ", "the ", "error: ", `"quoted" `, "1234 ", "path/to/file.go:17 ", "\n", "\tif err != nil {\n", "größer ", "left := right ", "// why "},
 	"plain": {"func ", "return ", "the ", "error: ", "1234 ", "path/to/file.go:17 "},
 	"path":  {`C:\src\` + "\n", `\`, `""`, "\n", "x", "\x1b[31m", "ä"},
@@ -85,7 +173,7 @@ func parts(tb testing.TB, kind string) [][]byte {
 		n := int(20 * math.Pow(1000, rnd.Float64()))
 		var b strings.Builder
 		for b.Len() < n {
-			b.WriteString(speech[kind][rnd.IntN(len(speech[kind]))])
+			b.WriteString(words[kind][rnd.IntN(len(words[kind]))])
 		}
 		return b.String()
 	}
@@ -104,8 +192,8 @@ func parts(tb testing.TB, kind string) [][]byte {
 	return all
 }
 
-// form is the form of these parts.
-func form() Pattern {
+// partPattern matches these parts.
+func partPattern() Pattern {
 	is := func(raw []byte) bool { return raw[0] != 'n' }
 	return Pattern{
 		{Name: "type", Accept: is, Capture: 1},
@@ -146,7 +234,7 @@ func BenchmarkSkipValue(b *testing.B) {
 }
 
 func BenchmarkPattern(b *testing.B) {
-	f := form()
+	f := partPattern()
 	var texts [12][]byte
 	benchmarkParts(b, func(data []byte) bool {
 		_, ok := f.Match(data, texts[:])
@@ -154,11 +242,8 @@ func BenchmarkPattern(b *testing.B) {
 	})
 }
 
-func BenchmarkScanObject(b *testing.B) {
-	benchmarkParts(b, func(data []byte) bool {
-		_, ok := scanObject(data)
-		return ok
-	})
+func BenchmarkScan(b *testing.B) {
+	benchmarkParts(b, func(data []byte) bool { return scanNodes(data, 0) != nil })
 }
 
 // BenchmarkPatternSmall reads what has no texts that are long: most records are so.
@@ -189,7 +274,7 @@ func BenchmarkPatternSmall(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if _, ok := f.Match(data, texts[:]); !ok {
-					b.Fatal("not of the form")
+					b.Fatal("no match")
 				}
 			}
 		})

@@ -1,9 +1,6 @@
 package jsonedit
 
-import (
-	"bytes"
-	"slices"
-)
+import "slices"
 
 // A Member is a member of an object.
 type Member struct {
@@ -28,14 +25,16 @@ func Indented() Style { return Style{[]byte("\n  "), []byte(": "), []byte("\n")}
 // StyleOf returns the style of the object that data is, as its first member shows it.
 // It reports false if data is no object, or one without members.
 func StyleOf(data []byte) (Style, bool) {
-	obj, err := parseObject(data)
-	if err != nil || len(obj) == 0 {
+	obj := Parse(data)
+	x, first, end := obj.children()
+	if obj.Kind() != '{' || first == end {
 		return Style{}, false
 	}
+	n := &x.nodes[first]
 	return Style{
-		indent: whiteBefore(data, obj[0].start),
-		colon:  colonOf(data, 0, obj[0]),
-		end:    whiteBefore(data, bytes.LastIndexByte(data, '}')),
+		indent: whiteBefore(data, n.memberStart()),
+		colon:  colonOf(data, n),
+		end:    whiteBefore(data, int(obj.node().end)-1),
 	}, true
 }
 

@@ -2,8 +2,9 @@ package session
 
 import (
 	"bytes"
-	"mend/jsonedit"
 	"slices"
+
+	"mend/jsonedit"
 )
 
 // Anew is the record under its own ids, mode and columns with another content:

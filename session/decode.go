@@ -1,8 +1,9 @@
 package session
 
 import (
-	"mend/jsonedit"
 	"slices"
+
+	"mend/jsonedit"
 )
 
 // NewMessage decodes the record of a message. It never fails: what cannot be

@@ -2,8 +2,9 @@ package session
 
 import (
 	"fmt"
-	"mend/jsonedit"
 	"slices"
+
+	"mend/jsonedit"
 )
 
 // Set puts a JSON value into one field of the part, as [jsonedit.Set] does, and

@@ -3,10 +3,11 @@ package session
 import (
 	"cmp"
 	"fmt"
-	"mend/jsonedit"
 	"slices"
 	"strconv"
 	"strings"
+
+	"mend/jsonedit"
 )
 
 // NewPrompt makes a user's message that stands directly before an answer, under

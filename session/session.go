@@ -2,8 +2,9 @@ package session
 
 import (
 	"cmp"
-	"mend/jsonedit"
 	"slices"
+
+	"mend/jsonedit"
 )
 
 // A Session is a stored conversation.

@@ -1,8 +1,9 @@
 package session
 
 import (
-	"mend/jsonedit"
 	"slices"
+
+	"mend/jsonedit"
 )
 
 // InjectText puts a synthetic text part with that id into the message, and

@@ -4,11 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"mend/request"
 	"net/url"
 	"regexp"
 	"strings"
 	"sync"
+
+	"mend/request"
 )
 
 // isMedia reports whether files of that kind are taken out of a conversation
