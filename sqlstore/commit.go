@@ -18,58 +18,58 @@ import (
 //
 // An error means that the COMMIT itself failed: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
-	p, err := s.planOf(st)
-	var stage stage
+	changes, err := s.changesOf(st)
+	var stage commitState
 	if err == nil {
-		err = s.write(ctx, func(c *conn) error { return s.apply(ctx, c, p, &stage) })
+		err = s.write(ctx, func(c *conn) error { return s.apply(ctx, c, changes, &stage) })
 	}
 	switch stage {
 	case committed: // also with side files left over
 		return change.Outcome{State: change.Committed}, nil
-	case asked:
+	case commitSent:
 		return change.Outcome{}, fmt.Errorf("committing to %s: %w", s.id.Root, err)
-	case begun:
+	case notCommitted:
 	}
-	if conflicts := conflictsOf(err); len(conflicts) > 0 {
+	if conflicts := conflictsIn(err); len(conflicts) > 0 {
 		return change.Outcome{State: change.Aborted, Conflicts: conflicts}, nil
 	}
 	return change.Outcome{State: change.Aborted, Cause: fmt.Errorf("writing to %s: %w", s.id.Root, err)}, nil
 }
 
 // A stage is how far a transaction came.
-type stage uint8
+type commitState uint8
 
 const (
-	begun     stage = iota // without COMMIT nothing has happened
-	asked                  // SQLite was told to commit and has not said that it did
-	committed              // it has
+	notCommitted commitState = iota // without COMMIT nothing has happened
+	commitSent                      // SQLite was told to commit and has not said that it did
+	committed                       // it has
 )
 
-// planOf is the plan of a change that was prepared for this store.
-func (s *Store) planOf(st change.Staged) (*plan, error) {
+// changesOf is the plan of a change that was prepared for this store.
+func (s *Store) changesOf(st change.Staged) (*rowChanges, error) {
 	if !st.Store.Same(s.id) {
 		return nil, fmt.Errorf("%w: it is for the store %s", change.ErrInvalid, st.Store.Root)
 	}
-	return newPlan(st.Ops)
+	return newRowChanges(st.Ops)
 }
 
 // apply does the change within the transaction that c is in, and commits it.
-func (s *Store) apply(ctx context.Context, c *conn, p *plan, at *stage) error {
+func (s *Store) apply(ctx context.Context, c *conn, changes *rowChanges, at *commitState) error {
 	// 1. Nobody can write from here on: what is compared now stays.
-	if conflicts, err := c.compare(p); err != nil || len(conflicts) > 0 {
+	if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
 		return conflictError(conflicts, err)
 	}
-	if err := c.fits(p); err != nil {
+	if err := c.checkTables(changes); err != nil {
 		return err
 	}
 	// 2. Write every row and look at what became of it.
-	for _, r := range p.rows {
-		if err := s.put(c, r); err != nil {
+	for _, r := range changes.rows {
+		if err := s.writeRow(c, r); err != nil {
 			return fmt.Errorf("%v %s: %w", r.kind, r.ref, err)
 		}
 	}
 	// 3. The agent may have added rows that the plan does not know.
-	if conflicts, err := c.checkLinks(s.bound(p.rows), nil); err != nil || len(conflicts) > 0 {
+	if conflicts, err := c.checkForeignKeys(s.checkedRows(changes.rows), nil); err != nil || len(conflicts) > 0 {
 		return conflictError(conflicts, err)
 	}
 	// 4. The -wal or -journal may be new, and the driver does not sync the folder
@@ -88,9 +88,9 @@ func (s *Store) apply(ctx context.Context, c *conn, p *plan, at *stage) error {
 }
 
 // commit ends the transaction, and says how far it came.
-func (s *Store) commit(c *conn, at *stage) error {
+func (s *Store) commit(c *conn, at *commitState) error {
 	c.db.SetInterrupt(context.Background())
-	*at = asked
+	*at = commitSent
 	if err := s.step("commit"); err != nil {
 		return err
 	}
@@ -99,19 +99,19 @@ func (s *Store) commit(c *conn, at *stage) error {
 	case err == nil:
 		*at = committed
 	case errors.Is(err, sqlite3.BUSY) && !c.db.GetAutocommit():
-		*at = begun // a reader of a database without WAL; the transaction still stands
+		*at = notCommitted // a reader of a database without WAL; the transaction still stands
 	}
 	return err
 }
 
-// put writes one row and reads it back: it must be what was planned.
-func (s *Store) put(c *conn, r row) error {
-	verb := change.Op{Pre: r.old, Post: r.now}.Verb()
+// writeRow writes one row and reads it back: it must be what was planned.
+func (s *Store) writeRow(c *conn, r rowChange) error {
+	verb := change.Op{Pre: r.preImage, Post: r.postImage}.Verb()
 	if err := s.step(fmt.Sprintf("%s %v %s", verb, r.kind, r.ref)); err != nil {
 		return err
 	}
 	t := c.schema.tables[r.kind]
-	sql, args := t.statement(r)
+	sql, args := t.writeStatement(r)
 	n, err := c.exec(sql, args)
 	if err != nil {
 		return err
@@ -123,15 +123,15 @@ func (s *Store) put(c *conn, r row) error {
 	if err != nil {
 		return err
 	}
-	if !imageOf(found).Equal(r.now) {
+	if !imageOf(found).Equal(r.postImage) {
 		return errors.New("the database does not keep the row as it was given")
 	}
 	return nil
 }
 
-// statement is what makes Post of Pre. An update names only the columns that
+// writeStatement is what makes Post of Pre. An update names only the columns that
 // change, so that the indexes of others are left alone.
-func (t *table) statement(r row) (sql string, args []value) {
+func (t *table) writeStatement(r rowChange) (sql string, args []value) {
 	name := sqlite3.QuoteIdentifier(t.name)
 	switch {
 	case r.post == nil:

@@ -47,7 +47,7 @@ func testConflict(t *testing.T, do, why string) {
 	if err != nil || out.State != change.Aborted || out.Cause != nil || !told(out.Conflicts, why) {
 		t.Errorf("Commit = %+v, %v; want aborted, %q", out, err, why)
 	}
-	if _, err = s.Prepare(t.Context(), ops); !told(conflictsOf(err), why) {
+	if _, err = s.Prepare(t.Context(), ops); !told(conflictsIn(err), why) {
 		t.Errorf("Prepare: %v, want %q", err, why)
 	}
 	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Aborted {

@@ -18,9 +18,9 @@ import (
 type conn struct {
 	db     *sqlite3.Conn
 	stmts  map[string]*sqlite3.Stmt
-	schema *schema // of the transaction that is open
-	live   bool    // another program had the database open when this one was
-	sum    tally   // of the session that is being read
+	schema *schema     // of the transaction that is open
+	shared bool        // another program had the database open when this one was
+	hasher stampHasher // of the session that is being read
 }
 
 // The settings of our connections. The agent's own are synchronous=NORMAL,
@@ -30,7 +30,7 @@ const (
 		// In KB: of most rows each page is read once, and into memory that the processor
 		// has still near, instead of SQLite's 2 MB.
 		"PRAGMA cache_size=-256;"
-	quietPragma = "PRAGMA locking_mode=EXCLUSIVE;"
+	unlockedPragma = "PRAGMA locking_mode=EXCLUSIVE;"
 
 	writePragmas = "PRAGMA temp_store=MEMORY; PRAGMA cell_size_check=ON; PRAGMA foreign_keys=OFF;" +
 		"PRAGMA synchronous=FULL; PRAGMA fullfsync=ON; PRAGMA checkpoint_fullfsync=ON; PRAGMA wal_autocheckpoint=0;"
@@ -56,9 +56,9 @@ func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.
 
 // openReader opens the database for reading; see [readVFS] for live.
 func (s *Store) openReader(ctx context.Context, live bool) (*conn, error) {
-	name, pragmas := quietVFS, quietPragma+readPragmas
+	name, pragmas := unlockedVFS, unlockedPragma+readPragmas
 	if live {
-		name, pragmas = liveVFS, readPragmas
+		name, pragmas = lockedVFS, readPragmas
 	}
 	vfs.Register(name, readVFS{live})
 	return connect(ctx, uri(s.id.Root, "mode=ro&vfs="+name), sqlite3.OPEN_READONLY, s.opt.BusyTimeout, pragmas)
@@ -66,9 +66,9 @@ func (s *Store) openReader(ctx context.Context, live bool) (*conn, error) {
 
 // openWriter opens the database for writing. Without keep the -wal and -shm are
 // brought into the database and removed when the last connection closes.
-func (s *Store) openWriter(ctx context.Context, sh shape, keep bool) (*conn, error) {
+func (s *Store) openWriter(ctx context.Context, files fileState, keep bool) (*conn, error) {
 	query, pragmas := "mode=rw", writePragmas
-	if !sh.wal {
+	if !files.walMode {
 		// A -journal gets the rights of the database, as SQLite's own code has it.
 		query, pragmas = query+"&modeof="+escape(s.id.Root), writePragmas+journalPragma
 	}
@@ -117,8 +117,8 @@ func (c *conn) close() error {
 	return c.db.Close()
 }
 
-// discard closes a connection that has only read, if there is one.
-func (c *conn) discard() {
+// closeReader closes a connection that has only read, if there is one.
+func (c *conn) closeReader() {
 	if c != nil {
 		_ = c.close() // nothing was written
 	}
@@ -216,9 +216,9 @@ func (e lineError) Error() string {
 	return strings.Join(fields, " ")
 }
 
-// guard turns a panic of the driver, which it raises when memory is short or the
+// recoverPanic turns a panic of the driver, which it raises when memory is short or the
 // translated C code goes astray, into an error. It is deferred.
-func guard(err *error) {
+func recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = unusable("SQLite gave up on it: %v", p)
 	}

@@ -69,7 +69,7 @@ func overwriteRow(t *testing.T, path string, ref session.Ref, image *change.Imag
 	t.Helper()
 	c, err := connect(t.Context(), uri(path, "mode=rw"), 2, 1e9, "PRAGMA foreign_keys=OFF")
 	must(t, err)
-	defer c.discard()
+	defer c.closeReader()
 	table := ref.Kind.String()
 	_, err = c.exec("DELETE FROM "+table+" WHERE id = ?", []value{text(ref.ID())})
 	must(t, err)

@@ -178,7 +178,7 @@ func TestFlipped(t *testing.T) {
 func sound(t testing.TB, path string) bool {
 	t.Helper()
 	c := reader(t, path)
-	defer c.discard()
+	defer c.closeReader()
 	found, err := c.strings("PRAGMA integrity_check")
 	return err == nil && len(found) == 1 && found[0] == "ok"
 }

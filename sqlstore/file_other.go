@@ -11,26 +11,26 @@ import (
 // inodeOf tells nothing: size and time must do.
 func inodeOf(string, fs.FileInfo) (dev, ino uint64) { return 0, 0 }
 
-// links is not known without opening the file.
-func links(fs.FileInfo) uint64 { return 1 }
+// hardLinks is not known without opening the file.
+func hardLinks(fs.FileInfo) uint64 { return 1 }
 
-// own does nothing: a new file has the owner and the rights that its folder
+// setOwner does nothing: a new file has the owner and the rights that its folder
 // hands down.
-func own(*os.File, fs.FileInfo) {}
+func setOwner(*os.File, fs.FileInfo) {}
 
 // syncFolder does nothing: a folder cannot be synced here, and NTFS journals
 // its names.
 func syncFolder(string) error { return nil }
 
-// mayWrite does not know; Commit will find out.
-func mayWrite(string) error { return nil }
+// checkFolderWritable does not know; Commit will find out.
+func checkFolderWritable(string) error { return nil }
 
-// free is not known.
-func free(string) int64 { return math.MaxInt64 }
+// freeBytes is not known.
+func freeBytes(string) int64 { return math.MaxInt64 }
 
-// heldFile cannot tell: there is no lock that can be asked for without taking it.
-func heldFile(string) (bool, error) { return false, nil }
+// isLocked cannot tell: there is no lock that can be asked for without taking it.
+func isLocked(string) (bool, error) { return false, nil }
 
-// held takes both side files for a sign that somebody has the database open:
+// inUse takes both side files for a sign that somebody has the database open:
 // then its locks are used, which is right in either case.
-func (sh shape) held(string) (bool, error) { return sh.shm && sh.log != stamp{}, nil }
+func (files fileState) inUse(string) (bool, error) { return files.shm && files.wal != fileStamp{}, nil }

@@ -21,17 +21,17 @@ func inodeOf(_ string, info fs.FileInfo) (dev, ino uint64) {
 	return 0, 0
 }
 
-// links is the number of names that the file has.
-func links(info fs.FileInfo) uint64 {
+// hardLinks is the number of names that the file has.
+func hardLinks(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
 	}
 	return 1
 }
 
-// own gives f the owner of the file that info is of. It can fail for nobody but
+// setOwner gives f the owner of the file that info is of. It can fail for nobody but
 // root, and there is nothing else that root could do.
-func own(f *os.File, info fs.FileInfo) {
+func setOwner(f *os.File, info fs.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
 		_ = f.Chown(int(st.Uid), int(st.Gid))
 	}
@@ -47,8 +47,8 @@ func syncFolder(path string) error {
 	return d.Sync()
 }
 
-// mayWrite reports why the folder of path may not be written, if so.
-func mayWrite(path string) error {
+// checkFolderWritable reports why the folder of path may not be written, if so.
+func checkFolderWritable(path string) error {
 	dir := filepath.Dir(path)
 	if err := unix.Access(dir, unix.W_OK); err != nil {
 		return &fs.PathError{Op: "write", Path: dir, Err: err}
@@ -56,8 +56,8 @@ func mayWrite(path string) error {
 	return nil
 }
 
-// free is how many bytes can still be written beside path.
-func free(path string) int64 {
+// freeBytes is how many bytes can still be written beside path.
+func freeBytes(path string) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
 		return math.MaxInt64
@@ -69,11 +69,11 @@ func free(path string) int64 {
 // holds a shared lock: SQLite's dead man's switch.
 const shmDMS = 128
 
-// heldFile reports whether a connection has the -shm at path open. The question
+// isLocked reports whether a connection has the -shm at path open. The question
 // is asked by F_GETLK, which takes no lock. Our own connections count: their
 // locks belong to open files, which is also why closing the file here drops none
 // of them.
-func heldFile(path string) (bool, error) {
+func isLocked(path string) (bool, error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
@@ -91,5 +91,5 @@ func heldFile(path string) (bool, error) {
 	}
 }
 
-// held reports whether a connection has the database open.
-func (sh shape) held(path string) (bool, error) { return heldFile(path + "-shm") }
+// inUse reports whether a connection has the database open.
+func (files fileState) inUse(path string) (bool, error) { return isLocked(path + "-shm") }

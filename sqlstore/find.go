@@ -32,7 +32,7 @@ func Find(env func(string) string, home string) []string {
 			names = append(names, filepath.Join(dir, named))
 		}
 		names = append(names, filepath.Join(dir, dbName))
-		names = append(names, channels(dir)...)
+		names = append(names, channelDatabases(dir)...)
 	}
 	var found []string
 	for _, name := range names {
@@ -57,8 +57,8 @@ func dataDir(env func(string) string, home string) string {
 	return filepath.Join(base, "opencode")
 }
 
-// channels lists the databases of other channels in dir, by name.
-func channels(dir string) []string {
+// channelDatabases lists the databases of other channels in dir, by name.
+func channelDatabases(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil
@@ -97,7 +97,7 @@ func locate(path string) (string, error) {
 	if exists(filepath.Join(file, dbName+"-wal")) {
 		return "", unusable("%s is missing, only its -wal is there", dbName)
 	}
-	switch others := channels(file); len(others) {
+	switch others := channelDatabases(file); len(others) {
 	case 0:
 		return "", fmt.Errorf("no %s in it: %w", dbName, fs.ErrNotExist)
 	case 1:

@@ -19,7 +19,7 @@ func (s *Store) Held(ctx context.Context) (time.Time, error) {
 		return time.Time{}, err
 	}
 	shm := s.id.Root + "-shm"
-	held, err := heldFile(shm)
+	held, err := isLocked(shm)
 	if err != nil {
 		return time.Time{}, fmt.Errorf("looking who has %s open: %w", s.id.Root, err)
 	}

@@ -11,14 +11,14 @@ const idleTime = 500 * time.Millisecond
 // the files as they were in that shape, and is good for as long as they are.
 type idleConn struct {
 	*conn
-	shape shape
+	files fileState
 }
 
 // putIdle keeps a quiet connection for a while.
-func (s *Store) putIdle(c *conn, sh shape) {
+func (s *Store) putIdle(c *conn, files fileState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.idle = append(s.idle, idleConn{c, sh})
+	s.idle = append(s.idle, idleConn{c, files})
 	if s.idleEnd == nil {
 		s.idleEnd = time.AfterFunc(idleTime, s.dropIdle)
 	} else {
@@ -28,16 +28,16 @@ func (s *Store) putIdle(c *conn, sh shape) {
 
 // takeIdle is a connection that saw the files in that shape, nil if there is
 // none.
-func (s *Store) takeIdle(sh shape) *conn {
+func (s *Store) takeIdle(files fileState) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.idle) > 0 {
 		last := s.idle[len(s.idle)-1]
 		s.idle = s.idle[:len(s.idle)-1]
-		if last.shape == sh {
+		if last.files == files {
 			return last.conn
 		}
-		last.discard()
+		last.closeReader()
 	}
 	return nil
 }
@@ -46,7 +46,7 @@ func (s *Store) dropIdle() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, c := range s.idle {
-		c.discard()
+		c.closeReader()
 	}
 	s.idle = nil
 }

@@ -238,7 +238,7 @@ func TestRollbackJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.discard()
+	defer c.closeReader()
 	if err := c.db.Exec("BEGIN; SELECT count(*) FROM part"); err != nil {
 		t.Fatal(err)
 	}

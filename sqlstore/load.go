@@ -34,7 +34,7 @@ func (c *conn) list() ([]session.Session, error) {
 	var stray []session.Stray
 	add := func(table string, id session.Col, h session.Session) {
 		if err := checkName(session.Ref{Kind: session.KindSession, Session: string(id.Bytes)}, id); err != nil {
-			stray = append(stray, session.Stray{Path: path(table, id), Why: err.Error(), Row: table == "session"})
+			stray = append(stray, session.Stray{Path: rowPath(table, id), Why: err.Error(), Row: table == "session"})
 			return
 		}
 		heads = append(heads, h)
@@ -43,7 +43,7 @@ func (c *conn) list() ([]session.Session, error) {
 	err := c.query(t.selectAll+` ORDER BY "id"`, nil, func(st *sqlite3.Stmt) error {
 		r := t.record(st)
 		id, _ := r.Col("id")
-		add("session", id, head(r))
+		add("session", id, newHead(r))
 		return nil
 	})
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *conn) list() ([]session.Session, error) {
 	// foreign keys on.
 	const lost = `SELECT session_id COLLATE BINARY FROM message EXCEPT SELECT id FROM session`
 	err = c.query(lost, nil, func(st *sqlite3.Stmt) error {
-		v := valueAt(st, 0)
+		v := copyValue(st, 0)
 		id := session.Col{Class: v.class, Bytes: v.bytes}
 		add("message of session", id, session.Session{ID: string(id.Bytes)})
 		return nil
@@ -64,8 +64,8 @@ func (c *conn) list() ([]session.Session, error) {
 	return heads, err
 }
 
-// head is the session that a row of the table tells of.
-func head(r session.Record) session.Session {
+// newHead is the session that a row of the table tells of.
+func newHead(r session.Record) session.Session {
 	str := func(name string) string {
 		c, _ := r.Col(name)
 		if c.Class != session.ClassText {
@@ -110,13 +110,13 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 	var loaded *session.Session
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) (err error) {
-		sum := c.newTally()
-		sum.left = s.opt.MaxSession
-		loaded, err = c.load(head.ID, sum)
-		if sum.left < 0 {
+		h := c.newHasher()
+		h.budget = s.opt.MaxSession
+		loaded, err = c.loadSession(head.ID, h)
+		if h.budget < 0 {
 			err = &session.SizeError{Most: s.opt.MaxSession}
 		}
-		stamp = sum.stamp()
+		stamp = h.stamp()
 		return err
 	})
 	if err != nil {
@@ -125,31 +125,31 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 	return loaded, stamp, nil
 }
 
-// load reads a session, and adds its rows to sum in the order of [conn.tally].
-func (c *conn) load(id string, sum *tally) (*session.Session, error) {
+// loadSession reads a session, and adds its rows to sum in the order of [conn.hashRows].
+func (c *conn) loadSession(id string, h *stampHasher) (*session.Session, error) {
 	s := &session.Session{ID: id}
 	t := c.schema.tables[session.KindSession]
 	err := c.query(t.selectSized, []value{text(id)}, func(st *sqlite3.Stmt) error {
-		*s = head(copied(t.seeSized(st, new(sight), sum)))
+		*s = newHead(copyRecord(t.rowWithinLimit(st, new(rowBuffer), h)))
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := c.loadMessages(s, sum); err != nil {
+	if err := c.loadMessages(s, h); err != nil {
 		return nil, err
 	}
 	if s.Info.Ref.Kind == 0 && len(s.Messages)+len(s.Stray) == 0 {
 		return nil, ErrNoSession
 	}
-	own, err := c.loadParts(s, sum)
+	own, err := c.loadParts(s, h)
 	if err != nil {
 		return nil, err
 	}
 	if err := c.loadProject(s); err != nil {
 		return nil, err
 	}
-	if err := c.tallyRest(sum, id); err != nil || sum.claims == own {
+	if err := c.hashRest(h, id); err != nil || h.ownParts == own {
 		return s, err
 	}
 	return s, c.loadOrphans(s)
@@ -158,7 +158,7 @@ func (c *conn) load(id string, sum *tally) (*session.Session, error) {
 // loadProject looks at what the session's row refers to: its project and its
 // workspace, and a project that took the place of its own
 // (docs/opencode.md F16). What it reads is part of the session's stamp, see
-// [conn.tallyProject].
+// [conn.hashProjects].
 func (c *conn) loadProject(s *session.Session) error {
 	if s.Info.Ref.Kind == 0 {
 		return nil
@@ -176,7 +176,7 @@ func (c *conn) loadProject(s *session.Session) error {
 			return err
 		}
 		if !found {
-			return c.loadHome(s, of)
+			return c.findProject(s, of)
 		}
 		if s.ProjectRow.Ref.Validate() != nil { // nothing can name it
 			s.ProjectRow = session.Record{}
@@ -194,11 +194,11 @@ func (c *conn) loadProject(s *session.Session) error {
 	return c.loadWorkspace(s)
 }
 
-// loadHome finds the project whose folder the session's directory is in: the
+// findProject finds the project whose folder the session's directory is in: the
 // innermost, and of these the one that was used last. The project that the agent
 // calls global has every directory. The agent itself makes the global project, and
 // that of a repository, whose id is the hash of a commit, when it starts there.
-func (c *conn) loadHome(s *session.Session, of session.Col) error {
+func (c *conn) findProject(s *session.Session, of session.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/' OR id = 'global' OR id = CAST(?2 AS TEXT))
 		ORDER BY id = CAST(?2 AS TEXT) DESC, id = 'global', length(worktree) DESC, time_updated DESC LIMIT 1`
@@ -228,20 +228,20 @@ func (c *conn) loadWorkspace(s *session.Session) error {
 }
 
 // loadMessages reads the messages in the order in which the agent does.
-func (c *conn) loadMessages(s *session.Session, sum *tally) error {
+func (c *conn) loadMessages(s *session.Session, h *stampHasher) error {
 	t := c.schema.tables[session.KindMessage]
-	var b sight
+	var b rowBuffer
 	return c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		seen := t.seeSized(st, &b, sum)
-		if sum.left < 0 {
-			return errGivenUp
+		seen := t.rowWithinLimit(st, &b, h)
+		if h.budget < 0 {
+			return errStop
 		}
-		r := copied(seen)
+		r := copyRecord(seen)
 		id, _ := r.Col("id")
-		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: idName(id, len(s.Messages))}
+		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: refID(id, len(s.Messages))}
 		m := session.NewMessage(r)
 		m.ID = id.JavaScript()
-		named(&m.Record, id)
+		checkNamed(&m.Record, id)
 		s.Messages = append(s.Messages, m)
 		return nil
 	})
@@ -249,7 +249,7 @@ func (c *conn) loadMessages(s *session.Session, sum *tally) error {
 
 // loadParts reads the parts of the messages, in the order of their ids, and counts
 // those that say that they are of the session.
-func (c *conn) loadParts(s *session.Session, sum *tally) (own int64, err error) {
+func (c *conn) loadParts(s *session.Session, h *stampHasher) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
 		if id, _ := s.Messages[i].Col("id"); id.Class == session.ClassText {
@@ -257,14 +257,14 @@ func (c *conn) loadParts(s *session.Session, sum *tally) (own int64, err error) 
 		}
 	}
 	t := c.schema.tables[session.KindPart]
-	var b sight
+	var b rowBuffer
 	err = c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		seen := t.seeSized(st, &b, sum)
-		if sum.left < 0 {
-			return errGivenUp
+		seen := t.rowWithinLimit(st, &b, h)
+		if h.budget < 0 {
+			return errStop
 		}
-		r := copied(seen)
-		if isOf(&r, s.ID) {
+		r := copyRecord(seen)
+		if belongsTo(&r, s.ID) {
 			own++
 		}
 		message, _ := r.Col("message_id")
@@ -274,17 +274,17 @@ func (c *conn) loadParts(s *session.Session, sum *tally) (own int64, err error) 
 		}
 		m := &s.Messages[i]
 		id, _ := r.Col("id")
-		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: idName(id, len(m.Parts))}
+		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: refID(id, len(m.Parts))}
 		p := session.NewPart(r)
-		named(&p.Record, id)
+		checkNamed(&p.Record, id)
 		m.Parts = append(m.Parts, p)
 		return nil
 	})
 	return own, err
 }
 
-// isOf reports whether the part says that it is of the session.
-func isOf(r *session.Record, id string) bool {
+// belongsTo reports whether the part says that it is of the session.
+func belongsTo(r *session.Record, id string) bool {
 	c, _ := r.Col("session_id")
 	return c.Class == session.ClassText && string(c.Bytes) == id
 }
@@ -299,7 +299,7 @@ func (c *conn) loadOrphans(s *session.Session) error {
 		if st.ColumnBool(2) {
 			why = "its message is of another session"
 		}
-		s.Stray = append(s.Stray, session.Stray{Path: path("part", session.TextCol("id", st.ColumnText(0))), Message: st.ColumnText(1), Why: why})
+		s.Stray = append(s.Stray, session.Stray{Path: rowPath("part", session.TextCol("id", st.ColumnText(0))), Message: st.ColumnText(1), Why: why})
 		return nil
 	})
 }
@@ -322,17 +322,17 @@ func checkText(id session.Col) error {
 	return nil
 }
 
-// named sets the defect of a record whose id is not valid. The agent reads it as any
+// checkNamed sets the defect of a record whose id is not valid. The agent reads it as any
 // other, while no plan can be about it.
-func named(r *session.Record, id session.Col) {
+func checkNamed(r *session.Record, id session.Col) {
 	if err := checkName(r.Ref, id); err != nil && r.Defect == nil {
 		r.Defect = &session.Defect{Kind: session.WrongName, Why: err.Error()}
 	}
 }
 
-// idName is what a ref calls the n-th row by the id column: an SQL literal that is no
+// refID is what a ref calls the n-th row by the id column: an SQL literal that is no
 // valid id where that is no text, or an empty one.
-func idName(id session.Col, n int) string {
+func refID(id session.Col, n int) string {
 	switch {
 	case id.Class == session.ClassText && len(id.Bytes) == 0:
 		return "''"
@@ -346,7 +346,7 @@ func idName(id session.Col, n int) string {
 	return fmt.Sprintf("%s (%s)", id.JavaScript(), id.Class)
 }
 
-// path is what a row is called that has no ref.
-func path(table string, id session.Col) string {
+// rowPath is what a row is called that has no ref.
+func rowPath(table string, id session.Col) string {
 	return table + "/" + strconv.QuoteToASCII(string(id.Bytes))
 }

@@ -20,7 +20,7 @@ import (
 func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	var refs []session.Ref
 	err := s.read(ctx, func(c *conn) (err error) {
-		refs, err = c.orphans()
+		refs, err = c.findOrphans()
 		return err
 	})
 	if err != nil {
@@ -31,18 +31,18 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 
 // What is compared is read from indexes alone, each id once.
 const (
-	lostMessages = `SELECT "id", "session_id" FROM "message"
+	orphanMessages = `SELECT "id", "session_id" FROM "message"
 		WHERE "session_id" IN (SELECT "session_id" COLLATE BINARY FROM "message" EXCEPT SELECT "id" FROM "session") ORDER BY "session_id", "id"`
-	partsOf   = `SELECT "id", "message_id", "session_id" FROM "part" WHERE "message_id" = ?1 ORDER BY "id"`
-	lostOwner = `SELECT "message_id" COLLATE BINARY FROM "part" EXCEPT SELECT "id" FROM "message" ORDER BY 1`
+	messageParts    = `SELECT "id", "message_id", "session_id" FROM "part" WHERE "message_id" = ?1 ORDER BY "id"`
+	missingMessages = `SELECT "message_id" COLLATE BINARY FROM "part" EXCEPT SELECT "id" FROM "message" ORDER BY 1`
 )
 
-func (c *conn) orphans() (refs []session.Ref, err error) {
+func (c *conn) findOrphans() (refs []session.Ref, err error) {
 	owners := map[string]string{} // the sessions of messages without a session
 	var lost []string
-	err = c.query(lostMessages, nil, func(st *sqlite3.Stmt) error {
+	err = c.query(orphanMessages, nil, func(st *sqlite3.Stmt) error {
 		ref := session.Ref{Kind: session.KindMessage, Session: st.ColumnText(1), Message: st.ColumnText(0)}
-		if nameable(st, 2) && ref.Validate() == nil {
+		if isText(st, 2) && ref.Validate() == nil {
 			refs = append(refs, ref)
 			owners[ref.Message] = ref.Session
 			lost = append(lost, ref.Message)
@@ -53,9 +53,9 @@ func (c *conn) orphans() (refs []session.Ref, err error) {
 		return nil, err
 	}
 	if some, err := c.has(`SELECT 1 FROM "session" LIMIT 1`); err != nil || !some && len(refs) > 0 {
-		return nil, orHidden(err)
+		return nil, hiddenError(err)
 	}
-	owned, err := c.strings(lostOwner)
+	owned, err := c.strings(missingMessages)
 	for _, message := range append(lost, owned...) {
 		if err != nil {
 			return nil, err
@@ -70,12 +70,12 @@ func (c *conn) orphans() (refs []session.Ref, err error) {
 // partsOf is the parts of a message, of the session of that id or else of the one
 // that they say.
 func (c *conn) partsOf(message, of string) (refs []session.Ref, err error) {
-	err = c.query(partsOf, []value{text(message)}, func(st *sqlite3.Stmt) error {
+	err = c.query(messageParts, []value{text(message)}, func(st *sqlite3.Stmt) error {
 		ref := session.Ref{Kind: session.KindPart, Session: cmp.Or(of, st.ColumnText(2)), Message: message, Part: st.ColumnText(0)}
 		if session.ValidateID(ref.Session) != nil {
 			ref.Session = session.Unknown
 		}
-		if nameable(st, 2) && ref.Validate() == nil {
+		if isText(st, 2) && ref.Validate() == nil {
 			refs = append(refs, ref)
 		}
 		return nil
@@ -83,15 +83,15 @@ func (c *conn) partsOf(message, of string) (refs []session.Ref, err error) {
 	return refs, err
 }
 
-func orHidden(err error) error {
+func hiddenError(err error) error {
 	if err != nil {
 		return err
 	}
 	return fmt.Errorf("%w: no session has a row", session.ErrHidden)
 }
 
-// nameable reports whether the first n columns hold text.
-func nameable(st *sqlite3.Stmt, n int) bool {
+// isText reports whether the first n columns hold text.
+func isText(st *sqlite3.Stmt, n int) bool {
 	for i := range n {
 		if st.ColumnType(i) != sqlite3.TEXT {
 			return false
@@ -100,13 +100,13 @@ func nameable(st *sqlite3.Stmt, n int) bool {
 	return true
 }
 
-// bound is the rows whose place among the others is checked: not those that are
-// made where [Options.Unattached] is set.
-func (s *Store) bound(rows []row) []row {
-	if !s.opt.Unattached {
+// checkedRows is the rows whose place among the others is checked: not those that are
+// made where [Options.AllowMissingParent] is set.
+func (s *Store) checkedRows(rows []rowChange) []rowChange {
+	if !s.opt.AllowMissingParent {
 		return rows
 	}
-	var bound []row
+	var bound []rowChange
 	for _, r := range rows {
 		if r.post == nil {
 			bound = append(bound, r)

@@ -59,8 +59,8 @@ func TestOrphans(t *testing.T) {
 			if _, err := s.Prepare(t.Context(), change.Inverse(ops)); !errors.As(err, &conflict) {
 				t.Errorf("Prepare of rows without a parent = %v, want a conflict", err)
 			}
-			if out := run(t, open(t, path, Options{Unattached: true}), change.Inverse(ops)); out.State != change.Committed {
-				t.Errorf("with Unattached Commit = %+v", out)
+			if out := run(t, open(t, path, Options{AllowMissingParent: true}), change.Inverse(ops)); out.State != change.Committed {
+				t.Errorf("with AllowMissingParent Commit = %+v", out)
 			}
 			now, err := wound.Snapshot(path)
 			must(t, err)

@@ -18,7 +18,7 @@ import (
 // [change.ErrInvalid] for ops that no database can take, [ErrUnusable] or
 // [ErrBusy], or is the system's.
 func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
-	p, err := newPlan(ops)
+	changes, err := newRowChanges(ops)
 	if err != nil {
 		return change.Staged{}, err
 	}
@@ -26,13 +26,13 @@ func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 		if err := s.checkPages(c); err != nil {
 			return err
 		}
-		if conflicts, err := c.compare(p); err != nil || len(conflicts) > 0 {
+		if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
 			return conflictError(conflicts, err)
 		}
-		if err := c.fits(p); err != nil {
+		if err := c.checkTables(changes); err != nil {
 			return err
 		}
-		return conflictError(c.checkLinks(s.bound(p.rows), p))
+		return conflictError(c.checkForeignKeys(s.checkedRows(changes.rows), changes))
 	})
 	if err == nil {
 		err = s.checkRights()
@@ -58,7 +58,7 @@ func (s *Store) checkPages(c *conn) error {
 		return err
 	}
 	for _, line := range found {
-		if line != "ok" && !harmless(line) {
+		if line != "ok" && !isHarmless(line) {
 			return unusable("it is damaged: %s", line)
 		}
 	}
@@ -68,9 +68,9 @@ func (s *Store) checkPages(c *conn) error {
 	return nil
 }
 
-// harmless tells findings about values, which SQLite can read and write as they
+// isHarmless tells findings about values, which SQLite can read and write as they
 // are, from those about the structure of the file.
-func harmless(finding string) bool {
+func isHarmless(finding string) bool {
 	for _, of := range []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"} {
 		if strings.HasPrefix(finding, of) {
 			return true
@@ -92,7 +92,7 @@ func (s *Store) checkRights() error {
 	if exists(s.id.Root + "-wal") {
 		return nil
 	}
-	return mayWrite(s.id.Root)
+	return checkFolderWritable(s.id.Root)
 }
 
 // Discard does nothing: Prepare leaves nothing behind.

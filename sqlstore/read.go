@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"mend/change"
+	"mend/session"
 )
 
 // readTries is how often a database is read that keeps changing although nobody
@@ -16,15 +19,15 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) error {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	for range readTries {
-		sh, err := look(s.id.Root)
+		files, err := inspectFiles(s.id.Root)
 		if err != nil {
 			return err
 		}
-		live, err := s.live(sh)
+		live, err := s.needsLocks(files)
 		if err != nil {
 			return err
 		}
-		again, err := s.readOnce(ctx, sh, live, f)
+		again, err := s.readOnce(ctx, files, live, f)
 		if !again {
 			return err
 		}
@@ -32,31 +35,31 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) error {
 	return fmt.Errorf("%w: it kept changing while it was read", ErrBusy)
 }
 
-// live reports whether the locks of SQLite are needed: somebody has the database
+// needsLocks reports whether the locks of SQLite are needed: somebody has the database
 // open, or it is not in WAL mode, where only the locks would tell.
-func (s *Store) live(sh shape) (bool, error) {
-	if !sh.wal {
+func (s *Store) needsLocks(files fileState) (bool, error) {
+	if !files.walMode {
 		return true, nil
 	}
-	return sh.held(s.id.Root)
+	return files.inUse(s.id.Root)
 }
 
 // readOnce runs f, and reports whether it must be run again, since the files
 // changed while nothing kept them from it.
-func (s *Store) readOnce(ctx context.Context, sh shape, live bool, f func(*conn) error) (again bool, err error) {
+func (s *Store) readOnce(ctx context.Context, files fileState, live bool, f func(*conn) error) (again bool, err error) {
 	var c *conn
 	defer func() { err = explain(ctx, err) }()
 	defer func() {
-		same := live || s.unchanged(sh)
+		same := live || s.unchanged(files)
 		again = !same && ctx.Err() == nil
-		if same && !live && (err == nil || errors.Is(err, errGivenUp)) {
-			s.putIdle(c, sh)
+		if same && !live && (err == nil || errors.Is(err, errStop)) {
+			s.putIdle(c, files)
 		} else {
-			c.discard()
+			c.closeReader()
 		}
 	}()
-	defer guard(&err)
-	if c, err = s.reader(ctx, sh, live); err != nil {
+	defer recoverPanic(&err)
+	if c, err = s.reader(ctx, files, live); err != nil {
 		return false, err
 	}
 	return false, f(c)
@@ -64,19 +67,19 @@ func (s *Store) readOnce(ctx context.Context, sh shape, live bool, f func(*conn)
 
 // unchanged reports whether a quiet look at the files saw one state of them:
 // they are what they were before, and nobody has come.
-func (s *Store) unchanged(before shape) bool {
-	after, err := look(s.id.Root)
+func (s *Store) unchanged(before fileState) bool {
+	after, err := inspectFiles(s.id.Root)
 	if err != nil {
 		return false
 	}
-	live, err := s.live(after)
+	live, err := s.needsLocks(after)
 	return err == nil && !live && after == before
 }
 
 // reader is a connection within a transaction that reads.
-func (s *Store) reader(ctx context.Context, sh shape, live bool) (*conn, error) {
+func (s *Store) reader(ctx context.Context, files fileState, live bool) (*conn, error) {
 	if !live {
-		if c := s.takeIdle(sh); c != nil {
+		if c := s.takeIdle(files); c != nil {
 			c.db.SetInterrupt(ctx)
 			return c, nil
 		}
@@ -89,8 +92,43 @@ func (s *Store) reader(ctx context.Context, sh shape, live bool) (*conn, error) 
 		c.schema, err = s.schemaOf(c)
 	}
 	if err != nil {
-		c.discard()
+		c.closeReader()
 		return nil, err
 	}
 	return c, nil
+}
+
+// Read returns what the rows hold now, in the order of refs, nil for one that
+// does not exist. A row is found by its id alone: one that has moved to another
+// message is returned as it is there. The error wraps [change.ErrInvalid] for a
+// ref that no row can have, [ErrUnusable] or [ErrBusy], or is the system's.
+func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
+	var images []*change.Image
+	err := s.read(ctx, func(c *conn) error {
+		images = make([]*change.Image, len(refs))
+		for i, ref := range refs {
+			t, ok := c.schema.tables[ref.Kind]
+			if !ok {
+				return fmt.Errorf("%w: a database has no %v", change.ErrInvalid, ref.Kind)
+			}
+			r, err := c.row(t, ref.ID())
+			if err != nil {
+				return err
+			}
+			images[i] = imageOf(r)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", s.id.Root, err)
+	}
+	return images, nil
+}
+
+// imageOf is the row as an image, nil if there is none.
+func imageOf(r *session.Record) *change.Image {
+	if r == nil {
+		return nil
+	}
+	return change.ImageOf(r)
 }

@@ -23,44 +23,44 @@ func text(s string) value { return value{session.ClassText, []byte(s)} }
 
 // A sight is where a row is looked at in place: what is made of it is there until
 // the statement goes on, or the next row is looked at.
-type sight struct {
+type rowBuffer struct {
 	cols    []session.Col
 	numbers []byte
 }
 
 // value is the value of a result column.
-func (b *sight) value(st *sqlite3.Stmt, i int) value {
+func (b *rowBuffer) value(st *sqlite3.Stmt, i int) value {
 	switch st.ColumnType(i) {
 	case sqlite3.INTEGER:
 		return value{session.ClassInteger, b.number(uint64(st.ColumnInt64(i)))}
 	case sqlite3.FLOAT:
 		return value{session.ClassReal, b.number(math.Float64bits(st.ColumnFloat(i)))}
 	case sqlite3.TEXT:
-		return value{session.ClassText, rawAt(st, i)}
+		return value{session.ClassText, columnBytes(st, i)}
 	case sqlite3.BLOB:
-		return value{session.ClassBlob, rawAt(st, i)}
+		return value{session.ClassBlob, columnBytes(st, i)}
 	default:
 		return value{class: session.ClassNull}
 	}
 }
 
-// rawAt is the bytes of a text or a blob; not nil where there are none.
-func rawAt(st *sqlite3.Stmt, i int) []byte {
+// columnBytes is the bytes of a text or a blob; not nil where there are none.
+func columnBytes(st *sqlite3.Stmt, i int) []byte {
 	if raw := st.ColumnRawBlob(i); raw != nil {
 		return raw
 	}
 	return []byte{}
 }
 
-func (b *sight) number(bits uint64) []byte {
+func (b *rowBuffer) number(bits uint64) []byte {
 	n := len(b.numbers)
 	b.numbers = binary.BigEndian.AppendUint64(b.numbers, bits)
 	return b.numbers[n:]
 }
 
-// valueAt copies the value of a result column.
-func valueAt(st *sqlite3.Stmt, i int) value {
-	v := new(sight).value(st, i)
+// copyValue copies the value of a result column.
+func copyValue(st *sqlite3.Stmt, i int) value {
+	v := new(rowBuffer).value(st, i)
 	if v.class != session.ClassNull {
 		v.bytes = append([]byte{}, v.bytes...)
 	}
@@ -105,13 +105,13 @@ func (t *table) valueOf(r *session.Record, col string) value {
 	return value{c.Class, c.Bytes}
 }
 
-// see looks at a row of a result whose columns are the table's.
-func (t *table) see(st *sqlite3.Stmt, b *sight) session.Record {
+// row looks at a row of a result whose columns are the table's.
+func (t *table) row(st *sqlite3.Stmt, b *rowBuffer) session.Record {
 	var r session.Record
 	b.cols, b.numbers = b.cols[:0], b.numbers[:0]
 	for i, name := range t.cols {
 		v := b.value(st, i)
-		if i != t.dataAt {
+		if i != t.dataIndex {
 			b.cols = append(b.cols, session.Col{Name: name, Class: v.class, Bytes: v.bytes})
 			continue
 		}
@@ -126,12 +126,12 @@ func (t *table) see(st *sqlite3.Stmt, b *sight) session.Record {
 
 // record copies a row of a result whose columns are the table's.
 func (t *table) record(st *sqlite3.Stmt) session.Record {
-	var b sight
-	return copied(t.see(st, &b))
+	var b rowBuffer
+	return copyRecord(t.row(st, &b))
 }
 
-// copied is a copy of a record that was looked at in place.
-func copied(r session.Record) session.Record {
+// copyRecord is a copy of a record that was looked at in place.
+func copyRecord(r session.Record) session.Record {
 	size := 0
 	for _, c := range r.Cols {
 		size += len(c.Bytes)
@@ -176,8 +176,8 @@ func (t *table) sessionSelect(data string) string {
 		cols[i] = sqlite3.QuoteIdentifier(name)
 	}
 	size := "0"
-	if t.dataAt >= 0 {
-		cols[t.dataAt], size = data, "octet_length("+dataColumn+")"
+	if t.dataIndex >= 0 {
+		cols[t.dataIndex], size = data, "octet_length("+dataColumn+")"
 	}
 	return "SELECT " + strings.Join(cols, ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.name) + map[session.Kind]string{
 		session.KindSession: ` WHERE "id" = ?1`,
@@ -186,14 +186,14 @@ func (t *table) sessionSelect(data string) string {
 	}[t.kind]
 }
 
-// seeSized looks at a row of the result of selectSized, and adds it to sum.
-func (t *table) seeSized(st *sqlite3.Stmt, b *sight, sum *tally) session.Record {
-	r := t.see(st, b)
+// rowWithinLimit looks at a row of the result of selectSized, and adds it to sum.
+func (t *table) rowWithinLimit(st *sqlite3.Stmt, b *rowBuffer, h *stampHasher) session.Record {
+	r := t.row(st, b)
 	size := st.ColumnInt64(len(t.cols))
-	sum.row(t.kind, &r, classNames[r.Class], size)
-	sum.left -= int64(len(r.Data))
+	h.addRow(t.kind, &r, classNames[r.Class], size)
+	h.budget -= int64(len(r.Data))
 	if size > t.limit {
-		sum.vague = true
+		h.unknown = true
 		r.Class, r.Data = 0, nil
 		r.Defect = &session.Defect{
 			Kind: session.Unreadable,

@@ -12,7 +12,7 @@ import (
 )
 
 // errGivenUp ends the scan of a session that must be loaded to be examined.
-var errGivenUp = errors.New("the session must be loaded")
+var errStop = errors.New("the session must be loaded")
 
 // ScanRecords reads the rows of a session as [Store.Load] does and calls visit for each
 // message with its parts, both in the order of their ids. It builds no session, and
@@ -25,133 +25,133 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit fun
 	if session.ValidateID(head.ID) != nil {
 		return nil, session.Stamp{}
 	}
-	var k *recordScan
+	var scan *recordScan
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) error {
-		if k != nil {
-			return errGivenUp // visit has seen rows that may have changed since
+		if scan != nil {
+			return errStop // visit has seen rows that may have changed since
 		}
-		k = &recordScan{c: c, bare: session.Session{ID: head.ID}, visit: visit, sum: c.newTally()}
-		err := k.run()
-		stamp = k.sum.stamp()
+		scan = &recordScan{c: c, session: session.Session{ID: head.ID}, visit: visit, hasher: c.newHasher()}
+		err := scan.run()
+		stamp = scan.hasher.stamp()
 		return err
 	})
 	if err != nil {
 		return nil, session.Stamp{}
 	}
-	return &k.bare, stamp
+	return &scan.session, stamp
 }
 
 // A recordScan reads the messages and the parts of a session side by side.
 type recordScan struct {
-	c     *conn
-	bare  session.Session
-	visit func(*session.Record, iter.Seq[*session.Record]) bool
-	sum   *tally
-	own   int64 // parts that say that they are of the session
+	c        *conn
+	session  session.Session
+	visit    func(*session.Record, iter.Seq[*session.Record]) bool
+	hasher   *stampHasher
+	ownParts int64 // parts that say that they are of the session
 
-	parts *sqlite3.Stmt
-	part  session.Record // the next one that no message has had yet
-	more  bool           // there is one
-	sight sight          // of part
-	err   error          // that reading parts came to
+	parts      *sqlite3.Stmt
+	part       session.Record // the next one that no message has had yet
+	hasPart    bool           // there is one
+	partBuffer rowBuffer      // of part
+	err        error          // that reading parts came to
 }
 
-func (k *recordScan) run() error {
-	t := k.c.schema.tables[session.KindSession]
+func (scan *recordScan) run() error {
+	t := scan.c.schema.tables[session.KindSession]
 	found := false
-	err := k.c.query(t.selectSized, []value{text(k.bare.ID)}, func(st *sqlite3.Stmt) error {
-		found, k.bare = true, head(copied(t.seeSized(st, new(sight), k.sum)))
+	err := scan.c.query(t.selectSized, []value{text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
+		found, scan.session = true, newHead(copyRecord(t.rowWithinLimit(st, new(rowBuffer), scan.hasher)))
 		return nil
 	})
 	if err != nil || !found {
-		return orGivenUp(err)
+		return stopOr(err)
 	}
-	if err := k.messages(); err != nil {
+	if err := scan.scanMessages(); err != nil {
 		return err
 	}
-	if err := k.c.loadProject(&k.bare); err != nil {
+	if err := scan.c.loadProject(&scan.session); err != nil {
 		return err
 	}
-	if err := k.c.tallyRest(k.sum, k.bare.ID); err != nil || k.sum.claims != k.own {
-		return orGivenUp(err)
+	if err := scan.c.hashRest(scan.hasher, scan.session.ID); err != nil || scan.hasher.ownParts != scan.ownParts {
+		return stopOr(err)
 	}
 	return nil
 }
 
-func orGivenUp(err error) error {
+func stopOr(err error) error {
 	if err == nil {
-		err = errGivenUp
+		err = errStop
 	}
 	return err
 }
 
-func (k *recordScan) messages() error {
+func (scan *recordScan) scanMessages() error {
 	var err error
-	if k.parts, err = k.c.prepare(k.c.schema.tables[session.KindPart].selectSized); err != nil {
+	if scan.parts, err = scan.c.prepare(scan.c.schema.tables[session.KindPart].selectSized); err != nil {
 		return err
 	}
-	defer func() { _ = k.parts.Reset() }() // it repeats the last error
-	if err := text(k.bare.ID).bind(k.parts, 1); err != nil {
+	defer func() { _ = scan.parts.Reset() }() // it repeats the last error
+	if err := text(scan.session.ID).bind(scan.parts, 1); err != nil {
 		return err
 	}
-	k.next()
-	t := k.c.schema.tables[session.KindMessage]
-	var b sight
-	err = k.c.query(t.selectSized, []value{text(k.bare.ID)}, func(st *sqlite3.Stmt) error {
-		r := t.seeSized(st, &b, k.sum)
-		id, ok := idOf(&r)
+	scan.nextPart()
+	t := scan.c.schema.tables[session.KindMessage]
+	var b rowBuffer
+	err = scan.c.query(t.selectSized, []value{text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
+		r := t.rowWithinLimit(st, &b, scan.hasher)
+		id, ok := validID(&r)
 		if !ok {
-			return errGivenUp
+			return errStop
 		}
-		r.Ref = session.Ref{Kind: session.KindMessage, Session: k.bare.ID, Message: id}
-		if !k.visit(&r, k.partsOf(id)) {
-			return orGivenUp(k.err)
+		r.Ref = session.Ref{Kind: session.KindMessage, Session: scan.session.ID, Message: id}
+		if !scan.visit(&r, scan.partsOf(id)) {
+			return stopOr(scan.err)
 		}
-		return k.err
+		return scan.err
 	})
-	if err == nil && k.more { // of a message that was there before
-		err = errGivenUp
+	if err == nil && scan.hasPart { // of a message that was there before
+		err = errStop
 	}
-	return cmp.Or(k.err, err)
+	return cmp.Or(scan.err, err)
 }
 
 // partsOf are the next parts, as far as they are of that message.
-func (k *recordScan) partsOf(message string) iter.Seq[*session.Record] {
+func (scan *recordScan) partsOf(message string) iter.Seq[*session.Record] {
 	return func(yield func(*session.Record) bool) {
-		for k.more {
-			of, _ := k.part.Col("message_id")
+		for scan.hasPart {
+			of, _ := scan.part.Col("message_id")
 			if string(of.Bytes) != message {
 				return
 			}
-			id, ok := idOf(&k.part)
+			id, ok := validID(&scan.part)
 			if !ok {
-				k.err = errGivenUp
+				scan.err = errStop
 				return
 			}
-			k.part.Ref = session.Ref{Kind: session.KindPart, Session: k.bare.ID, Message: message, Part: id}
-			if !yield(&k.part) {
+			scan.part.Ref = session.Ref{Kind: session.KindPart, Session: scan.session.ID, Message: message, Part: id}
+			if !yield(&scan.part) {
 				return
 			}
-			k.next()
+			scan.nextPart()
 		}
 	}
 }
 
-// next goes to the next part.
-func (k *recordScan) next() {
-	if k.more = k.parts.Step(); !k.more {
-		k.err = k.parts.Err()
+// nextPart goes to the next part.
+func (scan *recordScan) nextPart() {
+	if scan.hasPart = scan.parts.Step(); !scan.hasPart {
+		scan.err = scan.parts.Err()
 		return
 	}
-	k.part = k.c.schema.tables[session.KindPart].seeSized(k.parts, &k.sight, k.sum)
-	if isOf(&k.part, k.bare.ID) {
-		k.own++
+	scan.part = scan.c.schema.tables[session.KindPart].rowWithinLimit(scan.parts, &scan.partBuffer, scan.hasher)
+	if belongsTo(&scan.part, scan.session.ID) {
+		scan.ownParts++
 	}
 }
 
-// idOf is the id of a row, and whether a ref can name it.
-func idOf(r *session.Record) (string, bool) {
+// validID is the id of a row, and whether a ref can name it.
+func validID(r *session.Record) (string, bool) {
 	c, _ := r.Col("id")
 	id := string(c.Bytes)
 	return id, c.Class == session.ClassText && session.ValidateID(id) == nil

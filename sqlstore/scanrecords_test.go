@@ -20,9 +20,9 @@ func scanned(t testing.TB, s *Store, id string) (*session.Session, session.Stamp
 	t.Helper()
 	var messages []session.Message
 	bare, stamp := s.ScanRecords(t.Context(), session.Session{ID: id}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
-		m := session.NewMessage(copied(*r))
+		m := session.NewMessage(copyRecord(*r))
 		for p := range parts {
-			m.Parts = append(m.Parts, session.NewPart(copied(*p)))
+			m.Parts = append(m.Parts, session.NewPart(copyRecord(*p)))
 		}
 		messages = append(messages, m)
 		return true

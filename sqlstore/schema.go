@@ -23,18 +23,18 @@ type schema struct {
 type table struct {
 	name     string
 	kind     session.Kind
-	cols     []string // in the table's order, but for those that SQLite computes
-	data     string   // the name of the column with the JSON, "" if there is none
-	parents  []link   // what its rows refer to
-	children []link   // what refers to its rows
+	cols     []string     // in the table's order, but for those that SQLite computes
+	data     string       // the name of the column with the JSON, "" if there is none
+	parents  []foreignKey // what its rows refer to
+	children []foreignKey // what refers to its rows
 	triggers []string
 
-	dataAt int // where the data stands among cols, -1 for none
+	dataIndex int // where the data stands among cols, -1 for none
 
 	selectAll   string // all rows
 	selectRow   string // the row of an id
 	selectSized string // the rows of a session, but no data above the limit, and its size behind the columns
-	selectBlind string // the same with the class of the data in its place
+	selectSizes string // the same with the class of the data in its place
 	limit       int64
 }
 
@@ -100,7 +100,7 @@ func (c *conn) readSchema(source string, limit int64) (*schema, error) {
 		return nil, err
 	}
 	sc.workspaces = len(cols) == 1
-	return sc, c.readLinks(sc)
+	return sc, c.readForeignKeys(sc)
 }
 
 // readTable reads what the database says of a table and compares it with what
@@ -124,9 +124,9 @@ func (c *conn) readTable(want table, limit int64) (*table, error) {
 	}
 	t.selectAll = "SELECT " + quoteAll(t.cols) + " FROM " + sqlite3.QuoteIdentifier(t.name)
 	t.selectRow = t.selectAll + ` WHERE "id" = ?`
-	t.dataAt = slices.IndexFunc(t.cols, func(name string) bool { return t.data != "" && name == t.data })
+	t.dataIndex = slices.IndexFunc(t.cols, func(name string) bool { return t.data != "" && name == t.data })
 	t.selectSized = t.sessionSelect(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", dataColumn, limit))
-	t.selectBlind = t.sessionSelect("typeof(" + dataColumn + ")")
+	t.selectSizes = t.sessionSelect("typeof(" + dataColumn + ")")
 	t.triggers, err = c.strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", text(t.name))
 	return t, err
 }

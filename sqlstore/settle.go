@@ -23,16 +23,16 @@ import (
 // is the context's or the system's; then nothing is decided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	var out change.Outcome
-	p, err := s.planOf(st)
+	changes, err := s.changesOf(st)
 	if err == nil {
 		err = s.syncFiles()
 	}
 	if err == nil {
 		err = s.write(ctx, func(c *conn) (err error) {
-			if out, err = c.decide(p); err != nil {
+			if out, err = c.decide(changes); err != nil {
 				return err
 			}
-			if out.State == change.Aborted && c.live {
+			if out.State == change.Aborted && c.shared {
 				return s.overwrite(c)
 			}
 			return nil
@@ -45,10 +45,10 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 }
 
 // decide looks at every row.
-func (c *conn) decide(p *plan) (change.Outcome, error) {
-	var says evidence
-	found := make([]*change.Image, len(p.rows))
-	for i, r := range p.rows {
+func (c *conn) decide(changes *rowChanges) (change.Outcome, error) {
+	var says rowCounts
+	found := make([]*change.Image, len(changes.rows))
+	for i, r := range changes.rows {
 		t := c.schema.tables[r.kind]
 		if t == nil {
 			return change.Outcome{}, unusable("it has no table of %vs", r.kind)
@@ -61,13 +61,13 @@ func (c *conn) decide(p *plan) (change.Outcome, error) {
 		says.add(r, found[i])
 	}
 	out := change.Outcome{State: says.state()}
-	for i, r := range p.rows {
-		want := r.now
+	for i, r := range changes.rows {
+		want := r.postImage
 		if out.State == change.Aborted {
-			want = r.old
+			want = r.preImage
 		}
 		if !found[i].Equal(want) {
-			out.Conflicts = append(out.Conflicts, r.conflict(found[i], differs(want, found[i])))
+			out.Conflicts = append(out.Conflicts, r.conflict(found[i], describeDiff(want, found[i])))
 		}
 	}
 	return out, nil
@@ -75,29 +75,29 @@ func (c *conn) decide(p *plan) (change.Outcome, error) {
 
 // evidence counts the rows that hold Pre, Post or neither; those that are not
 // there, though Pre or Post says so, are counted apart.
-type evidence struct {
+type rowCounts struct {
 	pre, post     int
 	noPre, noPost int
-	somethingElse int
+	other         int
 }
 
-func (e *evidence) add(r row, now *change.Image) {
+func (e *rowCounts) add(r rowChange, now *change.Image) {
 	switch {
-	case now == nil && r.now == nil:
+	case now == nil && r.postImage == nil:
 		e.noPost++
-	case now == nil && r.old == nil:
+	case now == nil && r.preImage == nil:
 		e.noPre++
-	case now.Equal(r.now):
+	case now.Equal(r.postImage):
 		e.post++
-	case now.Equal(r.old):
+	case now.Equal(r.preImage):
 		e.pre++
 	default:
-		e.somethingElse++
+		e.other++
 	}
 }
 
-func (e *evidence) state() change.State {
-	if e.pre+e.post == 0 && e.somethingElse == 0 {
+func (e *rowCounts) state() change.State {
+	if e.pre+e.post == 0 && e.other == 0 {
 		e.pre, e.post = e.noPre, e.noPost
 	}
 	switch {

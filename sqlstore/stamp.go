@@ -20,9 +20,9 @@ import (
 func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) error {
-		sum := c.newTally()
-		err := c.tally(sum, head.ID)
-		stamp = sum.stamp()
+		h := c.newHasher()
+		err := c.hashRows(h, head.ID)
+		stamp = h.stamp()
 		return err
 	})
 	if err != nil {
@@ -32,68 +32,68 @@ func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp,
 }
 
 // A tally is what the stamp of a session is made of.
-type tally struct {
-	seen   [session.KindProject + 1][]byte // of the rows of each kind, and of the rest
-	newest int64                           // milliseconds since 1970
-	vague  bool                            // a row does not say when it was changed, or cannot be read
-	left   int64                           // how many bytes more may be loaded
-	claims int64                           // how many parts say that they are of the session
+type stampHasher struct {
+	data     [session.KindProject + 1][]byte // of the rows of each kind, and of the rest
+	newest   int64                           // milliseconds since 1970
+	unknown  bool                            // a row does not say when it was changed, or cannot be read
+	budget   int64                           // how many bytes more may be loaded
+	ownParts int64                           // how many parts say that they are of the session
 }
 
 // rest is where a tally has what is of no kind.
 const rest = session.Kind(0)
 
-// newTally is an empty tally. There is one for a connection, which keeps its room.
-func (c *conn) newTally() *tally {
-	seen := c.sum.seen
+// newHasher is an empty tally. There is one for a connection, which keeps its room.
+func (c *conn) newHasher() *stampHasher {
+	seen := c.hasher.data
 	for i := range seen {
 		seen[i] = seen[i][:0]
 	}
-	c.sum = tally{seen: seen}
-	return &c.sum
+	c.hasher = stampHasher{data: seen}
+	return &c.hasher
 }
 
-// tally adds the rows of a session.
-func (c *conn) tally(sum *tally, id string) error {
-	var b sight
+// hashRows adds the rows of a session.
+func (c *conn) hashRows(h *stampHasher, id string) error {
+	var b rowBuffer
 	for _, kind := range [...]session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
 		t := c.schema.tables[kind]
-		err := c.query(t.selectBlind, []value{text(id)}, func(st *sqlite3.Stmt) error {
-			r, class := t.see(st, &b), classNames[0]
-			if t.dataAt >= 0 {
+		err := c.query(t.selectSizes, []value{text(id)}, func(st *sqlite3.Stmt) error {
+			r, class := t.row(st, &b), classNames[0]
+			if t.dataIndex >= 0 {
 				class = string(r.Data)
 			}
-			sum.row(kind, &r, class, st.ColumnInt64(len(t.cols)))
+			h.addRow(kind, &r, class, st.ColumnInt64(len(t.cols)))
 			return nil
 		})
 		if err != nil {
 			return err
 		}
 	}
-	return c.tallyRest(sum, id)
+	return c.hashRest(h, id)
 }
 
-// tallyRest adds what a session is told by besides these rows: the projects of its
+// hashRest adds what a session is told by besides these rows: the projects of its
 // folder, and how many parts say that they are of it.
-func (c *conn) tallyRest(sum *tally, id string) error {
+func (c *conn) hashRest(h *stampHasher, id string) error {
 	const claims = `SELECT count(*) FROM "part" WHERE "session_id" = ?1`
 	err := c.query(claims, []value{text(id)}, func(st *sqlite3.Stmt) error {
-		sum.claims = st.ColumnInt64(0)
-		sum.value(rest, valueAt(st, 0))
+		h.ownParts = st.ColumnInt64(0)
+		h.addValue(rest, copyValue(st, 0))
 		return nil
 	})
 	if err != nil {
 		return err
 	}
-	return c.tallyProject(sum, id)
+	return c.hashProjects(h, id)
 }
 
-// tallyProject adds what [conn.loadProject] reads: the projects of the session's
+// hashProjects adds what [conn.loadProject] reads: the projects of the session's
 // folder, all where its own is missing, and whether its workspace is there.
-func (c *conn) tallyProject(sum *tally, id string) error {
+func (c *conn) hashProjects(h *stampHasher, id string) error {
 	each := func(st *sqlite3.Stmt) error {
 		for i := range st.ColumnCount() {
-			sum.value(rest, valueAt(st, i))
+			h.addValue(rest, copyValue(st, i))
 		}
 		return nil
 	}
@@ -120,36 +120,36 @@ func (c *conn) tallyProject(sum *tally, id string) error {
 	return c.query(workspace, []value{text(id)}, each)
 }
 
-// row adds a row: its columns, and class and size of its data.
-func (sum *tally) row(kind session.Kind, r *session.Record, class string, size int64) {
+// addRow adds a row: its columns, and class and size of its data.
+func (h *stampHasher) addRow(kind session.Kind, r *session.Record, class string, size int64) {
 	for _, c := range r.Cols {
-		sum.value(kind, value{c.Class, c.Bytes})
+		h.addValue(kind, value{c.Class, c.Bytes})
 	}
-	sum.seen[kind] = append(binary.LittleEndian.AppendUint64(sum.seen[kind], uint64(size)), class...)
+	h.data[kind] = append(binary.LittleEndian.AppendUint64(h.data[kind], uint64(size)), class...)
 	updated, _ := r.Col("time_updated")
 	at, ok := updated.Int()
-	sum.newest = max(sum.newest, at)
-	sum.vague = sum.vague || !ok
+	h.newest = max(h.newest, at)
+	h.unknown = h.unknown || !ok
 }
 
-// value adds a value.
-func (sum *tally) value(kind session.Kind, v value) {
-	seen := append(sum.seen[kind], byte(v.class))
+// addValue adds a value.
+func (h *stampHasher) addValue(kind session.Kind, v value) {
+	seen := append(h.data[kind], byte(v.class))
 	seen = binary.LittleEndian.AppendUint32(seen, uint32(len(v.bytes)))
-	sum.seen[kind] = append(seen, v.bytes...)
+	h.data[kind] = append(seen, v.bytes...)
 }
 
 // stamp is the stamp of all that was added.
-func (sum *tally) stamp() session.Stamp {
-	if sum.vague {
+func (h *stampHasher) stamp() session.Stamp {
+	if h.unknown {
 		return session.Stamp{}
 	}
 	all := sha256.New()
-	for _, seen := range sum.seen {
+	for _, seen := range h.data {
 		one := sha256.Sum256(seen)
 		all.Write(one[:])
 	}
-	return session.Stamp{Sum: [32]byte(all.Sum(nil)), Newest: time.UnixMilli(sum.newest)}
+	return session.Stamp{Sum: [32]byte(all.Sum(nil)), Newest: time.UnixMilli(h.newest)}
 }
 
 // classNames are what typeof calls the classes of data; a record has none for text.

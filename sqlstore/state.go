@@ -25,16 +25,16 @@ func (s *Store) State(context.Context) (session.Stamp, error) {
 }
 
 func (s *Store) state() (session.Stamp, error) {
-	sh, err := look(s.id.Root)
-	if err != nil || sh.db.ino == 0 {
+	files, err := inspectFiles(s.id.Root)
+	if err != nil || files.db.ino == 0 {
 		return session.Stamp{}, err
 	}
-	newest := sh.db.mtime
-	if sh.log.mtime.After(newest) {
-		newest = sh.log.mtime
+	newest := files.db.mtime
+	if files.wal.mtime.After(newest) {
+		newest = files.wal.mtime
 	}
 	sum := sha256.New()
-	for _, f := range [...]stamp{sh.db, sh.log} {
+	for _, f := range [...]fileStamp{files.db, files.wal} {
 		fmt.Fprintln(sum, f.dev, f.ino, f.size, f.mtime.UnixNano())
 	}
 	for _, side := range [...]struct {

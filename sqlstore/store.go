@@ -37,7 +37,7 @@ type Options struct {
 	MaxSession int64
 	// Unattached lets rows be made whose parent is not there: those of [Store.Orphans]
 	// that are put back.
-	Unattached bool
+	AllowMissingParent bool
 }
 
 // maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.
@@ -79,7 +79,7 @@ func Open(path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, opt: o}
-	if _, err := look(file); err != nil {
+	if _, err := inspectFiles(file); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
 	s.id.Dev, s.id.Ino = inode(file)

@@ -87,7 +87,7 @@ func alter(t testing.TB, path string, statements ...string) {
 func dump(t testing.TB, path string) string {
 	t.Helper()
 	c := reader(t, path)
-	defer c.discard()
+	defer c.closeReader()
 	for _, check := range []string{"PRAGMA integrity_check", "PRAGMA foreign_key_check"} {
 		if found, err := c.strings(check); err != nil || len(found) > 0 && found[0] != "ok" {
 			t.Errorf("%s: %v, %v", check, found, err)
@@ -100,18 +100,18 @@ func dump(t testing.TB, path string) string {
 func dumpRows(t testing.TB, path string) string {
 	t.Helper()
 	c := reader(t, path)
-	defer c.discard()
+	defer c.closeReader()
 	return rowsOf(t, c)
 }
 
 func reader(t testing.TB, path string) *conn {
 	t.Helper()
 	s := &Store{id: change.StoreID{Root: path}}
-	sh, err := look(path)
+	files, err := inspectFiles(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	live, err := s.live(sh)
+	live, err := s.needsLocks(files)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func dumpTable(t testing.TB, c *conn, name string, b *strings.Builder) {
 	err = c.query("SELECT * FROM "+sqlite3.QuoteIdentifier(name)+" ORDER BY "+quoteAll(keys), nil, func(st *sqlite3.Stmt) error {
 		b.WriteString(name)
 		for i := range st.ColumnCount() {
-			v := valueAt(st, i)
+			v := copyValue(st, i)
 			fmt.Fprintf(b, " %s=%d:%s", st.ColumnName(i), v.class, hex.EncodeToString(v.bytes))
 		}
 		b.WriteByte('\n')

@@ -17,34 +17,34 @@ import (
 func (s *Store) write(ctx context.Context, f func(*conn) error) (err error) {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
-	defer func() { err = explain(ctx, s.full(err)) }()
-	defer guard(&err)
+	defer func() { err = explain(ctx, s.wrapDiskFull(err)) }()
+	defer recoverPanic(&err)
 	s.dropIdle() // what it sees is about to be of the past, and Windows removes no open file
-	sh, err := look(s.id.Root)
+	files, err := inspectFiles(s.id.Root)
 	if err != nil {
 		return err
 	}
-	live, err := s.live(sh)
+	live, err := s.needsLocks(files)
 	if err != nil {
 		return err
 	}
-	keep := live || sh.log != stamp{}
-	if err := s.makeSideFiles(sh); err != nil {
+	keep := live || files.wal != fileStamp{}
+	if err := s.makeSideFiles(files); err != nil {
 		return err
 	}
-	c, err := s.openWriter(ctx, sh, keep)
+	c, err := s.openWriter(ctx, files, keep)
 	if err != nil {
 		return err
 	}
-	c.live = live && sh.wal
+	c.shared = live && files.walMode
 	defer func() { err = errors.Join(err, s.finish(c, keep)) }()
 	return s.begin(c, f)
 }
 
-// full says so if it is for want of space that a write failed: the driver calls
+// wrapDiskFull says so if it is for want of space that a write failed: the driver calls
 // that an I/O error (v0.35.6 looks for the cause in the wrong place).
-func (s *Store) full(err error) error {
-	if errors.Is(err, sqlite3.IOERR) && free(s.id.Root) < 1<<20 {
+func (s *Store) wrapDiskFull(err error) error {
+	if errors.Is(err, sqlite3.IOERR) && freeBytes(s.id.Root) < 1<<20 {
 		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
 	}
 	return err
@@ -88,8 +88,8 @@ func (s *Store) finish(c *conn, keep bool) error {
 // that everybody can read, or the agent cannot write those that root made.
 //
 // A crash here leaves empty side files, which mean nothing to SQLite.
-func (s *Store) makeSideFiles(sh shape) error {
-	if !sh.wal {
+func (s *Store) makeSideFiles(files fileState) error {
+	if !files.walMode {
 		return nil
 	}
 	for _, suffix := range []string{"-wal", "-shm"} {
@@ -121,7 +121,7 @@ func makeLike(path, model string) error {
 	if err != nil {
 		return err
 	}
-	own(f, info)
+	setOwner(f, info)
 	return errors.Join(f.Chmod(info.Mode().Perm()), f.Close())
 }
 

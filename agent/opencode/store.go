@@ -67,7 +67,7 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 // there.
 func (s *store) OrphanWriter(journal string) (txn.Store, error) {
 	if s.tree == nil {
-		return sqlstore.Open(s.at.Path, sqlstore.Options{Unattached: true})
+		return sqlstore.Open(s.at.Path, sqlstore.Options{AllowMissingParent: true})
 	}
 	return s.Writer(journal)
 }

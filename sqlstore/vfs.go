@@ -12,8 +12,8 @@ import (
 
 // The two ways of reading, as file systems that SQLite works on.
 const (
-	quietVFS = "mend-quiet" // nobody has the database open
-	liveVFS  = "mend-live"  // somebody may: take SQLite's locks
+	unlockedVFS = "mend-quiet" // nobody has the database open
+	lockedVFS   = "mend-live"  // somebody may: take SQLite's locks
 )
 
 // readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it
@@ -24,7 +24,7 @@ const (
 // takes none and has no -shm: SQLite builds the index of the -wal in memory,
 // which locking_mode=EXCLUSIVE asks of it. Nothing protects a quiet reader from
 // a writer but the look at the files afterwards.
-type readVFS struct{ live bool }
+type readVFS struct{ locked bool }
 
 func (v readVFS) FullPathname(name string) (string, error) { return name, nil }
 
@@ -47,7 +47,7 @@ func (v readVFS) Open(string, vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	readonly := flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
 	switch {
-	case flags&vfs.OPEN_MAIN_DB != 0 && v.live:
+	case flags&vfs.OPEN_MAIN_DB != 0 && v.locked:
 		system := vfs.Find("os").(vfs.VFSFilename)
 		return system.OpenFilename(name, readonly)
 	case flags&(vfs.OPEN_MAIN_DB|vfs.OPEN_WAL) == 0:
@@ -65,10 +65,10 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 // Where it is read in order it reads ahead: rows that were written one after the
 // other mostly lie so, and a call for every page costs more than the page.
 type readFile struct {
-	f     *os.File
-	ahead []byte // what stands in the file from byte at on
-	at    int64
-	next  int64 // behind what was read last
+	f           *os.File
+	ahead       []byte // what stands in the file from byte at on
+	aheadOffset int64
+	nextOffset  int64 // behind what was read last
 }
 
 // aheadSize is how much is read ahead.
@@ -85,9 +85,9 @@ func (r *readFile) ReadAt(p []byte, off int64) (int, error) {
 	if r.f == nil {
 		return 0, io.EOF
 	}
-	inOrder := off == r.next
-	r.next = off + int64(len(p))
-	if n := off - r.at; n >= 0 && n+int64(len(p)) <= int64(len(r.ahead)) {
+	inOrder := off == r.nextOffset
+	r.nextOffset = off + int64(len(p))
+	if n := off - r.aheadOffset; n >= 0 && n+int64(len(p)) <= int64(len(r.ahead)) {
 		return copy(p, r.ahead[n:]), nil
 	}
 	if !inOrder || len(p) > aheadSize {
@@ -97,7 +97,7 @@ func (r *readFile) ReadAt(p []byte, off int64) (int, error) {
 		r.ahead = make([]byte, aheadSize)
 	}
 	n, err := r.f.ReadAt(r.ahead[:aheadSize], off)
-	r.ahead, r.at = r.ahead[:n], off
+	r.ahead, r.aheadOffset = r.ahead[:n], off
 	if n < len(p) {
 		return copy(p, r.ahead), err
 	}

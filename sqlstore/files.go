@@ -14,58 +14,58 @@ import (
 )
 
 // A shape is what can be told of the files without SQLite.
-type shape struct {
-	wal      bool // the database is in WAL mode
-	db, log  stamp
+type fileState struct {
+	walMode  bool // the database is in WAL mode
+	db, wal  fileStamp
 	shm      bool // there is a -shm
 	fileMode fs.FileMode
 }
 
 // A stamp tells whether a file changed: it is another one after every write.
 // The zero stamp is that of a file that is not there.
-type stamp struct {
+type fileStamp struct {
 	dev, ino uint64
 	size     int64
 	mtime    time.Time
 }
 
-func stampOf(path string, info fs.FileInfo) stamp {
+func newFileStamp(path string, info fs.FileInfo) fileStamp {
 	dev, ino := inodeOf(path, info)
-	return stamp{dev: dev, ino: ino, size: info.Size(), mtime: info.ModTime()}
+	return fileStamp{dev: dev, ino: ino, size: info.Size(), mtime: info.ModTime()}
 }
 
 // headerSize is the size of SQLite's file header (sqlite.org/fileformat2.html).
 const headerSize = 100
 
-// look reads the header of the database and looks at its side files. The error
+// inspectFiles reads the header of the database and looks at its side files. The error
 // wraps [ErrUnusable] where SQLite would refuse the file, or would have to write
 // before it could read, or would take another file for its own.
-func look(path string) (shape, error) {
-	var sh shape
+func inspectFiles(path string) (fileState, error) {
+	var files fileState
 	info, err := os.Lstat(path)
 	if err != nil {
-		return sh, err
+		return files, err
 	}
 	log, logErr := os.Lstat(path + "-wal")
 	if logErr != nil && !errors.Is(logErr, fs.ErrNotExist) {
-		return sh, logErr
+		return files, logErr
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return sh, unusable("not a plain file but %s", info.Mode())
-	case links(info) > 1:
-		return sh, unusable("the file has %d names, and SQLite keeps side files for one: remove the others", links(info))
+		return files, unusable("not a plain file but %s", info.Mode())
+	case hardLinks(info) > 1:
+		return files, unusable("the file has %d names, and SQLite keeps side files for one: remove the others", hardLinks(info))
 	case logErr == nil && !log.Mode().IsRegular():
-		return sh, unusable("its -wal is not a plain file but %s", log.Mode())
+		return files, unusable("its -wal is not a plain file but %s", log.Mode())
 	}
-	sh.db, sh.fileMode, sh.shm = stampOf(path, info), info.Mode().Perm(), exists(path+"-shm")
+	files.db, files.fileMode, files.shm = newFileStamp(path, info), info.Mode().Perm(), exists(path+"-shm")
 	if logErr == nil {
-		sh.log = stampOf(path+"-wal", log)
+		files.wal = newFileStamp(path+"-wal", log)
 	}
-	if sh.wal, err = readHeader(path, sh.log.size > 0); err != nil {
-		return sh, err
+	if files.walMode, err = readHeader(path, files.wal.size > 0); err != nil {
+		return files, err
 	}
-	return sh, checkJournal(path + "-journal")
+	return files, checkJournal(path + "-journal")
 }
 
 // openPlain opens a file of the database for reading without following a link and

@@ -10,25 +10,25 @@ import (
 )
 
 // A link is a foreign key.
-type link struct {
-	child, parent string
-	from, to      []string // columns of child and of parent
+type foreignKey struct {
+	child, parent          string
+	columns, parentColumns []string // columns of child and of parent
 }
 
-// readLinks reads the foreign keys of all tables and keeps those that concern
+// readForeignKeys reads the foreign keys of all tables and keeps those that concern
 // ours.
-func (c *conn) readLinks(sc *schema) error {
-	var links []link
+func (c *conn) readForeignKeys(sc *schema) error {
+	var links []foreignKey
 	const all = `SELECT m.name, f."table", f."from", f."to", f.seq FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f
 		WHERE m.type = 'table' ORDER BY m.name, f.id, f.seq`
 	err := c.query(all, nil, func(st *sqlite3.Stmt) error {
 		if st.ColumnInt64(4) == 0 {
-			links = append(links, link{child: st.ColumnText(0), parent: st.ColumnText(1)})
+			links = append(links, foreignKey{child: st.ColumnText(0), parent: st.ColumnText(1)})
 		}
 		l := &links[len(links)-1]
-		l.from = append(l.from, st.ColumnText(2))
+		l.columns = append(l.columns, st.ColumnText(2))
 		if st.ColumnType(3) != sqlite3.NULL {
-			l.to = append(l.to, st.ColumnText(3))
+			l.parentColumns = append(l.parentColumns, st.ColumnText(3))
 		}
 		return nil
 	})
@@ -36,20 +36,20 @@ func (c *conn) readLinks(sc *schema) error {
 		return err
 	}
 	for _, l := range links {
-		if len(l.to) < len(l.from) { // it names no columns: the primary key is meant
-			if l.to, err = c.strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", text(l.parent)); err != nil {
+		if len(l.parentColumns) < len(l.columns) { // it names no columns: the primary key is meant
+			if l.parentColumns, err = c.strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", text(l.parent)); err != nil {
 				return err
 			}
 		}
-		if len(l.to) != len(l.from) {
+		if len(l.parentColumns) != len(l.columns) {
 			return unusable("unknown schema: the foreign key of %s to %s does not fit its primary key", l.child, l.parent)
 		}
-		sc.add(l)
+		sc.addForeignKey(l)
 	}
 	return nil
 }
 
-func (sc *schema) add(l link) {
+func (sc *schema) addForeignKey(l foreignKey) {
 	for _, t := range sc.tables {
 		if strings.EqualFold(l.child, t.name) {
 			t.parents = append(t.parents, l)
@@ -60,8 +60,8 @@ func (sc *schema) add(l link) {
 	}
 }
 
-// where is the condition that the columns hold what is bound.
-func where(columns []string) string {
+// whereEqual is the condition that the columns hold what is bound.
+func whereEqual(columns []string) string {
 	terms := make([]string, len(columns))
 	for i, col := range columns {
 		terms[i] = sqlite3.QuoteIdentifier(col) + " = ?"
@@ -69,51 +69,51 @@ func where(columns []string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// lostParent tells which row the record refers to that is not in the database,
+// missingParent tells which row the record refers to that is not in the database,
 // "" if there is none. A row that the plan makes or keeps counts as there, one
 // that it takes away does not; nil is for after the plan. An update may refer to a row
 // outside the records of sessions that is missing, such as a project: a repair may
 // leave that as it was, and an undo restores it.
-func (c *conn) lostParent(t *table, r *session.Record, p *plan, update bool) (string, error) {
+func (c *conn) missingParent(t *table, r *session.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
-		key, null := t.key(r, l.from)
-		if null || update && c.schema.isOutside(l.parent) {
+		key, null := t.key(r, l.columns)
+		if null || update && c.schema.isOptional(l.parent) {
 			continue
 		}
-		if there, known := p.there(c.schema.named(l.parent), l, key); known && there {
+		if there, known := changes.parentExists(c.schema.tableNamed(l.parent), l, key); known && there {
 			continue
 		} else if known {
-			return l.call(key), nil
+			return l.describe(key), nil
 		}
-		found, err := c.has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.parent)+" WHERE "+where(l.to), key...)
+		found, err := c.has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.parent)+" WHERE "+whereEqual(l.parentColumns), key...)
 		if err != nil {
 			return "", err
 		}
 		if !found {
-			return l.call(key), nil
+			return l.describe(key), nil
 		}
 	}
 	return "", nil
 }
 
-// isOutside reports whether the table holds no records of sessions.
-func (sc *schema) isOutside(name string) bool {
-	t := sc.named(name)
+// isOptional reports whether the table holds no records of sessions.
+func (sc *schema) isOptional(name string) bool {
+	t := sc.tableNamed(name)
 	return t == nil || t.kind == session.KindProject
 }
 
-// leftChild tells which table has a row that refers to the record, "" if none
+// remainingChild tells which table has a row that refers to the record, "" if none
 // has. A row that the plan takes away or makes does not count, those it makes are
 // seen by lostParent.
-func (c *conn) leftChild(t *table, r *session.Record, p *plan) (string, error) {
+func (c *conn) remainingChild(t *table, r *session.Record, changes *rowChanges) (string, error) {
 	for _, l := range t.children {
-		key, null := t.key(r, l.to)
+		key, null := t.key(r, l.parentColumns)
 		if null {
 			continue
 		}
-		child := c.schema.named(l.child)
+		child := c.schema.tableNamed(l.child)
 		if child == nil {
-			found, err := c.has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.child)+" WHERE "+where(l.from)+" LIMIT 1", key...)
+			found, err := c.has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns)+" LIMIT 1", key...)
 			if err != nil {
 				return "", err
 			}
@@ -122,12 +122,12 @@ func (c *conn) leftChild(t *table, r *session.Record, p *plan) (string, error) {
 			}
 			continue
 		}
-		ids, err := c.strings(`SELECT "id" FROM `+sqlite3.QuoteIdentifier(l.child)+" WHERE "+where(l.from), key...)
+		ids, err := c.strings(`SELECT "id" FROM `+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns), key...)
 		if err != nil {
 			return "", err
 		}
 		for _, id := range ids {
-			if !p.replaces(child, id) {
+			if !changes.contains(child, id) {
 				return fmt.Sprintf("%v %s", child.kind, id), nil
 			}
 		}
@@ -147,13 +147,13 @@ func (t *table) key(r *session.Record, cols []string) (key []value, null bool) {
 	return key, false
 }
 
-// call is the parent's row in words.
-func (l link) call(key []value) string {
+// describe is the parent's row in words.
+func (l foreignKey) describe(key []value) string {
 	return fmt.Sprintf("%s %s", l.parent, key[0].bytes)
 }
 
-// named is our table of that name, nil if it is none of ours.
-func (sc *schema) named(name string) *table {
+// tableNamed is our table of that name, nil if it is none of ours.
+func (sc *schema) tableNamed(name string) *table {
 	for _, t := range sc.tables {
 		if strings.EqualFold(name, t.name) {
 			return t

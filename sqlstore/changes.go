@@ -10,9 +10,9 @@ import (
 )
 
 // A plan is the ops of a change by row.
-type plan struct {
-	rows []row
-	at   map[key]int
+type rowChanges struct {
+	rows  []rowChange
+	index map[key]int
 }
 
 // A key is what names a row.
@@ -22,54 +22,54 @@ type key struct {
 }
 
 // A row is what becomes of one row: its Pre and Post, nil for no row.
-type row struct {
+type rowChange struct {
 	key
-	ref       session.Ref
-	pre, post *session.Record
-	old, now  *change.Image // the same as images
+	ref                 session.Ref
+	pre, post           *session.Record
+	preImage, postImage *change.Image // the same as images
 }
 
-// newPlan reads the images of ops. Two ops that move a record to another message
+// newRowChanges reads the images of ops. Two ops that move a record to another message
 // under its own id are one row here. The error wraps [change.ErrInvalid].
-func newPlan(ops []change.Op) (*plan, error) {
+func newRowChanges(ops []change.Op) (*rowChanges, error) {
 	if err := change.Validate(ops); err != nil {
 		return nil, err
 	}
-	p := &plan{at: map[key]int{}}
+	changes := &rowChanges{index: map[key]int{}}
 	for _, o := range ops {
-		r, err := newRow(o)
+		r, err := newRowChange(o)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
 		}
-		i, again := p.at[r.key]
+		i, again := changes.index[r.key]
 		if !again {
-			p.at[r.key] = len(p.rows)
-			p.rows = append(p.rows, r)
+			changes.index[r.key] = len(changes.rows)
+			changes.rows = append(changes.rows, r)
 			continue
 		}
-		if p.rows[i], err = merge(p.rows[i], r); err != nil {
+		if changes.rows[i], err = merge(changes.rows[i], r); err != nil {
 			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
 		}
 	}
-	return p, nil
+	return changes, nil
 }
 
-func newRow(o change.Op) (row, error) {
-	r := row{key: key{o.Ref.Kind, o.Ref.ID()}, ref: o.Ref, old: o.Pre, now: o.Post}
+func newRowChange(o change.Op) (rowChange, error) {
+	r := rowChange{key: key{o.Ref.Kind, o.Ref.ID()}, ref: o.Ref, preImage: o.Pre, postImage: o.Post}
 	if o.Ref.Kind == session.KindFolder || o.Ref.Kind == session.KindFile {
 		return r, fmt.Errorf("%s: a database has no %vs", o.Ref, o.Ref.Kind)
 	}
 	var err error
-	if r.pre, err = recordOf(o.Ref, o.Pre); err != nil {
+	if r.pre, err = decodeImage(o.Ref, o.Pre); err != nil {
 		return r, err
 	}
-	if r.post, err = recordOf(o.Ref, o.Post); err != nil || r.post == nil {
+	if r.post, err = decodeImage(o.Ref, o.Post); err != nil || r.post == nil {
 		return r, err
 	}
-	return r, checkIDs(o.Ref, r.post)
+	return r, checkIDColumns(o.Ref, r.post)
 }
 
-func recordOf(ref session.Ref, i *change.Image) (*session.Record, error) {
+func decodeImage(ref session.Ref, i *change.Image) (*session.Record, error) {
 	if i == nil {
 		return nil, nil
 	}
@@ -77,8 +77,8 @@ func recordOf(ref session.Ref, i *change.Image) (*session.Record, error) {
 	return &r, err
 }
 
-// checkIDs reports a row that would not be found again under its ref.
-func checkIDs(ref session.Ref, r *session.Record) error {
+// checkIDColumns reports a row that would not be found again under its ref.
+func checkIDColumns(ref session.Ref, r *session.Record) error {
 	ids := map[string]string{"id": ref.ID()}
 	if ref.Kind == session.KindMessage {
 		ids["session_id"] = ref.Session
@@ -96,43 +96,43 @@ func checkIDs(ref session.Ref, r *session.Record) error {
 }
 
 // merge makes one row of two ops: one takes it away, the other makes it.
-func merge(a, b row) (row, error) {
+func merge(a, b rowChange) (rowChange, error) {
 	if a.pre == nil {
 		a, b = b, a
 	}
 	if a.pre == nil || a.post != nil || b.pre != nil {
 		return a, fmt.Errorf("two ops on the row %v %s", a.kind, a.id)
 	}
-	b.pre, b.old = a.pre, a.old
+	b.pre, b.preImage = a.pre, a.preImage
 	return b, nil
 }
 
-// there tells what the plan says of a parent: whether it will be there, and
+// parentExists tells what the plan says of a parent: whether it will be there, and
 // whether the plan knows.
-func (p *plan) there(parent *table, l link, id []value) (there, known bool) {
-	if p == nil || parent == nil || !slices.Equal(l.to, []string{"id"}) {
+func (changes *rowChanges) parentExists(parent *table, l foreignKey, id []value) (there, known bool) {
+	if changes == nil || parent == nil || !slices.Equal(l.parentColumns, []string{"id"}) {
 		return false, false
 	}
-	i, known := p.at[key{parent.kind, string(id[0].bytes)}]
-	return known && p.rows[i].post != nil, known
+	i, known := changes.index[key{parent.kind, string(id[0].bytes)}]
+	return known && changes.rows[i].post != nil, known
 }
 
-// replaces reports whether the plan decides what becomes of the row.
-func (p *plan) replaces(t *table, id string) bool {
-	if p == nil {
+// contains reports whether the plan decides what becomes of the row.
+func (changes *rowChanges) contains(t *table, id string) bool {
+	if changes == nil {
 		return false
 	}
-	_, ok := p.at[key{t.kind, id}]
+	_, ok := changes.index[key{t.kind, id}]
 	return ok
 }
 
 // conflict is what to tell of a row that does not hold what it should.
-func (r row) conflict(now *change.Image, why string) change.Conflict {
-	return change.Conflict{Ref: r.ref, Pre: r.old, Post: r.now, Now: now, Why: why}
+func (r rowChange) conflict(now *change.Image, why string) change.Conflict {
+	return change.Conflict{Ref: r.ref, Pre: r.preImage, Post: r.postImage, Now: now, Why: why}
 }
 
-// differs says in words how what the row holds differs from what it should.
-func differs(want, now *change.Image) string {
+// describeDiff says in words how what the row holds differs from what it should.
+func describeDiff(want, now *change.Image) string {
 	switch {
 	case want == nil:
 		return "it is there already"
@@ -142,9 +142,9 @@ func differs(want, now *change.Image) string {
 	return "it was changed meanwhile"
 }
 
-// fits reports why the rows cannot be written into the tables as they are.
-func (c *conn) fits(p *plan) error {
-	for _, r := range p.rows {
+// checkTables reports why the rows cannot be written into the tables as they are.
+func (c *conn) checkTables(changes *rowChanges) error {
+	for _, r := range changes.rows {
 		t := c.schema.tables[r.kind]
 		if len(t.triggers) > 0 {
 			return unusable("table %s has the trigger %s, which might change more than is planned", t.name, t.triggers[0])
@@ -164,10 +164,10 @@ func (c *conn) fits(p *plan) error {
 	return nil
 }
 
-// compare lists the rows that do not hold their Pre.
-func (c *conn) compare(p *plan) ([]change.Conflict, error) {
+// findConflicts lists the rows that do not hold their Pre.
+func (c *conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
-	for _, r := range p.rows {
+	for _, r := range changes.rows {
 		t := c.schema.tables[r.kind]
 		if t == nil {
 			return nil, unusable("it has no table of %vs", r.kind)
@@ -176,16 +176,16 @@ func (c *conn) compare(p *plan) ([]change.Conflict, error) {
 		if err != nil {
 			return nil, err
 		}
-		if now := imageOf(found); !now.Equal(r.old) {
-			conflicts = append(conflicts, r.conflict(now, differs(r.old, now)))
+		if now := imageOf(found); !now.Equal(r.preImage) {
+			conflicts = append(conflicts, r.conflict(now, describeDiff(r.preImage, now)))
 		}
 	}
 	return conflicts, nil
 }
 
-// checkLinks lists the rows whose parent is not there, or that would leave a
+// checkForeignKeys lists the rows whose parent is not there, or that would leave a
 // child behind: with plan p ahead, or without one as things are.
-func (c *conn) checkLinks(rows []row, p *plan) ([]change.Conflict, error) {
+func (c *conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range rows {
 		t := c.schema.tables[r.kind]
@@ -193,16 +193,16 @@ func (c *conn) checkLinks(rows []row, p *plan) ([]change.Conflict, error) {
 		var other string
 		var err error
 		if r.post != nil {
-			other, err = c.lostParent(t, r.post, p, r.pre != nil)
+			other, err = c.missingParent(t, r.post, changes, r.pre != nil)
 		} else {
 			why = "%s still refers to it"
-			other, err = c.leftChild(t, r.pre, p)
+			other, err = c.remainingChild(t, r.pre, changes)
 		}
 		if err != nil {
 			return nil, err
 		}
 		if other != "" {
-			conflicts = append(conflicts, r.conflict(r.old, fmt.Sprintf(why, other)))
+			conflicts = append(conflicts, r.conflict(r.preImage, fmt.Sprintf(why, other)))
 		}
 	}
 	return conflicts, nil
@@ -216,8 +216,8 @@ func conflictError(conflicts []change.Conflict, err error) error {
 	return err
 }
 
-// conflictsOf is the conflicts that an error tells of.
-func conflictsOf(err error) []change.Conflict {
+// conflictsIn is the conflicts that an error tells of.
+func conflictsIn(err error) []change.Conflict {
 	if e, ok := errors.AsType[*change.ConflictError](err); ok {
 		return e.Conflicts
 	}
