@@ -47,7 +47,7 @@ func richer(t *testing.T, version int) *session.Session {
 		}
 		p := s.NewTextPart(m, id, "x")
 		p.Data = []byte(data)
-		m.Insert(session.NewPart(s.Anew(p.Record, membersOf(t, data)...)))
+		m.Insert(session.NewPart(s.Rewrite(p.Record, membersOf(t, data)...)))
 	}
 	enrich(t, &s.Messages[wound.Hello], `{"error":{"name":"MessageAbortedError","data":{"message":"x"}},"summary":false,"variant":"x"}`)
 	enrich(t, &s.Messages[wound.SecondPrompt], `{"summary":{"title":"x","body":"y","diffs":[{"file":"x","additions":1,"deletions":0}]},"system":"x","tools":{"bash":true},"format":{"type":"text"}}`)

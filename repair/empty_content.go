@@ -24,7 +24,7 @@ func findNothing(c *chart) (fs []fault) {
 }
 
 func isSomething(p *session.Part) bool {
-	return p.Malformed() || p.Speaks() || p.IsThinking() || p.Type == session.TypeText
+	return p.Malformed() || p.Sent() || p.IsThinking() || p.Type == session.TypeText
 }
 
 func whyNothing(c *chart, f fault) string {

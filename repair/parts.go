@@ -46,7 +46,7 @@ func speaks(m *session.Message, p *session.Part) bool {
 			return true
 		}
 	}
-	return p.Speaks()
+	return p.Sent()
 }
 
 // inject puts the placeholder into the message, as a synthetic text part under id.

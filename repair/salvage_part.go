@@ -54,7 +54,7 @@ func (g gap) rescued() []fix {
 	case kind == session.TypeStepStart, kind == "compaction":
 		return g.salvageRest(r, v, "What else the record said.")
 	case kind == "" && g.beginsStep():
-		start := g.s.Anew(g.p.Record, stepStartType)
+		start := g.s.Rewrite(g.p.Record, stepStartType)
 		return []fix{{cure: "The start of the step is written anew.", loses: "Its snapshot.", edit: rewrite(start)}}
 	}
 	return nil
@@ -173,7 +173,7 @@ func (g gap) toldFile(data []byte) []fix {
 
 // textAnew is a synthetic text under the part's ids.
 func (g gap) textAnew(text string) session.Record {
-	return g.s.Anew(g.p.Record,
+	return g.s.Rewrite(g.p.Record,
 		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeText)},
 		jsonedit.Member{Name: "text", Raw: jsonedit.Quote(text)},
 		jsonedit.Member{Name: "synthetic", Raw: []byte("true")})
@@ -199,7 +199,7 @@ func (g gap) instead() []fix {
 			if g.m.Role != session.RoleAssistant {
 				return errors.New("a prompt has no steps")
 			}
-			return rewrite(g.s.Anew(g.p.Record, stepStartType))(d)
+			return rewrite(g.s.Rewrite(g.p.Record, stepStartType))(d)
 		}},
 	}
 	if g.alone() {

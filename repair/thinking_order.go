@@ -187,7 +187,7 @@ func laterThinking(step []session.Part) (fs []fault) {
 		case p.IsThinking() && p.Signature != "":
 			return nil
 		}
-		content = content || p.Speaks()
+		content = content || p.Sent()
 	}
 	return fs
 }

@@ -6,8 +6,8 @@ import (
 	"mend/jsonedit"
 )
 
-// NewMessage decodes the record of a message. It never fails: what cannot be
-// read is told in the message's Defect.
+// NewMessage decodes the record of a message. It never fails: the message's Defect says
+// what cannot be read.
 func NewMessage(r Record) Message {
 	m := Message{Record: r, ID: r.Ref.Message}
 	column, _ := r.Col("time_created") // what the agent sorts rows by
@@ -21,8 +21,8 @@ func NewMessage(r Record) Message {
 		return m
 	}
 	m.root = obj
-	m.ID = m.name(obj, m.ID)
-	m.Role = m.want(obj, "role")
+	m.ID = m.decodeID(obj, m.ID)
+	m.Role = m.text(obj, "role")
 	m.Finish, _ = obj.Get("finish").Text()
 	m.Parent, _ = obj.Get("parentID").Text()
 	m.ProviderID, _ = obj.Get("providerID").Text()
@@ -36,7 +36,7 @@ func NewMessage(r Record) Message {
 	times := obj.Get("time")
 	created, ok := times.Get("created").Int()
 	if !ok {
-		m.wrong("time.created is missing or no number")
+		m.setWrongType("time.created is missing or no number")
 	}
 	if !isTime {
 		m.Created = created
@@ -45,8 +45,8 @@ func NewMessage(r Record) Message {
 	return m
 }
 
-// NewPart decodes the record of a part. It never fails: what cannot be read is
-// told in the part's Defect.
+// NewPart decodes the record of a part. It never fails: the part's Defect says what
+// cannot be read.
 func NewPart(r Record) Part {
 	p := Part{Record: r, ID: r.Ref.Part}
 	obj, ok := p.decode()
@@ -54,19 +54,19 @@ func NewPart(r Record) Part {
 		return p
 	}
 	p.root = obj
-	p.ID = p.name(obj, p.ID)
-	p.Type = p.want(obj, "type")
+	p.ID = p.decodeID(obj, p.ID)
+	p.Type = p.text(obj, "type")
 	p.Synthetic, p.Ignored = obj.Get("synthetic").Kind() == 't', obj.Get("ignored").Kind() == 't'
 	times := obj.Get("time")
 	switch p.Type {
 	case TypeText, TypeReasoning:
-		p.Text = p.want(obj, "text")
+		p.Text = p.text(obj, "text")
 		p.Signature = either(obj.Get("metadata").Get("anthropic"), "signature", "redactedData")
 	case TypeThinking, TypeRedactedThinking:
 		p.Text = either(obj, "thinking", "text")
 		p.Signature = either(obj, "signature", "data")
 	case TypeTool:
-		p.CallID, p.Tool = p.want(obj, "callID"), p.want(obj, "tool")
+		p.CallID, p.Tool = p.text(obj, "callID"), p.text(obj, "tool")
 		times = p.decodeState(obj)
 	case TypeToolUse:
 		p.CallID, p.Tool = either(obj, "callID", "id"), either(obj, "name", "tool")
@@ -78,28 +78,28 @@ func NewPart(r Record) Part {
 	return p
 }
 
-// decodeState reads what a tool part says of its call, and returns its times.
+// decodeState decodes the state of a tool part, and returns its times.
 func (p *Part) decodeState(obj jsonedit.Value) (times jsonedit.Value) {
 	state := obj.Get("state")
 	if state.Kind() != '{' {
-		p.wrong("state is missing or no object")
+		p.setWrongType("state is missing or no object")
 		return jsonedit.Value{}
 	}
-	p.Status = p.want(state, "status")
+	p.Status = p.text(state, "status")
 	if state.Get("input").Kind() != '{' {
-		p.wrong("state.input is missing or no object")
+		p.setWrongType("state.input is missing or no object")
 	}
 	switch p.Status {
 	case StatusCompleted:
-		p.need(state, "output")
+		p.checkText(state, "output")
 	case StatusError:
-		p.need(state, "error")
+		p.checkText(state, "error")
 	}
 	return state.Get("time")
 }
 
-// decode takes apart the record's data; where that cannot be done the record
-// gets its Defect.
+// decode parses the record's data. If that is not one JSON object, it sets the record's
+// Defect and reports false.
 func (r *Record) decode() (obj jsonedit.Value, ok bool) {
 	if r.Malformed() {
 		return jsonedit.Value{}, false
@@ -132,37 +132,38 @@ func zeros(data []byte) bool {
 	return !slices.ContainsFunc(data, func(b byte) bool { return b != 0 })
 }
 
-// want is a string member that the agent needs.
-func (r *Record) want(obj jsonedit.Value, name string) string {
+// text returns a string member that the agent needs, and sets a Defect if it is missing.
+func (r *Record) text(obj jsonedit.Value, name string) string {
 	s, ok := obj.Get(name).Text()
 	if !ok {
-		r.wrong(name + " is missing or no string")
+		r.setWrongType(name + " is missing or no string")
 	}
 	return s
 }
 
-// need is want without the text, which may be large.
-func (r *Record) need(obj jsonedit.Value, name string) {
+// checkText is text without the result, which may be large.
+func (r *Record) checkText(obj jsonedit.Value, name string) {
 	if obj.Get(name).Kind() != '"' {
-		r.wrong(name + " is missing or no string")
+		r.setWrongType(name + " is missing or no string")
 	}
 }
 
-func (r *Record) wrong(why string) {
+// setWrongType sets a Defect of kind WrongType, unless there is a worse one.
+func (r *Record) setWrongType(why string) {
 	if r.Defect == nil || r.Defect.Kind > WrongType {
 		r.Defect = &Defect{WrongType, why}
 	}
 }
 
-// name is the id that a file says it has; a row has no id in its data.
-func (r *Record) name(obj jsonedit.Value, stored string) string {
+// decodeID returns the id in the data of a file. A row has none there.
+func (r *Record) decodeID(obj jsonedit.Value, stored string) string {
 	if r.Cols != nil {
 		return stored
 	}
 	id, ok := obj.Get("id").Text()
 	switch {
 	case !ok:
-		r.wrong("id is missing or no string")
+		r.setWrongType("id is missing or no string")
 		return stored
 	case id != stored && r.Defect == nil:
 		r.Defect = &Defect{WrongName, "the id inside is " + id}

@@ -8,21 +8,21 @@ import (
 )
 
 // Set puts a JSON value into one field of the part, as [jsonedit.Set] does, and
-// decodes the part anew.
+// decodes the part again.
 func (p *Part) Set(raw []byte, path ...string) error {
 	data, err := jsonedit.Set(p.Data, raw, path...)
-	return p.become(data, err)
+	return p.setData(data, err)
 }
 
 // Unset takes one field out of the part, as [jsonedit.Remove] does, and decodes the
-// part anew.
+// part again.
 func (p *Part) Unset(path ...string) error {
 	data, err := jsonedit.Remove(p.Data, path...)
-	return p.become(data, err)
+	return p.setData(data, err)
 }
 
-// become gives the part other data, unless making it went wrong.
-func (p *Part) become(data []byte, err error) error {
+// setData replaces the data of the part and decodes it, unless err is set.
+func (p *Part) setData(data []byte, err error) error {
 	if err != nil {
 		return fmt.Errorf("part %s: %w", p.ID, err)
 	}
@@ -33,14 +33,14 @@ func (p *Part) become(data []byte, err error) error {
 }
 
 // DropElements takes elements out of a list of the part, as [jsonedit.RemoveElements] does,
-// and decodes the part anew.
+// and decodes the part again.
 func (p *Part) DropElements(drop func(raw []byte) bool, path ...string) error {
 	data, err := jsonedit.RemoveElements(p.Data, drop, path...)
-	return p.become(data, err)
+	return p.setData(data, err)
 }
 
-// Move is the same record under another ref: the ids change wherever they
-// stand, in the data, in the columns and in the ref, and nothing else does.
+// Move returns the record under another ref. It changes the ids in the data, in the columns
+// and in the ref, and nothing else.
 // The error says that the data is no JSON object.
 func (r *Record) Move(to Ref) (Record, error) {
 	moved := *r
@@ -69,8 +69,8 @@ func (r *Record) Move(to Ref) (Record, error) {
 
 type idField struct{ field, col, value string }
 
-// idFields lists where the ids of a ref stand: the record's own, then those of
-// the records above it.
+// idFields returns the fields and columns of the ids of a ref: the record's own, then those
+// of the records above it.
 func idFields(r Ref) []idField {
 	ids := []idField{{"id", "id", r.ID()}}
 	if r.Kind == KindPart {
@@ -82,7 +82,7 @@ func idFields(r Ref) []idField {
 	return ids
 }
 
-// Part is the message's part with that id, nil if there is none.
+// Part returns the message's part with that id, nil if there is none.
 func (m *Message) Part(id string) *Part {
 	for i := range m.Parts {
 		if m.Parts[i].ID == id {
@@ -112,13 +112,12 @@ func (s *Session) NewTextPart(m *Message, id, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {Name: "synthetic", Raw: []byte("true")}})
 }
 
-// NewStepStart makes a part that begins a step of the model and says nothing
-// else. Its place and everything else is as of [Session.NewTextPart].
+// NewStepStart makes a part that begins a step of the model and has no content. Its place and everything else is as of [Session.NewTextPart].
 func (s *Session) NewStepStart(m *Message, id string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeStepStart)})
 }
 
-// NewResultPart makes a tool_result part that says that the call failed, in the
+// NewResultPart makes a tool_result part for a call that failed, in the
 // form of the older stores that keep results apart from their calls. Its place
 // and everything else is as of [Session.NewTextPart].
 func (s *Session) NewResultPart(m *Message, id, call, text string) Part {
@@ -161,21 +160,20 @@ func styleOf(r *Record) jsonedit.Style {
 	return jsonedit.Indented()
 }
 
-// neighbour is the record that a new part of the message takes after: one that
-// can be read.
+// neighbour returns the readable record that a new part of the message is modelled on.
 func (s *Session) neighbour(m *Message) *Record {
-	if r := m.legiblePart(); r != nil {
+	if r := m.readablePart(); r != nil {
 		return r
 	}
 	for i := range s.Messages {
-		if r := s.Messages[i].legiblePart(); r != nil {
+		if r := s.Messages[i].readablePart(); r != nil {
 			return r
 		}
 	}
 	return &m.Record
 }
 
-func (m *Message) legiblePart() *Record {
+func (m *Message) readablePart() *Record {
 	for i := range m.Parts {
 		if r := &m.Parts[i].Record; !r.Malformed() {
 			return r

@@ -39,11 +39,6 @@ func (p *Part) IsThinking() bool {
 	return false
 }
 
-// IsMeta reports whether the part only brackets a step of the model.
-func (p *Part) IsMeta() bool {
-	return p.Type == TypeStepStart || p.Type == TypeStepFinish
-}
-
 // IsTool reports whether the part is a tool call.
 func (p *Part) IsTool() bool {
 	return p.Type == TypeTool || p.Type == TypeToolUse
@@ -55,7 +50,7 @@ func (p *Part) Unfinished() bool {
 }
 
 // IsBlankText reports whether the part is a text part without a visible
-// character that goes out to the model.
+// character that is sent to the model.
 func (p *Part) IsBlankText() bool {
 	return p.Type == TypeText && !p.Ignored && !p.Malformed() && Blank(p.Text)
 }
@@ -73,8 +68,8 @@ func (p *Part) HasContent() bool {
 	return false
 }
 
-// Speaks reports whether the part has content that goes out to the model.
-func (p *Part) Speaks() bool {
+// Sent reports whether the part has content that is sent to the model.
+func (p *Part) Sent() bool {
 	return p.HasContent() && !p.Ignored
 }
 

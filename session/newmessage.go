@@ -19,7 +19,7 @@ import (
 // It reports false where no message of the session names a model and an agent,
 // or where the answer's record is no JSON object.
 func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
-	agent, provider, model := s.asked(answer)
+	agent, provider, model := s.agentAndModel(answer)
 	if agent == "" || provider == "" || model == "" || answer.Malformed() {
 		return Message{}, false
 	}
@@ -51,9 +51,9 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	return NewMessage(r), true
 }
 
-// asked is who answered: what the answer says of it, or else the first message
-// that does.
-func (s *Session) asked(answer *Message) (agent, provider, model string) {
+// agentAndModel returns the agent and the model of an assistant message, or what it lacks
+// of them from the first message that has it.
+func (s *Session) agentAndModel(answer *Message) (agent, provider, model string) {
 	for _, m := range slices.Concat([]Message{*answer}, s.Messages) {
 		for _, name := range []string{"agent", "mode"} { // the latter in records from before there was the former
 			raw, _ := jsonedit.Get(m.Data, name)

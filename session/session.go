@@ -43,7 +43,7 @@ type Session struct {
 	Files []File
 }
 
-// A File is a file of somebody else's that lies beside the records. An agent that
+// A File is a file that is not a record, located beside the records. An agent that
 // takes any file in a folder of records for a record opens what its name leads to.
 type File struct {
 	Record        // Ref of KindFile; Data is the content, of which only the file itself is sure to be read
@@ -52,7 +52,8 @@ type File struct {
 	Reads  Ref    // of what is there: a record or a file, maybe this one; the zero Ref for nothing
 }
 
-// A Stray is a thing that was found where a record should be.
+// A Stray is a directory entry or a row that is located where a record should be, and is
+// none.
 type Stray struct {
 	Path    string // below the root of the store
 	Message string // the message among whose parts it stands, "" if none
@@ -165,7 +166,7 @@ func (s *Session) Records(yield func(*Record) bool) {
 	}
 }
 
-// Message is the message with that id, nil if there is none.
+// Message returns the message with that id, nil if there is none.
 func (s *Session) Message(id string) *Message {
 	for i := range s.Messages {
 		if s.Messages[i].ID == id {

@@ -2,7 +2,7 @@ package session
 
 import "time"
 
-// A Stamp tells one state of a session's records from another without their
+// A Stamp identifies a state of a session's records without their
 // bytes: by names, sizes, times and places on the disk. A program that rewrites a
 // record twice within one tick of the file system's clock can leave the same
 // stamp, so it says nothing of records that are younger than that.

@@ -49,10 +49,10 @@ func (m *Message) MoveThinkingFirst(ref Ref) error {
 		return fmt.Errorf("moving %s: it is not signed", ref)
 	}
 	first, lead := m.stepOf(at)
-	if !slices.ContainsFunc(m.Parts[first:at], func(p Part) bool { return p.Speaks() }) {
+	if !slices.ContainsFunc(m.Parts[first:at], func(p Part) bool { return p.Sent() }) {
 		return nil
 	}
-	id, ok := m.idBehind(lead, m.Parts[first:], idTail(p.ID))
+	id, ok := m.idAfter(lead, m.Parts[first:], idTail(p.ID))
 	if !ok {
 		return fmt.Errorf("moving %s: no id sorts at the front of its step", ref)
 	}
@@ -74,7 +74,7 @@ func (m *Message) stepOf(i int) (first int, lead []Part) {
 	}
 	n := 0
 	for j, p := range m.Parts[first:i] {
-		if p.Speaks() {
+		if p.Sent() {
 			break
 		}
 		if p.Type == TypeStepStart || p.IsThinking() {
@@ -84,9 +84,9 @@ func (m *Message) stepOf(i int) (first int, lead []Part) {
 	return first, m.Parts[first : first+n]
 }
 
-// idBehind makes an id that ends in tail and sorts behind the lead of a step
+// idAfter makes an id that ends in tail and sorts behind the lead of a step
 // and before what follows it: of the first part of the lead that allows it.
-func (m *Message) idBehind(lead, step []Part, tail string) (string, bool) {
+func (m *Message) idAfter(lead, step []Part, tail string) (string, bool) {
 	next := step[len(lead)].ID
 	if len(lead) == 0 {
 		id := frontPrefix + tail

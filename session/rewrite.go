@@ -7,27 +7,27 @@ import (
 	"mend/jsonedit"
 )
 
-// Anew is the record under its own ids, mode and columns with another content:
-// an object of the members, behind the ids where it is a file. White space is
-// that of a neighbour: a part of the same message, else a record of that kind,
-// else any that can be read.
-func (s *Session) Anew(r Record, members ...jsonedit.Member) Record {
+// Rewrite returns r with other data: an object of the members, after the record's own ids
+// if it is a file. Ids, mode and columns stay. The white space is that of a readable
+// record: a part of the same message, else a record of the same kind, else any other.
+func (s *Session) Rewrite(r Record, members ...jsonedit.Member) Record {
 	if r.Cols == nil {
 		members = append(ownIDs(r.Ref), members...)
 	}
-	r.Data, r.Class, r.Defect = styleOf(s.legibleLike(&r)).Object(members...), 0, nil
+	r.Data, r.Class, r.Defect = styleOf(s.readableLike(&r)).Object(members...), 0, nil
 	return r
 }
 
-// Salvage is the record under its own ids with what [jsonedit.ParsePartial] reads of its data,
-// which for a row whose data column is neither text nor a blob is nothing.
+// Salvage returns r with what [jsonedit.ParsePartial] reads of its data, under its own ids,
+// and what was read. If that is nothing, or if the data column of a row is neither text nor
+// a blob, the record has no members but its ids.
 func (s *Session) Salvage(r Record) (Record, jsonedit.Partial) {
 	var v jsonedit.Partial
 	if r.Class == 0 || r.Class == ClassBlob {
 		v = jsonedit.ParsePartial(r.Data)
 	}
 	if v.Data == nil || !hasMembers(v.Data) && !v.Complete {
-		return s.Anew(r), jsonedit.Partial{}
+		return s.Rewrite(r), jsonedit.Partial{}
 	}
 	r.Data, r.Class, r.Defect = v.Data, 0, nil
 	if r.Cols != nil {
@@ -36,13 +36,13 @@ func (s *Session) Salvage(r Record) (Record, jsonedit.Partial) {
 	var err error
 	for _, id := range ownIDs(r.Ref) {
 		if slices.Equal(v.Cut, []string{id.Name}) {
-			v.Cut = []string{} // it is known all the same
+			v.Cut = []string{} // the record's ref has it
 		}
 		if raw, _ := jsonedit.Get(r.Data, id.Name); bytes.Equal(raw, id.Raw) {
 			continue
 		}
 		if r.Data, err = jsonedit.Set(r.Data, id.Raw, id.Name); err != nil {
-			return s.Anew(r), jsonedit.Partial{}
+			return s.Rewrite(r), jsonedit.Partial{}
 		}
 	}
 	v.Data = r.Data
@@ -56,7 +56,7 @@ func hasMembers(data []byte) bool {
 	return false
 }
 
-// ownIDs are the ids that stand in a file, in the agent's order.
+// ownIDs returns the ids in a file of the record, in the agent's order.
 func ownIDs(r Ref) []jsonedit.Member {
 	ids := []jsonedit.Member{textMember("id", r.ID())}
 	if r.Kind != KindSession {
@@ -68,9 +68,8 @@ func ownIDs(r Ref) []jsonedit.Member {
 	return ids
 }
 
-// legibleLike is the record that can be read and is most like r, r itself if
-// there is none.
-func (s *Session) legibleLike(r *Record) *Record {
+// readableLike returns the readable record that is most like r, r itself if there is none.
+func (s *Session) readableLike(r *Record) *Record {
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		if r.Ref.Kind != KindPart || m.Ref.Message != r.Ref.Message {

@@ -71,7 +71,7 @@ func TestRename(t *testing.T) {
 			continue
 		}
 		got, want := last(s), Record{Ref: c.ref, Data: []byte(c.new), Mode: 0o600}
-		want.Ref.Message, want.Ref.Part = now(renamed, c.ref.Message), now(renamed, c.ref.Part)
+		want.Ref.Message, want.Ref.Part = newID(renamed, c.ref.Message), newID(renamed, c.ref.Part)
 		got.Defect = nil
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("%s: Rename (-want +got):\n%s", c.name, diff)

@@ -1,0 +1,127 @@
+package session
+
+import (
+	"fmt"
+
+	"mend/jsonedit"
+)
+
+// Rename changes the ids of messages and parts. ids maps the ids under which they are
+// stored to the new ones. Rename also changes every reference in the session: from a part
+// to its message, from an assistant message to its prompt, from a compaction to the first
+// message that it kept, from an attachment to its message, and from a revert. Every other
+// byte stays. It then sorts messages and parts by their new ids.
+//
+// The error names a record that has to change and is no JSON object, or an invalid id; the
+// session is then unchanged.
+func (s *Session) Rename(ids map[string]string) error {
+	messages := make([]Message, len(s.Messages))
+	for i := range s.Messages {
+		m, err := s.Messages[i].renamed(ids)
+		if err != nil {
+			return fmt.Errorf("renaming %s: %w", s.Messages[i].Ref, err)
+		}
+		messages[i] = m
+	}
+	s.Messages = messages
+	s.Info = s.Info.withRevert(ids)
+	s.Sort()
+	return nil
+}
+
+func (m *Message) renamed(ids map[string]string) (Message, error) {
+	r, err := m.withIDs(ids, func(data []byte) []byte { return replaceID(data, ids, "parentID") })
+	if err != nil {
+		return Message{}, err
+	}
+	to := NewMessage(r)
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		r, err := p.withIDs(ids, func(data []byte) []byte { return p.replaceRefs(data, ids) })
+		if err != nil {
+			return Message{}, err
+		}
+		to.Parts = append(to.Parts, NewPart(r))
+	}
+	return to, nil
+}
+
+// withIDs returns the record with the new ids of itself and of the message above it, and
+// with its data as refs returns it. A record that is no JSON object stays as it is; the
+// error says that its ids would have to change, or that an id is invalid.
+func (r *Record) withIDs(ids map[string]string, refs func([]byte) []byte) (Record, error) {
+	ref := r.Ref
+	ref.Message, ref.Part = newID(ids, ref.Message), newID(ids, ref.Part)
+	if r.Malformed() {
+		if ref != r.Ref {
+			return Record{}, fmt.Errorf("%s: %s", r.Ref, r.Defect.Why)
+		}
+		return *r, nil
+	}
+	to := *r
+	if ref != r.Ref {
+		if err := ref.Validate(); err != nil {
+			return Record{}, err
+		}
+		var err error
+		if to, err = r.Move(ref); err != nil {
+			return Record{}, err
+		}
+	}
+	to.Data = refs(to.Data)
+	return to, nil
+}
+
+func newID(ids map[string]string, id string) string {
+	if to, ok := ids[id]; ok {
+		return to
+	}
+	return id
+}
+
+// replaceRefs returns data, the part's, with the new ids that it refers to.
+func (p *Part) replaceRefs(data []byte, ids map[string]string) []byte {
+	switch p.Type {
+	case "compaction":
+		return replaceID(data, ids, "tail_start_id")
+	case TypeTool:
+		path := []string{"state", "attachments"}
+		list, ok := jsonedit.Get(data, path...)
+		if !ok {
+			return data
+		}
+		with := jsonedit.EditElements(list, func(file []byte) []byte {
+			return replaceID(replaceID(file, ids, "id"), ids, "messageID")
+		})
+		if changed, err := jsonedit.Set(data, with, path...); err == nil {
+			return changed
+		}
+	}
+	return data
+}
+
+// withRevert returns the session's own record with the new ids in its revert, which is a
+// column or a field.
+func (r *Record) withRevert(ids map[string]string) Record {
+	to := *r
+	if c, ok := r.Col("revert"); ok {
+		c.Bytes = replaceID(replaceID(c.Bytes, ids, "messageID"), ids, "partID")
+		to.setCol(c)
+		return to
+	}
+	to.Data = replaceID(replaceID(r.Data, ids, "revert", "messageID"), ids, "revert", "partID")
+	return to
+}
+
+// replaceID returns data with the new id in the string at path, if that is an old one.
+func replaceID(data []byte, ids map[string]string, path ...string) []byte {
+	raw, _ := jsonedit.Get(data, path...)
+	to, ok := ids[jsonedit.Unquote(raw)]
+	if !ok {
+		return data
+	}
+	if changed, err := jsonedit.Set(data, jsonedit.Quote(to), path...); err == nil {
+		return changed
+	}
+	return data
+}
