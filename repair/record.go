@@ -100,6 +100,9 @@ func whyDefect(_ *chart, f fault) string {
 		if f.ref.Validate() != nil {
 			return fmt.Sprintf("The row of the %s has no id that mend can keep it by: %s.", f.ref.Kind, f.says)
 		}
+		if f.ref.Kind == session.KindSession {
+			return fmt.Sprintf("The session's own record does not hold the id that it is stored under (%s): prompts in the session are answered, but it cannot be opened from the list of sessions.", f.says)
+		}
 		return fmt.Sprintf("The record of the %s is stored under one id and tells another: %s.", f.ref.Kind, f.says)
 	}
 	return fmt.Sprintf("The session's own record is damaged (%s), and the agent stops at it or cannot list any session.", f.says)

@@ -64,7 +64,7 @@ var Rules = []Rule{
 	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *chart, f fault) string { return f.says }, noCure: "It is left as it is, since that may be meant: nothing in the session is wrong, and mend works on it all the same."},
 	{Code: "beside", Class: ForeignFile, find: findFiles, why: whyBeside, fixes: fixBeside},
 	{Code: "stray", Class: UnreadableRecord, find: findStrays, why: whyStray, noCure: "It is left as it is: look at it, and move it out of the store if nothing needs it."},
-	{Code: "listed", Class: UnreadableRecord, severity: Broken, find: findListed, why: whyStray, noCure: "No plan can name the row: remove it with SQL while no agent runs, or give it an id that begins with ses."},
+	{Code: "listed", Class: UnreadableRecord, severity: Broken, find: findListed, why: whyStray, noCure: "No plan can name the row. While no agent runs, look at it with SQL (SELECT rowid, * FROM session WHERE typeof(id) <> 'text' OR substr(id, 1, 3) <> 'ses'), and delete it or give it an id that begins with ses."},
 	{Code: "hidden", Class: UnreadableRecord, severity: Broken, find: findHidden, why: whyStray, noCure: "Nothing in it was looked at: make it readable, and scan again."},
 
 	{Code: "thinking", Class: ThinkingDisabledViolation, Asked: true, severity: Latent, find: findThinking, why: whyThinking, fixes: fixThinkingOff},

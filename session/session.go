@@ -60,7 +60,7 @@ type Stray struct {
 	Why     string
 	Hidden  bool // a folder that cannot be read: what it holds of the session is unknown
 	Unseen  bool // the agent passes over it
-	Row     bool // a session's own row, which the agent reads for the list of all sessions
+	Row     bool // a row by which the agent cannot list any session
 }
 
 // A Message is one turn of the user or one answer of the model: its metadata,

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"mend/change"
 	"mend/session"
 )
@@ -27,6 +29,9 @@ func TestOddRows(t *testing.T) {
 	alter(t, path, "INSERT INTO part VALUES ('prt_lost', 'msg_lost', '"+id+"', 1, 1, '{}')",
 		"INSERT INTO message VALUES ('msg_alone', 'ses_lost', 1, 1, '{}'), ('msg_odd', 'ses/odd', 1, 1, '{}'), ('msg/odd', '"+id+"', 2, 1, '{}')",
 		"INSERT INTO session SELECT 'ses odd', project_id, parent_id, slug, directory, title, version, share_url, 1, 1, 1, NULL, NULL, NULL, 1, 1, 1, 1, NULL FROM session")
+	for _, odd := range []string{"NULL", "x'7365735f78'"} { // the bytes of ses_x
+		alter(t, path, "CREATE TEMP TABLE odd AS SELECT * FROM session WHERE id = 'ses odd'; UPDATE odd SET id = "+odd+"; INSERT INTO session SELECT * FROM odd; DROP TABLE odd")
+	}
 
 	got := load(t, s, id)
 	kinds := map[string]session.DefectKind{
@@ -62,8 +67,16 @@ func TestOddRows(t *testing.T) {
 		got.Sort()
 	}
 	heads, err := s.List(t.Context())
-	if err != nil || len(heads) != 3 || heads[1].ID != "ses_lost" || len(heads[2].Stray) != 2 {
-		t.Errorf("List = %+v, %v", heads, err)
+	if err != nil || len(heads) != 3 || heads[1].ID != "ses_lost" || len(heads[2].Stray) != 4 {
+		t.Fatalf("List = %+v, %v", heads, err)
+	}
+	unlisting := map[string]bool{} // the rows by which the agent cannot list any session
+	for _, stray := range heads[2].Stray {
+		unlisting[stray.Path] = stray.Row
+	}
+	want := map[string]bool{`session/""`: true, `session/"ses_x"`: true, `session/"ses odd"`: false, `message of session/"ses/odd"`: false}
+	if d := cmp.Diff(want, unlisting); d != "" {
+		t.Errorf("strays (-want +got):\n%s", d)
 	}
 	if lost := load(t, s, "ses_lost"); len(lost.Messages) != 1 || lost.Info.Ref.Kind != 0 {
 		t.Errorf("session without a row: %+v", lost)

@@ -122,7 +122,11 @@ func headOf(r session.Record) session.Session {
 	}
 	times := member[map[string]json.RawMessage](members, "time")
 	s.Created, s.Updated = millis(times, "created"), millis(times, "updated")
-	if id != "" && id != s.ID { // the agent does without it
+	switch id { // the agent answers prompts without it
+	case s.ID:
+	case "":
+		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "there is no id inside"}
+	default:
 		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "the id inside is " + id}
 	}
 	return s

@@ -122,7 +122,7 @@ func TestDefects(t *testing.T) {
 func TestSessionDefects(t *testing.T) {
 	for content, want := range map[string]session.DefectKind{
 		``: session.Malformed, `{`: session.Malformed, `null`: session.Malformed, "\x00\x00": session.Malformed,
-		`{}`: 0, `{"id":5}`: 0, `{"id":"ses_2"}`: session.WrongName,
+		`{}`: session.WrongName, `{"id":5}`: session.WrongName, `{"id":"ses_2"}`: session.WrongName,
 		`{"id":"ses_1","title":7,"time":[1e999]}`: 0,
 	} {
 		root := storetest.SmallTree(t)
