@@ -8,14 +8,14 @@ import (
 	"mend/session"
 )
 
-// Check returns every fault of the request: first the agent's failures, since it sends
-// nothing then, and then what the provider refuses, by rule and place. thinking is
-// whether the request enables thinking. The user sees the first fault only.
+// Check returns why the request fails: the agent's failures, with which it sends nothing,
+// then the violations of the provider's rules, by rule and place. thinking is whether the
+// request enables thinking. The user sees only the first violation.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
 	return slices.Concat(r.failureViolations(), provider.Check(p, r.Request, thinking), r.refusedRepeat(p, thinking))
 }
 
-// failures returns what ends the agent.
+// failureViolations returns the failures as violations.
 func (r Request) failureViolations() []request.Violation {
 	var all []request.Violation
 	for _, f := range r.Failures {
@@ -24,9 +24,9 @@ func (r Request) failureViolations() []request.Violation {
 	return all
 }
 
-// refusedRepeat returns what the provider refuses of the second request, which the
-// agent sends if it does not see its answer to the first: the conversation then ends with
-// the answer. Of the two turns that matter here the text is irrelevant.
+// refusedRepeat returns the violations of the second request, which the agent sends if it
+// does not see the answer to the first one. That request ends with the answer, so its last
+// two turns are checked, with placeholders for their text.
 func (r Request) refusedRepeat(p provider.Provider, thinking bool) []request.Violation {
 	n := len(r.Turns)
 	if r.Unseen == (session.Ref{}) || len(r.Failures) > 0 || n > 0 && r.Turns[n-1].Role == session.RoleAssistant {

@@ -9,21 +9,20 @@ import (
 	"mend/session"
 )
 
-// written is when this was written, and the last turn of the clock before it:
-// nobody types a prompt at an earlier time.
-const earliestPrompt = 1795219200000 // 2026-11-21
+// earliestPrompt is the earliest default time of a new prompt, in milliseconds since 1970:
+// 2026-11-21, after the last wrap of the id clock.
+const earliestPrompt = 1795219200000
 
-// NextPrompt is the time, in milliseconds since 1970, and the beginning of the id of
-// the prompt that the user types now, or else right after everything that the session
-// tells of; see [Settings].
+// NextPrompt returns the time of a prompt typed now, in milliseconds since 1970, and the
+// start of its id. For the zero time see [Settings].Now.
 func NextPrompt(s *session.Session, now time.Time) (created int64, id string) {
 	ms := promptTime(s, now)
 	return ms, session.ClockID(session.KindMessage, ms)
 }
 
-// Span is the time around now for which every version makes the same request of the
-// session: the next prompt comes among its messages where it comes now. It is empty
-// of now only where now is the zero time.
+// StableSpan returns the times from and until between which every version renders the same
+// request as now: the next prompt has the same position among the messages. The span
+// contains now unless now is the zero time.
 func StableSpan(s *session.Session, now time.Time) (from, until time.Time) {
 	ms := now.UnixMilli()
 	low, high := session.ClockStart(session.ClockTurn(ms)), session.ClockStart(session.ClockTurn(ms)+1)
@@ -47,8 +46,9 @@ func StableSpan(s *session.Session, now time.Time) (from, until time.Time) {
 	return time.UnixMilli(low), time.UnixMilli(high)
 }
 
-// SaidCreated is the time that the message's JSON tells, by which newer versions see which
-// message is the newest, while a row is sorted by its column; that one where it tells none.
+// CreatedInJSON returns the creation time in the message's JSON. Newer versions find the
+// newest message by it, although they sort rows by the column. Without a valid time in the
+// JSON it returns the column's.
 func CreatedInJSON(m *session.Message) int64 {
 	f, err := strconv.ParseFloat(string(m.Root().Get("time").Get("created").Raw()), 64)
 	if err != nil || m.Cols == nil {
@@ -57,11 +57,10 @@ func CreatedInJSON(m *session.Message) int64 {
 	return int64(min(max(f, -MaxTime), MaxTime))
 }
 
-// MaxTime is the last time that JavaScript knows.
+// MaxTime is the latest time of JavaScript, in milliseconds since 1970.
 const MaxTime = 8.64e15
 
-// newPrompt is the prompt that the user types at now, or else right after
-// everything that the session tells of.
+// newPrompt returns the prompt that the user types next.
 func newPrompt(s *session.Session, now time.Time) *message {
 	ms := promptTime(s, now)
 	id := session.ClockID(session.KindMessage, ms)
@@ -71,7 +70,7 @@ func newPrompt(s *session.Session, now time.Time) *message {
 	}
 }
 
-// promptTime is when it is typed, in milliseconds since 1970.
+// promptTime returns the time of the next prompt, in milliseconds since 1970.
 func promptTime(s *session.Session, now time.Time) int64 {
 	if now.IsZero() {
 		return max(s.LatestTime()+1, earliestPrompt)

@@ -1,36 +1,32 @@
-// Package wire tells what an agent will send to its model for a stored session,
-// and what the model's provider will refuse of it.
+// Package render renders a stored session as the request that OpenCode sends to its model.
 //
-// [Render] turns a session into the request that OpenCode sends to Anthropic's
-// Messages API when the user types one more prompt. Each block knows the record
-// it came from, so that "messages.4.content.1" in the provider's error leads to
-// a record ([Request.At]). [Check] tells which of the provider's rules the
-// request breaks, R1 to R17 of docs/providers.md, in the provider's words.
-// A [Reading] does both for every profile, and a [Renderer] after every edit.
+// [Render] makes the request that OpenCode sends when the user types one more prompt. Each
+// block has the record that it came from, so that "messages.4.content.1" in the provider's
+// error leads to a record. [Check] returns what fails: OpenCode itself, or a rule of the
+// provider. A [Renderer] does both for many versions and after every edit.
 //
-// What is said of the agent was observed on the programs that [Profiles] lists:
-// their requests were captured and compared with ours, for healthy sessions and
-// for broken ones (the test TestPrediction, build tag e2e). What is said of the
-// provider is the rule list; the real one may be stricter.
+// The behaviour was observed on the versions that [Profiles] lists: their requests were
+// captured and compared with those of this package, for healthy and for damaged sessions
+// (TestPrediction, build tag e2e).
 //
 // # How a session becomes a request
 //
-// In this order, as the agent does it; where versions differ, a [Profile] says so:
+// OpenCode takes these steps; where versions differ, see [Profile]:
 //
-//  1. Read: records that are no JSON end the agent ([Fatal]). A revert that is
-//     still undoable becomes final: what it hid is gone.
-//  2. History: the order of messages; what an earlier compaction summed up is
-//     left out; whether the agent answers at all.
-//  3. Messages: a prompt becomes text and files, an answer becomes steps, each
-//     with the results of its tools behind it.
-//  4. Clean up: empty text, empty messages, characters of call ids.
+//  1. Read: a record that is not JSON is a [Failure]. A revert becomes final with the new
+//     prompt: the hidden messages are dropped.
+//  2. History: sort the messages, drop what a compaction summarized, decide whether to
+//     answer at all.
+//  3. Messages: a user message becomes text and files; an assistant message becomes steps,
+//     each followed by its tool results.
+//  4. Clean-up: empty text, empty messages, characters of call ids.
 //  5. Turns: neighbouring messages of one role are joined.
 //
 // # What cannot be known
 //
-// Signatures of thinking (R7, R8) can be judged by the provider alone. The
-// prompt itself is a stand-in, and what the agent adds to it is unknown: the
-// reminders of plan mode, the words of a compaction. A model is taken to read
-// images and PDFs, as Claude does, and to have room for the whole conversation.
-// Tasks for sub-agents that were never run are taken not to run.
+// Only the provider can verify signatures of thinking. The text of the new prompt is a
+// placeholder, and what OpenCode adds to it is unknown: reminders of plan mode, the prompt of
+// a compaction. The model is assumed to read images and PDFs unless [Settings] say otherwise,
+// and to have room for the whole conversation. Tasks for sub-agents that did not run are
+// assumed not to run.
 package render

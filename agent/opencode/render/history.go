@@ -7,24 +7,24 @@ import (
 	"mend/session"
 )
 
-// history is what the agent takes of the messages for a request: everything, or
-// what a finished compaction left. reached is how many messages it looked at,
-// newest first.
+// keptMessages returns the messages that the agent uses for a request: all, or those since
+// the last finished compaction. reached is how many messages it reads for that, newest
+// first.
 func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
-	summed := map[string]bool{} // prompts whose compaction is finished
-	tail := ""                  // the first message that the compaction kept
+	compacted := map[string]bool{} // prompts whose compaction is finished
+	tail := ""                     // the first message that the compaction kept
 	for _, m := range slices.Backward(all) {
 		reached++
 		end := false
 		switch {
 		case tail != "":
 			end = m.id == tail
-		case m.role == session.RoleUser && summed[m.id] && m.compaction != nil:
+		case m.role == session.RoleUser && compacted[m.id] && m.compaction != nil:
 			tail = m.tailID(p)
 			end = tail == "" || tail == m.id
 		case m.isSummary(p):
 			parent, _ := m.body.Get("parentID").Text()
-			summed[parent] = true
+			compacted[parent] = true
 		}
 		if end {
 			break
@@ -37,13 +37,13 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 	return kept, reached
 }
 
-// summary reports whether the message is the answer to a compaction.
+// isSummary reports whether the message is the summary of a finished compaction.
 func (m *message) isSummary(p Profile) bool {
 	return m.role == session.RoleAssistant && m.summary.Truthy() && m.finish.Truthy() &&
 		(!p.SummaryError || !m.error.Truthy())
 }
 
-// tailStart is the id of the first message that the message's compaction kept.
+// tailID returns the id of the first message that the message's compaction kept, or "".
 func (m *message) tailID(p Profile) string {
 	if p.Tail == TailNone {
 		return ""
@@ -52,8 +52,8 @@ func (m *message) tailID(p Profile) string {
 	return id
 }
 
-// tailLast puts what the newest compaction kept behind the summary: the order
-// is compaction, summary, kept, everything since.
+// moveTailLast moves the messages that the newest compaction kept after the summary. The
+// order is then: compaction, summary, kept messages, later messages.
 func moveTailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
@@ -78,10 +78,11 @@ func moveTailLast(all []*message) []*message {
 	return slices.Concat(all[at:summary+1], all[start:at], all[summary+1:])
 }
 
-// A loop is what the agent looks at before it sends anything: the newest
-// message of each kind, by the profile's order.
+// A newest holds the newest message of each kind, by the profile's order. The agent decides
+// by them what it does next.
 type newest struct {
-	user, assistant, finished *message
+	user, assistant *message
+	finished        *message // the newest assistant message that is finished
 }
 
 func newestOf(all []*message, p Profile) newest {
@@ -104,7 +105,7 @@ func newestOf(all []*message, p Profile) newest {
 	return l
 }
 
-// newer reports whether the agent takes a, which it meets later, for newer than b.
+// newer reports whether the agent considers a newer than b, where a comes later in order.
 func (p *Profile) newer(a, b *message) bool {
 	if p.LatestByTime {
 		x, y := a.body.Get("time").Get("created"), b.body.Get("time").Get("created")
@@ -118,8 +119,8 @@ func (p *Profile) newer(a, b *message) bool {
 	return p.compare(a, b) >= 0
 }
 
-// answered reports whether the agent takes its newest prompt for answered, so
-// that it stays silent.
+// answered reports whether the agent considers its newest prompt answered. It then sends
+// no request.
 func (l newest) answered(p Profile) bool {
 	if l.user == nil || l.assistant == nil || !l.assistant.ended() {
 		return false
@@ -134,8 +135,8 @@ func (l newest) answered(p Profile) bool {
 	return parent == l.user.id
 }
 
-// whyAnswered says why it does. It names no time and no id of the new prompt, which
-// would be others at each look.
+// answeredReason returns why the agent considers its newest prompt answered. The text is
+// independent of the time and the id of the new prompt, which differ in every run.
 func (l newest) answeredReason() string {
 	if !l.user.isPrompt {
 		return "the prompt " + l.user.id + ", which it answered, sorts behind every new one, which so is never answered"
@@ -143,22 +144,22 @@ func (l newest) answeredReason() string {
 	return "its id " + l.assistant.id + " is above that of a new prompt, which so counts as answered"
 }
 
-// stopped reports whether the model said that it was done.
+// ended reports whether the model ended the turn with this message.
 func (m *message) ended() bool {
 	reason, _ := m.finish.Text()
 	return m.finish.Truthy() && reason != "tool-calls" && reason != "unknown"
 }
 
-// compacting reports whether a compaction was asked for since the newest
-// finished answer, so that the next request is for that.
+// compacting reports whether the next request is for a compaction: one was requested
+// since the newest finished assistant message.
 func (l newest) compacting(all []*message, p Profile) bool {
 	return slices.ContainsFunc(all, func(m *message) bool {
 		return m.compaction != nil && (l.finished == nil || p.newer(m, l.finished))
 	})
 }
 
-// tokens reports what is missing of the counts that the agent adds up to see
-// whether the conversation is too long.
+// missingTokens returns the field that is missing in the token counts, or "". The agent
+// adds the counts to decide whether the conversation is too long.
 func (l newest) missingTokens(p Profile) (missing string) {
 	if l.finished == nil || l.finished.summary.Kind() == 't' {
 		return ""

@@ -1,153 +1,151 @@
 package render
 
-// A Profile is how one version of OpenCode makes a request: what differs from
-// version to version, and nothing else. A field is named for what some newer
-// version does and its zero value is what the oldest one does.
+// A Profile describes how a version of OpenCode makes a request: only what differs between
+// versions. A field is named for what newer versions do; its zero value is what the oldest
+// version does.
 type Profile struct {
 	// Version is the version that was observed.
 	Version string
 
 	// Reading.
 
-	// ByTime: messages are in the order of their times, not of their ids.
+	// ByTime: messages are sorted by time instead of id.
 	ByTime bool
-	// Page is how many messages are read at a time, newest first, until the last
-	// finished compaction is met: one record that cannot be read in a page that is
-	// read ends the program. 0 means that all are read.
+	// Page is how many messages are read at a time, newest first, until the last finished
+	// compaction is found. OpenCode fails if it cannot read a record of a page. 0 means that
+	// all messages are read.
 	Page int
-	// Revert is what the next prompt makes of a revert.
+	// Revert is what the next prompt removes if the session is reverted.
 	Revert RevertRule
-	// SessionModel: the session's own record says which model is asked next.
+	// SessionModel: the session's own record names the model of the next prompt.
 	SessionModel bool
-	// Strict: the session is shown only if every record has its exact form.
+	// Strict: records are validated, and the session is shown only if all are valid.
 	Strict bool
-	// Times: a message without time ends the program.
+	// NeedsTime: OpenCode fails on a message without time.
 	NeedsTime bool
-	// Total: an answer's tokens.total stands for the single counts, which need not
-	// be there.
+	// TotalTokens: the single counts of an assistant message may be missing if it has
+	// tokens.total.
 	TotalTokens bool
 
 	// History.
 
-	// LatestByID: the newest message of a kind is the one with the highest id, not
-	// the last one.
+	// LatestByID: the newest message of a kind is the one with the highest id instead of the
+	// last one.
 	LatestByID bool
-	// LatestByTime: it is the one whose record has the highest time, and of those with
-	// the same time the highest id.
+	// LatestByTime: it is the one with the highest time in its JSON, then with the highest id.
 	LatestByTime bool
 	// Answered is when the newest prompt counts as answered.
 	Answered AnsweredRule
 	// SummaryError: a compaction that ended with an error is not finished.
 	SummaryError bool
-	// Tail is what becomes of the end of what a compaction summed up.
+	// Tail is where the messages go that a compaction kept.
 	Tail TailRule
-	// Compaction is what is sent for a compaction that is still to be done.
+	// Compaction is what is sent for a compaction.
 	Compaction CompactionRule
 
 	// Content.
 
-	// Interrupted: a call that was never finished is sent, with an error as its
-	// result; where this is not so, it is left out.
+	// Interrupted: a tool call that did not finish is sent with an error as its result.
+	// Older versions drop it.
 	Interrupted bool
-	// Partial: what a tool wrote until it was interrupted is its result.
+	// Partial: the output of a tool until its interruption is its result.
 	Partial bool
 	// Attached is where the attachments of a result go.
 	Attached AttachedRule
-	// SkipFiles: an attachment that is neither image nor PDF is left out; where this
-	// is not so, it ends the program.
+	// SkipFiles: an attachment that is neither image nor PDF is dropped. Older versions fail.
 	SkipFiles bool
-	// WebOnly: a file in a prompt that is a link to the disk ends the program.
+	// WebOnly: OpenCode fails on a file: URL in a prompt.
 	WebOnly bool
-	// ProviderTools: calls that the provider ran itself are told apart.
+	// ProviderTools: tool calls that the provider ran itself are recognized.
 	ProviderTools bool
 	// Foreign is what becomes of the thinking of another model.
 	Foreign ForeignRule
 
-	// Cleaning up.
+	// Clean-up.
 
-	// CleanUp: what has nothing to say is left out, whole messages too.
+	// CleanUp: empty blocks and messages are dropped.
 	CleanUp bool
-	// SpaceForEmpty: an empty text in an answer with signed thinking is sent as one
-	// space.
+	// SpaceForEmpty: an empty text in an assistant message with signed thinking is sent as
+	// one space.
 	SpaceForEmpty bool
 	// KeepThinking: thinking without text is sent if it is signed or redacted.
 	KeepThinking bool
-	// Calls is where the calls of a turn go.
+	// Calls is where the tool calls of a turn go.
 	Calls CallsRule
 }
 
-// Tree reports whether the version keeps its sessions in a tree of files.
+// Tree reports whether the version stores sessions in a tree of files.
 func (p *Profile) Tree() bool { return !p.ByTime }
 
-// The rules of a [Profile] that are no yes or no. Their zero values are what the
-// oldest version does.
+// The rules of a [Profile] with more than two cases. The zero value is what the oldest
+// version does.
 type (
-	// A RevertRule says what of a reverted session the next prompt removes.
+	// A RevertRule is what the next prompt removes from a reverted session.
 	RevertRule uint8
-	// An AnsweredRule says when a prompt counts as answered.
+	// An AnsweredRule is when a prompt counts as answered.
 	AnsweredRule uint8
-	// A TailRule says what a compaction keeps of what it summed up.
+	// A TailRule is where the messages go that a compaction kept.
 	TailRule uint8
-	// A CompactionRule says what is sent for a compaction.
+	// A CompactionRule is what is sent for a compaction.
 	CompactionRule uint8
-	// An AttachedRule says what becomes of an attachment.
+	// An AttachedRule is where the attachments of a tool result go.
 	AttachedRule uint8
-	// A ForeignRule says what becomes of the thinking of another model.
+	// A ForeignRule is what becomes of the thinking of another model.
 	ForeignRule uint8
-	// A CallsRule says where the calls of a turn go.
+	// A CallsRule is where the tool calls of a turn go.
 	CallsRule uint8
 )
 
 // What a revert removes.
 const (
-	RevertWhole RevertRule = iota // the message and all that follow it
-	RevertByID                    // messages with a higher id; of the message itself what the revert says
-	RevertPart                    // all that follow the message; of the message itself what the revert says
+	RevertWhole RevertRule = iota // the message and all later ones
+	RevertByID                    // messages with a higher id, and the parts of the message from the revert's part on
+	RevertPart                    // all later messages, and the parts of the message from the revert's part on
 )
 
 // When a prompt counts as answered.
 const (
-	AnsweredByID     AnsweredRule = iota // by a finished answer with a higher id (docs/opencode.md F3)
-	AnsweredByIDDone                     // the same, but not while there are calls in it
-	AnsweredByParent                     // by a finished answer without calls that names it
+	AnsweredByID     AnsweredRule = iota // by a finished assistant message with a higher id (docs/opencode.md F3)
+	AnsweredByIDDone                     // the same, if the message has no tool calls
+	AnsweredByParent                     // by a finished assistant message without tool calls whose parent is the prompt
 )
 
-// What becomes of the messages that a compaction kept.
+// Where the messages go that a compaction kept.
 const (
-	TailNone         TailRule = iota // none are kept
-	TailInPlace                      // they stay before the compaction
-	TailAfterSummary                 // they go behind the summary
+	TailNone         TailRule = iota // compactions keep none
+	TailInPlace                      // before the compaction
+	TailAfterSummary                 // after the summary
 )
 
-// What a compaction sends.
+// What is sent for a compaction.
 const (
-	CompactWhole      CompactionRule = iota // the conversation as it is, with one more prompt
-	CompactNoMedia                          // the same, with a line of text for each file; 1.14 and later leave out short turns at the end
+	CompactWhole      CompactionRule = iota // the whole conversation and one more prompt
+	CompactNoMedia                          // the same, with a line of text for each file; 1.14 and later drop short turns at the end
 	CompactTranscript                       // one text
 )
 
-// Where attachments go.
+// Where the attachments of a tool result go.
 const (
-	AttachedAfter    AttachedRule = iota // into a prompt behind the answer
-	AttachedBefore                       // into a prompt before the answer
+	AttachedAfter    AttachedRule = iota // into a prompt after the assistant message
+	AttachedBefore                       // into a prompt before the assistant message
 	AttachedToResult                     // into the result
 )
 
 // What becomes of the thinking of another model.
 const (
 	ForeignKept    ForeignRule = iota // it is sent like the model's own
-	ForeignDropped                    // it is left out
+	ForeignDropped                    // it is dropped
 	ForeignText                       // it is sent as text
 )
 
-// Where calls go.
+// Where tool calls go.
 const (
 	CallsInPlace    CallsRule = iota
-	CallsLast                 // behind everything else of their step
-	CallsLastToNext           // behind everything up to the next thinking, or the end of the turn
+	CallsLast                 // after all other blocks of their step
+	CallsLastToNext           // after the other blocks up to the next thinking, or to the end of the turn
 )
 
-// A trait is one thing that a profile says of the content of messages, as a bit.
+// A trait is a bit for what a profile does with the content of messages.
 type trait uint16
 
 const (
@@ -167,7 +165,7 @@ const (
 	callsLastToNext
 )
 
-// traits are those that the profile has.
+// traits returns the traits of the profile.
 func (p *Profile) traits() (all trait) {
 	for _, t := range [...]struct {
 		trait

@@ -9,104 +9,102 @@ import (
 	"mend/session"
 )
 
-// A Renderer reads a session many times, before and after edits, and takes apart
-// only the messages that have changed. Records are known by where their bytes are,
-// which must not change: an edit replaces them.
+// A Renderer reads a session and its edited clones. It parses a message again only if
+// one of its records changed: if its bytes are at another address. So an edit must replace
+// the bytes of a record.
 //
-// The zero Renderer is ready. It is for one session and the edits of its clones,
-// and neither it nor its Readings are safe for several goroutines at once.
+// The zero Renderer is ready to use. A Renderer and its Views are not safe for concurrent
+// use.
 type Renderer struct {
 	messages map[session.Ref]*message
 	last     *View
 }
 
-// A Reading is a session as the agent reads it, of which it makes requests: one
-// for each version, which rarely differ, and then cost next to nothing.
+// A View is a session as the agent reads it. It renders requests for several versions;
+// those that do not differ cost almost nothing.
 //
 //	var r render.Renderer
-//	of := r.Read(s)
+//	v := r.Read(s)
 //	for _, p := range render.Profiles() {
-//		q := of.Render(render.Settings{Profile: p})
-//		on, off := of.Check(anthropic.Provider{}, q, true), of.Check(q, false)
+//		q := v.Render(render.Settings{Profile: p})
+//		violations := v.Check(anthropic.Provider{}, q, true)
 //		…
 //	}
 //
-// The session must not change while there are requests to make. All of them must
-// have the same [Settings].Missing and Reads.
+// The session must not change while the View is in use. All requests must have the same
+// [Settings].Missing and Reads.
 type View struct {
 	s        *session.Session
 	messages []*message
 	cache    *[]*cachedTurns
 }
 
-// Read reads the session.
+// Read returns a View of the session.
 func (r *Renderer) Read(s *session.Session) *View {
-	is := &View{s: s, messages: make([]*message, len(s.Messages))}
+	v := &View{s: s, messages: make([]*message, len(s.Messages))}
 	for i := range s.Messages {
-		is.messages[i] = r.message(&s.Messages[i])
+		v.messages[i] = r.message(&s.Messages[i])
 	}
-	if r.last != nil && slices.Equal(is.messages, r.last.messages) {
-		is.cache = r.last.cache
+	if r.last != nil && slices.Equal(v.messages, r.last.messages) {
+		v.cache = r.last.cache
 	} else {
-		is.cache = new([]*cachedTurns)
+		v.cache = new([]*cachedTurns)
 	}
-	r.last = is
-	return is
+	r.last = v
+	return v
 }
 
-// Render makes the request that OpenCode sends for the session when the user
-// types one more prompt, or as it stands. It never fails: what the agent would
-// die on is in the request's Fatal.
+// Render returns the request that OpenCode sends for the session when the user types
+// one more prompt. The result reports failures of the agent.
 func Render(s *session.Session, set Settings) Request { return new(Renderer).Read(s).Render(set) }
 
-// Render is like the function [Render]. Requests that do not differ share their
-// Turns, so these must not be changed.
-func (is *View) Render(set Settings) Request {
+// Render is like the function [Render]. Requests may share their Turns: they are read only.
+func (v *View) Render(set Settings) Request {
 	if set.Profile.Version == "" {
 		set.Profile = ProfileFor("")
 	}
-	g := newBuilder(set)
-	g.fail(infoFailures(is.s, set.Profile)...)
-	all := is.sorted(&set.Profile)
+	b := newBuilder(set)
+	b.fail(infoFailures(v.s, set.Profile)...)
+	all := v.sorted(&set.Profile)
 	if !set.NoPrompt {
-		all = g.addPrompt(is.s, all)
+		all = b.addPrompt(v.s, all)
 	}
-	if g.Model == (request.Model{}) {
-		g.Model = g.nextModel(is.s, all)
+	if b.Model == (request.Model{}) {
+		b.Model = b.nextModel(v.s, all)
 	}
-	g.claude = strings.Contains(g.Model.ModelID, "claude")
-	contents := g.renderMessages(g.selectMessages(all))
-	return Request{Request: request.Request{Model: g.Model, Turns: is.turns(g, contents).turns}, Failures: g.failures, Unseen: g.unseen}
+	b.claude = strings.Contains(b.Model.ModelID, "claude")
+	messages := b.renderMessages(b.selectMessages(all))
+	return Request{Request: request.Request{Model: b.Model, Turns: v.turns(b, messages).turns}, Failures: b.failures, Unseen: b.unseen}
 }
 
-// sorted are the messages, the oldest first.
-func (is *View) sorted(p *Profile) []*message {
-	if slices.IsSortedFunc(is.messages, p.compare) { // as most are for all versions
-		return is.messages
+// sorted returns the messages, oldest first.
+func (v *View) sorted(p *Profile) []*message {
+	if slices.IsSortedFunc(v.messages, p.compare) {
+		return v.messages
 	}
-	all := slices.Clone(is.messages)
+	all := slices.Clone(v.messages)
 	slices.SortStableFunc(all, p.compare)
 	return all
 }
 
-// Check is like the function [Check]. Rules are checked once for turns that this Reading
-// rendered.
-func (is *View) Check(p provider.Provider, q Request, thinking bool) []request.Violation {
-	i := slices.IndexFunc(*is.cache, func(m *cachedTurns) bool { return sameTurns(m.turns, q.Turns) })
+// Check is like the function [Check], but checks the turns of requests of this View only
+// once.
+func (v *View) Check(p provider.Provider, q Request, thinking bool) []request.Violation {
+	i := slices.IndexFunc(*v.cache, func(m *cachedTurns) bool { return sameTurns(m.turns, q.Turns) })
 	if i < 0 {
 		return Check(p, q, thinking)
 	}
-	return slices.Concat(q.failureViolations(), (*is.cache)[i].check(p, q.Request, thinking), q.refusedRepeat(p, thinking))
+	return slices.Concat(q.failureViolations(), (*v.cache)[i].check(p, q.Request, thinking), q.refusedRepeat(p, thinking))
 }
 
-// sameTurns reports whether two lists of turns are one and the same.
+// sameTurns reports whether two slices are the same memory.
 func sameTurns(a, b []request.Turn) bool {
 	return len(a) > 0 && len(a) == len(b) && &a[0] == &b[0]
 }
 
-// A made is the turns of a request, by what they are made of.
+// cachedTurns are the turns that were built of rendered messages.
 type cachedTurns struct {
-	contents []*renderedMessage
+	from []*renderedMessage
 	cacheKey
 
 	turns []request.Turn
@@ -115,20 +113,20 @@ type cachedTurns struct {
 	checked map[string][][]request.Violation
 }
 
-// make makes the turns of a request, or finds those that were made before.
-func (is *View) turns(g *builder, contents []*renderedMessage) *cachedTurns {
-	for _, m := range *is.cache {
-		if m.matches(g) && slices.Equal(m.contents, contents) {
+// turns joins rendered messages to turns, or returns the cached result.
+func (v *View) turns(b *builder, messages []*renderedMessage) *cachedTurns {
+	for _, m := range *v.cache {
+		if m.matches(b) && slices.Equal(m.from, messages) {
 			return m
 		}
 	}
-	own := g.fork()
-	m := &cachedTurns{contents: contents, turns: own.joinTurns(contents), cacheKey: own.cacheKey()}
-	*is.cache = append(*is.cache, m)
+	own := b.fork()
+	m := &cachedTurns{from: messages, turns: own.joinTurns(messages), cacheKey: own.cacheKey()}
+	*v.cache = append(*v.cache, m)
 	return m
 }
 
-// check is [provider.Check] for the turns.
+// check is [provider.Check] with a cache.
 func (m *cachedTurns) check(p provider.Provider, q request.Request, thinking bool) (all []request.Violation) {
 	rules := p.Rules()
 	found, ok := m.checked[p.Name()]

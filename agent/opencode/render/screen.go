@@ -5,18 +5,13 @@ import (
 	"mend/session"
 )
 
-// FatalScreen is the code of a record that the agent's screen cannot show.
-const FailureScreen = "screen"
-
-// Screen lists the records for which the agent cannot show the session: its
-// server refuses to list any message of it, with status 400 or 500, while a
-// prompt may well go through (docs/opencode.md F12, F13, F15). From
-// some version on every record must have exactly the form that the agent itself
-// writes; a kind of part that it does not know is enough. A message is judged once,
-// and so is what is stored beside a record that cannot be read.
-func (is *View) Screen(p Profile) []Failure {
+// Screen returns the failures for which OpenCode cannot show the session: its server lists
+// none of the session's messages, with status 400 or 500, although a prompt may succeed
+// (docs/opencode.md F12, F13, F15). Strict versions validate every record; others fail only on
+// records that they cannot read.
+func (v *View) Screen(p Profile) []Failure {
 	var all []Failure
-	for _, m := range is.messages {
+	for _, m := range v.messages {
 		all = append(all, m.readFailures...)
 		if !p.Strict {
 			continue
@@ -29,7 +24,7 @@ func (is *View) Screen(p Profile) []Failure {
 	return all
 }
 
-// unfit are the records of a message that have not the form which is wanted.
+// validate returns a failure for each invalid record of the message.
 func (m *message) validate() (all []Failure) {
 	add := func(ref session.Ref, why string) {
 		if why != "" {

@@ -16,8 +16,7 @@ const (
 	unknownError    = "unknown error"
 )
 
-// tool adds a call and its result. A call in a state that is not known is left
-// out, result and all.
+// addTool adds a tool call and its result. It ignores a call in an unknown state.
 func (a *assistantDraft) addTool(p part) {
 	if p.body.Get("state").Nullish() {
 		a.fail(fieldFailure(p.ref, "state is missing"))
@@ -40,7 +39,7 @@ func (a *assistantDraft) addTool(p part) {
 		return
 	}
 	if p.body.Get("metadata").Get("providerExecuted").Truthy() && a.has(providerTools) {
-		return // the provider has what it did itself
+		return // the provider ran the tool itself
 	}
 	id, isID := p.body.Get("callID").Text()
 	if !isID {
@@ -56,8 +55,8 @@ func (a *assistantDraft) addTool(p part) {
 	s.results = append(s.results, draftBlock{Block: &result})
 }
 
-// input is what a call was made with; of a call that was not completed null
-// counts as nothing.
+// callInput returns the input of a tool call. Unless the call is completed, null counts as no
+// input.
 func callInput(v js.Value, status string) []byte {
 	if !v.Exists() || v.Kind() == 'n' && status != session.StatusCompleted {
 		return nil
@@ -65,13 +64,13 @@ func callInput(v js.Value, status string) []byte {
 	return v.Raw()
 }
 
-// bare is a result that is one text, which stays as it is stored: results are
-// large, and no rule asks what they say.
+// textResult returns a result with one text, a JSON string. It is not decoded, because
+// results are large and no rule depends on their text.
 func textResult(text []byte, failed bool) request.Block {
 	return request.Block{Output: text, Error: failed}
 }
 
-// failure is the result of a call that failed.
+// errorResult returns the result of a failed call.
 func (a *assistantDraft) errorResult(state js.Value) request.Block {
 	meta := state.Get("metadata")
 	if output := meta.Get("output"); output.Kind() == '"' && meta.Get("interrupted").Kind() == 't' && a.has(partial) {
@@ -87,8 +86,8 @@ func (a *assistantDraft) errorResult(state js.Value) request.Block {
 	return textResult(jsonedit.Quote(string(v.Stringify())), true)
 }
 
-// completed is the result of a call that was completed, and whether the agent
-// survives making it.
+// completedResult returns the result of a completed call. It reports false if the agent
+// fails.
 func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block, bool) {
 	if state.Get("time").Nullish() {
 		a.fail(fieldFailure(p.ref, "state.time is missing"))
@@ -130,7 +129,7 @@ func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block,
 	return a.valueResult(output), true
 }
 
-// plain is a result of any value: a string as it is, another as JSON.
+// valueResult returns a result with any value: a string as it is, another value as JSON.
 func (a *assistantDraft) valueResult(output js.Value) request.Block {
 	switch {
 	case output.Kind() == '"':
@@ -141,8 +140,8 @@ func (a *assistantDraft) valueResult(output js.Value) request.Block {
 	return textResult(jsonedit.Quote(string(output.Stringify())), false)
 }
 
-// filesApart makes a prompt of the attachments of a result, and reports
-// whether the agent survives that.
+// attachAsPrompt adds a prompt with the attachments of a result. It reports false if the
+// agent fails.
 func (a *assistantDraft) attachAsPrompt(p part, v js.Value) bool {
 	list, _ := v.List()
 	if len(list) == 0 {
@@ -162,7 +161,7 @@ func (a *assistantDraft) attachAsPrompt(p part, v js.Value) bool {
 	return true
 }
 
-// withFiles is a result of a text and files.
+// fileResult returns a result with a text and files. It reports false if the agent fails.
 func (a *assistantDraft) fileResult(p part, text js.Value, files []*request.Block) (request.Block, bool) {
 	s, ok := text.Text()
 	switch {
@@ -175,8 +174,8 @@ func (a *assistantDraft) fileResult(p part, text js.Value, files []*request.Bloc
 	return request.Block{Content: append([]*request.Block{{Type: request.Text, Text: s}}, files...)}, true
 }
 
-// attachments are the files of a result, nil if there are none, and whether the
-// agent survives making them. Those that are no data: URL are left out.
+// attachments returns the files of a result, nil if there are none. It ignores files that
+// are no data: URL, and reports false if the agent fails.
 func (a *assistantDraft) attachments(p part, v js.Value) (files []*request.Block, ok bool) {
 	if v.Nullish() || a.stripFiles {
 		return nil, true
@@ -202,6 +201,8 @@ func (a *assistantDraft) attachments(p part, v js.Value) (files []*request.Block
 	return files, true
 }
 
+// attachment returns the block of one file of a result. sent is false if the agent ignores the
+// file, ok is false if the agent fails.
 func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Block, sent, ok bool) {
 	mime, isMime := file.Get("mime").Text()
 	url, isURL := file.Get("url").Bytes()

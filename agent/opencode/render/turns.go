@@ -9,32 +9,32 @@ import (
 	"mend/session"
 )
 
-// An outgoing message is one on its way into the request.
+// A draftMessage is a message of the request before clean-up.
 type draftMessage struct {
 	role   string // of its turn
 	source session.Ref
 	blocks []draftBlock
 }
 
-// An outgoingBlock counts as content of its message until the end, where it is
-// left out if it is unsent: thinking that nobody signed.
+// A draftBlock is a block before clean-up. An unsent block, thinking without a signature,
+// counts as content of its message but is not sent.
 type draftBlock struct {
 	*request.Block
 	unsent bool
 }
 
-// A ready message is one that goes into the request as it is.
+// A finalMessage is a message of the request after clean-up.
 type finalMessage struct {
 	role         string
 	source       session.Ref
 	blocks       []*request.Block
-	endsWithText bool // it ends with a text
+	endsWithText bool // the last block is a text
 }
 
-// turns makes the request's messages of what became of stored ones.
-func (r *builder) joinTurns(contents []*renderedMessage) (turns []request.Turn) {
-	out := make([]*finalMessage, 0, 2*len(contents))
-	for _, c := range contents {
+// joinTurns joins the messages to turns.
+func (r *builder) joinTurns(messages []*renderedMessage) (turns []request.Turn) {
+	out := make([]*finalMessage, 0, 2*len(messages))
+	for _, c := range messages {
 		for i := range c.messages {
 			out = append(out, &c.messages[i])
 		}
@@ -51,8 +51,8 @@ func (r *builder) joinTurns(contents []*renderedMessage) (turns []request.Turn) 
 	return turns
 }
 
-// join makes one turn of messages of one role, the last one or not. The last
-// text of a conversation that ends with an answer is trimmed.
+// joinTurn joins messages of one role to a turn. last is whether it is the last turn: if
+// that is the assistant's, its last text is trimmed.
 func (r *builder) joinTurn(all []*finalMessage, last bool) request.Turn {
 	t := request.Turn{Role: all[0].role}
 	for i, m := range all {
@@ -60,7 +60,7 @@ func (r *builder) joinTurn(all []*finalMessage, last bool) request.Turn {
 			t.Messages = append(t.Messages, m.source)
 		}
 		if i == 0 {
-			t.Blocks = slices.Clip(m.blocks) // which stay as they are
+			t.Blocks = slices.Clip(m.blocks) // so that append copies
 		} else {
 			t.Blocks = append(t.Blocks, m.blocks...)
 		}
@@ -77,7 +77,7 @@ func (r *builder) joinTurn(all []*finalMessage, last bool) request.Turn {
 	return t
 }
 
-// messages is what one stored message becomes.
+// draftMessages returns the messages that a stored message becomes.
 func (r *builder) draftMessages(m *message) []draftMessage {
 	switch m.role {
 	case session.RoleUser:
@@ -88,8 +88,8 @@ func (r *builder) draftMessages(m *message) []draftMessage {
 	return nil
 }
 
-// cleanUp leaves out empty blocks, then messages without any, and makes call
-// ids fit for Claude.
+// cleanUp removes empty blocks, then messages without blocks, and for Claude replaces
+// invalid characters in call ids.
 func (r *builder) cleanUp(all []draftMessage) []finalMessage {
 	var out []finalMessage
 	for _, m := range all {
@@ -115,12 +115,12 @@ func (r *builder) cleanUp(all []draftMessage) []finalMessage {
 	return out
 }
 
-// replacedInID reports whether the agent replaces a character of a call id.
+// invalidInID reports whether the agent replaces a character of a call id.
 func invalidInID(c rune) bool {
 	return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-'
 }
 
-// fitID puts an underscore for every UTF-16 unit that may not be in an id.
+// sanitizeID replaces every invalid UTF-16 unit with an underscore.
 func sanitizeID(id string) string {
 	if !strings.ContainsFunc(id, invalidInID) {
 		return id
@@ -139,7 +139,7 @@ func sanitizeID(id string) string {
 	return string(fit)
 }
 
-// empty reports whether a block has nothing to say.
+// isEmpty reports whether the agent drops a block for its lack of content.
 func (r *builder) isEmpty(b draftBlock) bool {
 	switch {
 	case b.Type == request.Text:
@@ -152,7 +152,7 @@ func (r *builder) isEmpty(b draftBlock) bool {
 	return b.Text == "" && r.has(cleanUp)
 }
 
-// goesOnBehindCall reports whether something else stands behind a call.
+// hasBlockAfterCall reports whether a block of another type follows a tool call.
 func hasBlockAfterCall[B any](blocks []B, typeOf func(B) request.BlockType) bool {
 	called := false
 	for i := range blocks {
@@ -165,9 +165,9 @@ func hasBlockAfterCall[B any](blocks []B, typeOf func(B) request.BlockType) bool
 	return false
 }
 
-// putCallsLast moves the calls behind the other blocks, but not beyond thinking if
-// that stops them.
-func moveCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stops bool) []B {
+// moveCallsLast moves the tool calls after the other blocks; with stopAtThinking, after
+// those up to the next thinking.
+func moveCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stopAtThinking bool) []B {
 	var out, calls []B
 	for _, b := range blocks {
 		switch typeOf(b) {
@@ -175,7 +175,7 @@ func moveCallsLast[B any](blocks []B, typeOf func(B) request.BlockType, stops bo
 			calls = append(calls, b)
 			continue
 		case request.Thinking, request.RedactedThinking:
-			if stops {
+			if stopAtThinking {
 				out = append(out, calls...)
 				calls = nil
 			}

@@ -5,7 +5,7 @@ import (
 	"mend/session"
 )
 
-// user is what a prompt becomes.
+// userMessages returns what a user message becomes.
 func (r *builder) userMessages(m *message) []draftMessage {
 	out := draftMessage{role: session.RoleUser, source: m.ref}
 	for _, p := range m.parts {
@@ -20,7 +20,7 @@ func (r *builder) userMessages(m *message) []draftMessage {
 	return []draftMessage{out}
 }
 
-// userBlock is the block of a prompt's part, and whether there is one.
+// userBlock returns the block of a user message's part, and whether there is one.
 func (r *builder) userBlock(p part) (request.Block, bool) {
 	switch p.kind {
 	case session.TypeText:
@@ -42,8 +42,8 @@ func (r *builder) userBlock(p part) (request.Block, bool) {
 	return request.Block{}, false
 }
 
-// userFile is the block of a file in a prompt. Text files and folders are not
-// sent: their content stands beside them as text.
+// userFile returns the block of a file in a user message. Text files and folders have none:
+// another part of the message holds their content as text.
 func (r *builder) userFile(p part) (request.Block, bool) {
 	mime, isMime := p.body.Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
@@ -59,7 +59,7 @@ func (r *builder) userFile(p part) (request.Block, bool) {
 	return r.promptFile(p)
 }
 
-// promptFile is the block of a file that is sent to the model.
+// promptFile returns the block of a file that is sent to the model.
 func (r *builder) promptFile(p part) (request.Block, bool) {
 	mime, isMime := p.body.Get("mime").Text()
 	name, isName := p.body.Get("filename").Text()

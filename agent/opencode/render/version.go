@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Profiles are all profiles, in ascending order of versions. Versions between
-// two of them behave like the lower one. Besides those that profiles are named
-// for these were observed, with every trial of the tests here:
+// Profiles returns all profiles in ascending order of versions. A version between two of
+// them behaves like the lower one. These versions were observed, too, with all tests of this
+// package:
 //
 //	1.0.162             like 1.0.185
 //	1.1.58              like 1.1.53, up to the file with a byte order mark: it crashes on that
@@ -19,10 +19,9 @@ import (
 //	1.18.25             like 1.18.15
 //	1.18.30, .33, .34   like 1.18.26
 //
-// The package registry has nothing between 1.0.185 and 1.1.11, 1.1.65 and 1.2.1,
-// 1.3.2 and 1.14.34, nor between the profiles from there to 1.15.0. 1.1.27 to
-// 1.1.34 answer no prompt without a network, so where the profile of 1.1.53
-// begins is not known.
+// There is no release between 1.0.185 and 1.1.11, 1.1.65 and 1.2.1, 1.3.2 and 1.14.34, nor
+// between the profiles from there to 1.15.0. 1.1.27 to 1.1.34 answer no prompt without a
+// network, so the first version with the profile of 1.1.53 is unknown.
 func Profiles() []Profile {
 	v1085 := Profile{Version: "1.0.185", Page: 1}
 
@@ -70,9 +69,9 @@ func Profiles() []Profile {
 	return []Profile{v1085, v1111, v1153, v1165, v121, v1220, v11434, v11441, v11448, v1150, v1170, v11815, v11826}
 }
 
-// ProfileFor is the profile of the highest version that is not above the given
-// one: of the newest where that is empty or no version, of the oldest where it
-// is older than all.
+// ProfileFor returns the profile for a version: that of the highest version that is not
+// above it. For "" and for what is no version it returns the newest profile, for a version
+// below all profiles the oldest.
 func ProfileFor(version string) Profile {
 	all := Profiles()
 	want, ok := parseVersion(version)
@@ -87,8 +86,8 @@ func ProfileFor(version string) Profile {
 	return all[0]
 }
 
-// numbers are those of a version such as "1.2.27", "v1.2" or "1.2.0-beta.1",
-// three of them, and whether it is one.
+// parseVersion returns the three numbers of a version such as "1.2.27", "v1.2" or
+// "1.2.0-beta.1". It reports false for other strings.
 func parseVersion(version string) ([]int, bool) {
 	release, _, _ := strings.Cut(strings.TrimPrefix(version, "v"), "-")
 	n := make([]int, 0, 3)

@@ -7,16 +7,16 @@ import (
 	"mend/session"
 )
 
-// A rendering is a request in the making.
+// A builder builds one request.
 type builder struct {
 	Settings
 	traits     trait // of the profile
-	used       trait // those that were asked for
+	used       trait // those that made a difference
 	failures   []Failure
-	reported   map[Failure]bool // those in fatal
-	stripFiles bool             // files become a line of text
-	claude     bool             // call ids are made fit
-	newPrompt  *message         // the new prompt; nil for none
+	reported   map[Failure]bool // the failures, as a set
+	stripFiles bool             // a line of text replaces each file
+	claude     bool             // the model is Claude: call ids are sanitized
+	newPrompt  *message         // nil with NoPrompt
 	unseen     session.Ref      // see [Request.Unseen]
 }
 
@@ -24,9 +24,9 @@ func newBuilder(set Settings) *builder {
 	return &builder{Settings: set, traits: set.Profile.traits()}
 }
 
-// die notes what ends the agent, each fault once.
-func (r *builder) fail(faults ...Failure) {
-	for _, f := range faults {
+// fail records failures, each once.
+func (r *builder) fail(failures ...Failure) {
+	for _, f := range failures {
 		if !r.reported[f] {
 			if r.reported == nil {
 				r.reported = map[Failure]bool{}
@@ -37,10 +37,10 @@ func (r *builder) fail(faults ...Failure) {
 	}
 }
 
-// prompt adds the new prompt, which makes a revert final.
+// addPrompt inserts the new prompt into the messages. A revert becomes final with it.
 func (r *builder) addPrompt(s *session.Session, all []*message) []*message {
 	left, reverted := applyRevert(s, all, r.Profile.Revert)
-	if reverted { // for which all of the session is read
+	if reverted { // the agent reads the whole session to revert it
 		for _, m := range all {
 			r.fail(m.readFailures...)
 		}
@@ -54,11 +54,10 @@ func (r *builder) addPrompt(s *session.Session, all []*message) []*message {
 	return slices.Insert(slices.Clip(left), at, next)
 }
 
-// lastModel is the model that the agent asks if the user names none: that of
-// the newest prompt. Where no prompt says, the agent takes the one that is set,
-// which most likely is the one that answered last. The zero Model means that the
-// session does not say. The agent asks for the model of that prompt by both of its
-// names, and ends where one of them is missing.
+// nextModel returns the model that the agent uses if the user selects none: that of the
+// newest prompt that names one. If no prompt does, the agent uses its configured model; the
+// model of the newest assistant message stands in for it. The zero Model means that the
+// session names none. The new prompt fails if a part of the model's name is missing.
 func (r *builder) nextModel(s *session.Session, all []*message) request.Model {
 	if r.Profile.SessionModel {
 		model := infoField(s, "model")
@@ -88,8 +87,7 @@ func (r *builder) nextModel(s *session.Session, all []*message) request.Model {
 	return request.Model{}
 }
 
-// unnamed is the member that the next prompt lacks to ask the model of the newest
-// one, "" if it lacks none: a session as it stands is asked nothing.
+// missingModelField returns the field of the model without which a new prompt fails, or "".
 func (r *builder) missingModelField(provider, id string) string {
 	switch {
 	case r.NoPrompt:
@@ -102,8 +100,8 @@ func (r *builder) missingModelField(provider, id string) string {
 	return ""
 }
 
-// history is what of the messages goes into the request. It notes the records
-// that the agent dies on before it makes one.
+// selectMessages returns the messages that the request is built from, and records why
+// the agent fails before it builds one.
 func (r *builder) selectMessages(all []*message) []*message {
 	kept, reached := keptMessages(all, r.Profile)
 	for _, m := range all[len(all)-r.pageMessages(len(all), reached):] {
@@ -132,7 +130,8 @@ func (r *builder) selectMessages(all []*message) []*message {
 	return kept
 }
 
-// window is how many of n messages the agent reads when it looks at reached.
+// pageMessages returns how many of n messages the agent reads if it uses only the newest
+// reached ones: whole pages.
 func (r *builder) pageMessages(n, reached int) int {
 	page := r.Profile.Page
 	if page == 0 {
@@ -141,7 +140,7 @@ func (r *builder) pageMessages(n, reached int) int {
 	return min(n, (reached+page-1)/page*page)
 }
 
-// compaction is what a compaction sends.
+// compact returns the messages that the request for a compaction is built from.
 func (r *builder) compact(kept []*message) []*message {
 	switch r.Profile.Compaction {
 	case CompactNoMedia:

@@ -5,47 +5,47 @@ import (
 	"mend/session"
 )
 
-// A content is what a stored message becomes in a request. It stands for every
-// setting under which it would become the same.
+// A renderedMessage is what a stored message becomes in a request, for all settings that
+// match the key.
 type renderedMessage struct {
 	cacheKey
 	messages []finalMessage
-	failures []Failure // what ends the agent on the way
+	failures []Failure // while rendering it
 }
 
-// A memo is what something was made for, as far as that counts: most messages are
-// made without asking what the profile says, since there is no difference.
+// A cacheKey identifies the settings that a cached result depends on. Of the profile's
+// traits these are only those that made a difference; for most messages none does.
 type cacheKey struct {
 	model        request.Model
 	stripFiles   bool
-	used, values trait
+	used, values trait // the traits that made a difference, and which of them were set
 }
 
-// memo is that of what the rendering has made.
+// cacheKey returns the key of what was built since the last fork.
 func (r *builder) cacheKey() cacheKey {
 	return cacheKey{r.Model, r.stripFiles, r.used, r.traits & r.used}
 }
 
-// holds reports whether the rendering would make the same.
+// matches reports whether the builder would build the same.
 func (m *cacheKey) matches(r *builder) bool {
 	return m.model == r.Model && m.stripFiles == r.stripFiles && m.values == r.traits&m.used
 }
 
-// has reports whether the profile has the trait, and notes that it was asked. It is
-// asked only where it makes a difference.
+// has reports whether the profile has the trait, and makes the trait part of the cache
+// key. Call it only where the trait makes a difference.
 func (r *builder) has(t trait) bool {
 	r.used |= t
 	return r.traits&t != 0
 }
 
-// anew is the rendering before anything was made.
+// fork returns a builder with the same settings that has not built anything.
 func (r *builder) fork() *builder {
 	own := *r
 	own.used, own.failures, own.reported = 0, nil, nil
 	return &own
 }
 
-// contents are what the messages become. It notes what ends the agent.
+// renderMessages renders the messages and records their failures.
 func (r *builder) renderMessages(all []*message) []*renderedMessage {
 	list := make([]*renderedMessage, len(all))
 	for i, m := range all {
@@ -55,10 +55,10 @@ func (r *builder) renderMessages(all []*message) []*renderedMessage {
 	return list
 }
 
-// content is what the message becomes, made once.
+// renderMessage renders a message, or returns the cached result.
 func (r *builder) renderMessage(m *message) *renderedMessage {
 	if m.isPrompt {
-		return promptContent
+		return renderedPrompt
 	}
 	for _, c := range m.rendered {
 		if c.matches(r) {
@@ -72,5 +72,5 @@ func (r *builder) renderMessage(m *message) *renderedMessage {
 	return c
 }
 
-// promptContent is what the prompt becomes that the user types next.
-var promptContent = &renderedMessage{messages: []finalMessage{{role: session.RoleUser, blocks: []*request.Block{{Type: request.Text, Text: PromptText}}, endsWithText: true}}}
+// renderedPrompt is the new prompt in the request.
+var renderedPrompt = &renderedMessage{messages: []finalMessage{{role: session.RoleUser, blocks: []*request.Block{{Type: request.Text, Text: PromptText}}, endsWithText: true}}}

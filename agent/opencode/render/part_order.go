@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// sortParts puts the parts of files into the order in which the agent reads them: it
-// takes the files by name and sorts the records by the ids inside with a comparison
-// that knows no equal ids, and none that are not strings. What becomes of these depends
-// on the algorithm, which is that of JavaScriptCore.
+// sortParts sorts parts from files as the agent does. It lists the files by name and sorts
+// the records by their ids with a comparison that is inconsistent for ids that are equal or
+// no strings. For those the result depends on the algorithm, which is JavaScriptCore's: a
+// binary insertion sort.
 func sortParts(all []part) {
 	ordered := true
 	for i := range all {
@@ -19,7 +19,7 @@ func sortParts(all []part) {
 	}
 	slices.SortStableFunc(all, func(a, b part) int { return js.CompareStrings(a.ref.Part, b.ref.Part) })
 	done := 1
-	if len(all) >= 8 { // a run that is in order stays
+	if len(all) >= 8 { // the sorted run at the start stays
 		for done < len(all) && !before(all[done], all[done-1]) {
 			done++
 		}
@@ -39,5 +39,5 @@ func sortParts(all []part) {
 	}
 }
 
-// before reports whether a goes before b: a.id > b.id ? 1 : -1 is negative.
+// before reports whether `a.id > b.id ? 1 : -1` is negative.
 func before(a, b part) bool { return !js.Greater(a.body.Get("id"), b.body.Get("id")) }

@@ -12,19 +12,19 @@ import (
 	"mend/request"
 )
 
-// isMedia reports whether files of that kind are taken out of a conversation
-// that is to be summed up.
+// isMedia reports whether a compaction replaces files of that type with a line of text.
 func isMedia(mime string) bool { return isImage(mime) || isPDF(mime) }
 
 func isImage(mime string) bool { return strings.HasPrefix(mime, "image/") }
 
 func isPDF(mime string) bool { return mime == "application/pdf" }
 
-// unheard are the kinds of files that Claude cannot be sent, of which it is told.
+// unsupportedMedia are the kinds of files that Claude does not support. A line of text
+// replaces them.
 var unsupportedMedia = [...]string{"audio", "video"}
 
-// fileBlock is the block of a file in a prompt, or why the agent ends on it. What
-// a data: URL says of its kind counts more than mime.
+// fileBlock returns the block of a file in a prompt, or why the agent fails. The type in a
+// data: URL takes precedence over mime.
 func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Block, why string) {
 	scheme := urlScheme(link)
 	b = request.Block{Mime: mime}
@@ -33,7 +33,7 @@ func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Bl
 		if b.Mime, b.Data, why = parseDataURL(link); why != "" {
 			return request.Block{}, why
 		}
-	case "": // no URL: taken for base64
+	case "": // no URL: the agent takes it for base64
 		b.Data = link
 	case "http", "https":
 		b.URL = string(link)
@@ -55,8 +55,8 @@ func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Bl
 	return b, why
 }
 
-// kindOfFile is what the agent calls a file that some models do not take, "" for any
-// other block.
+// mediaKind returns the kind of file, "image" or "pdf", that not every model supports. It is
+// "" for other blocks.
 func mediaKind(b request.Block) string {
 	switch {
 	case b.Type == request.Image:
@@ -67,7 +67,7 @@ func mediaKind(b request.Block) string {
 	return ""
 }
 
-// reads reports whether the model takes such files, as far as is known.
+// modelReads reports whether the model supports that kind of file, or may.
 func (r *builder) modelReads(kind string) bool {
 	if r.Reads == nil {
 		return true
@@ -76,13 +76,14 @@ func (r *builder) modelReads(kind string) bool {
 	return reads || !known
 }
 
-// lost reports whether a file: URL leads to nothing.
+// fileMissing reports whether the file of a file: URL does not exist.
 func (s *Settings) fileMissing(link string) bool {
 	u, err := url.Parse(strings.TrimSpace(link))
 	return err == nil && s.Missing != nil && s.Missing(u.Path)
 }
 
-// ofFile makes the block one of the type that its content needs.
+// typedFileBlock sets the type of a file's block from its MIME type. It returns why the agent
+// fails, or "".
 func typedFileBlock(b request.Block, name string) (request.Block, string) {
 	for _, kind := range unsupportedMedia {
 		if strings.HasPrefix(b.Mime, kind+"/") {
@@ -107,7 +108,7 @@ func typedFileBlock(b request.Block, name string) (request.Block, string) {
 	return b, ""
 }
 
-// schemeOf is the scheme of a URL in lower case, "" for what is no URL.
+// urlScheme returns the scheme of a URL in lower case, or "" if it is no URL.
 func urlScheme(url []byte) string {
 	scheme, _, ok := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
 	if !ok || !schemePattern().Match(scheme) {
@@ -121,11 +122,11 @@ var (
 	urlAlphabet   = strings.NewReplacer("-", "+", "_", "/")
 )
 
-// dataURL takes a data: URL apart, or says why the agent cannot: it decodes the
-// content, strictly, and then sends it as it stands.
+// parseDataURL returns the MIME type and the content of a data: URL, or why the agent
+// cannot parse it. The agent validates the base64 strictly, but sends it as it is.
 func parseDataURL(url []byte) (mime string, data []byte, why string) {
 	_, rest, _ := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
-	for _, fold := range []string{"\r", "\n", "\t"} { // which a URL may have anywhere
+	for _, fold := range []string{"\r", "\n", "\t"} { // a URL parser ignores these
 		if bytes.Contains(rest, []byte(fold)) {
 			rest = bytes.ReplaceAll(rest, []byte(fold), nil)
 		}
@@ -142,8 +143,7 @@ func parseDataURL(url []byte) (mime string, data []byte, why string) {
 	return string(kind), data, ""
 }
 
-// isBase64 reports whether s is base64 in either alphabet, or in both, with all
-// of its padding.
+// isBase64 reports whether s is padded base64. It may mix both alphabets.
 func isBase64(s []byte) bool {
 	if bytes.Contains(s, []byte("%")) {
 		plain, err := url.PathUnescape(string(s))
@@ -163,7 +163,7 @@ func isBase64(s []byte) bool {
 	return true
 }
 
-// base64Digit is a table, since images are large.
+// base64Digit is a table because images are large.
 var base64Digit = func() (is [256]bool) {
 	for _, c := range "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/-_" {
 		is[c] = true
@@ -171,7 +171,7 @@ var base64Digit = func() (is [256]bool) {
 	return is
 }()
 
-// unreadableFile is what the model is told of a file that it cannot be sent.
+// unreadableFileText returns the text that replaces a file that the model does not support.
 func unreadableFileText(name, kind string) string {
 	called := kind
 	if name != "" {

@@ -8,23 +8,23 @@ import (
 	"mend/session"
 )
 
-// An answer is an assistant's message on its way into the request.
+// An assistantDraft renders an assistant message.
 type assistantDraft struct {
 	*builder
 	source  session.Ref
-	foreign bool // another model wrote it, and gets nothing of it as its own
-	signed  bool // some of its thinking is signed
+	foreign bool // another model wrote the message, so its thinking is not sent as such
+	signed  bool // some thinking of the message is signed
 	steps   []step
-	prompts []draftMessage // prompts with attachments
+	prompts []draftMessage // for the attachments of tool results
 }
 
-// A step is what the model said in one go, and the results of its calls.
+// A step is one response of the model, and the results of its tool calls.
 type step struct {
 	blocks, results []draftBlock
 }
 
-// assistant is what an answer becomes: for each step a turn of the model, and
-// one with the results of its tools.
+// assistantMessages returns what an assistant message becomes: for each step a message of
+// the assistant and a message with the tool results.
 func (r *builder) assistantMessages(m *message) []draftMessage {
 	if m.failed() {
 		return nil
@@ -52,8 +52,8 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	return append(out, a.prompts...)
 }
 
-// failed reports whether the message is left out for its error: for any but
-// that of a user's abort, and also for that one where there is nothing to show.
+// failed reports whether the message is dropped for its error. After an abort by the user
+// it is kept if it has content.
 func (m *message) failed() bool {
 	if !m.error.Truthy() {
 		return false
@@ -64,13 +64,12 @@ func (m *message) failed() bool {
 	})
 }
 
-// model is the one that wrote the message.
+// model returns the model that wrote the message.
 func (m *message) model() request.Model {
 	return request.Model{ProviderID: m.body.Get("providerID").String(), ModelID: m.body.Get("modelID").String()}
 }
 
-// add puts one part into the answer's last step, or begins a new one. Kinds of
-// parts that are not named here are left out.
+// addPart adds a part to the last step, or begins a step. It ignores other kinds of parts.
 func (a *assistantDraft) addPart(p part) {
 	switch p.kind {
 	case session.TypeStepStart:
@@ -84,14 +83,14 @@ func (a *assistantDraft) addPart(p part) {
 	}
 }
 
-// say puts a block into the last step.
+// addBlock adds a block to the last step.
 func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
 	b.Source = p.ref
 	s := &a.steps[len(a.steps)-1]
 	s.blocks = append(s.blocks, draftBlock{&b, unsent})
 }
 
-// text adds a text, ignored or not.
+// addText adds a text, even if it is marked as ignored.
 func (a *assistantDraft) addText(p part) {
 	text, ok := p.body.Get("text").Text()
 	if !ok {
@@ -106,8 +105,8 @@ func (a *assistantDraft) addText(p part) {
 	}
 }
 
-// reasoning adds thinking. The model that wrote it gets it back with its
-// signature; what has none is left out in the end.
+// addReasoning adds thinking. Only the model that wrote it gets it back, and only with its
+// signature.
 func (a *assistantDraft) addReasoning(p part) {
 	text, ok := p.body.Get("text").Text()
 	if !ok {
@@ -152,9 +151,8 @@ func (a *assistantDraft) addReasoning(p part) {
 	a.addBlock(p, b, !signed && !isRedacted)
 }
 
-// metadata reports whether what a part says of itself to the provider has the
-// form that it needs: an object of objects, or nothing. Another model's is not
-// looked at.
+// validMetadata reports whether the part's metadata is valid: an object of objects, or none.
+// Metadata of another model is not used.
 func (a *assistantDraft) validMetadata(p part) bool {
 	v := p.body.Get("metadata")
 	if a.foreign || v.Nullish() {

@@ -7,15 +7,8 @@ import (
 	"mend/session"
 )
 
-// The codes of what is fatal in the session's own record.
-const (
-	FailureSession    = "session"     // a value that the agent cannot use
-	FailureProject    = "project"     // it names a project that is not there
-	FailureProjectRow = "project row" // the project's row has a value that the agent cannot use
-)
-
-// infoFatal is what of the session's own record ends the agent before it sends
-// anything.
+// infoFailures returns the failures that the records of the session and of its project
+// cause: the agent then sends no request.
 func infoFailures(s *session.Session, p Profile) []Failure {
 	var words []string
 	for _, f := range schema.SessionFaults(s, p.Strict) {

@@ -8,10 +8,10 @@ import (
 	"mend/session"
 )
 
-// AsRead is the session as a version reads it that keeps its sessions in a tree: with
-// those of the files beside the records that keep chooses, nil for all, each as one
-// more part or message. Where nothing is that the version would open for a file there
-// is a record that it cannot read. Each has the ref of its file.
+// WithFiles returns the session as versions that store trees of files read it: each of its
+// Files for which keep returns true is a further part or message, under the file's own Ref.
+// A nil keep keeps all. A file that leads such a version to a path where nothing exists
+// becomes a record that it cannot read.
 func WithFiles(s *session.Session, keep func(*session.File) bool) *session.Session {
 	read := s.Clone()
 	read.Files = nil

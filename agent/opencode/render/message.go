@@ -1,0 +1,192 @@
+package render
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/agent/opencode/js"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// A message is a stored message as the agent has it in memory.
+type message struct {
+	recordState
+	isPrompt       bool            // the prompt that the user types next: it has no record
+	timeKey, idKey session.SortKey // messages are sorted by time, then by id
+	body           js.Value
+	states         []recordState // of all parts
+	parts          []part        // those that can be read
+	readFailures   []Failure     // the agent fails when it reads the message
+	useFailures    []Failure     // the agent fails when it uses the message
+
+	// Members of body.
+	role                   string
+	finish, summary, error js.Value
+
+	compaction *part // the first part that requests a compaction, or nil
+
+	// Caches.
+	validated bool
+	invalid   []Failure // why the screen cannot show it, if validated
+	rendered  []*renderedMessage
+}
+
+// A part is a stored part as the agent has it in memory.
+type part struct {
+	*recordState
+	kind string
+	body js.Value
+}
+
+// A recordState is what the agent's view of a record depends on.
+type recordState struct {
+	ref    session.Ref
+	id     string // that the record itself names
+	data   byteRange
+	file   bool // a file, not a row
+	class  session.Class
+	defect *session.Defect
+}
+
+// A byteRange is the address of a record's bytes.
+type byteRange struct {
+	first *byte
+	size  int
+}
+
+func rangeOf(data []byte) byteRange {
+	if len(data) == 0 {
+		return byteRange{}
+	}
+	return byteRange{&data[0], len(data)}
+}
+
+func stateOf(r *session.Record, id string) recordState {
+	return recordState{r.Ref, id, rangeOf(r.Data), r.Cols == nil, r.Class, r.Defect}
+}
+
+// hasPart reports whether the message has a part of that kind.
+func (m *message) hasPart(kind string) bool {
+	return slices.ContainsFunc(m.parts, func(p part) bool { return p.kind == kind })
+}
+
+func isCompaction(p part) bool { return p.kind == "compaction" }
+
+// message parses a message, or returns the cached one if it is unchanged.
+func (r *Renderer) message(src *session.Message) *message {
+	state := stateOf(&src.Record, src.ID)
+	if m := r.messages[src.Ref]; m != nil && m.recordState == state && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
+		return m
+	}
+	m := readMessage(src)
+	m.recordState = state
+	if r.messages == nil {
+		r.messages = map[session.Ref]*message{}
+	}
+	r.messages[src.Ref] = m
+	return m
+}
+
+// hasParts reports whether the message was parsed with exactly these parts.
+func (m *message) hasParts(parts []session.Part) bool {
+	if len(parts) != len(m.states) {
+		return false
+	}
+	for i := range parts {
+		if stateOf(&parts[i].Record, parts[i].ID) != m.states[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func readMessage(src *session.Message) *message {
+	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), states: make([]recordState, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
+	v, fault := readRecord(&src.Record, src.Root())
+	if fault != "" {
+		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref})
+	}
+	m.body = v
+	m.role, _ = v.Get("role").Text()
+	m.finish, m.summary, m.error = v.Get("finish"), v.Get("summary"), v.Get("error")
+	for i := range src.Parts {
+		rec := &src.Parts[i].Record
+		m.states[i] = stateOf(rec, src.Parts[i].ID)
+		v, fault := readRecord(rec, src.Parts[i].Root())
+		if fault == "" && nullFile(rec, v) {
+			fault = "null"
+		}
+		if fault != "" {
+			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref})
+			continue
+		}
+		kind, _ := v.Get("type").Text()
+		m.parts = append(m.parts, part{&m.states[i], kind, v})
+	}
+	if src.Cols == nil {
+		sortParts(m.parts)
+	}
+	if i := slices.IndexFunc(m.parts, isCompaction); i >= 0 {
+		m.compaction = &m.parts[i]
+	}
+	if nullFile(&src.Record, v) {
+		m.useFailures = append(m.useFailures, Failure{FailureUnreadable, "null", src.Ref})
+	}
+	return m
+}
+
+// readRecord returns the record's JSON, or why the agent cannot read it. The agent can read
+// JSON that is no object, and ignores it for its lack of a role or a type.
+func readRecord(r *session.Record, root jsonedit.Value) (v js.Value, fault string) {
+	if !r.Unreadable() && r.Class == 0 {
+		v = js.Value{Value: root}
+		if !v.Exists() && r.Cols == nil { // a file may begin with a byte order mark
+			v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
+		}
+	}
+	switch {
+	case v.Exists():
+		return v, ""
+	case r.Defect != nil:
+		return js.Value{}, r.Defect.Why
+	}
+	return js.Value{}, "no JSON"
+}
+
+// nullFile reports whether the record is a file that holds null, on which the agent
+// crashes. To a row it adds the ids, which makes an object of it.
+func nullFile(r *session.Record, v js.Value) bool { return v.Kind() == 'n' && r.Cols == nil }
+
+// idGreater reports whether m.id > o.id in JavaScript. It is false if one of them is null.
+func (m *message) idGreater(o *message) bool {
+	return !m.idKey.IsNull() && !o.idKey.IsNull() && m.id > o.id
+}
+
+// compare orders messages, oldest first.
+func (p *Profile) compare(a, b *message) int {
+	if p.ByTime {
+		if c := a.timeKey.Compare(b.timeKey); c != 0 {
+			return c
+		}
+		return a.idKey.Compare(b.idKey)
+	}
+	return cmp.Compare(a.storedID(), b.storedID())
+}
+
+// storedID returns the id under which the message is stored.
+func (m *message) storedID() string {
+	if m.ref.Kind == session.KindFile { // see [WithFiles]
+		name, _, _ := strings.Cut(m.ref.Part[:max(0, len(m.ref.Part)-len(".json"))], "/")
+		return name
+	}
+	return cmp.Or(m.ref.Message, m.id)
+}
+
+// fieldFailure returns the failure for a record with an invalid field.
+func fieldFailure(ref session.Ref, format string, args ...any) Failure {
+	return Failure{FailureField, fmt.Sprintf(format, args...), ref}
+}

@@ -1,0 +1,40 @@
+package render
+
+import (
+	"mend/request"
+	"mend/session"
+)
+
+// A Request is what OpenCode sends for a session, or why it sends nothing.
+type Request struct {
+	// Turns are without the records that cause the Failures.
+	request.Request
+	// Failures are why the agent sends nothing.
+	Failures []Failure
+	// Unseen is an assistant message that the agent considers newer than its new prompt, or
+	// the zero Ref. The agent then does not see the answer to this request, and sends a
+	// second request that ends with that answer.
+	Unseen session.Ref
+}
+
+// PromptText stands for the text of the new prompt.
+const PromptText = "(the next prompt)"
+
+// A Failure is a record on which the agent fails.
+type Failure struct {
+	Code string // one of the constants below
+	Why  string // for the user
+	Ref  session.Ref
+}
+
+// The codes of failures.
+const (
+	FailureUnreadable = "unreadable"  // the record is not JSON, or cannot be read
+	FailureField      = "field"       // a required field is missing or has the wrong type
+	FailureMedia      = "media"       // the model cannot be sent a file
+	FailureClock      = "clock"       // ids from before a wrap of the id clock: the agent considers the prompt answered
+	FailureScreen     = "screen"      // the screen cannot show the record
+	FailureSession    = "session"     // an invalid value in the session's own record
+	FailureProject    = "project"     // the session's project does not exist
+	FailureProjectRow = "project row" // an invalid value in the project's record
+)

@@ -1,0 +1,64 @@
+package render
+
+import (
+	"cmp"
+	"mend/agent/opencode/js"
+	"mend/session"
+	"slices"
+)
+
+// infoField returns a value of the session's own record: a column of a row, or a member
+// of a file.
+func infoField(s *session.Session, name string) js.Value {
+	if c, ok := s.Info.Col(name); ok {
+		v, _ := js.ParseColumn(c, true)
+		return v
+	}
+	return js.Parse(s.Info.Data).Get(name)
+}
+
+// applyRevert returns the messages that are left when the session's revert becomes final,
+// as it does with the next prompt. reverted reports whether the session has a revert.
+func applyRevert(s *session.Session, all []*message, rule RevertRule) (left []*message, reverted bool) {
+	v := infoField(s, "revert")
+	if !v.Truthy() {
+		return all, false
+	}
+	id, _ := v.Get("messageID").Text()
+	at, keep := v.Get("partID").Text()
+	keep = keep && at != "" && rule != RevertWhole
+	if rule == RevertByID {
+		for _, m := range all {
+			switch c := cmp.Compare(m.id, id); {
+			case c < 0:
+				left = append(left, m)
+			case c == 0 && keep:
+				left = append(left, m.partsBefore(at))
+			}
+		}
+		return left, true
+	}
+	i := slices.IndexFunc(all, func(m *message) bool { return m.id == id })
+	if i < 0 {
+		return all, true
+	}
+	left = all[:i:i]
+	if keep {
+		left = append(left, all[i].partsBefore(at))
+	}
+	return left, true
+}
+
+// partsBefore returns the message with the parts before the part of that id, or with all
+// parts if there is no such part.
+func (m *message) partsBefore(id string) *message {
+	left := *m
+	left.rendered = nil
+	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.id == id }); i >= 0 {
+		left.parts = m.parts[:i]
+		if !slices.ContainsFunc(left.parts, isCompaction) {
+			left.compaction = nil
+		}
+	}
+	return &left
+}
