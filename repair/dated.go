@@ -68,8 +68,11 @@ func (c *chart) copied(m *session.Message) *session.Message {
 	return c.message(of)
 }
 
-// fixLateAnswer fixes an answer that the agent takes for newer than every new one.
-func fixLateAnswer(c *chart, f fault) []fix { return append(fixCopies(c), fixDates(c, f)...) }
+// fixLateAnswer fixes an answer that the agent takes for newer than every new one: by
+// its time, which may be missing, or by its id.
+func fixLateAnswer(c *chart, f fault) []fix {
+	return append(c.completions(func(r session.Ref) bool { return r.Message == f.ref.Message }), fixClock(c, f)...)
+}
 
 // fixCopies removes the copies of messages that sort behind the next prompt.
 func fixCopies(c *chart) []fix {
@@ -220,11 +223,12 @@ func (c *chart) redate(s *session.Session, place func(*session.Session, time.Tim
 // setCreated gives the message the time at which it was created, and moves the one at
 // which it was completed along.
 func setCreated(m *session.Message, to int64) error {
-	if m.Malformed() {
-		return fmt.Errorf("%s: %s", m.Ref, m.Defect.Why)
-	}
 	data, from := m.Data, render.CreatedInJSON(m)
-	for _, name := range []string{"created", "completed"} {
+	var inside []string // a damaged record has the time of its row alone
+	if !m.Malformed() {
+		inside = []string{"created", "completed"}
+	}
+	for _, name := range inside {
 		raw, ok := jsonedit.Get(data, "time", name)
 		was, err := strconv.ParseFloat(string(raw), 64)
 		if was = min(was, render.MaxTime); !ok || err != nil || int64(was) < from {

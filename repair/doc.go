@@ -53,7 +53,9 @@
 // the copy are made and checked again in every setting: the fault must be gone,
 // and nothing may be there that was not before (the file proof.go). What a fix
 // leaves behind may be cured by another; then the two hold together or not at
-// all. A fix is given up only for what it does to the session as it is by then:
+// all. Where the agent ended before it sent anything, what else is wrong with that
+// request was hidden: at another message it is no fault of the fix. In the setting in
+// use it has to be fixed as well, in others it may stay. A fix is given up only for what it does to the session as it is by then:
 // once another cure holds, it is tried again, and a plan goes on until a plan of
 // its result would have nothing to do. If no fix holds, the diagnosis stays, with
 // the reason in WhyNot and the prompt before which the session can be forked, if

@@ -59,6 +59,7 @@ type survey struct {
 	counts   map[place]int
 	at       map[key]int   // the index of a fault in findings
 	settings map[key][]int // that have the fault
+	dead     map[int]bool  // the settings in which the agent ends before it sends anything
 }
 
 // add notes a fault that setting i has.
@@ -92,7 +93,7 @@ func (c *chart) survey() *survey {
 }
 
 func (c *chart) newSurvey() *survey {
-	v := &survey{counts: map[place]int{}, at: map[key]int{}, settings: map[key][]int{}}
+	v := &survey{counts: map[place]int{}, at: map[key]int{}, settings: map[key][]int{}, dead: map[int]bool{}}
 	c.search(v, true)
 	c.simulate(v, own)
 	c.search(v, false)
@@ -128,6 +129,7 @@ func (c *chart) search(v *survey, first bool) {
 // simulate notes what setting i violates.
 func (c *chart) simulate(v *survey, i int) {
 	set := c.settings[i]
+	v.dead[i] = len(c.render(set.profile).Failures) > 0
 	for _, w := range c.violations(set) {
 		if set.thinking != c.settings[own].thinking && aboutLoops(w.Rule) {
 			continue
@@ -189,6 +191,16 @@ func (c *chart) attached(w request.Violation) bool {
 // user would have to switch thinking on or off in the middle of it: until the
 // loop is closed the provider refuses that with every session.
 func aboutLoops(code string) bool { return code == "R3" || code == "R4" }
+
+// inRequest reports whether faults of the code are those of a request, or of what ends
+// the agent before it makes one.
+func inRequest(code string) bool {
+	switch code {
+	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock:
+		return true
+	}
+	return isRule(code)
+}
 
 // isRule reports whether the code is one of the provider's rules, R1 to R17.
 func isRule(code string) bool { return strings.HasPrefix(code, "R") }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/agent/opencode/render"
 	"mend/request"
 	"mend/session"
 )
@@ -71,10 +72,10 @@ func caused(trials []trial, p place) bool {
 	return slices.ContainsFunc(trials, func(tr trial) bool { return tr.causes(p) })
 }
 
-// news is where there is more wrong than before the trials: by message, or under
-// a fix that may have given messages other ids, in all.
-func (t *treatment) news(trials []trial, after *survey) []place {
-	was, is := t.now.counts, after.counts
+// news is where there is more wrong than before the trials, by the counts after them: by
+// message, or under a fix that may have given messages other ids, in all.
+func (t *treatment) news(trials []trial, is map[place]int) []place {
+	was := t.now.counts
 	if len(trials) == 1 && trials[0].fix.whole {
 		was, is = inAll(was), inAll(is)
 	}
@@ -85,6 +86,60 @@ func (t *treatment) news(trials []trial, after *survey) []place {
 		}
 	}
 	return more
+}
+
+// masked reports whether what is new at p may have been hidden before: the agent died
+// in that setting, so what else is wrong with the request that it would send is not
+// the doing of what keeps it alive.
+func (t *treatment) masked(p place) bool {
+	return t.now.dead[p.setting] && inRequest(p.code)
+}
+
+// worse reports whether the session is worse with what is new at p: not where the agent
+// died before in a setting that is not in use, and not where the message could not be
+// shown before.
+func (t *treatment) worse(p place) bool {
+	if p.code == render.FailureScreen {
+		return t.now.counts[p] == 0
+	}
+	return p.setting == own || !t.masked(p)
+}
+
+// uncovered splits what is new into that to be judged, and that which the trials have
+// uncovered in the setting in use, and which has to be fixed with it. What they have
+// uncovered in others is in neither: it is no worse than what was there.
+func (t *treatment) uncovered(trials []trial, news []place) (judged, uncovered []place) {
+	for _, p := range news {
+		switch {
+		case !t.masked(p) || caused(trials, p):
+			judged = append(judged, p)
+		case p.setting == own:
+			uncovered = append(uncovered, p)
+		}
+	}
+	return judged, uncovered
+}
+
+// brought reports whether the finding of a later chart came with the trials, and is to
+// be fixed with them.
+func (t *treatment) brought(trials []trial, f finding, after *chart) bool {
+	k := after.keyAtFirst(f)
+	was := t.now.settings[k]
+	return slices.ContainsFunc(after.survey().settings[f.key()], func(i int) bool {
+		p := place{i, f.code, k.ref.Message}
+		return !slices.Contains(was, i) && (i == own || !t.masked(p) || caused(trials, p))
+	})
+}
+
+// countsAtFirst are the counts by the ids that the messages had at first.
+func (c *chart) countsAtFirst() map[place]int {
+	counts := map[place]int{}
+	for p, n := range c.survey().counts {
+		ref := session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: p.message}
+		p.message = c.first(ref).Message
+		counts[p] += n
+	}
+	return counts
 }
 
 // inAll is the counts without regard to messages.

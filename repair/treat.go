@@ -24,7 +24,7 @@ type treatment struct {
 	wanted  wanted
 	depth   int // of treatments for what a fix leaves behind
 	first   map[key]Diagnosis
-	tried   map[key]int      // how many of its fixes did not hold
+	tried   map[key]int      // how many of its attempts did not hold; see [attempts]
 	why     map[key]string   // why the last of them did not, where that is worth telling
 	helps   map[key]bool     // that also says what the user can do
 	locked  []session.Record // what the store cannot replace
@@ -82,10 +82,35 @@ func maxRounds(n int) int { return 64 + 16*n }
 // A trial is a fix that was applied.
 type trial struct {
 	finding
-	fix    fix
+	attempt
 	at     int             // the index of its message, -1 for none
 	before session.Message // that message as it was
 	parts  []formerPart    // its parts that were replaced in their places
+}
+
+// An attempt is a fix that is tried for a fault: by itself, or together with the fixes
+// of what it leaves behind.
+type attempt struct {
+	fix      fix
+	together bool
+}
+
+// attempts are those for a fault that has these fixes. Of fixes that lose the same
+// each is tried by itself before any of them is tried together with others.
+func attempts(fixes []fix) (all []attempt) {
+	for i, x := range fixes {
+		all = append(all, attempt{x, false})
+		alike := func(y fix) bool { return y.loses == x.loses }
+		if slices.ContainsFunc(fixes[i+1:], alike) {
+			continue
+		}
+		for _, y := range fixes[:i+1] {
+			if alike(y) {
+				all = append(all, attempt{y, true})
+			}
+		}
+	}
+	return all
 }
 
 // many reports whether the trial changes no message but its own, where that stands
@@ -101,6 +126,9 @@ func (t *treatment) round() bool {
 	if len(trials) == 0 {
 		return false
 	}
+	if trials[0].together {
+		return t.tryTogether(trials)
+	}
 	good, bad, after := t.sift(d, trials)
 	switch {
 	case after == nil:
@@ -114,23 +142,50 @@ func (t *treatment) round() bool {
 	return true
 }
 
+// tryTogether tries fixes together with those of what they leave behind, and fewer of
+// them if that does not hold.
+func (t *treatment) tryTogether(trials []trial) bool {
+	switch {
+	case t.together(trials):
+		t.limit *= 2
+	case len(trials) > 1:
+		t.limit = len(trials) / 2
+	default:
+		t.tried[trials[0].key()]++
+		t.limit *= 2
+	}
+	return true
+}
+
 // sift undoes the trials in the draft that do not hold, and returns those that do,
-// with the chart of the draft then. It returns none where there is more wrong than the
-// trials can be blamed for: whose doing that is shows among fewer.
+// with the chart of the draft then. It returns no chart where there is more wrong than
+// the trials can be blamed for: whose doing that is shows among fewer; nor where they
+// were settled, with the fixes of what they uncovered.
 func (t *treatment) sift(d *draft, trials []trial) (good, bad []trial, after *chart) {
 	for len(trials) > 0 {
 		after = t.c.of(d.s)
-		news := t.news(trials, after.survey())
+		news := t.news(trials, after.survey().counts)
 		if len(trials) > 1 && trials[0].fix.whole {
 			return t.siftMany(trials, news, after)
 		}
+		var uncovered []place
+		news, uncovered = t.uncovered(trials, news)
 		if len(trials) > 1 && slices.ContainsFunc(news, func(p place) bool { return !caused(trials, p) }) {
 			t.limit = len(trials) / 2
 			return nil, nil, nil
 		}
 		good, failed := t.judge(trials, news, after)
-		if len(failed) == 0 {
+		switch {
+		case len(failed) > 0: // the others are looked at without them
+		case len(uncovered) == 0:
 			return good, bad, after
+		case t.together(good):
+			return nil, nil, nil
+		case len(good) > 1:
+			t.limit = len(good) / 2
+			return nil, nil, nil
+		default:
+			return nil, append(bad, good...), after
 		}
 		for _, tr := range slices.Backward(failed) {
 			t.undo(d, tr)
@@ -157,7 +212,7 @@ func (t *treatment) siftMany(trials []trial, news []place, after *chart) (good, 
 	return nil, nil, nil
 }
 
-// giveUp passes on to the next fix for the faults whose fixes do not hold. Where
+// giveUp passes on to the next attempt for the faults whose fixes do not hold. Where
 // there were several in a message, each is tried alone first.
 func (t *treatment) giveUp(bad []trial) {
 	count := map[string]int{}
@@ -168,9 +223,6 @@ func (t *treatment) giveUp(bad []trial) {
 		if count[tr.ref.Message] > 1 {
 			t.alone[tr.ref.Message] = true
 			continue
-		}
-		if !t.another(tr) && t.together([]trial{tr}) {
-			break // the others may hold now
 		}
 		t.tried[tr.key()]++
 	}
@@ -191,8 +243,8 @@ func (t *treatment) apply(d *draft) (trials []trial) {
 		}
 		for tr, ok := t.next(d, f); ok; tr, ok = t.next(d, f) {
 			whole := len(trials) > 0 && (tr.fix.whole || trials[0].fix.whole)
-			together := len(trials) > 0 && tr.many() && trials[0].many()
-			if whole && !together || begun && !tr.fix.alike {
+			many := len(trials) > 0 && tr.many() && trials[0].many()
+			if whole && !many || begun && !tr.fix.alike || len(trials) > 0 && tr.together != trials[0].together {
 				break // its turn comes
 			}
 			var err error
@@ -208,7 +260,7 @@ func (t *treatment) apply(d *draft) (trials []trial) {
 				if tr.fix.whole {
 					t.refused = t.why[f.key()]
 				}
-				t.tried[f.key()] = len(t.fixes(f))
+				t.tried[f.key()] = len(attempts(t.fixes(f)))
 				break
 			}
 			if tr.fix.whole && !tr.many() {
@@ -235,11 +287,11 @@ func (t *treatment) takeBack(d *draft, tr trial) {
 	t.c.edited = d.known()
 }
 
-// next is the trial of the finding's next fix, if there is one.
+// next is the trial of the finding's next attempt, if there is one.
 func (t *treatment) next(d *draft, f finding) (trial, bool) {
-	fixes := t.fixes(f)
-	if n := t.tried[f.key()]; n < len(fixes) {
-		tr := trial{finding: f, fix: fixes[n], at: d.index(f.ref)}
+	all := attempts(t.fixes(f))
+	if n := t.tried[f.key()]; n < len(all) {
+		tr := trial{finding: f, attempt: all[n], at: d.index(f.ref)}
 		if tr.at >= 0 {
 			tr.before = d.s.Messages[tr.at]
 		}
@@ -280,9 +332,9 @@ func (t *treatment) undo(d *draft, tr trial) {
 // another reports whether a later fix for the same fault loses no more: it is
 // tried before this one is tried with others.
 func (t *treatment) another(tr trial) bool {
-	fixes := t.fixes(tr.finding)
-	n := t.tried[tr.key()]
-	return n < len(fixes) && slices.ContainsFunc(fixes[n+1:], func(x fix) bool { return x.loses == tr.fix.loses })
+	all := attempts(t.fixes(tr.finding))
+	n := t.tried[tr.key()] + 1
+	return n < len(all) && !all[n].together
 }
 
 // together tries fixes that did not hold once more, without others that were tried
@@ -303,14 +355,17 @@ func (t *treatment) together(trials []trial) bool {
 		return false
 	}
 	left := t.c.of(d.s)
-	left.origin = maps.Clone(t.c.origin)
-	behind := left.survey().settings
-	sub := left.treatAt(t.depth+1, func(_ *chart, f finding) bool {
-		was := len(t.now.settings[f.key()])
-		return was == 0 || len(behind[f.key()]) > was
-	})
-	to := moved(t.s, sub.s)
-	if slices.ContainsFunc(trials, func(tr trial) bool { return !t.gone(tr.finding, to, sub.c) }) || len(t.news(trials, sub.now)) > 0 {
+	left.origin = map[session.Ref]session.Ref{} // at first the session is as it is here
+	for was, is := range moved(t.s, d.s) {
+		left.origin[is] = was
+	}
+	sub := left.treatAt(t.depth+1, func(c *chart, f finding) bool { return t.brought(trials, f, c) })
+	to, stays := moved(t.s, sub.s), map[key]bool{}
+	for _, f := range sub.now.findings {
+		stays[sub.c.keyAtFirst(f)] = true
+	}
+	if slices.ContainsFunc(trials, func(tr trial) bool { return stays[tr.key()] || !t.gone(tr.finding, to, sub.c) }) ||
+		slices.ContainsFunc(t.news(trials, sub.c.countsAtFirst()), t.worse) {
 		return false
 	}
 	own := map[string]*fix{}
@@ -322,11 +377,24 @@ func (t *treatment) together(trials []trial) bool {
 		x.cure = join(x.cure, also.Cure)
 		x.loses = join(x.loses, also.Loses)
 	}
+	origin := maps.Clone(t.c.origin)
+	for is, was := range sub.c.origin {
+		origin[is] = t.c.first(was)
+	}
+	for i := range sub.cured {
+		d := &sub.cured[i]
+		d.Ref, d.of.ref = t.c.first(d.Ref), t.c.first(d.of.ref)
+	}
 	t.settle(trials, sub.c)
+	t.c.origin = origin
 	t.cured = append(t.cured, sub.cured...)
-	maps.Copy(t.c.origin, sub.c.origin)
 	return true
 }
 
-// join puts sentences behind each other.
-func join(a, b string) string { return strings.TrimSpace(a + " " + b) }
+// join puts sentences behind each other, each once.
+func join(a, b string) string {
+	if strings.Contains(a, b) {
+		return a
+	}
+	return strings.TrimSpace(a + " " + b)
+}
