@@ -13,21 +13,21 @@ import (
 func (Provider) Rules() []provider.Rule {
 	const reports = "public error reports, collected in docs/providers.md"
 	return []provider.Rule{
-		{Code: "R1", Find: callWithoutResult, Text: "every tool_use has its tool_result at the start of the next user turn, and only tool_use follows a tool_use in its turn", Source: reports},
+		{Code: "R1", Find: callWithoutResult, Text: "every tool_use has its tool_result at the start of the next user turn; only tool_use may follow a tool_use in its turn", Source: reports},
 		{Code: "R2", Find: resultWithoutCall, Text: "every tool_result answers a tool_use of the turn before", Source: reports},
-		{Code: "R3", Find: thinkingNotFirst, Thinking: true, Text: "with thinking, while the tool loop is open, the last assistant turn starts with thinking", Source: reports},
-		{Code: "R4", Find: thinkingWhileOff, Thinking: true, Text: "without thinking, the final assistant turn holds no thinking", Source: reports},
-		{Code: "R5", Find: emptyText, Text: "no text is empty", Source: reports},
-		{Code: "R6", Find: emptyTurn, Text: "every turn has content, except a final assistant turn", Source: reports},
-		{Code: "R9", Find: unsignedThinking, Text: "thinking has a signature", Source: reports},
-		{Code: "R10", Find: thinkingLast, Text: "no assistant turn ends with thinking", Source: reports},
-		{Code: "R11", Find: blankText, Text: "no text is only white space", Source: reports},
+		{Code: "R3", Find: thinkingNotFirst, Thinking: true, Text: "thinking on, tool loop open: the last assistant turn starts with a thinking block", Source: reports},
+		{Code: "R4", Find: thinkingWhileOff, Thinking: true, Text: "thinking off: no thinking block in the final assistant turn", Source: reports},
+		{Code: "R5", Find: emptyText, Text: "text blocks are not empty", Source: reports},
+		{Code: "R6", Find: emptyTurn, Text: "no message without content, except a final assistant message", Source: reports},
+		{Code: "R9", Find: unsignedThinking, Text: "a thinking block has a signature", Source: reports},
+		{Code: "R10", Find: thinkingLast, Text: "no assistant turn ends with a thinking block", Source: reports},
+		{Code: "R11", Find: blankText, Text: "text blocks hold more than blanks", Source: reports},
 		{Code: "R12", Find: assistantLast, Text: "the conversation ends with a user turn", Source: reports},
-		{Code: "R13", Find: invalidToolID, Text: "ids of tool calls consist of letters, digits, underscores and hyphens", Source: reports},
-		{Code: "R14", Find: inputNotObject, Text: "the input of a tool call is an object", Source: reports},
-		{Code: "R15", Find: largeImage, Text: "an image is at most 5 MB of base64", Source: reports},
+		{Code: "R13", Find: invalidToolID, Text: "tool ids match ^[a-zA-Z0-9_-]+$", Source: reports},
+		{Code: "R14", Find: inputNotObject, Text: "tool_use.input is an object", Source: reports},
+		{Code: "R15", Find: largeImage, Text: "an image is at most 5 MB", Source: reports},
 		{Code: "R16", Find: assistantFirst, Text: "the first turn is the user's", Source: reports},
-		{Code: "R17", Find: repeatedToolID, Text: "ids of tool calls are unique", Source: reports},
+		{Code: "R17", Find: repeatedToolID, Text: "tool_use ids are unique", Source: reports},
 	}
 }
 

@@ -7,9 +7,8 @@ import (
 	"mend/agent/opencode/render"
 	"mend/internal/endpoint"
 	"mend/internal/wound"
-	"mend/jsonedit"
+	"mend/provider"
 	"mend/provider/anthropic"
-	"mend/request"
 	"mend/session"
 )
 
@@ -102,89 +101,15 @@ func sound(t interface{ Errorf(string, ...any) }, s *session.Session, q render.R
 	}
 }
 
-// FuzzCheck makes turns of bytes.
-func FuzzCheck(f *testing.F) {
-	f.Add([]byte("0C1J20"), true, "text")
-	f.Add([]byte("0D1J20"), false, " ")
-	f.Add([]byte("1CD2AB"), false, "\u00a0")
-	f.Fuzz(func(t *testing.T, program []byte, thinking bool, text string) {
-		if len(program) > 60 {
-			return
-		}
-		agree(t, turnsOf(program, text), thinking)
-	})
-}
-
-// turnsOf makes turns: a byte below 'A' ends a turn, others add blocks.
-func turnsOf(program []byte, text string) render.Request {
-	ids := []string{"a", "b", "", "c:0"}
-	roles := []string{session.RoleUser, session.RoleAssistant}
-	var q render.Request
-	role := 0
-	for i, c := range program {
-		if c < 'A' || len(q.Turns) == 0 {
-			if i == 0 {
-				role = int(c) % 2
-			}
-			q.Turns = append(q.Turns, request.Turn{Role: roles[role%2]})
-			role++
-			continue
-		}
-		t := &q.Turns[len(q.Turns)-1]
-		id := ids[int(c)/16%4]
-		of := session.Ref{Kind: session.KindPart, Part: id}
-		blocks := []*request.Block{
-			{Type: request.Text, Text: text},
-			{Type: request.Text},
-			{Type: request.Thinking, Text: text, Signature: id},
-			{Type: request.Thinking, Text: text, Unsigned: true},
-			{Type: request.RedactedThinking, Signature: id},
-			{Type: request.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`{"a": 1}`)},
-			{Type: request.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`"a"`)},
-			{Type: request.ToolUse, ToolID: id, ToolName: "bash"},
-			{Type: request.ToolResult, ToolID: id, Output: jsonedit.Quote(text)},
-			{Type: request.ToolResult, ToolID: id, Content: []*request.Block{{Type: request.Text}, {Type: request.Image, Data: []byte("AAAA")}}},
-			{Type: request.Image, Mime: "image/png", Data: []byte("AAAA")},
-			{Type: request.Document, Mime: "text/plain", Data: []byte(text)},
-		}
-		b := blocks[int(c)%len(blocks)]
-		b.Source = of
-		t.Blocks = append(t.Blocks, b)
-	}
-	return q
-}
-
-// agree checks that Check and the strict endpoint say the same: of every rule
-// the first fault. R7 and R8 are for the endpoint alone. R13 counts a result
-// only where its call is good.
-func agree(t interface {
-	Errorf(string, ...any)
-	Fatalf(string, ...any)
-}, q render.Request, thinking bool,
-) {
-	q.Failures, q.Unseen = nil, session.Ref{} // the endpoint sees one request alone
-	sent, err := endpoint.Parse(anthropic.JSON(q.Request))
-	if err != nil {
-		t.Fatalf("%s: %v", anthropic.JSON(q.Request), err)
-	}
-	if thinking {
-		sent.Thinking.Type = "enabled"
-	}
-	got, first := map[string]string{}, map[string]string{}
-	for _, v := range render.Check(anthropic.Provider{}, q, thinking) {
-		if _, told := got[v.Rule]; !told {
-			got[v.Rule] = v.Message
+// agree fails the test if the strict endpoint disagrees with Check about the request.
+func agree(t interface{ Error(...any) }, q render.Request, thinking bool) {
+	found := map[string]string{}
+	for _, v := range provider.Check(anthropic.Provider{}, q.Request, thinking) {
+		if found[v.Rule] == "" {
+			found[v.Rule] = v.Message
 		}
 	}
-	for _, v := range endpoint.Violations(sent) {
-		if v.Rule != "R7" && v.Rule != "R8" {
-			first[v.Rule] = v.Message
-		}
-	}
-	if got["R13"] != "" && first["R13"] != "" {
-		got["R13"] = first["R13"]
-	}
-	if !reflect.DeepEqual(got, first) {
-		t.Errorf("Check of %s with thinking %t:\n%v, the endpoint says\n%v", anthropic.JSON(q.Request), thinking, got, first)
+	if err := endpoint.Compare(anthropic.JSON(q.Request), thinking, found); err != nil {
+		t.Error(err)
 	}
 }
