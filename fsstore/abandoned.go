@@ -9,10 +9,9 @@ import (
 	"mend/internal/safedir"
 )
 
-// Abandoned lists, below the root, the staging folders of other journals than
-// the one with the given id: each is of a change that another mend is making just
-// now, or of one that was cut and whose journal is gone. Only that journal knows
-// what it was.
+// Abandoned returns the paths below the root of the staging folders of all journals except
+// owner. Each belongs to a change that another mend is making, or to one that was
+// interrupted and whose journal is lost. Only that journal knows what the change was.
 func (s *Store) Abandoned(owner string) ([]string, error) {
 	root, err := s.OpenRoot()
 	if err != nil {
@@ -38,7 +37,7 @@ func (s *Store) Abandoned(owner string) ([]string, error) {
 	return found, nil
 }
 
-// listNames is what stands in the folder at p, nothing where that is no folder.
+// listNames returns the sorted names in the folder at p; none if p is not a folder.
 func listNames(root *safedir.Dir, p string) ([]string, error) {
 	d, err := root.Sub(p)
 	var strange *safedir.NotFolderError

@@ -194,7 +194,7 @@ func TestCannotLook(t *testing.T) {
 				t.Fatal(err)
 			}
 			out, err := s.Commit(t.Context(), staged)
-			slots := slotsOf(t, root)
+			stagedFiles := stagedFilesOf(t, root)
 			switch when {
 			case "Commit":
 				if _, serr := s.Settle(t.Context(), staged); !errors.Is(serr, unix.EIO) {
@@ -217,10 +217,10 @@ func TestCannotLook(t *testing.T) {
 			if when == "Discard" && (len(notes) == 0 || !strings.Contains(notes[0], "not known")) {
 				t.Errorf("it reports %q", notes)
 			}
-			if got := slotsOf(t, root); when != "Discard" && !slices.Equal(got, slots) {
-				t.Errorf("the slots are %v, want %v", got, slots)
+			if got := stagedFilesOf(t, root); when != "Discard" && !slices.Equal(got, stagedFiles) {
+				t.Errorf("the staged files are %v, want %v", got, stagedFiles)
 			} else if len(got) == 0 {
-				t.Error("the slots are gone")
+				t.Error("the staged files are gone")
 			}
 		})
 	}
@@ -233,8 +233,8 @@ func wantCannotLook(t *testing.T, err error) {
 	}
 }
 
-// slotsOf is the files in the first staging folder that hold something.
-func slotsOf(t *testing.T, root string) []string {
+// stagedFilesOf is the files in the first staging folder that hold something.
+func stagedFilesOf(t *testing.T, root string) []string {
 	t.Helper()
 	all, err := os.ReadDir(filepath.Join(root, fsstore.MendDir, "own", "1"))
 	if err != nil {

@@ -15,8 +15,8 @@ import (
 	"mend/internal/safedir"
 )
 
-// makeOwnDirs opens the folder at p, made of our own folders that only their owner
-// may enter, and makes what is missing of it.
+// makeOwnDirs opens the folder at p, which consists of our own folders, and makes those
+// that are missing.
 func (tx *transaction) makeOwnDirs(p string) (*safedir.Dir, error) {
 	at, err := tx.root.Sub(".")
 	for name := range strings.SplitSeq(p, "/") {
@@ -34,9 +34,9 @@ func (tx *transaction) makeOwnDirs(p string) (*safedir.Dir, error) {
 	return at, err
 }
 
-// makeOwnDir makes one of our own folders, for the owner of the store, and reports
-// whether it was missing. In one that others can write to they could change what is
-// staged there.
+// makeOwnDir makes one of our own folders, which only its owner may enter, for the owner
+// of the store. It reports whether the folder was missing. It refuses a folder that other
+// users can write to: they could change staged files.
 func (tx *transaction) makeOwnDir(d *safedir.Dir, name string) (made bool, err error) {
 	home, err := tx.root.Stat(".")
 	if err != nil {
@@ -69,8 +69,8 @@ func (tx *transaction) makeOwnDir(d *safedir.Dir, name string) (made bool, err e
 	return true, sub.File().Chmod(0o700)
 }
 
-// cleanUp removes what a crash left of earlier changes of this owner, which have
-// all been decided by now.
+// cleanUp removes what a crash left of earlier changes of this owner. All of them must be
+// decided.
 func (tx *transaction) cleanUp() error {
 	owner, err := tx.root.Sub(mendDir + "/" + tx.opt.Owner)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -93,9 +93,9 @@ func (tx *transaction) cleanUp() error {
 	return errors.Join(err, tx.removeEmptyDirs(owner.Path))
 }
 
-// cleanStage empties a staging folder that no change needs any more, and removes it
-// if nothing is left: what is certainly ours goes, and what another program wrote
-// into a slot is kept.
+// cleanStage empties a staging folder that no change needs, and removes it if it is empty
+// then. It removes only our own files, and moves a staged file that another program wrote
+// into to the kept files.
 func (tx *transaction) cleanStage(p string) error {
 	d, err := tx.root.Sub(p)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -137,9 +137,9 @@ func (tx *transaction) cleanStage(p string) error {
 	return errors.Join(err, tx.removeEmptyDirs(p))
 }
 
-// classify reports of what has that name in a staging folder whether it can only be
-// ours, since it never took part in an exchange or has the content that its name
-// says, or is a file that another program wrote into. It may be neither.
+// classify examines a name in a staging folder. ours is true if it never took part in an
+// exchange or has the content that its name says; written is true if it is a file that
+// another program wrote into. Both may be false.
 func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool, err error) {
 	stem, restaged := strings.CutSuffix(name, unfinished)
 	hashes, isSlot := stagedHashes(stem)
@@ -157,7 +157,7 @@ func (tx *transaction) classify(d *safedir.Dir, name string) (ours, written bool
 	return ours, !ours, nil
 }
 
-// remove takes away a file or an empty folder in one of our own folders.
+// remove removes a file or an empty folder in one of our own folders.
 func (tx *transaction) remove(d *safedir.Dir, name string) error {
 	e, err := d.Stat(name)
 	if err != nil {
@@ -166,7 +166,7 @@ func (tx *transaction) remove(d *safedir.Dir, name string) error {
 	return tx.removeEntry(d, name, &e)
 }
 
-// removeEntry is remove for what was just looked at.
+// removeEntry is remove with a known entry.
 func (tx *transaction) removeEntry(d *safedir.Dir, name string, e *safedir.Entry) error {
 	if !e.Exists {
 		return nil
@@ -181,7 +181,7 @@ func (tx *transaction) removeEntry(d *safedir.Dir, name string, e *safedir.Entry
 	return d.Unlink(name)
 }
 
-// removeDir removes a folder if it is empty, and reports whether it is gone.
+// removeDir removes a folder if it is empty, and reports whether it no longer exists.
 func (tx *transaction) removeDir(d *safedir.Dir, name string) (gone bool, err error) {
 	if e, err := d.Stat(name); err != nil || !e.IsDir() {
 		return !e.Exists, err
@@ -199,8 +199,8 @@ func (tx *transaction) removeDir(d *safedir.Dir, name string) (gone bool, err er
 	return false, err
 }
 
-// removeEmptyDirs removes our folder p and those above it, up to .mend itself, as far as
-// they are empty.
+// removeEmptyDirs removes our folder p and its parents up to .mend itself, as far as they
+// are empty.
 func (tx *transaction) removeEmptyDirs(p string) error {
 	for ; p != "."; p = path.Dir(p) {
 		d, err := tx.root.Sub(path.Dir(p))
@@ -219,7 +219,7 @@ func (tx *transaction) removeEmptyDirs(p string) error {
 	return nil
 }
 
-// removeStage removes what a Prepare that failed has made.
+// removeStage removes what a failed Prepare made.
 func (tx *transaction) removeStage() error {
 	return tx.cleanStage(cmp.Or(tx.stagePath, mendDir+"/"+tx.opt.Owner+"/0") + unfinished)
 }

@@ -31,7 +31,7 @@ func TestMendIsALink(t *testing.T) {
 }
 
 // TestSweep leaves litter of ours and of others in the staging folder: Prepare
-// removes the one, leaves the other, and keeps a slot with other bytes.
+// removes the one, leaves the other, and keeps a staged with other bytes.
 func TestSweep(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)

@@ -9,12 +9,12 @@ import (
 	"mend/internal/safedir"
 )
 
-// Commit puts every Post in place, one exchange after the other, and returns when
-// all of it is durable. If a record holds something else by now, or ctx ends, or
-// a call fails, everything is put back, durably: the Outcome is Aborted, and has
-// either the conflicts or the cause.
+// Commit puts every Post in place, one exchange after the other, and returns when all of
+// it is durable. If a record holds something else, ctx ends or a call fails, it puts
+// everything back, durably: the Outcome is Aborted, with either the conflicts or the
+// cause.
 //
-// An error means undecided: call Settle.
+// An error means that the change is undecided: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	tx, err := s.resume(st)
 	if err != nil {
@@ -41,8 +41,8 @@ func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
 			return tx.abort(i+1, fmt.Errorf("%v %s: %w", op.Ref.Kind, op.Ref, err))
 		}
 	}
-	// All names are as they shall be; a power cut now may still bring back any of
-	// the old ones, and Settle then finishes.
+	// All names are changed. A power cut here may still bring back any of the old ones;
+	// Settle then finishes.
 	if err := tx.barrier(tx.ops); err != nil {
 		return change.Outcome{}, err
 	}
@@ -52,7 +52,7 @@ func (tx *transaction) commit(ctx context.Context) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, nil
 }
 
-// apply is the op done.
+// apply makes one op.
 func (tx *transaction) apply(op fileOp) error {
 	switch {
 	case !op.isFolder():
@@ -63,16 +63,16 @@ func (tx *transaction) apply(op fileOp) error {
 	return tx.makeFolder(op, op.Post)
 }
 
-// abort reverses the first n ops, of which the last may not have taken effect,
-// because of cause.
+// abort reverts the first n ops because of cause. The last of them may not have taken
+// effect.
 func (tx *transaction) abort(n int, cause error) (change.Outcome, error) {
 	out, err := tx.rollBack(context.Background(), tx.ops[:n])
 	if err != nil {
 		return out, errors.Join(cause, err)
 	}
 	if out.State != change.Aborted {
-		// Another program wrote over what was just put in place. Settle tells
-		// what to do about it, and whether that is still so.
+		// Another program wrote over what was just put in place. Settle decides about
+		// that.
 		return out, cause
 	}
 	if len(out.Conflicts) == 0 {
@@ -81,10 +81,10 @@ func (tx *transaction) abort(n int, cause error) (change.Outcome, error) {
 	return out, nil
 }
 
-// keepLateWrites keeps what a writer put into a file that was already exchanged: it
-// had the file open since before. Discard looks again, at each file just before it
-// is removed; what is found here is in the journal, too. After an error of a read
-// nothing is known of that file, so it stays where it is.
+// keepLateWrites keeps what another program wrote into a file after its exchange, through
+// a descriptor that it opened before. Discard checks each file again just before it
+// removes it; what is found here is also in the journal. A file that cannot be read stays
+// where it is.
 func (tx *transaction) keepLateWrites() error {
 	written := make([]bool, len(tx.ops))
 	err := forEach(len(tx.ops), func(b *safedir.Buffer, i int) error {
@@ -93,7 +93,7 @@ func (tx *transaction) keepLateWrites() error {
 			return nil
 		}
 		e, err := tx.stageDir.Read(b, op.staged, op.limit())
-		written[i] = err == nil && e.Exists && !matches(&e, op.Pre) // nothing is there where nothing could be exchanged
+		written[i] = err == nil && e.Exists && !matches(&e, op.Pre) // without an exchange there is no staged file
 		return err
 	})
 	_, kerr := tx.keepWritten(written)

@@ -10,12 +10,13 @@ import (
 	"mend/internal/safedir"
 )
 
-// Discard removes what Prepare left: the slots that hold a Pre or a Post of st,
-// and then the folders that are empty. With the zero Staged it removes what is
-// left of any change of this owner; all of them must be decided. It looks at each
-// slot just before it removes it: one that another program wrote into, through a
-// descriptor it had, is moved to where it is kept, and reported by the Note of the
-// options. One that cannot be read, or is no file, stays where it is.
+// Discard removes what Prepare left: the staged files that hold a Pre or a Post of st, and
+// then the empty folders. With the zero Staged it removes what is left of all changes of
+// this owner; all of them must be decided.
+//
+// It reads each staged file just before it removes it. A file that another program wrote
+// into, through a descriptor that it opened before, is moved to the kept files, and
+// reported by the Note of the options. A file that cannot be read stays where it is.
 func (s *Store) Discard(ctx context.Context, st change.Staged) error {
 	if st.Dir == "" {
 		return s.cleanOwner()
@@ -31,8 +32,8 @@ func (s *Store) Discard(ctx context.Context, st change.Staged) error {
 	return nil
 }
 
-// cleanOwner sweeps the folder of the owner. Where nothing can be written there
-// is nothing to sweep.
+// cleanOwner cleans up the folder of the owner. It does nothing where the tree can only be
+// read.
 func (s *Store) cleanOwner() error {
 	if safedir.CanWrite() != nil || s.opt.Owner == "" {
 		return nil
@@ -79,8 +80,8 @@ func (tx *transaction) discard(ctx context.Context) error {
 	return tx.removeEmptyDirs(tx.stageDir.Path)
 }
 
-// discardStaged removes a slot that is ours, and reports whether another program wrote
-// into it.
+// discardStaged removes a staged file that is ours, and reports whether another program
+// wrote into it.
 func (tx *transaction) discardStaged(b *safedir.Buffer, op fileOp) (written bool, err error) {
 	e, err := tx.stageDir.Read(b, op.staged, op.limit())
 	switch {

@@ -9,17 +9,17 @@ import (
 	"mend/internal/safedir"
 )
 
-// errForeign says that another program wrote a record at the same time. What it
-// wrote is where it put it.
+// errForeign means that another program wrote a record at the same time. What it wrote is
+// in place.
 var errForeign = errors.New("changed by another program")
 
-// exchange puts what the slot holds in place of the target, and what came out into
-// the slot. o is the item's op or its inverse: the slot holds o.Post, and o.Pre
-// must come out. If anything else does it is put back at once, and the error is
-// errForeign.
+// exchange puts the staged file in place of the target, and the target in place of the
+// staged file. o is op.Op or its inverse: the staged file holds o.Post, and the target
+// must hold o.Pre. If the target holds anything else, it is put back at once, and the
+// error is errForeign.
 //
-// A crash here leaves one of the rows of [transaction.state], since each call exchanges
-// two names or does nothing. So does an error, after which only a look tells
+// A crash here leaves one of the rows of [transaction.readState], since each call
+// exchanges two names or does nothing. The same holds for an error: only the content shows
 // whether the call took effect.
 func (tx *transaction) exchange(op fileOp, o change.Op) error {
 	d, err := tx.parent(op)
@@ -44,12 +44,12 @@ func (tx *transaction) exchange(op fileOp, o change.Op) error {
 	return tx.revertExchange(d, op, o)
 }
 
-// overwrite is an exchange where the file system has none: what must come out is
-// compared before it is overwritten, and nothing comes out. The slot is gone
-// then, which is a row of [transaction.state], too.
+// overwrite replaces the target where the file system has no exchange: it compares the
+// target, then renames the staged file over it. The missing staged file is a row of
+// [transaction.readState], too.
 //
-// What the slot holds is durable since Prepare, so this rename is all that is
-// left to do of what renameio does; the folder's sync comes with the barrier.
+// The staged file is durable since Prepare, so this rename is all that is left to do of
+// what renameio does; the barrier syncs the folder.
 func (tx *transaction) overwrite(d *safedir.Dir, op fileOp, o change.Op) error {
 	now, err := d.Read(&tx.buf, op.name, op.limit())
 	if err != nil {
@@ -64,7 +64,7 @@ func (tx *transaction) overwrite(d *safedir.Dir, op fileOp, o change.Op) error {
 	return tx.stageDir.Replace(op.staged, d, op.name)
 }
 
-// rename is the one call that changes a record.
+// rename makes the only call that changes a record.
 func (tx *transaction) rename(d *safedir.Dir, op fileOp, o change.Op) error {
 	verb, call := "exchange", func() error { return d.Exchange(op.name, tx.stageDir, op.staged) }
 	switch {
@@ -79,9 +79,9 @@ func (tx *transaction) rename(d *safedir.Dir, op fileOp, o change.Op) error {
 	return call()
 }
 
-// revertExchange gives another program's bytes back their place. If it wrote once more
-// meanwhile, its newest bytes get the place, the older ones stay in the slot, and
-// the error is not errForeign.
+// revertExchange puts another program's content back in place. If that program wrote again
+// meanwhile, its newest content gets the place, the older one stays in the staged file,
+// and the error is not errForeign.
 func (tx *transaction) revertExchange(d *safedir.Dir, op fileOp, o change.Op) error {
 	if err := tx.rename(d, op, change.Op{Pre: o.Post, Post: o.Pre}); err != nil {
 		return err
@@ -96,8 +96,8 @@ func (tx *transaction) revertExchange(d *safedir.Dir, op fileOp, o change.Op) er
 	return errors.Join(errors.New("changed by another program, twice"), tx.rename(d, op, o))
 }
 
-// testExchange exchanges two files of ours, to tell before anything begins if the file
-// system cannot: then what another program writes at the same time is less safe.
+// testExchange exchanges two files of ours to find out whether the file system can do it,
+// and notes if it cannot.
 func (tx *transaction) testExchange() error {
 	for _, name := range probeNames() {
 		if err := tx.step("probe"); err != nil {
@@ -133,8 +133,8 @@ func probeNames() [2]string { return [2]string{"probe-1", "probe-2"} }
 
 func isProbe(name string) bool { return name == probeNames()[0] || name == probeNames()[1] }
 
-// makeFolder puts a folder in place. Where one is already it stays, and so does
-// the slot, which tells that the folder is not ours.
+// makeFolder puts a folder in place. If there is one already, it stays, and so does the
+// staged folder, which shows that the folder is not ours.
 func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 	d, err := tx.parent(op)
 	if err != nil {
@@ -148,9 +148,9 @@ func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 		return err
 	}
 	source := op.staged
-	if slot, err := tx.stageDir.Stat(source); err != nil {
+	if staged, err := tx.stageDir.Stat(source); err != nil {
 		return err
-	} else if !slot.Exists {
+	} else if !staged.Exists {
 		source += unfinished
 		if err := errors.Join(tx.remove(tx.stageDir, source), tx.stageFolder(op, source, image)); err != nil {
 			return err
@@ -166,8 +166,8 @@ func (tx *transaction) makeFolder(op fileOp, image *change.Image) error {
 	return err
 }
 
-// removeFolder removes a folder if it is empty. That it is not, or is gone, is
-// nobody's fault.
+// removeFolder removes a folder if it is empty. A folder that is not empty or does not
+// exist is no error.
 func (tx *transaction) removeFolder(op fileOp) error {
 	d, err := tx.parent(op)
 	var strange *safedir.NotFolderError

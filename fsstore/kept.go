@@ -11,13 +11,13 @@ import (
 	"mend/session"
 )
 
-// keepStaged moves a slot that holds another program's bytes to where nothing of ours
-// ever deletes it, and returns its path there.
+// keepStaged moves a staged file with another program's content to the kept files, and
+// returns its path there.
 func (tx *transaction) keepStaged(op fileOp) (string, error) {
 	return tx.keepFile(tx.stageDir, op.staged, tx.keptPrefix(op), func() error { return tx.stepItem("keep", op) })
 }
 
-// keepFile moves a file to where nothing of ours ever deletes it, under a name that
+// keepFile moves a file to the kept files, which mend never deletes, under a name that
 // begins with prefix. It calls step first.
 func (tx *transaction) keepFile(from *safedir.Dir, name, prefix string, step func() error) (string, error) {
 	kept, err := tx.makeOwnDirs(keptDir)
@@ -37,8 +37,8 @@ func (tx *transaction) keepFile(from *safedir.Dir, name, prefix string, step fun
 	}
 }
 
-// keepWritten keeps the slots of those items into which another program wrote, and
-// returns their paths when that is durable.
+// keepWritten keeps the staged files that another program wrote into, and returns their
+// paths when that is durable. written has a value for each op.
 func (tx *transaction) keepWritten(written []bool) (paths []string, err error) {
 	for i, op := range tx.ops {
 		if !written[i] {
@@ -56,31 +56,31 @@ func (tx *transaction) keepWritten(written []bool) (paths []string, err error) {
 	return paths, tx.barrier(nil)
 }
 
-// noteKept reports what was kept after the outcome was in the journal.
+// noteKept reports files that were kept after the outcome was in the journal.
 func (tx *transaction) noteKept(paths []string) {
 	for _, p := range paths {
 		tx.note(fmt.Sprintf("another program wrote into a file that was just replaced; its bytes are in %s/%s", tx.id.Root, p))
 	}
 }
 
-// latePrefix begins the names of what is kept of a slot of a change that was decided
-// by another process.
-func latePrefix(dir, slot string) string {
-	return fmt.Sprintf("late.%.12s.", hash([]byte(dir+"/"+slot)))
+// latePrefix returns the prefix of the name of a kept file of a change that another
+// process decided.
+func latePrefix(dir, staged string) string {
+	return fmt.Sprintf("late.%.12s.", hash([]byte(dir+"/"+staged)))
 }
 
-// keptPrefix begins the names of what is kept of an item's slot. It tells the
-// record, for people, and the slot, for keptAll.
+// keptPrefix returns the prefix of the names of the kept files of op. It contains the id
+// of the record, for people, and a hash of the staged file, for keptPaths.
 func (tx *transaction) keptPrefix(op fileOp) string {
 	name := op.Ref.ID()
-	if op.Ref.Kind == session.KindFile { // it may be too long, or hold a slash
+	if op.Ref.Kind == session.KindFile { // its path may be too long, or contain a slash
 		name = session.KindFile.String()
 	}
 	return fmt.Sprintf("%s.%.12s.", name, hash([]byte(tx.stagePath+"/"+op.staged)))
 }
 
-// keptPaths lists, below the root, what was ever kept of the items. A Settle that
-// was cut and called again lists the same.
+// keptPaths returns the paths below the root of all kept files of the change. It returns
+// the same after a Settle that was interrupted and repeated.
 func (tx *transaction) keptPaths() []string {
 	names := tx.keptNames()
 	if len(names) == 0 {
@@ -102,8 +102,7 @@ func (tx *transaction) hasKept(op fileOp) bool {
 	return slices.ContainsFunc(tx.keptNames(), func(name string) bool { return strings.HasPrefix(name, tx.keptPrefix(op)) })
 }
 
-// keptNames lists all that is kept; nothing where that cannot be told, since it
-// is for people.
+// keptNames returns the sorted names of all kept files; none if they cannot be listed.
 func (tx *transaction) keptNames() []string {
 	d, err := tx.root.Sub(keptDir)
 	if err != nil {

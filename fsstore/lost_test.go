@@ -25,7 +25,7 @@ func TestLostStaging(t *testing.T) {
 	} {
 		for n := 1; n <= 4; n++ {
 			if n > 1 && (name == "zero" || name == "torn") {
-				continue // then some slots hold a Pre, and what is no Pre is another program's
+				continue // then some staged files hold a Pre, and what is no Pre is another program's
 			}
 			root := storetest.SmallTree(t)
 			s, staged := crashed(t, root, n)
@@ -75,7 +75,7 @@ func eachSlot(stage string, f func(path string) error) error {
 }
 
 // TestLostStagingBack does the same where another program has written, so that
-// the change goes back without its slots, and is cut at each call.
+// the change goes back without its staged files, and is cut at each call.
 func TestLostStagingBack(t *testing.T) {
 	storetest.NeedWrites(t)
 	for cut := 0; ; cut++ {

@@ -9,12 +9,11 @@ import (
 	"mend/internal/safedir"
 )
 
-// worthwhile is how many items it takes that one more goroutine does them sooner.
+// minShare is the number of items above which one more goroutine makes forEach faster.
 const minShare = 64
 
-// forEach calls do for each number below n: in order, or where there are many several
-// at a time. Each call has the buffer to itself until it returns. No call is begun
-// after one has failed.
+// forEach calls do for each i below n: in order, or on several goroutines if n is large. A
+// call may use the buffer until it returns. After a call has failed, no call is started.
 func forEach(n int, do func(b *safedir.Buffer, i int) error) error {
 	errs := make([]error, max(1, min(runtime.GOMAXPROCS(0), n/minShare)))
 	var next atomic.Int64

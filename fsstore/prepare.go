@@ -16,16 +16,16 @@ import (
 	"mend/session"
 )
 
-// Prepare checks that every record holds its op's Pre, bytes and permissions,
-// and writes every Post into the staging folder, durably. The Staged has one op
-// more for each folder that a new record needs and that is missing.
+// Prepare checks that every record holds its op's Pre, content and permissions, and writes
+// every Post into the staging folder, durably. The Staged has one more op for each missing
+// folder that a new record needs.
 //
-// No record changes, and on an error nothing stays. A crash leaves a staging
-// folder, which the next Prepare of the same owner removes.
+// No record changes, and on an error nothing stays. A crash leaves a staging folder, which
+// the next Prepare of the same owner removes.
 //
-// The error is, or wraps: a [*change.ConflictError] that lists all records which
-// hold something else; [change.ErrInvalid] if an op has no place in the tree;
-// [errors.ErrUnsupported] if the system has no calls for it.
+// The error is or wraps a [*change.ConflictError] with all records that hold something
+// else; [change.ErrInvalid] if an op has no place in the tree; [errors.ErrUnsupported] if
+// the system cannot change a tree.
 func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
 	if err := safedir.CanWrite(); err != nil {
 		return change.Staged{}, err
@@ -69,7 +69,8 @@ func (s *Store) prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 	return st, nil
 }
 
-// compareAll compares every record with its Pre.
+// compareAll compares every record with its Pre. The error is a [*change.ConflictError] if
+// one differs.
 func (tx *transaction) compareAll(ctx context.Context) error {
 	home, err := tx.root.Stat(".")
 	if err != nil {
@@ -98,8 +99,8 @@ func (tx *transaction) compareAll(ctx context.Context) error {
 	return nil
 }
 
-// compare is check for one record, which must be on the device, and notes whom it
-// belongs to.
+// compare compares one record with its Pre, and remembers the owner of its file. The
+// record must be on the given device.
 func (tx *transaction) compare(b *safedir.Buffer, op *fileOp, device uint64) (*change.Conflict, error) {
 	e, why, err := tx.readTarget(b, *op, tx.opt.MaxRecord)
 	on := e
@@ -117,13 +118,14 @@ func (tx *transaction) compare(b *safedir.Buffer, op *fileOp, device uint64) (*c
 	}
 	c := tx.conflict(*op, &e, why)
 	if c != nil && c.Now != nil {
-		c.Now.Data = bytes.Clone(c.Now.Data) // from the buffer
+		c.Now.Data = bytes.Clone(c.Now.Data) // it is in the buffer
 	}
 	return c, nil
 }
 
-// conflict is the conflict if the target, as [transaction.readTarget] found it, is not as the op
-// expects it. A folder may be there or not, as long as nothing else has its name.
+// conflict returns the conflict if the target, as [transaction.readTarget] returned it, is
+// not as the op expects it, else nil. A folder may exist or not, as long as nothing else
+// has its name.
 func (tx *transaction) conflict(op fileOp, e *safedir.Entry, why string) *change.Conflict {
 	switch {
 	case op.isFolder():
@@ -131,7 +133,7 @@ func (tx *transaction) conflict(op fileOp, e *safedir.Entry, why string) *change
 			return nil
 		}
 	case (why == "" || why == whyFolderMissing) && matches(e, op.Pre) && e.Links <= 1:
-		return nil // a folder that is missing will be made
+		return nil // a missing folder will be made
 	}
 	if why == "" {
 		why = describeChange(op.Pre, e)
@@ -139,7 +141,7 @@ func (tx *transaction) conflict(op fileOp, e *safedir.Entry, why string) *change
 	return &change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: imageOf(e), Why: why}
 }
 
-// nearestDir is the folder at p, or the first one above it that is there.
+// nearestDir returns the entry of the folder at p, or of its first parent that exists.
 func (tx *transaction) nearestDir(p string) (safedir.Entry, error) {
 	for ; ; p = path.Dir(p) {
 		d, err := tx.root.Sub(p)
@@ -154,9 +156,8 @@ func (tx *transaction) nearestDir(p string) (safedir.Entry, error) {
 	}
 }
 
-// addFolders adds an item for each folder that is missing, and puts folders
-// where they belong: new ones in front, the outer first, and those that go
-// behind, the inner first.
+// addFolders adds an op for each missing folder, and sorts the ops: folders to make first,
+// parents before children; folders to remove last, children before parents.
 func (tx *transaction) addFolders() error {
 	for _, op := range slices.Clone(tx.ops) {
 		if op.Pre != nil || op.isFolder() {

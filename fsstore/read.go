@@ -12,11 +12,11 @@ import (
 	"mend/session"
 )
 
-// Read returns what the records hold now, in the order of refs: nil for one that
-// does not exist, and an image with type bits in its mode, which equals nothing
-// that a plan holds, for what is no plain file or too large.
+// Read returns what the records hold, in the order of refs: nil for one that does not
+// exist, and an image with type bits in its mode, which equals no image of a plan, for one
+// that is not a regular file or too large.
 //
-// The error names the first record that may not or cannot be read.
+// The error is about the first record that cannot be read.
 func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
 	tx := transaction{Store: s}
 	var err error
@@ -42,8 +42,9 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 	return images, nil
 }
 
-// readTarget reads the target of it if it has at most max bytes. If the folder of the target
-// is missing or not a folder, the entry is the zero one and why says so. b may be nil.
+// readTarget reads the target of op if it has at most max bytes. If the folder of the
+// target is missing or is not a folder, the entry is the zero one and why says so. b may
+// be nil.
 func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, max int64) (e safedir.Entry, why string, err error) {
 	d, err := tx.parent(op)
 	var strange *safedir.NotFolderError
@@ -65,7 +66,7 @@ func (tx *transaction) readTarget(b *safedir.Buffer, op fileOp, max int64) (e sa
 
 const whyFolderMissing = "its folder is gone"
 
-// describeChange says in words how the thing differs from what was expected.
+// describeChange explains how the entry differs from the expected image.
 func describeChange(pre *change.Image, e *safedir.Entry) string {
 	switch {
 	case !e.Exists:

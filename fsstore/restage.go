@@ -8,12 +8,12 @@ import (
 	"mend/internal/atomicfile"
 )
 
-// restage makes the slots hold what shall be put in place of the targets that hold
-// from: what is missing is written anew, durably, into new files. Bytes of
-// another program that are in the way are kept.
+// restage makes the staged files hold what must be put in place of the targets that hold
+// from. It writes missing ones again, durably, into new files, and keeps another program's
+// content that is in their place.
 //
-// A crash here leaves unfinished files, which the next Settle writes once more,
-// or slots that are ready. No record changes.
+// A crash here leaves unfinished files, which the next Settle writes again, or complete
+// staged files. No record changes.
 func (tx *transaction) restage(ctx context.Context, items []fileOp, from content) error {
 	b := tx.newBarrier()
 	var fresh []fileOp
@@ -42,29 +42,29 @@ func (tx *transaction) restage(ctx context.Context, items []fileOp, from content
 	return err
 }
 
-// restageOne is ready for one record, and reports whether it wrote a file.
+// restageOne is restage for one record, and reports whether it wrote a file.
 func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp, from content) (wrote bool, err error) {
 	if op.isFolder() {
 		return false, nil
 	}
-	target, slot, err := tx.state(op)
+	target, staged, err := tx.readState(op)
 	if err != nil {
 		return false, err
 	}
-	// What comes out of an exchange stays in the slot, until backward has put it
-	// back; what stands in any other slot is in the way.
-	if slot == otherContent && (target != postContent || op.Pre == nil) {
+	// What an exchange took out stays in the staged file until revertOne puts it back. In
+	// any other case the content is in the way.
+	if staged == otherContent && (target != postContent || op.Pre == nil) {
 		if _, err := tx.keepStaged(op); err != nil {
 			return false, err
 		}
-		slot = noContent
+		staged = noContent
 	}
-	want, done := op.Post, slot == postContent
+	want, done := op.Post, staged == postContent
 	if from == postContent {
-		want, done = op.Pre, slot != noContent
+		want, done = op.Pre, staged != noContent
 	}
 	if target != from {
-		want, done = nil, target != preContent || slot != noContent // but a torn slot goes
+		want, done = nil, target != preContent || staged != noContent // only a torn staged file is removed
 	}
 	if done {
 		return false, nil
@@ -72,8 +72,8 @@ func (tx *transaction) restageOne(b *atomicfile.Barrier, op fileOp, from content
 	return tx.rewriteStaged(b, op, want)
 }
 
-// rewriteStaged makes the slot hold the image, or nothing for nil, in place of bytes
-// that are known. It reports whether it wrote a file, which is unfinished yet.
+// rewriteStaged makes the staged file hold the image, or removes it for nil. Its present
+// content is known. It reports whether it wrote a file, which is unfinished then.
 func (tx *transaction) rewriteStaged(b *atomicfile.Barrier, op fileOp, want *change.Image) (wrote bool, err error) {
 	if err := tx.makeStageAgain(); err != nil {
 		return false, err
@@ -93,7 +93,7 @@ func (tx *transaction) rewriteStaged(b *atomicfile.Barrier, op fileOp, want *cha
 	return err == nil, err
 }
 
-// makeStageAgain makes a staging folder where the first one is lost.
+// makeStageAgain makes a staging folder if the first one is lost.
 func (tx *transaction) makeStageAgain() error {
 	if tx.stageDir != nil {
 		return nil

@@ -11,14 +11,14 @@ import (
 	"mend/internal/safedir"
 )
 
-// Settle decides what became of st by what its records and slots hold, as the
-// table at [transaction.state] says: forward if no other program wrote there, else back.
-// It works without the staging folder, too, may be called at any time and any
-// number of times, and may be cut anywhere.
+// Settle decides what became of st by what its records and staged files hold, see the
+// table at [transaction.readState]: forward if no other program wrote there, else back. It
+// works without the staging folder, too. It may be called any number of times, and
+// interrupted at any point.
 //
-// The Outcome is Committed, Aborted, or Conflicted if another program wrote over
-// a Post: that record is left alone, and every other one is put back. An error
-// means still undecided.
+// The Outcome is Committed, Aborted, or Conflicted if another program wrote over a Post:
+// that record is left alone, and every other one is put back. An error means that the
+// change is still undecided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	tx, err := s.resume(st)
 	if err != nil {
@@ -38,17 +38,17 @@ func (tx *transaction) settle(ctx context.Context) (change.Outcome, error) {
 		if op.isFolder() {
 			continue
 		}
-		target, slot, err := tx.state(op)
+		target, staged, err := tx.readState(op)
 		if err = errors.Join(err, ctx.Err()); err != nil {
 			return change.Outcome{}, err
 		}
-		forward = forward && !changedByOther(op, target, slot)
+		forward = forward && !changedByOther(op, target, staged)
 	}
 	if !forward {
 		return tx.rollBack(ctx, tx.ops)
 	}
 	err := tx.rollForward(ctx)
-	if isConcurrentChange(err) { // since the look
+	if isConcurrentChange(err) { // since the state was read
 		out, berr := tx.rollBack(ctx, tx.ops)
 		if len(out.Conflicts) == 0 {
 			out.Cause = err
@@ -61,14 +61,14 @@ func (tx *transaction) settle(ctx context.Context) (change.Outcome, error) {
 	return change.Outcome{State: change.Committed, Kept: tx.keptPaths()}, err
 }
 
-// isConcurrentChange reports whether a call failed since another program changed what it
-// was about: as against a disk that is full or broken.
+// isConcurrentChange reports whether a call failed because another program changed the
+// file or its folder, not because of a full or broken disk.
 func isConcurrentChange(err error) bool {
 	var strange *safedir.NotFolderError
 	return errors.Is(err, errForeign) || errors.Is(err, fs.ErrExist) || errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange)
 }
 
-// rollForward puts every Post in place that is not.
+// rollForward puts every Post in place.
 func (tx *transaction) rollForward(ctx context.Context) error {
 	if err := tx.restage(ctx, tx.ops, preContent); err != nil {
 		return err
@@ -85,11 +85,11 @@ func (tx *transaction) forwardOne(op fileOp) error {
 	if op.isFolder() {
 		return tx.apply(op)
 	}
-	target, slot, err := tx.state(op)
+	target, staged, err := tx.readState(op)
 	switch {
 	case err != nil:
 		return err
-	case changedByOther(op, target, slot):
+	case changedByOther(op, target, staged):
 		return errForeign
 	case target == preContent:
 		return tx.apply(op)
@@ -97,8 +97,8 @@ func (tx *transaction) forwardOne(op fileOp) error {
 	return nil
 }
 
-// rollBack puts every Pre in place that can be, the newest first, and returns
-// when that is durable.
+// rollBack puts back every Pre that it can, the newest first, and returns when that is
+// durable.
 func (tx *transaction) rollBack(ctx context.Context, items []fileOp) (change.Outcome, error) {
 	out := change.Outcome{State: change.Aborted}
 	if err := tx.restage(ctx, items, postContent); err != nil {
@@ -119,22 +119,22 @@ func (tx *transaction) rollBack(ctx context.Context, items []fileOp) (change.Out
 	return out, err
 }
 
-// revertOne puts Pre in place. The error is errForeign if another program wrote
-// there; mixed then says that it wrote over our Post.
+// revertOne puts Pre in place. The error is errForeign if another program wrote there;
+// mixed is true then if it wrote over our Post.
 func (tx *transaction) revertOne(op fileOp) (mixed bool, err error) {
 	if op.isFolder() {
 		return false, tx.revertFolder(op)
 	}
-	target, slot, err := tx.state(op)
+	target, staged, err := tx.readState(op)
 	switch {
 	case err != nil, target == preContent:
 		return false, err
 	case target == otherContent, target == noFolder:
-		return slot != postContent, errForeign
-	case slot == postContent: // it has done the same as we would have
+		return staged != postContent, errForeign
+	case staged == postContent: // another program made the same change
 		return false, errForeign
 	}
-	if slot != otherContent {
+	if staged != otherContent {
 		return true, tx.exchange(op, change.Op{Pre: op.Post, Post: op.Pre})
 	}
 	d, err := tx.parent(op)
@@ -150,17 +150,17 @@ func (tx *transaction) revertFolder(op fileOp) error {
 		if err := tx.makeFolder(op, op.Pre); !isConcurrentChange(err) {
 			return err
 		}
-		return nil // another program removed what it was in
+		return nil // another program removed its parent
 	}
 	if tx.stageDir != nil && !tx.lost {
 		if e, err := tx.stageDir.Stat(op.staged); err != nil || e.Exists {
-			return err // it was there before, or never made
+			return err // it existed before, or was never made
 		}
 	}
 	return tx.removeFolder(op)
 }
 
-// addConflict adds the conflict about the item to the outcome.
+// addConflict adds the conflict about op to the outcome.
 func (tx *transaction) addConflict(out *change.Outcome, op fileOp, mixed bool) error {
 	if mixed {
 		out.State = change.Conflicted

@@ -158,8 +158,8 @@ func TestDiscardKeeps(t *testing.T) {
 		t.Fatal(err)
 	}
 	stage := filepath.Join(root, staged.Dir)
-	slot := fsstore.StagedName(1, staged.Ops[1])
-	if err := os.WriteFile(filepath.Join(stage, slot), []byte("another program's"), 0o600); err != nil {
+	name := fsstore.StagedName(1, staged.Ops[1])
+	if err := os.WriteFile(filepath.Join(stage, name), []byte("another program's"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	storetest.Put(t, stage, "notes.txt", "mine")

@@ -10,8 +10,8 @@ import (
 	"mend/internal/safedir"
 )
 
-// stageAll writes the slots: first into a folder whose name says that nothing in
-// it was ever exchanged, which gets its own name when all of it is durable.
+// stageAll writes the staged files into a folder whose name says that it is unfinished,
+// and renames the folder when all of it is durable.
 func (tx *transaction) stageAll(ctx context.Context) error {
 	owner, err := tx.makeOwnDirs(mendDir + "/" + tx.opt.Owner)
 	if err != nil {
@@ -30,7 +30,7 @@ func (tx *transaction) stageAll(ctx context.Context) error {
 	}
 	b := tx.newBarrier()
 	err = tx.writeStaged(ctx, b)
-	if err == nil && !b.LogsRenames() { // else the files' names are durable with them
+	if err == nil && !b.LogsRenames() { // otherwise the names are durable with the files
 		err = tx.addDirs(b, []string{tx.stageDir.Path, owner.Path, mendDir, "."})
 	}
 	if err != nil {
@@ -45,8 +45,8 @@ func (tx *transaction) stageAll(ctx context.Context) error {
 	return owner.Move(name+unfinished, owner, name)
 }
 
-// makeStage makes an unfinished staging folder with the first number that is free,
-// and names the slots.
+// makeStage makes an unfinished staging folder with the first free number, and sets the
+// names of the staged files.
 func (tx *transaction) makeStage(owner *safedir.Dir) (string, error) {
 	for n := 1; ; n++ {
 		name := strconv.Itoa(n)
@@ -65,7 +65,7 @@ func (tx *transaction) makeStage(owner *safedir.Dir) (string, error) {
 	}
 }
 
-// writeStaged writes every Post into its slot.
+// writeStaged writes every Post into its staged file.
 func (tx *transaction) writeStaged(ctx context.Context, b *atomicfile.Barrier) error {
 	var mu sync.Mutex
 	return forEach(len(tx.ops), func(_ *safedir.Buffer, i int) error {

@@ -12,21 +12,22 @@ import (
 	"mend/session"
 )
 
-// The names below the root that are ours. They are drawn in the package's doc.
+// The names of our own files below the root; see the package's doc.
 const (
 	mendDir = ".mend"
 	keptDir = mendDir + "/kept"
-	// unfinished ends the name of a staging folder that no change has used yet,
-	// and of a slot that is being written anew. What is called so was written by
-	// us alone and never took part in an exchange.
+	// unfinished ends the name of a staging folder that is not complete, and of a staged
+	// file that is being written again. Only we write such files, and they never take part
+	// in an exchange.
 	unfinished = ".new"
-	// again ends the name of the staging folder that Settle makes where the first
-	// one is lost. In it a slot that is missing says nothing.
+	// again ends the name of the staging folder that Settle makes where the first one is
+	// lost. A staged file that is missing from it has no meaning.
 	again = ".again"
 )
 
-// stagedName is the name of an op's slot: its number, and the hashes of all that
-// the slot may hold, so that litter is known by its content alone.
+// stagedName returns the name of the staged file of op number i: the number, and the
+// hashes of all that the file may hold. So a file that is left over is recognised by its
+// content alone.
 func stagedName(i int, o change.Op) string {
 	if o.Ref.Kind == session.KindFolder {
 		return fmt.Sprintf("%d-folder", i)
@@ -46,8 +47,8 @@ func hash(data []byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// stagedHashes takes a slot's name apart into the hashes that its content may
-// have, and reports whether it is the name of a slot.
+// stagedHashes returns the hashes in the name of a staged file; ok is false for any other
+// name.
 func stagedHashes(name string) (hashes []string, ok bool) {
 	f := strings.Split(name, "-")
 	if len(f) == 2 {
@@ -62,8 +63,8 @@ func isHash(s string) bool {
 	return s == "none" || len(s) == 2*sha256.Size && strings.Trim(s, "0123456789abcdef") == ""
 }
 
-// stageFile makes a slot that holds the image, under the given name. The file comes
-// back open, for the barrier; a folder needs none, and nil comes back.
+// stageFile makes a staged file that holds the image, under the given name. It returns the
+// open file, for the barrier; nil for a folder.
 func (tx *transaction) stageFile(op fileOp, name string, i *change.Image) (*os.File, error) {
 	if op.isFolder() {
 		return nil, tx.stageFolder(op, name, i)
@@ -104,10 +105,10 @@ func (tx *transaction) stageFolder(op fileOp, name string, i *change.Image) erro
 	return tx.setModeAndOwner(d.File(), op, i)
 }
 
-// setModeAndOwner gives a new file the exact mode of the image, whatever the umask, and
-// where we are root the owner of the file it stands for. Most have both already.
+// setModeAndOwner gives a new file the exact mode of the image, whatever the umask, and as
+// root the owner of the file that it replaces.
 func (tx *transaction) setModeAndOwner(f *os.File, op fileOp, i *change.Image) error {
-	if err := tx.stepItem("adorn", op); err != nil {
+	if err := tx.stepItem("chmod", op); err != nil {
 		return err
 	}
 	e, err := safedir.StatFile(f)
@@ -129,8 +130,8 @@ func (tx *transaction) setModeAndOwner(f *os.File, op fileOp, i *change.Image) e
 	return f.Chmod(i.Mode.Perm())
 }
 
-// ownerOf is whom the target belongs to, or where there is none the nearest
-// folder above it.
+// ownerOf returns the owner of the target; if it does not exist, of the nearest folder
+// above it.
 func (tx *transaction) ownerOf(op fileOp) (safedir.Owner, error) {
 	if op.owned {
 		return op.owner, nil

@@ -8,55 +8,55 @@ import (
 	"mend/internal/safedir"
 )
 
-// holding is what a target or a slot holds, in the words of its op. A record
-// that does not exist is one of Pre and Post, if the op creates or deletes it.
+// content classifies what a target or a staged file holds, relative to its op. A record
+// that does not exist is Pre if the op creates it, and Post if the op deletes it.
 type content uint8
 
 const (
 	preContent content = iota + 1
 	postContent
-	noContent    // the slot is gone, and the target's Pre with it
-	otherContent // bytes of another program
-	noFolder     // the target of a delete is absent, and so is its folder
+	noContent    // the staged file is missing
+	otherContent // another program's content
+	noFolder     // the target of a delete does not exist, and neither does its folder
 )
 
-// state looks what the target and the slot of a record hold. Together these say
-// what has become of the op; nothing else is remembered across a crash:
+// readState returns what the target and the staged file of a record hold. Together
+// these say what has become of the op; nothing else is remembered across a crash:
 //
-//	target  slot      what happened                       forward          back
+//	target  staged    what happened                       forward          back
 //	Pre     Post      not exchanged                       exchange         -
-//	Pre     Pre, none exchanged and written back, or      stage anew,      -
-//	                  the staging folder is gone          exchange
-//	Pre     other     put back, while another wrote       keep the slot,   keep the slot
+//	Pre     Pre, none exchanged and written back, or      stage again,     -
+//	                  the staging folder is lost          exchange
+//	Pre     other     put back, while another wrote       keep the file,   keep the file
 //	                                                      and as above
 //	Post    Pre       exchanged                           -                exchange
 //	Post    none      replaced where nothing can be       -                stage Pre, exchange
-//	                  exchanged, or staging folder gone
+//	                  exchanged, or staging folder lost
 //	Post    Post      not exchanged: another program      -                leave (a)
 //	                  has done the same
 //	Post    other     exchanged, and what came out was    exchange (a)     exchange (a)
 //	                  written after Prepare
 //	other   Post      not exchanged                       leave (a)        leave (a)
 //	other   Pre, none exchanged, then another wrote       leave (c)        leave (c)
-//	other   other     both                                leave (c)        leave (c), keep the slot
+//	other   other     both                                leave (c)        leave (c), keep the file
 //	no      Post      another program removed the folder  -                leave (a)
-//	place   Pre, none exchanged, then the same            -                leave (c)
-//	        other     and what came out was another's     keep the slot    leave (c), keep the slot
+//	folder  Pre, none exchanged, then the same            -                leave (c)
+//	        other     and what came out was another's     keep the file    leave (c), keep the file
 //
-// For a create Pre is that nothing is there, and for a delete Post is; so each
-// row stands for all three kinds of ops, and "exchange" for the rename that its
-// kind has. One row differs: a create takes nothing out, so what else its slot
-// holds is kept, and then it is as if the slot were empty.
+// For a create, Pre is that nothing exists, and for a delete, Post is; so each row
+// covers all three kinds of ops, and "exchange" is the rename that its kind has. One
+// row differs: a create takes nothing out, so any other content of its staged file is
+// kept, and then the staged file counts as missing.
 //
-// (a) and (c) are conflicts. With any of them the direction is back: of (a) alone
-// the outcome is aborted, since the store then holds what it held before or what
-// others wrote; with a (c) it is conflicted. An exchange that takes out other
-// bytes than it should have is reversed at once and becomes a conflict, too.
+// (a) and (c) are conflicts. With any of them the direction is back. With (a) alone the
+// outcome is aborted, since the store then holds what it held before or what others
+// wrote; with a (c) it is conflicted. An exchange that takes out other content than it
+// should have is reverted at once and becomes a conflict, too.
 //
-// A target whose folder is gone, or is a link now, holds other bytes: nobody may
-// put anything there. But where the change itself makes or removes the folder
-// the target is just absent, and what should be deleted is gone with its folder.
-func (tx *transaction) state(op fileOp) (target, slot content, err error) {
+// A target whose folder is missing, or is a link, counts as other: nothing may be put
+// there. But if the change itself makes or removes the folder, the target is only
+// absent, and what should be deleted is gone with its folder.
+func (tx *transaction) readState(op fileOp) (target, staged content, err error) {
 	e, why, err := tx.readTarget(nil, op, op.limit())
 	if err != nil {
 		return 0, 0, err
@@ -74,16 +74,16 @@ func (tx *transaction) state(op fileOp) (target, slot content, err error) {
 	if e, err = tx.stageDir.Read(nil, op.staged, op.limit()); err != nil {
 		return 0, 0, err
 	}
-	slot = contentOf(op.Op, &e)
+	staged = contentOf(op.Op, &e)
 	switch {
 	case !e.Exists && tx.lost:
-		slot = noContent
-	case slot == otherContent && target == preContent && isTorn(&e, op.Post):
-		slot = noContent
-	case slot == postContent && !e.Exists && tx.hasKept(op):
-		slot = noContent // what the delete took out had to be kept elsewhere
+		staged = noContent
+	case staged == otherContent && target == preContent && isTorn(&e, op.Post):
+		staged = noContent
+	case staged == postContent && !e.Exists && tx.hasKept(op):
+		staged = noContent // the deleted content had to be kept elsewhere
 	}
-	return target, slot, nil
+	return target, staged, nil
 }
 
 func contentOf(o change.Op, e *safedir.Entry) content {
@@ -98,9 +98,9 @@ func contentOf(o change.Op, e *safedir.Entry) content {
 	return otherContent
 }
 
-// isTorn reports whether the file is what a power cut can leave of a Post that was
-// not durable yet: some of its bytes, the rest of them missing or zero. Nothing
-// that another program wrote is lost with it.
+// isTorn reports whether the file is what a power cut can leave of a Post that was not
+// durable: a prefix of its content, the rest missing or zero. It contains nothing that
+// another program wrote.
 func isTorn(e *safedir.Entry, post *change.Image) bool {
 	if post == nil || !e.IsFile() || e.TooLarge || len(e.Data) > len(post.Data) {
 		return false
@@ -110,12 +110,12 @@ func isTorn(e *safedir.Entry, post *change.Image) bool {
 }
 
 // changedByOther reports whether another program wrote where the op does.
-func changedByOther(op fileOp, target, slot content) bool {
-	return target == otherContent || target == postContent && slot == otherContent && op.Pre != nil
+func changedByOther(op fileOp, target, staged content) bool {
+	return target == otherContent || target == postContent && staged == otherContent && op.Pre != nil
 }
 
-// matches reports whether the entry is as the image says: missing for nil, a folder
-// for the image of a folder, else a regular file with the same content and permissions.
+// matches reports whether the entry equals the image: missing for nil, a folder for the
+// image of a folder, else a regular file with the same content and permissions.
 func matches(e *safedir.Entry, i *change.Image) bool {
 	switch {
 	case i == nil:

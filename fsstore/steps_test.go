@@ -40,13 +40,13 @@ probe
 unlink .mend/own/1.new/probe-1
 unlink .mend/own/1.new/probe-2
 stage folder msg_4/
-adorn folder msg_4/
+chmod folder msg_4/
 stage part msg_1/prt_11
 write part msg_1/prt_11
-adorn part msg_1/prt_11
+chmod part msg_1/prt_11
 stage part msg_4/prt_41
 write part msg_4/prt_41
-adorn part msg_4/prt_41
+chmod part msg_4/prt_41
 barrier
 finish .mend/own/1
 make folder msg_4/
@@ -70,10 +70,10 @@ unlink .mend/own/1.new/probe-1
 unlink .mend/own/1.new/probe-2
 stage part msg_1/prt_13
 write part msg_1/prt_13
-adorn part msg_1/prt_13
+chmod part msg_1/prt_13
 stage part msg_1/prt_11
 write part msg_1/prt_11
-adorn part msg_1/prt_11
+chmod part msg_1/prt_11
 barrier
 finish .mend/own/1
 place part msg_1/prt_13

@@ -13,22 +13,21 @@ import (
 	"mend/session"
 )
 
-// An item is an op with the places where its record is kept: the target, which
-// the agent reads, and the slot in the staging folder. One of them holds what
-// the other shall get.
+// A fileOp is an op with the paths of its target, the file that the agent reads, and of
+// its staged file. Each of the two holds what the other shall get.
 type fileOp struct {
 	change.Op
 	path      string // of the target, below the root
-	dir, name string // the same, in two
-	staged    string // in the staging folder
+	dir, name string // both parts of path
+	staged    string // name of the staged file
 
-	owner safedir.Owner // of the target, as it was checked
-	owned bool          // it was, and the target was there
+	owner safedir.Owner // of the target; valid if owned
+	owned bool          // the target existed when it was compared
 }
 
 func (op fileOp) isFolder() bool { return op.Ref.Kind == session.KindFolder }
 
-// limit is the size of the largest file that can be Pre or Post.
+// limit returns the size in bytes of the larger of Pre and Post.
 func (op fileOp) limit() int64 {
 	var n int
 	for _, i := range []*change.Image{op.Pre, op.Post} {
@@ -39,21 +38,21 @@ func (op fileOp) limit() int64 {
 	return int64(n)
 }
 
-// A job is one change while it is worked on.
+// A transaction is one change while it is made.
 type transaction struct {
 	*Store
 	root      *safedir.Dir
-	stageDir  *safedir.Dir // the staging folder, nil where there is none
-	stagePath string       // its path, as Prepare said it
-	lost      bool         // that one is gone: stage is the one that Settle made
-	keptAny   bool         // another program's bytes were moved to where they are kept
+	stageDir  *safedir.Dir // staging folder; nil if there is none
+	stagePath string       // its path, as Prepare returned it
+	lost      bool         // the staging folder of Prepare is lost; stageDir is the one that Settle made
+	keptAny   bool         // another program's content was moved to the kept files
 	ops       []fileOp
-	folders   map[string]bool // the paths of the items that are folders
-	buf       safedir.Buffer  // for what is looked at and not kept
+	folders   map[string]bool // paths of the ops on folders
+	buf       safedir.Buffer  // for content that is compared and not kept
 }
 
-// begin finds the places of the ops and opens the root. The error wraps
-// [change.ErrInvalid] where an op has no place or two have the same.
+// begin finds the paths of the ops and opens the root. The error wraps [change.ErrInvalid]
+// if an op has no path or two have the same.
 func (s *Store) begin(ops []change.Op) (*transaction, error) {
 	tx := &transaction{Store: s, folders: map[string]bool{}}
 	seen := make(map[string]bool, len(ops))
@@ -109,8 +108,8 @@ func (s *Store) locate(o change.Op) (fileOp, error) {
 	return op, nil
 }
 
-// resume is the job of what was staged before, perhaps by another process. Its
-// staging folder may be gone.
+// resume continues a change that was staged before, possibly by another process. Its
+// staging folder may be lost.
 func (s *Store) resume(st change.Staged) (*transaction, error) {
 	if err := safedir.CanWrite(); err != nil {
 		return nil, err
@@ -141,7 +140,7 @@ func (s *Store) resume(st change.Staged) (*transaction, error) {
 	return tx, err
 }
 
-// setStage says where the items are staged.
+// setStage sets the staging folder and the names of the staged files.
 func (tx *transaction) setStage(dir string) {
 	tx.stagePath = dir
 	for i := range tx.ops {
@@ -163,14 +162,14 @@ func (s *Store) stepItem(verb string, op fileOp) error {
 	return s.step(fmt.Sprintf("%s %v %s", verb, op.Ref.Kind, op.Ref))
 }
 
-// parent opens the folder in which the target is.
+// parent opens the folder of the target.
 func (tx *transaction) parent(op fileOp) (*safedir.Dir, error) { return tx.root.Sub(op.dir) }
 
-// barrier makes the names durable in all folders that the items touch. The data
-// has been durable since before any of these names changed.
+// barrier makes the names durable in all folders that the ops touch. The data has been
+// durable since before any of these names changed.
 //
-// The other end of each rename is in one of our own folders. Where the file system
-// logs it as one with this end, those are synced only for what is kept in them.
+// The other end of each rename is in one of our own folders. If the file system logs both
+// ends as one, our folders are synced only if files were kept.
 func (tx *transaction) barrier(items []fileOp) error {
 	b := tx.newBarrier()
 	var folders []string
@@ -187,17 +186,17 @@ func (tx *transaction) barrier(items []fileOp) error {
 	return errors.Join(tx.addDirs(b, folders), tx.waitFor(b))
 }
 
-// ownFolders are those of our own folders that a change has.
+// ownFolders returns the paths of our own folders that a change has.
 func (tx *transaction) ownFolders() []string {
 	return []string{tx.stagePath, tx.stagePath + again, keptDir, mendDir, "."}
 }
 
-// newBarrier returns a barrier for this store. The root is open since before
+// newBarrier returns a barrier for this store. The root has been open since before
 // anything was written.
 func (tx *transaction) newBarrier() *atomicfile.Barrier { return atomicfile.NewBarrier(tx.root.File()) }
 
-// addDirs puts the folders behind the barrier. Where something is missing, or
-// no folder, nothing of ours is there.
+// addDirs adds the folders to the barrier. A path that is missing or no folder holds
+// nothing of ours.
 func (tx *transaction) addDirs(b *atomicfile.Barrier, folders []string) error {
 	if b.AddMany(len(folders)) {
 		return nil

@@ -9,16 +9,15 @@ import (
 	"strings"
 )
 
-// A Located is a tree that was found.
+// A Located is a tree that [Find] found.
 type Located struct {
 	Path   string // of its root, for [Open]
 	Layout string
 }
 
-// Find lists the trees that stand at the usual places of their programs, first
-// OpenCode's own. OpenCode's rule for its data folder is the same on every
-// system: $XDG_DATA_HOME/opencode, else ~/.local/share/opencode. What cannot be
-// looked at is not listed.
+// Find returns the trees at the default places of their programs, OpenCode's own first.
+// OpenCode's data folder is $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on
+// every system. A folder that cannot be read is left out.
 func Find(env func(string) string, home string) []Located {
 	var found []Located
 	seen := map[string]bool{}
@@ -36,8 +35,7 @@ func Find(env func(string) string, home string) []Located {
 	return found
 }
 
-// path is the path that is meant, "" where neither the variable nor the home
-// folder is known.
+// path returns the root, or "" if neither the variable nor the home folder is known.
 func (u defaultRoot) path(env func(string) string, home string) string {
 	if u.env != "" {
 		if base := env(u.env); base != "" {
@@ -50,8 +48,8 @@ func (u defaultRoot) path(env func(string) string, home string) string {
 	return filepath.Join(home, u.home, u.below)
 }
 
-// discover finds the layout and the root that the folder at path belongs to: the
-// layout of that name, or the first one that fits.
+// discover returns the layout and the root of the tree that the folder at path belongs to.
+// name selects a layout; "" tries them all.
 func discover(path, name string) (*layout, string, error) {
 	tried := layouts()
 	if name != "" {
@@ -65,8 +63,8 @@ func discover(path, name string) (*layout, string, error) {
 	for _, l := range tried {
 		roots = append(roots, l.candidates(path)...)
 	}
-	// The longer the part of the path that follows a pattern, the surer: a folder
-	// "storage" may also stand inside another layout's tree.
+	// The longer the part of the path that matches a pattern, the surer: a folder
+	// "storage" may also be inside another layout's tree.
 	slices.SortStableFunc(roots, func(a, b candidate) int { return b.depth - a.depth })
 	for _, c := range roots {
 		if c.layout.isRoot(c.root, name != "") {
@@ -84,11 +82,11 @@ func discover(path, name string) (*layout, string, error) {
 type candidate struct {
 	layout *layout
 	root   string
-	depth  int // how far below it the path leads that was named
+	depth  int // number of names from the root down to the given path
 }
 
-// candidates lists where the root may be if path is a folder above it, the root
-// itself, or a folder in it.
+// candidates returns where the root may be if path is a folder above it, the root itself,
+// or a folder in it.
 func (l *layout) candidates(path string) []candidate {
 	var roots []candidate
 	for _, r := range l.roots {
@@ -107,10 +105,9 @@ func (l *layout) candidates(path string) []candidate {
 	return roots
 }
 
-// isRoot reports whether the folder is a root of the layout. One that is called
-// as it should be needs one mark, and another needs two, so that not every
-// folder with a folder "part" in it is taken for a store. A user who names the
-// layout is believed.
+// isRoot reports whether the folder is a root of the layout. One with the usual name needs
+// one mark, another needs two, so that not every folder with a folder "part" in it is
+// taken for a store. If the user named the layout, one mark fewer is enough.
 func (l *layout) isRoot(root string, named bool) bool {
 	if fi, err := os.Stat(root); err != nil || !fi.IsDir() {
 		return false
@@ -118,14 +115,14 @@ func (l *layout) isRoot(root string, named bool) bool {
 	need := min(2, len(l.marks))
 	switch called := filepath.Base(root) == l.base; {
 	case called && named:
-		need = 0 // a tree of no sessions
+		need = 0 // a tree without sessions
 	case called || named:
 		need = 1
 	}
 	return l.countMarks(root) >= need
 }
 
-// countMarks counts the marks that the folder has.
+// countMarks returns the number of marks in the folder.
 func (l *layout) countMarks(root string) int {
 	n := 0
 	tree := os.DirFS(root)

@@ -14,15 +14,14 @@ import (
 	"mend/internal/processes"
 )
 
-// agent is what the executable of OpenCode is called.
+// agent is the name of OpenCode's executable.
 const agent = "opencode"
 
 // Held returns since when the agent has been running on this store: the start of the
-// oldest such process, the zero time if there is none. Which files a process has
-// open does not show it, since the agent opens each one for a moment only. Its
-// environment does: it says where the agent keeps its data. A process of this user,
-// or of the owner of the store, whose environment cannot be read counts; one of
-// another user does not.
+// oldest such process, the zero time if there is none. The open files of a process do not
+// show it, since the agent opens each file only for a moment. Its environment does: it
+// determines the data folder. A process of this user, or of the owner of the store, whose
+// environment cannot be read counts; a process of another user does not.
 func (s *Store) Held(ctx context.Context) (since time.Time, err error) {
 	root, err := os.Stat(s.ID().Root)
 	if err == nil {
@@ -59,8 +58,8 @@ func (s *Store) heldBy(ctx context.Context, root fs.FileInfo) (since time.Time, 
 	return since, ctx.Err()
 }
 
-// worksHere reports whether the store is where an agent with the environment of the
-// process keeps its data, or cannot be told not to be.
+// worksHere reports whether the store is the data folder of an agent with the environment
+// of the process. It returns true if that cannot be found out.
 func (s *Store) worksHere(p processes.Process, root fs.FileInfo) bool {
 	env, err := p.Environment()
 	if err != nil {

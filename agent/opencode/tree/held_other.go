@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// Held returns the zero time: this system does not show which programs run.
+// Held returns the zero time: this system does not show which processes use a store.
 func (s *Store) Held(context.Context) (time.Time, error) { return time.Time{}, nil }

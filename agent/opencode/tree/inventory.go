@@ -9,27 +9,26 @@ import (
 	"mend/session"
 )
 
-// A skeleton is what stands above the parts, by names alone. Of a large tree these
-// are many, so each is kept once.
+// An inventory lists the messages and sessions of a tree by their names, to find what
+// belongs to none. Large trees have many, so each is kept once.
 type inventory struct {
-	messageFolders []folder // the folders with the messages of a session that has any
+	messageFolders []folder // folders that contain messages of a session
 	partsRoots     map[string]*partsRoot
-	sessions       map[string]bool // that have a record; nil in a layout without such
-	innerIDs       map[string]bool // the ids that the messages of a session say they have; filled as asked
-	innerIDsRead   map[string]bool // the sessions for which it is
+	sessions       map[string]bool // sessions with a record; nil in a layout without such records
+	innerIDs       map[string]bool // ids inside the messages of the sessions in innerIDsRead
+	innerIDsRead   map[string]bool
 }
 
-// A shelf is a folder that has the folders of messages' parts in it. Of the ids that
-// these are called by it has the checksums, in order: of a large tree the ids would be
-// most of what a scan keeps.
+// A partsRoot is a folder that contains the part folders of messages. It keeps only the
+// sorted hashes of their names: the ids of a large tree would take most of the memory of a
+// scan.
 type partsRoot struct {
 	folder
 	sums  []uint64
-	owned []bool // a message is called by the id
+	owned []bool // a message has that id
 }
 
-// sumSeed makes it unlikely for any two ids to have the same checksum, whoever chose
-// them.
+// hashSeed is random, so that ids with equal hashes cannot be constructed.
 var hashSeed = maphash.MakeSeed()
 
 func (tr *treeReader) listPartsRoots() []*partsRoot {
@@ -49,18 +48,18 @@ func hashID(id string) uint64 { return maphash.String(hashSeed, id) }
 
 func (pr *partsRoot) add(id string) { pr.sums = append(pr.sums, hashID(id)) }
 
-// find is the place of an id, and whether it is there.
+// find returns the index of an id; ok is false if there is none.
 func (pr *partsRoot) find(id string) (int, bool) { return slices.BinarySearch(pr.sums, hashID(id)) }
 
-// setOwned notes that there is a message of that id.
+// setOwned records that there is a message with that id.
 func (pr *partsRoot) setOwned(id string) {
 	if i, ok := pr.find(id); ok {
 		pr.owned[i] = true
 	}
 }
 
-// unowned are the ids that no message is called by, in order. They are listed anew, and
-// what has come since is not among them.
+// unowned returns the sorted ids that no message has. It lists the folder again, and
+// leaves out new ids.
 func (pr *partsRoot) unowned(tr *treeReader) (ids []string) {
 	if !slices.Contains(pr.owned, false) {
 		return nil
@@ -74,7 +73,7 @@ func (pr *partsRoot) unowned(tr *treeReader) (ids []string) {
 	return ids
 }
 
-// newInventory looks at all that stands above the parts on the shelves.
+// newInventory lists all messages and sessions.
 func (tr *treeReader) newInventory(shelves []*partsRoot) *inventory {
 	inv := &inventory{partsRoots: map[string]*partsRoot{}, innerIDs: map[string]bool{}, innerIDsRead: map[string]bool{}}
 	for _, pr := range shelves {
@@ -96,24 +95,24 @@ func (tr *treeReader) newInventory(shelves []*partsRoot) *inventory {
 	return inv
 }
 
-// add lists the messages that a pattern leads to. A folder that holds messages is
-// a session's own, and no folder of sessions.
+// add lists the messages that a pattern matches. A folder that contains messages is a
+// session's own, and not a folder of sessions.
 func (inv *inventory) add(tr *treeReader, p pattern) {
 	holds := map[string]bool{}
 	for _, k := range inv.messageFolders {
 		holds[k.path()] = true
 	}
-	spots := []folder{{}}
+	folders := []folder{{}}
 	for _, name := range p.names[:len(p.names)-1] {
 		var next []folder
-		for _, f := range spots {
+		for _, f := range folders {
 			if !holds[f.path()] {
 				next = append(next, tr.matchName(f, name, session.Ref{}, nil)...)
 			}
 		}
-		spots = next
+		folders = next
 	}
-	for _, f := range spots {
+	for _, f := range folders {
 		on, some := inv.partsRoots[tr.partsRootPath(f.ref)], false
 		tr.eachRecordIn(f, func(_, id string) {
 			if some = true; on != nil {
@@ -126,7 +125,7 @@ func (inv *inventory) add(tr *treeReader, p pattern) {
 	}
 }
 
-// recordIDs are the ids of the records in a folder.
+// recordIDs returns the ids of the records in a folder.
 func (tr *treeReader) recordIDs(f folder) (ids []string) {
 	tr.eachRecordIn(f, func(_, id string) { ids = append(ids, id) })
 	return ids
@@ -143,15 +142,15 @@ func (tr *treeReader) eachRecordIn(f folder, yield func(name, id string)) {
 	}
 }
 
-// partsRootPath is the path of the folder that the folders of the parts of a session's
-// messages are in.
+// partsRootPath returns the path of the folder that contains the part folders of a
+// session's messages.
 func (tr *treeReader) partsRootPath(ref session.Ref) string {
 	p := tr.layout.partPattern()
 	return strings.Join(fill(p.names[:len(p.names)-2], ref), "/")
 }
 
-// checkComplete is an error if the tree may hold more sessions or messages than were
-// seen. A record whose name is no id is nobody's parent.
+// checkComplete returns an error if the tree may contain sessions or messages that were
+// not listed. A record whose name is not an id has no children.
 func (tr *treeReader) checkComplete(inv *inventory) error {
 	for _, s := range tr.stray {
 		if s.Hidden || !strings.HasSuffix(s.Path, suffix) {
@@ -164,8 +163,8 @@ func (tr *treeReader) checkComplete(inv *inventory) error {
 	return nil
 }
 
-// hasInnerID reports whether a message of the session is stored under another id
-// and says that it has this one: the agent goes by that.
+// hasInnerID reports whether a message of the session is stored under another id and has
+// this one inside, which is the one that the agent uses.
 func (inv *inventory) hasInnerID(tr *treeReader, ref session.Ref) bool {
 	if !inv.innerIDsRead[ref.Session] {
 		inv.innerIDsRead[ref.Session] = true

@@ -10,9 +10,9 @@ import (
 	"mend/internal/storetest"
 )
 
-// A shelf knows the ids that no message was called by, and does not count what came
+// A partsRoot returns the ids that no message has, and does not count what came
 // or went after it was listed.
-func TestShelfLeft(t *testing.T) {
+func TestUnowned(t *testing.T) {
 	root := storetest.FastDir(t)
 	for _, name := range []string{"session/p", "message/ses_1"} {
 		if err := os.MkdirAll(filepath.Join(root, name), 0o755); err != nil {
@@ -39,11 +39,11 @@ func TestShelfLeft(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer tr.close()
-	shelves := tr.listPartsRoots()
-	if len(shelves) != 1 {
-		t.Fatalf("%d shelves, want 1", len(shelves))
+	roots := tr.listPartsRoots()
+	if len(roots) != 1 {
+		t.Fatalf("%d roots, want 1", len(roots))
 	}
-	pr := shelves[0]
+	pr := roots[0]
 	for i := range 3000 { // of some messages there are no parts
 		if i%3 != 0 {
 			pr.setOwned(fmt.Sprintf("msg_%04d", i))

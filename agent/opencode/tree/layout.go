@@ -9,37 +9,33 @@ import (
 	"mend/session"
 )
 
-// A layout says where the records of a tree are. All that differs between the
-// programs that write such trees stands in the table below.
+// A layout describes where the records of a tree are. The table below has all that differs
+// between the programs that write such trees.
 type layout struct {
 	name string
-	// roots are the places at which the root may be, seen from a folder that
-	// somebody names: the data folder of a program, or the root itself.
+	// roots are the places of the root relative to the folder that a user names: the data
+	// folder of a program, or the root itself.
 	roots []string
-	// base is what the root is called, and marks are the folders in it that
-	// give it away: one of them under that name, two under any other. An
-	// element * stands for any folder.
+	// base is the usual name of the root. marks are folders by which a root is recognised:
+	// one of them if it has that name, two otherwise. An element * matches any folder.
 	base  string
 	marks []string
-	// usual is where the program keeps its data: a variable of the environment,
-	// what stands for it where it is not set (below the home folder), and the
-	// path below either.
+	// defaultRoots are where the program keeps its data.
 	defaultRoots []defaultRoot
-	// foreign says that another program than OpenCode reads the tree.
+	// foreign means that another program than OpenCode reads the tree.
 	foreign bool
-	// takesAll: the program takes any file below a folder of messages or parts for a
-	// record, whatever it is called, unless it is hidden. Of each name it cuts off what
-	// would be the suffix, and opens what is called so with the suffix.
+	// opensAllFiles means that the program takes any file below a folder of messages or
+	// parts for a record, unless it is hidden: see otherfiles.go.
 	opensAllFiles bool
-	// patterns are the paths of records below the root, those that are looked
-	// for first in front.
+	// patterns are the paths of records below the root, in the order in which they are
+	// tried.
 	patterns []pattern
 }
 
 type defaultRoot struct{ env, home, below string }
 
-// A pattern is the path of one kind of record, name by name. {project},
-// {session}, {message} and {part} stand for an id each.
+// A pattern is the path of one kind of record, name by name. {project}, {session},
+// {message} and {part} stand for an id each.
 type pattern struct {
 	kind  session.Kind
 	names []string
@@ -54,7 +50,7 @@ func (p pattern) hasProject() bool {
 	return slices.ContainsFunc(p.names, func(name string) bool { return strings.TrimSuffix(name, suffix) == "{project}" })
 }
 
-// layouts is the table, in the order in which a folder is tried.
+// layouts returns the table, in the order in which the layouts are tried.
 func layouts() []*layout {
 	return []*layout{{
 		name: "opencode", base: "storage", opensAllFiles: true,
@@ -96,14 +92,14 @@ func layouts() []*layout {
 	}}
 }
 
-// CheckLayout is an error that wraps [ErrLayout] and lists the layouts that exist,
-// unless there is one of that name.
+// CheckLayout returns an error that wraps [ErrLayout] and lists the known layouts if there
+// is none with that name.
 func CheckLayout(name string) error {
 	_, err := layoutNamed(name)
 	return err
 }
 
-// layoutNamed is the layout of that name. The error lists those that exist.
+// layoutNamed returns the layout with that name. The error lists the known ones.
 func layoutNamed(name string) (*layout, error) {
 	var known []string
 	for _, l := range layouts() {
@@ -115,11 +111,11 @@ func layoutNamed(name string) (*layout, error) {
 	return nil, fmt.Errorf("%w: %q; there are %s", ErrLayout, name, strings.Join(known, ", "))
 }
 
-// suffix is how the name of every record ends.
+// suffix ends the name of every record.
 const suffix = ".json"
 
-// idField is the field of the ref that the name of a pattern stands for, nil
-// for a name that stands for itself.
+// idField returns the field of the ref that the name of a pattern stands for; nil for a
+// literal name.
 func idField(name string, r *session.Ref) *string {
 	switch strings.TrimSuffix(name, suffix) {
 	case "{project}":
@@ -134,21 +130,21 @@ func idField(name string, r *session.Ref) *string {
 	return nil
 }
 
-// isReserved reports whether the name of a folder has a meaning of its own behind
-// the given names, so that it is nobody's id there.
+// isReserved reports whether the name of a folder is a literal name of a pattern after the
+// given names, so that it is not an id there.
 func (l *layout) isReserved(before []string, name string) bool {
 	return slices.ContainsFunc(l.patterns, func(p pattern) bool {
 		return len(p.names) > len(before) && p.names[len(before)] == name && slices.Equal(p.names[:len(before)], before)
 	})
 }
 
-// partPattern is the pattern of parts: each layout has one.
+// partPattern returns the pattern of parts: each layout has one.
 func (l *layout) partPattern() pattern {
 	p, _ := l.pattern(session.KindPart, true)
 	return p
 }
 
-// pattern is the one of that kind that a ref with, or without, a project uses.
+// pattern returns the pattern of that kind for a ref with, or without, a project.
 func (l *layout) pattern(kind session.Kind, project bool) (pattern, bool) {
 	var found pattern
 	for _, p := range l.patterns {
@@ -158,16 +154,14 @@ func (l *layout) pattern(kind session.Kind, project bool) (pattern, bool) {
 		if p.hasProject() == project {
 			return p, true
 		}
-		if project { // a part whose path has none
+		if project { // a part whose path has no project
 			found = p
 		}
 	}
 	return found, found.kind != 0
 }
 
-// recordPath is where the record or folder is, below the root, and the ref without
-// what its path does not hold. The error says that the ref has no path: an id is
-// none, or the layout has no such records.
+// Path implements [fsstore.Layout].
 func (l *layout) Path(r session.Ref) (string, session.Ref, error) {
 	if err := r.Validate(); err != nil {
 		return "", r, err
@@ -194,7 +188,7 @@ func (l *layout) Path(r session.Ref) (string, session.Ref, error) {
 	return path, r, nil
 }
 
-// fill puts the ids of the ref into the names of a pattern.
+// fill replaces the ids in the names of a pattern by those of the ref.
 func fill(names []string, r session.Ref) []string {
 	filled := make([]string, len(names))
 	for i, name := range names {
@@ -209,8 +203,8 @@ func fill(names []string, r session.Ref) []string {
 	return filled
 }
 
-// parse is the ref of the record at path, with the ids that stand in the path,
-// and whether a record has its place there.
+// parse returns the ref of the record at path, with the ids in the path; ok is false if no
+// record has that path.
 func (l *layout) parse(path string) (session.Ref, bool) {
 	names := strings.Split(path, "/")
 	for _, p := range l.patterns {
@@ -222,7 +216,7 @@ func (l *layout) parse(path string) (session.Ref, bool) {
 	return session.Ref{}, false
 }
 
-// match takes the ids out of names, which follow the pattern from its start.
+// match returns the ids in names, which are a prefix of a path that matches the pattern.
 func (l *layout) match(pattern, names []string) (session.Ref, bool) {
 	var r session.Ref
 	if len(names) > len(pattern) {
@@ -253,14 +247,12 @@ func (l *layout) match(pattern, names []string) (session.Ref, bool) {
 	return r, true
 }
 
-// A folder needs a ref of its own, since a new record may need a new folder and
-// undo takes that away too. The folder that holds a message's parts, or a
-// session's messages, is named by those ids alone. Any other on the way there
-// has in Part which one is meant: the kind of record, a dot, and the number of
-// names down to it. So "part.1" is the folder of all parts in layout opencode.
+// A folder has a ref of its own, since a new record may need a new folder, which undo
+// removes again. The folder of a message's parts, or of a session's messages, is named by
+// those ids alone. Any other folder has the kind of record, a dot, and the number of names
+// down to it in Part: "part.1" is the folder of all parts in layout opencode.
 
-// folderRef is the ref of the folder that is the first n names of the path of
-// the record of.
+// folderRef returns the ref of the folder at the first n names of the path of a record.
 func (l *layout) folderRef(of session.Ref, n int) session.Ref {
 	if of.Kind == session.KindFile {
 		of.Kind = recordKind(of)
@@ -281,7 +273,7 @@ func (l *layout) folderRef(of session.Ref, n int) session.Ref {
 	return r
 }
 
-// folderPath is path for the ref of a folder.
+// folderPath is Path for the ref of a folder.
 func (l *layout) folderPath(r session.Ref) (string, session.Ref, error) {
 	names := l.folderPattern(r)
 	filled := fill(names, r)
@@ -297,7 +289,8 @@ func (l *layout) folderPath(r session.Ref) (string, session.Ref, error) {
 	return strings.Join(filled, "/"), r, nil
 }
 
-// folderPattern is the names that lead to the folder, none if there is no such.
+// folderPattern returns the names of the path of the folder; nil if the layout has no such
+// folder.
 func (l *layout) folderPattern(r session.Ref) []string {
 	kind, number, labelled := strings.Cut(r.Part, ".")
 	n, err := strconv.Atoi(number)

@@ -12,10 +12,9 @@ import (
 	"mend/session"
 )
 
-// List returns the sessions of the store without their messages: those that have
-// a record, and those that only have messages. What stands where a session
-// should be and is none is in the Stray of one more Session, the last one, whose
-// ID is empty; Load takes that, too.
+// List returns the sessions of the store without their messages: those with a record, and
+// those that only have messages. What is in the place of a session and is none is in the
+// Stray of one more Session, the last one, whose ID is empty; Load accepts that, too.
 //
 // The error says that the tree as a whole cannot be read, or that ctx ended.
 func (s *Store) List(ctx context.Context) ([]session.Session, error) {
@@ -33,7 +32,7 @@ func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 		return nil, fmt.Errorf("listing sessions: %w", tr.err)
 	}
 	slices.SortFunc(tr.stray, func(a, b session.Stray) int { return cmp.Compare(a.Path, b.Path) })
-	if tr.stray = slices.Compact(tr.stray); len(tr.stray) > 0 { // two patterns may lead to one folder
+	if tr.stray = slices.Compact(tr.stray); len(tr.stray) > 0 { // two patterns may match one folder
 		heads = append(heads, session.Session{Stray: tr.stray})
 	}
 	return heads, nil
@@ -49,7 +48,7 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Sessio
 	for _, f := range tr.matchFolders(p.names[:len(p.names)-1], session.Ref{}, nil) {
 		d := tr.open(f.path(), "")
 		if d == nil {
-			if name := f.names[len(f.names)-1]; !strings.Contains(name, ".") { // else it is none of a project
+			if name := f.names[len(f.names)-1]; !strings.Contains(name, ".") { // a name with a dot is not a project's
 				tr.addFileAtFolder(f.path())
 			}
 			continue
@@ -73,7 +72,7 @@ func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Ses
 		if p.kind != session.KindMessage {
 			continue
 		}
-		// A folder that is a session's own is no project with sessions in it.
+		// A session's own folder of messages is not a project with sessions in it.
 		for _, f := range tr.matchFolders(p.names[:len(p.names)-1], session.Ref{}, known) {
 			before := len(tr.stray)
 			if !tr.hasRecords(f) && len(tr.stray) == before {
@@ -81,7 +80,7 @@ func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Ses
 			}
 			known[f.ref.Session] = true
 			heads = append(heads, session.Session{ID: f.ref.Session, Project: f.ref.Project})
-			tr.stray = tr.stray[:before] // Load tells of them again
+			tr.stray = tr.stray[:before] // Load reports them
 		}
 	}
 	return heads
@@ -101,8 +100,7 @@ func (tr *treeReader) hasRecords(f folder) bool {
 	return found
 }
 
-// headOf decodes the record of a session. It never fails: what cannot be read is
-// told in the record's Defect.
+// headOf decodes the record of a session. A record that cannot be read gets a Defect.
 func headOf(r session.Record) session.Session {
 	s := session.Session{ID: r.Ref.Session, Project: r.Ref.Project, Info: r}
 	if r.Unreadable() {
@@ -142,7 +140,7 @@ func malformed(data []byte, err error) string {
 	return "not a JSON object: " + err.Error()
 }
 
-// member is the value of that name, the zero value if it has another type.
+// member returns the value of that name; the zero value if it has another type.
 func member[T any](members map[string]json.RawMessage, name string) T {
 	var v, zero T
 	if json.Unmarshal(members[name], &v) != nil {
@@ -151,7 +149,7 @@ func member[T any](members map[string]json.RawMessage, name string) T {
 	return v
 }
 
-// millis is a time that the agent could have written, else 0.
+// millis returns a time that the agent could have written, else 0.
 func millis(members map[string]json.RawMessage, name string) int64 {
 	if f := member[float64](members, name); f > 0 && f <= 1<<53 {
 		return int64(f)

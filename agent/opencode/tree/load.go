@@ -14,19 +14,19 @@ import (
 	"mend/session"
 )
 
-// Load returns a session with its messages and parts, all of them read anew, in
-// the order in which the agent reads them. Of head the ID counts, and the project
-// where several sessions have that ID. What cannot be understood is in the
-// Defects of the records and in Stray.
+// Load returns a session with its messages and parts, in the order in which the agent
+// reads them. Of head it uses the ID, and the project where several sessions have that ID.
+// Records that it cannot decode have a Defect; files that are no records are in Stray.
 //
-// The error wraps [ErrNoSession], or says that the tree as a whole cannot be
-// read, or that ctx ended.
+// The error wraps [ErrNoSession], or says that the tree as a whole cannot be read, or that
+// ctx ended.
 func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
 	loaded, _, err := s.LoadStamped(ctx, head)
 	return loaded, err
 }
 
-// LoadStamped is Load, with the stamp that the records had when they were read.
+// LoadStamped is Load, and also returns the stamp of the records at the time they were
+// read.
 func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
 	if head.ID == "" && len(head.Stray) > 0 {
 		return &head, session.Stamp{}, nil
@@ -34,10 +34,9 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 	return s.load(ctx, head)
 }
 
-// Stamp looks at everything that [Store.Load] reads of a session, and reads none
-// of it. Not looked at are the folders that an answer names and no message has.
-// The stamp is the zero one where something is not as it should be, or where the
-// system has no inodes. Errors as of Load.
+// Stamp computes the stamp of all records that [Store.Load] reads, without reading them.
+// It ignores the part folders of messages that do not exist. It returns the zero stamp if
+// something is not a valid record, or if the system has no inodes. Errors as of Load.
 func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
@@ -99,7 +98,7 @@ func (tr *treeReader) readSession(head session.Session, messages func(*session.S
 	return bare, nil
 }
 
-// readInfo reads the session's own record, and reports whether there is one.
+// readInfo reads the session's own record, and reports whether it exists.
 func (tr *treeReader) readInfo(head session.Session) (session.Session, bool) {
 	bare := session.Session{ID: head.ID, Project: head.Project}
 	p, ok := tr.layout.pattern(session.KindSession, true)
@@ -110,7 +109,7 @@ func (tr *treeReader) readInfo(head session.Session) (session.Session, bool) {
 	for _, f := range tr.candidateFolders(p, want) {
 		d, err := tr.root.Sub(f.path())
 		if err != nil {
-			continue // List tells of it: it is not this session's alone
+			continue // List reports it: it does not belong to this session alone
 		}
 		want.Project = f.ref.Project
 		r, ok := tr.readRecord(d, want)
@@ -124,9 +123,8 @@ func (tr *treeReader) readInfo(head session.Session) (session.Session, bool) {
 	return bare, false
 }
 
-// readProject reads the record of the project that the session's record is filed under.
-// Of a symbolic link, and of a file that is too large, only the agent knows what is in
-// it: neither is reported.
+// readProject reads the record of the session's project. The content of a symbolic link,
+// and of a file that is too large, is known only to the agent: neither is reported.
 func (tr *treeReader) readProject(s *session.Session) {
 	r := session.Record{Ref: session.Ref{Kind: session.KindProject, Project: s.Info.Ref.Project}}
 	at, _, err := tr.layout.Path(r.Ref)
@@ -148,48 +146,48 @@ func (tr *treeReader) readProject(s *session.Session) {
 	s.ProjectRow = r
 }
 
-// candidateFolders lists the folders in which a record of one session may be. What is
-// stray on the way there is not this session's: List tells of it.
+// candidateFolders returns the folders in which a record of one session may be. Stray
+// files on the way there do not belong to this session: List reports them.
 func (tr *treeReader) candidateFolders(p pattern, want session.Ref) []folder {
 	quiet := treeReader{Store: tr.Store, ctx: tr.ctx, root: tr.root, budget: tr.budget, buf: tr.buf}
-	spots := quiet.matchFolders(p.names[:len(p.names)-1], want, nil)
+	folders := quiet.matchFolders(p.names[:len(p.names)-1], want, nil)
 	if tr.err == nil {
 		tr.err = quiet.err
 	}
-	return spots
+	return folders
 }
 
-// An openSpot is a spot whose folder is open.
+// An openFolder is a folder that is open.
 type openFolder struct {
 	folder
 	dir *safedir.Dir
 }
 
-// messageRef is a ref for the messages of a session that are in the folder.
+// messageRef returns a ref for the messages of a session in the folder, without an id.
 func (f *openFolder) messageRef(id string) session.Ref {
 	return session.Ref{Kind: session.KindMessage, Project: f.ref.Project, Session: id}
 }
 
-// messageFolder opens the folder with the session's messages, nil if there is
-// none: the first that the patterns lead to, as the agent does, but the one of
-// the session's own project before another.
+// messageFolder opens the folder with the session's messages; nil if there is none. Like
+// the agent it takes the first that matches a pattern, but prefers the one of the
+// session's own project.
 func (tr *treeReader) messageFolder(s *session.Session, head session.Session) *openFolder {
 	project := cmp.Or(s.Info.Ref.Project, head.Project)
 	for _, p := range tr.layout.patterns {
 		if p.kind != session.KindMessage {
 			continue
 		}
-		spots := tr.candidateFolders(p, session.Ref{Session: s.ID, Project: project})
+		folders := tr.candidateFolders(p, session.Ref{Session: s.ID, Project: project})
 		if project != "" && slices.Contains(p.names, "{project}") {
-			spots = append(spots, tr.candidateFolders(p, session.Ref{Session: s.ID})...)
+			folders = append(folders, tr.candidateFolders(p, session.Ref{Session: s.ID})...)
 		}
-		for _, f := range spots {
-			told := len(tr.stray)
+		for _, f := range folders {
+			before := len(tr.stray)
 			if d := tr.open(f.path(), ""); d != nil {
 				return &openFolder{f, d}
 			}
-			if len(tr.stray) > told {
-				return nil // it is there, and cannot be read
+			if len(tr.stray) > before {
+				return nil // it exists, and cannot be read
 			}
 			tr.addFileInPlace(f.path(), session.Ref{Project: f.ref.Project, Session: s.ID})
 		}
@@ -215,13 +213,13 @@ func (tr *treeReader) readMessages(s *session.Session, f *openFolder) {
 	s.Messages = slices.DeleteFunc(found, func(m session.Message) bool { return m.Ref.Kind == 0 })
 }
 
-// messageNames are the names of the messages' records in the folder of a session.
+// messageNames returns the names of the messages' records in the folder of a session.
 func (tr *treeReader) messageNames(f *openFolder, id string) (names []string) {
 	tr.eachRecordAndFile(f.dir, folderRefOf(f.messageRef(id)), func(name, _ string) { names = append(names, name) })
 	return names
 }
 
-// partRef is a ref for the parts of a message.
+// partRef returns a ref for the parts of a message, without an id.
 func (tr *treeReader) partRef(message session.Ref) session.Ref {
 	message.Kind = session.KindPart
 	if !slices.Contains(tr.layout.partPattern().names, "{project}") {
@@ -230,8 +228,8 @@ func (tr *treeReader) partRef(message session.Ref) session.Ref {
 	return message
 }
 
-// openPartsRoot opens the folder that has the folders of the parts of a session's
-// messages in it, nil where that fails: the reason is told of each of those.
+// openPartsRoot opens the folder that contains the part folders of a session's messages;
+// nil if that fails, which is reported for each of these.
 func (tr *treeReader) openPartsRoot(message session.Ref) *safedir.Dir {
 	d, err := tr.root.Sub(tr.partsRootPath(message))
 	if err != nil {
@@ -240,7 +238,7 @@ func (tr *treeReader) openPartsRoot(message session.Ref) *safedir.Dir {
 	return d
 }
 
-// openParts opens the folder of a message's parts, as open does.
+// openParts opens the folder of a message's parts, see open.
 func (tr *treeReader) openParts(message session.Ref) *safedir.Dir {
 	if tr.partsDir != nil {
 		return tr.openIn(tr.partsDir, message.Message, message.Message)
@@ -248,7 +246,7 @@ func (tr *treeReader) openParts(message session.Ref) *safedir.Dir {
 	return tr.open(tr.partsRootPath(message)+"/"+message.Message, message.Message)
 }
 
-// statRecord looks at a record for its stamp, and reports whether there is one.
+// statRecord adds a record to the stamp, and reports whether it exists.
 func (tr *treeReader) statRecord(d *safedir.Dir, ref session.Ref, name string) bool {
 	e, err := tr.readEntry(d, name)
 	switch {
@@ -265,7 +263,7 @@ func (tr *treeReader) statRecord(d *safedir.Dir, ref session.Ref, name string) b
 	return hidden
 }
 
-// statParts looks at what parts reads.
+// statParts is parts for the stamp alone.
 func (tr *treeReader) statParts(message session.Ref) {
 	ref := tr.partRef(message)
 	d := tr.openParts(ref)
@@ -277,8 +275,8 @@ func (tr *treeReader) statParts(message session.Ref) {
 	tr.eachRecordAndFile(d, folderRefOf(ref), func(name, _ string) { tr.statRecord(d, ref, name) })
 }
 
-// parts reads the parts of a message. A record is there until the next one is
-// asked for, unless the view's buffer keeps them.
+// parts returns the parts of a message. A record is valid until the next one is requested,
+// unless the reader's buffer has Keep set.
 func (tr *treeReader) parts(message session.Ref) iter.Seq[*session.Record] {
 	return func(yield func(*session.Record) bool) {
 		ref := tr.partRef(message)

@@ -9,25 +9,25 @@ import (
 	"mend/session"
 )
 
-// Orphans lists the records that no session leads to: the messages of sessions
-// that have no record of their own and the parts of these messages, the parts of
-// messages that are not there, and behind them the folders of all these. Layouts
-// without records of sessions only have orphans of the latter kind. The session
-// of a part is the one that its path or the part itself names, else
-// [session.Unknown].
+// Orphans returns the records that belong to no session: the messages of sessions that
+// have no record of their own and the parts of these messages, the parts of messages that
+// do not exist, and after them the folders of all these. Layouts without records of
+// sessions have only orphans of the latter kind. The session of a part is the one in its
+// path or in the part itself, else [session.Unknown].
 //
-// The error wraps [session.ErrHidden] where a folder cannot be read, is a link,
-// or where no session has a record at all; or says that the tree as a whole
-// cannot be read, or that ctx ended.
+// The error wraps [session.ErrHidden] where a folder cannot be read or is a link, or where
+// no session has a record at all; or says that the tree as a whole cannot be read, or that
+// ctx ended.
 func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
 		return nil, err
 	}
 	defer tr.close()
-	// From the bottom up: what the agent begins meanwhile it begins from the top.
+	// Parts are listed before their messages, and messages before their sessions: the
+	// agent creates them in the opposite order, so what it creates meanwhile is no orphan.
 	shelves := tr.listPartsRoots()
-	tr.stray = nil // what hides parts hides nobody's parent
+	tr.stray = nil // a problem with parts hides no message
 	inv := tr.newInventory(shelves)
 	tr.addFilesAtFolders()
 	tr.filesAtMessageFolders(inv)
@@ -46,8 +46,8 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	return refs, nil
 }
 
-// messagesWithoutSession is the messages, with their parts and folders, of sessions that
-// have no record.
+// messagesWithoutSession returns the messages, with their parts and folders, of sessions
+// that have no record.
 func (inv *inventory) messagesWithoutSession(tr *treeReader) []session.Ref {
 	var refs []session.Ref
 	for _, k := range inv.messageFolders {
@@ -68,10 +68,10 @@ func (inv *inventory) messagesWithoutSession(tr *treeReader) []session.Ref {
 	return refs
 }
 
-// partsWithoutMessage is the parts in a folder of a shelf that no message is called
-// like, and the folder.
-func (inv *inventory) partsWithoutMessage(tr *treeReader, shelf folder, message string) []session.Ref {
-	f := shelf.child(message)
+// partsWithoutMessage returns the parts of a message that does not exist, and their
+// folder.
+func (inv *inventory) partsWithoutMessage(tr *treeReader, root folder, message string) []session.Ref {
+	f := root.child(message)
 	f.ref.Message = message
 	ref := f.ref
 	if ref.Session == "" {
@@ -83,8 +83,7 @@ func (inv *inventory) partsWithoutMessage(tr *treeReader, shelf folder, message 
 	return tr.partsIn(ref)
 }
 
-// partsIn is the parts of a message and the folder that they are in, nothing if
-// there are none.
+// partsIn returns the parts of a message and their folder; nil if there are none.
 func (tr *treeReader) partsIn(ref session.Ref) []session.Ref {
 	p := tr.layout.partPattern()
 	ref = tr.partRef(ref)
@@ -99,32 +98,32 @@ func (tr *treeReader) partsIn(ref session.Ref) []session.Ref {
 	return refs
 }
 
-// sessionInParts is the session that a part in the folder says it is of.
+// sessionInParts returns the session that the first part in the folder names.
 func (tr *treeReader) sessionInParts(f folder) string {
 	d := tr.open(f.path(), f.ref.Message)
 	if d == nil {
 		return session.Unknown
 	}
 	defer d.Close()
-	told := ""
+	owner := ""
 	tr.eachRecord(d, f.ref.Message, func(_, id string) {
-		if told != "" {
+		if owner != "" {
 			return
 		}
 		r, _ := tr.readRecord(d, session.Ref{Kind: session.KindPart, Message: f.ref.Message, Part: id})
 		var members map[string]json.RawMessage
 		if json.Unmarshal(r.Data, &members) == nil {
-			told = member[string](members, "sessionID")
+			owner = member[string](members, "sessionID")
 		}
 	})
-	if session.ValidateID(told) != nil {
+	if session.ValidateID(owner) != nil {
 		return session.Unknown
 	}
-	return told
+	return owner
 }
 
-// addAbandonedParts notes the parts of prompts that the answers name and that are
-// not there: the agent never reads them.
+// addAbandonedParts reports the parts of prompts that assistant messages name and that do
+// not exist: the agent never reads them.
 func (tr *treeReader) addAbandonedParts(s *session.Session) {
 	asked := map[string]bool{}
 	for i := range s.Messages {

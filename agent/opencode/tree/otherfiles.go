@@ -13,23 +13,23 @@ import (
 	"mend/session"
 )
 
-// What lies beside the records. OpenCode with a tree lists a folder of messages or of
-// parts with the pattern **/*, which leads to every plain file below it: into all
-// folders but hidden ones, and past hidden files, links, pipes, sockets and devices. It
-// cuts five characters off the path, which are the suffix of a record, and opens what
-// is called so with the suffix, of messages by the first name of the path alone. What
-// it opens and is not there ends it.
+// Files beside the records. OpenCode with a tree lists a folder of messages or parts with
+// the pattern **/*, which matches every regular file below it: in all folders but hidden
+// ones, without hidden files, links, pipes, sockets and devices. It removes the last five
+// characters of the path, the suffix of a record, and opens the path with the suffix
+// appended; for messages it uses the first name of the path alone. If the file that it
+// opens does not exist, it stops.
 
-// maxBelow is how many folders deep files are looked for below a folder of records.
+// maxDepth is the number of folders below a folder of records in which files are searched.
 const maxDepth = 32
 
-// besides is a folder of records, with the ids that lead to it.
+// A recordFolder is a folder of records, with the ids in its path.
 type recordFolder struct {
 	*safedir.Dir
 	ref session.Ref
 }
 
-// folderRefOf is the ref of a record without its own id: what names the folder that it is in.
+// folderRefOf returns the ref of a record without its own id, which names its folder.
 func folderRefOf(r session.Ref) session.Ref {
 	if r.Kind == session.KindMessage {
 		r.Message = ""
@@ -38,7 +38,7 @@ func folderRefOf(r session.Ref) session.Ref {
 	return r
 }
 
-// recordKind is the kind of the records that the file lies beside.
+// recordKind returns the kind of the records beside the file.
 func recordKind(file session.Ref) session.Kind {
 	if file.Message == "" {
 		return session.KindMessage
@@ -46,14 +46,14 @@ func recordKind(file session.Ref) session.Kind {
 	return session.KindPart
 }
 
-// fileRef is a ref for a file, by its path below the folder.
+// fileRef returns the ref of a file, given its path below the folder.
 func (b recordFolder) fileRef(rel string) session.Ref {
 	r := b.ref
 	r.Kind, r.Part = session.KindFile, rel
 	return r
 }
 
-// recordRef is a ref for the record of that id.
+// recordRef returns the ref of the record with that id.
 func (b recordFolder) recordRef(id string) session.Ref {
 	r := b.ref
 	r.Kind = recordKind(r)
@@ -65,7 +65,7 @@ func (b recordFolder) recordRef(id string) session.Ref {
 	return r
 }
 
-// filePath is path for the ref of a file.
+// filePath is Path for the ref of a file.
 func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
 	name := r.Part
 	r.Part = ""
@@ -79,8 +79,8 @@ func (l *layout) filePath(r session.Ref) (string, session.Ref, error) {
 	return p, r, err
 }
 
-// eachRecordAndFile is records for the folder that of names, and notes what else the
-// agent opens there.
+// eachRecordAndFile calls yield for each record in the folder, and reports the other files
+// that the agent opens there.
 func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, of session.Ref, yield func(name, id string)) {
 	if !tr.layout.opensAllFiles {
 		tr.eachRecord(d, of.Message, yield)
@@ -99,21 +99,21 @@ func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, of session.Ref, yield fu
 	}
 }
 
-// isRecordName reports whether a record has that name in the folder that of names. The
-// agent ends at a message whose id does not begin as it should, so it wrote none.
+// isRecordName reports whether a record in the folder can have that name. The agent
+// crashes on a message whose id does not begin with the prefix, so it wrote none.
 func isRecordName(of session.Ref, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
 	return ok && session.ValidateID(id) == nil && (of.Message != "" || strings.HasPrefix(id, session.MessagePrefix))
 }
 
-// ignoredByAgent reports whether the agent passes over what has the name of a record,
-// since it is no plain file. That of a session or a project it opens without listing it.
+// ignoredByAgent reports whether the agent ignores an entry with the name of a record
+// because it is not a regular file. The record of a session or a project it opens without
+// listing it.
 func (tr *treeReader) ignoredByAgent(r session.Ref, e *safedir.Entry) bool {
 	return tr.layout.opensAllFiles && e.Exists && !e.IsFile() && (r.Kind == session.KindMessage || r.Kind == session.KindPart)
 }
 
-// addOther notes what the last name of rel, the path below the folder b, is in the
-// folder at.
+// addOther reports the entry in the folder at with the last name of rel, a path below b.
 func (tr *treeReader) addOther(b recordFolder, at *safedir.Dir, rel string) {
 	e, err := tr.readEntry(at, path.Base(rel))
 	tr.addOtherEntry(b, at, rel, &e, err)
@@ -136,13 +136,13 @@ func (tr *treeReader) addOtherEntry(b recordFolder, at *safedir.Dir, rel string,
 	}
 }
 
-// addFolder notes what is in a folder in which no record has its place.
+// addFolder reports the files in a folder in which no record has its place.
 func (tr *treeReader) addFolder(b recordFolder, at *safedir.Dir, rel string) {
 	if strings.Count(rel, "/") == maxDepth {
 		tr.addStray(b.Path+"/"+rel, b.ref.Message, fmt.Sprintf("it is more than %d folders deep, and was not looked into", maxDepth))
 		return
 	}
-	in := new(safedir.Buffer) // the names in at are still needed
+	in := new(safedir.Buffer) // the caller still uses the names in its buffer
 	d, err := at.Sub(path.Base(rel))
 	var names []string
 	if err == nil {
@@ -165,7 +165,7 @@ func (tr *treeReader) addFolder(b recordFolder, at *safedir.Dir, rel string) {
 	}
 }
 
-// addFile notes a file. fixed says why it cannot be moved away.
+// addFile reports a file. fixed says why it cannot be moved away.
 func (tr *treeReader) addFile(b recordFolder, rel string, e *safedir.Entry, fixed string) {
 	f := newFile(b.fileRef(rel), b.Path+"/"+rel, e, fixed)
 	opens := tr.openedPath(b.ref, rel)
@@ -183,10 +183,11 @@ func newFile(ref session.Ref, at string, e *safedir.Entry, fixed string) session
 	return f
 }
 
-// openedPath is what the agent opens for a file, seen from the folder; if that is the folder
-// itself with the suffix there is no slash in front.
+// openedPath returns the path that the agent opens for a file, relative to the folder. It
+// starts with a slash unless the agent appends the suffix to the path of the folder
+// itself.
 func (tr *treeReader) openedPath(of session.Ref, rel string) string {
-	name := utf16.Encode([]rune(rel)) // the agent counts in these, and has others for what is no UTF-8
+	name := utf16.Encode([]rune(rel)) // the agent counts UTF-16 units, and decodes invalid UTF-8 differently
 	cut := string(utf16.Decode(name[:max(0, len(name)-len(suffix))]))
 	if of.Message == "" {
 		cut, _, _ = strings.Cut(cut, "/")
@@ -197,10 +198,11 @@ func (tr *treeReader) openedPath(of session.Ref, rel string) string {
 	return cut + suffix
 }
 
-// openedRef is what a path below the folder leads to, the zero Ref for nothing.
+// openedRef returns the ref of what is at a path below the folder; the zero Ref if nothing
+// is.
 func (tr *treeReader) openedRef(b recordFolder, rel string) session.Ref {
 	if rel == suffix {
-		return session.Ref{} // it would be beside the folder, where nothing belongs
+		return session.Ref{} // it would be beside the folder, where no record has its place
 	}
 	at, name := b.Dir, path.Base(rel)
 	if rel != name {
@@ -221,11 +223,11 @@ func (tr *treeReader) openedRef(b recordFolder, rel string) session.Ref {
 	return b.fileRef(rel)
 }
 
-// addFileInPlace notes a plain file that stands where the folder of records at p should be.
+// addFileInPlace reports a regular file in the place of the folder of records at p.
 func (tr *treeReader) addFileInPlace(p string, of session.Ref) {
 	d, err := tr.root.Sub(path.Dir(p))
 	if err != nil {
-		return // what stands in the way there is told elsewhere
+		return // reported elsewhere
 	}
 	defer d.Close()
 	e, err := tr.readEntry(d, path.Base(p))
@@ -243,8 +245,8 @@ func (tr *treeReader) addFileInPlace(p string, of session.Ref) {
 	}
 }
 
-// addAbandonedFiles notes what the agent would open besides the records in the folder of
-// a message that is not there.
+// addAbandonedFiles reports the files that the agent would open beside the records in the
+// part folder of a message that does not exist.
 func (tr *treeReader) addAbandonedFiles(message session.Ref) {
 	ref := tr.partRef(message)
 	d := tr.openParts(ref)
@@ -260,8 +262,8 @@ func (tr *treeReader) addAbandonedFiles(message session.Ref) {
 	tr.files = tr.files[:before]
 }
 
-// addFilesAmongProjects notes the files for which the agent opens the record of a project
-// that is not there, as it does among parts: it then lists no project.
+// addFilesAmongProjects reports the files for which the agent opens the record of a
+// project that does not exist, as among parts: it then lists no project.
 func (tr *treeReader) addFilesAmongProjects() {
 	if !tr.layout.opensAllFiles {
 		return
@@ -283,8 +285,8 @@ func (tr *treeReader) addFilesAmongProjects() {
 	}
 }
 
-// addFilesAtFolders notes the plain files that stand where a folder of all records of a
-// kind should be.
+// addFilesAtFolders reports the regular files in the place of a folder of all records of a
+// kind.
 func (tr *treeReader) addFilesAtFolders() {
 	seen := map[string]bool{}
 	for _, p := range tr.layout.patterns {
@@ -298,7 +300,7 @@ func (tr *treeReader) addFilesAtFolders() {
 func (tr *treeReader) addFileAtFolder(p string) {
 	d, err := tr.root.Sub(path.Dir(p))
 	if err != nil {
-		return // what stands in the way there is told elsewhere
+		return // reported elsewhere
 	}
 	defer d.Close()
 	if e, err := d.Stat(path.Base(p)); err == nil && e.IsFile() {
@@ -306,8 +308,8 @@ func (tr *treeReader) addFileAtFolder(p string) {
 	}
 }
 
-// filesAtMessageFolders does the same for the folders of the messages of sessions: what these
-// were is not known.
+// filesAtMessageFolders reports the regular files in the place of the message folders of
+// sessions. What these contained is not known.
 func (tr *treeReader) filesAtMessageFolders(inv *inventory) {
 	has := map[string]bool{}
 	for _, k := range inv.messageFolders {

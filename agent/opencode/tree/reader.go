@@ -15,8 +15,8 @@ import (
 	"mend/session"
 )
 
-// A view is one reading of the tree. What stands in the way is noted in stray,
-// and only what would strike every other file as well, in err.
+// A treeReader reads the tree once. It collects problems with single files in stray, and
+// keeps an error that would affect every other file, too, in err.
 type treeReader struct {
 	*Store
 	ctx   context.Context
@@ -25,11 +25,11 @@ type treeReader struct {
 	files []session.File
 	err   error
 
-	budget   *atomic.Int64   // how many bytes more of the session may be kept; nil where no session is loaded
-	buf      *safedir.Buffer // for all that is read; each view has its own, but for one inside another
-	stamp    *stampHasher    // what the records' stamps add up to; nil if nobody asks
-	statOnly bool            // records are looked at and not read
-	partsDir *safedir.Dir    // in which the folders of the messages' parts are, if it could be opened
+	budget   *atomic.Int64   // bytes of the session that may still be loaded; nil if no session is loaded
+	buf      *safedir.Buffer // shared only by a reader and the one inside it
+	stamp    *stampHasher    // stamp of the records; nil if it is not needed
+	statOnly bool            // records are not read
+	partsDir *safedir.Dir    // contains the part folders of the messages; nil if it could not be opened
 }
 
 func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
@@ -40,13 +40,13 @@ func (s *Store) newReader(ctx context.Context) (*treeReader, error) {
 	return &treeReader{Store: s, ctx: ctx, root: root, buf: s.buffer(true)}, nil
 }
 
-// close ends the view.
+// close closes the root and returns the buffer.
 func (tr *treeReader) close() {
 	tr.root.Close()
 	tr.buffers.Put(tr.buf)
 }
 
-// failed reports whether the reading has to end.
+// failed reports whether an error occurred or ctx ended.
 func (tr *treeReader) failed() bool {
 	if tr.err == nil {
 		tr.err = tr.ctx.Err()
@@ -54,7 +54,7 @@ func (tr *treeReader) failed() bool {
 	return tr.err != nil
 }
 
-// A spot is a folder, by the names that lead to it and the ids among them.
+// A folder is a folder of the tree: the names of its path and the ids among them.
 type folder struct {
 	names []string
 	ref   session.Ref
@@ -67,19 +67,19 @@ func (f folder) child(name string) folder {
 	return f
 }
 
-// matchFolders lists the folders that the names of a pattern lead to. An id that want
-// has is taken from there; any other is each name that is an id and that skip
-// does not have. The last name of a spot need not exist.
+// matchFolders returns the folders that match the names of a pattern. An id that want has
+// is fixed; any other matches each name that is an id and not in skip. The last name need
+// not exist.
 func (tr *treeReader) matchFolders(names []string, want session.Ref, skip map[string]bool) []folder {
-	spots := []folder{{}}
+	folders := []folder{{}}
 	for _, name := range names {
 		var next []folder
-		for _, f := range spots {
+		for _, f := range folders {
 			next = append(next, tr.matchName(f, name, want, skip)...)
 		}
-		spots = next
+		folders = next
 	}
-	return spots
+	return folders
 }
 
 func (tr *treeReader) matchName(f folder, name string, want session.Ref, skip map[string]bool) []folder {
@@ -99,7 +99,7 @@ func (tr *treeReader) matchName(f folder, name string, want session.Ref, skip ma
 	return next
 }
 
-// listIDs lists the names in a folder that may be folders called by an id, in order.
+// listIDs returns the sorted names in a folder that may be folders named by an id.
 func (tr *treeReader) listIDs(f folder, skip map[string]bool) (ids []string) {
 	tr.eachID(f, func(id string) {
 		if !skip[id] {
@@ -110,8 +110,8 @@ func (tr *treeReader) listIDs(f folder, skip map[string]bool) (ids []string) {
 	return ids
 }
 
-// eachID calls yield for each of the names that ids lists, in no order. There may be
-// very many, and none is kept.
+// eachID calls yield for each of the names that listIDs returns, unsorted, without keeping
+// them: there may be very many.
 func (tr *treeReader) eachID(f folder, yield func(id string)) {
 	d := tr.open(f.path(), "")
 	if d == nil {
@@ -132,9 +132,9 @@ func (tr *treeReader) eachID(f folder, yield func(id string)) {
 	}))
 }
 
-// open opens the folder at path. It returns nil where there is none: a plain
-// file of that name is nobody's record, and anything else is noted, for the
-// message whose parts it stands for.
+// open opens the folder at path. It returns nil if there is none. It ignores a regular
+// file of that name, and reports anything else, for the given message if it is a folder of
+// parts.
 func (tr *treeReader) open(path, message string) *safedir.Dir {
 	return tr.openIn(tr.root, path, message)
 }
@@ -158,7 +158,7 @@ func (tr *treeReader) openIn(at *safedir.Dir, name, message string) *safedir.Dir
 	return nil
 }
 
-// names lists what stands in the folder, in order.
+// names returns the sorted names in the folder.
 func (tr *treeReader) names(d *safedir.Dir, message string) []string {
 	names, err := d.Names(tr.buf)
 	tr.listFailed(d, message, err)
@@ -166,7 +166,7 @@ func (tr *treeReader) names(d *safedir.Dir, message string) []string {
 	return names
 }
 
-// listFailed takes the error of listing a folder.
+// listFailed handles the error of listing a folder.
 func (tr *treeReader) listFailed(d *safedir.Dir, message string, err error) {
 	if why, ok := safedir.ReadFailure(err); ok {
 		tr.addHidden(d.Path, message, "the folder cannot be read: "+why)
@@ -179,7 +179,7 @@ func (tr *treeReader) addStray(path, message, why string) {
 	tr.stray = append(tr.stray, session.Stray{Path: path, Message: message, Why: why})
 }
 
-// addHidden notes a folder that keeps what it holds to itself.
+// addHidden reports a folder whose content is unknown.
 func (tr *treeReader) addHidden(path, message, why string) {
 	tr.addStray(path, message, why)
 	tr.stray[len(tr.stray)-1].Hidden = true
@@ -188,9 +188,8 @@ func (tr *treeReader) addHidden(path, message, why string) {
 // foundNonRecords reports whether there was anything but records.
 func (tr *treeReader) foundNonRecords() bool { return len(tr.stray)+len(tr.files) > 0 }
 
-// eachRecord calls yield for each record in the folder, in order.
-// Names that do not end in .json are no records and are passed over; names that
-// do and are no ids are noted.
+// eachRecord calls yield for each record in the folder, in order. It ignores names that do
+// not end in .json, and reports names that do and are not ids.
 func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name, id string)) {
 	for _, name := range tr.names(d, message) {
 		id, ok := strings.CutSuffix(name, suffix)
@@ -211,15 +210,14 @@ func (tr *treeReader) eachRecord(d *safedir.Dir, message string, yield func(name
 	}
 }
 
-// readRecord reads one record. It reports false where there is none. A record that is
-// there and may not, cannot or shall not be read has the defect Unreadable. One with
-// several hard links is read, and cannot be replaced.
+// readRecord reads one record, and reports whether it exists. A record that cannot be read
+// has the defect Unreadable. One with several hard links is read, and cannot be replaced.
 func (tr *treeReader) readRecord(d *safedir.Dir, ref session.Ref) (session.Record, bool) {
 	r := session.Record{Ref: ref}
 	return r, tr.readInto(&r, d, ref.ID()+suffix)
 }
 
-// readInto is read for a record that has a ref and nothing else.
+// readInto is readRecord for a record that has only a ref.
 func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) bool {
 	e, err := tr.readEntry(d, name)
 	if why, ok := safedir.ReadFailure(err); ok {
@@ -247,7 +245,7 @@ func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) b
 	return e.Exists
 }
 
-// readEntry is what stands under the name, in a blind view without its bytes.
+// readEntry returns the entry of that name, without content if the reader is statOnly.
 func (tr *treeReader) readEntry(d *safedir.Dir, name string) (e safedir.Entry, err error) {
 	if tr.statOnly {
 		e, err = d.Stat(name)
@@ -260,8 +258,8 @@ func (tr *treeReader) readEntry(d *safedir.Dir, name string) (e safedir.Entry, e
 	return e, err
 }
 
-// readWithinBudget is what is under the name, with its bytes, as long as the session fits into
-// memory. The error may be a [*session.SizeError].
+// readWithinBudget reads an entry if the session still fits into memory. The error may be
+// a [*session.SizeError].
 func (tr *treeReader) readWithinBudget(d *safedir.Dir, name string) (safedir.Entry, error) {
 	left := tr.opt.MaxSession
 	if tr.budget != nil {

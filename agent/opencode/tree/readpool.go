@@ -11,41 +11,41 @@ import (
 	"mend/session"
 )
 
-// A session's messages are read by one reader, which others join while fewer read the
-// store, all sessions together, than there are processors. A disk answers several
-// requests at once, so whenever a message takes longer than slow another one joins,
-// too, up to readers: their number then follows the storage.
+// A session's messages are read by a pool that starts with one worker. A worker is added
+// while fewer goroutines than processors read the store, all sessions together. A disk
+// answers several requests at once, so a worker is also added when a message took longer
+// than slow, up to maxReaders.
 const (
 	maxReaders = 16
 	slow       = 500 * time.Microsecond
 )
 
-// A crew reads the messages of a session.
+// A readPool reads the messages of a session.
 type readPool struct {
 	tr       *treeReader
-	partsDir *safedir.Dir // of the view of each reader
-	ref      session.Ref  // a message, without its id
+	partsDir *safedir.Dir // for the reader of each worker
+	ref      session.Ref  // of a message, without its id
 	names    []string     // of the messages' records
 	visit    func(w *treeReader, message session.Ref, name string, i int)
-	sums     []byte // by message, what there was to see of it
+	sums     []byte // hash of what was read, by message
 	wg       sync.WaitGroup
 
 	mu      sync.Mutex
 	next    int
-	workers int // how many readers there are
+	workers int
 	extras  []messageExtras
 }
 
-// A besideOf is what was found of a message besides its records.
+// messageExtras are what was found of one message besides records.
 type messageExtras struct {
 	message int
 	stray   []session.Stray
 	files   []session.File
 }
 
-// eachMessage calls visit for each of a session's messages, the name of its record
-// and its number, several at a time, each with a view of its own, and takes into v
-// what these saw. The messages are of, but for their ids.
+// eachMessage calls visit for each of a session's messages with the name of its record and
+// its index, several at a time, each with a reader of its own, and adds their findings to
+// tr. ref is that of the messages, without an id.
 func (tr *treeReader) eachMessage(of session.Ref, names []string, visit func(w *treeReader, message session.Ref, name string, i int)) {
 	if len(names) == 0 {
 		return
@@ -65,7 +65,7 @@ func (tr *treeReader) eachMessage(of session.Ref, names []string, visit func(w *
 	}
 }
 
-// work is one reader.
+// work is one worker.
 func (pool *readPool) work() {
 	w := &treeReader{Store: pool.tr.Store, ctx: pool.tr.ctx, root: pool.tr.root, budget: pool.tr.budget, partsDir: pool.partsDir, stamp: &stampHasher{}, statOnly: pool.tr.statOnly, buf: pool.tr.buffer(pool.tr.buf.Keep)}
 	defer pool.tr.buffers.Put(w.buf)
@@ -91,7 +91,8 @@ func (pool *readPool) work() {
 	}
 }
 
-// nextMessage is the number of the next message, and whether w is to read one more.
+// nextMessage returns the index of the next message; ok is false if there is none or
+// reading failed.
 func (pool *readPool) nextMessage(w *treeReader) (i int, ok bool) {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()
@@ -99,7 +100,7 @@ func (pool *readPool) nextMessage(w *treeReader) (i int, ok bool) {
 	return pool.next - 1, pool.next <= len(pool.names) && !w.failed()
 }
 
-// addResult notes what w saw of a message.
+// addResult collects what w found of a message.
 func (pool *readPool) addResult(w *treeReader, i int) {
 	sum := w.stamp.next()
 	copy(pool.sums[i*len(sum):], sum[:])
@@ -112,7 +113,7 @@ func (pool *readPool) addResult(w *treeReader, i int) {
 	w.stray, w.files = nil, nil
 }
 
-// addWorker adds a reader.
+// addWorker adds a worker.
 func (pool *readPool) addWorker() {
 	pool.mu.Lock()
 	defer pool.mu.Unlock()

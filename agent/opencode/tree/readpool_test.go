@@ -11,7 +11,7 @@ import (
 	"mend/session"
 )
 
-// What is stray is told in the order of the messages, whichever reader is done
+// Stray is reported in the order of the messages, whichever worker is done
 // first.
 func TestStrayInOrder(t *testing.T) {
 	tr, err := mustOpen(t, storetest.SmallTree(t), "", Options{}).newReader(t.Context())

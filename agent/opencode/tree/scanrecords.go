@@ -7,14 +7,13 @@ import (
 	"mend/session"
 )
 
-// ScanRecords reads the records of a session as [Store.Load] does and calls visit for
-// each message with its parts, these in the order of their names. It builds no
-// session, and a record is valid only until the next one is requested. visit is
-// called by several goroutines, in any order.
+// ScanRecords reads the records of a session as [Store.Load] does and calls visit for each
+// message with its parts, these in the order of their names. It builds no session, and a
+// record is valid only until the next one is requested. visit is called by several
+// goroutines, in any order.
 //
-// It returns the session without its messages, with the stamp of what was read. It
-// returns nil as soon as visit returns false, and where Load would report Stray or
-// an error.
+// It returns the session without its messages, with the stamp of what was read. It returns
+// nil as soon as visit returns false, and where Load would report Stray or an error.
 func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
 	if session.ValidateID(head.ID) != nil {
 		return nil, session.Stamp{}
@@ -27,7 +26,7 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit fun
 	}
 	defer tr.close()
 	tr.stamp = &stampHasher{}
-	bare, _ := tr.readInfo(head) // which stays: the buffer is another's after this
+	bare, _ := tr.readInfo(head) // before the buffer is used for other records
 	tr.buf.Keep = false
 	folder := tr.messageFolder(&bare, head)
 	if folder == nil {

@@ -10,14 +10,14 @@ import (
 	"mend/session"
 )
 
-// A tally is what a stamp is made of.
+// A stampHasher computes a stamp.
 type stampHasher struct {
-	data    []byte // of every thing its name and what the system tells of it
+	data    []byte // name and file status of every entry
 	newest  int64
-	unknown bool // something could not be looked at, or says too little
+	unknown bool // an entry could not be read, or has no inode
 }
 
-// add notes a thing, or that it could not be looked at.
+// add adds an entry, or that it could not be read.
 func (h *stampHasher) add(name string, it *safedir.Entry, err error) {
 	if err != nil || it.Exists && it.Ino == 0 {
 		h.unknown = true
@@ -30,20 +30,20 @@ func (h *stampHasher) add(name string, it *safedir.Entry, err error) {
 	}
 }
 
-// next is the checksum of what was seen since the last time it was asked for.
+// next returns the hash of what was added since the last call.
 func (h *stampHasher) next() [sha256.Size]byte {
 	sum := sha256.Sum256(h.data)
 	h.data = h.data[:0]
 	return sum
 }
 
-// join notes what another tally has, but for what was seen.
+// join adds the newest time of another hasher, and whether its stamp is unknown.
 func (h *stampHasher) join(o *stampHasher) {
 	h.unknown = h.unknown || o.unknown
 	h.newest = max(h.newest, o.newest)
 }
 
-// sum is the stamp of all that was looked at.
+// sum returns the stamp; the zero one if something was reported.
 func (tr *treeReader) sum() session.Stamp {
 	if tr.stamp.unknown || len(tr.stray) > 0 {
 		return session.Stamp{}
@@ -51,5 +51,5 @@ func (tr *treeReader) sum() session.Stamp {
 	return session.Stamp{Sum: sha256.Sum256(tr.stamp.data), Newest: time.Unix(0, tr.stamp.newest)}
 }
 
-// State is the zero stamp: that a tree has not changed takes a look at every file.
+// State returns the zero stamp: only the files themselves show whether a tree changed.
 func (s *Store) State(context.Context) (session.Stamp, error) { return session.Stamp{}, nil }

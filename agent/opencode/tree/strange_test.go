@@ -153,8 +153,8 @@ func testStrangeFolders(t *testing.T) {
 				t.Fatalf("%s: List = %+v, %v", folder, heads, err)
 			}
 			loaded := mustLoad(t, s)
-			told := len(loaded.Stray) > 0 || len(heads) > 1 && len(heads[1].Stray) > 0
-			if !told {
+			reported := len(loaded.Stray) > 0 || len(heads) > 1 && len(heads[1].Stray) > 0
+			if !reported {
 				t.Errorf("%s is a link, and nothing reports that: %+v, %+v", folder, heads, loaded)
 			}
 			if strings.HasPrefix(folder, "part") && safedir.CanWrite() == nil {
