@@ -32,7 +32,7 @@ var layers = map[string][]string{
 	"mend/provider":                    {"mend/session", "mend/request"},
 	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider"},
 	"mend/agent/opencode/js":           {"mend/jsonedit", "mend/session"},
-	"mend/agent/opencode/schema":       {"mend/session", "mend/agent/opencode/js"},
+	"mend/agent/opencode/schema":       {"mend/jsonedit", "mend/session", "mend/agent/opencode/js"},
 	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/agent/opencode/js", "mend/agent/opencode/schema"},
 	"mend/testdata":                    {},
 	"mend/internal/atomicfile":         {"mend/internal/ownfile"},

@@ -1,72 +1,110 @@
 package jsonedit
 
-// A Pattern lists the members that an object may have: each at most once, in any
-// order, and no others. It matches an object in one pass over its text, which pays
-// where many objects are read and nearly all of them match.
-type Pattern []PatternField
+// A Pattern says what a JSON value may be. It matches a text in one pass, which pays where
+// many texts are read and nearly all of them match. It may not match an unusual spelling,
+// such as one with escapes in names.
+type Pattern struct {
+	// Accept reports whether the text of a value matches; nil for any.
+	Accept func(raw []byte) bool
+	// Fields are those that an object may have, each once, in any order, and no others;
+	// nil for what is no object, or for any.
+	Fields []PatternField
+	// By is the member whose text, without quotes, tells which of Cases the object is: it
+	// may have the fields of that one, too. It is "" for an object without cases.
+	By    string
+	Cases map[string][]PatternField
+	// Elements is the pattern of every element of a list, Values that of every member of
+	// an object with names of any kind; nil for what is neither.
+	Elements, Values *Pattern
+}
 
 // A PatternField is a member that an object of a [Pattern] may have.
 type PatternField struct {
-	Name string // ASCII letters and digits
-
-	// Accept reports whether the text of a value, which is JSON, matches. If it is
-	// nil, only an object of the pattern Object does.
-	Accept func(raw []byte) bool
-
-	// Object is the pattern of a value that is an object; nil leaves it to Accept.
-	Object Pattern
-
+	Name     string // ASCII letters and digits
+	Pattern  *Pattern
 	Required bool // an object without the member does not match
-
 	// Capture is the index under which [Pattern.Match] returns the text of the value,
 	// 0 for none. Members that one object may have differ in it.
 	Capture int
 }
 
-// Match reports whether data is an object that matches, with nothing but white space
-// around it, and sets texts to the texts of its values, which alias data. Bit n of
-// captured is set if texts[n] was.
-//
-// It may report false for an object in an unusual spelling, such as one with escapes
-// in names. If it reports false, captured and texts mean nothing.
-func (p Pattern) Match(data []byte, texts [][]byte) (captured uint64, ok bool) {
-	r := patternReader{texts: texts}
-	end := r.object(p, data, skipWhite(data, 0), 1)
+// Match reports whether data is a value that matches, with nothing but white space around
+// it, and sets texts to the texts of its fields, which alias data. Bit n of captured is
+// set if texts[n] was. If it reports false, captured and texts mean nothing.
+func (p *Pattern) Match(data []byte, texts [][]byte) (captured uint64, ok bool) {
+	r := patternReader{data: data, texts: texts}
+	end := r.value(p, skipWhite(data, 0), 0)
 	return r.captured, end >= 0 && skipWhite(data, end) == len(data)
 }
 
 type patternReader struct {
+	data     []byte
 	texts    [][]byte
 	captured uint64
 }
 
-// object returns where the object ends that begins at byte i, -1 if there is none
-// that matches. depth is how many objects and lists enclose what is in it.
-func (r *patternReader) object(p Pattern, data []byte, i, depth int) int {
-	if i >= len(data) || data[i] != '{' {
+// value returns where the value ends that begins at byte i, -1 if it does not match.
+// What it is in is so many levels deep.
+func (r *patternReader) value(p *Pattern, i, depth int) (end int) {
+	switch {
+	case i >= len(r.data):
+		return -1
+	case r.data[i] == '{' && (p.Fields != nil || p.By != ""):
+		end = r.object(p, i, depth+1)
+	case p.Elements != nil && r.data[i] == '[':
+		end = r.each(p.Elements, i, depth+1)
+	case p.Values != nil && r.data[i] == '{':
+		end = r.each(p.Values, i, depth+1)
+	case p.Elements != nil || p.Values != nil || p.Fields != nil || p.By != "":
+		return -1
+	default:
+		end = skipValue(r.data, i, depth)
+	}
+	if end >= 0 && p.Accept != nil && !p.Accept(r.data[i:end:end]) {
 		return -1
 	}
-	if i = skipWhite(data, i+1); i < len(data) && data[i] == '}' {
-		return p.endOf(0, i+1)
+	return end
+}
+
+// object returns where the object ends that begins at byte i.
+func (r *patternReader) object(p *Pattern, i, depth int) int {
+	fields := p.Fields
+	if p.By != "" {
+		by, ok := r.text(p.By, i, depth)
+		if !ok {
+			return -1
+		}
+		if fields, ok = p.Cases[string(by)]; !ok {
+			return -1
+		}
+	}
+	if i = skipWhite(r.data, i+1); i < len(r.data) && r.data[i] == '}' {
+		return whole(fields, 0, i+1)
 	}
 	var seen uint64
-	next := 0 // in the pattern: most objects have their members in its order
-	for i < len(data) && data[i] == '"' {
-		k := p.find(data[i+1:], next)
+	next := 0 // in the fields: most objects have them in one order
+	for i < len(r.data) && r.data[i] == '"' {
+		k := findField(fields, r.data[i+1:], next)
 		if k < 0 || seen>>k&1 == 1 {
 			return -1
 		}
-		if i = skipWhite(data, i+len(p[k].Name)+len(`""`)); i >= len(data) || data[i] != ':' {
+		m := &fields[k]
+		if i = r.colon(i + len(m.Name) + len(`""`)); i < 0 {
 			return -1
 		}
-		if i = r.value(&p[k], data, skipWhite(data, i+1), depth); i < 0 {
+		start := i
+		if i = r.value(m.Pattern, i, depth); i < 0 {
 			return -1
+		}
+		if m.Capture > 0 {
+			r.captured |= 1 << m.Capture
+			r.texts[m.Capture] = r.data[start:i:i]
 		}
 		seen |= 1 << k
 		next = k + 1
 		var closed bool
-		if i, closed = skipComma(data, i, '}'); closed {
-			return p.endOf(seen, i)
+		if i, closed = skipComma(r.data, i, '}'); closed {
+			return whole(fields, seen, i)
 		}
 		if i < 0 {
 			return -1
@@ -75,51 +113,99 @@ func (r *patternReader) object(p Pattern, data []byte, i, depth int) int {
 	return -1
 }
 
-// value returns where the value of member m ends that begins at byte i, -1 if it does
-// not match.
-func (r *patternReader) value(m *PatternField, data []byte, i, depth int) (end int) {
-	switch {
-	case m.Object != nil && i < len(data) && data[i] == '{':
-		end = r.object(m.Object, data, i, depth+1)
-	case m.Accept == nil:
-		return -1
-	default:
-		end = skipValue(data, i, depth)
-		if end >= 0 && !m.Accept(data[i:end]) {
-			return -1
+// text returns the text of the first member of that name of the object that begins at byte
+// i, without its quotes, and whether that is a string.
+func (r *patternReader) text(name string, i, depth int) ([]byte, bool) {
+	i = skipWhite(r.data, i+1)
+	for i < len(r.data) && r.data[i] == '"' {
+		is := hasName(r.data[i+1:], name)
+		if i = skipString(r.data, i+1); i < 0 {
+			return nil, false
+		}
+		if i = r.colon(i); i < 0 {
+			return nil, false
+		}
+		start := i
+		if i = skipValue(r.data, i, depth); i < 0 {
+			return nil, false
+		}
+		if is {
+			return r.data[start+1 : i-1], r.data[start] == '"'
+		}
+		closed := false
+		if i, closed = skipComma(r.data, i, '}'); closed || i < 0 {
+			return nil, false
 		}
 	}
-	if end >= 0 && m.Capture > 0 {
-		r.captured |= 1 << m.Capture
-		r.texts[m.Capture] = data[i:end]
-	}
-	return end
+	return nil, false
 }
 
-// find returns the index of the member whose name, and a quote, rest begins with, -1 if
-// there is none. It tries the member at index from first.
-func (p Pattern) find(rest []byte, from int) int {
-	for i := range p {
-		k := from + i
-		if k >= len(p) {
-			k -= len(p)
+// each returns where the list or the object ends that begins at byte i.
+func (r *patternReader) each(p *Pattern, i, depth int) int {
+	if depth > MaxDepth {
+		return -1
+	}
+	isObject := r.data[i] == '{'
+	bracket := r.data[i] + 2 // of ASCII
+	if i = skipWhite(r.data, i+1); i < len(r.data) && r.data[i] == bracket {
+		return i + 1
+	}
+	for {
+		if isObject {
+			if i >= len(r.data) || r.data[i] != '"' {
+				return -1
+			}
+			if i = skipString(r.data, i+1); i < 0 {
+				return -1
+			}
+			if i = r.colon(i); i < 0 {
+				return -1
+			}
 		}
-		if p[k].hasName(rest) {
+		if i = r.value(p, i, depth); i < 0 {
+			return -1
+		}
+		var closed bool
+		if i, closed = skipComma(r.data, i, bracket); closed || i < 0 {
+			return i
+		}
+	}
+}
+
+// colon returns where the value of a member begins whose name ends at byte i, -1 for none.
+func (r *patternReader) colon(i int) int {
+	if i = skipWhite(r.data, i); i >= len(r.data) || r.data[i] != ':' {
+		return -1
+	}
+	return skipWhite(r.data, i+1)
+}
+
+// findField returns the number of the member whose name, and a quote, rest begins with,
+// looked for from one on; -1 if there is none.
+func findField(fields []PatternField, rest []byte, from int) int {
+	for k := from; k < len(fields); k++ {
+		if hasName(rest, fields[k].Name) {
+			return k
+		}
+	}
+	for k := range min(from, len(fields)) {
+		if hasName(rest, fields[k].Name) {
 			return k
 		}
 	}
 	return -1
 }
 
-func (m *PatternField) hasName(rest []byte) bool {
-	n := len(m.Name)
-	return n < len(rest) && rest[n] == '"' && string(rest[:n]) == m.Name
+// hasName reports whether rest begins with the name, and a quote.
+func hasName(rest []byte, name string) bool {
+	n := len(name)
+	return n < len(rest) && rest[n] == '"' && string(rest[:n]) == name
 }
 
-// endOf returns end if all required members were seen, else -1.
-func (p Pattern) endOf(seen uint64, end int) int {
-	for k := range p {
-		if p[k].Required && seen>>k&1 == 0 {
+// whole returns end if all fields that must be there were seen, else -1.
+func whole(fields []PatternField, seen uint64, end int) int {
+	for k := range fields {
+		if fields[k].Required && seen>>k&1 == 0 {
 			return -1
 		}
 	}

@@ -19,7 +19,11 @@ func FuzzPattern(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	is := func(raw []byte) bool { return raw[0] != 't' }
-	pattern := Pattern{{Name: "n", Accept: is, Capture: 1}, {Name: "s", Accept: is, Capture: 2}, {Name: "o", Object: Pattern{{Name: "in", Accept: is, Required: true, Capture: 4}}, Capture: 3}}
+	some := &Pattern{Accept: is}
+	pattern := &Pattern{Fields: []PatternField{
+		{Name: "n", Pattern: some, Capture: 1}, {Name: "s", Pattern: some, Capture: 2},
+		{Name: "o", Pattern: &Pattern{Fields: []PatternField{{Name: "in", Pattern: some, Required: true, Capture: 4}}}, Capture: 3},
+	}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var texts [5][]byte
 		had, ok := pattern.Match(data, texts[:])
@@ -68,8 +72,16 @@ func lastNamed(all []field, name string) (last field, ok bool) {
 
 // A pattern accepts a member once, and only in its own object.
 func TestPattern(t *testing.T) {
-	is := func(raw []byte) bool { return raw[0] == '"' }
-	pattern := Pattern{{Name: "a", Accept: is, Required: true, Capture: 1}, {Name: "o", Object: Pattern{{Name: "a", Accept: is}}, Capture: 2}, {Name: "e", Object: Pattern{}, Accept: is, Capture: 3}}
+	text := &Pattern{Accept: func(raw []byte) bool { return raw[0] == '"' }}
+	pattern := &Pattern{Fields: []PatternField{
+		{Name: "a", Pattern: text, Required: true, Capture: 1},
+		{Name: "o", Pattern: &Pattern{Fields: []PatternField{{Name: "a", Pattern: text}}}, Capture: 2},
+		{Name: "l", Pattern: &Pattern{Elements: text}, Capture: 3},
+		{Name: "m", Pattern: &Pattern{Values: text}},
+		{Name: "u", Pattern: &Pattern{By: "is", Cases: map[string][]PatternField{
+			"x": {{Name: "is", Pattern: text}, {Name: "y", Pattern: text, Required: true, Capture: 4}}, "z": {{Name: "is", Pattern: text}},
+		}}},
+	}}
 	rows := []struct {
 		data string
 		had  uint64
@@ -77,10 +89,24 @@ func TestPattern(t *testing.T) {
 	}{
 		{`{"a":"x"}`, 1 << 1, true},
 		{"\n{ \"o\" : { \"a\" : \"\" } , \"a\" : \"x\" }\n", 1<<1 | 1<<2, true},
-		{`{"a":"x","e":"y"}`, 1<<1 | 1<<3, true},
-		{`{"a":"x","e":{}}`, 1<<1 | 1<<3, true},
-		{`{"a":"x","e":{"a":"x"}}`, 0, false},
-		{`{"a":"x","e":1}`, 0, false},
+		{`{"a":"x","l":[]}`, 1<<1 | 1<<3, true},
+		{`{"a":"x","l":{}}`, 0, false},
+		{`{"a":"x","m":[]}`, 0, false},
+		{`{"a":"x","m":{}}`, 1 << 1, true},
+		{`{"a":"x","l":["", "x"]}`, 1<<1 | 1<<3, true},
+		{`{"a":"x","m":{"\u0061":"x","b":""}}`, 1 << 1, true},
+		{`{"a":"x","l":["",1]}`, 0, false},
+		{`{"a":"x","m":{"b":1}}`, 0, false},
+		{`{"a":"x","l":""}`, 0, false},
+		{`{"a":"x","l":[""`, 0, false},
+		{`{"a":"x","l":[""}`, 0, false},
+		{`{"u":{"y":"","is":"x"},"a":"x"}`, 1<<1 | 1<<4, true},
+		{`{"a":"x","u":{"is":"z"}}`, 1 << 1, true},
+		{`{"a":"x","u":{"is":"x"}}`, 0, false},
+		{`{"a":"x","u":{"is":"z","y":""}}`, 0, false},
+		{`{"a":"x","u":{"is":"w"}}`, 0, false},
+		{`{"a":"x","u":{}}`, 0, false},
+		{`{"a":"x","u":{"is":"z","is":"x","y":""}}`, 0, false},
 		{`{}`, 0, false},
 		{`{"a":1}`, 0, false},
 		{`{"a":"x","a":"x"}`, 0, false},
@@ -92,7 +118,7 @@ func TestPattern(t *testing.T) {
 		{"", 0, false},
 	}
 	for _, r := range rows {
-		var texts [4][]byte
+		var texts [5][]byte
 		had, ok := pattern.Match([]byte(r.data), texts[:])
 		if ok != r.ok || ok && had != r.had {
 			t.Errorf("Match(%s) = %b, %v, want %b, %v", r.data, had, ok, r.had, r.ok)

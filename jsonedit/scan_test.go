@@ -1,7 +1,6 @@
 package jsonedit
 
 import (
-	"bytes"
 	"encoding/json"
 	"math"
 	"math/rand/v2"
@@ -193,22 +192,22 @@ func parts(tb testing.TB, kind string) [][]byte {
 }
 
 // partPattern matches these parts.
-func partPattern() Pattern {
-	is := func(raw []byte) bool { return raw[0] != 'n' }
-	return Pattern{
-		{Name: "type", Accept: is, Capture: 1},
-		{Name: "callID", Accept: is, Capture: 2},
-		{Name: "tool", Accept: is, Capture: 3},
-		{Name: "state", Object: Pattern{
-			{Name: "status", Accept: is, Capture: 4},
-			{Name: "input", Accept: is, Required: true},
-			{Name: "output", Accept: is, Capture: 5},
-			{Name: "error", Accept: is, Capture: 6},
-			{Name: "title", Accept: is, Capture: 7},
-			{Name: "metadata", Accept: is, Capture: 8},
-			{Name: "time", Object: Pattern{{Name: "start", Accept: is, Capture: 9}, {Name: "end", Accept: is, Capture: 10}}, Required: true},
-		}, Capture: 11},
-	}
+func partPattern() *Pattern {
+	some := &Pattern{Accept: func(raw []byte) bool { return raw[0] != 'n' }}
+	return &Pattern{Fields: []PatternField{
+		{Name: "type", Pattern: some, Capture: 1},
+		{Name: "callID", Pattern: some, Capture: 2},
+		{Name: "tool", Pattern: some, Capture: 3},
+		{Name: "state", Pattern: &Pattern{Fields: []PatternField{
+			{Name: "status", Pattern: some, Capture: 4},
+			{Name: "input", Pattern: some, Required: true},
+			{Name: "output", Pattern: some, Capture: 5},
+			{Name: "error", Pattern: some, Capture: 6},
+			{Name: "title", Pattern: some, Capture: 7},
+			{Name: "metadata", Pattern: some, Capture: 8},
+			{Name: "time", Pattern: &Pattern{Fields: []PatternField{{Name: "start", Pattern: some, Capture: 9}, {Name: "end", Pattern: some, Capture: 10}}}, Required: true},
+		}}, Capture: 11},
+	}}
 }
 
 // benchmarkParts runs read over parts whose texts are of each kind.
@@ -244,39 +243,4 @@ func BenchmarkPattern(b *testing.B) {
 
 func BenchmarkScan(b *testing.B) {
 	benchmarkParts(b, func(data []byte) bool { return scanNodes(data, 0) != nil })
-}
-
-// BenchmarkPatternSmall reads what has no texts that are long: most records are so.
-func BenchmarkPatternSmall(b *testing.B) {
-	is := func(raw []byte) bool { return raw[0] != 'n' }
-	f := Pattern{
-		{Name: "type", Accept: is, Capture: 1},
-		{Name: "reason", Accept: is, Capture: 2},
-		{Name: "snapshot", Accept: is, Capture: 3},
-		{Name: "cost", Accept: is, Capture: 4},
-		{Name: "tokens", Object: Pattern{
-			{Name: "input", Accept: is, Required: true},
-			{Name: "output", Accept: is, Required: true},
-			{Name: "reasoning", Accept: is, Required: true},
-			{Name: "cache", Object: Pattern{{Name: "read", Accept: is, Required: true}, {Name: "write", Accept: is, Required: true}}, Required: true},
-		}, Capture: 5},
-	}
-	line := []byte(`{"type":"step-finish","reason":"tool-calls","snapshot":"4b825dc642cb6eb9a060e54bf8d69288fbee4904","cost":0,` +
-		`"tokens":{"input":10,"output":20,"reasoning":0,"cache":{"read":0,"write":0}}}`)
-	var file bytes.Buffer
-	if err := json.Indent(&file, line, "", "  "); err != nil {
-		b.Fatal(err)
-	}
-	for name, data := range map[string][]byte{"line": line, "file": file.Bytes()} {
-		b.Run(name, func(b *testing.B) {
-			var texts [6][]byte
-			b.SetBytes(int64(len(data)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if _, ok := f.Match(data, texts[:]); !ok {
-					b.Fatal("no match")
-				}
-			}
-		})
-	}
 }

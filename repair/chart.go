@@ -193,11 +193,14 @@ func loopOpen(s *session.Session) bool {
 	return last == nil || last.Type != session.TypeText || anyOf(stepOf(m, last.Ref), (*session.Part).IsTool)
 }
 
+// abortedError is the name of the error of an answer that the user ended.
+const abortedError = "MessageAbortedError"
+
 // sent reports whether the message goes out to the model. An answer that failed
 // does not, unless the user aborted it and it holds more than a step's start and
 // thinking (docs/opencode.md, "What becomes of a record in the request").
 func sent(m *session.Message) bool {
-	return !m.Failed || m.ErrorName == "MessageAbortedError" && anyOf(m.Parts, func(p *session.Part) bool {
+	return !m.Failed || m.ErrorName == abortedError && anyOf(m.Parts, func(p *session.Part) bool {
 		return p.Type != session.TypeStepStart && p.Type != session.TypeReasoning
 	})
 }

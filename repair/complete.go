@@ -1,11 +1,11 @@
 package repair
 
 import (
-	"bytes"
-	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -20,133 +20,70 @@ type gap struct {
 	at int // the place of the part in the message
 
 	known *known
-
-	dropped *[]string // where a fit notes what of its value cannot stay, by paths in it
 }
 
-// drop notes that what is at a path in the value that is looked at cannot stay.
-func (g gap) drop(path string) {
-	if g.dropped != nil {
-		*g.dropped = append(*g.dropped, path)
-	}
-}
-
-// fitAt is the fit of the member or item of that name in the value looked at,
-// with what it drops noted below the name; null is nothing that could be lost.
-func (g gap) fitAt(name string, is fit, raw []byte) ([]byte, bool) {
-	var below []string
-	inner := g
-	inner.dropped = &below
-	to, ok := is(inner, raw)
-	if !ok && notNull(raw) {
-		g.drop(name)
-	}
-	for _, path := range below {
-		if ok {
-			g.drop(name + "." + path)
-		}
-	}
-	return to, ok
-}
-
-// A slot is a member that a record has, or may have.
-type slot struct {
-	path string // of names, with dots between them
-	fit  fit
-	// fill is the value where none can be kept; nil where the member may be missing.
-	fill func(gap) []byte
-	// spare says that the agent reads the record without the member, which is left
-	// out where fill returns no value.
-	spare bool
-}
-
-// A fit tells of a value whether it can stand in a slot, and as what: itself if
-// it is right, or another that means the same.
-type fit func(g gap, raw []byte) ([]byte, bool)
-
-// changes are the paths at which a record was completed.
-type changes struct {
-	filled  []string // nothing was there
-	altered []string // the same was there in another form
-	lost    []string // what was there could not stay
-}
-
-func (c changes) none() bool { return len(c.filled)+len(c.altered)+len(c.lost) == 0 }
-
-var errNoValue = errors.New("nothing tells what it should hold")
-
-// complete returns data with everything that the slots ask for, and every byte
-// that is right as it was. A slot whose object is missing is passed over. The
-// error says that a value is needed that nothing tells.
-func (g gap) complete(data []byte, slots []slot) ([]byte, changes, error) {
-	var c changes
-	for _, sl := range slots {
-		var err error
-		if data, err = g.settle(data, sl, &c); err != nil {
-			return nil, c, fmt.Errorf("completing %s: %s: %w", g.ref(), sl.path, err)
-		}
+// complete returns data, which is a record of the type, with every member that it needs.
+func (g gap) complete(data []byte, t *schema.Type) ([]byte, schema.Changes, error) {
+	data, c, err := schema.Complete(data, t, g.tell)
+	if err != nil {
+		return nil, c, fmt.Errorf("completing %s: %w", g.ref(), err)
 	}
 	return data, c, nil
 }
 
-// settle returns data with the slot as it must be, and notes what that took.
-func (g gap) settle(data []byte, sl slot, c *changes) ([]byte, error) {
-	path := strings.Split(sl.path, ".")
-	raw, there := jsonedit.Get(data, path...)
-	to, fits := raw, false
-	var dropped []string
-	if there {
-		g.dropped = &dropped
-		to, fits = sl.fit(g, raw)
+// tell returns what the neighbors of a record tell about a missing value.
+func (g gap) tell(record []byte, from schema.Source) []byte {
+	if g.p == nil {
+		g = g.as(record)
 	}
+	switch from {
+	case schema.Role:
+		return g.role()
+	case schema.Created:
+		return g.created()
+	case schema.Agent:
+		return g.agent()
+	case schema.Mode:
+		return g.mode()
+	case schema.Provider:
+		return g.model("providerID")
+	case schema.Model:
+		return g.model("modelID")
+	case schema.Prompt:
+		return g.parent()
+	case schema.Cwd:
+		return g.folder("cwd")
+	case schema.Root:
+		return g.folder("root")
+	case schema.Cost:
+		return g.cost()
+	case schema.Reason:
+		return g.reason()
+	case schema.Start:
+		return strconv.AppendInt(nil, g.begun(), 10)
+	case schema.End:
+		return g.end()
+	case schema.MIME:
+		return g.mime()
+	case schema.CallID:
+		return jsonedit.Quote(callIDOf(g.p.Ref.Part))
+	case schema.Status:
+		return g.status()
+	case schema.FileID:
+		return jsonedit.Quote(partPrefix + strings.TrimPrefix(g.p.Ref.Part, partPrefix) + "_file")
+	case schema.SessionID:
+		return jsonedit.Quote(g.ref().Session)
+	case schema.MessageID:
+		return jsonedit.Quote(g.ref().Message)
+	}
+	path, ok := strings.CutPrefix(string(from), string(schema.Tokens))
 	switch {
-	case fits && bytes.Equal(to, raw), !there && (sl.fill == nil || !hasRoom(data, path)):
-		return data, nil
-	case fits && len(dropped) > 0:
-		for _, path := range dropped {
-			c.lost = append(c.lost, sl.path+"."+path)
-		}
-		return jsonedit.Set(data, to, path...)
-	case fits:
-		c.note(sl, raw, true)
-		return jsonedit.Set(data, to, path...)
-	case sl.fill == nil:
-		c.note(sl, raw, false)
-		return jsonedit.Remove(data, path...)
+	case !ok:
+		return nil
+	case g.p != nil:
+		return g.answerTokens(path)
 	}
-	to = sl.fill(g)
-	switch {
-	case to == nil && !sl.spare:
-		return nil, errNoValue
-	case to == nil && !there:
-		return data, nil
-	}
-	c.note(sl, raw, false)
-	if to == nil {
-		return jsonedit.Remove(data, path...)
-	}
-	return jsonedit.Set(data, to, path...)
-}
-
-// hasRoom reports whether there is an object that can hold the last name of path.
-func hasRoom(data []byte, path []string) bool {
-	if len(path) == 1 {
-		return true
-	}
-	above, ok := jsonedit.Get(data, path[:len(path)-1]...)
-	return ok && above[0] == '{'
-}
-
-// note adds a change of a value, nil for none, that was kept in meaning or not.
-func (c *changes) note(sl slot, was []byte, kept bool) {
-	switch nothing := len(was) == 0 || was[0] == 'n'; {
-	case kept || nothing && sl.fill == nil:
-		c.altered = append(c.altered, sl.path)
-	case nothing:
-		c.filled = append(c.filled, sl.path)
-	default:
-		c.lost = append(c.lost, sl.path)
-	}
+	return g.spent(path)
 }
 
 func (g gap) ref() session.Ref {
@@ -177,18 +114,18 @@ func completeFixes(k *known, f fault) []fix {
 	return g.completePart()
 }
 
-// describe is the fix's sentences for what was completed.
-func (c changes) describe() (cure, loses string) {
+// describeChanges returns the sentences of a fix for what was completed.
+func describeChanges(c schema.Changes) (cure, loses string) {
 	var did []string
-	if len(c.filled) > 0 {
-		did = append(did, "filled in: "+listed(c.filled))
+	if len(c.Filled) > 0 {
+		did = append(did, "filled in: "+listed(c.Filled))
 	}
-	if len(c.altered) > 0 {
-		did = append(did, "put into the form that the agent takes: "+listed(c.altered))
+	if len(c.Altered) > 0 {
+		did = append(did, "put into the form that the agent takes: "+listed(c.Altered))
 	}
-	if len(c.lost) > 0 {
-		did = append(did, "replaced or removed: "+listed(c.lost))
-		loses = "The values that cannot stand there: " + listed(c.lost) + "."
+	if len(c.Lost) > 0 {
+		did = append(did, "replaced or removed: "+listed(c.Lost))
+		loses = "The values that cannot stand there: " + listed(c.Lost) + "."
 	}
 	return "The record is completed; " + strings.Join(did, "; ") + ".", loses
 }

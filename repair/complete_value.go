@@ -52,9 +52,6 @@ func (g gap) mode() []byte {
 	return first(given(g.m, "agent"), g.sibling(session.RoleAssistant, "mode"), g.agent())
 }
 
-func (g gap) providerID() []byte { return g.model("providerID") }
-func (g gap) modelID() []byte    { return g.model("modelID") }
-
 // model is one of the names of a model: of that of the prompt of an answer, or of
 // an answer to a prompt; else of that of the nearest message, or of the session. If
 // the other name is known it is of a model with that name: two models do not make
@@ -87,9 +84,6 @@ func (g gap) model(name string) []byte {
 	}
 	return found
 }
-
-func (g gap) cwd() []byte  { return g.folder("cwd") }
-func (g gap) root() []byte { return g.folder("root") }
 
 // folder is where the agent worked, nil if nothing tells.
 func (g gap) folder(name string) []byte {
@@ -177,4 +171,18 @@ func (g gap) roleOf() string {
 		return other(m.Role)
 	}
 	return session.RoleUser
+}
+
+func unquoted(raw []byte) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return jsonedit.Unquote(raw), true
+}
+
+// textAt is the string at a path, "" if there is none.
+func textAt(data []byte, path ...string) string {
+	raw, _ := jsonedit.Get(data, path...)
+	s, _ := unquoted(raw)
+	return s
 }

@@ -68,7 +68,7 @@ func TestPlainIsHealthyAfterDamage(t *testing.T) {
 					*p = session.NewPart(session.Record{Ref: p.Ref, Data: []byte(d.to(string(p.Data))), Mode: p.Mode})
 				}
 				s.Sort()
-				if !plain(s, fixtureTime) {
+				if !quickCheck(s, fixtureTime) {
 					notPlain++
 				} else if found := surveyed(s); len(found) > 0 {
 					t.Errorf("%s in message %d, part %d: plain, and yet %v", d.name, i, j, found)
@@ -103,7 +103,7 @@ func TestPlainModel(t *testing.T) {
 				s.Info.Cols[i].Bytes = []byte(r.model)
 			}
 		}
-		if got := plain(s, fixtureTime); got != r.want {
+		if got := quickCheck(s, fixtureTime); got != r.want {
 			t.Errorf("with the model %s: plain = %v, want %v", r.model, got, r.want)
 		}
 		if found := surveyed(s); r.want && len(found) > 0 {

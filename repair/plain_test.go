@@ -24,12 +24,16 @@ func TestPlain(t *testing.T) {
 		{"what the real agent wrote", fixture(t), true},
 		{"calls", build(user(hi), calling(stepStart, signed, hi, bash, bash2, stepFinish), answer(stepStart, hi, stepFinish)), true},
 		{"no answer yet", build(user(hi)), true},
+		{"a file that cannot be sent", build(user(hi, `"type":"file","mime":"application/zip","url":"data:application/zip;base64,AA=="`)), false},
+		{"an image that is no base64", build(user(hi, `"type":"file","mime":"image/png","url":"data:image/png;base64,A"`)), false},
+		{"a picture of a size that some provider refuses", build(user(hi, `"type":"file","mime":"image/png","url":"data:image/png;base64,`+strings.Repeat("AAAA", 1<<18)+`"`)), false},
+		{"all kinds of parts", allKinds(), true},
 		{"nothing", build(), false},
 		{"an answer first", build(answer(hi)), false},
 		{"two answers", build(user(hi), answer(hi), answer(hi)), false},
 		{"a prompt of nothing", build(user(), answer(hi)), false},
 		{"a blank text", build(user(blank)), false},
-		{"a file", build(user(hi, file)), false},
+		{"a file", build(user(hi, file)), true},
 		{"the loop is open", build(user(hi), calling(stepStart, bash, stepFinish)), false},
 		{"two calls of one id", build(user(hi), calling(bash, bash), answer(hi)), false},
 		{"unsigned thinking", build(user(hi), answer(unsigned, hi)), false},
@@ -43,13 +47,39 @@ func TestPlain(t *testing.T) {
 				complete(&r.s.Messages[i])
 			}
 		}
-		if got := plain(r.s, fixtureTime); got != r.want {
+		if got := quickCheck(r.s, fixtureTime); got != r.want {
 			t.Errorf("%s: plain = %v, want %v", r.name, got, r.want)
 		}
 		if found := surveyed(r.s); r.want && len(found) > 0 {
 			t.Errorf("%s: plain, and yet %v", r.name, found)
 		}
 	}
+}
+
+// allKinds is a session with every kind of part, answers that failed, and a compaction.
+func allKinds() *session.Session {
+	const (
+		text    = `"type":"file","mime":"text/plain","url":"file:///x","filename":"x"`
+		agent   = `"type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}`
+		subtask = `"type":"subtask","prompt":"x","description":"y","agent":"explore"`
+		compact = `"type":"compaction","auto":true`
+		patch   = `"type":"patch","hash":"x","files":["y"]`
+		retry   = `"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"x","isRetryable":true,"responseHeaders":{"a":"b"}}},"time":{"created":1}`
+	)
+	aborted := func(parts ...string) turn {
+		return turn{"assistant", `"error":{"name":"MessageAbortedError","data":{"message":"x"}}`, parts}
+	}
+	summary := turn{"assistant", `"finish":"stop","summary":true`, []string{stepStart, hi, stepFinish}}
+	s := build(
+		user(hi, file, text, agent), calling(stepStart, signed, hi, bash, stepFinish, patch), answer(stepStart, hi, stepFinish),
+		user(subtask), failed("APIError", retry),
+		user(hi), aborted(stepStart, hi, bash2),
+		user(compact), summary,
+		user(hi), aborted(stepStart, signed2),
+		user(hi), answer(hi),
+	)
+	s.Messages[8] = remade(&s.Messages[8], strings.Replace(string(s.Messages[8].Data), messageID(1), messageID(8), 1))
+	return s
 }
 
 // complete gives an answer the time at which it ended.
@@ -69,15 +99,19 @@ func remade(m *session.Message, data string) session.Message {
 // TestPlainIsHealthy breaks a session in random ways: where it still counts as
 // plain, no simulation finds anything.
 func TestPlainIsHealthy(t *testing.T) {
-	whole := fixture(t)
+	kinds := allKinds()
+	for i := range kinds.Messages {
+		complete(&kinds.Messages[i])
+	}
+	wholes := []*session.Session{fixture(t), kinds}
 	stillPlain := 0
 	rapid.Check(t, func(t *rapid.T) {
-		s := whole.Clone()
+		s := rapid.SampledFrom(wholes).Draw(t, "session").Clone()
 		for range rapid.IntRange(1, 3).Draw(t, "changes") {
 			disturb(t, s)
 		}
 		s.Sort()
-		if !plain(s, fixtureTime) {
+		if !quickCheck(s, fixtureTime) {
 			return
 		}
 		stillPlain++
@@ -97,7 +131,7 @@ func TestPlainWorldIsHealthy(t *testing.T) {
 		for i := range s.Messages {
 			complete(&s.Messages[i])
 		}
-		if found := surveyed(s); plain(s, fixtureTime) && len(found) > 0 {
+		if found := surveyed(s); quickCheck(s, fixtureTime) && len(found) > 0 {
 			t.Fatalf("plain, and yet %v in\n%s", found, records(s))
 		}
 	})
@@ -121,7 +155,7 @@ func TestPlainIsHealthyAfterAnyChange(t *testing.T) {
 						continue
 					}
 					s.Sort()
-					if !plain(s, fixtureTime) {
+					if !quickCheck(s, fixtureTime) {
 						continue
 					}
 					tried++

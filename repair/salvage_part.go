@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -131,7 +132,7 @@ func (g gap) salvageState(data []byte, v jsonedit.Partial) (left []byte, loses s
 	if !v.Intact("state", result) {
 		text, loses = text+cutShort, "The end of the call's result."
 		if text == cutShort {
-			status, result, text, loses = session.StatusError, "error", damagedCall, "The call's result."
+			status, result, text, loses = session.StatusError, "error", schema.LostResult, "The call's result."
 		}
 	}
 	data = uncut(data, v)

@@ -2,10 +2,9 @@ package repair
 
 import (
 	"cmp"
-	"slices"
 	"strconv"
-	"strings"
 
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -31,20 +30,35 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 		v.Cut = v.Cut[:1] // half a revert would be another one
 		data, _ = jsonedit.Remove(data, v.Cut[0])
 	}
-	slots := sessionSlots(s)
+	t := &schema.SessionFile
 	if v.Complete { // the agent goes on with the rest as it is
-		slots = slices.DeleteFunc(slots, func(sl slot) bool { return !strings.HasPrefix(sl.path, "time") })
+		t = &schema.SessionTimes
 	}
-	data, c, err := gap{s: s, m: &session.Message{Record: s.Info}, known: k}.complete(data, slots)
-	if err != nil || v.Complete && c.none() && string(before) == string(s.Info.Data) {
+	created, updated := sessionTimes(s)
+	data, c, err := schema.Complete(data, t, func(_ []byte, from schema.Source) []byte {
+		switch from {
+		case schema.Version:
+			return jsonedit.Quote(cmp.Or(s.Version, treeVersion))
+		case schema.Project:
+			return jsonedit.Quote(cmp.Or(s.Info.Ref.Project, s.Project))
+		case schema.Folder:
+			return gap{s: s, m: &session.Message{Record: s.Info}, known: k}.folder("cwd")
+		case schema.Created:
+			return strconv.AppendInt(nil, created, 10)
+		case schema.Updated:
+			return strconv.AppendInt(nil, updated, 10)
+		}
+		return nil
+	})
+	if err != nil || v.Complete && c.None() && string(before) == string(s.Info.Data) {
 		return nil
 	}
 	cure, loses := "What stands around the record is taken away.", ""
 	switch {
 	case !v.Complete:
 		cure, loses = "The session's record is rebuilt from what can be read of it, and from its messages.", "What else the record said of the session."
-	case !c.none():
-		cure, loses = c.describe()
+	case !c.None():
+		cure, loses = describeChanges(c)
 	}
 	return []fix{{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = with(r, data)
@@ -53,24 +67,6 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 		d.s.Created, d.s.Updated = timeAt(data, "created"), timeAt(data, "updated")
 		return nil
 	}}}
-}
-
-func sessionSlots(s *session.Session) []slot {
-	created, updated := sessionTimes(s)
-	told := func(v string) func(gap) []byte { return func(gap) []byte { return jsonedit.Quote(v) } }
-	number := func(v int64) func(gap) []byte {
-		return func(gap) []byte { return strconv.AppendInt(nil, v, 10) }
-	}
-	return []slot{
-		need("version", exactText, told(cmp.Or(s.Version, treeVersion))),
-		need("projectID", exactText, told(cmp.Or(s.Info.Ref.Project, s.Project))),
-		need("directory", exactText, gap.cwd),
-		need("title", aText, told("Recovered session")),
-		need("time", anObject, always("{}")),
-		need("time.created", aTime, number(created)),
-		need("time.updated", aTime, number(updated)),
-		may("parentID", exactText), may("summary", anObject), may("share", anObject), may("revert", anObject),
-	}
 }
 
 // sessionTimes are when the session was made and last changed, by what it and its

@@ -9,15 +9,10 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
-
-// rowVersion is the first version whose sessions were rows: what a session is
-// taken for whose row does not say which version made it.
-const rowVersion = "1.2.0"
 
 // sessionRowFixes make the columns of the session's row that the agent cannot use
 // ones that it can: those that hold the right thing in another storage class keep
@@ -26,18 +21,38 @@ const rowVersion = "1.2.0"
 func sessionRowFixes(k *known) []fix {
 	s := k.s
 	var names []string
-	for _, f := range schema.SessionFaults(s, render.ProfileFor("").Strict) {
+	for _, f := range schema.SessionFaults(s, true) {
 		names = append(names, f.Field)
 	}
-	row, c, ok := completeRow(k, s.Info, names, rowSlots(s))
+	created, updated := sessionTimes(s)
+	table := schema.SessionRow
+	if s.WorkspaceMissing {
+		table = slices.Clone(table)
+		i := slices.IndexFunc(table, func(c schema.Column) bool { return c.Name == "workspace_id" })
+		table[i].Convert = func(*schema.Completion, []byte) ([]byte, bool) { return nil, false }
+	}
+	row, c, ok := completeRow(s.Info, names, table, func(_ []byte, from schema.Source) []byte {
+		switch from {
+		case schema.Folder:
+			return k.folderOfMessages()
+		case schema.Created:
+			return strconv.AppendInt(nil, created, 10)
+		case schema.Updated:
+			return strconv.AppendInt(nil, updated, 10)
+		case schema.Cost:
+			return total(s, "cost")
+		}
+		path, _ := strings.CutPrefix(string(from), string(schema.Tokens))
+		return total(s, append([]string{"tokens"}, strings.Split(path, ".")...)...)
+	})
 	if !ok {
 		return nil
 	}
-	cure, loses := c.describe()
-	if slices.Contains(c.lost, "revert") {
+	cure, loses := describeChanges(c)
+	if slices.Contains(c.Lost, "revert") {
 		loses += " The session is then not reverted any more: the messages that were to go stay."
 	}
-	if slices.ContainsFunc(c.lost, func(path string) bool { return within(path, "permission") }) {
+	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
 		loses += " Rules that the session had for itself alone are gone: the agent's own settings hold."
 	}
 	return []fix{{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
@@ -65,24 +80,19 @@ func projectRowFixes(k *known, _ fault) []fix {
 		return projectFileFixes(k)
 	}
 	var names []string
-	for _, f := range schema.ProjectFaults(s, render.ProfileFor("").Strict) {
+	for _, f := range schema.ProjectFaults(s, true) {
 		names = append(names, f.Field)
 	}
-	folder := func(gap) []byte { return jsonedit.Quote(s.Directory) }
-	if s.ProjectRow.Ref.Project == "global" {
-		folder = always(`"/"`)
-	}
-	row, c, ok := completeRow(k, s.ProjectRow, names, []slot{
-		need("worktree", func(g gap, raw []byte) ([]byte, bool) {
-			to, ok := aFolder(g, raw)
-			return to, ok && len(raw) > 2
-		}, folder),
-		may("vcs", oneWord("git")), need("sandboxes", aList(exactText), always("[]")), may("commands", anObject),
+	row, c, ok := completeRow(s.ProjectRow, names, schema.ProjectRow, func([]byte, schema.Source) []byte {
+		if s.ProjectRow.Ref.Project == "global" {
+			return []byte(`"/"`)
+		}
+		return jsonedit.Quote(s.Directory)
 	})
 	if !ok {
 		return nil
 	}
-	cure, loses := c.describe()
+	cure, loses := describeChanges(c)
 	return []fix{{cure: "Of the project's row: " + cure, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.ProjectRow = row
 		return nil
@@ -96,31 +106,33 @@ func projectFileFixes(k *known) []fix {
 	if s.ProjectRow.Unreadable() {
 		return nil
 	}
-	id := jsonedit.Quote(s.ProjectRow.Ref.Project)
-	isID := func(_ gap, raw []byte) ([]byte, bool) { return id, bytes.Equal(raw, id) }
-	slots := []slot{need("id", isID, always(string(id))), may("sandboxes", aList(exactText))}
 	data, loses := bytes.TrimPrefix(s.ProjectRow.Data, []byte("\ufeff")), ""
 	if jsonedit.Parse(data).Kind() != '{' {
 		data, loses = []byte("{}"), "What the file held."
 	}
-	data, c, err := gap{s: s, m: &session.Message{Record: s.ProjectRow}, known: k}.complete(data, slots)
+	data, c, err := schema.Complete(data, schema.ProjectFile(s.ProjectRow.Ref.Project), nil)
 	if err != nil {
 		return nil
 	}
-	cure, lost := c.describe()
+	cure, lost := describeChanges(c)
 	return []fix{{cure: "Of the project's file: " + cure, loses: cmp.Or(loses, lost), whole: true, edit: func(d *draft) error {
 		d.s.ProjectRow = with(s.ProjectRow, data)
 		return nil
 	}}}
 }
 
-// completeRow is the row with the columns of these names as the slots want them,
-// and what that took.
-func completeRow(k *known, row session.Record, names []string, slots []slot) (session.Record, changes, bool) {
+// completeRow is the row with the columns of these names as the table wants them, and
+// what that took.
+func completeRow(row session.Record, names []string, table []schema.Column, tell func([]byte, schema.Source) []byte) (session.Record, schema.Changes, bool) {
 	data, lost := rowJSON(&row, names)
-	slots = slices.DeleteFunc(slots, func(sl slot) bool { return !slices.Contains(names, sl.path) })
-	after, c, err := gap{s: k.s, m: &session.Message{Record: row}, known: k}.complete(data, slots)
-	if err != nil || len(slots) == 0 {
+	t := schema.Type{Kind: schema.Object}
+	for i := range table {
+		if f := table[i].Field; f.Name != "id" && slices.Contains(names, f.Name) {
+			t.Fields = append(t.Fields, f)
+		}
+	}
+	after, c, err := schema.Complete(data, &t, tell)
+	if err != nil || len(t.Fields) == 0 {
 		return row, c, false
 	}
 	for _, name := range names {
@@ -128,14 +140,14 @@ func completeRow(k *known, row session.Record, names []string, slots []slot) (se
 		row = row.WithCol(columnOf(name, raw, has))
 	}
 	for _, name := range lost {
-		if !slices.Contains(c.lost, name) {
-			c.lost = append(c.lost, name)
+		if !slices.Contains(c.Lost, name) {
+			c.Lost = append(c.Lost, name)
 		}
 	}
-	c.filled = slices.DeleteFunc(c.filled, func(name string) bool { return slices.Contains(lost, name) })
+	c.Filled = slices.DeleteFunc(c.Filled, func(name string) bool { return slices.Contains(lost, name) })
 	for _, name := range names { // the same text in another storage class
-		if !slices.Contains(slices.Concat(c.filled, c.altered), name) && !slices.ContainsFunc(c.lost, func(path string) bool { return within(path, name) }) {
-			c.altered = append(c.altered, name)
+		if !slices.Contains(slices.Concat(c.Filled, c.Altered), name) && !slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, name) }) {
+			c.Altered = append(c.Altered, name)
 		}
 	}
 	return row, c, true
@@ -190,95 +202,26 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 	return session.RealCol(name, f)
 }
 
-func rowSlots(s *session.Session) []slot {
-	told := func(v string) func(gap) []byte { return func(gap) []byte { return jsonedit.Quote(v) } }
-	number := func(v int64) func(gap) []byte {
-		return func(gap) []byte { return strconv.AppendInt(nil, v, 10) }
-	}
-	created, updated := sessionTimes(s)
-	workspace := idOf("wrk")
-	if s.WorkspaceMissing {
-		workspace = func(gap, []byte) ([]byte, bool) { return nil, false }
-	}
-	rule := intact(alike(need("permission", exactText, unknown), need("pattern", exactText, unknown), need("action", oneWord("allow", "deny", "ask"), unknown)))
-	change := completed(alike(need("additions", aFinite, unknown), need("deletions", aFinite, unknown),
-		may("file", exactText), may("patch", exactText), may("status", oneWord("added", "deleted", "modified"))))
-	slots := []slot{
-		may("workspace_id", workspace), may("parent_id", idOf("ses")),
-		need("slug", exactText, told("recovered")),
-		need("directory", aFolder, gap.folderOfMessages),
-		may("path", exactText),
-		need("title", exactText, told("Recovered session")),
-		need("version", exactText, told(rowVersion)),
-		may("share_url", exactText),
-		may("summary_additions", aNumber), may("summary_deletions", aNumber), may("summary_files", aNumber),
-		may("summary_diffs", aList(change)), may("metadata", anObject), may("revert", aRevert),
-		may("permission", aList(rule)), may("agent", exactText),
-		may("model", completed(alike(need("id", aName, unknown), need("providerID", aName, unknown), may("variant", exactText)))),
-		need("time_created", aCount, number(created)), need("time_updated", aCount, number(updated)),
-		may("time_compacting", aCount), may("time_archived", aNumber),
-		need("cost", aNumber, total("cost")),
-	}
-	for name, path := range map[string][]string{
-		"input": {"input"}, "output": {"output"}, "reasoning": {"reasoning"}, "cache_read": {"cache", "read"}, "cache_write": {"cache", "write"},
-	} {
-		slots = append(slots, need("tokens_"+name, aNumber, total(append([]string{"tokens"}, path...)...)))
-	}
-	return slots
-}
-
-// oneWord is one of some words.
-func oneWord(words ...string) fit {
-	return func(_ gap, raw []byte) ([]byte, bool) {
-		s, ok := unquoted(raw)
-		return raw, ok && slices.Contains(words, s)
-	}
-}
-
-// aFinite is a number that JavaScript does not take for an infinite one.
-func aFinite(g gap, raw []byte) ([]byte, bool) {
-	n, ok := aNumber(g, raw)
-	_, err := strconv.ParseFloat(string(n), 64)
-	return n, ok && err == nil
-}
-
-// aFolder is a path that does not depend on where the agent was started.
-func aFolder(_ gap, raw []byte) ([]byte, bool) {
-	s, ok := unquoted(raw)
-	return raw, ok && (s == "" || schema.IsAbsolute(s))
-}
-
-// aRevert is a revert as it is, but for what only describes it: half a revert would
-// be another one.
-func aRevert(g gap, raw []byte) ([]byte, bool) {
-	if _, ok := intact(alike(need("messageID", idOf("msg"), unknown), may("partID", idOf("prt"))))(g, raw); !ok {
-		return nil, false
-	}
-	return g.completedBy(raw, []slot{may("snapshot", exactText), may("diff", exactText)})
-}
-
 // folderOfMessages is where the agent worked, by what messages say; "", for which
 // the agent takes the folder that it was started in, if none says.
-func (g gap) folderOfMessages() []byte {
-	cwd := g.sibling(session.RoleAssistant, "path", "cwd")
-	if _, ok := aFolder(g, first(cwd, []byte(`""`))); !ok || cwd == nil {
-		return []byte(`""`)
+func (k *known) folderOfMessages() []byte {
+	g := gap{s: k.s, m: &session.Message{}, known: k}
+	if cwd := g.sibling(session.RoleAssistant, "path", "cwd"); cwd != nil && schema.IsAbsolute(jsonedit.Unquote(cwd)) {
+		return cwd
 	}
-	return cwd
+	return []byte(`""`)
 }
 
-// total fills in the sum of the numbers at path of all messages.
-func total(path ...string) func(gap) []byte {
-	return func(g gap) []byte {
-		sum := 0.0
-		for i := range g.s.Messages {
-			raw, _ := jsonedit.Get(g.s.Messages[i].Data, path...)
-			if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
-				sum += n
-			}
+// total is the sum of the numbers at path of all messages.
+func total(s *session.Session, path ...string) []byte {
+	sum := 0.0
+	for i := range s.Messages {
+		raw, _ := jsonedit.Get(s.Messages[i].Data, path...)
+		if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
+			sum += n
 		}
-		return strconv.AppendFloat(nil, sum, 'f', -1, 64)
 	}
+	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
 }
 
 // projectFixes move the session to the project that has its directory.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -60,7 +61,7 @@ func fixInput(c *chart, f fault) []fix {
 	raw, ok := jsonedit.Get(p.Data, "state", "input")
 	cure, input := "The input becomes an empty object.", []byte("{}")
 	if ok && notNull(raw) {
-		input, _ = anInput(gap{}, raw)
+		input, _ = schema.ConvertInput(nil, raw)
 		cure = "The input becomes the object that it is the text of."
 		if string(input) == `{"input":`+string(raw)+`}` {
 			cure = `The input becomes an object, with what it was as "input".`

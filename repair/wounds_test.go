@@ -24,7 +24,7 @@ func TestWounds(t *testing.T) {
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
 				s := unpack(t, i, w.Cut).load()
 				req := Request{Options: Options{Now: fixtureTime, Version: version, Missing: missing}}
-				if found := surveyed(s); plain(s, fixtureTime) && len(found) > 0 {
+				if found := surveyed(s); quickCheck(s, fixtureTime) && len(found) > 0 {
 					t.Errorf("plain, and yet %v", found)
 				}
 				ds := Diagnose(s, req.Options)
@@ -50,7 +50,7 @@ func TestWounds(t *testing.T) {
 				}
 			})
 		}
-		if s := unpack(t, i, func(wound.Store) {}).load(); !plain(s, fixtureTime) {
+		if s := unpack(t, i, func(wound.Store) {}).load(); !quickCheck(s, fixtureTime) {
 			t.Errorf("what %s wrote is not plain", version)
 		}
 	}

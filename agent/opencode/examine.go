@@ -25,16 +25,16 @@ func (s *store) Settings() string { return "models " + s.models.state() }
 // the session. If the examination does not last, the session must be diagnosed.
 func (s *store) quickCheck(ctx context.Context, head session.Session, o repair.Options) agent.Examination {
 	now := o.Typed()
-	g := repair.Glance{Now: now}
-	bare, stamp := s.ScanRecords(ctx, head, g.Message)
-	if bare == nil || !g.Plain(bare) || bare.CheckDepth() != nil {
+	q := repair.QuickCheck{Now: now}
+	bare, stamp := s.ScanRecords(ctx, head, q.Message)
+	if bare == nil || !q.Healthy(bare) || bare.CheckDepth() != nil {
 		return agent.Examination{}
 	}
-	e := agent.Examination{Thinking: g.Thinks(), Lasts: !now.IsZero(), Stamp: stamp}
+	e := agent.Examination{Thinking: q.Thinks(), Lasts: !now.IsZero(), Stamp: stamp}
 	if o.Thinking != nil {
 		e.Thinking = *o.Thinking
 	}
-	e.From, e.Until = g.Span()
+	e.From, e.Until = q.Span()
 	return e
 }
 

@@ -8,16 +8,6 @@ import (
 	"mend/session"
 )
 
-// projectColumns are the columns of a project's row that keep OpenCode from starting in
-// a folder of the project.
-var projectColumns = []column{
-	{name: "worktree", required: true, is: worktree},
-	{name: "vcs", always: true, falseIsNull: true, is: enum{"git"}},
-	{name: "sandboxes", json: true, always: true, required: true, is: list{anything}},
-	{name: "sandboxes", json: true, required: true, is: list{text}},
-	{name: "commands", json: true, always: true, is: anything},
-}
-
 // ProjectFaults returns the invalid values of the session's project, for versions that
 // validate records or for those that do not: OpenCode does not start in any folder of the
 // project.
@@ -26,18 +16,23 @@ func ProjectFaults(s *session.Session, strict bool) []Fault {
 		return projectFileFaults(&s.ProjectRow)
 	}
 	var all faults
-	for _, want := range projectColumns {
-		c, has := s.ProjectRow.Col(want.name)
-		if !has || !strict && !want.always {
+	for i := range ProjectRow {
+		want := &ProjectRow[i]
+		c, has := s.ProjectRow.Col(want.Name)
+		if !has {
 			continue
 		}
-		switch v, ok := js.ParseColumn(c, want.json); {
-		case !ok:
-			all.add(want.name, " is no JSON", true)
-		case !v.Exists() && !want.required, want.falseIsNull && !v.Truthy():
-		default:
-			if why := want.is.mismatch(v); why != "" {
-				all.add(want.name, why, true)
+		v, ok := js.ParseColumn(c, want.JSON)
+		for _, check := range want.checks() {
+			switch {
+			case !strict && !check.Always:
+			case !ok:
+				all.add(want.Name, " is no JSON", true)
+			case !v.Exists() && want.Need == Optional, want.FalseIsNull && !v.Truthy():
+			default:
+				if why := check.Type.Check(v); why != "" {
+					all.add(want.Name, why, true)
+				}
 			}
 		}
 	}

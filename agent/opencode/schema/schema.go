@@ -1,9 +1,15 @@
-// Package schema describes the records of OpenCode: which fields a message, a part, a
-// session and a project have, and of which type. From some version on OpenCode validates
-// a record before it shows it, and an invalid one hides the whole session.
+// Package schema describes the records of OpenCode: the one table of the fields that a
+// message, a part, a session and a project have, by kind, with the type of each, whether a
+// record needs it, and what tells a missing value. From some version on OpenCode validates a
+// record before it shows it, and an invalid one hides the whole session.
 //
-// The tables are those of 1.18.33, observed on the running program field by field; where
-// older versions differ, they say so. Messages and parts have the same fields in a file
+// Three things are derived from the table: which records are invalid ([CheckMessage],
+// [CheckPart], [SessionFaults], [ProjectFaults]), how a record is completed ([Complete]), and
+// whether it is as OpenCode itself writes it ([Type.Pattern]). A record may have fields that
+// the table does not have; they are kept.
+//
+// The table is that of 1.18.33, observed on the running program field by field; where
+// older versions differ, it says so. Messages and parts have the same fields in a file
 // and in a row, except for their ids.
 package schema
 
@@ -13,10 +19,17 @@ import (
 	"mend/agent/opencode/js"
 )
 
+// CheckMessage returns why 1.18.33 cannot show a message with this id and this content,
+// or "" if it can. The id is an argument because in a database it is a column.
+func CheckMessage(id string, v js.Value) string { return check("msg", id, &Message, v) }
+
+// CheckPart is CheckMessage for a part.
+func CheckPart(id string, v js.Value) string { return check("prt", id, &Part, v) }
+
 // check returns why a record with this id and this content is invalid, or "".
-func check(prefix id, recordID string, t valueType, v js.Value) string {
-	if why := prefix.mismatchText(recordID); why != "" {
+func check(prefix, id string, t *Type, v js.Value) string {
+	if why := checkPrefix(id, prefix); why != "" {
 		return "id" + why
 	}
-	return strings.TrimPrefix(strings.TrimSpace(t.mismatch(v)), ".")
+	return strings.TrimPrefix(strings.TrimSpace(t.Check(v)), ".")
 }

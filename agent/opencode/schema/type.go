@@ -2,186 +2,233 @@ package schema
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
 	"mend/agent/opencode/js"
 )
 
-// A valueType is a type of JSON value.
-type valueType interface {
-	// mismatch returns "" if v is of the type. Otherwise it returns the reason, to be
-	// read after a name of v: " is no string", or ".text is no string" for a member.
-	mismatch(v js.Value) string
+// A Kind is what a JSON value is.
+type Kind uint8
+
+// The kinds.
+const (
+	Any Kind = iota
+	String
+	Name   // a String with a character that is not blank
+	Path   // a String: "", or a path that is absolute on the system that it is from
+	ID     // a String that begins with the type's Prefix
+	Number // of JavaScript, infinite ones included
+	Finite // a Number that is not infinite
+	Time   // a Number of 0 or more
+	Count  // a whole number of 0 or more that JavaScript counts exactly
+	Bool
+	List   // of values of the type Elem
+	Map    // an object whose members all are of the type Elem
+	Object // has Fields; without any it is any object
+	Union  // an Object that has also the fields of one of the Cases
+)
+
+// A Type is the form of a JSON value.
+type Type struct {
+	Kind Kind
+	// Exact says that no other value can become one of the type: by default a number is
+	// kept as its text, a time rounded, a list without the items that do not fit, an
+	// object completed.
+	Exact  bool
+	Prefix string   // of an ID
+	Words  []string // of a String: it is one of them; nil for any
+	Filled bool     // of a Path: it is not ""
+	Elem   *Type    // of a List or a Map
+	Except string   // of a Map: a member that may be anything
+	Fields []Field  // of an Object or a Union
+	By     *Field   // of a Union: which case it is
+	Cases  map[string][]Field
 }
 
-// An object is an object with these members. It may have others.
-type object []field
+// A Field is a member of an object.
+type Field struct {
+	Name string
+	Type Type
+	Need Need
+	// Convert returns a value as one of the type, if there is more to it than the type
+	// tells.
+	Convert func(c *Completion, raw []byte) (to []byte, ok bool)
+	Default string // the JSON of a value that can always stand for a missing one
+	From    Source // what tells a missing value; see [Complete]
 
-// A field is a member of an object.
-type field struct {
-	name     string
-	is       valueType
-	optional bool
+	Shown *Type // what the screen takes, if that is not Type
+
+	// Of usual records, see [Type.Pattern].
+	Place     int                   // where the text of the value goes; 0 for nowhere
+	UsualType *Type                 // what a usual value is, if that is not Type
+	Usual     func(raw []byte) bool // whether a value of the type is usual; nil for each
+	Unusual   bool                  // usual records do not have the field
 }
 
-func required(name string, is valueType) field { return field{name, is, false} }
-func optional(name string, is valueType) field { return field{name, is, true} }
+// A Need says who needs a field.
+type Need uint8
 
-func (t object) mismatch(v js.Value) string {
-	if v.Kind() != '{' {
-		return " is no object"
-	}
-	for _, f := range t {
-		member := v.Get(f.name)
-		if !member.Exists() && f.optional {
-			continue
+// The needs.
+const (
+	Optional Need = iota
+	// Screen is for a field that the agent can do without when it makes a request, but
+	// not when it shows the session.
+	Screen
+	Always
+)
+
+// A Source is where a missing value comes from: what a caller of [Complete] knows.
+type Source string
+
+// Check returns what is why with the value where the agent shows it, as the path to the
+// first member at fault and some words; "" if nothing is.
+func (t *Type) Check(v js.Value) string {
+	text, isText := v.Bytes()
+	switch t.Kind {
+	case Any:
+	case String, Name, Path:
+		if !isText {
+			return " is no string"
 		}
-		why := " is missing"
-		if member.Exists() {
-			why = f.is.mismatch(member)
+		return t.checkText(string(text))
+	case ID:
+		return checkPrefix(string(text), t.Prefix)
+	case Number, Finite:
+		if v.Kind() != '0' {
+			return " is no number"
 		}
-		if why != "" {
-			return "." + f.name + why
+		if _, err := strconv.ParseFloat(string(v.Raw()), 64); err != nil && t.Kind == Finite {
+			return " is no finite number"
 		}
+	case Time:
+		if !isTime(v.Raw()) {
+			return " is no number of 0 or more"
+		}
+	case Count:
+		if !isCount(v.Raw()) {
+			return " is no whole number of 0 or more"
+		}
+	case Bool:
+		if v.Kind() != 't' && v.Kind() != 'f' {
+			return " is neither true nor false"
+		}
+	case List:
+		return t.checkList(v)
+	case Map:
+		return t.checkMap(v)
+	case Object, Union:
+		return t.checkObject(v)
 	}
 	return ""
 }
 
-// A union is an object whose members depend on the string in its member tag.
-type union struct {
-	tag   string
-	cases map[string]object
-}
-
-func (t union) mismatch(v js.Value) string {
-	tag, _ := v.Get(t.tag).Text()
-	o, known := t.cases[tag]
-	if v.Kind() == '{' && !known {
-		return "." + t.tag + " is not one that is known"
+func (t *Type) checkText(text string) string {
+	switch {
+	case t.Words != nil && !slices.Contains(t.Words, text):
+		return " is none of " + strings.Join(t.Words, ", ")
+	case text == "" && (t.Kind == Name || t.Filled):
+		return " is empty"
+	case t.Kind == Path && text != "" && !IsAbsolute(text):
+		return " is no absolute path"
 	}
-	return o.mismatch(v)
+	return ""
 }
 
-// A list is a list with elements of one type.
-type list struct{ of valueType }
+// IsAbsolute reports whether the path is absolute on the system that it is from.
+func IsAbsolute(path string) bool {
+	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
+}
 
-func (t list) mismatch(v js.Value) string {
-	elements, ok := v.List()
-	if !ok {
+// checkPrefix returns what is why with an id that has to begin with prefix, "" for
+// nothing.
+func checkPrefix(id, prefix string) string {
+	if !strings.HasPrefix(id, prefix) {
+		return " does not begin with " + prefix
+	}
+	return ""
+}
+
+func (t *Type) checkList(v js.Value) string {
+	if v.Kind() != '[' {
 		return " is no list"
 	}
-	for i := range elements {
-		if why := t.of.mismatch(elements[i]); why != "" {
+	items, _ := v.List()
+	for i := range items {
+		if why := t.Elem.Check(items[i]); why != "" {
 			return "[" + strconv.Itoa(i) + "]" + why
 		}
 	}
 	return ""
 }
 
-// A dictionary is an object with members of any name and of one type.
-type dictionary struct{ of valueType }
-
-func (t dictionary) mismatch(v js.Value) string {
-	if why := (object{}).mismatch(v); why != "" {
-		return why
+func (t *Type) checkMap(v js.Value) string {
+	if v.Kind() != '{' {
+		return " is no object"
 	}
 	for _, m := range v.Members() {
-		if why := t.of.mismatch(m.Value); why != "" {
+		if m.Name == t.Except {
+			continue
+		}
+		if why := t.Elem.Check(m.Value); why != "" {
 			return "." + m.Name + why
 		}
 	}
 	return ""
 }
 
-// An enum is one of these strings.
-type enum []string
-
-func (t enum) mismatch(v js.Value) string {
-	s, ok := v.Text()
-	for _, word := range t {
-		if ok && s == word {
-			return ""
+func (t *Type) checkObject(v js.Value) string {
+	if v.Kind() != '{' {
+		return " is no object"
+	}
+	if t.Kind == Union {
+		fields, known := t.Cases[textOf(v.Get(t.By.Name))]
+		if !known {
+			return "." + t.By.Name + " is not one that is known"
+		}
+		if why := checkFields(v, fields); why != "" {
+			return why
 		}
 	}
-	return " is none of " + strings.Join(t, ", ")
+	return checkFields(v, t.Fields)
 }
 
-// An id is a string with this prefix.
-type id string
-
-const (
-	sessionID   id = "ses"
-	messageID   id = "msg"
-	partID      id = "prt"
-	workspaceID id = "wrk"
-)
-
-func (t id) mismatch(v js.Value) string {
-	s, _ := v.Text()
-	return t.mismatchText(s)
-}
-
-func (t id) mismatchText(s string) string {
-	if !strings.HasPrefix(s, string(t)) {
-		return " does not begin with " + string(t)
+func checkFields(v js.Value, fields []Field) string {
+	for i := range fields {
+		f := &fields[i]
+		member := v.Get(f.Name)
+		why := " is missing"
+		switch shown := f.Shown; {
+		case member.Kind() == 0 && f.Need == Optional:
+			continue
+		case member.Kind() == 0:
+		case shown != nil:
+			why = shown.Check(member)
+		default:
+			why = f.Type.Check(member)
+		}
+		if why != "" {
+			return "." + f.Name + why
+		}
 	}
 	return ""
 }
 
-// A scalar is a type without parts.
-type scalar uint8
-
-const (
-	anything     scalar = iota
-	text                // a string
-	nonEmptyText        // a string that is not empty
-	boolean
-	number
-	finite    // a number that JavaScript can represent as a finite one
-	count     // a whole number of 0 or more that JavaScript represents exactly
-	time      // a number of 0 or more
-	directory // an absolute path, or empty
-	worktree  // an absolute path
-)
-
-func (t scalar) mismatch(v js.Value) string {
-	switch t {
-	case text:
-		return unless(v.Kind() == '"', " is no string")
-	case nonEmptyText, directory, worktree:
-		return t.mismatchText(v.Text())
-	case boolean:
-		return unless(v.Kind() == 't' || v.Kind() == 'f', " is neither true nor false")
-	case number:
-		return unless(v.Kind() == '0', " is no number")
-	case finite:
-		return unless(v.Kind() == '0' && !v.IsInfinite(), " is no finite number")
-	case count:
-		f, err := strconv.ParseFloat(string(v.Raw()), 64)
-		return unless(v.Kind() == '0' && err == nil && f >= 0 && f == math.Trunc(f) && f <= 1<<53-1, " is no whole number of 0 or more")
-	case time:
-		return unless(v.Kind() == '0' && !strings.HasPrefix(string(v.Raw()), "-"), " is no number of 0 or more")
-	}
-	return ""
+// textOf returns the text of a string, "" for anything else.
+func textOf(v js.Value) string {
+	text, _ := v.Bytes()
+	return string(text)
 }
 
-// mismatchText is mismatch for the types of restricted strings.
-func (t scalar) mismatchText(s string, isText bool) string {
-	switch {
-	case !isText:
-		return " is no string"
-	case s == "" && t != directory:
-		return " is empty"
-	case s != "" && t != nonEmptyText && !IsAbsolute(s):
-		return " is no absolute path"
-	}
-	return ""
-}
+func isNumber(raw []byte) bool { return raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9' }
 
-func unless(ok bool, why string) string {
-	if ok {
-		return ""
+func isTime(raw []byte) bool { return len(raw) > 0 && raw[0] >= '0' && raw[0] <= '9' }
+
+func isCount(raw []byte) bool {
+	if len(raw) == 0 || !isNumber(raw) {
+		return false
 	}
-	return why
+	f, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil && f >= 0 && f == math.Trunc(f) && f <= 1<<53-1
 }

@@ -1,0 +1,345 @@
+package schema
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"mend/agent/opencode/js"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// Changes are the paths at which a record was completed.
+type Changes struct {
+	Filled  []string // nothing was there
+	Altered []string // the same was there in another form
+	Lost    []string // what was there could not stay
+}
+
+// None reports whether the record was complete.
+func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) == 0 }
+
+var errNoValue = errors.New("nothing tells what it should hold")
+
+// Complete returns data, which is an object, with every member as its type asks for, and
+// every byte that is right as it was. tell returns what is known about the source of a
+// missing value of the record, which holds what was completed so far; nil for nothing.
+// The error says that a value is needed which nothing tells.
+func Complete(data []byte, t *Type, tell func(record []byte, from Source) []byte) ([]byte, Changes, error) {
+	c := &Completion{tell: tell, record: data}
+	err := c.object(t, nil)
+	return c.record, c.changes, err
+}
+
+// A Completion is the work on one record, or on one value in it.
+type Completion struct {
+	tell    func(record []byte, from Source) []byte
+	record  []byte // the record, or the value
+	top     []byte // the record that the value is in, nil for the record itself
+	changes Changes
+
+	dropped *[]string // the paths in the present value of what cannot stay
+}
+
+// Drop notes that what is at a path in the value cannot stay.
+func (c *Completion) Drop(path string) {
+	if c.dropped != nil {
+		*c.dropped = append(*c.dropped, path)
+	}
+}
+
+// object completes the object at path, of an Object or a Union.
+func (c *Completion) object(t *Type, path []string) error {
+	fields := t.Fields
+	if t.Kind == Union {
+		if t.By.Need != Optional {
+			if err := c.field(t.By, path); err != nil {
+				return err
+			}
+		}
+		by, _ := jsonedit.Get(c.record, join(path, t.By.Name)...)
+		name, _ := unquote(by)
+		fields = append(fields[:len(fields):len(fields)], t.Cases[name]...)
+	}
+	for i := range fields {
+		if err := c.field(&fields[i], path); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// field completes a member of the object at path.
+func (c *Completion) field(f *Field, above []string) error {
+	path := join(above, f.Name)
+	name := strings.Join(path, ".")
+	raw, there := jsonedit.Get(c.record, path...)
+	var to []byte
+	fits := false
+	var dropped []string
+	if there {
+		c.dropped = &dropped
+		to, fits = f.keep(c, raw)
+		c.dropped = nil
+	}
+	var err error
+	switch {
+	case fits && bytes.Equal(to, raw):
+	case fits:
+		for _, path := range dropped {
+			c.changes.Lost = append(c.changes.Lost, name+"."+path)
+		}
+		if len(dropped) == 0 {
+			c.changes.Altered = append(c.changes.Altered, name)
+		}
+		c.record, err = jsonedit.Set(c.record, to, path...)
+	case f.Need == Optional:
+		if there {
+			c.note(name, f, raw)
+			c.record, err = jsonedit.Remove(c.record, path...)
+		}
+		return wrap(name, err)
+	default:
+		to = c.fill(f)
+		switch {
+		case to == nil && f.Need == Always:
+			return wrap(name, errNoValue)
+		case to == nil && !there:
+			return nil
+		}
+		c.note(name, f, raw)
+		if to == nil {
+			c.record, err = jsonedit.Remove(c.record, path...)
+			return wrap(name, err)
+		}
+		c.record, err = jsonedit.Set(c.record, to, path...)
+	}
+	if err == nil && f.open() {
+		return c.object(&f.Type, path)
+	}
+	return wrap(name, err)
+}
+
+func wrap(name string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", name, err)
+	}
+	return nil
+}
+
+// open reports whether the members of the value are completed one by one.
+func (f *Field) open() bool {
+	return f.Convert == nil && !f.Type.Exact && (f.Type.Kind == Object || f.Type.Kind == Union)
+}
+
+// keep returns a value of the field as one of its type, and whether it can be one.
+func (f *Field) keep(c *Completion, raw []byte) ([]byte, bool) {
+	switch {
+	case f.Convert != nil:
+		return f.Convert(c, raw)
+	case f.open():
+		return raw, raw[0] == '{'
+	}
+	return f.Type.keep(c, raw)
+}
+
+// fill returns a value for the field, nil where nothing tells one.
+func (c *Completion) fill(f *Field) []byte {
+	if f.From != "" && c.tell != nil {
+		record := c.record
+		if c.top != nil {
+			record = c.top
+		}
+		if v := c.tell(record, f.From); v != nil {
+			return v
+		}
+	}
+	if f.Default == "" {
+		return nil
+	}
+	return []byte(f.Default)
+}
+
+// note notes that a value, nil for none, gave way to another one, or to none.
+func (c *Completion) note(name string, f *Field, was []byte) {
+	switch nothing := len(was) == 0 || was[0] == 'n'; {
+	case nothing && f.Need == Optional:
+		c.changes.Altered = append(c.changes.Altered, name)
+	case nothing:
+		c.changes.Filled = append(c.changes.Filled, name)
+	default:
+		c.changes.Lost = append(c.changes.Lost, name)
+	}
+}
+
+// Value returns a value of the type, as which raw is completed; what that takes away is
+// noted. It returns false where that cannot be.
+func (c *Completion) Value(raw []byte, t *Type) ([]byte, bool) {
+	if raw[0] != '{' {
+		return nil, false
+	}
+	inner := Completion{tell: c.tell, record: raw, top: c.top}
+	if c.top == nil {
+		inner.top = c.record
+	}
+	if inner.object(t, nil) != nil {
+		return nil, false
+	}
+	for _, path := range inner.changes.Lost {
+		c.Drop(path)
+	}
+	return inner.record, true
+}
+
+// keep returns raw as a value of the type, and whether it can be one: raw itself if it
+// is one, else another that means the same.
+func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
+	if t.Exact || t.Words != nil {
+		return raw, t.Is(raw)
+	}
+	switch t.Kind {
+	case Name, Path, ID:
+		return raw, t.Is(raw)
+	case String:
+		return keepText(raw)
+	case Number:
+		return keepNumber(raw)
+	case Finite:
+		n, ok := keepNumber(raw)
+		_, err := strconv.ParseFloat(string(n), 64)
+		return n, ok && err == nil
+	case Time:
+		n, ok := keepNumber(raw)
+		return n, ok && n[0] != '-'
+	case Count:
+		return keepCount(raw)
+	case Bool:
+		if text, ok := unquote(raw); ok {
+			return []byte(text), text == "true" || text == "false"
+		}
+		return raw, raw[0] == 't' || raw[0] == 'f'
+	case List:
+		return t.keepList(c, raw)
+	case Map:
+		return t.keepMap(c, raw)
+	case Object, Union:
+		if t.Fields == nil && t.By == nil {
+			return raw, raw[0] == '{'
+		}
+		return c.Value(raw, t)
+	}
+	return raw, true
+}
+
+// Is reports whether raw, which is JSON, is of the type as it is.
+func (t *Type) Is(raw []byte) bool {
+	v := js.Parse(raw)
+	if v.Kind() == 0 || t.Check(v) != "" {
+		return false
+	}
+	return t.Kind != Name || !session.Blank(textOf(v))
+}
+
+// keepText keeps a number, a truth value, an object or a list as its text.
+func keepText(raw []byte) ([]byte, bool) {
+	switch raw[0] {
+	case '"':
+		return raw, true
+	case 'n':
+		return nil, false
+	}
+	var b bytes.Buffer
+	err := json.Compact(&b, raw)
+	return jsonedit.Quote(b.String()), err == nil
+}
+
+// keepNumber keeps a number that is written as a string.
+func keepNumber(raw []byte) ([]byte, bool) {
+	if isNumber(raw) {
+		return raw, true
+	}
+	text, _ := unquote(raw)
+	n := []byte(strings.TrimSpace(text))
+	return n, len(n) > 0 && isNumber(n) && json.Valid(n)
+}
+
+// keepCount keeps a number rounded.
+func keepCount(raw []byte) ([]byte, bool) {
+	n, ok := keepNumber(raw)
+	if !ok || n[0] == '-' {
+		return nil, false
+	}
+	f, err := strconv.ParseFloat(string(n), 64)
+	switch {
+	case err != nil || f > 1<<53-1:
+		return nil, false
+	case f == math.Trunc(f):
+		return n, true
+	}
+	return strconv.AppendFloat(nil, math.Round(f), 'f', -1, 64), true
+}
+
+// keepList keeps the items that fit, completed.
+func (t *Type) keepList(c *Completion, raw []byte) ([]byte, bool) {
+	var items []json.RawMessage
+	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
+		return nil, false
+	}
+	same, kept := true, []string{}
+	for i, item := range items {
+		to, ok := t.keepElem(c, strconv.Itoa(i), item)
+		same = same && ok && bytes.Equal(to, item)
+		if ok {
+			kept = append(kept, string(to))
+		}
+	}
+	if same {
+		return raw, true
+	}
+	return []byte("[" + strings.Join(kept, ",") + "]"), true
+}
+
+// keepMap keeps the members that fit.
+func (t *Type) keepMap(c *Completion, raw []byte) ([]byte, bool) {
+	to, err := jsonedit.EditMembers(raw, func(name string, v []byte) ([]byte, bool) {
+		if name == t.Except {
+			return v, true
+		}
+		return t.keepElem(c, name, v)
+	})
+	return to, err == nil
+}
+
+// keepElem is keep for the element of that name: what it drops is noted below the
+// name. Null is nothing that could be lost.
+func (t *Type) keepElem(c *Completion, name string, raw []byte) ([]byte, bool) {
+	outer := c.dropped
+	var below []string
+	c.dropped = &below
+	to, ok := t.Elem.keep(c, raw)
+	c.dropped = outer
+	if !ok && raw[0] != 'n' {
+		c.Drop(name)
+	}
+	for _, path := range below {
+		if ok {
+			c.Drop(name + "." + path)
+		}
+	}
+	return to, ok
+}
+
+// unquote returns the text of a string, and whether raw is one.
+func unquote(raw []byte) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return jsonedit.Unquote(raw), true
+}
+
+func join(path []string, name string) []string { return append(path[:len(path):len(path)], name) }
