@@ -23,13 +23,13 @@ import (
 // that every verb has.
 type app struct {
 	terminal
-	opt    mend.Options
-	asJSON bool
-	answer map[string]any // of --json, printed at the end
-	lost   error          // the first failure to write to out
+	opt      mend.Options
+	asJSON   bool
+	answer   map[string]any // of --json, printed at the end
+	writeErr error          // the first failure to write to out
 
-	entered bool            // the command line was understood, and a verb is at work
-	noted   map[string]bool // what note has printed
+	parsed bool            // the command line was understood, and a verb is at work
+	noted  map[string]bool // what note has printed
 
 	writing sync.RWMutex // held for reading while the journal or a store is changed
 }
@@ -53,7 +53,7 @@ Without a verb it tells how things stand.`,
 		RunE:          func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
 	}
 	a.opt.Agents = agents
-	a.opt.Version, a.opt.Note = version(), a.note
+	a.opt.Version, a.opt.Note = version(), a.printNote
 	a.opt.Writing = func() func() {
 		a.writing.RLock()
 		return a.writing.RUnlock
@@ -75,38 +75,38 @@ Without a verb it tells how things stand.`,
 	for _, verb := range verbs() {
 		root.AddCommand(verb(a))
 	}
-	a.noteEntry(root)
+	a.markParsed(root)
 	return root
 }
 
-// noteEntry lets the verb and those below it note that they are at work.
-func (a *app) noteEntry(verb *cobra.Command) {
+// markParsed lets the verb and those below it note that they are at work.
+func (a *app) markParsed(verb *cobra.Command) {
 	run := verb.RunE
 	verb.RunE = func(cmd *cobra.Command, args []string) error {
-		a.entered = true
+		a.parsed = true
 		return run(cmd, args)
 	}
 	for _, cmd := range verb.Commands() {
-		a.noteEntry(cmd)
+		a.markParsed(cmd)
 	}
 }
 
 // report tells the error, if it was not told yet, prints the JSON answer, and
 // returns the exit code.
 func (a *app) report(err error) int {
-	if err != nil && !a.entered {
+	if err != nil && !a.parsed {
 		err = &usageError{err}
 	}
-	var already *toldError
+	var already *reportedError
 	told := errors.Is(err, errProblems) || errors.As(err, &already)
 	if a.asJSON {
 		a.printAnswer(err)
 	} else if err != nil && !told {
-		a.tell(err)
+		a.printError(err)
 	}
-	if a.lost != nil && err == nil {
-		err = fmt.Errorf("writing the answer: %w", a.lost)
-		a.tell(err)
+	if a.writeErr != nil && err == nil {
+		err = fmt.Errorf("writing the answer: %w", a.writeErr)
+		a.printError(err)
 	}
 	return exitCode(err)
 }
@@ -127,14 +127,14 @@ func (a *app) printAnswer(err error) {
 	}
 	text, err := termjson.MarshalIndent(answer)
 	if err != nil {
-		a.lost = err
+		a.writeErr = err
 		return
 	}
 	_, _ = a.Write(append(text, '\n')) // a.lost has the error
 }
 
-// answerWith puts a member into the JSON answer.
-func (a *app) answerWith(name string, v any) {
+// setAnswer puts a member into the JSON answer.
+func (a *app) setAnswer(name string, v any) {
 	if a.answer == nil {
 		a.answer = map[string]any{}
 	}
@@ -145,29 +145,29 @@ func (a *app) answerWith(name string, v any) {
 // that has gone away is none.
 func (a *app) Write(b []byte) (int, error) {
 	n, err := a.out.Write(b)
-	a.lose(err)
+	a.setWriteErr(err)
 	return n, err
 }
 
-// lose remembers the first error of the standard output.
-func (a *app) lose(err error) {
-	if err != nil && a.lost == nil && !errors.Is(err, syscall.EPIPE) {
-		a.lost = err
+// setWriteErr remembers the first error of the standard output.
+func (a *app) setWriteErr(err error) {
+	if err != nil && a.writeErr == nil && !errors.Is(err, syscall.EPIPE) {
+		a.writeErr = err
 	}
 }
 
-// tell prints an error and its hint on stderr.
-func (a *app) tell(err error) {
-	fmt.Fprintf(a.err, "%s %s\n", bad("mend:"), printable(err.Error()))
+// printError prints an error and its hint on stderr.
+func (a *app) printError(err error) {
+	fmt.Fprintf(a.err, "%s %s\n", bad("mend:"), escape(err.Error()))
 	if h := hint(err); h != "" {
 		fmt.Fprintf(a.err, "      %s\n", faint(h))
 	}
 }
 
-// note tells once what no change can promise on this file system.
-func (a *app) note(text string) {
+// printNote tells once what no change can promise on this file system.
+func (a *app) printNote(text string) {
 	if !a.noted[text] {
-		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), printable(text))
+		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), escape(text))
 	}
 	if a.noted == nil {
 		a.noted = map[string]bool{}
@@ -182,15 +182,15 @@ func codeName(code int) string {
 	return "signal"
 }
 
-// atOnce buffers what is printed until the returned function is called: a call of the
+// bufferOutput buffers what is printed until the returned function is called: a call of the
 // system for each line costs more than the line.
-func (a *app) atOnce() (end func()) {
+func (a *app) bufferOutput() (end func()) {
 	out := a.out
 	w := bufio.NewWriterSize(out, 64<<10)
 	a.out = w
 	return func() {
 		a.out = out
-		a.lose(w.Flush())
+		a.setWriteErr(w.Flush())
 	}
 }
 
@@ -234,7 +234,7 @@ func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
 func (a *app) warnPending(c *mend.Client) {
 	pending, err := c.Pending()
 	if err != nil {
-		a.tell(err)
+		a.printError(err)
 	}
 	for _, e := range pending {
 		fmt.Fprintf(a.err, "%s repair %s is pending: run \"mend recover\"\n", warn("mend:"), e.ID)
@@ -247,7 +247,7 @@ func (a *app) warnAbandoned(c *mend.Client) {
 	found, _ := c.Abandoned() // whoever needs journal and store tells the error
 	for _, path := range found {
 		fmt.Fprintf(a.err, "%s %s in the store is of a change in another journal: of a mend that is at work, or of one that was cut and whose journal is gone; it is left alone\n",
-			warn("mend:"), printable(path))
+			warn("mend:"), escape(path))
 	}
 }
 

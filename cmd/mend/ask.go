@@ -12,7 +12,7 @@ import (
 // that ends first.
 func (a *app) confirm(ctx context.Context, question string) error {
 	if !a.canAsk {
-		return errNobody
+		return errNoTerminal
 	}
 	fmt.Fprintf(a.err, "%s [y/N] ", question)
 	line, err := await(ctx, func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })

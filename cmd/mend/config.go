@@ -71,15 +71,15 @@ func (a *app) showConfig(c config.Config) error {
 	for _, s := range c.Settings() {
 		list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Env, s.Description})
 	}
-	a.answerWith("file", path)
-	a.answerWith("settings", list)
-	a.printf("%s\n\n", faint(printable(path)))
+	a.setAnswer("file", path)
+	a.setAnswer("settings", list)
+	a.printf("%s\n\n", faint(escape(path)))
 	for _, s := range list {
 		origin := faint(s.Origin)
 		if s.Origin != string(config.Default) {
 			origin = bold(s.Origin)
 		}
-		a.printf("%-34s %-44s %s\n", s.Key, printable(fmt.Sprint(s.Value)), origin)
+		a.printf("%-34s %-44s %s\n", s.Key, escape(fmt.Sprint(s.Value)), origin)
 	}
 	return nil
 }

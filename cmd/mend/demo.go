@@ -42,11 +42,11 @@ func (a *app) demo(*cobra.Command) error {
 		return err
 	}
 	d := demo{a, dir, filepath.Join(dir, "opencode", "storage"), id}
-	return d.play()
+	return d.run()
 }
 
-func (d demo) play() error {
-	d.say("A store as OpenCode 1.1.53 left it: one session, healthy.")
+func (d demo) run() error {
+	d.printStep("A store as OpenCode 1.1.53 left it: one session, healthy.")
 	if err := d.mend(exitDone, "scan"); err != nil {
 		return err
 	}
@@ -54,11 +54,11 @@ func (d demo) play() error {
 	if err != nil {
 		return err
 	}
-	part, err := d.wound()
+	part, err := d.damage()
 	if err != nil {
 		return err
 	}
-	d.say("Now a stream is cut: the answer in %s is left with nothing but blanks.\nThe provider refuses every further prompt with HTTP 400.", part)
+	d.printStep("Now a stream is cut: the answer in %s is left with nothing but blanks.\nThe provider refuses every further prompt with HTTP 400.", part)
 	wounded, err := d.snapshot()
 	if err != nil {
 		return err
@@ -77,19 +77,19 @@ func (d demo) play() error {
 		{"Undo gives back every byte, the wound included.", exitDone, []string{"undo", "--session", d.session}, wounded},
 		{"The journal is whole.", exitDone, []string{"verify"}, wounded},
 	} {
-		d.say("%s", step.say)
+		d.printStep("%s", step.say)
 		if err := d.mend(step.code, step.args...); err != nil {
 			return err
 		}
-		if err := d.same(step.want); err != nil {
+		if err := d.compare(step.want); err != nil {
 			return err
 		}
 	}
-	d.printf("%s All files compared: the store is byte for byte what it was before the repair\n(%d files, %d of them not as in the healthy store).\n", good("Done."), len(wounded), differing(healthy, wounded))
+	d.printf("%s All files compared: the store is byte for byte what it was before the repair\n(%d files, %d of them not as in the healthy store).\n", good("Done."), len(wounded), countDifferences(healthy, wounded))
 	return nil
 }
 
-func (d demo) say(format string, args ...any) {
+func (d demo) printStep(format string, args ...any) {
 	d.printf("\n%s\n", bold("— "+fmt.Sprintf(format, args...)))
 }
 
@@ -106,8 +106,8 @@ func (d demo) mend(code int, args ...string) error {
 	return nil
 }
 
-// wound blanks the text of the last answer and returns its path.
-func (d demo) wound() (string, error) {
+// damage blanks the text of the last answer and returns its path.
+func (d demo) damage() (string, error) {
 	var last string
 	var text []byte
 	err := filepath.WalkDir(filepath.Join(d.storage, "part"), func(path string, e fs.DirEntry, err error) error {
@@ -140,7 +140,7 @@ func (d demo) snapshot() (map[string][]byte, error) {
 	return files, err
 }
 
-func (d demo) same(want map[string][]byte) error {
+func (d demo) compare(want map[string][]byte) error {
 	if want == nil {
 		return nil
 	}
@@ -148,13 +148,13 @@ func (d demo) same(want map[string][]byte) error {
 	if err != nil {
 		return err
 	}
-	if n := differing(want, got); n > 0 {
+	if n := countDifferences(want, got); n > 0 {
 		return fmt.Errorf("demo: %s not as expected", count(n, "file"))
 	}
 	return nil
 }
 
-func differing(a, b map[string][]byte) int {
+func countDifferences(a, b map[string][]byte) int {
 	n := 0
 	for path := range a {
 		if other, ok := b[path]; !ok || !bytes.Equal(a[path], other) {

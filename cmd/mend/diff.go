@@ -20,13 +20,13 @@ const indent = "  "
 
 // printOps shows what the ops do, record by record, as coloured diffs.
 func (a *app) printOps(ops []change.Op) {
-	defer a.atOnce()()
+	defer a.bufferOutput()()
 	for _, o := range ops {
 		if o.Ref.Kind == session.KindFile {
 			a.printFile(o)
 			continue
 		}
-		a.printf("  %s %s %s\n", bold(verbMark(o)+" "+o.Verb()), o.Ref.Kind, o.Ref)
+		a.printf("  %s %s %s\n", bold(opMark(o)+" "+o.Verb()), o.Ref.Kind, o.Ref)
 		if hasDiff(o.Ref) {
 			a.printDiff(o.Pre, o.Post)
 		}
@@ -40,7 +40,7 @@ func (a *app) printFile(o change.Op) {
 	if i == nil {
 		verb, i = "put back", o.Post
 	}
-	a.printf("  %s file %s  %s\n", bold(verbMark(o)+" "+verb), o.Ref, faint(size(int64(len(i.Data)))+", mode "+i.Mode.String()))
+	a.printf("  %s file %s  %s\n", bold(opMark(o)+" "+verb), o.Ref, faint(size(int64(len(i.Data)))+", mode "+i.Mode.String()))
 }
 
 // hasDiff reports whether what an op does to the record is shown as a diff.
@@ -48,7 +48,7 @@ func hasDiff(r session.Ref) bool {
 	return r.Kind != session.KindFolder && r.Kind != session.KindFile
 }
 
-func verbMark(o change.Op) string {
+func opMark(o change.Op) string {
 	switch {
 	case o.Pre == nil:
 		return "+"
@@ -65,20 +65,20 @@ func (a *app) printDiff(pre, post *change.Image) {
 	}
 	var text []byte
 	eachDiffLine(pre, post, func(line []byte) {
-		text = append(append(append(text[:0], "      "...), painted(line[0], oneDiffLine(string(line)))...), '\n')
+		text = append(append(append(text[:0], "      "...), colorLine(line[0], shortenLine(string(line)))...), '\n')
 		_, _ = a.Write(text) // a.lost has the error
 	})
 }
 
-// painted is a line in the colour that its sign has in a diff.
-func painted(sign byte, line string) string {
+// colorLine is a line in the colour that its sign has in a diff.
+func colorLine(sign byte, line string) string {
 	switch {
 	case color.NoColor: // the rest costs as much as making the line
 		return line
 	case sign == '+':
 		return added(line)
 	case sign == '-':
-		return gone(line)
+		return removed(line)
 	}
 	return faint(line)
 }
@@ -95,13 +95,13 @@ func diffLines(pre, post *change.Image) (lines []string) {
 func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 	switch {
 	case pre == nil:
-		eachSigned('+', post, yield)
+		eachPrefixed('+', post, yield)
 		return
 	case post == nil:
-		eachSigned('-', pre, yield)
+		eachPrefixed('-', pre, yield)
 		return
 	}
-	eachWindow(newShown(pre), newShown(post), func(before, after []byte) {
+	eachWindow(newImageText(pre), newImageText(post), func(before, after []byte) {
 		n := 0
 		for line := range bytes.Lines(diff.Diff("before", before, "after", after)) {
 			line = bytes.TrimSuffix(line, []byte("\n"))
@@ -117,22 +117,22 @@ func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 	}
 }
 
-// eachSigned calls yield for each line of the image, behind the sign.
-func eachSigned(sign byte, i *change.Image, yield func(line []byte)) {
+// eachPrefixed calls yield for each line of the image, behind the sign.
+func eachPrefixed(sign byte, i *change.Image, yield func(line []byte)) {
 	if i == nil {
 		return
 	}
 	signed := []byte{sign}
-	newShown(i).lines(func(line []byte) {
+	newImageText(i).lines(func(line []byte) {
 		signed = append(signed[:1], bytes.TrimSuffix(line, []byte("\n"))...)
 		yield(signed)
 	})
 }
 
-// deep reports whether the objects and lists of the text lie in each other so deep
+// tooDeep reports whether the objects and lists of the text lie in each other so deep
 // that their lines, indented, would show nothing but white space; together those
 // are as long as the square of the depth.
-func deep(data []byte) bool {
+func tooDeep(data []byte) bool {
 	open, inString := 0, false
 	for i := 0; i < len(data) && open <= maxLine/len(indent); i++ {
 		switch c := data[i]; {
@@ -150,7 +150,7 @@ func deep(data []byte) bool {
 	return open > maxLine/len(indent)
 }
 
-func colText(c session.Col) string {
+func formatCol(c session.Col) string {
 	if n, ok := c.Int(); ok {
 		return fmt.Sprint(n)
 	}
@@ -164,7 +164,7 @@ func colText(c session.Col) string {
 	}
 }
 
-func oneDiffLine(line string) string {
+func shortenLine(line string) string {
 	n := 0 // characters
 	for i := range line {
 		if n++; n > maxLine {
@@ -172,5 +172,5 @@ func oneDiffLine(line string) string {
 			break
 		}
 	}
-	return printable(line)
+	return escape(line)
 }

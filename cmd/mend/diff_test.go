@@ -18,7 +18,7 @@ import (
 // lines is an image as text.
 func lines(i *change.Image) (text []byte) {
 	if i != nil {
-		newShown(i).lines(func(line []byte) { text = append(text, line...) })
+		newImageText(i).lines(func(line []byte) { text = append(text, line...) })
 	}
 	return text
 }
@@ -78,7 +78,7 @@ func wholeDiff(pre, post *change.Image) (all []string) {
 
 // TestDiffLong compares diffs of texts too long for one window with those of all their lines.
 func TestDiffLong(t *testing.T) {
-	const n = mostWindow / 8
+	const n = maxWindow / 8
 	list := func(item func(i int) string) *change.Image {
 		text := []byte("[-1")
 		for i := range n {
@@ -186,7 +186,7 @@ func TestOneDiffLine(t *testing.T) {
 		{"\xff\xfe" + strings.Repeat("x", maxLine), "\ufffd\ufffd" + strings.Repeat("x", maxLine-2) + "…"},
 		{"\xff", `\xff`},
 	} {
-		if got := oneDiffLine(c.line); got != c.want {
+		if got := shortenLine(c.line); got != c.want {
 			t.Errorf("oneDiffLine(%q) = %q, want %q", c.line, got, c.want)
 		}
 	}

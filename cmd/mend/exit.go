@@ -48,10 +48,10 @@ var codeNames = map[int]string{
 }
 
 var (
-	errProblems = errors.New("problems found") // told already: sets the exit code alone
-	errNobody   = errors.New("there is no terminal to ask on")
+	errProblems   = errors.New("problems found") // told already: sets the exit code alone
+	errNoTerminal = errors.New("there is no terminal to ask on")
 	// The same, where files of the user's own are to be moved.
-	errNobodyMoves = fmt.Errorf("%w, and files of yours are to be moved", errNobody)
+	errNoTerminalForFiles = fmt.Errorf("%w, and files of yours are to be moved", errNoTerminal)
 
 	errDeclined = errors.New("not confirmed by you; nothing was changed")
 )
@@ -66,14 +66,14 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// A toldError has been told already and sets the exit code alone.
-type toldError struct {
+// A reportedError has been told already and sets the exit code alone.
+type reportedError struct {
 	err  error
 	code int
 }
 
-func (e *toldError) Error() string { return e.err.Error() }
-func (e *toldError) Unwrap() error { return e.err }
+func (e *reportedError) Error() string { return e.err.Error() }
+func (e *reportedError) Unwrap() error { return e.err }
 
 // A signalError says that a signal ended the command.
 type signalError struct{ signal os.Signal }
@@ -92,7 +92,7 @@ func exitCode(err error) int {
 		locked    *journal.LockedError
 		ambiguous *journal.AmbiguousError
 	)
-	var told *toldError
+	var told *reportedError
 	switch {
 	case err == nil:
 		return exitDone
@@ -109,7 +109,7 @@ func exitCode(err error) int {
 		return exitPending
 	case errors.As(err, &conflict):
 		return exitConflict
-	case errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNobody, errDeclined, errDisabled, errForeignPlugin, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errDisabled, errForeignPlugin, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -190,6 +190,6 @@ var hints = []struct {
 	{live.ErrUnauthorized, "put it into $OPENCODE_SERVER_PASSWORD"},
 	{errDisabled, `"mend config" tells where that comes from`},
 	{errForeignPlugin, "move it away, or use --project"},
-	{errNobodyMoves, "say --yes"},
-	{errNobody, "say --yes, or name a session to repair it alone"},
+	{errNoTerminalForFiles, "say --yes"},
+	{errNoTerminal, "say --yes, or name a session to repair it alone"},
 }

@@ -30,17 +30,17 @@ type agentWriter struct {
 	wrote map[string]string // by part: the token of what the agent last wrote there
 	count int
 	err   error
-	rest  atomic.Int64 // how long the agent rests now and then, so that mend can be done at all
+	pause atomic.Int64 // how long the agent rests now and then, so that mend can be done at all
 }
 
-// work writes until stop is closed. Every fourth text is blank, and so broken.
-func (a *agentWriter) work(stop <-chan struct{}, done chan<- struct{}) {
+// run writes until stop is closed. Every fourth text is blank, and so broken.
+func (a *agentWriter) run(stop <-chan struct{}, done chan<- struct{}) {
 	defer close(done)
 	r := rand.New(rand.NewPCG(1, 2))
 	for ; a.err == nil; a.count++ {
 		pause := time.Duration(r.IntN(4)) * time.Millisecond
 		if r.IntN(16) == 0 {
-			pause = time.Duration(a.rest.Load())
+			pause = time.Duration(a.pause.Load())
 		}
 		select {
 		case <-stop:
@@ -60,10 +60,10 @@ func (a *agentWriter) work(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// inPlace writes as OpenCode does: it opens the file, cuts it to nothing, and
+// filesAgent writes as OpenCode does: it opens the file, cuts it to nothing, and
 // writes. The folder is there.
-func inPlace(l lab) *agentWriter {
-	path := func(p wound.Record) string { return filepath.Join(l.store, "part", p.Owner, p.ID+".json") }
+func filesAgent(sb sandbox) *agentWriter {
+	path := func(p wound.Record) string { return filepath.Join(sb.store, "part", p.Owner, p.ID+".json") }
 	return &agentWriter{
 		write: func(p wound.Record, data string) error { return os.WriteFile(path(p), []byte(data), 0o644) },
 		drop: func(p wound.Record) error {
@@ -75,16 +75,16 @@ func inPlace(l lab) *agentWriter {
 	}
 }
 
-// inRows updates rows, or inserts those that mend has deleted.
-func inRows(l lab) *agentWriter {
+// rowsAgent updates rows, or inserts those that mend has deleted.
+func rowsAgent(sb sandbox) *agentWriter {
 	return &agentWriter{write: func(p wound.Record, data string) (err error) {
 		var failed failure
 		done := make(chan struct{})
 		go func() { // Fatal ends it
 			defer close(done)
-			sql := wound.SQL(&failed, l.store)
+			sql := wound.SQL(&failed, sb.store)
 			sql("INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, '1', '1', ?)"+
-				" ON CONFLICT (id) DO UPDATE SET data = excluded.data", p.ID, p.Owner, l.session, data)
+				" ON CONFLICT (id) DO UPDATE SET data = excluded.data", p.ID, p.Owner, sb.session, data)
 		}()
 		<-done
 		return failed.err
@@ -101,82 +101,82 @@ func (f *failure) Fatal(args ...any) {
 // TestCase23to26AgentWritesFiles repairs and undoes beside an agent that writes,
 // creates and removes files: cases 23, 24, 25 and 26.
 func TestCase23to26AgentWritesFiles(t *testing.T) {
-	l := newLab(t, wound.Versions[0], "")
-	l.besideAgent(inPlace(l))
+	sb := newSandbox(t, wound.Versions[0], "")
+	sb.testBesideAgent(filesAgent(sb))
 }
 
 // TestCase27to29AgentWritesRows does so beside one that writes rows: cases 27,
 // 28 and 29.
 func TestCase27to29AgentWritesRows(t *testing.T) {
-	l := newLab(t, wound.Versions[2], "")
-	l.besideAgent(inRows(l))
+	sb := newSandbox(t, wound.Versions[2], "")
+	sb.testBesideAgent(rowsAgent(sb))
 }
 
-// besideAgent lets mend repair and undo while the agent works. In the end every
+// testBesideAgent lets mend repair and undo while the agent works. In the end every
 // token that the agent wrote last stands in the store, in what was kept, or in
 // the journal; and each conflict was told with all that it is about.
-func (l lab) besideAgent(a *agentWriter) {
-	l.Helper()
-	l.blanks(30)
-	a.parts, a.wrote = wound.Of(l.open(), wound.Hello, "text"), map[string]string{}
+func (sb sandbox) testBesideAgent(a *agentWriter) {
+	sb.Helper()
+	sb.addBlankTexts(30)
+	a.parts, a.wrote = wound.Of(sb.open(), wound.Hello, "text"), map[string]string{}
 	stop, done := make(chan struct{}), make(chan struct{})
-	go a.work(stop, done)
+	go a.run(stop, done)
 	end := sync.OnceFunc(func() { close(stop); <-done })
 	defer end()
 	count := map[int]int{}
-	start, enough := time.Now(), time.Duration(long(1, 60))*time.Second
+	start, enough := time.Now(), time.Duration(tortureCount(1, 60))*time.Second
 	for round := 0; round < 1000 && (time.Since(start) < enough || count[exitDone] < 2 || count[exitConflict] < 2); round++ {
 		began := time.Now()
-		args := []string{"repair", l.session, "--force"}
+		args := []string{"repair", sb.session, "--force"}
 		if round%2 == 1 {
-			args = []string{"undo", "--session", l.session}
+			args = []string{"undo", "--session", sb.session}
 		}
-		r := l.mend(args...)
+		r := sb.mend(args...)
 		count[r.code]++
-		a.rest.Store(int64(2 * time.Since(began)))
+		a.pause.Store(int64(2 * time.Since(began)))
 		switch r.code {
 		case exitDone, exitProblems, exitRefused:
 		case exitConflict:
-			l.says(r, "what the repair did:")
-			l.says(r, "what came since:")
+			sb.wantOutput(r, "what the repair did:")
+			sb.wantOutput(r, "what came since:")
 		default:
-			l.Fatalf("mend %s: exit code %d\n%s", args[0], r.code, r.err)
+			sb.Fatalf("mend %s: exit code %d\n%s", args[0], r.code, r.err)
 		}
 	}
 	end()
 	if a.err != nil {
-		l.Fatal(a.err)
+		sb.Fatal(a.err)
 	}
-	l.exits(exitDone, "recover")
-	l.exits(exitDone, "verify")
-	l.Logf("%d writes of the agent; exit codes of mend and how often: %v", a.count, count)
-	all := l.everything()
+	sb.mustExit(exitDone, "recover")
+	sb.mustExit(exitDone, "verify")
+	sb.Logf("%d writes of the agent; exit codes of mend and how often: %v", a.count, count)
+	all := sb.allText()
 	for id, token := range a.wrote {
 		if !strings.Contains(all, token) {
-			l.Errorf("what the agent wrote last to %s is lost", id)
+			sb.Errorf("what the agent wrote last to %s is lost", id)
 		}
 	}
 	if count[exitDone] == 0 || count[exitConflict] == 0 {
-		l.Errorf("the exit codes are %v, want some done and some in conflict", count)
+		sb.Errorf("the exit codes are %v, want some done and some in conflict", count)
 	}
 }
 
-// everything is all bytes that the store and the journal hold.
-func (l lab) everything() string {
-	l.Helper()
+// allText is all bytes that the store and the journal hold.
+func (sb sandbox) allText() string {
+	sb.Helper()
 	var b strings.Builder
-	for _, content := range l.snapshot() {
+	for _, content := range sb.snapshot() {
 		b.WriteString(content)
 	}
-	o := mend.Options{Agents: agents, Journal: filepath.Join(l.dir, "state", "mend")}
+	o := mend.Options{Agents: agents, Journal: filepath.Join(sb.dir, "state", "mend")}
 	es, err := o.Log(journal.Query{})
 	if err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
 	for _, e := range es {
 		_, ops, err := o.Show(e.ID)
 		if err != nil {
-			l.Fatal(err)
+			sb.Fatal(err)
 		}
 		for _, op := range ops {
 			for _, i := range []*change.Image{op.Pre, op.Post} {

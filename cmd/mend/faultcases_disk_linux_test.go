@@ -16,8 +16,8 @@ import (
 	"mend/internal/wound"
 )
 
-// mounted mounts a file system in memory on a new folder below dir.
-func mounted(t *testing.T, dir, name, options string) string {
+// mountTmpfs mounts a file system in memory on a new folder below dir.
+func mountTmpfs(t *testing.T, dir, name, options string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
 	err := os.Mkdir(path, 0o755)
@@ -35,44 +35,44 @@ func mounted(t *testing.T, dir, name, options string) string {
 	return path
 }
 
-// both runs a test on the tree and on the database.
-func both(t *testing.T, test func(t *testing.T, version string)) {
+// eachStore runs a test on the tree and on the database.
+func eachStore(t *testing.T, test func(t *testing.T, version string)) {
 	for _, version := range []string{wound.Versions[0], wound.Versions[2]} {
 		t.Run(version, func(t *testing.T) { test(t, version) })
 	}
 }
 
 func TestCase11ReadOnly(t *testing.T) {
-	both(t, func(t *testing.T, version string) {
+	eachStore(t, func(t *testing.T, version string) {
 		dir := storetest.FastDir(t)
-		data := mounted(t, dir, "data", "size=16m")
-		l := newLab(t, version, dir)
-		before := l.bytes()
+		data := mountTmpfs(t, dir, "data", "size=16m")
+		sb := newSandbox(t, version, dir)
+		before := sb.rawFiles()
 		if err := unix.Mount("mend-test", data, "", unix.MS_REMOUNT|unix.MS_RDONLY, ""); err != nil {
 			t.Fatal(err)
 		}
-		l.exits(exitProblems, "scan")
-		l.exits(exitDone, "repair", l.session, "--dry-run")
-		l.says(l.exits(exitUnusable, "repair", l.session), "read-only")
-		if got := l.bytes(); !maps.Equal(got, before) {
+		sb.mustExit(exitProblems, "scan")
+		sb.mustExit(exitDone, "repair", sb.session, "--dry-run")
+		sb.wantOutput(sb.mustExit(exitUnusable, "repair", sb.session), "read-only")
+		if got := sb.rawFiles(); !maps.Equal(got, before) {
 			t.Error("the store changed")
 		}
 	})
 }
 
-// bytes is all files and folders of the store as they are on the disk, also for a
+// rawFiles is all files and folders of the store as they are on the disk, also for a
 // database that nobody can open.
-func (l lab) bytes() map[string]string {
-	l.Helper()
-	all, err := wound.Snapshot(filepath.Dir(l.store))
+func (sb sandbox) rawFiles() map[string]string {
+	sb.Helper()
+	all, err := wound.Snapshot(filepath.Dir(sb.store))
 	if err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
 	return all
 }
 
-// fill takes all the room that is left in a file system.
-func fill(t *testing.T, dir string) (free func()) {
+// fillDisk takes all the room that is left in a file system.
+func fillDisk(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	name := filepath.Join(dir, "fill")
 	f, err := os.Create(name)
@@ -90,40 +90,40 @@ func fill(t *testing.T, dir string) (free func()) {
 }
 
 func TestCase13FullAtStaging(t *testing.T) {
-	both(t, func(t *testing.T, version string) {
+	eachStore(t, func(t *testing.T, version string) {
 		dir := storetest.FastDir(t)
-		data := mounted(t, dir, "data", "size=16m")
-		l := newLab(t, version, dir)
-		before := l.snapshot()
-		free := fill(t, data)
-		a := l.exits(exitUnusable, "repair", l.session)
-		l.says(a, "no space left")
+		data := mountTmpfs(t, dir, "data", "size=16m")
+		sb := newSandbox(t, version, dir)
+		before := sb.snapshot()
+		free := fillDisk(t, data)
+		a := sb.mustExit(exitUnusable, "repair", sb.session)
+		sb.wantOutput(a, "no space left")
 		if version == wound.Versions[0] {
-			l.says(a, "the change needs up to")
-			l.says(l.exits(exitDone, "log"), "Nothing was repaired yet")
+			sb.wantOutput(a, "the change needs up to")
+			sb.wantOutput(sb.mustExit(exitDone, "log"), "Nothing was repaired yet")
 		}
 		free()
-		l.same("refused", before)
-		l.repaired()
+		sb.wantSnapshot("refused", before)
+		sb.mustRepair()
 	})
 }
 
 // TestCase14FullJournal repairs and undoes while the journal's disk has room for
 // less and less of it.
 func TestCase14FullJournal(t *testing.T) {
-	both(t, func(t *testing.T, version string) {
+	eachStore(t, func(t *testing.T, version string) {
 		refused := 0
-		for kb := 0; kb < 400; kb += long(150, 4) {
+		for kb := 0; kb < 400; kb += tortureCount(150, 4) {
 			dir := storetest.FastDir(t)
-			state := mounted(t, dir, "state", "size=400k")
-			l := newLab(t, version, dir)
-			before := l.snapshot()
-			free := fill(t, state)
+			state := mountTmpfs(t, dir, "state", "size=400k")
+			sb := newSandbox(t, version, dir)
+			before := sb.snapshot()
+			free := fillDisk(t, state)
 			if err := os.Truncate(filepath.Join(state, "fill"), int64(400-kb)<<10); err != nil {
 				t.Fatal(err)
 			}
-			for _, verb := range [][]string{{"repair", l.session}, {"undo", "qevajo"}} {
-				a := l.mend(verb...)
+			for _, verb := range [][]string{{"repair", sb.session}, {"undo", "qevajo"}} {
+				a := sb.mend(verb...)
 				if a.code == exitDone {
 					continue
 				}
@@ -132,14 +132,14 @@ func TestCase14FullJournal(t *testing.T) {
 				}
 				if a.code != exitUsage { // undo of what was not repaired
 					refused++
-					l.says(a, "no space left")
+					sb.wantOutput(a, "no space left")
 				}
 			}
 			free()
-			l.exits(exitDone, "recover")
-			l.exits(exitDone, "verify")
-			l.mend("undo", "--session", l.session)
-			l.same(fmt.Sprintf("with %d KB, recovered and undone", kb), before)
+			sb.mustExit(exitDone, "recover")
+			sb.mustExit(exitDone, "verify")
+			sb.mend("undo", "--session", sb.session)
+			sb.wantSnapshot(fmt.Sprintf("with %d KB, recovered and undone", kb), before)
 		}
 		if refused == 0 {
 			t.Error("the disk was never full")
@@ -151,10 +151,10 @@ func TestCase14FullJournal(t *testing.T) {
 func TestCase15FullInRecovery(t *testing.T) {
 	for _, at := range []string{"exchange", "barrier", "finish"} {
 		dir := storetest.FastDir(t)
-		data, state := mounted(t, dir, "data", "size=16m"), mounted(t, dir, "state", "size=400k")
-		l := newLab(t, wound.Versions[0], dir)
-		before, dead := l.snapshot(), false
-		err := repairBy(l.store, filepath.Join(state, "mend"), l.session, func(call string) error {
+		data, state := mountTmpfs(t, dir, "data", "size=16m"), mountTmpfs(t, dir, "state", "size=400k")
+		sb := newSandbox(t, wound.Versions[0], dir)
+		before, dead := sb.snapshot(), false
+		err := repairWith(sb.store, filepath.Join(state, "mend"), sb.session, func(call string) error {
 			if dead = dead || strings.HasPrefix(call, at); dead {
 				return errors.New("killed")
 			}
@@ -163,37 +163,37 @@ func TestCase15FullInRecovery(t *testing.T) {
 		if err == nil {
 			t.Fatalf("the repair survived the crash at %s", at)
 		}
-		frees := []func(){fill(t, data), fill(t, state)}
-		if a := l.mend("recover"); a.code != exitDone {
-			l.says(a, "no space left")
+		frees := []func(){fillDisk(t, data), fillDisk(t, state)}
+		if a := sb.mend("recover"); a.code != exitDone {
+			sb.wantOutput(a, "no space left")
 		}
 		for _, free := range frees {
 			free()
 		}
-		l.exits(exitDone, "recover")
-		l.mend("undo", "--session", l.session)
-		l.same("killed at "+at+", recovered and undone", before)
+		sb.mustExit(exitDone, "recover")
+		sb.mend("undo", "--session", sb.session)
+		sb.wantSnapshot("killed at "+at+", recovered and undone", before)
 	}
 }
 
 // TestCase16Limits lets the process open few files, and write short ones. With
 // fewer than ten Go's runtime itself cannot start.
 func TestCase16Limits(t *testing.T) {
-	both(t, func(t *testing.T, version string) {
+	eachStore(t, func(t *testing.T, version string) {
 		limits := []string{"n 10", "f 0", "f 40", "n 11", "n 12", "n 13", "n 14", "n 16", "n 20", "f 1", "f 8", "f 16", "f 24", "f 32", "f 64", "f 80"}
-		for _, limit := range limits[:long(3, len(limits))] {
-			l := newLab(t, version, "")
-			before := l.snapshot()
-			for _, line := range []string{"repair " + l.session, "undo qevajo"} {
-				a := l.sh("ulimit -" + limit + " && mend " + line)
-				l.says(a, "")
+		for _, limit := range limits[:tortureCount(3, len(limits))] {
+			sb := newSandbox(t, version, "")
+			before := sb.snapshot()
+			for _, line := range []string{"repair " + sb.session, "undo qevajo"} {
+				a := sb.sh("ulimit -" + limit + " && mend " + line)
+				sb.wantOutput(a, "")
 				if a.code < 0 || a.code > exitPending {
 					t.Errorf("ulimit -%s: mend %s: exit code %d\n%s", limit, line, a.code, a.err)
 				}
 			}
-			l.exits(exitDone, "recover")
-			l.mend("undo", "--session", l.session)
-			l.same("with ulimit -"+limit+", recovered and undone", before)
+			sb.mustExit(exitDone, "recover")
+			sb.mend("undo", "--session", sb.session)
+			sb.wantSnapshot("with ulimit -"+limit+", recovered and undone", before)
 		}
 	})
 }

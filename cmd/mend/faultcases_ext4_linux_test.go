@@ -13,19 +13,19 @@ import (
 	"mend/internal/wound"
 )
 
-// A loop is an ext4 file system in a file, which turns read-only on an error.
-type loop struct {
+// A loopDevice is an ext4 file system in a file, which turns read-only on an error.
+type loopDevice struct {
 	t          *testing.T
 	image, dir string
 	device     string
 }
 
-func newLoop(t *testing.T, dir, name string) *loop {
+func newLoopDevice(t *testing.T, dir, name string) *loopDevice {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("only root can mount")
 	}
-	lo := &loop{t: t, image: filepath.Join(dir, name+".img"), dir: filepath.Join(dir, name)}
+	lo := &loopDevice{t: t, image: filepath.Join(dir, name+".img"), dir: filepath.Join(dir, name)}
 	lo.try("truncate", "-s", "16M", lo.image)
 	lo.try("mkfs.ext4", "-q", "-F", "-E", "lazy_itable_init=0,lazy_journal_init=0", lo.image)
 	if err := os.Mkdir(lo.dir, 0o755); err != nil {
@@ -37,7 +37,7 @@ func newLoop(t *testing.T, dir, name string) *loop {
 }
 
 // try runs a command; where that does not work the test is skipped.
-func (lo *loop) try(name string, args ...string) string {
+func (lo *loopDevice) try(name string, args ...string) string {
 	lo.t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -46,7 +46,7 @@ func (lo *loop) try(name string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-func (lo *loop) mount() {
+func (lo *loopDevice) mount() {
 	lo.t.Helper()
 	lo.device = lo.try("losetup", "-f", "--show", lo.image)
 	if err := unix.Mount(lo.device, lo.dir, "ext4", 0, "errors=remount-ro"); err != nil {
@@ -54,7 +54,7 @@ func (lo *loop) mount() {
 	}
 }
 
-func (lo *loop) unmount() {
+func (lo *loopDevice) unmount() {
 	if err := unix.Unmount(lo.dir, 0); err != nil {
 		lo.t.Error(err)
 	}
@@ -64,7 +64,7 @@ func (lo *loop) unmount() {
 }
 
 // fail makes the file system find an error, and turn read-only.
-func (lo *loop) fail() {
+func (lo *loopDevice) fail() {
 	lo.t.Helper()
 	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(lo.device), "trigger_fs_error")
 	if err := os.WriteFile(trigger, []byte("by the test"), 0); err != nil {
@@ -77,12 +77,12 @@ func (lo *loop) fail() {
 func TestCase12TurnsReadOnly(t *testing.T) {
 	for _, at := range []string{"stage", "take", "exchange", "barrier"} {
 		dir := storetest.FastDir(t)
-		lo := newLoop(t, dir, "data")
-		l := newLab(t, wound.Versions[0], dir)
-		l.blanks(3)
-		lo.try("sync", "-f", l.store)
-		before, failed := l.snapshot(), false
-		err := repairBy(l.store, filepath.Join(dir, "state", "mend"), l.session, func(call string) error {
+		lo := newLoopDevice(t, dir, "data")
+		sb := newSandbox(t, wound.Versions[0], dir)
+		sb.addBlankTexts(3)
+		lo.try("sync", "-f", sb.store)
+		before, failed := sb.snapshot(), false
+		err := repairWith(sb.store, filepath.Join(dir, "state", "mend"), sb.session, func(call string) error {
 			if !failed && strings.HasPrefix(call, at) {
 				failed = true
 				lo.fail()
@@ -93,18 +93,18 @@ func TestCase12TurnsReadOnly(t *testing.T) {
 			t.Fatalf("no call %q was made", at)
 		}
 		t.Logf("at %s: %v", at, err)
-		if a := l.mend("scan"); a.code > exitProblems { // reading works
+		if a := sb.mend("scan"); a.code > exitProblems { // reading works
 			t.Errorf("scan: exit code %d\n%s", a.code, a.err)
 		}
-		if a := l.mend("recover"); a.code != exitDone {
-			l.says(a, "read-only")
+		if a := sb.mend("recover"); a.code != exitDone {
+			sb.wantOutput(a, "read-only")
 		}
 		lo.unmount()
 		lo.mount()
-		l.exits(exitDone, "recover")
-		if a := l.mend("undo", "--session", l.session); a.code != exitDone && a.code != exitRefused {
+		sb.mustExit(exitDone, "recover")
+		if a := sb.mend("undo", "--session", sb.session); a.code != exitDone && a.code != exitRefused {
 			t.Errorf("undo: exit code %d\n%s", a.code, a.err)
 		}
-		l.same("turned read-only at "+at, before)
+		sb.wantSnapshot("turned read-only at "+at, before)
 	}
 }

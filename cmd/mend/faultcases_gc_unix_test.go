@@ -17,33 +17,33 @@ import (
 // moments: the journal is whole, the store as it was, and in the end the bytes
 // are gone.
 func TestCase34KilledGC(t *testing.T) {
-	l := newLab(t, wound.Versions[0], "")
-	text := wound.Of(l.open(), wound.Hello, "text")[0]
+	sb := newSandbox(t, wound.Versions[0], "")
+	text := wound.Of(sb.open(), wound.Hello, "text")[0]
 	const secret = "xyzzy-secret"
-	l.open().Put(text.Edit(func(v map[string]any) { v["note"] = secret }))
-	l.blanks(100)
-	before := l.snapshot()
-	l.repaired()
-	l.exits(exitDone, "undo", "--session", l.session)
-	file := filepath.Join(l.dir, "state", "mend", "journal.db")
+	sb.open().Put(text.Edit(func(v map[string]any) { v["note"] = secret }))
+	sb.addBlankTexts(100)
+	before := sb.snapshot()
+	sb.mustRepair()
+	sb.mustExit(exitDone, "undo", "--session", sb.session)
+	file := filepath.Join(sb.dir, "state", "mend", "journal.db")
 	r, killed := rand.New(rand.NewPCG(3, 4)), 0
-	for range long(3, 200) {
-		cmd, a := l.command("mend", "forget", l.session, "--yes")
+	for range tortureCount(3, 200) {
+		cmd, a := sb.command("mend", "forget", sb.session, "--yes")
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Duration(10+r.IntN(60)) * time.Millisecond)
 		_ = cmd.Process.Kill()
-		l.end(cmd, a)
+		sb.wait(cmd, a)
 		if a.code < 0 {
 			killed++
 		}
-		l.exits(exitDone, "verify")
-		l.exits(exitDone, "log")
-		l.same("killed", before)
+		sb.mustExit(exitDone, "verify")
+		sb.mustExit(exitDone, "log")
+		sb.wantSnapshot("killed", before)
 	}
-	l.exits(exitDone, "forget", l.session, "--yes")
-	l.exits(exitDone, "verify")
+	sb.mustExit(exitDone, "forget", sb.session, "--yes")
+	sb.mustExit(exitDone, "verify")
 	data, err := os.ReadFile(file)
 	if err != nil || bytes.Contains(data, []byte(secret)) {
 		t.Errorf("the journal still holds what was forgotten (%v)", err)

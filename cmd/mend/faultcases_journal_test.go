@@ -21,8 +21,8 @@ import (
 
 // A damage is a way in which a journal's file can be broken.
 type damage struct {
-	name string
-	do   func(r *rand.Rand, file []byte) []byte
+	name  string
+	apply func(r *rand.Rand, file []byte) []byte
 }
 
 var damages = []damage{
@@ -59,41 +59,41 @@ func noise(r *rand.Rand, b []byte) {
 // other verb at it: none crashes, and where verify finds the damage, or another
 // verb does, neither store nor journal is touched.
 func TestCase19Damaged(t *testing.T) {
-	l := newLab(t, wound.Versions[0], "")
-	undo := l.repaired()
-	repaired := l.snapshot()
-	name := filepath.Join(l.dir, "state", "mend", "journal.db")
+	sb := newSandbox(t, wound.Versions[0], "")
+	undo := sb.mustRepair()
+	repaired := sb.snapshot()
+	name := filepath.Join(sb.dir, "state", "mend", "journal.db")
 	whole, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
-	l.exits(exitDone, "undo", undo)
-	wounded := l.snapshot()
-	l.exits(exitDone, "redo", undo)
+	sb.mustExit(exitDone, "undo", undo)
+	wounded := sb.snapshot()
+	sb.mustExit(exitDone, "redo", undo)
 	verbs := [][]string{
 		{"log"},
 		{"undo", undo},
-		{"repair", l.session},
+		{"repair", sb.session},
 		{"recover"},
 		{"gc", "--older-than", "0h", "--yes"},
 		{"show", undo},
 		{"redo", undo},
-		{"undo", "--session", l.session},
+		{"undo", "--session", sb.session},
 		{"forget", undo, "--yes"},
 		{"resolve", undo, "--keep"},
 		{"scan"},
 		{"status"},
 	}
-	found, tried := 0, long(storetest.Count(3, 1), 128)
+	found, tried := 0, tortureCount(storetest.Count(3, 1), 128)
 	for i := range tried * len(damages) {
 		d := damages[i%len(damages)]
 		when := fmt.Sprintf("%s (%d)", d.name, i)
-		broken := d.do(rand.New(rand.NewPCG(5, uint64(i))), bytes.Clone(whole))
+		broken := d.apply(rand.New(rand.NewPCG(5, uint64(i))), bytes.Clone(whole))
 		if err := os.WriteFile(name, broken, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		a := l.mend("verify")
-		l.says(a, "")
+		a := sb.mend("verify")
+		sb.wantOutput(a, "")
 		damaged := a.code == exitUnusable
 		if damaged {
 			found++
@@ -101,10 +101,10 @@ func TestCase19Damaged(t *testing.T) {
 			t.Errorf("%s: verify: exit code %d\n%s", when, a.code, a.err)
 		}
 		verb := verbs[(i+i/len(damages))%len(verbs)]
-		a = l.mend(verb...)
-		l.says(a, "")
+		a = sb.mend(verb...)
+		sb.wantOutput(a, "")
 		if damaged || a.code == exitUnusable {
-			l.same(when, repaired)
+			sb.wantSnapshot(when, repaired)
 			if after, err := os.ReadFile(name); err != nil || !bytes.Equal(after, broken) {
 				t.Errorf("%s: %s changed the damaged journal (%v)", when, verb[0], err)
 			}
@@ -112,14 +112,14 @@ func TestCase19Damaged(t *testing.T) {
 				t.Errorf("%s: %s does not say what to do: %s", when, verb[0], a.err)
 			}
 		}
-		switch now := l.snapshot(); {
+		switch now := sb.snapshot(); {
 		case a.code == exitUnusable:
 		case a.code != exitDone && a.code != exitUsage && a.code != exitRefused:
 			t.Errorf("%s: %s: exit code %d\n%s", when, verb[0], a.code, a.err)
 		case maps.Equal(now, wounded): // what was changed is in a page that is not in use
-			l.put(repaired, wounded)
+			sb.restore(repaired, wounded)
 		default:
-			l.same(when, repaired)
+			sb.wantSnapshot(when, repaired)
 		}
 		if t.Failed() {
 			return
@@ -131,48 +131,48 @@ func TestCase19Damaged(t *testing.T) {
 	}
 }
 
-// put makes the store hold the files of want in place of those of now.
-func (l lab) put(want, now map[string]string) {
-	l.Helper()
+// restore makes the store hold the files of want in place of those of now.
+func (sb sandbox) restore(want, now map[string]string) {
+	sb.Helper()
 	for name, content := range want {
 		if now[name] == content {
 			continue
 		}
 		const mode = len("-rw-r--r-- ")
-		if err := os.WriteFile(filepath.Join(l.store, name), []byte(content[mode:]), 0o644); err != nil {
-			l.Fatal(err)
+		if err := os.WriteFile(filepath.Join(sb.store, name), []byte(content[mode:]), 0o644); err != nil {
+			sb.Fatal(err)
 		}
 	}
-	l.same("put back", want)
+	sb.wantSnapshot("put back", want)
 }
 
 // TestCase20Replaced moves the journal away while another one takes its place:
 // what the other one has repaired is not this one's to undo.
 func TestCase20Replaced(t *testing.T) {
-	l := newLab(t, wound.Versions[0], "")
-	other := newLab(t, wound.Versions[0], "")
-	other.session = l.session
-	undo := l.repaired()
-	repaired := l.snapshot()
-	other.repaired()
+	sb := newSandbox(t, wound.Versions[0], "")
+	other := newSandbox(t, wound.Versions[0], "")
+	other.session = sb.session
+	undo := sb.mustRepair()
+	repaired := sb.snapshot()
+	other.mustRepair()
 	theirs, err := os.ReadFile(filepath.Join(other.dir, "state", "mend", "journal.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(l.dir, "state", "mend", "journal.db"), theirs, 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(sb.dir, "state", "mend", "journal.db"), theirs, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	l.says(l.exits(exitRefused, "undo", undo), "another store")
-	l.same("refused", repaired)
+	sb.wantOutput(sb.mustExit(exitRefused, "undo", undo), "another store")
+	sb.wantSnapshot("refused", repaired)
 }
 
 // TestCase22Clock repairs and undoes while the clock stands in 1970, far in the
 // future, and goes backwards: the order of the entries is that of their numbers.
 func TestCase22Clock(t *testing.T) {
-	l := newLab(t, wound.Versions[0], "")
-	before := l.snapshot()
+	sb := newSandbox(t, wound.Versions[0], "")
+	before := sb.snapshot()
 	times := []time.Time{time.Date(2262, 4, 12, 0, 0, 0, 0, time.UTC), time.Unix(0, 0), time.Unix(-1, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1, 0)}
-	o := mend.Options{Agents: agents, Store: l.store, Journal: filepath.Join(l.dir, "state", "mend"), Cache: filepath.Join(l.dir, "cache")}
+	o := mend.Options{Agents: agents, Store: sb.store, Journal: filepath.Join(sb.dir, "state", "mend"), Cache: filepath.Join(sb.dir, "cache")}
 	var ids []string
 	for i, now := range times {
 		o.Now = func() time.Time { return now }
@@ -182,7 +182,7 @@ func TestCase22Clock(t *testing.T) {
 		}
 		var p change.Plan
 		if i%2 == 0 {
-			r, rerr := c.ProposeRepair(t.Context(), session.Session{ID: l.session}, mend.RepairRequest{Force: true})
+			r, rerr := c.ProposeRepair(t.Context(), session.Session{ID: sb.session}, mend.RepairRequest{Force: true})
 			p, err = r.Plan, rerr
 		} else {
 			p, err = c.ProposeUndo(t.Context(), mend.UndoRequest{ID: ids[i-1]})
@@ -209,7 +209,7 @@ func TestCase22Clock(t *testing.T) {
 	if freed, err := o.GC(t.Context(), time.Unix(-86300, 0)); err != nil || freed.Entries != 0 {
 		t.Errorf("GC = %+v, %v, want that it drops nothing", freed, err)
 	}
-	l.exits(exitDone, "verify")
-	l.exits(exitDone, "undo", ids[len(ids)-1])
-	l.same("all undone", before)
+	sb.mustExit(exitDone, "verify")
+	sb.mustExit(exitDone, "undo", ids[len(ids)-1])
+	sb.wantSnapshot("all undone", before)
 }

@@ -16,8 +16,8 @@ import (
 // TestCase31Mounts has the parts on another mount: nothing is copied there.
 func TestCase31Mounts(t *testing.T) {
 	for _, way := range []string{"another file system", "a bind mount"} {
-		l := newLab(t, wound.Versions[0], "")
-		parts, away := filepath.Join(l.store, "part"), filepath.Join(l.dir, "away")
+		sb := newSandbox(t, wound.Versions[0], "")
+		parts, away := filepath.Join(sb.store, "part"), filepath.Join(sb.dir, "away")
 		if err := os.CopyFS(away, os.DirFS(parts)); err != nil {
 			t.Fatal(err)
 		}
@@ -34,12 +34,12 @@ func TestCase31Mounts(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		before := l.snapshot()
-		a := l.exits(exitUnusable, "repair", l.session)
+		before := sb.snapshot()
+		a := sb.mustExit(exitUnusable, "repair", sb.session)
 		if !strings.Contains(a.err, "cross-device") && !strings.Contains(a.err, "on another file system") {
 			t.Errorf("%s: the program says\n%s", way, a.err)
 		}
-		l.same(way, before)
+		sb.wantSnapshot(way, before)
 	}
 }
 
@@ -50,12 +50,12 @@ func TestCase32FUSE(t *testing.T) {
 	if err != nil || os.Geteuid() != 0 {
 		t.Skip("needs root and bindfs")
 	}
-	l := newLab(t, wound.Versions[0], "")
-	before, fuse := l.snapshot(), filepath.Join(l.dir, "fuse")
+	sb := newSandbox(t, wound.Versions[0], "")
+	before, fuse := sb.snapshot(), filepath.Join(sb.dir, "fuse")
 	if err := os.Mkdir(fuse, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.Command(bindfs, l.store, fuse).CombinedOutput(); err != nil {
+	if out, err := exec.Command(bindfs, sb.store, fuse).CombinedOutput(); err != nil {
 		t.Skipf("%s: %v", out, err)
 	}
 	t.Cleanup(func() {
@@ -63,13 +63,13 @@ func TestCase32FUSE(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	a := l.exits(exitDone, "repair", l.session, "--store", fuse, "--json")
+	a := sb.mustExit(exitDone, "repair", sb.session, "--store", fuse, "--json")
 	if n := strings.Count(a.err, "cannot exchange two files"); n != 1 {
 		t.Errorf("the smaller promise is told %d times:\n%s", n, a.err)
 	}
-	if maps.Equal(l.snapshot(), before) {
+	if maps.Equal(sb.snapshot(), before) {
 		t.Error("nothing was repaired")
 	}
-	l.exits(exitDone, "undo", l.newest(a), "--store", fuse)
-	l.same("undone", before)
+	sb.mustExit(exitDone, "undo", sb.firstRepairID(a), "--store", fuse)
+	sb.wantSnapshot("undone", before)
 }

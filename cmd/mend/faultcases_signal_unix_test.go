@@ -16,13 +16,13 @@ import (
 
 // A moment is a place in the middle of a change, told by what is in the store.
 type moment struct {
-	name string
-	come func() bool
+	name    string
+	reached func() bool
 }
 
 // moments are those of a change of many records: while it is staged, as it
 // begins, and while records change.
-func (l lab) moments(folder string, begin int) []moment {
+func (sb sandbox) moments(folder string, begin int) []moment {
 	count := func(pattern string) int {
 		names, _ := filepath.Glob(pattern)
 		return len(names)
@@ -31,7 +31,7 @@ func (l lab) moments(folder string, begin int) []moment {
 		names, _ := os.ReadDir(folder)
 		return len(names)
 	}
-	mend := filepath.Join(l.store, ".mend", "*")
+	mend := filepath.Join(sb.store, ".mend", "*")
 	return []moment{
 		{"staging", func() bool { return count(filepath.Join(mend, "1.new")) > 0 }},
 		{"staged", func() bool { return count(filepath.Join(mend, "1")) > 0 }},
@@ -43,32 +43,32 @@ func (l lab) moments(folder string, begin int) []moment {
 // TestCase36Signals stops repairs, undos and redos in the middle by SIGINT and
 // SIGTERM: each is finished, or put back.
 func TestCase36Signals(t *testing.T) {
-	l, folder, states := signalLab(t)
+	sb, folder, states := newSignalSandbox(t)
 	done, stopped := 0, 0
-	for i := range long(4, 100) {
+	for i := range tortureCount(4, 100) {
 		begin, _ := os.ReadDir(folder)
 		verb := []string{"undo", "redo"}[i%2]
 		before, after := states[i%2], states[1-i%2]
-		at := l.moments(folder, len(begin))[(i+i/4)%4]
+		at := sb.moments(folder, len(begin))[(i+i/4)%4]
 		signal := []syscall.Signal{syscall.SIGINT, syscall.SIGTERM}[i%2]
-		a := l.stopAt(at, []syscall.Signal{signal}, verb, "qevajo")
+		a := sb.signalAt(at, []syscall.Signal{signal}, verb, "qevajo")
 		switch a.code {
 		case exitDone:
 			done++
-			l.same(verb+" that was finished", after)
+			sb.wantSnapshot(verb+" that was finished", after)
 			continue
 		case exitSignalled + int(signal):
 			stopped++
-			l.says(a, "what had begun was finished or put back")
+			sb.wantOutput(a, "what had begun was finished or put back")
 		default:
 			t.Fatalf("%s at %s, signal %v: exit code %d\n%s%s", verb, at.name, signal, a.code, a.out, a.err)
 		}
-		l.same(verb+" that was put back at "+at.name, before)
-		l.says(l.exits(exitDone, "recover"), "Nothing was pending")
-		l.exits(exitDone, verb, "qevajo")
-		l.same(verb, after)
+		sb.wantSnapshot(verb+" that was put back at "+at.name, before)
+		sb.wantOutput(sb.mustExit(exitDone, "recover"), "Nothing was pending")
+		sb.mustExit(exitDone, verb, "qevajo")
+		sb.wantSnapshot(verb, after)
 	}
-	l.exits(exitDone, "verify")
+	sb.mustExit(exitDone, "verify")
 	t.Logf("%d finished, %d put back", done, stopped)
 	if stopped == 0 {
 		t.Error("no signal stopped anything")
@@ -78,63 +78,63 @@ func TestCase36Signals(t *testing.T) {
 // TestCase36SecondSignal sends two signals: the second kills, and recovery makes
 // it whole.
 func TestCase36SecondSignal(t *testing.T) {
-	l, folder, states := signalLab(t)
+	sb, folder, states := newSignalSandbox(t)
 	killed := 0
-	for i := range long(4, 100) {
+	for i := range tortureCount(4, 100) {
 		begin, _ := os.ReadDir(folder)
-		at := l.moments(folder, len(begin))[i%4]
-		a := l.stopAt(at, []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, "undo", "qevajo")
+		at := sb.moments(folder, len(begin))[i%4]
+		a := sb.signalAt(at, []syscall.Signal{syscall.SIGTERM, syscall.SIGTERM}, "undo", "qevajo")
 		if a.code < 0 {
 			killed++
 		}
-		l.exits(exitDone, "recover")
-		now := l.snapshot()
+		sb.mustExit(exitDone, "recover")
+		now := sb.snapshot()
 		switch {
 		case maps.Equal(now, states[1]):
-			l.exits(exitDone, "redo", "qevajo")
+			sb.mustExit(exitDone, "redo", "qevajo")
 		case maps.Equal(now, states[0]):
 		default:
 			t.Fatalf("killed at %s: the store is neither before nor after", at.name)
 		}
-		l.same("mended", states[0])
+		sb.wantSnapshot("mended", states[0])
 	}
-	l.exits(exitDone, "verify")
+	sb.mustExit(exitDone, "verify")
 	t.Logf("%d killed by the second signal", killed)
 }
 
-// signalLab repairs a session with many blanks. It returns the folder of their
+// newSignalSandbox repairs a session with many blanks. It returns the folder of their
 // parts, and what the store holds repaired and wounded.
-func signalLab(t *testing.T) (lab, string, [2]map[string]string) {
+func newSignalSandbox(t *testing.T) (sandbox, string, [2]map[string]string) {
 	t.Helper()
-	l := newLab(t, wound.Versions[0], "")
-	l.blanks(120)
-	wounded := l.snapshot()
-	if id := l.repaired(); id != "qevajo" {
+	sb := newSandbox(t, wound.Versions[0], "")
+	sb.addBlankTexts(120)
+	wounded := sb.snapshot()
+	if id := sb.mustRepair(); id != "qevajo" {
 		t.Fatalf("the repair is %s", id)
 	}
-	folder := filepath.Join(l.store, "part", wound.Of(l.open(), wound.Hello, "reasoning")[0].Owner)
-	return l, folder, [2]map[string]string{l.snapshot(), wounded}
+	folder := filepath.Join(sb.store, "part", wound.Of(sb.open(), wound.Hello, "reasoning")[0].Owner)
+	return sb, folder, [2]map[string]string{sb.snapshot(), wounded}
 }
 
-// stopAt runs mend and sends it the signals when the moment has come.
-func (l lab) stopAt(at moment, signals []syscall.Signal, args ...string) ending {
-	l.Helper()
-	cmd, a := l.command("mend", args...)
+// signalAt runs mend and sends it the signals when the moment has come.
+func (sb sandbox) signalAt(at moment, signals []syscall.Signal, args ...string) cmdResult {
+	sb.Helper()
+	cmd, a := sb.command("mend", args...)
 	if err := cmd.Start(); err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
 	quit := make(chan struct{})
 	go func() {
 		defer close(quit)
-		send(cmd, at, signals, l.Context().Done())
+		sendSignals(cmd, at, signals, sb.Context().Done())
 	}()
-	l.end(cmd, a)
+	sb.wait(cmd, a)
 	<-quit
 	return *a
 }
 
-func send(cmd *exec.Cmd, at moment, signals []syscall.Signal, end <-chan struct{}) {
-	for start := time.Now(); !at.come(); time.Sleep(20 * time.Microsecond) {
+func sendSignals(cmd *exec.Cmd, at moment, signals []syscall.Signal, end <-chan struct{}) {
+	for start := time.Now(); !at.reached(); time.Sleep(20 * time.Microsecond) {
 		if time.Since(start) > 5*time.Second {
 			return
 		}

@@ -9,9 +9,9 @@ import (
 	"mend/session"
 )
 
-// filesOf are the files of the user's own that the entries moved away, and that were
+// movedUserFiles are the files of the user's own that the entries moved away, and that were
 // not put back.
-func filesOf(es []change.Entry) (refs []session.Ref) {
+func movedUserFiles(es []change.Entry) (refs []session.Ref) {
 	for _, e := range es {
 		for _, o := range e.Ops {
 			if o.Ref.Kind == session.KindFile && o.Post == nil && e.State == change.Committed && e.UndoneBy == "" {
@@ -22,8 +22,8 @@ func filesOf(es []change.Entry) (refs []session.Ref) {
 	return refs
 }
 
-// filesIn are the files of the user's own that the plans would move away.
-func filesIn(ps []proposal) (refs []session.Ref) {
+// plannedUserFiles are the files of the user's own that the plans would move away.
+func plannedUserFiles(ps []proposal) (refs []session.Ref) {
 	for _, p := range ps {
 		for _, o := range p.result.Plan.Ops {
 			if o.Ref.Kind == session.KindFile {
@@ -34,7 +34,7 @@ func filesIn(ps []proposal) (refs []session.Ref) {
 	return refs
 }
 
-func (a *app) listFiles(files []session.Ref) {
+func (a *app) printFiles(files []session.Ref) {
 	for _, r := range files {
 		fmt.Fprintf(a.err, "  %s\n", r)
 	}
@@ -43,18 +43,18 @@ func (a *app) listFiles(files []session.Ref) {
 // confirmRepair asks before a repair of sessions that the user did not name, and before files
 // of the user's own are moved away.
 func (a *app) confirmRepair(ctx context.Context, named bool, todo []proposal) error {
-	files := filesIn(todo)
+	files := plannedUserFiles(todo)
 	if named && len(files) == 0 {
 		return nil
 	}
 	question := fmt.Sprintf("Repair %s?", count(len(todo), "session"))
 	if len(files) > 0 {
-		a.listFiles(files)
+		a.printFiles(files)
 		question = fmt.Sprintf("Repair %s, and move %s of yours, named above, out of the agent's sight?", count(len(todo), "session"), count(len(files), "file"))
 	}
 	err := a.confirm(ctx, question)
-	if errors.Is(err, errNobody) && len(files) > 0 {
-		return errNobodyMoves
+	if errors.Is(err, errNoTerminal) && len(files) > 0 {
+		return errNoTerminalForFiles
 	}
 	return err
 }

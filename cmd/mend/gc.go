@@ -33,7 +33,7 @@ so do repairs that moved away files of yours: mend forget ID alone drops those.`
 				return err
 			}
 			before := time.Now().Add(-d)
-			old := olderThan(es, before)
+			old := droppable(es, before)
 			yours := idsWithFiles(old)
 			old = slices.DeleteFunc(old, func(e change.Entry) bool { return len(e.Files()) > 0 })
 			return a.drop(cmd.Context(), f, old, yours, func() (journal.Freed, error) {
@@ -47,7 +47,7 @@ so do repairs that moved away files of yours: mend forget ID alone drops those.`
 	return cmd
 }
 
-func olderThan(es []change.Entry, t time.Time) []change.Entry {
+func droppable(es []change.Entry, t time.Time) []change.Entry {
 	var old []change.Entry
 	for _, e := range es {
 		if e.Time.Before(t) && !e.Forgotten && e.State != change.Pending && e.State != change.Conflicted {
@@ -122,7 +122,7 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 		defer a.printf("%s kept, since files of yours are in it: %s. To drop those: %s\n", warn("note:"), strings.Join(yours, ", "), bold("mend forget "+yours[0]))
 	}
 	if f.dryRun {
-		return a.endEntries(es, "There is nothing to drop.")
+		return a.printEntries(es, "There is nothing to drop.")
 	}
 	if len(es) == 0 {
 		a.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}, "files": nonNil(yours)}
@@ -131,8 +131,8 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 	}
 	if !f.yes {
 		question := count(len(es), "repair") + " can no longer be undone after this."
-		if files := filesOf(es); len(files) > 0 {
-			a.listFiles(files)
+		if files := movedUserFiles(es); len(files) > 0 {
+			a.printFiles(files)
 			question += " " + count(len(files), "file") + " of yours, named above, will be gone for good."
 		}
 		if err := a.confirm(ctx, question+" Go on?"); err != nil {

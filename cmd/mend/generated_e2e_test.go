@@ -96,12 +96,12 @@ func newGenerator(t *testing.T, version int) *generator {
 	if err != nil {
 		t.Fatal(err)
 	}
-	api := endpoint.New(fresh)
+	api := endpoint.New(uniqueAnswer)
 	t.Cleanup(api.Close)
 	g := &generator{T: t, version: version, counts: map[string]int{}}
 	g.judges = opencode.New(t, exe, api, true).Judge(fixtures[version])
-	p := g.patient(t)
-	r, prompt, err := g.judges.Try(p.path, p.session, false)
+	ts := g.patient(t)
+	r, prompt, err := g.judges.Try(ts.path, ts.session, false)
 	if err != nil || r.Verdict != opencode.Alive {
 		t.Fatalf("a prompt in the healthy store: %s, %v; reply:\n%s", r.Verdict, err, r.Output)
 	}
@@ -110,18 +110,18 @@ func newGenerator(t *testing.T, version int) *generator {
 }
 
 // patient is a healthy store with a session id of its own.
-func (g *generator) patient(t *testing.T) *patient {
+func (g *generator) patient(t *testing.T) *testStore {
 	t.Helper()
 	dir := storetest.FastDir(t)
-	p := &patient{T: t, version: wound.Versions[g.version], data: filepath.Join(dir, "opencode"), journal: filepath.Join(dir, "journal")}
-	err := os.Mkdir(p.data, 0o755)
+	ts := &testStore{T: t, version: wound.Versions[g.version], data: filepath.Join(dir, "opencode"), journal: filepath.Join(dir, "journal")}
+	err := os.Mkdir(ts.data, 0o755)
 	if err == nil {
-		p.path, p.session, err = g.judges.Healthy(p.data)
+		ts.path, ts.session, err = g.judges.Healthy(ts.data)
 	}
 	if err != nil {
 		t.Fatal(err)
 	}
-	return p
+	return ts
 }
 
 // corpus is the known cases of the version.
@@ -156,22 +156,22 @@ func (g *generator) draw(t *testing.T, r *rand.Rand) mutation.Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := g.patient(t)
-	s, err := mutation.Open(p.path, p.session)
+	ts := g.patient(t)
+	s, err := mutation.Open(ts.path, ts.session)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer func() { _ = s.Close() }()
 	for {
-		c := mutation.Case{Version: p.version, Mutations: mutation.Random(r, s)}
+		c := mutation.Case{Version: ts.version, Mutations: mutation.Random(r, s)}
 		if wanted.MatchString(c.String()) && g.apply(g.patient(t), c) == nil {
 			return c
 		}
 	}
 }
 
-func (g *generator) apply(p *patient, c mutation.Case) error {
-	s, err := mutation.Open(p.path, p.session)
+func (g *generator) apply(ts *testStore, c mutation.Case) error {
+	s, err := mutation.Open(ts.path, ts.session)
 	if err != nil {
 		return err
 	}
@@ -259,9 +259,9 @@ func (g *generator) namesOtherID(p *patient) bool {
 
 // noFolder reports whether the session's folder does not exist: the newest version
 // answers no prompt there, and which folders exist is not in the store.
-func (g *generator) noFolder(p *patient) bool {
+func (g *generator) noFolder(ts *testStore) bool {
 	var answer struct{ Sessions []struct{ Directory string } }
-	p.ask(&answer, "scan", p.session)
+	ts.runJSON(&answer, "scan", ts.session)
 	if len(answer.Sessions) != 1 || !schema.IsAbsolute(answer.Sessions[0].Directory) {
 		return false
 	}
@@ -269,11 +269,11 @@ func (g *generator) noFolder(p *patient) bool {
 	return errors.Is(err, fs.ErrNotExist)
 }
 
-func (o opinion) names(rule string) bool { return scan{diagnoses: o.Diagnoses}.breaks(rule) }
+func (o opinion) names(rule string) bool { return scanResult{diagnoses: o.Diagnoses}.hasBroken(rule) }
 
 // ask asks mend.
-func (g *generator) ask(p *patient) (o opinion, wrong string) {
-	code, out := g.mend(p, "scan", p.session, "--request", "--json")
+func (g *generator) ask(ts *testStore) (o opinion, wrong string) {
+	code, out := g.mend(ts, "scan", ts.session, "--request", "--json")
 	_, text, _ := strings.Cut(out, "{")
 	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(&o); err != nil || code != exitDone && code != exitProblems {
 		return o, fmt.Sprintf("mend scan: exit code %d, %v: %.600s", code, err, out)
@@ -288,13 +288,13 @@ func (g *generator) ask(p *patient) (o opinion, wrong string) {
 }
 
 // mend runs mend; a panic is an exit code of its own.
-func (g *generator) mend(p *patient, args ...string) (code int, out string) {
+func (g *generator) mend(ts *testStore, args ...string) (code int, out string) {
 	defer func() {
 		if v := recover(); v != nil {
 			code, out = -1, fmt.Sprintf("panic: %v\n%s", v, debug.Stack())
 		}
 	}()
-	return p.mend(args...)
+	return ts.mend(args...)
 }
 
 // why is what mend says is broken, or latent.
@@ -310,16 +310,16 @@ func (o opinion) why() string {
 // not agree.
 func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	t.Helper()
-	p := g.patient(t)
-	if err := g.apply(p, c); err != nil {
+	ts := g.patient(t)
+	if err := g.apply(ts, c); err != nil {
 		t.Fatal(err)
 	}
-	o, wrong := g.ask(p)
+	o, wrong := g.ask(ts)
 	if wrong != "" {
 		return "", wrong
 	}
 	forget := slices.ContainsFunc(c.Mutations, func(m mutation.Mutation) bool { return slices.Contains(m, "project") })
-	real, prompt, err := g.judges.Try(p.path, p.session, forget)
+	real, prompt, err := g.judges.Try(ts.path, ts.session, forget)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -331,7 +331,7 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	}
 	if dir := os.Getenv("MEND_DUMP"); dir != "" && len(real.Calls) > 0 {
 		for i, c := range real.Calls {
-			_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("request-%s-%d.json", p.session[len(p.session)-3:], i)), c.Raw, 0o644)
+			_ = os.WriteFile(filepath.Join(dir, fmt.Sprintf("request-%s-%d.json", ts.session[len(ts.session)-3:], i)), c.Raw, 0o644)
 		}
 	}
 	said := fmt.Sprintf("mend says %s (%.900s), the real program is %s", o.severity, o.why(), verdict)
@@ -345,13 +345,13 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 		if broken {
 			shown, why := g.judges.Shown()
 			if !shown {
-				return g.repair(t, p, "not shown", said+", but "+why, forget)
+				return g.repair(t, ts, "not shown", said+", but "+why, forget)
 			}
 		}
 		if verdict == opencode.Dead && o.otherModel() {
 			return "dead, a model that is not configured", ""
 		}
-		if verdict == opencode.Dead && g.noFolder(p) {
+		if verdict == opencode.Dead && g.noFolder(ts) {
 			return "dead, a folder that does not exist", ""
 		}
 		return "", said
@@ -380,14 +380,14 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	if verdict == opencode.Alive {
 		return outcome, ""
 	}
-	return g.repair(t, p, verdict, said, forget)
+	return g.repair(t, ts, verdict, said, forget)
 }
 
 // repair repairs a session, asks the real program, and undoes the repair.
-func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forget bool) (outcome, wrong string) {
+func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, forget bool) (outcome, wrong string) {
 	t.Helper()
-	before := p.snapshot()
-	code, out := g.mend(p, "repair", p.session, "--yes")
+	before := ts.snapshot()
+	code, out := g.mend(ts, "repair", ts.session, "--yes")
 	outcome = verdict + ", repaired"
 	switch {
 	case code == exitProblems:
@@ -395,7 +395,7 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forge
 	case code != exitDone:
 		return "", fmt.Sprintf("%s; mend repair: exit code %d: %s", said, code, out[max(0, len(out)-700):])
 	default:
-		real, _, err := g.judges.Try(p.path, p.session, forget)
+		real, _, err := g.judges.Try(ts.path, ts.session, forget)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -403,7 +403,7 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forge
 			return "", fmt.Sprintf("%s; after mend repair (%.900s) %s", said, out, why)
 		}
 		if real.Verdict == opencode.Dead {
-			if o, wrong := g.ask(p); wrong == "" && o.otherModel() {
+			if o, wrong := g.ask(ts); wrong == "" && o.otherModel() {
 				outcome += ", for a model that is not configured"
 				real.Verdict = opencode.Alive
 			}
@@ -412,16 +412,16 @@ func (g *generator) repair(t *testing.T, p *patient, verdict, said string, forge
 			return "", fmt.Sprintf("%s; after mend repair (%.900s) it is %s: %d %.600s", said, out, real.Verdict, real.Code, real.Output)
 		}
 	}
-	if cmp.Equal(before, p.snapshot()) {
+	if cmp.Equal(before, ts.snapshot()) {
 		if code == exitDone {
 			return "", fmt.Sprintf("%s; mend repair changed nothing, and said %.900s", said, out)
 		}
 		return outcome, ""
 	}
-	if code, out := g.mend(p, "undo", "--session", p.session); code != exitDone {
+	if code, out := g.mend(ts, "undo", "--session", ts.session); code != exitDone {
 		return "", fmt.Sprintf("%s; mend undo: exit code %d: %s", said, code, out[max(0, len(out)-700):])
 	}
-	if d := cmp.Diff(before, p.snapshot()); d != "" {
+	if d := cmp.Diff(before, ts.snapshot()); d != "" {
 		return "", fmt.Sprintf("%s; undo did not restore the store (-want +got):\n%.1500s", said, d)
 	}
 	return outcome, ""

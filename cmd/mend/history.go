@@ -27,7 +27,7 @@ func (a *app) logVerb() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return a.endEntries(es, "Nothing was repaired yet.")
+			return a.printEntries(es, "Nothing was repaired yet.")
 		},
 	}
 	cmd.Flags().IntVarP(&q.Limit, "limit", "n", 0, "at most so many (default: all)")
@@ -36,13 +36,13 @@ func (a *app) logVerb() *cobra.Command {
 	return cmd
 }
 
-// endEntries shows entries, a line each.
-func (a *app) endEntries(es []change.Entry, none string) error {
+// printEntries shows entries, a line each.
+func (a *app) printEntries(es []change.Entry, none string) error {
 	if a.asJSON {
 		a.answer = map[string]any{"repairs": entriesJSON(es)}
 		return nil
 	}
-	defer a.atOnce()()
+	defer a.bufferOutput()()
 	for _, e := range es {
 		a.printEntryLine(e)
 	}
@@ -130,26 +130,26 @@ func (a *app) printEntry(e change.Entry, ops []change.Op) {
 		{"resolved", e.Resolved},
 	} {
 		if row[1] != "" {
-			a.printf("  %-10s %s\n", row[0], printable(row[1]))
+			a.printf("  %-10s %s\n", row[0], escape(row[1]))
 		}
 	}
 	if e.Cause.Text != "" && e.Cause.Kind == change.CauseError {
 		a.printf("  %-10s %s\n", "error", oneLine(e.Cause.Text, 400))
 	}
 	for _, d := range e.Cause.Diagnoses {
-		a.printf("  %-10s %s\n", "found", printable(d))
+		a.printf("  %-10s %s\n", "found", escape(d))
 	}
 	for _, c := range e.Conflicts {
-		a.printf("  %-10s %s %s: %s\n", bad("conflict"), c.Ref.Kind, c.Ref, printable(c.Why))
+		a.printf("  %-10s %s %s: %s\n", bad("conflict"), c.Ref.Kind, c.Ref, escape(c.Why))
 	}
 	for _, path := range e.Kept {
-		a.printf("  %-10s %s\n", "kept", printable(path))
+		a.printf("  %-10s %s\n", "kept", escape(path))
 	}
 	a.printf("\n")
 	if ops == nil {
 		a.printf("  %s\n", faint("The bytes were removed from the journal; this repair can no longer be undone."))
 		for _, o := range e.Ops {
-			a.printf("  %s %s %s\n", bold(verb(o.Pre == nil, o.Post == nil)), o.Ref.Kind, o.Ref)
+			a.printf("  %s %s %s\n", bold(opVerb(o.Pre == nil, o.Post == nil)), o.Ref.Kind, o.Ref)
 		}
 		return
 	}

@@ -125,7 +125,7 @@ func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	}
 	for _, o := range e.Ops {
 		r.Ops = append(r.Ops, opJSON{
-			Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: verb(o.Pre == nil, o.Post == nil),
+			Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: opVerb(o.Pre == nil, o.Post == nil),
 			Pre: digestJSON(o.Pre), Post: digestJSON(o.Post),
 		})
 	}
@@ -148,7 +148,7 @@ func entriesJSON(es []change.Entry) []repairJSON {
 	return list
 }
 
-func verb(create, remove bool) string {
+func opVerb(create, remove bool) string {
 	switch {
 	case create:
 		return "create"

@@ -24,7 +24,7 @@ const lossGolden = "testdata/losses.golden"
 // changes, which fields of them, and what mend tells the user about it. Everything
 // else stays byte for byte.
 func TestLosses(t *testing.T) {
-	var found ledger
+	var found lossReport
 	t.Run("of", func(t *testing.T) {
 		for i, version := range wound.Versions {
 			for n, w := range wound.Table {
@@ -34,9 +34,9 @@ func TestLosses(t *testing.T) {
 				}
 				t.Run(w.Name+" on "+version, func(t *testing.T) {
 					t.Parallel()
-					p := newPatient(t, i)
-					wound.Into(p, p.path, p.session, w.Cut)
-					found.put(w.Name+" on "+version, p.lose())
+					ts := newTestStore(t, i)
+					wound.Into(ts, ts.path, ts.session, w.Cut)
+					found.add(w.Name+" on "+version, ts.repairLosses())
 				})
 			}
 		}
@@ -44,13 +44,13 @@ func TestLosses(t *testing.T) {
 	found.compare(t)
 }
 
-// A ledger is what was lost, by wound and version.
-type ledger struct {
+// A lossReport is what was lost, by wound and version.
+type lossReport struct {
 	mu    sync.Mutex
 	pages map[string]string
 }
 
-func (l *ledger) put(name, page string) {
+func (l *lossReport) add(name, page string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.pages == nil {
@@ -60,7 +60,7 @@ func (l *ledger) put(name, page string) {
 }
 
 // compare compares the pages with those of the golden file, or writes them.
-func (l *ledger) compare(t *testing.T) {
+func (l *lossReport) compare(t *testing.T) {
 	t.Helper()
 	if *update && storetest.AllCases() {
 		var b strings.Builder
@@ -92,23 +92,23 @@ func (l *ledger) compare(t *testing.T) {
 	}
 }
 
-// lose cures all that mend finds, and what a signature makes of it, and tells what
+// repairLosses cures all that mend finds, and what a signature makes of it, and tells what
 // that changed.
-func (p *patient) lose() string {
-	p.Helper()
-	before, wounded := p.records(), p.snapshot()
-	lines, named := p.repairAll()
-	now := p.snapshot()
-	p.onlyNamed(wounded, now, named)
+func (ts *testStore) repairLosses() string {
+	ts.Helper()
+	before, wounded := ts.records(), ts.snapshot()
+	lines, named := ts.repairAll()
+	now := ts.snapshot()
+	ts.checkOnlyNamed(wounded, now, named)
 	if cmp.Equal(wounded, now) {
 		return "\tnothing to cure\n"
 	}
-	all := append(changes(before, p.records()), moved(wounded, now)...)
+	all := append(describeChanges(before, ts.records()), removedFiles(wounded, now)...)
 	return "\t" + strings.Join(append(all, lines...), "\n\t") + "\n"
 }
 
-// moved tells of the files that are gone and were no records, by their names.
-func moved(before, now map[string]string) (lines []string) {
+// removedFiles tells of the files that are gone and were no records, by their names.
+func removedFiles(before, now map[string]string) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		id, isRecord := strings.CutSuffix(path.Base(name), ".json")
 		isRecord = isRecord && session.ValidateID(id) == nil
@@ -122,11 +122,11 @@ func moved(before, now map[string]string) (lines []string) {
 // repairAll repairs, also what only a signature shows. It returns what mend says
 // is lost, and the ids of the records that it says it changed. The killed
 // sessions are busy while an agent runs on this machine: hence --force.
-func (p *patient) repairAll() (loses, named []string) {
-	p.Helper()
-	args := []string{"repair", p.session, "--force", "--yes", "--latent"}
+func (ts *testStore) repairAll() (loses, named []string) {
+	ts.Helper()
+	args := []string{"repair", ts.session, "--force", "--yes", "--latent"}
 	for {
-		_, out := p.mend(append(args, "--dry-run")...)
+		_, out := ts.mend(append(args, "--dry-run")...)
 		for line := range strings.Lines(out) {
 			if _, what, ok := strings.Cut(strings.TrimSpace(line), "It loses: "); ok && !slices.Contains(loses, "loses: "+what) {
 				loses = append(loses, "loses: "+what)
@@ -135,26 +135,26 @@ func (p *patient) repairAll() (loses, named []string) {
 		var answer struct {
 			Repairs []struct{ Ops []struct{ Record string } }
 		}
-		p.ask(&answer, args...)
+		ts.runJSON(&answer, args...)
 		for _, r := range answer.Repairs {
 			for _, op := range r.Ops {
 				named = append(named, path.Base(op.Record))
 			}
 		}
-		refused := p.signature()
+		refused := ts.signatureError()
 		if refused == "" || slices.Contains(args, refused) {
 			return loses, named
 		}
-		args = []string{"repair", p.session, "--force", "--yes", "--error", refused}
+		args = []string{"repair", ts.session, "--force", "--yes", "--error", refused}
 	}
 }
 
-// signature is what the strict endpoint says of a false signature in the request
+// signatureError is what the strict endpoint says of a false signature in the request
 // that mend predicts, "" for nothing.
-func (p *patient) signature() string {
-	p.Helper()
+func (ts *testStore) signatureError() string {
+	ts.Helper()
 	var answer struct{ Request endpoint.Request }
-	p.ask(&answer, "scan", p.session, "--request", "--thinking", "on")
+	ts.runJSON(&answer, "scan", ts.session, "--request", "--thinking", "on")
 	for _, v := range endpoint.Violations(answer.Request) {
 		if v.Rule == "R7" {
 			return v.Message
@@ -163,16 +163,16 @@ func (p *patient) signature() string {
 	return ""
 }
 
-// onlyNamed checks that what changed is what mend named.
-func (p *patient) onlyNamed(was, is map[string]string, named []string) {
-	p.Helper()
+// checkOnlyNamed checks that what changed is what mend named.
+func (ts *testStore) checkOnlyNamed(was, is map[string]string, named []string) {
+	ts.Helper()
 	for _, store := range []map[string]string{was, is} {
 		for key := range store {
 			old, there := was[key]
 			now, stays := is[key]
 			told := slices.ContainsFunc(named, func(id string) bool { return strings.Contains(key, id) })
 			if (old != now || there != stays) && !told {
-				p.Errorf("%s changed, which mend does not name; it names %q", key, named)
+				ts.Errorf("%s changed, which mend does not name; it names %q", key, named)
 			}
 		}
 	}

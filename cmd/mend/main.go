@@ -38,19 +38,19 @@ func run(args []string, t terminal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	a := &app{terminal: t}
-	onSignal(cancel, &a.writing, args, t)
+	handleSignals(cancel, &a.writing, args, t)
 	root := a.root()
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
-	if err != nil && !a.entered {
+	if err != nil && !a.parsed {
 		a.asJSON = slices.Contains(args, "--json") // the flags could not all be parsed
 	}
-	return a.report(asSignal(ctx, err))
+	return a.report(signalCause(ctx, err))
 }
 
-// asSignal makes of the context's error the signal that ended the context. A
+// signalCause makes of the context's error the signal that ended the context. A
 // pending entry is told as what it is, also if nobody waited for its end.
-func asSignal(ctx context.Context, err error) error {
+func signalCause(ctx context.Context, err error) error {
 	var sig *signalError
 	var pending *txn.PendingError
 	if errors.Is(err, context.Canceled) && errors.As(context.Cause(ctx), &sig) && !errors.As(err, &pending) {

@@ -16,8 +16,8 @@ import (
 
 var everything = flag.Bool("everything", false, "every wound on every version; else each on one, in turn, and on all those whose fate differs")
 
-// beds is how often the real program of each version runs.
-const beds = 2
+// agentsPerVersion is how often the real program of each version runs.
+const agentsPerVersion = 2
 
 // Each wound is cut into the store of each version. Three things are shown: mend
 // scan says broken when, and only when, the real program is refused or dies, and
@@ -29,51 +29,51 @@ func TestMatrix(t *testing.T) {
 		for i, version := range wound.Versions {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
-				w := newWard(t, i, beds)
+				w := newAgentPool(t, i, agentsPerVersion)
 				for n, c := range wound.Table {
 					if *everything || n%len(wound.Versions) == i || c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2] {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
-							m.put(c.Name, i, w.take(newPatient(t, i), c.Cut, c.Want[i]))
+							m.put(c.Name, i, w.run(newTestStore(t, i), c.Cut, c.Want[i]))
 						})
 					}
 				}
 			})
 		}
 	})
-	m.end(t)
+	m.checkReadme(t)
 }
 
-// take takes one wound through all, and says in a few words what became of it.
-func (w ward) take(p *patient, cut func(wound.Store), want string) string {
-	p.Helper()
-	whole := p.records()
-	wound.Into(p, p.path, p.session, cut)
-	c := w.admit(p)
+// run takes one wound through all, and says in a few words what became of it.
+func (w agentPool) run(ts *testStore, cut func(wound.Store), want string) string {
+	ts.Helper()
+	whole := ts.records()
+	wound.Into(ts, ts.path, ts.session, cut)
+	c := w.start(ts)
 	real := c.before.Verdict
 	if real != want {
 		c.Errorf("the real program is %s, the table says %s; its reply:\n%.800s", real, want, c.before.Output)
 	}
-	c.predict()
+	c.checkPrediction()
 	if real == opencode.Alive {
-		c.untouched()
-		c.cure(0, "--latent")
-		c.back()
+		c.checkUntouched()
+		c.repairUntilAlive(0, "--latent")
+		c.checkUndo()
 		return real
 	}
 	if unknowable(real) {
-		c.find(hurt(whole, p.records()))
+		c.checkSuspects(changedIDs(whole, ts.records()))
 	}
 	outcome := real + ", cured"
-	if now := c.cure(2); now != opencode.Alive {
+	if now := c.repairUntilAlive(2); now != opencode.Alive {
 		outcome = real + ", not cured"
 	}
-	c.back()
+	c.checkUndo()
 	return outcome
 }
 
-// hurt is the ids of the records that the wound changed.
-func hurt(whole, wounded []wound.Record) []string {
+// changedIDs is the ids of the records that the wound changed.
+func changedIDs(whole, wounded []wound.Record) []string {
 	var ids []string
 	for _, r := range whole {
 		if !slices.Contains(wounded, r) {
@@ -135,8 +135,8 @@ const (
 	matrixEnd   = "<!-- end of matrix -->\n"
 )
 
-// end compares the cells that were tried with those in the README, or writes them there.
-func (m *matrix) end(t *testing.T) {
+// checkReadme compares the cells that were tried with those in the README, or writes them there.
+func (m *matrix) checkReadme(t *testing.T) {
 	t.Helper()
 	const readme = "../../README.md"
 	data, err := os.ReadFile(readme)

@@ -25,7 +25,7 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 		return ctx.Err()
 	}
 	if err != nil { // no session is worse for it
-		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), printable(err.Error()))
+		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), escape(err.Error()))
 		return nil
 	}
 	n := 0
@@ -38,7 +38,7 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 		n += len(of.Records)
 		answer = append(answer, of)
 	}
-	a.answerWith("orphans", answer)
+	a.setAnswer("orphans", answer)
 	if n == 0 {
 		return nil
 	}
@@ -54,7 +54,7 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 
 // printOrphans lists orphans of one session.
 func (a *app) printOrphans(id string, refs []session.Ref, mark string) {
-	a.printf("  %s\n", printable(id))
+	a.printf("  %s\n", escape(id))
 	for _, r := range refs {
 		a.printf("    %s%s %s\n", mark, r.Kind, r)
 	}
@@ -70,7 +70,7 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 	if err != nil {
 		return err
 	}
-	a.storeLine(c)
+	a.printStore(c)
 	todo, err := a.proposeOrphans(cmd.Context(), c, ids)
 	if err != nil {
 		return err
@@ -82,12 +82,12 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 		}
 	}
 	if f.dryRun || len(todo) == 0 {
-		a.endOrphans(todo)
+		a.finishOrphans(todo)
 		return nil
 	}
-	done, err := a.apply(cmd.Context(), c, todo)
+	done, err := a.applyAll(cmd.Context(), c, todo)
 	if a.asJSON {
-		a.answerWith("repairs", repairAnswer(todo, done)["repairs"])
+		a.setAnswer("repairs", repairAnswer(todo, done)["repairs"])
 	}
 	return err
 }
@@ -112,11 +112,11 @@ func (a *app) proposeOrphans(ctx context.Context, c *mend.Client, ids []string) 
 	return todo, nil
 }
 
-// endOrphans ends an answer after which nothing is written.
-func (a *app) endOrphans(todo []proposal) {
+// finishOrphans ends an answer after which nothing is written.
+func (a *app) finishOrphans(todo []proposal) {
 	switch {
 	case a.asJSON:
-		a.answerWith("repairs", repairAnswer(todo, nil)["repairs"])
+		a.setAnswer("repairs", repairAnswer(todo, nil)["repairs"])
 	case len(todo) == 0:
 		a.printf("%s\n", good("Every record belongs to a session."))
 	default:

@@ -153,8 +153,8 @@ func (a *app) installPlugin(path string, dryRun bool) error {
 func (a *app) uninstallPlugin(path string, dryRun bool) error {
 	_, _, err := readPlugin(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		a.printf("%s is not installed.\n", printable(path))
-		a.answerWith("plugins", a.pluginStates())
+		a.printf("%s is not installed.\n", escape(path))
+		a.setAnswer("plugins", a.pluginStates())
 		return nil
 	}
 	if err != nil {
@@ -169,12 +169,12 @@ func (a *app) uninstallPlugin(path string, dryRun bool) error {
 }
 
 func (a *app) reportPlugin(path string, dryRun bool, done, would string) error {
-	a.answerWith("plugins", a.pluginStates())
+	a.setAnswer("plugins", a.pluginStates())
 	if dryRun {
-		a.printf("This would %s %s. Nothing was written.\n", would, printable(path))
+		a.printf("This would %s %s. Nothing was written.\n", would, escape(path))
 		return nil
 	}
-	a.printf("%s %s. An OpenCode that runs takes notice at its next start.\n", good(done), printable(path))
+	a.printf("%s %s. An OpenCode that runs takes notice at its next start.\n", good(done), escape(path))
 	return nil
 }
 
@@ -220,14 +220,14 @@ func (a *app) pluginStatus() error {
 		return err
 	}
 	all := a.pluginStates()
-	a.answerWith("plugins", all)
+	a.setAnswer("plugins", all)
 	for _, p := range all {
-		a.printf("%-8s %-10s %s\n", p.Place, p.State, printable(p.Path))
+		a.printf("%-8s %-10s %s\n", p.Place, p.State, escape(p.Path))
 		switch p.State {
 		case "other":
 			a.printf("         %s\n", faint("written by mend "+p.Version+", or for another program; \"mend plugin install\" renews it"))
 		case "unreadable":
-			a.printf("         %s\n", faint(printable(p.Why)))
+			a.printf("         %s\n", faint(escape(p.Why)))
 		case "foreign":
 			a.printf("         %s\n", faint("a file of this name that mend did not write; it is left alone"))
 		}

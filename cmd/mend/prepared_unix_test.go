@@ -50,11 +50,11 @@ const hookHello = `{"type":"hello","protocol":1,"plugin":"v9","directory":"/p"}`
 
 // ownVerbs is every verb that ends by itself, in an order in which each has
 // something to do.
-func ownVerbs(l lab) [][]string {
+func ownVerbs(sb sandbox) [][]string {
 	return [][]string{
 		{},
 		{"scan"},
-		{"scan", l.session, "--request"},
+		{"scan", sb.session, "--request"},
 		{"repair", "--yes"},
 		{"log"},
 		{"show", "qevajo"},
@@ -90,30 +90,30 @@ func TestPreparedFiles(t *testing.T) {
 	}
 	for kind, put := range intruders {
 		t.Run(kind, func(t *testing.T) {
-			l := newLab(t, "1.1.53", "")
-			l.here()
-			l.repaired()
-			l.exits(exitDone, "undo", "qevajo")
-			l.exits(exitProblems, "scan")
-			victim := filepath.Join(l.dir, "victim")
+			sb := newSandbox(t, "1.1.53", "")
+			sb.setHome()
+			sb.mustRepair()
+			sb.mustExit(exitDone, "undo", "qevajo")
+			sb.mustExit(exitProblems, "scan")
+			victim := filepath.Join(sb.dir, "victim")
 			if err := os.WriteFile(victim, []byte("precious"), 0o644); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := os.Stat(l.ownFile("cache/mend/scan")); err != nil {
+			if _, err := os.Stat(sb.ownFile("cache/mend/scan")); err != nil {
 				t.Fatal(err) // the name is made otherwise now
 			}
 			for _, place := range ownPlaces {
-				l.prepared(place.path, place.needed && kind != "writable" || place.path == "state/mend/journal.db", func(path string) error { return put(path, victim) }, victim)
+				sb.testPrepared(place.path, place.needed && kind != "writable" || place.path == "state/mend/journal.db", func(path string) error { return put(path, victim) }, victim)
 			}
 		})
 	}
 }
 
-// prepared puts an intruder in the place of a file, runs every verb, and puts back
+// testPrepared puts an intruder in the place of a file, runs every verb, and puts back
 // what was there.
-func (l lab) prepared(place string, needed bool, put func(path string) error, victim string) {
-	l.Helper()
-	path := l.ownFile(place)
+func (sb sandbox) testPrepared(place string, needed bool, put func(path string) error, victim string) {
+	sb.Helper()
+	path := sb.ownFile(place)
 	aside := path + ".aside"
 	err := os.MkdirAll(filepath.Dir(path), 0o700)
 	if err == nil {
@@ -125,78 +125,78 @@ func (l lab) prepared(place string, needed bool, put func(path string) error, vi
 		err = put(path)
 	}
 	if err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
 	command := ""
-	for _, args := range ownVerbs(l) {
-		a := l.inTime(args...)
-		l.says(a, "") // no crash
+	for _, args := range ownVerbs(sb) {
+		a := sb.runInProcess(args...)
+		sb.wantOutput(a, "") // no crash
 		if data, err := os.ReadFile(victim); err != nil || string(data) != "precious" {
-			l.Fatalf("%s: mend %v: the file that it led to holds %q (%v)\n%s%s", place, args, data, err, a.out, a.err)
+			sb.Fatalf("%s: mend %v: the file that it led to holds %q (%v)\n%s%s", place, args, data, err, a.out, a.err)
 		}
 		if info, err := os.Stat(victim); err != nil || info.Mode().Perm() != 0o644 {
-			l.Fatalf("%s: mend %v: the file that it led to has the mode %v (%v)", place, args, info.Mode(), err)
+			sb.Fatalf("%s: mend %v: the file that it led to has the mode %v (%v)", place, args, info.Mode(), err)
 		}
 		if m := regexp.MustCompile(`repair that with: (.*)`).FindStringSubmatch(a.err + a.out); m != nil {
 			command = m[1]
 		}
 		if needed && len(args) > 0 && strings.Contains("log show undo redo verify recover gc", args[0]) && a.code != exitUnusable {
-			l.Errorf("%s: mend %v: exit code %d, want %d\n%s%s", place, args, a.code, exitUnusable, a.out, a.err)
+			sb.Errorf("%s: mend %v: exit code %d, want %d\n%s%s", place, args, a.code, exitUnusable, a.out, a.err)
 		}
 	}
 	if needed && command == "" {
-		l.Errorf("%s: no verb says what repairs it", place)
+		sb.Errorf("%s: no verb says what repairs it", place)
 	}
 	if command != "" {
-		if a := l.sh(command); a.code != 0 {
-			l.Errorf("%s: %s: %s", place, command, a.err)
+		if a := sb.sh(command); a.code != 0 {
+			sb.Errorf("%s: %s: %s", place, command, a.err)
 		}
 		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install"}, {"plugin", "install", "--project"}, {"config"}, {"log"}} {
-			if a := l.inTime(args...); a.code != 0 && !strings.Contains(a.out+a.err, "damaged") { // the file that was put there is no journal
-				l.Errorf("%s: after %q: mend %v: %s%s", place, command, args, a.out, a.err)
+			if a := sb.runInProcess(args...); a.code != 0 && !strings.Contains(a.out+a.err, "damaged") { // the file that was put there is no journal
+				sb.Errorf("%s: after %q: mend %v: %s%s", place, command, args, a.out, a.err)
 			}
 		}
 	}
 	if err := errors.Join(os.RemoveAll(path), os.RemoveAll(path+".old")); err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
 	if err := os.Rename(aside, path); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
 }
 
 // ownFile is the path of a place.
-func (l lab) ownFile(place string) string {
-	path := filepath.Join(l.dir, place)
+func (sb sandbox) ownFile(place string) string {
+	path := filepath.Join(sb.dir, place)
 	if filepath.Dir(place) != "cache/mend" {
 		return path
 	}
-	id := change.StoreID{Kind: "json", Root: l.store}
+	id := change.StoreID{Kind: "json", Root: sb.store}
 	sum := sha256.Sum256([]byte(id.Kind + "\x00" + id.Root))
 	return fmt.Sprintf("%s-%x", path, sum[:8])
 }
 
-// inTime runs a verb, in this process, that must end within seconds.
-func (l lab) inTime(args ...string) ending {
-	l.Helper()
+// runInProcess runs a verb, in this process, that must end within seconds.
+func (sb sandbox) runInProcess(args ...string) cmdResult {
+	sb.Helper()
 	var out, err bytes.Buffer
 	ended := make(chan int, 1)
 	go func() { ended <- run(args, terminal{in: strings.NewReader(hookHello), out: &out, err: &err}) }()
 	select {
 	case code := <-ended:
-		return ending{out: out.String(), err: err.String(), code: code}
+		return cmdResult{out: out.String(), err: err.String(), code: code}
 	case <-time.After(20 * time.Second):
-		l.Fatalf("mend %v does not end", args)
-		return ending{}
+		sb.Fatalf("mend %v does not end", args)
+		return cmdResult{}
 	}
 }
 
-// here lets this process be at home in the lab.
-func (l lab) here() {
-	l.Setenv("HOME", l.dir)
+// setHome lets this process be at home in the lab.
+func (sb sandbox) setHome() {
+	sb.Setenv("HOME", sb.dir)
 	for _, name := range []string{"data", "state", "cache", "config"} {
-		l.Setenv(fmt.Sprintf("XDG_%s_HOME", strings.ToUpper(name)), filepath.Join(l.dir, name))
+		sb.Setenv(fmt.Sprintf("XDG_%s_HOME", strings.ToUpper(name)), filepath.Join(sb.dir, name))
 	}
-	l.Chdir(l.dir)
+	sb.Chdir(sb.dir)
 	xdg.Reload() // it reads them when the program starts
 }

@@ -10,8 +10,8 @@ import (
 	"mend/change"
 )
 
-// drawAfter is how long work takes of which the terminal is told.
-const drawAfter = 500 * time.Millisecond
+// progressDelay is how long work takes of which the terminal is told.
+const progressDelay = 500 * time.Millisecond
 
 // A progress tells on the terminal how far long work is.
 type progress struct {
@@ -24,7 +24,7 @@ type progress struct {
 }
 
 func (a *app) progress(total int, what string) *progress {
-	p := &progress{what: what, total: total, next: time.Now().Add(drawAfter)}
+	p := &progress{what: what, total: total, next: time.Now().Add(progressDelay)}
 	if a.canDraw && !a.asJSON {
 		p.w = a.err
 	}
@@ -48,21 +48,21 @@ func (p *progress) clear() {
 	p.width = 0
 }
 
-// write carries out a plan. That takes a while where a large database has to be
+// applyPlan carries out a plan. That takes a while where a large database has to be
 // checked first.
-func (a *app) write(ctx context.Context, c *mend.Client, p change.Plan) (change.Entry, error) {
-	defer a.saying("checking and writing ...")()
+func (a *app) applyPlan(ctx context.Context, c *mend.Client, p change.Plan) (change.Entry, error) {
+	defer a.showBusy("checking and writing ...")()
 	return c.Apply(ctx, p)
 }
 
-// saying tells on the terminal what goes on, if that is long work, until the
+// showBusy tells on the terminal what goes on, if that is long work, until the
 // function that it returns is called.
-func (a *app) saying(what string) (done func()) {
+func (a *app) showBusy(what string) (done func()) {
 	if !a.canDraw || a.asJSON {
 		return func() {}
 	}
 	said := make(chan struct{})
-	t := time.AfterFunc(drawAfter, func() {
+	t := time.AfterFunc(progressDelay, func() {
 		fmt.Fprintf(a.err, "\r%s", what)
 		close(said)
 	})

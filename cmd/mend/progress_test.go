@@ -41,8 +41,8 @@ func TestSaying(t *testing.T) {
 		took            time.Duration
 		want            string
 	}{
-		{"short work", true, false, drawAfter - 1, ""},
-		{"long work", true, false, drawAfter + 1, "\rwriting\r       \r"},
+		{"short work", true, false, progressDelay - 1, ""},
+		{"long work", true, false, progressDelay + 1, "\rwriting\r       \r"},
 		{"without a terminal", false, false, time.Hour, ""},
 		{"beside a JSON answer", true, true, time.Hour, ""},
 	}
@@ -50,7 +50,7 @@ func TestSaying(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			var out strings.Builder
 			a := &app{terminal: terminal{err: &out, canDraw: r.canDraw}, asJSON: r.asJSON}
-			done := a.saying("writing")
+			done := a.showBusy("writing")
 			time.Sleep(r.took)
 			done()
 			if got := out.String(); got != r.want {

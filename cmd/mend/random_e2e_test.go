@@ -24,43 +24,43 @@ func TestRandomWounds(t *testing.T) {
 	for i, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
-			w := newWard(t, i, 1)
+			w := newAgentPool(t, i, 1)
 			for n := range *combinations {
 				t.Run(fmt.Sprint(n), func(t *testing.T) {
 					t.Parallel()
-					p := newPatient(t, i)
-					names := p.wounds(rand.New(rand.NewPCG(*seed, uint64(i)<<32+uint64(n))))
+					ts := newTestStore(t, i)
+					names := ts.damageAtRandom(rand.New(rand.NewPCG(*seed, uint64(i)<<32+uint64(n))))
 					t.Logf("-seed %d: %s", *seed, strings.Join(names, "; "))
-					w.takeAll(p, len(names))
+					w.runDamaged(ts, len(names))
 				})
 			}
 		})
 	}
 }
 
-// wounds cuts random wounds, and skips those for which there is nothing left to
+// damageAtRandom cuts random wounds, and skips those for which there is nothing left to
 // cut.
-func (p *patient) wounds(r *rand.Rand) []string {
-	p.Helper()
+func (ts *testStore) damageAtRandom(r *rand.Rand) []string {
+	ts.Helper()
 	var names []string
 	for want := 2 + r.IntN(4); len(names) < want; {
-		if w := wound.Table[r.IntN(len(wound.Table))]; p.cut(w) {
+		if w := wound.Table[r.IntN(len(wound.Table))]; ts.damage(w) {
 			names = append(names, w.Name)
 		}
 	}
 	return names
 }
 
-// takeAll takes a session with that many wounds through all.
-func (w ward) takeAll(p *patient, wounds int) {
-	p.Helper()
-	c := w.admit(p)
-	c.predict()
+// runDamaged takes a session with that many wounds through all.
+func (w agentPool) runDamaged(ts *testStore, wounds int) {
+	ts.Helper()
+	c := w.start(ts)
+	c.checkPrediction()
 	if c.before.Verdict == opencode.Alive {
-		c.untouched()
-		c.cure(0, "--latent")
+		c.checkUntouched()
+		c.repairUntilAlive(0, "--latent")
 	} else {
-		c.cure(wounds + 1)
+		c.repairUntilAlive(wounds + 1)
 	}
-	c.back()
+	c.checkUndo()
 }

@@ -35,16 +35,16 @@ var hostile = func() string {
 // Issue 13, item 4. No verb shows a character that a terminal obeys, in words or in
 // JSON, and JSON decodes to what is stored.
 func TestNothingRaw(t *testing.T) {
-	l := newLab(t, "1.1.53", "")
-	l.here()
-	strays := l.makeHostile()
-	first := l.quiet(exitProblems, "scan", "--json")
+	sb := newSandbox(t, "1.1.53", "")
+	sb.setHome()
+	strays := sb.makeHostile()
+	first := sb.runPrintable(exitProblems, "scan", "--json")
 	var answer struct{ Sessions []struct{ Title string } }
 	if err := json.Unmarshal([]byte(first.out), &answer); err != nil || len(answer.Sessions) != 1 || answer.Sessions[0].Title != "A title"+hostile {
 		t.Errorf("the title decodes to %q, %v", answer.Sessions, err)
 	}
-	l.quiet(-1, "scan", "--all")
-	l.quiet(-1, "repair", "--yes", "--dry-run")
+	sb.runPrintable(-1, "scan", "--all")
+	sb.runPrintable(-1, "repair", "--yes", "--dry-run")
 	for _, path := range strays { // they are the user's to decide on
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
@@ -53,13 +53,13 @@ func TestNothingRaw(t *testing.T) {
 	for _, args := range [][]string{
 		{},
 		{"scan", "--all"},
-		{"scan", l.session},
-		{"scan", l.session, "--request"},
+		{"scan", sb.session},
+		{"scan", sb.session, "--request"},
 		{"scan", "--orphans"},
-		{"repair", l.session, "--dry-run"},
-		{"repair", l.session, "--dry-run", "--latent"},
-		{"repair", l.session, "--dry-run", "--error", hostile},
-		{"repair", l.session},
+		{"repair", sb.session, "--dry-run"},
+		{"repair", sb.session, "--dry-run", "--latent"},
+		{"repair", sb.session, "--dry-run", "--error", hostile},
+		{"repair", sb.session},
 		{"repair", "--orphans", "--yes"},
 		{"log"},
 		{"show", "qevajo"},
@@ -89,25 +89,25 @@ func TestNothingRaw(t *testing.T) {
 		{"scan", "--agent-version", hostile},
 		{"repair", "--class", hostile},
 		{"repair", "--error", "@" + hostile},
-		{"forget", l.session, "--yes"},
+		{"forget", sb.session, "--yes"},
 		{"log"},
 	} {
 		for _, args := range [][]string{args, append(slices.Clone(args), "--json")} {
-			l.quiet(-1, args...)
+			sb.runPrintable(-1, args...)
 		}
 	}
-	l.followQuiet()
-	if log, err := os.ReadFile(filepath.Join(l.dir, "state", "mend", "hook.log")); err != nil {
+	sb.checkFollow()
+	if log, err := os.ReadFile(filepath.Join(sb.dir, "state", "mend", "hook.log")); err != nil {
 		t.Error(err)
 	} else {
-		l.printable("hook.log", string(log))
+		sb.checkPrintable("hook.log", string(log))
 	}
 }
 
 // makeHostile puts the characters into every text of the store, the settings, and the
 // names of two files beside the records, which it returns.
-func (l lab) makeHostile() (strays []string) {
-	l.Helper()
+func (sb sandbox) makeHostile() (strays []string) {
+	sb.Helper()
 	keep := []string{"id", "sessionID", "messageID", "parentID", "projectID", "type", "role", "status", "version", "slug", "reason", "providerID", "modelID"}
 	var add func(v any) any
 	add = func(v any) any {
@@ -127,7 +127,7 @@ func (l lab) makeHostile() (strays []string) {
 		}
 		return v
 	}
-	err := filepath.WalkDir(l.store, func(path string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(sb.store, func(path string, e fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".json" {
 			return err
 		}
@@ -148,84 +148,84 @@ func (l lab) makeHostile() (strays []string) {
 		return os.WriteFile(path, data, 0o600)
 	})
 	if err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
-	wound.Text(wound.Hello, " \n")(l.open()) // something to repair
-	parts, err := filepath.Glob(filepath.Join(l.store, "part", "*"))
+	wound.Text(wound.Hello, " \n")(sb.open()) // something to repair
+	parts, err := filepath.Glob(filepath.Join(sb.store, "part", "*"))
 	if err != nil || len(parts) == 0 {
-		l.Fatal(parts, err)
+		sb.Fatal(parts, err)
 	}
 	// What file systems take as a name, and a name that is not UTF-8.
 	name := strings.NewReplacer("\x00", "", "/", "").Replace(hostile)
 	for _, name := range []string{"prt_" + name[:80], "prt_\x9b31m\xff"} {
 		path := filepath.Join(parts[0], name+".json")
 		if err := os.WriteFile(path, []byte("{"), 0o600); err != nil {
-			l.Fatal(err)
+			sb.Fatal(err)
 		}
 		strays = append(strays, path)
 	}
 	settings, err := json.Marshal(map[string]string{"placeholderText": "x" + hostile})
 	if err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
-	dir := filepath.Join(l.dir, "config", "mend")
+	dir := filepath.Join(sb.dir, "config", "mend")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(dir, "config.json"), settings, 0o600); err != nil {
-		l.Fatal(err)
+		sb.Fatal(err)
 	}
 	return strays
 }
 
-// quiet runs a verb and looks at all that it shows. The code -1 stands for any.
-func (l lab) quiet(code int, args ...string) ending {
-	l.Helper()
-	a := l.inTime(args...)
+// runPrintable runs a verb and looks at all that it shows. The code -1 stands for any.
+func (sb sandbox) runPrintable(code int, args ...string) cmdResult {
+	sb.Helper()
+	a := sb.runInProcess(args...)
 	what := "mend " + strconv.QuoteToASCII(strings.Join(args, " "))
-	l.printable(what, a.out)
-	l.printable(what+" on stderr", a.err)
+	sb.checkPrintable(what, a.out)
+	sb.checkPrintable(what+" on stderr", a.err)
 	if code >= 0 && a.code != code {
-		l.Fatalf("%s: exit code %d, want %d\n%s%s", what, a.code, code, a.out, a.err)
+		sb.Fatalf("%s: exit code %d, want %d\n%s%s", what, a.code, code, a.out, a.err)
 	}
 	return a
 }
 
-// followQuiet looks at what log --follow shows.
-func (l lab) followQuiet() {
-	l.Helper()
+// checkFollow looks at what log --follow shows.
+func (sb sandbox) checkFollow() {
+	sb.Helper()
 	for _, asJSON := range []bool{false, true} {
-		ctx, cancel := context.WithTimeout(l.Context(), 20*time.Second)
-		out := lastWrite{end: cancel}
+		ctx, cancel := context.WithTimeout(sb.Context(), 20*time.Second)
+		out := cancelWriter{cancel: cancel}
 		a := &app{terminal: terminal{out: &out, err: &out}, asJSON: asJSON}
 		_ = a.followLog(ctx, journal.Query{}) // it ends with the context
 		cancel()
 		if out.Len() == 0 {
-			l.Error("log --follow shows nothing")
+			sb.Error("log --follow shows nothing")
 		}
-		l.printable("log --follow", out.String())
+		sb.checkPrintable("log --follow", out.String())
 	}
 }
 
-// A lastWrite calls end when something was written.
-type lastWrite struct {
+// A cancelWriter calls end when something was written.
+type cancelWriter struct {
 	bytes.Buffer
-	end func()
+	cancel func()
 }
 
-func (w *lastWrite) Write(b []byte) (int, error) {
-	defer w.end()
+func (w *cancelWriter) Write(b []byte) (int, error) {
+	defer w.cancel()
 	return w.Buffer.Write(b)
 }
 
-func (l lab) printable(what, text string) {
-	l.Helper()
+func (sb sandbox) checkPrintable(what, text string) {
+	sb.Helper()
 	if !utf8.ValidString(text) {
-		l.Errorf("%s shows what is not UTF-8", what)
+		sb.Errorf("%s shows what is not UTF-8", what)
 	}
 	for i, r := range text {
 		if !strconv.IsPrint(r) && r != '\n' {
-			l.Errorf("%s shows %U: %q", what, r, text[max(0, i-60):min(len(text), i+60)])
+			sb.Errorf("%s shows %U: %q", what, r, text[max(0, i-60):min(len(text), i+60)])
 			return
 		}
 	}

@@ -29,7 +29,7 @@ that writes does this first by itself.`,
 				if err != nil {
 					return err
 				}
-				return a.endEntries(pending, "Nothing is pending.")
+				return a.printEntries(pending, "Nothing is pending.")
 			}
 			done, err := c.Recover(cmd.Context())
 			if err == nil {
@@ -38,26 +38,26 @@ that writes does this first by itself.`,
 			if err != nil {
 				return err
 			}
-			if err := a.endEntries(done, "Nothing was pending."); err != nil {
+			if err := a.printEntries(done, "Nothing was pending."); err != nil {
 				return err
 			}
-			return a.conflictsLeft(done)
+			return a.printUnresolved(done)
 		},
 	}
 	f.add(cmd, "")
 	return cmd
 }
 
-// conflictsLeft tells which of the entries wait for the user's decision.
-func (a *app) conflictsLeft(done []change.Entry) error {
+// printUnresolved tells which of the entries wait for the user's decision.
+func (a *app) printUnresolved(done []change.Entry) error {
 	var left error
 	for _, e := range done {
 		if e.State == change.Conflicted {
 			left = fmt.Errorf("repair %s is in conflict: %s", e.ID, resolveHint(e.ID))
 			if !a.asJSON {
-				a.tell(left)
+				a.printError(left)
 			}
-			left = &toldError{left, exitConflict}
+			left = &reportedError{left, exitConflict}
 		}
 	}
 	return left

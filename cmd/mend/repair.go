@@ -85,7 +85,7 @@ type proposal struct {
 }
 
 func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
-	req, err := a.request(cmd.Context(), ids, f)
+	req, err := a.repairRequest(cmd.Context(), ids, f)
 	if err != nil {
 		return err
 	}
@@ -93,28 +93,28 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 	if err != nil {
 		return err
 	}
-	heads, err := sessions(cmd.Context(), c, ids)
+	heads, err := selectSessions(cmd.Context(), c, ids)
 	if err != nil {
 		return err
 	}
-	a.storeLine(c)
+	a.printStore(c)
 	proposals, err := a.propose(cmd.Context(), c, heads, req, len(ids) > 0)
 	if cmd.Context().Err() != nil {
 		return err
 	}
-	left := worst(err, unfinished(proposals, req))
-	todo := withPlan(proposals)
+	left := worst(err, remainingError(proposals, req))
+	todo := nonEmptyPlans(proposals)
 	if len(todo) > 0 && !f.dryRun && !f.yes {
 		if err := a.confirmRepair(cmd.Context(), len(ids) > 0, todo); err != nil {
 			return err
 		}
 	}
 	if f.dryRun || len(todo) == 0 {
-		a.endRepair(proposals, nil, left, req, f.dryRun)
+		a.finishRepair(proposals, nil, left, req, f.dryRun)
 		return left
 	}
-	done, err := a.apply(cmd.Context(), c, todo)
-	a.endRepair(proposals, done, left, req, false)
+	done, err := a.applyAll(cmd.Context(), c, todo)
+	a.finishRepair(proposals, done, left, req, false)
 	return worst(left, err)
 }
 
@@ -136,13 +136,13 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Sessi
 		if err != nil {
 			if !named {
 				bar.clear()
-				a.tell(err)
-				err = &toldError{err, exitCode(err)}
+				a.printError(err)
+				err = &reportedError{err, exitCode(err)}
 			}
 			failed = worst(failed, err)
 			continue
 		}
-		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || missed(r, req) {
+		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || hasUnfixed(r, req) {
 			bar.clear()
 			p := proposal{head: h, result: r}
 			a.printProposal(p)
@@ -160,7 +160,7 @@ func needsRepair(ctx context.Context, c *mend.Client, h session.Session, req men
 	return err != nil || len(r.Plan.Ops) > 0
 }
 
-func withPlan(ps []proposal) []proposal {
+func nonEmptyPlans(ps []proposal) []proposal {
 	var todo []proposal
 	for _, p := range ps {
 		if len(p.result.Plan.Ops) > 0 {
@@ -170,20 +170,20 @@ func withPlan(ps []proposal) []proposal {
 	return todo
 }
 
-// unfinished is errProblems if something broken is left, or something that was
+// remainingError is errProblems if something broken is left, or something that was
 // asked for, or if nothing was found that would answer the API's error.
-func unfinished(ps []proposal, r mend.RepairRequest) error {
+func remainingError(ps []proposal, r mend.RepairRequest) error {
 	for _, p := range ps {
-		if hasBroken(p.result.Remaining) || missed(p.result, r) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
+		if hasBroken(p.result.Remaining) || hasUnfixed(p.result, r) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
 			return errProblems
 		}
 	}
 	return nil
 }
 
-// missed reports whether something that was asked for by its class or by an error
+// hasUnfixed reports whether something that was asked for by its class or by an error
 // has no cure.
-func missed(result repair.Result, r mend.RepairRequest) bool {
+func hasUnfixed(result repair.Result, r mend.RepairRequest) bool {
 	return len(result.Uncurable) > 0 && (r.Error != nil || len(r.Classes) > 0)
 }
 
@@ -191,9 +191,9 @@ func hasBroken(ds []repair.Diagnosis) bool {
 	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 }
 
-// apply carries out the plans, one after the other, and prints each repair id as
+// applyAll carries out the plans, one after the other, and prints each repair id as
 // soon as its change is durable.
-func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]change.Entry, error) {
+func (a *app) applyAll(ctx context.Context, c *mend.Client, todo []proposal) ([]change.Entry, error) {
 	var done []change.Entry
 	var failed error
 	var shared []change.Op // on the rows of projects, which sessions have in common
@@ -208,11 +208,11 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 		if len(plan.Ops) == 0 {
 			continue
 		}
-		e, err := a.write(ctx, c, plan)
-		if err = a.tellConflict(err); err != nil {
+		e, err := a.applyPlan(ctx, c, plan)
+		if err = a.printConflicts(err); err != nil {
 			if len(todo) > 1 {
-				a.tell(err)
-				err = &toldError{err, exitCode(err)}
+				a.printError(err)
+				err = &reportedError{err, exitCode(err)}
 			}
 			failed = worst(failed, err)
 			continue
@@ -224,7 +224,7 @@ func (a *app) apply(ctx context.Context, c *mend.Client, todo []proposal) ([]cha
 			}
 		}
 		if !a.asJSON {
-			a.printDone(e)
+			a.printCommitted(e)
 		}
 	}
 	return done, failed

@@ -14,8 +14,8 @@ func (a *app) printProposal(p proposal) {
 	if a.asJSON {
 		return
 	}
-	defer a.atOnce()()
-	a.printf("%s\n", a.headLine(p.head))
+	defer a.bufferOutput()()
+	a.printf("%s\n", a.sessionLine(p.head))
 	if p.result.All {
 		a.printf("    All of the error's kind is repaired, not only the place that it names.\n")
 	}
@@ -35,8 +35,8 @@ func (a *app) printProposal(p proposal) {
 	a.printf("\n")
 }
 
-// printDone tells a committed entry: its id, and how to take it back.
-func (a *app) printDone(e change.Entry) {
+// printCommitted tells a committed entry: its id, and how to take it back.
+func (a *app) printCommitted(e change.Entry) {
 	what := "Repaired"
 	switch e.Cause.Kind {
 	case change.CauseUndo:
@@ -47,35 +47,35 @@ func (a *app) printDone(e change.Entry) {
 	}
 	a.printf("%s %s as repair %s. To take it back: %s\n", good(what), e.Session, bold(e.ID), bold("mend undo "+e.ID))
 	for _, path := range e.Kept {
-		a.printf("  %s another program wrote into a file that was just replaced; its bytes are in %s\n", warn("note:"), printable(path))
+		a.printf("  %s another program wrote into a file that was just replaced; its bytes are in %s\n", warn("note:"), escape(path))
 	}
 }
 
-// endRepair ends the answer of repair: the JSON object, or a last line.
-func (a *app) endRepair(ps []proposal, done []change.Entry, left error, r mend.RepairRequest, dryRun bool) {
+// finishRepair ends the answer of repair: the JSON object, or a last line.
+func (a *app) finishRepair(ps []proposal, done []change.Entry, left error, r mend.RepairRequest, dryRun bool) {
 	if a.asJSON {
 		for name, v := range repairAnswer(ps, done) {
-			a.answerWith(name, v)
+			a.setAnswer(name, v)
 		}
 		return
 	}
-	switch todo := withPlan(ps); {
+	switch todo := nonEmptyPlans(ps); {
 	case dryRun && len(todo) > 0:
 		a.printf("This was a dry run: nothing was written. The same without --dry-run repairs.\n")
 	case len(todo) == 0 && len(ps) == 0 && left == nil:
 		a.printf("%s\n", good("Nothing is broken."))
-	case len(todo) == 0 && len(ps) == 1 && left == nil && curesMore(ps[0].result.Remaining, r):
+	case len(todo) == 0 && len(ps) == 1 && left == nil && fixesLatent(ps[0].result.Remaining, r):
 		a.printf("Nothing is broken. %s cures what is latent.\n", bold("mend repair --latent "+ps[0].head.ID))
 	}
-	a.printLeft(ps, r)
+	a.printRemaining(ps, r)
 }
 
-// named is how many records a last line names.
-const named = 3
+// maxNamed is how many records a last line names.
+const maxNamed = 3
 
-// printLeft ends the answer with what is broken still, if something is. Behind an
+// printRemaining ends the answer with what is broken still, if something is. Behind an
 // API error it says so also if nothing is, and what only the provider can judge.
-func (a *app) printLeft(ps []proposal, r mend.RepairRequest) {
+func (a *app) printRemaining(ps []proposal, r mend.RepairRequest) {
 	var left []string
 	suspects, one := 0, ""
 	for _, p := range ps {
@@ -86,12 +86,12 @@ func (a *app) printLeft(ps []proposal, r mend.RepairRequest) {
 			}
 		}
 	}
-	if n := len(left) - named; n > 0 {
-		left = append(left[:named], fmt.Sprintf("and %d more", n))
+	if n := len(left) - maxNamed; n > 0 {
+		left = append(left[:maxNamed], fmt.Sprintf("and %d more", n))
 	}
 	switch {
 	case len(left) > 0:
-		a.printf("%s %s.\n", warn("Still broken:"), printable(strings.Join(left, ", ")))
+		a.printf("%s %s.\n", warn("Still broken:"), escape(strings.Join(left, ", ")))
 	case r.Error != nil && suspects > 0:
 		a.printf("Nothing else is seen to be broken. Only the provider can judge %s more of the error's kind: if the error comes again, a repair treats them all; --all does so now.\n", count(suspects, "record"))
 	case r.Error != nil && one != "":
@@ -99,8 +99,8 @@ func (a *app) printLeft(ps []proposal, r mend.RepairRequest) {
 	}
 }
 
-// curesMore reports whether a repair of what is latent would do something that the
+// fixesLatent reports whether a repair of what is latent would do something that the
 // request did not ask for.
-func curesMore(ds []repair.Diagnosis, r mend.RepairRequest) bool {
+func fixesLatent(ds []repair.Diagnosis, r mend.RepairRequest) bool {
 	return !r.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Latent && d.Cure != "" })
 }

@@ -11,8 +11,8 @@ import (
 	"mend/repair"
 )
 
-// request makes of the flags what the library understands.
-func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
+// repairRequest makes of the flags what the library understands.
+func (a *app) repairRequest(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
 	r := mend.RepairRequest{Latent: f.latent, Force: f.force, All: f.all}
 	path, _ := config.Path() // without a home folder there is no file; only texts depend on it here
 	c, err := loadSettingsFrom(path, nil)
@@ -33,12 +33,12 @@ func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.Re
 	if len(ids) == 0 {
 		return r, usagef("--error needs the session that it is about")
 	}
-	text, err := a.input(ctx, f.apiError)
+	text, err := a.readInput(ctx, f.apiError)
 	if err != nil {
 		return r, usagef("--error: %w", err)
 	}
 	e := repair.ParseAPIError(text)
-	a.explain(e)
+	a.printAPIError(e)
 	r.Error = &e
 	return r, nil
 }
@@ -46,8 +46,8 @@ func (a *app) request(ctx context.Context, ids []string, f repairFlags) (mend.Re
 // maxInput is the maximum size of an error text, in bytes.
 const maxInput = 16 << 20
 
-// input is the value of a flag that may stand for a file or the standard input.
-func (a *app) input(ctx context.Context, value string) ([]byte, error) {
+// readInput is the value of a flag that may stand for a file or the standard input.
+func (a *app) readInput(ctx context.Context, value string) ([]byte, error) {
 	if value == "-" {
 		return await(ctx, func() ([]byte, error) { return ownfile.ReadAtMost(a.in, maxInput) })
 	}
@@ -65,9 +65,9 @@ func (a *app) input(ctx context.Context, value string) ([]byte, error) {
 	})
 }
 
-// explain tells what an API error means.
-func (a *app) explain(e repair.APIError) {
-	a.answerWith("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
+// printAPIError tells what an API error means.
+func (a *app) printAPIError(e repair.APIError) {
+	a.setAnswer("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
 	class := string(e.Class)
 	switch {
 	case class == "" && e.Recognised:
@@ -82,7 +82,7 @@ func (a *app) explain(e repair.APIError) {
 	}
 	a.printf("\n")
 	if e.Explanation != "" {
-		a.printf("%s\n", printable(e.Explanation))
+		a.printf("%s\n", escape(e.Explanation))
 	}
 	a.printf("\n")
 }

@@ -14,9 +14,9 @@ import (
 	"mend/session"
 )
 
-// forecast prints what the agent will send for the session, with the blocks that
+// printForecast prints what the agent will send for the session, with the blocks that
 // the provider refuses marked. It exits as a scan of the session does.
-func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session) error {
+func (a *app) printForecast(ctx context.Context, c *mend.Client, head session.Session) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
 		return err
@@ -33,7 +33,7 @@ func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session
 		"model":   map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
 		"request": json.RawMessage(anthropic.JSON(f.Request)), "violations": violationsJSON(f.Violations),
 	}
-	a.printf("%s\n", a.headLine(head))
+	a.printf("%s\n", a.sessionLine(head))
 	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s sends it, thinking %s", f.Version, onOrOff(f.Thinking))))
 	for n, t := range f.Request.Turns {
 		a.printf("%s %s\n", bold(fmt.Sprintf("messages.%d", n)), t.Role)
@@ -44,12 +44,12 @@ func (a *app) forecast(ctx context.Context, c *mend.Client, head session.Session
 		a.printViolations(f.Violations, n, -1)
 	}
 	a.printViolations(f.Violations, -1, -1)
-	return a.endForecast(f, found)
+	return a.finishForecast(f, found)
 }
 
-// endForecast tells what becomes of the request: what a scan of the session says,
+// finishForecast tells what becomes of the request: what a scan of the session says,
 // which also looks at what ends the agent before there is one.
-func (a *app) endForecast(f mend.Forecast, found mend.Finding) error {
+func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 	broken := found.Severity() == repair.Broken
 	switch {
 	case broken && len(f.Violations) == 0:
@@ -63,7 +63,7 @@ func (a *app) endForecast(f mend.Forecast, found mend.Finding) error {
 		a.printf("\nThe agent is at work in the session: what it still writes may change this.\n")
 	case !broken && len(f.Violations) > 0:
 		a.printf("\nAnthropic's API would refuse this. The session's model, %s, is asked through another.\n",
-			printable(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
+			escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
 	case !broken:
 		a.printf("\n%s\n", good("The provider takes this."))
 	}
@@ -77,7 +77,7 @@ func (a *app) endForecast(f mend.Forecast, found mend.Finding) error {
 func (a *app) printViolations(vs []request.Violation, n, m int) {
 	for _, v := range vs {
 		if v.N == n && v.M == m {
-			a.printf("    %s %s %s\n", bad("▲ "+v.Rule), printable(v.Message), faint(strings.Join(violationRecords(v), " ")))
+			a.printf("    %s %s %s\n", bad("▲ "+v.Rule), escape(v.Message), faint(strings.Join(violationRecords(v), " ")))
 		}
 	}
 }

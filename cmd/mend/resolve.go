@@ -55,12 +55,12 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 		a.printOps(p.Ops)
 	}
 	if f.dryRun {
-		return a.endDryRun(p)
+		return a.finishDryRun(p)
 	}
 	var by change.Entry
 	if len(p.Ops) > 0 {
-		if by, err = a.write(cmd.Context(), c, p); err != nil {
-			return a.tellConflict(err)
+		if by, err = a.applyPlan(cmd.Context(), c, p); err != nil {
+			return a.printConflicts(err)
 		}
 	}
 	if e, err = c.Resolve(e, d, by.ID); err != nil {

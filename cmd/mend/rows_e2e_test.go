@@ -19,16 +19,16 @@ func TestSessionRow(t *testing.T) {
 	cells := wound.Cells()
 	for i, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
-			var w ward
+			var w agentPool
 			for n := range cells {
 				c := &cells[n]
 				if c.Version != version || testing.Short() && n%29 > 0 {
 					continue
 				}
-				if w.beds == nil {
-					w = newWard(t, i, 1)
+				if w.benches == nil {
+					w = newAgentPool(t, i, 1)
 				}
-				t.Run(c.Column+" "+c.Value, func(t *testing.T) { w.takeCell(newPatient(t, i), c) })
+				t.Run(c.Column+" "+c.Value, func(t *testing.T) { w.runCell(newTestStore(t, i), c) })
 			}
 		})
 	}
@@ -43,11 +43,11 @@ func TestSessionRow(t *testing.T) {
 	}
 }
 
-// listed asks for the session's page and sends one more prompt in a copy.
-func (c *course) listed() opencode.Result {
+// promptListed asks for the session's page and sends one more prompt in a copy.
+func (c *trial) promptListed() opencode.Result {
 	c.Helper()
-	bed := <-c.ward.beds
-	defer func() { c.ward.beds <- bed }()
+	bed := <-c.agents.benches
+	defer func() { c.agents.benches <- bed }()
 	r, err := bed.TryListed(c.data)
 	if err != nil {
 		c.Fatal(err)
@@ -55,11 +55,11 @@ func (c *course) listed() opencode.Result {
 	return r
 }
 
-func (w ward) takeCell(p *patient, cell *wound.Cell) {
-	p.Helper()
-	wound.SQL(p, p.path)(cell.Cut())
-	c := &course{patient: p, ward: w, wounded: p.snapshot()}
-	c.before = c.listed()
+func (w agentPool) runCell(ts *testStore, cell *wound.Cell) {
+	ts.Helper()
+	wound.SQL(ts, ts.path)(cell.Cut())
+	c := &trial{testStore: ts, agents: w, wounded: ts.snapshot()}
+	c.before = c.promptListed()
 	if real := c.before.Verdict; real != cell.Want {
 		if !*update {
 			c.Errorf("the real program is %s, the table says %s; its reply:\n%.800s", real, cell.Want, c.before.Output)
@@ -70,13 +70,13 @@ func (w ward) takeCell(p *patient, cell *wound.Cell) {
 		c.Errorf("mend scan says %s, the real program is %s:\n%s", said.severity, cell.Want, said.out)
 	}
 	if cell.Want == wound.Alive {
-		c.untouched()
+		c.checkUntouched()
 		return
 	}
 	if !c.repair() {
 		c.Errorf("mend repair changed nothing")
 	}
-	if r := c.listed(); r.Verdict != wound.Alive {
+	if r := c.promptListed(); r.Verdict != wound.Alive {
 		c.Errorf("after the repair the real program is %s, before it was %s; its reply:\n%.800s", r.Verdict, cell.Want, r.Output)
 	}
 	if code, out := c.mend("undo", "--session", c.session); code != exitDone {

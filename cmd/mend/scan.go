@@ -52,7 +52,7 @@ func (a *app) scanRequest(cmd *cobra.Command, id string) error {
 	if err != nil {
 		return err
 	}
-	return a.forecast(cmd.Context(), c, head)
+	return a.printForecast(cmd.Context(), c, head)
 }
 
 func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
@@ -61,13 +61,13 @@ func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
 		return err
 	}
 	c = c.Cached()
-	heads, err := sessions(cmd.Context(), c, ids)
+	heads, err := selectSessions(cmd.Context(), c, ids)
 	if err != nil {
 		return err
 	}
 	var s mend.Summary
 	var shown []sessionJSON
-	a.storeLine(c)
+	a.printStore(c)
 	progress := a.progress(len(heads), "scanning")
 	scan := c.Scan
 	if len(ids) == 0 {
@@ -118,8 +118,8 @@ func (e *unreadableError) Error() string {
 	return "reading the store: " + count(e.n, "session") + " could not be examined"
 }
 
-// sessions is the sessions that ids name, all for none.
-func sessions(ctx context.Context, c *mend.Client, ids []string) ([]session.Session, error) {
+// selectSessions is the sessions that ids name, all for none.
+func selectSessions(ctx context.Context, c *mend.Client, ids []string) ([]session.Session, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil || len(ids) == 0 {
 		return heads, err
@@ -135,17 +135,17 @@ func sessions(ctx context.Context, c *mend.Client, ids []string) ([]session.Sess
 	return heads, nil
 }
 
-func (a *app) storeLine(c *mend.Client) {
+func (a *app) printStore(c *mend.Client) {
 	if a.asJSON {
 		return
 	}
-	line := printable(tilde(c.Store().Root))
+	line := escape(shortenHome(c.Store().Root))
 	if v := c.AgentVersion(); v != "" {
 		line += ", diagnosed for version " + oneLine(v, 30) + " (profile " + c.Profile() + ")"
 	}
 	a.printf("%s\n", faint(line))
 	if other := c.LegacyTree(); other != "" {
-		a.printf("%s\n", faint("(the agent no longer reads "+printable(tilde(other))+")"))
+		a.printf("%s\n", faint("(the agent no longer reads "+escape(shortenHome(other))+")"))
 	}
 	a.printf("\n")
 }
@@ -153,14 +153,14 @@ func (a *app) storeLine(c *mend.Client) {
 // printFinding shows a session and what is wrong with it. With all it also tells of
 // notes, and for which setting it was diagnosed.
 func (a *app) printFinding(f mend.Finding, all bool) {
-	defer a.atOnce()()
+	defer a.bufferOutput()()
 	word := severityWord(f.Severity())
 	if f.Err != nil {
 		word = bad("unknown")
 	}
-	a.printf("%s  %s\n", word, a.headLine(f.Session))
+	a.printf("%s  %s\n", word, a.sessionLine(f.Session))
 	if f.Err != nil {
-		a.printf("    %s %s\n", bad("cannot be examined:"), printable(f.Err.Error()))
+		a.printf("    %s %s\n", bad("cannot be examined:"), escape(f.Err.Error()))
 	}
 	if f.Busy {
 		a.printf("    %s\n", warn("busy: the agent is at work in it"))
@@ -178,20 +178,20 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 
 func (a *app) printDiagnosis(d repair.Diagnosis) {
 	a.printf("    %s %s  %s  %s\n", severityWord(d.Severity), d.Rule, faint(string(d.Class)), faint(d.Ref))
-	a.printf("      %s\n", printable(d.Why))
+	a.printf("      %s\n", escape(d.Why))
 	if d.Cure == "" {
-		a.printf("      %s %s\n", warn("no cure:"), printable(d.WhyNot))
+		a.printf("      %s %s\n", warn("no cure:"), escape(d.WhyNot))
 		return
 	}
-	a.printf("      %s %s", good("cure:"), printable(d.Cure))
+	a.printf("      %s %s", good("cure:"), escape(d.Cure))
 	if d.Loses != "" {
-		a.printf(" %s", warn("It loses: "+printable(d.Loses)))
+		a.printf(" %s", warn("It loses: "+escape(d.Loses)))
 	}
 	a.printf("\n")
 }
 
 func (a *app) printSummary(s mend.Summary) {
-	defer a.atOnce()()
+	defer a.bufferOutput()()
 	a.printf("%s: %d broken, %d latent, %d healthy", count(s.Sessions, "session"), s.Broken, s.Latent, s.Healthy())
 	if s.Busy > 0 {
 		a.printf(", %d busy", s.Busy)

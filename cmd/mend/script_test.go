@@ -43,18 +43,18 @@ func TestMain(m *testing.M) {
 //	schema            the last output is valid by docs/output.schema.json
 //	plain FILE        write the last output to FILE, times, hashes and paths normalised
 func TestStories(t *testing.T) {
-	play(t, "testdata/script", "1.1.53")
+	runStories(t, "testdata/script", "1.1.53")
 }
 
 // Those of testdata/database are played on each generation of databases; they
 // find the version in $VERSION.
 func TestDatabaseStories(t *testing.T) {
 	for _, version := range wound.Versions[1:] {
-		t.Run(version, func(t *testing.T) { play(t, "testdata/database", version) })
+		t.Run(version, func(t *testing.T) { runStories(t, "testdata/database", version) })
 	}
 }
 
-func play(t *testing.T, dir, version string) {
+func runStories(t *testing.T, dir, version string) {
 	if testing.Short() {
 		t.Skip("stories start a program for each line")
 	}
@@ -118,7 +118,7 @@ func cmdWound(ts *testscript.TestScript, _ bool, names []string) {
 	}
 }
 
-func woundStore(t wound.Failer, path, session string) wound.Store {
+func openStore(t wound.Failer, path, session string) wound.Store {
 	if filepath.Ext(path) == ".db" {
 		return wound.Database{SQL: wound.SQL(t, path)}
 	}
@@ -132,17 +132,17 @@ func (f failer) Fatal(args ...any) { f.Fatalf("%s", fmt.Sprint(args...)) }
 func cmdSnap(ts *testscript.TestScript, _ bool, args []string) {
 	all, err := wound.Snapshot(ts.Getenv("STORE"))
 	ts.Check(err)
-	snaps[ts.MkAbs(args[0])] = all
+	snapshots[ts.MkAbs(args[0])] = all
 }
 
-// snaps keeps snapshots by the absolute path of their name, which is of one
+// snapshots keeps snapshots by the absolute path of their name, which is of one
 // story alone.
-var snaps = map[string]map[string]string{}
+var snapshots = map[string]map[string]string{}
 
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
 	now, err := wound.Snapshot(ts.Getenv("STORE"))
 	ts.Check(err)
-	diff := cmp.Diff(snaps[ts.MkAbs(args[0])], now)
+	diff := cmp.Diff(snapshots[ts.MkAbs(args[0])], now)
 	switch {
 	case neg && diff == "":
 		ts.Fatalf("the store is still as it was at %s", args[0])
@@ -174,7 +174,7 @@ func cmdPlain(ts *testscript.TestScript, _ bool, args []string) {
 func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 	dir := filepath.Join(ts.Getenv("XDG_STATE_HOME"), "mend")
 	dead := false
-	err := repairBy(ts.Getenv("STORE"), dir, ts.Getenv("SESSION"), func(call string) error {
+	err := repairWith(ts.Getenv("STORE"), dir, ts.Getenv("SESSION"), func(call string) error {
 		if dead = dead || strings.HasPrefix(call, args[0]); dead {
 			return errors.New("killed before " + call)
 		}
@@ -186,9 +186,9 @@ func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// repairBy does what `mend repair` does on a tree, and tells step of each call
+// repairWith does what `mend repair` does on a tree, and tells step of each call
 // that changes the disk, before it is made.
-func repairBy(store, dir, id string, step func(call string) error) error {
+func repairWith(store, dir, id string, step func(call string) error) error {
 	ctx := context.Background()
 	c, err := mend.Open(mend.Options{Agents: agents, Store: store, Journal: dir})
 	if err != nil {

@@ -21,15 +21,15 @@ import (
 	"mend/testdata"
 )
 
-// mendHome runs mend on the store of a scratch home, with a journal of its own,
+// runMendIn runs mend on the store of a scratch home, with a journal of its own,
 // and returns the exit code and what it printed.
-func mendHome(t *testing.T, h *opencode.Home, journal string, args ...string) (int, string) {
+func runMendIn(t *testing.T, h *opencode.Home, journal string, args ...string) (int, string) {
 	t.Helper()
 	return runMend(t, h.DataDir(), journal, args...)
 }
 
-// served is a real server beside the fixture of its version, after a wound.
-func served(t *testing.T, version string, archive []byte, cut func(wound.Store)) (h *opencode.Home, server *opencode.Server, session string) {
+// serveDamaged is a real server beside the fixture of its version, after a wound.
+func serveDamaged(t *testing.T, version string, archive []byte, cut func(wound.Store)) (h *opencode.Home, server *opencode.Server, session string) {
 	t.Helper()
 	exe, err := opencode.Install(version)
 	if err != nil {
@@ -68,7 +68,7 @@ var databases = map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": te
 func TestBesideServer(t *testing.T) {
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
-			h, server, session := served(t, version, archive, wound.Text(wound.Hello, " \n"))
+			h, server, session := serveDamaged(t, version, archive, wound.Text(wound.Hello, " \n"))
 			journal := t.TempDir()
 			prompt := func(when, want string) {
 				t.Helper()
@@ -78,7 +78,7 @@ func TestBesideServer(t *testing.T) {
 			}
 			run := func(args ...string) {
 				t.Helper()
-				if code, out := mendHome(t, h, journal, args...); code != exitDone {
+				if code, out := runMendIn(t, h, journal, args...); code != exitDone {
 					t.Fatalf("mend %v: exit code %d:\n%s", args, code, out)
 				}
 			}
@@ -116,7 +116,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 			cut(h.Store(session))
 			run := func(when string, args ...string) {
 				t.Helper()
-				if code, out := mendHome(t, h, filepath.Join(t.TempDir(), "journal"), args...); code != exitDone {
+				if code, out := runMendIn(t, h, filepath.Join(t.TempDir(), "journal"), args...); code != exitDone {
 					t.Errorf("%s: mend %v: exit code %d:\n%s", when, args, code, out)
 				}
 			}
@@ -137,7 +137,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 func TestHammeredServer(t *testing.T) {
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
-			h, server, session := served(t, version, archive, wound.Text(wound.Hello, " \n"))
+			h, server, session := serveDamaged(t, version, archive, wound.Text(wound.Hello, " \n"))
 			journal := t.TempDir()
 			other := h.Run("say hello").Session
 			stop, done := make(chan struct{}), make(chan int)
@@ -158,7 +158,7 @@ func TestHammeredServer(t *testing.T) {
 			}()
 			for i := range 50 {
 				for _, args := range [][]string{{"repair", session}, {"undo", "--session", session}} {
-					if code, out := mendHome(t, h, journal, args...); code != exitDone {
+					if code, out := runMendIn(t, h, journal, args...); code != exitDone {
 						t.Fatalf("round %d: mend %v: exit code %d:\n%s", i, args, code, out)
 					}
 				}
@@ -242,12 +242,12 @@ func TestKilledBesideWriter(t *testing.T) {
 		}
 	}
 	must("verify")
-	sound(t, path)
+	checkIntegrity(t, path)
 	t.Logf("200 kills: the store was wholly mended %d times, wholly wounded %d times", whole, absent)
 }
 
-// sound checks that SQLite finds nothing wrong with the database.
-func sound(t *testing.T, path string) {
+// checkIntegrity checks that SQLite finds nothing wrong with the database.
+func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	for _, check := range []string{"pragma integrity_check", "pragma foreign_key_check"} {
 		if rows := wound.SQL(t, path)(check); len(rows) > 0 && rows[0]["integrity_check"] != "ok" {

@@ -17,11 +17,11 @@ const (
 	graceToReport = 200 * time.Millisecond
 )
 
-// onSignal cancels ctx when SIGINT or SIGTERM comes. A verb that has not ended after a
+// handleSignals cancels ctx when SIGINT or SIGTERM comes. A verb that has not ended after a
 // short while ends then, whatever it does, unless it holds writing for reading: it is
 // in the middle of a change, which ends in order however long that takes. A second
 // signal kills the program as a crash would.
-func onSignal(cancel context.CancelCauseFunc, writing *sync.RWMutex, args []string, t terminal) {
+func handleSignals(cancel context.CancelCauseFunc, writing *sync.RWMutex, args []string, t terminal) {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	go func() {
@@ -32,7 +32,7 @@ func onSignal(cancel context.CancelCauseFunc, writing *sync.RWMutex, args []stri
 		time.Sleep(graceToEnd)
 		reported := make(chan struct{})
 		go func() { // nobody may read what is reported
-			a := &app{terminal: t, asJSON: slices.Contains(args, "--json"), entered: true}
+			a := &app{terminal: t, asJSON: slices.Contains(args, "--json"), parsed: true}
 			a.report(err)
 			close(reported)
 		}()

@@ -14,10 +14,10 @@ import (
 // TestSignalEndsReading stops verbs that only read and that would never end: no
 // process reads what they write, so they never look at their context again.
 func TestSignalEndsReading(t *testing.T) {
-	l := newLab(t, wound.Versions[0], "")
-	l.blanks(100)
+	sb := newSandbox(t, wound.Versions[0], "")
+	sb.addBlankTexts(100)
 	for signal, args := range map[syscall.Signal][]string{
-		syscall.SIGINT:  {"repair", l.session, "--dry-run"},
+		syscall.SIGINT:  {"repair", sb.session, "--dry-run"},
 		syscall.SIGTERM: {"scan", "--all"},
 	} {
 		r, w, err := os.Pipe()
@@ -28,7 +28,7 @@ func TestSignalEndsReading(t *testing.T) {
 		if _, err := unix.FcntlInt(w.Fd(), unix.F_SETPIPE_SZ, 4096); err != nil {
 			t.Skip(err)
 		}
-		cmd, a := l.command("mend", args...)
+		cmd, a := sb.command("mend", args...)
 		cmd.Stdout, cmd.Stderr = w, w
 		if err := cmd.Start(); err != nil {
 			t.Fatal(err)
@@ -40,7 +40,7 @@ func TestSignalEndsReading(t *testing.T) {
 		if err := cmd.Process.Signal(signal); err != nil {
 			t.Fatal(err)
 		}
-		l.end(cmd, a)
+		sb.wait(cmd, a)
 		if a.code != exitSignalled+int(signal) {
 			t.Errorf("mend %v, %v: exit code %d", args, signal, a.code)
 		}

@@ -59,7 +59,7 @@ func (a *app) status(*cobra.Command) error {
 		}
 		s.Stores = markUsed(s.Stores, c.Store())
 	}
-	s.Next = next(s, pending, conflicted)
+	s.Next = nextCommand(s, pending, conflicted)
 	journal, err := a.opt.JournalDir()
 	if err != nil {
 		return err
@@ -89,8 +89,8 @@ func markUsed(stores []storeJSON, id change.StoreID) []storeJSON {
 	return append(stores, storeJSON{Path: id.Root, Layout: id.Kind, InUse: true})
 }
 
-// next is what the user would do now.
-func next(s statusJSON, pending, conflicted []change.Entry) string {
+// nextCommand is what the user would do now.
+func nextCommand(s statusJSON, pending, conflicted []change.Entry) string {
 	switch {
 	case len(s.Stores) == 0:
 		return "mend scan --store PATH"
@@ -107,13 +107,13 @@ func next(s statusJSON, pending, conflicted []change.Entry) string {
 }
 
 func (a *app) printStatus(s statusJSON, pending, conflicted []change.Entry) {
-	defer a.atOnce()()
+	defer a.bufferOutput()()
 	for _, st := range s.Stores {
 		mark := " "
 		if st.InUse {
 			mark = good("*")
 		}
-		a.printf("%s %s  %s\n", mark, printable(st.Path), faint(st.Layout))
+		a.printf("%s %s  %s\n", mark, escape(st.Path), faint(st.Layout))
 	}
 	if len(s.Stores) == 0 {
 		a.printf("No session store found.\n")

@@ -7,7 +7,7 @@ import (
 )
 
 // An onOff is the value of a flag that is on, off, or not given: nil.
-type onOff struct{ to **bool }
+type onOff struct{ target **bool }
 
 // thinkingFlag adds --thinking, which decides the setting that is diagnosed for.
 func (a *app) thinkingFlag(fl *pflag.FlagSet) {
@@ -20,15 +20,15 @@ func (v onOff) Set(s string) error {
 	if !on && s != "off" {
 		return errors.New("want on or off")
 	}
-	*v.to = &on
+	*v.target = &on
 	return nil
 }
 
 func (v onOff) String() string {
-	if v.to == nil || *v.to == nil {
+	if v.target == nil || *v.target == nil {
 		return ""
 	}
-	return onOrOff(**v.to)
+	return onOrOff(**v.target)
 }
 
 // onOrOff is the word for a setting.

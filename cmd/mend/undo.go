@@ -47,7 +47,7 @@ such record is shown: before, what the repair wrote, and now.`,
 				return usagef("--only goes with a repair id")
 			}
 			r.Force = f.force
-			return a.change(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeUndo(cmd.Context(), r) })
+			return a.runChange(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeUndo(cmd.Context(), r) })
 		},
 	}
 	f.add(cmd, "restore although records changed since; the present bytes are journaled first")
@@ -65,42 +65,42 @@ func (a *app) redoVerb() *cobra.Command {
 back several repairs at once, as undo --session does, all of them come back.`,
 		Args: cobra.ExactArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.change(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), ids[0], f.force) })
+			return a.runChange(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), ids[0], f.force) })
 		},
 	}
 	f.add(cmd, "apply although records changed since; the present bytes are journaled first")
 	return cmd
 }
 
-// change carries out what propose plans, or shows it for a dry run.
-func (a *app) change(cmd *cobra.Command, f writeFlags, propose func(*mend.Client) (change.Plan, error)) error {
+// runChange carries out what propose plans, or shows it for a dry run.
+func (a *app) runChange(cmd *cobra.Command, f writeFlags, propose func(*mend.Client) (change.Plan, error)) error {
 	c, err := a.open(cmd, !f.dryRun)
 	if err != nil {
 		return err
 	}
 	p, err := propose(c)
 	if err != nil {
-		return a.tellConflict(err)
+		return a.printConflicts(err)
 	}
 	if !a.asJSON {
 		a.printOps(p.Ops)
 	}
 	if f.dryRun {
-		return a.endDryRun(p)
+		return a.finishDryRun(p)
 	}
-	e, err := a.write(cmd.Context(), c, p)
+	e, err := a.applyPlan(cmd.Context(), c, p)
 	if err != nil {
-		return a.tellConflict(err)
+		return a.printConflicts(err)
 	}
 	if a.asJSON {
 		a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}}
 		return nil
 	}
-	a.printDone(e)
+	a.printCommitted(e)
 	return nil
 }
 
-func (a *app) endDryRun(p change.Plan) error {
+func (a *app) finishDryRun(p change.Plan) error {
 	if a.asJSON {
 		a.answer = map[string]any{"repairs": []repairJSON{planJSON(p, "planned")}}
 		return nil
@@ -109,9 +109,9 @@ func (a *app) endDryRun(p change.Plan) error {
 	return nil
 }
 
-// tellConflict shows every record in conflict, with its three contents, and
+// printConflicts shows every record in conflict, with its three contents, and
 // returns the error.
-func (a *app) tellConflict(err error) error {
+func (a *app) printConflicts(err error) error {
 	var conflict *change.ConflictError
 	if !errors.As(err, &conflict) {
 		return err

@@ -86,7 +86,7 @@ func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
 	o.CheckStore = true // a server at this address may read another store
 	h := newRecoverer(server, client, c, o, log, counts)
 	err = a.follow(ctx, server, h)
-	a.answerWith("recoveries", counts.sinceStart())
+	a.setAnswer("recoveries", counts.sinceStart())
 	return err
 }
 

@@ -14,28 +14,28 @@ import (
 	"mend/internal/wound"
 )
 
-// A ward is the real program of one version, running as often as prompts are to
+// A agentPool is the real program of one version, running as often as prompts are to
 // be sent at once.
-type ward struct{ beds chan *opencode.Bench }
+type agentPool struct{ benches chan *opencode.Bench }
 
-func newWard(t *testing.T, version, beds int) ward {
+func newAgentPool(t *testing.T, version, beds int) agentPool {
 	t.Helper()
 	exe, err := opencode.Install(wound.Versions[version])
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := ward{make(chan *opencode.Bench, beds)}
+	w := agentPool{make(chan *opencode.Bench, beds)}
 	for range beds {
-		api := endpoint.New(fresh)
+		api := endpoint.New(uniqueAnswer)
 		t.Cleanup(api.Close)
-		w.beds <- opencode.New(t, exe, api, true).Bench(fixtures[version])
+		w.benches <- opencode.New(t, exe, api, true).Bench(fixtures[version])
 	}
 	return w
 }
 
-// fresh answers what no fixture holds: an endpoint knows its own answers again
+// uniqueAnswer answers what no fixture holds: an endpoint knows its own answers again
 // (R8).
-func fresh(n int, r endpoint.Request) endpoint.Content {
+func uniqueAnswer(n int, r endpoint.Request) endpoint.Content {
 	answer := endpoint.Plain(n, r)
 	for i, b := range answer {
 		if b.Type == "text" {
@@ -45,28 +45,28 @@ func fresh(n int, r endpoint.Request) endpoint.Content {
 	return answer
 }
 
-// A course is what becomes of one wounded session, on the real program and with
+// A trial is what becomes of one wounded session, on the real program and with
 // mend.
-type course struct {
-	*patient
-	ward    ward
+type trial struct {
+	*testStore
+	agents  agentPool
 	wounded map[string]string // the store
 	before  opencode.Result   // of a prompt
 }
 
-// admit sends the first prompt, with the wounds that are cut.
-func (w ward) admit(p *patient) *course {
-	p.Helper()
-	c := &course{patient: p, ward: w, wounded: p.snapshot()}
+// start sends the first prompt, with the wounds that are cut.
+func (w agentPool) start(ts *testStore) *trial {
+	ts.Helper()
+	c := &trial{testStore: ts, agents: w, wounded: ts.snapshot()}
 	c.before = c.prompt()
 	return c
 }
 
 // prompt sends one more prompt in a copy of the session.
-func (c *course) prompt() opencode.Result {
+func (c *trial) prompt() opencode.Result {
 	c.Helper()
-	bed := <-c.ward.beds
-	defer func() { c.ward.beds <- bed }()
+	bed := <-c.agents.benches
+	defer func() { c.agents.benches <- bed }()
 	r, err := bed.Try(c.data)
 	if err != nil {
 		c.Fatal(err)
@@ -78,8 +78,8 @@ func (c *course) prompt() opencode.Result {
 // provider alone can judge.
 func unknowable(verdict string) bool { return verdict == "R7" || verdict == "R8" }
 
-// predict compares what mend says of the session with what became of it.
-func (c *course) predict() {
+// checkPrediction compares what mend says of the session with what became of it.
+func (c *trial) checkPrediction() {
 	c.Helper()
 	real, said := c.before.Verdict, c.scan()
 	if said.busy {
@@ -94,16 +94,16 @@ func (c *course) predict() {
 	if !strings.HasPrefix(real, "R") {
 		return
 	}
-	if !said.breaks(real) {
+	if !said.hasBroken(real) {
 		c.Errorf("mend scan does not name %s, which the real program broke: %s\n%s", real, c.before.Calls[0].Message, said.out)
 	}
-	if first := c.forecast(); first != real {
+	if first := c.firstViolation(); first != real {
 		c.Errorf("mend scan --request names %q first, the real program broke %s", first, real)
 	}
 }
 
 // repair runs mend repair and reports whether it changed anything.
-func (c *course) repair(args ...string) bool {
+func (c *trial) repair(args ...string) bool {
 	c.Helper()
 	before := c.snapshot()
 	code, out := c.mend(append([]string{"repair", c.session, "--yes"}, args...)...)
@@ -113,8 +113,8 @@ func (c *course) repair(args ...string) bool {
 	return !cmp.Equal(before, c.snapshot())
 }
 
-// untouched repairs a session that is not broken, in which nothing may change.
-func (c *course) untouched() {
+// checkUntouched repairs a session that is not broken, in which nothing may change.
+func (c *trial) checkUntouched() {
 	c.Helper()
 	c.repair()
 	if diff := cmp.Diff(c.wounded, c.snapshot()); diff != "" {
@@ -122,17 +122,17 @@ func (c *course) untouched() {
 	}
 }
 
-// cure repairs until the real program answers: once, and once more for each
+// repairUntilAlive repairs until the real program answers: once, and once more for each
 // signature that the provider finds false. It returns what became of the last
 // prompt.
-func (c *course) cure(signatures int, args ...string) (verdict string) {
+func (c *trial) repairUntilAlive(signatures int, args ...string) (verdict string) {
 	c.Helper()
 	last := c.before
 	if c.repair(args...) {
 		last = c.prompt()
 	}
 	for ; signatures > 0 && unknowable(last.Verdict); signatures-- {
-		c.repair("--error", providerSaid(last))
+		c.repair("--error", providerMessage(last))
 		last = c.prompt()
 	}
 	if last.Verdict != opencode.Alive {
@@ -141,12 +141,12 @@ func (c *course) cure(signatures int, args ...string) (verdict string) {
 	return last.Verdict
 }
 
-// providerSaid is what the provider said of the last request.
-func providerSaid(r opencode.Result) string { return r.Calls[len(r.Calls)-1].Message }
+// providerMessage is what the provider said of the last request.
+func providerMessage(r opencode.Result) string { return r.Calls[len(r.Calls)-1].Message }
 
-// back takes all repairs back: the store is identical, and, which a short run takes
+// checkUndo takes all repairs back: the store is identical, and, which a short run takes
 // for granted, the real program fails as before.
-func (c *course) back() {
+func (c *trial) checkUndo() {
 	c.Helper()
 	if cmp.Equal(c.wounded, c.snapshot()) {
 		return
@@ -168,15 +168,15 @@ func (c *course) back() {
 	}
 }
 
-// find asks for the cure of what the provider said, which must be about the records
+// checkSuspects asks for the cure of what the provider said, which must be about the records
 // that the wound changed: those that it does not touch are named for the provider to
 // judge.
-func (c *course) find(hurt []string) {
+func (c *trial) checkSuspects(hurt []string) {
 	c.Helper()
 	var answer struct {
 		Repairs []struct{ Ops, Suspects []struct{ Record string } }
 	}
-	_, out := c.ask(&answer, "repair", c.session, "--dry-run", "--error", providerSaid(c.before))
+	_, out := c.runJSON(&answer, "repair", c.session, "--dry-run", "--error", providerMessage(c.before))
 	var touched []string
 	for _, r := range answer.Repairs {
 		for _, op := range append(r.Ops, r.Suspects...) {

@@ -11,10 +11,10 @@ import (
 	"mend/internal/wound"
 )
 
-// changes tells, record by record, what a repair did, in words that do not depend
+// describeChanges tells, record by record, what a repair did, in words that do not depend
 // on ids: a line for each that was made, moved, changed or removed, with the
 // number of its message.
-func changes(before, after []wound.Record) []string {
+func describeChanges(before, after []wound.Record) []string {
 	find := func(in []wound.Record, r wound.Record) int {
 		return slices.IndexFunc(in, func(x wound.Record) bool { return x.Table == r.Table && x.ID == r.ID })
 	}
@@ -24,30 +24,30 @@ func changes(before, after []wound.Record) []string {
 		i := find(before, r)
 		if i >= 0 {
 			if before[i].Data != r.Data {
-				lines = append(lines, fmt.Sprintf("change %s: %s", place(after, r), strings.Join(fieldChanges("", content(before[i]), content(r)), " ")))
+				lines = append(lines, fmt.Sprintf("change %s: %s", position(after, r), strings.Join(fieldChanges("", withoutIDs(before[i]), withoutIDs(r)), " ")))
 			}
 			continue
 		}
 		from := slices.IndexFunc(before, func(x wound.Record) bool {
-			return !moved[x.ID] && x.Table == r.Table && find(after, x) < 0 && content(x) != nil && encoded(content(x)) == encoded(content(r))
+			return !moved[x.ID] && x.Table == r.Table && find(after, x) < 0 && withoutIDs(x) != nil && encoded(withoutIDs(x)) == encoded(withoutIDs(r))
 		})
 		if from >= 0 {
 			moved[before[from].ID] = true
-			lines = append(lines, "move "+place(before, before[from])+" to "+place(after, r))
+			lines = append(lines, "move "+position(before, before[from])+" to "+position(after, r))
 			continue
 		}
-		lines = append(lines, "create "+place(after, r)+": "+short(encoded(content(r))))
+		lines = append(lines, "create "+position(after, r)+": "+truncate(encoded(withoutIDs(r))))
 	}
 	for _, r := range before {
 		if find(after, r) < 0 && !moved[r.ID] {
-			lines = append(lines, "delete "+place(before, r))
+			lines = append(lines, "delete "+position(before, r))
 		}
 	}
 	return lines
 }
 
-// place is where a record is: "message 4", or "part 2 of message 4, text".
-func place(in []wound.Record, r wound.Record) string {
+// position is where a record is: "message 4", or "part 2 of message 4, text".
+func position(in []wound.Record, r wound.Record) string {
 	owner, of := r.Owner, ""
 	if r.Table == "message" {
 		owner = r.ID
@@ -63,8 +63,8 @@ func place(in []wound.Record, r wound.Record) string {
 	return fmt.Sprintf("message %d%s", n, of)
 }
 
-// content is a record's fields without its ids, nil if it is no object.
-func content(r wound.Record) fields {
+// withoutIDs is a record's fields without its ids, nil if it is no object.
+func withoutIDs(r wound.Record) fields {
 	var f fields
 	_ = json.Unmarshal([]byte(r.Data), &f) // damaged: nil
 	for _, id := range []string{"id", "sessionID", "messageID"} {
@@ -78,7 +78,7 @@ type fields = map[string]any
 // fieldChanges lists the fields that differ: + new, ~ another value, - gone.
 func fieldChanges(path string, was, is fields) []string {
 	if was == nil {
-		return []string{"from damaged bytes " + short(encoded(is))}
+		return []string{"from damaged bytes " + truncate(encoded(is))}
 	}
 	names := maps.Clone(was)
 	maps.Copy(names, is)
@@ -95,9 +95,9 @@ func fieldChanges(path string, was, is fields) []string {
 		case !stays:
 			out = append(out, "-"+path+name)
 		case !there:
-			out = append(out, "+"+path+name+"="+short(encoded(now)))
+			out = append(out, "+"+path+name+"="+truncate(encoded(now)))
 		default:
-			out = append(out, "~"+path+name+"="+short(encoded(now)))
+			out = append(out, "~"+path+name+"="+truncate(encoded(now)))
 		}
 	}
 	return out
@@ -108,7 +108,7 @@ func encoded(v any) string {
 	return string(data)
 }
 
-func short(s string) string {
+func truncate(s string) string {
 	if r := []rune(s); len(r) > 160 {
 		return string(r[:160]) + "…"
 	}
@@ -133,7 +133,7 @@ func TestChanges(t *testing.T) {
 		"change message 0: +time.completed=2", `change message 0 part 0, text: ~text="y" -x`, "move message 0 part 1, tool to message 0 part 1, tool",
 		`change message 0 part 2, text: from damaged bytes {"type":"text"}`, `create message 0 part 3, new: {"type":"new"}`, "delete message 0 part 2, file",
 	}
-	if got := changes(before, after); !slices.Equal(got, want) {
+	if got := describeChanges(before, after); !slices.Equal(got, want) {
 		t.Errorf("changes = %q, want %q", got, want)
 	}
 }

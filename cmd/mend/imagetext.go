@@ -16,34 +16,34 @@ import (
 	"mend/session"
 )
 
-// A shown is an image as lines of text: JSON is indented, whatever its own white
+// A imageText is an image as lines of text: JSON is indented, whatever its own white
 // space; of a row the columns are shown below the data; what is no text is shown by
 // its size. The lines are made one at a time, since together they may be many times
 // as long as the image.
-type shown struct {
+type imageText struct {
 	data []byte
 	raw  bool // data is not indented
 	cols []session.Col
 }
 
-func newShown(i *change.Image) shown {
-	s := shown{data: i.Data}
+func newImageText(i *change.Image) imageText {
+	s := imageText{data: i.Data}
 	if row, err := change.RowOf(session.Ref{}, i); err == nil {
 		s.data, s.cols = row.Data, row.Cols
 	}
-	if s.raw = deep(s.data) || !json.Valid(s.data); s.raw && (!utf8.Valid(s.data) || bytes.IndexByte(s.data, 0) >= 0) {
+	if s.raw = tooDeep(s.data) || !json.Valid(s.data); s.raw && (!utf8.Valid(s.data) || bytes.IndexByte(s.data, 0) >= 0) {
 		s.data = fmt.Appendf(nil, "(%s that are no text)", size(int64(len(s.data))))
 	}
 	return s
 }
 
 // lines calls yield for each line, with its end. The line is valid until yield returns.
-func (s shown) lines(yield func(line []byte)) {
-	l := newLineCutter(yield)
+func (s imageText) lines(yield func(line []byte)) {
+	l := newLineSplitter(yield)
 	in := indenter{raw: s.raw}
 	var piece []byte
 	for at := 0; at < len(s.data); {
-		if n := in.plain(s.data[at:]); n > 0 {
+		if n := in.literal(s.data[at:]); n > 0 {
 			l.write(s.data[at : at+n])
 			at += n
 			continue
@@ -54,30 +54,30 @@ func (s shown) lines(yield func(line []byte)) {
 	}
 	l.write([]byte{'\n'})
 	for _, c := range s.cols {
-		l.write(fmt.Appendf(nil, "%s = %s\n", c.Name, colText(c)))
+		l.write(fmt.Appendf(nil, "%s = %s\n", c.Name, formatCol(c)))
 	}
 }
 
-// mostWindow is how many bytes of both texts are compared line by line at once: a
+// maxWindow is how many bytes of both texts are compared line by line at once: a
 // comparison holds about twenty times as much.
-const mostWindow = 1 << 20
+const maxWindow = 1 << 20
 
 // eachWindow calls yield for consecutive parts of both texts. The parts of short texts are
 // the texts; of longer ones, most of what both have is left out, except the lines that
 // a diff shows before and behind a change. The texts are valid until yield returns.
-func eachWindow(x, y shown, yield func(before, after []byte)) {
-	before, after, ok := x.within(y, mostWindow)
+func eachWindow(x, y imageText, yield func(before, after []byte)) {
+	before, after, ok := x.shortTexts(y, maxWindow)
 	if ok {
 		yield(before, after)
 		return
 	}
 	before, after = nil, nil // of this window
-	xs, ys := x.sums(), y.sums()
+	xs, ys := x.checksums(), y.checksums()
 	nextX, stopX := iter.Pull(x.chunks())
 	defer stopX()
 	nextY, stopY := iter.Pull(y.chunks())
 	defer stopY()
-	newX, newY := changedSums(xs, ys)
+	newX, newY := changedChunks(xs, ys)
 	for i, j := 0, 0; i < len(xs) || j < len(ys); {
 		changedX, changedY := i < len(xs) && newX[i], j < len(ys) && newY[j]
 		if changedX {
@@ -91,7 +91,7 @@ func eachWindow(x, y shown, yield func(before, after []byte)) {
 			j++
 		}
 		if changedX || changedY {
-			if len(before)+len(after) > mostWindow {
+			if len(before)+len(after) > maxWindow {
 				yield(before, after)
 				before, after = before[:0], after[:0]
 			}
@@ -107,8 +107,8 @@ func eachWindow(x, y shown, yield func(before, after []byte)) {
 	yield(before, after)
 }
 
-// within is both texts if they have at most so many bytes together.
-func (s shown) within(o shown, most int) (text, other []byte, ok bool) {
+// shortTexts is both texts if they have at most so many bytes together.
+func (s imageText) shortTexts(o imageText, most int) (text, other []byte, ok bool) {
 	if len(s.data)+len(o.data) > most {
 		return nil, nil, false
 	}
@@ -143,15 +143,15 @@ func ends(text []byte) (head, tail []byte) {
 
 // The lines of a chunk.
 const (
-	leastChunk = 32
-	usualChunk = 128
-	mostChunk  = 1024
+	minChunk     = 32
+	averageChunk = 128
+	maxChunk     = 1024
 )
 
 // chunks is the text in pieces of whole lines. Where a piece ends depends on the lines
 // near its end only, so two texts are cut at the same lines again soon behind a change.
 // A chunk is valid until the next one.
-func (s shown) chunks() iter.Seq[[]byte] {
+func (s imageText) chunks() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var chunk []byte
 		n, more := 0, true
@@ -161,7 +161,7 @@ func (s shown) chunks() iter.Seq[[]byte] {
 		}
 		s.lines(func(line []byte) {
 			chunk = append(chunk, line...)
-			if n++; n == mostChunk || n >= leastChunk && crc32.ChecksumIEEE(line)%usualChunk == 0 {
+			if n++; n == maxChunk || n >= minChunk && crc32.ChecksumIEEE(line)%averageChunk == 0 {
 				end()
 			}
 		})
@@ -173,20 +173,20 @@ func (s shown) chunks() iter.Seq[[]byte] {
 
 type checksum [sha256.Size]byte
 
-// sums is a checksum of each chunk.
-func (s shown) sums() (sums []checksum) {
+// checksums is a checksum of each chunk.
+func (s imageText) checksums() (sums []checksum) {
 	for chunk := range s.chunks() {
 		sums = append(sums, sha256.Sum256(chunk))
 	}
 	return sums
 }
 
-// changedSums reports which of x and of y the other one does not have in its place. The
+// changedChunks reports which of x and of y the other one does not have in its place. The
 // others are the same, in the same order.
-func changedSums(x, y []checksum) (newX, newY []bool) {
+func changedChunks(x, y []checksum) (newX, newY []bool) {
 	newX, newY = make([]bool, len(x)), make([]bool, len(y))
 	i, j := 0, 0
-	for n, line := range bytes.Split(diff.Diff("before", sumLines(x), "after", sumLines(y)), []byte("\n")) {
+	for n, line := range bytes.Split(diff.Diff("before", checksumLines(x), "after", checksumLines(y)), []byte("\n")) {
 		switch {
 		case n < 3 || len(line) == 0:
 		case line[0] == '@':
@@ -208,7 +208,7 @@ func changedSums(x, y []checksum) (newX, newY []bool) {
 	return newX, newY
 }
 
-func sumLines(sums []checksum) (text []byte) {
+func checksumLines(sums []checksum) (text []byte) {
 	for _, s := range sums {
 		text = fmt.Appendf(text, "%x\n", s)
 	}
@@ -218,21 +218,21 @@ func sumLines(sums []checksum) (text []byte) {
 // An indenter indents valid JSON as [json.Indent] does, a byte at a time. The zero
 // value is at the beginning of a text.
 type indenter struct {
-	raw           bool // nothing is indented
-	depth         int
-	due           bool // a line ends before the next byte, unless that ends an empty object or list
-	str, esc, any bool // inside a string, behind its backslash; behind the first byte that is no white space
+	raw                        bool // nothing is indented
+	depth                      int
+	newlineDue                 bool // a line ends before the next byte, unless that ends an empty object or list
+	inString, escaped, started bool // inside a string, behind its backslash; behind the first byte that is no white space
 }
 
-// plain is how many bytes at the beginning of data are written as they are, end no line
+// literal is how many bytes at the beginning of data are written as they are, end no line
 // and do not change the state.
-func (in *indenter) plain(data []byte) int {
+func (in *indenter) literal(data []byte) int {
 	special := "\n"
 	switch {
 	case in.raw:
-	case in.esc || in.due || !in.any:
+	case in.escaped || in.newlineDue || !in.started:
 		return 0
-	case in.str:
+	case in.inString:
 		special = `"\`
 	default:
 		special = "{}[],:\" \t\r\n"
@@ -247,12 +247,12 @@ func (in *indenter) plain(data []byte) int {
 func (in *indenter) step(b []byte, c byte) []byte {
 	switch {
 	case in.raw:
-	case in.esc:
-		in.esc = false
-	case in.str:
-		in.str, in.esc = c != '"', c == '\\'
+	case in.escaped:
+		in.escaped = false
+	case in.inString:
+		in.inString, in.escaped = c != '"', c == '\\'
 	case c == ' ' || c == '\t' || c == '\r' || c == '\n':
-		if in.depth > 0 || in.due || !in.any {
+		if in.depth > 0 || in.newlineDue || !in.started {
 			return b
 		}
 	default:
@@ -263,13 +263,13 @@ func (in *indenter) step(b []byte, c byte) []byte {
 
 // token is step for a byte that is neither in a string nor white space.
 func (in *indenter) token(b []byte, c byte) []byte {
-	in.any = true
+	in.started = true
 	end := c == '}' || c == ']'
 	switch {
-	case in.due && end:
-		in.due = false
-	case in.due:
-		in.due = false
+	case in.newlineDue && end:
+		in.newlineDue = false
+	case in.newlineDue:
+		in.newlineDue = false
 		in.depth++
 		b = in.newline(b)
 	case end:
@@ -279,13 +279,13 @@ func (in *indenter) token(b []byte, c byte) []byte {
 	b = append(b, c)
 	switch c {
 	case '{', '[':
-		in.due = true
+		in.newlineDue = true
 	case ',':
 		b = in.newline(b)
 	case ':':
 		b = append(b, ' ')
 	case '"':
-		in.str = true
+		in.inString = true
 	}
 	return b
 }
@@ -298,24 +298,24 @@ func (in *indenter) newline(b []byte) []byte {
 	return b
 }
 
-// A lineCutter cuts a text into lines. It holds as much of a line as a diff shows, with
+// A lineSplitter cuts a text into lines. It holds as much of a line as a diff shows, with
 // a checksum in the place of the rest, so that lines differ as before.
-type lineCutter struct {
+type lineSplitter struct {
 	yield func(line []byte)
 	line  []byte
 	sum   hash.Hash
 	long  bool // the line is longer than is held; sum has all of it
 }
 
-func newLineCutter(yield func([]byte)) *lineCutter {
-	return &lineCutter{yield: yield, sum: sha256.New()}
+func newLineSplitter(yield func([]byte)) *lineSplitter {
+	return &lineSplitter{yield: yield, sum: sha256.New()}
 }
 
-// mostShown is how many bytes of a line can be shown.
-const mostShown = maxLine * utf8.UTFMax
+// maxShownBytes is how many bytes of a line can be shown.
+const maxShownBytes = maxLine * utf8.UTFMax
 
 // write takes the next bytes of the text.
-func (l *lineCutter) write(b []byte) {
+func (l *lineSplitter) write(b []byte) {
 	for len(b) > 0 {
 		n := bytes.IndexByte(b, '\n') + 1
 		if n == 0 {
@@ -328,8 +328,8 @@ func (l *lineCutter) write(b []byte) {
 	}
 }
 
-func (l *lineCutter) add(b []byte) {
-	if !l.long && len(l.line)+len(b) > mostShown+2*sha256.Size+1 {
+func (l *lineSplitter) add(b []byte) {
+	if !l.long && len(l.line)+len(b) > maxShownBytes+2*sha256.Size+1 {
 		l.long = true
 		l.sum.Reset()
 		l.sum.Write(l.line)
@@ -339,14 +339,14 @@ func (l *lineCutter) add(b []byte) {
 		return
 	}
 	l.sum.Write(b)
-	if room := mostShown - len(l.line); room > 0 {
+	if room := maxShownBytes - len(l.line); room > 0 {
 		l.line = append(l.line, b[:min(room, len(b))]...)
 	}
 }
 
-func (l *lineCutter) end() {
+func (l *lineSplitter) end() {
 	if l.long {
-		l.line = fmt.Appendf(l.line[:mostShown], "%x\n", l.sum.Sum(nil))
+		l.line = fmt.Appendf(l.line[:maxShownBytes], "%x\n", l.sum.Sum(nil))
 	}
 	l.yield(l.line)
 	l.line, l.long = l.line[:0], false

@@ -18,18 +18,18 @@ import (
 // Colours are on where the standard output is a terminal and NO_COLOR is unset;
 // the library decides.
 var (
-	bold  = color.New(color.Bold).SprintFunc()
-	faint = color.New(color.Faint).SprintFunc()
-	bad   = color.New(color.FgRed, color.Bold).SprintFunc()
-	warn  = color.New(color.FgYellow).SprintFunc()
-	good  = color.New(color.FgGreen).SprintFunc()
-	added = color.New(color.FgGreen).SprintFunc()
-	gone  = color.New(color.FgRed).SprintFunc()
+	bold    = color.New(color.Bold).SprintFunc()
+	faint   = color.New(color.Faint).SprintFunc()
+	bad     = color.New(color.FgRed, color.Bold).SprintFunc()
+	warn    = color.New(color.FgYellow).SprintFunc()
+	good    = color.New(color.FgGreen).SprintFunc()
+	added   = color.New(color.FgGreen).SprintFunc()
+	removed = color.New(color.FgRed).SprintFunc()
 )
 
-// printable is stored text made safe for a terminal: what a terminal would obey
+// escape is stored text made safe for a terminal: what a terminal would obey
 // instead of showing is escaped as in a Go string, and so is what is no UTF-8.
-func printable(s string) string {
+func escape(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !strconv.IsPrint(c) }) {
 		return s
 	}
@@ -53,11 +53,11 @@ func oneLine(s string, n int) string {
 	if r := []rune(s); len(r) > n {
 		s = string(r[:n-1]) + "…"
 	}
-	return printable(s)
+	return escape(s)
 }
 
-// tilde is a path with the user's home folder as "~".
-func tilde(path string) string {
+// shortenHome is a path with the user's home folder as "~".
+func shortenHome(path string) string {
 	home, err := os.UserHomeDir()
 	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); err == nil && ok {
 		return filepath.Join("~", rest)
@@ -79,8 +79,8 @@ func severityWord(s repair.Severity) string {
 	}
 }
 
-// headLine tells which session it is: id, title, folder, age.
-func (a *app) headLine(h session.Session) string {
+// sessionLine tells which session it is: id, title, folder, age.
+func (a *app) sessionLine(h session.Session) string {
 	parts := []string{bold(h.ID)}
 	if h.ID == "" {
 		parts[0] = faint("(of no session)")
