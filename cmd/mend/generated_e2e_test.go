@@ -100,7 +100,7 @@ func newGenerator(t *testing.T, version int) *generator {
 	t.Cleanup(api.Close)
 	g := &generator{T: t, version: version, counts: map[string]int{}}
 	g.judges = opencode.New(t, exe, api, true).Judge(fixtures[version])
-	ts := g.patient(t)
+	ts := g.newStore(t)
 	r, prompt, err := g.judges.Try(ts.path, ts.session, false)
 	if err != nil || r.Verdict != opencode.Alive {
 		t.Fatalf("a prompt in the healthy store: %s, %v; reply:\n%s", r.Verdict, err, r.Output)
@@ -109,8 +109,8 @@ func newGenerator(t *testing.T, version int) *generator {
 	return g
 }
 
-// patient is a healthy store with a session id of its own.
-func (g *generator) patient(t *testing.T) *testStore {
+// newStore returns a healthy store with a session id of its own.
+func (g *generator) newStore(t *testing.T) *testStore {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	ts := &testStore{T: t, version: wound.Versions[g.version], data: filepath.Join(dir, "opencode"), journal: filepath.Join(dir, "journal")}
@@ -156,7 +156,7 @@ func (g *generator) draw(t *testing.T, r *rand.Rand) mutation.Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := g.patient(t)
+	ts := g.newStore(t)
 	s, err := mutation.Open(ts.path, ts.session)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func (g *generator) draw(t *testing.T, r *rand.Rand) mutation.Case {
 	defer func() { _ = s.Close() }()
 	for {
 		c := mutation.Case{Version: ts.version, Mutations: mutation.Random(r, s)}
-		if wanted.MatchString(c.String()) && g.apply(g.patient(t), c) == nil {
+		if wanted.MatchString(c.String()) && g.apply(g.newStore(t), c) == nil {
 			return c
 		}
 	}
@@ -252,9 +252,9 @@ func (o opinion) otherModel() bool {
 
 // namesOtherID reports whether mend says that the session's record holds another id than
 // its own. The list of sessions shows that one.
-func (g *generator) namesOtherID(p *patient) bool {
-	o, _ := g.ask(p)
-	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "name" && d.Record == p.session })
+func (g *generator) namesOtherID(ts *testStore) bool {
+	o, _ := g.ask(ts)
+	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "name" && d.Record == ts.session })
 }
 
 // noFolder reports whether the session's folder does not exist: the newest version
@@ -310,7 +310,7 @@ func (o opinion) why() string {
 // not agree.
 func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	t.Helper()
-	ts := g.patient(t)
+	ts := g.newStore(t)
 	if err := g.apply(ts, c); err != nil {
 		t.Fatal(err)
 	}
@@ -399,7 +399,7 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown, why := g.judges.Shown(); !shown && !g.namesOtherID(p) {
+		if shown, why := g.judges.Shown(); !shown && !g.namesOtherID(ts) {
 			return "", fmt.Sprintf("%s; after mend repair (%.900s) %s", said, out, why)
 		}
 		if real.Verdict == opencode.Dead {

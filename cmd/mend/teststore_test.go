@@ -95,7 +95,7 @@ func (ts *testStore) runJSON(answer any, args ...string) (code int, out string) 
 	return code, out
 }
 
-// A scanResult is what mend says of the patient.
+// A scanResult is what mend reports of the store.
 type scanResult struct {
 	severity  string // "healthy", or that of the worst diagnosis
 	busy      bool   // a program that may be the agent is at work
