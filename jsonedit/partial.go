@@ -47,6 +47,29 @@ func ParsePartial(data []byte) Partial {
 	}
 }
 
+// ParsePartialList returns the list of the elements that could be read to their end, byte
+// for byte, of a list whose text is damaged from some byte on. It returns nil if there is
+// none.
+func ParsePartialList(data []byte) []byte {
+	dec := newDecoder(data)
+	if tok, err := dec.ReadToken(); err != nil || tok.Kind() != '[' {
+		return nil
+	}
+	start, end := int(dec.InputOffset())-1, 0
+	for {
+		v, err := dec.ReadValue()
+		at := int(dec.InputOffset())
+		if err != nil || v.Kind() == '0' && !endsNumber(data, at) {
+			break
+		}
+		end = at
+	}
+	if end == 0 {
+		return nil
+	}
+	return append(slices.Clone(data[start:end]), ']')
+}
+
 // Intact reports whether there is a value at path that was read to its end.
 func (v Partial) Intact(path ...string) bool {
 	if _, ok := Get(v.Data, path...); !ok {
@@ -98,14 +121,15 @@ func (r *partialReader) add(tok jsontext.Token, start int) {
 		if top.indent == nil {
 			top.indent = whiteBefore(r.data, start+bytes.IndexByte(r.data[start:], '"'))
 		}
-	case kind == '0' && !r.endsNumber(end): // the number may be cut
+	case kind == '0' && !endsNumber(r.data, end): // the number may be cut
 	default:
 		top.end, top.named = end, false
 	}
 }
 
-func (r *partialReader) endsNumber(at int) bool {
-	return at < len(r.data) && bytes.IndexByte([]byte(" \t\r\n,}]"), r.data[at]) >= 0
+// endsNumber reports whether a number can end before the byte at an offset.
+func endsNumber(data []byte, at int) bool {
+	return at < len(data) && bytes.IndexByte([]byte(" \t\r\n,}]"), data[at]) >= 0
 }
 
 // maxPartialDepth limits the length of [Partial.Cut], since callers read the whole text

@@ -53,7 +53,7 @@ func sessionRowFixes(k *known) []fix {
 		loses += " The session is then not reverted any more: the messages that were to go stay."
 	}
 	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
-		loses += " Rules that the session had for itself alone are gone: the agent's own settings hold."
+		loses += " Of the rules that the session had for itself alone those that cannot be read are gone: the agent's own settings hold in their place."
 	}
 	return []fix{{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = row
@@ -166,20 +166,30 @@ func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
 		switch isJSON := schema.IsJSONColumn(name); {
 		case c.Class == session.ClassNull:
 			continue
+		case isJSON && (c.Class == session.ClassText || c.Class == session.ClassBlob):
+			raw = bytes.TrimSpace(validPrefix(c.Bytes))
 		case (c.Class == session.ClassText || c.Class == session.ClassBlob) && utf8.Valid(c.Bytes):
-			if raw = jsonedit.Quote(string(c.Bytes)); isJSON {
-				raw = bytes.TrimSpace(c.Bytes)
-			}
+			raw = jsonedit.Quote(string(c.Bytes))
 		case c.Class == session.ClassInteger, c.Class == session.ClassReal:
 			raw = []byte(c.JavaScript())
 		}
 		if len(raw) == 0 || jsonedit.Parse(raw).Kind() == 0 {
 			lost = append(lost, name)
-			continue
+			if raw = jsonedit.ParsePartialList(raw); raw == nil {
+				continue
+			}
 		}
 		data, _ = jsonedit.Set(data, raw, name) // an object, and a name of no dots
 	}
 	return data, lost
+}
+
+// validPrefix returns the text up to the first byte that is not UTF-8.
+func validPrefix(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	return text[:bytes.IndexRune(text, utf8.RuneError)]
 }
 
 // columnOf is the column with a JSON value.
