@@ -10,23 +10,23 @@ import (
 	"mend/request"
 )
 
-// TestAbilities: what becomes of files for a model that takes none of them.
+// TestAbilities predicts what becomes of files for a model that supports none.
 func TestAbilities(t *testing.T) {
 	for _, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
-			l := newLabOf(t, version, true, "text")
+			l := newHarnessFrom(t, version, true, "text")
 			l.reads = func(request.Model, string) (reads, known bool) { return false, true }
-			for _, c := range unread() {
+			for _, c := range mediaTrials() {
 				t.Run(c.name, func(t *testing.T) { l.try(t, c, true) })
 			}
 		})
 	}
 }
 
-// unread are files for a model that takes text alone.
-func unread() []trial {
-	sent := func(file fields) func(*lab) {
-		return func(l *lab) {
+// mediaTrials are files for a model that supports only text.
+func mediaTrials() []trial {
+	sent := func(file fields) func(*harness) {
+		return func(l *harness) {
 			l.add(l.part(wound.SecondPrompt, "text"), "z", `{}`)
 			l.rows[len(l.rows)-1].fields = file
 		}

@@ -7,10 +7,10 @@ import (
 	"mend/provider/anthropic"
 )
 
-// What a diagnosis asks of a session of 2,000 messages and 20,000 parts.
+// The session has 2,000 messages and 20,000 parts.
 
 func BenchmarkRender(b *testing.B) {
-	s := longTalk()
+	s := longSession()
 	for b.Loop() {
 		render.Render(s, render.Settings{})
 	}
@@ -18,7 +18,7 @@ func BenchmarkRender(b *testing.B) {
 
 // A rendering after an edit of one record.
 func BenchmarkRenderAgain(b *testing.B) {
-	s := longTalk()
+	s := longSession()
 	var r render.Renderer
 	r.Read(s).Render(render.Settings{})
 	p := &s.Messages[1].Parts[0]
@@ -29,7 +29,7 @@ func BenchmarkRenderAgain(b *testing.B) {
 }
 
 func BenchmarkCheck(b *testing.B) {
-	r := render.Render(longTalk(), render.Settings{})
+	r := render.Render(longSession(), render.Settings{})
 	for b.Loop() {
 		render.Check(anthropic.Provider{}, r, true)
 	}
@@ -37,7 +37,7 @@ func BenchmarkCheck(b *testing.B) {
 
 // Every profile, with and without thinking.
 func BenchmarkEveryProfile(b *testing.B) {
-	s := longTalk()
+	s := longSession()
 	for b.Loop() {
 		of := new(render.Renderer).Read(s)
 		for _, p := range render.Profiles() {

@@ -13,8 +13,7 @@ import (
 	"mend/session"
 )
 
-// outline is a request in short: of each turn the texts, and the types of the
-// blocks that are none.
+// outline returns the texts of each turn, and the types of its other blocks.
 func outline(q render.Request) string {
 	var turns []string
 	for _, t := range q.Turns {
@@ -30,17 +29,17 @@ func outline(q render.Request) string {
 	return strings.Join(turns, "\n")
 }
 
-// compaction adds a finished one; tails are what its markers say of where the
-// kept end starts, "" for nothing.
-func (t *talk) compaction(tails ...string) {
+// compaction adds a finished compaction with a part for each of tails: the id of the first
+// message that it kept, or "".
+func (t *builder) compaction(tails ...string) {
 	t.marker(tails...)
 	t.message(fields{
 		"role": "assistant", "parentID": t.last(), "agent": "compaction", "mode": "compaction", "summary": true, "finish": "stop",
 		"providerID": "anthropic", "modelID": "claude-fake", "path": fields{"cwd": "/", "root": "/"}, "cost": 0, "tokens": tokens(),
-	}, stepped(), said("a summary"))
+	}, stepStartPart(), textPart("a summary"))
 }
 
-func (t *talk) marker(tails ...string) {
+func (t *builder) marker(tails ...string) {
 	var parts []fields
 	for _, tail := range tails {
 		p := fields{"type": "compaction", "auto": true}
@@ -52,15 +51,15 @@ func (t *talk) marker(tails ...string) {
 	t.prompt(parts...)
 }
 
-// looped is a talk with a loop, and the id of the answer to its result.
-func looped() (t *talk, done string) {
-	t = newTalk()
-	t.prompt(said("one"))
-	t.answer(stepped(), thought("hm"), called("toolu_1", "output"))
-	t.answer(stepped(), said("done"))
+// openLoop returns a session with a tool loop, and the id of the last assistant message.
+func openLoop() (t *builder, done string) {
+	t = newBuilder()
+	t.prompt(textPart("one"))
+	t.assistant(stepStartPart(), thinkingPart("hm"), toolPart("toolu_1", "output"))
+	t.assistant(stepStartPart(), textPart("done"))
 	done = t.last()
-	t.prompt(said("two"))
-	t.answer(stepped(), said("hello"))
+	t.prompt(textPart("two"))
+	t.assistant(stepStartPart(), textPart("hello"))
 	return t, done
 }
 
@@ -71,52 +70,52 @@ const (
 	untilNow = loop + "\na: done\nu: two\na: hello"
 )
 
-// What is left of a session that was compacted, where the kept end starts inside
-// of a loop or the marker is not what it should be (docs/opencode.md
-// F2). The real program does the same: see the tails of TestPrediction.
+// What a compaction keeps, if the kept messages start inside a tool loop or the compaction's
+// part is damaged (docs/opencode.md F2). TestPrediction compares this with the real program
+// (tailTrials).
 func TestCompaction(t *testing.T) {
 	for _, c := range []struct {
 		name, profile string
-		make          func(t *talk, done string)
+		make          func(t *builder, done string)
 		want          string
-		rule          string // that is broken first
+		rule          string // of the first violation
 	}{
-		{"end starts in a loop", "1.18.26", func(t *talk, done string) { t.compaction(done) }, asked + "a: a summary, done\nu: two\na: hello" + oneMore, ""},
-		{"end starts in a loop", "1.14.34", func(t *talk, done string) { t.compaction(done) }, "a: done\nu: two\na: hello\n" + asked + "a: a summary" + oneMore, "R16"},
-		{"end starts in a loop", "1.2.20", func(t *talk, done string) { t.compaction(done) }, asked + "a: a summary" + oneMore, ""},
-		{"end starts nowhere", "1.18.26", func(t *talk, _ string) { t.compaction("msg_x") }, untilNow + "\n" + asked + "a: a summary" + oneMore, ""},
-		{"second compaction without end", "1.18.26", func(t *talk, done string) {
+		{"end starts in a loop", "1.18.26", func(t *builder, done string) { t.compaction(done) }, asked + "a: a summary, done\nu: two\na: hello" + oneMore, ""},
+		{"end starts in a loop", "1.14.34", func(t *builder, done string) { t.compaction(done) }, "a: done\nu: two\na: hello\n" + asked + "a: a summary" + oneMore, "R16"},
+		{"end starts in a loop", "1.2.20", func(t *builder, done string) { t.compaction(done) }, asked + "a: a summary" + oneMore, ""},
+		{"end starts nowhere", "1.18.26", func(t *builder, _ string) { t.compaction("msg_x") }, untilNow + "\n" + asked + "a: a summary" + oneMore, ""},
+		{"second compaction without end", "1.18.26", func(t *builder, done string) {
 			t.compaction(done)
-			t.prompt(said("three"))
-			t.answer(stepped(), said("bye"))
+			t.prompt(textPart("three"))
+			t.assistant(stepStartPart(), textPart("bye"))
 			t.compaction("")
 		}, asked + "a: a summary" + oneMore, ""},
-		{"second compaction keeps the first", "1.18.26", func(t *talk, done string) {
+		{"second compaction keeps the first", "1.18.26", func(t *builder, done string) {
 			t.compaction("")
-			t.prompt(said("three"))
-			t.answer(stepped(), said("bye"))
+			t.prompt(textPart("three"))
+			t.assistant(stepStartPart(), textPart("bye"))
 			t.compaction(done)
 		}, asked + "a: a summary, done\nu: two\na: hello\n" + asked + "a: a summary\nu: three\na: bye" + oneMore, ""},
-		{"second marker of a prompt without end", "1.18.26", func(t *talk, done string) { t.compaction(done, "") }, "u: What did we do so far?, What did we do so far?\na: a summary, done\nu: two\na: hello" + oneMore, ""},
-		{"first marker of a prompt without end", "1.18.26", func(t *talk, done string) { t.compaction("", done) }, "u: What did we do so far?, What did we do so far?\na: a summary" + oneMore, ""},
-		{"stale marker", "1.18.26", func(t *talk, _ string) {
+		{"second marker of a prompt without end", "1.18.26", func(t *builder, done string) { t.compaction(done, "") }, "u: What did we do so far?, What did we do so far?\na: a summary, done\nu: two\na: hello" + oneMore, ""},
+		{"first marker of a prompt without end", "1.18.26", func(t *builder, done string) { t.compaction("", done) }, "u: What did we do so far?, What did we do so far?\na: a summary" + oneMore, ""},
+		{"stale marker", "1.18.26", func(t *builder, _ string) {
 			t.marker("")
-			t.answer(stepped(), said("bye"))
+			t.assistant(stepStartPart(), textPart("bye"))
 		}, untilNow + "\n" + asked + "a: bye" + oneMore, ""},
-		{"stale marker in a loop", "1.18.26", func(t *talk, _ string) {
-			t.prompt(said("three"))
-			t.answer(stepped(), called("toolu_2", "output"))
+		{"stale marker in a loop", "1.18.26", func(t *builder, _ string) {
+			t.prompt(textPart("three"))
+			t.assistant(stepStartPart(), toolPart("toolu_2", "output"))
 			t.marker("")
-			t.answer(stepped(), said("bye"))
+			t.assistant(stepStartPart(), textPart("bye"))
 		}, untilNow + "\nu: three\na: <tool_use>\nu: <tool_result>, What did we do so far?\na: bye" + oneMore, ""},
-		{"stale marker with an end", "1.18.26", func(t *talk, done string) {
+		{"stale marker with an end", "1.18.26", func(t *builder, done string) {
 			t.marker(done)
-			t.answer(stepped(), said("bye"))
+			t.assistant(stepStartPart(), textPart("bye"))
 		}, untilNow + "\n" + asked + "a: bye" + oneMore, ""},
-		{"compaction to be done", "1.18.26", func(t *talk, done string) { t.marker(done) }, "u: (the next prompt)", ""},
+		{"compaction to be done", "1.18.26", func(t *builder, done string) { t.marker(done) }, "u: (the next prompt)", ""},
 	} {
 		t.Run(fmt.Sprintf("%s, %s", c.name, c.profile), func(t *testing.T) {
-			talk, done := looped()
+			talk, done := openLoop()
 			c.make(talk, done)
 			q := render.Render(&talk.Session, render.Settings{Profile: render.ProfileFor(c.profile)})
 			if got := outline(q); got != c.want {
@@ -133,22 +132,22 @@ func TestCompaction(t *testing.T) {
 	}
 }
 
-// A session goes on with thinking off, whatever its answers thought; only one
-// that the model goes on with may not have thought.
+// With thinking off a session may hold thinking, except in an assistant message that the
+// model continues.
 func TestThinkingOff(t *testing.T) {
-	open := func(t *talk) { t.answer(stepped(), thought("hm"), called("toolu_2", "output")) }
+	open := func(t *builder) { t.assistant(stepStartPart(), thinkingPart("hm"), toolPart("toolu_2", "output")) }
 	for _, c := range []struct {
 		name     string
-		more     func(t *talk)
+		more     func(t *builder)
 		standing bool
 		want     string
 	}{
-		{"one more prompt", func(t *talk) { t.answer(stepped(), thought("hm"), said("hello")) }, false, ""},
+		{"one more prompt", func(t *builder) { t.assistant(stepStartPart(), thinkingPart("hm"), textPart("hello")) }, false, ""},
 		{"loop open", open, true, "R4"},
 		{"loop open, one more prompt", open, false, "R4"},
-		{"answer last", func(t *talk) { t.answer(stepped(), thought("hm"), said("hello")) }, true, "R4"},
+		{"answer last", func(t *builder) { t.assistant(stepStartPart(), thinkingPart("hm"), textPart("hello")) }, true, "R4"},
 	} {
-		talk, _ := looped()
+		talk, _ := openLoop()
 		c.more(talk)
 		got := ""
 		if v := render.Check(anthropic.Provider{}, render.Render(&talk.Session, render.Settings{NoPrompt: c.standing}), false); len(v) > 0 {
@@ -160,8 +159,7 @@ func TestThinkingOff(t *testing.T) {
 	}
 }
 
-// A session of 50,000 messages takes as long as 50 of 1,000. Anything quadratic
-// takes minutes.
+// A session of 50,000 messages is rendered in seconds; quadratic work would take minutes.
 func TestLong(t *testing.T) {
 	storetest.NeedAllCases(t)
 	const n = 50_000
@@ -179,8 +177,8 @@ func TestLong(t *testing.T) {
 			s := &session.Session{ID: "ses_1"}
 			for i := range n {
 				role, part := message(i)
-				m := session.NewMessage(written("message", i, fmt.Sprintf(`{"role":%q,"time":{"created":%d},"finish":"stop","tokens":{"cache":{}}}`, role, start+i)))
-				m.Parts = []session.Part{session.NewPart(written("part", i, part))}
+				m := session.NewMessage(rawRecord("message", i, fmt.Sprintf(`{"role":%q,"time":{"created":%d},"finish":"stop","tokens":{"cache":{}}}`, role, start+i)))
+				m.Parts = []session.Part{session.NewPart(rawRecord("part", i, part))}
 				s.Messages = append(s.Messages, m)
 			}
 			began := time.Now()
@@ -196,8 +194,8 @@ func TestLong(t *testing.T) {
 	}
 }
 
-// written is a row with that data.
-func written(kind string, i int, data string) session.Record {
+// rawRecord returns a row with that data.
+func rawRecord(kind string, i int, data string) session.Record {
 	ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%06d", i)}
 	if kind == "part" {
 		ref.Kind, ref.Part = session.KindPart, fmt.Sprintf("prt_%06d", i)

@@ -12,10 +12,10 @@ import (
 	"mend/session"
 )
 
-// FuzzRender puts arbitrary bytes into a message and two parts of a session.
+// FuzzRender replaces a message and two parts of a session with arbitrary bytes.
 func FuzzRender(f *testing.F) {
 	for i := range wound.Versions {
-		s := known(f, i, func(wound.Store) {})
+		s := knownDamage(f, i, func(wound.Store) {})
 		for _, m := range s.Messages {
 			for j := range m.Parts {
 				f.Add(m.Data, m.Parts[j].Data, m.Parts[(j+1)%len(m.Parts)].Data, i == 0, uint8(j))
@@ -23,27 +23,27 @@ func FuzzRender(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, message, first, second []byte, file bool, setting uint8) {
-		talk := newTalk()
-		talk.prompt(said("a prompt"))
-		talk.answer(stepped(), thought("a thought"), called("toolu_1", "output"), stepped(), said("a text"))
-		talk.prompt(said("another prompt"))
-		s := talk.Clone()
+		b := newBuilder()
+		b.prompt(textPart("a prompt"))
+		b.assistant(stepStartPart(), thinkingPart("a thought"), toolPart("toolu_1", "output"), stepStartPart(), textPart("a text"))
+		b.prompt(textPart("another prompt"))
+		s := b.Clone()
 		overwrite(&s.Messages[1], message, first, second, file)
 
 		profiles := render.Profiles()
 		set := render.Settings{Profile: profiles[int(setting)%len(profiles)], NoPrompt: setting >= 128}
 		var r render.Renderer
-		r.Read(&talk.Session).Render(set) // which leaves nothing behind
+		r.Read(&b.Session).Render(set) // must not affect the next call
 		q := r.Read(s).Render(set)
 		if again := render.Render(s, set); !reflect.DeepEqual(q, again) {
 			t.Errorf("Render differs the second time: %+v and %+v", q, again)
 		}
-		sound(t, s, q)
+		checkRequest(t, s, q)
 		new(render.Renderer).Read(s).Screen(set.Profile)
 	})
 }
 
-// overwrite puts other bytes into a message and its first and its last part.
+// overwrite replaces the bytes of a message and of its first and last part.
 func overwrite(m *session.Message, message, first, last []byte, file bool) {
 	record := func(r session.Record, data []byte) session.Record {
 		r.Data, r.Defect = data, nil
@@ -60,8 +60,8 @@ func overwrite(m *session.Message, message, first, last []byte, file bool) {
 	parts[n] = session.NewPart(record(parts[n].Record, last))
 }
 
-// sound checks what holds of every request.
-func sound(t interface{ Errorf(string, ...any) }, s *session.Session, q render.Request) {
+// checkRequest checks what is true of every request.
+func checkRequest(t interface{ Errorf(string, ...any) }, s *session.Session, q render.Request) {
 	known := map[session.Ref]bool{{}: true}
 	for r := range s.Records {
 		known[r.Ref] = true
@@ -101,8 +101,8 @@ func sound(t interface{ Errorf(string, ...any) }, s *session.Session, q render.R
 	}
 }
 
-// agree fails the test if the strict endpoint disagrees with Check about the request.
-func agree(t interface{ Error(...any) }, q render.Request, thinking bool) {
+// compareWithEndpoint fails the test if the strict endpoint disagrees with Check about the request.
+func compareWithEndpoint(t interface{ Error(...any) }, q render.Request, thinking bool) {
 	found := map[string]string{}
 	for _, v := range provider.Check(anthropic.Provider{}, q.Request, thinking) {
 		if found[v.Rule] == "" {

@@ -24,21 +24,21 @@ import (
 	"mend/provider/anthropic"
 )
 
-// others are versions to observe besides those of the fixtures.
-var others = flag.String("versions", "", "observe these versions of the agent, separated by commas; VERSION=PROFILE takes the profile of another")
+// otherVersions are versions to observe besides those of the fixtures.
+var otherVersions = flag.String("versions", "", "observe these versions of the agent, separated by commas; VERSION=PROFILE takes the profile of another")
 
-// matrix is where the table of what was predicted and what became of it goes.
+// matrix is the file for the table of predictions and results.
 var matrix = flag.String("matrix", "", "write the matrix to this file")
 
 const prompt = "one more"
 
-// What Render says is sent is sent, and what Check says comes of it does.
+// The real program sends what Render returns, and is refused as Check returns.
 func TestPrediction(t *testing.T) {
 	lines := map[string][]string{}
 	for i, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
-			l := newLab(t, version, true)
-			for _, c := range slices.Concat(wounds(), more()) {
+			l := newHarness(t, version, true)
+			for _, c := range slices.Concat(damageTrials(), moreTrials()) {
 				t.Run(c.name, func(t *testing.T) {
 					got := l.try(t, c, true)
 					if want := c.want[i]; want != "" && got.real != want {
@@ -54,19 +54,19 @@ func TestPrediction(t *testing.T) {
 
 // TestOthers observes the versions that the flag names.
 func TestOthers(t *testing.T) {
-	if *others == "" {
+	if *otherVersions == "" {
 		t.Skip("no -versions")
 	}
-	for version := range strings.SplitSeq(*others, ",") {
+	for version := range strings.SplitSeq(*otherVersions, ",") {
 		t.Run(version, func(t *testing.T) {
 			version, profile, ok := strings.Cut(version, "=")
-			l := newLab(t, version, true)
+			l := newHarness(t, version, true)
 			if ok {
 				l.profile = render.ProfileFor(profile)
 			}
-			for _, c := range slices.Concat(wounds(), more()) {
+			for _, c := range slices.Concat(damageTrials(), moreTrials()) {
 				if c.compacts && l.profile.Compaction == render.CompactNoMedia && l.profile.Tail != render.TailNone {
-					continue // which turns at the end are left out is not predicted
+					continue // which turns at the end are dropped is not predicted
 				}
 				t.Run(c.name, func(t *testing.T) { l.try(t, c, true) })
 			}
@@ -77,8 +77,8 @@ func TestOthers(t *testing.T) {
 func TestPredictionThinkingOff(t *testing.T) {
 	for _, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
-			l := newLab(t, version, false)
-			for _, c := range slices.Concat(wounds(), more()) {
+			l := newHarness(t, version, false)
+			for _, c := range slices.Concat(damageTrials(), moreTrials()) {
 				t.Run(c.name, func(t *testing.T) { l.try(t, c, false) })
 			}
 		})
@@ -90,7 +90,7 @@ func report(t *testing.T, lines map[string][]string) {
 		return
 	}
 	var b strings.Builder
-	for _, c := range slices.Concat(wounds(), more()) {
+	for _, c := range slices.Concat(damageTrials(), moreTrials()) {
 		fmt.Fprintf(&b, "| %s | %s |\n", c.name, strings.Join(lines[c.name], " | "))
 	}
 	if err := os.WriteFile(*matrix, []byte(b.String()), 0o644); err != nil {
@@ -98,7 +98,7 @@ func report(t *testing.T, lines map[string][]string) {
 	}
 }
 
-// An outcome is what was said of a session and what became of it.
+// An outcome is a prediction and the result.
 type outcome struct{ predicted, real string }
 
 func (o outcome) String() string {
@@ -108,16 +108,15 @@ func (o outcome) String() string {
 	return o.real + " (said " + o.predicted + ")"
 }
 
-// try cuts the session, renders it, sends the prompt to the real agent, and
-// compares.
-func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
+// try changes the session, renders it, sends the prompt to the real agent, and compares.
+func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	t.Helper()
 	l.t = t
 	l.reset()
 	if c.cut != nil {
 		c.cut(l)
 	}
-	l.store()
+	l.writeStore()
 	s := l.open()
 	if l.profile.Tree() {
 		s = render.WithFiles(s, nil)
@@ -131,9 +130,9 @@ func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
 		verdict, code = dead, said.Failures[0].Code+": "+said.Failures[0].Why
 	}
 
-	l.judgeScreen(t)
+	l.checkScreen(t)
 	before := len(l.api.Calls())
-	reply := l.ask(c)
+	reply := l.send(c)
 	calls := conversation(l.api.Calls()[before:], c.compacts)
 	out = outcome{verdict, dead}
 	if len(calls) > 0 {
@@ -141,7 +140,7 @@ func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
 			out.real = calls[0].Rule
 		}
 	}
-	if out.real == "R7" || out.real == "R8" { // which cannot be known
+	if out.real == "R7" || out.real == "R8" { // cannot be predicted
 		out.real = alive
 		defer func() { out.real = calls[0].Rule }()
 	}
@@ -150,15 +149,15 @@ func (l *lab) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	}
 	if len(calls) > 0 && len(said.Failures) == 0 {
 		want, got := messages(t, calls[0].Raw), messages(t, anthropic.JSON(said.Request))
-		if d := diff.Diff(want, standIn(got, want)); d != "" {
+		if d := diff.Diff(want, replacePrompt(got, want)); d != "" {
 			t.Errorf("Render differs from what the agent sent (- sent, + rendered):\n%s", d)
 		}
 	}
 	return out
 }
 
-// judgeScreen compares what Screen says with what the server's list is.
-func (l *lab) judgeScreen(t *testing.T) {
+// checkScreen compares Screen with the answer of the server.
+func (l *harness) checkScreen(t *testing.T) {
 	t.Helper()
 	said := new(render.Renderer).Read(l.open()).Screen(l.profile)
 	code, reply := l.request("GET", "/message")
@@ -167,8 +166,8 @@ func (l *lab) judgeScreen(t *testing.T) {
 	}
 }
 
-// conversation are the calls that are no small ones beside it, for a title or
-// such: those have no tools. A compaction has none either; it is the longest.
+// conversation returns the calls without small ones such as for a title, which have no tools.
+// A compaction has no tools either; it is the longest call.
 func conversation(calls []endpoint.Call, compacts bool) []endpoint.Call {
 	if compacts {
 		slices.SortFunc(calls, func(a, b endpoint.Call) int { return cmp.Compare(len(b.Raw), len(a.Raw)) })
@@ -177,33 +176,32 @@ func conversation(calls []endpoint.Call, compacts bool) []endpoint.Call {
 	return slices.DeleteFunc(calls, func(c endpoint.Call) bool { return c.Request.IsTitle() })
 }
 
-// messages are those of a request, without what tells the provider to cache.
+// messages returns the messages of a request without their cache control.
 func messages(t *testing.T, body []byte) []any {
 	var r struct{ Messages []any }
 	if err := json.Unmarshal(body, &r); err != nil {
 		t.Fatal(err)
 	}
-	forget(r.Messages, "cache_control")
+	removeMember(r.Messages, "cache_control")
 	return r.Messages
 }
 
-func forget(v any, name string) {
+func removeMember(v any, name string) {
 	switch v := v.(type) {
 	case []any:
 		for _, x := range v {
-			forget(x, name)
+			removeMember(x, name)
 		}
 	case map[string]any:
 		delete(v, name)
 		for _, x := range v {
-			forget(x, name)
+			removeMember(x, name)
 		}
 	}
 }
 
-// standIn puts the real prompt for the one that was rendered, and with it what
-// the agent added behind it.
-func standIn(rendered, sent []any) []any {
+// replacePrompt replaces the rendered prompt with the real one and what the agent added to it.
+func replacePrompt(rendered, sent []any) []any {
 	for n, m := range rendered {
 		if n >= len(sent) {
 			break
@@ -221,10 +219,9 @@ func standIn(rendered, sent []any) []any {
 	return rendered
 }
 
-// ask sends the prompt and waits for the reply. What takes long is stopped: for a
-// minute 1.18.33 sends a large image again and again, or fetches one that it
-// cannot have.
-func (l *lab) ask(c trial) string {
+// send sends the prompt and waits for the reply. It aborts a slow one: for a minute 1.18.33
+// retries a large image, or fetches one that does not exist.
+func (l *harness) send(c trial) string {
 	before := len(l.api.Calls())
 	done := make(chan string, 1)
 	go func() { done <- l.agent.Prompt(l.session, prompt).Output }()
@@ -244,8 +241,8 @@ func (l *lab) ask(c trial) string {
 	}
 }
 
-// request asks the server something about the session.
-func (l *lab) request(method, path string) (int, string) {
+// request sends a request about the session to the server.
+func (l *harness) request(method, path string) (int, string) {
 	req, err := http.NewRequestWithContext(context.Background(), method, l.agent.URL+"/session/"+l.session+path, nil)
 	if err != nil {
 		l.t.Fatal(err)

@@ -14,13 +14,13 @@ import (
 	"mend/session"
 )
 
-// Nothing is wrong with a session in order, under any profile.
+// A healthy session has no violation with any profile.
 func TestHealthy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawTalk(t)
+		s := drawSession(t)
 		for _, p := range render.Profiles() {
 			q := render.Render(s, render.Settings{Profile: p})
-			sound(t, s, q)
+			checkRequest(t, s, q)
 			for _, thinking := range []bool{true, false} {
 				if v := render.Check(anthropic.Provider{}, q, thinking); len(v) > 0 {
 					t.Fatalf("%s, thinking %t: Check = %+v\n%s", p.Version, thinking, v, anthropic.JSON(q.Request))
@@ -33,16 +33,16 @@ func TestHealthy(t *testing.T) {
 	})
 }
 
-// Of a session that is not, Check says what the strict endpoint says; and a
-// Renderer that has seen much says what a new one does.
-func TestWounded(t *testing.T) {
+// For a damaged session Check agrees with the strict endpoint, and a used Renderer with a new
+// one.
+func TestDamaged(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {
-		s := drawTalk(t)
+		s := drawSession(t)
 		var r render.Renderer
 		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
 			s = s.Clone()
-			harm(t, s)
+			damage(t, s)
 			of, standing := r.Read(s), rapid.Bool().Draw(t, "standing")
 			for _, p := range render.Profiles() {
 				set := render.Settings{Profile: p, NoPrompt: standing}
@@ -50,22 +50,22 @@ func TestWounded(t *testing.T) {
 				if !reflect.DeepEqual(q, fresh) {
 					t.Fatalf("%s: the Renderer makes\n%s\nRender makes\n%s", p.Version, anthropic.JSON(q.Request), anthropic.JSON(fresh.Request))
 				}
-				sound(t, s, q)
+				checkRequest(t, s, q)
 				for _, thinking := range []bool{true, false} {
 					if got, want := of.Check(anthropic.Provider{}, q, thinking), render.Check(anthropic.Provider{}, q, thinking); !reflect.DeepEqual(got, want) {
 						t.Fatalf("%s: the Renderer's Check says %v, Check %v", p.Version, got, want)
 					}
-					agree(t, q, thinking)
+					compareWithEndpoint(t, q, thinking)
 				}
 			}
 		}
 	})
 }
 
-// drawTalk is a session in order: prompts with what may be in them, and answers
-// of a few steps.
-func drawTalk(t *rapid.T) *session.Session {
-	talk := newTalk()
+// drawSession returns a healthy session: prompts with all kinds of parts, and answers of a
+// few steps.
+func drawSession(t *rapid.T) *session.Session {
+	talk := newBuilder()
 	calls := 0
 	for range rapid.IntRange(1, 5).Draw(t, "prompts") {
 		talk.prompt(drawPrompt(t)...)
@@ -73,16 +73,16 @@ func drawTalk(t *rapid.T) *session.Session {
 		for range rapid.IntRange(0, 2).Draw(t, "steps") {
 			parts = append(parts, drawStep(t, &calls)...)
 		}
-		talk.answer(append(parts, stepped(), said("the end"), stepDone())...)
+		talk.assistant(append(parts, stepStartPart(), textPart("the end"), stepFinishPart())...)
 		if rapid.IntRange(0, 5).Draw(t, "failed") == 0 {
-			talk.failed("APIError", stepped(), thought("a thought"))
+			talk.failed("APIError", stepStartPart(), thinkingPart("a thought"))
 		}
 	}
 	return &talk.Session
 }
 
 func drawPrompt(t *rapid.T) []fields {
-	parts := []fields{said("a prompt")}
+	parts := []fields{textPart("a prompt")}
 	for _, more := range []fields{
 		{"type": "text", "text": " ", "ignored": true},
 		{"type": "text", "text": ""},
@@ -99,15 +99,15 @@ func drawPrompt(t *rapid.T) []fields {
 	return parts
 }
 
-// drawStep is a step that calls tools: thinking, a text, calls.
+// drawStep returns a step with thinking, a text and tool calls.
 func drawStep(t *rapid.T, calls *int) []fields {
-	parts := []fields{stepped(), thought("a thought")}
+	parts := []fields{stepStartPart(), thinkingPart("a thought")}
 	if rapid.Bool().Draw(t, "says") {
-		parts = append(parts, said("a text"))
+		parts = append(parts, textPart("a text"))
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "calls") {
 		*calls++
-		call := called(fmt.Sprintf("toolu_%d", *calls), rapid.SampledFrom([]string{"", " ", "output"}).Draw(t, "output"))
+		call := toolPart(fmt.Sprintf("toolu_%d", *calls), rapid.SampledFrom([]string{"", " ", "output"}).Draw(t, "output"))
 		state := call["state"].(fields)
 		switch rapid.IntRange(0, 4).Draw(t, "kind of call") {
 		case 0:
@@ -119,14 +119,14 @@ func drawStep(t *rapid.T, calls *int) []fields {
 		}
 		parts = append(parts, call)
 	}
-	return append(parts, stepDone())
+	return append(parts, stepFinishPart())
 }
 
-// harm does something to a random message of the session, or to a part of it.
-func harm(t *rapid.T, s *session.Session) {
+// damage changes a random message of the session, or a part of it.
+func damage(t *rapid.T, s *session.Session) {
 	m := &s.Messages[rapid.IntRange(0, len(s.Messages)-1).Draw(t, "message")]
 	if len(m.Parts) == 0 || rapid.IntRange(0, 3).Draw(t, "whole message") == 0 {
-		harmMessage(t, m)
+		damageMessage(t, m)
 		return
 	}
 	p := &m.Parts[rapid.IntRange(0, len(m.Parts)-1).Draw(t, "part")]
@@ -140,7 +140,7 @@ func harm(t *rapid.T, s *session.Session) {
 	*p = session.NewPart(p.Record)
 }
 
-func harmMessage(t *rapid.T, m *session.Message) {
+func damageMessage(t *rapid.T, m *session.Message) {
 	parts, r := m.Parts, m.Record
 	switch rapid.IntRange(0, 5).Draw(t, "harm") {
 	case 0:
@@ -154,7 +154,7 @@ func harmMessage(t *rapid.T, m *session.Message) {
 	m.Parts = parts
 }
 
-// An edit puts a value into a field.
+// An edit sets a field.
 type edit struct {
 	value string
 	path  []string
@@ -189,7 +189,7 @@ var (
 	}
 )
 
-// drawEdit is the record after an edit, or cut short where it has no such field.
+// drawEdit returns the record after an edit, or truncated if it has no such field.
 func drawEdit(t *rapid.T, r session.Record, edits []edit) session.Record {
 	e := rapid.SampledFrom(edits).Draw(t, "edit")
 	data, err := jsonedit.Set(r.Data, []byte(e.value), e.path...)

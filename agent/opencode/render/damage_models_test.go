@@ -9,26 +9,26 @@ import (
 	"mend/internal/wound"
 )
 
-// askedModels are prompts whose model, agent or provider is damaged, and calls
-// that the provider ran.
-func askedModels() []trial {
-	// The agent writes the model of its last prompt into the session's row: a
-	// trial that sets something in that row waits for this.
-	alone := func(l *lab) { l.info["revert"], l.unmodelled = nil, true }
+// modelTrials damage the model, agent or provider of prompts, and add calls that the
+// provider ran.
+func modelTrials() []trial {
+	// The agent writes the model of its last prompt into the session's row. A trial that
+	// changes that row waits for this.
+	alone := func(l *harness) { l.info["revert"], l.unmodelled = nil, true }
 	model := func(name string, v any) trial {
-		return trial{name: "asked model " + name, cut: every(alone, message(wound.FourthPrompt, "model", v))}
+		return trial{name: "asked model " + name, cut: combine(alone, message(wound.FourthPrompt, "model", v))}
 	}
 	older := func(name string, v any) trial {
 		return trial{name: "older asked model " + name, cut: message(wound.SecondPrompt, "model", v)}
 	}
 	all := func(name string, v any) trial {
-		return trial{name: "every asked model " + name, cut: every(alone, message(wound.FirstPrompt, "model", v), message(wound.SecondPrompt, "model", v), message(wound.ThirdPrompt, "model", v), message(wound.FourthPrompt, "model", v))}
+		return trial{name: "every asked model " + name, cut: combine(alone, message(wound.FirstPrompt, "model", v), message(wound.SecondPrompt, "model", v), message(wound.ThirdPrompt, "model", v), message(wound.FourthPrompt, "model", v))}
 	}
 	agent := func(name string, v any) trial {
 		return trial{name: "asked agent " + name, cut: message(wound.FourthPrompt, "agent", v)}
 	}
 	info := func(name string, v any) trial {
-		return trial{name: "session model " + name, cut: func(l *lab) {
+		return trial{name: "session model " + name, cut: func(l *harness) {
 			if l.newest {
 				l.info["model"] = v
 			}
@@ -59,16 +59,16 @@ func askedModels() []trial {
 		agent("not there", "nonesuch"),
 		agent("an object", fields{}),
 		info("whole", fields{"providerID": "anthropic", "id": "claude-fake"}),
-		{name: "answer model damaged in last", cut: every(message(wound.Goodbye, "modelID", nil), message(wound.Goodbye, "providerID", 5))},
-		{name: "asked model empty beside session model", cut: func(l *lab) {
+		{name: "answer model damaged in last", cut: combine(message(wound.Goodbye, "modelID", nil), message(wound.Goodbye, "providerID", 5))},
+		{name: "asked model empty beside session model", cut: func(l *harness) {
 			message(wound.FourthPrompt, "model", fields{})(l)
 			if l.newest {
 				l.info["model"] = fields{"providerID": "anthropic", "id": "claude-fake"}
 			}
 		}},
 	}
-	ran := func(name string, metadata any, cuts ...func(*lab)) trial {
-		return trial{name: "provider ran " + name, cut: every(append(cuts, set(wound.OneCall, "tool", "metadata", metadata))...)}
+	ran := func(name string, metadata any, cuts ...func(*harness)) trial {
+		return trial{name: "provider ran " + name, cut: combine(append(cuts, set(wound.OneCall, "tool", "metadata", metadata))...)}
 	}
 	flag := fields{"providerExecuted": true}
 	for _, s := range []string{"pending", "running"} {
@@ -90,11 +90,11 @@ func askedModels() []trial {
 	return trials
 }
 
-// futures are messages dated in the future, by time and by id.
-func futures() []trial {
+// futureTrials date messages in the future, by time and by id.
+func futureTrials() []trial {
 	const year = int64(365 * 24 * time.Hour / time.Millisecond)
-	dated := func(nums ...int) func(*lab) {
-		return func(l *lab) {
+	dated := func(nums ...int) func(*harness) {
+		return func(l *harness) {
 			var rows []*row
 			for _, n := range nums {
 				rows = append(rows, l.message(n))
@@ -110,8 +110,8 @@ func futures() []trial {
 			}
 		}
 	}
-	renamed := func(nums ...int) func(*lab) {
-		return func(l *lab) {
+	renamed := func(nums ...int) func(*harness) {
+		return func(l *harness) {
 			var rows []*row
 			for _, n := range nums {
 				rows = append(rows, l.message(n))
@@ -140,8 +140,8 @@ func futures() []trial {
 		{name: "future ids last answer", cut: renamed(9)},
 		{name: "future ids last pair", cut: renamed(8, 9)},
 		{name: "future ids last prompt", cut: renamed(8)},
-		{name: "future all last pair", cut: every(renamed(8, 9), dated(8, 9))},
-		{name: "future all last answer", cut: every(renamed(9), dated(9))},
-		{name: "future all last prompt", cut: every(renamed(8), dated(8))},
+		{name: "future all last pair", cut: combine(renamed(8, 9), dated(8, 9))},
+		{name: "future all last answer", cut: combine(renamed(9), dated(9))},
+		{name: "future all last prompt", cut: combine(renamed(8), dated(8))},
 	}
 }

@@ -20,8 +20,8 @@ import (
 	"mend/testdata"
 )
 
-// known is the fixture of a version, by number, after a wound.
-func known(t testing.TB, version int, cut func(wound.Store)) *session.Session {
+// knownDamage returns the fixture of a version after cut.
+func knownDamage(t testing.TB, version int, cut func(wound.Store)) *session.Session {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
@@ -33,15 +33,15 @@ func known(t testing.TB, version int, cut func(wound.Store)) *session.Session {
 	if _, err := os.Stat(db); err == nil {
 		wound.Into(t, db, id, cut)
 		st, err := sqlstore.Open(db, sqlstore.Options{})
-		return loaded(t, id, st, err)
+		return load(t, id, st, err)
 	}
 	root := filepath.Join(dir, "opencode", "storage")
 	wound.Into(t, root, id, cut)
 	st, err := tree.Open(root, "", tree.Options{})
-	return loaded(t, id, st, err)
+	return load(t, id, st, err)
 }
 
-func loaded(t testing.TB, id string, st interface {
+func load(t testing.TB, id string, st interface {
 	List(ctx context.Context) ([]session.Session, error)
 	Load(ctx context.Context, head session.Session) (*session.Session, error)
 }, err error,
@@ -62,21 +62,19 @@ func loaded(t testing.TB, id string, st interface {
 	return s
 }
 
-// behindR7 is what else is wrong with sessions of which the provider refuses a
-// signature first.
-var behindR7 = map[string]string{"every signature altered, and a blank answer": "R11"}
+// maskedByR7 is the second violation of sessions for which the provider reports R7 first.
+var maskedByR7 = map[string]string{"every signature altered, and a blank answer": "R11"}
 
-// What is predicted of every wound is what the real program was seen to do; what
-// a signature decides (R7) cannot be known. The strict endpoint says the same of
-// the rendered request.
-func TestKnownWounds(t *testing.T) {
+// For every damage the prediction is what the real program did, except for R7, which cannot be
+// predicted. The strict endpoint agrees on the rendered request.
+func TestKnownDamage(t *testing.T) {
 	for i, version := range wound.Versions {
 		for j, w := range wound.Table {
 			if !storetest.Includes(j+9-i*3, 9) {
 				continue
 			}
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
-				s := known(t, i, w.Cut)
+				s := knownDamage(t, i, w.Cut)
 				if p := render.ProfileFor(version); p.Tree() {
 					s = render.WithFiles(s, nil)
 				}
@@ -90,7 +88,7 @@ func TestKnownWounds(t *testing.T) {
 				}
 				want := w.Want[i]
 				if want == "R7" {
-					want = cmp.Or(behindR7[w.Name], wound.Alive)
+					want = cmp.Or(maskedByR7[w.Name], wound.Alive)
 				}
 				if got != want {
 					t.Fatalf("predicted %s, the real program: %s; %+v", got, want, violations)
@@ -119,9 +117,9 @@ func missing(path string) bool {
 	return err != nil
 }
 
-// A place in the provider's error leads to the record behind it.
+// A place in the provider's error leads to its record.
 func TestAt(t *testing.T) {
-	r := render.Render(known(t, 0, wound.Text(wound.Hello, " ")), render.Settings{Profile: render.ProfileFor("1.1.53")})
+	r := render.Render(knownDamage(t, 0, wound.Text(wound.Hello, " ")), render.Settings{Profile: render.ProfileFor("1.1.53")})
 	v := render.Check(anthropic.Provider{}, r, true)
 	if len(v) == 0 || len(v[0].Refs) == 0 {
 		t.Fatalf("Check = %+v, want a violation with a record", v)

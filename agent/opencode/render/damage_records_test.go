@@ -9,8 +9,8 @@ import (
 	"mend/internal/wound"
 )
 
-// records are bytes and fields.
-func records() []trial {
+// recordTrials change bytes and fields of records.
+func recordTrials() []trial {
 	return []trial{
 		{name: "part of NUL bytes", cut: rawPart(zeros)},
 		{name: "message of NUL bytes", cut: rawMessage(zeros)},
@@ -27,7 +27,7 @@ func records() []trial {
 		{name: "part with bytes that are no text", cut: rawPart(func(s string) string { return strings.Replace(s, "Hello", "He\xffllo", 1) })},
 		{name: "part with a name twice", cut: rawPart(func(s string) string { return strings.Replace(s, "{", `{"text":"first",`, 1) })},
 		{name: "part with half a surrogate pair", cut: rawPart(func(s string) string { return strings.Replace(s, "Hello", `He\ud800llo`, 1) })},
-		{name: "truncated part of an error message", cut: every(rawPart(first20), message(wound.Hello, "error", failure("APIError")))},
+		{name: "truncated part of an error message", cut: combine(rawPart(first20), message(wound.Hello, "error", failure("APIError")))},
 		{name: "role missing", cut: noField(wound.Hello, "role")},
 		{name: "role unknown", cut: message(wound.Hello, "role", "novel")},
 		{name: "role system", cut: message(wound.Hello, "role", "system")},
@@ -39,16 +39,16 @@ func records() []trial {
 		{name: "tokens.cache missing in the last answer", cut: message(wound.Goodbye, "tokens", fields{"input": 1, "output": 2})},
 		{name: "only tokens.total in the last answer", cut: message(wound.Goodbye, "tokens", fields{"total": 3})},
 		{name: "finish missing in the last answer", cut: noField(wound.Goodbye, "finish")},
-		{name: "tokens and finish missing in the last answer", cut: every(noField(wound.Goodbye, "finish"), noField(wound.Goodbye, "tokens"))},
+		{name: "tokens and finish missing in the last answer", cut: combine(noField(wound.Goodbye, "finish"), noField(wound.Goodbye, "tokens"))},
 		{name: "parentID missing", cut: noField(wound.Hello, "parentID")},
 		{name: "agent missing in an answer", cut: noField(wound.Hello, "agent")},
 		{name: "agent missing in a prompt", cut: noField(wound.SecondPrompt, "agent")},
 		{name: "model missing in a prompt", cut: noField(wound.SecondPrompt, "model")},
 		{name: "model missing in the last prompt", cut: noField(wound.FourthPrompt, "model")},
 		{name: "modelID missing in an answer", cut: noField(wound.Hello, "modelID")},
-		{name: "mode, path and cost missing", cut: every(noField(wound.Hello, "mode"), noField(wound.Hello, "path"), noField(wound.Hello, "cost"))},
-		{name: "time missing in a text and a thought", cut: every(without(wound.Hello, "text", "time"), without(wound.Hello, "reasoning", "time"))},
-		{name: "stray hidden file among parts", cut: func(l *lab) { l.stray["part/"+l.message(wound.Hello).id+"/.DS_Store"] = "x" }},
+		{name: "mode, path and cost missing", cut: combine(noField(wound.Hello, "mode"), noField(wound.Hello, "path"), noField(wound.Hello, "cost"))},
+		{name: "time missing in a text and a thought", cut: combine(without(wound.Hello, "text", "time"), without(wound.Hello, "reasoning", "time"))},
+		{name: "stray hidden file among parts", cut: func(l *harness) { l.stray["part/"+l.message(wound.Hello).id+"/.DS_Store"] = "x" }},
 	}
 }
 
@@ -59,9 +59,9 @@ const (
 	stepStart = `{"type":"step-start"}`
 )
 
-// compacted puts a finished compaction behind message number n.
-func compacted(n int, marker, summary string) func(*lab) {
-	return func(l *lab) {
+// afterCompaction adds a finished compaction after message n.
+func afterCompaction(n int, marker, summary string) func(*harness) {
+	return func(l *harness) {
 		m := l.insert(n, userFields, marker)
 		a := l.insert(n+1, fmt.Sprintf(summaryFields, summary), stepStart, `{"type":"text","text":"a summary"}`)
 		a.fields["parentID"] = m.id
@@ -70,10 +70,10 @@ func compacted(n int, marker, summary string) func(*lab) {
 
 const marker = `{"type":"compaction","auto":false}`
 
-// histories are orders, compactions and reverts.
-func histories() []trial {
-	reverted := func(n int, kind string) func(*lab) {
-		return func(l *lab) {
+// historyTrials change orders, compactions and reverts.
+func historyTrials() []trial {
+	reverted := func(n int, kind string) func(*harness) {
+		return func(l *harness) {
 			r := fields{"messageID": l.message(n).id}
 			if kind != "" {
 				r["partID"] = l.part(n, kind).id
@@ -81,36 +81,36 @@ func histories() []trial {
 			l.info["revert"] = r
 		}
 	}
-	tail := func(n, from int) func(*lab) {
-		return func(l *lab) {
+	tail := func(n, from int) func(*harness) {
+		return func(l *harness) {
 			id := l.message(from).id
-			compacted(n, `{"type":"compaction","auto":false,"tail_start_id":"`+id+`"}`, "")(l)
+			afterCompaction(n, `{"type":"compaction","auto":false,"tail_start_id":"`+id+`"}`, "")(l)
 		}
 	}
 	return []trial{
-		{name: "compacted", cut: compacted(wound.Hello, marker, "")},
-		{name: "compacted twice", cut: every(compacted(wound.DoneAgain, marker, ""), compacted(wound.Done, marker, ""))},
-		{name: "compacted, with an error", cut: compacted(wound.Hello, marker, `,"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}`)},
+		{name: "compacted", cut: afterCompaction(wound.Hello, marker, "")},
+		{name: "compacted twice", cut: combine(afterCompaction(wound.DoneAgain, marker, ""), afterCompaction(wound.Done, marker, ""))},
+		{name: "compacted, with an error", cut: afterCompaction(wound.Hello, marker, `,"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}`)},
 		{name: "compacted, tail kept", cut: tail(wound.DoneAgain, wound.SecondPrompt)},
 		{name: "compacted, tail starts in a pair", cut: tail(wound.DoneAgain, wound.Done)},
-		{name: "compacted, tail is not there", cut: every(tail(wound.DoneAgain, wound.SecondPrompt), drop2(wound.SecondPrompt))},
-		{name: "compacted, broken part before", cut: every(compacted(wound.DoneAgain, marker, ""), rawPart(first20))},
-		{name: "compacted, broken message before", cut: every(compacted(wound.DoneAgain, marker, ""), rawMessage(first20))},
-		{name: "compacted, blank answer before", cut: every(compacted(wound.DoneAgain, marker, ""), set(wound.Hello, "text", "text", " "))},
-		{name: "compaction never done, answered since", cut: func(l *lab) { l.insert(wound.Hello, userFields, marker) }},
-		{name: "compaction to be done", compacts: true, cut: func(l *lab) { l.insert(wound.Goodbye, userFields, marker) }},
-		{name: "compaction to be done, blank answer", compacts: true, cut: func(l *lab) {
+		{name: "compacted, tail is not there", cut: combine(tail(wound.DoneAgain, wound.SecondPrompt), dropMessage(wound.SecondPrompt))},
+		{name: "compacted, broken part before", cut: combine(afterCompaction(wound.DoneAgain, marker, ""), rawPart(first20))},
+		{name: "compacted, broken message before", cut: combine(afterCompaction(wound.DoneAgain, marker, ""), rawMessage(first20))},
+		{name: "compacted, blank answer before", cut: combine(afterCompaction(wound.DoneAgain, marker, ""), set(wound.Hello, "text", "text", " "))},
+		{name: "compaction never done, answered since", cut: func(l *harness) { l.insert(wound.Hello, userFields, marker) }},
+		{name: "compaction to be done", compacts: true, cut: func(l *harness) { l.insert(wound.Goodbye, userFields, marker) }},
+		{name: "compaction to be done, blank answer", compacts: true, cut: func(l *harness) {
 			l.insert(wound.Goodbye, userFields, marker)
 			l.part(wound.Hello, "text").fields["text"] = " "
 		}},
-		{name: "compaction to be done, large image", compacts: true, cut: every(
+		{name: "compaction to be done, large image", compacts: true, cut: combine(
 			attached(file("image/png", "data:image/png;base64,"+strings.Repeat("A", largeImage))),
-			func(l *lab) { l.insert(wound.Goodbye, userFields, marker) })},
-		{name: "compaction to be done, image in a prompt", compacts: true, cut: func(l *lab) {
+			func(l *harness) { l.insert(wound.Goodbye, userFields, marker) })},
+		{name: "compaction to be done, image in a prompt", compacts: true, cut: func(l *harness) {
 			l.insert(wound.Goodbye, userFields, marker)
 			l.add(l.part(wound.SecondPrompt, "text"), "z", `{"type":"file","mime":"image/png","url":"`+png+`"}`)
 		}},
-		{name: "compaction to be done, tokens missing", compacts: true, cut: func(l *lab) {
+		{name: "compaction to be done, tokens missing", compacts: true, cut: func(l *harness) {
 			l.insert(wound.Goodbye, userFields, marker)
 			delete(l.message(wound.Goodbye).fields, "tokens")
 		}},
@@ -118,27 +118,27 @@ func histories() []trial {
 		{name: "reverted", cut: reverted(wound.FourthPrompt, "")},
 		{name: "reverted to an answer", cut: reverted(wound.DoneAgain, "")},
 		{name: "reverted to a part", cut: reverted(wound.DoneAgain, "text")},
-		{name: "reverted to a message that is not there", cut: func(l *lab) { l.info["revert"] = fields{"messageID": "msg_1x"} }},
-		{name: "reverted, blank answer behind", cut: every(reverted(wound.FourthPrompt, ""), set(wound.Goodbye, "text", "text", " "))},
-		{name: "reverted, broken part behind", cut: every(reverted(wound.SecondPrompt, ""), rawPart(first20))},
-		{name: "two prompts in a row", cut: drop2(wound.Hello)},
-		{name: "two answers in a row", cut: drop2(wound.SecondPrompt)},
-		{name: "first prompt gone", cut: drop2(wound.FirstPrompt)},
-		{name: "unanswered prompt last", cut: drop2(wound.Goodbye)},
-		{name: "answered twice", cut: func(l *lab) { l.message(wound.Goodbye).fields["finish"] = "tool-calls" }},
-		{name: "an answer from the future", cut: func(l *lab) {
+		{name: "reverted to a message that is not there", cut: func(l *harness) { l.info["revert"] = fields{"messageID": "msg_1x"} }},
+		{name: "reverted, blank answer behind", cut: combine(reverted(wound.FourthPrompt, ""), set(wound.Goodbye, "text", "text", " "))},
+		{name: "reverted, broken part behind", cut: combine(reverted(wound.SecondPrompt, ""), rawPart(first20))},
+		{name: "two prompts in a row", cut: dropMessage(wound.Hello)},
+		{name: "two answers in a row", cut: dropMessage(wound.SecondPrompt)},
+		{name: "first prompt gone", cut: dropMessage(wound.FirstPrompt)},
+		{name: "unanswered prompt last", cut: dropMessage(wound.Goodbye)},
+		{name: "answered twice", cut: func(l *harness) { l.message(wound.Goodbye).fields["finish"] = "tool-calls" }},
+		{name: "an answer from the future", cut: func(l *harness) {
 			m := l.message(wound.Goodbye)
 			m.created += 1e12
 			m.fields["time"] = fields{"created": m.created}
 		}},
-		{name: "an id that sorts behind all", cut: func(l *lab) {
+		{name: "an id that sorts behind all", cut: func(l *harness) {
 			m := l.message(wound.Hello)
 			for _, p := range l.parts(wound.Hello, "") {
 				p.owner = "msg_zzz"
 			}
 			m.id = "msg_zzz"
 		}},
-		{name: "the last answer's id is above the clock", cut: func(l *lab) {
+		{name: "the last answer's id is above the clock", cut: func(l *harness) {
 			m := l.message(wound.Goodbye)
 			to := strings.Replace(m.id, "msg_1", "msg_2", 1)
 			for _, p := range l.parts(wound.Goodbye, "") {
@@ -146,7 +146,7 @@ func histories() []trial {
 			}
 			m.id = to
 		}},
-		{name: "an older answer's id is above the clock", cut: func(l *lab) {
+		{name: "an older answer's id is above the clock", cut: func(l *harness) {
 			m := l.message(wound.Hello)
 			to := strings.Replace(m.id, "msg_1", "msg_2", 1)
 			for _, p := range l.parts(wound.Hello, "") {
@@ -157,32 +157,32 @@ func histories() []trial {
 	}
 }
 
-// drop2 takes out a message with its parts.
-func drop2(n int) func(*lab) {
-	return func(l *lab) {
+// dropMessage removes a message with its parts.
+func dropMessage(n int) func(*harness) {
+	return func(l *harness) {
 		m := l.message(n)
 		l.drop(l.parts(n, "")...)
 		l.drop(m)
 	}
 }
 
-// several are wounds in one session.
-func several() []trial {
+// combinedTrials damage a session in several ways.
+func combinedTrials() []trial {
 	return []trial{
-		{name: "blank and R10", cut: every(set(wound.Hello, "text", "text", " "), drop(wound.Goodbye, "text"))},
-		{name: "R1 and R17", cut: every(add(wound.OneCall, "tool", `{"type":"text","text":"behind"}`), set(wound.TwoCalls, "tool", "callID", "toolu_0002A"))},
-		{name: "R13 and R14", cut: every(set(wound.OneCall, "tool", "callID", ""), inState("input", "x"))},
-		{name: "R16 and R11", cut: every(drop(wound.FirstPrompt, ""), set(wound.Hello, "text", "text", " "))},
-		{name: "running and blank behind", cut: every(
+		{name: "blank and R10", cut: combine(set(wound.Hello, "text", "text", " "), drop(wound.Goodbye, "text"))},
+		{name: "R1 and R17", cut: combine(add(wound.OneCall, "tool", `{"type":"text","text":"behind"}`), set(wound.TwoCalls, "tool", "callID", "toolu_0002A"))},
+		{name: "R13 and R14", cut: combine(set(wound.OneCall, "tool", "callID", ""), inState("input", "x"))},
+		{name: "R16 and R11", cut: combine(drop(wound.FirstPrompt, ""), set(wound.Hello, "text", "text", " "))},
+		{name: "running and blank behind", cut: combine(
 			state(fields{"status": "running", "input": fields{}, "time": fields{"start": 1}}),
 			add(wound.OneCall, "tool", `{"type":"text","text":" "}`))},
-		{name: "truncated and blank", cut: every(rawPart(first20), set(wound.Goodbye, "text", "text", " "))},
+		{name: "truncated and blank", cut: combine(rawPart(first20), set(wound.Goodbye, "text", "text", " "))},
 	}
 }
 
-// forms are records that the agent's screen may or may not show.
-func forms() []trial {
-	thought := func(time fields) func(*lab) { return set(wound.Hello, "reasoning", "time", time) }
+// formTrials are records that the agent may be unable to show.
+func formTrials() []trial {
+	thought := func(time fields) func(*harness) { return set(wound.Hello, "reasoning", "time", time) }
 	return []trial{
 		{name: "time of a part with a fraction", cut: thought(fields{"start": 1.5})},
 		{name: "time of a part below zero", cut: thought(fields{"start": -1})},
@@ -200,7 +200,7 @@ func forms() []trial {
 		{name: "error without isRetryable", cut: message(wound.Hello, "error", fields{"name": "APIError", "data": fields{"message": "x"}})},
 		{name: "file with a source", cut: add(wound.SecondPrompt, "text", `{"type":"file","mime":"text/plain","filename":"x","url":"file:///x","source":{"type":"file","path":"x","text":{"value":"@x","start":0,"end":2}}}`)},
 		{name: "file with a broken source", cut: add(wound.SecondPrompt, "text", `{"type":"file","mime":"text/plain","filename":"x","url":"file:///x","source":{"type":"file","path":"x"}}`)},
-		{name: "snapshot, patch, agent, compaction, subtask", cut: every(
+		{name: "snapshot, patch, agent, compaction, subtask", cut: combine(
 			add(wound.Hello, "text", `{"type":"snapshot","snapshot":"x"}`),
 			add(wound.OneCall, "text", `{"type":"patch","hash":"x","files":["y"]}`),
 			add(wound.FirstPrompt, "text", `{"type":"agent","name":"x","source":{"value":"@x","start":0,"end":2}}`),

@@ -12,8 +12,8 @@ import (
 	"mend/session"
 )
 
-// load remembers the fixture.
-func (l *lab) load() {
+// readStore reads the fixture.
+func (l *harness) readStore() {
 	s := l.open()
 	if c, ok := s.Info.Col("model"); ok {
 		l.model = string(c.Bytes)
@@ -26,7 +26,7 @@ func (l *lab) load() {
 	}
 }
 
-func (l *lab) row(table string, r session.Record, owner string, created int64) row {
+func (l *harness) row(table string, r session.Record, owner string, created int64) row {
 	out := row{table: table, id: r.Ref.ID(), owner: owner, created: created}
 	if err := json.Unmarshal(r.Data, &out.fields); err != nil {
 		l.t.Fatal(err)
@@ -37,8 +37,8 @@ func (l *lab) row(table string, r session.Record, owner string, created int64) r
 	return out
 }
 
-// reset undoes every cut, in memory.
-func (l *lab) reset() {
+// reset undoes every change, in memory.
+func (l *harness) reset() {
 	l.rows, l.info, l.stray, l.unmodelled = nil, map[string]any{}, map[string]string{}, false
 	for _, r := range l.pristine {
 		r.fields = clone(r.fields)
@@ -58,42 +58,42 @@ func clone(v map[string]any) map[string]any {
 	return out
 }
 
-// store writes the rows in place of what is there.
-func (l *lab) store() {
+// writeStore replaces the stored records with the rows.
+func (l *harness) writeStore() {
 	l.t.Helper()
 	if len(l.info) > 0 { // the agent may still be writing the session's record
 		time.Sleep(500 * time.Millisecond)
 	}
 	if l.db == nil {
-		l.storeFiles()
+		l.writeFiles()
 		return
 	}
-	l.exec("delete from part where session_id = ?", l.session)
-	l.exec("delete from message where session_id = ?", l.session)
+	l.execSQL("delete from part where session_id = ?", l.session)
+	l.execSQL("delete from message where session_id = ?", l.session)
 	for _, r := range l.rows {
 		data := r.data(l.session, false)
 		if r.table == "message" {
-			l.exec("insert into message (id, session_id, time_created, time_updated, data) values (?,?,?,?,?)", r.id, l.session, r.created, r.created, data)
+			l.execSQL("insert into message (id, session_id, time_created, time_updated, data) values (?,?,?,?,?)", r.id, l.session, r.created, r.created, data)
 		} else {
-			l.exec("insert into part (id, message_id, session_id, time_created, time_updated, data) values (?,?,?,?,?,?)", r.id, r.owner, l.session, r.created, r.created, data)
+			l.execSQL("insert into part (id, message_id, session_id, time_created, time_updated, data) values (?,?,?,?,?,?)", r.id, r.owner, l.session, r.created, r.created, data)
 		}
 	}
-	l.exec("update session set revert = null where id = ?", l.session)
+	l.execSQL("update session set revert = null where id = ?", l.session)
 	if l.newest && l.unmodelled {
-		l.exec("update session set model = null where id = ?", l.session)
+		l.execSQL("update session set model = null where id = ?", l.session)
 	} else if l.newest {
-		l.exec("update session set model = ? where id = ?", l.model, l.session)
+		l.execSQL("update session set model = ? where id = ?", l.model, l.session)
 	}
 	for name, v := range l.info {
 		data, err := json.Marshal(v)
 		if err != nil {
 			l.t.Fatal(err)
 		}
-		l.exec("update session set "+name+" = ? where id = ?", string(data), l.session)
+		l.execSQL("update session set "+name+" = ? where id = ?", string(data), l.session)
 	}
 }
 
-func (l *lab) exec(sql string, args ...any) {
+func (l *harness) execSQL(sql string, args ...any) {
 	l.t.Helper()
 	st, _, err := l.db.Prepare(sql)
 	if err != nil {
@@ -116,7 +116,7 @@ func (l *lab) exec(sql string, args ...any) {
 	}
 }
 
-func (l *lab) storeFiles() {
+func (l *harness) writeFiles() {
 	root := filepath.Join(l.dir, "storage")
 	time.Sleep(100 * time.Millisecond) // the agent still writes about the last prompt
 	for _, dir := range []string{"part", filepath.Join("message", l.session)} {

@@ -14,21 +14,21 @@ const (
 	prompts = wound.FourthPrompt
 )
 
-func more() []trial {
+func moreTrials() []trial {
 	var all []trial
-	for _, group := range [][]trial{answers(), thoughts(), calls(), results(), files(), records(), histories(), tails(), forms(), several(), askedModels(), futures()} {
+	for _, group := range [][]trial{assistantTrials(), thinkingTrials(), callTrials(), resultTrials(), fileTrials(), recordTrials(), historyTrials(), tailTrials(), formTrials(), combinedTrials(), modelTrials(), futureTrials()} {
 		all = append(all, group...)
 	}
 	return all
 }
 
-// answers are texts, errors and kinds of parts.
-func answers() []trial {
+// assistantTrials change texts, errors and kinds of parts.
+func assistantTrials() []trial {
 	aborted := message(wound.Hello, "error", failure("MessageAbortedError"))
 	return []trial{
 		{name: "aborted answer with text", cut: aborted},
-		{name: "aborted answer of reasoning and step-finish", cut: every(aborted, drop(wound.Hello, "text"))},
-		{name: "aborted answer of reasoning", cut: every(aborted, drop(wound.Hello, "text"), drop(wound.Hello, "step-finish"))},
+		{name: "aborted answer of reasoning and step-finish", cut: combine(aborted, drop(wound.Hello, "text"))},
+		{name: "aborted answer of reasoning", cut: combine(aborted, drop(wound.Hello, "text"), drop(wound.Hello, "step-finish"))},
 		{name: "error null", cut: message(wound.Hello, "error", nil)},
 		{name: "error an empty object", cut: message(wound.Hello, "error", fields{})},
 		{name: "error a string", cut: message(wound.Hello, "error", "MessageAbortedError")},
@@ -38,7 +38,7 @@ func answers() []trial {
 		{name: "synthetic text in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"text","text":"synthetic","synthetic":true}`)},
 		{name: "empty prompt", cut: set(wound.SecondPrompt, "text", "text", "")},
 		{name: "empty text in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"text","text":""}`)},
-		{name: "empty answer without reasoning", cut: every(set(wound.Hello, "text", "text", ""), drop(wound.Hello, "reasoning"))},
+		{name: "empty answer without reasoning", cut: combine(set(wound.Hello, "text", "text", ""), drop(wound.Hello, "reasoning"))},
 		{name: "no-break space", cut: set(wound.Hello, "text", "text", "\u00a0")},
 		{name: "byte order mark", cut: set(wound.Hello, "text", "text", "\ufeff")},
 		{name: "zero width space", cut: set(wound.Hello, "text", "text", "\u200b")},
@@ -51,22 +51,22 @@ func answers() []trial {
 		{name: "text metadata flat", cut: set(wound.Hello, "text", "metadata", fields{"x": true})},
 		{name: "text metadata a list", cut: set(wound.Hello, "text", "metadata", []any{})},
 		{name: "text metadata flat in a prompt", cut: set(wound.SecondPrompt, "text", "metadata", fields{"x": true})},
-		{name: "bookkeeping parts", cut: every(
+		{name: "bookkeeping parts", cut: combine(
 			add(wound.Hello, "text", `{"type":"patch","hash":"x","files":[]}`),
 			add(wound.SecondPrompt, "text", `{"type":"agent","name":"x"}`),
 			add(wound.OneCall, "tool", `{"type":"snapshot","snapshot":"x"}`),
 			add(wound.Done, "text", `{"type":"retry","attempt":1,"error":{},"time":{"created":1}}`))},
-		{name: "answer of a step-start only", cut: every(drop(wound.Hello, "text"), drop(wound.Hello, "reasoning"), drop(wound.Hello, "step-finish"))},
-		{name: "answer of a patch only", cut: func(l *lab) {
+		{name: "answer of a step-start only", cut: combine(drop(wound.Hello, "text"), drop(wound.Hello, "reasoning"), drop(wound.Hello, "step-finish"))},
+		{name: "answer of a patch only", cut: func(l *harness) {
 			l.drop(l.parts(wound.Hello, "")[1:]...)
 			l.part(wound.Hello, "step-start").fields = fields{"type": "patch", "hash": "x", "files": []any{}}
 		}},
 		{name: "no step-start", cut: drop(wound.OneCall, "step-start")},
-		{name: "step-start behind the call", cut: every(add(wound.OneCall, "tool", `{"type":"step-start"}`), func(l *lab) {
+		{name: "step-start behind the call", cut: combine(add(wound.OneCall, "tool", `{"type":"step-start"}`), func(l *harness) {
 			tool := l.part(wound.OneCall, "tool")
 			l.add(tool, "zz", `{"type":"text","text":"behind"}`)
 		})},
-		{name: "kinds of other programs", cut: every(
+		{name: "kinds of other programs", cut: combine(
 			add(wound.Hello, "text", `{"type":"thinking","thinking":"x"}`),
 			add(wound.OneCall, "text", `{"type":"tool_use","id":"x","name":"y","input":{}}`),
 			add(wound.SecondPrompt, "text", `{"type":"tool_result","tool_use_id":"x","content":"y"}`))},
@@ -76,29 +76,29 @@ func answers() []trial {
 	}
 }
 
-// thoughts are signatures and models.
-func thoughts() []trial {
-	foreign := every(message(wound.Hello, "modelID", "other"), message(wound.OneCall, "providerID", "other"))
-	meta := func(to any) func(*lab) { return set(wound.Hello, "reasoning", "metadata", to) }
-	anthropic := func(to fields) func(*lab) { return meta(fields{"anthropic": to}) }
+// thinkingTrials change signatures and models.
+func thinkingTrials() []trial {
+	foreign := combine(message(wound.Hello, "modelID", "other"), message(wound.OneCall, "providerID", "other"))
+	meta := func(to any) func(*harness) { return set(wound.Hello, "reasoning", "metadata", to) }
+	anthropic := func(to fields) func(*harness) { return meta(fields{"anthropic": to}) }
 	return []trial{
 		{name: "other model", cut: foreign},
-		{name: "other model, blank thinking", cut: every(foreign, set(wound.Hello, "reasoning", "text", " "))},
-		{name: "other model, thinking only", cut: every(foreign, drop(wound.Hello, "text"))},
-		{name: "other model, empty text", cut: every(foreign, set(wound.Hello, "text", "text", ""))},
-		{name: "other model, flat metadata", cut: every(foreign, meta(fields{"x": 1}), set(wound.OneCall, "tool", "metadata", fields{"x": 1}))},
-		{name: "other model, thinking without text", cut: every(foreign, without(wound.Hello, "reasoning", "text"))},
+		{name: "other model, blank thinking", cut: combine(foreign, set(wound.Hello, "reasoning", "text", " "))},
+		{name: "other model, thinking only", cut: combine(foreign, drop(wound.Hello, "text"))},
+		{name: "other model, empty text", cut: combine(foreign, set(wound.Hello, "text", "text", ""))},
+		{name: "other model, flat metadata", cut: combine(foreign, meta(fields{"x": 1}), set(wound.OneCall, "tool", "metadata", fields{"x": 1}))},
+		{name: "other model, thinking without text", cut: combine(foreign, without(wound.Hello, "reasoning", "text"))},
 		{name: "unsigned thinking beside text", cut: without(wound.Hello, "reasoning", "metadata")},
-		{name: "unsigned thinking behind text", cut: every(behind(wound.Goodbye, "reasoning", "text"), without(wound.Goodbye, "reasoning", "metadata"))},
-		{name: "unsigned blank thinking only", cut: every(drop(wound.Hello, "text"), without(wound.Hello, "reasoning", "metadata"), set(wound.Hello, "reasoning", "text", " "))},
-		{name: "unsigned empty thinking only", cut: every(drop(wound.Hello, "text"), without(wound.Hello, "reasoning", "metadata"), set(wound.Hello, "reasoning", "text", ""))},
-		{name: "signed thinking without text", cut: every(set(wound.Hello, "reasoning", "text", ""), anthropic(fields{"signature": endpoint.Sign("")}))},
+		{name: "unsigned thinking behind text", cut: combine(addAfter(wound.Goodbye, "reasoning", "text"), without(wound.Goodbye, "reasoning", "metadata"))},
+		{name: "unsigned blank thinking only", cut: combine(drop(wound.Hello, "text"), without(wound.Hello, "reasoning", "metadata"), set(wound.Hello, "reasoning", "text", " "))},
+		{name: "unsigned empty thinking only", cut: combine(drop(wound.Hello, "text"), without(wound.Hello, "reasoning", "metadata"), set(wound.Hello, "reasoning", "text", ""))},
+		{name: "signed thinking without text", cut: combine(set(wound.Hello, "reasoning", "text", ""), anthropic(fields{"signature": endpoint.Sign("")}))},
 		{name: "signature of no characters", cut: anthropic(fields{"signature": ""})},
 		{name: "signature null", cut: anthropic(fields{"signature": nil})},
 		{name: "signature a number", cut: anthropic(fields{"signature": 5})},
-		{name: "redacted thinking", cut: every(set(wound.Hello, "reasoning", "text", ""), anthropic(fields{"redactedData": "abc"}))},
+		{name: "redacted thinking", cut: combine(set(wound.Hello, "reasoning", "text", ""), anthropic(fields{"redactedData": "abc"}))},
 		{name: "redacted thinking with text", cut: anthropic(fields{"redactedData": "abc"})},
-		{name: "redacted thinking last", cut: every(anthropic(fields{"redactedData": "abc"}), behind(wound.Hello, "reasoning", "text"))},
+		{name: "redacted thinking last", cut: combine(anthropic(fields{"redactedData": "abc"}), addAfter(wound.Hello, "reasoning", "text"))},
 		{name: "redacted data a number", cut: anthropic(fields{"redactedData": 5})},
 		{name: "reasoning metadata null", cut: meta(nil)},
 		{name: "reasoning metadata flat", cut: meta(fields{"x": 1})},
@@ -106,41 +106,41 @@ func thoughts() []trial {
 		{name: "reasoning metadata a string", cut: meta("x")},
 		{name: "reasoning of another provider", cut: meta(fields{"openai": fields{"reasoningEncryptedContent": "x"}})},
 		{name: "reasoning text missing", cut: without(wound.Hello, "reasoning", "text")},
-		{name: "two thoughts", cut: func(l *lab) {
+		{name: "two thoughts", cut: func(l *harness) {
 			r := l.part(wound.Hello, "reasoning")
 			l.add(r, "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
 		}},
-		{name: "thought between two calls", cut: func(l *lab) {
+		{name: "thought between two calls", cut: func(l *harness) {
 			l.add(l.part(wound.TwoCalls, "tool"), "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
 		}},
 		{name: "text between two calls", cut: add(wound.TwoCalls, "tool", `{"type":"text","text":"more"}`)},
 		{name: "blank between two calls", cut: add(wound.TwoCalls, "tool", `{"type":"text","text":" "}`)},
-		{name: "loop open", cut: last(state2("running"))},
-		{name: "loop open without thinking", cut: every(last(state2("running")), drop(prompts+1, "reasoning"))},
-		{name: "loop open, text first", cut: every(last(state2("pending")), front(prompts+1, `{"type":"text","text":"first"}`))},
+		{name: "loop open", cut: lastPart(callInState("running"))},
+		{name: "loop open without thinking", cut: combine(lastPart(callInState("running")), drop(prompts+1, "reasoning"))},
+		{name: "loop open, text first", cut: combine(lastPart(callInState("pending")), prepend(prompts+1, `{"type":"text","text":"first"}`))},
 	}
 }
 
-func state2(status string) string {
+func callInState(status string) string {
 	return `{"type":"tool","tool":"bash","callID":"toolu_x","state":{"status":"` + status + `","input":{},"time":{"start":1}}}`
 }
 
-// last puts a part into the last answer in place of its text, and leaves it
+// lastPart replaces the text of the last assistant message with a part, and makes the message
 // unfinished.
-func last(part string) func(*lab) {
-	return func(l *lab) {
+func lastPart(part string) func(*harness) {
+	return func(l *harness) {
 		l.add(l.part(wound.Goodbye, "text"), "z", part)
 		l.drop(l.part(wound.Goodbye, "text"), l.part(wound.Goodbye, "step-finish"))
 		delete(l.message(wound.Goodbye).fields, "finish")
 	}
 }
 
-// calls are ids, names, inputs.
-func calls() []trial {
-	call := func(name string, to any) func(*lab) { return set(wound.OneCall, "tool", name, to) }
+// callTrials change ids, names and inputs of tool calls.
+func callTrials() []trial {
+	call := func(name string, to any) func(*harness) { return set(wound.OneCall, "tool", name, to) }
 	return []trial{
 		{name: "callID of another provider", cut: call("callID", "functions.read:0")},
-		{name: "callIDs that become one", cut: every(call("callID", "a:b"), set(wound.TwoCalls, "tool", "callID", "a_b"))},
+		{name: "callIDs that become one", cut: combine(call("callID", "a:b"), set(wound.TwoCalls, "tool", "callID", "a_b"))},
 		{name: "callID missing", cut: without(wound.OneCall, "tool", "callID")},
 		{name: "callID null", cut: call("callID", nil)},
 		{name: "callID a number", cut: call("callID", 5)},
@@ -166,9 +166,9 @@ func calls() []trial {
 	}
 }
 
-// results are what tools gave back.
-func results() []trial {
-	failed := func(more fields) func(*lab) {
+// resultTrials change the results of tools.
+func resultTrials() []trial {
+	failed := func(more fields) func(*harness) {
 		s := fields{"status": "error", "input": fields{"a": 1}, "time": fields{"start": 1, "end": 2}}
 		for k, v := range more {
 			s[k] = v
@@ -193,16 +193,16 @@ func results() []trial {
 		{name: "output a list", cut: inState("output", []any{"x"})},
 		{name: "time missing in a completed call", cut: noState("time")},
 		{name: "output cleared", cut: cleared},
-		{name: "output cleared and missing", cut: every(cleared, noState("output"))},
-		{name: "output cleared, with attachment", cut: every(cleared, attached(file("image/png", png)))},
-		{name: "title and metadata missing", cut: every(noState("title"), noState("metadata"))},
+		{name: "output cleared and missing", cut: combine(cleared, noState("output"))},
+		{name: "output cleared, with attachment", cut: combine(cleared, attached(file("image/png", png)))},
+		{name: "title and metadata missing", cut: combine(noState("title"), noState("metadata"))},
 		{name: "image attached", cut: attached(file("image/png", png))},
 		{name: "PDF attached", cut: attached(file("application/pdf", "data:application/pdf;base64,AAAA"))},
 		{name: "text attached", cut: attached(file("text/plain", "data:text/plain;base64,AAAA"))},
 		{name: "image and text attached", cut: attached(file("image/png", png), file("text/plain", "data:text/plain;base64,AAAA"))},
 		{name: "link attached", cut: attached(file("image/png", "https://example.invalid/x.png"))},
-		{name: "image attached, output missing", cut: every(attached(file("image/png", png)), noState("output"))},
-		{name: "image attached, output empty", cut: every(attached(file("image/png", png)), inState("output", ""))},
+		{name: "image attached, output missing", cut: combine(attached(file("image/png", png)), noState("output"))},
+		{name: "image attached, output empty", cut: combine(attached(file("image/png", png)), inState("output", ""))},
 		{name: "attachment without mime", cut: attached(fields{"type": "file", "url": png})},
 		{name: "attachment without url", cut: attached(fields{"type": "file", "mime": "image/png"})},
 		{name: "attachments null", cut: inState("attachments", nil)},
@@ -212,23 +212,23 @@ func results() []trial {
 	}
 }
 
-// files are those of prompts.
-func files() []trial {
-	sent := func(file fields) func(*lab) {
-		return func(l *lab) {
+// fileTrials change files of prompts.
+func fileTrials() []trial {
+	sent := func(file fields) func(*harness) {
+		return func(l *harness) {
 			p := l.part(wound.SecondPrompt, "text")
 			l.add(p, "z", `{}`)
 			l.rows[len(l.rows)-1].fields = file
 		}
 	}
-	named := func(name any, mime, url string) func(*lab) {
+	named := func(name any, mime, url string) func(*harness) {
 		f := file(mime, url)
 		f["filename"] = name
 		return sent(f)
 	}
 	return []trial{
 		{name: "image", cut: sent(file("image/png", png))},
-		{name: "image alone", cut: every(sent(file("image/png", png)), drop(wound.SecondPrompt, "text"))},
+		{name: "image alone", cut: combine(sent(file("image/png", png)), drop(wound.SecondPrompt, "text"))},
 		{name: "image, large", cut: sent(file("image/png", "data:image/png;base64,"+strings.Repeat("A", largeImage)))},
 		{name: "PDF", cut: named("x.pdf", "application/pdf", "data:application/pdf;base64,AAAA")},
 		{name: "sound", cut: named("x.mp3", "audio/mpeg", "data:audio/mpeg;base64,AAAA")},

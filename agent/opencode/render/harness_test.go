@@ -23,18 +23,17 @@ import (
 	"mend/testdata"
 )
 
-// A row is a message or a part of the fixture's session, of either generation
-// of stores.
+// A row is a message or a part of the fixture's session, in a tree or in a database.
 type row struct {
 	table   string // "message" or "part"
 	id      string
 	owner   string // a part's message
 	created int64  // a column of the database
 	fields  map[string]any
-	raw     *string // what is stored instead of fields
+	raw     *string // stored instead of fields, if not nil
 }
 
-// data is the JSON that is stored: in a file the ids are in it.
+// data returns the JSON that is stored. In a file it has the ids.
 func (r row) data(session string, file bool) string {
 	if r.raw != nil {
 		return *r.raw
@@ -53,30 +52,29 @@ func (r row) data(session string, file bool) string {
 	return string(data)
 }
 
-// A lab has one running agent, and the fixture's session, which each test cuts
-// anew.
-type lab struct {
+// A harness has a running agent, and the fixture's session, which each trial changes.
+type harness struct {
 	t       testing.TB
 	version string
-	profile render.Profile // that is judged
+	profile render.Profile // under test
 	session string
 	dir     string // the agent's data directory
 	api     *endpoint.Server
 	agent   *opencode.Server
 	db      *sqlite3.Conn // nil for a tree of files
-	newest  bool          // of the newest generation
-	model   string        // that the session's row names, in the newest
+	newest  bool          // the version has the newest schema
+	model   string        // of the session's row, in the newest schema
 
 	pristine []row
-	rows     []*row         // as the test has cut them
-	info     map[string]any // what the test sets in the session's record
+	rows     []*row         // as the trial changed them
+	info     map[string]any // what the trial sets in the session's record
 	stray    map[string]string
 	reads    func(request.Model, string) (reads, known bool)
 	// unmodelled: the session's row names no model.
 	unmodelled bool
 }
 
-// archive is the fixture that a version takes for its own.
+// archive returns the fixture in the format of a version.
 func archive(version string) (data []byte, newest bool) {
 	var major, minor int
 	if _, err := fmt.Sscanf(version, "%d.%d", &major, &minor); err != nil {
@@ -91,14 +89,14 @@ func archive(version string) (data []byte, newest bool) {
 	return testdata.OpenCode11833, true
 }
 
-// newLab starts an agent of a version.
-func newLab(t testing.TB, version string, thinking bool) *lab {
+// newHarness starts an agent of a version.
+func newHarness(t testing.TB, version string, thinking bool) *harness {
 	t.Helper()
-	return newLabOf(t, version, thinking, "text", "image", "pdf")
+	return newHarnessFrom(t, version, thinking, "text", "image", "pdf")
 }
 
-// newLabOf is newLab with a model that takes these kinds of input.
-func newLabOf(t testing.TB, version string, thinking bool, input ...string) *lab {
+// newHarnessFrom is newHarness with a model that supports these kinds of input.
+func newHarnessFrom(t testing.TB, version string, thinking bool, input ...string) *harness {
 	t.Helper()
 	exe, err := opencode.Install(version)
 	if err != nil {
@@ -107,14 +105,14 @@ func newLabOf(t testing.TB, version string, thinking bool, input ...string) *lab
 	api := endpoint.New(nil)
 	t.Cleanup(api.Close)
 	h := opencode.New(t, exe, api, thinking)
-	l := &lab{t: t, version: version, profile: render.ProfileFor(version), dir: h.DataDir(), api: api}
+	l := &harness{t: t, version: version, profile: render.ProfileFor(version), dir: h.DataDir(), api: api}
 	l.readMedia(input)
 	fixture, newest := archive(version)
 	l.session, l.newest = h.Unpack(fixture), newest
 	if file := filepath.Join(l.dir, "opencode.db"); exists(file) {
 		l.db = openDB(t, file)
 	}
-	l.load()
+	l.readStore()
 	l.agent = h.Serve()
 	return l
 }
@@ -133,8 +131,8 @@ func openDB(t testing.TB, file string) *sqlite3.Conn {
 	return db
 }
 
-// readMedia tells the agent what its model reads.
-func (l *lab) readMedia(input []string) {
+// readMedia configures what the model supports.
+func (l *harness) readMedia(input []string) {
 	file := filepath.Join(l.dir, "../../../.config/opencode/opencode.json")
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -155,7 +153,7 @@ func (l *lab) readMedia(input []string) {
 }
 
 // open opens the store as mend does, and loads the session.
-func (l *lab) open() *session.Session {
+func (l *harness) open() *session.Session {
 	l.t.Helper()
 	head := session.Session{ID: l.session}
 	var s *session.Session

@@ -1,0 +1,118 @@
+//go:build e2e
+
+package render_test
+
+import (
+	"strings"
+
+	"mend/internal/wound"
+)
+
+// A trial damages the fixture's session. want is what becomes of the next prompt, by
+// version, as observed before.
+type trial struct {
+	name     string
+	cut      func(*harness)
+	want     [3]string
+	compacts bool // the first request is for a compaction
+}
+
+const (
+	alive = wound.Alive
+	dead  = wound.Dead
+)
+
+// set changes a field of the first part of a type in a message.
+func set(n int, kind, name string, to any) func(*harness) {
+	return func(l *harness) { l.part(n, kind).fields[name] = to }
+}
+
+// state replaces the state of the only call. inState replaces a field of the state.
+func state(to fields) func(*harness) { return set(wound.OneCall, "tool", "state", to) }
+
+func inState(name string, to any) func(*harness) {
+	return func(l *harness) { l.part(wound.OneCall, "tool").fields["state"].(fields)[name] = to }
+}
+
+func noState(name string) func(*harness) {
+	return func(l *harness) { delete(l.part(wound.OneCall, "tool").fields["state"].(fields), name) }
+}
+
+// without removes a field of the first part of a type in a message.
+func without(n int, kind, name string) func(*harness) {
+	return func(l *harness) { delete(l.part(n, kind).fields, name) }
+}
+
+func drop(n int, kind string) func(*harness) { return func(l *harness) { l.drop(l.parts(n, kind)...) } }
+
+func add(n int, kind, part string) func(*harness) {
+	return func(l *harness) { l.add(l.part(n, kind), "z", part) }
+}
+
+// prepend adds a part before the others of a message.
+func prepend(n int, part string) func(*harness) {
+	return func(l *harness) {
+		first := l.parts(n, "")[0]
+		l.add(first, "", part)
+		l.rows[len(l.rows)-1].id = "prt_0000000000_" + first.id[4:]
+	}
+}
+
+func addAfter(n int, kind, other string) func(*harness) {
+	return func(l *harness) { l.part(n, kind).id = l.part(n, other).id + "z" }
+}
+
+func rawPart(to func(string) string) func(*harness) {
+	return func(l *harness) { l.raw(l.part(wound.Hello, "text"), to) }
+}
+
+func rawMessage(to func(string) string) func(*harness) {
+	return func(l *harness) { l.raw(l.message(wound.Hello), to) }
+}
+
+func (l *harness) raw(r *row, to func(string) string) {
+	s := to(r.data(l.session, l.db == nil))
+	r.raw = &s
+}
+
+func first20(s string) string { return s[:20] }
+func zeros(s string) string   { return strings.Repeat("\x00", len(s)) }
+
+func text(s string) func(string) string { return func(string) string { return s } }
+
+func message(n int, name string, to any) func(*harness) {
+	return func(l *harness) { l.message(n).fields[name] = to }
+}
+
+func noField(n int, name string) func(*harness) {
+	return func(l *harness) { delete(l.message(n).fields, name) }
+}
+
+func combine(cuts ...func(*harness)) func(*harness) {
+	return func(l *harness) {
+		for _, cut := range cuts {
+			cut(l)
+		}
+	}
+}
+
+func attached(files ...any) func(*harness) { return inState("attachments", files) }
+
+func file(mime, url string) fields {
+	return fields{"id": "prt_1", "sessionID": "ses_1", "messageID": "msg_1", "type": "file", "mime": mime, "url": url}
+}
+
+func failure(name string) fields {
+	return fields{"name": name, "data": fields{"message": "x", "isRetryable": false}}
+}
+
+const largeImage = 5_600_000
+
+// damageTrials are those of the common table.
+func damageTrials() []trial {
+	var all []trial
+	for _, w := range wound.Table {
+		all = append(all, trial{name: w.Name, cut: func(l *harness) { w.Cut(l) }, want: w.Want})
+	}
+	return all
+}
