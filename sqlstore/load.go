@@ -242,6 +242,9 @@ func (c *conn) loadMessages(s *session.Session, h *stampHasher) error {
 		if h.budget < 0 {
 			return errStop
 		}
+		if err := checkBinaryJSON("message", &seen); err != nil {
+			return err
+		}
 		r := copyRecord(seen)
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: refID(id, len(s.Messages))}
@@ -269,6 +272,9 @@ func (c *conn) loadParts(s *session.Session, h *stampHasher) (own int64, err err
 		if h.budget < 0 {
 			return errStop
 		}
+		if err := checkBinaryJSON("part", &seen); err != nil {
+			return err
+		}
 		r := copyRecord(seen)
 		if belongsTo(&r, s.ID) {
 			own++
@@ -287,6 +293,36 @@ func (c *conn) loadParts(s *session.Session, h *stampHasher) (own int64, err err
 		return nil
 	})
 	return own, err
+}
+
+// checkBinaryJSON returns an error if the row's data is an object in SQLite's binary form
+// of JSON. It is not damage, and no known version of the agent writes or reads it.
+func checkBinaryJSON(table string, r *session.Record) error {
+	if r.Class != session.ClassBlob || !isBinaryObject(r.Data) {
+		return nil
+	}
+	id, _ := r.Col("id")
+	return fmt.Errorf("%w: the data of %s is SQLite's binary JSON (JSONB), which OpenCode cannot read: convert it with json()", ErrUnusable, rowPath(table, id))
+}
+
+// isBinaryObject reports whether the header of a blob is that of a JSONB object of its size.
+func isBinaryObject(b []byte) bool {
+	if len(b) == 0 || b[0]&0x0f != 12 {
+		return false
+	}
+	size, rest := uint64(b[0]>>4), b[1:]
+	if size > 11 { // it is in the bytes that follow
+		n := 1 << (size - 12)
+		if len(rest) < n {
+			return false
+		}
+		size = 0
+		for _, c := range rest[:n] {
+			size = size<<8 | uint64(c)
+		}
+		rest = rest[n:]
+	}
+	return size == uint64(len(rest))
 }
 
 // belongsTo reports whether the part says that it is of the session.
