@@ -19,8 +19,7 @@ import (
 	"mend/internal/termjson"
 )
 
-// An app is one run of the command: where it reads and writes, and the flags
-// that every verb has.
+// An app is one run of the command: its terminal, and the flags of every verb.
 type app struct {
 	terminal
 	opt      mend.Options
@@ -28,16 +27,16 @@ type app struct {
 	answer   map[string]any // of --json, printed at the end
 	writeErr error          // the first failure to write to out
 
-	parsed bool            // the command line was understood, and a verb is at work
-	noted  map[string]bool // what note has printed
+	parsed bool            // the command line is valid and the verb runs
+	noted  map[string]bool // the texts that printNote has printed
 
-	writing sync.RWMutex // held for reading while the journal or a store is changed
+	writing sync.RWMutex // locked for reading during a change of the journal or of a store
 }
 
-// agents are the agents whose sessions the command repairs.
+// agents are all supported agents.
 var agents = []agent.Agent{opencode.Agent{}}
 
-// root is the command with all its verbs.
+// root returns the command with all its verbs.
 func (a *app) root() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "mend",
@@ -79,7 +78,7 @@ Without a verb it tells how things stand.`,
 	return root
 }
 
-// markParsed lets the verb and those below it note that they are at work.
+// markParsed makes the verb and its subcommands set a.parsed when they run.
 func (a *app) markParsed(verb *cobra.Command) {
 	run := verb.RunE
 	verb.RunE = func(cmd *cobra.Command, args []string) error {
@@ -91,8 +90,8 @@ func (a *app) markParsed(verb *cobra.Command) {
 	}
 }
 
-// report tells the error, if it was not told yet, prints the JSON answer, and
-// returns the exit code.
+// report prints the error unless that was done, prints the JSON answer, and returns the exit
+// code.
 func (a *app) report(err error) int {
 	if err != nil && !a.parsed {
 		err = &usageError{err}
@@ -111,8 +110,7 @@ func (a *app) report(err error) int {
 	return exitCode(err)
 }
 
-// printAnswer writes the one object of a JSON answer, with the error if there is
-// one.
+// printAnswer writes the object of a JSON answer, including the error if there is one.
 func (a *app) printAnswer(err error) {
 	answer := a.answer
 	if answer == nil {
@@ -130,10 +128,10 @@ func (a *app) printAnswer(err error) {
 		a.writeErr = err
 		return
 	}
-	_, _ = a.Write(append(text, '\n')) // a.lost has the error
+	_, _ = a.Write(append(text, '\n')) // a.writeErr keeps it
 }
 
-// setAnswer puts a member into the JSON answer.
+// setAnswer sets a member of the JSON answer.
 func (a *app) setAnswer(name string, v any) {
 	if a.answer == nil {
 		a.answer = map[string]any{}
@@ -141,15 +139,14 @@ func (a *app) setAnswer(name string, v any) {
 	a.answer[name] = v
 }
 
-// Write writes to the standard output and remembers the first failure; a reader
-// that has gone away is none.
+// Write writes to standard output and keeps the first error, except a closed pipe.
 func (a *app) Write(b []byte) (int, error) {
 	n, err := a.out.Write(b)
 	a.setWriteErr(err)
 	return n, err
 }
 
-// setWriteErr remembers the first error of the standard output.
+// setWriteErr keeps the first error of standard output.
 func (a *app) setWriteErr(err error) {
 	if err != nil && a.writeErr == nil && !errors.Is(err, syscall.EPIPE) {
 		a.writeErr = err
@@ -164,7 +161,7 @@ func (a *app) printError(err error) {
 	}
 }
 
-// printNote tells once what no change can promise on this file system.
+// printNote prints a note on stderr, each text once.
 func (a *app) printNote(text string) {
 	if !a.noted[text] {
 		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), escape(text))
@@ -182,8 +179,7 @@ func codeName(code int) string {
 	return "signal"
 }
 
-// bufferOutput buffers what is printed until the returned function is called: a call of the
-// system for each line costs more than the line.
+// bufferOutput buffers standard output until the returned function is called.
 func (a *app) bufferOutput() (end func()) {
 	out := a.out
 	w := bufio.NewWriterSize(out, 64<<10)
@@ -194,15 +190,14 @@ func (a *app) bufferOutput() (end func()) {
 	}
 }
 
-// printf writes to the standard output, unless the answer is JSON.
+// printf writes to standard output, except in JSON mode.
 func (a *app) printf(format string, args ...any) {
 	if !a.asJSON {
 		fmt.Fprintf(a, format, args...)
 	}
 }
 
-// open opens the store, and for a verb that writes finishes first what a crash
-// left in it.
+// open opens the store. For a verb that writes it first recovers pending repairs.
 func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
 	if write && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(25) // memory is dearer here than time: less of it is garbage
@@ -229,8 +224,8 @@ func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
 	return c, err
 }
 
-// warnPending tells of pending repairs. A verb that only reads leaves them, and
-// works beside a journal that cannot be read.
+// warnPending reports pending repairs. Verbs that only read do not recover them, and work even
+// if the journal cannot be read.
 func (a *app) warnPending(c *mend.Client) {
 	pending, err := c.Pending()
 	if err != nil {
@@ -241,17 +236,16 @@ func (a *app) warnPending(c *mend.Client) {
 	}
 }
 
-// warnAbandoned tells of changes that no journal here knows. Nothing is guessed
-// about them.
+// warnAbandoned reports staged changes that belong to no entry of this journal.
 func (a *app) warnAbandoned(c *mend.Client) {
-	found, _ := c.Abandoned() // whoever needs journal and store tells the error
+	found, _ := c.Abandoned() // a verb that needs the journal or the store reports the error
 	for _, path := range found {
 		fmt.Fprintf(a.err, "%s %s in the store is of a change in another journal: of a mend that is at work, or of one that was cut and whose journal is gone; it is left alone\n",
 			warn("mend:"), escape(path))
 	}
 }
 
-// resolveHint says how to decide a conflict.
+// resolveHint returns the hint for a conflict.
 func resolveHint(id string) string {
 	return fmt.Sprintf("another program wrote to its records: \"mend show %[1]s\" tells which, \"mend resolve %[1]s\" decides", id)
 }

@@ -7,9 +7,8 @@ import (
 	"strings"
 )
 
-// confirm asks a yes-or-no question, with no as the answer of silence. The error
-// is errNobody without a terminal, errDeclined after a no, and the context's if
-// that ends first.
+// confirm asks a yes-or-no question; the default is no. It returns errNoTerminal without a
+// terminal, errDeclined if the answer is no, and the context's error if that ends first.
 func (a *app) confirm(ctx context.Context, question string) error {
 	if !a.canAsk {
 		return errNoTerminal
@@ -26,8 +25,8 @@ func (a *app) confirm(ctx context.Context, question string) error {
 	return errDeclined
 }
 
-// await is what read returns, or the context's error if that ends first: a read
-// from a terminal or a pipe cannot be called off, and ends with the program.
+// await returns the result of read, or the context's error if that ends first. A read from a
+// terminal or a pipe cannot be cancelled and continues in the background.
 func await[T any](ctx context.Context, read func() (T, error)) (v T, err error) {
 	done := make(chan struct{})
 	var got T

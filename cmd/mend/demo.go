@@ -25,7 +25,7 @@ nothing but a temporary folder, which it removes.`,
 	}
 }
 
-// A demo is a store with a journal of its own, which goes away at the end.
+// A demo is a temporary store with its own journal.
 type demo struct {
 	*app
 	dir, storage, session string
@@ -67,7 +67,7 @@ func (d demo) run() error {
 		say  string
 		code int
 		args []string
-		want map[string][]byte // the store afterwards; nil for any
+		want map[string][]byte // the expected store; nil if not checked
 	}{
 		{"Scan finds it.", exitProblems, []string{"scan"}, wounded},
 		{"Repair, first without writing.", exitDone, []string{"repair", d.session, "--dry-run"}, wounded},
@@ -93,7 +93,7 @@ func (d demo) printStep(format string, args ...any) {
 	d.printf("\n%s\n", bold("— "+fmt.Sprintf(format, args...)))
 }
 
-// mend runs one command line on the demo's store and journal, and shows it.
+// mend runs mend on the demo's store and journal, and prints the command and its output.
 func (d demo) mend(code int, args ...string) error {
 	d.printf("%s\n\n", faint("$ mend "+strings.Join(args, " ")))
 	a := &app{terminal: d.terminal}
@@ -106,7 +106,7 @@ func (d demo) mend(code int, args ...string) error {
 	return nil
 }
 
-// damage blanks the text of the last answer and returns its path.
+// damage makes the text of the last answer blank and returns the path of its part.
 func (d demo) damage() (string, error) {
 	var last string
 	var text []byte
@@ -127,7 +127,7 @@ func (d demo) damage() (string, error) {
 	return rel, os.WriteFile(last, bytes.Replace(text, []byte(`"Hello 6."`), []byte(`" "`), 1), 0o644)
 }
 
-// snapshot is every file of the store.
+// snapshot returns all files of the store.
 func (d demo) snapshot() (map[string][]byte, error) {
 	files := map[string][]byte{}
 	err := filepath.WalkDir(d.storage, func(path string, e fs.DirEntry, err error) error {

@@ -11,14 +11,14 @@ import (
 	"mend/session"
 )
 
-// maxLine is how much of one line of a diff is shown: a stored message is one
-// line, however long.
+// maxLine is the number of characters of a line that a diff shows. A stored message is one
+// line.
 const maxLine = 160
 
-// indent is what each level of JSON is indented by.
+// indent is the indentation of one level of JSON.
 const indent = "  "
 
-// printOps shows what the ops do, record by record, as coloured diffs.
+// printOps prints the diff of each op.
 func (a *app) printOps(ops []change.Op) {
 	defer a.bufferOutput()()
 	for _, o := range ops {
@@ -33,8 +33,7 @@ func (a *app) printOps(ops []change.Op) {
 	}
 }
 
-// printFile shows what becomes of a file of the user's own, whose contents are theirs
-// and may be anything.
+// printFile prints an op on a user file without its contents.
 func (a *app) printFile(o change.Op) {
 	verb, i := "move away", o.Pre
 	if i == nil {
@@ -43,7 +42,7 @@ func (a *app) printFile(o change.Op) {
 	a.printf("  %s file %s  %s\n", bold(opMark(o)+" "+verb), o.Ref, faint(size(int64(len(i.Data)))+", mode "+i.Mode.String()))
 }
 
-// hasDiff reports whether what an op does to the record is shown as a diff.
+// hasDiff reports whether changes of the record are shown as a diff.
 func hasDiff(r session.Ref) bool {
 	return r.Kind != session.KindFolder && r.Kind != session.KindFile
 }
@@ -58,7 +57,7 @@ func opMark(o change.Op) string {
 	return "~"
 }
 
-// printDiff shows how one image becomes the other.
+// printDiff prints the diff of two images.
 func (a *app) printDiff(pre, post *change.Image) {
 	if a.asJSON {
 		return
@@ -66,14 +65,14 @@ func (a *app) printDiff(pre, post *change.Image) {
 	var text []byte
 	eachDiffLine(pre, post, func(line []byte) {
 		text = append(append(append(text[:0], "      "...), colorLine(line[0], shortenLine(string(line)))...), '\n')
-		_, _ = a.Write(text) // a.lost has the error
+		_, _ = a.Write(text) // a.writeErr keeps it
 	})
 }
 
-// colorLine is a line in the colour that its sign has in a diff.
+// colorLine returns a diff line in the colour of its sign.
 func colorLine(sign byte, line string) string {
 	switch {
-	case color.NoColor: // the rest costs as much as making the line
+	case color.NoColor: // fast path
 		return line
 	case sign == '+':
 		return added(line)
@@ -83,8 +82,7 @@ func colorLine(sign byte, line string) string {
 	return faint(line)
 }
 
-// diffLines is the difference of two images, a line each, without the head that
-// names files.
+// diffLines returns the lines of the diff of two images, without its header.
 func diffLines(pre, post *change.Image) (lines []string) {
 	eachDiffLine(pre, post, func(line []byte) { lines = append(lines, string(line)) })
 	return lines
@@ -117,7 +115,7 @@ func eachDiffLine(pre, post *change.Image, yield func(line []byte)) {
 	}
 }
 
-// eachPrefixed calls yield for each line of the image, behind the sign.
+// eachPrefixed calls yield for each line of the image, with the sign before it.
 func eachPrefixed(sign byte, i *change.Image, yield func(line []byte)) {
 	if i == nil {
 		return
@@ -129,9 +127,8 @@ func eachPrefixed(sign byte, i *change.Image, yield func(line []byte)) {
 	})
 }
 
-// tooDeep reports whether the objects and lists of the text lie in each other so deep
-// that their lines, indented, would show nothing but white space; together those
-// are as long as the square of the depth.
+// tooDeep reports whether the text is nested so deeply that its indented lines would show only
+// white space. Indented, it would be as long as the square of the depth.
 func tooDeep(data []byte) bool {
 	open, inString := 0, false
 	for i := 0; i < len(data) && open <= maxLine/len(indent); i++ {
@@ -139,7 +136,7 @@ func tooDeep(data []byte) bool {
 		case c == '"':
 			inString = !inString
 		case c == '\\' && inString:
-			i++ // what it escapes is no quote
+			i++ // skip the escaped byte
 		case inString:
 		case c == '{' || c == '[':
 			open++

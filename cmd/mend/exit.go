@@ -41,22 +41,22 @@ const exitHelp = `Exit codes:
   130, 143  ended by a signal; what had begun was finished or put back
 `
 
-// codeNames are the words for the exit codes in JSON answers.
+// codeNames are the names of the exit codes in JSON answers.
 var codeNames = map[int]string{
 	exitProblems: "problems", exitUsage: "usage", exitConflict: "conflict",
 	exitUnusable: "unusable", exitRefused: "refused", exitPending: "pending",
 }
 
 var (
-	errProblems   = errors.New("problems found") // told already: sets the exit code alone
+	errProblems   = errors.New("problems found") // already reported; only sets the exit code
 	errNoTerminal = errors.New("there is no terminal to ask on")
-	// The same, where files of the user's own are to be moved.
+	// Used if user files would be moved.
 	errNoTerminalForFiles = fmt.Errorf("%w, and files of yours are to be moved", errNoTerminal)
 
 	errDeclined = errors.New("not confirmed by you; nothing was changed")
 )
 
-// A usageError says that the command line is wrong.
+// A usageError is returned for an invalid command line.
 type usageError struct{ err error }
 
 func (e *usageError) Error() string { return e.err.Error() }
@@ -66,7 +66,7 @@ func usagef(format string, args ...any) error {
 	return &usageError{fmt.Errorf(format, args...)}
 }
 
-// A reportedError has been told already and sets the exit code alone.
+// A reportedError has been printed already. It only sets the exit code.
 type reportedError struct {
 	err  error
 	code int
@@ -75,14 +75,15 @@ type reportedError struct {
 func (e *reportedError) Error() string { return e.err.Error() }
 func (e *reportedError) Unwrap() error { return e.err }
 
-// A signalError says that a signal ended the command.
+// A signalError is returned if a signal ended the command.
 type signalError struct{ signal os.Signal }
 
 func (e *signalError) Error() string {
 	return fmt.Sprintf("stopped by a signal (%v); what had begun was finished or put back", e.signal)
 }
 
-// exitCode is the code for an error; of several joined ones the worst.
+// exitCode returns the exit code for an error. For joined errors it returns the code of the
+// worst.
 func exitCode(err error) int {
 	var (
 		signalled *signalError
@@ -118,7 +119,7 @@ func exitCode(err error) int {
 	return exitUnusable
 }
 
-// worst is the error of the two that decides the exit code.
+// worst returns the error with the worse exit code.
 func worst(a, b error) error {
 	order := []int{exitDone, exitProblems, exitRefused, exitUsage, exitConflict, exitUnusable, exitPending}
 	rank := func(err error) int {
@@ -145,7 +146,7 @@ func isAny(err error, targets ...error) bool {
 	return false
 }
 
-// hint says what to do about an error, "" where its text says enough.
+// hint returns what the user can do about an error, or "" if the error is enough.
 func hint(err error) string {
 	var (
 		pending  *txn.PendingError

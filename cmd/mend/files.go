@@ -9,8 +9,8 @@ import (
 	"mend/session"
 )
 
-// movedUserFiles are the files of the user's own that the entries moved away, and that were
-// not put back.
+// movedUserFiles returns the user files that the entries moved away and that were not moved
+// back.
 func movedUserFiles(es []change.Entry) (refs []session.Ref) {
 	for _, e := range es {
 		for _, o := range e.Ops {
@@ -22,7 +22,7 @@ func movedUserFiles(es []change.Entry) (refs []session.Ref) {
 	return refs
 }
 
-// plannedUserFiles are the files of the user's own that the plans would move away.
+// plannedUserFiles returns the user files that the plans would move away.
 func plannedUserFiles(ps []proposal) (refs []session.Ref) {
 	for _, p := range ps {
 		for _, o := range p.result.Plan.Ops {
@@ -40,8 +40,8 @@ func (a *app) printFiles(files []session.Ref) {
 	}
 }
 
-// confirmRepair asks before a repair of sessions that the user did not name, and before files
-// of the user's own are moved away.
+// confirmRepair asks for confirmation if the user did not name the session, or if user files
+// would be moved away.
 func (a *app) confirmRepair(ctx context.Context, named bool, todo []proposal) error {
 	files := plannedUserFiles(todo)
 	if named && len(files) == 0 {

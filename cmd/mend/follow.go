@@ -25,7 +25,7 @@ func (a *app) followLog(ctx context.Context, q journal.Query) error {
 		return err
 	}
 	asJSON := a.asJSON
-	a.asJSON = false // each entry is an object of its own
+	a.asJSON = false // each entry is printed as one object
 	shown := map[string]change.State{}
 	var seen time.Time
 	for tick := time.NewTicker(followInterval); ; {
@@ -75,7 +75,7 @@ func (a *app) showNew(es []change.Entry, shown map[string]change.State, asJSON b
 			continue
 		}
 		if line, err := termjson.Marshal(map[string]any{"repairs": entriesJSON([]change.Entry{e})}); err == nil { // strings and numbers always marshal
-			_, _ = a.Write(append(line, '\n')) // a.lost has the error
+			_, _ = a.Write(append(line, '\n')) // a.writeErr keeps it
 		}
 	}
 }

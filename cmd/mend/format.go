@@ -15,8 +15,7 @@ import (
 	"mend/session"
 )
 
-// Colours are on where the standard output is a terminal and NO_COLOR is unset;
-// the library decides.
+// Colours are used if standard output is a terminal and NO_COLOR is not set.
 var (
 	bold    = color.New(color.Bold).SprintFunc()
 	faint   = color.New(color.Faint).SprintFunc()
@@ -27,8 +26,8 @@ var (
 	removed = color.New(color.FgRed).SprintFunc()
 )
 
-// escape is stored text made safe for a terminal: what a terminal would obey
-// instead of showing is escaped as in a Go string, and so is what is no UTF-8.
+// escape escapes control characters and invalid UTF-8 as in a Go string, so that stored text
+// cannot control the terminal.
 func escape(s string) string {
 	if utf8.ValidString(s) && !strings.ContainsFunc(s, func(c rune) bool { return !strconv.IsPrint(c) }) {
 		return s
@@ -47,7 +46,7 @@ func escape(s string) string {
 	return b.String()
 }
 
-// oneLine is stored text on one line of at most n characters.
+// oneLine returns escaped text on one line, with at most n characters.
 func oneLine(s string, n int) string {
 	s = strings.Join(strings.Fields(s), " ")
 	if r := []rune(s); len(r) > n {
@@ -56,7 +55,7 @@ func oneLine(s string, n int) string {
 	return escape(s)
 }
 
-// shortenHome is a path with the user's home folder as "~".
+// shortenHome replaces the user's home folder at the start of a path by "~".
 func shortenHome(path string) string {
 	home, err := os.UserHomeDir()
 	if rest, ok := strings.CutPrefix(path, home+string(filepath.Separator)); err == nil && ok {
@@ -65,7 +64,7 @@ func shortenHome(path string) string {
 	return path
 }
 
-// severityWord is the severity in its colour.
+// severityWord returns the severity in its colour.
 func severityWord(s repair.Severity) string {
 	switch s {
 	case repair.Broken:
@@ -79,7 +78,7 @@ func severityWord(s repair.Severity) string {
 	}
 }
 
-// sessionLine tells which session it is: id, title, folder, age.
+// sessionLine returns the id, title, folder and age of a session.
 func (a *app) sessionLine(h session.Session) string {
 	parts := []string{bold(h.ID)}
 	if h.ID == "" {
@@ -97,7 +96,7 @@ func (a *app) sessionLine(h session.Session) string {
 	return strings.Join(parts, "  ")
 }
 
-// age is a duration as a person says it.
+// age formats a duration as in "3 days ago".
 func age(d time.Duration) string {
 	const day = 24 * time.Hour
 	for _, u := range []struct {
@@ -111,7 +110,7 @@ func age(d time.Duration) string {
 	return "just now"
 }
 
-// count is a number with its noun: "1 session", "3 sessions".
+// count formats a number with its noun: "1 session", "3 sessions".
 func count(n int, noun string) string {
 	if n == 1 {
 		return "1 " + noun
@@ -119,7 +118,7 @@ func count(n int, noun string) string {
 	return fmt.Sprintf("%d %ss", n, noun)
 }
 
-// size is a number of bytes as a person says it.
+// size formats a number of bytes: "1.5 KiB".
 func size(n int64) string {
 	for _, u := range []struct {
 		unit int64

@@ -57,7 +57,7 @@ func droppable(es []change.Entry, t time.Time) []change.Entry {
 	return old
 }
 
-// idsWithFiles are the ids of the repairs that moved away files of the user's own.
+// idsWithFiles returns the ids of the repairs that moved user files away.
 func idsWithFiles(es []change.Entry) []string {
 	ids := []string{}
 	for _, e := range es {
@@ -68,7 +68,7 @@ func idsWithFiles(es []change.Entry) []string {
 	return ids
 }
 
-// parseAge reads a duration that may be given in days.
+// parseAge parses a duration, which may be in days.
 func parseAge(s string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(s, "d"); ok {
 		n, err := strconv.ParseUint(days, 10, 16)
@@ -115,8 +115,8 @@ before it asks.`,
 	return cmd
 }
 
-// drop asks before bytes leave the journal, which cannot be taken back. yours are the
-// ids of repairs that are left out, since they hold files of the user's own.
+// drop asks before it removes bytes from the journal, which cannot be undone. yours has the
+// ids of repairs that are kept because they hold user files.
 func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
 	if len(yours) > 0 {
 		defer a.printf("%s kept, since files of yours are in it: %s. To drop those: %s\n", warn("note:"), strings.Join(yours, ", "), bold("mend forget "+yours[0]))

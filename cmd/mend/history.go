@@ -36,7 +36,7 @@ func (a *app) logVerb() *cobra.Command {
 	return cmd
 }
 
-// printEntries shows entries, a line each.
+// printEntries prints one line for each entry, or none if there are no entries.
 func (a *app) printEntries(es []change.Entry, none string) error {
 	if a.asJSON {
 		a.answer = map[string]any{"repairs": entriesJSON(es)}
@@ -57,7 +57,7 @@ func (a *app) printEntryLine(e change.Entry) {
 		stateWord(e), e.Session, causeText(e), count(len(e.Ops), "record"))
 }
 
-// stateWord is how an entry stands, in its colour.
+// stateWord returns the state of an entry in its colour, padded.
 func stateWord(e change.Entry) string {
 	word := string(e.State)
 	switch {
@@ -73,7 +73,7 @@ func stateWord(e change.Entry) string {
 	return faint(fmt.Sprintf("%-10s", word))
 }
 
-// causeText says in a few words why an entry was made.
+// causeText returns the cause of an entry in a few words.
 func causeText(e change.Entry) string {
 	var of []string
 	for _, seq := range e.Cause.Entries {

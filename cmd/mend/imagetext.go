@@ -16,13 +16,12 @@ import (
 	"mend/session"
 )
 
-// A imageText is an image as lines of text: JSON is indented, whatever its own white
-// space; of a row the columns are shown below the data; what is no text is shown by
-// its size. The lines are made one at a time, since together they may be many times
-// as long as the image.
+// An imageText is the text form of an image. JSON is indented. The columns of a row follow the
+// data. Binary data is replaced by its size. Lines are generated one at a time, because all
+// lines together may be much larger than the image.
 type imageText struct {
 	data []byte
-	raw  bool // data is not indented
+	raw  bool // do not indent data
 	cols []session.Col
 }
 
@@ -37,7 +36,8 @@ func newImageText(i *change.Image) imageText {
 	return s
 }
 
-// lines calls yield for each line, with its end. The line is valid until yield returns.
+// lines calls yield for each line, including its newline. The line is valid until yield
+// returns.
 func (s imageText) lines(yield func(line []byte)) {
 	l := newLineSplitter(yield)
 	in := indenter{raw: s.raw}
@@ -58,13 +58,13 @@ func (s imageText) lines(yield func(line []byte)) {
 	}
 }
 
-// maxWindow is how many bytes of both texts are compared line by line at once: a
-// comparison holds about twenty times as much.
+// maxWindow is the maximum size in bytes of two texts that are compared line by line. A
+// comparison needs about twenty times as much memory.
 const maxWindow = 1 << 20
 
-// eachWindow calls yield for consecutive parts of both texts. The parts of short texts are
-// the texts; of longer ones, most of what both have is left out, except the lines that
-// a diff shows before and behind a change. The texts are valid until yield returns.
+// eachWindow calls yield for consecutive windows of both texts. Short texts are one window.
+// For longer texts it omits most of the common lines, but keeps the context of each change.
+// The slices are valid until yield returns.
 func eachWindow(x, y imageText, yield func(before, after []byte)) {
 	before, after, ok := x.shortTexts(y, maxWindow)
 	if ok {
@@ -107,28 +107,28 @@ func eachWindow(x, y imageText, yield func(before, after []byte)) {
 	yield(before, after)
 }
 
-// shortTexts is both texts if they have at most so many bytes together.
-func (s imageText) shortTexts(o imageText, most int) (text, other []byte, ok bool) {
-	if len(s.data)+len(o.data) > most {
+// shortTexts returns both texts if they have at most limit bytes together.
+func (s imageText) shortTexts(o imageText, limit int) (text, other []byte, ok bool) {
+	if len(s.data)+len(o.data) > limit {
 		return nil, nil, false
 	}
 	n := 0
 	add := func(text *[]byte) func([]byte) {
 		return func(line []byte) {
-			if n += len(line); n <= most {
+			if n += len(line); n <= limit {
 				*text = append(*text, line...)
 			}
 		}
 	}
 	s.lines(add(&text))
 	o.lines(add(&other))
-	return text, other, n <= most
+	return text, other, n <= limit
 }
 
-// contextLines is how many lines a diff shows before and behind a change.
+// contextLines is the number of unchanged lines that a diff shows around a change.
 const contextLines = 3
 
-// ends is the first and the last lines of a text, as many as a diff shows.
+// ends returns the first and last contextLines lines of a text.
 func ends(text []byte) (head, tail []byte) {
 	n := 0
 	for range contextLines {
@@ -141,16 +141,16 @@ func ends(text []byte) (head, tail []byte) {
 	return text[:n], text[m:]
 }
 
-// The lines of a chunk.
+// The number of lines of a chunk.
 const (
 	minChunk     = 32
 	averageChunk = 128
 	maxChunk     = 1024
 )
 
-// chunks is the text in pieces of whole lines. Where a piece ends depends on the lines
-// near its end only, so two texts are cut at the same lines again soon behind a change.
-// A chunk is valid until the next one.
+// chunks returns the text in chunks of whole lines. The boundaries depend only on nearby
+// lines, so two texts have the same chunks again soon after a change. A chunk is valid until
+// the next one.
 func (s imageText) chunks() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		var chunk []byte
@@ -173,7 +173,7 @@ func (s imageText) chunks() iter.Seq[[]byte] {
 
 type checksum [sha256.Size]byte
 
-// checksums is a checksum of each chunk.
+// checksums returns a checksum for each chunk.
 func (s imageText) checksums() (sums []checksum) {
 	for chunk := range s.chunks() {
 		sums = append(sums, sha256.Sum256(chunk))
@@ -181,8 +181,8 @@ func (s imageText) checksums() (sums []checksum) {
 	return sums
 }
 
-// changedChunks reports which of x and of y the other one does not have in its place. The
-// others are the same, in the same order.
+// changedChunks reports which elements of x and y differ. The others are equal and in the same
+// order.
 func changedChunks(x, y []checksum) (newX, newY []bool) {
 	newX, newY = make([]bool, len(x)), make([]bool, len(y))
 	i, j := 0, 0
@@ -194,7 +194,7 @@ func changedChunks(x, y []checksum) (newX, newY []bool) {
 			if _, err := fmt.Sscanf(string(line), "@@ -%d,%d +%d,%d @@", &i, &countX, &j, &countY); err != nil {
 				panic(fmt.Sprintf("mend: a diff of checksums has the line %q", line))
 			}
-			i, j = i-min(countX, 1), j-min(countY, 1) // lines are counted from 1, and from 0 where there are none
+			i, j = i-min(countX, 1), j-min(countY, 1) // diff counts lines from 1, or from 0 in an empty range
 		case line[0] == '-':
 			newX[i] = true
 			i++
@@ -215,17 +215,17 @@ func checksumLines(sums []checksum) (text []byte) {
 	return text
 }
 
-// An indenter indents valid JSON as [json.Indent] does, a byte at a time. The zero
-// value is at the beginning of a text.
+// An indenter indents valid JSON as [json.Indent] does, one byte at a time. The zero value is
+// ready to use.
 type indenter struct {
-	raw                        bool // nothing is indented
+	raw                        bool // copy the input
 	depth                      int
-	newlineDue                 bool // a line ends before the next byte, unless that ends an empty object or list
-	inString, escaped, started bool // inside a string, behind its backslash; behind the first byte that is no white space
+	newlineDue                 bool // after { or [: a newline follows unless the object or array is empty
+	inString, escaped, started bool // in a string; after a backslash; after the first byte that is not white space
 }
 
-// literal is how many bytes at the beginning of data are written as they are, end no line
-// and do not change the state.
+// literal returns the number of bytes at the start of data that are copied unchanged, contain
+// no newline and do not change the state.
 func (in *indenter) literal(data []byte) int {
 	special := "\n"
 	switch {
@@ -243,7 +243,7 @@ func (in *indenter) literal(data []byte) int {
 	return len(data)
 }
 
-// step appends to b what the byte becomes.
+// step appends the output for the byte c.
 func (in *indenter) step(b []byte, c byte) []byte {
 	switch {
 	case in.raw:
@@ -261,7 +261,7 @@ func (in *indenter) step(b []byte, c byte) []byte {
 	return append(b, c)
 }
 
-// token is step for a byte that is neither in a string nor white space.
+// token is step for a byte outside of strings that is not white space.
 func (in *indenter) token(b []byte, c byte) []byte {
 	in.started = true
 	end := c == '}' || c == ']'
@@ -298,13 +298,13 @@ func (in *indenter) newline(b []byte) []byte {
 	return b
 }
 
-// A lineSplitter cuts a text into lines. It holds as much of a line as a diff shows, with
-// a checksum in the place of the rest, so that lines differ as before.
+// A lineSplitter splits a text into lines. It keeps only as much of a long line as a diff
+// shows, and a checksum of the whole, so that different lines stay different.
 type lineSplitter struct {
 	yield func(line []byte)
 	line  []byte
 	sum   hash.Hash
-	long  bool // the line is longer than is held; sum has all of it
+	long  bool // the line is too long; sum has all of it
 }
 
 func newLineSplitter(yield func([]byte)) *lineSplitter {
@@ -314,7 +314,7 @@ func newLineSplitter(yield func([]byte)) *lineSplitter {
 // maxShownBytes is how many bytes of a line can be shown.
 const maxShownBytes = maxLine * utf8.UTFMax
 
-// write takes the next bytes of the text.
+// write adds bytes of the text.
 func (l *lineSplitter) write(b []byte) {
 	for len(b) > 0 {
 		n := bytes.IndexByte(b, '\n') + 1

@@ -9,7 +9,7 @@ import (
 	"mend/repair"
 )
 
-// The shapes of JSON answers. docs/output.schema.json describes them.
+// The JSON answers. docs/output.schema.json describes them.
 
 type sessionJSON struct {
 	Session   string          `json:"session"`
@@ -18,7 +18,7 @@ type sessionJSON struct {
 	Updated   int64           `json:"updated"` // milliseconds since 1970
 	Severity  string          `json:"severity"`
 	Busy      bool            `json:"busy"`
-	Thinking  bool            `json:"thinking"` // the setting that it was diagnosed for
+	Thinking  bool            `json:"thinking"` // the setting for which it was diagnosed
 	Error     string          `json:"error,omitempty"`
 	Diagnoses []diagnosisJSON `json:"diagnoses"`
 }
@@ -29,14 +29,14 @@ type diagnosisJSON struct {
 	Severity string `json:"severity"`
 	Record   string `json:"record"`
 	Why      string `json:"why"`
-	Says     string `json:"says,omitempty"` // the provider's words, or what was found
+	Says     string `json:"says,omitempty"` // the provider's error, or what was found
 	Cure     string `json:"cure"`
 	Loses    string `json:"loses"`
-	WhyNot   string `json:"whyNot,omitempty"` // where cure is ""
+	WhyNot   string `json:"whyNot,omitempty"` // if cure is ""
 }
 
 type repairJSON struct {
-	ID        string          `json:"id"` // "" for one that is only planned
+	ID        string          `json:"id"` // "" if only planned
 	Session   string          `json:"session"`
 	State     string          `json:"state"`
 	Time      string          `json:"time,omitempty"`
@@ -78,8 +78,8 @@ type conflictJSON struct {
 	Record string   `json:"record"`
 	Why    string   `json:"why"`
 	Later  []string `json:"later,omitempty"`
-	Did    []string `json:"did,omitempty"`   // from before to what the repair wrote, as a diff
-	Since  []string `json:"since,omitempty"` // from that to now
+	Did    []string `json:"did,omitempty"`   // diff from the state before the repair to what it wrote
+	Since  []string `json:"since,omitempty"` // diff from there to the current state
 }
 
 func findingJSON(f mend.Finding) sessionJSON {
@@ -115,8 +115,7 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 	return out
 }
 
-// entryJSON is an entry as the journal tells it, with the ops' differences where
-// their images are given.
+// entryJSON converts an entry. ops, if given, are its ops with images, and add diffs.
 func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	r := repairJSON{
 		ID: e.ID, Session: e.Session, State: string(e.State), Time: e.Time.UTC().Format(time.RFC3339),
@@ -169,7 +168,7 @@ func digestJSON(d *change.Digest) *imageJSON {
 	return i
 }
 
-// planJSON is a plan that is not carried out.
+// planJSON converts a plan that is not applied.
 func planJSON(p change.Plan, state string) repairJSON {
 	r := repairJSON{Session: p.Session, State: state, Ops: []opJSON{}, Cause: &causeJSON{string(p.Cause.Kind), p.Cause.Text, p.Cause.Diagnoses}}
 	for _, o := range p.Ops {
@@ -182,8 +181,8 @@ func planJSON(p change.Plan, state string) repairJSON {
 	return r
 }
 
-// repairAnswer is the answer of repair: each session that has or had something
-// wrong, with the entry of its repair or the plan of it.
+// repairAnswer returns the answer of repair: for each proposal its entry, or its plan if it
+// was not applied.
 func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 	repairs := []repairJSON{}
 	for _, p := range ps {
@@ -211,7 +210,7 @@ func conflictsJSON(cs []change.Conflict) []conflictJSON {
 	return out
 }
 
-// nonNil makes a list that JSON shows as [] when it is empty.
+// nonNil returns the list, or an empty one for nil, so that its JSON is [].
 func nonNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}

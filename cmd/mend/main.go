@@ -1,5 +1,5 @@
-// Command mend brings broken agent sessions back to life, and can take every
-// change back. `mend --help` lists the verbs.
+// Command mend repairs the stored sessions of coding agents, and can undo every change. "mend
+// --help" lists the verbs.
 package main
 
 import (
@@ -24,16 +24,16 @@ func main() {
 	os.Exit(run(os.Args[1:], t))
 }
 
-// A terminal is where a command reads and writes.
+// A terminal is the standard input, output and error of a command.
 type terminal struct {
 	in       io.Reader
 	out, err io.Writer
-	canAsk   bool // there is a person to ask
+	canAsk   bool // a user can answer questions
 	canDraw  bool // progress can be drawn on err
 }
 
-// run carries out one command line and returns the exit code. A signal ends it as
-// [onSignal] says.
+// run runs one command line and returns the exit code. [handleSignals] describes what a signal
+// does.
 func run(args []string, t terminal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
@@ -48,8 +48,8 @@ func run(args []string, t terminal) int {
 	return a.report(signalCause(ctx, err))
 }
 
-// signalCause makes of the context's error the signal that ended the context. A
-// pending entry is told as what it is, also if nobody waited for its end.
+// signalCause returns the signal that cancelled the context, if err is the context's error. It
+// returns a [txn.PendingError] unchanged.
 func signalCause(ctx context.Context, err error) error {
 	var sig *signalError
 	var pending *txn.PendingError
@@ -59,8 +59,7 @@ func signalCause(ctx context.Context, err error) error {
 	return err
 }
 
-// version is what the binary was built from: the module's version, or the
-// revision of the checkout.
+// version returns the version of the module, or the revision of the checkout.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

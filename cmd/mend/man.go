@@ -14,8 +14,8 @@ import (
 	"mend/internal/atomicfile"
 )
 
-// The pages are made by a program of their own, since the libraries that write
-// them would cost every start of mend a tenth of its time.
+// The manual pages need libraries that would slow every start of mend by a tenth, so they are
+// a build of their own.
 func init() {
 	packagerVerbs = []func(*app) *cobra.Command{(*app).manVerb}
 }
@@ -37,7 +37,7 @@ func (a *app) manVerb() *cobra.Command {
 	}
 }
 
-// writePages writes the page of a verb and of those below it.
+// writePages writes the pages of a verb and its subcommands.
 func writePages(verb *cobra.Command, dir string) error {
 	for _, sub := range verb.Commands() {
 		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {

@@ -18,13 +18,13 @@ type orphanJSON struct {
 	Records []string `json:"records"`
 }
 
-// scanOrphans tells what belongs to nothing: how much, and with all also what.
+// scanOrphans reports the number of orphans and, with all, each of them.
 func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 	found, err := c.Orphans(ctx)
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	if err != nil { // no session is worse for it
+	if err != nil { // the sessions are fine
 		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), escape(err.Error()))
 		return nil
 	}
@@ -60,8 +60,8 @@ func (a *app) printOrphans(id string, refs []session.Ref, mark string) {
 	}
 }
 
-// repairOrphans puts away what belongs to nothing: all of it, or that of the
-// sessions that ids name or begin.
+// repairOrphans moves orphans into the journal: all, or those of the session whose id starts
+// with ids[0].
 func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) error {
 	if f.latent || f.force || len(f.classes) > 0 || f.apiError != "" {
 		return usagef("--orphans goes with --dry-run and --yes alone")
@@ -112,7 +112,7 @@ func (a *app) proposeOrphans(ctx context.Context, c *mend.Client, ids []string) 
 	return todo, nil
 }
 
-// finishOrphans ends an answer after which nothing is written.
+// finishOrphans prints the end of an answer if nothing was written.
 func (a *app) finishOrphans(todo []proposal) {
 	switch {
 	case a.asJSON:

@@ -10,17 +10,17 @@ import (
 	"mend/change"
 )
 
-// progressDelay is how long work takes of which the terminal is told.
+// progressDelay is how long work takes before progress is shown.
 const progressDelay = 500 * time.Millisecond
 
-// A progress tells on the terminal how far long work is.
+// A progress shows the progress of long work on the terminal.
 type progress struct {
-	w     io.Writer // nil where nothing can be drawn
+	w     io.Writer // nil without a terminal
 	what  string
 	done  int
 	total int
-	next  time.Time // when it is drawn again
-	width int       // of what is drawn
+	next  time.Time // the time of the next update
+	width int       // of the text on the terminal
 }
 
 func (a *app) progress(total int, what string) *progress {
@@ -40,7 +40,7 @@ func (p *progress) step() {
 	p.next = time.Now().Add(100 * time.Millisecond)
 }
 
-// clear makes room for other text.
+// clear removes the progress from the terminal.
 func (p *progress) clear() {
 	if p.width > 0 {
 		fmt.Fprintf(p.w, "\r%*s\r", p.width-1, "")
@@ -48,15 +48,14 @@ func (p *progress) clear() {
 	p.width = 0
 }
 
-// applyPlan carries out a plan. That takes a while where a large database has to be
-// checked first.
+// applyPlan applies a plan. This may take long: a large database is checked first.
 func (a *app) applyPlan(ctx context.Context, c *mend.Client, p change.Plan) (change.Entry, error) {
 	defer a.showBusy("checking and writing ...")()
 	return c.Apply(ctx, p)
 }
 
-// showBusy tells on the terminal what goes on, if that is long work, until the
-// function that it returns is called.
+// showBusy shows a text on the terminal after progressDelay, until the returned function is
+// called.
 func (a *app) showBusy(what string) (done func()) {
 	if !a.canDraw || a.asJSON {
 		return func() {}

@@ -48,7 +48,7 @@ that writes does this first by itself.`,
 	return cmd
 }
 
-// printUnresolved tells which of the entries wait for the user's decision.
+// printUnresolved prints the entries that are in conflict and returns an error for the last.
 func (a *app) printUnresolved(done []change.Entry) error {
 	var left error
 	for _, e := range done {

@@ -14,7 +14,7 @@ import (
 	"mend/session"
 )
 
-// repairFlags are the options of repair.
+// repairFlags are the flags of repair.
 type repairFlags struct {
 	dryRun, yes, latent, force bool
 	orphans, all               bool
@@ -78,7 +78,7 @@ func classList() string {
 	return strings.Join(names, ", ")
 }
 
-// A proposal is a session with the plan for it.
+// A proposal is a session with its plan.
 type proposal struct {
 	head   session.Session
 	result repair.Result
@@ -118,8 +118,8 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 	return worst(left, err)
 }
 
-// propose plans the fix of each session and shows it. A session that cannot be planned for is told and left, and the
-// error comes back with the others' plans.
+// propose plans a repair of each session and prints it. It reports sessions for which planning
+// fails, and returns their worst error with the other plans.
 func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Session, req mend.RepairRequest, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
@@ -170,8 +170,8 @@ func nonEmptyPlans(ps []proposal) []proposal {
 	return todo
 }
 
-// remainingError is errProblems if something broken is left, or something that was
-// asked for, or if nothing was found that would answer the API's error.
+// remainingError returns errProblems if a fault or a requested fix remains, or if nothing
+// matches the provider's error.
 func remainingError(ps []proposal, r mend.RepairRequest) error {
 	for _, p := range ps {
 		if hasBroken(p.result.Remaining) || hasUnfixed(p.result, r) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
@@ -181,8 +181,7 @@ func remainingError(ps []proposal, r mend.RepairRequest) error {
 	return nil
 }
 
-// hasUnfixed reports whether something that was asked for by its class or by an error
-// has no cure.
+// hasUnfixed reports whether something that was requested by class or error has no fix.
 func hasUnfixed(result repair.Result, r mend.RepairRequest) bool {
 	return len(result.Uncurable) > 0 && (r.Error != nil || len(r.Classes) > 0)
 }
@@ -191,12 +190,12 @@ func hasBroken(ds []repair.Diagnosis) bool {
 	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 }
 
-// applyAll carries out the plans, one after the other, and prints each repair id as
-// soon as its change is durable.
+// applyAll applies the plans one after the other, and prints each repair id when its change is
+// durable.
 func (a *app) applyAll(ctx context.Context, c *mend.Client, todo []proposal) ([]change.Entry, error) {
 	var done []change.Entry
 	var failed error
-	var shared []change.Op // on the rows of projects, which sessions have in common
+	var shared []change.Op // ops on rows of projects, which sessions share
 	for _, p := range todo {
 		if ctx.Err() != nil {
 			return done, worst(failed, ctx.Err())

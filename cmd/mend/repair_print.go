@@ -35,7 +35,7 @@ func (a *app) printProposal(p proposal) {
 	a.printf("\n")
 }
 
-// printCommitted tells a committed entry: its id, and how to take it back.
+// printCommitted prints a committed entry and how to undo it.
 func (a *app) printCommitted(e change.Entry) {
 	what := "Repaired"
 	switch e.Cause.Kind {
@@ -51,7 +51,7 @@ func (a *app) printCommitted(e change.Entry) {
 	}
 }
 
-// finishRepair ends the answer of repair: the JSON object, or a last line.
+// finishRepair prints the end of the answer, or sets the JSON answer.
 func (a *app) finishRepair(ps []proposal, done []change.Entry, left error, r mend.RepairRequest, dryRun bool) {
 	if a.asJSON {
 		for name, v := range repairAnswer(ps, done) {
@@ -70,11 +70,11 @@ func (a *app) finishRepair(ps []proposal, done []change.Entry, left error, r men
 	a.printRemaining(ps, r)
 }
 
-// maxNamed is how many records a last line names.
+// maxNamed is the maximum number of records that printRemaining names.
 const maxNamed = 3
 
-// printRemaining ends the answer with what is broken still, if something is. Behind an
-// API error it says so also if nothing is, and what only the provider can judge.
+// printRemaining prints what is still broken. After a provider error it also prints if nothing
+// is, and how many records only the provider can judge.
 func (a *app) printRemaining(ps []proposal, r mend.RepairRequest) {
 	var left []string
 	suspects, one := 0, ""
@@ -99,8 +99,7 @@ func (a *app) printRemaining(ps []proposal, r mend.RepairRequest) {
 	}
 }
 
-// fixesLatent reports whether a repair of what is latent would do something that the
-// request did not ask for.
+// fixesLatent reports whether --latent would fix more than the request asked for.
 func fixesLatent(ds []repair.Diagnosis, r mend.RepairRequest) bool {
 	return !r.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Latent && d.Cure != "" })
 }

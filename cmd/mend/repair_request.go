@@ -11,10 +11,10 @@ import (
 	"mend/repair"
 )
 
-// repairRequest makes of the flags what the library understands.
+// repairRequest converts the flags and settings to a [mend.RepairRequest].
 func (a *app) repairRequest(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
 	r := mend.RepairRequest{Latent: f.latent, Force: f.force, All: f.all}
-	path, _ := config.Path() // without a home folder there is no file; only texts depend on it here
+	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
 	c, err := loadSettingsFrom(path, nil)
 	if err != nil {
 		return r, err
@@ -46,7 +46,8 @@ func (a *app) repairRequest(ctx context.Context, ids []string, f repairFlags) (m
 // maxInput is the maximum size of an error text, in bytes.
 const maxInput = 16 << 20
 
-// readInput is the value of a flag that may stand for a file or the standard input.
+// readInput returns the value of a flag: the text itself, the content of @FILE, or standard
+// input for "-".
 func (a *app) readInput(ctx context.Context, value string) ([]byte, error) {
 	if value == "-" {
 		return await(ctx, func() ([]byte, error) { return ownfile.ReadAtMost(a.in, maxInput) })
@@ -55,7 +56,7 @@ func (a *app) readInput(ctx context.Context, value string) ([]byte, error) {
 	if !isFile {
 		return []byte(value), nil
 	}
-	return await(ctx, func() ([]byte, error) { // it may be a pipe, as the shell makes of <(COMMAND)
+	return await(ctx, func() ([]byte, error) { // it may be a pipe, as with <(COMMAND)
 		f, err := os.Open(path)
 		if err != nil {
 			return nil, err
@@ -65,7 +66,7 @@ func (a *app) readInput(ctx context.Context, value string) ([]byte, error) {
 	})
 }
 
-// printAPIError tells what an API error means.
+// printAPIError prints what a provider error means.
 func (a *app) printAPIError(e repair.APIError) {
 	a.setAnswer("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
 	class := string(e.Class)

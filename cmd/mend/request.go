@@ -14,8 +14,8 @@ import (
 	"mend/session"
 )
 
-// printForecast prints what the agent will send for the session, with the blocks that
-// the provider refuses marked. It exits as a scan of the session does.
+// printForecast prints the request that the agent will send for the session, and marks the
+// blocks that the provider will refuse. Its exit code is that of a scan of the session.
 func (a *app) printForecast(ctx context.Context, c *mend.Client, head session.Session) error {
 	f, err := c.Forecast(ctx, head)
 	if err != nil {
@@ -47,8 +47,8 @@ func (a *app) printForecast(ctx context.Context, c *mend.Client, head session.Se
 	return a.finishForecast(f, found)
 }
 
-// finishForecast tells what becomes of the request: what a scan of the session says,
-// which also looks at what ends the agent before there is one.
+// finishForecast prints whether the provider will accept the request. It uses the findings of
+// a scan, which also finds faults that stop the agent before it sends a request.
 func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 	broken := found.Severity() == repair.Broken
 	switch {
@@ -73,7 +73,7 @@ func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 	return nil
 }
 
-// printViolations marks what is refused at a place.
+// printViolations prints the violations at a place of the request.
 func (a *app) printViolations(vs []request.Violation, n, m int) {
 	for _, v := range vs {
 		if v.N == n && v.M == m {
@@ -82,7 +82,7 @@ func (a *app) printViolations(vs []request.Violation, n, m int) {
 	}
 }
 
-// blockText is what a block says, on one line.
+// blockText returns a block as text.
 func blockText(b *request.Block) string {
 	switch b.Type {
 	case request.ToolUse:

@@ -111,14 +111,14 @@ func scanError(s mend.Summary) error {
 	return nil
 }
 
-// An unreadableError says that sessions could not be examined.
+// An unreadableError is returned if sessions could not be examined.
 type unreadableError struct{ n int }
 
 func (e *unreadableError) Error() string {
 	return "reading the store: " + count(e.n, "session") + " could not be examined"
 }
 
-// selectSessions is the sessions that ids name, all for none.
+// selectSessions returns the sessions with these ids, or all if ids is empty.
 func selectSessions(ctx context.Context, c *mend.Client, ids []string) ([]session.Session, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil || len(ids) == 0 {
@@ -150,8 +150,8 @@ func (a *app) printStore(c *mend.Client) {
 	a.printf("\n")
 }
 
-// printFinding shows a session and what is wrong with it. With all it also tells of
-// notes, and for which setting it was diagnosed.
+// printFinding prints a session and its faults. With all it also prints notes, and the setting
+// for which it was diagnosed.
 func (a *app) printFinding(f mend.Finding, all bool) {
 	defer a.bufferOutput()()
 	word := severityWord(f.Severity())

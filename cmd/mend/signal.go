@@ -10,16 +10,14 @@ import (
 	"time"
 )
 
-// What a signal leaves to a verb that only reads, to end by itself, and what it takes
-// at most to say so.
+// How long a verb that only reads may take to end after a signal, and to report it.
 const (
 	graceToEnd    = 400 * time.Millisecond
 	graceToReport = 200 * time.Millisecond
 )
 
-// handleSignals cancels ctx when SIGINT or SIGTERM comes. A verb that has not ended after a
-// short while ends then, whatever it does, unless it holds writing for reading: it is
-// in the middle of a change, which ends in order however long that takes. A second
+// handleSignals cancels ctx on SIGINT or SIGTERM. A verb that has not ended after graceToEnd
+// is ended, unless it holds writing for reading: a change is always finished first. A second
 // signal kills the program as a crash would.
 func handleSignals(cancel context.CancelCauseFunc, writing *sync.RWMutex, args []string, t terminal) {
 	signals := make(chan os.Signal, 1)
@@ -28,10 +26,10 @@ func handleSignals(cancel context.CancelCauseFunc, writing *sync.RWMutex, args [
 		err := &signalError{<-signals}
 		signal.Stop(signals)
 		cancel(err)
-		writing.Lock() // no other change begins
+		writing.Lock() // waits for the current change and prevents others
 		time.Sleep(graceToEnd)
 		reported := make(chan struct{})
-		go func() { // nobody may read what is reported
+		go func() { // a write may block
 			a := &app{terminal: t, asJSON: slices.Contains(args, "--json"), parsed: true}
 			a.report(err)
 			close(reported)

@@ -77,8 +77,8 @@ func (a *app) status(*cobra.Command) error {
 	return nil
 }
 
-// markUsed marks the store that the other verbs work on, and adds it where it
-// was named and not found by looking.
+// markUsed marks the store that the other verbs use. It adds the store if it is not in the
+// list.
 func markUsed(stores []storeJSON, id change.StoreID) []storeJSON {
 	for i := range stores {
 		if path, err := filepath.EvalSymlinks(stores[i].Path); err == nil && path == id.Root {
@@ -89,7 +89,7 @@ func markUsed(stores []storeJSON, id change.StoreID) []storeJSON {
 	return append(stores, storeJSON{Path: id.Root, Layout: id.Kind, InUse: true})
 }
 
-// nextCommand is what the user would do now.
+// nextCommand returns the command that the user should run next.
 func nextCommand(s statusJSON, pending, conflicted []change.Entry) string {
 	switch {
 	case len(s.Stores) == 0:

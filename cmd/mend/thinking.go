@@ -6,10 +6,10 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// An onOff is the value of a flag that is on, off, or not given: nil.
+// An onOff is the value of a flag that is on, off, or not set (nil).
 type onOff struct{ target **bool }
 
-// thinkingFlag adds --thinking, which decides the setting that is diagnosed for.
+// thinkingFlag adds --thinking.
 func (a *app) thinkingFlag(fl *pflag.FlagSet) {
 	fl.Var(onOff{&a.opt.Thinking}, "thinking", "on or off: whether the model is asked to think (default: as the session did)")
 }
@@ -31,7 +31,7 @@ func (v onOff) String() string {
 	return onOrOff(**v.target)
 }
 
-// onOrOff is the word for a setting.
+// onOrOff returns "on" or "off".
 func onOrOff(on bool) string {
 	if on {
 		return "on"

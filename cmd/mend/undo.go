@@ -9,7 +9,7 @@ import (
 	"mend/change"
 )
 
-// writeFlags are the options of the verbs that change one thing.
+// writeFlags are the flags of the verbs that change one thing.
 type writeFlags struct{ dryRun, yes, force bool }
 
 func (f *writeFlags) add(cmd *cobra.Command, force string) {
@@ -72,7 +72,7 @@ back several repairs at once, as undo --session does, all of them come back.`,
 	return cmd
 }
 
-// runChange carries out what propose plans, or shows it for a dry run.
+// runChange applies the plan that propose returns, or prints it for a dry run.
 func (a *app) runChange(cmd *cobra.Command, f writeFlags, propose func(*mend.Client) (change.Plan, error)) error {
 	c, err := a.open(cmd, !f.dryRun)
 	if err != nil {
@@ -109,8 +109,7 @@ func (a *app) finishDryRun(p change.Plan) error {
 	return nil
 }
 
-// printConflicts shows every record in conflict, with its three contents, and
-// returns the error.
+// printConflicts prints the conflicts of a [change.ConflictError] and returns err.
 func (a *app) printConflicts(err error) error {
 	var conflict *change.ConflictError
 	if !errors.As(err, &conflict) {

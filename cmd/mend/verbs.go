@@ -2,10 +2,10 @@ package main
 
 import "github.com/spf13/cobra"
 
-// packagerVerbs are those that only the program for packagers has.
+// packagerVerbs are the verbs of builds with the tag man.
 var packagerVerbs []func(*app) *cobra.Command
 
-// verbs make the commands below root.
+// verbs returns the constructors of all verbs.
 func verbs() []func(*app) *cobra.Command {
 	return append(packagerVerbs,
 		(*app).scanVerb,
