@@ -1,6 +1,8 @@
 package repair
 
 import (
+	"bytes"
+
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -113,7 +115,7 @@ func salvaged(s *session.Session, m *session.Message) *session.Message {
 	}
 	r, v := s.Salvage(m.Record)
 	data := uncut(r.Data, v)
-	if len(jsonedit.Names(data)) == 0 {
+	if jsonedit.CheckObject(data) != nil || len(bytes.TrimSpace(data)) == len("{}") {
 		return nil
 	}
 	left := session.NewMessage(with(r, data))

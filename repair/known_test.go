@@ -1,0 +1,29 @@
+package repair
+
+import (
+	"testing"
+
+	"mend/session"
+)
+
+// What a damaged message still tells is known: here the only model of the session.
+func TestDamagedMessageTells(t *testing.T) {
+	s := build(user(hi), answer(hi))
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if m.Role == session.RoleAssistant {
+			*m = remade(m, string(m.Data[:len(m.Data)-1])) // cut off behind its last member
+		} else {
+			*m = remade(m, `{"role":"user","time":{"created":1}}`)
+		}
+	}
+	k := &known{s: s}
+	left := legible(s, &s.Messages[1])
+	if left == nil || left.Role != session.RoleAssistant || left.ModelID != "claude-x" {
+		t.Fatalf("of the damaged answer is known %+v, want its role and its model", left)
+	}
+	g, _ := k.gapAt(s.Messages[0].Ref)
+	if got := string(g.model("modelID")); got != `"claude-x"` {
+		t.Errorf("the model of the prompt is %s, want that of the damaged answer", got)
+	}
+}
