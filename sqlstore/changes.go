@@ -9,19 +9,19 @@ import (
 	"mend/session"
 )
 
-// A plan is the ops of a change by row.
+// rowChanges are the ops of a change by row.
 type rowChanges struct {
 	rows  []rowChange
 	index map[key]int
 }
 
-// A key is what names a row.
+// A key identifies a row.
 type key struct {
 	kind session.Kind
 	id   string
 }
 
-// A row is what becomes of one row: its Pre and Post, nil for no row.
+// A rowChange is the change of one row: its Pre and Post, nil for no row.
 type rowChange struct {
 	key
 	ref                 session.Ref
@@ -29,15 +29,15 @@ type rowChange struct {
 	preImage, postImage *change.Image // the same as images
 }
 
-// newRowChanges reads the images of ops. Two ops that move a record to another message
-// under its own id are one row here. The error wraps [change.ErrInvalid].
-func newRowChanges(ops []change.Op) (*rowChanges, error) {
+// newRowChanges decodes the images of ops. Two ops that move a record to another message
+// under its own id become one row. The error wraps [change.ErrInvalid].
+func newRowChanges(specs []TableSpec, ops []change.Op) (*rowChanges, error) {
 	if err := change.Validate(ops); err != nil {
 		return nil, err
 	}
 	changes := &rowChanges{index: map[key]int{}}
 	for _, o := range ops {
-		r, err := newRowChange(o)
+		r, err := newRowChange(specs, o)
 		if err != nil {
 			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
 		}
@@ -54,7 +54,7 @@ func newRowChanges(ops []change.Op) (*rowChanges, error) {
 	return changes, nil
 }
 
-func newRowChange(o change.Op) (rowChange, error) {
+func newRowChange(specs []TableSpec, o change.Op) (rowChange, error) {
 	r := rowChange{key: key{o.Ref.Kind, o.Ref.ID()}, ref: o.Ref, preImage: o.Pre, postImage: o.Post}
 	if o.Ref.Kind == session.KindFolder || o.Ref.Kind == session.KindFile {
 		return r, fmt.Errorf("%s: a database has no %vs", o.Ref, o.Ref.Kind)
@@ -66,7 +66,7 @@ func newRowChange(o change.Op) (rowChange, error) {
 	if r.post, err = decodeImage(o.Ref, o.Post); err != nil || r.post == nil {
 		return r, err
 	}
-	return r, checkIDColumns(o.Ref, r.post)
+	return r, checkIDColumns(specs, o.Ref, r.post)
 }
 
 func decodeImage(ref session.Ref, i *change.Image) (*session.Record, error) {
@@ -78,13 +78,12 @@ func decodeImage(ref session.Ref, i *change.Image) (*session.Record, error) {
 }
 
 // checkIDColumns reports a row that would not be found again under its ref.
-func checkIDColumns(ref session.Ref, r *session.Record) error {
+func checkIDColumns(specs []TableSpec, ref session.Ref, r *session.Record) error {
 	ids := map[string]string{"id": ref.ID()}
-	if ref.Kind == session.KindMessage {
-		ids["session_id"] = ref.Session
-	}
-	if ref.Kind == session.KindPart {
-		ids["message_id"] = ref.Message
+	for _, spec := range specs {
+		if spec.Kind == ref.Kind && spec.Parent != "" {
+			ids[spec.Parent] = parentID(ref)
+		}
 	}
 	for name, id := range ids {
 		c, _ := r.Col(name)
@@ -95,7 +94,7 @@ func checkIDColumns(ref session.Ref, r *session.Record) error {
 	return nil
 }
 
-// merge makes one row of two ops: one takes it away, the other makes it.
+// merge combines two ops on one row: one removes it, the other creates it.
 func merge(a, b rowChange) (rowChange, error) {
 	if a.pre == nil {
 		a, b = b, a
@@ -107,31 +106,31 @@ func merge(a, b rowChange) (rowChange, error) {
 	return b, nil
 }
 
-// parentExists tells what the plan says of a parent: whether it will be there, and
-// whether the plan knows.
+// parentExists reports whether a parent will exist; known is false if the plan does not
+// contain it.
 func (changes *rowChanges) parentExists(parent *table, l foreignKey, id []value) (there, known bool) {
 	if changes == nil || parent == nil || !slices.Equal(l.parentColumns, []string{"id"}) {
 		return false, false
 	}
-	i, known := changes.index[key{parent.kind, string(id[0].bytes)}]
+	i, known := changes.index[key{parent.Kind, string(id[0].bytes)}]
 	return known && changes.rows[i].post != nil, known
 }
 
-// contains reports whether the plan decides what becomes of the row.
+// contains reports whether the plan changes the row.
 func (changes *rowChanges) contains(t *table, id string) bool {
 	if changes == nil {
 		return false
 	}
-	_, ok := changes.index[key{t.kind, id}]
+	_, ok := changes.index[key{t.Kind, id}]
 	return ok
 }
 
-// conflict is what to tell of a row that does not hold what it should.
+// conflict returns the conflict about a row that does not hold what it should.
 func (r rowChange) conflict(now *change.Image, why string) change.Conflict {
 	return change.Conflict{Ref: r.ref, Pre: r.preImage, Post: r.postImage, Now: now, Why: why}
 }
 
-// describeDiff says in words how what the row holds differs from what it should.
+// describeDiff explains how the row differs from the expected image.
 func describeDiff(want, now *change.Image) string {
 	switch {
 	case want == nil:
@@ -142,12 +141,12 @@ func describeDiff(want, now *change.Image) string {
 	return "it was changed meanwhile"
 }
 
-// checkTables reports why the rows cannot be written into the tables as they are.
+// checkTables returns an error if the rows cannot be written into the tables as they are.
 func (c *conn) checkTables(changes *rowChanges) error {
 	for _, r := range changes.rows {
 		t := c.schema.tables[r.kind]
 		if len(t.triggers) > 0 {
-			return unusable("table %s has the trigger %s, which might change more than is planned", t.name, t.triggers[0])
+			return unusable("table %s has the trigger %s, which might change more than is planned", t.Name, t.triggers[0])
 		}
 		if r.post == nil {
 			continue
@@ -156,7 +155,7 @@ func (c *conn) checkTables(changes *rowChanges) error {
 		for _, col := range r.post.Cols {
 			cols = append(cols, col.Name)
 		}
-		want := slices.DeleteFunc(slices.Clone(t.cols), func(name string) bool { return name == t.data })
+		want := slices.DeleteFunc(slices.Clone(t.cols), func(name string) bool { return name == t.Data })
 		if !slices.Equal(cols, want) {
 			return fmt.Errorf("%v %s: the row has the columns %v, its table now %v", r.kind, r.ref, cols, want)
 		}
@@ -164,7 +163,7 @@ func (c *conn) checkTables(changes *rowChanges) error {
 	return nil
 }
 
-// findConflicts lists the rows that do not hold their Pre.
+// findConflicts returns the rows that do not hold their Pre.
 func (c *conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range changes.rows {
@@ -183,8 +182,8 @@ func (c *conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 	return conflicts, nil
 }
 
-// checkForeignKeys lists the rows whose parent is not there, or that would leave a
-// child behind: with plan p ahead, or without one as things are.
+// checkForeignKeys returns the rows whose parent does not exist, or that would leave a
+// child without parent, after the changes of p; p is nil if they are made.
 func (c *conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range rows {
@@ -208,7 +207,7 @@ func (c *conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change
 	return conflicts, nil
 }
 
-// conflictError is the error for conflicts, nil if there are none.
+// conflictError returns an error with the conflicts, nil if there are none.
 func conflictError(conflicts []change.Conflict, err error) error {
 	if err == nil && len(conflicts) > 0 {
 		err = &change.ConflictError{Conflicts: conflicts}
@@ -216,7 +215,7 @@ func conflictError(conflicts []change.Conflict, err error) error {
 	return err
 }
 
-// conflictsIn is the conflicts that an error tells of.
+// conflictsIn returns the conflicts of an error.
 func conflictsIn(err error) []change.Conflict {
 	if e, ok := errors.AsType[*change.ConflictError](err); ok {
 		return e.Conflicts

@@ -11,10 +11,10 @@ import (
 	"mend/change"
 )
 
-// Commit writes the Posts in one transaction, durably. Up to its COMMIT all that
-// goes wrong ends as Aborted, with the conflicts or the cause; the cause wraps
-// [ErrBusy], [ErrUnusable], the context's error or the system's. A crash before
-// the COMMIT leaves nothing, one behind it the whole change.
+// Commit writes the Posts in one transaction, durably. Any failure before its COMMIT ends
+// as Aborted, with the conflicts or the cause; the cause wraps [ErrBusy], [ErrUnusable],
+// the context's error or the system's. A crash before the COMMIT leaves nothing, one after
+// it the whole change.
 //
 // An error means that the COMMIT itself failed: call Settle.
 func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
@@ -24,7 +24,7 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 		err = s.write(ctx, func(c *conn) error { return s.apply(ctx, c, changes, &stage) })
 	}
 	switch stage {
-	case committed: // also with side files left over
+	case committed: // even if side files are left
 		return change.Outcome{State: change.Committed}, nil
 	case commitSent:
 		return change.Outcome{}, fmt.Errorf("committing to %s: %w", s.id.Root, err)
@@ -36,39 +36,39 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 	return change.Outcome{State: change.Aborted, Cause: fmt.Errorf("writing to %s: %w", s.id.Root, err)}, nil
 }
 
-// A stage is how far a transaction came.
+// A commitState says how far a transaction came.
 type commitState uint8
 
 const (
-	notCommitted commitState = iota // without COMMIT nothing has happened
-	commitSent                      // SQLite was told to commit and has not said that it did
-	committed                       // it has
+	notCommitted commitState = iota // nothing has changed
+	commitSent                      // COMMIT was sent, and SQLite has not confirmed it
+	committed
 )
 
-// changesOf is the plan of a change that was prepared for this store.
+// changesOf decodes a change that was prepared for this store.
 func (s *Store) changesOf(st change.Staged) (*rowChanges, error) {
 	if !st.Store.Same(s.id) {
 		return nil, fmt.Errorf("%w: it is for the store %s", change.ErrInvalid, st.Store.Root)
 	}
-	return newRowChanges(st.Ops)
+	return newRowChanges(s.specs, st.Ops)
 }
 
-// apply does the change within the transaction that c is in, and commits it.
+// apply makes the change in the transaction of c, and commits it.
 func (s *Store) apply(ctx context.Context, c *conn, changes *rowChanges, at *commitState) error {
-	// 1. Nobody can write from here on: what is compared now stays.
+	// 1. The write lock is held: what is compared now stays.
 	if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
 		return conflictError(conflicts, err)
 	}
 	if err := c.checkTables(changes); err != nil {
 		return err
 	}
-	// 2. Write every row and look at what became of it.
+	// 2. Write every row and read it back.
 	for _, r := range changes.rows {
 		if err := s.writeRow(c, r); err != nil {
 			return fmt.Errorf("%v %s: %w", r.kind, r.ref, err)
 		}
 	}
-	// 3. The agent may have added rows that the plan does not know.
+	// 3. The agent may have added rows that the plan does not contain.
 	if conflicts, err := c.checkForeignKeys(s.checkedRows(changes.rows), nil); err != nil || len(conflicts) > 0 {
 		return conflictError(conflicts, err)
 	}
@@ -83,11 +83,11 @@ func (s *Store) apply(ctx context.Context, c *conn, changes *rowChanges, at *com
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	// 5. From here on it must not stop halfway.
+	// 5. From here on the transaction must not be interrupted.
 	return s.commit(c, at)
 }
 
-// commit ends the transaction, and says how far it came.
+// commit ends the transaction, and sets at to how far it came.
 func (s *Store) commit(c *conn, at *commitState) error {
 	c.db.SetInterrupt(context.Background())
 	*at = commitSent
@@ -99,12 +99,12 @@ func (s *Store) commit(c *conn, at *commitState) error {
 	case err == nil:
 		*at = committed
 	case errors.Is(err, sqlite3.BUSY) && !c.db.GetAutocommit():
-		*at = notCommitted // a reader of a database without WAL; the transaction still stands
+		*at = notCommitted // a reader of a database without WAL; the transaction is still open
 	}
 	return err
 }
 
-// writeRow writes one row and reads it back: it must be what was planned.
+// writeRow writes one row and reads it back: it must equal the planned one.
 func (s *Store) writeRow(c *conn, r rowChange) error {
 	verb := change.Op{Pre: r.preImage, Post: r.postImage}.Verb()
 	if err := s.step(fmt.Sprintf("%s %v %s", verb, r.kind, r.ref)); err != nil {
@@ -129,10 +129,10 @@ func (s *Store) writeRow(c *conn, r rowChange) error {
 	return nil
 }
 
-// writeStatement is what makes Post of Pre. An update names only the columns that
-// change, so that the indexes of others are left alone.
+// writeStatement returns the statement that turns Pre into Post. An update names only the
+// columns that change, so that it does not touch the indexes of others.
 func (t *table) writeStatement(r rowChange) (sql string, args []value) {
-	name := sqlite3.QuoteIdentifier(t.name)
+	name := sqlite3.QuoteIdentifier(t.Name)
 	switch {
 	case r.post == nil:
 		return "DELETE FROM " + name + ` WHERE "id" = ?`, []value{text(r.id)}

@@ -14,21 +14,21 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// A conn is a connection with the statements it has compiled.
+// A conn is a connection with its compiled statements.
 type conn struct {
 	db     *sqlite3.Conn
 	stmts  map[string]*sqlite3.Stmt
-	schema *schema     // of the transaction that is open
-	shared bool        // another program had the database open when this one was
-	hasher stampHasher // of the session that is being read
+	schema *schema     // of the open transaction
+	shared bool        // another program had the database open when this connection was opened
+	hasher stampHasher // reused for each session
 }
 
-// The settings of our connections. The agent's own are synchronous=NORMAL,
-// foreign_keys=ON; ours keep to the plan and outlast a power cut.
+// The settings of our connections. The agent's are synchronous=NORMAL, foreign_keys=ON;
+// ours change only the planned rows and survive a power cut.
 const (
 	readPragmas = "PRAGMA temp_store=MEMORY; PRAGMA query_only=ON; PRAGMA cell_size_check=ON;" +
-		// In KB: of most rows each page is read once, and into memory that the processor
-		// has still near, instead of SQLite's 2 MB.
+		// 256 KB instead of SQLite's 2 MB: most pages are read once, and a cache that fits
+		// into the processor's is faster.
 		"PRAGMA cache_size=-256;"
 	unlockedPragma = "PRAGMA locking_mode=EXCLUSIVE;"
 
@@ -38,7 +38,7 @@ const (
 	journalPragma = "PRAGMA cache_spill=OFF;"
 )
 
-// connect opens a connection by a URI and gives it the settings.
+// connect opens a connection to a URI and applies the settings.
 func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.Duration, pragmas string) (*conn, error) {
 	db, err := sqlite3.OpenFlags(uri, flags|sqlite3.OPEN_URI)
 	if err != nil {
@@ -54,7 +54,7 @@ func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.
 	return c, nil
 }
 
-// openReader opens the database for reading; see [readVFS] for live.
+// openReader opens the database for reading; see [readVFS] for locked.
 func (s *Store) openReader(ctx context.Context, live bool) (*conn, error) {
 	name, pragmas := unlockedVFS, unlockedPragma+readPragmas
 	if live {
@@ -64,12 +64,12 @@ func (s *Store) openReader(ctx context.Context, live bool) (*conn, error) {
 	return connect(ctx, uri(s.id.Root, "mode=ro&vfs="+name), sqlite3.OPEN_READONLY, s.opt.BusyTimeout, pragmas)
 }
 
-// openWriter opens the database for writing. Without keep the -wal and -shm are
-// brought into the database and removed when the last connection closes.
+// openWriter opens the database for writing. Unless keep is set, the -wal is checkpointed,
+// and -wal and -shm are removed, when the last connection closes.
 func (s *Store) openWriter(ctx context.Context, files fileState, keep bool) (*conn, error) {
 	query, pragmas := "mode=rw", writePragmas
 	if !files.walMode {
-		// A -journal gets the rights of the database, as SQLite's own code has it.
+		// A -journal gets the mode of the database, as SQLite's own code does it.
 		query, pragmas = query+"&modeof="+escape(s.id.Root), writePragmas+journalPragma
 	}
 	c, err := connect(ctx, uri(s.id.Root, query), sqlite3.OPEN_READWRITE, s.opt.BusyTimeout, pragmas)
@@ -79,14 +79,14 @@ func (s *Store) openWriter(ctx context.Context, files fileState, keep bool) (*co
 	return c, err
 }
 
-// keepFiles leaves the -wal and -shm where they are, also if this is the last
-// connection to close.
+// keepFiles leaves the -wal and -shm in place, even if this is the last connection to
+// close.
 func (c *conn) keepFiles() error {
 	_, err := c.db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 	return err
 }
 
-// uri names a file to SQLite.
+// uri returns the SQLite URI of a file.
 func uri(path, query string) string {
 	if path = filepath.ToSlash(path); !strings.HasPrefix(path, "/") {
 		path = "///" + path // C:/…
@@ -94,7 +94,7 @@ func uri(path, query string) string {
 	return "file:" + escape(path) + "?" + query
 }
 
-// escape keeps every byte of a path from meaning something in a URI.
+// escape escapes every byte of a path that has a meaning in a URI.
 func escape(path string) string {
 	var b strings.Builder
 	for i := range len(path) {
@@ -107,8 +107,8 @@ func escape(path string) string {
 	return b.String()
 }
 
-// close closes the connection. An error says that the file could not be tidied
-// up; the connection is gone all the same.
+// close closes the connection. An error means that side files could not be removed; the
+// connection is closed in any case.
 func (c *conn) close() error {
 	c.db.SetInterrupt(context.Background())
 	for _, st := range c.stmts {
@@ -117,14 +117,14 @@ func (c *conn) close() error {
 	return c.db.Close()
 }
 
-// closeReader closes a connection that has only read, if there is one.
+// closeReader closes a connection that has only read. c may be nil.
 func (c *conn) closeReader() {
 	if c != nil {
 		_ = c.close() // nothing was written
 	}
 }
 
-// prepare is the compiled statement, compiled once for each text.
+// prepare returns the compiled statement. Each text is compiled once.
 func (c *conn) prepare(sql string) (*sqlite3.Stmt, error) {
 	if st, ok := c.stmts[sql]; ok {
 		return st, nil
@@ -137,8 +137,8 @@ func (c *conn) prepare(sql string) (*sqlite3.Stmt, error) {
 	return st, nil
 }
 
-// query runs a statement and calls each for every row. The values that each sees
-// live until it returns.
+// query runs a statement and calls each for every row. The values of a row are valid only
+// during the call.
 func (c *conn) query(sql string, args []value, each func(*sqlite3.Stmt) error) (err error) {
 	st, err := c.prepare(sql)
 	if err != nil {
@@ -162,7 +162,7 @@ func (c *conn) query(sql string, args []value, each func(*sqlite3.Stmt) error) (
 	return st.Err()
 }
 
-// exec runs a statement that has no rows and returns how many rows it changed.
+// exec runs a statement without rows and returns how many rows it changed.
 func (c *conn) exec(sql string, args []value) (int64, error) {
 	err := c.query(sql, args, func(*sqlite3.Stmt) error { return nil })
 	return c.db.Changes(), err
@@ -178,8 +178,8 @@ func (c *conn) has(sql string, args ...value) (bool, error) {
 	return found, err
 }
 
-// explain puts what SQLite says into our words and sentinels, on one line: it
-// may quote what stands in the file.
+// explain wraps errors of SQLite in the sentinels of this package, on one line: they may
+// quote the content of the file.
 func explain(ctx context.Context, err error) error {
 	err = classify(ctx, err)
 	if err != nil && strings.ContainsFunc(err.Error(), unicode.IsControl) {
@@ -216,8 +216,8 @@ func (e lineError) Error() string {
 	return strings.Join(fields, " ")
 }
 
-// recoverPanic turns a panic of the driver, which it raises when memory is short or the
-// translated C code goes astray, into an error. It is deferred.
+// recoverPanic turns a panic of the driver into an error. The driver panics when memory is
+// short or the translated C code fails. It must be deferred.
 func recoverPanic(err *error) {
 	if p := recover(); p != nil {
 		*err = unusable("SQLite gave up on it: %v", p)

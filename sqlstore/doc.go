@@ -12,29 +12,34 @@
 //
 // # Reading
 //
-// Reading changes no byte, but for the marks of readers in a -shm that is in use.
-// While another program has the database open, the locks of SQLite give a
-// consistent view ([Store.Held] tells how that is known). While nobody has, the
-// files are read without locks and without a -shm, what a -wal holds included,
-// and read again if one of them changed meanwhile. That is the usual case, also
-// with a -wal: OpenCode leaves it behind when it ends. Both work in a folder that
-// may not be written.
+// Reading changes no byte, except for the marks of readers in a -shm that is in use.
+// While another program has the database open, SQLite's locks give a consistent view
+// ([Store.Held] finds out). Otherwise the files are read without locks and without a
+// -shm, including the -wal, and read again if one of them changed meanwhile. That is
+// the usual case, also with a -wal: OpenCode leaves it when it exits. Both work in a
+// read-only folder.
 //
 // # Writing
 //
-// SQLite's own transaction is what makes a change atomic, so nothing is staged:
-// Prepare compares, Commit compares again and writes in one BEGIN IMMEDIATE,
-// Settle looks at the rows and never writes one. Foreign keys are off on our
-// connection, so that no statement touches a row outside the plan; that they
-// hold is checked before COMMIT, row by row.
+// SQLite's own transaction makes a change atomic, so nothing is staged: Prepare
+// compares, Commit compares again and writes in one BEGIN IMMEDIATE, Settle compares
+// the rows and never writes one. Foreign keys are off on our connection, so that no
+// statement touches a row outside the plan; they are checked before COMMIT, row by row.
 //
-// Where Settle says Aborted beside a running agent it does write one page, as it
-// is: a writer that was killed in its COMMIT may have left the whole transaction
-// in the -wal, unseen, and it would come back with the next recovery.
+// If Settle returns Aborted beside a running agent, it does write one page, unchanged: a
+// writer that was killed in its COMMIT may have left the whole transaction in the -wal,
+// invisible, and the next recovery would bring it back.
 //
-// A -wal and -shm that were there stay, and nothing is checkpointed; where there
-// were none, SQLite removes ours with the last connection. One exception: a -shm
-// that we had to make for a -wal without one stays.
+// Existing -wal and -shm files stay, and nothing is checkpointed; if there were none,
+// SQLite removes ours with the last connection. One exception: a -shm that we had to
+// make for a -wal without one stays.
+//
+// # Files of this package
+//
+// The transaction is in store, prepare, commit, settle, changes, foreignkeys, schema,
+// row, read, write, conn, vfs, files and held; a [TableSpec] tells it what it must know of a
+// table. OpenCode's own knowledge is in tables, find, load, scanrecords, stamp and
+// orphans.
 //
 // # Events
 //

@@ -8,29 +8,27 @@ import (
 	"os"
 )
 
-// inodeOf tells nothing: size and time must do.
+// inodeOf returns zeros: size and time have to identify a file.
 func inodeOf(string, fs.FileInfo) (dev, ino uint64) { return 0, 0 }
 
-// hardLinks is not known without opening the file.
+// hardLinks returns 1: the number is not known without opening the file.
 func hardLinks(fs.FileInfo) uint64 { return 1 }
 
-// setOwner does nothing: a new file has the owner and the rights that its folder
-// hands down.
+// setOwner does nothing: a new file inherits the owner and the rights of its folder.
 func setOwner(*os.File, fs.FileInfo) {}
 
-// syncFolder does nothing: a folder cannot be synced here, and NTFS journals
-// its names.
+// syncFolder does nothing: a folder cannot be synced here, and NTFS journals its names.
 func syncFolder(string) error { return nil }
 
-// checkFolderWritable does not know; Commit will find out.
+// checkFolderWritable returns nil: Commit finds out.
 func checkFolderWritable(string) error { return nil }
 
-// freeBytes is not known.
+// freeBytes returns the maximum: the number is not known.
 func freeBytes(string) int64 { return math.MaxInt64 }
 
-// isLocked cannot tell: there is no lock that can be asked for without taking it.
+// isLocked returns false: no lock can be tested without taking it.
 func isLocked(string) (bool, error) { return false, nil }
 
-// inUse takes both side files for a sign that somebody has the database open:
-// then its locks are used, which is right in either case.
+// inUse returns true if both side files exist: then SQLite's locks are used, which is
+// right in either case.
 func (files fileState) inUse(string) (bool, error) { return files.shm && files.wal != fileStamp{}, nil }

@@ -13,7 +13,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// inodeOf is the device and the inode of a file.
+// inodeOf returns the device and the inode of a file.
 func inodeOf(_ string, info fs.FileInfo) (dev, ino uint64) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Dev), uint64(st.Ino) //nolint:unconvert // the types differ between systems
@@ -21,7 +21,7 @@ func inodeOf(_ string, info fs.FileInfo) (dev, ino uint64) {
 	return 0, 0
 }
 
-// hardLinks is the number of names that the file has.
+// hardLinks returns the number of names of the file.
 func hardLinks(info fs.FileInfo) uint64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return uint64(st.Nlink) //nolint:unconvert // the types differ between systems
@@ -29,8 +29,8 @@ func hardLinks(info fs.FileInfo) uint64 {
 	return 1
 }
 
-// setOwner gives f the owner of the file that info is of. It can fail for nobody but
-// root, and there is nothing else that root could do.
+// setOwner sets the owner of f to that of another file, if mend runs as root. An error is
+// ignored: nothing else can be done then.
 func setOwner(f *os.File, info fs.FileInfo) {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok && os.Geteuid() == 0 {
 		_ = f.Chown(int(st.Uid), int(st.Gid))
@@ -47,7 +47,7 @@ func syncFolder(path string) error {
 	return d.Sync()
 }
 
-// checkFolderWritable reports why the folder of path may not be written, if so.
+// checkFolderWritable returns an error if the folder of path may not be written.
 func checkFolderWritable(path string) error {
 	dir := filepath.Dir(path)
 	if err := unix.Access(dir, unix.W_OK); err != nil {
@@ -56,7 +56,7 @@ func checkFolderWritable(path string) error {
 	return nil
 }
 
-// freeBytes is how many bytes can still be written beside path.
+// freeBytes returns how many bytes can still be written beside path.
 func freeBytes(path string) int64 {
 	var st unix.Statfs_t
 	if err := unix.Statfs(path, &st); err != nil {
@@ -65,14 +65,13 @@ func freeBytes(path string) int64 {
 	return int64(st.Bavail) * int64(st.Bsize) //nolint:unconvert // the types differ between systems
 }
 
-// shmDMS is the byte of the -shm on which every connection of every process
-// holds a shared lock: SQLite's dead man's switch.
+// shmDMS is the byte of the -shm on which every connection of every process holds a shared
+// lock: SQLite's dead man's switch.
 const shmDMS = 128
 
-// isLocked reports whether a connection has the -shm at path open. The question
-// is asked by F_GETLK, which takes no lock. Our own connections count: their
-// locks belong to open files, which is also why closing the file here drops none
-// of them.
+// isLocked reports whether a connection has the -shm at path open. F_GETLK takes no lock
+// itself. Our own connections count. Their locks belong to open files, so closing the file
+// here drops none of them.
 func isLocked(path string) (bool, error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {

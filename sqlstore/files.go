@@ -13,16 +13,16 @@ import (
 	"mend/internal/ownfile"
 )
 
-// A shape is what can be told of the files without SQLite.
+// A fileState is the state of the files of a database, read without SQLite.
 type fileState struct {
-	walMode  bool // the database is in WAL mode
+	walMode  bool
 	db, wal  fileStamp
 	shm      bool // there is a -shm
 	fileMode fs.FileMode
 }
 
-// A stamp tells whether a file changed: it is another one after every write.
-// The zero stamp is that of a file that is not there.
+// A fileStamp changes with every write of a file. The zero stamp is that of a missing
+// file.
 type fileStamp struct {
 	dev, ino uint64
 	size     int64
@@ -37,9 +37,9 @@ func newFileStamp(path string, info fs.FileInfo) fileStamp {
 // headerSize is the size of SQLite's file header (sqlite.org/fileformat2.html).
 const headerSize = 100
 
-// inspectFiles reads the header of the database and looks at its side files. The error
-// wraps [ErrUnusable] where SQLite would refuse the file, or would have to write
-// before it could read, or would take another file for its own.
+// inspectFiles reads the header of the database and the state of its side files. The error
+// wraps [ErrUnusable] if SQLite would refuse the file, or would have to write before it
+// could read, or would use another database's file.
 func inspectFiles(path string) (fileState, error) {
 	var files fileState
 	info, err := os.Lstat(path)
@@ -68,8 +68,8 @@ func inspectFiles(path string) (fileState, error) {
 	return files, checkJournal(path + "-journal")
 }
 
-// openPlain opens a file of the database for reading without following a link and
-// without waiting for another process.
+// openPlain opens a file of the database for reading. It follows no link and does not
+// block.
 func openPlain(path string) (*os.File, error) {
 	f, err := ownfile.OpenPlain(path)
 	var unsafe *ownfile.UnsafeError
@@ -79,8 +79,7 @@ func openPlain(path string) (*os.File, error) {
 	return f, err
 }
 
-// readHeader checks the first bytes of the database and tells whether it is in
-// WAL mode.
+// readHeader checks the header of the database and returns whether it is in WAL mode.
 func readHeader(path string, hasLog bool) (wal bool, err error) {
 	f, err := openPlain(path)
 	if err != nil {
@@ -111,7 +110,7 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 	return wal, nil
 }
 
-// checkJournal refuses a transaction that was cut short: SQLite would have to
+// checkJournal refuses a database with an interrupted transaction: SQLite would have to
 // roll it back before it could read.
 func checkJournal(path string) error {
 	f, err := openPlain(path)
@@ -127,12 +126,12 @@ func checkJournal(path string) error {
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return err
 		}
-		return nil // SQLite leaves it so when it is done with it
+		return nil // SQLite leaves it so after a transaction
 	}
 	return unusable("another program is in a transaction or died in one: its -journal must be rolled back first, by opening the database with OpenCode")
 }
 
-// inode is the device and the inode of a file, where the system has them.
+// inode returns the device and the inode of a file; 0 if the system has none.
 func inode(path string) (dev, ino uint64) {
 	info, err := os.Stat(path)
 	if err != nil {

@@ -10,17 +10,17 @@ import (
 	"strings"
 )
 
-// dbName is the database of a released OpenCode; one built from another channel
-// calls it opencode-<channel>.db.
+// dbName is the database of a released OpenCode. Builds of another channel use
+// opencode-<channel>.db.
 const (
 	dbName      = "opencode.db"
 	channelGlob = "opencode-*.db"
 )
 
-// Find lists the databases of OpenCode that are there, the one that a released
-// OpenCode uses first. Their folder is $XDG_DATA_HOME/opencode, else
-// ~/.local/share/opencode, on every system; $OPENCODE_DB names another file,
-// absolute or below that folder (since 1.18 at the latest; 1.2.27 ignores it).
+// Find returns OpenCode's databases, first the one that a released OpenCode uses. They are
+// in $XDG_DATA_HOME/opencode, else ~/.local/share/opencode, on every system; $OPENCODE_DB
+// names another file, absolute or relative to that folder (since 1.18 at the latest;
+// 1.2.27 ignores it).
 func Find(env func(string) string, home string) []string {
 	var names []string
 	dir, named := dataDir(env, home), env("OPENCODE_DB")
@@ -43,9 +43,9 @@ func Find(env func(string) string, home string) []string {
 	return found
 }
 
-// dataDir is OpenCode's data folder, "" where neither the variable nor the home
-// folder is known. Like OpenCode it takes a relative XDG_DATA_HOME as it stands, and
-// an empty one for none.
+// dataDir returns OpenCode's data folder, "" if neither the variable nor the home folder
+// is known. Like OpenCode it accepts a relative XDG_DATA_HOME, and treats an empty one as
+// unset.
 func dataDir(env func(string) string, home string) string {
 	base := env("XDG_DATA_HOME")
 	if base == "" && home == "" {
@@ -57,7 +57,7 @@ func dataDir(env func(string) string, home string) string {
 	return filepath.Join(base, "opencode")
 }
 
-// channelDatabases lists the databases of other channels in dir, by name.
+// channelDatabases returns the databases of other channels in dir, by name.
 func channelDatabases(dir string) []string {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -72,9 +72,9 @@ func channelDatabases(dir string) []string {
 	return found
 }
 
-// locate is the canonical path of the database that path names: a file, or the
-// folder that holds it. SQLite derives the names of -wal and -shm from the path,
-// so links must be gone from it.
+// locate returns the canonical path of the database at path: a file, or the folder that
+// contains it. SQLite derives the names of -wal and -shm from the path, so it must contain
+// no links.
 func locate(path string) (string, error) {
 	path, err := filepath.Abs(path)
 	if err != nil {

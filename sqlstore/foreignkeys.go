@@ -9,14 +9,14 @@ import (
 	"mend/session"
 )
 
-// A link is a foreign key.
+// A foreignKey refers from columns of a child table to columns of its parent table.
 type foreignKey struct {
 	child, parent          string
 	columns, parentColumns []string // columns of child and of parent
 }
 
-// readForeignKeys reads the foreign keys of all tables and keeps those that concern
-// ours.
+// readForeignKeys reads the foreign keys of all tables and keeps those from and to tables
+// of records.
 func (c *conn) readForeignKeys(sc *schema) error {
 	var links []foreignKey
 	const all = `SELECT m.name, f."table", f."from", f."to", f.seq FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f
@@ -51,16 +51,16 @@ func (c *conn) readForeignKeys(sc *schema) error {
 
 func (sc *schema) addForeignKey(l foreignKey) {
 	for _, t := range sc.tables {
-		if strings.EqualFold(l.child, t.name) {
+		if strings.EqualFold(l.child, t.Name) {
 			t.parents = append(t.parents, l)
 		}
-		if strings.EqualFold(l.parent, t.name) {
+		if strings.EqualFold(l.parent, t.Name) {
 			t.children = append(t.children, l)
 		}
 	}
 }
 
-// whereEqual is the condition that the columns hold what is bound.
+// whereEqual returns the condition that the columns equal the parameters.
 func whereEqual(columns []string) string {
 	terms := make([]string, len(columns))
 	for i, col := range columns {
@@ -69,11 +69,10 @@ func whereEqual(columns []string) string {
 	return strings.Join(terms, " AND ")
 }
 
-// missingParent tells which row the record refers to that is not in the database,
-// "" if there is none. A row that the plan makes or keeps counts as there, one
-// that it takes away does not; nil is for after the plan. An update may refer to a row
-// outside the records of sessions that is missing, such as a project: a repair may
-// leave that as it was, and an undo restores it.
+// missingParent returns which row the record refers to that does not exist, "" if there is
+// none. A row that the plan creates or keeps counts as existing, one that it removes does
+// not; p is nil after the plan. An update may refer to a missing row of an optional table,
+// such as a project: a repair may leave that as it was, and an undo restores it.
 func (c *conn) missingParent(t *table, r *session.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
 		key, null := t.key(r, l.columns)
@@ -96,15 +95,14 @@ func (c *conn) missingParent(t *table, r *session.Record, changes *rowChanges, u
 	return "", nil
 }
 
-// isOptional reports whether the table holds no records of sessions.
+// isOptional reports whether rows of the table may be missing.
 func (sc *schema) isOptional(name string) bool {
 	t := sc.tableNamed(name)
-	return t == nil || t.kind == session.KindProject
+	return t == nil || t.Optional
 }
 
-// remainingChild tells which table has a row that refers to the record, "" if none
-// has. A row that the plan takes away or makes does not count, those it makes are
-// seen by lostParent.
+// remainingChild returns which row refers to the record, "" if there is none. A row that
+// the plan removes or creates does not count; missingParent checks those that it creates.
 func (c *conn) remainingChild(t *table, r *session.Record, changes *rowChanges) (string, error) {
 	for _, l := range t.children {
 		key, null := t.key(r, l.parentColumns)
@@ -128,14 +126,14 @@ func (c *conn) remainingChild(t *table, r *session.Record, changes *rowChanges) 
 		}
 		for _, id := range ids {
 			if !changes.contains(child, id) {
-				return fmt.Sprintf("%v %s", child.kind, id), nil
+				return fmt.Sprintf("%v %s", child.Kind, id), nil
 			}
 		}
 	}
 	return "", nil
 }
 
-// key is what the record holds in the columns, and whether one of it is NULL.
+// key returns what the record holds in the columns; null is true if one of them is NULL.
 func (t *table) key(r *session.Record, cols []string) (key []value, null bool) {
 	for _, col := range cols {
 		v := t.valueOf(r, col)
@@ -147,15 +145,15 @@ func (t *table) key(r *session.Record, cols []string) (key []value, null bool) {
 	return key, false
 }
 
-// describe is the parent's row in words.
+// describe names the parent's row.
 func (l foreignKey) describe(key []value) string {
 	return fmt.Sprintf("%s %s", l.parent, key[0].bytes)
 }
 
-// tableNamed is our table of that name, nil if it is none of ours.
+// tableNamed returns the table of records with that name; nil if there is none.
 func (sc *schema) tableNamed(name string) *table {
 	for _, t := range sc.tables {
-		if strings.EqualFold(name, t.name) {
+		if strings.EqualFold(name, t.Name) {
 			return t
 		}
 	}

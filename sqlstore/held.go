@@ -6,12 +6,11 @@ import (
 	"time"
 )
 
-// Held returns since when another process has been working with the database: the
-// start of the oldest one that has it open, the zero time if there is none, and the
-// beginning of 1970 where the system does not name the processes. It waits until no
-// connection of this store is open; one of another Store on the same database counts
-// as another process. On Windows, and for a database that is not in WAL mode, it
-// cannot tell and returns the zero time.
+// Held returns since when another process has had the database open: the start of the
+// oldest such process, the zero time if there is none, and the beginning of 1970 if the
+// system does not name the processes. It waits until no connection of this store is open;
+// a connection of another Store on the same database counts as another process. On
+// Windows, and for a database that is not in WAL mode, it returns the zero time.
 func (s *Store) Held(ctx context.Context) (time.Time, error) {
 	s.conns.Lock()
 	defer s.conns.Unlock()

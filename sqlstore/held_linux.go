@@ -9,9 +9,8 @@ import (
 	"mend/internal/processes"
 )
 
-// heldSince returns the start of the oldest process that holds the lock of a
-// connection on the -shm at path; the beginning of 1970 if that is not known of one
-// of them.
+// heldSince returns the start of the oldest process that holds the lock of a connection on
+// the -shm at path; the beginning of 1970 if that of one of them is not known.
 func heldSince(path string) time.Time {
 	unknown := time.Unix(0, 0)
 	info, err := os.Stat(path)

@@ -4,5 +4,5 @@ package sqlstore
 
 import "time"
 
-// heldSince returns the beginning of 1970: this system does not show who it is.
+// heldSince returns the beginning of 1970: this system does not name the processes.
 func heldSince(string) time.Time { return time.Unix(0, 0) }

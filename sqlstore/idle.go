@@ -2,19 +2,18 @@ package sqlstore
 
 import "time"
 
-// idleTime is how long a quiet connection is kept for the next reader. To open
-// one costs a millisecond, and a few more where there is a -wal to go through, as
-// there is beside most databases.
+// idleTime is how long an unlocked reader is kept for the next use. Opening one takes a
+// millisecond, and a few more with a -wal, which most databases have.
 const idleTime = 500 * time.Millisecond
 
-// An idleConn is a quiet connection that nobody uses. It holds no lock; it sees
-// the files as they were in that shape, and is good for as long as they are.
+// An idleConn is an unlocked reader that is not in use. It holds no lock. It sees the
+// files in the given state, and can be used as long as they do not change.
 type idleConn struct {
 	*conn
 	files fileState
 }
 
-// putIdle keeps a quiet connection for a while.
+// putIdle keeps an unlocked reader for a while.
 func (s *Store) putIdle(c *conn, files fileState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,8 +25,7 @@ func (s *Store) putIdle(c *conn, files fileState) {
 	}
 }
 
-// takeIdle is a connection that saw the files in that shape, nil if there is
-// none.
+// takeIdle returns a connection that saw the files in that state; nil if there is none.
 func (s *Store) takeIdle(files fileState) *conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -12,11 +12,10 @@ import (
 	"mend/session"
 )
 
-// List returns the sessions without their messages, by id; also those that have
-// messages and no row of their own. Rows that no session can be named by are in
-// the Stray of one more Session, the last one, whose ID is empty; Load takes
-// that, too. The error wraps [ErrUnusable] or [ErrBusy], or is the context's or
-// the system's.
+// List returns the sessions without their messages, by id, including those that have
+// messages and no row of their own. Rows whose id names no session are in the Stray of one
+// more Session, the last one, whose ID is empty; Load accepts that, too. The error wraps
+// [ErrUnusable] or [ErrBusy], or is the context's or the system's.
 func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 	var heads []session.Session
 	err := s.read(ctx, func(c *conn) (err error) {
@@ -49,8 +48,7 @@ func (c *conn) list() ([]session.Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Messages of sessions that have no row: nobody can have written them with
-	// foreign keys on.
+	// Messages of sessions that have no row. With foreign keys on they cannot be written.
 	const lost = `SELECT session_id COLLATE BINARY FROM message EXCEPT SELECT id FROM session`
 	err = c.query(lost, nil, func(st *sqlite3.Stmt) error {
 		v := copyValue(st, 0)
@@ -70,7 +68,7 @@ func listed(id session.Col) bool {
 	return id.Class == session.ClassText && strings.HasPrefix(string(id.Bytes), "ses")
 }
 
-// newHead is the session that a row of the table tells of.
+// newHead returns the session of a row.
 func newHead(r session.Record) session.Session {
 	str := func(name string) string {
 		c, _ := r.Col(name)
@@ -82,7 +80,7 @@ func newHead(r session.Record) session.Session {
 	num := func(name string) int64 {
 		c, _ := r.Col(name)
 		v, _ := c.Int()
-		if v < 0 || v > 1<<53 { // no time that the agent could have written
+		if v < 0 || v > 1<<53 { // the agent could not have written that time
 			return 0
 		}
 		return v
@@ -96,16 +94,15 @@ func newHead(r session.Record) session.Session {
 	return h
 }
 
-// Load returns the session of that head as it is now, with its messages and
-// parts. What is wrong with a row is told in its Defect, and a row that cannot
-// be named in Stray. The error wraps [ErrNoSession], [ErrUnusable] or [ErrBusy],
-// or is the system's.
+// Load returns the session with its messages and parts. A row with a problem has a Defect;
+// a row whose id cannot be used is in Stray. The error wraps [ErrNoSession], [ErrUnusable]
+// or [ErrBusy], or is the system's.
 func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
 	loaded, _, err := s.LoadStamped(ctx, head)
 	return loaded, err
 }
 
-// LoadStamped is Load, with the stamp that the rows had when they were read.
+// LoadStamped is Load, and also returns the stamp of the rows at the time they were read.
 func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
 	if head.ID == "" && len(head.Stray) > 0 {
 		return &head, session.Stamp{}, nil
@@ -131,7 +128,7 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 	return loaded, stamp, nil
 }
 
-// loadSession reads a session, and adds its rows to sum in the order of [conn.hashRows].
+// loadSession reads a session, and adds its rows to h in the order of [conn.hashRows].
 func (c *conn) loadSession(id string, h *stampHasher) (*session.Session, error) {
 	s := &session.Session{ID: id}
 	t := c.schema.tables[session.KindSession]
@@ -161,16 +158,15 @@ func (c *conn) loadSession(id string, h *stampHasher) (*session.Session, error) 
 	return s, c.loadOrphans(s)
 }
 
-// loadProject looks at what the session's row refers to: its project and its
-// workspace, and a project that took the place of its own
-// (docs/opencode.md F16). What it reads is part of the session's stamp, see
-// [conn.hashProjects].
+// loadProject reads what the session's row refers to: its project, its workspace, and a
+// project that replaced its own (docs/opencode.md F16). The session's stamp covers the
+// same rows, see [conn.hashProjects].
 func (c *conn) loadProject(s *session.Session) error {
 	if s.Info.Ref.Kind == 0 {
 		return nil
 	}
 	of, _ := s.Info.Col("project_id")
-	if c.schema.projects {
+	if c.schema.exist["project"] {
 		t := c.schema.tables[session.KindProject]
 		found := false
 		err := c.query(t.selectRow, []value{{of.Class, of.Bytes}}, func(st *sqlite3.Stmt) error {
@@ -184,7 +180,7 @@ func (c *conn) loadProject(s *session.Session) error {
 		if !found {
 			return c.findProject(s, of)
 		}
-		if s.ProjectRow.Ref.Validate() != nil { // nothing can name it
+		if s.ProjectRow.Ref.Validate() != nil { // no ref can name it
 			s.ProjectRow = session.Record{}
 		}
 		const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
@@ -200,10 +196,10 @@ func (c *conn) loadProject(s *session.Session) error {
 	return c.loadWorkspace(s)
 }
 
-// findProject finds the project whose folder the session's directory is in: the
-// innermost, and of these the one that was used last. The project that the agent
-// calls global has every directory. The agent itself makes the global project, and
-// that of a repository, whose id is the hash of a commit, when it starts there.
+// findProject finds the project whose folder contains the session's directory: the
+// innermost, and of these the one used last. The project global has every directory. When
+// it starts, the agent itself creates the global project, and that of a repository, whose
+// id is the hash of a commit.
 func (c *conn) findProject(s *session.Session, of session.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/' OR id = 'global' OR id = CAST(?2 AS TEXT))
@@ -217,15 +213,15 @@ func (c *conn) findProject(s *session.Session, of session.Col) error {
 	}
 	const global = "global"
 	isHash := len(s.Project) == 40 && strings.Trim(s.Project, "0123456789abcdef") == ""
-	made := isHash && (s.Home == "" || s.Home == global) // by the agent, when it starts
+	made := isHash && (s.Home == "" || s.Home == global) // the agent creates it
 	s.ProjectMissing = s.Project != global && !made
 	return c.loadWorkspace(s)
 }
 
-// loadWorkspace looks whether the session's workspace is there.
+// loadWorkspace checks whether the session's workspace exists.
 func (c *conn) loadWorkspace(s *session.Session) error {
 	of, has := s.Info.Col("workspace_id")
-	if !has || of.Class == session.ClassNull || len(of.Bytes) == 0 || !c.schema.workspaces {
+	if !has || of.Class == session.ClassNull || len(of.Bytes) == 0 || !c.schema.exist["workspace"] {
 		return nil
 	}
 	found, err := c.has(`SELECT 1 FROM workspace WHERE id = ?1`, value{of.Class, of.Bytes})
@@ -256,8 +252,8 @@ func (c *conn) loadMessages(s *session.Session, h *stampHasher) error {
 	})
 }
 
-// loadParts reads the parts of the messages, in the order of their ids, and counts
-// those that say that they are of the session.
+// loadParts reads the parts of the messages in the order of their ids, and returns how
+// many of them have the session's id.
 func (c *conn) loadParts(s *session.Session, h *stampHasher) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
@@ -325,14 +321,14 @@ func isBinaryObject(b []byte) bool {
 	return size == uint64(len(rest))
 }
 
-// belongsTo reports whether the part says that it is of the session.
+// belongsTo reports whether the part has that session id.
 func belongsTo(r *session.Record, id string) bool {
 	c, _ := r.Col("session_id")
 	return c.Class == session.ClassText && string(c.Bytes) == id
 }
 
-// loadOrphans tells of the parts that say they are of the session and whose message is
-// not: the agent never reads them with it.
+// loadOrphans reports the parts that have the session's id and whose message does not: the
+// agent never reads them with it.
 func (c *conn) loadOrphans(s *session.Session) error {
 	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id") FROM "part"
 		WHERE "session_id" = ?1 AND NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id" AND m."session_id" IS ?1) ORDER BY "id"`
@@ -346,7 +342,7 @@ func (c *conn) loadOrphans(s *session.Session) error {
 	})
 }
 
-// checkName reports why the row of that id column cannot be named by a ref.
+// checkName returns an error if no ref can name the row with that id.
 func checkName(ref session.Ref, id session.Col) error {
 	if err := checkText(id); err != nil {
 		return err
@@ -364,16 +360,16 @@ func checkText(id session.Col) error {
 	return nil
 }
 
-// checkNamed sets the defect of a record whose id is not valid. The agent reads it as any
-// other, while no plan can be about it.
+// checkNamed sets the defect of a record whose id is not valid. The agent reads it like
+// any other, but no plan can change it.
 func checkNamed(r *session.Record, id session.Col) {
 	if err := checkName(r.Ref, id); err != nil && r.Defect == nil {
 		r.Defect = &session.Defect{Kind: session.WrongName, Why: err.Error()}
 	}
 }
 
-// refID is what a ref calls the n-th row by the id column: an SQL literal that is no
-// valid id where that is no text, or an empty one.
+// refID returns the id that a ref has for the n-th row: an SQL literal that is not a valid
+// id if the column is not a text, or empty.
 func refID(id session.Col, n int) string {
 	switch {
 	case id.Class == session.ClassText && len(id.Bytes) == 0:
@@ -388,7 +384,7 @@ func refID(id session.Col, n int) string {
 	return fmt.Sprintf("%s (%s)", id.JavaScript(), id.Class)
 }
 
-// rowPath is what a row is called that has no ref.
+// rowPath returns a name for a row that has no ref.
 func rowPath(table string, id session.Col) string {
 	return table + "/" + strconv.QuoteToASCII(string(id.Bytes))
 }

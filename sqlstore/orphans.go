@@ -10,13 +10,13 @@ import (
 	"mend/session"
 )
 
-// Orphans lists the rows that no session leads to: the messages of sessions that
-// have no row and the parts of these messages, and the parts of messages that are
-// not there. Rows that cannot be named are left out. The session of a part is
-// what its row says, else [session.Unknown].
+// Orphans returns the rows that belong to no session: the messages of sessions that have
+// no row and the parts of these messages, and the parts of messages that do not exist.
+// Rows whose id is not valid are left out. The session of a part is the one in its row,
+// else [session.Unknown].
 //
-// The error wraps [session.ErrHidden] where no session has a row at all,
-// [ErrUnusable] or [ErrBusy], or is the context's or the system's.
+// The error wraps [session.ErrHidden] if no session has a row at all, [ErrUnusable] or
+// [ErrBusy], or is the context's or the system's.
 func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	var refs []session.Ref
 	err := s.read(ctx, func(c *conn) (err error) {
@@ -29,7 +29,7 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	return refs, nil
 }
 
-// What is compared is read from indexes alone, each id once.
+// These queries read only indexes, and each id once.
 const (
 	orphanMessages = `SELECT "id", "session_id" FROM "message"
 		WHERE "session_id" IN (SELECT "session_id" COLLATE BINARY FROM "message" EXCEPT SELECT "id" FROM "session") ORDER BY "session_id", "id"`
@@ -38,7 +38,7 @@ const (
 )
 
 func (c *conn) findOrphans() (refs []session.Ref, err error) {
-	owners := map[string]string{} // the sessions of messages without a session
+	owners := map[string]string{} // sessions of messages without a session, by message
 	var lost []string
 	err = c.query(orphanMessages, nil, func(st *sqlite3.Stmt) error {
 		ref := session.Ref{Kind: session.KindMessage, Session: st.ColumnText(1), Message: st.ColumnText(0)}
@@ -67,8 +67,7 @@ func (c *conn) findOrphans() (refs []session.Ref, err error) {
 	return refs, err
 }
 
-// partsOf is the parts of a message, of the session of that id or else of the one
-// that they say.
+// partsOf returns the parts of a message, with the given session or else their own.
 func (c *conn) partsOf(message, of string) (refs []session.Ref, err error) {
 	err = c.query(messageParts, []value{text(message)}, func(st *sqlite3.Stmt) error {
 		ref := session.Ref{Kind: session.KindPart, Session: cmp.Or(of, st.ColumnText(2)), Message: message, Part: st.ColumnText(0)}
@@ -100,8 +99,8 @@ func isText(st *sqlite3.Stmt, n int) bool {
 	return true
 }
 
-// checkedRows is the rows whose place among the others is checked: not those that are
-// made where [Options.AllowMissingParent] is set.
+// checkedRows returns the rows whose foreign keys are checked: with
+// [Options.AllowMissingParent] not those that are created.
 func (s *Store) checkedRows(rows []rowChange) []rowChange {
 	if !s.opt.AllowMissingParent {
 		return rows

@@ -9,16 +9,15 @@ import (
 	"mend/change"
 )
 
-// Prepare checks that every row holds its Pre, that the parents of the Posts
-// are there or come with the plan, that nothing is left without its parent, and
-// that the database is sound and may be written. It changes nothing, and stages
-// nothing: the Staged is the ops.
+// Prepare checks that every row holds its Pre, that the parents of the Posts exist or come
+// with the plan, that no row is left without its parent, and that the database is sound
+// and may be written. It changes nothing, and stages nothing: the Staged contains the ops.
 //
 // The error is a [*change.ConflictError] if a row holds something else, wraps
-// [change.ErrInvalid] for ops that no database can take, [ErrUnusable] or
-// [ErrBusy], or is the system's.
+// [change.ErrInvalid] for ops that no database can take, [ErrUnusable] or [ErrBusy], or is
+// the system's.
 func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
-	changes, err := newRowChanges(ops)
+	changes, err := newRowChanges(s.specs, ops)
 	if err != nil {
 		return change.Staged{}, err
 	}
@@ -43,9 +42,9 @@ func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 	return change.Staged{Store: s.id, Ops: ops}, nil
 }
 
-// checkPages has SQLite check the whole database, once in the life of the store:
-// a damaged one is never written. That takes as long as reading it all, and holds
-// up nobody. (quick_check takes half the time and misses damaged indexes.)
+// checkPages has SQLite check the whole database, once per Store: a damaged one is never
+// written. It takes as long as reading the whole file, and holds no lock that others wait
+// for. (quick_check takes half the time and misses damaged indexes.)
 func (s *Store) checkPages(c *conn) error {
 	s.mu.Lock()
 	done := s.sound
@@ -68,8 +67,8 @@ func (s *Store) checkPages(c *conn) error {
 	return nil
 }
 
-// isHarmless tells findings about values, which SQLite can read and write as they
-// are, from those about the structure of the file.
+// isHarmless reports whether a finding is about values, which SQLite can read and write as
+// they are, not about the structure of the file.
 func isHarmless(finding string) bool {
 	for _, of := range []string{"NULL value in", "NUMERIC value in", "TEXT value in", "CHECK constraint failed in", "non-"} {
 		if strings.HasPrefix(finding, of) {
@@ -79,8 +78,8 @@ func isHarmless(finding string) bool {
 	return false
 }
 
-// checkRights reports why the database may not be written, if so: better here
-// than behind the journal's begin.
+// checkRights returns an error if the database may not be written: it is better found here
+// than after the journal's begin.
 func (s *Store) checkRights() error {
 	f, err := os.OpenFile(s.id.Root, os.O_RDWR, 0)
 	if err != nil {

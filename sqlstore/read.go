@@ -9,12 +9,12 @@ import (
 	"mend/session"
 )
 
-// readTries is how often a database is read that keeps changing although nobody
-// is seen to have it open.
+// readTries is how often a read is repeated if the files change during it although no
+// other program has them open.
 const readTries = 5
 
-// read runs f within one transaction, so that all it sees is of one moment. It
-// changes no file. f may be run more than once and must start anew each time.
+// read runs f in one transaction, so that it sees one state. It changes no file. f may be
+// run more than once.
 func (s *Store) read(ctx context.Context, f func(*conn) error) error {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
@@ -35,8 +35,8 @@ func (s *Store) read(ctx context.Context, f func(*conn) error) error {
 	return fmt.Errorf("%w: it kept changing while it was read", ErrBusy)
 }
 
-// needsLocks reports whether the locks of SQLite are needed: somebody has the database
-// open, or it is not in WAL mode, where only the locks would tell.
+// needsLocks reports whether SQLite's locks are needed: another program has the database
+// open, or it is not in WAL mode, where only locks can show that.
 func (s *Store) needsLocks(files fileState) (bool, error) {
 	if !files.walMode {
 		return true, nil
@@ -44,8 +44,8 @@ func (s *Store) needsLocks(files fileState) (bool, error) {
 	return files.inUse(s.id.Root)
 }
 
-// readOnce runs f, and reports whether it must be run again, since the files
-// changed while nothing kept them from it.
+// readOnce runs f, and reports whether it must be run again because the files changed
+// during an unlocked read.
 func (s *Store) readOnce(ctx context.Context, files fileState, live bool, f func(*conn) error) (again bool, err error) {
 	var c *conn
 	defer func() { err = explain(ctx, err) }()
@@ -65,8 +65,8 @@ func (s *Store) readOnce(ctx context.Context, files fileState, live bool, f func
 	return false, f(c)
 }
 
-// unchanged reports whether a quiet look at the files saw one state of them:
-// they are what they were before, and nobody has come.
+// unchanged reports whether an unlocked read saw one state of the files: they have not
+// changed, and no other program has opened them.
 func (s *Store) unchanged(before fileState) bool {
 	after, err := inspectFiles(s.id.Root)
 	if err != nil {
@@ -76,7 +76,7 @@ func (s *Store) unchanged(before fileState) bool {
 	return err == nil && !live && after == before
 }
 
-// reader is a connection within a transaction that reads.
+// reader returns a connection in a read transaction.
 func (s *Store) reader(ctx context.Context, files fileState, live bool) (*conn, error) {
 	if !live {
 		if c := s.takeIdle(files); c != nil {
@@ -98,10 +98,10 @@ func (s *Store) reader(ctx context.Context, files fileState, live bool) (*conn, 
 	return c, nil
 }
 
-// Read returns what the rows hold now, in the order of refs, nil for one that
-// does not exist. A row is found by its id alone: one that has moved to another
-// message is returned as it is there. The error wraps [change.ErrInvalid] for a
-// ref that no row can have, [ErrUnusable] or [ErrBusy], or is the system's.
+// Read returns what the rows hold, in the order of refs, nil for one that does not exist.
+// A row is found by its id alone: one that was moved to another message is returned. The
+// error wraps [change.ErrInvalid] for a ref that no row can have, [ErrUnusable] or
+// [ErrBusy], or is the system's.
 func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
 	var images []*change.Image
 	err := s.read(ctx, func(c *conn) error {
@@ -125,7 +125,7 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 	return images, nil
 }
 
-// imageOf is the row as an image, nil if there is none.
+// imageOf returns the row as an image, nil for nil.
 func imageOf(r *session.Record) *change.Image {
 	if r == nil {
 		return nil

@@ -12,8 +12,8 @@ import (
 	"mend/session"
 )
 
-// A value is what one column of a row holds: its storage class and its bytes, as
-// in a [session.Col].
+// A value is the storage class and the bytes of one column of a row, as in a
+// [session.Col].
 type value struct {
 	class session.Class
 	bytes []byte
@@ -21,14 +21,14 @@ type value struct {
 
 func text(s string) value { return value{session.ClassText, []byte(s)} }
 
-// A sight is where a row is looked at in place: what is made of it is there until
-// the statement goes on, or the next row is looked at.
+// A rowBuffer is memory for one row. Its content is valid until the statement is stepped
+// or the buffer is used again.
 type rowBuffer struct {
 	cols    []session.Col
 	numbers []byte
 }
 
-// value is the value of a result column.
+// value returns the value of a result column.
 func (b *rowBuffer) value(st *sqlite3.Stmt, i int) value {
 	switch st.ColumnType(i) {
 	case sqlite3.INTEGER:
@@ -44,7 +44,7 @@ func (b *rowBuffer) value(st *sqlite3.Stmt, i int) value {
 	}
 }
 
-// columnBytes is the bytes of a text or a blob; not nil where there are none.
+// columnBytes returns the bytes of a text or a blob; they are never nil.
 func columnBytes(st *sqlite3.Stmt, i int) []byte {
 	if raw := st.ColumnRawBlob(i); raw != nil {
 		return raw
@@ -67,7 +67,7 @@ func copyValue(st *sqlite3.Stmt, i int) value {
 	return v
 }
 
-// bind gives the value to a parameter of the statement.
+// bind binds the value to a parameter of the statement.
 func (v value) bind(st *sqlite3.Stmt, i int) error {
 	switch v.class {
 	case session.ClassNull:
@@ -92,9 +92,9 @@ func (v value) bindNumber(st *sqlite3.Stmt, i int) error {
 	return st.BindInt64(i, int64(bits))
 }
 
-// valueOf is what the record holds in a column of the table.
+// valueOf returns what the record holds in a column of the table.
 func (t *table) valueOf(r *session.Record, col string) value {
-	if col == t.data {
+	if col == t.Data {
 		class := r.Class
 		if class == 0 {
 			class = session.ClassText
@@ -105,7 +105,7 @@ func (t *table) valueOf(r *session.Record, col string) value {
 	return value{c.Class, c.Bytes}
 }
 
-// row looks at a row of a result whose columns are the table's.
+// row returns the row of a result with the table's columns. It is valid as long as b.
 func (t *table) row(st *sqlite3.Stmt, b *rowBuffer) session.Record {
 	var r session.Record
 	b.cols, b.numbers = b.cols[:0], b.numbers[:0]
@@ -124,13 +124,13 @@ func (t *table) row(st *sqlite3.Stmt, b *rowBuffer) session.Record {
 	return r
 }
 
-// record copies a row of a result whose columns are the table's.
+// record copies the row of a result with the table's columns.
 func (t *table) record(st *sqlite3.Stmt) session.Record {
 	var b rowBuffer
 	return copyRecord(t.row(st, &b))
 }
 
-// copyRecord is a copy of a record that was looked at in place.
+// copyRecord returns a copy of a record that uses a rowBuffer.
 func copyRecord(r session.Record) session.Record {
 	size := 0
 	for _, c := range r.Cols {
@@ -153,7 +153,7 @@ func copyRecord(r session.Record) session.Record {
 	return r
 }
 
-// row is the row of that id, nil if there is none.
+// row returns the row with that id; nil if there is none.
 func (c *conn) row(t *table, id string) (*session.Record, error) {
 	var found *session.Record
 	err := c.query(t.selectRow, []value{text(id)}, func(st *sqlite3.Stmt) error {
@@ -164,12 +164,8 @@ func (c *conn) row(t *table, id string) (*session.Record, error) {
 	return found, err
 }
 
-// dataColumn is the column with the JSON, where a table has one.
-const dataColumn = `"data"`
-
-// sessionSelect is a query of the rows of a session, in the order in which they
-// are read. It has an expression in the place of the data, and its size behind the
-// table's columns.
+// sessionSelect returns a query for the rows of a session in the order in which they are
+// read, with an expression in the place of the data, and its size as last column.
 func (t *table) sessionSelect(data string) string {
 	cols := make([]string, len(t.cols))
 	for i, name := range t.cols {
@@ -177,20 +173,16 @@ func (t *table) sessionSelect(data string) string {
 	}
 	size := "0"
 	if t.dataIndex >= 0 {
-		cols[t.dataIndex], size = data, "octet_length("+dataColumn+")"
+		cols[t.dataIndex], size = data, "octet_length("+sqlite3.QuoteIdentifier(t.Data)+")"
 	}
-	return "SELECT " + strings.Join(cols, ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.name) + map[session.Kind]string{
-		session.KindSession: ` WHERE "id" = ?1`,
-		session.KindMessage: ` WHERE "session_id" = ?1 ORDER BY "time_created", "id"`,
-		session.KindPart:    ` WHERE "message_id" IN (SELECT "id" FROM "message" WHERE "session_id" = ?1) ORDER BY "message_id", "id"`,
-	}[t.kind]
+	return "SELECT " + strings.Join(cols, ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + t.SessionRows
 }
 
-// rowWithinLimit looks at a row of the result of selectSized, and adds it to sum.
+// rowWithinLimit returns a row of the result of selectSized, and adds it to h.
 func (t *table) rowWithinLimit(st *sqlite3.Stmt, b *rowBuffer, h *stampHasher) session.Record {
 	r := t.row(st, b)
 	size := st.ColumnInt64(len(t.cols))
-	h.addRow(t.kind, &r, classNames[r.Class], size)
+	h.addRow(t.Kind, &r, classNames[r.Class], size)
 	h.budget -= int64(len(r.Data))
 	if size > t.limit {
 		h.unknown = true

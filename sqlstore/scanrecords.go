@@ -11,7 +11,7 @@ import (
 	"mend/session"
 )
 
-// errGivenUp ends the scan of a session that must be loaded to be examined.
+// errStop ends reading early: ScanRecords cannot go on, or the session is too large.
 var errStop = errors.New("the session must be loaded")
 
 // ScanRecords reads the rows of a session as [Store.Load] does and calls visit for each
@@ -48,13 +48,13 @@ type recordScan struct {
 	session  session.Session
 	visit    func(*session.Record, iter.Seq[*session.Record]) bool
 	hasher   *stampHasher
-	ownParts int64 // parts that say that they are of the session
+	ownParts int64 // number of parts with the session's id
 
 	parts      *sqlite3.Stmt
-	part       session.Record // the next one that no message has had yet
-	hasPart    bool           // there is one
-	partBuffer rowBuffer      // of part
-	err        error          // that reading parts came to
+	part       session.Record // next part that no message has had yet
+	hasPart    bool           // part is valid
+	partBuffer rowBuffer
+	err        error // of reading parts
 }
 
 func (scan *recordScan) run() error {
@@ -110,13 +110,13 @@ func (scan *recordScan) scanMessages() error {
 		}
 		return scan.err
 	})
-	if err == nil && scan.hasPart { // of a message that was there before
+	if err == nil && scan.hasPart { // of a message that was passed already
 		err = errStop
 	}
 	return cmp.Or(scan.err, err)
 }
 
-// partsOf are the next parts, as far as they are of that message.
+// partsOf returns the next parts as long as they belong to that message.
 func (scan *recordScan) partsOf(message string) iter.Seq[*session.Record] {
 	return func(yield func(*session.Record) bool) {
 		for scan.hasPart {
@@ -138,7 +138,7 @@ func (scan *recordScan) partsOf(message string) iter.Seq[*session.Record] {
 	}
 }
 
-// nextPart goes to the next part.
+// nextPart reads the next part.
 func (scan *recordScan) nextPart() {
 	if scan.hasPart = scan.parts.Step(); !scan.hasPart {
 		scan.err = scan.parts.Err()
@@ -150,7 +150,7 @@ func (scan *recordScan) nextPart() {
 	}
 }
 
-// validID is the id of a row, and whether a ref can name it.
+// validID returns the id of a row; ok is false if no ref can name it.
 func validID(r *session.Record) (string, bool) {
 	c, _ := r.Col("id")
 	id := string(c.Bytes)

@@ -7,20 +7,20 @@ import (
 	"mend/change"
 )
 
-// Settle decides by the rows alone what became of st. SQLite has done all of it
+// Settle decides by the rows alone what became of st. SQLite has made all of the change
 // or nothing, so no row is ever written:
 //
 //	rows hold Post, none Pre      Committed
 //	rows hold Pre, none Post      Aborted
 //	both, or neither              Conflicted: no crash leaves this
 //
-// A row that is not there may have been deleted by anybody, so it counts only
-// where no other row tells. The Conflicts are the rows that do not hold what the
-// outcome says: others wrote them.
+// Another program may have deleted a row that does not exist, so it counts only if all
+// rows are like that. The Conflicts are the rows that differ from the outcome: others
+// wrote them.
 //
-// Settle waits for a transaction that is under way. It may be called any number
-// of times. The error wraps [ErrBusy], [ErrUnusable] or [change.ErrInvalid], or
-// is the context's or the system's; then nothing is decided.
+// Settle waits for a transaction of another process. It may be called any number of
+// times. The error wraps [ErrBusy], [ErrUnusable] or [change.ErrInvalid], or is the
+// context's or the system's; then nothing is decided.
 func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
 	var out change.Outcome
 	changes, err := s.changesOf(st)
@@ -44,7 +44,7 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 	return out, nil
 }
 
-// decide looks at every row.
+// decide compares every row with its Pre and Post.
 func (c *conn) decide(changes *rowChanges) (change.Outcome, error) {
 	var says rowCounts
 	found := make([]*change.Image, len(changes.rows))
@@ -73,8 +73,8 @@ func (c *conn) decide(changes *rowChanges) (change.Outcome, error) {
 	return out, nil
 }
 
-// evidence counts the rows that hold Pre, Post or neither; those that are not
-// there, though Pre or Post says so, are counted apart.
+// rowCounts counts the rows that hold Pre, Post or neither. Rows that do not exist, as Pre
+// or Post says, are counted apart.
 type rowCounts struct {
 	pre, post     int
 	noPre, noPost int

@@ -13,10 +13,10 @@ import (
 	"mend/session"
 )
 
-// Stamp tells the state of the rows of a session without reading what they hold:
-// by the size of the data and by all other columns, time_updated among them, which
-// the agent sets with every write. It is the zero one where a row has no such
-// time. Errors as of [Store.Load].
+// Stamp returns the stamp of the rows of a session without reading their data: from the
+// size of the data and all other columns, among them time_updated, which the agent sets
+// with every write. It is the zero stamp if a row has no such time. Errors as of
+// [Store.Load].
 func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) error {
@@ -31,19 +31,19 @@ func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp,
 	return stamp, nil
 }
 
-// A tally is what the stamp of a session is made of.
+// A stampHasher computes the stamp of a session.
 type stampHasher struct {
-	data     [session.KindProject + 1][]byte // of the rows of each kind, and of the rest
+	data     [session.KindProject + 1][]byte // by kind of record; index rest for all else
 	newest   int64                           // milliseconds since 1970
-	unknown  bool                            // a row does not say when it was changed, or cannot be read
-	budget   int64                           // how many bytes more may be loaded
-	ownParts int64                           // how many parts say that they are of the session
+	unknown  bool                            // a row has no time of its last change, or cannot be read
+	budget   int64                           // bytes that may still be loaded
+	ownParts int64                           // number of parts with the session's id
 }
 
-// rest is where a tally has what is of no kind.
+// rest is the index of what is of no kind.
 const rest = session.Kind(0)
 
-// newHasher is an empty tally. There is one for a connection, which keeps its room.
+// newHasher returns an empty hasher. A connection has one, whose memory is used again.
 func (c *conn) newHasher() *stampHasher {
 	seen := c.hasher.data
 	for i := range seen {
@@ -73,8 +73,8 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 	return c.hashRest(h, id)
 }
 
-// hashRest adds what a session is told by besides these rows: the projects of its
-// folder, and how many parts say that they are of it.
+// hashRest adds what else the result of Load depends on: the projects of the session's
+// folder, and the number of parts with the session's id.
 func (c *conn) hashRest(h *stampHasher, id string) error {
 	const claims = `SELECT count(*) FROM "part" WHERE "session_id" = ?1`
 	err := c.query(claims, []value{text(id)}, func(st *sqlite3.Stmt) error {
@@ -88,8 +88,8 @@ func (c *conn) hashRest(h *stampHasher, id string) error {
 	return c.hashProjects(h, id)
 }
 
-// hashProjects adds what [conn.loadProject] reads: the projects of the session's
-// folder, all where its own is missing, and whether its workspace is there.
+// hashProjects adds what [conn.loadProject] reads: the projects of the session's folder,
+// all projects if its own does not exist, and whether its workspace exists.
 func (c *conn) hashProjects(h *stampHasher, id string) error {
 	each := func(st *sqlite3.Stmt) error {
 		for i := range st.ColumnCount() {
@@ -97,7 +97,7 @@ func (c *conn) hashProjects(h *stampHasher, id string) error {
 		}
 		return nil
 	}
-	if c.schema.projects {
+	if c.schema.exist["project"] {
 		const projects = `SELECT b.id, b.time_updated FROM session AS s JOIN project AS a ON a.id = s.project_id
 			JOIN project AS b ON b.worktree = a.worktree WHERE s.id = ?1 ORDER BY b.id`
 		if err := c.query(projects, []value{text(id)}, each); err != nil {
@@ -113,7 +113,7 @@ func (c *conn) hashProjects(h *stampHasher, id string) error {
 			return err
 		}
 	}
-	if !c.schema.workspaces || !slices.Contains(c.schema.tables[session.KindSession].cols, "workspace_id") {
+	if !c.schema.exist["workspace"] || !slices.Contains(c.schema.tables[session.KindSession].cols, "workspace_id") {
 		return nil
 	}
 	const workspace = `SELECT count(*) FROM session AS s JOIN workspace AS w ON w.id = s.workspace_id WHERE s.id = ?1`
@@ -139,7 +139,7 @@ func (h *stampHasher) addValue(kind session.Kind, v value) {
 	h.data[kind] = append(seen, v.bytes...)
 }
 
-// stamp is the stamp of all that was added.
+// stamp returns the stamp of what was added.
 func (h *stampHasher) stamp() session.Stamp {
 	if h.unknown {
 		return session.Stamp{}
@@ -152,7 +152,8 @@ func (h *stampHasher) stamp() session.Stamp {
 	return session.Stamp{Sum: [32]byte(all.Sum(nil)), Newest: time.UnixMilli(h.newest)}
 }
 
-// classNames are what typeof calls the classes of data; a record has none for text.
+// classNames are the names of typeof for the classes of data; a record has class 0 for
+// text.
 var classNames = [...]string{
 	0: "text", session.ClassNull: "null", session.ClassInteger: "integer", session.ClassReal: "real",
 	session.ClassText: "text", session.ClassBlob: "blob",

@@ -11,11 +11,11 @@ import (
 	"mend/session"
 )
 
-// State tells the state of the whole database without SQLite: by size, time and
-// inode of the file and of its -wal, by the head of the -wal, which is another one
-// whenever it starts anew, and by that of the -shm, which says how much of the -wal
-// counts. It is the zero stamp where the system has no inodes. The error says that
-// the files cannot be read, or is that of an unusable database.
+// State returns a stamp of the whole database, computed without SQLite: from size, time
+// and inode of the file and of its -wal, the header of the -wal, which changes whenever it
+// is restarted, and the header of the -shm, which says how much of the -wal is valid. It
+// is the zero stamp where the system has no inodes. The error says that the files cannot
+// be read, or wraps [ErrUnusable].
 func (s *Store) State(context.Context) (session.Stamp, error) {
 	stamp, err := s.state()
 	if err != nil {
@@ -50,11 +50,11 @@ func (s *Store) state() (session.Stamp, error) {
 	return session.Stamp{Sum: [32]byte(sum.Sum(nil)), Newest: newest}, nil
 }
 
-// The sizes of the headers of a -wal, with the salt that it was started with, and
-// of a -shm (sqlite.org/walformat.html).
+// The sizes of the headers of a -wal, which contains its salt, and of a -shm
+// (sqlite.org/walformat.html).
 const walHeader, shmHeader = 32, 48
 
-// headOf is how the file begins; nil if there is none.
+// headOf returns the first bytes of the file; nil if it does not exist.
 func headOf(path string, size int) ([]byte, error) {
 	f, err := openPlain(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -10,20 +10,20 @@ import (
 	"github.com/ncruces/go-sqlite3/vfs"
 )
 
-// The two ways of reading, as file systems that SQLite works on.
+// The two ways of reading, as file systems for SQLite.
 const (
-	unlockedVFS = "mend-quiet" // nobody has the database open
-	lockedVFS   = "mend-live"  // somebody may: take SQLite's locks
+	unlockedVFS = "mend-quiet" // no other program has the database open
+	lockedVFS   = "mend-live"  // another may: take SQLite's locks
 )
 
-// readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it
-// creates the -wal and -shm that it does not find, and starts a leftover -shm
-// anew; and immutable=1 does not see what a -wal holds.
+// readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it creates
+// missing -wal and -shm files, and resets a -shm that was left over; and immutable=1
+// ignores the -wal.
 //
-// A live one takes the locks of the database file and of its -shm. A quiet one
-// takes none and has no -shm: SQLite builds the index of the -wal in memory,
-// which locking_mode=EXCLUSIVE asks of it. Nothing protects a quiet reader from
-// a writer but the look at the files afterwards.
+// A locked one takes the locks of the database file and of its -shm. An unlocked one takes
+// none and has no -shm: with locking_mode=EXCLUSIVE, SQLite builds the index of the -wal
+// in memory. Only the check of the files afterwards protects an unlocked reader from a
+// writer.
 type readVFS struct{ locked bool }
 
 func (v readVFS) FullPathname(name string) (string, error) { return name, nil }
@@ -42,8 +42,7 @@ func (v readVFS) Open(string, vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	return nil, 0, sqlite3.CANTOPEN
 }
 
-// OpenFilename opens the database or its -wal; SQLite needs no other file to
-// read.
+// OpenFilename opens the database or its -wal; SQLite needs no other file to read.
 func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File, vfs.OpenFlag, error) {
 	readonly := flags&^(vfs.OPEN_READWRITE|vfs.OPEN_CREATE) | vfs.OPEN_READONLY
 	switch {
@@ -60,18 +59,20 @@ func (v readVFS) OpenFilename(name *vfs.Filename, flags vfs.OpenFlag) (vfs.File,
 	return &readFile{f: f}, readonly, err
 }
 
-// A readFile can be read and pretends to be locked. Without a file it is empty.
+// A readFile is a file that can only be read and whose locks do nothing. Without a file it
+// is empty.
 //
-// Where it is read in order it reads ahead: rows that were written one after the
-// other mostly lie so, and a call for every page costs more than the page.
+// Sequential reads use a read-ahead buffer: rows that were written together are mostly
+// next to each other, and a system call per page takes longer than the page
+// (BenchmarkScan).
 type readFile struct {
 	f           *os.File
-	ahead       []byte // what stands in the file from byte at on
+	ahead       []byte // content of the file from aheadOffset on
 	aheadOffset int64
-	nextOffset  int64 // behind what was read last
+	nextOffset  int64 // end of the last read
 }
 
-// aheadSize is how much is read ahead.
+// aheadSize is the size of the read-ahead buffer.
 const aheadSize = 64 << 10
 
 func (r *readFile) Close() error {
@@ -123,6 +124,5 @@ func (r *readFile) Unlock(vfs.LockLevel) error         { return nil }
 func (r *readFile) CheckReservedLock() (bool, error)   { return false, nil }
 func (r *readFile) SectorSize() int                    { return 0 }
 
-// DeviceCharacteristics lets SQLite read what goes on behind a page without its
-// cache.
+// DeviceCharacteristics lets SQLite read parts of pages without its cache.
 func (r *readFile) DeviceCharacteristics() vfs.DeviceCharacteristic { return vfs.IOCAP_SUBPAGE_READ }

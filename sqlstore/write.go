@@ -11,15 +11,15 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// write runs f within one transaction that holds the write lock. f commits; if it
-// does not, nothing is changed. The error may also come from behind f, when only
-// the side files are left to be tidied up.
+// write runs f in one transaction that holds the write lock. f commits; if it does not,
+// nothing is changed. The error may also come from after f, if only side files could not
+// be removed.
 func (s *Store) write(ctx context.Context, f func(*conn) error) (err error) {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	defer func() { err = explain(ctx, s.wrapDiskFull(err)) }()
 	defer recoverPanic(&err)
-	s.dropIdle() // what it sees is about to be of the past, and Windows removes no open file
+	s.dropIdle() // they see the state before the change, and Windows removes no open file
 	files, err := inspectFiles(s.id.Root)
 	if err != nil {
 		return err
@@ -41,8 +41,8 @@ func (s *Store) write(ctx context.Context, f func(*conn) error) (err error) {
 	return s.begin(c, f)
 }
 
-// wrapDiskFull says so if it is for want of space that a write failed: the driver calls
-// that an I/O error (v0.35.6 looks for the cause in the wrong place).
+// wrapDiskFull makes an I/O error on a full disk wrap ENOSPC (the driver v0.35.6 looks for
+// the cause in the wrong place).
 func (s *Store) wrapDiskFull(err error) error {
 	if errors.Is(err, sqlite3.IOERR) && freeBytes(s.id.Root) < 1<<20 {
 		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
@@ -65,9 +65,9 @@ func (s *Store) begin(c *conn, f func(*conn) error) error {
 	return f(c)
 }
 
-// finish ends what is left of the transaction and closes the connection. What
-// fails here changes nothing that counts: without COMMIT no page does, and with
-// it a -wal that could not be removed holds the change as well.
+// finish ends the transaction if it is still open, and closes the connection. An error
+// changes nothing of the outcome: without COMMIT no page is written, and with it a -wal
+// that could not be removed contains the change as well.
 func (s *Store) finish(c *conn, keep bool) error {
 	c.db.SetInterrupt(context.Background())
 	if !c.db.GetAutocommit() {
@@ -82,12 +82,12 @@ func (s *Store) finish(c *conn, keep bool) error {
 	return errors.Join(err, c.close())
 }
 
-// makeSideFiles makes the -wal and -shm that a database in WAL mode needs and
-// does not have, with its mode and owner. The driver would make them by the
-// umask and for the user that runs it: then a private database has side files
-// that everybody can read, or the agent cannot write those that root made.
+// makeSideFiles makes the missing -wal and -shm of a database in WAL mode, with its mode
+// and owner. The driver would use the umask and the current user: then a private database
+// would have side files that everyone can read, or the agent could not write those that
+// root made.
 //
-// A crash here leaves empty side files, which mean nothing to SQLite.
+// A crash here leaves empty side files, which SQLite ignores.
 func (s *Store) makeSideFiles(files fileState) error {
 	if !files.walMode {
 		return nil
@@ -107,8 +107,8 @@ func (s *Store) makeSideFiles(files fileState) error {
 	return nil
 }
 
-// makeLike makes an empty file with the mode and owner of another. One that is
-// there by now is as good.
+// makeLike makes an empty file with the mode and owner of another. It accepts a file that
+// exists.
 func makeLike(path, model string) error {
 	info, err := os.Stat(model)
 	if err != nil {
@@ -125,9 +125,9 @@ func makeLike(path, model string) error {
 	return errors.Join(f.Chmod(info.Mode().Perm()), f.Close())
 }
 
-// syncFiles makes durable what is in the files, before SQLite looks at them: a
-// predecessor that was killed may have left its last writes in memory only, and
-// what rests on them must not outlive them.
+// syncFiles makes the content of the files durable before SQLite reads them: the last
+// writes of a process that was killed may be in memory only, and what depends on them must
+// not outlive them.
 func (s *Store) syncFiles() error {
 	for _, path := range []string{s.id.Root + "-wal", s.id.Root} {
 		if err := s.step("sync " + path); err != nil {
@@ -147,10 +147,10 @@ func (s *Store) syncFiles() error {
 	return syncFolder(s.id.Root)
 }
 
-// overwrite writes one page as it is. A writer that was killed, or whose sync
-// failed, may have left a whole transaction in the -wal that the shared index
-// does not know: nobody sees it, until the index is lost and made anew from the
-// -wal. The next transaction takes its place, and this is that next one.
+// overwrite writes one page unchanged. A writer that was killed, or whose sync failed, may
+// have left a whole transaction in the -wal that the shared index does not contain: no
+// reader sees it, until the index is lost and rebuilt from the -wal. The next transaction
+// overwrites it, and this is that transaction.
 func (s *Store) overwrite(c *conn) error {
 	if err := s.step("overwrite"); err != nil {
 		return err

@@ -1,0 +1,53 @@
+package sqlstore
+
+import "mend/session"
+
+// A TableSpec describes a table whose rows are records: what this package must know of
+// it to change rows. The specs are all that the transaction knows of OpenCode.
+type TableSpec struct {
+	Kind    session.Kind // of the records; 0 for a table whose rows are no records
+	Name    string
+	Columns []string // columns that must exist, among them the primary key "id"
+	Data    string   // column with the JSON; "" if there is none
+	Parent  string   // column with the id of the session of a message, or of the message of a part
+	// SessionRows is the condition for the rows of the session ?1, and their order.
+	SessionRows string
+	// Optional means that the table may be missing, and also rows to which others refer.
+	Optional bool
+}
+
+// openCodeTables returns the tables of OpenCode. All known versions have those that are
+// not optional, with these columns.
+func openCodeTables() []TableSpec {
+	return []TableSpec{
+		{
+			Kind: session.KindSession, Name: "session",
+			Columns:     []string{"id", "project_id", "directory", "title", "version", "time_created", "time_updated"},
+			SessionRows: `"id" = ?1`,
+		},
+		{
+			Kind: session.KindMessage, Name: "message", Data: "data", Parent: "session_id",
+			Columns:     []string{"id", "session_id", "time_created", "time_updated", "data"},
+			SessionRows: `"session_id" = ?1 ORDER BY "time_created", "id"`,
+		},
+		{
+			Kind: session.KindPart, Name: "part", Data: "data", Parent: "message_id",
+			Columns:     []string{"id", "message_id", "session_id", "time_created", "time_updated", "data"},
+			SessionRows: `"message_id" IN (SELECT "id" FROM "message" WHERE "session_id" = ?1) ORDER BY "message_id", "id"`,
+		},
+		{Kind: session.KindProject, Name: "project", Columns: []string{"id", "worktree", "time_updated"}, Optional: true},
+		{Name: "workspace", Columns: []string{"id"}, Optional: true},
+	}
+}
+
+// parentID returns the id in the parent column of the row of ref; "" if ref has no parent.
+func parentID(ref session.Ref) string {
+	switch ref.Kind {
+	case session.KindMessage:
+		return ref.Session
+	case session.KindPart:
+		return ref.Message
+	default:
+		return ""
+	}
+}
