@@ -12,14 +12,23 @@ import (
 )
 
 // TestSignalEndsReading stops verbs that only read and that would never end: no
-// process reads what they write, so they never look at their context again.
+// process reads what they write, so they never look at their context again. Those that
+// read the journal never look at it at all.
 func TestSignalEndsReading(t *testing.T) {
 	sb := newSandbox(t, wound.Versions[0], "")
 	sb.addBlankTexts(100)
-	for signal, args := range map[syscall.Signal][]string{
-		syscall.SIGINT:  {"repair", sb.session, "--dry-run"},
-		syscall.SIGTERM: {"scan", "--all"},
+	id := sb.mustRepair()
+	sb.mustExit(exitDone, "undo", id)
+	for _, c := range []struct {
+		signal syscall.Signal
+		args   []string
+	}{
+		{syscall.SIGINT, []string{"repair", sb.session, "--dry-run"}},
+		{syscall.SIGTERM, []string{"scan", "--all"}},
+		{syscall.SIGINT, []string{"log", "--json"}},
+		{syscall.SIGTERM, []string{"show", id}},
 	} {
+		signal, args := c.signal, c.args
 		r, w, err := os.Pipe()
 		if err != nil {
 			t.Fatal(err)
