@@ -15,7 +15,7 @@ import (
 	"mend/testdata"
 )
 
-// With a person at the terminal, repair shows everything and asks once.
+// TestAsk checks that repair shows everything and asks once if there is a terminal.
 func TestAsk(t *testing.T) {
 	for answer, want := range map[string]int{"y\n": exitDone, "YES\n": exitDone, "n\n": exitRefused, "\n": exitRefused, "": exitRefused} {
 		dir := t.TempDir()
@@ -48,7 +48,7 @@ func TestAsk(t *testing.T) {
 	}
 }
 
-// A signal ends the question: nothing waits for an answer.
+// TestAskInterrupted checks that a signal ends the question.
 func TestAskInterrupted(t *testing.T) {
 	in, out := io.Pipe()
 	t.Cleanup(func() { _ = out.Close() })

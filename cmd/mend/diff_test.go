@@ -15,7 +15,7 @@ import (
 	"mend/session"
 )
 
-// lines is an image as text.
+// lines returns the text of an image.
 func lines(i *change.Image) (text []byte) {
 	if i != nil {
 		newImageText(i).lines(func(line []byte) { text = append(text, line...) })
@@ -66,7 +66,7 @@ func TestDiffSame(t *testing.T) {
 	})
 }
 
-// wholeDiff is the diff of all lines of both images at once.
+// wholeDiff returns the diff of all lines of both images, without windows.
 func wholeDiff(pre, post *change.Image) (all []string) {
 	for i, line := range strings.Split(strings.TrimSuffix(string(diff.Diff("a", lines(pre), "b", lines(post))), "\n"), "\n") {
 		if i >= 3 && line != "" && !strings.HasPrefix(line, "@@") {
@@ -137,8 +137,8 @@ func TestDiffLong(t *testing.T) {
 	}
 }
 
-// TestDiffLines compares what is shown of a record that comes or goes with the
-// difference to nothing.
+// TestDiffLines compares the diffs of created and deleted records with diffs from and to
+// nothing.
 func TestDiffLines(t *testing.T) {
 	for _, data := range []string{"", "\n", "a", "a\n\n@@ b\n", `{"a":[1,{"b":"c\n"}],"d":{}}`, "\xff\x00", "-- a\n\\ No newline at end of file"} {
 		i := &change.Image{Data: []byte(data)}
@@ -149,7 +149,7 @@ func TestDiffLines(t *testing.T) {
 			{nil, i, diff.Diff("before", nil, "after", lines(i))},
 			{i, nil, diff.Diff("before", lines(i), "after", nil)},
 		} {
-			want := strings.Split(strings.TrimSuffix(string(c.text), "\n"), "\n")[4:] // behind names and place
+			want := strings.Split(strings.TrimSuffix(string(c.text), "\n"), "\n")[4:] // after the header
 			if d := cmp.Diff(want, diffLines(c.pre, c.post)); d != "" {
 				t.Errorf("diffLines(%v, %v) (-want +got):\n%s", c.pre, c.post, d)
 			}
@@ -160,7 +160,7 @@ func TestDiffLines(t *testing.T) {
 	}
 }
 
-// TestDeepLines has what would be a hundred times as long, if it were indented.
+// TestDeepLines checks that deeply nested texts are not indented.
 func TestDeepLines(t *testing.T) {
 	nested := func(depth int) []byte {
 		return []byte(strings.Repeat(`{"a\"[{":[`, depth) + strings.Repeat("]}", depth))

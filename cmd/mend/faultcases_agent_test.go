@@ -20,20 +20,20 @@ import (
 	"mend/journal"
 )
 
-// An agentWriter writes the session's parts all the time, as OpenCode does, each time
-// with a token that stands nowhere else.
+// An agentWriter continuously writes parts of the session, as OpenCode does, each time with a
+// unique token.
 type agentWriter struct {
 	write func(part wound.Record, data string) error
-	drop  func(part wound.Record) error // nil if it drops none
+	drop  func(part wound.Record) error // may be nil
 	parts []wound.Record
 
-	wrote map[string]string // by part: the token of what the agent last wrote there
+	wrote map[string]string // the last token by part
 	count int
 	err   error
-	pause atomic.Int64 // how long the agent rests now and then, so that mend can be done at all
+	pause atomic.Int64 // an occasional pause, so that mend can finish
 }
 
-// run writes until stop is closed. Every fourth text is blank, and so broken.
+// run writes until stop is closed. Every fourth text is blank, which is a fault.
 func (a *agentWriter) run(stop <-chan struct{}, done chan<- struct{}) {
 	defer close(done)
 	r := rand.New(rand.NewPCG(1, 2))
@@ -60,8 +60,7 @@ func (a *agentWriter) run(stop <-chan struct{}, done chan<- struct{}) {
 	}
 }
 
-// filesAgent writes as OpenCode does: it opens the file, cuts it to nothing, and
-// writes. The folder is there.
+// filesAgent writes as OpenCode does: it truncates the file and writes. The folder exists.
 func filesAgent(sb sandbox) *agentWriter {
 	path := func(p wound.Record) string { return filepath.Join(sb.store, "part", p.Owner, p.ID+".json") }
 	return &agentWriter{
@@ -98,23 +97,22 @@ func (f *failure) Fatal(args ...any) {
 	runtime.Goexit()
 }
 
-// TestCase23to26AgentWritesFiles repairs and undoes beside an agent that writes,
-// creates and removes files: cases 23, 24, 25 and 26.
+// TestCase23to26AgentWritesFiles repairs and undoes while an agent writes, creates and removes
+// files: cases 23 to 26.
 func TestCase23to26AgentWritesFiles(t *testing.T) {
 	sb := newSandbox(t, wound.Versions[0], "")
 	sb.testBesideAgent(filesAgent(sb))
 }
 
-// TestCase27to29AgentWritesRows does so beside one that writes rows: cases 27,
-// 28 and 29.
+// TestCase27to29AgentWritesRows repairs and undoes while an agent writes rows: cases 27 to 29.
 func TestCase27to29AgentWritesRows(t *testing.T) {
 	sb := newSandbox(t, wound.Versions[2], "")
 	sb.testBesideAgent(rowsAgent(sb))
 }
 
-// testBesideAgent lets mend repair and undo while the agent works. In the end every
-// token that the agent wrote last stands in the store, in what was kept, or in
-// the journal; and each conflict was told with all that it is about.
+// testBesideAgent repairs and undoes while the agent writes. At the end the last token of each
+// part must be in the store, among the kept files, or in the journal, and each conflict must
+// have been printed.
 func (sb sandbox) testBesideAgent(a *agentWriter) {
 	sb.Helper()
 	sb.addBlankTexts(30)
@@ -161,7 +159,7 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 	}
 }
 
-// allText is all bytes that the store and the journal hold.
+// allText returns all bytes in the store and the journal.
 func (sb sandbox) allText() string {
 	sb.Helper()
 	var b strings.Builder

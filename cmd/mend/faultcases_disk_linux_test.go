@@ -16,7 +16,7 @@ import (
 	"mend/internal/wound"
 )
 
-// mountTmpfs mounts a file system in memory on a new folder below dir.
+// mountTmpfs mounts a tmpfs at a new folder in dir.
 func mountTmpfs(t *testing.T, dir, name, options string) string {
 	t.Helper()
 	path := filepath.Join(dir, name)
@@ -60,8 +60,8 @@ func TestCase11ReadOnly(t *testing.T) {
 	})
 }
 
-// rawFiles is all files and folders of the store as they are on the disk, also for a
-// database that nobody can open.
+// rawFiles returns all files and folders of the store as bytes, also of a database that cannot
+// be opened.
 func (sb sandbox) rawFiles() map[string]string {
 	sb.Helper()
 	all, err := wound.Snapshot(filepath.Dir(sb.store))
@@ -71,7 +71,7 @@ func (sb sandbox) rawFiles() map[string]string {
 	return all
 }
 
-// fillDisk takes all the room that is left in a file system.
+// fillDisk fills a file system.
 func fillDisk(t *testing.T, dir string) (free func()) {
 	t.Helper()
 	name := filepath.Join(dir, "fill")
@@ -108,8 +108,7 @@ func TestCase13FullAtStaging(t *testing.T) {
 	})
 }
 
-// TestCase14FullJournal repairs and undoes while the journal's disk has room for
-// less and less of it.
+// TestCase14FullJournal repairs and undoes with different amounts of space for the journal.
 func TestCase14FullJournal(t *testing.T) {
 	eachStore(t, func(t *testing.T, version string) {
 		refused := 0
@@ -147,7 +146,7 @@ func TestCase14FullJournal(t *testing.T) {
 	})
 }
 
-// TestCase15FullInRecovery has no room anywhere when it shall recover.
+// TestCase15FullInRecovery recovers with full disks.
 func TestCase15FullInRecovery(t *testing.T) {
 	for _, at := range []string{"exchange", "barrier", "finish"} {
 		dir := storetest.FastDir(t)
@@ -176,8 +175,8 @@ func TestCase15FullInRecovery(t *testing.T) {
 	}
 }
 
-// TestCase16Limits lets the process open few files, and write short ones. With
-// fewer than ten Go's runtime itself cannot start.
+// TestCase16Limits limits open files and the size of files. Go's runtime needs ten open files
+// to start.
 func TestCase16Limits(t *testing.T) {
 	eachStore(t, func(t *testing.T, version string) {
 		limits := []string{"n 10", "f 0", "f 40", "n 11", "n 12", "n 13", "n 14", "n 16", "n 20", "f 1", "f 8", "f 16", "f 24", "f 32", "f 64", "f 80"}

@@ -13,7 +13,7 @@ import (
 	"mend/internal/wound"
 )
 
-// A loopDevice is an ext4 file system in a file, which turns read-only on an error.
+// A loopDevice is an ext4 file system in a file. It becomes read-only on an error.
 type loopDevice struct {
 	t          *testing.T
 	image, dir string
@@ -36,7 +36,7 @@ func newLoopDevice(t *testing.T, dir, name string) *loopDevice {
 	return lo
 }
 
-// try runs a command; where that does not work the test is skipped.
+// try runs a command and skips the test if that fails.
 func (lo *loopDevice) try(name string, args ...string) string {
 	lo.t.Helper()
 	out, err := exec.Command(name, args...).CombinedOutput()
@@ -63,7 +63,7 @@ func (lo *loopDevice) unmount() {
 	}
 }
 
-// fail makes the file system find an error, and turn read-only.
+// fail makes the file system read-only by an error.
 func (lo *loopDevice) fail() {
 	lo.t.Helper()
 	trigger := filepath.Join("/sys/fs/ext4", filepath.Base(lo.device), "trigger_fs_error")
@@ -72,8 +72,8 @@ func (lo *loopDevice) fail() {
 	}
 }
 
-// TestCase12TurnsReadOnly lets the file system of the store turn read-only in the
-// middle of a repair. Recovery waits for it, and then makes the store whole.
+// TestCase12TurnsReadOnly makes the file system of the store read-only during a repair.
+// Recovery completes once it is writable again.
 func TestCase12TurnsReadOnly(t *testing.T) {
 	for _, at := range []string{"stage", "take", "exchange", "barrier"} {
 		dir := storetest.FastDir(t)

@@ -27,20 +27,20 @@ func (sb sandbox) writePart(name string, data []byte) string {
 	return path
 }
 
-// maxMemoryMB is the most memory that the program had.
+// maxMemoryMB returns the peak memory of the program in MB.
 func maxMemoryMB(a cmdResult) int64 { return a.state.SysUsage().(*syscall.Rusage).Maxrss >> 10 }
 
-// TestCase02StrangeJSON has all that no parser likes beside healthy records: it
-// is told, costs little memory, and comes back from a repair as it was.
+// TestCase02StrangeJSON adds JSON that parsers reject to a healthy session. mend must report
+// it, need little memory, and restore it on undo.
 func TestCase02StrangeJSON(t *testing.T) {
-	testStrange(t, map[string][]byte{ // the agent stops at these
+	testStrange(t, map[string][]byte{ // the agent fails on these
 		"objects":   []byte(strings.Repeat(`{"a":`, jsonedit.MaxDepth) + strings.Repeat("}", jsonedit.MaxDepth)),
 		"open":      []byte(strings.Repeat("[", jsonedit.MaxDepth)),
 		"nan":       []byte(`{"id":"prt_zz_nan","type":"text","text":NaN}`),
 		"nul":       []byte("{\"id\":\"prt_zz_nul\x00\"}"),
 		"surrogate": []byte(`{"id":"prt_zz_surrogate","type":"text","text":"\ud800"`),
 	})
-	testStrange(t, map[string][]byte{ // and these it reads
+	testStrange(t, map[string][]byte{ // and reads these
 		"lists":  []byte(strings.Repeat("[", jsonedit.MaxDepth) + strings.Repeat("]", jsonedit.MaxDepth)),
 		"types":  []byte(`{"id":7,"messageID":[],"sessionID":null,"type":{},"text":3}`),
 		"number": []byte("1e999999"),
@@ -56,7 +56,7 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 	for name, data := range strange {
 		sb.writePart("prt_zz_"+name+".json", data)
 	}
-	// The agent reads over a BOM, so this one is no finding, and stays.
+	// The agent ignores a BOM, so this is not a fault.
 	sb.writePart("prt_zz_bom.json", []byte("\xef\xbb\xbf{\"id\":\"prt_zz_bom\",\"type\":\"text\",\"text\":\"x\"}"))
 	before := sb.snapshot()
 	a := sb.mustExit(exitProblems, "scan", "--all")
@@ -125,8 +125,7 @@ func TestCase08Unreadable(t *testing.T) {
 	}
 }
 
-// TestCase09Names has a store below a folder whose name is no UTF-8, and such
-// names in it.
+// TestCase09Names has a store in a folder whose name is not UTF-8, and such file names in it.
 func TestCase09Names(t *testing.T) {
 	sb := newSandbox(t, wound.Versions[0], "")
 	sb.writePart("prt_\xff.json", []byte("{}"))
@@ -148,8 +147,8 @@ func TestCase09Names(t *testing.T) {
 	sb.wantSnapshot("repaired and undone", before)
 }
 
-// TestCase37Modes repairs and undoes under the widest and the narrowest umask,
-// and as root on another user's store.
+// TestCase37Modes repairs and undoes with the widest and the narrowest umask, and as root on
+// the store of another user.
 func TestCase37Modes(t *testing.T) {
 	for _, mask := range []string{"0", "077"} {
 		sb := newSandbox(t, wound.Versions[0], "")
@@ -177,7 +176,7 @@ func TestCase37Modes(t *testing.T) {
 	}
 }
 
-// mustRun runs a line that must succeed.
+// mustRun runs a shell command that must succeed.
 func (sb sandbox) mustRun(line string) {
 	sb.Helper()
 	if a := sb.sh(line); a.code != 0 {
@@ -190,7 +189,7 @@ func (sb sandbox) chown(uid int) {
 	sb.walk(func(path string, _ fs.FileInfo) error { return os.Chown(path, uid, uid) })
 }
 
-// owners is whom each file and folder of the store belongs to.
+// owners returns the owner of each file and folder of the store.
 func (sb sandbox) owners() map[string]uint32 {
 	sb.Helper()
 	all := map[string]uint32{}

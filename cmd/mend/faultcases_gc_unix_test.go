@@ -13,9 +13,8 @@ import (
 	"mend/internal/wound"
 )
 
-// TestCase34KilledGC kills forget, which writes the journal anew, at random
-// moments: the journal is whole, the store as it was, and in the end the bytes
-// are gone.
+// TestCase34KilledGC kills forget, which rewrites the journal, at random moments. The journal
+// and the store must stay intact, and at the end the bytes are removed.
 func TestCase34KilledGC(t *testing.T) {
 	sb := newSandbox(t, wound.Versions[0], "")
 	text := wound.Of(sb.open(), wound.Hello, "text")[0]

@@ -19,7 +19,7 @@ import (
 	"mend/session"
 )
 
-// A damage is a way in which a journal's file can be broken.
+// A damage is a kind of damage to a journal file.
 type damage struct {
 	name  string
 	apply func(r *rand.Rand, file []byte) []byte
@@ -55,9 +55,8 @@ func noise(r *rand.Rand, b []byte) {
 	}
 }
 
-// TestCase19Damaged breaks the journal in many ways and lets verify and every
-// other verb at it: none crashes, and where verify finds the damage, or another
-// verb does, neither store nor journal is touched.
+// TestCase19Damaged damages the journal in many ways and runs verify and another verb. None
+// may crash, and if one of them finds the damage neither the store nor the journal may change.
 func TestCase19Damaged(t *testing.T) {
 	sb := newSandbox(t, wound.Versions[0], "")
 	undo := sb.mustRepair()
@@ -116,7 +115,7 @@ func TestCase19Damaged(t *testing.T) {
 		case a.code == exitUnusable:
 		case a.code != exitDone && a.code != exitUsage && a.code != exitRefused:
 			t.Errorf("%s: %s: exit code %d\n%s", when, verb[0], a.code, a.err)
-		case maps.Equal(now, wounded): // what was changed is in a page that is not in use
+		case maps.Equal(now, wounded): // the damaged page is not in use
 			sb.restore(repaired, wounded)
 		default:
 			sb.wantSnapshot(when, repaired)
@@ -131,7 +130,7 @@ func TestCase19Damaged(t *testing.T) {
 	}
 }
 
-// restore makes the store hold the files of want in place of those of now.
+// restore writes the files of want that differ from those of now.
 func (sb sandbox) restore(want, now map[string]string) {
 	sb.Helper()
 	for name, content := range want {
@@ -146,8 +145,8 @@ func (sb sandbox) restore(want, now map[string]string) {
 	sb.wantSnapshot("put back", want)
 }
 
-// TestCase20Replaced moves the journal away while another one takes its place:
-// what the other one has repaired is not this one's to undo.
+// TestCase20Replaced replaces the journal by that of another store, whose repairs must not be
+// undone here.
 func TestCase20Replaced(t *testing.T) {
 	sb := newSandbox(t, wound.Versions[0], "")
 	other := newSandbox(t, wound.Versions[0], "")
@@ -166,8 +165,8 @@ func TestCase20Replaced(t *testing.T) {
 	sb.wantSnapshot("refused", repaired)
 }
 
-// TestCase22Clock repairs and undoes while the clock stands in 1970, far in the
-// future, and goes backwards: the order of the entries is that of their numbers.
+// TestCase22Clock repairs and undoes with clocks in 1970, far in the future, and going
+// backwards. Entries are ordered by number.
 func TestCase22Clock(t *testing.T) {
 	sb := newSandbox(t, wound.Versions[0], "")
 	before := sb.snapshot()
@@ -205,7 +204,7 @@ func TestCase22Clock(t *testing.T) {
 			t.Errorf("entry %d is %s, want %s: the order is not that of the numbers", i, e.ID, want)
 		}
 	}
-	o.Now = func() time.Time { return time.Unix(100, 0) } // gc of what is older than a day takes nothing
+	o.Now = func() time.Time { return time.Unix(100, 0) } // nothing is older than a day
 	if freed, err := o.GC(t.Context(), time.Unix(-86300, 0)); err != nil || freed.Entries != 0 {
 		t.Errorf("GC = %+v, %v, want that it drops nothing", freed, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"mend/internal/wound"
 )
 
-// TestCase31Mounts has the parts on another mount: nothing is copied there.
+// TestCase31Mounts has the parts on another mount, which mend refuses.
 func TestCase31Mounts(t *testing.T) {
 	for _, way := range []string{"another file system", "a bind mount"} {
 		sb := newSandbox(t, wound.Versions[0], "")
@@ -43,8 +43,8 @@ func TestCase31Mounts(t *testing.T) {
 	}
 }
 
-// TestCase32FUSE repairs and undoes a store behind FUSE, where nothing can be
-// exchanged, and says what that means once.
+// TestCase32FUSE repairs and undoes a store on FUSE, where files cannot be exchanged. mend
+// warns once.
 func TestCase32FUSE(t *testing.T) {
 	bindfs, err := exec.LookPath("bindfs")
 	if err != nil || os.Geteuid() != 0 {

@@ -14,14 +14,14 @@ import (
 	"mend/internal/wound"
 )
 
-// A moment is a place in the middle of a change, told by what is in the store.
+// A moment is a point during a change, recognised by the files of the store.
 type moment struct {
 	name    string
 	reached func() bool
 }
 
-// moments are those of a change of many records: while it is staged, as it
-// begins, and while records change.
+// moments returns the moments of a change of many records: staging, start, and during the
+// exchange of records.
 func (sb sandbox) moments(folder string, begin int) []moment {
 	count := func(pattern string) int {
 		names, _ := filepath.Glob(pattern)
@@ -40,8 +40,8 @@ func (sb sandbox) moments(folder string, begin int) []moment {
 	}
 }
 
-// TestCase36Signals stops repairs, undos and redos in the middle by SIGINT and
-// SIGTERM: each is finished, or put back.
+// TestCase36Signals interrupts repairs, undos and redos by SIGINT and SIGTERM. Each must be
+// finished or rolled back.
 func TestCase36Signals(t *testing.T) {
 	sb, folder, states := newSignalSandbox(t)
 	done, stopped := 0, 0
@@ -75,8 +75,8 @@ func TestCase36Signals(t *testing.T) {
 	}
 }
 
-// TestCase36SecondSignal sends two signals: the second kills, and recovery makes
-// it whole.
+// TestCase36SecondSignal sends two signals: the second kills the program, and recovery
+// restores a consistent store.
 func TestCase36SecondSignal(t *testing.T) {
 	sb, folder, states := newSignalSandbox(t)
 	killed := 0
@@ -102,8 +102,8 @@ func TestCase36SecondSignal(t *testing.T) {
 	t.Logf("%d killed by the second signal", killed)
 }
 
-// newSignalSandbox repairs a session with many blanks. It returns the folder of their
-// parts, and what the store holds repaired and wounded.
+// newSignalSandbox repairs a session with many blank texts. It returns the folder of their
+// parts, and the content of the store repaired and damaged.
 func newSignalSandbox(t *testing.T) (sandbox, string, [2]map[string]string) {
 	t.Helper()
 	sb := newSandbox(t, wound.Versions[0], "")
@@ -116,7 +116,7 @@ func newSignalSandbox(t *testing.T) (sandbox, string, [2]map[string]string) {
 	return sb, folder, [2]map[string]string{sb.snapshot(), wounded}
 }
 
-// signalAt runs mend and sends it the signals when the moment has come.
+// signalAt runs mend and sends it the signals at the moment.
 func (sb sandbox) signalAt(at moment, signals []syscall.Signal, args ...string) cmdResult {
 	sb.Helper()
 	cmd, a := sb.command("mend", args...)
@@ -145,7 +145,7 @@ func sendSignals(cmd *exec.Cmd, at moment, signals []syscall.Signal, end <-chan 
 		}
 	}
 	for _, s := range signals {
-		_ = cmd.Process.Signal(s) // it may be done already
+		_ = cmd.Process.Signal(s) // it may have ended
 		time.Sleep(500 * time.Microsecond)
 	}
 }

@@ -66,7 +66,7 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// generate draws cases and judges them.
+// generate generates cases and tests them.
 func (g *generator) generate() {
 	start := time.Now()
 	shown := start
@@ -81,7 +81,7 @@ func (g *generator) generate() {
 	}
 }
 
-// A generator makes cases for one version, and judges them.
+// A generator generates and tests cases for one version.
 type generator struct {
 	*testing.T
 	version int
@@ -124,7 +124,7 @@ func (g *generator) newStore(t *testing.T) *testStore {
 	return ts
 }
 
-// corpus is the known cases of the version.
+// corpus returns the known cases of the version.
 func (g *generator) corpus() (all []mutation.Case) {
 	file := *only
 	if file == "" {
@@ -149,7 +149,7 @@ func (g *generator) corpus() (all []mutation.Case) {
 	return all
 }
 
-// draw draws a case that can be applied.
+// draw generates a case that can be applied.
 func (g *generator) draw(t *testing.T, r *rand.Rand) mutation.Case {
 	t.Helper()
 	wanted, err := regexp.Compile(*match)
@@ -178,8 +178,7 @@ func (g *generator) apply(ts *testStore, c mutation.Case) error {
 	return errors.Join(s.Apply(c.Mutations), s.Close())
 }
 
-// judge asks for the verdicts on a case. Of several changes those are left out that
-// do not matter to a disagreement.
+// judge tests a case. It shortens a case that causes a disagreement.
 func (g *generator) judge(t *testing.T, c mutation.Case) {
 	t.Helper()
 	outcome, wrong := g.try(t, c)
@@ -226,13 +225,13 @@ func (g *generator) append(c mutation.Case, wrong string) {
 	}
 }
 
-// end says how many cases there were of each kind.
+// end logs the number of cases of each kind.
 func (g *generator) end() {
 	data, err := json.Marshal(g.counts)
 	g.Logf("-seed %d, OpenCode %s: %s %v", *seed, wound.Versions[g.version], data, err)
 }
 
-// An opinion is what mend says of a session.
+// An opinion is what mend reports for a session.
 type opinion struct {
 	Session    string
 	Diagnoses  []diagnosis
@@ -271,7 +270,7 @@ func (g *generator) noFolder(ts *testStore) bool {
 
 func (o opinion) names(rule string) bool { return scanResult{diagnoses: o.Diagnoses}.hasBroken(rule) }
 
-// ask asks mend.
+// ask runs mend scan.
 func (g *generator) ask(ts *testStore) (o opinion, wrong string) {
 	code, out := g.mend(ts, "scan", ts.session, "--request", "--json")
 	_, text, _ := strings.Cut(out, "{")
@@ -287,7 +286,7 @@ func (g *generator) ask(ts *testStore) (o opinion, wrong string) {
 	return o, ""
 }
 
-// mend runs mend; a panic is an exit code of its own.
+// mend runs mend. A panic has its own exit code.
 func (g *generator) mend(ts *testStore, args ...string) (code int, out string) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -297,7 +296,7 @@ func (g *generator) mend(ts *testStore, args ...string) (code int, out string) {
 	return ts.mend(args...)
 }
 
-// why is what mend says is broken, or latent.
+// why returns what mend reports as broken or latent.
 func (o opinion) why() string {
 	var all []string
 	for _, d := range o.Diagnoses {
@@ -306,8 +305,7 @@ func (o opinion) why() string {
 	return strings.Join(all, "; ")
 }
 
-// try judges one case: what became of it, and where mend and the real program do
-// not agree.
+// try tests one case. It returns the outcome, and where mend and the real program disagree.
 func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	t.Helper()
 	ts := g.newStore(t)
@@ -427,7 +425,7 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 	return outcome, ""
 }
 
-// sent is the messages of a request, in which the prompt is another word.
+// sent returns the messages of a request, with another word instead of the prompt.
 func sent(t *testing.T, body []byte, prompt string) []any {
 	t.Helper()
 	var r struct{ Messages []any }
@@ -465,7 +463,7 @@ func plain(v any) any {
 	return v
 }
 
-// blocks is every content block of a request, as JSON.
+// blocks returns every content block of a request as JSON.
 func blocks(t *testing.T, messages []any) (all []string) {
 	t.Helper()
 	for _, m := range messages {

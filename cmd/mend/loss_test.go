@@ -20,9 +20,8 @@ import (
 
 const lossGolden = "testdata/losses.golden"
 
-// What each cure gives up is what testdata/losses.golden says: which records it
-// changes, which fields of them, and what mend tells the user about it. Everything
-// else stays byte for byte.
+// TestLosses compares what each fix changes with testdata/losses.golden: the records, their
+// fields, and what mend reports as lost. Everything else must stay byte-identical.
 func TestLosses(t *testing.T) {
 	var found lossReport
 	t.Run("of", func(t *testing.T) {
@@ -30,7 +29,7 @@ func TestLosses(t *testing.T) {
 			for n, w := range wound.Table {
 				differs := w.Want[0] != w.Want[1] || w.Want[1] != w.Want[2]
 				if i > 0 && !differs || !storetest.Includes(n, 10) {
-					continue // the same cure, in a store that is slower to make
+					continue // the same fix in another store
 				}
 				t.Run(w.Name+" on "+version, func(t *testing.T) {
 					t.Parallel()
@@ -44,7 +43,7 @@ func TestLosses(t *testing.T) {
 	found.compare(t)
 }
 
-// A lossReport is what was lost, by wound and version.
+// A lossReport has the changes and losses by damage and version.
 type lossReport struct {
 	mu    sync.Mutex
 	pages map[string]string
@@ -59,7 +58,7 @@ func (l *lossReport) add(name, page string) {
 	l.pages[name] = page
 }
 
-// compare compares the pages with those of the golden file, or writes them.
+// compare compares the pages with the golden file. With -update it writes them.
 func (l *lossReport) compare(t *testing.T) {
 	t.Helper()
 	if *update && storetest.AllCases() {
@@ -92,8 +91,8 @@ func (l *lossReport) compare(t *testing.T) {
 	}
 }
 
-// repairLosses cures all that mend finds, and what a signature makes of it, and tells what
-// that changed.
+// repairLosses repairs everything that mend finds, also false signatures, and returns what
+// changed.
 func (ts *testStore) repairLosses() string {
 	ts.Helper()
 	before, wounded := ts.records(), ts.snapshot()
@@ -107,7 +106,7 @@ func (ts *testStore) repairLosses() string {
 	return "\t" + strings.Join(append(all, lines...), "\n\t") + "\n"
 }
 
-// removedFiles tells of the files that are gone and were no records, by their names.
+// removedFiles lists by name the files that were moved away and are no records.
 func removedFiles(before, now map[string]string) (lines []string) {
 	for _, name := range slices.Sorted(maps.Keys(before)) {
 		id, isRecord := strings.CutSuffix(path.Base(name), ".json")
@@ -119,9 +118,9 @@ func removedFiles(before, now map[string]string) (lines []string) {
 	return lines
 }
 
-// repairAll repairs, also what only a signature shows. It returns what mend says
-// is lost, and the ids of the records that it says it changed. The killed
-// sessions are busy while an agent runs on this machine: hence --force.
+// repairAll repairs everything, also what only the error about a signature shows. It returns
+// what mend reports as lost and the ids of the changed records. It needs --force: a session
+// that was killed is busy if an agent runs on this machine.
 func (ts *testStore) repairAll() (loses, named []string) {
 	ts.Helper()
 	args := []string{"repair", ts.session, "--force", "--yes", "--latent"}
@@ -149,8 +148,8 @@ func (ts *testStore) repairAll() (loses, named []string) {
 	}
 }
 
-// signatureError is what the strict endpoint says of a false signature in the request
-// that mend predicts, "" for nothing.
+// signatureError returns the error of the strict endpoint for a false signature in the
+// predicted request, or "".
 func (ts *testStore) signatureError() string {
 	ts.Helper()
 	var answer struct{ Request endpoint.Request }
@@ -163,7 +162,7 @@ func (ts *testStore) signatureError() string {
 	return ""
 }
 
-// checkOnlyNamed checks that what changed is what mend named.
+// checkOnlyNamed checks that only records changed that mend named.
 func (ts *testStore) checkOnlyNamed(was, is map[string]string, named []string) {
 	ts.Helper()
 	for _, store := range []map[string]string{was, is} {

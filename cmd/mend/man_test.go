@@ -9,7 +9,7 @@ import (
 	"mend/internal/storetest"
 )
 
-// The program for packagers writes a page for every verb.
+// TestMan checks that the program for packagers writes a page for every verb.
 func TestMan(t *testing.T) {
 	storetest.NeedAllCases(t) // it builds a second program
 	dir := t.TempDir()

@@ -16,13 +16,13 @@ import (
 
 var everything = flag.Bool("everything", false, "every wound on every version; else each on one, in turn, and on all those whose fate differs")
 
-// agentsPerVersion is how often the real program of each version runs.
+// agentsPerVersion is the number of instances of the real program of each version.
 const agentsPerVersion = 2
 
-// Each wound is cut into the store of each version. Three things are shown: mend
-// scan says broken when, and only when, the real program is refused or dies, and
-// names the same rule; after mend repair the real program answers; after mend undo
-// the store is identical and the real program fails as before.
+// TestMatrix applies each damage to the store of each version. It checks that mend scan
+// reports broken if and only if the real program is refused or fails, with the same rule; that
+// after mend repair the real program answers; and that after mend undo the store is identical
+// and the real program fails as before.
 func TestMatrix(t *testing.T) {
 	var m matrix
 	t.Run("on", func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestMatrix(t *testing.T) {
 	m.checkReadme(t)
 }
 
-// run takes one wound through all, and says in a few words what became of it.
+// run tests one damage and returns a short description of the outcome.
 func (w agentPool) run(ts *testStore, cut func(wound.Store), want string) string {
 	ts.Helper()
 	whole := ts.records()
@@ -72,7 +72,7 @@ func (w agentPool) run(ts *testStore, cut func(wound.Store), want string) string
 	return outcome
 }
 
-// changedIDs is the ids of the records that the wound changed.
+// changedIDs returns the ids of the records that the damage changed.
 func changedIDs(whole, wounded []wound.Record) []string {
 	var ids []string
 	for _, r := range whole {
@@ -83,7 +83,7 @@ func changedIDs(whole, wounded []wound.Record) []string {
 	return ids
 }
 
-// A matrix is what became of each wound on each version.
+// A matrix has the outcome of each damage on each version.
 type matrix struct {
 	mu    sync.Mutex
 	cells map[string][len(wound.Versions)]string
@@ -100,8 +100,8 @@ func (m *matrix) put(name string, version int, outcome string) {
 	m.cells[name] = row
 }
 
-// merge returns the table of the README, in Markdown, with the cells of m in place of
-// those that it had, and the cells that differ.
+// merge returns the table of the README, in Markdown, with the cells of m instead of its own,
+// and the cells that differ.
 func (m *matrix) merge(readme string) (table string, differ []string) {
 	had := map[string][]string{}
 	for line := range strings.Lines(readme) {
@@ -129,13 +129,14 @@ func (m *matrix) merge(readme string) (table string, differ []string) {
 	return b.String(), differ
 }
 
-// What stands around the matrix in README.md.
+// The lines around the matrix in README.md.
 const (
 	matrixBegin = "<!-- matrix: written by TestMatrix -update -->\n"
 	matrixEnd   = "<!-- end of matrix -->\n"
 )
 
-// checkReadme compares the cells that were tried with those in the README, or writes them there.
+// checkReadme compares the cells that were tested with the README. With -update it writes
+// them.
 func (m *matrix) checkReadme(t *testing.T) {
 	t.Helper()
 	const readme = "../../README.md"

@@ -21,11 +21,11 @@ import (
 	"mend/change"
 )
 
-// The places at which mend keeps a file or a folder, below the lab's folder. The name
-// of the cache file begins with scan.
+// The files and folders of mend, relative to the sandbox. The name of the cache file begins
+// with scan.
 var ownPlaces = []struct {
 	path   string
-	needed bool // the verbs that work with the journal refuse what is wrong there
+	needed bool // the verbs of the journal refuse if something is wrong with it
 }{
 	{"state/mend", true},
 	{"state/mend/journal.db", true},
@@ -48,8 +48,8 @@ var ownPlaces = []struct {
 
 const hookHello = `{"type":"hello","protocol":1,"plugin":"v9","directory":"/p"}` + "\n"
 
-// ownVerbs is every verb that ends by itself, in an order in which each has
-// something to do.
+// ownVerbs returns all verbs that end by themselves, in an order in which each has something
+// to do.
 func ownVerbs(sb sandbox) [][]string {
 	return [][]string{
 		{},
@@ -76,9 +76,9 @@ func ownVerbs(sb sandbox) [][]string {
 	}
 }
 
-// Issue 13, item 2. Whatever is in the place of a file of mend's own: no verb waits
-// for it, none writes through it, none crashes, and the command that is printed
-// makes it good again.
+// TestPreparedFiles puts pipes, links and other files in the place of mend's own files. No
+// verb may wait for them, write through them or crash, and the printed command must repair
+// them.
 func TestPreparedFiles(t *testing.T) {
 	intruders := map[string]func(path, victim string) error{
 		"pipe": func(path, _ string) error { return syscall.Mkfifo(path, 0o600) },
@@ -100,7 +100,7 @@ func TestPreparedFiles(t *testing.T) {
 				t.Fatal(err)
 			}
 			if _, err := os.Stat(sb.ownFile("cache/mend/scan")); err != nil {
-				t.Fatal(err) // the name is made otherwise now
+				t.Fatal(err) // the name of the cache has changed
 			}
 			for _, place := range ownPlaces {
 				sb.testPrepared(place.path, place.needed && kind != "writable" || place.path == "state/mend/journal.db", func(path string) error { return put(path, victim) }, victim)
@@ -109,8 +109,8 @@ func TestPreparedFiles(t *testing.T) {
 	}
 }
 
-// testPrepared puts an intruder in the place of a file, runs every verb, and puts back
-// what was there.
+// testPrepared puts an intruder in the place of a file, runs every verb, and restores the
+// file.
 func (sb sandbox) testPrepared(place string, needed bool, put func(path string) error, victim string) {
 	sb.Helper()
 	path := sb.ownFile(place)
@@ -152,7 +152,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 			sb.Errorf("%s: %s: %s", place, command, a.err)
 		}
 		for _, args := range [][]string{{"verify"}, {"hook"}, {"plugin", "install"}, {"plugin", "install", "--project"}, {"config"}, {"log"}} {
-			if a := sb.runInProcess(args...); a.code != 0 && !strings.Contains(a.out+a.err, "damaged") { // the file that was put there is no journal
+			if a := sb.runInProcess(args...); a.code != 0 && !strings.Contains(a.out+a.err, "damaged") { // the intruder is not a journal
 				sb.Errorf("%s: after %q: mend %v: %s%s", place, command, args, a.out, a.err)
 			}
 		}
@@ -165,7 +165,7 @@ func (sb sandbox) testPrepared(place string, needed bool, put func(path string) 
 	}
 }
 
-// ownFile is the path of a place.
+// ownFile returns the path of a place.
 func (sb sandbox) ownFile(place string) string {
 	path := filepath.Join(sb.dir, place)
 	if filepath.Dir(place) != "cache/mend" {
@@ -176,7 +176,7 @@ func (sb sandbox) ownFile(place string) string {
 	return fmt.Sprintf("%s-%x", path, sum[:8])
 }
 
-// runInProcess runs a verb, in this process, that must end within seconds.
+// runInProcess runs a verb in this process. It must end within seconds.
 func (sb sandbox) runInProcess(args ...string) cmdResult {
 	sb.Helper()
 	var out, err bytes.Buffer
@@ -191,12 +191,12 @@ func (sb sandbox) runInProcess(args ...string) cmdResult {
 	}
 }
 
-// setHome lets this process be at home in the lab.
+// setHome makes the sandbox the home of this process.
 func (sb sandbox) setHome() {
 	sb.Setenv("HOME", sb.dir)
 	for _, name := range []string{"data", "state", "cache", "config"} {
 		sb.Setenv(fmt.Sprintf("XDG_%s_HOME", strings.ToUpper(name)), filepath.Join(sb.dir, name))
 	}
 	sb.Chdir(sb.dir)
-	xdg.Reload() // it reads them when the program starts
+	xdg.Reload() // the package reads the environment only at start
 }

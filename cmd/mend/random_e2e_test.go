@@ -18,8 +18,8 @@ var (
 	combinations = flag.Int("combinations", 6, "how many sessions of each version get random wounds")
 )
 
-// Two to five random wounds in one session: what mend says of it is what becomes
-// of it, it can be cured, and the cure can be taken back.
+// TestRandomWounds applies two to five random damages to one session. The prediction must be
+// right, a repair must fix the session, and undo must restore it.
 func TestRandomWounds(t *testing.T) {
 	for i, version := range wound.Versions {
 		t.Run(version, func(t *testing.T) {
@@ -38,8 +38,7 @@ func TestRandomWounds(t *testing.T) {
 	}
 }
 
-// damageAtRandom cuts random wounds, and skips those for which there is nothing left to
-// cut.
+// damageAtRandom applies random damages, except those that would change nothing.
 func (ts *testStore) damageAtRandom(r *rand.Rand) []string {
 	ts.Helper()
 	var names []string
@@ -51,7 +50,7 @@ func (ts *testStore) damageAtRandom(r *rand.Rand) []string {
 	return names
 }
 
-// runDamaged takes a session with that many wounds through all.
+// runDamaged tests a session with that many damages.
 func (w agentPool) runDamaged(ts *testStore, wounds int) {
 	ts.Helper()
 	c := w.start(ts)

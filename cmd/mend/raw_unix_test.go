@@ -20,8 +20,8 @@ import (
 	"mend/journal"
 )
 
-// hostile is every kind of character that a terminal obeys or does not show: the
-// controls of ASCII and Latin 1, those of direction, invisible ones, ends of lines.
+// hostile has every kind of character that controls a terminal or is invisible: the controls
+// of ASCII and Latin 1, direction marks, invisible characters, line separators.
 var hostile = func() string {
 	var b strings.Builder
 	for _, span := range [][2]rune{{0, 0x1f}, {0x7f, 0xa0}, {0xad, 0xad}, {0x61c, 0x61c}, {0x180e, 0x180e}, {0x200b, 0x200f}, {0x2028, 0x202f}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0001, 0xe0001}, {0xe0041, 0xe0041}} {
@@ -32,8 +32,8 @@ var hostile = func() string {
 	return b.String()
 }()
 
-// Issue 13, item 4. No verb shows a character that a terminal obeys, in words or in
-// JSON, and JSON decodes to what is stored.
+// TestNothingRaw checks that no verb prints characters that control a terminal, in text or
+// JSON, and that the JSON decodes to the stored text.
 func TestNothingRaw(t *testing.T) {
 	sb := newSandbox(t, "1.1.53", "")
 	sb.setHome()
@@ -45,7 +45,7 @@ func TestNothingRaw(t *testing.T) {
 	}
 	sb.runPrintable(-1, "scan", "--all")
 	sb.runPrintable(-1, "repair", "--yes", "--dry-run")
-	for _, path := range strays { // they are the user's to decide on
+	for _, path := range strays { // the user has to decide about them
 		if err := os.Remove(path); err != nil {
 			t.Fatal(err)
 		}
@@ -104,8 +104,8 @@ func TestNothingRaw(t *testing.T) {
 	}
 }
 
-// makeHostile puts the characters into every text of the store, the settings, and the
-// names of two files beside the records, which it returns.
+// makeHostile adds the characters to every text of the store, to the settings, and to the
+// names of two files beside the records. It returns these files.
 func (sb sandbox) makeHostile() (strays []string) {
 	sb.Helper()
 	keep := []string{"id", "sessionID", "messageID", "parentID", "projectID", "type", "role", "status", "version", "slug", "reason", "providerID", "modelID"}
@@ -142,7 +142,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 		if data, err = json.Marshal(add(v)); err != nil {
 			return err
 		}
-		if bytes.Contains(data, []byte(`"step-finish"`)) { // and what is not even UTF-8
+		if bytes.Contains(data, []byte(`"step-finish"`)) { // and invalid UTF-8
 			data = bytes.Replace(data, []byte("{"), []byte("{\"x\":\"\xff\x9b\","), 1)
 		}
 		return os.WriteFile(path, data, 0o600)
@@ -155,7 +155,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 	if err != nil || len(parts) == 0 {
 		sb.Fatal(parts, err)
 	}
-	// What file systems take as a name, and a name that is not UTF-8.
+	// Without the characters that file systems refuse, and a name that is not UTF-8.
 	name := strings.NewReplacer("\x00", "", "/", "").Replace(hostile)
 	for _, name := range []string{"prt_" + name[:80], "prt_\x9b31m\xff"} {
 		path := filepath.Join(parts[0], name+".json")
@@ -178,7 +178,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 	return strays
 }
 
-// runPrintable runs a verb and looks at all that it shows. The code -1 stands for any.
+// runPrintable runs a verb and checks its output. If code is -1 any exit code is accepted.
 func (sb sandbox) runPrintable(code int, args ...string) cmdResult {
 	sb.Helper()
 	a := sb.runInProcess(args...)
@@ -191,7 +191,7 @@ func (sb sandbox) runPrintable(code int, args ...string) cmdResult {
 	return a
 }
 
-// checkFollow looks at what log --follow shows.
+// checkFollow checks the output of log --follow.
 func (sb sandbox) checkFollow() {
 	sb.Helper()
 	for _, asJSON := range []bool{false, true} {
@@ -207,7 +207,7 @@ func (sb sandbox) checkFollow() {
 	}
 }
 
-// A cancelWriter calls end when something was written.
+// A cancelWriter calls cancel after each write.
 type cancelWriter struct {
 	bytes.Buffer
 	cancel func()

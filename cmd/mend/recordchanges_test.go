@@ -11,9 +11,8 @@ import (
 	"mend/internal/wound"
 )
 
-// describeChanges tells, record by record, what a repair did, in words that do not depend
-// on ids: a line for each that was made, moved, changed or removed, with the
-// number of its message.
+// describeChanges describes the changes of a repair without ids: one line for each record that
+// was created, moved, changed or deleted, with the number of its message.
 func describeChanges(before, after []wound.Record) []string {
 	find := func(in []wound.Record, r wound.Record) int {
 		return slices.IndexFunc(in, func(x wound.Record) bool { return x.Table == r.Table && x.ID == r.ID })
@@ -46,7 +45,7 @@ func describeChanges(before, after []wound.Record) []string {
 	return lines
 }
 
-// position is where a record is: "message 4", or "part 2 of message 4, text".
+// position returns the place of a record: "message 4", or "message 4 part 2, text".
 func position(in []wound.Record, r wound.Record) string {
 	owner, of := r.Owner, ""
 	if r.Table == "message" {
@@ -63,7 +62,7 @@ func position(in []wound.Record, r wound.Record) string {
 	return fmt.Sprintf("message %d%s", n, of)
 }
 
-// withoutIDs is a record's fields without its ids, nil if it is no object.
+// withoutIDs returns the fields of a record without its ids, or nil if it is not an object.
 func withoutIDs(r wound.Record) fields {
 	var f fields
 	_ = json.Unmarshal([]byte(r.Data), &f) // damaged: nil
@@ -75,7 +74,7 @@ func withoutIDs(r wound.Record) fields {
 
 type fields = map[string]any
 
-// fieldChanges lists the fields that differ: + new, ~ another value, - gone.
+// fieldChanges lists the fields that differ: + added, ~ changed, - removed.
 func fieldChanges(path string, was, is fields) []string {
 	if was == nil {
 		return []string{"from damaged bytes " + truncate(encoded(is))}

@@ -12,9 +12,9 @@ import (
 	"mend/internal/wound"
 )
 
-// The real program gives every value of every column of the session's own row the
-// verdict that the table says; where that is not alive, mend scan says broken, mend
-// repair makes it alive, and mend undo restores the store. -update writes the table.
+// TestSessionRow checks the verdict of the real program for values of every column of the
+// session's row. If it is not alive, mend scan must report broken, mend repair must make it
+// alive, and mend undo must restore the store. -update writes the table.
 func TestSessionRow(t *testing.T) {
 	cells := wound.Cells()
 	for i, version := range wound.Versions {
@@ -43,7 +43,7 @@ func TestSessionRow(t *testing.T) {
 	}
 }
 
-// promptListed asks for the session's page and sends one more prompt in a copy.
+// promptListed requests the session's page and sends a prompt to a copy of the session.
 func (c *trial) promptListed() opencode.Result {
 	c.Helper()
 	bed := <-c.agents.benches

@@ -19,15 +19,15 @@ import (
 	"mend/testdata"
 )
 
-// A sandbox is a broken store with a journal, on which the real program is run.
+// A sandbox is a damaged store with a journal, in which tests run the program.
 type sandbox struct {
 	*testing.T
-	dir     string // holds all of it, and is the user's home
-	store   string // the folder of the tree, or the database
+	dir     string // the home folder, which contains everything
+	store   string // the root of the tree, or the database
 	session string
 }
 
-// tortureCount is the second number in `make torture`, else the first.
+// tortureCount returns torture in `make torture`, otherwise usual.
 func tortureCount(usual, torture int) int {
 	if os.Getenv("MEND_TORTURE") != "" {
 		return torture
@@ -35,8 +35,8 @@ func tortureCount(usual, torture int) int {
 	return usual
 }
 
-// newSandbox unpacks the store of that OpenCode into dir, or a folder in memory for
-// "", and gives it an answer that is nothing but blanks.
+// newSandbox unpacks the store of that version into dir, or into memory if dir is "", and
+// makes an answer blank.
 func newSandbox(t *testing.T, version, dir string) sandbox {
 	t.Helper()
 	if testing.Short() {
@@ -64,7 +64,7 @@ func newSandbox(t *testing.T, version, dir string) sandbox {
 
 func (sb sandbox) open() wound.Store { return openStore(sb, sb.store, sb.session) }
 
-// addBlankTexts gives the session n more texts that are nothing but blanks.
+// addBlankTexts adds n blank texts to the session.
 func (sb sandbox) addBlankTexts(n int) {
 	sb.Helper()
 	s := sb.open()
@@ -76,14 +76,14 @@ func (sb sandbox) addBlankTexts(n int) {
 	}
 }
 
-// An cmdResult is how a command ended and what it wrote.
+// A cmdResult is the result of a command.
 type cmdResult struct {
 	out, err string
-	code     int // -1 after a signal that was not caught
+	code     int // -1 if killed by a signal
 	state    *os.ProcessState
 }
 
-// command is a program in the lab, such as mend; the caller starts it.
+// command returns a command that runs in the sandbox. The caller starts it.
 func (sb sandbox) command(name string, args ...string) (*exec.Cmd, *cmdResult) {
 	var a cmdResult
 	cmd := exec.CommandContext(sb.Context(), name, args...)
@@ -103,8 +103,7 @@ func (w sink) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
-// wait waits for a command and takes down how it ended. A minute is too long for
-// any of them.
+// wait waits for a command and stores its result. It kills the command after a minute.
 func (sb sandbox) wait(cmd *exec.Cmd, a *cmdResult) {
 	sb.Helper()
 	timer := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() })
@@ -121,13 +120,13 @@ func (sb sandbox) wait(cmd *exec.Cmd, a *cmdResult) {
 	}
 }
 
-// mend runs the program to its end.
+// mend runs mend.
 func (sb sandbox) mend(args ...string) cmdResult {
 	sb.Helper()
 	return sb.run("mend", args...)
 }
 
-// sh runs a line of the shell, which may limit itself before it starts mend.
+// sh runs a shell command.
 func (sb sandbox) sh(line string) cmdResult {
 	sb.Helper()
 	return sb.run("sh", "-c", line)
@@ -143,7 +142,7 @@ func (sb sandbox) run(name string, args ...string) cmdResult {
 	return *a
 }
 
-// mustExit runs the program and wants that exit code.
+// mustExit runs mend and requires that exit code.
 func (sb sandbox) mustExit(code int, args ...string) cmdResult {
 	sb.Helper()
 	a := sb.mend(args...)
@@ -153,7 +152,7 @@ func (sb sandbox) mustExit(code int, args ...string) cmdResult {
 	return a
 }
 
-// wantOutput wants the answer to have the text, and no sign of a crash.
+// wantOutput checks that the output contains the text and no sign of a crash.
 func (sb sandbox) wantOutput(a cmdResult, text string) {
 	sb.Helper()
 	all := a.out + a.err
@@ -173,7 +172,7 @@ func (sb sandbox) mustRepair() string {
 	return sb.firstRepairID(sb.mustExit(exitDone, "repair", sb.session, "--json"))
 }
 
-// firstRepairID is the id of the first repair in a JSON answer.
+// firstRepairID returns the id of the first repair in a JSON answer.
 func (sb sandbox) firstRepairID(a cmdResult) string {
 	sb.Helper()
 	var v struct{ Repairs []struct{ ID string } }
@@ -183,18 +182,18 @@ func (sb sandbox) firstRepairID(a cmdResult) string {
 	return v.Repairs[0].ID
 }
 
-// snapshot is all that the store holds.
+// snapshot returns the content of the store.
 func (sb sandbox) snapshot() map[string]string {
 	sb.Helper()
 	all, err := wound.Snapshot(sb.store)
 	if err != nil {
 		sb.Fatal(err)
 	}
-	delete(all, ".") // its mode alone, and some file systems count in it
+	delete(all, ".") // some file systems change the mode of the root
 	return all
 }
 
-// wantSnapshot wants the store to hold what it held.
+// wantSnapshot requires that the store has this content.
 func (sb sandbox) wantSnapshot(when string, want map[string]string) {
 	sb.Helper()
 	if diff := cmp.Diff(want, sb.snapshot()); diff != "" {

@@ -31,23 +31,23 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mend": main})
 }
 
-// Each story of testdata/script is a use of the command line, from the outside.
-// Its own commands:
+// TestStories runs the stories in testdata/script, which use the command line as a user does. They have
+// these commands of their own:
 //
 //	exits CODE CMD    run a command that must exit with the code
 //	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE, $SESSION
-//	wound NAME...     cut wounds of [wound.Table] into it
+//	wound NAME...     apply damages of [wound.Table] to it
 //	snap NAME         remember names, bytes and modes of the whole store
-//	same NAME         fail unless the store is what it was then
-//	crash STEP        repair $SESSION, and die before the call whose name starts with STEP
-//	schema            the last output is valid by docs/output.schema.json
+//	same NAME         fail unless the store is the same as at snap NAME
+//	crash STEP        repair $SESSION, and stop as if killed before the call whose name starts with STEP
+//	schema            the last output is valid according to docs/output.schema.json
 //	plain FILE        write the last output to FILE, times, hashes and paths normalised
 func TestStories(t *testing.T) {
 	runStories(t, "testdata/script", "1.1.53")
 }
 
-// Those of testdata/database are played on each generation of databases; they
-// find the version in $VERSION.
+// TestDatabaseStories runs the stories in testdata/database for each version with a database.
+// The version is in $VERSION.
 func TestDatabaseStories(t *testing.T) {
 	for _, version := range wound.Versions[1:] {
 		t.Run(version, func(t *testing.T) { runStories(t, "testdata/database", version) })
@@ -135,8 +135,7 @@ func cmdSnap(ts *testscript.TestScript, _ bool, args []string) {
 	snapshots[ts.MkAbs(args[0])] = all
 }
 
-// snapshots keeps snapshots by the absolute path of their name, which is of one
-// story alone.
+// snapshots has the snapshots by their absolute path, which is unique to a story.
 var snapshots = map[string]map[string]string{}
 
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
@@ -170,7 +169,7 @@ func cmdPlain(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(os.WriteFile(ts.MkAbs(args[0]), []byte(out), 0o666))
 }
 
-// cmdCrash does what `mend repair` does, up to a call that changes the disk.
+// cmdCrash repairs as mend repair does, up to a call that changes the disk.
 func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 	dir := filepath.Join(ts.Getenv("XDG_STATE_HOME"), "mend")
 	dead := false
@@ -186,8 +185,8 @@ func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// repairWith does what `mend repair` does on a tree, and tells step of each call
-// that changes the disk, before it is made.
+// repairWith repairs a tree as mend repair does. It calls step before each call that changes
+// the disk.
 func repairWith(store, dir, id string, step func(call string) error) error {
 	ctx := context.Background()
 	c, err := mend.Open(mend.Options{Agents: agents, Store: store, Journal: dir})
@@ -223,7 +222,7 @@ func cmdSchema(ts *testscript.TestScript, _ bool, _ []string) {
 	ts.Check(schema.Validate(answer))
 }
 
-// schemaPath is absolute: a story runs in a folder of its own.
+// schemaPath is absolute because a story runs in its own folder.
 var schemaPath = func() string {
 	path, err := filepath.Abs("../../docs/output.schema.json")
 	if err != nil {

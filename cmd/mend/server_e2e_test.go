@@ -21,14 +21,14 @@ import (
 	"mend/testdata"
 )
 
-// runMendIn runs mend on the store of a scratch home, with a journal of its own,
-// and returns the exit code and what it printed.
+// runMendIn runs mend on the store of a home with the journal, and returns the exit code and
+// the output.
 func runMendIn(t *testing.T, h *opencode.Home, journal string, args ...string) (int, string) {
 	t.Helper()
 	return runMend(t, h.DataDir(), journal, args...)
 }
 
-// serveDamaged is a real server beside the fixture of its version, after a wound.
+// serveDamaged starts a real server with the fixture of its version, and damages the session.
 func serveDamaged(t *testing.T, version string, archive []byte, cut func(wound.Store)) (h *opencode.Home, server *opencode.Server, session string) {
 	t.Helper()
 	exe, err := opencode.Install(version)
@@ -47,8 +47,8 @@ func serveDamaged(t *testing.T, version string, archive []byte, cut func(wound.S
 	return h, server, session
 }
 
-// conversation is the rows of messages and parts: the server goes on writing to
-// the others after it has answered.
+// conversation returns the rows of messages and parts. The server writes to other tables after
+// it has answered.
 func conversation(t *testing.T, h *opencode.Home) map[string]string {
 	t.Helper()
 	all, err := wound.Snapshot(filepath.Join(h.DataDir(), "opencode.db"))
@@ -63,8 +63,8 @@ func conversation(t *testing.T, h *opencode.Home) map[string]string {
 
 var databases = map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833}
 
-// A session is repaired while the real program has it open: the next prompt is
-// answered. After undo the next prompt fails as before.
+// TestBesideServer repairs a session that a real server has open: the next prompt works, and
+// fails again after undo.
 func TestBesideServer(t *testing.T) {
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestBesideServer(t *testing.T) {
 	}
 }
 
-// A session whose newest answer never ended is busy neither because of a server of
-// another store nor because of one that was started after its last write.
+// TestRealServerBesideUnfinished checks that a session with an unfinished answer is not busy
+// because of a server of another store, or one that started after the last write.
 func TestRealServerBesideUnfinished(t *testing.T) {
 	for version, archive := range map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833} {
 		t.Run(version, func(t *testing.T) {
@@ -132,8 +132,8 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 	}
 }
 
-// The server answers prompts in one session while another is repaired and undone
-// fifty times: no error on either side, and no message is lost.
+// TestHammeredServer repairs and undoes a session fifty times while the server answers prompts
+// in another. Neither may fail, and no message may be lost.
 func TestHammeredServer(t *testing.T) {
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
@@ -174,8 +174,8 @@ func TestHammeredServer(t *testing.T) {
 	}
 }
 
-// Mend is killed at random moments of 200 repairs and undos of a database that
-// another program writes to: after recovery each is whole or absent.
+// TestKilledBesideWriter kills mend at random moments of 200 repairs and undos while another
+// program writes to the database. After recovery each is applied completely or not at all.
 func TestKilledBesideWriter(t *testing.T) {
 	bin := filepath.Join(t.TempDir(), "mend")
 	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
@@ -256,7 +256,7 @@ func checkIntegrity(t *testing.T, path string) {
 	}
 }
 
-// rowWriter writes rows of its own as an agent would, until it is stopped.
+// rowWriter writes rows as an agent does, until stop is closed.
 func rowWriter(t *testing.T, path, session string, stop chan struct{}) {
 	sql := wound.SQL(t, path)
 	for i := 0; ; i++ {

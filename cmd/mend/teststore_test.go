@@ -17,14 +17,13 @@ import (
 // fixtures are the archives of [wound.Versions].
 var fixtures = [...][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}
 
-// A testStore is a store with the fixture of a version, into which wounds are cut
-// and on which mend works, with a journal of its own.
+// A testStore is a store with the fixture of a version and a journal.
 type testStore struct {
 	*testing.T
 	version string
 	session string
 	data    string // the data directory
-	path    string // the tree or the database in it
+	path    string // the tree or the database
 	journal string
 }
 
@@ -45,14 +44,14 @@ func newTestStore(t *testing.T, version int) *testStore {
 
 func (ts *testStore) store() wound.Store { return openStore(ts, ts.path, ts.session) }
 
-// damage cuts a wound and reports whether there was anything to cut.
+// damage applies a damage of the table and reports whether it changed anything.
 func (ts *testStore) damage(w wound.Wound) bool {
 	whole := ts.records()
 	wound.Into(ts, ts.path, ts.session, w.Cut)
 	return !slices.Equal(whole, ts.records())
 }
 
-// records are the messages and the parts, in the order in which they are sent.
+// records returns the messages and the parts, in the order of the request.
 func (ts *testStore) records() []wound.Record {
 	messages, parts := ts.store().Records()
 	return slices.Concat(messages, parts)
@@ -67,8 +66,8 @@ func (ts *testStore) snapshot() map[string]string {
 	return all
 }
 
-// mend runs mend on the store, for the fixture's version, and returns the exit
-// code and what it printed.
+// mend runs mend on the store for the fixture's version. It returns the exit code and the
+// output.
 func (ts *testStore) mend(args ...string) (int, string) {
 	ts.Helper()
 	return runMend(ts.T, ts.path, ts.journal, append(args, "--agent-version", ts.version)...)
@@ -84,28 +83,28 @@ func runMend(t *testing.T, store, journal string, args ...string) (int, string) 
 	return a.report(root.ExecuteContext(t.Context())), out.String()
 }
 
-// runJSON runs mend with --json and reads the answer.
+// runJSON runs mend with --json and decodes the answer.
 func (ts *testStore) runJSON(answer any, args ...string) (code int, out string) {
 	ts.Helper()
 	code, out = ts.mend(append(args, "--json")...)
-	_, text, _ := strings.Cut(out, "{") // notes may stand before it
+	_, text, _ := strings.Cut(out, "{") // notes may be before it
 	if err := json.NewDecoder(strings.NewReader("{" + text)).Decode(answer); err != nil {
 		ts.Fatalf("mend %s: %v:\n%s", strings.Join(args, " "), err, out)
 	}
 	return code, out
 }
 
-// A scanResult is what mend reports of the store.
+// A scanResult is what mend scan reports for the session.
 type scanResult struct {
-	severity  string // "healthy", or that of the worst diagnosis
-	busy      bool   // a program that may be the agent is at work
+	severity  string // "healthy" or the severity of the worst diagnosis
+	busy      bool   // an agent may be writing to the session
 	diagnoses []diagnosis
-	out       string // all of the answer
+	out       string // the whole answer
 }
 
 type diagnosis struct{ Rule, Severity, Record, Why, Cure, Loses string }
 
-// hasBroken reports whether a diagnosis of what is broken names the rule.
+// hasBroken reports whether there is a broken diagnosis with the rule.
 func (s scanResult) hasBroken(rule string) bool {
 	return slices.ContainsFunc(s.diagnoses, func(d diagnosis) bool { return d.Severity == "broken" && d.Rule == rule })
 }
@@ -130,8 +129,8 @@ func (ts *testStore) scan() scanResult {
 	return s
 }
 
-// firstViolation is the first rule that mend says the next request will break, "" for
-// none.
+// firstViolation returns the first rule that the next request will break, according to mend,
+// or "".
 func (ts *testStore) firstViolation() string {
 	ts.Helper()
 	var answer struct{ Violations []struct{ Rule string } }

@@ -14,8 +14,8 @@ import (
 	"mend/internal/wound"
 )
 
-// A agentPool is the real program of one version, running as often as prompts are to
-// be sent at once.
+// An agentPool has instances of the real program of one version, one for each concurrent
+// prompt.
 type agentPool struct{ benches chan *opencode.Bench }
 
 func newAgentPool(t *testing.T, version, beds int) agentPool {
@@ -33,7 +33,7 @@ func newAgentPool(t *testing.T, version, beds int) agentPool {
 	return w
 }
 
-// uniqueAnswer answers what no fixture holds: an endpoint knows its own answers again
+// uniqueAnswer returns an answer that is in no fixture: an endpoint recognises its own answers
 // (R8).
 func uniqueAnswer(n int, r endpoint.Request) endpoint.Content {
 	answer := endpoint.Plain(n, r)
@@ -45,16 +45,15 @@ func uniqueAnswer(n int, r endpoint.Request) endpoint.Content {
 	return answer
 }
 
-// A trial is what becomes of one wounded session, on the real program and with
-// mend.
+// A trial repairs one damaged session and asks the real program.
 type trial struct {
 	*testStore
 	agents  agentPool
-	wounded map[string]string // the store
-	before  opencode.Result   // of a prompt
+	wounded map[string]string // the content of the damaged store
+	before  opencode.Result   // of a prompt to the damaged session
 }
 
-// start sends the first prompt, with the wounds that are cut.
+// start sends the first prompt to the damaged session.
 func (w agentPool) start(ts *testStore) *trial {
 	ts.Helper()
 	c := &trial{testStore: ts, agents: w, wounded: ts.snapshot()}
@@ -62,7 +61,7 @@ func (w agentPool) start(ts *testStore) *trial {
 	return c
 }
 
-// prompt sends one more prompt in a copy of the session.
+// prompt sends a prompt to a copy of the session.
 func (c *trial) prompt() opencode.Result {
 	c.Helper()
 	bed := <-c.agents.benches
@@ -74,11 +73,11 @@ func (c *trial) prompt() opencode.Result {
 	return r
 }
 
-// unknowable reports whether the verdict hangs on a signature, of which the
-// provider alone can judge.
+// unknowable reports whether the verdict depends on a signature, which only the provider can
+// check.
 func unknowable(verdict string) bool { return verdict == "R7" || verdict == "R8" }
 
-// checkPrediction compares what mend says of the session with what became of it.
+// checkPrediction compares what mend reports with what the real program did.
 func (c *trial) checkPrediction() {
 	c.Helper()
 	real, said := c.before.Verdict, c.scan()
@@ -113,7 +112,7 @@ func (c *trial) repair(args ...string) bool {
 	return !cmp.Equal(before, c.snapshot())
 }
 
-// checkUntouched repairs a session that is not broken, in which nothing may change.
+// checkUntouched checks that a repair does not change a session that is not broken.
 func (c *trial) checkUntouched() {
 	c.Helper()
 	c.repair()
@@ -122,9 +121,8 @@ func (c *trial) checkUntouched() {
 	}
 }
 
-// repairUntilAlive repairs until the real program answers: once, and once more for each
-// signature that the provider finds false. It returns what became of the last
-// prompt.
+// repairUntilAlive repairs until the real program answers: once, and again for each signature
+// that the provider refuses. It returns the verdict of the last prompt.
 func (c *trial) repairUntilAlive(signatures int, args ...string) (verdict string) {
 	c.Helper()
 	last := c.before
@@ -141,11 +139,11 @@ func (c *trial) repairUntilAlive(signatures int, args ...string) (verdict string
 	return last.Verdict
 }
 
-// providerMessage is what the provider said of the last request.
+// providerMessage returns the provider's reply to the last request.
 func providerMessage(r opencode.Result) string { return r.Calls[len(r.Calls)-1].Message }
 
-// checkUndo takes all repairs back: the store is identical, and, which a short run takes
-// for granted, the real program fails as before.
+// checkUndo undoes all repairs and checks that the store is identical and, except in a short
+// run, that the real program fails as before.
 func (c *trial) checkUndo() {
 	c.Helper()
 	if cmp.Equal(c.wounded, c.snapshot()) {
@@ -168,9 +166,8 @@ func (c *trial) checkUndo() {
 	}
 }
 
-// checkSuspects asks for the cure of what the provider said, which must be about the records
-// that the wound changed: those that it does not touch are named for the provider to
-// judge.
+// checkSuspects asks for a repair by the provider's error, which must change or name the
+// records that were damaged.
 func (c *trial) checkSuspects(hurt []string) {
 	c.Helper()
 	var answer struct {
