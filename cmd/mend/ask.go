@@ -3,8 +3,11 @@ package main
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"strings"
+
+	"mend/session"
 )
 
 // confirm asks a yes-or-no question; the default is no. It returns errNoTerminal without a
@@ -23,6 +26,43 @@ func (a *app) confirm(ctx context.Context, question string) error {
 		return nil
 	}
 	return errDeclined
+}
+
+// plannedUserFiles returns the user files that the plans would move away.
+func plannedUserFiles(ps []proposal) (refs []session.Ref) {
+	for _, p := range ps {
+		for _, o := range p.result.Plan.Ops {
+			if o.Ref.Kind == session.KindFile {
+				refs = append(refs, o.Ref)
+			}
+		}
+	}
+	return refs
+}
+
+func (a *app) printFiles(files []session.Ref) {
+	for _, r := range files {
+		fmt.Fprintf(a.err, "  %s\n", r)
+	}
+}
+
+// confirmRepair asks for confirmation if the user did not name the session, or if user files
+// would be moved away.
+func (a *app) confirmRepair(ctx context.Context, named bool, todo []proposal) error {
+	files := plannedUserFiles(todo)
+	if named && len(files) == 0 {
+		return nil
+	}
+	question := fmt.Sprintf("Repair %s?", count(len(todo), "session"))
+	if len(files) > 0 {
+		a.printFiles(files)
+		question = fmt.Sprintf("Repair %s, and move %s of yours, named above, out of the agent's sight?", count(len(todo), "session"), count(len(files), "file"))
+	}
+	err := a.confirm(ctx, question)
+	if errors.Is(err, errNoTerminal) && len(files) > 0 {
+		return errNoTerminalForFiles
+	}
+	return err
 }
 
 // await returns the result of read, or the context's error if that ends first. A read from a

@@ -26,7 +26,7 @@ func TestAsk(t *testing.T) {
 		store := filepath.Join(dir, "opencode", "storage")
 		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == "blank answer" })
 		wound.Table[i].Cut(wound.Tree{T: t, Root: store, Session: session})
-		wounded, err := wound.Snapshot(store)
+		damaged, err := wound.Snapshot(store)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -42,7 +42,7 @@ func TestAsk(t *testing.T) {
 			t.Errorf("answer %q: showed\n%s\nand asked\n%s", answer, &out, &errs)
 		}
 		now, err := wound.Snapshot(store)
-		if changed := !maps.Equal(now, wounded); err != nil || changed != (want == exitDone) {
+		if changed := !maps.Equal(now, damaged); err != nil || changed != (want == exitDone) {
 			t.Errorf("answer %q: the store changed: %t, %v", answer, changed, err)
 		}
 	}

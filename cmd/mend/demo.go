@@ -59,7 +59,7 @@ func (d demo) run() error {
 		return err
 	}
 	d.printStep("Now a stream is cut: the answer in %s is left with nothing but blanks.\nThe provider refuses every further prompt with HTTP 400.", part)
-	wounded, err := d.snapshot()
+	damaged, err := d.snapshot()
 	if err != nil {
 		return err
 	}
@@ -69,13 +69,13 @@ func (d demo) run() error {
 		args []string
 		want map[string][]byte // the expected store; nil if not checked
 	}{
-		{"Scan finds it.", exitProblems, []string{"scan"}, wounded},
-		{"Repair, first without writing.", exitDone, []string{"repair", d.session, "--dry-run"}, wounded},
+		{"Scan finds it.", exitProblems, []string{"scan"}, damaged},
+		{"Repair, first without writing.", exitDone, []string{"repair", d.session, "--dry-run"}, damaged},
 		{"And now in earnest.", exitDone, []string{"repair", d.session}, nil},
 		{"The session is healthy again.", exitDone, []string{"scan"}, nil},
 		{"The journal has it all.", exitDone, []string{"log"}, nil},
-		{"Undo gives back every byte, the wound included.", exitDone, []string{"undo", "--session", d.session}, wounded},
-		{"The journal is whole.", exitDone, []string{"verify"}, wounded},
+		{"Undo gives back every byte, the wound included.", exitDone, []string{"undo", "--session", d.session}, damaged},
+		{"The journal is whole.", exitDone, []string{"verify"}, damaged},
 	} {
 		d.printStep("%s", step.say)
 		if err := d.mend(step.code, step.args...); err != nil {
@@ -85,7 +85,7 @@ func (d demo) run() error {
 			return err
 		}
 	}
-	d.printf("%s All files compared: the store is byte for byte what it was before the repair\n(%d files, %d of them not as in the healthy store).\n", good("Done."), len(wounded), countDifferences(healthy, wounded))
+	d.printf("%s All files compared: the store is byte for byte what it was before the repair\n(%d files, %d of them not as in the healthy store).\n", good("Done."), len(damaged), countDifferences(healthy, damaged))
 	return nil
 }
 

@@ -67,7 +67,7 @@ func TestCase19Damaged(t *testing.T) {
 		t.Fatal(err)
 	}
 	sb.mustExit(exitDone, "undo", undo)
-	wounded := sb.snapshot()
+	undone := sb.snapshot()
 	sb.mustExit(exitDone, "redo", undo)
 	verbs := [][]string{
 		{"log"},
@@ -115,8 +115,8 @@ func TestCase19Damaged(t *testing.T) {
 		case a.code == exitUnusable:
 		case a.code != exitDone && a.code != exitUsage && a.code != exitRefused:
 			t.Errorf("%s: %s: exit code %d\n%s", when, verb[0], a.code, a.err)
-		case maps.Equal(now, wounded): // the damaged page is not in use
-			sb.restore(repaired, wounded)
+		case maps.Equal(now, undone): // the damaged page is not in use
+			sb.restore(repaired, undone)
 		default:
 			sb.wantSnapshot(when, repaired)
 		}

@@ -108,12 +108,12 @@ func newSignalSandbox(t *testing.T) (sandbox, string, [2]map[string]string) {
 	t.Helper()
 	sb := newSandbox(t, wound.Versions[0], "")
 	sb.addBlankTexts(120)
-	wounded := sb.snapshot()
+	damaged := sb.snapshot()
 	if id := sb.mustRepair(); id != "qevajo" {
 		t.Fatalf("the repair is %s", id)
 	}
 	folder := filepath.Join(sb.store, "part", wound.Of(sb.open(), wound.Hello, "reasoning")[0].Owner)
-	return sb, folder, [2]map[string]string{sb.snapshot(), wounded}
+	return sb, folder, [2]map[string]string{sb.snapshot(), damaged}
 }
 
 // signalAt runs mend and sends it the signals at the moment.

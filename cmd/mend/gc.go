@@ -11,6 +11,7 @@ import (
 
 	"mend/change"
 	"mend/journal"
+	"mend/session"
 )
 
 func (a *app) gcVerb() *cobra.Command {
@@ -55,6 +56,19 @@ func droppable(es []change.Entry, t time.Time) []change.Entry {
 		}
 	}
 	return old
+}
+
+// movedUserFiles returns the user files that the entries moved away and that were not moved
+// back.
+func movedUserFiles(es []change.Entry) (refs []session.Ref) {
+	for _, e := range es {
+		for _, o := range e.Ops {
+			if o.Ref.Kind == session.KindFile && o.Post == nil && e.State == change.Committed && e.UndoneBy == "" {
+				refs = append(refs, o.Ref)
+			}
+		}
+	}
+	return refs
 }
 
 // idsWithFiles returns the ids of the repairs that moved user files away.

@@ -95,14 +95,14 @@ func (l *lossReport) compare(t *testing.T) {
 // changed.
 func (ts *testStore) repairLosses() string {
 	ts.Helper()
-	before, wounded := ts.records(), ts.snapshot()
+	before, damaged := ts.records(), ts.snapshot()
 	lines, named := ts.repairAll()
 	now := ts.snapshot()
-	ts.checkOnlyNamed(wounded, now, named)
-	if cmp.Equal(wounded, now) {
+	ts.checkOnlyNamed(damaged, now, named)
+	if cmp.Equal(damaged, now) {
 		return "\tnothing to cure\n"
 	}
-	all := append(describeChanges(before, ts.records()), removedFiles(wounded, now)...)
+	all := append(describeChanges(before, ts.records()), removedFiles(damaged, now)...)
 	return "\t" + strings.Join(append(all, lines...), "\n\t") + "\n"
 }
 

@@ -73,10 +73,10 @@ func (w agentPool) run(ts *testStore, cut func(wound.Store), want string) string
 }
 
 // changedIDs returns the ids of the records that the damage changed.
-func changedIDs(whole, wounded []wound.Record) []string {
+func changedIDs(whole, damaged []wound.Record) []string {
 	var ids []string
 	for _, r := range whole {
-		if !slices.Contains(wounded, r) {
+		if !slices.Contains(damaged, r) {
 			ids = append(ids, r.ID)
 		}
 	}

@@ -46,9 +46,9 @@ func TestSessionRow(t *testing.T) {
 // promptListed requests the session's page and sends a prompt to a copy of the session.
 func (c *trial) promptListed() opencode.Result {
 	c.Helper()
-	bed := <-c.agents.benches
-	defer func() { c.agents.benches <- bed }()
-	r, err := bed.TryListed(c.data)
+	bench := <-c.agents.benches
+	defer func() { c.agents.benches <- bench }()
+	r, err := bench.TryListed(c.data)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -58,7 +58,7 @@ func (c *trial) promptListed() opencode.Result {
 func (w agentPool) runCell(ts *testStore, cell *wound.Cell) {
 	ts.Helper()
 	wound.SQL(ts, ts.path)(cell.Cut())
-	c := &trial{testStore: ts, agents: w, wounded: ts.snapshot()}
+	c := &trial{testStore: ts, agents: w, damaged: ts.snapshot()}
 	c.before = c.promptListed()
 	if real := c.before.Verdict; real != cell.Want {
 		if !*update {
@@ -82,7 +82,7 @@ func (w agentPool) runCell(ts *testStore, cell *wound.Cell) {
 	if code, out := c.mend("undo", "--session", c.session); code != exitDone {
 		c.Fatalf("mend undo: exit code %d:\n%s", code, out)
 	}
-	if !maps.Equal(c.wounded, c.snapshot()) {
+	if !maps.Equal(c.damaged, c.snapshot()) {
 		c.Errorf("undo did not restore the store")
 	}
 }

@@ -83,10 +83,10 @@ func TestBesideServer(t *testing.T) {
 				}
 			}
 			prompt("with the wound", "R11")
-			wounded := conversation(t, h)
+			damaged := conversation(t, h)
 			run("repair", session)
 			run("undo", "--session", session)
-			if diff := cmp.Diff(wounded, conversation(t, h)); diff != "" {
+			if diff := cmp.Diff(damaged, conversation(t, h)); diff != "" {
 				t.Fatalf("undo did not restore the database (-want +got):\n%s", diff)
 			}
 			run("repair", session)
@@ -211,7 +211,7 @@ func TestKilledBesideWriter(t *testing.T) {
 			t.Fatalf("mend %v: %v\n%s", args, err, out)
 		}
 	}
-	wounded := state()
+	damaged := state()
 	must("repair", session)
 	mended := state()
 
@@ -235,15 +235,15 @@ func TestKilledBesideWriter(t *testing.T) {
 		switch now := state(); {
 		case cmp.Equal(now, mended):
 			whole++
-		case cmp.Equal(now, wounded):
+		case cmp.Equal(now, damaged):
 			absent++
 		default:
-			t.Fatalf("kill %d of mend %v left a mixture:\n%s", i, args, cmp.Diff(wounded, now))
+			t.Fatalf("kill %d of mend %v left a partial change:\n%s", i, args, cmp.Diff(damaged, now))
 		}
 	}
 	must("verify")
 	checkIntegrity(t, path)
-	t.Logf("200 kills: the store was wholly mended %d times, wholly wounded %d times", whole, absent)
+	t.Logf("200 kills: the store was completely repaired %d times, completely unrepaired %d times", whole, absent)
 }
 
 // checkIntegrity checks that SQLite finds nothing wrong with the database.

@@ -18,14 +18,14 @@ import (
 // prompt.
 type agentPool struct{ benches chan *opencode.Bench }
 
-func newAgentPool(t *testing.T, version, beds int) agentPool {
+func newAgentPool(t *testing.T, version, n int) agentPool {
 	t.Helper()
 	exe, err := opencode.Install(wound.Versions[version])
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := agentPool{make(chan *opencode.Bench, beds)}
-	for range beds {
+	w := agentPool{make(chan *opencode.Bench, n)}
+	for range n {
 		api := endpoint.New(uniqueAnswer)
 		t.Cleanup(api.Close)
 		w.benches <- opencode.New(t, exe, api, true).Bench(fixtures[version])
@@ -49,14 +49,14 @@ func uniqueAnswer(n int, r endpoint.Request) endpoint.Content {
 type trial struct {
 	*testStore
 	agents  agentPool
-	wounded map[string]string // the content of the damaged store
+	damaged map[string]string // the content of the damaged store
 	before  opencode.Result   // of a prompt to the damaged session
 }
 
 // start sends the first prompt to the damaged session.
 func (w agentPool) start(ts *testStore) *trial {
 	ts.Helper()
-	c := &trial{testStore: ts, agents: w, wounded: ts.snapshot()}
+	c := &trial{testStore: ts, agents: w, damaged: ts.snapshot()}
 	c.before = c.prompt()
 	return c
 }
@@ -64,9 +64,9 @@ func (w agentPool) start(ts *testStore) *trial {
 // prompt sends a prompt to a copy of the session.
 func (c *trial) prompt() opencode.Result {
 	c.Helper()
-	bed := <-c.agents.benches
-	defer func() { c.agents.benches <- bed }()
-	r, err := bed.Try(c.data)
+	bench := <-c.agents.benches
+	defer func() { c.agents.benches <- bench }()
+	r, err := bench.Try(c.data)
 	if err != nil {
 		c.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func (c *trial) repair(args ...string) bool {
 func (c *trial) checkUntouched() {
 	c.Helper()
 	c.repair()
-	if diff := cmp.Diff(c.wounded, c.snapshot()); diff != "" {
+	if diff := cmp.Diff(c.damaged, c.snapshot()); diff != "" {
 		c.Fatalf("mend repair touched a session that the real program goes on with (-was +is):\n%s", diff)
 	}
 }
@@ -146,13 +146,13 @@ func providerMessage(r opencode.Result) string { return r.Calls[len(r.Calls)-1].
 // run, that the real program fails as before.
 func (c *trial) checkUndo() {
 	c.Helper()
-	if cmp.Equal(c.wounded, c.snapshot()) {
+	if cmp.Equal(c.damaged, c.snapshot()) {
 		return
 	}
 	if code, out := c.mend("undo", "--session", c.session); code != exitDone {
 		c.Fatalf("mend undo: exit code %d:\n%s", code, out)
 	}
-	if diff := cmp.Diff(c.wounded, c.snapshot()); diff != "" {
+	if diff := cmp.Diff(c.damaged, c.snapshot()); diff != "" {
 		c.Fatalf("undo did not restore the store (-want +got):\n%s", diff)
 	}
 	if code, out := c.mend("verify"); code != exitDone {
