@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -95,6 +96,35 @@ func TestForgetCancelled(t *testing.T) {
 	j = mustOpen(t, dir, Options{})
 	if r := mustVerify(t, j); r.Unfinished || checkNoMarker(dir) != nil {
 		t.Errorf("Verify = %+v, %v", r, checkNoMarker(dir))
+	}
+}
+
+// TestGCCancelled checks that GC stops after the transaction in which its context ends,
+// however much is left, and that the next Open goes on.
+func TestGCCancelled(t *testing.T) {
+	dir := storetest.FastDir(t)
+	done, cancel := context.WithCancel(ctx)
+	o := Options{batchSize: 1, Step: func(name string) error {
+		if strings.Contains(name, "release") {
+			cancel()
+		}
+		return nil
+	}}
+	j := mustOpen(t, dir, o)
+	for i := range 50 {
+		mustCommit(t, j, scanCause(), change.Op{Ref: partRef(i), Pre: &change.Image{Data: randomBytes(uint64(i), 1000)}})
+	}
+	freed, err := j.GC(done, time.Now().Add(time.Hour))
+	if !errors.Is(err, context.Canceled) || freed.Images != 1 {
+		t.Errorf("GC = %+v, %v, want one image removed", freed, err)
+	}
+	if r := mustVerify(t, j); !r.Unfinished {
+		t.Errorf("Verify = %+v, want unfinished", r)
+	}
+	mustClose(t, j)
+	j = mustOpen(t, dir, Options{})
+	if r := mustVerify(t, j); r.Unfinished || r.Images != 0 {
+		t.Errorf("after Open Verify = %+v, want no image", r)
 	}
 }
 
