@@ -1,13 +1,14 @@
 package anthropic_test
 
 import (
+	"testing"
+
 	"mend/internal/endpoint"
 	"mend/jsonedit"
 	"mend/provider"
 	"mend/provider/anthropic"
 	"mend/request"
 	"mend/session"
-	"testing"
 )
 
 // FuzzCheck compares the rules with those of the strict endpoint, a second implementation.

@@ -5,10 +5,11 @@ package js
 import (
 	"cmp"
 	"math"
-	"mend/jsonedit"
 	"slices"
 	"strconv"
 	"strings"
+
+	"mend/jsonedit"
 )
 
 // A Value is a JSON value in the text of a record, or none, which is JavaScript's

@@ -1,8 +1,9 @@
 package render
 
 import (
-	"mend/agent/opencode/js"
 	"slices"
+
+	"mend/agent/opencode/js"
 )
 
 // sortParts sorts parts from files as the agent does. It lists the files by name and sorts

@@ -2,9 +2,10 @@ package render
 
 import (
 	"cmp"
+	"slices"
+
 	"mend/agent/opencode/js"
 	"mend/session"
-	"slices"
 )
 
 // infoField returns a value of the session's own record: a column of a row, or a member
