@@ -118,7 +118,7 @@ func (c *Client) diagnose(ctx context.Context, head session.Session) (agent.Exam
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	return agent.Examination{Diagnoses: s.Diagnose()}, nil
+	return agent.Examination{Busy: s.Busy(), Diagnoses: repair.Diagnose(s)}, nil
 }
 
 // Session is the session of the store whose id is id, or starts with it if no
@@ -180,7 +180,7 @@ func (c *Client) plan(ctx context.Context, head session.Session, r repair.Reques
 	if err != nil {
 		return repair.Result{}, err
 	}
-	return s.Plan()
+	return repair.Plan(head.ID, s, r)
 }
 
 // current is what the records of ops hold now, and the refs of all records of the

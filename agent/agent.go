@@ -48,18 +48,12 @@ type Store interface {
 	// Records returns the records of a session of List as they are stored.
 	Records(ctx context.Context, head session.Session) ([]session.Record, error)
 	// Case reads a session of List for the request.
-	Case(ctx context.Context, head session.Session, r repair.Request) (Case, error)
+	Case(ctx context.Context, head session.Session, r repair.Request) (repair.Case, error)
 	// Read returns what the records hold now, nil for one that does not exist.
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
 	// Writer returns the transactions of the store for changes that belong to the
 	// journal with that id.
 	Writer(journal string) (txn.Store, error)
-}
-
-// A Case is a session that was read.
-type Case interface {
-	Plan() (repair.Result, error)
-	Diagnose() []repair.Diagnosis
 }
 
 // A Scanner is a Store with which a scan need not read what has not changed.

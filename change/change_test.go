@@ -206,7 +206,7 @@ func TestDiff(t *testing.T) {
 		Record: session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Data: []byte(`{}`)},
 		Parts:  []session.Part{part("prt_1", "a"), part("prt_2", "b"), part("prt_3", "c")},
 	}}}
-	if ops := change.Diff(before, before.Clone()); len(ops) != 0 {
+	if ops := change.Diff(before.AllRecords, before.Clone().AllRecords); len(ops) != 0 {
 		t.Errorf("Diff of equal sessions = %v, want none", ops)
 	}
 	after := before.Clone()
@@ -217,7 +217,7 @@ func TestDiff(t *testing.T) {
 	}
 	m.Insert(part("prt_4", "d"))
 	var got []string
-	for _, o := range change.Diff(before, after) {
+	for _, o := range change.Diff(before.AllRecords, after.AllRecords) {
 		got = append(got, o.Verb()+" "+o.Ref.String())
 	}
 	want := []string{"change msg_1/prt_2", "create msg_1/prt_4", "delete msg_1/prt_1"}
@@ -233,7 +233,7 @@ func TestDiffTouchesRows(t *testing.T) {
 		})}}}}
 	}
 	for _, c := range []struct{ before, after, want int64 }{{5, 5, 6}, {5, 9, 9}, {6, 5, 5}} {
-		ops := change.Diff(row(`{"a":1}`, c.before), row(`{"a":2}`, c.after))
+		ops := change.Diff(row(`{"a":1}`, c.before).AllRecords, row(`{"a":2}`, c.after).AllRecords)
 		r, err := change.RowOf(partRef("prt_1"), ops[0].Post)
 		if err != nil {
 			t.Fatal(err)

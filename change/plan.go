@@ -1,6 +1,10 @@
 package change
 
-import "mend/session"
+import (
+	"iter"
+
+	"mend/session"
+)
 
 // A Plan is a change of one session that is to be made. It has no id, no time and nothing
 // random: the same session gives the same plan.
@@ -37,13 +41,13 @@ const (
 //
 // A row that changes gets its old time_updated + 1, unless after has another one already, so
 // that the agent notices the change. No clock is read.
-func Diff(before, after *session.Session) []Op {
+func Diff(before, after iter.Seq[*session.Record]) []Op {
 	old := map[session.Ref]*session.Record{}
-	for r := range before.Records {
+	for r := range before {
 		old[r.Ref] = r
 	}
 	var ops []Op
-	for r := range after.Records {
+	for r := range after {
 		was, ok := old[r.Ref]
 		delete(old, r.Ref)
 		switch {
@@ -54,21 +58,9 @@ func Diff(before, after *session.Session) []Op {
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(was), Post: ImageOf(r.Touched(was))})
 		}
 	}
-	for r := range before.Records {
-		if _, deleted := old[r.Ref]; deleted && !r.Unreadable() {
+	for r := range before {
+		if _, deleted := old[r.Ref]; deleted && (r.Ref.Kind == session.KindFile || !r.Unreadable()) {
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(r)})
-		}
-	}
-	if was, is := &before.ProjectRow, &after.ProjectRow; was.Ref.Kind != 0 && was.Ref == is.Ref && !ImageOf(was).Equal(ImageOf(is)) {
-		ops = append(ops, Op{Ref: is.Ref, Pre: ImageOf(was), Post: ImageOf(is.Touched(was))})
-	}
-	left := make(map[session.Ref]bool, len(after.Files))
-	for i := range after.Files {
-		left[after.Files[i].Ref] = true
-	}
-	for i := range before.Files {
-		if f := &before.Files[i]; !left[f.Ref] {
-			ops = append(ops, Op{Ref: f.Ref, Pre: ImageOf(&f.Record)})
 		}
 	}
 	Sort(ops)

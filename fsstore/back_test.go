@@ -107,7 +107,7 @@ func TestFolderOfForeignGone(t *testing.T) {
 	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	after.Messages[1].Remove(after.Messages[1].Parts[0].Ref)
-	staged, err := s.Prepare(t.Context(), change.Diff(loaded, after))
+	staged, err := s.Prepare(t.Context(), change.Diff(loaded.AllRecords, after.AllRecords))
 	if err != nil {
 		t.Fatal(err)
 	}

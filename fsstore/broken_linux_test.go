@@ -110,7 +110,7 @@ func TestManyOps(t *testing.T) {
 			}
 		}
 	}
-	st := storetest.Apply(t, s, change.Diff(loaded, after))
+	st := storetest.Apply(t, s, change.Diff(loaded.AllRecords, after.AllRecords))
 	if len(st.Ops) != ops {
 		t.Errorf("the plan has %d ops, want %d", len(st.Ops), ops)
 	}

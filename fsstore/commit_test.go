@@ -33,7 +33,7 @@ func TestMissingFolders(t *testing.T) {
 		m.Insert(after.NewTextPart(m, "prt_"+m.ID, "[user interrupted]"))
 		m.Parts[0].Mode = 0o640
 	}
-	st := storetest.Apply(t, s, change.Diff(loaded, after))
+	st := storetest.Apply(t, s, change.Diff(loaded.AllRecords, after.AllRecords))
 	if len(st.Ops) != 4+5 {
 		t.Errorf("Prepare gives %d ops, want 4 and 5 folders", len(st.Ops))
 	}

@@ -6,13 +6,12 @@ import (
 	"slices"
 
 	"mend/change"
-	"mend/session"
 )
 
-// A Request says what of a session shall be cured: all that is broken, or with
-// Latent also what is latent; or with Classes all faults of these. With Error it is
-// first what the error is about, at the place that it names if something is there,
-// or with All everywhere.
+// A Request says what of a session shall be fixed: all that is broken, or with Latent
+// also what is latent; or with Classes all findings of these. With Error it is first
+// what the error is about, at the place that it names if something is there, or with
+// All everywhere.
 type Request struct {
 	Options
 	Latent  bool
@@ -20,70 +19,57 @@ type Request struct {
 	Error   *APIError
 	All     bool    // with Error: all of its kind, also where only the provider can tell what is at fault
 	Except  []Class // left alone, unless Error is about them
-	Force   bool    // although the agent is at work in the session
+	Force   bool    // although the agent is working in the session
 	// LeaveFiles keeps files that lie beside the records where they are: they are the
-	// user's own, and nobody can be asked.
+	// user's own, and no one can be asked.
 	LeaveFiles bool
 
-	Placeholder string // stands where content is missing; blank: "[user interrupted]"
-	Cancelled   string // the error of a call that never ended; blank: "Operation cancelled by user (ESC pressed)"
+	Placeholder string // the text in place of missing content; blank for the agent's default
+	Cancelled   string // the error of a call that never ended; blank for the agent's default
 }
 
 // A Result is a plan and what it does.
 type Result struct {
-	Plan      change.Plan      // without ops if there is nothing to cure, or nothing that can be
-	After     *session.Session // the session as the plan leaves it
-	Cured     []Diagnosis      // gone by the plan
-	Remaining []Diagnosis      // what is wrong with After, asked for or not
-	Uncurable []Diagnosis      // what was asked for and has no cure that holds; also in Remaining
-	Suspects  []Diagnosis      // what is left of the kind of the error, where only the provider can tell whether it is at fault
-	All       bool             // Request.All, for an error
+	Plan      change.Plan // without ops if there is nothing to fix, or nothing that can be
+	After     Case        // the session as the plan leaves it
+	Cured     []Diagnosis // gone by the plan
+	Remaining []Diagnosis // what is wrong with After, asked for or not
+	Uncurable []Diagnosis // what was asked for and has no fix that holds; also in Remaining
+	Suspects  []Diagnosis // what is left of the kind of the error, where only the provider can tell whether it is at fault
+	All       bool        // Request.All, for an error
 }
 
 // ErrBusy says that the agent is at work in the session.
 var ErrBusy = errors.New("the agent is at work in this session")
 
-// Plan makes the smallest plan that cures what is asked for. Every cure in it
-// was tried on a copy, and the requests of that copy checked under every profile,
-// with thinking and without: what it is for is gone, and nothing is wrong that
-// was not before. The plan of a healthy session has no ops, nor has a second plan
-// after the first, but for an error that is no more. Records that no diagnosis is
-// about, nor its cure by name, never change.
+// Plan makes the smallest plan that fixes what is asked for in the session with that
+// id. Every fix in it was tried on a copy, which was surveyed again under every setting:
+// what it is for is gone, and nothing is wrong that was not before. The plan of a
+// healthy session has no ops, nor has a second plan after the first, but for an error
+// that is no more. Records that no diagnosis is about, nor its fix by name, never change.
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
-func Plan(s *session.Session, req Request) (Result, error) {
-	if Busy(s, req.Now, req.Held) && !req.Force {
-		return Result{}, fmt.Errorf("planning for %s: %w", s.ID, ErrBusy)
+func Plan(id string, c Case, req Request) (Result, error) {
+	if !req.Force && c.Busy() {
+		return Result{}, fmt.Errorf("planning for %s: %w", id, ErrBusy)
 	}
-	c := newChart(s, req.Options, req.Force, req.Classes...)
-	c.texts, c.stay = req.texts(), req.LeaveFiles
-	t, cured, failed := c.carryThrough(req)
-	r := Result{After: t.s, Cured: once(cured), Uncurable: once(failed)}
-	r.Remaining = t.c.diagnose()
+	o := origin{}
+	t, fixed, failed := carryThrough(c, o, req)
+	r := Result{After: t.c, Cured: once(fixed), Uncurable: once(failed)}
+	r.Remaining = diagnose(t.c, o)
 	if req.Error != nil {
-		r.Suspects, r.All = t.c.suspects(*req.Error), req.All
+		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
 	}
-	r.Plan = change.Plan{Session: s.ID, Cause: req.cause(r.Cured), Ops: change.Diff(s, t.s)}
+	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Cured), Ops: change.Diff(c.Records, t.c.Records)}
 	return r, nil
 }
 
-func (r *Request) texts() texts {
-	t := defaultTexts()
-	if !session.Blank(r.Placeholder) {
-		t.placeholder = r.Placeholder
-	}
-	if !session.Blank(r.Cancelled) {
-		t.cancelled = r.Cancelled
-	}
-	return t
-}
-
-func (r *Request) cause(cured []Diagnosis) change.Cause {
+func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	c := change.Cause{Kind: change.CauseScan}
 	if r.Error != nil {
 		c.Kind, c.Text = change.CauseError, r.Error.Text
 	}
-	for _, d := range cured {
+	for _, d := range fixed {
 		c.Diagnoses = append(c.Diagnoses, d.Why+" "+d.Cure)
 	}
 	return c
@@ -92,57 +78,104 @@ func (r *Request) cause(cured []Diagnosis) change.Cause {
 // maxPasses is far more often than a repair lets show what the one before did not.
 const maxPasses = 8
 
-// carryThrough carries the request out until that changes nothing any more, and
-// tells what is gone by then and what has no cure. A repaired session may be one that
-// is asked in another way, such as with thinking, and so have other faults. What an
-// error names is cured once, since the request that it came for is another by then;
-// after it all that is broken is, since one error names one place.
-func (c *chart) carryThrough(req Request) (t *treatment, cured, failed []Diagnosis) {
+// carryThrough carries the request out until that changes nothing any more, and returns
+// the last search, what is fixed then and what has no fix. A repaired session may be one
+// that is sent in another way, such as with thinking, and so have other findings. What
+// an error names is fixed once, since the request that it was for is another then; after
+// it all that is broken is, since one error names one place.
+func carryThrough(c Case, o origin, req Request) (t *search, fixed, failed []Diagnosis) {
 	rest := req
 	rest.Error = nil
-	t = c.carryOut(req)
-	cured = t.cured
+	t = carryOut(c, o, req)
+	fixed = t.fixed
 	if req.Error != nil {
 		failed = t.failed
 	}
 	for i := range maxPasses {
-		if t.s == c.s && (i > 0 || req.Error == nil) {
+		if !t.changed && (i > 0 || req.Error == nil) {
 			break
 		}
-		c = t.c.anew(req.Options)
-		t = c.carryOut(rest)
-		cured = append(cured, t.cured...)
+		t = carryOut(reset(t.c), o, rest)
+		fixed = append(fixed, t.fixed...)
 	}
 	gone := map[key]bool{}
-	for _, d := range cured {
-		gone[d.of] = true
+	for _, d := range fixed {
+		gone[d.finding] = true
 	}
-	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.of] })
-	left := map[key]bool{} // one fault may have come back with the cure of another
+	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.finding] })
+	left := map[key]bool{} // one may have come back with the fix of another
 	for _, f := range t.now.findings {
-		left[t.c.keyAtFirst(f)] = true
+		left[f.at(o.first(f.Ref))] = true
 	}
-	return t, slices.DeleteFunc(cured, func(d Diagnosis) bool { return left[d.of] }), failed
+	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed
 }
 
-// carryOut treats what the request wants.
-func (c *chart) carryOut(req Request) *treatment {
+// reset returns the case in the settings that the session has now.
+func reset(c Case) Case {
+	if r, ok := c.(Resetter); ok {
+		return r.Reset()
+	}
+	return c
+}
+
+// carryOut fixes what the request wants.
+func carryOut(c Case, o origin, req Request) *search {
 	switch {
 	case req.Error != nil:
-		return c.answer(*req.Error, req.All)
+		return fixError(c, o, *req.Error, req.All)
 	case len(req.Classes) > 0:
-		return c.treat(func(c *chart, f finding) bool { return slices.Contains(req.Classes, c.classOf(f)) })
+		return newSearch(c, o, 0, func(_ Case, f Finding) bool { return slices.Contains(req.Classes, f.Class) })
 	}
-	return c.treat(func(c *chart, f finding) bool {
-		return (f.severity == Broken || req.Latent && f.severity == Latent) && !slices.Contains(req.Except, c.classOf(f))
+	return newSearch(c, o, 0, func(_ Case, f Finding) bool {
+		return (f.Severity == Broken || req.Latent && f.Severity == Latent) && !slices.Contains(req.Except, f.Class)
 	})
 }
 
-// classOf is the class of a finding.
-func (c *chart) classOf(f finding) Class {
-	r := ruleOf(f.code)
-	if r.as == nil {
-		return r.Class
+// fixError fixes what an API error is about: the findings of its kind at the record that
+// it names, or else, or where all are asked for, all of its kind.
+func fixError(c Case, o origin, e APIError, all bool) *search {
+	b, ok := c.(Blamer)
+	if !ok {
+		return newSearch(c, o, 0, kindOf(c, e))
 	}
-	return r.as(c, f.fault)
+	c = b.Blame(e)
+	kind := kindOf(c, e)
+	var found []Finding
+	for _, f := range c.Survey().findings {
+		if kind(c, f) {
+			found = append(found, f)
+		}
+	}
+	if in, only := c.(Blamer).Locate(e, found); in != nil && !all {
+		t := newSearch(c, o, 0, func(c Case, f Finding) bool { return kind(c, f) && in(f.Ref) })
+		if len(t.fixed) > 0 || only {
+			return t
+		}
+	}
+	return newSearch(c, o, 0, kind)
+}
+
+// kindOf returns which findings the error is about: those of its rule, or else of its
+// class.
+func kindOf(c Case, e APIError) wanted {
+	exact := func(_ Case, f Finding) bool { return e.Rule != "" && (f.Code == e.Rule || f.Shows == e.Rule) }
+	if slices.ContainsFunc(c.Survey().findings, func(f Finding) bool { return exact(c, f) }) {
+		return exact
+	}
+	return func(_ Case, f Finding) bool { return e.Class != "" && f.Class == e.Class }
+}
+
+// suspects returns the findings of the kind of the error of which only the provider can
+// tell whether they are its cause.
+func suspects(c Case, o origin, e APIError) (ds []Diagnosis) {
+	b, ok := c.(Blamer)
+	if !ok {
+		return nil
+	}
+	for _, f := range b.Suspects(e) {
+		d := describe(c, o, f)
+		d.WhyNot = ""
+		ds = append(ds, d)
+	}
+	return once(ds)
 }

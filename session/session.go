@@ -166,7 +166,25 @@ func (s *Session) Records(yield func(*Record) bool) {
 	}
 }
 
-// Message returns the message with that id, nil if there is none.
+// AllRecords calls yield for the records of [Session.Records], for the row of the
+// project, and for the files.
+func (s *Session) AllRecords(yield func(*Record) bool) {
+	for r := range s.Records {
+		if !yield(r) {
+			return
+		}
+	}
+	if s.ProjectRow.Ref.Kind != 0 && !yield(&s.ProjectRow) {
+		return
+	}
+	for i := range s.Files {
+		if !yield(&s.Files[i].Record) {
+			return
+		}
+	}
+}
+
+// Message is the message with that id, nil if there is none.
 func (s *Session) Message(id string) *Message {
 	for i := range s.Messages {
 		if s.Messages[i].ID == id {

@@ -99,7 +99,7 @@ func BenchmarkCommit(b *testing.B) {
 	if err := after.Messages[3].Parts[0].Set([]byte(`"x"`), "text"); err != nil {
 		b.Fatal(err)
 	}
-	ops := change.Diff(before, after)
+	ops := change.Diff(before.AllRecords, after.AllRecords)
 	for b.Loop() {
 		run(b, s, ops)
 		run(b, s, change.Inverse(ops))

@@ -131,7 +131,7 @@ func TestOtherMessage(t *testing.T) {
 	}
 	from.Remove(from.Parts[1].Ref)
 	to.Insert(session.NewPart(moved))
-	ops := change.Diff(before, after)
+	ops := change.Diff(before.AllRecords, after.AllRecords)
 	if out := run(t, s, ops); len(ops) != 2 || out.State != change.Committed {
 		t.Fatalf("Commit of %d ops = %+v", len(ops), out)
 	}

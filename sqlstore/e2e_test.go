@@ -41,7 +41,7 @@ func setText(t *testing.T, s *Store, id, text, beside string) []change.Op {
 	if beside != "" {
 		m.Insert(after.NewTextPart(m, m.Parts[2].ID+"0", beside))
 	}
-	return change.Diff(before, after)
+	return change.Diff(before.AllRecords, after.AllRecords)
 }
 
 // sent reports whether the last request of the result holds the text.
@@ -149,7 +149,7 @@ func TestHammerRealServer(t *testing.T) {
 			repairs, longest := mendAndUndo(t, s, id, func(n int) bool { return n < 50 || prompts.Load() < 10 && !t.Failed() })
 			close(stop)
 			wait.Wait()
-			if len(change.Diff(was, load(t, s, id))) != 0 {
+			if len(change.Diff(was.AllRecords, load(t, s, id).AllRecords)) != 0 {
 				t.Error("the session is not what it was")
 			}
 			// A prompt with a tool call is three messages: itself, the call, the answer.

@@ -13,7 +13,7 @@ import (
 
 // deleteAll is the plan that takes a whole session away.
 func deleteAll(s *session.Session) []change.Op {
-	return change.Diff(s, &session.Session{ID: s.ID})
+	return change.Diff(s.AllRecords, (&session.Session{ID: s.ID}).AllRecords)
 }
 
 // TestDeleteSession takes a session away with all that is its own, and refuses

@@ -124,7 +124,7 @@ func TestSchemaChanges(t *testing.T) {
 	after := before.Clone()
 	m := &after.Messages[1]
 	m.Insert(after.NewTextPart(m, m.Parts[0].ID+"0", "new"))
-	ops := change.Diff(before, after)
+	ops := change.Diff(before.AllRecords, after.AllRecords)
 	st, err := s.Prepare(t.Context(), ops)
 	if err != nil {
 		t.Fatal(err)
@@ -193,7 +193,7 @@ func tryPart(t *testing.T, s *Store, before *session.Session) change.Outcome {
 	if err := p.Set([]byte(`"changed"`), "text"); err != nil {
 		t.Fatal(err)
 	}
-	ops := change.Diff(before, after)
+	ops := change.Diff(before.AllRecords, after.AllRecords)
 	now, err := s.Read(t.Context(), []session.Ref{p.Ref})
 	if err != nil {
 		return change.Outcome{State: change.Aborted, Cause: err}

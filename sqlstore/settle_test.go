@@ -18,7 +18,7 @@ func TestSettle(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ops := change.Diff(before, after)
+	ops := change.Diff(before.AllRecords, after.AllRecords)
 	st, err := s.Prepare(t.Context(), ops)
 	if err != nil || len(ops) != 2 {
 		t.Fatal(len(ops), err)

@@ -233,5 +233,5 @@ func surgery(t testing.TB, before *session.Session) []change.Op {
 		}
 		last.Parts[i] = session.NewPart(r)
 	}
-	return change.Diff(before, after)
+	return change.Diff(before.AllRecords, after.AllRecords)
 }

@@ -87,7 +87,7 @@ func (f fixture) plan() change.Plan {
 		f.t.Fatal(err)
 	}
 	answer.Remove(answer.Parts[1].Ref)
-	return change.Plan{Session: f.id, Cause: change.Cause{Kind: change.CauseScan}, Ops: change.Diff(before, after)}
+	return change.Plan{Session: f.id, Cause: change.Cause{Kind: change.CauseScan}, Ops: change.Diff(before.AllRecords, after.AllRecords)}
 }
 
 // entries verifies the journal and returns its entries, newest first.

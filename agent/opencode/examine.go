@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mend/agent"
+	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
 	"mend/repair"
 	"mend/session"
@@ -25,7 +26,7 @@ func (s *store) Settings() string { return "models " + s.models.state() }
 // the session. If the examination does not last, the session must be diagnosed.
 func (s *store) quickCheck(ctx context.Context, head session.Session, o repair.Options) agent.Examination {
 	now := o.Typed()
-	q := repair.QuickCheck{Now: now}
+	q := diagnose.QuickCheck{Now: now}
 	bare, stamp := s.ScanRecords(ctx, head, q.Message)
 	if bare == nil || !q.Healthy(bare) || bare.CheckDepth() != nil {
 		return agent.Examination{}
@@ -47,17 +48,18 @@ func (s *store) diagnose(ctx context.Context, head session.Session, o repair.Opt
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	if o, err = s.options(ctx, loaded, o); err != nil {
+	env, err := s.environment(ctx, loaded)
+	if err != nil {
 		return agent.Examination{}, err
 	}
-	e := agent.Examination{Busy: repair.Busy(loaded, o.Now, o.Held), Thinking: thinks(loaded, o), Stamp: stamp, Idle: unfinished(loaded)}
+	e := agent.Examination{Busy: diagnose.Busy(loaded, o.Now, env.Held), Thinking: thinks(loaded, o), Stamp: stamp, Idle: unfinished(loaded)}
 	e.Lasts = len(loaded.Stray) == 0 && !e.Busy && !hasUnknownParent(loaded) && !o.WrongClock
 	e.From, e.Until = render.StableSpan(loaded, o.Now)
-	o.Missing = func(path string) bool {
+	env.Missing = func(path string) bool {
 		e.Lasts = false
 		return missing(path)
 	}
-	e.Diagnoses = repair.Diagnose(loaded, o)
+	e.Diagnoses = diagnose.Diagnose(loaded, o, env)
 	return e, nil
 }
 
@@ -67,7 +69,7 @@ func thinks(s *session.Session, o repair.Options) bool {
 	if o.Thinking != nil {
 		return *o.Thinking
 	}
-	return repair.Thinks(s)
+	return diagnose.Thinks(s)
 }
 
 // hasUnknownParent reports whether a message names a prompt that is not in the session:

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mend/agent"
+	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/repair"
@@ -103,38 +104,26 @@ func (s *store) loadStamped(ctx context.Context, head session.Session) (*session
 	return loaded, stamp, nil
 }
 
-// options adds to o what the store and the machine tell.
-func (s *store) options(ctx context.Context, loaded *session.Session, o repair.Options) (repair.Options, error) {
-	o.Foreign = s.tree != nil && s.tree.Foreign()
-	o.Reads, o.Missing = s.models.reads, missing
-	var err error
+// environment returns what the store and the machine tell about a diagnosis.
+func (s *store) environment(ctx context.Context, loaded *session.Session) (e diagnose.Environment, err error) {
+	e = diagnose.Environment{Foreign: s.tree != nil && s.tree.Foreign(), Reads: s.models.reads, Missing: missing}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
-		o.Held, err = s.Held(ctx)
+		e.Held, err = s.Held(ctx)
 	}
-	return o, err
+	return e, err
 }
 
 // Case implements [agent.Store].
-func (s *store) Case(ctx context.Context, head session.Session, r repair.Request) (agent.Case, error) {
+func (s *store) Case(ctx context.Context, head session.Session, r repair.Request) (repair.Case, error) {
 	loaded, err := s.Load(ctx, head)
 	if err != nil {
 		return nil, err
 	}
-	if r.Options, err = s.options(ctx, loaded, r.Options); err != nil {
+	e, err := s.environment(ctx, loaded)
+	if err != nil {
 		return nil, err
 	}
-	return &sessionCase{loaded, r}, nil
-}
-
-type sessionCase struct {
-	session *session.Session
-	request repair.Request
-}
-
-func (c *sessionCase) Plan() (repair.Result, error) { return repair.Plan(c.session, c.request) }
-
-func (c *sessionCase) Diagnose() []repair.Diagnosis {
-	return repair.Diagnose(c.session, c.request.Options)
+	return diagnose.New(loaded, r, e), nil
 }
 
 // unfinished reports whether the agent may be working in the session.

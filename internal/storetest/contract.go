@@ -126,7 +126,7 @@ func planOps(t *testing.T, s *session.Session) []change.Op {
 	empty.Insert(after.NewTextPart(empty, first.ID+"1", "created alone"))
 	full.Remove(last.Ref)
 	after.Files = nil
-	ops := change.Diff(s, after)
+	ops := change.Diff(s.AllRecords, after.AllRecords)
 	if want := 5 + len(s.Files); len(ops) != want {
 		t.Fatalf("the plan has %d ops, want %d", len(ops), want)
 	}

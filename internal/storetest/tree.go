@@ -141,7 +141,7 @@ func SetText(t *testing.T, s *session.Session, part, text string) []change.Op {
 			}
 		}
 	}
-	ops := change.Diff(s, after)
+	ops := change.Diff(s.AllRecords, after.AllRecords)
 	if len(ops) != 1 {
 		t.Fatalf("no part %s to change", part)
 	}
@@ -158,7 +158,7 @@ func MixedOps(t *testing.T, s *session.Session) []change.Op {
 	}
 	first.Remove(first.Part("prt_13").Ref)
 	empty.Insert(after.NewTextPart(empty, "prt_41", "created"))
-	return change.Diff(s, after)
+	return change.Diff(s.AllRecords, after.AllRecords)
 }
 
 func WantNames(t *testing.T, got, want []string) {

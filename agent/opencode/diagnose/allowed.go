@@ -1,0 +1,276 @@
+package diagnose
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+const whyLoop = "The tool loop of the newest answer is still open, and the provider takes no change to the thinking in it: send one more prompt, then repair again."
+
+// breaksLoop reports whether the edit touched thinking of the newest answer while its
+// tool loop is open: the provider wants it back unchanged, or none of it
+// (docs/providers.md, R8). It may move only once the loop is closed.
+func (d *draft) breaksLoop(e *edit) bool {
+	c := d.c
+	if e.fix.Whole || e.ref.Message != c.newest && !c.loop()[e.ref.Message] {
+		return false
+	}
+	before, now := e.before, &d.s.Messages[e.at]
+	if len(e.parts) > 0 {
+		if !slices.ContainsFunc(e.parts, func(f formerPart) bool {
+			is := d.current(now, f)
+			return f.part.IsThinking() || is != nil && is.IsThinking()
+		}) {
+			return false
+		}
+	}
+	before = d.former(before, e.parts)
+	d.settle(now)
+	was, is := thoughts(&before), thoughts(now)
+	moved := e.ref.Message == c.newest && loopOpen(d.s) && !slices.Equal(was, is)
+	loop := c.loop()
+	lost := loop[e.ref.Message] && !slices.Equal(goingOut(was), goingOut(is)) && len(goingOut(is)) > 0 && len(c.of(d.s).loop()) > 0
+	return moved || lost
+}
+
+// loop is the messages of the open tool loop's last answer, by their ids; none if
+// there is no open loop in the request.
+func (c *chart) loop() map[string]bool {
+	if c.looped == nil {
+		in := c.loopMessages()
+		c.looped = &in
+	}
+	return *c.looped
+}
+
+func (c *chart) loopMessages() map[string]bool {
+	turns := c.render(c.settings[own].profile).Turns
+	n := len(turns) - 1
+	if n < 1 || !slices.ContainsFunc(turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) {
+		return nil
+	}
+	in := map[string]bool{}
+	for _, ref := range turns[n-1].Messages {
+		in[ref.Message] = true
+	}
+	return in
+}
+
+// A thought is what tells one part of thinking from another.
+type thought struct{ id, text, signature string }
+
+// thoughts are those of the message.
+func thoughts(m *session.Message) (all []thought) {
+	for i := range m.Parts {
+		if p := &m.Parts[i]; p.IsThinking() {
+			all = append(all, thought{p.ID, p.Text, p.Signature})
+		}
+	}
+	return all
+}
+
+// goingOut is what of the thoughts goes out, wherever it stands.
+func goingOut(all []thought) (out []thought) {
+	for _, t := range all {
+		if t.signature != "" {
+			out = append(out, thought{"", t.text, t.signature})
+		}
+	}
+	return out
+}
+
+// touchesHidden returns why the edit must not be made if it touched a message of which
+// something cannot be read, "" if it did not.
+func (d *draft) touchesHidden(e *edit) string {
+	if !e.fix.Whole || e.many() { // [chart.Fixes] has asked
+		return ""
+	}
+	if len(d.c.hiddenMessages()) == 0 {
+		return ""
+	}
+	after := d.c.of(d.s)
+	for i := range d.c.s.Messages {
+		m := &d.c.s.Messages[i]
+		why := d.c.hidden(m.Ref)
+		if why == "" {
+			continue
+		}
+		now := after.message(m.Ref)
+		if now == nil || len(now.Parts) != len(m.Parts) || !bytes.Equal(now.Data, m.Data) {
+			return why
+		}
+	}
+	return ""
+}
+
+// hasLocked reports whether the store cannot replace some of the records.
+func (c *chart) hasLocked() bool {
+	if c.locked == nil {
+		locked := false
+		for r := range c.s.Records {
+			locked = locked || r.Locked != ""
+		}
+		c.locked = &locked
+	}
+	return *c.locked
+}
+
+// changedLocked returns a record that the store cannot replace and that the edit
+// changed or removed, nil if there is none.
+func (d *draft) changedLocked(e *edit) *session.Record {
+	s := d.s
+	if !d.c.hasLocked() {
+		return nil
+	}
+	changed := func(was, is *session.Record) bool {
+		return was.Locked != "" && (is == nil || was.Ref != is.Ref || !bytes.Equal(was.Data, is.Data))
+	}
+	if e.fix.Whole && !e.many() {
+		after := map[session.Ref]*session.Record{}
+		for r := range s.Records {
+			after[r.Ref] = r
+		}
+		for r := range d.c.s.Records {
+			if changed(r, after[r.Ref]) {
+				return r
+			}
+		}
+		return nil
+	}
+	before, now := &e.before, &s.Messages[e.at]
+	if d.dropped[before.Ref.Message] {
+		now = &session.Message{}
+	}
+	if changed(&before.Record, &now.Record) {
+		return &before.Record
+	}
+	for i := range e.parts {
+		f := &e.parts[i]
+		var is *session.Record
+		if p := d.current(now, *f); p != nil {
+			is = &p.Record
+		}
+		if changed(&f.part.Record, is) {
+			return &f.part.Record
+		}
+	}
+	if len(before.Parts) == 0 || len(now.Parts) > 0 && &before.Parts[0] == &now.Parts[0] {
+		return nil // what was changed in place is in e.parts
+	}
+	places := placesIn(now)
+	for i := range before.Parts {
+		was := &before.Parts[i]
+		var is *session.Record
+		if at, ok := places[was.Ref]; ok {
+			is = &now.Parts[at].Record
+		}
+		if changed(&was.Record, is) {
+			return &was.Record
+		}
+	}
+	return nil
+}
+
+// hidden says, as a sentence, that something of the message cannot be read: what
+// it holds is then unknown, and no change to it is safe. It is "" if all can be
+// read, or for what is about no message.
+func (c *chart) hidden(ref session.Ref) string {
+	if ref.Kind == session.KindFile {
+		return ""
+	}
+	return c.hiddenMessages()[ref.Message]
+}
+
+// hiddenMessages is what [chart.hidden] says of the messages, by their ids, of which it
+// says something.
+func (c *chart) hiddenMessages() map[string]string {
+	if c.blind != nil {
+		return c.blind
+	}
+	c.blind = map[string]string{}
+	beside := map[string]bool{}
+	for i := range c.s.Files {
+		beside[c.s.Files[i].Ref.Message] = true
+	}
+	for _, s := range c.s.Stray {
+		beside[s.Message] = true
+	}
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		why := hiddenIn(m)
+		if why == "" && beside[m.Ref.Message] {
+			why = c.hiddenBeside(m)
+		}
+		if why != "" && c.message(m.Ref) == m {
+			c.blind[m.Ref.Message] = why
+		}
+	}
+	return c.blind
+}
+
+const adviceHidden = "so nothing in this message is changed: make it readable, then scan again."
+
+func hiddenIn(m *session.Message) string {
+	if m.Unreadable() {
+		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
+	}
+	if err := m.Ref.Validate(); err != nil {
+		return fmt.Sprintf("The message's row has no id that mend can keep it by (%s), so nothing in it is changed.", shown(m.Ref.String()))
+	}
+	for i := range m.Parts {
+		p := &m.Parts[i]
+		if p.Unreadable() {
+			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
+		}
+		if err := p.Ref.Validate(); err != nil {
+			return fmt.Sprintf("Nothing in this message is changed, since the row of a part has no id that mend can keep it by: give it one with SQL while no agent runs (%s), then scan again.", shown(giveID(p)))
+		}
+	}
+	return ""
+}
+
+func (c *chart) hiddenBeside(m *session.Message) string {
+	for i := range c.s.Files {
+		if f := &c.s.Files[i]; f.Ref.Message == m.Ref.Message && f.Opens == "" {
+			return fmt.Sprintf("A file stands at %s, where the folder of its parts should be, so nothing in this message is changed: %s moves it away.", shown(f.Path), asksForFiles)
+		}
+	}
+	for _, s := range c.s.Stray {
+		if s.Message == m.Ref.Message && !s.Unseen {
+			return fmt.Sprintf("What stands at %s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden)
+		}
+	}
+	return ""
+}
+
+// Fork implements [repair.Forker]: the user can go back to the last prompt before
+// everything that stays, if the session was accepted then.
+func (c *chart) Fork(fs []repair.Finding) string {
+	broken := map[string]bool{}
+	for _, f := range fs {
+		broken[f.Ref.Message] = true
+	}
+	at := slices.IndexFunc(c.s.Messages, func(m session.Message) bool { return broken[m.Ref.Message] })
+	for ; at > 0; at-- {
+		if c.s.Messages[at].Role == session.RoleUser {
+			break
+		}
+	}
+	if at > 0 && c.acceptedUpTo(at) {
+		return fmt.Sprintf("Forking the session before the prompt %s would leave it behind.", c.s.Messages[at].ID)
+	}
+	return ""
+}
+
+// acceptedUpTo reports whether the session's first n messages would be accepted
+// in the setting in use.
+func (c *chart) acceptedUpTo(n int) bool {
+	s := *c.s
+	s.Messages = s.Messages[:n]
+	return len(c.of(&s).violations(c.settings[own])) == 0
+}

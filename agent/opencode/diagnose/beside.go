@@ -1,0 +1,181 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mend/repair"
+
+	"mend/agent/opencode/render"
+	"mend/provider/anthropic"
+	"mend/request"
+	"mend/session"
+)
+
+// Files that lie beside the records, and that the agent takes for records.
+
+// findFiles finds them, and tells by simulation how bad each is: the request is made
+// with what the agent reads for them, and compared with that of the records alone.
+func findFiles(c *chart) []fault {
+	if c.files == nil {
+		found := c.newFiles()
+		c.files = &found
+	}
+	return *c.files
+}
+
+func (c *chart) newFiles() []fault {
+	if len(c.s.Files) == 0 {
+		return nil
+	}
+	use, worst := c.settings[own], repair.Broken
+	if !use.profile.Tree() { // the version in use reads the tree once, to import it
+		trees := slices.DeleteFunc(render.Profiles(), func(p render.Profile) bool { return !p.Tree() })
+		use.profile, worst = trees[len(trees)-1], repair.Latent
+	}
+	fs := make([]fault, len(c.s.Files))
+	var live []int
+	fatal := c.fatalFiles(use)
+	for i := range c.s.Files {
+		f := &c.s.Files[i]
+		fs[i] = fault{Ref: f.Ref, Says: c.filesSay(f)}
+		why, dies := fatal[f.Ref]
+		switch there := f.Reads != (session.Ref{}); {
+		case f.Opens == "" && f.Ref.Message == "":
+			fs[i].Severity = worst
+		case f.Opens == "":
+		case dies && there:
+			fs[i].Severity = worst
+			fs[i].Says += fmt.Sprintf(", and stops at it: %s.", why)
+		case dies:
+			fs[i].Severity = worst
+			fs[i].Says += ", and stops."
+		case there:
+			live = append(live, i)
+		default:
+			fs[i].Severity = repair.Latent
+			fs[i].Says += "; the next prompt does not read so far back."
+		}
+	}
+	refused := c.refused(use, live)
+	for _, i := range live {
+		if fs[i].Says += "."; refused != nil {
+			fs[i].Severity, fs[i].Shows = worst, refused.Rule
+			fs[i].Says += " The provider then refuses the request: " + refused.Message
+		}
+	}
+	return fs
+}
+
+// filesSay tells what the agent does about a file; without a full stop where it opens one.
+func (c *chart) filesSay(f *session.File) string {
+	kind := "parts"
+	if f.Ref.Message == "" {
+		kind = "messages"
+	}
+	switch {
+	case f.Opens == "" && f.Ref.Message == "":
+		return fmt.Sprintf("A file stands at %s, where the folder of the session's messages should be: the agent can store none.", shown(f.Path))
+	case f.Opens == "":
+		return fmt.Sprintf("A file stands at %s, where the folder of the message's parts should be: the agent reads none.", shown(f.Path))
+	case f.Reads == (session.Ref{}):
+		return fmt.Sprintf("The agent takes any file among the %s for one of them: for %s it opens %s, which is not there", kind, shown(f.Path), shown(f.Opens))
+	}
+	return fmt.Sprintf("The agent takes any file among the %s for one of them: for %s it reads %s as one more", kind, shown(f.Path), shown(f.Opens))
+}
+
+// fatalFiles are the files at which the agent ends, with the reason.
+func (c *chart) fatalFiles(use setting) map[session.Ref]string {
+	fatal := map[session.Ref]string{}
+	for _, v := range c.violationsWith(use, nil) {
+		for _, ref := range v.Refs {
+			if ref.Kind == session.KindFile && !isRule(v.Rule) {
+				fatal[ref] = v.Message
+			}
+		}
+	}
+	return fatal
+}
+
+// refused is what the provider says of a request with these files, nil if it says no
+// more than of the one without any.
+func (c *chart) refused(use setting, live []int) *request.Violation {
+	if len(live) == 0 || !servesClaude(c.render(use.profile).Model) {
+		return nil
+	}
+	was := map[string]int{}
+	for _, v := range c.violations(use) {
+		was[v.Rule]++
+	}
+	of := make(map[session.Ref]bool, len(live))
+	for _, i := range live {
+		of[c.s.Files[i].Ref] = true
+	}
+	for _, v := range c.violationsWith(use, func(f *session.File) bool { return of[f.Ref] }) {
+		if was[v.Rule]--; was[v.Rule] < 0 {
+			return &v
+		}
+	}
+	return nil
+}
+
+// violationsWith is what is wrong with the request that also has what the agent reads
+// for the files that keep chooses.
+func (c *chart) violationsWith(use setting, keep func(*session.File) bool) []request.Violation {
+	is := new(render.Renderer).Read(render.WithFiles(c.s, keep))
+	return is.Check(anthropic.Provider{}, is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.env.Missing}), use.thinking)
+}
+
+func whyBeside(_ *chart, f fault) string { return f.Says }
+
+const asksForFiles = "mend repair --class " + string(repair.ForeignFile)
+
+// staying says, as a sentence, why the file is not moved away; "" if it can be, or if
+// the ref is none of a file.
+func (c *chart) staying(ref session.Ref) string {
+	if ref.Kind != session.KindFile {
+		return ""
+	}
+	if c.fileAt == nil {
+		c.fileAt = make(map[session.Ref]int, len(c.s.Files))
+		for i := range c.s.Files {
+			c.fileAt[c.s.Files[i].Ref] = i
+		}
+	}
+	i, ok := c.fileAt[ref]
+	switch {
+	case !ok:
+		return ""
+	case c.request.LeaveFiles:
+		return "It may be a file of the user's own, so it is moved away only by mend repair, which asks."
+	case c.s.Files[i].Locked == "":
+		return ""
+	}
+	f := &c.s.Files[i]
+	return fmt.Sprintf("It cannot be moved away and put back (%s), so it is left: move it out of the store by hand, in the store's folder with mv -- './%s' ~/", f.Locked, shown(f.Path))
+}
+
+// fixBeside moves the file away, and all others that are as bad.
+func fixBeside(c *chart, at fault) []fix {
+	return []fix{{
+		cure:  "The file is moved out of the agent's sight, into mend's journal: undo puts it back, and mend gc never drops it.",
+		whole: true,
+		edit: func(d *draft) error {
+			away := map[session.Ref]bool{}
+			for _, f := range findFiles(c) {
+				away[f.Ref] = cmp.Or(f.Severity, repair.Note) == at.Severity && c.staying(f.Ref) == ""
+			}
+			d.s.Files = slices.DeleteFunc(slices.Clone(d.s.Files), func(f session.File) bool { return away[f.Ref] })
+			return nil
+		},
+	}}
+}
+
+// shown is the name of a file with what is not printable escaped as in a Go string.
+func shown(path string) string {
+	quoted := strconv.Quote(path)
+	return strings.ReplaceAll(quoted[1:len(quoted)-1], "\ufffd", `\ufffd`)
+}

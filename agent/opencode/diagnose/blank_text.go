@@ -1,0 +1,66 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"mend/session"
+)
+
+// Text parts without a visible character (docs/providers.md, R5, R11). The agent
+// of some versions drops a text of no bytes and sends every other one.
+
+func whyBlank(c *chart, f fault) string {
+	if _, p := c.part(f.Ref); p != nil && p.Text == "" {
+		return "The text is empty, and the provider refuses that."
+	}
+	return "The text holds nothing but blanks, and the provider refuses that."
+}
+
+// fixBlank is rid of a blank text. It goes where other content stands beside it.
+// Else it becomes the placeholder, where it stands, or behind thinking that it
+// stands before.
+func fixBlank(c *chart, f fault) []fix {
+	m, p := c.part(f.Ref)
+	if p == nil || p.Type != session.TypeText {
+		return nil
+	}
+	var fixes []fix
+	if c.known().voices(m) > 0 {
+		fix := removal(f.Ref, "The blank text is removed; the rest of the message stays.", "")
+		fix.alike = true
+		fixes = append(fixes, fix)
+	}
+	return append(fixes, blankBecomesPlaceholder(c, f.Ref), placeholderBehindThinking(c, f.Ref))
+}
+
+func blankBecomesPlaceholder(c *chart, ref session.Ref) fix {
+	return fix{
+		cure: fmt.Sprintf("The text becomes %q, marked as synthetic.", c.texts.placeholder),
+		edit: func(d *draft) error {
+			_, p, err := d.part(ref)
+			if err != nil {
+				return err
+			}
+			return p.ReplaceText(d.texts.placeholder)
+		},
+	}
+}
+
+func placeholderBehindThinking(c *chart, ref session.Ref) fix {
+	return fix{
+		cure: fmt.Sprintf("The blank text is removed, and a synthetic text %q is put behind the thinking.", c.texts.placeholder),
+		edit: func(d *draft) error {
+			m, err := d.message(ref)
+			if err != nil {
+				return err
+			}
+			last := lastOf(stepOf(m, ref), (*session.Part).IsThinking)
+			if last == nil {
+				return fmt.Errorf("%s: no thinking in its step", ref)
+			}
+			id := last.ID + suffix
+			m.Remove(ref)
+			return d.inject(m, id)
+		},
+	}
+}

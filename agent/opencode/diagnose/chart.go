@@ -1,0 +1,290 @@
+package diagnose
+
+import (
+	"slices"
+	"time"
+
+	"mend/agent/opencode/render"
+	"mend/provider/anthropic"
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+// A chart is a session under examination, with what holds for all of it.
+type chart struct {
+	s        *session.Session
+	renderer *render.Renderer
+	request  repair.Request
+	env      Environment
+	settings []setting      // the one in use first
+	now      time.Time      // when the next prompt is typed; see [repair.Options]
+	asked    []repair.Class // which of the rules that want to be asked for are
+	blamed   bool           // asked by an API error
+	tool     string         // the name of the tool that an error is about
+	file     session.Ref    // the record with the file that an error blames
+	texts    texts
+
+	places   map[string]int // see [chart.message]
+	parts    map[session.Ref]int
+	blind    map[string]string   // see [chart.hidden]
+	reading  *render.View        // see [chart.read]
+	requests []rendered          // see [chart.render]
+	screened *[]render.Failure   // see [chart.screen]
+	knows    *known              // see [chart.known]
+	edited   *known              // what the draft tells in which messages are completed, nil for none
+	looped   *map[string]bool    // see [chart.loop]
+	survey   *repair.Survey      // see [chart.Survey]
+	files    *[]fault            // see [findFiles]
+	fileAt   map[session.Ref]int // the places of the session's files
+
+	locked *bool // see [chart.hasLocked]
+
+	newest string // the message id of the newest answer
+	busy   bool   // the agent still writes it
+}
+
+var (
+	_ repair.Case     = (*chart)(nil)
+	_ repair.Renamer  = (*chart)(nil)
+	_ repair.Resetter = (*chart)(nil)
+	_ repair.Blamer   = (*chart)(nil)
+	_ repair.Forker   = (*chart)(nil)
+)
+
+// An Environment is what a diagnosis needs to know besides the session and the request.
+type Environment struct {
+	Held time.Time // the start of the oldest process that has the store open; zero: there is none
+	// Foreign says that no version of OpenCode reads the store: what would be latent is
+	// left out, since that is judged by other versions and their screen.
+	Foreign bool
+	// Reads tells whether a model takes files of a kind; see [render.Settings]. A file that
+	// the provider would refuse is latent where that is not known.
+	Reads func(m request.Model, kind string) (reads, known bool)
+	// Missing tells whether nothing is at a path; see [render.Settings].
+	Missing func(path string) bool
+}
+
+// New returns the case of a session for a request. Unless the request has Force, the
+// newest answer of a busy session is not examined, since the agent still writes it.
+func New(s *session.Session, r repair.Request, e Environment) repair.Case { return newChart(s, r, e) }
+
+// Diagnose returns what is wrong with a session, as [repair.Diagnose] does, but without
+// building its requests if the quick check finds it healthy.
+func Diagnose(s *session.Session, o repair.Options, e Environment) []repair.Diagnosis {
+	if quickCheck(s, o.Typed()) {
+		return nil
+	}
+	return repair.Diagnose(New(s, repair.Request{Options: o}, e))
+}
+
+// texts is what is written into a session.
+type texts struct{ placeholder, cancelled string }
+
+func defaultTexts() texts {
+	return texts{placeholder: "[user interrupted]", cancelled: "Operation cancelled by user (ESC pressed)"}
+}
+
+func textsOf(r repair.Request) texts {
+	t := defaultTexts()
+	if !session.Blank(r.Placeholder) {
+		t.placeholder = r.Placeholder
+	}
+	if !session.Blank(r.Cancelled) {
+		t.cancelled = r.Cancelled
+	}
+	return t
+}
+
+func newChart(s *session.Session, r repair.Request, e Environment) *chart {
+	c := &chart{s: s, renderer: &render.Renderer{}, request: r, env: e, now: r.Typed(), asked: r.Classes, texts: textsOf(r)}
+	c.settings = c.settingsFor(s)
+	c.busy = !r.Force && c.Busy()
+	return c.of(s)
+}
+
+// Busy implements [repair.Case].
+func (c *chart) Busy() bool { return Busy(c.s, c.request.Now, c.env.Held) }
+
+// of is the same chart for the session as it is by now.
+func (c *chart) of(s *session.Session) *chart {
+	n := *c
+	n.s, n.newest = s, ""
+	n.places, n.parts, n.blind, n.reading, n.requests, n.screened, n.looped, n.survey, n.knows, n.edited, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	if m := s.LatestAssistant(); m != nil {
+		n.newest = m.Ref.Message
+	}
+	return &n
+}
+
+// Reset implements [repair.Resetter].
+func (c *chart) Reset() repair.Case {
+	n := *c
+	if c.blamed {
+		n = *c.of(c.s)
+		n.asked, n.blamed, n.tool, n.file = c.request.Classes, false, "", session.Ref{}
+	}
+	if n.settings = c.settingsFor(c.s); n.settings[own] != c.settings[own] {
+		n.survey, n.looped, n.files = nil, nil, nil
+	}
+	return &n
+}
+
+// screen is what keeps newer agents from showing the session, besides the stores
+// of other tools.
+func (c *chart) screen() []render.Failure {
+	if c.screened == nil && c.env.Foreign {
+		c.screened = &[]render.Failure{}
+	}
+	if c.screened == nil {
+		found := slices.DeleteFunc(c.read().Screen(render.ProfileFor("")), func(f render.Failure) bool {
+			return f.Code != render.FailureScreen || c.foreign(f.Ref) // the others are in the request's
+		})
+		c.screened = &found
+	}
+	return *c.screened
+}
+
+// known is what the records of the session tell.
+func (c *chart) known() *known {
+	if c.knows == nil {
+		c.knows = &known{s: c.s}
+	}
+	return c.knows
+}
+
+func (c *chart) asks(class repair.Class) bool { return slices.Contains(c.asked, class) }
+
+// read is the session as the agent reads it.
+func (c *chart) read() *render.View {
+	if c.reading == nil {
+		c.reading = c.renderer.Read(c.s)
+	}
+	return c.reading
+}
+
+// A rendered request is what an agent of the profile's version will send.
+type rendered struct {
+	render.Request
+	profile render.Profile
+}
+
+// render is the request that an agent of the profile's version will send.
+func (c *chart) render(p render.Profile) render.Request {
+	for i := range c.requests {
+		if c.requests[i].profile == p {
+			return c.requests[i].Request
+		}
+	}
+	r := c.read().Render(render.Settings{Profile: p, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads})
+	c.requests = append(c.requests, rendered{r, p})
+	return r
+}
+
+// violations is what the provider will refuse of that request.
+func (c *chart) violations(set setting) []request.Violation {
+	return c.read().Check(anthropic.Provider{}, c.render(set.profile), set.thinking)
+}
+
+// settingsFor returns all ways in which the session may be sent: that of the options
+// first, then every profile with thinking on and off, unless another program reads it.
+func (c *chart) settingsFor(s *session.Session) []setting {
+	use := setting{render.ProfileFor(c.request.Version), Thinks(s)}
+	if c.request.Thinking != nil {
+		use.thinking = *c.request.Thinking
+	}
+	all := []setting{use}
+	if c.env.Foreign {
+		return all
+	}
+	for _, p := range slices.Backward(render.Profiles()) {
+		for _, thinking := range [...]bool{true, false} {
+			if set := (setting{p, thinking}); set != use {
+				all = append(all, set)
+			}
+		}
+	}
+	return all
+}
+
+// Thinks reports whether the next request most likely asks the model to think: an
+// answer of the model that wrote the newest one holds thinking. The newest alone
+// does not tell, since a model that may think need not.
+func Thinks(s *session.Session) bool {
+	newest := s.LatestAssistant()
+	return newest != nil && slices.ContainsFunc(s.Messages, func(m session.Message) bool {
+		return m.Role == session.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID && m.HasThinking()
+	})
+}
+
+// loopOpen reports whether the tool loop of the newest answer is open: nothing
+// was said behind its calls and its results.
+func loopOpen(s *session.Session) bool {
+	n := len(s.Messages) - 1
+	if n < 0 || s.Messages[n].Role != session.RoleAssistant || s.Messages[n].Finished() {
+		return false
+	}
+	m := &s.Messages[n]
+	last := lastOf(m.Parts, func(p *session.Part) bool { return speaks(m, p) || p.IsThinking() })
+	return last == nil || last.Type != session.TypeText || anyOf(stepOf(m, last.Ref), (*session.Part).IsTool)
+}
+
+// abortedError is the name of the error of an answer that the user ended.
+const abortedError = "MessageAbortedError"
+
+// sent reports whether the message goes out to the model. An answer that failed
+// does not, unless the user aborted it and it holds more than a step's start and
+// thinking (docs/opencode.md, "What becomes of a record in the request").
+func sent(m *session.Message) bool {
+	return !m.Failed || m.ErrorName == abortedError && anyOf(m.Parts, func(p *session.Part) bool {
+		return p.Type != session.TypeStepStart && p.Type != session.TypeReasoning
+	})
+}
+
+// message is the message that the ref is, or is in; nil if there is none.
+func (c *chart) message(ref session.Ref) *session.Message {
+	if c.places == nil {
+		c.places = placesOf(c.s)
+	}
+	i, ok := c.places[ref.Message]
+	if !ok || ref.Message == "" {
+		return nil
+	}
+	return &c.s.Messages[i]
+}
+
+// placesOf are the places of the session's messages, by the ids in their refs.
+func placesOf(s *session.Session) map[string]int {
+	at := make(map[string]int, len(s.Messages))
+	for i := len(s.Messages) - 1; i >= 0; i-- { // the first counts
+		at[s.Messages[i].Ref.Message] = i
+	}
+	return at
+}
+
+// part is the part that is stored under ref, with its message; nil if there is none.
+func (c *chart) part(ref session.Ref) (*session.Message, *session.Part) {
+	m := c.message(ref)
+	if m == nil || ref.Kind != session.KindPart {
+		return m, nil
+	}
+	if c.parts == nil {
+		c.parts = placesOfParts(c.s)
+	}
+	if at, ok := c.parts[ref]; ok && at < len(m.Parts) && m.Parts[at].Ref == ref {
+		return m, &m.Parts[at]
+	}
+	return m, nil
+}
+
+// placesOfParts are the places of the session's parts in their messages.
+func placesOfParts(s *session.Session) map[session.Ref]int {
+	at := map[session.Ref]int{}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		for j := len(m.Parts) - 1; j >= 0; j-- { // the first counts
+			at[m.Parts[j].Ref] = j
+		}
+	}
+	return at
+}

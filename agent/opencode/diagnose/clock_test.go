@@ -1,0 +1,153 @@
+package diagnose
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/agent/opencode/render"
+	"mend/internal/wound"
+	"mend/session"
+)
+
+// backwards gives the messages of the fixture up to number n the times and ids
+// that they would have had before the clock started anew.
+func backwards(n int) func(wound.Store) {
+	const wrapped, back = "f", 10_000_000_000 // 115 days
+	return func(s wound.Store) {
+		messages, parts := s.Records()
+		for _, m := range messages[:n+1] {
+			s.Put(m.Edit(func(f map[string]any) {
+				times := f["time"].(map[string]any)
+				for name, at := range times {
+					times[name] = at.(float64) - back
+				}
+			}))
+			if db, ok := s.(wound.Database); ok {
+				db.SQL(fmt.Sprintf("update message set time_created = time_created - %d where id = ?", back), m.ID)
+			}
+		}
+		for _, m := range messages[:n+1] {
+			for _, p := range parts {
+				if p.Owner == m.ID {
+					s.Replace(p.ID, "prt_"+wrapped+p.ID[5:])
+				}
+			}
+			s.Replace(m.ID, "msg_"+wrapped+m.ID[5:])
+		}
+	}
+}
+
+// referring adds the references that the fixture has none of.
+func referring(s wound.Store) {
+	messages, _ := s.Records()
+	tool := wound.Of(s, wound.OneCall, "tool")[0]
+	s.Put(tool.Edit(func(f map[string]any) {
+		f["state"].(map[string]any)["attachments"] = []any{map[string]any{
+			"id": "prt_1fbbd1808001AAAAAAAAAAAAAA", "sessionID": "ses_1", "messageID": tool.Owner,
+			"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgo=",
+		}}
+	}))
+	text := wound.Of(s, wound.FourthPrompt, "text")[0]
+	s.Put(wound.Record{Table: "part", ID: text.ID + "z", Owner: text.Owner, Data: `{"type":"compaction","auto":false,"tail_start_id":"` + messages[wound.SecondPrompt].ID + `"}`})
+}
+
+// The wounds of the clock, in every generation of stores: the agent answers
+// again, the order stays, what referred to something still does, and undo gives
+// back every byte.
+func TestClock(t *testing.T) {
+	for version, name := range wound.Versions {
+		for _, c := range []struct {
+			name string
+			cut  func(wound.Store)
+			old  int // messages that get new ids
+		}{
+			{"all", func(s wound.Store) { s.Replace("msg_1", "msg_f"); s.Replace("prt_1", "prt_f") }, 10},
+			{"all, and all that refers", func(s wound.Store) { referring(s); backwards(wound.Goodbye)(s) }, 10},
+			{"some, and all that refers", func(s wound.Store) { referring(s); backwards(wound.Hello)(s) }, 5},
+		} {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				st := unpack(t, version, c.cut)
+				before := st.load()
+				after := cure(before, render.FailureClock, clockFixes)
+				if after == nil {
+					counts, f := faults(before, render.FailureClock)
+					t.Fatalf("no fix cures %v; %v", f, counts)
+				}
+				sameTalk(t, before, after, c.old)
+				st.thereAndBack(before, after)
+			})
+		}
+	}
+}
+
+// sameTalk checks that a session is another one with new ids in the first n
+// messages, in whose order they are.
+func sameTalk(t *testing.T, before, after *session.Session, n int) {
+	t.Helper()
+	ids := map[string]string{}
+	for i := range before.Messages {
+		was, is := &before.Messages[i], &after.Messages[i]
+		if (was.ID != is.ID) != (i < n) {
+			t.Errorf("message %d is %s, was %s", i, is.ID, was.ID)
+		}
+		if i > 0 && is.ID <= after.Messages[i-1].ID {
+			t.Errorf("message %s does not sort behind %s", is.ID, after.Messages[i-1].ID)
+		}
+		ids[was.ID] = is.ID
+		for j := range was.Parts {
+			ids[was.Parts[j].ID] = is.Parts[j].ID
+		}
+	}
+	var replace []string
+	for _, old := range slices.Backward(slices.Sorted(maps.Keys(ids))) { // of two the longer one first
+		replace = append(replace, old, ids[old])
+	}
+	if diff := cmp.Diff(strings.NewReplacer(replace...).Replace(records(before)), records(after)); diff != "" {
+		t.Errorf("not the same but for the ids (-want +got):\n%s", diff)
+	}
+}
+
+// A message that was being written when the clock started anew has parts with
+// ids of both times.
+func TestClockStartsMeanwhile(t *testing.T) {
+	const start = 26 << 36 // 2026-08-14
+	s := build(user(hi), answer(`prt_fffffffff001aaaaaaaaaaaaaa|`+stepStart, `prt_000000001001aaaaaaaaaaaaaa|`+done, `prt_ffffffffe001aaaaaaaaaaaaaa|`+signed))
+	m := &s.Messages[1]
+	m.Created, m.Completed = start-5, start+3
+	if err := renumber(s, 2); err != nil {
+		t.Fatal(err)
+	}
+	var kinds []string
+	for _, p := range s.Messages[1].Parts {
+		kinds = append(kinds, p.Type)
+	}
+	if got := strings.Join(kinds, " "); got != "reasoning step-start text" {
+		t.Errorf("the parts are %s", got)
+	}
+}
+
+// Where the first moments of the clock leave no room before an id of today, all
+// messages get new ones.
+func TestClockWithoutRoom(t *testing.T) {
+	s := build(user(hi), answer(hi), user(hi))
+	if err := s.Rename(map[string]string{"msg_01": "msg_f00000000001x", "msg_02": "msg_f00000001001x", "msg_03": "msg_000000001fffx"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := renumber(s.Clone(), 2); err == nil {
+		t.Error("renumber finds room where there is none")
+	}
+	fixes := clockFixes(s, fault{Code: render.FailureClock, Ref: s.Messages[1].Ref})
+	d := draft{s: s.Clone(), texts: defaultTexts()}
+	if err := fixes[1].edit(&d); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.s.Messages[2].ID; got != "msg_000000003000x" {
+		t.Errorf("the last message is %s now", got)
+	}
+}

@@ -1,0 +1,82 @@
+package diagnose
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/wound"
+	"mend/repair"
+	"mend/session"
+)
+
+var (
+	draws    = flag.Int("draws", 10, "how many random combinations of damages TestCombinedDamage draws for each version")
+	drawSeed = flag.Uint64("draw-seed", 1, "the seed of these draws")
+)
+
+// Damages that are fixed alone are fixed together: nothing broken is left, and a second
+// plan changes nothing.
+func TestCombinedDamage(t *testing.T) {
+	for _, c := range []struct {
+		version int // of [wound.Versions]
+		names   string
+	}{
+		{0, "empty answer without reasoning; prompt's text truncated"},
+		{1, "empty answer without reasoning; prompt's text truncated"},
+		{2, "empty answer without reasoning; prompt's text truncated"},
+		{0, "time.created missing; part of NUL bytes"},
+		{0, "text metadata null; time.created missing; empty text in a prompt; modelID missing; part of NUL bytes"},
+		{0, "killed in reasoning; one of two calls of no bytes; modelID missing in the last prompt's model"},
+		{0, "first prompt of no bytes; bad tool name; ids from both sides of the clock's wrap"},
+		{0, "message truncated; ids from before the clock's wrap; killed between calls and answer"},
+		{0, "ids from before the clock's wrap; killed in reasoning; killed in an answer; compacted"},
+		{0, "tool metadata flat; killed in two calls; ids from both sides of the clock's wrap"},
+		{1, "completed by hand without anything; ids from both sides of the clock's wrap"},
+		{1, "every message dated in the future; first prompt lost its parts; message null"},
+		{1, "first prompt of no bytes; reasoning last in three answers; prompt's text of no bytes"},
+		{1, "call under a part_ id; tool invalid; text behind tool"},
+		{2, "large attachment without output; message of NUL bytes; ids from both sides of the clock's wrap"},
+	} {
+		t.Run(wound.Versions[c.version]+"/"+c.names, func(t *testing.T) { fixCombined(t, c.version, strings.Split(c.names, "; ")) })
+	}
+	for version := range wound.Versions {
+		for n := range *draws {
+			r := rand.New(rand.NewPCG(*drawSeed, uint64(version)<<32+uint64(n)))
+			var names []string
+			for range 2 + r.IntN(5) {
+				names = append(names, wound.Table[r.IntN(len(wound.Table))].Name)
+			}
+			t.Run(fmt.Sprintf("%s/%d: %s", wound.Versions[version], n, strings.Join(names, "; ")), func(t *testing.T) { fixCombined(t, version, names) })
+		}
+	}
+}
+
+func fixCombined(t *testing.T, version int, names []string) {
+	s, o := cutStore(t, version, names)
+	r, err := Plan(s, Request{Options: o})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range r.Remaining {
+		if d.Severity == repair.Broken {
+			t.Errorf("Plan leaves %s %s: %s", d.Rule, d.Ref, d.WhyNot)
+		}
+	}
+	if again, err := Plan(r.After, Request{Options: o}); err != nil || len(again.Plan.Ops) > 0 {
+		t.Errorf("the second plan has %d ops, %v", len(again.Plan.Ops), err)
+	}
+}
+
+func cutStore(t *testing.T, version int, names []string) (*session.Session, Options) {
+	s := unpack(t, version, func(st wound.Store) {
+		for _, name := range names {
+			i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
+			wound.Table[i].Cut(st)
+		}
+	}).load()
+	return s, Options{Now: fixtureTime, Version: wound.Versions[version], Missing: missing}
+}

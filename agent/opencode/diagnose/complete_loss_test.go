@@ -1,0 +1,43 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"mend/repair"
+)
+
+// What a completion takes away is told, and nothing else is.
+func TestCompleteLosses(t *testing.T) {
+	call := func(attachment string) turn {
+		return answer(stepStart, strings.Replace(attaching(attachment), `"output":"y",`, "", 1), stepStart, done)
+	}
+	for _, c := range []struct {
+		name  string
+		turn  turn
+		loses string
+	}{
+		{"members of a map", answer(stepStart, `"type":"text","text":"hey","metadata":{"b":"keep me","a":{"x":1},"c":5,"d":null}`), "The values that cannot stand there: metadata.b, metadata.c."},
+		{"nothing in a map", answer(stepStart, `"type":"text","text":"hey","metadata":{"a":{"x":1},"d":null}`), ""},
+		{"items of a list", answer(stepStart, done, `"type":"patch","hash":"x","files":["y",{"z":1},null]`), "The values that cannot stand there: files.1."},
+		{
+			"data of an error",
+			turn{"assistant", `"error":{"name":"MyError","data":{"message":"m","detail":"valuable"}}`, []string{done}},
+			"The values that cannot stand there: error.name, error.data.detail.",
+		},
+		{"an error as a text", turn{"assistant", `"error":["x"]`, []string{done}}, ""},
+		{
+			"a field of an error",
+			turn{"assistant", `"error":{"name":"APIError","data":{"message":"m","isRetryable":false,"statusCode":"many"}}`, []string{done}},
+			"The values that cannot stand there: error.data.statusCode.",
+		},
+		{"an attachment", call(`{"type":"file","mime":"image/png","url":{"big":"picture"}}`), "The values that cannot stand there: state.attachments.0."},
+		{"part of an attachment", call(strings.Replace(picture, `"type"`, `"source":5,"type"`, 1)), "The values that cannot stand there: state.attachments.0.source."},
+	} {
+		s := build(user(hi), c.turn, user(hi))
+		r := plan(t, s, latent)
+		if len(r.Cured) == 0 || r.Cured[0].Class != repair.IncompleteRecord || r.Cured[0].Loses != c.loses {
+			t.Errorf("%s: Plan cures %+v, want one %s that loses %q; leaves %s", c.name, r.Cured, repair.IncompleteRecord, c.loses, told(r.Remaining))
+		}
+	}
+}

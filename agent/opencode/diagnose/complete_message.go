@@ -1,0 +1,104 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mend/agent/opencode/schema"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// completeMessage is what completes the message's record.
+func (g gap) completeMessage() []fix {
+	if !strings.HasPrefix(g.m.ID, "msg") {
+		return nil // it is named everywhere
+	}
+	data, c, err := g.completedMessage(g.m.Data)
+	if err != nil || c.None() {
+		return nil
+	}
+	cure, loses := describeChanges(c)
+	return []fix{g.restated(with(g.m.Record, data), cure, loses)}
+}
+
+// completedMessage is the message's data with all that its role needs.
+func (g gap) completedMessage(data []byte) ([]byte, schema.Changes, error) {
+	data, c, err := g.complete(data, &schema.Message)
+	if err == nil && textAt(data, "role") == session.RoleUser {
+		data, err = withoutHalfModel(data, &c)
+	}
+	return data, c, err
+}
+
+// withoutHalfModel is a prompt's data without a model that has not both of its names:
+// the next prompt would ask for it.
+func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
+	if textAt(data, "model", "providerID") != "" && textAt(data, "model", "modelID") != "" {
+		return data, nil
+	}
+	if !slices.Contains(c.Lost, "model") {
+		c.Filled = slices.DeleteFunc(c.Filled, func(path string) bool { return strings.HasPrefix(path, "model") })
+		c.Lost = append(c.Lost, "model")
+	}
+	return jsonedit.Remove(data, "model")
+}
+
+// as is the gap with that data in the message's record.
+func (g gap) as(data []byte) gap {
+	m := session.NewMessage(with(g.m.Record, data))
+	m.Parts = g.m.Parts
+	g.m = &m
+	return g
+}
+
+// restated is the fix that puts another record in the place of the message's, at
+// the place in the session that its time gives it: that of all others may change.
+func (g gap) restated(r session.Record, cure, loses string) fix {
+	return fix{cure: cure, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
+		i := d.index(r.Ref)
+		if i < 0 {
+			return fmt.Errorf("%s: no such message", r.Ref)
+		}
+		d.put(i, session.NewMessage(r))
+		return nil
+	}}
+}
+
+// cost is what the steps of an answer cost, by their ends.
+func (g gap) cost() []byte {
+	var sum float64
+	for _, p := range g.stepEnds() {
+		raw, _ := jsonedit.Get(p.Data, "cost")
+		n, err := strconv.ParseFloat(string(raw), 64)
+		if err != nil {
+			continue
+		}
+		sum += n
+	}
+	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
+}
+
+// spent is a count of tokens of the last step that tells of it: what the agent writes
+// into the answer. Without one it is 0.
+func (g gap) spent(name string) []byte {
+	path := append([]string{"tokens"}, strings.Split(name, ".")...)
+	for _, p := range slices.Backward(g.stepEnds()) {
+		if raw, ok := jsonedit.Get(p.Data, path...); ok && isNumber(raw) {
+			return raw
+		}
+	}
+	return []byte("0")
+}
+
+// stepEnds are the ends of the answer's steps that can be read.
+func (g gap) stepEnds() (ends []session.Part) {
+	for _, p := range g.m.Parts {
+		if p.Type == session.TypeStepFinish && !p.Malformed() {
+			ends = append(ends, p)
+		}
+	}
+	return ends
+}

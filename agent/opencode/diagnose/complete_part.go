@@ -1,0 +1,130 @@
+package diagnose
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+
+	"mend/agent/opencode/schema"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+const partPrefix = "prt_"
+
+// completePart is what completes the part, or takes its place where that cannot
+// be done.
+func (g gap) completePart() []fix {
+	if g.p.Type == session.TypeFile && !g.isFile(g.p.Data) {
+		return append(g.toldFile(g.p.Data), g.instead()...)
+	}
+	data, c, err := g.completedPart(g.p.Data)
+	if err != nil || g.p.Type == session.TypeText && session.Blank(textAt(data, "text")) {
+		return g.instead()
+	}
+	var fixes []fix
+	cure, loses := describeChanges(c)
+	if !c.None() {
+		fixes = append(fixes, fix{cure: cure, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
+	}
+	if _, marked := jsonedit.Get(data, "metadata", schema.ProviderExecuted); marked && g.p.Type == session.TypeTool {
+		fixes = append(fixes, g.unmarked(data, c))
+	}
+	if c.None() {
+		return fixes
+	}
+	return append(fixes, g.instead()...)
+}
+
+// unmarked is the fix that completes a call and takes that mark away.
+func (g gap) unmarked(data []byte, c schema.Changes) fix {
+	cure, loses := "", "That the provider ran the call itself: every version now sends the call with its stored result."
+	if !c.None() {
+		var also string
+		if cure, also = describeChanges(c); also != "" {
+			loses += " " + also
+		}
+		cure += " "
+	}
+	return fix{cure: cure + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, alike: true, edit: func(d *draft) error {
+		data, err := jsonedit.Remove(data, "metadata", schema.ProviderExecuted)
+		if err != nil {
+			return err
+		}
+		return rewrite(with(g.p.Record, data))(d)
+	}}
+}
+
+// completedPart is the part's data with all that its kind needs.
+func (g gap) completedPart(data []byte) ([]byte, schema.Changes, error) {
+	if textAt(data, "type") == session.TypeReasoning && badlySigned(data) {
+		return nil, schema.Changes{}, errors.New("its signature is none")
+	}
+	return g.complete(data, &schema.Part)
+}
+
+// badlySigned reports whether thinking has a signature that is no text: without
+// it, it would be unsigned, and there is no other.
+func badlySigned(data []byte) bool {
+	for _, name := range []string{"signature", "redactedData"} {
+		if raw, ok := jsonedit.Get(data, "metadata", "anthropic", name); ok && raw[0] != '"' {
+			return true
+		}
+	}
+	return false
+}
+
+// answerTokens is a count of tokens that the answer tells, for the end of its last
+// step, where the agent takes it from.
+func (g gap) answerTokens(name string) []byte {
+	ends := g.stepEnds()
+	if raw, ok := jsonedit.Get(g.m.Data, append([]string{"tokens"}, strings.Split(name, ".")...)...); ok && isNumber(raw) && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
+		return raw
+	}
+	return []byte("0")
+}
+
+// reason is why a step ended: the answer tells that of its last one; another went on
+// with calls, or is not known.
+func (g gap) reason() []byte {
+	ends := g.stepEnds()
+	if finish := given(g.m, "finish"); finish != nil && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
+		return finish
+	}
+	return []byte(`"unknown"`)
+}
+
+// status is that of a call that does not tell.
+func (g gap) status() []byte {
+	if out, ok := jsonedit.Get(g.p.Data, "state", "output"); ok && out[0] != 'n' {
+		return jsonedit.Quote(session.StatusCompleted)
+	}
+	return jsonedit.Quote(session.StatusError)
+}
+
+// mime is the type that a file's data: URL tells.
+func (g gap) mime() []byte {
+	head, isData := strings.CutPrefix(textAt(g.p.Data, "url"), "data:")
+	head, _, ok := strings.Cut(head, ",")
+	if mime, _, _ := strings.Cut(head, ";"); isData && ok && mime != "" {
+		return jsonedit.Quote(mime)
+	}
+	return nil
+}
+
+// begun is when the part began, as far as anything tells.
+func (g gap) begun() int64 {
+	if g.p != nil && g.p.Start > 0 {
+		return g.p.Start
+	}
+	return g.m.Created
+}
+
+// end is when it ended.
+func (g gap) end() []byte {
+	end := g.m.Completed
+	if end == 0 {
+		end = g.m.LatestTime()
+	}
+	return strconv.AppendInt(nil, max(end, g.begun()), 10)
+}

@@ -1,0 +1,111 @@
+package diagnose
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"mend/session"
+)
+
+// renameFixes cure a part whose id is not one of a part: the agent leaves it out,
+// or cannot show the session (docs/opencode.md F12). It is the same part under
+// an id of its own, at the place that it had or most likely had.
+func renameFixes(k *known, f fault) []fix {
+	g, ok := k.gapAt(f.Ref)
+	if !ok || g.p == nil {
+		return nil
+	}
+	var fixes []fix
+	for _, place := range []struct {
+		cure string
+		id   func(gap) string
+	}{
+		{"The part gets the id that stands behind the foreign prefix.", gap.innerID},
+		{"The part gets an id before the end of the last step.", gap.beforeFinish},
+		{"The part gets an id that sorts last.", gap.lastID},
+	} {
+		if id := place.id(g); id != "" && (g.m.Free(id) || id == g.p.Ref.Part) {
+			fixes = append(fixes, fix{cure: place.cure, edit: g.rename(id)})
+		}
+	}
+	return fixes
+}
+
+// rename is the edit that puts the part under another id, completed as far as
+// it lacks anything.
+func (g gap) rename(id string) func(*draft) error {
+	return func(d *draft) error {
+		to := g.p.Ref
+		to.Part = id
+		r, err := g.p.Move(to)
+		if err != nil {
+			return err
+		}
+		m, err := d.message(g.p.Ref)
+		if err != nil {
+			return err
+		}
+		moved := session.NewPart(r)
+		at := gap{s: g.s, m: g.m, p: &moved, known: g.known}
+		if data, _, err := at.completedPart(moved.Data); err == nil {
+			moved = session.NewPart(with(r, data))
+		}
+		if session.ValidateID(id) != nil {
+			return errors.New("no id for the part")
+		}
+		m.Remove(g.p.Ref)
+		m.Insert(moved)
+		return nil
+	}
+}
+
+// innerID is the part's own id, where something was put before it, or where the
+// record is stored under it.
+func (g gap) innerID() string {
+	if strings.HasPrefix(g.p.Ref.Part, partPrefix) {
+		return g.p.Ref.Part
+	}
+	if i := strings.Index(g.p.ID, partPrefix); i >= 0 {
+		return g.p.ID[i:]
+	}
+	return ""
+}
+
+// beforeFinish is an id directly before the end of the last step.
+func (g gap) beforeFinish() string {
+	ids := g.ids(func(*session.Part) bool { return true })
+	ends := g.ids(func(p *session.Part) bool { return p.Type == session.TypeStepFinish })
+	if len(ends) == 0 {
+		return ""
+	}
+	end := ends[len(ends)-1]
+	i := slices.Index(ids, end)
+	if i == 0 {
+		return ""
+	}
+	if id := ids[i-1] + "_" + g.p.ID; id < end {
+		return id
+	}
+	return ""
+}
+
+// lastID is an id behind all others of the message.
+func (g gap) lastID() string {
+	ids := g.ids(func(*session.Part) bool { return true })
+	if len(ids) == 0 {
+		return partPrefix + g.p.ID
+	}
+	return ids[len(ids)-1] + "_" + g.p.ID
+}
+
+// ids are those of the message's other parts that are ids of parts.
+func (g gap) ids(of func(*session.Part) bool) []string {
+	var ids []string
+	for i := range g.m.Parts {
+		if p := &g.m.Parts[i]; p.Ref != g.p.Ref && strings.HasPrefix(p.ID, partPrefix) && of(p) {
+			ids = append(ids, p.ID)
+		}
+	}
+	return ids
+}

@@ -1,0 +1,71 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/internal/wound"
+	"mend/session"
+)
+
+// TestRename gives parts ids that are none, and wants each under one that is, in
+// a session that every version takes.
+func TestRename(t *testing.T) {
+	for i, version := range wound.Versions {
+		healthy, _ := wrongs(fromStore(t, i, uncutStore), render.Profiles())
+		for _, prefix := range []string{"bad_", "part_", "txt_", "supermemory-"} {
+			s := fromStore(t, i, uncutStore)
+			m := &s.Messages[wound.Hello]
+			p := m.Parts[2]
+			m.Remove(p.Ref)
+			to := p.Ref
+			to.Part = prefix + p.ID
+			r, err := p.Move(to)
+			if err != nil {
+				t.Fatal(err)
+			}
+			m.Insert(session.NewPart(r))
+			after := firstHolding(t, s, healthy, renameFixes(&known{s: s}, fault{Code: render.FailureScreen, Ref: to}), render.Profiles())
+			if after == nil || string(after.Messages[wound.Hello].Parts[2].Data) != string(p.Data) || after.Messages[wound.Hello].Parts[2].ID != p.ID {
+				t.Errorf("%s: a part called %s is not back at its place", version, to.Part)
+			}
+		}
+	}
+}
+
+// TestRenamePlace is the id that a part gets whose own is not to be seen.
+func TestRenamePlace(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		turn turn
+		want string
+	}{
+		{"before the step's end", answer(stepStart, hi, stepFinish, `memory-1|"type":"text","text":"x"`), "prt_0202_memory-1"},
+		{"last in a prompt", user(hi, file, `memory-1|"type":"text","text":"x"`), "prt_0202_memory-1"},
+		{"alone", user(`memory-1|"type":"text","text":"x"`), "prt_memory-1"},
+	} {
+		s := build(user(hi), c.turn, user(hi))
+		m := &s.Messages[1]
+		var p session.Part
+		for _, p = range m.Parts {
+			if !strings.HasPrefix(p.ID, "prt_") {
+				break
+			}
+		}
+		after := edited(t, s, completeFixes(&known{s: s}, fault{Code: render.FailureScreen, Ref: p.Ref})[0])
+		got := after.Messages[1].Part(c.want)
+		if got == nil || got.Text != "x" || len(after.Messages[1].Parts) != len(m.Parts) {
+			t.Errorf("%s: %s", c.name, records(after))
+		}
+	}
+}
+
+// TestNothingToComplete: what mend does not know is left as it is.
+func TestNothingToComplete(t *testing.T) {
+	s := build(user(hi), answer(hi, `"type":"novelty","x":1`), user(hi))
+	ref := s.Messages[1].Parts[1].Ref
+	if fixes := completeFixes(&known{s: s}, fault{Code: render.FailureScreen, Ref: ref}); len(fixes) > 0 {
+		t.Errorf("%d fixes for a part of an unknown kind: %s", len(fixes), fixes[0].cure)
+	}
+}

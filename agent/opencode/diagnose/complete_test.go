@@ -1,0 +1,180 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/internal/storetest"
+	"mend/internal/wound"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// others are parts of kinds that the fixtures do not have.
+var others = []string{
+	`{"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,iVBORw0KGgo=","source":{"type":"file","path":"x","text":{"value":"@x","start":0,"end":2}}}`,
+	`{"type":"snapshot","snapshot":"x"}`,
+	`{"type":"patch","hash":"x","files":["y"]}`,
+	`{"type":"agent","name":"x","source":{"value":"@x","start":0,"end":2}}`,
+	`{"type":"subtask","prompt":"x","description":"y","agent":"general","command":"z","model":{"providerID":"a","modelID":"b"}}`,
+	`{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"x","statusCode":5,"isRetryable":true,"responseHeaders":{"a":"b"}}},"time":{"created":1}}`,
+	`{"type":"tool","tool":"bash","callID":"call_x","state":{"status":"completed","input":{"a":1},"output":"y","title":"z","metadata":{"m":1},"time":{"start":1,"end":2,"compacted":3},
+		"attachments":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgo="}]},"metadata":{"anthropic":{"a":1}}}`,
+	`{"type":"tool","tool":"bash","callID":"call_y","state":{"status":"error","input":{},"error":"x","metadata":{"output":"y"},"time":{"start":1,"end":2}}}`,
+	`{"type":"tool","tool":"bash","callID":"call_z","state":{"status":"running","input":{},"title":"x","metadata":{},"time":{"start":1}}}`,
+	`{"type":"tool","tool":"bash","callID":"call_w","state":{"status":"pending","input":{},"raw":""}}`,
+	`{"type":"text","text":"more","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`,
+}
+
+// richer is the first half of a fixture with parts of all kinds, in a message of
+// their own role, and with all that messages may have.
+func richer(t *testing.T, version int) *session.Session {
+	t.Helper()
+	s := fromStore(t, version, uncutStore)
+	s.Messages = s.Messages[:wound.Hello+1]
+	for i, data := range others {
+		m := &s.Messages[wound.SecondPrompt]
+		if strings.Contains(data, `"tool"`) {
+			m = &s.Messages[wound.OneCall]
+		}
+		id := fmt.Sprintf("%s_%02d", m.Parts[len(m.Parts)-1].ID[:30], i)
+		if m.Role == session.RoleAssistant {
+			id = fmt.Sprintf("%s_%02d", m.Parts[len(m.Parts)-2].ID[:30], i) // before the step's end
+		}
+		p := s.NewTextPart(m, id, "x")
+		p.Data = []byte(data)
+		m.Insert(session.NewPart(s.Rewrite(p.Record, membersOf(t, data)...)))
+	}
+	enrich(t, &s.Messages[wound.Hello], `{"error":{"name":"MessageAbortedError","data":{"message":"x"}},"summary":false,"variant":"x"}`)
+	enrich(t, &s.Messages[wound.SecondPrompt], `{"summary":{"title":"x","body":"y","diffs":[{"file":"x","additions":1,"deletions":0}]},"system":"x","tools":{"bash":true},"format":{"type":"text"}}`)
+	return s
+}
+
+func membersOf(t *testing.T, data string) []jsonedit.Member {
+	t.Helper()
+	var names map[string]json.RawMessage
+	if err := json.Unmarshal([]byte(data), &names); err != nil {
+		t.Fatal(err)
+	}
+	var ms []jsonedit.Member
+	for name, raw := range names {
+		ms = append(ms, jsonedit.Member{Name: name, Raw: raw})
+	}
+	slices.SortFunc(ms, func(a, b jsonedit.Member) int { return strings.Compare(a.Name, b.Name) })
+	return ms
+}
+
+func enrich(t *testing.T, m *session.Message, data string) {
+	t.Helper()
+	r := m.Record
+	for _, member := range membersOf(t, data) {
+		var err error
+		if r.Data, err = jsonedit.Set(r.Data, member.Raw, member.Name); err != nil {
+			t.Fatal(err)
+		}
+	}
+	parts := m.Parts
+	*m = session.NewMessage(r)
+	m.Parts = parts
+}
+
+// TestCompleteEveryField takes each field of each record away, or gives it a
+// value of each other type, and wants what that breaks to be cured.
+func TestCompleteEveryField(t *testing.T) {
+	values := []string{"", "null", "true", "-1.5", `"x"`, `{"a":"b"}`, "[1]"}
+	all := render.Profiles()
+	for _, i := range []int{0, len(wound.Versions) - 1} { // a tree and a database
+		version := wound.Versions[i]
+		t.Run(version, func(t *testing.T) {
+			s, seen := richer(t, i), map[string]bool{}
+			profiles := []render.Profile{all[0], all[len(all)-1]}
+			healthy, faults := wrongs(s, profiles)
+			if j := slices.IndexFunc(faults, func(f fault) bool { return f.Code == render.FailureScreen || f.Code == render.FailureField }); j >= 0 {
+				t.Fatalf("before anything: %v", faults[j])
+			}
+			for r := range s.Records {
+				kind := textAt(r.Data, "type") + textAt(r.Data, "role") + textAt(r.Data, "state", "status") + fmt.Sprint(len(paths(r.Data)))
+				if r.Ref.Kind == session.KindSession || seen[kind] {
+					continue
+				}
+				seen[kind] = true
+				for k, path := range paths(r.Data) {
+					if !storetest.Includes(k, 4) {
+						continue
+					}
+					if slices.Contains([]string{"id", "sessionID", "messageID", "type"}, path[0]) && len(path) == 1 {
+						continue // of which nothing is asked, or a kind that is not known
+					}
+					for _, v := range values {
+						broken := alter(t, s, r, v, path)
+						testCompletion(t, broken, r, healthy, profiles, fmt.Sprintf("%s of %s = %q", path, r.Ref, v))
+					}
+				}
+			}
+		})
+	}
+}
+
+// alter is the session with another value at a path of one record, without it for "".
+func alter(t *testing.T, s *session.Session, r *session.Record, value string, path []string) *session.Session {
+	t.Helper()
+	data, err := jsonedit.Remove(r.Data, path...)
+	if value != "" {
+		data, err = jsonedit.Set(r.Data, []byte(value), path...)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return replaced(s, with(*r, data))
+}
+
+func testCompletion(t *testing.T, broken *session.Session, r *session.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {
+	t.Helper()
+	_, faults := wrongs(broken, profiles)
+	at := slices.IndexFunc(faults, func(f fault) bool {
+		return f.Ref == r.Ref && (f.Code == render.FailureScreen || f.Code == render.FailureField)
+	})
+	if at < 0 {
+		return
+	}
+	fixes := completeFixes(&known{s: broken}, faults[at])
+	if after := firstHolding(t, broken, healthy, fixes, profiles); after == nil {
+		why := "no fix"
+		if len(fixes) > 0 {
+			d := edited(t, broken, fixes[0])
+			_, left := wrongs(d, profiles)
+			why = fmt.Sprint(fixes[0].cure, left)
+		}
+		t.Errorf("%s: %s: no fix holds: %s", name, faults[at].Says, why)
+	}
+}
+
+// A completed call that has lost its output gets a word for it: some providers
+// refuse an empty one. An empty output that the agent stored stays (found fault
+// 13.16).
+func TestCompleteMissingOutput(t *testing.T) {
+	for name, c := range map[string]struct{ value, want string }{
+		"missing": {"", `"[no output recorded]"`},
+		"null":    {"null", `"[no output recorded]"`},
+		"empty":   {`""`, `""`},
+		"number":  {"5", `"5"`},
+	} {
+		for i, version := range wound.Versions {
+			s := fromStore(t, i, uncutStore)
+			call := lastOf(s.Messages[wound.OneCall].Parts, (*session.Part).IsTool)
+			s = alter(t, s, &call.Record, c.value, []string{"state", "output"})
+			result, err := Plan(s, Request{Latent: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, p := chartOf(result.After, Options{}, true).part(call.Ref)
+			if got, _ := jsonedit.Get(p.Data, "state", "output"); string(got) != c.want {
+				t.Errorf("%s, %s: output %s, want %s", version, name, got, c.want)
+			}
+		}
+	}
+}

@@ -1,0 +1,188 @@
+package diagnose
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// sibling is the text at path of the nearest message of that role, nil if none
+// has one.
+func (g gap) sibling(role string, path ...string) []byte {
+	if m := g.nearest(textOf(role, path...)); m != nil {
+		return given(m, path...)
+	}
+	return nil
+}
+
+// given is the text at path of a message; nil where there is none, or nothing in it.
+func given(m *session.Message, path ...string) []byte {
+	if raw, ok := jsonedit.Get(m.Data, path...); ok && raw[0] == '"' && len(raw) > 2 {
+		return raw
+	}
+	return nil
+}
+
+// first is the first value that is there.
+func first(values ...[]byte) []byte {
+	for _, v := range values {
+		if len(v) > 0 {
+			return v
+		}
+	}
+	return nil
+}
+
+// other is the role of those that a message of this role talks to.
+func other(role string) string {
+	if role == session.RoleUser {
+		return session.RoleAssistant
+	}
+	return session.RoleUser
+}
+
+func (g gap) agent() []byte {
+	return first(g.sibling(g.m.Role, "agent"), g.sibling(other(g.m.Role), "agent"), g.known.sessionText("agent"))
+}
+
+func (g gap) mode() []byte {
+	return first(given(g.m, "agent"), g.sibling(session.RoleAssistant, "mode"), g.agent())
+}
+
+// model is one of the names of a model: of that of the prompt of an answer, or of
+// an answer to a prompt; else of that of the nearest message, or of the session. If
+// the other name is known it is of a model with that name: two models do not make
+// one. It is nil if nothing tells.
+func (g gap) model(name string) []byte {
+	own, _ := modelOf(g.m)
+	fits := func(n modelNames) bool {
+		return (own.provider == nil || bytes.Equal(own.provider, n.provider)) && (own.model == nil || bytes.Equal(own.model, n.model))
+	}
+	among := func(m *session.Message) []byte {
+		if m == nil {
+			return nil
+		}
+		if n, ok := modelOf(m); ok && fits(n) {
+			return n.of(name)
+		}
+		return nil
+	}
+	relative := g.nearest(fact{what: "model", parent: g.m.ID})
+	if g.m.Role == session.RoleAssistant {
+		relative = g.known.timeline().byID[textAt(g.m.Data, "parentID")]
+	}
+	found := first(
+		among(relative),
+		among(g.nearest(fact{"model", g.m.Role, "", string(own.provider), string(own.model)})),
+		among(g.nearest(fact{"model", "", "", string(own.provider), string(own.model)})),
+	)
+	if n, ok := g.known.sessionModel(); found == nil && ok && fits(n) {
+		return n.of(name)
+	}
+	return found
+}
+
+// folder is where the agent worked, nil if nothing tells.
+func (g gap) folder(name string) []byte {
+	if known := g.sibling(session.RoleAssistant, "path", name); known != nil {
+		return known
+	}
+	if g.s.Directory == "" {
+		return nil
+	}
+	return jsonedit.Quote(g.s.Directory)
+}
+
+// parent is the id of the prompt that an answer is to, nil if there is none.
+func (g gap) parent() []byte {
+	prompt := fact{what: "role", role: session.RoleUser}
+	m := g.before(prompt)
+	if m == nil {
+		m = g.behind(prompt)
+	}
+	if m == nil {
+		return nil
+	}
+	return jsonedit.Quote(m.ID)
+}
+
+// created is when a message began: when its first part did, if that is between
+// its neighbours, else as soon as the one before it was done.
+func (g gap) created() []byte {
+	if g.m.Created > 0 {
+		return strconv.AppendInt(nil, g.m.Created, 10)
+	}
+	low, high := g.s.Created, int64(math.MaxInt64)
+	if m := g.before(timed); m != nil {
+		low = max(m.Created, m.Completed)
+	}
+	if m := g.behind(timed); m != nil {
+		high = m.Created
+	}
+	begun := int64(math.MaxInt64)
+	for i := range g.m.Parts {
+		if t := partTime(&g.m.Parts[i]); t > 0 {
+			begun = min(begun, t)
+		}
+	}
+	if begun < low || begun > high || begun == math.MaxInt64 {
+		begun = min(low, high)
+	}
+	return strconv.AppendInt(nil, begun, 10)
+}
+
+// partTime is when a part began, 0 if it does not tell.
+func partTime(p *session.Part) int64 {
+	if p.Start > 0 {
+		return p.Start
+	}
+	created, _ := p.Col("time_created")
+	t, _ := created.Int()
+	return t
+}
+
+// role is who a message is of, where it does not say itself.
+func (g gap) role() []byte {
+	return jsonedit.Quote(g.roleOf())
+}
+
+func (g gap) roleOf() string {
+	for _, name := range []string{"parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"} {
+		if _, ok := jsonedit.Get(g.m.Data, name); ok {
+			return session.RoleAssistant
+		}
+	}
+	if _, ok := jsonedit.Get(g.m.Data, "model"); ok {
+		return session.RoleUser
+	}
+	if g.nearest(fact{what: "answer", parent: g.m.ID}) != nil {
+		return session.RoleUser
+	}
+	for i := range g.m.Parts {
+		switch g.m.Parts[i].Type {
+		case session.TypeReasoning, session.TypeTool, session.TypeStepStart, session.TypeStepFinish:
+			return session.RoleAssistant
+		}
+	}
+	if m := g.before(fact{what: "role"}); m != nil {
+		return other(m.Role)
+	}
+	return session.RoleUser
+}
+
+func unquoted(raw []byte) (string, bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return jsonedit.Unquote(raw), true
+}
+
+// textAt is the string at a path, "" if there is none.
+func textAt(data []byte, path ...string) string {
+	raw, _ := jsonedit.Get(data, path...)
+	s, _ := unquoted(raw)
+	return s
+}

@@ -1,0 +1,258 @@
+package diagnose
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"mend/repair"
+
+	"mend/agent/opencode/render"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// Messages that are dated in the future, as a clock leaves them that was wrong once.
+// Newer versions of the agent read messages in the order of their times: every new
+// prompt comes before such a message, until the time that it tells has come.
+
+// inFuture reports whether the message is dated later than the next prompt.
+func (c *chart) inFuture(m *session.Message) bool {
+	return !c.now.IsZero() && max(m.Created, render.CreatedInJSON(m)) >= c.now.UnixMilli()
+}
+
+// dated reports whether the fault is about a message that is dated in the future.
+func (c *chart) dated(f fault) bool {
+	m := c.message(f.Ref)
+	return m != nil && c.inFuture(m)
+}
+
+func whyEndsWithAnswer(c *chart, f fault) string {
+	if of := c.copied(c.message(f.Ref)); of != nil {
+		return fmt.Sprintf("The record %s is a copy of the message %s under a name that sorts behind every new prompt, so the agent does not see that it was answered, and asks again.", f.Ref.Message, of.Ref.Message)
+	}
+	if !c.dated(f) {
+		return "The request ends with an answer."
+	}
+	m := c.message(f.Ref)
+	at := time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC()
+	return fmt.Sprintf("The request ends with an answer: it is dated in the future (%s), so every new prompt comes before it.", at.Format("2006-01-02 15:04 MST"))
+}
+
+// classOfClock: what a wrong date does is the same as where the request ends with an
+// answer.
+func classOfClock(c *chart, f fault) repair.Class {
+	if c.dated(f) {
+		return repair.AssistantPrefillUnsupported
+	}
+	return repair.IDsBeforeWrap
+}
+
+// fixClock fixes messages that older versions take for newer than every new prompt, by
+// their ids, or any version by their times.
+func fixClock(c *chart, f fault) []fix {
+	return slices.Concat(fixCopies(c), fixDates(c, f), clockFixes(c.s, f))
+}
+
+// copied returns the message of which m is a copy under another name, nil if it is
+// none: the one that is stored under the id inside.
+func (c *chart) copied(m *session.Message) *session.Message {
+	if m == nil || m.ID == "" || m.ID == m.Ref.Message {
+		return nil
+	}
+	of := m.Ref
+	of.Message = m.ID
+	return c.message(of)
+}
+
+// fixLateAnswer fixes an answer that the agent takes for newer than every new one: by
+// its time, which may be missing, or by its id.
+func fixLateAnswer(c *chart, f fault) []fix {
+	return append(c.completions(func(r session.Ref) bool { return r.Message == f.Ref.Message }), fixClock(c, f)...)
+}
+
+// fixCopies removes the copies of messages that sort behind the next prompt.
+func fixCopies(c *chart) []fix {
+	_, next := render.NextPrompt(c.s, c.now)
+	copies, loses := map[session.Ref]bool{}, ""
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		of := c.copied(m)
+		if of == nil || m.Ref.Message < next {
+			continue
+		}
+		copies[m.Ref] = true
+		if len(m.Parts) > 0 || !bytes.Equal(m.Data, of.Data) {
+			loses = "What a copy says and its message does not."
+		}
+	}
+	if len(copies) == 0 {
+		return nil
+	}
+	return []fix{{
+		cure:  "The copies of messages that sort behind every new prompt are removed; the messages stay.",
+		loses: loses,
+		whole: true,
+		edit: func(d *draft) error {
+			d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m session.Message) bool { return copies[m.Ref] })
+			return nil
+		},
+	}}
+}
+
+// fixDates fixes messages that are dated in the future: their times, or their ids
+// too.
+func fixDates(c *chart, _ fault) []fix {
+	if !slices.ContainsFunc(c.s.Messages, func(m session.Message) bool { return c.inFuture(&m) }) {
+		return nil
+	}
+	const cure = "The messages that are dated in the future get times right behind those of the messages before them"
+	const loses = "When these messages were written, as far as their records told it."
+	var fixes []fix
+	for _, place := range [...]func(*session.Session, time.Time) []*session.Message{inOrderOfIDs, inOrderOfTimes} {
+		fixes = append(fixes, fix{cure: cure + "; nothing else of them changes.", loses: loses, whole: true, edit: func(d *draft) error {
+			return c.redate(d.s, place)
+		}}, fix{cure: cure + ", and ids that sort before that of a new one.", loses: loses, whole: true, edit: func(d *draft) error {
+			if err := c.redate(d.s, place); err != nil {
+				return err
+			}
+			_, next := render.NextPrompt(d.s, c.now)
+			n := 0
+			for i := range d.s.Messages {
+				if d.s.Messages[i].ID >= next {
+					n = i + 1
+				}
+			}
+			if n == 0 {
+				return errors.New("all ids sort before that of a new prompt")
+			}
+			return renumber(d.s, n)
+		}})
+	}
+	return fixes
+}
+
+// inOrderOfTimes is the messages in their order, those in the future last.
+func inOrderOfTimes(s *session.Session, _ time.Time) []*session.Message {
+	all := make([]*session.Message, len(s.Messages))
+	for i := range s.Messages {
+		all[i] = &s.Messages[i]
+	}
+	return all
+}
+
+// inOrderOfIDs is the messages in the order of their times, but each one of the
+// future at the place that its id gives it, if that id is of no later time than the
+// next prompt's: the time alone is wrong. Ids that sort behind the next prompt's are
+// those from before the clock of ids started again.
+func inOrderOfIDs(s *session.Session, now time.Time) []*session.Message {
+	ms := now.UnixMilli()
+	_, next := render.NextPrompt(s, now)
+	var all, moved []*session.Message
+	for i := range s.Messages {
+		if m := &s.Messages[i]; m.Created >= ms && m.ID < next {
+			moved = append(moved, m)
+		} else {
+			all = append(all, m)
+		}
+	}
+	slices.SortStableFunc(moved, func(a, b *session.Message) int { return cmp.Compare(a.ID, b.ID) })
+	merged := make([]*session.Message, 0, len(s.Messages))
+	for _, m := range all {
+		for len(moved) > 0 && (m.Created >= ms || m.ID < next && moved[0].ID < m.ID) {
+			merged, moved = append(merged, moved[0]), moved[1:]
+		}
+		merged = append(merged, m)
+	}
+	return append(merged, moved...)
+}
+
+// redate gives the messages of the session that are dated in the future times between
+// those of the messages beside them, in the order that place tells. Which messages
+// these are is all that depends on the present.
+func (c *chart) redate(s *session.Session, place func(*session.Session, time.Time) []*session.Message) error {
+	order := place(s, c.now)
+	ms := c.now.UnixMilli()
+	last := int64(0) // the latest time before the message that is no later than now
+	if s.Created > 0 && s.Created < ms {
+		last = s.Created
+	}
+	nexts := make([]int64, len(order)) // the time of the next message that is not in the future
+	for i, next := len(order)-1, int64(math.MaxInt64); i >= 0; i-- {
+		if order[i].Created < ms {
+			next = order[i].Created
+		}
+		nexts[i] = next
+	}
+	times := make([]int64, len(order))
+	for i, m := range order {
+		switch {
+		case m.Created < ms:
+			times[i] = m.Created
+			if last = max(last, m.Created); m.Completed < ms {
+				last = max(last, m.Completed)
+			}
+		case nexts[i] < math.MaxInt64: // ids decide between messages of one time
+			times[i] = min(last, nexts[i])
+		case last == 0: // nothing tells of any other time: the clock of ids started again meanwhile
+			turns := session.ClockTurn(order[len(order)-1].Created-ms) + 1
+			times[i] = m.Created - session.ClockStart(turns)
+		default:
+			last++
+			times[i] = last
+		}
+		if times[i] < 0 {
+			return errors.New("nothing in the session tells when it was")
+		}
+	}
+	for i, m := range order {
+		if m.Created < ms && render.CreatedInJSON(m) < ms {
+			continue
+		}
+		if err := setCreated(m, times[i]); err != nil {
+			return err
+		}
+	}
+	s.Sort()
+	return nil
+}
+
+// setCreated gives the message the time at which it was created, and moves the one at
+// which it was completed along.
+func setCreated(m *session.Message, to int64) error {
+	data, from := m.Data, render.CreatedInJSON(m)
+	var inside []string // a damaged record has the time of its row alone
+	if !m.Malformed() {
+		inside = []string{"created", "completed"}
+	}
+	for _, name := range inside {
+		raw, ok := jsonedit.Get(data, "time", name)
+		was, err := strconv.ParseFloat(string(raw), 64)
+		if was = min(was, render.MaxTime); !ok || err != nil || int64(was) < from {
+			continue
+		}
+		if name == "created" {
+			was = float64(from)
+		}
+		if data, err = jsonedit.Set(data, strconv.AppendInt(nil, to+int64(was)-from, 10), "time", name); err != nil {
+			return err
+		}
+	}
+	r := m.Record
+	r.Data = data
+	if _, ok := r.Col("time_created"); ok {
+		r = r.WithCol(session.IntCol("time_created", to))
+	}
+	parts := m.Parts
+	*m = session.NewMessage(r)
+	m.Parts = parts
+	if m.Created != to {
+		return fmt.Errorf("%s: its time is not where the agent reads it", m.Ref)
+	}
+	return nil
+}

@@ -1,0 +1,61 @@
+// Package repair tells what is wrong with a session and what cures it: an API
+// error is recognised ([ParseAPIError]), a session is diagnosed ([Diagnose]), and
+// the cures become a plan ([Plan]). It reads values and returns values.
+//
+// # How a fault is found
+//
+// By simulation: package render makes the requests that the agent will send, as
+// every version of it that is known sends them, with thinking and without, and
+// tells which of the provider's rules they break and at which record. Few faults
+// are not seen that way and have a finder of their own ([Rules]).
+//
+// How bad a fault is depends on who reads the store: [Broken] is refused, or ends
+// the agent, in the setting in use (the agent's version, thinking or not);
+// [Latent] is so in another one, or is stuck on the screen; a [Note] is untidy.
+// The provider's rules are Anthropic's: a session with a model that is asked
+// elsewhere is at most latent by them.
+//
+// # How a fault is cured
+//
+//	rule            is about                                cured by, the first that holds                     loses
+//	R1              content behind a call in its step       a step's start between them                        nothing
+//	                thinking there                          it moves to the front of its step, else it goes    nothing, else the thinking
+//	R3, R4          an open tool loop, and thinking         thinking moves first; the loop is closed by text   nothing
+//	R5, R11         blank text                              it goes, or becomes the placeholder                nothing
+//	R6              a turn without content                  the placeholder                                    nothing
+//	R7, R8          thinking that was signed otherwise      the named block, or that of the answer, goes       that thinking
+//	R10             thinking at the end of a step           it moves to the front, or the placeholder behind   nothing
+//	R12, clock      messages dated in the future            their times follow those of the messages before    when they were written
+//	R13, R17        the id of a call                        an id of the part's own                            that id
+//	R14             an input that is no object              it is put into one                                 nothing
+//	R15, media      files that cannot be sent               a line of text that says what was there            the file
+//	R16             a lost first prompt                     the placeholder in it, or in a prompt made anew    nothing
+//	unreadable      damaged records                         what can be read stays, the rest is rebuilt        what cannot be read
+//	field, screen   missing fields, or of a wrong form      filled in from the neighbours                      a value of a wrong form
+//	clock           ids from before the clock's wrap        ids in the order of time, with all references      the ids
+//	unfinished      calls that never got a result           their state becomes an error, the input stays      nothing
+//	tool-name       a name that providers refuse            one of the characters that they take               the name
+//	thinking        thinking, when none is wanted           it goes; the placeholder where nothing stays       that thinking
+//	encrypted       reasoning of another account            it goes, its summary stays                         that reasoning
+//	beside          files of the user's own among the records   they move into the journal, if the user agrees   nothing
+//	no-result, order, nothing, name, session, unlisted, stray, hidden, unavailable: see [Rules]
+//
+// # What a cure never does
+//
+// It writes no signature and no thinking. It does not touch the thinking of the
+// newest answer while its tool loop is open, nor the newest answer of a session
+// in which the agent is at work ([Busy]), nor any message of which something
+// cannot be read. What it injects is marked synthetic.
+//
+// # How a cure is proved
+//
+// Fixes are tried on a copy, the one that loses least first, and the requests of
+// the copy are made and checked again in every setting: the fault must be gone,
+// and nothing may be there that was not before (the file proof.go). What a fix
+// leaves behind may be cured by another; then the two hold together or not at
+// all. A fix is given up only for what it does to the session as it is by then:
+// once another cure holds, it is tried again, and a plan goes on until a plan of
+// its result would have nothing to do. If no fix holds, the diagnosis stays, with
+// the reason in WhyNot and the prompt before which the session can be forked, if
+// there is one.
+package diagnose

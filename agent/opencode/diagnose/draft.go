@@ -1,0 +1,358 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"mend/repair"
+	"mend/session"
+)
+
+// A draft is the copy of a session that fixes edit. The list of messages is its
+// own, and so are the parts of every message that was asked for by [draft.message] or
+// [draft.part]; the bytes of records are shared, an edit replaces them.
+type draft struct {
+	c      *chart // of the session as it was
+	s      *session.Session
+	texts  texts
+	places map[string]int // of messages before a fix moved any; see [placesOf]
+
+	own      map[*session.Part]*ownList // the draft's own lists of parts, by their first element
+	replaced []formerPart               // by the fix that is at work
+	marked   bool                       // a list has parts that are marked as removed
+
+	knows   *known          // see [draft.known]
+	moved   bool            // messages may be out of their order
+	dropped map[string]bool // messages that are to go, by the ids of their refs
+}
+
+// An ownList is what a draft knows about a list of parts of its own.
+type ownList struct {
+	places  map[session.Ref]int // see [placesIn]; nil until they are needed
+	removed map[int]bool        // the parts that [draft.settle] removes
+}
+
+// known is what the records of the draft tell while messages are put in the places of
+// others.
+func (d *draft) known() *known {
+	if d.knows == nil {
+		d.knows = &known{s: d.s}
+	}
+	return d.knows
+}
+
+// put puts a message in the place of that at i, with the parts of that. The order of
+// messages is settled by [draft.arrange].
+func (d *draft) put(i int, m session.Message) {
+	m.Parts = d.s.Messages[i].Parts
+	d.s.Messages[i] = m
+	d.moved = true
+	d.tell(i, &m)
+}
+
+// drop removes the message at i once the draft is arranged.
+func (d *draft) drop(i int) {
+	if d.dropped == nil {
+		d.dropped = map[string]bool{}
+	}
+	d.dropped[d.s.Messages[i].Ref.Message] = true
+	d.tell(i, nil)
+}
+
+// restore takes back that the message at i was put, or is to go.
+func (d *draft) restore(i int, was session.Message) {
+	d.s.Messages[i] = was
+	delete(d.dropped, was.Ref.Message)
+	d.tell(i, legible(d.s, &d.s.Messages[i]))
+}
+
+// tell notes what the message at i tells from now on.
+func (d *draft) tell(i int, m *session.Message) {
+	if d.knows != nil && d.knows.line != nil {
+		line := d.knows.line
+		line.put(line.places[d.s.Messages[i].Ref.Message], m)
+	}
+}
+
+// arrange removes the messages and the parts that are to go, and puts the other messages
+// in their order.
+func (d *draft) arrange() {
+	d.settleAll()
+	if len(d.dropped) > 0 {
+		d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m session.Message) bool { return d.dropped[m.Ref.Message] })
+	}
+	if d.moved {
+		d.s.Sort()
+	}
+	d.dropped, d.moved, d.places = nil, false, nil
+}
+
+// A formerPart is a part that a fix replaces in its place, or removes, as it was.
+type formerPart struct {
+	list    *session.Part // the first element of the list that it is in
+	at      int
+	part    session.Part
+	removed bool
+}
+
+// former returns the message, which is as it was but for changes in its list of parts,
+// without these changes.
+func (d *draft) former(m session.Message, changes []formerPart) session.Message {
+	if !d.owns(m.Parts) {
+		return m
+	}
+	list, mine := d.own[&m.Parts[0]], map[int]bool{}
+	parts := slices.Clone(m.Parts)
+	for _, f := range slices.Backward(changes) {
+		if f.list == &m.Parts[0] {
+			parts[f.at], mine[f.at] = f.part, true
+		}
+	}
+	was := parts[:0]
+	for i, p := range parts {
+		if mine[i] || !list.removed[i] {
+			was = append(was, p)
+		}
+	}
+	m.Parts = was
+	return m
+}
+
+// current returns the part of the message that a fix replaced, nil if it is removed.
+func (d *draft) current(m *session.Message, f formerPart) *session.Part {
+	if f.removed {
+		return nil
+	}
+	if at := d.place(m, f.part.Ref); at >= 0 {
+		return &m.Parts[at]
+	}
+	return nil
+}
+
+// settle removes the parts of the message that are marked as removed.
+func (d *draft) settle(m *session.Message) {
+	if d.owns(m.Parts) && len(d.own[&m.Parts[0]].removed) > 0 {
+		d.clone(m)
+	}
+}
+
+func (d *draft) settleAll() {
+	if !d.marked {
+		return
+	}
+	for i := range d.s.Messages {
+		d.settle(&d.s.Messages[i])
+	}
+	d.marked = false
+}
+
+// draft is a copy of the chart's session.
+func (c *chart) draft() *draft {
+	s := *c.s
+	s.Messages = slices.Clone(s.Messages)
+	return &draft{c: c, s: &s, texts: c.texts}
+}
+
+// A fix is one way to cure a fault.
+type fix struct {
+	cure, loses string // sentences for a person; loses is "" for nothing
+	// whole says that the edit changes more than the message at fault.
+	whole bool
+	// alike says that faults of its kind elsewhere in the message are cured in the
+	// same way, whatever becomes of this one: they may be tried together. So may those
+	// of several messages, where whole says no more than that the message gets another
+	// place, or goes.
+	alike bool
+	// edit changes the draft. An error says that this way is closed: the next fix
+	// is tried.
+	edit func(*draft) error
+}
+
+// message is the message that is stored under the ref of it or of one of its
+// parts, ready to be edited.
+func (d *draft) message(ref session.Ref) (*session.Message, error) {
+	i := d.index(ref)
+	if i < 0 {
+		return nil, fmt.Errorf("%s: no such message", ref)
+	}
+	m := &d.s.Messages[i]
+	d.clone(m)
+	return m, nil
+}
+
+// clone gives the message a list of parts of its own, once more if it has one, so
+// that a copy of the message keeps the list as it was. The new list is without the
+// parts that are marked as removed.
+func (d *draft) clone(m *session.Message) {
+	var removed map[int]bool
+	if d.owns(m.Parts) {
+		removed = d.own[&m.Parts[0]].removed
+	}
+	parts := slices.Grow(m.Parts[:0:0], len(m.Parts)-len(removed))
+	for i := range m.Parts {
+		if !removed[i] {
+			parts = append(parts, m.Parts[i])
+		}
+	}
+	m.Parts = parts
+	if d.own == nil {
+		d.own = map[*session.Part]*ownList{}
+	}
+	if len(m.Parts) > 0 {
+		d.own[&m.Parts[0]] = &ownList{}
+	}
+}
+
+func (d *draft) owns(parts []session.Part) bool {
+	if len(parts) == 0 {
+		return false
+	}
+	_, ok := d.own[&parts[0]]
+	return ok
+}
+
+// index is the place of the message that ref is, or is in; -1 if there is none.
+func (d *draft) index(ref session.Ref) int {
+	if d.places == nil {
+		d.places = placesOf(d.s)
+	}
+	if i, ok := d.places[ref.Message]; ok && i < len(d.s.Messages) && d.s.Messages[i].Ref.Message == ref.Message {
+		return i
+	}
+	return slices.IndexFunc(d.s.Messages, func(m session.Message) bool { return m.Ref.Message == ref.Message })
+}
+
+// part is the part that is stored under ref, with its message, to be replaced in its
+// place. What adds or removes parts asks for the message.
+func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
+	i := d.index(ref)
+	if i < 0 {
+		return nil, nil, fmt.Errorf("%s: no such message", ref)
+	}
+	m := &d.s.Messages[i]
+	if !d.owns(m.Parts) {
+		d.clone(m)
+	}
+	at := d.place(m, ref)
+	if at < 0 {
+		return nil, nil, fmt.Errorf("%s: no such part", ref)
+	}
+	d.replaced = append(d.replaced, formerPart{list: &m.Parts[0], at: at, part: m.Parts[at]})
+	return m, &m.Parts[at], nil
+}
+
+// place is the place of a part in its message; -1 if it is not there.
+func (d *draft) place(m *session.Message, ref session.Ref) int {
+	if len(m.Parts) == 0 {
+		return -1
+	}
+	list := d.own[&m.Parts[0]]
+	if list == nil {
+		return slices.IndexFunc(m.Parts, func(p session.Part) bool { return p.Ref == ref })
+	}
+	if list.places == nil {
+		list.places = placesIn(m)
+	}
+	if at, ok := list.places[ref]; ok && !list.removed[at] && at < len(m.Parts) && m.Parts[at].Ref == ref {
+		return at
+	}
+	for i := range m.Parts { // the list was changed
+		if m.Parts[i].Ref == ref && !list.removed[i] {
+			return i
+		}
+	}
+	return -1
+}
+
+// placesIn are the places of the message's parts, the first of those under one ref.
+func placesIn(m *session.Message) map[session.Ref]int {
+	places := make(map[session.Ref]int, len(m.Parts))
+	for i := len(m.Parts) - 1; i >= 0; i-- {
+		places[m.Parts[i].Ref] = i
+	}
+	return places
+}
+
+// An edit is a fix that was applied to a message, or to more.
+type edit struct {
+	ref    session.Ref // of the finding
+	fix    repair.Fix
+	at     int             // the index of its message, -1 for none
+	before session.Message // that message as it was
+	parts  []formerPart    // its parts that were replaced in their places
+}
+
+// many reports whether the edit changes no message but its own, its position included.
+func (e *edit) many() bool { return e.fix.Whole && e.fix.Alike }
+
+// Apply implements [repair.Draft].
+func (d *draft) Apply(f repair.Finding, x repair.Fix) (repair.Edit, error) {
+	e := &edit{ref: f.Ref, fix: x, at: d.index(f.Ref)}
+	if e.at >= 0 {
+		e.before = d.s.Messages[e.at]
+	}
+	d.replaced = nil
+	err := x.Edit(d)
+	if x.Whole {
+		d.settleAll()
+	}
+	e.parts = d.replaced
+	if err == nil {
+		err = d.allowed(e)
+	}
+	if err != nil {
+		d.takeBack(e)
+		return nil, err
+	}
+	return e, nil
+}
+
+// allowed returns a [*repair.Refusal] if the edit must not be made.
+func (d *draft) allowed(e *edit) error {
+	if d.breaksLoop(e) {
+		return &repair.Refusal{Why: whyLoop, Helps: true}
+	}
+	if why := d.touchesHidden(e); why != "" {
+		return &repair.Refusal{Why: why}
+	}
+	if r := d.changedLocked(e); r != nil {
+		// A fix that loses more is none while the user can do something.
+		why := fmt.Sprintf("The %s %s stays as it is, since %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked)
+		return &repair.Refusal{Why: why, Helps: true, Final: true}
+	}
+	return nil
+}
+
+// takeBack undoes the edit that was made last.
+func (d *draft) takeBack(e *edit) {
+	if e.many() {
+		d.restore(e.at, e.before)
+		return
+	}
+	d.Undo(e)
+}
+
+// Undo implements [repair.Draft].
+func (d *draft) Undo(made repair.Edit) {
+	e := made.(*edit)
+	if e.fix.Whole {
+		*d = *d.c.draft()
+		return
+	}
+	for _, f := range slices.Backward(e.parts) {
+		if len(e.before.Parts) > 0 && f.list == &e.before.Parts[0] {
+			e.before.Parts[f.at] = f.part
+			delete(d.own[f.list].removed, f.at)
+		}
+	}
+	d.s.Messages[e.at] = e.before
+}
+
+// Case implements [repair.Draft].
+func (d *draft) Case() repair.Case {
+	d.arrange()
+	return d.c.of(d.s)
+}
+
+// Draft implements [repair.Case].
+func (c *chart) Draft() repair.Draft { return c.draft() }

@@ -1,0 +1,77 @@
+package diagnose
+
+import "testing"
+
+func TestEmptyContent(t *testing.T) {
+	aborted := failed("MessageAbortedError", stepStart, signed, bash, stepStart, signed2)
+	runCures(t, []cureCase{
+		{name: "blank alone", turn: answer(stepStart, blank), found: "broken empty_content_message msg_02/prt_0202", want: []string{stepStart, held}},
+		{
+			name: "blanks alone", turn: answer(stepStart, blank, blank, blank),
+			found: "broken empty_content_message msg_02/prt_0202; broken empty_content_message msg_02/prt_0203; broken empty_content_message msg_02/prt_0204",
+			want:  []string{stepStart, held},
+		},
+		{name: "empty alone", turn: answer(empty), found: "latent empty_content_message msg_02", req: latent, want: []string{held}},
+		{name: "blank prompt", turn: user(blank), found: "broken empty_content_message msg_02/prt_0201", want: []string{held}},
+		{
+			name: "two blanks", turn: user(blank, empty), found: "broken empty_content_message msg_02/prt_0201",
+			want: []string{held, empty},
+		},
+		{
+			name: "blank beside a call", turn: answer(stepStart, signed, blank, bash), found: "broken empty_content_message msg_02/prt_0203",
+			want: []string{stepStart, signed, "prt_0204|" + bash},
+		},
+		{
+			name: "empty beside a call", turn: answer(signed, empty, bash), found: "broken empty_content_message msg_02/prt_0202",
+			want: []string{signed, "prt_0203|" + bash},
+		},
+		{
+			name: "empty with thinking", turn: answer(stepStart, signed, empty), found: "broken empty_content_message msg_02/prt_0203; latent empty_content_message msg_02/prt_0202",
+			want: []string{stepStart, signed, held},
+		},
+		{
+			name: "blank before thinking", turn: answer(stepStart, blank, signed), found: "broken empty_content_message msg_02/prt_0203; broken empty_content_message msg_02/prt_0202",
+			want: []string{stepStart, "prt_0203|" + signed, "prt_0203_mend|" + held},
+		},
+		{
+			name: "empty in a later step of thinking", turn: answer(stepStart, signed, bash, stepStart, signed2, empty),
+			found: "broken empty_content_message msg_02/prt_0206; latent empty_content_message msg_02/prt_0205", want: []string{stepStart, signed, bash, stepStart, signed2, held},
+		},
+		{
+			name: "thinking only", turn: answer(stepStart, signed, stepFinish), found: "broken empty_content_message msg_02/prt_0202",
+			want: []string{stepStart, signed, "prt_0202_mend|" + held, "prt_0203|" + stepFinish},
+		},
+		{
+			name: "unsigned thinking only", turn: answer(unsigned), found: "broken empty_content_message msg_02",
+			want: []string{unsigned, "prt_0201_mend|" + held},
+		},
+		{
+			name: "a step of thinking only", turn: aborted, found: "broken empty_content_message msg_02/prt_0205",
+			want: append(aborted.parts[:5:5], "prt_0205_mend|"+held),
+		},
+		{
+			name: "thinking only, newest and unfinished", turn: turn{role: "assistant", parts: []string{stepStart, signed}}, after: []turn{},
+			found: "broken empty_content_message msg_02/prt_0202", want: []string{stepStart, signed, "prt_0202_mend|" + held},
+		},
+	})
+}
+
+func TestNoContent(t *testing.T) {
+	runCures(t, []cureCase{
+		{name: "no parts", turn: answer(), found: "note empty_content_message msg_02"},
+		{name: "no parts, asked for", turn: answer(), req: noText, found: "note empty_content_message msg_02", want: []string{"prt_02|" + held}},
+		{name: "brackets only", turn: answer(stepStart, stepFinish), found: "note empty_content_message msg_02"},
+		{
+			name: "brackets only, asked for", turn: answer(stepStart, stepFinish), req: noText, found: "note empty_content_message msg_02",
+			want: []string{stepStart, "prt_0201_mend|" + held, "prt_0202|" + stepFinish},
+		},
+		{name: "a prompt of a file", turn: user(file)},
+		{name: "a file and a blank", turn: user(blank, file), found: "broken empty_content_message msg_02/prt_0201", want: []string{"prt_0202|" + file}},
+		{name: "order to compact", turn: user(`"type":"compaction","auto":true`)},
+		{name: "ignored blank", turn: user(hi, `"type":"text","text":" ","ignored":true`)},
+		{name: "ignored only", turn: user(`"type":"text","text":"x","ignored":true`)},
+		{name: "failed, without parts", turn: failed("APIError")},
+		{name: "failed, blank", turn: failed("APIError", blank)},
+		{name: "unknown part", turn: answer(hi, `"type":"novelty","x":1`), found: "latent incomplete_record msg_02/prt_0202"},
+	})
+}

@@ -1,0 +1,43 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"mend/repair"
+
+	"mend/jsonedit"
+	"mend/provider/anthropic"
+)
+
+// Of the files that a tool returned only those at fault go.
+func TestAttachments(t *testing.T) {
+	const (
+		table  = `{"type":"file","mime":"text/csv","url":"data:text/csv;base64,AAAA"}`
+		urlish = `{"type":"file","mime":"image/png","url":"data:image/png;base64,AA-_"}`
+		linked = `{"type":"file","mime":"image/png","url":"https://example.com/y.png"}`
+	)
+	huge := `{"type":"file","mime":"image/png","url":"data:image/png;base64,` + strings.Repeat("A", anthropic.LargestImage+4) + `"}`
+	for _, c := range []struct {
+		name, files, want string
+	}{
+		{"a kind that is not sent", table + "," + urlish + "," + linked, "[" + urlish + "," + linked + "]"},
+		{"too large", picture + "," + huge + "," + urlish, "[" + picture + "," + urlish + "]"},
+		{"alone", table, ""},
+	} {
+		s := build(user(hi), answer(stepStart, attaching(c.files), stepStart, done))
+		r := plan(t, s, Request{Options: Options{Version: "1.1.53"}})
+		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "attachments")
+		if string(got) != c.want || len(r.Cured) == 0 || r.Cured[0].Loses == "" || len(r.Uncurable) > 0 {
+			t.Errorf("%s: Plan leaves the attachments %.200s, want %.200s; cured %+v, not %+v", c.name, got, c.want, r.Cured, r.Uncurable)
+		}
+	}
+}
+
+// The class alone takes no image out that the provider takes.
+func TestSentFilesByClass(t *testing.T) {
+	r := plan(t, build(user(hi, file), answer(done)), Request{Classes: []repair.Class{repair.InvalidFile}})
+	if len(r.Plan.Ops) > 0 {
+		t.Errorf("Plan for %s has ops on a healthy image: %v", repair.InvalidFile, r.Plan.Ops)
+	}
+}

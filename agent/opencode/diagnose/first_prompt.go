@@ -1,0 +1,142 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// fixFirstPrompt completes the records up to the answer, among which the prompt
+// may be, or puts the placeholder where it was.
+func fixFirstPrompt(c *chart, f fault) []fix {
+	at := slices.IndexFunc(c.s.Messages, func(m session.Message) bool { return m.Ref.Message == f.Ref.Message })
+	before := map[string]bool{}
+	for i := range c.s.Messages[:at+1] {
+		before[c.s.Messages[i].Ref.Message] = true
+	}
+	fixes := c.completions(func(r session.Ref) bool { return before[r.Message] })
+	for i := range fixes {
+		fixes[i].whole = true // of another message than the one at fault
+	}
+	return append(fixes, firstPromptFixes(c.s, f)...)
+}
+
+// firstPromptFixes cure a conversation that starts with an answer: older versions
+// read it in another order, or the prompt before it has nothing that is sent, or
+// is not there at all.
+func firstPromptFixes(s *session.Session, f fault) []fix {
+	i := slices.IndexFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == f.Ref.Message })
+	if i < 0 {
+		return nil
+	}
+	fixes := orderFixes(s)
+	if at := promptBefore(s, i); at >= 0 {
+		ref := s.Messages[at].Ref
+		return append(fixes, fix{
+			cure:  fmt.Sprintf("The first prompt, %s, which lost its content, gets the placeholder, marked as synthetic.", ref.Message),
+			whole: true, // another message than the one at fault
+			edit:  func(d *draft) error { return refill(d, ref) },
+		})
+	}
+	return append(fixes, fix{
+		cure:  "A prompt is put before the first answer, in place of the one that is lost: the placeholder, marked as synthetic.",
+		whole: true,
+		edit:  func(d *draft) error { return askBefore(d, f.Ref) },
+	})
+}
+
+// promptBefore is the last prompt before message i, -1 if there is none.
+func promptBefore(s *session.Session, i int) int {
+	for j := range slices.Backward(s.Messages[:i]) {
+		if s.Messages[j].Role == session.RoleUser {
+			return j
+		}
+	}
+	return -1
+}
+
+// refill puts the placeholder into a prompt that says nothing.
+func refill(d *draft, ref session.Ref) error {
+	m, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	if slices.ContainsFunc(m.Parts, says) {
+		return fmt.Errorf("%s: it says something", ref)
+	}
+	if replaced, err := m.ReplaceEmptyText(d.texts.placeholder); replaced || err != nil {
+		return err
+	}
+	if !d.s.InjectText(m, m.FirstPartID(), d.texts.placeholder) {
+		return fmt.Errorf("%s: it has a part %s", ref, m.FirstPartID())
+	}
+	return nil
+}
+
+// says reports whether the part of a prompt goes out to the model.
+func says(p session.Part) bool {
+	switch p.Type {
+	case session.TypeText:
+		return !p.Ignored && p.Text != ""
+	case session.TypeFile:
+		raw, _ := jsonedit.Get(p.Data, "mime")
+		mime := jsonedit.Unquote(raw)
+		return mime != "text/plain" && mime != "application/x-directory"
+	case "compaction", "subtask":
+		return true
+	}
+	return false
+}
+
+// askBefore puts a synthetic prompt before an answer.
+func askBefore(d *draft, ref session.Ref) error {
+	answer, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	id, ok := lostPrompt(d.s, answer)
+	if !ok {
+		return fmt.Errorf("%s: no id for a prompt sorts before it", ref)
+	}
+	m, ok := d.s.NewPrompt(answer, id)
+	if !ok {
+		return errors.New("no message says which model was asked")
+	}
+	d.s.InjectText(&m, m.FirstPartID(), d.texts.placeholder)
+	d.s.InsertMessage(m)
+	return nil
+}
+
+// lostPrompt is the id of the prompt that the answer was for, if that can be
+// given to one, and else one directly before the answer's own.
+//
+// The records of a fork may name the prompts of the session that it was made of,
+// whose parts a tree keeps in the folder of that name: where other answers name
+// prompts that are not there, either, that id is not taken. Nor is it where parts
+// of the prompt are left: they would be the new one's, and so no undo could take
+// that away.
+func lostPrompt(s *session.Session, answer *session.Message) (string, bool) {
+	id := parentOf(answer)
+	lost := func(id string) bool { return id != "" && s.Message(id) == nil }
+	fork := slices.ContainsFunc(s.Messages, func(m session.Message) bool {
+		other := parentOf(&m)
+		return other != id && lost(other)
+	})
+	left := slices.ContainsFunc(s.Stray, func(x session.Stray) bool { return x.Message == id })
+	if lost(id) && !fork && !left && strings.HasPrefix(id, "msg") && session.ValidateID(id) == nil && id < answer.ID {
+		return id, true
+	}
+	id, ok := answer.IDBefore()
+	return id, ok && s.Message(id) == nil
+}
+
+// parentOf is the id of the prompt that an answer says it is for, "" if it does
+// not say.
+func parentOf(m *session.Message) string {
+	raw, _ := jsonedit.Get(m.Data, "parentID")
+	return jsonedit.Unquote(raw)
+}

@@ -1,0 +1,143 @@
+package diagnose
+
+import (
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/change"
+	"mend/internal/wound"
+	"mend/session"
+)
+
+// lose drops the first n messages of the fixture with their parts.
+func lose(n int) func(wound.Store) {
+	return func(s wound.Store) {
+		messages, parts := s.Records()
+		for _, m := range messages[:n] {
+			for _, p := range parts {
+				if p.Owner == m.ID {
+					s.Drop(p)
+				}
+			}
+			s.Drop(m)
+		}
+	}
+}
+
+// A first prompt that lost its content, or that is not there at all, in every
+// generation of stores: the provider takes the conversation again, the strict
+// form of the agent's screen is kept, and undo gives back every byte.
+func TestLostFirstPrompt(t *testing.T) {
+	for version, name := range wound.Versions {
+		for _, c := range []struct {
+			name string
+			cut  func(wound.Store)
+			ops  string // what becomes of which record, with the ids of the fixture by their numbers
+		}{
+			{"lost its parts", func(s wound.Store) { s.Drop(wound.Of(s, wound.FirstPrompt, "text")[0]) }, "create part of 0"},
+			{"empty text", wound.Text(wound.FirstPrompt, ""), "change part of 0"},
+			{"ignored text only", func(s wound.Store) {
+				s.Put(wound.Of(s, wound.FirstPrompt, "text")[0].Edit(func(f map[string]any) { f["ignored"] = true }))
+			}, "create part of 0"},
+			{"is gone", lose(1), "create message 0, create part of 0"},
+			{"and an answer are gone", lose(2), "create message 0, create part of 0"},
+		} {
+			t.Run(name+"/"+c.name, func(t *testing.T) {
+				t.Parallel()
+				sound := unpack(t, version, func(wound.Store) {}).load()
+				st := unpack(t, version, c.cut)
+				before := st.load()
+				after := cure(before, "R16", firstPromptFixes)
+				if after == nil {
+					counts, f := faults(before, "R16")
+					t.Fatalf("no fix cures %v; %v", f, counts)
+				}
+				var did []string
+				for _, o := range change.Diff(before.AllRecords, after.AllRecords) {
+					verb := o.Verb() + " message 0"
+					if o.Ref.Kind == session.KindPart {
+						verb = o.Verb() + " part of 0"
+					}
+					if o.Ref.Message != sound.Messages[0].ID {
+						verb += " under " + o.Ref.Message
+					}
+					did = append(did, verb)
+				}
+				if got := strings.Join(did, ", "); got != c.ops {
+					t.Errorf("the plan is: %s, want %s", got, c.ops)
+				}
+				m := &after.Messages[0]
+				if m.Role != session.RoleUser || !strings.Contains(records(after), `"[user interrupted]"`) {
+					t.Errorf("the first message is %s\n%s", m.Data, records(after))
+				}
+				if shown := new(render.Renderer).Read(after).Screen(render.ProfileFor("1.18.33")); len(shown) > 0 {
+					t.Errorf("the screen refuses %v", shown)
+				}
+				st.thereAndBack(before, after)
+			})
+		}
+	}
+}
+
+// The id of a prompt that is lost: what the answer names, unless that cannot be
+// it, or may be another session's.
+func TestLostPrompt(t *testing.T) {
+	const id, before = "msg_1fbbd175f00106aat2A0daDDBD", "msg_1fbbd175f00006aat2A0daDDBD"
+	for _, c := range []struct{ name, parent, other, want string }{
+		{"as it says", "msg_1fbbd1721001NykoXJRH3ylIms", "", "msg_1fbbd1721001NykoXJRH3ylIms"},
+		{"it does not say", "", "", before},
+		{"its parts are there", "msg_1fbbd1721009NykoXJRH3ylIms", "", before},
+		{"no id of a message", "bad_1fbbd1721001NykoXJRH3ylIms", "", before},
+		{"no id at all", "msg_../x", "", before},
+		{"sorts behind", "msg_1fbbd1821001NykoXJRH3ylIms", "", before},
+		{"there", "msg_03", "", before},
+		{"another answer names one that is not there, too", "msg_1fbbd1721001NykoXJRH3ylIms", "msg_1fbbd1821001NykoXJRH3ylIms", before},
+		{"another answer names one that is there", "msg_1fbbd1721001NykoXJRH3ylIms", "msg_03", "msg_1fbbd1721001NykoXJRH3ylIms"},
+	} {
+		s := build(turn{"assistant", `"parentID":"` + c.parent + `"`, nil}, turn{"assistant", `"parentID":"` + c.other + `"`, nil}, user(hi))
+		if err := s.Rename(map[string]string{"msg_01": id}); err != nil {
+			t.Fatal(err)
+		}
+		s.Stray = []session.Stray{{Path: "part/x", Message: "msg_1fbbd1721009NykoXJRH3ylIms"}}
+		answer := s.Message(id)
+		if got, ok := lostPrompt(s, answer); got != c.want || !ok {
+			t.Errorf("%s: lostPrompt = %q, %v, want %q", c.name, got, ok, c.want)
+		}
+	}
+}
+
+// A conversation that starts with an answer is cured in the prompt before it, and
+// the cure names that prompt.
+func TestFirstPrompt(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		turns []turn
+		want  string
+	}{
+		{"an answer comes first", []turn{user(), answer(hi), user(hi)}, "note empty_content_message msg_01; broken first_prompt_missing msg_02"},
+		{"another prompt comes first", []turn{user(), user(hi), answer(hi)}, "note empty_content_message msg_01"},
+		{"a failed answer between", []turn{user(), failed("APIError", hi), user(hi), answer(hi)}, "note empty_content_message msg_01"},
+		{"two lost", []turn{user(), user(), answer(hi)}, "note empty_content_message msg_01; note empty_content_message msg_02; broken first_prompt_missing msg_03"},
+		{
+			"an empty text, calls that never ended behind it",
+			[]turn{user(empty), calling(running("toolu_1"), running("toolu_2"))},
+			"broken first_prompt_missing msg_02; latent tool_result_missing msg_02/prt_0201; latent tool_result_missing msg_02/prt_0202",
+		},
+		{"nothing else", []turn{user()}, "note empty_content_message msg_01"},
+	} {
+		s := build(c.turns...)
+		if got := told(diagnosed(s, Options{Now: now})); got != c.want {
+			t.Errorf("%s: Diagnose = %s, want %s", c.name, got, c.want)
+		}
+		r := plan(t, s, Request{})
+		if broken := strings.Contains(c.want, "broken"); broken != (len(r.Plan.Ops) > 0) || len(r.Uncurable) > 0 {
+			t.Errorf("%s: Plan has %d ops, leaves %s", c.name, len(r.Plan.Ops), told(r.Uncurable))
+		}
+		for _, d := range r.Cured {
+			if at := touched(r.Plan.Ops); d.Rule == "R16" && !strings.Contains(d.Cure, at) {
+				t.Errorf("%s: Plan changes %s, the cure is %q", c.name, at, d.Cure)
+			}
+		}
+	}
+}

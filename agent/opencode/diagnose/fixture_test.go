@@ -1,0 +1,150 @@
+package diagnose
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/repair"
+
+	"mend/internal/endpoint"
+	"mend/jsonedit"
+	"mend/session"
+	"mend/testdata"
+)
+
+// fixture is the session that the real OpenCode 1.1.53 wrote: four prompts, six
+// answers, healthy.
+func fixture(t *testing.T) *session.Session {
+	t.Helper()
+	dir := t.TempDir()
+	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	store := os.DirFS(path.Join(dir, "opencode", "storage"))
+	s := &session.Session{ID: id}
+	for name, data := range readAll(t, store, path.Join("message", id)) {
+		ref := session.Ref{Kind: session.KindMessage, Session: id, Message: name}
+		m := session.NewMessage(session.Record{Ref: ref, Data: data, Mode: 0o644})
+		for part, data := range readAll(t, store, path.Join("part", name)) {
+			ref.Kind, ref.Part = session.KindPart, part
+			m.Parts = append(m.Parts, session.NewPart(session.Record{Ref: ref, Data: data, Mode: 0o644}))
+		}
+		s.Messages = append(s.Messages, m)
+	}
+	s.Sort()
+	return s
+}
+
+func readAll(t *testing.T, store fs.FS, dir string) map[string][]byte {
+	t.Helper()
+	entries, err := fs.ReadDir(store, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	files := map[string][]byte{}
+	for _, e := range entries {
+		data, err := fs.ReadFile(store, path.Join(dir, e.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		files[strings.TrimSuffix(e.Name(), ".json")] = data
+	}
+	return files
+}
+
+var fixtureTime = time.UnixMilli(1_795_300_000_000)
+
+func TestFixtureIsHealthy(t *testing.T) {
+	s := fixture(t)
+	o := Options{Now: fixtureTime, Held: time.Unix(0, 0), Version: "1.1.53"}
+	if len(s.Messages) != 10 {
+		t.Fatalf("the fixture has %d messages", len(s.Messages))
+	}
+	if ds := diagnosed(s, o); len(ds) > 0 {
+		t.Errorf("Diagnose = %s", told(ds))
+	}
+	for _, c := range []repair.Class{repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.EmptyContentMessage} {
+		if r, err := Plan(s, Request{Options: o, Classes: []repair.Class{c}}); err != nil || len(r.Plan.Ops) > 0 {
+			t.Errorf("Plan for %s: %v, %v", c, r.Plan.Ops, err)
+		}
+	}
+	if vs := endpoint.Violations(endpointRequest(s)); len(vs) > 0 {
+		t.Errorf("refused: %v", vs)
+	}
+	r, err := Plan(s, Request{Options: o, Classes: []repair.Class{repair.ThinkingDisabledViolation}})
+	if err != nil || len(r.Plan.Ops) != 6 || len(r.Uncurable) > 0 || slices.ContainsFunc(r.After.Messages, func(m session.Message) bool { return m.HasThinking() }) {
+		t.Errorf("stripping changes %d records of 6, leaves %s, %v", len(r.Plan.Ops), told(r.Uncurable), err)
+	}
+}
+
+// TestFixtureWounds cuts the wounds of docs/opencode.md that are of the
+// four classes into the real store, and holds each against the provider's rules.
+func TestFixtureWounds(t *testing.T) {
+	const oneCall, prompt, hello, goodbye = 1, 3, 4, 9
+	first := func(m *session.Message, kind string) *session.Part {
+		for i := range m.Parts {
+			if m.Parts[i].Type == kind {
+				return &m.Parts[i]
+			}
+		}
+		return nil
+	}
+	text := func(n int, text string) func(*session.Session) error {
+		return func(s *session.Session) error { return first(&s.Messages[n], "text").Set(jsonedit.Quote(text), "text") }
+	}
+	behind := func(n int, kind string) func(*session.Session) error {
+		return func(s *session.Session) error {
+			m := &s.Messages[n]
+			p := first(m, session.TypeReasoning)
+			to := p.Ref
+			to.Part = first(m, kind).ID + "z"
+			r, err := p.Move(to)
+			m.Remove(p.Ref)
+			m.Insert(session.NewPart(r))
+			return err
+		}
+	}
+	drop := func(n int) func(*session.Session) error {
+		return func(s *session.Session) error {
+			s.Messages[n].Remove(first(&s.Messages[n], "text").Ref)
+			return nil
+		}
+	}
+	for _, c := range []struct {
+		name string
+		cut  func(*session.Session) error
+		rule string
+		ops  int
+	}{
+		{"reasoning behind tool", behind(oneCall, session.TypeTool), "R1", 2},
+		{"reasoning last", behind(hello, session.TypeText), "R10", 2},
+		{"empty answer", text(hello, ""), "R10", 1},
+		{"blank answer", text(hello, " \n"), "R11", 1},
+		{"blank text beside tool", text(oneCall, " \n"), "R11", 1},
+		{"blank prompt", text(prompt, " \n"), "R11", 1},
+		{"answer of reasoning only", drop(hello), "R10", 1},
+		{"last answer of reasoning only", drop(goodbye), "R10", 1},
+		{"first prompt lost its parts", func(s *session.Session) error { s.Messages[0].Parts = nil; return nil }, "R16", 1},
+	} {
+		s := fixture(t)
+		if err := c.cut(s); err != nil {
+			t.Fatalf("%s: %v", c.name, err)
+		}
+		if rule, _ := endpoint.Check(endpointRequest(s)); rule != c.rule {
+			t.Errorf("%s: refused by %q, want %q", c.name, rule, c.rule)
+		}
+		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: "1.1.53"}})
+		if err != nil || len(r.Plan.Ops) != c.ops || len(r.Remaining) > 0 {
+			t.Errorf("%s: Plan has %d ops, want %d; left %s, %v", c.name, len(r.Plan.Ops), c.ops, told(r.Remaining), err)
+		}
+		if rule, why := endpoint.Check(endpointRequest(r.After)); rule != "" {
+			t.Errorf("%s: refused after the repair: %s %s", c.name, rule, why)
+		}
+	}
+}

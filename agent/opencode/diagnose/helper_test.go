@@ -1,0 +1,75 @@
+package diagnose
+
+import (
+	"time"
+
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+// Options is what a diagnosis needs to know besides the session.
+type Options struct {
+	Now        time.Time
+	WrongClock bool
+	Held       time.Time
+	Foreign    bool
+	Version    string
+	Thinking   *bool
+	Reads      func(m request.Model, kind string) (reads, known bool)
+	Missing    func(path string) bool
+}
+
+func (o Options) repair() repair.Options {
+	return repair.Options{Now: o.Now, WrongClock: o.WrongClock, Version: o.Version, Thinking: o.Thinking}
+}
+
+func (o Options) environment() Environment {
+	return Environment{Held: o.Held, Foreign: o.Foreign, Reads: o.Reads, Missing: o.Missing}
+}
+
+// A Request is a [repair.Request] with the Options of these tests.
+type Request struct {
+	Options
+	Latent     bool
+	Classes    []repair.Class
+	Error      *repair.APIError
+	All        bool
+	Except     []repair.Class
+	Force      bool
+	LeaveFiles bool
+
+	Placeholder, Cancelled string
+}
+
+func (r Request) repair() repair.Request {
+	return repair.Request{
+		Options: r.Options.repair(), Latent: r.Latent, Classes: r.Classes, Error: r.Error, All: r.All, Except: r.Except,
+		Force: r.Force, LeaveFiles: r.LeaveFiles, Placeholder: r.Placeholder, Cancelled: r.Cancelled,
+	}
+}
+
+// A Result is a [repair.Result] with the session as the plan leaves it.
+type Result struct {
+	repair.Result
+	After *session.Session
+}
+
+// Plan plans the repair of a session.
+func Plan(s *session.Session, r Request) (Result, error) {
+	result, err := repair.Plan(s.ID, New(s, r.repair(), r.environment()), r.repair())
+	if err != nil {
+		return Result{}, err
+	}
+	return Result{result, result.After.(*chart).s}, nil
+}
+
+// diagnosed returns what is wrong with the session.
+func diagnosed(s *session.Session, o Options) []repair.Diagnosis {
+	return Diagnose(s, o.repair(), o.environment())
+}
+
+// chartOf returns the chart of a session.
+func chartOf(s *session.Session, o Options, force bool, asked ...repair.Class) *chart {
+	return newChart(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
+}

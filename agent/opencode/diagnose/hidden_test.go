@@ -1,0 +1,60 @@
+package diagnose
+
+import (
+	"testing"
+
+	"mend/repair"
+
+	"mend/internal/wound"
+	"mend/session"
+)
+
+// A folder that may not be read hides what it holds: the session is not healthy.
+func TestHiddenFolder(t *testing.T) {
+	s := &session.Session{ID: "ses_1", Stray: []session.Stray{{Path: "part/msg_1", Message: "msg_1", Why: "permission denied", Hidden: true}}}
+	ds := diagnosed(s, Options{})
+	if len(ds) != 1 || ds[0].Severity != repair.Broken || ds[0].Cure != "" || ds[0].WhyNot == "" {
+		t.Errorf("Diagnose = %+v, want one that is broken and has no cure", ds)
+	}
+	s.Stray[0].Hidden = false
+	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Note {
+		t.Errorf("Diagnose of something that is no record = %+v, want a note", ds)
+	}
+}
+
+// A session that the agent does not list is told, and left.
+func TestUnlisted(t *testing.T) {
+	hide := func(statement string) *session.Session {
+		return unpack(t, 2, func(s wound.Store) { s.(wound.Database).SQL(statement) }).load()
+	}
+	for _, c := range []struct {
+		statement string
+		want      int
+	}{
+		{"update session set time_archived = 5", 1},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated + 1, '[]' from project", 1},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree || '/x', 1, time_updated + 1, '[]' from project", 0},
+		{"insert into project (id, worktree, time_created, time_updated, sandboxes) select 'p2', worktree, 1, time_updated - 1, '[]' from project", 0},
+	} {
+		s := hide(c.statement)
+		ds := diagnosed(s, Options{Now: fixtureTime, Version: "1.18.33"})
+		if len(ds) != c.want || c.want == 1 && (ds[0].Class != repair.HiddenSession || ds[0].Severity != repair.Note || ds[0].WhyNot == "") {
+			t.Errorf("%s: Diagnose = %s, want %d", c.statement, told(ds), c.want)
+		}
+		if r, err := Plan(s, Request{Options: Options{Now: fixtureTime}, Latent: true}); err != nil || len(r.Plan.Ops) > 0 {
+			t.Errorf("%s: Plan has %d ops, %v", c.statement, len(r.Plan.Ops), err)
+		}
+	}
+}
+
+// A row without an id among the sessions' own is broken for the versions that cannot
+// list any session because of it, and a note for the others.
+func TestRowWithoutID(t *testing.T) {
+	s := &session.Session{Stray: []session.Stray{{Path: `session/""`, Why: "its id is NULL, not text", Row: true}}}
+	for version, want := range map[string]string{"1.18.33": "listed", "1.2.27": "stray"} {
+		ds := diagnosed(s, Options{Now: fixtureTime, Version: version})
+		if len(ds) != 1 || ds[0].Rule != want || (ds[0].Severity == repair.Broken) != (want == "listed") {
+			t.Errorf("%s: %+v, want %s", version, ds, want)
+		}
+	}
+}

@@ -1,0 +1,105 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/repair"
+
+	"mend/agent/opencode/render"
+	"mend/internal/storetest"
+	"mend/internal/wound"
+	"mend/jsonedit"
+	"mend/provider/anthropic"
+	"mend/session"
+)
+
+// What no record of the session tells is left out: no name is made up (item 9).
+func TestNothingIsInvented(t *testing.T) {
+	cut := func(s wound.Store) {
+		messages, _ := s.Records()
+		for _, m := range messages {
+			m.Data = ""
+			s.Put(m)
+		}
+	}
+	for i, version := range wound.Versions {
+		s := unpack(t, i, cut).load()
+		for j, c := range s.Info.Cols { // nor the session's row
+			if c.Name == "model" || c.Name == "agent" {
+				s.Info.Cols = slices.Clone(s.Info.Cols)
+				s.Info.Cols[j] = session.Col{Name: c.Name, Class: session.ClassNull}
+			}
+		}
+		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
+		if err != nil || len(r.After.Messages) != len(s.Messages) || verdict(r.Remaining) != wound.Alive {
+			t.Fatalf("%s: %d messages are left of %d, %s, %v", version, len(r.After.Messages), len(s.Messages), told(r.Remaining), err)
+		}
+		for _, m := range r.After.Messages {
+			for _, word := range []string{`"unknown"`, `"build"`, `"/"`, `"modelID"`, `"providerID"`} {
+				if strings.Contains(string(m.Data), word) {
+					t.Errorf("%s: %s is in %s", version, word, m.Data)
+				}
+			}
+			if m.Parent == m.ID {
+				t.Errorf("%s: an answer to itself: %s", version, m.Data)
+			}
+		}
+	}
+}
+
+// The two names of a model are of one record: those of two do not make one.
+func TestModelIsOneOfTheSession(t *testing.T) {
+	half := turn{role: "user", parts: []string{hi}}
+	s := build(half, answer(hi), user(hi))
+	m := &s.Messages[0]
+	for raw, want := range map[string]string{
+		`{"providerID":"anthropic"}`: `{"providerID":"anthropic","modelID":"claude-x"}`,
+		`{"providerID":"other"}`:     "",
+		`{"modelID":"other"}`:        "",
+		`5`:                          `{"providerID":"anthropic","modelID":"claude-x"}`,
+	} {
+		data, err := jsonedit.Set(m.Data, []byte(raw), "model")
+		if err != nil {
+			t.Fatal(err)
+		}
+		broken := replaced(s, with(m.Record, data))
+		fixes := completeFixes(&known{s: broken}, fault{Code: render.FailureField, Ref: m.Ref})
+		got, _ := jsonedit.Get(edited(t, broken, fixes[0]).Messages[0].Data, "model")
+		if string(got) != want {
+			t.Errorf("the model %s becomes %s, want %q", raw, got, want)
+		}
+	}
+}
+
+// How bad a finding is, is judged by the version in use: what only others refuse is
+// latent (item 13).
+func TestSeverityIsOfTheVersionInUse(t *testing.T) {
+	for i := range wound.Versions {
+		for j, w := range wound.Table {
+			if !storetest.Includes(j/5, 5) || j%5 != i && !strings.Contains(w.Name, "model") && !strings.Contains(w.Name, "provider") {
+				continue
+			}
+			s := unpack(t, i, w.Cut).load()
+			for _, version := range wound.Versions {
+				p := render.ProfileFor(version)
+				o := Options{Now: fixtureTime, Version: version, Missing: missing}
+				request := render.Render(s, render.Settings{Profile: p, Now: fixtureTime, Missing: missing})
+				type key struct {
+					code string
+					ref  session.Ref
+				}
+				mine := map[key]bool{}
+				for _, v := range render.Check(anthropic.Provider{}, request, Thinks(s)) {
+					mine[key{v.Rule, blamed(v.Refs)}] = true
+				}
+				for _, f := range chartOf(s, o, false).Survey().Findings() {
+					if simulated := isRule(f.Code) || strings.Contains("unreadable field media clock", f.Code); simulated && (f.Severity == repair.Broken) != mine[key{f.Code, f.Ref}] {
+						t.Errorf("%s of %s on %s: %s %s is %s, and the request of that version has it: %v", w.Name, wound.Versions[i], version, f.Code, f.Ref, f.Severity, mine[key{f.Code, f.Ref}])
+					}
+				}
+			}
+		}
+	}
+}

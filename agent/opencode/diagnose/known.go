@@ -1,0 +1,179 @@
+package diagnose
+
+import (
+	"bytes"
+
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// A known is what the records of a session tell, damaged ones included: the
+// source of every value that a completed record needs and has not itself.
+type known struct {
+	s      *session.Session
+	line   *timeline             // see [known.timeline]
+	places map[string]int        // of messages in s
+	parts  map[session.Ref]int   // their places in their messages
+	speak  map[string]int        // see [known.voices]
+	steps  map[session.Ref]*step // see [known.step]
+}
+
+func (k *known) timeline() *timeline {
+	if k.line == nil {
+		k.line = newTimeline(k.s)
+	}
+	return k.line
+}
+
+// gapAt is the gap at a message or a part, and whether its record is there and
+// its bytes are known.
+func (k *known) gapAt(ref session.Ref) (gap, bool) {
+	g := gap{s: k.s, known: k}
+	if k.places == nil {
+		k.places = placesOf(k.s)
+	}
+	i, ok := k.places[ref.Message]
+	if !ok {
+		return g, false
+	}
+	g.m = &k.s.Messages[i]
+	if ref.Kind == session.KindMessage {
+		return g, !g.m.Unreadable()
+	}
+	if k.parts == nil {
+		k.parts = placesOfParts(k.s)
+	}
+	j, ok := k.parts[ref]
+	if !ok {
+		return g, false
+	}
+	g.p, g.at = &g.m.Parts[j], j
+	return g, !g.p.Unreadable()
+}
+
+// voices is how many parts of a message of the session have content that goes out with
+// it.
+func (k *known) voices(m *session.Message) int {
+	n, counted := k.speak[m.Ref.Message]
+	if counted {
+		return n
+	}
+	if k.speak == nil {
+		k.speak = map[string]int{}
+	}
+	n = voices(m, m.Parts)
+	k.speak[m.Ref.Message] = n
+	return n
+}
+
+func voices(m *session.Message, parts []session.Part) (n int) {
+	for i := range parts {
+		if speaks(m, &parts[i]) {
+			n++
+		}
+	}
+	return n
+}
+
+// A step is what a step of an answer holds.
+type step struct {
+	voices int
+	thinks bool
+}
+
+// step is the step of the part, which is one of the message.
+func (k *known) step(m *session.Message, ref session.Ref) *step {
+	if s, ok := k.steps[ref]; ok {
+		return s
+	}
+	if k.steps == nil {
+		k.steps = map[session.Ref]*step{}
+	}
+	for parts := range m.Steps() {
+		s := &step{voices(m, parts), anyOf(parts, (*session.Part).IsThinking)}
+		for i := range parts {
+			k.steps[parts[i].Ref] = s
+		}
+	}
+	return k.steps[ref]
+}
+
+// legible is the message as far as it can be read, nil if nothing can: a damaged one
+// has the members that can be read to their end, and no others.
+func legible(s *session.Session, m *session.Message) *session.Message {
+	if m.Malformed() {
+		return salvaged(s, m)
+	}
+	return m
+}
+
+// salvaged is the message with what can be read of its record, nil if that is
+// nothing.
+func salvaged(s *session.Session, m *session.Message) *session.Message {
+	if m.Unreadable() {
+		return nil
+	}
+	r, v := s.Salvage(m.Record)
+	data := uncut(r.Data, v)
+	if jsonedit.CheckObject(data) != nil || len(bytes.TrimSpace(data)) == len("{}") {
+		return nil
+	}
+	left := session.NewMessage(with(r, data))
+	if left.Created == 0 {
+		left.Created = m.Created
+	}
+	left.Parts = m.Parts
+	return &left
+}
+
+// A model is asked by both of its names.
+type modelNames struct{ provider, model []byte }
+
+func (n modelNames) of(name string) []byte {
+	if name == "providerID" {
+		return n.provider
+	}
+	return n.model
+}
+
+// modelOf are the names of the model that a message says it asks, or was written
+// by; false where one of them is missing.
+func modelOf(m *session.Message) (n modelNames, ok bool) {
+	if m.Role == session.RoleUser {
+		n = modelNames{given(m, "model", "providerID"), given(m, "model", "modelID")}
+	}
+	if n.provider == nil && n.model == nil { // a damaged record may not tell its role
+		n = modelNames{given(m, "providerID"), given(m, "modelID")}
+	}
+	if n.provider == nil && n.model == nil {
+		n = modelNames{given(m, "model", "providerID"), given(m, "model", "modelID")}
+	}
+	return n, n.provider != nil && n.model != nil
+}
+
+// sessionModel are the names of the model in the session's own record.
+func (k *known) sessionModel() (n modelNames, ok bool) {
+	raw, _ := infoField(k.s, "model")
+	text := func(name string) []byte {
+		if v, ok := jsonedit.Get(raw, name); ok && v[0] == '"' && len(v) > 2 {
+			return v
+		}
+		return nil
+	}
+	n = modelNames{text("providerID"), text("id")}
+	return n, n.provider != nil && n.model != nil
+}
+
+// sessionText is a text in the session's own record, nil if there is none.
+func (k *known) sessionText(name string) []byte {
+	if c, ok := k.s.Info.Col(name); ok {
+		if c.Class != session.ClassText || len(c.Bytes) == 0 {
+			return nil
+		}
+		return jsonedit.Quote(string(c.Bytes))
+	}
+	if raw, ok := jsonedit.Get(k.s.Info.Data, name); ok && raw[0] == '"' && len(raw) > 2 {
+		return raw
+	}
+	return nil
+}

@@ -1,0 +1,59 @@
+package diagnose
+
+import (
+	"pgregory.net/rapid"
+
+	"mend/change"
+	"mend/session"
+)
+
+// opsDoWhatTheySay: the ops lead from before to after, and their inverse back.
+func opsDoWhatTheySay(t *rapid.T, before *session.Session, r Result) {
+	if len(r.Plan.Ops) == 0 {
+		return
+	}
+	if err := change.Validate(r.Plan.Ops); err != nil {
+		t.Fatal(err)
+	}
+	store := images(before)
+	apply(t, store, r.Plan.Ops)
+	if !same(store, images(r.After)) {
+		t.Fatalf("the ops do not lead to After")
+	}
+	apply(t, store, change.Inverse(r.Plan.Ops))
+	if !same(store, images(before)) {
+		t.Fatalf("the inverse does not lead back")
+	}
+}
+
+func images(s *session.Session) map[session.Ref]*change.Image {
+	all := map[session.Ref]*change.Image{}
+	for r := range s.Records {
+		all[r.Ref] = change.ImageOf(r)
+	}
+	return all
+}
+
+func apply(t *rapid.T, store map[session.Ref]*change.Image, ops []change.Op) {
+	for _, o := range ops {
+		if !store[o.Ref].Equal(o.Pre) {
+			t.Fatalf("%s does not hold the op's Pre", o.Ref)
+		}
+		delete(store, o.Ref)
+		if o.Post != nil {
+			store[o.Ref] = o.Post
+		}
+	}
+}
+
+func same(a, b map[session.Ref]*change.Image) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for ref, i := range a {
+		if !i.Equal(b[ref]) {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,139 @@
+package diagnose
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+
+	"mend/session"
+)
+
+// suffix makes of a part's id one that sorts directly behind it
+// (docs/opencode.md).
+const suffix = "_mend"
+
+// stepOf is the step of the message that the part stored under ref belongs to.
+func stepOf(m *session.Message, ref session.Ref) []session.Part {
+	for step := range m.Steps() {
+		for i := range step {
+			if step[i].Ref == ref {
+				return step
+			}
+		}
+	}
+	return nil
+}
+
+// lastOf is the last of the parts that is so, nil if none is.
+func lastOf(parts []session.Part, is func(*session.Part) bool) *session.Part {
+	for i := len(parts) - 1; i >= 0; i-- {
+		if is(&parts[i]) {
+			return &parts[i]
+		}
+	}
+	return nil
+}
+
+// anyOf reports whether one of the parts is so.
+func anyOf(parts []session.Part, is func(*session.Part) bool) bool { return lastOf(parts, is) != nil }
+
+// speaks reports whether the part has content that goes out with its message. A
+// prompt may also be a file, a task or the order to compact.
+func speaks(m *session.Message, p *session.Part) bool {
+	if m.Role == session.RoleUser {
+		switch p.Type {
+		case session.TypeFile, "subtask", "compaction":
+			return true
+		}
+	}
+	return p.Sent()
+}
+
+// inject puts the placeholder into the message, as a synthetic text part under id.
+func (d *draft) inject(m *session.Message, id string) error {
+	if !d.s.InjectText(m, id, d.texts.placeholder) {
+		return fmt.Errorf("%s: no id for the text", m.ID)
+	}
+	return nil
+}
+
+// insertBare puts a step-start that says nothing else into the message, before
+// the part that is stored under ref.
+func (d *draft) insertBare(ref session.Ref) error {
+	m, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	i := d.place(m, ref)
+	if i < 1 {
+		return errors.New("nothing stands before it")
+	}
+	id := m.Parts[i-1].ID + suffix
+	if id >= m.Parts[i].ID || !m.Free(id) {
+		return errors.New("no id for a step's start")
+	}
+	m.Insert(d.s.NewStepStart(m, id))
+	return nil
+}
+
+// remove marks the part that is stored under ref as removed: [draft.settle] removes it.
+func (d *draft) remove(ref session.Ref) error {
+	m, _, err := d.part(ref)
+	if err != nil {
+		return err
+	}
+	was := &d.replaced[len(d.replaced)-1]
+	was.removed = true
+	list := d.own[&m.Parts[0]]
+	if list.removed == nil {
+		list.removed = map[int]bool{}
+	}
+	list.removed[was.at] = true
+	d.marked = true
+	return nil
+}
+
+// removal is the fix that removes a part.
+func removal(ref session.Ref, cure, loses string) fix {
+	return fix{cure: cure, loses: loses, edit: func(d *draft) error { return d.remove(ref) }}
+}
+
+// set puts a JSON value into a field of the part that is stored under ref.
+func (d *draft) set(ref session.Ref, raw []byte, path ...string) error {
+	_, p, err := d.part(ref)
+	if err != nil {
+		return err
+	}
+	return p.Set(raw, path...)
+}
+
+// nameOf is how a sentence calls a part.
+func nameOf(p *session.Part) string {
+	switch {
+	case p == nil:
+		return "Something"
+	case p.IsThinking():
+		return "Thinking"
+	case p.IsTool():
+		return "The " + callName(p)
+	}
+	switch p.Type {
+	case session.TypeText:
+		return "A text"
+	case session.TypeFile:
+		return "A file"
+	}
+	return "A record of the kind " + cmp.Or(p.Type, "(none)")
+}
+
+// callName is how a sentence calls a tool call.
+func callName(p *session.Part) string {
+	name := "call"
+	if p.Tool != "" {
+		name = p.Tool + " call"
+	}
+	if call := p.Call(); call != "" {
+		return name + " " + call
+	}
+	return name + " in part " + p.ID
+}

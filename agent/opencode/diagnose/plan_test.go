@@ -1,0 +1,296 @@
+package diagnose
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/repair"
+
+	"mend/change"
+	"mend/session"
+)
+
+func TestPlanOnError(t *testing.T) {
+	thinking := func() []turn { return []turn{user(hi), answer(signed, hi), user(hi), answer(signed, hi), user(hi)} }
+	for _, c := range []struct {
+		name  string
+		turns []turn
+		err   string
+		want  string // the messages that change
+	}{
+		{"the named message", thinking(), "messages.3: thinking is disabled, cannot contain", "msg_04"},
+		{"its neighbour", thinking(), "messages.4: thinking is disabled, cannot contain", "msg_04"},
+		{"before behind", thinking(), "messages.2: thinking is disabled, cannot contain", "msg_02"},
+		{"no message named", thinking(), "thinking is disabled, cannot contain", "msg_02 msg_04"},
+		{"far off", thinking(), "messages.90: thinking is disabled, cannot contain", "msg_04"},
+		{
+			"the named one alone, though it cannot be cured",
+			[]turn{user(hi), answer(signed, hi), calling(signed, bash)},
+			"messages.2: Invalid `signature` in `thinking` block", "",
+		},
+		{
+			"thinking is off, so the open loop is closed",
+			[]turn{user(hi), answer(signed, hi), user(hi), calling(stepStart, signed, bash)},
+			"messages.3.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.", "msg_04",
+		},
+		{
+			"thinking is on, so the open loop is closed",
+			[]turn{user(hi), answer(hi), user(hi), calling(stepStart, bash)},
+			"messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`.", "msg_04",
+		},
+		{
+			"that of the named rule, though another message is nearer, and then what is broken",
+			[]turn{user(hi), answer(hi, signed), user(hi), answer(blank)},
+			"messages.3: the final block cannot be thinking", "msg_02 msg_04",
+		},
+		{"latent ones too", []turn{user(hi), calling(state(`"status":"running","input":{}`)), user(hi)}, "tool_use without tool_result", "msg_02"},
+		{
+			"the others too, where the named one alone would leave something new",
+			[]turn{user(), answer(stepStart), user(hi)},
+			"messages.1: must have non-empty content", "msg_01 msg_02",
+		},
+		{"what is broken, of another class", []turn{user(hi), answer(blank), user(hi)}, "tool_use without tool_result", "msg_02"},
+		{"what is broken, for an error of no class", []turn{user(hi), answer(blank), user(hi)}, "overloaded", "msg_02"},
+		{"the named place, and what is broken elsewhere", append([]turn{user(hi), answer(blank)}, thinking()...), "messages.3.content.0: Invalid `signature` in `thinking` block", "msg_02 msg_04"},
+		{"the newest, for what was signed otherwise", thinking(), "thinking blocks cannot be modified", "msg_04"},
+		{"the newest, whatever number", thinking(), "messages.1.content.0: thinking blocks cannot be modified", "msg_04"},
+		{"the newest, far off", thinking(), "messages.258.content.1: thinking blocks cannot be modified", "msg_04"},
+		{"the newest, for a signature far off", thinking(), "messages.258.content.1: Invalid `signature` in `thinking` block", "msg_04"},
+		{
+			"the named call, whatever number",
+			[]turn{user(hi), calling(running("toolu_A"), done), user(hi), calling(running("toolu_B"), done), user(hi)},
+			"messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_B.", "msg_04",
+		},
+		{
+			"the image in the named block",
+			[]turn{user(hi, file), answer(hi), user(file), answer(hi)},
+			"messages.0.content.1.image.source.base64: The image data you provided does not represent a valid image", "msg_01",
+		},
+		{
+			"the image in the named result",
+			[]turn{user(hi), answer(stepStart, attaching(picture), stepStart, done), user(file)},
+			"messages.2.content.0.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", "msg_02",
+		},
+		{
+			"no image in the named block",
+			[]turn{user(hi, file), answer(hi)},
+			"messages.0.content.0.image.source.base64: does not represent a valid image", "",
+		},
+		{"the named block", thinking(), "messages.1.content.0: Invalid `signature` in `thinking` block", "msg_02"},
+		{"explained only", thinking(), "This model does not support assistant message prefill.", ""},
+	} {
+		e := repair.ParseAPIError([]byte(c.err))
+		r := plan(t, build(c.turns...), Request{Error: &e})
+		if got := touched(r.Plan.Ops); got != c.want {
+			t.Errorf("%s: Plan changes %q, want %q", c.name, got, c.want)
+		}
+		if r.Plan.Cause.Kind != change.CauseError || r.Plan.Cause.Text != c.err {
+			t.Errorf("%s: Plan has the cause %v", c.name, r.Plan.Cause)
+		}
+	}
+}
+
+// An error names one place. All takes out all thinking of its kind, what is left
+// for the provider to judge is listed, and what is excepted stays (found fault 13.15).
+func TestPlanOnErrorAll(t *testing.T) {
+	six := func() (turns []turn) {
+		for range 6 {
+			turns = append(turns, user(hi), answer(signed, hi))
+		}
+		return turns
+	}
+	const all = "msg_02 msg_04 msg_06 msg_08 msg_10 msg_12"
+	for _, c := range []struct {
+		name     string
+		turns    []turn
+		err      string
+		all      bool
+		except   []repair.Class
+		want     string
+		suspects int
+		broken   int // that remain
+	}{
+		{"one signature", six(), "messages.3.content.0: Invalid `signature` in `thinking` block", false, nil, "msg_04", 5, 0},
+		{"all signatures", six(), "messages.3.content.0: Invalid `signature` in `thinking` block", true, nil, all, 0, 0},
+		{"the newest thinking that was modified", six(), "messages.11.content.0: `thinking` blocks in the latest assistant message cannot be modified", false, nil, "msg_12", 5, 0},
+		{"all thinking that was modified", six(), "messages.11.content.0: `thinking` blocks in the latest assistant message cannot be modified", true, nil, all, 0, 0},
+		{"all thinking while it is off", six(), "messages.3.content.0: thinking is disabled, so the message cannot contain thinking", true, nil, all, 0, 0},
+		{"all where the error names no place", six(), "Invalid `signature` in `thinking` block", true, nil, all, 0, 0},
+		{"what is broken besides", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, nil, "msg_14 " + all, 0, 0},
+		{"what is excepted stays", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, []repair.Class{repair.EmptyContentMessage}, all, 0, 1},
+		{"the class of the error though it is excepted", []turn{user(hi), answer(blank), user(hi)}, "text content blocks must be non-empty", false, []repair.Class{repair.EmptyContentMessage}, "msg_02", 0, 0},
+	} {
+		e := repair.ParseAPIError([]byte(c.err))
+		s := build(c.turns...)
+		r := plan(t, s, Request{Error: &e, All: c.all, Except: c.except})
+		broken := 0
+		for _, d := range r.Remaining {
+			if d.Severity == repair.Broken {
+				broken++
+			}
+		}
+		if got := touched(r.Plan.Ops); got != c.want || len(r.Suspects) != c.suspects || broken != c.broken || r.All != c.all {
+			t.Errorf("%s: Plan changes %q, leaves %d suspects and %d broken; want %q, %d, %d", c.name, got, len(r.Suspects), broken, c.want, c.suspects, c.broken)
+		}
+		for _, d := range r.Cured {
+			if d.Class != repair.EmptyContentMessage && d.Loses == "" {
+				t.Errorf("%s: %+v does not say what is lost", c.name, d)
+			}
+		}
+	}
+}
+
+func running(id string) string {
+	return strings.Replace(state(`"status":"running","input":{},"time":{"start":1}`), "toolu_1", id, 1)
+}
+
+// picture is an image that a tool returned.
+const picture = `{"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}`
+
+// attaching is a call that returned files.
+func attaching(files string) string {
+	return strings.Replace(bash, `"title"`, `"attachments":[`+files+`],"title"`, 1)
+}
+
+// What the user says of thinking counts more than what the error lets suppose.
+func TestPlanOnErrorToldThinking(t *testing.T) {
+	on, off := true, false
+	for _, c := range []struct {
+		name     string
+		thinking *bool
+		cured    string // its rule
+	}{
+		{"not told", nil, "R3"},
+		{"on", &on, "R3"},
+		{"off", &off, ""},
+	} {
+		e := repair.ParseAPIError([]byte("messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."))
+		r := plan(t, build(user(hi), answer(hi), user(hi), calling(stepStart, bash)), Request{Error: &e, Options: Options{Thinking: c.thinking}})
+		cured := ""
+		if len(r.Cured) > 0 {
+			cured = r.Cured[0].Rule
+		}
+		if cured != c.cured {
+			t.Errorf("%s: Plan for %s cures %q, want %q", c.name, e.Rule, cured, c.cured)
+		}
+	}
+}
+
+// touched names the messages that ops are about, in order.
+func touched(ops []change.Op) string {
+	var ids []string
+	seen := map[string]bool{}
+	for _, o := range ops {
+		if !seen[o.Ref.Message] {
+			ids = append(ids, o.Ref.Message)
+		}
+		seen[o.Ref.Message] = true
+	}
+	return strings.Join(ids, " ")
+}
+
+func TestPlanTellsWhatIsLeft(t *testing.T) {
+	s := build(user(hi), answer(blank), user(hi), answer(hi), user(hi), calling(signed, state(`"status":"running","input":{},"time":{"start":1}`)), user(hi))
+	lost := &s.Messages[3].Parts[0]
+	lost.Defect, lost.Data = &session.Defect{Kind: session.Unreadable, Why: "permission denied"}, nil
+	r := plan(t, s, Request{})
+	if got, want := told(r.Cured), "broken empty_content_message msg_02/prt_0201"; got != want {
+		t.Errorf("Cured = %s, want %s", got, want)
+	}
+	if got, want := told(r.Uncurable), "broken unreadable_record msg_04/prt_0401"; got != want {
+		t.Errorf("Uncurable = %s, want %s", got, want)
+	}
+	if got, want := told(r.Remaining), "broken unreadable_record msg_04/prt_0401; latent tool_result_missing msg_06/prt_0602; latent thinking_block_order msg_06/prt_0601"; got != want {
+		t.Errorf("Remaining = %s, want %s", got, want)
+	}
+	for _, d := range r.Uncurable {
+		if d.Cure != "" || !strings.Contains(d.WhyNot, "Forking the session before the prompt msg_03") {
+			t.Errorf("Uncurable %+v has a cure, or no way out", d)
+		}
+	}
+	if got := r.Plan.Cause.Diagnoses; len(got) != 1 || got[0] != `The text holds nothing but blanks, and the provider refuses that. The text becomes "[user interrupted]", marked as synthetic.` {
+		t.Errorf("the cause tells %q", got)
+	}
+}
+
+func TestPlanPlaceholder(t *testing.T) {
+	r := plan(t, build(user(blank)), Request{Placeholder: "(cut)"})
+	if got := r.After.Messages[0].Parts[0].Text; got != "(cut)" {
+		t.Errorf("the text is %q", got)
+	}
+	r = plan(t, build(user(blank)), Request{Placeholder: " "})
+	if got := r.After.Messages[0].Parts[0].Text; got != "[user interrupted]" {
+		t.Errorf("the text is %q", got)
+	}
+}
+
+func TestPlanBusy(t *testing.T) {
+	s := build(user(blank), turn{role: "assistant", parts: []string{stepStart, signed}})
+	req := Request{Options: Options{Now: now, Held: time.Unix(0, 0)}}
+	if got, want := told(diagnosed(s, req.Options)), "broken empty_content_message msg_01/prt_0101"; got != want {
+		t.Errorf("Diagnose of a busy session = %s, want %s", got, want)
+	}
+	if _, err := Plan(s, req); !errors.Is(err, repair.ErrBusy) {
+		t.Errorf("Plan of a busy session: %v, want repair.ErrBusy", err)
+	}
+	req.Force = true
+	r, err := Plan(s, req)
+	if err != nil || touched(r.Plan.Ops) != "msg_01 msg_02" || len(r.Remaining) != 0 {
+		t.Errorf("Plan with Force changes %q, leaves %q, %v", touched(r.Plan.Ops), told(r.Remaining), err)
+	}
+}
+
+func TestUnreadable(t *testing.T) {
+	lost := session.Defect{Kind: session.Unreadable, Why: "permission denied"}
+	s := build(user(hi), answer(signed, blank), answer(blank), user(hi))
+	s.Messages[1].Parts[0].Defect = &lost
+	s.Stray = []session.Stray{{Path: "part/msg_03/x", Message: "msg_03", Why: "a link"}, {Path: "message/ses_1/y", Why: "a pipe"}}
+	s.Info = session.Record{Ref: session.Ref{Kind: session.KindSession, Session: "ses_1"}, Defect: &session.Defect{Kind: session.Malformed, Why: "empty, zero bytes"}}
+	r := plan(t, s, Request{})
+	if len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != session.KindSession {
+		t.Errorf("Plan has ops besides that on the session's own record: %v", r.Plan.Ops)
+	}
+	const want = "note unreadable_record ses_1; " +
+		"broken unreadable_record msg_02/prt_0201; broken empty_content_message msg_02/prt_0202; broken empty_content_message msg_03/prt_0301; note unreadable_record msg_03"
+	if got := told(r.Remaining); got != want {
+		t.Errorf("Remaining = %s\nwant %s", got, want)
+	}
+	for _, d := range r.Remaining {
+		if d.Message == "msg_02" && !strings.Contains(d.WhyNot, "msg_02/prt_0201") && d.Class != repair.UnreadableRecord {
+			t.Errorf("%q does not name the part that cannot be read", d.WhyNot)
+		}
+	}
+}
+
+func TestDefects(t *testing.T) {
+	for _, c := range []struct{ name, part, want string }{
+		{"truncated", `prt_x|raw:{"id":"prt_x","ty`, "broken unreadable_record msg_02/prt_x"},
+		{"zero bytes", `prt_x|raw:`, "broken unreadable_record msg_02/prt_x"},
+		{"NUL bytes", "prt_x|raw:\x00\x00", "broken unreadable_record msg_02/prt_x"},
+		{"no object", `prt_x|raw:[1]`, "latent incomplete_record msg_02/prt_x"},
+		{"completed without output", state(`"status":"completed","input":{}`), "broken incomplete_record msg_02/prt_0201"},
+		{"error without error", state(`"status":"error","input":{}`), "latent incomplete_record msg_02/prt_0201"},
+		{"other name", `prt_x|raw:{"id":"prt_y","type":"text","text":"x"}`, "note unreadable_record msg_02/prt_x"},
+	} {
+		ds := diagnosed(build(user(hi), answer(c.part), user(hi)), Options{Now: now})
+		if got := told(ds); got != c.want {
+			t.Errorf("%s: Diagnose = %s, want %s", c.name, got, c.want)
+		}
+	}
+}
+
+func TestClassOf(t *testing.T) {
+	for _, c := range repair.Repairable() {
+		if got, ok := repair.ClassOf(string(c)); got != c || !ok {
+			t.Errorf("repair.ClassOf(%q) = %q, %v", c, got, ok)
+		}
+	}
+	if c, ok := repair.ClassOf("thinking_block_modified"); ok {
+		t.Errorf("repair.ClassOf(thinking_block_modified) = %q, which only an error shows", c)
+	}
+	if got := repair.Broken.String() + repair.Latent.String() + repair.Note.String() + repair.Severity(0).String(); got != "brokenlatentnoteseverity(0)" {
+		t.Errorf("severities are called %q", got)
+	}
+}

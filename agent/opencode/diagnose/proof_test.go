@@ -1,0 +1,127 @@
+package diagnose
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/repair"
+
+	"mend/session"
+)
+
+// What a proof must not let through: each case is a session in which the first
+// thought of a cure would do harm.
+func TestProof(t *testing.T) {
+	link := `"type":"file","mime":"text/plain","filename":"a.txt","url":"file:///a.txt"`
+	noID := strings.Replace(bash, "toolu_1", "", 1)
+	healthy := strings.Replace(bash, "toolu_1", "call_0202", 1)
+	for _, c := range []struct {
+		name  string
+		turns []turn
+		req   Request
+		ops   string // the records that change, in order
+	}{
+		{"the prompt would be empty", []turn{user(link, blank), answer(stepStart, done)}, Request{}, "msg_01/prt_0102"},
+		{
+			"the new id is a healthy call's",
+			[]turn{user(hi), answer(stepStart, noID, stepStart, done), user(hi), answer(stepStart, healthy, stepStart, done)},
+			Request{},
+			"msg_02/prt_0202",
+		},
+		{"the fault moves with the record", []turn{user(hi), answer(`xyz_1|"type":"weird","x":1`, done)}, latent, ""},
+		{
+			"one of two thoughts of an open loop, a prompt behind it",
+			[]turn{user(hi), calling(stepStart, signed, signed2, bash), user(hi)},
+			badSignature("messages.1.content.1"), "",
+		},
+		{
+			"one of two thoughts of an open loop, a failed answer behind it",
+			[]turn{user(hi), calling(stepStart, signed, signed2, bash), failed("APIError", stepStart)},
+			badSignature("messages.1.content.1"), "",
+		},
+	} {
+		r := plan(t, build(c.turns...), c.req)
+		var ops []string
+		for _, o := range r.Plan.Ops {
+			ops = append(ops, o.Ref.String())
+		}
+		if got := strings.Join(ops, " "); got != c.ops {
+			t.Errorf("%s: Plan changes %q, want %q; cured %s, left %s", c.name, got, c.ops, told(r.Cured), told(r.Remaining))
+		}
+	}
+}
+
+func badSignature(at string) Request {
+	e := repair.ParseAPIError([]byte(at + ": Invalid `signature` in `thinking` block"))
+	return Request{Error: &e}
+}
+
+// A prompt of which a part cannot be read is not empty: nothing is put into it,
+// also not for a fault of the answer.
+func TestNothingIntoWhatCannotBeRead(t *testing.T) {
+	s := build(user(hi), answer(stepStart, done))
+	p := &s.Messages[0].Parts[0]
+	p.Defect, p.Data = &session.Defect{Kind: session.Unreadable, Why: "permission denied"}, nil
+	if r := plan(t, s, Request{}); len(r.Plan.Ops) > 0 {
+		t.Errorf("Plan changes %q", touched(r.Plan.Ops))
+	}
+}
+
+// Ids that change on the way hide neither the newest answer nor what a diagnosis
+// is about.
+func TestRenumberedOnTheWay(t *testing.T) {
+	old := func(turns ...turn) *session.Session {
+		s := build(turns...)
+		if err := s.Rename(map[string]string{"msg_01": "msg_fffa2ee64001aaaaaaaaaaaaaa", "msg_02": "msg_fffa2ee64002aaaaaaaaaaaaaa"}); err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	o := Options{Now: now, Version: "1.1.53"}
+	s := old(user(hi), answer(stepStart, done), user(hi), calling(stepStart, signed, bash, signed2, stepStart, signed, bash2))
+	for _, d := range diagnosed(s, o) {
+		if (d.Cure == "") == (d.WhyNot == "") {
+			t.Errorf("%s at %s has a cure and a reason against it, or neither", d.Rule, d.Ref)
+		}
+		if d.Rule == "R1" && !strings.Contains(d.Cure, "loop is closed") {
+			t.Errorf("the thinking of an open loop: %q", d.Cure)
+		}
+	}
+	o.Held = time.Unix(0, 0)
+	s = old(user(hi), answer(stepStart, done), user(hi), turn{role: session.RoleAssistant, parts: []string{stepStart, signed}})
+	for _, d := range diagnosed(s, o) {
+		if strings.Contains(d.Cure, "behind the thinking") {
+			t.Errorf("the answer that the agent writes is told a cure: %q", d.Cure)
+		}
+	}
+}
+
+// What is told as cured is not there any more, and the plan of what a plan leaves
+// has no ops. Each case is a session in which a cure uncovers something else.
+func TestPlanHolds(t *testing.T) {
+	const stopped = `"status":"running","input":{"a":1},"time":{"start":3}`
+	ended := callPart(2, callStates[0])
+	for _, c := range []struct {
+		name  string
+		turns []turn
+		req   Request
+	}{
+		{
+			"a loop that starts with other content once the calls of it are failed",
+			[]turn{user(), answer(callPart(1, stopped), empty, ended, signed), answer()},
+			Request{Classes: []repair.Class{repair.ToolResultMissing}},
+		},
+	} {
+		r := plan(t, build(c.turns...), c.req)
+		for _, d := range r.Cured {
+			if slices.ContainsFunc(r.Remaining, func(l repair.Diagnosis) bool { return l.Same(d) }) {
+				t.Errorf("%s: Plan tells %s %s as cured, and leaves it", c.name, d.Rule, d.Ref)
+			}
+		}
+		if again := plan(t, r.After, c.req); len(r.Plan.Ops) == 0 || len(again.Plan.Ops) > 0 {
+			t.Errorf("%s: Plan has %d ops, the second %v", c.name, len(r.Plan.Ops), again.Plan.Ops)
+		}
+	}
+}

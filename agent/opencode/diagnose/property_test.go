@@ -1,0 +1,225 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/repair"
+
+	"pgregory.net/rapid"
+
+	"mend/internal/storetest"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// pick draws a part for each name, in that order.
+func pick(t *rapid.T, label string, most int, parts ...string) []string {
+	return rapid.SliceOfN(rapid.SampledFrom(parts), 0, most).Draw(t, label)
+}
+
+func callPart(id int, state string) string {
+	return fmt.Sprintf(`"type":"tool","callID":"call_%d","tool":"bash","state":{%s}`, id, state)
+}
+
+var callStates = []string{
+	`"status":"completed","input":{},"output":"y","title":"","metadata":{},"time":{"start":3,"end":4}`,
+	`"status":"error","input":{},"error":"no","time":{"start":3,"end":4}`,
+	`"status":"running","input":{"a":1},"time":{"start":3}`,
+	`"status":"pending","input":{},"raw":""`,
+}
+
+// A world makes random sessions; wounds adds faults to them.
+type world struct {
+	wounds bool
+	calls  int
+}
+
+func (w *world) session(t *rapid.T) *session.Session {
+	turns := []turn{w.prompt(t)}
+	for range rapid.IntRange(1, 5).Draw(t, "turns") {
+		if rapid.Bool().Draw(t, "prompt") {
+			turns = append(turns, w.prompt(t))
+		} else {
+			turns = append(turns, w.answer(t))
+		}
+	}
+	return build(turns...)
+}
+
+func (w *world) prompt(t *rapid.T) turn {
+	if !w.wounds {
+		return user(append(pick(t, "more", 1, file, hi), hi)...)
+	}
+	return user(pick(t, "prompt parts", 3, hi, file, blank, empty)...)
+}
+
+func (w *world) answer(t *rapid.T) turn {
+	var parts []string
+	for i := range rapid.IntRange(1, 2).Draw(t, "steps") {
+		parts = append(parts, w.step(t, i)...)
+	}
+	ends := []string{`"finish":"stop"`, `"finish":"tool-calls"`, `"finish":"length"`}
+	if w.wounds {
+		ends = append(ends, `"agent":"x"`, `"error":{"name":"MessageAbortedError","data":{"message":"x"}}`, `"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}`)
+	}
+	return turn{session.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
+}
+
+// step is step i of an answer. It never has text behind a call, within it or by
+// lacking a start: that is a fault of another class.
+func (w *world) step(t *rapid.T, i int) []string {
+	step, between, states := []string{stepStart, signed, done}, []string{`"type":"patch","hash":"x","files":[]`}, callStates[:2]
+	if w.wounds {
+		step = append(step[:rapid.IntRange(min(i, 1), 1).Draw(t, "start")], pick(t, "said", 4, signed, signed2, unsigned, hi, blank, empty)...)
+		between, states = append(between, signed, unsigned, blank, empty), callStates
+	}
+	for range rapid.IntRange(0, 2).Draw(t, "calls") {
+		w.calls++
+		step = append(step, callPart(w.calls, rapid.SampledFrom(states).Draw(t, "state")))
+		step = append(step, pick(t, "behind", 2, between...)...)
+	}
+	if rapid.Bool().Draw(t, "finished") {
+		step = append(step, stepFinish)
+	}
+	return step
+}
+
+func drawRequest(t *rapid.T) Request {
+	r := Request{Options: Options{Now: now, Version: rapid.SampledFrom([]string{"", "1.0.100", "1.1.53"}).Draw(t, "version")}}
+	r.Latent = rapid.Bool().Draw(t, "latent")
+	if rapid.Bool().Draw(t, "by class") {
+		r.Classes = rapid.SliceOfNDistinct(rapid.SampledFrom(repair.Repairable()), 1, 4, rapid.ID).Draw(t, "classes")
+	}
+	return r
+}
+
+func TestHealthyNeedsNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := (&world{}).session(t)
+		if ds := diagnosed(s, Options{Now: now}); len(ds) > 0 {
+			t.Fatalf("Diagnose of a healthy session = %s\n%s", told(ds), records(s))
+		}
+		r, err := Plan(s, Request{Options: Options{Now: now}, Latent: true})
+		if err != nil || len(r.Plan.Ops) > 0 || r.After != s {
+			t.Fatalf("Plan of a healthy session: %v, %v", r.Plan.Ops, err)
+		}
+	})
+}
+
+func TestPlanProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		s := (&world{wounds: true}).session(t)
+		if rapid.IntRange(0, 4).Draw(t, "truncate") == 0 {
+			truncate(t, s)
+		}
+		before := records(s)
+		req := drawRequest(t)
+		found := repair.Diagnose(chartOf(s, req.Options, false, req.Classes...))
+		r, err := Plan(s, req)
+		if err != nil {
+			t.Fatalf("Plan: %v", err)
+		}
+		if records(s) != before {
+			t.Fatalf("Plan changed the session that it was given")
+		}
+		again, err := Plan(r.After, req)
+		if err != nil || len(again.Plan.Ops) > 0 {
+			t.Fatalf("the second plan: %v, %v\nafter\n%s", again.Plan.Ops, err, records(r.After))
+		}
+		if slices.ContainsFunc(r.Cured, func(d repair.Diagnosis) bool {
+			return slices.ContainsFunc(r.Remaining, func(l repair.Diagnosis) bool { return l.Same(d) })
+		}) {
+			t.Fatalf("cured %s, left %s\n%s", told(r.Cured), told(r.Remaining), records(s))
+		}
+		onlyNamedChange(t, s, found, r)
+		thinkingIsNotForged(t, s, r.After)
+		opsDoWhatTheySay(t, s, r)
+	})
+}
+
+func truncate(t *rapid.T, s *session.Session) {
+	m := &s.Messages[rapid.IntRange(0, len(s.Messages)-1).Draw(t, "message")]
+	if len(m.Parts) > 0 {
+		p := &m.Parts[rapid.IntRange(0, len(m.Parts)-1).Draw(t, "part")]
+		rec := p.Record
+		rec.Data = rec.Data[:rapid.IntRange(0, len(rec.Data)-1).Draw(t, "bytes")]
+		*p = session.NewPart(rec)
+	}
+}
+
+// onlyNamedChange: a record that changes or goes is the one of a diagnosis, or a
+// part of a message that one is about; a new one is in such a message, or where
+// the cure of a loop or of a lost prompt puts it. A cure in another record than
+// the one at fault names it: thinking of the same step that goes first in a loop,
+// and the prompt without content before an answer left without a prompt.
+func onlyNamedChange(t *rapid.T, s *session.Session, found []repair.Diagnosis, r Result) {
+	for _, o := range r.Plan.Ops {
+		about := func(d repair.Diagnosis) bool {
+			whole := d.Ref.Kind == session.KindMessage || o.Pre == nil
+			if o.Pre == nil && (d.Rule == "R3" || d.Rule == "R4" || d.Rule == "R16") {
+				return true // the loop is closed behind its last call, the prompt put before
+			}
+			return d.Ref == o.Ref || whole && d.Ref.Message == o.Ref.Message
+		}
+		named := func(d repair.Diagnosis) bool {
+			if d.Rule == "R3" {
+				return d.Ref.Message == o.Ref.Message && strings.Contains(d.Cure, "The thinking "+o.Ref.Part+" moves")
+			}
+			return d.Rule == "R16" && strings.Contains(d.Cure, o.Ref.Message) && !slices.ContainsFunc(s.Message(o.Ref.Message).Parts, says)
+		}
+		if !slices.ContainsFunc(append(found, r.Cured...), about) && !slices.ContainsFunc(r.Cured, named) {
+			t.Fatalf("%s %s, which no diagnosis is about: %s; cured %s\n%s", o.Verb(), o.Ref, told(found), told(r.Cured), records(s))
+		}
+	}
+}
+
+// thinkingIsNotForged: every thinking part was there before, but for its id.
+func thinkingIsNotForged(t *rapid.T, before, after *session.Session) {
+	was := map[string]bool{}
+	strip := func(p session.Part) string {
+		return strings.Replace(string(p.Data), string(jsonedit.Quote(p.ID)), "", 1)
+	}
+	for _, m := range before.Messages {
+		for _, p := range m.Parts {
+			was[strip(p)] = true
+		}
+	}
+	for _, m := range after.Messages {
+		for _, p := range m.Parts {
+			if p.IsThinking() && !was[strip(p)] {
+				t.Fatalf("thinking that was not there: %s", p.Data)
+			}
+		}
+	}
+}
+
+// TestRepairedIsAccepted holds diagnosis and cure against the provider's rules:
+// what nothing broken is told of is accepted, and so is what was repaired. The
+// independent rendering is that of the versions without calls that are moved.
+func TestRepairedIsAccepted(t *testing.T) {
+	storetest.SampleChecks(t, "20")
+	rapid.Check(t, func(t *rapid.T) {
+		s := (&world{wounds: true}).session(t)
+		s.Messages = append(s.Messages, buildMessage(len(s.Messages)+1, user(hi))) // no open loop
+		ds := diagnosed(s, Options{Now: now, Version: "1.1.53"})
+		broken := slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
+		if rules := refused(s); len(rules) > 0 && !broken {
+			t.Fatalf("refused by %v, told %q\n%s", rules, told(ds), records(s))
+		}
+		for _, latent := range []bool{false, true} {
+			r, err := Plan(s, Request{Options: Options{Now: now, Version: "1.1.53"}, Latent: latent})
+			if err != nil {
+				t.Fatalf("Plan: %v", err)
+			}
+			if rules := refused(r.After); len(rules) > 0 {
+				t.Fatalf("refused by %v after the repair, left %q\nbefore\n%s\nafter\n%s", rules, told(r.Remaining), records(s), records(r.After))
+			}
+			if len(r.Uncurable) > 0 {
+				t.Fatalf("not cured: %s\n%s", told(r.Uncurable), records(s))
+			}
+		}
+	})
+}

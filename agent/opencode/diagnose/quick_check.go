@@ -1,0 +1,400 @@
+package diagnose
+
+import (
+	"bytes"
+	"cmp"
+	"iter"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mend/agent/opencode/render"
+	"mend/agent/opencode/schema"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// A QuickCheck finds out from the bytes of a session's records whether nothing can be wrong
+// with it in any setting: it has nothing but the usual records (see [schema.Type.Pattern]) in
+// the usual order. Most sessions are so, and this is many times faster than to build the
+// session and simulate its requests. A session that does not pass need not be broken.
+//
+// Every version makes the same of a session that passes: its messages are in the order of
+// their ids as of their times; an answer follows a prompt, or calls with their results;
+// each step is thinking, then text, then calls, and says something. Answers that failed are
+// left out of every request.
+//
+// The zero QuickCheck is ready. Several goroutines may pass messages at a time.
+type QuickCheck struct {
+	// Now is when the next prompt is typed; see [Options].
+	Now time.Time
+
+	mu   sync.Mutex
+	seen []messageSummary
+}
+
+// A messageSummary is what a QuickCheck keeps of a message.
+type messageSummary struct {
+	id       string
+	prompt   bool
+	failed   bool // an answer with an error
+	aborted  bool // by the user, so that it is sent if it holds enough
+	more     bool // than the start of a step and thinking
+	left     bool // out of every request
+	created  int64
+	latest   int64 // of all times in it
+	model    modelID
+	parent   string // of an answer, the id of the prompt
+	calls    []string
+	finished bool
+	thinks   bool
+	stage    stage  // of its last step
+	last     string // the id of its last part
+}
+
+type modelID struct{ provider, model string }
+
+// Message takes a message and its parts, which come in the order of their ids. Of the
+// bytes of a record it needs nothing once the next one is asked for. It returns false as
+// soon as the session cannot pass.
+func (q *QuickCheck) Message(m *session.Record, parts iter.Seq[*session.Record]) bool {
+	var sum messageSummary
+	if !sum.message(m) || !sum.parts(parts) {
+		return false
+	}
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.seen = append(q.seen, sum)
+	return true
+}
+
+// Healthy reports whether nothing can be wrong with the session whose messages were passed.
+// Of s all but the messages counts.
+func (q *QuickCheck) Healthy(s *session.Session) bool {
+	slices.SortFunc(q.seen, func(a, b messageSummary) int {
+		return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
+	})
+	ids, calls := make(map[string]bool, len(q.seen)), map[string]bool{}
+	times := session.Session{Created: s.Created, Updated: s.Updated}
+	var former, prompt, sent *messageSummary // the message before, the newest prompt, the last one that is sent
+	for i := range q.seen {
+		m := &q.seen[i]
+		if former != nil && m.id <= former.id || !m.prompt && !ids[m.parent] || !m.follows(sent) {
+			return false
+		}
+		for _, id := range m.calls {
+			if calls[id] {
+				return false
+			}
+			calls[id] = true
+		}
+		ids[m.id] = true
+		times.Updated = max(times.Updated, m.latest)
+		former = m
+		if m.prompt {
+			prompt = m
+		}
+		if !m.left {
+			sent = m
+		}
+	}
+	if prompt == nil || len(s.Stray)+len(s.Files) > 0 || !usualInfo(s, prompt.model) {
+		return false
+	}
+	at, id := render.NextPrompt(&times, q.Now)
+	return q.ended() && former.created < at && former.id < id // else the prompt would not be the newest message
+}
+
+// follows reports whether the message may stand in a request behind the one before it, nil
+// for none.
+func (m *messageSummary) follows(before *messageSummary) bool {
+	return m.left || m.prompt || before != nil && (before.prompt || before.stage == stepCalled)
+}
+
+// Span is the time around Now for which a healthy session stays one; see [render.StableSpan].
+func (q *QuickCheck) Span() (from, until time.Time) {
+	s := session.Session{Messages: make([]session.Message, 0, 1)}
+	if n := len(q.seen); n > 0 {
+		newest := &q.seen[n-1]
+		s.Messages = append(s.Messages, session.Message{ID: newest.id, Created: newest.created})
+	}
+	return render.StableSpan(&s, q.Now)
+}
+
+// newest returns the newest answer, nil if there is none.
+func (q *QuickCheck) newest() *messageSummary {
+	for i := range slices.Backward(q.seen) {
+		if m := &q.seen[i]; !m.prompt {
+			return m
+		}
+	}
+	return nil
+}
+
+// ended reports whether the newest answer is done, and its tool loop is closed.
+func (q *QuickCheck) ended() bool {
+	m := q.newest()
+	return m == nil || m.left || m.finished && m.stage != stepCalled
+}
+
+// Thinks is what [Thinks] says of a healthy session.
+func (q *QuickCheck) Thinks() bool {
+	newest := q.newest()
+	return newest != nil && slices.ContainsFunc(q.seen, func(m messageSummary) bool {
+		return !m.prompt && m.thinks && m.model == newest.model
+	})
+}
+
+// quickCheck reports whether the session passes a quick check.
+func quickCheck(s *session.Session, now time.Time) bool {
+	q := QuickCheck{Now: now}
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		parts := func(yield func(*session.Record) bool) {
+			for j := range m.Parts {
+				if !yield(&m.Parts[j].Record) {
+					return
+				}
+			}
+		}
+		if !q.Message(&m.Record, parts) {
+			return false
+		}
+	}
+	return q.Healthy(s)
+}
+
+// usualInfo reports whether the session's own record says nothing that changes the request,
+// which goes to that model.
+func usualInfo(s *session.Session, asked modelID) bool {
+	_, reverted := infoField(s, "revert")
+	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || archived(s) || reverted || len(schema.SessionFaults(s, true)) > 0 || len(schema.ProjectFaults(s, true)) > 0 {
+		return false
+	}
+	told, tells := infoField(s, "model")
+	if !tells {
+		return true
+	}
+	var v values
+	return v.read(modelForm(), told) && asked == modelID{string(v.text(schema.PlaceProvider)), string(v.text(schema.PlaceModel))}
+}
+
+// infoField is what the session's own record has under that name: a member of a
+// file, or a column of a row that is not NULL; and whether there is one.
+func infoField(s *session.Session, name string) ([]byte, bool) {
+	if c, isColumn := s.Info.Col(name); isColumn && c.Class != session.ClassNull {
+		return c.Bytes, true
+	}
+	return jsonedit.Get(s.Info.Data, name)
+}
+
+// Values are those of a record that a form puts somewhere.
+type values struct {
+	had   uint64
+	texts [schema.Places][]byte
+}
+
+// read reports whether data is of the form.
+func (v *values) read(p *jsonedit.Pattern, data []byte) (ok bool) {
+	v.had, ok = p.Match(data, v.texts[:])
+	return ok
+}
+
+func (v *values) has(place int) bool { return v.had>>place&1 == 1 }
+
+// text returns the text of a string, without its quotes and with its escapes, nil for none.
+func (v *values) text(place int) []byte {
+	if !v.has(place) {
+		return nil
+	}
+	return v.texts[place][1 : len(v.texts[place])-1]
+}
+
+// count returns a number of few digits, 0 for none.
+func (v *values) count(place int) (n int64) {
+	if v.has(place) {
+		for _, c := range v.texts[place] {
+			n = 10*n + int64(c-'0')
+		}
+	}
+	return n
+}
+
+func (v *values) isTrue(place int) bool { return v.has(place) && v.texts[place][0] == 't' }
+
+var (
+	messageForm = sync.OnceValue(schema.Message.Pattern)
+	partForm    = sync.OnceValue(schema.Part.Pattern)
+	modelForm   = sync.OnceValue(schema.SessionModel.Pattern)
+)
+
+// message reports whether the record is a message that may be in a healthy session.
+func (m *messageSummary) message(r *session.Record) bool {
+	var v values
+	m.id = r.Ref.Message
+	if !strings.HasPrefix(m.id, "msg") || !usualRecord(r) || !v.read(messageForm(), r.Data) || !usualID(r, &v, m.id) {
+		return false
+	}
+	m.created = v.count(schema.PlaceCreated)
+	if c, isRow := r.Col("time_created"); isRow { // what the agent sorts rows by
+		if sorted, ok := c.Int(); !ok || sorted != m.created {
+			return false // newer versions go by the one here and by the other there
+		}
+	}
+	m.latest = max(m.created, v.count(schema.PlaceCompleted))
+	m.model = modelID{string(v.text(schema.PlaceProvider)), string(v.text(schema.PlaceModel))}
+	m.prompt = string(v.text(schema.PlaceRole)) == session.RoleUser
+	if m.prompt {
+		return true
+	}
+	m.parent = string(v.text(schema.PlaceParent))
+	m.failed = v.has(schema.PlaceError)
+	m.aborted = string(v.text(schema.PlaceErrorName)) == abortedError
+	finish := v.text(schema.PlaceFinish)
+	m.finished = string(finish) != "tool-calls" && bytes.IndexByte(finish, '\\') < 0
+	return v.has(schema.PlaceCompleted) && (m.failed || len(finish) > 0) && !(m.failed && v.isTrue(schema.PlaceSummary))
+}
+
+func usualRecord(r *session.Record) bool { return r.Defect == nil && r.Class == 0 }
+
+// usualID reports whether the record has the id that it is stored under: a row has it
+// outside.
+func usualID(r *session.Record, v *values, id string) bool {
+	return r.Cols != nil || v.has(schema.PlaceID) && string(v.text(schema.PlaceID)) == id
+}
+
+// parts reports whether a prompt, and each step of an answer, says something.
+func (m *messageSummary) parts(parts iter.Seq[*session.Record]) bool {
+	for r := range parts {
+		if !m.part(r) {
+			return false
+		}
+	}
+	m.left = m.failed && !(m.aborted && m.more) // see [sent]
+	return m.left || m.stage == stepSaid || m.stage == stepCalled
+}
+
+func (m *messageSummary) part(r *session.Record) bool {
+	var v values
+	id := r.Ref.Part
+	if id <= m.last || !strings.HasPrefix(id, "prt") || !usualRecord(r) || !v.read(partForm(), r.Data) || !usualID(r, &v, id) {
+		return false
+	}
+	m.last = id
+	m.latest = max(m.latest, v.count(schema.PlaceStart), v.count(schema.PlaceEnd))
+	kind := string(v.text(schema.PlaceType))
+	if m.prompt {
+		return m.promptPart(kind, &v)
+	}
+	return m.answerPart(kind, &v)
+}
+
+// promptPart reports whether the part may be one of a prompt.
+func (m *messageSummary) promptPart(kind string, v *values) bool {
+	switch kind {
+	case session.TypeText, "subtask", "compaction":
+		m.stage = stepSaid
+	case session.TypeFile:
+		mime := string(v.text(schema.PlaceMIME))
+		if mime == "text/plain" || mime == "application/x-directory" {
+			return true // not sent
+		}
+		m.stage = stepSaid
+		return isUsualImage(mime, v.text(schema.PlaceURL))
+	case "agent":
+	default:
+		return false
+	}
+	return true
+}
+
+// answerPart reports whether the part may be one of an answer: each step is thinking, then
+// text, then calls that have ended.
+func (m *messageSummary) answerPart(kind string, v *values) bool {
+	m.more = m.more || kind != session.TypeStepStart && kind != session.TypeReasoning
+	switch kind {
+	case session.TypeText, session.TypeStepStart, session.TypeStepFinish, "patch":
+	case session.TypeReasoning:
+		if !v.has(schema.PlaceMetadata) {
+			return false
+		}
+		m.thinks = true
+	case session.TypeTool:
+		status := string(v.text(schema.PlaceStatus))
+		if status != session.StatusCompleted && status != session.StatusError || !isName(v.text(schema.PlaceCallID)) || !isToolName(v.text(schema.PlaceTool)) || v.has(schema.PlaceFiles) {
+			return false
+		}
+		m.calls = append(m.calls, string(v.text(schema.PlaceCallID)))
+	case "retry":
+		return m.failed
+	default:
+		return false
+	}
+	return m.stage.next(kind)
+}
+
+// maxUsualImage is a size that every provider takes, as the length of a data: URL.
+const maxUsualImage = 1 << 20
+
+// isUsualImage reports whether the URL holds an image of that type which every provider
+// takes.
+func isUsualImage(mime string, url []byte) bool {
+	switch mime {
+	case "image/png", "image/jpeg", "image/gif", "image/webp":
+	default:
+		return false
+	}
+	data, ok := bytes.CutPrefix(url, []byte("data:"+mime+";base64,"))
+	if !ok || len(data) == 0 || len(data)%4 != 0 || len(url) > maxUsualImage {
+		return false
+	}
+	data = bytes.TrimSuffix(bytes.TrimSuffix(data, []byte("=")), []byte("="))
+	for _, c := range data {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '+' && c != '/' {
+			return false
+		}
+	}
+	return true
+}
+
+// A stage is how far a step of an answer has come.
+type stage uint8
+
+const (
+	stepBegun stage = iota
+	stepThought
+	stepSaid
+	stepCalled
+)
+
+// next takes the next part of an answer, and reports whether it may come here.
+func (at *stage) next(kind string) bool {
+	to := *at
+	switch kind {
+	case session.TypeStepStart:
+		if to == stepThought || to == stepSaid {
+			return false
+		}
+		*at, to = stepBegun, stepBegun
+	case session.TypeReasoning:
+		to = stepThought
+	case session.TypeText:
+		to = stepSaid
+	case session.TypeTool:
+		to = stepCalled
+	}
+	ok := to >= *at
+	*at = to
+	return ok
+}
+
+// isName reports whether the name is made of letters, digits, _ and -.
+func isName(s []byte) bool {
+	for _, c := range s {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
+			return false
+		}
+	}
+	return len(s) > 0
+}

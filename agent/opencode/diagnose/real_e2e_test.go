@@ -1,0 +1,105 @@
+//go:build e2e
+
+package diagnose
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/change"
+	"mend/internal/endpoint"
+	"mend/internal/opencode"
+	"mend/internal/wound"
+	"mend/session"
+	"mend/testdata"
+)
+
+// realHome is a scratch home of the real program of a version, by number, with
+// the fixture in it after a wound.
+func realHome(t *testing.T, version int, cut func(wound.Store)) (*opencode.Home, stored) {
+	t.Helper()
+	exe, err := opencode.Install(wound.Versions[version])
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(nil)
+	t.Cleanup(api.Close)
+	h := opencode.New(t, exe, api, true)
+	id := h.Unpack([][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version])
+	cut(h.Store(id))
+	st := stored{t, filepath.Join(h.DataDir(), "opencode.db"), id}
+	if _, err := os.Stat(st.path); err != nil {
+		st.path = filepath.Join(h.DataDir(), "storage")
+	}
+	return h, st
+}
+
+func said(t *testing.T, h *opencode.Home, st stored, want string) {
+	t.Helper()
+	if r := h.Continue(st.id, "one more"); r.Verdict != want {
+		t.Fatalf("the prompt is %s, want %s; the program wrote:\n%.1000s", r.Verdict, want, r.Output)
+	}
+}
+
+// mended cures a session of the real program, which is refused with a verdict,
+// and then answers.
+func mended(t *testing.T, version int, cut func(wound.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
+	t.Helper()
+	h, st := realHome(t, version, cut)
+	said(t, h, st, verdict)
+	before := st.load()
+	after := cure(before, code, fixes)
+	if after == nil {
+		t.Fatal("no fix cures it")
+	}
+	st.thereAndBack(before, after)
+	st.apply(change.Diff(before.AllRecords, after.AllRecords))
+	said(t, h, st, opencode.Alive)
+	said(t, h, st, opencode.Alive)
+}
+
+// A session from before the clock's start is dead for the versions that go by
+// ids, and is not after the repair.
+func TestRealClock(t *testing.T) {
+	for version, name := range wound.Versions[:2] {
+		for what, n := range map[string]int{"all": wound.Goodbye, "some": wound.Hello} {
+			if version == 1 && what == "some" {
+				continue // it looks at the newest answer alone
+			}
+			t.Run(name+"/"+what, func(t *testing.T) {
+				cut := func(s wound.Store) {
+					referring(s)
+					backwards(n)(s)
+				}
+				mended(t, version, cut, opencode.Dead, render.FailureClock, clockFixes)
+			})
+		}
+	}
+}
+
+// A conversation that starts with an answer is refused, and is not after the
+// repair.
+func TestRealFirstPrompt(t *testing.T) {
+	for version, name := range wound.Versions {
+		t.Run(name, func(t *testing.T) { mended(t, version, lose(1), "R16", "R16", firstPromptFixes) })
+	}
+}
+
+// A prompt that is lost in the middle is no fault.
+func TestRealPromptGone(t *testing.T) {
+	for version, name := range wound.Versions {
+		t.Run(name, func(t *testing.T) {
+			h, st := realHome(t, version, func(s wound.Store) {
+				messages, _ := s.Records()
+				s.Drop(wound.Of(s, wound.SecondPrompt, "text")[0])
+				s.Drop(messages[wound.SecondPrompt])
+			})
+			said(t, h, st, opencode.Alive)
+			if counts, _ := faults(st.load(), ""); len(counts) > 0 {
+				t.Errorf("faults: %v", counts)
+			}
+		})
+	}
+}

@@ -1,0 +1,202 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"mend/agent/opencode/schema"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// Records that are damaged or incomplete, and what is none.
+
+func whyUnreadable(c *chart, f fault) string {
+	m, p := c.part(f.Ref)
+	r := &session.Record{}
+	switch {
+	case p != nil:
+		r = &p.Record
+	case m != nil:
+		r = &m.Record
+	}
+	if r.Unreadable() {
+		return fmt.Sprintf("The record of the %s cannot be read: %s.", f.Ref.Kind, f.Says)
+	}
+	return fmt.Sprintf("The record of the %s is damaged (%s), and the agent stops at it.", f.Ref.Kind, f.Says)
+}
+
+func whyField(_ *chart, f fault) string {
+	return fmt.Sprintf("The record of the %s is not as the agent needs it, which stops at it: %s.", f.Ref.Kind, f.Says)
+}
+
+func whyScreen(_ *chart, f fault) string {
+	return fmt.Sprintf("Newer agents cannot show the session for it: %s.", f.Says)
+}
+
+func whyClock(c *chart, f fault) string {
+	if c.dated(f) {
+		return "It and its prompt are dated in the future, so every new prompt comes before them, and this version takes it for answered and stays silent."
+	}
+	return "Its id is from before the clock of ids started anew on 2026-08-14, so this version takes every new prompt for answered and stays silent."
+}
+
+// defects are the records whose defect is as wanted.
+func (c *chart) defects(want func(*session.Defect) bool) (fs []fault) {
+	note := func(r *session.Record) {
+		if r.Defect != nil && want(r.Defect) {
+			fs = append(fs, fault{Ref: r.Ref, Says: r.Defect.Why})
+		}
+	}
+	for r := range c.s.Records {
+		note(r)
+	}
+	return fs
+}
+
+func findNames(c *chart) []fault {
+	return c.defects(func(d *session.Defect) bool { return d.Kind == session.WrongName })
+}
+
+// findInfo finds a session whose own record the agent cannot use: not even for the
+// list of all sessions, which then fails as a whole.
+func findInfo(c *chart) []fault {
+	if d := c.s.Info.Defect; d != nil && d.Kind != session.WrongName {
+		return []fault{{Ref: c.s.Info.Ref, Says: d.Why}}
+	}
+	var words []string
+	for _, f := range schema.SessionFaults(c.s, c.settings[own].profile.Strict) {
+		words = append(words, f.String())
+	}
+	if len(words) == 0 {
+		return nil
+	}
+	return []fault{{Ref: c.s.Info.Ref, Says: strings.Join(words, "; ")}}
+}
+
+// findLostProject finds a session that no project lists.
+func findLostProject(c *chart) []fault {
+	if !c.s.ProjectMissing {
+		return nil
+	}
+	return []fault{{Ref: c.s.Info.Ref, Says: c.s.Project}}
+}
+
+func whyProjectRow(c *chart, f fault) string {
+	what := "row"
+	if c.s.ProjectRow.Cols == nil {
+		what = "file"
+	}
+	return fmt.Sprintf("The %s of the session's project is damaged (%s), and the agent does not start in the project's folders.", what, f.Says)
+}
+
+func whyLostProject(_ *chart, f fault) string {
+	return fmt.Sprintf("The session belongs to the project %q, which the database does not have, so the agent does not list it, and newer ones cannot go on with it.", f.Says)
+}
+
+func whyDefect(_ *chart, f fault) string {
+	if f.Code == "name" {
+		if f.Ref.Validate() != nil {
+			return fmt.Sprintf("The row of the %s has no id that mend can keep it by: %s.", f.Ref.Kind, f.Says)
+		}
+		if f.Ref.Kind == session.KindSession {
+			return fmt.Sprintf("The session's own record does not hold the id that it is stored under (%s): prompts in the session are answered, but it cannot be opened from the list of sessions.", f.Says)
+		}
+		return fmt.Sprintf("The record of the %s is stored under one id and tells another: %s.", f.Ref.Kind, f.Says)
+	}
+	return fmt.Sprintf("The session's own record is damaged (%s), and the agent stops at it or cannot list any session.", f.Says)
+}
+
+// giveID returns the SQL that gives the row of a part an id by which mend can keep it.
+func giveID(p *session.Part) string {
+	is := "= " + p.Ref.Part // a blob is called by its literal
+	switch id, _ := p.Col("id"); {
+	case id.Class == session.ClassNull:
+		is = "IS NULL"
+	case len(id.Bytes) > session.MaxID:
+		is = fmt.Sprintf("IS NOT NULL AND octet_length(id) = %d", len(id.Bytes))
+	case id.Class == session.ClassText:
+		is = "= '" + strings.ReplaceAll(string(id.Bytes), "'", "''") + "'"
+	}
+	return fmt.Sprintf("UPDATE part SET id = 'prt_…' WHERE id %s AND message_id = '%s'", is, p.Ref.Message)
+}
+
+func findStrays(c *chart) []fault {
+	return c.strays(func(s session.Stray) bool { return !s.Hidden && !c.unlists(s) })
+}
+
+func findHidden(c *chart) []fault {
+	return c.strays(func(s session.Stray) bool { return s.Hidden })
+}
+
+func findListed(c *chart) []fault { return c.strays(c.unlists) }
+
+// unlists reports whether the agent cannot list any session because of the row.
+func (c *chart) unlists(s session.Stray) bool { return s.Row && c.settings[own].profile.Strict }
+
+// strays are the things among the records that are none and are as wanted.
+func (c *chart) strays(want func(session.Stray) bool) (fs []fault) {
+	for _, s := range c.s.Stray {
+		if !want(s) {
+			continue
+		}
+		ref := session.Ref{Kind: session.KindSession, Session: c.s.ID}
+		if s.Message != "" {
+			ref = session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: s.Message}
+		}
+		fs = append(fs, fault{Ref: ref, Which: s.Path, Says: shown(s.Path) + ": " + s.Why})
+	}
+	return fs
+}
+
+// findUnlisted finds what keeps the agent from listing a session
+// (docs/opencode.md F16).
+func findUnlisted(c *chart) (fs []fault) {
+	if archived(c.s) {
+		fs = append(fs, fault{Ref: c.s.Info.Ref, Which: "archived", Says: "The session is archived, so the agent does not list it."})
+	}
+	if c.s.Newer != "" {
+		says := fmt.Sprintf("The session belongs to the project %s, and the agent has used the same folder as the project %s since, where it does not list it.", c.s.Project, c.s.Newer)
+		fs = append(fs, fault{Ref: c.s.Info.Ref, Which: "project", Says: says})
+	}
+	return fs
+}
+
+func archived(s *session.Session) bool {
+	c, isColumn := s.Info.Col("time_archived")
+	raw, told := jsonedit.Get(s.Info.Data, "time", "archived")
+	return isColumn && c.Class != session.ClassNull || told && raw[0] != 'n'
+}
+
+func whyStray(_ *chart, f fault) string {
+	if f.Code == "listed" {
+		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), and the agent cannot list any session because of it.", f.Says)
+	}
+	if f.Code == "hidden" {
+		return fmt.Sprintf("What is stored here is not known: %s.", f.Says)
+	}
+	return fmt.Sprintf("Something that is no record stands at %s.", cmp.Or(f.Says, "a place of its own"))
+}
+
+// salvageFixes are the ways to make a damaged record one that can be read.
+func salvageFixes(k *known, f fault) []fix {
+	if f.Ref.Kind == session.KindMessage {
+		return salvageMessageFixes(k, f)
+	}
+	return salvagePartFixes(k, f)
+}
+
+// completions are the fixes of the records in question that the agent of some
+// version cannot read as what they are: what seems to be lost may be in them.
+func (c *chart) completions(of func(session.Ref) bool) (fixes []fix) {
+	for _, f := range c.screen() {
+		if of(f.Ref) {
+			fixes = append(fixes, completeFixes(c.known(), fault{Code: f.Code, Ref: f.Ref, Says: f.Why})...)
+		}
+	}
+	for i := range fixes {
+		fixes[i].alike = false // two of them may be of one record
+	}
+	return fixes
+}

@@ -1,0 +1,122 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// salvageMessageFixes cure a message whose record cannot be read: it is rebuilt
+// from what its bytes still tell, from its parts and its neighbours, or it goes
+// with its parts. There is no cure where the bytes are not known.
+func salvageMessageFixes(k *known, f fault) []fix {
+	g, ok := k.gapAt(f.Ref)
+	if !ok || g.p != nil {
+		return nil
+	}
+	return append(g.rebuilt(), g.without())
+}
+
+// rebuilt is the message made of what can be read.
+func (g gap) rebuilt() []fix {
+	r, v := g.s.Salvage(g.m.Record)
+	if v.Complete {
+		return []fix{g.restated(r, "What stands around the record is taken away.", "")}
+	}
+	g = g.as(uncut(r.Data, v))
+	data, _, err := g.completedMessage(g.m.Data)
+	if err == nil {
+		g = g.as(data)
+		data, err = g.ended(data)
+	}
+	if err != nil {
+		return nil
+	}
+	return []fix{g.restated(with(r, data),
+		fmt.Sprintf("The record of the %s is rebuilt from what can be read of it, its parts and its neighbours.", called[g.m.Role]),
+		"What else the record said, such as of cost, tokens and errors.")}
+}
+
+// called is what a message of a role is.
+var called = map[string]string{session.RoleUser: "prompt", session.RoleAssistant: "answer"}
+
+// ended is the data of an answer that is done: it was, or the agent would not
+// have gone on; and nothing goes on with one whose record was lost.
+func (g gap) ended(data []byte) ([]byte, error) {
+	if g.m.Role != session.RoleAssistant {
+		return data, nil
+	}
+	type member struct {
+		path []string
+		raw  []byte
+	}
+	var missing []member
+	if g.m.Completed == 0 {
+		missing = append(missing, member{[]string{"time", "completed"}, strconv.AppendInt(nil, g.m.LatestTime(), 10)})
+	}
+	if g.m.Finish == "" && !g.m.Failed {
+		missing = append(missing, member{[]string{"finish"}, jsonedit.Quote(g.finish())})
+	}
+	if _, told := jsonedit.Get(data, "summary"); !told && g.answersCompaction() {
+		agent := jsonedit.Quote("compaction")
+		missing = append(missing, member{[]string{"summary"}, []byte("true")}, member{[]string{"mode"}, agent}, member{[]string{"agent"}, agent})
+	}
+	for _, m := range missing {
+		var err error
+		if data, err = jsonedit.Set(data, m.raw, m.path...); err != nil {
+			return nil, err
+		}
+	}
+	return data, nil
+}
+
+// finish is why the model stopped: the end of its last step tells, or else what is in
+// that step.
+func (g gap) finish() string {
+	if ends := g.stepEnds(); len(ends) > 0 {
+		if reason := textAt(ends[len(ends)-1].Data, "reason"); reason != "" && ends[len(ends)-1].Ref == g.m.Parts[len(g.m.Parts)-1].Ref {
+			return reason
+		}
+	}
+	var last []session.Part
+	for last = range g.m.Steps() {
+	}
+	if slices.ContainsFunc(last, func(p session.Part) bool { return p.Type == session.TypeTool }) {
+		return "tool-calls"
+	}
+	return "stop"
+}
+
+// answersCompaction reports whether the answer is the summary that its prompt
+// asks for.
+func (g gap) answersCompaction() bool {
+	parent := g.known.timeline().byID[textAt(g.m.Data, "parentID")]
+	return parent != nil && slices.ContainsFunc(parent.Parts, func(p session.Part) bool { return p.Type == "compaction" })
+}
+
+// without is the fix that gives the message up.
+func (g gap) without() fix {
+	ref := g.m.Ref
+	return fix{
+		cure:  "The message is removed, with its parts.",
+		loses: fmt.Sprintf("The message and its parts, %d of them.", len(g.m.Parts)),
+		whole: true,
+		alike: true,
+		edit: func(d *draft) error {
+			i := d.index(ref)
+			if i < 0 {
+				return fmt.Errorf("%s: no such message", ref)
+			}
+			for _, p := range d.s.Messages[i].Parts {
+				if p.Unreadable() {
+					return fmt.Errorf("%s: it cannot be read", p.Ref)
+				}
+			}
+			d.drop(i)
+			return nil
+		},
+	}
+}

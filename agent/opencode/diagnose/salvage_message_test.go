@@ -1,0 +1,154 @@
+package diagnose
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/change"
+	"mend/internal/wound"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// TestSalvagedRole is who a message of no bytes was of.
+func TestSalvagedRole(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		s     *session.Session
+		lost  int
+		left  string
+		want  string
+		after string // "finish" of an answer
+	}{
+		{"named by an answer", build(user(hi), answer(hi)), 0, "", "user", ""},
+		{"text behind a prompt", build(user(hi), answer(hi), user(hi)), 1, "", "assistant", "stop"},
+		{"text behind an answer", build(user(hi), answer(hi), user(hi)), 2, "", "user", ""},
+		{"a step, behind an answer", build(user(hi), answer(hi), answer(stepStart, hi)), 2, "", "assistant", "stop"},
+		{"a call last", build(user(hi), calling(stepStart, hi, stepFinish, stepStart, bash), answer(hi)), 1, "", "assistant", "tool-calls"},
+		{"a call in the first step", build(user(hi), answer(stepStart, bash, stepFinish, stepStart, hi)), 1, "", "assistant", "stop"},
+		{"no parts, behind an answer", build(user(hi), answer(hi), user()), 2, "", "user", ""},
+		{"it says so itself", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","role":"assistant","ti`, "assistant", "stop"},
+		{"a field of an answer's", build(user(hi), answer(hi), user(hi)), 2, `{"id":"msg_03","parentID":"msg_01","ro`, "assistant", "stop"},
+		{"a field of a prompt's", build(user(hi), answer(hi)), 1, `{"id":"msg_02","model":{"providerID":"x","mo`, "user", ""},
+	} {
+		m := &c.s.Messages[c.lost]
+		s := replaced(c.s, damaged(m.Record, c.left, 0))
+		fixes := salvageMessageFixes(&known{s: s}, fault{Code: render.FailureUnreadable, Ref: m.Ref})
+		got := edited(t, s, fixes[0]).Message(m.ID)
+		if got == nil || got.Role != c.want || got.Finish != c.after || got.Defect != nil {
+			t.Errorf("%s: %q becomes %+v, want one of the %s, finish %q", c.name, c.left, got, c.want, c.after)
+		}
+	}
+}
+
+// TestSalvagedTime is when a message of no bytes was created, by its parts, or
+// else by its neighbours; and its place is what it was.
+func TestSalvagedTime(t *testing.T) {
+	at := func(ms int) string { return fmt.Sprintf(`"type":"text","text":"x","time":{"start":%d}`, ms) }
+	for _, c := range []struct {
+		name string
+		s    *session.Session
+		lost int
+		want int64
+	}{
+		{"of its first part", build(user(hi), answer(at(2500), at(2400)), user(hi)), 1, 2400},
+		{"of a part from elsewhere", build(user(hi), answer(at(9500)), user(hi)), 1, 1000},
+		{"of the one before", build(user(hi), answer(hi), user(hi)), 1, 1000},
+		{"of the one before, when it was done", build(user(hi), turn{"assistant", `"finish":"stop","time":{"created":2000,"completed":2800}`, []string{hi}}, user(hi)), 2, 2800},
+		{"of the first", build(user(hi), answer(hi)), 0, 0},
+	} {
+		m := &c.s.Messages[c.lost]
+		ref := m.Ref
+		s := replaced(c.s, damaged(m.Record, "", 0))
+		after := edited(t, s, salvageMessageFixes(&known{s: s}, fault{Code: render.FailureUnreadable, Ref: ref})[0])
+		if got := after.Messages[c.lost]; got.Ref != ref || got.Created != c.want {
+			t.Errorf("%s: created %d at %s, want %d at %s", c.name, got.Created, got.Ref, c.want, ref)
+		}
+	}
+}
+
+// TestSalvagedSummary: what a compaction summed up is not sent anew because the
+// record of the summary was lost.
+func TestSalvagedSummary(t *testing.T) {
+	s := build(user(hi), answer(hi), user(`"type":"compaction","auto":false`), turn{"assistant", `"summary":true,"finish":"stop"`, []string{stepStart, hi}}, user(hi))
+	want, _ := wrongs(s, render.Profiles())
+	s = replaced(s, damaged(s.Messages[3].Record, "", 0))
+	after := firstHolding(t, s, want, salvageMessageFixes(&known{s: s}, fault{Code: render.FailureUnreadable, Ref: s.Messages[0].Ref}), render.Profiles())
+	if after == nil {
+		t.Fatal("no fix holds")
+	}
+	if raw, _ := jsonedit.Get(after.Messages[3].Data, "summary"); string(raw) != "true" {
+		t.Errorf("the summary becomes %s", after.Messages[3].Data)
+	}
+}
+
+// TestMessageGivenUp: the last fix takes the message and its parts away, if all
+// of them can be read.
+func TestMessageGivenUp(t *testing.T) {
+	for i := range wound.Versions {
+		s := fromStore(t, i, uncutStore)
+		m := s.Messages[wound.Hello]
+		broken := replaced(s, damaged(m.Record, "", 0))
+		fixes := salvageMessageFixes(&known{s: broken}, fault{Code: render.FailureUnreadable, Ref: m.Ref})
+		last := fixes[len(fixes)-1]
+		ops := change.Diff(broken.AllRecords, edited(t, broken, last).AllRecords)
+		if len(ops) != 1+len(m.Parts) || !last.whole {
+			t.Errorf("%q makes %d ops, want %d", last.cure, len(ops), 1+len(m.Parts))
+		}
+		for _, o := range ops {
+			if o.Post != nil || o.Ref.Message != m.Ref.Message {
+				t.Errorf("%q would %s %s", last.cure, o.Verb(), o.Ref)
+			}
+		}
+		p := &broken.Message(m.ID).Parts[0]
+		p.Data, p.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
+		if err := last.edit(&draft{s: broken.Clone(), texts: defaultTexts()}); err == nil {
+			t.Error("a message is given up beside a part that cannot be read")
+		}
+	}
+}
+
+// TestSessionInfo cuts the session's own file after each of its bytes.
+func TestSessionInfo(t *testing.T) {
+	s := fromStore(t, 0, uncutStore)
+	whole := s.Info
+	f := fault{Code: "session", Ref: whole.Ref}
+	if fixes := sessionInfoFixes(&known{s: s}, f); len(fixes) > 0 {
+		t.Errorf("%d fixes for a session that is in order", len(fixes))
+	}
+	for n := range len(whole.Data) {
+		broken := s.Clone()
+		broken.Info = damaged(whole, string(whole.Data[:n]), 0)
+		broken.Title, broken.Directory, broken.Version, broken.Created, broken.Updated = "", "", "", 0, 0
+		got := edited(t, broken, sessionInfoFixes(&known{s: broken}, f)[0])
+		if got.ID != s.ID || got.Project != "global" || got.Directory != s.Directory || got.Version == "" || got.Created == 0 || got.Updated < got.Created {
+			t.Fatalf("cut at %d: %s", n, got.Info.Data)
+		}
+		if !strings.HasPrefix("A title", got.Title) && got.Title != "Recovered session" {
+			t.Fatalf("cut at %d, the title is %q", n, got.Title)
+		}
+		if id := textAt(got.Info.Data, "id"); id != s.ID || jsonedit.ParsePartial(got.Info.Data).Complete != true {
+			t.Fatalf("cut at %d: %s", n, got.Info.Data)
+		}
+		if again := sessionInfoFixes(&known{s: got}, f); len(again) > 0 {
+			t.Fatalf("cut at %d, cured, and again: %s", n, again[0].cure)
+		}
+		othersStay(t, s, got, whole.Ref)
+	}
+}
+
+// TestHalfARevert: a revert that is not whole would be another one.
+func TestHalfARevert(t *testing.T) {
+	s := fromStore(t, 0, uncutStore)
+	data, err := jsonedit.Set(s.Info.Data, []byte(`{"messageID":"msg_1","partID":"prt_1"}`), "revert")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Info = damaged(s.Info, string(data[:len(data)-12]), 0)
+	got := edited(t, s, sessionInfoFixes(&known{s: s}, fault{Code: "session", Ref: s.Info.Ref})[0])
+	if raw, ok := jsonedit.Get(got.Info.Data, "revert"); ok {
+		t.Errorf("the revert becomes %s", raw)
+	}
+}

@@ -1,0 +1,229 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/agent/opencode/schema"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// What stands behind the part of an output, or of an error, that could be read.
+const cutShort = "\n[The rest is lost: the stored record was damaged]"
+
+// salvagePartFixes cure a part whose record cannot be read: what its bytes still
+// tell is kept, else it goes, or something that says nothing takes its place.
+// There is no cure where the bytes are not known.
+func salvagePartFixes(k *known, f fault) []fix {
+	g, ok := k.gapAt(f.Ref)
+	if !ok || g.p == nil {
+		return nil
+	}
+	return append(g.salvaged(), g.instead()...)
+}
+
+// salvaged is the part made of what can be read of it. That depends on no other part.
+func (g gap) salvaged() []fix {
+	fixes := g.rescued()
+	for i := range fixes {
+		fixes[i].alike = true
+	}
+	return fixes
+}
+
+func (g gap) rescued() []fix {
+	r, v := g.s.Salvage(g.p.Record)
+	if v.Complete {
+		return []fix{{cure: "What stands around the record is taken away.", edit: rewrite(r)}}
+	}
+	kind := ""
+	if v.Intact("type") {
+		kind = textAt(v.Data, "type")
+	}
+	switch {
+	case kind == session.TypeText:
+		return g.salvageText(r, v)
+	case kind == session.TypeTool:
+		return g.salvageTool(r, v)
+	case kind == session.TypeFile && v.Intact("url"):
+		return g.salvageRest(r, v, "What else the record said of the file.")
+	case kind == session.TypeFile:
+		return g.toldFile(uncut(r.Data, v))
+	case kind == session.TypeStepStart, kind == "compaction":
+		return g.salvageRest(r, v, "What else the record said.")
+	case kind == "" && g.beginsStep():
+		start := g.s.Rewrite(g.p.Record, stepStartType)
+		return []fix{{cure: "The start of the step is written anew.", loses: "Its snapshot.", edit: rewrite(start)}}
+	}
+	return nil
+}
+
+var stepStartType = jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeStepStart)}
+
+// uncut is the data without the value that was not read to its end, unless that
+// is the one to be kept, and without the objects that have nothing left.
+func uncut(data []byte, v jsonedit.Partial, kept ...string) []byte {
+	if len(kept) > 0 && slices.Equal(v.Cut, kept) {
+		return data
+	}
+	for path := v.Cut; len(path) > 0; path = path[:len(path)-1] {
+		if raw, _ := jsonedit.Get(data, path...); len(raw) > len("{}") && raw[0] == '{' {
+			break
+		}
+		var err error
+		if data, err = jsonedit.Remove(data, path...); err != nil {
+			break
+		}
+	}
+	return data
+}
+
+// salvageText keeps as much of a text as its author's words can be read.
+func (g gap) salvageText(r session.Record, v jsonedit.Partial) []fix {
+	text := textAt(r.Data, "text")
+	data, _, err := g.completedPart(uncut(r.Data, v, "text"))
+	if err != nil || session.Blank(text) {
+		return nil
+	}
+	loses := "What the record said beside the text."
+	if !v.Intact("text") {
+		loses = fmt.Sprintf("The text behind its first %d characters.", len([]rune(text)))
+	}
+	return []fix{{cure: "The text is kept as far as it can be read.", loses: loses, edit: rewrite(with(r, data))}}
+}
+
+// salvageRest keeps the members that can be read.
+func (g gap) salvageRest(r session.Record, v jsonedit.Partial, loses string) []fix {
+	data, _, err := g.completedPart(uncut(r.Data, v))
+	if err != nil {
+		return nil
+	}
+	return []fix{{cure: "The record is rebuilt from what can be read of it.", loses: loses, edit: rewrite(with(r, data))}}
+}
+
+// salvageTool keeps a call with its input, and what can be read of its result.
+func (g gap) salvageTool(r session.Record, v jsonedit.Partial) []fix {
+	if !v.Intact("callID") && !v.Intact("tool") {
+		return nil
+	}
+	data, loses, err := g.salvageState(r.Data, v)
+	if err == nil {
+		data, _, err = g.completedPart(data)
+	}
+	if err != nil {
+		return nil
+	}
+	if !v.Intact("state", "input") {
+		loses = "The call's input and result."
+	}
+	return []fix{{cure: "The call is kept as far as its record can be read.", loses: loses, edit: rewrite(with(r, data))}}
+}
+
+// salvageState makes of what can be read of a call's state one that has ended.
+func (g gap) salvageState(data []byte, v jsonedit.Partial) (left []byte, loses string, err error) {
+	status, result := session.StatusError, "error"
+	if v.Intact("state", "status") && textAt(data, "state", "status") == session.StatusCompleted {
+		status, result = session.StatusCompleted, "output"
+	}
+	text, loses := textAt(data, "state", result), "What the record said beside the call's result."
+	if !v.Intact("state", result) {
+		text, loses = text+cutShort, "The end of the call's result."
+		if text == cutShort {
+			status, result, text, loses = session.StatusError, "error", schema.LostResult, "The call's result."
+		}
+	}
+	data = uncut(data, v)
+	input, _ := jsonedit.Get(data, "state", "input")
+	if !v.Intact("state", "input") {
+		input = []byte("{}")
+	}
+	if _, ok := jsonedit.Get(data, "state"); !ok {
+		if data, err = jsonedit.Set(data, []byte("{}"), "state"); err != nil {
+			return nil, "", err
+		}
+	}
+	for _, m := range []jsonedit.Member{{Name: "status", Raw: jsonedit.Quote(status)}, {Name: "input", Raw: input}, {Name: result, Raw: jsonedit.Quote(text)}} {
+		if was, ok := jsonedit.Get(data, "state", m.Name); ok && slices.Equal(was, m.Raw) {
+			continue
+		}
+		if data, err = jsonedit.Set(data, m.Raw, "state", m.Name); err != nil {
+			return nil, "", err
+		}
+	}
+	return data, loses, nil
+}
+
+// isFile reports whether data tells enough of a file for it to be sent.
+func (g gap) isFile(data []byte) bool {
+	url, ok := jsonedit.Get(data, "url")
+	return ok && url[0] == '"' && (textAt(data, "mime") != "" || g.mime() != nil)
+}
+
+// toldFile is a text that says what file was there.
+func (g gap) toldFile(data []byte) []fix {
+	told := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, session.Blank)
+	if len(told) == 0 {
+		return nil
+	}
+	text := g.textAnew("[A file was attached here (" + strings.Join(told, ", ") + "); its stored record was damaged]")
+	return []fix{{cure: "A synthetic text says what file was attached.", loses: "The file's content.", edit: rewrite(text)}}
+}
+
+// textAnew is a synthetic text under the part's ids.
+func (g gap) textAnew(text string) session.Record {
+	return g.s.Rewrite(g.p.Record,
+		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeText)},
+		jsonedit.Member{Name: "text", Raw: jsonedit.Quote(text)},
+		jsonedit.Member{Name: "synthetic", Raw: []byte("true")})
+}
+
+// beginsStep reports whether the part stands where a step of an answer begins.
+func (g gap) beginsStep() bool {
+	i := g.at
+	opens := i == 0 || g.m.Parts[i-1].Type == session.TypeStepFinish
+	return g.m.Role == session.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != session.TypeStepStart
+}
+
+// instead are the fixes that keep nothing of the part: the first of them removes
+// it, or puts a text in its place where nothing else is said.
+func (g gap) instead() []fix {
+	const what = "What the part held."
+	fixes := []fix{
+		removal(g.p.Ref, "The part is removed.", what),
+		{cure: "A synthetic text takes the part's place.", loses: what, edit: func(d *draft) error {
+			return rewrite(g.textAnew(d.texts.placeholder))(d)
+		}},
+		{cure: "The start of a step takes the part's place.", loses: what, edit: func(d *draft) error {
+			if g.m.Role != session.RoleAssistant {
+				return errors.New("a prompt has no steps")
+			}
+			return rewrite(g.s.Rewrite(g.p.Record, stepStartType))(d)
+		}},
+	}
+	if g.alone() {
+		fixes[0], fixes[1] = fixes[1], fixes[0]
+	} else {
+		fixes[0].alike = true
+	}
+	return fixes
+}
+
+// alone reports whether nothing else in the prompt has content, or nothing else
+// in a step in which the model thought.
+func (g gap) alone() bool {
+	voices := g.known.voices(g.m)
+	if g.m.Role == session.RoleAssistant {
+		s := g.known.step(g.m, g.p.Ref)
+		if s == nil || !s.thinks {
+			return false
+		}
+		voices = s.voices
+	}
+	if speaks(g.m, g.p) {
+		voices--
+	}
+	return voices == 0
+}

@@ -1,0 +1,224 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/internal/wound"
+	"mend/jsonedit"
+	"mend/provider/anthropic"
+	"mend/session"
+)
+
+// cutMessages are messages of a fixture that have all there is; the others are like them.
+var cutMessages = []int{wound.FirstPrompt, wound.OneCall, wound.SecondPrompt, wound.Hello, wound.Goodbye}
+
+// TestSalvageAtEveryByte cuts the records of the fixtures after each of their
+// bytes.
+func TestSalvageAtEveryByte(t *testing.T) {
+	for i, version := range wound.Versions {
+		t.Run(version, func(t *testing.T) {
+			s := fromStore(t, i, uncutStore)
+			profiles := render.Profiles()
+			healthy, _ := wrongs(s, profiles)
+			for r := range s.Records {
+				if r.Ref.Kind == session.KindSession || !slices.ContainsFunc(cutMessages, func(n int) bool { return s.Messages[n].Ref.Message == r.Ref.Message }) {
+					continue
+				}
+				done := map[string]bool{} // by what the first fix makes of it
+				for n := range len(r.Data) {
+					if !storetest.Includes(n, 7) {
+						continue
+					}
+					broken := cutAt(s, r.Ref, n)
+					fixes := fixesOf(broken, r.Ref)
+					if len(fixes) == 0 {
+						t.Fatalf("no fix for %s cut at %d", r.Ref, n)
+					}
+					keepsWhatWasComplete(t, broken, r, n, fixes[0])
+					key := fixes[0].cure + outline(edited(t, broken, fixes[0]), r.Ref)
+					if done[key] {
+						continue
+					}
+					done[key] = true
+					after := firstHolding(t, broken, healthy, fixes, profiles)
+					if after == nil {
+						_, faults := wrongs(edited(t, broken, fixes[0]), profiles)
+						t.Fatalf("no fix holds for %s cut to %q; after the first: %v\n%s", r.Ref, r.Data[:n], faults, records(edited(t, broken, fixes[0])))
+					}
+					othersStay(t, s, after, r.Ref)
+					inOrder(t, after, r.Ref)
+				}
+			}
+		})
+	}
+}
+
+// keepsWhatWasComplete: what the first n bytes of a tool's record hold in full is
+// in the call that the fix makes, and no signature is ever written.
+func keepsWhatWasComplete(t *testing.T, broken *session.Session, r *session.Record, n int, f fix) {
+	t.Helper()
+	d := &draft{s: broken.Clone(), texts: defaultTexts()}
+	if err := f.edit(d); err != nil {
+		t.Fatalf("%s cut at %d: %v", r.Ref, n, err)
+	}
+	d.arrange()
+	_, p, err := d.part(r.Ref)
+	if err != nil {
+		return // removed, or a message
+	}
+	was, kept := session.NewPart(*r), jsonedit.ParsePartial(r.Data[:n])
+	if was.Signature != "" && p.IsThinking() {
+		t.Errorf("%s cut at %d is thinking: %s", r.Ref, n, p.Data)
+	}
+	if was.Type != session.TypeTool {
+		return
+	}
+	for _, path := range [][]string{{"callID"}, {"tool"}, {"state", "input"}} {
+		want, _ := jsonedit.Get(r.Data, path...)
+		if got, _ := jsonedit.Get(p.Data, path...); kept.Intact(path...) && string(got) != string(want) {
+			t.Errorf("%s cut at %d: %v = %s, want %s", r.Ref, n, path, got, want)
+		}
+	}
+}
+
+// TestDamagedRecords puts every kind of damage into a part and into a message,
+// and wants them cured by a plan that changes that record alone.
+func TestDamagedRecords(t *testing.T) {
+	damages := []struct {
+		name  string
+		whole bool // nothing is lost
+		as    func(session.Record) session.Record
+	}{
+		{"no bytes", false, to("")},
+		{"NUL bytes", false, to("\x00\x00\x00\x00")},
+		{"null", false, to("null")},
+		{"a list", false, to(`[1]`)},
+		{"a string", false, to(`"x"`)},
+		{"a number", false, to(`5`)},
+		{"text behind", true, func(r session.Record) session.Record { return damaged(r, string(r.Data)+"}", 0) }},
+		{"NUL bytes behind", true, func(r session.Record) session.Record { return damaged(r, string(r.Data)+"\x00\x00", 0) }},
+		{"a blob", true, func(r session.Record) session.Record { return damaged(r, string(r.Data), session.ClassBlob) }},
+		{"an integer", false, func(r session.Record) session.Record {
+			return damaged(r, "\x00\x00\x00\x00\x00\x00\x00\x05", session.ClassInteger)
+		}},
+		{"NULL", false, func(r session.Record) session.Record { return damaged(r, "", session.ClassNull) }},
+	}
+	for i, version := range wound.Versions {
+		s := fromStore(t, i, uncutStore)
+		for _, c := range damages {
+			hello := &s.Messages[wound.Hello]
+			for _, r := range []session.Record{hello.Record, hello.Parts[0].Record, hello.Parts[2].Record} {
+				broken := replaced(s, c.as(r))
+				name := fmt.Sprintf("%s: %s in %s", version, c.name, r.Ref)
+				if r.Cols == nil && strings.Contains("a blob, an integer, NULL", c.name) {
+					continue
+				}
+				res := plan(t, broken, Request{Options: Options{Version: version}, Latent: true})
+				// The agent reads past a value that is no object, so that a step without its
+				// text is a fault of its own.
+				i := slices.IndexFunc(res.Plan.Ops, func(o change.Op) bool { return o.Ref == r.Ref })
+				if len(res.Remaining) > 0 || i < 0 || len(res.Plan.Ops) != 1 && !json.Valid(c.as(r).Data) {
+					t.Errorf("%s: Plan has %d ops, remaining %s, want one on %s", name, len(res.Plan.Ops), told(res.Remaining), r.Ref)
+					continue
+				}
+				othersStay(t, s, res.After, r.Ref)
+				inOrder(t, res.After, r.Ref)
+				if post := res.Plan.Ops[i].Post; c.whole && (post == nil || records(res.After) != records(s)) {
+					t.Errorf("%s: after the plan:\n%s\nwant\n%s", name, records(res.After), records(s))
+				}
+			}
+		}
+	}
+}
+
+// TestRecordOfUnknownBytes: nothing is planned for what may not be read.
+func TestRecordOfUnknownBytes(t *testing.T) {
+	s := build(user(hi), answer(hi), user(hi))
+	for _, r := range []*session.Record{&s.Messages[1].Record, &s.Messages[1].Parts[0].Record} {
+		was := *r
+		r.Data, r.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
+		f := fault{Code: render.FailureUnreadable, Ref: r.Ref}
+		if n := len(salvageFixes(&known{s: s}, f)) + len(completeFixes(&known{s: s}, f)); n > 0 {
+			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
+		}
+		*r = was
+	}
+}
+
+// TestSalvagePart is what becomes of a part, by its kind and what is left of it.
+func TestSalvagePart(t *testing.T) {
+	const ids = `"id":"prt_0202","sessionID":"ses_1","messageID":"msg_02",`
+	for _, c := range []struct{ name, left, want string }{
+		{"text", `"type":"text","text":"one tw`, `"type":"text","text":"one tw"`},
+		{"text with an unknown field", `"type":"text","novel":[1],"text":"one tw`, `"type":"text","novel":[1],"text":"one tw"`},
+		{"blank text", `"type":"text","text":" `, ""},
+		{"thinking", `"type":"reasoning","text":"hm","metadata":{"anthropic":{"signature":"sig"}},"time":{"start":1`, ""},
+		{"a call's name", `"type":"tool","callID":"c","tool":"ba`, `"type":"tool","callID":"c","state":{"status":"error","input":{},"error":"[The stored record of this call was damaged; its result is lost]","time":{"start":2000,"end":2000}},"tool":"invalid"`},
+		{"a call without id and name", `"type":"tool","callID":"c`, ""},
+		{"half an input", `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1,"b":"x`, `"type":"tool","callID":"c","tool":"t","state":{"status":"error","input":{},"error":"[The stored record of this call was damaged; its result is lost]","time":{"start":2000,"end":2000}}`},
+		{"half an output", `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1},"output":"o\n\u00e`, `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1},"output":"o\n\n[The rest is lost: the stored record was damaged]","title":"","metadata":{},"time":{"start":2000,"end":2000}}`},
+		{"an output and half its attachments", `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1},"output":"o","attachments":[{"type":"fi`, `"type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{"a":1},"output":"o","title":"","metadata":{},"time":{"start":2000,"end":2000}}`},
+		{"half an error", `"type":"tool","callID":"c","tool":"t","state":{"status":"error","input":{"a":1},"error":"no`, `"type":"tool","callID":"c","tool":"t","state":{"status":"error","input":{"a":1},"error":"no\n[The rest is lost: the stored record was damaged]","time":{"start":2000,"end":2000}}`},
+		{"a running call", `"type":"tool","callID":"c","tool":"t","state":{"status":"running","input":{"a":1},"time":{"start":5,`, `"type":"tool","callID":"c","tool":"t","state":{"status":"error","input":{"a":1},"time":{"start":5,"end":2000},"error":"[The stored record of this call was damaged; its result is lost]"`},
+		{"half a file", `"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,AA`, `"type":"text","text":"[A file was attached here (x.png, image/png); its stored record was damaged]","synthetic":true`},
+		{"a file whose source is lost", `"type":"file","mime":"image/png","url":"data:image/png;base64,AA==","source":{"type":"fi`, `"type":"file","mime":"image/png","url":"data:image/png;base64,AA=="`},
+		{"a step's end", `"type":"step-finish","reason":"st`, ""},
+		{"a patch", `"type":"patch","hash":"x","files":["a"`, ""},
+		{"the start of a step, without a kind", `"snapshot":"x`, ""},
+		{"an unknown kind", `"type":"novelty","x":1`, ""},
+		{"an unknown kind that is whole", `"type":"novelty","x":1}}`, `"type":"novelty","x":1`},
+	} {
+		s := build(user(hi), answer(stepStart, "raw:{"+ids+c.left, done), user(hi))
+		p := s.Messages[1].Parts[1]
+		if p.ID != "prt_0202" {
+			p = *s.Messages[1].Part(partID(2, 2))
+		}
+		fixes := salvagePartFixes(&known{s: s}, fault{Code: render.FailureUnreadable, Ref: p.Ref})
+		after := edited(t, s, fixes[0]).Messages[1].Part(p.ID)
+		got := ""
+		if after != nil {
+			got = string(after.Data)
+		}
+		want := ""
+		if c.want != "" {
+			want = "{" + ids + c.want + "}"
+			if strings.Count(want, "{") > strings.Count(want, "}") {
+				want += "}"
+			}
+		}
+		if got != want {
+			t.Errorf("%s: %s becomes\n%s, want\n%s", c.name, c.left, got, want)
+		}
+	}
+}
+
+// TestDamageWounds: a plan cures what the real program dies of, by one op.
+func TestDamageWounds(t *testing.T) {
+	for i, version := range wound.Versions {
+		for _, w := range wound.Table {
+			if !slices.Contains([]string{"part truncated", "part of no bytes", "message truncated", "message of no bytes", "completed without output"}, w.Name) {
+				continue
+			}
+			s := fromStore(t, i, w.Cut)
+			res := plan(t, s, Request{Options: Options{Version: version}})
+			if len(res.Plan.Ops) != 1 || len(res.Remaining) > 0 {
+				t.Errorf("%s, %s: Plan has %d ops, remaining %s", version, w.Name, len(res.Plan.Ops), told(res.Remaining))
+			}
+			for _, p := range render.Profiles() {
+				for _, thinking := range []bool{true, false} {
+					vs := render.Check(anthropic.Provider{}, render.Render(res.After, render.Settings{Profile: p}), thinking)
+					if fs := new(render.Renderer).Read(res.After).Screen(p); len(vs)+len(fs) > 0 {
+						t.Errorf("%s, %s: %s, thinking %v, refuses it after the repair: %v %v", version, w.Name, p.Version, thinking, vs, fs)
+					}
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,92 @@
+package diagnose
+
+import (
+	"cmp"
+	"strconv"
+
+	"mend/agent/opencode/schema"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// treeVersion is the last version whose sessions were files: what a session is
+// taken for that does not tell which version made it.
+const treeVersion = "1.1.65"
+
+// sessionInfoFixes cure the session's own record, where it is a file that cannot
+// be read or lacks what the agent needs: it is rebuilt from what can be read of
+// it and from the messages.
+func sessionInfoFixes(k *known, _ fault) []fix {
+	s := k.s
+	switch {
+	case s.Info.Ref.Kind != session.KindSession || s.Info.Unreadable():
+		return nil
+	case s.Info.Cols != nil:
+		return sessionRowFixes(k)
+	}
+	r, v := s.Salvage(s.Info)
+	before, data := r.Data, r.Data
+	if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" {
+		v.Cut = v.Cut[:1] // half a revert would be another one
+		data, _ = jsonedit.Remove(data, v.Cut[0])
+	}
+	t := &schema.SessionFile
+	if v.Complete { // the agent goes on with the rest as it is
+		t = &schema.SessionTimes
+	}
+	created, updated := sessionTimes(s)
+	data, c, err := schema.Complete(data, t, func(_ []byte, from schema.Source) []byte {
+		switch from {
+		case schema.Version:
+			return jsonedit.Quote(cmp.Or(s.Version, treeVersion))
+		case schema.Project:
+			return jsonedit.Quote(cmp.Or(s.Info.Ref.Project, s.Project))
+		case schema.Folder:
+			return gap{s: s, m: &session.Message{Record: s.Info}, known: k}.folder("cwd")
+		case schema.Created:
+			return strconv.AppendInt(nil, created, 10)
+		case schema.Updated:
+			return strconv.AppendInt(nil, updated, 10)
+		}
+		return nil
+	})
+	if err != nil || v.Complete && c.None() && string(before) == string(s.Info.Data) {
+		return nil
+	}
+	cure, loses := "What stands around the record is taken away.", ""
+	switch {
+	case !v.Complete:
+		cure, loses = "The session's record is rebuilt from what can be read of it, and from its messages.", "What else the record said of the session."
+	case !c.None():
+		cure, loses = describeChanges(c)
+	}
+	return []fix{{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
+		d.s.Info = with(r, data)
+		d.s.Project = textAt(data, "projectID")
+		d.s.Directory, d.s.Title, d.s.Version = textAt(data, "directory"), textAt(data, "title"), textAt(data, "version")
+		d.s.Created, d.s.Updated = timeAt(data, "created"), timeAt(data, "updated")
+		return nil
+	}}}
+}
+
+// sessionTimes are when the session was made and last changed, by what it and its
+// messages say.
+func sessionTimes(s *session.Session) (created, updated int64) {
+	created, updated = s.Created, s.Updated
+	for i := range s.Messages {
+		m := &s.Messages[i]
+		if updated = max(updated, m.LatestTime()); m.Created > 0 && (created == 0 || m.Created < created) {
+			created = m.Created
+		}
+	}
+	return created, updated
+}
+
+func timeAt(data []byte, name string) int64 {
+	raw, _ := jsonedit.Get(data, "time", name)
+	t, err := strconv.ParseFloat(string(raw), 64)
+	if err != nil {
+		return 0
+	}
+	return int64(t)
+}

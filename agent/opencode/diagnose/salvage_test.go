@@ -1,0 +1,201 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/internal/wound"
+	"mend/provider/anthropic"
+	"mend/session"
+)
+
+// What the tests of damaged and incomplete records share.
+
+// fromStore is the fixture of a version, by number, as its store loads it after a
+// wound.
+func fromStore(t *testing.T, version int, cut func(wound.Store)) *session.Session {
+	t.Helper()
+	return unpack(t, version, cut).load()
+}
+
+func uncutStore(wound.Store) {}
+
+// A faultPlace is where faults of a code are counted.
+type faultPlace struct{ code, message string }
+
+// wrongs counts what is wrong with a session under some profiles and with
+// thinking on and off, and lists it.
+func wrongs(s *session.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
+	counts, faults := map[faultPlace]int{}, map[fault]bool{}
+	note := func(in map[faultPlace]int, code, says string, refs ...session.Ref) {
+		f := fault{Code: code, Says: says}
+		if len(refs) > 0 {
+			f.Ref = refs[0]
+		}
+		in[faultPlace{code, f.Ref.Message}]++
+		faults[f] = true
+	}
+	for _, p := range profiles {
+		r := render.Render(s, render.Settings{Profile: p})
+		for _, thinking := range []bool{true, false} {
+			here := map[faultPlace]int{}
+			for _, v := range render.Check(anthropic.Provider{}, r, thinking) {
+				note(here, v.Rule, v.Message, v.Refs...)
+			}
+			for _, f := range new(render.Renderer).Read(s).Screen(p) {
+				note(here, render.FailureScreen, f.Why, f.Ref)
+			}
+			for k, n := range here {
+				counts[k] = max(counts[k], n)
+			}
+		}
+	}
+	return counts, slices.Collect(maps.Keys(faults))
+}
+
+// firstHolding tries fixes in turn on a broken session, until one leaves nothing wrong
+// that is not wrong with the healthy one either; it returns the session after it.
+func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]int, fixes []fix, profiles []render.Profile) *session.Session {
+	t.Helper()
+	for _, f := range fixes {
+		d := &draft{s: broken.Clone(), texts: defaultTexts()}
+		if err := f.edit(d); err != nil {
+			continue
+		}
+		d.arrange()
+		counts, _ := wrongs(d.s, profiles)
+		worse := false
+		for k, n := range counts {
+			worse = worse || n > healthy[k]
+		}
+		if !worse {
+			return d.s
+		}
+	}
+	return nil
+}
+
+// cutAt is the session with one record cut after n bytes.
+func cutAt(s *session.Session, ref session.Ref, n int) *session.Session {
+	c := s.Clone()
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		if m.Ref == ref {
+			parts := m.Parts
+			*m = session.NewMessage(with(m.Record, m.Data[:n:n]))
+			m.Parts = parts
+		}
+		for j := range m.Parts {
+			if p := &m.Parts[j]; p.Ref == ref {
+				*p = session.NewPart(with(p.Record, p.Data[:n:n]))
+			}
+		}
+	}
+	c.Sort()
+	return c
+}
+
+// outline is the names in a record: how long its texts are changes nothing.
+func outline(s *session.Session, ref session.Ref) string {
+	for r := range s.Records {
+		if r.Ref == ref {
+			return fmt.Sprint(paths(r.Data))
+		}
+	}
+	return ""
+}
+
+// inOrder: the record can be read and has its ids.
+func inOrder(t *testing.T, s *session.Session, ref session.Ref) {
+	t.Helper()
+	for r := range s.Records {
+		if r.Ref == ref && r.Defect != nil {
+			t.Errorf("%s has the defect %v: %s", ref, *r.Defect, r.Data)
+		}
+		if r.Ref == ref && r.Cols == nil && textAt(r.Data, "sessionID") != ref.Session {
+			t.Errorf("%s has lost its session: %s", ref, r.Data)
+		}
+	}
+}
+
+// othersStay: no byte of another record changes.
+func othersStay(t *testing.T, before, after *session.Session, but session.Ref) {
+	t.Helper()
+	now := map[session.Ref]string{}
+	for r := range after.Records {
+		now[r.Ref] = string(r.Data)
+	}
+	for i := range after.Messages {
+		if len(after.Messages) == len(before.Messages) && after.Messages[i].Ref != before.Messages[i].Ref {
+			t.Errorf("repairing %s moved %s", but, after.Messages[i].Ref)
+		}
+	}
+	for r := range before.Records {
+		if got, there := now[r.Ref]; r.Ref != but && (!there || got != string(r.Data)) {
+			t.Errorf("repairing %s changed %s", but, r.Ref)
+		}
+	}
+}
+
+func to(data string) func(session.Record) session.Record {
+	return func(r session.Record) session.Record { return damaged(r, data, 0) }
+}
+
+func damaged(r session.Record, data string, class session.Class) session.Record {
+	r.Data, r.Class, r.Defect = []byte(data), class, nil
+	return r
+}
+
+func fixesOf(s *session.Session, ref session.Ref) []fix {
+	f := fault{Code: render.FailureUnreadable, Ref: ref, Says: "the text ends early"}
+	if ref.Kind == session.KindMessage {
+		return salvageMessageFixes(&known{s: s}, f)
+	}
+	return salvagePartFixes(&known{s: s}, f)
+}
+
+func edited(t *testing.T, s *session.Session, f fix) *session.Session {
+	t.Helper()
+	d := &draft{s: s.Clone(), texts: defaultTexts()}
+	if err := f.edit(d); err != nil {
+		t.Fatalf("%s: %v", f.cure, err)
+	}
+	d.arrange()
+	return d.s
+}
+
+// replaced is the session with another record under the same ref.
+func replaced(s *session.Session, r session.Record) *session.Session {
+	c := s.Clone()
+	for i := range c.Messages {
+		m := &c.Messages[i]
+		if m.Ref == r.Ref {
+			parts := m.Parts
+			*m = session.NewMessage(r)
+			m.Parts = parts
+		}
+		for j := range m.Parts {
+			if m.Parts[j].Ref == r.Ref {
+				m.Parts[j] = session.NewPart(r)
+			}
+		}
+	}
+	c.Sort()
+	return c
+}
+
+// paths lists those to all members of an object, and of those below it.
+func paths(data []byte, above ...string) [][]string {
+	var names map[string]json.RawMessage
+	_ = json.Unmarshal(data, &names)
+	var all [][]string
+	for _, name := range slices.Sorted(maps.Keys(names)) {
+		raw, path := names[name], append(slices.Clone(above), name)
+		all = append(append(all, path), paths(raw, path...)...)
+	}
+	return all
+}

@@ -1,0 +1,252 @@
+package diagnose
+
+import (
+	"bytes"
+	"cmp"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mend/agent/opencode/schema"
+	"mend/jsonedit"
+	"mend/session"
+)
+
+// sessionRowFixes make the columns of the session's row that the agent cannot use
+// ones that it can: those that hold the right thing in another storage class keep
+// it, those that may be NULL become NULL, and the rest is taken from the messages.
+// What the agent can use stays as it is.
+func sessionRowFixes(k *known) []fix {
+	s := k.s
+	var names []string
+	for _, f := range schema.SessionFaults(s, true) {
+		names = append(names, f.Field)
+	}
+	created, updated := sessionTimes(s)
+	table := schema.SessionRow
+	if s.WorkspaceMissing {
+		table = slices.Clone(table)
+		i := slices.IndexFunc(table, func(c schema.Column) bool { return c.Name == "workspace_id" })
+		table[i].Convert = func(*schema.Completion, []byte) ([]byte, bool) { return nil, false }
+	}
+	row, c, ok := completeRow(s.Info, names, table, func(_ []byte, from schema.Source) []byte {
+		switch from {
+		case schema.Folder:
+			return k.folderOfMessages()
+		case schema.Created:
+			return strconv.AppendInt(nil, created, 10)
+		case schema.Updated:
+			return strconv.AppendInt(nil, updated, 10)
+		case schema.Cost:
+			return total(s, "cost")
+		}
+		path, _ := strings.CutPrefix(string(from), string(schema.Tokens))
+		return total(s, append([]string{"tokens"}, strings.Split(path, ".")...)...)
+	})
+	if !ok {
+		return nil
+	}
+	cure, loses := describeChanges(c)
+	if slices.Contains(c.Lost, "revert") {
+		loses += " The session is then not reverted any more: the messages that were to go stay."
+	}
+	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
+		loses += " Of the rules that the session had for itself alone those that cannot be read are gone: the agent's own settings hold in their place."
+	}
+	return []fix{{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
+		d.s.Info = row
+		d.s.WorkspaceMissing = d.s.WorkspaceMissing && !slices.Contains(names, "workspace_id")
+		str := func(name string) string {
+			col, _ := row.Col(name)
+			return string(col.Bytes)
+		}
+		d.s.Directory, d.s.Title, d.s.Version = str("directory"), str("title"), str("version")
+		for name, at := range map[string]*int64{"time_created": &d.s.Created, "time_updated": &d.s.Updated} {
+			if slices.Contains(names, name) {
+				col, _ := row.Col(name)
+				*at, _ = col.Int()
+			}
+		}
+		return nil
+	}}}
+}
+
+// projectRowFixes do the same to the row of the session's project, or to its file.
+func projectRowFixes(k *known, _ fault) []fix {
+	s := k.s
+	if s.ProjectRow.Cols == nil {
+		return projectFileFixes(k)
+	}
+	var names []string
+	for _, f := range schema.ProjectFaults(s, true) {
+		names = append(names, f.Field)
+	}
+	row, c, ok := completeRow(s.ProjectRow, names, schema.ProjectRow, func([]byte, schema.Source) []byte {
+		if s.ProjectRow.Ref.Project == "global" {
+			return []byte(`"/"`)
+		}
+		return jsonedit.Quote(s.Directory)
+	})
+	if !ok {
+		return nil
+	}
+	cure, loses := describeChanges(c)
+	return []fix{{cure: "Of the project's row: " + cure, loses: loses, whole: true, edit: func(d *draft) error {
+		d.s.ProjectRow = row
+		return nil
+	}}}
+}
+
+// projectFileFixes make the file of the session's project one that the agent can start
+// with: it writes the rest of what belongs there itself.
+func projectFileFixes(k *known) []fix {
+	s := k.s
+	if s.ProjectRow.Unreadable() {
+		return nil
+	}
+	data, loses := bytes.TrimPrefix(s.ProjectRow.Data, []byte("\ufeff")), ""
+	if jsonedit.Parse(data).Kind() != '{' {
+		data, loses = []byte("{}"), "What the file held."
+	}
+	data, c, err := schema.Complete(data, schema.ProjectFile(s.ProjectRow.Ref.Project), nil)
+	if err != nil {
+		return nil
+	}
+	cure, lost := describeChanges(c)
+	return []fix{{cure: "Of the project's file: " + cure, loses: cmp.Or(loses, lost), whole: true, edit: func(d *draft) error {
+		d.s.ProjectRow = with(s.ProjectRow, data)
+		return nil
+	}}}
+}
+
+// completeRow is the row with the columns of these names as the table wants them, and
+// what that took.
+func completeRow(row session.Record, names []string, table []schema.Column, tell func([]byte, schema.Source) []byte) (session.Record, schema.Changes, bool) {
+	data, lost := rowJSON(&row, names)
+	t := schema.Type{Kind: schema.Object}
+	for i := range table {
+		if f := table[i].Field; f.Name != "id" && slices.Contains(names, f.Name) {
+			t.Fields = append(t.Fields, f)
+		}
+	}
+	after, c, err := schema.Complete(data, &t, tell)
+	if err != nil || len(t.Fields) == 0 {
+		return row, c, false
+	}
+	for _, name := range names {
+		raw, has := jsonedit.Get(after, name)
+		row = row.WithCol(columnOf(name, raw, has))
+	}
+	for _, name := range lost {
+		if !slices.Contains(c.Lost, name) {
+			c.Lost = append(c.Lost, name)
+		}
+	}
+	c.Filled = slices.DeleteFunc(c.Filled, func(name string) bool { return slices.Contains(lost, name) })
+	for _, name := range names { // the same text in another storage class
+		if !slices.Contains(slices.Concat(c.Filled, c.Altered), name) && !slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, name) }) {
+			c.Altered = append(c.Altered, name)
+		}
+	}
+	return row, c, true
+}
+
+// within reports whether the path is that name, or leads below it.
+func within(path, name string) bool { return path == name || strings.HasPrefix(path, name+".") }
+
+// rowJSON is an object of what can be read in columns of the row. lost are those
+// that hold something that cannot.
+func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
+	data = []byte("{}")
+	for _, name := range names {
+		c, _ := r.Col(name)
+		var raw []byte
+		switch isJSON := schema.IsJSONColumn(name); {
+		case c.Class == session.ClassNull:
+			continue
+		case isJSON && (c.Class == session.ClassText || c.Class == session.ClassBlob):
+			raw = bytes.TrimSpace(validPrefix(c.Bytes))
+		case (c.Class == session.ClassText || c.Class == session.ClassBlob) && utf8.Valid(c.Bytes):
+			raw = jsonedit.Quote(string(c.Bytes))
+		case c.Class == session.ClassInteger, c.Class == session.ClassReal:
+			raw = []byte(c.JavaScript())
+		}
+		if len(raw) == 0 || jsonedit.Parse(raw).Kind() == 0 {
+			lost = append(lost, name)
+			if raw = jsonedit.ParsePartialList(raw); raw == nil {
+				continue
+			}
+		}
+		data, _ = jsonedit.Set(data, raw, name) // an object, and a name of no dots
+	}
+	return data, lost
+}
+
+// validPrefix returns the text up to the first byte that is not UTF-8.
+func validPrefix(text []byte) []byte {
+	if utf8.Valid(text) {
+		return text
+	}
+	return text[:bytes.IndexRune(text, utf8.RuneError)]
+}
+
+// columnOf is the column with a JSON value.
+func columnOf(name string, raw []byte, has bool) session.Col {
+	switch {
+	case !has:
+		return session.Col{Name: name, Class: session.ClassNull}
+	case schema.IsJSONColumn(name):
+		return session.TextCol(name, string(raw))
+	case raw[0] == '"':
+		return session.TextCol(name, jsonedit.Unquote(raw))
+	case name == "cost": // the only column of type REAL, which holds no integer
+		f, _ := strconv.ParseFloat(string(raw), 64)
+		return session.RealCol(name, f)
+	}
+	f, err := strconv.ParseFloat(string(raw), 64)
+	if err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
+		return session.IntCol(name, int64(f))
+	}
+	return session.RealCol(name, f)
+}
+
+// folderOfMessages is where the agent worked, by what messages say; "", for which
+// the agent takes the folder that it was started in, if none says.
+func (k *known) folderOfMessages() []byte {
+	g := gap{s: k.s, m: &session.Message{}, known: k}
+	if cwd := g.sibling(session.RoleAssistant, "path", "cwd"); cwd != nil && schema.IsAbsolute(jsonedit.Unquote(cwd)) {
+		return cwd
+	}
+	return []byte(`""`)
+}
+
+// total is the sum of the numbers at path of all messages.
+func total(s *session.Session, path ...string) []byte {
+	sum := 0.0
+	for i := range s.Messages {
+		raw, _ := jsonedit.Get(s.Messages[i].Data, path...)
+		if n, err := strconv.ParseFloat(string(raw), 64); err == nil {
+			sum += n
+		}
+	}
+	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
+}
+
+// projectFixes move the session to the project that has its directory.
+func projectFixes(s *session.Session, _ fault) []fix {
+	if s.Home == "" {
+		return nil
+	}
+	return []fix{{
+		cure:  "The session goes to the project " + s.Home + ", which has its directory.",
+		loses: "The id of the project that it belonged to.",
+		whole: true,
+		edit: func(d *draft) error {
+			d.s.Info = d.s.Info.WithCol(session.TextCol("project_id", d.s.Home))
+			d.s.Project, d.s.ProjectMissing = d.s.Home, false
+			return nil
+		},
+	}}
+}

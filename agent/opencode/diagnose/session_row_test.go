@@ -1,0 +1,234 @@
+package diagnose
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/repair"
+
+	"github.com/ncruces/go-sqlite3"
+
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/internal/wound"
+	"mend/session"
+	"mend/sqlstore"
+	"mend/testdata"
+)
+
+// A rowStore is the database of a version's fixture.
+type rowStore struct {
+	t       *testing.T
+	db      *sqlite3.Conn
+	store   *sqlstore.Store
+	session *session.Session
+}
+
+func newRowStore(t *testing.T, archive []byte) rowStore {
+	t.Helper()
+	dir := t.TempDir()
+	id, err := testdata.Unpack(archive, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "opencode", "opencode.db")
+	s := rowStore{t: t}
+	if s.store, err = sqlstore.Open(path, sqlstore.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	if s.db, err = sqlite3.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.db.Close() })
+	s.exec("pragma synchronous = off; pragma foreign_keys = off; create table whole as select * from session")
+	s.session = s.load(id)
+	return s
+}
+
+func (s rowStore) exec(sql string) {
+	s.t.Helper()
+	if err := s.db.Exec(sql); err != nil {
+		s.t.Fatalf("%s: %v", sql, err)
+	}
+}
+
+func (s rowStore) load(id string) *session.Session {
+	s.t.Helper()
+	loaded, err := s.store.Load(s.t.Context(), session.Session{ID: id})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return loaded
+}
+
+// with is the session with the cell's value, as SQLite stores it.
+func (s rowStore) with(c wound.Cell) *session.Session {
+	s.t.Helper()
+	s.exec(c.Cut())
+	defer s.exec("delete from session; insert into session select * from whole")
+	return s.load(s.session.ID)
+}
+
+// applied carries out a plan and its inverse in a store that holds the cell's value, and
+// compares the table before and after.
+func (s rowStore) applied(c wound.Cell, ops []change.Op) error {
+	s.t.Helper()
+	s.exec(c.Cut() + "; create table damaged as select * from session")
+	defer s.exec("delete from session; insert into session select * from whole; drop table damaged")
+	for _, ops := range [][]change.Op{ops, change.Inverse(ops)} {
+		staged, err := s.store.Prepare(s.t.Context(), ops)
+		if err != nil {
+			return err
+		}
+		if out, err := s.store.Commit(s.t.Context(), staged); err != nil || out.State != change.Committed {
+			return fmt.Errorf("Commit = %+v, %w", out, err)
+		}
+	}
+	s.exec("select case when exists (select * from session except select * from damaged) then abs(-9223372036854775808) end")
+	return nil
+}
+
+// Every value of every column of the session's row gets the verdict that the real
+// program gave, and where that is not alive a fix that changes the row alone. The
+// store takes the fix, and its undo, of one value for each column.
+func TestSessionRow(t *testing.T) {
+	applied := map[string]bool{}
+	stores := map[string]rowStore{
+		"1.2.27":  newRowStore(t, testdata.OpenCode1227),
+		"1.18.33": newRowStore(t, testdata.OpenCode11833),
+	}
+	for i, cell := range wound.Cells() {
+		if !storetest.Includes(i, 8) {
+			continue
+		}
+		s := stores[cell.Version].with(cell)
+		o := Options{Now: fixtureTime, Version: cell.Version}
+		ds := diagnosed(s, o)
+		if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != (cell.Want != wound.Alive) {
+			t.Errorf("%s: %s: Diagnose = %s, the real program: %s", cell.Version, cell.Cut(), told(ds), cell.Want)
+			continue
+		}
+		if cell.Want == wound.Alive {
+			continue
+		}
+		r, err := Plan(s, Request{Options: o})
+		if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref != s.Info.Ref || len(r.Remaining) > 0 {
+			t.Errorf("%s: %s: Plan = %v, %v; left: %s", cell.Version, cell.Cut(), r.Plan.Ops, err, told(r.Remaining))
+			continue
+		}
+		if column := cell.Version + cell.Column; !applied[column] {
+			applied[column] = true
+			if err := stores[cell.Version].applied(cell, r.Plan.Ops); err != nil {
+				t.Errorf("%s: %s: %v", cell.Version, cell.Cut(), err)
+			}
+		}
+	}
+}
+
+// Of a list that is cut short, or damaged in the middle, the elements that can be read stay.
+func TestSessionRowPartialList(t *testing.T) {
+	const (
+		first  = `{"permission":"bash","pattern":"*","action":"deny"}`
+		second = `{"permission":"edit","pattern":"é","action":"ask"}`
+	)
+	stores := map[string]rowStore{"1.2.27": newRowStore(t, testdata.OpenCode1227), "1.18.33": newRowStore(t, testdata.OpenCode11833)}
+	for version, st := range stores {
+		for _, c := range []struct{ value, want string }{
+			{"'[" + first + "," + second[:20] + "'", "[" + first + "]"},
+			{"'[" + first + "," + second + "'", "[" + first + "," + second + "]"},
+			{"'[" + first + "," + second + ",]'", "[" + first + "," + second + "]"},
+			{"'[" + first + "," + second + "]x'", "[" + first + "," + second + "]"},
+			{"'[" + first + ",x," + second + "]'", "[" + first + "]"},
+			{"'[" + first + ",' || cast(x'ff' as text) || '" + second + "]'", "[" + first + "]"},
+			{"'[" + first + "," + second[:42] + "' || cast(x'c3' as text)", "[" + first + "]"},
+			{"'[" + first[:20] + "'", ""},
+			{"'['", ""},
+		} {
+			s := st.with(wound.Cell{Column: "permission", Value: c.value})
+			r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
+			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || r.Cured[0].Loses == "" {
+				t.Errorf("%s: %s: Plan = %+v, %v", version, c.value, r, err)
+				continue
+			}
+			if col, _ := r.After.Info.Col("permission"); string(col.Bytes) != c.want || (col.Class == session.ClassNull) != (c.want == "") {
+				t.Errorf("%s: %s became %q, want %q", version, c.value, col.Bytes, c.want)
+			}
+		}
+	}
+}
+
+// The row of the project is judged and completed likewise.
+func TestProjectRow(t *testing.T) {
+	for version, archive := range map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833} {
+		st := newRowStore(t, archive)
+		st.exec("create table project_whole as select * from project")
+		for _, c := range []struct {
+			value  string
+			broken string // the versions in which the real program does not start
+		}{
+			{"vcs = null", ""},
+			{"vcs = ''", ""},
+			{"vcs = 'garbage'", "1.2.27 1.18.33"},
+			{"vcs = x'00'", "1.2.27 1.18.33"},
+			{"vcs = x'676974'", "1.2.27 1.18.33"},
+			{"worktree = ''", "1.18.33"},
+			{"worktree = 'garbage'", "1.18.33"},
+			{"worktree = x'2f'", "1.18.33"},
+			{"sandboxes = ''", "1.2.27 1.18.33"},
+			{"sandboxes = 'garbage'", "1.2.27 1.18.33"},
+			{"sandboxes = '{}'", "1.2.27 1.18.33"},
+			{"sandboxes = '[5]'", "1.18.33"},
+			{"sandboxes = '[\"/tmp/x\"]'", ""},
+			{"commands = ''", "1.2.27 1.18.33"},
+			{"commands = 'garbage'", "1.2.27 1.18.33"},
+			{"commands = '{}'", ""},
+			{"commands = '[5]'", ""},
+			{"name = x'00'", ""},
+			{"icon_url = 'garbage'", ""},
+			{"icon_color = x'00'", ""},
+			{"time_updated = 'garbage'", ""},
+		} {
+			s := st.with(wound.Cell{Column: "title", Value: "title; update project set " + c.value})
+			st.exec("delete from project; insert into project select * from project_whole")
+			o := Options{Now: fixtureTime, Version: version}
+			ds := diagnosed(s, o)
+			want := strings.Contains(c.broken, version)
+			if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != want {
+				t.Errorf("%s: %s: Diagnose = %s, want broken: %t", version, c.value, told(ds), want)
+			}
+			if !want {
+				continue
+			}
+			r, err := Plan(s, Request{Options: o})
+			if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != session.KindProject || len(r.Remaining) > 0 {
+				t.Errorf("%s: %s: Plan = %v, %v; left: %s", version, c.value, r.Plan.Ops, err, told(r.Remaining))
+			}
+		}
+	}
+}
+
+// A project's file ends 1.1.53 if it can be parsed and is not what the agent expects: what
+// cannot be parsed, and what an if takes for false, the agent writes again.
+func TestProjectFile(t *testing.T) {
+	for data, broken := range map[string]bool{
+		`{"id":"global","worktree":"/","sandboxes":["/x"],"time":{}}`: false, `{"id":"global"}`: false, "\ufeff{\"id\":\"global\"}": false,
+		`{"id":"./global","sandboxes":0}`: false, `{"id":"global","sandboxes":[1],"time":"x"}`: false, `{"id":1,"id":"global"}`: false,
+		``: false, `x`: false, `null`: false, `0`: false, `""`: false,
+		`{}`: true, `[]`: true, `5`: true, `"x"`: true, `true`: true, `{"id":"x"}`: true, `{"id":null}`: true,
+		`{"id":"global","sandboxes":"x"}`: true, `{"id":"global","sandboxes":{}}`: true, "\ufeff{\"id\":\"global\",\"sandboxes\":1e400}": true,
+	} {
+		s := fixture(t)
+		s.ProjectRow = session.Record{Ref: session.Ref{Kind: session.KindProject, Project: "global"}, Data: []byte(data), Mode: 0o644}
+		o := Options{Now: fixtureTime, Version: "1.1.53"}
+		ds := diagnosed(s, o)
+		if got := len(ds) > 0 && ds[0].Severity == repair.Broken; got != broken {
+			t.Errorf("%s: Diagnose = %s, want broken: %t", data, told(ds), broken)
+		}
+		r, err := Plan(s, Request{Options: o})
+		if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) > 0 != broken || broken && r.Plan.Ops[0].Ref != s.ProjectRow.Ref {
+			t.Errorf("%s: Plan = %v, %v; left %s", data, r.Plan.Ops, err, told(r.Remaining))
+		}
+	}
+}

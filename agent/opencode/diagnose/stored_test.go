@@ -1,0 +1,167 @@
+package diagnose
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/agent/opencode/render"
+	"mend/agent/opencode/tree"
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/internal/wound"
+	"mend/provider/anthropic"
+	"mend/session"
+	"mend/sqlstore"
+	"mend/testdata"
+)
+
+// A stored session is a fixture in its store.
+type stored struct {
+	t    *testing.T
+	path string // of the store
+	id   string
+}
+
+// unpack is the fixture of a version, by number, after a wound.
+func unpack(t *testing.T, version int, cut func(wound.Store)) stored {
+	t.Helper()
+	dir := storetest.FastDir(t)
+	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
+	id, err := testdata.Unpack(archive, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := stored{t, filepath.Join(dir, "opencode", "opencode.db"), id}
+	if _, err := os.Stat(st.path); err != nil {
+		st.path = filepath.Join(dir, "opencode", "storage")
+	}
+	wound.Into(t, st.path, id, cut)
+	return st
+}
+
+// A store is a tree or a database.
+type store interface {
+	storetest.Store
+	List(ctx context.Context) ([]session.Session, error)
+	Load(ctx context.Context, head session.Session) (*session.Session, error)
+}
+
+func (st stored) open() store {
+	st.t.Helper()
+	var s store
+	var err error
+	if strings.HasSuffix(st.path, ".db") {
+		s, err = sqlstore.Open(st.path, sqlstore.Options{})
+	} else {
+		s, err = tree.Open(st.path, "", tree.Options{Owner: "test"})
+	}
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return s
+}
+
+// load loads the session as a scan does.
+func (st stored) load() *session.Session {
+	st.t.Helper()
+	store := st.open()
+	heads, err := store.List(st.t.Context())
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == st.id })
+	s, err := store.Load(st.t.Context(), heads[i])
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return s
+}
+
+// apply applies ops and returns them with those that the store added.
+func (st stored) apply(ops []change.Op) []change.Op {
+	st.t.Helper()
+	store := st.open()
+	staged, err := store.Prepare(st.t.Context(), ops)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	out, err := store.Commit(st.t.Context(), staged)
+	if err != nil || out.State != change.Committed {
+		st.t.Fatalf("Commit = %+v, %v", out, err)
+	}
+	if err := store.Discard(st.t.Context(), staged); err != nil {
+		st.t.Fatal(err)
+	}
+	return staged.Ops
+}
+
+// thereAndBack stores what became of the session, and takes it back: what is
+// stored then is every byte what it was.
+func (st stored) thereAndBack(before, after *session.Session) {
+	st.t.Helper()
+	wounded := st.snapshot()
+	ops := st.apply(change.Diff(before.AllRecords, after.AllRecords))
+	if diff := cmp.Diff(records(after), records(st.load())); diff != "" {
+		st.t.Errorf("what is stored is not what was planned (-want +got):\n%s", diff)
+	}
+	st.apply(change.Inverse(ops))
+	if diff := cmp.Diff(wounded, st.snapshot()); diff != "" {
+		st.t.Errorf("after undo (-want +got):\n%s", diff)
+	}
+}
+
+func (st stored) snapshot() map[string]string {
+	st.t.Helper()
+	all, err := wound.Snapshot(st.path)
+	if err != nil {
+		st.t.Fatal(err)
+	}
+	return all
+}
+
+// faults is how often each code is found in a session, by profile and thinking,
+// and the first fault of a code.
+func faults(s *session.Session, code string) (counts map[string]int, first fault) {
+	counts = map[string]int{}
+	for _, p := range render.Profiles() {
+		for _, thinking := range []bool{true, false} {
+			for _, v := range render.Check(anthropic.Provider{}, render.Render(s, render.Settings{Profile: p}), thinking) {
+				counts[fmt.Sprint(p.Version, " ", thinking, " ", v.Rule)]++
+				if v.Rule == code && first.Code == "" && len(v.Refs) > 0 {
+					first = fault{Code: v.Rule, Ref: v.Refs[0], Says: v.Message}
+				}
+			}
+		}
+		for _, f := range new(render.Renderer).Read(s).Screen(p) {
+			counts[fmt.Sprint(p.Version, " ", f.Code)]++
+		}
+	}
+	return counts, first
+}
+
+// cure applies the first fix after which the code is gone and nothing is there
+// more often than before; nil if there is none.
+func cure(s *session.Session, code string, fixes func(*session.Session, fault) []fix) *session.Session {
+	before, f := faults(s, code)
+	for _, x := range fixes(s, f) {
+		d := draft{s: s.Clone(), texts: defaultTexts()}
+		if err := x.edit(&d); err != nil {
+			continue
+		}
+		d.arrange()
+		after, left := faults(d.s, code)
+		worse := func(k string) bool { return after[k] > before[k] }
+		if left.Code == "" && !slices.ContainsFunc(slices.Collect(maps.Keys(after)), worse) {
+			return d.s
+		}
+	}
+	return nil
+}

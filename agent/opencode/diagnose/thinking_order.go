@@ -1,0 +1,201 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"mend/repair"
+
+	"mend/session"
+)
+
+// Thinking behind content of its step, or at its end. Each step goes out as a
+// turn of its own, and the provider wants thinking first in it while a tool loop
+// is open, nothing but calls behind a call, and no thinking at the end
+// (docs/providers.md, R1, R3, R10).
+
+func classOfLast(c *chart, f fault) repair.Class {
+	m, p := c.part(f.Ref)
+	if p != nil && !anyOf(stepOf(m, f.Ref), func(q *session.Part) bool { return speaks(m, q) }) {
+		return repair.EmptyContentMessage
+	}
+	return repair.ThinkingBlockOrder
+}
+
+func whyLast(c *chart, f fault) string {
+	if classOfLast(c, f) == repair.EmptyContentMessage {
+		return "The model thought and then said nothing: the provider refuses an answer that ends with thinking."
+	}
+	return "Thinking is the last thing in its step, and the provider refuses an answer that ends with it."
+}
+
+// fixLast is for thinking at the end of what is sent. A blank text behind it is
+// what was meant to be said; other content of the step goes behind it.
+func fixLast(c *chart, f fault) []fix {
+	m, p := c.part(f.Ref)
+	if p == nil {
+		return nil
+	}
+	ref, step := f.Ref, stepOf(m, f.Ref)
+	fixes := c.completions(func(r session.Ref) bool { return r.Message == ref.Message })
+	for i := range step {
+		switch q := &step[i]; {
+		case q.IsBlankText() && q.ID > p.ID:
+			fixes = append(fixes, blankBecomesPlaceholder(c, q.Ref))
+		case q.IsBlankText():
+			fixes = append(fixes, placeholderBehindThinking(c, q.Ref))
+		}
+	}
+	if anyOf(step, func(q *session.Part) bool { return speaks(m, q) }) {
+		fixes = append(fixes, moves(c, ref)...)
+	}
+	id := p.ID + suffix
+	return append(fixes, fix{
+		cure: fmt.Sprintf("A synthetic text %q is put behind the thinking.", c.texts.placeholder),
+		edit: func(d *draft) error {
+			m, err := d.message(ref)
+			if err != nil {
+				return err
+			}
+			return d.inject(m, id)
+		},
+	}, removeThinking(ref))
+}
+
+func moveFirst(ref session.Ref) fix {
+	return fix{
+		cure: "The thinking moves to the front of its step; nothing of it changes but its id.",
+		edit: func(d *draft) error {
+			m, err := d.message(ref)
+			if err != nil {
+				return err
+			}
+			return m.MoveThinkingFirst(ref)
+		},
+	}
+}
+
+func removeThinking(ref session.Ref) fix {
+	return removal(ref, "The thinking is removed.", "What the model thought at this point; what it said and did stays.")
+}
+
+// moveOrRemove are the ways to be rid of thinking at a wrong place.
+func moveOrRemove(c *chart, ref session.Ref) []fix {
+	return append(moves(c, ref), removeThinking(ref))
+}
+
+// moves are the ways to put thinking first in its step. Where that is a change in
+// an open tool loop ([treatment.forbidden]), the loop is closed with it; a prompt
+// behind its results does not close it.
+func moves(c *chart, ref session.Ref) []fix {
+	move := moveFirst(ref)
+	if (ref.Message != c.newest || !loopOpen(c.s)) && (!c.loop()[ref.Message] || !c.reorders(move, ref)) {
+		return []fix{move}
+	}
+	shut := closeLoop(c, ref)
+	return []fix{move, {cure: shut.cure + " " + move.cure, whole: shut.whole, edit: func(d *draft) error {
+		return errors.Join(shut.edit(d), move.edit(d))
+	}}}
+}
+
+// reorders reports whether the thinking of the message goes out otherwise after
+// the fix.
+func (c *chart) reorders(f fix, ref session.Ref) bool {
+	d := c.draft()
+	i := d.index(ref)
+	was := d.s.Messages[i]
+	err := f.edit(d)
+	d.settleAll()
+	return err == nil && !slices.Equal(goingOut(thoughts(&was)), goingOut(thoughts(&d.s.Messages[i])))
+}
+
+// fixLoopStart is for an open tool loop that does not start with thinking: the
+// thinking of its step goes first, or the loop is closed.
+func fixLoopStart(c *chart, f fault) []fix {
+	m, p := c.part(f.Ref)
+	if p == nil {
+		return nil
+	}
+	var fixes []fix
+	if t := lastOf(stepOf(m, f.Ref), func(q *session.Part) bool { return q.IsThinking() && q.Signature != "" }); t != nil {
+		move := moveFirst(t.Ref)
+		move.cure = fmt.Sprintf("The thinking %s moves to the front of the step; nothing of it changes but its id.", t.ID)
+		fixes = append(fixes, move)
+	}
+	return append(fixes, closeLoop(c, f.Ref))
+}
+
+// fixLoopThinking is for an open tool loop with thinking, while thinking is off.
+func fixLoopThinking(c *chart, f fault) []fix {
+	return []fix{closeLoop(c, f.Ref), removeThinking(f.Ref)}
+}
+
+// closeLoop ends the open tool loop with a step that says the placeholder, behind
+// the newest call: what the provider demands of an open loop it demands no more.
+func closeLoop(c *chart, f session.Ref) fix {
+	in := c.newest
+	for i := range c.s.Messages {
+		if m := &c.s.Messages[i]; sent(m) && anyOf(m.Parts, func(p *session.Part) bool { return p.Type == session.TypeTool }) {
+			in = m.Ref.Message
+		}
+	}
+	return fix{
+		whole: in != f.Message,
+		cure:  fmt.Sprintf("The tool loop is closed by a synthetic text %q behind it; everything else stays.", c.texts.placeholder),
+		edit: func(d *draft) error {
+			m, err := d.message(session.Ref{Message: in})
+			if err != nil {
+				return err
+			}
+			if len(m.Parts) == 0 {
+				return fmt.Errorf("%s: no parts", m.ID)
+			}
+			id := m.Parts[len(m.Parts)-1].ID + suffix
+			if !m.Free(id) {
+				return fmt.Errorf("%s: no id for a step's start", m.ID)
+			}
+			m.Insert(d.s.NewStepStart(m, id))
+			return d.inject(m, id+"_1")
+		},
+	}
+}
+
+// findThinkingOrder finds thinking that stands behind other content of its step
+// and is accepted there by now.
+func findThinkingOrder(c *chart) (fs []fault) {
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if m.Role != session.RoleAssistant || !sent(m) {
+			continue
+		}
+		for step := range m.Steps() {
+			fs = append(fs, laterThinking(step)...)
+		}
+	}
+	return fs
+}
+
+// laterThinking is the signed thinking of a step behind content that no other
+// leads. What is not signed the agent leaves out. Thinking between, after other thinking that leads the step, is how some
+// models work.
+func laterThinking(step []session.Part) (fs []fault) {
+	content := false
+	for i := range step {
+		p := &step[i]
+		switch {
+		case p.IsThinking() && p.Signature != "" && content:
+			fs = append(fs, fault{Ref: p.Ref})
+		case p.IsThinking() && p.Signature != "":
+			return nil
+		}
+		content = content || p.Sent()
+	}
+	return fs
+}
+
+func whyOrder(*chart, fault) string {
+	return "The step starts with other content and its thinking comes later: in an open tool loop the provider wants it first."
+}
+
+func fixOrder(c *chart, f fault) []fix { return moveOrRemove(c, f.Ref) }

@@ -1,0 +1,145 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"mend/jsonedit"
+	"mend/request"
+	"mend/session"
+)
+
+// Thinking that must go: because the model takes none, or because the provider
+// does not take what it was signed with. Nothing in the store shows it.
+
+// findThinking finds answers with thinking.
+func findThinking(c *chart) (fs []fault) {
+	for i := range c.s.Messages {
+		if m := &c.s.Messages[i]; m.Role == session.RoleAssistant && sent(m) && m.HasThinking() {
+			fs = append(fs, fault{Ref: m.Ref})
+		}
+	}
+	return fs
+}
+
+func whyThinking(c *chart, f fault) string {
+	n := len(thoughts(c.message(f.Ref)))
+	if n == 1 {
+		return "The answer holds thinking, and the model takes none."
+	}
+	return fmt.Sprintf("The answer holds %d parts of thinking, and the model takes none.", n)
+}
+
+const losesThoughts = "What the model thought in this answer, its signatures included."
+
+func fixThinkingOff(c *chart, f fault) []fix {
+	ref := f.Ref
+	fixes := []fix{{
+		cure:  "The thinking is removed; what the model said and did stays.",
+		loses: losesThoughts,
+		edit:  func(d *draft) error { _, err := d.strip(ref); return err },
+	}}
+	m := c.message(ref)
+	if !anyOf(m.Parts, func(p *session.Part) bool { return speaks(m, p) }) {
+		fixes[0].cure = fmt.Sprintf("The thinking is removed; as nothing else is left, %q takes its place.", c.texts.placeholder)
+		fixes[0].edit = func(d *draft) error { return d.stripAlone(ref) }
+	}
+	return fixes
+}
+
+// strip takes the thinking out of a message.
+func (d *draft) strip(ref session.Ref) (gone []session.Part, err error) {
+	m, err := d.message(ref)
+	if err != nil {
+		return nil, err
+	}
+	return m.StripThinking(), nil
+}
+
+// stripAlone takes the thinking out of a message that holds nothing else: the
+// placeholder takes the place of the last of it.
+func (d *draft) stripAlone(ref session.Ref) error {
+	gone, err := d.strip(ref)
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	m, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	if replaced, err := m.ReplaceEmptyText(d.texts.placeholder); replaced || err != nil {
+		return err
+	}
+	return d.inject(m, gone[len(gone)-1].ID+suffix)
+}
+
+// findSent finds all thinking that goes out.
+func findSent(c *chart) (fs []fault) {
+	for _, t := range c.render(c.settings[own].profile).Turns {
+		for _, b := range t.Blocks {
+			if b.Type == request.Thinking || b.Type == request.RedactedThinking {
+				fs = append(fs, fault{Ref: b.Source})
+			}
+		}
+	}
+	return fs
+}
+
+// fixThinking takes one thinking part out of the request.
+func fixThinking(c *chart, f fault) []fix {
+	m, p := c.part(f.Ref)
+	if p == nil {
+		return nil
+	}
+	fixes := []fix{removeThinking(f.Ref)}
+	if len(thoughts(m)) == 1 && !anyOf(m.Parts, func(p *session.Part) bool { return speaks(m, p) }) {
+		fixes = []fix{{
+			cure:  fmt.Sprintf("The thinking is removed; as nothing else is left, %q takes its place.", c.texts.placeholder),
+			loses: losesThoughts,
+			edit:  func(d *draft) error { return d.stripAlone(f.Ref) },
+		}}
+	}
+	return fixes
+}
+
+// encryptedField is where the agent keeps reasoning that only the provider can
+// read, below the provider's name in a part's metadata
+// (docs/opencode.md F14).
+const encryptedField = "reasoningEncryptedContent"
+
+// encryptedBy are the names in the metadata of the part that hold encrypted reasoning.
+func encryptedBy(p *session.Part) (names []string) {
+	for _, name := range jsonedit.Names(p.Data, "metadata") {
+		if raw, ok := jsonedit.Get(p.Data, "metadata", name, encryptedField); ok && notNull(raw) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+func findEncrypted(c *chart) (fs []fault) {
+	c.eachPart(func(_ *session.Message, p *session.Part) {
+		if len(encryptedBy(p)) > 0 {
+			fs = append(fs, fault{Ref: p.Ref})
+		}
+	})
+	return fs
+}
+
+func fixEncrypted(_ *chart, f fault) []fix {
+	return []fix{{
+		cure:  "The encrypted reasoning is removed; its summary stays.",
+		loses: "What the model thought, in a form that only the provider could read.",
+		edit: func(d *draft) error {
+			_, p, err := d.part(f.Ref)
+			if err != nil {
+				return err
+			}
+			for _, name := range encryptedBy(p) {
+				if err := p.Unset("metadata", name, encryptedField); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}}
+}

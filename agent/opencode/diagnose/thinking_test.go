@@ -1,0 +1,143 @@
+package diagnose
+
+import "testing"
+
+// Thinking of other kinds than the agent's own with a signature.
+const (
+	thinking = `"type":"thinking","thinking":"hm","signature":"sig"`
+	redacted = `"type":"reasoning","text":"","metadata":{"anthropic":{"redactedData":"abc"}},"time":{"start":1,"end":2}`
+)
+
+func TestThinkingOrder(t *testing.T) {
+	runCures(t, []cureCase{
+		{name: "healthy", turn: answer(stepStart, signed, hi, bash, stepFinish)},
+		{
+			name: "last", turn: answer(stepStart, hi, signed, stepFinish),
+			found: "broken thinking_block_order msg_02/prt_0203",
+			want:  []string{stepStart, "prt_0201_0203|" + signed, hi2, "prt_0204|" + stepFinish},
+		},
+		{
+			name: "behind a call", turn: answer(stepStart, bash, signed, stepFinish),
+			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
+			want:  []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash, "prt_0204|" + stepFinish},
+		},
+		{
+			name: "behind a call, other thinking leads", turn: answer(stepStart, signed, bash, signed2, stepFinish),
+			found: "broken thinking_block_order msg_02/prt_0204",
+			want:  []string{stepStart, signed, "prt_0202_0204|" + signed2, "prt_0203|" + bash, "prt_0205|" + stepFinish},
+		},
+		{
+			name: "behind a call, in a loop that moving it would change", turn: answer(signed, stepStart, hi, signed2, bash, signed),
+			found: "broken thinking_block_order msg_02/prt_0206; note thinking_block_order msg_02/prt_0204",
+			want: []string{
+				signed, stepStart, "prt_0202_0206|" + signed, "prt_0203|" + hi, "prt_0204|" + signed2, "prt_0205|" + bash,
+				"prt_0206_mend|" + stepStart, "prt_0206_mend_1|" + held,
+			},
+		},
+		{
+			name:  "several behind two calls, an empty text behind them",
+			turn:  answer(stepStart, signed, bash, signed, signed, bash2, signed, empty, stepStart, callPart(3, callStates[0])),
+			found: "broken thinking_block_order msg_02/prt_0204; broken thinking_block_order msg_02/prt_0210; broken empty_content_message msg_02/prt_0208; latent thinking_block_order msg_02/prt_0207",
+			want: []string{
+				stepStart, signed, "prt_0202_0204|" + signed, "prt_0202_0205|" + signed, "prt_0202_0207|" + signed, "prt_0203|" + bash, "prt_0206|" + bash2,
+				"prt_0209|" + stepStart, "prt_0210|" + callPart(3, callStates[0]), "prt_0210_mend|" + stepStart, "prt_0210_mend_1|" + held,
+			},
+		},
+		{
+			name: "several keep their order", turn: answer(stepStart, bash, signed, signed2),
+			found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202; broken thinking_block_order msg_02/prt_0204",
+			want:  []string{stepStart, "prt_0201_0203|" + signed, "prt_0201_0204|" + signed2, "prt_0202|" + bash},
+		},
+		{
+			name: "nothing before", turn: answer(hi, signed),
+			found: "broken thinking_block_order msg_02/prt_0202",
+			want:  []string{"prt_0000000000_0202|" + signed, "prt_0201|" + hi},
+		},
+		{name: "between content, other thinking leads", turn: answer(stepStart, signed, hi, signed2, done)},
+		{name: "between content", turn: answer(stepStart, hi, signed, done), found: "note thinking_block_order msg_02/prt_0203"},
+		{
+			name: "between content, asked for", turn: answer(stepStart, hi, signed, done), req: byClass,
+			found: "note thinking_block_order msg_02/prt_0203",
+			want:  []string{stepStart, "prt_0201_0203|" + signed, hi2, "prt_0204|" + done},
+		},
+		{
+			name: "in the second step", turn: answer(stepStart, signed, bash, stepFinish, stepStart, done, signed2),
+			found: "broken thinking_block_order msg_02/prt_0207",
+			want:  []string{stepStart, signed, bash, stepFinish, stepStart, "prt_0205_0207|" + signed2, "prt_0206|" + done},
+		},
+		{
+			name: "no room for an id: the placeholder behind it", turn: answer("prt_0201|"+stepStart, "prt_0201-|"+hi, "prt_0203|"+signed),
+			found: "broken thinking_block_order msg_02/prt_0203",
+			want:  []string{"prt_0201|" + stepStart, "prt_0201-|" + hi, "prt_0203|" + signed, "prt_0203_mend|" + held},
+		},
+	})
+}
+
+func TestThinkingOrderByKind(t *testing.T) {
+	runCures(t, []cureCase{
+		{name: "unsigned: it is left out, wherever it stands", turn: answer(stepStart, hi, unsigned), req: byClass},
+		{
+			name: "redacted", turn: answer(stepStart, hi, redacted),
+			found: "broken thinking_block_order msg_02/prt_0203",
+			want:  []string{stepStart, "prt_0201_0203|" + redacted, hi2},
+		},
+		{
+			name: "older store", turn: answer(hi, thinking), req: byClass,
+			found: "note thinking_block_order msg_02/prt_0202",
+			want:  []string{"prt_0000000000_0202|" + thinking, "prt_0201|" + hi},
+		},
+	})
+}
+
+// THK-08 and THK-09: upstream leaves every newest answer alone; what the provider
+// refuses is a change in an open tool loop.
+func TestThinkingOrderByMessage(t *testing.T) {
+	runCures(t, []cureCase{
+		{
+			name: "blank text does not count", turn: answer(signed, blank, hi), found: "broken empty_content_message msg_02/prt_0202",
+			want: []string{signed, "prt_0203|" + hi},
+		},
+		{name: "left out of the request", turn: failed("APIError", stepStart, hi, signed)},
+		{name: "aborted, left out", turn: failed("MessageAbortedError", stepStart, signed)},
+		{
+			name: "aborted, sent", turn: failed("MessageAbortedError", stepStart, hi, signed),
+			found: "broken thinking_block_order msg_02/prt_0203",
+			want:  []string{stepStart, "prt_0201_0203|" + signed, hi2},
+		},
+		{
+			name: "newest, loop open", turn: calling(stepStart, bash, signed), after: []turn{}, found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
+			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash, "prt_0203_mend|" + stepStart, "prt_0203_mend_1|" + held},
+		},
+		{
+			name: "newest, finished", turn: answer(stepStart, bash, signed), after: []turn{}, found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
+			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash},
+		},
+		{
+			name: "newest answer, a prompt behind it", turn: calling(stepStart, bash, signed), found: "broken thinking_block_order msg_02/prt_0203; broken thinking_block_order msg_02/prt_0202",
+			want: []string{stepStart, "prt_0201_0203|" + signed, "prt_0202|" + bash},
+		},
+	})
+}
+
+// hi2 is the text in its old place, where the parts before it changed number.
+const hi2 = "prt_0202|" + hi
+
+func TestThinkingDisabled(t *testing.T) {
+	runCures(t, []cureCase{
+		{name: "not asked for", turn: answer(stepStart, signed, hi)},
+		{
+			name: "asked for", turn: answer(stepStart, signed, hi, unsigned), found: "", req: strip,
+			want: []string{stepStart, "prt_0203|" + hi},
+		},
+		{
+			name: "nothing else there", turn: answer(stepStart, signed, signed2, stepFinish), found: "broken empty_content_message msg_02/prt_0203", req: strip,
+			want: []string{stepStart, "prt_0203_mend|" + held, "prt_0204|" + stepFinish},
+		},
+		{
+			name: "blank text there", turn: answer(stepStart, signed, blank), found: "broken empty_content_message msg_02/prt_0203", req: strip,
+			want: []string{stepStart, "prt_0203|" + held},
+		},
+		{name: "loop open", turn: calling(stepStart, signed, bash), after: []turn{}, req: strip},
+		{name: "left out", turn: failed("APIError", signed, hi), req: strip},
+	})
+}

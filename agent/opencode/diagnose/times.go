@@ -1,0 +1,67 @@
+package diagnose
+
+import (
+	"fmt"
+
+	"mend/repair"
+
+	"mend/session"
+)
+
+// findTimes finds rows of messages whose time is no number: SQLite sorts text and
+// blobs behind all numbers, so the agent reads such a message after every new prompt,
+// and NULL before all others.
+func findTimes(c *chart) (fs []fault) {
+	if !c.settings[own].profile.ByTime {
+		return nil
+	}
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if at, isRow := m.Col("time_created"); isRow && !isNumeric(at) {
+			fs = append(fs, fault{Ref: m.Ref, Says: at.Class.String(), Severity: repair.Latent})
+		}
+	}
+	if len(fs) > 0 && len(c.violations(c.settings[own])) > 0 { // which may come of it
+		for i := range fs {
+			fs[i].Severity = repair.Broken
+		}
+	}
+	return fs
+}
+
+func isNumeric(c session.Col) bool {
+	return c.Class == session.ClassInteger || c.Class == session.ClassReal
+}
+
+func whyTime(_ *chart, f fault) string {
+	return fmt.Sprintf("The time of the message's row is %s and no number, so the agent reads the message at the wrong place: behind every new prompt.", f.Says)
+}
+
+// fixTimes gives all such rows the time that the message tells itself, else the one in
+// its id.
+func fixTimes(c *chart, _ fault) []fix {
+	return []fix{{
+		cure: "Rows of messages whose time is no number get the time that the message itself tells.", loses: "What stood there.", whole: true,
+		edit: func(d *draft) error {
+			for i := range d.s.Messages {
+				m := &d.s.Messages[i]
+				at, isRow := m.Col("time_created")
+				if !isRow || isNumeric(at) {
+					continue
+				}
+				ms := m.Created
+				if ms <= 0 {
+					var ok bool
+					if ms, ok = session.IDTime(m.ID, session.ClockTurn(c.s.LatestTime())); !ok {
+						return fmt.Errorf("%s: nothing tells its time", m.Ref)
+					}
+				}
+				parts := m.Parts
+				*m = session.NewMessage(m.WithCol(session.IntCol("time_created", ms)))
+				m.Parts = parts
+			}
+			d.s.Sort()
+			return nil
+		},
+	}}
+}

@@ -1,0 +1,68 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/repair"
+
+	"mend/internal/wound"
+	"mend/session"
+	"mend/testdata"
+)
+
+// Messages are in the order that SQLite has them in, whatever the storage class of
+// their times is; times that are no numbers become what they were.
+func TestTimesOfEveryClass(t *testing.T) {
+	st := newRowStore(t, testdata.OpenCode11833)
+	healthy := idsOf(st.session)
+	var cut strings.Builder
+	cut.WriteString("title")
+	for i, v := range []string{"'b'", "x'00'", "time_created + 0.5", "'12x'", "x'ff'", "''"} {
+		fmt.Fprintf(&cut, "; update message set time_created = %s where id = '%s'", v, healthy[i+2])
+	}
+	s := st.with(wound.Cell{Column: "title", Value: cut.String()})
+	bySQL := idsOf(s)
+	if slices.Equal(bySQL, healthy) {
+		t.Fatal("the order did not change")
+	}
+	mixed := s.Clone()
+	slices.Reverse(mixed.Messages)
+	mixed.Sort()
+	if got := idsOf(mixed); !slices.Equal(got, bySQL) {
+		t.Errorf("Sort = %v, SQLite has %v", got, bySQL)
+	}
+	o := Options{Now: fixtureTime, Version: "1.18.33"}
+	r, err := Plan(s, Request{Options: o, Latent: true})
+	if err != nil || len(r.Remaining) > 0 || !slices.Equal(idsOf(r.After), healthy) || len(r.Plan.Ops) != 5 {
+		t.Errorf("Plan has %d ops, want the 5 rows whose times are no numbers; left %s, order %v, %v", len(r.Plan.Ops), told(r.Remaining), idsOf(r.After), err)
+	}
+}
+
+func idsOf(s *session.Session) (ids []string) {
+	for i := range s.Messages {
+		ids = append(ids, s.Messages[i].ID)
+	}
+	return ids
+}
+
+// Of the session's file 1.1.53 needs nothing but the object with its times.
+func TestSessionFile(t *testing.T) {
+	for data, broken := range map[string]bool{
+		`{"id":"ses_1","time":{}}`: false, `{"time":{}}`: false, `{"id":5,"time":[]}`: false, "\ufeff{\"time\":{}}": false,
+		`{"id":"ses_1"}`: true, `{"time":null}`: true, `{"time":"x"}`: true, `{"time":5}`: true,
+	} {
+		s := fixture(t)
+		s.Info = session.Record{Ref: session.Ref{Kind: session.KindSession, Project: "global", Session: s.ID}, Data: []byte(data), Mode: 0o644}
+		o := Options{Now: fixtureTime, Version: "1.1.53"}
+		ds := diagnosed(s, o)
+		if got := len(ds) > 0 && ds[0].Severity == repair.Broken; got != broken {
+			t.Errorf("%s: Diagnose = %s, want broken: %t", data, told(ds), broken)
+		}
+		if r, err := Plan(s, Request{Options: o}); err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) > 0 != broken {
+			t.Errorf("%s: Plan = %v, %v; left %s", data, r.Plan.Ops, err, told(r.Remaining))
+		}
+	}
+}

@@ -1,0 +1,57 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"mend/repair"
+
+	"mend/session"
+)
+
+// What stands behind a call in its step (R1). To blame is the first block that
+// is no call; the call itself where no result goes out for it.
+
+func classOfBetween(c *chart, f fault) repair.Class {
+	if _, p := c.part(f.Ref); p != nil && p.IsThinking() {
+		return repair.ThinkingBlockOrder
+	}
+	return repair.ToolResultMissing
+}
+
+func whyLostCall(c *chart, f fault) string {
+	m, p := c.part(f.Ref)
+	if p == nil {
+		return "A tool call goes out without its result right behind it."
+	}
+	if p.IsTool() {
+		return fmt.Sprintf("The %s goes out without its result right behind it.", callName(p))
+	}
+	step := stepOf(m, f.Ref)
+	at := slices.IndexFunc(step, func(q session.Part) bool { return q.Ref == f.Ref })
+	call := lastOf(step[:max(at, 0)], (*session.Part).IsTool)
+	behind := "a call"
+	if call != nil {
+		behind = "the " + callName(call)
+	}
+	return fmt.Sprintf("%s stands behind %s in the same step, where the provider takes nothing but further calls.", nameOf(p), behind)
+}
+
+func fixLostCall(c *chart, f fault) []fix {
+	_, p := c.part(f.Ref)
+	if p == nil || p.IsTool() {
+		return nil
+	}
+	if p.IsThinking() {
+		return moveOrRemove(c, f.Ref)
+	}
+	ref := f.Ref
+	var fixes []fix
+	if p.IsBlankText() {
+		fixes = fixBlank(c, f)
+	}
+	return append(fixes, fix{
+		cure: "A step's start is put before it, so that it goes out behind the result; every byte of it stays.",
+		edit: func(d *draft) error { return d.insertBare(ref) },
+	})
+}

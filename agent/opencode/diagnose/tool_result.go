@@ -1,0 +1,147 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mend/jsonedit"
+	"mend/session"
+)
+
+const whyNoCall = "The call has no id of its own, only that of the part, so no result could be matched with it."
+
+// findUnfinished finds calls that never got a result: they are shown as running
+// for ever, and what is sent for them depends on the version of the agent.
+func findUnfinished(c *chart) (fs []fault) {
+	c.eachPart(func(m *session.Message, p *session.Part) {
+		if m.Role == session.RoleAssistant && p.Unfinished() {
+			fs = append(fs, fault{Ref: p.Ref})
+		}
+	})
+	return fs
+}
+
+// findUnavailable finds the unfinished calls of a tool that the model does not
+// have, by the name that the error tells.
+func findUnavailable(c *chart) []fault {
+	return slices.DeleteFunc(findUnfinished(c), func(f fault) bool {
+		_, p := c.part(f.Ref)
+		return c.tool != "" && !strings.EqualFold(p.Tool, c.tool)
+	})
+}
+
+func whyUnfinished(c *chart, f fault) string {
+	_, p := c.part(f.Ref)
+	when := "while it ran"
+	if p.Status == session.StatusPending {
+		when = "before it ran"
+	}
+	return fmt.Sprintf("The %s never got a result: the agent was stopped %s.", callName(p), when)
+}
+
+// fixUnfinished turns the state of the call into an error. It is corrected, not
+// answered by a second part: the call and its result are one record
+// (docs/opencode.md).
+func fixUnfinished(c *chart, f fault) []fix {
+	_, p := c.part(f.Ref)
+	if p.Call() == "" {
+		return nil
+	}
+	ref := f.Ref
+	return []fix{{
+		cure: fmt.Sprintf("The call is marked as failed with %q; its input stays.", c.texts.cancelled),
+		edit: func(d *draft) error { return d.failCall(ref) }, alike: true,
+	}}
+}
+
+// failCall gives the call every field that a failed one must have. What it has
+// beyond them stays.
+func (d *draft) failCall(ref session.Ref) error {
+	m, p, err := d.part(ref)
+	if err != nil {
+		return err
+	}
+	start, end := p.Start, m.Completed
+	if start == 0 {
+		start = m.Created
+	}
+	if end == 0 {
+		end = m.LatestTime()
+	}
+	data := p.Data
+	for _, f := range []struct {
+		path  []string
+		raw   []byte
+		stays func(raw []byte) bool // what is there, if it is so
+	}{
+		{[]string{"state", "status"}, jsonedit.Quote(session.StatusError), never},
+		{[]string{"state", "input"}, []byte("{}"), notNull},
+		{[]string{"state", "error"}, jsonedit.Quote(d.texts.cancelled), never},
+		{[]string{"state", "time"}, []byte("{}"), isObject},
+		{[]string{"state", "time", "start"}, strconv.AppendInt(nil, start, 10), isNumber},
+		{[]string{"state", "time", "end"}, strconv.AppendInt(nil, max(start, end), 10), isNumber},
+	} {
+		if raw, there := jsonedit.Get(data, f.path...); there && f.stays(raw) {
+			continue
+		}
+		if data, err = jsonedit.Set(data, f.raw, f.path...); err != nil {
+			return fmt.Errorf("part %s: %w", p.ID, err)
+		}
+	}
+	*p = session.NewPart(with(p.Record, data))
+	return nil
+}
+
+func never([]byte) bool        { return false }
+func notNull(raw []byte) bool  { return raw[0] != 'n' }
+func isObject(raw []byte) bool { return len(raw) > 0 && raw[0] == '{' }
+func isNumber(raw []byte) bool {
+	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
+}
+
+// findLostResults finds tool_use parts of older stores, where the result is a
+// part of its own, without one.
+func findLostResults(c *chart) (fs []fault) {
+	answered := map[string]bool{}
+	c.eachPart(func(_ *session.Message, p *session.Part) {
+		if p.Type == session.TypeToolResult {
+			answered[p.CallID] = true
+		}
+	})
+	c.eachPart(func(_ *session.Message, p *session.Part) {
+		if call := p.Call(); p.Type == session.TypeToolUse && (call == "" || !answered[call]) {
+			fs = append(fs, fault{Ref: p.Ref})
+		}
+	})
+	return fs
+}
+
+func whyLostResult(c *chart, f fault) string {
+	_, p := c.part(f.Ref)
+	return fmt.Sprintf("The %s has no result anywhere in the session.", callName(p))
+}
+
+func fixLostResult(c *chart, f fault) []fix {
+	_, p := c.part(f.Ref)
+	call, id, ref := p.Call(), p.ID+suffix, f.Ref
+	if call == "" {
+		return nil
+	}
+	return []fix{{
+		cure: fmt.Sprintf("A result that says %q is put behind the call.", c.texts.cancelled),
+		edit: func(d *draft) error {
+			m, err := d.message(ref)
+			if err != nil {
+				return err
+			}
+			if !m.Free(id) {
+				return errors.New("no id for the result")
+			}
+			m.Insert(d.s.NewResultPart(m, id, call, d.texts.cancelled))
+			return nil
+		},
+	}}
+}

@@ -1,0 +1,144 @@
+package diagnose
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/repair"
+
+	"mend/agent/opencode/render"
+	"mend/internal/storetest"
+	"mend/internal/wound"
+	"mend/session"
+)
+
+// Every wound is told as what it does to the real program, and cured: nothing
+// broken is left, and a second plan changes nothing. What only the provider can
+// know, a signature, is cured by its error.
+func TestWounds(t *testing.T) {
+	for i, version := range wound.Versions {
+		for j, w := range wound.Table {
+			if !storetest.Includes(j+9-i*3, 9) {
+				continue
+			}
+			t.Run(version+"/"+w.Name, func(t *testing.T) {
+				s := unpack(t, i, w.Cut).load()
+				req := Request{Options: Options{Now: fixtureTime, Version: version, Missing: missing}}
+				if found := surveyed(s); quickCheck(s, fixtureTime) && len(found) > 0 {
+					t.Errorf("plain, and yet %v", found)
+				}
+				ds := diagnosed(s, req.Options)
+				if got, want := verdict(ds), w.Want[i]; got != want && want != "R7" && want != "R8" {
+					t.Errorf("Diagnose tells %s, the real program %s: %s", got, want, told(ds))
+				}
+				if w.Want[i] == "R7" || w.Want[i] == "R8" {
+					e := repair.ParseAPIError([]byte("messages.9.content.0: Invalid `signature` in `thinking` block"))
+					req.Error = &e
+				}
+				r, err := Plan(s, req)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if slices.ContainsFunc(r.Remaining, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }) {
+					t.Errorf("Plan leaves %s: %s", told(r.Remaining), r.Remaining[0].WhyNot)
+				}
+				if changes := len(r.Plan.Ops) > 0; changes != (w.Want[i] != wound.Alive) {
+					t.Errorf("Plan has %d ops", len(r.Plan.Ops))
+				}
+				if again, err := Plan(r.After, Request{Options: req.Options}); err != nil || len(again.Plan.Ops) > 0 {
+					t.Errorf("the second plan has %d ops, %v", len(again.Plan.Ops), err)
+				}
+			})
+		}
+		if s := unpack(t, i, func(wound.Store) {}).load(); !quickCheck(s, fixtureTime) {
+			t.Errorf("what %s wrote is not plain", version)
+		}
+	}
+}
+
+// Where no record can be replaced every session is judged as before, no record changes,
+// and each finding but a note that the other session has a fix for says why it has none.
+func TestLocked(t *testing.T) {
+	for j, w := range wound.Table {
+		if w.Want[0] == wound.Alive || j%2 != 0 || !storetest.Includes(j/2, 9) { // half of them are enough
+			continue
+		}
+		t.Run(w.Name, func(t *testing.T) {
+			s := unpack(t, 0, w.Cut).load()
+			o := Options{Now: fixtureTime, Version: wound.Versions[0], Missing: missing}
+			before := diagnosed(s, o)
+			for r := range s.Records {
+				r.Locked = "it is locked"
+			}
+			after := diagnosed(s, o)
+			if len(after) != len(before) {
+				t.Fatalf("Diagnose = %s, was %s", told(after), told(before))
+			}
+			for i, d := range after {
+				if d.Rule != before[i].Rule || d.Severity != before[i].Severity || d.Ref != before[i].Ref {
+					t.Errorf("%s %s is %s %s now", before[i].Severity, before[i].Rule, d.Severity, d.Rule)
+				}
+				if d.Severity != repair.Note && d.Cure == "" && before[i].Cure != "" && !strings.Contains(d.WhyNot, "it is locked") {
+					t.Errorf("%s %s has no fix: %s", d.Severity, d.Rule, d.WhyNot)
+				}
+			}
+			r, err := Plan(s, Request{Options: o, Latent: true})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, op := range r.Plan.Ops {
+				if op.Pre != nil && op.Ref.Kind != session.KindFile {
+					t.Errorf("the plan changes %v %s", op.Ref.Kind, op.Ref)
+				}
+			}
+		})
+	}
+}
+
+func missing(path string) bool {
+	_, err := os.Stat(path)
+	return err != nil
+}
+
+// verdict is what diagnoses say of the next prompt.
+func verdict(ds []repair.Diagnosis) string {
+	verdict := wound.Alive
+	for _, d := range ds {
+		if d.Severity != repair.Broken {
+			continue
+		}
+		if !strings.HasPrefix(d.Rule, "R") {
+			return wound.Dead
+		}
+		if verdict == wound.Alive {
+			verdict = d.Rule
+		}
+	}
+	return verdict
+}
+
+// What is left in messages that got other ids is not told as cured.
+func TestRenumberedIsNotCured(t *testing.T) {
+	named := func(name string) func(wound.Store) {
+		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
+		return wound.Table[i].Cut
+	}
+	s := unpack(t, 0, func(st wound.Store) {
+		named("unknown part type")(st)
+		named("ids from before the clock's wrap")(st)
+	}).load()
+	r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: "1.1.53"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range r.Cured {
+		if d.Rule == render.FailureScreen {
+			t.Errorf("Cured has %s %s, which stays: %s", d.Rule, d.Ref, told(r.Remaining))
+		}
+	}
+	if len(r.Cured) == 0 || len(r.Remaining) == 0 {
+		t.Errorf("Cured = %s, Remaining = %s", told(r.Cured), told(r.Remaining))
+	}
+}
