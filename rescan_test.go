@@ -173,7 +173,7 @@ func TestScanCutShort(t *testing.T) {
 
 func unexported(p cmp.Path) bool {
 	f, ok := p.Last().(cmp.StructField)
-	return ok && f.Name() == "of"
+	return ok && f.Name() == "finding"
 }
 
 // A session is read again if a change after the scan may have left the same stamp.
