@@ -129,8 +129,11 @@ func (r *patternReader) text(name string, i, depth int) ([]byte, bool) {
 		if i = skipValue(r.data, i, depth); i < 0 {
 			return nil, false
 		}
+		if is && r.data[start] != '"' {
+			return nil, false
+		}
 		if is {
-			return r.data[start+1 : i-1], r.data[start] == '"'
+			return r.data[start+1 : i-1], true
 		}
 		closed := false
 		if i, closed = skipComma(r.data, i, '}'); closed || i < 0 {

@@ -105,6 +105,8 @@ func TestPattern(t *testing.T) {
 		{`{"a":"x","u":{"is":"x"}}`, 0, false},
 		{`{"a":"x","u":{"is":"z","y":""}}`, 0, false},
 		{`{"a":"x","u":{"is":"w"}}`, 0, false},
+		{`{"a":"x","u":{"is":1}}`, 0, false},
+		{`{"a":"x","u":{"is":[]}}`, 0, false},
 		{`{"a":"x","u":{}}`, 0, false},
 		{`{"a":"x","u":{"is":"z","is":"x","y":""}}`, 0, false},
 		{`{}`, 0, false},
