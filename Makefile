@@ -27,6 +27,7 @@ lint:
 	go vet ./... ./testdata
 	go vet -tags e2e,man ./...
 	go tool -modfile=tools.mod golangci-lint run ./...
+	go test -count=1 -run 'TestLayers|TestNames' .
 
 tidy:
 	go mod tidy -diff
