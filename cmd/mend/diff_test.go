@@ -177,7 +177,7 @@ func TestDeepLines(t *testing.T) {
 	}
 }
 
-func TestOneDiffLine(t *testing.T) {
+func TestShortenLine(t *testing.T) {
 	for _, c := range []struct{ line, want string }{
 		{"", ""},
 		{"+\ta", `+\ta`},

@@ -34,7 +34,7 @@ func TestProgress(t *testing.T) {
 	}
 }
 
-func TestSaying(t *testing.T) {
+func TestShowBusy(t *testing.T) {
 	rows := []struct {
 		name            string
 		canDraw, asJSON bool

@@ -114,7 +114,7 @@ func truncate(s string) string {
 	return s
 }
 
-func TestChanges(t *testing.T) {
+func TestDescribeChanges(t *testing.T) {
 	record := func(table, id, owner, data string) wound.Record {
 		return wound.Record{Table: table, ID: id, Owner: owner, Data: data}
 	}
@@ -133,6 +133,6 @@ func TestChanges(t *testing.T) {
 		`change message 0 part 2, text: from damaged bytes {"type":"text"}`, `create message 0 part 3, new: {"type":"new"}`, "delete message 0 part 2, file",
 	}
 	if got := describeChanges(before, after); !slices.Equal(got, want) {
-		t.Errorf("changes = %q, want %q", got, want)
+		t.Errorf("describeChanges = %q, want %q", got, want)
 	}
 }
