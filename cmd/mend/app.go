@@ -49,7 +49,7 @@ Without a verb it tells how things stand.`,
 		Args:          cobra.NoArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
+		RunE:          func(*cobra.Command, []string) error { return a.status() },
 	}
 	a.opt.Agents = agents
 	a.opt.Version, a.opt.Note = version(), a.printNote

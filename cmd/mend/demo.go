@@ -21,7 +21,7 @@ func (a *app) demoVerb() *cobra.Command {
 scan, repair, log and undo. It needs nothing but this program, and touches
 nothing but a temporary folder, which it removes.`,
 		Args: cobra.NoArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.demo(cmd) },
+		RunE: func(*cobra.Command, []string) error { return a.demo() },
 	}
 }
 
@@ -31,7 +31,7 @@ type demo struct {
 	dir, storage, session string
 }
 
-func (a *app) demo(*cobra.Command) error {
+func (a *app) demo() error {
 	dir, err := os.MkdirTemp("", "mend-demo-")
 	if err != nil {
 		return err

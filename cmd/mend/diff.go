@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 
-	"github.com/fatih/color"
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
@@ -71,12 +70,10 @@ func (a *app) printDiff(pre, post *change.Image) {
 
 // colorLine returns a diff line in the colour of its sign.
 func colorLine(sign byte, line string) string {
-	switch {
-	case color.NoColor: // fast path
-		return line
-	case sign == '+':
+	switch sign {
+	case '+':
 		return added(line)
-	case sign == '-':
+	case '-':
 		return removed(line)
 	}
 	return faint(line)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"syscall"
 
 	"mend"
@@ -123,11 +124,8 @@ func exitCode(err error) int {
 func worst(a, b error) error {
 	order := []int{exitDone, exitProblems, exitRefused, exitUsage, exitConflict, exitUnusable, exitPending}
 	rank := func(err error) int {
-		code := exitCode(err)
-		for i, c := range order {
-			if c == code {
-				return i
-			}
+		if i := slices.Index(order, exitCode(err)); i >= 0 {
+			return i
 		}
 		return len(order) // a signal
 	}
@@ -138,12 +136,7 @@ func worst(a, b error) error {
 }
 
 func isAny(err error, targets ...error) bool {
-	for _, t := range targets {
-		if errors.Is(err, t) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 }
 
 // hint returns what the user can do about an error, or "" if the error is enough.

@@ -17,7 +17,7 @@ func (a *app) statusVerb() *cobra.Command {
 		Use:   "status",
 		Short: "Tell how things stand: stores, the last scan, pending repairs, the next step",
 		Args:  cobra.NoArgs,
-		RunE:  func(cmd *cobra.Command, _ []string) error { return a.status(cmd) },
+		RunE:  func(*cobra.Command, []string) error { return a.status() },
 	}
 }
 
@@ -37,7 +37,7 @@ type storeJSON struct {
 	InUse  bool   `json:"inUse"`
 }
 
-func (a *app) status(*cobra.Command) error {
+func (a *app) status() error {
 	var s statusJSON
 	var pending, conflicted []change.Entry
 	for _, l := range a.opt.Stores() {
