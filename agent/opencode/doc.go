@@ -1,3 +1,9 @@
-// Package opencode is the agent OpenCode: where its stores are, and what mend reads and
-// writes in them.
+// Package opencode implements the agent OpenCode: it finds and opens its stores, and
+// implements [agent.Store] with the packages below this one.
+//
+//	tree      layouts of the trees of JSON files of OpenCode 1.1 and earlier
+//	schema    the table of the fields of records
+//	js        the semantics of JavaScript values
+//	render    the request that each version makes of a session
+//	diagnose  findings and fixes
 package opencode

@@ -1,12 +1,13 @@
-// Package endpoint is a model provider for tests: it answers the Anthropic
-// Messages API on loopback from a script, and refuses what the real provider
-// refuses, in the provider's own words.
+// Package endpoint is a model provider for tests: it answers the Anthropic Messages API
+// on loopback from a script, and refuses what the real provider refuses, with the same
+// error texts.
 //
-// A test starts a [Server], lets a program talk to it, and reads what was sent
-// from [Server.Calls]. [Check] is the judge alone, without a server: the rules
-// R1 to R17 of the project's list, one function each, in one table.
+// A test starts a [Server], lets a program send requests to it, and reads these from
+// [Server.Calls]. [Check] checks a request without a server: it has the rules R1 to R17
+// of docs/providers.md, one function each, in one table. It shares no code with package
+// provider/anthropic, so that tests can compare the two.
 //
-// Where the list leaves something open, this is what the judge does:
+// Where the rules leave something open, Check does this:
 //
 //   - Neighbouring messages of one role are one turn; the numbers in a message
 //     are those of the request as it was sent, not of the joined turns.
@@ -20,9 +21,9 @@
 //     block (R5). Text inside a tool result is not judged.
 //   - An image's size (R15) is the length of its base64 text, as the provider
 //     counts it.
-//   - R8 needs the memory of what was answered: Check takes it as an argument,
-//     a Server remembers it, and without it R8 is never broken.
+//   - R8 needs the earlier answers: Check has them as an argument, a Server remembers
+//     them, and without them R8 is never broken.
 //
-// Signatures are made with a fixed key, so that a thinking block that an
-// earlier server answered is still good for a later one.
+// Signatures are made with a fixed key, so that a thinking block of one server is valid
+// for a later one.
 package endpoint

@@ -1,25 +1,25 @@
-// Package faulttest runs a program and does to it, at one chosen call of the
-// system, what happens to programs: it is killed, the call fails, or the call
-// waits while the test does something else.
+// Package faulttest runs a program and injects a fault at one chosen system call: the
+// program is killed, the call fails, or the call waits while the test does something
+// else.
 //
-// A [Program] is run under a seccomp filter that stops every call that changes
-// what is stored, in all its threads, until the test has answered. The calls are
-// numbered from 1, in the order in which they come. A test goes through
-// k = 1, 2, 3 … until the program ends before it comes to k.
+// A [Program] runs under a seccomp filter that stops every call that changes what is
+// stored, in all threads, until the test has answered. The calls are numbered from 1 in
+// the order in which they arrive. A test goes through k = 1, 2, 3 … until the program
+// ends before call k.
 //
-// It can also hold still what makes equal runs differ: the time that the program
-// is told, and what it takes for random.
+// It can also freeze what makes equal runs differ: the program's clock and its random
+// numbers.
 //
-// It needs no rights, but Linux 5.19 or later; elsewhere there is nothing in
-// this package. The command filtered installs the filter in the process that
-// becomes the program.
+// It needs Linux 5.19 or later and no special rights; on other systems the package is
+// empty. The command filtered installs the filter in the process that becomes the
+// program.
 //
-// The tests of this package do all that to the real mend, and check what it
-// promises. Each cut is made, each failed run goes to its end. What comes after
-// it, recovery and all that is checked then, depends on nothing but the bytes,
-// names and modes that the cut left in the store and in mend's own folders: a
-// state that a cut in the same store has left before is recovered once. Since the
-// time stands still, three cuts in four leave such a state.
+// The tests of this package run the real mend and check its promises. Every cut is made,
+// and every run in which a call fails goes to its end. What follows, which is recovery
+// and the checks after it, depends only on the bytes, names and modes that the cut left
+// in the store and in mend's own folders. So a state that an earlier cut in the same
+// store has left is not recovered again. Because the clock is frozen, three cuts in four
+// leave such a state.
 //
 // The tests are in layers:
 //

@@ -10,15 +10,14 @@
 //	go test -tags e2e ./internal/opencode         (each wound on one version)
 //	go test -tags e2e -short ./internal/opencode  (one wound in sixteen)
 //
-// The stores of testdata have ids of November 2026. The program is healthy on
-// them as long as the clock stands behind that time and before the next wrap
-// of the id clock, in October 2028; then versions before 1.18.15 are dead.
+// The stores of testdata have ids of November 2026. The program works on them if the
+// clock is after that time and before the next wrap of the id clock, in October 2028;
+// versions before 1.18.15 answer no prompt then.
 //
 // # What the program was seen to do
 //
-// The tests here confirm the table of wounds in the project's notes on
-// OpenCode's storage, for 1.1.53, 1.2.27 and 1.18.33, but for one row, and add
-// to it. Where nothing else is said, all three do the same.
+// The tests here confirm docs/opencode.md for 1.1.53, 1.2.27 and 1.18.33, and add to
+// it. If no version is named, all three do the same.
 //
 //   - A part whose id does not start with prt is not left out: it is sent, in
 //     the place its id sorts to. As bad_… the text stands before the reasoning,

@@ -1,4 +1,4 @@
-// Package userdir says where the folders of the user are.
+// Package userdir returns the paths of the user's folders.
 package userdir
 
 import (
