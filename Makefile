@@ -14,11 +14,11 @@ PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 build:
 	go build -o bin/mend ./cmd/mend
 
-test: # of sweeps and of large tables a fixed sample
+test: # sweeps and large tables run a fixed sample
 	go test -shuffle=on ./...
 
 test-all: # every case
-	MEND_SWEEP=all go test -shuffle=on ./...
+	MEND_SWEEP=all go test ./...
 
 race: # the race detector needs cgo; the program does not. Where goroutines are, without the sweeps that start none
 	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/... ./journal
@@ -73,8 +73,8 @@ e2e-generate:
 	cd cmd/mend && ../../bin/generate.test -test.timeout 0 -test.run TestGenerated -cases $(N) -seed $(SEED) -first $(FIRST)
 
 e2e-all: # the same with every wound on every version, more random ones, every bad hook and the soak
-	go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./sqlstore ./agent/opencode/render
-	go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything -combinations 60
+	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./sqlstore ./agent/opencode/render
+	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything -combinations 60
 
 bench: # mend against small C programs that only read; writes docs/performance.md. Go benchmarks: go test -bench .
 	cd bench && go run .
