@@ -65,8 +65,8 @@ func (v Value) Members() (all []Member) {
 	at := map[string]int{}
 	indexed := false
 	for name, in := range v.Children() {
-		i, again := at[string(name)]
-		if again {
+		i, seen := at[string(name)]
+		if seen {
 			all[i].Value = Value{in}
 			continue
 		}

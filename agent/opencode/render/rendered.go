@@ -40,9 +40,9 @@ func (r *builder) has(t trait) bool {
 
 // fork returns a builder with the same settings that has not built anything.
 func (r *builder) fork() *builder {
-	own := *r
-	own.used, own.failures, own.reported = 0, nil, nil
-	return &own
+	fork := *r
+	fork.used, fork.failures, fork.reported = 0, nil, nil
+	return &fork
 }
 
 // renderMessages renders the messages and records their failures.
@@ -65,9 +65,9 @@ func (r *builder) renderMessage(m *message) *renderedMessage {
 			return c
 		}
 	}
-	own := r.fork()
-	c := &renderedMessage{messages: own.cleanUp(own.draftMessages(m)), failures: own.failures}
-	c.cacheKey = own.cacheKey()
+	fork := r.fork()
+	c := &renderedMessage{messages: fork.cleanUp(fork.draftMessages(m)), failures: fork.failures}
+	c.cacheKey = fork.cacheKey()
 	m.rendered = append(m.rendered, c)
 	return c
 }

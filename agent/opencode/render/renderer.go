@@ -120,8 +120,8 @@ func (v *View) turns(b *builder, messages []*renderedMessage) *cachedTurns {
 			return m
 		}
 	}
-	own := b.fork()
-	m := &cachedTurns{from: messages, turns: own.joinTurns(messages), cacheKey: own.cacheKey()}
+	fork := b.fork()
+	m := &cachedTurns{from: messages, turns: fork.joinTurns(messages), cacheKey: fork.cacheKey()}
 	*v.cache = append(*v.cache, m)
 	return m
 }

@@ -95,9 +95,10 @@ func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block,
 	}
 	attached, output := state.Get("attachments"), state.Get("output")
 	isText := output.Kind() == '"'
-	switch {
-	case attached.NonEmpty() && !a.has(attachedToResult) && !a.attachAsPrompt(p, attached):
+	if attached.NonEmpty() && !a.has(attachedToResult) && !a.attachAsPrompt(p, attached) {
 		return request.Block{}, false
+	}
+	switch {
 	case state.Get("time").Get("compacted").Truthy():
 		return textResult(jsonedit.Quote(clearedText), false), true
 	case isText && !attached.NonEmpty():
@@ -147,8 +148,8 @@ func (a *assistantDraft) attachAsPrompt(p part, v js.Value) bool {
 	if len(list) == 0 {
 		return true
 	}
-	say := request.Block{Type: request.Text, Text: "Tool " + p.body.Get("tool").String() + " returned an attachment:", Source: p.ref}
-	out := draftMessage{session.RoleUser, a.source, []draftBlock{{Block: &say}}}
+	caption := request.Block{Type: request.Text, Text: "Tool " + p.body.Get("tool").String() + " returned an attachment:", Source: p.ref}
+	out := draftMessage{session.RoleUser, a.source, []draftBlock{{Block: &caption}}}
 	for i := range list {
 		b, ok := a.promptFile(part{recordState: p.recordState, body: list[i]})
 		if !ok {
