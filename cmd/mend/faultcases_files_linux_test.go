@@ -113,7 +113,7 @@ func TestCase08Unreadable(t *testing.T) {
 		t.Fatal(err)
 	}
 	sb.wantOutput(sb.mustExit(exitProblems, "scan", "--all"), "permission denied")
-	a := sb.mustExit(exitProblems, "repair", sb.session) // the answer in another message is cured
+	a := sb.mustExit(exitProblems, "repair", sb.session) // the answer in another message is fixed
 	sb.wantOutput(a, "Repaired "+sb.session)
 	sb.wantOutput(a, "permission denied")
 	if err := os.Chmod(sb.store, 0); err != nil {
