@@ -24,8 +24,14 @@ func FuzzPattern(f *testing.F) {
 		{Name: "n", Pattern: some, Capture: 1}, {Name: "s", Pattern: some, Capture: 2},
 		{Name: "o", Pattern: &Pattern{Fields: []PatternField{{Name: "in", Pattern: some, Required: true, Capture: 4}}}, Capture: 3},
 	}}
+	nested := &Pattern{By: "s", Cases: map[string][]PatternField{
+		"": {{Name: "s", Pattern: some}, {Name: "n", Pattern: &Pattern{Elements: some}}}, "x": {{Name: "s", Pattern: some}, {Name: "o", Pattern: &Pattern{Values: some}}},
+	}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var texts [5][]byte
+		if _, ok := nested.Match(data, texts[:]); ok && Parse(data).Kind() != '{' {
+			t.Errorf("Match(%q) accepts what is no object", data)
+		}
 		had, ok := pattern.Match(data, texts[:])
 		if !ok {
 			return
@@ -108,6 +114,8 @@ func TestPattern(t *testing.T) {
 		{`{"a":"x","u":{"is":1}}`, 0, false},
 		{`{"a":"x","u":{"is":[]}}`, 0, false},
 		{`{"a":"x","u":{}}`, 0, false},
+		{`{"a":"x","u":{"is":0}}`, 0, false},
+		{`{"a":"x","u":{"is":[]}}`, 0, false},
 		{`{"a":"x","u":{"is":"z","is":"x","y":""}}`, 0, false},
 		{`{}`, 0, false},
 		{`{"a":1}`, 0, false},

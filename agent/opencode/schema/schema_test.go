@@ -1,0 +1,153 @@
+package schema
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/agent/opencode/js"
+	"mend/jsonedit"
+)
+
+// records are valid records with every field of the table.
+var records = []struct {
+	t    *Type
+	data string
+}{
+	{&Message, `{"id":"msg_1","sessionID":"ses_1","role":"user","time":{"created":1},"agent":"build","model":{"providerID":"p","modelID":"m","variant":"v"},` +
+		`"summary":{"title":"t","body":"b","diffs":[{"file":"f","patch":"p","additions":1,"deletions":0,"status":"added"}]},"system":"s","tools":{"bash":true},` +
+		`"format":{"type":"json_schema","schema":{}}}`},
+	{&Message, `{"role":"assistant","time":{"created":1,"completed":2},"error":{"name":"APIError","data":{"message":"m","statusCode":429,"isRetryable":true,"responseHeaders":{"a":"b"},"responseBody":"x","metadata":{"a":"b"}}},` +
+		`"parentID":"msg_0","modelID":"m","providerID":"p","agent":"build","mode":"build","path":{"cwd":"/c","root":"/r"},"summary":false,"cost":0.5,"variant":"v","finish":"stop",` +
+		`"tokens":{"total":1,"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}}`},
+	{&Part, `{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"text","text":"t","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`},
+	{&Part, `{"type":"reasoning","text":"t","time":{"start":1,"end":2},"metadata":{"anthropic":{"signature":"s"}}}`},
+	{&Part, `{"type":"file","mime":"image/png","filename":"f","url":"data:image/png;base64,AAAA","source":{"type":"symbol","path":"p","name":"n","kind":1,"text":{"value":"v","start":0,"end":1},"range":{"start":{"line":1,"character":2},"end":{"line":1,"character":3}}}}`},
+	{&Part, `{"type":"tool","callID":"c","tool":"bash","metadata":{"openai":{}},"state":{"status":"completed","input":{},"output":"o","title":"t","metadata":{"a":1},"time":{"start":1,"end":2,"compacted":3},"attachments":[{"id":"prt_2","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}]}}`},
+	{&Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"error","input":{},"error":"e","time":{"start":1,"end":2}}}`},
+	{&Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"running","input":{},"title":"t","metadata":{},"time":{"start":1}}}`},
+	{&Part, `{"type":"tool","callID":"c","tool":"bash","state":{"status":"pending","input":{},"raw":"r"}}`},
+	{&Part, `{"type":"step-start","snapshot":"s"}`},
+	{&Part, `{"type":"step-finish","reason":"stop","snapshot":"s","cost":0,"tokens":{"input":1,"output":2,"reasoning":3,"cache":{"read":4,"write":5}}}`},
+	{&Part, `{"type":"snapshot","snapshot":"s"}`},
+	{&Part, `{"type":"patch","hash":"h","files":["f"]}`},
+	{&Part, `{"type":"agent","name":"n","source":{"value":"v","start":0,"end":1}}`},
+	{&Part, `{"type":"compaction","auto":true,"overflow":false,"tail_start_id":"msg_1"}`},
+	{&Part, `{"type":"subtask","prompt":"p","description":"d","agent":"a","command":"c","model":{"providerID":"p","modelID":"m"}}`},
+	{&Part, `{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"m","isRetryable":true}},"time":{"created":1}}`},
+}
+
+var oddValues = []string{"null", "true", "0", "-1", "1.5", "1e400", `""`, `" "`, `"12"`, `"true"`, `"msg_x"`, `"\u0061"`, `{}`, `{"a":1}`, `{"a":{}}`, `[]`, `[1]`, `["x"]`, `[{}]`}
+
+// everything tells a value of each source.
+func everything(_ []byte, from Source) []byte {
+	switch from {
+	case Created, Updated, Start, End:
+		return []byte("7")
+	case Cost:
+		return []byte("0")
+	case Role:
+		return []byte(`"user"`)
+	case Status:
+		return []byte(`"error"`)
+	case Prompt, MessageID:
+		return []byte(`"msg_7"`)
+	case SessionID:
+		return []byte(`"ses_7"`)
+	case FileID:
+		return []byte(`"prt_7"`)
+	case Folder:
+		return []byte(`"/"`)
+	}
+	if strings.HasPrefix(string(from), string(Tokens)) {
+		return []byte("0")
+	}
+	return []byte(`"told"`)
+}
+
+func paths(v js.Value, above []string) (all [][]string) {
+	for _, m := range v.Members() {
+		path := join(above, m.Name)
+		all = append(all, path)
+		if m.Value.Kind() == '{' {
+			all = append(all, paths(m.Value, path)...)
+		}
+	}
+	return all
+}
+
+// The three things that are derived from the table agree: a record that has the usual form
+// is valid, and so is one that was completed, which a second completion leaves alone.
+func TestDerivationsAgree(t *testing.T) {
+	completed := 0
+	check := func(r *Type, data []byte) {
+		var texts [Places][]byte
+		_, usual := r.Pattern().Match(data, texts[:])
+		invalid := r.Check(js.Parse(data))
+		if usual && invalid != "" {
+			t.Errorf("%s has the usual form, and%s", data, invalid)
+		}
+		after, c, err := Complete(data, r, everything)
+		if err != nil {
+			return
+		}
+		completed++
+		if c.None() != bytes.Equal(data, after) {
+			t.Errorf("%s became %s, with the changes %+v", data, after, c)
+		}
+		if _, known := r.Cases[textOf(js.Parse(after).Get(r.By.Name))]; !known {
+			return // a kind that the table does not have is left alone
+		}
+		if why := r.Check(js.Parse(after)); why != "" {
+			t.Errorf("%s was completed to %s, and%s", data, after, why)
+		}
+		if again, c, err := Complete(after, r, everything); err != nil || !c.None() || !bytes.Equal(again, after) {
+			t.Errorf("%s was completed to %s, and then to %s, %+v, %v", data, after, again, c, err)
+		}
+	}
+	for _, r := range records {
+		data := []byte(r.data)
+		if why := r.t.Check(js.Parse(data)); why != "" {
+			t.Errorf("%s%s", data, why)
+		}
+		if after, c, err := Complete(data, r.t, nil); err != nil || !c.None() || !bytes.Equal(after, data) {
+			t.Errorf("%s was completed to %s, %+v, %v", data, after, c, err)
+		}
+		for _, path := range paths(js.Parse(data), nil) {
+			without, err := jsonedit.Remove(data, path...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(r.t, without)
+			for _, value := range oddValues {
+				with, err := jsonedit.Set(data, []byte(value), path...)
+				if err != nil {
+					t.Fatal(err)
+				}
+				check(r.t, with)
+			}
+		}
+	}
+	if completed < 1000 {
+		t.Errorf("only %d records were completed", completed)
+	}
+}
+
+// What cannot stay is told by its path.
+func TestCompleteChanges(t *testing.T) {
+	data := `{"role":"user","time":{"created":"5"},"agent":3,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1,"deletions":2},7]},"tools":{"a":true,"b":1},"mine":[1]}`
+	got, c, err := Complete([]byte(data), &Message, everything)
+	want := `{"role":"user","time":{"created":5},"agent":"3","model":{"providerID":"p","modelID":"told"},"summary":{"diffs":[{"additions":1,"deletions":2}]},"tools":{"a":true},"mine":[1]}`
+	if err != nil || string(got) != want {
+		t.Errorf("got  %s, %v\nwant %s", got, err, want)
+	}
+	changes := Changes{Filled: []string{"model.modelID"}, Altered: []string{"time.created", "agent"}, Lost: []string{"summary.diffs.1", "tools.b"}}
+	if diff := cmp.Diff(changes, c); diff != "" {
+		t.Errorf("changes (-want +got):\n%s", diff)
+	}
+	if _, _, err := Complete([]byte(`{"type":"reasoning","text":7}`), &Part, everything); err == nil {
+		t.Error("reasoning without its text was completed")
+	}
+}
