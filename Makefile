@@ -73,7 +73,7 @@ e2e-generate:
 	cd cmd/mend && ../../bin/generate.test -test.timeout 0 -test.run TestGenerated -cases $(N) -seed $(SEED) -first $(FIRST)
 
 e2e-all: # the same with every wound on every version, more random ones, every bad hook and the soak
-	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./sqlstore ./agent/opencode/render
+	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./agent/opencode/database ./agent/opencode/render
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything -combinations 60
 
 bench: # mend against small C programs that only read; writes docs/performance.md. Go benchmarks: go test -bench .

@@ -108,16 +108,16 @@ func merge(a, b rowChange) (rowChange, error) {
 
 // parentExists reports whether a parent will exist; known is false if the plan does not
 // contain it.
-func (changes *rowChanges) parentExists(parent *table, l foreignKey, id []value) (there, known bool) {
+func (changes *rowChanges) parentExists(parent *Table, l foreignKey, id []Value) (there, known bool) {
 	if changes == nil || parent == nil || !slices.Equal(l.parentColumns, []string{"id"}) {
 		return false, false
 	}
-	i, known := changes.index[key{parent.Kind, string(id[0].bytes)}]
+	i, known := changes.index[key{parent.Kind, string(id[0].Bytes)}]
 	return known && changes.rows[i].post != nil, known
 }
 
 // contains reports whether the plan changes the row.
-func (changes *rowChanges) contains(t *table, id string) bool {
+func (changes *rowChanges) contains(t *Table, id string) bool {
 	if changes == nil {
 		return false
 	}
@@ -142,11 +142,11 @@ func describeDiff(want, now *change.Image) string {
 }
 
 // checkTables returns an error if the rows cannot be written into the tables as they are.
-func (c *conn) checkTables(changes *rowChanges) error {
+func (c *Conn) checkTables(changes *rowChanges) error {
 	for _, r := range changes.rows {
-		t := c.schema.tables[r.kind]
+		t := c.Table(r.kind)
 		if len(t.triggers) > 0 {
-			return unusable("table %s has the trigger %s, which might change more than is planned", t.Name, t.triggers[0])
+			return Unusable("table %s has the trigger %s, which might change more than is planned", t.Name, t.triggers[0])
 		}
 		if r.post == nil {
 			continue
@@ -155,7 +155,7 @@ func (c *conn) checkTables(changes *rowChanges) error {
 		for _, col := range r.post.Cols {
 			cols = append(cols, col.Name)
 		}
-		want := slices.DeleteFunc(slices.Clone(t.cols), func(name string) bool { return name == t.Data })
+		want := slices.DeleteFunc(slices.Clone(t.Cols), func(name string) bool { return name == t.Data })
 		if !slices.Equal(cols, want) {
 			return fmt.Errorf("%v %s: the row has the columns %v, its table now %v", r.kind, r.ref, cols, want)
 		}
@@ -164,12 +164,12 @@ func (c *conn) checkTables(changes *rowChanges) error {
 }
 
 // findConflicts returns the rows that do not hold their Pre.
-func (c *conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
+func (c *Conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range changes.rows {
-		t := c.schema.tables[r.kind]
+		t := c.Table(r.kind)
 		if t == nil {
-			return nil, unusable("it has no table of %vs", r.kind)
+			return nil, Unusable("it has no table of %vs", r.kind)
 		}
 		found, err := c.row(t, r.id)
 		if err != nil {
@@ -184,10 +184,10 @@ func (c *conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 
 // checkForeignKeys returns the rows whose parent does not exist, or that would leave a
 // child without parent, after the changes of p; p is nil if they are made.
-func (c *conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change.Conflict, error) {
+func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change.Conflict, error) {
 	var conflicts []change.Conflict
 	for _, r := range rows {
-		t := c.schema.tables[r.kind]
+		t := c.Table(r.kind)
 		why := "it refers to %s, which is not there"
 		var other string
 		var err error
@@ -221,4 +221,19 @@ func conflictsIn(err error) []change.Conflict {
 		return e.Conflicts
 	}
 	return nil
+}
+
+// checkedRows returns the rows whose foreign keys are checked: with
+// [Options.AllowMissingParent] not those that are created.
+func (s *Store) checkedRows(rows []rowChange) []rowChange {
+	if !s.opt.AllowMissingParent {
+		return rows
+	}
+	var bound []rowChange
+	for _, r := range rows {
+		if r.post == nil {
+			bound = append(bound, r)
+		}
+	}
+	return bound
 }

@@ -21,7 +21,7 @@ func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, e
 	changes, err := s.changesOf(st)
 	var stage commitState
 	if err == nil {
-		err = s.write(ctx, func(c *conn) error { return s.apply(ctx, c, changes, &stage) })
+		err = s.write(ctx, func(c *Conn) error { return s.apply(ctx, c, changes, &stage) })
 	}
 	switch stage {
 	case committed: // even if side files are left
@@ -54,7 +54,7 @@ func (s *Store) changesOf(st change.Staged) (*rowChanges, error) {
 }
 
 // apply makes the change in the transaction of c, and commits it.
-func (s *Store) apply(ctx context.Context, c *conn, changes *rowChanges, at *commitState) error {
+func (s *Store) apply(ctx context.Context, c *Conn, changes *rowChanges, at *commitState) error {
 	// 1. The write lock is held: what is compared now stays.
 	if conflicts, err := c.findConflicts(changes); err != nil || len(conflicts) > 0 {
 		return conflictError(conflicts, err)
@@ -88,7 +88,7 @@ func (s *Store) apply(ctx context.Context, c *conn, changes *rowChanges, at *com
 }
 
 // commit ends the transaction, and sets at to how far it came.
-func (s *Store) commit(c *conn, at *commitState) error {
+func (s *Store) commit(c *Conn, at *commitState) error {
 	c.db.SetInterrupt(context.Background())
 	*at = commitSent
 	if err := s.step("commit"); err != nil {
@@ -105,12 +105,12 @@ func (s *Store) commit(c *conn, at *commitState) error {
 }
 
 // writeRow writes one row and reads it back: it must equal the planned one.
-func (s *Store) writeRow(c *conn, r rowChange) error {
+func (s *Store) writeRow(c *Conn, r rowChange) error {
 	verb := change.Op{Pre: r.preImage, Post: r.postImage}.Verb()
 	if err := s.step(fmt.Sprintf("%s %v %s", verb, r.kind, r.ref)); err != nil {
 		return err
 	}
-	t := c.schema.tables[r.kind]
+	t := c.Table(r.kind)
 	sql, args := t.writeStatement(r)
 	n, err := c.exec(sql, args)
 	if err != nil {
@@ -131,24 +131,24 @@ func (s *Store) writeRow(c *conn, r rowChange) error {
 
 // writeStatement returns the statement that turns Pre into Post. An update names only the
 // columns that change, so that it does not touch the indexes of others.
-func (t *table) writeStatement(r rowChange) (sql string, args []value) {
+func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
 	name := sqlite3.QuoteIdentifier(t.Name)
 	switch {
 	case r.post == nil:
-		return "DELETE FROM " + name + ` WHERE "id" = ?`, []value{text(r.id)}
+		return "DELETE FROM " + name + ` WHERE "id" = ?`, []Value{Text(r.id)}
 	case r.pre == nil:
-		for _, col := range t.cols {
+		for _, col := range t.Cols {
 			args = append(args, t.valueOf(r.post, col))
 		}
-		marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.cols)), ", ")
-		return "INSERT INTO " + name + " (" + quoteAll(t.cols) + ") VALUES (" + marks + ")", args
+		marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.Cols)), ", ")
+		return "INSERT INTO " + name + " (" + quoteAll(t.Cols) + ") VALUES (" + marks + ")", args
 	}
 	var sets []string
-	for _, col := range t.cols {
+	for _, col := range t.Cols {
 		if v := t.valueOf(r.post, col); !v.equal(t.valueOf(r.pre, col)) {
 			sets = append(sets, sqlite3.QuoteIdentifier(col)+" = ?")
 			args = append(args, v)
 		}
 	}
-	return "UPDATE " + name + " SET " + strings.Join(sets, ", ") + ` WHERE "id" = ?`, append(args, text(r.id))
+	return "UPDATE " + name + " SET " + strings.Join(sets, ", ") + ` WHERE "id" = ?`, append(args, Text(r.id))
 }

@@ -12,15 +12,16 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 	"github.com/ncruces/go-sqlite3/vfs"
+
+	"mend/session"
 )
 
-// A conn is a connection with its compiled statements.
-type conn struct {
+// A Conn is a connection with its compiled statements.
+type Conn struct {
 	db     *sqlite3.Conn
 	stmts  map[string]*sqlite3.Stmt
-	schema *schema     // of the open transaction
-	shared bool        // another program had the database open when this connection was opened
-	hasher stampHasher // reused for each session
+	schema *schema // of the open transaction
+	shared bool    // another program had the database open when this connection was opened
 }
 
 // The settings of our connections. The agent's are synchronous=NORMAL, foreign_keys=ON;
@@ -39,12 +40,12 @@ const (
 )
 
 // connect opens a connection to a URI and applies the settings.
-func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.Duration, pragmas string) (*conn, error) {
+func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.Duration, pragmas string) (*Conn, error) {
 	db, err := sqlite3.OpenFlags(uri, flags|sqlite3.OPEN_URI)
 	if err != nil {
 		return nil, err
 	}
-	c := &conn{db: db, stmts: map[string]*sqlite3.Stmt{}}
+	c := &Conn{db: db, stmts: map[string]*sqlite3.Stmt{}}
 	db.SetInterrupt(ctx)
 	_, err = db.Config(sqlite3.DBCONFIG_DEFENSIVE, true)
 	err = errors.Join(err, db.BusyTimeout(busy), db.Exec(pragmas))
@@ -55,7 +56,7 @@ func connect(ctx context.Context, uri string, flags sqlite3.OpenFlag, busy time.
 }
 
 // openReader opens the database for reading; see [readVFS] for locked.
-func (s *Store) openReader(ctx context.Context, live bool) (*conn, error) {
+func (s *Store) openReader(ctx context.Context, live bool) (*Conn, error) {
 	name, pragmas := unlockedVFS, unlockedPragma+readPragmas
 	if live {
 		name, pragmas = lockedVFS, readPragmas
@@ -66,7 +67,7 @@ func (s *Store) openReader(ctx context.Context, live bool) (*conn, error) {
 
 // openWriter opens the database for writing. Unless keep is set, the -wal is checkpointed,
 // and -wal and -shm are removed, when the last connection closes.
-func (s *Store) openWriter(ctx context.Context, files fileState, keep bool) (*conn, error) {
+func (s *Store) openWriter(ctx context.Context, files fileState, keep bool) (*Conn, error) {
 	query, pragmas := "mode=rw", writePragmas
 	if !files.walMode {
 		// A -journal gets the mode of the database, as SQLite's own code does it.
@@ -81,7 +82,7 @@ func (s *Store) openWriter(ctx context.Context, files fileState, keep bool) (*co
 
 // keepFiles leaves the -wal and -shm in place, even if this is the last connection to
 // close.
-func (c *conn) keepFiles() error {
+func (c *Conn) keepFiles() error {
 	_, err := c.db.Config(sqlite3.DBCONFIG_NO_CKPT_ON_CLOSE, true)
 	return err
 }
@@ -109,7 +110,7 @@ func escape(path string) string {
 
 // close closes the connection. An error means that side files could not be removed; the
 // connection is closed in any case.
-func (c *conn) close() error {
+func (c *Conn) close() error {
 	c.db.SetInterrupt(context.Background())
 	for _, st := range c.stmts {
 		_ = st.Close() // it repeats the statement's last error
@@ -118,14 +119,14 @@ func (c *conn) close() error {
 }
 
 // closeReader closes a connection that has only read. c may be nil.
-func (c *conn) closeReader() {
+func (c *Conn) closeReader() {
 	if c != nil {
 		_ = c.close() // nothing was written
 	}
 }
 
-// prepare returns the compiled statement. Each text is compiled once.
-func (c *conn) prepare(sql string) (*sqlite3.Stmt, error) {
+// Prepare returns the compiled statement. Each text is compiled once.
+func (c *Conn) Prepare(sql string) (*sqlite3.Stmt, error) {
 	if st, ok := c.stmts[sql]; ok {
 		return st, nil
 	}
@@ -137,10 +138,10 @@ func (c *conn) prepare(sql string) (*sqlite3.Stmt, error) {
 	return st, nil
 }
 
-// query runs a statement and calls each for every row. The values of a row are valid only
+// Query runs a statement and calls each for every row. The values of a row are valid only
 // during the call.
-func (c *conn) query(sql string, args []value, each func(*sqlite3.Stmt) error) (err error) {
-	st, err := c.prepare(sql)
+func (c *Conn) Query(sql string, args []Value, each func(*sqlite3.Stmt) error) (err error) {
+	st, err := c.Prepare(sql)
 	if err != nil {
 		return err
 	}
@@ -150,7 +151,7 @@ func (c *conn) query(sql string, args []value, each func(*sqlite3.Stmt) error) (
 		}
 	}()
 	for i, v := range args {
-		if err := v.bind(st, i+1); err != nil {
+		if err := v.Bind(st, i+1); err != nil {
 			return err
 		}
 	}
@@ -163,15 +164,15 @@ func (c *conn) query(sql string, args []value, each func(*sqlite3.Stmt) error) (
 }
 
 // exec runs a statement without rows and returns how many rows it changed.
-func (c *conn) exec(sql string, args []value) (int64, error) {
-	err := c.query(sql, args, func(*sqlite3.Stmt) error { return nil })
+func (c *Conn) exec(sql string, args []Value) (int64, error) {
+	err := c.Query(sql, args, func(*sqlite3.Stmt) error { return nil })
 	return c.db.Changes(), err
 }
 
-// has reports whether the query has a row.
-func (c *conn) has(sql string, args ...value) (bool, error) {
+// Has reports whether the query has a row.
+func (c *Conn) Has(sql string, args ...Value) (bool, error) {
 	found := false
-	err := c.query(sql, args, func(*sqlite3.Stmt) error {
+	err := c.Query(sql, args, func(*sqlite3.Stmt) error {
 		found = true
 		return nil
 	})
@@ -190,16 +191,16 @@ func explain(ctx context.Context, err error) error {
 
 func classify(ctx context.Context, err error) error {
 	switch {
-	case err == nil || errors.Is(err, ErrUnusable) || errors.Is(err, ErrNoSession) || errors.Is(err, ErrBusy):
+	case err == nil || errors.Is(err, ErrUnusable) || errors.Is(err, ErrBusy):
 		return err
 	case ctx.Err() != nil && errors.Is(err, sqlite3.INTERRUPT):
 		return ctx.Err()
 	case errors.Is(err, sqlite3.BUSY), errors.Is(err, sqlite3.LOCKED):
 		return fmt.Errorf("%w (%w)", ErrBusy, err)
 	case errors.Is(err, sqlite3.CORRUPT), errors.Is(err, sqlite3.IOERR_SHORT_READ):
-		return unusable("it is damaged (%w)", err)
+		return Unusable("it is damaged (%w)", err)
 	case errors.Is(err, sqlite3.NOTADB):
-		return unusable("not an SQLite database (%w)", err)
+		return Unusable("not an SQLite database (%w)", err)
 	case errors.Is(err, sqlite3.FULL):
 		return fmt.Errorf("%w (%w)", syscall.ENOSPC, err)
 	}
@@ -220,6 +221,12 @@ func (e lineError) Error() string {
 // short or the translated C code fails. It must be deferred.
 func recoverPanic(err *error) {
 	if p := recover(); p != nil {
-		*err = unusable("SQLite gave up on it: %v", p)
+		*err = Unusable("SQLite gave up on it: %v", p)
 	}
 }
+
+// Table returns the table of records of that kind; nil if the database has none.
+func (c *Conn) Table(kind session.Kind) *Table { return c.schema.tables[kind] }
+
+// HasTable reports whether the table of a spec exists.
+func (c *Conn) HasTable(name string) bool { return c.schema.exist[name] }

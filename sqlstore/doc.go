@@ -1,6 +1,6 @@
-// Package sqlstore is the store of OpenCode 1.2 and later: the tables session,
-// message and part of opencode.db, an SQLite database in WAL mode that a running
-// agent may have open.
+// Package sqlstore changes rows of an SQLite database in WAL mode, one row per record,
+// that another program may have open. A [TableSpec] says what it must know of a table.
+// These are the tables of OpenCode 1.2 and later:
 //
 //	session(id primary key, project_id, directory, title, version, time_created, time_updated, …)
 //	message(id primary key, session_id → session, time_created, time_updated, data, …)
@@ -33,13 +33,6 @@
 // Existing -wal and -shm files stay, and nothing is checkpointed; if there were none,
 // SQLite removes ours with the last connection. One exception: a -shm that we had to
 // make for a -wal without one stays.
-//
-// # Files of this package
-//
-// The transaction is in store, prepare, commit, settle, changes, foreignkeys, schema,
-// row, read, write, conn, vfs, files and held; a [TableSpec] tells it what it must know of a
-// table. OpenCode's own knowledge is in tables, find, load, scanrecords, stamp and
-// orphans.
 //
 // # Events
 //

@@ -52,11 +52,11 @@ func inspectFiles(path string) (fileState, error) {
 	}
 	switch {
 	case !info.Mode().IsRegular():
-		return files, unusable("not a plain file but %s", info.Mode())
+		return files, Unusable("not a plain file but %s", info.Mode())
 	case hardLinks(info) > 1:
-		return files, unusable("the file has %d names, and SQLite keeps side files for one: remove the others", hardLinks(info))
+		return files, Unusable("the file has %d names, and SQLite keeps side files for one: remove the others", hardLinks(info))
 	case logErr == nil && !log.Mode().IsRegular():
-		return files, unusable("its -wal is not a plain file but %s", log.Mode())
+		return files, Unusable("its -wal is not a plain file but %s", log.Mode())
 	}
 	files.db, files.fileMode, files.shm = newFileStamp(path, info), info.Mode().Perm(), exists(path+"-shm")
 	if logErr == nil {
@@ -74,7 +74,7 @@ func openPlain(path string) (*os.File, error) {
 	f, err := ownfile.OpenPlain(path)
 	var unsafe *ownfile.UnsafeError
 	if errors.As(err, &unsafe) {
-		return nil, unusable("%s %s", filepath.Base(path), unsafe.Why)
+		return nil, Unusable("%s %s", filepath.Base(path), unsafe.Why)
 	}
 	return f, err
 }
@@ -90,22 +90,22 @@ func readHeader(path string, hasLog bool) (wal bool, err error) {
 	n, err := io.ReadFull(f, h)
 	switch {
 	case n == 0 && errors.Is(err, io.EOF):
-		return false, unusable("the file is empty")
+		return false, Unusable("the file is empty")
 	case err != nil && !errors.Is(err, io.ErrUnexpectedEOF):
 		return false, err
 	case !bytes.HasPrefix(h, []byte("SQLite format 3\x00")):
-		return false, unusable("not an SQLite database")
+		return false, Unusable("not an SQLite database")
 	case n < headerSize:
-		return false, unusable("truncated: %d bytes", n)
+		return false, Unusable("truncated: %d bytes", n)
 	case h[18] > 2 || h[19] > 2:
-		return false, unusable("file format %d/%d of a later SQLite", h[18], h[19])
+		return false, Unusable("file format %d/%d of a later SQLite", h[18], h[19])
 	}
 	wal = h[19] == 2
 	switch enc := binary.BigEndian.Uint32(h[56:]); {
 	case enc > 1:
-		return wal, unusable("its text is not UTF-8 (encoding %d)", enc)
+		return wal, Unusable("its text is not UTF-8 (encoding %d)", enc)
 	case !wal && hasLog:
-		return wal, unusable("it is not in WAL mode but has a -wal, which must be another database's")
+		return wal, Unusable("it is not in WAL mode but has a -wal, which must be another database's")
 	}
 	return wal, nil
 }
@@ -128,7 +128,7 @@ func checkJournal(path string) error {
 		}
 		return nil // SQLite leaves it so after a transaction
 	}
-	return unusable("another program is in a transaction or died in one: its -journal must be rolled back first, by opening the database with OpenCode")
+	return Unusable("another program is in a transaction or died in one: its -journal must be rolled back first, by opening the database with OpenCode")
 }
 
 // inode returns the device and the inode of a file; 0 if the system has none.
@@ -138,4 +138,9 @@ func inode(path string) (dev, ino uint64) {
 		return 0, 0
 	}
 	return inodeOf(path, info)
+}
+
+func exists(path string) bool {
+	_, err := os.Stat(path)
+	return err == nil
 }

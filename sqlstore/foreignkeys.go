@@ -17,11 +17,11 @@ type foreignKey struct {
 
 // readForeignKeys reads the foreign keys of all tables and keeps those from and to tables
 // of records.
-func (c *conn) readForeignKeys(sc *schema) error {
+func (c *Conn) readForeignKeys(sc *schema) error {
 	var links []foreignKey
 	const all = `SELECT m.name, f."table", f."from", f."to", f.seq FROM sqlite_schema AS m, pragma_foreign_key_list(m.name) AS f
 		WHERE m.type = 'table' ORDER BY m.name, f.id, f.seq`
-	err := c.query(all, nil, func(st *sqlite3.Stmt) error {
+	err := c.Query(all, nil, func(st *sqlite3.Stmt) error {
 		if st.ColumnInt64(4) == 0 {
 			links = append(links, foreignKey{child: st.ColumnText(0), parent: st.ColumnText(1)})
 		}
@@ -37,12 +37,12 @@ func (c *conn) readForeignKeys(sc *schema) error {
 	}
 	for _, l := range links {
 		if len(l.parentColumns) < len(l.columns) { // it names no columns: the primary key is meant
-			if l.parentColumns, err = c.strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", text(l.parent)); err != nil {
+			if l.parentColumns, err = c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", Text(l.parent)); err != nil {
 				return err
 			}
 		}
 		if len(l.parentColumns) != len(l.columns) {
-			return unusable("unknown schema: the foreign key of %s to %s does not fit its primary key", l.child, l.parent)
+			return Unusable("unknown schema: the foreign key of %s to %s does not fit its primary key", l.child, l.parent)
 		}
 		sc.addForeignKey(l)
 	}
@@ -73,7 +73,7 @@ func whereEqual(columns []string) string {
 // none. A row that the plan creates or keeps counts as existing, one that it removes does
 // not; p is nil after the plan. An update may refer to a missing row of an optional table,
 // such as a project: a repair may leave that as it was, and an undo restores it.
-func (c *conn) missingParent(t *table, r *session.Record, changes *rowChanges, update bool) (string, error) {
+func (c *Conn) missingParent(t *Table, r *session.Record, changes *rowChanges, update bool) (string, error) {
 	for _, l := range t.parents {
 		key, null := t.key(r, l.columns)
 		if null || update && c.schema.isOptional(l.parent) {
@@ -84,7 +84,7 @@ func (c *conn) missingParent(t *table, r *session.Record, changes *rowChanges, u
 		} else if known {
 			return l.describe(key), nil
 		}
-		found, err := c.has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.parent)+" WHERE "+whereEqual(l.parentColumns), key...)
+		found, err := c.Has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.parent)+" WHERE "+whereEqual(l.parentColumns), key...)
 		if err != nil {
 			return "", err
 		}
@@ -103,7 +103,7 @@ func (sc *schema) isOptional(name string) bool {
 
 // remainingChild returns which row refers to the record, "" if there is none. A row that
 // the plan removes or creates does not count; missingParent checks those that it creates.
-func (c *conn) remainingChild(t *table, r *session.Record, changes *rowChanges) (string, error) {
+func (c *Conn) remainingChild(t *Table, r *session.Record, changes *rowChanges) (string, error) {
 	for _, l := range t.children {
 		key, null := t.key(r, l.parentColumns)
 		if null {
@@ -111,7 +111,7 @@ func (c *conn) remainingChild(t *table, r *session.Record, changes *rowChanges) 
 		}
 		child := c.schema.tableNamed(l.child)
 		if child == nil {
-			found, err := c.has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns)+" LIMIT 1", key...)
+			found, err := c.Has("SELECT 1 FROM "+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns)+" LIMIT 1", key...)
 			if err != nil {
 				return "", err
 			}
@@ -120,7 +120,7 @@ func (c *conn) remainingChild(t *table, r *session.Record, changes *rowChanges) 
 			}
 			continue
 		}
-		ids, err := c.strings(`SELECT "id" FROM `+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns), key...)
+		ids, err := c.Strings(`SELECT "id" FROM `+sqlite3.QuoteIdentifier(l.child)+" WHERE "+whereEqual(l.columns), key...)
 		if err != nil {
 			return "", err
 		}
@@ -134,10 +134,10 @@ func (c *conn) remainingChild(t *table, r *session.Record, changes *rowChanges) 
 }
 
 // key returns what the record holds in the columns; null is true if one of them is NULL.
-func (t *table) key(r *session.Record, cols []string) (key []value, null bool) {
+func (t *Table) key(r *session.Record, cols []string) (key []Value, null bool) {
 	for _, col := range cols {
 		v := t.valueOf(r, col)
-		if v.class == session.ClassNull {
+		if v.Class == session.ClassNull {
 			return nil, true
 		}
 		key = append(key, v)
@@ -146,12 +146,12 @@ func (t *table) key(r *session.Record, cols []string) (key []value, null bool) {
 }
 
 // describe names the parent's row.
-func (l foreignKey) describe(key []value) string {
-	return fmt.Sprintf("%s %s", l.parent, key[0].bytes)
+func (l foreignKey) describe(key []Value) string {
+	return fmt.Sprintf("%s %s", l.parent, key[0].Bytes)
 }
 
 // tableNamed returns the table of records with that name; nil if there is none.
-func (sc *schema) tableNamed(name string) *table {
+func (sc *schema) tableNamed(name string) *Table {
 	for _, t := range sc.tables {
 		if strings.EqualFold(name, t.Name) {
 			return t

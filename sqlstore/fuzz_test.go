@@ -31,10 +31,10 @@ func FuzzRow(f *testing.F) {
 	f.Add("7", byte(session.ClassInteger), []byte{0x80, 0, 0, 0, 0, 0, 0, 0})
 	f.Add("pi", byte(session.ClassReal), binary.BigEndian.AppendUint64(nil, math.Float64bits(math.Pi)))
 	f.Add("short", byte(session.ClassInteger), []byte{1})
-	tab := &table{TableSpec: TableSpec{Name: "part", Data: "data"}, cols: []string{"id", "extra", "data"}, dataIndex: 2}
+	tab := &Table{TableSpec: TableSpec{Name: "part", Data: "data"}, Cols: []string{"id", "extra", "data"}, DataIndex: 2}
 	ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}
 	f.Fuzz(func(t *testing.T, id string, class byte, data []byte) {
-		in := []value{text(id), {session.Class(class), data}, {session.ClassText, data}}
+		in := []Value{Text(id), {session.Class(class), data}, {session.ClassText, data}}
 		if !storable(in[1]) {
 			return
 		}
@@ -42,20 +42,20 @@ func FuzzRow(f *testing.F) {
 			t.Fatal(err)
 		}
 		for i, v := range in {
-			if err := v.bind(st, i+1); err != nil {
+			if err := v.Bind(st, i+1); err != nil {
 				t.Fatalf("binding %+v: %v", v, err)
 			}
 		}
 		if !st.Step() {
 			t.Fatal(st.Err())
 		}
-		r := tab.record(st)
+		r := tab.CopyRow(st)
 		r.Ref = ref
 		back, err := change.RowOf(ref, imageOf(&r))
 		if err != nil {
 			t.Fatalf("RowOf(ImageOf(%+v)) = %v", r, err)
 		}
-		for i, col := range tab.cols {
+		for i, col := range tab.Cols {
 			if got := tab.valueOf(&back, col); !got.equal(in[i]) {
 				t.Errorf("%s went in as %+v and came out as %+v", col, in[i], got)
 			}
@@ -65,16 +65,16 @@ func FuzzRow(f *testing.F) {
 
 // storable reports whether a row can hold the value: one of the five classes, a
 // number in eight bytes, no NaN, which SQLite takes for NULL.
-func storable(v value) bool {
-	switch v.class {
+func storable(v Value) bool {
+	switch v.Class {
 	case session.ClassText, session.ClassBlob:
 		return true
 	case session.ClassNull:
-		return len(v.bytes) == 0
+		return len(v.Bytes) == 0
 	case session.ClassInteger:
-		return len(v.bytes) == 8
+		return len(v.Bytes) == 8
 	case session.ClassReal:
-		return len(v.bytes) == 8 && !math.IsNaN(math.Float64frombits(binary.BigEndian.Uint64(v.bytes)))
+		return len(v.Bytes) == 8 && !math.IsNaN(math.Float64frombits(binary.BigEndian.Uint64(v.Bytes)))
 	}
 	return false
 }

@@ -9,12 +9,12 @@ const idleTime = 500 * time.Millisecond
 // An idleConn is an unlocked reader that is not in use. It holds no lock. It sees the
 // files in the given state, and can be used as long as they do not change.
 type idleConn struct {
-	*conn
+	*Conn
 	files fileState
 }
 
 // putIdle keeps an unlocked reader for a while.
-func (s *Store) putIdle(c *conn, files fileState) {
+func (s *Store) putIdle(c *Conn, files fileState) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.idle = append(s.idle, idleConn{c, files})
@@ -26,14 +26,14 @@ func (s *Store) putIdle(c *conn, files fileState) {
 }
 
 // takeIdle returns a connection that saw the files in that state; nil if there is none.
-func (s *Store) takeIdle(files fileState) *conn {
+func (s *Store) takeIdle(files fileState) *Conn {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for len(s.idle) > 0 {
 		last := s.idle[len(s.idle)-1]
 		s.idle = s.idle[:len(s.idle)-1]
 		if last.files == files {
-			return last.conn
+			return last.Conn
 		}
 		last.closeReader()
 	}

@@ -21,7 +21,7 @@ func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 	if err != nil {
 		return change.Staged{}, err
 	}
-	err = s.read(ctx, func(c *conn) error {
+	err = s.View(ctx, func(c *Conn) error {
 		if err := s.checkPages(c); err != nil {
 			return err
 		}
@@ -45,20 +45,20 @@ func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 // checkPages has SQLite check the whole database, once per Store: a damaged one is never
 // written. It takes as long as reading the whole file, and holds no lock that others wait
 // for. (quick_check takes half the time and misses damaged indexes.)
-func (s *Store) checkPages(c *conn) error {
+func (s *Store) checkPages(c *Conn) error {
 	s.mu.Lock()
 	done := s.sound
 	s.mu.Unlock()
 	if done {
 		return nil
 	}
-	found, err := c.strings("PRAGMA integrity_check")
+	found, err := c.Strings("PRAGMA integrity_check")
 	if err != nil {
 		return err
 	}
 	for _, line := range found {
 		if line != "ok" && !isHarmless(line) {
-			return unusable("it is damaged: %s", line)
+			return Unusable("it is damaged: %s", line)
 		}
 	}
 	s.mu.Lock()

@@ -13,9 +13,12 @@ import (
 // other program has them open.
 const readTries = 5
 
-// read runs f in one transaction, so that it sees one state. It changes no file. f may be
+// ErrStop may be returned by the function that [Store.View] calls, to end reading early.
+var ErrStop = errors.New("the session must be loaded")
+
+// View runs f in one transaction, so that it sees one state. It changes no file. f may be
 // run more than once.
-func (s *Store) read(ctx context.Context, f func(*conn) error) error {
+func (s *Store) View(ctx context.Context, f func(*Conn) error) error {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	for range readTries {
@@ -46,13 +49,13 @@ func (s *Store) needsLocks(files fileState) (bool, error) {
 
 // readOnce runs f, and reports whether it must be run again because the files changed
 // during an unlocked read.
-func (s *Store) readOnce(ctx context.Context, files fileState, live bool, f func(*conn) error) (again bool, err error) {
-	var c *conn
+func (s *Store) readOnce(ctx context.Context, files fileState, live bool, f func(*Conn) error) (again bool, err error) {
+	var c *Conn
 	defer func() { err = explain(ctx, err) }()
 	defer func() {
 		same := live || s.unchanged(files)
 		again = !same && ctx.Err() == nil
-		if same && !live && (err == nil || errors.Is(err, errStop)) {
+		if same && !live && (err == nil || errors.Is(err, ErrStop)) {
 			s.putIdle(c, files)
 		} else {
 			c.closeReader()
@@ -77,7 +80,7 @@ func (s *Store) unchanged(before fileState) bool {
 }
 
 // reader returns a connection in a read transaction.
-func (s *Store) reader(ctx context.Context, files fileState, live bool) (*conn, error) {
+func (s *Store) reader(ctx context.Context, files fileState, live bool) (*Conn, error) {
 	if !live {
 		if c := s.takeIdle(files); c != nil {
 			c.db.SetInterrupt(ctx)
@@ -104,11 +107,11 @@ func (s *Store) reader(ctx context.Context, files fileState, live bool) (*conn, 
 // [ErrBusy], or is the system's.
 func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
 	var images []*change.Image
-	err := s.read(ctx, func(c *conn) error {
+	err := s.View(ctx, func(c *Conn) error {
 		images = make([]*change.Image, len(refs))
 		for i, ref := range refs {
-			t, ok := c.schema.tables[ref.Kind]
-			if !ok {
+			t := c.Table(ref.Kind)
+			if t == nil {
 				return fmt.Errorf("%w: a database has no %v", change.ErrInvalid, ref.Kind)
 			}
 			r, err := c.row(t, ref.ID())

@@ -13,30 +13,30 @@ import (
 // A schema is what the database says of the tables of a store.
 type schema struct {
 	source string // SQL of all tables, triggers and views, from which the rest follows
-	tables map[session.Kind]*table
+	tables map[session.Kind]*Table
 	exist  map[string]bool // names of the specs whose table exists
 }
 
-// A table is a table of records.
-type table struct {
+// A Table is a table of records.
+type Table struct {
 	TableSpec
-	cols      []string     // in the table's order, without those that SQLite computes
-	dataIndex int          // of Data in cols; -1 if there is none
+	Cols      []string     // in the table's order, without those that SQLite computes
+	DataIndex int          // of Data in cols; -1 if there is none
 	parents   []foreignKey // from its rows
 	children  []foreignKey // to its rows
 	triggers  []string
 
-	selectAll   string // all rows
-	selectRow   string // the row of an id
-	selectSized string // the rows of a session, with NULL for data above the limit, and the size of the data as last column
-	selectSizes string // the same with the storage class of the data in its place
-	limit       int64
+	SelectAll   string // all rows
+	SelectRow   string // the row of an id
+	SelectSized string // the rows of a session, with NULL for data above the limit, and the size of the data as last column
+	SelectSizes string // the same with the storage class of the data in its place
+	Limit       int64
 }
 
 // schemaOf returns the schema in the transaction of c. The error wraps [ErrUnusable] if it
 // does not match the specs.
-func (s *Store) schemaOf(c *conn) (*schema, error) {
-	source, err := c.strings("SELECT coalesce(group_concat(sql, ';'), '') FROM sqlite_schema WHERE type IN ('table', 'trigger', 'view')")
+func (s *Store) schemaOf(c *Conn) (*schema, error) {
+	source, err := c.Strings("SELECT coalesce(group_concat(sql, ';'), '') FROM sqlite_schema WHERE type IN ('table', 'trigger', 'view')")
 	if err != nil {
 		return nil, err
 	}
@@ -56,8 +56,8 @@ func (s *Store) schemaOf(c *conn) (*schema, error) {
 	return sc, nil
 }
 
-func (c *conn) readSchema(source string, specs []TableSpec, limit int64) (*schema, error) {
-	sc := &schema{source: source, tables: map[session.Kind]*table{}, exist: map[string]bool{}}
+func (c *Conn) readSchema(source string, specs []TableSpec, limit int64) (*schema, error) {
+	sc := &schema{source: source, tables: map[session.Kind]*Table{}, exist: map[string]bool{}}
 	for _, spec := range specs {
 		if spec.Optional {
 			ok, err := c.hasColumns(spec)
@@ -82,8 +82,8 @@ func (c *conn) readSchema(source string, specs []TableSpec, limit int64) (*schem
 }
 
 // hasColumns reports whether the table exists with the columns of the spec.
-func (c *conn) hasColumns(spec TableSpec) (bool, error) {
-	cols, err := c.strings("SELECT name FROM pragma_table_info(?)", text(spec.Name))
+func (c *Conn) hasColumns(spec TableSpec) (bool, error) {
+	cols, err := c.Strings("SELECT name FROM pragma_table_info(?)", Text(spec.Name))
 	for _, want := range spec.Columns {
 		if !slices.Contains(cols, want) {
 			return false, err
@@ -93,61 +93,61 @@ func (c *conn) hasColumns(spec TableSpec) (bool, error) {
 }
 
 // readTable reads the columns and triggers of a table and compares them with the spec.
-func (c *conn) readTable(spec TableSpec, limit int64) (*table, error) {
+func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	if err := c.checkKind(spec.Name); err != nil {
 		return nil, err
 	}
-	t := &table{TableSpec: spec, limit: limit}
+	t := &Table{TableSpec: spec, Limit: limit}
 	var err error
-	if t.cols, err = c.strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", text(t.Name)); err != nil {
+	if t.Cols, err = c.Strings("SELECT name FROM pragma_table_xinfo(?) WHERE hidden = 0 ORDER BY cid", Text(t.Name)); err != nil {
 		return nil, err
 	}
 	for _, col := range spec.Columns {
-		if !slices.Contains(t.cols, col) {
-			return nil, unusable("unknown schema: table %s has no column %s; it has %s", t.Name, col, strings.Join(t.cols, ", "))
+		if !slices.Contains(t.Cols, col) {
+			return nil, Unusable("unknown schema: table %s has no column %s; it has %s", t.Name, col, strings.Join(t.Cols, ", "))
 		}
 	}
 	if err := c.checkKey(t.Name); err != nil {
 		return nil, err
 	}
-	t.selectAll = "SELECT " + quoteAll(t.cols) + " FROM " + sqlite3.QuoteIdentifier(t.Name)
-	t.selectRow = t.selectAll + ` WHERE "id" = ?`
-	t.dataIndex = slices.IndexFunc(t.cols, func(name string) bool { return t.Data != "" && name == t.Data })
-	t.selectSized = t.sessionSelect(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), limit))
-	t.selectSizes = t.sessionSelect("typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")")
-	t.triggers, err = c.strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", text(t.Name))
+	t.SelectAll = "SELECT " + quoteAll(t.Cols) + " FROM " + sqlite3.QuoteIdentifier(t.Name)
+	t.SelectRow = t.SelectAll + ` WHERE "id" = ?`
+	t.DataIndex = slices.IndexFunc(t.Cols, func(name string) bool { return t.Data != "" && name == t.Data })
+	t.SelectSized = t.sessionSelect(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), limit))
+	t.SelectSizes = t.sessionSelect("typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")")
+	t.triggers, err = c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", Text(t.Name))
 	return t, err
 }
 
 // checkKey returns an error if the primary key is not the id alone, compared by bytes:
 // then an id would not identify one row.
-func (c *conn) checkKey(name string) error {
-	keys, err := c.strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0", text(name))
+func (c *Conn) checkKey(name string) error {
+	keys, err := c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0", Text(name))
 	if err != nil {
 		return err
 	}
 	_, collation, _, _, _, err := c.db.TableColumnMetadata("main", name, "id")
 	if err == nil && (len(keys) != 1 || keys[0] != "id" || collation != "BINARY") {
-		err = unusable("unknown schema: the primary key of %s is (%s), id is compared by %s", name, strings.Join(keys, ", "), collation)
+		err = Unusable("unknown schema: the primary key of %s is (%s), id is compared by %s", name, strings.Join(keys, ", "), collation)
 	}
 	return err
 }
 
 // checkKind returns an error if the table does not exist, or is a view or a virtual table.
-func (c *conn) checkKind(name string) error {
-	found, err := c.strings("SELECT type || ' ' || substr(sql, 1, 14) FROM sqlite_schema WHERE name = ? AND type IN ('table', 'view')", text(name))
+func (c *Conn) checkKind(name string) error {
+	found, err := c.Strings("SELECT type || ' ' || substr(sql, 1, 14) FROM sqlite_schema WHERE name = ? AND type IN ('table', 'view')", Text(name))
 	if err != nil {
 		return err
 	}
 	switch {
 	case len(found) == 0:
-		all, err := c.strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+		all, err := c.Strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
 		if err == nil {
-			err = unusable("unknown schema: no table %s among %s", name, orNone(all))
+			err = Unusable("unknown schema: no table %s among %s", name, orNone(all))
 		}
 		return err
 	case !strings.HasPrefix(found[0], "table ") || strings.HasPrefix(strings.ToUpper(found[0]), "TABLE CREATE VIRTUAL"):
-		return unusable("unknown schema: %s is no plain table", name)
+		return Unusable("unknown schema: %s is no plain table", name)
 	}
 	return nil
 }
@@ -159,10 +159,10 @@ func orNone(names []string) string {
 	return strings.Join(names, ", ")
 }
 
-// strings returns the first column of a query's rows.
-func (c *conn) strings(sql string, args ...value) ([]string, error) {
+// Strings returns the first column of a query's rows.
+func (c *Conn) Strings(sql string, args ...Value) ([]string, error) {
 	var found []string
-	err := c.query(sql, args, func(st *sqlite3.Stmt) error {
+	err := c.Query(sql, args, func(st *sqlite3.Stmt) error {
 		found = append(found, st.ColumnText(0))
 		return nil
 	})

@@ -28,7 +28,7 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 		err = s.syncFiles()
 	}
 	if err == nil {
-		err = s.write(ctx, func(c *conn) (err error) {
+		err = s.write(ctx, func(c *Conn) (err error) {
 			if out, err = c.decide(changes); err != nil {
 				return err
 			}
@@ -45,13 +45,13 @@ func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, e
 }
 
 // decide compares every row with its Pre and Post.
-func (c *conn) decide(changes *rowChanges) (change.Outcome, error) {
+func (c *Conn) decide(changes *rowChanges) (change.Outcome, error) {
 	var says rowCounts
 	found := make([]*change.Image, len(changes.rows))
 	for i, r := range changes.rows {
-		t := c.schema.tables[r.kind]
+		t := c.Table(r.kind)
 		if t == nil {
-			return change.Outcome{}, unusable("it has no table of %vs", r.kind)
+			return change.Outcome{}, Unusable("it has no table of %vs", r.kind)
 		}
 		rec, err := c.row(t, r.id)
 		if err != nil {

@@ -7,12 +7,9 @@ import (
 	"time"
 
 	"mend/change"
-	"mend/internal/memory"
 )
 
 var (
-	// ErrNoSession means that the database has no such session.
-	ErrNoSession = errors.New("no such session")
 	// ErrBusy means that another program held a lock for longer than the timeout. Nothing
 	// was changed; the caller may try again.
 	ErrBusy = change.ErrLocked
@@ -31,9 +28,6 @@ type Options struct {
 	// MaxRecord is the size in bytes of the largest data of a row that is read; 0 for
 	// SQLite's own limit.
 	MaxRecord int64
-	// MaxSession is the size in bytes of the largest session that is loaded; 0 for an
-	// eighth of the machine's memory.
-	MaxSession int64
 	// AllowMissingParent allows creating rows whose parent does not exist, to restore
 	// those that [Store.Orphans] returned.
 	AllowMissingParent bool
@@ -60,24 +54,17 @@ type Store struct {
 	idleEnd *time.Timer
 }
 
-// Open opens the database at path, or the one in the folder at path. It reads its header
-// and checks its side files; the schema is checked by the first read. It writes nothing.
-// The error wraps [ErrUnusable] or is the system's.
-func Open(path string, o Options) (*Store, error) {
+// Open opens the database at file, a canonical path: SQLite derives the names of -wal and
+// -shm from it. It reads the header and checks the side files; the schema is checked by
+// the first read. It writes nothing. The error wraps [ErrUnusable] or is the system's.
+func Open(file string, specs []TableSpec, o Options) (*Store, error) {
 	if o.BusyTimeout == 0 {
 		o.BusyTimeout = 5 * time.Second
 	}
 	if o.MaxRecord <= 0 {
 		o.MaxRecord = maxValue
 	}
-	if o.MaxSession <= 0 {
-		o.MaxSession = memory.Total() / 8 // a repair needs six times the session
-	}
-	file, err := locate(path)
-	if err != nil {
-		return nil, fmt.Errorf("opening %s: %w", path, err)
-	}
-	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, specs: openCodeTables(), opt: o}
+	s := &Store{id: change.StoreID{Kind: "sqlite", Root: file}, specs: specs, opt: o}
 	if _, err := inspectFiles(file); err != nil {
 		return nil, fmt.Errorf("opening %s: %w", file, err)
 	}
@@ -96,7 +83,7 @@ func (s *Store) step(what string) error {
 	return s.opt.Step(what)
 }
 
-// unusable returns an error that wraps ErrUnusable.
-func unusable(format string, args ...any) error {
+// Unusable returns an error that wraps ErrUnusable.
+func Unusable(format string, args ...any) error {
 	return fmt.Errorf("%w: %w", ErrUnusable, fmt.Errorf(format, args...))
 }

@@ -16,30 +16,6 @@ type TableSpec struct {
 	Optional bool
 }
 
-// openCodeTables returns the tables of OpenCode. All known versions have those that are
-// not optional, with these columns.
-func openCodeTables() []TableSpec {
-	return []TableSpec{
-		{
-			Kind: session.KindSession, Name: "session",
-			Columns:     []string{"id", "project_id", "directory", "title", "version", "time_created", "time_updated"},
-			SessionRows: `"id" = ?1`,
-		},
-		{
-			Kind: session.KindMessage, Name: "message", Data: "data", Parent: "session_id",
-			Columns:     []string{"id", "session_id", "time_created", "time_updated", "data"},
-			SessionRows: `"session_id" = ?1 ORDER BY "time_created", "id"`,
-		},
-		{
-			Kind: session.KindPart, Name: "part", Data: "data", Parent: "message_id",
-			Columns:     []string{"id", "message_id", "session_id", "time_created", "time_updated", "data"},
-			SessionRows: `"message_id" IN (SELECT "id" FROM "message" WHERE "session_id" = ?1) ORDER BY "message_id", "id"`,
-		},
-		{Kind: session.KindProject, Name: "project", Columns: []string{"id", "worktree", "time_updated"}, Optional: true},
-		{Name: "workspace", Columns: []string{"id"}, Optional: true},
-	}
-}
-
 // parentID returns the id in the parent column of the row of ref; "" if ref has no parent.
 func parentID(ref session.Ref) string {
 	switch ref.Kind {

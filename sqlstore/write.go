@@ -14,7 +14,7 @@ import (
 // write runs f in one transaction that holds the write lock. f commits; if it does not,
 // nothing is changed. The error may also come from after f, if only side files could not
 // be removed.
-func (s *Store) write(ctx context.Context, f func(*conn) error) (err error) {
+func (s *Store) write(ctx context.Context, f func(*Conn) error) (err error) {
 	s.conns.RLock()
 	defer s.conns.RUnlock()
 	defer func() { err = explain(ctx, s.wrapDiskFull(err)) }()
@@ -51,7 +51,7 @@ func (s *Store) wrapDiskFull(err error) error {
 }
 
 // begin takes the write lock and runs f.
-func (s *Store) begin(c *conn, f func(*conn) error) error {
+func (s *Store) begin(c *Conn, f func(*Conn) error) error {
 	if err := s.step("begin"); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (s *Store) begin(c *conn, f func(*conn) error) error {
 // finish ends the transaction if it is still open, and closes the connection. An error
 // changes nothing of the outcome: without COMMIT no page is written, and with it a -wal
 // that could not be removed contains the change as well.
-func (s *Store) finish(c *conn, keep bool) error {
+func (s *Store) finish(c *Conn, keep bool) error {
 	c.db.SetInterrupt(context.Background())
 	if !c.db.GetAutocommit() {
 		_ = c.db.Exec("ROLLBACK") // closing does the same
@@ -151,12 +151,12 @@ func (s *Store) syncFiles() error {
 // have left a whole transaction in the -wal that the shared index does not contain: no
 // reader sees it, until the index is lost and rebuilt from the -wal. The next transaction
 // overwrites it, and this is that transaction.
-func (s *Store) overwrite(c *conn) error {
+func (s *Store) overwrite(c *Conn) error {
 	if err := s.step("overwrite"); err != nil {
 		return err
 	}
 	var version int64
-	err := c.query("PRAGMA user_version", nil, func(st *sqlite3.Stmt) error {
+	err := c.Query("PRAGMA user_version", nil, func(st *sqlite3.Stmt) error {
 		version = st.ColumnInt64(0)
 		return nil
 	})

@@ -8,9 +8,9 @@ import (
 	"slices"
 
 	"mend/agent"
+	"mend/agent/opencode/database"
 	"mend/agent/opencode/tree"
 	"mend/internal/userdir"
-	"mend/sqlstore"
 )
 
 // Database is the layout of a store that is a database.
@@ -32,7 +32,7 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 	}
 	home, errHome := userdir.Home("XDG_DATA_HOME") // without one only what variables name is found
 	var found []agent.Located
-	for _, path := range sqlstore.Find(os.Getenv, home) {
+	for _, path := range database.Find(os.Getenv, home) {
 		found = append(found, agent.Located{Path: path, Layout: Database})
 	}
 	for _, l := range tree.Find(os.Getenv, home) {
@@ -60,7 +60,7 @@ func (e layoutError) Unwrap() error { return e.error }
 func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	m := newAbilities()
 	if at.Layout == Database || at.Layout == "" && hasDatabase(at.Path) {
-		db, err := sqlstore.Open(at.Path, sqlstore.Options{})
+		db, err := database.Open(at.Path, database.Options{})
 		if err != nil {
 			return nil, err
 		}

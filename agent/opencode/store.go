@@ -10,12 +10,12 @@ import (
 	"time"
 
 	"mend/agent"
+	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/repair"
 	"mend/session"
-	"mend/sqlstore"
 	"mend/txn"
 )
 
@@ -59,7 +59,7 @@ var (
 // Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
 	if s.tree == nil {
-		return sqlstore.Open(s.at.Path, sqlstore.Options{})
+		return database.Open(s.at.Path, database.Options{})
 	}
 	return tree.Open(s.at.Path, s.at.Layout, tree.Options{Owner: journal, Note: s.warn})
 }
@@ -68,7 +68,7 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 // there.
 func (s *store) OrphanWriter(journal string) (txn.Store, error) {
 	if s.tree == nil {
-		return sqlstore.Open(s.at.Path, sqlstore.Options{AllowMissingParent: true})
+		return database.Open(s.at.Path, database.Options{AllowMissingParent: true})
 	}
 	return s.Writer(journal)
 }

@@ -43,15 +43,18 @@ func TryPut(root, path string) bool {
 	return os.MkdirAll(filepath.Dir(name), 0o755) == nil && os.WriteFile(name, []byte("{}"), 0o644) == nil
 }
 
+// SessionJSON returns the record of a session, as OpenCode 1.1.53 writes it.
 func SessionJSON(id string) string {
 	return fmt.Sprintf("{\n  \"id\": %q,\n  \"version\": \"1.1.53\",\n  \"projectID\": \"global\",\n  \"directory\": \"/home/user\",\n"+
 		"  \"title\": \"A title\",\n  \"time\": {\n    \"created\": 1000,\n    \"updated\": 2000\n  }\n}", id)
 }
 
+// MessageJSON returns the record of a message.
 func MessageJSON(ses, id, role string, created int) string {
 	return fmt.Sprintf("{\n  \"id\": %q,\n  \"sessionID\": %q,\n  \"role\": %q,\n  \"time\": {\n    \"created\": %d\n  }\n}", id, ses, role, created)
 }
 
+// TextJSON returns the record of a part with a text.
 func TextJSON(msg, id, text string) string {
 	return fmt.Sprintf("{\n  \"id\": %q,\n  \"sessionID\": %q,\n  \"messageID\": %q,\n  \"type\": \"text\",\n  \"text\": %q\n}", id, "ses_1", msg, text)
 }
@@ -161,6 +164,7 @@ func MixedOps(t *testing.T, s *session.Session) []change.Op {
 	return change.Diff(s.AllRecords, after.AllRecords)
 }
 
+// WantNames reports names that differ, in any order.
 func WantNames(t *testing.T, got, want []string) {
 	t.Helper()
 	slices.Sort(got)
@@ -170,6 +174,7 @@ func WantNames(t *testing.T, got, want []string) {
 	}
 }
 
+// Chmod sets the mode of a file.
 func Chmod(t *testing.T, name string, mode fs.FileMode) {
 	t.Helper()
 	if err := os.Chmod(name, mode); err != nil {
@@ -177,6 +182,7 @@ func Chmod(t *testing.T, name string, mode fs.FileMode) {
 	}
 }
 
+// Refs returns the refs of ops.
 func Refs(ops ...change.Op) []session.Ref {
 	var all []session.Ref
 	for _, o := range ops {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/agent/opencode/database"
 	"mend/change"
 	"mend/internal/storetest"
 	"mend/internal/wound"
 	"mend/session"
-	"mend/sqlstore"
 	"mend/testdata"
 )
 
@@ -22,7 +22,7 @@ import (
 type rowStore struct {
 	t       *testing.T
 	db      *sqlite3.Conn
-	store   *sqlstore.Store
+	store   *database.Store
 	session *session.Session
 }
 
@@ -35,7 +35,7 @@ func newRowStore(t *testing.T, archive []byte) rowStore {
 	}
 	path := filepath.Join(dir, "opencode", "opencode.db")
 	s := rowStore{t: t}
-	if s.store, err = sqlstore.Open(path, sqlstore.Options{}); err != nil {
+	if s.store, err = database.Open(path, database.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	if s.db, err = sqlite3.Open(path); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/database"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
 	"mend/change"
@@ -19,7 +20,6 @@ import (
 	"mend/internal/wound"
 	"mend/provider/anthropic"
 	"mend/session"
-	"mend/sqlstore"
 	"mend/testdata"
 )
 
@@ -59,7 +59,7 @@ func (st stored) open() store {
 	var s store
 	var err error
 	if strings.HasSuffix(st.path, ".db") {
-		s, err = sqlstore.Open(st.path, sqlstore.Options{})
+		s, err = database.Open(st.path, database.Options{})
 	} else {
 		s, err = tree.Open(st.path, "", tree.Options{Owner: "test"})
 	}

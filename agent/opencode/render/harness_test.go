@@ -13,13 +13,13 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/agent/opencode/database"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
 	"mend/request"
 	"mend/session"
-	"mend/sqlstore"
 	"mend/testdata"
 )
 
@@ -168,7 +168,7 @@ func (l *harness) open() *session.Session {
 		}
 		return s
 	}
-	store, err := sqlstore.Open(l.dir, sqlstore.Options{})
+	store, err := database.Open(l.dir, database.Options{})
 	if err != nil {
 		l.t.Fatal(err)
 	}

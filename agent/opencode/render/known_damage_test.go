@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent/opencode/database"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
 	"mend/internal/endpoint"
@@ -16,7 +17,6 @@ import (
 	"mend/internal/wound"
 	"mend/provider/anthropic"
 	"mend/session"
-	"mend/sqlstore"
 	"mend/testdata"
 )
 
@@ -32,7 +32,7 @@ func knownDamage(t testing.TB, version int, cut func(wound.Store)) *session.Sess
 	db := filepath.Join(dir, "opencode", "opencode.db")
 	if _, err := os.Stat(db); err == nil {
 		wound.Into(t, db, id, cut)
-		st, err := sqlstore.Open(db, sqlstore.Options{})
+		st, err := database.Open(db, database.Options{})
 		return load(t, id, st, err)
 	}
 	root := filepath.Join(dir, "opencode", "storage")

@@ -1,6 +1,6 @@
 //go:build e2e
 
-package sqlstore
+package database
 
 import (
 	"strings"

@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // Stamp returns the stamp of the rows of a session without reading their data: from the
@@ -20,7 +21,7 @@ import (
 func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) error {
-		h := c.newHasher()
+		h := c.hasher.reset()
 		err := c.hashRows(h, head.ID)
 		stamp = h.stamp()
 		return err
@@ -43,27 +44,27 @@ type stampHasher struct {
 // rest is the index of what is of no kind.
 const rest = session.Kind(0)
 
-// newHasher returns an empty hasher. A connection has one, whose memory is used again.
-func (c *conn) newHasher() *stampHasher {
-	seen := c.hasher.data
-	for i := range seen {
-		seen[i] = seen[i][:0]
+// reset empties the hasher and keeps its memory.
+func (h *stampHasher) reset() *stampHasher {
+	data := h.data
+	for i := range data {
+		data[i] = data[i][:0]
 	}
-	c.hasher = stampHasher{data: seen}
-	return &c.hasher
+	*h = stampHasher{data: data}
+	return h
 }
 
 // hashRows adds the rows of a session.
 func (c *conn) hashRows(h *stampHasher, id string) error {
-	var b rowBuffer
+	var b sqlstore.RowBuffer
 	for _, kind := range [...]session.Kind{session.KindSession, session.KindMessage, session.KindPart} {
-		t := c.schema.tables[kind]
-		err := c.query(t.selectSizes, []value{text(id)}, func(st *sqlite3.Stmt) error {
-			r, class := t.row(st, &b), classNames[0]
-			if t.dataIndex >= 0 {
+		t := c.Table(kind)
+		err := c.Query(t.SelectSizes, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
+			r, class := t.Row(st, &b), classNames[0]
+			if t.DataIndex >= 0 {
 				class = string(r.Data)
 			}
-			h.addRow(kind, &r, class, st.ColumnInt64(len(t.cols)))
+			h.addRow(kind, &r, class, st.ColumnInt64(len(t.Cols)))
 			return nil
 		})
 		if err != nil {
@@ -77,9 +78,9 @@ func (c *conn) hashRows(h *stampHasher, id string) error {
 // folder, and the number of parts with the session's id.
 func (c *conn) hashRest(h *stampHasher, id string) error {
 	const claims = `SELECT count(*) FROM "part" WHERE "session_id" = ?1`
-	err := c.query(claims, []value{text(id)}, func(st *sqlite3.Stmt) error {
+	err := c.Query(claims, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
 		h.ownParts = st.ColumnInt64(0)
-		h.addValue(rest, copyValue(st, 0))
+		h.addValue(rest, sqlstore.CopyValue(st, 0))
 		return nil
 	})
 	if err != nil {
@@ -88,42 +89,42 @@ func (c *conn) hashRest(h *stampHasher, id string) error {
 	return c.hashProjects(h, id)
 }
 
-// hashProjects adds what [conn.loadProject] reads: the projects of the session's folder,
+// hashProjects adds what [Conn.loadProject] reads: the projects of the session's folder,
 // all projects if its own does not exist, and whether its workspace exists.
 func (c *conn) hashProjects(h *stampHasher, id string) error {
 	each := func(st *sqlite3.Stmt) error {
 		for i := range st.ColumnCount() {
-			h.addValue(rest, copyValue(st, i))
+			h.addValue(rest, sqlstore.CopyValue(st, i))
 		}
 		return nil
 	}
-	if c.schema.exist["project"] {
+	if c.HasTable("project") {
 		const projects = `SELECT b.id, b.time_updated FROM session AS s JOIN project AS a ON a.id = s.project_id
 			JOIN project AS b ON b.worktree = a.worktree WHERE s.id = ?1 ORDER BY b.id`
-		if err := c.query(projects, []value{text(id)}, each); err != nil {
+		if err := c.Query(projects, []sqlstore.Value{sqlstore.Text(id)}, each); err != nil {
 			return err
 		}
 		const own = `SELECT a.* FROM session AS s JOIN project AS a ON a.id = s.project_id WHERE s.id = ?1`
-		if err := c.query(own, []value{text(id)}, each); err != nil {
+		if err := c.Query(own, []sqlstore.Value{sqlstore.Text(id)}, each); err != nil {
 			return err
 		}
 		const others = `SELECT b.id, b.worktree, b.time_updated FROM session AS s JOIN project AS b
 			WHERE s.id = ?1 AND NOT EXISTS (SELECT 1 FROM project AS a WHERE a.id = s.project_id) ORDER BY b.id`
-		if err := c.query(others, []value{text(id)}, each); err != nil {
+		if err := c.Query(others, []sqlstore.Value{sqlstore.Text(id)}, each); err != nil {
 			return err
 		}
 	}
-	if !c.schema.exist["workspace"] || !slices.Contains(c.schema.tables[session.KindSession].cols, "workspace_id") {
+	if !c.HasTable("workspace") || !slices.Contains(c.Table(session.KindSession).Cols, "workspace_id") {
 		return nil
 	}
 	const workspace = `SELECT count(*) FROM session AS s JOIN workspace AS w ON w.id = s.workspace_id WHERE s.id = ?1`
-	return c.query(workspace, []value{text(id)}, each)
+	return c.Query(workspace, []sqlstore.Value{sqlstore.Text(id)}, each)
 }
 
 // addRow adds a row: its columns, and class and size of its data.
 func (h *stampHasher) addRow(kind session.Kind, r *session.Record, class string, size int64) {
 	for _, c := range r.Cols {
-		h.addValue(kind, value{c.Class, c.Bytes})
+		h.addValue(kind, sqlstore.ColValue(c))
 	}
 	h.data[kind] = append(binary.LittleEndian.AppendUint64(h.data[kind], uint64(size)), class...)
 	updated, _ := r.Col("time_updated")
@@ -133,10 +134,10 @@ func (h *stampHasher) addRow(kind session.Kind, r *session.Record, class string,
 }
 
 // addValue adds a value.
-func (h *stampHasher) addValue(kind session.Kind, v value) {
-	seen := append(h.data[kind], byte(v.class))
-	seen = binary.LittleEndian.AppendUint32(seen, uint32(len(v.bytes)))
-	h.data[kind] = append(seen, v.bytes...)
+func (h *stampHasher) addValue(kind session.Kind, v sqlstore.Value) {
+	seen := append(h.data[kind], byte(v.Class))
+	seen = binary.LittleEndian.AppendUint32(seen, uint32(len(v.Bytes)))
+	h.data[kind] = append(seen, v.Bytes...)
 }
 
 // stamp returns the stamp of what was added.
@@ -157,4 +158,21 @@ func (h *stampHasher) stamp() session.Stamp {
 var classNames = [...]string{
 	0: "text", session.ClassNull: "null", session.ClassInteger: "integer", session.ClassReal: "real",
 	session.ClassText: "text", session.ClassBlob: "blob",
+}
+
+// rowWithinLimit returns a row of the result of SelectSized, and adds it to h.
+func rowWithinLimit(t *sqlstore.Table, st *sqlite3.Stmt, b *sqlstore.RowBuffer, h *stampHasher) session.Record {
+	r := t.Row(st, b)
+	size := st.ColumnInt64(len(t.Cols))
+	h.addRow(t.Kind, &r, classNames[r.Class], size)
+	h.budget -= int64(len(r.Data))
+	if size > t.Limit {
+		h.unknown = true
+		r.Class, r.Data = 0, nil
+		r.Defect = &session.Defect{
+			Kind: session.Unreadable,
+			Why:  fmt.Sprintf("%d bytes, more than the %d that are read", size, t.Limit),
+		}
+	}
+	return r
 }

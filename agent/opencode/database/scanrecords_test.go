@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // scanned is what ScanRecords shows of a session, copied; nil where it gives up.
@@ -20,9 +21,9 @@ func scanned(t testing.TB, s *Store, id string) (*session.Session, session.Stamp
 	t.Helper()
 	var messages []session.Message
 	bare, stamp := s.ScanRecords(t.Context(), session.Session{ID: id}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
-		m := session.NewMessage(copyRecord(*r))
+		m := session.NewMessage(sqlstore.CopyRecord(*r))
 		for p := range parts {
-			m.Parts = append(m.Parts, session.NewPart(copyRecord(*p)))
+			m.Parts = append(m.Parts, session.NewPart(sqlstore.CopyRecord(*p)))
 		}
 		messages = append(messages, m)
 		return true

@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"context"
@@ -10,12 +10,13 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // List returns the sessions without their messages, by id, including those that have
 // messages and no row of their own. Rows whose id names no session are in the Stray of one
 // more Session, the last one, whose ID is empty; Load accepts that, too. The error wraps
-// [ErrUnusable] or [ErrBusy], or is the context's or the system's.
+// [sqlstore.ErrUnusable] or [sqlstore.ErrBusy], or is the context's or the system's.
 func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 	var heads []session.Session
 	err := s.read(ctx, func(c *conn) (err error) {
@@ -23,7 +24,7 @@ func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("listing sessions of %s: %w", s.id.Root, err)
+		return nil, fmt.Errorf("listing sessions of %s: %w", s.ID().Root, err)
 	}
 	return heads, nil
 }
@@ -38,9 +39,9 @@ func (c *conn) list() ([]session.Session, error) {
 		}
 		heads = append(heads, h)
 	}
-	t := c.schema.tables[session.KindSession]
-	err := c.query(t.selectAll+` ORDER BY "id"`, nil, func(st *sqlite3.Stmt) error {
-		r := t.record(st)
+	t := c.Table(session.KindSession)
+	err := c.Query(t.SelectAll+` ORDER BY "id"`, nil, func(st *sqlite3.Stmt) error {
+		r := t.CopyRow(st)
 		id, _ := r.Col("id")
 		add("session", id, newHead(r))
 		return nil
@@ -50,9 +51,9 @@ func (c *conn) list() ([]session.Session, error) {
 	}
 	// Messages of sessions that have no row. With foreign keys on they cannot be written.
 	const lost = `SELECT session_id COLLATE BINARY FROM message EXCEPT SELECT id FROM session`
-	err = c.query(lost, nil, func(st *sqlite3.Stmt) error {
-		v := copyValue(st, 0)
-		id := session.Col{Class: v.class, Bytes: v.bytes}
+	err = c.Query(lost, nil, func(st *sqlite3.Stmt) error {
+		v := sqlstore.CopyValue(st, 0)
+		id := session.Col{Class: v.Class, Bytes: v.Bytes}
 		add("message of session", id, session.Session{ID: string(id.Bytes)})
 		return nil
 	})
@@ -95,8 +96,8 @@ func newHead(r session.Record) session.Session {
 }
 
 // Load returns the session with its messages and parts. A row with a problem has a Defect;
-// a row whose id cannot be used is in Stray. The error wraps [ErrNoSession], [ErrUnusable]
-// or [ErrBusy], or is the system's.
+// a row whose id cannot be used is in Stray. The error wraps [ErrNoSession], [sqlstore.ErrUnusable]
+// or [sqlstore.ErrBusy], or is the system's.
 func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
 	loaded, _, err := s.LoadStamped(ctx, head)
 	return loaded, err
@@ -113,7 +114,7 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 	var loaded *session.Session
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) (err error) {
-		h := c.newHasher()
+		h := c.hasher.reset()
 		h.budget = s.opt.MaxSession
 		loaded, err = c.loadSession(head.ID, h)
 		if h.budget < 0 {
@@ -128,12 +129,12 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 	return loaded, stamp, nil
 }
 
-// loadSession reads a session, and adds its rows to h in the order of [conn.hashRows].
+// loadSession reads a session, and adds its rows to h in the order of [Conn.hashRows].
 func (c *conn) loadSession(id string, h *stampHasher) (*session.Session, error) {
 	s := &session.Session{ID: id}
-	t := c.schema.tables[session.KindSession]
-	err := c.query(t.selectSized, []value{text(id)}, func(st *sqlite3.Stmt) error {
-		*s = newHead(copyRecord(t.rowWithinLimit(st, new(rowBuffer), h)))
+	t := c.Table(session.KindSession)
+	err := c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
+		*s = newHead(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), h)))
 		return nil
 	})
 	if err != nil {
@@ -160,17 +161,17 @@ func (c *conn) loadSession(id string, h *stampHasher) (*session.Session, error) 
 
 // loadProject reads what the session's row refers to: its project, its workspace, and a
 // project that replaced its own (docs/opencode.md F16). The session's stamp covers the
-// same rows, see [conn.hashProjects].
+// same rows, see [Conn.hashProjects].
 func (c *conn) loadProject(s *session.Session) error {
 	if s.Info.Ref.Kind == 0 {
 		return nil
 	}
 	of, _ := s.Info.Col("project_id")
-	if c.schema.exist["project"] {
-		t := c.schema.tables[session.KindProject]
+	if c.HasTable("project") {
+		t := c.Table(session.KindProject)
 		found := false
-		err := c.query(t.selectRow, []value{{of.Class, of.Bytes}}, func(st *sqlite3.Stmt) error {
-			found, s.ProjectRow = true, t.record(st)
+		err := c.Query(t.SelectRow, []sqlstore.Value{sqlstore.ColValue(of)}, func(st *sqlite3.Stmt) error {
+			found, s.ProjectRow = true, t.CopyRow(st)
 			s.ProjectRow.Ref = session.Ref{Kind: session.KindProject, Project: string(of.Bytes)}
 			return nil
 		})
@@ -185,7 +186,7 @@ func (c *conn) loadProject(s *session.Session) error {
 		}
 		const newer = `SELECT b.id FROM project AS a JOIN project AS b ON b.worktree = a.worktree AND b.time_updated > a.time_updated
 			WHERE a.id = ?1 ORDER BY b.time_updated DESC LIMIT 1`
-		err = c.query(newer, []value{text(s.Project)}, func(st *sqlite3.Stmt) error {
+		err = c.Query(newer, []sqlstore.Value{sqlstore.Text(s.Project)}, func(st *sqlite3.Stmt) error {
 			s.Newer = st.ColumnText(0)
 			return nil
 		})
@@ -204,7 +205,7 @@ func (c *conn) findProject(s *session.Session, of session.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/' OR id = 'global' OR id = CAST(?2 AS TEXT))
 		ORDER BY id = CAST(?2 AS TEXT) DESC, id = 'global', length(worktree) DESC, time_updated DESC LIMIT 1`
-	err := c.query(home, []value{text(s.Directory), {of.Class, of.Bytes}}, func(st *sqlite3.Stmt) error {
+	err := c.Query(home, []sqlstore.Value{sqlstore.Text(s.Directory), sqlstore.ColValue(of)}, func(st *sqlite3.Stmt) error {
 		s.Home = st.ColumnText(0)
 		return nil
 	})
@@ -221,27 +222,27 @@ func (c *conn) findProject(s *session.Session, of session.Col) error {
 // loadWorkspace checks whether the session's workspace exists.
 func (c *conn) loadWorkspace(s *session.Session) error {
 	of, has := s.Info.Col("workspace_id")
-	if !has || of.Class == session.ClassNull || len(of.Bytes) == 0 || !c.schema.exist["workspace"] {
+	if !has || of.Class == session.ClassNull || len(of.Bytes) == 0 || !c.HasTable("workspace") {
 		return nil
 	}
-	found, err := c.has(`SELECT 1 FROM workspace WHERE id = ?1`, value{of.Class, of.Bytes})
+	found, err := c.Has(`SELECT 1 FROM workspace WHERE id = ?1`, sqlstore.ColValue(of))
 	s.WorkspaceMissing = !found
 	return err
 }
 
 // loadMessages reads the messages in the order in which the agent does.
 func (c *conn) loadMessages(s *session.Session, h *stampHasher) error {
-	t := c.schema.tables[session.KindMessage]
-	var b rowBuffer
-	return c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		seen := t.rowWithinLimit(st, &b, h)
+	t := c.Table(session.KindMessage)
+	var b sqlstore.RowBuffer
+	return c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
+		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
-			return errStop
+			return sqlstore.ErrStop
 		}
 		if err := checkBinaryJSON("message", &seen); err != nil {
 			return err
 		}
-		r := copyRecord(seen)
+		r := sqlstore.CopyRecord(seen)
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: refID(id, len(s.Messages))}
 		m := session.NewMessage(r)
@@ -261,17 +262,17 @@ func (c *conn) loadParts(s *session.Session, h *stampHasher) (own int64, err err
 			at[string(id.Bytes)] = i // the agent finds the parts of no other message
 		}
 	}
-	t := c.schema.tables[session.KindPart]
-	var b rowBuffer
-	err = c.query(t.selectSized, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
-		seen := t.rowWithinLimit(st, &b, h)
+	t := c.Table(session.KindPart)
+	var b sqlstore.RowBuffer
+	err = c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
+		seen := rowWithinLimit(t, st, &b, h)
 		if h.budget < 0 {
-			return errStop
+			return sqlstore.ErrStop
 		}
 		if err := checkBinaryJSON("part", &seen); err != nil {
 			return err
 		}
-		r := copyRecord(seen)
+		r := sqlstore.CopyRecord(seen)
 		if belongsTo(&r, s.ID) {
 			own++
 		}
@@ -298,7 +299,7 @@ func checkBinaryJSON(table string, r *session.Record) error {
 		return nil
 	}
 	id, _ := r.Col("id")
-	return fmt.Errorf("%w: the data of %s is SQLite's binary JSON (JSONB), which OpenCode cannot read: convert it with json()", ErrUnusable, rowPath(table, id))
+	return fmt.Errorf("%w: the data of %s is SQLite's binary JSON (JSONB), which OpenCode cannot read: convert it with json()", sqlstore.ErrUnusable, rowPath(table, id))
 }
 
 // isBinaryObject reports whether the header of a blob is that of a JSONB object of its size.
@@ -332,7 +333,7 @@ func belongsTo(r *session.Record, id string) bool {
 func (c *conn) loadOrphans(s *session.Session) error {
 	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id") FROM "part"
 		WHERE "session_id" = ?1 AND NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id" AND m."session_id" IS ?1) ORDER BY "id"`
-	return c.query(sql, []value{text(s.ID)}, func(st *sqlite3.Stmt) error {
+	return c.Query(sql, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
 		why := "its message is not there"
 		if st.ColumnBool(2) {
 			why = "its message is of another session"

@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"errors"
@@ -12,6 +12,7 @@ import (
 
 	"mend/change"
 	"mend/internal/storetest"
+	"mend/sqlstore"
 )
 
 // try does all that a store can do before it writes, and returns the first
@@ -70,7 +71,7 @@ func TestUnusable(t *testing.T) {
 			c.do(t, path)
 			before := files(t, path)
 			err := try(t, path)
-			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, sqlstore.ErrUnusable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v; want %q in one line", err, c.want)
 			}
 			same(t, before, files(t, path))
@@ -117,7 +118,7 @@ func TestTruncated(t *testing.T) {
 		n := r.IntN(len(data))
 		write(t, path, data[:n])
 		before := files(t, path)
-		if err := try(t, path); !errors.Is(err, ErrUnusable) {
+		if err := try(t, path); !errors.Is(err, sqlstore.ErrUnusable) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
 		same(t, before, files(t, path))
@@ -174,12 +175,14 @@ func TestFlipped(t *testing.T) {
 	}
 }
 
-// sound is what SQLite's longest check says.
+// sound reports whether SQLite's longest check finds nothing.
 func sound(t testing.TB, path string) bool {
 	t.Helper()
-	c := reader(t, path)
-	defer c.closeReader()
-	found, err := c.strings("PRAGMA integrity_check")
+	var found []string
+	err := view(path, func(c *sqlstore.Conn) (err error) {
+		found, err = c.Strings("PRAGMA integrity_check")
+		return err
+	})
 	return err == nil && len(found) == 1 && found[0] == "ok"
 }
 

@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"errors"
@@ -7,8 +7,11 @@ import (
 	"testing"
 	"time"
 
+	"github.com/ncruces/go-sqlite3"
+
 	"mend/change"
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // leftover is the state after an agent was killed: the database, a -wal with the
@@ -153,10 +156,10 @@ func TestBusy(t *testing.T) {
 	was := dump(t, path)
 	sql(t, c, "BEGIN IMMEDIATE")
 	out, err := s.Commit(t.Context(), st)
-	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, ErrBusy) {
+	if err != nil || out.State != change.Aborted || !errors.Is(out.Cause, sqlstore.ErrBusy) {
 		t.Errorf("Commit = %+v, %v; want aborted, busy", out, err)
 	}
-	if _, err := s.Settle(t.Context(), st); !errors.Is(err, ErrBusy) {
+	if _, err := s.Settle(t.Context(), st); !errors.Is(err, sqlstore.ErrBusy) {
 		t.Errorf("Settle: %v, want busy", err)
 	}
 	sql(t, c, "ROLLBACK")
@@ -234,15 +237,15 @@ func TestRollbackJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := s.openReader(t.Context(), true)
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READONLY)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.closeReader()
-	if err := c.db.Exec("BEGIN; SELECT count(*) FROM part"); err != nil {
+	defer c.Close()
+	if err := c.Exec("BEGIN; SELECT count(*) FROM part"); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Aborted || !errors.Is(out.Cause, ErrBusy) {
+	if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Aborted || !errors.Is(out.Cause, sqlstore.ErrBusy) {
 		t.Errorf("Commit beside a reader = %+v, %v; want aborted, busy", out, err)
 	}
 	if dump(t, path) != was {

@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"fmt"
@@ -49,6 +49,7 @@ func lockShm(path string) error {
 		return err
 	}
 	defer f.Close()
+	const shmDMS = 128 // SQLite's lock of a connection
 	lock := unix.Flock_t{Type: unix.F_RDLCK, Start: shmDMS, Len: 1}
 	if err := unix.FcntlFlock(f.Fd(), unix.F_SETLK, &lock); err != nil {
 		return err

@@ -1,18 +1,15 @@
-package sqlstore
+package database
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"iter"
 
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/session"
+	"mend/sqlstore"
 )
-
-// errStop ends reading early: ScanRecords cannot go on, or the session is too large.
-var errStop = errors.New("the session must be loaded")
 
 // ScanRecords reads the rows of a session as [Store.Load] does and calls visit for each
 // message with its parts, both in the order of their ids. It builds no session, and
@@ -29,9 +26,9 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit fun
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) error {
 		if scan != nil {
-			return errStop // visit has seen rows that may have changed since
+			return sqlstore.ErrStop // visit has seen rows that may have changed since
 		}
-		scan = &recordScan{c: c, session: session.Session{ID: head.ID}, visit: visit, hasher: c.newHasher()}
+		scan = &recordScan{c: c, session: session.Session{ID: head.ID}, visit: visit, hasher: c.hasher.reset()}
 		err := scan.run()
 		stamp = scan.hasher.stamp()
 		return err
@@ -53,15 +50,15 @@ type recordScan struct {
 	parts      *sqlite3.Stmt
 	part       session.Record // next part that no message has had yet
 	hasPart    bool           // part is valid
-	partBuffer rowBuffer
+	partBuffer sqlstore.RowBuffer
 	err        error // of reading parts
 }
 
 func (scan *recordScan) run() error {
-	t := scan.c.schema.tables[session.KindSession]
+	t := scan.c.Table(session.KindSession)
 	found := false
-	err := scan.c.query(t.selectSized, []value{text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
-		found, scan.session = true, newHead(copyRecord(t.rowWithinLimit(st, new(rowBuffer), scan.hasher)))
+	err := scan.c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
+		found, scan.session = true, newHead(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), scan.hasher)))
 		return nil
 	})
 	if err != nil || !found {
@@ -81,28 +78,28 @@ func (scan *recordScan) run() error {
 
 func stopOr(err error) error {
 	if err == nil {
-		err = errStop
+		err = sqlstore.ErrStop
 	}
 	return err
 }
 
 func (scan *recordScan) scanMessages() error {
 	var err error
-	if scan.parts, err = scan.c.prepare(scan.c.schema.tables[session.KindPart].selectSized); err != nil {
+	if scan.parts, err = scan.c.Prepare(scan.c.Table(session.KindPart).SelectSized); err != nil {
 		return err
 	}
 	defer func() { _ = scan.parts.Reset() }() // it repeats the last error
-	if err := text(scan.session.ID).bind(scan.parts, 1); err != nil {
+	if err := sqlstore.Text(scan.session.ID).Bind(scan.parts, 1); err != nil {
 		return err
 	}
 	scan.nextPart()
-	t := scan.c.schema.tables[session.KindMessage]
-	var b rowBuffer
-	err = scan.c.query(t.selectSized, []value{text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
-		r := t.rowWithinLimit(st, &b, scan.hasher)
+	t := scan.c.Table(session.KindMessage)
+	var b sqlstore.RowBuffer
+	err = scan.c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
+		r := rowWithinLimit(t, st, &b, scan.hasher)
 		id, ok := validID(&r)
 		if !ok {
-			return errStop
+			return sqlstore.ErrStop
 		}
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: scan.session.ID, Message: id}
 		if !scan.visit(&r, scan.partsOf(id)) {
@@ -111,7 +108,7 @@ func (scan *recordScan) scanMessages() error {
 		return scan.err
 	})
 	if err == nil && scan.hasPart { // of a message that was passed already
-		err = errStop
+		err = sqlstore.ErrStop
 	}
 	return cmp.Or(scan.err, err)
 }
@@ -126,7 +123,7 @@ func (scan *recordScan) partsOf(message string) iter.Seq[*session.Record] {
 			}
 			id, ok := validID(&scan.part)
 			if !ok {
-				scan.err = errStop
+				scan.err = sqlstore.ErrStop
 				return
 			}
 			scan.part.Ref = session.Ref{Kind: session.KindPart, Session: scan.session.ID, Message: message, Part: id}
@@ -144,7 +141,7 @@ func (scan *recordScan) nextPart() {
 		scan.err = scan.parts.Err()
 		return
 	}
-	scan.part = scan.c.schema.tables[session.KindPart].rowWithinLimit(scan.parts, &scan.partBuffer, scan.hasher)
+	scan.part = rowWithinLimit(scan.c.Table(session.KindPart), scan.parts, &scan.partBuffer, scan.hasher)
 	if belongsTo(&scan.part, scan.session.ID) {
 		scan.ownParts++
 	}

@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"errors"
@@ -9,6 +9,7 @@ import (
 
 	"mend/change"
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // deleteAll is the plan that takes a whole session away.
@@ -81,11 +82,12 @@ func unpackTwice(t *testing.T) string {
 func TestReadAgain(t *testing.T) {
 	path, _ := unpack(t, "1.18.33")
 	s := open(t, path, Options{})
+	const readTries = 5 // of sqlstore
 	for _, times := range []int{0, 1, readTries - 1, readTries} {
 		runs := 0
 		var title string
 		err := s.read(t.Context(), func(c *conn) error {
-			all, err := c.strings("SELECT title FROM session")
+			all, err := c.Strings("SELECT title FROM session")
 			if err != nil {
 				return err
 			}
@@ -97,7 +99,7 @@ func TestReadAgain(t *testing.T) {
 		})
 		now := load(t, s, heads(t, s)[0].ID).Title
 		if times == readTries {
-			if !errors.Is(err, ErrBusy) {
+			if !errors.Is(err, sqlstore.ErrBusy) {
 				t.Errorf("changing %d times: %v, want busy", times, err)
 			}
 			continue

@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"errors"
@@ -7,6 +7,7 @@ import (
 
 	"mend/change"
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // TestUnknownSchema refuses what it does not know, says what was found, and
@@ -27,7 +28,7 @@ func TestUnknownSchema(t *testing.T) {
 			alter(t, path, c.do)
 			before := files(t, path)
 			err := try(t, path)
-			if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
+			if !errors.Is(err, sqlstore.ErrUnusable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v; want %q in one line", err, c.want)
 			}
 			same(t, before, files(t, path))
@@ -54,7 +55,7 @@ func TestBinaryJSON(t *testing.T) {
 		before := files(t, path)
 		s := open(t, path, Options{})
 		_, err := s.Load(t.Context(), session.Session{ID: id})
-		if !errors.Is(err, ErrUnusable) || !strings.Contains(err.Error(), "binary JSON") || strings.Contains(err.Error(), "\n") {
+		if !errors.Is(err, sqlstore.ErrUnusable) || !strings.Contains(err.Error(), "binary JSON") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: Load = %v, want one line about binary JSON", name, err)
 		}
 		same(t, before, files(t, path))
@@ -142,7 +143,7 @@ func TestSchemaChanges(t *testing.T) {
 		t.Error("the new column is not seen")
 	}
 	alter(t, path, "DROP TABLE message")
-	if _, err := s.List(t.Context()); !errors.Is(err, ErrUnusable) {
+	if _, err := s.List(t.Context()); !errors.Is(err, sqlstore.ErrUnusable) {
 		t.Errorf("List without a table: %v", err)
 	}
 }

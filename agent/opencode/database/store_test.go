@@ -1,7 +1,9 @@
-package sqlstore
+package database
 
 import (
+	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,6 +14,7 @@ import (
 
 	"mend/change"
 	"mend/session"
+	"mend/sqlstore"
 	"mend/testdata"
 )
 
@@ -82,73 +85,73 @@ func alter(t testing.TB, path string, statements ...string) {
 	}
 }
 
-// dump is every row of every table with the class and bytes of every column,
+// dump returns every row of every table with the class and bytes of every column,
 // ordered by primary key; it checks that the database is sound.
 func dump(t testing.TB, path string) string {
 	t.Helper()
-	c := reader(t, path)
-	defer c.closeReader()
-	for _, check := range []string{"PRAGMA integrity_check", "PRAGMA foreign_key_check"} {
-		if found, err := c.strings(check); err != nil || len(found) > 0 && found[0] != "ok" {
-			t.Errorf("%s: %v, %v", check, found, err)
-		}
-	}
-	return rowsOf(t, c)
+	return dumpAfter(t, path, "PRAGMA integrity_check", "PRAGMA foreign_key_check")
 }
 
 // dumpRows is dump without the checks.
 func dumpRows(t testing.TB, path string) string {
 	t.Helper()
-	c := reader(t, path)
-	defer c.closeReader()
-	return rowsOf(t, c)
+	return dumpAfter(t, path)
 }
 
-func reader(t testing.TB, path string) *conn {
+func dumpAfter(t testing.TB, path string, checks ...string) string {
 	t.Helper()
-	s := &Store{id: change.StoreID{Root: path}}
-	files, err := inspectFiles(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	live, err := s.needsLocks(files)
-	if err != nil {
-		t.Fatal(err)
-	}
-	c, err := s.openReader(t.Context(), live)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return c
-}
-
-func rowsOf(t testing.TB, c *conn) string {
-	t.Helper()
-	tables, err := c.strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
-	if err != nil {
-		t.Fatal(err)
-	}
 	var b strings.Builder
-	for _, name := range tables {
-		dumpTable(t, c, name, &b)
+	err := view(path, func(c *sqlstore.Conn) error {
+		b.Reset()
+		for _, check := range checks {
+			if found, err := c.Strings(check); err != nil || len(found) > 0 && found[0] != "ok" {
+				t.Errorf("%s: %v, %v", check, found, err)
+			}
+		}
+		tables, err := c.Strings("SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")
+		for _, name := range tables {
+			dumpTable(t, c, name, &b)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	return b.String()
 }
 
-func dumpTable(t testing.TB, c *conn, name string, b *strings.Builder) {
+// view runs f on the database, whatever its schema.
+func view(path string, f func(*sqlstore.Conn) error) error {
+	s, err := sqlstore.Open(path, nil, sqlstore.Options{})
+	if err != nil {
+		return err
+	}
+	return s.View(context.Background(), f)
+}
+
+// conflictsIn returns the conflicts of an error.
+func conflictsIn(err error) []change.Conflict {
+	var c *change.ConflictError
+	if errors.As(err, &c) {
+		return c.Conflicts
+	}
+	return nil
+}
+
+func dumpTable(t testing.TB, c *sqlstore.Conn, name string, b *strings.Builder) {
 	t.Helper()
-	keys, err := c.strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", text(name))
+	keys, err := c.Strings("SELECT name FROM pragma_table_info(?) WHERE pk > 0 ORDER BY pk", sqlstore.Text(name))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if len(keys) == 0 {
 		keys = []string{"rowid"}
 	}
-	err = c.query("SELECT * FROM "+sqlite3.QuoteIdentifier(name)+" ORDER BY "+quoteAll(keys), nil, func(st *sqlite3.Stmt) error {
+	err = c.Query("SELECT * FROM "+sqlite3.QuoteIdentifier(name)+" ORDER BY "+strings.Join(keys, ", "), nil, func(st *sqlite3.Stmt) error {
 		b.WriteString(name)
 		for i := range st.ColumnCount() {
-			v := copyValue(st, i)
-			fmt.Fprintf(b, " %s=%d:%s", st.ColumnName(i), v.class, hex.EncodeToString(v.bytes))
+			v := sqlstore.CopyValue(st, i)
+			fmt.Fprintf(b, " %s=%d:%s", st.ColumnName(i), v.Class, hex.EncodeToString(v.Bytes))
 		}
 		b.WriteByte('\n')
 		return nil

@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"cmp"
@@ -8,6 +8,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // Orphans returns the rows that belong to no session: the messages of sessions that have
@@ -15,8 +16,8 @@ import (
 // Rows whose id is not valid are left out. The session of a part is the one in its row,
 // else [session.Unknown].
 //
-// The error wraps [session.ErrHidden] if no session has a row at all, [ErrUnusable] or
-// [ErrBusy], or is the context's or the system's.
+// The error wraps [session.ErrHidden] if no session has a row at all, [sqlstore.ErrUnusable] or
+// [sqlstore.ErrBusy], or is the context's or the system's.
 func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 	var refs []session.Ref
 	err := s.read(ctx, func(c *conn) (err error) {
@@ -24,7 +25,7 @@ func (s *Store) Orphans(ctx context.Context) ([]session.Ref, error) {
 		return err
 	})
 	if err != nil {
-		return nil, fmt.Errorf("looking for orphans in %s: %w", s.id.Root, err)
+		return nil, fmt.Errorf("looking for orphans in %s: %w", s.ID().Root, err)
 	}
 	return refs, nil
 }
@@ -40,7 +41,7 @@ const (
 func (c *conn) findOrphans() (refs []session.Ref, err error) {
 	owners := map[string]string{} // sessions of messages without a session, by message
 	var lost []string
-	err = c.query(orphanMessages, nil, func(st *sqlite3.Stmt) error {
+	err = c.Query(orphanMessages, nil, func(st *sqlite3.Stmt) error {
 		ref := session.Ref{Kind: session.KindMessage, Session: st.ColumnText(1), Message: st.ColumnText(0)}
 		if isText(st, 2) && ref.Validate() == nil {
 			refs = append(refs, ref)
@@ -52,10 +53,10 @@ func (c *conn) findOrphans() (refs []session.Ref, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if some, err := c.has(`SELECT 1 FROM "session" LIMIT 1`); err != nil || !some && len(refs) > 0 {
+	if some, err := c.Has(`SELECT 1 FROM "session" LIMIT 1`); err != nil || !some && len(refs) > 0 {
 		return nil, hiddenError(err)
 	}
-	owned, err := c.strings(missingMessages)
+	owned, err := c.Strings(missingMessages)
 	for _, message := range append(lost, owned...) {
 		if err != nil {
 			return nil, err
@@ -69,7 +70,7 @@ func (c *conn) findOrphans() (refs []session.Ref, err error) {
 
 // partsOf returns the parts of a message, with the given session or else their own.
 func (c *conn) partsOf(message, of string) (refs []session.Ref, err error) {
-	err = c.query(messageParts, []value{text(message)}, func(st *sqlite3.Stmt) error {
+	err = c.Query(messageParts, []sqlstore.Value{sqlstore.Text(message)}, func(st *sqlite3.Stmt) error {
 		ref := session.Ref{Kind: session.KindPart, Session: cmp.Or(of, st.ColumnText(2)), Message: message, Part: st.ColumnText(0)}
 		if session.ValidateID(ref.Session) != nil {
 			ref.Session = session.Unknown
@@ -97,19 +98,4 @@ func isText(st *sqlite3.Stmt, n int) bool {
 		}
 	}
 	return true
-}
-
-// checkedRows returns the rows whose foreign keys are checked: with
-// [Options.AllowMissingParent] not those that are created.
-func (s *Store) checkedRows(rows []rowChange) []rowChange {
-	if !s.opt.AllowMissingParent {
-		return rows
-	}
-	var bound []rowChange
-	for _, r := range rows {
-		if r.post == nil {
-			bound = append(bound, r)
-		}
-	}
-	return bound
 }

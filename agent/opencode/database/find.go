@@ -1,4 +1,4 @@
-package sqlstore
+package database
 
 import (
 	"errors"
@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"mend/sqlstore"
 )
 
 // dbName is the database of a released OpenCode. Builds of another channel use
@@ -82,7 +84,7 @@ func locate(path string) (string, error) {
 	}
 	file, err := filepath.EvalSymlinks(path)
 	if errors.Is(err, fs.ErrNotExist) && exists(path+"-wal") {
-		return "", unusable("the database is missing, only its -wal is there")
+		return "", sqlstore.Unusable("the database is missing, only its -wal is there")
 	}
 	if err != nil {
 		return "", err
@@ -95,7 +97,7 @@ func locate(path string) (string, error) {
 		return filepath.EvalSymlinks(filepath.Join(file, dbName))
 	}
 	if exists(filepath.Join(file, dbName+"-wal")) {
-		return "", unusable("%s is missing, only its -wal is there", dbName)
+		return "", sqlstore.Unusable("%s is missing, only its -wal is there", dbName)
 	}
 	switch others := channelDatabases(file); len(others) {
 	case 0:

@@ -1,13 +1,17 @@
-package sqlstore
+package database
 
 import (
 	"maps"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
 	"mend/internal/storetest"
 	"mend/session"
+	"mend/sqlstore"
 )
 
 func TestContract(t *testing.T) {
@@ -67,26 +71,35 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 // overwriteRow writes a row by other SQL than ours.
 func overwriteRow(t *testing.T, path string, ref session.Ref, image *change.Image) {
 	t.Helper()
-	c, err := connect(t.Context(), uri(path, "mode=rw"), 2, 1e9, "PRAGMA foreign_keys=OFF")
+	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	must(t, err)
-	defer c.closeReader()
+	defer c.Close()
+	must(t, c.BusyTimeout(time.Second))
+	exec := func(sql string, args []sqlstore.Value) {
+		st, _, err := c.Prepare(sql)
+		must(t, err)
+		defer st.Close()
+		for i, v := range args {
+			must(t, v.Bind(st, i+1))
+		}
+		must(t, st.Exec())
+	}
+	must(t, c.Exec("PRAGMA foreign_keys=OFF"))
 	table := ref.Kind.String()
-	_, err = c.exec("DELETE FROM "+table+" WHERE id = ?", []value{text(ref.ID())})
-	must(t, err)
+	exec("DELETE FROM "+table+" WHERE id = ?", []sqlstore.Value{sqlstore.Text(ref.ID())})
 	if image == nil {
 		return
 	}
 	r, err := change.RowOf(ref, image)
 	must(t, err)
-	cols := map[string]value{"data": {session.ClassText, r.Data}}
+	cols := map[string]sqlstore.Value{"data": {Class: session.ClassText, Bytes: r.Data}}
 	for _, col := range r.Cols {
-		cols[col.Name] = value{col.Class, col.Bytes}
+		cols[col.Name] = sqlstore.ColValue(col)
 	}
 	var names, marks []string
-	var args []value
+	var args []sqlstore.Value
 	for name := range maps.Keys(cols) {
 		names, marks, args = append(names, name), append(marks, "?"), append(args, cols[name])
 	}
-	_, err = c.exec("INSERT INTO "+table+"("+strings.Join(names, ",")+") VALUES ("+strings.Join(marks, ",")+")", args)
-	must(t, err)
+	exec("INSERT INTO "+table+"("+strings.Join(names, ",")+") VALUES ("+strings.Join(marks, ",")+")", args)
 }

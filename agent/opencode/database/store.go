@@ -1,0 +1,72 @@
+package database
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"mend/internal/memory"
+	"mend/sqlstore"
+)
+
+// ErrNoSession means that the database has no such session.
+var ErrNoSession = errors.New("no such session")
+
+// Options configure a [Store]. The zero value is right for a user.
+type Options struct {
+	// Step, BusyTimeout, MaxRecord and AllowMissingParent are those of
+	// [sqlstore.Options].
+	Step               func(what string) error
+	BusyTimeout        time.Duration
+	MaxRecord          int64
+	AllowMissingParent bool
+	// MaxSession is the size in bytes of the largest session that is loaded; 0 for an
+	// eighth of the machine's memory.
+	MaxSession int64
+}
+
+// A Store is one database of OpenCode. It is safe for concurrent use. Its embedded store
+// makes the changes.
+type Store struct {
+	*sqlstore.Store
+
+	opt     Options
+	hashers sync.Pool // of *stampHasher
+}
+
+// Open opens the database at path, or the one in the folder at path. It reads its header
+// and checks its side files; the schema is checked by the first read. It writes nothing.
+// The error wraps [sqlstore.ErrUnusable] or is the system's.
+func Open(path string, o Options) (*Store, error) {
+	if o.MaxSession <= 0 {
+		o.MaxSession = memory.Total() / 8 // a repair needs six times the session
+	}
+	file, err := locate(path)
+	if err != nil {
+		return nil, fmt.Errorf("opening %s: %w", path, err)
+	}
+	db, err := sqlstore.Open(file, tables(), sqlstore.Options{
+		Step: o.Step, BusyTimeout: o.BusyTimeout, MaxRecord: o.MaxRecord, AllowMissingParent: o.AllowMissingParent,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &Store{Store: db, opt: o}
+	s.hashers.New = func() any { return new(stampHasher) }
+	return s, nil
+}
+
+// A conn is a connection with memory for the stamp of a session.
+type conn struct {
+	*sqlstore.Conn
+	hasher *stampHasher
+}
+
+// read runs f in one transaction; see [sqlstore.Store.View].
+func (s *Store) read(ctx context.Context, f func(*conn) error) error {
+	h := s.hashers.Get().(*stampHasher)
+	defer s.hashers.Put(h)
+	return s.View(ctx, func(c *sqlstore.Conn) error { return f(&conn{c, h}) })
+}
