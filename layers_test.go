@@ -56,7 +56,7 @@ var layers = map[string][]string{
 }
 
 // pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render"}
+var pure = []string{"mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render", "mend/agent/opencode/diagnose"}
 
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata").Output()
