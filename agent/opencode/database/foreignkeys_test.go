@@ -12,9 +12,9 @@ import (
 	"mend/sqlstore"
 )
 
-// deleteAll is the plan that takes a whole session away.
+// deleteAll returns the ops that remove a session, but not its project.
 func deleteAll(s *session.Session) []change.Op {
-	return change.Diff(s.AllRecords, (&session.Session{ID: s.ID}).AllRecords)
+	return change.Diff(s.Records, (&session.Session{ID: s.ID}).Records)
 }
 
 // TestDeleteSession takes a session away with all that is its own, and refuses
