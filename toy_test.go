@@ -86,22 +86,22 @@ func (s toyStore) Writer(string) (txn.Store, error) { return s, nil }
 
 // A toyCase is a conversation.
 type toyCase struct {
-	record session.Record
-	lines  []string
-	survey repair.Survey
+	record   session.Record
+	lines    []string
+	findings repair.Findings
 }
 
 func newToyCase(r session.Record) *toyCase {
 	c := &toyCase{record: r, lines: strings.Split(strings.TrimSuffix(string(r.Data), "\n"), "\n")}
 	for i, line := range c.lines {
 		if strings.TrimSpace(line) == "" {
-			c.survey.Add(repair.InUse, repair.Finding{Code: "blank", Ref: r.Ref, Which: fmt.Sprint(i), Class: repair.EmptyContentMessage, Severity: repair.Broken})
+			c.findings.Add(repair.InUse, repair.Finding{Code: "blank", Ref: r.Ref, Which: fmt.Sprint(i), Class: repair.EmptyContentMessage, Severity: repair.Broken})
 		}
 	}
 	return c
 }
 
-func (c *toyCase) Survey() *repair.Survey                   { return &c.survey }
+func (c *toyCase) Findings() *repair.Findings               { return &c.findings }
 func (c *toyCase) Records(yield func(*session.Record) bool) { yield(&c.record) }
 func (c *toyCase) Has(r session.Ref) bool                   { return r == c.record.Ref }
 func (c *toyCase) Busy() bool                               { return false }
@@ -262,8 +262,8 @@ func TestToyAgent(t *testing.T) {
 	}
 	scan("first", 2)
 	r, err := c.ProposeRepair(t.Context(), heads[0], mend.RepairRequest{})
-	if len(r.Cured) != 2 || len(r.Remaining) != 0 {
-		t.Errorf("ProposeRepair fixes %v and leaves %v, want two and none", r.Cured, r.Remaining)
+	if len(r.Fixed) != 2 || len(r.Remaining) != 0 {
+		t.Errorf("ProposeRepair fixes %v and leaves %v, want two and none", r.Fixed, r.Remaining)
 	}
 	e := apply(r.Plan, err)
 	wantFile(t, "repaired", file, "hello\n(nothing)\nhow are you?\n(nothing)\n")

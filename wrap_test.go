@@ -34,8 +34,8 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 					t.Fatalf("ProposeRepair = %+v, %v, want a plan", r, err)
 				}
 				of := func(d repair.Diagnosis) bool { return d.Class == class }
-				if !slices.ContainsFunc(r.Cured, of) || slices.ContainsFunc(r.Remaining, of) {
-					t.Errorf("cured: %+v\nremaining: %+v", r.Cured, r.Remaining)
+				if !slices.ContainsFunc(r.Fixed, of) || slices.ContainsFunc(r.Remaining, of) {
+					t.Errorf("cured: %+v\nremaining: %+v", r.Fixed, r.Remaining)
 				}
 				e, err := b.client.Apply(t.Context(), r.Plan)
 				if err != nil {

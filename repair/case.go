@@ -5,9 +5,9 @@ import "mend/session"
 // A Case is one state of a session, as the agent understands it. It does not change.
 // Its methods are not called concurrently.
 type Case interface {
-	// Survey returns all that is wrong with the session. Every call returns the same
-	// Survey.
-	Survey() *Survey
+	// Findings returns all that is wrong with the session. Every call returns the same
+	// Findings.
+	Findings() *Findings
 	// Describe returns the diagnosis of a finding, without a fix. WhyNot says why there
 	// may be no fix, "" if that is not known.
 	Describe(f Finding) Diagnosis

@@ -18,7 +18,7 @@ type Diagnosis struct {
 	Message  string      // the id of the message that it is about, "" for none
 	Why      string
 	Says     string // what the provider says of it, or what was found
-	Cure     string // what a repair does about it; "" where it does nothing
+	Fix      string // what a repair does about it; "" where it does nothing
 	Loses    string // what the user loses by the fix; "" for nothing
 	WhyNot   string // where Cure is "": the reason, and what the user can do
 
@@ -57,7 +57,7 @@ func Diagnose(c Case) []Diagnosis { return diagnose(c, origin{}) }
 // diagnose tries the fixes of what is broken first, then on top of them those of the
 // rest, which is the order in which a user would ask for them.
 func diagnose(c Case, o origin) []Diagnosis {
-	findings := c.Survey().findings
+	findings := c.Findings().list
 	if len(findings) == 0 {
 		return nil
 	}
@@ -78,17 +78,17 @@ func diagnose(c Case, o origin) []Diagnosis {
 	ds := make([]Diagnosis, 0, len(findings))
 	for _, f := range findings {
 		d, fix := describe(c, o, f), known[f.key()]
-		d.Cure, d.Loses, d.WhyNot = fix.Cure, fix.Loses, fix.WhyNot
+		d.Fix, d.Loses, d.WhyNot = fix.Fix, fix.Loses, fix.WhyNot
 		ds = append(ds, d)
 	}
-	ds = once(ds)
-	inOrder(c, ds)
+	ds = dedupe(ds)
+	sortDiagnoses(c, ds)
 	return ds
 }
 
-// once returns the diagnoses without those of a class that the record has already: a
+// dedupe returns the diagnoses without those of a class that the record has already: a
 // fault may break several rules, and the first is the one that shows.
-func once(ds []Diagnosis) []Diagnosis {
+func dedupe(ds []Diagnosis) []Diagnosis {
 	type fault struct {
 		class Class
 		which string
@@ -103,9 +103,9 @@ func once(ds []Diagnosis) []Diagnosis {
 	})
 }
 
-// inOrder sorts diagnoses by what they are about: the session, then message by message,
+// sortDiagnoses sorts diagnoses by what they are about: the session, then message by message,
 // those of one message as they were found, the worst first.
-func inOrder(c Case, ds []Diagnosis) {
+func sortDiagnoses(c Case, ds []Diagnosis) {
 	order, n := map[string]int{}, 0
 	for r := range c.Records {
 		if r.Ref.Kind == session.KindMessage {

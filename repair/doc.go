@@ -2,7 +2,7 @@
 // proves them. What can be wrong with a session and how it is fixed, it is told by the
 // agent, as a [Case].
 //
-// Fixes are tried on a copy, the one that loses least first, and the copy is surveyed
+// Fixes are tried on a copy, the one that loses least first, and the copy is examined
 // again under every setting: the finding must be gone, and nothing may be there that was
 // not before (the file proof.go). What a fix leaves behind may be fixed by another; then
 // the two hold together or not at all. Where the agent ended before it sent anything,

@@ -36,10 +36,10 @@ type place struct {
 // of findings that do not depend on the setting.
 const InUse = 0
 
-// A Survey is all that is wrong with a session, under every setting: each way in which
-// it may be sent, such as by another version of the agent. The zero Survey is empty.
-type Survey struct {
-	findings []Finding
+// Findings is all that is wrong with a session, under every setting: each way in which
+// it may be sent, such as by another version of the agent. The zero Findings is empty.
+type Findings struct {
+	list     []Finding
 	counts   map[place]int
 	index    map[key]int   // in findings
 	settings map[key][]int // that have the finding
@@ -55,38 +55,38 @@ type Survey struct {
 
 // Add adds a finding under a setting. Its severity is the worst under any setting. What
 // is added first is fixed first.
-func (v *Survey) Add(setting int, f Finding) {
-	if v.index == nil {
-		v.index, v.settings = map[key]int{}, map[key][]int{}
+func (fs *Findings) Add(setting int, f Finding) {
+	if fs.index == nil {
+		fs.index, fs.settings = map[key]int{}, map[key][]int{}
 	}
 	k := f.key()
-	v.Count(setting, f.Code, f.Ref.Message)
-	v.settings[k] = append(v.settings[k], setting)
-	if i, ok := v.index[k]; ok {
-		v.findings[i].Severity = min(v.findings[i].Severity, f.Severity)
+	fs.Count(setting, f.Code, f.Ref.Message)
+	fs.settings[k] = append(fs.settings[k], setting)
+	if i, ok := fs.index[k]; ok {
+		fs.list[i].Severity = min(fs.list[i].Severity, f.Severity)
 		return
 	}
-	v.index[k] = len(v.findings)
-	v.findings = append(v.findings, f)
+	fs.index[k] = len(fs.list)
+	fs.list = append(fs.list, f)
 }
 
 // Count counts a fault that need not be fixed, and that a fix may turn into a finding
 // with that code.
-func (v *Survey) Count(setting int, code, message string) {
-	if v.counts == nil {
-		v.counts = map[place]int{}
+func (fs *Findings) Count(setting int, code, message string) {
+	if fs.counts == nil {
+		fs.counts = map[place]int{}
 	}
-	v.counts[place{setting, code, message}]++
+	fs.counts[place{setting, code, message}]++
 }
 
-// Findings returns the findings in the order in which they were added. The slice must
+// All returns the findings in the order in which they were added. The slice must
 // not be changed.
-func (v *Survey) Findings() []Finding { return v.findings }
+func (fs *Findings) All() []Finding { return fs.list }
 
 // hides reports whether a finding at p may have been hidden.
-func (v *Survey) hides(p place) bool { return v.Hides != nil && v.Hides(p.setting, p.code) }
+func (fs *Findings) hides(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
 
-func (v *Survey) has(k key) bool {
-	_, ok := v.index[k]
+func (fs *Findings) has(k key) bool {
+	_, ok := fs.index[k]
 	return ok
 }

@@ -32,9 +32,9 @@ type Request struct {
 type Result struct {
 	Plan      change.Plan // without ops if there is nothing to fix, or nothing that can be
 	After     Case        // the session as the plan leaves it
-	Cured     []Diagnosis // gone by the plan
+	Fixed     []Diagnosis // gone by the plan
 	Remaining []Diagnosis // what is wrong with After, asked for or not
-	Uncurable []Diagnosis // what was asked for and has no fix that holds; also in Remaining
+	Unfixable []Diagnosis // what was asked for and has no fix that holds; also in Remaining
 	Suspects  []Diagnosis // what is left of the kind of the error, where only the provider can tell whether it is at fault
 	All       bool        // Request.All, for an error
 }
@@ -43,7 +43,7 @@ type Result struct {
 var ErrBusy = errors.New("the agent is at work in this session")
 
 // Plan makes the smallest plan that fixes what is asked for in the session with that
-// id. Every fix in it was tried on a copy, which was surveyed again under every setting:
+// id. Every fix in it was tried on a copy, which was examined again under every setting:
 // what it is for is gone, and nothing is wrong that was not before. The plan of a
 // healthy session has no ops, nor has a second plan after the first, but for an error
 // that is no more. Records that no diagnosis is about, nor its fix by name, never change.
@@ -54,13 +54,13 @@ func Plan(id string, c Case, req Request) (Result, error) {
 		return Result{}, fmt.Errorf("planning for %s: %w", id, ErrBusy)
 	}
 	o := origin{}
-	t, fixed, failed := carryThrough(c, o, req)
-	r := Result{After: t.c, Cured: once(fixed), Uncurable: once(failed)}
+	t, fixed, failed := repeatUntilStable(c, o, req)
+	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
 	r.Remaining = diagnose(t.c, o)
 	if req.Error != nil {
 		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
 	}
-	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Cured), Ops: change.Diff(c.Records, t.c.Records)}
+	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Ops: change.Diff(c.Records, t.c.Records)}
 	return r, nil
 }
 
@@ -70,7 +70,7 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 		c.Kind, c.Text = change.CauseError, r.Error.Text
 	}
 	for _, d := range fixed {
-		c.Diagnoses = append(c.Diagnoses, d.Why+" "+d.Cure)
+		c.Diagnoses = append(c.Diagnoses, d.Why+" "+d.Fix)
 	}
 	return c
 }
@@ -78,15 +78,15 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 // maxPasses is far more often than a repair lets show what the one before did not.
 const maxPasses = 8
 
-// carryThrough carries the request out until that changes nothing any more, and returns
+// repeatUntilStable carries the request out until that changes nothing any more, and returns
 // the last search, what is fixed then and what has no fix. A repaired session may be one
 // that is sent in another way, such as with thinking, and so have other findings. What
 // an error names is fixed once, since the request that it was for is another then; after
 // it all that is broken is, since one error names one place.
-func carryThrough(c Case, o origin, req Request) (t *search, fixed, failed []Diagnosis) {
+func repeatUntilStable(c Case, o origin, req Request) (t *search, fixed, failed []Diagnosis) {
 	rest := req
 	rest.Error = nil
-	t = carryOut(c, o, req)
+	t = fixRequested(c, o, req)
 	fixed = t.fixed
 	if req.Error != nil {
 		failed = t.failed
@@ -95,7 +95,7 @@ func carryThrough(c Case, o origin, req Request) (t *search, fixed, failed []Dia
 		if !t.changed && (i > 0 || req.Error == nil) {
 			break
 		}
-		t = carryOut(reset(t.c), o, rest)
+		t = fixRequested(reset(t.c), o, rest)
 		fixed = append(fixed, t.fixed...)
 	}
 	gone := map[key]bool{}
@@ -104,7 +104,7 @@ func carryThrough(c Case, o origin, req Request) (t *search, fixed, failed []Dia
 	}
 	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.finding] })
 	left := map[key]bool{} // one may have come back with the fix of another
-	for _, f := range t.now.findings {
+	for _, f := range t.findings.list {
 		left[f.at(o.first(f.Ref))] = true
 	}
 	return t, slices.DeleteFunc(fixed, func(d Diagnosis) bool { return left[d.finding] }), failed
@@ -118,8 +118,8 @@ func reset(c Case) Case {
 	return c
 }
 
-// carryOut fixes what the request wants.
-func carryOut(c Case, o origin, req Request) *search {
+// fixRequested fixes what the request wants.
+func fixRequested(c Case, o origin, req Request) *search {
 	switch {
 	case req.Error != nil:
 		return fixError(c, o, *req.Error, req.All)
@@ -136,12 +136,12 @@ func carryOut(c Case, o origin, req Request) *search {
 func fixError(c Case, o origin, e APIError, all bool) *search {
 	b, ok := c.(Blamer)
 	if !ok {
-		return newSearch(c, o, 0, kindOf(c, e))
+		return newSearch(c, o, 0, sameKind(c, e))
 	}
 	c = b.Blame(e)
-	kind := kindOf(c, e)
+	kind := sameKind(c, e)
 	var found []Finding
-	for _, f := range c.Survey().findings {
+	for _, f := range c.Findings().list {
 		if kind(c, f) {
 			found = append(found, f)
 		}
@@ -155,11 +155,11 @@ func fixError(c Case, o origin, e APIError, all bool) *search {
 	return newSearch(c, o, 0, kind)
 }
 
-// kindOf returns which findings the error is about: those of its rule, or else of its
+// sameKind returns which findings the error is about: those of its rule, or else of its
 // class.
-func kindOf(c Case, e APIError) wanted {
+func sameKind(c Case, e APIError) wanted {
 	exact := func(_ Case, f Finding) bool { return e.Rule != "" && (f.Code == e.Rule || f.Shows == e.Rule) }
-	if slices.ContainsFunc(c.Survey().findings, func(f Finding) bool { return exact(c, f) }) {
+	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {
 		return exact
 	}
 	return func(_ Case, f Finding) bool { return e.Class != "" && f.Class == e.Class }
@@ -177,5 +177,5 @@ func suspects(c Case, o origin, e APIError) (ds []Diagnosis) {
 		d.WhyNot = ""
 		ds = append(ds, d)
 	}
-	return once(ds)
+	return dedupe(ds)
 }

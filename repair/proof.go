@@ -9,12 +9,12 @@ import (
 // judge splits the trials into those that proved themselves and the others: the finding
 // is gone under every setting, and nothing is there that was not before. The trials of
 // one message hold together or not at all.
-func (t *search) judge(trials []trial, news []place, after Case) (good, bad []trial) {
-	to := renamed(t.c, after)
+func (s *search) judge(trials []trial, news []place, after Case) (good, bad []trial) {
+	to := renamed(s.c, after)
 	failed := map[string]bool{}
 	for _, tr := range trials {
-		caused := len(trials) == 1 && len(news) > 0 || slices.ContainsFunc(news, func(p place) bool { return tr.causes(p) })
-		failed[tr.Ref.Message] = failed[tr.Ref.Message] || caused || !t.gone(tr.Finding, to, after)
+		caused := len(trials) == 1 && len(news) > 0 || slices.ContainsFunc(news, func(p place) bool { return tr.mayCause(p) })
+		failed[tr.Ref.Message] = failed[tr.Ref.Message] || caused || !s.isFixed(tr.Finding, to, after)
 	}
 	for _, tr := range trials {
 		if failed[tr.Ref.Message] {
@@ -26,10 +26,10 @@ func (t *search) judge(trials []trial, news []place, after Case) (good, bad []tr
 	return good, bad
 }
 
-// gone reports whether the finding is no more: neither at its record nor, where that
+// isFixed reports whether the finding is no more: neither at its record nor, where that
 // got another ref, at the record under that ref; to is of [renamed].
-func (t *search) gone(f Finding, to map[session.Ref]session.Ref, after Case) bool {
-	left := after.Survey()
+func (s *search) isFixed(f Finding, to map[session.Ref]session.Ref, after Case) bool {
+	left := after.Findings()
 	if left.has(f.key()) {
 		return false
 	}
@@ -39,36 +39,36 @@ func (t *search) gone(f Finding, to map[session.Ref]session.Ref, after Case) boo
 	if f.Ref.Kind != session.KindPart || after.Has(f.Ref) {
 		return true
 	}
-	return !t.newIn(left)[place{code: f.Code, message: f.Ref.Message}] // it may have moved, fault and all
+	return !s.newPartFindings(left)[place{code: f.Code, message: f.Ref.Message}] // it may have moved, fault and all
 }
 
-// newIn returns where a later survey has findings of parts that are not in the session
+// newPartFindings returns the places of later findings about parts that are not in the session
 // now.
-func (t *search) newIn(left *Survey) map[place]bool {
-	if between := [2]*Survey{t.now, left}; t.between != between {
-		t.between, t.fresh = between, map[place]bool{}
-		for _, g := range left.findings {
-			if !(g.Ref.Kind == session.KindPart && t.c.Has(g.Ref)) && !t.now.has(g.key()) {
-				t.fresh[place{code: g.Code, message: g.Ref.Message}] = true
+func (s *search) newPartFindings(left *Findings) map[place]bool {
+	if between := [2]*Findings{s.findings, left}; s.lastPair != between {
+		s.lastPair, s.newPlaces = between, map[place]bool{}
+		for _, g := range left.list {
+			if !(g.Ref.Kind == session.KindPart && s.c.Has(g.Ref)) && !s.findings.has(g.key()) {
+				s.newPlaces[place{code: g.Code, message: g.Ref.Message}] = true
 			}
 		}
 	}
-	return t.fresh
+	return s.newPlaces
 }
 
-// causes reports whether what is new at p may be the trial's doing.
-func (tr trial) causes(p place) bool { return tr.fix.Whole || tr.Ref.Message == p.message }
+// mayCause reports whether what is new at p may be the trial's doing.
+func (tr trial) mayCause(p place) bool { return tr.fix.Whole || tr.Ref.Message == p.message }
 
-func caused(trials []trial, p place) bool {
-	return slices.ContainsFunc(trials, func(tr trial) bool { return tr.causes(p) })
+func anyMayCause(trials []trial, p place) bool {
+	return slices.ContainsFunc(trials, func(tr trial) bool { return tr.mayCause(p) })
 }
 
-// news returns where there is more wrong than before the trials, by the counts after
+// newPlacesIn returns where there is more wrong than before the trials, by the counts after
 // them: by message, or under a fix that may have given messages other ids, in all.
-func (t *search) news(trials []trial, is map[place]int) []place {
-	was := t.now.counts
+func (s *search) newPlacesIn(trials []trial, is map[place]int) []place {
+	was := s.findings.counts
 	if len(trials) == 1 && trials[0].fix.Whole {
-		was, is = inAll(was), inAll(is)
+		was, is = withoutMessages(was), withoutMessages(is)
 	}
 	var more []place
 	for p, n := range is {
@@ -79,22 +79,22 @@ func (t *search) news(trials []trial, is map[place]int) []place {
 	return more
 }
 
-// worse reports whether the session is worse with what is new at p: not if it was hidden
+// isWorse reports whether the session is worse with what is new at p: not if it was hidden
 // before under a setting that is not in use.
-func (t *search) worse(p place) bool {
-	if t.now.Once != nil && t.now.Once(p.code) {
-		return t.now.counts[p] == 0
+func (s *search) isWorse(p place) bool {
+	if s.findings.Once != nil && s.findings.Once(p.code) {
+		return s.findings.counts[p] == 0
 	}
-	return p.setting == InUse || !t.now.hides(p)
+	return p.setting == InUse || !s.findings.hides(p)
 }
 
 // uncovered splits what is new into that to be judged, and that which the trials have
 // uncovered under the setting in use, and which has to be fixed with it. What they have
 // uncovered under others is in neither: it is no worse than what was there.
-func (t *search) uncovered(trials []trial, news []place) (judged, uncovered []place) {
+func (s *search) uncovered(trials []trial, news []place) (judged, uncovered []place) {
 	for _, p := range news {
 		switch {
-		case !t.now.hides(p) || caused(trials, p):
+		case !s.findings.hides(p) || anyMayCause(trials, p):
 			judged = append(judged, p)
 		case p.setting == InUse:
 			uncovered = append(uncovered, p)
@@ -103,19 +103,19 @@ func (t *search) uncovered(trials []trial, news []place) (judged, uncovered []pl
 	return judged, uncovered
 }
 
-// brought reports whether the finding of a later case came with the trials, and is to be
+// isCausedBy reports whether the finding of a later case came with the trials, and is to be
 // fixed with them. since has the refs that records have had since the trials.
-func (t *search) brought(trials []trial, f Finding, after Case, since origin) bool {
+func (s *search) isCausedBy(trials []trial, f Finding, after Case, since origin) bool {
 	k := f.at(since.first(f.Ref))
-	was := t.now.settings[k]
-	return slices.ContainsFunc(after.Survey().settings[f.key()], func(i int) bool {
+	was := s.findings.settings[k]
+	return slices.ContainsFunc(after.Findings().settings[f.key()], func(i int) bool {
 		p := place{i, f.Code, k.ref.Message}
-		return !slices.Contains(was, i) && (i == InUse || !t.now.hides(p) || caused(trials, p))
+		return !slices.Contains(was, i) && (i == InUse || !s.findings.hides(p) || anyMayCause(trials, p))
 	})
 }
 
-// countsBefore returns the counts of the survey by the ids that messages had first.
-func countsBefore(v *Survey, since origin) map[place]int {
+// countsBefore returns the counts of the findings by the ids that messages had first.
+func countsBefore(v *Findings, since origin) map[place]int {
 	ids := map[string]string{}
 	for is, was := range since {
 		if is.Kind == session.KindMessage {
@@ -132,8 +132,8 @@ func countsBefore(v *Survey, since origin) map[place]int {
 	return counts
 }
 
-// inAll is the counts without regard to messages.
-func inAll(counts map[place]int) map[place]int {
+// withoutMessages is the counts without regard to messages.
+func withoutMessages(counts map[place]int) map[place]int {
 	sums := map[place]int{}
 	for p, n := range counts {
 		p.message = ""

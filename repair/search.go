@@ -12,26 +12,26 @@ import (
 
 // A search looks for fixes of a session's findings, on a copy. It goes in rounds: in
 // each one fix is tried for one finding of every message, and where that says nothing of
-// the others also for those like it. Then the session is surveyed once, and a fix stays
-// only if it proved itself ([search.judge]). So the cost is that of a few surveys,
+// the others also for those like it. Then the session is examined once more, and a fix
+// stays only if it is proved ([search.judge]). So the cost is that of a few examinations,
 // however many findings there are.
 type search struct {
 	fixed, failed []Diagnosis // as they were found first
 	changed       bool        // a fix was kept
 
 	c       Case // with the fixes that were kept
-	now     *Survey
+	findings     *Findings
 	wanted  wanted
 	depth   int // of searches for what a fix leaves behind
 	origin  origin
-	first   map[key]Diagnosis
+	original   map[key]Diagnosis
 	tried   map[key]int     // how many of its attempts did not hold; see [attempts]
-	why     map[key]string  // why the last of them did not, where that is worth telling
-	helps   map[key]bool    // that also says what the user can do
+	reasons     map[key]string  // why the last of them did not, where that is worth telling
+	advised   map[key]bool    // that also says what the user can do
 	refused string          // why a fix of several messages, which may be for more than its finding, is not tried
 	limit   int             // of fixes in a round, where some got in each other's way; 0 for none
-	between [2]*Survey      // see [search.newIn]
-	fresh   map[place]bool  // see [search.newIn]
+	lastPair [2]*Findings    // see [search.newPartFindings]
+	newPlaces   map[place]bool  // see [search.newPartFindings]
 	alone   map[string]bool // the messages in which fixes did, so that one is tried at a time
 }
 
@@ -57,29 +57,29 @@ const maxDepth = 2
 
 // newSearch fixes what is wanted and can be fixed. It adds to o.
 func newSearch(c Case, o origin, depth int, w wanted) *search {
-	t := &search{c: c, now: c.Survey(), wanted: w, depth: depth, origin: o}
-	t.first, t.tried, t.why, t.helps, t.alone = map[key]Diagnosis{}, map[key]int{}, map[key]string{}, map[key]bool{}, map[string]bool{}
-	for _, f := range t.now.findings {
-		t.first[f.key()] = t.describe(f)
+	s := &search{c: c, findings: c.Findings(), wanted: w, depth: depth, origin: o}
+	s.original, s.tried, s.reasons, s.advised, s.alone = map[key]Diagnosis{}, map[key]int{}, map[key]string{}, map[key]bool{}, map[string]bool{}
+	for _, f := range s.findings.list {
+		s.original[f.key()] = s.describe(f)
 	}
-	for range maxRounds(len(t.now.findings)) {
-		if !t.round() {
+	for range maxRounds(len(s.findings.list)) {
+		if !s.round() {
 			break
 		}
 	}
 	way := ""
-	for _, f := range t.now.findings {
-		if !w(t.c, f) {
+	for _, f := range s.findings.list {
+		if !w(s.c, f) {
 			continue
 		}
-		d := t.unfixed(f)
-		if f.Severity == Broken && depth == 0 && !t.helps[f.key()] && d.WhyNot != t.refused {
-			way = cmp.Or(way, t.wayOut(), " Go on in a new session.")
+		d := s.unfixed(f)
+		if f.Severity == Broken && depth == 0 && !s.advised[f.key()] && d.WhyNot != s.refused {
+			way = cmp.Or(way, s.forkAdvice(), " Go on in a new session.")
 			d.WhyNot += way
 		}
-		t.failed = append(t.failed, d)
+		s.failed = append(s.failed, d)
 	}
-	return t
+	return s
 }
 
 // maxRounds is far more rounds than n findings need: every fix of every finding, and
@@ -88,7 +88,7 @@ func maxRounds(n int) int { return 64 + 16*n }
 
 // describe returns the diagnosis of a finding of the session, with the ref under which
 // the record was found first.
-func (t *search) describe(f Finding) Diagnosis { return describe(t.c, t.origin, f) }
+func (s *search) describe(f Finding) Diagnosis { return describe(s.c, s.origin, f) }
 
 func describe(c Case, o origin, f Finding) Diagnosis {
 	d := c.Describe(f)
@@ -128,76 +128,76 @@ func attempts(fixes []Fix) (all []attempt) {
 	return all
 }
 
-// many reports whether the trial changes no message but its own, its position included,
+// independent reports whether the trial changes no message but its own, its position included,
 // and so may be tried with others that do the same.
-func (tr trial) many() bool { return tr.fix.Whole && tr.fix.Alike }
+func (tr trial) independent() bool { return tr.fix.Whole && tr.fix.Alike }
 
 // round tries fixes, and reports whether there was one to try. Those that do not hold
 // beside others which do are tried again on top of these: a fix is given up only for
 // what it does to the session with the fixes that were kept.
-func (t *search) round() bool {
-	d := t.c.Draft()
-	trials := t.apply(d)
+func (s *search) round() bool {
+	d := s.c.Draft()
+	trials := s.apply(d)
 	if len(trials) == 0 {
 		return false
 	}
 	if trials[0].together {
-		t.tryTogether(trials)
+		s.tryTogether(trials)
 		return true
 	}
-	good, bad, after := t.sift(d, trials)
+	good, bad, after := s.dropFailing(d, trials)
 	switch {
 	case after == nil:
 		return true
 	case len(good) > 0:
-		t.keep(good, after)
+		s.keep(good, after)
 	default:
-		t.giveUp(bad)
+		s.giveUp(bad)
 	}
-	t.limit *= 2
+	s.limit *= 2
 	return true
 }
 
 // tryTogether tries fixes together with those of what they leave behind, and fewer of
 // them if that does not hold.
-func (t *search) tryTogether(trials []trial) {
+func (s *search) tryTogether(trials []trial) {
 	switch {
-	case t.together(trials):
-		t.limit *= 2
+	case s.applyTogether(trials):
+		s.limit *= 2
 	case len(trials) > 1:
-		t.limit = len(trials) / 2
+		s.limit = len(trials) / 2
 	default:
-		t.tried[trials[0].key()]++
-		t.limit *= 2
+		s.tried[trials[0].key()]++
+		s.limit *= 2
 	}
 }
 
-// sift takes back the trials in the draft that do not hold, and returns those that do,
+// dropFailing takes back the trials in the draft that do not hold, and returns those that do,
 // with the case of the draft then. It returns no case where there is more wrong than the
 // trials can have caused: which of them did shows among fewer; nor where they were kept,
 // with the fixes of what they uncovered.
-func (t *search) sift(d Draft, trials []trial) (good, bad []trial, after Case) {
+func (s *search) dropFailing(d Draft, trials []trial) (good, bad []trial, after Case) {
 	for len(trials) > 0 {
 		after = d.Case()
-		news := t.news(trials, after.Survey().counts)
+		news := s.newPlacesIn(trials, after.Findings().counts)
 		if len(trials) > 1 && trials[0].fix.Whole {
-			return t.siftMany(trials, news, after)
+			return s.judgeIndependent(trials, news, after)
 		}
 		var uncovered []place
-		news, uncovered = t.uncovered(trials, news)
-		if len(trials) > 1 && slices.ContainsFunc(news, func(p place) bool { return !caused(trials, p) }) {
-			t.limit = len(trials) / 2
+		news, uncovered = s.uncovered(trials, news)
+		if len(trials) > 1 && slices.ContainsFunc(news, func(p place) bool { return !anyMayCause(trials, p) }) {
+			s.limit = len(trials) / 2
 			return nil, nil, nil
 		}
-		good, failed := t.judge(trials, news, after)
+		good, failed := s.judge(trials, news, after)
 		switch {
-		case len(failed) > 0: // the others are surveyed without them
+		case len(failed) > 0: // the others are judged without them
 		case len(uncovered) == 0:
 			return good, bad, after
-		case t.together(good):
+		case s.applyTogether(good):
 			return nil, nil, nil
 		case len(good) > 1:
-			t.limit = len(good) / 2
+			s.limit = len(good) / 2
 			return nil, nil, nil
 		default:
 			return nil, append(bad, good...), after
@@ -210,63 +210,63 @@ func (t *search) sift(d Draft, trials []trial) (good, bad []trial, after Case) {
 	return nil, bad, after
 }
 
-// siftMany is [search.sift] of trials of which any may have to do with what any message
-// of the session is like: all of them hold, or fewer are tried.
-func (t *search) siftMany(trials []trial, news []place, after Case) (good, bad []trial, now Case) {
-	to := renamed(t.c, after)
+// judgeIndependent is [search.dropFailing] for trials that move or remove messages, and so
+// may affect every message: all of them hold, or fewer are tried.
+func (s *search) judgeIndependent(trials []trial, news []place, after Case) (good, bad []trial, now Case) {
+	to := renamed(s.c, after)
 	switch {
-	case slices.ContainsFunc(trials, func(tr trial) bool { return !t.gone(tr.Finding, to, after) }):
-		t.limit = len(trials) / 2
+	case slices.ContainsFunc(trials, func(tr trial) bool { return !s.isFixed(tr.Finding, to, after) }):
+		s.limit = len(trials) / 2
 	case len(news) == 0:
 		return trials, nil, after
-	case !slices.ContainsFunc(trials, t.another) && t.together(trials):
-		t.limit *= 2
+	case !slices.ContainsFunc(trials, s.hasAlternative) && s.applyTogether(trials):
+		s.limit *= 2
 	default:
-		t.limit = len(trials) / 2
+		s.limit = len(trials) / 2
 	}
 	return nil, nil, nil
 }
 
 // giveUp passes on to the next attempt for the findings whose fixes do not hold. Where
 // there were several in a message, each is tried alone first.
-func (t *search) giveUp(bad []trial) {
+func (s *search) giveUp(bad []trial) {
 	count := map[string]int{}
 	for _, tr := range bad {
 		count[tr.Ref.Message]++
 	}
 	for _, tr := range bad {
 		if count[tr.Ref.Message] > 1 {
-			t.alone[tr.Ref.Message] = true
+			s.alone[tr.Ref.Message] = true
 			continue
 		}
-		t.tried[tr.key()]++
+		s.tried[tr.key()]++
 	}
 }
 
 // apply edits the draft: the next fix of one wanted finding of every message, and of
 // those that are fixed alike in its other parts. A fix that changes more than its
 // message is applied alone, or with others that are alike.
-func (t *search) apply(d Draft) (trials []trial) {
+func (s *search) apply(d Draft) (trials []trial) {
 	kind, busy := map[string]string{}, map[session.Ref]bool{} // of the findings that may still be tried in a message that had one
-	for _, f := range t.now.findings {
+	for _, f := range s.findings.list {
 		code, begun := kind[f.Ref.Message]
-		beside := !begun || code == f.Code && !busy[f.Ref] && !t.alone[f.Ref.Message]
-		if !t.wanted(t.c, f) || !beside || t.limit > 0 && len(trials) >= t.limit {
+		beside := !begun || code == f.Code && !busy[f.Ref] && !s.alone[f.Ref.Message]
+		if !s.wanted(s.c, f) || !beside || s.limit > 0 && len(trials) >= s.limit {
 			continue
 		}
-		for a, ok := t.next(d, f); ok; a, ok = t.next(d, f) {
+		for a, ok := s.next(d, f); ok; a, ok = s.next(d, f) {
 			tr, x := trial{Finding: f, attempt: a}, a.fix
 			whole := len(trials) > 0 && (x.Whole || trials[0].fix.Whole)
-			many := len(trials) > 0 && tr.many() && trials[0].many()
+			many := len(trials) > 0 && tr.independent() && trials[0].independent()
 			if whole && !many || begun && !x.Alike || len(trials) > 0 && a.together != trials[0].together {
 				break // its turn comes
 			}
 			var err error
 			if tr.edit, err = d.Apply(f, x); err != nil {
-				t.closed(tr, err)
+				s.reject(tr, err)
 				continue
 			}
-			if x.Whole && !tr.many() {
+			if x.Whole && !tr.independent() {
 				return []trial{tr}
 			}
 			kind[f.Ref.Message], busy[f.Ref] = "", true
@@ -280,66 +280,66 @@ func (t *search) apply(d Draft) (trials []trial) {
 	return trials
 }
 
-// closed passes on to the next fix after the one of the trial could not be applied.
-func (t *search) closed(tr trial, err error) {
-	t.tried[tr.key()]++
+// reject passes on to the next fix after the one of the trial could not be applied.
+func (s *search) reject(tr trial, err error) {
+	s.tried[tr.key()]++
 	var r *Refusal
 	if !errors.As(err, &r) {
 		return
 	}
-	t.refuse(tr.Finding, r)
+	s.refuse(tr.Finding, r)
 	if r.Final {
 		if tr.fix.Whole {
-			t.refused = r.Why
+			s.refused = r.Why
 		}
-		t.tried[tr.key()] = maxAttempts
+		s.tried[tr.key()] = maxAttempts
 	}
 }
 
 // next returns the next attempt at the finding, if there is one.
-func (t *search) next(d Draft, f Finding) (attempt, bool) {
-	all := attempts(t.fixes(f, d))
-	if n := t.tried[f.key()]; n < len(all) {
+func (s *search) next(d Draft, f Finding) (attempt, bool) {
+	all := attempts(s.fixes(f, d))
+	if n := s.tried[f.key()]; n < len(all) {
 		return all[n], true
 	}
 	return attempt{}, false
 }
 
 // fixes returns the ways to fix the finding: none where the agent refuses them all.
-func (t *search) fixes(f Finding, d Draft) []Fix {
-	fixes, err := t.c.Fixes(f, d)
+func (s *search) fixes(f Finding, d Draft) []Fix {
+	fixes, err := s.c.Fixes(f, d)
 	var r *Refusal
 	if errors.As(err, &r) {
-		t.refuse(f, r)
+		s.refuse(f, r)
 		return nil
 	}
 	return fixes
 }
 
 // refuse notes why a finding is not fixed now.
-func (t *search) refuse(f Finding, r *Refusal) {
-	t.why[f.key()] = r.Why
+func (s *search) refuse(f Finding, r *Refusal) {
+	s.reasons[f.key()] = r.Why
 	if r.Helps {
-		t.helps[f.key()] = true
+		s.advised[f.key()] = true
 	}
 }
 
-// another reports whether a later fix for the same finding loses no more: it is tried
+// hasAlternative reports whether a later fix for the same finding loses no more: it is tried
 // before this one is tried with others.
-func (t *search) another(tr trial) bool {
-	all := attempts(t.fixes(tr.Finding, nil))
-	n := t.tried[tr.key()] + 1
+func (s *search) hasAlternative(tr trial) bool {
+	all := attempts(s.fixes(tr.Finding, nil))
+	n := s.tried[tr.key()] + 1
 	return n < len(all) && !all[n].together
 }
 
-// together tries fixes that did not hold once more, without others that were tried
+// applyTogether tries fixes that did not hold once more, without others that were tried
 // beside them and with the fixes of what they leave behind, and reports whether that
 // held; if so they are kept.
-func (t *search) together(trials []trial) bool {
-	if t.depth == maxDepth {
+func (s *search) applyTogether(trials []trial) bool {
+	if s.depth == maxDepth {
 		return false
 	}
-	d := t.c.Draft()
+	d := s.c.Draft()
 	for _, tr := range trials {
 		if _, err := d.Apply(tr.Finding, tr.fix); err != nil {
 			return false
@@ -347,16 +347,16 @@ func (t *search) together(trials []trial) bool {
 	}
 	left := d.Case()
 	since := origin{} // the refs that records have had since the trials
-	for was, is := range renamed(t.c, left) {
+	for was, is := range renamed(s.c, left) {
 		since[is] = was
 	}
-	sub := newSearch(left, since, t.depth+1, func(c Case, f Finding) bool { return t.brought(trials, f, c, since) })
-	to, stays := renamed(t.c, sub.c), map[key]bool{}
-	for _, f := range sub.now.findings {
+	sub := newSearch(left, since, s.depth+1, func(c Case, f Finding) bool { return s.isCausedBy(trials, f, c, since) })
+	to, stays := renamed(s.c, sub.c), map[key]bool{}
+	for _, f := range sub.findings.list {
 		stays[f.at(since.first(f.Ref))] = true
 	}
-	if slices.ContainsFunc(trials, func(tr trial) bool { return stays[tr.key()] || !t.gone(tr.Finding, to, sub.c) }) ||
-		slices.ContainsFunc(t.news(trials, countsBefore(sub.now, since)), t.worse) {
+	if slices.ContainsFunc(trials, func(tr trial) bool { return stays[tr.key()] || !s.isFixed(tr.Finding, to, sub.c) }) ||
+		slices.ContainsFunc(s.newPlacesIn(trials, countsBefore(sub.findings, since)), s.isWorse) {
 		return false
 	}
 	own := map[string]*Fix{}
@@ -365,21 +365,21 @@ func (t *search) together(trials []trial) bool {
 	}
 	for _, also := range sub.fixed {
 		x := cmp.Or(own[also.Ref.Message], &trials[0].fix)
-		x.Text = join(x.Text, also.Cure)
+		x.Text = join(x.Text, also.Fix)
 		x.Loses = join(x.Loses, also.Loses)
 	}
-	merged := maps.Clone(t.origin)
+	merged := maps.Clone(s.origin)
 	for is, was := range since {
-		merged[is] = t.origin.first(was)
+		merged[is] = s.origin.first(was)
 	}
 	for i := range sub.fixed {
 		d := &sub.fixed[i]
-		d.Ref, d.finding.ref = t.origin.first(d.Ref), t.origin.first(d.finding.ref)
+		d.Ref, d.finding.ref = s.origin.first(d.Ref), s.origin.first(d.finding.ref)
 	}
-	t.keep(trials, sub.c)
-	clear(t.origin)
-	maps.Copy(t.origin, merged)
-	t.fixed = append(t.fixed, sub.fixed...)
+	s.keep(trials, sub.c)
+	clear(s.origin)
+	maps.Copy(s.origin, merged)
+	s.fixed = append(s.fixed, sub.fixed...)
 	return true
 }
 
@@ -392,70 +392,70 @@ func join(a, b string) string {
 }
 
 // keep makes the fixes of the trials final.
-func (t *search) keep(trials []trial, after Case) {
-	to, fix := renamed(t.c, after), fixesOf(trials)
-	for _, f := range t.now.findings {
-		if t.gone(f, to, after) {
-			t.fixed = append(t.fixed, fix(f, t.asFound(f)))
+func (s *search) keep(trials []trial, after Case) {
+	to, fix := renamed(s.c, after), describeFixed(trials)
+	for _, f := range s.findings.list {
+		if s.isFixed(f, to, after) {
+			s.fixed = append(s.fixed, fix(f, s.originalDiagnosis(f)))
 		}
 	}
 	for was, is := range to {
-		t.origin[is] = t.origin.first(was)
+		s.origin[is] = s.origin.first(was)
 	}
-	t.c, t.now, t.changed = after, after.Survey(), true
-	clear(t.tried) // what did not hold before may hold now
+	s.c, s.findings, s.changed = after, after.Findings(), true
+	clear(s.tried) // what did not hold before may hold now
 }
 
-// fixesOf returns which of the trials fixed a finding: its own, or else the last one in
+// describeFixed returns which of the trials fixed a finding: its own, or else the last one in
 // its message.
-func fixesOf(trials []trial) func(Finding, Diagnosis) Diagnosis {
+func describeFixed(trials []trial) func(Finding, Diagnosis) Diagnosis {
 	own, beside := map[key]Fix{}, map[string]Fix{}
 	for _, tr := range trials {
 		own[tr.key()], beside[tr.Ref.Message] = tr.fix, tr.fix
 	}
 	return func(f Finding, d Diagnosis) Diagnosis {
-		d.Cure, d.WhyNot = "It is gone with the cure of another fault.", ""
+		d.Fix, d.WhyNot = "It is gone with the cure of another fault.", ""
 		near, ok := beside[f.Ref.Message]
 		if len(trials) == 1 && trials[0].fix.Whole {
 			near, ok = trials[0].fix, true
 		}
 		if ok {
-			d.Cure = near.Text
+			d.Fix = near.Text
 		}
 		if x, ok := own[f.key()]; ok {
-			d.Cure, d.Loses = x.Text, x.Loses
+			d.Fix, d.Loses = x.Text, x.Loses
 		}
 		return d
 	}
 }
 
 // unfixed returns the diagnosis of a finding that stays, with the reason.
-func (t *search) unfixed(f Finding) Diagnosis {
-	d := t.asFound(f)
-	d.WhyNot = cmp.Or(t.why[f.key()], t.refused, d.WhyNot, whyNone)
+func (s *search) unfixed(f Finding) Diagnosis {
+	d := s.originalDiagnosis(f)
+	d.WhyNot = cmp.Or(s.reasons[f.key()], s.refused, d.WhyNot, whyNone)
 	return d
 }
 
-// asFound returns the diagnosis of the finding as it was first.
-func (t *search) asFound(f Finding) Diagnosis {
-	if d, ok := t.first[f.key()]; ok {
+// originalDiagnosis returns the diagnosis of the finding as it was first.
+func (s *search) originalDiagnosis(f Finding) Diagnosis {
+	if d, ok := s.original[f.key()]; ok {
 		return d
 	}
-	return t.describe(f)
+	return s.describe(f)
 }
 
 const whyNone = "No change that mend knows cures this without breaking something else."
 
-// wayOut returns what the user can do about a session that stays broken, "" if nothing
+// forkAdvice returns what the user can do about a session that stays broken, "" if nothing
 // is known.
-func (t *search) wayOut() string {
-	c, ok := t.c.(Forker)
+func (s *search) forkAdvice() string {
+	c, ok := s.c.(Forker)
 	if !ok {
 		return ""
 	}
 	var broken []Finding
-	for _, f := range t.now.findings {
-		if f.Severity == Broken && t.wanted(t.c, f) {
+	for _, f := range s.findings.list {
+		if f.Severity == Broken && s.wanted(s.c, f) {
 			broken = append(broken, f)
 		}
 	}

@@ -109,7 +109,7 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 	for i, d := range ds {
 		out[i] = diagnosisJSON{
 			Rule: d.Rule, Class: string(d.Class), Severity: d.Severity.String(), Record: d.Ref.String(),
-			Why: d.Why, Says: d.Says, Cure: d.Cure, Loses: d.Loses, WhyNot: d.WhyNot,
+			Why: d.Why, Says: d.Says, Cure: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot,
 		}
 	}
 	return out

@@ -183,7 +183,7 @@ func remainingError(ps []proposal, r mend.RepairRequest) error {
 
 // hasUnfixed reports whether something that was requested by class or error has no fix.
 func hasUnfixed(result repair.Result, r mend.RepairRequest) bool {
-	return len(result.Uncurable) > 0 && (r.Error != nil || len(r.Classes) > 0)
+	return len(result.Unfixable) > 0 && (r.Error != nil || len(r.Classes) > 0)
 }
 
 func hasBroken(ds []repair.Diagnosis) bool {

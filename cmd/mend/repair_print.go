@@ -19,7 +19,7 @@ func (a *app) printProposal(p proposal) {
 	if p.result.All {
 		a.printf("    All of the error's kind is repaired, not only the place that it names.\n")
 	}
-	for _, d := range p.result.Cured {
+	for _, d := range p.result.Fixed {
 		a.printDiagnosis(d)
 	}
 	a.printOps(p.result.Plan.Ops)
@@ -101,5 +101,5 @@ func (a *app) printRemaining(ps []proposal, r mend.RepairRequest) {
 
 // fixesLatent reports whether --latent would fix more than the request asked for.
 func fixesLatent(ds []repair.Diagnosis, r mend.RepairRequest) bool {
-	return !r.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Latent && d.Cure != "" })
+	return !r.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Latent && d.Fix != "" })
 }

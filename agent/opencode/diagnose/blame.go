@@ -25,7 +25,7 @@ func (c *chart) asking(e repair.APIError) *chart {
 func (c *chart) Suspects(e repair.APIError) (fs []repair.Finding) {
 	n := c.of(c.s)
 	n.asked, n.tool = []repair.Class{e.Class}, e.Tool
-	for _, f := range n.Survey().Findings() {
+	for _, f := range n.Findings().All() {
 		if ruleOf(f.Code).Asked && f.Class == e.Class {
 			fs = append(fs, f)
 		}

@@ -34,7 +34,7 @@ type chart struct {
 	knows    *known              // see [chart.known]
 	edited   *known              // what the draft tells in which messages are completed, nil for none
 	looped   *map[string]bool    // see [chart.loop]
-	survey   *repair.Survey      // see [chart.Survey]
+	findings *repair.Findings    // see [chart.Findings]
 	files    *[]fault            // see [findFiles]
 	fileAt   map[session.Ref]int // the places of the session's files
 
@@ -110,7 +110,7 @@ func (c *chart) Busy() bool { return Busy(c.s, c.request.Now, c.env.Held) }
 func (c *chart) of(s *session.Session) *chart {
 	n := *c
 	n.s, n.newest = s, ""
-	n.places, n.parts, n.blind, n.reading, n.requests, n.screened, n.looped, n.survey, n.knows, n.edited, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.places, n.parts, n.blind, n.reading, n.requests, n.screened, n.looped, n.findings, n.knows, n.edited, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -125,7 +125,7 @@ func (c *chart) Reset() repair.Case {
 		n.asked, n.blamed, n.tool, n.file = c.request.Classes, false, "", session.Ref{}
 	}
 	if n.settings = c.settingsFor(c.s); n.settings[own] != c.settings[own] {
-		n.survey, n.looped, n.files = nil, nil, nil
+		n.findings, n.looped, n.files = nil, nil, nil
 	}
 	return &n
 }

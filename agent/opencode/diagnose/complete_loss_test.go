@@ -36,8 +36,8 @@ func TestCompleteLosses(t *testing.T) {
 	} {
 		s := build(user(hi), c.turn, user(hi))
 		r := plan(t, s, latent)
-		if len(r.Cured) == 0 || r.Cured[0].Class != repair.IncompleteRecord || r.Cured[0].Loses != c.loses {
-			t.Errorf("%s: Plan cures %+v, want one %s that loses %q; leaves %s", c.name, r.Cured, repair.IncompleteRecord, c.loses, told(r.Remaining))
+		if len(r.Fixed) == 0 || r.Fixed[0].Class != repair.IncompleteRecord || r.Fixed[0].Loses != c.loses {
+			t.Errorf("%s: Plan cures %+v, want one %s that loses %q; leaves %s", c.name, r.Fixed, repair.IncompleteRecord, c.loses, told(r.Remaining))
 		}
 	}
 }

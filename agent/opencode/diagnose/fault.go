@@ -26,18 +26,18 @@ type setting struct {
 // what the records alone show.
 const own = repair.InUse
 
-// Survey implements [repair.Case]: it simulates the request of the session in every
+// Findings implements [repair.Case]: it simulates the request of the session in every
 // setting, and searches the records for what they alone show.
-func (c *chart) Survey() *repair.Survey {
-	if c.survey == nil {
-		c.survey = c.newSurvey()
+func (c *chart) Findings() *repair.Findings {
+	if c.findings == nil {
+		c.findings = c.findAll()
 	}
-	return c.survey
+	return c.findings
 }
 
-func (c *chart) newSurvey() *repair.Survey {
+func (c *chart) findAll() *repair.Findings {
 	dead := map[int]bool{} // the settings in which the agent ends before it sends anything
-	v := &repair.Survey{
+	v := &repair.Findings{
 		Hides: func(setting int, code string) bool { return dead[setting] && inRequest(code) },
 		Once:  func(code string) bool { return code == render.FailureScreen },
 	}
@@ -61,7 +61,7 @@ func (c *chart) newSurvey() *repair.Survey {
 }
 
 // search notes what the rules find in the records that the request does not show.
-func (c *chart) search(v *repair.Survey, first bool) {
+func (c *chart) search(v *repair.Findings, first bool) {
 	for _, r := range Rules {
 		if r.find == nil || r.first != first || r.Asked && !c.asks(r.Class) {
 			continue
@@ -75,7 +75,7 @@ func (c *chart) search(v *repair.Survey, first bool) {
 
 // simulate notes what setting i violates, and reports whether the agent ends before it
 // sends anything.
-func (c *chart) simulate(v *repair.Survey, i int) (dead bool) {
+func (c *chart) simulate(v *repair.Findings, i int) (dead bool) {
 	set := c.settings[i]
 	for _, w := range c.violations(set) {
 		if set.thinking != c.settings[own].thinking && aboutLoops(w.Rule) {
@@ -105,7 +105,7 @@ func (c *chart) foreign(ref session.Ref) bool {
 }
 
 // note adds a fault, but for those of an answer that the agent still writes.
-func (c *chart) note(v *repair.Survey, i int, f fault) {
+func (c *chart) note(v *repair.Findings, i int, f fault) {
 	if c.env.Foreign && f.Severity == repair.Latent && !c.asks(ruleOf(f.Code).Class) {
 		return
 	}

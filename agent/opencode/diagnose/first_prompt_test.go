@@ -131,12 +131,12 @@ func TestFirstPrompt(t *testing.T) {
 			t.Errorf("%s: Diagnose = %s, want %s", c.name, got, c.want)
 		}
 		r := plan(t, s, Request{})
-		if broken := strings.Contains(c.want, "broken"); broken != (len(r.Plan.Ops) > 0) || len(r.Uncurable) > 0 {
-			t.Errorf("%s: Plan has %d ops, leaves %s", c.name, len(r.Plan.Ops), told(r.Uncurable))
+		if broken := strings.Contains(c.want, "broken"); broken != (len(r.Plan.Ops) > 0) || len(r.Unfixable) > 0 {
+			t.Errorf("%s: Plan has %d ops, leaves %s", c.name, len(r.Plan.Ops), told(r.Unfixable))
 		}
-		for _, d := range r.Cured {
-			if at := touched(r.Plan.Ops); d.Rule == "R16" && !strings.Contains(d.Cure, at) {
-				t.Errorf("%s: Plan changes %s, the cure is %q", c.name, at, d.Cure)
+		for _, d := range r.Fixed {
+			if at := touched(r.Plan.Ops); d.Rule == "R16" && !strings.Contains(d.Fix, at) {
+				t.Errorf("%s: Plan changes %s, the cure is %q", c.name, at, d.Fix)
 			}
 		}
 	}

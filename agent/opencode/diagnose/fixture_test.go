@@ -78,8 +78,8 @@ func TestFixtureIsHealthy(t *testing.T) {
 		t.Errorf("refused: %v", vs)
 	}
 	r, err := Plan(s, Request{Options: o, Classes: []repair.Class{repair.ThinkingDisabledViolation}})
-	if err != nil || len(r.Plan.Ops) != 6 || len(r.Uncurable) > 0 || slices.ContainsFunc(r.After.Messages, func(m session.Message) bool { return m.HasThinking() }) {
-		t.Errorf("stripping changes %d records of 6, leaves %s, %v", len(r.Plan.Ops), told(r.Uncurable), err)
+	if err != nil || len(r.Plan.Ops) != 6 || len(r.Unfixable) > 0 || slices.ContainsFunc(r.After.Messages, func(m session.Message) bool { return m.HasThinking() }) {
+		t.Errorf("stripping changes %d records of 6, leaves %s, %v", len(r.Plan.Ops), told(r.Unfixable), err)
 	}
 }
 

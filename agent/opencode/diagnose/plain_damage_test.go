@@ -70,7 +70,7 @@ func TestPlainIsHealthyAfterDamage(t *testing.T) {
 				s.Sort()
 				if !quickCheck(s, fixtureTime) {
 					notPlain++
-				} else if found := surveyed(s); len(found) > 0 {
+				} else if found := foundIn(s); len(found) > 0 {
 					t.Errorf("%s in message %d, part %d: plain, and yet %v", d.name, i, j, found)
 				}
 			}
@@ -106,7 +106,7 @@ func TestPlainModel(t *testing.T) {
 		if got := quickCheck(s, fixtureTime); got != r.want {
 			t.Errorf("with the model %s: plain = %v, want %v", r.model, got, r.want)
 		}
-		if found := surveyed(s); r.want && len(found) > 0 {
+		if found := foundIn(s); r.want && len(found) > 0 {
 			t.Errorf("with the model %s: plain, and yet %v", r.model, found)
 		}
 	}

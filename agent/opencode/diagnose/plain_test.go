@@ -10,9 +10,9 @@ import (
 	"mend/session"
 )
 
-// surveyed is what is wrong with the session in all its settings, by simulation.
-func surveyed(s *session.Session) []fault {
-	return chartOf(s, Options{Now: fixtureTime}, false).Survey().Findings()
+// foundIn returns what is wrong with the session in all its settings, by simulation.
+func foundIn(s *session.Session) []fault {
+	return chartOf(s, Options{Now: fixtureTime}, false).Findings().All()
 }
 
 func TestPlain(t *testing.T) {
@@ -50,7 +50,7 @@ func TestPlain(t *testing.T) {
 		if got := quickCheck(r.s, fixtureTime); got != r.want {
 			t.Errorf("%s: plain = %v, want %v", r.name, got, r.want)
 		}
-		if found := surveyed(r.s); r.want && len(found) > 0 {
+		if found := foundIn(r.s); r.want && len(found) > 0 {
 			t.Errorf("%s: plain, and yet %v", r.name, found)
 		}
 	}
@@ -115,7 +115,7 @@ func TestPlainIsHealthy(t *testing.T) {
 			return
 		}
 		stillPlain++
-		if found := surveyed(s); len(found) > 0 {
+		if found := foundIn(s); len(found) > 0 {
 			t.Fatalf("plain, and yet %v in\n%s", found, records(s))
 		}
 	})
@@ -131,7 +131,7 @@ func TestPlainWorldIsHealthy(t *testing.T) {
 		for i := range s.Messages {
 			complete(&s.Messages[i])
 		}
-		if found := surveyed(s); quickCheck(s, fixtureTime) && len(found) > 0 {
+		if found := foundIn(s); quickCheck(s, fixtureTime) && len(found) > 0 {
 			t.Fatalf("plain, and yet %v in\n%s", found, records(s))
 		}
 	})
@@ -159,7 +159,7 @@ func TestPlainIsHealthyAfterAnyChange(t *testing.T) {
 						continue
 					}
 					tried++
-					if found := surveyed(s); len(found) > 0 {
+					if found := foundIn(s); len(found) > 0 {
 						t.Errorf("message %d, part %d, %v = %s: plain, and yet %v", i, j, path, value, found)
 					}
 				}

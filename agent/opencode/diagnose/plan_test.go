@@ -134,7 +134,7 @@ func TestPlanOnErrorAll(t *testing.T) {
 		if got := touched(r.Plan.Ops); got != c.want || len(r.Suspects) != c.suspects || broken != c.broken || r.All != c.all {
 			t.Errorf("%s: Plan changes %q, leaves %d suspects and %d broken; want %q, %d, %d", c.name, got, len(r.Suspects), broken, c.want, c.suspects, c.broken)
 		}
-		for _, d := range r.Cured {
+		for _, d := range r.Fixed {
 			if d.Class != repair.EmptyContentMessage && d.Loses == "" {
 				t.Errorf("%s: %+v does not say what is lost", c.name, d)
 			}
@@ -169,8 +169,8 @@ func TestPlanOnErrorToldThinking(t *testing.T) {
 		e := repair.ParseAPIError([]byte("messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."))
 		r := plan(t, build(user(hi), answer(hi), user(hi), calling(stepStart, bash)), Request{Error: &e, Options: Options{Thinking: c.thinking}})
 		cured := ""
-		if len(r.Cured) > 0 {
-			cured = r.Cured[0].Rule
+		if len(r.Fixed) > 0 {
+			cured = r.Fixed[0].Rule
 		}
 		if cured != c.cured {
 			t.Errorf("%s: Plan for %s cures %q, want %q", c.name, e.Rule, cured, c.cured)
@@ -196,17 +196,17 @@ func TestPlanTellsWhatIsLeft(t *testing.T) {
 	lost := &s.Messages[3].Parts[0]
 	lost.Defect, lost.Data = &session.Defect{Kind: session.Unreadable, Why: "permission denied"}, nil
 	r := plan(t, s, Request{})
-	if got, want := told(r.Cured), "broken empty_content_message msg_02/prt_0201"; got != want {
+	if got, want := told(r.Fixed), "broken empty_content_message msg_02/prt_0201"; got != want {
 		t.Errorf("Cured = %s, want %s", got, want)
 	}
-	if got, want := told(r.Uncurable), "broken unreadable_record msg_04/prt_0401"; got != want {
+	if got, want := told(r.Unfixable), "broken unreadable_record msg_04/prt_0401"; got != want {
 		t.Errorf("Uncurable = %s, want %s", got, want)
 	}
 	if got, want := told(r.Remaining), "broken unreadable_record msg_04/prt_0401; latent tool_result_missing msg_06/prt_0602; latent thinking_block_order msg_06/prt_0601"; got != want {
 		t.Errorf("Remaining = %s, want %s", got, want)
 	}
-	for _, d := range r.Uncurable {
-		if d.Cure != "" || !strings.Contains(d.WhyNot, "Forking the session before the prompt msg_03") {
+	for _, d := range r.Unfixable {
+		if d.Fix != "" || !strings.Contains(d.WhyNot, "Forking the session before the prompt msg_03") {
 			t.Errorf("Uncurable %+v has a cure, or no way out", d)
 		}
 	}

@@ -48,7 +48,7 @@ func TestProof(t *testing.T) {
 			ops = append(ops, o.Ref.String())
 		}
 		if got := strings.Join(ops, " "); got != c.ops {
-			t.Errorf("%s: Plan changes %q, want %q; cured %s, left %s", c.name, got, c.ops, told(r.Cured), told(r.Remaining))
+			t.Errorf("%s: Plan changes %q, want %q; cured %s, left %s", c.name, got, c.ops, told(r.Fixed), told(r.Remaining))
 		}
 	}
 }
@@ -82,18 +82,18 @@ func TestRenumberedOnTheWay(t *testing.T) {
 	o := Options{Now: now, Version: "1.1.53"}
 	s := old(user(hi), answer(stepStart, done), user(hi), calling(stepStart, signed, bash, signed2, stepStart, signed, bash2))
 	for _, d := range diagnosed(s, o) {
-		if (d.Cure == "") == (d.WhyNot == "") {
+		if (d.Fix == "") == (d.WhyNot == "") {
 			t.Errorf("%s at %s has a cure and a reason against it, or neither", d.Rule, d.Ref)
 		}
-		if d.Rule == "R1" && !strings.Contains(d.Cure, "loop is closed") {
-			t.Errorf("the thinking of an open loop: %q", d.Cure)
+		if d.Rule == "R1" && !strings.Contains(d.Fix, "loop is closed") {
+			t.Errorf("the thinking of an open loop: %q", d.Fix)
 		}
 	}
 	o.Held = time.Unix(0, 0)
 	s = old(user(hi), answer(stepStart, done), user(hi), turn{role: session.RoleAssistant, parts: []string{stepStart, signed}})
 	for _, d := range diagnosed(s, o) {
-		if strings.Contains(d.Cure, "behind the thinking") {
-			t.Errorf("the answer that the agent writes is told a cure: %q", d.Cure)
+		if strings.Contains(d.Fix, "behind the thinking") {
+			t.Errorf("the answer that the agent writes is told a cure: %q", d.Fix)
 		}
 	}
 }
@@ -115,7 +115,7 @@ func TestPlanHolds(t *testing.T) {
 		},
 	} {
 		r := plan(t, build(c.turns...), c.req)
-		for _, d := range r.Cured {
+		for _, d := range r.Fixed {
 			if slices.ContainsFunc(r.Remaining, func(l repair.Diagnosis) bool { return l.Same(d) }) {
 				t.Errorf("%s: Plan tells %s %s as cured, and leaves it", c.name, d.Rule, d.Ref)
 			}

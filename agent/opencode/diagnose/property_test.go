@@ -129,10 +129,10 @@ func TestPlanProperties(t *testing.T) {
 		if err != nil || len(again.Plan.Ops) > 0 {
 			t.Fatalf("the second plan: %v, %v\nafter\n%s", again.Plan.Ops, err, records(r.After))
 		}
-		if slices.ContainsFunc(r.Cured, func(d repair.Diagnosis) bool {
+		if slices.ContainsFunc(r.Fixed, func(d repair.Diagnosis) bool {
 			return slices.ContainsFunc(r.Remaining, func(l repair.Diagnosis) bool { return l.Same(d) })
 		}) {
-			t.Fatalf("cured %s, left %s\n%s", told(r.Cured), told(r.Remaining), records(s))
+			t.Fatalf("cured %s, left %s\n%s", told(r.Fixed), told(r.Remaining), records(s))
 		}
 		onlyNamedChange(t, s, found, r)
 		thinkingIsNotForged(t, s, r.After)
@@ -166,12 +166,12 @@ func onlyNamedChange(t *rapid.T, s *session.Session, found []repair.Diagnosis, r
 		}
 		named := func(d repair.Diagnosis) bool {
 			if d.Rule == "R3" {
-				return d.Ref.Message == o.Ref.Message && strings.Contains(d.Cure, "The thinking "+o.Ref.Part+" moves")
+				return d.Ref.Message == o.Ref.Message && strings.Contains(d.Fix, "The thinking "+o.Ref.Part+" moves")
 			}
-			return d.Rule == "R16" && strings.Contains(d.Cure, o.Ref.Message) && !slices.ContainsFunc(s.Message(o.Ref.Message).Parts, says)
+			return d.Rule == "R16" && strings.Contains(d.Fix, o.Ref.Message) && !slices.ContainsFunc(s.Message(o.Ref.Message).Parts, says)
 		}
-		if !slices.ContainsFunc(append(found, r.Cured...), about) && !slices.ContainsFunc(r.Cured, named) {
-			t.Fatalf("%s %s, which no diagnosis is about: %s; cured %s\n%s", o.Verb(), o.Ref, told(found), told(r.Cured), records(s))
+		if !slices.ContainsFunc(append(found, r.Fixed...), about) && !slices.ContainsFunc(r.Fixed, named) {
+			t.Fatalf("%s %s, which no diagnosis is about: %s; cured %s\n%s", o.Verb(), o.Ref, told(found), told(r.Fixed), records(s))
 		}
 	}
 }
@@ -217,8 +217,8 @@ func TestRepairedIsAccepted(t *testing.T) {
 			if rules := refused(r.After); len(rules) > 0 {
 				t.Fatalf("refused by %v after the repair, left %q\nbefore\n%s\nafter\n%s", rules, told(r.Remaining), records(s), records(r.After))
 			}
-			if len(r.Uncurable) > 0 {
-				t.Fatalf("not cured: %s\n%s", told(r.Uncurable), records(s))
+			if len(r.Unfixable) > 0 {
+				t.Fatalf("not cured: %s\n%s", told(r.Unfixable), records(s))
 			}
 		}
 	})

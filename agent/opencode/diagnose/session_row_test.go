@@ -148,7 +148,7 @@ func TestSessionRowPartialList(t *testing.T) {
 		} {
 			s := st.with(wound.Cell{Column: "permission", Value: c.value})
 			r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
-			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || r.Cured[0].Loses == "" {
+			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || r.Fixed[0].Loses == "" {
 				t.Errorf("%s: %s: Plan = %+v, %v", version, c.value, r, err)
 				continue
 			}

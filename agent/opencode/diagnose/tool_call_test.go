@@ -45,8 +45,8 @@ func TestCallInput(t *testing.T) {
 	} {
 		r := plan(t, build(user(hi), answer(stepStart, strings.Replace(bash, `{"command":"x"}`, c.input, 1), stepStart, done)), Request{})
 		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "input")
-		if string(got) != c.want || len(r.Cured) == 0 || !strings.Contains(r.Cured[0].Cure, c.cure) {
-			t.Errorf("%s: Plan makes of the input %s %s (%+v), want %s", c.name, c.input, got, r.Cured, c.want)
+		if string(got) != c.want || len(r.Fixed) == 0 || !strings.Contains(r.Fixed[0].Fix, c.cure) {
+			t.Errorf("%s: Plan makes of the input %s %s (%+v), want %s", c.name, c.input, got, r.Fixed, c.want)
 		}
 	}
 }

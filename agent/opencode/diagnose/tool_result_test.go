@@ -155,7 +155,7 @@ func TestWhyIsASentence(t *testing.T) {
 			t.Errorf("Diagnose = %v, want the reason %q", ds, c.want)
 		}
 		for _, d := range ds {
-			if (d.Cure == "") == (d.WhyNot == "") || strings.Contains(d.Why, "%!") {
+			if (d.Fix == "") == (d.WhyNot == "") || strings.Contains(d.Why, "%!") {
 				t.Errorf("%v has both or none of cure and reason", d)
 			}
 		}

@@ -26,7 +26,7 @@ func TestWounds(t *testing.T) {
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
 				s := unpack(t, i, w.Cut).load()
 				req := Request{Options: Options{Now: fixtureTime, Version: version, Missing: missing}}
-				if found := surveyed(s); quickCheck(s, fixtureTime) && len(found) > 0 {
+				if found := foundIn(s); quickCheck(s, fixtureTime) && len(found) > 0 {
 					t.Errorf("plain, and yet %v", found)
 				}
 				ds := diagnosed(s, req.Options)
@@ -80,7 +80,7 @@ func TestLocked(t *testing.T) {
 				if d.Rule != before[i].Rule || d.Severity != before[i].Severity || d.Ref != before[i].Ref {
 					t.Errorf("%s %s is %s %s now", before[i].Severity, before[i].Rule, d.Severity, d.Rule)
 				}
-				if d.Severity != repair.Note && d.Cure == "" && before[i].Cure != "" && !strings.Contains(d.WhyNot, "it is locked") {
+				if d.Severity != repair.Note && d.Fix == "" && before[i].Fix != "" && !strings.Contains(d.WhyNot, "it is locked") {
 					t.Errorf("%s %s has no fix: %s", d.Severity, d.Rule, d.WhyNot)
 				}
 			}
@@ -133,12 +133,12 @@ func TestRenumberedIsNotCured(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, d := range r.Cured {
+	for _, d := range r.Fixed {
 		if d.Rule == render.FailureScreen {
 			t.Errorf("Cured has %s %s, which stays: %s", d.Rule, d.Ref, told(r.Remaining))
 		}
 	}
-	if len(r.Cured) == 0 || len(r.Remaining) == 0 {
-		t.Errorf("Cured = %s, Remaining = %s", told(r.Cured), told(r.Remaining))
+	if len(r.Fixed) == 0 || len(r.Remaining) == 0 {
+		t.Errorf("Cured = %s, Remaining = %s", told(r.Fixed), told(r.Remaining))
 	}
 }
