@@ -19,20 +19,20 @@ type search struct {
 	fixed, failed []Diagnosis // as they were found first
 	changed       bool        // a fix was kept
 
-	c       Case // with the fixes that were kept
-	findings     *Findings
-	wanted  wanted
-	depth   int // of searches for what a fix leaves behind
-	origin  origin
-	original   map[key]Diagnosis
-	tried   map[key]int     // how many of its attempts did not hold; see [attempts]
-	reasons     map[key]string  // why the last of them did not, where that is worth telling
+	c         Case // with the fixes that were kept
+	findings  *Findings
+	wanted    wanted
+	depth     int // of searches for what a fix leaves behind
+	origin    origin
+	original  map[key]Diagnosis
+	tried     map[key]int     // how many of its attempts did not hold; see [attempts]
+	reasons   map[key]string  // why the last of them did not, where that is worth telling
 	advised   map[key]bool    // that also says what the user can do
-	refused string          // why a fix of several messages, which may be for more than its finding, is not tried
-	limit   int             // of fixes in a round, where some got in each other's way; 0 for none
-	lastPair [2]*Findings    // see [search.newPartFindings]
-	newPlaces   map[place]bool  // see [search.newPartFindings]
-	alone   map[string]bool // the messages in which fixes did, so that one is tried at a time
+	refused   string          // why a fix of several messages, which may be for more than its finding, is not tried
+	limit     int             // of fixes in a round, where some got in each other's way; 0 for none
+	lastPair  [2]*Findings    // see [search.newPartFindings]
+	newPlaces map[place]bool  // see [search.newPartFindings]
+	alone     map[string]bool // the messages in which fixes did, so that one is tried at a time
 }
 
 // wanted reports whether a finding of the case is to be fixed.
