@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
 
 	"mend/session"
 )
@@ -54,13 +55,17 @@ func placeholderBehindThinking(c *chart, ref session.Ref) fix {
 			if err != nil {
 				return err
 			}
-			last := lastOf(stepOf(m, ref), (*session.Part).IsThinking)
-			if last == nil {
-				return fmt.Errorf("%s: no thinking in its step", ref)
+			step := stepOf(m, ref)
+			if at := slices.IndexFunc(step, func(p session.Part) bool { return p.IsTool() }); at >= 0 {
+				step = step[:at] // no text is accepted behind a call
 			}
-			id := last.ID + suffix
+			last := lastOf(step, (*session.Part).IsThinking)
+			if last == nil {
+				return fmt.Errorf("%s: no thinking in its step before a call", ref)
+			}
+			id := last.ID
 			m.Remove(ref)
-			return d.inject(m, id)
+			return d.injectAfter(m, id)
 		},
 	}
 }

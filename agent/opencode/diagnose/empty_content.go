@@ -47,31 +47,33 @@ func fixEmptyTurn(c *chart, f fault) []fix {
 			fixes = append(fixes, blankBecomesPlaceholder(c, m.Parts[i].Ref))
 		}
 	}
-	id := placeFor(m)
-	return append(fixes, fix{
-		cure: fmt.Sprintf("A synthetic text %q is put into the message.", c.texts.placeholder),
-		edit: func(d *draft) error {
-			m, err := d.message(f.Ref)
-			if err != nil {
-				return err
-			}
-			return d.inject(m, id)
-		},
-	})
+	insert := func(inject func(*draft, *session.Message) error) fix {
+		return fix{
+			cure: fmt.Sprintf("A synthetic text %q is put into the message.", c.texts.placeholder),
+			edit: func(d *draft) error {
+				m, err := d.message(f.Ref)
+				if err != nil {
+					return err
+				}
+				return inject(d, m)
+			},
+		}
+	}
+	return append(fixes, insert((*draft).injectWhereEmpty), insert((*draft).injectStep)) // the latter behind calls that some versions leave out
 }
 
-// placeFor is the id of a text for a message that says nothing.
-func placeFor(m *session.Message) string {
+// injectWhereEmpty puts the placeholder into a message that has no content.
+func (d *draft) injectWhereEmpty(m *session.Message) error {
 	if len(m.Parts) == 0 {
-		return m.FirstPartID()
+		return d.inject(m, m.FirstPartID())
 	}
 	for _, is := range [...]func(*session.Part) bool{
 		(*session.Part).IsThinking,
 		func(p *session.Part) bool { return p.Type == session.TypeStepStart },
 	} {
 		if p := lastOf(m.Parts, is); p != nil {
-			return p.ID + suffix
+			return d.injectAfter(m, p.ID)
 		}
 	}
-	return m.Parts[len(m.Parts)-1].ID + suffix
+	return d.injectAfter(m, m.Parts[len(m.Parts)-1].ID)
 }

@@ -49,6 +49,44 @@ func speaks(m *session.Message, p *session.Part) bool {
 	return p.Sent()
 }
 
+// idAfter returns a free id that sorts behind id and before the next part of the message.
+func idAfter(m *session.Message, id string) (string, error) {
+	next := ""
+	for i := range m.Parts {
+		if p := m.Parts[i].ID; p > id && (next == "" || p < next) {
+			next = p
+		}
+	}
+	for zeros := ""; session.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // each zero makes it sort earlier
+		if free := id + zeros + suffix; (next == "" || free < next) && m.Free(free) {
+			return free, nil
+		}
+	}
+	return "", fmt.Errorf("%s: no id between %s and %s", m.ID, id, next)
+}
+
+// injectAfter puts the placeholder into the message behind the part with the id.
+func (d *draft) injectAfter(m *session.Message, id string) error {
+	id, err := idAfter(m, id)
+	if err != nil {
+		return err
+	}
+	return d.inject(m, id)
+}
+
+// injectStep puts a step with the placeholder behind everything in the message.
+func (d *draft) injectStep(m *session.Message) error {
+	if len(m.Parts) == 0 {
+		return fmt.Errorf("%s: no parts", m.ID)
+	}
+	id, err := idAfter(m, m.Parts[len(m.Parts)-1].ID)
+	if err != nil {
+		return err
+	}
+	m.Insert(d.s.NewStepStart(m, id))
+	return d.inject(m, id+"_1")
+}
+
 // inject puts the placeholder into the message, as a synthetic text part under id.
 func (d *draft) inject(m *session.Message, id string) error {
 	if !d.s.InjectText(m, id, d.texts.placeholder) {
@@ -68,9 +106,9 @@ func (d *draft) insertBare(ref session.Ref) error {
 	if i < 1 {
 		return errors.New("nothing stands before it")
 	}
-	id := m.Parts[i-1].ID + suffix
-	if id >= m.Parts[i].ID || !m.Free(id) {
-		return errors.New("no id for a step's start")
+	id, err := idAfter(m, m.Parts[i-1].ID)
+	if err != nil {
+		return err
 	}
 	m.Insert(d.s.NewStepStart(m, id))
 	return nil

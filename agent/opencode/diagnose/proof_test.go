@@ -125,3 +125,34 @@ func TestPlanHolds(t *testing.T) {
 		}
 	}
 }
+
+// A text or placeholder behind a call is fixed whatever else its step and the session hold.
+func TestNothingBrokenIsLeft(t *testing.T) {
+	ended, pending := callPart(1, callStates[0]), callPart(2, callStates[3])
+	for _, c := range []struct {
+		name  string
+		turns []turn
+	}{
+		{"blank and thinking behind a call, another call pending", []turn{user(hi), answer(ended, blank, signed, unsigned, stepStart, hi), answer(pending), user(hi)}},
+		{"blank and thinking between calls, another call pending", []turn{user(), answer(pending, blank, ended, signed, unsigned, stepStart, hi), answer(callPart(3, callStates[3])), user(hi)}},
+		{"pending call before unsigned thinking", []turn{user(hi), answer(pending, unsigned), user(hi)}},
+		{"pending calls around unsigned thinking", []turn{user(hi), answer(pending, unsigned, callPart(3, callStates[3])), user(hi)}},
+		{"placeholder of an earlier repair behind a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_02_mend|`+held), user(hi)}},
+		{"placeholders of earlier repairs behind a call", []turn{user(hi), answer(`prt_02|`+ended, `prt_020_mend|`+held, `prt_02_mend|`+held), user(hi)}},
+	} {
+		for _, version := range []string{"", "1.0.100", "1.1.53", "1.2.27", "1.18.33"} {
+			for _, all := range []bool{false, true} {
+				req := Request{Options: Options{Version: version}, Latent: all}
+				r := plan(t, build(c.turns...), req)
+				for _, d := range r.Remaining {
+					if d.Severity == repair.Broken {
+						t.Errorf("%s, version %q, latent %v: Plan leaves %s %s", c.name, version, all, d.Rule, d.Ref)
+					}
+				}
+				if again := plan(t, r.After, req); len(again.Plan.Ops) > 0 {
+					t.Errorf("%s, version %q, latent %v: the second plan has %v", c.name, version, all, again.Plan.Ops)
+				}
+			}
+		}
+	}
+}

@@ -50,7 +50,7 @@ func fixLast(c *chart, f fault) []fix {
 	if anyOf(step, func(q *session.Part) bool { return speaks(m, q) }) {
 		fixes = append(fixes, moves(c, ref)...)
 	}
-	id := p.ID + suffix
+	id := p.ID
 	return append(fixes, fix{
 		cure: fmt.Sprintf("A synthetic text %q is put behind the thinking.", c.texts.placeholder),
 		edit: func(d *draft) error {
@@ -58,7 +58,7 @@ func fixLast(c *chart, f fault) []fix {
 			if err != nil {
 				return err
 			}
-			return d.inject(m, id)
+			return d.injectAfter(m, id)
 		},
 	}, removeThinking(ref))
 }
@@ -148,15 +148,7 @@ func closeLoop(c *chart, f session.Ref) fix {
 			if err != nil {
 				return err
 			}
-			if len(m.Parts) == 0 {
-				return fmt.Errorf("%s: no parts", m.ID)
-			}
-			id := m.Parts[len(m.Parts)-1].ID + suffix
-			if !m.Free(id) {
-				return fmt.Errorf("%s: no id for a step's start", m.ID)
-			}
-			m.Insert(d.s.NewStepStart(m, id))
-			return d.inject(m, id+"_1")
+			return d.injectStep(m)
 		},
 	}
 }

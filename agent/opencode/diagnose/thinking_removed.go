@@ -69,7 +69,7 @@ func (d *draft) stripAlone(ref session.Ref) error {
 	if replaced, err := m.ReplaceEmptyText(d.texts.placeholder); replaced || err != nil {
 		return err
 	}
-	return d.inject(m, gone[len(gone)-1].ID+suffix)
+	return d.injectAfter(m, gone[len(gone)-1].ID)
 }
 
 // findSent finds all thinking that goes out.

@@ -1,7 +1,6 @@
 package diagnose
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -126,7 +125,7 @@ func whyLostResult(c *chart, f fault) string {
 
 func fixLostResult(c *chart, f fault) []fix {
 	_, p := c.part(f.Ref)
-	call, id, ref := p.Call(), p.ID+suffix, f.Ref
+	call, after, ref := p.Call(), p.ID, f.Ref
 	if call == "" {
 		return nil
 	}
@@ -137,8 +136,9 @@ func fixLostResult(c *chart, f fault) []fix {
 			if err != nil {
 				return err
 			}
-			if !m.Free(id) {
-				return errors.New("no id for the result")
+			id, err := idAfter(m, after)
+			if err != nil {
+				return err
 			}
 			m.Insert(d.s.NewResultPart(m, id, call, d.texts.cancelled))
 			return nil
