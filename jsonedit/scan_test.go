@@ -27,7 +27,7 @@ func fields(x *index) []field {
 	return all
 }
 
-// scanFields reads an object with the scanner, and reports whether that takes it.
+// scanFields reads an object with the scanner, and reports whether the scanner accepts it.
 func scanFields(text []byte) ([]field, bool) {
 	nodes := scanNodes(text, 0)
 	if nodes == nil || text[nodes[0].start] != '{' {
@@ -72,14 +72,14 @@ func FuzzScan(f *testing.F) {
 	})
 }
 
-// The scanner accepts what agents write.
+// TestScanUsualText checks that the scanner accepts what agents write.
 func TestScanUsualText(t *testing.T) {
 	for _, text := range []string{
 		`{}`, "{\n  \"id\": \"prt_1\",\n  \"state\": {\n    \"input\": {\"a\": [1, 2.5e-3, null]}\n  }\n}",
 		`{"text":"größer \"quoted\" \u001b[0m\n","b":true,"c":false}`,
 	} {
 		if _, ok := scanFields([]byte(text)); !ok {
-			t.Errorf("scanNodes(%s) leaves it to the library", text)
+			t.Errorf("scanNodes(%s) refuses it", text)
 		}
 	}
 }
@@ -99,12 +99,12 @@ func BenchmarkParse(b *testing.B) {
 	}
 }
 
-// The scanner accepts what may be in a string at every offset, as the library does, and
-// nothing else.
+// TestScanStringAtEveryPlace checks strings with a character or an escape at every offset:
+// the scanner accepts those that are valid, with the members that the library finds.
 func TestScanStringAtEveryPlace(t *testing.T) {
 	rows := []struct {
-		what  string
-		taken bool
+		text     string // a part of the string
+		accepted bool
 	}{
 		{"", true},
 		{" !#[]^~\x7f", true},
@@ -117,7 +117,7 @@ func TestScanStringAtEveryPlace(t *testing.T) {
 		{`\/\b\f\r\t`, true},
 		{`\u00e9`, true},
 		{`\u001B\u000a`, true},
-		{`\`, false}, // and so the last quote ends nothing, or what is behind it is no escape
+		{`\`, false}, // escapes the closing quote, or makes an invalid escape with the next character
 		{`\x`, false},
 		{`\u12`, false},
 		{`\u12g4`, false},
@@ -130,10 +130,10 @@ func TestScanStringAtEveryPlace(t *testing.T) {
 	for _, r := range rows {
 		for before := range 72 {
 			for _, behind := range []int{0, 128} {
-				text := []byte(`{"a":"` + strings.Repeat("!", before) + r.what + strings.Repeat("z", behind) + `","b":1}`)
+				text := []byte(`{"a":"` + strings.Repeat("!", before) + r.text + strings.Repeat("z", behind) + `","b":1}`)
 				got, ok := scanFields(text)
-				if ok != r.taken {
-					t.Fatalf("scanNodes(%q) takes it: %v, want %v", text, ok, r.taken)
+				if ok != r.accepted {
+					t.Fatalf("scanNodes(%q) accepts it: %v, want %v", text, ok, r.accepted)
 				}
 				if !ok {
 					continue
@@ -146,12 +146,12 @@ func TestScanStringAtEveryPlace(t *testing.T) {
 	}
 }
 
-// The scanner accepts no text that is cut.
+// TestScanStringCut checks that the scanner accepts no text that is cut.
 func TestScanStringCut(t *testing.T) {
 	text := []byte(`{"a":"` + strings.Repeat(`0123456\n0123\u00e9\\\"01`, 10))
 	for n := range text {
 		if _, ok := scanFields(text[:n]); ok {
-			t.Errorf("scanNodes(%q) takes it", text[:n])
+			t.Errorf("scanNodes(%q) accepts it", text[:n])
 		}
 	}
 }
@@ -163,8 +163,9 @@ var words = map[string][]string{
 	"path":  {`C:\src\` + "\n", `\`, `""`, "\n", "x", "\x1b[31m", "ä"},
 }
 
-// parts are JSON objects as agents write them for parts of answers, 1 MB in all,
-// their texts of 20 bytes to 20 KB. No branch predictor learns them by heart.
+// parts returns 1 MB of JSON objects like parts of assistant messages, with texts of 20
+// bytes to 20 KB. They are many and random, so that branch prediction is as good as with
+// real parts.
 func parts(tb testing.TB, kind string) [][]byte {
 	tb.Helper()
 	rnd := rand.New(rand.NewPCG(1, 1))

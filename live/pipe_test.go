@@ -49,6 +49,7 @@ func (p *plugin) receive() string {
 	return p.Text()
 }
 
+// hello has a member that mend does not know: it must be ignored.
 const hello = `{"type":"hello","protocol":1,"plugin":"v1","directory":"/p","since":1700000000000,"news":true}`
 
 // TestPipe checks a whole conversation: handshake, events and each call.
@@ -79,7 +80,7 @@ func TestPipe(t *testing.T) {
 	if e := <-events; e.Type != eventIdle || string(e.Properties) != `{"sessionID":"ses_1"}` {
 		t.Errorf("event %+v", e)
 	}
-	at := SessionRef{ID: "ses_1", Directory: "/elsewhere"}
+	ref := SessionRef{ID: "ses_1", Directory: "/elsewhere"}
 	for _, c := range []struct {
 		call      func() (any, error)
 		want      string
@@ -87,26 +88,26 @@ func TestPipe(t *testing.T) {
 		result    any
 		wantError string
 	}{
-		{func() (any, error) { return p.Busy(t.Context(), at) }, `{"type":"call","id":1,"method":"busy","session":"ses_1"}`, `{"type":"answer","id":1,"data":true}`, true, ""},
-		{func() (any, error) { return nil, p.Abort(t.Context(), at) }, `{"type":"call","id":2,"method":"abort","session":"ses_1"}`, `{"type":"answer","id":2}`, nil, ""},
+		{func() (any, error) { return p.Busy(t.Context(), ref) }, `{"type":"call","id":1,"method":"busy","session":"ses_1"}`, `{"type":"answer","id":1,"data":true}`, true, ""},
+		{func() (any, error) { return nil, p.Abort(t.Context(), ref) }, `{"type":"call","id":2,"method":"abort","session":"ses_1"}`, `{"type":"answer","id":2}`, nil, ""},
 		{
 			func() (any, error) { return nil, p.Toast(t.Context(), "", Toast{"T", "m", VariantError, 1}) },
 			`{"type":"call","id":3,"method":"toast","body":{"title":"T","message":"m","variant":"error","duration":1}}`, `{"type":"answer","id":3,"error":"no screen"}`, nil, "no screen",
 		},
 		{
-			func() (any, error) { return nil, p.Prompt(t.Context(), at, resumePrompt(nil)) },
+			func() (any, error) { return nil, p.Prompt(t.Context(), ref, resumePrompt(nil)) },
 			`{"type":"call","id":4,"method":"prompt","session":"ses_1","body":{"parts":[{"type":"text","text":"[session recovered - continuing previous task]","synthetic":true}]}}`,
 			`{"type":"answer","id":4,"data":null}`, nil, "",
 		},
 		{
 			func() (any, error) {
-				ms, err := p.Messages(t.Context(), at, 2)
+				ms, err := p.Messages(t.Context(), ref, 2)
 				return len(ms), err
 			},
 			`{"type":"call","id":5,"method":"messages","session":"ses_1","limit":2}`, `{"type":"answer","id":5,"data":[{"info":{"id":"msg_1"}},{}]}`, 2, "",
 		},
 		{
-			func() (any, error) { return p.Busy(t.Context(), at) },
+			func() (any, error) { return p.Busy(t.Context(), ref) },
 			`{"type":"call","id":6,"method":"busy","session":"ses_1"}`, `{"type":"answer","id":6,"data":"perhaps"}`, false, "cannot unmarshal",
 		},
 	} {
@@ -122,7 +123,7 @@ func TestPipe(t *testing.T) {
 		}
 	}
 	waiting := make(chan error, 1)
-	go func() { waiting <- p.Abort(t.Context(), at) }()
+	go func() { waiting <- p.Abort(t.Context(), ref) }()
 	other.receive()
 	_ = other.out.Close()
 	if err := <-served; err != nil {
@@ -131,7 +132,7 @@ func TestPipe(t *testing.T) {
 	if err := <-waiting; !errors.Is(err, ErrAgentEnded) {
 		t.Errorf("a call at the end = %v, want %v", err, ErrAgentEnded)
 	}
-	if err := p.Abort(t.Context(), at); !errors.Is(err, ErrAgentEnded) {
+	if err := p.Abort(t.Context(), ref); !errors.Is(err, ErrAgentEnded) {
 		t.Errorf("a call after the end = %v, want %v", err, ErrAgentEnded)
 	}
 }

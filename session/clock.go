@@ -6,18 +6,17 @@ import (
 	"strings"
 )
 
-// The id of a message or part that the agent makes is a prefix, 12 hexadecimal
-// digits and a tail that nobody else has. The digits are those of a clock of
-// 4096 steps a millisecond that is cut to 48 bits: it starts anew every 795
-// days, last on 2026-08-14, and what was made before sorts behind what is made
-// then (docs/opencode.md F3).
+// The id of a message or part that the agent makes is a prefix, 12 hexadecimal digits
+// and a random tail. The digits are a clock of 4096 steps a millisecond, cut to 48 bits:
+// it wraps every 795 days, last on 2026-08-14. Ids from before a wrap sort after those
+// made next (docs/opencode.md F3).
 const (
 	clockDigits = 12
 	clockStep   = 4096
 )
 
-// ClockID is how the id of a message or a part begins that the agent makes at a
-// time, in milliseconds since 1970.
+// ClockID returns the beginning of an id that the agent makes at a time, in milliseconds
+// since 1970: the prefix and the digits of the clock.
 func ClockID(kind Kind, ms int64) string {
 	return prefixOf(kind) + digits(uint64(ms)*clockStep)
 }
@@ -33,30 +32,30 @@ func digits(n uint64) string {
 	return fmt.Sprintf("%0*x", clockDigits, n&(1<<(4*clockDigits)-1))
 }
 
-// ClockTurn is how often the clock of ids had started anew at a time, in
-// milliseconds since 1970.
-func ClockTurn(ms int64) int64 {
+// ClockWraps returns how often the clock of ids has wrapped at a time, in milliseconds
+// since 1970.
+func ClockWraps(ms int64) int64 {
 	return ms / (1 << (4 * clockDigits) / clockStep)
 }
 
-// ClockStart is when the clock of ids starts for the turn-th time, in milliseconds
-// since 1970.
-func ClockStart(turn int64) int64 { return turn * ((1 << (4 * clockDigits)) / clockStep) }
+// ClockStart returns the time of the n-th wrap of the clock of ids, in milliseconds since
+// 1970.
+func ClockStart(n int64) int64 { return n * ((1 << (4 * clockDigits)) / clockStep) }
 
-// IDTime is the time in an id, in milliseconds since 1970, if it was made in that turn
-// of the clock; false if the agent did not make it.
-func IDTime(id string, turn int64) (ms int64, made bool) {
+// IDTime returns the time in an id, in milliseconds since 1970, if it was made after the
+// given number of wraps of the clock; false if the agent did not make the id.
+func IDTime(id string, wraps int64) (ms int64, made bool) {
 	tail := idTail(id)
 	if !isClock(tail) {
 		return 0, false
 	}
 	n, err := strconv.ParseUint(tail[:clockDigits], 16, 64)
-	return ClockStart(turn) + int64(n/clockStep), err == nil
+	return ClockStart(wraps) + int64(n/clockStep), err == nil
 }
 
-// Renumber is a message's or part's id with another time in it: that of the
-// first millisecond n after a start of the clock. The tail stays; an id that the
-// agent did not make is tail as a whole.
+// Renumber returns the id of a message or a part with another time in it: n milliseconds
+// after a wrap of the clock. The tail stays; an id that the agent did not make counts as
+// a tail as a whole.
 func Renumber(kind Kind, id string, n int) string {
 	prefix := prefixOf(kind)
 	tail, made := strings.CutPrefix(id, prefix)
@@ -66,7 +65,7 @@ func Renumber(kind Kind, id string, n int) string {
 	return ClockID(kind, int64(n)) + tail
 }
 
-// Tail is what of an id [Renumber] leaves as it is.
+// Tail returns the part of an id that [Renumber] keeps.
 func Tail(id string) string {
 	tail := idTail(id)
 	if isClock(tail) {
@@ -75,8 +74,8 @@ func Tail(id string) string {
 	return tail
 }
 
-// MadeSince reports whether the clock in an id shows a time between ms, in
-// milliseconds since 1970, and the clock's last start before that.
+// MadeSince reports whether the time in an id is between the last wrap of the clock
+// before ms and ms, in milliseconds since 1970.
 func MadeSince(id string, ms int64) bool {
 	tail := idTail(id)
 	return isClock(tail) && tail[:clockDigits] < digits(uint64(ms+1)*clockStep)
@@ -87,8 +86,8 @@ func isClock(tail string) bool {
 	return len(tail) >= clockDigits && strings.Trim(tail[:clockDigits], "0123456789abcdef") == ""
 }
 
-// LatestTime is the latest time that the message and its parts tell of, in
-// milliseconds since 1970; 0 if they tell of none.
+// LatestTime returns the latest time in the message and its parts, in milliseconds since
+// 1970; 0 if there is none.
 func (m *Message) LatestTime() int64 {
 	t := max(m.Created, m.Completed)
 	for i := range m.Parts {
@@ -97,8 +96,8 @@ func (m *Message) LatestTime() int64 {
 	return t
 }
 
-// LatestTime is the latest time that the session, its messages and their parts
-// tell of, in milliseconds since 1970; 0 if they tell of none.
+// LatestTime returns the latest time in the session, its messages and their parts, in
+// milliseconds since 1970; 0 if there is none.
 func (s *Session) LatestTime() int64 {
 	t := max(s.Created, s.Updated)
 	for i := range s.Messages {

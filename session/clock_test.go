@@ -5,13 +5,13 @@ import (
 	"time"
 )
 
-// The times at which the clock starts anew, and what is near them.
+// TestClock checks ids at the wraps of the clock and near them.
 func TestClock(t *testing.T) {
 	start := time.Date(2026, 8, 14, 11, 19, 55, 136_000_000, time.UTC).UnixMilli()
 	for _, c := range []struct {
-		ms   int64
-		id   string
-		turn int64
+		ms    int64
+		id    string
+		wraps int64
 	}{
 		{start - 1, "msg_fffffffff000", 25},
 		{start, "msg_000000000000", 26},
@@ -22,8 +22,8 @@ func TestClock(t *testing.T) {
 		if got := ClockID(KindMessage, c.ms); got != c.id {
 			t.Errorf("ClockID(%d) = %s, want %s", c.ms, got, c.id)
 		}
-		if got := ClockTurn(c.ms); got != c.turn {
-			t.Errorf("ClockTurn(%d) = %d, want %d", c.ms, got, c.turn)
+		if got := ClockWraps(c.ms); got != c.wraps {
+			t.Errorf("ClockWraps(%d) = %d, want %d", c.ms, got, c.wraps)
 		}
 	}
 }

@@ -38,16 +38,16 @@ func TestConflicts(t *testing.T) {
 func testConflict(t *testing.T, do, why string) {
 	path, id := unpack(t, "1.18.33")
 	s := open(t, path, Options{})
-	ops := surgery(t, load(t, s, id))
+	ops := mixedOps(t, load(t, s, id))
 	st, err := s.Prepare(t.Context(), ops)
 	must(t, err)
 	alter(t, path, do)
 	was := dumpRows(t, path)
 	out, err := s.Commit(t.Context(), st)
-	if err != nil || out.State != change.Aborted || out.Cause != nil || !told(out.Conflicts, why) {
+	if err != nil || out.State != change.Aborted || out.Cause != nil || !hasConflict(out.Conflicts, why) {
 		t.Errorf("Commit = %+v, %v; want aborted, %q", out, err, why)
 	}
-	if _, err = s.Prepare(t.Context(), ops); !told(conflictsIn(err), why) {
+	if _, err = s.Prepare(t.Context(), ops); !hasConflict(conflictsIn(err), why) {
 		t.Errorf("Prepare: %v, want %q", err, why)
 	}
 	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Aborted {
@@ -58,7 +58,8 @@ func testConflict(t *testing.T, do, why string) {
 	}
 }
 
-func told(conflicts []change.Conflict, why string) bool {
+// hasConflict reports whether one of the conflicts has a reason that contains why.
+func hasConflict(conflicts []change.Conflict, why string) bool {
 	for _, c := range conflicts {
 		if strings.Contains(c.Why, why) {
 			return true
@@ -67,7 +68,7 @@ func told(conflicts []change.Conflict, why string) bool {
 	return false
 }
 
-// TestInvalid lists plans that no database can take.
+// TestInvalid checks that plans that no database accepts are refused.
 func TestInvalid(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	s := open(t, path, Options{})
@@ -99,7 +100,7 @@ func TestInvalid(t *testing.T) {
 			t.Errorf("%s: Settle: %v", name, err)
 		}
 	}
-	st, err := s.Prepare(t.Context(), surgery(t, before))
+	st, err := s.Prepare(t.Context(), mixedOps(t, before))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -155,7 +156,7 @@ func TestCancelled(t *testing.T) {
 		}
 		return nil
 	}})
-	st, err := s.Prepare(ctx, surgery(t, load(t, s, id)))
+	st, err := s.Prepare(ctx, mixedOps(t, load(t, s, id)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func failAt(t *testing.T, path, id string, k int, seen map[change.State]int) boo
 		return nil
 	}})
 	was := dump(t, path)
-	st, err := s.Prepare(t.Context(), surgery(t, load(t, s, id)))
+	st, err := s.Prepare(t.Context(), mixedOps(t, load(t, s, id)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -122,7 +122,7 @@ func TestKillAtEveryStep(t *testing.T) {
 			}
 			s := open(t, path, Options{})
 			was := dump(t, path)
-			ops := surgery(t, load(t, s, id))
+			ops := mixedOps(t, load(t, s, id))
 			ended = start(t, "crash", path, fmt.Sprintf("%s %d", id, k)).cmd.Wait() == nil
 			out, err := s.Settle(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
 			if changed := dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
@@ -163,7 +163,7 @@ func crash(path, arg string) error {
 		return err
 	}
 	t := &testing.T{}
-	out := run(backgroundT{t}, s, surgery(t, before))
+	out := run(backgroundT{t}, s, mixedOps(t, before))
 	return out.Cause
 }
 
@@ -180,7 +180,7 @@ func TestStaleFrames(t *testing.T) {
 	c := agent(t, path)
 	sql(t, c, "UPDATE session SET title = 'x'")
 	s := open(t, path, Options{})
-	ops := surgery(t, load(t, s, id))
+	ops := mixedOps(t, load(t, s, id))
 	was := dump(t, path)
 
 	// The same transaction in a copy gives the frames.

@@ -67,7 +67,7 @@ func TestPaths(t *testing.T) {
 		if s.ID().Root != want || s.ID().Kind != "sqlite" {
 			t.Errorf("ID of %q = %+v", name, s.ID())
 		}
-		ops := surgery(t, load(t, s, id))
+		ops := mixedOps(t, load(t, s, id))
 		run(t, s, ops)
 		run(t, s, change.Inverse(ops))
 	}

@@ -29,7 +29,7 @@ func TestFixtures(t *testing.T) {
 			same(t, before, files(t, path))
 
 			was := dump(t, path)
-			ops := surgery(t, got)
+			ops := mixedOps(t, got)
 			if out := run(t, s, ops); out.State != change.Committed {
 				t.Fatalf("Commit = %+v", out)
 			}

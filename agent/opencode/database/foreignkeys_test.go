@@ -36,17 +36,17 @@ func TestDeleteSession(t *testing.T) {
 	// Without its messages the session cannot go, nor they without their parts.
 	for _, some := range [][]change.Op{ops[len(ops)-1:], ops[len(ops)-11 : len(ops)-1]} {
 		_, err := s.Prepare(t.Context(), some)
-		if c := conflictsIn(err); len(c) != len(some) || !told(c, "still refers to it") {
+		if c := conflictsIn(err); len(c) != len(some) || !hasConflict(c, "still refers to it") {
 			t.Errorf("deleting %s alone: %v", some[0].Ref, err)
 		}
 	}
 	alter(t, path, "INSERT INTO todo VALUES ('"+id+"', 'c', 's', 'p', 0, 1, 1)")
 	_, err := s.Prepare(t.Context(), ops)
-	if !told(conflictsIn(err), "a row of todo still refers to it") {
+	if !hasConflict(conflictsIn(err), "a row of todo still refers to it") {
 		t.Errorf("Prepare beside a todo: %v", err)
 	}
 	out, err := s.Commit(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
-	if err != nil || out.State != change.Aborted || !told(out.Conflicts, "a row of todo") {
+	if err != nil || out.State != change.Aborted || !hasConflict(out.Conflicts, "a row of todo") {
 		t.Errorf("Commit beside a todo = %+v, %v", out, err)
 	}
 }
@@ -60,12 +60,12 @@ func TestParents(t *testing.T) {
 	undo := change.Inverse(ops) // session, then messages, then parts
 	for _, some := range [][]change.Op{undo[1:], undo[11:], {undo[0], undo[11]}} {
 		_, err := s.Prepare(t.Context(), some)
-		if !told(conflictsIn(err), "which is not there") {
+		if !hasConflict(conflictsIn(err), "which is not there") {
 			t.Errorf("creating %s without its parent: %v", some[0].Ref, err)
 		}
 	}
 	alter(t, path, "DELETE FROM project")
-	if _, err := s.Prepare(t.Context(), undo); !told(conflictsIn(err), "project global, which is not there") {
+	if _, err := s.Prepare(t.Context(), undo); !hasConflict(conflictsIn(err), "project global, which is not there") {
 		t.Errorf("creating a session without its project: %v", err)
 	}
 	run(t, open(t, unpackTwice(t), Options{}), ops[:1])

@@ -10,8 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestHeldSince: the agent's SQLite takes POSIX locks, of which the system names the
-// process. Those of mend's are not named, and may be of any age.
+// TestHeldSince checks that Held returns the start of the oldest process that has the
+// database open. OpenCode's SQLite locks with POSIX locks, for which Linux reports the
+// process; mend's locks with OFD locks, for which it does not, so Held returns the
+// beginning of 1970.
 func TestHeldSince(t *testing.T) {
 	path, _ := leftover(t, true)
 	s := open(t, path, Options{})
@@ -21,19 +23,19 @@ func TestHeldSince(t *testing.T) {
 	between := time.Now()
 	second := start(t, "lock", path, "")
 	second.ready(t)
-	const tick = 20 * time.Millisecond
-	is := func(from, to time.Time) {
+	const tick = 20 * time.Millisecond // precision of the start of a process
+	wantBetween := func(from, to time.Time) {
 		t.Helper()
 		if since, err := s.Held(t.Context()); err != nil || since.Before(from.Add(-tick)) || since.After(to.Add(tick)) {
 			t.Errorf("Held = %v, %v, want a time from %v to %v", since, err, from, to)
 		}
 	}
-	is(before, between)
+	wantBetween(before, between)
 	first.end(t)
-	is(between, time.Now())
+	wantBetween(between, time.Now())
 	unnamed := start(t, "hold", path, "")
 	unnamed.ready(t)
-	is(time.Unix(0, 0), time.Unix(0, 0))
+	wantBetween(time.Unix(0, 0), time.Unix(0, 0))
 	unnamed.end(t)
 	second.end(t)
 	if since, err := s.Held(t.Context()); err != nil || !since.IsZero() {
@@ -41,7 +43,7 @@ func TestHeldSince(t *testing.T) {
 	}
 }
 
-// lockShm holds the lock of a connection, as the agent's SQLite does, until its input
+// lockShm locks the -shm as a connection of OpenCode's SQLite does, until standard input
 // ends.
 func lockShm(path string) error {
 	f, err := os.Open(path + "-shm")

@@ -68,7 +68,7 @@ func TestWriteLeftover(t *testing.T) {
 	before := files(t, path)
 	was := dump(t, path)
 	s := open(t, path, Options{})
-	ops := surgery(t, load(t, s, id))
+	ops := mixedOps(t, load(t, s, id))
 	if out := run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
@@ -97,7 +97,7 @@ func TestBesideAgent(t *testing.T) {
 	delete(now, dbName+"-shm")
 	same(t, before, now)
 
-	ops := surgery(t, got)
+	ops := mixedOps(t, got)
 	if out := run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
@@ -120,7 +120,7 @@ func TestAgentReads(t *testing.T) {
 	reader, c := agent(t, path), agent(t, path)
 	sql(t, reader, "BEGIN; SELECT count(*) FROM part")
 	s := open(t, path, Options{})
-	ops := surgery(t, load(t, s, id))
+	ops := mixedOps(t, load(t, s, id))
 	was := dump(t, path)
 	for range 3 {
 		st, err := s.Prepare(t.Context(), ops)
@@ -149,7 +149,7 @@ func TestBusy(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	c := agent(t, path)
 	s := open(t, path, Options{BusyTimeout: 50 * time.Millisecond})
-	st, err := s.Prepare(t.Context(), surgery(t, load(t, s, id)))
+	st, err := s.Prepare(t.Context(), mixedOps(t, load(t, s, id)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestWaits(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	c := agent(t, path)
 	s := open(t, path, Options{})
-	st, err := s.Prepare(t.Context(), surgery(t, load(t, s, id)))
+	st, err := s.Prepare(t.Context(), mixedOps(t, load(t, s, id)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,7 +206,7 @@ func TestSideFileRights(t *testing.T) {
 		}
 		return nil
 	}})
-	run(t, s, surgery(t, load(t, s, id)))
+	run(t, s, mixedOps(t, load(t, s, id)))
 	if modes["-wal"] != 0o640 || modes["-shm"] != 0o640 {
 		t.Errorf("modes %v, want 640", modes)
 	}
@@ -221,7 +221,7 @@ func TestRollbackJournal(t *testing.T) {
 	alter(t, path, "PRAGMA journal_mode=DELETE")
 	was, before := dump(t, path), files(t, path)
 	s := open(t, path, Options{BusyTimeout: 50 * time.Millisecond})
-	ops := surgery(t, load(t, s, id))
+	ops := mixedOps(t, load(t, s, id))
 	same(t, before, files(t, path))
 	if out := run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)

@@ -168,7 +168,7 @@ func TestHeld(t *testing.T) {
 	p := start(t, "hold", path, "")
 	p.ready(t)
 	is(true)
-	run(t, s, surgery(t, load(t, s, id)))
+	run(t, s, mixedOps(t, load(t, s, id)))
 	is(true)
 	p.end(t)
 	is(false)
@@ -185,7 +185,7 @@ func TestTwoProcesses(t *testing.T) {
 	was := dump(t, path)
 	p := start(t, "hammer", path, "")
 	p.ready(t)
-	ops := surgery(t, load(t, s, id))
+	ops := mixedOps(t, load(t, s, id))
 	for range 25 {
 		if out := run(t, s, ops); out.State != change.Committed {
 			t.Fatalf("Commit = %+v", out)

@@ -13,7 +13,7 @@ import (
 	"mend/session"
 )
 
-// deletions are the ops that take the rows away.
+// deletions returns the ops that delete the rows.
 func deletions(t *testing.T, s *Store, refs []session.Ref) []change.Op {
 	t.Helper()
 	images, err := s.Read(t.Context(), refs)
@@ -26,8 +26,8 @@ func deletions(t *testing.T, s *Store, refs []session.Ref) []change.Op {
 	return ops
 }
 
-// Rows without a parent are listed, but for those that cannot be named; they are
-// made again only where that is allowed.
+// TestOrphans checks that rows without a parent are listed, except those whose ids are
+// not valid, and that they are created again only with AllowMissingParent.
 func TestOrphans(t *testing.T) {
 	for version := range fixtures {
 		t.Run(version, func(t *testing.T) {
@@ -71,8 +71,8 @@ func TestOrphans(t *testing.T) {
 	}
 }
 
-// A table of sessions without a row is more likely lost than all messages are
-// orphans.
+// TestOrphansHidden checks that no message counts as an orphan if the table of sessions
+// is empty: its rows were probably lost.
 func TestOrphansHidden(t *testing.T) {
 	path, _ := unpack(t, "1.18.33")
 	alter(t, path, "pragma foreign_keys = off", "delete from session")

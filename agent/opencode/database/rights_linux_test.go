@@ -98,7 +98,7 @@ func TestFIFO(t *testing.T) {
 func TestDiskFull(t *testing.T) {
 	from, id := unpack(t, "1.2.27")
 	data := files(t, from)[dbName]
-	ops := surgery(t, load(t, open(t, from, Options{}), id))
+	ops := mixedOps(t, load(t, open(t, from, Options{}), id))
 	for _, live := range []bool{false, true} {
 		seen := map[string]int{}
 		for kb := 140; kb < 380; kb += 8 {

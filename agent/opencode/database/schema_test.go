@@ -91,7 +91,7 @@ func TestLaterSchema(t *testing.T) {
 	if n := len(got.Messages[1].Parts[1].Cols); n != 9 {
 		t.Errorf("%d columns, want 9", n)
 	}
-	ops := onlyOf(surgery(t, got), got.Messages[1].ID)
+	ops := partOps(mixedOps(t, got), got.Messages[1].ID)
 	if out := run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
@@ -106,8 +106,8 @@ func TestLaterSchema(t *testing.T) {
 	}
 }
 
-// onlyOf is the ops on parts of one message.
-func onlyOf(ops []change.Op, message string) []change.Op {
+// partOps returns the ops on the parts of one message.
+func partOps(ops []change.Op, message string) []change.Op {
 	var of []change.Op
 	for _, o := range ops {
 		if o.Ref.Kind == session.KindPart && o.Ref.Message == message {

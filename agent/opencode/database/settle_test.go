@@ -7,7 +7,7 @@ import (
 	"mend/session"
 )
 
-// TestSettle is the table of decisions.
+// TestSettle checks the outcome for each combination of what the rows hold.
 func TestSettle(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	s := open(t, path, Options{})
@@ -24,19 +24,19 @@ func TestSettle(t *testing.T) {
 		t.Fatal(len(ops), err)
 	}
 	first, second := ops[0].Ref.Part, ops[1].Ref.Part
-	const mine = "UPDATE part SET data = '{}' WHERE id = "
+	const foreignWrite = "UPDATE part SET data = '{}' WHERE id = "
 	cases := []struct {
 		name  string
-		do    string
-		half  bool // one row is put back to Pre
+		do    string // SQL of another program
+		half  bool   // one row holds Pre again
 		want  change.State
 		count int // conflicts
 	}{
 		{name: "post", want: change.Committed},
-		{name: "post and foreign", do: mine + quote(first), want: change.Committed, count: 1},
-		{name: "foreign alone", do: mine + quote(first) + ";" + mine + quote(second), want: change.Conflicted, count: 2},
+		{name: "post and foreign", do: foreignWrite + quote(first), want: change.Committed, count: 1},
+		{name: "foreign alone", do: foreignWrite + quote(first) + ";" + foreignWrite + quote(second), want: change.Conflicted, count: 2},
 		{name: "pre and post", half: true, want: change.Conflicted, count: 1},
-		{name: "pre and foreign", half: true, do: mine + quote(second), want: change.Aborted, count: 1},
+		{name: "pre and foreign", half: true, do: foreignWrite + quote(second), want: change.Aborted, count: 1},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -62,32 +62,32 @@ func TestSettle(t *testing.T) {
 	}
 }
 
-// TestAbsentRows: anybody may have deleted a row, so that it is not there says
-// little.
+// TestAbsentRows checks the outcome if rows are absent. Any program may have deleted
+// them, so absence alone is no proof that a deletion of the plan took effect.
 func TestAbsentRows(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	s := open(t, path, Options{})
-	all := surgery(t, load(t, s, id))
+	all := mixedOps(t, load(t, s, id))
 	part := map[string]change.Op{}
-	for _, o := range onlyOf(all, load(t, s, id).Messages[1].ID) {
+	for _, o := range partOps(all, load(t, s, id).Messages[1].ID) {
 		part[o.Verb()] = o
 	}
 	create, remove, replace := part["create"], part["delete"], part["change"]
-	gone := func(o change.Op) string { return "DELETE FROM part WHERE id = " + quote(o.Ref.Part) }
+	deleteRow := func(o change.Op) string { return "DELETE FROM part WHERE id = " + quote(o.Ref.Part) }
 	cases := []struct {
 		name string
 		ops  []change.Op
-		done bool
-		do   []string
+		done bool     // the ops are applied
+		do   []string // SQL of another program, run after that
 		want change.State
 	}{
-		{"our deletion done by others", []change.Op{replace, remove}, false, []string{gone(remove)}, change.Aborted},
-		{"our creation deleted", []change.Op{replace, create}, true, []string{gone(create)}, change.Committed},
+		{"our deletion done by others", []change.Op{replace, remove}, false, []string{deleteRow(remove)}, change.Aborted},
+		{"our creation deleted", []change.Op{replace, create}, true, []string{deleteRow(create)}, change.Committed},
 		{"deletion alone", []change.Op{remove}, true, nil, change.Committed},
 		{"creation alone", []change.Op{create}, false, nil, change.Aborted},
-		{"creation alone, deleted", []change.Op{create}, true, []string{gone(create)}, change.Aborted},
-		{"nothing left to tell", []change.Op{replace, remove}, true, []string{gone(replace)}, change.Conflicted},
-		{"creation and deletion, both absent", []change.Op{create, remove}, true, []string{gone(create)}, change.Conflicted},
+		{"creation alone, deleted", []change.Op{create}, true, []string{deleteRow(create)}, change.Aborted},
+		{"nothing left to tell", []change.Op{replace, remove}, true, []string{deleteRow(replace)}, change.Conflicted},
+		{"creation and deletion, both absent", []change.Op{create, remove}, true, []string{deleteRow(create)}, change.Conflicted},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestAbsentRows(t *testing.T) {
 
 func quote(s string) string { return "'" + s + "'" }
 
-// restore puts every Pre back, whatever is there.
+// restore makes every row hold its Pre again.
 func restore(t *testing.T, s *Store, ops []change.Op) {
 	t.Helper()
 	var force []change.Op

@@ -161,7 +161,7 @@ func dumpTable(t testing.TB, c *sqlstore.Conn, name string, b *strings.Builder) 
 	}
 }
 
-// files is the content of every file beside the database.
+// files returns the content of every file in the folder of the database, by name.
 func files(t testing.TB, path string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(filepath.Dir(path))
@@ -179,7 +179,7 @@ func files(t testing.TB, path string) map[string]string {
 	return all
 }
 
-// same fails if a file changed, came or went.
+// same fails the test if a file was changed, created or removed.
 func same(t testing.TB, before, after map[string]string) {
 	t.Helper()
 	for name, data := range before {
@@ -194,7 +194,7 @@ func same(t testing.TB, before, after map[string]string) {
 	}
 }
 
-// run takes ops through Prepare and Commit.
+// run prepares and commits ops.
 func run(t testing.TB, s *Store, ops []change.Op) change.Outcome {
 	t.Helper()
 	st, err := s.Prepare(t.Context(), ops)
@@ -208,9 +208,9 @@ func run(t testing.TB, s *Store, ops []change.Op) change.Outcome {
 	return out
 }
 
-// surgery is a plan of all kinds: it rewrites a part, adds one, removes one, and
-// moves a message under another id.
-func surgery(t testing.TB, before *session.Session) []change.Op {
+// mixedOps returns ops of all kinds: a part is changed, one is created, one is deleted,
+// and a message with its parts gets another id.
+func mixedOps(t testing.TB, before *session.Session) []change.Op {
 	t.Helper()
 	after := before.Clone()
 	m := &after.Messages[1]

@@ -114,7 +114,7 @@ func renumber(s *session.Session, n int) error {
 func inOrderOfTime(m *session.Message) []session.Part {
 	parts := slices.Clone(m.Parts)
 	last := m.LatestTime()
-	if session.ClockTurn(m.Created) == session.ClockTurn(last) {
+	if session.ClockWraps(m.Created) == session.ClockWraps(last) {
 		return parts
 	}
 	turn := func(p session.Part) int {

@@ -200,7 +200,7 @@ func (c *chart) redate(s *session.Session, place func(*session.Session, time.Tim
 		case nexts[i] < math.MaxInt64: // ids decide between messages of one time
 			times[i] = min(last, nexts[i])
 		case last == 0: // nothing tells of any other time: the clock of ids started again meanwhile
-			turns := session.ClockTurn(order[len(order)-1].Created-ms) + 1
+			turns := session.ClockWraps(order[len(order)-1].Created-ms) + 1
 			times[i] = m.Created - session.ClockStart(turns)
 		default:
 			last++

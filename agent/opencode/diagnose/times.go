@@ -52,7 +52,7 @@ func fixTimes(c *chart, _ fault) []fix {
 				ms := m.Created
 				if ms <= 0 {
 					var ok bool
-					if ms, ok = session.IDTime(m.ID, session.ClockTurn(c.s.LatestTime())); !ok {
+					if ms, ok = session.IDTime(m.ID, session.ClockWraps(c.s.LatestTime())); !ok {
 						return fmt.Errorf("%s: nothing tells its time", m.Ref)
 					}
 				}

@@ -12,8 +12,8 @@ import (
 	"mend/jsonedit"
 )
 
-// A Value is a JSON value in the text of a record, or none, which is JavaScript's
-// undefined. See [jsonedit.Get] for where both ways of reading agree.
+// A Value is a JSON value in the text of a record. The zero Value is JavaScript's
+// undefined.
 type Value struct{ jsonedit.Value }
 
 // Parse reads data as JSON.parse does. It returns no value where JSON.parse throws.
@@ -93,7 +93,7 @@ func (v Value) Members() (all []Member) {
 	return all
 }
 
-// arrayIndex returns the array index that a name spells, and whether it does.
+// arrayIndex returns the name as an array index, and whether it is one.
 func arrayIndex(name string) (uint64, bool) {
 	n, err := strconv.ParseUint(name, 10, 32)
 	return n, err == nil && n < math.MaxUint32 && strconv.FormatUint(n, 10) == name
@@ -185,7 +185,10 @@ func numberText(raw []byte) string {
 	f, _ := strconv.ParseFloat(string(raw), 64) // out of range: infinite
 	switch size := math.Abs(f); {
 	case size > math.MaxFloat64:
-		return strings.TrimPrefix(strconv.FormatFloat(f, 'g', -1, 64), "+") + "inity"
+		if f < 0 {
+			return "-Infinity"
+		}
+		return "Infinity"
 	case f == 0:
 		return "0"
 	case size >= 1e21 || size < 1e-6:

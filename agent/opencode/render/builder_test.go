@@ -22,21 +22,21 @@ func newBuilder() *builder {
 }
 
 // id returns the next id of the id clock.
-func (t *builder) id(kind string) string {
-	t.clock++
-	return fmt.Sprintf("%s_%012x%014d", kind, uint64(t.clock)*4096&(1<<48-1), len(t.Messages))
+func (b *builder) id(kind string) string {
+	b.clock++
+	return fmt.Sprintf("%s_%012x%014d", kind, uint64(b.clock)*4096&(1<<48-1), len(b.Messages))
 }
 
 // message adds a message.
-func (t *builder) message(m fields, parts ...fields) {
-	ref := session.Ref{Kind: session.KindMessage, Session: t.ID, Message: t.id("msg")}
-	m["time"] = fields{"created": t.clock, "completed": t.clock + 1}
+func (b *builder) message(m fields, parts ...fields) {
+	ref := session.Ref{Kind: session.KindMessage, Session: b.ID, Message: b.id("msg")}
+	m["time"] = fields{"created": b.clock, "completed": b.clock + 1}
 	msg := session.NewMessage(newRecord(ref, m))
 	for _, p := range parts {
-		ref := session.Ref{Kind: session.KindPart, Session: t.ID, Message: ref.Message, Part: t.id("prt")}
+		ref := session.Ref{Kind: session.KindPart, Session: b.ID, Message: ref.Message, Part: b.id("prt")}
 		msg.Parts = append(msg.Parts, session.NewPart(newRecord(ref, p)))
 	}
-	t.Messages = append(t.Messages, msg)
+	b.Messages = append(b.Messages, msg)
 }
 
 // newRecord returns a record as a file holds it.
@@ -54,28 +54,28 @@ func newRecord(ref session.Ref, f fields) session.Record {
 
 type fields = map[string]any
 
-func (t *builder) last() string {
-	if len(t.Messages) == 0 {
+func (b *builder) last() string {
+	if len(b.Messages) == 0 {
 		return ""
 	}
-	return t.Messages[len(t.Messages)-1].ID
+	return b.Messages[len(b.Messages)-1].ID
 }
 
-func (t *builder) prompt(parts ...fields) {
-	t.message(fields{"role": "user", "agent": "build", "model": fields{"providerID": "anthropic", "modelID": "claude-fake"}}, parts...)
+func (b *builder) prompt(parts ...fields) {
+	b.message(fields{"role": "user", "agent": "build", "model": fields{"providerID": "anthropic", "modelID": "claude-fake"}}, parts...)
 }
 
-func (t *builder) assistant(parts ...fields) {
-	t.message(fields{
-		"role": "assistant", "parentID": t.last(), "agent": "build", "mode": "build", "finish": "stop",
+func (b *builder) assistant(parts ...fields) {
+	b.message(fields{
+		"role": "assistant", "parentID": b.last(), "agent": "build", "mode": "build", "finish": "stop",
 		"providerID": "anthropic", "modelID": "claude-fake", "path": fields{"cwd": "/", "root": "/"}, "cost": 0, "tokens": tokens(),
 	}, parts...)
 }
 
 // failed adds an assistant message that ended with an error.
-func (t *builder) failed(name string, parts ...fields) {
-	t.message(fields{
-		"role": "assistant", "parentID": t.last(), "agent": "build", "mode": "build", "error": fields{"name": name, "data": fields{"message": "x"}},
+func (b *builder) failed(name string, parts ...fields) {
+	b.message(fields{
+		"role": "assistant", "parentID": b.last(), "agent": "build", "mode": "build", "error": fields{"name": name, "data": fields{"message": "x"}},
 		"providerID": "anthropic", "modelID": "claude-fake", "path": fields{"cwd": "/", "root": "/"}, "cost": 0, "tokens": tokens(),
 	}, parts...)
 }

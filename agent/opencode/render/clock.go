@@ -25,7 +25,7 @@ func NextPrompt(s *session.Session, now time.Time) (created int64, id string) {
 // contains now unless now is the zero time.
 func StableSpan(s *session.Session, now time.Time) (from, until time.Time) {
 	ms := now.UnixMilli()
-	low, high := session.ClockStart(session.ClockTurn(ms)), session.ClockStart(session.ClockTurn(ms)+1)
+	low, high := session.ClockStart(session.ClockWraps(ms)), session.ClockStart(session.ClockWraps(ms)+1)
 	note := func(t int64) {
 		if t < ms {
 			low = max(low, t+1)
@@ -38,7 +38,7 @@ func StableSpan(s *session.Session, now time.Time) (from, until time.Time) {
 		note(m.Created)
 		note(CreatedInJSON(m))
 		for _, id := range [...]string{m.ID, m.Ref.Message} {
-			if t, ok := session.IDTime(id, session.ClockTurn(ms)); ok {
+			if t, ok := session.IDTime(id, session.ClockWraps(ms)); ok {
 				note(t)
 			}
 		}
