@@ -25,10 +25,6 @@ func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err 
 			return err
 		}
 		c.cache().Forget(p.Session)
-		st, err = c.storeFor(j, st, p)
-		if err != nil {
-			return err
-		}
 		e, err = txn.Run(ctx, j, st, p)
 		return err
 	})
@@ -214,6 +210,7 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 	if about, err := aboutOrphans(j, p.Cause); err != nil {
 		return change.Plan{}, err
 	} else if about {
+		p.AllowMissingParent = true
 		current = withParents(current, p.Ops)
 	}
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {

@@ -9,7 +9,6 @@ import (
 	"mend/change"
 	"mend/journal"
 	"mend/session"
-	"mend/txn"
 )
 
 // ErrHidden says that it cannot be told which records are orphans.
@@ -63,7 +62,7 @@ func (c *Client) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, e
 		return change.Plan{}, err
 	}
 	why := fmt.Sprintf("%d records of session %s belong to nothing that is there.", len(o.Records()), o.Session)
-	p := change.Plan{Session: o.Session, Cause: change.Cause{Kind: change.CauseOrphans, Diagnoses: []string{why}}}
+	p := change.Plan{Session: o.Session, AllowMissingParent: true, Cause: change.Cause{Kind: change.CauseOrphans, Diagnoses: []string{why}}}
 	for i, image := range images {
 		if image != nil { // else it is gone by now
 			p.Ops = append(p.Ops, change.Op{Ref: o.Refs[i], Pre: image})
@@ -89,21 +88,6 @@ func aboutOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 		}
 	}
 	return false, nil
-}
-
-// storeFor is the store to carry out the plan: one in which orphans may be made,
-// if the plan is about such.
-func (c *Client) storeFor(j *journal.Journal, st txn.Store, p change.Plan) (txn.Store, error) {
-	about, err := aboutOrphans(j, p.Cause)
-	if err != nil || !about {
-		return st, err
-	}
-	if w, ok := c.store.(interface {
-		OrphanWriter(journal string) (txn.Store, error)
-	}); ok {
-		return w.OrphanWriter(j.ID())
-	}
-	return st, nil
 }
 
 // withParents returns the refs, those of a session that is there, with the messages

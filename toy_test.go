@@ -149,12 +149,12 @@ func (d *toyDraft) Case() repair.Case {
 
 func (s toyStore) staged(o change.Op) string { return s.file(o.Ref.Session) + ".new" }
 
-func (s toyStore) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
-	st := change.Staged{Store: s.ID(), Ops: ops}
+func (s toyStore) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+	st := change.Staged{Store: s.ID(), Ops: p.Ops}
 	if out, err := s.Settle(ctx, st); err != nil || out.State != change.Aborted {
 		return st, errors.Join(err, &change.ConflictError{Conflicts: out.Conflicts})
 	}
-	return st, os.WriteFile(s.staged(ops[0]), ops[0].Post.Data, ops[0].Post.Mode)
+	return st, os.WriteFile(s.staged(p.Ops[0]), p.Ops[0].Post.Data, p.Ops[0].Post.Mode)
 }
 
 func (s toyStore) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {

@@ -14,6 +14,8 @@ type Staged struct {
 	Store StoreID
 	Dir   string // the private folder of the new contents, below Root; "" if the store needs none
 	Ops   []Op   // those of the plan, and those that the store added: folders that new files need
+
+	AllowMissingParent bool // that of the plan; only Commit needs it
 }
 
 // A State is the state of an entry. The zero State is invalid.

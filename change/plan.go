@@ -12,6 +12,10 @@ type Plan struct {
 	Session string
 	Cause   Cause
 	Ops     []Op // at most one for each record
+
+	// AllowMissingParent allows a row to be created whose parent does not exist, as it is
+	// when orphans are restored. The journal does not keep it: a recovery creates no row.
+	AllowMissingParent bool
 }
 
 // A Cause says why a plan was made.

@@ -22,7 +22,7 @@ func TestCameOutForeign(t *testing.T) {
 		root := storetest.SmallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -73,7 +73,7 @@ func TestUndoGoesBack(t *testing.T) {
 		}
 		done.Ops[0].Post.Mode = fs.ModeDir | 0o750
 		before := storetest.Snapshot(t, root, "")
-		staged, err := s.Prepare(t.Context(), change.Inverse(done.Ops))
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: change.Inverse(done.Ops)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestFolderOfForeignGone(t *testing.T) {
 	loaded := mustLoad(t, s)
 	after := loaded.Clone()
 	after.Messages[1].Remove(after.Messages[1].Parts[0].Ref)
-	staged, err := s.Prepare(t.Context(), change.Diff(loaded.AllRecords, after.AllRecords))
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: change.Diff(loaded.AllRecords, after.AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}

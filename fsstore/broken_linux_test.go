@@ -37,7 +37,7 @@ func TestFileSizeLimit(t *testing.T) {
 		t.Skip(err)
 	}
 	defer func() { _ = unix.Setrlimit(unix.RLIMIT_FSIZE, &limit) }()
-	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, syscall.EFBIG) {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, syscall.EFBIG) {
 		t.Errorf("Prepare = %v, want %v", err, syscall.EFBIG)
 	}
 	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
@@ -67,7 +67,7 @@ func TestNoSpace(t *testing.T) {
 	s := mustOpen(t, root, "opencode", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	ops := append(storetest.SetText(t, loaded, "prt_1", strings.Repeat("x", 100_000)), storetest.SetText(t, loaded, "prt_2", strings.Repeat("x", 300_000))...)
-	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, syscall.ENOSPC) {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("Prepare = %v, want %v", err, syscall.ENOSPC)
 	}
 	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
@@ -142,7 +142,7 @@ func TestBrokenDisk(t *testing.T) {
 			root := storetest.SmallTree(t)
 			before := storetest.Snapshot(t, root, fsstore.MendDir)
 			s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-			staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +189,7 @@ func TestCannotLook(t *testing.T) {
 					return nil
 				},
 			})
-			staged, err := mustOpen(t, root, "", tree.Options{Owner: "own"}).Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+			staged, err := mustOpen(t, root, "", tree.Options{Owner: "own"}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 			if err != nil {
 				t.Fatal(err)
 			}

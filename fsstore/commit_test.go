@@ -65,7 +65,7 @@ func TestFolderMeanwhile(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +87,7 @@ func TestFolderMeanwhile(t *testing.T) {
 	if err := s.Discard(t.Context(), staged); err != nil {
 		t.Fatal(err)
 	}
-	undo, err := s.Prepare(t.Context(), change.Inverse(staged.Ops))
+	undo, err := s.Prepare(t.Context(), change.Plan{Ops: change.Inverse(staged.Ops)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestVanishedFolder(t *testing.T) {
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -73,7 +73,7 @@ func TestReplaceForeign(t *testing.T) {
 			name = filepath.Join(root, "part/msg_4", part+".json")
 		}
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 		if err != nil {
 			t.Fatal(err)
 		}

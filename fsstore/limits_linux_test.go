@@ -54,14 +54,14 @@ func TestReadOnly(t *testing.T) {
 	ops := storetest.MixedOps(t, loaded)
 	before := storetest.Snapshot(t, root, "")
 	storetest.Chmod(t, root, 0o555)
-	if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, fs.ErrPermission) {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, fs.ErrPermission) {
 		t.Errorf("Prepare in a root that may not be written = %v", err)
 	}
 	mustLoad(t, s)
 	storetest.Chmod(t, root, 0o755)
 	for _, folder := range []string{"part", "part/msg_1"} {
 		storetest.Chmod(t, filepath.Join(root, folder), 0o555)
-		staged, err := s.Prepare(t.Context(), ops)
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -92,7 +92,7 @@ func TestOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -66,7 +66,7 @@ func TestManyRecords(t *testing.T) {
 		}
 	}
 	before = storetest.Snapshot(t, root, "")
-	_, err := s.Prepare(t.Context(), ops)
+	_, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	var conflict *change.ConflictError
 	if !errors.As(err, &conflict) {
 		t.Fatalf("Prepare = %v, want a conflict", err)
@@ -103,7 +103,7 @@ func TestManyLateWriters(t *testing.T) {
 		}
 	}
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	st, err := s.Prepare(t.Context(), ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"mend/change"
+
 	"mend/agent/opencode/tree"
 	"mend/fsstore"
 	"mend/internal/ownfile"
@@ -52,7 +54,7 @@ func TestStagingFolderOfOthers(t *testing.T) {
 				t.Fatal(err)
 			}
 			before := storetest.Snapshot(t, root, "")
-			staged, err := s.Prepare(t.Context(), ops)
+			staged, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 			var unsafe *ownfile.UnsafeError
 			if errors.As(err, &unsafe) != (c.want != "") || c.want == "" && err != nil || err != nil && (!strings.Contains(err.Error(), c.want) || unsafe.Path != path) {
 				t.Errorf("Prepare = %v, want %q for %s", err, c.want, path)

@@ -26,11 +26,11 @@ import (
 // The error is or wraps a [*change.ConflictError] with all records that hold something
 // else; [change.ErrInvalid] if an op has no place in the tree; [errors.ErrUnsupported] if
 // the system cannot change a tree.
-func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
+func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
 	if err := safedir.CanWrite(); err != nil {
 		return change.Staged{}, err
 	}
-	st, err := s.prepare(ctx, ops)
+	st, err := s.prepare(ctx, p.Ops)
 	var conflict *change.ConflictError
 	if err != nil && !errors.As(err, &conflict) {
 		err = fmt.Errorf("preparing the change: %w", err)

@@ -36,7 +36,7 @@ func TestTooLarge(t *testing.T) {
 		return
 	}
 	op := change.Op{Ref: p.Ref, Pre: &change.Image{Data: []byte("{}"), Mode: 0o644}, Post: &change.Image{Data: []byte("{ }"), Mode: 0o644}}
-	if _, err := s.Prepare(t.Context(), []change.Op{op}); !isConflict(err) {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{op}}); !isConflict(err) {
 		t.Errorf("Prepare = %v, want a conflict", err)
 	}
 }

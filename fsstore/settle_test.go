@@ -38,7 +38,7 @@ func (c *countdown) Err() error {
 func crashed(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	t.Helper()
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -124,7 +124,7 @@ func TestModeIsContent(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	ops := storetest.SetText(t, mustLoad(t, s), "prt_12", "new")
-	staged, err := s.Prepare(t.Context(), ops)
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func TestModeIsContent(t *testing.T) {
 	if err := s.Discard(t.Context(), staged); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Prepare(t.Context(), ops); !isConflict(err) {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !isConflict(err) {
 		t.Errorf("Prepare = %v, want a conflict", err)
 	}
 	if got := storetest.Snapshot(t, root, ""); !maps.Equal(got, before) {
@@ -153,7 +153,7 @@ func TestDiscardKeeps(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -178,7 +178,7 @@ func TestDiscardKeeps(t *testing.T) {
 	if data, err := os.ReadFile(kept[0]); err != nil || string(data) != "another program's" {
 		t.Errorf("%s holds %q, %v", kept[0], data, err)
 	}
-	if _, err := s.Prepare(t.Context(), staged.Ops); err != nil {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: staged.Ops}); err != nil {
 		t.Errorf("Prepare beside it = %v", err)
 	}
 }

@@ -13,6 +13,8 @@ import (
 type rowChanges struct {
 	rows  []rowChange
 	index map[key]int
+
+	allowMissingParent bool // see [change.Plan]
 }
 
 // A key identifies a row.
@@ -223,17 +225,17 @@ func conflictsIn(err error) []change.Conflict {
 	return nil
 }
 
-// checkedRows returns the rows whose foreign keys are checked: with
-// [Options.AllowMissingParent] not those that are created.
-func (s *Store) checkedRows(rows []rowChange) []rowChange {
-	if !s.opt.AllowMissingParent {
-		return rows
+// checkedRows returns the rows whose foreign keys are checked: not those that are created
+// if their parents need not exist.
+func (c *rowChanges) checkedRows() []rowChange {
+	if !c.allowMissingParent {
+		return c.rows
 	}
-	var bound []rowChange
-	for _, r := range rows {
+	var checked []rowChange
+	for _, r := range c.rows {
 		if r.post == nil {
-			bound = append(bound, r)
+			checked = append(checked, r)
 		}
 	}
-	return bound
+	return checked
 }

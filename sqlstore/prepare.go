@@ -16,8 +16,9 @@ import (
 // The error is a [*change.ConflictError] if a row holds something else, wraps
 // [change.ErrInvalid] for ops that no database can take, [ErrUnusable] or [ErrBusy], or is
 // the system's.
-func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, error) {
-	changes, err := newRowChanges(s.specs, ops)
+func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+	st := change.Staged{Store: s.id, Ops: p.Ops, AllowMissingParent: p.AllowMissingParent}
+	changes, err := s.changesOf(st)
 	if err != nil {
 		return change.Staged{}, err
 	}
@@ -31,7 +32,7 @@ func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 		if err := c.checkTables(changes); err != nil {
 			return err
 		}
-		return conflictError(c.checkForeignKeys(s.checkedRows(changes.rows), changes))
+		return conflictError(c.checkForeignKeys(changes.checkedRows(), changes))
 	})
 	if err == nil {
 		err = s.checkRights()
@@ -39,7 +40,7 @@ func (s *Store) Prepare(ctx context.Context, ops []change.Op) (change.Staged, er
 	if err != nil {
 		return change.Staged{}, fmt.Errorf("preparing a change of %s: %w", s.id.Root, err)
 	}
-	return change.Staged{Store: s.id, Ops: ops}, nil
+	return st, nil
 }
 
 // checkPages has SQLite check the whole database, once per Store: a damaged one is never

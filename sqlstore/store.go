@@ -28,9 +28,6 @@ type Options struct {
 	// MaxRecord is the size in bytes of the largest data of a row that is read; 0 for
 	// SQLite's own limit.
 	MaxRecord int64
-	// AllowMissingParent allows creating rows whose parent does not exist, to restore
-	// those that [Store.Orphans] returned.
-	AllowMissingParent bool
 }
 
 // maxValue is the size of the largest value that SQLite holds, SQLITE_MAX_LENGTH.

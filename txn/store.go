@@ -12,7 +12,7 @@ type Store interface {
 	// durably. No record changes, and after an error nothing is staged. The error is
 	// a [*change.ConflictError] if a record holds something else. The returned Staged
 	// may have additional ops, for folders that new files need.
-	Prepare(ctx context.Context, ops []change.Op) (change.Staged, error)
+	Prepare(ctx context.Context, p change.Plan) (change.Staged, error)
 	// Commit durably writes the Posts. On a conflict, a cancelled context or a full
 	// disk it durably restores every Pre, and the Outcome is Aborted. After an error
 	// the outcome is not known: leave the entry pending and call Settle.

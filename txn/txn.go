@@ -38,7 +38,7 @@ func Run(ctx context.Context, j *journal.Journal, st Store, p change.Plan) (chan
 	if err := change.Validate(p.Ops); err != nil {
 		return change.Entry{}, err
 	}
-	s, err := st.Prepare(ctx, p.Ops)
+	s, err := st.Prepare(ctx, p)
 	if err != nil {
 		return change.Entry{}, withSpaceNeeded(err, p.Ops)
 	}

@@ -64,15 +64,6 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 	return tree.Open(s.at.Path, s.at.Layout, tree.Options{Owner: journal, Note: s.warn})
 }
 
-// OrphanWriter returns transactions in which records may be made whose parent is not
-// there.
-func (s *store) OrphanWriter(journal string) (txn.Store, error) {
-	if s.tree == nil {
-		return database.Open(s.at.Path, database.Options{AllowMissingParent: true})
-	}
-	return s.Writer(journal)
-}
-
 // Records implements [agent.Store].
 func (s *store) Records(ctx context.Context, head session.Session) ([]session.Record, error) {
 	loaded, err := s.records.Load(ctx, head)

@@ -12,7 +12,7 @@ import (
 func testCommit(t *testing.T, c *contract) {
 	h := c.open(t)
 	st := h.Open(nil)
-	staged, err := st.Prepare(t.Context(), c.ops)
+	staged, err := st.Prepare(t.Context(), change.Plan{Ops: c.ops})
 	if err != nil {
 		t.Fatalf("Prepare = %v", err)
 	}
@@ -73,7 +73,7 @@ func testPrepareInvalid(t *testing.T, c *contract) {
 		"changes not":   {{Ref: c.ops[0].Ref, Pre: c.ops[0].Pre, Post: c.ops[0].Pre}},
 		"no such thing": {{Ref: c.ops[0].Ref}},
 	} {
-		if _, err := h.Open(nil).Prepare(t.Context(), ops); !errors.Is(err, change.ErrInvalid) {
+		if _, err := h.Open(nil).Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, change.ErrInvalid) {
 			t.Errorf("Prepare with %s = %v, want %v", name, err, change.ErrInvalid)
 		}
 		wantSnapshot(t, name, h.Snapshot(), c.before)
@@ -87,7 +87,7 @@ func testPrepareConflict(t *testing.T, c *contract) {
 			h := c.open(t)
 			h.Write(o.Ref, image)
 			before := h.Snapshot()
-			_, err := h.Open(nil).Prepare(t.Context(), c.ops)
+			_, err := h.Open(nil).Prepare(t.Context(), change.Plan{Ops: c.ops})
 			var conflict *change.ConflictError
 			if !errors.As(err, &conflict) {
 				t.Fatalf("another program %s %s; Prepare = %v, want a conflict", verb, o.Ref, err)
@@ -117,7 +117,7 @@ func testCommitConflict(t *testing.T, c *contract) {
 		for verb, image := range foreignWrites(t, o) {
 			h := c.open(t)
 			st := h.Open(nil)
-			staged, err := st.Prepare(t.Context(), c.ops)
+			staged, err := st.Prepare(t.Context(), change.Plan{Ops: c.ops})
 			if err != nil {
 				t.Fatalf("Prepare = %v", err)
 			}
@@ -143,11 +143,11 @@ func testCancel(t *testing.T, c *contract) {
 	st := h.Open(nil)
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := st.Prepare(ended, c.ops); !errors.Is(err, context.Canceled) {
+	if _, err := st.Prepare(ended, change.Plan{Ops: c.ops}); !errors.Is(err, context.Canceled) {
 		t.Errorf("Prepare with a context that ended = %v, want %v", err, context.Canceled)
 	}
 	wantNoLeftovers(t, h)
-	staged, err := st.Prepare(t.Context(), c.ops)
+	staged, err := st.Prepare(t.Context(), change.Plan{Ops: c.ops})
 	if err != nil {
 		t.Fatalf("Prepare = %v", err)
 	}

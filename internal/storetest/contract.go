@@ -14,7 +14,7 @@ import (
 
 // A Store is txn.Store, declared again so that no store has to import txn.
 type Store interface {
-	Prepare(ctx context.Context, ops []change.Op) (change.Staged, error)
+	Prepare(ctx context.Context, p change.Plan) (change.Staged, error)
 	Commit(ctx context.Context, s change.Staged) (change.Outcome, error)
 	Settle(ctx context.Context, s change.Staged) (change.Outcome, error)
 	Discard(ctx context.Context, s change.Staged) error
@@ -165,7 +165,7 @@ func foreignWrites(t *testing.T, o change.Op) map[string]*change.Image {
 
 func (c *contract) mustCommit(t *testing.T, st Store, ops []change.Op) change.Staged {
 	t.Helper()
-	staged, err := st.Prepare(t.Context(), ops)
+	staged, err := st.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatalf("Prepare = %v", err)
 	}

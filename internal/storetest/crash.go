@@ -14,7 +14,7 @@ import (
 func (c *contract) attempt(t *testing.T, h Harness, f *Fault, ops []change.Op) (s change.Staged, out change.Outcome, staged, decided bool) {
 	t.Helper()
 	st := h.Open(f.Step)
-	s, err := st.Prepare(t.Context(), ops)
+	s, err := st.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		if !errors.Is(err, ErrFault) {
 			t.Fatalf("call %d failed; Prepare = %v, want the fault", f.At, err)

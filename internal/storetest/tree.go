@@ -119,7 +119,7 @@ func Snapshot(t *testing.T, root, without string) map[string]string {
 // Apply makes a change as txn does, without a journal.
 func Apply(t *testing.T, s Store, ops []change.Op) change.Staged {
 	t.Helper()
-	st, err := s.Prepare(t.Context(), ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatalf("Prepare = %v", err)
 	}

@@ -39,7 +39,7 @@ func testConflict(t *testing.T, do, why string) {
 	path, id := unpack(t, "1.18.33")
 	s := open(t, path, Options{})
 	ops := mixedOps(t, load(t, s, id))
-	st, err := s.Prepare(t.Context(), ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	must(t, err)
 	alter(t, path, do)
 	was := dumpRows(t, path)
@@ -47,7 +47,7 @@ func testConflict(t *testing.T, do, why string) {
 	if err != nil || out.State != change.Aborted || out.Cause != nil || !hasConflict(out.Conflicts, why) {
 		t.Errorf("Commit = %+v, %v; want aborted, %q", out, err, why)
 	}
-	if _, err = s.Prepare(t.Context(), ops); !hasConflict(conflictsIn(err), why) {
+	if _, err = s.Prepare(t.Context(), change.Plan{Ops: ops}); !hasConflict(conflictsIn(err), why) {
 		t.Errorf("Prepare: %v, want %q", err, why)
 	}
 	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Aborted {
@@ -86,7 +86,7 @@ func TestInvalid(t *testing.T) {
 		"two on one row": {{Ref: part.Ref, Pre: image}, {Ref: otherMessage(part.Ref, before), Pre: image}},
 	}
 	for name, ops := range cases {
-		if _, err := s.Prepare(t.Context(), ops); !errors.Is(err, change.ErrInvalid) {
+		if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, change.ErrInvalid) {
 			t.Errorf("%s: Prepare: %v, want invalid", name, err)
 		}
 		if len(ops) == 0 {
@@ -100,7 +100,7 @@ func TestInvalid(t *testing.T) {
 			t.Errorf("%s: Settle: %v", name, err)
 		}
 	}
-	st, err := s.Prepare(t.Context(), mixedOps(t, before))
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: mixedOps(t, before)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -156,7 +156,7 @@ func TestCancelled(t *testing.T) {
 		}
 		return nil
 	}})
-	st, err := s.Prepare(ctx, mixedOps(t, load(t, s, id)))
+	st, err := s.Prepare(ctx, change.Plan{Ops: mixedOps(t, load(t, s, id))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -69,7 +69,7 @@ func failAt(t *testing.T, path, id string, k int, seen map[change.State]int) boo
 		return nil
 	}})
 	was := dump(t, path)
-	st, err := s.Prepare(t.Context(), mixedOps(t, load(t, s, id)))
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: mixedOps(t, load(t, s, id))})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -35,7 +35,7 @@ func try(t testing.TB, path string) error {
 		if got.Info.Ref.Kind == 0 {
 			continue
 		}
-		if _, err := s.Prepare(t.Context(), []change.Op{titleOp(s, h.ID)}); err != nil {
+		if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{titleOp(s, h.ID)}}); err != nil {
 			return err
 		}
 	}

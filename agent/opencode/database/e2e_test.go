@@ -186,7 +186,7 @@ func mendAndUndo(t *testing.T, s *Store, id string, more func(n int) bool) (n in
 	for ; more(n); n++ {
 		cure := setText(t, s, id, "mended", "injected")
 		for _, ops := range [][]change.Op{cure, change.Inverse(cure)} {
-			st, err := s.Prepare(t.Context(), ops)
+			st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 			must(t, err)
 			begin := time.Now()
 			if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {

@@ -35,13 +35,13 @@ func TestDeleteSession(t *testing.T) {
 	}
 	// Without its messages the session cannot go, nor they without their parts.
 	for _, some := range [][]change.Op{ops[len(ops)-1:], ops[len(ops)-11 : len(ops)-1]} {
-		_, err := s.Prepare(t.Context(), some)
+		_, err := s.Prepare(t.Context(), change.Plan{Ops: some})
 		if c := conflictsIn(err); len(c) != len(some) || !hasConflict(c, "still refers to it") {
 			t.Errorf("deleting %s alone: %v", some[0].Ref, err)
 		}
 	}
 	alter(t, path, "INSERT INTO todo VALUES ('"+id+"', 'c', 's', 'p', 0, 1, 1)")
-	_, err := s.Prepare(t.Context(), ops)
+	_, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if !hasConflict(conflictsIn(err), "a row of todo still refers to it") {
 		t.Errorf("Prepare beside a todo: %v", err)
 	}
@@ -59,13 +59,13 @@ func TestParents(t *testing.T) {
 	run(t, s, ops)
 	undo := change.Inverse(ops) // session, then messages, then parts
 	for _, some := range [][]change.Op{undo[1:], undo[11:], {undo[0], undo[11]}} {
-		_, err := s.Prepare(t.Context(), some)
+		_, err := s.Prepare(t.Context(), change.Plan{Ops: some})
 		if !hasConflict(conflictsIn(err), "which is not there") {
 			t.Errorf("creating %s without its parent: %v", some[0].Ref, err)
 		}
 	}
 	alter(t, path, "DELETE FROM project")
-	if _, err := s.Prepare(t.Context(), undo); !hasConflict(conflictsIn(err), "project global, which is not there") {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: undo}); !hasConflict(conflictsIn(err), "project global, which is not there") {
 		t.Errorf("creating a session without its project: %v", err)
 	}
 	run(t, open(t, unpackTwice(t), Options{}), ops[:1])

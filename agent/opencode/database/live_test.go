@@ -123,7 +123,7 @@ func TestAgentReads(t *testing.T) {
 	ops := mixedOps(t, load(t, s, id))
 	was := dump(t, path)
 	for range 3 {
-		st, err := s.Prepare(t.Context(), ops)
+		st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +149,7 @@ func TestBusy(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	c := agent(t, path)
 	s := open(t, path, Options{BusyTimeout: 50 * time.Millisecond})
-	st, err := s.Prepare(t.Context(), mixedOps(t, load(t, s, id)))
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: mixedOps(t, load(t, s, id))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -179,7 +179,7 @@ func TestWaits(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	c := agent(t, path)
 	s := open(t, path, Options{})
-	st, err := s.Prepare(t.Context(), mixedOps(t, load(t, s, id)))
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: mixedOps(t, load(t, s, id))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -233,7 +233,7 @@ func TestRollbackJournal(t *testing.T) {
 		t.Error("undo did not give back what was there")
 	}
 	// A reader keeps the COMMIT itself from happening.
-	st, err := s.Prepare(t.Context(), ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatal(err)
 	}

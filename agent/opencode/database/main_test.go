@@ -66,7 +66,7 @@ func play(role, path, arg string) error {
 		if err != nil {
 			return err
 		}
-		_, err = s.Prepare(noContext(), []change.Op{titleOp(s, arg)})
+		_, err = s.Prepare(noContext(), change.Plan{Ops: []change.Op{titleOp(s, arg)}})
 		return err
 	}
 	return fmt.Errorf("no role %s", role)

@@ -56,10 +56,10 @@ func TestOrphans(t *testing.T) {
 				t.Fatalf("Commit = %+v", out)
 			}
 			var conflict *change.ConflictError
-			if _, err := s.Prepare(t.Context(), change.Inverse(ops)); !errors.As(err, &conflict) {
+			if _, err := s.Prepare(t.Context(), change.Plan{Ops: change.Inverse(ops)}); !errors.As(err, &conflict) {
 				t.Errorf("Prepare of rows without a parent = %v, want a conflict", err)
 			}
-			if out := run(t, open(t, path, Options{AllowMissingParent: true}), change.Inverse(ops)); out.State != change.Committed {
+			if out := runPlan(t, s, change.Plan{AllowMissingParent: true, Ops: change.Inverse(ops)}); out.State != change.Committed {
 				t.Errorf("with AllowMissingParent Commit = %+v", out)
 			}
 			now, err := wound.Snapshot(path)

@@ -133,7 +133,7 @@ func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
 	path := filepath.Join(dir, dbName)
 	was := dump(t, path)
 	s := open(t, path, Options{})
-	st, err := s.Prepare(t.Context(), ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	must(t, err)
 	out, err := s.Commit(t.Context(), st)
 	cause := errors.Join(err, out.Cause)

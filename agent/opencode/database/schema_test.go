@@ -126,7 +126,7 @@ func TestSchemaChanges(t *testing.T) {
 	m := &after.Messages[1]
 	m.Insert(after.NewTextPart(m, m.Parts[0].ID+"0", "new"))
 	ops := change.Diff(before.AllRecords, after.AllRecords)
-	st, err := s.Prepare(t.Context(), ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -200,7 +200,7 @@ func tryPart(t *testing.T, s *Store, before *session.Session) change.Outcome {
 		return change.Outcome{State: change.Aborted, Cause: err}
 	}
 	ops[0].Pre = now[0]
-	st, err := s.Prepare(t.Context(), ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		st = change.Staged{Store: s.ID(), Ops: ops}
 	}

@@ -19,7 +19,7 @@ func TestSettle(t *testing.T) {
 		}
 	}
 	ops := change.Diff(before.AllRecords, after.AllRecords)
-	st, err := s.Prepare(t.Context(), ops)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil || len(ops) != 2 {
 		t.Fatal(len(ops), err)
 	}
@@ -91,7 +91,7 @@ func TestAbsentRows(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			st, err := s.Prepare(t.Context(), c.ops)
+			st, err := s.Prepare(t.Context(), change.Plan{Ops: c.ops})
 			must(t, err)
 			if c.done {
 				run(t, s, c.ops)

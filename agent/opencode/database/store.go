@@ -16,12 +16,10 @@ var ErrNoSession = errors.New("no such session")
 
 // Options configure a [Store]. The zero value is right for a user.
 type Options struct {
-	// Step, BusyTimeout, MaxRecord and AllowMissingParent are those of
-	// [sqlstore.Options].
-	Step               func(what string) error
-	BusyTimeout        time.Duration
-	MaxRecord          int64
-	AllowMissingParent bool
+	// Step, BusyTimeout and MaxRecord are those of [sqlstore.Options].
+	Step        func(what string) error
+	BusyTimeout time.Duration
+	MaxRecord   int64
 	// MaxSession is the size in bytes of the largest session that is loaded; 0 for an
 	// eighth of the machine's memory.
 	MaxSession int64
@@ -48,7 +46,7 @@ func Open(path string, o Options) (*Store, error) {
 		return nil, fmt.Errorf("opening %s: %w", path, err)
 	}
 	db, err := sqlstore.Open(file, tables(), sqlstore.Options{
-		Step: o.Step, BusyTimeout: o.BusyTimeout, MaxRecord: o.MaxRecord, AllowMissingParent: o.AllowMissingParent,
+		Step: o.Step, BusyTimeout: o.BusyTimeout, MaxRecord: o.MaxRecord,
 	})
 	if err != nil {
 		return nil, err

@@ -197,7 +197,12 @@ func same(t testing.TB, before, after map[string]string) {
 // run prepares and commits ops.
 func run(t testing.TB, s *Store, ops []change.Op) change.Outcome {
 	t.Helper()
-	st, err := s.Prepare(t.Context(), ops)
+	return runPlan(t, s, change.Plan{Ops: ops})
+}
+
+func runPlan(t testing.TB, s *Store, p change.Plan) change.Outcome {
+	t.Helper()
+	st, err := s.Prepare(t.Context(), p)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -78,7 +78,7 @@ func (s rowStore) applied(c wound.Cell, ops []change.Op) error {
 	s.exec(c.Cut() + "; create table damaged as select * from session")
 	defer s.exec("delete from session; insert into session select * from whole; drop table damaged")
 	for _, ops := range [][]change.Op{ops, change.Inverse(ops)} {
-		staged, err := s.store.Prepare(s.t.Context(), ops)
+		staged, err := s.store.Prepare(s.t.Context(), change.Plan{Ops: ops})
 		if err != nil {
 			return err
 		}

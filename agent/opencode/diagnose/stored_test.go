@@ -89,7 +89,7 @@ func (st stored) load() *session.Session {
 func (st stored) apply(ops []change.Op) []change.Op {
 	st.t.Helper()
 	store := st.open()
-	staged, err := store.Prepare(st.t.Context(), ops)
+	staged, err := store.Prepare(st.t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		st.t.Fatal(err)
 	}

@@ -180,12 +180,12 @@ func TestRefuses(t *testing.T) {
 		"too large":           {{Ref: part, Post: &change.Image{Data: make([]byte, 2000), Mode: 0o644}}},
 		"no project":          {{Ref: session.Ref{Kind: session.KindSession, Session: "ses_9"}, Post: file}},
 	} {
-		if _, err := mustOpen(t, root, "", Options{Owner: "own", MaxRecord: 1000}).Prepare(t.Context(), ops); err == nil || isConflict(err) {
+		if _, err := mustOpen(t, root, "", Options{Owner: "own", MaxRecord: 1000}).Prepare(t.Context(), change.Plan{Ops: ops}); err == nil || isConflict(err) {
 			t.Errorf("%s: Prepare = %v, want a refusal", name, err)
 		}
 	}
 	for _, owner := range []string{"", "..", "a/b", "kept"} {
-		if _, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, mustOpen(t, root, "", Options{})))); err == nil {
+		if _, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, mustOpen(t, root, "", Options{})))}); err == nil {
 			t.Errorf("Prepare for the owner %q = nil, want a refusal", owner)
 		}
 	}

@@ -222,7 +222,7 @@ func TestProject(t *testing.T) {
 	s := mustOpen(t, root, "", Options{Owner: "own"})
 	loaded := mustLoad(t, s)
 	op := change.Op{Ref: loaded.ProjectRow.Ref, Pre: change.ImageOf(&loaded.ProjectRow), Post: &change.Image{Data: []byte("{}"), Mode: 0o644}}
-	staged, err := s.Prepare(t.Context(), []change.Op{op})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{op}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -79,12 +79,12 @@ func testStrange(t *testing.T) {
 			t.Errorf("%s: Read = %+v, %v", name, images, err)
 		}
 		if safedir.CanWrite() == nil {
-			if _, err := s.Prepare(t.Context(), ops); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
+			if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
 				t.Errorf("%s: Prepare = %v, want a conflict", name, err)
 			}
 			if name == "hard link" {
 				for _, o := range storetest.SetText(t, loaded, "prt_12", "new") {
-					if _, err := s.Prepare(t.Context(), []change.Op{o}); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
+					if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{o}}); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
 						t.Errorf("%s: Prepare with what was read = %v, want a conflict", name, err)
 					}
 				}
@@ -169,7 +169,7 @@ func testStrangeFolders(t *testing.T) {
 
 func wantRefused(t *testing.T, s *Store, folder string, ops []change.Op) {
 	t.Helper()
-	if _, err := s.Prepare(t.Context(), ops); !isConflict(err) {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !isConflict(err) {
 		t.Errorf("with a link for %s Prepare = %v, want a conflict", folder, err)
 	}
 }
@@ -180,7 +180,7 @@ func TestLinkMeanwhile(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), storetest.MixedOps(t, mustLoad(t, s)))
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
 	if err != nil {
 		t.Fatal(err)
 	}
