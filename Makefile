@@ -63,7 +63,7 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 	$(MAKE) fuzz FUZZTIME=5m
 
 e2e: # the real OpenCode, installed from npm and cached
-	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Wounds|Serve|Matrix|Writer|Live|Generated' \
+	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Damages|Serve|Matrix|Writer|Live|Generated' \
 		-skip 'LivePluginHarmless|LiveSoak' ./internal/opencode ./cmd/mend
 
 # The verdict of mend and of the real program on N generated stores of each version, from case FIRST on.
@@ -72,7 +72,7 @@ e2e-generate:
 	go test -tags e2e -c -o bin/generate.test ./cmd/mend
 	cd cmd/mend && ../../bin/generate.test -test.timeout 0 -test.run TestGenerated -cases $(N) -seed $(SEED) -first $(FIRST)
 
-e2e-all: # the same with every wound on every version, more random ones, every bad hook and the soak
+e2e-all: # the same with every damage on every version, more random ones, every bad hook and the soak
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./agent/opencode/database ./agent/opencode/render
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 60m -parallel 3 ./cmd/mend -everything -combinations 60
 

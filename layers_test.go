@@ -50,9 +50,9 @@ var layers = map[string][]string{
 	"mend/internal/endpoint":           {},
 	"mend/internal/faulttest":          {},
 	"mend/internal/faulttest/filtered": {"mend/internal/faulttest"},
-	"mend/internal/wound":              {},
+	"mend/internal/damage":             {},
 	"mend/internal/mutation":           {},
-	"mend/internal/opencode":           {"mend/internal/endpoint", "mend/internal/mutation", "mend/internal/wound", "mend/testdata"},
+	"mend/internal/opencode":           {"mend/internal/endpoint", "mend/internal/mutation", "mend/internal/damage", "mend/testdata"},
 }
 
 // pure packages hold values and rules: they do no I/O.

@@ -16,8 +16,8 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/journal"
 	"mend/repair"
 	"mend/session"
@@ -62,27 +62,27 @@ func (b bench) head(t interface{ Fatal(...any) }) session.Session {
 }
 
 // edits are ways in which one record goes wrong.
-var edits = []func(wound.Store, wound.Record){
+var edits = []func(damage.Store, damage.Record){
 	set("text", ""), set("text", " \n"), set("text", 7), set("type", "novelty"), set("ignored", true),
 	set("metadata", map[string]any{}), set("error", map[string]any{"name": "MessageAbortedError"}), set("finish", "tool-calls"),
 	set("state", map[string]any{"status": "running", "input": map[string]any{}}),
 	set("state", map[string]any{"status": "pending"}),
-	func(s wound.Store, r wound.Record) { s.Drop(r) },
-	func(s wound.Store, r wound.Record) { r.Data = r.Data[:len(r.Data)/2]; s.Put(r) },
-	func(s wound.Store, r wound.Record) { r.Data = ""; s.Put(r) },
-	func(s wound.Store, r wound.Record) { s.Drop(r); r.ID += "z"; s.Put(r) },
-	func(s wound.Store, r wound.Record) { s.Drop(r); r.ID = "prt_0" + r.ID[4:]; s.Put(r) },
-	func(s wound.Store, r wound.Record) { s.Drop(r); r.ID = "prt_z" + r.ID[4:]; s.Put(r) },
+	func(s damage.Store, r damage.Record) { s.Drop(r) },
+	func(s damage.Store, r damage.Record) { r.Data = r.Data[:len(r.Data)/2]; s.Put(r) },
+	func(s damage.Store, r damage.Record) { r.Data = ""; s.Put(r) },
+	func(s damage.Store, r damage.Record) { s.Drop(r); r.ID += "z"; s.Put(r) },
+	func(s damage.Store, r damage.Record) { s.Drop(r); r.ID = "prt_0" + r.ID[4:]; s.Put(r) },
+	func(s damage.Store, r damage.Record) { s.Drop(r); r.ID = "prt_z" + r.ID[4:]; s.Put(r) },
 }
 
-func set(field string, to any) func(wound.Store, wound.Record) {
-	return func(s wound.Store, r wound.Record) {
+func set(field string, to any) func(damage.Store, damage.Record) {
+	return func(s damage.Store, r damage.Record) {
 		s.Put(r.Edit(func(m map[string]any) { m[field] = to }))
 	}
 }
 
 // hurt makes some random edits of random records.
-func hurt(t *rapid.T, s wound.Store) {
+func hurt(t *rapid.T, s damage.Store) {
 	for range rapid.IntRange(0, 6).Draw(t, "edits") {
 		messages, parts := s.Records()
 		r := rapid.SampledFrom(append(parts, messages...)).Draw(t, "record")
@@ -101,8 +101,8 @@ func TestRepairUndoRedo(t *testing.T) {
 	dir := storetest.FastDir(t)
 	rapid.Check(t, func(t *rapid.T) {
 		b := benchIn(t, mkdir(t, dir))
-		hurt(t, wound.Tree{T: t, Root: b.store, Session: b.session})
-		wounded := b.snapshot(t)
+		hurt(t, damage.Tree{T: t, Root: b.store, Session: b.session})
+		damaged := b.snapshot(t)
 		ctx := context.Background()
 
 		r, err := b.client.ProposeRepair(ctx, b.head(t), mend.RepairRequest{Latent: true, Force: true})
@@ -121,7 +121,7 @@ func TestRepairUndoRedo(t *testing.T) {
 		if err != nil || len(again.Plan.Ops) > 0 {
 			t.Fatalf("a second repair: %d ops, %v, want none", len(again.Plan.Ops), err)
 		}
-		b.undo(t, mend.UndoRequest{ID: e.ID}, wounded)
+		b.undo(t, mend.UndoRequest{ID: e.ID}, damaged)
 		redo, err := b.client.ProposeRedo(ctx, e.ID, false)
 		if err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func TestRepairUndoRedo(t *testing.T) {
 			t.Fatal(err)
 		}
 		b.same(t, mended)
-		b.undo(t, mend.UndoRequest{Session: b.session}, wounded)
+		b.undo(t, mend.UndoRequest{Session: b.session}, damaged)
 	})
 }
 
@@ -143,7 +143,7 @@ func mkdir(t *rapid.T, dir string) string {
 }
 
 func (b bench) snapshot(t interface{ Fatal(...any) }) map[string]string {
-	all, err := wound.Snapshot(b.store)
+	all, err := damage.Snapshot(b.store)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -195,14 +195,14 @@ func TestHealthy(t *testing.T) {
 // new bytes stay, and nothing else is touched.
 func TestChangedBetween(t *testing.T) {
 	b := newBench(t)
-	tree := wound.Tree{T: t, Root: b.store, Session: b.session}
-	wound.Text(wound.Hello, " ")(tree)
-	wound.Text(wound.SecondPrompt, " ")(tree)
+	tree := damage.Tree{T: t, Root: b.store, Session: b.session}
+	damage.Text(damage.Hello, " ")(tree)
+	damage.Text(damage.SecondPrompt, " ")(tree)
 	r, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{})
 	if err != nil || len(r.Plan.Ops) != 2 {
 		t.Fatalf("ProposeRepair = %v, %v, want two ops", r.Plan, err)
 	}
-	wound.Text(wound.Hello, "written meanwhile")(tree)
+	damage.Text(damage.Hello, "written meanwhile")(tree)
 	changed := b.snapshot(t)
 	var conflict *change.ConflictError
 	if _, err := b.client.Apply(t.Context(), r.Plan); !errors.As(err, &conflict) || len(conflict.Conflicts) != 1 {
@@ -216,8 +216,8 @@ func TestChangedBetween(t *testing.T) {
 // While the agent is at work in a session it is left alone, unless by force.
 func TestBusy(t *testing.T) {
 	b := newBench(t)
-	tree := wound.Tree{T: t, Root: b.store, Session: b.session}
-	wound.Text(wound.Hello, " ")(tree)
+	tree := damage.Tree{T: t, Root: b.store, Session: b.session}
+	damage.Text(damage.Hello, " ")(tree)
 	messages, _ := tree.Records()
 	tree.Put(messages[len(messages)-1].Edit(func(m map[string]any) {
 		m["time"] = map[string]any{"created": now().Add(-time.Minute).UnixMilli()}

@@ -14,8 +14,8 @@ import (
 	"mend"
 	"mend/agent"
 	"mend/agent/opencode"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/session"
 	"mend/testdata"
 )
@@ -23,8 +23,8 @@ import (
 // generations are the fixtures, by the versions of the agent that wrote them.
 var generations = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833}
 
-// benchOf is the fixture of any generation, after a wound.
-func benchOf(t *testing.T, archive []byte, cut func(b bench, s wound.Store)) bench {
+// benchOf is the fixture of any generation, after a damage.
+func benchOf(t *testing.T, archive []byte, cut func(b bench, s damage.Store)) bench {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	id, err := testdata.Unpack(archive, dir)
@@ -32,10 +32,10 @@ func benchOf(t *testing.T, archive []byte, cut func(b bench, s wound.Store)) ben
 		t.Fatal(err)
 	}
 	b := bench{store: filepath.Join(dir, "opencode", "opencode.db"), session: id}
-	var s wound.Store = wound.Database{SQL: wound.SQL(t, b.store)}
+	var s damage.Store = damage.Database{SQL: damage.SQL(t, b.store)}
 	if _, err := os.Stat(b.store); err != nil {
 		b.store = filepath.Join(dir, "opencode", "storage")
-		s = wound.Tree{T: t, Root: b.store, Session: id}
+		s = damage.Tree{T: t, Root: b.store, Session: id}
 	}
 	cut(b, s)
 	b.client, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
@@ -46,16 +46,16 @@ func benchOf(t *testing.T, archive []byte, cut func(b bench, s wound.Store)) ben
 }
 
 // dropMessage drops the record of message n and leaves its parts.
-func dropMessage(n int) func(bench, wound.Store) {
-	return func(_ bench, s wound.Store) {
+func dropMessage(n int) func(bench, damage.Store) {
+	return func(_ bench, s damage.Store) {
 		messages, _ := s.Records()
 		s.Drop(messages[n])
 	}
 }
 
 // dropSession drops the record of the session, beside which another one has one.
-func dropSession(b bench, s wound.Store) {
-	if db, ok := s.(wound.Database); ok {
+func dropSession(b bench, s damage.Store) {
+	if db, ok := s.(damage.Database); ok {
 		db.SQL("update session set id = 'ses_other'")
 		return
 	}
@@ -87,25 +87,25 @@ func TestOrphans(t *testing.T) {
 	for version, archive := range generations {
 		for _, c := range []struct {
 			name string
-			cut  func(bench, wound.Store)
+			cut  func(bench, damage.Store)
 			want string
 		}{
-			{"none", func(bench, wound.Store) {}, ""},
-			{"a prompt gone", dropMessage(wound.FirstPrompt), "SESSION: 0 messages, 1 parts"},
-			{"an answer gone", dropMessage(wound.OneCall), "SESSION: 0 messages, 5 parts"},
+			{"none", func(bench, damage.Store) {}, ""},
+			{"a prompt gone", dropMessage(damage.FirstPrompt), "SESSION: 0 messages, 1 parts"},
+			{"an answer gone", dropMessage(damage.OneCall), "SESSION: 0 messages, 5 parts"},
 			{"the session gone", dropSession, "SESSION: 10 messages, 31 parts"},
-			{"the session and a message gone", func(b bench, s wound.Store) {
-				dropMessage(wound.OneCall)(b, s)
+			{"the session and a message gone", func(b bench, s damage.Store) {
+				dropMessage(damage.OneCall)(b, s)
 				dropSession(b, s)
 			}, "SESSION: 9 messages, 31 parts"},
-			{"a part that says nothing", func(b bench, s wound.Store) {
-				text := wound.Of(s, wound.FirstPrompt, "text")[0]
+			{"a part that says nothing", func(b bench, s damage.Store) {
+				text := damage.Parts(s, damage.FirstPrompt, "text")[0]
 				text.Data = text.Data[:5]
 				s.Put(text)
-				if db, ok := s.(wound.Database); ok {
+				if db, ok := s.(damage.Database); ok {
 					db.SQL("update part set session_id = '' where id = ?", text.ID)
 				}
-				dropMessage(wound.FirstPrompt)(b, s)
+				dropMessage(damage.FirstPrompt)(b, s)
 			}, "unknown: 0 messages, 1 parts"},
 		} {
 			t.Run(version+"/"+c.name, func(t *testing.T) {
@@ -170,13 +170,13 @@ func (b bench) putAwayAndBack(t *testing.T, o mend.Orphaned, before map[string]s
 
 // Where something cannot be looked at, nothing is called an orphan.
 func TestOrphansHidden(t *testing.T) {
-	for name, cut := range map[string]func(bench, wound.Store){
-		"no session has a record": func(b bench, _ wound.Store) {
+	for name, cut := range map[string]func(bench, damage.Store){
+		"no session has a record": func(b bench, _ damage.Store) {
 			if err := os.RemoveAll(filepath.Join(b.store, "session")); err != nil {
 				t.Fatal(err)
 			}
 		},
-		"the messages are behind a link": func(b bench, _ wound.Store) {
+		"the messages are behind a link": func(b bench, _ damage.Store) {
 			folder := filepath.Join(b.store, "message", b.session)
 			if err := errors.Join(os.Rename(folder, b.store+"-elsewhere"), os.Symlink(b.store+"-elsewhere", folder)); err != nil {
 				t.Fatal(err)
@@ -195,7 +195,7 @@ func TestOrphansHidden(t *testing.T) {
 // The parts of a message that is stored under one id and says another are in the
 // folder of the latter, where the agent reads them.
 func TestOrphansOfOtherName(t *testing.T) {
-	b := benchOf(t, testdata.OpenCode1153, func(b bench, s wound.Store) {
+	b := benchOf(t, testdata.OpenCode1153, func(b bench, s damage.Store) {
 		messages, _ := s.Records()
 		dir := filepath.Join(b.store, "message", b.session)
 		if err := os.Rename(filepath.Join(dir, messages[0].ID+".json"), filepath.Join(dir, "msg_1fbbd1721002.json")); err != nil {
@@ -209,7 +209,7 @@ func TestOrphansOfOtherName(t *testing.T) {
 
 // Messages in a folder one level down are their session's.
 func TestOrphansNested(t *testing.T) {
-	b := benchOf(t, testdata.OpenCode1153, func(b bench, s wound.Store) {
+	b := benchOf(t, testdata.OpenCode1153, func(b bench, s damage.Store) {
 		from, to := filepath.Join(b.store, "message", b.session), filepath.Join(b.store, "message", "any", b.session)
 		if err := errors.Join(os.Mkdir(filepath.Dir(to), 0o755), os.Rename(from, to)); err != nil {
 			t.Fatal(err)
@@ -218,7 +218,7 @@ func TestOrphansNested(t *testing.T) {
 	if found, err := b.client.Orphans(t.Context()); err != nil || len(found) > 0 {
 		t.Errorf("Orphans = %s, %v, want none", summary(found), err)
 	}
-	dropSession(b, wound.Tree{T: t, Root: b.store, Session: b.session})
+	dropSession(b, damage.Tree{T: t, Root: b.store, Session: b.session})
 	found, err := b.client.Orphans(t.Context())
 	if err != nil || summary(found) != b.session+": 10 messages, 31 parts" {
 		t.Fatalf("Orphans = %s, %v", summary(found), err)

@@ -10,7 +10,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/change"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/journal"
 	"mend/repair"
 	"mend/testdata"
@@ -25,7 +25,7 @@ func blank(t *testing.T) (*mend.Client, mend.Options, string) {
 		t.Fatal(err)
 	}
 	root := filepath.Join(dir, "opencode", "storage")
-	wound.Text(wound.Hello, " \n")(wound.Tree{T: t, Root: root, Session: session})
+	damage.Text(damage.Hello, " \n")(damage.Tree{T: t, Root: root, Session: session})
 	o := mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: root, Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache")}
 	c, err := mend.Open(o)
 	if err != nil {

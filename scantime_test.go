@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/testdata"
 )
 
@@ -15,9 +15,9 @@ import (
 func futureFixture(t *testing.T) *scanFixture {
 	t.Helper()
 	b := newScanFixture(t, testdata.OpenCode1227)
-	for _, w := range wound.Table {
+	for _, w := range damage.Table {
 		if w.Name == "last answer dated in the future" {
-			wound.Into(t, filepath.Join(b.dir, "opencode", "opencode.db"), b.id, w.Cut)
+			damage.Edit(t, filepath.Join(b.dir, "opencode", "opencode.db"), b.id, w.Cut)
 		}
 	}
 	return b
@@ -44,7 +44,7 @@ func TestResultIsValidForATime(t *testing.T) {
 func TestMachineClockIsWrong(t *testing.T) {
 	b := futureFixture(t)
 	b.opt.Now = at(2027)
-	ask := wound.SQL(t, filepath.Join(b.dir, "opencode", "opencode.db"))
+	ask := damage.SQL(t, filepath.Join(b.dir, "opencode", "opencode.db"))
 	var columns strings.Builder
 	for _, c := range ask("select name from pragma_table_info('session') where name not in ('id', 'time_updated')") {
 		columns.WriteString(", " + c["name"].(string))

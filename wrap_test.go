@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/repair"
 )
 
@@ -26,9 +26,9 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 		} {
 			t.Run(version+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
-				b := benchOf(t, archive, func(_ bench, s wound.Store) { wound.Table[i].Cut(s) })
-				wounded := b.snapshot(t)
+				i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
+				b := benchOf(t, archive, func(_ bench, s damage.Store) { damage.Table[i].Cut(s) })
+				damaged := b.snapshot(t)
 				r, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{Latent: true})
 				if err != nil || len(r.Plan.Ops) == 0 {
 					t.Fatalf("ProposeRepair = %+v, %v, want a plan", r, err)
@@ -52,7 +52,7 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 				if _, err := b.client.Apply(t.Context(), p); err != nil {
 					t.Fatal(err)
 				}
-				if diff := cmp.Diff(wounded, b.snapshot(t)); diff != "" {
+				if diff := cmp.Diff(damaged, b.snapshot(t)); diff != "" {
 					t.Errorf("after undo (-want +got):\n%s", diff)
 				}
 			})

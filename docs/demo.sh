@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Plays scan, repair and undo on a wounded store, typed as by a person. `make
+# Plays scan, repair and undo on a damaged store, typed as by a person. `make
 # docs` records it as docs/demo.svg.
 set -euo pipefail
 archive=$(realpath "$(dirname "$0")/../testdata/opencode-1.1.53.tar.gz")

@@ -12,8 +12,8 @@ import (
 
 	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/journal"
 	"mend/session"
 	"mend/testdata"
@@ -54,7 +54,7 @@ func (f fixture) reopen(step func(string) error, do func(*journal.Journal, *tree
 // snapshot returns the files of the store except those of mend.
 func (f fixture) snapshot() map[string]string {
 	f.t.Helper()
-	all, err := wound.Snapshot(f.root)
+	all, err := damage.Snapshot(f.root)
 	if err != nil {
 		f.t.Fatal(err)
 	}
@@ -110,7 +110,7 @@ func (f fixture) entries() []change.Entry {
 // removeFirstParts removes the folder of the first message's parts, so that the plan creates it.
 func (f fixture) removeFirstParts() {
 	f.t.Helper()
-	messages, parts := wound.Tree{T: f.t, Root: f.root, Session: f.id}.Records()
+	messages, parts := damage.Tree{T: f.t, Root: f.root, Session: f.id}.Records()
 	for _, p := range parts {
 		if p.Owner == messages[0].ID {
 			if err := os.RemoveAll(filepath.Join(f.root, "part", p.Owner)); err != nil {

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/testdata"
 )
 
@@ -24,9 +24,9 @@ func TestAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := filepath.Join(dir, "opencode", "storage")
-		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == "blank answer" })
-		wound.Table[i].Cut(wound.Tree{T: t, Root: store, Session: session})
-		damaged, err := wound.Snapshot(store)
+		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == "blank answer" })
+		damage.Table[i].Cut(damage.Tree{T: t, Root: store, Session: session})
+		damaged, err := damage.Snapshot(store)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestAsk(t *testing.T) {
 		if !strings.Contains(out.String(), "[user interrupted]") || strings.Count(errs.String(), "Repair 1 session? [y/N]") != 1 {
 			t.Errorf("answer %q: showed\n%s\nand asked\n%s", answer, &out, &errs)
 		}
-		now, err := wound.Snapshot(store)
+		now, err := damage.Snapshot(store)
 		if changed := !maps.Equal(now, damaged); err != nil || changed != (want == exitDone) {
 			t.Errorf("answer %q: the store changed: %t, %v", answer, changed, err)
 		}

@@ -17,7 +17,7 @@ func (a *app) demoVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Break, scan, repair and undo a small store in a temporary folder",
-		Long: `Demo unpacks a store that OpenCode 1.1.53 wrote, wounds it, and lets you watch
+		Long: `Demo unpacks a store that OpenCode 1.1.53 wrote, damages it, and lets you watch
 scan, repair, log and undo. It needs nothing but this program, and touches
 nothing but a temporary folder, which it removes.`,
 		Args: cobra.NoArgs,
@@ -74,7 +74,7 @@ func (d demo) run() error {
 		{"And now in earnest.", exitDone, []string{"repair", d.session}, nil},
 		{"The session is healthy again.", exitDone, []string{"scan"}, nil},
 		{"The journal has it all.", exitDone, []string{"log"}, nil},
-		{"Undo gives back every byte, the wound included.", exitDone, []string{"undo", "--session", d.session}, damaged},
+		{"Undo gives back every byte, the damage included.", exitDone, []string{"undo", "--session", d.session}, damaged},
 		{"The journal is whole.", exitDone, []string{"verify"}, damaged},
 	} {
 		d.printStep("%s", step.say)
@@ -121,7 +121,7 @@ func (d demo) damage() (string, error) {
 		return err
 	})
 	if err != nil || last == "" {
-		return "", fmt.Errorf("demo: finding an answer to wound: %w", err)
+		return "", fmt.Errorf("demo: finding an answer to damage: %w", err)
 	}
 	rel, _ := filepath.Rel(d.storage, last)
 	return rel, os.WriteFile(last, bytes.Replace(text, []byte(`"Hello 6."`), []byte(`" "`), 1), 0o644)

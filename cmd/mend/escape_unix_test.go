@@ -16,7 +16,7 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/journal"
 )
 
@@ -150,7 +150,7 @@ func (sb sandbox) makeHostile() (strays []string) {
 	if err != nil {
 		sb.Fatal(err)
 	}
-	wound.Text(wound.Hello, " \n")(sb.open()) // something to repair
+	damage.Text(damage.Hello, " \n")(sb.open()) // something to repair
 	parts, err := filepath.Glob(filepath.Join(sb.store, "part", "*"))
 	if err != nil || len(parts) == 0 {
 		sb.Fatal(parts, err)

@@ -16,16 +16,16 @@ import (
 
 	"mend"
 	"mend/change"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/journal"
 )
 
 // An agentWriter continuously writes parts of the session, as OpenCode does, each time with a
 // unique token.
 type agentWriter struct {
-	write func(part wound.Record, data string) error
-	drop  func(part wound.Record) error // may be nil
-	parts []wound.Record
+	write func(part damage.Record, data string) error
+	drop  func(part damage.Record) error // may be nil
+	parts []damage.Record
 
 	wrote map[string]string // the last token by part
 	count int
@@ -62,10 +62,10 @@ func (a *agentWriter) run(stop <-chan struct{}, done chan<- struct{}) {
 
 // filesAgent writes as OpenCode does: it truncates the file and writes. The folder exists.
 func filesAgent(sb sandbox) *agentWriter {
-	path := func(p wound.Record) string { return filepath.Join(sb.store, "part", p.Owner, p.ID+".json") }
+	path := func(p damage.Record) string { return filepath.Join(sb.store, "part", p.Owner, p.ID+".json") }
 	return &agentWriter{
-		write: func(p wound.Record, data string) error { return os.WriteFile(path(p), []byte(data), 0o644) },
-		drop: func(p wound.Record) error {
+		write: func(p damage.Record, data string) error { return os.WriteFile(path(p), []byte(data), 0o644) },
+		drop: func(p damage.Record) error {
 			if err := os.Remove(path(p)); !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
@@ -76,12 +76,12 @@ func filesAgent(sb sandbox) *agentWriter {
 
 // rowsAgent updates rows, or inserts those that mend has deleted.
 func rowsAgent(sb sandbox) *agentWriter {
-	return &agentWriter{write: func(p wound.Record, data string) (err error) {
+	return &agentWriter{write: func(p damage.Record, data string) (err error) {
 		var failed failure
 		done := make(chan struct{})
 		go func() { // Fatal ends it
 			defer close(done)
-			sql := wound.SQL(&failed, sb.store)
+			sql := damage.SQL(&failed, sb.store)
 			sql("INSERT INTO part (id, message_id, session_id, time_created, time_updated, data) VALUES (?, ?, ?, '1', '1', ?)"+
 				" ON CONFLICT (id) DO UPDATE SET data = excluded.data", p.ID, p.Owner, sb.session, data)
 		}()
@@ -100,13 +100,13 @@ func (f *failure) Fatal(args ...any) {
 // TestCase23to26AgentWritesFiles repairs and undoes while an agent writes, creates and removes
 // files: cases 23 to 26.
 func TestCase23to26AgentWritesFiles(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	sb.testBesideAgent(filesAgent(sb))
 }
 
 // TestCase27to29AgentWritesRows repairs and undoes while an agent writes rows: cases 27 to 29.
 func TestCase27to29AgentWritesRows(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[2], "")
+	sb := newSandbox(t, damage.Versions[2], "")
 	sb.testBesideAgent(rowsAgent(sb))
 }
 
@@ -116,7 +116,7 @@ func TestCase27to29AgentWritesRows(t *testing.T) {
 func (sb sandbox) testBesideAgent(a *agentWriter) {
 	sb.Helper()
 	sb.addBlankTexts(30)
-	a.parts, a.wrote = wound.Of(sb.open(), wound.Hello, "text"), map[string]string{}
+	a.parts, a.wrote = damage.Parts(sb.open(), damage.Hello, "text"), map[string]string{}
 	stop, done := make(chan struct{}), make(chan struct{})
 	go a.run(stop, done)
 	end := sync.OnceFunc(func() { close(stop); <-done })

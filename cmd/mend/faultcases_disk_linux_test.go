@@ -12,8 +12,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 )
 
 // mountTmpfs mounts a tmpfs at a new folder in dir.
@@ -37,7 +37,7 @@ func mountTmpfs(t *testing.T, dir, name, options string) string {
 
 // eachStore runs a test on the tree and on the database.
 func eachStore(t *testing.T, test func(t *testing.T, version string)) {
-	for _, version := range []string{wound.Versions[0], wound.Versions[2]} {
+	for _, version := range []string{damage.Versions[0], damage.Versions[2]} {
 		t.Run(version, func(t *testing.T) { test(t, version) })
 	}
 }
@@ -64,7 +64,7 @@ func TestCase11ReadOnly(t *testing.T) {
 // be opened.
 func (sb sandbox) rawFiles() map[string]string {
 	sb.Helper()
-	all, err := wound.Snapshot(filepath.Dir(sb.store))
+	all, err := damage.Snapshot(filepath.Dir(sb.store))
 	if err != nil {
 		sb.Fatal(err)
 	}
@@ -98,7 +98,7 @@ func TestCase13FullAtStaging(t *testing.T) {
 		free := fillDisk(t, data)
 		a := sb.mustExit(exitUnusable, "repair", sb.session)
 		sb.wantOutput(a, "no space left")
-		if version == wound.Versions[0] {
+		if version == damage.Versions[0] {
 			sb.wantOutput(a, "the change needs up to")
 			sb.wantOutput(sb.mustExit(exitDone, "log"), "Nothing was repaired yet")
 		}
@@ -151,7 +151,7 @@ func TestCase15FullInRecovery(t *testing.T) {
 	for _, at := range []string{"exchange", "barrier", "finish"} {
 		dir := storetest.FastDir(t)
 		data, state := mountTmpfs(t, dir, "data", "size=16m"), mountTmpfs(t, dir, "state", "size=400k")
-		sb := newSandbox(t, wound.Versions[0], dir)
+		sb := newSandbox(t, damage.Versions[0], dir)
 		before, dead := sb.snapshot(), false
 		err := repairWith(sb.store, filepath.Join(state, "mend"), sb.session, func(call string) error {
 			if dead = dead || strings.HasPrefix(call, at); dead {

@@ -9,8 +9,8 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 )
 
 // A loopDevice is an ext4 file system in a file. It becomes read-only on an error.
@@ -78,7 +78,7 @@ func TestCase12TurnsReadOnly(t *testing.T) {
 	for _, at := range []string{"stage", "take", "exchange", "barrier"} {
 		dir := storetest.FastDir(t)
 		lo := newLoopDevice(t, dir, "data")
-		sb := newSandbox(t, wound.Versions[0], dir)
+		sb := newSandbox(t, damage.Versions[0], dir)
 		sb.addBlankTexts(3)
 		lo.try("sync", "-f", sb.store)
 		before, failed := sb.snapshot(), false

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -20,7 +20,7 @@ import (
 // writePart writes a file beside the parts of the second answer and returns its path.
 func (sb sandbox) writePart(name string, data []byte) string {
 	sb.Helper()
-	path := filepath.Join(sb.store, "part", wound.Of(sb.open(), wound.Done, "text")[0].Owner, name)
+	path := filepath.Join(sb.store, "part", damage.Parts(sb.open(), damage.Done, "text")[0].Owner, name)
 	if err := os.WriteFile(path, data, 0o644); err != nil {
 		sb.Fatal(err)
 	}
@@ -52,7 +52,7 @@ func TestCase02StrangeJSON(t *testing.T) {
 
 func testStrange(t *testing.T, strange map[string][]byte) {
 	t.Helper()
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	for name, data := range strange {
 		sb.writePart("prt_zz_"+name+".json", data)
 	}
@@ -82,7 +82,7 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 }
 
 func TestCase03HugeFiles(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	path := sb.writePart("prt_zz.json", nil) // once: it reads the store, and a child counts the memory of its parent as its own
 	for _, size := range []int64{session.MaxText + 1, 10 << 30} {
 		if err := os.Truncate(path, size); err != nil { // sparse
@@ -107,7 +107,7 @@ func TestCase08Unreadable(t *testing.T) {
 	if testing.Short() || !storetest.RunInChild(t, storetest.NobodyUID) || os.Geteuid() == 0 {
 		return
 	}
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	path := sb.writePart("prt_zz.json", []byte("{}"))
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
@@ -127,7 +127,7 @@ func TestCase08Unreadable(t *testing.T) {
 
 // TestCase09Names has a store in a folder whose name is not UTF-8, and such file names in it.
 func TestCase09Names(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	sb.writePart("prt_\xff.json", []byte("{}"))
 	odd := filepath.Join(sb.dir, "a\xff\x1b[31m\n")
 	if err := os.Rename(filepath.Join(sb.dir, "data"), odd); err != nil {
@@ -151,11 +151,11 @@ func TestCase09Names(t *testing.T) {
 // the store of another user.
 func TestCase37Modes(t *testing.T) {
 	for _, mask := range []string{"0", "077"} {
-		sb := newSandbox(t, wound.Versions[0], "")
+		sb := newSandbox(t, damage.Versions[0], "")
 		if os.Geteuid() == 0 {
 			sb.chown(storetest.NobodyUID)
 		}
-		text := filepath.Join(sb.store, "part", wound.Of(sb.open(), wound.Hello, "text")[0].Owner)
+		text := filepath.Join(sb.store, "part", damage.Parts(sb.open(), damage.Hello, "text")[0].Owner)
 		if err := os.Chmod(text, 0o2750); err != nil {
 			t.Fatal(err)
 		}

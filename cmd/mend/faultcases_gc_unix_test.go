@@ -10,14 +10,14 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // TestCase34KilledGC kills forget, which rewrites the journal, at random moments. The journal
 // and the store must stay intact, and at the end the bytes are removed.
 func TestCase34KilledGC(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[0], "")
-	text := wound.Of(sb.open(), wound.Hello, "text")[0]
+	sb := newSandbox(t, damage.Versions[0], "")
+	text := damage.Parts(sb.open(), damage.Hello, "text")[0]
 	const secret = "xyzzy-secret"
 	sb.open().Put(text.Edit(func(v map[string]any) { v["note"] = secret }))
 	sb.addBlankTexts(100)

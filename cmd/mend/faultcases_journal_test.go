@@ -13,19 +13,19 @@ import (
 
 	"mend"
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/journal"
 	"mend/session"
 )
 
 // A damage is a kind of damage to a journal file.
-type damage struct {
+type journalDamage struct {
 	name  string
 	apply func(r *rand.Rand, file []byte) []byte
 }
 
-var damages = []damage{
+var journalDamages = []journalDamage{
 	{"truncated", func(r *rand.Rand, f []byte) []byte { return f[:r.IntN(len(f))] }},
 	{"a byte flipped", func(r *rand.Rand, f []byte) []byte { f[r.IntN(len(f))] ^= byte(1 + r.IntN(255)); return f }},
 	{"a bit flipped", func(r *rand.Rand, f []byte) []byte { f[r.IntN(len(f)/2)] ^= 1 << r.IntN(8); return f }},
@@ -55,10 +55,10 @@ func noise(r *rand.Rand, b []byte) {
 	}
 }
 
-// TestCase19Damaged damages the journal in many ways and runs verify and another verb. None
+// TestCase19Damaged journalDamages the journal in many ways and runs verify and another verb. None
 // may crash, and if one of them finds the damage neither the store nor the journal may change.
 func TestCase19Damaged(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	undo := sb.mustRepair()
 	repaired := sb.snapshot()
 	name := filepath.Join(sb.dir, "state", "mend", "journal.db")
@@ -84,8 +84,8 @@ func TestCase19Damaged(t *testing.T) {
 		{"status"},
 	}
 	found, tried := 0, tortureCount(storetest.Count(3, 1), 128)
-	for i := range tried * len(damages) {
-		d := damages[i%len(damages)]
+	for i := range tried * len(journalDamages) {
+		d := journalDamages[i%len(journalDamages)]
 		when := fmt.Sprintf("%s (%d)", d.name, i)
 		broken := d.apply(rand.New(rand.NewPCG(5, uint64(i))), bytes.Clone(whole))
 		if err := os.WriteFile(name, broken, 0o600); err != nil {
@@ -99,7 +99,7 @@ func TestCase19Damaged(t *testing.T) {
 		} else if a.code != exitDone {
 			t.Errorf("%s: verify: exit code %d\n%s", when, a.code, a.err)
 		}
-		verb := verbs[(i+i/len(damages))%len(verbs)]
+		verb := verbs[(i+i/len(journalDamages))%len(verbs)]
 		a = sb.mend(verb...)
 		sb.wantOutput(a, "")
 		if damaged || a.code == exitUnusable {
@@ -124,9 +124,9 @@ func TestCase19Damaged(t *testing.T) {
 			return
 		}
 	}
-	t.Logf("%d damaged journals, %d found by verify", tried*len(damages), found)
-	if found < tried*len(damages)/2 {
-		t.Errorf("verify found %d of %d", found, tried*len(damages))
+	t.Logf("%d damaged journals, %d found by verify", tried*len(journalDamages), found)
+	if found < tried*len(journalDamages)/2 {
+		t.Errorf("verify found %d of %d", found, tried*len(journalDamages))
 	}
 }
 
@@ -148,8 +148,8 @@ func (sb sandbox) restore(want, now map[string]string) {
 // TestCase20Replaced replaces the journal by that of another store, whose repairs must not be
 // undone here.
 func TestCase20Replaced(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[0], "")
-	other := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
+	other := newSandbox(t, damage.Versions[0], "")
 	other.session = sb.session
 	undo := sb.mustRepair()
 	repaired := sb.snapshot()
@@ -168,7 +168,7 @@ func TestCase20Replaced(t *testing.T) {
 // TestCase22Clock repairs and undoes with clocks in 1970, far in the future, and going
 // backwards. Entries are ordered by number.
 func TestCase22Clock(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	before := sb.snapshot()
 	times := []time.Time{time.Date(2262, 4, 12, 0, 0, 0, 0, time.UTC), time.Unix(0, 0), time.Unix(-1, 0), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), time.Unix(1, 0)}
 	o := mend.Options{Agents: agents, Store: sb.store, Journal: filepath.Join(sb.dir, "state", "mend"), Cache: filepath.Join(sb.dir, "cache")}

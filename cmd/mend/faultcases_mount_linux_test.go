@@ -10,13 +10,13 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // TestCase31Mounts has the parts on another mount, which mend refuses.
 func TestCase31Mounts(t *testing.T) {
 	for _, way := range []string{"another file system", "a bind mount"} {
-		sb := newSandbox(t, wound.Versions[0], "")
+		sb := newSandbox(t, damage.Versions[0], "")
 		parts, away := filepath.Join(sb.store, "part"), filepath.Join(sb.dir, "away")
 		if err := os.CopyFS(away, os.DirFS(parts)); err != nil {
 			t.Fatal(err)
@@ -50,7 +50,7 @@ func TestCase32FUSE(t *testing.T) {
 	if err != nil || os.Geteuid() != 0 {
 		t.Skip("needs root and bindfs")
 	}
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	before, fuse := sb.snapshot(), filepath.Join(sb.dir, "fuse")
 	if err := os.Mkdir(fuse, 0o755); err != nil {
 		t.Fatal(err)

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // A moment is a point during a change, recognised by the files of the store.
@@ -106,13 +106,13 @@ func TestCase36SecondSignal(t *testing.T) {
 // parts, and the content of the store repaired and damaged.
 func newSignalSandbox(t *testing.T) (sandbox, string, [2]map[string]string) {
 	t.Helper()
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	sb.addBlankTexts(120)
 	damaged := sb.snapshot()
 	if id := sb.mustRepair(); id != "qevajo" {
 		t.Fatalf("the repair is %s", id)
 	}
-	folder := filepath.Join(sb.store, "part", wound.Of(sb.open(), wound.Hello, "reasoning")[0].Owner)
+	folder := filepath.Join(sb.store, "part", damage.Parts(sb.open(), damage.Hello, "reasoning")[0].Owner)
 	return sb, folder, [2]map[string]string{sb.snapshot(), damaged}
 }
 

@@ -23,11 +23,11 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/mutation"
 	"mend/internal/opencode"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 )
 
 var (
@@ -49,7 +49,7 @@ var (
 // The first piece tries the known cases. A line on standard error says every ten seconds
 // how far each version is.
 func TestGenerated(t *testing.T) {
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			g := newGenerator(t, i)
@@ -75,7 +75,7 @@ func (g *generator) generate() {
 		g.Run(fmt.Sprint(*first+n), func(t *testing.T) { g.judge(t, g.draw(t, r)) })
 		if now := time.Now(); now.Sub(shown) > 10*time.Second || n == *cases-1 {
 			shown = now
-			fmt.Fprintf(os.Stderr, "OpenCode %s, -seed %d: %d of %d, next is -first %d, disagreements %d, %.1f a second\n", wound.Versions[g.version],
+			fmt.Fprintf(os.Stderr, "OpenCode %s, -seed %d: %d of %d, next is -first %d, disagreements %d, %.1f a second\n", damage.Versions[g.version],
 				*seed, n+1, *cases, *first+n+1, g.counts["disagreement"], float64(n+1)/now.Sub(start).Seconds())
 		}
 	}
@@ -92,7 +92,7 @@ type generator struct {
 
 func newGenerator(t *testing.T, version int) *generator {
 	t.Helper()
-	exe, err := opencode.Install(wound.Versions[version])
+	exe, err := opencode.Install(damage.Versions[version])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func newGenerator(t *testing.T, version int) *generator {
 func (g *generator) newStore(t *testing.T) *testStore {
 	t.Helper()
 	dir := storetest.FastDir(t)
-	ts := &testStore{T: t, version: wound.Versions[g.version], data: filepath.Join(dir, "opencode"), journal: filepath.Join(dir, "journal")}
+	ts := &testStore{T: t, version: damage.Versions[g.version], data: filepath.Join(dir, "opencode"), journal: filepath.Join(dir, "journal")}
 	err := os.Mkdir(ts.data, 0o755)
 	if err == nil {
 		ts.path, ts.session, err = g.judges.Healthy(ts.data)
@@ -142,7 +142,7 @@ func (g *generator) corpus() (all []mutation.Case) {
 		if err != nil {
 			g.Fatal(err)
 		}
-		if c.Version == wound.Versions[g.version] {
+		if c.Version == damage.Versions[g.version] {
 			all = append(all, c)
 		}
 	}
@@ -228,7 +228,7 @@ func (g *generator) append(c mutation.Case, wrong string) {
 // end logs the number of cases of each kind.
 func (g *generator) end() {
 	data, err := json.Marshal(g.counts)
-	g.Logf("-seed %d, OpenCode %s: %s %v", *seed, wound.Versions[g.version], data, err)
+	g.Logf("-seed %d, OpenCode %s: %s %v", *seed, damage.Versions[g.version], data, err)
 }
 
 // An opinion is what mend reports for a session.

@@ -34,7 +34,7 @@ const (
 // A liveCase is one fault of a live session.
 type liveCase struct {
 	name             string
-	wound            string
+	damage           string
 	thinkingDisabled bool
 	refuse           func(body string) string
 	class            repair.Class
@@ -44,16 +44,16 @@ type liveCase struct {
 }
 
 var liveCases = []liveCase{
-	{name: "empty content", wound: "blank answer", class: repair.EmptyContentMessage, toast: "Fixing empty message"},
-	{name: "order of thinking", wound: "reasoning last", class: repair.ThinkingBlockOrder, toast: "Fixing message structure"},
-	{name: "order of thinking, resumed", wound: "reasoning last", class: repair.ThinkingBlockOrder, toast: "Fixing message structure", autoResume: true},
-	{name: "thinking is off", wound: "none", thinkingDisabled: true, refuse: refuseLastThinking, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking"},
-	{name: "thinking is off, resumed", wound: "none", thinkingDisabled: true, refuse: refuseLastThinking, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking", autoResume: true},
-	{name: "missing result", wound: "tool running", refuse: refuseIf(interruptedResult, missingResult), class: repair.ToolResultMissing, toast: "Injecting cancelled"},
-	{name: "unavailable tool", wound: "tool running", refuse: refuseIf(interruptedResult, noSuchTool), class: repair.UnavailableTool, toast: "unavailable tool call"},
-	{name: "calls lost their results by order", wound: "reasoning behind tool", class: repair.ToolResultMissing, toast: "Injecting cancelled"},
-	{name: "modified thinking", wound: "none", refuse: refuseIf("", modified), class: repair.ThinkingBlockModified, toast: "leaving history unchanged", explainOnly: true},
-	{name: "prefill", wound: "none", refuse: refuseIf("", noPrefill), class: repair.AssistantPrefillUnsupported, toast: "Prefill not supported", explainOnly: true},
+	{name: "empty content", damage: "blank answer", class: repair.EmptyContentMessage, toast: "Fixing empty message"},
+	{name: "order of thinking", damage: "reasoning last", class: repair.ThinkingBlockOrder, toast: "Fixing message structure"},
+	{name: "order of thinking, resumed", damage: "reasoning last", class: repair.ThinkingBlockOrder, toast: "Fixing message structure", autoResume: true},
+	{name: "thinking is off", damage: "none", thinkingDisabled: true, refuse: refuseLastThinking, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking"},
+	{name: "thinking is off, resumed", damage: "none", thinkingDisabled: true, refuse: refuseLastThinking, class: repair.ThinkingDisabledViolation, toast: "Stripping thinking", autoResume: true},
+	{name: "missing result", damage: "tool running", refuse: refuseIf(interruptedResult, missingResult), class: repair.ToolResultMissing, toast: "Injecting cancelled"},
+	{name: "unavailable tool", damage: "tool running", refuse: refuseIf(interruptedResult, noSuchTool), class: repair.UnavailableTool, toast: "unavailable tool call"},
+	{name: "calls lost their results by order", damage: "reasoning behind tool", class: repair.ToolResultMissing, toast: "Injecting cancelled"},
+	{name: "modified thinking", damage: "none", refuse: refuseIf("", modified), class: repair.ThinkingBlockModified, toast: "leaving history unchanged", explainOnly: true},
+	{name: "prefill", damage: "none", refuse: refuseIf("", noPrefill), class: repair.AssistantPrefillUnsupported, toast: "Prefill not supported", explainOnly: true},
 }
 
 // refuseLastThinking refuses thinking in the last assistant message, as a provider does if
@@ -88,7 +88,7 @@ func TestLiveServer(t *testing.T) {
 			t.Run(version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				h, session, g := home(t, version, !c.thinkingDisabled)
-				damageSession(t, h, session, c.wound)
+				damageSession(t, h, session, c.damage)
 				server := h.Serve()
 				seen := followToasts(t, server)
 				e := startLiveClient(t, h, server, live.Options{AutoResume: c.autoResume})

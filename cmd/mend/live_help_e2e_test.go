@@ -18,9 +18,9 @@ import (
 	"testing"
 	"time"
 
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 	"mend/testdata"
 )
 
@@ -94,16 +94,16 @@ func home(t *testing.T, version string, thinking bool) (h *opencode.Home, sessio
 	return h, h.Unpack(archives[version]), g
 }
 
-// damageSession applies a row of [wound.Table] to the session.
+// damageSession applies a row of [damage.Table] to the session.
 func damageSession(t *testing.T, h *opencode.Home, session, name string) {
 	t.Helper()
-	for _, w := range wound.Table {
+	for _, w := range damage.Table {
 		if w.Name == name {
 			w.Cut(h.Store(session))
 			return
 		}
 	}
-	t.Fatalf("no such wound: %s", name)
+	t.Fatalf("no such damage: %s", name)
 }
 
 // A toastLog records the toasts of a server.

@@ -85,7 +85,7 @@ func TestLivePlugin(t *testing.T) {
 			t.Run(version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				h, session, g := home(t, version, !c.thinkingDisabled)
-				damageSession(t, h, session, c.wound)
+				damageSession(t, h, session, c.damage)
 				installPlugin(t, h)
 				if c.autoResume {
 					configure(t, h, `{"autoResume": true} // really`)

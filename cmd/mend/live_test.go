@@ -19,7 +19,7 @@ import (
 	"testing"
 	"time"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/journal"
 	"mend/live"
 	"mend/testdata"
@@ -36,7 +36,7 @@ func blankTextStore(t *testing.T) (store, session string) {
 		t.Fatal(err)
 	}
 	store = filepath.Join(dir, "opencode", "storage")
-	wound.Text(wound.Hello, " \n")(wound.Tree{T: t, Root: store, Session: session})
+	damage.Text(damage.Hello, " \n")(damage.Tree{T: t, Root: store, Session: session})
 	return store, session
 }
 

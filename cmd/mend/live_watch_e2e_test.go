@@ -18,9 +18,9 @@ import (
 
 	"mend"
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 	"mend/journal"
 	"mend/live"
 )
@@ -166,8 +166,8 @@ func TestLiveSoak(t *testing.T) {
 	server := h.Serve()
 	state := t.TempDir()
 	pid := startWatch(t, h, server, state).Process.Pid
-	blank := wound.Text(wound.Hello, " \n")
-	store := wound.Database{SQL: wound.SQL(t, filepath.Join(h.DataDir(), "opencode.db"))}
+	blank := damage.Text(damage.Hello, " \n")
+	store := damage.Database{SQL: damage.SQL(t, filepath.Join(h.DataDir(), "opencode.db"))}
 	counters := countsPath(filepath.Join(state, "mend"))
 	var first usage
 	for n := 1; n <= *soak; n++ {
@@ -237,7 +237,7 @@ func TestLiveFound(t *testing.T) {
 // TestLiveOtherStore checks that nothing is repaired or aborted if the server reads another
 // store (found fault 13.1). With the right store, mend repairs the same session.
 func TestLiveOtherStore(t *testing.T) {
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			exe, err := opencode.Install(version)

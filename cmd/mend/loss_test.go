@@ -12,9 +12,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/session"
 )
 
@@ -25,8 +25,8 @@ const lossGolden = "testdata/losses.golden"
 func TestLosses(t *testing.T) {
 	var found lossReport
 	t.Run("of", func(t *testing.T) {
-		for i, version := range wound.Versions {
-			for n, w := range wound.Table {
+		for i, version := range damage.Versions {
+			for n, w := range damage.Table {
 				differs := w.Want[0] != w.Want[1] || w.Want[1] != w.Want[2]
 				if i > 0 && !differs || !storetest.Includes(n, 10) {
 					continue // the same fix in another store
@@ -34,7 +34,7 @@ func TestLosses(t *testing.T) {
 				t.Run(w.Name+" on "+version, func(t *testing.T) {
 					t.Parallel()
 					ts := newTestStore(t, i)
-					wound.Into(ts, ts.path, ts.session, w.Cut)
+					damage.Edit(ts, ts.path, ts.session, w.Cut)
 					found.add(w.Name+" on "+version, ts.repairLosses())
 				})
 			}
@@ -63,8 +63,8 @@ func (l *lossReport) compare(t *testing.T) {
 	t.Helper()
 	if *update && storetest.AllCases() {
 		var b strings.Builder
-		for _, w := range wound.Table {
-			for _, version := range wound.Versions {
+		for _, w := range damage.Table {
+			for _, version := range damage.Versions {
 				if page, ok := l.pages[w.Name+" on "+version]; ok {
 					fmt.Fprintf(&b, "== %s on %s\n%s", w.Name, version, page)
 				}

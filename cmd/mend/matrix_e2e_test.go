@@ -10,11 +10,11 @@ import (
 	"sync"
 	"testing"
 
+	"mend/internal/damage"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 )
 
-var everything = flag.Bool("everything", false, "every wound on every version; else each on one, in turn, and on all those whose fate differs")
+var everything = flag.Bool("everything", false, "every damage on every version; else each on one, in turn, and on all those whose fate differs")
 
 // agentsPerVersion is the number of instances of the real program of each version.
 const agentsPerVersion = 2
@@ -26,12 +26,12 @@ const agentsPerVersion = 2
 func TestMatrix(t *testing.T) {
 	var m matrix
 	t.Run("on", func(t *testing.T) {
-		for i, version := range wound.Versions {
+		for i, version := range damage.Versions {
 			t.Run(version, func(t *testing.T) {
 				t.Parallel()
 				w := newAgentPool(t, i, agentsPerVersion)
-				for n, c := range wound.Table {
-					if *everything || n%len(wound.Versions) == i || c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2] {
+				for n, c := range damage.Table {
+					if *everything || n%len(damage.Versions) == i || c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2] {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
 							m.put(c.Name, i, w.run(newTestStore(t, i), c.Cut, c.Want[i]))
@@ -45,10 +45,10 @@ func TestMatrix(t *testing.T) {
 }
 
 // run tests one damage and returns a short description of the outcome.
-func (w agentPool) run(ts *testStore, cut func(wound.Store), want string) string {
+func (w agentPool) run(ts *testStore, cut func(damage.Store), want string) string {
 	ts.Helper()
 	whole := ts.records()
-	wound.Into(ts, ts.path, ts.session, cut)
+	damage.Edit(ts, ts.path, ts.session, cut)
 	c := w.start(ts)
 	real := c.before.Verdict
 	if real != want {
@@ -73,7 +73,7 @@ func (w agentPool) run(ts *testStore, cut func(wound.Store), want string) string
 }
 
 // changedIDs returns the ids of the records that the damage changed.
-func changedIDs(whole, damaged []wound.Record) []string {
+func changedIDs(whole, damaged []damage.Record) []string {
 	var ids []string
 	for _, r := range whole {
 		if !slices.Contains(damaged, r) {
@@ -86,14 +86,14 @@ func changedIDs(whole, damaged []wound.Record) []string {
 // A matrix has the outcome of each damage on each version.
 type matrix struct {
 	mu    sync.Mutex
-	cells map[string][len(wound.Versions)]string
+	cells map[string][len(damage.Versions)]string
 }
 
 func (m *matrix) put(name string, version int, outcome string) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if m.cells == nil {
-		m.cells = map[string][len(wound.Versions)]string{}
+		m.cells = map[string][len(damage.Versions)]string{}
 	}
 	row := m.cells[name]
 	row[version] = outcome
@@ -105,13 +105,13 @@ func (m *matrix) put(name string, version int, outcome string) {
 func (m *matrix) merge(readme string) (table string, differ []string) {
 	had := map[string][]string{}
 	for line := range strings.Lines(readme) {
-		if cells := strings.Split(strings.Trim(line, "| \n"), " | "); len(cells) == 1+len(wound.Versions) {
+		if cells := strings.Split(strings.Trim(line, "| \n"), " | "); len(cells) == 1+len(damage.Versions) {
 			had[cells[0]] = cells[1:]
 		}
 	}
 	var b strings.Builder
-	b.WriteString("| wound | " + strings.Join(wound.Versions[:], " | ") + " |\n|---|---|---|---|\n")
-	for _, w := range wound.Table {
+	b.WriteString("| damage | " + strings.Join(damage.Versions[:], " | ") + " |\n|---|---|---|---|\n")
+	for _, w := range damage.Table {
 		row := m.cells[w.Name]
 		for i, cell := range row {
 			was := "not run"
@@ -121,7 +121,7 @@ func (m *matrix) merge(readme string) (table string, differ []string) {
 			if cell == "" {
 				row[i] = was
 			} else if cell != was {
-				differ = append(differ, w.Name+" on "+wound.Versions[i]+": "+cell+", README: "+was)
+				differ = append(differ, w.Name+" on "+damage.Versions[i]+": "+cell+", README: "+was)
 			}
 		}
 		b.WriteString("| " + w.Name + " | " + strings.Join(row[:], " | ") + " |\n")

@@ -9,19 +9,19 @@ import (
 	"strings"
 	"testing"
 
+	"mend/internal/damage"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 )
 
 var (
-	seed         = flag.Uint64("seed", 1, "the seed of the random wounds")
-	combinations = flag.Int("combinations", 6, "how many sessions of each version get random wounds")
+	seed         = flag.Uint64("seed", 1, "the seed of the random damages")
+	combinations = flag.Int("combinations", 6, "how many sessions of each version get random damages")
 )
 
-// TestRandomWounds applies two to five random damages to one session. The prediction must be
+// TestRandomDamages applies two to five random damages to one session. The prediction must be
 // right, a repair must fix the session, and undo must restore it.
-func TestRandomWounds(t *testing.T) {
-	for i, version := range wound.Versions {
+func TestRandomDamages(t *testing.T) {
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			t.Parallel()
 			w := newAgentPool(t, i, 1)
@@ -43,7 +43,7 @@ func (ts *testStore) damageAtRandom(r *rand.Rand) []string {
 	ts.Helper()
 	var names []string
 	for want := 2 + r.IntN(4); len(names) < want; {
-		if w := wound.Table[r.IntN(len(wound.Table))]; ts.damage(w) {
+		if w := damage.Table[r.IntN(len(damage.Table))]; ts.damage(w) {
 			names = append(names, w.Name)
 		}
 	}
@@ -51,7 +51,7 @@ func (ts *testStore) damageAtRandom(r *rand.Rand) []string {
 }
 
 // runDamaged tests a session with that many damages.
-func (w agentPool) runDamaged(ts *testStore, wounds int) {
+func (w agentPool) runDamaged(ts *testStore, damages int) {
 	ts.Helper()
 	c := w.start(ts)
 	c.checkPrediction()
@@ -59,7 +59,7 @@ func (w agentPool) runDamaged(ts *testStore, wounds int) {
 		c.checkUntouched()
 		c.repairUntilAlive(0, "--latent")
 	} else {
-		c.repairUntilAlive(wounds + 1)
+		c.repairUntilAlive(damages + 1)
 	}
 	c.checkUndo()
 }

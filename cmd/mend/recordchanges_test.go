@@ -8,14 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // describeChanges describes the changes of a repair without ids: one line for each record that
 // was created, moved, changed or deleted, with the number of its message.
-func describeChanges(before, after []wound.Record) []string {
-	find := func(in []wound.Record, r wound.Record) int {
-		return slices.IndexFunc(in, func(x wound.Record) bool { return x.Table == r.Table && x.ID == r.ID })
+func describeChanges(before, after []damage.Record) []string {
+	find := func(in []damage.Record, r damage.Record) int {
+		return slices.IndexFunc(in, func(x damage.Record) bool { return x.Table == r.Table && x.ID == r.ID })
 	}
 	var lines []string
 	moved := map[string]bool{}
@@ -27,7 +27,7 @@ func describeChanges(before, after []wound.Record) []string {
 			}
 			continue
 		}
-		from := slices.IndexFunc(before, func(x wound.Record) bool {
+		from := slices.IndexFunc(before, func(x damage.Record) bool {
 			return !moved[x.ID] && x.Table == r.Table && find(after, x) < 0 && withoutIDs(x) != nil && encoded(withoutIDs(x)) == encoded(withoutIDs(r))
 		})
 		if from >= 0 {
@@ -46,24 +46,24 @@ func describeChanges(before, after []wound.Record) []string {
 }
 
 // position returns the place of a record: "message 4", or "message 4 part 2, text".
-func position(in []wound.Record, r wound.Record) string {
+func position(in []damage.Record, r damage.Record) string {
 	owner, of := r.Owner, ""
 	if r.Table == "message" {
 		owner = r.ID
 	} else {
-		parts := slices.DeleteFunc(slices.Clone(in), func(x wound.Record) bool { return x.Table != "part" || x.Owner != r.Owner })
-		kind := r.Kind()
+		parts := slices.DeleteFunc(slices.Clone(in), func(x damage.Record) bool { return x.Table != "part" || x.Owner != r.Owner })
+		kind := r.Type()
 		if kind == "" {
 			kind = "unreadable"
 		}
 		of = fmt.Sprintf(" part %d, %s", slices.Index(parts, r), kind)
 	}
-	n := slices.IndexFunc(in, func(x wound.Record) bool { return x.Table == "message" && x.ID == owner })
+	n := slices.IndexFunc(in, func(x damage.Record) bool { return x.Table == "message" && x.ID == owner })
 	return fmt.Sprintf("message %d%s", n, of)
 }
 
 // withoutIDs returns the fields of a record without its ids, or nil if it is not an object.
-func withoutIDs(r wound.Record) fields {
+func withoutIDs(r damage.Record) fields {
 	var f fields
 	_ = json.Unmarshal([]byte(r.Data), &f) // damaged: nil
 	for _, id := range []string{"id", "sessionID", "messageID"} {
@@ -115,15 +115,15 @@ func truncate(s string) string {
 }
 
 func TestDescribeChanges(t *testing.T) {
-	record := func(table, id, owner, data string) wound.Record {
-		return wound.Record{Table: table, ID: id, Owner: owner, Data: data}
+	record := func(table, id, owner, data string) damage.Record {
+		return damage.Record{Table: table, ID: id, Owner: owner, Data: data}
 	}
-	before := []wound.Record{
+	before := []damage.Record{
 		record("message", "m", "s", `{"role":"user","time":{"created":1}}`),
 		record("part", "a", "m", `{"type":"text","text":" ","x":1}`), record("part", "b", "m", `{"type":"tool"}`),
 		record("part", "c", "m", `{"type":"file","id":"c"}`), record("part", "d", "m", `{"ty`),
 	}
-	after := []wound.Record{
+	after := []damage.Record{
 		record("message", "m", "s", `{"role":"user","time":{"created":1,"completed":2}}`),
 		record("part", "a", "m", `{"type":"text","text":"y"}`), record("part", "bb", "m", `{"type":"tool"}`),
 		record("part", "d", "m", `{"type":"text"}`), record("part", "e", "m", `{"type":"new"}`),

@@ -8,16 +8,16 @@ import (
 	"strings"
 	"testing"
 
+	"mend/internal/damage"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 )
 
 // TestSessionRow checks the verdict of the real program for values of every column of the
 // session's row. If it is not alive, mend scan must report broken, mend repair must make it
 // alive, and mend undo must restore the store. -update writes the table.
 func TestSessionRow(t *testing.T) {
-	cells := wound.Cells()
-	for i, version := range wound.Versions {
+	cells := damage.Cells()
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			var w agentPool
 			for n := range cells {
@@ -37,7 +37,7 @@ func TestSessionRow(t *testing.T) {
 		for _, c := range cells {
 			b.WriteString(strings.Join([]string{c.Version, c.Column, c.Value, c.Want}, "\t") + "\n")
 		}
-		if err := os.WriteFile("../../internal/wound/rows.tsv", []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile("../../internal/damage/rows.tsv", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -55,9 +55,9 @@ func (c *trial) promptListed() opencode.Result {
 	return r
 }
 
-func (w agentPool) runCell(ts *testStore, cell *wound.Cell) {
+func (w agentPool) runCell(ts *testStore, cell *damage.Cell) {
 	ts.Helper()
-	wound.SQL(ts, ts.path)(cell.Cut())
+	damage.SQL(ts, ts.path)(cell.Cut())
 	c := &trial{testStore: ts, agents: w, damaged: ts.snapshot()}
 	c.before = c.promptListed()
 	if real := c.before.Verdict; real != cell.Want {
@@ -66,17 +66,17 @@ func (w agentPool) runCell(ts *testStore, cell *wound.Cell) {
 		}
 		cell.Want = real
 	}
-	if said := c.scan(); (said.severity == "broken") != (cell.Want != wound.Alive) {
+	if said := c.scan(); (said.severity == "broken") != (cell.Want != damage.Alive) {
 		c.Errorf("mend scan says %s, the real program is %s:\n%s", said.severity, cell.Want, said.out)
 	}
-	if cell.Want == wound.Alive {
+	if cell.Want == damage.Alive {
 		c.checkUntouched()
 		return
 	}
 	if !c.repair() {
 		c.Errorf("mend repair changed nothing")
 	}
-	if r := c.promptListed(); r.Verdict != wound.Alive {
+	if r := c.promptListed(); r.Verdict != damage.Alive {
 		c.Errorf("after the repair the real program is %s, before it was %s; its reply:\n%.800s", r.Verdict, cell.Want, r.Output)
 	}
 	if code, out := c.mend("undo", "--session", c.session); code != exitDone {

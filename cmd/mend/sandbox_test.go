@@ -14,8 +14,8 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/testdata"
 )
 
@@ -47,7 +47,7 @@ func newSandbox(t *testing.T, version, dir string) sandbox {
 	}
 	sb := sandbox{T: t, dir: dir}
 	archive, store := testdata.OpenCode1153, "storage"
-	if version != wound.Versions[0] {
+	if version != damage.Versions[0] {
 		archive, store = testdata.OpenCode11833, "opencode.db"
 	}
 	sb.store = filepath.Join(dir, "data", "opencode", store)
@@ -58,17 +58,17 @@ func newSandbox(t *testing.T, version, dir string) sandbox {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wound.Text(wound.Hello, " \n")(sb.open())
+	damage.Text(damage.Hello, " \n")(sb.open())
 	return sb
 }
 
-func (sb sandbox) open() wound.Store { return openStore(sb, sb.store, sb.session) }
+func (sb sandbox) open() damage.Store { return openStore(sb, sb.store, sb.session) }
 
 // addBlankTexts adds n blank texts to the session.
 func (sb sandbox) addBlankTexts(n int) {
 	sb.Helper()
 	s := sb.open()
-	text := wound.Of(s, wound.Hello, "text")[0]
+	text := damage.Parts(s, damage.Hello, "text")[0]
 	for i := range n {
 		more := text
 		more.ID = fmt.Sprintf("%s%06d", text.ID, i)
@@ -185,7 +185,7 @@ func (sb sandbox) firstRepairID(a cmdResult) string {
 // snapshot returns the content of the store.
 func (sb sandbox) snapshot() map[string]string {
 	sb.Helper()
-	all, err := wound.Snapshot(sb.store)
+	all, err := damage.Snapshot(sb.store)
 	if err != nil {
 		sb.Fatal(err)
 	}

@@ -19,7 +19,7 @@ import (
 
 	"mend"
 	"mend/agent/opencode/tree"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/journal"
 	"mend/testdata"
 	"mend/txn"
@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE CMD    run a command that must exit with the code
 //	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE, $SESSION
-//	wound NAME...     apply damages of [wound.Table] to it
+//	damage NAME...     apply damages of [damage.Table] to it
 //	snap NAME         remember names, bytes and modes of the whole store
 //	same NAME         fail unless the store is the same as at snap NAME
 //	crash STEP        repair $SESSION, and stop as if killed before the call whose name starts with STEP
@@ -49,7 +49,7 @@ func TestStories(t *testing.T) {
 // TestDatabaseStories runs the stories in testdata/database for each version with a database.
 // The version is in $VERSION.
 func TestDatabaseStories(t *testing.T) {
-	for _, version := range wound.Versions[1:] {
+	for _, version := range damage.Versions[1:] {
 		t.Run(version, func(t *testing.T) { runStories(t, "testdata/database", version) })
 	}
 }
@@ -71,7 +71,7 @@ func runStories(t *testing.T, dir, version string) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "store": cmdStore, "wound": cmdWound, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
+			"exits": cmdExits, "store": cmdStore, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
 			"crash": cmdCrash, "schema": cmdSchema,
 		},
 	})
@@ -108,21 +108,21 @@ func cmdStore(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Setenv("STORE", store)
 }
 
-func cmdWound(ts *testscript.TestScript, _ bool, names []string) {
+func cmdDamage(ts *testscript.TestScript, _ bool, names []string) {
 	for _, name := range names {
-		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
+		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
 		if i < 0 {
-			ts.Fatalf("no such wound: %s", name)
+			ts.Fatalf("no such damage: %s", name)
 		}
-		wound.Into(failer{ts}, ts.Getenv("STORE"), ts.Getenv("SESSION"), wound.Table[i].Cut)
+		damage.Edit(failer{ts}, ts.Getenv("STORE"), ts.Getenv("SESSION"), damage.Table[i].Cut)
 	}
 }
 
-func openStore(t wound.Failer, path, session string) wound.Store {
+func openStore(t damage.Failer, path, session string) damage.Store {
 	if filepath.Ext(path) == ".db" {
-		return wound.Database{SQL: wound.SQL(t, path)}
+		return damage.Database{SQL: damage.SQL(t, path)}
 	}
-	return wound.Tree{T: t, Root: path, Session: session}
+	return damage.Tree{T: t, Root: path, Session: session}
 }
 
 type failer struct{ *testscript.TestScript }
@@ -130,7 +130,7 @@ type failer struct{ *testscript.TestScript }
 func (f failer) Fatal(args ...any) { f.Fatalf("%s", fmt.Sprint(args...)) }
 
 func cmdSnap(ts *testscript.TestScript, _ bool, args []string) {
-	all, err := wound.Snapshot(ts.Getenv("STORE"))
+	all, err := damage.Snapshot(ts.Getenv("STORE"))
 	ts.Check(err)
 	snapshots[ts.MkAbs(args[0])] = all
 }
@@ -139,7 +139,7 @@ func cmdSnap(ts *testscript.TestScript, _ bool, args []string) {
 var snapshots = map[string]map[string]string{}
 
 func cmdSame(ts *testscript.TestScript, neg bool, args []string) {
-	now, err := wound.Snapshot(ts.Getenv("STORE"))
+	now, err := damage.Snapshot(ts.Getenv("STORE"))
 	ts.Check(err)
 	diff := cmp.Diff(snapshots[ts.MkAbs(args[0])], now)
 	switch {

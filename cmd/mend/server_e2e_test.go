@@ -15,9 +15,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 	"mend/testdata"
 )
 
@@ -29,7 +29,7 @@ func runMendIn(t *testing.T, h *opencode.Home, journal string, args ...string) (
 }
 
 // serveDamaged starts a real server with the fixture of its version, and damages the session.
-func serveDamaged(t *testing.T, version string, archive []byte, cut func(wound.Store)) (h *opencode.Home, server *opencode.Server, session string) {
+func serveDamaged(t *testing.T, version string, archive []byte, cut func(damage.Store)) (h *opencode.Home, server *opencode.Server, session string) {
 	t.Helper()
 	exe, err := opencode.Install(version)
 	if err != nil {
@@ -41,7 +41,7 @@ func serveDamaged(t *testing.T, version string, archive []byte, cut func(wound.S
 	session = h.Unpack(archive)
 	server = h.Serve()
 	if r := server.Prompt(session, "is it well?"); r.Verdict != opencode.Alive {
-		t.Fatalf("a prompt before the wound = %s; reply:\n%s", r.Verdict, r.Output)
+		t.Fatalf("a prompt before the damage = %s; reply:\n%s", r.Verdict, r.Output)
 	}
 	cut(h.Store(session))
 	return h, server, session
@@ -51,7 +51,7 @@ func serveDamaged(t *testing.T, version string, archive []byte, cut func(wound.S
 // it has answered.
 func conversation(t *testing.T, h *opencode.Home) map[string]string {
 	t.Helper()
-	all, err := wound.Snapshot(filepath.Join(h.DataDir(), "opencode.db"))
+	all, err := damage.Snapshot(filepath.Join(h.DataDir(), "opencode.db"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +68,7 @@ var databases = map[string][]byte{"1.2.27": testdata.OpenCode1227, "1.18.33": te
 func TestBesideServer(t *testing.T) {
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
-			h, server, session := serveDamaged(t, version, archive, wound.Text(wound.Hello, " \n"))
+			h, server, session := serveDamaged(t, version, archive, damage.Text(damage.Hello, " \n"))
 			journal := t.TempDir()
 			prompt := func(when, want string) {
 				t.Helper()
@@ -82,7 +82,7 @@ func TestBesideServer(t *testing.T) {
 					t.Fatalf("mend %v: exit code %d:\n%s", args, code, out)
 				}
 			}
-			prompt("with the wound", "R11")
+			prompt("with the damage", "R11")
 			damaged := conversation(t, h)
 			run("repair", session)
 			run("undo", "--session", session)
@@ -112,7 +112,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 			other, h := opencode.New(t, exe, api, true), opencode.New(t, exe, api, true)
 			id := other.Unpack(archive)
 			session := h.Unpack(archive)
-			cut := wound.Table[slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == "killed behind reasoning" })].Cut
+			cut := damage.Table[slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == "killed behind reasoning" })].Cut
 			cut(h.Store(session))
 			run := func(when string, args ...string) {
 				t.Helper()
@@ -137,7 +137,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 func TestHammeredServer(t *testing.T) {
 	for version, archive := range databases {
 		t.Run(version, func(t *testing.T) {
-			h, server, session := serveDamaged(t, version, archive, wound.Text(wound.Hello, " \n"))
+			h, server, session := serveDamaged(t, version, archive, damage.Text(damage.Hello, " \n"))
 			journal := t.TempDir()
 			other := h.Run("say hello").Session
 			stop, done := make(chan struct{}), make(chan int)
@@ -187,12 +187,12 @@ func TestKilledBesideWriter(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(dir, "opencode", "opencode.db")
-	store := wound.Database{SQL: wound.SQL(t, path)}
-	wound.Text(wound.Hello, " \n")(store)
-	wound.Text(wound.SecondPrompt, " \n")(store)
+	store := damage.Database{SQL: damage.SQL(t, path)}
+	damage.Text(damage.Hello, " \n")(store)
+	damage.Text(damage.SecondPrompt, " \n")(store)
 	state := func() map[string]string {
 		t.Helper()
-		all, err := wound.Snapshot(path)
+		all, err := damage.Snapshot(path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func TestKilledBesideWriter(t *testing.T) {
 func checkIntegrity(t *testing.T, path string) {
 	t.Helper()
 	for _, check := range []string{"pragma integrity_check", "pragma foreign_key_check"} {
-		if rows := wound.SQL(t, path)(check); len(rows) > 0 && rows[0]["integrity_check"] != "ok" {
+		if rows := damage.SQL(t, path)(check); len(rows) > 0 && rows[0]["integrity_check"] != "ok" {
 			t.Errorf("%s: %v", check, rows)
 		}
 	}
@@ -258,7 +258,7 @@ func checkIntegrity(t *testing.T, path string) {
 
 // rowWriter writes rows as an agent does, until stop is closed.
 func rowWriter(t *testing.T, path, session string, stop chan struct{}) {
-	sql := wound.SQL(t, path)
+	sql := damage.SQL(t, path)
 	for i := 0; ; i++ {
 		select {
 		case <-stop:

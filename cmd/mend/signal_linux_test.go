@@ -8,14 +8,14 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // TestSignalEndsReading stops verbs that only read and that would never end: no
 // process reads what they write, so they never look at their context again. Those that
 // read the journal never look at it at all.
 func TestSignalEndsReading(t *testing.T) {
-	sb := newSandbox(t, wound.Versions[0], "")
+	sb := newSandbox(t, damage.Versions[0], "")
 	sb.addBlankTexts(100)
 	id := sb.mustRepair()
 	sb.mustExit(exitDone, "undo", id)

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"testing"
 
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/testdata"
 )
 
-// fixtures are the archives of [wound.Versions].
+// fixtures are the archives of [damage.Versions].
 var fixtures = [...][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}
 
 // A testStore is a store with the fixture of a version and a journal.
@@ -34,7 +34,7 @@ func newTestStore(t *testing.T, version int) *testStore {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ts := &testStore{T: t, version: wound.Versions[version], session: id, data: filepath.Join(dir, "opencode"), journal: filepath.Join(dir, "journal")}
+	ts := &testStore{T: t, version: damage.Versions[version], session: id, data: filepath.Join(dir, "opencode"), journal: filepath.Join(dir, "journal")}
 	ts.path = filepath.Join(ts.data, "opencode.db")
 	if _, err := os.Stat(ts.path); err != nil {
 		ts.path = filepath.Join(ts.data, "storage")
@@ -42,24 +42,24 @@ func newTestStore(t *testing.T, version int) *testStore {
 	return ts
 }
 
-func (ts *testStore) store() wound.Store { return openStore(ts, ts.path, ts.session) }
+func (ts *testStore) store() damage.Store { return openStore(ts, ts.path, ts.session) }
 
 // damage applies a damage of the table and reports whether it changed anything.
-func (ts *testStore) damage(w wound.Wound) bool {
+func (ts *testStore) damage(w damage.Kind) bool {
 	whole := ts.records()
-	wound.Into(ts, ts.path, ts.session, w.Cut)
+	damage.Edit(ts, ts.path, ts.session, w.Cut)
 	return !slices.Equal(whole, ts.records())
 }
 
 // records returns the messages and the parts, in the order of the request.
-func (ts *testStore) records() []wound.Record {
+func (ts *testStore) records() []damage.Record {
 	messages, parts := ts.store().Records()
 	return slices.Concat(messages, parts)
 }
 
 func (ts *testStore) snapshot() map[string]string {
 	ts.Helper()
-	all, err := wound.Snapshot(ts.path)
+	all, err := damage.Snapshot(ts.path)
 	if err != nil {
 		ts.Fatal(err)
 	}

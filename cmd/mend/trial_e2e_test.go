@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 )
 
 // An agentPool has instances of the real program of one version, one for each concurrent
@@ -20,7 +20,7 @@ type agentPool struct{ benches chan *opencode.Bench }
 
 func newAgentPool(t *testing.T, version, n int) agentPool {
 	t.Helper()
-	exe, err := opencode.Install(wound.Versions[version])
+	exe, err := opencode.Install(damage.Versions[version])
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -55,7 +55,7 @@ type writer struct {
 	parts int // made so far
 
 	session string
-	wounded bool
+	damaged bool
 }
 
 func newWriter(seed uint64, put func(record) error) *writer {
@@ -66,7 +66,7 @@ func newWriter(seed uint64, put func(record) error) *writer {
 func write(parts int, seed uint64, put func(record) error) error {
 	w := newWriter(seed, put)
 	for n := 0; w.parts < parts; n++ {
-		w.wounded = n%10 == 3
+		w.damaged = n%10 == 3
 		if err := w.talk(parts); err != nil {
 			return err
 		}
@@ -118,9 +118,9 @@ func (w *writer) prompt() (id string, err error) {
 func (w *writer) answer(prompt string, last bool) error {
 	w.wait(5_000)
 	id, began := w.id("msg"), w.clock
-	cut := wound(0)
-	if w.wounded && w.rnd.IntN(8) == 0 {
-		cut = wound(1 + w.rnd.IntN(wounds))
+	cut := answerDamage(0)
+	if w.damaged && w.rnd.IntN(8) == 0 {
+		cut = answerDamage(1 + w.rnd.IntN(answerDamages))
 	}
 	calls := 1 + w.rnd.IntN(4)
 	reason := "tool-calls"

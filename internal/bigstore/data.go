@@ -151,21 +151,21 @@ func finishData(reason string) object {
 	return object{{"type", "step-finish"}, {"reason", reason}, {"snapshot", snapshot}, {"cost", 0}, {"tokens", tokens()}}
 }
 
-// A wound is what is wrong with an answer; 0 for nothing.
-type wound int
+// An answerDamage is what is wrong with an answer; 0 for nothing.
+type answerDamage int
 
 const (
-	running  wound = iota + 1 // a call that never ended
-	empty                     // nothing but an empty text
-	unsigned                  // thinking without a signature
-	late                      // thinking behind the text
+	running  answerDamage = iota + 1 // a call that never ended
+	empty                            // nothing but an empty text
+	unsigned                         // thinking without a signature
+	late                             // thinking behind the text
 )
 
-// wounds is how many there are.
-const wounds = int(late)
+// answerDamages is how many there are.
+const answerDamages = int(late)
 
-// apply wounds the parts of an answer.
-func (w wound) apply(parts []object) []object {
+// apply damages the parts of an answer.
+func (w answerDamage) apply(parts []object) []object {
 	switch w {
 	case running:
 		for i, p := range parts {

@@ -95,7 +95,7 @@ func (w *variedWriter) turn(parent string, breaks bool) error {
 		}
 		parts := w.varyStep(calls, reason, w.rnd.IntN(3) == 0)
 		if breaks && i == 0 {
-			parts = wound(1 + w.rnd.IntN(wounds)).apply(parts)
+			parts = answerDamage(1 + w.rnd.IntN(answerDamages)).apply(parts)
 		}
 		if aborted && i == max(0, steps-2) {
 			parts = slices.DeleteFunc(parts, func(p object) bool { return p[0].value == "step-finish" })

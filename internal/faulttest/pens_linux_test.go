@@ -13,7 +13,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/session"
 )
 
@@ -23,13 +23,13 @@ type filePen struct {
 	rng  *rand.Rand
 }
 
-func (p *filePen) path(r wound.Record) string {
+func (p *filePen) path(r damage.Record) string {
 	return filepath.Join(p.root, r.Table, r.Owner, r.ID+".json")
 }
 
 // write makes the folder if need be, opens the file, cuts it to nothing, and
 // writes; or it writes another file and renames that.
-func (p *filePen) write(records []wound.Record) ([]line, error) {
+func (p *filePen) write(records []damage.Record) ([]line, error) {
 	var lines []line
 	for _, r := range records {
 		l := line{Record: r, digest: sha256.Sum256([]byte(r.Data))}
@@ -69,7 +69,7 @@ func writeInPlace(path, data string) (late bool, err error) {
 	return err != nil || !os.SameFile(mine, there), nil
 }
 
-func (p *filePen) digest(r wound.Record) ([sha256.Size]byte, error) {
+func (p *filePen) digest(r damage.Record) ([sha256.Size]byte, error) {
 	data, err := os.ReadFile(p.path(r))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -77,7 +77,7 @@ func (p *filePen) digest(r wound.Record) ([sha256.Size]byte, error) {
 	return sha256.Sum256(data), err
 }
 
-func (p *filePen) drop(r wound.Record) error {
+func (p *filePen) drop(r damage.Record) error {
 	if err := os.Remove(p.path(r)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -98,7 +98,7 @@ func newRowPen(path string) (*rowPen, error) {
 	return &rowPen{db}, errors.Join(db.BusyTimeout(10*time.Second), db.Exec("PRAGMA foreign_keys=OFF"))
 }
 
-func (p *rowPen) write(records []wound.Record) (lines []line, err error) {
+func (p *rowPen) write(records []damage.Record) (lines []line, err error) {
 	if err := p.db.Exec("BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (p *rowPen) write(records []wound.Record) (lines []line, err error) {
 	return lines, p.db.Exec("COMMIT")
 }
 
-func (p *rowPen) put(r wound.Record) error {
+func (p *rowPen) put(r damage.Record) error {
 	owner := map[string]string{"message": "session_id", "part": "message_id, session_id"}[r.Table]
 	values := map[string]string{"message": "id", "part": "?2, id"}[r.Table]
 	return p.run(`INSERT INTO `+r.Table+` (id, `+owner+`, time_created, time_updated, data)
@@ -124,7 +124,7 @@ func (p *rowPen) put(r wound.Record) error {
 		ON CONFLICT (id) DO UPDATE SET data = excluded.data, time_updated = time_updated + 1`, r, nil)
 }
 
-func (p *rowPen) digest(r wound.Record) ([sha256.Size]byte, error) {
+func (p *rowPen) digest(r damage.Record) ([sha256.Size]byte, error) {
 	var row session.Record
 	err := p.run(`SELECT * FROM `+r.Table+` WHERE id = ?1`, r, func(st *sqlite3.Stmt) {
 		for i := range st.ColumnCount() {
@@ -141,12 +141,12 @@ func (p *rowPen) digest(r wound.Record) ([sha256.Size]byte, error) {
 	return sha256.Sum256(change.ImageOf(&row).Data), err
 }
 
-func (p *rowPen) drop(r wound.Record) error {
+func (p *rowPen) drop(r damage.Record) error {
 	return p.run(`DELETE FROM `+r.Table+` WHERE id = ?1`, r, nil)
 }
 
 // run runs one statement: ?1 is the record's id, ?2 its owner's, ?3 its data.
-func (p *rowPen) run(sql string, r wound.Record, row func(*sqlite3.Stmt)) error {
+func (p *rowPen) run(sql string, r damage.Record, row func(*sqlite3.Stmt)) error {
 	st, _, err := p.db.Prepare(sql)
 	if err != nil {
 		return fmt.Errorf("%s: %w", sql, err)

@@ -11,7 +11,7 @@ import (
 	"strconv"
 	"time"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // A scribe is a scripted agent: it writes messages and parts the way OpenCode
@@ -19,7 +19,7 @@ import (
 type scribe struct {
 	rng     *rand.Rand
 	pen     pen
-	records []wound.Record // that it writes
+	records []damage.Record // that it writes
 	writes  int
 
 	ledger map[string]line // what it wrote last, by record
@@ -28,7 +28,7 @@ type scribe struct {
 
 // A line of the ledger.
 type line struct {
-	wound.Record
+	damage.Record
 	digest [sha256.Size]byte // of the record's image
 	// late: when the write was over, the file that it went into was no longer the
 	// record's. Nobody can tell whether that was after mend's last look at it.
@@ -37,10 +37,10 @@ type line struct {
 
 // A pen writes records as OpenCode does.
 type pen interface {
-	write([]wound.Record) ([]line, error)
+	write([]damage.Record) ([]line, error)
 	// digest is that of the record's image as it is stored now.
-	digest(wound.Record) ([sha256.Size]byte, error)
-	drop(wound.Record) error
+	digest(damage.Record) ([sha256.Size]byte, error)
+	drop(damage.Record) error
 	close() error
 }
 
@@ -55,8 +55,8 @@ func newScribe(w *world, rng *rand.Rand) *scribe {
 	}
 	s := w.open()
 	messages, _ := s.Records()
-	for _, n := range []int{wound.OneCall, wound.Hello, wound.Goodbye} {
-		text := wound.Of(s, n, "text")[0]
+	for _, n := range []int{damage.OneCall, damage.Hello, damage.Goodbye} {
+		text := damage.Parts(s, n, "text")[0]
 		a.records = append(a.records, messages[n], text)
 		for i := range 3 { // texts that are not there yet
 			more := text
@@ -67,12 +67,12 @@ func newScribe(w *world, rng *rand.Rand) *scribe {
 	return a
 }
 
-// open is the store as wounds are cut into it.
-func (w *world) open() wound.Store {
+// open is the store as damages are cut into it.
+func (w *world) open() damage.Store {
 	if w.kind == tree {
-		return wound.Tree{T: w.T, Root: w.store, Session: w.session}
+		return damage.Tree{T: w.T, Root: w.store, Session: w.session}
 	}
-	return wound.Database{SQL: wound.SQL(w.T, w.store)}
+	return damage.Database{SQL: damage.SQL(w.T, w.store)}
 }
 
 // work writes until ctx ends, now and then with a rest in which mend gets
@@ -98,7 +98,7 @@ func (a *scribe) act() error {
 		delete(a.ledger, r.ID)
 		return errors.Join(err, a.pen.drop(r))
 	}
-	batch := map[string]wound.Record{}
+	batch := map[string]damage.Record{}
 	for i := range 1 + a.rng.IntN(3) {
 		r := a.any()
 		r.Data = a.content(r, fmt.Sprintf("written-by-the-agent-%d-%d", a.writes, i))
@@ -116,7 +116,7 @@ func (a *scribe) act() error {
 
 // look notes it if a record is not as the agent has left it. What it finds in
 // place it may take away itself.
-func (a *scribe) look(r wound.Record) error {
+func (a *scribe) look(r damage.Record) error {
 	l, ok := a.ledger[r.ID]
 	if !ok {
 		return nil
@@ -128,10 +128,10 @@ func (a *scribe) look(r wound.Record) error {
 	return err
 }
 
-func (a *scribe) any() wound.Record { return a.records[a.rng.IntN(len(a.records))] }
+func (a *scribe) any() damage.Record { return a.records[a.rng.IntN(len(a.records))] }
 
 // content is the record with the token in it, sometimes blank or cut short.
-func (a *scribe) content(r wound.Record, token string) string {
+func (a *scribe) content(r damage.Record, token string) string {
 	blank := a.rng.IntN(4) == 0
 	data := r.Edit(func(v map[string]any) {
 		v["agent"] = token // the first of its fields

@@ -13,36 +13,36 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // cut breaks three messages, so that their cure makes a folder, creates, changes
 // and deletes.
 func (w *world) cut() {
 	w.Helper()
-	var s wound.Store = wound.Database{SQL: wound.SQL(w.T, w.store)}
+	var s damage.Store = damage.Database{SQL: damage.SQL(w.T, w.store)}
 	if w.kind == tree {
-		s = wound.Tree{T: w.T, Root: w.store, Session: w.session}
+		s = damage.Tree{T: w.T, Root: w.store, Session: w.session}
 	}
 	if w.many {
 		runningCalls(s)
 		return
 	}
 	for _, name := range []string{"reasoning last", "blank prompt", "first prompt lost its parts"} {
-		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
-		wound.Table[i].Cut(s)
+		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
+		damage.Table[i].Cut(s)
 	}
 	if w.kind == tree { // the agent, too, removes a folder that it has emptied
 		messages, _ := s.Records()
-		if err := os.Remove(filepath.Join(w.store, "part", messages[wound.FirstPrompt].ID)); err != nil {
+		if err := os.Remove(filepath.Join(w.store, "part", messages[damage.FirstPrompt].ID)); err != nil {
 			w.Fatal(err)
 		}
 	}
 }
 
 // runningCalls adds calls that are still running.
-func runningCalls(s wound.Store) {
-	tool := wound.Of(s, wound.OneCall, "tool")[0]
+func runningCalls(s damage.Store) {
+	tool := damage.Parts(s, damage.OneCall, "tool")[0]
 	for i := range 20 {
 		one := tool.Edit(func(p map[string]any) {
 			p["callID"] = fmt.Sprintf("call_many_%d", i)
@@ -80,7 +80,7 @@ func (w *world) records() snapshot {
 	if all, ok := w.known[key]; known && ok {
 		return maps.Clone(all)
 	}
-	all, err := wound.Snapshot(w.store)
+	all, err := damage.Snapshot(w.store)
 	if err != nil {
 		w.Fatal(err)
 	}

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/faulttest"
-	"mend/internal/wound"
 )
 
 // remarks are what is wrong with a state.
@@ -132,7 +132,7 @@ func (r *remarks) sound(w *world) {
 	if w.kind == tree {
 		return
 	}
-	rows := wound.SQL(w.T, w.store)("PRAGMA integrity_check")
+	rows := damage.SQL(w.T, w.store)("PRAGMA integrity_check")
 	if len(rows) != 1 || rows[0]["integrity_check"] != "ok" {
 		r.torn++
 		r.problem("the database is damaged: %v", rows)

@@ -55,7 +55,7 @@ func (w *world) in(t *testing.T) *world {
 	return &in
 }
 
-// A snapshot is what is stored, by name: wound.Snapshot, and which entries of the
+// A snapshot is what is stored, by name: damage.Snapshot, and which entries of the
 // journal have lost their bytes.
 type snapshot map[string]string
 
@@ -79,7 +79,7 @@ func newWorld(t *testing.T, d *disk, bin binaries, s scenario) *world {
 	return newWorldIn(t, d, d.mount, bin, s)
 }
 
-// newWorldIn makes a wounded store in the folder, brings it to where the verb of
+// newWorldIn makes a damaged store in the folder, brings it to where the verb of
 // s begins, and measures what the verb changes.
 func newWorldIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *world {
 	t.Helper()

@@ -14,7 +14,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // A Bench is a running server under which a test exchanges the store. A prompt
@@ -38,7 +38,7 @@ func (h *Home) Bench(archive []byte) *Bench {
 	session := h.Unpack(archive)
 	b := &Bench{home: h, server: h.Serve(), session: session}
 	if r := b.server.Prompt(session, "is it well?"); r.Verdict != Alive { // the first takes long
-		h.t.Fatalf("a prompt before any wound = %s; reply:\n%s", r.Verdict, r.Output)
+		h.t.Fatalf("a prompt before any damage = %s; reply:\n%s", r.Verdict, r.Output)
 	}
 	return b
 }
@@ -91,7 +91,7 @@ func (b *Bench) TryListed(dir string) (Result, error) {
 	r := b.server.Prompt(id, "one more")
 	if list != http.StatusOK || !strings.Contains(all, id) || page != http.StatusOK || messages != http.StatusOK {
 		if r.Output += "\nlist: " + all + "\npage: " + one; r.Verdict == Alive {
-			r.Verdict = wound.Unlisted
+			r.Verdict = damage.Unlisted
 		}
 	}
 	return r, nil
@@ -158,12 +158,12 @@ func (b *Bench) exchangeRows(from, id string) error {
 	}
 	defer func() { _ = db.Close() }()
 	script := []string{
-		"pragma foreign_keys = off", // one wound is a part whose message is gone
-		"attach " + sqlite3.Quote(from) + " as wounded",
+		"pragma foreign_keys = off", // one damage is a part whose message is gone
+		"attach " + sqlite3.Quote(from) + " as damaged",
 		"begin immediate",
 	}
 	for _, table := range []string{"session", "message", "part"} {
-		script = append(script, "delete from main."+table, fmt.Sprintf("insert into main.%[1]s select * from wounded.%[1]s", table))
+		script = append(script, "delete from main."+table, fmt.Sprintf("insert into main.%[1]s select * from damaged.%[1]s", table))
 	}
 	script = append(script,
 		"update main.session set id = "+sqlite3.Quote(id),

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mend/internal/damage"
 	"mend/internal/endpoint"
-	"mend/internal/wound"
 	"mend/testdata"
 )
 
@@ -70,12 +70,12 @@ func (h *Home) Unpack(archive []byte) (session string) {
 	return session
 }
 
-// Store is where wounds are cut into the session of a fixture.
-func (h *Home) Store(session string) wound.Store {
+// Store is where damages are cut into the session of a fixture.
+func (h *Home) Store(session string) damage.Store {
 	if _, err := os.Stat(filepath.Join(h.DataDir(), "opencode.db")); err == nil {
-		return wound.Database{SQL: h.SQL}
+		return damage.Database{SQL: h.SQL}
 	}
-	return wound.Tree{T: h.t, Root: filepath.Join(h.DataDir(), "storage"), Session: session}
+	return damage.Tree{T: h.t, Root: filepath.Join(h.DataDir(), "storage"), Session: session}
 }
 
 // path makes an absolute path of one in the home.

@@ -7,8 +7,8 @@ import (
 	"regexp"
 	"time"
 
+	"mend/internal/damage"
 	"mend/internal/endpoint"
-	"mend/internal/wound"
 )
 
 // timeout is how long one run may take; one that is alive takes two seconds.
@@ -19,8 +19,8 @@ var sessionID = regexp.MustCompile(`\bses_[0-9A-Za-z]+`)
 
 // Alive and Dead are the verdicts that are no rule of the endpoint.
 const (
-	Alive = wound.Alive // the endpoint accepted the last request
-	Dead  = wound.Dead  // the program ended, or hung, before it sent one
+	Alive = damage.Alive // the endpoint accepted the last request
+	Dead  = damage.Dead  // the program ended, or hung, before it sent one
 )
 
 // A Result is what became of a prompt.

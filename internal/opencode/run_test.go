@@ -8,12 +8,12 @@ import (
 	"strings"
 	"testing"
 
+	"mend/internal/damage"
 	"mend/internal/endpoint"
-	"mend/internal/wound"
 	"mend/testdata"
 )
 
-// fixtures are the archives of [wound.Versions].
+// fixtures are the archives of [damage.Versions].
 var fixtures = [...][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}
 
 // install returns the executable of a version.
@@ -26,12 +26,12 @@ func install(t *testing.T, version string) string {
 	return exe
 }
 
-// broken is a home with the fixture of a version, by number, after a wound.
-func broken(t *testing.T, version int, cut func(wound.Store)) (*Home, string) {
+// broken is a home with the fixture of a version, by number, after a damage.
+func broken(t *testing.T, version int, cut func(damage.Store)) (*Home, string) {
 	t.Helper()
 	api := endpoint.New(nil)
 	t.Cleanup(api.Close)
-	h := New(t, install(t, wound.Versions[version]), api, true)
+	h := New(t, install(t, damage.Versions[version]), api, true)
 	session := h.Unpack(fixtures[version])
 	cut(h.Store(session))
 	return h, session
@@ -40,9 +40,9 @@ func broken(t *testing.T, version int, cut func(wound.Store)) (*Home, string) {
 // The fixtures are healthy: the real program goes on with them, runs a tool
 // and sends back what it was answered.
 func TestContinue(t *testing.T) {
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
-			h, session := broken(t, i, func(wound.Store) {})
+			h, session := broken(t, i, func(damage.Store) {})
 			r := h.Continue(session, "please TOOLS again")
 			if r.Verdict != Alive || r.Code != 0 || r.TimedOut || r.Session != session {
 				t.Fatalf("Continue(%s) = %s, exit %d, session %s; output:\n%s", session, r.Verdict, r.Code, r.Session, tail(r.Output))
@@ -67,7 +67,7 @@ func TestContinue(t *testing.T) {
 
 // A new session thinks as its home was told.
 func TestRun(t *testing.T) {
-	for _, version := range wound.Versions {
+	for _, version := range damage.Versions {
 		for _, thinking := range []bool{true, false} {
 			t.Run(fmt.Sprintf("%s/thinking %t", version, thinking), func(t *testing.T) {
 				api := endpoint.New(nil)
@@ -90,7 +90,7 @@ func TestRun(t *testing.T) {
 // The thinking of earlier answers goes out also when the model no longer
 // thinks, and is taken.
 func TestThinkingTurnedOff(t *testing.T) {
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			api := endpoint.New(nil)
 			t.Cleanup(api.Close)
@@ -108,10 +108,10 @@ func TestThinkingTurnedOff(t *testing.T) {
 
 // OpenCode 1.18 answers no prompt in a session whose directory is gone.
 func TestDirectoryGone(t *testing.T) {
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
-			h, session := broken(t, i, func(s wound.Store) {
-				if db, ok := s.(wound.Database); ok { // the tree's fixture is like that
+			h, session := broken(t, i, func(s damage.Store) {
+				if db, ok := s.(damage.Database); ok { // the tree's fixture is like that
 					db.SQL("update session set directory = '/gone'")
 				}
 			})
@@ -124,14 +124,14 @@ func TestDirectoryGone(t *testing.T) {
 }
 
 // A run of its own has the fate that the table says, which a server shows in a
-// tenth of the time (TestMatrix of cmd/mend): each wound on one version, in turn.
-func TestWounds(t *testing.T) {
-	for n, w := range wound.Table {
-		i := n % len(wound.Versions)
+// tenth of the time (TestMatrix of cmd/mend): each damage on one version, in turn.
+func TestDamages(t *testing.T) {
+	for n, w := range damage.Table {
+		i := n % len(damage.Versions)
 		if testing.Short() && n%16 > 0 {
 			continue
 		}
-		t.Run(fmt.Sprintf("%s/%s", wound.Versions[i], w.Name), func(t *testing.T) {
+		t.Run(fmt.Sprintf("%s/%s", damage.Versions[i], w.Name), func(t *testing.T) {
 			t.Parallel()
 			h, session := broken(t, i, w.Cut)
 			r := h.Continue(session, "one more")

@@ -10,9 +10,9 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 	"mend/jsonedit"
 )
 
@@ -36,7 +36,7 @@ func setText(t *testing.T, s *Store, id, text, beside string) []change.Op {
 	t.Helper()
 	before := load(t, s, id)
 	after := before.Clone()
-	m := &after.Messages[wound.Hello]
+	m := &after.Messages[damage.Hello]
 	must(t, m.Parts[2].Set(jsonedit.Quote(text), "text"))
 	if beside != "" {
 		m.Insert(after.NewTextPart(m, m.Parts[2].ID+"0", beside))

@@ -9,7 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/change"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/session"
 )
 
@@ -49,7 +49,7 @@ func TestOrphans(t *testing.T) {
 			if strings.Join(got, "; ") != want {
 				t.Errorf("Orphans = %s, want %s", strings.Join(got, "; "), want)
 			}
-			was, err := wound.Snapshot(path)
+			was, err := damage.Snapshot(path)
 			must(t, err)
 			ops := deletions(t, s, refs)
 			if out := run(t, s, ops); out.State != change.Committed {
@@ -62,7 +62,7 @@ func TestOrphans(t *testing.T) {
 			if out := runPlan(t, s, change.Plan{AllowMissingParent: true, Ops: change.Inverse(ops)}); out.State != change.Committed {
 				t.Errorf("with AllowMissingParent Commit = %+v", out)
 			}
-			now, err := wound.Snapshot(path)
+			now, err := damage.Snapshot(path)
 			must(t, err)
 			if diff := cmp.Diff(was, now); diff != "" {
 				t.Errorf("after undo (-want +got):\n%s", diff)

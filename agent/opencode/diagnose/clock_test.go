@@ -10,15 +10,15 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/render"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/session"
 )
 
 // backwards gives the messages of the fixture up to number n the times and ids
 // that they would have had before the clock started anew.
-func backwards(n int) func(wound.Store) {
+func backwards(n int) func(damage.Store) {
 	const wrapped, back = "f", 10_000_000_000 // 115 days
-	return func(s wound.Store) {
+	return func(s damage.Store) {
 		messages, parts := s.Records()
 		for _, m := range messages[:n+1] {
 			s.Put(m.Edit(func(f map[string]any) {
@@ -27,7 +27,7 @@ func backwards(n int) func(wound.Store) {
 					times[name] = at.(float64) - back
 				}
 			}))
-			if db, ok := s.(wound.Database); ok {
+			if db, ok := s.(damage.Database); ok {
 				db.SQL(fmt.Sprintf("update message set time_created = time_created - %d where id = ?", back), m.ID)
 			}
 		}
@@ -43,32 +43,32 @@ func backwards(n int) func(wound.Store) {
 }
 
 // referring adds the references that the fixture has none of.
-func referring(s wound.Store) {
+func referring(s damage.Store) {
 	messages, _ := s.Records()
-	tool := wound.Of(s, wound.OneCall, "tool")[0]
+	tool := damage.Parts(s, damage.OneCall, "tool")[0]
 	s.Put(tool.Edit(func(f map[string]any) {
 		f["state"].(map[string]any)["attachments"] = []any{map[string]any{
 			"id": "prt_1fbbd1808001AAAAAAAAAAAAAA", "sessionID": "ses_1", "messageID": tool.Owner,
 			"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgo=",
 		}}
 	}))
-	text := wound.Of(s, wound.FourthPrompt, "text")[0]
-	s.Put(wound.Record{Table: "part", ID: text.ID + "z", Owner: text.Owner, Data: `{"type":"compaction","auto":false,"tail_start_id":"` + messages[wound.SecondPrompt].ID + `"}`})
+	text := damage.Parts(s, damage.FourthPrompt, "text")[0]
+	s.Put(damage.Record{Table: "part", ID: text.ID + "z", Owner: text.Owner, Data: `{"type":"compaction","auto":false,"tail_start_id":"` + messages[damage.SecondPrompt].ID + `"}`})
 }
 
-// The wounds of the clock, in every generation of stores: the agent answers
+// The damages of the clock, in every generation of stores: the agent answers
 // again, the order stays, what referred to something still does, and undo gives
 // back every byte.
 func TestClock(t *testing.T) {
-	for version, name := range wound.Versions {
+	for version, name := range damage.Versions {
 		for _, c := range []struct {
 			name string
-			cut  func(wound.Store)
+			cut  func(damage.Store)
 			old  int // messages that get new ids
 		}{
-			{"all", func(s wound.Store) { s.Replace("msg_1", "msg_f"); s.Replace("prt_1", "prt_f") }, 10},
-			{"all, and all that refers", func(s wound.Store) { referring(s); backwards(wound.Goodbye)(s) }, 10},
-			{"some, and all that refers", func(s wound.Store) { referring(s); backwards(wound.Hello)(s) }, 5},
+			{"all", func(s damage.Store) { s.Replace("msg_1", "msg_f"); s.Replace("prt_1", "prt_f") }, 10},
+			{"all, and all that refers", func(s damage.Store) { referring(s); backwards(damage.Goodbye)(s) }, 10},
+			{"some, and all that refers", func(s damage.Store) { referring(s); backwards(damage.Hello)(s) }, 5},
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()

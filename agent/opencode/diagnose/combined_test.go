@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/repair"
 	"mend/session"
 )
@@ -22,7 +22,7 @@ var (
 // plan changes nothing.
 func TestCombinedDamage(t *testing.T) {
 	for _, c := range []struct {
-		version int // of [wound.Versions]
+		version int // of [damage.Versions]
 		names   string
 	}{
 		{0, "empty answer without reasoning; prompt's text truncated"},
@@ -41,16 +41,16 @@ func TestCombinedDamage(t *testing.T) {
 		{1, "call under a part_ id; tool invalid; text behind tool"},
 		{2, "large attachment without output; message of NUL bytes; ids from both sides of the clock's wrap"},
 	} {
-		t.Run(wound.Versions[c.version]+"/"+c.names, func(t *testing.T) { fixCombined(t, c.version, strings.Split(c.names, "; ")) })
+		t.Run(damage.Versions[c.version]+"/"+c.names, func(t *testing.T) { fixCombined(t, c.version, strings.Split(c.names, "; ")) })
 	}
-	for version := range wound.Versions {
+	for version := range damage.Versions {
 		for n := range *draws {
 			r := rand.New(rand.NewPCG(*drawSeed, uint64(version)<<32+uint64(n)))
 			var names []string
 			for range 2 + r.IntN(5) {
-				names = append(names, wound.Table[r.IntN(len(wound.Table))].Name)
+				names = append(names, damage.Table[r.IntN(len(damage.Table))].Name)
 			}
-			t.Run(fmt.Sprintf("%s/%d: %s", wound.Versions[version], n, strings.Join(names, "; ")), func(t *testing.T) { fixCombined(t, version, names) })
+			t.Run(fmt.Sprintf("%s/%d: %s", damage.Versions[version], n, strings.Join(names, "; ")), func(t *testing.T) { fixCombined(t, version, names) })
 		}
 	}
 }
@@ -72,11 +72,11 @@ func fixCombined(t *testing.T, version int, names []string) {
 }
 
 func cutStore(t *testing.T, version int, names []string) (*session.Session, Options) {
-	s := unpack(t, version, func(st wound.Store) {
+	s := unpack(t, version, func(st damage.Store) {
 		for _, name := range names {
-			i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
-			wound.Table[i].Cut(st)
+			i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
+			damage.Table[i].Cut(st)
 		}
 	}).load()
-	return s, Options{Now: fixtureTime, Version: wound.Versions[version], Missing: missing}
+	return s, Options{Now: fixtureTime, Version: damage.Versions[version], Missing: missing}
 }

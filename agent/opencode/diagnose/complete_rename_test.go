@@ -5,18 +5,18 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/session"
 )
 
 // TestRename gives parts ids that are none, and wants each under one that is, in
 // a session that every version takes.
 func TestRename(t *testing.T) {
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		healthy, _ := wrongs(fromStore(t, i, uncutStore), render.Profiles())
 		for _, prefix := range []string{"bad_", "part_", "txt_", "supermemory-"} {
 			s := fromStore(t, i, uncutStore)
-			m := &s.Messages[wound.Hello]
+			m := &s.Messages[damage.Hello]
 			p := m.Parts[2]
 			m.Remove(p.Ref)
 			to := p.Ref
@@ -27,7 +27,7 @@ func TestRename(t *testing.T) {
 			}
 			m.Insert(session.NewPart(r))
 			after := firstHolding(t, s, healthy, renameFixes(&known{s: s}, fault{Code: render.FailureScreen, Ref: to}), render.Profiles())
-			if after == nil || string(after.Messages[wound.Hello].Parts[2].Data) != string(p.Data) || after.Messages[wound.Hello].Parts[2].ID != p.ID {
+			if after == nil || string(after.Messages[damage.Hello].Parts[2].Data) != string(p.Data) || after.Messages[damage.Hello].Parts[2].ID != p.ID {
 				t.Errorf("%s: a part called %s is not back at its place", version, to.Part)
 			}
 		}

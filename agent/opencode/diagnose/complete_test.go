@@ -8,8 +8,8 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -35,11 +35,11 @@ var others = []string{
 func richer(t *testing.T, version int) *session.Session {
 	t.Helper()
 	s := fromStore(t, version, uncutStore)
-	s.Messages = s.Messages[:wound.Hello+1]
+	s.Messages = s.Messages[:damage.Hello+1]
 	for i, data := range others {
-		m := &s.Messages[wound.SecondPrompt]
+		m := &s.Messages[damage.SecondPrompt]
 		if strings.Contains(data, `"tool"`) {
-			m = &s.Messages[wound.OneCall]
+			m = &s.Messages[damage.OneCall]
 		}
 		id := fmt.Sprintf("%s_%02d", m.Parts[len(m.Parts)-1].ID[:30], i)
 		if m.Role == session.RoleAssistant {
@@ -49,8 +49,8 @@ func richer(t *testing.T, version int) *session.Session {
 		p.Data = []byte(data)
 		m.Insert(session.NewPart(s.Rewrite(p.Record, membersOf(t, data)...)))
 	}
-	enrich(t, &s.Messages[wound.Hello], `{"error":{"name":"MessageAbortedError","data":{"message":"x"}},"summary":false,"variant":"x"}`)
-	enrich(t, &s.Messages[wound.SecondPrompt], `{"summary":{"title":"x","body":"y","diffs":[{"file":"x","additions":1,"deletions":0}]},"system":"x","tools":{"bash":true},"format":{"type":"text"}}`)
+	enrich(t, &s.Messages[damage.Hello], `{"error":{"name":"MessageAbortedError","data":{"message":"x"}},"summary":false,"variant":"x"}`)
+	enrich(t, &s.Messages[damage.SecondPrompt], `{"summary":{"title":"x","body":"y","diffs":[{"file":"x","additions":1,"deletions":0}]},"system":"x","tools":{"bash":true},"format":{"type":"text"}}`)
 	return s
 }
 
@@ -87,8 +87,8 @@ func enrich(t *testing.T, m *session.Message, data string) {
 func TestCompleteEveryField(t *testing.T) {
 	values := []string{"", "null", "true", "-1.5", `"x"`, `{"a":"b"}`, "[1]"}
 	all := render.Profiles()
-	for _, i := range []int{0, len(wound.Versions) - 1} { // a tree and a database
-		version := wound.Versions[i]
+	for _, i := range []int{0, len(damage.Versions) - 1} { // a tree and a database
+		version := damage.Versions[i]
 		t.Run(version, func(t *testing.T) {
 			s, seen := richer(t, i), map[string]bool{}
 			profiles := []render.Profile{all[0], all[len(all)-1]}
@@ -163,9 +163,9 @@ func TestCompleteMissingOutput(t *testing.T) {
 		"empty":   {`""`, `""`},
 		"number":  {"5", `"5"`},
 	} {
-		for i, version := range wound.Versions {
+		for i, version := range damage.Versions {
 			s := fromStore(t, i, uncutStore)
-			call := lastOf(s.Messages[wound.OneCall].Parts, (*session.Part).IsTool)
+			call := lastOf(s.Messages[damage.OneCall].Parts, (*session.Part).IsTool)
 			s = alter(t, s, &call.Record, c.value, []string{"state", "output"})
 			result, err := Plan(s, Request{Latent: true})
 			if err != nil {

@@ -6,13 +6,13 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/change"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/session"
 )
 
 // lose drops the first n messages of the fixture with their parts.
-func lose(n int) func(wound.Store) {
-	return func(s wound.Store) {
+func lose(n int) func(damage.Store) {
+	return func(s damage.Store) {
 		messages, parts := s.Records()
 		for _, m := range messages[:n] {
 			for _, p := range parts {
@@ -29,23 +29,23 @@ func lose(n int) func(wound.Store) {
 // generation of stores: the provider takes the conversation again, the strict
 // form of the agent's screen is kept, and undo gives back every byte.
 func TestLostFirstPrompt(t *testing.T) {
-	for version, name := range wound.Versions {
+	for version, name := range damage.Versions {
 		for _, c := range []struct {
 			name string
-			cut  func(wound.Store)
+			cut  func(damage.Store)
 			ops  string // what becomes of which record, with the ids of the fixture by their numbers
 		}{
-			{"lost its parts", func(s wound.Store) { s.Drop(wound.Of(s, wound.FirstPrompt, "text")[0]) }, "create part of 0"},
-			{"empty text", wound.Text(wound.FirstPrompt, ""), "change part of 0"},
-			{"ignored text only", func(s wound.Store) {
-				s.Put(wound.Of(s, wound.FirstPrompt, "text")[0].Edit(func(f map[string]any) { f["ignored"] = true }))
+			{"lost its parts", func(s damage.Store) { s.Drop(damage.Parts(s, damage.FirstPrompt, "text")[0]) }, "create part of 0"},
+			{"empty text", damage.Text(damage.FirstPrompt, ""), "change part of 0"},
+			{"ignored text only", func(s damage.Store) {
+				s.Put(damage.Parts(s, damage.FirstPrompt, "text")[0].Edit(func(f map[string]any) { f["ignored"] = true }))
 			}, "create part of 0"},
 			{"is gone", lose(1), "create message 0, create part of 0"},
 			{"and an answer are gone", lose(2), "create message 0, create part of 0"},
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				sound := unpack(t, version, func(wound.Store) {}).load()
+				sound := unpack(t, version, func(damage.Store) {}).load()
 				st := unpack(t, version, c.cut)
 				before := st.load()
 				after := cure(before, "R16", firstPromptFixes)

@@ -83,9 +83,9 @@ func TestFixtureIsHealthy(t *testing.T) {
 	}
 }
 
-// TestFixtureWounds cuts the wounds of docs/opencode.md that are of the
+// TestFixtureDamages cuts the damages of docs/opencode.md that are of the
 // four classes into the real store, and holds each against the provider's rules.
-func TestFixtureWounds(t *testing.T) {
+func TestFixtureDamages(t *testing.T) {
 	const oneCall, prompt, hello, goodbye = 1, 3, 4, 9
 	first := func(m *session.Message, kind string) *session.Part {
 		for i := range m.Parts {

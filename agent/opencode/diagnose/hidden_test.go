@@ -5,7 +5,7 @@ import (
 
 	"mend/repair"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/session"
 )
 
@@ -25,7 +25,7 @@ func TestHiddenFolder(t *testing.T) {
 // A session that the agent does not list is told, and left.
 func TestUnlisted(t *testing.T) {
 	hide := func(statement string) *session.Session {
-		return unpack(t, 2, func(s wound.Store) { s.(wound.Database).SQL(statement) }).load()
+		return unpack(t, 2, func(s damage.Store) { s.(damage.Database).SQL(statement) }).load()
 	}
 	for _, c := range []struct {
 		statement string

@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 
 	"mend/agent/opencode/render"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/jsonedit"
 	"mend/provider/anthropic"
 	"mend/session"
@@ -17,14 +17,14 @@ import (
 
 // What no record of the session tells is left out: no name is made up (item 9).
 func TestNothingIsInvented(t *testing.T) {
-	cut := func(s wound.Store) {
+	cut := func(s damage.Store) {
 		messages, _ := s.Records()
 		for _, m := range messages {
 			m.Data = ""
 			s.Put(m)
 		}
 	}
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		s := unpack(t, i, cut).load()
 		for j, c := range s.Info.Cols { // nor the session's row
 			if c.Name == "model" || c.Name == "agent" {
@@ -33,7 +33,7 @@ func TestNothingIsInvented(t *testing.T) {
 			}
 		}
 		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
-		if err != nil || len(r.After.Messages) != len(s.Messages) || verdict(r.Remaining) != wound.Alive {
+		if err != nil || len(r.After.Messages) != len(s.Messages) || verdict(r.Remaining) != damage.Alive {
 			t.Fatalf("%s: %d messages are left of %d, %s, %v", version, len(r.After.Messages), len(s.Messages), told(r.Remaining), err)
 		}
 		for _, m := range r.After.Messages {
@@ -76,13 +76,13 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 // How bad a finding is, is judged by the version in use: what only others refuse is
 // latent (item 13).
 func TestSeverityIsOfTheVersionInUse(t *testing.T) {
-	for i := range wound.Versions {
-		for j, w := range wound.Table {
+	for i := range damage.Versions {
+		for j, w := range damage.Table {
 			if !storetest.Includes(j/5, 5) || j%5 != i && !strings.Contains(w.Name, "model") && !strings.Contains(w.Name, "provider") {
 				continue
 			}
 			s := unpack(t, i, w.Cut).load()
-			for _, version := range wound.Versions {
+			for _, version := range damage.Versions {
 				p := render.ProfileFor(version)
 				o := Options{Now: fixtureTime, Version: version, Missing: missing}
 				request := render.Render(s, render.Settings{Profile: p, Now: fixtureTime, Missing: missing})
@@ -96,7 +96,7 @@ func TestSeverityIsOfTheVersionInUse(t *testing.T) {
 				}
 				for _, f := range chartOf(s, o, false).Findings().All() {
 					if simulated := isRule(f.Code) || strings.Contains("unreadable field media clock", f.Code); simulated && (f.Severity == repair.Broken) != mine[key{f.Code, f.Ref}] {
-						t.Errorf("%s of %s on %s: %s %s is %s, and the request of that version has it: %v", w.Name, wound.Versions[i], version, f.Code, f.Ref, f.Severity, mine[key{f.Code, f.Ref}])
+						t.Errorf("%s of %s on %s: %s %s is %s, and the request of that version has it: %v", w.Name, damage.Versions[i], version, f.Code, f.Ref, f.Severity, mine[key{f.Code, f.Ref}])
 					}
 				}
 			}

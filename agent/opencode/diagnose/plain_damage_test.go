@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/session"
 )
 
@@ -97,7 +97,7 @@ func TestPlainModel(t *testing.T) {
 		{`null`, false},
 		{``, false},
 	} {
-		s := unpack(t, 2, func(wound.Store) {}).load()
+		s := unpack(t, 2, func(damage.Store) {}).load()
 		for i := range s.Info.Cols {
 			if s.Info.Cols[i].Name == "model" {
 				s.Info.Cols[i].Bytes = []byte(r.model)

@@ -126,7 +126,7 @@ func TestPlainIsHealthy(t *testing.T) {
 
 func TestPlainWorldIsHealthy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := world{wounds: rapid.Bool().Draw(t, "wounds")}
+		w := world{damages: rapid.Bool().Draw(t, "damages")}
 		s := w.session(t)
 		for i := range s.Messages {
 			complete(&s.Messages[i])

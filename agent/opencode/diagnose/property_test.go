@@ -31,10 +31,10 @@ var callStates = []string{
 	`"status":"pending","input":{},"raw":""`,
 }
 
-// A world makes random sessions; wounds adds faults to them.
+// A world makes random sessions; damages adds faults to them.
 type world struct {
-	wounds bool
-	calls  int
+	damages bool
+	calls   int
 }
 
 func (w *world) session(t *rapid.T) *session.Session {
@@ -50,7 +50,7 @@ func (w *world) session(t *rapid.T) *session.Session {
 }
 
 func (w *world) prompt(t *rapid.T) turn {
-	if !w.wounds {
+	if !w.damages {
 		return user(append(pick(t, "more", 1, file, hi), hi)...)
 	}
 	return user(pick(t, "prompt parts", 3, hi, file, blank, empty)...)
@@ -62,7 +62,7 @@ func (w *world) answer(t *rapid.T) turn {
 		parts = append(parts, w.step(t, i)...)
 	}
 	ends := []string{`"finish":"stop"`, `"finish":"tool-calls"`, `"finish":"length"`}
-	if w.wounds {
+	if w.damages {
 		ends = append(ends, `"agent":"x"`, `"error":{"name":"MessageAbortedError","data":{"message":"x"}}`, `"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}`)
 	}
 	return turn{session.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
@@ -72,7 +72,7 @@ func (w *world) answer(t *rapid.T) turn {
 // lacking a start: that is a fault of another class.
 func (w *world) step(t *rapid.T, i int) []string {
 	step, between, states := []string{stepStart, signed, done}, []string{`"type":"patch","hash":"x","files":[]`}, callStates[:2]
-	if w.wounds {
+	if w.damages {
 		step = append(step[:rapid.IntRange(min(i, 1), 1).Draw(t, "start")], pick(t, "said", 4, signed, signed2, unsigned, hi, blank, empty)...)
 		between, states = append(between, signed, unsigned, blank, empty), callStates
 	}
@@ -111,7 +111,7 @@ func TestHealthyNeedsNothing(t *testing.T) {
 
 func TestPlanProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := (&world{wounds: true}).session(t)
+		s := (&world{damages: true}).session(t)
 		if rapid.IntRange(0, 4).Draw(t, "truncate") == 0 {
 			truncate(t, s)
 		}
@@ -202,7 +202,7 @@ func thinkingIsNotForged(t *rapid.T, before, after *session.Session) {
 func TestRepairedIsAccepted(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {
-		s := (&world{wounds: true}).session(t)
+		s := (&world{damages: true}).session(t)
 		s.Messages = append(s.Messages, buildMessage(len(s.Messages)+1, user(hi))) // no open loop
 		ds := diagnosed(s, Options{Now: now, Version: "1.1.53"})
 		broken := slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })

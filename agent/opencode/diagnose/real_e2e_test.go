@@ -9,18 +9,18 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
-	"mend/internal/wound"
 	"mend/session"
 	"mend/testdata"
 )
 
 // realHome is a scratch home of the real program of a version, by number, with
-// the fixture in it after a wound.
-func realHome(t *testing.T, version int, cut func(wound.Store)) (*opencode.Home, stored) {
+// the fixture in it after a damage.
+func realHome(t *testing.T, version int, cut func(damage.Store)) (*opencode.Home, stored) {
 	t.Helper()
-	exe, err := opencode.Install(wound.Versions[version])
+	exe, err := opencode.Install(damage.Versions[version])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +45,7 @@ func said(t *testing.T, h *opencode.Home, st stored, want string) {
 
 // mended cures a session of the real program, which is refused with a verdict,
 // and then answers.
-func mended(t *testing.T, version int, cut func(wound.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
+func mended(t *testing.T, version int, cut func(damage.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
 	t.Helper()
 	h, st := realHome(t, version, cut)
 	said(t, h, st, verdict)
@@ -63,13 +63,13 @@ func mended(t *testing.T, version int, cut func(wound.Store), verdict, code stri
 // A session from before the clock's start is dead for the versions that go by
 // ids, and is not after the repair.
 func TestRealClock(t *testing.T) {
-	for version, name := range wound.Versions[:2] {
-		for what, n := range map[string]int{"all": wound.Goodbye, "some": wound.Hello} {
+	for version, name := range damage.Versions[:2] {
+		for what, n := range map[string]int{"all": damage.Goodbye, "some": damage.Hello} {
 			if version == 1 && what == "some" {
 				continue // it looks at the newest answer alone
 			}
 			t.Run(name+"/"+what, func(t *testing.T) {
-				cut := func(s wound.Store) {
+				cut := func(s damage.Store) {
 					referring(s)
 					backwards(n)(s)
 				}
@@ -82,19 +82,19 @@ func TestRealClock(t *testing.T) {
 // A conversation that starts with an answer is refused, and is not after the
 // repair.
 func TestRealFirstPrompt(t *testing.T) {
-	for version, name := range wound.Versions {
+	for version, name := range damage.Versions {
 		t.Run(name, func(t *testing.T) { mended(t, version, lose(1), "R16", "R16", firstPromptFixes) })
 	}
 }
 
 // A prompt that is lost in the middle is no fault.
 func TestRealPromptGone(t *testing.T) {
-	for version, name := range wound.Versions {
+	for version, name := range damage.Versions {
 		t.Run(name, func(t *testing.T) {
-			h, st := realHome(t, version, func(s wound.Store) {
+			h, st := realHome(t, version, func(s damage.Store) {
 				messages, _ := s.Records()
-				s.Drop(wound.Of(s, wound.SecondPrompt, "text")[0])
-				s.Drop(messages[wound.SecondPrompt])
+				s.Drop(damage.Parts(s, damage.SecondPrompt, "text")[0])
+				s.Drop(messages[damage.SecondPrompt])
 			})
 			said(t, h, st, opencode.Alive)
 			if counts, _ := faults(st.load(), ""); len(counts) > 0 {

@@ -7,7 +7,7 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/change"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -87,9 +87,9 @@ func TestSalvagedSummary(t *testing.T) {
 // TestMessageGivenUp: the last fix takes the message and its parts away, if all
 // of them can be read.
 func TestMessageGivenUp(t *testing.T) {
-	for i := range wound.Versions {
+	for i := range damage.Versions {
 		s := fromStore(t, i, uncutStore)
-		m := s.Messages[wound.Hello]
+		m := s.Messages[damage.Hello]
 		broken := replaced(s, damaged(m.Record, "", 0))
 		fixes := salvageMessageFixes(&known{s: broken}, fault{Code: render.FailureUnreadable, Ref: m.Ref})
 		last := fixes[len(fixes)-1]

@@ -9,20 +9,20 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/jsonedit"
 	"mend/provider/anthropic"
 	"mend/session"
 )
 
 // cutMessages are messages of a fixture that have all there is; the others are like them.
-var cutMessages = []int{wound.FirstPrompt, wound.OneCall, wound.SecondPrompt, wound.Hello, wound.Goodbye}
+var cutMessages = []int{damage.FirstPrompt, damage.OneCall, damage.SecondPrompt, damage.Hello, damage.Goodbye}
 
 // TestSalvageAtEveryByte cuts the records of the fixtures after each of their
 // bytes.
 func TestSalvageAtEveryByte(t *testing.T) {
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			s := fromStore(t, i, uncutStore)
 			profiles := render.Profiles()
@@ -110,10 +110,10 @@ func TestDamagedRecords(t *testing.T) {
 		}},
 		{"NULL", false, func(r session.Record) session.Record { return damaged(r, "", session.ClassNull) }},
 	}
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		s := fromStore(t, i, uncutStore)
 		for _, c := range damages {
-			hello := &s.Messages[wound.Hello]
+			hello := &s.Messages[damage.Hello]
 			for _, r := range []session.Record{hello.Record, hello.Parts[0].Record, hello.Parts[2].Record} {
 				broken := replaced(s, c.as(r))
 				name := fmt.Sprintf("%s: %s in %s", version, c.name, r.Ref)
@@ -199,10 +199,10 @@ func TestSalvagePart(t *testing.T) {
 	}
 }
 
-// TestDamageWounds: a plan cures what the real program dies of, by one op.
-func TestDamageWounds(t *testing.T) {
-	for i, version := range wound.Versions {
-		for _, w := range wound.Table {
+// TestDamagedParts: a plan cures what the real program dies of, by one op.
+func TestDamagedParts(t *testing.T) {
+	for i, version := range damage.Versions {
+		for _, w := range damage.Table {
 			if !slices.Contains([]string{"part truncated", "part of no bytes", "message truncated", "message of no bytes", "completed without output"}, w.Name) {
 				continue
 			}

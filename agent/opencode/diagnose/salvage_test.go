@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/provider/anthropic"
 	"mend/session"
 )
@@ -16,13 +16,13 @@ import (
 // What the tests of damaged and incomplete records share.
 
 // fromStore is the fixture of a version, by number, as its store loads it after a
-// wound.
-func fromStore(t *testing.T, version int, cut func(wound.Store)) *session.Session {
+// damage.
+func fromStore(t *testing.T, version int, cut func(damage.Store)) *session.Session {
 	t.Helper()
 	return unpack(t, version, cut).load()
 }
 
-func uncutStore(wound.Store) {}
+func uncutStore(damage.Store) {}
 
 // A faultPlace is where faults of a code are counted.
 type faultPlace struct{ code, message string }

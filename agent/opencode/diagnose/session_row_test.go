@@ -12,8 +12,8 @@ import (
 
 	"mend/agent/opencode/database"
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/session"
 	"mend/testdata"
 )
@@ -64,7 +64,7 @@ func (s rowStore) load(id string) *session.Session {
 }
 
 // with is the session with the cell's value, as SQLite stores it.
-func (s rowStore) with(c wound.Cell) *session.Session {
+func (s rowStore) with(c damage.Cell) *session.Session {
 	s.t.Helper()
 	s.exec(c.Cut())
 	defer s.exec("delete from session; insert into session select * from whole")
@@ -73,7 +73,7 @@ func (s rowStore) with(c wound.Cell) *session.Session {
 
 // applied carries out a plan and its inverse in a store that holds the cell's value, and
 // compares the table before and after.
-func (s rowStore) applied(c wound.Cell, ops []change.Op) error {
+func (s rowStore) applied(c damage.Cell, ops []change.Op) error {
 	s.t.Helper()
 	s.exec(c.Cut() + "; create table damaged as select * from session")
 	defer s.exec("delete from session; insert into session select * from whole; drop table damaged")
@@ -99,18 +99,18 @@ func TestSessionRow(t *testing.T) {
 		"1.2.27":  newRowStore(t, testdata.OpenCode1227),
 		"1.18.33": newRowStore(t, testdata.OpenCode11833),
 	}
-	for i, cell := range wound.Cells() {
+	for i, cell := range damage.Cells() {
 		if !storetest.Includes(i, 8) {
 			continue
 		}
 		s := stores[cell.Version].with(cell)
 		o := Options{Now: fixtureTime, Version: cell.Version}
 		ds := diagnosed(s, o)
-		if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != (cell.Want != wound.Alive) {
+		if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != (cell.Want != damage.Alive) {
 			t.Errorf("%s: %s: Diagnose = %s, the real program: %s", cell.Version, cell.Cut(), told(ds), cell.Want)
 			continue
 		}
-		if cell.Want == wound.Alive {
+		if cell.Want == damage.Alive {
 			continue
 		}
 		r, err := Plan(s, Request{Options: o})
@@ -146,7 +146,7 @@ func TestSessionRowPartialList(t *testing.T) {
 			{"'[" + first[:20] + "'", ""},
 			{"'['", ""},
 		} {
-			s := st.with(wound.Cell{Column: "permission", Value: c.value})
+			s := st.with(damage.Cell{Column: "permission", Value: c.value})
 			r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
 			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || r.Fixed[0].Loses == "" {
 				t.Errorf("%s: %s: Plan = %+v, %v", version, c.value, r, err)
@@ -190,7 +190,7 @@ func TestProjectRow(t *testing.T) {
 			{"icon_color = x'00'", ""},
 			{"time_updated = 'garbage'", ""},
 		} {
-			s := st.with(wound.Cell{Column: "title", Value: "title; update project set " + c.value})
+			s := st.with(damage.Cell{Column: "title", Value: "title; update project set " + c.value})
 			st.exec("delete from project; insert into project select * from project_whole")
 			o := Options{Now: fixtureTime, Version: version}
 			ds := diagnosed(s, o)

@@ -16,8 +16,8 @@ import (
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
 	"mend/change"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/provider/anthropic"
 	"mend/session"
 	"mend/testdata"
@@ -30,8 +30,8 @@ type stored struct {
 	id   string
 }
 
-// unpack is the fixture of a version, by number, after a wound.
-func unpack(t *testing.T, version int, cut func(wound.Store)) stored {
+// unpack is the fixture of a version, by number, after a damage.
+func unpack(t *testing.T, version int, cut func(damage.Store)) stored {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
@@ -43,7 +43,7 @@ func unpack(t *testing.T, version int, cut func(wound.Store)) stored {
 	if _, err := os.Stat(st.path); err != nil {
 		st.path = filepath.Join(dir, "opencode", "storage")
 	}
-	wound.Into(t, st.path, id, cut)
+	damage.Edit(t, st.path, id, cut)
 	return st
 }
 
@@ -107,20 +107,20 @@ func (st stored) apply(ops []change.Op) []change.Op {
 // stored then is every byte what it was.
 func (st stored) thereAndBack(before, after *session.Session) {
 	st.t.Helper()
-	wounded := st.snapshot()
+	damaged := st.snapshot()
 	ops := st.apply(change.Diff(before.AllRecords, after.AllRecords))
 	if diff := cmp.Diff(records(after), records(st.load())); diff != "" {
 		st.t.Errorf("what is stored is not what was planned (-want +got):\n%s", diff)
 	}
 	st.apply(change.Inverse(ops))
-	if diff := cmp.Diff(wounded, st.snapshot()); diff != "" {
+	if diff := cmp.Diff(damaged, st.snapshot()); diff != "" {
 		st.t.Errorf("after undo (-want +got):\n%s", diff)
 	}
 }
 
 func (st stored) snapshot() map[string]string {
 	st.t.Helper()
-	all, err := wound.Snapshot(st.path)
+	all, err := damage.Snapshot(st.path)
 	if err != nil {
 		st.t.Fatal(err)
 	}

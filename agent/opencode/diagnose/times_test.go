@@ -8,7 +8,7 @@ import (
 
 	"mend/repair"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/session"
 	"mend/testdata"
 )
@@ -23,7 +23,7 @@ func TestTimesOfEveryClass(t *testing.T) {
 	for i, v := range []string{"'b'", "x'00'", "time_created + 0.5", "'12x'", "x'ff'", "''"} {
 		fmt.Fprintf(&cut, "; update message set time_created = %s where id = '%s'", v, healthy[i+2])
 	}
-	s := st.with(wound.Cell{Column: "title", Value: cut.String()})
+	s := st.with(damage.Cell{Column: "title", Value: cut.String()})
 	bySQL := idsOf(s)
 	if slices.Equal(bySQL, healthy) {
 		t.Fatal("the order did not change")

@@ -6,13 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 	"mend/request"
 )
 
 // TestAbilities predicts what becomes of files for a model that supports none.
 func TestAbilities(t *testing.T) {
-	for _, version := range wound.Versions {
+	for _, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			l := newHarnessFrom(t, version, true, "text")
 			l.reads = func(request.Model, string) (reads, known bool) { return false, true }
@@ -27,7 +27,7 @@ func TestAbilities(t *testing.T) {
 func mediaTrials() []trial {
 	sent := func(file fields) func(*harness) {
 		return func(l *harness) {
-			l.add(l.part(wound.SecondPrompt, "text"), "z", `{}`)
+			l.add(l.part(damage.SecondPrompt, "text"), "z", `{}`)
 			l.rows[len(l.rows)-1].fields = file
 		}
 	}

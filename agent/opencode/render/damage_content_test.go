@@ -5,13 +5,13 @@ package render_test
 import (
 	"strings"
 
+	"mend/internal/damage"
 	"mend/internal/endpoint"
-	"mend/internal/wound"
 )
 
 const (
 	png     = "data:image/png;base64,iVBORw0KGgo="
-	prompts = wound.FourthPrompt
+	prompts = damage.FourthPrompt
 )
 
 func moreTrials() []trial {
@@ -24,97 +24,97 @@ func moreTrials() []trial {
 
 // assistantTrials change texts, errors and kinds of parts.
 func assistantTrials() []trial {
-	aborted := message(wound.Hello, "error", failure("MessageAbortedError"))
+	aborted := message(damage.Hello, "error", failure("MessageAbortedError"))
 	return []trial{
 		{name: "aborted answer with text", cut: aborted},
-		{name: "aborted answer of reasoning and step-finish", cut: combine(aborted, drop(wound.Hello, "text"))},
-		{name: "aborted answer of reasoning", cut: combine(aborted, drop(wound.Hello, "text"), drop(wound.Hello, "step-finish"))},
-		{name: "error null", cut: message(wound.Hello, "error", nil)},
-		{name: "error an empty object", cut: message(wound.Hello, "error", fields{})},
-		{name: "error a string", cut: message(wound.Hello, "error", "MessageAbortedError")},
-		{name: "ignored text in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"text","text":"ignore me","ignored":true}`)},
-		{name: "prompt of ignored text only", cut: set(wound.SecondPrompt, "text", "ignored", true)},
-		{name: "ignored text in an answer", cut: set(wound.Hello, "text", "ignored", true)},
-		{name: "synthetic text in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"text","text":"synthetic","synthetic":true}`)},
-		{name: "empty prompt", cut: set(wound.SecondPrompt, "text", "text", "")},
-		{name: "empty text in a prompt", cut: add(wound.SecondPrompt, "text", `{"type":"text","text":""}`)},
-		{name: "empty answer without reasoning", cut: combine(set(wound.Hello, "text", "text", ""), drop(wound.Hello, "reasoning"))},
-		{name: "no-break space", cut: set(wound.Hello, "text", "text", "\u00a0")},
-		{name: "byte order mark", cut: set(wound.Hello, "text", "text", "\ufeff")},
-		{name: "zero width space", cut: set(wound.Hello, "text", "text", "\u200b")},
-		{name: "white space around an answer", cut: set(wound.Goodbye, "text", "text", "  x \n")},
-		{name: "text missing", cut: without(wound.Hello, "text", "text")},
-		{name: "text null in a prompt", cut: set(wound.SecondPrompt, "text", "text", nil)},
-		{name: "text a number", cut: set(wound.Hello, "text", "text", 5)},
-		{name: "text metadata", cut: set(wound.Hello, "text", "metadata", fields{"anthropic": fields{"x": 1}})},
-		{name: "text metadata null", cut: set(wound.Hello, "text", "metadata", nil)},
-		{name: "text metadata flat", cut: set(wound.Hello, "text", "metadata", fields{"x": true})},
-		{name: "text metadata a list", cut: set(wound.Hello, "text", "metadata", []any{})},
-		{name: "text metadata flat in a prompt", cut: set(wound.SecondPrompt, "text", "metadata", fields{"x": true})},
+		{name: "aborted answer of reasoning and step-finish", cut: combine(aborted, drop(damage.Hello, "text"))},
+		{name: "aborted answer of reasoning", cut: combine(aborted, drop(damage.Hello, "text"), drop(damage.Hello, "step-finish"))},
+		{name: "error null", cut: message(damage.Hello, "error", nil)},
+		{name: "error an empty object", cut: message(damage.Hello, "error", fields{})},
+		{name: "error a string", cut: message(damage.Hello, "error", "MessageAbortedError")},
+		{name: "ignored text in a prompt", cut: add(damage.SecondPrompt, "text", `{"type":"text","text":"ignore me","ignored":true}`)},
+		{name: "prompt of ignored text only", cut: set(damage.SecondPrompt, "text", "ignored", true)},
+		{name: "ignored text in an answer", cut: set(damage.Hello, "text", "ignored", true)},
+		{name: "synthetic text in a prompt", cut: add(damage.SecondPrompt, "text", `{"type":"text","text":"synthetic","synthetic":true}`)},
+		{name: "empty prompt", cut: set(damage.SecondPrompt, "text", "text", "")},
+		{name: "empty text in a prompt", cut: add(damage.SecondPrompt, "text", `{"type":"text","text":""}`)},
+		{name: "empty answer without reasoning", cut: combine(set(damage.Hello, "text", "text", ""), drop(damage.Hello, "reasoning"))},
+		{name: "no-break space", cut: set(damage.Hello, "text", "text", "\u00a0")},
+		{name: "byte order mark", cut: set(damage.Hello, "text", "text", "\ufeff")},
+		{name: "zero width space", cut: set(damage.Hello, "text", "text", "\u200b")},
+		{name: "white space around an answer", cut: set(damage.Goodbye, "text", "text", "  x \n")},
+		{name: "text missing", cut: without(damage.Hello, "text", "text")},
+		{name: "text null in a prompt", cut: set(damage.SecondPrompt, "text", "text", nil)},
+		{name: "text a number", cut: set(damage.Hello, "text", "text", 5)},
+		{name: "text metadata", cut: set(damage.Hello, "text", "metadata", fields{"anthropic": fields{"x": 1}})},
+		{name: "text metadata null", cut: set(damage.Hello, "text", "metadata", nil)},
+		{name: "text metadata flat", cut: set(damage.Hello, "text", "metadata", fields{"x": true})},
+		{name: "text metadata a list", cut: set(damage.Hello, "text", "metadata", []any{})},
+		{name: "text metadata flat in a prompt", cut: set(damage.SecondPrompt, "text", "metadata", fields{"x": true})},
 		{name: "bookkeeping parts", cut: combine(
-			add(wound.Hello, "text", `{"type":"patch","hash":"x","files":[]}`),
-			add(wound.SecondPrompt, "text", `{"type":"agent","name":"x"}`),
-			add(wound.OneCall, "tool", `{"type":"snapshot","snapshot":"x"}`),
-			add(wound.Done, "text", `{"type":"retry","attempt":1,"error":{},"time":{"created":1}}`))},
-		{name: "answer of a step-start only", cut: combine(drop(wound.Hello, "text"), drop(wound.Hello, "reasoning"), drop(wound.Hello, "step-finish"))},
+			add(damage.Hello, "text", `{"type":"patch","hash":"x","files":[]}`),
+			add(damage.SecondPrompt, "text", `{"type":"agent","name":"x"}`),
+			add(damage.OneCall, "tool", `{"type":"snapshot","snapshot":"x"}`),
+			add(damage.Done, "text", `{"type":"retry","attempt":1,"error":{},"time":{"created":1}}`))},
+		{name: "answer of a step-start only", cut: combine(drop(damage.Hello, "text"), drop(damage.Hello, "reasoning"), drop(damage.Hello, "step-finish"))},
 		{name: "answer of a patch only", cut: func(l *harness) {
-			l.drop(l.parts(wound.Hello, "")[1:]...)
-			l.part(wound.Hello, "step-start").fields = fields{"type": "patch", "hash": "x", "files": []any{}}
+			l.drop(l.parts(damage.Hello, "")[1:]...)
+			l.part(damage.Hello, "step-start").fields = fields{"type": "patch", "hash": "x", "files": []any{}}
 		}},
-		{name: "no step-start", cut: drop(wound.OneCall, "step-start")},
-		{name: "step-start behind the call", cut: combine(add(wound.OneCall, "tool", `{"type":"step-start"}`), func(l *harness) {
-			tool := l.part(wound.OneCall, "tool")
+		{name: "no step-start", cut: drop(damage.OneCall, "step-start")},
+		{name: "step-start behind the call", cut: combine(add(damage.OneCall, "tool", `{"type":"step-start"}`), func(l *harness) {
+			tool := l.part(damage.OneCall, "tool")
 			l.add(tool, "zz", `{"type":"text","text":"behind"}`)
 		})},
 		{name: "kinds of other programs", cut: combine(
-			add(wound.Hello, "text", `{"type":"thinking","thinking":"x"}`),
-			add(wound.OneCall, "text", `{"type":"tool_use","id":"x","name":"y","input":{}}`),
-			add(wound.SecondPrompt, "text", `{"type":"tool_result","tool_use_id":"x","content":"y"}`))},
-		{name: "file in an answer", cut: add(wound.Hello, "text", `{"type":"file","mime":"image/png","url":"`+png+`"}`)},
-		{name: "type missing", cut: without(wound.Hello, "text", "type")},
-		{name: "plan agent", cut: message(wound.Hello, "agent", "plan")},
+			add(damage.Hello, "text", `{"type":"thinking","thinking":"x"}`),
+			add(damage.OneCall, "text", `{"type":"tool_use","id":"x","name":"y","input":{}}`),
+			add(damage.SecondPrompt, "text", `{"type":"tool_result","tool_use_id":"x","content":"y"}`))},
+		{name: "file in an answer", cut: add(damage.Hello, "text", `{"type":"file","mime":"image/png","url":"`+png+`"}`)},
+		{name: "type missing", cut: without(damage.Hello, "text", "type")},
+		{name: "plan agent", cut: message(damage.Hello, "agent", "plan")},
 	}
 }
 
 // thinkingTrials change signatures and models.
 func thinkingTrials() []trial {
-	foreign := combine(message(wound.Hello, "modelID", "other"), message(wound.OneCall, "providerID", "other"))
-	meta := func(to any) func(*harness) { return set(wound.Hello, "reasoning", "metadata", to) }
+	foreign := combine(message(damage.Hello, "modelID", "other"), message(damage.OneCall, "providerID", "other"))
+	meta := func(to any) func(*harness) { return set(damage.Hello, "reasoning", "metadata", to) }
 	anthropic := func(to fields) func(*harness) { return meta(fields{"anthropic": to}) }
 	return []trial{
 		{name: "other model", cut: foreign},
-		{name: "other model, blank thinking", cut: combine(foreign, set(wound.Hello, "reasoning", "text", " "))},
-		{name: "other model, thinking only", cut: combine(foreign, drop(wound.Hello, "text"))},
-		{name: "other model, empty text", cut: combine(foreign, set(wound.Hello, "text", "text", ""))},
-		{name: "other model, flat metadata", cut: combine(foreign, meta(fields{"x": 1}), set(wound.OneCall, "tool", "metadata", fields{"x": 1}))},
-		{name: "other model, thinking without text", cut: combine(foreign, without(wound.Hello, "reasoning", "text"))},
-		{name: "unsigned thinking beside text", cut: without(wound.Hello, "reasoning", "metadata")},
-		{name: "unsigned thinking behind text", cut: combine(addAfter(wound.Goodbye, "reasoning", "text"), without(wound.Goodbye, "reasoning", "metadata"))},
-		{name: "unsigned blank thinking only", cut: combine(drop(wound.Hello, "text"), without(wound.Hello, "reasoning", "metadata"), set(wound.Hello, "reasoning", "text", " "))},
-		{name: "unsigned empty thinking only", cut: combine(drop(wound.Hello, "text"), without(wound.Hello, "reasoning", "metadata"), set(wound.Hello, "reasoning", "text", ""))},
-		{name: "signed thinking without text", cut: combine(set(wound.Hello, "reasoning", "text", ""), anthropic(fields{"signature": endpoint.Sign("")}))},
+		{name: "other model, blank thinking", cut: combine(foreign, set(damage.Hello, "reasoning", "text", " "))},
+		{name: "other model, thinking only", cut: combine(foreign, drop(damage.Hello, "text"))},
+		{name: "other model, empty text", cut: combine(foreign, set(damage.Hello, "text", "text", ""))},
+		{name: "other model, flat metadata", cut: combine(foreign, meta(fields{"x": 1}), set(damage.OneCall, "tool", "metadata", fields{"x": 1}))},
+		{name: "other model, thinking without text", cut: combine(foreign, without(damage.Hello, "reasoning", "text"))},
+		{name: "unsigned thinking beside text", cut: without(damage.Hello, "reasoning", "metadata")},
+		{name: "unsigned thinking behind text", cut: combine(addAfter(damage.Goodbye, "reasoning", "text"), without(damage.Goodbye, "reasoning", "metadata"))},
+		{name: "unsigned blank thinking only", cut: combine(drop(damage.Hello, "text"), without(damage.Hello, "reasoning", "metadata"), set(damage.Hello, "reasoning", "text", " "))},
+		{name: "unsigned empty thinking only", cut: combine(drop(damage.Hello, "text"), without(damage.Hello, "reasoning", "metadata"), set(damage.Hello, "reasoning", "text", ""))},
+		{name: "signed thinking without text", cut: combine(set(damage.Hello, "reasoning", "text", ""), anthropic(fields{"signature": endpoint.Sign("")}))},
 		{name: "signature of no characters", cut: anthropic(fields{"signature": ""})},
 		{name: "signature null", cut: anthropic(fields{"signature": nil})},
 		{name: "signature a number", cut: anthropic(fields{"signature": 5})},
-		{name: "redacted thinking", cut: combine(set(wound.Hello, "reasoning", "text", ""), anthropic(fields{"redactedData": "abc"}))},
+		{name: "redacted thinking", cut: combine(set(damage.Hello, "reasoning", "text", ""), anthropic(fields{"redactedData": "abc"}))},
 		{name: "redacted thinking with text", cut: anthropic(fields{"redactedData": "abc"})},
-		{name: "redacted thinking last", cut: combine(anthropic(fields{"redactedData": "abc"}), addAfter(wound.Hello, "reasoning", "text"))},
+		{name: "redacted thinking last", cut: combine(anthropic(fields{"redactedData": "abc"}), addAfter(damage.Hello, "reasoning", "text"))},
 		{name: "redacted data a number", cut: anthropic(fields{"redactedData": 5})},
 		{name: "reasoning metadata null", cut: meta(nil)},
 		{name: "reasoning metadata flat", cut: meta(fields{"x": 1})},
 		{name: "reasoning metadata of anthropic null", cut: meta(fields{"anthropic": nil})},
 		{name: "reasoning metadata a string", cut: meta("x")},
 		{name: "reasoning of another provider", cut: meta(fields{"openai": fields{"reasoningEncryptedContent": "x"}})},
-		{name: "reasoning text missing", cut: without(wound.Hello, "reasoning", "text")},
+		{name: "reasoning text missing", cut: without(damage.Hello, "reasoning", "text")},
 		{name: "two thoughts", cut: func(l *harness) {
-			r := l.part(wound.Hello, "reasoning")
+			r := l.part(damage.Hello, "reasoning")
 			l.add(r, "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
 		}},
 		{name: "thought between two calls", cut: func(l *harness) {
-			l.add(l.part(wound.TwoCalls, "tool"), "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
+			l.add(l.part(damage.TwoCalls, "tool"), "z", `{"type":"reasoning","text":"more","metadata":{"anthropic":{"signature":"`+endpoint.Sign("more")+`"}}}`)
 		}},
-		{name: "text between two calls", cut: add(wound.TwoCalls, "tool", `{"type":"text","text":"more"}`)},
-		{name: "blank between two calls", cut: add(wound.TwoCalls, "tool", `{"type":"text","text":" "}`)},
+		{name: "text between two calls", cut: add(damage.TwoCalls, "tool", `{"type":"text","text":"more"}`)},
+		{name: "blank between two calls", cut: add(damage.TwoCalls, "tool", `{"type":"text","text":" "}`)},
 		{name: "loop open", cut: lastPart(callInState("running"))},
 		{name: "loop open without thinking", cut: combine(lastPart(callInState("running")), drop(prompts+1, "reasoning"))},
 		{name: "loop open, text first", cut: combine(lastPart(callInState("pending")), prepend(prompts+1, `{"type":"text","text":"first"}`))},
@@ -129,27 +129,27 @@ func callInState(status string) string {
 // unfinished.
 func lastPart(part string) func(*harness) {
 	return func(l *harness) {
-		l.add(l.part(wound.Goodbye, "text"), "z", part)
-		l.drop(l.part(wound.Goodbye, "text"), l.part(wound.Goodbye, "step-finish"))
-		delete(l.message(wound.Goodbye).fields, "finish")
+		l.add(l.part(damage.Goodbye, "text"), "z", part)
+		l.drop(l.part(damage.Goodbye, "text"), l.part(damage.Goodbye, "step-finish"))
+		delete(l.message(damage.Goodbye).fields, "finish")
 	}
 }
 
 // callTrials change ids, names and inputs of tool calls.
 func callTrials() []trial {
-	call := func(name string, to any) func(*harness) { return set(wound.OneCall, "tool", name, to) }
+	call := func(name string, to any) func(*harness) { return set(damage.OneCall, "tool", name, to) }
 	return []trial{
 		{name: "callID of another provider", cut: call("callID", "functions.read:0")},
-		{name: "callIDs that become one", cut: combine(call("callID", "a:b"), set(wound.TwoCalls, "tool", "callID", "a_b"))},
-		{name: "callID missing", cut: without(wound.OneCall, "tool", "callID")},
+		{name: "callIDs that become one", cut: combine(call("callID", "a:b"), set(damage.TwoCalls, "tool", "callID", "a_b"))},
+		{name: "callID missing", cut: without(damage.OneCall, "tool", "callID")},
 		{name: "callID null", cut: call("callID", nil)},
 		{name: "callID a number", cut: call("callID", 5)},
-		{name: "tool missing", cut: without(wound.OneCall, "tool", "tool")},
+		{name: "tool missing", cut: without(damage.OneCall, "tool", "tool")},
 		{name: "tool of no characters", cut: call("tool", "")},
 		{name: "tool a number", cut: call("tool", 5)},
 		{name: "tool with hyphens", cut: call("tool", "a-b-c")},
 		{name: "tool not there", cut: call("tool", "nonesuch")},
-		{name: "state missing", cut: without(wound.OneCall, "tool", "state")},
+		{name: "state missing", cut: without(damage.OneCall, "tool", "state")},
 		{name: "state null", cut: call("state", nil)},
 		{name: "state a string", cut: call("state", "completed")},
 		{name: "status missing", cut: noState("status")},
@@ -216,7 +216,7 @@ func resultTrials() []trial {
 func fileTrials() []trial {
 	sent := func(file fields) func(*harness) {
 		return func(l *harness) {
-			p := l.part(wound.SecondPrompt, "text")
+			p := l.part(damage.SecondPrompt, "text")
 			l.add(p, "z", `{}`)
 			l.rows[len(l.rows)-1].fields = file
 		}
@@ -228,7 +228,7 @@ func fileTrials() []trial {
 	}
 	return []trial{
 		{name: "image", cut: sent(file("image/png", png))},
-		{name: "image alone", cut: combine(sent(file("image/png", png)), drop(wound.SecondPrompt, "text"))},
+		{name: "image alone", cut: combine(sent(file("image/png", png)), drop(damage.SecondPrompt, "text"))},
 		{name: "image, large", cut: sent(file("image/png", "data:image/png;base64,"+strings.Repeat("A", largeImage)))},
 		{name: "PDF", cut: named("x.pdf", "application/pdf", "data:application/pdf;base64,AAAA")},
 		{name: "sound", cut: named("x.mp3", "audio/mpeg", "data:audio/mpeg;base64,AAAA")},

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // modelTrials damage the model, agent or provider of prompts, and add calls that the
@@ -16,16 +16,16 @@ func modelTrials() []trial {
 	// changes that row waits for this.
 	alone := func(l *harness) { l.info["revert"], l.unmodelled = nil, true }
 	model := func(name string, v any) trial {
-		return trial{name: "asked model " + name, cut: combine(alone, message(wound.FourthPrompt, "model", v))}
+		return trial{name: "asked model " + name, cut: combine(alone, message(damage.FourthPrompt, "model", v))}
 	}
 	older := func(name string, v any) trial {
-		return trial{name: "older asked model " + name, cut: message(wound.SecondPrompt, "model", v)}
+		return trial{name: "older asked model " + name, cut: message(damage.SecondPrompt, "model", v)}
 	}
 	all := func(name string, v any) trial {
-		return trial{name: "every asked model " + name, cut: combine(alone, message(wound.FirstPrompt, "model", v), message(wound.SecondPrompt, "model", v), message(wound.ThirdPrompt, "model", v), message(wound.FourthPrompt, "model", v))}
+		return trial{name: "every asked model " + name, cut: combine(alone, message(damage.FirstPrompt, "model", v), message(damage.SecondPrompt, "model", v), message(damage.ThirdPrompt, "model", v), message(damage.FourthPrompt, "model", v))}
 	}
 	agent := func(name string, v any) trial {
-		return trial{name: "asked agent " + name, cut: message(wound.FourthPrompt, "agent", v)}
+		return trial{name: "asked agent " + name, cut: message(damage.FourthPrompt, "agent", v)}
 	}
 	info := func(name string, v any) trial {
 		return trial{name: "session model " + name, cut: func(l *harness) {
@@ -59,16 +59,16 @@ func modelTrials() []trial {
 		agent("not there", "nonesuch"),
 		agent("an object", fields{}),
 		info("whole", fields{"providerID": "anthropic", "id": "claude-fake"}),
-		{name: "answer model damaged in last", cut: combine(message(wound.Goodbye, "modelID", nil), message(wound.Goodbye, "providerID", 5))},
+		{name: "answer model damaged in last", cut: combine(message(damage.Goodbye, "modelID", nil), message(damage.Goodbye, "providerID", 5))},
 		{name: "asked model empty beside session model", cut: func(l *harness) {
-			message(wound.FourthPrompt, "model", fields{})(l)
+			message(damage.FourthPrompt, "model", fields{})(l)
 			if l.newest {
 				l.info["model"] = fields{"providerID": "anthropic", "id": "claude-fake"}
 			}
 		}},
 	}
 	ran := func(name string, metadata any, cuts ...func(*harness)) trial {
-		return trial{name: "provider ran " + name, cut: combine(append(cuts, set(wound.OneCall, "tool", "metadata", metadata))...)}
+		return trial{name: "provider ran " + name, cut: combine(append(cuts, set(damage.OneCall, "tool", "metadata", metadata))...)}
 	}
 	flag := fields{"providerExecuted": true}
 	for _, s := range []string{"pending", "running"} {
@@ -82,10 +82,10 @@ func modelTrials() []trial {
 		ran("a string", fields{"providerExecuted": "yes"}),
 		ran("beside anthropic", fields{"providerExecuted": true, "anthropic": fields{"x": 1}}),
 		ran("an object", fields{"providerExecuted": fields{}}),
-		ran("other model", flag, message(wound.OneCall, "modelID", "other")),
+		ran("other model", flag, message(damage.OneCall, "modelID", "other")),
 		ran("attachment", flag, attached(file("image/png", png))),
-		trial{name: "provider ran reasoning", cut: set(wound.Hello, "reasoning", "metadata", fields{"providerExecuted": true})},
-		trial{name: "provider ran text", cut: set(wound.Hello, "text", "metadata", fields{"providerExecuted": true})},
+		trial{name: "provider ran reasoning", cut: set(damage.Hello, "reasoning", "metadata", fields{"providerExecuted": true})},
+		trial{name: "provider ran text", cut: set(damage.Hello, "text", "metadata", fields{"providerExecuted": true})},
 	)
 	return trials
 }

@@ -5,7 +5,7 @@ package render_test
 import (
 	"fmt"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // tailTrials damage what compactions keep, their parts and their summaries (docs/opencode.md
@@ -21,50 +21,50 @@ func tailTrials() []trial {
 	two := func(first, second func(*harness) string) func(*harness) {
 		return func(l *harness) {
 			a, b := first(l), second(l)
-			m := l.insert(wound.DoneAgain, userFields, a, b)
-			s := l.insert(wound.DoneAgain+1, fmt.Sprintf(summaryFields, ""), stepStart, `{"type":"text","text":"a summary"}`)
+			m := l.insert(damage.DoneAgain, userFields, a, b)
+			s := l.insert(damage.DoneAgain+1, fmt.Sprintf(summaryFields, ""), stepStart, `{"type":"text","text":"a summary"}`)
 			s.fields["parentID"] = m.id
 		}
 	}
 	plain := func(*harness) string { return marker }
-	fromHello := func(l *harness) string { return kept(l, wound.Hello) }
+	fromHello := func(l *harness) string { return kept(l, damage.Hello) }
 	return []trial{
-		{name: "tail starts with an answer that calls", cut: tail(wound.DoneAgain, wound.TwoCalls)},
-		{name: "tail starts with the answer to a result", cut: tail(wound.DoneAgain, wound.DoneAgain)},
+		{name: "tail starts with an answer that calls", cut: tail(damage.DoneAgain, damage.TwoCalls)},
+		{name: "tail starts with the answer to a result", cut: tail(damage.DoneAgain, damage.DoneAgain)},
 		{name: "tail starts with the answer to a result, calls before it broken", cut: combine(
-			func(l *harness) { l.part(wound.TwoCalls, "tool").fields["callID"] = "" }, tail(wound.DoneAgain, wound.DoneAgain))},
+			func(l *harness) { l.part(damage.TwoCalls, "tool").fields["callID"] = "" }, tail(damage.DoneAgain, damage.DoneAgain))},
 		{name: "tail starts with a call that was interrupted", cut: combine(
-			state(fields{"status": "running", "input": fields{}, "time": fields{"start": 1}}), tail(wound.DoneAgain, wound.OneCall))},
-		{name: "second compaction without tail", cut: combine(afterCompaction(wound.DoneAgain, marker, ""), tail(wound.Hello, wound.Done))},
-		{name: "second compaction without tail, in a loop", cut: combine(afterCompaction(wound.TwoCalls, marker, ""), tail(wound.Hello, wound.Done))},
-		{name: "second compaction with a tail from before the first", cut: combine(tail(wound.DoneAgain, wound.Done), afterCompaction(wound.Hello, marker, ""))},
-		{name: "second compaction with a tail, the first too", cut: combine(tail(wound.DoneAgain, wound.TwoCalls), tail(wound.Hello, wound.Done))},
+			state(fields{"status": "running", "input": fields{}, "time": fields{"start": 1}}), tail(damage.DoneAgain, damage.OneCall))},
+		{name: "second compaction without tail", cut: combine(afterCompaction(damage.DoneAgain, marker, ""), tail(damage.Hello, damage.Done))},
+		{name: "second compaction without tail, in a loop", cut: combine(afterCompaction(damage.TwoCalls, marker, ""), tail(damage.Hello, damage.Done))},
+		{name: "second compaction with a tail from before the first", cut: combine(tail(damage.DoneAgain, damage.Done), afterCompaction(damage.Hello, marker, ""))},
+		{name: "second compaction with a tail, the first too", cut: combine(tail(damage.DoneAgain, damage.TwoCalls), tail(damage.Hello, damage.Done))},
 		{name: "two markers in one prompt, the second without tail", cut: two(fromHello, plain)},
 		{name: "two markers in one prompt, the first without tail", cut: two(plain, fromHello)},
-		{name: "tail is an empty id", cut: afterCompaction(wound.DoneAgain, `{"type":"compaction","auto":true,"tail_start_id":""}`, "")},
-		{name: "tail is null", cut: afterCompaction(wound.DoneAgain, `{"type":"compaction","auto":true,"tail_start_id":null}`, "")},
-		{name: "tail starts behind the compaction", cut: tail(wound.Hello, wound.DoneAgain)},
-		{name: "stale marker in a loop", cut: stale(wound.TwoCalls)},
-		{name: "stale marker in a loop, compacted since", cut: combine(afterCompaction(wound.DoneAgain, marker, ""), stale(wound.TwoCalls))},
-		{name: "stale marker between compaction and its tail", cut: combine(tail(wound.DoneAgain, wound.Done), stale(wound.Hello))},
+		{name: "tail is an empty id", cut: afterCompaction(damage.DoneAgain, `{"type":"compaction","auto":true,"tail_start_id":""}`, "")},
+		{name: "tail is null", cut: afterCompaction(damage.DoneAgain, `{"type":"compaction","auto":true,"tail_start_id":null}`, "")},
+		{name: "tail starts behind the compaction", cut: tail(damage.Hello, damage.DoneAgain)},
+		{name: "stale marker in a loop", cut: stale(damage.TwoCalls)},
+		{name: "stale marker in a loop, compacted since", cut: combine(afterCompaction(damage.DoneAgain, marker, ""), stale(damage.TwoCalls))},
+		{name: "stale marker between compaction and its tail", cut: combine(tail(damage.DoneAgain, damage.Done), stale(damage.Hello))},
 		{name: "stale marker with a tail, answered since", cut: func(l *harness) {
-			l.insert(wound.DoneAgain, userFields, kept(l, wound.TwoCalls))
+			l.insert(damage.DoneAgain, userFields, kept(l, damage.TwoCalls))
 		}},
-		{name: "summary without finish", cut: combine(tail(wound.DoneAgain, wound.Done), func(l *harness) {
+		{name: "summary without finish", cut: combine(tail(damage.DoneAgain, damage.Done), func(l *harness) {
 			for _, m := range l.messages() {
 				if m.fields["summary"] == true {
 					delete(m.fields, "finish")
 				}
 			}
 		})},
-		{name: "summary of another prompt", cut: combine(tail(wound.DoneAgain, wound.Done), func(l *harness) {
+		{name: "summary of another prompt", cut: combine(tail(damage.DoneAgain, damage.Done), func(l *harness) {
 			for _, m := range l.messages() {
 				if m.fields["summary"] == true {
-					m.fields["parentID"] = l.message(wound.SecondPrompt).id
+					m.fields["parentID"] = l.message(damage.SecondPrompt).id
 				}
 			}
 		})},
-		{name: "text that ends with tool-calls", cut: message(wound.Hello, "finish", "tool-calls")},
-		{name: "callID with an emoji", cut: set(wound.OneCall, "tool", "callID", "a\U0001f600b")},
+		{name: "text that ends with tool-calls", cut: message(damage.Hello, "finish", "tool-calls")},
+		{name: "callID with an emoji", cut: set(damage.OneCall, "tool", "callID", "a\U0001f600b")},
 	}
 }

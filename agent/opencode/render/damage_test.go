@@ -5,7 +5,7 @@ package render_test
 import (
 	"strings"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
 // A trial damages the fixture's session. want is what becomes of the next prompt, by
@@ -18,8 +18,8 @@ type trial struct {
 }
 
 const (
-	alive = wound.Alive
-	dead  = wound.Dead
+	alive = damage.Alive
+	dead  = damage.Dead
 )
 
 // set changes a field of the first part of a type in a message.
@@ -28,14 +28,14 @@ func set(n int, kind, name string, to any) func(*harness) {
 }
 
 // state replaces the state of the only call. inState replaces a field of the state.
-func state(to fields) func(*harness) { return set(wound.OneCall, "tool", "state", to) }
+func state(to fields) func(*harness) { return set(damage.OneCall, "tool", "state", to) }
 
 func inState(name string, to any) func(*harness) {
-	return func(l *harness) { l.part(wound.OneCall, "tool").fields["state"].(fields)[name] = to }
+	return func(l *harness) { l.part(damage.OneCall, "tool").fields["state"].(fields)[name] = to }
 }
 
 func noState(name string) func(*harness) {
-	return func(l *harness) { delete(l.part(wound.OneCall, "tool").fields["state"].(fields), name) }
+	return func(l *harness) { delete(l.part(damage.OneCall, "tool").fields["state"].(fields), name) }
 }
 
 // without removes a field of the first part of a type in a message.
@@ -63,11 +63,11 @@ func addAfter(n int, kind, other string) func(*harness) {
 }
 
 func rawPart(to func(string) string) func(*harness) {
-	return func(l *harness) { l.raw(l.part(wound.Hello, "text"), to) }
+	return func(l *harness) { l.raw(l.part(damage.Hello, "text"), to) }
 }
 
 func rawMessage(to func(string) string) func(*harness) {
-	return func(l *harness) { l.raw(l.message(wound.Hello), to) }
+	return func(l *harness) { l.raw(l.message(damage.Hello), to) }
 }
 
 func (l *harness) raw(r *row, to func(string) string) {
@@ -111,7 +111,7 @@ const largeImage = 5_600_000
 // damageTrials are those of the common table.
 func damageTrials() []trial {
 	var all []trial
-	for _, w := range wound.Table {
+	for _, w := range damage.Table {
 		all = append(all, trial{name: w.Name, cut: func(l *harness) { w.Cut(l) }, want: w.Want})
 	}
 	return all

@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"mend/agent/opencode/render"
+	"mend/internal/damage"
 	"mend/internal/endpoint"
-	"mend/internal/wound"
 	"mend/provider"
 	"mend/provider/anthropic"
 	"mend/session"
@@ -14,8 +14,8 @@ import (
 
 // FuzzRender replaces a message and two parts of a session with arbitrary bytes.
 func FuzzRender(f *testing.F) {
-	for i := range wound.Versions {
-		s := knownDamage(f, i, func(wound.Store) {})
+	for i := range damage.Versions {
+		s := knownDamage(f, i, func(damage.Store) {})
 		for _, m := range s.Messages {
 			for j := range m.Parts {
 				f.Add(m.Data, m.Parts[j].Data, m.Parts[(j+1)%len(m.Parts)].Data, i == 0, uint8(j))

@@ -9,11 +9,11 @@ import (
 	"slices"
 	"strings"
 
-	"mend/internal/wound"
+	"mend/internal/damage"
 )
 
-// Records, Put, Drop and Replace implement [wound.Store].
-func (l *harness) Records() (messages, parts []wound.Record) {
+// Records, Put, Drop and Replace implement [damage.Store].
+func (l *harness) Records() (messages, parts []damage.Record) {
 	for _, m := range l.messages() {
 		messages = append(messages, l.record(m))
 		for _, p := range l.selectRows(func(r *row) bool { return r.owner == m.id }) {
@@ -23,11 +23,11 @@ func (l *harness) Records() (messages, parts []wound.Record) {
 	return messages, parts
 }
 
-func (l *harness) record(r *row) wound.Record {
-	return wound.Record{Table: r.table, ID: r.id, Owner: r.owner, Data: r.data(l.session, l.db == nil)}
+func (l *harness) record(r *row) damage.Record {
+	return damage.Record{Table: r.table, ID: r.id, Owner: r.owner, Data: r.data(l.session, l.db == nil)}
 }
 
-func (l *harness) Put(r wound.Record) {
+func (l *harness) Put(r damage.Record) {
 	at := slices.IndexFunc(l.rows, func(have *row) bool { return have.table == r.Table && have.id == r.ID })
 	if at < 0 {
 		owner := l.selectRows(func(have *row) bool { return have.id == r.Owner })[0]
@@ -51,7 +51,7 @@ func (l *harness) Put(r wound.Record) {
 // Lay adds a file that is no record.
 func (l *harness) Lay(name, data string) { l.stray[name] = data }
 
-func (l *harness) Drop(r wound.Record) {
+func (l *harness) Drop(r damage.Record) {
 	l.drop(l.selectRows(func(have *row) bool { return have.id == r.ID })...)
 }
 

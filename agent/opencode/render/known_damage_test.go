@@ -12,16 +12,16 @@ import (
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
+	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/provider/anthropic"
 	"mend/session"
 	"mend/testdata"
 )
 
 // knownDamage returns the fixture of a version after cut.
-func knownDamage(t testing.TB, version int, cut func(wound.Store)) *session.Session {
+func knownDamage(t testing.TB, version int, cut func(damage.Store)) *session.Session {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
@@ -31,12 +31,12 @@ func knownDamage(t testing.TB, version int, cut func(wound.Store)) *session.Sess
 	}
 	db := filepath.Join(dir, "opencode", "opencode.db")
 	if _, err := os.Stat(db); err == nil {
-		wound.Into(t, db, id, cut)
+		damage.Edit(t, db, id, cut)
 		st, err := database.Open(db, database.Options{})
 		return load(t, id, st, err)
 	}
 	root := filepath.Join(dir, "opencode", "storage")
-	wound.Into(t, root, id, cut)
+	damage.Edit(t, root, id, cut)
 	st, err := tree.Open(root, "", tree.Options{})
 	return load(t, id, st, err)
 }
@@ -68,8 +68,8 @@ var maskedByR7 = map[string]string{"every signature altered, and a blank answer"
 // For every damage the prediction is what the real program did, except for R7, which cannot be
 // predicted. The strict endpoint agrees on the rendered request.
 func TestKnownDamage(t *testing.T) {
-	for i, version := range wound.Versions {
-		for j, w := range wound.Table {
+	for i, version := range damage.Versions {
+		for j, w := range damage.Table {
 			if !storetest.Includes(j+9-i*3, 9) {
 				continue
 			}
@@ -80,20 +80,20 @@ func TestKnownDamage(t *testing.T) {
 				}
 				r := render.Render(s, render.Settings{Profile: render.ProfileFor(version), Now: time.Now(), Missing: missing})
 				violations := render.Check(anthropic.Provider{}, r, true)
-				got := wound.Alive
+				got := damage.Alive
 				if len(r.Failures) > 0 {
-					got = wound.Dead
+					got = damage.Dead
 				} else if len(violations) > 0 {
 					got = violations[0].Rule
 				}
 				want := w.Want[i]
 				if want == "R7" {
-					want = cmp.Or(maskedByR7[w.Name], wound.Alive)
+					want = cmp.Or(maskedByR7[w.Name], damage.Alive)
 				}
 				if got != want {
 					t.Fatalf("predicted %s, the real program: %s; %+v", got, want, violations)
 				}
-				if got == wound.Dead {
+				if got == damage.Dead {
 					return
 				}
 				sent, err := endpoint.Parse(anthropic.JSON(r.Request))
@@ -102,9 +102,9 @@ func TestKnownDamage(t *testing.T) {
 				}
 				sent.Thinking.Type = "enabled"
 				if r.Unseen != (session.Ref{}) { // the request after this one is refused
-					got = wound.Alive
+					got = damage.Alive
 				}
-				if rule, message := endpoint.Check(sent); rule != w.Want[i] && (rule != "" || got != wound.Alive) {
+				if rule, message := endpoint.Check(sent); rule != w.Want[i] && (rule != "" || got != damage.Alive) {
 					t.Errorf("the endpoint says %q of the rendered request (%s), want %s", rule, message, w.Want[i])
 				}
 			})
@@ -119,7 +119,7 @@ func missing(path string) bool {
 
 // A place in the provider's error leads to its record.
 func TestAt(t *testing.T) {
-	r := render.Render(knownDamage(t, 0, wound.Text(wound.Hello, " ")), render.Settings{Profile: render.ProfileFor("1.1.53")})
+	r := render.Render(knownDamage(t, 0, damage.Text(damage.Hello, " ")), render.Settings{Profile: render.ProfileFor("1.1.53")})
 	v := render.Check(anthropic.Provider{}, r, true)
 	if len(v) == 0 || len(v[0].Refs) == 0 {
 		t.Fatalf("Check = %+v, want a violation with a record", v)

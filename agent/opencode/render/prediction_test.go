@@ -19,8 +19,8 @@ import (
 	diff "github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/render"
+	"mend/internal/damage"
 	"mend/internal/endpoint"
-	"mend/internal/wound"
 	"mend/provider/anthropic"
 )
 
@@ -35,7 +35,7 @@ const prompt = "one more"
 // The real program sends what Render returns, and is refused as Check returns.
 func TestPrediction(t *testing.T) {
 	lines := map[string][]string{}
-	for i, version := range wound.Versions {
+	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			l := newHarness(t, version, true)
 			for _, c := range slices.Concat(damageTrials(), moreTrials()) {
@@ -75,7 +75,7 @@ func TestOthers(t *testing.T) {
 }
 
 func TestPredictionThinkingOff(t *testing.T) {
-	for _, version := range wound.Versions {
+	for _, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
 			l := newHarness(t, version, false)
 			for _, c := range slices.Concat(damageTrials(), moreTrials()) {

@@ -42,7 +42,7 @@ func TestDamaged(t *testing.T) {
 		var r render.Renderer
 		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
 			s = s.Clone()
-			damage(t, s)
+			damageSession(t, s)
 			of, standing := r.Read(s), rapid.Bool().Draw(t, "standing")
 			for _, p := range render.Profiles() {
 				set := render.Settings{Profile: p, NoPrompt: standing}
@@ -123,7 +123,7 @@ func drawStep(t *rapid.T, calls *int) []fields {
 }
 
 // damage changes a random message of the session, or a part of it.
-func damage(t *rapid.T, s *session.Session) {
+func damageSession(t *rapid.T, s *session.Session) {
 	m := &s.Messages[rapid.IntRange(0, len(s.Messages)-1).Draw(t, "message")]
 	if len(m.Parts) == 0 || rapid.IntRange(0, 3).Draw(t, "whole message") == 0 {
 		damageMessage(t, m)

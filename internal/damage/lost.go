@@ -1,4 +1,4 @@
-package wound
+package damage
 
 import "maps"
 
@@ -34,7 +34,7 @@ func older(n int) func(Store) {
 }
 
 // lost are messages and parts that are not there, or not where they belong.
-var lost = []Wound{
+var lost = []Kind{
 	{"message without parts", empty(Hello), same(Alive)},
 	{"last answer lost its parts", empty(Goodbye), same(Alive)},
 	{"call's message lost its parts", empty(OneCall), same(Alive)},

@@ -1,8 +1,8 @@
-package wound
+package damage
 
 // copies are copies of messages that have the name of a message: the agent of the tree
 // takes them for newer than every prompt and every answer.
-var copies = []Wound{
+var copies = []Kind{
 	{"a copy of an answer that sorts behind every prompt", copyMessage(Hello, "msg_x.json"), inTree("R12")},
 	{"a copy of an answer with a call that sorts behind every prompt", copyMessage(OneCall, "msg_x.json"), inTree("R12")},
 	{"a copy of a prompt that sorts behind every prompt", copyMessage(FourthPrompt, "msg_x.json"), inTree(Dead)},

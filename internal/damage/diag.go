@@ -1,10 +1,10 @@
-package wound
+package damage
 
 import "strings"
 
 // diag are damages that the next prompt inherits, calls that the provider ran, and
 // messages dated in the future.
-var diag = []Wound{
+var diag = []Kind{
 	{"modelID missing in the last prompt's model", model(fields{"providerID": "anthropic"}, FourthPrompt), by(Dead, Dead, Alive)},
 	{"providerID missing in the last prompt's model", model(fields{"modelID": "claude-fake"}, FourthPrompt), by(Dead, Dead, Alive)},
 	{"modelID null in the last prompt's model", model(fields{"providerID": "anthropic", "modelID": nil}, FourthPrompt), by(Dead, Dead, Alive)},

@@ -1,4 +1,4 @@
-package wound
+package damage
 
 import (
 	"encoding/json"
@@ -21,7 +21,7 @@ type Record struct {
 	Created int64
 }
 
-// A Store is where a test cuts its wounds.
+// A Store is where a test cuts its damages.
 type Store interface {
 	// Records returns the messages and the parts, each in the order in which
 	// they are sent.
@@ -32,8 +32,8 @@ type Store interface {
 	Replace(old, new string)
 }
 
-// A Layer is a [Store] of files, into which others can be laid beside the records.
-type Layer interface {
+// A FileStore is a [Store] of files, into which others can be laid beside the records.
+type FileStore interface {
 	Store
 	Lay(name, data string) // name is below the storage folder
 }
@@ -98,7 +98,7 @@ func (s Tree) Put(r Record) {
 	}
 }
 
-// Lay implements [Layer].
+// Lay implements [FileStore].
 func (s Tree) Lay(name, data string) {
 	name = filepath.Join(s.Root, filepath.FromSlash(name))
 	err := os.MkdirAll(filepath.Dir(name), 0o755)
@@ -208,17 +208,17 @@ func (r Record) Edit(change func(map[string]any)) Record {
 	return r
 }
 
-// Kind is the part's type.
-func (r Record) Kind() string {
+// Type returns the part's type.
+func (r Record) Type() string {
 	var part struct{ Type string }
 	_ = json.Unmarshal([]byte(r.Data), &part)
 	return part.Type
 }
 
-// Of returns the parts of one type in the message that has number n, none where
+// Parts returns the parts of one type in the message that has number n, none where
 // there is no such message.
-func Of(s Store, n int, kind string) []Record {
-	return slices.DeleteFunc(partsOf(s, n), func(r Record) bool { return r.Kind() != kind })
+func Parts(s Store, n int, kind string) []Record {
+	return slices.DeleteFunc(partsOf(s, n), func(r Record) bool { return r.Type() != kind })
 }
 
 // partsOf returns all parts of the message that has number n.

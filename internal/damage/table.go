@@ -1,4 +1,4 @@
-package wound
+package damage
 
 import "slices"
 
@@ -26,12 +26,12 @@ const (
 	Goodbye      // step-start, reasoning, text, step-finish
 )
 
-// A Wound breaks the fixture's session. What becomes of the next prompt was
+// A Kind breaks the fixture's session. What becomes of the next prompt was
 // observed on the real program.
-type Wound struct {
+type Kind struct {
 	Name string
 	// Cut does nothing where it does not find what it is to cut, as can be in a
-	// session that has another wound.
+	// session that has another damage.
 	Cut  func(Store)
 	Want [len(Versions)]string // by version: Alive, Dead, or the rule that the request broke
 }
@@ -41,5 +41,5 @@ func same(v string) [len(Versions)]string { return [len(Versions)]string{v, v, v
 // by is what differs from version to version, in the order of Versions.
 func by(v ...string) [len(Versions)]string { return [len(Versions)]string(v) }
 
-// Table is the wounds whose effect is known.
+// Table is the damages whose effect is known.
 var Table = slices.Concat(texts, thoughts, aborted, calls, results, files, damaged, incomplete, lost, diag, beside, copies, several)

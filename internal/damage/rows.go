@@ -1,4 +1,4 @@
-package wound
+package damage
 
 import (
 	_ "embed" // the table

@@ -1,4 +1,4 @@
-package wound
+package damage
 
 import (
 	"encoding/json"
@@ -37,7 +37,7 @@ func sent(file fields) func(Store) {
 }
 
 // files are those of prompts, and what tools attached to their results.
-var files = []Wound{
+var files = []Kind{
 	{"large attachment", attached(file("image/png", largePNG)), same("R15")},
 	{"large attachment without output", every(attached(file("image/png", largePNG)), inState("output", "")), same("R15")},
 	{"large attachment beside a small one", attached(file("image/png", png), file("image/png", largePNG)), same("R15")},

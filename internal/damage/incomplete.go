@@ -1,8 +1,8 @@
-package wound
+package damage
 
 // incomplete are messages that lack fields, as old programs wrote them or as a
 // hand left them.
-var incomplete = []Wound{
+var incomplete = []Kind{
 	{"role missing", unmark(Hello, "role"), same(Alive)},
 	{"role missing in a prompt", unmark(SecondPrompt, "role"), same(Alive)},
 	{"role missing in the first prompt", unmark(FirstPrompt, "role"), same("R16")},

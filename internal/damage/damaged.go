@@ -1,4 +1,4 @@
-package wound
+package damage
 
 import "strings"
 
@@ -18,7 +18,7 @@ func before(word string) func(string) string {
 func stored(json string) func(string) string { return func(string) string { return json } }
 
 // damaged are records whose bytes are no JSON, or not the JSON of a record.
-var damaged = []Wound{
+var damaged = []Kind{
 	{"part truncated", raw(Hello, "text", short), same(Dead)},
 	{"part of no bytes", raw(Hello, "text", gone), same(Dead)},
 	{"part of NUL bytes", raw(Hello, "text", nulls), same(Dead)},

@@ -1,4 +1,4 @@
-package wound
+package damage
 
 // thoughtBy are the fixture's answers that hold reasoning.
 var thoughtBy = []int{OneCall, Done, Hello, TwoCalls, DoneAgain, Goodbye}
@@ -11,7 +11,7 @@ func alterAll(s Store) {
 }
 
 // several are damages in several places, of which one error names one.
-var several = []Wound{
+var several = []Kind{
 	{"every signature altered", alterAll, same("R7")},
 	{"every signature altered, and a blank answer", every(alterAll, Text(Hello, " \n")), same("R7")},
 	{"completed without output, twice", every(noState("output"), change(TwoCalls, "tool", 1, func(p fields) {

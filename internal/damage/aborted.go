@@ -1,4 +1,4 @@
-package wound
+package damage
 
 // open leaves an answer as it is when the program is killed in it.
 func open(n int) func(Store) {
@@ -42,7 +42,7 @@ func tools(n int, states ...fields) func(Store) {
 }
 
 // aborted are answers that were broken off, by the user, an error or a kill.
-var aborted = []Wound{
+var aborted = []Kind{
 	{"tool running", tools(OneCall, running), same(Alive)},
 	{"tool pending", tools(OneCall, pending), same(Alive)},
 	{"two tools unfinished", tools(TwoCalls, running, pending), same(Alive)},

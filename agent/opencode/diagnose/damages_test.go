@@ -9,17 +9,17 @@ import (
 	"mend/repair"
 
 	"mend/agent/opencode/render"
+	"mend/internal/damage"
 	"mend/internal/storetest"
-	"mend/internal/wound"
 	"mend/session"
 )
 
-// Every wound is told as what it does to the real program, and cured: nothing
+// Every damage is told as what it does to the real program, and cured: nothing
 // broken is left, and a second plan changes nothing. What only the provider can
 // know, a signature, is cured by its error.
-func TestWounds(t *testing.T) {
-	for i, version := range wound.Versions {
-		for j, w := range wound.Table {
+func TestDamages(t *testing.T) {
+	for i, version := range damage.Versions {
+		for j, w := range damage.Table {
 			if !storetest.Includes(j+9-i*3, 9) {
 				continue
 			}
@@ -44,7 +44,7 @@ func TestWounds(t *testing.T) {
 				if slices.ContainsFunc(r.Remaining, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }) {
 					t.Errorf("Plan leaves %s: %s", told(r.Remaining), r.Remaining[0].WhyNot)
 				}
-				if changes := len(r.Plan.Ops) > 0; changes != (w.Want[i] != wound.Alive) {
+				if changes := len(r.Plan.Ops) > 0; changes != (w.Want[i] != damage.Alive) {
 					t.Errorf("Plan has %d ops", len(r.Plan.Ops))
 				}
 				if again, err := Plan(r.After, Request{Options: req.Options}); err != nil || len(again.Plan.Ops) > 0 {
@@ -52,7 +52,7 @@ func TestWounds(t *testing.T) {
 				}
 			})
 		}
-		if s := unpack(t, i, func(wound.Store) {}).load(); !quickCheck(s, fixtureTime) {
+		if s := unpack(t, i, func(damage.Store) {}).load(); !quickCheck(s, fixtureTime) {
 			t.Errorf("what %s wrote is not plain", version)
 		}
 	}
@@ -61,13 +61,13 @@ func TestWounds(t *testing.T) {
 // Where no record can be replaced every session is judged as before, no record changes,
 // and each finding but a note that the other session has a fix for says why it has none.
 func TestLocked(t *testing.T) {
-	for j, w := range wound.Table {
-		if w.Want[0] == wound.Alive || j%2 != 0 || !storetest.Includes(j/2, 9) { // half of them are enough
+	for j, w := range damage.Table {
+		if w.Want[0] == damage.Alive || j%2 != 0 || !storetest.Includes(j/2, 9) { // half of them are enough
 			continue
 		}
 		t.Run(w.Name, func(t *testing.T) {
 			s := unpack(t, 0, w.Cut).load()
-			o := Options{Now: fixtureTime, Version: wound.Versions[0], Missing: missing}
+			o := Options{Now: fixtureTime, Version: damage.Versions[0], Missing: missing}
 			before := diagnosed(s, o)
 			for r := range s.Records {
 				r.Locked = "it is locked"
@@ -104,15 +104,15 @@ func missing(path string) bool {
 
 // verdict is what diagnoses say of the next prompt.
 func verdict(ds []repair.Diagnosis) string {
-	verdict := wound.Alive
+	verdict := damage.Alive
 	for _, d := range ds {
 		if d.Severity != repair.Broken {
 			continue
 		}
 		if !strings.HasPrefix(d.Rule, "R") {
-			return wound.Dead
+			return damage.Dead
 		}
-		if verdict == wound.Alive {
+		if verdict == damage.Alive {
 			verdict = d.Rule
 		}
 	}
@@ -121,11 +121,11 @@ func verdict(ds []repair.Diagnosis) string {
 
 // What is left in messages that got other ids is not told as cured.
 func TestRenumberedIsNotCured(t *testing.T) {
-	named := func(name string) func(wound.Store) {
-		i := slices.IndexFunc(wound.Table, func(w wound.Wound) bool { return w.Name == name })
-		return wound.Table[i].Cut
+	named := func(name string) func(damage.Store) {
+		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
+		return damage.Table[i].Cut
 	}
-	s := unpack(t, 0, func(st wound.Store) {
+	s := unpack(t, 0, func(st damage.Store) {
 		named("unknown part type")(st)
 		named("ids from before the clock's wrap")(st)
 	}).load()

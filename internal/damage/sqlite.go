@@ -1,4 +1,4 @@
-package wound
+package damage
 
 import (
 	"errors"
@@ -28,10 +28,10 @@ func orFail(t Failer, ask func(statement string, args ...any) ([]map[string]any,
 	}
 }
 
-// Into calls cut with the store at path, a tree or a database, which no program has
+// Edit calls cut with the store at path, a tree or a database, which no program has
 // open. That lets a database be cut over one connection and without a flush, which
-// are most of what a wound costs.
-func Into(t Failer, path, session string, cut func(Store)) {
+// are most of what a damage costs.
+func Edit(t Failer, path, session string, cut func(Store)) {
 	if filepath.Ext(path) != ".db" {
 		cut(Tree{T: t, Root: path, Session: session})
 		return

@@ -1,4 +1,4 @@
-package wound
+package damage
 
 import (
 	"encoding/json"
@@ -7,7 +7,7 @@ import (
 
 // beside are files that lie beside the records of a tree: 1.1.53 takes any file there
 // for a record, but hidden ones. A database has no such place.
-var beside = []Wound{
+var beside = []Kind{
 	{"a backup among the parts", layParts("%.json.bak", "x"), inTree(Dead)},
 	{"a backup by an editor among the parts", layParts("%.json~", "x"), inTree(Dead)},
 	{"an editor's probe among the parts", layParts("4913", ""), inTree(Dead)},
@@ -75,7 +75,7 @@ func layBeside(s Store, folder string, r Record, name, data string) {
 
 func layFile(name, data string) func(Store) {
 	return func(s Store) {
-		if l, ok := s.(Layer); ok {
+		if l, ok := s.(FileStore); ok {
 			l.Lay(name, data)
 		}
 	}
@@ -84,7 +84,7 @@ func layFile(name, data string) func(Store) {
 // inPlace takes the parts of a message and puts a file in place of their folder.
 func inPlace(n int) func(Store) {
 	return func(s Store) {
-		if _, ok := s.(Layer); !ok {
+		if _, ok := s.(FileStore); !ok {
 			return
 		}
 		for _, m := range message(s, n) {

@@ -1,8 +1,8 @@
-package wound
+package damage
 
 import "strings"
 
-// A cut that does not find what it is to cut does nothing: a wound before it may
+// A cut that does not find what it is to cut does nothing: a damage before it may
 // have taken that.
 
 type fields = map[string]any
@@ -10,7 +10,7 @@ type fields = map[string]any
 // nth is part number i of a type in a message, in a list that is empty if there
 // is none.
 func nth(s Store, n int, kind string, i int) []Record {
-	parts := Of(s, n, kind)
+	parts := Parts(s, n, kind)
 	return parts[min(i, len(parts)):min(i+1, len(parts))]
 }
 
@@ -166,7 +166,7 @@ func spoil(s Store, records []Record, to func(string) string) {
 	}
 }
 
-// every makes one wound of several.
+// every makes one damage of several.
 func every(cuts ...func(Store)) func(Store) {
 	return func(s Store) {
 		for _, cut := range cuts {

@@ -1,4 +1,4 @@
-package wound
+package damage
 
 // other makes an answer one of another model.
 func other(n int) func(Store) { return mark(n, "modelID", "claude-other") }
@@ -7,7 +7,7 @@ func other(n int) func(Store) { return mark(n, "modelID", "claude-other") }
 const thought = `{"type":"reasoning","text":"more","time":{"start":1,"end":2}}`
 
 // thoughts are the order, the signatures and the models of reasoning.
-var thoughts = []Wound{
+var thoughts = []Kind{
 	{"reasoning behind tool", thinkBehind(OneCall, "tool"), same("R1")},
 	{"unsigned reasoning behind tool", every(thinkBehind(OneCall, "tool"), without(OneCall, "reasoning", "metadata")), same(Alive)},
 	{"unsigned reasoning between two calls", add(TwoCalls, "tool", thought), same(Alive)},

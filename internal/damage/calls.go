@@ -1,4 +1,4 @@
-package wound
+package damage
 
 // ids gives calls of the one call and of the two one callID.
 func ids(calls ...func(s Store) []Record) func(Store) {
@@ -16,7 +16,7 @@ func theFirst(s Store) []Record  { return nth(s, TwoCalls, "tool", 0) }
 func theSecond(s Store) []Record { return nth(s, TwoCalls, "tool", 1) }
 
 // calls are the ids, names and inputs of calls.
-var calls = []Wound{
+var calls = []Kind{
 	{"one callID in a step", ids(theFirst, theSecond), same("R17")},
 	{"one callID in two messages", ids(theOne, theFirst), same("R17")},
 	{"one callID three times", ids(theOne, theFirst, theSecond), same("R17")},

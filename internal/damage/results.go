@@ -1,7 +1,7 @@
-package wound
+package damage
 
 // results are what calls gave back.
-var results = []Wound{
+var results = []Kind{
 	{"completed without output", noState("output"), same(Dead)},
 	{"output null", inState("output", nil), same(Dead)},
 	{"output a number", inState("output", 5), same(Alive)},

@@ -1,4 +1,4 @@
-package wound
+package damage
 
 // memory is what a plugin puts into the second prompt, under an id of its own.
 func memory(text string) func(Store) {
@@ -10,7 +10,7 @@ func memory(text string) func(Store) {
 }
 
 // texts are text parts, and what stands among them.
-var texts = []Wound{
+var texts = []Kind{
 	{"none", func(Store) {}, same(Alive)},
 	{"empty answer", Text(Hello, ""), by("R10", "R10", "R11")},
 	{"empty last answer", Text(Goodbye, ""), by("R10", "R10", "R11")},
