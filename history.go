@@ -15,10 +15,9 @@ import (
 	"mend/undo"
 )
 
-// Apply carries out a plan: journaled first, then put in place atomically. It
-// finishes what a crash left in this store before it begins. The entry is
-// committed if and only if the error is nil; the errors are those of [txn.Run]
-// and of opening journal and store.
+// Apply writes a plan to the journal and then applies it atomically. Before it begins, it
+// finishes what a crash left in this store. The entry is committed if and only if the
+// error is nil. The errors are those of [txn.Run], and of opening journal and store.
 func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err error) {
 	err = c.writing(func(j *journal.Journal, st txn.Store) error {
 		if _, err := c.recover(ctx, j, st); err != nil {
@@ -31,9 +30,9 @@ func (c *Client) Apply(ctx context.Context, p change.Plan) (e change.Entry, err 
 	return e, err
 }
 
-// Recover finishes what a crash left in this store and returns the entries with
-// their new states; none is the usual answer, and then nothing is written. The
-// error is a [*txn.PendingError] for an entry that could not be decided.
+// Recover finishes what a crash left in this store, and returns the entries with their
+// new states. If there are none, which is usual, nothing is written. The error is a
+// [*txn.PendingError] with an entry whose outcome could not be found out.
 func (c *Client) Recover(ctx context.Context) (done []change.Entry, err error) {
 	pending, err := c.Pending()
 	if err != nil || len(pending) == 0 {
@@ -58,10 +57,10 @@ func (c *Client) recover(ctx context.Context, j *journal.Journal, st txn.Store) 
 	return txn.Recover(ctx, j, st, id)
 }
 
-// Sweep removes what a crash left beside the store and the journal, and which no
-// entry needs. Where mend never wrote a journal, nothing is written. It finishes
-// what is pending first, with the errors of [Client.Recover].
-func (c *Client) Sweep(ctx context.Context) error {
+// CleanUp removes files that a crash left beside the store and the journal and that no
+// entry needs. Without a journal it writes nothing. It finishes pending entries first,
+// with the errors of [Client.Recover].
+func (c *Client) CleanUp(ctx context.Context) error {
 	dir, err := c.opt.JournalDir()
 	if err != nil {
 		return err
@@ -75,15 +74,15 @@ func (c *Client) Sweep(ctx context.Context) error {
 	})
 }
 
-// Pending lists the entries of this store that a crash left undecided.
+// Pending lists the entries of this store whose outcome a crash left open.
 func (c *Client) Pending() ([]change.Entry, error) {
 	id := c.store.ID()
 	return c.opt.Log(journal.Query{Store: &id, State: change.Pending})
 }
 
-// Abandoned lists, below the store, what changes of another journal have staged
-// there: of one that is at work, or of one that was cut and whose journal is gone.
-// mend leaves that alone.
+// Abandoned lists the paths below the store that changes of another journal have staged:
+// a change in progress, or one that was interrupted and whose journal is lost. mend does
+// not touch them.
 func (c *Client) Abandoned() (found []string, err error) {
 	st, ok := c.store.(agent.Stager)
 	if !ok {
@@ -96,19 +95,19 @@ func (c *Client) Abandoned() (found []string, err error) {
 	return found, err
 }
 
-// Conflicted lists the entries of this store whose conflict nobody has decided.
+// Conflicted lists the entries of this store with a conflict that is not resolved.
 func (c *Client) Conflicted() ([]change.Entry, error) {
 	id := c.store.ID()
 	return c.opt.Log(journal.Query{Store: &id, State: change.Conflicted})
 }
 
-// An UndoRequest says what shall be taken back: the entry ID, or all repairs of
-// Session that are in force.
+// An UndoRequest says what to undo: the entry ID, or all repairs of Session that are not
+// undone.
 type UndoRequest struct {
 	ID      string
 	Session string
 	Only    []string // of the entry's records, those named; nil for all
-	Force   bool     // although records no longer hold what the repair left
+	Force   bool     // even if records no longer hold what the repair wrote
 }
 
 // Errors of undo, redo and resolve.
@@ -120,9 +119,9 @@ var (
 	ErrOtherStore   = errors.New("belongs to another store")
 )
 
-// ProposeUndo plans what takes entries back. It reads only; [Client.Apply]
-// carries the plan out. A [*change.ConflictError] lists the records that no
-// longer hold what the repair left.
+// ProposeUndo plans the undo of entries. It reads only: [Client.Apply] carries the plan
+// out. A [*change.ConflictError] lists the records that no longer hold what the repair
+// wrote.
 func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan, err error) {
 	err = c.opt.read(func(j *journal.Journal) error {
 		es, err := c.undoable(ctx, j, r)
@@ -135,7 +134,7 @@ func (c *Client) ProposeUndo(ctx context.Context, r UndoRequest) (p change.Plan,
 	return p, err
 }
 
-// undoable is the entries that the request means, oldest first.
+// undoable returns the entries of the request, oldest first.
 func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest) ([]change.Entry, error) {
 	if r.Session != "" {
 		known, err := j.List(journal.Query{Session: r.Session, Limit: 1})
@@ -173,7 +172,7 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 	return []change.Entry{e}, nil
 }
 
-// revert is the plan that takes back the entries, given oldest first.
+// revert returns the plan that undoes the entries, which are oldest first.
 func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Entry, cause change.Cause, r UndoRequest) (change.Plan, error) {
 	lists := make([][]change.Op, len(es))
 	for i, e := range es {
@@ -200,21 +199,21 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops}, r.Force)
 }
 
-// rebase fits the plan to what the records hold now, or tells why it does not
-// fit. newest is the latest entry that the plan is about.
+// rebase adapts the plan to what the records hold now; the error says why that is not
+// possible. newest is the newest entry of the plan.
 func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.Entry, p change.Plan, force bool) (change.Plan, error) {
 	now, current, err := c.current(ctx, p.Session, p.Ops)
 	if err != nil {
 		return change.Plan{}, err
 	}
-	if about, err := aboutOrphans(j, p.Cause); err != nil {
+	if orphans, err := changesOrphans(j, p.Cause); err != nil {
 		return change.Plan{}, err
-	} else if about {
+	} else if orphans {
 		p.AllowMissingParent = true
 		current = withParents(current, p.Ops)
 	}
 	if cs := undo.Conflicts(p.Ops, now, current); len(cs) > 0 && !force {
-		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, later(j, cs, newest.Seq))
+		return change.Plan{}, errors.Join(&change.ConflictError{Conflicts: cs}, addLater(j, cs, newest.Seq))
 	}
 	p.Ops = undo.Rebase(p.Ops, now)
 	if len(p.Ops) == 0 {
@@ -223,8 +222,8 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 	return p, nil
 }
 
-// later fills in which later repairs touched the records in conflict.
-func later(j *journal.Journal, cs []change.Conflict, after uint64) error {
+// addLater adds to each conflict the later repairs of its record.
+func addLater(j *journal.Journal, cs []change.Conflict, after uint64) error {
 	for i := range cs {
 		es, err := j.ListByRecord(cs[i].Ref, after)
 		if err != nil {
@@ -237,8 +236,8 @@ func later(j *journal.Journal, cs []change.Conflict, after uint64) error {
 	return nil
 }
 
-// ProposeRedo plans what takes back the undo that is in force for the entry. It
-// reads only. Errors as of [Client.ProposeUndo].
+// ProposeRedo plans the undo of the entry's newest undo. It reads only. Its errors are
+// those of [Client.ProposeUndo].
 func (c *Client) ProposeRedo(ctx context.Context, id string, force bool) (p change.Plan, err error) {
 	err = c.opt.read(func(j *journal.Journal) error {
 		e, err := j.Get(id)
@@ -258,19 +257,19 @@ func (c *Client) ProposeRedo(ctx context.Context, id string, force bool) (p chan
 	return p, err
 }
 
-// A Decision is what a user wants of a conflict.
+// A Decision says how to resolve a conflict.
 type Decision string
 
 // The decisions.
 const (
-	Keep    Decision = "keep"    // what is there stays
-	Back    Decision = "back"    // what was there before the repair
-	Forward Decision = "forward" // what the repair would have written
+	Keep    Decision = "keep"    // the records stay as they are
+	Back    Decision = "back"    // restore what the records held before the repair
+	Forward Decision = "forward" // write what the repair would have written
 )
 
-// ProposeResolve plans what carries out the decision on a conflicted entry. It
-// reads only. A decision that needs no change, as Keep, gives an empty plan for
-// [Client.Settle].
+// ProposeResolve plans the decision on a conflicted entry. It reads only. The plan is
+// empty if the decision changes nothing, as Keep. [Client.Resolve] then ends the
+// conflict.
 func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e change.Entry, p change.Plan, err error) {
 	err = c.opt.read(func(j *journal.Journal) error {
 		if e, err = j.Get(id); err != nil {
@@ -302,8 +301,8 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 	return e, p, err
 }
 
-// Resolve notes in the journal that the conflict of the entry is decided, by the
-// entry named, or by leaving things as they are if by is "".
+// Resolve writes to the journal that the conflict of the entry is resolved: by the entry
+// with the id by, or without a change if by is "".
 func (c *Client) Resolve(e change.Entry, d Decision, by string) (done change.Entry, err error) {
 	err = c.opt.write(func(j *journal.Journal) error {
 		done, err = j.Resolve(e, string(d), by)

@@ -9,19 +9,18 @@ import (
 	"mend/journal"
 )
 
-// What follows needs the journal alone, and works where no store is found.
+// The functions below need only the journal, and work without a store.
 
-// read runs f with the journal open for reading: an empty one where there is
-// none yet.
+// read runs f with the journal open for reading, an empty one if there is none yet.
 func (o Options) read(f func(*journal.Journal) error) error {
-	return o.with(journal.Options{ReadOnly: true}, f)
+	return o.withJournal(journal.Options{ReadOnly: true}, f)
 }
 
 // write runs f with the journal open for writing.
 func (o Options) write(f func(*journal.Journal) error) error {
 	end := func() {}
-	defer func() { end() }() // once the journal is closed
-	return o.with(journal.Options{Version: o.Version, Now: o.Now}, func(j *journal.Journal) error {
+	defer func() { end() }() // after the journal is closed
+	return o.withJournal(journal.Options{Version: o.Version, Now: o.Now}, func(j *journal.Journal) error {
 		if o.Writing != nil {
 			end = o.Writing()
 		}
@@ -29,7 +28,8 @@ func (o Options) write(f func(*journal.Journal) error) error {
 	})
 }
 
-func (o Options) with(jo journal.Options, f func(*journal.Journal) error) error {
+// withJournal runs f with the journal open.
+func (o Options) withJournal(jo journal.Options, f func(*journal.Journal) error) error {
 	dir, err := o.JournalDir()
 	if err != nil {
 		return err
@@ -41,8 +41,7 @@ func (o Options) with(jo journal.Options, f func(*journal.Journal) error) error 
 	return errors.Join(f(j), j.Close())
 }
 
-// Log lists entries, the newest first. A query without a store asks for those of
-// every store.
+// Log lists entries, newest first. A query without a store lists those of all stores.
 func (o Options) Log(q journal.Query) (es []change.Entry, err error) {
 	err = o.read(func(j *journal.Journal) error {
 		es, err = j.List(q)
@@ -51,8 +50,8 @@ func (o Options) Log(q journal.Query) (es []change.Entry, err error) {
 	return es, err
 }
 
-// Show is one entry, by its id or the beginning of it, with its ops. Where the
-// images are gone the ops are nil and the error is nil too: the entry says so.
+// Show returns the entry with that id, or whose id begins with it, and its ops. If its
+// images were removed the ops are nil and the error is nil: the entry is Forgotten.
 func (o Options) Show(id string) (e change.Entry, ops []change.Op, err error) {
 	err = o.read(func(j *journal.Journal) error {
 		if e, err = j.Get(id); err != nil {
@@ -66,8 +65,8 @@ func (o Options) Show(id string) (e change.Entry, ops []change.Op, err error) {
 	return e, ops, err
 }
 
-// Verify checks the whole journal. With a head that an earlier call returned it
-// also tells whether what came before that head is still all there.
+// Verify checks the whole journal. With the head that an earlier call returned, it also
+// checks that the events up to that head are still there.
 func (o Options) Verify(head string) (r journal.Report, err error) {
 	err = o.read(func(j *journal.Journal) error {
 		if head != "" {
@@ -80,8 +79,8 @@ func (o Options) Verify(head string) (r journal.Report, err error) {
 	return r, err
 }
 
-// GC drops the images of entries that began before t, but for those that are
-// pending or in conflict. The entries stay; they can no longer be undone.
+// GC removes the images of entries that began before t, except pending and conflicted
+// ones. The entries stay and can no longer be undone.
 func (o Options) GC(ctx context.Context, t time.Time) (freed journal.Freed, err error) {
 	err = o.write(func(j *journal.Journal) error {
 		freed, err = j.GC(ctx, t)
@@ -90,8 +89,8 @@ func (o Options) GC(ctx context.Context, t time.Time) (freed journal.Freed, err 
 	return freed, err
 }
 
-// Forget makes the bytes of the entries leave the journal's file. That they were
-// stays known; what they held does not.
+// Forget removes the images and texts of the entries from the journal's file. The entries
+// stay.
 func (o Options) Forget(ctx context.Context, es []change.Entry) (freed journal.Freed, err error) {
 	err = o.write(func(j *journal.Journal) error {
 		freed, err = j.Forget(ctx, es)

@@ -35,17 +35,16 @@ type Options struct {
 	// for what the session shows.
 	Thinking *bool
 
-	// Now is asked for the time of day, to tell whether a session is busy and
-	// to date entries; nil for the system's clock.
+	// Now returns the time, which says whether a session is busy and dates entries; nil
+	// for the system's clock.
 	Now func() time.Time
 	// Note, if not nil, is called with a sentence for the user: what a change cannot
-	// promise because of the file system that the store is on, and what another
-	// program wrote so late that no entry has it.
+	// guarantee on the store's file system, or what another program wrote so late that
+	// no entry has it.
 	Note func(string)
 
-	// Writing, if not nil, is called before the journal and a store are changed, and
-	// the function that it returns when that is over: a program should not end in
-	// between.
+	// Writing, if not nil, is called before the journal and a store are changed, and the
+	// function that it returns after that. A program should not exit in between.
 	Writing func() (done func())
 }
 
@@ -53,21 +52,21 @@ type Options struct {
 type Client struct {
 	opt   Options
 	store agent.Store
-	clock func() time.Time // of the system, to tell how old a stamp is
+	clock func() time.Time // the system's, for the age of a stamp
 
 	listed listed
 	lists  *scancache.Scan // lists sessions and orphans; nil to ask the store, see [Client.Cached]
 }
 
-// listed is what the list of sessions tells about the store and the machine.
+// listed is what the list of sessions shows about the store and the machine.
 type listed struct {
 	sessions   int
 	newest     string // the newest version of the agent in any of them
 	wrongClock bool   // see [Client.Sessions]; once set it stays
 }
 
-// Open finds the store and returns a client for it. It writes nothing. The error
-// wraps [ErrNoStore] where there is none, and is otherwise that of the store.
+// Open finds the store and returns a client for it. It writes nothing. The error wraps
+// [ErrNoStore] if there is none, and is otherwise that of the store.
 func Open(o Options) (*Client, error) {
 	if o.Now == nil {
 		o.Now = time.Now
@@ -79,8 +78,8 @@ func Open(o Options) (*Client, error) {
 	return &Client{opt: o, clock: time.Now, store: st}, nil
 }
 
-// JournalDir is the folder of the journal: the one of the options, else
-// $XDG_STATE_HOME/mend. The error says what to set where that is not known.
+// JournalDir returns the folder of the journal: that of the options, or else
+// $XDG_STATE_HOME/mend. If that is not known the error says which variable to set.
 func (o Options) JournalDir() (string, error) {
 	if o.Journal != "" {
 		return o.Journal, nil
@@ -92,14 +91,14 @@ func (o Options) JournalDir() (string, error) {
 	return dir, nil
 }
 
-// Store says which store the client works on.
+// Store returns the identity of the client's store.
 func (c *Client) Store() change.StoreID {
 	return c.store.ID()
 }
 
-// Sessions lists the sessions of the store without their messages, the newest
-// first. Where many of them lie in the future it is the machine's clock that is wrong:
-// this is noted once, and from then on no message counts as dated in the future.
+// Sessions lists the sessions of the store without their messages, newest first. If many
+// of them are dated in the future, the machine's clock is probably wrong: the client notes
+// that once, and from then on no message counts as dated in the future.
 func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
 	list := c.store.List
 	if c.lists != nil {
@@ -120,17 +119,16 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
 	return heads, nil
 }
 
-// How many sessions may lie in the future before it is the machine's clock that is
-// wrong: none of two or more may outnumber those that were used in the month before
-// now, and nobody has made many with a clock that was wrong once.
+// The clock of the machine counts as wrong if at least manyAhead sessions are dated in the
+// future, or several that outnumber those of the last month.
 const (
 	month     = 30 * 24 * time.Hour
 	manyAhead = 10
 	clockStep = 2 * time.Minute // by which the clocks of two machines may differ
 )
 
-// sessionsAhead is how many of the sessions lie in the future, 0 if they are so few
-// that it is not for the machine's clock.
+// sessionsAhead returns how many of the sessions are dated in the future, 0 if they are so
+// few that the machine's clock may be right.
 func sessionsAhead(heads []session.Session, now time.Time) int {
 	ahead, recent := 0, 0
 	for i := range heads {
@@ -148,12 +146,12 @@ func sessionsAhead(heads []session.Session, now time.Time) int {
 	return 0
 }
 
-// AgentVersion is the version of the agent that diagnoses are made for: the one
-// of the options, else the newest of any session that [Client.Sessions] listed;
-// "" where no session says.
+// AgentVersion returns the version of the agent that diagnoses are made for: that of the
+// options, or else the newest of the sessions that [Client.Sessions] listed; "" if none
+// has a version.
 func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.newest) }
 
-// repairOptions returns what the options and the list of sessions say about diagnoses.
+// repairOptions returns the options of a diagnosis.
 func (c *Client) repairOptions() repair.Options {
 	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking}
 }
@@ -168,8 +166,8 @@ func newestVersion(heads []session.Session) string {
 	return newest
 }
 
-// writing runs f with the journal open for writing, and the transactions of the store
-// for changes that belong to it.
+// writing runs f with the journal open for writing, and with the transactions of the store
+// for changes of that journal.
 func (c *Client) writing(f func(*journal.Journal, txn.Store) error) error {
 	return c.opt.write(func(j *journal.Journal) error {
 		st, err := c.store.Writer(j.ID())

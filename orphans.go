@@ -11,24 +11,23 @@ import (
 	"mend/session"
 )
 
-// ErrHidden says that it cannot be told which records are orphans.
+// ErrHidden says that it is not known which records are orphans.
 var ErrHidden = session.ErrHidden
 
-// An Orphaned is what a store holds of one session and no session leads to:
-// messages of a session that is gone, and parts of messages that are gone. The
-// agent never reads them.
+// An Orphaned lists the orphans that name one session: messages whose session does not
+// exist, and parts whose message does not exist. The agent never reads them.
 type Orphaned struct {
-	Session string        // that they say they are of; [session.Unknown] where they do not
-	Refs    []session.Ref // of the records, and of the folders they are in
+	Session string        // the session that they name; [session.Unknown] if they name none
+	Refs    []session.Ref // the records and their folders
 }
 
-// Records are the orphans without their folders.
+// Records returns the refs of the records, without the folders.
 func (o *Orphaned) Records() []session.Ref {
 	return slices.DeleteFunc(slices.Clone(o.Refs), func(r session.Ref) bool { return r.Kind == session.KindFolder })
 }
 
-// Orphans lists what belongs to nothing, by session. It reads only. The error
-// wraps [ErrHidden] where something cannot be looked at that they may belong to.
+// Orphans lists the orphans by session. It reads only. The error wraps [ErrHidden] if
+// something that they may belong to cannot be read.
 func (c *Client) Orphans(ctx context.Context) ([]Orphaned, error) {
 	list := scanStore{c.store}.Orphans
 	if c.lists != nil {
@@ -53,9 +52,9 @@ func (c *Client) Orphans(ctx context.Context) ([]Orphaned, error) {
 	return all, nil
 }
 
-// ProposeOrphans plans what puts orphans away, into the journal. It reads only;
-// [Client.Apply] carries the plan out, and [Client.ProposeUndo] takes it back.
-// The error names a record that cannot be read.
+// ProposeOrphans plans to delete orphans; the journal keeps their bytes. It reads only:
+// [Client.Apply] carries the plan out, and [Client.ProposeUndo] reverts it. The error
+// names a record that cannot be read.
 func (c *Client) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, error) {
 	images, err := c.store.Read(ctx, o.Refs)
 	if err != nil {
@@ -64,7 +63,7 @@ func (c *Client) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, e
 	why := fmt.Sprintf("%d records of session %s belong to nothing that is there.", len(o.Records()), o.Session)
 	p := change.Plan{Session: o.Session, AllowMissingParent: true, Cause: change.Cause{Kind: change.CauseOrphans, Diagnoses: []string{why}}}
 	for i, image := range images {
-		if image != nil { // else it is gone by now
+		if image != nil { // else it was deleted meanwhile
 			p.Ops = append(p.Ops, change.Op{Ref: o.Refs[i], Pre: image})
 		}
 	}
@@ -72,9 +71,9 @@ func (c *Client) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, e
 	return p, nil
 }
 
-// aboutOrphans reports whether a plan puts orphans away, or takes that back, or
-// takes back that it was taken back.
-func aboutOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
+// changesOrphans reports whether a plan with that cause deletes orphans, or is an undo or
+// redo of such a plan.
+func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 	if cause.Kind == change.CauseOrphans {
 		return true, nil
 	}
@@ -83,15 +82,15 @@ func aboutOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		if about, err := aboutOrphans(j, e.Cause); about || err != nil {
-			return about, err
+		if orphans, err := changesOrphans(j, e.Cause); orphans || err != nil {
+			return orphans, err
 		}
 	}
 	return false, nil
 }
 
-// withParents returns the refs, those of a session that is there, with the messages
-// that orphans do without.
+// withParents returns current and the refs of the messages that the ops' records belong
+// to. current is not nil then, as for a session that exists.
 func withParents(current []session.Ref, ops []change.Op) []session.Ref {
 	with := append([]session.Ref{}, current...)
 	seen := map[string]bool{}

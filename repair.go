@@ -17,7 +17,7 @@ import (
 // Load reads one session with its messages. The error wraps [ErrNoSession] if
 // the store has none of that id.
 func (c *Client) Load(ctx context.Context, id string) (*session.Session, error) {
-	head, err := c.exactly(ctx, id)
+	head, err := c.sessionByID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
@@ -30,8 +30,8 @@ func (c *Client) Load(ctx context.Context, id string) (*session.Session, error) 
 	return st.Load(ctx, head)
 }
 
-// exactly is the session of that id, and of no other that starts with it.
-func (c *Client) exactly(ctx context.Context, id string) (session.Session, error) {
+// sessionByID returns the session with exactly that id.
+func (c *Client) sessionByID(ctx context.Context, id string) (session.Session, error) {
 	head, err := c.Session(ctx, id)
 	if err == nil && head.ID != id {
 		return head, fmt.Errorf("%w: %q", ErrNoSession, id)
@@ -39,8 +39,8 @@ func (c *Client) exactly(ctx context.Context, id string) (session.Session, error
 	return head, err
 }
 
-// LastChange returns the id of the newest journal entry that was begun at or after
-// since and changed the session, "" for none. An undo counts, an aborted entry
+// LastChange returns the id of the newest journal entry that began at or after since and
+// changed the session, "" for none. An undo counts, an aborted entry
 // does not.
 func (c *Client) LastChange(_ context.Context, id string, since time.Time) (entry string, err error) {
 	store := c.store.ID()
@@ -65,7 +65,7 @@ var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millise
 // [Client.ProposeRepair] and [Client.Apply].
 func (c *Client) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
 	for _, wait := range repairRetries {
-		if entry, result, err = c.repair(ctx, id, r); !inTheWay(err) {
+		if entry, result, err = c.repair(ctx, id, r); !isInterference(err) {
 			return entry, result, err
 		}
 		select {
@@ -78,7 +78,7 @@ func (c *Client) Repair(ctx context.Context, id string, r repair.Request) (entry
 }
 
 func (c *Client) repair(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
-	head, err := c.exactly(ctx, id)
+	head, err := c.sessionByID(ctx, id)
 	if err != nil {
 		return "", repair.Result{}, err
 	}
@@ -93,12 +93,12 @@ func (c *Client) repair(ctx context.Context, id string, r repair.Request) (strin
 	return e.ID, result, err
 }
 
-// cameAgain reports whether an error of this class was repaired in the session before,
-// by a repair that is in force. A provider names one place an error: where nothing
-// but the provider can tell which others it refuses, all of the kind are to go then,
-// instead of one an error. A journal that cannot be read knows of none; it cannot
-// be written to either.
-func (c *Client) cameAgain(id string, e *repair.APIError) bool {
+// isRepeated reports whether an error of this class was repaired in the session before,
+// by a repair that is not undone. A provider names one place per error. If only the
+// provider can know the other places, the second error is a reason to repair all of the
+// kind at once. If the journal cannot be read, isRepeated returns false; then it cannot
+// be written either.
+func (c *Client) isRepeated(id string, e *repair.APIError) bool {
 	if e == nil || !repair.OnlyProviderSees(e.Class) {
 		return false
 	}
@@ -109,8 +109,9 @@ func (c *Client) cameAgain(id string, e *repair.APIError) bool {
 	})
 }
 
-// inTheWay reports whether the error is that of another program at work.
-func inTheWay(err error) bool {
+// isInterference reports whether another program caused the error, so that a retry may
+// succeed.
+func isInterference(err error) bool {
 	var conflict *change.ConflictError
 	var locked *journal.LockedError
 	return errors.As(err, &conflict) || errors.As(err, &locked) || errors.Is(err, ErrLocked)

@@ -22,13 +22,13 @@ var ErrNoSession = errors.New("no such session")
 // A Finding is a session and what is wrong with it.
 type Finding struct {
 	Session   session.Session // without its messages
-	Busy      bool            // the agent is at work in it
+	Busy      bool            // the agent is working in it
 	Thinking  bool            // it was diagnosed for a model that is asked to think
 	Diagnoses []repair.Diagnosis
 	Err       error // why the session could not be examined; the rest is then empty
 }
 
-// Severity is the worst severity of the diagnoses; 0 for a healthy session.
+// Severity returns the worst severity of the diagnoses, 0 for a healthy session.
 func (f *Finding) Severity() repair.Severity {
 	var worst repair.Severity
 	for _, d := range f.Diagnoses {
@@ -121,8 +121,8 @@ func (c *Client) diagnose(ctx context.Context, head session.Session) (agent.Exam
 	return agent.Examination{Busy: s.Busy(), Diagnoses: repair.Diagnose(s)}, nil
 }
 
-// Session is the session of the store whose id is id, or starts with it if no
-// other does. The error wraps [ErrNoSession], or names the sessions that fit.
+// Session returns the session with that id, or the only one whose id starts with it. The
+// error wraps [ErrNoSession]; if several ids start with it, it says so.
 func (c *Client) Session(ctx context.Context, id string) (session.Session, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
@@ -146,22 +146,21 @@ func (c *Client) Session(ctx context.Context, id string) (session.Session, error
 	return session.Session{}, fmt.Errorf("%w: %q fits %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
 }
 
-// A RepairRequest says what shall be cured. The zero value means all that is
-// broken.
+// A RepairRequest says what to repair. The zero value means all that is broken.
 type RepairRequest struct {
 	Latent  bool             // also what only another version or setting would refuse
 	Classes []repair.Class   // only these; nil for all
 	Error   *repair.APIError // what the model API said; its class and message decide what is first
 	All     bool             // with Error: all of its kind, not only what it names
-	Force   bool             // although the agent is at work in the session
+	Force   bool             // even if the agent is working in the session
 
 	Placeholder, Cancelled string // texts that a repair writes; see [repair.Request]
 }
 
-// ProposeRepair plans the cure of one session. It reads only: a dry run ends
-// here, and [Client.Apply] carries the plan out. A healthy session has an empty
-// plan. An error that came before, and of which only the provider can tell the
-// places, is repaired as with All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
+// ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and
+// [Client.Apply] carries the plan out. A healthy session has an empty plan. If an error
+// whose places only the provider can know was repaired before, it is repaired as with
+// All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
 func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r RepairRequest) (repair.Result, error) {
 	o := c.repairOptions()
 	o.WrongClock = o.WrongClock && !r.Force
@@ -175,7 +174,7 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r Repa
 // plan reads a session and plans its repair. It sets r.All if the same error was
 // repaired before.
 func (c *Client) plan(ctx context.Context, head session.Session, r repair.Request) (repair.Result, error) {
-	r.All = r.All || c.cameAgain(head.ID, r.Error)
+	r.All = r.All || c.isRepeated(head.ID, r.Error)
 	s, err := c.store.Case(ctx, head, r)
 	if err != nil {
 		return repair.Result{}, err
@@ -183,8 +182,8 @@ func (c *Client) plan(ctx context.Context, head session.Session, r repair.Reques
 	return repair.Plan(head.ID, s, r)
 }
 
-// current is what the records of ops hold now, and the refs of all records of the
-// session, nil if it is gone or does not count.
+// current returns what the records of ops hold now, and the refs of all records of the
+// session, nil if the session does not exist or [undo.NeedsSession] is false.
 func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, []session.Ref, error) {
 	refs := make([]session.Ref, len(ops))
 	for i, o := range ops {

@@ -33,7 +33,7 @@ that writes does this first by itself.`,
 			}
 			done, err := c.Recover(cmd.Context())
 			if err == nil {
-				err = c.Sweep(cmd.Context())
+				err = c.CleanUp(cmd.Context())
 			}
 			if err != nil {
 				return err
