@@ -10,9 +10,10 @@ import (
 	"mend/internal/bigstore"
 )
 
-func BenchmarkScanTree(b *testing.B)           { benchmarkScan(b, bigstore.Tree, bigstore.Plain) }
-func BenchmarkScanTreeVaried(b *testing.B)     { benchmarkScan(b, bigstore.Tree, bigstore.Varied) }
-func BenchmarkScanDatabase(b *testing.B)       { benchmarkScan(b, bigstore.Database, bigstore.Plain) }
+func BenchmarkScanTree(b *testing.B)       { benchmarkScan(b, bigstore.Tree, bigstore.Plain) }
+func BenchmarkScanTreeVaried(b *testing.B) { benchmarkScan(b, bigstore.Tree, bigstore.Varied) }
+func BenchmarkScanDatabase(b *testing.B)   { benchmarkScan(b, bigstore.Database, bigstore.Plain) }
+
 func BenchmarkScanDatabaseVaried(b *testing.B) { benchmarkScan(b, bigstore.Database, bigstore.Varied) }
 
 // The diagnosis of every session of a store of 20,000 parts.

@@ -21,7 +21,8 @@ func FuzzPattern(f *testing.F) {
 	is := func(raw []byte) bool { return raw[0] != 't' }
 	some := &Pattern{Accept: is}
 	pattern := &Pattern{Fields: []PatternField{
-		{Name: "n", Pattern: some, Capture: 1}, {Name: "s", Pattern: some, Capture: 2},
+		{Name: "n", Pattern: some, Capture: 1},
+		{Name: "s", Pattern: some, Capture: 2},
 		{Name: "o", Pattern: &Pattern{Fields: []PatternField{{Name: "in", Pattern: some, Required: true, Capture: 4}}}, Capture: 3},
 	}}
 	nested := &Pattern{By: "s", Cases: map[string][]PatternField{

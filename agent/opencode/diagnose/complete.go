@@ -75,6 +75,7 @@ func (g gap) tell(record []byte, from schema.Source) []byte {
 		return jsonedit.Quote(g.ref().Session)
 	case schema.MessageID:
 		return jsonedit.Quote(g.ref().Message)
+	default:
 	}
 	path, ok := strings.CutPrefix(string(from), string(schema.Tokens))
 	switch {

@@ -253,7 +253,7 @@ func (m *messageSummary) message(r *session.Record) bool {
 	m.aborted = string(v.text(schema.PlaceErrorName)) == abortedError
 	finish := v.text(schema.PlaceFinish)
 	m.finished = string(finish) != "tool-calls" && bytes.IndexByte(finish, '\\') < 0
-	return v.has(schema.PlaceCompleted) && (m.failed || len(finish) > 0) && !(m.failed && v.isTrue(schema.PlaceSummary))
+	return v.has(schema.PlaceCompleted) && (m.failed || len(finish) > 0) && (!m.failed || !v.isTrue(schema.PlaceSummary))
 }
 
 func usualRecord(r *session.Record) bool { return r.Defect == nil && r.Class == 0 }
@@ -271,7 +271,7 @@ func (m *messageSummary) parts(parts iter.Seq[*session.Record]) bool {
 			return false
 		}
 	}
-	m.left = m.failed && !(m.aborted && m.more) // see [sent]
+	m.left = m.failed && (!m.aborted || !m.more) // see [sent]
 	return m.left || m.stage == stepSaid || m.stage == stepCalled
 }
 

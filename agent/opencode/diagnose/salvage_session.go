@@ -47,8 +47,9 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 			return strconv.AppendInt(nil, created, 10)
 		case schema.Updated:
 			return strconv.AppendInt(nil, updated, 10)
+		default:
+			return nil
 		}
-		return nil
 	})
 	if err != nil || v.Complete && c.None() && string(before) == string(s.Info.Data) {
 		return nil

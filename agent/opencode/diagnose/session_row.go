@@ -41,6 +41,7 @@ func sessionRowFixes(k *known) []fix {
 			return strconv.AppendInt(nil, updated, 10)
 		case schema.Cost:
 			return total(s, "cost")
+		default:
 		}
 		path, _ := strings.CutPrefix(string(from), string(schema.Tokens))
 		return total(s, append([]string{"tokens"}, strings.Split(path, ".")...)...)

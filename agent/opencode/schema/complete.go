@@ -232,8 +232,9 @@ func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
 			return raw, raw[0] == '{'
 		}
 		return c.Value(raw, t)
+	default:
+		return raw, true
 	}
-	return raw, true
 }
 
 // Is reports whether raw, which is JSON, is of the type as it is.

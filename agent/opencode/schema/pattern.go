@@ -52,6 +52,7 @@ func (t *Type) Pattern() *jsonedit.Pattern {
 		for name, fields := range t.Cases {
 			p.Cases[name] = patternFields(slices.Concat([]Field{*t.By}, t.Fields, fields))
 		}
+	default:
 	}
 	return p
 }
@@ -94,8 +95,9 @@ func (t *Type) usual() func(raw []byte) bool {
 		return func(raw []byte) bool { return raw[0] == 't' || raw[0] == 'f' }
 	case Object:
 		return func(raw []byte) bool { return raw[0] == '{' }
+	default:
+		return nil
 	}
-	return nil
 }
 
 func isText(raw []byte) bool { return raw[0] == '"' }

@@ -60,6 +60,7 @@ func everything(_ []byte, from Source) []byte {
 		return []byte(`"prt_7"`)
 	case Folder:
 		return []byte(`"/"`)
+	default:
 	}
 	if strings.HasPrefix(string(from), string(Tokens)) {
 		return []byte("0")
@@ -71,7 +72,7 @@ func paths(v js.Value, above []string) (all [][]string) {
 	for _, m := range v.Members() {
 		path := join(above, m.Name)
 		all = append(all, path)
-		if m.Value.Kind() == '{' {
+		if m.Kind() == '{' {
 			all = append(all, paths(m.Value, path)...)
 		}
 	}
