@@ -172,14 +172,17 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r Repa
 }
 
 // plan reads a session and plans its repair. It sets r.All if the same error was
-// repaired before.
+// repaired before. The result is without After: while the plan is applied, that would take
+// several times the memory of the session.
 func (c *Client) plan(ctx context.Context, head session.Session, r repair.Request) (repair.Result, error) {
 	r.All = r.All || c.isRepeated(head.ID, r.Error)
 	s, err := c.store.Case(ctx, head, r)
 	if err != nil {
 		return repair.Result{}, err
 	}
-	return repair.Plan(head.ID, s, r)
+	result, err := repair.Plan(head.ID, s, r)
+	result.After = nil
+	return result, err
 }
 
 // current returns what the records of ops hold now, and the refs of all records of the

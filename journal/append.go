@@ -193,7 +193,6 @@ type batch struct {
 	values []keyValue
 	size   int  // about how many bytes values takes in the file
 	staged bool // markStaging was written
-	added  map[blobID]bool
 }
 
 // A keyValue is a value to be written, with its checksum.
@@ -203,7 +202,7 @@ type keyValue struct {
 }
 
 func (j *Journal) newBatch(entry uint64, limit int) *batch {
-	return &batch{j: j, entry: entry, limit: limit, added: map[blobID]bool{}}
+	return &batch{j: j, entry: entry, limit: limit}
 }
 
 // putCost is about what a key costs in addition to its bytes. It also bounds the number
@@ -223,26 +222,22 @@ func (b *batch) put(bucket string, key, val []byte) error {
 	return nil
 }
 
-// blob adds a blob and a reference to it, and returns its hash. If the journal has the
-// blob already, it is only read and verified: soon it may be the only copy of the record.
-func (b *batch) blob(kind blobKind, data []byte) (hash, error) {
-	id := blobID{kind: kind, hash: sha256.Sum256(data)}
-	if b.added[id] {
-		return id.hash, nil
-	}
-	b.added[id] = true
-	_, stored, err := b.j.snap.get(kind.bucket(), id.hash[:])
+// blob adds a blob and a reference to it. If the journal has the blob already, it is only
+// read and verified: soon it may be the only copy of the record. An entry adds a blob once.
+func (b *batch) blob(kind blobKind, h hash, data []byte) error {
+	id := blobID{kind: kind, hash: h}
+	_, stored, err := b.j.snap.get(kind.bucket(), h[:])
 	if err != nil {
-		return id.hash, err
+		return err
 	}
 	if err := b.put(bucketRefs, id.key(b.entry), nil); err != nil { // first, so that the clean-up finds the blob
-		return id.hash, err
+		return err
 	}
 	if stored {
 		_, err = b.j.codec.copyBlob(io.Discard, b.j.snap, id)
-		return id.hash, err
+		return err
 	}
-	return id.hash, b.j.codec.writeBlob(id.hash, data, func(key, val []byte) error {
+	return b.j.codec.writeBlob(h, data, func(key, val []byte) error {
 		return b.put(kind.bucket(), key, val)
 	})
 }
@@ -299,22 +294,20 @@ func (b *batch) drop() error {
 
 // ops adds the images and the lists of ops, and returns the hashes of the lists.
 func (b *batch) ops(ops []change.Op) ([]hash, error) {
+	hashes, err := b.images(ops)
+	if err != nil {
+		return nil, err
+	}
 	var lists []hash
 	for part := range slices.Chunk(ops, maxOpsPerList) {
 		infos := make([]change.OpInfo, len(part))
 		for i, o := range part {
-			pre, err := b.image(o.Pre)
-			if err != nil {
-				return nil, err
-			}
-			post, err := b.image(o.Post)
-			if err != nil {
-				return nil, err
-			}
-			infos[i] = change.OpInfo{Ref: o.Ref, Pre: pre, Post: post}
+			infos[i] = change.OpInfo{Ref: o.Ref, Pre: digest(o.Pre, hashes[0]), Post: digest(o.Post, hashes[1])}
+			hashes = hashes[2:]
 		}
-		h, err := b.blob(blobOps, encodeOps(infos))
-		if err != nil {
+		list := encodeOps(infos)
+		h := hash(sha256.Sum256(list))
+		if err := b.blob(blobOps, h, list); err != nil {
 			return nil, err
 		}
 		lists = append(lists, h)
@@ -322,13 +315,28 @@ func (b *batch) ops(ops []change.Op) ([]hash, error) {
 	return lists, nil
 }
 
-// image adds an image and returns its digest, or nil for a nil image.
-func (b *batch) image(i *change.Image) (*change.Digest, error) {
-	if i == nil {
-		return nil, nil
+// images adds the images of the ops, and returns the hashes of Pre and Post of each op;
+// that of a nil image is not used. It adds them in the order of their keys: each
+// transaction then reads and writes few pages, however many the journal has.
+func (b *batch) images(ops []change.Op) ([]hash, error) {
+	images := make([]*change.Image, 0, 2*len(ops))
+	for _, o := range ops {
+		images = append(images, o.Pre, o.Post)
 	}
-	h, err := b.blob(blobImage, i.Data)
-	return digest(i, h), err
+	hashes, order := make([]hash, len(images)), make([]int, 0, len(images))
+	for i, image := range images {
+		if image != nil {
+			hashes[i], order = sha256.Sum256(image.Data), append(order, i)
+		}
+	}
+	slices.SortFunc(order, func(x, y int) int { return bytes.Compare(hashes[x][:], hashes[y][:]) })
+	order = slices.CompactFunc(order, func(x, y int) bool { return hashes[x] == hashes[y] })
+	for _, i := range order {
+		if err := b.blob(blobImage, hashes[i], images[i].Data); err != nil {
+			return nil, err
+		}
+	}
+	return hashes, nil
 }
 
 // text adds free text and returns its hash, or nil for nil data.
@@ -336,6 +344,6 @@ func (b *batch) text(data []byte) (*hash, error) {
 	if data == nil {
 		return nil, nil
 	}
-	h, err := b.blob(blobText, data)
-	return &h, err
+	h := hash(sha256.Sum256(data))
+	return &h, b.blob(blobText, h, data)
 }

@@ -60,7 +60,7 @@
 // # Crashes
 //
 // A journal is created and compacted under the temporary name, and renamed when
-// it is complete and synced. Blobs are written in transactions of at most 16 MiB,
+// it is complete and synced. Blobs are written in transactions of at most 1 MiB,
 // all but the last under the mark "staging"; the last writes the begin event
 // with them. A gc or forget writes its event and the mark "erasing" first; from
 // then on the images count as removed. What a crash leaves under a mark is removed

@@ -28,7 +28,7 @@ type Options struct {
 	Step func(what string) error
 	// compactAbove is how many free bytes GC leaves in the file; 0: 64 MiB.
 	compactAbove int64
-	// batchSize bounds a transaction of blobs; 0: 16 MiB.
+	// batchSize bounds a transaction of blobs; 0: 1 MiB.
 	batchSize int
 }
 
@@ -46,7 +46,7 @@ func (o Options) withDefaults() Options {
 		o.compactAbove = 64 << 20
 	}
 	if o.batchSize == 0 {
-		o.batchSize = 16 << 20
+		o.batchSize = 1 << 20
 	}
 	return o
 }
