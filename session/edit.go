@@ -7,15 +7,15 @@ import (
 	"mend/jsonedit"
 )
 
-// Set puts a JSON value into one field of the part, as [jsonedit.Set] does, and
-// decodes the part again.
+// Set sets one field of the part to a JSON value, as [jsonedit.Set] does, and decodes the
+// part again.
 func (p *Part) Set(raw []byte, path ...string) error {
 	data, err := jsonedit.Set(p.Data, raw, path...)
 	return p.setData(data, err)
 }
 
-// Unset takes one field out of the part, as [jsonedit.Remove] does, and decodes the
-// part again.
+// Unset removes one field of the part, as [jsonedit.Remove] does, and decodes the part
+// again.
 func (p *Part) Unset(path ...string) error {
 	data, err := jsonedit.Remove(p.Data, path...)
 	return p.setData(data, err)
@@ -32,7 +32,7 @@ func (p *Part) setData(data []byte, err error) error {
 	return nil
 }
 
-// DropElements takes elements out of a list of the part, as [jsonedit.RemoveElements] does,
+// DropElements removes elements of a list of the part, as [jsonedit.RemoveElements] does,
 // and decodes the part again.
 func (p *Part) DropElements(drop func(raw []byte) bool, path ...string) error {
 	data, err := jsonedit.RemoveElements(p.Data, drop, path...)
@@ -92,34 +92,33 @@ func (m *Message) Part(id string) *Part {
 	return nil
 }
 
-// Insert adds a part at the place that its id gives it.
+// Insert adds a part. Its position follows from its id.
 func (m *Message) Insert(p Part) {
 	m.Parts = append(m.Parts, p)
 	m.sortParts()
 }
 
-// Remove takes out the part that is stored under ref.
+// Remove removes the part with that ref.
 func (m *Message) Remove(ref Ref) {
 	m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 }
 
-// NewTextPart makes a text part of the message that the user did not type,
-// marked synthetic. The id decides its place. Mode, white space and columns are
-// those of the neighbour it derives from: a part of the message, else a part of
-// the session, else the message; the times are the message's. Nothing in it
-// depends on the clock or on chance.
+// NewTextPart returns a new text part for the message, marked synthetic. Its position
+// follows from the id. Mode, white space and columns are those of a neighbour: a part of
+// the message, or else a part of the session, or else the message. The times are the
+// message's. Nothing depends on the clock or on random numbers.
 func (s *Session) NewTextPart(m *Message, id, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeText), textMember("text", text), {Name: "synthetic", Raw: []byte("true")}})
 }
 
-// NewStepStart makes a part that begins a step of the model and has no content. Its place and everything else is as of [Session.NewTextPart].
+// NewStepStart returns a new step-start part, otherwise like [Session.NewTextPart].
 func (s *Session) NewStepStart(m *Message, id string) Part {
 	return s.newPart(m, id, []jsonedit.Member{textMember("type", TypeStepStart)})
 }
 
-// NewResultPart makes a tool_result part for a call that failed, in the
-// form of the older stores that keep results apart from their calls. Its place
-// and everything else is as of [Session.NewTextPart].
+// NewResultPart returns a new tool_result part for a call that failed, as in older stores,
+// where a result is not in the part of its call. It is otherwise like
+// [Session.NewTextPart].
 func (s *Session) NewResultPart(m *Message, id, call, text string) Part {
 	return s.newPart(m, id, []jsonedit.Member{
 		textMember("type", TypeToolResult), textMember("tool_use_id", call), textMember("content", text), {Name: "is_error", Raw: []byte("true")},
@@ -147,8 +146,8 @@ func textMember(name, text string) jsonedit.Member {
 	return jsonedit.Member{Name: name, Raw: jsonedit.Quote(text)}
 }
 
-// styleOf returns the white space of a record at its top level: an indent of two
-// spaces for a file without members to go by.
+// styleOf returns the white space of a record at its top level. For a file without
+// members it is an indent of two spaces.
 func styleOf(r *Record) jsonedit.Style {
 	style, ok := jsonedit.StyleOf(r.Data)
 	switch {
@@ -182,8 +181,8 @@ func (m *Message) readablePart() *Record {
 	return nil
 }
 
-// partCols makes a new part's columns: those of a neighbouring part, else the
-// five that every known schema has.
+// partCols returns the columns of a new part: those of the neighbour if that is a part, or
+// else the five that every known schema has.
 func partCols(neighbour *Record, m *Message, ref Ref) []Col {
 	created, _ := m.Col("time_created")
 	updated, _ := m.Col("time_updated")

@@ -5,9 +5,8 @@ import (
 	"unicode"
 )
 
-// The kinds of parts that rules speak of. A part may be of any other kind; it
-// is kept untouched. The last four are not written by OpenCode itself but are
-// found in stores of older tools.
+// The types of parts that rules use. Parts of other types are kept unchanged. OpenCode
+// does not write the last four; they are found in stores of older tools.
 const (
 	TypeText       = "text"
 	TypeReasoning  = "reasoning"
@@ -30,7 +29,7 @@ const (
 	StatusError     = "error"
 )
 
-// IsThinking reports whether the part holds what a model thought.
+// IsThinking reports whether the part is thinking, of any type.
 func (p *Part) IsThinking() bool {
 	switch p.Type {
 	case TypeThinking, TypeRedactedThinking, TypeReasoning:
@@ -49,15 +48,14 @@ func (p *Part) Unfinished() bool {
 	return p.Type == TypeTool && (p.Status == StatusPending || p.Status == StatusRunning)
 }
 
-// IsBlankText reports whether the part is a text part without a visible
-// character that is sent to the model.
+// IsBlankText reports whether the part is a blank text that is sent to the model.
 func (p *Part) IsBlankText() bool {
 	return p.Type == TypeText && !p.Ignored && !p.Malformed() && Blank(p.Text)
 }
 
-// HasContent reports whether the part alone makes a message non-empty: a text
-// that is not blank, a tool call or a tool result. Thinking, brackets and every
-// other kind do not.
+// HasContent reports whether a message with only this part is not empty: a text that is
+// not blank, a tool call or a tool result. Thinking, step markers and other types are no
+// content.
 func (p *Part) HasContent() bool {
 	switch p.Type {
 	case TypeText:
@@ -73,8 +71,8 @@ func (p *Part) Sent() bool {
 	return p.HasContent() && !p.Ignored
 }
 
-// Blank reports whether s has no character but white space and byte order
-// marks, which JavaScript's trim removes too.
+// Blank reports whether s has only white space and byte order marks, as JavaScript's trim
+// removes them.
 func Blank(s string) bool {
 	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }) == ""
 }

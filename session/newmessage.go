@@ -10,14 +10,13 @@ import (
 	"mend/jsonedit"
 )
 
-// NewPrompt makes a user's message that stands directly before an answer, under
-// that id and without parts. Its model and its agent are those that the answer
-// names, or else any message of the session; mode, white space and columns are
-// the answer's, and its time is a millisecond earlier. Nothing in it depends on
-// the clock or on chance.
+// NewPrompt returns a new user message with that id and without parts, to be inserted
+// directly before an answer. Model and agent are those of the answer, or else of any
+// message of the session. Mode, white space and columns are the answer's, and its time is
+// a millisecond earlier. Nothing depends on the clock or on random numbers.
 //
-// It reports false where no message of the session names a model and an agent,
-// or where the answer's record is no JSON object.
+// It reports false if no message of the session names a model and an agent, or if the
+// answer's record is not a JSON object.
 func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 	agent, provider, model := s.agentAndModel(answer)
 	if agent == "" || provider == "" || model == "" || answer.Malformed() {
@@ -55,7 +54,7 @@ func (s *Session) NewPrompt(answer *Message, id string) (Message, bool) {
 // of them from the first message that has it.
 func (s *Session) agentAndModel(answer *Message) (agent, provider, model string) {
 	for _, m := range slices.Concat([]Message{*answer}, s.Messages) {
-		for _, name := range []string{"agent", "mode"} { // the latter in records from before there was the former
+		for _, name := range []string{"agent", "mode"} { // older records have mode and no agent
 			raw, _ := jsonedit.Get(m.Data, name)
 			agent = cmp.Or(agent, jsonedit.Unquote(raw))
 		}
@@ -66,8 +65,8 @@ func (s *Session) agentAndModel(answer *Message) (agent, provider, model string)
 	return agent, provider, model
 }
 
-// messageCols is the columns of a new message: those of the neighbour, but for
-// its ids and times.
+// messageCols returns the columns of a new message: those of the neighbour with other ids
+// and times.
 func messageCols(neighbour *Message, ref Ref, created int64) []Col {
 	r := Record{Cols: neighbour.Cols}
 	for _, id := range idFields(ref) {
@@ -79,14 +78,14 @@ func messageCols(neighbour *Message, ref Ref, created int64) []Col {
 	return r.Cols
 }
 
-// InsertMessage adds a message at the place that its time and its id give it.
+// InsertMessage adds a message. Its position follows from its time and its id.
 func (s *Session) InsertMessage(m Message) {
 	s.Messages = append(slices.Clip(s.Messages), m)
 	s.Sort()
 }
 
-// IDBefore is an id of the same tail that sorts directly before the message's
-// own, and whether there is one: the clock in it shows one step less.
+// IDBefore returns an id that sorts directly before the message's own, and whether there
+// is one. It has the same tail, and its clock is one step earlier.
 func (m *Message) IDBefore() (string, bool) {
 	tail, made := strings.CutPrefix(m.Ref.Message, messagePrefix)
 	if !made || !isClock(tail) {

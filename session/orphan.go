@@ -2,9 +2,9 @@ package session
 
 import "errors"
 
-// Unknown stands for the session of a record that does not say of which it is.
+// Unknown is the session of a record that names none.
 const Unknown = "unknown"
 
-// ErrHidden says that it cannot be told which records are orphans: something in
-// the store cannot be looked at, and may be what they belong to.
+// ErrHidden says that it is not known which records are orphans: something in the store
+// that they may belong to cannot be read.
 var ErrHidden = errors.New("something in the store cannot be looked at and may be what they belong to")

@@ -6,8 +6,7 @@ import (
 	"strings"
 )
 
-// HasContent reports whether any part of the message has content: a message
-// without parts is empty.
+// HasContent reports whether any part of the message has content.
 func (m *Message) HasContent() bool {
 	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.HasContent() })
 }
@@ -17,9 +16,9 @@ func (m *Message) HasThinking() bool {
 	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.IsThinking() })
 }
 
-// Finished reports whether the agent is done with the message: it failed, or
-// the model gave a reason to stop other than "tool-calls", or without a reason
-// the time of completion is there (docs/opencode.md, "Records").
+// Finished reports whether the agent has finished the message: it failed, or it has a
+// finish reason other than "tool-calls", or it has no reason and a time of completion
+// (docs/opencode.md, "Records").
 func (m *Message) Finished() bool {
 	switch {
 	case m.Failed:
@@ -30,8 +29,8 @@ func (m *Message) Finished() bool {
 	return m.Completed != 0
 }
 
-// Steps yields the steps of the model that the message is made of: each begins
-// with a step-start part, but for what stands before the first of them.
+// Steps yields the steps of the message. Each begins with a step-start part, except that
+// parts before the first step-start are a step, too.
 func (m *Message) Steps() iter.Seq[[]Part] {
 	return func(yield func([]Part) bool) {
 		from := 0
@@ -47,10 +46,10 @@ func (m *Message) Steps() iter.Seq[[]Part] {
 	}
 }
 
-// Call is the id by which the result of a tool call is found: its callID, else
-// the part's own id, whichever is the first that is no part id; "" if neither
-// is. Part ids were sent as call ids once, and the provider refused them
-// (docs/opencode.md, "Stored calls and their ids").
+// Call returns the id of a tool call: the callID, or else the part's own id, whichever is
+// the first that is not the id of a part; "" if both are. OpenCode once sent ids of parts
+// as call ids, and the provider refused them (docs/opencode.md, "Stored calls and their
+// ids").
 func (p *Part) Call() string {
 	for _, id := range []string{p.CallID, p.ID} {
 		if isCallID(id) || id != p.Ref.Part && id != "" && !strings.HasPrefix(id, partPrefix) {
@@ -64,7 +63,7 @@ func isCallID(id string) bool {
 	return strings.HasPrefix(id, "toolu_") || strings.HasPrefix(id, "call_")
 }
 
-// LatestAssistant is the newest answer, nil if there is none.
+// LatestAssistant returns the newest assistant message, nil if there is none.
 func (s *Session) LatestAssistant() *Message {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
 		if s.Messages[i].Role == RoleAssistant {
@@ -74,11 +73,10 @@ func (s *Session) LatestAssistant() *Message {
 	return nil
 }
 
-// Near is the index of the message that is most likely meant by messages.t of
-// an API error, among those that ok accepts; -1 if there is none. The numbers of
-// a request are not those of the store, since the agent leaves out, splits and
-// joins messages: the neighbours are tried in upstream's order
-// (docs/providers.md).
+// Near returns the index of the message that messages.t of an API error most likely means,
+// among those that ok accepts; -1 if there is none. The numbers of a request are not those
+// of the store, because the agent omits, splits and joins messages. So Near tries the
+// neighbours in the order of docs/providers.md.
 func (s *Session) Near(t int, ok func(i int) bool) int {
 	for _, d := range [...]int{0, -1, 1, -2, 2, -3, -4, -5} {
 		if i := t + d; t >= 0 && i >= 0 && i < len(s.Messages) && ok(i) {

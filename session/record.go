@@ -10,24 +10,23 @@ import (
 	"strings"
 )
 
-// A Record is one stored thing, exactly as the store holds it: the content of a
-// JSON file, or a row of a database.
+// A Record is one stored unit, exactly as the store holds it: the content of a JSON file,
+// or a row of a database.
 type Record struct {
 	Ref  Ref
 	Data []byte      // the JSON: a file's content, or a row's data column
 	Mode fs.FileMode // a file's permission bits; 0 for a row
 	Cols []Col       // a row's columns but data, in the table's order; nil for a file
 
-	// Class is the storage class of a row's data column where that is not text:
-	// the agent cannot read such a row. It is 0 for text and for a file.
+	// Class is the storage class of a row's data column if that is not text; the agent
+	// cannot read such a row. It is 0 for text and for a file.
 	Class Class
 
-	// Defect says why Data cannot be used, or cannot be used in full; nil for a
-	// record in order.
+	// Defect says why Data cannot be used, or not in full; nil if it can.
 	Defect *Defect
 
-	// Locked says why the store cannot replace or remove the record, and what helps;
-	// "" if it can. Data is known all the same, unless Defect says otherwise.
+	// Locked says why the store cannot replace or remove the record, and what helps; ""
+	// if it can. A locked record has Data, unless Defect says otherwise.
 	Locked string
 }
 
@@ -52,7 +51,7 @@ const (
 	ClassBlob    Class = 5
 )
 
-// String is the class with its article, as a part of a sentence.
+// String returns the class with its article, as a part of a sentence.
 func (c Class) String() string {
 	switch c {
 	case ClassNull:
@@ -69,22 +68,22 @@ func (c Class) String() string {
 	return fmt.Sprintf("class(%d)", uint8(c))
 }
 
-// IntCol is a column that holds the integer v.
+// IntCol returns a column with the integer v.
 func IntCol(name string, v int64) Col {
 	return Col{Name: name, Class: ClassInteger, Bytes: binary.BigEndian.AppendUint64(nil, uint64(v))}
 }
 
-// TextCol is a column that holds the text v.
+// TextCol returns a column with the text v.
 func TextCol(name, v string) Col {
 	return Col{Name: name, Class: ClassText, Bytes: []byte(v)}
 }
 
-// RealCol is a column that holds the number v.
+// RealCol returns a column with the real v.
 func RealCol(name string, v float64) Col {
 	return Col{Name: name, Class: ClassReal, Bytes: binary.BigEndian.AppendUint64(nil, math.Float64bits(v))}
 }
 
-// Int is the column's value as an integer, and whether it holds one.
+// Int returns the column's value as an integer, and whether it is one.
 func (c Col) Int() (int64, bool) {
 	if c.Class != ClassInteger || len(c.Bytes) != 8 {
 		return 0, false
@@ -92,7 +91,7 @@ func (c Col) Int() (int64, bool) {
 	return int64(binary.BigEndian.Uint64(c.Bytes)), true
 }
 
-// Float is the column's value as a number, and whether it holds one.
+// Float returns the column's value as a number, and whether it is one.
 func (c Col) Float() (float64, bool) {
 	if len(c.Bytes) != 8 || c.Class != ClassInteger && c.Class != ClassReal {
 		return 0, false
@@ -104,7 +103,7 @@ func (c Col) Float() (float64, bool) {
 	return float64(int64(bits)), true
 }
 
-// JavaScript is the column's value as the agent writes it into a string: a blob
+// JavaScript returns the column's value as the agent converts it to a string: a blob
 // becomes its bytes as numbers with commas between them, NULL becomes "null".
 func (c Col) JavaScript() string {
 	switch c.Class {
@@ -128,7 +127,7 @@ func (c Col) JavaScript() string {
 	return "null"
 }
 
-// Col is the column of that name, and whether the record has it.
+// Col returns the column with that name, and whether the record has it.
 func (r *Record) Col(name string) (Col, bool) {
 	for _, c := range r.Cols {
 		if c.Name == name {
@@ -138,7 +137,7 @@ func (r *Record) Col(name string) (Col, bool) {
 	return Col{}, false
 }
 
-// setCol replaces the column of the same name in a copy of the columns.
+// setCol replaces the column with that name in a copy of the columns.
 func (r *Record) setCol(c Col) {
 	cols := make([]Col, len(r.Cols))
 	copy(cols, r.Cols)
@@ -150,14 +149,14 @@ func (r *Record) setCol(c Col) {
 	r.Cols = cols
 }
 
-// WithCol is the record with another value in a column that it has.
+// WithCol returns the record with another value in a column that it has.
 func (r Record) WithCol(c Col) Record {
 	r.setCol(c)
 	return r
 }
 
-// A Defect says what is wrong with a record itself, before any rule about
-// conversations is asked.
+// A Defect says what is wrong with a record itself, independent of the rest of the
+// session.
 type Defect struct {
 	Kind DefectKind
 	Why  string // for a person: what was found
@@ -168,8 +167,8 @@ type DefectKind uint8
 
 // The kinds of defects, worst first.
 const (
-	// Unreadable: the bytes are unknown, since the file may not be read or is
-	// not a plain file. Nothing may be planned that depends on this record.
+	// Unreadable: the bytes are unknown, because the file cannot be read or is not a
+	// regular file. No plan may depend on this record.
 	Unreadable DefectKind = iota + 1
 	// TooDeep: the bytes are known, and nest objects and lists deeper than
 	// [jsonedit.MaxDepth]. The agent may be able to read them.
@@ -179,12 +178,12 @@ const (
 	// WrongType: the object lacks a field that the agent needs, or has it with
 	// another type.
 	WrongType
-	// WrongName: the id inside is not the one that the file is called by.
+	// WrongName: the id in the record is not that of the file's name.
 	WrongName
 )
 
-// Unreadable reports whether it is not known what the record says: its bytes are
-// unknown, or nest too deep.
+// Unreadable reports whether the content of the record is unknown: its bytes are unknown,
+// or nest too deep.
 func (r *Record) Unreadable() bool {
 	return r.Defect != nil && r.Defect.Kind <= TooDeep
 }
@@ -195,8 +194,8 @@ func (r *Record) Malformed() bool {
 	return r.Defect != nil && r.Defect.Kind <= Malformed
 }
 
-// Touched is the record with the time_updated of was + 1, where both have that
-// column with the same value; else the record itself.
+// Touched returns the record with time_updated one higher than in was, if both have that
+// column with the same value; otherwise it returns the record itself.
 func (r *Record) Touched(was *Record) *Record {
 	const name = "time_updated"
 	old, _ := was.Col(name)

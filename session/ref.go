@@ -17,7 +17,7 @@ const (
 	KindMessage
 	KindPart
 	KindFolder  // the folder of a message's parts, or of a session's messages
-	KindFile    // a [File]: what lies in such a folder beside the records, or in its place
+	KindFile    // a [File]: a file in such a folder that is not a record, or in the place of the folder
 	KindProject // the row of the project that sessions belong to
 )
 
@@ -32,24 +32,23 @@ func (k Kind) String() string {
 	return fmt.Sprintf("kind(%d)", uint8(k))
 }
 
-// A Ref names one record of a store by the ids that stand in its path or its
-// primary key. It is comparable, and it means the same record at any later
-// time: undo finds its way by it.
+// A Ref names one record of a store by the ids in its path or its primary key. It is
+// comparable, and it names the same record at any later time: undo relies on that.
 type Ref struct {
 	Kind Kind `json:"kind"`
-	// Project is the path element above the session, where the layout has one
-	// and it is in use: the project of a session record, the extra level of a
-	// nested message folder, the slug of OpenCode 0.x.
+	// Project is the path element above the session if the path has one: the project of
+	// a session record, the extra level of a nested message folder, or the slug of
+	// OpenCode 0.x.
 	Project string `json:"project,omitempty"`
 	Session string `json:"session,omitempty"`
 	Message string `json:"message,omitempty"` // messages, parts, and folders of parts
-	// Part is of parts the id. Of a file it is the name, which may be any bytes, seen
-	// from the folder that the ids before it name; "" where it stands in place of that.
+	// Part is the id of a part. For a file it is the path below the folder that the other
+	// ids name, which may be any bytes; "" if the file is in the place of that folder.
 	Part string `json:"part,omitempty"`
 }
 
-// ID is the record's own id: the last of the ids that name it. A folder has
-// the id of what it belongs to.
+// ID returns the record's own id, the last of its ids. A folder has the id of the message
+// or the session that it belongs to.
 func (r Ref) ID() string {
 	switch r.Kind {
 	case KindPart, KindFile:
@@ -67,10 +66,10 @@ func (r Ref) ID() string {
 	return r.Session
 }
 
-// String is how the record is called in everything that a person reads or
-// types: a session or a message by its id, a part as message/part, a folder
-// with a slash at its end, a file by its name behind that, with what is not printable
-// escaped as in a Go string. An id that is none is quoted: a row may have any.
+// String returns the name of the record in all texts that a person reads or types: the id
+// of a session or a message, message/part for a part, a trailing slash for a folder, and
+// folder/name for a file, escaped as in a Go string. Invalid ids, which a row may have,
+// are quoted.
 func (r Ref) String() string {
 	switch r.Kind {
 	case KindFile:
@@ -128,8 +127,8 @@ func (r Ref) Validate() error {
 	return nil
 }
 
-// isName reports whether name leads from a folder to a file below it, past nothing
-// hidden.
+// isName reports whether name is a path from a folder to a file below it, without hidden
+// elements.
 func isName(name string) bool {
 	for element := range strings.SplitSeq(name, "/") {
 		if element == "" || element[0] == '.' || strings.IndexByte(element, 0) >= 0 {
@@ -139,18 +138,18 @@ func isName(name string) bool {
 	return true
 }
 
-// ErrBadID says that a string is not an id: no path and no key is made of it.
+// ErrBadID says that a string is not a valid id. Paths and keys are made of valid ids only.
 var ErrBadID = errors.New("not a valid id")
 
-// MessagePrefix is what the id of a message begins with.
+// MessagePrefix is the beginning of the id of a message.
 const MessagePrefix = "msg"
 
 // MaxID is the length of the longest id, in bytes.
 const MaxID = 200
 
 // ValidateID reports whether id is an id: 1 to [MaxID] ASCII letters, digits,
-// `_`, `-` and `.`, the first of them no dot. An id is data from a file; the
-// grammar leaves no room for a path. The error wraps [ErrBadID].
+// `_`, `-` and `.`, not starting with a dot. So an id from a stored file can never be a
+// path. The error wraps [ErrBadID].
 func ValidateID(id string) error {
 	switch {
 	case id == "":

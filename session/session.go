@@ -10,72 +10,71 @@ import (
 // A Session is a stored conversation.
 type Session struct {
 	ID   string
-	Info Record // the session's own record; its Ref is the zero Ref where there is none
+	Info Record // the session's own record; its Ref is the zero Ref if there is none
 
-	Project   string // the id of the project it belongs to, where known
+	Project   string // the id of the project it belongs to, if known
 	Directory string // where the user worked
-	// Newer is the id of another project of the same folder, which the agent used
-	// later than the session's own; "" if there is none, or where that is not known.
+	// Newer is the id of another project of the same folder that the agent used later
+	// than the session's own; "" if there is none, or if that is not known.
 	Newer string
-	// ProjectMissing says that the session's row names a project that the database
-	// does not have, and that the agent will not make; Home is then the id of the
-	// project whose folder the session's directory is in, "" if there is none.
-	// WorkspaceMissing says that the workspace is not there that the row names.
+	// ProjectMissing says that the session's row names a project that the database does
+	// not have and that the agent will not create. Home is then the id of the project
+	// whose folder contains the session's directory, "" if there is none.
+	// WorkspaceMissing says that the row names a workspace that does not exist.
 	ProjectMissing, WorkspaceMissing bool
-	ProjectRow                       Record // of the project that the session belongs to; its Ref is the zero Ref where there is none
+	ProjectRow                       Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
 	Home                             string
 
 	Title   string
 	Version string // of the agent that created it, such as "1.1.53"
-	Created int64  // milliseconds since 1970; 0 where unknown
+	Created int64  // milliseconds since 1970; 0 if unknown
 	Updated int64
 
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.
 	Messages []Message
 
-	// Stray lists what stands among the session's records and is none: a link,
-	// a pipe, a file or folder that may not be read, a name that is no id.
+	// Stray lists folder entries and rows among the session's records that are not
+	// records: a link, a pipe, an unreadable file or folder, a name that is not an id.
 	Stray []Stray
 
-	// Files lists what the agent opens besides the session's records, or in whose place
-	// a folder of records should be.
+	// Files lists the files that the agent opens besides the session's records, and
+	// those in the place of a folder of records.
 	Files []File
 }
 
-// A File is a file that is not a record, located beside the records. An agent that
-// takes any file in a folder of records for a record opens what its name leads to.
+// A File is a file beside the records that is not a record. An agent that treats every
+// file in a folder of records as a record opens the path that follows from its name.
 type File struct {
-	Record        // Ref of KindFile; Data is the content, of which only the file itself is sure to be read
+	Record        // Ref is of KindFile; Data is the content
 	Path   string // below the root of the store
-	Opens  string // the path that the agent opens for it, "" where it stands in place of a folder
-	Reads  Ref    // of what is there: a record or a file, maybe this one; the zero Ref for nothing
+	Opens  string // the path that the agent opens for it; "" if it is in the place of a folder
+	Reads  Ref    // the record or file at that path, which may be this file; the zero Ref if there is none
 }
 
-// A Stray is a directory entry or a row that is located where a record should be, and is
-// none.
+// A Stray is a folder entry or a row in the place of a record that is not a record.
 type Stray struct {
 	Path    string // below the root of the store
-	Message string // the message among whose parts it stands, "" if none
+	Message string // the message among whose parts it is, "" if it is not among parts
 	Why     string
-	Hidden  bool // a folder that cannot be read: what it holds of the session is unknown
-	Unseen  bool // the agent passes over it
+	Hidden  bool // a folder that cannot be read, so records of the session may be missing
+	Unseen  bool // the agent ignores it
 	Row     bool // a row by which the agent cannot list any session
 }
 
-// A Message is one turn of the user or one answer of the model: its metadata,
-// and the parts that hold the content.
+// A Message is a user message or an assistant message: its metadata, and the parts with
+// its content.
 type Message struct {
 	Record
-	ID        string // the id inside the record, else the one it is stored under
+	ID        string // the id in the record, or else the one it is stored under
 	Role      string // RoleUser, RoleAssistant, or whatever the record says
-	Created   int64  // milliseconds since 1970; 0 where missing
+	Created   int64  // milliseconds since 1970; 0 if missing
 	Completed int64  // 0 while unfinished
 	Finish    string // why the model stopped: "stop", "tool-calls", …
 	ErrorName string // the name of the stored error; "" without one
 	Failed    bool   // an error is stored
 
-	Parent string // the id of the prompt that an answer is for, "" where it does not say
+	Parent string // the id of the prompt that an answer is for, "" if it names none
 
 	ProviderID, ModelID string // of the model that wrote it, or that was asked
 
@@ -93,15 +92,15 @@ const (
 // A Part is one piece of a message's content.
 type Part struct {
 	Record
-	ID        string // the id inside the record, else the one it is stored under
-	Type      string // TypeText, TypeTool, …; "" where the record does not say
+	ID        string // the id in the record, or else the one it is stored under
+	Type      string // TypeText, TypeTool, …; "" if missing
 	Text      string // of text and thinking parts
 	Synthetic bool   // not typed by the user
 	Ignored   bool   // not sent to the model
-	Signature string // of thinking parts: what the provider signed it with, or its redacted data
+	Signature string // of thinking parts: the provider's signature, or the redacted data
 
 	CallID, Tool, Status string // of tool parts
-	Start, End           int64  // milliseconds since 1970; 0 where missing
+	Start, End           int64  // milliseconds since 1970; 0 if missing
 
 	root jsonedit.Value // of Data, when it was decoded
 }
@@ -121,7 +120,7 @@ func (r *Record) parsed(root jsonedit.Value) jsonedit.Value {
 	return root
 }
 
-// Sort puts messages and parts in the order in which the agent reads them.
+// Sort sorts messages and parts in the order in which the agent reads them.
 func (s *Session) Sort() {
 	slices.SortStableFunc(s.Messages, func(a, b Message) int {
 		return cmp.Or(a.SortKey().Compare(b.SortKey()), a.IDKey().Compare(b.IDKey()))
@@ -135,8 +134,8 @@ func (m *Message) sortParts() {
 	slices.SortStableFunc(m.Parts, func(a, b Part) int { return a.idKey(a.ID).Compare(b.idKey(b.ID)) })
 }
 
-// Clone is a copy whose messages and parts can be edited freely. The bytes of
-// the records are shared: an edit replaces them, it never writes into them.
+// Clone returns a copy whose messages and parts can be edited. The bytes of the records
+// are shared: an edit replaces them and never writes into them.
 func (s *Session) Clone() *Session {
 	c := *s
 	c.Messages = slices.Clone(s.Messages)
@@ -147,8 +146,8 @@ func (s *Session) Clone() *Session {
 	return &c
 }
 
-// Records calls yield for every record that the session has: its own, then each
-// message followed by its parts. The row of the project is other sessions' too.
+// Records calls yield for every record of the session: its own, then each message followed
+// by its parts. It omits the row of the project, which other sessions share.
 func (s *Session) Records(yield func(*Record) bool) {
 	if s.Info.Ref.Kind != 0 && !yield(&s.Info) {
 		return

@@ -5,12 +5,12 @@ import (
 	"math"
 )
 
-// MaxText is the size in bytes of the largest record that is read: the agent cannot hold
-// a longer text. Its engine reads one of 1.2 GB, and aborts the process on one of 2.2 GB.
+// MaxText is the size in bytes of the largest record that is read. The agent cannot read
+// much more: its JavaScript engine reads a text of 1.2 GB and aborts on one of 2.2 GB.
 const MaxText = math.MaxInt32
 
-// A SizeError says that a session has more bytes than can be worked on in the memory of
-// this machine.
+// A SizeError says that a session is too large for the memory of this machine. Most is the
+// limit in bytes.
 type SizeError struct{ Most int64 }
 
 func (e *SizeError) Error() string {

@@ -6,8 +6,8 @@ import (
 	"math"
 )
 
-// A SortKey is the value that the agent sorts a message by: the time of its row in
-// whatever storage class that is, or the time in its file.
+// A SortKey is the value that the agent sorts a message by: the time of its row in any
+// storage class, or the time in its file.
 type SortKey struct {
 	class Class
 	n     int64
@@ -15,7 +15,7 @@ type SortKey struct {
 	text  []byte
 }
 
-// SortKey is the message's place in time.
+// SortKey returns the message's first sort key, its time.
 func (m *Message) SortKey() SortKey {
 	if c, isRow := m.Col("time_created"); isRow {
 		return c.SortKey()
@@ -23,8 +23,8 @@ func (m *Message) SortKey() SortKey {
 	return TimeKey(m.Created)
 }
 
-// IDKey returns the message's place among those of one time: the id of its row in
-// whatever storage class that is, or the id in its file.
+// IDKey returns the message's second sort key, which orders messages of one time: the id
+// of its row in any storage class, or the id in its file.
 func (m *Message) IDKey() SortKey { return m.idKey(m.ID) }
 
 func (r *Record) idKey(id string) SortKey {
@@ -37,10 +37,10 @@ func (r *Record) idKey(id string) SortKey {
 // IsNull reports whether the key is that of NULL.
 func (k SortKey) IsNull() bool { return k.class == ClassNull }
 
-// TimeKey is the key of a time in milliseconds since 1970.
+// TimeKey returns the key of a time in milliseconds since 1970.
 func TimeKey(ms int64) SortKey { return SortKey{class: ClassInteger, n: ms} }
 
-// SortKey is the key of the column's value.
+// SortKey returns the key of the column's value.
 func (c Col) SortKey() SortKey {
 	k := SortKey{class: c.Class}
 	switch c.Class {

@@ -6,8 +6,8 @@ import (
 	"mend/jsonedit"
 )
 
-// InjectText puts a synthetic text part with that id into the message, and
-// reports whether it did: never a second time, and under nothing that is no id.
+// InjectText adds a synthetic text part with that id to the message. It reports false if
+// the id is invalid or in use.
 func (s *Session) InjectText(m *Message, id, text string) bool {
 	if !m.Free(id) {
 		return false
@@ -16,7 +16,7 @@ func (s *Session) InjectText(m *Message, id, text string) bool {
 	return true
 }
 
-// ReplaceEmptyText puts text into every blank text part of the message, as
+// ReplaceEmptyText replaces the text of every blank text part of the message, as
 // [Part.ReplaceText] does, and reports whether there was one.
 func (m *Message) ReplaceEmptyText(text string) (bool, error) {
 	replaced := false
@@ -32,9 +32,8 @@ func (m *Message) ReplaceEmptyText(text string) (bool, error) {
 	return replaced, nil
 }
 
-// ReplaceText puts text into the part, which is then marked synthetic: the
-// model or the user did not write it. The error says that the part is no JSON
-// object.
+// ReplaceText replaces the text of the part and marks it synthetic, because neither model
+// nor user wrote it. The error says that the part is not a JSON object.
 func (p *Part) ReplaceText(text string) error {
 	if err := p.Set(jsonedit.Quote(text), "text"); err != nil {
 		return err

@@ -10,35 +10,34 @@ const (
 	partPrefix    = "prt_"
 	messagePrefix = "msg_"
 
-	// frontPrefix sorts before every id that the agent makes but those of the
-	// first moment after its clock's wrap.
+	// frontPrefix sorts before every id that the agent makes, except in the first
+	// moment after its clock's wrap.
 	frontPrefix = partPrefix + "0000000000_"
 )
 
-// StripThinking takes every thinking part out of the message and returns them.
+// StripThinking removes all thinking parts from the message and returns them.
 func (m *Message) StripThinking() []Part {
-	var kept, gone []Part
+	var kept, removed []Part
 	for _, p := range m.Parts {
 		if p.IsThinking() {
-			gone = append(gone, p)
+			removed = append(removed, p)
 		} else {
 			kept = append(kept, p)
 		}
 	}
-	if len(gone) > 0 {
+	if len(removed) > 0 {
 		m.Parts = kept
 	}
-	return gone
+	return removed
 }
 
-// MoveThinkingFirst moves the thinking part that is stored under ref to the
-// front of its step, behind the step's start and the thinking that leads it
-// already. It is the same part under another id, made of the id before it and
-// its own; every other byte stays. A part that nothing precedes stays where it
-// is.
+// MoveThinkingFirst moves the thinking part with that ref to the front of its step, after
+// the step-start and the thinking that is there already. The part gets another id, made of
+// the id before it and its own; every other byte stays. If no content precedes the part,
+// it stays where it is.
 //
-// The error says that there is no such part, that it is not signed and so would
-// be refused wherever it stands, or that no id sorts where it must go.
+// The error says that there is no such part, that it is not signed and would be refused at
+// any position, or that no valid id sorts at the front.
 func (m *Message) MoveThinkingFirst(ref Ref) error {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 	if at < 0 || !m.Parts[at].IsThinking() {
@@ -67,8 +66,8 @@ func (m *Message) MoveThinkingFirst(ref Ref) error {
 	return nil
 }
 
-// stepOf is where the step of part i begins, and its lead: the parts at its
-// front up to the last that is a step-start or thinking before any content.
+// stepOf returns the index of the first part of the step of part i, and the lead of that
+// step: its parts up to the last step-start or thinking before any content.
 func (m *Message) stepOf(i int) (first int, lead []Part) {
 	for first = i; first > 0 && m.Parts[first].Type != TypeStepStart; first-- {
 	}
@@ -84,8 +83,8 @@ func (m *Message) stepOf(i int) (first int, lead []Part) {
 	return first, m.Parts[first : first+n]
 }
 
-// idAfter makes an id that ends in tail and sorts behind the lead of a step
-// and before what follows it: of the first part of the lead that allows it.
+// idAfter returns an id that ends in tail and sorts between the lead of a step and the
+// part after it, and whether there is one.
 func (m *Message) idAfter(lead, step []Part, tail string) (string, bool) {
 	next := step[len(lead)].ID
 	if len(lead) == 0 {
@@ -102,12 +101,12 @@ func (m *Message) idAfter(lead, step []Part, tail string) (string, bool) {
 	return "", false
 }
 
-// FirstPartID is the id of a part for a message that has none.
+// FirstPartID returns an id for the first part of a message without parts.
 func (m *Message) FirstPartID() string {
 	return partPrefix + idTail(m.Ref.Message)
 }
 
-// idTail is the id without the prefix that says what it is the id of.
+// idTail returns the id of a message or a part without its prefix.
 func idTail(id string) string {
 	return strings.TrimPrefix(strings.TrimPrefix(id, partPrefix), messagePrefix)
 }
