@@ -14,34 +14,76 @@ import (
 // Messages up to the last such one get ids that sort before all that follow, and
 // if that is not enough, all messages do.
 func clockFixes(s *session.Session, f fault) []fix {
-	i := slices.IndexFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == f.Ref.Message })
-	if i < 0 {
+	if s.Message(f.Ref.Message) == nil {
 		return nil
 	}
-	return renumberings(max(beforeStart(s, i), outOfOrder(s)), len(s.Messages))
+	return renumberings(s, func(s *session.Session) int {
+		i := slices.IndexFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == f.Ref.Message })
+		if i < 0 {
+			return outOfOrder(s)
+		}
+		return max(beforeStart(s, i), outOfOrder(s))
+	})
 }
 
 // orderFixes cure messages whose ids sort in another way than their times, as the
 // clock's start leaves them; there are none where all is in order.
 func orderFixes(s *session.Session) []fix {
-	if n := outOfOrder(s); n > 0 {
-		return renumberings(n, len(s.Messages))
+	if outOfOrder(s) > 0 {
+		return renumberings(s, outOfOrder)
 	}
 	return nil
 }
 
-// renumberings are fixes that give other ids to the first messages, for each
-// number of them.
-func renumberings(numbers ...int) []fix {
-	var fixes []fix
-	for _, n := range numbers {
+// renumberings returns fixes that give other ids to the first messages, as many as count
+// returns, or to all. A damaged record cannot get another id, also where the agent in use
+// reads it as it is: the last two fixes salvage such records first.
+func renumberings(s *session.Session, count func(*session.Session) int) (fixes []fix) {
+	const cure = "The messages from before the clock of ids started anew get ids that sort before today's, and so do their parts: the order stays, and all that refers to them follows."
+	all := func(s *session.Session) int { return len(s.Messages) }
+	for _, n := range []func(*session.Session) int{count, all} {
+		fixes = append(fixes, fix{cure: cure, whole: true, edit: func(d *draft) error { return renumber(d.s, n(d.s)) }})
+	}
+	if len(malformed(s, session.KindMessage))+len(malformed(s, session.KindPart)) == 0 {
+		return fixes
+	}
+	for _, x := range fixes {
 		fixes = append(fixes, fix{
-			cure:  "The messages from before the clock of ids started anew get ids that sort before today's, and so do their parts: the order stays, and all that refers to them follows.",
+			cure:  "Damaged records are rebuilt from what can be read of them. " + cure,
+			loses: "What cannot be read of the damaged records.",
 			whole: true,
-			edit:  func(d *draft) error { return renumber(d.s, n) },
+			edit: func(d *draft) error {
+				for _, kind := range []session.Kind{session.KindMessage, session.KindPart} {
+					d.salvage(malformed(d.s, kind))
+				}
+				return x.edit(d)
+			},
 		})
 	}
 	return fixes
+}
+
+// malformed returns the refs of the damaged records of a kind.
+func malformed(s *session.Session, kind session.Kind) (refs []session.Ref) {
+	for r := range s.Records {
+		if r.Ref.Kind == kind && r.Malformed() {
+			refs = append(refs, r.Ref)
+		}
+	}
+	return refs
+}
+
+// salvage rebuilds damaged records, each by the first of its fixes that can be applied.
+func (d *draft) salvage(refs []session.Ref) {
+	k := &known{s: d.s}
+	for _, ref := range refs {
+		for _, x := range salvageFixes(k, fault{Ref: ref}) {
+			if x.edit(d) == nil {
+				break
+			}
+		}
+	}
+	d.arrange()
 }
 
 // beforeStart is how many messages come before the clock's last start, or among

@@ -35,6 +35,8 @@ func TestCombinedDamage(t *testing.T) {
 		{0, "message truncated; ids from before the clock's wrap; killed between calls and answer"},
 		{0, "ids from before the clock's wrap; killed in reasoning; killed in an answer; compacted"},
 		{0, "tool metadata flat; killed in two calls; ids from both sides of the clock's wrap"},
+		{0, "part with a byte order mark; first ids from before the clock's wrap"},
+		{0, "message a list; ids from before the clock's wrap"},
 		{1, "completed by hand without anything; ids from both sides of the clock's wrap"},
 		{1, "every message dated in the future; first prompt lost its parts; message null"},
 		{1, "first prompt of no bytes; reasoning last in three answers; prompt's text of no bytes"},
