@@ -17,7 +17,7 @@ const whyLoop = "The tool loop of the newest answer is still open, and the provi
 // (docs/providers.md, R8). It may move only once the loop is closed.
 func (d *draft) breaksLoop(e *edit) bool {
 	c := d.c
-	if e.fix.Whole || e.ref.Message != c.newest && !c.loop()[e.ref.Message] {
+	if e.fix.Whole || e.ref.Message != c.newest && !c.loopIDs()[e.ref.Message] {
 		return false
 	}
 	before, now := e.before, &d.s.Messages[e.at]
@@ -29,26 +29,26 @@ func (d *draft) breaksLoop(e *edit) bool {
 			return false
 		}
 	}
-	before = d.former(before, e.parts)
-	d.settle(now)
+	before = d.beforeChanges(before, e.parts)
+	d.removeMarked(now)
 	was, is := thoughts(&before), thoughts(now)
 	moved := e.ref.Message == c.newest && loopOpen(d.s) && !slices.Equal(was, is)
-	loop := c.loop()
-	lost := loop[e.ref.Message] && !slices.Equal(goingOut(was), goingOut(is)) && len(goingOut(is)) > 0 && len(c.of(d.s).loop()) > 0
+	loop := c.loopIDs()
+	lost := loop[e.ref.Message] && !slices.Equal(signedThoughts(was), signedThoughts(is)) && len(signedThoughts(is)) > 0 && len(c.withSession(d.s).loopIDs()) > 0
 	return moved || lost
 }
 
-// loop is the messages of the open tool loop's last answer, by their ids; none if
-// there is no open loop in the request.
-func (c *chart) loop() map[string]bool {
-	if c.looped == nil {
-		in := c.loopMessages()
-		c.looped = &in
+// loopIDs is the messages of the open tool loopIDs's last answer, by their ids; none if
+// there is no open loopIDs in the request.
+func (c *simulation) loopIDs() map[string]bool {
+	if c.cachedLoop == nil {
+		in := c.findLoop()
+		c.cachedLoop = &in
 	}
-	return *c.looped
+	return *c.cachedLoop
 }
 
-func (c *chart) loopMessages() map[string]bool {
+func (c *simulation) findLoop() map[string]bool {
 	turns := c.render(c.settings[own].profile).Turns
 	n := len(turns) - 1
 	if n < 1 || !slices.ContainsFunc(turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) {
@@ -74,8 +74,8 @@ func thoughts(m *session.Message) (all []thought) {
 	return all
 }
 
-// goingOut is what of the thoughts goes out, wherever it stands.
-func goingOut(all []thought) (out []thought) {
+// signedThoughts is what of the thoughts goes out, wherever it stands.
+func signedThoughts(all []thought) (out []thought) {
 	for _, t := range all {
 		if t.signature != "" {
 			out = append(out, thought{"", t.text, t.signature})
@@ -87,16 +87,16 @@ func goingOut(all []thought) (out []thought) {
 // touchesHidden returns why the edit must not be made if it touched a message of which
 // something cannot be read, "" if it did not.
 func (d *draft) touchesHidden(e *edit) string {
-	if !e.fix.Whole || e.many() { // [chart.Fixes] has asked
+	if !e.fix.Whole || e.isIndependent() { // [simulation.Fixes] has asked
 		return ""
 	}
 	if len(d.c.hiddenMessages()) == 0 {
 		return ""
 	}
-	after := d.c.of(d.s)
+	after := d.c.withSession(d.s)
 	for i := range d.c.s.Messages {
 		m := &d.c.s.Messages[i]
-		why := d.c.hidden(m.Ref)
+		why := d.c.whyHidden(m.Ref)
 		if why == "" {
 			continue
 		}
@@ -109,7 +109,7 @@ func (d *draft) touchesHidden(e *edit) string {
 }
 
 // hasLocked reports whether the store cannot replace some of the records.
-func (c *chart) hasLocked() bool {
+func (c *simulation) hasLocked() bool {
 	if c.locked == nil {
 		locked := false
 		for r := range c.s.Records {
@@ -130,7 +130,7 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 	changed := func(was, is *session.Record) bool {
 		return was.Locked != "" && (is == nil || was.Ref != is.Ref || !bytes.Equal(was.Data, is.Data))
 	}
-	if e.fix.Whole && !e.many() {
+	if e.fix.Whole && !e.isIndependent() {
 		after := map[session.Ref]*session.Record{}
 		for r := range s.Records {
 			after[r.Ref] = r
@@ -162,7 +162,7 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 	if len(before.Parts) == 0 || len(now.Parts) > 0 && &before.Parts[0] == &now.Parts[0] {
 		return nil // what was changed in place is in e.parts
 	}
-	places := placesIn(now)
+	places := partIndexesIn(now)
 	for i := range before.Parts {
 		was := &before.Parts[i]
 		var is *session.Record
@@ -176,19 +176,19 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 	return nil
 }
 
-// hidden says, as a sentence, that something of the message cannot be read: what
+// whyHidden says, as a sentence, that something of the message cannot be read: what
 // it holds is then unknown, and no change to it is safe. It is "" if all can be
 // read, or for what is about no message.
-func (c *chart) hidden(ref session.Ref) string {
+func (c *simulation) whyHidden(ref session.Ref) string {
 	if ref.Kind == session.KindFile {
 		return ""
 	}
 	return c.hiddenMessages()[ref.Message]
 }
 
-// hiddenMessages is what [chart.hidden] says of the messages, by their ids, of which it
+// hiddenMessages is what [simulation.whyHidden] says of the messages, by their ids, of which it
 // says something.
-func (c *chart) hiddenMessages() map[string]string {
+func (c *simulation) hiddenMessages() map[string]string {
 	if c.blind != nil {
 		return c.blind
 	}
@@ -202,9 +202,9 @@ func (c *chart) hiddenMessages() map[string]string {
 	}
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		why := hiddenIn(m)
+		why := whyHiddenIn(m)
 		if why == "" && beside[m.Ref.Message] {
-			why = c.hiddenBeside(m)
+			why = c.whyHiddenBeside(m)
 		}
 		if why != "" && c.message(m.Ref) == m {
 			c.blind[m.Ref.Message] = why
@@ -215,7 +215,7 @@ func (c *chart) hiddenMessages() map[string]string {
 
 const adviceHidden = "so nothing in this message is changed: make it readable, then scan again."
 
-func hiddenIn(m *session.Message) string {
+func whyHiddenIn(m *session.Message) string {
 	if m.Unreadable() {
 		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
 	}
@@ -228,13 +228,13 @@ func hiddenIn(m *session.Message) string {
 			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
 		}
 		if err := p.Ref.Validate(); err != nil {
-			return fmt.Sprintf("Nothing in this message is changed, since the row of a part has no id that mend can keep it by: give it one with SQL while no agent runs (%s), then scan again.", shown(giveID(p)))
+			return fmt.Sprintf("Nothing in this message is changed, since the row of a part has no id that mend can keep it by: give it one with SQL while no agent runs (%s), then scan again.", shown(sqlToGiveID(p)))
 		}
 	}
 	return ""
 }
 
-func (c *chart) hiddenBeside(m *session.Message) string {
+func (c *simulation) whyHiddenBeside(m *session.Message) string {
 	for i := range c.s.Files {
 		if f := &c.s.Files[i]; f.Ref.Message == m.Ref.Message && f.Opens == "" {
 			return fmt.Sprintf("A file stands at %s, where the folder of its parts should be, so nothing in this message is changed: %s moves it away.", shown(f.Path), asksForFiles)
@@ -250,7 +250,7 @@ func (c *chart) hiddenBeside(m *session.Message) string {
 
 // Fork implements [repair.Forker]: the user can go back to the last prompt before
 // everything that stays, if the session was accepted then.
-func (c *chart) Fork(fs []repair.Finding) string {
+func (c *simulation) Fork(fs []repair.Finding) string {
 	broken := map[string]bool{}
 	for _, f := range fs {
 		broken[f.Ref.Message] = true
@@ -269,8 +269,8 @@ func (c *chart) Fork(fs []repair.Finding) string {
 
 // acceptedUpTo reports whether the session's first n messages would be accepted
 // in the setting in use.
-func (c *chart) acceptedUpTo(n int) bool {
+func (c *simulation) acceptedUpTo(n int) bool {
 	s := *c.s
 	s.Messages = s.Messages[:n]
-	return len(c.of(&s).violations(c.settings[own])) == 0
+	return len(c.withSession(&s).violations(c.settings[own])) == 0
 }

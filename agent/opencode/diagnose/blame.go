@@ -9,22 +9,22 @@ import (
 )
 
 // Blame implements [repair.Blamer].
-func (c *chart) Blame(e repair.APIError) repair.Case { return c.as(e).asking(e) }
+func (c *simulation) Blame(e repair.APIError) repair.Case { return c.inSettingOf(e).requesting(e) }
 
-// asking returns the chart with the rules that only the error asks for.
-func (c *chart) asking(e repair.APIError) *chart {
-	n := c.of(c.s)
-	n.asked, n.tool, n.blamed = []repair.Class{e.Class}, e.Tool, true
+// requesting returns the simulation with the rules that only the error asks for.
+func (c *simulation) requesting(e repair.APIError) *simulation {
+	n := c.withSession(c.s)
+	n.requested, n.tool, n.blamed = []repair.Class{e.Class}, e.Tool, true
 	if e.Class == repair.InvalidFile {
-		n.file, _ = n.place(e)
+		n.file, _ = n.blockAndTurn(e)
 	}
 	return n
 }
 
 // Suspects implements [repair.Blamer].
-func (c *chart) Suspects(e repair.APIError) (fs []repair.Finding) {
-	n := c.of(c.s)
-	n.asked, n.tool = []repair.Class{e.Class}, e.Tool
+func (c *simulation) Suspects(e repair.APIError) (fs []repair.Finding) {
+	n := c.withSession(c.s)
+	n.requested, n.tool = []repair.Class{e.Class}, e.Tool
 	for _, f := range n.Findings().All() {
 		if ruleOf(f.Code).Asked && f.Class == e.Class {
 			fs = append(fs, f)
@@ -33,13 +33,13 @@ func (c *chart) Suspects(e repair.APIError) (fs []repair.Finding) {
 	return fs
 }
 
-// as is the chart for the setting that the error came under: that it speaks of an
+// inSettingOf is the simulation for the setting that the error came under: that it speaks of an
 // open tool loop tells whether the model was asked to think, if nothing else did.
-func (c *chart) as(e repair.APIError) *chart {
-	n := c.of(c.s)
+func (c *simulation) inSettingOf(e repair.APIError) *simulation {
+	n := c.withSession(c.s)
 	use := c.settings[own]
 	use.thinking = e.Rule == "R3"
-	if at := slices.Index(c.settings, use); at > own && aboutLoops(e.Rule) && c.request.Thinking == nil {
+	if at := slices.Index(c.settings, use); at > own && isLoopRule(e.Rule) && c.request.Thinking == nil {
 		n.settings = slices.Clone(c.settings)
 		n.settings[own], n.settings[at] = n.settings[at], n.settings[own]
 	}
@@ -55,14 +55,14 @@ func takesThinking(e repair.APIError) bool {
 // number in the store, since the store may not be what it was when the error came.
 // Of thinking it is the newest that goes out where the number leads nowhere, and
 // always where it is said to be changed, which the provider looks at in no other.
-func (c *chart) Locate(e repair.APIError, faults []repair.Finding) (in func(session.Ref) bool, only bool) {
+func (c *simulation) Locate(e repair.APIError, faults []repair.Finding) (in func(session.Ref) bool, only bool) {
 	// Thinking goes from the message at fault alone, or what was signed in all others
 	// would be lost for nothing.
-	return c.located(e, faults), takesThinking(e)
+	return c.locate(e, faults), takesThinking(e)
 }
 
-// located is the first result of [chart.Locate].
-func (c *chart) located(e repair.APIError, faults []fault) func(session.Ref) bool {
+// locate is the first result of [simulation.Locate].
+func (c *simulation) locate(e repair.APIError, faults []fault) func(session.Ref) bool {
 	among := func(in func(session.Ref) bool) func(session.Ref) bool {
 		for _, f := range faults {
 			if in(f.Ref) {
@@ -74,14 +74,14 @@ func (c *chart) located(e repair.APIError, faults []fault) func(session.Ref) boo
 	if e.Rule == "R8" {
 		return among(c.newestOf(faults))
 	}
-	block, turn := c.place(e)
-	called, beside := c.calls(e)
+	block, turn := c.blockAndTurn(e)
+	called, beside := c.namedCalls(e)
 	for _, in := range [...]func(session.Ref) bool{
 		func(r session.Ref) bool { return called[r] },
 		func(r session.Ref) bool { return beside[r] },
 		func(r session.Ref) bool { return r == block && block.Kind != 0 },
 		func(r session.Ref) bool { return turn[r.Message] },
-		c.near(e, faults),
+		c.nearest(e, faults),
 	} {
 		if at := among(in); at != nil {
 			return at
@@ -93,9 +93,9 @@ func (c *chart) located(e repair.APIError, faults []fault) func(session.Ref) boo
 	return nil
 }
 
-// calls are the calls that the error names by their ids, and what stands beside
+// namedCalls are the namedCalls that the error names by their ids, and what stands beside
 // them in their steps, which may be what parts them from their results.
-func (c *chart) calls(e repair.APIError) (called, beside map[session.Ref]bool) {
+func (c *simulation) namedCalls(e repair.APIError) (called, beside map[session.Ref]bool) {
 	called, beside = map[session.Ref]bool{}, map[session.Ref]bool{}
 	c.eachPart(func(m *session.Message, p *session.Part) {
 		if !p.IsTool() || !slices.Contains(e.Calls, p.Call()) {
@@ -109,12 +109,12 @@ func (c *chart) calls(e repair.APIError) (called, beside map[session.Ref]bool) {
 	return called, beside
 }
 
-// place is the record behind the block that the error names, and the messages
+// blockAndTurn is the record behind the block that the error names, and the messages
 // behind its turn, by their ids.
-func (c *chart) place(e repair.APIError) (block session.Ref, turn map[string]bool) {
+func (c *simulation) blockAndTurn(e repair.APIError) (block session.Ref, turn map[string]bool) {
 	r := c.render(c.settings[own].profile)
 	if m := c.s.LatestAssistant(); m != nil && m.Failed { // the error may be about the request that it answered
-		r = c.read().Render(render.Settings{Profile: c.settings[own].profile, Missing: c.env.Missing, Reads: c.env.Reads, NoPrompt: true})
+		r = c.view().Render(render.Settings{Profile: c.settings[own].profile, Missing: c.env.Missing, Reads: c.env.Reads, NoPrompt: true})
 	}
 	turn = map[string]bool{}
 	if e.Index < 0 || e.Index >= len(r.Turns) {
@@ -127,15 +127,15 @@ func (c *chart) place(e repair.APIError) (block session.Ref, turn map[string]boo
 	return block, turn
 }
 
-// near is the message at fault that is next to the number in the error.
-func (c *chart) near(e repair.APIError, faults []fault) func(session.Ref) bool {
-	at := messagesOf(faults)
+// nearest is the message at fault that is next to the number in the error.
+func (c *simulation) nearest(e repair.APIError, faults []fault) func(session.Ref) bool {
+	at := messageIDs(faults)
 	return c.inMessage(c.s.Near(e.Index, func(i int) bool { return at[c.s.Messages[i].Ref.Message] }))
 }
 
 // newestOf is the newest message at fault.
-func (c *chart) newestOf(faults []fault) func(session.Ref) bool {
-	at := messagesOf(faults)
+func (c *simulation) newestOf(faults []fault) func(session.Ref) bool {
+	at := messageIDs(faults)
 	i := len(c.s.Messages) - 1
 	for i >= 0 && !at[c.s.Messages[i].Ref.Message] {
 		i--
@@ -143,8 +143,8 @@ func (c *chart) newestOf(faults []fault) func(session.Ref) bool {
 	return c.inMessage(i)
 }
 
-// messagesOf are the messages at fault, by their ids.
-func messagesOf(faults []fault) map[string]bool {
+// messageIDs are the messages at fault, by their ids.
+func messageIDs(faults []fault) map[string]bool {
 	at := map[string]bool{}
 	for _, f := range faults {
 		at[f.Ref.Message] = true
@@ -153,6 +153,6 @@ func messagesOf(faults []fault) map[string]bool {
 }
 
 // inMessage tells the records of message number i; -1 is none.
-func (c *chart) inMessage(i int) func(session.Ref) bool {
+func (c *simulation) inMessage(i int) func(session.Ref) bool {
 	return func(r session.Ref) bool { return i >= 0 && r.Message == c.s.Messages[i].Ref.Message }
 }

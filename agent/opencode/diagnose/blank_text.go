@@ -10,7 +10,7 @@ import (
 // Text parts without a visible character (docs/providers.md, R5, R11). The agent
 // of some versions drops a text of no bytes and sends every other one.
 
-func whyBlank(c *chart, f fault) string {
+func whyBlank(c *simulation, f fault) string {
 	if _, p := c.part(f.Ref); p != nil && p.Text == "" {
 		return "The text is empty, and the provider refuses that."
 	}
@@ -20,13 +20,13 @@ func whyBlank(c *chart, f fault) string {
 // fixBlank is rid of a blank text. It goes where other content stands beside it.
 // Else it becomes the placeholder, where it stands, or behind thinking that it
 // stands before.
-func fixBlank(c *chart, f fault) []fix {
+func fixBlank(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	if p == nil || p.Type != session.TypeText {
 		return nil
 	}
 	var fixes []fix
-	if c.known().voices(m) > 0 {
+	if c.known().countContent(m) > 0 {
 		fix := removal(f.Ref, "The blank text is removed; the rest of the message stays.", "")
 		fix.alike = true
 		fixes = append(fixes, fix)
@@ -34,9 +34,9 @@ func fixBlank(c *chart, f fault) []fix {
 	return append(fixes, blankBecomesPlaceholder(c, f.Ref), placeholderBehindThinking(c, f.Ref))
 }
 
-func blankBecomesPlaceholder(c *chart, ref session.Ref) fix {
+func blankBecomesPlaceholder(c *simulation, ref session.Ref) fix {
 	return fix{
-		cure: fmt.Sprintf("The text becomes %q, marked as synthetic.", c.texts.placeholder),
+		text: fmt.Sprintf("The text becomes %q, marked as synthetic.", c.texts.placeholder),
 		edit: func(d *draft) error {
 			_, p, err := d.part(ref)
 			if err != nil {
@@ -47,9 +47,9 @@ func blankBecomesPlaceholder(c *chart, ref session.Ref) fix {
 	}
 }
 
-func placeholderBehindThinking(c *chart, ref session.Ref) fix {
+func placeholderBehindThinking(c *simulation, ref session.Ref) fix {
 	return fix{
-		cure: fmt.Sprintf("The blank text is removed, and a synthetic text %q is put behind the thinking.", c.texts.placeholder),
+		text: fmt.Sprintf("The blank text is removed, and a synthetic text %q is put behind the thinking.", c.texts.placeholder),
 		edit: func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {

@@ -8,7 +8,7 @@ import (
 	"mend/session"
 )
 
-// clockFixes cure a session that older versions of the agent take for answered
+// clockFixes fix a session that older versions of the agent take for answered
 // whatever the user types: its answers have ids from before the clock of ids
 // started anew, which sort behind those of today (docs/opencode.md F3).
 // Messages up to the last such one get ids that sort before all that follow, and
@@ -26,7 +26,7 @@ func clockFixes(s *session.Session, f fault) []fix {
 	})
 }
 
-// orderFixes cure messages whose ids sort in another way than their times, as the
+// orderFixes fix messages whose ids sort in another way than their times, as the
 // clock's start leaves them; there are none where all is in order.
 func orderFixes(s *session.Session) []fix {
 	if outOfOrder(s) > 0 {
@@ -39,17 +39,17 @@ func orderFixes(s *session.Session) []fix {
 // returns, or to all. A damaged record cannot get another id, also where the agent in use
 // reads it as it is: the last two fixes salvage such records first.
 func renumberings(s *session.Session, count func(*session.Session) int) (fixes []fix) {
-	const cure = "The messages from before the clock of ids started anew get ids that sort before today's, and so do their parts: the order stays, and all that refers to them follows."
+	const text = "The messages from before the clock of ids started anew get ids that sort before today's, and so do their parts: the order stays, and all that refers to them follows."
 	all := func(s *session.Session) int { return len(s.Messages) }
 	for _, n := range []func(*session.Session) int{count, all} {
-		fixes = append(fixes, fix{cure: cure, whole: true, edit: func(d *draft) error { return renumber(d.s, n(d.s)) }})
+		fixes = append(fixes, fix{text: text, whole: true, edit: func(d *draft) error { return renumber(d.s, n(d.s)) }})
 	}
 	if len(malformed(s, session.KindMessage))+len(malformed(s, session.KindPart)) == 0 {
 		return fixes
 	}
 	for _, x := range fixes {
 		fixes = append(fixes, fix{
-			cure:  "Damaged records are rebuilt from what can be read of them. " + cure,
+			text:  "Damaged records are rebuilt from what can be read of them. " + text,
 			loses: "What cannot be read of the damaged records.",
 			whole: true,
 			edit: func(d *draft) error {
@@ -75,7 +75,7 @@ func malformed(s *session.Session, kind session.Kind) (refs []session.Ref) {
 
 // salvage rebuilds damaged records, each by the first of its fixes that can be applied.
 func (d *draft) salvage(refs []session.Ref) {
-	k := &known{s: d.s}
+	k := &facts{s: d.s}
 	for _, ref := range refs {
 		for _, x := range salvageFixes(k, fault{Ref: ref}) {
 			if x.edit(d) == nil {

@@ -10,31 +10,31 @@ import (
 	"mend/session"
 )
 
-// A gap is a record that lacks something, and where it stands: its neighbours
+// A recordContext is a record that lacks something, and where it stands: its neighbours
 // tell what fills it.
-type gap struct {
+type recordContext struct {
 	s *session.Session
 	m *session.Message // the record, or the message that it is a part of
 	p *session.Part    // nil where the record is the message's
 
 	at int // the place of the part in the message
 
-	known *known
+	known *facts
 }
 
 // complete returns data, which is a record of the type, with every member that it needs.
-func (g gap) complete(data []byte, t *schema.Type) ([]byte, schema.Changes, error) {
-	data, c, err := schema.Complete(data, t, g.tell)
+func (g recordContext) complete(data []byte, t *schema.Type) ([]byte, schema.Changes, error) {
+	data, c, err := schema.Complete(data, t, g.infer)
 	if err != nil {
 		return nil, c, fmt.Errorf("completing %s: %w", g.ref(), err)
 	}
 	return data, c, nil
 }
 
-// tell returns what the neighbors of a record tell about a missing value.
-func (g gap) tell(record []byte, from schema.Source) []byte {
+// infer returns what the neighbors of a record infer about a missing value.
+func (g recordContext) infer(record []byte, from schema.Source) []byte {
 	if g.p == nil {
-		g = g.as(record)
+		g = g.withData(record)
 	}
 	switch from {
 	case schema.Role:
@@ -87,19 +87,19 @@ func (g gap) tell(record []byte, from schema.Source) []byte {
 	return g.spent(path)
 }
 
-func (g gap) ref() session.Ref {
+func (g recordContext) ref() session.Ref {
 	if g.p != nil {
 		return g.p.Ref
 	}
 	return g.m.Ref
 }
 
-// completeFixes cure a record that lacks a field which the agent needs, or has
+// completeFixes fix a record that lacks a field which the agent needs, or has
 // it in a form which the agent does not take (render.FailureField, render.FailureScreen).
 // Nothing is done for a part of a kind that is not known, nor for a message whose
 // id is none.
-func completeFixes(k *known, f fault) []fix {
-	g, ok := k.gapAt(f.Ref)
+func completeFixes(k *facts, f fault) []fix {
+	g, ok := k.contextOf(f.Ref)
 	switch {
 	case !ok:
 		return nil
@@ -116,7 +116,7 @@ func completeFixes(k *known, f fault) []fix {
 }
 
 // describeChanges returns the sentences of a fix for what was completed.
-func describeChanges(c schema.Changes) (cure, loses string) {
+func describeChanges(c schema.Changes) (text, loses string) {
 	var did []string
 	if len(c.Filled) > 0 {
 		did = append(did, "filled in: "+listed(c.Filled))

@@ -12,7 +12,7 @@ import (
 )
 
 // completeMessage is what completes the message's record.
-func (g gap) completeMessage() []fix {
+func (g recordContext) completeMessage() []fix {
 	if !strings.HasPrefix(g.m.ID, "msg") {
 		return nil // it is named everywhere
 	}
@@ -20,12 +20,12 @@ func (g gap) completeMessage() []fix {
 	if err != nil || c.None() {
 		return nil
 	}
-	cure, loses := describeChanges(c)
-	return []fix{g.restated(with(g.m.Record, data), cure, loses)}
+	text, loses := describeChanges(c)
+	return []fix{g.restated(with(g.m.Record, data), text, loses)}
 }
 
 // completedMessage is the message's data with all that its role needs.
-func (g gap) completedMessage(data []byte) ([]byte, schema.Changes, error) {
+func (g recordContext) completedMessage(data []byte) ([]byte, schema.Changes, error) {
 	data, c, err := g.complete(data, &schema.Message)
 	if err == nil && textAt(data, "role") == session.RoleUser {
 		data, err = withoutHalfModel(data, &c)
@@ -46,8 +46,8 @@ func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
 	return jsonedit.Remove(data, "model")
 }
 
-// as is the gap with that data in the message's record.
-func (g gap) as(data []byte) gap {
+// withData is the record with that data in the message's record.
+func (g recordContext) withData(data []byte) recordContext {
 	m := session.NewMessage(with(g.m.Record, data))
 	m.Parts = g.m.Parts
 	g.m = &m
@@ -56,19 +56,19 @@ func (g gap) as(data []byte) gap {
 
 // restated is the fix that puts another record in the place of the message's, at
 // the place in the session that its time gives it: that of all others may change.
-func (g gap) restated(r session.Record, cure, loses string) fix {
-	return fix{cure: cure, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
+func (g recordContext) restated(r session.Record, text, loses string) fix {
+	return fix{text: text, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
 		i := d.index(r.Ref)
 		if i < 0 {
 			return fmt.Errorf("%s: no such message", r.Ref)
 		}
-		d.put(i, session.NewMessage(r))
+		d.replaceMessage(i, session.NewMessage(r))
 		return nil
 	}}
 }
 
 // cost is what the steps of an answer cost, by their ends.
-func (g gap) cost() []byte {
+func (g recordContext) cost() []byte {
 	var sum float64
 	for _, p := range g.stepEnds() {
 		raw, _ := jsonedit.Get(p.Data, "cost")
@@ -83,7 +83,7 @@ func (g gap) cost() []byte {
 
 // spent is a count of tokens of the last step that tells of it: what the agent writes
 // into the answer. Without one it is 0.
-func (g gap) spent(name string) []byte {
+func (g recordContext) spent(name string) []byte {
 	path := append([]string{"tokens"}, strings.Split(name, ".")...)
 	for _, p := range slices.Backward(g.stepEnds()) {
 		if raw, ok := jsonedit.Get(p.Data, path...); ok && isNumber(raw) {
@@ -94,7 +94,7 @@ func (g gap) spent(name string) []byte {
 }
 
 // stepEnds are the ends of the answer's steps that can be read.
-func (g gap) stepEnds() (ends []session.Part) {
+func (g recordContext) stepEnds() (ends []session.Part) {
 	for _, p := range g.m.Parts {
 		if p.Type == session.TypeStepFinish && !p.Malformed() {
 			ends = append(ends, p)

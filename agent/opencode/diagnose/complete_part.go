@@ -14,7 +14,7 @@ const partPrefix = "prt_"
 
 // completePart is what completes the part, or takes its place where that cannot
 // be done.
-func (g gap) completePart() []fix {
+func (g recordContext) completePart() []fix {
 	if g.p.Type == session.TypeFile && !g.isFile(g.p.Data) {
 		return append(g.toldFile(g.p.Data), g.instead()...)
 	}
@@ -23,9 +23,9 @@ func (g gap) completePart() []fix {
 		return g.instead()
 	}
 	var fixes []fix
-	cure, loses := describeChanges(c)
+	text, loses := describeChanges(c)
 	if !c.None() {
-		fixes = append(fixes, fix{cure: cure, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
+		fixes = append(fixes, fix{text: text, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
 	}
 	if _, marked := jsonedit.Get(data, "metadata", schema.ProviderExecuted); marked && g.p.Type == session.TypeTool {
 		fixes = append(fixes, g.unmarked(data, c))
@@ -37,16 +37,16 @@ func (g gap) completePart() []fix {
 }
 
 // unmarked is the fix that completes a call and takes that mark away.
-func (g gap) unmarked(data []byte, c schema.Changes) fix {
-	cure, loses := "", "That the provider ran the call itself: every version now sends the call with its stored result."
+func (g recordContext) unmarked(data []byte, c schema.Changes) fix {
+	text, loses := "", "That the provider ran the call itself: every version now sends the call with its stored result."
 	if !c.None() {
 		var also string
-		if cure, also = describeChanges(c); also != "" {
+		if text, also = describeChanges(c); also != "" {
 			loses += " " + also
 		}
-		cure += " "
+		text += " "
 	}
-	return fix{cure: cure + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, alike: true, edit: func(d *draft) error {
+	return fix{text: text + "The mark that the provider ran the call itself is removed from its metadata.", loses: loses, alike: true, edit: func(d *draft) error {
 		data, err := jsonedit.Remove(data, "metadata", schema.ProviderExecuted)
 		if err != nil {
 			return err
@@ -56,7 +56,7 @@ func (g gap) unmarked(data []byte, c schema.Changes) fix {
 }
 
 // completedPart is the part's data with all that its kind needs.
-func (g gap) completedPart(data []byte) ([]byte, schema.Changes, error) {
+func (g recordContext) completedPart(data []byte) ([]byte, schema.Changes, error) {
 	if textAt(data, "type") == session.TypeReasoning && badlySigned(data) {
 		return nil, schema.Changes{}, errors.New("its signature is none")
 	}
@@ -76,7 +76,7 @@ func badlySigned(data []byte) bool {
 
 // answerTokens is a count of tokens that the answer tells, for the end of its last
 // step, where the agent takes it from.
-func (g gap) answerTokens(name string) []byte {
+func (g recordContext) answerTokens(name string) []byte {
 	ends := g.stepEnds()
 	if raw, ok := jsonedit.Get(g.m.Data, append([]string{"tokens"}, strings.Split(name, ".")...)...); ok && isNumber(raw) && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
 		return raw
@@ -86,7 +86,7 @@ func (g gap) answerTokens(name string) []byte {
 
 // reason is why a step ended: the answer tells that of its last one; another went on
 // with calls, or is not known.
-func (g gap) reason() []byte {
+func (g recordContext) reason() []byte {
 	ends := g.stepEnds()
 	if finish := given(g.m, "finish"); finish != nil && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
 		return finish
@@ -95,7 +95,7 @@ func (g gap) reason() []byte {
 }
 
 // status is that of a call that does not tell.
-func (g gap) status() []byte {
+func (g recordContext) status() []byte {
 	if out, ok := jsonedit.Get(g.p.Data, "state", "output"); ok && out[0] != 'n' {
 		return jsonedit.Quote(session.StatusCompleted)
 	}
@@ -103,7 +103,7 @@ func (g gap) status() []byte {
 }
 
 // mime is the type that a file's data: URL tells.
-func (g gap) mime() []byte {
+func (g recordContext) mime() []byte {
 	head, isData := strings.CutPrefix(textAt(g.p.Data, "url"), "data:")
 	head, _, ok := strings.Cut(head, ",")
 	if mime, _, _ := strings.Cut(head, ";"); isData && ok && mime != "" {
@@ -113,7 +113,7 @@ func (g gap) mime() []byte {
 }
 
 // begun is when the part began, as far as anything tells.
-func (g gap) begun() int64 {
+func (g recordContext) begun() int64 {
 	if g.p != nil && g.p.Start > 0 {
 		return g.p.Start
 	}
@@ -121,7 +121,7 @@ func (g gap) begun() int64 {
 }
 
 // end is when it ended.
-func (g gap) end() []byte {
+func (g recordContext) end() []byte {
 	end := g.m.Completed
 	if end == 0 {
 		end = g.m.LatestTime()

@@ -8,25 +8,25 @@ import (
 	"mend/session"
 )
 
-// renameFixes cure a part whose id is not one of a part: the agent leaves it out,
+// renameFixes fix a part whose id is not one of a part: the agent leaves it out,
 // or cannot show the session (docs/opencode.md F12). It is the same part under
 // an id of its own, at the place that it had or most likely had.
-func renameFixes(k *known, f fault) []fix {
-	g, ok := k.gapAt(f.Ref)
+func renameFixes(k *facts, f fault) []fix {
+	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p == nil {
 		return nil
 	}
 	var fixes []fix
 	for _, place := range []struct {
-		cure string
-		id   func(gap) string
+		text string
+		id   func(recordContext) string
 	}{
-		{"The part gets the id that stands behind the foreign prefix.", gap.innerID},
-		{"The part gets an id before the end of the last step.", gap.beforeFinish},
-		{"The part gets an id that sorts last.", gap.lastID},
+		{"The part gets the id that stands behind the foreign prefix.", recordContext.innerID},
+		{"The part gets an id before the end of the last step.", recordContext.beforeFinish},
+		{"The part gets an id that sorts last.", recordContext.lastID},
 	} {
 		if id := place.id(g); id != "" && (g.m.Free(id) || id == g.p.Ref.Part) {
-			fixes = append(fixes, fix{cure: place.cure, edit: g.rename(id)})
+			fixes = append(fixes, fix{text: place.text, edit: g.rename(id)})
 		}
 	}
 	return fixes
@@ -34,7 +34,7 @@ func renameFixes(k *known, f fault) []fix {
 
 // rename is the edit that puts the part under another id, completed as far as
 // it lacks anything.
-func (g gap) rename(id string) func(*draft) error {
+func (g recordContext) rename(id string) func(*draft) error {
 	return func(d *draft) error {
 		to := g.p.Ref
 		to.Part = id
@@ -47,7 +47,7 @@ func (g gap) rename(id string) func(*draft) error {
 			return err
 		}
 		moved := session.NewPart(r)
-		at := gap{s: g.s, m: g.m, p: &moved, known: g.known}
+		at := recordContext{s: g.s, m: g.m, p: &moved, known: g.known}
 		if data, _, err := at.completedPart(moved.Data); err == nil {
 			moved = session.NewPart(with(r, data))
 		}
@@ -62,7 +62,7 @@ func (g gap) rename(id string) func(*draft) error {
 
 // innerID is the part's own id, where something was put before it, or where the
 // record is stored under it.
-func (g gap) innerID() string {
+func (g recordContext) innerID() string {
 	if strings.HasPrefix(g.p.Ref.Part, partPrefix) {
 		return g.p.Ref.Part
 	}
@@ -73,7 +73,7 @@ func (g gap) innerID() string {
 }
 
 // beforeFinish is an id directly before the end of the last step.
-func (g gap) beforeFinish() string {
+func (g recordContext) beforeFinish() string {
 	ids := g.ids(func(*session.Part) bool { return true })
 	ends := g.ids(func(p *session.Part) bool { return p.Type == session.TypeStepFinish })
 	if len(ends) == 0 {
@@ -91,7 +91,7 @@ func (g gap) beforeFinish() string {
 }
 
 // lastID is an id behind all others of the message.
-func (g gap) lastID() string {
+func (g recordContext) lastID() string {
 	ids := g.ids(func(*session.Part) bool { return true })
 	if len(ids) == 0 {
 		return partPrefix + g.p.ID
@@ -100,7 +100,7 @@ func (g gap) lastID() string {
 }
 
 // ids are those of the message's other parts that are ids of parts.
-func (g gap) ids(of func(*session.Part) bool) []string {
+func (g recordContext) ids(of func(*session.Part) bool) []string {
 	var ids []string
 	for i := range g.m.Parts {
 		if p := &g.m.Parts[i]; p.Ref != g.p.Ref && strings.HasPrefix(p.ID, partPrefix) && of(p) {

@@ -83,7 +83,7 @@ func enrich(t *testing.T, m *session.Message, data string) {
 }
 
 // TestCompleteEveryField takes each field of each record away, or gives it a
-// value of each other type, and wants what that breaks to be cured.
+// value of each other type, and wants what that breaks to be fixed.
 func TestCompleteEveryField(t *testing.T) {
 	values := []string{"", "null", "true", "-1.5", `"x"`, `{"a":"b"}`, "[1]"}
 	all := render.Profiles()
@@ -141,13 +141,13 @@ func testCompletion(t *testing.T, broken *session.Session, r *session.Record, he
 	if at < 0 {
 		return
 	}
-	fixes := completeFixes(&known{s: broken}, faults[at])
+	fixes := completeFixes(&facts{s: broken}, faults[at])
 	if after := firstHolding(t, broken, healthy, fixes, profiles); after == nil {
 		why := "no fix"
 		if len(fixes) > 0 {
 			d := edited(t, broken, fixes[0])
 			_, left := wrongs(d, profiles)
-			why = fmt.Sprint(fixes[0].cure, left)
+			why = fmt.Sprint(fixes[0].text, left)
 		}
 		t.Errorf("%s: %s: no fix holds: %s", name, faults[at].Says, why)
 	}

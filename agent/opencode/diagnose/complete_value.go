@@ -11,7 +11,7 @@ import (
 
 // sibling is the text at path of the nearest message of that role, nil if none
 // has one.
-func (g gap) sibling(role string, path ...string) []byte {
+func (g recordContext) sibling(role string, path ...string) []byte {
 	if m := g.nearest(textOf(role, path...)); m != nil {
 		return given(m, path...)
 	}
@@ -44,11 +44,11 @@ func other(role string) string {
 	return session.RoleUser
 }
 
-func (g gap) agent() []byte {
+func (g recordContext) agent() []byte {
 	return first(g.sibling(g.m.Role, "agent"), g.sibling(other(g.m.Role), "agent"), g.known.sessionText("agent"))
 }
 
-func (g gap) mode() []byte {
+func (g recordContext) mode() []byte {
 	return first(given(g.m, "agent"), g.sibling(session.RoleAssistant, "mode"), g.agent())
 }
 
@@ -56,7 +56,7 @@ func (g gap) mode() []byte {
 // an answer to a prompt; else of that of the nearest message, or of the session. If
 // the other name is known it is of a model with that name: two models do not make
 // one. It is nil if nothing tells.
-func (g gap) model(name string) []byte {
+func (g recordContext) model(name string) []byte {
 	own, _ := modelOf(g.m)
 	fits := func(n modelNames) bool {
 		return (own.provider == nil || bytes.Equal(own.provider, n.provider)) && (own.model == nil || bytes.Equal(own.model, n.model))
@@ -86,7 +86,7 @@ func (g gap) model(name string) []byte {
 }
 
 // folder is where the agent worked, nil if nothing tells.
-func (g gap) folder(name string) []byte {
+func (g recordContext) folder(name string) []byte {
 	if known := g.sibling(session.RoleAssistant, "path", name); known != nil {
 		return known
 	}
@@ -97,7 +97,7 @@ func (g gap) folder(name string) []byte {
 }
 
 // parent is the id of the prompt that an answer is to, nil if there is none.
-func (g gap) parent() []byte {
+func (g recordContext) parent() []byte {
 	prompt := fact{what: "role", role: session.RoleUser}
 	m := g.before(prompt)
 	if m == nil {
@@ -111,7 +111,7 @@ func (g gap) parent() []byte {
 
 // created is when a message began: when its first part did, if that is between
 // its neighbours, else as soon as the one before it was done.
-func (g gap) created() []byte {
+func (g recordContext) created() []byte {
 	if g.m.Created > 0 {
 		return strconv.AppendInt(nil, g.m.Created, 10)
 	}
@@ -145,11 +145,11 @@ func partTime(p *session.Part) int64 {
 }
 
 // role is who a message is of, where it does not say itself.
-func (g gap) role() []byte {
+func (g recordContext) role() []byte {
 	return jsonedit.Quote(g.roleOf())
 }
 
-func (g gap) roleOf() string {
+func (g recordContext) roleOf() string {
 	for _, name := range []string{"parentID", "modelID", "providerID", "mode", "path", "cost", "tokens"} {
 		if _, ok := jsonedit.Get(g.m.Data, name); ok {
 			return session.RoleAssistant

@@ -14,9 +14,9 @@ import (
 	"mend/session"
 )
 
-// Every damage is told as what it does to the real program, and cured: nothing
+// Every damage is told as what it does to the real program, and fixed: nothing
 // broken is left, and a second plan changes nothing. What only the provider can
-// know, a signature, is cured by its error.
+// know, a signature, is fixed by its error.
 func TestDamages(t *testing.T) {
 	for i, version := range damage.Versions {
 		for j, w := range damage.Table {
@@ -119,7 +119,7 @@ func verdict(ds []repair.Diagnosis) string {
 	return verdict
 }
 
-// What is left in messages that got other ids is not told as cured.
+// What is left in messages that got other ids is not told as fixed.
 func TestRenumberedIsNotCured(t *testing.T) {
 	named := func(name string) func(damage.Store) {
 		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })

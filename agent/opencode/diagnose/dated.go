@@ -21,22 +21,22 @@ import (
 // Newer versions of the agent read messages in the order of their times: every new
 // prompt comes before such a message, until the time that it tells has come.
 
-// inFuture reports whether the message is dated later than the next prompt.
-func (c *chart) inFuture(m *session.Message) bool {
+// isInFuture reports whether the message is dated later than the next prompt.
+func (c *simulation) isInFuture(m *session.Message) bool {
 	return !c.now.IsZero() && max(m.Created, render.CreatedInJSON(m)) >= c.now.UnixMilli()
 }
 
-// dated reports whether the fault is about a message that is dated in the future.
-func (c *chart) dated(f fault) bool {
+// isMisdated reports whether the fault is about a message that is isMisdated in the future.
+func (c *simulation) isMisdated(f fault) bool {
 	m := c.message(f.Ref)
-	return m != nil && c.inFuture(m)
+	return m != nil && c.isInFuture(m)
 }
 
-func whyEndsWithAnswer(c *chart, f fault) string {
-	if of := c.copied(c.message(f.Ref)); of != nil {
+func whyEndsWithAnswer(c *simulation, f fault) string {
+	if of := c.original(c.message(f.Ref)); of != nil {
 		return fmt.Sprintf("The record %s is a copy of the message %s under a name that sorts behind every new prompt, so the agent does not see that it was answered, and asks again.", f.Ref.Message, of.Ref.Message)
 	}
-	if !c.dated(f) {
+	if !c.isMisdated(f) {
 		return "The request ends with an answer."
 	}
 	m := c.message(f.Ref)
@@ -46,8 +46,8 @@ func whyEndsWithAnswer(c *chart, f fault) string {
 
 // classOfClock: what a wrong date does is the same as where the request ends with an
 // answer.
-func classOfClock(c *chart, f fault) repair.Class {
-	if c.dated(f) {
+func classOfClock(c *simulation, f fault) repair.Class {
+	if c.isMisdated(f) {
 		return repair.AssistantPrefillUnsupported
 	}
 	return repair.IDsBeforeWrap
@@ -55,13 +55,13 @@ func classOfClock(c *chart, f fault) repair.Class {
 
 // fixClock fixes messages that older versions take for newer than every new prompt, by
 // their ids, or any version by their times.
-func fixClock(c *chart, f fault) []fix {
+func fixClock(c *simulation, f fault) []fix {
 	return slices.Concat(fixCopies(c), fixDates(c, f), clockFixes(c.s, f))
 }
 
-// copied returns the message of which m is a copy under another name, nil if it is
+// original returns the message of which m is a copy under another name, nil if it is
 // none: the one that is stored under the id inside.
-func (c *chart) copied(m *session.Message) *session.Message {
+func (c *simulation) original(m *session.Message) *session.Message {
 	if m == nil || m.ID == "" || m.ID == m.Ref.Message {
 		return nil
 	}
@@ -72,17 +72,17 @@ func (c *chart) copied(m *session.Message) *session.Message {
 
 // fixLateAnswer fixes an answer that the agent takes for newer than every new one: by
 // its time, which may be missing, or by its id.
-func fixLateAnswer(c *chart, f fault) []fix {
+func fixLateAnswer(c *simulation, f fault) []fix {
 	return append(c.completions(func(r session.Ref) bool { return r.Message == f.Ref.Message }), fixClock(c, f)...)
 }
 
 // fixCopies removes the copies of messages that sort behind the next prompt.
-func fixCopies(c *chart) []fix {
+func fixCopies(c *simulation) []fix {
 	_, next := render.NextPrompt(c.s, c.now)
 	copies, loses := map[session.Ref]bool{}, ""
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		of := c.copied(m)
+		of := c.original(m)
 		if of == nil || m.Ref.Message < next {
 			continue
 		}
@@ -95,7 +95,7 @@ func fixCopies(c *chart) []fix {
 		return nil
 	}
 	return []fix{{
-		cure:  "The copies of messages that sort behind every new prompt are removed; the messages stay.",
+		text:  "The copies of messages that sort behind every new prompt are removed; the messages stay.",
 		loses: loses,
 		whole: true,
 		edit: func(d *draft) error {
@@ -107,17 +107,17 @@ func fixCopies(c *chart) []fix {
 
 // fixDates fixes messages that are dated in the future: their times, or their ids
 // too.
-func fixDates(c *chart, _ fault) []fix {
-	if !slices.ContainsFunc(c.s.Messages, func(m session.Message) bool { return c.inFuture(&m) }) {
+func fixDates(c *simulation, _ fault) []fix {
+	if !slices.ContainsFunc(c.s.Messages, func(m session.Message) bool { return c.isInFuture(&m) }) {
 		return nil
 	}
-	const cure = "The messages that are dated in the future get times right behind those of the messages before them"
+	const text = "The messages that are dated in the future get times right behind those of the messages before them"
 	const loses = "When these messages were written, as far as their records told it."
 	var fixes []fix
 	for _, place := range [...]func(*session.Session, time.Time) []*session.Message{inOrderOfIDs, inOrderOfTimes} {
-		fixes = append(fixes, fix{cure: cure + "; nothing else of them changes.", loses: loses, whole: true, edit: func(d *draft) error {
+		fixes = append(fixes, fix{text: text + "; nothing else of them changes.", loses: loses, whole: true, edit: func(d *draft) error {
 			return c.redate(d.s, place)
-		}}, fix{cure: cure + ", and ids that sort before that of a new one.", loses: loses, whole: true, edit: func(d *draft) error {
+		}}, fix{text: text + ", and ids that sort before that of a new one.", loses: loses, whole: true, edit: func(d *draft) error {
 			if err := c.redate(d.s, place); err != nil {
 				return err
 			}
@@ -175,7 +175,7 @@ func inOrderOfIDs(s *session.Session, now time.Time) []*session.Message {
 // redate gives the messages of the session that are dated in the future times between
 // those of the messages beside them, in the order that place tells. Which messages
 // these are is all that depends on the present.
-func (c *chart) redate(s *session.Session, place func(*session.Session, time.Time) []*session.Message) error {
+func (c *simulation) redate(s *session.Session, place func(*session.Session, time.Time) []*session.Message) error {
 	order := place(s, c.now)
 	ms := c.now.UnixMilli()
 	last := int64(0) // the latest time before the message that is no later than now

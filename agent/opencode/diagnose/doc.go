@@ -1,6 +1,6 @@
-// Package repair tells what is wrong with a session and what cures it: an API
-// error is recognised ([ParseAPIError]), a session is diagnosed ([Diagnose]), and
-// the cures become a plan ([Plan]). It reads values and returns values.
+// Package diagnose finds what is wrong with a session of OpenCode and how that is fixed.
+// It is the [repair.Case] of that agent: the requests that the agent will send are
+// simulated, and the fixes edit a copy of the session. It reads values and returns values.
 //
 // # How a fault is found
 //
@@ -9,15 +9,15 @@
 // tells which of the provider's rules they break and at which record. Few faults
 // are not seen that way and have a finder of their own ([Rules]).
 //
-// How bad a fault is depends on who reads the store: [Broken] is refused, or ends
+// How bad a fault is depends on who reads the store: [repair.Broken] is refused, or ends
 // the agent, in the setting in use (the agent's version, thinking or not);
-// [Latent] is so in another one, or is stuck on the screen; a [Note] is untidy.
+// [repair.Latent] is so in another one, or is stuck on the screen; a [repair.Note] is untidy.
 // The provider's rules are Anthropic's: a session with a model that is asked
 // elsewhere is at most latent by them.
 //
-// # How a fault is cured
+// # How a fault is fixed
 //
-//	rule            is about                                cured by, the first that holds                     loses
+//	rule            is about                                fixed by, the first that holds                     loses
 //	R1              content behind a call in its step       a step's start between them                        nothing
 //	                thinking there                          it moves to the front of its step, else it goes    nothing, else the thinking
 //	R3, R4          an open tool loop, and thinking         thinking moves first; the loop is closed by text   nothing
@@ -40,22 +40,10 @@
 //	beside          files of the user's own among the records   they move into the journal, if the user agrees   nothing
 //	no-result, order, nothing, name, session, unlisted, stray, hidden, unavailable: see [Rules]
 //
-// # What a cure never does
+// # What a fix never does
 //
 // It writes no signature and no thinking. It does not touch the thinking of the
 // newest answer while its tool loop is open, nor the newest answer of a session
 // in which the agent is at work ([Busy]), nor any message of which something
 // cannot be read. What it injects is marked synthetic.
-//
-// # How a cure is proved
-//
-// Fixes are tried on a copy, the one that loses least first, and the requests of
-// the copy are made and checked again in every setting: the fault must be gone,
-// and nothing may be there that was not before (the file proof.go). What a fix
-// leaves behind may be cured by another; then the two hold together or not at
-// all. A fix is given up only for what it does to the session as it is by then:
-// once another cure holds, it is tried again, and a plan goes on until a plan of
-// its result would have nothing to do. If no fix holds, the diagnosis stays, with
-// the reason in WhyNot and the prompt before which the session can be forked, if
-// there is one.
 package diagnose

@@ -12,7 +12,7 @@ import (
 // own, and so are the parts of every message that was asked for by [draft.message] or
 // [draft.part]; the bytes of records are shared, an edit replaces them.
 type draft struct {
-	c      *chart // of the session as it was
+	c      *simulation // of the session as it was
 	s      *session.Session
 	texts  texts
 	places map[string]int // of messages before a fix moved any; see [placesOf]
@@ -21,7 +21,7 @@ type draft struct {
 	replaced []formerPart               // by the fix that is at work
 	marked   bool                       // a list has parts that are marked as removed
 
-	knows   *known          // see [draft.known]
+	knows   *facts          // see [draft.known]
 	moved   bool            // messages may be out of their order
 	dropped map[string]bool // messages that are to go, by the ids of their refs
 }
@@ -34,40 +34,40 @@ type ownList struct {
 
 // known is what the records of the draft tell while messages are put in the places of
 // others.
-func (d *draft) known() *known {
+func (d *draft) known() *facts {
 	if d.knows == nil {
-		d.knows = &known{s: d.s}
+		d.knows = &facts{s: d.s}
 	}
 	return d.knows
 }
 
-// put puts a message in the place of that at i, with the parts of that. The order of
+// replaceMessage puts a message in the place of that at i, with the parts of that. The order of
 // messages is settled by [draft.arrange].
-func (d *draft) put(i int, m session.Message) {
+func (d *draft) replaceMessage(i int, m session.Message) {
 	m.Parts = d.s.Messages[i].Parts
 	d.s.Messages[i] = m
 	d.moved = true
-	d.tell(i, &m)
+	d.updateFacts(i, &m)
 }
 
-// drop removes the message at i once the draft is arranged.
-func (d *draft) drop(i int) {
+// removeMessage removes the message at i once the draft is arranged.
+func (d *draft) removeMessage(i int) {
 	if d.dropped == nil {
 		d.dropped = map[string]bool{}
 	}
 	d.dropped[d.s.Messages[i].Ref.Message] = true
-	d.tell(i, nil)
+	d.updateFacts(i, nil)
 }
 
-// restore takes back that the message at i was put, or is to go.
-func (d *draft) restore(i int, was session.Message) {
+// restoreMessage takes back that the message at i was put, or is to go.
+func (d *draft) restoreMessage(i int, was session.Message) {
 	d.s.Messages[i] = was
 	delete(d.dropped, was.Ref.Message)
-	d.tell(i, legible(d.s, &d.s.Messages[i]))
+	d.updateFacts(i, readable(d.s, &d.s.Messages[i]))
 }
 
-// tell notes what the message at i tells from now on.
-func (d *draft) tell(i int, m *session.Message) {
+// updateFacts notes what the message at i tells from now on.
+func (d *draft) updateFacts(i int, m *session.Message) {
 	if d.knows != nil && d.knows.line != nil {
 		line := d.knows.line
 		line.put(line.places[d.s.Messages[i].Ref.Message], m)
@@ -77,7 +77,7 @@ func (d *draft) tell(i int, m *session.Message) {
 // arrange removes the messages and the parts that are to go, and puts the other messages
 // in their order.
 func (d *draft) arrange() {
-	d.settleAll()
+	d.removeAllMarked()
 	if len(d.dropped) > 0 {
 		d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m session.Message) bool { return d.dropped[m.Ref.Message] })
 	}
@@ -95,10 +95,10 @@ type formerPart struct {
 	removed bool
 }
 
-// former returns the message, which is as it was but for changes in its list of parts,
+// beforeChanges returns the message, which is as it was but for changes in its list of parts,
 // without these changes.
-func (d *draft) former(m session.Message, changes []formerPart) session.Message {
-	if !d.owns(m.Parts) {
+func (d *draft) beforeChanges(m session.Message, changes []formerPart) session.Message {
+	if !d.hasOwnList(m.Parts) {
 		return m
 	}
 	list, mine := d.own[&m.Parts[0]], map[int]bool{}
@@ -123,42 +123,42 @@ func (d *draft) current(m *session.Message, f formerPart) *session.Part {
 	if f.removed {
 		return nil
 	}
-	if at := d.place(m, f.part.Ref); at >= 0 {
+	if at := d.partIndex(m, f.part.Ref); at >= 0 {
 		return &m.Parts[at]
 	}
 	return nil
 }
 
-// settle removes the parts of the message that are marked as removed.
-func (d *draft) settle(m *session.Message) {
-	if d.owns(m.Parts) && len(d.own[&m.Parts[0]].removed) > 0 {
+// removeMarked removes the parts of the message that are marked as removed.
+func (d *draft) removeMarked(m *session.Message) {
+	if d.hasOwnList(m.Parts) && len(d.own[&m.Parts[0]].removed) > 0 {
 		d.clone(m)
 	}
 }
 
-func (d *draft) settleAll() {
+func (d *draft) removeAllMarked() {
 	if !d.marked {
 		return
 	}
 	for i := range d.s.Messages {
-		d.settle(&d.s.Messages[i])
+		d.removeMarked(&d.s.Messages[i])
 	}
 	d.marked = false
 }
 
-// draft is a copy of the chart's session.
-func (c *chart) draft() *draft {
+// draft is a copy of the simulation's session.
+func (c *simulation) draft() *draft {
 	s := *c.s
 	s.Messages = slices.Clone(s.Messages)
 	return &draft{c: c, s: &s, texts: c.texts}
 }
 
-// A fix is one way to cure a fault.
+// A fix is one way to fix a fault.
 type fix struct {
-	cure, loses string // sentences for a person; loses is "" for nothing
+	text, loses string // sentences for a person; loses is "" for nothing
 	// whole says that the edit changes more than the message at fault.
 	whole bool
-	// alike says that faults of its kind elsewhere in the message are cured in the
+	// alike says that faults of its kind elsewhere in the message are fixed in the
 	// same way, whatever becomes of this one: they may be tried together. So may those
 	// of several messages, where whole says no more than that the message gets another
 	// place, or goes.
@@ -185,7 +185,7 @@ func (d *draft) message(ref session.Ref) (*session.Message, error) {
 // parts that are marked as removed.
 func (d *draft) clone(m *session.Message) {
 	var removed map[int]bool
-	if d.owns(m.Parts) {
+	if d.hasOwnList(m.Parts) {
 		removed = d.own[&m.Parts[0]].removed
 	}
 	parts := slices.Grow(m.Parts[:0:0], len(m.Parts)-len(removed))
@@ -203,7 +203,7 @@ func (d *draft) clone(m *session.Message) {
 	}
 }
 
-func (d *draft) owns(parts []session.Part) bool {
+func (d *draft) hasOwnList(parts []session.Part) bool {
 	if len(parts) == 0 {
 		return false
 	}
@@ -214,7 +214,7 @@ func (d *draft) owns(parts []session.Part) bool {
 // index is the place of the message that ref is, or is in; -1 if there is none.
 func (d *draft) index(ref session.Ref) int {
 	if d.places == nil {
-		d.places = placesOf(d.s)
+		d.places = messageIndexes(d.s)
 	}
 	if i, ok := d.places[ref.Message]; ok && i < len(d.s.Messages) && d.s.Messages[i].Ref.Message == ref.Message {
 		return i
@@ -230,10 +230,10 @@ func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
 		return nil, nil, fmt.Errorf("%s: no such message", ref)
 	}
 	m := &d.s.Messages[i]
-	if !d.owns(m.Parts) {
+	if !d.hasOwnList(m.Parts) {
 		d.clone(m)
 	}
-	at := d.place(m, ref)
+	at := d.partIndex(m, ref)
 	if at < 0 {
 		return nil, nil, fmt.Errorf("%s: no such part", ref)
 	}
@@ -241,8 +241,8 @@ func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
 	return m, &m.Parts[at], nil
 }
 
-// place is the place of a part in its message; -1 if it is not there.
-func (d *draft) place(m *session.Message, ref session.Ref) int {
+// partIndex is the partIndex of a part in its message; -1 if it is not there.
+func (d *draft) partIndex(m *session.Message, ref session.Ref) int {
 	if len(m.Parts) == 0 {
 		return -1
 	}
@@ -251,7 +251,7 @@ func (d *draft) place(m *session.Message, ref session.Ref) int {
 		return slices.IndexFunc(m.Parts, func(p session.Part) bool { return p.Ref == ref })
 	}
 	if list.places == nil {
-		list.places = placesIn(m)
+		list.places = partIndexesIn(m)
 	}
 	if at, ok := list.places[ref]; ok && !list.removed[at] && at < len(m.Parts) && m.Parts[at].Ref == ref {
 		return at
@@ -264,8 +264,8 @@ func (d *draft) place(m *session.Message, ref session.Ref) int {
 	return -1
 }
 
-// placesIn are the places of the message's parts, the first of those under one ref.
-func placesIn(m *session.Message) map[session.Ref]int {
+// partIndexesIn are the places of the message's parts, the first of those under one ref.
+func partIndexesIn(m *session.Message) map[session.Ref]int {
 	places := make(map[session.Ref]int, len(m.Parts))
 	for i := len(m.Parts) - 1; i >= 0; i-- {
 		places[m.Parts[i].Ref] = i
@@ -282,8 +282,8 @@ type edit struct {
 	parts  []formerPart    // its parts that were replaced in their places
 }
 
-// many reports whether the edit changes no message but its own, its position included.
-func (e *edit) many() bool { return e.fix.Whole && e.fix.Alike }
+// isIndependent reports whether the edit changes no message but its own, its position included.
+func (e *edit) isIndependent() bool { return e.fix.Whole && e.fix.Alike }
 
 // Apply implements [repair.Draft].
 func (d *draft) Apply(f repair.Finding, x repair.Fix) (repair.Edit, error) {
@@ -294,7 +294,7 @@ func (d *draft) Apply(f repair.Finding, x repair.Fix) (repair.Edit, error) {
 	d.replaced = nil
 	err := x.Edit(d)
 	if x.Whole {
-		d.settleAll()
+		d.removeAllMarked()
 	}
 	e.parts = d.replaced
 	if err == nil {
@@ -325,8 +325,8 @@ func (d *draft) allowed(e *edit) error {
 
 // takeBack undoes the edit that was made last.
 func (d *draft) takeBack(e *edit) {
-	if e.many() {
-		d.restore(e.at, e.before)
+	if e.isIndependent() {
+		d.restoreMessage(e.at, e.before)
 		return
 	}
 	d.Undo(e)
@@ -351,8 +351,8 @@ func (d *draft) Undo(made repair.Edit) {
 // Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
 	d.arrange()
-	return d.c.of(d.s)
+	return d.c.withSession(d.s)
 }
 
 // Draft implements [repair.Case].
-func (c *chart) Draft() repair.Draft { return c.draft() }
+func (c *simulation) Draft() repair.Draft { return c.draft() }

@@ -10,10 +10,10 @@ import (
 
 // findNothing finds messages that hold nothing that was said, done or thought.
 // The agent leaves them out, so they do no harm.
-func findNothing(c *chart) (fs []fault) {
+func findNothing(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if m.Role != session.RoleUser && m.Role != session.RoleAssistant || !sent(m) || m.Malformed() {
+		if m.Role != session.RoleUser && m.Role != session.RoleAssistant || !isSent(m) || m.Malformed() {
 			continue
 		}
 		if len(m.Parts) == 0 || m.Role == session.RoleAssistant && !anyOf(m.Parts, isSomething) {
@@ -27,7 +27,7 @@ func isSomething(p *session.Part) bool {
 	return p.Malformed() || p.Sent() || p.IsThinking() || p.Type == session.TypeText
 }
 
-func whyNothing(c *chart, f fault) string {
+func whyNothing(c *simulation, f fault) string {
 	if m := c.message(f.Ref); len(m.Parts) == 0 {
 		return "The message has no parts; the agent leaves it out."
 	}
@@ -36,7 +36,7 @@ func whyNothing(c *chart, f fault) string {
 
 // fixEmptyTurn puts the placeholder into the message: for a blank text, behind
 // its thinking, behind the start of its last step, or as its only part.
-func fixEmptyTurn(c *chart, f fault) []fix {
+func fixEmptyTurn(c *simulation, f fault) []fix {
 	m := c.message(f.Ref)
 	if m == nil {
 		return nil
@@ -49,7 +49,7 @@ func fixEmptyTurn(c *chart, f fault) []fix {
 	}
 	insert := func(inject func(*draft, *session.Message) error) fix {
 		return fix{
-			cure: fmt.Sprintf("A synthetic text %q is put into the message.", c.texts.placeholder),
+			text: fmt.Sprintf("A synthetic text %q is put into the message.", c.texts.placeholder),
 			edit: func(d *draft) error {
 				m, err := d.message(f.Ref)
 				if err != nil {

@@ -15,7 +15,7 @@ import (
 // Files that the model cannot be sent: images over the limit (docs/providers.md,
 // R15), and those at which the agent ends.
 
-func whyFile(_ *chart, f fault) string {
+func whyFile(_ *simulation, f fault) string {
 	switch f.Code {
 	case "R15":
 		return "The image is larger than the 5 MB that the provider takes."
@@ -27,7 +27,7 @@ func whyFile(_ *chart, f fault) string {
 
 // fixFile puts a line of text in the place of the file, which says what was
 // there. In the result of a tool only the files at fault go, or else all.
-func fixFile(c *chart, f fault) []fix {
+func fixFile(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	switch {
 	case p == nil:
@@ -41,14 +41,14 @@ func fixFile(c *chart, f fault) []fix {
 		return nil
 	}
 	return []fix{{
-		cure:  "A synthetic line of text that says what was there takes its place.",
+		text:  "A synthetic line of text that says what was there takes its place.",
 		loses: "The file; its bytes stay in the journal.",
 		edit: func(d *draft) error {
 			m, err := d.message(f.Ref)
 			if err != nil {
 				return err
 			}
-			at := d.place(m, f.Ref)
+			at := d.partIndex(m, f.Ref)
 			if at < 0 {
 				return fmt.Errorf("%s: no such part", f.Ref)
 			}
@@ -64,7 +64,7 @@ func fixFile(c *chart, f fault) []fix {
 // detach takes files out of the result of a tool and says so in its output.
 func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 	return fix{
-		cure:  "It is taken out of the result of the tool, and a line in the output says what was there.",
+		text:  "It is taken out of the result of the tool, and a line in the output says what was there.",
 		loses: "The file; its bytes stay in the journal.",
 		edit: func(d *draft) error {
 			_, p, err := d.part(ref)
@@ -100,14 +100,14 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 
 // refuses reports whether some version of the agent ends at the attachment, or the
 // provider refuses it: whether the call with nothing else attached is at fault.
-func (c *chart) refuses(m *session.Message, p *session.Part, raw []byte) bool {
+func (c *simulation) refuses(m *session.Message, p *session.Part, raw []byte) bool {
 	data, err := jsonedit.Set(p.Data, slices.Concat([]byte("["), raw, []byte("]")), "state", "attachments")
 	if err != nil {
 		return false
 	}
 	alone := *m
 	alone.Parts = []session.Part{session.NewPart(with(p.Record, data))}
-	one := c.of(&session.Session{ID: c.s.ID, Messages: []session.Message{alone}})
+	one := c.withSession(&session.Session{ID: c.s.ID, Messages: []session.Message{alone}})
 	one.renderer = &render.Renderer{}
 	return slices.ContainsFunc(render.Profiles(), func(p render.Profile) bool {
 		return slices.ContainsFunc(one.violations(setting{p, false}), func(v request.Violation) bool {
@@ -118,7 +118,7 @@ func (c *chart) refuses(m *session.Message, p *session.Part, raw []byte) bool {
 
 // findSentFiles finds the image that an error blames, while it goes out. What is
 // wrong with it does not show: it may be no image, or one of too many pixels.
-func findSentFiles(c *chart) []fault {
+func findSentFiles(c *simulation) []fault {
 	if c.file == (session.Ref{}) {
 		return nil
 	}

@@ -12,7 +12,7 @@ import (
 
 // fixFirstPrompt completes the records up to the answer, among which the prompt
 // may be, or puts the placeholder where it was.
-func fixFirstPrompt(c *chart, f fault) []fix {
+func fixFirstPrompt(c *simulation, f fault) []fix {
 	at := slices.IndexFunc(c.s.Messages, func(m session.Message) bool { return m.Ref.Message == f.Ref.Message })
 	before := map[string]bool{}
 	for i := range c.s.Messages[:at+1] {
@@ -25,7 +25,7 @@ func fixFirstPrompt(c *chart, f fault) []fix {
 	return append(fixes, firstPromptFixes(c.s, f)...)
 }
 
-// firstPromptFixes cure a conversation that starts with an answer: older versions
+// firstPromptFixes fix a conversation that starts with an answer: older versions
 // read it in another order, or the prompt before it has nothing that is sent, or
 // is not there at all.
 func firstPromptFixes(s *session.Session, f fault) []fix {
@@ -37,15 +37,15 @@ func firstPromptFixes(s *session.Session, f fault) []fix {
 	if at := promptBefore(s, i); at >= 0 {
 		ref := s.Messages[at].Ref
 		return append(fixes, fix{
-			cure:  fmt.Sprintf("The first prompt, %s, which lost its content, gets the placeholder, marked as synthetic.", ref.Message),
+			text:  fmt.Sprintf("The first prompt, %s, which lost its content, gets the placeholder, marked as synthetic.", ref.Message),
 			whole: true, // another message than the one at fault
 			edit:  func(d *draft) error { return refill(d, ref) },
 		})
 	}
 	return append(fixes, fix{
-		cure:  "A prompt is put before the first answer, in place of the one that is lost: the placeholder, marked as synthetic.",
+		text:  "A prompt is put before the first answer, in place of the one that is lost: the placeholder, marked as synthetic.",
 		whole: true,
-		edit:  func(d *draft) error { return askBefore(d, f.Ref) },
+		edit:  func(d *draft) error { return insertPromptBefore(d, f.Ref) },
 	})
 }
 
@@ -65,7 +65,7 @@ func refill(d *draft, ref session.Ref) error {
 	if err != nil {
 		return err
 	}
-	if slices.ContainsFunc(m.Parts, says) {
+	if slices.ContainsFunc(m.Parts, isTextWithContent) {
 		return fmt.Errorf("%s: it says something", ref)
 	}
 	if replaced, err := m.ReplaceEmptyText(d.texts.placeholder); replaced || err != nil {
@@ -77,8 +77,8 @@ func refill(d *draft, ref session.Ref) error {
 	return nil
 }
 
-// says reports whether the part of a prompt goes out to the model.
-func says(p session.Part) bool {
+// isTextWithContent reports whether the part of a prompt goes out to the model.
+func isTextWithContent(p session.Part) bool {
 	switch p.Type {
 	case session.TypeText:
 		return !p.Ignored && p.Text != ""
@@ -92,8 +92,8 @@ func says(p session.Part) bool {
 	return false
 }
 
-// askBefore puts a synthetic prompt before an answer.
-func askBefore(d *draft, ref session.Ref) error {
+// insertPromptBefore puts a synthetic prompt before an answer.
+func insertPromptBefore(d *draft, ref session.Ref) error {
 	answer, err := d.message(ref)
 	if err != nil {
 		return err

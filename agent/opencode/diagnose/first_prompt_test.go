@@ -107,8 +107,8 @@ func TestLostPrompt(t *testing.T) {
 	}
 }
 
-// A conversation that starts with an answer is cured in the prompt before it, and
-// the cure names that prompt.
+// A conversation that starts with an answer is fixed in the prompt before it, and
+// the fix names that prompt.
 func TestFirstPrompt(t *testing.T) {
 	for _, c := range []struct {
 		name  string

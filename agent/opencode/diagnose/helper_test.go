@@ -61,7 +61,7 @@ func Plan(s *session.Session, r Request) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	return Result{result, result.After.(*chart).s}, nil
+	return Result{result, result.After.(*simulation).s}, nil
 }
 
 // diagnosed returns what is wrong with the session.
@@ -70,6 +70,6 @@ func diagnosed(s *session.Session, o Options) []repair.Diagnosis {
 }
 
 // chartOf returns the chart of a session.
-func chartOf(s *session.Session, o Options, force bool, asked ...repair.Class) *chart {
-	return newChart(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
+func chartOf(s *session.Session, o Options, force bool, asked ...repair.Class) *simulation {
+	return newSimulation(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
 }

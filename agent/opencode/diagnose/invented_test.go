@@ -65,7 +65,7 @@ func TestModelIsOneOfTheSession(t *testing.T) {
 			t.Fatal(err)
 		}
 		broken := replaced(s, with(m.Record, data))
-		fixes := completeFixes(&known{s: broken}, fault{Code: render.FailureField, Ref: m.Ref})
+		fixes := completeFixes(&facts{s: broken}, fault{Code: render.FailureField, Ref: m.Ref})
 		got, _ := jsonedit.Get(edited(t, broken, fixes[0]).Messages[0].Data, "model")
 		if string(got) != want {
 			t.Errorf("the model %s becomes %s, want %q", raw, got, want)
@@ -92,7 +92,7 @@ func TestSeverityIsOfTheVersionInUse(t *testing.T) {
 				}
 				mine := map[key]bool{}
 				for _, v := range render.Check(anthropic.Provider{}, request, Thinks(s)) {
-					mine[key{v.Rule, blamed(v.Refs)}] = true
+					mine[key{v.Rule, firstRef(v.Refs)}] = true
 				}
 				for _, f := range chartOf(s, o, false).Findings().All() {
 					if simulated := isRule(f.Code) || strings.Contains("unreadable field media clock", f.Code); simulated && (f.Severity == repair.Broken) != mine[key{f.Code, f.Ref}] {

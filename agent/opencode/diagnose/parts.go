@@ -37,9 +37,9 @@ func lastOf(parts []session.Part, is func(*session.Part) bool) *session.Part {
 // anyOf reports whether one of the parts is so.
 func anyOf(parts []session.Part, is func(*session.Part) bool) bool { return lastOf(parts, is) != nil }
 
-// speaks reports whether the part has content that goes out with its message. A
+// hasContent reports whether the part has content that goes out with its message. A
 // prompt may also be a file, a task or the order to compact.
-func speaks(m *session.Message, p *session.Part) bool {
+func hasContent(m *session.Message, p *session.Part) bool {
 	if m.Role == session.RoleUser {
 		switch p.Type {
 		case session.TypeFile, "subtask", "compaction":
@@ -102,7 +102,7 @@ func (d *draft) insertBare(ref session.Ref) error {
 	if err != nil {
 		return err
 	}
-	i := d.place(m, ref)
+	i := d.partIndex(m, ref)
 	if i < 1 {
 		return errors.New("nothing stands before it")
 	}
@@ -132,8 +132,8 @@ func (d *draft) remove(ref session.Ref) error {
 }
 
 // removal is the fix that removes a part.
-func removal(ref session.Ref, cure, loses string) fix {
-	return fix{cure: cure, loses: loses, edit: func(d *draft) error { return d.remove(ref) }}
+func removal(ref session.Ref, text, loses string) fix {
+	return fix{text: text, loses: loses, edit: func(d *draft) error { return d.remove(ref) }}
 }
 
 // set puts a JSON value into a field of the part that is stored under ref.

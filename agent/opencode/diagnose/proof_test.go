@@ -12,7 +12,7 @@ import (
 )
 
 // What a proof must not let through: each case is a session in which the first
-// thought of a cure would do harm.
+// thought of a fix would do harm.
 func TestProof(t *testing.T) {
 	link := `"type":"file","mime":"text/plain","filename":"a.txt","url":"file:///a.txt"`
 	noID := strings.Replace(bash, "toolu_1", "", 1)
@@ -98,8 +98,8 @@ func TestRenumberedOnTheWay(t *testing.T) {
 	}
 }
 
-// What is told as cured is not there any more, and the plan of what a plan leaves
-// has no ops. Each case is a session in which a cure uncovers something else.
+// What is told as fixed is not there any more, and the plan of what a plan leaves
+// has no ops. Each case is a session in which a fix uncovers something else.
 func TestPlanHolds(t *testing.T) {
 	const stopped = `"status":"running","input":{"a":1},"time":{"start":3}`
 	ended := callPart(2, callStates[0])

@@ -152,7 +152,7 @@ func truncate(t *rapid.T, s *session.Session) {
 
 // onlyNamedChange: a record that changes or goes is the one of a diagnosis, or a
 // part of a message that one is about; a new one is in such a message, or where
-// the cure of a loop or of a lost prompt puts it. A cure in another record than
+// the fix of a loop or of a lost prompt puts it. A fix in another record than
 // the one at fault names it: thinking of the same step that goes first in a loop,
 // and the prompt without content before an answer left without a prompt.
 func onlyNamedChange(t *rapid.T, s *session.Session, found []repair.Diagnosis, r Result) {
@@ -168,7 +168,7 @@ func onlyNamedChange(t *rapid.T, s *session.Session, found []repair.Diagnosis, r
 			if d.Rule == "R3" {
 				return d.Ref.Message == o.Ref.Message && strings.Contains(d.Fix, "The thinking "+o.Ref.Part+" moves")
 			}
-			return d.Rule == "R16" && strings.Contains(d.Fix, o.Ref.Message) && !slices.ContainsFunc(s.Message(o.Ref.Message).Parts, says)
+			return d.Rule == "R16" && strings.Contains(d.Fix, o.Ref.Message) && !slices.ContainsFunc(s.Message(o.Ref.Message).Parts, isTextWithContent)
 		}
 		if !slices.ContainsFunc(append(found, r.Fixed...), about) && !slices.ContainsFunc(r.Fixed, named) {
 			t.Fatalf("%s %s, which no diagnosis is about: %s; cured %s\n%s", o.Verb(), o.Ref, told(found), told(r.Fixed), records(s))
@@ -196,7 +196,7 @@ func thinkingIsNotForged(t *rapid.T, before, after *session.Session) {
 	}
 }
 
-// TestRepairedIsAccepted holds diagnosis and cure against the provider's rules:
+// TestRepairedIsAccepted holds diagnosis and fix against the provider's rules:
 // what nothing broken is told of is accepted, and so is what was repaired. The
 // independent rendering is that of the versions without calls that are moved.
 func TestRepairedIsAccepted(t *testing.T) {

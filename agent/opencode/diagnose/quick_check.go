@@ -169,7 +169,7 @@ func quickCheck(s *session.Session, now time.Time) bool {
 // which goes to that model.
 func usualInfo(s *session.Session, asked modelID) bool {
 	_, reverted := infoField(s, "revert")
-	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || archived(s) || reverted || len(schema.SessionFaults(s, true)) > 0 || len(schema.ProjectFaults(s, true)) > 0 {
+	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || isArchived(s) || reverted || len(schema.SessionFaults(s, true)) > 0 || len(schema.ProjectFaults(s, true)) > 0 {
 		return false
 	}
 	told, tells := infoField(s, "model")

@@ -43,7 +43,7 @@ func said(t *testing.T, h *opencode.Home, st stored, want string) {
 	}
 }
 
-// mended cures a session of the real program, which is refused with a verdict,
+// mended fixes a session of the real program, which is refused with a verdict,
 // and then answers.
 func mended(t *testing.T, version int, cut func(damage.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
 	t.Helper()

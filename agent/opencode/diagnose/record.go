@@ -12,7 +12,7 @@ import (
 
 // Records that are damaged or incomplete, and what is none.
 
-func whyUnreadable(c *chart, f fault) string {
+func whyUnreadable(c *simulation, f fault) string {
 	m, p := c.part(f.Ref)
 	r := &session.Record{}
 	switch {
@@ -27,23 +27,23 @@ func whyUnreadable(c *chart, f fault) string {
 	return fmt.Sprintf("The record of the %s is damaged (%s), and the agent stops at it.", f.Ref.Kind, f.Says)
 }
 
-func whyField(_ *chart, f fault) string {
+func whyField(_ *simulation, f fault) string {
 	return fmt.Sprintf("The record of the %s is not as the agent needs it, which stops at it: %s.", f.Ref.Kind, f.Says)
 }
 
-func whyScreen(_ *chart, f fault) string {
+func whyScreen(_ *simulation, f fault) string {
 	return fmt.Sprintf("Newer agents cannot show the session for it: %s.", f.Says)
 }
 
-func whyClock(c *chart, f fault) string {
-	if c.dated(f) {
+func whyClock(c *simulation, f fault) string {
+	if c.isMisdated(f) {
 		return "It and its prompt are dated in the future, so every new prompt comes before them, and this version takes it for answered and stays silent."
 	}
 	return "Its id is from before the clock of ids started anew on 2026-08-14, so this version takes every new prompt for answered and stays silent."
 }
 
 // defects are the records whose defect is as wanted.
-func (c *chart) defects(want func(*session.Defect) bool) (fs []fault) {
+func (c *simulation) defects(want func(*session.Defect) bool) (fs []fault) {
 	note := func(r *session.Record) {
 		if r.Defect != nil && want(r.Defect) {
 			fs = append(fs, fault{Ref: r.Ref, Says: r.Defect.Why})
@@ -55,13 +55,13 @@ func (c *chart) defects(want func(*session.Defect) bool) (fs []fault) {
 	return fs
 }
 
-func findNames(c *chart) []fault {
+func findNames(c *simulation) []fault {
 	return c.defects(func(d *session.Defect) bool { return d.Kind == session.WrongName })
 }
 
 // findInfo finds a session whose own record the agent cannot use: not even for the
 // list of all sessions, which then fails as a whole.
-func findInfo(c *chart) []fault {
+func findInfo(c *simulation) []fault {
 	if d := c.s.Info.Defect; d != nil && d.Kind != session.WrongName {
 		return []fault{{Ref: c.s.Info.Ref, Says: d.Why}}
 	}
@@ -76,14 +76,14 @@ func findInfo(c *chart) []fault {
 }
 
 // findLostProject finds a session that no project lists.
-func findLostProject(c *chart) []fault {
+func findLostProject(c *simulation) []fault {
 	if !c.s.ProjectMissing {
 		return nil
 	}
 	return []fault{{Ref: c.s.Info.Ref, Says: c.s.Project}}
 }
 
-func whyProjectRow(c *chart, f fault) string {
+func whyProjectRow(c *simulation, f fault) string {
 	what := "row"
 	if c.s.ProjectRow.Cols == nil {
 		what = "file"
@@ -91,11 +91,11 @@ func whyProjectRow(c *chart, f fault) string {
 	return fmt.Sprintf("The %s of the session's project is damaged (%s), and the agent does not start in the project's folders.", what, f.Says)
 }
 
-func whyLostProject(_ *chart, f fault) string {
+func whyLostProject(_ *simulation, f fault) string {
 	return fmt.Sprintf("The session belongs to the project %q, which the database does not have, so the agent does not list it, and newer ones cannot go on with it.", f.Says)
 }
 
-func whyDefect(_ *chart, f fault) string {
+func whyDefect(_ *simulation, f fault) string {
 	if f.Code == "name" {
 		if f.Ref.Validate() != nil {
 			return fmt.Sprintf("The row of the %s has no id that mend can keep it by: %s.", f.Ref.Kind, f.Says)
@@ -108,8 +108,8 @@ func whyDefect(_ *chart, f fault) string {
 	return fmt.Sprintf("The session's own record is damaged (%s), and the agent stops at it or cannot list any session.", f.Says)
 }
 
-// giveID returns the SQL that gives the row of a part an id by which mend can keep it.
-func giveID(p *session.Part) string {
+// sqlToGiveID returns the SQL that gives the row of a part an id by which mend can keep it.
+func sqlToGiveID(p *session.Part) string {
 	is := "= " + p.Ref.Part // a blob is called by its literal
 	switch id, _ := p.Col("id"); {
 	case id.Class == session.ClassNull:
@@ -122,21 +122,21 @@ func giveID(p *session.Part) string {
 	return fmt.Sprintf("UPDATE part SET id = 'prt_…' WHERE id %s AND message_id = '%s'", is, p.Ref.Message)
 }
 
-func findStrays(c *chart) []fault {
-	return c.strays(func(s session.Stray) bool { return !s.Hidden && !c.unlists(s) })
+func findStrays(c *simulation) []fault {
+	return c.findStrays(func(s session.Stray) bool { return !s.Hidden && !c.breaksList(s) })
 }
 
-func findHidden(c *chart) []fault {
-	return c.strays(func(s session.Stray) bool { return s.Hidden })
+func findHidden(c *simulation) []fault {
+	return c.findStrays(func(s session.Stray) bool { return s.Hidden })
 }
 
-func findListed(c *chart) []fault { return c.strays(c.unlists) }
+func findListed(c *simulation) []fault { return c.findStrays(c.breaksList) }
 
-// unlists reports whether the agent cannot list any session because of the row.
-func (c *chart) unlists(s session.Stray) bool { return s.Row && c.settings[own].profile.Strict }
+// breaksList reports whether the agent cannot list any session because of the row.
+func (c *simulation) breaksList(s session.Stray) bool { return s.Row && c.settings[own].profile.Strict }
 
-// strays are the things among the records that are none and are as wanted.
-func (c *chart) strays(want func(session.Stray) bool) (fs []fault) {
+// findStrays are the things among the records that are none and are as wanted.
+func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
 	for _, s := range c.s.Stray {
 		if !want(s) {
 			continue
@@ -152,8 +152,8 @@ func (c *chart) strays(want func(session.Stray) bool) (fs []fault) {
 
 // findUnlisted finds what keeps the agent from listing a session
 // (docs/opencode.md F16).
-func findUnlisted(c *chart) (fs []fault) {
-	if archived(c.s) {
+func findUnlisted(c *simulation) (fs []fault) {
+	if isArchived(c.s) {
 		fs = append(fs, fault{Ref: c.s.Info.Ref, Which: "archived", Says: "The session is archived, so the agent does not list it."})
 	}
 	if c.s.Newer != "" {
@@ -163,13 +163,13 @@ func findUnlisted(c *chart) (fs []fault) {
 	return fs
 }
 
-func archived(s *session.Session) bool {
+func isArchived(s *session.Session) bool {
 	c, isColumn := s.Info.Col("time_archived")
 	raw, told := jsonedit.Get(s.Info.Data, "time", "archived")
 	return isColumn && c.Class != session.ClassNull || told && raw[0] != 'n'
 }
 
-func whyStray(_ *chart, f fault) string {
+func whyStray(_ *simulation, f fault) string {
 	if f.Code == "listed" {
 		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), and the agent cannot list any session because of it.", f.Says)
 	}
@@ -180,7 +180,7 @@ func whyStray(_ *chart, f fault) string {
 }
 
 // salvageFixes are the ways to make a damaged record one that can be read.
-func salvageFixes(k *known, f fault) []fix {
+func salvageFixes(k *facts, f fault) []fix {
 	if f.Ref.Kind == session.KindMessage {
 		return salvageMessageFixes(k, f)
 	}
@@ -189,8 +189,8 @@ func salvageFixes(k *known, f fault) []fix {
 
 // completions are the fixes of the records in question that the agent of some
 // version cannot read as what they are: what seems to be lost may be in them.
-func (c *chart) completions(of func(session.Ref) bool) (fixes []fix) {
-	for _, f := range c.screen() {
+func (c *simulation) completions(of func(session.Ref) bool) (fixes []fix) {
+	for _, f := range c.screenFailures() {
 		if of(f.Ref) {
 			fixes = append(fixes, completeFixes(c.known(), fault{Code: f.Code, Ref: f.Ref, Says: f.Why})...)
 		}

@@ -9,11 +9,11 @@ import (
 	"mend/session"
 )
 
-// salvageMessageFixes cure a message whose record cannot be read: it is rebuilt
+// salvageMessageFixes fix a message whose record cannot be read: it is rebuilt
 // from what its bytes still tell, from its parts and its neighbours, or it goes
-// with its parts. There is no cure where the bytes are not known.
-func salvageMessageFixes(k *known, f fault) []fix {
-	g, ok := k.gapAt(f.Ref)
+// with its parts. There is no fix where the bytes are not known.
+func salvageMessageFixes(k *facts, f fault) []fix {
+	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p != nil {
 		return nil
 	}
@@ -21,15 +21,15 @@ func salvageMessageFixes(k *known, f fault) []fix {
 }
 
 // rebuilt is the message made of what can be read.
-func (g gap) rebuilt() []fix {
+func (g recordContext) rebuilt() []fix {
 	r, v := g.s.Salvage(g.m.Record)
 	if v.Complete {
 		return []fix{g.restated(r, "What stands around the record is taken away.", "")}
 	}
-	g = g.as(uncut(r.Data, v))
+	g = g.withData(uncut(r.Data, v))
 	data, _, err := g.completedMessage(g.m.Data)
 	if err == nil {
-		g = g.as(data)
+		g = g.withData(data)
 		data, err = g.ended(data)
 	}
 	if err != nil {
@@ -45,7 +45,7 @@ var called = map[string]string{session.RoleUser: "prompt", session.RoleAssistant
 
 // ended is the data of an answer that is done: it was, or the agent would not
 // have gone on; and nothing goes on with one whose record was lost.
-func (g gap) ended(data []byte) ([]byte, error) {
+func (g recordContext) ended(data []byte) ([]byte, error) {
 	if g.m.Role != session.RoleAssistant {
 		return data, nil
 	}
@@ -75,7 +75,7 @@ func (g gap) ended(data []byte) ([]byte, error) {
 
 // finish is why the model stopped: the end of its last step tells, or else what is in
 // that step.
-func (g gap) finish() string {
+func (g recordContext) finish() string {
 	if ends := g.stepEnds(); len(ends) > 0 {
 		if reason := textAt(ends[len(ends)-1].Data, "reason"); reason != "" && ends[len(ends)-1].Ref == g.m.Parts[len(g.m.Parts)-1].Ref {
 			return reason
@@ -92,16 +92,16 @@ func (g gap) finish() string {
 
 // answersCompaction reports whether the answer is the summary that its prompt
 // asks for.
-func (g gap) answersCompaction() bool {
+func (g recordContext) answersCompaction() bool {
 	parent := g.known.timeline().byID[textAt(g.m.Data, "parentID")]
 	return parent != nil && slices.ContainsFunc(parent.Parts, func(p session.Part) bool { return p.Type == "compaction" })
 }
 
 // without is the fix that gives the message up.
-func (g gap) without() fix {
+func (g recordContext) without() fix {
 	ref := g.m.Ref
 	return fix{
-		cure:  "The message is removed, with its parts.",
+		text:  "The message is removed, with its parts.",
 		loses: fmt.Sprintf("The message and its parts, %d of them.", len(g.m.Parts)),
 		whole: true,
 		alike: true,
@@ -115,7 +115,7 @@ func (g gap) without() fix {
 					return fmt.Errorf("%s: it cannot be read", p.Ref)
 				}
 			}
-			d.drop(i)
+			d.removeMessage(i)
 			return nil
 		},
 	}

@@ -14,11 +14,11 @@ import (
 // What stands behind the part of an output, or of an error, that could be read.
 const cutShort = "\n[The rest is lost: the stored record was damaged]"
 
-// salvagePartFixes cure a part whose record cannot be read: what its bytes still
+// salvagePartFixes fix a part whose record cannot be read: what its bytes still
 // tell is kept, else it goes, or something that says nothing takes its place.
-// There is no cure where the bytes are not known.
-func salvagePartFixes(k *known, f fault) []fix {
-	g, ok := k.gapAt(f.Ref)
+// There is no fix where the bytes are not known.
+func salvagePartFixes(k *facts, f fault) []fix {
+	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p == nil {
 		return nil
 	}
@@ -26,7 +26,7 @@ func salvagePartFixes(k *known, f fault) []fix {
 }
 
 // salvaged is the part made of what can be read of it. That depends on no other part.
-func (g gap) salvaged() []fix {
+func (g recordContext) salvaged() []fix {
 	fixes := g.rescued()
 	for i := range fixes {
 		fixes[i].alike = true
@@ -34,10 +34,10 @@ func (g gap) salvaged() []fix {
 	return fixes
 }
 
-func (g gap) rescued() []fix {
+func (g recordContext) rescued() []fix {
 	r, v := g.s.Salvage(g.p.Record)
 	if v.Complete {
-		return []fix{{cure: "What stands around the record is taken away.", edit: rewrite(r)}}
+		return []fix{{text: "What stands around the record is taken away.", edit: rewrite(r)}}
 	}
 	kind := ""
 	if v.Intact("type") {
@@ -56,7 +56,7 @@ func (g gap) rescued() []fix {
 		return g.salvageRest(r, v, "What else the record said.")
 	case kind == "" && g.beginsStep():
 		start := g.s.Rewrite(g.p.Record, stepStartType)
-		return []fix{{cure: "The start of the step is written anew.", loses: "Its snapshot.", edit: rewrite(start)}}
+		return []fix{{text: "The start of the step is written anew.", loses: "Its snapshot.", edit: rewrite(start)}}
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func uncut(data []byte, v jsonedit.Partial, kept ...string) []byte {
 }
 
 // salvageText keeps as much of a text as its author's words can be read.
-func (g gap) salvageText(r session.Record, v jsonedit.Partial) []fix {
+func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	text := textAt(r.Data, "text")
 	data, _, err := g.completedPart(uncut(r.Data, v, "text"))
 	if err != nil || session.Blank(text) {
@@ -92,20 +92,20 @@ func (g gap) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	if !v.Intact("text") {
 		loses = fmt.Sprintf("The text behind its first %d characters.", len([]rune(text)))
 	}
-	return []fix{{cure: "The text is kept as far as it can be read.", loses: loses, edit: rewrite(with(r, data))}}
+	return []fix{{text: "The text is kept as far as it can be read.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
 // salvageRest keeps the members that can be read.
-func (g gap) salvageRest(r session.Record, v jsonedit.Partial, loses string) []fix {
+func (g recordContext) salvageRest(r session.Record, v jsonedit.Partial, loses string) []fix {
 	data, _, err := g.completedPart(uncut(r.Data, v))
 	if err != nil {
 		return nil
 	}
-	return []fix{{cure: "The record is rebuilt from what can be read of it.", loses: loses, edit: rewrite(with(r, data))}}
+	return []fix{{text: "The record is rebuilt from what can be read of it.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
 // salvageTool keeps a call with its input, and what can be read of its result.
-func (g gap) salvageTool(r session.Record, v jsonedit.Partial) []fix {
+func (g recordContext) salvageTool(r session.Record, v jsonedit.Partial) []fix {
 	if !v.Intact("callID") && !v.Intact("tool") {
 		return nil
 	}
@@ -119,11 +119,11 @@ func (g gap) salvageTool(r session.Record, v jsonedit.Partial) []fix {
 	if !v.Intact("state", "input") {
 		loses = "The call's input and result."
 	}
-	return []fix{{cure: "The call is kept as far as its record can be read.", loses: loses, edit: rewrite(with(r, data))}}
+	return []fix{{text: "The call is kept as far as its record can be read.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
 // salvageState makes of what can be read of a call's state one that has ended.
-func (g gap) salvageState(data []byte, v jsonedit.Partial) (left []byte, loses string, err error) {
+func (g recordContext) salvageState(data []byte, v jsonedit.Partial) (left []byte, loses string, err error) {
 	status, result := session.StatusError, "error"
 	if v.Intact("state", "status") && textAt(data, "state", "status") == session.StatusCompleted {
 		status, result = session.StatusCompleted, "output"
@@ -157,23 +157,23 @@ func (g gap) salvageState(data []byte, v jsonedit.Partial) (left []byte, loses s
 }
 
 // isFile reports whether data tells enough of a file for it to be sent.
-func (g gap) isFile(data []byte) bool {
+func (g recordContext) isFile(data []byte) bool {
 	url, ok := jsonedit.Get(data, "url")
 	return ok && url[0] == '"' && (textAt(data, "mime") != "" || g.mime() != nil)
 }
 
 // toldFile is a text that says what file was there.
-func (g gap) toldFile(data []byte) []fix {
+func (g recordContext) toldFile(data []byte) []fix {
 	told := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, session.Blank)
 	if len(told) == 0 {
 		return nil
 	}
 	text := g.textAnew("[A file was attached here (" + strings.Join(told, ", ") + "); its stored record was damaged]")
-	return []fix{{cure: "A synthetic text says what file was attached.", loses: "The file's content.", edit: rewrite(text)}}
+	return []fix{{text: "A synthetic text says what file was attached.", loses: "The file's content.", edit: rewrite(text)}}
 }
 
 // textAnew is a synthetic text under the part's ids.
-func (g gap) textAnew(text string) session.Record {
+func (g recordContext) textAnew(text string) session.Record {
 	return g.s.Rewrite(g.p.Record,
 		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeText)},
 		jsonedit.Member{Name: "text", Raw: jsonedit.Quote(text)},
@@ -181,7 +181,7 @@ func (g gap) textAnew(text string) session.Record {
 }
 
 // beginsStep reports whether the part stands where a step of an answer begins.
-func (g gap) beginsStep() bool {
+func (g recordContext) beginsStep() bool {
 	i := g.at
 	opens := i == 0 || g.m.Parts[i-1].Type == session.TypeStepFinish
 	return g.m.Role == session.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != session.TypeStepStart
@@ -189,14 +189,14 @@ func (g gap) beginsStep() bool {
 
 // instead are the fixes that keep nothing of the part: the first of them removes
 // it, or puts a text in its place where nothing else is said.
-func (g gap) instead() []fix {
+func (g recordContext) instead() []fix {
 	const what = "What the part held."
 	fixes := []fix{
 		removal(g.p.Ref, "The part is removed.", what),
-		{cure: "A synthetic text takes the part's place.", loses: what, edit: func(d *draft) error {
+		{text: "A synthetic text takes the part's place.", loses: what, edit: func(d *draft) error {
 			return rewrite(g.textAnew(d.texts.placeholder))(d)
 		}},
-		{cure: "The start of a step takes the part's place.", loses: what, edit: func(d *draft) error {
+		{text: "The start of a step takes the part's place.", loses: what, edit: func(d *draft) error {
 			if g.m.Role != session.RoleAssistant {
 				return errors.New("a prompt has no steps")
 			}
@@ -213,8 +213,8 @@ func (g gap) instead() []fix {
 
 // alone reports whether nothing else in the prompt has content, or nothing else
 // in a step in which the model thought.
-func (g gap) alone() bool {
-	voices := g.known.voices(g.m)
+func (g recordContext) alone() bool {
+	voices := g.known.countContent(g.m)
 	if g.m.Role == session.RoleAssistant {
 		s := g.known.step(g.m, g.p.Ref)
 		if s == nil || !s.thinks {
@@ -222,7 +222,7 @@ func (g gap) alone() bool {
 		}
 		voices = s.voices
 	}
-	if speaks(g.m, g.p) {
+	if hasContent(g.m, g.p) {
 		voices--
 	}
 	return voices == 0

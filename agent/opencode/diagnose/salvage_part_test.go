@@ -42,7 +42,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 						t.Fatalf("no fix for %s cut at %d", r.Ref, n)
 					}
 					keepsWhatWasComplete(t, broken, r, n, fixes[0])
-					key := fixes[0].cure + outline(edited(t, broken, fixes[0]), r.Ref)
+					key := fixes[0].text + outline(edited(t, broken, fixes[0]), r.Ref)
 					if done[key] {
 						continue
 					}
@@ -89,7 +89,7 @@ func keepsWhatWasComplete(t *testing.T, broken *session.Session, r *session.Reco
 }
 
 // TestDamagedRecords puts every kind of damage into a part and into a message,
-// and wants them cured by a plan that changes that record alone.
+// and wants them fixed by a plan that changes that record alone.
 func TestDamagedRecords(t *testing.T) {
 	damages := []struct {
 		name  string
@@ -145,7 +145,7 @@ func TestRecordOfUnknownBytes(t *testing.T) {
 		was := *r
 		r.Data, r.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
 		f := fault{Code: render.FailureUnreadable, Ref: r.Ref}
-		if n := len(salvageFixes(&known{s: s}, f)) + len(completeFixes(&known{s: s}, f)); n > 0 {
+		if n := len(salvageFixes(&facts{s: s}, f)) + len(completeFixes(&facts{s: s}, f)); n > 0 {
 			t.Errorf("%d fixes for %s, which may not be read", n, r.Ref)
 		}
 		*r = was
@@ -180,7 +180,7 @@ func TestSalvagePart(t *testing.T) {
 		if p.ID != "prt_0202" {
 			p = *s.Messages[1].Part(partID(2, 2))
 		}
-		fixes := salvagePartFixes(&known{s: s}, fault{Code: render.FailureUnreadable, Ref: p.Ref})
+		fixes := salvagePartFixes(&facts{s: s}, fault{Code: render.FailureUnreadable, Ref: p.Ref})
 		after := edited(t, s, fixes[0]).Messages[1].Part(p.ID)
 		got := ""
 		if after != nil {
@@ -199,7 +199,7 @@ func TestSalvagePart(t *testing.T) {
 	}
 }
 
-// TestDamagedParts: a plan cures what the real program dies of, by one op.
+// TestDamagedParts: a plan fixes what the real program dies of, by one op.
 func TestDamagedParts(t *testing.T) {
 	for i, version := range damage.Versions {
 		for _, w := range damage.Table {

@@ -13,10 +13,10 @@ import (
 // taken for that does not tell which version made it.
 const treeVersion = "1.1.65"
 
-// sessionInfoFixes cure the session's own record, where it is a file that cannot
+// sessionInfoFixes fix the session's own record, where it is a file that cannot
 // be read or lacks what the agent needs: it is rebuilt from what can be read of
 // it and from the messages.
-func sessionInfoFixes(k *known, _ fault) []fix {
+func sessionInfoFixes(k *facts, _ fault) []fix {
 	s := k.s
 	switch {
 	case s.Info.Ref.Kind != session.KindSession || s.Info.Unreadable():
@@ -42,7 +42,7 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 		case schema.Project:
 			return jsonedit.Quote(cmp.Or(s.Info.Ref.Project, s.Project))
 		case schema.Folder:
-			return gap{s: s, m: &session.Message{Record: s.Info}, known: k}.folder("cwd")
+			return recordContext{s: s, m: &session.Message{Record: s.Info}, known: k}.folder("cwd")
 		case schema.Created:
 			return strconv.AppendInt(nil, created, 10)
 		case schema.Updated:
@@ -54,14 +54,14 @@ func sessionInfoFixes(k *known, _ fault) []fix {
 	if err != nil || v.Complete && c.None() && string(before) == string(s.Info.Data) {
 		return nil
 	}
-	cure, loses := "What stands around the record is taken away.", ""
+	text, loses := "What stands around the record is taken away.", ""
 	switch {
 	case !v.Complete:
-		cure, loses = "The session's record is rebuilt from what can be read of it, and from its messages.", "What else the record said of the session."
+		text, loses = "The session's record is rebuilt from what can be read of it, and from its messages.", "What else the record said of the session."
 	case !c.None():
-		cure, loses = describeChanges(c)
+		text, loses = describeChanges(c)
 	}
-	return []fix{{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
+	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = with(r, data)
 		d.s.Project = textAt(data, "projectID")
 		d.s.Directory, d.s.Title, d.s.Version = textAt(data, "directory"), textAt(data, "title"), textAt(data, "version")

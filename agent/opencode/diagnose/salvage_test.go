@@ -153,16 +153,16 @@ func damaged(r session.Record, data string, class session.Class) session.Record 
 func fixesOf(s *session.Session, ref session.Ref) []fix {
 	f := fault{Code: render.FailureUnreadable, Ref: ref, Says: "the text ends early"}
 	if ref.Kind == session.KindMessage {
-		return salvageMessageFixes(&known{s: s}, f)
+		return salvageMessageFixes(&facts{s: s}, f)
 	}
-	return salvagePartFixes(&known{s: s}, f)
+	return salvagePartFixes(&facts{s: s}, f)
 }
 
 func edited(t *testing.T, s *session.Session, f fix) *session.Session {
 	t.Helper()
 	d := &draft{s: s.Clone(), texts: defaultTexts()}
 	if err := f.edit(d); err != nil {
-		t.Fatalf("%s: %v", f.cure, err)
+		t.Fatalf("%s: %v", f.text, err)
 	}
 	d.arrange()
 	return d.s

@@ -18,7 +18,7 @@ import (
 // ones that it can: those that hold the right thing in another storage class keep
 // it, those that may be NULL become NULL, and the rest is taken from the messages.
 // What the agent can use stays as it is.
-func sessionRowFixes(k *known) []fix {
+func sessionRowFixes(k *facts) []fix {
 	s := k.s
 	var names []string
 	for _, f := range schema.SessionFaults(s, true) {
@@ -49,14 +49,14 @@ func sessionRowFixes(k *known) []fix {
 	if !ok {
 		return nil
 	}
-	cure, loses := describeChanges(c)
+	text, loses := describeChanges(c)
 	if slices.Contains(c.Lost, "revert") {
 		loses += " The session is then not reverted any more: the messages that were to go stay."
 	}
 	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
 		loses += " Of the rules that the session had for itself alone those that cannot be read are gone: the agent's own settings hold in their place."
 	}
-	return []fix{{cure: cure, loses: loses, whole: true, edit: func(d *draft) error {
+	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = row
 		d.s.WorkspaceMissing = d.s.WorkspaceMissing && !slices.Contains(names, "workspace_id")
 		str := func(name string) string {
@@ -75,7 +75,7 @@ func sessionRowFixes(k *known) []fix {
 }
 
 // projectRowFixes do the same to the row of the session's project, or to its file.
-func projectRowFixes(k *known, _ fault) []fix {
+func projectRowFixes(k *facts, _ fault) []fix {
 	s := k.s
 	if s.ProjectRow.Cols == nil {
 		return projectFileFixes(k)
@@ -93,8 +93,8 @@ func projectRowFixes(k *known, _ fault) []fix {
 	if !ok {
 		return nil
 	}
-	cure, loses := describeChanges(c)
-	return []fix{{cure: "Of the project's row: " + cure, loses: loses, whole: true, edit: func(d *draft) error {
+	text, loses := describeChanges(c)
+	return []fix{{text: "Of the project's row: " + text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.ProjectRow = row
 		return nil
 	}}}
@@ -102,7 +102,7 @@ func projectRowFixes(k *known, _ fault) []fix {
 
 // projectFileFixes make the file of the session's project one that the agent can start
 // with: it writes the rest of what belongs there itself.
-func projectFileFixes(k *known) []fix {
+func projectFileFixes(k *facts) []fix {
 	s := k.s
 	if s.ProjectRow.Unreadable() {
 		return nil
@@ -115,8 +115,8 @@ func projectFileFixes(k *known) []fix {
 	if err != nil {
 		return nil
 	}
-	cure, lost := describeChanges(c)
-	return []fix{{cure: "Of the project's file: " + cure, loses: cmp.Or(loses, lost), whole: true, edit: func(d *draft) error {
+	text, lost := describeChanges(c)
+	return []fix{{text: "Of the project's file: " + text, loses: cmp.Or(loses, lost), whole: true, edit: func(d *draft) error {
 		d.s.ProjectRow = with(s.ProjectRow, data)
 		return nil
 	}}}
@@ -215,8 +215,8 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 
 // folderOfMessages is where the agent worked, by what messages say; "", for which
 // the agent takes the folder that it was started in, if none says.
-func (k *known) folderOfMessages() []byte {
-	g := gap{s: k.s, m: &session.Message{}, known: k}
+func (k *facts) folderOfMessages() []byte {
+	g := recordContext{s: k.s, m: &session.Message{}, known: k}
 	if cwd := g.sibling(session.RoleAssistant, "path", "cwd"); cwd != nil && schema.IsAbsolute(jsonedit.Unquote(cwd)) {
 		return cwd
 	}
@@ -241,7 +241,7 @@ func projectFixes(s *session.Session, _ fault) []fix {
 		return nil
 	}
 	return []fix{{
-		cure:  "The session goes to the project " + s.Home + ", which has its directory.",
+		text:  "The session goes to the project " + s.Home + ", which has its directory.",
 		loses: "The id of the project that it belonged to.",
 		whole: true,
 		edit: func(d *draft) error {

@@ -15,15 +15,15 @@ import (
 // is open, nothing but calls behind a call, and no thinking at the end
 // (docs/providers.md, R1, R3, R10).
 
-func classOfLast(c *chart, f fault) repair.Class {
+func classOfLast(c *simulation, f fault) repair.Class {
 	m, p := c.part(f.Ref)
-	if p != nil && !anyOf(stepOf(m, f.Ref), func(q *session.Part) bool { return speaks(m, q) }) {
+	if p != nil && !anyOf(stepOf(m, f.Ref), func(q *session.Part) bool { return hasContent(m, q) }) {
 		return repair.EmptyContentMessage
 	}
 	return repair.ThinkingBlockOrder
 }
 
-func whyLast(c *chart, f fault) string {
+func whyLast(c *simulation, f fault) string {
 	if classOfLast(c, f) == repair.EmptyContentMessage {
 		return "The model thought and then said nothing: the provider refuses an answer that ends with thinking."
 	}
@@ -32,7 +32,7 @@ func whyLast(c *chart, f fault) string {
 
 // fixLast is for thinking at the end of what is sent. A blank text behind it is
 // what was meant to be said; other content of the step goes behind it.
-func fixLast(c *chart, f fault) []fix {
+func fixLast(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	if p == nil {
 		return nil
@@ -47,12 +47,12 @@ func fixLast(c *chart, f fault) []fix {
 			fixes = append(fixes, placeholderBehindThinking(c, q.Ref))
 		}
 	}
-	if anyOf(step, func(q *session.Part) bool { return speaks(m, q) }) {
+	if anyOf(step, func(q *session.Part) bool { return hasContent(m, q) }) {
 		fixes = append(fixes, moves(c, ref)...)
 	}
 	id := p.ID
 	return append(fixes, fix{
-		cure: fmt.Sprintf("A synthetic text %q is put behind the thinking.", c.texts.placeholder),
+		text: fmt.Sprintf("A synthetic text %q is put behind the thinking.", c.texts.placeholder),
 		edit: func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {
@@ -65,7 +65,7 @@ func fixLast(c *chart, f fault) []fix {
 
 func moveFirst(ref session.Ref) fix {
 	return fix{
-		cure: "The thinking moves to the front of its step; nothing of it changes but its id.",
+		text: "The thinking moves to the front of its step; nothing of it changes but its id.",
 		edit: func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {
@@ -81,38 +81,38 @@ func removeThinking(ref session.Ref) fix {
 }
 
 // moveOrRemove are the ways to be rid of thinking at a wrong place.
-func moveOrRemove(c *chart, ref session.Ref) []fix {
+func moveOrRemove(c *simulation, ref session.Ref) []fix {
 	return append(moves(c, ref), removeThinking(ref))
 }
 
 // moves are the ways to put thinking first in its step. Where that is a change in
 // an open tool loop ([treatment.forbidden]), the loop is closed with it; a prompt
 // behind its results does not close it.
-func moves(c *chart, ref session.Ref) []fix {
+func moves(c *simulation, ref session.Ref) []fix {
 	move := moveFirst(ref)
-	if (ref.Message != c.newest || !loopOpen(c.s)) && (!c.loop()[ref.Message] || !c.reorders(move, ref)) {
+	if (ref.Message != c.newest || !loopOpen(c.s)) && (!c.loopIDs()[ref.Message] || !c.reorders(move, ref)) {
 		return []fix{move}
 	}
 	shut := closeLoop(c, ref)
-	return []fix{move, {cure: shut.cure + " " + move.cure, whole: shut.whole, edit: func(d *draft) error {
+	return []fix{move, {text: shut.text + " " + move.text, whole: shut.whole, edit: func(d *draft) error {
 		return errors.Join(shut.edit(d), move.edit(d))
 	}}}
 }
 
 // reorders reports whether the thinking of the message goes out otherwise after
 // the fix.
-func (c *chart) reorders(f fix, ref session.Ref) bool {
+func (c *simulation) reorders(f fix, ref session.Ref) bool {
 	d := c.draft()
 	i := d.index(ref)
 	was := d.s.Messages[i]
 	err := f.edit(d)
-	d.settleAll()
-	return err == nil && !slices.Equal(goingOut(thoughts(&was)), goingOut(thoughts(&d.s.Messages[i])))
+	d.removeAllMarked()
+	return err == nil && !slices.Equal(signedThoughts(thoughts(&was)), signedThoughts(thoughts(&d.s.Messages[i])))
 }
 
 // fixLoopStart is for an open tool loop that does not start with thinking: the
 // thinking of its step goes first, or the loop is closed.
-func fixLoopStart(c *chart, f fault) []fix {
+func fixLoopStart(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	if p == nil {
 		return nil
@@ -120,29 +120,29 @@ func fixLoopStart(c *chart, f fault) []fix {
 	var fixes []fix
 	if t := lastOf(stepOf(m, f.Ref), func(q *session.Part) bool { return q.IsThinking() && q.Signature != "" }); t != nil {
 		move := moveFirst(t.Ref)
-		move.cure = fmt.Sprintf("The thinking %s moves to the front of the step; nothing of it changes but its id.", t.ID)
+		move.text = fmt.Sprintf("The thinking %s moves to the front of the step; nothing of it changes but its id.", t.ID)
 		fixes = append(fixes, move)
 	}
 	return append(fixes, closeLoop(c, f.Ref))
 }
 
 // fixLoopThinking is for an open tool loop with thinking, while thinking is off.
-func fixLoopThinking(c *chart, f fault) []fix {
+func fixLoopThinking(c *simulation, f fault) []fix {
 	return []fix{closeLoop(c, f.Ref), removeThinking(f.Ref)}
 }
 
 // closeLoop ends the open tool loop with a step that says the placeholder, behind
 // the newest call: what the provider demands of an open loop it demands no more.
-func closeLoop(c *chart, f session.Ref) fix {
+func closeLoop(c *simulation, f session.Ref) fix {
 	in := c.newest
 	for i := range c.s.Messages {
-		if m := &c.s.Messages[i]; sent(m) && anyOf(m.Parts, func(p *session.Part) bool { return p.Type == session.TypeTool }) {
+		if m := &c.s.Messages[i]; isSent(m) && anyOf(m.Parts, func(p *session.Part) bool { return p.Type == session.TypeTool }) {
 			in = m.Ref.Message
 		}
 	}
 	return fix{
 		whole: in != f.Message,
-		cure:  fmt.Sprintf("The tool loop is closed by a synthetic text %q behind it; everything else stays.", c.texts.placeholder),
+		text:  fmt.Sprintf("The tool loop is closed by a synthetic text %q behind it; everything else stays.", c.texts.placeholder),
 		edit: func(d *draft) error {
 			m, err := d.message(session.Ref{Message: in})
 			if err != nil {
@@ -155,10 +155,10 @@ func closeLoop(c *chart, f session.Ref) fix {
 
 // findThinkingOrder finds thinking that stands behind other content of its step
 // and is accepted there by now.
-func findThinkingOrder(c *chart) (fs []fault) {
+func findThinkingOrder(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
-		if m.Role != session.RoleAssistant || !sent(m) {
+		if m.Role != session.RoleAssistant || !isSent(m) {
 			continue
 		}
 		for step := range m.Steps() {
@@ -186,8 +186,8 @@ func laterThinking(step []session.Part) (fs []fault) {
 	return fs
 }
 
-func whyOrder(*chart, fault) string {
+func whyOrder(*simulation, fault) string {
 	return "The step starts with other content and its thinking comes later: in an open tool loop the provider wants it first."
 }
 
-func fixOrder(c *chart, f fault) []fix { return moveOrRemove(c, f.Ref) }
+func fixOrder(c *simulation, f fault) []fix { return moveOrRemove(c, f.Ref) }

@@ -12,16 +12,16 @@ import (
 // does not take what it was signed with. Nothing in the store shows it.
 
 // findThinking finds answers with thinking.
-func findThinking(c *chart) (fs []fault) {
+func findThinking(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
-		if m := &c.s.Messages[i]; m.Role == session.RoleAssistant && sent(m) && m.HasThinking() {
+		if m := &c.s.Messages[i]; m.Role == session.RoleAssistant && isSent(m) && m.HasThinking() {
 			fs = append(fs, fault{Ref: m.Ref})
 		}
 	}
 	return fs
 }
 
-func whyThinking(c *chart, f fault) string {
+func whyThinking(c *simulation, f fault) string {
 	n := len(thoughts(c.message(f.Ref)))
 	if n == 1 {
 		return "The answer holds thinking, and the model takes none."
@@ -31,16 +31,16 @@ func whyThinking(c *chart, f fault) string {
 
 const losesThoughts = "What the model thought in this answer, its signatures included."
 
-func fixThinkingOff(c *chart, f fault) []fix {
+func fixThinkingOff(c *simulation, f fault) []fix {
 	ref := f.Ref
 	fixes := []fix{{
-		cure:  "The thinking is removed; what the model said and did stays.",
+		text:  "The thinking is removed; what the model said and did stays.",
 		loses: losesThoughts,
 		edit:  func(d *draft) error { _, err := d.strip(ref); return err },
 	}}
 	m := c.message(ref)
-	if !anyOf(m.Parts, func(p *session.Part) bool { return speaks(m, p) }) {
-		fixes[0].cure = fmt.Sprintf("The thinking is removed; as nothing else is left, %q takes its place.", c.texts.placeholder)
+	if !anyOf(m.Parts, func(p *session.Part) bool { return hasContent(m, p) }) {
+		fixes[0].text = fmt.Sprintf("The thinking is removed; as nothing else is left, %q takes its place.", c.texts.placeholder)
 		fixes[0].edit = func(d *draft) error { return d.stripAlone(ref) }
 	}
 	return fixes
@@ -73,7 +73,7 @@ func (d *draft) stripAlone(ref session.Ref) error {
 }
 
 // findSent finds all thinking that goes out.
-func findSent(c *chart) (fs []fault) {
+func findSent(c *simulation) (fs []fault) {
 	for _, t := range c.render(c.settings[own].profile).Turns {
 		for _, b := range t.Blocks {
 			if b.Type == request.Thinking || b.Type == request.RedactedThinking {
@@ -85,15 +85,15 @@ func findSent(c *chart) (fs []fault) {
 }
 
 // fixThinking takes one thinking part out of the request.
-func fixThinking(c *chart, f fault) []fix {
+func fixThinking(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	if p == nil {
 		return nil
 	}
 	fixes := []fix{removeThinking(f.Ref)}
-	if len(thoughts(m)) == 1 && !anyOf(m.Parts, func(p *session.Part) bool { return speaks(m, p) }) {
+	if len(thoughts(m)) == 1 && !anyOf(m.Parts, func(p *session.Part) bool { return hasContent(m, p) }) {
 		fixes = []fix{{
-			cure:  fmt.Sprintf("The thinking is removed; as nothing else is left, %q takes its place.", c.texts.placeholder),
+			text:  fmt.Sprintf("The thinking is removed; as nothing else is left, %q takes its place.", c.texts.placeholder),
 			loses: losesThoughts,
 			edit:  func(d *draft) error { return d.stripAlone(f.Ref) },
 		}}
@@ -116,7 +116,7 @@ func encryptedBy(p *session.Part) (names []string) {
 	return names
 }
 
-func findEncrypted(c *chart) (fs []fault) {
+func findEncrypted(c *simulation) (fs []fault) {
 	c.eachPart(func(_ *session.Message, p *session.Part) {
 		if len(encryptedBy(p)) > 0 {
 			fs = append(fs, fault{Ref: p.Ref})
@@ -125,9 +125,9 @@ func findEncrypted(c *chart) (fs []fault) {
 	return fs
 }
 
-func fixEncrypted(_ *chart, f fault) []fix {
+func fixEncrypted(_ *simulation, f fault) []fix {
 	return []fix{{
-		cure:  "The encrypted reasoning is removed; its summary stays.",
+		text:  "The encrypted reasoning is removed; its summary stays.",
 		loses: "What the model thought, in a form that only the provider could read.",
 		edit: func(d *draft) error {
 			_, p, err := d.part(f.Ref)

@@ -34,8 +34,8 @@ func textOf(role string, path ...string) fact {
 // sharedTexts are the paths of texts that one message has from another.
 var sharedTexts = [...][]string{{"agent"}, {"mode"}, {"path", "cwd"}, {"path", "root"}}
 
-// facts are what the message tells.
-func facts(m *session.Message) (all []fact) {
+// factsOf are what the message tells.
+func factsOf(m *session.Message) (all []fact) {
 	if m.Created > 0 {
 		all = append(all, timed)
 	}
@@ -79,7 +79,7 @@ func newTimeline(s *session.Session) *timeline {
 	var line, damaged, timeless []entry
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		e := entry{told: legible(s, m), ref: m.Ref.Message, id: m.ID, time: m.Created}
+		e := entry{told: readable(s, m), ref: m.Ref.Message, id: m.ID, time: m.Created}
 		if e.told != nil {
 			e.id, e.time = e.told.ID, e.told.Created
 		}
@@ -159,10 +159,10 @@ func merged(line, more []entry, behind func(entry) int) []entry {
 func (t *timeline) put(at int, m *session.Message) {
 	was, is := []fact(nil), []fact(nil)
 	if before := t.messages[at]; before != nil {
-		was = facts(before)
+		was = factsOf(before)
 	}
 	if m != nil {
-		is = facts(m)
+		is = factsOf(m)
 		if first := t.byID[m.ID]; first == nil || first == t.messages[at] {
 			t.byID[m.ID] = m
 		}
@@ -180,9 +180,9 @@ func (t *timeline) put(at int, m *session.Message) {
 	t.messages[at] = m
 }
 
-// around are the nearest messages before and behind the gap that tell the fact, nil
+// around are the nearest messages before and behind the record that tell the fact, nil
 // for none, and how far away they are.
-func (g gap) around(f fact) (before, behind *session.Message, back, on int) {
+func (g recordContext) around(f fact) (before, behind *session.Message, back, on int) {
 	t := g.known.timeline()
 	at, there := t.places[g.m.Ref.Message]
 	if !there {
@@ -202,9 +202,9 @@ func (g gap) around(f fact) (before, behind *session.Message, back, on int) {
 	return before, behind, back, on
 }
 
-// nearest is the message nearest to the gap that tells the fact, the one before it of
+// nearest is the message nearest to the record that tells the fact, the one before it of
 // two; nil if none does.
-func (g gap) nearest(f fact) *session.Message {
+func (g recordContext) nearest(f fact) *session.Message {
 	before, behind, back, on := g.around(f)
 	if before == nil || behind != nil && on < back {
 		return behind
@@ -212,12 +212,12 @@ func (g gap) nearest(f fact) *session.Message {
 	return before
 }
 
-func (g gap) before(f fact) *session.Message {
+func (g recordContext) before(f fact) *session.Message {
 	m, _, _, _ := g.around(f)
 	return m
 }
 
-func (g gap) behind(f fact) *session.Message {
+func (g recordContext) behind(f fact) *session.Message {
 	_, m, _, _ := g.around(f)
 	return m
 }

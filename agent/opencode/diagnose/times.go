@@ -11,7 +11,7 @@ import (
 // findTimes finds rows of messages whose time is no number: SQLite sorts text and
 // blobs behind all numbers, so the agent reads such a message after every new prompt,
 // and NULL before all others.
-func findTimes(c *chart) (fs []fault) {
+func findTimes(c *simulation) (fs []fault) {
 	if !c.settings[own].profile.ByTime {
 		return nil
 	}
@@ -33,15 +33,15 @@ func isNumeric(c session.Col) bool {
 	return c.Class == session.ClassInteger || c.Class == session.ClassReal
 }
 
-func whyTime(_ *chart, f fault) string {
+func whyTime(_ *simulation, f fault) string {
 	return fmt.Sprintf("The time of the message's row is %s and no number, so the agent reads the message at the wrong place: behind every new prompt.", f.Says)
 }
 
 // fixTimes gives all such rows the time that the message tells itself, else the one in
 // its id.
-func fixTimes(c *chart, _ fault) []fix {
+func fixTimes(c *simulation, _ fault) []fix {
 	return []fix{{
-		cure: "Rows of messages whose time is no number get the time that the message itself tells.", loses: "What stood there.", whole: true,
+		text: "Rows of messages whose time is no number get the time that the message itself tells.", loses: "What stood there.", whole: true,
 		edit: func(d *draft) error {
 			for i := range d.s.Messages {
 				m := &d.s.Messages[i]

@@ -14,7 +14,7 @@ import (
 
 // Calls whose id, input or tool name the provider does not take.
 
-func whyCallID(c *chart, f fault) string {
+func whyCallID(c *simulation, f fault) string {
 	_, p := c.part(f.Ref)
 	switch {
 	case p == nil:
@@ -27,7 +27,7 @@ func whyCallID(c *chart, f fault) string {
 
 // fixCallID gives the call an id of its own, made of the part's. The call and
 // its result are one record, so nothing else refers to it.
-func fixCallID(c *chart, f fault) []fix {
+func fixCallID(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	if p == nil {
 		return nil
@@ -36,7 +36,7 @@ func fixCallID(c *chart, f fault) []fix {
 	var fixes []fix
 	for _, id := range []string{id, id + suffix} { // another call may have the first
 		fixes = append(fixes, fix{
-			cure: fmt.Sprintf("The call gets the id %s.", id),
+			text: fmt.Sprintf("The call gets the id %s.", id),
 			edit: func(d *draft) error {
 				if p.CallID == id {
 					return errors.New("it has that id already")
@@ -55,28 +55,28 @@ func callIDOf(part string) string {
 
 // fixInput makes an object of what is none, as it is done where a record is
 // completed ([anInput]).
-func fixInput(c *chart, f fault) []fix {
+func fixInput(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	if p == nil {
 		return nil
 	}
 	raw, ok := jsonedit.Get(p.Data, "state", "input")
-	cure, input := "The input becomes an empty object.", []byte("{}")
+	text, input := "The input becomes an empty object.", []byte("{}")
 	if ok && notNull(raw) {
 		input, _ = schema.ConvertInput(nil, raw)
-		cure = "The input becomes the object that it is the text of."
+		text = "The input becomes the object that it is the text of."
 		if string(input) == `{"input":`+string(raw)+`}` {
-			cure = `The input becomes an object, with what it was as "input".`
+			text = `The input becomes an object, with what it was as "input".`
 		}
 	}
-	return []fix{{cure: cure, edit: func(d *draft) error { return d.set(f.Ref, input, "state", "input") }}}
+	return []fix{{text: text, edit: func(d *draft) error { return d.set(f.Ref, input, "state", "input") }}}
 }
 
 // notInName is what providers do not take in the names of tools
 // (docs/opencode.md F11).
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9_-]`) })
 
-func findToolNames(c *chart) (fs []fault) {
+func findToolNames(c *simulation) (fs []fault) {
 	c.eachPart(func(_ *session.Message, p *session.Part) {
 		if p.Type == session.TypeTool && !isToolName([]byte(p.Tool)) && p.Defect == nil {
 			fs = append(fs, fault{Ref: p.Ref})
@@ -90,12 +90,12 @@ const maxToolName = 128
 
 func isToolName(s []byte) bool { return isName(s) && len(s) <= maxToolName }
 
-func whyToolName(c *chart, f fault) string {
+func whyToolName(c *simulation, f fault) string {
 	_, p := c.part(f.Ref)
 	return fmt.Sprintf("The tool is called %q, and providers take only letters, digits, _ and - in a name, 128 at most.", p.Tool)
 }
 
-func fixToolName(c *chart, f fault) []fix {
+func fixToolName(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	name := notInName().ReplaceAllLiteralString(p.Tool, "_")
 	name = name[:min(len(name), maxToolName)]
@@ -104,7 +104,7 @@ func fixToolName(c *chart, f fault) []fix {
 	}
 	ref := f.Ref
 	return []fix{{
-		cure:  fmt.Sprintf("The tool is called %s.", name),
+		text:  fmt.Sprintf("The tool is called %s.", name),
 		loses: "The name as the model wrote it.",
 		edit:  func(d *draft) error { return d.set(ref, jsonedit.Quote(name), "tool") },
 	}}

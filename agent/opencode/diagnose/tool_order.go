@@ -12,14 +12,14 @@ import (
 // What stands behind a call in its step (R1). To blame is the first block that
 // is no call; the call itself where no result goes out for it.
 
-func classOfBetween(c *chart, f fault) repair.Class {
+func classOfBetween(c *simulation, f fault) repair.Class {
 	if _, p := c.part(f.Ref); p != nil && p.IsThinking() {
 		return repair.ThinkingBlockOrder
 	}
 	return repair.ToolResultMissing
 }
 
-func whyLostCall(c *chart, f fault) string {
+func whyLostCall(c *simulation, f fault) string {
 	m, p := c.part(f.Ref)
 	if p == nil {
 		return "A tool call goes out without its result right behind it."
@@ -37,7 +37,7 @@ func whyLostCall(c *chart, f fault) string {
 	return fmt.Sprintf("%s stands behind %s in the same step, where the provider takes nothing but further calls.", nameOf(p), behind)
 }
 
-func fixLostCall(c *chart, f fault) []fix {
+func fixLostCall(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	if p == nil || p.IsTool() {
 		return nil
@@ -51,7 +51,7 @@ func fixLostCall(c *chart, f fault) []fix {
 		fixes = fixBlank(c, f)
 	}
 	return append(fixes, fix{
-		cure: "A step's start is put before it, so that it goes out behind the result; every byte of it stays.",
+		text: "A step's start is put before it, so that it goes out behind the result; every byte of it stays.",
 		edit: func(d *draft) error { return d.insertBare(ref) },
 	})
 }

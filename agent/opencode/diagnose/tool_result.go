@@ -14,7 +14,7 @@ const whyNoCall = "The call has no id of its own, only that of the part, so no r
 
 // findUnfinished finds calls that never got a result: they are shown as running
 // for ever, and what is sent for them depends on the version of the agent.
-func findUnfinished(c *chart) (fs []fault) {
+func findUnfinished(c *simulation) (fs []fault) {
 	c.eachPart(func(m *session.Message, p *session.Part) {
 		if m.Role == session.RoleAssistant && p.Unfinished() {
 			fs = append(fs, fault{Ref: p.Ref})
@@ -25,14 +25,14 @@ func findUnfinished(c *chart) (fs []fault) {
 
 // findUnavailable finds the unfinished calls of a tool that the model does not
 // have, by the name that the error tells.
-func findUnavailable(c *chart) []fault {
+func findUnavailable(c *simulation) []fault {
 	return slices.DeleteFunc(findUnfinished(c), func(f fault) bool {
 		_, p := c.part(f.Ref)
 		return c.tool != "" && !strings.EqualFold(p.Tool, c.tool)
 	})
 }
 
-func whyUnfinished(c *chart, f fault) string {
+func whyUnfinished(c *simulation, f fault) string {
 	_, p := c.part(f.Ref)
 	when := "while it ran"
 	if p.Status == session.StatusPending {
@@ -44,14 +44,14 @@ func whyUnfinished(c *chart, f fault) string {
 // fixUnfinished turns the state of the call into an error. It is corrected, not
 // answered by a second part: the call and its result are one record
 // (docs/opencode.md).
-func fixUnfinished(c *chart, f fault) []fix {
+func fixUnfinished(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	if p.Call() == "" {
 		return nil
 	}
 	ref := f.Ref
 	return []fix{{
-		cure: fmt.Sprintf("The call is marked as failed with %q; its input stays.", c.texts.cancelled),
+		text: fmt.Sprintf("The call is marked as failed with %q; its input stays.", c.texts.cancelled),
 		edit: func(d *draft) error { return d.failCall(ref) }, alike: true,
 	}}
 }
@@ -103,7 +103,7 @@ func isNumber(raw []byte) bool {
 
 // findLostResults finds tool_use parts of older stores, where the result is a
 // part of its own, without one.
-func findLostResults(c *chart) (fs []fault) {
+func findLostResults(c *simulation) (fs []fault) {
 	answered := map[string]bool{}
 	c.eachPart(func(_ *session.Message, p *session.Part) {
 		if p.Type == session.TypeToolResult {
@@ -118,19 +118,19 @@ func findLostResults(c *chart) (fs []fault) {
 	return fs
 }
 
-func whyLostResult(c *chart, f fault) string {
+func whyLostResult(c *simulation, f fault) string {
 	_, p := c.part(f.Ref)
 	return fmt.Sprintf("The %s has no result anywhere in the session.", callName(p))
 }
 
-func fixLostResult(c *chart, f fault) []fix {
+func fixLostResult(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	call, after, ref := p.Call(), p.ID, f.Ref
 	if call == "" {
 		return nil
 	}
 	return []fix{{
-		cure: fmt.Sprintf("A result that says %q is put behind the call.", c.texts.cancelled),
+		text: fmt.Sprintf("A result that says %q is put behind the call.", c.texts.cancelled),
 		edit: func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {

@@ -11,45 +11,45 @@ import (
 	"mend/session"
 )
 
-// A chart is a session under examination, with what holds for all of it.
-type chart struct {
-	s        *session.Session
-	renderer *render.Renderer
-	request  repair.Request
-	env      Environment
-	settings []setting      // the one in use first
-	now      time.Time      // when the next prompt is typed; see [repair.Options]
-	asked    []repair.Class // which of the rules that want to be asked for are
-	blamed   bool           // asked by an API error
-	tool     string         // the name of the tool that an error is about
-	file     session.Ref    // the record with the file that an error blames
-	texts    texts
+// A simulation is a session under examination, with what holds for all of it.
+type simulation struct {
+	s         *session.Session
+	renderer  *render.Renderer
+	request   repair.Request
+	env       Environment
+	settings  []setting      // the one in use first
+	now       time.Time      // when the next prompt is typed; see [repair.Options]
+	requested []repair.Class // which of the rules that want to be asked for are
+	blamed    bool           // asked by an API error
+	tool      string         // the name of the tool that an error is about
+	file      session.Ref    // the record with the file that an error blames
+	texts     texts
 
-	places   map[string]int // see [chart.message]
-	parts    map[session.Ref]int
-	blind    map[string]string   // see [chart.hidden]
-	reading  *render.View        // see [chart.read]
-	requests []rendered          // see [chart.render]
-	screened *[]render.Failure   // see [chart.screen]
-	knows    *known              // see [chart.known]
-	edited   *known              // what the draft tells in which messages are completed, nil for none
-	looped   *map[string]bool    // see [chart.loop]
-	findings *repair.Findings    // see [chart.Findings]
-	files    *[]fault            // see [findFiles]
-	fileAt   map[session.Ref]int // the places of the session's files
+	places       map[string]int // see [simulation.message]
+	parts        map[session.Ref]int
+	blind        map[string]string   // see [simulation.whyHidden]
+	cachedView   *render.View        // see [simulation.view]
+	requests     []rendered          // see [simulation.render]
+	cachedScreen *[]render.Failure   // see [simulation.screenFailures]
+	cachedFacts  *facts              // see [simulation.known]
+	draftFacts   *facts              // what the draft tells in which messages are completed, nil for none
+	cachedLoop   *map[string]bool    // see [simulation.loopIDs]
+	findings     *repair.Findings    // see [simulation.Findings]
+	files        *[]fault            // see [findFiles]
+	fileAt       map[session.Ref]int // the places of the session's files
 
-	locked *bool // see [chart.hasLocked]
+	locked *bool // see [simulation.hasLocked]
 
 	newest string // the message id of the newest answer
 	busy   bool   // the agent still writes it
 }
 
 var (
-	_ repair.Case     = (*chart)(nil)
-	_ repair.Renamer  = (*chart)(nil)
-	_ repair.Resetter = (*chart)(nil)
-	_ repair.Blamer   = (*chart)(nil)
-	_ repair.Forker   = (*chart)(nil)
+	_ repair.Case     = (*simulation)(nil)
+	_ repair.Renamer  = (*simulation)(nil)
+	_ repair.Resetter = (*simulation)(nil)
+	_ repair.Blamer   = (*simulation)(nil)
+	_ repair.Forker   = (*simulation)(nil)
 )
 
 // An Environment is what a diagnosis needs to know besides the session and the request.
@@ -67,7 +67,9 @@ type Environment struct {
 
 // New returns the case of a session for a request. Unless the request has Force, the
 // newest answer of a busy session is not examined, since the agent still writes it.
-func New(s *session.Session, r repair.Request, e Environment) repair.Case { return newChart(s, r, e) }
+func New(s *session.Session, r repair.Request, e Environment) repair.Case {
+	return newSimulation(s, r, e)
+}
 
 // Diagnose returns what is wrong with a session, as [repair.Diagnose] does, but without
 // building its requests if the quick check finds it healthy.
@@ -96,21 +98,21 @@ func textsOf(r repair.Request) texts {
 	return t
 }
 
-func newChart(s *session.Session, r repair.Request, e Environment) *chart {
-	c := &chart{s: s, renderer: &render.Renderer{}, request: r, env: e, now: r.Typed(), asked: r.Classes, texts: textsOf(r)}
+func newSimulation(s *session.Session, r repair.Request, e Environment) *simulation {
+	c := &simulation{s: s, renderer: &render.Renderer{}, request: r, env: e, now: r.Typed(), requested: r.Classes, texts: textsOf(r)}
 	c.settings = c.settingsFor(s)
 	c.busy = !r.Force && c.Busy()
-	return c.of(s)
+	return c.withSession(s)
 }
 
 // Busy implements [repair.Case].
-func (c *chart) Busy() bool { return Busy(c.s, c.request.Now, c.env.Held) }
+func (c *simulation) Busy() bool { return Busy(c.s, c.request.Now, c.env.Held) }
 
-// of is the same chart for the session as it is by now.
-func (c *chart) of(s *session.Session) *chart {
+// withSession is the simulation of another state of the session.
+func (c *simulation) withSession(s *session.Session) *simulation {
 	n := *c
 	n.s, n.newest = s, ""
-	n.places, n.parts, n.blind, n.reading, n.requests, n.screened, n.looped, n.findings, n.knows, n.edited, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.places, n.parts, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.draftFacts, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
@@ -118,49 +120,49 @@ func (c *chart) of(s *session.Session) *chart {
 }
 
 // Reset implements [repair.Resetter].
-func (c *chart) Reset() repair.Case {
+func (c *simulation) Reset() repair.Case {
 	n := *c
 	if c.blamed {
-		n = *c.of(c.s)
-		n.asked, n.blamed, n.tool, n.file = c.request.Classes, false, "", session.Ref{}
+		n = *c.withSession(c.s)
+		n.requested, n.blamed, n.tool, n.file = c.request.Classes, false, "", session.Ref{}
 	}
 	if n.settings = c.settingsFor(c.s); n.settings[own] != c.settings[own] {
-		n.findings, n.looped, n.files = nil, nil, nil
+		n.findings, n.cachedLoop, n.files = nil, nil, nil
 	}
 	return &n
 }
 
-// screen is what keeps newer agents from showing the session, besides the stores
+// screenFailures is what keeps newer agents from showing the session, besides the stores
 // of other tools.
-func (c *chart) screen() []render.Failure {
-	if c.screened == nil && c.env.Foreign {
-		c.screened = &[]render.Failure{}
+func (c *simulation) screenFailures() []render.Failure {
+	if c.cachedScreen == nil && c.env.Foreign {
+		c.cachedScreen = &[]render.Failure{}
 	}
-	if c.screened == nil {
-		found := slices.DeleteFunc(c.read().Screen(render.ProfileFor("")), func(f render.Failure) bool {
-			return f.Code != render.FailureScreen || c.foreign(f.Ref) // the others are in the request's
+	if c.cachedScreen == nil {
+		found := slices.DeleteFunc(c.view().Screen(render.ProfileFor("")), func(f render.Failure) bool {
+			return f.Code != render.FailureScreen || c.isForeign(f.Ref) // the others are in the request's
 		})
-		c.screened = &found
+		c.cachedScreen = &found
 	}
-	return *c.screened
+	return *c.cachedScreen
 }
 
 // known is what the records of the session tell.
-func (c *chart) known() *known {
-	if c.knows == nil {
-		c.knows = &known{s: c.s}
+func (c *simulation) known() *facts {
+	if c.cachedFacts == nil {
+		c.cachedFacts = &facts{s: c.s}
 	}
-	return c.knows
+	return c.cachedFacts
 }
 
-func (c *chart) asks(class repair.Class) bool { return slices.Contains(c.asked, class) }
+func (c *simulation) isRequested(class repair.Class) bool { return slices.Contains(c.requested, class) }
 
-// read is the session as the agent reads it.
-func (c *chart) read() *render.View {
-	if c.reading == nil {
-		c.reading = c.renderer.Read(c.s)
+// view is the session as the agent reads it.
+func (c *simulation) view() *render.View {
+	if c.cachedView == nil {
+		c.cachedView = c.renderer.Read(c.s)
 	}
-	return c.reading
+	return c.cachedView
 }
 
 // A rendered request is what an agent of the profile's version will send.
@@ -170,25 +172,25 @@ type rendered struct {
 }
 
 // render is the request that an agent of the profile's version will send.
-func (c *chart) render(p render.Profile) render.Request {
+func (c *simulation) render(p render.Profile) render.Request {
 	for i := range c.requests {
 		if c.requests[i].profile == p {
 			return c.requests[i].Request
 		}
 	}
-	r := c.read().Render(render.Settings{Profile: p, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads})
+	r := c.view().Render(render.Settings{Profile: p, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads})
 	c.requests = append(c.requests, rendered{r, p})
 	return r
 }
 
 // violations is what the provider will refuse of that request.
-func (c *chart) violations(set setting) []request.Violation {
-	return c.read().Check(anthropic.Provider{}, c.render(set.profile), set.thinking)
+func (c *simulation) violations(set setting) []request.Violation {
+	return c.view().Check(anthropic.Provider{}, c.render(set.profile), set.thinking)
 }
 
 // settingsFor returns all ways in which the session may be sent: that of the options
 // first, then every profile with thinking on and off, unless another program reads it.
-func (c *chart) settingsFor(s *session.Session) []setting {
+func (c *simulation) settingsFor(s *session.Session) []setting {
 	use := setting{render.ProfileFor(c.request.Version), Thinks(s)}
 	if c.request.Thinking != nil {
 		use.thinking = *c.request.Thinking
@@ -225,26 +227,26 @@ func loopOpen(s *session.Session) bool {
 		return false
 	}
 	m := &s.Messages[n]
-	last := lastOf(m.Parts, func(p *session.Part) bool { return speaks(m, p) || p.IsThinking() })
+	last := lastOf(m.Parts, func(p *session.Part) bool { return hasContent(m, p) || p.IsThinking() })
 	return last == nil || last.Type != session.TypeText || anyOf(stepOf(m, last.Ref), (*session.Part).IsTool)
 }
 
 // abortedError is the name of the error of an answer that the user ended.
 const abortedError = "MessageAbortedError"
 
-// sent reports whether the message goes out to the model. An answer that failed
+// isSent reports whether the message goes out to the model. An answer that failed
 // does not, unless the user aborted it and it holds more than a step's start and
 // thinking (docs/opencode.md, "What becomes of a record in the request").
-func sent(m *session.Message) bool {
+func isSent(m *session.Message) bool {
 	return !m.Failed || m.ErrorName == abortedError && anyOf(m.Parts, func(p *session.Part) bool {
 		return p.Type != session.TypeStepStart && p.Type != session.TypeReasoning
 	})
 }
 
 // message is the message that the ref is, or is in; nil if there is none.
-func (c *chart) message(ref session.Ref) *session.Message {
+func (c *simulation) message(ref session.Ref) *session.Message {
 	if c.places == nil {
-		c.places = placesOf(c.s)
+		c.places = messageIndexes(c.s)
 	}
 	i, ok := c.places[ref.Message]
 	if !ok || ref.Message == "" {
@@ -253,8 +255,8 @@ func (c *chart) message(ref session.Ref) *session.Message {
 	return &c.s.Messages[i]
 }
 
-// placesOf are the places of the session's messages, by the ids in their refs.
-func placesOf(s *session.Session) map[string]int {
+// messageIndexes are the places of the session's messages, by the ids in their refs.
+func messageIndexes(s *session.Session) map[string]int {
 	at := make(map[string]int, len(s.Messages))
 	for i := len(s.Messages) - 1; i >= 0; i-- { // the first counts
 		at[s.Messages[i].Ref.Message] = i
@@ -263,13 +265,13 @@ func placesOf(s *session.Session) map[string]int {
 }
 
 // part is the part that is stored under ref, with its message; nil if there is none.
-func (c *chart) part(ref session.Ref) (*session.Message, *session.Part) {
+func (c *simulation) part(ref session.Ref) (*session.Message, *session.Part) {
 	m := c.message(ref)
 	if m == nil || ref.Kind != session.KindPart {
 		return m, nil
 	}
 	if c.parts == nil {
-		c.parts = placesOfParts(c.s)
+		c.parts = partIndexes(c.s)
 	}
 	if at, ok := c.parts[ref]; ok && at < len(m.Parts) && m.Parts[at].Ref == ref {
 		return m, &m.Parts[at]
@@ -277,8 +279,8 @@ func (c *chart) part(ref session.Ref) (*session.Message, *session.Part) {
 	return m, nil
 }
 
-// placesOfParts are the places of the session's parts in their messages.
-func placesOfParts(s *session.Session) map[session.Ref]int {
+// partIndexes are the places of the session's parts in their messages.
+func partIndexes(s *session.Session) map[session.Ref]int {
 	at := map[session.Ref]int{}
 	for i := range s.Messages {
 		m := &s.Messages[i]

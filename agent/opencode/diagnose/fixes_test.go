@@ -7,7 +7,7 @@ import (
 )
 
 // A cureCase is a session with a fault in its second message, and the parts of
-// that message after the cure, ids included where they are not as built.
+// that message after the fix, ids included where they are not as built.
 type cureCase struct {
 	name  string
 	turn  turn

@@ -17,12 +17,12 @@ func TestDamagedMessageTells(t *testing.T) {
 			*m = remade(m, `{"role":"user","time":{"created":1}}`)
 		}
 	}
-	k := &known{s: s}
-	left := legible(s, &s.Messages[1])
+	k := &facts{s: s}
+	left := readable(s, &s.Messages[1])
 	if left == nil || left.Role != session.RoleAssistant || left.ModelID != "claude-x" {
 		t.Fatalf("of the damaged answer is known %+v, want its role and its model", left)
 	}
-	g, _ := k.gapAt(s.Messages[0].Ref)
+	g, _ := k.contextOf(s.Messages[0].Ref)
 	if got := string(g.model("modelID")); got != `"claude-x"` {
 		t.Errorf("the model of the prompt is %s, want that of the damaged answer", got)
 	}

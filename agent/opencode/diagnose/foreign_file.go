@@ -19,7 +19,7 @@ import (
 
 // findFiles finds them, and tells by simulation how bad each is: the request is made
 // with what the agent reads for them, and compared with that of the records alone.
-func findFiles(c *chart) []fault {
+func findFiles(c *simulation) []fault {
 	if c.files == nil {
 		found := c.newFiles()
 		c.files = &found
@@ -27,7 +27,7 @@ func findFiles(c *chart) []fault {
 	return *c.files
 }
 
-func (c *chart) newFiles() []fault {
+func (c *simulation) newFiles() []fault {
 	if len(c.s.Files) == 0 {
 		return nil
 	}
@@ -41,7 +41,7 @@ func (c *chart) newFiles() []fault {
 	fatal := c.fatalFiles(use)
 	for i := range c.s.Files {
 		f := &c.s.Files[i]
-		fs[i] = fault{Ref: f.Ref, Says: c.filesSay(f)}
+		fs[i] = fault{Ref: f.Ref, Says: c.describeFile(f)}
 		why, dies := fatal[f.Ref]
 		switch there := f.Reads != (session.Ref{}); {
 		case f.Opens == "" && f.Ref.Message == "":
@@ -70,8 +70,8 @@ func (c *chart) newFiles() []fault {
 	return fs
 }
 
-// filesSay tells what the agent does about a file; without a full stop where it opens one.
-func (c *chart) filesSay(f *session.File) string {
+// describeFile tells what the agent does about a file; without a full stop where it opens one.
+func (c *simulation) describeFile(f *session.File) string {
 	kind := "parts"
 	if f.Ref.Message == "" {
 		kind = "messages"
@@ -88,7 +88,7 @@ func (c *chart) filesSay(f *session.File) string {
 }
 
 // fatalFiles are the files at which the agent ends, with the reason.
-func (c *chart) fatalFiles(use setting) map[session.Ref]string {
+func (c *simulation) fatalFiles(use setting) map[session.Ref]string {
 	fatal := map[session.Ref]string{}
 	for _, v := range c.violationsWith(use, nil) {
 		for _, ref := range v.Refs {
@@ -102,7 +102,7 @@ func (c *chart) fatalFiles(use setting) map[session.Ref]string {
 
 // refused is what the provider says of a request with these files, nil if it says no
 // more than of the one without any.
-func (c *chart) refused(use setting, live []int) *request.Violation {
+func (c *simulation) refused(use setting, live []int) *request.Violation {
 	if len(live) == 0 || !servesClaude(c.render(use.profile).Model) {
 		return nil
 	}
@@ -124,18 +124,18 @@ func (c *chart) refused(use setting, live []int) *request.Violation {
 
 // violationsWith is what is wrong with the request that also has what the agent reads
 // for the files that keep chooses.
-func (c *chart) violationsWith(use setting, keep func(*session.File) bool) []request.Violation {
+func (c *simulation) violationsWith(use setting, keep func(*session.File) bool) []request.Violation {
 	is := new(render.Renderer).Read(render.WithFiles(c.s, keep))
 	return is.Check(anthropic.Provider{}, is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.env.Missing}), use.thinking)
 }
 
-func whyBeside(_ *chart, f fault) string { return f.Says }
+func whyBeside(_ *simulation, f fault) string { return f.Says }
 
 const asksForFiles = "mend repair --class " + string(repair.ForeignFile)
 
-// staying says, as a sentence, why the file is not moved away; "" if it can be, or if
+// whyKept says, as a sentence, why the file is not moved away; "" if it can be, or if
 // the ref is none of a file.
-func (c *chart) staying(ref session.Ref) string {
+func (c *simulation) whyKept(ref session.Ref) string {
 	if ref.Kind != session.KindFile {
 		return ""
 	}
@@ -159,14 +159,14 @@ func (c *chart) staying(ref session.Ref) string {
 }
 
 // fixBeside moves the file away, and all others that are as bad.
-func fixBeside(c *chart, at fault) []fix {
+func fixBeside(c *simulation, at fault) []fix {
 	return []fix{{
-		cure:  "The file is moved out of the agent's sight, into mend's journal: undo puts it back, and mend gc never drops it.",
+		text:  "The file is moved out of the agent's sight, into mend's journal: undo puts it back, and mend gc never drops it.",
 		whole: true,
 		edit: func(d *draft) error {
 			away := map[session.Ref]bool{}
 			for _, f := range findFiles(c) {
-				away[f.Ref] = cmp.Or(f.Severity, repair.Note) == at.Severity && c.staying(f.Ref) == ""
+				away[f.Ref] = cmp.Or(f.Severity, repair.Note) == at.Severity && c.whyKept(f.Ref) == ""
 			}
 			d.s.Files = slices.DeleteFunc(slices.Clone(d.s.Files), func(f session.File) bool { return away[f.Ref] })
 			return nil

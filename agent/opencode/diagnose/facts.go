@@ -7,30 +7,30 @@ import (
 	"mend/session"
 )
 
-// A known is what the records of a session tell, damaged ones included: the
+// A facts is what the records of a session tell, damaged ones included: the
 // source of every value that a completed record needs and has not itself.
-type known struct {
+type facts struct {
 	s      *session.Session
-	line   *timeline             // see [known.timeline]
+	line   *timeline             // see [facts.timeline]
 	places map[string]int        // of messages in s
 	parts  map[session.Ref]int   // their places in their messages
-	speak  map[string]int        // see [known.voices]
-	steps  map[session.Ref]*step // see [known.step]
+	speak  map[string]int        // see [facts.countContent]
+	steps  map[session.Ref]*step // see [facts.step]
 }
 
-func (k *known) timeline() *timeline {
+func (k *facts) timeline() *timeline {
 	if k.line == nil {
 		k.line = newTimeline(k.s)
 	}
 	return k.line
 }
 
-// gapAt is the gap at a message or a part, and whether its record is there and
+// contextOf is the record at a message or a part, and whether its record is there and
 // its bytes are known.
-func (k *known) gapAt(ref session.Ref) (gap, bool) {
-	g := gap{s: k.s, known: k}
+func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
+	g := recordContext{s: k.s, known: k}
 	if k.places == nil {
-		k.places = placesOf(k.s)
+		k.places = messageIndexes(k.s)
 	}
 	i, ok := k.places[ref.Message]
 	if !ok {
@@ -41,7 +41,7 @@ func (k *known) gapAt(ref session.Ref) (gap, bool) {
 		return g, !g.m.Unreadable()
 	}
 	if k.parts == nil {
-		k.parts = placesOfParts(k.s)
+		k.parts = partIndexes(k.s)
 	}
 	j, ok := k.parts[ref]
 	if !ok {
@@ -51,9 +51,9 @@ func (k *known) gapAt(ref session.Ref) (gap, bool) {
 	return g, !g.p.Unreadable()
 }
 
-// voices is how many parts of a message of the session have content that goes out with
+// countContent is how many parts of a message of the session have content that goes out with
 // it.
-func (k *known) voices(m *session.Message) int {
+func (k *facts) countContent(m *session.Message) int {
 	n, counted := k.speak[m.Ref.Message]
 	if counted {
 		return n
@@ -61,14 +61,14 @@ func (k *known) voices(m *session.Message) int {
 	if k.speak == nil {
 		k.speak = map[string]int{}
 	}
-	n = voices(m, m.Parts)
+	n = countContent(m, m.Parts)
 	k.speak[m.Ref.Message] = n
 	return n
 }
 
-func voices(m *session.Message, parts []session.Part) (n int) {
+func countContent(m *session.Message, parts []session.Part) (n int) {
 	for i := range parts {
-		if speaks(m, &parts[i]) {
+		if hasContent(m, &parts[i]) {
 			n++
 		}
 	}
@@ -82,7 +82,7 @@ type step struct {
 }
 
 // step is the step of the part, which is one of the message.
-func (k *known) step(m *session.Message, ref session.Ref) *step {
+func (k *facts) step(m *session.Message, ref session.Ref) *step {
 	if s, ok := k.steps[ref]; ok {
 		return s
 	}
@@ -90,7 +90,7 @@ func (k *known) step(m *session.Message, ref session.Ref) *step {
 		k.steps = map[session.Ref]*step{}
 	}
 	for parts := range m.Steps() {
-		s := &step{voices(m, parts), anyOf(parts, (*session.Part).IsThinking)}
+		s := &step{countContent(m, parts), anyOf(parts, (*session.Part).IsThinking)}
 		for i := range parts {
 			k.steps[parts[i].Ref] = s
 		}
@@ -98,9 +98,9 @@ func (k *known) step(m *session.Message, ref session.Ref) *step {
 	return k.steps[ref]
 }
 
-// legible is the message as far as it can be read, nil if nothing can: a damaged one
+// readable is the message as far as it can be read, nil if nothing can: a damaged one
 // has the members that can be read to their end, and no others.
-func legible(s *session.Session, m *session.Message) *session.Message {
+func readable(s *session.Session, m *session.Message) *session.Message {
 	if m.Malformed() {
 		return salvaged(s, m)
 	}
@@ -152,7 +152,7 @@ func modelOf(m *session.Message) (n modelNames, ok bool) {
 }
 
 // sessionModel are the names of the model in the session's own record.
-func (k *known) sessionModel() (n modelNames, ok bool) {
+func (k *facts) sessionModel() (n modelNames, ok bool) {
 	raw, _ := infoField(k.s, "model")
 	text := func(name string) []byte {
 		if v, ok := jsonedit.Get(raw, name); ok && v[0] == '"' && len(v) > 2 {
@@ -165,7 +165,7 @@ func (k *known) sessionModel() (n modelNames, ok bool) {
 }
 
 // sessionText is a text in the session's own record, nil if there is none.
-func (k *known) sessionText(name string) []byte {
+func (k *facts) sessionText(name string) []byte {
 	if c, ok := k.s.Info.Col(name); ok {
 		if c.Class != session.ClassText || len(c.Bytes) == 0 {
 			return nil

@@ -28,31 +28,31 @@ const own = repair.InUse
 
 // Findings implements [repair.Case]: it simulates the request of the session in every
 // setting, and searches the records for what they alone show.
-func (c *chart) Findings() *repair.Findings {
+func (c *simulation) Findings() *repair.Findings {
 	if c.findings == nil {
 		c.findings = c.findAll()
 	}
 	return c.findings
 }
 
-func (c *chart) findAll() *repair.Findings {
+func (c *simulation) findAll() *repair.Findings {
 	dead := map[int]bool{} // the settings in which the agent ends before it sends anything
 	v := &repair.Findings{
-		Hides: func(setting int, code string) bool { return dead[setting] && inRequest(code) },
+		Hides: func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
 		Once:  func(code string) bool { return code == render.FailureScreen },
 	}
-	c.search(v, true)
+	c.runRules(v, true)
 	dead[own] = c.simulate(v, own)
-	c.search(v, false)
+	c.runRules(v, false)
 	for i := own + 1; i < len(c.settings); i++ {
 		dead[i] = c.simulate(v, i)
 	}
-	for _, f := range c.screen() {
-		c.note(v, own, fault{Code: f.Code, Ref: f.Ref, Says: f.Why, Severity: repair.Latent})
+	for _, f := range c.screenFailures() {
+		c.addFault(v, own, fault{Code: f.Code, Ref: f.Ref, Says: f.Why, Severity: repair.Latent})
 	}
 	// What cannot be read cannot be shown either: a record that is read again and not
 	// yet shown is nothing new.
-	for _, f := range c.read().Screen(render.ProfileFor("")) {
+	for _, f := range c.view().Screen(render.ProfileFor("")) {
 		if f.Code == render.FailureUnreadable {
 			v.Count(own, render.FailureScreen, f.Ref.Message)
 		}
@@ -60,39 +60,39 @@ func (c *chart) findAll() *repair.Findings {
 	return v
 }
 
-// search notes what the rules find in the records that the request does not show.
-func (c *chart) search(v *repair.Findings, first bool) {
+// runRules notes what the rules find in the records that the request does not show.
+func (c *simulation) runRules(v *repair.Findings, first bool) {
 	for _, r := range Rules {
-		if r.find == nil || r.first != first || r.Asked && !c.asks(r.Class) {
+		if r.find == nil || r.first != first || r.Asked && !c.isRequested(r.Class) {
 			continue
 		}
 		for _, f := range r.find(c) {
 			f.Code, f.Severity = r.Code, cmp.Or(r.severity, f.Severity, repair.Note)
-			c.note(v, own, f)
+			c.addFault(v, own, f)
 		}
 	}
 }
 
 // simulate notes what setting i violates, and reports whether the agent ends before it
 // sends anything.
-func (c *chart) simulate(v *repair.Findings, i int) (dead bool) {
+func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 	set := c.settings[i]
 	for _, w := range c.violations(set) {
-		if set.thinking != c.settings[own].thinking && aboutLoops(w.Rule) {
+		if set.thinking != c.settings[own].thinking && isLoopRule(w.Rule) {
 			continue
 		}
 		severity := repair.Latent
 		if i == own {
 			severity = c.severity(w, c.render(set.profile).Model)
 		}
-		c.note(v, i, fault{Code: w.Rule, Ref: blamed(w.Refs), Says: w.Message, Severity: severity})
+		c.addFault(v, i, fault{Code: w.Rule, Ref: firstRef(w.Refs), Says: w.Message, Severity: severity})
 	}
 	return len(c.render(set.profile).Failures) > 0
 }
 
-// foreign reports whether the part is of a kind that only the stores of other
+// isForeign reports whether the part is of a kind that only the stores of other
 // tools hold, which no new agent shows.
-func (c *chart) foreign(ref session.Ref) bool {
+func (c *simulation) isForeign(ref session.Ref) bool {
 	_, p := c.part(ref)
 	if p == nil {
 		return false
@@ -104,9 +104,9 @@ func (c *chart) foreign(ref session.Ref) bool {
 	return false
 }
 
-// note adds a fault, but for those of an answer that the agent still writes.
-func (c *chart) note(v *repair.Findings, i int, f fault) {
-	if c.env.Foreign && f.Severity == repair.Latent && !c.asks(ruleOf(f.Code).Class) {
+// addFault adds a fault, but for those of an answer that the agent still writes.
+func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
+	if c.env.Foreign && f.Severity == repair.Latent && !c.isRequested(ruleOf(f.Code).Class) {
 		return
 	}
 	if !c.busy || c.newest == "" || f.Ref.Message != c.newest {
@@ -118,9 +118,9 @@ func (c *chart) note(v *repair.Findings, i int, f fault) {
 // severity is how bad a violation in the setting in use is. What ends the agent
 // does so with any model; the rules, and which files can be sent, are those of a
 // provider that serves Claude, and another may take more.
-func (c *chart) severity(w request.Violation, m request.Model) repair.Severity {
+func (c *simulation) severity(w request.Violation, m request.Model) repair.Severity {
 	if w.Rule == "R15" && c.env.Reads != nil { // of images; what is attached to a result is sent to any model
-		if _, known := c.env.Reads(m, "image"); !known && !c.attached(w) {
+		if _, known := c.env.Reads(m, "image"); !known && !c.isAttachment(w) {
 			return repair.Latent
 		}
 	}
@@ -130,20 +130,20 @@ func (c *chart) severity(w request.Violation, m request.Model) repair.Severity {
 	return repair.Latent
 }
 
-// attached reports whether the violation is about a file in the result of a call.
-func (c *chart) attached(w request.Violation) bool {
-	_, p := c.part(blamed(w.Refs))
+// isAttachment reports whether the violation is about a file in the result of a call.
+func (c *simulation) isAttachment(w request.Violation) bool {
+	_, p := c.part(firstRef(w.Refs))
 	return p != nil && p.Type == session.TypeTool
 }
 
-// aboutLoops reports whether the rule is about an open tool loop, for which the
+// isLoopRule reports whether the rule is about an open tool loop, for which the
 // user would have to switch thinking on or off in the middle of it: until the
 // loop is closed the provider refuses that with every session.
-func aboutLoops(code string) bool { return code == "R3" || code == "R4" }
+func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
-// inRequest reports whether faults of the code are those of a request, or of what ends
+// isRequestFault reports whether faults of the code are those of a request, or of what ends
 // the agent before it makes one.
-func inRequest(code string) bool {
+func isRequestFault(code string) bool {
 	switch code {
 	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock:
 		return true
@@ -160,7 +160,7 @@ func servesClaude(m request.Model) bool {
 	return m == (request.Model{}) || strings.Contains(m.ProviderID, "anthropic") || strings.Contains(m.ModelID, "claude")
 }
 
-func blamed(refs []session.Ref) session.Ref {
+func firstRef(refs []session.Ref) session.Ref {
 	if len(refs) == 0 {
 		return session.Ref{}
 	}

@@ -1,0 +1,127 @@
+package diagnose
+
+import (
+	"cmp"
+
+	"mend/repair"
+	"mend/session"
+)
+
+// Describe implements [repair.Case].
+func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
+	r := ruleOf(f.Code)
+	d := repair.Diagnosis{Rule: cmp.Or(f.Shows, f.Code), Class: f.Class, Severity: f.Severity, Ref: f.Ref, Says: f.Says, Why: r.why(c, f), WhyNot: r.noFix}
+	if r.noFix == unknownBytes && !c.unreadable(f.Ref) {
+		d.WhyNot = ""
+	}
+	if m := c.message(f.Ref); m != nil {
+		d.Message = m.ID
+	}
+	if d.Ref == (session.Ref{}) {
+		d.Ref = session.Ref{Kind: session.KindSession, Session: c.s.ID}
+	}
+	return d
+}
+
+// classOf returns the class of a finding.
+func (c *simulation) classOf(f fault) repair.Class {
+	r := ruleOf(f.Code)
+	if r.class == nil {
+		return r.Class
+	}
+	return r.class(c, f)
+}
+
+// unreadable reports whether the bytes of the record are not known.
+func (c *simulation) unreadable(ref session.Ref) bool {
+	m, p := c.part(ref)
+	switch {
+	case p != nil:
+		return p.Unreadable()
+	case m != nil:
+		return m.Unreadable()
+	}
+	return c.s.Info.Unreadable()
+}
+
+// Fixes implements [repair.Case]: there are none where something in the way of a safe
+// change is not known.
+func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, error) {
+	if why := c.whyHidden(f.Ref); why != "" {
+		return nil, &repair.Refusal{Why: why}
+	}
+	if why := c.whyKept(f.Ref); why != "" {
+		return nil, &repair.Refusal{Why: why, Helps: true}
+	}
+	r := ruleOf(f.Code)
+	if r.fixes == nil {
+		return nil, nil
+	}
+	if d != nil {
+		c.draftFacts = d.(*draft).known()
+		defer func() { c.draftFacts = nil }()
+	}
+	fixes := r.fixes(c, f)
+	all := make([]repair.Fix, len(fixes))
+	for i, x := range fixes {
+		all[i] = repair.Fix{
+			Text: x.text, Loses: x.loses, Whole: x.whole || c.message(f.Ref) == nil, Alike: x.alike,
+			Edit: func(d repair.Draft) error { return x.edit(d.(*draft)) },
+		}
+	}
+	return all, nil
+}
+
+// Records implements [repair.Case].
+func (c *simulation) Records(yield func(*session.Record) bool) { c.s.AllRecords(yield) }
+
+// Has implements [repair.Case].
+func (c *simulation) Has(ref session.Ref) bool {
+	m, p := c.part(ref)
+	switch ref.Kind {
+	case session.KindPart:
+		return p != nil
+	case session.KindMessage:
+		return m != nil
+	default:
+		for r := range c.Records {
+			if r.Ref == ref {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// Renamed implements [repair.Renamer]. The fixes that give records other ids keep the
+// tails of these ([session.Renumber]).
+func (c *simulation) Renamed(earlier repair.Case) map[session.Ref]session.Ref {
+	before, after := earlier.(*simulation).s, c.s
+	if len(before.Messages) != len(after.Messages) {
+		return nil
+	}
+	to := map[session.Ref]session.Ref{}
+	places, tails := messageIndexes(after), map[string]int{}
+	for i := range after.Messages {
+		tails[session.Tail(after.Messages[i].Ref.Message)] = i
+	}
+	for i := range before.Messages {
+		was := &before.Messages[i]
+		if _, stays := places[was.Ref.Message]; stays {
+			continue
+		}
+		at, ok := tails[session.Tail(was.Ref.Message)]
+		if !ok {
+			continue
+		}
+		is := &after.Messages[at]
+		if len(was.Parts) != len(is.Parts) {
+			continue
+		}
+		to[was.Ref] = is.Ref
+		for j := range was.Parts {
+			to[was.Parts[j].Ref] = is.Parts[j].Ref
+		}
+	}
+	return to
+}
