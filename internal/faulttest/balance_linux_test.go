@@ -15,20 +15,20 @@ import (
 
 // settle recovers, and decides what is left to the user by leaving it as it is.
 func (c *crowd) settle() {
-	if code, out := c.plain("recover"); code != 0 && code != 3 {
+	if code, out := c.runUnfiltered("recover"); code != 0 && code != 3 {
 		c.problem("recover: exit code %d\n%s", code, out)
 	}
 	for _, e := range c.entries() {
 		if e.State != change.Conflicted {
 			continue
 		}
-		if code, out := c.plain("resolve", e.ID, "--keep"); code != 0 {
+		if code, out := c.runUnfiltered("resolve", e.ID, "--keep"); code != 0 {
 			c.problem("resolve %s --keep: exit code %d\n%s", e.ID, code, out)
 		}
 	}
 }
 
-// check looks at what is there in the end.
+// check checks the final state.
 func (c *crowd) check() {
 	state := map[string]change.State{}
 	found, taken := map[[sha256.Size]byte]bool{}, map[[sha256.Size]byte]bool{}
@@ -52,21 +52,21 @@ func (c *crowd) check() {
 	if err := c.verify(); err != nil {
 		c.problem("the journal: %v", err)
 	}
-	left := c.litter()
+	left := c.leftovers()
 	left = slices.DeleteFunc(left, func(p string) bool { return strings.Contains(p, "/cache/mend/") }) // a later scan clears it
 	if len(left) > 0 {
 		c.problem("left over: %q", left)
 	}
-	sum := &tally{}
-	(&cutCase{world: c.world, sum: sum}).sound()
+	sum := &sweepResult{}
+	(&cutCase{sandbox: c.sandbox, sum: sum}).checkStructure()
 	c.problems = append(c.problems, sum.problems...)
 	c.balance(found, taken)
 }
 
-// balance looks where each line of the agent's ledger is: in the store, in the
-// journal as what a repair took, or, if the file was replaced meanwhile, kept.
-// What the agent did not find and has since written anew may also be what a
-// change took that was then put back.
+// balance checks that every write of the agent is in the store, or in the journal as an
+// image before a repair, or, if its file was replaced meanwhile, among the kept files. A
+// write that the agent did not find later may also be in the journal as an image before a
+// change that was reverted.
 func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
 	c.Helper()
 	stored := map[string]bool{}
@@ -75,7 +75,7 @@ func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
 		stored[r.Data] = true
 	}
 	kept, count := c.kept(), map[string]int{}
-	book := func(l line, journal map[[sha256.Size]byte]bool) {
+	book := func(l writtenRecord, journal map[[sha256.Size]byte]bool) {
 		switch {
 		case stored[l.Data]:
 			count["in the store"]++
@@ -89,10 +89,10 @@ func (c *crowd) balance(found, taken map[[sha256.Size]byte]bool) {
 			c.problem("what the agent wrote to %s is lost; kept: %t:\n%s", l.ID, kept[l.Data], l.Data)
 		}
 	}
-	for _, l := range c.agent.ledger {
+	for _, l := range c.agent.written {
 		book(l, taken)
 	}
-	for _, l := range c.agent.gone {
+	for _, l := range c.agent.overwritten {
 		book(l, found)
 	}
 	c.Logf("what the agent wrote last, or did not find again, is %v", count)

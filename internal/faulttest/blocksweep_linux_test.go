@@ -41,38 +41,38 @@ func (p *printer) Write(b []byte) (int, error) {
 
 // record lets the verb run to its end. It returns what may come of it by power
 // cuts from its begin on, and what it printed.
-func (w *world) record(l *blockLog) (c *crasher, begun int, out *printer) {
-	w.Helper()
-	c = &crasher{rng: rand.New(rand.NewPCG(seed(), 0)), before: filepath.Join(fastDir(w.T), "before")}
-	w.disk.sync()
+func (sb *sandbox) record(l *blockLog) (c *crasher, begun int, out *printer) {
+	sb.Helper()
+	c = &crasher{rng: rand.New(rand.NewPCG(seed(), 0)), before: filepath.Join(fastDir(sb.T), "before")}
+	sb.disk.sync()
 	if err := copyDisk(l.file.Name(), c.before); err != nil {
-		w.Fatal(err)
+		sb.Fatal(err)
 	}
 	first := l.len()
-	w.begin()
+	sb.begin()
 	begun = l.len() - first
 	out = &printer{log: l}
-	cmd := exec.CommandContext(w.Context(), w.mend.Path, w.args(w.verb)...)
-	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = w.mend.Env, w.mend.Dir, out, out
+	cmd := exec.CommandContext(sb.Context(), sb.mend.Path, sb.args(sb.verb)...)
+	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = sb.mend.Env, sb.mend.Dir, out, out
 	if err := cmd.Run(); err != nil {
-		w.Fatalf("mend %v: %v\n%s", w.verb, err, out.buf.String())
+		sb.Fatalf("mend %v: %v\n%s", sb.verb, err, out.buf.String())
 	}
 	c.events = l.since(first)
 	out.at = cmp.Or(out.at, first+len(c.events)) - first
-	if err := w.disk.off(); err != nil {
-		w.Fatal(err)
+	if err := sb.disk.off(); err != nil {
+		sb.Fatal(err)
 	}
 	return c, begun, out
 }
 
-// sweepLog lets the verb run, and looks at n disks as power cuts would have left
+// sweepLog runs the verb, and checks n disks as power cuts would have left
 // them.
-func (w *world) sweepLog(l *blockLog, n int) *tally {
-	w.Helper()
-	sum := &tally{What: "block log on " + w.disk.name, Store: w.kind, Verb: w.name}
-	c, begun, out := w.record(l)
+func (sb *sandbox) sweepLog(l *blockLog, n int) *sweepResult {
+	sb.Helper()
+	sum := &sweepResult{What: "block log on " + sb.disk.name, Store: sb.kind, Verb: sb.name}
+	c, begun, out := sb.record(l)
 	end := len(c.events)
-	w.disk.image = filepath.Join(filepath.Dir(c.before), "crashed")
+	sb.disk.image = filepath.Join(filepath.Dir(c.before), "crashed")
 	for _, k := range moments(c.rng, begun, end, n) {
 		r := faulttest.Result{Code: -1}
 		if k >= out.at {
@@ -81,11 +81,11 @@ func (w *world) sweepLog(l *blockLog, n int) *tally {
 		if k == end {
 			r.Code = 0
 		}
-		if err := c.cut(k, w.disk.image); err != nil {
-			w.Fatal(err)
+		if err := c.cut(k, sb.disk.image); err != nil {
+			sb.Fatal(err)
 		}
-		w.crashed(sum, r, fmt.Sprintf("after %d of %d writes and flushes, -seed %d", k-begun, end-begun, seed()))
-		if w.exposed(sum) {
+		sb.crashed(sum, r, fmt.Sprintf("after %d of %d writes and flushes, -seed %d", k-begun, end-begun, seed()))
+		if sb.exposed(sum) {
 			break
 		}
 	}
@@ -93,17 +93,17 @@ func (w *world) sweepLog(l *blockLog, n int) *tally {
 }
 
 // crashed checks the disk that a power cut left.
-func (w *world) crashed(sum *tally, r faulttest.Result, where string) {
-	w.Helper()
+func (sb *sandbox) crashed(sum *sweepResult, r faulttest.Result, where string) {
+	sb.Helper()
 	sum.Cuts++
-	c := &cutCase{world: w, sum: sum, run: r, where: fmt.Sprintf("%v: %s", sum, where)}
-	if err := w.disk.on(); err != nil {
+	c := &cutCase{sandbox: sb, sum: sum, run: r, where: fmt.Sprintf("%v: %s", sum, where)}
+	if err := sb.disk.on(); err != nil {
 		c.problem("%v", err)
 		return
 	}
 	c.check()
-	if err := w.disk.off(); err != nil {
-		w.Fatal(err)
+	if err := sb.disk.off(); err != nil {
+		sb.Fatal(err)
 	}
 }
 
@@ -119,7 +119,7 @@ func moments(rng *rand.Rand, a, b, n int) []int {
 	return list[:n]
 }
 
-// cutsOfLog is how many disks a sweep looks at.
+// cutsOfLog is how many disks a sweep checks.
 func cutsOfLog() int {
 	if level() == "torture" {
 		return 1000
@@ -132,7 +132,7 @@ func cutsOfLog() int {
 func TestBlockLog(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
 		d, l := newLoggedDisk(t, fs)
-		report(t, newWorld(t, d, built, s).sweepLog(l, cutsOfLog()))
+		report(t, newSandbox(t, d, built, s).sweepLog(l, cutsOfLog()))
 	})
 }
 
@@ -143,7 +143,7 @@ func TestBlockLogControls(t *testing.T) {
 	}
 	scenarios := map[string]scenario{
 		"outcome before the barrier": seasoned(tree),
-		"no sync at open":            recovery(tree, "begun", begun),
+		"no sync at open":            recovery(tree, "begun", lastJournalSync),
 		"synchronous=NORMAL":         besideWal(sqlite),
 		"rename without data sync":   repairSecond(tree),
 	}
@@ -155,7 +155,7 @@ func TestBlockLogControls(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			d, l := newLoggedDisk(t, ext4)
-			sum := newWorld(t, d, c.build(t), s).sweepLog(l, 1000)
+			sum := newSandbox(t, d, c.build(t), s).sweepLog(l, 1000)
 			if len(sum.problems) == 0 {
 				t.Fatalf("nothing is wrong in %d cuts, -seed %d", sum.Cuts, seed())
 			}

@@ -74,7 +74,7 @@ const opening = unix.O_WRONLY | unix.O_RDWR | unix.O_CREAT | unix.O_TRUNC
 func describe(n *notification) (Call, bool) {
 	s, known := shapes[n.nr]
 	c := Call{Name: s.name}
-	if !known { // stopped for the sake of stillness
+	if !known { // stopped only because of the fixed inputs
 		return c, false
 	}
 	if s.file >= 0 {

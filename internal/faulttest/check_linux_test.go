@@ -12,8 +12,8 @@ import (
 
 // A cutCase is one cut.
 type cutCase struct {
-	*world
-	sum   *tally
+	*sandbox
+	sum   *sweepResult
 	run   faulttest.Result
 	where string
 }
@@ -22,7 +22,7 @@ func (c *cutCase) problem(format string, args ...any) {
 	c.sum.problem("%s: exit code %d: %s\n%s", c.where, c.run.Code, fmt.Sprintf(format, args...), c.run.Err)
 }
 
-// finished checks the run that no fault came to.
+// finished checks a run that ended before the fault.
 func (c *cutCase) finished() {
 	c.where = c.sum.String() + ", no fault"
 	if c.run.Code != 0 {
@@ -31,49 +31,48 @@ func (c *cutCase) finished() {
 	if now := c.snapshot(); !maps.Equal(now, c.after) && (c.half == nil || !maps.Equal(now, c.before)) {
 		c.problem("the store is not as it should be")
 	}
-	c.inside(c.run, c.problem)
-	if left := c.litter(); len(left) > 0 {
+	c.checkPaths(c.run, c.problem)
+	if left := c.leftovers(); len(left) > 0 {
 		c.problem("left over: %q", left)
 	}
 }
 
-// check looks what the cut left, recovers, and looks again. What it sees after
-// the run depends on nothing but what the world holds then, to the byte, so
-// equal states are looked at once.
+// check checks what the cut left, recovers, and checks again. What it finds after the run
+// depends only on the bytes in the sandbox, so equal states are checked once.
 func (c *cutCase) check() {
-	c.inside(c.run, c.problem)
+	c.checkPaths(c.run, c.problem)
 	known := len(c.found)
-	f := c.look()
+	f := c.inspect()
 	c.sum.States += len(c.found) - known
-	c.told(f.entries)
-	c.take(f.remarks)
-	if f.ending == nil {
+	c.checkReport(f.entries)
+	c.take(f.problemList)
+	if f.recovered == nil {
 		return
 	}
-	c.take(f.ending.remarks)
+	c.take(f.recovered.problemList)
 	switch {
-	case f.ending.isBefore:
+	case f.recovered.isBefore:
 		c.sum.Before++
-	case f.ending.isAfter:
+	case f.recovered.isAfter:
 		c.sum.After++
 	default:
 		c.sum.Mixed++
 	}
-	if printed := ids(c.run.Out); !f.ending.isAfter && (c.run.Code == 0 && c.half == nil || len(printed) > 0) {
+	if printed := ids(c.run.Out); !f.recovered.isAfter && (c.run.Code == 0 && c.half == nil || len(printed) > 0) {
 		c.sum.Lost++
 		c.problem("it said done %q, and it is not", printed)
 	}
 }
 
-// sound lets SQLite check the structure of the database.
-func (c *cutCase) sound() {
-	var r remarks
-	r.sound(c.world)
+// checkStructure lets SQLite check the structure of the database.
+func (c *cutCase) checkStructure() {
+	var r problemList
+	r.checkStructure(c.sandbox)
 	c.take(r)
 }
 
-// take makes what is wrong with the state a problem of this cut.
-func (c *cutCase) take(r remarks) {
+// take adds the problems of the state to those of this cut.
+func (c *cutCase) take(r problemList) {
 	c.sum.Torn += r.torn
 	for _, p := range r.problems {
 		c.problem("%s", p)
@@ -85,24 +84,24 @@ func undecided(es []change.Entry) bool {
 }
 
 // changes reports whether the verb is one that changes records.
-func (w *world) changes() bool { return w.verb[0] != "gc" && w.verb[0] != "forget" }
+func (sb *sandbox) changes() bool { return sb.verb[0] != "gc" && sb.verb[0] != "forget" }
 
-// inside checks that nothing was opened for writing but the store and what is
-// mend's own (I8).
-func (w *world) inside(r faulttest.Result, problem func(format string, args ...any)) {
+// checkPaths checks that only files of the store and of mend were opened for writing
+// (I8).
+func (sb *sandbox) checkPaths(r faulttest.Result, problem func(format string, args ...any)) {
 	for _, call := range r.Calls {
 		for _, p := range call.Paths {
-			if !strings.HasPrefix(p+"/", w.live+"/") {
+			if !strings.HasPrefix(p+"/", sb.live+"/") {
 				problem("%v is neither the store's nor mend's", call)
 			}
 		}
 	}
 }
 
-// told checks what a program that ended by itself has said (I3): done only if it
-// is done, failed only if it is not, and else that recovery has to tell; a disk
-// may since have lost what there was to tell.
-func (c *cutCase) told(es []change.Entry) {
+// checkReport checks the exit code of a program that was not killed (I3): 0 only if the
+// change is committed, 6 only if it is pending, otherwise not committed. A disk may have
+// lost the entry since.
+func (c *cutCase) checkReport(es []change.Entry) {
 	if c.run.Code < 0 || !c.changes() {
 		return
 	}
@@ -130,6 +129,6 @@ func states(es []change.Entry) string {
 }
 
 // committed reports whether the change that the scenario is about is committed.
-func (w *world) committed(es []change.Entry) bool {
-	return len(es) > w.settled && es[0].State == change.Committed
+func (sb *sandbox) committed(es []change.Entry) bool {
+	return len(es) > sb.settled && es[0].State == change.Committed
 }

@@ -14,7 +14,7 @@ import (
 // A control is a mend that is wrong on purpose: in one file, new stands for old.
 type control struct {
 	name, file, old, new string
-	test                 func(t *testing.T, bin binaries) *tally
+	test                 func(t *testing.T, bin binaries) *sweepResult
 }
 
 var controls = []control{
@@ -31,7 +31,7 @@ var controls = []control{
 	{
 		"no sync at open", "journal/journal.go",
 		"if j.head.pending > 0 {", "if false {",
-		onDisk(recovery(tree, "begun", begun), powerCut(lostAll)),
+		onDisk(recovery(tree, "begun", lastJournalSync), powerCut(lostAll)),
 	},
 	{
 		"synchronous=NORMAL", "sqlstore/conn.go",
@@ -46,18 +46,18 @@ var controls = []control{
 	{
 		"no comparison after the exchange", "fsstore/exchange.go",
 		"if matches(&out, o.Pre) {", "if matches(&out, o.Pre) || true {",
-		func(t *testing.T, bin binaries) *tally {
-			return newWorld(t, nil, bin, repairSecond(tree)).sweepForeign(writers[0], faulttest.Resume)
+		func(t *testing.T, bin binaries) *sweepResult {
+			return newSandbox(t, nil, bin, repairSecond(tree)).sweepForeign(writers[0], faulttest.Resume)
 		},
 	},
 }
 
-func onMemory(s scenario, f trouble) func(*testing.T, binaries) *tally {
-	return func(t *testing.T, bin binaries) *tally { return newWorld(t, nil, bin, s).sweep(f) }
+func onMemory(s scenario, f trouble) func(*testing.T, binaries) *sweepResult {
+	return func(t *testing.T, bin binaries) *sweepResult { return newSandbox(t, nil, bin, s).sweep(f) }
 }
 
-func onDisk(s scenario, f trouble) func(*testing.T, binaries) *tally {
-	return func(t *testing.T, bin binaries) *tally { return newWorld(t, newDisk(t, ext4), bin, s).sweep(f) }
+func onDisk(s scenario, f trouble) func(*testing.T, binaries) *sweepResult {
+	return func(t *testing.T, bin binaries) *sweepResult { return newSandbox(t, newDisk(t, ext4), bin, s).sweep(f) }
 }
 
 // These tests find every mend that is wrong on purpose. If they do not, they are

@@ -29,8 +29,8 @@ func crowdTime() time.Duration {
 // A crowd is three mend and an agent that work on the same store at once, while
 // somebody kills the mend at any moment.
 type crowd struct {
-	*world
-	agent *scribe
+	*sandbox
+	agent *agentWriter
 
 	mu       sync.Mutex
 	problems []string
@@ -44,7 +44,7 @@ func (c *crowd) problem(format string, args ...any) {
 	c.problems = append(c.problems, fmt.Sprintf(format, args...))
 }
 
-// TestCrowd lets a crowd work, recovers, and looks that nothing is lost.
+// TestCrowd lets several programs work, recovers, and checks that nothing is lost.
 func TestCrowd(t *testing.T) {
 	if level() == "" {
 		t.Skip("FAULTTEST is not set")
@@ -81,14 +81,14 @@ func TestCrowdControl(t *testing.T) {
 }
 
 func newCrowd(t *testing.T, bin binaries, k kind) *crowd {
-	return &crowd{world: newWorld(t, nil, bin, repairFirst(k)), ends: map[string]int{}}
+	return &crowd{sandbox: newSandbox(t, nil, bin, repairFirst(k)), ends: map[string]int{}}
 }
 
 // run lets the crowd work on a new store, and returns what is wrong then.
 func (c *crowd) run(d time.Duration) (problems []string) {
 	c.Helper()
 	c.begin()
-	c.agent, c.printed, c.problems = newScribe(c.world, c.rng(0)), nil, nil
+	c.agent, c.printed, c.problems = newAgentWriter(c.sandbox, c.rng(0)), nil, nil
 	c.work(d)
 	c.settle()
 	c.check()
@@ -114,7 +114,7 @@ func (c *crowd) work(d time.Duration) {
 		c.problem("%v", err)
 	}
 	all.Wait()
-	if err := c.agent.pen.close(); err != nil {
+	if err := c.agent.writer.close(); err != nil {
 		c.problem("the agent: %v", err)
 	}
 }
@@ -152,7 +152,7 @@ func (c *crowd) one(rng *rand.Rand) {
 		c.problem("%v", err)
 		return
 	}
-	life := patience
+	life := verbTimeout
 	if rng.IntN(2) == 0 {
 		life = time.Duration(rng.IntN(150)) * time.Millisecond
 	}
@@ -161,7 +161,7 @@ func (c *crowd) one(rng *rand.Rand) {
 	killed := !killer.Stop()
 	code := cmd.ProcessState.ExitCode()
 	switch {
-	case killed && life == patience:
+	case killed && life == verbTimeout:
 		c.problem("mend %s does not end", strings.Join(verb, " "))
 	case code == 4 || code > 6 || code < 0 && !killed || strings.Contains(errOut.String(), "goroutine "):
 		c.problem("mend %s: exit code %d\n%s%s", strings.Join(verb, " "), code, &out, &errOut)

@@ -181,14 +181,14 @@ func (d *disk) restart() {
 // powerCut is a power cut while a call waits.
 func powerCut(l loss) trouble {
 	name := map[loss]string{lostData: "power cut, data lost", lostAll: "power cut, all lost"}[l]
-	return trouble{name, func(w *world, _ int) faulttest.Fault {
-		return faulttest.Fault{Action: faulttest.Kill, Frozen: func(faulttest.Call) { w.disk.cut(l) }}
+	return trouble{name, func(sb *sandbox, _ int) faulttest.Fault {
+		return faulttest.Fault{Action: faulttest.Kill, Frozen: func(faulttest.Call) { sb.disk.cut(l) }}
 	}}
 }
 
 // powerCuts is either kind in turn.
-var powerCuts = trouble{"power cut", func(w *world, k int) faulttest.Fault {
-	return powerCut([]loss{lostAll, lostData}[k%2]).fault(w, k)
+var powerCuts = trouble{"power cut", func(sb *sandbox, k int) faulttest.Fault {
+	return powerCut([]loss{lostAll, lostData}[k%2]).fault(sb, k)
 }}
 
 func filesystems() []filesystem {
@@ -234,9 +234,9 @@ func eachPowered(t *testing.T, test func(*testing.T, filesystem, scenario)) {
 // said to be done is done, and else the store is whole all the same.
 func TestPowerCutAtEveryCall(t *testing.T) {
 	eachPowered(t, func(t *testing.T, fs filesystem, s scenario) {
-		w := newWorld(t, newDisk(t, fs), built, s)
+		sb := newSandbox(t, newDisk(t, fs), built, s)
 		for _, p := range losses() {
-			t.Run(p.name, func(t *testing.T) { report(t, w.in(t).sweep(p)) })
+			t.Run(p.name, func(t *testing.T) { report(t, sb.in(t).sweep(p)) })
 		}
 	})
 }

@@ -18,21 +18,21 @@ import (
 // random id, and a -wal has random salts: without that no state would be known.
 func TestEqualCuts(t *testing.T) {
 	if runtime.GOARCH != "amd64" {
-		t.Skip("the time cannot be held still on " + runtime.GOARCH)
+		t.Skip("the inputs cannot be fixed on " + runtime.GOARCH)
 	}
 	for _, k := range []kind{tree, sqlite} {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil, built, repairFirst(k))
-			for _, at := range []int{len(w.calls) / 2, written(w.calls), len(w.calls) + 1} {
+			sb := newSandbox(t, nil, built, repairFirst(k))
+			for _, at := range []int{len(sb.calls) / 2, written(sb.calls), len(sb.calls) + 1} {
 				var left []state
 				for range 2 {
-					w.begin()
-					w.run(faulttest.Fault{At: at, Action: faulttest.Kill}, w.verb...)
-					left = append(left, w.state())
+					sb.begin()
+					sb.run(faulttest.Fault{At: at, Action: faulttest.Kill}, sb.verb...)
+					left = append(left, sb.state())
 				}
 				if left[0].digest() != left[1].digest() {
-					t.Errorf("killed at call %d of %d, twice: what differs is %q", at, len(w.calls), left[0].differing(left[1]))
+					t.Errorf("killed at call %d of %d, twice: what differs is %q", at, len(sb.calls), left[0].differing(left[1]))
 				}
 			}
 		})

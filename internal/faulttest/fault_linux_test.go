@@ -13,17 +13,17 @@ import (
 // A trouble is what a sweep does at its calls.
 type trouble struct {
 	name  string
-	fault func(w *world, k int) faulttest.Fault
+	fault func(sb *sandbox, k int) faulttest.Fault
 }
 
-var killed = trouble{"kill", func(*world, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Kill} }}
+var killed = trouble{"kill", func(*sandbox, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Kill} }}
 
 func once(e syscall.Errno) trouble {
-	return trouble{errnoName(e) + " once", func(*world, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Fail, Errno: e} }}
+	return trouble{errnoName(e) + " once", func(*sandbox, int) faulttest.Fault { return faulttest.Fault{Action: faulttest.Fail, Errno: e} }}
 }
 
 func lasting(e syscall.Errno) trouble {
-	return trouble{errnoName(e) + " from then on", func(*world, int) faulttest.Fault {
+	return trouble{errnoName(e) + " from then on", func(*sandbox, int) faulttest.Fault {
 		return faulttest.Fault{Action: faulttest.Fail, Errno: e, Lasts: true}
 	}}
 }
@@ -42,7 +42,7 @@ func errnoName(e syscall.Errno) string {
 }
 
 // rotating is another error at each call, in turn once and from then on.
-var rotating = trouble{"an error in rotation", func(_ *world, k int) faulttest.Fault {
+var rotating = trouble{"an error in rotation", func(_ *sandbox, k int) faulttest.Fault {
 	e := errnos[k%len(errnos)]
 	return faulttest.Fault{Action: faulttest.Fail, Errno: e, Lasts: k/len(errnos)%2 == 1 && e != syscall.EINTR}
 }}
@@ -83,9 +83,9 @@ func TestFaultAtEveryCall(t *testing.T) {
 	for _, s := range scenarios() {
 		t.Run(fmt.Sprintf("%s/%s", s.kind, s.name), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil, built, s)
+			sb := newSandbox(t, nil, built, s)
 			for _, f := range troubles() {
-				t.Run(f.name, func(t *testing.T) { report(t, w.in(t).sweep(f)) })
+				t.Run(f.name, func(t *testing.T) { report(t, sb.in(t).sweep(f)) })
 			}
 		})
 	}

@@ -66,7 +66,7 @@ const (
 
 // filter is the program that the kernel runs before each call: it stops those in
 // shapes, but openat only with the flags that count, and those about which a
-// [stillness] knows.
+// [fixedInputs] knows.
 func filter() []unix.SockFilter {
 	const (
 		load  = unix.BPF_LD | unix.BPF_W | unix.BPF_ABS
@@ -89,7 +89,7 @@ func filter() []unix.SockFilter {
 		stop,
 		allow,
 	}
-	first := beginning // a variable, since no constant below zero becomes a uint32
+	first := firstCall // a variable, since no constant below zero becomes a uint32
 	f = append(f,
 		unix.SockFilter{Code: equal, K: uint32(first), Jf: 1}, stop,
 		unix.SockFilter{Code: equal, K: unix.SYS_GETRANDOM, Jf: 1}, stop)

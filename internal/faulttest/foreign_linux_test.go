@@ -16,35 +16,35 @@ import (
 // A writer is how another program writes a file while mend is at work.
 type writer struct {
 	name string
-	file func(w *world) string // which one, in the store
-	old  bool                  // through a descriptor that it has had open since before
+	file func(sb *sandbox) string // which one, in the store
+	old  bool                     // through a descriptor that it has had open since before
 }
 
 // foreign is what the other program writes.
 const foreign = `{"type":"text","text":"written by another program"}`
 
 var writers = []writer{
-	{"over a file that is replaced", func(w *world) string { return w.differing(true, true) }, false},
-	{"over a file that is deleted", func(w *world) string { return w.differing(true, false) }, false},
-	{"the file that is created", func(w *world) string { return w.differing(false, true) }, false},
-	{"through an old descriptor, a file that is replaced", func(w *world) string { return w.differing(true, true) }, true},
-	{"through an old descriptor, a file that is deleted", func(w *world) string { return w.differing(true, false) }, true},
+	{"over a file that is replaced", func(sb *sandbox) string { return sb.differing(true, true) }, false},
+	{"over a file that is deleted", func(sb *sandbox) string { return sb.differing(true, false) }, false},
+	{"the file that is created", func(sb *sandbox) string { return sb.differing(false, true) }, false},
+	{"through an old descriptor, a file that is replaced", func(sb *sandbox) string { return sb.differing(true, true) }, true},
+	{"through an old descriptor, a file that is deleted", func(sb *sandbox) string { return sb.differing(true, false) }, true},
 }
 
 // differing is a file that the change makes, removes or replaces.
-func (w *world) differing(before, after bool) string {
-	for _, name := range slices.Sorted(maps.Keys(w.before)) {
-		_, stays := w.after[name]
-		if before && stays == after && w.before[name] != w.after[name] {
+func (sb *sandbox) differing(before, after bool) string {
+	for _, name := range slices.Sorted(maps.Keys(sb.before)) {
+		_, stays := sb.after[name]
+		if before && stays == after && sb.before[name] != sb.after[name] {
 			return name
 		}
 	}
-	for _, name := range slices.Sorted(maps.Keys(w.after)) {
-		if _, was := w.before[name]; !before && !was && strings.HasSuffix(name, ".json") && w.before[filepath.Dir(name)] != "" {
+	for _, name := range slices.Sorted(maps.Keys(sb.after)) {
+		if _, was := sb.before[name]; !before && !was && strings.HasSuffix(name, ".json") && sb.before[filepath.Dir(name)] != "" {
 			return name
 		}
 	}
-	w.Fatalf("no file is there before: %t, and after: %t", before, after)
+	sb.Fatalf("no file is there before: %t, and after: %t", before, after)
 	return ""
 }
 
@@ -59,38 +59,38 @@ func TestForeignWrites(t *testing.T) {
 		for _, a := range []faulttest.Action{faulttest.Resume, faulttest.Kill} {
 			t.Run(fmt.Sprintf("%s/%v", wr.name, a), func(t *testing.T) {
 				t.Parallel()
-				report(t, newWorld(t, nil, built, repairFirst(tree)).sweepForeign(wr, a))
+				report(t, newSandbox(t, nil, built, repairFirst(tree)).sweepForeign(wr, a))
 			})
 		}
 	}
 }
 
-func (w *world) sweepForeign(wr writer, a faulttest.Action) *tally {
-	w.Helper()
-	name := wr.file(w)
-	path := filepath.Join(w.store, name)
-	sum := &tally{What: "another program writes " + wr.name, Store: w.kind, Verb: w.name}
-	for k := range w.cuts(sum) {
-		w.begin()
+func (sb *sandbox) sweepForeign(wr writer, a faulttest.Action) *sweepResult {
+	sb.Helper()
+	name := wr.file(sb)
+	path := filepath.Join(sb.store, name)
+	sum := &sweepResult{What: "another program writes " + wr.name, Store: sb.kind, Verb: sb.name}
+	for k := range sb.cuts(sum) {
+		sb.begin()
 		write := func() error { return os.WriteFile(path, []byte(foreign), 0o644) }
 		if wr.old {
 			f, err := os.OpenFile(path, os.O_RDWR, 0)
 			if err != nil {
-				w.Fatal(err)
+				sb.Fatal(err)
 			}
 			defer f.Close()
 			write = func() error { return writeOver(f) }
 		}
-		r := w.run(faulttest.Fault{At: k, Action: a, Frozen: func(faulttest.Call) {
+		r := sb.run(faulttest.Fault{At: k, Action: a, Frozen: func(faulttest.Call) {
 			if err := write(); err != nil {
-				w.Errorf("writing: %v", err)
+				sb.Errorf("writing: %v", err)
 			}
-		}}, w.verb...)
+		}}, sb.verb...)
 		if !r.Hit {
 			return sum
 		}
 		sum.Cuts++
-		c := &cutCase{world: w, sum: sum, run: r, where: fmt.Sprintf("%v, %v, call %d (%v)", sum, a, k, r.Calls[k-1])}
+		c := &cutCase{sandbox: sb, sum: sum, run: r, where: fmt.Sprintf("%v, %v, call %d (%v)", sum, a, k, r.Calls[k-1])}
 		c.checkForeign(name, wr.old, discarding(r.Calls[:k]))
 	}
 	return sum
@@ -113,11 +113,11 @@ func discarding(calls []faulttest.Call) bool {
 	})
 }
 
-// checkForeign recovers and looks where the other program's bytes are: where it
+// checkForeign recovers and checks where the other program's bytes are: where it
 // wrote them, or, if it wrote into a file that was no longer there, kept.
 func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 	s := c.settle()
-	c.take(s.remarks)
+	c.take(s.problemList)
 	now := maps.Clone(s.records)
 	switch {
 	case strings.HasSuffix(now[name], foreign):
@@ -144,34 +144,34 @@ func (c *cutCase) checkForeign(name string, old, tooLate bool) {
 
 // A settlement is what recovery made of a state in which another program wrote.
 type settlement struct {
-	remarks
+	problemList
 	records snapshot
 	kept    bool // the other program's bytes are where mend keeps such
 }
 
-// settle recovers the world, or remembers what came of that in a world that held
+// settle recovers the sandbox, or returns the result for a sandbox that held
 // the same.
-func (w *world) settle() *settlement {
-	w.Helper()
-	key := w.state().digest()
-	if s := w.settlements[key]; s != nil {
+func (sb *sandbox) settle() *settlement {
+	sb.Helper()
+	key := sb.state().digest()
+	if s := sb.settlements[key]; s != nil {
 		return s
 	}
 	s := &settlement{}
-	w.settlements[key] = s
-	w.plain("recover") // a conflict gives an exit code of its own
-	s.again(w)
-	s.records, s.kept = w.records(), w.kept()
-	if err := w.verify(); err != nil {
+	sb.settlements[key] = s
+	sb.runUnfiltered("recover") // a conflict gives an exit code of its own
+	s.checkSecondRecovery(sb)
+	s.records, s.kept = sb.records(), sb.kept()
+	if err := sb.verify(); err != nil {
 		s.problem("the journal: %v", err)
 	}
 	return s
 }
 
-func (w *world) kept() bool {
-	w.Helper()
+func (sb *sandbox) kept() bool {
+	sb.Helper()
 	found := false
-	err := filepath.WalkDir(filepath.Join(w.store, ".mend", "kept"), func(p string, e fs.DirEntry, err error) error {
+	err := filepath.WalkDir(filepath.Join(sb.store, ".mend", "kept"), func(p string, e fs.DirEntry, err error) error {
 		if err != nil || e.IsDir() {
 			return nil //nolint:nilerror // what is not there keeps nothing
 		}
@@ -180,7 +180,7 @@ func (w *world) kept() bool {
 		return err
 	})
 	if err != nil {
-		w.Fatal(err)
+		sb.Fatal(err)
 	}
 	return found
 }

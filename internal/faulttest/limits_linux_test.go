@@ -15,8 +15,8 @@ import (
 
 // readOnly makes the file system turn read-only while a call waits, as ext4 does
 // when it finds itself damaged. The program goes on.
-var readOnly = trouble{"the file system turns read-only", func(w *world, _ int) faulttest.Fault {
-	return faulttest.Fault{Action: faulttest.Resume, Frozen: func(faulttest.Call) { w.disk.fail() }}
+var readOnly = trouble{"the file system turns read-only", func(sb *sandbox, _ int) faulttest.Fault {
+	return faulttest.Fault{Action: faulttest.Resume, Frozen: func(faulttest.Call) { sb.disk.fail() }}
 }}
 
 // fail makes ext4 believe that it is damaged.
@@ -40,7 +40,7 @@ func TestReadOnlyAtEveryCall(t *testing.T) {
 			t.Parallel()
 			fs := ext4
 			fs.options += ",errors=remount-ro"
-			report(t, newWorld(t, newDisk(t, fs), built, repairSecond(k)).sweep(readOnly))
+			report(t, newSandbox(t, newDisk(t, fs), built, repairSecond(k)).sweep(readOnly))
 		})
 	}
 }
@@ -58,15 +58,15 @@ func TestDiskFull(t *testing.T) {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
 			m := newTmpfs(t)
-			w := newWorldIn(t, nil, m.dir, built, repairFirst(k))
-			sum := &tally{What: "the disk is full, at 96 sizes", Store: k, Verb: w.name}
+			sb := newSandboxIn(t, nil, m.dir, built, repairFirst(k))
+			sum := &sweepResult{What: "the disk is full, at 96 sizes", Store: k, Verb: sb.name}
 			for i := range sizes {
 				m.size(enough)
-				w.begin()
+				sb.begin()
 				m.size(m.used() + int64(i*os.Getpagesize()))
-				r := w.run(faulttest.Fault{}, w.verb...)
+				r := sb.run(faulttest.Fault{}, sb.verb...)
 				m.size(enough)
-				w.limited(sum, r, fmt.Sprintf("%d pages free", i))
+				sb.limited(sum, r, fmt.Sprintf("%d pages free", i))
 			}
 			report(t, sum)
 		})
@@ -81,17 +81,17 @@ func TestFileSizeLimit(t *testing.T) {
 	for _, k := range []kind{tree, sqlite} {
 		t.Run(string(k), func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil, built, repairFirst(k))
-			sum := &tally{What: "files may not be larger, at 96 sizes", Store: k, Verb: w.name}
+			sb := newSandbox(t, nil, built, repairFirst(k))
+			sum := &sweepResult{What: "files may not be larger, at 96 sizes", Store: k, Verb: sb.name}
 			for i := range sizes {
-				w.begin()
+				sb.begin()
 				limit := fmt.Sprintf(`ulimit -f %d; exec "$0" "$@"`, 2*i) // in blocks of 512 bytes
-				cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", limit, w.mend.Path}, w.args(w.verb)...)...)
+				cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", limit, sb.mend.Path}, sb.args(sb.verb)...)...)
 				var out, errOut strings.Builder
-				cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = w.mend.Env, w.mend.Dir, &out, &errOut
+				cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = sb.mend.Env, sb.mend.Dir, &out, &errOut
 				_ = cmd.Run() // its exit code tells
 				r := faulttest.Result{Code: cmd.ProcessState.ExitCode(), Out: out.String(), Err: errOut.String()}
-				w.limited(sum, r, fmt.Sprintf("at most %d KiB", i))
+				sb.limited(sum, r, fmt.Sprintf("at most %d KiB", i))
 			}
 			report(t, sum)
 		})
@@ -99,10 +99,10 @@ func TestFileSizeLimit(t *testing.T) {
 }
 
 // limited checks a run that had too little of something.
-func (w *world) limited(sum *tally, r faulttest.Result, where string) {
-	w.Helper()
+func (sb *sandbox) limited(sum *sweepResult, r faulttest.Result, where string) {
+	sb.Helper()
 	sum.Cuts++
-	c := &cutCase{world: w, sum: sum, run: r, where: fmt.Sprintf("%v: %s", sum, where)}
+	c := &cutCase{sandbox: sb, sum: sum, run: r, where: fmt.Sprintf("%v: %s", sum, where)}
 	if r.Code < 0 {
 		c.problem("a signal ended it")
 	}

@@ -14,16 +14,16 @@ func TestEveryPair(t *testing.T) {
 		t.Skip("FAULTTEST is not torture")
 	}
 	for _, k := range []kind{tree, sqlite} {
-		n := len(newWorld(t, nil, built, repairFirst(k)).calls)
+		n := len(newSandbox(t, nil, built, repairFirst(k)).calls)
 		for at := 1; at <= n; at++ {
 			s := recovery(k, fmt.Sprintf("killed at call %d", at), func([]faulttest.Call) int { return at })
 			t.Run(fmt.Sprintf("%s/%d", k, at), func(t *testing.T) {
 				t.Parallel()
-				report(t, newWorld(t, nil, built, s).sweep(killed))
+				report(t, newSandbox(t, nil, built, s).sweep(killed))
 			})
 			t.Run(fmt.Sprintf("%s/%d on disk", k, at), func(t *testing.T) {
 				t.Parallel()
-				report(t, newWorld(t, newDisk(t, ext4), built, s).sweep(powerCuts))
+				report(t, newSandbox(t, newDisk(t, ext4), built, s).sweep(powerCuts))
 			})
 		}
 	}

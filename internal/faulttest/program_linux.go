@@ -68,7 +68,7 @@ func (p Program) Run(ctx context.Context, f Fault, args ...string) (Result, erro
 	cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = p.Env, p.Dir, &out, &errOut
 	w := watch{fault: f, kill: func() { _ = cmd.Process.Kill() }}
 	if !p.Now.IsZero() {
-		w.still = newStillness(p.Now, args)
+		w.fixed = newFixedInputs(p.Now, args)
 	}
 	if err := start(cmd, &w.listener); err != nil {
 		return Result{}, fmt.Errorf("running %s: %w", p.Path, err)
@@ -110,7 +110,7 @@ func start(cmd *exec.Cmd, listener *int) error {
 // A watch answers the calls of one run.
 type watch struct {
 	fault    Fault
-	still    *stillness // nil: as it is
+	fixed    *fixedInputs // nil: as it is
 	kill     func()
 	listener int
 	calls    []Call
@@ -166,13 +166,13 @@ func (w *watch) answer(n *notification) error {
 		return nil
 	}
 	a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
-	if w.still != nil {
-		switch val, told, err := w.still.tell(n); {
+	if w.fixed != nil {
+		switch val, answered, err := w.fixed.answer(n); {
 		case err != nil && w.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil: // it is gone
 			return nil
 		case err != nil:
-			return fmt.Errorf("holding the time still: %w", err)
-		case told:
+			return fmt.Errorf("fixing the time: %w", err)
+		case answered:
 			a = answer{id: n.id, val: val}
 		}
 	}

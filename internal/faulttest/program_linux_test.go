@@ -59,7 +59,7 @@ func build(dir string, flags ...string) (binaries, error) {
 // run runs the program, and skips the test where calls cannot be stopped.
 func run(t *testing.T, p faulttest.Program, f faulttest.Fault, args ...string) faulttest.Result {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	ctx, cancel := context.WithTimeout(t.Context(), verbTimeout)
 	defer cancel()
 	r, err := p.Run(ctx, f, args...)
 	if errors.Is(err, faulttest.ErrUnsupported) {

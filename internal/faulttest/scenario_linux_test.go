@@ -7,7 +7,7 @@ import (
 	"mend/testdata"
 )
 
-// A scenario is a verb that writes, and how the world is when it begins.
+// A scenario is a verb that writes, and what it starts from.
 type scenario struct {
 	name  string
 	kind  kind
@@ -69,7 +69,7 @@ func recovery(k kind, name string, half func([]faulttest.Call) int) scenario {
 }
 
 func recoveries(k kind) []scenario {
-	return []scenario{recovery(k, "begun", begun), recovery(k, "halfway", halfway), recovery(k, "written", written)}
+	return []scenario{recovery(k, "begun", lastJournalSync), recovery(k, "halfway", halfway), recovery(k, "written", written)}
 }
 
 // besideWal is a repair of a database with a -wal, which is then not checkpointed.
@@ -119,8 +119,8 @@ func changing(calls []faulttest.Call) []int {
 	return at
 }
 
-// begun is the last sync of the journal before the first change of a record.
-func begun(calls []faulttest.Call) int {
+// lastJournalSync returns the last sync of the journal before the first change of a record.
+func lastJournalSync(calls []faulttest.Call) int {
 	k := changing(calls)[0] - 1
 	for !strings.HasSuffix(calls[k-1].Paths[0], "journal.db") {
 		k--

@@ -102,21 +102,21 @@ func (s state) digest() digest {
 	return digest(h.Sum(nil))
 }
 
-// state is what the world holds.
-func (w *world) state() state {
-	w.Helper()
-	s, err := readState(w.live)
+// state returns what the sandbox holds.
+func (sb *sandbox) state() state {
+	sb.Helper()
+	s, err := readState(sb.live)
 	if err != nil {
-		w.Fatal(err)
+		sb.Fatal(err)
 	}
 	return s
 }
 
-// restore makes the world hold s.
-func (w *world) restore(s state) {
-	w.Helper()
-	if err := s.put(w.live, w.state()); err != nil {
-		w.Fatalf("restoring the world: %v", err)
+// restore makes the sandbox hold s.
+func (sb *sandbox) restore(s state) {
+	sb.Helper()
+	if err := s.put(sb.live, sb.state()); err != nil {
+		sb.Fatalf("restoring the sandbox: %v", err)
 	}
 }
 

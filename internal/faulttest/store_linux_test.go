@@ -18,24 +18,24 @@ import (
 
 // cut breaks three messages, so that their cure makes a folder, creates, changes
 // and deletes.
-func (w *world) cut() {
-	w.Helper()
-	var s damage.Store = damage.Database{SQL: damage.SQL(w.T, w.store)}
-	if w.kind == tree {
-		s = damage.Tree{T: w.T, Root: w.store, Session: w.session}
+func (sb *sandbox) cut() {
+	sb.Helper()
+	var s damage.Store = damage.Database{SQL: damage.SQL(sb.T, sb.store)}
+	if sb.kind == tree {
+		s = damage.Tree{T: sb.T, Root: sb.store, Session: sb.session}
 	}
-	if w.many {
+	if sb.many {
 		runningCalls(s)
 		return
 	}
 	for _, name := range []string{"reasoning last", "blank prompt", "first prompt lost its parts"} {
-		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
+		i := slices.IndexFunc(damage.Table, func(sb damage.Kind) bool { return sb.Name == name })
 		damage.Table[i].Cut(s)
 	}
-	if w.kind == tree { // the agent, too, removes a folder that it has emptied
+	if sb.kind == tree { // the agent, too, removes a folder that it has emptied
 		messages, _ := s.Records()
-		if err := os.Remove(filepath.Join(w.store, "part", messages[damage.FirstPrompt].ID)); err != nil {
-			w.Fatal(err)
+		if err := os.Remove(filepath.Join(sb.store, "part", messages[damage.FirstPrompt].ID)); err != nil {
+			sb.Fatal(err)
 		}
 	}
 }
@@ -54,63 +54,63 @@ func runningCalls(s damage.Store) {
 }
 
 // leaveWal runs f, and leaves behind what it wrote in a -wal, as the agent does.
-func (w *world) leaveWal(f func()) {
-	w.Helper()
-	agent, err := sqlite3.Open(w.store)
+func (sb *sandbox) leaveWal(f func()) {
+	sb.Helper()
+	agent, err := sqlite3.Open(sb.store)
 	if err == nil {
 		err = agent.Exec("PRAGMA wal_autocheckpoint=0; SELECT 1 FROM session")
 	}
 	if err != nil {
-		w.Fatal(err)
+		sb.Fatal(err)
 	}
 	f() // its connections are not the last ones to close
-	left, err := readState(filepath.Dir(w.store))
+	left, err := readState(filepath.Dir(sb.store))
 	err = errors.Join(err, agent.Close()) // the last one, which empties the -wal
-	base := filepath.Base(w.store)
-	err = errors.Join(err, left[base].put(w.store, true), left[base+"-wal"].put(w.store+"-wal", false))
+	base := filepath.Base(sb.store)
+	err = errors.Join(err, left[base].put(sb.store, true), left[base+"-wal"].put(sb.store+"-wal", false))
 	if err != nil {
-		w.Fatal(err)
+		sb.Fatal(err)
 	}
 }
 
 // records is what the store holds, without what is ours in it.
-func (w *world) records() snapshot {
-	w.Helper()
-	key, known := w.key()
-	if all, ok := w.known[key]; known && ok {
+func (sb *sandbox) records() snapshot {
+	sb.Helper()
+	key, known := sb.key()
+	if all, ok := sb.known[key]; known && ok {
 		return maps.Clone(all)
 	}
-	all, err := damage.Snapshot(w.store)
+	all, err := damage.Snapshot(sb.store)
 	if err != nil {
-		w.Fatal(err)
+		sb.Fatal(err)
 	}
 	maps.DeleteFunc(all, func(name, _ string) bool {
 		return name == "." || name == ".mend" || strings.HasPrefix(name, ".mend/")
 	})
 	if known {
-		w.known[key] = maps.Clone(all)
+		sb.known[key] = maps.Clone(all)
 	}
 	return all
 }
 
 // key stands for what a database holds that nobody has open: the same bytes are
 // the same rows, and reading these takes long.
-func (w *world) key() (key digest, ok bool) {
-	if w.kind == tree {
+func (sb *sandbox) key() (key digest, ok bool) {
+	if sb.kind == tree {
 		return key, false
 	}
-	if info, err := os.Stat(w.store + "-wal"); !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0) {
+	if info, err := os.Stat(sb.store + "-wal"); !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0) {
 		return key, false
 	}
-	data, err := os.ReadFile(w.store)
+	data, err := os.ReadFile(sb.store)
 	return digest(sha256.Sum256(data)), err == nil
 }
 
 // snapshot is the records, and which entries have lost their bytes.
-func (w *world) snapshot() snapshot {
-	w.Helper()
-	all := w.records()
-	for _, e := range w.entries() {
+func (sb *sandbox) snapshot() snapshot {
+	sb.Helper()
+	all := sb.records()
+	for _, e := range sb.entries() {
 		if e.Forgotten {
 			all["journal "+e.ID] = "forgotten"
 		}
@@ -118,11 +118,11 @@ func (w *world) snapshot() snapshot {
 	return all
 }
 
-// litter lists what should be gone: all in our folder of the tree but what is
+// leftovers lists what should be gone: all in our folder of the tree but what is
 // kept, and files beside the journal's.
-func (w *world) litter() []string {
+func (sb *sandbox) leftovers() []string {
 	var left []string
-	for _, pattern := range []string{filepath.Join(w.store, ".mend", "*"), filepath.Join(w.journal(), "*"), filepath.Join(w.live, "cache", "mend", "*")} {
+	for _, pattern := range []string{filepath.Join(sb.store, ".mend", "*"), filepath.Join(sb.journal(), "*"), filepath.Join(sb.live, "cache", "mend", "*")} {
 		found, _ := filepath.Glob(pattern)
 		left = append(left, found...)
 	}

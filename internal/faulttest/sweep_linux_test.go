@@ -11,28 +11,28 @@ import (
 )
 
 // sweep does the fault to the scenario's verb at every call, or at those of [cuts], and
-// looks each time that all is well again after recovery.
-func (w *world) sweep(t trouble) *tally {
-	w.Helper()
-	sum := &tally{What: t.name, Store: w.kind, Verb: w.name}
-	if w.disk != nil {
-		sum.What += " on " + w.disk.name
+// checks each time that recovery leaves a correct state.
+func (sb *sandbox) sweep(t trouble) *sweepResult {
+	sb.Helper()
+	sum := &sweepResult{What: t.name, Store: sb.kind, Verb: sb.name}
+	if sb.disk != nil {
+		sum.What += " on " + sb.disk.name
 	}
-	for k := range w.cuts(sum) {
-		w.begin()
-		f := t.fault(w, k)
+	for k := range sb.cuts(sum) {
+		sb.begin()
+		f := t.fault(sb, k)
 		f.At = k
-		r := w.run(f, w.verb...)
-		c := &cutCase{world: w, sum: sum, run: r}
+		r := sb.run(f, sb.verb...)
+		c := &cutCase{sandbox: sb, sum: sum, run: r}
 		if !r.Hit {
 			c.finished()
 			return sum
 		}
-		if w.disk != nil {
-			w.disk.restart()
+		if sb.disk != nil {
+			sb.disk.restart()
 		}
 		sum.Cuts++
-		c.where = fmt.Sprintf("%v, call %d (%s)", sum, k, strings.ReplaceAll(r.Calls[k-1].String(), w.live, ""))
+		c.where = fmt.Sprintf("%v, call %d (%s)", sum, k, strings.ReplaceAll(r.Calls[k-1].String(), sb.live, ""))
 		c.check()
 	}
 	return sum
@@ -41,20 +41,20 @@ func (w *world) sweep(t trouble) *tally {
 // cuts are the calls to be cut at: each, but of a sample, and in a run of all tests,
 // every fifth, which are others each day. A mend that is wrong on purpose is cut at
 // each, until that is seen.
-func (w *world) cuts(sum *tally) iter.Seq[int] {
+func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 	first, step := 1, 1
-	if (level() == "" || level() == "sample") && !w.wrong {
+	if (level() == "" || level() == "sample") && !sb.wrong {
 		step = 5
 		first += int(time.Now().Unix()/(24*60*60)) % step
 	}
 	return func(yield func(int) bool) {
-		for k := first; !w.exposed(sum) && yield(k); k += step {
+		for k := first; !sb.exposed(sum) && yield(k); k += step {
 		}
 	}
 }
 
 // exposed reports whether a mend that is wrong on purpose was seen to be.
-func (w *world) exposed(sum *tally) bool { return w.wrong && len(sum.problems) > 0 }
+func (sb *sandbox) exposed(sum *sweepResult) bool { return sb.wrong && len(sum.problems) > 0 }
 
 var printedID = regexp.MustCompile(`as repair ([a-z]+)\. `)
 

@@ -14,38 +14,38 @@ import (
 
 var update = flag.Bool("update", false, "write the table of what was found into the README")
 
-// A tally counts what became of a store in one sweep.
-type tally struct {
-	What  string // was done
+// A sweepResult counts the outcomes of one sweep.
+type sweepResult struct {
+	What  string // the fault
 	Store kind
 	Verb  string
 
 	Cuts, Before, After        int
-	States                     int // that the cuts left and that were not known yet
+	States                     int // new states that the cuts left
 	Mixed, Torn, Lost, Foreign int
 	problems                   []string
 }
 
-func (t *tally) String() string { return fmt.Sprintf("%s: %s, %s", t.Store, t.Verb, t.What) }
+func (t *sweepResult) String() string { return fmt.Sprintf("%s: %s, %s", t.Store, t.Verb, t.What) }
 
-func (t *tally) problem(format string, args ...any) {
+func (t *sweepResult) problem(format string, args ...any) {
 	t.problems = append(t.problems, fmt.Sprintf(format, args...))
 }
 
-func (t *tally) add(o *tally) {
+func (t *sweepResult) add(o *sweepResult) {
 	t.Cuts, t.Before, t.After = t.Cuts+o.Cuts, t.Before+o.Before, t.After+o.After
 	t.Mixed, t.Torn, t.Lost, t.Foreign = t.Mixed+o.Mixed, t.Torn+o.Torn, t.Lost+o.Lost, t.Foreign+o.Foreign
 }
 
-// A table is the sums of all sweeps of a run.
+// A table has the sums of all sweeps of a run.
 type table struct {
 	mu   sync.Mutex
-	rows []*tally // one for each thing that was done, in each store
+	rows []*sweepResult // one for each fault and store
 }
 
 var found table
 
-func (tb *table) add(t *tally) {
+func (tb *table) add(t *sweepResult) {
 	tb.mu.Lock()
 	defer tb.mu.Unlock()
 	for _, row := range tb.rows {
@@ -54,7 +54,7 @@ func (tb *table) add(t *tally) {
 			return
 		}
 	}
-	row := &tally{What: t.What, Store: t.Store}
+	row := &sweepResult{What: t.What, Store: t.Store}
 	row.add(t)
 	tb.rows = append(tb.rows, row)
 }
@@ -63,7 +63,7 @@ func (tb *table) String() string {
 	var s strings.Builder
 	s.WriteString("| what happens, at every call | store | cuts | wholly before | wholly after | mixed | torn | printed ids lost | foreign bytes lost |\n")
 	s.WriteString("|---|---|--:|--:|--:|--:|--:|--:|--:|\n")
-	slices.SortStableFunc(tb.rows, func(a, b *tally) int {
+	slices.SortStableFunc(tb.rows, func(a, b *sweepResult) int {
 		return cmp.Or(cmp.Compare(a.What, b.What), cmp.Compare(a.Store, b.Store))
 	})
 	for _, r := range tb.rows {
@@ -73,7 +73,7 @@ func (tb *table) String() string {
 	return s.String()
 }
 
-// The marks between which the table stands in the README.
+// The marks around the table in the README.
 const (
 	tableBegin = "<!-- faults: written by make faults-table -->\n"
 	tableEnd   = "<!-- end of faults -->\n"
@@ -95,8 +95,8 @@ func (tb *table) publish() error {
 	return os.WriteFile(readme, []byte(text), 0o644)
 }
 
-// report ends a test with what a sweep found.
-func report(t *testing.T, s *tally) {
+// report adds the result of a sweep to the table, and its problems to the test.
+func report(t *testing.T, s *sweepResult) {
 	t.Helper()
 	found.add(s)
 	t.Logf("%d cuts, %d before, %d after; %d new states", s.Cuts, s.Before, s.After, s.States)

@@ -17,22 +17,22 @@ import (
 	"mend/session"
 )
 
-// A filePen writes the tree.
-type filePen struct {
+// A fileWriter writes the files of a tree.
+type fileWriter struct {
 	root string
 	rng  *rand.Rand
 }
 
-func (p *filePen) path(r damage.Record) string {
+func (p *fileWriter) path(r damage.Record) string {
 	return filepath.Join(p.root, r.Table, r.Owner, r.ID+".json")
 }
 
-// write makes the folder if need be, opens the file, cuts it to nothing, and
-// writes; or it writes another file and renames that.
-func (p *filePen) write(records []damage.Record) ([]line, error) {
-	var lines []line
+// write writes each record: it truncates the file, made with its folder if it is missing,
+// or it writes another file and renames that.
+func (p *fileWriter) write(records []damage.Record) ([]writtenRecord, error) {
+	var lines []writtenRecord
 	for _, r := range records {
-		l := line{Record: r, digest: sha256.Sum256([]byte(r.Data))}
+		l := writtenRecord{Record: r, digest: sha256.Sum256([]byte(r.Data))}
 		err := os.MkdirAll(filepath.Dir(p.path(r)), 0o755)
 		switch {
 		case err != nil:
@@ -50,8 +50,8 @@ func (p *filePen) write(records []damage.Record) ([]line, error) {
 	return lines, nil
 }
 
-// writeInPlace reports whether the file was no longer there when the write was
-// over.
+// writeInPlace writes data to the file, and reports whether another file had its name
+// after the write.
 func writeInPlace(path, data string) (late bool, err error) {
 	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
 	if err != nil {
@@ -69,7 +69,7 @@ func writeInPlace(path, data string) (late bool, err error) {
 	return err != nil || !os.SameFile(mine, there), nil
 }
 
-func (p *filePen) digest(r damage.Record) ([sha256.Size]byte, error) {
+func (p *fileWriter) digest(r damage.Record) ([sha256.Size]byte, error) {
 	data, err := os.ReadFile(p.path(r))
 	if errors.Is(err, fs.ErrNotExist) {
 		err = nil
@@ -77,34 +77,34 @@ func (p *filePen) digest(r damage.Record) ([sha256.Size]byte, error) {
 	return sha256.Sum256(data), err
 }
 
-func (p *filePen) drop(r damage.Record) error {
+func (p *fileWriter) drop(r damage.Record) error {
 	if err := os.Remove(p.path(r)); !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	return nil
 }
 
-func (p *filePen) close() error { return nil }
+func (p *fileWriter) close() error { return nil }
 
-// A rowPen writes the database, in transactions of its own.
-type rowPen struct{ db *sqlite3.Conn }
+// A rowWriter writes rows of a database, in its own transactions.
+type rowWriter struct{ db *sqlite3.Conn }
 
-func newRowPen(path string) (*rowPen, error) {
+func newRowWriter(path string) (*rowWriter, error) {
 	db, err := sqlite3.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	// What mend has deleted may be the message of a part that is written next.
-	return &rowPen{db}, errors.Join(db.BusyTimeout(10*time.Second), db.Exec("PRAGMA foreign_keys=OFF"))
+	return &rowWriter{db}, errors.Join(db.BusyTimeout(10*time.Second), db.Exec("PRAGMA foreign_keys=OFF"))
 }
 
-func (p *rowPen) write(records []damage.Record) (lines []line, err error) {
+func (p *rowWriter) write(records []damage.Record) (lines []writtenRecord, err error) {
 	if err := p.db.Exec("BEGIN IMMEDIATE"); err != nil {
 		return nil, err
 	}
 	for _, r := range records {
 		err := p.put(r)
-		l := line{Record: r}
+		l := writtenRecord{Record: r}
 		if err == nil {
 			l.digest, err = p.digest(r)
 		}
@@ -116,7 +116,7 @@ func (p *rowPen) write(records []damage.Record) (lines []line, err error) {
 	return lines, p.db.Exec("COMMIT")
 }
 
-func (p *rowPen) put(r damage.Record) error {
+func (p *rowWriter) put(r damage.Record) error {
 	owner := map[string]string{"message": "session_id", "part": "message_id, session_id"}[r.Table]
 	values := map[string]string{"message": "id", "part": "?2, id"}[r.Table]
 	return p.run(`INSERT INTO `+r.Table+` (id, `+owner+`, time_created, time_updated, data)
@@ -124,7 +124,7 @@ func (p *rowPen) put(r damage.Record) error {
 		ON CONFLICT (id) DO UPDATE SET data = excluded.data, time_updated = time_updated + 1`, r, nil)
 }
 
-func (p *rowPen) digest(r damage.Record) ([sha256.Size]byte, error) {
+func (p *rowWriter) digest(r damage.Record) ([sha256.Size]byte, error) {
 	var row session.Record
 	err := p.run(`SELECT * FROM `+r.Table+` WHERE id = ?1`, r, func(st *sqlite3.Stmt) {
 		for i := range st.ColumnCount() {
@@ -141,12 +141,12 @@ func (p *rowPen) digest(r damage.Record) ([sha256.Size]byte, error) {
 	return sha256.Sum256(change.ImageOf(&row).Data), err
 }
 
-func (p *rowPen) drop(r damage.Record) error {
+func (p *rowWriter) drop(r damage.Record) error {
 	return p.run(`DELETE FROM `+r.Table+` WHERE id = ?1`, r, nil)
 }
 
 // run runs one statement: ?1 is the record's id, ?2 its owner's, ?3 its data.
-func (p *rowPen) run(sql string, r damage.Record, row func(*sqlite3.Stmt)) error {
+func (p *rowWriter) run(sql string, r damage.Record, row func(*sqlite3.Stmt)) error {
 	st, _, err := p.db.Prepare(sql)
 	if err != nil {
 		return fmt.Errorf("%s: %w", sql, err)
@@ -163,4 +163,4 @@ func (p *rowPen) run(sql string, r damage.Record, row func(*sqlite3.Stmt)) error
 	return st.Err()
 }
 
-func (p *rowPen) close() error { return p.db.Close() }
+func (p *rowWriter) close() error { return p.db.Close() }

@@ -15,35 +15,35 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A stillness answers a program's calls for the time and for random bytes: no time
-// passes, and the bytes are the same in each run. Equal runs then leave equal bytes,
-// so that states that were seen before need no second recovery.
+// A fixedInputs answers a program's calls for the time and for random bytes: the time never
+// changes, and the bytes are the same in each run. So equal runs leave equal bytes, and
+// states that were checked before need no second recovery.
 //
-// A clock that is injected into mend would be simpler and does not do: the bytes that
-// a run leaves depend on every reader of the clock and of random bytes in the process
-// (the runtime's map order and select, bbolt's pages, SQLite's salts, the names of
-// temporary files), and the program under test has to be the one that users run,
-// without a switch that changes its time. A static Go program loads no library in
-// which the calls could be replaced (LD_PRELOAD), and it reads the clock from a page
-// of the kernel (the vDSO) without a call that seccomp could stop. So its auxiliary
-// vector, which tells where that page is, is changed before it reads it.
-type stillness struct {
+// A clock injected into mend would be simpler but is not enough. The bytes that a run
+// leaves depend on every use of the clock and of random bytes in the process: the
+// runtime's map order and select, bbolt's pages, SQLite's salts, the names of temporary
+// files. And the program under test has to be the one that users run, without a switch
+// for its time. A static Go program loads no library that could replace the calls
+// (LD_PRELOAD), and it reads the clock from a page of the kernel (the vDSO), without a
+// call that seccomp could stop. So its auxiliary vector, which has the address of that
+// page, is changed before the program reads it.
+type fixedInputs struct {
 	now    time.Time
-	chance io.Reader
+	random io.Reader
 }
 
-// newStillness is that of a program that runs with these arguments: what is
-// random in two runs of different verbs must not be the same.
-func newStillness(now time.Time, args []string) *stillness {
-	return &stillness{now, rand.NewChaCha8(sha256.Sum256([]byte(strings.Join(args, "\x00"))))}
+// newFixedInputs returns the inputs for a program with these arguments, on which the random
+// bytes depend: those of two different verbs must differ.
+func newFixedInputs(now time.Time, args []string) *fixedInputs {
+	return &fixedInputs{now, rand.NewChaCha8(sha256.Sum256([]byte(strings.Join(args, "\x00"))))}
 }
 
-// tell does for the kernel what a call asks for, if that is the time or chance.
-// It returns what the call returns, and whether it was such a call.
-func (s *stillness) tell(n *notification) (val int64, told bool, err error) {
+// answer does what the kernel would do for a call for the time or for random bytes. It
+// returns the call's result, and whether it was such a call.
+func (s *fixedInputs) answer(n *notification) (val int64, answered bool, err error) {
 	switch n.nr {
-	case beginning:
-		return 0, false, askKernel(n.pid) // the call itself is made
+	case firstCall:
+		return 0, false, askKernel(n.pid) // the call itself is then made
 	case unix.SYS_CLOCK_GETTIME:
 		var t [16]byte // struct timespec
 		binary.NativeEndian.PutUint64(t[:], uint64(s.now.Unix()))
@@ -51,23 +51,23 @@ func (s *stillness) tell(n *notification) (val int64, told bool, err error) {
 		return 0, true, poke(n.pid, n.args[1], t[:])
 	case unix.SYS_GETRANDOM:
 		b := make([]byte, min(n.args[1], 1<<16))
-		_, _ = s.chance.Read(b) // never fails
+		_, _ = s.random.Read(b) // never fails
 		return int64(len(b)), true, poke(n.pid, n.args[0], b)
 	}
 	return 0, false, nil
 }
 
-// Of the auxiliary vector, see getauxval(3).
+// Keys of the auxiliary vector; see getauxval(3).
 const (
 	auxIgnore = 1
 	auxRandom = 25 // the address of 16 random bytes
-	auxVDSO   = 33 // the address of a page that knows the time
+	auxVDSO   = 33 // the address of the vDSO
 	auxEntry  = 16 // bytes, of a key and a value
 )
 
-// askKernel makes a program that has not yet read its auxiliary vector ask the
-// kernel for the time and for random bytes, instead of a page that the kernel
-// shares with it, and gives its own random numbers the same seed each time.
+// askKernel changes the auxiliary vector of a program that has not read it yet: the program
+// then makes calls for the time and for random bytes instead of reading the vDSO, and its
+// own random numbers have the same seed in each run.
 func askKernel(pid uint32) error {
 	vector, err := os.ReadFile(fmt.Sprintf("/proc/%d/auxv", pid))
 	if err != nil {
@@ -79,7 +79,7 @@ func askKernel(pid uint32) error {
 	}
 	at := bytes.LastIndex(stack, vector)
 	if at < 0 {
-		return errors.New("its stack holds no auxiliary vector")
+		return errors.New("its stack has no auxiliary vector")
 	}
 	for e := vector; len(e) >= auxEntry; e = e[auxEntry:] {
 		switch binary.NativeEndian.Uint64(e) {
@@ -94,7 +94,7 @@ func askKernel(pid uint32) error {
 	return poke(pid, from+uint64(at), vector)
 }
 
-// stackOf is the stack of the program, and its address.
+// stackOf returns the stack of the program and its address.
 func stackOf(pid uint32) (stack []byte, from uint64, err error) {
 	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
 	if err != nil {
