@@ -17,7 +17,7 @@ func futureFixture(t *testing.T) *scanFixture {
 	b := newScanFixture(t, testdata.OpenCode1227)
 	for _, w := range damage.Table {
 		if w.Name == "last answer dated in the future" {
-			damage.Edit(t, filepath.Join(b.dir, "opencode", "opencode.db"), b.id, w.Cut)
+			damage.Edit(t, filepath.Join(b.dir, "opencode", "opencode.db"), b.id, w.Apply)
 		}
 	}
 	return b

@@ -26,8 +26,7 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 		} {
 			t.Run(version+"/"+name, func(t *testing.T) {
 				t.Parallel()
-				i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
-				b := benchOf(t, archive, func(_ bench, s damage.Store) { damage.Table[i].Cut(s) })
+				b := benchOf(t, archive, func(_ bench, s damage.Store) { damage.ByName(t, name)(s) })
 				damaged := b.snapshot(t)
 				r, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{Latent: true})
 				if err != nil || len(r.Plan.Ops) == 0 {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -24,8 +23,7 @@ func TestAsk(t *testing.T) {
 			t.Fatal(err)
 		}
 		store := filepath.Join(dir, "opencode", "storage")
-		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == "blank answer" })
-		damage.Table[i].Cut(damage.Tree{T: t, Root: store, Session: session})
+		damage.ByName(t, "blank answer")(damage.Tree{T: t, Root: store, Session: session})
 		damaged, err := damage.Snapshot(store)
 		if err != nil {
 			t.Fatal(err)

@@ -97,13 +97,7 @@ func home(t *testing.T, version string, thinking bool) (h *opencode.Home, sessio
 // damageSession applies a row of [damage.Table] to the session.
 func damageSession(t *testing.T, h *opencode.Home, session, name string) {
 	t.Helper()
-	for _, w := range damage.Table {
-		if w.Name == name {
-			w.Cut(h.Store(session))
-			return
-		}
-	}
-	t.Fatalf("no such damage: %s", name)
+	damage.ByName(t, name)(h.Store(session))
 }
 
 // A toastLog records the toasts of a server.

@@ -34,7 +34,7 @@ func TestLosses(t *testing.T) {
 				t.Run(w.Name+" on "+version, func(t *testing.T) {
 					t.Parallel()
 					ts := newTestStore(t, i)
-					damage.Edit(ts, ts.path, ts.session, w.Cut)
+					damage.Edit(ts, ts.path, ts.session, w.Apply)
 					found.add(w.Name+" on "+version, ts.repairLosses())
 				})
 			}

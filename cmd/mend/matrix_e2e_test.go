@@ -34,7 +34,7 @@ func TestMatrix(t *testing.T) {
 					if *everything || n%len(damage.Versions) == i || c.Want[0] != c.Want[1] || c.Want[1] != c.Want[2] {
 						t.Run(c.Name, func(t *testing.T) {
 							t.Parallel()
-							m.put(c.Name, i, w.run(newTestStore(t, i), c.Cut, c.Want[i]))
+							m.put(c.Name, i, w.run(newTestStore(t, i), c.Apply, c.Want[i]))
 						})
 					}
 				}

@@ -37,7 +37,7 @@ func TestSessionRow(t *testing.T) {
 		for _, c := range cells {
 			b.WriteString(strings.Join([]string{c.Version, c.Column, c.Value, c.Want}, "\t") + "\n")
 		}
-		if err := os.WriteFile("../../internal/damage/rows.tsv", []byte(b.String()), 0o644); err != nil {
+		if err := os.WriteFile("../../internal/damage/sessionrow.tsv", []byte(b.String()), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -57,7 +57,7 @@ func (c *trial) promptListed() opencode.Result {
 
 func (w agentPool) runCell(ts *testStore, cell *damage.Cell) {
 	ts.Helper()
-	damage.SQL(ts, ts.path)(cell.Cut())
+	damage.SQL(ts, ts.path)(cell.Statement())
 	c := &trial{testStore: ts, agents: w, damaged: ts.snapshot()}
 	c.before = c.promptListed()
 	if real := c.before.Verdict; real != cell.Want {

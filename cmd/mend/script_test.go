@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 
@@ -110,11 +109,7 @@ func cmdStore(ts *testscript.TestScript, _ bool, args []string) {
 
 func cmdDamage(ts *testscript.TestScript, _ bool, names []string) {
 	for _, name := range names {
-		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
-		if i < 0 {
-			ts.Fatalf("no such damage: %s", name)
-		}
-		damage.Edit(failer{ts}, ts.Getenv("STORE"), ts.Getenv("SESSION"), damage.Table[i].Cut)
+		damage.Edit(failer{ts}, ts.Getenv("STORE"), ts.Getenv("SESSION"), damage.ByName(failer{ts}, name))
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -112,8 +111,7 @@ func TestRealServerBesideUnfinished(t *testing.T) {
 			other, h := opencode.New(t, exe, api, true), opencode.New(t, exe, api, true)
 			id := other.Unpack(archive)
 			session := h.Unpack(archive)
-			cut := damage.Table[slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == "killed behind reasoning" })].Cut
-			cut(h.Store(session))
+			damage.ByName(t, "killed behind reasoning")(h.Store(session))
 			run := func(when string, args ...string) {
 				t.Helper()
 				if code, out := runMendIn(t, h, filepath.Join(t.TempDir(), "journal"), args...); code != exitDone {

@@ -47,7 +47,7 @@ func (ts *testStore) store() damage.Store { return openStore(ts, ts.path, ts.ses
 // damage applies a damage of the table and reports whether it changed anything.
 func (ts *testStore) damage(w damage.Kind) bool {
 	whole := ts.records()
-	damage.Edit(ts, ts.path, ts.session, w.Cut)
+	damage.Edit(ts, ts.path, ts.session, w.Apply)
 	return !slices.Equal(whole, ts.records())
 }
 

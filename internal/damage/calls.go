@@ -1,9 +1,9 @@
 package damage
 
-// ids gives calls of the one call and of the two one callID.
-func ids(calls ...func(s Store) []Record) func(Store) {
+// sameCallID gives the calls that finds return the same callID.
+func sameCallID(finds ...func(s Store) []Record) func(Store) {
 	return func(s Store) {
-		for _, find := range calls {
+		for _, find := range finds {
 			for _, p := range find(s) {
 				s.Put(p.Edit(func(p fields) { p["callID"] = "call_1" }))
 			}
@@ -11,41 +11,41 @@ func ids(calls ...func(s Store) []Record) func(Store) {
 	}
 }
 
-func theOne(s Store) []Record    { return nth(s, OneCall, "tool", 0) }
-func theFirst(s Store) []Record  { return nth(s, TwoCalls, "tool", 0) }
-func theSecond(s Store) []Record { return nth(s, TwoCalls, "tool", 1) }
+func oneCall(s Store) []Record    { return nthPart(s, OneCall, "tool", 0) }
+func firstCall(s Store) []Record  { return nthPart(s, TwoCalls, "tool", 0) }
+func secondCall(s Store) []Record { return nthPart(s, TwoCalls, "tool", 1) }
 
-// calls are the ids, names and inputs of calls.
-var calls = []Kind{
-	{"one callID in a step", ids(theFirst, theSecond), same("R17")},
-	{"one callID in two messages", ids(theOne, theFirst), same("R17")},
-	{"one callID three times", ids(theOne, theFirst, theSecond), same("R17")},
-	{"callIDs that become one", every(call("callID", "a:b"), set(TwoCalls, "tool", "callID", "a_b")), same("R17")},
-	{"callID of another provider", call("callID", "functions.read:0"), same(Alive)},
-	{"empty callID", call("callID", ""), same("R13")},
-	{"empty callIDs in a step", every(set(TwoCalls, "tool", "callID", ""), change(TwoCalls, "tool", 1, func(p fields) { p["callID"] = "" })), same("R13")},
-	{"callID missing", without(OneCall, "tool", "callID"), same(Dead)},
-	{"callID null", call("callID", nil), same(Dead)},
-	{"callID a number", call("callID", 5), same(Dead)},
-	{"tool missing", without(OneCall, "tool", "tool"), same(Alive)},
-	{"tool of no characters", call("tool", ""), same(Alive)},
-	{"tool a number", call("tool", 5), same(Alive)},
-	{"bad tool name", call("tool", "run the tests!"), same(Alive)},
-	{"bad tool name pending", every(call("tool", "run the tests!"), tools(OneCall, pending)), same(Alive)},
-	{"tool invalid", every(call("tool", "invalid"), inState("input", fields{"tool": "nonesuch", "error": "x"})), same(Alive)},
-	{"state missing", without(OneCall, "tool", "state"), same(Dead)},
-	{"state null", call("state", nil), same(Dead)},
-	{"state a string", call("state", "completed"), same(Alive)},
-	{"status missing", noState("status"), same(Alive)},
-	{"status unknown", inState("status", "novel"), same(Alive)},
-	{"input a string", inState("input", "echo hi"), same("R14")},
-	{"input a list", inState("input", []any{1}), same("R14")},
-	{"input null", inState("input", nil), same("R14")},
-	{"input a number", inState("input", 5), same("R14")},
-	{"input missing", noState("input"), same("R14")},
-	{"input a string, running", every(tools(OneCall, running), inState("input", "echo hi")), same("R14")},
-	{"input missing, pending", tools(OneCall, fields{"status": "pending"}), same("R14")},
-	{"input null, failed", every(tools(OneCall, aborting), inState("input", nil)), same("R14")},
-	{"tool metadata flat", call("metadata", fields{"x": 1}), same(Dead)},
-	{"tool metadata null", call("metadata", nil), same(Alive)},
+// callFields has ids, names and inputs of calls.
+var callFields = []Kind{
+	{"one callID in a step", sameCallID(firstCall, secondCall), allVersions("R17")},
+	{"one callID in two messages", sameCallID(oneCall, firstCall), allVersions("R17")},
+	{"one callID three times", sameCallID(oneCall, firstCall, secondCall), allVersions("R17")},
+	{"callIDs that become one", combine(setCall("callID", "a:b"), setPart(TwoCalls, "tool", "callID", "a_b")), allVersions("R17")},
+	{"callID of another provider", setCall("callID", "functions.read:0"), allVersions(Alive)},
+	{"empty callID", setCall("callID", ""), allVersions("R13")},
+	{"empty callIDs in a step", combine(setPart(TwoCalls, "tool", "callID", ""), editPart(TwoCalls, "tool", 1, func(p fields) { p["callID"] = "" })), allVersions("R13")},
+	{"callID missing", unsetPart(OneCall, "tool", "callID"), allVersions(Dead)},
+	{"callID null", setCall("callID", nil), allVersions(Dead)},
+	{"callID a number", setCall("callID", 5), allVersions(Dead)},
+	{"tool missing", unsetPart(OneCall, "tool", "tool"), allVersions(Alive)},
+	{"tool of no characters", setCall("tool", ""), allVersions(Alive)},
+	{"tool a number", setCall("tool", 5), allVersions(Alive)},
+	{"bad tool name", setCall("tool", "run the tests!"), allVersions(Alive)},
+	{"bad tool name pending", combine(setCall("tool", "run the tests!"), setStates(OneCall, pendingState)), allVersions(Alive)},
+	{"tool invalid", combine(setCall("tool", "invalid"), setState("input", fields{"tool": "nonesuch", "error": "x"})), allVersions(Alive)},
+	{"state missing", unsetPart(OneCall, "tool", "state"), allVersions(Dead)},
+	{"state null", setCall("state", nil), allVersions(Dead)},
+	{"state a string", setCall("state", "completed"), allVersions(Alive)},
+	{"status missing", unsetState("status"), allVersions(Alive)},
+	{"status unknown", setState("status", "novel"), allVersions(Alive)},
+	{"input a string", setState("input", "echo hi"), allVersions("R14")},
+	{"input a list", setState("input", []any{1}), allVersions("R14")},
+	{"input null", setState("input", nil), allVersions("R14")},
+	{"input a number", setState("input", 5), allVersions("R14")},
+	{"input missing", unsetState("input"), allVersions("R14")},
+	{"input a string, running", combine(setStates(OneCall, runningState), setState("input", "echo hi")), allVersions("R14")},
+	{"input missing, pending", setStates(OneCall, fields{"status": "pending"}), allVersions("R14")},
+	{"input null, failed", combine(setStates(OneCall, abortedState), setState("input", nil)), allVersions("R14")},
+	{"tool metadata flat", setCall("metadata", fields{"x": 1}), allVersions(Dead)},
+	{"tool metadata null", setCall("metadata", nil), allVersions(Alive)},
 }

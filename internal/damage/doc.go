@@ -1,4 +1,4 @@
-// Package damage breaks the session of a fixture, in every way in which real
-// sessions were seen to break, in both generations of OpenCode's store. It is
-// for tests.
+// Package damage breaks the session of a fixture for tests, in every way in which real
+// sessions were seen to break, in both generations of OpenCode's store. [Table] lists the
+// kinds of damage.
 package damage

@@ -20,49 +20,49 @@ func (largeURL) MarshalJSON() ([]byte, error) {
 
 func file(mime string, url any) fields { return fields{"type": "file", "mime": mime, "url": url} }
 
-// attached gives the one call attachments.
-func attached(files ...fields) func(Store) {
+// attach sets the attachments of the single call.
+func attach(files ...fields) func(Store) {
 	for _, f := range files {
 		f["id"], f["sessionID"], f["messageID"] = "prt_1", "ses_1", "msg_1"
 	}
-	return inState("attachments", files)
+	return setState("attachments", files)
 }
 
-// sent puts a file into the second prompt.
-func sent(file fields) func(Store) {
+// promptFile adds a file to the second prompt.
+func promptFile(file fields) func(Store) {
 	return func(s Store) {
 		part, _ := json.Marshal(file) // strings can always be encoded
-		add(SecondPrompt, "text", string(part))(s)
+		addPart(SecondPrompt, "text", string(part))(s)
 	}
 }
 
-// files are those of prompts, and what tools attached to their results.
+// files has files of prompts and attachments of tool results.
 var files = []Kind{
-	{"large attachment", attached(file("image/png", largePNG)), same("R15")},
-	{"large attachment without output", every(attached(file("image/png", largePNG)), inState("output", "")), same("R15")},
-	{"large attachment beside a small one", attached(file("image/png", png), file("image/png", largePNG)), same("R15")},
-	{"large image in a prompt", sent(file("image/png", largePNG)), same("R15")},
-	{"large image as a prompt", every(sent(file("image/png", largePNG)), drop(SecondPrompt, "text")), same("R15")},
-	{"large images everywhere", every(sent(file("image/png", largePNG)), attached(file("image/png", largePNG))), same("R15")},
-	{"image in a prompt", sent(file("image/png", png)), same(Alive)},
-	{"image attached", attached(file("image/png", png)), same(Alive)},
-	{"sound attached", attached(file("audio/mpeg", "data:audio/mpeg;base64,AAAA")), by(Dead, Dead, Alive)},
-	{"text attached", attached(file("text/plain", "data:text/plain;base64,AAAA")), by(Dead, Dead, Alive)},
-	{"link attached", attached(file("image/png", "https://example.invalid/x.png")), same(Alive)},
-	{"attachment cut short", attached(file("image/png", "data:image/png;base64,AAAAA")), same(Alive)},
-	{"attachment without mime", attached(fields{"type": "file", "url": png}), same(Dead)},
-	{"attachment without url", attached(fields{"type": "file", "mime": "image/png"}), same(Dead)},
-	{"attachments null", inState("attachments", nil), same(Alive)},
-	{"attachments an object", inState("attachments", fields{"a": 1}), same(Dead)},
-	{"strange file in a prompt", sent(file("application/x-novel", "data:application/x-novel;base64,AAAA")), same(Dead)},
-	{"sound in a prompt", sent(file("audio/mpeg", "data:audio/mpeg;base64,AAAA")), same(Alive)},
-	{"link to an image that is not on the disk in a prompt", sent(file("image/png", "file:///tmp/x.png")), same(Dead)},
-	{"link to a text in a prompt", sent(file("text/plain", "file:///tmp/x.txt")), same(Alive)},
-	{"image URL without comma in a prompt", sent(file("image/png", "data:image/png;base64")), same(Dead)},
-	{"image not in base64 in a prompt", sent(file("image/png", "data:image/png,hello")), same(Alive)},
-	{"image without data in a prompt", sent(file("image/png", "data:image/png;base64,")), same(Alive)},
-	{"image cut short in a prompt", sent(file("image/png", "data:image/png;base64,AAAAA")), same(Dead)},
-	{"file without mime in a prompt", sent(fields{"type": "file", "url": png}), same(Dead)},
-	{"file without url in a prompt", sent(fields{"type": "file", "mime": "image/png"}), same(Dead)},
-	{"file in an answer", add(Hello, "text", `{"type":"file","mime":"image/png","url":"`+png+`"}`), same(Alive)},
+	{"large attachment", attach(file("image/png", largePNG)), allVersions("R15")},
+	{"large attachment without output", combine(attach(file("image/png", largePNG)), setState("output", "")), allVersions("R15")},
+	{"large attachment beside a small one", attach(file("image/png", png), file("image/png", largePNG)), allVersions("R15")},
+	{"large image in a prompt", promptFile(file("image/png", largePNG)), allVersions("R15")},
+	{"large image as a prompt", combine(promptFile(file("image/png", largePNG)), dropPart(SecondPrompt, "text")), allVersions("R15")},
+	{"large images everywhere", combine(promptFile(file("image/png", largePNG)), attach(file("image/png", largePNG))), allVersions("R15")},
+	{"image in a prompt", promptFile(file("image/png", png)), allVersions(Alive)},
+	{"image attached", attach(file("image/png", png)), allVersions(Alive)},
+	{"sound attached", attach(file("audio/mpeg", "data:audio/mpeg;base64,AAAA")), byVersion(Dead, Dead, Alive)},
+	{"text attached", attach(file("text/plain", "data:text/plain;base64,AAAA")), byVersion(Dead, Dead, Alive)},
+	{"link attached", attach(file("image/png", "https://example.invalid/x.png")), allVersions(Alive)},
+	{"attachment cut short", attach(file("image/png", "data:image/png;base64,AAAAA")), allVersions(Alive)},
+	{"attachment without mime", attach(fields{"type": "file", "url": png}), allVersions(Dead)},
+	{"attachment without url", attach(fields{"type": "file", "mime": "image/png"}), allVersions(Dead)},
+	{"attachments null", setState("attachments", nil), allVersions(Alive)},
+	{"attachments an object", setState("attachments", fields{"a": 1}), allVersions(Dead)},
+	{"strange file in a prompt", promptFile(file("application/x-novel", "data:application/x-novel;base64,AAAA")), allVersions(Dead)},
+	{"sound in a prompt", promptFile(file("audio/mpeg", "data:audio/mpeg;base64,AAAA")), allVersions(Alive)},
+	{"link to an image that is not on the disk in a prompt", promptFile(file("image/png", "file:///tmp/x.png")), allVersions(Dead)},
+	{"link to a text in a prompt", promptFile(file("text/plain", "file:///tmp/x.txt")), allVersions(Alive)},
+	{"image URL without comma in a prompt", promptFile(file("image/png", "data:image/png;base64")), allVersions(Dead)},
+	{"image not in base64 in a prompt", promptFile(file("image/png", "data:image/png,hello")), allVersions(Alive)},
+	{"image without data in a prompt", promptFile(file("image/png", "data:image/png;base64,")), allVersions(Alive)},
+	{"image cut short in a prompt", promptFile(file("image/png", "data:image/png;base64,AAAAA")), allVersions(Dead)},
+	{"file without mime in a prompt", promptFile(fields{"type": "file", "url": png}), allVersions(Dead)},
+	{"file without url in a prompt", promptFile(fields{"type": "file", "mime": "image/png"}), allVersions(Dead)},
+	{"file in an answer", addPart(Hello, "text", `{"type":"file","mime":"image/png","url":"`+png+`"}`), allVersions(Alive)},
 }

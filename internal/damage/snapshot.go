@@ -6,7 +6,7 @@ import (
 	"path/filepath"
 )
 
-// Snapshot is all that a store holds: every name below a folder with its mode
+// Snapshot returns everything in a store: every name below a folder with its mode
 // and, for a file, its bytes; or every row of a database with the storage classes
 // and bytes of its columns, by table and primary key.
 func Snapshot(dir string) (map[string]string, error) {

@@ -10,7 +10,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 )
 
-// SQL is a [Database.SQL] on the file at path, without any agent. Foreign keys
+// SQL returns a [Database.SQL] for the file at path that needs no agent. Foreign keys
 // are not enforced.
 func SQL(t Failer, path string) func(statement string, args ...any) []map[string]any {
 	return orFail(t, func(statement string, args ...any) ([]map[string]any, error) {
@@ -28,12 +28,12 @@ func orFail(t Failer, ask func(statement string, args ...any) ([]map[string]any,
 	}
 }
 
-// Edit calls cut with the store at path, a tree or a database, which no program has
-// open. That lets a database be cut over one connection and without a flush, which
-// are most of what a damage costs.
-func Edit(t Failer, path, session string, cut func(Store)) {
+// Edit calls edit with the store at path, a tree or a database, which no program may have
+// open: a database is changed over one connection and without a flush, which is most of
+// the cost of a damage.
+func Edit(t Failer, path, session string, edit func(Store)) {
 	if filepath.Ext(path) != ".db" {
-		cut(Tree{T: t, Root: path, Session: session})
+		edit(Tree{T: t, Root: path, Session: session})
 		return
 	}
 	db, err := connect(path)
@@ -44,7 +44,7 @@ func Edit(t Failer, path, session string, cut func(Store)) {
 	if err != nil {
 		t.Fatal(fmt.Errorf("opening %s: %w", path, err))
 	}
-	cut(Database{SQL: orFail(t, func(statement string, args ...any) ([]map[string]any, error) {
+	edit(Database{SQL: orFail(t, func(statement string, args ...any) ([]map[string]any, error) {
 		return ask(db, statement, args...)
 	})})
 }
@@ -90,7 +90,7 @@ func ask(db *sqlite3.Conn, statement string, args ...any) (rows []map[string]any
 	return rows, st.Err()
 }
 
-// rows is every row of every table of the database, by table and primary key,
+// rows returns every row of every table of the database, by table and primary key,
 // each column with its storage class and bytes.
 func rows(path string) (map[string]string, error) {
 	db, err := connect(path)

@@ -9,33 +9,33 @@ import (
 	"strings"
 )
 
-// A Record is a message or a part of the fixture's session, of either
-// generation of stores.
+// A Record is a message or a part of the fixture's session in either generation of
+// stores.
 type Record struct {
 	Table string // "message" or "part"
 	ID    string
 	Owner string // a part's message
 	Data  string // the JSON as it is stored
-	// Created is the time that Put gives to a row of a database, in milliseconds since
+	// Created is the time that Put sets in a row of a database, in milliseconds since
 	// 1970; 0 leaves it.
 	Created int64
 }
 
-// A Store is where a test cuts its damages.
+// A Store is a store that a test damages.
 type Store interface {
 	// Records returns the messages and the parts, each in the order in which
 	// they are sent.
 	Records() (messages, parts []Record)
 	Put(Record)
 	Drop(Record)
-	// Replace writes one text for another wherever it stands, names included.
+	// Replace replaces a text everywhere, in names too.
 	Replace(old, new string)
 }
 
-// A FileStore is a [Store] of files, into which others can be laid beside the records.
+// A FileStore is a [Store] of files that takes other files beside its records.
 type FileStore interface {
 	Store
-	Lay(name, data string) // name is below the storage folder
+	WriteFile(name, data string) // name is below the storage folder
 }
 
 // A Failer ends a test; a [testing.TB] is one.
@@ -66,7 +66,7 @@ func (s Tree) read(table, owner string) []Record {
 	var out []Record
 	for _, f := range files {
 		if info, err := os.Stat(f); err == nil && info.IsDir() {
-			continue // no record, whatever its name is
+			continue // a folder is no record
 		}
 		data, err := os.ReadFile(f)
 		if err != nil {
@@ -98,8 +98,8 @@ func (s Tree) Put(r Record) {
 	}
 }
 
-// Lay implements [FileStore].
-func (s Tree) Lay(name, data string) {
+// WriteFile implements [FileStore].
+func (s Tree) WriteFile(name, data string) {
 	name = filepath.Join(s.Root, filepath.FromSlash(name))
 	err := os.MkdirAll(filepath.Dir(name), 0o755)
 	if err == nil {
@@ -169,7 +169,7 @@ func (s Database) read(table, query string) []Record {
 	return out
 }
 
-// Put changes the row; a part that is not there gets the times of its message.
+// Put changes the row; a new part gets the times of its message.
 func (s Database) Put(r Record) {
 	if r.Table == "part" {
 		s.SQL("insert or ignore into part select ?, id, session_id, time_created, time_updated, '{}' from message where id = ?", r.ID, r.Owner)
@@ -192,14 +192,14 @@ func (s Database) Replace(old, new string) {
 	}
 }
 
-// Edit changes the fields of a Record's JSON; a Record that is no object stays
-// as it is.
-func (r Record) Edit(change func(map[string]any)) Record {
+// Edit returns the record with changed fields; a record that is not a JSON object is
+// returned as it is.
+func (r Record) Edit(edit func(map[string]any)) Record {
 	var fields map[string]any
 	if json.Unmarshal([]byte(r.Data), &fields) != nil || fields == nil {
 		return r
 	}
-	change(fields)
+	edit(fields)
 	data, err := json.Marshal(fields)
 	if err != nil {
 		panic(err)
@@ -215,14 +215,13 @@ func (r Record) Type() string {
 	return part.Type
 }
 
-// Parts returns the parts of one type in the message that has number n, none where
-// there is no such message.
+// Parts returns the parts of one type in message number n.
 func Parts(s Store, n int, kind string) []Record {
-	return slices.DeleteFunc(partsOf(s, n), func(r Record) bool { return r.Type() != kind })
+	return slices.DeleteFunc(messageParts(s, n), func(r Record) bool { return r.Type() != kind })
 }
 
-// partsOf returns all parts of the message that has number n.
-func partsOf(s Store, n int) []Record {
+// messageParts returns all parts of message number n.
+func messageParts(s Store, n int) []Record {
 	messages, parts := s.Records()
 	return slices.DeleteFunc(parts, func(r Record) bool { return n >= len(messages) || r.Owner != messages[n].ID })
 }

@@ -6,7 +6,7 @@ import "slices"
 // the first generation of SQLite, and the newest.
 var Versions = [...]string{"1.1.53", "1.2.27", "1.18.33"}
 
-// What becomes of a prompt, where it is not refused by a rule.
+// The fate of a prompt that no rule refuses.
 const (
 	Alive = "alive"
 	Dead  = "dead" // the program failed before it sent anything
@@ -26,20 +26,30 @@ const (
 	Goodbye      // step-start, reasoning, text, step-finish
 )
 
-// A Kind breaks the fixture's session. What becomes of the next prompt was
-// observed on the real program.
+// A Kind is one kind of damage to the fixture's session, with the fate of the next
+// prompt as the real program showed it.
 type Kind struct {
 	Name string
-	// Cut does nothing where it does not find what it is to cut, as can be in a
-	// session that has another damage.
-	Cut  func(Store)
-	Want [len(Versions)]string // by version: Alive, Dead, or the rule that the request broke
+	// Apply changes nothing if it does not find the record to change, which another
+	// damage may have removed.
+	Apply func(Store)
+	Want  [len(Versions)]string // by version: Alive, Dead, or the rule that the request broke
 }
 
-func same(v string) [len(Versions)]string { return [len(Versions)]string{v, v, v} }
+func allVersions(v string) [len(Versions)]string { return [len(Versions)]string{v, v, v} }
 
-// by is what differs from version to version, in the order of Versions.
-func by(v ...string) [len(Versions)]string { return [len(Versions)]string(v) }
+// byVersion returns fates that differ, in the order of [Versions].
+func byVersion(v ...string) [len(Versions)]string { return [len(Versions)]string(v) }
 
-// Table is the damages whose effect is known.
-var Table = slices.Concat(texts, thoughts, aborted, calls, results, files, damaged, incomplete, lost, diag, beside, copies, several)
+// Table has every kind of damage whose effect is known.
+var Table = slices.Concat(texts, reasoning, interrupted, callFields, results, files, damaged, incomplete, lost, mixed, otherFiles, copies, several)
+
+// ByName returns the function that applies the kind of damage with the name. It ends the
+// test if there is none.
+func ByName(t Failer, name string) func(Store) {
+	i := slices.IndexFunc(Table, func(k Kind) bool { return k.Name == name })
+	if i < 0 {
+		t.Fatal("no such damage: " + name)
+	}
+	return Table[i].Apply
+}

@@ -1,59 +1,59 @@
 package damage
 
-// memory is what a plugin puts into the second prompt, under an id of its own.
-func memory(text string) func(Store) {
+// pluginMemory adds what a plugin adds to the second prompt, under an id of its own.
+func pluginMemory(text string) func(Store) {
 	return func(s Store) {
-		for _, p := range nth(s, SecondPrompt, "text", 0) {
+		for _, p := range nthPart(s, SecondPrompt, "text", 0) {
 			s.Put(Record{Table: "part", ID: "supermemory-context-1", Owner: p.Owner, Data: `{"type":"text","text":"` + text + `","synthetic":true}`})
 		}
 	}
 }
 
-// texts are text parts, and what stands among them.
+// texts has text parts and the parts between them.
 var texts = []Kind{
-	{"none", func(Store) {}, same(Alive)},
-	{"empty answer", Text(Hello, ""), by("R10", "R10", "R11")},
-	{"empty last answer", Text(Goodbye, ""), by("R10", "R10", "R11")},
-	{"empty answer without reasoning", every(Text(Hello, ""), drop(Hello, "reasoning")), same(Alive)},
-	{"empty text beside tool", Text(OneCall, ""), by(Alive, Alive, "R11")},
-	{"empty prompt", Text(SecondPrompt, ""), same(Alive)},
-	{"empty first prompt", Text(FirstPrompt, ""), same("R16")},
-	{"empty text in a prompt", add(SecondPrompt, "text", `{"type":"text","text":""}`), same(Alive)},
-	{"blank answer", Text(Hello, " \n"), same("R11")},
-	{"blank last answer", Text(Goodbye, "\n\n"), same("R11")},
-	{"blank answer without reasoning", every(Text(Hello, " "), drop(Hello, "reasoning")), same("R11")},
-	{"blank text beside tool", Text(OneCall, " \n"), same("R11")},
-	{"blank text behind tool", add(OneCall, "tool", `{"type":"text","text":"\n"}`), by("R1", "R1", "R11")},
-	{"blank text between two calls", add(TwoCalls, "tool", `{"type":"text","text":" "}`), by("R1", "R1", "R11")},
-	{"blank prompt", Text(SecondPrompt, " \n"), same("R11")},
-	{"blank first prompt", Text(FirstPrompt, "\t"), same("R11")},
-	{"blank text in a prompt", add(SecondPrompt, "text", `{"type":"text","text":" "}`), same("R11")},
-	{"answer of a no-break space", Text(Hello, "\u00a0"), same("R11")},
-	{"blank texts everywhere", every(Text(FirstPrompt, " "), Text(OneCall, " "), Text(Done, " "), Text(SecondPrompt, " "), Text(Hello, " "), Text(TwoCalls, " "), Text(Goodbye, " ")), same("R11")},
-	{"ignored blank answer", every(Text(Hello, " "), set(Hello, "text", "ignored", true)), same("R11")},
-	{"prompt of ignored text", set(SecondPrompt, "text", "ignored", true), same(Alive)},
-	{"text behind tool", add(OneCall, "tool", `{"type":"text","text":"behind"}`), by("R1", "R1", Alive)},
-	{"text between two calls", add(TwoCalls, "tool", `{"type":"text","text":"between"}`), by("R1", "R1", Alive)},
-	{"text missing", without(Hello, "text", "text"), same(Dead)},
-	{"text missing in a prompt", without(SecondPrompt, "text", "text"), same(Dead)},
-	{"text null", set(Hello, "text", "text", nil), same(Dead)},
-	{"text null in a prompt", set(SecondPrompt, "text", "text", nil), same(Dead)},
-	{"text a number", set(Hello, "text", "text", 5), same(Dead)},
-	{"text a number in a prompt", set(SecondPrompt, "text", "text", 5), same(Dead)},
-	{"text metadata null", set(Hello, "text", "metadata", nil), same(Alive)},
-	{"text metadata flat", set(Hello, "text", "metadata", fields{"x": true}), same(Dead)},
-	{"type missing", without(Hello, "text", "type"), same("R10")},
-	{"unknown part type", add(Hello, "text", `{"type":"novelty","x":1}`), same(Alive)},
-	{"parts of other programs", every(
-		add(Hello, "text", `{"type":"thinking","thinking":"x"}`),
-		add(OneCall, "text", `{"type":"tool_use","id":"x","name":"y","input":{}}`),
-		add(SecondPrompt, "text", `{"type":"tool_result","tool_use_id":"x","content":"y"}`)), same(Alive)},
-	{"no step-start", drop(OneCall, "step-start"), same(Alive)},
-	{"part id that sorts before prt", rename(Hello, "text", prefixed("bad_prt_")), same("R10")},
-	{"part id that sorts behind prt", rename(Hello, "text", prefixed("txt_prt_")), same(Alive)},
-	{"text under a part_ id", rename(Hello, "text", prefixed("part_")), same("R10")},
-	{"call under a part_ id", rename(OneCall, "tool", prefixed("part_")), same(Alive)},
-	{"prompt under a part_ id", rename(SecondPrompt, "text", prefixed("part_")), same(Alive)},
-	{"memory of a plugin in a prompt", memory("[MEMORY] x"), same(Alive)},
-	{"blank memory of a plugin in a prompt", memory(" "), same("R11")},
+	{"none", func(Store) {}, allVersions(Alive)},
+	{"empty answer", Text(Hello, ""), byVersion("R10", "R10", "R11")},
+	{"empty last answer", Text(Goodbye, ""), byVersion("R10", "R10", "R11")},
+	{"empty answer without reasoning", combine(Text(Hello, ""), dropPart(Hello, "reasoning")), allVersions(Alive)},
+	{"empty text beside tool", Text(OneCall, ""), byVersion(Alive, Alive, "R11")},
+	{"empty prompt", Text(SecondPrompt, ""), allVersions(Alive)},
+	{"empty first prompt", Text(FirstPrompt, ""), allVersions("R16")},
+	{"empty text in a prompt", addPart(SecondPrompt, "text", `{"type":"text","text":""}`), allVersions(Alive)},
+	{"blank answer", Text(Hello, " \n"), allVersions("R11")},
+	{"blank last answer", Text(Goodbye, "\n\n"), allVersions("R11")},
+	{"blank answer without reasoning", combine(Text(Hello, " "), dropPart(Hello, "reasoning")), allVersions("R11")},
+	{"blank text beside tool", Text(OneCall, " \n"), allVersions("R11")},
+	{"blank text behind tool", addPart(OneCall, "tool", `{"type":"text","text":"\n"}`), byVersion("R1", "R1", "R11")},
+	{"blank text between two calls", addPart(TwoCalls, "tool", `{"type":"text","text":" "}`), byVersion("R1", "R1", "R11")},
+	{"blank prompt", Text(SecondPrompt, " \n"), allVersions("R11")},
+	{"blank first prompt", Text(FirstPrompt, "\t"), allVersions("R11")},
+	{"blank text in a prompt", addPart(SecondPrompt, "text", `{"type":"text","text":" "}`), allVersions("R11")},
+	{"answer of a no-break space", Text(Hello, "\u00a0"), allVersions("R11")},
+	{"blank texts everywhere", combine(Text(FirstPrompt, " "), Text(OneCall, " "), Text(Done, " "), Text(SecondPrompt, " "), Text(Hello, " "), Text(TwoCalls, " "), Text(Goodbye, " ")), allVersions("R11")},
+	{"ignored blank answer", combine(Text(Hello, " "), setPart(Hello, "text", "ignored", true)), allVersions("R11")},
+	{"prompt of ignored text", setPart(SecondPrompt, "text", "ignored", true), allVersions(Alive)},
+	{"text behind tool", addPart(OneCall, "tool", `{"type":"text","text":"behind"}`), byVersion("R1", "R1", Alive)},
+	{"text between two calls", addPart(TwoCalls, "tool", `{"type":"text","text":"between"}`), byVersion("R1", "R1", Alive)},
+	{"text missing", unsetPart(Hello, "text", "text"), allVersions(Dead)},
+	{"text missing in a prompt", unsetPart(SecondPrompt, "text", "text"), allVersions(Dead)},
+	{"text null", setPart(Hello, "text", "text", nil), allVersions(Dead)},
+	{"text null in a prompt", setPart(SecondPrompt, "text", "text", nil), allVersions(Dead)},
+	{"text a number", setPart(Hello, "text", "text", 5), allVersions(Dead)},
+	{"text a number in a prompt", setPart(SecondPrompt, "text", "text", 5), allVersions(Dead)},
+	{"text metadata null", setPart(Hello, "text", "metadata", nil), allVersions(Alive)},
+	{"text metadata flat", setPart(Hello, "text", "metadata", fields{"x": true}), allVersions(Dead)},
+	{"type missing", unsetPart(Hello, "text", "type"), allVersions("R10")},
+	{"unknown part type", addPart(Hello, "text", `{"type":"novelty","x":1}`), allVersions(Alive)},
+	{"parts of other programs", combine(
+		addPart(Hello, "text", `{"type":"thinking","thinking":"x"}`),
+		addPart(OneCall, "text", `{"type":"tool_use","id":"x","name":"y","input":{}}`),
+		addPart(SecondPrompt, "text", `{"type":"tool_result","tool_use_id":"x","content":"y"}`)), allVersions(Alive)},
+	{"no step-start", dropPart(OneCall, "step-start"), allVersions(Alive)},
+	{"part id that sorts before prt", renamePart(Hello, "text", withPrefix("bad_prt_")), allVersions("R10")},
+	{"part id that sorts behind prt", renamePart(Hello, "text", withPrefix("txt_prt_")), allVersions(Alive)},
+	{"text under a part_ id", renamePart(Hello, "text", withPrefix("part_")), allVersions("R10")},
+	{"call under a part_ id", renamePart(OneCall, "tool", withPrefix("part_")), allVersions(Alive)},
+	{"prompt under a part_ id", renamePart(SecondPrompt, "text", withPrefix("part_")), allVersions(Alive)},
+	{"memory of a plugin in a prompt", pluginMemory("[MEMORY] x"), allVersions(Alive)},
+	{"blank memory of a plugin in a prompt", pluginMemory(" "), allVersions("R11")},
 }

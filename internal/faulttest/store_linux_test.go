@@ -29,8 +29,7 @@ func (sb *sandbox) cut() {
 		return
 	}
 	for _, name := range []string{"reasoning last", "blank prompt", "first prompt lost its parts"} {
-		i := slices.IndexFunc(damage.Table, func(sb damage.Kind) bool { return sb.Name == name })
-		damage.Table[i].Cut(s)
+		damage.ByName(sb.T, name)(s)
 	}
 	if sb.kind == tree { // the agent, too, removes a folder that it has emptied
 		messages, _ := s.Records()

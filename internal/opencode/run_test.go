@@ -133,7 +133,7 @@ func TestDamages(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%s/%s", damage.Versions[i], w.Name), func(t *testing.T) {
 			t.Parallel()
-			h, session := broken(t, i, w.Cut)
+			h, session := broken(t, i, w.Apply)
 			r := h.Continue(session, "one more")
 			if r.Verdict != w.Want[i] {
 				t.Errorf("Continue after %q = %s, want %s; exit %d, output:\n%s", w.Name, r.Verdict, w.Want[i], r.Code, tail(r.Output))

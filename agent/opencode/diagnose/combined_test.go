@@ -4,7 +4,6 @@ import (
 	"flag"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 
@@ -76,8 +75,7 @@ func fixCombined(t *testing.T, version int, names []string) {
 func cutStore(t *testing.T, version int, names []string) (*session.Session, Options) {
 	s := unpack(t, version, func(st damage.Store) {
 		for _, name := range names {
-			i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
-			damage.Table[i].Cut(st)
+			damage.ByName(t, name)(st)
 		}
 	}).load()
 	return s, Options{Now: fixtureTime, Version: damage.Versions[version], Missing: missing}

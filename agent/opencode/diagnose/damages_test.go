@@ -24,7 +24,7 @@ func TestDamages(t *testing.T) {
 				continue
 			}
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
-				s := unpack(t, i, w.Cut).load()
+				s := unpack(t, i, w.Apply).load()
 				req := Request{Options: Options{Now: fixtureTime, Version: version, Missing: missing}}
 				if found := foundIn(s); quickCheck(s, fixtureTime) && len(found) > 0 {
 					t.Errorf("plain, and yet %v", found)
@@ -66,7 +66,7 @@ func TestLocked(t *testing.T) {
 			continue
 		}
 		t.Run(w.Name, func(t *testing.T) {
-			s := unpack(t, 0, w.Cut).load()
+			s := unpack(t, 0, w.Apply).load()
 			o := Options{Now: fixtureTime, Version: damage.Versions[0], Missing: missing}
 			before := diagnosed(s, o)
 			for r := range s.Records {
@@ -121,13 +121,9 @@ func verdict(ds []repair.Diagnosis) string {
 
 // What is left in messages that got other ids is not told as fixed.
 func TestRenumberedIsNotCured(t *testing.T) {
-	named := func(name string) func(damage.Store) {
-		i := slices.IndexFunc(damage.Table, func(w damage.Kind) bool { return w.Name == name })
-		return damage.Table[i].Cut
-	}
 	s := unpack(t, 0, func(st damage.Store) {
-		named("unknown part type")(st)
-		named("ids from before the clock's wrap")(st)
+		damage.ByName(t, "unknown part type")(st)
+		damage.ByName(t, "ids from before the clock's wrap")(st)
 	}).load()
 	r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: "1.1.53"}})
 	if err != nil {

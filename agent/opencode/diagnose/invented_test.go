@@ -81,7 +81,7 @@ func TestSeverityIsOfTheVersionInUse(t *testing.T) {
 			if !storetest.Includes(j/5, 5) || j%5 != i && !strings.Contains(w.Name, "model") && !strings.Contains(w.Name, "provider") {
 				continue
 			}
-			s := unpack(t, i, w.Cut).load()
+			s := unpack(t, i, w.Apply).load()
 			for _, version := range damage.Versions {
 				p := render.ProfileFor(version)
 				o := Options{Now: fixtureTime, Version: version, Missing: missing}

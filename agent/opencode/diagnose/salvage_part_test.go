@@ -206,7 +206,7 @@ func TestDamagedParts(t *testing.T) {
 			if !slices.Contains([]string{"part truncated", "part of no bytes", "message truncated", "message of no bytes", "completed without output"}, w.Name) {
 				continue
 			}
-			s := fromStore(t, i, w.Cut)
+			s := fromStore(t, i, w.Apply)
 			res := plan(t, s, Request{Options: Options{Version: version}})
 			if len(res.Plan.Ops) != 1 || len(res.Remaining) > 0 {
 				t.Errorf("%s, %s: Plan has %d ops, remaining %s", version, w.Name, len(res.Plan.Ops), told(res.Remaining))

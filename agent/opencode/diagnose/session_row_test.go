@@ -66,7 +66,7 @@ func (s rowStore) load(id string) *session.Session {
 // with is the session with the cell's value, as SQLite stores it.
 func (s rowStore) with(c damage.Cell) *session.Session {
 	s.t.Helper()
-	s.exec(c.Cut())
+	s.exec(c.Statement())
 	defer s.exec("delete from session; insert into session select * from whole")
 	return s.load(s.session.ID)
 }
@@ -75,7 +75,7 @@ func (s rowStore) with(c damage.Cell) *session.Session {
 // compares the table before and after.
 func (s rowStore) applied(c damage.Cell, ops []change.Op) error {
 	s.t.Helper()
-	s.exec(c.Cut() + "; create table damaged as select * from session")
+	s.exec(c.Statement() + "; create table damaged as select * from session")
 	defer s.exec("delete from session; insert into session select * from whole; drop table damaged")
 	for _, ops := range [][]change.Op{ops, change.Inverse(ops)} {
 		staged, err := s.store.Prepare(s.t.Context(), change.Plan{Ops: ops})
@@ -107,7 +107,7 @@ func TestSessionRow(t *testing.T) {
 		o := Options{Now: fixtureTime, Version: cell.Version}
 		ds := diagnosed(s, o)
 		if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != (cell.Want != damage.Alive) {
-			t.Errorf("%s: %s: Diagnose = %s, the real program: %s", cell.Version, cell.Cut(), told(ds), cell.Want)
+			t.Errorf("%s: %s: Diagnose = %s, the real program: %s", cell.Version, cell.Statement(), told(ds), cell.Want)
 			continue
 		}
 		if cell.Want == damage.Alive {
@@ -115,13 +115,13 @@ func TestSessionRow(t *testing.T) {
 		}
 		r, err := Plan(s, Request{Options: o})
 		if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref != s.Info.Ref || len(r.Remaining) > 0 {
-			t.Errorf("%s: %s: Plan = %v, %v; left: %s", cell.Version, cell.Cut(), r.Plan.Ops, err, told(r.Remaining))
+			t.Errorf("%s: %s: Plan = %v, %v; left: %s", cell.Version, cell.Statement(), r.Plan.Ops, err, told(r.Remaining))
 			continue
 		}
 		if column := cell.Version + cell.Column; !applied[column] {
 			applied[column] = true
 			if err := stores[cell.Version].applied(cell, r.Plan.Ops); err != nil {
-				t.Errorf("%s: %s: %v", cell.Version, cell.Cut(), err)
+				t.Errorf("%s: %s: %v", cell.Version, cell.Statement(), err)
 			}
 		}
 	}

@@ -112,7 +112,7 @@ const largeImage = 5_600_000
 func damageTrials() []trial {
 	var all []trial
 	for _, w := range damage.Table {
-		all = append(all, trial{name: w.Name, cut: func(l *harness) { w.Cut(l) }, want: w.Want})
+		all = append(all, trial{name: w.Name, cut: func(l *harness) { w.Apply(l) }, want: w.Want})
 	}
 	return all
 }

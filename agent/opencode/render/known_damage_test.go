@@ -74,7 +74,7 @@ func TestKnownDamage(t *testing.T) {
 				continue
 			}
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
-				s := knownDamage(t, i, w.Cut)
+				s := knownDamage(t, i, w.Apply)
 				if p := render.ProfileFor(version); p.Tree() {
 					s = render.WithFiles(s, nil)
 				}

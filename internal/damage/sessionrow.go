@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// Unlisted is what becomes of a session that is answered while the list of sessions, or
-// the session's page, fails: one more besides [Alive] and [Dead].
+// Unlisted is the fate, besides [Alive] and [Dead], of a session that the agent answers
+// in while the list of sessions or the session's page fails.
 const Unlisted = "unlisted"
 
-// A Cell is a value in a column of the session's own row, and what became of the
-// session with it in the real program.
+// A Cell is a value in a column of the session's own row, with the fate of the session in
+// the real program.
 type Cell struct {
 	Version       string
 	Column, Value string // the value as SQL
 	Want          string // Alive, Dead or Unlisted
 }
 
-// Cut is the statement that puts the value there.
-func (c Cell) Cut() string { return "update session set " + c.Column + " = " + c.Value }
+// Statement returns the SQL statement that sets the value.
+func (c Cell) Statement() string { return "update session set " + c.Column + " = " + c.Value }
 
-//go:embed rows.tsv
+//go:embed sessionrow.tsv
 var rowsTable string
 
-// Cells are all that were measured: every column with values of every storage
+// Cells returns all that were measured: every column with values of every storage
 // class, and of every kind of JSON. TestSessionRow of cmd/mend measures them again.
 func Cells() []Cell {
 	var all []Cell

@@ -1,0 +1,72 @@
+package damage
+
+import "strings"
+
+// mixed has damages that the next prompt inherits, calls that the provider ran, and
+// messages dated in the future.
+var mixed = []Kind{
+	{"modelID missing in the last prompt's model", setModel(fields{"providerID": "anthropic"}, FourthPrompt), byVersion(Dead, Dead, Alive)},
+	{"providerID missing in the last prompt's model", setModel(fields{"modelID": "claude-fake"}, FourthPrompt), byVersion(Dead, Dead, Alive)},
+	{"modelID null in the last prompt's model", setModel(fields{"providerID": "anthropic", "modelID": nil}, FourthPrompt), byVersion(Dead, Dead, Alive)},
+	{"modelID of no characters in the last prompt's model", setModel(fields{"providerID": "anthropic", "modelID": ""}, FourthPrompt), byVersion(Dead, Dead, Alive)},
+	{"last prompt's model a string", setModel("anthropic/claude-fake", FourthPrompt), byVersion(Dead, Dead, Alive)},
+	{"last prompt's model null", setModel(nil, FourthPrompt), allVersions(Alive)},
+	{"modelID missing in an older prompt's model", setModel(fields{"providerID": "anthropic"}, SecondPrompt), allVersions(Alive)},
+	{"model empty in every prompt", setModel(fields{}, FirstPrompt, SecondPrompt, ThirdPrompt, FourthPrompt), byVersion(Dead, Dead, Alive)},
+	{"every message truncated at its end", rewriteMessages(func(s string) string { return strings.TrimRight(s, "}\n ") }), allVersions(Dead)},
+	{"every message truncated behind its model", rewriteMessages(upTo(`"modelID": "claude-fake"`)), allVersions(Dead)},
+	{"every message of no bytes", rewriteMessages(noBytes), allVersions(Dead)},
+	{"every prompt of no bytes", combine(rewriteMessage(FirstPrompt, noBytes), rewriteMessage(SecondPrompt, noBytes), rewriteMessage(ThirdPrompt, noBytes), rewriteMessage(FourthPrompt, noBytes)), allVersions(Dead)},
+	{"the provider ran the call", setCall("metadata", fields{"providerExecuted": true}), byVersion(Dead, Dead, Alive)},
+	{"the provider ran the call, with more metadata", setCall("metadata", fields{"providerExecuted": true, "anthropic": fields{"x": "y"}}), byVersion(Dead, Dead, Alive)},
+	{"the provider did not run the call", setCall("metadata", fields{"providerExecuted": false}), byVersion(Dead, Dead, Alive)},
+	{"an unknown part beside a text of no bytes", combine(addPart(Hello, "reasoning", `{"type":"novel","x":1}`), rewritePart(Hello, "text", noBytes)), allVersions(Dead)},
+	{"last answer dated in the future", dateInFuture(Goodbye), byVersion(Alive, "R12", "R12")},
+	{"last prompt dated in the future", dateInFuture(FourthPrompt), byVersion(Alive, Dead, Dead)},
+	{"last prompt and answer dated in the future", dateInFuture(FourthPrompt, Goodbye), byVersion(Alive, Dead, Dead)},
+	{"answer dated in the future", dateInFuture(Hello), byVersion(Alive, "R12", "R12")},
+	{"prompt and answer dated in the future", dateInFuture(SecondPrompt, Hello), byVersion(Alive, Dead, Dead)},
+	{"every message dated in the future", dateInFuture(FirstPrompt, OneCall, Done, SecondPrompt, Hello, ThirdPrompt, TwoCalls, DoneAgain, FourthPrompt, Goodbye), byVersion(Alive, Dead, Dead)},
+}
+
+// setModel sets the model of prompts.
+func setModel(to any, prompts ...int) func(Store) {
+	return func(s Store) {
+		for _, n := range prompts {
+			setMessage(n, "model", to)(s)
+		}
+	}
+}
+
+// rewriteMessages replaces the stored bytes of every message's own record.
+func rewriteMessages(to func(string) string) func(Store) {
+	return func(s Store) {
+		messages, _ := s.Records()
+		rewrite(s, messages, to)
+	}
+}
+
+// future is the start of the year 2099 in milliseconds since 1970.
+const future = 4070908800000
+
+// dateInFuture gives messages times in the future and keeps their order.
+func dateInFuture(numbers ...int) func(Store) {
+	return func(s Store) {
+		messages, _ := s.Records()
+		for _, n := range numbers {
+			if n >= len(messages) {
+				continue
+			}
+			at := int64(future + 1000*n)
+			m := messages[n].Edit(func(m fields) {
+				time := fields{"created": at}
+				if m["role"] == "assistant" {
+					time["completed"] = at + 500
+				}
+				m["time"] = time
+			})
+			m.Created = at
+			s.Put(m)
+		}
+	}
+}
