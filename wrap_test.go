@@ -34,7 +34,7 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 				}
 				of := func(d repair.Diagnosis) bool { return d.Class == class }
 				if !slices.ContainsFunc(r.Fixed, of) || slices.ContainsFunc(r.Remaining, of) {
-					t.Errorf("cured: %+v\nremaining: %+v", r.Fixed, r.Remaining)
+					t.Errorf("fixed: %+v\nremaining: %+v", r.Fixed, r.Remaining)
 				}
 				e, err := b.client.Apply(t.Context(), r.Plan)
 				if err != nil {

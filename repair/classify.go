@@ -207,7 +207,7 @@ func hasAll(text string, ws words) bool {
 	return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(text, w) })
 }
 
-const notRecognised = "This error is not one that mend knows a cure for. `mend scan` tells all that is wrong with the session as it is stored."
+const notRecognised = "This error is not one that mend knows a fix for. `mend scan` tells all that is wrong with the session as it is stored."
 
 // recognise is the first kind that the text, in lower case, is of.
 func recognise(lower string) errorKind {

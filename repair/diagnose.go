@@ -8,7 +8,7 @@ import (
 	"mend/session"
 )
 
-// A Diagnosis is one fault of a session. Why, Cure, Loses and WhyNot are each a
+// A Diagnosis is one fault of a session. Why, Fix, Loses and WhyNot are each a
 // sentence or two for a person.
 type Diagnosis struct {
 	Rule     string // the code of the agent's or the provider's rule
@@ -20,7 +20,7 @@ type Diagnosis struct {
 	Says     string // what the provider says of it, or what was found
 	Fix      string // what a repair does about it; "" where it does nothing
 	Loses    string // what the user loses by the fix; "" for nothing
-	WhyNot   string // where Cure is "": the reason, and what the user can do
+	WhyNot   string // where Fix is "": the reason, and what the user can do
 
 	finding key // as it was found first
 }

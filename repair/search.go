@@ -414,7 +414,7 @@ func describeFixed(trials []trial) func(Finding, Diagnosis) Diagnosis {
 		own[tr.key()], beside[tr.Ref.Message] = tr.fix, tr.fix
 	}
 	return func(f Finding, d Diagnosis) Diagnosis {
-		d.Fix, d.WhyNot = "It is gone with the cure of another fault.", ""
+		d.Fix, d.WhyNot = "It is gone with the fix of another fault.", ""
 		near, ok := beside[f.Ref.Message]
 		if len(trials) == 1 && trials[0].fix.Whole {
 			near, ok = trials[0].fix, true
@@ -444,7 +444,7 @@ func (s *search) originalDiagnosis(f Finding) Diagnosis {
 	return s.describe(f)
 }
 
-const whyNone = "No change that mend knows cures this without breaking something else."
+const whyNone = "No change that mend knows fixes this without breaking something else."
 
 // forkAdvice returns what the user can do about a session that stays broken, "" if nothing
 // is known.

@@ -192,7 +192,7 @@ func BenchmarkDecode(b *testing.B) {
 		s := session.Session{ID: fmt.Sprintf("ses_%020d", i), Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27"}
 		r := Result{Stamp: [32]byte{byte(i)}, From: 1_790_000_000_000, Until: 1_855_000_000_000}
 		if i%10 == 0 {
-			d := repair.Diagnosis{Rule: "R1", Class: "tool_result_missing", Severity: repair.Broken, Why: strings.Repeat("why ", 20), Says: strings.Repeat("says ", 20), Fix: strings.Repeat("cure ", 20)}
+			d := repair.Diagnosis{Rule: "R1", Class: "tool_result_missing", Severity: repair.Broken, Why: strings.Repeat("why ", 20), Says: strings.Repeat("says ", 20), Fix: strings.Repeat("fix ", 20)}
 			r.Diagnoses = []repair.Diagnosis{d, d, d}
 		}
 		c.sessions = append(c.sessions, s)

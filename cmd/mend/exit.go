@@ -30,7 +30,7 @@ const (
 
 const exitHelp = `Exit codes:
   0  done, or healthy
-  1  problems found (scan), or not all could be cured (repair)
+  1  problems found (scan), or not all could be fixed (repair)
   2  the command line is wrong, or names something that does not exist; also
      where mend itself ends in the middle for lack of memory (as by "ulimit -v")
      or by a crash: Go's own code for that is 2, and the standard error says

@@ -30,9 +30,9 @@ type diagnosisJSON struct {
 	Record   string `json:"record"`
 	Why      string `json:"why"`
 	Says     string `json:"says,omitempty"` // the provider's error, or what was found
-	Cure     string `json:"cure"`
+	Fix      string `json:"cure"`
 	Loses    string `json:"loses"`
-	WhyNot   string `json:"whyNot,omitempty"` // if cure is ""
+	WhyNot   string `json:"whyNot,omitempty"` // if there is no fix
 }
 
 type repairJSON struct {
@@ -109,7 +109,7 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 	for i, d := range ds {
 		out[i] = diagnosisJSON{
 			Rule: d.Rule, Class: string(d.Class), Severity: d.Severity.String(), Record: d.Ref.String(),
-			Why: d.Why, Says: d.Says, Cure: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot,
+			Why: d.Why, Says: d.Says, Fix: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot,
 		}
 	}
 	return out

@@ -170,7 +170,7 @@ func TestHookConversation(t *testing.T) {
 		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
 	}
 	all, err := readCounts(countsPath(r.opt.Journal))
-	if err != nil || all.String() != "1 error of running agents: 1 cured, 0 refused, 0 failed." {
+	if err != nil || all.String() != "1 error of running agents: 1 fixed, 0 refused, 0 failed." {
 		t.Errorf("counters: %s, %v", all, err)
 	}
 }

@@ -100,7 +100,7 @@ func (ts *testStore) repairLosses() string {
 	now := ts.snapshot()
 	ts.checkOnlyNamed(damaged, now, named)
 	if cmp.Equal(damaged, now) {
-		return "\tnothing to cure\n"
+		return "\tnothing to fix\n"
 	}
 	all := append(describeChanges(before, ts.records()), removedFiles(damaged, now)...)
 	return "\t" + strings.Join(append(all, lines...), "\n\t") + "\n"

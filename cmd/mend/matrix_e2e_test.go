@@ -64,9 +64,9 @@ func (w agentPool) run(ts *testStore, cut func(damage.Store), want string) strin
 	if unknowable(real) {
 		c.checkSuspects(changedIDs(whole, ts.records()))
 	}
-	outcome := real + ", cured"
+	outcome := real + ", fixed"
 	if now := c.repairUntilAlive(2); now != opencode.Alive {
-		outcome = real + ", not cured"
+		outcome = real + ", not fixed"
 	}
 	c.checkUndo()
 	return outcome

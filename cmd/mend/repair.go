@@ -27,7 +27,7 @@ func (a *app) repairVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "repair [SESSION]",
 		Short: "Repair one session, or every broken one",
-		Long: `Repair plans the smallest change that cures a session, proves the plan on a copy,
+		Long: `Repair plans the smallest change that fixes a session, proves the plan on a copy,
 writes it into the journal, and then changes the store in one step that is whole
 or absent, whatever happens.
 
@@ -60,10 +60,10 @@ second time, all thinking of that kind is removed at once.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and write nothing")
 	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	fl.BoolVar(&f.latent, "latent", false, "cure also what only another version or setting would refuse")
+	fl.BoolVar(&f.latent, "latent", false, "fix also what only another version or setting would refuse")
 	fl.BoolVar(&f.force, "force", false, "repair although the agent is at work in the session")
 	fl.BoolVar(&f.orphans, "orphans", false, "repair no session, but put away messages and parts to which none leads")
-	fl.StringSliceVar(&f.classes, "class", nil, "cure this class alone: "+classList())
+	fl.StringSliceVar(&f.classes, "class", nil, "fix this class alone: "+classList())
 	a.thinkingFlag(fl)
 	fl.BoolVar(&f.all, "all", false, "with --error: repair all of its kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "the error of the model API: its text, @FILE, or - for the standard input")

@@ -65,7 +65,7 @@ func (a *app) finishRepair(ps []proposal, done []change.Entry, left error, r men
 	case len(todo) == 0 && len(ps) == 0 && left == nil:
 		a.printf("%s\n", good("Nothing is broken."))
 	case len(todo) == 0 && len(ps) == 1 && left == nil && fixesLatent(ps[0].result.Remaining, r):
-		a.printf("Nothing is broken. %s cures what is latent.\n", bold("mend repair --latent "+ps[0].head.ID))
+		a.printf("Nothing is broken. %s fixes what is latent.\n", bold("mend repair --latent "+ps[0].head.ID))
 	}
 	a.printRemaining(ps, r)
 }

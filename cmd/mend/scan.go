@@ -180,10 +180,10 @@ func (a *app) printDiagnosis(d repair.Diagnosis) {
 	a.printf("    %s %s  %s  %s\n", severityWord(d.Severity), d.Rule, faint(string(d.Class)), faint(d.Ref))
 	a.printf("      %s\n", escape(d.Why))
 	if d.Fix == "" {
-		a.printf("      %s %s\n", warn("no cure:"), escape(d.WhyNot))
+		a.printf("      %s %s\n", warn("no fix:"), escape(d.WhyNot))
 		return
 	}
-	a.printf("      %s %s", good("cure:"), escape(d.Fix))
+	a.printf("      %s %s", good("fix:"), escape(d.Fix))
 	if d.Loses != "" {
 		a.printf(" %s", warn("It loses: "+escape(d.Loses)))
 	}

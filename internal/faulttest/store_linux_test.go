@@ -16,7 +16,7 @@ import (
 	"mend/internal/damage"
 )
 
-// cut breaks three messages, so that their cure makes a folder, creates, changes
+// cut breaks three messages, so that their fix makes a folder, creates, changes
 // and deletes.
 func (sb *sandbox) cut() {
 	sb.Helper()

@@ -8,7 +8,7 @@ import (
 	"mend/internal/damage"
 )
 
-// A server reads the store anew for every prompt: a session that was cured
+// A server reads the store anew for every prompt: a session that was fixed
 // meanwhile goes on.
 func TestServe(t *testing.T) {
 	for i, version := range damage.Versions {
@@ -20,7 +20,7 @@ func TestServe(t *testing.T) {
 			}
 			damage.Text(damage.Hello, "mended")(h.Store(session))
 			if r := s.Prompt(session, "one more"); r.Verdict != Alive {
-				t.Errorf("Prompt after the cure = %s, want %s; status %d, reply:\n%s", r.Verdict, Alive, r.Code, tail(r.Output))
+				t.Errorf("Prompt after the fix = %s, want %s; status %d, reply:\n%s", r.Verdict, Alive, r.Code, tail(r.Output))
 			}
 		})
 	}

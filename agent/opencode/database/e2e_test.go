@@ -72,8 +72,8 @@ func TestBesideRealServer(t *testing.T) {
 			want("R11")
 
 			events := tableRows(t, s, "event")
-			cure := setText(t, s, id, "mended", "injected by mend")
-			if out := run(t, s, cure); out.State != change.Committed {
+			fix := setText(t, s, id, "mended", "injected by mend")
+			if out := run(t, s, fix); out.State != change.Committed {
 				t.Fatalf("Commit = %+v", out)
 			}
 			if tableRows(t, s, "event") != events {
@@ -82,7 +82,7 @@ func TestBesideRealServer(t *testing.T) {
 			if r := want(opencode.Alive); !sent(r, "mended") || !sent(r, "injected by mend") {
 				t.Error("the repaired text is not in the request")
 			}
-			if out := run(t, s, change.Inverse(cure)); out.State != change.Committed {
+			if out := run(t, s, change.Inverse(fix)); out.State != change.Committed {
 				t.Fatalf("undo = %+v", out)
 			}
 			want("R11")
@@ -184,8 +184,8 @@ func prompt(t *testing.T, server *opencode.Server, id string, stop <-chan struct
 func mendAndUndo(t *testing.T, s *Store, id string, more func(n int) bool) (n int, longest time.Duration) {
 	t.Helper()
 	for ; more(n); n++ {
-		cure := setText(t, s, id, "mended", "injected")
-		for _, ops := range [][]change.Op{cure, change.Inverse(cure)} {
+		fix := setText(t, s, id, "mended", "injected")
+		for _, ops := range [][]change.Op{fix, change.Inverse(fix)} {
 			st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 			must(t, err)
 			begin := time.Now()

@@ -74,10 +74,10 @@ func TestClock(t *testing.T) {
 				t.Parallel()
 				st := unpack(t, version, c.cut)
 				before := st.load()
-				after := cure(before, render.FailureClock, clockFixes)
+				after := applyFixes(before, render.FailureClock, clockFixes)
 				if after == nil {
 					counts, f := faults(before, render.FailureClock)
-					t.Fatalf("no fix cures %v; %v", f, counts)
+					t.Fatalf("no fix fixes %v; %v", f, counts)
 				}
 				sameTalk(t, before, after, c.old)
 				st.thereAndBack(before, after)

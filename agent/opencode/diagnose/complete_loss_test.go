@@ -37,7 +37,7 @@ func TestCompleteLosses(t *testing.T) {
 		s := build(user(hi), c.turn, user(hi))
 		r := plan(t, s, latent)
 		if len(r.Fixed) == 0 || r.Fixed[0].Class != repair.IncompleteRecord || r.Fixed[0].Loses != c.loses {
-			t.Errorf("%s: Plan cures %+v, want one %s that loses %q; leaves %s", c.name, r.Fixed, repair.IncompleteRecord, c.loses, told(r.Remaining))
+			t.Errorf("%s: Plan fixes %+v, want one %s that loses %q; leaves %s", c.name, r.Fixed, repair.IncompleteRecord, c.loses, told(r.Remaining))
 		}
 	}
 }

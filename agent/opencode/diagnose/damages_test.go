@@ -131,10 +131,10 @@ func TestRenumberedIsNotCured(t *testing.T) {
 	}
 	for _, d := range r.Fixed {
 		if d.Rule == render.FailureScreen {
-			t.Errorf("Cured has %s %s, which stays: %s", d.Rule, d.Ref, told(r.Remaining))
+			t.Errorf("Fixed has %s %s, which stays: %s", d.Rule, d.Ref, told(r.Remaining))
 		}
 	}
 	if len(r.Fixed) == 0 || len(r.Remaining) == 0 {
-		t.Errorf("Cured = %s, Remaining = %s", told(r.Fixed), told(r.Remaining))
+		t.Errorf("Fixed = %s, Remaining = %s", told(r.Fixed), told(r.Remaining))
 	}
 }

@@ -29,7 +29,7 @@ func TestAttachments(t *testing.T) {
 		r := plan(t, s, Request{Options: Options{Version: "1.1.53"}})
 		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "attachments")
 		if string(got) != c.want || len(r.Fixed) == 0 || r.Fixed[0].Loses == "" || len(r.Unfixable) > 0 {
-			t.Errorf("%s: Plan leaves the attachments %.200s, want %.200s; cured %+v, not %+v", c.name, got, c.want, r.Fixed, r.Unfixable)
+			t.Errorf("%s: Plan leaves the attachments %.200s, want %.200s; fixed %+v, not %+v", c.name, got, c.want, r.Fixed, r.Unfixable)
 		}
 	}
 }

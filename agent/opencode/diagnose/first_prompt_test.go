@@ -48,10 +48,10 @@ func TestLostFirstPrompt(t *testing.T) {
 				sound := unpack(t, version, func(damage.Store) {}).load()
 				st := unpack(t, version, c.cut)
 				before := st.load()
-				after := cure(before, "R16", firstPromptFixes)
+				after := applyFixes(before, "R16", firstPromptFixes)
 				if after == nil {
 					counts, f := faults(before, "R16")
-					t.Fatalf("no fix cures %v; %v", f, counts)
+					t.Fatalf("no fix fixes %v; %v", f, counts)
 				}
 				var did []string
 				for _, o := range change.Diff(before.AllRecords, after.AllRecords) {
@@ -136,7 +136,7 @@ func TestFirstPrompt(t *testing.T) {
 		}
 		for _, d := range r.Fixed {
 			if at := touched(r.Plan.Ops); d.Rule == "R16" && !strings.Contains(d.Fix, at) {
-				t.Errorf("%s: Plan changes %s, the cure is %q", c.name, at, d.Fix)
+				t.Errorf("%s: Plan changes %s, the fix is %q", c.name, at, d.Fix)
 			}
 		}
 	}

@@ -14,7 +14,7 @@ func TestHiddenFolder(t *testing.T) {
 	s := &session.Session{ID: "ses_1", Stray: []session.Stray{{Path: "part/msg_1", Message: "msg_1", Why: "permission denied", Hidden: true}}}
 	ds := diagnosed(s, Options{})
 	if len(ds) != 1 || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
-		t.Errorf("Diagnose = %+v, want one that is broken and has no cure", ds)
+		t.Errorf("Diagnose = %+v, want one that is broken and has no fix", ds)
 	}
 	s.Stray[0].Hidden = false
 	if ds := diagnosed(s, Options{}); len(ds) != 1 || ds[0].Severity != repair.Note {

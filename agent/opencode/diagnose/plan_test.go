@@ -26,7 +26,7 @@ func TestPlanOnError(t *testing.T) {
 		{"no message named", thinking(), "thinking is disabled, cannot contain", "msg_02 msg_04"},
 		{"far off", thinking(), "messages.90: thinking is disabled, cannot contain", "msg_04"},
 		{
-			"the named one alone, though it cannot be cured",
+			"the named one alone, though it cannot be fixed",
 			[]turn{user(hi), answer(signed, hi), calling(signed, bash)},
 			"messages.2: Invalid `signature` in `thinking` block", "",
 		},
@@ -160,7 +160,7 @@ func TestPlanOnErrorToldThinking(t *testing.T) {
 	for _, c := range []struct {
 		name     string
 		thinking *bool
-		cured    string // its rule
+		fixed    string // its rule
 	}{
 		{"not told", nil, "R3"},
 		{"on", &on, "R3"},
@@ -168,12 +168,12 @@ func TestPlanOnErrorToldThinking(t *testing.T) {
 	} {
 		e := repair.ParseAPIError([]byte("messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."))
 		r := plan(t, build(user(hi), answer(hi), user(hi), calling(stepStart, bash)), Request{Error: &e, Options: Options{Thinking: c.thinking}})
-		cured := ""
+		fixed := ""
 		if len(r.Fixed) > 0 {
-			cured = r.Fixed[0].Rule
+			fixed = r.Fixed[0].Rule
 		}
-		if cured != c.cured {
-			t.Errorf("%s: Plan for %s cures %q, want %q", c.name, e.Rule, cured, c.cured)
+		if fixed != c.fixed {
+			t.Errorf("%s: Plan for %s fixes %q, want %q", c.name, e.Rule, fixed, c.fixed)
 		}
 	}
 }
@@ -197,17 +197,17 @@ func TestPlanTellsWhatIsLeft(t *testing.T) {
 	lost.Defect, lost.Data = &session.Defect{Kind: session.Unreadable, Why: "permission denied"}, nil
 	r := plan(t, s, Request{})
 	if got, want := told(r.Fixed), "broken empty_content_message msg_02/prt_0201"; got != want {
-		t.Errorf("Cured = %s, want %s", got, want)
+		t.Errorf("Fixed = %s, want %s", got, want)
 	}
 	if got, want := told(r.Unfixable), "broken unreadable_record msg_04/prt_0401"; got != want {
-		t.Errorf("Uncurable = %s, want %s", got, want)
+		t.Errorf("Unfixable = %s, want %s", got, want)
 	}
 	if got, want := told(r.Remaining), "broken unreadable_record msg_04/prt_0401; latent tool_result_missing msg_06/prt_0602; latent thinking_block_order msg_06/prt_0601"; got != want {
 		t.Errorf("Remaining = %s, want %s", got, want)
 	}
 	for _, d := range r.Unfixable {
 		if d.Fix != "" || !strings.Contains(d.WhyNot, "Forking the session before the prompt msg_03") {
-			t.Errorf("Uncurable %+v has a cure, or no way out", d)
+			t.Errorf("Unfixable %+v has a fix, or no way out", d)
 		}
 	}
 	if got := r.Plan.Cause.Diagnoses; len(got) != 1 || got[0] != `The text holds nothing but blanks, and the provider refuses that. The text becomes "[user interrupted]", marked as synthetic.` {

@@ -48,7 +48,7 @@ func TestProof(t *testing.T) {
 			ops = append(ops, o.Ref.String())
 		}
 		if got := strings.Join(ops, " "); got != c.ops {
-			t.Errorf("%s: Plan changes %q, want %q; cured %s, left %s", c.name, got, c.ops, told(r.Fixed), told(r.Remaining))
+			t.Errorf("%s: Plan changes %q, want %q; fixed %s, left %s", c.name, got, c.ops, told(r.Fixed), told(r.Remaining))
 		}
 	}
 }
@@ -83,7 +83,7 @@ func TestRenumberedOnTheWay(t *testing.T) {
 	s := old(user(hi), answer(stepStart, done), user(hi), calling(stepStart, signed, bash, signed2, stepStart, signed, bash2))
 	for _, d := range diagnosed(s, o) {
 		if (d.Fix == "") == (d.WhyNot == "") {
-			t.Errorf("%s at %s has a cure and a reason against it, or neither", d.Rule, d.Ref)
+			t.Errorf("%s at %s has a fix and a reason against it, or neither", d.Rule, d.Ref)
 		}
 		if d.Rule == "R1" && !strings.Contains(d.Fix, "loop is closed") {
 			t.Errorf("the thinking of an open loop: %q", d.Fix)
@@ -93,7 +93,7 @@ func TestRenumberedOnTheWay(t *testing.T) {
 	s = old(user(hi), answer(stepStart, done), user(hi), turn{role: session.RoleAssistant, parts: []string{stepStart, signed}})
 	for _, d := range diagnosed(s, o) {
 		if strings.Contains(d.Fix, "behind the thinking") {
-			t.Errorf("the answer that the agent writes is told a cure: %q", d.Fix)
+			t.Errorf("the answer that the agent writes is told a fix: %q", d.Fix)
 		}
 	}
 }
@@ -117,7 +117,7 @@ func TestPlanHolds(t *testing.T) {
 		r := plan(t, build(c.turns...), c.req)
 		for _, d := range r.Fixed {
 			if slices.ContainsFunc(r.Remaining, func(l repair.Diagnosis) bool { return l.Same(d) }) {
-				t.Errorf("%s: Plan tells %s %s as cured, and leaves it", c.name, d.Rule, d.Ref)
+				t.Errorf("%s: Plan tells %s %s as fixed, and leaves it", c.name, d.Rule, d.Ref)
 			}
 		}
 		if again := plan(t, r.After, c.req); len(r.Plan.Ops) == 0 || len(again.Plan.Ops) > 0 {

@@ -132,7 +132,7 @@ func TestPlanProperties(t *testing.T) {
 		if slices.ContainsFunc(r.Fixed, func(d repair.Diagnosis) bool {
 			return slices.ContainsFunc(r.Remaining, func(l repair.Diagnosis) bool { return l.Same(d) })
 		}) {
-			t.Fatalf("cured %s, left %s\n%s", told(r.Fixed), told(r.Remaining), records(s))
+			t.Fatalf("fixed %s, left %s\n%s", told(r.Fixed), told(r.Remaining), records(s))
 		}
 		onlyNamedChange(t, s, found, r)
 		thinkingIsNotForged(t, s, r.After)
@@ -171,7 +171,7 @@ func onlyNamedChange(t *rapid.T, s *session.Session, found []repair.Diagnosis, r
 			return d.Rule == "R16" && strings.Contains(d.Fix, o.Ref.Message) && !slices.ContainsFunc(s.Message(o.Ref.Message).Parts, isTextWithContent)
 		}
 		if !slices.ContainsFunc(append(found, r.Fixed...), about) && !slices.ContainsFunc(r.Fixed, named) {
-			t.Fatalf("%s %s, which no diagnosis is about: %s; cured %s\n%s", o.Verb(), o.Ref, told(found), told(r.Fixed), records(s))
+			t.Fatalf("%s %s, which no diagnosis is about: %s; fixed %s\n%s", o.Verb(), o.Ref, told(found), told(r.Fixed), records(s))
 		}
 	}
 }
@@ -218,7 +218,7 @@ func TestRepairedIsAccepted(t *testing.T) {
 				t.Fatalf("refused by %v after the repair, left %q\nbefore\n%s\nafter\n%s", rules, told(r.Remaining), records(s), records(r.After))
 			}
 			if len(r.Unfixable) > 0 {
-				t.Fatalf("not cured: %s\n%s", told(r.Unfixable), records(s))
+				t.Fatalf("not fixed: %s\n%s", told(r.Unfixable), records(s))
 			}
 		}
 	})

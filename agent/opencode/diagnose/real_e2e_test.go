@@ -50,9 +50,9 @@ func mended(t *testing.T, version int, cut func(damage.Store), verdict, code str
 	h, st := realHome(t, version, cut)
 	said(t, h, st, verdict)
 	before := st.load()
-	after := cure(before, code, fixes)
+	after := applyFixes(before, code, fixes)
 	if after == nil {
-		t.Fatal("no fix cures it")
+		t.Fatal("no fix fixes it")
 	}
 	st.thereAndBack(before, after)
 	st.apply(change.Diff(before.AllRecords, after.AllRecords))

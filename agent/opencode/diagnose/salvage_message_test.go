@@ -133,7 +133,7 @@ func TestSessionInfo(t *testing.T) {
 			t.Fatalf("cut at %d: %s", n, got.Info.Data)
 		}
 		if again := sessionInfoFixes(&facts{s: got}, f); len(again) > 0 {
-			t.Fatalf("cut at %d, cured, and again: %s", n, again[0].text)
+			t.Fatalf("cut at %d, fixed, and again: %s", n, again[0].text)
 		}
 		othersStay(t, s, got, whole.Ref)
 	}

@@ -149,7 +149,7 @@ func faults(s *session.Session, code string) (counts map[string]int, first fault
 
 // fix applies the first fix after which the code is gone and nothing is there
 // more often than before; nil if there is none.
-func cure(s *session.Session, code string, fixes func(*session.Session, fault) []fix) *session.Session {
+func applyFixes(s *session.Session, code string, fixes func(*session.Session, fault) []fix) *session.Session {
 	before, f := faults(s, code)
 	for _, x := range fixes(s, f) {
 		d := draft{s: s.Clone(), texts: defaultTexts()}

@@ -36,7 +36,7 @@ func TestCallID(t *testing.T) {
 }
 
 func TestCallInput(t *testing.T) {
-	for _, c := range []struct{ name, input, want, cure string }{
+	for _, c := range []struct{ name, input, want, fix string }{
 		{"the text of an object", `"{\"command\":\"x\"}"`, `{"command":"x"}`, "the object that it is the text of"},
 		{"the text of an object with that name", `"{\"input\":\"x\"}"`, `{"input":"x"}`, "the object that it is the text of"},
 		{"a text", `"ls"`, `{"input":"ls"}`, "with what it was"},
@@ -45,7 +45,7 @@ func TestCallInput(t *testing.T) {
 	} {
 		r := plan(t, build(user(hi), answer(stepStart, strings.Replace(bash, `{"command":"x"}`, c.input, 1), stepStart, done)), Request{})
 		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "input")
-		if string(got) != c.want || len(r.Fixed) == 0 || !strings.Contains(r.Fixed[0].Fix, c.cure) {
+		if string(got) != c.want || len(r.Fixed) == 0 || !strings.Contains(r.Fixed[0].Fix, c.fix) {
 			t.Errorf("%s: Plan makes of the input %s %s (%+v), want %s", c.name, c.input, got, r.Fixed, c.want)
 		}
 	}

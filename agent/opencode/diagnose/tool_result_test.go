@@ -156,7 +156,7 @@ func TestWhyIsASentence(t *testing.T) {
 		}
 		for _, d := range ds {
 			if (d.Fix == "") == (d.WhyNot == "") || strings.Contains(d.Why, "%!") {
-				t.Errorf("%v has both or none of cure and reason", d)
+				t.Errorf("%v has both or none of fix and reason", d)
 			}
 		}
 	}
