@@ -17,6 +17,10 @@ var (
 	drawSeed = flag.Uint64("draw-seed", 1, "the seed of these draws")
 )
 
+// onlyByClass is a damage that keeps its message from being changed until the class
+// foreign_file is asked for.
+const onlyByClass = "a file in place of a folder of parts"
+
 // Damages that are fixed alone are fixed together: nothing broken is left, and a second
 // plan changes nothing.
 func TestCombinedDamage(t *testing.T) {
@@ -49,7 +53,9 @@ func TestCombinedDamage(t *testing.T) {
 			r := rand.New(rand.NewPCG(*drawSeed, uint64(version)<<32+uint64(n)))
 			var names []string
 			for range 2 + r.IntN(5) {
-				names = append(names, damage.Table[r.IntN(len(damage.Table))].Name)
+				if name := damage.Table[r.IntN(len(damage.Table))].Name; name != onlyByClass {
+					names = append(names, name)
+				}
 			}
 			t.Run(fmt.Sprintf("%s/%d: %s", damage.Versions[version], n, strings.Join(names, "; ")), func(t *testing.T) { fixCombined(t, version, names) })
 		}
