@@ -85,6 +85,9 @@ func (d *draft) arrange() {
 		d.s.Sort()
 	}
 	d.dropped, d.moved, d.places = nil, false, nil
+	for _, list := range d.own {
+		list.places = nil
+	}
 }
 
 // A formerPart is a part that a fix replaces in its place, or removes, as it was.
@@ -348,9 +351,11 @@ func (d *draft) Undo(made repair.Edit) {
 	d.s.Messages[e.at] = e.before
 }
 
-// Case implements [repair.Draft].
+// Case implements [repair.Draft]. It releases what the agent makes of the session as it
+// was: that and what it makes of the draft may each be larger than the session.
 func (d *draft) Case() repair.Case {
 	d.arrange()
+	d.c.cachedView, d.c.requests = nil, nil
 	return d.c.withSession(d.s)
 }
 

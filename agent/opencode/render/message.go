@@ -82,6 +82,7 @@ func (r *Renderer) message(src *session.Message) *message {
 	if m := r.messages[src.Ref]; m != nil && m.recordState == state && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
 		return m
 	}
+	delete(r.messages, src.Ref) // release it before another is read
 	m := readMessage(src)
 	m.recordState = state
 	if r.messages == nil {

@@ -44,8 +44,11 @@ func (r *Renderer) Read(s *session.Session) *View {
 	v := &View{s: s, messages: make([]*message, len(s.Messages))}
 	for i := range s.Messages {
 		v.messages[i] = r.message(&s.Messages[i])
+		if r.last != nil && (i >= len(r.last.messages) || v.messages[i] != r.last.messages[i]) {
+			r.last = nil // release what was read before more is read
+		}
 	}
-	if r.last != nil && slices.Equal(v.messages, r.last.messages) {
+	if r.last != nil && len(v.messages) == len(r.last.messages) {
 		v.cache = r.last.cache
 	} else {
 		v.cache = new([]*cachedTurns)
