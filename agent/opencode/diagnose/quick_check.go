@@ -177,7 +177,7 @@ func usualInfo(s *session.Session, asked modelID) bool {
 		return true
 	}
 	var v values
-	return v.read(modelForm(), told) && asked == modelID{string(v.text(schema.PlaceProvider)), string(v.text(schema.PlaceModel))}
+	return v.read(modelForm(), told) && asked == modelID{string(v.text(schema.CaptureProvider)), string(v.text(schema.CaptureModel))}
 }
 
 // infoField is what the session's own record has under that name: a member of a
@@ -192,7 +192,7 @@ func infoField(s *session.Session, name string) ([]byte, bool) {
 // Values are those of a record that a form puts somewhere.
 type values struct {
 	had   uint64
-	texts [schema.Places][]byte
+	texts [schema.Captures][]byte
 }
 
 // read reports whether data is of the form.
@@ -236,24 +236,24 @@ func (m *messageSummary) message(r *session.Record) bool {
 	if !strings.HasPrefix(m.id, "msg") || !usualRecord(r) || !v.read(messageForm(), r.Data) || !usualID(r, &v, m.id) {
 		return false
 	}
-	m.created = v.count(schema.PlaceCreated)
+	m.created = v.count(schema.CaptureCreated)
 	if c, isRow := r.Col("time_created"); isRow { // what the agent sorts rows by
 		if sorted, ok := c.Int(); !ok || sorted != m.created {
 			return false // newer versions go by the one here and by the other there
 		}
 	}
-	m.latest = max(m.created, v.count(schema.PlaceCompleted))
-	m.model = modelID{string(v.text(schema.PlaceProvider)), string(v.text(schema.PlaceModel))}
-	m.prompt = string(v.text(schema.PlaceRole)) == session.RoleUser
+	m.latest = max(m.created, v.count(schema.CaptureCompleted))
+	m.model = modelID{string(v.text(schema.CaptureProvider)), string(v.text(schema.CaptureModel))}
+	m.prompt = string(v.text(schema.CaptureRole)) == session.RoleUser
 	if m.prompt {
 		return true
 	}
-	m.parent = string(v.text(schema.PlaceParent))
-	m.failed = v.has(schema.PlaceError)
-	m.aborted = string(v.text(schema.PlaceErrorName)) == abortedError
-	finish := v.text(schema.PlaceFinish)
+	m.parent = string(v.text(schema.CaptureParent))
+	m.failed = v.has(schema.CaptureError)
+	m.aborted = string(v.text(schema.CaptureErrorName)) == abortedError
+	finish := v.text(schema.CaptureFinish)
 	m.finished = string(finish) != "tool-calls" && bytes.IndexByte(finish, '\\') < 0
-	return v.has(schema.PlaceCompleted) && (m.failed || len(finish) > 0) && (!m.failed || !v.isTrue(schema.PlaceSummary))
+	return v.has(schema.CaptureCompleted) && (m.failed || len(finish) > 0) && (!m.failed || !v.isTrue(schema.CaptureSummary))
 }
 
 func usualRecord(r *session.Record) bool { return r.Defect == nil && r.Class == 0 }
@@ -261,7 +261,7 @@ func usualRecord(r *session.Record) bool { return r.Defect == nil && r.Class == 
 // usualID reports whether the record has the id that it is stored under: a row has it
 // outside.
 func usualID(r *session.Record, v *values, id string) bool {
-	return r.Cols != nil || v.has(schema.PlaceID) && string(v.text(schema.PlaceID)) == id
+	return r.Cols != nil || v.has(schema.CaptureID) && string(v.text(schema.CaptureID)) == id
 }
 
 // parts reports whether a prompt, and each step of an answer, says something.
@@ -282,8 +282,8 @@ func (m *messageSummary) part(r *session.Record) bool {
 		return false
 	}
 	m.last = id
-	m.latest = max(m.latest, v.count(schema.PlaceStart), v.count(schema.PlaceEnd))
-	kind := string(v.text(schema.PlaceType))
+	m.latest = max(m.latest, v.count(schema.CaptureStart), v.count(schema.CaptureEnd))
+	kind := string(v.text(schema.CaptureType))
 	if m.prompt {
 		return m.promptPart(kind, &v)
 	}
@@ -296,12 +296,12 @@ func (m *messageSummary) promptPart(kind string, v *values) bool {
 	case session.TypeText, "subtask", "compaction":
 		m.stage = stepSaid
 	case session.TypeFile:
-		mime := string(v.text(schema.PlaceMIME))
+		mime := string(v.text(schema.CaptureMIME))
 		if mime == "text/plain" || mime == "application/x-directory" {
 			return true // not sent
 		}
 		m.stage = stepSaid
-		return isUsualImage(mime, v.text(schema.PlaceURL))
+		return isUsualImage(mime, v.text(schema.CaptureURL))
 	case "agent":
 	default:
 		return false
@@ -316,16 +316,16 @@ func (m *messageSummary) answerPart(kind string, v *values) bool {
 	switch kind {
 	case session.TypeText, session.TypeStepStart, session.TypeStepFinish, "patch":
 	case session.TypeReasoning:
-		if !v.has(schema.PlaceMetadata) {
+		if !v.has(schema.CaptureMetadata) {
 			return false
 		}
 		m.thinks = true
 	case session.TypeTool:
-		status := string(v.text(schema.PlaceStatus))
-		if status != session.StatusCompleted && status != session.StatusError || !isName(v.text(schema.PlaceCallID)) || !isToolName(v.text(schema.PlaceTool)) || v.has(schema.PlaceFiles) {
+		status := string(v.text(schema.CaptureStatus))
+		if status != session.StatusCompleted && status != session.StatusError || !isName(v.text(schema.CaptureCallID)) || !isToolName(v.text(schema.CaptureTool)) || v.has(schema.CaptureFiles) {
 			return false
 		}
-		m.calls = append(m.calls, string(v.text(schema.PlaceCallID)))
+		m.calls = append(m.calls, string(v.text(schema.CaptureCallID)))
 	case "retry":
 		return m.failed
 	default:

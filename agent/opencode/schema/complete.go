@@ -14,11 +14,11 @@ import (
 	"mend/session"
 )
 
-// Changes are the paths at which a record was completed.
+// Changes has the paths of the values that a completion changed.
 type Changes struct {
-	Filled  []string // nothing was there
-	Altered []string // the same was there in another form
-	Lost    []string // what was there could not stay
+	Filled  []string // there was no value
+	Altered []string // the value has another form and means the same
+	Lost    []string // the value, or a part of it, was replaced or removed
 }
 
 // None reports whether the record was complete.
@@ -26,34 +26,33 @@ func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) =
 
 var errNoValue = errors.New("nothing tells what it should hold")
 
-// Complete returns data, which is an object, with every member as its type asks for, and
-// every byte that is right as it was. tell returns what is known about the source of a
-// missing value of the record, which holds what was completed so far; nil for nothing.
-// The error says that a value is needed which nothing tells.
-func Complete(data []byte, t *Type, tell func(record []byte, from Source) []byte) ([]byte, Changes, error) {
-	c := &Completion{tell: tell, record: data}
+// Complete returns data, an object, with every member valid for its type; all valid bytes
+// stay. infer returns the value of a source, nil if it is not known; its argument is the
+// record as completed so far. The error says that a needed value is not known.
+func Complete(data []byte, t *Type, infer func(record []byte, from Source) []byte) ([]byte, Changes, error) {
+	c := &Completion{infer: infer, record: data}
 	err := c.object(t, nil)
 	return c.record, c.changes, err
 }
 
-// A Completion is the work on one record, or on one value in it.
+// A Completion completes one record, or one value in it.
 type Completion struct {
-	tell    func(record []byte, from Source) []byte
+	infer   func(record []byte, from Source) []byte
 	record  []byte // the record, or the value
 	top     []byte // the record that the value is in, nil for the record itself
 	changes Changes
 
-	dropped *[]string // the paths in the present value of what cannot stay
+	dropped *[]string // the paths in the current value that were removed
 }
 
-// Drop notes that what is at a path in the value cannot stay.
+// Drop records that the value at a path in the current value is removed.
 func (c *Completion) Drop(path string) {
 	if c.dropped != nil {
 		*c.dropped = append(*c.dropped, path)
 	}
 }
 
-// object completes the object at path, of an Object or a Union.
+// object completes the object at path, whose type is an Object or a Union.
 func (c *Completion) object(t *Type, path []string) error {
 	fields := t.Fields
 	if t.Kind == Union {
@@ -137,7 +136,7 @@ func (f *Field) open() bool {
 	return f.Convert == nil && !f.Type.Exact && (f.Type.Kind == Object || f.Type.Kind == Union)
 }
 
-// keep returns a value of the field as one of its type, and whether it can be one.
+// keep returns raw as a valid value of the field, and whether that is possible.
 func (f *Field) keep(c *Completion, raw []byte) ([]byte, bool) {
 	switch {
 	case f.Convert != nil:
@@ -148,14 +147,14 @@ func (f *Field) keep(c *Completion, raw []byte) ([]byte, bool) {
 	return f.Type.keep(c, raw)
 }
 
-// fill returns a value for the field, nil where nothing tells one.
+// fill returns a value for the missing field, nil if none is known.
 func (c *Completion) fill(f *Field) []byte {
-	if f.From != "" && c.tell != nil {
+	if f.From != "" && c.infer != nil {
 		record := c.record
 		if c.top != nil {
 			record = c.top
 		}
-		if v := c.tell(record, f.From); v != nil {
+		if v := c.infer(record, f.From); v != nil {
 			return v
 		}
 	}
@@ -165,7 +164,7 @@ func (c *Completion) fill(f *Field) []byte {
 	return []byte(f.Default)
 }
 
-// note notes that a value, nil for none, gave way to another one, or to none.
+// note records that the value was, nil for none, is replaced or removed.
 func (c *Completion) note(name string, f *Field, was []byte) {
 	switch nothing := len(was) == 0 || was[0] == 'n'; {
 	case nothing && f.Need == Optional:
@@ -177,13 +176,13 @@ func (c *Completion) note(name string, f *Field, was []byte) {
 	}
 }
 
-// Value returns a value of the type, as which raw is completed; what that takes away is
-// noted. It returns false where that cannot be.
+// Value returns the object raw completed as a value of the type, and records what it
+// removes. It returns false if that is not possible.
 func (c *Completion) Value(raw []byte, t *Type) ([]byte, bool) {
 	if raw[0] != '{' {
 		return nil, false
 	}
-	inner := Completion{tell: c.tell, record: raw, top: c.top}
+	inner := Completion{infer: c.infer, record: raw, top: c.top}
 	if c.top == nil {
 		inner.top = c.record
 	}
@@ -196,8 +195,8 @@ func (c *Completion) Value(raw []byte, t *Type) ([]byte, bool) {
 	return inner.record, true
 }
 
-// keep returns raw as a value of the type, and whether it can be one: raw itself if it
-// is one, else another that means the same.
+// keep returns raw as a valid value of the type, and whether that is possible: raw itself
+// if it is valid, or else a value that means the same.
 func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
 	if t.Exact || t.Words != nil {
 		return raw, t.Is(raw)
@@ -237,7 +236,7 @@ func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
 	}
 }
 
-// Is reports whether raw, which is JSON, is of the type as it is.
+// Is reports whether raw, which is JSON, is a valid value of the type.
 func (t *Type) Is(raw []byte) bool {
 	v := js.Parse(raw)
 	if v.Kind() == 0 || t.Check(v) != "" {
@@ -246,7 +245,7 @@ func (t *Type) Is(raw []byte) bool {
 	return t.Kind != Name || !session.Blank(textOf(v))
 }
 
-// keepText keeps a number, a truth value, an object or a list as its text.
+// keepText returns a number, a boolean, an object or a list as a string with its text.
 func keepText(raw []byte) ([]byte, bool) {
 	switch raw[0] {
 	case '"':
@@ -259,7 +258,7 @@ func keepText(raw []byte) ([]byte, bool) {
 	return jsonedit.Quote(b.String()), err == nil
 }
 
-// keepNumber keeps a number that is written as a string.
+// keepNumber accepts numbers, also in strings.
 func keepNumber(raw []byte) ([]byte, bool) {
 	if isNumber(raw) {
 		return raw, true
@@ -269,7 +268,7 @@ func keepNumber(raw []byte) ([]byte, bool) {
 	return n, len(n) > 0 && isNumber(n) && json.Valid(n)
 }
 
-// keepCount keeps a number rounded.
+// keepCount rounds numbers.
 func keepCount(raw []byte) ([]byte, bool) {
 	n, ok := keepNumber(raw)
 	if !ok || n[0] == '-' {
@@ -285,7 +284,7 @@ func keepCount(raw []byte) ([]byte, bool) {
 	return strconv.AppendFloat(nil, math.Round(f), 'f', -1, 64), true
 }
 
-// keepList keeps the items that fit, completed.
+// keepList keeps the valid items, and completes items.
 func (t *Type) keepList(c *Completion, raw []byte) ([]byte, bool) {
 	var items []json.RawMessage
 	if raw[0] != '[' || json.Unmarshal(raw, &items) != nil {
@@ -305,7 +304,7 @@ func (t *Type) keepList(c *Completion, raw []byte) ([]byte, bool) {
 	return []byte("[" + strings.Join(kept, ",") + "]"), true
 }
 
-// keepMap keeps the members that fit.
+// keepMap keeps the valid members, and completes members.
 func (t *Type) keepMap(c *Completion, raw []byte) ([]byte, bool) {
 	to, err := jsonedit.EditMembers(raw, func(name string, v []byte) ([]byte, bool) {
 		if name == t.Except {
@@ -316,8 +315,8 @@ func (t *Type) keepMap(c *Completion, raw []byte) ([]byte, bool) {
 	return to, err == nil
 }
 
-// keepElem is keep for the element of that name: what it drops is noted below the
-// name. Null is nothing that could be lost.
+// keepElem is keep for an element. It records what it removes with the element's name in
+// the path. Removing null is no loss.
 func (t *Type) keepElem(c *Completion, name string, raw []byte) ([]byte, bool) {
 	outer := c.dropped
 	var below []string

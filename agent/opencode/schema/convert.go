@@ -10,8 +10,8 @@ import (
 	"mend/jsonedit"
 )
 
-// ConvertInput returns the input of a call as an object: it keeps one that is written as a string, and puts another value into
-// an object.
+// ConvertInput returns the input of a call as an object. It parses an object in a string,
+// and makes another value the member "input" of an object.
 func ConvertInput(_ *Completion, raw []byte) ([]byte, bool) {
 	text, _ := unquote(raw)
 	text = strings.TrimSpace(text)
@@ -26,8 +26,8 @@ func ConvertInput(_ *Completion, raw []byte) ([]byte, bool) {
 	return fmt.Appendf(nil, `{"input":%s}`, raw), true
 }
 
-// convertError keeps an error of a known name; another one becomes an UnknownError that
-// says the same.
+// convertError completes an error with a known name. Another error becomes an
+// UnknownError with the same text.
 func convertError(c *Completion, raw []byte) ([]byte, bool) {
 	if slices.Contains([]string{"null", "false", "0", `""`}, string(raw)) {
 		return nil, false // no error at all
@@ -43,7 +43,7 @@ func convertError(c *Completion, raw []byte) ([]byte, bool) {
 	return unknownError(c, raw), true
 }
 
-// convertRetried keeps the one error after which the agent tries again.
+// convertRetried completes an APIError, the only error after which the agent retries.
 func convertRetried(c *Completion, raw []byte) ([]byte, bool) {
 	if by, _ := jsonedit.Get(raw, "name"); string(by) != `"APIError"` {
 		return nil, false
@@ -51,8 +51,8 @@ func convertRetried(c *Completion, raw []byte) ([]byte, bool) {
 	return convertError(c, raw)
 }
 
-// unknownError returns an error of no known kind that says what raw says: a message of
-// its own alone, or all of it as text.
+// unknownError returns an UnknownError with the message or the name of raw, or else with all
+// of raw as its text.
 func unknownError(c *Completion, raw []byte) []byte {
 	var text []byte
 	for _, path := range [][]string{{"data", "message"}, {"message"}, {"name"}} {

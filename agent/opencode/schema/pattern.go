@@ -7,37 +7,37 @@ import (
 	"mend/jsonedit"
 )
 
-// Where [jsonedit.Pattern.Match] puts the texts of a record's values, for a pattern of
-// [Type.Pattern].
+// The indexes under which [jsonedit.Pattern.Match] returns the texts of a record's values,
+// for a pattern of [Type.Pattern].
 const (
 	_ = iota
-	PlaceID
-	PlaceRole
-	PlaceType
-	PlaceCreated
-	PlaceCompleted
-	PlaceProvider
-	PlaceModel
-	PlaceParent
-	PlaceSummary
-	PlaceFinish
-	PlaceError
-	PlaceErrorName
-	PlaceStart
-	PlaceEnd
-	PlaceMetadata
-	PlaceCallID
-	PlaceTool
-	PlaceStatus
-	PlaceMIME
-	PlaceURL
-	PlaceFiles
+	CaptureID
+	CaptureRole
+	CaptureType
+	CaptureCreated
+	CaptureCompleted
+	CaptureProvider
+	CaptureModel
+	CaptureParent
+	CaptureSummary
+	CaptureFinish
+	CaptureError
+	CaptureErrorName
+	CaptureStart
+	CaptureEnd
+	CaptureMetadata
+	CaptureCallID
+	CaptureTool
+	CaptureStatus
+	CaptureMIME
+	CaptureURL
+	CaptureFiles
 
-	Places // how many there are
+	Captures // their number, with the unused 0
 )
 
-// Pattern returns what a usual value of the type is: it has every member that is needed, and
-// no others than the table has. Nothing is wrong with such a record by itself.
+// Pattern returns the pattern of a usual value of the type: it has every needed member and
+// no member that is not in the table. A record that matches is valid.
 func (t *Type) Pattern() *jsonedit.Pattern {
 	p := &jsonedit.Pattern{Accept: t.usual()}
 	switch t.Kind {
@@ -71,19 +71,19 @@ func patternFields(fields []Field) (all []jsonedit.PatternField) {
 		if f.Usual != nil {
 			p.Accept = f.Usual
 		}
-		all = append(all, jsonedit.PatternField{Name: f.Name, Pattern: p, Required: f.Need != Optional, Capture: f.Place})
+		all = append(all, jsonedit.PatternField{Name: f.Name, Pattern: p, Required: f.Need != Optional, Capture: f.Capture})
 	}
 	return all
 }
 
-// usual reports of the text of a value whether it is of the type as agents write it; it
-// is nil for a type that other members .
+// usual returns a function that reports whether the text of a value is one that agents
+// write for the type; nil for types whose patterns have fields or elements.
 func (t *Type) usual() func(raw []byte) bool {
 	switch t.Kind {
 	case String, Path:
 		return isText
 	case Name:
-		return isSaid
+		return isNonEmpty
 	case ID:
 		prefix := []byte(`"` + t.Prefix)
 		return func(raw []byte) bool { return bytes.HasPrefix(raw, prefix) }
@@ -102,10 +102,10 @@ func (t *Type) usual() func(raw []byte) bool {
 
 func isText(raw []byte) bool { return raw[0] == '"' }
 
-// isSaid reports whether the string holds anything.
-func isSaid(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
+// isNonEmpty reports whether raw is a string that is not empty.
+func isNonEmpty(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
 
-// isDigits reports whether raw is a whole number that every reader takes for the same.
+// isDigits reports whether raw is a whole number that is exact in every reader.
 func isDigits(raw []byte) bool {
 	for _, c := range raw {
 		if c < '0' || c > '9' {
@@ -115,8 +115,8 @@ func isDigits(raw []byte) bool {
 	return len(raw) <= 15
 }
 
-// isSeen reports whether the string has a visible character: there is one of ASCII in it.
-func isSeen(raw []byte) bool {
+// isVisible reports whether raw is a string with a visible ASCII character.
+func isVisible(raw []byte) bool {
 	if raw[0] != '"' {
 		return false
 	}

@@ -8,9 +8,9 @@ import (
 	"mend/session"
 )
 
-// ProjectFaults returns the invalid values of the session's project, for versions that
-// validate records or for those that do not: OpenCode does not start in any folder of the
-// project.
+// ProjectFaults returns the invalid values of the session's project. With any of them
+// OpenCode does not start in a folder of the project. strict means a version that validates
+// records.
 func ProjectFaults(s *session.Session, strict bool) []Fault {
 	if s.ProjectRow.Ref.Kind != 0 && s.ProjectRow.Cols == nil {
 		return projectFileFaults(&s.ProjectRow)
@@ -39,8 +39,8 @@ func ProjectFaults(s *session.Session, strict bool) []Fault {
 	return all
 }
 
-// projectFileFaults is ProjectFaults for a file. 1.1.53 needs a file that it can parse; a
-// file that is falsy it replaces.
+// projectFileFaults is ProjectFaults for a file. 1.1.53 must be able to parse it, and
+// replaces a falsy value.
 func projectFileFaults(r *session.Record) []Fault {
 	if r.Unreadable() {
 		return []Fault{{"", r.Defect.Why, true}}
@@ -53,7 +53,7 @@ func projectFileFaults(r *session.Record) []Fault {
 		return []Fault{{"", "it is no object", true}}
 	}
 	var all []Fault
-	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // it is the name of a folder
+	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // the id is used as the name of a folder
 		all = append(all, Fault{"id", " is not that of the project", true})
 	}
 	if list := v.Get("sandboxes"); list.Truthy() && list.Kind() != '[' {

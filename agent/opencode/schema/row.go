@@ -2,7 +2,7 @@ package schema
 
 import "mend/jsonedit"
 
-// The sources of values of the session's row that only it has.
+// The sources of values that only the session's row has.
 const (
 	Updated Source = "updated" // when the session changed last
 	Folder  Source = "folder"  // in which the agent worked
@@ -13,17 +13,17 @@ const (
 // A Column is a column of a session's or a project's row.
 type Column struct {
 	Field
-	JSON        bool // every version that has the column parses it
+	JSON        bool // versions that have the column parse it as JSON
 	FalseIsNull bool // a falsy value counts as NULL
-	// Checks are what versions take, one by one; nil for Field.Type, which the versions
-	// that validate records take.
+	// Checks are the types that versions accept; nil means Field.Type, checked by the
+	// versions that validate records.
 	Checks []ColumnCheck
 }
 
-// A ColumnCheck is what some versions need a value to be.
+// A ColumnCheck is a type that some versions require.
 type ColumnCheck struct {
 	Type     Type
-	Always   bool // versions that do not validate records, too
+	Always   bool // also in versions that do not validate records
 	ListOnly bool // an invalid value breaks only the list of sessions
 }
 
@@ -34,12 +34,12 @@ func (c *Column) checks() []ColumnCheck {
 	return c.Checks
 }
 
-// rowVersion is the first version whose sessions were rows: what a session is taken for
-// whose row does not say which version made it.
+// rowVersion is the first version with a database. It is the version of a session whose row
+// has none.
 const rowVersion = "1.2.0"
 
-// SessionRow are the columns of a session's row. They were observed one by one
-// (internal/opencode, TestSessionRow).
+// SessionRow has the columns of a session's row. They were observed one by one (cmd/mend,
+// TestSessionRow).
 var SessionRow = []Column{
 	{Field: need("id", id("ses"))},
 	{Field: may("workspace_id", id("wrk"))},
@@ -77,8 +77,8 @@ var SessionRow = []Column{
 	{Field: need("tokens_cache_write", number).from(Tokens + "cache.write")},
 }
 
-// ProjectRow are the columns of a project's row that keep OpenCode from starting in a
-// folder of the project.
+// ProjectRow has the columns of a project's row whose faults keep OpenCode from starting in
+// a folder of the project.
 var ProjectRow = []Column{
 	{Field: need("worktree", Type{Kind: Path, Filled: true}).from(Folder)},
 	{Field: may("vcs", words("git")), FalseIsNull: true, Checks: []ColumnCheck{{Type: words("git"), Always: true}}},
@@ -89,7 +89,7 @@ var ProjectRow = []Column{
 	{Field: may("commands", object), JSON: true, Checks: []ColumnCheck{{Type: anything, Always: true}}},
 }
 
-// SessionFile is the session's own record where it is a file.
+// SessionFile is the session's own record if it is a file.
 var SessionFile = fields(
 	need("version", exact).from(Version),
 	need("projectID", exact).from(Project),
@@ -99,10 +99,10 @@ var SessionFile = fields(
 	may("parentID", exact), may("summary", object), may("share", object), may("revert", object),
 )
 
-// SessionTimes are the members of the session's file without which the agent cannot use it.
+// SessionTimes has the members of the session's file that the agent needs.
 var SessionTimes = fields(SessionFile.Fields[4])
 
-// ProjectFile returns the members that 1.1.53 needs of the file of the project with that id.
+// ProjectFile returns the members that 1.1.53 needs in the file of the project with that id.
 func ProjectFile(project string) *Type {
 	return &Type{Kind: Object, Fields: []Field{
 		need("id", words(project)).or(string(jsonedit.Quote(project))), may("sandboxes", list(exact)),
@@ -110,7 +110,7 @@ func ProjectFile(project string) *Type {
 }
 
 // SessionModel is the model in the session's own record.
-var SessionModel = fields(need("id", name).at(PlaceModel), need("providerID", name).at(PlaceProvider), may("variant", exact))
+var SessionModel = fields(need("id", name).capture(CaptureModel), need("providerID", name).capture(CaptureProvider), may("variant", exact))
 
 var (
 	folder = Type{Kind: Path}
@@ -123,8 +123,8 @@ var (
 	revertDetails = fields(may("snapshot", exact), may("diff", exact))
 )
 
-// convertRevert keeps a revert as it is, but for what only describes it: half a revert
-// would be another one.
+// convertRevert keeps a revert only if its ids are valid, because half a revert means
+// something else. Its details may be removed.
 func convertRevert(c *Completion, raw []byte) ([]byte, bool) {
 	if !revert.Is(raw) {
 		return nil, false
@@ -132,7 +132,7 @@ func convertRevert(c *Completion, raw []byte) ([]byte, bool) {
 	return c.Value(raw, &revertDetails)
 }
 
-// whole makes the field one that is completed as a whole, or not kept.
+// whole returns the field completed as a whole: if it cannot be completed it is removed.
 func whole(f Field) Field {
 	t := f.Type
 	f.Convert = func(c *Completion, raw []byte) ([]byte, bool) { return c.Value(raw, &t) }

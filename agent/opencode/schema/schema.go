@@ -1,12 +1,12 @@
 // Package schema describes the records of OpenCode: the one table of the fields that a
-// message, a part, a session and a project have, by kind, with the type of each, whether a
-// record needs it, and what tells a missing value. From some version on OpenCode validates a
-// record before it shows it, and an invalid one hides the whole session.
+// message, a part, a session and a project have, with the type of each, whether a record
+// needs it, and the source of a missing value. Newer versions of OpenCode validate a record
+// before they show it, and an invalid one hides the whole session.
 //
 // Three things are derived from the table: which records are invalid ([CheckMessage],
 // [CheckPart], [SessionFaults], [ProjectFaults]), how a record is completed ([Complete]), and
-// whether it is as OpenCode itself writes it ([Type.Pattern]). A record may have fields that
-// the table does not have; they are kept.
+// whether it has the form in which OpenCode itself writes it ([Type.Pattern]). Fields that
+// are not in the table are kept.
 //
 // The table is that of 1.18.33, observed on the running program field by field; where
 // older versions differ, it says so. Messages and parts have the same fields in a file

@@ -84,7 +84,7 @@ func paths(v js.Value, above []string) (all [][]string) {
 func TestDerivationsAgree(t *testing.T) {
 	completed := 0
 	check := func(r *Type, data []byte) {
-		var texts [Places][]byte
+		var texts [Captures][]byte
 		_, usual := r.Pattern().Match(data, texts[:])
 		invalid := r.Check(js.Parse(data))
 		if usual && invalid != "" {

@@ -21,7 +21,7 @@ type Fault struct {
 // String returns the fault as a part of a sentence.
 func (f Fault) String() string { return f.Field + f.Why }
 
-// faults are the faults of a record, one for each field.
+// faults has the faults of a record, one for each field.
 type faults []Fault
 
 func (all *faults) add(field, why string, blocksPrompts bool) {
@@ -30,8 +30,8 @@ func (all *faults) add(field, why string, blocksPrompts bool) {
 	}
 }
 
-// SessionFaults returns the invalid values of the session's own record, for versions
-// that validate records or for those that do not.
+// SessionFaults returns the invalid values of the session's own record. strict means a
+// version that validates records.
 func SessionFaults(s *session.Session, strict bool) []Fault {
 	switch {
 	case s.Info.Ref.Kind == 0 || s.Info.Malformed():
@@ -68,8 +68,8 @@ func SessionFaults(s *session.Session, strict bool) []Fault {
 	return all
 }
 
-// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only an object to put the
-// time of the last change into.
+// sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object in which it
+// sets the time of the last change.
 func sessionFileFaults(s *session.Session) []Fault {
 	v := js.Parse(bytes.TrimPrefix(s.Info.Data, []byte("\ufeff"))).Get("time")
 	switch {

@@ -26,15 +26,16 @@ const (
 	Tokens    Source = "tokens."    // with the path of a count behind it
 )
 
-// LostResult is the error of a call whose result cannot be told.
+// LostResult is the error of a call whose result is lost.
 const LostResult = "[The stored record of this call was damaged; its result is lost]"
 
-// NoOutput stands for the output of a completed call that has none on record: some
-// providers refuse an empty one.
+// NoOutput is the output of a completed call whose record has none: some providers refuse
+// an empty output.
 const NoOutput = "[no output recorded]"
 
-// ProviderExecuted is a mark in the metadata of a call that the provider ran itself: the
-// one member that is no object. Versions before 1.14 end on it.
+// ProviderExecuted is the member of a call's metadata that marks a call that the provider
+// ran itself. It is the only member that is not an object. Versions before 1.14 crash on
+// it.
 const ProviderExecuted = "providerExecuted"
 
 // The simple types.
@@ -59,30 +60,30 @@ func exactly(t Type) Type            { t.Exact = true; return t }
 func need(name string, t Type) Field { return Field{Name: name, Type: t, Need: Always} }
 func may(name string, t Type) Field  { return Field{Name: name, Type: t} }
 
-// screen is a field that only the screen needs.
+// screen returns a field that OpenCode needs only to show the session.
 func screen(name string, t Type, from Source) Field {
 	return Field{Name: name, Type: t, Need: Screen, From: from}
 }
 
 func (f Field) from(s Source) Field              { f.From = s; return f }
 func (f Field) or(json string) Field             { f.Default = json; return f }
-func (f Field) at(place int) Field               { f.Place = place; return f }
+func (f Field) capture(index int) Field          { f.Capture = index; return f }
 func (f Field) shown(t Type) Field               { f.Shown = &t; return f }
 func (f Field) unusual() Field                   { f.Unusual = true; return f }
 func (f Field) usual(is func([]byte) bool) Field { f.Usual = is; return f }
 func (f Field) usually(t Type) Field             { f.UsualType = &t; return f }
 
-// ids are where a file has the ids of its record; in a row they are columns.
-var ids = []Field{may("id", anything).at(PlaceID).usually(text), may("sessionID", anything).usually(text), may("messageID", anything).usually(text)}
+// ids has the fields with the ids of a file's record; in a row they are columns.
+var ids = []Field{may("id", anything).capture(CaptureID).usually(text), may("sessionID", anything).usually(text), may("messageID", anything).usually(text)}
 
-// Message is a message, of either role.
-var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: words("user", "assistant"), Need: Always, From: Role, Place: PlaceRole}, Cases: map[string][]Field{
+// Message is the type of a message of either role.
+var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: words("user", "assistant"), Need: Always, From: Role, Capture: CaptureRole}, Cases: map[string][]Field{
 	"user": {
-		need("time", fields(need("created", moment).from(Created).at(PlaceCreated))).or("{}"),
+		need("time", fields(need("created", moment).from(Created).capture(CaptureCreated))).or("{}"),
 		screen("agent", text, Agent),
 		need("model", fields(
-			screen("providerID", name, Provider).shown(text).at(PlaceProvider),
-			screen("modelID", name, Model).shown(text).at(PlaceModel),
+			screen("providerID", name, Provider).shown(text).capture(CaptureProvider),
+			screen("modelID", name, Model).shown(text).capture(CaptureModel),
 			may("variant", text),
 		)).or("{}"),
 		may("summary", fields(may("title", text), may("body", text), need("diffs", list(fields(
@@ -96,18 +97,18 @@ var Message = Type{Kind: Union, Fields: ids, By: &Field{Name: "role", Type: word
 		may("tools", mapOf(truth)).unusual(),
 	},
 	"assistant": append([]Field{
-		need("time", fields(need("created", count).from(Created).at(PlaceCreated), may("completed", count).at(PlaceCompleted))).or("{}"),
-		Field{Name: "error", Type: failure, Convert: convertError}.at(PlaceError),
-		screen("parentID", id("msg"), Prompt).at(PlaceParent),
-		screen("modelID", text, Model).at(PlaceModel),
-		screen("providerID", text, Provider).at(PlaceProvider),
+		need("time", fields(need("created", count).from(Created).capture(CaptureCreated), may("completed", count).capture(CaptureCompleted))).or("{}"),
+		Field{Name: "error", Type: failure, Convert: convertError}.capture(CaptureError),
+		screen("parentID", id("msg"), Prompt).capture(CaptureParent),
+		screen("modelID", text, Model).capture(CaptureModel),
+		screen("providerID", text, Provider).capture(CaptureProvider),
 		screen("agent", text, Agent),
 		screen("mode", text, Mode),
 		need("path", fields(screen("cwd", text, Cwd), screen("root", text, Root))).or("{}"),
-		may("summary", truth).at(PlaceSummary),
+		may("summary", truth).capture(CaptureSummary),
 		need("cost", number).from(Cost),
 		may("variant", text),
-		may("finish", text).at(PlaceFinish),
+		may("finish", text).capture(CaptureFinish),
 	}, tokens),
 }}
 
@@ -116,14 +117,14 @@ var tokens = need("tokens", fields(
 	need("cache", fields(spent("cache.read"), spent("cache.write"))).or("{}"),
 )).or("{}")
 
-// spent is a count of tokens.
+// spent returns a field with a count of tokens.
 func spent(path string) Field {
 	name := path[strings.LastIndexByte(path, '.')+1:]
 	return need(name, number).from(Tokens + Source(path))
 }
 
-// failure is why an answer failed.
-var failure = Type{Kind: Union, By: &Field{Name: "name", Type: text, Need: Always, Place: PlaceErrorName}, Cases: failures}
+// failure is the type of the error of an assistant message.
+var failure = Type{Kind: Union, By: &Field{Name: "name", Type: text, Need: Always, Capture: CaptureErrorName}, Cases: failures}
 
 var failures = func() map[string][]Field {
 	data := func(all ...Field) []Field { return []Field{need("data", fields(all...)).or("{}")} }
@@ -145,32 +146,32 @@ var apiError = []Field{
 	may("responseBody", text), may("metadata", mapOf(text)),
 }
 
-// span is when a part began and ended.
+// span returns the field with the start and the end of a part.
 func span(need Need) Field {
-	t := fields(Field{Name: "start", Type: count, Need: Always, From: Start, Place: PlaceStart}, may("end", count).at(PlaceEnd))
+	t := fields(Field{Name: "start", Type: count, Need: Always, From: Start, Capture: CaptureStart}, may("end", count).capture(CaptureEnd))
 	return Field{Name: "time", Type: t, Need: need, Default: "{}"}
 }
 
-// metadata is what a provider told of a part, by its name.
+// metadata returns the field with an object for each provider.
 func metadata(except string) Field {
 	t := mapOf(object)
 	t.Except = except
 	return may("metadata", t).shown(object)
 }
 
-// signed is what Anthropic tells of thinking.
-var signed = fields(need("signature", exact).usual(isSaid))
+// signed is Anthropic's metadata of thinking.
+var signed = fields(need("signature", exact).usual(isNonEmpty))
 
-// Part is a part of a message. A text that is missing is blank; thinking without its text
-// is nothing.
-var Part = Type{Kind: Union, Fields: ids, By: &Field{Name: "type", Type: text, Place: PlaceType}, Cases: map[string][]Field{
+// Part is the type of a part. A missing text becomes empty; thinking without its text cannot
+// be completed.
+var Part = Type{Kind: Union, Fields: ids, By: &Field{Name: "type", Type: text, Capture: CaptureType}, Cases: map[string][]Field{
 	"text": {
-		span(Optional), need("text", text).or(`""`).usual(isSeen), may("synthetic", truth), may("ignored", truth).unusual(), metadata("").unusual(),
+		span(Optional), need("text", text).or(`""`).usual(isVisible), may("synthetic", truth), may("ignored", truth).unusual(), metadata("").unusual(),
 	},
-	"reasoning": {span(Always), need("text", exact).usual(isSeen), metadata("").at(PlaceMetadata).usually(fields(need("anthropic", signed)))},
+	"reasoning": {span(Always), need("text", exact).usual(isVisible), metadata("").capture(CaptureMetadata).usually(fields(need("anthropic", signed)))},
 	"file":      file(need("mime", exact).from(MIME)),
 	"tool": {
-		need("callID", exact).from(CallID).at(PlaceCallID), need("tool", text).or(`"invalid"`).at(PlaceTool),
+		need("callID", exact).from(CallID).capture(CaptureCallID), need("tool", text).or(`"invalid"`).capture(CaptureTool),
 		metadata(ProviderExecuted).unusual(), need("state", state).or("{}"),
 	},
 	"step-start":  {may("snapshot", text)},
@@ -189,40 +190,40 @@ var Part = Type{Kind: Union, Fields: ids, By: &Field{Name: "type", Type: text, P
 	},
 }}
 
-// state is what became of a call.
+// state is the type of the state of a call.
 var state = Type{
 	Kind:   Union,
-	By:     &Field{Name: "status", Type: words("pending", "running", "completed", "error"), Need: Always, From: Status, Place: PlaceStatus},
+	By:     &Field{Name: "status", Type: words("pending", "running", "completed", "error"), Need: Always, From: Status, Capture: CaptureStatus},
 	Fields: []Field{{Name: "input", Type: object, Need: Always, Default: "{}", Convert: ConvertInput}},
 	Cases: map[string][]Field{
 		"pending": {need("raw", text).or(`""`)},
 		"running": {may("title", text), may("metadata", object), need("time", fields(need("start", count).from(Start))).or("{}")},
 		"completed": {
 			need("output", text).or(`"` + NoOutput + `"`), need("title", text).or(`""`), need("metadata", object).or("{}"),
-			done(may("compacted", count)), may("attachments", list(attachment)).at(PlaceFiles),
+			done(may("compacted", count)), may("attachments", list(attachment)).capture(CaptureFiles),
 		},
 		"error": {need("error", text).or(`"` + LostResult + `"`), may("metadata", object), done()},
 	},
 }
 
-// done is when a call began and ended.
+// done returns the field with the start and the end of a call.
 func done(also ...Field) Field {
 	return need("time", fields(append([]Field{
-		need("start", count).from(Start).at(PlaceStart), need("end", count).from(End).at(PlaceEnd),
+		need("start", count).from(Start).capture(CaptureStart), need("end", count).from(End).capture(CaptureEnd),
 	}, also...)...)).or("{}")
 }
 
-// attachment is a file inside a call.
+// attachment is the type of a file in a call.
 var attachment = fields(append([]Field{
 	need("id", id("prt")).from(FileID), need("sessionID", id("ses")).from(SessionID), need("messageID", id("msg")).from(MessageID),
 	need("type", words("file")).or(`"file"`),
 }, file(need("mime", exact))...)...)
 
 func file(mime Field) []Field {
-	return []Field{mime.at(PlaceMIME), may("filename", text), need("url", exact).at(PlaceURL), may("source", exactly(source))}
+	return []Field{mime.capture(CaptureMIME), may("filename", text), need("url", exact).capture(CaptureURL), may("source", exactly(source))}
 }
 
-// source is where the words of a prompt are that brought a file along.
+// source is the type of the text in a prompt that names a file.
 var source = Type{
 	Kind: Union, By: &Field{Name: "type", Type: words("file", "resource", "symbol"), Need: Always}, Fields: []Field{need("text", quote(number))},
 	Cases: map[string][]Field{

@@ -9,7 +9,7 @@ import (
 	"mend/agent/opencode/js"
 )
 
-// A Kind is what a JSON value is.
+// A Kind is the kind of a JSON value.
 type Kind uint8
 
 // The kinds.
@@ -17,7 +17,7 @@ const (
 	Any Kind = iota
 	String
 	Name   // a String with a character that is not blank
-	Path   // a String: "", or a path that is absolute on the system that it is from
+	Path   // a String: "", or a path that is absolute on any system
 	ID     // a String that begins with the type's Prefix
 	Number // of JavaScript, infinite ones included
 	Finite // a Number that is not infinite
@@ -33,17 +33,17 @@ const (
 // A Type is the form of a JSON value.
 type Type struct {
 	Kind Kind
-	// Exact says that no other value can become one of the type: by default a number is
-	// kept as its text, a time rounded, a list without the items that do not fit, an
-	// object completed.
+	// Exact says that no other value is converted to the type. By default a number is
+	// converted to its text, a time is rounded, invalid items of a list are removed, and
+	// an object is completed.
 	Exact  bool
 	Prefix string   // of an ID
-	Words  []string // of a String: it is one of them; nil for any
+	Words  []string // of a String: the valid values; nil for any
 	Filled bool     // of a Path: it is not ""
 	Elem   *Type    // of a List or a Map
 	Except string   // of a Map: a member that may be anything
 	Fields []Field  // of an Object or a Union
-	By     *Field   // of a Union: which case it is
+	By     *Field   // of a Union: the field that selects the case
 	Cases  map[string][]Field
 }
 
@@ -52,38 +52,37 @@ type Field struct {
 	Name string
 	Type Type
 	Need Need
-	// Convert returns a value as one of the type, if there is more to it than the type
-	// tells.
+	// Convert, if not nil, replaces the conversion that follows from the type. It returns
+	// a valid value for raw, and whether that is possible.
 	Convert func(c *Completion, raw []byte) (to []byte, ok bool)
-	Default string // the JSON of a value that can always stand for a missing one
-	From    Source // what tells a missing value; see [Complete]
+	Default string // the JSON of the value for a missing one whose source is not known
+	From    Source // the source of a missing value; see [Complete]
 
-	Shown *Type // what the screen takes, if that is not Type
+	Shown *Type // the type that OpenCode needs to show it, if that is not Type
 
-	// Of usual records, see [Type.Pattern].
-	Place     int                   // where the text of the value goes; 0 for nowhere
-	UsualType *Type                 // what a usual value is, if that is not Type
-	Usual     func(raw []byte) bool // whether a value of the type is usual; nil for each
+	// About usual records; see [Type.Pattern].
+	Capture   int                   // the index of the value's text in a match; 0 for none
+	UsualType *Type                 // the type of a usual value, if that is not Type
+	Usual     func(raw []byte) bool // reports whether a value of the type is usual; nil if all are
 	Unusual   bool                  // usual records do not have the field
 }
 
-// A Need says who needs a field.
+// A Need says when the agent needs a field.
 type Need uint8
 
 // The needs.
 const (
 	Optional Need = iota
-	// Screen is for a field that the agent can do without when it makes a request, but
-	// not when it shows the session.
+	// Screen: the agent needs the field to show the session, but not to make a request.
 	Screen
 	Always
 )
 
-// A Source is where a missing value comes from: what a caller of [Complete] knows.
+// A Source names where a missing value comes from. The caller of [Complete] knows its value.
 type Source string
 
-// Check returns what is why with the value where the agent shows it, as the path to the
-// first member at fault and some words; "" if nothing is.
+// Check returns why the agent cannot show the value, as the path to the first invalid member
+// and the end of a sentence; "" if it can.
 func (t *Type) Check(v js.Value) string {
 	text, isText := v.Bytes()
 	switch t.Kind {
@@ -136,13 +135,12 @@ func (t *Type) checkText(text string) string {
 	return ""
 }
 
-// IsAbsolute reports whether the path is absolute on the system that it is from.
+// IsAbsolute reports whether the path is absolute on Unix or on Windows.
 func IsAbsolute(path string) bool {
 	return strings.HasPrefix(path, "/") || strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
 }
 
-// checkPrefix returns what is why with an id that has to begin with prefix, "" for
-// nothing.
+// checkPrefix returns why the id is invalid if it does not begin with prefix, or else "".
 func checkPrefix(id, prefix string) string {
 	if !strings.HasPrefix(id, prefix) {
 		return " does not begin with " + prefix
