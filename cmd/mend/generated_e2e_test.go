@@ -85,7 +85,7 @@ func (g *generator) generate() {
 type generator struct {
 	*testing.T
 	version int
-	judges  *opencode.Judge
+	judges  *opencode.Oracle
 	healthy []string // the blocks of the request for the healthy session
 	counts  map[string]int
 }
@@ -99,7 +99,7 @@ func newGenerator(t *testing.T, version int) *generator {
 	api := endpoint.New(uniqueAnswer)
 	t.Cleanup(api.Close)
 	g := &generator{T: t, version: version, counts: map[string]int{}}
-	g.judges = opencode.New(t, exe, api, true).Judge(fixtures[version])
+	g.judges = opencode.New(t, exe, api, true).ServeOracle(fixtures[version])
 	ts := g.newStore(t)
 	r, prompt, err := g.judges.Try(ts.path, ts.session, false)
 	if err != nil || r.Verdict != opencode.Alive {
@@ -341,7 +341,7 @@ func (g *generator) try(t *testing.T, c mutation.Case) (outcome, wrong string) {
 	}
 	if broken := o.severity == "broken"; broken != (verdict != opencode.Alive) {
 		if broken {
-			shown, why := g.judges.Shown()
+			shown, why := g.judges.Listed()
 			if !shown {
 				return g.repair(t, ts, "not shown", said+", but "+why, forget)
 			}
@@ -397,7 +397,7 @@ func (g *generator) repair(t *testing.T, ts *testStore, verdict, said string, fo
 		if err != nil {
 			t.Fatal(err)
 		}
-		if shown, why := g.judges.Shown(); !shown && !g.namesOtherID(ts) {
+		if shown, why := g.judges.Listed(); !shown && !g.namesOtherID(ts) {
 			return "", fmt.Sprintf("%s; after mend repair (%.900s) %s", said, out, why)
 		}
 		if real.Verdict == opencode.Dead {

@@ -16,7 +16,7 @@ import (
 
 // An agentPool has instances of the real program of one version, one for each concurrent
 // prompt.
-type agentPool struct{ benches chan *opencode.Bench }
+type agentPool struct{ benches chan *opencode.StoreRunner }
 
 func newAgentPool(t *testing.T, version, n int) agentPool {
 	t.Helper()
@@ -24,11 +24,11 @@ func newAgentPool(t *testing.T, version, n int) agentPool {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := agentPool{make(chan *opencode.Bench, n)}
+	w := agentPool{make(chan *opencode.StoreRunner, n)}
 	for range n {
 		api := endpoint.New(uniqueAnswer)
 		t.Cleanup(api.Close)
-		w.benches <- opencode.New(t, exe, api, true).Bench(fixtures[version])
+		w.benches <- opencode.New(t, exe, api, true).ServeStores(fixtures[version])
 	}
 	return w
 }

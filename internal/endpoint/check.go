@@ -2,17 +2,18 @@ package endpoint
 
 import "slices"
 
-// A conversation is a request as the rules see it.
+// A conversation is a request with its turns and the answers before it.
 type conversation struct {
 	Request
-	turns []turn
-	said  []Content // what the endpoint answered before
+	turns    []turn
+	previous []Content // the endpoint's earlier answers
 }
 
-// A rule looks for one fault and words it as the provider does; no fault is "".
+// A rule checks one condition and returns the provider's error message, or "" if the
+// request is fine.
 type rule struct {
 	code  string
-	fault func(conversation) string
+	check func(conversation) string
 }
 
 // rules is the provider's list, in the order of its numbers.
@@ -42,33 +43,32 @@ type Violation struct {
 }
 
 // Check returns the first rule that r breaks, "R1" to "R17", and the
-// provider's words for it; both are empty if r is accepted. Of said, the
-// answers that the conversation was given before, R8 takes what must come
-// back unchanged.
-func Check(r Request, said ...Content) (rule, message string) {
-	if all := Violations(r, said...); len(all) > 0 {
+// provider's message for it; both are empty if r is accepted. R8 compares thinking with
+// previous, the endpoint's earlier answers in the conversation.
+func Check(r Request, previous ...Content) (rule, message string) {
+	if all := Violations(r, previous...); len(all) > 0 {
 		return all[0].Rule, all[0].Message
 	}
 	return "", ""
 }
 
 // Violations returns every rule that r breaks, once each, by number.
-func Violations(r Request, said ...Content) []Violation {
-	c := conversation{r, join(r.Messages), said}
+func Violations(r Request, previous ...Content) []Violation {
+	c := conversation{r, joinTurns(r.Messages), previous}
 	var all []Violation
 	for _, rule := range rules {
-		if m := rule.fault(c); m != "" {
+		if m := rule.check(c); m != "" {
 			all = append(all, Violation{rule.code, m})
 		}
 	}
 	return all
 }
 
-// find words the first block of the conversation that is at fault.
-func (c conversation) find(fault func(placed) string) string {
+// find returns the first message of check for a block of the conversation, or "".
+func (c conversation) find(check func(locatedBlock) string) string {
 	for _, t := range c.turns {
 		for _, b := range t.blocks {
-			if m := fault(b); m != "" {
+			if m := check(b); m != "" {
 				return m
 			}
 		}

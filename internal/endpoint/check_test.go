@@ -54,54 +54,54 @@ const noResult = " Each `tool_use` block must have a corresponding `tool_result`
 var checks = []check{
 	{name: "one prompt", messages: []Message{hi}},
 	{name: "a whole loop", messages: []Message{
-		hi, assistant(Thought("a"), Text("b"), use("1"), use("2")), user(result("1"), result("2")), assistant(Thought("c"), Text("d")), hi,
+		hi, assistant(SignedThinking("a"), Text("b"), use("1"), use("2")), user(result("1"), result("2")), assistant(SignedThinking("c"), Text("d")), hi,
 	}},
 
-	{"R1 result missing", false, []Message{hi, assistant(Thought("a"), use("1")), hi}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
-	{"R1 one of two missing", false, []Message{hi, assistant(Thought("a"), use("1"), use("2")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 2." + noResult},
+	{"R1 result missing", false, []Message{hi, assistant(SignedThinking("a"), use("1")), hi}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
+	{"R1 one of two missing", false, []Message{hi, assistant(SignedThinking("a"), use("1"), use("2")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 2." + noResult},
 	{"R1 nothing follows", false, []Message{hi, assistant(use("1"), use("2"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1, 2." + noResult},
-	{"R1 text behind the call", false, []Message{hi, assistant(Thought("a"), use("1"), Text("b")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
-	{"R1 text behind the call in a joined turn", false, []Message{hi, assistant(Thought("a"), use("1")), assistant(Text("b")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
-	{"R1 text before the result", false, []Message{hi, assistant(Thought("a"), use("1")), user(Text("b"), result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
-	{name: "R1 text behind the result", messages: []Message{hi, assistant(Thought("a"), use("1")), user(result("1"), Text("b"))}},
-	{name: "R1 results in two messages of one turn", messages: []Message{hi, assistant(Thought("a"), use("1"), use("2")), user(result("1")), user(result("2"))}},
+	{"R1 text behind the call", false, []Message{hi, assistant(SignedThinking("a"), use("1"), Text("b")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
+	{"R1 text behind the call in a joined turn", false, []Message{hi, assistant(SignedThinking("a"), use("1")), assistant(Text("b")), user(result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
+	{"R1 text before the result", false, []Message{hi, assistant(SignedThinking("a"), use("1")), user(Text("b"), result("1"))}, "R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: 1." + noResult},
+	{name: "R1 text behind the result", messages: []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1"), Text("b"))}},
+	{name: "R1 results in two messages of one turn", messages: []Message{hi, assistant(SignedThinking("a"), use("1"), use("2")), user(result("1")), user(result("2"))}},
 
 	{"R2 no call at all", false, []Message{user(result("1"))}, "R2", "messages.0.content.0: unexpected `tool_use_id` found in `tool_result` blocks: 1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."},
 	{"R2 the call is older", false, []Message{hi, assistant(use("1")), user(result("1")), assistant(Text("a")), user(Text("b"), result("1"))}, "R2", "messages.4.content.1: unexpected `tool_use_id` found in `tool_result` blocks: 1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message."},
-	{name: "R2 two calls, two results", messages: []Message{hi, assistant(Thought("a"), use("1"), use("2")), user(result("2"), result("1"))}},
+	{name: "R2 two calls, two results", messages: []Message{hi, assistant(SignedThinking("a"), use("1"), use("2")), user(result("2"), result("1"))}},
 
 	{"R3 loop open, call first", false, []Message{hi, assistant(use("1")), user(result("1"))}, "R3", "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."},
-	{"R3 loop open, text first", false, []Message{hi, assistant(Text("a"), Thought("b"), use("1")), user(result("1"), Text("c"))}, "R3", "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."},
+	{"R3 loop open, text first", false, []Message{hi, assistant(Text("a"), SignedThinking("b"), use("1")), user(result("1"), Text("c"))}, "R3", "messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks)."},
 	{name: "R3 redacted thinking first", messages: []Message{hi, assistant(redacted, use("1")), user(result("1"))}},
 	{name: "R3 loop closed", messages: []Message{hi, assistant(use("1")), user(result("1")), assistant(Text("a")), hi}},
 	{name: "R3 thinking off", off: true, messages: []Message{hi, assistant(use("1")), user(result("1"))}},
 
-	{"R4 thinking at the end", true, []Message{hi, assistant(Text("a"), Thought("b"), Text("c"))}, "R4", "messages.1.content.1: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
+	{"R4 thinking at the end", true, []Message{hi, assistant(Text("a"), SignedThinking("b"), Text("c"))}, "R4", "messages.1.content.1: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
 	{"R4 redacted thinking", true, []Message{hi, assistant(redacted, Text("c"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `redacted_thinking`."},
-	{"R4 loop open", true, []Message{hi, assistant(Thought("b"), use("1")), user(result("1"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
-	{"R4 loop open, a prompt behind it", true, []Message{hi, assistant(Thought("b"), use("1")), user(result("1"), Text("c"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
-	{name: "R4 answered since", off: true, messages: []Message{hi, assistant(Text("a"), Thought("b"), Text("c")), hi}},
-	{name: "R4 loop closed", off: true, messages: []Message{hi, assistant(Thought("b"), use("1")), user(result("1")), assistant(Text("c")), hi}},
-	{name: "R4 thinking in an older answer", off: true, messages: []Message{hi, assistant(Thought("b"), Text("c")), hi, assistant(Text("d")), hi}},
-	{name: "R4 thinking on", messages: []Message{hi, assistant(Thought("b"), use("1")), user(result("1"))}},
+	{"R4 loop open", true, []Message{hi, assistant(SignedThinking("b"), use("1")), user(result("1"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
+	{"R4 loop open, a prompt behind it", true, []Message{hi, assistant(SignedThinking("b"), use("1")), user(result("1"), Text("c"))}, "R4", "messages.1.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`."},
+	{name: "R4 answered since", off: true, messages: []Message{hi, assistant(Text("a"), SignedThinking("b"), Text("c")), hi}},
+	{name: "R4 loop closed", off: true, messages: []Message{hi, assistant(SignedThinking("b"), use("1")), user(result("1")), assistant(Text("c")), hi}},
+	{name: "R4 thinking in an older answer", off: true, messages: []Message{hi, assistant(SignedThinking("b"), Text("c")), hi, assistant(Text("d")), hi}},
+	{name: "R4 thinking on", messages: []Message{hi, assistant(SignedThinking("b"), use("1")), user(result("1"))}},
 
 	{"R5 empty answer", false, []Message{hi, assistant(Text("")), hi}, "R5", "messages: text content blocks must be non-empty"},
 	{"R5 empty prompt", false, []Message{user(Text("a"), Text(""))}, "R5", "messages: text content blocks must be non-empty"},
-	{name: "R5 empty text in a result", messages: []Message{hi, assistant(Thought("a"), use("1")), user(result("1", Text("")))}},
+	{name: "R5 empty text in a result", messages: []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1", Text("")))}},
 
 	{"R6 answer without content", false, []Message{hi, assistant(), hi}, "R6", "messages.1: all messages must have non-empty content except for the optional final assistant message"},
 	{"R6 prompt without content", false, []Message{hi, assistant(Text("a")), user()}, "R6", "messages.2: all messages must have non-empty content except for the optional final assistant message"},
 
-	{"R7 altered text", false, []Message{hi, assistant(with(Thought("a"), func(b *Block) { b.Thinking = "b" }), Text("c")), hi}, "R7", "messages.1.content.0: Invalid `signature` in `thinking` block"},
-	{"R7 empty signature", false, []Message{hi, assistant(Text("a"), signed(Thought("a"), &empty), Text("c")), hi}, "R7", "messages.1.content.1: Invalid `signature` in `thinking` block"},
-	{name: "R7 thinking without text", messages: []Message{hi, assistant(Thought(""), Text("c")), hi}},
+	{"R7 altered text", false, []Message{hi, assistant(with(SignedThinking("a"), func(b *Block) { b.Thinking = "b" }), Text("c")), hi}, "R7", "messages.1.content.0: Invalid `signature` in `thinking` block"},
+	{"R7 empty signature", false, []Message{hi, assistant(Text("a"), signed(SignedThinking("a"), &empty), Text("c")), hi}, "R7", "messages.1.content.1: Invalid `signature` in `thinking` block"},
+	{name: "R7 thinking without text", messages: []Message{hi, assistant(SignedThinking(""), Text("c")), hi}},
 
-	{"R9 no signature", false, []Message{hi, assistant(signed(Thought("a"), nil), Text("c")), hi}, "R9", "messages.1.content.0.thinking.signature: Field required"},
+	{"R9 no signature", false, []Message{hi, assistant(signed(SignedThinking("a"), nil), Text("c")), hi}, "R9", "messages.1.content.0.thinking.signature: Field required"},
 	{name: "R9 redacted thinking has none", messages: []Message{hi, assistant(redacted, Text("c")), hi}},
 
-	{"R10 thinking only", false, []Message{hi, assistant(Thought("a")), hi}, "R10", "messages.1: The final block in an assistant message cannot be `thinking`."},
+	{"R10 thinking only", false, []Message{hi, assistant(SignedThinking("a")), hi}, "R10", "messages.1: The final block in an assistant message cannot be `thinking`."},
 	{"R10 thinking last in an older turn", false, []Message{hi, assistant(Text("a"), redacted), hi, assistant(Text("b")), hi}, "R10", "messages.1: The final block in an assistant message cannot be `thinking`."},
-	{name: "R10 the joined turn goes on", messages: []Message{hi, assistant(Thought("a")), assistant(Text("b")), hi}},
+	{name: "R10 the joined turn goes on", messages: []Message{hi, assistant(SignedThinking("a")), assistant(Text("b")), hi}},
 
 	{"R11 blanks", false, []Message{hi, assistant(Text(" \n\t")), hi}, "R11", "messages: text content blocks must contain non-whitespace text"},
 	{"R11 no-break space", false, []Message{user(Text("\u00a0"))}, "R11", "messages: text content blocks must contain non-whitespace text"},
@@ -110,25 +110,25 @@ var checks = []check{
 	{"R12 answer last", false, []Message{hi, assistant(Text("a"))}, "R12", "This model does not support assistant message prefill. The conversation must end with a user message."},
 	{"R12 answer without content last", false, []Message{hi, assistant()}, "R12", "This model does not support assistant message prefill. The conversation must end with a user message."},
 
-	{"R13 bad character", false, []Message{hi, assistant(Thought("a"), use("a:0")), user(result("a:0"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
-	{"R13 empty", false, []Message{hi, assistant(Thought("a"), use("")), user(result(""))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
-	{"R13 a line behind it", false, []Message{hi, assistant(Thought("a"), use("a\n")), user(result("a\n"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
-	{name: "R13 every good character", messages: []Message{hi, assistant(Thought("a"), use("aZ09_-")), user(result("aZ09_-"))}},
+	{"R13 bad character", false, []Message{hi, assistant(SignedThinking("a"), use("a:0")), user(result("a:0"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
+	{"R13 empty", false, []Message{hi, assistant(SignedThinking("a"), use("")), user(result(""))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
+	{"R13 a line behind it", false, []Message{hi, assistant(SignedThinking("a"), use("a\n")), user(result("a\n"))}, "R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'"},
+	{name: "R13 every good character", messages: []Message{hi, assistant(SignedThinking("a"), use("aZ09_-")), user(result("aZ09_-"))}},
 
-	{"R14 text", false, []Message{hi, assistant(Thought("a"), input(use("1"), `"{}"`)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
-	{"R14 list", false, []Message{hi, assistant(Thought("a"), input(use("1"), `[]`)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
-	{"R14 null", false, []Message{hi, assistant(Thought("a"), input(use("1"), `null`)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
-	{"R14 absent", false, []Message{hi, assistant(Thought("a"), input(use("1"), ``)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
-	{name: "R14 object", messages: []Message{hi, assistant(Thought("a"), input(use("1"), `{"a":1}`)), user(result("1"))}},
+	{"R14 text", false, []Message{hi, assistant(SignedThinking("a"), input(use("1"), `"{}"`)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
+	{"R14 list", false, []Message{hi, assistant(SignedThinking("a"), input(use("1"), `[]`)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
+	{"R14 null", false, []Message{hi, assistant(SignedThinking("a"), input(use("1"), `null`)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
+	{"R14 absent", false, []Message{hi, assistant(SignedThinking("a"), input(use("1"), ``)), user(result("1"))}, "R14", "messages.1.content.1.tool_use.input: Input should be a valid dictionary"},
+	{name: "R14 object", messages: []Message{hi, assistant(SignedThinking("a"), input(use("1"), `{"a":1}`)), user(result("1"))}},
 
 	{"R15 in a prompt", false, []Message{user(Text("a"), image(largestImage+1))}, "R15", "messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 5242881 bytes > 5242880 bytes"},
-	{"R15 in a result", false, []Message{hi, assistant(Thought("a"), use("1")), user(result("1", Text("b"), image(largestImage+4)))}, "R15", "messages.2.content.0.tool_result.content.1.image.source.base64: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes"},
+	{"R15 in a result", false, []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1", Text("b"), image(largestImage+4)))}, "R15", "messages.2.content.0.tool_result.content.1.image.source.base64: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes"},
 	{name: "R15 just small enough", messages: []Message{user(image(largestImage))}},
 
 	{"R16 answer first", false, []Message{assistant(Text("a")), hi}, "R16", `messages: first message must use the "user" role`},
 
-	{"R17 in one turn", false, []Message{hi, assistant(Thought("a"), use("1"), use("1")), user(result("1"), result("1"))}, "R17", "messages.1: `tool_use` ids must be unique"},
-	{"R17 in two turns", false, []Message{hi, assistant(use("1")), user(result("1")), assistant(Thought("a"), use("1")), user(result("1"))}, "R17", "messages.3: `tool_use` ids must be unique"},
+	{"R17 in one turn", false, []Message{hi, assistant(SignedThinking("a"), use("1"), use("1")), user(result("1"), result("1"))}, "R17", "messages.1: `tool_use` ids must be unique"},
+	{"R17 in two turns", false, []Message{hi, assistant(use("1")), user(result("1")), assistant(SignedThinking("a"), use("1")), user(result("1"))}, "R17", "messages.3: `tool_use` ids must be unique"},
 }
 
 func TestCheck(t *testing.T) {
@@ -149,21 +149,21 @@ func TestCheck(t *testing.T) {
 // R8 compares the assistant's last turn with what was answered.
 func TestCheckChangedThinking(t *testing.T) {
 	const words = "messages.1.content.0: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
-	called := Content{Thought("a"), redacted, Text("b"), use("1")}
-	spoke := Content{Thought("c"), Text("d")}
+	called := Content{SignedThinking("a"), redacted, Text("b"), use("1")}
+	spoke := Content{SignedThinking("c"), Text("d")}
 	for _, c := range []struct {
 		name string
 		turn Content
 		rule string
 	}{
 		{"as it was", called, ""},
-		{"one block lost", Content{Thought("a"), use("1")}, "R8"},
-		{"order changed", Content{redacted, Thought("a"), use("1")}, "R8"},
-		{"one block twice", Content{Thought("a"), Thought("a"), redacted, use("1")}, "R8"},
-		{"other thinking", Content{Thought("x"), redacted, use("1")}, "R8"},
-		{"text lost", Content{Thought("a"), redacted, use("1")}, ""},
+		{"one block lost", Content{SignedThinking("a"), use("1")}, "R8"},
+		{"order changed", Content{redacted, SignedThinking("a"), use("1")}, "R8"},
+		{"one block twice", Content{SignedThinking("a"), SignedThinking("a"), redacted, use("1")}, "R8"},
+		{"other thinking", Content{SignedThinking("x"), redacted, use("1")}, "R8"},
+		{"text lost", Content{SignedThinking("a"), redacted, use("1")}, ""},
 		{"all thinking lost is another rule", Content{Text("b"), use("1")}, "R3"},
-		{"not answered here", Content{Thought("x"), use("2")}, ""},
+		{"not answered here", Content{SignedThinking("x"), use("2")}, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			messages := []Message{hi, assistant(c.turn...), user(result(c.turn[len(c.turn)-1].ID))}

@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// A Request is what the rules look at of a Messages API request.
+// A Request has the members of a Messages API request that the rules check.
 type Request struct {
 	Model    string            `json:"model"`
 	Stream   bool              `json:"stream"`
@@ -55,8 +55,7 @@ type Source struct {
 	Data string `json:"data"`
 }
 
-// Parse reads a request from the body it was sent as. The error says what is
-// not JSON or not a request.
+// Parse decodes the body of a request.
 func Parse(body []byte) (Request, error) {
 	var r Request
 	if err := json.Unmarshal(body, &r); err != nil {
@@ -65,8 +64,8 @@ func Parse(body []byte) (Request, error) {
 	return r, nil
 }
 
-// IsTitle reports whether the request asks for a session's title and is no
-// part of the conversation: it is the one that offers no tools.
+// IsTitle reports whether the request is for a session's title and no part of the
+// conversation: only such a request offers no tools.
 func (r Request) IsTitle() bool { return len(r.Tools) == 0 }
 
 // UnmarshalJSON reads a list of blocks or a string.

@@ -10,7 +10,7 @@ const largestImage = 5 << 20
 
 // R5: no text block is empty.
 func emptyText(c conversation) string {
-	return c.find(func(b placed) string {
+	return c.find(func(b locatedBlock) string {
 		if b.Type == "text" && b.Text == "" {
 			return "messages: text content blocks must be non-empty"
 		}
@@ -31,7 +31,7 @@ func emptyMessage(c conversation) string {
 
 // R11: no text block is made of blanks only.
 func blankText(c conversation) string {
-	return c.find(func(b placed) string {
+	return c.find(func(b locatedBlock) string {
 		if b.Type == "text" && b.Text != "" && strings.TrimSpace(b.Text) == "" {
 			return "messages: text content blocks must contain non-whitespace text"
 		}
@@ -49,21 +49,21 @@ func assistantLast(c conversation) string {
 
 // R15: no image is too large, on its own or in a tool result.
 func largeImage(c conversation) string {
-	return c.find(func(b placed) string {
-		if m := imageFault(b.Block); m != "" {
-			return b.at() + m
+	return c.find(func(b locatedBlock) string {
+		if m := checkImage(b.Block); m != "" {
+			return b.path() + m
 		}
 		for i, inner := range b.Content {
-			if m := imageFault(inner); m != "" {
-				return fmt.Sprintf("%s.tool_result.content.%d%s", b.at(), i, m)
+			if m := checkImage(inner); m != "" {
+				return fmt.Sprintf("%s.tool_result.content.%d%s", b.path(), i, m)
 			}
 		}
 		return ""
 	})
 }
 
-// imageFault words what is wrong with an image's size, behind its place.
-func imageFault(b Block) string {
+// checkImage returns the end of the message for an image that is too large, or "".
+func checkImage(b Block) string {
 	if n := len(b.Source.Data); b.Type == "image" && n > largestImage {
 		return fmt.Sprintf(".image.source.base64: image exceeds 5 MB maximum: %d bytes > %d bytes", n, largestImage)
 	}

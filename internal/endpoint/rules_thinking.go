@@ -13,52 +13,52 @@ func thinkingNotFirst(c conversation) string {
 		return ""
 	}
 	b := t.blocks[0]
-	return fmt.Sprintf("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", b.at(), b.Type)
+	return fmt.Sprintf("%s.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", b.path(), b.Type)
 }
 
-// R4: thinking off, the turn that the assistant goes on with holds no thinking:
-// its last one while the tool loop is open, or where it ends the conversation.
+// R4: thinking off, the turn that the assistant continues holds no thinking: its last one
+// while the tool loop is open, or if it ends the conversation.
 func thinkingWhileOff(c conversation) string {
 	if c.Thinking.On() || !c.loopOpen() && c.last().role != "assistant" {
 		return ""
 	}
 	for _, b := range c.lastAssistant().blocks {
 		if b.isThinking() {
-			return b.at() + ": When thinking is disabled, an `assistant` message in the final position cannot contain `" + b.Type + "`."
+			return b.path() + ": When thinking is disabled, an `assistant` message in the final position cannot contain `" + b.Type + "`."
 		}
 	}
 	return ""
 }
 
-// R7: a signature fits the thinking it stands beside.
+// R7: a signature matches its thinking.
 func badSignature(c conversation) string {
-	return c.find(func(b placed) string {
+	return c.find(func(b locatedBlock) string {
 		if b.Type == "thinking" && b.Signature != nil && *b.Signature != Sign(b.Thinking) {
-			return b.at() + ": Invalid `signature` in `thinking` block"
+			return b.path() + ": Invalid `signature` in `thinking` block"
 		}
 		return ""
 	})
 }
 
-// R8: the thinking in the assistant's last turn is what was answered, all of
-// it and in that order, or it is left out whole.
+// R8: the thinking in the assistant's last turn is that of the earlier answers, complete and
+// in order, or is left out completely.
 func changedThinking(c conversation) string {
 	t := c.lastAssistant()
 	var was Content
-	for _, a := range c.said {
-		if t.holds(a) {
+	for _, a := range c.previous {
+		if t.contains(a) {
 			was = append(was, a.thinking()...)
 		}
 	}
 	if now := t.content().thinking(); was == nil || now == nil || reflect.DeepEqual(now, was) {
 		return ""
 	}
-	return t.firstThinking().at() + ": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
+	return t.firstThinking().path() + ": `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. These blocks must remain as they were in the original response."
 }
 
-// holds reports whether an answer went into the turn: one with tool calls is
-// known by their ids, another by its text.
-func (t turn) holds(answer Content) bool {
+// contains reports whether the turn has an earlier answer, which it finds by the ids of its
+// tool calls, or by its text if it has none.
+func (t turn) contains(answer Content) bool {
 	texts, calls := map[string]bool{}, map[string]bool{}
 	for _, b := range t.blocks {
 		texts[b.Text], calls[b.ID] = true, true
@@ -76,20 +76,20 @@ func (t turn) holds(answer Content) bool {
 }
 
 // firstThinking returns the turn's first thinking block; it must have one.
-func (t turn) firstThinking() placed {
+func (t turn) firstThinking() locatedBlock {
 	for _, b := range t.blocks {
 		if b.isThinking() {
 			return b
 		}
 	}
-	return placed{}
+	return locatedBlock{}
 }
 
 // R9: a thinking block has a signature.
 func missingSignature(c conversation) string {
-	return c.find(func(b placed) string {
+	return c.find(func(b locatedBlock) string {
 		if b.Type == "thinking" && b.Signature == nil {
-			return b.at() + ".thinking.signature: Field required"
+			return b.path() + ".thinking.signature: Field required"
 		}
 		return ""
 	})

@@ -16,8 +16,8 @@ const signingKey = "oracle-signing-key"
 // title is the answer to a request that asks for a session's title.
 const title = "A title"
 
-// A Script makes the answer to the nth request, counted from 1, once no rule
-// is broken.
+// A Script returns the answer to the nth request, counted from 1. It is called for requests
+// that break no rule.
 type Script func(n int, r Request) Content
 
 // Sign returns the signature of a thinking text.
@@ -37,7 +37,7 @@ func Plain(n int, r Request) Content {
 	}
 	var answer Content
 	if r.Thinking.On() {
-		answer = Content{Thought(fmt.Sprintf("Considering request %d.", n))}
+		answer = Content{SignedThinking(fmt.Sprintf("Considering request %d.", n))}
 	}
 	switch prompt := lastBlock(r); {
 	case prompt.Type == "tool_result":
@@ -54,15 +54,14 @@ func Plain(n int, r Request) Content {
 // Text returns a text block.
 func Text(s string) Block { return Block{Type: "text", Text: s} }
 
-// Thought returns a thinking block with its signature.
-func Thought(s string) Block {
+// SignedThinking returns a thinking block with its signature.
+func SignedThinking(s string) Block {
 	signature := Sign(s)
 	return Block{Type: "thinking", Thinking: s, Signature: &signature}
 }
 
-// Bash returns a call of the bash tool. Its id is made from the conversation,
-// so that it is not found in it, whoever wrote the earlier turns, and from
-// suffix, which tells the calls of one answer apart.
+// Bash returns a call of the bash tool. Its id is made of a hash of the conversation, so
+// that no earlier call has it, and of suffix, which differs for the calls of one answer.
 func Bash(r Request, suffix, command, description string) Block {
 	// Strings and raw messages that came out of JSON always go back into it.
 	input, _ := json.Marshal(map[string]string{"command": command, "description": description})

@@ -9,11 +9,11 @@ import (
 	"sync"
 )
 
-// A Server is the provider: it judges each request, answers it from its
-// script, and remembers both. It may be used from many goroutines.
+// A Server is the provider: it checks each request, answers it from its script, and records
+// both. It is safe for concurrent use.
 type Server struct {
-	// URL is where the API stands, without a path, such as
-	// http://127.0.0.1:4096; the Messages API is at URL/v1/messages.
+	// URL is the base URL of the API, such as http://127.0.0.1:4096; the Messages API is at
+	// URL/v1/messages.
 	URL string
 
 	http   *httptest.Server
@@ -23,14 +23,14 @@ type Server struct {
 	calls []Call
 }
 
-// A Call is one request and what became of it.
+// A Call is one request with its answer.
 type Call struct {
 	N       int     // its number, from 1
 	Raw     []byte  // the body as it was sent
 	Request Request // the body, read
 	Rule    string  // the rule it broke, "json" if it is no request at all, or ""
-	Message string  // the provider's words for that
-	Answer  Content // what it was answered, if it broke none
+	Message string  // the provider's message for that
+	Answer  Content // if it broke none
 }
 
 // New starts a server on a free port of loopback; a nil script is [Plain].
@@ -50,7 +50,7 @@ func New(script Script) *Server {
 	return s
 }
 
-// Close stops the server; it waits for the answers that are under way.
+// Close stops the server after it has sent pending answers.
 func (s *Server) Close() { s.http.Close() }
 
 // Calls returns the requests so far, in the order they came.
@@ -66,7 +66,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	if err != nil {
 		return // the client is gone
 	}
-	call := s.take(body)
+	call := s.respond(body)
 	switch {
 	case call.Rule != "":
 		refuse(w, http.StatusBadRequest, "invalid_request_error", call.Message)
@@ -78,11 +78,11 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take judges a body, decides on the answer and remembers both, before
-// anything is sent: whoever has an answer finds its call in Calls. The script
-// may block; the call is there meanwhile, without answer.
-func (s *Server) take(body []byte) Call {
-	call := s.judge(body)
+// respond checks a body and records it with its answer before anything is sent: a client
+// that has the answer finds its call in Calls. While the script blocks, the call is there
+// without its answer.
+func (s *Server) respond(body []byte) Call {
+	call := s.record(body)
 	if call.Rule != "" {
 		return call
 	}
@@ -93,8 +93,8 @@ func (s *Server) take(body []byte) Call {
 	return call
 }
 
-// judge remembers a body and the rule that it breaks.
-func (s *Server) judge(body []byte) Call {
+// record records a body with the rule that it breaks.
+func (s *Server) record(body []byte) Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call := Call{N: len(s.calls) + 1, Raw: body}
@@ -102,19 +102,19 @@ func (s *Server) judge(body []byte) Call {
 	if call.Request, err = Parse(body); err != nil {
 		call.Rule, call.Message = "json", err.Error()
 	} else {
-		call.Rule, call.Message = Check(call.Request, s.saidLocked()...)
+		call.Rule, call.Message = Check(call.Request, s.answersLocked()...)
 	}
 	s.calls = append(s.calls, call)
 	return call
 }
 
-// saidLocked returns the answers so far.
-func (s *Server) saidLocked() []Content {
-	var said []Content
+// answersLocked returns the answers so far.
+func (s *Server) answersLocked() []Content {
+	var previous []Content
 	for _, c := range s.calls {
-		said = append(said, c.Answer)
+		previous = append(previous, c.Answer)
 	}
-	return said
+	return previous
 }
 
 // refuse answers with an error in the provider's form.

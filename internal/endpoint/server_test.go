@@ -117,8 +117,8 @@ func TestAnswers(t *testing.T) {
 			if !reflect.DeepEqual(got, c.want) {
 				t.Errorf("answer %q, want %q", got, c.want)
 			}
-			if said := s.Calls()[0].Answer; !reflect.DeepEqual(said, message.Content) {
-				t.Errorf("recorded answer %+v, want %+v", said, message.Content)
+			if previous := s.Calls()[0].Answer; !reflect.DeepEqual(previous, message.Content) {
+				t.Errorf("recorded answer %+v, want %+v", previous, message.Content)
 			}
 		})
 	}

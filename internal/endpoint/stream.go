@@ -9,10 +9,10 @@ import (
 // object is a JSON object of an answer.
 type object = map[string]any
 
-// usage is what every answer claims to have cost.
+// usage is the number of tokens that every answer reports.
 var usage = object{"input_tokens": 10, "output_tokens": 20}
 
-// stopReason is why the model stopped after the answer.
+// stopReason returns why the model stopped after the answer.
 func (c Content) stopReason() string {
 	for _, b := range c {
 		if b.Type == "tool_use" {
@@ -22,7 +22,7 @@ func (c Content) stopReason() string {
 	return "end_turn"
 }
 
-// message is the answer as the provider sends it without streaming.
+// message returns the answer as the provider sends it without streaming.
 func message(n int, model string, answer Content) object {
 	return object{
 		"id": fmt.Sprintf("msg_%04d", n), "type": "message", "role": "assistant", "model": model,
@@ -53,8 +53,7 @@ func stream(w io.Writer, n int, model string, answer Content) error {
 	return nil
 }
 
-// events streams one block, the answer's number i: an empty one, what fills
-// it, and its end.
+// events returns the events of block i of the answer: its start, its deltas and its end.
 func (b Block) events(i int) []object {
 	var empty object
 	var deltas []object

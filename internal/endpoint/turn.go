@@ -2,23 +2,25 @@ package endpoint
 
 import "fmt"
 
-// A turn is what neighbouring messages of one role are to the provider.
+// A turn is a run of neighbouring messages of one role, which the provider joins.
 type turn struct {
 	role   string
-	blocks []placed
+	blocks []locatedBlock
 }
 
-// A placed block knows where it stood in the request.
-type placed struct {
+// A locatedBlock is a block with its position in the request.
+type locatedBlock struct {
 	Block
 	message, content int
 }
 
-// at names the block the way the provider does.
-func (p placed) at() string { return fmt.Sprintf("messages.%d.content.%d", p.message, p.content) }
+// path returns the block's path as the provider's messages have it.
+func (p locatedBlock) path() string {
+	return fmt.Sprintf("messages.%d.content.%d", p.message, p.content)
+}
 
-// join makes turns of messages, in order.
-func join(messages []Message) []turn {
+// joinTurns returns the turns of messages, in order.
+func joinTurns(messages []Message) []turn {
 	var turns []turn
 	for n, m := range messages {
 		if len(turns) == 0 || turns[len(turns)-1].role != m.Role {
@@ -26,13 +28,13 @@ func join(messages []Message) []turn {
 		}
 		last := &turns[len(turns)-1]
 		for i, b := range m.Content {
-			last.blocks = append(last.blocks, placed{b, n, i})
+			last.blocks = append(last.blocks, locatedBlock{b, n, i})
 		}
 	}
 	return turns
 }
 
-// content returns the turn's blocks without their places.
+// content returns the turn's blocks without their positions.
 func (t turn) content() Content {
 	out := make(Content, len(t.blocks))
 	for i, b := range t.blocks {

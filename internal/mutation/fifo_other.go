@@ -2,4 +2,4 @@
 
 package mutation
 
-func mkfifo(string, uint32) error { return ErrNothing }
+func mkfifo(string, uint32) error { return ErrNoChange }

@@ -1,6 +1,5 @@
-// Package mutation changes a healthy store in small ways that can be drawn at
-// random, written on one line and applied again: it is how tests generate damage
-// that no list of cases has.
+// Package mutation changes a healthy store at random for tests. A change can be written on
+// one line and applied again.
 package mutation
 
 import (
@@ -24,7 +23,7 @@ import (
 //	json TABLE N /pointer add NAME VALUE  a member is added to an object
 //	json TABLE N /pointer remove
 //	json TABLE N /pointer rename NAME
-//	json TABLE N /pointer repeat VALUE    the member stands there a second time
+//	json TABLE N /pointer repeat VALUE    the member is there a second time
 //	text TABLE N cut BYTES                the text of the record is truncated
 //	text TABLE N put TEXT                 it is another text
 //	column TABLE N NAME EXPRESSION        SQL
@@ -37,18 +36,18 @@ import (
 // order of the healthy conversation. In a session or a project of a database the
 // pointer starts with the name of a column.
 //
-// In every word {session} stands for the session's id, {message 3} for that of a
-// message, {part 3} for that of a part, {now} for the present in milliseconds and
-// {now+N} or {now-N} for another time.
+// In every word {session} is replaced by the session's id, {message 3} by that of a
+// message, {part 3} by that of a part, {now} by the present in milliseconds since 1970,
+// and {now+N} or {now-N} by another time.
 type Mutation []string
 
-// A Case is what is done to the healthy store of a version.
+// A Case is a list of mutations of a version's healthy store.
 type Case struct {
 	Version   string
 	Mutations []Mutation
 }
 
-// String is the case on one line.
+// String returns the case on one line.
 func (c Case) String() string {
 	line := []any{c.Version}
 	for _, m := range c.Mutations {
@@ -63,7 +62,7 @@ func (c Case) String() string {
 	return strings.TrimSpace(b.String())
 }
 
-// Parse reads what String wrote.
+// Parse parses what String returns.
 func Parse(line string) (Case, error) {
 	var words []json.RawMessage
 	if err := json.Unmarshal([]byte(line), &words); err != nil || len(words) < 2 {
@@ -77,11 +76,10 @@ func Parse(line string) (Case, error) {
 	return c, err
 }
 
-// ErrNothing is returned for a mutation that changes nothing, or that the store
-// does not take.
-var ErrNothing = errors.New("nothing to change")
+// ErrNoChange is the error of a mutation that changes nothing, or that the store refuses.
+var ErrNoChange = errors.New("nothing to change")
 
-// A Record is one of the store as it is while it is healthy.
+// A Record is a record of the healthy store.
 type Record struct {
 	Table string
 	ID    string
@@ -92,7 +90,7 @@ type Record struct {
 	owner string
 }
 
-// A Store is a healthy store that is about to be changed.
+// A Store is a store to change.
 type Store struct {
 	Path    string // the folder storage, or the file of the database
 	Session string
@@ -118,7 +116,7 @@ func (s *Store) Close() error {
 	return s.db.Close()
 }
 
-// Apply applies the mutations, or says why one cannot be.
+// Apply applies the mutations in order, up to the first that fails.
 func (s *Store) Apply(all []Mutation) error {
 	for _, m := range all {
 		if err := s.apply(m); err != nil {
@@ -155,7 +153,7 @@ func (s *Store) apply(words Mutation) error {
 	return errors.New("unknown mutation")
 }
 
-// expand replaces what stands in braces.
+// expand replaces the placeholders in a word.
 func (s *Store) expand(word string) string {
 	for from := 0; ; {
 		i := strings.Index(word[from:], "{")
@@ -197,7 +195,7 @@ func (s *Store) text(r *Record, how, arg string) error {
 	if how == "cut" {
 		n, err := strconv.Atoi(arg)
 		if err != nil || n >= len(r.Data) {
-			return ErrNothing
+			return ErrNoChange
 		}
 		data = r.Data[:n]
 	}
@@ -205,25 +203,25 @@ func (s *Store) text(r *Record, how, arg string) error {
 }
 
 func (s *Store) json(r *Record, pointer, how, arg string) error {
-	all := Places(r.Data)
-	i := slices.IndexFunc(all, func(p Place) bool { return p.Pointer == pointer })
+	all := Nodes(r.Data)
+	i := slices.IndexFunc(all, func(p Node) bool { return p.Pointer == pointer })
 	if i < 0 {
-		return ErrNothing
+		return ErrNoChange
 	}
 	data, ok := all[i].edit(r.Data, how, arg)
 	if !ok || bytes.Equal(data, r.Data) {
-		return ErrNothing
+		return ErrNoChange
 	}
 	if s.db != nil && !r.json { // the first name is a column
 		_, rest, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
 		if rest == "" {
-			return ErrNothing
+			return ErrNoChange
 		}
 	}
 	return s.put(r, data)
 }
 
-// put writes the record's text.
+// put replaces the record's text.
 func (s *Store) put(r *Record, data []byte) error {
 	if s.db == nil {
 		r.Data = data
@@ -240,13 +238,13 @@ func (s *Store) put(r *Record, data []byte) error {
 			return s.exec("update "+r.Table+" set "+sqlite3.QuoteIdentifier(name)+" = cast(?2 as text) where id = ?1", r.ID, text)
 		}
 	}
-	return ErrNothing
+	return ErrNoChange
 }
 
-// columns are the texts of the members of an object.
+// columns returns the texts of the members of an object.
 func columns(data []byte) map[string]string {
 	all := map[string]string{}
-	for _, p := range Places(data) {
+	for _, p := range Nodes(data) {
 		if name, rest, deep := strings.Cut(p.Pointer, "/"); name == "" && !deep && rest == "" {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Random draws one to three mutations for a healthy store.
+// Random returns one to three random mutations of a healthy store.
 func Random(r *rand.Rand, s *Store) []Mutation {
 	n := 1
 	if r.IntN(12) == 0 {
@@ -45,11 +45,11 @@ func (s *Store) random(r *rand.Rand) Mutation {
 	}
 }
 
-func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+func oneOf[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
-// randomRecord is one of any table, a part most likely.
+// randomRecord returns a record of any table, a part most likely, and its number there.
 func (s *Store) randomRecord(r *rand.Rand) (Record, int) {
-	table := pick(r, "session", "session", "message", "message", "message", "message", "part", "part", "part", "part", "part", "part", "part", "part")
+	table := oneOf(r, "session", "session", "message", "message", "message", "message", "part", "part", "part", "part", "part", "part", "part", "part")
 	if r.IntN(50) == 0 {
 		table = "project"
 	}
@@ -66,23 +66,23 @@ func (s *Store) randomText(r *rand.Rand) Mutation {
 	if r.IntN(2) == 0 {
 		return append(words, "cut", strconv.Itoa(r.IntN(len(rec.Data))))
 	}
-	return append(words, "put", pick(r, "", " ", "null", "[]", "{}", "0", `"x"`, "true", "x", "\x00", "\ufeff{}", string(rec.Data)+"x", string(rec.Data)+"\n\n", "\ufeff"+string(rec.Data), "[]"+string(rec.Data)))
+	return append(words, "put", oneOf(r, "", " ", "null", "[]", "{}", "0", `"x"`, "true", "x", "\x00", "\ufeff{}", string(rec.Data)+"x", string(rec.Data)+"\n\n", "\ufeff"+string(rec.Data), "[]"+string(rec.Data)))
 }
 
-var times = map[string]bool{"created": true, "completed": true, "updated": true, "start": true, "end": true, "time_created": true, "time_updated": true}
+var timeMembers = map[string]bool{"created": true, "completed": true, "updated": true, "start": true, "end": true, "time_created": true, "time_updated": true}
 
 const day = 86400_000
 
-// randomTime is a time as a JSON value or an SQL expression.
+// randomTime returns a time as a JSON value or an SQL expression.
 func randomTime(r *rand.Rand) string {
-	return pick(r, "0", "-1", "1", "1.5", fmt.Sprintf("{now+%d}", day), fmt.Sprintf("{now+%d}", 3650*day), fmt.Sprintf("{now+%d}", 3600_000),
+	return oneOf(r, "0", "-1", "1", "1.5", fmt.Sprintf("{now+%d}", day), fmt.Sprintf("{now+%d}", 3650*day), fmt.Sprintf("{now+%d}", 3600_000),
 		fmt.Sprintf("{now-%d}", day), fmt.Sprintf("{now-%d}", 3650*day), "1795224842000", "9007199254740993", "1e300", "1e18")
 }
 
 func (s *Store) randomJSON(r *rand.Rand) Mutation {
 	for {
 		rec, n := s.randomRecord(r)
-		all := Places(rec.Data)
+		all := Nodes(rec.Data)
 		if len(all) < 2 {
 			continue
 		}
@@ -103,19 +103,19 @@ func (s *Store) randomJSON(r *rand.Rand) Mutation {
 		case k < 4:
 			return append(words, "remove")
 		case k < 5:
-			return append(words, "rename", pick(r, name+"s", strings.ToUpper(name), "", " "+name, "x", "__proto__", "type", "id"))
+			return append(words, "rename", oneOf(r, name+"s", strings.ToUpper(name), "", " "+name, "x", "__proto__", "type", "id"))
 		case k < 6:
 			return append(words, "repeat", s.randomValue(r, rec, all, p))
-		case times[name]:
-			return append(words, "set", pick(r, randomTime(r), randomTime(r), s.randomValue(r, rec, all, p)))
+		case timeMembers[name]:
+			return append(words, "set", oneOf(r, randomTime(r), randomTime(r), s.randomValue(r, rec, all, p)))
 		default:
 			return append(words, "set", s.randomValue(r, rec, all, p))
 		}
 	}
 }
 
-// members are what a record may have and the fixture's records do not, by the object
-// that they belong into.
+// members lists members that a record may have and the fixture's records do not, by the
+// pointer of their object.
 var members = map[string][][2]string{
 	"": {
 		{"error", `{"name":"MessageAbortedError","data":{"message":"x"}}`},
@@ -159,28 +159,28 @@ var members = map[string][][2]string{
 	"/time":           {{"compacting", "1795224842000"}, {"archived", "1795224842000"}, {"completed", "1795224842000"}, {"initialized", "1"}},
 }
 
-// randomMember adds a member to an object of the record, nil if there is none.
-func (s *Store) randomMember(r *rand.Rand, rec Record, all []Place) Mutation {
-	p := pick(r, all...)
+// randomMember returns words that add a member to an object of the record, or nil.
+func (s *Store) randomMember(r *rand.Rand, rec Record, all []Node) Mutation {
+	p := oneOf(r, all...)
 	for i := 0; len(members[p.Pointer]) == 0 && i < 10; i++ {
-		p = pick(r, all...)
+		p = oneOf(r, all...)
 	}
 	if len(members[p.Pointer]) == 0 || rec.Data[p.start] != '{' || s.db != nil && !rec.json && p.Pointer == "" {
 		return nil
 	}
-	m := pick(r, members[p.Pointer]...)
+	m := oneOf(r, members[p.Pointer]...)
 	if r.IntN(2) == 0 {
 		m[1] = s.randomValue(r, rec, all, p)
 	}
 	return Mutation{p.Pointer, "add", m[0], m[1]}
 }
 
-func (s *Store) randomValue(r *rand.Rand, rec Record, all []Place, p Place) string {
-	if r.IntN(4) == 0 { // that of another member
+func (s *Store) randomValue(r *rand.Rand, rec Record, all []Node, p Node) string {
+	if r.IntN(4) == 0 { // the value of another member
 		return all[1+r.IntN(len(all)-1)].Value(rec.Data)
 	}
 	was := p.Value(rec.Data)
-	return pick(r, "null", "true", "false", "0", "1", "-1", "1.5", "1e400", "9007199254740993", `""`, `" "`, `"x"`, `"\u0000"`, `"\ud800"`, `"null"`, `"0"`,
+	return oneOf(r, "null", "true", "false", "0", "1", "-1", "1.5", "1e400", "9007199254740993", `""`, `" "`, `"x"`, `"\u0000"`, `"\ud800"`, `"null"`, `"0"`,
 		"[]", "{}", "[null]", `[""]`, "[[]]", `["x"]`, `{"x":null}`, `{"x":{}}`, `{"x":{"y":[]}}`, `{"":""}`, `{"0":"x"}`, `{"length":1}`,
 		"["+was+"]", `{"x":`+was+`}`, `"{message `+strconv.Itoa(r.IntN(len(s.Records["message"])))+`}"`, `"{part `+strconv.Itoa(r.IntN(len(s.Records["part"])))+`}"`,
 		`"{session}"`, `"msg_x"`, `"user"`, `"assistant"`, `"text"`, `"tool"`, `"reasoning"`, `"file"`, `"compaction"`, `"step-start"`, `"error"`, `"pending"`)
@@ -201,17 +201,17 @@ func (s *Store) randomColumn(r *rand.Rand) Mutation {
 		}
 		_ = st.Close()
 	}
-	table := pick(r, "session", "session", "session", "message", "message", "part", "part")
+	table := oneOf(r, "session", "session", "session", "message", "message", "part", "part")
 	if r.IntN(40) == 0 {
 		table = "project"
 	}
-	column := pick(r, columns[table]...)
+	column := oneOf(r, columns[table]...)
 	n := r.IntN(len(s.Records[table]))
 	words := Mutation{"column", table, strconv.Itoa(n), column}
 	if strings.HasPrefix(column, "time_") && r.IntN(2) == 0 {
-		return append(words, pick(r, randomTime(r), "'x'", "'2026-11-22 10:00:00'", "cast("+column+" as blob)", "-"+column, column+" + 0.5"))
+		return append(words, oneOf(r, randomTime(r), "'x'", "'2026-11-22 10:00:00'", "cast("+column+" as blob)", "-"+column, column+" + 0.5"))
 	}
-	return append(words, pick(r, "null", "''", "' '", "'x'", "0", "-1", "1", "1.5", "9223372036854775807", "-9223372036854775808", "1e300", "x''", "x'00ff'", "x'7b7d'",
+	return append(words, oneOf(r, "null", "''", "' '", "'x'", "0", "-1", "1", "1.5", "9223372036854775807", "-9223372036854775808", "1e300", "x''", "x'00ff'", "x'7b7d'",
 		"'null'", "'[]'", "'{}'", `'"s"'`, "'1'", "'true'", `'{"a":'`, "'[null]'", `'{"x":null}'`, "'[[]]'", "'[{}]'",
 		"cast("+column+" as blob)", "cast("+column+" as text)", column+" || 'x'", "'x' || "+column, "upper("+column+")", "char(0) || "+column, column+" || char(0)",
 		"'{session}'", "'{message 2}'", "'{message 4}'", "'{part 3}'", `'{"messageID":"{message 3}"}'`, `'{"messageID":"{message 4}","partID":"{part 12}"}'`,
@@ -222,7 +222,7 @@ func (s *Store) randomEntry(r *rand.Rand) Mutation {
 	message := r.IntN(len(s.Records["message"]))
 	part := r.IntN(len(s.Records["part"]))
 	rec, _ := s.randomRecord(r)
-	folder := pick(r, "message/{session}", "message/{session}", fmt.Sprintf("part/{message %d}", message), fmt.Sprintf("part/{message %d}", message), fmt.Sprintf("part/{message %d}", message),
+	folder := oneOf(r, "message/{session}", "message/{session}", fmt.Sprintf("part/{message %d}", message), fmt.Sprintf("part/{message %d}", message), fmt.Sprintf("part/{message %d}", message),
 		"session/global", "session", "message", "part", "project", "session_diff", "")
 	if strings.HasPrefix(folder, "part/") && r.IntN(2) == 0 {
 		var own []Record
@@ -231,23 +231,23 @@ func (s *Store) randomEntry(r *rand.Rand) Mutation {
 				own = append(own, p)
 			}
 		}
-		rec = pick(r, own...)
+		rec = oneOf(r, own...)
 	}
 	path, _ := filepath.Rel(s.Path, rec.path)
 	id := rec.ID
-	name := pick(r, id+".json~", id+".json.bak", "."+id+".json.swp", id+".json.tmp", id+" (1).json", "Copy of "+id+".json", id+"x.json", id+".JSON", id+".jso", id, id+"z",
+	name := oneOf(r, id+".json~", id+".json.bak", "."+id+".json.swp", id+".json.tmp", id+" (1).json", "Copy of "+id+".json", id+"x.json", id+".JSON", id+".jso", id, id+"z",
 		"Thumbs.db", ".DS_Store", "desktop.ini", "x", "ab", "abcde", ".json", ".a.json", "🦊.json", "é.json", "msg_x.json", "prt_x.json", "prt_0.json", "zzz.json", "prt_zzzz.json", "msg_zzzz.json",
 		fmt.Sprintf("{message %d}", message), fmt.Sprintf("{message %d}.json", message), fmt.Sprintf("{part %d}.json", part), "a\nb.json", " .json", "#"+id+".json#", id+".json.sync-conflict-20261122.json", "_"+id+".json", "x.yaml.json")
 	words := Mutation{"entry", folder, name}
 	switch k := r.IntN(100); {
 	case k < 45:
-		return append(words, "file", pick(r, "", "x", "{}", "null", "[]", "0", `{"id":"x"}`, "\x00\x00"))
+		return append(words, "file", oneOf(r, "", "x", "{}", "null", "[]", "0", `{"id":"x"}`, "\x00\x00"))
 	case k < 70:
 		return append(words, "copy", path)
 	case k < 85:
 		return append(words, "folder")
 	case k < 92:
-		return append(words, pick(r, "link", "link", "hardlink"), path)
+		return append(words, oneOf(r, "link", "link", "hardlink"), path)
 	case k < 99:
 		return append(words, "link", "nothing")
 	default:

@@ -98,18 +98,18 @@ func (s *Store) exec(sql string, args ...string) error {
 		}
 	}
 	if err := st.Exec(); err != nil {
-		return errors.Join(ErrNothing, err) // such as NOT NULL
+		return errors.Join(ErrNoChange, err) // such as NOT NULL
 	}
 	return nil
 }
 
-// column gives a column the value of an expression.
+// column sets a column to the value of an expression.
 func (s *Store) column(r *Record, name, expression string) error {
 	name = sqlite3.QuoteIdentifier(name)
 	before := s.db.TotalChanges()
 	err := s.exec(fmt.Sprintf("update %[1]s set %[2]s = (%[3]s) where id = ?1 and quote(%[2]s) is not quote((%[3]s))", r.Table, name, expression), r.ID)
 	if err == nil && s.db.TotalChanges() == before {
-		return ErrNothing
+		return ErrNoChange
 	}
 	return err
 }
@@ -117,11 +117,11 @@ func (s *Store) column(r *Record, name, expression string) error {
 // entry adds an entry to a folder of the tree.
 func (s *Store) entry(folder, name, kind, arg string) error {
 	if s.db != nil {
-		return ErrNothing
+		return ErrNoChange
 	}
 	path := filepath.Join(s.Path, folder, name)
 	if _, err := os.Lstat(path); err == nil || !filepath.IsLocal(filepath.Join(folder, name)) {
-		return ErrNothing
+		return ErrNoChange
 	}
 	from := filepath.Join(s.Path, arg)
 	switch kind {
@@ -145,7 +145,7 @@ func (s *Store) entry(folder, name, kind, arg string) error {
 	return errors.New("unknown kind of entry")
 }
 
-// Copy makes to a copy of what is in from, a folder: names, kinds, bytes, modes.
+// Copy copies the content of the folder from into to: names, kinds, bytes, modes.
 func Copy(from, to string) error {
 	return filepath.WalkDir(from, func(name string, e fs.DirEntry, err error) error {
 		if err != nil {

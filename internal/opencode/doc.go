@@ -3,8 +3,8 @@
 //
 // [Install] gets the executable of a version, [New] makes a scratch home for
 // it, [Home.Unpack] puts a store of testdata there, [Home.Continue] and
-// [Server.Prompt] send one more prompt, and the [Result] says what became of
-// it. A [Bench] is a server for many stores. Tests that run the program have the
+// [Server.Prompt] send one more prompt and return its [Result]. A [StoreRunner] is a
+// server for many stores. Tests that run the program have the
 // build tag e2e:
 //
 //	go test -tags e2e ./internal/opencode         (each damage on one version)
@@ -47,8 +47,8 @@
 //   - "opencode db QUERY" may write in 1.18.33 and is read-only in 1.2.27.
 //     [Home.SQL] takes the SQLite in the executable instead (3.51.2 in 1.2.27,
 //     3.53.0 in 1.18.33).
-//   - A server, of all three versions, reads the store anew for every prompt.
-//   - After an end in good order opencode.db-wal and -shm are still there.
+//   - A server, of all three versions, reads the store again for every prompt.
+//   - After a regular exit opencode.db-wal and -shm are still there.
 //   - At its start the program gets plugins from a package registry; [New] turns
 //     the default ones off and leads the rest nowhere, which it takes well.
 package opencode

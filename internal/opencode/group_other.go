@@ -4,5 +4,5 @@ package opencode
 
 import "os/exec"
 
-// ownGroup does nothing here; Install has no executable for this system.
-func ownGroup(*exec.Cmd) {}
+// setProcessGroup does nothing here; Install has no executable for this system.
+func setProcessGroup(*exec.Cmd) {}

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// ownGroup makes cmd the head of a process group, and its cancelling the end
-// of the whole group: a shell that OpenCode runs must not outlive the test.
-func ownGroup(cmd *exec.Cmd) {
+// setProcessGroup gives cmd a process group of its own, and kills the whole group when cmd
+// is cancelled: a shell that OpenCode runs must not outlive the test.
+func setProcessGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }

@@ -14,12 +14,12 @@ import (
 // Model is the one model of the scratch configuration.
 const Model = "anthropic/claude-fake"
 
-// nowhere is a package registry that refuses every connection: OpenCode looks
-// for plugins when it starts, and goes on without them.
-const nowhere = "http://127.0.0.1:9"
+// unreachableRegistry is a package registry that refuses every connection. OpenCode looks
+// for plugins there when it starts, and continues without them.
+const unreachableRegistry = "http://127.0.0.1:9"
 
-// A Home is a scratch home directory in which OpenCode runs and knows no
-// provider but a test endpoint.
+// A Home is a temporary home directory in which OpenCode knows no provider but a test
+// endpoint.
 type Home struct {
 	t   testing.TB
 	exe string
@@ -27,9 +27,9 @@ type Home struct {
 	dir string
 }
 
-// New makes a scratch home for the executable that [Install] returned. Its
-// one model reads images and PDFs, and thinks if thinking is set. The home goes
-// with the test.
+// New makes a temporary home for the executable that [Install] returned. Its one model
+// reads images and PDFs, and thinks if thinking is set. The home is removed at the end of
+// the test.
 func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
 	t.Helper()
 	h := &Home{t: t, exe: exe, api: api, dir: t.TempDir()}
@@ -48,10 +48,10 @@ func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
 	return h
 }
 
-// DataDir is OpenCode's data directory: storage and opencode.db are in it.
+// DataDir returns OpenCode's data directory, which holds storage and opencode.db.
 func (h *Home) DataDir() string { return h.path(".local/share/opencode") }
 
-// Project is the directory in which OpenCode is started.
+// Project returns the directory in which OpenCode is started.
 func (h *Home) Project() string { return h.path("project") }
 
 // Unpack unpacks an archive of testdata into the data directory, which must
@@ -70,7 +70,7 @@ func (h *Home) Unpack(archive []byte) (session string) {
 	return session
 }
 
-// Store is where damages are cut into the session of a fixture.
+// Store returns the store with the session, to be damaged.
 func (h *Home) Store(session string) damage.Store {
 	if _, err := os.Stat(filepath.Join(h.DataDir(), "opencode.db")); err == nil {
 		return damage.Database{SQL: h.SQL}
@@ -78,11 +78,11 @@ func (h *Home) Store(session string) damage.Store {
 	return damage.Tree{T: h.t, Root: filepath.Join(h.DataDir(), "storage"), Session: session}
 }
 
-// path makes an absolute path of one in the home.
+// path returns the absolute path of a name in the home.
 func (h *Home) path(name string) string { return filepath.Join(h.dir, filepath.FromSlash(name)) }
 
-// env is the whole environment of the program: nothing of the test's own but
-// the search path gets through, so that no credential and no proxy does.
+// env returns the whole environment of the program. Of the test's environment only the
+// search path is in it, so that no credential and no proxy is.
 func (h *Home) env() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"),
@@ -96,12 +96,12 @@ func (h *Home) env() []string {
 		"OPENCODE_DISABLE_MODELS_FETCH=1",
 		"OPENCODE_DISABLE_AUTOUPDATE=1",
 		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
-		"npm_config_registry=" + nowhere,
-		"BUN_CONFIG_REGISTRY=" + nowhere,
+		"npm_config_registry=" + unreachableRegistry,
+		"BUN_CONFIG_REGISTRY=" + unreachableRegistry,
 	}
 }
 
-// config is the content of opencode.json.
+// config returns the content of opencode.json.
 func config(url string, thinking bool) map[string]any {
 	type object = map[string]any
 	options := object{}

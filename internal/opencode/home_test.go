@@ -29,7 +29,7 @@ func TestNew(t *testing.T) {
 	}
 }
 
-func TestJudge(t *testing.T) {
+func TestResultSince(t *testing.T) {
 	const (
 		good  = `{"tools":[{}],"messages":[{"role":"user","content":"hi"}]}`
 		bad   = `{"tools":[{}],"messages":[{"role":"user","content":" "}]}`
@@ -57,7 +57,7 @@ func TestJudge(t *testing.T) {
 				}
 				resp.Body.Close()
 			}
-			if got := h.judge(1); got.Verdict != c.want {
+			if got := h.resultSince(1); got.Verdict != c.want {
 				t.Errorf("judge = %s, want %s", got.Verdict, c.want)
 			}
 		})

@@ -21,16 +21,16 @@ import (
 // folder in the cache.
 const member = "package/bin/opencode"
 
-var versionForm = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
+var versionPattern = regexp.MustCompile(`^[0-9]+\.[0-9]+\.[0-9]+$`)
 
 // Install returns the executable of a version of OpenCode, such as "1.1.53".
 // It comes from the cache, a folder per version in $MEND_E2E_CACHE or else in
 // mend-e2e below the user's cache directory, or is fetched into it with npm.
 //
-// A version appears in the cache whole, by a rename, so any number of
-// processes may install at once. It runs on Linux on x64 only.
+// A version gets into the cache by a rename, so any number of processes may install at
+// once. It runs on Linux on x64 only.
 func Install(version string) (exe string, err error) {
-	if !versionForm.MatchString(version) {
+	if !versionPattern.MatchString(version) {
 		return "", fmt.Errorf("installing opencode: bad version %q", version)
 	}
 	if runtime.GOOS != "linux" || runtime.GOARCH != "amd64" {
@@ -75,13 +75,13 @@ func fetch(version, cache, final string) error {
 	if err != nil {
 		return err
 	}
-	whole := filepath.Join(tmp, "whole")
-	if err := extractExe(archive, whole); err != nil {
+	complete := filepath.Join(tmp, "whole")
+	if err := extractExe(archive, complete); err != nil {
 		return err
 	}
-	err = os.Rename(whole, final)
+	err = os.Rename(complete, final)
 	if errors.Is(err, fs.ErrExist) {
-		return nil // another process was faster, and as whole
+		return nil // another process was faster
 	}
 	return err
 }
@@ -131,7 +131,7 @@ func create(file string, mode fs.FileMode, r io.Reader) error {
 }
 
 // untar calls take for each member of a .tar.gz file.
-func untar(archive string, take func(*tar.Header, io.Reader) error) error {
+func untar(archive string, each func(*tar.Header, io.Reader) error) error {
 	f, err := os.Open(archive)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func untar(archive string, take func(*tar.Header, io.Reader) error) error {
 		if err != nil {
 			return fmt.Errorf("reading %s: %w", filepath.Base(archive), err)
 		}
-		if err := take(h, t); err != nil {
+		if err := each(h, t); err != nil {
 			return err
 		}
 	}

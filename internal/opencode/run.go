@@ -23,16 +23,13 @@ const (
 	Dead  = damage.Dead  // the program ended, or hung, before it sent one
 )
 
-// A Result is what became of a prompt.
-//
-// Calls are the requests of the conversation that came meanwhile, without
-// those that ask for a title.
+// A Result is the outcome of a prompt.
 type Result struct {
-	Verdict  string // Alive, Dead, or the rule that the last request broke: "R1" to "R17"
-	Session  string // the session's id, "" if the program did not say it
-	Calls    []endpoint.Call
-	Output   string // what the program wrote, both streams; its events, one JSON object a line
-	Code     int    // its exit code; -1 if it was killed
+	Verdict  string          // Alive, Dead, or the rule that the last request broke: "R1" to "R17"
+	Session  string          // the session's id, "" if the program did not say it
+	Calls    []endpoint.Call // the requests that the prompt caused, without those for a title
+	Output   string          // what the program wrote, both streams; its events, one JSON object a line
+	Code     int             // its exit code; -1 if it was killed
 	TimedOut bool
 }
 
@@ -42,7 +39,7 @@ func (h *Home) Run(prompt string) Result {
 	return h.prompt("--", prompt)
 }
 
-// Continue sends a prompt in a session that is there.
+// Continue sends a prompt in an existing session.
 func (h *Home) Continue(session, prompt string) Result {
 	h.t.Helper()
 	return h.prompt("-s", session, "--", prompt)
@@ -61,17 +58,17 @@ func (h *Home) prompt(args ...string) Result {
 	if cmd.ProcessState == nil {
 		h.t.Fatalf("starting opencode: %v", err)
 	}
-	r := h.judge(before)
+	r := h.resultSince(before)
 	r.Output, r.Code, r.TimedOut = out.String(), cmd.ProcessState.ExitCode(), ctx.Err() != nil
 	r.Session = sessionID.FindString(r.Output)
 	return r
 }
 
-// judge says what became of the requests behind the first n.
-func (h *Home) judge(n int) Result { return Result{}.of(h.api.Calls()[n:]) }
+// resultSince returns the result of the requests after the first n.
+func (h *Home) resultSince(n int) Result { return Result{}.withCalls(h.api.Calls()[n:]) }
 
-// of is the result with the verdict on calls.
-func (r Result) of(calls []endpoint.Call) Result {
+// withCalls returns the result with calls and the verdict on them.
+func (r Result) withCalls(calls []endpoint.Call) Result {
 	r.Verdict, r.Calls = Dead, nil
 	for _, c := range calls {
 		if c.Request.IsTitle() && c.Rule != "json" {
@@ -85,12 +82,12 @@ func (r Result) of(calls []endpoint.Call) Result {
 	return r
 }
 
-// command prepares the program. When ctx ends, it and what it started is
-// killed.
+// command returns a command for the program. When ctx ends, the program and its children
+// are killed.
 func (h *Home) command(ctx context.Context, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.exe, args...)
 	cmd.Dir, cmd.Env = h.Project(), h.env()
 	cmd.WaitDelay = 5 * time.Second
-	ownGroup(cmd)
+	setProcessGroup(cmd)
 	return cmd
 }

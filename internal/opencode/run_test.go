@@ -26,14 +26,15 @@ func install(t *testing.T, version string) string {
 	return exe
 }
 
-// broken is a home with the fixture of a version, by number, after a damage.
-func broken(t *testing.T, version int, cut func(damage.Store)) (*Home, string) {
+// damagedHome returns a home with the damaged fixture of a version, by number, and the
+// session's id.
+func damagedHome(t *testing.T, version int, apply func(damage.Store)) (*Home, string) {
 	t.Helper()
 	api := endpoint.New(nil)
 	t.Cleanup(api.Close)
 	h := New(t, install(t, damage.Versions[version]), api, true)
 	session := h.Unpack(fixtures[version])
-	cut(h.Store(session))
+	apply(h.Store(session))
 	return h, session
 }
 
@@ -42,7 +43,7 @@ func broken(t *testing.T, version int, cut func(damage.Store)) (*Home, string) {
 func TestContinue(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
-			h, session := broken(t, i, func(damage.Store) {})
+			h, session := damagedHome(t, i, func(damage.Store) {})
 			r := h.Continue(session, "please TOOLS again")
 			if r.Verdict != Alive || r.Code != 0 || r.TimedOut || r.Session != session {
 				t.Fatalf("Continue(%s) = %s, exit %d, session %s; output:\n%s", session, r.Verdict, r.Code, r.Session, tail(r.Output))
@@ -110,7 +111,7 @@ func TestThinkingTurnedOff(t *testing.T) {
 func TestDirectoryGone(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
-			h, session := broken(t, i, func(s damage.Store) {
+			h, session := damagedHome(t, i, func(s damage.Store) {
 				if db, ok := s.(damage.Database); ok { // the tree's fixture is like that
 					db.SQL("update session set directory = '/gone'")
 				}
@@ -133,7 +134,7 @@ func TestDamages(t *testing.T) {
 		}
 		t.Run(fmt.Sprintf("%s/%s", damage.Versions[i], w.Name), func(t *testing.T) {
 			t.Parallel()
-			h, session := broken(t, i, w.Apply)
+			h, session := damagedHome(t, i, w.Apply)
 			r := h.Continue(session, "one more")
 			if r.Verdict != w.Want[i] {
 				t.Errorf("Continue after %q = %s, want %s; exit %d, output:\n%s", w.Name, r.Verdict, w.Want[i], r.Code, tail(r.Output))

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// listening finds the address in what "opencode serve" writes when it is ready.
-var listening = regexp.MustCompile(`listening on (http://127\.0\.0\.1:[0-9]+)`)
+// listenLine finds the address in what "opencode serve" writes when it is ready.
+var listenLine = regexp.MustCompile(`listening on (http://127\.0\.0\.1:[0-9]+)`)
 
 // A Server is a running "opencode serve".
 type Server struct {
@@ -36,26 +36,26 @@ func (h *Home) Serve() *Server {
 		cancel()
 		h.t.Fatalf("starting opencode serve: %v", err)
 	}
-	ended := make(chan struct{})
+	done := make(chan struct{})
 	go func() {
-		defer close(ended)
+		defer close(done)
 		w.CloseWithError(cmd.Wait())
 	}()
-	s := &Server{home: h, stop: sync.OnceFunc(func() { cancel(); <-ended })}
+	s := &Server{home: h, stop: sync.OnceFunc(func() { cancel(); <-done })}
 	h.t.Cleanup(s.Close)
 
-	slow := time.AfterFunc(timeout, s.Close)
-	defer slow.Stop()
-	var said strings.Builder
+	timer := time.AfterFunc(timeout, s.Close)
+	defer timer.Stop()
+	var output strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
-		said.WriteString(lines.Text() + "\n")
-		if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+		output.WriteString(lines.Text() + "\n")
+		if m := listenLine.FindStringSubmatch(lines.Text()); m != nil {
 			s.URL = m[1]
 			go func() { _, _ = io.Copy(io.Discard, out) }()
 			return s
 		}
 	}
-	h.t.Fatalf("opencode serve did not listen; it wrote: %s", &said)
+	h.t.Fatalf("opencode serve did not listen; it wrote: %s", &output)
 	return nil
 }
 
@@ -75,7 +75,7 @@ func (s *Server) prompt(session, prompt string, wait time.Duration) Result {
 	status, reply := s.post(ctx, "/session/"+session+"/message", map[string]any{
 		"parts": []any{map[string]any{"type": "text", "text": prompt}},
 	})
-	r := h.judge(before)
+	r := h.resultSince(before)
 	r.Session, r.Output, r.Code, r.TimedOut = session, reply, status, ctx.Err() != nil
 	return r
 }

@@ -13,7 +13,7 @@ import (
 func TestServe(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
-			h, session := broken(t, i, damage.Text(damage.Hello, " "))
+			h, session := damagedHome(t, i, damage.Text(damage.Hello, " "))
 			s := h.Serve()
 			if r := s.Prompt(session, "one more"); r.Verdict != "R11" {
 				t.Errorf("Prompt after a blank answer = %s, want R11; status %d, reply:\n%s", r.Verdict, r.Code, tail(r.Output))

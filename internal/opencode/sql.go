@@ -7,8 +7,7 @@ import (
 	"path/filepath"
 )
 
-// sqlScript runs one statement in the JavaScript engine that OpenCode is
-// packed with.
+// sqlScript runs one statement in OpenCode's JavaScript engine.
 const sqlScript = `
 import { Database } from "bun:sqlite";
 const { file, statement, args } = await Bun.stdin.json();
@@ -18,10 +17,9 @@ console.log(JSON.stringify(db.query(statement).all(...args)));
 db.close();
 `
 
-// SQL runs one statement on the database in DataDir and returns its rows. It
-// takes the SQLite that is in the program, so the test needs no driver, and
-// what OpenCode itself does to a database when it starts is not done. Foreign
-// keys are not enforced.
+// SQL runs one statement on the database in DataDir and returns its rows. It uses the
+// SQLite in the executable, without what OpenCode does to a database when it starts.
+// Foreign keys are not enforced.
 func (h *Home) SQL(statement string, args ...any) []map[string]any {
 	h.t.Helper()
 	input, err := json.Marshal(map[string]any{
@@ -36,10 +34,10 @@ func (h *Home) SQL(statement string, args ...any) []map[string]any {
 	defer cancel()
 	cmd := h.command(ctx, "-e", sqlScript)
 	cmd.Env = append(cmd.Env, "BUN_BE_BUN=1")
-	var out, said bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &said
+	var out, stderr bytes.Buffer
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(input), &out, &stderr
 	if err := cmd.Run(); err != nil {
-		h.t.Fatalf("running %s: %v: %s", statement, err, &said)
+		h.t.Fatalf("running %s: %v: %s", statement, err, &stderr)
 	}
 	var rows []map[string]any
 	if err := json.Unmarshal(out.Bytes(), &rows); err != nil {

@@ -8,27 +8,27 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Place is a value in a JSON text.
-type Place struct {
+// A Node is a value in a JSON text.
+type Node struct {
 	Pointer string // RFC 6901; the whole text is ""
 
 	name, start, end int // offsets of the member's name, -1 for none, and of the value
 }
 
-// Value is the text of the value.
-func (p Place) Value(data []byte) string { return string(data[p.start:p.end]) }
+// Value returns the text of the value.
+func (p Node) Value(data []byte) string { return string(data[p.start:p.end]) }
 
-// Places are all values in a JSON text, a container before what is in it.
-func Places(data []byte) []Place {
+// Nodes returns all values in a JSON text, a container before its elements.
+func Nodes(data []byte) []Node {
 	start := len(data) - len(bytes.TrimLeft(data, " \t\r\n"))
 	end := len(bytes.TrimRight(data, " \t\r\n"))
 	if start >= end {
 		return nil
 	}
-	return places(data, nil, Place{"", -1, start, end})
+	return appendNodes(data, nil, Node{"", -1, start, end})
 }
 
-func places(data []byte, all []Place, p Place) []Place {
+func appendNodes(data []byte, all []Node, p Node) []Node {
 	all = append(all, p)
 	d := jsontext.NewDecoder(bytes.NewReader(data[p.start:p.end]), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 	kind := d.PeekKind()
@@ -42,7 +42,7 @@ func places(data []byte, all []Place, p Place) []Place {
 		if k := d.PeekKind(); k == '}' || k == ']' || k == 0 {
 			return all
 		}
-		in := Place{Pointer: p.Pointer + "/" + strconv.Itoa(i), name: -1}
+		in := Node{Pointer: p.Pointer + "/" + strconv.Itoa(i), name: -1}
 		if kind == '{' {
 			name, err := d.ReadValue()
 			if err != nil {
@@ -50,7 +50,7 @@ func places(data []byte, all []Place, p Place) []Place {
 			}
 			in.name = p.start + int(d.InputOffset()) - len(name)
 			text, _ := jsontext.AppendUnquote(nil, name)
-			in.Pointer = p.Pointer + "/" + escapes.Replace(string(text))
+			in.Pointer = p.Pointer + "/" + pointerEscaper.Replace(string(text))
 		}
 		v, err := d.ReadValue()
 		if err != nil {
@@ -58,14 +58,14 @@ func places(data []byte, all []Place, p Place) []Place {
 		}
 		in.end = p.start + int(d.InputOffset())
 		in.start = in.end - len(v)
-		all = places(data, all, in)
+		all = appendNodes(data, all, in)
 	}
 }
 
-var escapes = strings.NewReplacer("~", "~0", "/", "~1")
+var pointerEscaper = strings.NewReplacer("~", "~0", "/", "~1")
 
-// edit changes the place in data, and reports whether that can be done.
-func (p Place) edit(data []byte, how, arg string) ([]byte, bool) {
+// edit returns data with the node changed, and reports whether that can be done.
+func (p Node) edit(data []byte, how, arg string) ([]byte, bool) {
 	splice := func(from, to int, text string) ([]byte, bool) {
 		return []byte(string(data[:from]) + text + string(data[to:])), true
 	}
