@@ -172,7 +172,7 @@ func (e *APIError) locate() {
 	}
 }
 
-// callIDs are the ids of calls in a text, each once. The names of the fields that
+// callIDs returns the ids of calls in a text, each once. The names of the fields that
 // hold them look alike.
 func callIDs(text string) []string {
 	var ids []string

@@ -47,7 +47,7 @@ func Repairable() []Class {
 	}
 }
 
-// ClassOf is the class of that name, and whether it can be asked for.
+// ClassOf returns the class of that name, and whether it can be asked for.
 func ClassOf(name string) (Class, bool) {
 	for _, c := range Repairable() {
 		if string(c) == name {

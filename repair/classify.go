@@ -193,7 +193,7 @@ var ruleWords = []struct {
 	{"R16", words{"first message must use"}},
 }
 
-// ruleIn is the rule that the text, in lower case, tells of; "" for none.
+// ruleIn returns the rule that the text, in lower case, tells of; "" for none.
 func ruleIn(lower string) string {
 	for _, r := range ruleWords {
 		if hasAll(lower, r.words) {
@@ -209,7 +209,7 @@ func hasAll(text string, ws words) bool {
 
 const notRecognised = "This error is not one that mend knows a fix for. `mend scan` tells all that is wrong with the session as it is stored."
 
-// recognise is the first kind that the text, in lower case, is of.
+// recognise returns the first kind that the text, in lower case, is of.
 func recognise(lower string) errorKind {
 	for _, k := range errorKinds {
 		if slices.ContainsFunc(k.any, func(ws words) bool { return hasAll(lower, ws) }) {

@@ -132,7 +132,7 @@ func countsBefore(v *Findings, since origin) map[place]int {
 	return counts
 }
 
-// withoutMessages is the counts without regard to messages.
+// withoutMessages returns the counts without regard to messages.
 func withoutMessages(counts map[place]int) map[place]int {
 	sums := map[place]int{}
 	for p, n := range counts {

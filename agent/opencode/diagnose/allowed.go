@@ -38,8 +38,8 @@ func (d *draft) breaksLoop(e *edit) bool {
 	return moved || lost
 }
 
-// loopIDs is the messages of the open tool loopIDs's last answer, by their ids; none if
-// there is no open loopIDs in the request.
+// loopIDs returns the messages of the last answer in the open tool loop, by their ids; none if
+// there is no open loop in the request.
 func (c *simulation) loopIDs() map[string]bool {
 	if c.cachedLoop == nil {
 		in := c.findLoop()
@@ -64,7 +64,7 @@ func (c *simulation) findLoop() map[string]bool {
 // A thought is what tells one part of thinking from another.
 type thought struct{ id, text, signature string }
 
-// thoughts are those of the message.
+// thoughts returns those of the message.
 func thoughts(m *session.Message) (all []thought) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.IsThinking() {
@@ -74,7 +74,7 @@ func thoughts(m *session.Message) (all []thought) {
 	return all
 }
 
-// signedThoughts is what of the thoughts goes out, wherever it stands.
+// signedThoughts returns what of the thoughts goes out, wherever it stands.
 func signedThoughts(all []thought) (out []thought) {
 	for _, t := range all {
 		if t.signature != "" {
@@ -186,7 +186,7 @@ func (c *simulation) whyHidden(ref session.Ref) string {
 	return c.hiddenMessages()[ref.Message]
 }
 
-// hiddenMessages is what [simulation.whyHidden] says of the messages, by their ids, of which it
+// hiddenMessages returns what [simulation.whyHidden] says of the messages, by their ids, of which it
 // says something.
 func (c *simulation) hiddenMessages() map[string]string {
 	if c.blind != nil {

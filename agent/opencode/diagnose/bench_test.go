@@ -6,7 +6,7 @@ import (
 	"mend/repair"
 )
 
-// long is a session of so many answers with so many calls each, in that state. One
+// long returns a session of so many answers with so many calls each, in that state. One
 // of 354 answers has 500 messages and some 2,400 parts, like that of
 // docs/performance.md.
 func long(answers, calls int, state string) []turn {

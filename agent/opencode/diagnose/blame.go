@@ -33,7 +33,7 @@ func (c *simulation) Suspects(e repair.APIError) (fs []repair.Finding) {
 	return fs
 }
 
-// inSettingOf is the simulation for the setting that the error came under: that it speaks of an
+// inSettingOf returns the simulation for the setting that the error came under: that it speaks of an
 // open tool loop tells whether the model was asked to think, if nothing else did.
 func (c *simulation) inSettingOf(e repair.APIError) *simulation {
 	n := c.withSession(c.s)
@@ -61,7 +61,7 @@ func (c *simulation) Locate(e repair.APIError, faults []repair.Finding) (in func
 	return c.locate(e, faults), takesThinking(e)
 }
 
-// locate is the first result of [simulation.Locate].
+// locate returns the first result of [simulation.Locate].
 func (c *simulation) locate(e repair.APIError, faults []fault) func(session.Ref) bool {
 	among := func(in func(session.Ref) bool) func(session.Ref) bool {
 		for _, f := range faults {
@@ -93,7 +93,7 @@ func (c *simulation) locate(e repair.APIError, faults []fault) func(session.Ref)
 	return nil
 }
 
-// namedCalls are the namedCalls that the error names by their ids, and what stands beside
+// namedCalls returns the calls that the error names by their ids, and what stands beside
 // them in their steps, which may be what parts them from their results.
 func (c *simulation) namedCalls(e repair.APIError) (called, beside map[session.Ref]bool) {
 	called, beside = map[session.Ref]bool{}, map[session.Ref]bool{}
@@ -109,7 +109,7 @@ func (c *simulation) namedCalls(e repair.APIError) (called, beside map[session.R
 	return called, beside
 }
 
-// blockAndTurn is the record behind the block that the error names, and the messages
+// blockAndTurn returns the record behind the block that the error names, and the messages
 // behind its turn, by their ids.
 func (c *simulation) blockAndTurn(e repair.APIError) (block session.Ref, turn map[string]bool) {
 	r := c.render(c.settings[own].profile)
@@ -127,13 +127,13 @@ func (c *simulation) blockAndTurn(e repair.APIError) (block session.Ref, turn ma
 	return block, turn
 }
 
-// nearest is the message at fault that is next to the number in the error.
+// nearest returns the message at fault that is next to the number in the error.
 func (c *simulation) nearest(e repair.APIError, faults []fault) func(session.Ref) bool {
 	at := messageIDs(faults)
 	return c.inMessage(c.s.Near(e.Index, func(i int) bool { return at[c.s.Messages[i].Ref.Message] }))
 }
 
-// newestOf is the newest message at fault.
+// newestOf returns the newest message at fault.
 func (c *simulation) newestOf(faults []fault) func(session.Ref) bool {
 	at := messageIDs(faults)
 	i := len(c.s.Messages) - 1
@@ -143,7 +143,7 @@ func (c *simulation) newestOf(faults []fault) func(session.Ref) bool {
 	return c.inMessage(i)
 }
 
-// messageIDs are the messages at fault, by their ids.
+// messageIDs returns the messages at fault, by their ids.
 func messageIDs(faults []fault) map[string]bool {
 	at := map[string]bool{}
 	for _, f := range faults {

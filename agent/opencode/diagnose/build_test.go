@@ -23,12 +23,12 @@ type turn struct {
 
 func user(parts ...string) turn { return turn{"user", "", parts} }
 
-// answer is a finished answer of the model.
+// answer returns a finished answer of the model.
 func answer(parts ...string) turn {
 	return turn{"assistant", `"finish":"stop"`, parts}
 }
 
-// calling is an answer that ended with a tool call.
+// calling returns an answer that ended with a tool call.
 func calling(parts ...string) turn {
 	return turn{"assistant", `"finish":"tool-calls"`, parts}
 }
@@ -61,7 +61,7 @@ func partID(message, part int) string { return "prt_" + numbered(message) + numb
 
 func messageID(message int) string { return "msg_" + numbered(message) }
 
-// numbered is a number in an id: ids sort as they count, and before that of the
+// numbered returns a number in an id: ids sort as they count, and before that of the
 // prompt which the user types next.
 func numbered(n int) string {
 	if n < 20 {

@@ -86,7 +86,7 @@ func (d *draft) salvage(refs []session.Ref) {
 	d.arrange()
 }
 
-// beforeStart is how many messages come before the clock's last start, or among
+// beforeStart returns how many messages come before the clock's last start, or among
 // such ones, where at is one of them: all, if that start was after the newest
 // record.
 func beforeStart(s *session.Session, at int) int {
@@ -102,7 +102,7 @@ func beforeStart(s *session.Session, at int) int {
 	return 0
 }
 
-// outOfOrder is how many messages there are up to the last whose id sorts behind
+// outOfOrder returns how many messages there are up to the last whose id sorts behind
 // that of a later one.
 func outOfOrder(s *session.Session) int {
 	lowest := ""
@@ -151,7 +151,7 @@ func renumber(s *session.Session, n int) error {
 	return s.Rename(ids)
 }
 
-// inOrderOfTime is the parts of a message in the order in which they were made.
+// inOrderOfTime returns the parts of a message in the order in which they were made.
 // It is that of their ids, unless the clock started anew meanwhile.
 func inOrderOfTime(m *session.Message) []session.Part {
 	parts := slices.Clone(m.Parts)

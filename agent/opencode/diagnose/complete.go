@@ -56,11 +56,11 @@ func (g recordContext) infer(record []byte, from schema.Source) []byte {
 	case schema.Root:
 		return g.folder("root")
 	case schema.Cost:
-		return g.cost()
+		return g.totalCost()
 	case schema.Reason:
 		return g.reason()
 	case schema.Start:
-		return strconv.AppendInt(nil, g.begun(), 10)
+		return strconv.AppendInt(nil, g.startTime(), 10)
 	case schema.End:
 		return g.end()
 	case schema.MIME:
@@ -84,7 +84,7 @@ func (g recordContext) infer(record []byte, from schema.Source) []byte {
 	case g.p != nil:
 		return g.answerTokens(path)
 	}
-	return g.spent(path)
+	return g.lastTokens(path)
 }
 
 func (g recordContext) ref() session.Ref {
@@ -131,7 +131,7 @@ func describeChanges(c schema.Changes) (text, loses string) {
 	return "The record is completed; " + strings.Join(did, "; ") + ".", loses
 }
 
-// listed is the paths as a part of a sentence; of many the first ones.
+// listed returns the paths as a part of a sentence; of many the first ones.
 func listed(paths []string) string {
 	const most = 12
 	if more := len(paths) - most; more > 0 {
@@ -140,7 +140,7 @@ func listed(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// rewrite is the edit that puts another record in the place of a part's.
+// rewrite returns the edit that puts another record in the place of a part's.
 func rewrite(r session.Record) func(*draft) error {
 	return func(d *draft) error {
 		_, p, err := d.part(r.Ref)
@@ -151,7 +151,7 @@ func rewrite(r session.Record) func(*draft) error {
 	}
 }
 
-// with is the record with other data, that can be read.
+// with returns the record with other data, that can be read.
 func with(r session.Record, data []byte) session.Record {
 	r.Data, r.Class, r.Defect = data, 0, nil
 	return r

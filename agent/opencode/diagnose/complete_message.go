@@ -11,7 +11,7 @@ import (
 	"mend/session"
 )
 
-// completeMessage is what completes the message's record.
+// completeMessage returns what completes the message's record.
 func (g recordContext) completeMessage() []fix {
 	if !strings.HasPrefix(g.m.ID, "msg") {
 		return nil // it is named everywhere
@@ -21,10 +21,10 @@ func (g recordContext) completeMessage() []fix {
 		return nil
 	}
 	text, loses := describeChanges(c)
-	return []fix{g.restated(with(g.m.Record, data), text, loses)}
+	return []fix{g.replaceMessage(with(g.m.Record, data), text, loses)}
 }
 
-// completedMessage is the message's data with all that its role needs.
+// completedMessage returns the message's data with all that its role needs.
 func (g recordContext) completedMessage(data []byte) ([]byte, schema.Changes, error) {
 	data, c, err := g.complete(data, &schema.Message)
 	if err == nil && textAt(data, "role") == session.RoleUser {
@@ -33,7 +33,7 @@ func (g recordContext) completedMessage(data []byte) ([]byte, schema.Changes, er
 	return data, c, err
 }
 
-// withoutHalfModel is a prompt's data without a model that has not both of its names:
+// withoutHalfModel returns a prompt's data without a model that has not both of its names:
 // the next prompt would ask for it.
 func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
 	if textAt(data, "model", "providerID") != "" && textAt(data, "model", "modelID") != "" {
@@ -46,7 +46,7 @@ func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
 	return jsonedit.Remove(data, "model")
 }
 
-// withData is the record with that data in the message's record.
+// withData returns the record with that data in the message's record.
 func (g recordContext) withData(data []byte) recordContext {
 	m := session.NewMessage(with(g.m.Record, data))
 	m.Parts = g.m.Parts
@@ -54,9 +54,9 @@ func (g recordContext) withData(data []byte) recordContext {
 	return g
 }
 
-// restated is the fix that puts another record in the place of the message's, at
+// replaceMessage returns the fix that puts another record in the place of the message's, at
 // the place in the session that its time gives it: that of all others may change.
-func (g recordContext) restated(r session.Record, text, loses string) fix {
+func (g recordContext) replaceMessage(r session.Record, text, loses string) fix {
 	return fix{text: text, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
 		i := d.index(r.Ref)
 		if i < 0 {
@@ -67,8 +67,8 @@ func (g recordContext) restated(r session.Record, text, loses string) fix {
 	}}
 }
 
-// cost is what the steps of an answer cost, by their ends.
-func (g recordContext) cost() []byte {
+// totalCost returns what the steps of an answer cost, by their ends.
+func (g recordContext) totalCost() []byte {
 	var sum float64
 	for _, p := range g.stepEnds() {
 		raw, _ := jsonedit.Get(p.Data, "cost")
@@ -81,9 +81,9 @@ func (g recordContext) cost() []byte {
 	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
 }
 
-// spent is a count of tokens of the last step that tells of it: what the agent writes
+// lastTokens returns a count of tokens of the last step that tells of it: what the agent writes
 // into the answer. Without one it is 0.
-func (g recordContext) spent(name string) []byte {
+func (g recordContext) lastTokens(name string) []byte {
 	path := append([]string{"tokens"}, strings.Split(name, ".")...)
 	for _, p := range slices.Backward(g.stepEnds()) {
 		if raw, ok := jsonedit.Get(p.Data, path...); ok && isNumber(raw) {
@@ -93,7 +93,7 @@ func (g recordContext) spent(name string) []byte {
 	return []byte("0")
 }
 
-// stepEnds are the ends of the answer's steps that can be read.
+// stepEnds returns the ends of the answer's steps that can be read.
 func (g recordContext) stepEnds() (ends []session.Part) {
 	for _, p := range g.m.Parts {
 		if p.Type == session.TypeStepFinish && !p.Malformed() {

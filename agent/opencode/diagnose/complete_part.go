@@ -12,15 +12,15 @@ import (
 
 const partPrefix = "prt_"
 
-// completePart is what completes the part, or takes its place where that cannot
+// completePart returns what completes the part, or takes its place where that cannot
 // be done.
 func (g recordContext) completePart() []fix {
 	if g.p.Type == session.TypeFile && !g.isFile(g.p.Data) {
-		return append(g.toldFile(g.p.Data), g.instead()...)
+		return append(g.replaceFileByText(g.p.Data), g.giveUpPart()...)
 	}
 	data, c, err := g.completedPart(g.p.Data)
 	if err != nil || g.p.Type == session.TypeText && session.Blank(textAt(data, "text")) {
-		return g.instead()
+		return g.giveUpPart()
 	}
 	var fixes []fix
 	text, loses := describeChanges(c)
@@ -28,16 +28,16 @@ func (g recordContext) completePart() []fix {
 		fixes = append(fixes, fix{text: text, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
 	}
 	if _, marked := jsonedit.Get(data, "metadata", schema.ProviderExecuted); marked && g.p.Type == session.TypeTool {
-		fixes = append(fixes, g.unmarked(data, c))
+		fixes = append(fixes, g.completeCall(data, c))
 	}
 	if c.None() {
 		return fixes
 	}
-	return append(fixes, g.instead()...)
+	return append(fixes, g.giveUpPart()...)
 }
 
-// unmarked is the fix that completes a call and takes that mark away.
-func (g recordContext) unmarked(data []byte, c schema.Changes) fix {
+// completeCall returns the fix that completes a call and takes that mark away.
+func (g recordContext) completeCall(data []byte, c schema.Changes) fix {
 	text, loses := "", "That the provider ran the call itself: every version now sends the call with its stored result."
 	if !c.None() {
 		var also string
@@ -55,7 +55,7 @@ func (g recordContext) unmarked(data []byte, c schema.Changes) fix {
 	}}
 }
 
-// completedPart is the part's data with all that its kind needs.
+// completedPart returns the part's data with all that its kind needs.
 func (g recordContext) completedPart(data []byte) ([]byte, schema.Changes, error) {
 	if textAt(data, "type") == session.TypeReasoning && badlySigned(data) {
 		return nil, schema.Changes{}, errors.New("its signature is none")
@@ -74,7 +74,7 @@ func badlySigned(data []byte) bool {
 	return false
 }
 
-// answerTokens is a count of tokens that the answer tells, for the end of its last
+// answerTokens returns a count of tokens that the answer tells, for the end of its last
 // step, where the agent takes it from.
 func (g recordContext) answerTokens(name string) []byte {
 	ends := g.stepEnds()
@@ -88,13 +88,13 @@ func (g recordContext) answerTokens(name string) []byte {
 // with calls, or is not known.
 func (g recordContext) reason() []byte {
 	ends := g.stepEnds()
-	if finish := given(g.m, "finish"); finish != nil && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
+	if finish := textIn(g.m, "finish"); finish != nil && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
 		return finish
 	}
 	return []byte(`"unknown"`)
 }
 
-// status is that of a call that does not tell.
+// status returns that of a call that does not tell.
 func (g recordContext) status() []byte {
 	if out, ok := jsonedit.Get(g.p.Data, "state", "output"); ok && out[0] != 'n' {
 		return jsonedit.Quote(session.StatusCompleted)
@@ -102,7 +102,7 @@ func (g recordContext) status() []byte {
 	return jsonedit.Quote(session.StatusError)
 }
 
-// mime is the type that a file's data: URL tells.
+// mime returns the type that a file's data: URL tells.
 func (g recordContext) mime() []byte {
 	head, isData := strings.CutPrefix(textAt(g.p.Data, "url"), "data:")
 	head, _, ok := strings.Cut(head, ",")
@@ -112,19 +112,19 @@ func (g recordContext) mime() []byte {
 	return nil
 }
 
-// begun is when the part began, as far as anything tells.
-func (g recordContext) begun() int64 {
+// startTime returns when the part began, as far as anything tells.
+func (g recordContext) startTime() int64 {
 	if g.p != nil && g.p.Start > 0 {
 		return g.p.Start
 	}
 	return g.m.Created
 }
 
-// end is when it ended.
+// end returns when it ended.
 func (g recordContext) end() []byte {
 	end := g.m.Completed
 	if end == 0 {
 		end = g.m.LatestTime()
 	}
-	return strconv.AppendInt(nil, max(end, g.begun()), 10)
+	return strconv.AppendInt(nil, max(end, g.startTime()), 10)
 }

@@ -32,7 +32,7 @@ func renameFixes(k *facts, f fault) []fix {
 	return fixes
 }
 
-// rename is the edit that puts the part under another id, completed as far as
+// rename returns the edit that puts the part under another id, completed as far as
 // it lacks anything.
 func (g recordContext) rename(id string) func(*draft) error {
 	return func(d *draft) error {
@@ -60,7 +60,7 @@ func (g recordContext) rename(id string) func(*draft) error {
 	}
 }
 
-// innerID is the part's own id, where something was put before it, or where the
+// innerID returns the part's own id, where something was put before it, or where the
 // record is stored under it.
 func (g recordContext) innerID() string {
 	if strings.HasPrefix(g.p.Ref.Part, partPrefix) {
@@ -72,7 +72,7 @@ func (g recordContext) innerID() string {
 	return ""
 }
 
-// beforeFinish is an id directly before the end of the last step.
+// beforeFinish returns an id directly before the end of the last step.
 func (g recordContext) beforeFinish() string {
 	ids := g.ids(func(*session.Part) bool { return true })
 	ends := g.ids(func(p *session.Part) bool { return p.Type == session.TypeStepFinish })
@@ -90,7 +90,7 @@ func (g recordContext) beforeFinish() string {
 	return ""
 }
 
-// lastID is an id behind all others of the message.
+// lastID returns an id behind all others of the message.
 func (g recordContext) lastID() string {
 	ids := g.ids(func(*session.Part) bool { return true })
 	if len(ids) == 0 {
@@ -99,7 +99,7 @@ func (g recordContext) lastID() string {
 	return ids[len(ids)-1] + "_" + g.p.ID
 }
 
-// ids are those of the message's other parts that are ids of parts.
+// ids returns those of the message's other parts that are ids of parts.
 func (g recordContext) ids(of func(*session.Part) bool) []string {
 	var ids []string
 	for i := range g.m.Parts {

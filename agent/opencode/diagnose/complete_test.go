@@ -30,7 +30,7 @@ var others = []string{
 	`{"type":"text","text":"more","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`,
 }
 
-// richer is the first half of a fixture with parts of all kinds, in a message of
+// richer returns the first half of a fixture with parts of all kinds, in a message of
 // their own role, and with all that messages may have.
 func richer(t *testing.T, version int) *session.Session {
 	t.Helper()
@@ -119,7 +119,7 @@ func TestCompleteEveryField(t *testing.T) {
 	}
 }
 
-// alter is the session with another value at a path of one record, without it for "".
+// alter returns the session with another value at a path of one record, without it for "".
 func alter(t *testing.T, s *session.Session, r *session.Record, value string, path []string) *session.Session {
 	t.Helper()
 	data, err := jsonedit.Remove(r.Data, path...)

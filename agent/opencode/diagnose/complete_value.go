@@ -9,25 +9,25 @@ import (
 	"mend/session"
 )
 
-// sibling is the text at path of the nearest message of that role, nil if none
+// sibling returns the text at path of the nearest message of that role, nil if none
 // has one.
 func (g recordContext) sibling(role string, path ...string) []byte {
 	if m := g.nearest(textOf(role, path...)); m != nil {
-		return given(m, path...)
+		return textIn(m, path...)
 	}
 	return nil
 }
 
-// given is the text at path of a message; nil where there is none, or nothing in it.
-func given(m *session.Message, path ...string) []byte {
+// textIn returns the text at path of a message; nil where there is none, or nothing in it.
+func textIn(m *session.Message, path ...string) []byte {
 	if raw, ok := jsonedit.Get(m.Data, path...); ok && raw[0] == '"' && len(raw) > 2 {
 		return raw
 	}
 	return nil
 }
 
-// first is the first value that is there.
-func first(values ...[]byte) []byte {
+// firstPresent returns the first value that is not nil.
+func firstPresent(values ...[]byte) []byte {
 	for _, v := range values {
 		if len(v) > 0 {
 			return v
@@ -36,8 +36,8 @@ func first(values ...[]byte) []byte {
 	return nil
 }
 
-// other is the role of those that a message of this role talks to.
-func other(role string) string {
+// otherRole returns the role of those that a message of this role talks to.
+func otherRole(role string) string {
 	if role == session.RoleUser {
 		return session.RoleAssistant
 	}
@@ -45,11 +45,11 @@ func other(role string) string {
 }
 
 func (g recordContext) agent() []byte {
-	return first(g.sibling(g.m.Role, "agent"), g.sibling(other(g.m.Role), "agent"), g.known.sessionText("agent"))
+	return firstPresent(g.sibling(g.m.Role, "agent"), g.sibling(otherRole(g.m.Role), "agent"), g.known.sessionText("agent"))
 }
 
 func (g recordContext) mode() []byte {
-	return first(given(g.m, "agent"), g.sibling(session.RoleAssistant, "mode"), g.agent())
+	return firstPresent(textIn(g.m, "agent"), g.sibling(session.RoleAssistant, "mode"), g.agent())
 }
 
 // model is one of the names of a model: of that of the prompt of an answer, or of
@@ -74,7 +74,7 @@ func (g recordContext) model(name string) []byte {
 	if g.m.Role == session.RoleAssistant {
 		relative = g.known.timeline().byID[textAt(g.m.Data, "parentID")]
 	}
-	found := first(
+	found := firstPresent(
 		among(relative),
 		among(g.nearest(fact{"model", g.m.Role, "", string(own.provider), string(own.model)})),
 		among(g.nearest(fact{"model", "", "", string(own.provider), string(own.model)})),
@@ -96,7 +96,7 @@ func (g recordContext) folder(name string) []byte {
 	return jsonedit.Quote(g.s.Directory)
 }
 
-// parent is the id of the prompt that an answer is to, nil if there is none.
+// parent returns the id of the prompt that an answer is to, nil if there is none.
 func (g recordContext) parent() []byte {
 	prompt := fact{what: "role", role: session.RoleUser}
 	m := g.before(prompt)
@@ -109,7 +109,7 @@ func (g recordContext) parent() []byte {
 	return jsonedit.Quote(m.ID)
 }
 
-// created is when a message began: when its first part did, if that is between
+// created returns when a message began: when its first part did, if that is between
 // its neighbours, else as soon as the one before it was done.
 func (g recordContext) created() []byte {
 	if g.m.Created > 0 {
@@ -134,7 +134,7 @@ func (g recordContext) created() []byte {
 	return strconv.AppendInt(nil, begun, 10)
 }
 
-// partTime is when a part began, 0 if it does not tell.
+// partTime returns when a part began, 0 if it does not tell.
 func partTime(p *session.Part) int64 {
 	if p.Start > 0 {
 		return p.Start
@@ -168,7 +168,7 @@ func (g recordContext) roleOf() string {
 		}
 	}
 	if m := g.before(fact{what: "role"}); m != nil {
-		return other(m.Role)
+		return otherRole(m.Role)
 	}
 	return session.RoleUser
 }
@@ -180,7 +180,7 @@ func unquoted(raw []byte) (string, bool) {
 	return jsonedit.Unquote(raw), true
 }
 
-// textAt is the string at a path, "" if there is none.
+// textAt returns the string at a path, "" if there is none.
 func textAt(data []byte, path ...string) string {
 	raw, _ := jsonedit.Get(data, path...)
 	s, _ := unquoted(raw)

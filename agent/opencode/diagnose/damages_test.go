@@ -102,7 +102,7 @@ func missing(path string) bool {
 	return err != nil
 }
 
-// verdict is what diagnoses say of the next prompt.
+// verdict returns what diagnoses say of the next prompt.
 func verdict(ds []repair.Diagnosis) string {
 	verdict := damage.Alive
 	for _, d := range ds {

@@ -137,7 +137,7 @@ func fixDates(c *simulation, _ fault) []fix {
 	return fixes
 }
 
-// inOrderOfTimes is the messages in their order, those in the future last.
+// inOrderOfTimes returns the messages in their order, those in the future last.
 func inOrderOfTimes(s *session.Session, _ time.Time) []*session.Message {
 	all := make([]*session.Message, len(s.Messages))
 	for i := range s.Messages {
@@ -146,7 +146,7 @@ func inOrderOfTimes(s *session.Session, _ time.Time) []*session.Message {
 	return all
 }
 
-// inOrderOfIDs is the messages in the order of their times, but each one of the
+// inOrderOfIDs returns the messages in the order of their times, but each one of the
 // future at the place that its id gives it, if that id is of no later time than the
 // next prompt's: the time alone is wrong. Ids that sort behind the next prompt's are
 // those from before the clock of ids started again.

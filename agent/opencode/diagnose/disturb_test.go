@@ -50,7 +50,7 @@ func disturb(t *rapid.T, s *session.Session) {
 	}
 }
 
-// placedAt is the part under another name.
+// placedAt returns the part under another name.
 func placedAt(p session.Part, ref session.Ref) session.Part {
 	data, err := jsonedit.Set(p.Data, jsonedit.Quote(ref.Part), "id")
 	if err != nil {
@@ -77,7 +77,7 @@ func disturbRecord(t *rapid.T, m *session.Message, j int) {
 	disturbMember(m, j, path, rapid.SampledFrom(oddValues).Draw(t, "value"))
 }
 
-// pathsOf are the paths of all members of a record and of some that are not there.
+// pathsOf returns the paths of all members of a record and of some that are not there.
 func pathsOf(m *session.Message, j int) [][]string {
 	data := m.Data
 	if j >= 0 {

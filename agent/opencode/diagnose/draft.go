@@ -14,16 +14,16 @@ import (
 type draft struct {
 	c      *simulation // of the session as it was
 	s      *session.Session
-	texts  texts
+	texts  injectedTexts
 	places map[string]int // of messages before a fix moved any; see [placesOf]
 
 	own      map[*session.Part]*ownList // the draft's own lists of parts, by their first element
 	replaced []formerPart               // by the fix that is at work
 	marked   bool                       // a list has parts that are marked as removed
 
-	knows   *facts          // see [draft.known]
-	moved   bool            // messages may be out of their order
-	dropped map[string]bool // messages that are to go, by the ids of their refs
+	cachedFacts *facts          // see [draft.known]
+	moved       bool            // messages may be out of their order
+	dropped     map[string]bool // messages that are to go, by the ids of their refs
 }
 
 // An ownList is what a draft knows about a list of parts of its own.
@@ -32,13 +32,13 @@ type ownList struct {
 	removed map[int]bool        // the parts that [draft.settle] removes
 }
 
-// known is what the records of the draft tell while messages are put in the places of
+// known returns what the records of the draft tell while messages are put in the places of
 // others.
 func (d *draft) known() *facts {
-	if d.knows == nil {
-		d.knows = &facts{s: d.s}
+	if d.cachedFacts == nil {
+		d.cachedFacts = &facts{s: d.s}
 	}
-	return d.knows
+	return d.cachedFacts
 }
 
 // replaceMessage puts a message in the place of that at i, with the parts of that. The order of
@@ -68,8 +68,8 @@ func (d *draft) restoreMessage(i int, was session.Message) {
 
 // updateFacts notes what the message at i tells from now on.
 func (d *draft) updateFacts(i int, m *session.Message) {
-	if d.knows != nil && d.knows.line != nil {
-		line := d.knows.line
+	if d.cachedFacts != nil && d.cachedFacts.line != nil {
+		line := d.cachedFacts.line
 		line.put(line.places[d.s.Messages[i].Ref.Message], m)
 	}
 }
@@ -149,7 +149,7 @@ func (d *draft) removeAllMarked() {
 	d.marked = false
 }
 
-// draft is a copy of the simulation's session.
+// draft returns a copy of the simulation's session.
 func (c *simulation) draft() *draft {
 	s := *c.s
 	s.Messages = slices.Clone(s.Messages)
@@ -171,7 +171,7 @@ type fix struct {
 	edit func(*draft) error
 }
 
-// message is the message that is stored under the ref of it or of one of its
+// message returns the message that is stored under the ref of it or of one of its
 // parts, ready to be edited.
 func (d *draft) message(ref session.Ref) (*session.Message, error) {
 	i := d.index(ref)
@@ -214,7 +214,7 @@ func (d *draft) hasOwnList(parts []session.Part) bool {
 	return ok
 }
 
-// index is the place of the message that ref is, or is in; -1 if there is none.
+// index returns the place of the message that ref is, or is in; -1 if there is none.
 func (d *draft) index(ref session.Ref) int {
 	if d.places == nil {
 		d.places = messageIndexes(d.s)
@@ -225,7 +225,7 @@ func (d *draft) index(ref session.Ref) int {
 	return slices.IndexFunc(d.s.Messages, func(m session.Message) bool { return m.Ref.Message == ref.Message })
 }
 
-// part is the part that is stored under ref, with its message, to be replaced in its
+// part returns the part that is stored under ref, with its message, to be replaced in its
 // place. What adds or removes parts asks for the message.
 func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
 	i := d.index(ref)
@@ -244,7 +244,7 @@ func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
 	return m, &m.Parts[at], nil
 }
 
-// partIndex is the partIndex of a part in its message; -1 if it is not there.
+// partIndex returns the index of a part in its message; -1 if it is not there.
 func (d *draft) partIndex(m *session.Message, ref session.Ref) int {
 	if len(m.Parts) == 0 {
 		return -1
@@ -267,7 +267,7 @@ func (d *draft) partIndex(m *session.Message, ref session.Ref) int {
 	return -1
 }
 
-// partIndexesIn are the places of the message's parts, the first of those under one ref.
+// partIndexesIn returns the places of the message's parts, the first of those under one ref.
 func partIndexesIn(m *session.Message) map[session.Ref]int {
 	places := make(map[session.Ref]int, len(m.Parts))
 	for i := len(m.Parts) - 1; i >= 0; i-- {

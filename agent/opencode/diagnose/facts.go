@@ -7,15 +7,15 @@ import (
 	"mend/session"
 )
 
-// A facts is what the records of a session tell, damaged ones included: the
+// facts holds what the records of a session tell, damaged ones included: the
 // source of every value that a completed record needs and has not itself.
 type facts struct {
-	s      *session.Session
-	line   *timeline             // see [facts.timeline]
-	places map[string]int        // of messages in s
-	parts  map[session.Ref]int   // their places in their messages
-	speak  map[string]int        // see [facts.countContent]
-	steps  map[session.Ref]*step // see [facts.step]
+	s             *session.Session
+	line          *timeline             // see [facts.timeline]
+	places        map[string]int        // of messages in s
+	parts         map[session.Ref]int   // their places in their messages
+	contentCounts map[string]int        // see [facts.countContent]
+	steps         map[session.Ref]*step // see [facts.step]
 }
 
 func (k *facts) timeline() *timeline {
@@ -25,7 +25,7 @@ func (k *facts) timeline() *timeline {
 	return k.line
 }
 
-// contextOf is the record at a message or a part, and whether its record is there and
+// contextOf returns the record at a message or a part, and whether its record is there and
 // its bytes are known.
 func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	g := recordContext{s: k.s, known: k}
@@ -51,18 +51,18 @@ func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	return g, !g.p.Unreadable()
 }
 
-// countContent is how many parts of a message of the session have content that goes out with
+// countContent returns how many parts of a message of the session have content that goes out with
 // it.
 func (k *facts) countContent(m *session.Message) int {
-	n, counted := k.speak[m.Ref.Message]
+	n, counted := k.contentCounts[m.Ref.Message]
 	if counted {
 		return n
 	}
-	if k.speak == nil {
-		k.speak = map[string]int{}
+	if k.contentCounts == nil {
+		k.contentCounts = map[string]int{}
 	}
 	n = countContent(m, m.Parts)
-	k.speak[m.Ref.Message] = n
+	k.contentCounts[m.Ref.Message] = n
 	return n
 }
 
@@ -81,7 +81,7 @@ type step struct {
 	thinks bool
 }
 
-// step is the step of the part, which is one of the message.
+// step returns the step of the part, which is one of the message.
 func (k *facts) step(m *session.Message, ref session.Ref) *step {
 	if s, ok := k.steps[ref]; ok {
 		return s
@@ -98,7 +98,7 @@ func (k *facts) step(m *session.Message, ref session.Ref) *step {
 	return k.steps[ref]
 }
 
-// readable is the message as far as it can be read, nil if nothing can: a damaged one
+// readable returns the message as far as it can be read, nil if nothing can: a damaged one
 // has the members that can be read to their end, and no others.
 func readable(s *session.Session, m *session.Message) *session.Message {
 	if m.Malformed() {
@@ -107,14 +107,14 @@ func readable(s *session.Session, m *session.Message) *session.Message {
 	return m
 }
 
-// salvaged is the message with what can be read of its record, nil if that is
+// salvaged returns the message with what can be read of its record, nil if that is
 // nothing.
 func salvaged(s *session.Session, m *session.Message) *session.Message {
 	if m.Unreadable() {
 		return nil
 	}
 	r, v := s.Salvage(m.Record)
-	data := uncut(r.Data, v)
+	data := withoutCutValue(r.Data, v)
 	if jsonedit.CheckObject(data) != nil || len(bytes.TrimSpace(data)) == len("{}") {
 		return nil
 	}
@@ -136,22 +136,22 @@ func (n modelNames) of(name string) []byte {
 	return n.model
 }
 
-// modelOf are the names of the model that a message says it asks, or was written
+// modelOf returns the names of the model that a message says it asks, or was written
 // by; false where one of them is missing.
 func modelOf(m *session.Message) (n modelNames, ok bool) {
 	if m.Role == session.RoleUser {
-		n = modelNames{given(m, "model", "providerID"), given(m, "model", "modelID")}
+		n = modelNames{textIn(m, "model", "providerID"), textIn(m, "model", "modelID")}
 	}
 	if n.provider == nil && n.model == nil { // a damaged record may not tell its role
-		n = modelNames{given(m, "providerID"), given(m, "modelID")}
+		n = modelNames{textIn(m, "providerID"), textIn(m, "modelID")}
 	}
 	if n.provider == nil && n.model == nil {
-		n = modelNames{given(m, "model", "providerID"), given(m, "model", "modelID")}
+		n = modelNames{textIn(m, "model", "providerID"), textIn(m, "model", "modelID")}
 	}
 	return n, n.provider != nil && n.model != nil
 }
 
-// sessionModel are the names of the model in the session's own record.
+// sessionModel returns the names of the model in the session's own record.
 func (k *facts) sessionModel() (n modelNames, ok bool) {
 	raw, _ := infoField(k.s, "model")
 	text := func(name string) []byte {
@@ -164,7 +164,7 @@ func (k *facts) sessionModel() (n modelNames, ok bool) {
 	return n, n.provider != nil && n.model != nil
 }
 
-// sessionText is a text in the session's own record, nil if there is none.
+// sessionText returns a text in the session's own record, nil if there is none.
 func (k *facts) sessionText(name string) []byte {
 	if c, ok := k.s.Info.Col(name); ok {
 		if c.Class != session.ClassText || len(c.Bytes) == 0 {

@@ -115,7 +115,7 @@ func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
 	}
 }
 
-// severity is how bad a violation in the setting in use is. What ends the agent
+// severity returns how bad a violation in the setting in use is. What ends the agent
 // does so with any model; the rules, and which files can be sent, are those of a
 // provider that serves Claude, and another may take more.
 func (c *simulation) severity(w request.Violation, m request.Model) repair.Severity {

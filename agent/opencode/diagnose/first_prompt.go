@@ -49,7 +49,7 @@ func firstPromptFixes(s *session.Session, f fault) []fix {
 	})
 }
 
-// promptBefore is the last prompt before message i, -1 if there is none.
+// promptBefore returns the last prompt before message i, -1 if there is none.
 func promptBefore(s *session.Session, i int) int {
 	for j := range slices.Backward(s.Messages[:i]) {
 		if s.Messages[j].Role == session.RoleUser {
@@ -111,7 +111,7 @@ func insertPromptBefore(d *draft, ref session.Ref) error {
 	return nil
 }
 
-// lostPrompt is the id of the prompt that the answer was for, if that can be
+// lostPrompt returns the id of the prompt that the answer was for, if that can be
 // given to one, and else one directly before the answer's own.
 //
 // The records of a fork may name the prompts of the session that it was made of,
@@ -134,7 +134,7 @@ func lostPrompt(s *session.Session, answer *session.Message) (string, bool) {
 	return id, ok && s.Message(id) == nil
 }
 
-// parentOf is the id of the prompt that an answer says it is for, "" if it does
+// parentOf returns the id of the prompt that an answer says it is for, "" if it does
 // not say.
 func parentOf(m *session.Message) string {
 	raw, _ := jsonedit.Get(m.Data, "parentID")

@@ -17,7 +17,7 @@ import (
 	"mend/testdata"
 )
 
-// fixture is the session that the real OpenCode 1.1.53 wrote: four prompts, six
+// fixture returns the session that the real OpenCode 1.1.53 wrote: four prompts, six
 // answers, healthy.
 func fixture(t *testing.T) *session.Session {
 	t.Helper()

@@ -87,7 +87,7 @@ func (c *simulation) describeFile(f *session.File) string {
 	return fmt.Sprintf("The agent takes any file among the %s for one of them: for %s it reads %s as one more", kind, shown(f.Path), shown(f.Opens))
 }
 
-// fatalFiles are the files at which the agent ends, with the reason.
+// fatalFiles returns the files at which the agent ends, with the reason.
 func (c *simulation) fatalFiles(use setting) map[session.Ref]string {
 	fatal := map[session.Ref]string{}
 	for _, v := range c.violationsWith(use, nil) {
@@ -100,7 +100,7 @@ func (c *simulation) fatalFiles(use setting) map[session.Ref]string {
 	return fatal
 }
 
-// refused is what the provider says of a request with these files, nil if it says no
+// refused returns what the provider says of a request with these files, nil if it says no
 // more than of the one without any.
 func (c *simulation) refused(use setting, live []int) *request.Violation {
 	if len(live) == 0 || !servesClaude(c.render(use.profile).Model) {
@@ -122,7 +122,7 @@ func (c *simulation) refused(use setting, live []int) *request.Violation {
 	return nil
 }
 
-// violationsWith is what is wrong with the request that also has what the agent reads
+// violationsWith returns what is wrong with the request that also has what the agent reads
 // for the files that keep chooses.
 func (c *simulation) violationsWith(use setting, keep func(*session.File) bool) []request.Violation {
 	is := new(render.Renderer).Read(render.WithFiles(c.s, keep))
@@ -174,7 +174,7 @@ func fixBeside(c *simulation, at fault) []fix {
 	}}
 }
 
-// shown is the name of a file with what is not printable escaped as in a Go string.
+// shown returns the name of a file with what is not printable escaped as in a Go string.
 func shown(path string) string {
 	quoted := strconv.Quote(path)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], "\ufffd", `\ufffd`)

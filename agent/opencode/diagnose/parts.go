@@ -12,7 +12,7 @@ import (
 // (docs/opencode.md).
 const suffix = "_mend"
 
-// stepOf is the step of the message that the part stored under ref belongs to.
+// stepOf returns the step of the message that the part stored under ref belongs to.
 func stepOf(m *session.Message, ref session.Ref) []session.Part {
 	for step := range m.Steps() {
 		for i := range step {
@@ -24,7 +24,7 @@ func stepOf(m *session.Message, ref session.Ref) []session.Part {
 	return nil
 }
 
-// lastOf is the last of the parts that is so, nil if none is.
+// lastOf returns the last of the parts that is so, nil if none is.
 func lastOf(parts []session.Part, is func(*session.Part) bool) *session.Part {
 	for i := len(parts) - 1; i >= 0; i-- {
 		if is(&parts[i]) {
@@ -131,7 +131,7 @@ func (d *draft) remove(ref session.Ref) error {
 	return nil
 }
 
-// removal is the fix that removes a part.
+// removal returns the fix that removes a part.
 func removal(ref session.Ref, text, loses string) fix {
 	return fix{text: text, loses: loses, edit: func(d *draft) error { return d.remove(ref) }}
 }
@@ -145,7 +145,7 @@ func (d *draft) set(ref session.Ref, raw []byte, path ...string) error {
 	return p.Set(raw, path...)
 }
 
-// nameOf is how a sentence calls a part.
+// nameOf returns how a sentence calls a part.
 func nameOf(p *session.Part) string {
 	switch {
 	case p == nil:
@@ -164,7 +164,7 @@ func nameOf(p *session.Part) string {
 	return "A record of the kind " + cmp.Or(p.Type, "(none)")
 }
 
-// callName is how a sentence calls a tool call.
+// callName returns how a sentence calls a tool call.
 func callName(p *session.Part) string {
 	name := "call"
 	if p.Tool != "" {

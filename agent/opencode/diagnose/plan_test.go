@@ -149,7 +149,7 @@ func running(id string) string {
 // picture is an image that a tool returned.
 const picture = `{"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}`
 
-// attaching is a call that returned files.
+// attaching returns a call that returned files.
 func attaching(files string) string {
 	return strings.Replace(bash, `"title"`, `"attachments":[`+files+`],"title"`, 1)
 }

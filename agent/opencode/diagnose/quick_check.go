@@ -112,7 +112,7 @@ func (m *messageSummary) follows(before *messageSummary) bool {
 	return m.left || m.prompt || before != nil && (before.prompt || before.stage == stepCalled)
 }
 
-// Span is the time around Now for which a healthy session stays one; see [render.StableSpan].
+// Span returns the time around Now for which a healthy session stays one; see [render.StableSpan].
 func (q *QuickCheck) Span() (from, until time.Time) {
 	s := session.Session{Messages: make([]session.Message, 0, 1)}
 	if n := len(q.seen); n > 0 {
@@ -138,7 +138,7 @@ func (q *QuickCheck) ended() bool {
 	return m == nil || m.left || m.finished && m.stage != stepCalled
 }
 
-// Thinks is what [Thinks] says of a healthy session.
+// Thinks returns what [Thinks] says of a healthy session.
 func (q *QuickCheck) Thinks() bool {
 	newest := q.newest()
 	return newest != nil && slices.ContainsFunc(q.seen, func(m messageSummary) bool {
@@ -180,7 +180,7 @@ func usualInfo(s *session.Session, asked modelID) bool {
 	return v.read(modelForm(), told) && asked == modelID{string(v.text(schema.CaptureProvider)), string(v.text(schema.CaptureModel))}
 }
 
-// infoField is what the session's own record has under that name: a member of a
+// infoField returns what the session's own record has under that name: a member of a
 // file, or a column of a row that is not NULL; and whether there is one.
 func infoField(s *session.Session, name string) ([]byte, bool) {
 	if c, isColumn := s.Info.Col(name); isColumn && c.Class != session.ClassNull {

@@ -56,7 +56,7 @@ func TestPlain(t *testing.T) {
 	}
 }
 
-// allKinds is a session with every kind of part, answers that failed, and a compaction.
+// allKinds returns a session with every kind of part, answers that failed, and a compaction.
 func allKinds() *session.Session {
 	const (
 		text    = `"type":"file","mime":"text/plain","url":"file:///x","filename":"x"`
@@ -89,7 +89,7 @@ func complete(m *session.Message) {
 	}
 }
 
-// remade is the message with other data.
+// remade returns the message with other data.
 func remade(m *session.Message, data string) session.Message {
 	n := session.NewMessage(session.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
 	n.Parts = m.Parts

@@ -16,7 +16,7 @@ import (
 	"mend/testdata"
 )
 
-// realHome is a scratch home of the real program of a version, by number, with
+// realHome returns a scratch home of the real program of a version, by number, with
 // the fixture in it after a damage.
 func realHome(t *testing.T, version int, cut func(damage.Store)) (*opencode.Home, stored) {
 	t.Helper()

@@ -42,7 +42,7 @@ func whyClock(c *simulation, f fault) string {
 	return "Its id is from before the clock of ids started anew on 2026-08-14, so this version takes every new prompt for answered and stays silent."
 }
 
-// defects are the records whose defect is as wanted.
+// defects returns the records whose defect is as wanted.
 func (c *simulation) defects(want func(*session.Defect) bool) (fs []fault) {
 	note := func(r *session.Record) {
 		if r.Defect != nil && want(r.Defect) {
@@ -135,7 +135,7 @@ func findListed(c *simulation) []fault { return c.findStrays(c.breaksList) }
 // breaksList reports whether the agent cannot list any session because of the row.
 func (c *simulation) breaksList(s session.Stray) bool { return s.Row && c.settings[own].profile.Strict }
 
-// findStrays are the things among the records that are none and are as wanted.
+// findStrays returns the things among the records that are none and are as wanted.
 func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
 	for _, s := range c.s.Stray {
 		if !want(s) {
@@ -179,7 +179,7 @@ func whyStray(_ *simulation, f fault) string {
 	return fmt.Sprintf("Something that is no record stands at %s.", cmp.Or(f.Says, "a place of its own"))
 }
 
-// salvageFixes are the ways to make a damaged record one that can be read.
+// salvageFixes returns the ways to make a damaged record one that can be read.
 func salvageFixes(k *facts, f fault) []fix {
 	if f.Ref.Kind == session.KindMessage {
 		return salvageMessageFixes(k, f)
@@ -187,7 +187,7 @@ func salvageFixes(k *facts, f fault) []fix {
 	return salvagePartFixes(k, f)
 }
 
-// completions are the fixes of the records in question that the agent of some
+// completions returns the fixes of the records in question that the agent of some
 // version cannot read as what they are: what seems to be lost may be in them.
 func (c *simulation) completions(of func(session.Ref) bool) (fixes []fix) {
 	for _, f := range c.screenFailures() {

@@ -9,7 +9,7 @@ import (
 	"mend/session"
 )
 
-// endpointRequest is the request that OpenCode sends for a session and one more prompt,
+// endpointRequest returns the request that OpenCode sends for a session and one more prompt,
 // made without any code of this package: docs/opencode.md, "What becomes
 // of a record in the request".
 func endpointRequest(s *session.Session) endpoint.Request {
@@ -59,7 +59,7 @@ func promptContent(parts []session.Part) (c endpoint.Content) {
 	return c
 }
 
-// stepContent is a step's turn and the turn of its results; any tells whether
+// stepContent returns a step's turn and the turn of its results; any tells whether
 // the turn is sent, with or without content: unsigned reasoning is dropped late.
 func stepContent(step []session.Part) (said, results endpoint.Content, any bool) {
 	for _, p := range step {

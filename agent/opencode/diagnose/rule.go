@@ -82,7 +82,7 @@ const (
 	unknownBytes = "What it holds is not known: make it readable, or put a copy from a backup in its place, and scan again."
 )
 
-// ruleOf is the rule with that code.
+// ruleOf returns the rule with that code.
 func ruleOf(code string) *Rule {
 	if i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Code == code }); i >= 0 {
 		return &Rules[i]
@@ -90,7 +90,7 @@ func ruleOf(code string) *Rule {
 	return &Rule{Code: code, why: func(_ *simulation, f fault) string { return f.Says }}
 }
 
-// always is a why that is always the same.
+// always returns a why that is always the same.
 func always(sentence string) func(*simulation, fault) string {
 	return func(*simulation, fault) string { return sentence }
 }

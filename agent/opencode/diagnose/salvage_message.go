@@ -17,25 +17,25 @@ func salvageMessageFixes(k *facts, f fault) []fix {
 	if !ok || g.p != nil {
 		return nil
 	}
-	return append(g.rebuilt(), g.without())
+	return append(g.rebuildMessage(), g.removeMessage())
 }
 
-// rebuilt is the message made of what can be read.
-func (g recordContext) rebuilt() []fix {
+// rebuildMessage returns the message made of what can be read.
+func (g recordContext) rebuildMessage() []fix {
 	r, v := g.s.Salvage(g.m.Record)
 	if v.Complete {
-		return []fix{g.restated(r, "What stands around the record is taken away.", "")}
+		return []fix{g.replaceMessage(r, "What stands around the record is taken away.", "")}
 	}
-	g = g.withData(uncut(r.Data, v))
+	g = g.withData(withoutCutValue(r.Data, v))
 	data, _, err := g.completedMessage(g.m.Data)
 	if err == nil {
 		g = g.withData(data)
-		data, err = g.ended(data)
+		data, err = g.markFinished(data)
 	}
 	if err != nil {
 		return nil
 	}
-	return []fix{g.restated(with(r, data),
+	return []fix{g.replaceMessage(with(r, data),
 		fmt.Sprintf("The record of the %s is rebuilt from what can be read of it, its parts and its neighbours.", called[g.m.Role]),
 		"What else the record said, such as of cost, tokens and errors.")}
 }
@@ -43,9 +43,9 @@ func (g recordContext) rebuilt() []fix {
 // called is what a message of a role is.
 var called = map[string]string{session.RoleUser: "prompt", session.RoleAssistant: "answer"}
 
-// ended is the data of an answer that is done: it was, or the agent would not
+// markFinished returns the data of an answer that is done: it was, or the agent would not
 // have gone on; and nothing goes on with one whose record was lost.
-func (g recordContext) ended(data []byte) ([]byte, error) {
+func (g recordContext) markFinished(data []byte) ([]byte, error) {
 	if g.m.Role != session.RoleAssistant {
 		return data, nil
 	}
@@ -97,8 +97,8 @@ func (g recordContext) answersCompaction() bool {
 	return parent != nil && slices.ContainsFunc(parent.Parts, func(p session.Part) bool { return p.Type == "compaction" })
 }
 
-// without is the fix that gives the message up.
-func (g recordContext) without() fix {
+// removeMessage returns the fix that gives the message up.
+func (g recordContext) removeMessage() fix {
 	ref := g.m.Ref
 	return fix{
 		text:  "The message is removed, with its parts.",

@@ -22,19 +22,19 @@ func salvagePartFixes(k *facts, f fault) []fix {
 	if !ok || g.p == nil {
 		return nil
 	}
-	return append(g.salvaged(), g.instead()...)
+	return append(g.salvagePart(), g.giveUpPart()...)
 }
 
-// salvaged is the part made of what can be read of it. That depends on no other part.
-func (g recordContext) salvaged() []fix {
-	fixes := g.rescued()
+// salvagePart returns the part made of what can be read of it. That depends on no other part.
+func (g recordContext) salvagePart() []fix {
+	fixes := g.salvageByType()
 	for i := range fixes {
 		fixes[i].alike = true
 	}
 	return fixes
 }
 
-func (g recordContext) rescued() []fix {
+func (g recordContext) salvageByType() []fix {
 	r, v := g.s.Salvage(g.p.Record)
 	if v.Complete {
 		return []fix{{text: "What stands around the record is taken away.", edit: rewrite(r)}}
@@ -51,7 +51,7 @@ func (g recordContext) rescued() []fix {
 	case kind == session.TypeFile && v.Intact("url"):
 		return g.salvageRest(r, v, "What else the record said of the file.")
 	case kind == session.TypeFile:
-		return g.toldFile(uncut(r.Data, v))
+		return g.replaceFileByText(withoutCutValue(r.Data, v))
 	case kind == session.TypeStepStart, kind == "compaction":
 		return g.salvageRest(r, v, "What else the record said.")
 	case kind == "" && g.beginsStep():
@@ -63,9 +63,9 @@ func (g recordContext) rescued() []fix {
 
 var stepStartType = jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeStepStart)}
 
-// uncut is the data without the value that was not read to its end, unless that
+// withoutCutValue returns the data without the value that was not read to its end, unless that
 // is the one to be kept, and without the objects that have nothing left.
-func uncut(data []byte, v jsonedit.Partial, kept ...string) []byte {
+func withoutCutValue(data []byte, v jsonedit.Partial, kept ...string) []byte {
 	if len(kept) > 0 && slices.Equal(v.Cut, kept) {
 		return data
 	}
@@ -84,7 +84,7 @@ func uncut(data []byte, v jsonedit.Partial, kept ...string) []byte {
 // salvageText keeps as much of a text as its author's words can be read.
 func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	text := textAt(r.Data, "text")
-	data, _, err := g.completedPart(uncut(r.Data, v, "text"))
+	data, _, err := g.completedPart(withoutCutValue(r.Data, v, "text"))
 	if err != nil || session.Blank(text) {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 
 // salvageRest keeps the members that can be read.
 func (g recordContext) salvageRest(r session.Record, v jsonedit.Partial, loses string) []fix {
-	data, _, err := g.completedPart(uncut(r.Data, v))
+	data, _, err := g.completedPart(withoutCutValue(r.Data, v))
 	if err != nil {
 		return nil
 	}
@@ -135,7 +135,7 @@ func (g recordContext) salvageState(data []byte, v jsonedit.Partial) (left []byt
 			status, result, text, loses = session.StatusError, "error", schema.LostResult, "The call's result."
 		}
 	}
-	data = uncut(data, v)
+	data = withoutCutValue(data, v)
 	input, _ := jsonedit.Get(data, "state", "input")
 	if !v.Intact("state", "input") {
 		input = []byte("{}")
@@ -162,18 +162,18 @@ func (g recordContext) isFile(data []byte) bool {
 	return ok && url[0] == '"' && (textAt(data, "mime") != "" || g.mime() != nil)
 }
 
-// toldFile is a text that says what file was there.
-func (g recordContext) toldFile(data []byte) []fix {
+// replaceFileByText returns a text that says what file was there.
+func (g recordContext) replaceFileByText(data []byte) []fix {
 	told := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, session.Blank)
 	if len(told) == 0 {
 		return nil
 	}
-	text := g.textAnew("[A file was attached here (" + strings.Join(told, ", ") + "); its stored record was damaged]")
+	text := g.newText("[A file was attached here (" + strings.Join(told, ", ") + "); its stored record was damaged]")
 	return []fix{{text: "A synthetic text says what file was attached.", loses: "The file's content.", edit: rewrite(text)}}
 }
 
-// textAnew is a synthetic text under the part's ids.
-func (g recordContext) textAnew(text string) session.Record {
+// newText returns a synthetic text under the part's ids.
+func (g recordContext) newText(text string) session.Record {
 	return g.s.Rewrite(g.p.Record,
 		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeText)},
 		jsonedit.Member{Name: "text", Raw: jsonedit.Quote(text)},
@@ -187,14 +187,14 @@ func (g recordContext) beginsStep() bool {
 	return g.m.Role == session.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != session.TypeStepStart
 }
 
-// instead are the fixes that keep nothing of the part: the first of them removes
+// giveUpPart returns the fixes that keep nothing of the part: the first of them removes
 // it, or puts a text in its place where nothing else is said.
-func (g recordContext) instead() []fix {
+func (g recordContext) giveUpPart() []fix {
 	const what = "What the part held."
 	fixes := []fix{
 		removal(g.p.Ref, "The part is removed.", what),
 		{text: "A synthetic text takes the part's place.", loses: what, edit: func(d *draft) error {
-			return rewrite(g.textAnew(d.texts.placeholder))(d)
+			return rewrite(g.newText(d.texts.placeholder))(d)
 		}},
 		{text: "The start of a step takes the part's place.", loses: what, edit: func(d *draft) error {
 			if g.m.Role != session.RoleAssistant {
@@ -203,7 +203,7 @@ func (g recordContext) instead() []fix {
 			return rewrite(g.s.Rewrite(g.p.Record, stepStartType))(d)
 		}},
 	}
-	if g.alone() {
+	if g.isOnlyContent() {
 		fixes[0], fixes[1] = fixes[1], fixes[0]
 	} else {
 		fixes[0].alike = true
@@ -211,9 +211,9 @@ func (g recordContext) instead() []fix {
 	return fixes
 }
 
-// alone reports whether nothing else in the prompt has content, or nothing else
+// isOnlyContent reports whether nothing else in the prompt has content, or nothing else
 // in a step in which the model thought.
-func (g recordContext) alone() bool {
+func (g recordContext) isOnlyContent() bool {
 	voices := g.known.countContent(g.m)
 	if g.m.Role == session.RoleAssistant {
 		s := g.known.step(g.m, g.p.Ref)

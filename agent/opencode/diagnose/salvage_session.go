@@ -70,7 +70,7 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 	}}}
 }
 
-// sessionTimes are when the session was made and last changed, by what it and its
+// sessionTimes returns when the session was made and last changed, by what it and its
 // messages say.
 func sessionTimes(s *session.Session) (created, updated int64) {
 	created, updated = s.Created, s.Updated

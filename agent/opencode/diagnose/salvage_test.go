@@ -15,7 +15,7 @@ import (
 
 // What the tests of damaged and incomplete records share.
 
-// fromStore is the fixture of a version, by number, as its store loads it after a
+// fromStore returns the fixture of a version, by number, as its store loads it after a
 // damage.
 func fromStore(t *testing.T, version int, cut func(damage.Store)) *session.Session {
 	t.Helper()
@@ -79,7 +79,7 @@ func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]
 	return nil
 }
 
-// cutAt is the session with one record cut after n bytes.
+// cutAt returns the session with one record cut after n bytes.
 func cutAt(s *session.Session, ref session.Ref, n int) *session.Session {
 	c := s.Clone()
 	for i := range c.Messages {
@@ -99,7 +99,7 @@ func cutAt(s *session.Session, ref session.Ref, n int) *session.Session {
 	return c
 }
 
-// outline is the names in a record: how long its texts are changes nothing.
+// outline returns the names in a record: how long its texts are changes nothing.
 func outline(s *session.Session, ref session.Ref) string {
 	for r := range s.Records {
 		if r.Ref == ref {
@@ -168,7 +168,7 @@ func edited(t *testing.T, s *session.Session, f fix) *session.Session {
 	return d.s
 }
 
-// replaced is the session with another record under the same ref.
+// replaced returns the session with another record under the same ref.
 func replaced(s *session.Session, r session.Record) *session.Session {
 	c := s.Clone()
 	for i := range c.Messages {

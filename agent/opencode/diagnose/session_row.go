@@ -40,11 +40,11 @@ func sessionRowFixes(k *facts) []fix {
 		case schema.Updated:
 			return strconv.AppendInt(nil, updated, 10)
 		case schema.Cost:
-			return total(s, "cost")
+			return sumOf(s, "cost")
 		default:
 		}
 		path, _ := strings.CutPrefix(string(from), string(schema.Tokens))
-		return total(s, append([]string{"tokens"}, strings.Split(path, ".")...)...)
+		return sumOf(s, append([]string{"tokens"}, strings.Split(path, ".")...)...)
 	})
 	if !ok {
 		return nil
@@ -122,7 +122,7 @@ func projectFileFixes(k *facts) []fix {
 	}}}
 }
 
-// completeRow is the row with the columns of these names as the table wants them, and
+// completeRow returns the row with the columns of these names as the table wants them, and
 // what that took.
 func completeRow(row session.Record, names []string, table []schema.Column, tell func([]byte, schema.Source) []byte) (session.Record, schema.Changes, bool) {
 	data, lost := rowJSON(&row, names)
@@ -157,7 +157,7 @@ func completeRow(row session.Record, names []string, table []schema.Column, tell
 // within reports whether the path is that name, or leads below it.
 func within(path, name string) bool { return path == name || strings.HasPrefix(path, name+".") }
 
-// rowJSON is an object of what can be read in columns of the row. lost are those
+// rowJSON returns an object of what can be read in columns of the row. lost are those
 // that hold something that cannot.
 func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
 	data = []byte("{}")
@@ -193,7 +193,7 @@ func validPrefix(text []byte) []byte {
 	return text[:bytes.IndexRune(text, utf8.RuneError)]
 }
 
-// columnOf is the column with a JSON value.
+// columnOf returns the column with a JSON value.
 func columnOf(name string, raw []byte, has bool) session.Col {
 	switch {
 	case !has:
@@ -223,8 +223,8 @@ func (k *facts) folderOfMessages() []byte {
 	return []byte(`""`)
 }
 
-// total is the sum of the numbers at path of all messages.
-func total(s *session.Session, path ...string) []byte {
+// sumOf returns the sum of the numbers at path of all messages.
+func sumOf(s *session.Session, path ...string) []byte {
 	sum := 0.0
 	for i := range s.Messages {
 		raw, _ := jsonedit.Get(s.Messages[i].Data, path...)

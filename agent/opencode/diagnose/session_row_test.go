@@ -63,7 +63,7 @@ func (s rowStore) load(id string) *session.Session {
 	return loaded
 }
 
-// with is the session with the cell's value, as SQLite stores it.
+// with returns the session with the cell's value, as SQLite stores it.
 func (s rowStore) with(c damage.Cell) *session.Session {
 	s.t.Helper()
 	s.exec(c.Statement())

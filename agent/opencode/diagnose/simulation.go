@@ -11,7 +11,8 @@ import (
 	"mend/session"
 )
 
-// A simulation is a session under examination, with what holds for all of it.
+// A simulation is one state of a session, with the requests that the agent will send for
+// it, which are made when they are first needed. It is not safe for concurrent use.
 type simulation struct {
 	s         *session.Session
 	renderer  *render.Renderer
@@ -23,7 +24,7 @@ type simulation struct {
 	blamed    bool           // asked by an API error
 	tool      string         // the name of the tool that an error is about
 	file      session.Ref    // the record with the file that an error blames
-	texts     texts
+	texts     injectedTexts
 
 	places       map[string]int // see [simulation.message]
 	parts        map[session.Ref]int
@@ -80,14 +81,14 @@ func Diagnose(s *session.Session, o repair.Options, e Environment) []repair.Diag
 	return repair.Diagnose(New(s, repair.Request{Options: o}, e))
 }
 
-// texts is what is written into a session.
-type texts struct{ placeholder, cancelled string }
+// injectedTexts is what is written into a session.
+type injectedTexts struct{ placeholder, cancelled string }
 
-func defaultTexts() texts {
-	return texts{placeholder: "[user interrupted]", cancelled: "Operation cancelled by user (ESC pressed)"}
+func defaultTexts() injectedTexts {
+	return injectedTexts{placeholder: "[user interrupted]", cancelled: "Operation cancelled by user (ESC pressed)"}
 }
 
-func textsOf(r repair.Request) texts {
+func textsOf(r repair.Request) injectedTexts {
 	t := defaultTexts()
 	if !session.Blank(r.Placeholder) {
 		t.placeholder = r.Placeholder
@@ -108,7 +109,7 @@ func newSimulation(s *session.Session, r repair.Request, e Environment) *simulat
 // Busy implements [repair.Case].
 func (c *simulation) Busy() bool { return Busy(c.s, c.request.Now, c.env.Held) }
 
-// withSession is the simulation of another state of the session.
+// withSession returns the simulation of another state of the session.
 func (c *simulation) withSession(s *session.Session) *simulation {
 	n := *c
 	n.s, n.newest = s, ""
@@ -132,7 +133,7 @@ func (c *simulation) Reset() repair.Case {
 	return &n
 }
 
-// screenFailures is what keeps newer agents from showing the session, besides the stores
+// screenFailures returns what keeps newer agents from showing the session, besides the stores
 // of other tools.
 func (c *simulation) screenFailures() []render.Failure {
 	if c.cachedScreen == nil && c.env.Foreign {
@@ -147,7 +148,7 @@ func (c *simulation) screenFailures() []render.Failure {
 	return *c.cachedScreen
 }
 
-// known is what the records of the session tell.
+// known returns what the records of the session tell.
 func (c *simulation) known() *facts {
 	if c.cachedFacts == nil {
 		c.cachedFacts = &facts{s: c.s}
@@ -157,7 +158,7 @@ func (c *simulation) known() *facts {
 
 func (c *simulation) isRequested(class repair.Class) bool { return slices.Contains(c.requested, class) }
 
-// view is the session as the agent reads it.
+// view returns the session as the agent reads it.
 func (c *simulation) view() *render.View {
 	if c.cachedView == nil {
 		c.cachedView = c.renderer.Read(c.s)
@@ -171,7 +172,7 @@ type rendered struct {
 	profile render.Profile
 }
 
-// render is the request that an agent of the profile's version will send.
+// render returns the request that an agent of the profile's version will send.
 func (c *simulation) render(p render.Profile) render.Request {
 	for i := range c.requests {
 		if c.requests[i].profile == p {
@@ -183,7 +184,7 @@ func (c *simulation) render(p render.Profile) render.Request {
 	return r
 }
 
-// violations is what the provider will refuse of that request.
+// violations returns what the provider will refuse of that request.
 func (c *simulation) violations(set setting) []request.Violation {
 	return c.view().Check(anthropic.Provider{}, c.render(set.profile), set.thinking)
 }
@@ -243,7 +244,7 @@ func isSent(m *session.Message) bool {
 	})
 }
 
-// message is the message that the ref is, or is in; nil if there is none.
+// message returns the message that the ref is, or is in; nil if there is none.
 func (c *simulation) message(ref session.Ref) *session.Message {
 	if c.places == nil {
 		c.places = messageIndexes(c.s)
@@ -255,7 +256,7 @@ func (c *simulation) message(ref session.Ref) *session.Message {
 	return &c.s.Messages[i]
 }
 
-// messageIndexes are the places of the session's messages, by the ids in their refs.
+// messageIndexes returns the places of the session's messages, by the ids in their refs.
 func messageIndexes(s *session.Session) map[string]int {
 	at := make(map[string]int, len(s.Messages))
 	for i := len(s.Messages) - 1; i >= 0; i-- { // the first counts
@@ -264,7 +265,7 @@ func messageIndexes(s *session.Session) map[string]int {
 	return at
 }
 
-// part is the part that is stored under ref, with its message; nil if there is none.
+// part returns the part that is stored under ref, with its message; nil if there is none.
 func (c *simulation) part(ref session.Ref) (*session.Message, *session.Part) {
 	m := c.message(ref)
 	if m == nil || ref.Kind != session.KindPart {
@@ -279,7 +280,7 @@ func (c *simulation) part(ref session.Ref) (*session.Message, *session.Part) {
 	return m, nil
 }
 
-// partIndexes are the places of the session's parts in their messages.
+// partIndexes returns the places of the session's parts in their messages.
 func partIndexes(s *session.Session) map[session.Ref]int {
 	at := map[session.Ref]int{}
 	for i := range s.Messages {

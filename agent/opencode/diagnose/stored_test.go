@@ -30,7 +30,7 @@ type stored struct {
 	id   string
 }
 
-// unpack is the fixture of a version, by number, after a damage.
+// unpack returns the fixture of a version, by number, after a damage.
 func unpack(t *testing.T, version int, cut func(damage.Store)) stored {
 	t.Helper()
 	dir := storetest.FastDir(t)
@@ -127,7 +127,7 @@ func (st stored) snapshot() map[string]string {
 	return all
 }
 
-// faults is how often each code is found in a session, by profile and thinking,
+// faults returns how often each code is found in a session, by profile and thinking,
 // and the first fault of a code.
 func faults(s *session.Session, code string) (counts map[string]int, first fault) {
 	counts = map[string]int{}

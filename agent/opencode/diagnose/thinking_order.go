@@ -80,12 +80,12 @@ func removeThinking(ref session.Ref) fix {
 	return removal(ref, "The thinking is removed.", "What the model thought at this point; what it said and did stays.")
 }
 
-// moveOrRemove are the ways to be rid of thinking at a wrong place.
+// moveOrRemove returns the ways to be rid of thinking at a wrong place.
 func moveOrRemove(c *simulation, ref session.Ref) []fix {
 	return append(moves(c, ref), removeThinking(ref))
 }
 
-// moves are the ways to put thinking first in its step. Where that is a change in
+// moves returns the ways to put thinking first in its step. Where that is a change in
 // an open tool loop ([treatment.forbidden]), the loop is closed with it; a prompt
 // behind its results does not close it.
 func moves(c *simulation, ref session.Ref) []fix {
@@ -168,7 +168,7 @@ func findThinkingOrder(c *simulation) (fs []fault) {
 	return fs
 }
 
-// laterThinking is the signed thinking of a step behind content that no other
+// laterThinking returns the signed thinking of a step behind content that no other
 // leads. What is not signed the agent leaves out. Thinking between, after other thinking that leads the step, is how some
 // models work.
 func laterThinking(step []session.Part) (fs []fault) {

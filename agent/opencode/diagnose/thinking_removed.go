@@ -106,7 +106,7 @@ func fixThinking(c *simulation, f fault) []fix {
 // (docs/opencode.md F14).
 const encryptedField = "reasoningEncryptedContent"
 
-// encryptedBy are the names in the metadata of the part that hold encrypted reasoning.
+// encryptedBy returns the names in the metadata of the part that hold encrypted reasoning.
 func encryptedBy(p *session.Part) (names []string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		if raw, ok := jsonedit.Get(p.Data, "metadata", name, encryptedField); ok && notNull(raw) {

@@ -26,7 +26,7 @@ type fact struct{ what, role, parent, provider, model string }
 // timed is told by messages that say when they were written.
 var timed = fact{what: "time"}
 
-// textOf is the fact that a message of that role has a text at path.
+// textOf returns the fact that a message of that role has a text at path.
 func textOf(role string, path ...string) fact {
 	return fact{what: strings.Join(path, "."), role: role}
 }
@@ -34,7 +34,7 @@ func textOf(role string, path ...string) fact {
 // sharedTexts are the paths of texts that one message has from another.
 var sharedTexts = [...][]string{{"agent"}, {"mode"}, {"path", "cwd"}, {"path", "root"}}
 
-// factsOf are what the message tells.
+// factsOf returns what the message tells.
 func factsOf(m *session.Message) (all []fact) {
 	if m.Created > 0 {
 		all = append(all, timed)
@@ -43,7 +43,7 @@ func factsOf(m *session.Message) (all []fact) {
 		all = append(all, fact{what: "role"}, fact{what: "role", role: m.Role})
 	}
 	for _, path := range sharedTexts {
-		if given(m, path...) != nil {
+		if textIn(m, path...) != nil {
 			all = append(all, textOf(m.Role, path...))
 		}
 	}
@@ -72,7 +72,7 @@ type entry struct {
 	behind int   // how many of those that have their places it stands behind
 }
 
-// newTimeline is the timeline of the session. A damaged message stands where its time
+// newTimeline returns the timeline of the session. A damaged message stands where its time
 // says, and one of which that is not known behind the message with the id before its
 // own.
 func newTimeline(s *session.Session) *timeline {
@@ -92,8 +92,8 @@ func newTimeline(s *session.Session) *timeline {
 			line = append(line, e)
 		}
 	}
-	line = merged(line, damaged, byTimeIn(line))
-	line = merged(line, timeless, byIDIn(line))
+	line = mergeEntries(line, damaged, byTimeIn(line))
+	line = mergeEntries(line, timeless, byIDIn(line))
 	t := &timeline{places: map[string]int{}, byID: map[string]*session.Message{}, told: map[fact][]int{}}
 	for i, e := range line {
 		t.messages = append(t.messages, nil)
@@ -139,8 +139,8 @@ func byIDIn(line []entry) func(entry) int {
 	}
 }
 
-// merged is the line with more entries at their places.
-func merged(line, more []entry, behind func(entry) int) []entry {
+// mergeEntries returns the line with more entries at their places.
+func mergeEntries(line, more []entry, behind func(entry) int) []entry {
 	for i := range more {
 		more[i].behind = behind(more[i])
 	}
@@ -180,7 +180,7 @@ func (t *timeline) put(at int, m *session.Message) {
 	t.messages[at] = m
 }
 
-// around are the nearest messages before and behind the record that tell the fact, nil
+// around returns the nearest messages before and behind the record that tell the fact, nil
 // for none, and how far away they are.
 func (g recordContext) around(f fact) (before, behind *session.Message, back, on int) {
 	t := g.known.timeline()
@@ -202,7 +202,7 @@ func (g recordContext) around(f fact) (before, behind *session.Message, back, on
 	return before, behind, back, on
 }
 
-// nearest is the message nearest to the record that tells the fact, the one before it of
+// nearest returns the message nearest to the record that tells the fact, the one before it of
 // two; nil if none does.
 func (g recordContext) nearest(f fact) *session.Message {
 	before, behind, back, on := g.around(f)

@@ -48,7 +48,7 @@ func fixCallID(c *simulation, f fault) []fix {
 	return fixes
 }
 
-// callIDOf is the id of a call that is made of its part's.
+// callIDOf returns the id of a call that is made of its part's.
 func callIDOf(part string) string {
 	return "call_" + notInName().ReplaceAllLiteralString(strings.TrimPrefix(part, partPrefix), "_")
 }
