@@ -16,7 +16,7 @@ type rule struct {
 	check func(conversation) string
 }
 
-// rules is the provider's list, in the order of its numbers.
+// rules has all rules, by number.
 var rules = []rule{
 	{"R1", toolUseWithoutResult},
 	{"R2", toolResultWithoutUse},
@@ -37,7 +37,7 @@ var rules = []rule{
 	{"R17", repeatedToolID},
 }
 
-// A Violation is one broken rule, in the provider's words.
+// A Violation is one broken rule, with the provider's error text.
 type Violation struct {
 	Rule, Message string
 }
@@ -84,8 +84,8 @@ func (c conversation) last() turn {
 	return c.turns[len(c.turns)-1]
 }
 
-// loopOpen reports whether the last turn holds a tool result, also when the
-// user wrote something behind it.
+// loopOpen reports whether the last turn has a tool result, also if a text of the user
+// follows it.
 func (c conversation) loopOpen() bool { return c.last().has("tool_result") }
 
 // lastAssistant returns the assistant's last turn, or an empty one.

@@ -12,13 +12,13 @@
 //   - Neighbouring messages of one role are one turn; the numbers in a message
 //     are those of the request as it was sent, not of the joined turns.
 //   - Of several broken rules the one with the lowest number is reported.
-//   - The tool loop is open (R3, R4) while the last turn holds a tool result,
-//     also when the user wrote something behind it.
-//   - The final assistant turn of R4 is one that is gone on with: the loop is
-//     open, or it ends the conversation. Thinking before a new prompt is taken,
-//     since programs send it back when the model no longer thinks.
+//   - The tool loop is open (R3, R4) while the last turn has a tool result,
+//     also if a text of the user follows it.
+//   - The final assistant turn of R4 is one that the model continues: the loop is
+//     open, or the turn ends the conversation. Thinking before a new prompt is
+//     accepted, because programs send it also after thinking was turned off.
 //   - Content that is the empty string is no content (R6), not an empty text
-//     block (R5). Text inside a tool result is not judged.
+//     block (R5). Text inside a tool result is not checked.
 //   - An image's size (R15) is the length of its base64 text, as the provider
 //     counts it.
 //   - R8 needs the earlier answers: Check has them as an argument, a Server remembers

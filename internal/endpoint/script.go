@@ -63,7 +63,7 @@ func SignedThinking(s string) Block {
 // Bash returns a call of the bash tool. Its id is made of a hash of the conversation, so
 // that no earlier call has it, and of suffix, which differs for the calls of one answer.
 func Bash(r Request, suffix, command, description string) Block {
-	// Strings and raw messages that came out of JSON always go back into it.
+	// Values that were decoded from JSON can always be encoded.
 	input, _ := json.Marshal(map[string]string{"command": command, "description": description})
 	conversation, _ := json.Marshal(r.Messages)
 	sum := sha256.Sum256(conversation)

@@ -64,7 +64,7 @@ func (s *Server) Calls() []Call {
 func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
-		return // the client is gone
+		return // the client has disconnected
 	}
 	call := s.respond(body)
 	switch {
@@ -72,7 +72,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 		refuse(w, http.StatusBadRequest, "invalid_request_error", call.Message)
 	case call.Request.Stream:
 		w.Header().Set("Content-Type", "text/event-stream")
-		_ = stream(w, call.N, call.Request.Model, call.Answer) // an error: the client is gone
+		_ = stream(w, call.N, call.Request.Model, call.Answer) // an error: the client has disconnected
 	default:
 		reply(w, http.StatusOK, message(call.N, call.Request.Model, call.Answer))
 	}
@@ -108,7 +108,7 @@ func (s *Server) record(body []byte) Call {
 	return call
 }
 
-// answersLocked returns the answers so far.
+// answersLocked returns the answers so far. The caller holds s.mu.
 func (s *Server) answersLocked() []Content {
 	var previous []Content
 	for _, c := range s.calls {
@@ -126,5 +126,5 @@ func refuse(w http.ResponseWriter, status int, kind, message string) {
 func reply(w http.ResponseWriter, status int, answer object) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(answer) // an error: the client is gone
+	_ = json.NewEncoder(w).Encode(answer) // an error: the client has disconnected
 }
