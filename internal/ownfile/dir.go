@@ -8,9 +8,9 @@ import (
 	"path/filepath"
 )
 
-// CheckDir reports why the folder at dir cannot hold files of mend's own, if so:
-// it must be a folder and no link to one, belong to the user, and be writable by
-// nobody else. The error wraps [fs.ErrNotExist] where there is none.
+// CheckDir checks that the folder at dir can hold mend's own files: it must be a folder, not
+// a link to one, belong to the user, and be writable only by the user. The error wraps
+// [fs.ErrNotExist] if there is no such folder.
 func CheckDir(dir string) error {
 	info, err := os.Lstat(dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func CheckDir(dir string) error {
 	}
 }
 
-// checkLinks reports which of the folder and those above it is a link of another
+// checkLinks returns an error if dir or a folder above it is a link that belongs to another
 // user, or leads to a folder of another user. Root counts as the user.
 func checkLinks(dir string) error {
 	for {
@@ -56,8 +56,8 @@ func checkLinks(dir string) error {
 	}
 }
 
-// MakeDir makes the folder and those above it that are missing, for this user
-// alone whatever the umask, durably, and checks it as [CheckDir] does.
+// MakeDir makes the folder and the missing folders above it durably, with mode 0700
+// regardless of the umask, and checks it as [CheckDir] does.
 func MakeDir(dir string) error {
 	if err := makeDir(dir); err != nil {
 		return err

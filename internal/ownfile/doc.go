@@ -1,19 +1,18 @@
-// Package ownfile opens the files that mend keeps for itself, such as the journal
-// and its lock, and the settings, where another user, or another program of the
-// same user, may have put something else in their place.
+// Package ownfile opens mend's own files, such as the journal, its lock and the settings,
+// and refuses what another user or another program may have put in their place.
 //
-// Basics: [Open] opens a file only if it is a regular file with one name, belongs
-// to the user who runs mend, and can be written by nobody else. [MakeDir] and
-// [CheckDir] ask the same of the folder, and [Acquire] locks such a file.
-// [OpenSettings] is for what people link to, and [OpenPlain] for what need not be
-// the user's own. None of them follows a link in the last place but OpenSettings,
-// and none waits for another process, as the open of a named pipe does. What is
-// refused is an [*UnsafeError] that says how to put it right.
+// Basics: [Open] opens a file only if it is a regular file with one name, belongs to the
+// user who runs mend, and is writable only by that user. [MakeDir] and [CheckDir] require
+// the same of a folder, and [Acquire] locks such a file. [OpenSettings] is for files that
+// people link to, and [OpenPlain] for files that may belong to other users. Only
+// OpenSettings follows a link in the last element of the path. None of them waits for
+// another process, as opening a named pipe does. A refusal is an [*UnsafeError] with the
+// command that repairs the cause.
 //
-// Caveats: folders above the last one may be links, to folders of the user or of
-// root, and whoever can write to those can take mend's files away; but not make
-// it write to another file. Windows has neither these owners nor these modes:
-// there it is only checked what kind of file it is.
+// Caveats: folders above the last one may be links to folders of the user or of root. A
+// user who can write to those can remove mend's files, but cannot make mend write to
+// another file. Windows has neither these owners nor these modes: only the type of the
+// file is checked there.
 package ownfile
 
 import (
@@ -28,8 +27,7 @@ import (
 	"strings"
 )
 
-// An UnsafeError says why mend does not use a file or a folder, and what repairs
-// that.
+// An UnsafeError says why mend does not use a file or a folder, and how to repair that.
 type UnsafeError struct {
 	Path   string
 	Why    string
@@ -40,10 +38,9 @@ func (e *UnsafeError) Error() string {
 	return fmt.Sprintf("%s %s: repair that with: %s", e.Path, e.Why, e.Repair)
 }
 
-// Open opens a file of mend's own, with the flags of [os.OpenFile]. One that is
-// opened for writing is for the user alone from then on, whatever the umask was.
-// The error wraps [fs.ErrNotExist] where there is none and the flags do not make
-// one.
+// Open opens one of mend's own files, with the flags of [os.OpenFile]. A file opened for
+// writing gets mode 0600, regardless of the umask. The error wraps [fs.ErrNotExist] if
+// there is no file and the flags do not create one.
 func Open(path string, flag int) (*os.File, error) {
 	f, info, err := open(path, flag, kept)
 	if err != nil {
@@ -61,8 +58,7 @@ func Open(path string, flag int) (*os.File, error) {
 // forUser is the mode of mend's own files.
 const forUser fs.FileMode = 0o600
 
-// OpenPlain opens a regular file for reading that anybody may own, and follows no
-// link in its place.
+// OpenPlain opens a regular file of any owner for reading. It does not follow a link.
 func OpenPlain(path string) (*os.File, error) {
 	f, _, err := open(path, os.O_RDONLY, plain)
 	return f, err
@@ -94,8 +90,8 @@ func ReadFile(path string) ([]byte, error) {
 	return data, nil
 }
 
-// OpenSettings opens a file for reading that the user writes. It may be a link to
-// a regular file of the user or of root.
+// OpenSettings opens a file that the user edits for reading. It may be a link to a regular
+// file of the user or of root.
 func OpenSettings(path string) (*os.File, error) {
 	f, err := os.OpenFile(path, os.O_RDONLY|dontWait, 0)
 	if err != nil {
@@ -115,8 +111,8 @@ func OpenSettings(path string) (*os.File, error) {
 func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File, fs.FileInfo, error) {
 	f, err := os.OpenFile(path, flag|dontFollow|dontWait, forUser)
 	if err != nil {
-		// The system's own error tells little: of a pipe without a reader it says
-		// that there is no such device.
+		// The system's own error explains little: for a pipe without a reader it is
+		// "no such device".
 		if info, lerr := os.Lstat(path); lerr == nil {
 			if err := plain(path, info); err != nil {
 				return nil, nil, err
@@ -135,13 +131,12 @@ func open(path string, flag int, rule func(string, fs.FileInfo) error) (*os.File
 	return f, info, nil
 }
 
-// CheckPlain reports why the name at path must not be given to another file, if
-// so: what is there is a link, or anything else but a regular file. A name that is
-// free is no error.
+// CheckPlain returns an error if another file must not get the name path, because there is
+// something other than a regular file. A free name is no error.
 func CheckPlain(path string) error { return check(path, plain) }
 
-// Check reports why the file at path is none of mend's own, if so. A name that is
-// free is no error.
+// Check returns an error if the file at path cannot be one of mend's own. A free name is no
+// error.
 func Check(path string) error { return check(path, kept) }
 
 func check(path string, rule func(string, fs.FileInfo) error) error {
@@ -155,7 +150,7 @@ func check(path string, rule func(string, fs.FileInfo) error) error {
 	return rule(path, info)
 }
 
-// plain is the rule for any file that is not to be reached through a link.
+// plain is the rule for any file: it must be a regular file and not a link.
 func plain(path string, info fs.FileInfo) error {
 	unsafe := &UnsafeError{Path: path, Repair: "rm " + Quote(path)}
 	switch mode := info.Mode(); {
@@ -186,7 +181,7 @@ func kept(path string, info fs.FileInfo) error {
 	return private(path, info)
 }
 
-// private is the rule for who may own and write to a file or a folder of mend's.
+// private is the rule for owner and mode of mend's files and folders.
 func private(path string, info fs.FileInfo) error {
 	if uid, known := owner(info); known {
 		return CheckOwner(path, info.Mode(), uid, os.Geteuid())
@@ -194,8 +189,8 @@ func private(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// CheckOwner reports why a file of that mode and owner cannot be one of mend's, if
-// so: it must belong to one of the owners, and be writable by nobody else.
+// CheckOwner returns an error if a file with that mode and owner cannot be one of mend's: it
+// must belong to one of the owners, and be writable only by its owner.
 func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
 	if !slices.Contains(owners, uid) {
 		return &UnsafeError{
@@ -209,8 +204,8 @@ func CheckOwner(path string, mode fs.FileMode, uid int, owners ...int) error {
 	return nil
 }
 
-// settings is the rule for a file that the user writes. A group may write to it:
-// many systems give each user a group of their own, and new files to it.
+// settings is the rule for a file that the user edits. Its group may write to it, because
+// on many systems each user has a group of their own that new files belong to.
 func settings(path string, info fs.FileInfo) error {
 	uid, known := owner(info)
 	switch {
@@ -248,7 +243,7 @@ func KindName(mode fs.FileMode) string {
 	return "a special file"
 }
 
-// leadsTo says where the link at path leads, "" where it is none.
+// leadsTo returns " to " and the target of the link at path, "" if it is not a link.
 func leadsTo(path string) string {
 	target, err := os.Readlink(path)
 	if err != nil {

@@ -9,20 +9,18 @@ import (
 // ErrLocked says that another process held the lock for the whole timeout.
 var ErrLocked = errors.New("locked by another process")
 
-// A Lock is a lock on an open file of mend's own. It ends with Close, or with the
-// process. The file is never renamed and never removed, since the lock is on the
-// file and not on its name.
+// A Lock is a lock on one of mend's own files. It ends with Close or with the process. The
+// file is never renamed or removed, because the lock is on the file, not on its name.
 type Lock struct {
 	f      *os.File
 	shared bool
 }
 
-// lockRetry is how long to wait between two tries.
+// lockRetry is the time between two attempts.
 const lockRetry = 10 * time.Millisecond
 
-// Acquire opens the file as [Open] does and locks it: beside other holders for
-// shared, else alone. gofrs/flock could not do that: it opens files by name, and
-// opens them again.
+// Acquire opens the file as [Open] does and locks it, shared with other holders or
+// exclusively. gofrs/flock cannot do that: it opens files by name, and opens them again.
 func Acquire(path string, flag int, shared bool, timeout time.Duration) (*Lock, error) {
 	f, err := Open(path, flag)
 	if err != nil {
@@ -43,11 +41,11 @@ func Acquire(path string, flag int, shared bool, timeout time.Duration) (*Lock, 
 	}
 }
 
-// File is the locked file, to be read and, if the lock is not shared, written.
+// File returns the locked file. With a shared lock it may only be read.
 func (l *Lock) File() *os.File { return l.f }
 
-// Shared reports whether others may hold the lock, too.
+// Shared reports whether the lock is shared.
 func (l *Lock) Shared() bool { return l.shared }
 
-// Close gives the lock back.
+// Close releases the lock.
 func (l *Lock) Close() error { return errors.Join(unlock(l.f), l.f.Close()) }
