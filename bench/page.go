@@ -14,8 +14,8 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// plotGrowth draws time and memory over size, side by side and all by their
-// logarithms. What is about a database is dashed.
+// plotGrowth draws time and memory over size, side by side, with logarithmic axes. Lines of
+// databases are dashed.
 func plotGrowth(path string, points []point) error {
 	if len(points) == 0 {
 		return nil
@@ -46,7 +46,8 @@ func plotGrowth(path string, points []point) error {
 	return f.Close()
 }
 
-func panel(unit string, points []point, of func(cost) float64) (*plot.Plot, error) {
+// panel returns a plot of one value of the costs.
+func panel(unit string, points []point, value func(cost) float64) (*plot.Plot, error) {
 	p := plot.New()
 	p.BackgroundColor = color.White
 	p.X.Label.Text, p.Y.Label.Text = "parts", unit
@@ -55,7 +56,7 @@ func panel(unit string, points []point, of func(cost) float64) (*plot.Plot, erro
 	for i, name := range measured {
 		var xy plotter.XYs
 		for _, at := range points {
-			xy = append(xy, plotter.XY{X: float64(at.parts), Y: max(of(at.costs[i]), 0.1)})
+			xy = append(xy, plotter.XY{X: float64(at.parts), Y: max(value(at.costs[i]), 0.1)})
 		}
 		line, dots, err := plotter.NewLinePoints(xy)
 		if err != nil {

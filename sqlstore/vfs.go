@@ -12,8 +12,8 @@ import (
 
 // The two ways of reading, as file systems for SQLite.
 const (
-	unlockedVFS = "mend-quiet" // no other program has the database open
-	lockedVFS   = "mend-live"  // another may: take SQLite's locks
+	unlockedVFS = "mend-unlocked" // no other program has the database open
+	lockedVFS   = "mend-locked"  // another may: take SQLite's locks
 )
 
 // readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it creates

@@ -1,8 +1,9 @@
-// Package bigstore writes large stores for measurements. The sessions of a plain store
-// are alike: 50 to 500 messages, answers of 3 to 8 parts (step-start, signed reasoning,
-// text, calls with 0.2 to 20 KB of input and output, step-finish), sizes distributed by
-// their logarithm, every tenth session damaged. Those of a varied store are as
-// people have them (varied.go). The same seed makes the same store.
+// Package bigstore writes large stores for measurements. The sessions of a plain store are
+// alike: 50 to 500 messages, assistant messages of 3 to 8 parts (step-start, signed
+// reasoning, text, calls with 0.2 to 20 KB of input and output, step-finish), the
+// logarithms of all sizes uniformly distributed, every tenth session damaged. The sessions
+// of a varied store are like those of real users (varied.go). Equal seeds make equal
+// stores.
 package bigstore
 
 import (
@@ -12,17 +13,17 @@ import (
 	"strings"
 )
 
-// A record is one stored thing, with the columns that a row has besides its data.
+// A record is a stored record, with the columns that a row has besides its data.
 type record struct {
 	kind                 kind
 	id, session, message string
 	parent, version      string // of a session; "" for none, and for [version]
 	created              int64  // milliseconds since 1970
 	data                 object
-	edit                 func([]byte) []byte // what becomes of its text; nil for nothing
+	edit                 func([]byte) []byte // changes its text; nil for no change
 }
 
-// A Mix is what sessions a store has.
+// A Mix says which sessions a store has.
 type Mix struct {
 	write func(parts int, seed uint64, put func(record) error) error
 }
@@ -42,17 +43,17 @@ const (
 )
 
 // start is the time of the first message of every store, in milliseconds since
-// 1970: in September 2026, behind the day on which the clock of ids started anew.
+// 1970: in September 2026, after the last wrap of the id clock.
 const start = 1_790_000_000_000
 
-// A writer makes one record after the other.
+// A writer makes the records of a store in order.
 type writer struct {
 	rnd   *rand.Rand
 	put   func(record) error
 	clock int64
 	ids   int
-	since int // what ids was when the clock was set
-	parts int // made so far
+	since int // value of ids when the clock last advanced
+	parts int // number of parts made
 
 	session string
 	damaged bool
@@ -62,30 +63,30 @@ func newWriter(seed uint64, put func(record) error) *writer {
 	return &writer{rnd: rand.New(rand.NewPCG(seed, seed)), put: put, clock: start}
 }
 
-// write makes sessions until there are so many parts.
+// write makes sessions with about that many parts in all.
 func write(parts int, seed uint64, put func(record) error) error {
 	w := newWriter(seed, put)
 	for n := 0; w.parts < parts; n++ {
 		w.damaged = n%10 == 3
-		if err := w.talk(parts); err != nil {
+		if err := w.conversation(parts); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// id is a new id of the agent's form: the time, how many there were in the same
-// millisecond, and a tail. Ids ascend.
+// id returns a new id in the agent's format: the time, a counter within the millisecond,
+// and a tail. Ids ascend.
 func (w *writer) id(prefix string) string {
 	w.ids++
 	return fmt.Sprintf("%s_%012x%014x", prefix, w.clock<<12&(1<<48-1)|int64(w.ids-w.since), w.ids)
 }
 
-// wait lets some milliseconds pass.
+// wait advances the clock by ms milliseconds.
 func (w *writer) wait(ms int64) { w.clock, w.since = w.clock+ms, w.ids }
 
-// talk makes a session, not much beyond the wanted number of parts.
-func (w *writer) talk(parts int) error {
+// conversation makes a session. It stops soon after the store has that many parts.
+func (w *writer) conversation(parts int) error {
 	w.session = w.id("ses")
 	began := w.clock
 	messages := 50 + w.rnd.IntN(451)
@@ -113,8 +114,7 @@ func (w *writer) prompt() (id string, err error) {
 	return id, w.part(id, object{{"type", "text"}, {"text", w.text(40, 4000)}})
 }
 
-// answer makes an answer of the model, with calls unless it is the last of its
-// turn.
+// answer makes an assistant message, with tool calls unless it is the last of its turn.
 func (w *writer) answer(prompt string, last bool) error {
 	w.wait(5_000)
 	id, began := w.id("msg"), w.clock
@@ -136,7 +136,7 @@ func (w *writer) answer(prompt string, last bool) error {
 	return w.put(record{kind: messageRecord, id: id, session: w.session, message: id, created: began, data: answerData(id, w.session, prompt, reason, began, w.clock)})
 }
 
-// step is the parts of an answer.
+// step returns the parts of an assistant message with one step.
 func (w *writer) step(calls int, reason string) []object {
 	now := w.clock
 	parts := []object{
@@ -157,7 +157,8 @@ func (w *writer) part(message string, data object) error {
 	return w.put(record{kind: partRecord, id: id, session: w.session, message: message, created: w.clock, data: data})
 }
 
-// text is low to high bytes of lines of words; each tenfold is as likely.
+// text returns random words of low to high bytes; the logarithm of the size is uniformly
+// distributed.
 func (w *writer) text(low, high int) string {
 	n := int(w.logarithmic(float64(low), float64(high)))
 	var b strings.Builder
@@ -168,7 +169,7 @@ func (w *writer) text(low, high int) string {
 	return b.String()
 }
 
-// logarithmic is low to high; each tenfold is as likely.
+// logarithmic returns a number from low to high whose logarithm is uniformly distributed.
 func (w *writer) logarithmic(low, high float64) float64 {
 	return low * math.Pow(high/low, w.rnd.Float64())
 }

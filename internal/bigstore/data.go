@@ -35,7 +35,7 @@ func (o object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// text is the object in one line, or as a file of the agent's has it.
+// text returns the object as one line, or indented like the agent's files.
 func (o object) text(indent bool) ([]byte, error) {
 	raw, err := o.MarshalJSON()
 	if err != nil {
@@ -50,7 +50,7 @@ func (o object) text(indent bool) ([]byte, error) {
 	return b.Bytes(), err
 }
 
-// without is the object but for the members of these names.
+// without returns the object without the members with these names.
 func (o object) without(names ...string) object {
 	var left object
 	for _, m := range o {

@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// A Shape is a damaged session that grows in one dimension: what work on it costs
-// must grow no faster.
+// A Shape is a damaged session that grows in one dimension. The cost of work on it must
+// grow no faster than that.
 type Shape struct {
 	Name  string
 	Sizes [4]int // each twice the one before
 	make  func(w *writer, n int) error
 }
 
-// Shapes are all of them. The sizes are those that a measurement takes.
+// Shapes returns all shapes, with the sizes of a measurement.
 func Shapes() []Shape {
 	return []Shape{
 		{"depth, cut off", doubled(1200), inputOf(nested, cutOff)},
@@ -47,7 +47,7 @@ func Shapes() []Shape {
 
 func doubled(n int) [4]int { return [4]int{n, 2 * n, 4 * n, 8 * n} }
 
-// GrowthNamed is [Growth] of the shape of that name.
+// GrowthNamed is [Growth] for the shape with that name.
 func GrowthNamed(dir, name string, n int) (session string, err error) {
 	for _, s := range Shapes() {
 		if s.Name == name {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// writeVaried makes sessions as people have them, until there are so many parts: of
+// writeVaried makes sessions like those of real users, with about that many parts in all:
 // several versions and two models, with files, several tools, failed calls, aborted and
 // failed answers, retries, patches, compactions, subtasks and sessions of subagents. One
 // session in twenty is broken.
@@ -26,14 +26,14 @@ type variedWriter struct {
 	writer
 
 	broken bool
-	model  string // of the prompts from now on
+	model  string // of the next prompts
 }
 
 var models = []string{"claude-fake", "claude-other"}
 
 // conversation makes a session, and those of the subagents that it starts.
 func (w *variedWriter) conversation(parent string) error {
-	former, version := w.session, "1.1.53"
+	outer, version := w.session, "1.1.53"
 	switch n := w.rnd.IntN(10); {
 	case n < 3:
 		version = "1.1.30"
@@ -56,7 +56,7 @@ func (w *variedWriter) conversation(parent string) error {
 			return err
 		}
 	}
-	w.session = former
+	w.session = outer
 	data := sessionData(session, began, w.clock)
 	data[2].value = version
 	if parent != "" {
