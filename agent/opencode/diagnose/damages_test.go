@@ -6,11 +6,10 @@ import (
 	"strings"
 	"testing"
 
-	"mend/repair"
-
 	"mend/agent/opencode/render"
 	"mend/internal/damage"
 	"mend/internal/storetest"
+	"mend/repair"
 	"mend/session"
 )
 

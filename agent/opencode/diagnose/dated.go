@@ -10,10 +10,9 @@ import (
 	"strconv"
 	"time"
 
-	"mend/repair"
-
 	"mend/agent/opencode/render"
 	"mend/jsonedit"
+	"mend/repair"
 	"mend/session"
 )
 

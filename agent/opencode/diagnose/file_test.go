@@ -4,10 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"mend/repair"
-
 	"mend/jsonedit"
 	"mend/provider/anthropic"
+	"mend/repair"
 )
 
 // Of the files that a tool returned only those at fault go.

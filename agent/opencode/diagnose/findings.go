@@ -4,9 +4,8 @@ import (
 	"cmp"
 	"strings"
 
-	"mend/repair"
-
 	"mend/agent/opencode/render"
+	"mend/repair"
 	"mend/request"
 	"mend/session"
 )

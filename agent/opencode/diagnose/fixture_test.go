@@ -9,10 +9,9 @@ import (
 	"testing"
 	"time"
 
-	"mend/repair"
-
 	"mend/internal/endpoint"
 	"mend/jsonedit"
+	"mend/repair"
 	"mend/session"
 	"mend/testdata"
 )

@@ -7,10 +7,9 @@ import (
 	"strconv"
 	"strings"
 
-	"mend/repair"
-
 	"mend/agent/opencode/render"
 	"mend/provider/anthropic"
+	"mend/repair"
 	"mend/request"
 	"mend/session"
 )

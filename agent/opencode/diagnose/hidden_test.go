@@ -3,9 +3,8 @@ package diagnose
 import (
 	"testing"
 
-	"mend/repair"
-
 	"mend/internal/damage"
+	"mend/repair"
 	"mend/session"
 )
 

@@ -5,13 +5,12 @@ import (
 	"strings"
 	"testing"
 
-	"mend/repair"
-
 	"mend/agent/opencode/render"
 	"mend/internal/damage"
 	"mend/internal/storetest"
 	"mend/jsonedit"
 	"mend/provider/anthropic"
+	"mend/repair"
 	"mend/session"
 )
 

@@ -6,9 +6,8 @@ import (
 	"testing"
 	"time"
 
-	"mend/repair"
-
 	"mend/change"
+	"mend/repair"
 	"mend/session"
 )
 

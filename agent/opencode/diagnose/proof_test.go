@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mend/repair"
-
 	"mend/session"
 )
 

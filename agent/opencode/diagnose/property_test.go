@@ -6,12 +6,11 @@ import (
 	"strings"
 	"testing"
 
-	"mend/repair"
-
 	"pgregory.net/rapid"
 
 	"mend/internal/storetest"
 	"mend/jsonedit"
+	"mend/repair"
 	"mend/session"
 )
 

@@ -3,9 +3,8 @@ package diagnose
 import (
 	"slices"
 
-	"mend/repair"
-
 	"mend/agent/opencode/render"
+	"mend/repair"
 	"mend/session"
 )
 

@@ -6,14 +6,13 @@ import (
 	"strings"
 	"testing"
 
-	"mend/repair"
-
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent/opencode/database"
 	"mend/change"
 	"mend/internal/damage"
 	"mend/internal/storetest"
+	"mend/repair"
 	"mend/session"
 	"mend/testdata"
 )

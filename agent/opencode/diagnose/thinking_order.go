@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"mend/repair"
-
 	"mend/session"
 )
 

@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"mend/repair"
-
 	"mend/session"
 )
 

@@ -6,9 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/repair"
-
 	"mend/internal/damage"
+	"mend/repair"
 	"mend/session"
 	"mend/testdata"
 )

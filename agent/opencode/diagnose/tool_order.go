@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"mend/repair"
-
 	"mend/session"
 )
 
