@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"mend/agent"
 	"mend/change"
 	"mend/journal"
 	"mend/repair"
@@ -15,15 +16,14 @@ import (
 )
 
 // Load reads one session with its messages. The error wraps [ErrNoSession] if
-// the store has none of that id.
+// the store has none of that id, or [errors.ErrUnsupported] if the agent has no messages
+// in that form.
 func (c *Client) Load(ctx context.Context, id string) (*session.Session, error) {
 	head, err := c.sessionByID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	st, ok := c.store.(interface {
-		Load(context.Context, session.Session) (*session.Session, error)
-	})
+	st, ok := c.store.(agent.Loader)
 	if !ok {
 		return nil, errors.ErrUnsupported
 	}

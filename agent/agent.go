@@ -93,6 +93,14 @@ type Orphaner interface {
 	Orphans(ctx context.Context) ([]session.Ref, error)
 }
 
+// A Loader is a Store that returns sessions with their messages, which the recoveries of
+// a running agent need.
+type Loader interface {
+	// Load returns a session of List with its messages. The error is that of the store, or
+	// a [*session.DepthError] if a record is nested too deep to be parsed.
+	Load(ctx context.Context, head session.Session) (*session.Session, error)
+}
+
 // A Forecaster is a Store of an agent of which mend knows the requests.
 type Forecaster interface {
 	// Profile returns the known version of the agent whose requests are like those of

@@ -52,6 +52,7 @@ var (
 	_ agent.Scanner    = (*store)(nil)
 	_ agent.Orphaner   = (*store)(nil)
 	_ agent.Forecaster = (*store)(nil)
+	_ agent.Loader     = (*store)(nil)
 	_ agent.Stager     = (*store)(nil)
 	_ agent.Migrated   = (*store)(nil)
 )
@@ -77,8 +78,7 @@ func (s *store) Records(ctx context.Context, head session.Session) ([]session.Re
 	return all, nil
 }
 
-// Load returns a session whose records can all be parsed. The error is that of the
-// store, or a [*session.DepthError].
+// Load implements [agent.Loader].
 func (s *store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
 	loaded, _, err := s.loadStamped(ctx, head)
 	return loaded, err
