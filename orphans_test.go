@@ -24,7 +24,7 @@ import (
 var generations = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.2.27": testdata.OpenCode1227, "1.18.33": testdata.OpenCode11833}
 
 // benchOf is the fixture of any generation, after a damage.
-func benchOf(t *testing.T, archive []byte, cut func(b bench, s damage.Store)) bench {
+func benchOf(t *testing.T, archive []byte, apply func(b bench, s damage.Store)) bench {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	id, err := testdata.Unpack(archive, dir)
@@ -37,7 +37,7 @@ func benchOf(t *testing.T, archive []byte, cut func(b bench, s damage.Store)) be
 		b.store = filepath.Join(dir, "opencode", "storage")
 		s = damage.Tree{T: t, Root: b.store, Session: id}
 	}
-	cut(b, s)
+	apply(b, s)
 	b.client, err = mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: b.store, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"), Now: now})
 	if err != nil {
 		t.Fatal(err)
@@ -86,9 +86,9 @@ func summary(os []mend.Orphaned) string {
 func TestOrphans(t *testing.T) {
 	for version, archive := range generations {
 		for _, c := range []struct {
-			name string
-			cut  func(bench, damage.Store)
-			want string
+			name  string
+			apply func(bench, damage.Store)
+			want  string
 		}{
 			{"none", func(bench, damage.Store) {}, ""},
 			{"a prompt gone", dropMessage(damage.FirstPrompt), "SESSION: 0 messages, 1 parts"},
@@ -110,7 +110,7 @@ func TestOrphans(t *testing.T) {
 		} {
 			t.Run(version+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				b := benchOf(t, archive, c.cut)
+				b := benchOf(t, archive, c.apply)
 				before := b.snapshot(t)
 				found, err := b.client.Orphans(t.Context())
 				if err != nil {
@@ -170,7 +170,7 @@ func (b bench) putAwayAndBack(t *testing.T, o mend.Orphaned, before map[string]s
 
 // Where something cannot be looked at, nothing is called an orphan.
 func TestOrphansHidden(t *testing.T) {
-	for name, cut := range map[string]func(bench, damage.Store){
+	for name, apply := range map[string]func(bench, damage.Store){
 		"no session has a record": func(b bench, _ damage.Store) {
 			if err := os.RemoveAll(filepath.Join(b.store, "session")); err != nil {
 				t.Fatal(err)
@@ -184,7 +184,7 @@ func TestOrphansHidden(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := benchOf(t, testdata.OpenCode1153, cut)
+			b := benchOf(t, testdata.OpenCode1153, apply)
 			if found, err := b.client.Orphans(t.Context()); !errors.Is(err, mend.ErrHidden) {
 				t.Errorf("Orphans = %s, %v, want ErrHidden", summary(found), err)
 			}

@@ -45,10 +45,10 @@ func TestMatrix(t *testing.T) {
 }
 
 // run tests one damage and returns a short description of the outcome.
-func (w agentPool) run(ts *testStore, cut func(damage.Store), want string) string {
+func (w agentPool) run(ts *testStore, apply func(damage.Store), want string) string {
 	ts.Helper()
 	whole := ts.records()
-	damage.Edit(ts, ts.path, ts.session, cut)
+	damage.Edit(ts, ts.path, ts.session, apply)
 	c := w.start(ts)
 	real := c.before.Verdict
 	if real != want {

@@ -28,7 +28,7 @@ func runMendIn(t *testing.T, h *opencode.Home, journal string, args ...string) (
 }
 
 // serveDamaged starts a real server with the fixture of its version, and damages the session.
-func serveDamaged(t *testing.T, version string, archive []byte, cut func(damage.Store)) (h *opencode.Home, server *opencode.Server, session string) {
+func serveDamaged(t *testing.T, version string, archive []byte, apply func(damage.Store)) (h *opencode.Home, server *opencode.Server, session string) {
 	t.Helper()
 	exe, err := opencode.Install(version)
 	if err != nil {
@@ -42,7 +42,7 @@ func serveDamaged(t *testing.T, version string, archive []byte, cut func(damage.
 	if r := server.Prompt(session, "is it well?"); r.Verdict != opencode.Alive {
 		t.Fatalf("a prompt before the damage = %s; reply:\n%s", r.Verdict, r.Output)
 	}
-	cut(h.Store(session))
+	apply(h.Store(session))
 	return h, server, session
 }
 

@@ -169,10 +169,10 @@ func rewrite(s Store, records []Record, to func(string) string) {
 }
 
 // combine returns a damage that applies several in order.
-func combine(cuts ...func(Store)) func(Store) {
+func combine(changes ...func(Store)) func(Store) {
 	return func(s Store) {
-		for _, cut := range cuts {
-			cut(s)
+		for _, apply := range changes {
+			apply(s)
 		}
 	}
 }

@@ -106,9 +106,9 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		sb.store = filepath.Join(data, "opencode", "storage")
 	}
 	if s.wal {
-		sb.leaveWal(sb.cut)
+		sb.leaveWal(sb.damageStore)
 	} else {
-		sb.cut()
+		sb.damageStore()
 	}
 	for _, verb := range s.setup {
 		if code, out := sb.runUnfiltered(verb...); code > 1 { // 1: something is left for the next verb

@@ -16,9 +16,9 @@ import (
 	"mend/internal/damage"
 )
 
-// cut breaks three messages, so that their fix makes a folder, creates, changes
+// damageStore breaks three messages, so that their fix makes a folder, creates, changes
 // and deletes.
-func (sb *sandbox) cut() {
+func (sb *sandbox) damageStore() {
 	sb.Helper()
 	var s damage.Store = damage.Database{SQL: damage.SQL(sb.T, sb.store)}
 	if sb.kind == tree {

@@ -62,9 +62,9 @@ func referring(s damage.Store) {
 func TestClock(t *testing.T) {
 	for version, name := range damage.Versions {
 		for _, c := range []struct {
-			name string
-			cut  func(damage.Store)
-			old  int // messages that get new ids
+			name  string
+			apply func(damage.Store)
+			old   int // messages that get new ids
 		}{
 			{"all", func(s damage.Store) { s.Replace("msg_1", "msg_f"); s.Replace("prt_1", "prt_f") }, 10},
 			{"all, and all that refers", func(s damage.Store) { referring(s); backwards(damage.Goodbye)(s) }, 10},
@@ -72,7 +72,7 @@ func TestClock(t *testing.T) {
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
-				st := unpack(t, version, c.cut)
+				st := unpack(t, version, c.apply)
 				before := st.load()
 				after := applyFixes(before, render.FailureClock, clockFixes)
 				if after == nil {

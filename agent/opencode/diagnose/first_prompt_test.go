@@ -31,9 +31,9 @@ func lose(n int) func(damage.Store) {
 func TestLostFirstPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
 		for _, c := range []struct {
-			name string
-			cut  func(damage.Store)
-			ops  string // what becomes of which record, with the ids of the fixture by their numbers
+			name  string
+			apply func(damage.Store)
+			ops   string // what becomes of which record, with the ids of the fixture by their numbers
 		}{
 			{"lost its parts", func(s damage.Store) { s.Drop(damage.Parts(s, damage.FirstPrompt, "text")[0]) }, "create part of 0"},
 			{"empty text", damage.Text(damage.FirstPrompt, ""), "change part of 0"},
@@ -46,7 +46,7 @@ func TestLostFirstPrompt(t *testing.T) {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
 				sound := unpack(t, version, func(damage.Store) {}).load()
-				st := unpack(t, version, c.cut)
+				st := unpack(t, version, c.apply)
 				before := st.load()
 				after := applyFixes(before, "R16", firstPromptFixes)
 				if after == nil {

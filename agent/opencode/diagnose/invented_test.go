@@ -16,7 +16,7 @@ import (
 
 // What no record of the session tells is left out: no name is made up (item 9).
 func TestNothingIsInvented(t *testing.T) {
-	cut := func(s damage.Store) {
+	apply := func(s damage.Store) {
 		messages, _ := s.Records()
 		for _, m := range messages {
 			m.Data = ""
@@ -24,7 +24,7 @@ func TestNothingIsInvented(t *testing.T) {
 		}
 	}
 	for i, version := range damage.Versions {
-		s := unpack(t, i, cut).load()
+		s := unpack(t, i, apply).load()
 		for j, c := range s.Info.Cols { // nor the session's row
 			if c.Name == "model" || c.Name == "agent" {
 				s.Info.Cols = slices.Clone(s.Info.Cols)

@@ -18,7 +18,7 @@ import (
 
 // realHome returns a scratch home of the real program of a version, by number, with
 // the fixture in it after a damage.
-func realHome(t *testing.T, version int, cut func(damage.Store)) (*opencode.Home, stored) {
+func realHome(t *testing.T, version int, apply func(damage.Store)) (*opencode.Home, stored) {
 	t.Helper()
 	exe, err := opencode.Install(damage.Versions[version])
 	if err != nil {
@@ -28,7 +28,7 @@ func realHome(t *testing.T, version int, cut func(damage.Store)) (*opencode.Home
 	t.Cleanup(api.Close)
 	h := opencode.New(t, exe, api, true)
 	id := h.Unpack([][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version])
-	cut(h.Store(id))
+	apply(h.Store(id))
 	st := stored{t, filepath.Join(h.DataDir(), "opencode.db"), id}
 	if _, err := os.Stat(st.path); err != nil {
 		st.path = filepath.Join(h.DataDir(), "storage")
@@ -45,9 +45,9 @@ func said(t *testing.T, h *opencode.Home, st stored, want string) {
 
 // mended fixes a session of the real program, which is refused with a verdict,
 // and then answers.
-func mended(t *testing.T, version int, cut func(damage.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
+func mended(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
 	t.Helper()
-	h, st := realHome(t, version, cut)
+	h, st := realHome(t, version, apply)
 	said(t, h, st, verdict)
 	before := st.load()
 	after := applyFixes(before, code, fixes)
@@ -69,11 +69,11 @@ func TestRealClock(t *testing.T) {
 				continue // it looks at the newest answer alone
 			}
 			t.Run(name+"/"+what, func(t *testing.T) {
-				cut := func(s damage.Store) {
+				apply := func(s damage.Store) {
 					referring(s)
 					backwards(n)(s)
 				}
-				mended(t, version, cut, opencode.Dead, render.FailureClock, clockFixes)
+				mended(t, version, apply, opencode.Dead, render.FailureClock, clockFixes)
 			})
 		}
 	}

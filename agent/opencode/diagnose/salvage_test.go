@@ -17,9 +17,9 @@ import (
 
 // fromStore returns the fixture of a version, by number, as its store loads it after a
 // damage.
-func fromStore(t *testing.T, version int, cut func(damage.Store)) *session.Session {
+func fromStore(t *testing.T, version int, apply func(damage.Store)) *session.Session {
 	t.Helper()
-	return unpack(t, version, cut).load()
+	return unpack(t, version, apply).load()
 }
 
 func uncutStore(damage.Store) {}

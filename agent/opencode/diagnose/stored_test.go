@@ -31,7 +31,7 @@ type stored struct {
 }
 
 // unpack returns the fixture of a version, by number, after a damage.
-func unpack(t *testing.T, version int, cut func(damage.Store)) stored {
+func unpack(t *testing.T, version int, apply func(damage.Store)) stored {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
@@ -43,7 +43,7 @@ func unpack(t *testing.T, version int, cut func(damage.Store)) stored {
 	if _, err := os.Stat(st.path); err != nil {
 		st.path = filepath.Join(dir, "opencode", "storage")
 	}
-	damage.Edit(t, st.path, id, cut)
+	damage.Edit(t, st.path, id, apply)
 	return st
 }
 

@@ -34,16 +34,16 @@ func mediaTrials() []trial {
 	named := func(f fields) fields { f["filename"] = "x.y"; return f }
 	large := "data:image/png;base64," + strings.Repeat("A", largeImage)
 	return []trial{
-		{name: "image", cut: sent(file("image/png", png))},
-		{name: "image with name", cut: sent(named(file("image/png", png)))},
-		{name: "image, large", cut: sent(named(file("image/png", large)))},
-		{name: "image link", cut: sent(file("image/png", "https://example.invalid/x.png"))},
-		{name: "image cut short", cut: sent(file("image/png", "data:image/png;base64,AAAAA"))},
-		{name: "image without data", cut: sent(file("image/png", "data:image/png;base64,"))},
-		{name: "image of another kind than said", cut: sent(file("image/png", "data:application/pdf;base64,AAAA"))},
-		{name: "PDF", cut: sent(named(file("application/pdf", "data:application/pdf;base64,AAAA")))},
-		{name: "image attached", cut: attached(file("image/png", png))},
-		{name: "image attached, large", cut: attached(file("image/png", large))},
-		{name: "PDF attached", cut: attached(file("application/pdf", "data:application/pdf;base64,AAAA"))},
+		{name: "image", apply: sent(file("image/png", png))},
+		{name: "image with name", apply: sent(named(file("image/png", png)))},
+		{name: "image, large", apply: sent(named(file("image/png", large)))},
+		{name: "image link", apply: sent(file("image/png", "https://example.invalid/x.png"))},
+		{name: "image cut short", apply: sent(file("image/png", "data:image/png;base64,AAAAA"))},
+		{name: "image without data", apply: sent(file("image/png", "data:image/png;base64,"))},
+		{name: "image of another kind than said", apply: sent(file("image/png", "data:application/pdf;base64,AAAA"))},
+		{name: "PDF", apply: sent(named(file("application/pdf", "data:application/pdf;base64,AAAA")))},
+		{name: "image attached", apply: attached(file("image/png", png))},
+		{name: "image attached, large", apply: attached(file("image/png", large))},
+		{name: "PDF attached", apply: attached(file("application/pdf", "data:application/pdf;base64,AAAA"))},
 	}
 }

@@ -16,19 +16,19 @@ func modelTrials() []trial {
 	// changes that row waits for this.
 	alone := func(l *harness) { l.info["revert"], l.unmodelled = nil, true }
 	model := func(name string, v any) trial {
-		return trial{name: "asked model " + name, cut: combine(alone, message(damage.FourthPrompt, "model", v))}
+		return trial{name: "asked model " + name, apply: combine(alone, message(damage.FourthPrompt, "model", v))}
 	}
 	older := func(name string, v any) trial {
-		return trial{name: "older asked model " + name, cut: message(damage.SecondPrompt, "model", v)}
+		return trial{name: "older asked model " + name, apply: message(damage.SecondPrompt, "model", v)}
 	}
 	all := func(name string, v any) trial {
-		return trial{name: "every asked model " + name, cut: combine(alone, message(damage.FirstPrompt, "model", v), message(damage.SecondPrompt, "model", v), message(damage.ThirdPrompt, "model", v), message(damage.FourthPrompt, "model", v))}
+		return trial{name: "every asked model " + name, apply: combine(alone, message(damage.FirstPrompt, "model", v), message(damage.SecondPrompt, "model", v), message(damage.ThirdPrompt, "model", v), message(damage.FourthPrompt, "model", v))}
 	}
 	agent := func(name string, v any) trial {
-		return trial{name: "asked agent " + name, cut: message(damage.FourthPrompt, "agent", v)}
+		return trial{name: "asked agent " + name, apply: message(damage.FourthPrompt, "agent", v)}
 	}
 	info := func(name string, v any) trial {
-		return trial{name: "session model " + name, cut: func(l *harness) {
+		return trial{name: "session model " + name, apply: func(l *harness) {
 			if l.newest {
 				l.info["model"] = v
 			}
@@ -59,16 +59,16 @@ func modelTrials() []trial {
 		agent("not there", "nonesuch"),
 		agent("an object", fields{}),
 		info("whole", fields{"providerID": "anthropic", "id": "claude-fake"}),
-		{name: "answer model damaged in last", cut: combine(message(damage.Goodbye, "modelID", nil), message(damage.Goodbye, "providerID", 5))},
-		{name: "asked model empty beside session model", cut: func(l *harness) {
+		{name: "answer model damaged in last", apply: combine(message(damage.Goodbye, "modelID", nil), message(damage.Goodbye, "providerID", 5))},
+		{name: "asked model empty beside session model", apply: func(l *harness) {
 			message(damage.FourthPrompt, "model", fields{})(l)
 			if l.newest {
 				l.info["model"] = fields{"providerID": "anthropic", "id": "claude-fake"}
 			}
 		}},
 	}
-	ran := func(name string, metadata any, cuts ...func(*harness)) trial {
-		return trial{name: "provider ran " + name, cut: combine(append(cuts, set(damage.OneCall, "tool", "metadata", metadata))...)}
+	ran := func(name string, metadata any, changes ...func(*harness)) trial {
+		return trial{name: "provider ran " + name, apply: combine(append(changes, set(damage.OneCall, "tool", "metadata", metadata))...)}
 	}
 	flag := fields{"providerExecuted": true}
 	for _, s := range []string{"pending", "running"} {
@@ -84,8 +84,8 @@ func modelTrials() []trial {
 		ran("an object", fields{"providerExecuted": fields{}}),
 		ran("other model", flag, message(damage.OneCall, "modelID", "other")),
 		ran("attachment", flag, attached(file("image/png", png))),
-		trial{name: "provider ran reasoning", cut: set(damage.Hello, "reasoning", "metadata", fields{"providerExecuted": true})},
-		trial{name: "provider ran text", cut: set(damage.Hello, "text", "metadata", fields{"providerExecuted": true})},
+		trial{name: "provider ran reasoning", apply: set(damage.Hello, "reasoning", "metadata", fields{"providerExecuted": true})},
+		trial{name: "provider ran text", apply: set(damage.Hello, "text", "metadata", fields{"providerExecuted": true})},
 	)
 	return trials
 }
@@ -132,16 +132,16 @@ func futureTrials() []trial {
 		}
 	}
 	return []trial{
-		{name: "future last answer", cut: dated(9)},
-		{name: "future last pair", cut: dated(8, 9)},
-		{name: "future last prompt", cut: dated(8)},
-		{name: "future middle pair", cut: dated(4, 5)},
-		{name: "future whole", cut: dated(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)},
-		{name: "future ids last answer", cut: renamed(9)},
-		{name: "future ids last pair", cut: renamed(8, 9)},
-		{name: "future ids last prompt", cut: renamed(8)},
-		{name: "future all last pair", cut: combine(renamed(8, 9), dated(8, 9))},
-		{name: "future all last answer", cut: combine(renamed(9), dated(9))},
-		{name: "future all last prompt", cut: combine(renamed(8), dated(8))},
+		{name: "future last answer", apply: dated(9)},
+		{name: "future last pair", apply: dated(8, 9)},
+		{name: "future last prompt", apply: dated(8)},
+		{name: "future middle pair", apply: dated(4, 5)},
+		{name: "future whole", apply: dated(0, 1, 2, 3, 4, 5, 6, 7, 8, 9)},
+		{name: "future ids last answer", apply: renamed(9)},
+		{name: "future ids last pair", apply: renamed(8, 9)},
+		{name: "future ids last prompt", apply: renamed(8)},
+		{name: "future all last pair", apply: combine(renamed(8, 9), dated(8, 9))},
+		{name: "future all last answer", apply: combine(renamed(9), dated(9))},
+		{name: "future all last prompt", apply: combine(renamed(8), dated(8))},
 	}
 }

@@ -12,7 +12,7 @@ import (
 // version, as observed before.
 type trial struct {
 	name     string
-	cut      func(*harness)
+	apply    func(*harness)
 	want     [3]string
 	compacts bool // the first request is for a compaction
 }
@@ -88,10 +88,10 @@ func noField(n int, name string) func(*harness) {
 	return func(l *harness) { delete(l.message(n).fields, name) }
 }
 
-func combine(cuts ...func(*harness)) func(*harness) {
+func combine(changes ...func(*harness)) func(*harness) {
 	return func(l *harness) {
-		for _, cut := range cuts {
-			cut(l)
+		for _, apply := range changes {
+			apply(l)
 		}
 	}
 }
@@ -112,7 +112,7 @@ const largeImage = 5_600_000
 func damageTrials() []trial {
 	var all []trial
 	for _, w := range damage.Table {
-		all = append(all, trial{name: w.Name, cut: func(l *harness) { w.Apply(l) }, want: w.Want})
+		all = append(all, trial{name: w.Name, apply: func(l *harness) { w.Apply(l) }, want: w.Want})
 	}
 	return all
 }

@@ -20,8 +20,8 @@ import (
 	"mend/testdata"
 )
 
-// knownDamage returns the fixture of a version after cut.
-func knownDamage(t testing.TB, version int, cut func(damage.Store)) *session.Session {
+// knownDamage returns the damaged fixture of a version.
+func knownDamage(t testing.TB, version int, apply func(damage.Store)) *session.Session {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
@@ -31,12 +31,12 @@ func knownDamage(t testing.TB, version int, cut func(damage.Store)) *session.Ses
 	}
 	db := filepath.Join(dir, "opencode", "opencode.db")
 	if _, err := os.Stat(db); err == nil {
-		damage.Edit(t, db, id, cut)
+		damage.Edit(t, db, id, apply)
 		st, err := database.Open(db, database.Options{})
 		return load(t, id, st, err)
 	}
 	root := filepath.Join(dir, "opencode", "storage")
-	damage.Edit(t, root, id, cut)
+	damage.Edit(t, root, id, apply)
 	st, err := tree.Open(root, "", tree.Options{})
 	return load(t, id, st, err)
 }

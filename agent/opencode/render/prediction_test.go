@@ -113,8 +113,8 @@ func (l *harness) try(t *testing.T, c trial, thinking bool) (out outcome) {
 	t.Helper()
 	l.t = t
 	l.reset()
-	if c.cut != nil {
-		c.cut(l)
+	if c.apply != nil {
+		c.apply(l)
 	}
 	l.writeStore()
 	s := l.open()
