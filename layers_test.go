@@ -29,7 +29,7 @@ var layers = map[string][]string{
 	"mend/agent":                       {"mend/session", "mend/change", "mend/repair", "mend/request", "mend/txn"},
 	"mend/agent/opencode":              {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/txn", "mend/agent/opencode/tree", "mend/agent/opencode/database", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/diagnose", "mend/agent/opencode/render", "mend/internal/ownfile", "mend/internal/userdir"},
 	"mend/agent/opencode/diagnose":     {"mend/jsonedit", "mend/agent/opencode/schema", "mend/session", "mend/request", "mend/provider/anthropic", "mend/repair", "mend/agent/opencode/render"},
-	"mend/cmd/mend":                    {"mend", "mend/agent", "mend/agent/opencode", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/render", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
+	"mend/cmd/mend":                    {"mend", "mend/agent", "mend/agent/opencode", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
 	"mend/request":                     {"mend/jsonedit", "mend/session"},
 	"mend/provider":                    {"mend/session", "mend/request"},
 	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider"},
