@@ -40,9 +40,9 @@ const InUse = 0
 // it may be sent, such as by another version of the agent. The zero Findings is empty.
 type Findings struct {
 	list     []Finding
+	settings []settings // that have each of them
 	counts   map[place]int
-	index    map[key]int   // in findings
-	settings map[key][]int // that have the finding
+	index    map[key]int // in list
 
 	// Hides, if not nil, reports whether under the setting findings with the code may be
 	// hidden by another one, such as one that ends the agent before it sends a request.
@@ -57,17 +57,51 @@ type Findings struct {
 // is added first is fixed first.
 func (fs *Findings) Add(setting int, f Finding) {
 	if fs.index == nil {
-		fs.index, fs.settings = map[key]int{}, map[key][]int{}
+		fs.index = map[key]int{}
 	}
 	k := f.key()
 	fs.Count(setting, f.Code, f.Ref.Message)
-	fs.settings[k] = append(fs.settings[k], setting)
-	if i, ok := fs.index[k]; ok {
-		fs.list[i].Severity = min(fs.list[i].Severity, f.Severity)
-		return
+	i, ok := fs.index[k]
+	if !ok {
+		i = len(fs.list)
+		fs.index[k] = i
+		fs.list, fs.settings = append(fs.list, f), append(fs.settings, nil)
 	}
-	fs.index[k] = len(fs.list)
-	fs.list = append(fs.list, f)
+	fs.list[i].Severity = min(fs.list[i].Severity, f.Severity)
+	fs.settings[i] = fs.settings[i].with(setting)
+}
+
+// settingsOf returns the settings that have the finding.
+func (fs *Findings) settingsOf(k key) settings {
+	if i, ok := fs.index[k]; ok {
+		return fs.settings[i]
+	}
+	return nil
+}
+
+// settings is a set of settings, a bit for each: there may be many findings.
+type settings []uint64
+
+const wordSize = 64
+
+func (s settings) with(setting int) settings {
+	for len(s) <= setting/wordSize {
+		s = append(s, 0)
+	}
+	s[setting/wordSize] |= 1 << (setting % wordSize)
+	return s
+}
+
+func (s settings) has(setting int) bool {
+	return setting/wordSize < len(s) && s[setting/wordSize]&(1<<(setting%wordSize)) != 0
+}
+
+func (s settings) all(yield func(int) bool) {
+	for i := range len(s) * wordSize {
+		if s.has(i) && !yield(i) {
+			return
+		}
+	}
 }
 
 // Count counts a fault that need not be fixed, and that a fix may turn into a finding

@@ -9,12 +9,12 @@ import (
 // judge splits the trials into those that proved themselves and the others: the finding
 // is gone under every setting, and nothing is there that was not before. The trials of
 // one message hold together or not at all.
-func (s *search) judge(trials []trial, news []place, after Case) (good, bad []trial) {
+func (s *search) judge(trials []*trial, news []place, after Case) (good, bad []*trial) {
 	to := renamed(s.c, after)
 	failed := map[string]bool{}
 	for _, tr := range trials {
 		caused := len(trials) == 1 && len(news) > 0 || slices.ContainsFunc(news, func(p place) bool { return tr.mayCause(p) })
-		failed[tr.Ref.Message] = failed[tr.Ref.Message] || caused || !s.isFixed(tr.Finding, to, after)
+		failed[tr.Ref.Message] = failed[tr.Ref.Message] || caused || !s.isFixed(*tr.Finding, to, after)
 	}
 	for _, tr := range trials {
 		if failed[tr.Ref.Message] {
@@ -57,15 +57,15 @@ func (s *search) newPartFindings(left *Findings) map[place]bool {
 }
 
 // mayCause reports whether what is new at p may be the trial's doing.
-func (tr trial) mayCause(p place) bool { return tr.fix.Whole || tr.Ref.Message == p.message }
+func (tr *trial) mayCause(p place) bool { return tr.fix.Whole || tr.Ref.Message == p.message }
 
-func anyMayCause(trials []trial, p place) bool {
-	return slices.ContainsFunc(trials, func(tr trial) bool { return tr.mayCause(p) })
+func anyMayCause(trials []*trial, p place) bool {
+	return slices.ContainsFunc(trials, func(tr *trial) bool { return tr.mayCause(p) })
 }
 
 // newPlacesIn returns where there is more wrong than before the trials, by the counts after
 // them: by message, or under a fix that may have given messages other ids, in all.
-func (s *search) newPlacesIn(trials []trial, is map[place]int) []place {
+func (s *search) newPlacesIn(trials []*trial, is map[place]int) []place {
 	was := s.findings.counts
 	if len(trials) == 1 && trials[0].fix.Whole {
 		was, is = withoutMessages(was), withoutMessages(is)
@@ -91,7 +91,7 @@ func (s *search) isWorse(p place) bool {
 // uncovered splits what is new into that to be judged, and that which the trials have
 // uncovered under the setting in use, and which has to be fixed with it. What they have
 // uncovered under others is in neither: it is no worse than what was there.
-func (s *search) uncovered(trials []trial, news []place) (judged, uncovered []place) {
+func (s *search) uncovered(trials []*trial, news []place) (judged, uncovered []place) {
 	for _, p := range news {
 		switch {
 		case !s.findings.hides(p) || anyMayCause(trials, p):
@@ -105,13 +105,16 @@ func (s *search) uncovered(trials []trial, news []place) (judged, uncovered []pl
 
 // isCausedBy reports whether the finding of a later case came with the trials, and is to be
 // fixed with them. since has the refs that records have had since the trials.
-func (s *search) isCausedBy(trials []trial, f Finding, after Case, since origin) bool {
+func (s *search) isCausedBy(trials []*trial, f Finding, after Case, since origin) bool {
 	k := f.at(since.first(f.Ref))
-	was := s.findings.settings[k]
-	return slices.ContainsFunc(after.Findings().settings[f.key()], func(i int) bool {
+	was := s.findings.settingsOf(k)
+	for i := range after.Findings().settingsOf(f.key()).all {
 		p := place{i, f.Code, k.ref.Message}
-		return !slices.Contains(was, i) && (i == InUse || !s.findings.hides(p) || anyMayCause(trials, p))
-	})
+		if !was.has(i) && (i == InUse || !s.findings.hides(p) || anyMayCause(trials, p)) {
+			return true
+		}
+	}
+	return false
 }
 
 // countsBefore returns the counts of the findings by the ids that messages had first.

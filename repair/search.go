@@ -24,7 +24,7 @@ type search struct {
 	wanted    wanted
 	depth     int // of searches for what a fix leaves behind
 	origin    origin
-	original  map[key]Diagnosis
+	original  map[key]Diagnosis // of the findings that the first fixes left; nil before these
 	tried     map[key]int     // how many of its attempts did not hold; see [attempts]
 	reasons   map[key]string  // why the last of them did not, where that is worth telling
 	advised   map[key]bool    // that also says what the user can do
@@ -58,10 +58,7 @@ const maxDepth = 2
 // newSearch fixes what is wanted and can be fixed. It adds to o.
 func newSearch(c Case, o origin, depth int, w wanted) *search {
 	s := &search{c: c, findings: c.Findings(), wanted: w, depth: depth, origin: o}
-	s.original, s.tried, s.reasons, s.advised, s.alone = map[key]Diagnosis{}, map[key]int{}, map[key]string{}, map[key]bool{}, map[string]bool{}
-	for _, f := range s.findings.list {
-		s.original[f.key()] = s.describe(f)
-	}
+	s.tried, s.reasons, s.advised, s.alone = map[key]int{}, map[key]string{}, map[key]bool{}, map[string]bool{}
 	for range maxRounds(len(s.findings.list)) {
 		if !s.round() {
 			break
@@ -98,7 +95,7 @@ func describe(c Case, o origin, f Finding) Diagnosis {
 
 // A trial is a fix that was applied.
 type trial struct {
-	Finding
+	*Finding
 	attempt
 	edit Edit
 }
@@ -130,7 +127,7 @@ func attempts(fixes []Fix) (all []attempt) {
 
 // independent reports whether the trial changes no message but its own, its position included,
 // and so may be tried with others that do the same.
-func (tr trial) independent() bool { return tr.fix.Whole && tr.fix.Alike }
+func (tr *trial) independent() bool { return tr.fix.Whole && tr.fix.Alike }
 
 // round tries fixes, and reports whether there was one to try. Those that do not hold
 // beside others which do are tried again on top of these: a fix is given up only for
@@ -160,7 +157,7 @@ func (s *search) round() bool {
 
 // tryTogether tries fixes together with those of what they leave behind, and fewer of
 // them if that does not hold.
-func (s *search) tryTogether(trials []trial) {
+func (s *search) tryTogether(trials []*trial) {
 	switch {
 	case s.applyTogether(trials):
 		s.limit *= 2
@@ -176,7 +173,7 @@ func (s *search) tryTogether(trials []trial) {
 // with the case of the draft then. It returns no case where there is more wrong than the
 // trials can have caused: which of them did shows among fewer; nor where they were kept,
 // with the fixes of what they uncovered.
-func (s *search) dropFailing(d Draft, trials []trial) (good, bad []trial, after Case) {
+func (s *search) dropFailing(d Draft, trials []*trial) (good, bad []*trial, after Case) {
 	for len(trials) > 0 {
 		after = d.Case()
 		news := s.newPlacesIn(trials, after.Findings().counts)
@@ -212,10 +209,10 @@ func (s *search) dropFailing(d Draft, trials []trial) (good, bad []trial, after 
 
 // judgeIndependent is [search.dropFailing] for trials that move or remove messages, and so
 // may affect every message: all of them hold, or fewer are tried.
-func (s *search) judgeIndependent(trials []trial, news []place, after Case) (good, bad []trial, now Case) {
+func (s *search) judgeIndependent(trials []*trial, news []place, after Case) (good, bad []*trial, now Case) {
 	to := renamed(s.c, after)
 	switch {
-	case slices.ContainsFunc(trials, func(tr trial) bool { return !s.isFixed(tr.Finding, to, after) }):
+	case slices.ContainsFunc(trials, func(tr *trial) bool { return !s.isFixed(*tr.Finding, to, after) }):
 		s.limit = len(trials) / 2
 	case len(news) == 0:
 		return trials, nil, after
@@ -229,7 +226,7 @@ func (s *search) judgeIndependent(trials []trial, news []place, after Case) (goo
 
 // giveUp passes on to the next attempt for the findings whose fixes do not hold. Where
 // there were several in a message, each is tried alone first.
-func (s *search) giveUp(bad []trial) {
+func (s *search) giveUp(bad []*trial) {
 	count := map[string]int{}
 	for _, tr := range bad {
 		count[tr.Ref.Message]++
@@ -246,28 +243,29 @@ func (s *search) giveUp(bad []trial) {
 // apply edits the draft: the next fix of one wanted finding of every message, and of
 // those that are fixed alike in its other parts. A fix that changes more than its
 // message is applied alone, or with others that are alike.
-func (s *search) apply(d Draft) (trials []trial) {
+func (s *search) apply(d Draft) (trials []*trial) {
 	kind, busy := map[string]string{}, map[session.Ref]bool{} // of the findings that may still be tried in a message that had one
-	for _, f := range s.findings.list {
+	for i := range s.findings.list {
+		f := &s.findings.list[i]
 		code, begun := kind[f.Ref.Message]
 		beside := !begun || code == f.Code && !busy[f.Ref] && !s.alone[f.Ref.Message]
-		if !s.wanted(s.c, f) || !beside || s.limit > 0 && len(trials) >= s.limit {
+		if !s.wanted(s.c, *f) || !beside || s.limit > 0 && len(trials) >= s.limit {
 			continue
 		}
-		for a, ok := s.next(d, f); ok; a, ok = s.next(d, f) {
-			tr, x := trial{Finding: f, attempt: a}, a.fix
+		for a, ok := s.next(d, *f); ok; a, ok = s.next(d, *f) {
+			tr, x := &trial{Finding: f, attempt: a}, a.fix
 			whole := len(trials) > 0 && (x.Whole || trials[0].fix.Whole)
 			many := len(trials) > 0 && tr.independent() && trials[0].independent()
 			if whole && !many || begun && !x.Alike || len(trials) > 0 && a.together != trials[0].together {
 				break // its turn comes
 			}
 			var err error
-			if tr.edit, err = d.Apply(f, x); err != nil {
+			if tr.edit, err = d.Apply(*f, x); err != nil {
 				s.reject(tr, err)
 				continue
 			}
 			if x.Whole && !tr.independent() {
-				return []trial{tr}
+				return []*trial{tr}
 			}
 			kind[f.Ref.Message], busy[f.Ref] = "", true
 			if x.Alike {
@@ -281,13 +279,13 @@ func (s *search) apply(d Draft) (trials []trial) {
 }
 
 // reject passes on to the next fix after the one of the trial could not be applied.
-func (s *search) reject(tr trial, err error) {
+func (s *search) reject(tr *trial, err error) {
 	s.tried[tr.key()]++
 	var r *Refusal
 	if !errors.As(err, &r) {
 		return
 	}
-	s.refuse(tr.Finding, r)
+	s.refuse(*tr.Finding, r)
 	if r.Final {
 		if tr.fix.Whole {
 			s.refused = r.Why
@@ -326,8 +324,8 @@ func (s *search) refuse(f Finding, r *Refusal) {
 
 // hasAlternative reports whether a later fix for the same finding loses no more: it is tried
 // before this one is tried with others.
-func (s *search) hasAlternative(tr trial) bool {
-	all := attempts(s.fixes(tr.Finding, nil))
+func (s *search) hasAlternative(tr *trial) bool {
+	all := attempts(s.fixes(*tr.Finding, nil))
 	n := s.tried[tr.key()] + 1
 	return n < len(all) && !all[n].together
 }
@@ -335,13 +333,13 @@ func (s *search) hasAlternative(tr trial) bool {
 // applyTogether tries fixes that did not hold once more, without others that were tried
 // beside them and with the fixes of what they leave behind, and reports whether that
 // held; if so they are kept.
-func (s *search) applyTogether(trials []trial) bool {
+func (s *search) applyTogether(trials []*trial) bool {
 	if s.depth == maxDepth {
 		return false
 	}
 	d := s.c.Draft()
 	for _, tr := range trials {
-		if _, err := d.Apply(tr.Finding, tr.fix); err != nil {
+		if _, err := d.Apply(*tr.Finding, tr.fix); err != nil {
 			return false
 		}
 	}
@@ -355,7 +353,7 @@ func (s *search) applyTogether(trials []trial) bool {
 	for _, f := range sub.findings.list {
 		stays[f.at(since.first(f.Ref))] = true
 	}
-	if slices.ContainsFunc(trials, func(tr trial) bool { return stays[tr.key()] || !s.isFixed(tr.Finding, to, sub.c) }) ||
+	if slices.ContainsFunc(trials, func(tr *trial) bool { return stays[tr.key()] || !s.isFixed(*tr.Finding, to, sub.c) }) ||
 		slices.ContainsFunc(s.newPlacesIn(trials, countsBefore(sub.findings, since)), s.isWorse) {
 		return false
 	}
@@ -392,11 +390,22 @@ func join(a, b string) string {
 }
 
 // keep makes the fixes of the trials final.
-func (s *search) keep(trials []trial, after Case) {
-	to, fix := renamed(s.c, after), describeFixed(trials)
-	for _, f := range s.findings.list {
-		if s.isFixed(f, to, after) {
-			s.fixed = append(s.fixed, fix(f, s.originalDiagnosis(f)))
+func (s *search) keep(trials []*trial, after Case) {
+	for _, tr := range trials {
+		tr.edit = nil // it is not taken back any more
+	}
+	to, fix, first := renamed(s.c, after), describeFixed(trials), s.original == nil
+	if first {
+		s.original = map[key]Diagnosis{}
+	}
+	s.fixed = slices.Grow(s.fixed, len(trials))
+	for i := range s.findings.list {
+		f := &s.findings.list[i]
+		switch {
+		case s.isFixed(*f, to, after):
+			s.fixed = append(s.fixed, fix(f, s.originalDiagnosis(*f)))
+		case first:
+			s.original[f.key()] = s.describe(*f)
 		}
 	}
 	for was, is := range to {
@@ -408,22 +417,22 @@ func (s *search) keep(trials []trial, after Case) {
 
 // describeFixed returns which of the trials fixed a finding: its own, or else the last one in
 // its message.
-func describeFixed(trials []trial) func(Finding, Diagnosis) Diagnosis {
-	own, beside := map[key]Fix{}, map[string]Fix{}
+func describeFixed(trials []*trial) func(*Finding, Diagnosis) Diagnosis {
+	own, beside := map[*Finding]*trial{}, map[string]*trial{}
 	for _, tr := range trials {
-		own[tr.key()], beside[tr.Ref.Message] = tr.fix, tr.fix
+		own[tr.Finding], beside[tr.Ref.Message] = tr, tr
 	}
-	return func(f Finding, d Diagnosis) Diagnosis {
+	return func(f *Finding, d Diagnosis) Diagnosis {
 		d.Fix, d.WhyNot = "It is gone with the fix of another fault.", ""
 		near, ok := beside[f.Ref.Message]
 		if len(trials) == 1 && trials[0].fix.Whole {
-			near, ok = trials[0].fix, true
+			near, ok = trials[0], true
 		}
 		if ok {
-			d.Fix = near.Text
+			d.Fix = near.fix.Text
 		}
-		if x, ok := own[f.key()]; ok {
-			d.Fix, d.Loses = x.Text, x.Loses
+		if tr, ok := own[f]; ok {
+			d.Fix, d.Loses = tr.fix.Text, tr.fix.Loses
 		}
 		return d
 	}
