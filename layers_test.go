@@ -15,7 +15,7 @@ var layers = map[string][]string{
 	"mend/jsonedit":                    {},
 	"mend/session":                     {"mend/jsonedit"},
 	"mend/change":                      {"mend/session"},
-	"mend/repair":                      {"mend/session", "mend/change"},
+	"mend/repair":                      {"mend/session", "mend/change", "mend/request"},
 	"mend/undo":                        {"mend/session", "mend/change"},
 	"mend/scancache":                   {"mend/session", "mend/repair", "mend/internal/atomicfile", "mend/internal/ownfile"},
 	"mend/agent/opencode/tree":         {"mend/session", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
@@ -25,14 +25,15 @@ var layers = map[string][]string{
 	"mend/journal":                     {"mend/session", "mend/change", "mend/journal/boltread", "mend/internal/ownfile"},
 	"mend/journal/boltread":            {},
 	"mend/txn":                         {"mend/change", "mend/journal"},
-	"mend":                             {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/journal", "mend/txn", "mend/scancache", "mend/internal/userdir"},
+	"mend":                             {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/provider", "mend/undo", "mend/journal", "mend/txn", "mend/scancache", "mend/internal/userdir"},
 	"mend/agent":                       {"mend/session", "mend/change", "mend/repair", "mend/request", "mend/txn"},
 	"mend/agent/opencode":              {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/txn", "mend/agent/opencode/tree", "mend/agent/opencode/database", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/diagnose", "mend/agent/opencode/render", "mend/internal/ownfile", "mend/internal/userdir"},
-	"mend/agent/opencode/diagnose":     {"mend/jsonedit", "mend/agent/opencode/schema", "mend/session", "mend/request", "mend/provider/anthropic", "mend/repair", "mend/agent/opencode/render"},
+	"mend/agent/opencode/diagnose":     {"mend/jsonedit", "mend/agent/opencode/schema", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/otherapis", "mend/repair", "mend/agent/opencode/render"},
 	"mend/cmd/mend":                    {"mend", "mend/agent", "mend/agent/opencode", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
 	"mend/request":                     {"mend/jsonedit", "mend/session"},
 	"mend/provider":                    {"mend/session", "mend/request"},
 	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider"},
+	"mend/provider/otherapis":          {"mend/request", "mend/provider"},
 	"mend/agent/opencode/js":           {"mend/jsonedit", "mend/session"},
 	"mend/agent/opencode/schema":       {"mend/jsonedit", "mend/session", "mend/agent/opencode/js"},
 	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/agent/opencode/js", "mend/agent/opencode/schema"},
@@ -56,7 +57,7 @@ var layers = map[string][]string{
 }
 
 // pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render", "mend/agent/opencode/diagnose"}
+var pure = []string{"mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/otherapis", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render", "mend/agent/opencode/diagnose"}
 
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata").Output()

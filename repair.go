@@ -105,7 +105,7 @@ func (c *Client) isRepeated(id string, e *repair.APIError) bool {
 	store := c.store.ID()
 	es, _ := c.opt.Log(journal.Query{Store: &store, Session: id, State: change.Committed})
 	return slices.ContainsFunc(es, func(b change.Entry) bool {
-		return b.Cause.Kind == change.CauseError && b.UndoneBy == "" && repair.ParseAPIError([]byte(b.Cause.Text)).Class == e.Class
+		return b.Cause.Kind == change.CauseError && b.UndoneBy == "" && c.ParseAPIError([]byte(b.Cause.Text)).Class == e.Class
 	})
 }
 

@@ -38,7 +38,7 @@ func blank(t *testing.T) (*mend.Client, mend.Options, string) {
 // the error names no class; a healthy one is left alone.
 func TestRepair(t *testing.T) {
 	for name, e := range map[string]repair.APIError{
-		"of its class":    repair.ParseAPIError([]byte("messages: text content blocks must contain non-whitespace text")),
+		"of its class":    opencode.Agent{}.ParseAPIError([]byte("messages: text content blocks must contain non-whitespace text")),
 		"without a class": {Text: "what now", Index: -1, Block: -1},
 	} {
 		c, o, session := blank(t)
@@ -63,7 +63,7 @@ func TestRepair(t *testing.T) {
 // that it names; when one of its class comes again, all of the kind goes. A repair
 // that was undone does not count (found fault 13.15).
 func TestRepairAgain(t *testing.T) {
-	signature := repair.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
+	signature := opencode.Agent{}.ParseAPIError([]byte("messages.1.content.0: Invalid `signature` in `thinking` block"))
 	c, o, session := blank(t)
 	head, err := c.Session(t.Context(), session)
 	if err != nil {
@@ -78,7 +78,7 @@ func TestRepairAgain(t *testing.T) {
 			t.Errorf("the first repair leaves %+v", d)
 		}
 	}
-	other := repair.ParseAPIError([]byte("The encrypted content gAAA could not be verified."))
+	other := opencode.Agent{}.ParseAPIError([]byte("The encrypted content gAAA could not be verified."))
 	if r, err := c.ProposeRepair(t.Context(), head, mend.RepairRequest{Error: &other}); err != nil || r.All {
 		t.Errorf("an error of another class: all %t, %v", r.All, err)
 	}

@@ -39,6 +39,14 @@ var (
 	ErrLayout = errors.New("no such layout")
 )
 
+// An ErrorParser is an Agent that recognises errors of the model APIs that it uses, and
+// its own.
+type ErrorParser interface {
+	// ParseAPIError recognises an error: JSON, as the agent stores or reports it, or plain
+	// text.
+	ParseAPIError(input []byte) request.APIError
+}
+
 // A Store is where an agent keeps its sessions. Its methods may be called concurrently.
 type Store interface {
 	// ID returns the identity of the store.

@@ -65,6 +65,9 @@ type PromptPart struct {
 type Repairer interface {
 	// Sessions lists the sessions without their messages, newest first.
 	Sessions(ctx context.Context) ([]session.Session, error)
+	// ParseAPIError recognises an error: JSON, as the agent stores or reports it, or
+	// plain text.
+	ParseAPIError(input []byte) repair.APIError
 	// Load reads one session with its messages.
 	Load(ctx context.Context, id string) (*session.Session, error)
 	// LastChange returns the journal id of the newest repair or undo of the session

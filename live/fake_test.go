@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent/opencode"
 	"mend/change"
 	"mend/repair"
 	"mend/session"
@@ -100,6 +101,10 @@ func (f *fakeAgent) Load(context.Context, string) (*session.Session, error) {
 		s.Messages = append(s.Messages, stored)
 	}
 	return s, nil
+}
+
+func (f *fakeAgent) ParseAPIError(input []byte) repair.APIError {
+	return opencode.Agent{}.ParseAPIError(input)
 }
 
 func (f *fakeAgent) LastChange(context.Context, string, time.Time) (string, error) {

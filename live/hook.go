@@ -122,7 +122,7 @@ func (h *Hook) notify(callback *func(string), sessionID string) {
 // IsRecoverableError reports whether the Hook recovers or explains errors of this
 // class. The error is JSON or plain text.
 func (h *Hook) IsRecoverableError(e []byte) bool {
-	return h.handles(repair.ParseAPIError(e).Class)
+	return h.handles(h.store.ParseAPIError(e).Class)
 }
 
 func (h *Hook) handles(c repair.Class) bool {
@@ -137,7 +137,7 @@ func (h *Hook) handles(c repair.Class) bool {
 // and messages that were handled before. If i.ID is "", the newest message of the
 // session is meant.
 func (h *Hook) HandleSessionRecovery(ctx context.Context, i Info) bool {
-	e := repair.ParseAPIError(i.Error)
+	e := h.store.ParseAPIError(i.Error)
 	if i.Role != session.RoleAssistant || i.SessionID == "" || !i.hasError() || !h.handles(e.Class) {
 		return false
 	}

@@ -130,7 +130,7 @@ func TestIgnoredMessages(t *testing.T) {
 }
 
 func TestIsRecoverableError(t *testing.T) {
-	h := New(nil, nil, Options{Disabled: []repair.Class{repair.UnavailableTool}})
+	h := New(nil, new(fakeAgent), Options{Disabled: []repair.Class{repair.UnavailableTool}})
 	for text, want := range map[string]bool{
 		orderText: true, disabledText: true, resultText: true, emptyText: true, modifiedText: true, prefillText: true,
 		toolText: false, otherText: false, "": false,
@@ -298,7 +298,7 @@ func TestRequest(t *testing.T) {
 		h := f.hook(c.opt)
 		h.SetVersion(c.want.Version)
 		h.HandleSessionRecovery(t.Context(), info)
-		e := repair.ParseAPIError(info.Error)
+		e := f.ParseAPIError(info.Error)
 		c.want.Error = &e
 		if diff := cmp.Diff([]repair.Request{c.want}, f.requests); diff != "" {
 			t.Errorf("%s: request (-want +got):\n%s", c.text, diff)

@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"mend/repair"
 	"mend/session"
 )
 
@@ -77,7 +76,7 @@ func (h *Hook) recoverSession(ctx context.Context, head session.Session, inRange
 	if last == nil || last.Info.Role != session.RoleAssistant || !last.Info.hasError() || !inRange(last.Info.created()) {
 		return nil
 	}
-	e := repair.ParseAPIError(last.Info.Error)
+	e := h.store.ParseAPIError(last.Info.Error)
 	if !h.handles(e.Class) || isExplainOnly(e.Class) {
 		return nil
 	}

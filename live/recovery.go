@@ -232,7 +232,7 @@ func (r *recovery) findFailed(ctx context.Context) (Info, error) {
 		switch {
 		case last == nil || last.Info.Role == session.RoleAssistant && !last.Info.hasError():
 		case last.Info.Role == session.RoleAssistant && r.info.ID == "":
-			if repair.ParseAPIError(last.Info.Error).Class == r.err.Class {
+			if r.store.ParseAPIError(last.Info.Error).Class == r.err.Class {
 				return last.Info, nil
 			}
 		case last.Info.ID == r.info.ID:

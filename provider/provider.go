@@ -1,5 +1,6 @@
 // Package provider defines what mend knows about the provider of a model: the rules
-// that its API enforces on a request. Each provider is a package below this one.
+// that its API enforces on a request, and the texts of its errors. Each provider is a
+// package below this one.
 package provider
 
 import "mend/request"

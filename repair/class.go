@@ -1,36 +1,42 @@
 package repair
 
-import "fmt"
+import (
+	"fmt"
 
-// A Class is a kind of fault. The names are upstream's, and those of `--class`.
-type Class string
+	"mend/request"
+)
 
-// The classes that the stored session shows; those behind the first four are
-// mend's own.
+// A Class is a kind of fault, see [request.Class].
+type Class = request.Class
+
+// An APIError is a parsed error of a model API, see [request.APIError].
+type APIError = request.APIError
+
+// The classes that the stored session shows.
 const (
-	ToolResultMissing         Class = "tool_result_missing"
-	ThinkingBlockOrder        Class = "thinking_block_order"
-	ThinkingDisabledViolation Class = "thinking_disabled_violation"
-	EmptyContentMessage       Class = "empty_content_message"
+	ToolResultMissing         = request.ToolResultMissing
+	ThinkingBlockOrder        = request.ThinkingBlockOrder
+	ThinkingDisabledViolation = request.ThinkingDisabledViolation
+	EmptyContentMessage       = request.EmptyContentMessage
 
-	InvalidToolCall    Class = "invalid_tool_call"     // an id, input or name of a call that is refused
-	InvalidFile        Class = "invalid_file"          // an image or another file that cannot be sent
-	FirstPromptMissing Class = "first_prompt_missing"  // the conversation starts with an answer
-	IncompleteRecord   Class = "incomplete_record"     // a field is missing, or of another type
-	UnreadableRecord   Class = "unreadable_record"     // truncated, empty, or not to be read
-	IDsBeforeWrap      Class = "ids_before_clock_wrap" // ids that older agents take for newer than every new one
-	HiddenSession      Class = "hidden_session"        // the agent does not list it
-	ForeignFile        Class = "foreign_file"          // a file of somebody else's that the agent takes for a record
+	InvalidToolCall    = request.InvalidToolCall
+	InvalidFile        = request.InvalidFile
+	FirstPromptMissing = request.FirstPromptMissing
 
+	IncompleteRecord Class = "incomplete_record"     // a field is missing, or of another type
+	UnreadableRecord Class = "unreadable_record"     // truncated, empty, or not to be read
+	IDsBeforeWrap    Class = "ids_before_clock_wrap" // ids that older agents take for newer than every new one
+	HiddenSession    Class = "hidden_session"        // the agent does not list it
+	ForeignFile      Class = "foreign_file"          // a file of another program that the agent takes for a record
 )
 
 // The classes that only an API error shows.
 const (
-	ThinkingSignature           Class = "thinking_signature_invalid"
-	EncryptedReasoning          Class = "encrypted_reasoning_rejected"
-	ThinkingBlockModified       Class = "thinking_block_modified"
-	UnavailableTool             Class = "unavailable_tool"
-	AssistantPrefillUnsupported Class = "assistant_prefill_unsupported"
+	ThinkingSignature           = request.ThinkingSignature
+	EncryptedReasoning          = request.EncryptedReasoning
+	ThinkingBlockModified       = request.ThinkingBlockModified
+	UnavailableTool             = request.UnavailableTool
+	AssistantPrefillUnsupported = request.AssistantPrefillUnsupported
 )
 
 // OnlyProviderSees reports whether nothing in the stored session shows which records

@@ -9,8 +9,10 @@ import (
 
 	"mend/agent"
 	"mend/agent/opencode/database"
+	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/tree"
 	"mend/internal/userdir"
+	"mend/request"
 )
 
 // Database is the layout of a store that is a database.
@@ -21,6 +23,9 @@ type Agent struct{}
 
 // Name implements [agent.Agent].
 func (Agent) Name() string { return "opencode" }
+
+// ParseAPIError implements [agent.ErrorParser].
+func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
 
 // Find implements [agent.Agent]. Databases come first: OpenCode reads its database if
 // there is one, even if the JSON tree that it was made from is still there.

@@ -203,7 +203,7 @@ func (e *liveClient) checkRepaired(t *testing.T, c liveCase, session string) {
 		t.Fatalf("%d entries in the journal, %v; want 1", len(es), err)
 	}
 	cause := es[0].Cause
-	if es[0].State != change.Committed || cause.Kind != change.CauseError || repair.ParseAPIError([]byte(cause.Text)).Class != c.class {
+	if es[0].State != change.Committed || cause.Kind != change.CauseError || e.client.ParseAPIError([]byte(cause.Text)).Class != c.class {
 		t.Errorf("entry is %s because of %s %q; want %s", es[0].State, cause.Kind, cause.Text, c.class)
 	}
 	if want := []string{"abort " + session, "complete " + session}; !slices.Equal(e.seen, want) {

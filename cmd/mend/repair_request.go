@@ -37,7 +37,7 @@ func (a *app) repairRequest(ctx context.Context, ids []string, f repairFlags) (m
 	if err != nil {
 		return r, usagef("--error: %w", err)
 	}
-	e := repair.ParseAPIError(text)
+	e := a.opt.ParseAPIError(text)
 	a.printAPIError(e)
 	r.Error = &e
 	return r, nil

@@ -33,7 +33,7 @@ func TestDamages(t *testing.T) {
 					t.Errorf("Diagnose tells %s, the real program %s: %s", got, want, told(ds))
 				}
 				if w.Want[i] == "R7" || w.Want[i] == "R8" {
-					e := repair.ParseAPIError([]byte("messages.9.content.0: Invalid `signature` in `thinking` block"))
+					e := ParseAPIError([]byte("messages.9.content.0: Invalid `signature` in `thinking` block"))
 					req.Error = &e
 				}
 				r, err := Plan(s, req)

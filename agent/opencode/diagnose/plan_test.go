@@ -80,7 +80,7 @@ func TestPlanOnError(t *testing.T) {
 		{"the named block", thinking(), "messages.1.content.0: Invalid `signature` in `thinking` block", "msg_02"},
 		{"explained only", thinking(), "This model does not support assistant message prefill.", ""},
 	} {
-		e := repair.ParseAPIError([]byte(c.err))
+		e := ParseAPIError([]byte(c.err))
 		r := plan(t, build(c.turns...), Request{Error: &e})
 		if got := touched(r.Plan.Ops); got != c.want {
 			t.Errorf("%s: Plan changes %q, want %q", c.name, got, c.want)
@@ -121,7 +121,7 @@ func TestPlanOnErrorAll(t *testing.T) {
 		{"what is excepted stays", append(six(), user(hi), answer(blank), user(hi)), "messages.3.content.0: Invalid `signature` in `thinking` block", true, []repair.Class{repair.EmptyContentMessage}, all, 0, 1},
 		{"the class of the error though it is excepted", []turn{user(hi), answer(blank), user(hi)}, "text content blocks must be non-empty", false, []repair.Class{repair.EmptyContentMessage}, "msg_02", 0, 0},
 	} {
-		e := repair.ParseAPIError([]byte(c.err))
+		e := ParseAPIError([]byte(c.err))
 		s := build(c.turns...)
 		r := plan(t, s, Request{Error: &e, All: c.all, Except: c.except})
 		broken := 0
@@ -165,7 +165,7 @@ func TestPlanOnErrorToldThinking(t *testing.T) {
 		{"on", &on, "R3"},
 		{"off", &off, ""},
 	} {
-		e := repair.ParseAPIError([]byte("messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."))
+		e := ParseAPIError([]byte("messages.3.content.0.type: Expected `thinking` or `redacted_thinking`, but found `tool_use`."))
 		r := plan(t, build(user(hi), answer(hi), user(hi), calling(stepStart, bash)), Request{Error: &e, Options: Options{Thinking: c.thinking}})
 		fixed := ""
 		if len(r.Fixed) > 0 {

@@ -53,7 +53,7 @@ func TestProof(t *testing.T) {
 }
 
 func badSignature(at string) Request {
-	e := repair.ParseAPIError([]byte(at + ": Invalid `signature` in `thinking` block"))
+	e := ParseAPIError([]byte(at + ": Invalid `signature` in `thinking` block"))
 	return Request{Error: &e}
 }
 

@@ -1,11 +1,16 @@
-package repair
+package diagnose
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"testing"
 
 	"mend/jsonedit"
+	"mend/provider"
+	"mend/provider/anthropic"
+	"mend/provider/otherapis"
+	"mend/repair"
 )
 
 // The cases DET and EXT of oh-my-opencode's tests, and the provider's own words of
@@ -14,60 +19,60 @@ import (
 func TestParseAPIErrorClass(t *testing.T) {
 	for _, c := range []struct {
 		name, input string
-		want        Class
+		want        repair.Class
 	}{
-		{"DET-01", `{"message":"tool_use block must be followed by tool_result"}`, ToolResultMissing},
-		{"DET-02", `{"message":"thinking must be the first block in the response"}`, ThinkingBlockOrder},
-		{"DET-04", "{\"message\":\"undefined: The model returned the following errors: messages.17.content.28: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. ...\"}", ThinkingBlockModified},
-		{"DET-05", `{"message":"thinking blocks cannot be modified"}`, ThinkingBlockModified},
+		{"DET-01", `{"message":"tool_use block must be followed by tool_result"}`, repair.ToolResultMissing},
+		{"DET-02", `{"message":"thinking must be the first block in the response"}`, repair.ThinkingBlockOrder},
+		{"DET-04", "{\"message\":\"undefined: The model returned the following errors: messages.17.content.28: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified. ...\"}", repair.ThinkingBlockModified},
+		{"DET-05", `{"message":"thinking blocks cannot be modified"}`, repair.ThinkingBlockModified},
 		{"DET-07", `{"message":"some random error"}`, ""},
 		{"DET-10", `null`, ""},
-		{"DET-11", `{"data":{"error":{"message":"tool_use block requires tool_result"}}}`, ToolResultMissing},
-		{"DET-13", `{"message":"No such tool: grepppp"}`, UnavailableTool},
-		{"DET-14", `{"message":"NoSuchToolError: no such tool invalid"}`, UnavailableTool},
-		{"DET-17", `messages.0: thinking block must not be the first block`, ThinkingBlockOrder},
-		{"DET-19", `messages.10: thinking requires preceeding text block`, ThinkingBlockOrder},
-		{"DET-20", `messages.3: thinking block expected text but found tool_use`, ThinkingBlockOrder},
-		{"DET-22", `messages.17: thinking in the final block is not allowed in assistant messages`, ThinkingBlockOrder},
-		{"DET-23", `messages.219: The last block in an assistant message cannot be thinking content`, ThinkingBlockOrder},
-		{"DET-25", `thinking is disabled for this model and cannot contain thinking blocks`, ThinkingDisabledViolation},
-		{"DET-26", `This model does not support assistant message prefill. The conversation must end with a user message.`, AssistantPrefillUnsupported},
-		{"DET-28", `The conversation must end with a user message.`, AssistantPrefillUnsupported},
-		{"DET-29", `This model does not support assistant message prefill.`, AssistantPrefillUnsupported},
+		{"DET-11", `{"data":{"error":{"message":"tool_use block requires tool_result"}}}`, repair.ToolResultMissing},
+		{"DET-13", `{"message":"No such tool: grepppp"}`, repair.UnavailableTool},
+		{"DET-14", `{"message":"NoSuchToolError: no such tool invalid"}`, repair.UnavailableTool},
+		{"DET-17", `messages.0: thinking block must not be the first block`, repair.ThinkingBlockOrder},
+		{"DET-19", `messages.10: thinking requires preceeding text block`, repair.ThinkingBlockOrder},
+		{"DET-20", `messages.3: thinking block expected text but found tool_use`, repair.ThinkingBlockOrder},
+		{"DET-22", `messages.17: thinking in the final block is not allowed in assistant messages`, repair.ThinkingBlockOrder},
+		{"DET-23", `messages.219: The last block in an assistant message cannot be thinking content`, repair.ThinkingBlockOrder},
+		{"DET-25", `thinking is disabled for this model and cannot contain thinking blocks`, repair.ThinkingDisabledViolation},
+		{"DET-26", `This model does not support assistant message prefill. The conversation must end with a user message.`, repair.AssistantPrefillUnsupported},
+		{"DET-28", `The conversation must end with a user message.`, repair.AssistantPrefillUnsupported},
+		{"DET-29", `This model does not support assistant message prefill.`, repair.AssistantPrefillUnsupported},
 		{"DET-31", `{}`, ""},
-		{"DET-32", `{"data":{"error":{"message":"messages.163: The final block in an assistant message cannot be thinking."}}}`, ThinkingBlockOrder},
-		{"DET-34", "{\"error\":{\"message\":\"messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).\"}}", ThinkingBlockOrder},
+		{"DET-32", `{"data":{"error":{"message":"messages.163: The final block in an assistant message cannot be thinking."}}}`, repair.ThinkingBlockOrder},
+		{"DET-34", "{\"error\":{\"message\":\"messages.1.content.0.type: Expected `thinking` or `redacted_thinking`, but found `text`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).\"}}", repair.ThinkingBlockOrder},
 		{"EXT-01", `Invalid value at messages.5: tool_result is required`, ""},
-		{"EXT-04", `dummy_tool appeared without tool name`, UnavailableTool},
-		{"EMP-04", `messages: index 1 has empty content`, EmptyContentMessage},
+		{"EXT-04", `dummy_tool appeared without tool name`, repair.UnavailableTool},
+		{"EMP-04", `messages: index 1 has empty content`, repair.EmptyContentMessage},
 
-		{"R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", ToolResultMissing},
+		{"R1", "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", repair.ToolResultMissing},
 		{"R2", "messages.2.content.0: unexpected `tool_use_id` found in `tool_result` blocks: toolu_1. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", ""},
-		{"R4", "messages.3.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.", ThinkingDisabledViolation},
-		{"R5", "messages: text content blocks must be non-empty", EmptyContentMessage},
-		{"R6", "messages.4: all messages must have non-empty content except for the optional final assistant message", EmptyContentMessage},
-		{"R7", "messages.1.content.0: Invalid `signature` in `thinking` block", ThinkingSignature},
-		{"R10", "messages.5: The final block in an assistant message cannot be `thinking`.", ThinkingBlockOrder},
-		{"R11", "messages: text content blocks must contain non-whitespace text", EmptyContentMessage},
-		{"R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", InvalidToolCall},
-		{"R17", "messages.1: `tool_use` ids must be unique", InvalidToolCall},
-		{"F4", "[Moonshot AI] Invalid request: the message at position 29 with role 'assistant' must not be empty (400)", EmptyContentMessage},
+		{"R4", "messages.3.content.0: When thinking is disabled, an `assistant` message in the final position cannot contain `thinking`.", repair.ThinkingDisabledViolation},
+		{"R5", "messages: text content blocks must be non-empty", repair.EmptyContentMessage},
+		{"R6", "messages.4: all messages must have non-empty content except for the optional final assistant message", repair.EmptyContentMessage},
+		{"R7", "messages.1.content.0: Invalid `signature` in `thinking` block", repair.ThinkingSignature},
+		{"R10", "messages.5: The final block in an assistant message cannot be `thinking`.", repair.ThinkingBlockOrder},
+		{"R11", "messages: text content blocks must contain non-whitespace text", repair.EmptyContentMessage},
+		{"R13", "messages.1.content.1.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", repair.InvalidToolCall},
+		{"R17", "messages.1: `tool_use` ids must be unique", repair.InvalidToolCall},
+		{"F4", "[Moonshot AI] Invalid request: the message at position 29 with role 'assistant' must not be empty (400)", repair.EmptyContentMessage},
 
-		{"prefix of an id", `{"message":"Invalid string: must start with \"prt\""}`, IncompleteRecord},
-		{"a key is missing", `Missing key at [0]["info"]["agent"]`, IncompleteRecord},
-		{"cut off", "SyntaxError: Unexpected end of JSON input", UnreadableRecord},
-		{"cut off, Bun", "JSON Parse error: Unexpected EOF", UnreadableRecord},
+		{"prefix of an id", `{"message":"Invalid string: must start with \"prt\""}`, repair.IncompleteRecord},
+		{"a key is missing", `Missing key at [0]["info"]["agent"]`, repair.IncompleteRecord},
+		{"cut off", "SyntaxError: Unexpected end of JSON input", repair.UnreadableRecord},
+		{"cut off, Bun", "JSON Parse error: Unexpected EOF", repair.UnreadableRecord},
 		{"a proxy cut off", "unexpected EOF", ""},
-		{"Bedrock, blank", "The text field in the ContentBlock object at messages.1.content.0 is blank. Add text to the text field, and try again.", EmptyContentMessage},
-		{"cached empty text", "messages.4.content.0.text: cache_control cannot be set for empty text blocks", EmptyContentMessage},
-		{"pixels", "messages.7.content.3.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", InvalidFile},
+		{"Bedrock, blank", "The text field in the ContentBlock object at messages.1.content.0 is blank. Add text to the text field, and try again.", repair.EmptyContentMessage},
+		{"cached empty text", "messages.4.content.0.text: cache_control cannot be set for empty text blocks", repair.EmptyContentMessage},
+		{"pixels", "messages.7.content.3.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", repair.InvalidFile},
 		{"many images", "request contains 51 images, exceeding the maximum of 50", ""},
 		{"longer than the context", "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", ""},
-		{"long name", "messages.3.content.1.tool_use.name: String should have at most 64 characters", InvalidToolCall},
-		{"empty id", "messages.1.content.0.tool_use.id: String should have at least 1 character", InvalidToolCall},
+		{"long name", "messages.3.content.1.tool_use.name: String should have at most 64 characters", repair.InvalidToolCall},
+		{"empty id", "messages.1.content.0.tool_use.id: String should have at least 1 character", repair.InvalidToolCall},
 
-		{"modified before order", "thinking expected, found text; it cannot be modified", ThinkingBlockModified},
-		{"order before disabled", "thinking is disabled: the first block cannot contain it", ThinkingBlockOrder},
+		{"modified before order", "thinking expected, found text; it cannot be modified", repair.ThinkingBlockModified},
+		{"order before disabled", "thinking is disabled: the first block cannot contain it", repair.ThinkingBlockOrder},
 		{"context", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}`, ""},
 	} {
 		e := ParseAPIError([]byte(c.input))
@@ -128,15 +133,15 @@ func TestParseAPIErrorEncrypted(t *testing.T) {
 	} {
 		for name, wrap := range wrappings {
 			input := wrap(message)
-			if e := ParseAPIError([]byte(input)); e.Class != EncryptedReasoning {
-				t.Errorf("%s: ParseAPIError(%q).Class = %q, text %q; want %q", name, input, e.Class, e.Text, EncryptedReasoning)
+			if e := ParseAPIError([]byte(input)); e.Class != repair.EncryptedReasoning {
+				t.Errorf("%s: ParseAPIError(%q).Class = %q, text %q; want %q", name, input, e.Class, e.Text, repair.EncryptedReasoning)
 			}
 		}
 	}
 	for _, other := range []string{
 		"The organization_id did not match", "could not be verified", "content could not be read", body("Bad Request", "invalid_value"),
 	} {
-		if e := ParseAPIError([]byte(other)); e.Class == EncryptedReasoning {
+		if e := ParseAPIError([]byte(other)); e.Class == repair.EncryptedReasoning {
 			t.Errorf("ParseAPIError(%q).Class = %q, want another", other, e.Class)
 		}
 	}
@@ -170,19 +175,6 @@ func TestParseAPIErrorCalls(t *testing.T) {
 		if got := ParseAPIError([]byte(c.input)).Calls; !slices.Equal(got, c.want) {
 			t.Errorf("ParseAPIError(%q).Calls = %q, want %q", c.input, got, c.want)
 		}
-	}
-}
-
-// An error may quote another one, but not without end: each is parsed again.
-func TestParseAPIErrorQuotes(t *testing.T) {
-	quoted := func(n int) string {
-		return strings.Repeat(`{"responseBody":`, n) + `{"message":"messages.3: text content blocks must be non-empty"}` + strings.Repeat("}", n)
-	}
-	if got := messagesIn(quoted(5), maxQuotes); !strings.HasPrefix(got[len(got)-1], "messages.3") {
-		t.Errorf("five levels: the last text is %q", got[len(got)-1])
-	}
-	if got := len(messagesIn(quoted(1000), maxQuotes)); got > maxQuotes+1 {
-		t.Errorf("1000 levels: %d were parsed", got)
 	}
 }
 
@@ -235,7 +227,7 @@ func FuzzParseAPIError(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	classes := append(Repairable(), "", AssistantPrefillUnsupported, ThinkingBlockModified, ThinkingSignature, EncryptedReasoning, UnavailableTool)
+	classes := append(repair.Repairable(), "", repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingSignature, repair.EncryptedReasoning, repair.UnavailableTool)
 	f.Fuzz(func(t *testing.T, input []byte) {
 		e := ParseAPIError(input)
 		if !slices.Contains(classes, e.Class) || e.Index < -1 || e.Block < -1 || e.Block >= 0 && e.Index < 0 || e.Explanation == "" {
@@ -245,4 +237,31 @@ func FuzzParseAPIError(f *testing.F) {
 			t.Errorf("ParseAPIError(%q).Text = %q has lost the class %s", input, e.Text, e.Class)
 		}
 	})
+}
+
+// Ranks order the kinds of all tables as upstream orders its classes. Kinds of one rank
+// mean the same.
+func TestErrorRanks(t *testing.T) {
+	ranks := map[int]provider.ErrorKind{}
+	for _, texts := range []provider.ErrorTexts{anthropic.ErrorTexts(), otherapis.ErrorTexts(), errorTexts} {
+		for _, k := range texts.Kinds {
+			if same, ok := ranks[k.Rank]; ok && (same.Class != k.Class || same.Explanation != k.Explanation) {
+				t.Errorf("rank %d: both %q, %q and %q, %q", k.Rank, same.Class, same.Explanation, k.Class, k.Explanation)
+			}
+			ranks[k.Rank] = k
+		}
+	}
+	want := []repair.Class{
+		repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation,
+		repair.FirstPromptMissing, repair.InvalidToolCall, "", repair.InvalidFile, repair.EncryptedReasoning, "", "",
+		repair.ToolResultMissing, "", "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, "",
+		repair.ThinkingSignature, repair.IncompleteRecord, repair.UnreadableRecord,
+	}
+	var got []repair.Class
+	for _, rank := range slices.Sorted(maps.Keys(ranks)) {
+		got = append(got, ranks[rank].Class)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("classes by rank: %q, want %q", got, want)
+	}
 }

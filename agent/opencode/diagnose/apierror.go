@@ -1,0 +1,44 @@
+package diagnose
+
+import (
+	"sync"
+
+	"mend/provider"
+	"mend/provider/anthropic"
+	"mend/provider/otherapis"
+	"mend/repair"
+)
+
+// ParseAPIError recognises an error of a model API or of OpenCode itself: JSON, as it is
+// stored or reported, or plain text.
+func ParseAPIError(input []byte) repair.APIError { return errorParser().Parse(input) }
+
+// errorParser is made when an error is read: most runs of the program read none.
+var errorParser = sync.OnceValue(func() *provider.ErrorParser {
+	return provider.NewErrorParser(anthropic.ErrorTexts(), otherapis.ErrorTexts(), errorTexts)
+})
+
+// errorTexts are those of OpenCode. The ranks are relative to those of the providers.
+var errorTexts = provider.ErrorTexts{
+	Kinds: []provider.ErrorKind{
+		{
+			Rank:        160,
+			Any:         []provider.Words{{"dummy_tool"}, {"unavailable tool"}, {"model tried to call unavailable"}, {"nosuchtoolerror"}, {"no such tool"}},
+			Class:       repair.UnavailableTool,
+			Explanation: "The model called a tool that it does not have. The agent has stored that as an answer to the call: go on, and if the model repeats it, go back to before the first such call.",
+		},
+		{
+			Rank:        200,
+			Any:         []provider.Words{{"missing key at"}, {"invalid string", "must start with", "prt"}, {"invalid string", "must start with", "msg"}},
+			Class:       repair.IncompleteRecord,
+			Explanation: "A record of the session lacks a field that the agent needs, or has one that it does not take. The provider was not asked.",
+		},
+		{
+			Rank:        210,
+			Any:         []provider.Words{{"unexpected end of json input"}, {"json", "unexpected eof"}},
+			Class:       repair.UnreadableRecord,
+			Explanation: "A record of the session is cut off or empty, and the agent ends on reading it. The provider was not asked.",
+		},
+	},
+	Tool: `(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`,
+}

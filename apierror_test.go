@@ -1,0 +1,32 @@
+package mend_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"mend"
+	"mend/agent"
+	"mend/agent/opencode"
+	"mend/repair"
+)
+
+// TestParseAPIError checks that an error has the class that an agent of the list gives
+// it, and that an agent need not recognise any.
+func TestParseAPIError(t *testing.T) {
+	toy := toyAgent{filepath.Join(t.TempDir(), "talks"), nil}
+	input := []byte(`{"message":"messages.3: text content blocks must be non-empty"}`)
+	for _, c := range []struct {
+		name   string
+		agents []agent.Agent
+		want   repair.Class
+	}{
+		{"no agent", nil, ""},
+		{"one without errors", []agent.Agent{toy}, ""},
+		{"two", []agent.Agent{toy, opencode.Agent{}}, repair.EmptyContentMessage},
+	} {
+		e := mend.Options{Agents: c.agents}.ParseAPIError(input)
+		if e.Class != c.want || e.Text != "messages.3: text content blocks must be non-empty" || e.Explanation == "" {
+			t.Errorf("%s: ParseAPIError(%s) = %+v, want the class %q", c.name, input, e, c.want)
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package anthropic
+
+import (
+	"mend/provider"
+	"mend/request"
+)
+
+// ErrorTexts returns the texts of the API's errors. Those of upstream's tests are among
+// them (docs/providers.md, "How an error is recognised").
+func ErrorTexts() provider.ErrorTexts {
+	return provider.ErrorTexts{Kinds: errorKinds, Rules: ruleTexts, Place: `messages\.(\d+)(?:\.content\.(\d+))?`, Calls: []string{"toolu"}}
+}
+
+// errorKinds are in the order of their ranks. The error of R3 also mentions tool_use and
+// tool_result, and many errors mention thinking.
+var errorKinds = []provider.ErrorKind{
+	{
+		Rank:        10,
+		Any:         []provider.Words{{"assistant message prefill"}, {"conversation must end with a user message"}},
+		Class:       request.AssistantPrefillUnsupported,
+		Explanation: "The request ended with an answer. Nothing in the store is broken: send any message in the session.",
+	},
+	{
+		Rank:        20,
+		Any:         []provider.Words{{"thinking", "cannot be modified"}},
+		Class:       request.ThinkingBlockModified,
+		Explanation: "The thinking in the newest answer is not what the provider signed. It cannot be made good: undo what changed it, or let mend take all thinking out of that answer.",
+	},
+	{
+		Rank: 30,
+		Any: []provider.Words{
+			{"thinking", "first block"},
+			{"thinking", "must start with"},
+			{"thinking", "preceeding"},
+			{"thinking", "final block"},
+			{"thinking", "cannot be thinking"},
+			{"thinking", "expected", "found"},
+		},
+		Class:       request.ThinkingBlockOrder,
+		Explanation: "Thinking stands where the provider does not take it: behind other content, or at the end of an answer.",
+	},
+	{
+		Rank:        40,
+		Any:         []provider.Words{{"thinking is disabled", "cannot contain"}},
+		Class:       request.ThinkingDisabledViolation,
+		Explanation: "The model is asked without thinking, and the session holds thinking. Switch thinking on again, or let mend take it out.",
+	},
+	{
+		Rank:        50,
+		Any:         []provider.Words{{"first message must use"}, {"at least one message is required"}},
+		Class:       request.FirstPromptMissing,
+		Explanation: provider.FirstPromptMissing,
+	},
+	{
+		Rank: 60,
+		Any: []provider.Words{
+			{"tool_use.id", "match pattern"},
+			{"tool_use", "ids must be unique"},
+			{"tool_use.input", "valid dictionary"},
+			{"tool_use.name", "match pattern"},
+			{"tool_use.id", "string should have"},
+			{"tool_use.name", "string should have"},
+		},
+		Class:       request.InvalidToolCall,
+		Explanation: provider.InvalidToolCall,
+	},
+	{
+		Rank:        80,
+		Any:         []provider.Words{{"image exceeds"}, {"could not process image"}, {"image dimensions exceed"}},
+		Class:       request.InvalidFile,
+		Explanation: provider.InvalidFile,
+	},
+	{
+		Rank:        140,
+		Any:         []provider.Words{{"unexpected", "tool_use_id", "tool_result"}},
+		Explanation: provider.OrphanResult,
+	},
+	{
+		Rank:        150,
+		Any:         []provider.Words{{"tool_use", "tool_result"}},
+		Class:       request.ToolResultMissing,
+		Explanation: "A tool call never got a result, mostly because the agent was stopped while the tool ran.",
+	},
+	{
+		Rank: 170,
+		Any: []provider.Words{
+			{"non-empty content"},
+			{"content", "is empty"},
+			{"empty content"},
+			{"text content blocks must"}, // be non-empty, or contain non-whitespace text (R5 and R11)
+			{"cache_control cannot be set for empty text"},
+		},
+		Class:       request.EmptyContentMessage,
+		Explanation: provider.EmptyContent,
+	},
+	{
+		Rank:        180,
+		Any:         []provider.Words{{"prompt is too long"}, {"exceed context limit"}},
+		Explanation: provider.TooLong,
+	},
+	{
+		Rank:        190,
+		Any:         []provider.Words{{"thinking", "signature"}},
+		Class:       request.ThinkingSignature,
+		Explanation: "The provider does not take the signature of a thinking block, and a signature cannot be made: the block can only go.",
+	},
+}
+
+// ruleTexts are what the API says of a violation of its rules.
+var ruleTexts = []provider.RuleText{
+	{Code: "R2", Words: provider.Words{"unexpected", "tool_use_id"}},
+	{Code: "R17", Words: provider.Words{"ids must be unique"}},
+	{Code: "R3", Words: provider.Words{"expected", "thinking", "but found"}},
+	{Code: "R4", Words: provider.Words{"thinking is disabled", "cannot contain"}},
+	{Code: "R8", Words: provider.Words{"thinking", "cannot be modified"}},
+	{Code: "R10", Words: provider.Words{"final block", "thinking"}},
+	{Code: "R1", Words: provider.Words{"tool_use", "without", "tool_result"}},
+	{Code: "R5", Words: provider.Words{"must be non-empty"}},
+	{Code: "R6", Words: provider.Words{"must have non-empty content"}},
+	{Code: "R9", Words: provider.Words{"thinking.signature", "field required"}},
+	{Code: "R7", Words: provider.Words{"signature", "thinking"}},
+	{Code: "R11", Words: provider.Words{"must contain non-whitespace"}},
+	{Code: "R12", Words: provider.Words{"assistant message prefill"}},
+	{Code: "R13", Words: provider.Words{"tool_use.id", "match pattern"}},
+	{Code: "R13", Words: provider.Words{"tool_use.id", "string should have at least"}},
+	{Code: "R14", Words: provider.Words{"tool_use.input", "valid dictionary"}},
+	{Code: "R15", Words: provider.Words{"image exceeds"}},
+	{Code: "R16", Words: provider.Words{"first message must use"}},
+}

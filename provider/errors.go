@@ -1,0 +1,68 @@
+package provider
+
+import (
+	"slices"
+	"strings"
+
+	"mend/request"
+)
+
+// ErrorTexts says how the errors of an API, or of an agent, are recognised. All words
+// are in lower case.
+type ErrorTexts struct {
+	Kinds []ErrorKind
+	Rules []RuleText // of several that a text fits the first counts
+
+	// Place is a pattern of the place that an error names. Its first group is the index
+	// of the message, the second one, if it has two, that of the block. The case of
+	// letters does not matter.
+	Place string
+	// Calls are what the ids of tool calls start with, before an underscore.
+	Calls []string
+	// Tool is a pattern whose group is the name of an unavailable tool.
+	Tool string
+}
+
+// Words are substrings of a text, which has to contain all of them.
+type Words []string
+
+// An ErrorKind is a kind of errors: how they are recognised and what they mean.
+type ErrorKind struct {
+	// Rank decides between kinds that a text fits: the lowest counts. A kind whose words
+	// other errors quote has a higher rank than those. Kinds of one rank are the same
+	// kind in the words of different APIs.
+	Rank  int
+	Any   []Words       // an error is of the kind if it contains one of these
+	Class request.Class // "" if no repair of the store answers the error
+	// Explanation says for a person what the error means and what to do.
+	Explanation string
+}
+
+// A RuleText is what a provider says if one of its rules is violated.
+type RuleText struct {
+	Code  string
+	Words Words
+}
+
+// Explanations of kinds that several APIs have.
+const (
+	FirstPromptMissing = "The conversation starts with an answer: its first prompt is lost."
+	InvalidToolCall    = "The id, the name or the input of a tool call is not one that the provider takes."
+	TooManyImages      = "The session holds more images than the provider takes in one request: compact it, or go on in a new session."
+	InvalidFile        = "An image of the session is one that the provider does not take."
+	OrphanResult       = "The request held the result of a call that is not in it. OpenCode stores a call with its result, so this happened while the request was made, often by a compaction: go on in a new session, or fork this one before the compaction."
+	EmptyContent       = "A message of the session has no content, or a text of it is blank."
+	TooLong            = "The session is longer than the model can take. Nothing in it is broken: compact it, or go on in a new session."
+)
+
+const notRecognised = "This error is not one that mend knows a fix for. `mend scan` tells all that is wrong with the session as it is stored."
+
+// fits reports whether a text in lower case contains all of the words.
+func (ws Words) fits(text string) bool {
+	return !slices.ContainsFunc(ws, func(w string) bool { return !strings.Contains(text, w) })
+}
+
+// fits reports whether a text in lower case is of the kind.
+func (k *ErrorKind) fits(text string) bool {
+	return slices.ContainsFunc(k.Any, func(ws Words) bool { return ws.fits(text) })
+}

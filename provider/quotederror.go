@@ -1,0 +1,107 @@
+package provider
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// messagePaths are where the message of an error stands, in the order in which
+// upstream looks (docs/providers.md, "How an error is recognised"), and one more: that of a
+// stored message that holds its error.
+var messagePaths = [...][]string{
+	{"data", "message"},
+	{"error", "message"},
+	{"message"},
+	{"data", "error", "message"},
+	{"error", "data", "message"},
+}
+
+// bodyPaths are where OpenCode, and gateways such as OpenRouter, keep what the
+// provider answered.
+var bodyPaths = [...][]string{
+	{"data", "responseBody"},
+	{"error", "data", "responseBody"},
+	{"responseBody"},
+	{"data", "error", "metadata", "raw"},
+	{"error", "metadata", "raw"},
+}
+
+// codePaths are where the code of an error is, which may say more than its message.
+var codePaths = [...][]string{
+	{"data", "code"},
+	{"error", "code"},
+	{"code"},
+	{"data", "error", "code"},
+	{"error", "data", "code"},
+}
+
+// maxQuotes is how many levels of errors that quote others are read. Each level is
+// parsed again.
+const maxQuotes = 10
+
+// messagesIn lists the message of an error, the same with its code, and those of
+// the provider's own answer if the error quotes one, down to that many levels. What is
+// not JSON, or has no message, is its own message.
+func messagesIn(text string, levels int) []string {
+	var v any
+	if levels == 0 || json.Unmarshal([]byte(text), &v) != nil {
+		return []string{text}
+	}
+	switch v := v.(type) {
+	case string:
+		if inner := strings.TrimSpace(v); strings.HasPrefix(inner, "{") || strings.HasPrefix(inner, `"`) {
+			return messagesIn(inner, levels-1) // JSON in a JSON string
+		}
+		return []string{v}
+	case map[string]any:
+		found := textsAt(v, messagePaths[:]...)
+		if len(found) == 0 {
+			found = []string{text}
+		}
+		found = found[:1]
+		for _, code := range textsAt(v, codePaths[:]...) {
+			if !strings.Contains(found[0], code) {
+				found = append(found, found[0]+" ("+code+")")
+			}
+		}
+		for _, body := range bodiesAt(v) {
+			found = append(found, messagesIn(strings.TrimSpace(body), levels-1)...)
+		}
+		return found
+	case nil:
+		return []string{""}
+	}
+	return []string{text}
+}
+
+// textsAt lists the strings at the paths that are not empty.
+func textsAt(v map[string]any, paths ...[]string) []string {
+	var found []string
+	for _, path := range paths {
+		if s, _ := valueAt(v, path).(string); s != "" {
+			found = append(found, s)
+		}
+	}
+	return found
+}
+
+// bodiesAt lists the provider's own answers that an error quotes, as JSON text or
+// as an object.
+func bodiesAt(v map[string]any) []string {
+	found := textsAt(v, bodyPaths[:]...)
+	for _, path := range bodyPaths {
+		if body, ok := valueAt(v, path).(map[string]any); ok {
+			if text, err := json.Marshal(body); err == nil {
+				found = append(found, string(text))
+			}
+		}
+	}
+	return found
+}
+
+func valueAt(v map[string]any, path []string) any {
+	for _, name := range path[:len(path)-1] {
+		v, _ = v[name].(map[string]any)
+	}
+	return v[path[len(path)-1]]
+}

@@ -1,0 +1,19 @@
+package provider
+
+import (
+	"strings"
+	"testing"
+)
+
+// An error may quote another one, but not without end: each is parsed again.
+func TestQuotedErrors(t *testing.T) {
+	quoted := func(n int) string {
+		return strings.Repeat(`{"responseBody":`, n) + `{"message":"messages.3: text content blocks must be non-empty"}` + strings.Repeat("}", n)
+	}
+	if got := messagesIn(quoted(5), maxQuotes); !strings.HasPrefix(got[len(got)-1], "messages.3") {
+		t.Errorf("five levels: the last text is %q", got[len(got)-1])
+	}
+	if got := len(messagesIn(quoted(1000), maxQuotes)); got > maxQuotes+1 {
+		t.Errorf("1000 levels: %d were parsed", got)
+	}
+}

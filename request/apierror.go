@@ -1,0 +1,18 @@
+package request
+
+// An APIError is a parsed error of a model API, or of the agent that asked it.
+type APIError struct {
+	Text  string   // the message, as it was given
+	Class Class    // "" for an error that no repair of the store answers
+	Rule  string   // the code of the provider's rule that is violated; "" if the text fits none
+	Index int      // N of messages.N, the message in the request; -1 if it names none
+	Block int      // M of messages.N.content.M; -1 if it names none
+	Calls []string // the ids of tool calls in the text, in its order
+	Tool  string   // the name of an unavailable tool in lower case; "" if the text does not name it
+
+	// Recognised says that the error is a known one, though it may have no class.
+	Recognised bool
+
+	// Explanation says for a person what the error means and what to do.
+	Explanation string
+}

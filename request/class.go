@@ -1,0 +1,23 @@
+package request
+
+// A Class is a kind of fault, whatever the provider says of it. The names are upstream's
+// (docs/providers.md), and those of `--class`.
+type Class string
+
+// The classes that an error of a model API can have.
+const (
+	ToolResultMissing         Class = "tool_result_missing"
+	ThinkingBlockOrder        Class = "thinking_block_order"
+	ThinkingDisabledViolation Class = "thinking_disabled_violation"
+	EmptyContentMessage       Class = "empty_content_message"
+
+	InvalidToolCall    Class = "invalid_tool_call"    // an id, input or name of a call that is refused
+	InvalidFile        Class = "invalid_file"         // an image or another file that cannot be sent
+	FirstPromptMissing Class = "first_prompt_missing" // the conversation starts with an assistant message
+
+	ThinkingSignature           Class = "thinking_signature_invalid"
+	EncryptedReasoning          Class = "encrypted_reasoning_rejected"
+	ThinkingBlockModified       Class = "thinking_block_modified"
+	UnavailableTool             Class = "unavailable_tool"
+	AssistantPrefillUnsupported Class = "assistant_prefill_unsupported"
+)
