@@ -51,7 +51,7 @@ func BenchmarkDiagnoseHealthy(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		if ds := diagnosed(s, Options{Now: now}); len(ds) > 0 {
-			b.Fatalf("Diagnose = %s", told(ds))
+			b.Fatalf("Diagnose = %s", summary(ds))
 		}
 	}
 }

@@ -57,13 +57,13 @@ const (
 // spent is what a step of the model cost.
 const spent = `"cost":0,"tokens":{"input":1,"output":1,"reasoning":0,"cache":{"read":0,"write":0}}`
 
-func partID(message, part int) string { return "prt_" + numbered(message) + numbered(part) }
+func partID(message, part int) string { return "prt_" + paddedNumber(message) + paddedNumber(part) }
 
-func messageID(message int) string { return "msg_" + numbered(message) }
+func messageID(message int) string { return "msg_" + paddedNumber(message) }
 
-// numbered returns a number in an id: ids sort as they count, and before that of the
+// paddedNumber returns a number in an id: ids sort as they count, and before that of the
 // prompt which the user types next.
-func numbered(n int) string {
+func paddedNumber(n int) string {
 	if n < 20 {
 		return fmt.Sprintf("%02d", n)
 	}
@@ -114,7 +114,7 @@ func buildPart(message, place int, spec string) session.Part {
 	return session.NewPart(session.Record{Ref: ref, Data: []byte(data), Mode: 0o644})
 }
 
-// texts lists the records of a session, one a line.
+// records returns the records of a session, one a line.
 func records(s *session.Session) string {
 	var b strings.Builder
 	for r := range s.Records {
@@ -123,8 +123,8 @@ func records(s *session.Session) string {
 	return b.String()
 }
 
-// told lists diagnoses without their sentences.
-func told(ds []repair.Diagnosis) string {
+// summary returns the severities, classes and refs of diagnoses.
+func summary(ds []repair.Diagnosis) string {
 	var lines []string
 	for _, d := range ds {
 		lines = append(lines, fmt.Sprintf("%s %s %s", d.Severity, d.Class, d.Ref))

@@ -14,9 +14,9 @@ import (
 	"mend/session"
 )
 
-// backwards gives the messages of the fixture up to number n the times and ids
+// idsBeforeWrap gives the messages of the fixture up to number n the times and ids
 // that they would have had before the clock started anew.
-func backwards(n int) func(damage.Store) {
+func idsBeforeWrap(n int) func(damage.Store) {
 	const wrapped, back = "f", 10_000_000_000 // 115 days
 	return func(s damage.Store) {
 		messages, parts := s.Records()
@@ -42,8 +42,8 @@ func backwards(n int) func(damage.Store) {
 	}
 }
 
-// referring adds the references that the fixture has none of.
-func referring(s damage.Store) {
+// addReferences adds the references that the fixture has none of.
+func addReferences(s damage.Store) {
 	messages, _ := s.Records()
 	tool := damage.Parts(s, damage.OneCall, "tool")[0]
 	s.Put(tool.Edit(func(f map[string]any) {
@@ -67,8 +67,8 @@ func TestClock(t *testing.T) {
 			old   int // messages that get new ids
 		}{
 			{"all", func(s damage.Store) { s.Replace("msg_1", "msg_f"); s.Replace("prt_1", "prt_f") }, 10},
-			{"all, and all that refers", func(s damage.Store) { referring(s); backwards(damage.Goodbye)(s) }, 10},
-			{"some, and all that refers", func(s damage.Store) { referring(s); backwards(damage.Hello)(s) }, 5},
+			{"all, and all that refers", func(s damage.Store) { addReferences(s); idsBeforeWrap(damage.Goodbye)(s) }, 10},
+			{"some, and all that refers", func(s damage.Store) { addReferences(s); idsBeforeWrap(damage.Hello)(s) }, 5},
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
@@ -79,16 +79,16 @@ func TestClock(t *testing.T) {
 					counts, f := faults(before, render.FailureClock)
 					t.Fatalf("no fix fixes %v; %v", f, counts)
 				}
-				sameTalk(t, before, after, c.old)
-				st.thereAndBack(before, after)
+				wantSameConversation(t, before, after, c.old)
+				st.wantUndone(before, after)
 			})
 		}
 	}
 }
 
-// sameTalk checks that a session is another one with new ids in the first n
+// wantSameConversation checks that a session is another one with new ids in the first n
 // messages, in whose order they are.
-func sameTalk(t *testing.T, before, after *session.Session, n int) {
+func wantSameConversation(t *testing.T, before, after *session.Session, n int) {
 	t.Helper()
 	ids := map[string]string{}
 	for i := range before.Messages {

@@ -63,7 +63,7 @@ func TestCombinedDamage(t *testing.T) {
 }
 
 func fixCombined(t *testing.T, version int, names []string) {
-	s, o := cutStore(t, version, names)
+	s, o := damagedFixture(t, version, names)
 	r, err := Plan(s, Request{Options: o})
 	if err != nil {
 		t.Fatal(err)
@@ -78,7 +78,7 @@ func fixCombined(t *testing.T, version int, names []string) {
 	}
 }
 
-func cutStore(t *testing.T, version int, names []string) (*session.Session, Options) {
+func damagedFixture(t *testing.T, version int, names []string) (*session.Session, Options) {
 	s := unpack(t, version, func(st damage.Store) {
 		for _, name := range names {
 			damage.ByName(t, name)(st)

@@ -10,7 +10,7 @@ import (
 // What a completion takes away is told, and nothing else is.
 func TestCompleteLosses(t *testing.T) {
 	call := func(attachment string) turn {
-		return answer(stepStart, strings.Replace(attaching(attachment), `"output":"y",`, "", 1), stepStart, done)
+		return answer(stepStart, strings.Replace(withAttachments(attachment), `"output":"y",`, "", 1), stepStart, done)
 	}
 	for _, c := range []struct {
 		name  string
@@ -37,7 +37,7 @@ func TestCompleteLosses(t *testing.T) {
 		s := build(user(hi), c.turn, user(hi))
 		r := plan(t, s, latent)
 		if len(r.Fixed) == 0 || r.Fixed[0].Class != repair.IncompleteRecord || r.Fixed[0].Loses != c.loses {
-			t.Errorf("%s: Plan fixes %+v, want one %s that loses %q; leaves %s", c.name, r.Fixed, repair.IncompleteRecord, c.loses, told(r.Remaining))
+			t.Errorf("%s: Plan fixes %+v, want one %s that loses %q; leaves %s", c.name, r.Fixed, repair.IncompleteRecord, c.loses, summary(r.Remaining))
 		}
 	}
 }

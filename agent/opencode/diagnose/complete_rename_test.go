@@ -13,9 +13,9 @@ import (
 // a session that every version takes.
 func TestRename(t *testing.T) {
 	for i, version := range damage.Versions {
-		healthy, _ := wrongs(fromStore(t, i, uncutStore), render.Profiles())
+		healthy, _ := violationCounts(fromStore(t, i, unchanged), render.Profiles())
 		for _, prefix := range []string{"bad_", "part_", "txt_", "supermemory-"} {
-			s := fromStore(t, i, uncutStore)
+			s := fromStore(t, i, unchanged)
 			m := &s.Messages[damage.Hello]
 			p := m.Parts[2]
 			m.Remove(p.Ref)

@@ -30,11 +30,11 @@ var others = []string{
 	`{"type":"text","text":"more","synthetic":true,"ignored":false,"time":{"start":1,"end":2},"metadata":{"anthropic":{"a":1}}}`,
 }
 
-// richer returns the first half of a fixture with parts of all kinds, in a message of
+// enrichedFixture returns the first half of a fixture with parts of all kinds, in a message of
 // their own role, and with all that messages may have.
-func richer(t *testing.T, version int) *session.Session {
+func enrichedFixture(t *testing.T, version int) *session.Session {
 	t.Helper()
-	s := fromStore(t, version, uncutStore)
+	s := fromStore(t, version, unchanged)
 	s.Messages = s.Messages[:damage.Hello+1]
 	for i, data := range others {
 		m := &s.Messages[damage.SecondPrompt]
@@ -90,9 +90,9 @@ func TestCompleteEveryField(t *testing.T) {
 	for _, i := range []int{0, len(damage.Versions) - 1} { // a tree and a database
 		version := damage.Versions[i]
 		t.Run(version, func(t *testing.T) {
-			s, seen := richer(t, i), map[string]bool{}
+			s, seen := enrichedFixture(t, i), map[string]bool{}
 			profiles := []render.Profile{all[0], all[len(all)-1]}
-			healthy, faults := wrongs(s, profiles)
+			healthy, faults := violationCounts(s, profiles)
 			if j := slices.IndexFunc(faults, func(f fault) bool { return f.Code == render.FailureScreen || f.Code == render.FailureField }); j >= 0 {
 				t.Fatalf("before anything: %v", faults[j])
 			}
@@ -134,7 +134,7 @@ func alter(t *testing.T, s *session.Session, r *session.Record, value string, pa
 
 func testCompletion(t *testing.T, broken *session.Session, r *session.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {
 	t.Helper()
-	_, faults := wrongs(broken, profiles)
+	_, faults := violationCounts(broken, profiles)
 	at := slices.IndexFunc(faults, func(f fault) bool {
 		return f.Ref == r.Ref && (f.Code == render.FailureScreen || f.Code == render.FailureField)
 	})
@@ -146,7 +146,7 @@ func testCompletion(t *testing.T, broken *session.Session, r *session.Record, he
 		why := "no fix"
 		if len(fixes) > 0 {
 			d := edited(t, broken, fixes[0])
-			_, left := wrongs(d, profiles)
+			_, left := violationCounts(d, profiles)
 			why = fmt.Sprint(fixes[0].text, left)
 		}
 		t.Errorf("%s: %s: no fix holds: %s", name, faults[at].Says, why)
@@ -164,7 +164,7 @@ func TestCompleteMissingOutput(t *testing.T) {
 		"number":  {"5", `"5"`},
 	} {
 		for i, version := range damage.Versions {
-			s := fromStore(t, i, uncutStore)
+			s := fromStore(t, i, unchanged)
 			call := lastOf(s.Messages[damage.OneCall].Parts, (*session.Part).IsTool)
 			s = alter(t, s, &call.Record, c.value, []string{"state", "output"})
 			result, err := Plan(s, Request{Latent: true})

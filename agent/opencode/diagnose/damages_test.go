@@ -25,12 +25,12 @@ func TestDamages(t *testing.T) {
 			t.Run(version+"/"+w.Name, func(t *testing.T) {
 				s := unpack(t, i, w.Apply).load()
 				req := Request{Options: Options{Now: fixtureTime, Version: version, Missing: missing}}
-				if found := foundIn(s); quickCheck(s, fixtureTime) && len(found) > 0 {
+				if found := findings(s); quickCheck(s, fixtureTime) && len(found) > 0 {
 					t.Errorf("plain, and yet %v", found)
 				}
 				ds := diagnosed(s, req.Options)
 				if got, want := verdict(ds), w.Want[i]; got != want && want != "R7" && want != "R8" {
-					t.Errorf("Diagnose tells %s, the real program %s: %s", got, want, told(ds))
+					t.Errorf("Diagnose tells %s, the real program %s: %s", got, want, summary(ds))
 				}
 				if w.Want[i] == "R7" || w.Want[i] == "R8" {
 					e := ParseAPIError([]byte("messages.9.content.0: Invalid `signature` in `thinking` block"))
@@ -41,7 +41,7 @@ func TestDamages(t *testing.T) {
 					t.Fatal(err)
 				}
 				if slices.ContainsFunc(r.Remaining, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }) {
-					t.Errorf("Plan leaves %s: %s", told(r.Remaining), r.Remaining[0].WhyNot)
+					t.Errorf("Plan leaves %s: %s", summary(r.Remaining), r.Remaining[0].WhyNot)
 				}
 				if changes := len(r.Plan.Ops) > 0; changes != (w.Want[i] != damage.Alive) {
 					t.Errorf("Plan has %d ops", len(r.Plan.Ops))
@@ -73,7 +73,7 @@ func TestLocked(t *testing.T) {
 			}
 			after := diagnosed(s, o)
 			if len(after) != len(before) {
-				t.Fatalf("Diagnose = %s, was %s", told(after), told(before))
+				t.Fatalf("Diagnose = %s, was %s", summary(after), summary(before))
 			}
 			for i, d := range after {
 				if d.Rule != before[i].Rule || d.Severity != before[i].Severity || d.Ref != before[i].Ref {
@@ -130,10 +130,10 @@ func TestRenumberedIsNotCured(t *testing.T) {
 	}
 	for _, d := range r.Fixed {
 		if d.Rule == render.FailureScreen {
-			t.Errorf("Fixed has %s %s, which stays: %s", d.Rule, d.Ref, told(r.Remaining))
+			t.Errorf("Fixed has %s %s, which stays: %s", d.Rule, d.Ref, summary(r.Remaining))
 		}
 	}
 	if len(r.Fixed) == 0 || len(r.Remaining) == 0 {
-		t.Errorf("Fixed = %s, Remaining = %s", told(r.Fixed), told(r.Remaining))
+		t.Errorf("Fixed = %s, Remaining = %s", summary(r.Fixed), summary(r.Remaining))
 	}
 }

@@ -32,7 +32,7 @@ func disturb(t *rapid.T, s *session.Session) {
 	case "swap": // what two parts say
 		if k := rapid.IntRange(0, max(len(m.Parts)-1, 0)).Draw(t, "with"); j >= 0 {
 			a, b := m.Parts[j], m.Parts[k]
-			m.Parts[j], m.Parts[k] = placedAt(b, a.Ref), placedAt(a, b.Ref)
+			m.Parts[j], m.Parts[k] = partAt(b, a.Ref), partAt(a, b.Ref)
 		}
 	case "repeat": // a part of another message
 		from := rapid.SampledFrom(s.Messages).Draw(t, "from")
@@ -40,7 +40,7 @@ func disturb(t *rapid.T, s *session.Session) {
 			p := rapid.SampledFrom(from.Parts).Draw(t, "what")
 			ref := p.Ref
 			ref.Message, ref.Part = m.Ref.Message, ref.Part+rapid.SampledFrom([]string{"", "x", "_"}).Draw(t, "suffix")
-			m.Parts = append(m.Parts, placedAt(p, ref))
+			m.Parts = append(m.Parts, partAt(p, ref))
 		}
 	case "stray":
 		s.Stray = []session.Stray{{Path: "x", Why: "it is a link"}}
@@ -50,8 +50,8 @@ func disturb(t *rapid.T, s *session.Session) {
 	}
 }
 
-// placedAt returns the part under another name.
-func placedAt(p session.Part, ref session.Ref) session.Part {
+// partAt returns the part under another name.
+func partAt(p session.Part, ref session.Ref) session.Part {
 	data, err := jsonedit.Set(p.Data, jsonedit.Quote(ref.Part), "id")
 	if err != nil {
 		data = p.Data
@@ -114,7 +114,7 @@ func disturbMember(m *session.Message, j int, path []string, value string) bool 
 	if j >= 0 {
 		m.Parts[j] = session.NewPart(session.Record{Ref: r.Ref, Data: data, Mode: r.Mode})
 	} else {
-		*m = remade(m, string(data))
+		*m = rebuiltMessage(m, string(data))
 	}
 	return true
 }

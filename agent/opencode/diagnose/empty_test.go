@@ -4,7 +4,7 @@ import "testing"
 
 func TestEmptyContent(t *testing.T) {
 	aborted := failed("MessageAbortedError", stepStart, signed, bash, stepStart, signed2)
-	runCures(t, []cureCase{
+	runFixes(t, []fixCase{
 		{name: "blank alone", turn: answer(stepStart, blank), found: "broken empty_content_message msg_02/prt_0202", want: []string{stepStart, held}},
 		{
 			name: "blanks alone", turn: answer(stepStart, blank, blank, blank),
@@ -57,7 +57,7 @@ func TestEmptyContent(t *testing.T) {
 }
 
 func TestNoContent(t *testing.T) {
-	runCures(t, []cureCase{
+	runFixes(t, []fixCase{
 		{name: "no parts", turn: answer(), found: "note empty_content_message msg_02"},
 		{name: "no parts, asked for", turn: answer(), req: noText, found: "note empty_content_message msg_02", want: []string{"prt_02|" + held}},
 		{name: "brackets only", turn: answer(stepStart, stepFinish), found: "note empty_content_message msg_02"},

@@ -12,9 +12,9 @@ func TestDamagedMessageTells(t *testing.T) {
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		if m.Role == session.RoleAssistant {
-			*m = remade(m, string(m.Data[:len(m.Data)-1])) // cut off behind its last member
+			*m = rebuiltMessage(m, string(m.Data[:len(m.Data)-1])) // cut off behind its last member
 		} else {
-			*m = remade(m, `{"role":"user","time":{"created":1}}`)
+			*m = rebuiltMessage(m, `{"role":"user","time":{"created":1}}`)
 		}
 	}
 	k := &facts{s: s}

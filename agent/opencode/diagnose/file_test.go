@@ -24,7 +24,7 @@ func TestAttachments(t *testing.T) {
 		{"too large", picture + "," + huge + "," + urlish, "[" + picture + "," + urlish + "]"},
 		{"alone", table, ""},
 	} {
-		s := build(user(hi), answer(stepStart, attaching(c.files), stepStart, done))
+		s := build(user(hi), answer(stepStart, withAttachments(c.files), stepStart, done))
 		r := plan(t, s, Request{Options: Options{Version: "1.1.53"}})
 		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "attachments")
 		if string(got) != c.want || len(r.Fixed) == 0 || r.Fixed[0].Loses == "" || len(r.Unfixable) > 0 {

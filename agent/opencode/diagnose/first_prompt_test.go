@@ -10,8 +10,8 @@ import (
 	"mend/session"
 )
 
-// lose drops the first n messages of the fixture with their parts.
-func lose(n int) func(damage.Store) {
+// dropMessage drops the first n messages of the fixture with their parts.
+func dropMessage(n int) func(damage.Store) {
 	return func(s damage.Store) {
 		messages, parts := s.Records()
 		for _, m := range messages[:n] {
@@ -40,8 +40,8 @@ func TestLostFirstPrompt(t *testing.T) {
 			{"ignored text only", func(s damage.Store) {
 				s.Put(damage.Parts(s, damage.FirstPrompt, "text")[0].Edit(func(f map[string]any) { f["ignored"] = true }))
 			}, "create part of 0"},
-			{"is gone", lose(1), "create message 0, create part of 0"},
-			{"and an answer are gone", lose(2), "create message 0, create part of 0"},
+			{"is gone", dropMessage(1), "create message 0, create part of 0"},
+			{"and an answer are gone", dropMessage(2), "create message 0, create part of 0"},
 		} {
 			t.Run(name+"/"+c.name, func(t *testing.T) {
 				t.Parallel()
@@ -74,7 +74,7 @@ func TestLostFirstPrompt(t *testing.T) {
 				if shown := new(render.Renderer).Read(after).Screen(render.ProfileFor("1.18.33")); len(shown) > 0 {
 					t.Errorf("the screen refuses %v", shown)
 				}
-				st.thereAndBack(before, after)
+				st.wantUndone(before, after)
 			})
 		}
 	}
@@ -127,15 +127,15 @@ func TestFirstPrompt(t *testing.T) {
 		{"nothing else", []turn{user()}, "note empty_content_message msg_01"},
 	} {
 		s := build(c.turns...)
-		if got := told(diagnosed(s, Options{Now: now})); got != c.want {
+		if got := summary(diagnosed(s, Options{Now: now})); got != c.want {
 			t.Errorf("%s: Diagnose = %s, want %s", c.name, got, c.want)
 		}
 		r := plan(t, s, Request{})
 		if broken := strings.Contains(c.want, "broken"); broken != (len(r.Plan.Ops) > 0) || len(r.Unfixable) > 0 {
-			t.Errorf("%s: Plan has %d ops, leaves %s", c.name, len(r.Plan.Ops), told(r.Unfixable))
+			t.Errorf("%s: Plan has %d ops, leaves %s", c.name, len(r.Plan.Ops), summary(r.Unfixable))
 		}
 		for _, d := range r.Fixed {
-			if at := touched(r.Plan.Ops); d.Rule == "R16" && !strings.Contains(d.Fix, at) {
+			if at := opSummary(r.Plan.Ops); d.Rule == "R16" && !strings.Contains(d.Fix, at) {
 				t.Errorf("%s: Plan changes %s, the fix is %q", c.name, at, d.Fix)
 			}
 		}

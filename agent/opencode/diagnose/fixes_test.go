@@ -6,9 +6,9 @@ import (
 	"mend/repair"
 )
 
-// A cureCase is a session with a fault in its second message, and the parts of
+// A fixCase is a session with a fault in its second message, and the parts of
 // that message after the fix, ids included where they are not as built.
-type cureCase struct {
+type fixCase struct {
 	name  string
 	turn  turn
 	found string // what Diagnose tells
@@ -17,14 +17,14 @@ type cureCase struct {
 	after []turn
 }
 
-func (c cureCase) run(t *testing.T) {
+func (c fixCase) run(t *testing.T) {
 	turns := append([]turn{user(hi), c.turn}, c.after...)
 	if c.after == nil {
 		turns = append(turns, user(hi))
 	}
 	s := build(turns...)
 	before := records(s)
-	if got := told(diagnosed(s, Options{Now: now, Version: c.req.Version})); got != c.found {
+	if got := summary(diagnosed(s, Options{Now: now, Version: c.req.Version})); got != c.found {
 		t.Errorf("Diagnose = %s\nwant %s", got, c.found)
 	}
 	r := plan(t, s, c.req)
@@ -46,7 +46,7 @@ func (c cureCase) run(t *testing.T) {
 	}
 }
 
-func runCures(t *testing.T, cases []cureCase) {
+func runFixes(t *testing.T, cases []fixCase) {
 	t.Helper()
 	for _, c := range cases {
 		t.Run(c.name, c.run)

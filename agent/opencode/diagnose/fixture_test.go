@@ -66,7 +66,7 @@ func TestFixtureIsHealthy(t *testing.T) {
 		t.Fatalf("the fixture has %d messages", len(s.Messages))
 	}
 	if ds := diagnosed(s, o); len(ds) > 0 {
-		t.Errorf("Diagnose = %s", told(ds))
+		t.Errorf("Diagnose = %s", summary(ds))
 	}
 	for _, c := range []repair.Class{repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.EmptyContentMessage} {
 		if r, err := Plan(s, Request{Options: o, Classes: []repair.Class{c}}); err != nil || len(r.Plan.Ops) > 0 {
@@ -78,7 +78,7 @@ func TestFixtureIsHealthy(t *testing.T) {
 	}
 	r, err := Plan(s, Request{Options: o, Classes: []repair.Class{repair.ThinkingDisabledViolation}})
 	if err != nil || len(r.Plan.Ops) != 6 || len(r.Unfixable) > 0 || slices.ContainsFunc(r.After.Messages, func(m session.Message) bool { return m.HasThinking() }) {
-		t.Errorf("stripping changes %d records of 6, leaves %s, %v", len(r.Plan.Ops), told(r.Unfixable), err)
+		t.Errorf("stripping changes %d records of 6, leaves %s, %v", len(r.Plan.Ops), summary(r.Unfixable), err)
 	}
 }
 
@@ -140,7 +140,7 @@ func TestFixtureDamages(t *testing.T) {
 		}
 		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: "1.1.53"}})
 		if err != nil || len(r.Plan.Ops) != c.ops || len(r.Remaining) > 0 {
-			t.Errorf("%s: Plan has %d ops, want %d; left %s, %v", c.name, len(r.Plan.Ops), c.ops, told(r.Remaining), err)
+			t.Errorf("%s: Plan has %d ops, want %d; left %s, %v", c.name, len(r.Plan.Ops), c.ops, summary(r.Remaining), err)
 		}
 		if rule, why := endpoint.Check(endpointRequest(r.After)); rule != "" {
 			t.Errorf("%s: refused after the repair: %s %s", c.name, rule, why)

@@ -10,11 +10,11 @@ func TestForeignStoreHasNothingLatent(t *testing.T) {
 		t.Fatal("nothing is latent for OpenCode")
 	}
 	if got := diagnosed(odd, Options{Now: now, Foreign: true}); len(got) > 0 {
-		t.Errorf("Diagnose = %s, want nothing", told(got))
+		t.Errorf("Diagnose = %s, want nothing", summary(got))
 	}
 	blank := build(user(hi), answer(`"type":"text","text":" "`), user(hi))
 	r, err := Plan(blank, Request{Options: Options{Now: now, Foreign: true}, Latent: true})
 	if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 {
-		t.Errorf("Plan = %d ops, %s, %v; want what is broken fixed", len(r.Plan.Ops), told(r.Remaining), err)
+		t.Errorf("Plan = %d ops, %s, %v; want what is broken fixed", len(r.Plan.Ops), summary(r.Remaining), err)
 	}
 }

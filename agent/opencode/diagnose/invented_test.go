@@ -33,7 +33,7 @@ func TestNothingIsInvented(t *testing.T) {
 		}
 		r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
 		if err != nil || len(r.After.Messages) != len(s.Messages) || verdict(r.Remaining) != damage.Alive {
-			t.Fatalf("%s: %d messages are left of %d, %s, %v", version, len(r.After.Messages), len(s.Messages), told(r.Remaining), err)
+			t.Fatalf("%s: %d messages are left of %d, %s, %v", version, len(r.After.Messages), len(s.Messages), summary(r.Remaining), err)
 		}
 		for _, m := range r.After.Messages {
 			for _, word := range []string{`"unknown"`, `"build"`, `"/"`, `"modelID"`, `"providerID"`} {

@@ -7,8 +7,8 @@ import (
 	"mend/session"
 )
 
-// opsDoWhatTheySay: the ops lead from before to after, and their inverse back.
-func opsDoWhatTheySay(t *rapid.T, before *session.Session, r Result) {
+// wantOpsApply checks that the ops lead from before to after, and their inverse back.
+func wantOpsApply(t *rapid.T, before *session.Session, r Result) {
 	if len(r.Plan.Ops) == 0 {
 		return
 	}

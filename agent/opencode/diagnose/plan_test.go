@@ -69,7 +69,7 @@ func TestPlanOnError(t *testing.T) {
 		},
 		{
 			"the image in the named result",
-			[]turn{user(hi), answer(stepStart, attaching(picture), stepStart, done), user(file)},
+			[]turn{user(hi), answer(stepStart, withAttachments(picture), stepStart, done), user(file)},
 			"messages.2.content.0.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", "msg_02",
 		},
 		{
@@ -82,7 +82,7 @@ func TestPlanOnError(t *testing.T) {
 	} {
 		e := ParseAPIError([]byte(c.err))
 		r := plan(t, build(c.turns...), Request{Error: &e})
-		if got := touched(r.Plan.Ops); got != c.want {
+		if got := opSummary(r.Plan.Ops); got != c.want {
 			t.Errorf("%s: Plan changes %q, want %q", c.name, got, c.want)
 		}
 		if r.Plan.Cause.Kind != change.CauseError || r.Plan.Cause.Text != c.err {
@@ -130,7 +130,7 @@ func TestPlanOnErrorAll(t *testing.T) {
 				broken++
 			}
 		}
-		if got := touched(r.Plan.Ops); got != c.want || len(r.Suspects) != c.suspects || broken != c.broken || r.All != c.all {
+		if got := opSummary(r.Plan.Ops); got != c.want || len(r.Suspects) != c.suspects || broken != c.broken || r.All != c.all {
 			t.Errorf("%s: Plan changes %q, leaves %d suspects and %d broken; want %q, %d, %d", c.name, got, len(r.Suspects), broken, c.want, c.suspects, c.broken)
 		}
 		for _, d := range r.Fixed {
@@ -148,8 +148,8 @@ func running(id string) string {
 // picture is an image that a tool returned.
 const picture = `{"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}`
 
-// attaching returns a call that returned files.
-func attaching(files string) string {
+// withAttachments returns a call that returned files.
+func withAttachments(files string) string {
 	return strings.Replace(bash, `"title"`, `"attachments":[`+files+`],"title"`, 1)
 }
 
@@ -177,8 +177,8 @@ func TestPlanOnErrorToldThinking(t *testing.T) {
 	}
 }
 
-// touched names the messages that ops are about, in order.
-func touched(ops []change.Op) string {
+// opSummary names the messages that ops are about, in order.
+func opSummary(ops []change.Op) string {
 	var ids []string
 	seen := map[string]bool{}
 	for _, o := range ops {
@@ -195,13 +195,13 @@ func TestPlanTellsWhatIsLeft(t *testing.T) {
 	lost := &s.Messages[3].Parts[0]
 	lost.Defect, lost.Data = &session.Defect{Kind: session.Unreadable, Why: "permission denied"}, nil
 	r := plan(t, s, Request{})
-	if got, want := told(r.Fixed), "broken empty_content_message msg_02/prt_0201"; got != want {
+	if got, want := summary(r.Fixed), "broken empty_content_message msg_02/prt_0201"; got != want {
 		t.Errorf("Fixed = %s, want %s", got, want)
 	}
-	if got, want := told(r.Unfixable), "broken unreadable_record msg_04/prt_0401"; got != want {
+	if got, want := summary(r.Unfixable), "broken unreadable_record msg_04/prt_0401"; got != want {
 		t.Errorf("Unfixable = %s, want %s", got, want)
 	}
-	if got, want := told(r.Remaining), "broken unreadable_record msg_04/prt_0401; latent tool_result_missing msg_06/prt_0602; latent thinking_block_order msg_06/prt_0601"; got != want {
+	if got, want := summary(r.Remaining), "broken unreadable_record msg_04/prt_0401; latent tool_result_missing msg_06/prt_0602; latent thinking_block_order msg_06/prt_0601"; got != want {
 		t.Errorf("Remaining = %s, want %s", got, want)
 	}
 	for _, d := range r.Unfixable {
@@ -228,7 +228,7 @@ func TestPlanPlaceholder(t *testing.T) {
 func TestPlanBusy(t *testing.T) {
 	s := build(user(blank), turn{role: "assistant", parts: []string{stepStart, signed}})
 	req := Request{Options: Options{Now: now, Held: time.Unix(0, 0)}}
-	if got, want := told(diagnosed(s, req.Options)), "broken empty_content_message msg_01/prt_0101"; got != want {
+	if got, want := summary(diagnosed(s, req.Options)), "broken empty_content_message msg_01/prt_0101"; got != want {
 		t.Errorf("Diagnose of a busy session = %s, want %s", got, want)
 	}
 	if _, err := Plan(s, req); !errors.Is(err, repair.ErrBusy) {
@@ -236,8 +236,8 @@ func TestPlanBusy(t *testing.T) {
 	}
 	req.Force = true
 	r, err := Plan(s, req)
-	if err != nil || touched(r.Plan.Ops) != "msg_01 msg_02" || len(r.Remaining) != 0 {
-		t.Errorf("Plan with Force changes %q, leaves %q, %v", touched(r.Plan.Ops), told(r.Remaining), err)
+	if err != nil || opSummary(r.Plan.Ops) != "msg_01 msg_02" || len(r.Remaining) != 0 {
+		t.Errorf("Plan with Force changes %q, leaves %q, %v", opSummary(r.Plan.Ops), summary(r.Remaining), err)
 	}
 }
 
@@ -253,7 +253,7 @@ func TestUnreadable(t *testing.T) {
 	}
 	const want = "note unreadable_record ses_1; " +
 		"broken unreadable_record msg_02/prt_0201; broken empty_content_message msg_02/prt_0202; broken empty_content_message msg_03/prt_0301; note unreadable_record msg_03"
-	if got := told(r.Remaining); got != want {
+	if got := summary(r.Remaining); got != want {
 		t.Errorf("Remaining = %s\nwant %s", got, want)
 	}
 	for _, d := range r.Remaining {
@@ -274,7 +274,7 @@ func TestDefects(t *testing.T) {
 		{"other name", `prt_x|raw:{"id":"prt_y","type":"text","text":"x"}`, "note unreadable_record msg_02/prt_x"},
 	} {
 		ds := diagnosed(build(user(hi), answer(c.part), user(hi)), Options{Now: now})
-		if got := told(ds); got != c.want {
+		if got := summary(ds); got != c.want {
 			t.Errorf("%s: Diagnose = %s, want %s", c.name, got, c.want)
 		}
 	}

@@ -47,7 +47,7 @@ func TestProof(t *testing.T) {
 			ops = append(ops, o.Ref.String())
 		}
 		if got := strings.Join(ops, " "); got != c.ops {
-			t.Errorf("%s: Plan changes %q, want %q; fixed %s, left %s", c.name, got, c.ops, told(r.Fixed), told(r.Remaining))
+			t.Errorf("%s: Plan changes %q, want %q; fixed %s, left %s", c.name, got, c.ops, summary(r.Fixed), summary(r.Remaining))
 		}
 	}
 }
@@ -64,7 +64,7 @@ func TestNothingIntoWhatCannotBeRead(t *testing.T) {
 	p := &s.Messages[0].Parts[0]
 	p.Defect, p.Data = &session.Defect{Kind: session.Unreadable, Why: "permission denied"}, nil
 	if r := plan(t, s, Request{}); len(r.Plan.Ops) > 0 {
-		t.Errorf("Plan changes %q", touched(r.Plan.Ops))
+		t.Errorf("Plan changes %q", opSummary(r.Plan.Ops))
 	}
 }
 

@@ -30,38 +30,38 @@ var callStates = []string{
 	`"status":"pending","input":{},"raw":""`,
 }
 
-// A world makes random sessions; damages adds faults to them.
-type world struct {
+// A generator makes random sessions, with faults if damages is set.
+type generator struct {
 	damages bool
 	calls   int
 }
 
-func (w *world) session(t *rapid.T) *session.Session {
-	turns := []turn{w.prompt(t)}
+func (g *generator) session(t *rapid.T) *session.Session {
+	turns := []turn{g.prompt(t)}
 	for range rapid.IntRange(1, 5).Draw(t, "turns") {
 		if rapid.Bool().Draw(t, "prompt") {
-			turns = append(turns, w.prompt(t))
+			turns = append(turns, g.prompt(t))
 		} else {
-			turns = append(turns, w.answer(t))
+			turns = append(turns, g.answer(t))
 		}
 	}
 	return build(turns...)
 }
 
-func (w *world) prompt(t *rapid.T) turn {
-	if !w.damages {
+func (g *generator) prompt(t *rapid.T) turn {
+	if !g.damages {
 		return user(append(pick(t, "more", 1, file, hi), hi)...)
 	}
 	return user(pick(t, "prompt parts", 3, hi, file, blank, empty)...)
 }
 
-func (w *world) answer(t *rapid.T) turn {
+func (g *generator) answer(t *rapid.T) turn {
 	var parts []string
 	for i := range rapid.IntRange(1, 2).Draw(t, "steps") {
-		parts = append(parts, w.step(t, i)...)
+		parts = append(parts, g.step(t, i)...)
 	}
 	ends := []string{`"finish":"stop"`, `"finish":"tool-calls"`, `"finish":"length"`}
-	if w.damages {
+	if g.damages {
 		ends = append(ends, `"agent":"x"`, `"error":{"name":"MessageAbortedError","data":{"message":"x"}}`, `"error":{"name":"APIError","data":{"message":"x","isRetryable":false}}`)
 	}
 	return turn{session.RoleAssistant, rapid.SampledFrom(ends).Draw(t, "end"), parts}
@@ -69,15 +69,15 @@ func (w *world) answer(t *rapid.T) turn {
 
 // step is step i of an answer. It never has text behind a call, within it or by
 // lacking a start: that is a fault of another class.
-func (w *world) step(t *rapid.T, i int) []string {
+func (g *generator) step(t *rapid.T, i int) []string {
 	step, between, states := []string{stepStart, signed, done}, []string{`"type":"patch","hash":"x","files":[]`}, callStates[:2]
-	if w.damages {
+	if g.damages {
 		step = append(step[:rapid.IntRange(min(i, 1), 1).Draw(t, "start")], pick(t, "said", 4, signed, signed2, unsigned, hi, blank, empty)...)
 		between, states = append(between, signed, unsigned, blank, empty), callStates
 	}
 	for range rapid.IntRange(0, 2).Draw(t, "calls") {
-		w.calls++
-		step = append(step, callPart(w.calls, rapid.SampledFrom(states).Draw(t, "state")))
+		g.calls++
+		step = append(step, callPart(g.calls, rapid.SampledFrom(states).Draw(t, "state")))
 		step = append(step, pick(t, "behind", 2, between...)...)
 	}
 	if rapid.Bool().Draw(t, "finished") {
@@ -97,9 +97,9 @@ func drawRequest(t *rapid.T) Request {
 
 func TestHealthyNeedsNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := (&world{}).session(t)
+		s := (&generator{}).session(t)
 		if ds := diagnosed(s, Options{Now: now}); len(ds) > 0 {
-			t.Fatalf("Diagnose of a healthy session = %s\n%s", told(ds), records(s))
+			t.Fatalf("Diagnose of a healthy session = %s\n%s", summary(ds), records(s))
 		}
 		r, err := Plan(s, Request{Options: Options{Now: now}, Latent: true})
 		if err != nil || len(r.Plan.Ops) > 0 || r.After != s {
@@ -110,7 +110,7 @@ func TestHealthyNeedsNothing(t *testing.T) {
 
 func TestPlanProperties(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		s := (&world{damages: true}).session(t)
+		s := (&generator{damages: true}).session(t)
 		if rapid.IntRange(0, 4).Draw(t, "truncate") == 0 {
 			truncate(t, s)
 		}
@@ -131,11 +131,11 @@ func TestPlanProperties(t *testing.T) {
 		if slices.ContainsFunc(r.Fixed, func(d repair.Diagnosis) bool {
 			return slices.ContainsFunc(r.Remaining, func(l repair.Diagnosis) bool { return l.Same(d) })
 		}) {
-			t.Fatalf("fixed %s, left %s\n%s", told(r.Fixed), told(r.Remaining), records(s))
+			t.Fatalf("fixed %s, left %s\n%s", summary(r.Fixed), summary(r.Remaining), records(s))
 		}
-		onlyNamedChange(t, s, found, r)
-		thinkingIsNotForged(t, s, r.After)
-		opsDoWhatTheySay(t, s, r)
+		wantOnlyNamedChanges(t, s, found, r)
+		wantNoForgedThinking(t, s, r.After)
+		wantOpsApply(t, s, r)
 	})
 }
 
@@ -149,12 +149,12 @@ func truncate(t *rapid.T, s *session.Session) {
 	}
 }
 
-// onlyNamedChange: a record that changes or goes is the one of a diagnosis, or a
+// wantOnlyNamedChanges checks that a record that changes or goes is the one of a diagnosis, or a
 // part of a message that one is about; a new one is in such a message, or where
 // the fix of a loop or of a lost prompt puts it. A fix in another record than
 // the one at fault names it: thinking of the same step that goes first in a loop,
 // and the prompt without content before an answer left without a prompt.
-func onlyNamedChange(t *rapid.T, s *session.Session, found []repair.Diagnosis, r Result) {
+func wantOnlyNamedChanges(t *rapid.T, s *session.Session, found []repair.Diagnosis, r Result) {
 	for _, o := range r.Plan.Ops {
 		about := func(d repair.Diagnosis) bool {
 			whole := d.Ref.Kind == session.KindMessage || o.Pre == nil
@@ -170,13 +170,13 @@ func onlyNamedChange(t *rapid.T, s *session.Session, found []repair.Diagnosis, r
 			return d.Rule == "R16" && strings.Contains(d.Fix, o.Ref.Message) && !slices.ContainsFunc(s.Message(o.Ref.Message).Parts, isTextWithContent)
 		}
 		if !slices.ContainsFunc(append(found, r.Fixed...), about) && !slices.ContainsFunc(r.Fixed, named) {
-			t.Fatalf("%s %s, which no diagnosis is about: %s; fixed %s\n%s", o.Verb(), o.Ref, told(found), told(r.Fixed), records(s))
+			t.Fatalf("%s %s, which no diagnosis is about: %s; fixed %s\n%s", o.Verb(), o.Ref, summary(found), summary(r.Fixed), records(s))
 		}
 	}
 }
 
-// thinkingIsNotForged: every thinking part was there before, but for its id.
-func thinkingIsNotForged(t *rapid.T, before, after *session.Session) {
+// wantNoForgedThinking checks that every thinking part was there before, its id apart.
+func wantNoForgedThinking(t *rapid.T, before, after *session.Session) {
 	was := map[string]bool{}
 	strip := func(p session.Part) string {
 		return strings.Replace(string(p.Data), string(jsonedit.Quote(p.ID)), "", 1)
@@ -201,12 +201,12 @@ func thinkingIsNotForged(t *rapid.T, before, after *session.Session) {
 func TestRepairedIsAccepted(t *testing.T) {
 	storetest.SampleChecks(t, "20")
 	rapid.Check(t, func(t *rapid.T) {
-		s := (&world{damages: true}).session(t)
+		s := (&generator{damages: true}).session(t)
 		s.Messages = append(s.Messages, buildMessage(len(s.Messages)+1, user(hi))) // no open loop
 		ds := diagnosed(s, Options{Now: now, Version: "1.1.53"})
 		broken := slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 		if rules := refused(s); len(rules) > 0 && !broken {
-			t.Fatalf("refused by %v, told %q\n%s", rules, told(ds), records(s))
+			t.Fatalf("refused by %v, told %q\n%s", rules, summary(ds), records(s))
 		}
 		for _, latent := range []bool{false, true} {
 			r, err := Plan(s, Request{Options: Options{Now: now, Version: "1.1.53"}, Latent: latent})
@@ -214,10 +214,10 @@ func TestRepairedIsAccepted(t *testing.T) {
 				t.Fatalf("Plan: %v", err)
 			}
 			if rules := refused(r.After); len(rules) > 0 {
-				t.Fatalf("refused by %v after the repair, left %q\nbefore\n%s\nafter\n%s", rules, told(r.Remaining), records(s), records(r.After))
+				t.Fatalf("refused by %v after the repair, left %q\nbefore\n%s\nafter\n%s", rules, summary(r.Remaining), records(s), records(r.After))
 			}
 			if len(r.Unfixable) > 0 {
-				t.Fatalf("not fixed: %s\n%s", told(r.Unfixable), records(s))
+				t.Fatalf("not fixed: %s\n%s", summary(r.Unfixable), records(s))
 			}
 		}
 	})

@@ -62,7 +62,7 @@ func TestPlainIsHealthyAfterDamage(t *testing.T) {
 				s := whole.Clone()
 				m := &s.Messages[i]
 				if j < 0 {
-					*m = remade(m, d.to(string(m.Data)))
+					*m = rebuiltMessage(m, d.to(string(m.Data)))
 				} else {
 					p := &m.Parts[j]
 					*p = session.NewPart(session.Record{Ref: p.Ref, Data: []byte(d.to(string(p.Data))), Mode: p.Mode})
@@ -70,7 +70,7 @@ func TestPlainIsHealthyAfterDamage(t *testing.T) {
 				s.Sort()
 				if !quickCheck(s, fixtureTime) {
 					notPlain++
-				} else if found := foundIn(s); len(found) > 0 {
+				} else if found := findings(s); len(found) > 0 {
 					t.Errorf("%s in message %d, part %d: plain, and yet %v", d.name, i, j, found)
 				}
 			}
@@ -106,7 +106,7 @@ func TestPlainModel(t *testing.T) {
 		if got := quickCheck(s, fixtureTime); got != r.want {
 			t.Errorf("with the model %s: plain = %v, want %v", r.model, got, r.want)
 		}
-		if found := foundIn(s); r.want && len(found) > 0 {
+		if found := findings(s); r.want && len(found) > 0 {
 			t.Errorf("with the model %s: plain, and yet %v", r.model, found)
 		}
 	}

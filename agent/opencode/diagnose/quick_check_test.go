@@ -10,8 +10,8 @@ import (
 	"mend/session"
 )
 
-// foundIn returns what is wrong with the session in all its settings, by simulation.
-func foundIn(s *session.Session) []fault {
+// findings returns what is wrong with the session in all its settings, by simulation.
+func findings(s *session.Session) []fault {
 	return chartOf(s, Options{Now: fixtureTime}, false).Findings().All()
 }
 
@@ -50,7 +50,7 @@ func TestPlain(t *testing.T) {
 		if got := quickCheck(r.s, fixtureTime); got != r.want {
 			t.Errorf("%s: plain = %v, want %v", r.name, got, r.want)
 		}
-		if found := foundIn(r.s); r.want && len(found) > 0 {
+		if found := findings(r.s); r.want && len(found) > 0 {
 			t.Errorf("%s: plain, and yet %v", r.name, found)
 		}
 	}
@@ -78,19 +78,19 @@ func allKinds() *session.Session {
 		user(hi), aborted(stepStart, signed2),
 		user(hi), answer(hi),
 	)
-	s.Messages[8] = remade(&s.Messages[8], strings.Replace(string(s.Messages[8].Data), messageID(1), messageID(8), 1))
+	s.Messages[8] = rebuiltMessage(&s.Messages[8], strings.Replace(string(s.Messages[8].Data), messageID(1), messageID(8), 1))
 	return s
 }
 
 // complete gives an answer the time at which it ended.
 func complete(m *session.Message) {
 	if m.Role == session.RoleAssistant && m.Completed == 0 {
-		*m = remade(m, strings.Replace(string(m.Data), `"time":{`, `"time":{"completed":9000,`, 1))
+		*m = rebuiltMessage(m, strings.Replace(string(m.Data), `"time":{`, `"time":{"completed":9000,`, 1))
 	}
 }
 
-// remade returns the message with other data.
-func remade(m *session.Message, data string) session.Message {
+// rebuiltMessage returns the message with other data.
+func rebuiltMessage(m *session.Message, data string) session.Message {
 	n := session.NewMessage(session.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
 	n.Parts = m.Parts
 	return n
@@ -115,7 +115,7 @@ func TestPlainIsHealthy(t *testing.T) {
 			return
 		}
 		stillPlain++
-		if found := foundIn(s); len(found) > 0 {
+		if found := findings(s); len(found) > 0 {
 			t.Fatalf("plain, and yet %v in\n%s", found, records(s))
 		}
 	})
@@ -126,12 +126,12 @@ func TestPlainIsHealthy(t *testing.T) {
 
 func TestPlainWorldIsHealthy(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := world{damages: rapid.Bool().Draw(t, "damages")}
+		w := generator{damages: rapid.Bool().Draw(t, "damages")}
 		s := w.session(t)
 		for i := range s.Messages {
 			complete(&s.Messages[i])
 		}
-		if found := foundIn(s); quickCheck(s, fixtureTime) && len(found) > 0 {
+		if found := findings(s); quickCheck(s, fixtureTime) && len(found) > 0 {
 			t.Fatalf("plain, and yet %v in\n%s", found, records(s))
 		}
 	})
@@ -159,7 +159,7 @@ func TestPlainIsHealthyAfterAnyChange(t *testing.T) {
 						continue
 					}
 					tried++
-					if found := foundIn(s); len(found) > 0 {
+					if found := findings(s); len(found) > 0 {
 						t.Errorf("message %d, part %d, %v = %s: plain, and yet %v", i, j, path, value, found)
 					}
 				}

@@ -36,28 +36,28 @@ func realHome(t *testing.T, version int, apply func(damage.Store)) (*opencode.Ho
 	return h, st
 }
 
-func said(t *testing.T, h *opencode.Home, st stored, want string) {
+func wantVerdict(t *testing.T, h *opencode.Home, st stored, want string) {
 	t.Helper()
 	if r := h.Continue(st.id, "one more"); r.Verdict != want {
 		t.Fatalf("the prompt is %s, want %s; the program wrote:\n%.1000s", r.Verdict, want, r.Output)
 	}
 }
 
-// mended fixes a session of the real program, which is refused with a verdict,
+// testFix fixes a session of the real program, which is refused with a verdict,
 // and then answers.
-func mended(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
+func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
 	t.Helper()
 	h, st := realHome(t, version, apply)
-	said(t, h, st, verdict)
+	wantVerdict(t, h, st, verdict)
 	before := st.load()
 	after := applyFixes(before, code, fixes)
 	if after == nil {
 		t.Fatal("no fix fixes it")
 	}
-	st.thereAndBack(before, after)
+	st.wantUndone(before, after)
 	st.apply(change.Diff(before.AllRecords, after.AllRecords))
-	said(t, h, st, opencode.Alive)
-	said(t, h, st, opencode.Alive)
+	wantVerdict(t, h, st, opencode.Alive)
+	wantVerdict(t, h, st, opencode.Alive)
 }
 
 // A session from before the clock's start is dead for the versions that go by
@@ -70,10 +70,10 @@ func TestRealClock(t *testing.T) {
 			}
 			t.Run(name+"/"+what, func(t *testing.T) {
 				apply := func(s damage.Store) {
-					referring(s)
-					backwards(n)(s)
+					addReferences(s)
+					idsBeforeWrap(n)(s)
 				}
-				mended(t, version, apply, opencode.Dead, render.FailureClock, clockFixes)
+				testFix(t, version, apply, opencode.Dead, render.FailureClock, clockFixes)
 			})
 		}
 	}
@@ -83,7 +83,7 @@ func TestRealClock(t *testing.T) {
 // repair.
 func TestRealFirstPrompt(t *testing.T) {
 	for version, name := range damage.Versions {
-		t.Run(name, func(t *testing.T) { mended(t, version, lose(1), "R16", "R16", firstPromptFixes) })
+		t.Run(name, func(t *testing.T) { testFix(t, version, dropMessage(1), "R16", "R16", firstPromptFixes) })
 	}
 }
 
@@ -96,7 +96,7 @@ func TestRealPromptGone(t *testing.T) {
 				s.Drop(damage.Parts(s, damage.SecondPrompt, "text")[0])
 				s.Drop(messages[damage.SecondPrompt])
 			})
-			said(t, h, st, opencode.Alive)
+			wantVerdict(t, h, st, opencode.Alive)
 			if counts, _ := faults(st.load(), ""); len(counts) > 0 {
 				t.Errorf("faults: %v", counts)
 			}

@@ -34,9 +34,9 @@ func endpointRequest(s *session.Session) endpoint.Request {
 			continue
 		}
 		for step := range m.Steps() {
-			said, results, any := stepContent(step)
+			blocks, results, any := stepContent(step)
 			if any {
-				add("assistant", said)
+				add("assistant", blocks)
 			}
 			if len(results) > 0 {
 				add("user", results)
@@ -61,21 +61,21 @@ func promptContent(parts []session.Part) (c endpoint.Content) {
 
 // stepContent returns a step's turn and the turn of its results; any tells whether
 // the turn is sent, with or without content: unsigned reasoning is dropped late.
-func stepContent(step []session.Part) (said, results endpoint.Content, any bool) {
+func stepContent(step []session.Part) (blocks, results endpoint.Content, any bool) {
 	for _, p := range step {
 		switch {
 		case p.Type == "text" && !p.Ignored && p.Text != "":
-			said, any = append(said, endpoint.Text(p.Text)), true
+			blocks, any = append(blocks, endpoint.Text(p.Text)), true
 		case p.Type == "reasoning" && p.Signature != "":
-			said, any = append(said, endpoint.Block{Type: "thinking", Thinking: p.Text, Signature: &p.Signature}), true
+			blocks, any = append(blocks, endpoint.Block{Type: "thinking", Thinking: p.Text, Signature: &p.Signature}), true
 		case p.Type == "reasoning":
 			any = true
 		case p.Type == "tool":
-			said, any = append(said, endpoint.Block{Type: "tool_use", ID: p.CallID, Input: json.RawMessage("{}")}), true
+			blocks, any = append(blocks, endpoint.Block{Type: "tool_use", ID: p.CallID, Input: json.RawMessage("{}")}), true
 			results = append(results, endpoint.Block{Type: "tool_result", ToolUseID: p.CallID})
 		}
 	}
-	return said, results, any
+	return blocks, results, any
 }
 
 // refused lists the rules that the session breaks, of those that are about the

@@ -73,7 +73,7 @@ func TestSalvagedTime(t *testing.T) {
 // record of the summary was lost.
 func TestSalvagedSummary(t *testing.T) {
 	s := build(user(hi), answer(hi), user(`"type":"compaction","auto":false`), turn{"assistant", `"summary":true,"finish":"stop"`, []string{stepStart, hi}}, user(hi))
-	want, _ := wrongs(s, render.Profiles())
+	want, _ := violationCounts(s, render.Profiles())
 	s = replaced(s, damaged(s.Messages[3].Record, "", 0))
 	after := firstHolding(t, s, want, salvageMessageFixes(&facts{s: s}, fault{Code: render.FailureUnreadable, Ref: s.Messages[0].Ref}), render.Profiles())
 	if after == nil {
@@ -88,7 +88,7 @@ func TestSalvagedSummary(t *testing.T) {
 // of them can be read.
 func TestMessageGivenUp(t *testing.T) {
 	for i := range damage.Versions {
-		s := fromStore(t, i, uncutStore)
+		s := fromStore(t, i, unchanged)
 		m := s.Messages[damage.Hello]
 		broken := replaced(s, damaged(m.Record, "", 0))
 		fixes := salvageMessageFixes(&facts{s: broken}, fault{Code: render.FailureUnreadable, Ref: m.Ref})
@@ -112,7 +112,7 @@ func TestMessageGivenUp(t *testing.T) {
 
 // TestSessionInfo cuts the session's own file after each of its bytes.
 func TestSessionInfo(t *testing.T) {
-	s := fromStore(t, 0, uncutStore)
+	s := fromStore(t, 0, unchanged)
 	whole := s.Info
 	f := fault{Code: "session", Ref: whole.Ref}
 	if fixes := sessionInfoFixes(&facts{s: s}, f); len(fixes) > 0 {
@@ -135,13 +135,13 @@ func TestSessionInfo(t *testing.T) {
 		if again := sessionInfoFixes(&facts{s: got}, f); len(again) > 0 {
 			t.Fatalf("cut at %d, fixed, and again: %s", n, again[0].text)
 		}
-		othersStay(t, s, got, whole.Ref)
+		wantOthersUnchanged(t, s, got, whole.Ref)
 	}
 }
 
 // TestHalfARevert: a revert that is not whole would be another one.
 func TestHalfARevert(t *testing.T) {
-	s := fromStore(t, 0, uncutStore)
+	s := fromStore(t, 0, unchanged)
 	data, err := jsonedit.Set(s.Info.Data, []byte(`{"messageID":"msg_1","partID":"prt_1"}`), "revert")
 	if err != nil {
 		t.Fatal(err)

@@ -24,9 +24,9 @@ var cutMessages = []int{damage.FirstPrompt, damage.OneCall, damage.SecondPrompt,
 func TestSalvageAtEveryByte(t *testing.T) {
 	for i, version := range damage.Versions {
 		t.Run(version, func(t *testing.T) {
-			s := fromStore(t, i, uncutStore)
+			s := fromStore(t, i, unchanged)
 			profiles := render.Profiles()
-			healthy, _ := wrongs(s, profiles)
+			healthy, _ := violationCounts(s, profiles)
 			for r := range s.Records {
 				if r.Ref.Kind == session.KindSession || !slices.ContainsFunc(cutMessages, func(n int) bool { return s.Messages[n].Ref.Message == r.Ref.Message }) {
 					continue
@@ -36,33 +36,33 @@ func TestSalvageAtEveryByte(t *testing.T) {
 					if !storetest.Includes(n, 7) {
 						continue
 					}
-					broken := cutAt(s, r.Ref, n)
-					fixes := fixesOf(broken, r.Ref)
+					broken := truncated(s, r.Ref, n)
+					fixes := fixesFor(broken, r.Ref)
 					if len(fixes) == 0 {
 						t.Fatalf("no fix for %s cut at %d", r.Ref, n)
 					}
-					keepsWhatWasComplete(t, broken, r, n, fixes[0])
-					key := fixes[0].text + outline(edited(t, broken, fixes[0]), r.Ref)
+					wantCompleteKept(t, broken, r, n, fixes[0])
+					key := fixes[0].text + partOutline(edited(t, broken, fixes[0]), r.Ref)
 					if done[key] {
 						continue
 					}
 					done[key] = true
 					after := firstHolding(t, broken, healthy, fixes, profiles)
 					if after == nil {
-						_, faults := wrongs(edited(t, broken, fixes[0]), profiles)
+						_, faults := violationCounts(edited(t, broken, fixes[0]), profiles)
 						t.Fatalf("no fix holds for %s cut to %q; after the first: %v\n%s", r.Ref, r.Data[:n], faults, records(edited(t, broken, fixes[0])))
 					}
-					othersStay(t, s, after, r.Ref)
-					inOrder(t, after, r.Ref)
+					wantOthersUnchanged(t, s, after, r.Ref)
+					wantOrder(t, after, r.Ref)
 				}
 			}
 		})
 	}
 }
 
-// keepsWhatWasComplete: what the first n bytes of a tool's record hold in full is
+// wantCompleteKept checks that what the first n bytes of a tool's record hold in full is
 // in the call that the fix makes, and no signature is ever written.
-func keepsWhatWasComplete(t *testing.T, broken *session.Session, r *session.Record, n int, f fix) {
+func wantCompleteKept(t *testing.T, broken *session.Session, r *session.Record, n int, f fix) {
 	t.Helper()
 	d := &draft{s: broken.Clone(), texts: defaultTexts()}
 	if err := f.edit(d); err != nil {
@@ -111,7 +111,7 @@ func TestDamagedRecords(t *testing.T) {
 		{"NULL", false, func(r session.Record) session.Record { return damaged(r, "", session.ClassNull) }},
 	}
 	for i, version := range damage.Versions {
-		s := fromStore(t, i, uncutStore)
+		s := fromStore(t, i, unchanged)
 		for _, c := range damages {
 			hello := &s.Messages[damage.Hello]
 			for _, r := range []session.Record{hello.Record, hello.Parts[0].Record, hello.Parts[2].Record} {
@@ -125,11 +125,11 @@ func TestDamagedRecords(t *testing.T) {
 				// text is a fault of its own.
 				i := slices.IndexFunc(res.Plan.Ops, func(o change.Op) bool { return o.Ref == r.Ref })
 				if len(res.Remaining) > 0 || i < 0 || len(res.Plan.Ops) != 1 && !json.Valid(c.as(r).Data) {
-					t.Errorf("%s: Plan has %d ops, remaining %s, want one on %s", name, len(res.Plan.Ops), told(res.Remaining), r.Ref)
+					t.Errorf("%s: Plan has %d ops, remaining %s, want one on %s", name, len(res.Plan.Ops), summary(res.Remaining), r.Ref)
 					continue
 				}
-				othersStay(t, s, res.After, r.Ref)
-				inOrder(t, res.After, r.Ref)
+				wantOthersUnchanged(t, s, res.After, r.Ref)
+				wantOrder(t, res.After, r.Ref)
 				if post := res.Plan.Ops[i].Post; c.whole && (post == nil || records(res.After) != records(s)) {
 					t.Errorf("%s: after the plan:\n%s\nwant\n%s", name, records(res.After), records(s))
 				}
@@ -209,7 +209,7 @@ func TestDamagedParts(t *testing.T) {
 			s := fromStore(t, i, w.Apply)
 			res := plan(t, s, Request{Options: Options{Version: version}})
 			if len(res.Plan.Ops) != 1 || len(res.Remaining) > 0 {
-				t.Errorf("%s, %s: Plan has %d ops, remaining %s", version, w.Name, len(res.Plan.Ops), told(res.Remaining))
+				t.Errorf("%s, %s: Plan has %d ops, remaining %s", version, w.Name, len(res.Plan.Ops), summary(res.Remaining))
 			}
 			for _, p := range render.Profiles() {
 				for _, thinking := range []bool{true, false} {

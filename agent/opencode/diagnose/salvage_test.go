@@ -22,14 +22,14 @@ func fromStore(t *testing.T, version int, apply func(damage.Store)) *session.Ses
 	return unpack(t, version, apply).load()
 }
 
-func uncutStore(damage.Store) {}
+func unchanged(damage.Store) {}
 
 // A faultPlace is where faults of a code are counted.
 type faultPlace struct{ code, message string }
 
-// wrongs counts what is wrong with a session under some profiles and with
+// violationCounts counts what is wrong with a session under some profiles and with
 // thinking on and off, and lists it.
-func wrongs(s *session.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
+func violationCounts(s *session.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
 	counts, faults := map[faultPlace]int{}, map[fault]bool{}
 	note := func(in map[faultPlace]int, code, says string, refs ...session.Ref) {
 		f := fault{Code: code, Says: says}
@@ -67,7 +67,7 @@ func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]
 			continue
 		}
 		d.arrange()
-		counts, _ := wrongs(d.s, profiles)
+		counts, _ := violationCounts(d.s, profiles)
 		worse := false
 		for k, n := range counts {
 			worse = worse || n > healthy[k]
@@ -79,8 +79,8 @@ func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]
 	return nil
 }
 
-// cutAt returns the session with one record cut after n bytes.
-func cutAt(s *session.Session, ref session.Ref, n int) *session.Session {
+// truncated returns the session with one record cut after n bytes.
+func truncated(s *session.Session, ref session.Ref, n int) *session.Session {
 	c := s.Clone()
 	for i := range c.Messages {
 		m := &c.Messages[i]
@@ -99,8 +99,8 @@ func cutAt(s *session.Session, ref session.Ref, n int) *session.Session {
 	return c
 }
 
-// outline returns the names in a record: how long its texts are changes nothing.
-func outline(s *session.Session, ref session.Ref) string {
+// partOutline returns the member names of a record, which the length of its texts does not change.
+func partOutline(s *session.Session, ref session.Ref) string {
 	for r := range s.Records {
 		if r.Ref == ref {
 			return fmt.Sprint(paths(r.Data))
@@ -109,8 +109,8 @@ func outline(s *session.Session, ref session.Ref) string {
 	return ""
 }
 
-// inOrder: the record can be read and has its ids.
-func inOrder(t *testing.T, s *session.Session, ref session.Ref) {
+// wantOrder checks that the record can be read and has its ids.
+func wantOrder(t *testing.T, s *session.Session, ref session.Ref) {
 	t.Helper()
 	for r := range s.Records {
 		if r.Ref == ref && r.Defect != nil {
@@ -122,8 +122,8 @@ func inOrder(t *testing.T, s *session.Session, ref session.Ref) {
 	}
 }
 
-// othersStay: no byte of another record changes.
-func othersStay(t *testing.T, before, after *session.Session, but session.Ref) {
+// wantOthersUnchanged checks that no byte of another record changes.
+func wantOthersUnchanged(t *testing.T, before, after *session.Session, but session.Ref) {
 	t.Helper()
 	now := map[session.Ref]string{}
 	for r := range after.Records {
@@ -150,7 +150,7 @@ func damaged(r session.Record, data string, class session.Class) session.Record 
 	return r
 }
 
-func fixesOf(s *session.Session, ref session.Ref) []fix {
+func fixesFor(s *session.Session, ref session.Ref) []fix {
 	f := fault{Code: render.FailureUnreadable, Ref: ref, Says: "the text ends early"}
 	if ref.Kind == session.KindMessage {
 		return salvageMessageFixes(&facts{s: s}, f)

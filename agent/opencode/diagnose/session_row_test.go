@@ -106,7 +106,7 @@ func TestSessionRow(t *testing.T) {
 		o := Options{Now: fixtureTime, Version: cell.Version}
 		ds := diagnosed(s, o)
 		if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != (cell.Want != damage.Alive) {
-			t.Errorf("%s: %s: Diagnose = %s, the real program: %s", cell.Version, cell.Statement(), told(ds), cell.Want)
+			t.Errorf("%s: %s: Diagnose = %s, the real program: %s", cell.Version, cell.Statement(), summary(ds), cell.Want)
 			continue
 		}
 		if cell.Want == damage.Alive {
@@ -114,7 +114,7 @@ func TestSessionRow(t *testing.T) {
 		}
 		r, err := Plan(s, Request{Options: o})
 		if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref != s.Info.Ref || len(r.Remaining) > 0 {
-			t.Errorf("%s: %s: Plan = %v, %v; left: %s", cell.Version, cell.Statement(), r.Plan.Ops, err, told(r.Remaining))
+			t.Errorf("%s: %s: Plan = %v, %v; left: %s", cell.Version, cell.Statement(), r.Plan.Ops, err, summary(r.Remaining))
 			continue
 		}
 		if column := cell.Version + cell.Column; !applied[column] {
@@ -195,14 +195,14 @@ func TestProjectRow(t *testing.T) {
 			ds := diagnosed(s, o)
 			want := strings.Contains(c.broken, version)
 			if broken := len(ds) > 0 && ds[0].Severity == repair.Broken; broken != want {
-				t.Errorf("%s: %s: Diagnose = %s, want broken: %t", version, c.value, told(ds), want)
+				t.Errorf("%s: %s: Diagnose = %s, want broken: %t", version, c.value, summary(ds), want)
 			}
 			if !want {
 				continue
 			}
 			r, err := Plan(s, Request{Options: o})
 			if err != nil || len(r.Plan.Ops) != 1 || r.Plan.Ops[0].Ref.Kind != session.KindProject || len(r.Remaining) > 0 {
-				t.Errorf("%s: %s: Plan = %v, %v; left: %s", version, c.value, r.Plan.Ops, err, told(r.Remaining))
+				t.Errorf("%s: %s: Plan = %v, %v; left: %s", version, c.value, r.Plan.Ops, err, summary(r.Remaining))
 			}
 		}
 	}
@@ -223,11 +223,11 @@ func TestProjectFile(t *testing.T) {
 		o := Options{Now: fixtureTime, Version: "1.1.53"}
 		ds := diagnosed(s, o)
 		if got := len(ds) > 0 && ds[0].Severity == repair.Broken; got != broken {
-			t.Errorf("%s: Diagnose = %s, want broken: %t", data, told(ds), broken)
+			t.Errorf("%s: Diagnose = %s, want broken: %t", data, summary(ds), broken)
 		}
 		r, err := Plan(s, Request{Options: o})
 		if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) > 0 != broken || broken && r.Plan.Ops[0].Ref != s.ProjectRow.Ref {
-			t.Errorf("%s: Plan = %v, %v; left %s", data, r.Plan.Ops, err, told(r.Remaining))
+			t.Errorf("%s: Plan = %v, %v; left %s", data, r.Plan.Ops, err, summary(r.Remaining))
 		}
 	}
 }

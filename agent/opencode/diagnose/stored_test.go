@@ -103,9 +103,9 @@ func (st stored) apply(ops []change.Op) []change.Op {
 	return staged.Ops
 }
 
-// thereAndBack stores what became of the session, and takes it back: what is
+// wantUndone stores what became of the session, and takes it back: what is
 // stored then is every byte what it was.
-func (st stored) thereAndBack(before, after *session.Session) {
+func (st stored) wantUndone(before, after *session.Session) {
 	st.t.Helper()
 	damaged := st.snapshot()
 	ops := st.apply(change.Diff(before.AllRecords, after.AllRecords))

@@ -9,7 +9,7 @@ const (
 )
 
 func TestThinkingOrder(t *testing.T) {
-	runCures(t, []cureCase{
+	runFixes(t, []fixCase{
 		{name: "healthy", turn: answer(stepStart, signed, hi, bash, stepFinish)},
 		{
 			name: "last", turn: answer(stepStart, hi, signed, stepFinish),
@@ -74,7 +74,7 @@ func TestThinkingOrder(t *testing.T) {
 }
 
 func TestThinkingOrderByKind(t *testing.T) {
-	runCures(t, []cureCase{
+	runFixes(t, []fixCase{
 		{name: "unsigned: it is left out, wherever it stands", turn: answer(stepStart, hi, unsigned), req: byClass},
 		{
 			name: "redacted", turn: answer(stepStart, hi, redacted),
@@ -92,7 +92,7 @@ func TestThinkingOrderByKind(t *testing.T) {
 // THK-08 and THK-09: upstream leaves every newest answer alone; what the provider
 // refuses is a change in an open tool loop.
 func TestThinkingOrderByMessage(t *testing.T) {
-	runCures(t, []cureCase{
+	runFixes(t, []fixCase{
 		{
 			name: "blank text does not count", turn: answer(signed, blank, hi), found: "broken empty_content_message msg_02/prt_0202",
 			want: []string{signed, "prt_0203|" + hi},
@@ -123,7 +123,7 @@ func TestThinkingOrderByMessage(t *testing.T) {
 const hi2 = "prt_0202|" + hi
 
 func TestThinkingDisabled(t *testing.T) {
-	runCures(t, []cureCase{
+	runFixes(t, []fixCase{
 		{name: "not asked for", turn: answer(stepStart, signed, hi)},
 		{
 			name: "asked for", turn: answer(stepStart, signed, hi, unsigned), found: "", req: strip,

@@ -36,7 +36,7 @@ func TestTimesOfEveryClass(t *testing.T) {
 	o := Options{Now: fixtureTime, Version: "1.18.33"}
 	r, err := Plan(s, Request{Options: o, Latent: true})
 	if err != nil || len(r.Remaining) > 0 || !slices.Equal(idsOf(r.After), healthy) || len(r.Plan.Ops) != 5 {
-		t.Errorf("Plan has %d ops, want the 5 rows whose times are no numbers; left %s, order %v, %v", len(r.Plan.Ops), told(r.Remaining), idsOf(r.After), err)
+		t.Errorf("Plan has %d ops, want the 5 rows whose times are no numbers; left %s, order %v, %v", len(r.Plan.Ops), summary(r.Remaining), idsOf(r.After), err)
 	}
 }
 
@@ -58,10 +58,10 @@ func TestSessionFile(t *testing.T) {
 		o := Options{Now: fixtureTime, Version: "1.1.53"}
 		ds := diagnosed(s, o)
 		if got := len(ds) > 0 && ds[0].Severity == repair.Broken; got != broken {
-			t.Errorf("%s: Diagnose = %s, want broken: %t", data, told(ds), broken)
+			t.Errorf("%s: Diagnose = %s, want broken: %t", data, summary(ds), broken)
 		}
 		if r, err := Plan(s, Request{Options: o}); err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) > 0 != broken {
-			t.Errorf("%s: Plan = %v, %v; left %s", data, r.Plan.Ops, err, told(r.Remaining))
+			t.Errorf("%s: Plan = %v, %v; left %s", data, r.Plan.Ops, err, summary(r.Remaining))
 		}
 	}
 }

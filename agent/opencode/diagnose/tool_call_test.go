@@ -30,7 +30,7 @@ func TestCallID(t *testing.T) {
 			}
 		}
 		if !slices.Equal(got, c.want) || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 {
-			t.Errorf("%s: the calls are %q after %d ops, want %q; %s remains", c.name, got, len(r.Plan.Ops), c.want, told(r.Remaining))
+			t.Errorf("%s: the calls are %q after %d ops, want %q; %s remains", c.name, got, len(r.Plan.Ops), c.want, summary(r.Remaining))
 		}
 	}
 }

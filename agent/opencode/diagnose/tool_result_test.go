@@ -18,7 +18,7 @@ func state(members string) string {
 // corrected here, and nothing is sent.
 func TestToolResult(t *testing.T) {
 	const cancelled = `"error":"Operation cancelled by user (ESC pressed)"`
-	runCures(t, []cureCase{
+	runFixes(t, []fixCase{
 		{name: "healthy", turn: calling(stepStart, bash, stepFinish)},
 		{
 			name: "running, new agent", turn: calling(state(`"status":"running","input":{},"time":{"start":7}`)),
@@ -82,7 +82,7 @@ func TestToolResult(t *testing.T) {
 }
 
 func TestToolResultOfOlderStores(t *testing.T) {
-	runCures(t, []cureCase{
+	runFixes(t, []fixCase{
 		{
 			name: "older store", turn: calling(`"type":"tool_use","callID":"toolu_1","name":"bash","input":{}`), req: latent,
 			found: "latent tool_result_missing msg_02/prt_0201",
