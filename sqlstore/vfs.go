@@ -13,7 +13,7 @@ import (
 // The two ways of reading, as file systems for SQLite.
 const (
 	unlockedVFS = "mend-unlocked" // no other program has the database open
-	lockedVFS   = "mend-locked"  // another may: take SQLite's locks
+	lockedVFS   = "mend-locked"   // another may: take SQLite's locks
 )
 
 // readVFS is a file system that cannot write. SQLite's mode=ro is not enough: it creates
