@@ -6,9 +6,8 @@ import (
 	"slices"
 	"testing"
 
-	"mend/change"
-
 	"mend/agent/opencode/tree"
+	"mend/change"
 	"mend/fsstore"
 	"mend/internal/storetest"
 )

@@ -9,9 +9,8 @@ import (
 	"strings"
 	"testing"
 
-	"mend/change"
-
 	"mend/agent/opencode/tree"
+	"mend/change"
 	"mend/fsstore"
 	"mend/internal/ownfile"
 	"mend/internal/storetest"

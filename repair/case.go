@@ -13,7 +13,7 @@ type Case interface {
 	Describe(f Finding) Diagnosis
 	// Fixes returns the ways to fix a finding, the one that loses least first. They may
 	// depend on what was edited in d before; d is nil if that is not known. The error is
-	// nil or a [*Refusal].
+	// nil or a [*RefusalError].
 	Fixes(f Finding, d Draft) ([]Fix, error)
 	// Draft returns a new draft of the session.
 	Draft() Draft
@@ -28,7 +28,7 @@ type Case interface {
 
 // A Draft is a copy of a session that fixes edit.
 type Draft interface {
-	// Apply edits the draft. After an error the draft is as before; a [*Refusal] says
+	// Apply edits the draft. After an error the draft is as before; a [*RefusalError] says
 	// why this fix must not be applied.
 	Apply(f Finding, x Fix) (Edit, error)
 	// Undo takes an edit back. Later edits of other messages stay; those of the same
@@ -60,14 +60,14 @@ type Fix struct {
 	Edit func(Draft) error
 }
 
-// A Refusal is an error that says why a finding is not fixed, or not by that fix.
-type Refusal struct {
+// A RefusalError is an error that says why a finding is not fixed, or not by that fix.
+type RefusalError struct {
 	Why   string // a sentence or two for a person
 	Helps bool   // Why says what the user can do about it
 	Final bool   // no other fix of the finding is tried
 }
 
-func (r *Refusal) Error() string { return r.Why }
+func (r *RefusalError) Error() string { return r.Why }
 
 // A Renamer is a Case in which records may have other refs than in an earlier one.
 type Renamer interface {

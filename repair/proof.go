@@ -48,7 +48,7 @@ func (s *search) newPartFindings(left *Findings) map[place]bool {
 	if between := [2]*Findings{s.findings, left}; s.lastPair != between {
 		s.lastPair, s.newPlaces = between, map[place]bool{}
 		for _, g := range left.list {
-			if !(g.Ref.Kind == session.KindPart && s.c.Has(g.Ref)) && !s.findings.has(g.key()) {
+			if (g.Ref.Kind != session.KindPart || !s.c.Has(g.Ref)) && !s.findings.has(g.key()) {
 				s.newPlaces[place{code: g.Code, message: g.Ref.Message}] = true
 			}
 		}

@@ -281,7 +281,7 @@ func (s *search) apply(d Draft) (trials []*trial) {
 // reject passes on to the next fix after the one of the trial could not be applied.
 func (s *search) reject(tr *trial, err error) {
 	s.tried[tr.key()]++
-	var r *Refusal
+	var r *RefusalError
 	if !errors.As(err, &r) {
 		return
 	}
@@ -306,7 +306,7 @@ func (s *search) next(d Draft, f Finding) (attempt, bool) {
 // fixes returns the ways to fix the finding: none where the agent refuses them all.
 func (s *search) fixes(f Finding, d Draft) []Fix {
 	fixes, err := s.c.Fixes(f, d)
-	var r *Refusal
+	var r *RefusalError
 	if errors.As(err, &r) {
 		s.refuse(f, r)
 		return nil
@@ -315,7 +315,7 @@ func (s *search) fixes(f Finding, d Draft) []Fix {
 }
 
 // refuse notes why a finding is not fixed now.
-func (s *search) refuse(f Finding, r *Refusal) {
+func (s *search) refuse(f Finding, r *RefusalError) {
 	s.reasons[f.key()] = r.Why
 	if r.Helps {
 		s.advised[f.key()] = true

@@ -227,12 +227,12 @@ func conflictsIn(err error) []change.Conflict {
 
 // checkedRows returns the rows whose foreign keys are checked: not those that are created
 // if their parents need not exist.
-func (c *rowChanges) checkedRows() []rowChange {
-	if !c.allowMissingParent {
-		return c.rows
+func (changes *rowChanges) checkedRows() []rowChange {
+	if !changes.allowMissingParent {
+		return changes.rows
 	}
 	var checked []rowChange
-	for _, r := range c.rows {
+	for _, r := range changes.rows {
 		if r.post == nil {
 			checked = append(checked, r)
 		}

@@ -85,7 +85,7 @@ func (s *store) Load(ctx context.Context, head session.Session) (*session.Sessio
 }
 
 func (s *store) loadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
-	loaded, stamp, err := s.records.LoadStamped(ctx, head)
+	loaded, stamp, err := s.LoadStamped(ctx, head)
 	if err == nil {
 		err = loaded.CheckDepth()
 	}

@@ -9,9 +9,9 @@ import (
 	"slices"
 	"strings"
 
-	"mend/jsonedit"
-
 	"github.com/ncruces/go-sqlite3"
+
+	"mend/jsonedit"
 )
 
 // stopFiles makes n calls of the newest session in a tree that has any such as

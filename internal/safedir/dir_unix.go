@@ -122,7 +122,7 @@ func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
 	case err != nil:
 		return Entry{}, d.wrap("open", name, err)
 	}
-	defer unix.Close(fd)
+	defer func() { _ = unix.Close(fd) }() // only read
 	var st unix.Stat_t
 	if err := unix.Fstat(fd, &st); err != nil {
 		return Entry{}, d.wrap("stat", name, err)

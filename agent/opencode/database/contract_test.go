@@ -73,12 +73,12 @@ func overwriteRow(t *testing.T, path string, ref session.Ref, image *change.Imag
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
 	must(t, err)
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	must(t, c.BusyTimeout(time.Second))
 	exec := func(sql string, args []sqlstore.Value) {
 		st, _, err := c.Prepare(sql)
 		must(t, err)
-		defer st.Close()
+		defer func() { _ = st.Close() }()
 		for i, v := range args {
 			must(t, v.Bind(st, i+1))
 		}

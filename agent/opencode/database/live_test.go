@@ -241,7 +241,7 @@ func TestRollbackJournal(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer c.Close()
+	defer func() { _ = c.Close() }()
 	if err := c.Exec("BEGIN; SELECT count(*) FROM part"); err != nil {
 		t.Fatal(err)
 	}

@@ -48,10 +48,10 @@ func (c *simulation) unreadable(ref session.Ref) bool {
 // change is not known.
 func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, error) {
 	if why := c.whyHidden(f.Ref); why != "" {
-		return nil, &repair.Refusal{Why: why}
+		return nil, &repair.RefusalError{Why: why}
 	}
 	if why := c.whyKept(f.Ref); why != "" {
-		return nil, &repair.Refusal{Why: why, Helps: true}
+		return nil, &repair.RefusalError{Why: why, Helps: true}
 	}
 	r := ruleOf(f.Code)
 	if r.fixes == nil {

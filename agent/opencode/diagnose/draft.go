@@ -310,18 +310,18 @@ func (d *draft) Apply(f repair.Finding, x repair.Fix) (repair.Edit, error) {
 	return e, nil
 }
 
-// allowed returns a [*repair.Refusal] if the edit must not be made.
+// allowed returns a [*repair.RefusalError] if the edit must not be made.
 func (d *draft) allowed(e *edit) error {
 	if d.breaksLoop(e) {
-		return &repair.Refusal{Why: whyLoop, Helps: true}
+		return &repair.RefusalError{Why: whyLoop, Helps: true}
 	}
 	if why := d.touchesHidden(e); why != "" {
-		return &repair.Refusal{Why: why}
+		return &repair.RefusalError{Why: why}
 	}
 	if r := d.changedLocked(e); r != nil {
 		// A fix that loses more is none while the user can do something.
 		why := fmt.Sprintf("The %s %s stays as it is, since %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked)
-		return &repair.Refusal{Why: why, Helps: true, Final: true}
+		return &repair.RefusalError{Why: why, Helps: true, Final: true}
 	}
 	return nil
 }
