@@ -53,6 +53,7 @@ func Plan(id string, c Case, req Request) (Result, error) {
 	if !req.Force && c.Busy() {
 		return Result{}, fmt.Errorf("planning for %s: %w", id, ErrBusy)
 	}
+	before := slices.Collect(c.Records) // c itself is not kept: what it remembers takes more memory than the session
 	o := origin{}
 	t, fixed, failed := repeatUntilStable(c, o, req)
 	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
@@ -60,7 +61,7 @@ func Plan(id string, c Case, req Request) (Result, error) {
 	if req.Error != nil {
 		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
 	}
-	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Ops: change.Diff(c.Records, t.c.Records)}
+	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Ops: change.Diff(slices.Values(before), t.c.Records)}
 	return r, nil
 }
 
