@@ -2,7 +2,9 @@ package mend_test
 
 import (
 	"fmt"
+	"io/fs"
 	"path/filepath"
+	"runtime"
 	"testing"
 
 	"mend"
@@ -11,8 +13,9 @@ import (
 	"mend/internal/bigstore"
 )
 
-// planned plans the repair of a session of that shape and size.
-func planned(tb testing.TB, shape bigstore.Shape, n int) func() int {
+// planned returns a function that plans the repair of a session of that shape and size,
+// and how many bytes the session has.
+func planned(tb testing.TB, shape bigstore.Shape, n int) (plan func() int, size int64) {
 	tb.Helper()
 	dir := tb.TempDir()
 	id, err := bigstore.Growth(dir, shape, n)
@@ -27,34 +30,52 @@ func planned(tb testing.TB, shape bigstore.Shape, n int) func() int {
 	if err != nil {
 		tb.Fatal(err)
 	}
+	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() {
+			return err
+		}
+		info, err := e.Info()
+		if err == nil {
+			size += info.Size()
+		}
+		return err
+	})
+	if err != nil {
+		tb.Fatal(err)
+	}
 	return func() int {
 		r, err := c.ProposeRepair(tb.Context(), head, mend.RepairRequest{Latent: true, Force: true})
 		if err != nil {
 			tb.Fatal(err)
 		}
 		return len(r.Plan.Ops)
-	}
+	}, size
 }
 
 // Every shape of which the growth is measured is one that a repair has work with.
 func TestShapesNeedRepair(t *testing.T) {
 	for _, shape := range bigstore.Shapes() {
-		if planned(t, shape, 50)() == 0 {
+		if plan, _ := planned(t, shape, 50); plan() == 0 {
 			t.Errorf("%s: nothing is repaired", shape.Name)
 		}
 	}
 }
 
 // BenchmarkGrowth plans the repair of sessions that grow in one dimension each: no
-// doubling should take more than 2.5 times the time.
+// doubling should take more than 2.5 times the time. It also reports how many bytes are
+// allocated for each byte of the session.
 func BenchmarkGrowth(b *testing.B) {
 	for _, shape := range bigstore.Shapes() {
 		for _, n := range shape.Sizes {
 			b.Run(fmt.Sprintf("%s/%d", shape.Name, n), func(b *testing.B) {
-				plan := planned(b, shape, n)
+				plan, size := planned(b, shape, n)
+				var before, after runtime.MemStats
+				runtime.ReadMemStats(&before)
 				for b.Loop() {
 					plan()
 				}
+				runtime.ReadMemStats(&after)
+				b.ReportMetric(float64(after.TotalAlloc-before.TotalAlloc)/float64(b.N)/float64(size), "allocated-B/session-B")
 			})
 		}
 	}
