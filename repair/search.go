@@ -25,14 +25,14 @@ type search struct {
 	depth     int // of searches for what a fix leaves behind
 	origin    origin
 	original  map[key]Diagnosis // of the findings that the first fixes left; nil before these
-	tried     map[key]int     // how many of its attempts did not hold; see [attempts]
-	reasons   map[key]string  // why the last of them did not, where that is worth telling
-	advised   map[key]bool    // that also says what the user can do
-	refused   string          // why a fix of several messages, which may be for more than its finding, is not tried
-	limit     int             // of fixes in a round, where some got in each other's way; 0 for none
-	lastPair  [2]*Findings    // see [search.newPartFindings]
-	newPlaces map[place]bool  // see [search.newPartFindings]
-	alone     map[string]bool // the messages in which fixes did, so that one is tried at a time
+	tried     map[key]int       // how many of its attempts did not hold; see [attempts]
+	reasons   map[key]string    // why the last of them did not, where that is worth telling
+	advised   map[key]bool      // that also says what the user can do
+	refused   string            // why a fix of several messages, which may be for more than its finding, is not tried
+	limit     int               // of fixes in a round, where some got in each other's way; 0 for none
+	lastPair  [2]*Findings      // see [search.newPartFindings]
+	newPlaces map[place]bool    // see [search.newPartFindings]
+	alone     map[string]bool   // the messages in which fixes did, so that one is tried at a time
 }
 
 // wanted reports whether a finding of the case is to be fixed.
