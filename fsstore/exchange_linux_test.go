@@ -14,8 +14,8 @@ import (
 	"mend/internal/storetest"
 )
 
-// TestNoExchange has the user told of the smaller promise, once for each change,
-// and only where it is smaller.
+// TestNoExchange checks that the user is warned about the weaker guarantee, once for each
+// change, and only on a file system without exchange.
 func TestNoExchange(t *testing.T) {
 	if !storetest.RunInChild(t, 0) {
 		return

@@ -77,8 +77,8 @@ func wantNoMend(t *testing.T, root string) {
 	}
 }
 
-// TestOutcomeOfForeign tells a record that another program wrote before it was
-// exchanged from one that it wrote after.
+// TestOutcomeOfForeign checks the outcome if another program writes a record before it is
+// exchanged, and after that.
 func TestOutcomeOfForeign(t *testing.T) {
 	storetest.NeedWrites(t)
 	const foreign = "another program's"
@@ -147,7 +147,7 @@ func TestModeIsContent(t *testing.T) {
 	}
 }
 
-// TestDiscardKeeps lets another program's bytes, and a file of somebody, stand in
+// TestDiscardKeeps checks that Discard keeps another program's content and unknown files in
 // the staging folder.
 func TestDiscardKeeps(t *testing.T) {
 	storetest.NeedWrites(t)

@@ -8,8 +8,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// A Value is one value of a parsed text. The zero Value stands for none: of a text
-// that is not JSON, or of a member that is missing. Its methods can be called.
+// A Value is one value of a parsed text. The zero Value means that there is none, because
+// the text is not JSON or a member is missing. All methods can be called on it.
 type Value struct {
 	index *index
 	at    int32 // its node

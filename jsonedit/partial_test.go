@@ -133,8 +133,8 @@ func FuzzParsePartial(f *testing.F) {
 	})
 }
 
-// hasDuplicates reports whether a name stands twice in an object of the text: a
-// prefix of that means another value.
+// hasDuplicates reports whether an object of the text has a name twice: a prefix of such a
+// text means another value.
 func hasDuplicates(data []byte) bool {
 	_, err := jsontext.NewDecoder(bytes.NewReader(data), jsontext.AllowInvalidUTF8(true)).ReadValue()
 	return err != nil

@@ -9,8 +9,8 @@ type Pattern struct {
 	// Fields are those that an object may have, each once, in any order, and no others;
 	// nil for what is no object, or for any.
 	Fields []PatternField
-	// By is the member whose text, without quotes, tells which of Cases the object is: it
-	// may have the fields of that one, too. It is "" for an object without cases.
+	// By is the member whose text, without quotes, selects one of Cases, whose fields the
+	// object may have, too. It is "" for an object without cases.
 	By    string
 	Cases map[string][]PatternField
 	// Elements is the pattern of every element of a list, Values that of every member of

@@ -17,9 +17,9 @@ import (
 	"github.com/hanwen/go-fuse/v2/fuse"
 )
 
-// A blockLog is a disk that remembers what it was told to write and when to
-// flush. It is a file behind FUSE, and a loop device makes a disk of it: each
-// write and each flush of the file system above comes here.
+// A blockLog is a disk that records all writes and flushes. It is a file in a FUSE file
+// system, and a loop device makes a disk of it, so every write and flush of the file system
+// on that disk arrives here.
 type blockLog struct {
 	gofs.Inode
 	file *os.File
@@ -47,7 +47,7 @@ func (l *blockLog) Open(context.Context, uint32) (gofs.FileHandle, uint32, sysca
 	return nil, fuse.FOPEN_DIRECT_IO, 0
 }
 
-// Getattr tells the size.
+// Getattr returns the size.
 func (l *blockLog) Getattr(_ context.Context, _ gofs.FileHandle, out *fuse.AttrOut) syscall.Errno {
 	info, err := l.file.Stat()
 	if err == nil {

@@ -24,7 +24,7 @@ func seed() uint64 {
 	return *seedFlag
 }
 
-// A printer notes how long the log was when mend told an id.
+// A printer records the length of the log when mend printed an id.
 type printer struct {
 	log *blockLog
 	buf bytes.Buffer

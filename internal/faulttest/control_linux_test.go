@@ -11,7 +11,7 @@ import (
 	"mend/internal/faulttest"
 )
 
-// A control is a mend that is wrong on purpose: in one file, new stands for old.
+// A control is a mend that is wrong on purpose: in one file, new replaces old.
 type control struct {
 	name, file, old, new string
 	test                 func(t *testing.T, bin binaries) *sweepResult

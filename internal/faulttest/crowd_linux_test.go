@@ -26,8 +26,8 @@ func crowdTime() time.Duration {
 	return 5 * time.Second
 }
 
-// A crowd is three mend and an agent that work on the same store at once, while
-// somebody kills the mend at any moment.
+// A crowd is three processes of mend and an agent that work on the same store, while the
+// processes of mend are killed at random moments.
 type crowd struct {
 	*sandbox
 	agent *agentWriter
@@ -157,7 +157,7 @@ func (c *crowd) one(rng *rand.Rand) {
 		life = time.Duration(rng.IntN(150)) * time.Millisecond
 	}
 	killer := time.AfterFunc(life, func() { _ = cmd.Process.Kill() })
-	_ = cmd.Wait() // its exit code tells
+	_ = cmd.Wait() // the exit code is checked
 	killed := !killer.Stop()
 	code := cmd.ProcessState.ExitCode()
 	switch {

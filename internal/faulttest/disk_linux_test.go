@@ -111,7 +111,7 @@ func attach(image string) (*os.File, error) {
 			return loop, nil
 		}
 		loop.Close()
-		if !errors.Is(err, unix.EBUSY) { // somebody was faster
+		if !errors.Is(err, unix.EBUSY) { // another process was faster
 			return nil, err
 		}
 	}

@@ -28,8 +28,8 @@ func lasting(e syscall.Errno) trouble {
 	}}
 }
 
-// errnos are the errors that calls fail with. EINTR is for once: a program that
-// is told to try again does.
+// errnos are the errors that calls fail with. EINTR occurs only once, because a program
+// retries after it.
 var errnos = []syscall.Errno{
 	syscall.EIO, syscall.ENOSPC, syscall.EROFS, syscall.EACCES, syscall.EDQUOT, syscall.EMFILE, syscall.EINTR,
 }

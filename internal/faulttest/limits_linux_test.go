@@ -89,7 +89,7 @@ func TestFileSizeLimit(t *testing.T) {
 				cmd := exec.CommandContext(t.Context(), "sh", append([]string{"-c", limit, sb.mend.Path}, sb.args(sb.verb)...)...)
 				var out, errOut strings.Builder
 				cmd.Env, cmd.Dir, cmd.Stdout, cmd.Stderr = sb.mend.Env, sb.mend.Dir, &out, &errOut
-				_ = cmd.Run() // its exit code tells
+				_ = cmd.Run() // the exit code is checked
 				r := faulttest.Result{Code: cmd.ProcessState.ExitCode(), Out: out.String(), Err: errOut.String()}
 				sb.limited(sum, r, fmt.Sprintf("at most %d KiB", i))
 			}

@@ -17,14 +17,14 @@ import (
 // ErrUnsupported says that the kernel does not let the calls be stopped.
 var ErrUnsupported = errors.New("seccomp notifications are not available")
 
-// A Program is what faults are done to.
+// A Program is a program into which faults are injected.
 type Program struct {
 	Path     string
 	Filtered string   // the command filtered, built
 	Env      []string // all of its environment
 	Dir      string   // where it runs
-	// Now, unless zero, is the time that it is told whenever it asks; what it takes
-	// for random then depends on its arguments alone. Only of a Go program on amd64.
+	// Now, unless zero, is the time that the program always reads. Its random numbers
+	// then depend only on its arguments. This works for Go programs on amd64.
 	Now time.Time
 }
 
@@ -145,12 +145,12 @@ func (w *watch) serve() error {
 		} else if err != nil {
 			return fmt.Errorf("waiting for its calls: %w", err)
 		}
-		if fds[0].Revents&unix.POLLIN == 0 { // nobody is left
+		if fds[0].Revents&unix.POLLIN == 0 { // the program has ended
 			return nil
 		}
 		var n notification
 		switch err := w.ioctl(unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&n)); {
-		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EINTR): // the thread is gone, or comes again
+		case errors.Is(err, unix.ENOENT), errors.Is(err, unix.EINTR): // the thread has ended, or calls again
 			continue
 		case err != nil:
 			return fmt.Errorf("receiving a call: %w", err)
@@ -168,7 +168,7 @@ func (w *watch) answer(n *notification) error {
 	a := answer{id: n.id, flags: unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE}
 	if w.fixed != nil {
 		switch val, answered, err := w.fixed.answer(n); {
-		case err != nil && w.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil: // it is gone
+		case err != nil && w.ioctl(unix.SECCOMP_IOCTL_NOTIF_ID_VALID, unsafe.Pointer(&n.id)) != nil: // the thread has ended
 			return nil
 		case err != nil:
 			return fmt.Errorf("fixing the time: %w", err)

@@ -38,8 +38,8 @@ func (s scenario) change() []string {
 	return s.verb
 }
 
-// The verbs; SESSION, ID and LAST stand for the session, the first repair
-// and the newest.
+// The verbs. SESSION, ID and LAST are replaced by the ids of the session, of the first
+// repair and of the newest.
 var (
 	repairOne = []string{"repair", "SESSION", "--class", "thinking_block_order"}
 	repairAll = []string{"repair", "SESSION"}
@@ -62,8 +62,8 @@ func undo(k kind) scenario {
 	return scenario{name: "undo", kind: k, setup: [][]string{repairAll}, verb: undoOne, back: redoOne}
 }
 
-// recovery is that of a repair that was killed when it had written its entry, or
-// some of its changes, or all of them, and no sync had told so.
+// recovery returns the scenario of recovering a repair that was killed after it wrote its
+// entry, or some of its changes, or all of them, before a sync.
 func recovery(k kind, name string, half func([]faulttest.Call) int) scenario {
 	return scenario{name: "recover, " + name, kind: k, half: half, verb: []string{"recover"}, back: undoAll}
 }

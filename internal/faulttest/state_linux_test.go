@@ -80,7 +80,7 @@ func (e entry) put(path string, exists bool) error {
 	return errors.Join(err, os.Chmod(path, e.mode))
 }
 
-// A digest stands for a state.
+// A digest identifies a state.
 type digest [sha256.Size]byte
 
 // digest is the same for states that are equal but for the process that last

@@ -92,8 +92,8 @@ func (sb *sandbox) records() snapshot {
 	return all
 }
 
-// key stands for what a database holds that nobody has open: the same bytes are
-// the same rows, and reading these takes long.
+// key identifies the content of a database that no process has open: equal bytes mean equal
+// rows, and reading the rows is slow.
 func (sb *sandbox) key() (key digest, ok bool) {
 	if sb.kind == tree {
 		return key, false

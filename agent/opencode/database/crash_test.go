@@ -172,9 +172,9 @@ type backgroundT struct{ *testing.T }
 
 func (backgroundT) Context() context.Context { return noContext() }
 
-// TestStaleFrames: a writer was killed between its frames and the shared index,
-// so that a whole transaction is in the -wal that nobody sees. Once Settle has
-// said Aborted it must not come back when the index is made anew.
+// TestStaleFrames kills a writer between writing its frames and updating the shared index,
+// so that a whole transaction is in the -wal and invisible. After Settle returned Aborted
+// it must not appear when the index is rebuilt.
 func TestStaleFrames(t *testing.T) {
 	path, id := unpack(t, "1.18.33")
 	c := agent(t, path)

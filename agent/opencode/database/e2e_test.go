@@ -179,8 +179,8 @@ func prompt(t *testing.T, server *opencode.Server, id string, stop <-chan struct
 	}
 }
 
-// mendAndUndo changes a session and changes it back while more says so, and
-// tells how often, and what the longest Commit took.
+// mendAndUndo changes a session and reverts that while more returns true. It returns how
+// often it did, and the duration of the longest Commit.
 func mendAndUndo(t *testing.T, s *Store, id string, more func(n int) bool) (n int, longest time.Duration) {
 	t.Helper()
 	for ; more(n); n++ {

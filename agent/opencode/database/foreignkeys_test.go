@@ -78,7 +78,7 @@ func unpackTwice(t *testing.T) string {
 	return path
 }
 
-// TestReadAgain has somebody write while nothing keeps him from it.
+// TestReadAgain writes during an unlocked read, which must then be repeated.
 func TestReadAgain(t *testing.T) {
 	path, _ := unpack(t, "1.18.33")
 	s := open(t, path, Options{})

@@ -19,7 +19,7 @@ import (
 	"mend/internal/storetest"
 )
 
-// nobody is a user who may read and not write.
+// nobody is a user with read permission only.
 const nobody = 65534
 
 // asNobody runs this program in a role, for a user that has no rights to the
@@ -52,8 +52,8 @@ func openUp(t *testing.T, dir string) {
 	}
 }
 
-// TestReadOnly: somebody who may only read sees all of it, changes nothing, and
-// is told so when he wants to. Fault case 11.
+// TestReadOnly checks that a user with read permission only can read everything, and that
+// a change fails with a clear error and changes nothing. Fault case 11.
 func TestReadOnly(t *testing.T) {
 	cases := map[string]func(t *testing.T) (path, id string){
 		"alone":        func(t *testing.T) (string, string) { return unpack(t, "1.18.33") },

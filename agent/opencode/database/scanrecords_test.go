@@ -95,8 +95,8 @@ func TestScanRecords(t *testing.T) {
 // sameBytes is what cmp would say, sooner.
 func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b == nil) }
 
-// TestScanRecordsStops gives up as soon as it is told to, and whoever reads next, most likely
-// by the same connection, sees all.
+// TestScanRecordsStops checks that a scan stops when visit returns false, and that the next
+// reader, which probably gets the same connection, reads everything.
 func TestScanRecordsStops(t *testing.T) {
 	path, id := unpack(t, "1.2.27")
 	s := open(t, path, Options{})

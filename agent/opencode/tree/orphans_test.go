@@ -14,9 +14,9 @@ import (
 	"mend/session"
 )
 
-// In every layout: the parts of a message that is gone are orphans, the messages
-// of a session that is gone are where sessions have records, and a folder that
-// holds no record is nothing.
+// TestOrphans checks in every layout: parts without their message are orphans; messages
+// without their session are, if the layout has records of sessions; a folder without
+// records is not.
 func TestOrphans(t *testing.T) {
 	for _, tr := range trees() {
 		t.Run(tr.layout+" "+strings.ReplaceAll(tr.message, "/", " "), func(t *testing.T) {
@@ -77,8 +77,8 @@ func want(t *testing.T, s *Store, lines ...string) {
 	}
 }
 
-// Loading a session tells of the parts of a prompt that is gone and that an
-// answer still names.
+// TestLoadAbandonedParts checks that a loaded session has the parts of a missing prompt that
+// an assistant message still names.
 func TestLoadAbandonedParts(t *testing.T) {
 	root := storetest.SmallTree(t)
 	storetest.Put(t, root, "message/ses_1/msg_2.json", `{"id":"msg_2","role":"assistant","parentID":"msg_1","time":{"created":1001}}`)

@@ -11,8 +11,8 @@ import (
 	"mend/session"
 )
 
-// TestFiles puts files among the records: what the agent opens for each is told. What
-// becomes of the real program is shown by TestBeside in cmd/mend.
+// TestFiles puts files among the records, and checks what the agent opens for each. The
+// matrix in cmd/mend checks the real program.
 func TestFiles(t *testing.T) {
 	part := func(id string) session.Ref {
 		return session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: id}
