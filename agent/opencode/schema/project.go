@@ -16,26 +16,12 @@ func ProjectFaults(s *session.Session, strict bool) []Fault {
 		return projectFileFaults(&s.ProjectRow)
 	}
 	var all faults
-	for i := range ProjectRow {
-		want := &ProjectRow[i]
-		c, has := s.ProjectRow.Col(want.Name)
-		if !has {
-			continue
+	all.addColumns(&s.ProjectRow, ProjectRow, strict, func(c *Column, t *Type, v js.Value) string {
+		if !v.Exists() && c.Need == Optional || c.FalseIsNull && !v.Truthy() {
+			return ""
 		}
-		v, ok := js.ParseColumn(c, want.JSON)
-		for _, check := range want.checks() {
-			switch {
-			case !strict && !check.Always:
-			case !ok:
-				all.add(want.Name, " is no JSON", true)
-			case !v.Exists() && want.Need == Optional, want.FalseIsNull && !v.Truthy():
-			default:
-				if why := check.Type.Check(v); why != "" {
-					all.add(want.Name, why, true)
-				}
-			}
-		}
-	}
+		return t.Check(v)
+	})
 	return all
 }
 

@@ -30,6 +30,32 @@ func (all *faults) add(field, why string, blocksPrompts bool) {
 	}
 }
 
+// addColumns adds the faults of a row: the columns of the table that strict or other versions
+// cannot parse, and those for which mismatch, given one of the types that they need the
+// value to be, returns a reason.
+func (all *faults) addColumns(r *session.Record, table []Column, strict bool, mismatch func(*Column, *Type, js.Value) string) {
+	for i := range table {
+		c := &table[i]
+		col, has := r.Col(c.Name)
+		if !has {
+			continue
+		}
+		v, ok := js.ParseColumn(col, c.JSON)
+		for _, check := range c.checks() {
+			if !strict && !check.Always {
+				continue
+			}
+			why, blocksPrompts := " is no JSON", true
+			if ok {
+				why, blocksPrompts = mismatch(c, &check.Type, v), !check.ListOnly
+			}
+			if why != "" {
+				all.add(c.Name, why, blocksPrompts)
+			}
+		}
+	}
+}
+
 // SessionFaults returns the invalid values of the session's own record. strict means a
 // version that validates records.
 func SessionFaults(s *session.Session, strict bool) []Fault {
@@ -40,28 +66,15 @@ func SessionFaults(s *session.Session, strict bool) []Fault {
 		return sessionFileFaults(s)
 	}
 	var all faults
-	for i := range SessionRow {
-		want := &SessionRow[i]
-		c, has := s.Info.Col(want.Name)
-		if !has {
-			continue
+	all.addColumns(&s.Info, SessionRow, strict, func(c *Column, t *Type, v js.Value) string {
+		switch {
+		case !strict, !v.Exists() && c.Need == Optional, c.JSON && v.Kind() == 'n', c.FalseIsNull && !v.Truthy():
+			return ""
+		case !v.Exists():
+			return " is missing"
 		}
-		v, ok := js.ParseColumn(c, want.JSON)
-		for _, check := range want.checks() {
-			switch {
-			case !strict && !check.Always:
-			case !ok:
-				all.add(want.Name, " is no JSON", true)
-			case !strict, !v.Exists() && want.Need == Optional, want.JSON && v.Kind() == 'n', want.FalseIsNull && !v.Truthy():
-			case !v.Exists():
-				all.add(want.Name, " is missing", true)
-			default:
-				if why := check.Type.Check(v); why != "" {
-					all.add(want.Name, why, !check.ListOnly)
-				}
-			}
-		}
-	}
+		return t.Check(v)
+	})
 	if s.WorkspaceMissing && strict {
 		all.add("workspace_id", " names a workspace that the database does not have", true)
 	}
