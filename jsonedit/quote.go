@@ -24,6 +24,14 @@ func Unquote(raw []byte) string {
 	return string(b)
 }
 
+// Text returns the content of the JSON value raw, and whether it is a string.
+func Text(raw []byte) (text string, ok bool) {
+	if len(raw) == 0 || raw[0] != '"' {
+		return "", false
+	}
+	return Unquote(raw), true
+}
+
 // unquote returns the content of a string, which aliases raw if there is nothing to
 // replace.
 func unquote(raw jsontext.Value) []byte {

@@ -173,16 +173,9 @@ func (g recordContext) roleOf() string {
 	return session.RoleUser
 }
 
-func unquoted(raw []byte) (string, bool) {
-	if len(raw) == 0 || raw[0] != '"' {
-		return "", false
-	}
-	return jsonedit.Unquote(raw), true
-}
-
 // textAt returns the string at a path, "" if there is none.
 func textAt(data []byte, path ...string) string {
 	raw, _ := jsonedit.Get(data, path...)
-	s, _ := unquoted(raw)
+	s, _ := jsonedit.Text(raw)
 	return s
 }

@@ -62,7 +62,7 @@ func (c *Completion) object(t *Type, path []string) error {
 			}
 		}
 		by, _ := jsonedit.Get(c.record, join(path, t.By.Name)...)
-		name, _ := unquote(by)
+		name, _ := jsonedit.Text(by)
 		fields = append(fields[:len(fields):len(fields)], t.Cases[name]...)
 	}
 	for i := range fields {
@@ -218,7 +218,7 @@ func (t *Type) keep(c *Completion, raw []byte) ([]byte, bool) {
 	case Count:
 		return keepCount(raw)
 	case Bool:
-		if text, ok := unquote(raw); ok {
+		if text, ok := jsonedit.Text(raw); ok {
 			return []byte(text), text == "true" || text == "false"
 		}
 		return raw, raw[0] == 't' || raw[0] == 'f'
@@ -263,7 +263,7 @@ func keepNumber(raw []byte) ([]byte, bool) {
 	if isNumber(raw) {
 		return raw, true
 	}
-	text, _ := unquote(raw)
+	text, _ := jsonedit.Text(raw)
 	n := []byte(strings.TrimSpace(text))
 	return n, len(n) > 0 && isNumber(n) && json.Valid(n)
 }
@@ -332,14 +332,6 @@ func (t *Type) keepElem(c *Completion, name string, raw []byte) ([]byte, bool) {
 		}
 	}
 	return to, ok
-}
-
-// unquote returns the text of a string, and whether raw is one.
-func unquote(raw []byte) (string, bool) {
-	if len(raw) == 0 || raw[0] != '"' {
-		return "", false
-	}
-	return jsonedit.Unquote(raw), true
 }
 
 func join(path []string, name string) []string { return append(path[:len(path):len(path)], name) }

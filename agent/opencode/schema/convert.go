@@ -13,7 +13,7 @@ import (
 // ConvertInput returns the input of a call as an object. It parses an object in a string,
 // and makes another value the member "input" of an object.
 func ConvertInput(_ *Completion, raw []byte) ([]byte, bool) {
-	text, _ := unquote(raw)
+	text, _ := jsonedit.Text(raw)
 	text = strings.TrimSpace(text)
 	switch {
 	case raw[0] == '{':
@@ -33,7 +33,7 @@ func convertError(c *Completion, raw []byte) ([]byte, bool) {
 		return nil, false // no error at all
 	}
 	by, _ := jsonedit.Get(raw, "name")
-	name, _ := unquote(by)
+	name, _ := jsonedit.Text(by)
 	fields, known := failures[name]
 	if known {
 		if to, ok := c.Value(raw, &Type{Kind: Object, Fields: fields}); ok {
