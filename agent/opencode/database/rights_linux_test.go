@@ -19,7 +19,7 @@ import (
 	"mend/internal/storetest"
 )
 
-// nobody is a user with read permission only.
+// nobody is the id of a user who may only read.
 const nobody = 65534
 
 // asNobody runs this program in a role, for a user that has no rights to the

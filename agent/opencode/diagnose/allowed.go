@@ -74,7 +74,7 @@ func thoughts(m *session.Message) (all []thought) {
 	return all
 }
 
-// signedThoughts returns what of the thoughts goes out, wherever it stands.
+// signedThoughts returns the thoughts that are sent, without their ids.
 func signedThoughts(all []thought) (out []thought) {
 	for _, t := range all {
 		if t.signature != "" {

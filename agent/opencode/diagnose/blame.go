@@ -53,8 +53,8 @@ func takesThinking(e repair.APIError) bool {
 // Locate implements [repair.Blamer]. The records are the call that it names; or the block, or else the turn, that
 // it numbers, in the request as it is simulated; or else the message near that
 // number in the store, since the store may not be what it was when the error came.
-// Of thinking it is the newest that goes out where the number leads nowhere, and
-// always where it is said to be changed, which the provider looks at in no other.
+// For thinking it is the newest that is sent if the number names none; and always if the
+// error says that thinking was changed, since the provider compares only the newest.
 func (c *simulation) Locate(e repair.APIError, faults []repair.Finding) (in func(session.Ref) bool, only bool) {
 	// Thinking goes from the message at fault alone, or what was signed in all others
 	// would be lost for nothing.

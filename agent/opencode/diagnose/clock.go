@@ -10,7 +10,7 @@ import (
 
 // clockFixes fix a session that older versions of the agent take for answered
 // whatever the user types: its answers have ids from before the clock of ids
-// started anew, which sort behind those of today (docs/opencode.md F3).
+// wrapped, which sort behind those of today (docs/opencode.md F3).
 // Messages up to the last such one get ids that sort before all that follow, and
 // if that is not enough, all messages do.
 func clockFixes(s *session.Session, f fault) []fix {
@@ -152,7 +152,7 @@ func renumber(s *session.Session, n int) error {
 }
 
 // inOrderOfTime returns the parts of a message in the order in which they were made.
-// It is that of their ids, unless the clock started anew meanwhile.
+// That is the order of their ids, unless the clock of ids wrapped in between.
 func inOrderOfTime(m *session.Message) []session.Part {
 	parts := slices.Clone(m.Parts)
 	last := m.LatestTime()

@@ -29,7 +29,7 @@
 //	R13, R17        the id of a call                        an id of the part's own                            that id
 //	R14             an input that is no object              it is put into one                                 nothing
 //	R15, media      files that cannot be sent               a line of text that says what was there            the file
-//	R16             a lost first prompt                     the placeholder in it, or in a prompt made anew    nothing
+//	R16             a lost first prompt                     the placeholder in it, or in a new prompt          nothing
 //	unreadable      damaged records                         what can be read stays, the rest is rebuilt        what cannot be read
 //	field, screen   missing fields, or of a wrong form      filled in from the neighbours                      a value of a wrong form
 //	clock           ids from before the clock's wrap        ids in the order of time, with all references      the ids

@@ -6,7 +6,7 @@ import (
 	"mend/session"
 )
 
-// Messages of which nothing goes out (docs/providers.md, R6).
+// Messages of which nothing is sent (docs/providers.md, R6).
 
 // findNothing finds messages that hold nothing that was said, done or thought.
 // The agent leaves them out, so they do no harm.

@@ -51,8 +51,8 @@ func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	return g, !g.p.Unreadable()
 }
 
-// countContent returns how many parts of a message of the session have content that goes out with
-// it.
+// countContent returns how many parts of a message of the session have content that is sent
+// with it.
 func (k *facts) countContent(m *session.Message) int {
 	n, counted := k.contentCounts[m.Ref.Message]
 	if counted {

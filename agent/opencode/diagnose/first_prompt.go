@@ -77,7 +77,7 @@ func refill(d *draft, ref session.Ref) error {
 	return nil
 }
 
-// isTextWithContent reports whether the part of a prompt goes out to the model.
+// isTextWithContent reports whether the part of a prompt is sent to the model.
 func isTextWithContent(p session.Part) bool {
 	switch p.Type {
 	case session.TypeText:

@@ -37,7 +37,7 @@ func lastOf(parts []session.Part, is func(*session.Part) bool) *session.Part {
 // anyOf reports whether one of the parts is so.
 func anyOf(parts []session.Part, is func(*session.Part) bool) bool { return lastOf(parts, is) != nil }
 
-// hasContent reports whether the part has content that goes out with its message. A
+// hasContent reports whether the part has content that is sent with its message. A
 // prompt may also be a file, a task or the order to compact.
 func hasContent(m *session.Message, p *session.Part) bool {
 	if m.Role == session.RoleUser {

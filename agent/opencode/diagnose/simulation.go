@@ -235,7 +235,7 @@ func loopOpen(s *session.Session) bool {
 // abortedError is the name of the error of an answer that the user ended.
 const abortedError = "MessageAbortedError"
 
-// isSent reports whether the message goes out to the model. An answer that failed
+// isSent reports whether the message is sent to the model. An answer that failed
 // does not, unless the user aborted it and it holds more than a step's start and
 // thinking (docs/opencode.md, "What becomes of a record in the request").
 func isSent(m *session.Message) bool {

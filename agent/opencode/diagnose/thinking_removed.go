@@ -72,7 +72,7 @@ func (d *draft) stripAlone(ref session.Ref) error {
 	return d.injectAfter(m, gone[len(gone)-1].ID)
 }
 
-// findSent finds all thinking that goes out.
+// findSent finds all thinking that is sent.
 func findSent(c *simulation) (fs []fault) {
 	for _, t := range c.render(c.settings[own].profile).Turns {
 		for _, b := range t.Blocks {
