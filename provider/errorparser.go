@@ -14,10 +14,23 @@ import (
 // concurrently.
 type ErrorParser struct {
 	kinds  []ErrorKind // by rank
-	rules  []RuleText
-	places []*regexp.Regexp
+	rules  []ruleText
+	places []placePattern
 	tools  []*regexp.Regexp
-	call   *regexp.Regexp // nil for none
+	items  []*regexp.Regexp
+	calls  []*regexp.Regexp // with one group
+}
+
+// A ruleText is a RuleText of an API.
+type ruleText struct {
+	RuleText
+	api string
+}
+
+// A placePattern is how an API names a place.
+type placePattern struct {
+	*regexp.Regexp
+	api string
 }
 
 // NewErrorParser returns a parser of errors that have one of the texts. It panics if
@@ -27,20 +40,30 @@ func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 	var calls []string
 	for _, t := range texts {
 		p.kinds = append(p.kinds, t.Kinds...)
-		p.rules = append(p.rules, t.Rules...)
+		for _, r := range t.Rules {
+			p.rules = append(p.rules, ruleText{r, t.API})
+		}
 		calls = append(calls, t.Calls...)
 		if t.Place != "" {
-			p.places = append(p.places, regexp.MustCompile("(?i)"+t.Place))
+			p.places = append(p.places, placePattern{regexp.MustCompile("(?i)" + t.Place), t.API})
 		}
-		if t.Tool != "" {
-			p.tools = append(p.tools, regexp.MustCompile(t.Tool))
-		}
+		p.tools = appendPattern(p.tools, t.Tool)
+		p.items = appendPattern(p.items, t.Item)
+		p.calls = appendPattern(p.calls, t.Call)
 	}
 	slices.SortStableFunc(p.kinds, func(a, b ErrorKind) int { return cmp.Compare(a.Rank, b.Rank) })
 	if len(calls) > 0 {
-		p.call = regexp.MustCompile(`\b(?:` + strings.Join(calls, "|") + `)_[a-zA-Z0-9_-]+`)
+		p.calls = appendPattern(p.calls, `\b((?:`+strings.Join(calls, "|")+`)_[a-zA-Z0-9_-]+)`)
 	}
 	return p
+}
+
+// appendPattern appends a pattern, unless it is empty.
+func appendPattern(all []*regexp.Regexp, pattern string) []*regexp.Regexp {
+	if pattern == "" {
+		return all
+	}
+	return append(all, regexp.MustCompile(pattern))
 }
 
 // Parse recognises an error: JSON in any of the forms in which agents and providers
@@ -62,9 +85,11 @@ func (p *ErrorParser) Parse(input []byte) request.APIError {
 	if kind != nil {
 		e.Class, e.Recognised, e.Explanation = kind.Class, true, kind.Explanation
 	}
-	e.Rule = p.rule(e.Text)
-	e.Index, e.Block = p.place(e.Text)
-	e.Calls = p.callIDs(e.Text)
+	e.Rule, e.API = p.rule(e.Text)
+	var api string
+	e.Index, e.Block, api = p.place(e.Text)
+	e.API = cmp.Or(e.API, api)
+	e.Calls, e.Items = idsIn(e.Text, p.calls), idsIn(e.Text, p.items)
 	if e.Class == request.UnavailableTool {
 		e.Tool = p.tool(e.Text)
 	}
@@ -80,29 +105,31 @@ func (p *ErrorParser) kind(text string) *ErrorKind {
 	return nil
 }
 
-// rule returns the code of the rule that the text is about, "" for none.
-func (p *ErrorParser) rule(text string) string {
+// rule returns the code of the rule that the text is about, and the name of its API, ""
+// for none.
+func (p *ErrorParser) rule(text string) (code, api string) {
 	text = strings.ToLower(text)
-	if i := slices.IndexFunc(p.rules, func(r RuleText) bool { return r.Words.fits(text) }); i >= 0 {
-		return p.rules[i].Code
+	if i := slices.IndexFunc(p.rules, func(r ruleText) bool { return r.Words.fits(text) }); i >= 0 {
+		return p.rules[i].Code, p.rules[i].api
 	}
-	return ""
+	return "", ""
 }
 
-// place returns the first place that the text names, -1 for what it does not name.
-func (p *ErrorParser) place(text string) (index, block int) {
+// place returns the first place that the text names, -1 for what it does not name, and the
+// API that names places so.
+func (p *ErrorParser) place(text string) (index, block int, api string) {
 	var first []string
 	start := len(text)
 	for _, pattern := range p.places {
 		if at := pattern.FindStringIndex(text); at != nil && at[0] < start {
-			start, first = at[0], pattern.FindStringSubmatch(text)
+			start, first, api = at[0], pattern.FindStringSubmatch(text), pattern.api
 		}
 	}
 	index, block = groupNumber(first, 1), groupNumber(first, 2)
 	if index < 0 {
-		return -1, -1
+		return -1, -1, ""
 	}
-	return index, block
+	return index, block, api
 }
 
 // groupNumber returns the number in a group of a match, -1 if there is none.
@@ -117,17 +144,16 @@ func groupNumber(match []string, group int) int {
 	return n
 }
 
-// callIDs returns the ids of tool calls in the text, each once, in its order.
-func (p *ErrorParser) callIDs(text string) []string {
-	if p.call == nil {
-		return nil
-	}
+// idsIn returns what the groups of the patterns are in the text, each once.
+func idsIn(text string, patterns []*regexp.Regexp) []string {
 	var ids []string
 	seen := map[string]bool{"call_id": true, "call_ids": true} // names of fields
-	for _, id := range p.call.FindAllString(text, -1) {
-		if !seen[id] {
-			seen[id] = true
-			ids = append(ids, id)
+	for _, pattern := range patterns {
+		for _, m := range pattern.FindAllStringSubmatch(text, -1) {
+			if id := strings.TrimRight(m[1], "."); !seen[id] {
+				seen[id] = true
+				ids = append(ids, id)
+			}
 		}
 	}
 	return ids

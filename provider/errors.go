@@ -10,6 +10,7 @@ import (
 // ErrorTexts says how the errors of an API, or of an agent, are recognised. All words
 // are in lower case.
 type ErrorTexts struct {
+	API   string // the provider's name; "" for an agent
 	Kinds []ErrorKind
 	Rules []RuleText // of several that a text fits the first counts
 
@@ -19,6 +20,10 @@ type ErrorTexts struct {
 	Place string
 	// Calls are what the ids of tool calls start with, before an underscore.
 	Calls []string
+	// Call is a pattern whose group is the id of a tool call, whatever it starts with.
+	Call string
+	// Item is a pattern whose group is the id of an item of the request.
+	Item string
 	// Tool is a pattern whose group is the name of an unavailable tool.
 	Tool string
 }
@@ -51,6 +56,9 @@ const (
 	TooManyImages      = "The session holds more images than the provider takes in one request: compact it, or go on in a new session."
 	InvalidFile        = "An image of the session is one that the provider does not take."
 	OrphanResult       = "The request held the result of a call that is not in it. OpenCode stores a call with its result, so this happened while the request was made, often by a compaction: go on in a new session, or fork this one before the compaction."
+	ToolResultMissing  = "A tool call never got a result, or not where the provider looks for it."
+	EncryptedReasoning = "The session holds reasoning that was encrypted or signed for another account, key or model. Only that one can use it; what can be read of it may stay."
+	OutputTooLong      = "The result of a tool call is longer than the provider takes in one text."
 	EmptyContent       = "A message of the session has no content, or a text of it is blank."
 	TooLong            = "The session is longer than the model can take. Nothing in it is broken: compact it, or go on in a new session."
 )

@@ -22,6 +22,7 @@ const (
 	InvalidToolCall    = request.InvalidToolCall
 	InvalidFile        = request.InvalidFile
 	FirstPromptMissing = request.FirstPromptMissing
+	OutputTooLong      = request.OutputTooLong
 
 	IncompleteRecord Class = "incomplete_record"     // a field is missing, or of another type
 	UnreadableRecord Class = "unreadable_record"     // truncated, empty, or not to be read
@@ -34,6 +35,7 @@ const (
 const (
 	ThinkingSignature           = request.ThinkingSignature
 	EncryptedReasoning          = request.EncryptedReasoning
+	ItemID                      = request.ItemID
 	ThinkingBlockModified       = request.ThinkingBlockModified
 	UnavailableTool             = request.UnavailableTool
 	AssistantPrefillUnsupported = request.AssistantPrefillUnsupported

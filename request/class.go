@@ -13,10 +13,12 @@ const (
 
 	InvalidToolCall    Class = "invalid_tool_call"    // an id, input or name of a call that is refused
 	InvalidFile        Class = "invalid_file"         // an image or another file that cannot be sent
-	FirstPromptMissing Class = "first_prompt_missing" // the conversation starts with an assistant message
+	FirstPromptMissing Class = "first_prompt_missing" // an assistant message where a prompt has to be, mostly at the start
+	OutputTooLong      Class = "output_too_long"      // the result of a call is longer than the provider takes
 
 	ThinkingSignature           Class = "thinking_signature_invalid"
 	EncryptedReasoning          Class = "encrypted_reasoning_rejected"
+	ItemID                      Class = "item_id_rejected" // an id of an item that the provider stored or did not
 	ThinkingBlockModified       Class = "thinking_block_modified"
 	UnavailableTool             Class = "unavailable_tool"
 	AssistantPrefillUnsupported Class = "assistant_prefill_unsupported"

@@ -8,7 +8,7 @@ import (
 // ErrorTexts returns the texts of the API's errors. Those of upstream's tests are among
 // them (docs/providers.md, "How an error is recognised").
 func ErrorTexts() provider.ErrorTexts {
-	return provider.ErrorTexts{Kinds: errorKinds, Rules: ruleTexts, Place: `messages\.(\d+)(?:\.content\.(\d+))?`, Calls: []string{"toolu"}}
+	return provider.ErrorTexts{API: "anthropic", Kinds: errorKinds, Rules: ruleTexts, Place: `messages\.(\d+)(?:\.content\.(\d+))?`, Calls: []string{"toolu"}}
 }
 
 // errorKinds are in the order of their ranks. The error of R3 also mentions tool_use and

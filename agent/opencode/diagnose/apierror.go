@@ -5,7 +5,10 @@ import (
 
 	"mend/provider"
 	"mend/provider/anthropic"
-	"mend/provider/otherapis"
+	"mend/provider/bedrock"
+	"mend/provider/chat"
+	"mend/provider/gemini"
+	"mend/provider/openai"
 	"mend/repair"
 )
 
@@ -15,8 +18,14 @@ func ParseAPIError(input []byte) repair.APIError { return errorParser().Parse(in
 
 // errorParser is made when an error is read: most runs of the program read none.
 var errorParser = sync.OnceValue(func() *provider.ErrorParser {
-	return provider.NewErrorParser(anthropic.ErrorTexts(), otherapis.ErrorTexts(), errorTexts)
+	return provider.NewErrorParser(allErrorTexts()...)
 })
+
+func allErrorTexts() []provider.ErrorTexts {
+	return []provider.ErrorTexts{
+		anthropic.ErrorTexts(), openai.ErrorTexts(), chat.ErrorTexts(), gemini.ErrorTexts(), bedrock.ErrorTexts(), errorTexts,
+	}
+}
 
 // errorTexts are those of OpenCode. The ranks are relative to those of the providers.
 var errorTexts = provider.ErrorTexts{

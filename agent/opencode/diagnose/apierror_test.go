@@ -8,8 +8,6 @@ import (
 
 	"mend/jsonedit"
 	"mend/provider"
-	"mend/provider/anthropic"
-	"mend/provider/otherapis"
 	"mend/repair"
 )
 
@@ -194,7 +192,7 @@ func TestParseAPIErrorText(t *testing.T) {
 		{"position", "the message at position 29 with role 'assistant' must not be empty", "the message at position 29 with role 'assistant' must not be empty", 29, -1, ""},
 		{"position in a text", "Unexpected token } in JSON at position 29", "Unexpected token } in JSON at position 29", -1, -1, ""},
 		{"number too large", "messages.99999999999999999999.content.1", "messages.99999999999999999999.content.1", -1, -1, ""},
-		{"brackets do not count", "messages[3]: x", "messages[3]: x", -1, -1, ""},
+		{"brackets", "Invalid 'messages[3].tool_calls[0].id': x", "Invalid 'messages[3].tool_calls[0].id': x", 3, -1, ""},
 		{"data before top", `{"message":"top","data":{"message":"Deep"}}`, "Deep", -1, -1, ""},
 		{"error before top", `{"message":"top","error":{"message":"e"}}`, "e", -1, -1, ""},
 		{"data is a string", `{"message":"top","data":"x"}`, "top", -1, -1, ""},
@@ -227,7 +225,7 @@ func FuzzParseAPIError(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	classes := append(repair.Repairable(), "", repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingSignature, repair.EncryptedReasoning, repair.UnavailableTool)
+	classes := append(repair.Repairable(), "", repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingSignature, repair.EncryptedReasoning, repair.ItemID, repair.OutputTooLong, repair.UnavailableTool)
 	f.Fuzz(func(t *testing.T, input []byte) {
 		e := ParseAPIError(input)
 		if !slices.Contains(classes, e.Class) || e.Index < -1 || e.Block < -1 || e.Block >= 0 && e.Index < 0 || e.Explanation == "" {
@@ -243,7 +241,7 @@ func FuzzParseAPIError(f *testing.F) {
 // mean the same.
 func TestErrorRanks(t *testing.T) {
 	ranks := map[int]provider.ErrorKind{}
-	for _, texts := range []provider.ErrorTexts{anthropic.ErrorTexts(), otherapis.ErrorTexts(), errorTexts} {
+	for _, texts := range allErrorTexts() {
 		for _, k := range texts.Kinds {
 			if same, ok := ranks[k.Rank]; ok && (same.Class != k.Class || same.Explanation != k.Explanation) {
 				t.Errorf("rank %d: both %q, %q and %q, %q", k.Rank, same.Class, same.Explanation, k.Class, k.Explanation)
@@ -253,7 +251,7 @@ func TestErrorRanks(t *testing.T) {
 	}
 	want := []repair.Class{
 		repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation,
-		repair.FirstPromptMissing, repair.InvalidToolCall, "", repair.InvalidFile, repair.EncryptedReasoning, "", "",
+		repair.FirstPromptMissing, repair.InvalidToolCall, repair.OutputTooLong, "", repair.InvalidFile, repair.ItemID, repair.EncryptedReasoning, "", "", "",
 		repair.ToolResultMissing, "", "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, "",
 		repair.ThinkingSignature, repair.IncompleteRecord, repair.UnreadableRecord,
 	}

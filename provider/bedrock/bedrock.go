@@ -1,0 +1,3 @@
+// Package bedrock holds the error texts of Amazon Bedrock's Converse API
+// (docs/providers.md).
+package bedrock
