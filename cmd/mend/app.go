@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -24,6 +25,7 @@ type app struct {
 	terminal
 	opt      mend.Options
 	asJSON   bool
+	command  string         // the verb, as in "plugin install"
 	answer   map[string]any // of --json, printed at the end
 	writeErr error          // the first failure to write to out
 
@@ -38,19 +40,27 @@ var agents = []agent.Agent{opencode.Agent{}}
 
 // root returns the command with all its verbs.
 func (a *app) root() *cobra.Command {
+	showVersion := false
 	root := &cobra.Command{
 		Use:   "mend",
-		Short: "Bring broken agent sessions back to life, and take every change back",
-		Long: `mend reads the sessions that a coding agent has stored, tells what is wrong with
-them and why the provider refuses them, repairs them with the smallest change,
-and keeps in its journal all that is needed to undo every byte of it.
+		Short: "Repair OpenCode sessions that fail, and undo every repair",
+		Long: `mend finds OpenCode sessions that the provider refuses, explains why, and repairs
+them with the smallest possible change. It keeps a journal, so that every repair
+can be undone.
 
-Without a verb it tells how things stand.`,
-		Args:          cobra.NoArgs,
+Run "mend" without a command to see the current status.`,
+		Args:          noArgs,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		RunE:          func(*cobra.Command, []string) error { return a.status() },
+		RunE: func(*cobra.Command, []string) error {
+			if showVersion {
+				return a.printVersion()
+			}
+			a.command = "status"
+			return a.status()
+		},
 	}
+	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
 	a.opt.Agents = agents
 	a.opt.Version, a.opt.Note = version(), a.printNote
 	a.opt.Writing = func() func() {
@@ -58,32 +68,27 @@ Without a verb it tells how things stand.`,
 		return a.writing.RUnlock
 	}
 	f := root.PersistentFlags()
-	f.StringVar(&a.opt.Store, "store", "", "the store, by any path in it (default: looked for)")
-	f.StringVar(&a.opt.Layout, "layout", "", "the layout of the store: opencode, opencode-0, opencode-state, supercode, or sqlite (default: found by looking)")
-	f.StringVar(&a.opt.AgentVersion, "agent-version", "", "the agent's version to diagnose for (default: the newest that wrote to the store)")
-	f.BoolVar(&a.asJSON, "json", false, "answer with one JSON object")
+	f.StringVar(&a.opt.Store, "store", "", "`PATH` of the session store, or of anything inside it (default: auto-detect)")
+	f.StringVar(&a.opt.Layout, "layout", "", "the store has this `LAYOUT`: opencode, opencode-0, opencode-state, supercode or sqlite (default: auto-detect)")
+	f.StringVar(&a.opt.AgentVersion, "agent-version", "", "check against this `VERSION` of the agent (default: the newest found in the store)")
+	f.BoolVar(&a.asJSON, "json", false, "print one JSON object")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
 	root.SetErr(a.err)
-	usage := root.UsageFunc()
-	root.SetUsageFunc(func(cmd *cobra.Command) error {
-		err := usage(cmd)
-		cmd.Print("\n" + exitHelp)
-		return err
-	})
-	for _, verb := range verbs() {
-		root.AddCommand(verb(a))
-	}
+	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
+	root.SetFlagErrorFunc(flagError)
+	a.addVerbs(root)
 	a.markParsed(root)
 	return root
 }
 
 // markParsed makes the verb and its subcommands set a.parsed when they run.
 func (a *app) markParsed(verb *cobra.Command) {
-	run := verb.RunE
-	verb.RunE = func(cmd *cobra.Command, args []string) error {
-		a.parsed = true
-		return run(cmd, args)
+	if run := verb.RunE; run != nil { // a topic of the help has none
+		verb.RunE = func(cmd *cobra.Command, args []string) error {
+			a.parsed, a.command = true, commandName(cmd)
+			return run(cmd, args)
+		}
 	}
 	for _, cmd := range verb.Commands() {
 		a.markParsed(cmd)
@@ -94,7 +99,7 @@ func (a *app) markParsed(verb *cobra.Command) {
 // code.
 func (a *app) report(err error) int {
 	if err != nil && !a.parsed {
-		err = &usageError{err}
+		err = asUsageError(err)
 	}
 	var already *reportedError
 	told := errors.Is(err, errProblems) || errors.As(err, &already)
@@ -112,10 +117,8 @@ func (a *app) report(err error) int {
 
 // printAnswer writes the object of a JSON answer, including the error if there is one.
 func (a *app) printAnswer(err error) {
-	answer := a.answer
-	if answer == nil {
-		answer = map[string]any{}
-	}
+	answer := a.newAnswer()
+	maps.Copy(answer, a.answer)
 	if err != nil && !errors.Is(err, errProblems) {
 		answer["error"] = map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": hint(err)}
 	}
@@ -129,6 +132,11 @@ func (a *app) printAnswer(err error) {
 		return
 	}
 	_, _ = a.Write(append(text, '\n')) // a.writeErr keeps it
+}
+
+// newAnswer returns the members that every JSON answer has.
+func (a *app) newAnswer() map[string]any {
+	return map[string]any{"schemaVersion": schemaVersion, "command": a.command}
 }
 
 // setAnswer sets a member of the JSON answer.

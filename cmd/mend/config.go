@@ -19,7 +19,7 @@ func (a *app) configVerb() *cobra.Command {
 		Long: `The settings are read from ` + "`$XDG_CONFIG_HOME/mend/config.json`" + `, a JSON object in which
 comments are allowed, then from the environment, MEND_AUTO_RESUME for autoResume,
 then from --set KEY=VALUE of the verbs that have it.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			c, err := loadSettings(set)
 			if err != nil {
@@ -49,7 +49,7 @@ func loadSettings(set []string) (config.Config, error) {
 func loadSettingsFrom(path string, set []string) (config.Config, error) {
 	c, err := config.Load(path, os.LookupEnv, set)
 	if err != nil {
-		return c, &usageError{err}
+		return c, &usageError{err: err}
 	}
 	return c, nil
 }

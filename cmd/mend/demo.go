@@ -20,7 +20,7 @@ func (a *app) demoVerb() *cobra.Command {
 		Long: `Demo unpacks a store that OpenCode 1.1.53 wrote, damages it, and lets you watch
 scan, repair, log and undo. It needs nothing but this program, and touches
 nothing but a temporary folder, which it removes.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.demo() },
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -16,7 +17,7 @@ import (
 	"mend/undo"
 )
 
-// The exit codes. They are documented in every help and never change.
+// The exit codes. They are documented in "mend help exit-codes" and never change.
 const (
 	exitDone      = 0
 	exitProblems  = 1
@@ -28,19 +29,17 @@ const (
 	exitSignalled = 128 // plus the number of the signal
 )
 
-const exitHelp = `Exit codes:
-  0  done, or healthy
-  1  problems found (scan), or not all could be fixed (repair)
-  2  the command line is wrong, or names something that does not exist; also
-     where mend itself ends in the middle for lack of memory (as by "ulimit -v")
-     or by a crash: Go's own code for that is 2, and the standard error says
-     "fatal error" or "panic". What had begun is finished by "mend recover"
-  3  conflict: a record is not as it was left; nothing was changed
-  4  the store or the journal cannot be used
-  5  refused: the agent is busy, another mend is at work, nobody to ask
-  6  not confirmed: a pending repair remains, run "mend recover"
-  130, 143  ended by a signal; what had begun was finished or put back
-`
+// exitCodes lists the exit codes for the help and for explain.
+var exitCodes = []struct{ code, name, meaning string }{
+	{"0", "", "done, or healthy"},
+	{"1", "problems", "problems found (scan), or not everything could be fixed (repair)"},
+	{"2", "usage", "usage error, or an unknown session, repair or command"},
+	{"3", "conflict", "conflict: something else changed the data since; nothing was changed"},
+	{"4", "unusable", "the store or the journal cannot be used"},
+	{"5", "refused", "refused: the agent is using the session, another mend is running, or there is no terminal to ask on"},
+	{"6", "pending", "a repair is still pending: run \"mend recover\""},
+	{"130, 143", "signal", "interrupted; the change in progress was completed or rolled back"},
+}
 
 // codeNames are the names of the exit codes in JSON answers.
 var codeNames = map[int]string{
@@ -56,16 +55,6 @@ var (
 
 	errDeclined = errors.New("not confirmed by you; nothing was changed")
 )
-
-// A usageError is returned for an invalid command line.
-type usageError struct{ err error }
-
-func (e *usageError) Error() string { return e.err.Error() }
-func (e *usageError) Unwrap() error { return e.err }
-
-func usagef(format string, args ...any) error {
-	return &usageError{fmt.Errorf(format, args...)}
-}
 
 // A reportedError has been printed already. It only sets the exit code.
 type reportedError struct {
@@ -155,7 +144,7 @@ func hint(err error) string {
 	case errors.As(err, &locked):
 		return "another mend is at work; try again when it is done"
 	case errors.As(err, &usage):
-		return `see "mend --help"`
+		return cmp.Or(usage.hint, `see "mend --help"`)
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {

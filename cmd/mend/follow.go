@@ -74,7 +74,9 @@ func (a *app) showNew(es []change.Entry, shown map[string]change.State, asJSON b
 			a.printEntryLine(e)
 			continue
 		}
-		if line, err := termjson.Marshal(map[string]any{"repairs": entriesJSON([]change.Entry{e})}); err == nil { // strings and numbers always marshal
+		answer := a.newAnswer()
+		answer["repairs"] = entriesJSON([]change.Entry{e})
+		if line, err := termjson.Marshal(answer); err == nil { // strings and numbers always marshal
 			_, _ = a.Write(append(line, '\n')) // a.writeErr keeps it
 		}
 	}

@@ -23,7 +23,7 @@ func (a *app) gcVerb() *cobra.Command {
 		Long: `Gc drops the bytes of repairs older than AGE (90d, 12h): they can no longer be
 undone. That they were stays known. Pending repairs and conflicts keep theirs, and
 so do repairs that moved away files of yours: mend forget ID alone drops those.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := parseAge(older)
 			if err != nil {
@@ -108,7 +108,7 @@ Forget rewrites the journal's file without the bytes of one repair, or of every
 repair of a session. Those repairs can no longer be undone; that they were stays
 known. Files of yours that they moved away are gone for good then; it names them
 before it asks.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg("session or repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			es, err := a.opt.Log(journal.Query{Session: ids[0]})
 			if err != nil {

@@ -18,7 +18,7 @@ func (a *app) logVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log",
 		Short: "List what was done, the newest first",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if follow {
 				return a.followLog(cmd.Context(), q)

@@ -22,12 +22,13 @@ import (
 func (a *app) hookVerb() *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
-		Use:   "hook",
-		Short: "Recover sessions on behalf of the OpenCode plugin, which starts it",
+		Use:    "hook",
+		Hidden: true, // the plugin starts it
+		Short:  "Recover sessions on behalf of the OpenCode plugin, which starts it",
 		Long: `Hook speaks with the plugin that "mend plugin install" writes: one JSON object a
 line, on the standard input and output (docs/plugin-protocol.md). It ends with its
 input. It writes its log to hook.log beside the journal.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.hook(cmd, set) },
 	}
 	setFlag(cmd, &set)

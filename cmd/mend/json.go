@@ -2,7 +2,10 @@ package main
 
 import (
 	"encoding/hex"
+	"strings"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"mend"
 	"mend/change"
@@ -10,6 +13,15 @@ import (
 )
 
 // The JSON answers. docs/output.schema.json describes them.
+
+// schemaVersion is raised if a member of an answer is removed or changes its meaning. Members
+// may be added at any time.
+const schemaVersion = 1
+
+// commandName returns the name of a command in JSON answers, such as "plugin install".
+func commandName(cmd *cobra.Command) string {
+	return strings.TrimPrefix(cmd.CommandPath(), "mend ")
+}
 
 type sessionJSON struct {
 	Session   string          `json:"session"`

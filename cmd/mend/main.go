@@ -3,11 +3,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
 	"os"
-	"runtime/debug"
 	"slices"
 
 	"golang.org/x/term"
@@ -41,7 +41,8 @@ func run(args []string, t terminal) int {
 	handleSignals(cancel, &a.writing, args, t)
 	root := a.root()
 	root.SetArgs(args)
-	err := root.ExecuteContext(ctx)
+	cmd, err := root.ExecuteContextC(ctx)
+	a.command = cmp.Or(a.command, commandName(cmd))
 	if err != nil && !a.parsed {
 		a.asJSON = slices.Contains(args, "--json") // the flags could not all be parsed
 	}
@@ -57,21 +58,4 @@ func signalCause(ctx context.Context, err error) error {
 		return sig
 	}
 	return err
-}
-
-// version returns the version of the module, or the revision of the checkout.
-func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		return "unknown"
-	}
-	if v := info.Main.Version; v != "" && v != "(devel)" {
-		return v
-	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "devel-" + s.Value[:min(12, len(s.Value))]
-		}
-	}
-	return "devel"
 }

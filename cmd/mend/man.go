@@ -25,7 +25,7 @@ func (a *app) manVerb() *cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write the manual pages into a folder",
 		Hidden: true, // for packagers
-		Args:   cobra.ExactArgs(1),
+		Args:   oneArg("folder"),
 		RunE: func(_ *cobra.Command, dirs []string) error {
 			if err := os.MkdirAll(dirs[0], 0o755); err != nil {
 				return err
@@ -40,7 +40,7 @@ func (a *app) manVerb() *cobra.Command {
 // writePages writes the pages of a verb and its subcommands.
 func writePages(verb *cobra.Command, dir string) error {
 	for _, sub := range verb.Commands() {
-		if !sub.IsAvailableCommand() || sub.IsAdditionalHelpTopicCommand() {
+		if sub.Hidden {
 			continue
 		}
 		if err := writePages(sub, dir); err != nil {

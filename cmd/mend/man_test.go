@@ -16,8 +16,11 @@ func TestMan(t *testing.T) {
 	if out, err := exec.Command("go", "run", "-tags", "man", ".", "man", dir).CombinedOutput(); err != nil {
 		t.Fatalf("writing the manual pages: %v\n%s", err, out)
 	}
-	for _, v := range verbs() {
-		name := v(&app{}).Name()
+	for _, cmd := range (&app{}).root().Commands() {
+		name := cmd.Name()
+		if cmd.Hidden {
+			continue
+		}
 		if _, err := os.Stat(filepath.Join(dir, "mend-"+name+".1")); err != nil {
 			t.Errorf("the page of %s: %v", name, err)
 		}

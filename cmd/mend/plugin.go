@@ -39,14 +39,14 @@ func (a *app) pluginVerb() *cobra.Command {
 		Long: `The plugin is one small JavaScript file in OpenCode's folder of plugins. It hands
 errors of sessions to "mend hook", which decides and repairs; it needs no server
 port. OpenCode reads it when it starts. Without mend it does nothing.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
 	}
 	cmd.AddCommand(
 		a.pluginCommand("install", "Write the plugin", a.installPlugin),
 		a.pluginCommand("uninstall", "Remove the plugin", a.uninstallPlugin),
 		&cobra.Command{
-			Use: "status", Short: "Tell where the plugin is installed, and which one", Args: cobra.NoArgs,
+			Use: "status", Short: "Tell where the plugin is installed, and which one", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
 		},
 	)
@@ -56,7 +56,7 @@ port. OpenCode reads it when it starts. Without mend it does nothing.`,
 func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool) error) *cobra.Command {
 	var project, dryRun bool
 	cmd := &cobra.Command{
-		Use: use, Short: short, Args: cobra.NoArgs,
+		Use: use, Short: short, Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			path, err := pluginPath(project)
 			if err != nil {

@@ -17,7 +17,7 @@ func (a *app) recoverVerb() *cobra.Command {
 		Long: `Recover looks at every repair of this store that was begun and not finished, and
 brings it to its end: forward where every record allows it, else back. Every verb
 that writes does this first by itself.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := mend.Open(a.opt)
 			if err != nil {

@@ -21,7 +21,7 @@ records before recovery came. What is theirs was left alone.
   --forward  put in place what the repair would have written
 
 The present bytes are journaled first: the decision can be undone.`,
-		Args: cobra.ExactArgs(1),
+		Args: oneArg("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			d := mend.Keep
 			switch {

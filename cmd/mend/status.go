@@ -16,7 +16,7 @@ func (a *app) statusVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
 		Short: "Tell how things stand: stores, the last scan, pending repairs, the next step",
-		Args:  cobra.NoArgs,
+		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return a.status() },
 	}
 }

@@ -1,30 +1,72 @@
 package main
 
-import "github.com/spf13/cobra"
+import (
+	"github.com/spf13/cobra"
+)
 
 // packagerVerbs are the verbs of builds with the tag man.
 var packagerVerbs []func(*app) *cobra.Command
 
-// verbs returns the constructors of all verbs.
-func verbs() []func(*app) *cobra.Command {
-	return append(packagerVerbs,
-		(*app).scanVerb,
-		(*app).repairVerb,
-		(*app).undoVerb,
-		(*app).redoVerb,
-		(*app).logVerb,
-		(*app).showVerb,
-		(*app).verifyVerb,
-		(*app).recoverVerb,
-		(*app).resolveVerb,
-		(*app).gcVerb,
-		(*app).forgetVerb,
-		(*app).statusVerb,
-		(*app).demoVerb,
-		(*app).versionVerb,
-		(*app).watchVerb,
-		(*app).hookVerb,
-		(*app).pluginVerb,
-		(*app).configVerb,
-	)
+// A verbGroup is a section of "mend --help".
+type verbGroup struct {
+	title string // "" for verbs that only programs call
+	verbs []func(*app) *cobra.Command
+}
+
+// verbGroups returns all verbs, in the order of the help.
+func verbGroups() []verbGroup {
+	return []verbGroup{
+		{"Start here", []func(*app) *cobra.Command{
+			(*app).statusVerb,
+			(*app).scanVerb,
+			(*app).demoVerb,
+		}},
+		{"Repair", []func(*app) *cobra.Command{
+			(*app).repairVerb,
+			(*app).undoVerb,
+			(*app).redoVerb,
+		}},
+		{"History", []func(*app) *cobra.Command{
+			(*app).logVerb,
+			(*app).showVerb,
+		}},
+		{"While the agent runs", []func(*app) *cobra.Command{
+			(*app).pluginVerb,
+			(*app).watchVerb,
+			(*app).configVerb,
+		}},
+		{"Maintenance", []func(*app) *cobra.Command{
+			(*app).recoverVerb,
+			(*app).resolveVerb,
+			(*app).verifyVerb,
+			(*app).gcVerb,
+			(*app).forgetVerb,
+			(*app).completionVerb,
+			(*app).versionVerb,
+			(*app).helpVerb,
+		}},
+		{"", append([]func(*app) *cobra.Command{
+			(*app).hookVerb,
+			(*app).exitCodesTopic,
+		}, packagerVerbs...)},
+	}
+}
+
+// addVerbs adds all verbs to root, each to its group.
+func (a *app) addVerbs(root *cobra.Command) {
+	cobra.EnableCommandSorting = false
+	for _, g := range verbGroups() {
+		group := &cobra.Group{ID: g.title, Title: g.title}
+		if g.title != "" {
+			root.AddGroup(group)
+		}
+		for _, verb := range g.verbs {
+			cmd := verb(a)
+			cmd.GroupID = g.title
+			root.AddCommand(cmd)
+			if cmd.Name() == "help" {
+				root.SetHelpCommand(cmd)
+			}
+		}
+	}
 }

@@ -13,7 +13,7 @@ func (a *app) verifyVerb() *cobra.Command {
 It prints the head of the chain. Keep the head somewhere else: an older copy of the
 whole journal, put back, a removed tail and a recomputed chain are found only with
 --head. Where verify finds damage, no verb writes to the journal.`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
 			r, err := a.opt.Verify(head)
 			if err != nil {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 )
@@ -9,15 +10,60 @@ import (
 func (a *app) versionVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version",
-		Args:  cobra.NoArgs,
-		RunE: func(*cobra.Command, []string) error {
-			if a.asJSON {
-				a.answer = map[string]any{"version": version(), "go": runtime.Version(), "system": runtime.GOOS + "/" + runtime.GOARCH}
-				return nil
-			}
-			a.printf("mend %s %s/%s %s\n", version(), runtime.GOOS, runtime.GOARCH, runtime.Version())
-			return nil
-		},
+		Short: "Print the version, the commit and the version of Go",
+		Args:  noArgs,
+		RunE:  func(*cobra.Command, []string) error { return a.printVersion() },
 	}
+}
+
+func (a *app) printVersion() error {
+	a.command = "version"
+	commit, date := buildCommit()
+	system := runtime.GOOS + "/" + runtime.GOARCH
+	a.setAnswer("version", version())
+	a.setAnswer("commit", commit)
+	a.setAnswer("go", runtime.Version())
+	a.setAnswer("system", system)
+	a.printf("mend %s\ncommit %s", version(), commit)
+	if date != "" {
+		a.printf(", %s", date)
+	}
+	a.printf("\n%s %s\n", runtime.Version(), system)
+	return nil
+}
+
+// version returns the version of the module, or the revision of the checkout.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
+		return info.Main.Version
+	}
+	if commit, _ := buildCommit(); commit != "unknown" {
+		return "devel-" + commit[:min(12, len(commit))]
+	}
+	return "devel"
+}
+
+// buildCommit returns the commit from which the program was built, "unknown" if it is not
+// recorded, and its date.
+func buildCommit() (commit, date string) {
+	commit = "unknown"
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return commit, ""
+	}
+	modified := false
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value
+		case "vcs.time":
+			date = s.Value
+		case "vcs.modified":
+			modified = s.Value == "true"
+		}
+	}
+	if modified {
+		commit += "+changes"
+	}
+	return commit, date
 }

@@ -37,7 +37,7 @@ store is only reported. No proxy and no redirect is followed.
 The server's password is taken from $OPENCODE_SERVER_PASSWORD. A signal ends it.`,
 		Example: `  mend watch                       follow the server that runs here
   mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
-		Args: cobra.NoArgs,
+		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := loadSettings(set)
 			if err != nil {
@@ -215,6 +215,6 @@ func (a *app) serverAddress(ctx context.Context, given string) (string, error) {
 }
 
 var (
-	errNoServer = &usageError{errors.New("no running OpenCode server was found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")}
+	errNoServer = &usageError{err: errors.New("no running OpenCode server was found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")}
 	errDisabled = errors.New("recovery is switched off: the setting \"enabled\" is false")
 )
