@@ -30,18 +30,19 @@ var layers = map[string][]string{
 	"mend/agent/opencode":              {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/txn", "mend/agent/opencode/tree", "mend/agent/opencode/database", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/diagnose", "mend/agent/opencode/render", "mend/internal/ownfile", "mend/internal/userdir"},
 	"mend/agent/opencode/diagnose":     {"mend/jsonedit", "mend/agent/opencode/schema", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/openai", "mend/provider/chat", "mend/provider/gemini", "mend/provider/bedrock", "mend/repair", "mend/agent/opencode/render"},
 	"mend/cmd/mend":                    {"mend", "mend/agent", "mend/agent/opencode", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
-	"mend/request":                     {"mend/jsonedit", "mend/session"},
+	"mend/request":                     {"mend/jsonedit", "mend/session", "mend/internal/media"},
 	"mend/provider":                    {"mend/session", "mend/request"},
-	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider"},
-	"mend/provider/openai":             {"mend/session", "mend/request", "mend/provider"},
-	"mend/provider/chat":               {"mend/session", "mend/request", "mend/provider"},
-	"mend/provider/gemini":             {"mend/session", "mend/request", "mend/provider"},
-	"mend/provider/bedrock":            {"mend/session", "mend/request", "mend/provider"},
+	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
+	"mend/provider/openai":             {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
+	"mend/provider/chat":               {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
+	"mend/provider/gemini":             {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
+	"mend/provider/bedrock":            {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
 	"mend/agent/opencode/js":           {"mend/jsonedit", "mend/session"},
 	"mend/agent/opencode/schema":       {"mend/jsonedit", "mend/session", "mend/agent/opencode/js"},
-	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/agent/opencode/js", "mend/agent/opencode/schema"},
+	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/internal/media"},
 	"mend/testdata":                    {},
 	"mend/internal/atomicfile":         {"mend/internal/ownfile"},
+	"mend/internal/media":              {},
 	"mend/internal/memory":             {},
 	"mend/internal/ownfile":            {},
 	"mend/internal/userdir":            {},
@@ -60,7 +61,7 @@ var layers = map[string][]string{
 }
 
 // pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/openai", "mend/provider/chat", "mend/provider/gemini", "mend/provider/bedrock", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render", "mend/agent/opencode/diagnose"}
+var pure = []string{"mend/internal/media", "mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/openai", "mend/provider/chat", "mend/provider/gemini", "mend/provider/bedrock", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render", "mend/agent/opencode/diagnose"}
 
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata").Output()

@@ -6,6 +6,7 @@ package request
 import (
 	"encoding/json"
 
+	"mend/internal/media"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -61,6 +62,9 @@ type Block struct {
 
 	Mime string // of an image or a document
 	Data []byte // of an image or a document: base64, or text if Mime is text/plain
+	// Media has what the Data of an image was found to hold. If it is nil, each call of
+	// MediaInfo inspects the Data.
+	Media *media.File
 	URL  string // of an image or a document that is linked to instead of sent
 	Name string // of a document
 
@@ -74,6 +78,14 @@ type Block struct {
 
 // IsThinking reports whether the block is thinking, redacted or not.
 func (b *Block) IsThinking() bool { return b.Type == Thinking || b.Type == RedactedThinking }
+
+// MediaInfo returns what the Data of an image holds.
+func (b *Block) MediaInfo() media.Info {
+	if b.Media != nil {
+		return b.Media.Info()
+	}
+	return media.Inspect(b.Data)
+}
 
 // OutputText returns the text in the block's Output.
 func (b *Block) OutputText() string { return jsonedit.Unquote(b.Output) }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 
+	"mend/internal/media"
 	"mend/request"
 )
 
@@ -92,7 +93,7 @@ func typedFileBlock(b request.Block, name string) (request.Block, string) {
 	}
 	switch {
 	case isImage(b.Mime):
-		b.Type = request.Image
+		b.Type, b.Media = request.Image, media.NewFile(b.Data)
 	case isPDF(b.Mime):
 		b.Type, b.Name = request.Document, name
 	case b.Mime == "text/plain":

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mend/agent/opencode/js"
+	"mend/internal/media"
 	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
@@ -218,7 +219,7 @@ func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Blo
 	b = request.Block{Mime: mime, Data: data, Source: p.ref}
 	switch {
 	case isImage(mime):
-		b.Type = request.Image
+		b.Type, b.Media = request.Image, media.NewFile(b.Data)
 	case isPDF(mime):
 		b.Type = request.Document
 	case a.has(skipFiles):

@@ -1,0 +1,186 @@
+package media_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"hash/crc32"
+	"image"
+	"image/color/palette"
+	"image/gif"
+	"image/jpeg"
+	"image/png"
+	"strings"
+	"testing"
+
+	"mend/internal/media"
+)
+
+// encoded returns a picture in each of three formats.
+func encoded(tb testing.TB, width, height int) (pngData, jpegData, gifData string) {
+	tb.Helper()
+	m := image.NewPaletted(image.Rect(0, 0, width, height), palette.Plan9)
+	for i := range m.Pix {
+		m.Pix[i] = byte(uint32(i*i*2654435761) >> 13) // does not compress well
+	}
+	var p, j, g bytes.Buffer
+	for _, err := range []error{png.Encode(&p, m), jpeg.Encode(&j, m, nil), gif.Encode(&g, m, nil)} {
+		if err != nil {
+			tb.Fatal(err)
+		}
+	}
+	return p.String(), j.String(), g.String()
+}
+
+func fromBase64(s string) string {
+	b, err := base64.StdEncoding.DecodeString(s)
+	if err != nil {
+		panic(err)
+	}
+	return string(b)
+}
+
+var (
+	lossyWebP    = fromBase64("UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA")
+	losslessWebP = fromBase64("UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==")
+)
+
+// withSize returns a PNG that says of itself that it has that size.
+func withSize(data string, width, height uint32) string {
+	b := []byte(data)
+	binary.BigEndian.PutUint32(b[16:], width)
+	binary.BigEndian.PutUint32(b[20:], height)
+	binary.BigEndian.PutUint32(b[29:], crc32.ChecksumIEEE(b[12:29]))
+	return string(b)
+}
+
+func TestInspect(t *testing.T) {
+	p, j, g := encoded(t, 30, 20)
+	for _, c := range []struct {
+		name, data    string
+		mime          string
+		width, height int
+		fault         media.Fault
+	}{
+		{"png", p, media.PNG, 30, 20, 0},
+		{"jpeg", j, media.JPEG, 30, 20, 0},
+		{"gif", g, media.GIF, 30, 20, 0},
+		{"webp, lossy", lossyWebP, media.WebP, 1, 1, 0},
+		{"webp, lossless", losslessWebP, media.WebP, 1, 1, 0},
+		{"bytes behind a png", p + "more", media.PNG, 30, 20, 0},
+		{"bytes behind a jpeg", j + "more", media.JPEG, 30, 20, 0},
+		{"hostile size", withSize(p, 1<<31-1, 1<<31-1), media.PNG, 1<<31 - 1, 1<<31 - 1, 0},
+
+		{"nothing", "", "", 0, 0, media.Empty},
+		{"text", "a sentence, and no picture", "", 0, 0, media.Unknown},
+		{"html", "<html>", "", 0, 0, media.Unknown},
+		{"svg", `<svg xmlns="http://www.w3.org/2000/svg"/>`, media.SVG, 0, 0, 0},
+		{"svg with a declaration", "\ufeff <?xml version=\"1.0\"?><!-- x -->\n<svg/>", media.SVG, 0, 0, 0},
+		{"pdf", "%PDF-1.7\n", media.PDF, 0, 0, 0},
+		{"bmp", "BM12345678", media.BMP, 0, 0, 0},
+		{"avif", "\x00\x00\x00\x20ftypavif....", media.AVIF, 0, 0, 0},
+		{"no more than a signature", p[:8], media.PNG, 0, 0, media.Truncated},
+		{"no width", withSize(p, 0, 20), media.PNG, 0, 0, media.Damaged},
+		{"png without its end", p[:len(p)-12], media.PNG, 30, 20, media.Truncated},
+		{"half a png", p[:len(p)/2], media.PNG, 30, 20, media.Truncated},
+		{"png of no data", p[:33] + "\x00\x00\x00\x00IEND\xae\x42\x60\x82", media.PNG, 30, 20, media.Damaged},
+		{"a wrong byte in a png", p[:60] + string(p[60]^1) + p[61:], media.PNG, 30, 20, media.Damaged},
+		{"png header of another colour type", p[:25] + "\x05" + p[26:], media.PNG, 0, 0, media.Damaged},
+		{"half a jpeg", j[:len(j)/2], media.JPEG, 0, 0, media.Truncated},
+		{"jpeg without its end", j[:len(j)-2], media.JPEG, 30, 20, media.Truncated},
+		{"jpeg without a picture", "\xff\xd8\xff\xd9", media.JPEG, 0, 0, media.Damaged},
+		{"half a gif", g[:len(g)/2], media.GIF, 30, 20, media.Truncated},
+		{"gif without a picture", g[:6] + "\x01\x00\x01\x00\x00\x00\x00;", media.GIF, 1, 1, media.Damaged},
+		{"half a webp", lossyWebP[:30], media.WebP, 1, 1, media.Truncated},
+		{"webp without a picture", "RIFF\x0c\x00\x00\x00WEBPEXIF\x00\x00\x00\x00", media.WebP, 0, 0, media.Damaged},
+	} {
+		got := media.Inspect([]byte(base64.StdEncoding.EncodeToString([]byte(c.data))))
+		want := media.Info{Type: c.mime, Width: c.width, Height: c.height, Size: len(c.data), Fault: c.fault}
+		if got.Fault != 0 && want.Width == 0 { // of damaged data they may be known
+			got.Width, got.Height = 0, 0
+		}
+		if got != want {
+			t.Errorf("%s: Inspect = %+v, want %+v", c.name, got, want)
+		}
+		if got.Image() != (got.Problem() == "") {
+			t.Errorf("%s: Image %t, Problem %q", c.name, got.Image(), got.Problem())
+		}
+	}
+}
+
+func TestInspectBase64(t *testing.T) {
+	p, _, _ := encoded(t, 900, 200)
+	good := base64.StdEncoding.EncodeToString([]byte(p))
+	var folded strings.Builder
+	for i := 0; i < len(good); i += 76 {
+		folded.WriteString(good[i:min(i+76, len(good))] + "\r\n")
+	}
+	for _, c := range []struct {
+		name, data string
+		fault      media.Fault
+	}{
+		{"padded", good, 0},
+		{"without padding", strings.TrimRight(good, "="), 0},
+		{"alphabet of URLs", base64.URLEncoding.EncodeToString([]byte(p)), 0},
+		{"in lines", folded.String(), 0},
+		{"a wrong character", good[:5000] + "!" + good[5001:], media.NotBase64},
+		{"a wrong character at the end", good + "!", media.NotBase64},
+		{"padding in the middle", good[:8] + "=" + good[8:], media.NotBase64},
+		{"one character", "A", media.NotBase64},
+		{"a URL", "https://example.invalid/x.png", media.NotBase64},
+		{"padding alone", "==", media.Empty},
+		{"blanks", " \n", media.Empty},
+	} {
+		if got := media.Inspect([]byte(c.data)); got.Fault != c.fault {
+			t.Errorf("%s: Inspect = %+v, want fault %d", c.name, got, c.fault)
+		}
+	}
+}
+
+func TestMatches(t *testing.T) {
+	for _, c := range []struct {
+		declared, is string
+		want         bool
+	}{
+		{"image/png", media.PNG, true}, {"image/jpg", media.JPEG, true}, {"image/png", media.JPEG, false}, {"", media.PNG, false},
+	} {
+		if got := (media.Info{Type: c.is}).Matches(c.declared); got != c.want {
+			t.Errorf("%s declared as %s: Matches = %t", c.is, c.declared, got)
+		}
+	}
+}
+
+// A picture that the standard library decodes has no fault.
+func FuzzInspect(f *testing.F) {
+	p, j, g := encoded(f, 9, 5)
+	for _, s := range []string{p, j, g, lossyWebP, losslessWebP, p[:40], "<svg/>", "\xff\xd8\xff\xda"} {
+		f.Add([]byte(s))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		got := media.Inspect([]byte(base64.StdEncoding.EncodeToString(data)))
+		if got.Size != len(data) || got.Width < 0 || got.Height < 0 {
+			t.Errorf("Inspect(%q) = %+v", data, got)
+		}
+		media.Inspect(data)
+		size, _, err := image.DecodeConfig(bytes.NewReader(data))
+		if err != nil || size.Width > 1000 || size.Height > 1000 || got.Type == "" { // of a JPEG the first three bytes count
+			return
+		}
+		if _, kind, err := image.Decode(bytes.NewReader(data)); err == nil {
+			if got.Fault != 0 || got.Type != "image/"+kind || kind != "gif" && (got.Width != size.Width || got.Height != size.Height) {
+				t.Errorf("Inspect(%q) = %+v; it decodes as a %s of %d×%d", data, got, kind, size.Width, size.Height)
+			}
+		}
+	})
+}
+
+func BenchmarkInspect(b *testing.B) {
+	p, _, _ := encoded(b, 3000, 2000)
+	data := []byte(base64.StdEncoding.EncodeToString([]byte(p)))
+	b.SetBytes(int64(len(data)))
+	for b.Loop() {
+		if got := media.Inspect(data); !got.Image() {
+			b.Fatal(got)
+		}
+	}
+}
