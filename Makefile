@@ -48,7 +48,7 @@ fuzz: # every fuzz target, one on each core
 		echo "fuzz $$0 $$1: $$(echo "$$out" | grep -o "elapsed: .*" | tail -1)"'
 
 fuzz-keep: # what this machine found last, which is the hardest to find again, goes into the seeds
-	@$(FUZZERS) | while read dir name; do found=$$(go env GOCACHE)/fuzz/mend/$$dir/$$name; keep=$$dir/testdata/fuzz/$$name; \
+	@$(FUZZERS) | while read dir name; do found=$$(go env GOCACHE)/fuzz/$$(go list -m)/$$dir/$$name; keep=$$dir/testdata/fuzz/$$name; \
 		for f in $$(find $$found -type f -size -5 2>/dev/null | xargs -r ls -t | sed -n 1,16p); do mkdir -p $$keep; cp $$f $$keep; done; done
 
 faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every fifth

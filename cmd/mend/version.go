@@ -32,8 +32,14 @@ func (a *app) printVersion() error {
 	return nil
 }
 
-// version returns the version of the module, or the revision of the checkout.
+// release is the version of a released binary. The linker sets it: -X main.release=1.2.3.
+var release string
+
+// version returns the version of the release, of the module, or the revision of the checkout.
 func version() string {
+	if release != "" {
+		return release
+	}
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" && info.Main.Version != "(devel)" {
 		return info.Main.Version
 	}
