@@ -20,6 +20,7 @@ var layers = map[string][]string{
 	"mend/scancache":                   {"mend/session", "mend/repair", "mend/internal/atomicfile", "mend/internal/ownfile"},
 	"mend/agent/opencode/tree":         {"mend/session", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
 	"mend/fsstore":                     {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
+	"mend/linestore":                   {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
 	"mend/agent/opencode/database":     {"mend/session", "mend/sqlstore", "mend/internal/memory"},
 	"mend/sqlstore":                    {"mend/session", "mend/change", "mend/internal/ownfile", "mend/internal/processes"},
 	"mend/journal":                     {"mend/session", "mend/change", "mend/journal/boltread", "mend/internal/ownfile"},

@@ -40,7 +40,7 @@ func (e *Entry) Files() (refs []session.Ref) {
 
 // A StoreID identifies a store. Kind and Root are compared; Dev and Ino are for display.
 type StoreID struct {
-	Kind string // "json" or "sqlite"
+	Kind string // "json", "sqlite" or "lines"
 	Root string // the canonical absolute path; it need not be UTF-8
 	Dev  uint64
 	Ino  uint64

@@ -16,6 +16,9 @@ type Plan struct {
 	// AllowMissingParent allows a row to be created whose parent does not exist, as it is
 	// when orphans are restored. The journal does not keep it: a recovery creates no row.
 	AllowMissingParent bool
+	// Force allows the change beside a process that has the session in its memory. Only
+	// Prepare needs it.
+	Force bool
 }
 
 // A Cause says why a plan was made.

@@ -42,6 +42,37 @@ func (d *Dir) Create(name string, mode fs.FileMode) (*os.File, error) {
 	return os.NewFile(uintptr(fd), path.Join(d.Path, name)), nil
 }
 
+// OpenAppend opens a regular file for reading and for writing at its end.
+func (d *Dir) OpenAppend(name string) (*os.File, error) {
+	const flags = unix.O_RDWR | unix.O_APPEND | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	if err != nil {
+		return nil, d.wrap("open", name, err)
+	}
+	f := os.NewFile(uintptr(fd), path.Join(d.Path, name))
+	e, err := StatFile(f)
+	if err == nil && !e.IsFile() {
+		err = d.wrap("open", name, errors.New(e.ReadProblem()))
+	}
+	if err != nil {
+		f.Close()
+		return nil, err
+	}
+	return f, nil
+}
+
+// SetMtime sets the time of the last change of a file, in nanoseconds since 1970.
+func (d *Dir) SetMtime(name string, mtime int64) error {
+	var st unix.Stat_t
+	if err := unix.Fstatat(d.fd, name, &st, unix.AT_SYMLINK_NOFOLLOW); err != nil {
+		return d.wrap("stat", name, err)
+	}
+	times := []unix.Timespec{unix.NsecToTimespec(st.Atim.Nano()), unix.NsecToTimespec(mtime)}
+	return d.wrap("set the time of", name, retryError(func() error {
+		return unix.UtimesNanoAt(d.fd, name, times, unix.AT_SYMLINK_NOFOLLOW)
+	}))
+}
+
 // StatFile returns the entry of an open file without its content.
 func StatFile(f *os.File) (Entry, error) {
 	var st unix.Stat_t

@@ -1,0 +1,330 @@
+package linestore_test
+
+import (
+	"context"
+	"errors"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/linestore"
+	"mend/session"
+)
+
+func image(s string) *change.Image { return &change.Image{Data: []byte(s), Mode: linestore.Mode} }
+
+func lineRef(id string) session.Ref {
+	return session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: id}
+}
+
+// appendOps returns a plan that can be made by appending: a line replaced and one added.
+func appendOps(t *testing.T, root string) []change.Op {
+	t.Helper()
+	return []change.Op{
+		{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12")), Post: image(`{"id":"prt_12","text":"repaired"}`)},
+		{Ref: lineRef("new"), Post: image(`{"id":"new","text":"added"}`)},
+	}
+}
+
+// endings are the ways in which a transcript may end.
+var endings = map[string]func(string) string{
+	"whole":          func(s string) string { return s },
+	"without a line": func(s string) string { return strings.TrimSuffix(s, "\n") },
+	"torn":           func(s string) string { return s + `{"id":"torn","te` },
+	"NUL":            func(s string) string { return s + "\x00\x00\x00" },
+}
+
+var long = time.Date(2026, 1, 2, 3, 4, 5, 6000, time.UTC)
+
+// rootEnding returns a transcript with an ending, and an old time.
+func rootEnding(t *testing.T, ending func(string) string) (root, before string) {
+	t.Helper()
+	root = newRoot(t)
+	before = ending(content(t, root))
+	if err := os.WriteFile(file(root), []byte(before), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chtimes(file(root), long, long); err != nil {
+		t.Fatal(err)
+	}
+	return root, before
+}
+
+func wantTime(t *testing.T, root string) {
+	t.Helper()
+	if fi, err := os.Stat(file(root)); err != nil || !fi.ModTime().Equal(long) {
+		t.Errorf("the transcript is of %v, %v, want %v", fi.ModTime(), err, long)
+	}
+}
+
+// An append moves no byte, its undo gives back the same bytes, and neither changes the time.
+func TestAppend(t *testing.T) {
+	storetest.NeedWrites(t)
+	for name, ending := range endings {
+		t.Run(name, func(t *testing.T) {
+			root, before := rootEnding(t, ending)
+			s := mustOpen(t, root, linestore.Options{})
+			info, err := os.Stat(file(root))
+			if err != nil {
+				t.Fatal(err)
+			}
+			st := storetest.Apply(t, s, appendOps(t, root))
+			after := content(t, root)
+			if now, err := os.Stat(file(root)); err != nil || !strings.HasPrefix(after, before) || !os.SameFile(now, info) {
+				t.Errorf("the append moved bytes: %q", after)
+			}
+			if now := lastLines(t, root); now["prt_12"] != `{"id":"prt_12","text":"repaired"}` || now["new"] == "" {
+				t.Errorf("after the append the last lines are %q", now)
+			}
+			wantTime(t, root)
+			for range 2 {
+				st = storetest.Apply(t, s, change.Inverse(st.Ops))
+				if got := content(t, root); got != before {
+					t.Errorf("undone: %q, want %q", got, before)
+				}
+				wantTime(t, root)
+				st = storetest.Apply(t, s, change.Inverse(st.Ops))
+				if got := content(t, root); got != after {
+					t.Errorf("redone: %q, want %q", got, after)
+				}
+			}
+		})
+	}
+}
+
+// Undo removes exactly the appended lines when the agent has gone on since.
+func TestUndoBehindAgent(t *testing.T) {
+	storetest.NeedWrites(t)
+	for name, ending := range endings {
+		t.Run(name, func(t *testing.T) {
+			root, before := rootEnding(t, ending)
+			s := mustOpen(t, root, linestore.Options{})
+			st := storetest.Apply(t, s, appendOps(t, root))
+			agentAppends(t, root, `{"id":"later"}`)
+			redo := storetest.Apply(t, s, change.Inverse(st.Ops))
+			want := before
+			if !strings.HasSuffix(want, "\n") {
+				want += "\n"
+			}
+			want += `{"id":"later"}` + "\n"
+			if got := content(t, root); got != want {
+				t.Errorf("undone: %q, want %q", got, want)
+			}
+			storetest.Apply(t, s, change.Inverse(redo.Ops))
+			if now := lastLines(t, root); now["prt_12"] != `{"id":"prt_12","text":"repaired"}` || now["later"] == "" {
+				t.Errorf("redone: the last lines are %q", now)
+			}
+		})
+	}
+}
+
+// While a process uses the transcript, an undo is refused; by force the old lines are
+// appended again.
+func TestInUse(t *testing.T) {
+	storetest.NeedWrites(t)
+	root, _ := rootEnding(t, endings["whole"])
+	s := mustOpen(t, root, linestore.Options{InUse: func(string) string { return "process 7" }})
+	ops := appendOps(t, root)[:1]
+	st := storetest.Apply(t, s, ops)
+	after := content(t, root)
+	p := change.Plan{Ops: change.Inverse(st.Ops)}
+	if _, err := s.Prepare(t.Context(), p); !errors.Is(err, linestore.ErrInUse) {
+		t.Errorf("Prepare = %v, want %v", err, linestore.ErrInUse)
+	}
+	p.Force = true
+	staged, err := s.Prepare(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
+		t.Fatalf("Commit = %+v, %v", out, err)
+	}
+	if got, want := content(t, root), after+string(ops[0].Pre.Data)+"\n"; got != want {
+		t.Errorf("by force: %q, want %q", got, want)
+	}
+}
+
+// The agent appends at each call of an append and of its undo. No line of it is lost.
+func TestAgentAppendsAtEveryStep(t *testing.T) {
+	storetest.NeedWrites(t)
+	for name, ending := range endings {
+		for _, undo := range []bool{false, true} {
+			for k := 0; ; k++ {
+				root, _ := rootEnding(t, ending)
+				ops := appendOps(t, root)
+				if undo {
+					st := storetest.Apply(t, mustOpen(t, root, linestore.Options{}), ops)
+					ops = change.Inverse(st.Ops)
+				}
+				f := &storetest.Fault{At: k}
+				s := mustOpen(t, root, linestore.Options{Step: func(call string) error {
+					if f.Step(call) != nil && len(f.Calls) == k+1 {
+						agentAppends(t, root, `{"id":"meanwhile"}`)
+					}
+					return nil
+				}})
+				staged, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
+				var conflict *change.ConflictError
+				if err == nil {
+					var out change.Outcome
+					out, err = s.Commit(t.Context(), staged)
+					if err == nil && out.State == change.Committed {
+						wantOps(t, root, ops, true)
+					} else if err == nil {
+						wantOps(t, root, ops, false)
+					}
+					if err == nil {
+						err = s.Discard(t.Context(), staged)
+					}
+				} else if errors.As(err, &conflict) {
+					err = nil
+				}
+				if err != nil {
+					t.Fatalf("%s, undo %t, call %d of %q: %v", name, undo, k, f.Calls, err)
+				}
+				if f.Hit() && !strings.Contains(content(t, root), `{"id":"meanwhile"}`+"\n") {
+					t.Fatalf("%s, undo %t, call %d of %q: the agent's line is lost: %q", name, undo, k, f.Calls, content(t, root))
+				}
+				if l := leftovers(root); len(l) > 0 {
+					t.Errorf("%s, undo %t, call %d: left over: %q", name, undo, k, l)
+				}
+				if !f.Hit() {
+					break
+				}
+			}
+		}
+	}
+}
+
+func wantOps(t *testing.T, root string, ops []change.Op, post bool) {
+	t.Helper()
+	for _, o := range ops {
+		want := o.Pre
+		if post {
+			want = o.Post
+		}
+		if o.Ref.Kind == session.KindPart {
+			continue
+		}
+		if now := read(t, root, o.Ref); !now.Equal(want) {
+			t.Errorf("%s holds %v, want %v, committed %t", o.Ref, now, want, post)
+		}
+	}
+}
+
+// An append that is cut anywhere, also in the middle of its bytes, is finished or removed
+// without a trace, beside lines that the agent wrote behind it.
+func TestTornAppend(t *testing.T) {
+	storetest.NeedWrites(t)
+	for name, ending := range endings {
+		for _, agent := range []bool{false, true} {
+			root, before := rootEnding(t, ending)
+			s := mustOpen(t, root, linestore.Options{})
+			ops := appendOps(t, root)
+			staged, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Commit(t.Context(), staged); err != nil {
+				t.Fatal(err)
+			}
+			after := content(t, root)
+			for cut := len(before); cut <= len(after); cut++ {
+				if !storetest.Includes(cut, 7) {
+					continue
+				}
+				if err := os.WriteFile(file(root), []byte(after[:cut]), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				want := before
+				if agent {
+					agentAppends(t, root, `{"id":"later"}`)
+					if !strings.HasSuffix(want, "\n") {
+						want += "\n"
+					}
+					want += `{"id":"later"}` + "\n"
+				}
+				for k := range 20 {
+					f := &storetest.Fault{At: k}
+					if _, err := mustOpen(t, root, linestore.Options{Step: f.Step}).Settle(context.Background(), staged); !f.Hit() || err == nil {
+						break
+					}
+				}
+				out, err := s.Settle(t.Context(), staged)
+				if err != nil {
+					t.Fatalf("%s, agent %t, cut at %d: Settle = %v", name, agent, cut-len(before), err)
+				}
+				got := content(t, root)
+				switch out.State {
+				case change.Aborted:
+					if got != want {
+						t.Fatalf("%s, agent %t, cut at %d: aborted, %q, want %q", name, agent, cut-len(before), got, want)
+					}
+				case change.Committed:
+					wantOps(t, root, ops, true)
+					if agent && !strings.Contains(got, `{"id":"later"}`+"\n") {
+						t.Fatalf("%s, cut at %d: the agent's line is lost: %q", name, cut-len(before), got)
+					}
+				default:
+					t.Fatalf("%s, agent %t, cut at %d: Settle = %+v", name, agent, cut-len(before), out)
+				}
+				if err := s.Discard(t.Context(), staged); err != nil {
+					t.Fatal(err)
+				}
+				if l := leftovers(root); len(l) > 0 {
+					t.Fatalf("left over: %q", l)
+				}
+			}
+		}
+	}
+}
+
+// A whole transcript is replaced by other bytes; what the agent appended meanwhile stays.
+func TestWholeTranscript(t *testing.T) {
+	storetest.NeedWrites(t)
+	root, before := rootEnding(t, endings["whole"])
+	s := mustOpen(t, root, linestore.Options{})
+	ref := session.Ref{Kind: session.KindSession, Session: "ses_1"}
+	after := strings.ReplaceAll(before, "a text", "another text")
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{{Ref: ref, Pre: image(before), Post: image(after)}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	agentAppends(t, root, `{"id":"later"}`)
+	if out, err := s.Commit(t.Context(), staged); err != nil || out.State != change.Committed {
+		t.Fatalf("Commit = %+v, %v", out, err)
+	}
+	if got, want := content(t, root), after+`{"id":"later"}`+"\n"; got != want {
+		t.Errorf("replaced: %q, want %q", got, want)
+	}
+	if err := s.Discard(t.Context(), staged); err != nil {
+		t.Fatal(err)
+	}
+	storetest.Apply(t, s, change.Inverse(staged.Ops))
+	if got, want := content(t, root), before+`{"id":"later"}`+"\n"; got != want {
+		t.Errorf("undone: %q, want %q", got, want)
+	}
+}
+
+// Two transcripts cannot change at once, nor a transcript and its lines.
+func TestRefusedPlans(t *testing.T) {
+	storetest.NeedWrites(t)
+	root, before := rootEnding(t, endings["whole"])
+	s := mustOpen(t, root, linestore.Options{})
+	for name, ops := range map[string][]change.Op{
+		"other key":    {{Ref: lineRef("prt_12"), Pre: read(t, root, lineRef("prt_12")), Post: image(`{"id":"other"}`)}},
+		"two lines":    {{Ref: lineRef("new"), Post: image("{\"id\":\"new\"}\n{}")}},
+		"whole, lines": {{Ref: session.Ref{Kind: session.KindSession, Session: "ses_1"}, Pre: image(before), Post: image("")}, appendOps(t, root)[0]},
+		"no such file": {{Ref: session.Ref{Kind: session.KindSession, Session: "ses_2"}, Pre: image("a"), Post: image("b")}},
+	} {
+		if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, change.ErrInvalid) {
+			t.Errorf("%s: Prepare = %v, want %v", name, err, change.ErrInvalid)
+		}
+	}
+	if got := content(t, root); got != before {
+		t.Errorf("the transcript changed: %q", got)
+	}
+}

@@ -1,0 +1,301 @@
+package linestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+
+	"mend/change"
+	"mend/internal/atomicfile"
+	"mend/internal/safedir"
+	"mend/session"
+)
+
+// errForeign means that another program changed the transcript in another way than by
+// appending. What it wrote is in place.
+var errForeign = errors.New("changed by another program")
+
+// Commit appends the new lines, or exchanges the transcript with the staged one, and returns
+// when that is durable. If a record holds something else, or ctx ended, nothing is changed and
+// the Outcome is Aborted.
+//
+// An error means that the change is undecided: call Settle.
+func (s *Store) Commit(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	tx, err := s.resume(st)
+	if err != nil {
+		return change.Outcome{}, fmt.Errorf("applying the change: %w", err)
+	}
+	defer tx.close()
+	if err := ctx.Err(); err != nil {
+		return change.Outcome{State: change.Aborted, Cause: err}, nil
+	}
+	var out change.Outcome
+	if size, _, ok := parseAppendName(path.Base(st.Dir)); ok {
+		out, err = tx.append(size)
+	} else {
+		out, err = tx.commitReplace(st.Dir)
+	}
+	if err != nil {
+		return change.Outcome{}, fmt.Errorf("applying the change: %w", err)
+	}
+	return out, nil
+}
+
+// resume continues a change that was prepared before, possibly by another process.
+func (s *Store) resume(st change.Staged) (*transaction, error) {
+	if err := safedir.CanWrite(); err != nil {
+		return nil, err
+	}
+	if err := s.checkStage(st); err != nil {
+		return nil, err
+	}
+	return s.begin(st.Ops)
+}
+
+func aborted(list []change.Conflict) change.Outcome {
+	return change.Outcome{State: change.Aborted, Conflicts: list}
+}
+
+// append makes the change by one write. size is that of the transcript when the change was
+// prepared.
+//
+// A crash or an error from the write on leaves all, a part or none of the block at the end
+// of the transcript.
+func (tx *transaction) append(size int64) (change.Outcome, error) {
+	e, err := tx.readTarget()
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	t, conflicts := tx.conflicts(&e)
+	if len(conflicts) > 0 {
+		return aborted(conflicts), nil
+	}
+	plan, _, _ := tx.edit(t, true)
+	needs := len(plan.block) > 0 && plan.block[0] == '\n'
+	if int64(len(e.Data)) < size || needs != tx.hasNewline() {
+		return aborted(tx.conflictMeanwhile(t).Conflicts), nil
+	}
+	f, err := tx.dir.OpenAppend(tx.name)
+	if err != nil {
+		return change.Outcome{State: change.Aborted, Cause: err}, nil
+	}
+	b := atomicfile.NewBarrier(tx.root.File())
+	if err := tx.reserve(f, int64(len(plan.block))); err != nil {
+		f.Close()
+		return change.Outcome{State: change.Aborted, Cause: err}, nil
+	}
+	err = tx.step("append " + tx.path)
+	if err == nil {
+		_, err = f.Write(plan.block)
+	}
+	if err == nil {
+		err = tx.restoreTime(e.Mtime, e.Size+int64(len(plan.block)))
+	}
+	if err != nil {
+		f.Close()
+		return change.Outcome{}, err
+	}
+	b.Add(f)
+	return change.Outcome{State: change.Committed}, tx.wait(b)
+}
+
+// hasNewline reports whether the ops have one on a newline to be written.
+func (tx *transaction) hasNewline() bool {
+	for _, op := range tx.ops {
+		if op.newline != "" && op.Post != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// restoreTime sets the time of the transcript's last change if it has the size: else another
+// program has written since.
+func (tx *transaction) restoreTime(mtime, size int64) error {
+	e, err := tx.dir.Stat(tx.name)
+	if err != nil || e.Size != size || e.Mtime == mtime {
+		return err
+	}
+	if err := tx.step("time " + tx.path); err != nil {
+		return err
+	}
+	return tx.dir.SetMtime(tx.name, mtime)
+}
+
+// commitReplace exchanges the transcript with the staged one.
+func (tx *transaction) commitReplace(stage string) (change.Outcome, error) {
+	d, name, err := tx.staged(stage)
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	if d == nil {
+		return change.Outcome{}, fmt.Errorf("the staging folder %s is gone", stage)
+	}
+	defer d.Close()
+	e, err := tx.readTarget()
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	t, conflicts := tx.conflicts(&e)
+	if len(conflicts) > 0 {
+		return aborted(conflicts), nil
+	}
+	c, _ := parseCopyName(name)
+	if v, _ := c.classify(e.Data); v != oldVersion {
+		return aborted(tx.conflictMeanwhile(t).Conflicts), nil
+	}
+	err = tx.exchange(d, name)
+	if errors.Is(err, errForeign) {
+		if e, err = tx.readTarget(); err != nil {
+			return change.Outcome{}, err
+		}
+		t, conflicts := tx.conflicts(&e)
+		if len(conflicts) == 0 {
+			conflicts = tx.conflictMeanwhile(t).Conflicts
+		}
+		return aborted(conflicts), nil
+	}
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	return change.Outcome{State: change.Committed}, nil
+}
+
+// staged opens the staging folder and returns the name of its staged file; no folder if there
+// is none.
+func (tx *transaction) staged(stage string) (*safedir.Dir, string, error) {
+	d, err := tx.root.Sub(stage)
+	if err != nil {
+		if isMissing(err) {
+			err = nil
+		}
+		return nil, "", err
+	}
+	names, err := d.Names(nil)
+	if err != nil {
+		d.Close()
+		return nil, "", err
+	}
+	for _, name := range names {
+		if _, ok := parseCopyName(name); ok {
+			return d, name, nil
+		}
+	}
+	d.Close()
+	return nil, "", nil
+}
+
+// exchange puts the staged file in place of the transcript, carries over what was appended
+// since, and returns when all is durable. The error is errForeign if the transcript held
+// something else; it is back in place then.
+//
+// A crash before the exchange leaves the old transcript in place; after it, the new one,
+// while the staged file has what is not carried over yet.
+func (tx *transaction) exchange(d *safedir.Dir, name string) error {
+	if err := tx.step("exchange " + tx.path); err != nil {
+		return err
+	}
+	err := tx.dir.Exchange(tx.name, d, name)
+	if errors.Is(err, errors.ErrUnsupported) {
+		return tx.overwrite(d, name)
+	}
+	if err != nil {
+		return err
+	}
+	c, _ := parseCopyName(name)
+	out, err := d.Read(nil, name, session.MaxText)
+	if err != nil {
+		return err
+	}
+	if v, _ := c.classify(out.Data); v != oldVersion {
+		if err := tx.step("exchange back " + tx.path); err != nil {
+			return err
+		}
+		if err := tx.dir.Exchange(tx.name, d, name); err != nil {
+			return err
+		}
+		return errForeign
+	}
+	return tx.finishExchange(d, name)
+}
+
+// overwrite replaces the transcript where the file system has no exchange: it compares it,
+// then renames the staged file over it. What another program appends in between is lost.
+func (tx *transaction) overwrite(d *safedir.Dir, name string) error {
+	tx.note(fmt.Sprintf("the file system of %s cannot exchange two files: what another program writes to a transcript "+
+		"in the moment in which it is replaced can be lost, so let no agent work in the session meanwhile", tx.id.Root))
+	c, _ := parseCopyName(name)
+	now, err := tx.readTarget()
+	if err != nil {
+		return err
+	}
+	v, tail := c.classify(now.Data)
+	if v != oldVersion || len(tail) > 0 {
+		return errForeign
+	}
+	if err := tx.step("replace " + tx.path); err != nil {
+		return err
+	}
+	if err := d.Replace(name, tx.dir, tx.name); err != nil {
+		return err
+	}
+	return tx.barrier(path.Dir(tx.path), d.Path)
+}
+
+// finishExchange carries over what was appended to the old transcript, which is the staged
+// file now, until nothing more comes, and makes the exchange durable.
+func (tx *transaction) finishExchange(d *safedir.Dir, name string) error {
+	if err := tx.barrier(path.Dir(tx.path), d.Path); err != nil {
+		return err
+	}
+	c, _ := parseCopyName(name)
+	for {
+		out, err := d.Read(nil, name, session.MaxText)
+		if err != nil {
+			return err
+		}
+		if v, tail := c.classify(out.Data); v != oldVersion || len(tail) == 0 {
+			return nil
+		} else if more, err := tx.carryOver(c, tail, out.Mtime); err != nil || !more {
+			return err
+		}
+	}
+}
+
+// carryOver appends to the transcript what of tail is not in it yet, and reports whether it
+// appended anything.
+func (tx *transaction) carryOver(c copyName, tail []byte, mtime int64) (bool, error) {
+	e, err := tx.readTarget()
+	if err != nil {
+		return false, err
+	}
+	v, has := c.classify(e.Data)
+	if v != newVersion || contains(has, tail) {
+		return false, nil
+	}
+	missing := tail
+	if len(has) > 0 && len(has) < len(tail) && string(tail[:len(has)]) == string(has) {
+		missing = tail[len(has):] // a crash cut this here
+	} else if !endsLine(e.Data) && tail[0] != '\n' {
+		missing = append([]byte{'\n'}, tail...)
+	}
+	f, err := tx.dir.OpenAppend(tx.name)
+	if err != nil {
+		return false, err
+	}
+	b := atomicfile.NewBarrier(tx.root.File())
+	err = tx.step("carry over " + tx.path)
+	if err == nil {
+		_, err = f.Write(missing)
+	}
+	if err == nil {
+		err = tx.restoreTime(mtime, e.Size+int64(len(missing)))
+	}
+	if err != nil {
+		f.Close()
+		return false, err
+	}
+	b.Add(f)
+	return true, tx.wait(b)
+}

@@ -1,0 +1,189 @@
+package linestore_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/change"
+	"mend/internal/storetest"
+	"mend/linestore"
+	"mend/session"
+)
+
+// transcript is the path of the transcript of the tests, below the root.
+const transcript = "talks/ses_1.jsonl"
+
+// A testLayout has one transcript. The key of a line is its id.
+type testLayout struct{}
+
+func (testLayout) Locate(ref session.Ref) (path, key string, err error) {
+	switch {
+	case ref.Session != "ses_1":
+		return "", "", fmt.Errorf("no session %s", ref.Session)
+	case ref.Kind == session.KindSession:
+		return transcript, "", nil
+	case strings.HasPrefix(ref.Message, "../"):
+		return "", "", fmt.Errorf("no message %s", ref.Message)
+	}
+	return transcript, ref.ID(), nil
+}
+
+func (testLayout) Key(line []byte) string {
+	var r struct{ ID string }
+	if json.Unmarshal(line, &r) != nil {
+		return ""
+	}
+	return r.ID
+}
+
+// compact returns the record on one line.
+func compact(t *testing.T, record string) string {
+	t.Helper()
+	var b bytes.Buffer
+	if err := json.Compact(&b, []byte(record)); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+// newRoot writes a transcript of four messages, three of them with parts.
+func newRoot(t *testing.T) string {
+	t.Helper()
+	root := storetest.FastDir(t)
+	var lines []string
+	for i, role := range []string{"user", "assistant", "user", "assistant"} {
+		msg := fmt.Sprintf("msg_%d", i+1)
+		lines = append(lines, compact(t, storetest.MessageJSON("ses_1", msg, role, 1000+i)))
+		for n := 1; n <= 3 && i < 3; n++ {
+			lines = append(lines, compact(t, storetest.TextJSON(msg, fmt.Sprintf("prt_%d%d", i+1, n), "a text")))
+		}
+	}
+	storetest.Put(t, root, transcript, strings.Join(lines, "\n")+"\n")
+	return root
+}
+
+func mustOpen(t *testing.T, root string, o linestore.Options) *linestore.Store {
+	t.Helper()
+	o.Owner = "own"
+	s, err := linestore.New(root, testLayout{}, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func file(root string) string { return filepath.Join(root, filepath.FromSlash(transcript)) }
+
+func content(t *testing.T, root string) string {
+	t.Helper()
+	data, err := os.ReadFile(file(root))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(data)
+}
+
+// agentAppends adds a line as an agent does: behind a newline if the last line has none.
+func agentAppends(t *testing.T, root, line string) {
+	t.Helper()
+	f, err := os.OpenFile(file(root), os.O_APPEND|os.O_WRONLY, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasSuffix(content(t, root), "\n") {
+		line = "\n" + line
+	}
+	if _, err := f.WriteString(line + "\n"); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func leftovers(root string) (names []string) {
+	_ = filepath.WalkDir(filepath.Join(root, ".mend"), func(p string, _ os.DirEntry, err error) error {
+		if err == nil {
+			names = append(names, p)
+		}
+		return nil
+	})
+	return names
+}
+
+// lastLines returns the last line of each key.
+func lastLines(t *testing.T, root string) map[string]string {
+	all := map[string]string{}
+	for line := range strings.Lines(content(t, root)) {
+		all[testLayout{}.Key([]byte(line))] = strings.TrimSuffix(line, "\n")
+	}
+	return all
+}
+
+func TestContract(t *testing.T) {
+	storetest.NeedWrites(t)
+	storetest.Run(t, func(t *testing.T) storetest.Harness {
+		root := newRoot(t)
+		return storetest.Harness{
+			Open:      func(step func(string) error) storetest.Store { return mustOpen(t, root, linestore.Options{Step: step}) },
+			Load:      func() *session.Session { return load(t, root) },
+			Read:      func(ref session.Ref) *change.Image { return read(t, root, ref) },
+			Snapshot:  func() map[string]string { return lastLines(t, root) },
+			Leftovers: func() []string { return leftovers(root) },
+			Write:     func(ref session.Ref, image *change.Image) { write(t, root, ref, image) },
+		}
+	})
+}
+
+// load reads the session from the last lines.
+func load(t *testing.T, root string) *session.Session {
+	s := &session.Session{ID: "ses_1"}
+	all := lastLines(t, root)
+	for i := 1; i <= 4; i++ {
+		id := fmt.Sprintf("msg_%d", i)
+		ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: id}
+		m := session.NewMessage(session.Record{Ref: ref, Data: []byte(all[id]), Mode: linestore.Mode})
+		for n := 1; n <= 3; n++ {
+			id := fmt.Sprintf("prt_%d%d", i, n)
+			if all[id] == "" {
+				continue
+			}
+			ref.Kind, ref.Part = session.KindPart, id
+			m.Parts = append(m.Parts, session.NewPart(session.Record{Ref: ref, Data: []byte(all[id]), Mode: linestore.Mode}))
+		}
+		s.Messages = append(s.Messages, m)
+	}
+	return s
+}
+
+func read(t *testing.T, root string, refs ...session.Ref) *change.Image {
+	t.Helper()
+	images, err := mustOpen(t, root, linestore.Options{}).Read(t.Context(), refs)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return images[0]
+}
+
+// write is another program: it appends a line, or writes the transcript without one.
+func write(t *testing.T, root string, ref session.Ref, image *change.Image) {
+	t.Helper()
+	if image != nil {
+		agentAppends(t, root, compact(t, string(image.Data)))
+		return
+	}
+	var kept strings.Builder
+	for line := range strings.Lines(content(t, root)) {
+		if (testLayout{}).Key([]byte(line)) != ref.ID() {
+			kept.WriteString(line)
+		}
+	}
+	if err := os.WriteFile(file(root), []byte(kept.String()), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

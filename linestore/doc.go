@@ -1,0 +1,27 @@
+// Package linestore changes transcripts: files of lines to which an agent appends. A record
+// is the last line with a key, so most changes append a line and move no byte. A [Layout]
+// says which file and which key a record has.
+//
+// # Two ways
+//
+// Append writes all new lines with one call that appends, behind a newline if the last line
+// has none. Replace exchanges the transcript with a staged copy; it is for what appending
+// cannot do: a whole transcript with other bytes, and the undo of an append, which removes
+// exactly the appended lines. The transcript is never truncated, because an agent may
+// append at any time and takes no lock.
+//
+// What other programs append while a copy is staged or exchanged is carried over to the
+// new file. If they change anything else, the exchange is reverted. The time of the last
+// change stays what it was before, because agents order sessions by it.
+//
+// # Files of a change
+//
+//	.mend/{owner}/{n}/                      a staging folder of replace; {owner} is the id of a journal
+//	.mend/{owner}/append-{size}-{mtime}/    that of append: made only to remove what a crash left
+//	    {size}-{hash}-{size}-{hash}         a staged file: what it may hold, the old transcript or the new one
+//	    ….new                               a staged file that is being written
+//	.mend/kept/                             what other programs wrote, never deleted
+//
+// All ops of a change are in one transcript, so one call decides it. What a crash leaves is
+// decided by content alone.
+package linestore

@@ -1,0 +1,207 @@
+package linestore
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+
+	"mend/change"
+)
+
+// A lineOp is an op with its place in the transcript.
+type lineOp struct {
+	change.Op
+	key     string // of the line; "" for the whole transcript
+	newline string // not "": the op is on the newline before the line with that hash
+}
+
+func (op *lineOp) whole() bool { return op.key == "" }
+
+// A span is a piece of the transcript.
+type span struct{ start, end int }
+
+// A transcript is the content of a file, with the lines that ops are about.
+type transcript struct {
+	data  []byte
+	lines map[string][]span // by key, in order; without their newlines
+}
+
+// newTranscript finds the lines of the ops.
+func (tx *transaction) newTranscript(data []byte) transcript {
+	t := transcript{data, map[string][]span{}}
+	wanted := map[string]bool{}
+	for _, op := range tx.ops {
+		wanted[op.key] = true
+	}
+	delete(wanted, "")
+	if len(wanted) == 0 {
+		return t
+	}
+	for start := 0; start < len(data); {
+		end := start + max(bytes.IndexByte(data[start:], '\n'), -1)
+		if end < start {
+			end = len(data)
+		}
+		if key := tx.layout.Key(data[start:end]); wanted[key] {
+			t.lines[key] = append(t.lines[key], span{start, end})
+		}
+		start = end + 1
+	}
+	return t
+}
+
+// last returns the last line with a key, and whether there is one.
+func (t *transcript) last(key string) (span, bool) {
+	spans := t.lines[key]
+	if len(spans) == 0 {
+		return span{}, false
+	}
+	return spans[len(spans)-1], true
+}
+
+func (t *transcript) text(s span) []byte { return t.data[s.start:s.end] }
+
+// image returns what the record of an op holds, nil if it does not exist.
+func (t *transcript) image(op *lineOp) *change.Image {
+	if op.whole() {
+		return &change.Image{Data: t.data, Mode: Mode}
+	}
+	s, ok := t.last(op.key)
+	switch {
+	case !ok, op.newline != "" && lineHash(t.text(s)) != op.newline:
+		return nil
+	case op.newline != "":
+		return &change.Image{Data: []byte("\n"), Mode: Mode}
+	}
+	return &change.Image{Data: bytes.Clone(t.text(s)), Mode: Mode}
+}
+
+func lineHash(line []byte) string {
+	sum := sha256.Sum256(line)
+	return hex.EncodeToString(sum[:8])
+}
+
+// A state says what a record holds.
+type state uint8
+
+const (
+	holdsPre state = iota
+	holdsPost
+	holdsOther
+)
+
+// state compares the record of an op with its images. Of a whole transcript only the
+// beginning is compared: what follows was appended since.
+func (t *transcript) state(op *lineOp) state {
+	if op.whole() {
+		first, second := holdsPre, holdsPost
+		a, b := op.Pre.Data, op.Post.Data
+		if len(b) > len(a) { // the longer one may begin with the other
+			first, second, a, b = second, first, b, a
+		}
+		switch {
+		case bytes.HasPrefix(t.data, a):
+			return first
+		case bytes.HasPrefix(t.data, b):
+			return second
+		}
+		return holdsOther
+	}
+	switch now := t.image(op); {
+	case now.Equal(op.Pre):
+		return holdsPre
+	case now.Equal(op.Post):
+		return holdsPost
+	}
+	return holdsOther
+}
+
+// An edit is what a change does to a transcript: it removes pieces, then appends a block.
+type edit struct {
+	cuts  []span
+	block []byte
+	whole []byte // the new beginning, for a change of the whole transcript
+	keeps int    // with whole: where what is kept begins
+}
+
+// replaces reports whether the edit cannot be made by appending.
+func (e *edit) replaces() bool { return len(e.cuts) > 0 || e.whole != nil }
+
+// edit returns what the ops do. A line whose Post is the line with the same key before it
+// is removed, unless appendOnly is set. why is not "" if the op cannot be carried out.
+func (tx *transaction) edit(t transcript, appendOnly bool) (e edit, bad *lineOp, why string) {
+	for i := range tx.ops {
+		op := &tx.ops[i]
+		switch {
+		case op.whole():
+			e.whole, e.keeps = op.Post.Data, len(op.Pre.Data)
+		case op.newline != "":
+		case op.Post == nil:
+			s, _ := t.last(op.key)
+			if len(t.lines[op.key]) != 1 {
+				return e, op, "the transcript has earlier lines of it"
+			}
+			e.cuts = append(e.cuts, span{s.start, min(s.end+1, len(t.data))})
+		case op.Pre != nil && !appendOnly && t.shadows(op):
+			s, _ := t.last(op.key)
+			e.cuts = append(e.cuts, span{s.start, min(s.end+1, len(t.data))})
+		default:
+			e.block = append(append(e.block, op.Post.Data...), '\n')
+		}
+	}
+	slices.SortFunc(e.cuts, func(a, b span) int { return a.start - b.start })
+	tx.cutNewline(t, &e)
+	if len(e.block) > 0 && !endsLine(e.apply(t.data, false)) {
+		e.block = append([]byte{'\n'}, e.block...)
+	}
+	return e, nil, ""
+}
+
+// shadows reports whether the line before the last one with the key of op is its Post.
+func (t *transcript) shadows(op *lineOp) bool {
+	n := len(t.lines[op.key])
+	return n > 1 && bytes.Equal(t.text(t.lines[op.key][n-2]), op.Post.Data)
+}
+
+// cutNewline removes the newline before the first removed line if the change that wrote the
+// line also wrote that newline, and if nothing follows.
+func (tx *transaction) cutNewline(t transcript, e *edit) {
+	for i := range tx.ops {
+		op := &tx.ops[i]
+		if op.newline == "" || op.Post != nil {
+			continue
+		}
+		s, ok := t.last(op.key)
+		rest := s.start
+		for _, c := range e.cuts {
+			if c.start == rest {
+				rest = c.end
+			}
+		}
+		if ok && s.start > 0 && rest == len(t.data) {
+			e.cuts = append(e.cuts, span{s.start - 1, s.start})
+			slices.SortFunc(e.cuts, func(a, b span) int { return a.start - b.start })
+		}
+	}
+}
+
+// apply returns the transcript after the edit, with or without the appended block.
+func (e *edit) apply(data []byte, block bool) []byte {
+	out := make([]byte, 0, len(data)+len(e.whole)+len(e.block))
+	at := 0
+	if e.whole != nil {
+		out, at = append(out, e.whole...), e.keeps
+	}
+	for _, c := range e.cuts {
+		out, at = append(out, data[at:c.start]...), c.end
+	}
+	out = append(out, data[at:]...)
+	if block {
+		out = append(out, e.block...)
+	}
+	return out
+}
+
+// endsLine reports whether what is appended begins a line of its own.
+func endsLine(data []byte) bool { return len(data) == 0 || data[len(data)-1] == '\n' }

@@ -1,0 +1,129 @@
+package linestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mend/change"
+	"mend/internal/safedir"
+	"mend/session"
+)
+
+// Prepare checks that every record holds its op's Pre. For a replacement it stages the new
+// transcript, durably; an append needs nothing. The Staged has one more op if the first new
+// line needs a newline before it.
+//
+// No transcript changes, and on an error nothing stays. A crash leaves a staging folder,
+// which the next Prepare of the same owner removes.
+//
+// The error is or wraps a [*change.ConflictError]; [change.ErrInvalid] if an op has no place;
+// [ErrInUse] if the transcript must be replaced and a process uses it;
+// [errors.ErrUnsupported] if the system cannot do this.
+func (s *Store) Prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+	if err := safedir.CanWrite(); err != nil {
+		return change.Staged{}, err
+	}
+	st, err := s.prepare(ctx, p)
+	var conflict *change.ConflictError
+	if err != nil && !errors.As(err, &conflict) {
+		err = fmt.Errorf("preparing the change: %w", err)
+	}
+	return st, err
+}
+
+func (s *Store) prepare(ctx context.Context, p change.Plan) (change.Staged, error) {
+	if err := s.checkOwner(); err != nil {
+		return change.Staged{}, err
+	}
+	if err := change.Validate(p.Ops); err != nil {
+		return change.Staged{}, err
+	}
+	tx, err := s.begin(p.Ops)
+	if err != nil {
+		return change.Staged{}, err
+	}
+	defer tx.close()
+	if err := errors.Join(ctx.Err(), tx.cleanOwner()); err != nil {
+		return change.Staged{}, err
+	}
+	e, err := tx.readTarget()
+	if err != nil {
+		return change.Staged{}, err
+	}
+	t, conflicts := tx.conflicts(&e)
+	if len(conflicts) > 0 {
+		return change.Staged{}, &change.ConflictError{Conflicts: conflicts}
+	}
+	use := ""
+	if s.opt.InUse != nil {
+		use = s.opt.InUse(tx.path)
+	}
+	plan, bad, why := tx.edit(t, use != "" && p.Force)
+	if bad != nil {
+		return change.Staged{}, &change.ConflictError{Conflicts: []change.Conflict{tx.conflict(bad, t.image(bad), why)}}
+	}
+	st := change.Staged{Store: s.id, Dir: mendDir + "/" + s.opt.Owner + "/" + appendName(e.Size, e.Mtime)}
+	if plan.replaces() {
+		if use != "" && !p.Force {
+			return change.Staged{}, fmt.Errorf("%w: %s", ErrInUse, use)
+		}
+		if st.Dir, err = tx.stage(t.data, plan.apply(t.data, true), e); err != nil {
+			return change.Staged{}, err
+		}
+	}
+	tx.addNewline(plan)
+	for _, op := range tx.ops {
+		st.Ops = append(st.Ops, op.Op)
+	}
+	return st, nil
+}
+
+func (s *Store) checkOwner() error {
+	if err := session.ValidateID(s.opt.Owner); err != nil || s.opt.Owner == path.Base(keptDir) {
+		return fmt.Errorf("the owner %q names no folder", s.opt.Owner)
+	}
+	return nil
+}
+
+// addNewline adds the op for the newline with which the block begins if there is none, and
+// removes one that is not needed.
+func (tx *transaction) addNewline(e edit) {
+	needed := len(e.block) > 0 && e.block[0] == '\n'
+	if needed == tx.hasNewline() {
+		return
+	}
+	if !needed {
+		tx.ops = slices.DeleteFunc(tx.ops, func(op lineOp) bool { return op.newline != "" && op.Post != nil })
+		return
+	}
+	for _, op := range tx.ops {
+		if op.newline != "" || op.Post == nil {
+			continue
+		}
+		ref := op.Ref
+		ref.Kind, ref.Part = session.KindPart, newlinePart+lineHash(op.Post.Data)
+		o := change.Op{Ref: ref, Post: &change.Image{Data: []byte("\n"), Mode: Mode}}
+		tx.ops = append(tx.ops, lineOp{Op: o, key: op.key, newline: lineHash(op.Post.Data)})
+		return
+	}
+}
+
+// appendName returns the name of the folder of an append: the size and the time of the
+// transcript before it.
+func appendName(size, mtime int64) string { return fmt.Sprintf("append-%d-%d", size, mtime) }
+
+// parseAppendName reverses appendName.
+func parseAppendName(name string) (size, mtime int64, ok bool) {
+	f := strings.Split(name, "-")
+	if len(f) != 3 || f[0] != "append" {
+		return 0, 0, false
+	}
+	size, err1 := strconv.ParseInt(f[1], 10, 64)
+	mtime, err2 := strconv.ParseInt(f[2], 10, 64)
+	return size, mtime, err1 == nil && err2 == nil
+}

@@ -1,0 +1,129 @@
+package linestore
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+
+	"mend/change"
+	"mend/internal/safedir"
+	"mend/session"
+)
+
+// Read returns what the records hold, in the order of refs: nil for one that does not exist.
+// The error is about the first one that cannot be read.
+func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error) {
+	images := make([]*change.Image, len(refs))
+	byPath := map[string][]int{}
+	for i, ref := range refs {
+		p, _, err := s.locate(change.Op{Ref: ref})
+		if err != nil {
+			return nil, fmt.Errorf("reading records: %w", err)
+		}
+		byPath[p] = append(byPath[p], i)
+	}
+	for _, at := range byPath {
+		if err := ctx.Err(); err != nil {
+			return nil, fmt.Errorf("reading records: %w", err)
+		}
+		ops := make([]change.Op, len(at))
+		for i, k := range at {
+			ops[i].Ref = refs[k]
+		}
+		if err := s.readOne(ops, func(i int, now *change.Image) { images[at[i]] = now }); err != nil {
+			return nil, fmt.Errorf("reading %v %s: %w", ops[0].Ref.Kind, ops[0].Ref, err)
+		}
+	}
+	return images, nil
+}
+
+// readOne reads records of one transcript.
+func (s *Store) readOne(ops []change.Op, set func(int, *change.Image)) error {
+	tx, err := s.beginRead(ops)
+	var strange *safedir.NotFolderError
+	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer tx.close()
+	e, err := tx.readTarget()
+	if err != nil || !e.Exists {
+		return err
+	}
+	if why := e.ReadProblem(); why != "" {
+		return errors.New(why)
+	}
+	t := tx.newTranscript(e.Data)
+	for i := range tx.ops {
+		set(i, t.image(&tx.ops[i]))
+	}
+	return nil
+}
+
+// beginRead is begin for ops that may be on a transcript and on lines of it.
+func (s *Store) beginRead(ops []change.Op) (*transaction, error) {
+	tx, err := s.begin(ops[:1])
+	if err != nil {
+		return nil, err
+	}
+	for _, o := range ops[1:] {
+		_, op, err := s.locate(o)
+		if err != nil {
+			tx.close()
+			return nil, err
+		}
+		tx.ops = append(tx.ops, op)
+	}
+	return tx, nil
+}
+
+// readTarget returns the transcript with its content.
+func (tx *transaction) readTarget() (safedir.Entry, error) {
+	return tx.dir.Read(nil, tx.name, session.MaxText)
+}
+
+// conflicts returns the ops whose records do not hold their Pre.
+func (tx *transaction) conflicts(e *safedir.Entry) (t transcript, list []change.Conflict) {
+	why := ""
+	switch {
+	case !e.Exists:
+		why = "the transcript is gone"
+	default:
+		why = e.ReplaceProblem()
+	}
+	t = tx.newTranscript(e.Data)
+	for i := range tx.ops {
+		op := &tx.ops[i]
+		now := t.image(op)
+		if why == "" && t.state(op) == holdsPre {
+			continue
+		}
+		list = append(list, tx.conflict(op, now, why))
+	}
+	return t, list
+}
+
+// conflict returns the conflict on the record of an op.
+func (tx *transaction) conflict(op *lineOp, now *change.Image, why string) change.Conflict {
+	switch {
+	case why != "":
+	case now == nil:
+		why = "another program removed it"
+	case op.Pre == nil:
+		why = "another program wrote it"
+	default:
+		why = "another program changed it"
+	}
+	return change.Conflict{Ref: op.Ref, Pre: op.Pre, Post: op.Post, Now: now, Why: why}
+}
+
+// conflictMeanwhile says of the first op that the transcript changed in a way that is none of its
+// lines.
+func (tx *transaction) conflictMeanwhile(t transcript) *change.ConflictError {
+	op := &tx.ops[0]
+	c := tx.conflict(op, t.image(op), "another program changed the transcript at the same time")
+	return &change.ConflictError{Conflicts: []change.Conflict{c}}
+}

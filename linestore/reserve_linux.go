@@ -1,0 +1,27 @@
+package linestore
+
+import (
+	"errors"
+	"os"
+	"syscall"
+
+	"golang.org/x/sys/unix"
+)
+
+// reserve has the file system keep n bytes behind the end of the file, which stays where it
+// is, so that a full disk does not cut the append. A file system that cannot do that is no
+// error.
+func (tx *transaction) reserve(f *os.File, n int64) error {
+	e, err := f.Stat()
+	if err != nil {
+		return err
+	}
+	if err := tx.step("reserve " + tx.path); err != nil {
+		return err
+	}
+	err = unix.Fallocate(int(f.Fd()), unix.FALLOC_FL_KEEP_SIZE, e.Size(), n)
+	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
+		return &os.PathError{Op: "append to", Path: tx.path, Err: err}
+	}
+	return nil
+}

@@ -1,0 +1,204 @@
+package linestore
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path"
+	"slices"
+
+	"mend/change"
+	"mend/internal/atomicfile"
+	"mend/internal/safedir"
+)
+
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }
+
+// Settle finds out from the contents what became of a change, and finishes or reverts it. It
+// may be interrupted at any point and called again. An append of which all lines are there
+// is committed; else what is there of it is removed. A replacement is committed if the new
+// transcript is in place. An error means that the change is still undecided.
+func (s *Store) Settle(ctx context.Context, st change.Staged) (change.Outcome, error) {
+	tx, err := s.resume(st)
+	if err != nil {
+		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
+	}
+	defer tx.close()
+	out, err := tx.settle(ctx, st.Dir)
+	if err != nil {
+		return change.Outcome{}, fmt.Errorf("settling the change: %w", err)
+	}
+	return out, nil
+}
+
+func (tx *transaction) settle(ctx context.Context, stage string) (change.Outcome, error) {
+	if err := ctx.Err(); err != nil {
+		return change.Outcome{}, err
+	}
+	if err := tx.settleExchange(stage); err != nil {
+		return change.Outcome{}, err
+	}
+	size, mtime, ok := parseAppendName(path.Base(stage))
+	if !ok {
+		return tx.settleByContent()
+	}
+	return tx.settleAppend(stage, size, mtime)
+}
+
+// settleExchange finishes an exchange that took effect.
+func (tx *transaction) settleExchange(stage string) error {
+	d, name, err := tx.staged(stage)
+	if err != nil || d == nil {
+		return err
+	}
+	defer d.Close()
+	e, err := tx.readTarget()
+	if err != nil || !e.IsFile() {
+		return err
+	}
+	c, _ := parseCopyName(name)
+	if v, _ := c.classify(e.Data); v != newVersion {
+		return nil
+	}
+	return tx.finishExchange(d, name)
+}
+
+// settleByContent decides by what the records hold.
+func (tx *transaction) settleByContent() (change.Outcome, error) {
+	e, err := tx.readTarget()
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	t := tx.newTranscript(e.Data)
+	var out change.Outcome
+	pre, post := 0, 0
+	for i := range tx.ops {
+		op := &tx.ops[i]
+		switch t.state(op) {
+		case holdsPre:
+			pre++
+		case holdsPost:
+			post++
+		case holdsOther:
+			out.Conflicts = append(out.Conflicts, tx.conflict(op, t.image(op), ""))
+		}
+	}
+	switch {
+	case post == len(tx.ops):
+		out.State = change.Committed
+	case post == 0:
+		out.State = change.Aborted
+	default:
+		out.State = change.Conflicted
+		for i := range tx.ops {
+			if op := &tx.ops[i]; t.state(op) != holdsOther {
+				out.Conflicts = append(out.Conflicts, tx.conflict(op, t.image(op), "another program changed the transcript at the same time"))
+			}
+		}
+	}
+	return out, tx.syncTarget()
+}
+
+// syncTarget makes the transcript durable: the process that wrote to it may have died before.
+func (tx *transaction) syncTarget() error {
+	f, err := tx.dir.OpenAppend(tx.name)
+	if isMissing(err) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	b := atomicfile.NewBarrier(tx.root.File())
+	b.Add(f)
+	return errors.Join(tx.wait(b), tx.barrier(path.Dir(tx.path)))
+}
+
+// settleAppend finishes an append, or removes what is there of it by a replacement.
+func (tx *transaction) settleAppend(stage string, size, mtime int64) (change.Outcome, error) {
+	e, err := tx.readTarget()
+	if err != nil {
+		return change.Outcome{}, err
+	}
+	t := tx.newTranscript(e.Data)
+	rest, ours := tx.withoutOurs(t, int(size))
+	if !ours {
+		return tx.settleByContent()
+	}
+	if all := !slices.ContainsFunc(tx.ops, func(op lineOp) bool { return t.state(&op) != holdsPost }); all {
+		plan, _, _ := tx.edit(tx.newTranscript(rest), true)
+		if err := tx.restoreTime(mtime, size+int64(len(plan.block))); err != nil {
+			return change.Outcome{}, err
+		}
+		return tx.settleByContent()
+	}
+	if len(rest) == int(size) {
+		e.Mtime = mtime
+	}
+	if err := tx.putBack(stage, t.data, rest, e); err != nil {
+		return change.Outcome{}, err
+	}
+	return tx.settleByContent()
+}
+
+// withoutOurs returns the transcript without what the change has appended behind size, and
+// whether there was any. The last piece may be the beginning of a line.
+func (tx *transaction) withoutOurs(t transcript, size int) (rest []byte, ours bool) {
+	if len(t.data) <= size {
+		return t.data, false
+	}
+	cut := edit{}
+	newline := tx.hasNewline() && t.data[size] == '\n'
+	at := size
+	if newline {
+		at++
+	}
+	for start := at; start < len(t.data); {
+		end := start + max(bytes.IndexByte(t.data[start:], '\n'), -1)
+		whole := end >= start
+		if !whole {
+			end = len(t.data)
+		}
+		if tx.wrote(t.data[start:end]) {
+			cut.cuts = append(cut.cuts, span{start, min(end+1, len(t.data))})
+		}
+		start = end + 1
+	}
+	if newline && len(t.data) == at { // only the newline was written
+		cut.cuts = []span{{size, at}}
+	} else if newline && len(cut.cuts) > 0 && len(cut.apply(t.data, false)) == at {
+		cut.cuts = append([]span{{size, at}}, cut.cuts...)
+	}
+	return cut.apply(t.data, false), len(cut.cuts) > 0
+}
+
+// wrote reports whether a line behind the old end of the transcript is the change's, or the
+// beginning of one.
+func (tx *transaction) wrote(line []byte) bool {
+	return len(line) > 0 && slices.ContainsFunc(tx.ops, func(op lineOp) bool {
+		return op.newline == "" && op.Post != nil && bytes.HasPrefix(op.Post.Data, line)
+	})
+}
+
+// putBack replaces the transcript by one without what the change has appended.
+func (tx *transaction) putBack(stage string, before, after []byte, e safedir.Entry) error {
+	if err := tx.removeStage(stage); err != nil {
+		return err
+	}
+	if err := tx.stageAt(stage, before, after, e); err != nil {
+		return err
+	}
+	d, name, err := tx.staged(stage)
+	if err != nil {
+		return err
+	}
+	if d == nil {
+		return fmt.Errorf("the staging folder %s is gone", stage)
+	}
+	defer d.Close()
+	if err := tx.exchange(d, name); err != nil {
+		return err
+	}
+	return tx.removeStage(stage)
+}

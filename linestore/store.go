@@ -1,0 +1,178 @@
+package linestore
+
+import (
+	"errors"
+	"fmt"
+	"path"
+	"path/filepath"
+	"strings"
+
+	"mend/change"
+	"mend/internal/safedir"
+	"mend/session"
+)
+
+// A Layout maps refs to transcripts and to the keys of their lines.
+type Layout interface {
+	// Locate returns the path of the transcript below the root, with slashes, and the key
+	// of the line that the record is; the key is "" for the transcript as a whole. The error
+	// says that the store has no place for the ref.
+	Locate(ref session.Ref) (path, key string, err error)
+	// Key returns the key of a line, "" for a line without one.
+	Key(line []byte) string
+}
+
+// A Store changes transcripts below one root. It holds nothing open between calls and is
+// safe for concurrent use.
+type Store struct {
+	id     change.StoreID
+	layout Layout
+	opt    Options
+}
+
+// Options configure a [Store].
+type Options struct {
+	// Owner is the id of the journal that changes are written to. [Store.Prepare] and
+	// [Store.Settle] require it.
+	Owner string
+	// InUse, if not nil, returns why the transcript at a path must not be replaced now, ""
+	// if it may be: a process that uses it has its own copy in memory.
+	InUse func(path string) string
+	// Note, if not nil, receives messages for the user.
+	Note func(string)
+	// Step, if not nil, is called just before each call that changes the disk. If it returns
+	// an error, the call is not made and fails with that error.
+	Step func(call string) error
+}
+
+// ErrInUse says that a transcript must not be replaced while a process uses it.
+var ErrInUse = errors.New("a running process uses this session")
+
+// Mode is the mode of the image of a line, whatever the mode of its file: a change of lines
+// keeps that.
+const Mode = 0o600
+
+// New returns the store at root. It writes nothing.
+func New(root string, layout Layout, o Options) (*Store, error) {
+	canonical, err := filepath.EvalSymlinks(root)
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	s := &Store{id: change.StoreID{Kind: "lines", Root: canonical}, layout: layout, opt: o}
+	d, err := s.OpenRoot()
+	if err != nil {
+		return nil, err
+	}
+	defer d.Close()
+	e, err := d.Stat(".")
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	s.id.Dev, s.id.Ino = e.Dev, e.Ino
+	return s, nil
+}
+
+// ID identifies the store by the canonical path of its root.
+func (s *Store) ID() change.StoreID { return s.id }
+
+// OpenRoot opens the root.
+func (s *Store) OpenRoot() (*safedir.Dir, error) {
+	d, err := safedir.Open(s.id.Root)
+	if err != nil {
+		return nil, fmt.Errorf("opening store: %w", err)
+	}
+	return d, nil
+}
+
+func (s *Store) step(call string) error {
+	if s.opt.Step == nil {
+		return nil
+	}
+	return s.opt.Step(call)
+}
+
+func (s *Store) note(text string) {
+	if s.opt.Note != nil {
+		s.opt.Note(text)
+	}
+}
+
+// A transaction is one change of a transcript while it is made.
+type transaction struct {
+	*Store
+	root *safedir.Dir
+	dir  *safedir.Dir // the folder of the transcript
+	path string       // of the transcript below the root
+	name string       // of the transcript in dir
+	ops  []lineOp
+}
+
+// begin locates the ops and opens the folder of their transcript. The error wraps
+// [change.ErrInvalid] if they have no place, or are in several transcripts.
+func (s *Store) begin(ops []change.Op) (*transaction, error) {
+	tx := &transaction{Store: s}
+	for _, o := range ops {
+		p, op, err := s.locate(o)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %w", change.ErrInvalid, err)
+		}
+		if tx.path != "" && tx.path != p {
+			return nil, fmt.Errorf("%w: it changes %s and %s, and only one transcript can change at a time", change.ErrInvalid, tx.path, p)
+		}
+		if tx.path = p; op.whole() && len(ops) > 1 {
+			return nil, fmt.Errorf("%w: it changes %s and lines of it", change.ErrInvalid, p)
+		}
+		tx.ops = append(tx.ops, op)
+	}
+	tx.name = path.Base(tx.path)
+	var err error
+	if tx.root, err = s.OpenRoot(); err != nil {
+		return nil, err
+	}
+	if tx.dir, err = tx.root.Sub(path.Dir(tx.path)); err != nil {
+		tx.root.Close()
+		return nil, err
+	}
+	return tx, nil
+}
+
+func (tx *transaction) close() {
+	tx.dir.Close()
+	tx.root.Close()
+}
+
+// newlinePart begins the part of a ref that names the newline which a change writes before
+// its first line, because the line before has none. The SHA-256 of that first line follows.
+const newlinePart = "newline-"
+
+// locate finds the place of an op.
+func (s *Store) locate(o change.Op) (string, lineOp, error) {
+	op := lineOp{Op: o}
+	ref := o.Ref
+	if ref.Kind == session.KindPart {
+		if hash, ok := strings.CutPrefix(ref.Part, newlinePart); ok {
+			op.newline = hash
+			ref.Kind, ref.Part = session.KindMessage, ""
+		}
+	}
+	p, key, err := s.layout.Locate(ref)
+	if err != nil {
+		return "", op, err
+	}
+	op.key = key
+	if op.whole() && (o.Pre == nil) != (o.Post == nil) {
+		return "", op, fmt.Errorf("%v %s: a transcript is neither made nor removed", ref.Kind, ref)
+	}
+	for _, i := range []*change.Image{o.Pre, o.Post} {
+		if i == nil || op.whole() {
+			continue
+		}
+		if i.Mode != Mode {
+			return "", op, fmt.Errorf("%v %s: it has the mode %v", ref.Kind, ref, i.Mode)
+		}
+		if op.newline == "" && (len(i.Data) == 0 || strings.ContainsRune(string(i.Data), '\n') || s.layout.Key(i.Data) != key) {
+			return "", op, fmt.Errorf("%v %s: it is not one line with that key", ref.Kind, ref)
+		}
+	}
+	return p, op, nil
+}
