@@ -174,7 +174,7 @@ func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]
 		all := list.spans()
 		return removeSpans(data, all, func(i int) bool { return drop(data[all[i].start:all[i].end]) }), nil
 	default:
-		return nil, fmt.Errorf("editing field %q: it is no list", name)
+		return nil, fmt.Errorf("editing field %q: it is not a list", name)
 	}
 }
 

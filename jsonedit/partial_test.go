@@ -115,7 +115,7 @@ func FuzzParsePartial(f *testing.F) {
 		}
 		got := Parse(v.Data)
 		if got.Kind() != '{' {
-			t.Fatalf("ParsePartial(%q) = %s, which is no object", part, v.Data)
+			t.Fatalf("ParsePartial(%q) = %s, which is not an object", part, v.Data)
 		}
 		if again := ParsePartial(v.Data); !again.Complete || !bytes.Equal(again.Data, v.Data) {
 			t.Fatalf("ParsePartial(%q) = %+v, of what it made itself", v.Data, again)

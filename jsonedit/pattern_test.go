@@ -31,7 +31,7 @@ func FuzzPattern(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var texts [5][]byte
 		if _, ok := nested.Match(data, texts[:]); ok && Parse(data).Kind() != '{' {
-			t.Errorf("Match(%q) accepts what is no object", data)
+			t.Errorf("Match(%q) accepts what is not an object", data)
 		}
 		had, ok := pattern.Match(data, texts[:])
 		if !ok {

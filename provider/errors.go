@@ -51,19 +51,19 @@ type RuleText struct {
 
 // Explanations of kinds that several APIs have.
 const (
-	FirstPromptMissing = "The conversation starts with an answer: its first prompt is lost."
-	InvalidToolCall    = "The id, the name or the input of a tool call is not one that the provider takes."
-	TooManyImages      = "The session holds more images than the provider takes in one request: compact it, or go on in a new session."
-	InvalidFile        = "An image of the session is one that the provider does not take."
-	OrphanResult       = "The request held the result of a call that is not in it. OpenCode stores a call with its result, so this happened while the request was made, often by a compaction: go on in a new session, or fork this one before the compaction."
+	FirstPromptMissing = "The conversation starts with an assistant message: the first prompt is missing."
+	InvalidToolCall    = "The provider rejects the id, the name or the input of a tool call."
+	TooManyImages      = "The session contains more images than the provider accepts in one request. Compact it, or continue in a new session."
+	InvalidFile        = "The provider rejects an image in the session."
+	OrphanResult       = "The request contained a tool result without its call. OpenCode stores a call with its result, so this happened while the request was built, often after a compaction. Continue in a new session, or fork this one before the compaction."
 	ToolResultMissing  = "A tool call never got a result, or not where the provider looks for it."
 	EncryptedReasoning = "The session holds reasoning that was encrypted or signed for another account, key or model. Only that one can use it; what can be read of it may stay."
 	OutputTooLong      = "The result of a tool call is longer than the provider takes in one text."
-	EmptyContent       = "A message of the session has no content, or a text of it is blank."
-	TooLong            = "The session is longer than the model can take. Nothing in it is broken: compact it, or go on in a new session."
+	EmptyContent       = "A message of the session has no content, or contains a blank text."
+	TooLong            = "The session is longer than the model's context. Nothing in it is broken. Compact it, or continue in a new session."
 )
 
-const notRecognised = "This error is not one that mend knows a fix for. `mend scan` tells all that is wrong with the session as it is stored."
+const notRecognised = "mend does not know this error. Run `mend scan` to check the stored session."
 
 // fits reports whether a text in lower case contains all of the words.
 func (ws Words) fits(text string) bool {

@@ -40,7 +40,7 @@ type Result struct {
 }
 
 // ErrBusy says that the agent is at work in the session.
-var ErrBusy = errors.New("the agent is at work in this session")
+var ErrBusy = errors.New("the agent is using this session")
 
 // Plan makes the smallest plan that fixes what is asked for in the session with that
 // id. Every fix in it was tried on a copy, which was examined again under every setting:

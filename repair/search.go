@@ -71,7 +71,7 @@ func newSearch(c Case, o origin, depth int, w wanted) *search {
 		}
 		d := s.unfixed(f)
 		if f.Severity == Broken && depth == 0 && !s.advised[f.key()] && d.WhyNot != s.refused {
-			way = cmp.Or(way, s.forkAdvice(), " Go on in a new session.")
+			way = cmp.Or(way, s.forkAdvice(), " Continue in a new session.")
 			d.WhyNot += way
 		}
 		s.failed = append(s.failed, d)
@@ -423,7 +423,7 @@ func describeFixed(trials []*trial) func(*Finding, Diagnosis) Diagnosis {
 		own[tr.Finding], beside[tr.Ref.Message] = tr, tr
 	}
 	return func(f *Finding, d Diagnosis) Diagnosis {
-		d.Fix, d.WhyNot = "It is gone with the fix of another fault.", ""
+		d.Fix, d.WhyNot = "The fix above also solves this.", ""
 		near, ok := beside[f.Ref.Message]
 		if len(trials) == 1 && trials[0].fix.Whole {
 			near, ok = trials[0], true
@@ -453,7 +453,7 @@ func (s *search) originalDiagnosis(f Finding) Diagnosis {
 	return s.describe(f)
 }
 
-const whyNone = "No change that mend knows fixes this without breaking something else."
+const whyNone = "mend knows no change that fixes this without breaking something else."
 
 // forkAdvice returns what the user can do about a session that stays broken, "" if nothing
 // is known.

@@ -110,7 +110,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a line too many", checked(head, `{"session":{}}`, `{"orphan":{}}`), false},
 		{"a second header", checked(head, `{"session":{}}`, head), false},
 		{"a line without a member", checked(head, `{"session":{}}`, `{}`), false},
-		{"a line that is no JSON", checked(head, `{"session":`), false},
+		{"a line that is not JSON", checked(head, `{"session":`), false},
 		{"a line behind that has no checksum", append(checked(head, `{"session":{}}`), "?\n"...), false},
 		{"a line of 2 MB", checked(head, `{"session":{"key":"`+strings.Repeat("k", 2<<20)+`"}}`), false},
 		{"diagnoses that would take a hundred times their size", checked(head, `{"session":{"result":{"diagnoses":[`+strings.Repeat("{},", 300_000)+`{}]}}}`), false},

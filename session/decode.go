@@ -136,7 +136,7 @@ func zeros(data []byte) bool {
 func (r *Record) text(obj jsonedit.Value, name string) string {
 	s, ok := obj.Get(name).Text()
 	if !ok {
-		r.setWrongType(name + " is missing or no string")
+		r.setWrongType(name + " is missing or not a string")
 	}
 	return s
 }
@@ -144,7 +144,7 @@ func (r *Record) text(obj jsonedit.Value, name string) string {
 // checkText is text without the result, which may be large.
 func (r *Record) checkText(obj jsonedit.Value, name string) {
 	if obj.Get(name).Kind() != '"' {
-		r.setWrongType(name + " is missing or no string")
+		r.setWrongType(name + " is missing or not a string")
 	}
 }
 
@@ -163,10 +163,10 @@ func (r *Record) decodeID(obj jsonedit.Value, stored string) string {
 	id, ok := obj.Get("id").Text()
 	switch {
 	case !ok:
-		r.setWrongType("id is missing or no string")
+		r.setWrongType("id is missing or not a string")
 		return stored
 	case id != stored && r.Defect == nil:
-		r.Defect = &Defect{WrongName, "the id inside is " + id}
+		r.Defect = &Defect{WrongName, "it contains the id " + id}
 	}
 	return id
 }

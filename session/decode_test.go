@@ -28,7 +28,7 @@ func TestNewPartDefects(t *testing.T) {
 		{"not JSON", `{"id":x}`, Malformed, "not JSON at byte"},
 		{"id missing", `{"type":"patch"}`, WrongType, "id is missing"},
 		{"id a number", `{"id":1,"type":"patch"}`, WrongType, "id is missing"},
-		{"other id", `{"id":"prt_2","type":"patch"}`, WrongName, "the id inside is prt_2"},
+		{"other id", `{"id":"prt_2","type":"patch"}`, WrongName, "it contains the id prt_2"},
 		{"other id and type missing", `{"id":"prt_2"}`, WrongType, "type is missing"},
 		{"text a number", `{"id":"prt_1","type":"text","text":5}`, WrongType, "text is missing"},
 		{"no state", `{"id":"prt_1","type":"tool","callID":"c","tool":"t"}`, WrongType, "state is missing"},

@@ -48,9 +48,9 @@ func (Agent) Find(layout string) ([]agent.Located, error) {
 	case len(found) > 0:
 		return found, nil
 	case errHome != nil && os.Getenv("XDG_DATA_HOME") == "":
-		return nil, fmt.Errorf("%w: where OpenCode keeps its data is not known: %w", agent.ErrNoStore, errHome)
+		return nil, fmt.Errorf("%w: the location of OpenCode's data is unknown: %w", agent.ErrNoStore, errHome)
 	}
-	return nil, fmt.Errorf("%w: looked in the data folder of OpenCode and in this folder", agent.ErrNoStore)
+	return nil, fmt.Errorf("%w: looked in OpenCode's data folder and in the current folder", agent.ErrNoStore)
 }
 
 // A layoutError is an error of fsstore that is also [agent.ErrLayout].

@@ -19,7 +19,7 @@ func made(t *testing.T, parts int, seed uint64) (texts []string, kinds map[kind]
 		last[r.message] = r.id
 		data, err := r.data.text(false)
 		if !json.Valid(data) {
-			t.Errorf("record %s is no JSON: %s", r.id, data)
+			t.Errorf("record %s is not JSON: %s", r.id, data)
 		}
 		kinds[r.kind]++
 		texts = append(texts, r.session+"/"+r.message+"/"+r.id+": "+string(data))
@@ -54,7 +54,7 @@ func TestVaried(t *testing.T) {
 	err := Varied.write(20_000, 1, func(r record) error {
 		data, err := r.data.text(false)
 		if !json.Valid(data) {
-			t.Errorf("record %s is no JSON: %s", r.id, data)
+			t.Errorf("record %s is not JSON: %s", r.id, data)
 		}
 		for _, m := range r.data {
 			switch m.name {

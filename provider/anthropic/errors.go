@@ -18,13 +18,13 @@ var errorKinds = []provider.ErrorKind{
 		Rank:        10,
 		Any:         []provider.Words{{"assistant message prefill"}, {"conversation must end with a user message"}},
 		Class:       request.AssistantPrefillUnsupported,
-		Explanation: "The request ended with an answer. Nothing in the store is broken: send any message in the session.",
+		Explanation: "The request ended with an assistant message. Nothing stored is broken. Send any message in the session.",
 	},
 	{
 		Rank:        20,
 		Any:         []provider.Words{{"thinking", "cannot be modified"}},
 		Class:       request.ThinkingBlockModified,
-		Explanation: "The thinking in the newest answer is not what the provider signed. It cannot be made good: undo what changed it, or let mend take all thinking out of that answer.",
+		Explanation: "Thinking in the newest assistant message was altered after the provider signed it. It cannot be restored. Undo what changed it, or let mend remove all thinking from that message.",
 	},
 	{
 		Rank: 30,
@@ -37,13 +37,13 @@ var errorKinds = []provider.ErrorKind{
 			{"thinking", "expected", "found"},
 		},
 		Class:       request.ThinkingBlockOrder,
-		Explanation: "Thinking stands where the provider does not take it: behind other content, or at the end of an answer.",
+		Explanation: "Thinking is in the wrong place: after other content, or at the end of an assistant message.",
 	},
 	{
 		Rank:        40,
 		Any:         []provider.Words{{"thinking is disabled", "cannot contain"}},
 		Class:       request.ThinkingDisabledViolation,
-		Explanation: "The model is asked without thinking, and the session holds thinking. Switch thinking on again, or let mend take it out.",
+		Explanation: "Thinking is off, but the session contains thinking. Switch thinking on again, or let mend remove it.",
 	},
 	{
 		Rank:        50,

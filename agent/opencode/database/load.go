@@ -334,7 +334,7 @@ func (c *conn) loadOrphans(s *session.Session) error {
 	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id") FROM "part"
 		WHERE "session_id" = ?1 AND NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id" AND m."session_id" IS ?1) ORDER BY "id"`
 	return c.Query(sql, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
-		why := "its message is not there"
+		why := "its message does not exist"
 		if st.ColumnBool(2) {
 			why = "its message is of another session"
 		}

@@ -10,7 +10,7 @@ import (
 	"mend/session"
 )
 
-const whyLoop = "The tool loop of the newest answer is still open, and the provider takes no change to the thinking in it: send one more prompt, then repair again."
+const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change to its thinking. Send one more prompt, then repair again."
 
 // breaksLoop reports whether the edit touched thinking of the newest answer while its
 // tool loop is open: the provider wants it back unchanged, or none of it
@@ -213,14 +213,14 @@ func (c *simulation) hiddenMessages() map[string]string {
 	return c.blind
 }
 
-const adviceHidden = "so nothing in this message is changed: make it readable, then scan again."
+const adviceHidden = "so mend changes nothing in this message. Make it readable, then scan again."
 
 func whyHiddenIn(m *session.Message) string {
 	if m.Unreadable() {
 		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
 	}
 	if err := m.Ref.Validate(); err != nil {
-		return fmt.Sprintf("The message's row has no id that mend can keep it by (%s), so nothing in it is changed.", shown(m.Ref.String()))
+		return fmt.Sprintf("The message's row has no usable id (%s), so mend changes nothing in it.", shown(m.Ref.String()))
 	}
 	for i := range m.Parts {
 		p := &m.Parts[i]
@@ -228,7 +228,7 @@ func whyHiddenIn(m *session.Message) string {
 			return fmt.Sprintf("The part %s cannot be read (%s), %s", p.Ref, p.Defect.Why, adviceHidden)
 		}
 		if err := p.Ref.Validate(); err != nil {
-			return fmt.Sprintf("Nothing in this message is changed, since the row of a part has no id that mend can keep it by: give it one with SQL while no agent runs (%s), then scan again.", shown(sqlToGiveID(p)))
+			return fmt.Sprintf("mend changes nothing in this message, because the row of a part has no usable id. Give it one with SQL while OpenCode is not running (%s), then scan again.", shown(sqlToGiveID(p)))
 		}
 	}
 	return ""
@@ -237,12 +237,12 @@ func whyHiddenIn(m *session.Message) string {
 func (c *simulation) whyHiddenBeside(m *session.Message) string {
 	for i := range c.s.Files {
 		if f := &c.s.Files[i]; f.Ref.Message == m.Ref.Message && f.Opens == "" {
-			return fmt.Sprintf("A file stands at %s, where the folder of its parts should be, so nothing in this message is changed: %s moves it away.", shown(f.Path), asksForFiles)
+			return fmt.Sprintf("The file %s is in the place of the message's folder of parts, so mend changes nothing in this message. Move the file away with: %s", shown(f.Path), asksForFiles)
 		}
 	}
 	for _, s := range c.s.Stray {
 		if s.Message == m.Ref.Message && !s.Unseen {
-			return fmt.Sprintf("What stands at %s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden)
+			return fmt.Sprintf("%s cannot be read as a part (%s), %s", s.Path, s.Why, adviceHidden)
 		}
 	}
 	return ""
@@ -262,7 +262,7 @@ func (c *simulation) Fork(fs []repair.Finding) string {
 		}
 	}
 	if at > 0 && c.acceptedUpTo(at) {
-		return fmt.Sprintf("Forking the session before the prompt %s would leave it behind.", c.s.Messages[at].ID)
+		return fmt.Sprintf("To continue without it, fork the session before the prompt %s.", c.s.Messages[at].ID)
 	}
 	return ""
 }

@@ -149,11 +149,11 @@ func TestParseAPIErrorEncrypted(t *testing.T) {
 func TestParseAPIErrorExplains(t *testing.T) {
 	for _, c := range []struct{ input, want string }{
 		{"request contains 51 images, exceeding the maximum of 50", "more images than"},
-		{"input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", "longer than the model can take"},
-		{"out of cheese", "not one that mend knows"},
+		{"input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", "longer than the model's context"},
+		{"out of cheese", "does not know this error"},
 	} {
 		e := ParseAPIError([]byte(c.input))
-		if !strings.Contains(e.Explanation, c.want) || e.Recognised != (c.want != "not one that mend knows") {
+		if !strings.Contains(e.Explanation, c.want) || e.Recognised != (c.want != "does not know this error") {
 			t.Errorf("ParseAPIError(%q) = %q, recognised %v; want %q", c.input, e.Explanation, e.Recognised, c.want)
 		}
 	}

@@ -12,9 +12,9 @@ import (
 
 func whyBlank(c *simulation, f fault) string {
 	if _, p := c.part(f.Ref); p != nil && p.Text == "" {
-		return "The text is empty, and the provider refuses that."
+		return "The text is empty; the provider rejects that."
 	}
-	return "The text holds nothing but blanks, and the provider refuses that."
+	return "The text is only whitespace; the provider rejects that."
 }
 
 // fixBlank is rid of a blank text. It goes where other content stands beside it.
@@ -27,7 +27,7 @@ func fixBlank(c *simulation, f fault) []fix {
 	}
 	var fixes []fix
 	if c.known().countContent(m) > 0 {
-		fix := removal(f.Ref, "The blank text is removed; the rest of the message stays.", "")
+		fix := removal(f.Ref, "The blank text is removed. The rest of the message stays.", "")
 		fix.alike = true
 		fixes = append(fixes, fix)
 	}
@@ -36,7 +36,7 @@ func fixBlank(c *simulation, f fault) []fix {
 
 func blankBecomesPlaceholder(c *simulation, ref session.Ref) fix {
 	return fix{
-		text: fmt.Sprintf("The text becomes %q, marked as synthetic.", c.texts.placeholder),
+		text: fmt.Sprintf("The text becomes %q, marked synthetic.", c.texts.placeholder),
 		edit: func(d *draft) error {
 			_, p, err := d.part(ref)
 			if err != nil {
@@ -49,7 +49,7 @@ func blankBecomesPlaceholder(c *simulation, ref session.Ref) fix {
 
 func placeholderBehindThinking(c *simulation, ref session.Ref) fix {
 	return fix{
-		text: fmt.Sprintf("The blank text is removed, and a synthetic text %q is put behind the thinking.", c.texts.placeholder),
+		text: fmt.Sprintf("The blank text is removed, and a synthetic text %q is inserted after the thinking.", c.texts.placeholder),
 		edit: func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {

@@ -39,7 +39,7 @@ func orderFixes(s *session.Session) []fix {
 // returns, or to all. A damaged record cannot get another id, also where the agent in use
 // reads it as it is: the last two fixes salvage such records first.
 func renumberings(s *session.Session, count func(*session.Session) int) (fixes []fix) {
-	const text = "The messages from before the clock of ids started anew get ids that sort before today's, and so do their parts: the order stays, and all that refers to them follows."
+	const text = "Messages from before the id clock wrapped, and their parts, get ids that sort before today's. Their order stays, and all references are updated."
 	all := func(s *session.Session) int { return len(s.Messages) }
 	for _, n := range []func(*session.Session) int{count, all} {
 		fixes = append(fixes, fix{text: text, whole: true, edit: func(d *draft) error { return renumber(d.s, n(d.s)) }})
@@ -49,8 +49,8 @@ func renumberings(s *session.Session, count func(*session.Session) int) (fixes [
 	}
 	for _, x := range fixes {
 		fixes = append(fixes, fix{
-			text:  "Damaged records are rebuilt from what can be read of them. " + text,
-			loses: "What cannot be read of the damaged records.",
+			text:  "Damaged records are rebuilt from what can be read. " + text,
+			loses: "The unreadable content of the damaged records.",
 			whole: true,
 			edit: func(d *draft) error {
 				for _, kind := range []session.Kind{session.KindMessage, session.KindPart} {

@@ -122,11 +122,11 @@ func describeChanges(c schema.Changes) (text, loses string) {
 		did = append(did, "filled in: "+listed(c.Filled))
 	}
 	if len(c.Altered) > 0 {
-		did = append(did, "put into the form that the agent takes: "+listed(c.Altered))
+		did = append(did, "converted to the type that OpenCode needs: "+listed(c.Altered))
 	}
 	if len(c.Lost) > 0 {
 		did = append(did, "replaced or removed: "+listed(c.Lost))
-		loses = "The values that cannot stand there: " + listed(c.Lost) + "."
+		loses = "The invalid values of " + listed(c.Lost) + "."
 	}
 	return "The record is completed; " + strings.Join(did, "; ") + ".", loses
 }

@@ -17,22 +17,22 @@ func TestCompleteLosses(t *testing.T) {
 		turn  turn
 		loses string
 	}{
-		{"members of a map", answer(stepStart, `"type":"text","text":"hey","metadata":{"b":"keep me","a":{"x":1},"c":5,"d":null}`), "The values that cannot stand there: metadata.b, metadata.c."},
+		{"members of a map", answer(stepStart, `"type":"text","text":"hey","metadata":{"b":"keep me","a":{"x":1},"c":5,"d":null}`), "The invalid values of metadata.b, metadata.c."},
 		{"nothing in a map", answer(stepStart, `"type":"text","text":"hey","metadata":{"a":{"x":1},"d":null}`), ""},
-		{"items of a list", answer(stepStart, done, `"type":"patch","hash":"x","files":["y",{"z":1},null]`), "The values that cannot stand there: files.1."},
+		{"items of a list", answer(stepStart, done, `"type":"patch","hash":"x","files":["y",{"z":1},null]`), "The invalid values of files.1."},
 		{
 			"data of an error",
 			turn{"assistant", `"error":{"name":"MyError","data":{"message":"m","detail":"valuable"}}`, []string{done}},
-			"The values that cannot stand there: error.name, error.data.detail.",
+			"The invalid values of error.name, error.data.detail.",
 		},
 		{"an error as a text", turn{"assistant", `"error":["x"]`, []string{done}}, ""},
 		{
 			"a field of an error",
 			turn{"assistant", `"error":{"name":"APIError","data":{"message":"m","isRetryable":false,"statusCode":"many"}}`, []string{done}},
-			"The values that cannot stand there: error.data.statusCode.",
+			"The invalid values of error.data.statusCode.",
 		},
-		{"an attachment", call(`{"type":"file","mime":"image/png","url":{"big":"picture"}}`), "The values that cannot stand there: state.attachments.0."},
-		{"part of an attachment", call(strings.Replace(picture, `"type"`, `"source":5,"type"`, 1)), "The values that cannot stand there: state.attachments.0.source."},
+		{"an attachment", call(`{"type":"file","mime":"image/png","url":{"big":"picture"}}`), "The invalid values of state.attachments.0."},
+		{"part of an attachment", call(strings.Replace(picture, `"type"`, `"source":5,"type"`, 1)), "The invalid values of state.attachments.0.source."},
 	} {
 		s := build(user(hi), c.turn, user(hi))
 		r := plan(t, s, latent)

@@ -38,7 +38,7 @@ func (g recordContext) completePart() []fix {
 
 // completeCall returns the fix that completes a call and takes that mark away.
 func (g recordContext) completeCall(data []byte, c schema.Changes) fix {
-	text, loses := "", "That the provider ran the call itself: every version now sends the call with its stored result."
+	text, loses := "", "The mark that the provider ran the call itself. Every version now sends the call with its stored result."
 	if !c.None() {
 		var also string
 		if text, also = describeChanges(c); also != "" {

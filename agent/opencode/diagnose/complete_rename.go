@@ -21,7 +21,7 @@ func renameFixes(k *facts, f fault) []fix {
 		text string
 		id   func(recordContext) string
 	}{
-		{"The part gets the id that stands behind the foreign prefix.", recordContext.innerID},
+		{"The part gets the id that follows the wrong prefix.", recordContext.innerID},
 		{"The part gets an id before the end of the last step.", recordContext.beforeFinish},
 		{"The part gets an id that sorts last.", recordContext.lastID},
 	} {

@@ -33,14 +33,14 @@ func (c *simulation) isMisdated(f fault) bool {
 
 func whyEndsWithAnswer(c *simulation, f fault) string {
 	if of := c.original(c.message(f.Ref)); of != nil {
-		return fmt.Sprintf("The record %s is a copy of the message %s under a name that sorts behind every new prompt, so the agent does not see that it was answered, and asks again.", f.Ref.Message, of.Ref.Message)
+		return fmt.Sprintf("The record %s is a copy of the message %s, and its name sorts after every new prompt. OpenCode does not see that the prompt was answered, and asks again.", f.Ref.Message, of.Ref.Message)
 	}
 	if !c.isMisdated(f) {
-		return "The request ends with an answer."
+		return "The request ends with an assistant message."
 	}
 	m := c.message(f.Ref)
 	at := time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC()
-	return fmt.Sprintf("The request ends with an answer: it is dated in the future (%s), so every new prompt comes before it.", at.Format("2006-01-02 15:04 MST"))
+	return fmt.Sprintf("The request ends with an assistant message that is dated in the future (%s), so every new prompt sorts before it.", at.Format("2006-01-02 15:04 MST"))
 }
 
 // classOfClock: what a wrong date does is the same as where the request ends with an
@@ -87,14 +87,14 @@ func fixCopies(c *simulation) []fix {
 		}
 		copies[m.Ref] = true
 		if len(m.Parts) > 0 || !bytes.Equal(m.Data, of.Data) {
-			loses = "What a copy says and its message does not."
+			loses = "Whatever is only in a copy and not in its message."
 		}
 	}
 	if len(copies) == 0 {
 		return nil
 	}
 	return []fix{{
-		text:  "The copies of messages that sort behind every new prompt are removed; the messages stay.",
+		text:  "Copies of messages that sort after every new prompt are removed. The messages stay.",
 		loses: loses,
 		whole: true,
 		edit: func(d *draft) error {
@@ -110,13 +110,13 @@ func fixDates(c *simulation, _ fault) []fix {
 	if !slices.ContainsFunc(c.s.Messages, func(m session.Message) bool { return c.isInFuture(&m) }) {
 		return nil
 	}
-	const text = "The messages that are dated in the future get times right behind those of the messages before them"
-	const loses = "When these messages were written, as far as their records told it."
+	const text = "Messages dated in the future get times right after the message before them"
+	const loses = "The recorded times of these messages."
 	var fixes []fix
 	for _, place := range [...]func(*session.Session, time.Time) []*session.Message{inOrderOfIDs, inOrderOfTimes} {
-		fixes = append(fixes, fix{text: text + "; nothing else of them changes.", loses: loses, whole: true, edit: func(d *draft) error {
+		fixes = append(fixes, fix{text: text + ". Nothing else in them changes.", loses: loses, whole: true, edit: func(d *draft) error {
 			return c.redate(d.s, place)
-		}}, fix{text: text + ", and ids that sort before that of a new one.", loses: loses, whole: true, edit: func(d *draft) error {
+		}}, fix{text: text + ", and ids that sort before new ones.", loses: loses, whole: true, edit: func(d *draft) error {
 			if err := c.redate(d.s, place); err != nil {
 				return err
 			}
@@ -206,7 +206,7 @@ func (c *simulation) redate(s *session.Session, place func(*session.Session, tim
 			times[i] = last
 		}
 		if times[i] < 0 {
-			return errors.New("nothing in the session tells when it was")
+			return errors.New("no time is known in the session")
 		}
 	}
 	for i, m := range order {

@@ -320,7 +320,7 @@ func (d *draft) allowed(e *edit) error {
 	}
 	if r := d.changedLocked(e); r != nil {
 		// A fix that loses more is none while the user can do something.
-		why := fmt.Sprintf("The %s %s stays as it is, since %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked)
+		why := fmt.Sprintf("The %s %s cannot be changed: %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked)
 		return &repair.RefusalError{Why: why, Helps: true, Final: true}
 	}
 	return nil

@@ -29,9 +29,9 @@ func isSomething(p *session.Part) bool {
 
 func whyNothing(c *simulation, f fault) string {
 	if m := c.message(f.Ref); len(m.Parts) == 0 {
-		return "The message has no parts; the agent leaves it out."
+		return "The message has no parts, so OpenCode does not send it."
 	}
-	return "The answer holds nothing that the model said or did; the agent leaves it out."
+	return "The assistant message has no content, so OpenCode does not send it."
 }
 
 // fixEmptyTurn puts the placeholder into the message: for a blank text, behind
@@ -49,7 +49,7 @@ func fixEmptyTurn(c *simulation, f fault) []fix {
 	}
 	insert := func(inject func(*draft, *session.Message) error) fix {
 		return fix{
-			text: fmt.Sprintf("A synthetic text %q is put into the message.", c.texts.placeholder),
+			text: fmt.Sprintf("A synthetic text %q is added to the message.", c.texts.placeholder),
 			edit: func(d *draft) error {
 				m, err := d.message(f.Ref)
 				if err != nil {

@@ -18,11 +18,11 @@ import (
 func whyFile(_ *simulation, f fault) string {
 	switch f.Code {
 	case "R15":
-		return "The image is larger than the 5 MB that the provider takes."
+		return "The image is larger than the provider's limit of 5 MB."
 	case "image":
-		return "The provider does not take this image, by what it said."
+		return "The provider rejected this image."
 	}
-	return fmt.Sprintf("The agent stops at a file that it cannot send: %s.", f.Says)
+	return fmt.Sprintf("OpenCode fails on a file that it cannot send: %s.", f.Says)
 }
 
 // fixFile puts a line of text in the place of the file, which says what was
@@ -41,8 +41,8 @@ func fixFile(c *simulation, f fault) []fix {
 		return nil
 	}
 	return []fix{{
-		text:  "A synthetic line of text that says what was there takes its place.",
-		loses: "The file; its bytes stay in the journal.",
+		text:  "A synthetic line of text replaces the file and says what it was.",
+		loses: "The file. Its bytes stay in the journal.",
 		edit: func(d *draft) error {
 			m, err := d.message(f.Ref)
 			if err != nil {
@@ -64,8 +64,8 @@ func fixFile(c *simulation, f fault) []fix {
 // detach takes files out of the result of a tool and says so in its output.
 func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 	return fix{
-		text:  "It is taken out of the result of the tool, and a line in the output says what was there.",
-		loses: "The file; its bytes stay in the journal.",
+		text:  "The file is removed from the tool result, and a line in the output says what it was.",
+		loses: "The file. Its bytes stay in the journal.",
 		edit: func(d *draft) error {
 			_, p, err := d.part(ref)
 			if err != nil {

@@ -37,13 +37,13 @@ func firstPromptFixes(s *session.Session, f fault) []fix {
 	if at := promptBefore(s, i); at >= 0 {
 		ref := s.Messages[at].Ref
 		return append(fixes, fix{
-			text:  fmt.Sprintf("The first prompt, %s, which lost its content, gets the placeholder, marked as synthetic.", ref.Message),
+			text:  fmt.Sprintf("The empty first prompt %s gets placeholder text, marked synthetic.", ref.Message),
 			whole: true, // another message than the one at fault
 			edit:  func(d *draft) error { return refill(d, ref) },
 		})
 	}
 	return append(fixes, fix{
-		text:  "A prompt is put before the first answer, in place of the one that is lost: the placeholder, marked as synthetic.",
+		text:  "A placeholder prompt, marked synthetic, is inserted before the first assistant message.",
 		whole: true,
 		edit:  func(d *draft) error { return insertPromptBefore(d, f.Ref) },
 	})
@@ -104,7 +104,7 @@ func insertPromptBefore(d *draft, ref session.Ref) error {
 	}
 	m, ok := d.s.NewPrompt(answer, id)
 	if !ok {
-		return errors.New("no message says which model was asked")
+		return errors.New("no message names a model")
 	}
 	d.s.InjectText(&m, m.FirstPartID(), d.texts.placeholder)
 	d.s.InsertMessage(m)

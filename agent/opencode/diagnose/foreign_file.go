@@ -48,22 +48,22 @@ func (c *simulation) newFiles() []fault {
 		case f.Opens == "":
 		case dies && there:
 			fs[i].Severity = worst
-			fs[i].Says += fmt.Sprintf(", and stops at it: %s.", why)
+			fs[i].Says += fmt.Sprintf(", and fails: %s.", why)
 		case dies:
 			fs[i].Severity = worst
-			fs[i].Says += ", and stops."
+			fs[i].Says += ", and fails."
 		case there:
 			live = append(live, i)
 		default:
 			fs[i].Severity = repair.Latent
-			fs[i].Says += "; the next prompt does not read so far back."
+			fs[i].Says += "; the next prompt does not read that far back."
 		}
 	}
 	refused := c.refused(use, live)
 	for _, i := range live {
 		if fs[i].Says += "."; refused != nil {
 			fs[i].Severity, fs[i].Shows = worst, refused.Rule
-			fs[i].Says += " The provider then refuses the request: " + refused.Message
+			fs[i].Says += " The provider then rejects the request: " + refused.Message
 		}
 	}
 	return fs
@@ -77,13 +77,13 @@ func (c *simulation) describeFile(f *session.File) string {
 	}
 	switch {
 	case f.Opens == "" && f.Ref.Message == "":
-		return fmt.Sprintf("A file stands at %s, where the folder of the session's messages should be: the agent can store none.", shown(f.Path))
+		return fmt.Sprintf("The file %s is in the place of the session's folder of messages, so OpenCode cannot store any.", shown(f.Path))
 	case f.Opens == "":
-		return fmt.Sprintf("A file stands at %s, where the folder of the message's parts should be: the agent reads none.", shown(f.Path))
+		return fmt.Sprintf("The file %s is in the place of the message's folder of parts, so OpenCode reads none.", shown(f.Path))
 	case f.Reads == (session.Ref{}):
-		return fmt.Sprintf("The agent takes any file among the %s for one of them: for %s it opens %s, which is not there", kind, shown(f.Path), shown(f.Opens))
+		return fmt.Sprintf("OpenCode reads every file among the %s as one of them. For %s it opens %s, which does not exist", kind, shown(f.Path), shown(f.Opens))
 	}
-	return fmt.Sprintf("The agent takes any file among the %s for one of them: for %s it reads %s as one more", kind, shown(f.Path), shown(f.Opens))
+	return fmt.Sprintf("OpenCode reads every file among the %s as one of them. For %s it reads %s as one more", kind, shown(f.Path), shown(f.Opens))
 }
 
 // fatalFiles returns the files at which the agent ends, with the reason.
@@ -149,18 +149,18 @@ func (c *simulation) whyKept(ref session.Ref) string {
 	case !ok:
 		return ""
 	case c.request.LeaveFiles:
-		return "It may be a file of the user's own, so it is moved away only by mend repair, which asks."
+		return "This may be your own file, so only mend repair moves it, after asking."
 	case c.s.Files[i].Locked == "":
 		return ""
 	}
 	f := &c.s.Files[i]
-	return fmt.Sprintf("It cannot be moved away and put back (%s), so it is left: move it out of the store by hand, in the store's folder with mv -- './%s' ~/", f.Locked, shown(f.Path))
+	return fmt.Sprintf("mend cannot move it away and restore it later (%s). Move it out of the store by hand. In the store's folder, run: mv -- './%s' ~/", f.Locked, shown(f.Path))
 }
 
 // fixBeside moves the file away, and all others that are as bad.
 func fixBeside(c *simulation, at fault) []fix {
 	return []fix{{
-		text:  "The file is moved out of the agent's sight, into mend's journal: undo puts it back, and mend gc never drops it.",
+		text:  "The file is moved into mend's journal. Undo restores it, and mend gc never deletes it.",
 		whole: true,
 		edit: func(d *draft) error {
 			away := map[session.Ref]bool{}

@@ -161,7 +161,7 @@ func nameOf(p *session.Part) string {
 	case session.TypeFile:
 		return "A file"
 	}
-	return "A record of the kind " + cmp.Or(p.Type, "(none)")
+	return "A record of type " + cmp.Or(p.Type, "(none)")
 }
 
 // callName returns how a sentence calls a tool call.

@@ -205,11 +205,11 @@ func TestPlanTellsWhatIsLeft(t *testing.T) {
 		t.Errorf("Remaining = %s, want %s", got, want)
 	}
 	for _, d := range r.Unfixable {
-		if d.Fix != "" || !strings.Contains(d.WhyNot, "Forking the session before the prompt msg_03") {
+		if d.Fix != "" || !strings.Contains(d.WhyNot, "fork the session before the prompt msg_03") {
 			t.Errorf("Unfixable %+v has a fix, or no way out", d)
 		}
 	}
-	if got := r.Plan.Cause.Diagnoses; len(got) != 1 || got[0] != `The text holds nothing but blanks, and the provider refuses that. The text becomes "[user interrupted]", marked as synthetic.` {
+	if got := r.Plan.Cause.Diagnoses; len(got) != 1 || got[0] != `The text is only whitespace; the provider rejects that. The text becomes "[user interrupted]", marked synthetic.` {
 		t.Errorf("the cause tells %q", got)
 	}
 }

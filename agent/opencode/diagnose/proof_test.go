@@ -84,7 +84,7 @@ func TestRenumberedOnTheWay(t *testing.T) {
 		if (d.Fix == "") == (d.WhyNot == "") {
 			t.Errorf("%s at %s has a fix and a reason against it, or neither", d.Rule, d.Ref)
 		}
-		if d.Rule == "R1" && !strings.Contains(d.Fix, "loop is closed") {
+		if d.Rule == "R1" && !strings.Contains(d.Fix, "closes the tool loop") {
 			t.Errorf("the thinking of an open loop: %q", d.Fix)
 		}
 	}

@@ -24,22 +24,22 @@ func whyUnreadable(c *simulation, f fault) string {
 	if r.Unreadable() {
 		return fmt.Sprintf("The record of the %s cannot be read: %s.", f.Ref.Kind, f.Says)
 	}
-	return fmt.Sprintf("The record of the %s is damaged (%s), and the agent stops at it.", f.Ref.Kind, f.Says)
+	return fmt.Sprintf("OpenCode fails on the damaged record of the %s: %s.", f.Ref.Kind, f.Says)
 }
 
 func whyField(_ *simulation, f fault) string {
-	return fmt.Sprintf("The record of the %s is not as the agent needs it, which stops at it: %s.", f.Ref.Kind, f.Says)
+	return fmt.Sprintf("OpenCode crashes on this %s: %s.", f.Ref.Kind, f.Says)
 }
 
 func whyScreen(_ *simulation, f fault) string {
-	return fmt.Sprintf("Newer agents cannot show the session for it: %s.", f.Says)
+	return fmt.Sprintf("Newer versions of OpenCode cannot show the session: %s.", f.Says)
 }
 
 func whyClock(c *simulation, f fault) string {
 	if c.isMisdated(f) {
-		return "It and its prompt are dated in the future, so every new prompt comes before them, and this version takes it for answered and stays silent."
+		return "It and its prompt are dated in the future, so every new prompt sorts before them. This version considers new prompts answered, and stays silent."
 	}
-	return "Its id is from before the clock of ids started anew on 2026-08-14, so this version takes every new prompt for answered and stays silent."
+	return "Its id is from before the id clock wrapped on 2026-08-14. This version considers every new prompt answered, and stays silent."
 }
 
 // defects returns the records whose defect is as wanted.
@@ -88,24 +88,24 @@ func whyProjectRow(c *simulation, f fault) string {
 	if c.s.ProjectRow.Cols == nil {
 		what = "file"
 	}
-	return fmt.Sprintf("The %s of the session's project is damaged (%s), and the agent does not start in the project's folders.", what, f.Says)
+	return fmt.Sprintf("The %s of the session's project is damaged (%s), so OpenCode does not start in the project's folders.", what, f.Says)
 }
 
 func whyLostProject(_ *simulation, f fault) string {
-	return fmt.Sprintf("The session belongs to the project %q, which the database does not have, so the agent does not list it, and newer ones cannot go on with it.", f.Says)
+	return fmt.Sprintf("The session belongs to the project %q, which is not in the database. OpenCode does not list the session, and newer versions cannot continue it.", f.Says)
 }
 
 func whyDefect(_ *simulation, f fault) string {
 	if f.Code == "name" {
 		if f.Ref.Validate() != nil {
-			return fmt.Sprintf("The row of the %s has no id that mend can keep it by: %s.", f.Ref.Kind, f.Says)
+			return fmt.Sprintf("The row of the %s has no usable id: %s.", f.Ref.Kind, f.Says)
 		}
 		if f.Ref.Kind == session.KindSession {
-			return fmt.Sprintf("The session's own record does not hold the id that it is stored under (%s): prompts in the session are answered, but it cannot be opened from the list of sessions.", f.Says)
+			return fmt.Sprintf("The session's record has another id than its file name (%s). Prompts are answered, but the session cannot be opened from the list.", f.Says)
 		}
-		return fmt.Sprintf("The record of the %s is stored under one id and tells another: %s.", f.Ref.Kind, f.Says)
+		return fmt.Sprintf("The record of the %s is stored under another id than the one inside it: %s.", f.Ref.Kind, f.Says)
 	}
-	return fmt.Sprintf("The session's own record is damaged (%s), and the agent stops at it or cannot list any session.", f.Says)
+	return fmt.Sprintf("The session's own record is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Says)
 }
 
 // sqlToGiveID returns the SQL that gives the row of a part an id by which mend can keep it.
@@ -154,10 +154,10 @@ func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
 // (docs/opencode.md F16).
 func findUnlisted(c *simulation) (fs []fault) {
 	if isArchived(c.s) {
-		fs = append(fs, fault{Ref: c.s.Info.Ref, Which: "archived", Says: "The session is archived, so the agent does not list it."})
+		fs = append(fs, fault{Ref: c.s.Info.Ref, Which: "archived", Says: "The session is archived, so OpenCode does not list it."})
 	}
 	if c.s.Newer != "" {
-		says := fmt.Sprintf("The session belongs to the project %s, and the agent has used the same folder as the project %s since, where it does not list it.", c.s.Project, c.s.Newer)
+		says := fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does not list the session there.", c.s.Project, c.s.Newer)
 		fs = append(fs, fault{Ref: c.s.Info.Ref, Which: "project", Says: says})
 	}
 	return fs
@@ -171,12 +171,12 @@ func isArchived(s *session.Session) bool {
 
 func whyStray(_ *simulation, f fault) string {
 	if f.Code == "listed" {
-		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), and the agent cannot list any session because of it.", f.Says)
+		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", f.Says)
 	}
 	if f.Code == "hidden" {
-		return fmt.Sprintf("What is stored here is not known: %s.", f.Says)
+		return fmt.Sprintf("The contents here are unknown: %s.", f.Says)
 	}
-	return fmt.Sprintf("Something that is no record stands at %s.", cmp.Or(f.Says, "a place of its own"))
+	return fmt.Sprintf("Unexpected file at %s (not a session record).", cmp.Or(f.Says, "an unknown place"))
 }
 
 // salvageFixes returns the ways to make a damaged record one that can be read.

@@ -24,7 +24,7 @@ func salvageMessageFixes(k *facts, f fault) []fix {
 func (g recordContext) rebuildMessage() []fix {
 	r, v := g.s.Salvage(g.m.Record)
 	if v.Complete {
-		return []fix{g.replaceMessage(r, "What stands around the record is taken away.", "")}
+		return []fix{g.replaceMessage(r, "Extra bytes around the record are removed.", "")}
 	}
 	g = g.withData(withoutCutValue(r.Data, v))
 	data, _, err := g.completedMessage(g.m.Data)
@@ -36,8 +36,8 @@ func (g recordContext) rebuildMessage() []fix {
 		return nil
 	}
 	return []fix{g.replaceMessage(with(r, data),
-		fmt.Sprintf("The record of the %s is rebuilt from what can be read of it, its parts and its neighbours.", called[g.m.Role]),
-		"What else the record said, such as of cost, tokens and errors.")}
+		fmt.Sprintf("The record of the %s is rebuilt from what can be read, from its parts and its neighbours.", called[g.m.Role]),
+		"Other fields, such as cost, tokens and errors.")}
 }
 
 // called is what a message of a role is.
@@ -101,8 +101,8 @@ func (g recordContext) answersCompaction() bool {
 func (g recordContext) removeMessage() fix {
 	ref := g.m.Ref
 	return fix{
-		text:  "The message is removed, with its parts.",
-		loses: fmt.Sprintf("The message and its parts, %d of them.", len(g.m.Parts)),
+		text:  "The message and its parts are removed.",
+		loses: fmt.Sprintf("The message and its %d parts.", len(g.m.Parts)),
 		whole: true,
 		alike: true,
 		edit: func(d *draft) error {

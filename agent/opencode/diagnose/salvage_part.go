@@ -37,7 +37,7 @@ func (g recordContext) salvagePart() []fix {
 func (g recordContext) salvageByType() []fix {
 	r, v := g.s.Salvage(g.p.Record)
 	if v.Complete {
-		return []fix{{text: "What stands around the record is taken away.", edit: rewrite(r)}}
+		return []fix{{text: "Extra bytes around the record are removed.", edit: rewrite(r)}}
 	}
 	kind := ""
 	if v.Intact("type") {
@@ -49,14 +49,14 @@ func (g recordContext) salvageByType() []fix {
 	case kind == session.TypeTool:
 		return g.salvageTool(r, v)
 	case kind == session.TypeFile && v.Intact("url"):
-		return g.salvageRest(r, v, "What else the record said of the file.")
+		return g.salvageRest(r, v, "Other fields of the file's record.")
 	case kind == session.TypeFile:
 		return g.replaceFileByText(withoutCutValue(r.Data, v))
 	case kind == session.TypeStepStart, kind == "compaction":
-		return g.salvageRest(r, v, "What else the record said.")
+		return g.salvageRest(r, v, "Other fields of the record.")
 	case kind == "" && g.beginsStep():
 		start := g.s.Rewrite(g.p.Record, stepStartType)
-		return []fix{{text: "The start of the step is written anew.", loses: "Its snapshot.", edit: rewrite(start)}}
+		return []fix{{text: "The step-start marker is rewritten.", loses: "Its snapshot.", edit: rewrite(start)}}
 	}
 	return nil
 }
@@ -88,11 +88,11 @@ func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	if err != nil || session.Blank(text) {
 		return nil
 	}
-	loses := "What the record said beside the text."
+	loses := "Everything in the record except the text."
 	if !v.Intact("text") {
-		loses = fmt.Sprintf("The text behind its first %d characters.", len([]rune(text)))
+		loses = fmt.Sprintf("The text after its first %d characters.", len([]rune(text)))
 	}
-	return []fix{{text: "The text is kept as far as it can be read.", loses: loses, edit: rewrite(with(r, data))}}
+	return []fix{{text: "The readable part of the text is kept.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
 // salvageRest keeps the members that can be read.
@@ -101,7 +101,7 @@ func (g recordContext) salvageRest(r session.Record, v jsonedit.Partial, loses s
 	if err != nil {
 		return nil
 	}
-	return []fix{{text: "The record is rebuilt from what can be read of it.", loses: loses, edit: rewrite(with(r, data))}}
+	return []fix{{text: "The record is rebuilt from what can be read.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
 // salvageTool keeps a call with its input, and what can be read of its result.
@@ -119,7 +119,7 @@ func (g recordContext) salvageTool(r session.Record, v jsonedit.Partial) []fix {
 	if !v.Intact("state", "input") {
 		loses = "The call's input and result."
 	}
-	return []fix{{text: "The call is kept as far as its record can be read.", loses: loses, edit: rewrite(with(r, data))}}
+	return []fix{{text: "The readable part of the tool call is kept.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
 // salvageState makes of what can be read of a call's state one that has ended.
@@ -128,7 +128,7 @@ func (g recordContext) salvageState(data []byte, v jsonedit.Partial) (left []byt
 	if v.Intact("state", "status") && textAt(data, "state", "status") == session.StatusCompleted {
 		status, result = session.StatusCompleted, "output"
 	}
-	text, loses := textAt(data, "state", result), "What the record said beside the call's result."
+	text, loses := textAt(data, "state", result), "Everything in the record except the call's result."
 	if !v.Intact("state", result) {
 		text, loses = text+cutShort, "The end of the call's result."
 		if text == cutShort {
@@ -169,7 +169,7 @@ func (g recordContext) replaceFileByText(data []byte) []fix {
 		return nil
 	}
 	text := g.newText("[A file was attached here (" + strings.Join(told, ", ") + "); its stored record was damaged]")
-	return []fix{{text: "A synthetic text says what file was attached.", loses: "The file's content.", edit: rewrite(text)}}
+	return []fix{{text: "A synthetic text says which file was attached.", loses: "The file's content.", edit: rewrite(text)}}
 }
 
 // newText returns a synthetic text under the part's ids.
@@ -190,13 +190,13 @@ func (g recordContext) beginsStep() bool {
 // giveUpPart returns the fixes that keep nothing of the part: the first of them removes
 // it, or puts a text in its place where nothing else is said.
 func (g recordContext) giveUpPart() []fix {
-	const what = "What the part held."
+	const what = "The contents of the part."
 	fixes := []fix{
 		removal(g.p.Ref, "The part is removed.", what),
-		{text: "A synthetic text takes the part's place.", loses: what, edit: func(d *draft) error {
+		{text: "A synthetic text replaces the part.", loses: what, edit: func(d *draft) error {
 			return rewrite(g.newText(d.texts.placeholder))(d)
 		}},
-		{text: "The start of a step takes the part's place.", loses: what, edit: func(d *draft) error {
+		{text: "A step-start marker replaces the part.", loses: what, edit: func(d *draft) error {
 			if g.m.Role != session.RoleAssistant {
 				return errors.New("a prompt has no steps")
 			}

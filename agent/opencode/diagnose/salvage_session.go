@@ -54,10 +54,10 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 	if err != nil || v.Complete && c.None() && string(before) == string(s.Info.Data) {
 		return nil
 	}
-	text, loses := "What stands around the record is taken away.", ""
+	text, loses := "Extra bytes around the record are removed.", ""
 	switch {
 	case !v.Complete:
-		text, loses = "The session's record is rebuilt from what can be read of it, and from its messages.", "What else the record said of the session."
+		text, loses = "The session's record is rebuilt from what can be read and from its messages.", "Other fields of the session's record."
 	case !c.None():
 		text, loses = describeChanges(c)
 	}

@@ -51,10 +51,10 @@ func sessionRowFixes(k *facts) []fix {
 	}
 	text, loses := describeChanges(c)
 	if slices.Contains(c.Lost, "revert") {
-		loses += " The session is then not reverted any more: the messages that were to go stay."
+		loses += " The session is then no longer reverted: the messages that the revert would remove stay."
 	}
 	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
-		loses += " Of the rules that the session had for itself alone those that cannot be read are gone: the agent's own settings hold in their place."
+		loses += " Permission rules of this session that cannot be read are removed; OpenCode's own settings apply instead."
 	}
 	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = row
@@ -94,7 +94,7 @@ func projectRowFixes(k *facts, _ fault) []fix {
 		return nil
 	}
 	text, loses := describeChanges(c)
-	return []fix{{text: "Of the project's row: " + text, loses: loses, whole: true, edit: func(d *draft) error {
+	return []fix{{text: "Project row: " + text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.ProjectRow = row
 		return nil
 	}}}
@@ -109,14 +109,14 @@ func projectFileFixes(k *facts) []fix {
 	}
 	data, loses := bytes.TrimPrefix(s.ProjectRow.Data, []byte("\ufeff")), ""
 	if jsonedit.Parse(data).Kind() != '{' {
-		data, loses = []byte("{}"), "What the file held."
+		data, loses = []byte("{}"), "The contents of the file."
 	}
 	data, c, err := schema.Complete(data, schema.ProjectFile(s.ProjectRow.Ref.Project), nil)
 	if err != nil {
 		return nil
 	}
 	text, lost := describeChanges(c)
-	return []fix{{text: "Of the project's file: " + text, loses: cmp.Or(loses, lost), whole: true, edit: func(d *draft) error {
+	return []fix{{text: "Project file: " + text, loses: cmp.Or(loses, lost), whole: true, edit: func(d *draft) error {
 		d.s.ProjectRow = with(s.ProjectRow, data)
 		return nil
 	}}}
@@ -241,8 +241,8 @@ func projectFixes(s *session.Session, _ fault) []fix {
 		return nil
 	}
 	return []fix{{
-		text:  "The session goes to the project " + s.Home + ", which has its directory.",
-		loses: "The id of the project that it belonged to.",
+		text:  "The session is moved to the project " + s.Home + ", which has its directory.",
+		loses: "The id of its former project.",
 		whole: true,
 		edit: func(d *draft) error {
 			d.s.Info = d.s.Info.WithCol(session.TextCol("project_id", d.s.Home))

@@ -24,9 +24,9 @@ func classOfLast(c *simulation, f fault) repair.Class {
 
 func whyLast(c *simulation, f fault) string {
 	if classOfLast(c, f) == repair.EmptyContentMessage {
-		return "The model thought and then said nothing: the provider refuses an answer that ends with thinking."
+		return "The message is only thinking. The provider rejects an assistant message that ends with thinking."
 	}
-	return "Thinking is the last thing in its step, and the provider refuses an answer that ends with it."
+	return "The step ends with thinking. The provider rejects an assistant message that ends with thinking."
 }
 
 // fixLast is for thinking at the end of what is sent. A blank text behind it is
@@ -51,7 +51,7 @@ func fixLast(c *simulation, f fault) []fix {
 	}
 	id := p.ID
 	return append(fixes, fix{
-		text: fmt.Sprintf("A synthetic text %q is put behind the thinking.", c.texts.placeholder),
+		text: fmt.Sprintf("A synthetic text %q is inserted after the thinking.", c.texts.placeholder),
 		edit: func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {
@@ -64,7 +64,7 @@ func fixLast(c *simulation, f fault) []fix {
 
 func moveFirst(ref session.Ref) fix {
 	return fix{
-		text: "The thinking moves to the front of its step; nothing of it changes but its id.",
+		text: "The thinking moves to the front of its step (only its id changes).",
 		edit: func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {
@@ -76,7 +76,7 @@ func moveFirst(ref session.Ref) fix {
 }
 
 func removeThinking(ref session.Ref) fix {
-	return removal(ref, "The thinking is removed.", "What the model thought at this point; what it said and did stays.")
+	return removal(ref, "The thinking is removed.", "This thinking block. Text and tool calls stay.")
 }
 
 // moveOrRemove returns the ways to be rid of thinking at a wrong place.
@@ -119,7 +119,7 @@ func fixLoopStart(c *simulation, f fault) []fix {
 	var fixes []fix
 	if t := lastOf(stepOf(m, f.Ref), func(q *session.Part) bool { return q.IsThinking() && q.Signature != "" }); t != nil {
 		move := moveFirst(t.Ref)
-		move.text = fmt.Sprintf("The thinking %s moves to the front of the step; nothing of it changes but its id.", t.ID)
+		move.text = fmt.Sprintf("The thinking %s moves to the front of the step (only its id changes).", t.ID)
 		fixes = append(fixes, move)
 	}
 	return append(fixes, closeLoop(c, f.Ref))
@@ -141,7 +141,7 @@ func closeLoop(c *simulation, f session.Ref) fix {
 	}
 	return fix{
 		whole: in != f.Message,
-		text:  fmt.Sprintf("The tool loop is closed by a synthetic text %q behind it; everything else stays.", c.texts.placeholder),
+		text:  fmt.Sprintf("A synthetic text %q closes the tool loop. Everything else stays.", c.texts.placeholder),
 		edit: func(d *draft) error {
 			m, err := d.message(session.Ref{Message: in})
 			if err != nil {
@@ -186,7 +186,7 @@ func laterThinking(step []session.Part) (fs []fault) {
 }
 
 func whyOrder(*simulation, fault) string {
-	return "The step starts with other content and its thinking comes later: in an open tool loop the provider wants it first."
+	return "The thinking is not first in its step. In an open tool loop the provider requires it to be first."
 }
 
 func fixOrder(c *simulation, f fault) []fix { return moveOrRemove(c, f.Ref) }

@@ -24,23 +24,23 @@ func findThinking(c *simulation) (fs []fault) {
 func whyThinking(c *simulation, f fault) string {
 	n := len(thoughts(c.message(f.Ref)))
 	if n == 1 {
-		return "The answer holds thinking, and the model takes none."
+		return "The message contains thinking, but the model does not support thinking."
 	}
-	return fmt.Sprintf("The answer holds %d parts of thinking, and the model takes none.", n)
+	return fmt.Sprintf("The message contains %d thinking blocks, but the model does not support thinking.", n)
 }
 
-const losesThoughts = "What the model thought in this answer, its signatures included."
+const losesThoughts = "The thinking in this message, with its signatures."
 
 func fixThinkingOff(c *simulation, f fault) []fix {
 	ref := f.Ref
 	fixes := []fix{{
-		text:  "The thinking is removed; what the model said and did stays.",
+		text:  "The thinking is removed; text and tool calls stay.",
 		loses: losesThoughts,
 		edit:  func(d *draft) error { _, err := d.strip(ref); return err },
 	}}
 	m := c.message(ref)
 	if !anyOf(m.Parts, func(p *session.Part) bool { return hasContent(m, p) }) {
-		fixes[0].text = fmt.Sprintf("The thinking is removed; as nothing else is left, %q takes its place.", c.texts.placeholder)
+		fixes[0].text = fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", c.texts.placeholder)
 		fixes[0].edit = func(d *draft) error { return d.stripAlone(ref) }
 	}
 	return fixes
@@ -93,7 +93,7 @@ func fixThinking(c *simulation, f fault) []fix {
 	fixes := []fix{removeThinking(f.Ref)}
 	if len(thoughts(m)) == 1 && !anyOf(m.Parts, func(p *session.Part) bool { return hasContent(m, p) }) {
 		fixes = []fix{{
-			text:  fmt.Sprintf("The thinking is removed; as nothing else is left, %q takes its place.", c.texts.placeholder),
+			text:  fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", c.texts.placeholder),
 			loses: losesThoughts,
 			edit:  func(d *draft) error { return d.stripAlone(f.Ref) },
 		}}
@@ -128,7 +128,7 @@ func findEncrypted(c *simulation) (fs []fault) {
 func fixEncrypted(_ *simulation, f fault) []fix {
 	return []fix{{
 		text:  "The encrypted reasoning is removed; its summary stays.",
-		loses: "What the model thought, in a form that only the provider could read.",
+		loses: "The encrypted reasoning, which only the provider could read.",
 		edit: func(d *draft) error {
 			_, p, err := d.part(f.Ref)
 			if err != nil {

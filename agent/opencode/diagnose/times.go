@@ -33,14 +33,14 @@ func isNumeric(c session.Col) bool {
 }
 
 func whyTime(_ *simulation, f fault) string {
-	return fmt.Sprintf("The time of the message's row is %s and no number, so the agent reads the message at the wrong place: behind every new prompt.", f.Says)
+	return fmt.Sprintf("The time in the message's row is %s, not a number, so OpenCode reads the message after every new prompt.", f.Says)
 }
 
 // fixTimes gives all such rows the time that the message tells itself, else the one in
 // its id.
 func fixTimes(c *simulation, _ fault) []fix {
 	return []fix{{
-		text: "Rows of messages whose time is no number get the time that the message itself tells.", loses: "What stood there.", whole: true,
+		text: "Rows whose time is not a number get the time stored in the message itself.", loses: "The former value.", whole: true,
 		edit: func(d *draft) error {
 			for i := range d.s.Messages {
 				m := &d.s.Messages[i]
@@ -52,7 +52,7 @@ func fixTimes(c *simulation, _ fault) []fix {
 				if ms <= 0 {
 					var ok bool
 					if ms, ok = session.IDTime(m.ID, session.ClockWraps(c.s.LatestTime())); !ok {
-						return fmt.Errorf("%s: nothing tells its time", m.Ref)
+						return fmt.Errorf("%s: its time is unknown", m.Ref)
 					}
 				}
 				parts := m.Parts

@@ -18,11 +18,11 @@ func whyCallID(c *simulation, f fault) string {
 	_, p := c.part(f.Ref)
 	switch {
 	case p == nil:
-		return "The id of a tool call is not one that the provider takes."
+		return "The provider rejects the id of a tool call."
 	case p.CallID == "":
-		return "The call has an empty id, and the provider takes none like that."
+		return "The tool call's id is empty; the provider rejects that."
 	}
-	return fmt.Sprintf("The id %q of the call has characters that the provider does not take.", p.CallID)
+	return fmt.Sprintf("The tool call's id %q contains characters that the provider rejects.", p.CallID)
 }
 
 // fixCallID gives the call an id of its own, made of the part's. The call and
@@ -36,7 +36,7 @@ func fixCallID(c *simulation, f fault) []fix {
 	var fixes []fix
 	for _, id := range []string{id, id + suffix} { // another call may have the first
 		fixes = append(fixes, fix{
-			text: fmt.Sprintf("The call gets the id %s.", id),
+			text: fmt.Sprintf("The call gets the new id %s.", id),
 			edit: func(d *draft) error {
 				if p.CallID == id {
 					return errors.New("it has that id already")
@@ -64,9 +64,9 @@ func fixInput(c *simulation, f fault) []fix {
 	text, input := "The input becomes an empty object.", []byte("{}")
 	if ok && notNull(raw) {
 		input, _ = schema.ConvertInput(nil, raw)
-		text = "The input becomes the object that it is the text of."
+		text = "The input is parsed from text into an object."
 		if string(input) == `{"input":`+string(raw)+`}` {
-			text = `The input becomes an object, with what it was as "input".`
+			text = `The input is wrapped in an object, under "input".`
 		}
 	}
 	return []fix{{text: text, edit: func(d *draft) error { return d.set(f.Ref, input, "state", "input") }}}
@@ -92,7 +92,7 @@ func isToolName(s []byte) bool { return isName(s) && len(s) <= maxToolName }
 
 func whyToolName(c *simulation, f fault) string {
 	_, p := c.part(f.Ref)
-	return fmt.Sprintf("The tool is called %q, and providers take only letters, digits, _ and - in a name, 128 at most.", p.Tool)
+	return fmt.Sprintf("The tool's name %q is invalid: providers accept at most 128 letters, digits, _ and -.", p.Tool)
 }
 
 func fixToolName(c *simulation, f fault) []fix {
@@ -104,8 +104,8 @@ func fixToolName(c *simulation, f fault) []fix {
 	}
 	ref := f.Ref
 	return []fix{{
-		text:  fmt.Sprintf("The tool is called %s.", name),
-		loses: "The name as the model wrote it.",
+		text:  fmt.Sprintf("The tool is renamed to %s.", name),
+		loses: "The name that the model used.",
 		edit:  func(d *draft) error { return d.set(ref, jsonedit.Quote(name), "tool") },
 	}}
 }

@@ -37,10 +37,10 @@ func TestCallID(t *testing.T) {
 
 func TestCallInput(t *testing.T) {
 	for _, c := range []struct{ name, input, want, fix string }{
-		{"the text of an object", `"{\"command\":\"x\"}"`, `{"command":"x"}`, "the object that it is the text of"},
-		{"the text of an object with that name", `"{\"input\":\"x\"}"`, `{"input":"x"}`, "the object that it is the text of"},
-		{"a text", `"ls"`, `{"input":"ls"}`, "with what it was"},
-		{"a list", `[1]`, `{"input":[1]}`, "with what it was"},
+		{"the text of an object", `"{\"command\":\"x\"}"`, `{"command":"x"}`, "parsed from text"},
+		{"the text of an object with that name", `"{\"input\":\"x\"}"`, `{"input":"x"}`, "parsed from text"},
+		{"a text", `"ls"`, `{"input":"ls"}`, "wrapped in an object"},
+		{"a list", `[1]`, `{"input":[1]}`, "wrapped in an object"},
 		{"null", `null`, `{}`, "an empty object"},
 	} {
 		r := plan(t, build(user(hi), answer(stepStart, strings.Replace(bash, `{"command":"x"}`, c.input, 1), stepStart, done)), Request{})
@@ -53,8 +53,8 @@ func TestCallInput(t *testing.T) {
 
 func TestLostCallNames(t *testing.T) {
 	for _, c := range []struct{ between, want string }{
-		{done, "A text stands behind the bash call toolu_1 in the same step"},
-		{signed, "Thinking stands behind the bash call toolu_1 in the same step"},
+		{done, "A text follows the bash call toolu_1 in the same step"},
+		{signed, "Thinking follows the bash call toolu_1 in the same step"},
 	} {
 		ds := diagnosed(build(user(hi), answer(stepStart, bash, c.between, bash2, stepStart, done)), Options{Now: now})
 		if !slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return strings.HasPrefix(d.Why, c.want) }) {

@@ -21,10 +21,10 @@ func classOfBetween(c *simulation, f fault) repair.Class {
 func whyLostCall(c *simulation, f fault) string {
 	m, p := c.part(f.Ref)
 	if p == nil {
-		return "A tool call goes out without its result right behind it."
+		return "A tool call would be sent without its result right after it."
 	}
 	if p.IsTool() {
-		return fmt.Sprintf("The %s goes out without its result right behind it.", callName(p))
+		return fmt.Sprintf("The %s would be sent without its result right after it.", callName(p))
 	}
 	step := stepOf(m, f.Ref)
 	at := slices.IndexFunc(step, func(q session.Part) bool { return q.Ref == f.Ref })
@@ -33,7 +33,7 @@ func whyLostCall(c *simulation, f fault) string {
 	if call != nil {
 		behind = "the " + callName(call)
 	}
-	return fmt.Sprintf("%s stands behind %s in the same step, where the provider takes nothing but further calls.", nameOf(p), behind)
+	return fmt.Sprintf("%s follows %s in the same step. Only more tool calls may follow there.", nameOf(p), behind)
 }
 
 func fixLostCall(c *simulation, f fault) []fix {
@@ -50,7 +50,7 @@ func fixLostCall(c *simulation, f fault) []fix {
 		fixes = fixBlank(c, f)
 	}
 	return append(fixes, fix{
-		text: "A step's start is put before it, so that it goes out behind the result; every byte of it stays.",
+		text: "A step-start marker is inserted before it, so that it is sent after the tool result. Its content is unchanged.",
 		edit: func(d *draft) error { return d.insertBare(ref) },
 	})
 }

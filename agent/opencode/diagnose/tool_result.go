@@ -10,7 +10,7 @@ import (
 	"mend/session"
 )
 
-const whyNoCall = "The call has no id of its own, only that of the part, so no result could be matched with it."
+const whyNoCall = "The call has no id of its own, so no result can be matched with it."
 
 // findUnfinished finds calls that never got a result: they are shown as running
 // for ever, and what is sent for them depends on the version of the agent.
@@ -38,7 +38,7 @@ func whyUnfinished(c *simulation, f fault) string {
 	if p.Status == session.StatusPending {
 		when = "before it ran"
 	}
-	return fmt.Sprintf("The %s never got a result: the agent was stopped %s.", callName(p), when)
+	return fmt.Sprintf("The %s never got a result: OpenCode was stopped %s.", callName(p), when)
 }
 
 // fixUnfinished turns the state of the call into an error. It is corrected, not
@@ -51,7 +51,7 @@ func fixUnfinished(c *simulation, f fault) []fix {
 	}
 	ref := f.Ref
 	return []fix{{
-		text: fmt.Sprintf("The call is marked as failed with %q; its input stays.", c.texts.cancelled),
+		text: fmt.Sprintf("The call is marked as failed with %q. Its input stays.", c.texts.cancelled),
 		edit: func(d *draft) error { return d.failCall(ref) }, alike: true,
 	}}
 }
@@ -130,7 +130,7 @@ func fixLostResult(c *simulation, f fault) []fix {
 		return nil
 	}
 	return []fix{{
-		text: fmt.Sprintf("A result that says %q is put behind the call.", c.texts.cancelled),
+		text: fmt.Sprintf("A result that says %q is added after the call.", c.texts.cancelled),
 		edit: func(d *draft) error {
 			m, err := d.message(ref)
 			if err != nil {

@@ -94,7 +94,7 @@ func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
 func (a *assistantDraft) addText(p part) {
 	text, ok := p.body.Get("text").Text()
 	if !ok {
-		a.fail(fieldFailure(p.ref, "text is missing or no string"))
+		a.fail(fieldFailure(p.ref, "text is missing or not a string"))
 		return
 	}
 	if text == "" && a.signed && a.has(spaceForEmpty) {
@@ -110,7 +110,7 @@ func (a *assistantDraft) addText(p part) {
 func (a *assistantDraft) addReasoning(p part) {
 	text, ok := p.body.Get("text").Text()
 	if !ok {
-		a.fail(fieldFailure(p.ref, "text is missing or no string"))
+		a.fail(fieldFailure(p.ref, "text is missing or not a string"))
 		return
 	}
 	b := request.Block{Type: request.Thinking, Text: text}
@@ -138,10 +138,10 @@ func (a *assistantDraft) addReasoning(p part) {
 	redacted, isRedacted := anthropic.Get("redactedData").Text()
 	switch {
 	case !signed && anthropic.Get("signature").Kind() != 0:
-		a.fail(fieldFailure(p.ref, "metadata.anthropic.signature is no string"))
+		a.fail(fieldFailure(p.ref, "metadata.anthropic.signature is not a string"))
 		return
 	case !isRedacted && anthropic.Get("redactedData").Kind() != 0:
-		a.fail(fieldFailure(p.ref, "metadata.anthropic.redactedData is no string"))
+		a.fail(fieldFailure(p.ref, "metadata.anthropic.redactedData is not a string"))
 		return
 	case signed:
 		b.Signature = signature

@@ -74,7 +74,7 @@ func (r *builder) nextModel(s *session.Session, all []*message) request.Model {
 		provider, _ := model.Get("providerID").Text()
 		id, _ := model.Get("modelID").Text()
 		if missing := r.missingModelField(provider, id); missing != "" {
-			r.fail(fieldFailure(m.ref, "%s is missing, and the next prompt asks the same model", missing))
+			r.fail(fieldFailure(m.ref, "%s is missing, and the next prompt uses the same model", missing))
 		}
 		return request.Model{ProviderID: provider, ModelID: id}
 	}

@@ -39,7 +39,7 @@ func (l *harness) Put(r damage.Record) {
 		to.created = r.Created
 	}
 	to.raw, to.fields = nil, nil
-	if json.Unmarshal([]byte(r.Data), &to.fields) != nil || to.fields == nil { // null is no object
+	if json.Unmarshal([]byte(r.Data), &to.fields) != nil || to.fields == nil { // null is not an object
 		to.raw = &r.Data
 		return
 	}

@@ -139,9 +139,9 @@ func (l newest) answered(p Profile) bool {
 // independent of the time and the id of the new prompt, which differ in every run.
 func (l newest) answeredReason() string {
 	if !l.user.isPrompt {
-		return "the prompt " + l.user.id + ", which it answered, sorts behind every new one, which so is never answered"
+		return "the prompt " + l.user.id + ", which it answered, sorts after every new prompt, so new prompts are never answered"
 	}
-	return "its id " + l.assistant.id + " is above that of a new prompt, which so counts as answered"
+	return "its id " + l.assistant.id + " is higher than that of a new prompt, so the prompt counts as answered"
 }
 
 // ended reports whether the model ended the turn with this message.

@@ -43,7 +43,7 @@ func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Bl
 			return request.Block{}, "it is a link to a file on disk"
 		}
 		if r.fileMissing(string(link)) {
-			return request.Block{}, "it is a link to a file that is not there"
+			return request.Block{}, "it is a link to a missing file"
 		}
 		b.URL = string(link)
 	default:

@@ -34,7 +34,7 @@ func WithFiles(s *session.Session, keep func(*session.File) bool) *session.Sessi
 		if f.Opens == "" || keep != nil && !keep(f) {
 			continue
 		}
-		r := session.Record{Ref: f.Ref, Defect: &session.Defect{Kind: session.Malformed, Why: "there is no such file"}}
+		r := session.Record{Ref: f.Ref, Defect: &session.Defect{Kind: session.Malformed, Why: "the file does not exist"}}
 		if of := records[f.Reads]; of != nil {
 			r.Data, r.Defect = of.Data, of.Defect
 		}

@@ -44,7 +44,7 @@ func (a *assistantDraft) addTool(p part) {
 	}
 	id, isID := p.body.Get("callID").Text()
 	if !isID {
-		a.fail(fieldFailure(p.ref, "callID is missing or no string"))
+		a.fail(fieldFailure(p.ref, "callID is missing or not a string"))
 	}
 	if !a.validMetadata(p) || !ok || !isID {
 		return
@@ -125,7 +125,7 @@ func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block,
 		}
 		return a.fileResult(p, output.Get("text"), files)
 	case output.IsInfinite():
-		a.fail(fieldFailure(p.ref, "state.output is no finite number"))
+		a.fail(fieldFailure(p.ref, "state.output is not a finite number"))
 		return request.Block{}, false
 	}
 	return a.valueResult(output), true
@@ -170,7 +170,7 @@ func (a *assistantDraft) fileResult(p part, text js.Value, files []*request.Bloc
 	case !text.Truthy() && a.has(skipFiles):
 		return request.Block{Content: files}, true
 	case !ok:
-		a.fail(fieldFailure(p.ref, "state.output is missing or no string"))
+		a.fail(fieldFailure(p.ref, "state.output is missing or not a string"))
 		return request.Block{}, false
 	}
 	return request.Block{Content: append([]*request.Block{{Type: request.Text, Text: s}}, files...)}, true
@@ -184,7 +184,7 @@ func (a *assistantDraft) attachments(p part, v js.Value) (files []*request.Block
 	}
 	list, ok := v.List()
 	if !ok {
-		a.fail(fieldFailure(p.ref, "state.attachments is no list"))
+		a.fail(fieldFailure(p.ref, "state.attachments is not a list"))
 		return nil, false
 	}
 	if len(list) == 0 {

@@ -29,7 +29,7 @@ func (r *builder) userBlock(p part) (request.Block, bool) {
 		}
 		text, ok := p.body.Get("text").Text()
 		if !ok {
-			r.fail(fieldFailure(p.ref, "text is missing or no string"))
+			r.fail(fieldFailure(p.ref, "text is missing or not a string"))
 		}
 		return request.Block{Type: request.Text, Text: text}, ok
 	case session.TypeFile:
@@ -66,11 +66,11 @@ func (r *builder) promptFile(p part) (request.Block, bool) {
 	url, isURL := p.body.Get("url").Bytes()
 	switch {
 	case !isURL:
-		r.fail(fieldFailure(p.ref, "url is missing or no string"))
+		r.fail(fieldFailure(p.ref, "url is missing or not a string"))
 	case !isMime:
-		r.fail(fieldFailure(p.ref, "mime is missing or no string"))
+		r.fail(fieldFailure(p.ref, "mime is missing or not a string"))
 	case !isName && p.body.Get("filename").Kind() != 0:
-		r.fail(fieldFailure(p.ref, "filename is no string"))
+		r.fail(fieldFailure(p.ref, "filename is not a string"))
 	default:
 		b, why := r.fileBlock(mime, url, name)
 		if why != "" {

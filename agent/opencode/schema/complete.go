@@ -24,7 +24,7 @@ type Changes struct {
 // None reports whether the record was complete.
 func (c Changes) None() bool { return len(c.Filled)+len(c.Altered)+len(c.Lost) == 0 }
 
-var errNoValue = errors.New("nothing tells what it should hold")
+var errNoValue = errors.New("its value cannot be inferred")
 
 // Complete returns data, an object, with every member valid for its type; all valid bytes
 // stay. infer returns the value of a source, nil if it is not known; its argument is the

@@ -36,14 +36,14 @@ func projectFileFaults(r *session.Record) []Fault {
 		return nil
 	}
 	if v.Kind() != '{' {
-		return []Fault{{"", "it is no object", true}}
+		return []Fault{{"", "it is not an object", true}}
 	}
 	var all []Fault
 	if id, ok := v.Get("id").Text(); !ok || path.Join("/", id) != "/"+r.Ref.Project { // the id is used as the name of a folder
 		all = append(all, Fault{"id", " is not that of the project", true})
 	}
 	if list := v.Get("sandboxes"); list.Truthy() && list.Kind() != '[' {
-		all = append(all, Fault{"sandboxes", " is no list", true})
+		all = append(all, Fault{"sandboxes", " is not a list", true})
 	}
 	return all
 }

@@ -45,7 +45,7 @@ func (all *faults) addColumns(r *session.Record, table []Column, strict bool, mi
 			if !strict && !check.Always {
 				continue
 			}
-			why, blocksPrompts := " is no JSON", true
+			why, blocksPrompts := " is not JSON", true
 			if ok {
 				why, blocksPrompts = mismatch(c, &check.Type, v), !check.ListOnly
 			}
@@ -76,7 +76,7 @@ func SessionFaults(s *session.Session, strict bool) []Fault {
 		return t.Check(v)
 	})
 	if s.WorkspaceMissing && strict {
-		all.add("workspace_id", " names a workspace that the database does not have", true)
+		all.add("workspace_id", " names a workspace that is not in the database", true)
 	}
 	return all
 }
@@ -91,7 +91,7 @@ func sessionFileFaults(s *session.Session) []Fault {
 	case !v.Exists():
 		return []Fault{{"time", " is missing", true}}
 	}
-	return []Fault{{"time", " is no object", true}}
+	return []Fault{{"time", " is not an object", true}}
 }
 
 // IsJSONColumn reports whether OpenCode parses the column of a session's or a project's

@@ -89,25 +89,25 @@ func (t *Type) Check(v js.Value) string {
 	case Any:
 	case String, Name, Path:
 		if !isText {
-			return " is no string"
+			return " is not a string"
 		}
 		return t.checkText(string(text))
 	case ID:
 		return checkPrefix(string(text), t.Prefix)
 	case Number, Finite:
 		if v.Kind() != '0' {
-			return " is no number"
+			return " is not a number"
 		}
 		if _, err := strconv.ParseFloat(string(v.Raw()), 64); err != nil && t.Kind == Finite {
-			return " is no finite number"
+			return " is not a finite number"
 		}
 	case Time:
 		if !isTime(v.Raw()) {
-			return " is no number of 0 or more"
+			return " is not a number of 0 or more"
 		}
 	case Count:
 		if !isCount(v.Raw()) {
-			return " is no whole number of 0 or more"
+			return " is not a whole number of 0 or more"
 		}
 	case Bool:
 		if v.Kind() != 't' && v.Kind() != 'f' {
@@ -126,11 +126,11 @@ func (t *Type) Check(v js.Value) string {
 func (t *Type) checkText(text string) string {
 	switch {
 	case t.Words != nil && !slices.Contains(t.Words, text):
-		return " is none of " + strings.Join(t.Words, ", ")
+		return " is not one of " + strings.Join(t.Words, ", ")
 	case text == "" && (t.Kind == Name || t.Filled):
 		return " is empty"
 	case t.Kind == Path && text != "" && !IsAbsolute(text):
-		return " is no absolute path"
+		return " is not an absolute path"
 	}
 	return ""
 }
@@ -150,7 +150,7 @@ func checkPrefix(id, prefix string) string {
 
 func (t *Type) checkList(v js.Value) string {
 	if v.Kind() != '[' {
-		return " is no list"
+		return " is not a list"
 	}
 	items, _ := v.List()
 	for i := range items {
@@ -163,7 +163,7 @@ func (t *Type) checkList(v js.Value) string {
 
 func (t *Type) checkMap(v js.Value) string {
 	if v.Kind() != '{' {
-		return " is no object"
+		return " is not an object"
 	}
 	for _, m := range v.Members() {
 		if m.Name == t.Except {
@@ -178,12 +178,12 @@ func (t *Type) checkMap(v js.Value) string {
 
 func (t *Type) checkObject(v js.Value) string {
 	if v.Kind() != '{' {
-		return " is no object"
+		return " is not an object"
 	}
 	if t.Kind == Union {
 		fields, known := t.Cases[textOf(v.Get(t.By.Name))]
 		if !known {
-			return "." + t.By.Name + " is not one that is known"
+			return "." + t.By.Name + " is unknown"
 		}
 		if why := checkFields(v, fields); why != "" {
 			return why

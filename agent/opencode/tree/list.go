@@ -123,9 +123,9 @@ func headOf(r session.Record) session.Session {
 	switch id { // the agent answers prompts without it
 	case s.ID:
 	case "":
-		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "there is no id inside"}
+		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "it contains no id"}
 	default:
-		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "the id inside is " + id}
+		s.Info.Defect = &session.Defect{Kind: session.WrongName, Why: "it contains the id " + id}
 	}
 	return s
 }

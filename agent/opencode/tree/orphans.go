@@ -140,7 +140,7 @@ func (tr *treeReader) addAbandonedParts(s *session.Session) {
 		ref.Message = id
 		for _, r := range tr.partsIn(ref) {
 			if r.Kind == session.KindPart {
-				tr.addStray(tr.partsRootPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message is not there")
+				tr.addStray(tr.partsRootPath(ref)+"/"+id+"/"+r.Part+suffix, id, "its message does not exist")
 			}
 		}
 		tr.addAbandonedFiles(ref)

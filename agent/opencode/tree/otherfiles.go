@@ -131,7 +131,7 @@ func (tr *treeReader) addOtherEntry(b recordFolder, at *safedir.Dir, rel string,
 	case e.IsFile():
 		tr.addFile(b, rel, e, e.ReplaceProblem())
 	case e.Exists:
-		tr.addStray(b.Path+"/"+rel, b.ref.Message, "it is "+ownfile.KindName(e.Mode)+", which the agent passes over")
+		tr.addStray(b.Path+"/"+rel, b.ref.Message, "it is "+ownfile.KindName(e.Mode)+", which OpenCode ignores")
 		tr.stray[len(tr.stray)-1].Unseen = true
 	}
 }
@@ -139,7 +139,7 @@ func (tr *treeReader) addOtherEntry(b recordFolder, at *safedir.Dir, rel string,
 // addFolder reports the files in a folder in which no record has its place.
 func (tr *treeReader) addFolder(b recordFolder, at *safedir.Dir, rel string) {
 	if strings.Count(rel, "/") == maxDepth {
-		tr.addStray(b.Path+"/"+rel, b.ref.Message, fmt.Sprintf("it is more than %d folders deep, and was not looked into", maxDepth))
+		tr.addStray(b.Path+"/"+rel, b.ref.Message, fmt.Sprintf("it is more than %d folders deep, and was not examined", maxDepth))
 		return
 	}
 	in := new(safedir.Buffer) // the caller still uses the names in its buffer
@@ -257,7 +257,7 @@ func (tr *treeReader) addAbandonedFiles(message session.Ref) {
 	before := len(tr.files)
 	tr.eachRecordAndFile(d, folderRefOf(ref), func(string, string) {})
 	for _, f := range tr.files[before:] {
-		tr.addStray(f.Path, message.Message, "its message is not there")
+		tr.addStray(f.Path, message.Message, "its message does not exist")
 	}
 	tr.files = tr.files[:before]
 }
@@ -280,7 +280,7 @@ func (tr *treeReader) addFilesAmongProjects() {
 	}
 	for _, f := range in.files {
 		if f.Reads == (session.Ref{}) {
-			tr.addStray(f.Path, "", fmt.Sprintf("the agent opens %s for it, which is not there, so it lists no projects; its sessions work", f.Opens))
+			tr.addStray(f.Path, "", fmt.Sprintf("OpenCode opens %s for it, which does not exist, so it lists no projects; the sessions work", f.Opens))
 		}
 	}
 }
@@ -304,7 +304,7 @@ func (tr *treeReader) addFileAtFolder(p string) {
 	}
 	defer d.Close()
 	if e, err := d.Stat(path.Base(p)); err == nil && e.IsFile() {
-		tr.addHidden(p, "", "it is a file, and a folder of records should be there: the agent reads and stores none; move it away by hand")
+		tr.addHidden(p, "", "it is a file in the place of a folder of records, so OpenCode reads and stores none; move it away by hand")
 	}
 }
 

@@ -239,7 +239,7 @@ func (tr *treeReader) readInto(r *session.Record, d *safedir.Dir, name string) b
 	}
 	if e.Exists && e.Links > 1 {
 		at := "./" + d.Path + "/"
-		r.Locked = fmt.Sprintf("%s; in the store's folder, cp -p %s %s && mv %[3]s %[2]s makes it a file of its own", e.ReplaceProblem(), at+name, at+"."+name)
+		r.Locked = fmt.Sprintf("%s; to separate it, run in the store's folder: cp -p %s %s && mv %[3]s %[2]s", e.ReplaceProblem(), at+name, at+"."+name)
 	}
 	r.Data = e.Data
 	return e.Exists

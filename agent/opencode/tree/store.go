@@ -45,7 +45,7 @@ type Options struct {
 
 var (
 	// ErrNoStore means that a path leads to no tree of a known layout.
-	ErrNoStore = errors.New("no session store there")
+	ErrNoStore = errors.New("no session store here")
 	// ErrLayout means that no layout has that name.
 	ErrLayout = errors.New("no such layout")
 	// ErrNoSession means that the store has no such session.
