@@ -135,7 +135,7 @@ func TestRescanOfYoungDatabase(t *testing.T) {
 // ScanAll lists the orphans meanwhile, for one call of Orphans. Scan does not, and a
 // scan that is cut short keeps none.
 func TestOrphansDuringScan(t *testing.T) {
-	type scan func(*Client, context.Context, []session.Session) iter.Seq[Finding]
+	type scan func(*Client, context.Context, []session.Head) iter.Seq[Finding]
 	ended, end := context.WithCancel(t.Context())
 	end()
 	rows := []struct {

@@ -13,23 +13,23 @@ var layers = map[string][]string{
 	"mend/live":                        {"mend/session", "mend/repair", "mend/internal/termjson"},
 	"mend/config":                      {"mend/internal/ownfile", "mend/internal/userdir"},
 	"mend/jsonedit":                    {},
-	"mend/session":                     {"mend/jsonedit"},
+	"mend/session":                     {},
 	"mend/change":                      {"mend/session"},
 	"mend/repair":                      {"mend/session", "mend/change", "mend/request"},
 	"mend/undo":                        {"mend/session", "mend/change"},
 	"mend/scancache":                   {"mend/session", "mend/repair", "mend/internal/atomicfile", "mend/internal/ownfile"},
-	"mend/agent/opencode/tree":         {"mend/session", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir"},
+	"mend/agent/opencode/tree":         {"mend/session", "mend/fsstore", "mend/internal/memory", "mend/internal/ownfile", "mend/internal/processes", "mend/internal/safedir", "mend/agent/opencode/record"},
 	"mend/fsstore":                     {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
 	"mend/linestore":                   {"mend/session", "mend/change", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/safedir"},
-	"mend/agent/opencode/database":     {"mend/session", "mend/sqlstore", "mend/internal/memory"},
+	"mend/agent/opencode/database":     {"mend/session", "mend/sqlstore", "mend/internal/memory", "mend/agent/opencode/record", "mend/agent/opencode/js"},
 	"mend/sqlstore":                    {"mend/session", "mend/change", "mend/internal/ownfile", "mend/internal/processes"},
 	"mend/journal":                     {"mend/session", "mend/change", "mend/journal/boltread", "mend/internal/ownfile"},
 	"mend/journal/boltread":            {},
 	"mend/txn":                         {"mend/change", "mend/journal"},
 	"mend":                             {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/provider", "mend/undo", "mend/journal", "mend/txn", "mend/scancache", "mend/internal/userdir"},
 	"mend/agent":                       {"mend/session", "mend/change", "mend/repair", "mend/request", "mend/txn"},
-	"mend/agent/opencode":              {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/txn", "mend/agent/opencode/tree", "mend/agent/opencode/database", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/diagnose", "mend/agent/opencode/render", "mend/internal/ownfile", "mend/internal/userdir"},
-	"mend/agent/opencode/diagnose":     {"mend/jsonedit", "mend/agent/opencode/schema", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/openai", "mend/provider/chat", "mend/provider/gemini", "mend/provider/bedrock", "mend/repair", "mend/agent/opencode/render"},
+	"mend/agent/opencode":              {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/txn", "mend/agent/opencode/tree", "mend/agent/opencode/database", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/diagnose", "mend/agent/opencode/render", "mend/internal/ownfile", "mend/internal/userdir", "mend/agent/opencode/record"},
+	"mend/agent/opencode/diagnose":     {"mend/jsonedit", "mend/agent/opencode/schema", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/openai", "mend/provider/chat", "mend/provider/gemini", "mend/provider/bedrock", "mend/repair", "mend/agent/opencode/render", "mend/agent/opencode/record", "mend/agent/opencode/js"},
 	"mend/cmd/mend":                    {"mend", "mend/agent", "mend/agent/opencode", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/termjson", "mend/internal/userdir"},
 	"mend/request":                     {"mend/jsonedit", "mend/session", "mend/internal/media"},
 	"mend/provider":                    {"mend/session", "mend/request"},
@@ -38,9 +38,10 @@ var layers = map[string][]string{
 	"mend/provider/chat":               {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
 	"mend/provider/gemini":             {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
 	"mend/provider/bedrock":            {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
+	"mend/agent/opencode/record":       {"mend/jsonedit", "mend/session", "mend/agent/opencode/js"},
 	"mend/agent/opencode/js":           {"mend/jsonedit", "mend/session"},
-	"mend/agent/opencode/schema":       {"mend/jsonedit", "mend/session", "mend/agent/opencode/js"},
-	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/internal/media"},
+	"mend/agent/opencode/schema":       {"mend/jsonedit", "mend/session", "mend/agent/opencode/js", "mend/agent/opencode/record"},
+	"mend/agent/opencode/render":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/internal/media", "mend/agent/opencode/record"},
 	"mend/testdata":                    {},
 	"mend/internal/atomicfile":         {"mend/internal/ownfile"},
 	"mend/internal/media":              {},
@@ -62,7 +63,7 @@ var layers = map[string][]string{
 }
 
 // pure packages hold values and rules: they do no I/O.
-var pure = []string{"mend/internal/media", "mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/openai", "mend/provider/chat", "mend/provider/gemini", "mend/provider/bedrock", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render", "mend/agent/opencode/diagnose"}
+var pure = []string{"mend/internal/media", "mend/jsonedit", "mend/session", "mend/change", "mend/repair", "mend/undo", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/openai", "mend/provider/chat", "mend/provider/gemini", "mend/provider/bedrock", "mend/agent/opencode/record", "mend/agent/opencode/js", "mend/agent/opencode/schema", "mend/agent/opencode/render", "mend/agent/opencode/diagnose"}
 
 func TestLayers(t *testing.T) {
 	out, err := exec.Command("go", "list", "-f", `{{.ImportPath}} {{join .Imports " "}}`, "./...", "./testdata").Output()

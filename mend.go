@@ -99,7 +99,7 @@ func (c *Client) Store() change.StoreID {
 // Sessions lists the sessions of the store without their messages, newest first. If many
 // of them are dated in the future, the machine's clock is probably wrong: the client notes
 // that once, and from then on no message counts as dated in the future.
-func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
+func (c *Client) Sessions(ctx context.Context) ([]session.Head, error) {
 	list := c.store.List
 	if c.lists != nil {
 		list = c.lists.List
@@ -115,7 +115,7 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Session, error) {
 			c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: most likely the clock of this machine is wrong, so no date is taken for damage. Set the clock and scan again; where it is right, repair a session with --force.", ahead, len(heads)))
 		}
 	}
-	slices.SortStableFunc(heads, func(a, b session.Session) int { return int(b.Updated - a.Updated) })
+	slices.SortStableFunc(heads, func(a, b session.Head) int { return int(b.Updated - a.Updated) })
 	return heads, nil
 }
 
@@ -129,7 +129,7 @@ const (
 
 // sessionsAhead returns how many of the sessions are dated in the future, 0 if they are so
 // few that the machine's clock may be right.
-func sessionsAhead(heads []session.Session, now time.Time) int {
+func sessionsAhead(heads []session.Head, now time.Time) int {
 	ahead, recent := 0, 0
 	for i := range heads {
 		used := time.UnixMilli(max(heads[i].Created, heads[i].Updated))
@@ -156,7 +156,7 @@ func (c *Client) repairOptions() repair.Options {
 	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking}
 }
 
-func newestVersion(heads []session.Session) string {
+func newestVersion(heads []session.Head) string {
 	var newest string
 	for _, h := range heads {
 		if semver.Compare("v"+h.Version, "v"+newest) > 0 {

@@ -53,7 +53,7 @@ func benchIn(t interface{ Fatal(...any) }, dir string) bench {
 	return b
 }
 
-func (b bench) head(t interface{ Fatal(...any) }) session.Session {
+func (b bench) head(t interface{ Fatal(...any) }) session.Head {
 	h, err := b.client.Session(context.Background(), b.session)
 	if err != nil {
 		t.Fatal(err)

@@ -8,30 +8,24 @@ import (
 	"slices"
 	"time"
 
-	"mend/agent"
 	"mend/change"
 	"mend/journal"
 	"mend/repair"
 	"mend/session"
 )
 
-// Load reads one session with its messages. The error wraps [ErrNoSession] if
-// the store has none of that id, or [errors.ErrUnsupported] if the agent has no messages
-// in that form.
-func (c *Client) Load(ctx context.Context, id string) (*session.Session, error) {
+// Records reads the records of one session as they are stored: each message, followed by
+// its parts. The error wraps [ErrNoSession] if the store has none of that id.
+func (c *Client) Records(ctx context.Context, id string) ([]session.Record, error) {
 	head, err := c.sessionByID(ctx, id)
 	if err != nil {
 		return nil, err
 	}
-	st, ok := c.store.(agent.Loader)
-	if !ok {
-		return nil, errors.ErrUnsupported
-	}
-	return st.Load(ctx, head)
+	return c.store.Records(ctx, head)
 }
 
 // sessionByID returns the session with exactly that id.
-func (c *Client) sessionByID(ctx context.Context, id string) (session.Session, error) {
+func (c *Client) sessionByID(ctx context.Context, id string) (session.Head, error) {
 	head, err := c.Session(ctx, id)
 	if err == nil && head.ID != id {
 		return head, fmt.Errorf("%w: %q", ErrNoSession, id)

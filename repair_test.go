@@ -3,6 +3,7 @@ package mend_test
 import (
 	"errors"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"mend/internal/damage"
 	"mend/journal"
 	"mend/repair"
+	"mend/session"
 	"mend/testdata"
 )
 
@@ -103,14 +105,16 @@ func TestRepairAgain(t *testing.T) {
 	}
 }
 
-func TestLoadAndRepairUnknown(t *testing.T) {
-	c, _, session := blank(t)
-	if s, err := c.Load(t.Context(), session); err != nil || len(s.Messages) != 10 {
-		t.Errorf("Load = %v, %v; want 10 messages", s, err)
+func TestRecordsAndRepairUnknown(t *testing.T) {
+	c, _, id := blank(t)
+	rs, err := c.Records(t.Context(), id)
+	messages := slices.DeleteFunc(rs, func(r session.Record) bool { return r.Ref.Kind != session.KindMessage })
+	if err != nil || len(messages) != 10 {
+		t.Errorf("Records = %v, %v; want 10 messages", messages, err)
 	}
-	for _, id := range []string{"ses_none", session[:len(session)-1], ""} {
-		if _, err := c.Load(t.Context(), id); !errors.Is(err, mend.ErrNoSession) {
-			t.Errorf("Load(%q) = %v, want %v", id, err, mend.ErrNoSession)
+	for _, id := range []string{"ses_none", id[:len(id)-1], ""} {
+		if _, err := c.Records(t.Context(), id); !errors.Is(err, mend.ErrNoSession) {
+			t.Errorf("Records(%q) = %v, want %v", id, err, mend.ErrNoSession)
 		}
 		if _, _, err := c.Repair(t.Context(), id, repair.Request{}); !errors.Is(err, mend.ErrNoSession) {
 			t.Errorf("Repair(%q) = %v, want %v", id, err, mend.ErrNoSession)

@@ -14,7 +14,7 @@ type Forecast = agent.Forecast
 
 // Forecast returns the next request of a session. It reads only. The error wraps
 // [errors.ErrUnsupported] if mend does not know the requests of the agent.
-func (c *Client) Forecast(ctx context.Context, head session.Session) (Forecast, error) {
+func (c *Client) Forecast(ctx context.Context, head session.Head) (Forecast, error) {
 	st, ok := c.store.(agent.Forecaster)
 	if !ok {
 		return Forecast{}, errors.ErrUnsupported

@@ -21,9 +21,9 @@ var ErrNoSession = errors.New("no such session")
 
 // A Finding is a session and what is wrong with it.
 type Finding struct {
-	Session   session.Session // without its messages
-	Busy      bool            // the agent is working in it
-	Thinking  bool            // it was diagnosed for a model that is asked to think
+	Session   session.Head // without its messages
+	Busy      bool         // the agent is working in it
+	Thinking  bool         // it was diagnosed for a model that is asked to think
 	Diagnoses []repair.Diagnosis
 	Err       error // why the session could not be examined; the rest is then empty
 }
@@ -43,18 +43,18 @@ func (f *Finding) Severity() repair.Severity {
 // order of heads. It reads only. Of a session that has not changed since an earlier
 // scan it reads only the stamp. If a session cannot be examined, its finding has an
 // Err; the sequence ends early only when ctx does.
-func (c *Client) Scan(ctx context.Context, heads []session.Session) iter.Seq[Finding] {
+func (c *Client) Scan(ctx context.Context, heads []session.Head) iter.Seq[Finding] {
 	return c.scan(ctx, heads, false)
 }
 
 // ScanAll is Scan for heads that are all sessions of the store. It also keeps the
 // summary for [Client.LastScan], and a client made by [Client.Cached] lists the
 // orphans meanwhile for the next [Client.Orphans].
-func (c *Client) ScanAll(ctx context.Context, heads []session.Session) iter.Seq[Finding] {
+func (c *Client) ScanAll(ctx context.Context, heads []session.Head) iter.Seq[Finding] {
 	return c.scan(ctx, heads, true)
 }
 
-func (c *Client) scan(ctx context.Context, heads []session.Session, whole bool) iter.Seq[Finding] {
+func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) iter.Seq[Finding] {
 	return func(yield func(Finding) bool) {
 		s, meanwhile := c.lists, func(context.Context) {}
 		switch {
@@ -66,7 +66,7 @@ func (c *Client) scan(ctx context.Context, heads []session.Session, whole bool) 
 		s.Start(ctx, c.scanSettings())
 		var summary Summary
 		stopped := false
-		all := mapOrdered(ctx, heads, func(ctx context.Context, h session.Session) examined { return c.examine(ctx, s, h) }, meanwhile)
+		all := mapOrdered(ctx, heads, func(ctx context.Context, h session.Head) examined { return c.examine(ctx, s, h) }, meanwhile)
 		for e := range all {
 			s.Add(e.Session, e.result)
 			summary.Add(e.Session, e.Severity(), e.Busy, e.Err)
@@ -92,7 +92,7 @@ type examined struct {
 
 // examine returns what an earlier scan found in a session that has not changed since,
 // and else reads the session.
-func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.Session) examined {
+func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.Head) examined {
 	began := c.clock()
 	if r, ok := s.Lookup(ctx, head, c.opt.Now()); ok {
 		return examined{Finding{Session: head, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}
@@ -109,7 +109,7 @@ func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.Se
 }
 
 // diagnose reads a session and diagnoses it.
-func (c *Client) diagnose(ctx context.Context, head session.Session) (agent.Examination, error) {
+func (c *Client) diagnose(ctx context.Context, head session.Head) (agent.Examination, error) {
 	o := c.repairOptions()
 	if st, ok := c.store.(agent.Scanner); ok {
 		return st.Examine(ctx, head, o)
@@ -123,12 +123,12 @@ func (c *Client) diagnose(ctx context.Context, head session.Session) (agent.Exam
 
 // Session returns the session with that id, or the only one whose id starts with it. The
 // error wraps [ErrNoSession]; if several ids start with it, it says so.
-func (c *Client) Session(ctx context.Context, id string) (session.Session, error) {
+func (c *Client) Session(ctx context.Context, id string) (session.Head, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil {
-		return session.Session{}, err
+		return session.Head{}, err
 	}
-	var fit []session.Session
+	var fit []session.Head
 	for _, h := range heads {
 		if h.ID == id {
 			return h, nil
@@ -139,11 +139,11 @@ func (c *Client) Session(ctx context.Context, id string) (session.Session, error
 	}
 	switch len(fit) {
 	case 0:
-		return session.Session{}, fmt.Errorf("%w: %q", ErrNoSession, id)
+		return session.Head{}, fmt.Errorf("%w: %q", ErrNoSession, id)
 	case 1:
 		return fit[0], nil
 	}
-	return session.Session{}, fmt.Errorf("%w: %q fits %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
+	return session.Head{}, fmt.Errorf("%w: %q fits %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
 }
 
 // A RepairRequest says what to repair. The zero value means all that is broken.
@@ -161,7 +161,7 @@ type RepairRequest struct {
 // [Client.Apply] carries the plan out. A healthy session has an empty plan. If an error
 // whose places only the provider can know was repaired before, it is repaired as with
 // All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
-func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r RepairRequest) (repair.Result, error) {
+func (c *Client) ProposeRepair(ctx context.Context, head session.Head, r RepairRequest) (repair.Result, error) {
 	o := c.repairOptions()
 	o.WrongClock = o.WrongClock && !r.Force
 	return c.plan(ctx, head, repair.Request{
@@ -174,7 +174,7 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Session, r Repa
 // plan reads a session and plans its repair. It sets r.All if the same error was
 // repaired before. The result is without After: while the plan is applied, that would take
 // several times the memory of the session.
-func (c *Client) plan(ctx context.Context, head session.Session, r repair.Request) (repair.Result, error) {
+func (c *Client) plan(ctx context.Context, head session.Head, r repair.Request) (repair.Result, error) {
 	r.All = r.All || c.isRepeated(head.ID, r.Error)
 	s, err := c.store.Case(ctx, head, r)
 	if err != nil {
@@ -200,7 +200,7 @@ func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*ch
 	if err != nil {
 		return nil, nil, err
 	}
-	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == id })
+	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == id })
 	if i < 0 {
 		return now, nil, nil
 	}

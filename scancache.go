@@ -64,7 +64,7 @@ func (c *Client) scanSettings() string {
 // those are zero or none, and every scan reads every session.
 type scanStore struct{ agent.Store }
 
-func (s scanStore) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+func (s scanStore) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
 	if st, ok := s.Store.(agent.Scanner); ok {
 		return st.Stamp(ctx, head)
 	}

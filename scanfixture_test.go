@@ -42,12 +42,12 @@ func (s *countingStore) Held(context.Context) (time.Time, error) {
 	return time.Time{}, nil
 }
 
-func (s *countingStore) List(ctx context.Context) ([]session.Session, error) {
+func (s *countingStore) List(ctx context.Context) ([]session.Head, error) {
 	s.asked = true
 	return s.scannedStore.List(ctx)
 }
 
-func (s *countingStore) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+func (s *countingStore) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
 	s.mu.Lock()
 	s.asked = true
 	s.mu.Unlock()
@@ -62,7 +62,7 @@ func (s *countingStore) Orphans(ctx context.Context) ([]session.Ref, error) {
 	return s.scannedStore.Orphans(ctx)
 }
 
-func (s *countingStore) Examine(ctx context.Context, head session.Session, o repair.Options) (agent.Examination, error) {
+func (s *countingStore) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	s.mu.Lock()
 	s.asked = true
 	s.read = append(s.read, head.ID)

@@ -51,20 +51,20 @@ func (s toyStore) ID() change.StoreID { return change.StoreID{Kind: "toy", Root:
 
 func (s toyStore) file(session string) string { return filepath.Join(s.folder, session+".txt") }
 
-func (s toyStore) List(context.Context) (heads []session.Session, err error) {
+func (s toyStore) List(context.Context) (heads []session.Head, err error) {
 	files, err := filepath.Glob(s.file("*"))
 	for _, f := range files {
-		heads = append(heads, session.Session{ID: strings.TrimSuffix(filepath.Base(f), ".txt")})
+		heads = append(heads, session.Head{ID: strings.TrimSuffix(filepath.Base(f), ".txt")})
 	}
 	return heads, err
 }
 
-func (s toyStore) Records(_ context.Context, head session.Session) ([]session.Record, error) {
+func (s toyStore) Records(_ context.Context, head session.Head) ([]session.Record, error) {
 	data, err := os.ReadFile(s.file(head.ID))
 	return []session.Record{{Ref: session.Ref{Kind: session.KindSession, Session: head.ID}, Data: data, Mode: 0o600}}, err
 }
 
-func (s toyStore) Case(ctx context.Context, head session.Session, _ repair.Request) (repair.Case, error) {
+func (s toyStore) Case(ctx context.Context, head session.Head, _ repair.Request) (repair.Case, error) {
 	records, err := s.Records(ctx, head)
 	if err != nil {
 		return nil, err

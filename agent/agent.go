@@ -52,11 +52,12 @@ type Store interface {
 	// ID returns the identity of the store.
 	ID() change.StoreID
 	// List returns the sessions without their messages.
-	List(ctx context.Context) ([]session.Session, error)
-	// Records returns the records of a session of List as they are stored.
-	Records(ctx context.Context, head session.Session) ([]session.Record, error)
+	List(ctx context.Context) ([]session.Head, error)
+	// Records returns the records of a session of List as they are stored, in the order in
+	// which the agent reads them: each message, followed by its parts.
+	Records(ctx context.Context, head session.Head) ([]session.Record, error)
 	// Case reads a session of List for the request.
-	Case(ctx context.Context, head session.Session, r repair.Request) (repair.Case, error)
+	Case(ctx context.Context, head session.Head, r repair.Request) (repair.Case, error)
 	// Read returns what the records hold now, nil for one that does not exist.
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
 	// Writer returns the transactions of the store for changes that belong to the
@@ -68,7 +69,7 @@ type Store interface {
 type Scanner interface {
 	// Stamp returns the stamp that the records of a session of List have now. It reads
 	// none of them.
-	Stamp(ctx context.Context, head session.Session) (session.Stamp, error)
+	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
 	// State returns the stamp of the whole store, the zero stamp if that cannot be
 	// computed at once.
 	State(ctx context.Context) (session.Stamp, error)
@@ -76,7 +77,7 @@ type Scanner interface {
 	// time if there is none.
 	Held(ctx context.Context) (time.Time, error)
 	// Examine diagnoses a session of List.
-	Examine(ctx context.Context, head session.Session, o repair.Options) (Examination, error)
+	Examine(ctx context.Context, head session.Head, o repair.Options) (Examination, error)
 	// Settings identifies what a diagnosis depends on besides the records, the options
 	// and the build of mend.
 	Settings() string
@@ -101,14 +102,6 @@ type Orphaner interface {
 	Orphans(ctx context.Context) ([]session.Ref, error)
 }
 
-// A Loader is a Store that returns sessions with their messages, which the recoveries of
-// a running agent need.
-type Loader interface {
-	// Load returns a session of List with its messages. The error is that of the store, or
-	// a [*session.DepthError] if a record is nested too deep to be parsed.
-	Load(ctx context.Context, head session.Session) (*session.Session, error)
-}
-
 // A Forecaster is a Store of an agent of which mend knows the requests.
 type Forecaster interface {
 	// Profile returns the known version of the agent whose requests are like those of
@@ -116,7 +109,7 @@ type Forecaster interface {
 	Profile(version string) string
 	// Forecast returns what the agent will send for a session of List when the user
 	// types one more prompt.
-	Forecast(ctx context.Context, head session.Session, o repair.Options) (Forecast, error)
+	Forecast(ctx context.Context, head session.Head, o repair.Options) (Forecast, error)
 }
 
 // A Forecast is the next request of a session, and what the provider will refuse of it.

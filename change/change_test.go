@@ -2,6 +2,7 @@ package change_test
 
 import (
 	"errors"
+	"iter"
 	"maps"
 	"slices"
 	"testing"
@@ -198,26 +199,28 @@ func FuzzRowOf(f *testing.F) {
 	})
 }
 
+// records returns a sequence of records, as Diff takes it.
+func records(all ...session.Record) iter.Seq[*session.Record] {
+	return func(yield func(*session.Record) bool) {
+		for i := range all {
+			if !yield(&all[i]) {
+				return
+			}
+		}
+	}
+}
+
 func TestDiff(t *testing.T) {
-	part := func(id, text string) session.Part {
-		return session.NewPart(session.Record{Ref: partRef(id), Mode: 0o644, Data: []byte(`{"id":"` + id + `","type":"text","text":"` + text + `"}`)})
+	part := func(id, text string) session.Record {
+		return session.Record{Ref: partRef(id), Mode: 0o644, Data: []byte(`{"id":"` + id + `","type":"text","text":"` + text + `"}`)}
 	}
-	before := &session.Session{ID: "ses_1", Messages: []session.Message{{
-		Record: session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Data: []byte(`{}`)},
-		Parts:  []session.Part{part("prt_1", "a"), part("prt_2", "b"), part("prt_3", "c")},
-	}}}
-	if ops := change.Diff(before.AllRecords, before.Clone().AllRecords); len(ops) != 0 {
-		t.Errorf("Diff of equal sessions = %v, want none", ops)
+	message := session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: "msg_1"}, Data: []byte(`{}`)}
+	before := records(message, part("prt_1", "a"), part("prt_2", "b"), part("prt_3", "c"))
+	if ops := change.Diff(before, records(message, part("prt_1", "a"), part("prt_2", "b"), part("prt_3", "c"))); len(ops) != 0 {
+		t.Errorf("Diff of equal records = %v, want none", ops)
 	}
-	after := before.Clone()
-	m := &after.Messages[0]
-	m.Remove(partRef("prt_1"))
-	if err := m.Part("prt_2").Set([]byte(`"B"`), "text"); err != nil {
-		t.Fatal(err)
-	}
-	m.Insert(part("prt_4", "d"))
 	var got []string
-	for _, o := range change.Diff(before.AllRecords, after.AllRecords) {
+	for _, o := range change.Diff(before, records(message, part("prt_2", "B"), part("prt_3", "c"), part("prt_4", "d"))) {
 		got = append(got, o.Verb()+" "+o.Ref.String())
 	}
 	want := []string{"change msg_1/prt_2", "create msg_1/prt_4", "delete msg_1/prt_1"}
@@ -227,13 +230,13 @@ func TestDiff(t *testing.T) {
 }
 
 func TestDiffTouchesRows(t *testing.T) {
-	row := func(text string, updated int64) *session.Session {
-		return &session.Session{Messages: []session.Message{{Parts: []session.Part{session.NewPart(session.Record{
+	row := func(text string, updated int64) iter.Seq[*session.Record] {
+		return records(session.Record{
 			Ref: partRef("prt_1"), Data: []byte(text), Cols: []session.Col{session.TextCol("id", "prt_1"), session.IntCol("time_updated", updated)},
-		})}}}}
+		})
 	}
 	for _, c := range []struct{ before, after, want int64 }{{5, 5, 6}, {5, 9, 9}, {6, 5, 5}} {
-		ops := change.Diff(row(`{"a":1}`, c.before).AllRecords, row(`{"a":2}`, c.after).AllRecords)
+		ops := change.Diff(row(`{"a":1}`, c.before), row(`{"a":2}`, c.after))
 		r, err := change.RowOf(partRef("prt_1"), ops[0].Post)
 		if err != nil {
 			t.Fatal(err)

@@ -26,7 +26,7 @@ func TestAbandoned(t *testing.T) {
 	}
 	want("in a fresh tree")
 	for _, owner := range []string{"own", "other"} {
-		staged, err := mustOpen(t, root, "", tree.Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+		staged, err := mustOpen(t, root, "", tree.Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 		if err != nil || staged.Dir != fsstore.MendDir+"/"+owner+"/1" {
 			t.Fatalf("Prepare = %q, %v", staged.Dir, err)
 		}

@@ -22,7 +22,7 @@ func TestCameOutForeign(t *testing.T) {
 		root := storetest.SmallTree(t)
 		name := filepath.Join(root, "part/msg_1", part+".json")
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,7 +67,7 @@ func TestUndoGoesBack(t *testing.T) {
 	for cut := 0; ; cut++ {
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-		done := storetest.Apply(t, s, storetest.MixedOps(t, mustLoad(t, s)))
+		done := storetest.Apply(t, s, storetest.MixedOps(t, mustLoad(t, s).AllRecords))
 		if err := os.Chmod(filepath.Join(root, "part/msg_4"), 0o750); err != nil {
 			t.Fatal(err)
 		}

@@ -28,7 +28,7 @@ func TestFileSizeLimit(t *testing.T) {
 	root := storetest.SmallTree(t)
 	before := storetest.Snapshot(t, root, "")
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	ops := storetest.SetText(t, mustLoad(t, s), "prt_11", strings.Repeat("x", 100_000))
+	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_11", strings.Repeat("x", 100_000))
 	var limit unix.Rlimit
 	if err := unix.Getrlimit(unix.RLIMIT_FSIZE, &limit); err != nil {
 		t.Skip(err)
@@ -66,7 +66,7 @@ func TestNoSpace(t *testing.T) {
 	before := storetest.Snapshot(t, root, "")
 	s := mustOpen(t, root, "opencode", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
-	ops := append(storetest.SetText(t, loaded, "prt_1", strings.Repeat("x", 100_000)), storetest.SetText(t, loaded, "prt_2", strings.Repeat("x", 300_000))...)
+	ops := append(storetest.SetText(t, loaded.AllRecords, "prt_1", strings.Repeat("x", 100_000)), storetest.SetText(t, loaded.AllRecords, "prt_2", strings.Repeat("x", 300_000))...)
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, syscall.ENOSPC) {
 		t.Errorf("Prepare = %v, want %v", err, syscall.ENOSPC)
 	}
@@ -142,7 +142,7 @@ func TestBrokenDisk(t *testing.T) {
 			root := storetest.SmallTree(t)
 			before := storetest.Snapshot(t, root, fsstore.MendDir)
 			s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -189,7 +189,7 @@ func TestCannotLook(t *testing.T) {
 					return nil
 				},
 			})
-			staged, err := mustOpen(t, root, "", tree.Options{Owner: "own"}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+			staged, err := mustOpen(t, root, "", tree.Options{Owner: "own"}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -22,7 +22,7 @@ func TestMendIsALink(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	if _, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))}); err == nil || !strings.Contains(err.Error(), "symbolic link") {
+	if _, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)}); err == nil || !strings.Contains(err.Error(), "symbolic link") {
 		t.Errorf("Prepare = %v, want a refusal", err)
 	}
 	if got := storetest.Snapshot(t, elsewhere, ""); len(got) != 1 {
@@ -51,7 +51,7 @@ func TestSweep(t *testing.T) {
 		}
 	}
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	ops := storetest.MixedOps(t, mustLoad(t, s))
+	ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
 	ops[0].Pre = &change.Image{Data: []byte("no"), Mode: 0o644}
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !isConflict(err) {
 		t.Fatalf("Prepare = %v, want a conflict", err)

@@ -65,7 +65,7 @@ func TestFolderMeanwhile(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -113,7 +113,7 @@ func TestVanishedFolder(t *testing.T) {
 	for _, at := range []int{0, 1, 2, 3, 4} { // of Commit's calls; 4 is the barrier
 		root := storetest.SmallTree(t)
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,7 +24,7 @@ func TestNoExchange(t *testing.T) {
 	before := storetest.Snapshot(t, root, "")
 	var notes []string
 	s := mustOpen(t, root, "", tree.Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
-	ops := storetest.MixedOps(t, mustLoad(t, s))
+	ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
 	st := storetest.Apply(t, s, ops)
 	if len(notes) > 0 {
 		t.Errorf("where it can exchange, the user is told %q", notes)
@@ -51,7 +51,7 @@ func TestNoRenameFlags(t *testing.T) {
 	}
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	ops := storetest.MixedOps(t, mustLoad(t, s))
+	ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
 	for _, flag := range []uint32{unix.RENAME_EXCHANGE, unix.RENAME_NOREPLACE} {
 		storetest.DenySyscall(t, unix.SYS_RENAMEAT2, 4, flag, unix.ENOSYS)
 	}
@@ -73,7 +73,7 @@ func TestReplaceForeign(t *testing.T) {
 			name = filepath.Join(root, "part/msg_4", part+".json")
 		}
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+		staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 		if err != nil {
 			t.Fatal(err)
 		}

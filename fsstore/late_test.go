@@ -56,7 +56,7 @@ func TestLateWriter(t *testing.T) {
 func lateWriter(t *testing.T, root, part string) (*tree.Store, change.Staged, change.Outcome) {
 	t.Helper()
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -96,7 +96,7 @@ func TestWriterAfterCommit(t *testing.T) {
 			root := storetest.SmallTree(t)
 			var notes []string
 			s := mustOpen(t, root, "", tree.Options{Owner: "own", Note: func(text string) { notes = append(notes, text) }})
-			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+			staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 			if err != nil {
 				t.Fatal(err)
 			}

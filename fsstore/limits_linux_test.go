@@ -28,7 +28,7 @@ func TestUmask(t *testing.T) {
 		s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 		loaded := mustLoad(t, s)
 		syscall.Umask(mask)
-		st := storetest.Apply(t, s, storetest.MixedOps(t, loaded))
+		st := storetest.Apply(t, s, storetest.MixedOps(t, loaded.AllRecords))
 		for p, want := range map[string]fs.FileMode{"part/msg_1/prt_11.json": 0o600, "part/msg_4/prt_41.json": 0o600, "part/msg_4": fs.ModeDir | 0o755} {
 			if fi, err := os.Stat(filepath.Join(root, p)); err != nil || fi.Mode() != want {
 				t.Errorf("under umask %o %s is %v, %v, want %v", mask, p, fi, err, want)
@@ -51,7 +51,7 @@ func TestReadOnly(t *testing.T) {
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
 	loaded := mustLoad(t, s)
-	ops := storetest.MixedOps(t, loaded)
+	ops := storetest.MixedOps(t, loaded.AllRecords)
 	before := storetest.Snapshot(t, root, "")
 	storetest.Chmod(t, root, 0o555)
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: ops}); !errors.Is(err, fs.ErrPermission) {
@@ -92,7 +92,7 @@ func TestOwner(t *testing.T) {
 		t.Fatal(err)
 	}
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}

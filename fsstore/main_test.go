@@ -4,6 +4,7 @@ import (
 	"errors"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/session"
@@ -18,9 +19,9 @@ func mustOpen(t *testing.T, path, layout string, o tree.Options) *tree.Store {
 	return s
 }
 
-func mustLoad(t *testing.T, s *tree.Store) *session.Session {
+func mustLoad(t *testing.T, s *tree.Store) *record.Session {
 	t.Helper()
-	loaded, err := s.Load(t.Context(), session.Session{ID: "ses_1"})
+	loaded, err := s.Load(t.Context(), session.Head{ID: "ses_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func (c *countdown) Err() error {
 func crashed(t *testing.T, root string, n int) (*tree.Store, change.Staged) {
 	t.Helper()
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestModeIsContent(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	ops := storetest.SetText(t, mustLoad(t, s), "prt_12", "new")
+	ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
 	staged, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if err != nil {
 		t.Fatal(err)
@@ -153,7 +153,7 @@ func TestDiscardKeeps(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", tree.Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func TestSteps(t *testing.T) {
 	}
 	f := &storetest.Fault{At: 1 << 30}
 	s := mustOpen(t, root, "", tree.Options{Owner: "own", Step: f.Step})
-	st := storetest.Apply(t, s, storetest.MixedOps(t, mustLoad(t, s)))
+	st := storetest.Apply(t, s, storetest.MixedOps(t, mustLoad(t, s).AllRecords))
 	f.Calls = append(f.Calls, "-- undo")
 	storetest.Apply(t, s, change.Inverse(st.Ops))
 	got := regexp.MustCompile(`[0-9a-f]{64}`).ReplaceAllString(strings.Join(f.Calls, "\n"), "HASH")

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -131,7 +132,7 @@ func TestContract(t *testing.T) {
 		root := newRoot(t)
 		return storetest.Harness{
 			Open:      func(step func(string) error) storetest.Store { return mustOpen(t, root, linestore.Options{Step: step}) },
-			Load:      func() *session.Session { return load(t, root) },
+			Records:   func() iter.Seq[*session.Record] { return load(t, root) },
 			Read:      func(ref session.Ref) *change.Image { return read(t, root, ref) },
 			Snapshot:  func() map[string]string { return lastLines(t, root) },
 			Leftovers: func() []string { return leftovers(root) },
@@ -140,25 +141,26 @@ func TestContract(t *testing.T) {
 	})
 }
 
-// load reads the session from the last lines.
-func load(t *testing.T, root string) *session.Session {
-	s := &session.Session{ID: "ses_1"}
+// load reads the records of the session from the last lines.
+func load(t *testing.T, root string) iter.Seq[*session.Record] {
 	all := lastLines(t, root)
-	for i := 1; i <= 4; i++ {
-		id := fmt.Sprintf("msg_%d", i)
-		ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: id}
-		m := session.NewMessage(session.Record{Ref: ref, Data: []byte(all[id]), Mode: linestore.Mode})
-		for n := 1; n <= 3; n++ {
-			id := fmt.Sprintf("prt_%d%d", i, n)
-			if all[id] == "" {
-				continue
+	return func(yield func(*session.Record) bool) {
+		for i := range 4 {
+			message := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", i+1)}
+			refs := []session.Ref{message}
+			for n := range 3 {
+				part := message
+				part.Kind, part.Part = session.KindPart, fmt.Sprintf("prt_%d%d", i+1, n+1)
+				refs = append(refs, part)
 			}
-			ref.Kind, ref.Part = session.KindPart, id
-			m.Parts = append(m.Parts, session.NewPart(session.Record{Ref: ref, Data: []byte(all[id]), Mode: linestore.Mode}))
+			for _, ref := range refs {
+				line, ok := all[ref.ID()]
+				if ok && !yield(&session.Record{Ref: ref, Data: []byte(line), Mode: linestore.Mode}) {
+					return
+				}
+			}
 		}
-		s.Messages = append(s.Messages, m)
 	}
-	return s
 }
 
 func read(t *testing.T, root string, refs ...session.Ref) *change.Image {

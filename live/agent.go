@@ -64,12 +64,12 @@ type PromptPart struct {
 // A Repairer repairs stored sessions; mend.Client implements it.
 type Repairer interface {
 	// Sessions lists the sessions without their messages, newest first.
-	Sessions(ctx context.Context) ([]session.Session, error)
+	Sessions(ctx context.Context) ([]session.Head, error)
 	// ParseAPIError recognises an error: JSON, as the agent stores or reports it, or
 	// plain text.
 	ParseAPIError(input []byte) repair.APIError
-	// Load reads one session with its messages.
-	Load(ctx context.Context, id string) (*session.Session, error)
+	// Records reads the records of one session: each message, followed by its parts.
+	Records(ctx context.Context, id string) ([]session.Record, error)
 	// LastChange returns the journal id of the newest repair or undo of the session
 	// that began at or after since, or "".
 	LastChange(ctx context.Context, id string, since time.Time) (entry string, err error)

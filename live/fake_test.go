@@ -83,24 +83,28 @@ func (f *fakeAgent) Prompt(_ context.Context, _ SessionRef, p Prompt) error {
 	return f.record("prompt")
 }
 
-func (f *fakeAgent) Sessions(context.Context) ([]session.Session, error) {
-	return []session.Session{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.record("sessions")
+func (f *fakeAgent) Sessions(context.Context) ([]session.Head, error) {
+	return []session.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.record("sessions")
 }
 
-func (f *fakeAgent) Load(context.Context, string) (*session.Session, error) {
+func (f *fakeAgent) Records(context.Context, string) ([]session.Record, error) {
 	if err := f.record("read"); err != nil {
 		return nil, err
 	}
-	s := &session.Session{ID: "ses_1"}
-	for _, m := range f.stored {
-		data, _ := json.Marshal(m.Info)
-		stored := session.Message{ID: m.Info.ID, Role: m.Info.Role, Record: session.Record{Data: data}}
-		for _, p := range m.Parts {
-			stored.Parts = append(stored.Parts, session.Part{ID: p.ID, Type: p.Type, Text: p.Text, Synthetic: p.Synthetic, CallID: p.CallID, Tool: p.Tool, Status: p.State.Status})
-		}
-		s.Messages = append(s.Messages, stored)
+	var all []session.Record
+	add := func(ref session.Ref, content any) {
+		data, _ := json.Marshal(content)
+		all = append(all, session.Record{Ref: ref, Data: data})
 	}
-	return s, nil
+	for _, m := range f.stored {
+		ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: m.Info.ID}
+		add(ref, m.Info)
+		for _, p := range m.Parts {
+			ref.Kind, ref.Part = session.KindPart, p.ID
+			add(ref, p)
+		}
+	}
+	return all, nil
 }
 
 func (f *fakeAgent) ParseAPIError(input []byte) repair.APIError {

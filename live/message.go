@@ -1,8 +1,10 @@
 package live
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -58,6 +60,16 @@ type Part struct {
 	} `json:"state,omitzero"`
 }
 
+// The types of parts and the states of tool calls that are used here.
+const (
+	typeText    = "text"
+	typeTool    = "tool"
+	typeToolUse = "tool_use" // of older tools
+
+	statusPending = "pending"
+	statusRunning = "running"
+)
+
 // created returns the time at which the message was created.
 func (i *Info) created() time.Time { return time.UnixMilli(int64(i.Time.Created)) }
 
@@ -73,9 +85,8 @@ func errorName(e json.RawMessage) string {
 	return v.Name
 }
 
-// finished reports whether the agent has finished the message, as
-// [session.Message.Finished] does for a stored one. Finish is a reason to stop, or
-// only true.
+// finished reports whether the agent has finished the message. Finish is a reason to
+// stop, or only true.
 func (i *Info) finished() bool {
 	if i.hasError() {
 		return true
@@ -102,8 +113,8 @@ func (i *Info) finished() bool {
 // unfinishedCalls returns the tool calls of the message that have no result.
 func (m *Message) unfinishedCalls() []Part {
 	return slices.DeleteFunc(slices.Clone(m.Parts), func(p Part) bool {
-		call := p.Type == session.TypeTool || p.Type == session.TypeToolUse
-		return !call || p.State.Status != session.StatusPending && p.State.Status != session.StatusRunning
+		call := p.Type == typeTool || p.Type == typeToolUse
+		return !call || p.State.Status != statusPending && p.State.Status != statusRunning
 	})
 }
 
@@ -115,7 +126,7 @@ const initiatorMark = "<!-- OMO_INTERNAL_INITIATOR -->"
 func (m *Message) userWritten() bool {
 	texts := 0
 	for _, p := range m.Parts {
-		if p.Type != session.TypeText {
+		if p.Type != typeText {
 			continue
 		}
 		if texts++; !p.Synthetic && !strings.Contains(p.Text, initiatorMark) {
@@ -159,25 +170,51 @@ func lastUserPrompt(ms []Message) *Message {
 
 // loadMessages reads the messages of a session from the store.
 func loadMessages(ctx context.Context, r Repairer, id string) ([]Message, error) {
-	s, err := r.Load(ctx, id)
+	records, err := r.Records(ctx, id)
 	if err != nil {
 		return nil, fmt.Errorf("reading session %s: %w", id, err)
 	}
-	return toMessages(s), nil
+	ms, err := decodeRecords(records)
+	if err != nil {
+		return nil, fmt.Errorf("reading session %s: %w", id, err)
+	}
+	return ms, nil
 }
 
-// toMessages converts stored messages to the form in which the agent reports them.
-func toMessages(s *session.Session) []Message {
-	ms := make([]Message, len(s.Messages))
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		_ = json.Unmarshal(m.Data, &ms[i].Info) // unreadable fields stay empty
-		ms[i].Info.ID, ms[i].Info.SessionID, ms[i].Info.Role = m.ID, s.ID, m.Role
-		for _, p := range m.Parts {
-			part := Part{ID: p.ID, Type: p.Type, Text: p.Text, Synthetic: p.Synthetic, CallID: p.CallID, Tool: p.Tool}
-			part.State.Status = p.Status
-			ms[i].Parts = append(ms[i].Parts, part)
+// decodeRecords returns the messages of a session's records, in the form in which the
+// agent reports them. Records and fields that cannot be read stay empty; the error says
+// that a record is nested too deep to be known.
+func decodeRecords(records []session.Record) ([]Message, error) {
+	var ms []Message
+	for i := range records {
+		r := &records[i]
+		if r.Defect != nil && r.Defect.Kind == session.TooDeep {
+			return nil, errors.New(r.Defect.Why)
+		}
+		switch r.Ref.Kind {
+		case session.KindMessage:
+			var m Message
+			decodeRecord(r, &m.Info)
+			if m.Info.SessionID = r.Ref.Session; m.Info.ID == "" || r.Cols != nil {
+				m.Info.ID = r.Ref.Message
+			}
+			ms = append(ms, m)
+		case session.KindPart:
+			var p Part
+			decodeRecord(r, &p)
+			if p.ID == "" || r.Cols != nil {
+				p.ID = r.Ref.Part
+			}
+			if last := lastMessage(ms); last != nil {
+				last.Parts = append(last.Parts, p)
+			}
 		}
 	}
-	return ms
+	return ms, nil
+}
+
+func decodeRecord(r *session.Record, into any) {
+	if !r.Malformed() {
+		_ = json.Unmarshal(bytes.TrimPrefix(r.Data, []byte("\ufeff")), into) // unreadable fields stay empty
+	}
 }

@@ -18,7 +18,7 @@ func (h *Hook) RecoverMissed(ctx context.Context, since, listening time.Time, di
 	if err != nil {
 		return err
 	}
-	heads = slices.DeleteFunc(heads, func(s session.Session) bool {
+	heads = slices.DeleteFunc(heads, func(s session.Head) bool {
 		return time.UnixMilli(s.Updated).Before(since) || directory != "" && s.Directory != directory
 	})
 	return h.recoverStored(ctx, heads, func(created time.Time) bool { return !created.After(listening) })
@@ -30,10 +30,10 @@ func (h *Hook) RecoverMissed(ctx context.Context, since, listening time.Time, di
 // error may not send its last events. Call it after the last event, when Run has
 // returned. The error is the context's.
 func (w *Watch) RecoverUnreported(ctx context.Context, since time.Time) error {
-	var heads []session.Session
+	var heads []session.Head
 	w.mu.Lock()
 	for _, id := range w.seen.order {
-		heads = append(heads, session.Session{ID: id})
+		heads = append(heads, session.Head{ID: id})
 	}
 	w.mu.Unlock()
 	return w.hook.recoverStored(ctx, heads, func(created time.Time) bool { return !created.Before(since) })
@@ -41,7 +41,7 @@ func (w *Watch) RecoverUnreported(ctx context.Context, since time.Time) error {
 
 // recoverStored repairs the sessions whose last assistant message failed and was
 // created at a time for which inRange returns true.
-func (h *Hook) recoverStored(ctx context.Context, heads []session.Session, inRange func(created time.Time) bool) error {
+func (h *Hook) recoverStored(ctx context.Context, heads []session.Head, inRange func(created time.Time) bool) error {
 	for _, head := range heads {
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -53,7 +53,7 @@ func (h *Hook) recoverStored(ctx context.Context, heads []session.Session, inRan
 	return nil
 }
 
-func (h *Hook) storedSessions(ctx context.Context) ([]session.Session, error) {
+func (h *Hook) storedSessions(ctx context.Context) ([]session.Head, error) {
 	release, err := h.acquire(ctx)
 	if err != nil {
 		return nil, err
@@ -62,7 +62,7 @@ func (h *Hook) storedSessions(ctx context.Context) ([]session.Session, error) {
 	return h.store.Sessions(ctx)
 }
 
-func (h *Hook) recoverSession(ctx context.Context, head session.Session, inRange func(created time.Time) bool) error {
+func (h *Hook) recoverSession(ctx context.Context, head session.Head, inRange func(created time.Time) bool) error {
 	release, err := h.acquire(ctx)
 	if err != nil {
 		return err

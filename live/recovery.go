@@ -287,7 +287,7 @@ func (r *recovery) resume(ctx context.Context, ms []Message) {
 // resumePrompt returns the prompt that continues a turn, with the agent, model and
 // tools that the user chose for last. last may be nil.
 func resumePrompt(last *Message) Prompt {
-	p := Prompt{Parts: []PromptPart{{Type: session.TypeText, Text: ResumeText, Synthetic: true}}}
+	p := Prompt{Parts: []PromptPart{{Type: typeText, Text: ResumeText, Synthetic: true}}}
 	if last == nil {
 		return p
 	}

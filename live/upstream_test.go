@@ -5,8 +5,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"mend/session"
 )
 
 // TestUpstream has the cases of oh-my-opencode's tests that concern a running agent. Where
@@ -146,7 +144,7 @@ func TestUpstream(t *testing.T) {
 			synthetic, marked := prompt("msg_2", "go on"), prompt("msg_3", "go on\n<!-- OMO_INTERNAL_INITIATOR -->")
 			synthetic.Parts[0].Synthetic = true
 			file := prompt("msg_0", "")
-			file.Parts[0].Type = session.TypeFile
+			file.Parts[0].Type = "file"
 			for want, ms := range map[string][]Message{
 				"msg_1": {prompt("msg_1", "real"), synthetic, marked},
 				"msg_0": {file, synthetic},

@@ -24,7 +24,7 @@ type contents struct {
 	// State is the stamp of the store in which it has the sessions and the orphans; the
 	// zero stamp if they are not known.
 	state    [sha256.Size]byte
-	sessions []session.Session // without their records
+	sessions []session.Head // without their records
 	orphans  []session.Ref
 
 	results map[string]Result // by sessionKey
@@ -200,7 +200,7 @@ func decodeLine(text []byte) (l line, err error) {
 
 func (c *contents) add(l *sessionLine) {
 	if h := l.Head; h != nil {
-		c.sessions = append(c.sessions, session.Session{
+		c.sessions = append(c.sessions, session.Head{
 			ID: h.ID, Project: h.Project, Directory: h.Directory, Title: h.Title, Version: h.Version, Created: h.Created, Updated: h.Updated,
 		})
 	}

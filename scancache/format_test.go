@@ -58,7 +58,7 @@ func exampleContents(t *testing.T) *contents {
 	return &contents{
 		build: "build", settings: "settings", state: [32]byte{1},
 		summary:  &Summary{Sessions: 2, Broken: 1, Worst: []SummarySession{{"ses_1", "a", "/d", 7}}},
-		sessions: []session.Session{{ID: "ses_1", Project: "p", Directory: "/d", Title: "a", Version: "1", Created: -1, Updated: 1 << 40}, {ID: "ses_2"}},
+		sessions: []session.Head{{ID: "ses_1", Project: "p", Directory: "/d", Title: "a", Version: "1", Created: -1, Updated: 1 << 40}, {ID: "ses_2"}},
 		orphans:  []session.Ref{filled[session.Ref](t)},
 		results:  map[string]Result{"/p/ses_1": filled[Result](t)},
 	}
@@ -189,7 +189,7 @@ func FuzzDecode(f *testing.F) {
 func BenchmarkDecode(b *testing.B) {
 	c := &contents{state: [32]byte{1}, results: map[string]Result{}}
 	for i := range 10_000 {
-		s := session.Session{ID: fmt.Sprintf("ses_%020d", i), Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27"}
+		s := session.Head{ID: fmt.Sprintf("ses_%020d", i), Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27"}
 		r := Result{Stamp: [32]byte{byte(i)}, From: 1_790_000_000_000, Until: 1_855_000_000_000}
 		if i%10 == 0 {
 			d := repair.Diagnosis{Rule: "R1", Class: "tool_result_missing", Severity: repair.Broken, Why: strings.Repeat("why ", 20), Says: strings.Repeat("says ", 20), Fix: strings.Repeat("fix ", 20)}

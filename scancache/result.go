@@ -43,6 +43,6 @@ func Distinct(s session.Stamp, t time.Time) bool {
 
 // sessionKey identifies a session. In a tree two projects may have a session of the
 // same id.
-func sessionKey(s session.Session) string {
-	return s.Info.Ref.Project + "/" + s.Project + "/" + s.ID
+func sessionKey(s session.Head) string {
+	return s.Ref.Project + "/" + s.Project + "/" + s.ID
 }

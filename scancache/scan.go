@@ -14,9 +14,9 @@ import (
 // A Store is what a scan asks of a store, besides its records.
 type Store interface {
 	// List returns the sessions without their messages.
-	List(ctx context.Context) ([]session.Session, error)
+	List(ctx context.Context) ([]session.Head, error)
 	// Stamp returns the stamp that the records of a session have now.
-	Stamp(ctx context.Context, head session.Session) (session.Stamp, error)
+	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
 	// State returns the stamp of the whole store, the zero stamp if that cannot be
 	// computed at once.
 	State(ctx context.Context) (session.Stamp, error)
@@ -44,7 +44,7 @@ type Scan struct {
 	// that is also the stamp in the file.
 	state    [sha256.Size]byte
 	current  bool
-	sessions []session.Session // as listed
+	sessions []session.Head // as listed
 
 	settings string
 	results  map[string]Result
@@ -75,7 +75,7 @@ func (s *Scan) load() *contents {
 
 // List returns the sessions of the store without their messages, from the file if
 // the store has not changed since. The error is that of the store.
-func (s *Scan) List(ctx context.Context) ([]session.Session, error) {
+func (s *Scan) List(ctx context.Context) ([]session.Head, error) {
 	s.stored, s.state, s.current, s.sessions, s.orphans = s.load(), [sha256.Size]byte{}, false, nil, nil
 	now := s.clock()
 	state, err := s.store.State(ctx)
@@ -87,7 +87,7 @@ func (s *Scan) List(ctx context.Context) ([]session.Session, error) {
 		return slices.Clone(s.sessions), nil
 	}
 	all, err := s.store.List(ctx)
-	stray := slices.ContainsFunc(all, func(h session.Session) bool { return len(h.Stray) > 0 })
+	stray := slices.ContainsFunc(all, func(h session.Head) bool { return len(h.Stray) > 0 })
 	if err == nil && !stray && Distinct(state, now) {
 		s.state, s.sessions = state.Sum, slices.Clone(all)
 	}
@@ -110,7 +110,7 @@ func (s *Scan) Start(ctx context.Context, settings string) {
 }
 
 // Lookup returns the result of an earlier scan, if it is valid at time now.
-func (s *Scan) Lookup(ctx context.Context, head session.Session, now time.Time) (Result, bool) {
+func (s *Scan) Lookup(ctx context.Context, head session.Head, now time.Time) (Result, bool) {
 	r, ok := s.stored.results[sessionKey(head)]
 	if !ok {
 		return Result{}, false
@@ -124,7 +124,7 @@ func (s *Scan) Lookup(ctx context.Context, head session.Session, now time.Time) 
 }
 
 // Add notes the result of a session, to be kept unless its stamp is the zero stamp.
-func (s *Scan) Add(head session.Session, r Result) {
+func (s *Scan) Add(head session.Head, r Result) {
 	if r.Stamp == ([sha256.Size]byte{}) {
 		return
 	}

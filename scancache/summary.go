@@ -32,7 +32,7 @@ const worstKept = 20
 // Add counts a session that was scanned. worst is the worst severity of its
 // diagnoses, 0 for none; err is why it could not be examined. A session without an
 // id stands for records of no session, and is not counted as one.
-func (s *Summary) Add(head session.Session, worst repair.Severity, busy bool, err error) {
+func (s *Summary) Add(head session.Head, worst repair.Severity, busy bool, err error) {
 	if head.ID != "" {
 		s.Sessions++
 	}

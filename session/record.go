@@ -2,12 +2,9 @@ package session
 
 import (
 	"encoding/binary"
-	"encoding/json"
 	"fmt"
 	"io/fs"
 	"math"
-	"strconv"
-	"strings"
 )
 
 // A Record is one stored unit, exactly as the store holds it: the content of a JSON file,
@@ -101,30 +98,6 @@ func (c Col) Float() (float64, bool) {
 		return math.Float64frombits(bits), true
 	}
 	return float64(int64(bits)), true
-}
-
-// JavaScript returns the column's value as the agent converts it to a string: a blob
-// becomes its bytes as numbers with commas between them, NULL becomes "null".
-func (c Col) JavaScript() string {
-	switch c.Class {
-	case ClassText:
-		return string(c.Bytes)
-	case ClassBlob:
-		words := make([]string, len(c.Bytes))
-		for i, b := range c.Bytes {
-			words[i] = strconv.Itoa(int(b))
-		}
-		return strings.Join(words, ",")
-	case ClassInteger, ClassReal:
-		f, _ := c.Float()
-		text, err := json.Marshal(f)
-		if err != nil { // an infinite number
-			return "null"
-		}
-		return string(text)
-	case ClassNull:
-	}
-	return "null"
 }
 
 // Col returns the column with that name, and whether the record has it.

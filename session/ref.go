@@ -141,9 +141,6 @@ func isName(name string) bool {
 // ErrBadID says that a string is not a valid id. Paths and keys are made of valid ids only.
 var ErrBadID = errors.New("not a valid id")
 
-// MessagePrefix is the beginning of the id of a message.
-const MessagePrefix = "msg"
-
 // MaxID is the length of the longest id, in bytes.
 const MaxID = 200
 

@@ -3,6 +3,7 @@
 //
 //	tree      layouts of the trees of JSON files of OpenCode 1.1 and earlier
 //	database  tables of the SQLite database of OpenCode 1.2 and later
+//	record    sessions with their messages and parts, over the bytes of the records
 //	schema    the table of the fields of records
 //	js        the semantics of JavaScript values
 //	render    the request that each version makes of a session

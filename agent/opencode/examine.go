@@ -6,13 +6,14 @@ import (
 
 	"mend/agent"
 	"mend/agent/opencode/diagnose"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/repair"
 	"mend/session"
 )
 
 // Examine implements [agent.Scanner].
-func (s *store) Examine(ctx context.Context, head session.Session, o repair.Options) (agent.Examination, error) {
+func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	if e := s.quickCheck(ctx, head, o); e.Lasts {
 		return e, nil
 	}
@@ -24,7 +25,7 @@ func (s *store) Settings() string { return "models " + s.models.state() }
 
 // quickCheck is diagnose for a session in which nothing is wrong, without building
 // the session. If the examination does not last, the session must be diagnosed.
-func (s *store) quickCheck(ctx context.Context, head session.Session, o repair.Options) agent.Examination {
+func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Options) agent.Examination {
 	now := o.Typed()
 	q := diagnose.QuickCheck{Now: now}
 	bare, stamp := s.ScanRecords(ctx, head, q.Message)
@@ -43,7 +44,7 @@ func (s *store) quickCheck(ctx context.Context, head session.Session, o repair.O
 // depends on more than the records, such as on the time of day or on a file elsewhere.
 // If the newest assistant message was not finished long ago, it lasts until a process
 // opens the store.
-func (s *store) diagnose(ctx context.Context, head session.Session, o repair.Options) (agent.Examination, error) {
+func (s *store) diagnose(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	loaded, stamp, err := s.loadStamped(ctx, head)
 	if err != nil {
 		return agent.Examination{}, err
@@ -65,7 +66,7 @@ func (s *store) diagnose(ctx context.Context, head session.Session, o repair.Opt
 
 // thinks reports whether the model is asked to think: as the options say, or else as
 // the session shows.
-func thinks(s *session.Session, o repair.Options) bool {
+func thinks(s *record.Session, o repair.Options) bool {
 	if o.Thinking != nil {
 		return *o.Thinking
 	}
@@ -74,10 +75,10 @@ func thinks(s *session.Session, o repair.Options) bool {
 
 // hasUnknownParent reports whether a message names a prompt that is not in the session:
 // whether parts of that prompt are left is part of the diagnosis, but not of the stamp.
-func hasUnknownParent(s *session.Session) bool {
+func hasUnknownParent(s *record.Session) bool {
 	ids := make(map[string]bool, len(s.Messages))
 	for i := range s.Messages {
 		ids[s.Messages[i].ID] = true
 	}
-	return slices.ContainsFunc(s.Messages, func(m session.Message) bool { return m.Parent != "" && !ids[m.Parent] })
+	return slices.ContainsFunc(s.Messages, func(m record.Message) bool { return m.Parent != "" && !ids[m.Parent] })
 }

@@ -14,7 +14,7 @@ import (
 func (s *store) Profile(version string) string { return render.ProfileFor(version).Version }
 
 // Forecast implements [agent.Forecaster]. It reads only.
-func (s *store) Forecast(ctx context.Context, head session.Session, o repair.Options) (agent.Forecast, error) {
+func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
 	loaded, err := s.Load(ctx, head)
 	if err != nil {
 		return agent.Forecast{}, err

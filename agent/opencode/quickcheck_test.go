@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mend/agent"
+	"mend/agent/opencode/record"
 	"mend/internal/bigstore"
 	"mend/internal/storetest"
 	"mend/repair"
@@ -20,7 +21,7 @@ import (
 // A fullScanStore has every session loaded, because ScanRecords gives up.
 type fullScanStore struct{ records }
 
-func (fullScanStore) ScanRecords(context.Context, session.Session, func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (fullScanStore) ScanRecords(context.Context, session.Head, func(*session.Record, iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp) {
 	return nil, session.Stamp{}
 }
 
@@ -78,7 +79,7 @@ type quickCheckCounter struct {
 	n *int
 }
 
-func (s *quickCheckCounter) ScanRecords(ctx context.Context, head session.Session, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (s *quickCheckCounter) ScanRecords(ctx context.Context, head session.Head, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp) {
 	bare, stamp := s.records.ScanRecords(ctx, head, visit)
 	if bare != nil {
 		*s.n++

@@ -12,6 +12,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode/database"
 	"mend/agent/opencode/diagnose"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/tree"
 	"mend/change"
 	"mend/repair"
@@ -23,16 +24,16 @@ import (
 type records interface {
 	txn.Store
 	ID() change.StoreID
-	List(ctx context.Context) ([]session.Session, error)
-	Load(ctx context.Context, head session.Session) (*session.Session, error)
+	List(ctx context.Context) ([]session.Head, error)
+	Load(ctx context.Context, head session.Head) (*record.Session, error)
 	// LoadStamped is Load, with the stamp that the records had when they were read.
-	LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error)
+	LoadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error)
 	// ScanRecords reads a session of List as Load does, without building it: it passes
 	// each message with its parts to visit, which must not keep them. It returns the
 	// session without its messages, and the stamp. It returns nil if visit returned
 	// false, or if something may be wrong with a record.
-	ScanRecords(ctx context.Context, head session.Session, visit func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp)
-	Stamp(ctx context.Context, head session.Session) (session.Stamp, error)
+	ScanRecords(ctx context.Context, head session.Head, visit func(m *session.Record, parts iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp)
+	Stamp(ctx context.Context, head session.Head) (session.Stamp, error)
 	State(ctx context.Context) (session.Stamp, error)
 	Read(ctx context.Context, refs []session.Ref) ([]*change.Image, error)
 	Orphans(ctx context.Context) ([]session.Ref, error)
@@ -52,7 +53,6 @@ var (
 	_ agent.Scanner    = (*store)(nil)
 	_ agent.Orphaner   = (*store)(nil)
 	_ agent.Forecaster = (*store)(nil)
-	_ agent.Loader     = (*store)(nil)
 	_ agent.Stager     = (*store)(nil)
 	_ agent.Migrated   = (*store)(nil)
 )
@@ -66,7 +66,7 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 }
 
 // Records implements [agent.Store].
-func (s *store) Records(ctx context.Context, head session.Session) ([]session.Record, error) {
+func (s *store) Records(ctx context.Context, head session.Head) ([]session.Record, error) {
 	loaded, err := s.records.Load(ctx, head)
 	if err != nil {
 		return nil, err
@@ -78,13 +78,14 @@ func (s *store) Records(ctx context.Context, head session.Session) ([]session.Re
 	return all, nil
 }
 
-// Load implements [agent.Loader].
-func (s *store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+// Load returns a session with its messages. The error is that of the store, or a
+// [*record.DepthError] if a record is nested too deep to be parsed.
+func (s *store) Load(ctx context.Context, head session.Head) (*record.Session, error) {
 	loaded, _, err := s.loadStamped(ctx, head)
 	return loaded, err
 }
 
-func (s *store) loadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+func (s *store) loadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
 	loaded, stamp, err := s.LoadStamped(ctx, head)
 	if err == nil {
 		err = loaded.CheckDepth()
@@ -96,7 +97,7 @@ func (s *store) loadStamped(ctx context.Context, head session.Session) (*session
 }
 
 // environment returns what the store and the machine tell about a diagnosis.
-func (s *store) environment(ctx context.Context, loaded *session.Session) (e diagnose.Environment, err error) {
+func (s *store) environment(ctx context.Context, loaded *record.Session) (e diagnose.Environment, err error) {
 	e = diagnose.Environment{Foreign: s.tree != nil && s.tree.Foreign(), Reads: s.models.reads, Missing: missing}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
@@ -105,7 +106,7 @@ func (s *store) environment(ctx context.Context, loaded *session.Session) (e dia
 }
 
 // Case implements [agent.Store].
-func (s *store) Case(ctx context.Context, head session.Session, r repair.Request) (repair.Case, error) {
+func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (repair.Case, error) {
 	loaded, err := s.Load(ctx, head)
 	if err != nil {
 		return nil, err
@@ -118,7 +119,7 @@ func (s *store) Case(ctx context.Context, head session.Session, r repair.Request
 }
 
 // unfinished reports whether the agent may be working in the session.
-func unfinished(s *session.Session) bool {
+func unfinished(s *record.Session) bool {
 	m := s.LatestAssistant()
 	return m != nil && !m.Finished()
 }

@@ -79,7 +79,7 @@ func severityWord(s repair.Severity) string {
 }
 
 // sessionLine returns the id, title, folder and age of a session.
-func (a *app) sessionLine(h session.Session) string {
+func (a *app) sessionLine(h session.Head) string {
 	parts := []string{bold(h.ID)}
 	if h.ID == "" {
 		parts[0] = faint("(of no session)")

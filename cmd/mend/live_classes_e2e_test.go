@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"mend"
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
 	"mend/journal"
 	"mend/live"
 	"mend/repair"
+	"mend/session"
 )
 
 // Error texts of the provider, for classes whose errors the agent itself avoids.
@@ -221,15 +223,31 @@ func (e *liveClient) checkUnchanged(t *testing.T, session string, before []strin
 	}
 }
 
-// storedMessages returns the stored bytes of each message with its parts.
-func storedMessages(t *testing.T, e *liveClient, session string) []string {
+// messages reads the messages of a session from the store.
+func (e *liveClient) messages(t *testing.T, id string) []record.Message {
 	t.Helper()
-	s, err := e.client.Load(t.Context(), session)
+	records, err := e.client.Records(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
+	var ms []record.Message
+	for _, r := range records {
+		switch r.Ref.Kind {
+		case session.KindMessage:
+			ms = append(ms, record.NewMessage(r))
+		case session.KindPart:
+			m := &ms[len(ms)-1]
+			m.Parts = append(m.Parts, record.NewPart(r))
+		}
+	}
+	return ms
+}
+
+// storedMessages returns the stored bytes of each message with its parts.
+func storedMessages(t *testing.T, e *liveClient, id string) []string {
+	t.Helper()
 	var all []string
-	for _, m := range s.Messages {
+	for _, m := range e.messages(t, id) {
 		text := string(m.Data)
 		for _, p := range m.Parts {
 			text += "\n" + string(p.Data)
@@ -240,26 +258,19 @@ func storedMessages(t *testing.T, e *liveClient, session string) []string {
 }
 
 // idle reports whether the last message succeeded and the agent has finished it.
-func (e *liveClient) idle(t *testing.T, session string) bool {
+func (e *liveClient) idle(t *testing.T, id string) bool {
 	t.Helper()
-	s, err := e.client.Load(t.Context(), session)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m := s.Messages[len(s.Messages)-1]
-	busy, err := e.server.Busy(t.Context(), live.SessionRef{ID: session})
+	ms := e.messages(t, id)
+	m := ms[len(ms)-1]
+	busy, err := e.server.Busy(t.Context(), live.SessionRef{ID: id})
 	return m.Role == "assistant" && m.Finished() && !m.Failed && err == nil && !busy
 }
 
 // prompts counts the prompts that the user did not write.
-func (e *liveClient) prompts(t *testing.T, session string) int {
+func (e *liveClient) prompts(t *testing.T, id string) int {
 	t.Helper()
-	s, err := e.client.Load(t.Context(), session)
-	if err != nil {
-		t.Fatal(err)
-	}
 	n := 0
-	for _, m := range s.Messages {
+	for _, m := range e.messages(t, id) {
 		for _, p := range m.Parts {
 			if p.Text == live.ResumeText && p.Synthetic {
 				n++

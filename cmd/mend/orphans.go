@@ -107,7 +107,7 @@ func (a *app) proposeOrphans(ctx context.Context, c *mend.Client, ids []string) 
 			return nil, err
 		}
 		a.printOrphans(o.Session, o.Records(), "- delete ")
-		todo = append(todo, proposal{head: session.Session{ID: o.Session}, result: repair.Result{Plan: p}})
+		todo = append(todo, proposal{head: session.Head{ID: o.Session}, result: repair.Result{Plan: p}})
 	}
 	return todo, nil
 }

@@ -80,7 +80,7 @@ func classList() string {
 
 // A proposal is a session with its plan.
 type proposal struct {
-	head   session.Session
+	head   session.Head
 	result repair.Result
 }
 
@@ -120,7 +120,7 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 
 // propose plans a repair of each session and prints it. It reports sessions for which planning
 // fails, and returns their worst error with the other plans.
-func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Session, req mend.RepairRequest, named bool) ([]proposal, error) {
+func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head, req mend.RepairRequest, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
 	bar := a.progress(len(heads), "planning")
@@ -154,7 +154,7 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Sessi
 }
 
 // needsRepair reports whether a busy session would be repaired if it were not.
-func needsRepair(ctx context.Context, c *mend.Client, h session.Session, req mend.RepairRequest) bool {
+func needsRepair(ctx context.Context, c *mend.Client, h session.Head, req mend.RepairRequest) bool {
 	req.Force = true
 	r, err := c.ProposeRepair(ctx, h, req)
 	return err != nil || len(r.Plan.Ops) > 0

@@ -119,7 +119,7 @@ func (e *unreadableError) Error() string {
 }
 
 // selectSessions returns the sessions with these ids, or all if ids is empty.
-func selectSessions(ctx context.Context, c *mend.Client, ids []string) ([]session.Session, error) {
+func selectSessions(ctx context.Context, c *mend.Client, ids []string) ([]session.Head, error) {
 	heads, err := c.Sessions(ctx)
 	if err != nil || len(ids) == 0 {
 		return heads, err

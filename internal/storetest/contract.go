@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"reflect"
 	"slices"
@@ -28,8 +29,9 @@ type Harness struct {
 	// call that changes the disk, and does not make that call if step returns an error.
 	// step may be nil.
 	Open func(step func(call string) error) Store
-	// Load reads the session.
-	Load func() *session.Session
+	// Records reads the session's records and the files beside them: each message,
+	// followed by its parts.
+	Records func() iter.Seq[*session.Record]
 	// Read returns what a record holds now, nil if it does not exist.
 	Read func(ref session.Ref) *change.Image
 	// Snapshot returns all that is stored, by name: the bytes and modes of files and
@@ -76,7 +78,7 @@ type contract struct {
 
 func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 	h := open(t)
-	c := &contract{open: open, ops: planOps(t, h.Load()), before: h.Snapshot()}
+	c := &contract{open: open, ops: planOps(t, h.Records()), before: h.Snapshot()}
 	st := h.Open(nil)
 	c.mustCommit(t, st, c.ops)
 	c.after = h.Snapshot()
@@ -94,40 +96,42 @@ func newContract(t *testing.T, open func(t *testing.T) Harness) *contract {
 // planOps returns ops of every kind: a message and a part replaced, a part created beside others
 // and one in a message without parts, a part deleted, and every file beside the records moved
 // away.
-func planOps(t *testing.T, s *session.Session) []change.Op {
+func planOps(t *testing.T, records iter.Seq[*session.Record]) []change.Op {
 	t.Helper()
-	after := s.Clone()
-	var full, empty *session.Message
-	for i := range after.Messages {
-		switch m := &after.Messages[i]; {
-		case len(m.Parts) >= 3 && full == nil:
-			full = m
-		case len(m.Parts) == 0:
-			empty = m
+	var messages []*session.Record
+	parts := map[string][]*session.Record{}
+	files := 0
+	for r := range records {
+		switch r.Ref.Kind {
+		case session.KindMessage:
+			messages = append(messages, r)
+		case session.KindPart:
+			parts[r.Ref.Message] = append(parts[r.Ref.Message], r)
+		case session.KindFile:
+			files++
 		}
 	}
-	if full == nil || empty == nil {
+	full := slices.IndexFunc(messages, func(m *session.Record) bool { return len(parts[m.Ref.Message]) >= 3 })
+	empty := slices.IndexFunc(messages, func(m *session.Record) bool { return len(parts[m.Ref.Message]) == 0 })
+	if full < 0 || empty < 0 {
 		t.Fatal("the harness's session has no message with three parts, or none without parts")
 	}
-	data, err := jsonedit.Set(full.Data, jsonedit.Quote("by the contract"), "note")
-	if err != nil {
-		t.Fatal(err)
-	}
-	full.Data = data
-	text := slices.IndexFunc(full.Parts, func(p session.Part) bool { return p.Type == session.TypeText })
-	if text < 0 || text == len(full.Parts)-1 {
+	own := parts[messages[full].Ref.Message]
+	first, last := own[0].Ref.Part, own[len(own)-1].Ref
+	text := slices.IndexFunc(own, isText)
+	if text < 0 || text == len(own)-1 {
 		t.Fatal("the harness's message has no text part before its last part")
 	}
-	if err := full.Parts[text].Set(jsonedit.Quote("replaced"), "text"); err != nil {
-		t.Fatal(err)
-	}
-	first, last := full.Parts[0], full.Parts[len(full.Parts)-1]
-	full.Insert(after.NewTextPart(full, first.ID+"0", "created beside others"))
-	empty.Insert(after.NewTextPart(empty, first.ID+"1", "created alone"))
-	full.Remove(last.Ref)
-	after.Files = nil
-	ops := change.Diff(s.AllRecords, after.AllRecords)
-	if want := 5 + len(s.Files); len(ops) != want {
+	ops := edit(t, records, func(r *session.Record) bool {
+		switch r.Ref {
+		case messages[full].Ref:
+			set(t, r, "note", "by the contract")
+		case own[text].Ref:
+			set(t, r, "text", "replaced")
+		}
+		return r.Ref != last && r.Ref.Kind != session.KindFile
+	}, newPart(t, own[text], messages[full].Ref, first+"0", "created beside others"), newPart(t, own[text], messages[empty].Ref, first+"1", "created alone"))
+	if want := 5 + files; len(ops) != want {
 		t.Fatalf("the plan has %d ops, want %d", len(ops), want)
 	}
 	return ops

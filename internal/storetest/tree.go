@@ -3,6 +3,7 @@ package storetest
 import (
 	"fmt"
 	"io/fs"
+	"iter"
 	"os"
 	"path/filepath"
 	"slices"
@@ -10,7 +11,6 @@ import (
 
 	"mend/change"
 	"mend/internal/safedir"
-	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -133,18 +133,15 @@ func Apply(t *testing.T, s Store, ops []change.Op) change.Staged {
 	return st
 }
 
-// SetText is the plan that gives a part another text.
-func SetText(t *testing.T, s *session.Session, part, text string) []change.Op {
+// SetText returns the op that gives a part another text.
+func SetText(t *testing.T, records iter.Seq[*session.Record], part, text string) []change.Op {
 	t.Helper()
-	after := s.Clone()
-	for i := range after.Messages {
-		if p := after.Messages[i].Part(part); p != nil {
-			if err := p.Set(jsonedit.Quote(text), "text"); err != nil {
-				t.Fatal(err)
-			}
+	ops := edit(t, records, func(r *session.Record) bool {
+		if r.Ref.Part == part {
+			set(t, r, "text", text)
 		}
-	}
-	ops := change.Diff(s.AllRecords, after.AllRecords)
+		return true
+	})
 	if len(ops) != 1 {
 		t.Fatalf("no part %s to change", part)
 	}
@@ -152,16 +149,20 @@ func SetText(t *testing.T, s *session.Session, part, text string) []change.Op {
 }
 
 // MixedOps returns ops of every kind on the session of [SmallTree].
-func MixedOps(t *testing.T, s *session.Session) []change.Op {
+func MixedOps(t *testing.T, records iter.Seq[*session.Record]) []change.Op {
 	t.Helper()
-	after := s.Clone()
-	first, empty := after.Message("msg_1"), after.Message("msg_4")
-	if err := first.Part("prt_11").Set(jsonedit.Quote("replaced"), "text"); err != nil {
-		t.Fatal(err)
+	var like *session.Record
+	for r := range records {
+		if r.Ref.Part == "prt_11" {
+			like = r
+		}
 	}
-	first.Remove(first.Part("prt_13").Ref)
-	empty.Insert(after.NewTextPart(empty, "prt_41", "created"))
-	return change.Diff(s.AllRecords, after.AllRecords)
+	return edit(t, records, func(r *session.Record) bool {
+		if r.Ref.Part == "prt_11" {
+			set(t, r, "text", "replaced")
+		}
+		return r.Ref.Part != "prt_13"
+	}, newPart(t, like, session.Ref{Message: "msg_4"}, "prt_41", "created"))
 }
 
 // WantNames reports names that differ, in any order.

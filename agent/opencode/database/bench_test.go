@@ -28,7 +28,7 @@ func bigStore(b *testing.B) string {
 
 // eachSession calls f for every session of a large store, in every round of a
 // benchmark. f returns how many parts it saw, which must be so many in all.
-func eachSession(b *testing.B, want int, f func(s *Store, h session.Session) (parts int)) {
+func eachSession(b *testing.B, want int, f func(s *Store, h session.Head) (parts int)) {
 	b.Helper()
 	s := open(b, bigStore(b), Options{})
 	heads, err := s.List(b.Context())
@@ -49,7 +49,7 @@ func eachSession(b *testing.B, want int, f func(s *Store, h session.Session) (pa
 
 // BenchmarkScan reads every session of a large store once.
 func BenchmarkScan(b *testing.B) {
-	eachSession(b, 100_000, func(s *Store, h session.Session) (parts int) {
+	eachSession(b, 100_000, func(s *Store, h session.Head) (parts int) {
 		for _, m := range load(b, s, h.ID).Messages {
 			parts += len(m.Parts)
 		}
@@ -59,7 +59,7 @@ func BenchmarkScan(b *testing.B) {
 
 // BenchmarkScanRecords goes through every session of a large store without building it.
 func BenchmarkScanRecords(b *testing.B) {
-	eachSession(b, 100_000, func(s *Store, h session.Session) (parts int) {
+	eachSession(b, 100_000, func(s *Store, h session.Head) (parts int) {
 		s.ScanRecords(b.Context(), h, func(_ *session.Record, of iter.Seq[*session.Record]) bool {
 			for range of {
 				parts++
@@ -72,7 +72,7 @@ func BenchmarkScanRecords(b *testing.B) {
 
 // BenchmarkStamp looks at every session of a large store.
 func BenchmarkStamp(b *testing.B) {
-	eachSession(b, 0, func(s *Store, h session.Session) int {
+	eachSession(b, 0, func(s *Store, h session.Head) int {
 		if _, err := s.Stamp(b.Context(), h); err != nil {
 			b.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func BenchmarkCommit(b *testing.B) {
 func BenchmarkLoad(b *testing.B) {
 	s := open(b, bigStore(b), Options{})
 	for b.Loop() {
-		if _, err := s.Load(b.Context(), session.Session{ID: "ses_000050"}); err != nil {
+		if _, err := s.Load(b.Context(), session.Head{ID: "ses_000050"}); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/session"
 )
@@ -113,7 +114,7 @@ func TestInvalid(t *testing.T) {
 	}
 }
 
-func otherMessage(ref session.Ref, s *session.Session) session.Ref {
+func otherMessage(ref session.Ref, s *record.Session) session.Ref {
 	ref.Message = s.Messages[0].ID
 	return ref
 }
@@ -126,12 +127,12 @@ func TestOtherMessage(t *testing.T) {
 	before := load(t, s, id)
 	after := before.Clone()
 	from, to := &after.Messages[1], &after.Messages[2]
-	moved, err := from.Parts[1].Move(session.Ref{Kind: session.KindPart, Session: id, Message: to.ID, Part: from.Parts[1].ID})
+	moved, err := record.Move(&from.Parts[1].Record, session.Ref{Kind: session.KindPart, Session: id, Message: to.ID, Part: from.Parts[1].ID})
 	if err != nil {
 		t.Fatal(err)
 	}
 	from.Remove(from.Parts[1].Ref)
-	to.Insert(session.NewPart(moved))
+	to.Insert(record.NewPart(moved))
 	ops := change.Diff(before.AllRecords, after.AllRecords)
 	if out := run(t, s, ops); len(ops) != 2 || out.State != change.Committed {
 		t.Fatalf("Commit of %d ops = %+v", len(ops), out)

@@ -1,6 +1,7 @@
 package database
 
 import (
+	"iter"
 	"maps"
 	"strings"
 	"testing"
@@ -46,8 +47,8 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 	}
 	s := open(t, path, Options{})
 	return storetest.Harness{
-		Open: func(step func(string) error) storetest.Store { return open(t, path, Options{Step: step}) },
-		Load: func() *session.Session { return load(t, s, id) },
+		Open:    func(step func(string) error) storetest.Store { return open(t, path, Options{Step: step}) },
+		Records: func() iter.Seq[*session.Record] { return load(t, s, id).AllRecords },
 		Read: func(ref session.Ref) *change.Image {
 			images, err := s.Read(t.Context(), []session.Ref{ref})
 			if err != nil {

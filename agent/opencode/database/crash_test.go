@@ -158,7 +158,7 @@ func crash(path, arg string) error {
 	if err != nil {
 		return err
 	}
-	before, err := s.Load(noContext(), session.Session{ID: id})
+	before, err := s.Load(noContext(), session.Head{ID: id})
 	if err != nil {
 		return err
 	}

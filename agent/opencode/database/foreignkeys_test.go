@@ -7,14 +7,15 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/session"
 	"mend/sqlstore"
 )
 
 // deleteAll returns the ops that remove a session, but not its project.
-func deleteAll(s *session.Session) []change.Op {
-	return change.Diff(s.Records, (&session.Session{ID: s.ID}).Records)
+func deleteAll(s *record.Session) []change.Op {
+	return change.Diff(s.Records, (&record.Session{Head: session.Head{ID: s.ID}}).Records)
 }
 
 // TestDeleteSession takes a session away with all that is its own, and refuses
@@ -110,7 +111,7 @@ func TestReadAgain(t *testing.T) {
 	}
 }
 
-func heads(t *testing.T, s *Store) []session.Session {
+func heads(t *testing.T, s *Store) []session.Head {
 	t.Helper()
 	all, err := s.List(t.Context())
 	must(t, err)

@@ -9,8 +9,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/agent/opencode/record"
 	"mend/change"
-	"mend/session"
 	"mend/sqlstore"
 )
 
@@ -37,7 +37,7 @@ func write(t testing.TB, path, data string) {
 	}
 }
 
-func hasText(s *session.Session, text string) bool {
+func hasText(s *record.Session, text string) bool {
 	for _, m := range s.Messages {
 		for _, p := range m.Parts {
 			if p.Text == text {

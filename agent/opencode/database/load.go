@@ -9,6 +9,8 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/session"
 	"mend/sqlstore"
 )
@@ -17,8 +19,8 @@ import (
 // messages and no row of their own. Rows whose id names no session are in the Stray of one
 // more Session, the last one, whose ID is empty; Load accepts that, too. The error wraps
 // [sqlstore.ErrUnusable] or [sqlstore.ErrBusy], or is the context's or the system's.
-func (s *Store) List(ctx context.Context) ([]session.Session, error) {
-	var heads []session.Session
+func (s *Store) List(ctx context.Context) ([]session.Head, error) {
+	var heads []session.Head
 	err := s.read(ctx, func(c *conn) (err error) {
 		heads, err = c.list()
 		return err
@@ -29,10 +31,10 @@ func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 	return heads, nil
 }
 
-func (c *conn) list() ([]session.Session, error) {
-	var heads []session.Session
+func (c *conn) list() ([]session.Head, error) {
+	var heads []session.Head
 	var stray []session.Stray
-	add := func(table string, id session.Col, h session.Session) {
+	add := func(table string, id session.Col, h session.Head) {
 		if err := checkName(session.Ref{Kind: session.KindSession, Session: string(id.Bytes)}, id); err != nil {
 			stray = append(stray, session.Stray{Path: rowPath(table, id), Why: err.Error(), Row: table == "session" && !listed(id)})
 			return
@@ -43,7 +45,7 @@ func (c *conn) list() ([]session.Session, error) {
 	err := c.Query(t.SelectAll+` ORDER BY "id"`, nil, func(st *sqlite3.Stmt) error {
 		r := t.CopyRow(st)
 		id, _ := r.Col("id")
-		add("session", id, newHead(r))
+		add("session", id, newSession(r).Head)
 		return nil
 	})
 	if err != nil {
@@ -54,11 +56,11 @@ func (c *conn) list() ([]session.Session, error) {
 	err = c.Query(lost, nil, func(st *sqlite3.Stmt) error {
 		v := sqlstore.CopyValue(st, 0)
 		id := session.Col{Class: v.Class, Bytes: v.Bytes}
-		add("message of session", id, session.Session{ID: string(id.Bytes)})
+		add("message of session", id, session.Head{ID: string(id.Bytes)})
 		return nil
 	})
 	if len(stray) > 0 {
-		heads = append(heads, session.Session{Stray: stray})
+		heads = append(heads, session.Head{Stray: stray})
 	}
 	return heads, err
 }
@@ -69,8 +71,8 @@ func listed(id session.Col) bool {
 	return id.Class == session.ClassText && strings.HasPrefix(string(id.Bytes), "ses")
 }
 
-// newHead returns the session of a row.
-func newHead(r session.Record) session.Session {
+// newSession returns the session of a row, without what follows from other rows.
+func newSession(r session.Record) record.Session {
 	str := func(name string) string {
 		c, _ := r.Col(name)
 		if c.Class != session.ClassText {
@@ -86,32 +88,32 @@ func newHead(r session.Record) session.Session {
 		}
 		return v
 	}
-	h := session.Session{
-		ID: str("id"), Project: str("project_id"), Directory: str("directory"), Title: str("title"),
+	ref := session.Ref{Kind: session.KindSession, Session: str("id")}
+	h := session.Head{
+		ID: ref.Session, Ref: ref, Project: str("project_id"), Directory: str("directory"), Title: str("title"),
 		Version: str("version"), Created: num("time_created"), Updated: num("time_updated"),
 	}
-	r.Ref = session.Ref{Kind: session.KindSession, Session: h.ID}
-	h.Info = r
-	return h
+	r.Ref = ref
+	return record.Session{Head: h, Info: r}
 }
 
 // Load returns the session with its messages and parts. A row with a problem has a Defect;
 // a row whose id cannot be used is in Stray. The error wraps [ErrNoSession], [sqlstore.ErrUnusable]
 // or [sqlstore.ErrBusy], or is the system's.
-func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, error) {
 	loaded, _, err := s.LoadStamped(ctx, head)
 	return loaded, err
 }
 
 // LoadStamped is Load, and also returns the stamp of the rows at the time they were read.
-func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+func (s *Store) LoadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
 	if head.ID == "" && len(head.Stray) > 0 {
-		return &head, session.Stamp{}, nil
+		return &record.Session{Head: head}, session.Stamp{}, nil
 	}
 	if err := session.ValidateID(head.ID); err != nil {
 		return nil, session.Stamp{}, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
-	var loaded *session.Session
+	var loaded *record.Session
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) (err error) {
 		h := c.hasher.reset()
@@ -130,11 +132,11 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 }
 
 // loadSession reads a session, and adds its rows to h in the order of [Conn.hashRows].
-func (c *conn) loadSession(id string, h *stampHasher) (*session.Session, error) {
-	s := &session.Session{ID: id}
+func (c *conn) loadSession(id string, h *stampHasher) (*record.Session, error) {
+	s := &record.Session{Head: session.Head{ID: id}}
 	t := c.Table(session.KindSession)
 	err := c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
-		*s = newHead(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), h)))
+		*s = newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), h)))
 		return nil
 	})
 	if err != nil {
@@ -162,7 +164,7 @@ func (c *conn) loadSession(id string, h *stampHasher) (*session.Session, error) 
 // loadProject reads what the session's row refers to: its project, its workspace, and a
 // project that replaced its own (docs/opencode.md F16). The session's stamp covers the
 // same rows, see [Conn.hashProjects].
-func (c *conn) loadProject(s *session.Session) error {
+func (c *conn) loadProject(s *record.Session) error {
 	if s.Info.Ref.Kind == 0 {
 		return nil
 	}
@@ -201,7 +203,7 @@ func (c *conn) loadProject(s *session.Session) error {
 // innermost, and of these the one used last. The project global has every directory. When
 // it starts, the agent itself creates the global project, and that of a repository, whose
 // id is the hash of a commit.
-func (c *conn) findProject(s *session.Session, of session.Col) error {
+func (c *conn) findProject(s *record.Session, of session.Col) error {
 	const home = `SELECT id FROM project WHERE typeof(id) = 'text' AND id <> ''
 			AND (worktree = ?1 OR substr(?1, 1, length(worktree) + 1) = worktree || '/' OR id = 'global' OR id = CAST(?2 AS TEXT))
 		ORDER BY id = CAST(?2 AS TEXT) DESC, id = 'global', length(worktree) DESC, time_updated DESC LIMIT 1`
@@ -220,7 +222,7 @@ func (c *conn) findProject(s *session.Session, of session.Col) error {
 }
 
 // loadWorkspace checks whether the session's workspace exists.
-func (c *conn) loadWorkspace(s *session.Session) error {
+func (c *conn) loadWorkspace(s *record.Session) error {
 	of, has := s.Info.Col("workspace_id")
 	if !has || of.Class == session.ClassNull || len(of.Bytes) == 0 || !c.HasTable("workspace") {
 		return nil
@@ -231,7 +233,7 @@ func (c *conn) loadWorkspace(s *session.Session) error {
 }
 
 // loadMessages reads the messages in the order in which the agent does.
-func (c *conn) loadMessages(s *session.Session, h *stampHasher) error {
+func (c *conn) loadMessages(s *record.Session, h *stampHasher) error {
 	t := c.Table(session.KindMessage)
 	var b sqlstore.RowBuffer
 	return c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
@@ -245,8 +247,8 @@ func (c *conn) loadMessages(s *session.Session, h *stampHasher) error {
 		r := sqlstore.CopyRecord(seen)
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindMessage, Session: s.ID, Message: refID(id, len(s.Messages))}
-		m := session.NewMessage(r)
-		m.ID = id.JavaScript()
+		m := record.NewMessage(r)
+		m.ID = js.ColumnString(id)
 		checkNamed(&m.Record, id)
 		s.Messages = append(s.Messages, m)
 		return nil
@@ -255,7 +257,7 @@ func (c *conn) loadMessages(s *session.Session, h *stampHasher) error {
 
 // loadParts reads the parts of the messages in the order of their ids, and returns how
 // many of them have the session's id.
-func (c *conn) loadParts(s *session.Session, h *stampHasher) (own int64, err error) {
+func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err error) {
 	at := make(map[string]int, len(s.Messages))
 	for i := range s.Messages {
 		if id, _ := s.Messages[i].Col("id"); id.Class == session.ClassText {
@@ -284,7 +286,7 @@ func (c *conn) loadParts(s *session.Session, h *stampHasher) (own int64, err err
 		m := &s.Messages[i]
 		id, _ := r.Col("id")
 		r.Ref = session.Ref{Kind: session.KindPart, Session: s.ID, Message: m.Ref.Message, Part: refID(id, len(m.Parts))}
-		p := session.NewPart(r)
+		p := record.NewPart(r)
 		checkNamed(&p.Record, id)
 		m.Parts = append(m.Parts, p)
 		return nil
@@ -330,7 +332,7 @@ func belongsTo(r *session.Record, id string) bool {
 
 // loadOrphans reports the parts that have the session's id and whose message does not: the
 // agent never reads them with it.
-func (c *conn) loadOrphans(s *session.Session) error {
+func (c *conn) loadOrphans(s *record.Session) error {
 	const sql = `SELECT "id", "message_id", EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id") FROM "part"
 		WHERE "session_id" = ?1 AND NOT EXISTS (SELECT 1 FROM "message" AS m WHERE m."id" = "part"."message_id" AND m."session_id" IS ?1) ORDER BY "id"`
 	return c.Query(sql, []sqlstore.Value{sqlstore.Text(s.ID)}, func(st *sqlite3.Stmt) error {
@@ -382,7 +384,7 @@ func refID(id session.Col, n int) string {
 	case id.Class == session.ClassNull:
 		return fmt.Sprintf("NULL (row %d)", n+1)
 	}
-	return fmt.Sprintf("%s (%s)", id.JavaScript(), id.Class)
+	return fmt.Sprintf("%s (%s)", js.ColumnString(id), id.Class)
 }
 
 // rowPath returns a name for a row that has no ref.

@@ -56,7 +56,7 @@ func play(role, path, arg string) error {
 		if err != nil {
 			return err
 		}
-		got, err := s.Load(noContext(), session.Session{ID: arg})
+		got, err := s.Load(noContext(), session.Head{ID: arg})
 		if err == nil {
 			fmt.Println(len(got.Messages), "messages")
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/session"
 )
@@ -82,16 +83,16 @@ func TestOddRows(t *testing.T) {
 		t.Errorf("session without a row: %+v", lost)
 	}
 	deleteAndRestore(t, s, path, got.Message(m).Parts)
-	if _, err := s.Load(t.Context(), session.Session{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
+	if _, err := s.Load(t.Context(), session.Head{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Load of none: %v", err)
 	}
-	if _, err := s.Load(t.Context(), session.Session{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
+	if _, err := s.Load(t.Context(), session.Head{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Load of no id: %v", err)
 	}
 }
 
 // deleteAndRestore takes the rows away and gives them back, class by class.
-func deleteAndRestore(t *testing.T, s *Store, path string, parts []session.Part) {
+func deleteAndRestore(t *testing.T, s *Store, path string, parts []record.Part) {
 	t.Helper()
 	was := dumpRows(t, path)
 	var ops []change.Op
@@ -113,7 +114,7 @@ func TestSessionTooLarge(t *testing.T) {
 	path, id := unpack(t, "1.2.27")
 	s := open(t, path, Options{MaxSession: 100})
 	var large *session.SizeError
-	if _, err := s.Load(t.Context(), session.Session{ID: id}); !errors.As(err, &large) {
+	if _, err := s.Load(t.Context(), session.Head{ID: id}); !errors.As(err, &large) {
 		t.Errorf("Load = %v, want a SizeError", err)
 	}
 }

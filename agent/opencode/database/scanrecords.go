@@ -7,6 +7,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 	"mend/sqlstore"
 )
@@ -18,7 +19,7 @@ import (
 // It returns the session without its messages, with the stamp of what was read. It
 // returns nil as soon as visit returns false, where messages have another order by
 // their times, and where Load would report Stray or an error.
-func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (s *Store) ScanRecords(ctx context.Context, head session.Head, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp) {
 	if session.ValidateID(head.ID) != nil {
 		return nil, session.Stamp{}
 	}
@@ -28,7 +29,7 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit fun
 		if scan != nil {
 			return sqlstore.ErrStop // visit has seen rows that may have changed since
 		}
-		scan = &recordScan{c: c, session: session.Session{ID: head.ID}, visit: visit, hasher: c.hasher.reset()}
+		scan = &recordScan{c: c, session: record.Session{Head: session.Head{ID: head.ID}}, visit: visit, hasher: c.hasher.reset()}
 		err := scan.run()
 		stamp = scan.hasher.stamp()
 		return err
@@ -42,7 +43,7 @@ func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit fun
 // A recordScan reads the messages and the parts of a session side by side.
 type recordScan struct {
 	c        *conn
-	session  session.Session
+	session  record.Session
 	visit    func(*session.Record, iter.Seq[*session.Record]) bool
 	hasher   *stampHasher
 	ownParts int64 // number of parts with the session's id
@@ -58,7 +59,7 @@ func (scan *recordScan) run() error {
 	t := scan.c.Table(session.KindSession)
 	found := false
 	err := scan.c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
-		found, scan.session = true, newHead(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), scan.hasher)))
+		found, scan.session = true, newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), scan.hasher)))
 		return nil
 	})
 	if err != nil || !found {

@@ -12,18 +12,19 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 	"mend/sqlstore"
 )
 
 // scanned is what ScanRecords shows of a session, copied; nil where it gives up.
-func scanned(t testing.TB, s *Store, id string) (*session.Session, session.Stamp) {
+func scanned(t testing.TB, s *Store, id string) (*record.Session, session.Stamp) {
 	t.Helper()
-	var messages []session.Message
-	bare, stamp := s.ScanRecords(t.Context(), session.Session{ID: id}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
-		m := session.NewMessage(sqlstore.CopyRecord(*r))
+	var messages []record.Message
+	bare, stamp := s.ScanRecords(t.Context(), session.Head{ID: id}, func(r *session.Record, parts iter.Seq[*session.Record]) bool {
+		m := record.NewMessage(sqlstore.CopyRecord(*r))
 		for p := range parts {
-			m.Parts = append(m.Parts, session.NewPart(sqlstore.CopyRecord(*p)))
+			m.Parts = append(m.Parts, record.NewPart(sqlstore.CopyRecord(*p)))
 		}
 		messages = append(messages, m)
 		return true
@@ -67,7 +68,7 @@ func TestScanRecords(t *testing.T) {
 			path, id := unpack(t, "1.2.27")
 			alter(t, path, "PRAGMA foreign_keys=OFF", r.do)
 			s := open(t, path, Options{MaxRecord: 1 << 20})
-			loaded, stamp, err := s.LoadStamped(t.Context(), session.Session{ID: id})
+			loaded, stamp, err := s.LoadStamped(t.Context(), session.Head{ID: id})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -78,10 +79,10 @@ func TestScanRecords(t *testing.T) {
 				}
 				return
 			}
-			if diff := cmp.Diff(loaded, shown, cmp.Comparer(sameBytes), cmpopts.IgnoreUnexported(session.Message{}, session.Part{})); diff != "" {
+			if diff := cmp.Diff(loaded, shown, cmp.Comparer(sameBytes), cmpopts.IgnoreUnexported(record.Message{}, record.Part{})); diff != "" {
 				t.Errorf("ScanRecords shows something else than Load has (-load +scan):\n%s", diff)
 			}
-			seen, err := s.Stamp(t.Context(), session.Session{ID: id})
+			seen, err := s.Stamp(t.Context(), session.Head{ID: id})
 			if err != nil || slices.Contains([]session.Stamp{shownStamp, seen}, session.Stamp{}) != (stamp == session.Stamp{}) {
 				t.Errorf("Stamp = %v, %v", seen, err)
 			}
@@ -101,7 +102,7 @@ func TestScanRecordsStops(t *testing.T) {
 	path, id := unpack(t, "1.2.27")
 	s := open(t, path, Options{})
 	looks := 0
-	shown, _ := s.ScanRecords(t.Context(), session.Session{ID: id}, func(*session.Record, iter.Seq[*session.Record]) bool {
+	shown, _ := s.ScanRecords(t.Context(), session.Head{ID: id}, func(*session.Record, iter.Seq[*session.Record]) bool {
 		looks++
 		return looks < 2
 	})
@@ -109,7 +110,7 @@ func TestScanRecordsStops(t *testing.T) {
 		t.Errorf("ScanRecords shows a session = %v after %d looks, want false after 2", shown != nil, looks)
 	}
 	want := load(t, open(t, path, Options{}), id)
-	if diff := cmp.Diff(want, load(t, s, id), cmpopts.IgnoreUnexported(session.Message{}, session.Part{})); diff != "" {
+	if diff := cmp.Diff(want, load(t, s, id), cmpopts.IgnoreUnexported(record.Message{}, record.Part{})); diff != "" {
 		t.Errorf("Load after it shows something else (-want +got):\n%s", diff)
 	}
 	if again, _ := scanned(t, s, id); again == nil || len(again.Messages) != len(want.Messages) {

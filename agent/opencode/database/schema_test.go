@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/session"
 	"mend/sqlstore"
@@ -54,7 +55,7 @@ func TestBinaryJSON(t *testing.T) {
 		alter(t, path, statement)
 		before := files(t, path)
 		s := open(t, path, Options{})
-		_, err := s.Load(t.Context(), session.Session{ID: id})
+		_, err := s.Load(t.Context(), session.Head{ID: id})
 		if !errors.Is(err, sqlstore.ErrUnusable) || !strings.Contains(err.Error(), "binary JSON") || strings.Contains(err.Error(), "\n") {
 			t.Errorf("%s: Load = %v, want one line about binary JSON", name, err)
 		}
@@ -187,7 +188,7 @@ func visible(name string) string {
 
 // tryPart changes a text, and the time from what it is now to an integer; an
 // error of Prepare counts as one of Commit.
-func tryPart(t *testing.T, s *Store, before *session.Session) change.Outcome {
+func tryPart(t *testing.T, s *Store, before *record.Session) change.Outcome {
 	t.Helper()
 	after := before.Clone()
 	p := &after.Messages[1].Parts[2]

@@ -18,7 +18,7 @@ import (
 // size of the data and all other columns, among them time_updated, which the agent sets
 // with every write. It is the zero stamp if a row has no such time. Errors as of
 // [Store.Load].
-func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
 	var stamp session.Stamp
 	err := s.read(ctx, func(c *conn) error {
 		h := c.hasher.reset()

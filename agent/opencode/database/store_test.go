@@ -12,6 +12,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/session"
 	"mend/sqlstore"
@@ -41,9 +42,9 @@ func open(t testing.TB, path string, o Options) *Store {
 	return s
 }
 
-func load(t testing.TB, s *Store, id string) *session.Session {
+func load(t testing.TB, s *Store, id string) *record.Session {
 	t.Helper()
-	got, err := s.Load(t.Context(), session.Session{ID: id})
+	got, err := s.Load(t.Context(), session.Head{ID: id})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -215,7 +216,7 @@ func runPlan(t testing.TB, s *Store, p change.Plan) change.Outcome {
 
 // mixedOps returns ops of all kinds: a part is changed, one is created, one is deleted,
 // and a message with its parts gets another id.
-func mixedOps(t testing.TB, before *session.Session) []change.Op {
+func mixedOps(t testing.TB, before *record.Session) []change.Op {
 	t.Helper()
 	after := before.Clone()
 	m := &after.Messages[1]
@@ -227,7 +228,7 @@ func mixedOps(t testing.TB, before *session.Session) []change.Op {
 	last := &after.Messages[len(after.Messages)-1]
 	to := last.Ref
 	to.Message += "0"
-	moved, err := last.Move(to)
+	moved, err := record.Move(&last.Record, to)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -235,11 +236,11 @@ func mixedOps(t testing.TB, before *session.Session) []change.Op {
 	for i := range last.Parts {
 		ref := last.Parts[i].Ref
 		ref.Message, ref.Part = to.Message, ref.Part+"0"
-		r, err := last.Parts[i].Move(ref)
+		r, err := record.Move(&last.Parts[i].Record, ref)
 		if err != nil {
 			t.Fatal(err)
 		}
-		last.Parts[i] = session.NewPart(r)
+		last.Parts[i] = record.NewPart(r)
 	}
 	return change.Diff(before.AllRecords, after.AllRecords)
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/request"
 	"mend/session"
@@ -65,7 +66,7 @@ func (c *simulation) findLoop() map[string]bool {
 type thought struct{ id, text, signature string }
 
 // thoughts returns those of the message.
-func thoughts(m *session.Message) (all []thought) {
+func thoughts(m *record.Message) (all []thought) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.IsThinking() {
 			all = append(all, thought{p.ID, p.Text, p.Signature})
@@ -144,7 +145,7 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 	}
 	before, now := &e.before, &s.Messages[e.at]
 	if d.dropped[before.Ref.Message] {
-		now = &session.Message{}
+		now = &record.Message{}
 	}
 	if changed(&before.Record, &now.Record) {
 		return &before.Record
@@ -215,7 +216,7 @@ func (c *simulation) hiddenMessages() map[string]string {
 
 const adviceHidden = "so mend changes nothing in this message. Make it readable, then scan again."
 
-func whyHiddenIn(m *session.Message) string {
+func whyHiddenIn(m *record.Message) string {
 	if m.Unreadable() {
 		return fmt.Sprintf("The message %s cannot be read (%s), %s", m.Ref, m.Defect.Why, adviceHidden)
 	}
@@ -234,7 +235,7 @@ func whyHiddenIn(m *session.Message) string {
 	return ""
 }
 
-func (c *simulation) whyHiddenBeside(m *session.Message) string {
+func (c *simulation) whyHiddenBeside(m *record.Message) string {
 	for i := range c.s.Files {
 		if f := &c.s.Files[i]; f.Ref.Message == m.Ref.Message && f.Opens == "" {
 			return fmt.Sprintf("The file %s is in the place of the message's folder of parts, so mend changes nothing in this message. Move the file away with: %s", shown(f.Path), asksForFiles)
@@ -255,7 +256,7 @@ func (c *simulation) Fork(fs []repair.Finding) string {
 	for _, f := range fs {
 		broken[f.Ref.Message] = true
 	}
-	at := slices.IndexFunc(c.s.Messages, func(m session.Message) bool { return broken[m.Ref.Message] })
+	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return broken[m.Ref.Message] })
 	for ; at > 0; at-- {
 		if c.s.Messages[at].Role == session.RoleUser {
 			break

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/repair"
 	"mend/session"
@@ -97,7 +98,7 @@ func (c *simulation) locate(e repair.APIError, faults []fault) func(session.Ref)
 // them in their steps, which may be what parts them from their results.
 func (c *simulation) namedCalls(e repair.APIError) (called, beside map[session.Ref]bool) {
 	called, beside = map[session.Ref]bool{}, map[session.Ref]bool{}
-	c.eachPart(func(m *session.Message, p *session.Part) {
+	c.eachPart(func(m *record.Message, p *record.Part) {
 		if !p.IsTool() || !slices.Contains(e.Calls, p.Call()) {
 			return
 		}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -22,7 +23,7 @@ func whyBlank(c *simulation, f fault) string {
 // stands before.
 func fixBlank(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
-	if p == nil || p.Type != session.TypeText {
+	if p == nil || p.Type != record.TypeText {
 		return nil
 	}
 	var fixes []fix
@@ -56,10 +57,10 @@ func placeholderBehindThinking(c *simulation, ref session.Ref) fix {
 				return err
 			}
 			step := stepOf(m, ref)
-			if at := slices.IndexFunc(step, func(p session.Part) bool { return p.IsTool() }); at >= 0 {
+			if at := slices.IndexFunc(step, func(p record.Part) bool { return p.IsTool() }); at >= 0 {
 				step = step[:at] // no text is accepted behind a call
 			}
-			last := lastOf(step, (*session.Part).IsThinking)
+			last := lastOf(step, (*record.Part).IsThinking)
 			if last == nil {
 				return fmt.Errorf("%s: no thinking in its step before a call", ref)
 			}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/session"
 )
@@ -71,15 +72,15 @@ func paddedNumber(n int) string {
 }
 
 // build makes a session of finished turns, message 1 first.
-func build(turns ...turn) *session.Session {
-	s := &session.Session{ID: "ses_1"}
+func build(turns ...turn) *record.Session {
+	s := &record.Session{Head: session.Head{ID: "ses_1"}}
 	for i, t := range turns {
 		s.Messages = append(s.Messages, buildMessage(i+1, t))
 	}
 	return s
 }
 
-func buildMessage(n int, t turn) session.Message {
+func buildMessage(n int, t turn) record.Message {
 	id := messageID(n)
 	fields := t.fields
 	if fields != "" {
@@ -90,7 +91,7 @@ func buildMessage(n int, t turn) session.Message {
 	} else {
 		fields = `,"parentID":"msg_01","modelID":"claude-x","providerID":"anthropic","mode":"build","agent":"build","path":{"cwd":"/p","root":"/p"},` + spent + fields
 	}
-	m := session.NewMessage(session.Record{
+	m := record.NewMessage(session.Record{
 		Ref:  session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: id},
 		Data: fmt.Appendf(nil, `{"id":"%s","sessionID":"ses_1","role":"%s","time":{"created":%d}%s}`, id, t.role, 1000*n, fields),
 		Mode: 0o644,
@@ -101,7 +102,7 @@ func buildMessage(n int, t turn) session.Message {
 	return m
 }
 
-func buildPart(message, place int, spec string) session.Part {
+func buildPart(message, place int, spec string) record.Part {
 	id, fields, ok := strings.Cut(spec, "|")
 	if !ok {
 		id, fields = partID(message, place), spec
@@ -111,11 +112,11 @@ func buildPart(message, place int, spec string) session.Part {
 	if after, ok0 := strings.CutPrefix(fields, "raw:"); ok0 {
 		data = after
 	}
-	return session.NewPart(session.Record{Ref: ref, Data: []byte(data), Mode: 0o644})
+	return record.NewPart(session.Record{Ref: ref, Data: []byte(data), Mode: 0o644})
 }
 
 // records returns the records of a session, one a line.
-func records(s *session.Session) string {
+func records(s *record.Session) string {
 	var b strings.Builder
 	for r := range s.Records {
 		fmt.Fprintf(&b, "%s %o %s\n", r.Ref, r.Mode, r.Data)
@@ -132,7 +133,7 @@ func summary(ds []repair.Diagnosis) string {
 	return strings.Join(lines, "; ")
 }
 
-func plan(t *testing.T, s *session.Session, r Request) Result {
+func plan(t *testing.T, s *record.Session, r Request) Result {
 	t.Helper()
 	r.Now = now
 	got, err := Plan(s, r)

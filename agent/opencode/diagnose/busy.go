@@ -3,7 +3,7 @@ package diagnose
 import (
 	"time"
 
-	"mend/session"
+	"mend/agent/opencode/record"
 )
 
 // youth is how long a record counts as fresh from the agent.
@@ -20,7 +20,7 @@ const youth = 2 * time.Minute
 //
 // held is the start of the oldest process that works with the store, the zero time
 // if there is none.
-func Busy(s *session.Session, now, held time.Time) bool {
+func Busy(s *record.Session, now, held time.Time) bool {
 	m := s.LatestAssistant()
 	if m == nil || m.Finished() {
 		return false
@@ -31,7 +31,7 @@ func Busy(s *session.Session, now, held time.Time) bool {
 
 // newestTime returns the latest time of any record of the session that is before end,
 // and whether one is not.
-func newestTime(s *session.Session, end time.Time) (newest time.Time, wrong bool) {
+func newestTime(s *record.Session, end time.Time) (newest time.Time, wrong bool) {
 	add := func(ms int64) {
 		switch t := time.UnixMilli(ms); {
 		case !t.Before(end):

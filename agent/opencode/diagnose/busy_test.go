@@ -4,26 +4,27 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
 func TestBusy(t *testing.T) {
 	unfinished := turn{role: "assistant", parts: []string{stepStart, hi}}
-	row := func(updated ...int64) *session.Session {
+	row := func(updated ...int64) *record.Session {
 		s := build(user(hi), unfinished)
 		for i, t := range updated {
 			s.Messages[i].Cols = []session.Col{session.IntCol("time_updated", t)}
 		}
 		return s
 	}
-	updatedAt := func(t int64) *session.Session {
+	updatedAt := func(t int64) *record.Session {
 		s := build(user(hi), unfinished)
 		s.Updated = t
 		return s
 	}
 	for _, c := range []struct {
 		name string
-		s    *session.Session
+		s    *record.Session
 		now  int64
 		held int64 // when the oldest process was started, in milliseconds; 0: there is none
 		want bool

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"cmp"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/session"
 )
@@ -94,7 +95,7 @@ func (c *simulation) Has(ref session.Ref) bool {
 }
 
 // Renamed implements [repair.Renamer]. The fixes that give records other ids keep the
-// tails of these ([session.Renumber]).
+// tails of these ([record.Renumber]).
 func (c *simulation) Renamed(earlier repair.Case) map[session.Ref]session.Ref {
 	before, after := earlier.(*simulation).s, c.s
 	if len(before.Messages) != len(after.Messages) {
@@ -103,14 +104,14 @@ func (c *simulation) Renamed(earlier repair.Case) map[session.Ref]session.Ref {
 	to := map[session.Ref]session.Ref{}
 	places, tails := messageIndexes(after), map[string]int{}
 	for i := range after.Messages {
-		tails[session.Tail(after.Messages[i].Ref.Message)] = i
+		tails[record.Tail(after.Messages[i].Ref.Message)] = i
 	}
 	for i := range before.Messages {
 		was := &before.Messages[i]
 		if _, stays := places[was.Ref.Message]; stays {
 			continue
 		}
-		at, ok := tails[session.Tail(was.Ref.Message)]
+		at, ok := tails[record.Tail(was.Ref.Message)]
 		if !ok {
 			continue
 		}

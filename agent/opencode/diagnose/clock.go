@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -13,12 +14,12 @@ import (
 // wrapped, which sort behind those of today (docs/opencode.md F3).
 // Messages up to the last such one get ids that sort before all that follow, and
 // if that is not enough, all messages do.
-func clockFixes(s *session.Session, f fault) []fix {
+func clockFixes(s *record.Session, f fault) []fix {
 	if s.Message(f.Ref.Message) == nil {
 		return nil
 	}
-	return renumberings(s, func(s *session.Session) int {
-		i := slices.IndexFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == f.Ref.Message })
+	return renumberings(s, func(s *record.Session) int {
+		i := slices.IndexFunc(s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 		if i < 0 {
 			return outOfOrder(s)
 		}
@@ -28,7 +29,7 @@ func clockFixes(s *session.Session, f fault) []fix {
 
 // orderFixes fix messages whose ids sort in another way than their times, as the
 // clock's start leaves them; there are none where all is in order.
-func orderFixes(s *session.Session) []fix {
+func orderFixes(s *record.Session) []fix {
 	if outOfOrder(s) > 0 {
 		return renumberings(s, outOfOrder)
 	}
@@ -38,10 +39,10 @@ func orderFixes(s *session.Session) []fix {
 // renumberings returns fixes that give other ids to the first messages, as many as count
 // returns, or to all. A damaged record cannot get another id, also where the agent in use
 // reads it as it is: the last two fixes salvage such records first.
-func renumberings(s *session.Session, count func(*session.Session) int) (fixes []fix) {
+func renumberings(s *record.Session, count func(*record.Session) int) (fixes []fix) {
 	const text = "Messages from before the id clock wrapped, and their parts, get ids that sort before today's. Their order stays, and all references are updated."
-	all := func(s *session.Session) int { return len(s.Messages) }
-	for _, n := range []func(*session.Session) int{count, all} {
+	all := func(s *record.Session) int { return len(s.Messages) }
+	for _, n := range []func(*record.Session) int{count, all} {
 		fixes = append(fixes, fix{text: text, whole: true, edit: func(d *draft) error { return renumber(d.s, n(d.s)) }})
 	}
 	if len(malformed(s, session.KindMessage))+len(malformed(s, session.KindPart)) == 0 {
@@ -64,7 +65,7 @@ func renumberings(s *session.Session, count func(*session.Session) int) (fixes [
 }
 
 // malformed returns the refs of the damaged records of a kind.
-func malformed(s *session.Session, kind session.Kind) (refs []session.Ref) {
+func malformed(s *record.Session, kind session.Kind) (refs []session.Ref) {
 	for r := range s.Records {
 		if r.Ref.Kind == kind && r.Malformed() {
 			refs = append(refs, r.Ref)
@@ -89,8 +90,8 @@ func (d *draft) salvage(refs []session.Ref) {
 // beforeStart returns how many messages come before the clock's last start, or among
 // such ones, where at is one of them: all, if that start was after the newest
 // record.
-func beforeStart(s *session.Session, at int) int {
-	limit := session.ClockID(session.KindMessage, s.LatestTime()+1)
+func beforeStart(s *record.Session, at int) int {
+	limit := record.ClockID(session.KindMessage, s.LatestTime()+1)
 	if s.Messages[at].ID < limit {
 		return len(s.Messages)
 	}
@@ -104,7 +105,7 @@ func beforeStart(s *session.Session, at int) int {
 
 // outOfOrder returns how many messages there are up to the last whose id sorts behind
 // that of a later one.
-func outOfOrder(s *session.Session) int {
+func outOfOrder(s *record.Session) int {
 	lowest := ""
 	for i := range slices.Backward(s.Messages) {
 		id := s.Messages[i].ID
@@ -118,16 +119,16 @@ func outOfOrder(s *session.Session) int {
 
 // renumber gives the first n messages of the session and their parts ids that
 // keep their order and sort before those of all other messages.
-func renumber(s *session.Session, n int) error {
+func renumber(s *record.Session, n int) error {
 	ids := map[string]string{}
 	highest, parts := "", 0
 	for i := range s.Messages[:n] {
 		m := &s.Messages[i]
-		highest = session.Renumber(session.KindMessage, m.ID, i+1)
+		highest = record.Renumber(session.KindMessage, m.ID, i+1)
 		ids[m.Ref.Message] = highest
 		for _, p := range inOrderOfTime(m) {
 			parts++
-			id := session.Renumber(session.KindPart, p.ID, parts)
+			id := record.Renumber(session.KindPart, p.ID, parts)
 			ids[p.Ref.Part] = id
 		}
 	}
@@ -153,18 +154,18 @@ func renumber(s *session.Session, n int) error {
 
 // inOrderOfTime returns the parts of a message in the order in which they were made.
 // That is the order of their ids, unless the clock of ids wrapped in between.
-func inOrderOfTime(m *session.Message) []session.Part {
+func inOrderOfTime(m *record.Message) []record.Part {
 	parts := slices.Clone(m.Parts)
 	last := m.LatestTime()
-	if session.ClockWraps(m.Created) == session.ClockWraps(last) {
+	if record.ClockWraps(m.Created) == record.ClockWraps(last) {
 		return parts
 	}
-	turn := func(p session.Part) int {
-		if session.MadeSince(p.ID, last) {
+	turn := func(p record.Part) int {
+		if record.MadeSince(p.ID, last) {
 			return 1
 		}
 		return 0
 	}
-	slices.SortStableFunc(parts, func(a, b session.Part) int { return cmp.Compare(turn(a), turn(b)) })
+	slices.SortStableFunc(parts, func(a, b record.Part) int { return cmp.Compare(turn(a), turn(b)) })
 	return parts
 }

@@ -9,9 +9,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/damage"
-	"mend/session"
 )
 
 // idsBeforeWrap gives the messages of the fixture up to number n the times and ids
@@ -88,7 +88,7 @@ func TestClock(t *testing.T) {
 
 // wantSameConversation checks that a session is another one with new ids in the first n
 // messages, in whose order they are.
-func wantSameConversation(t *testing.T, before, after *session.Session, n int) {
+func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 	t.Helper()
 	ids := map[string]string{}
 	for i := range before.Messages {

@@ -7,9 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/internal/damage"
 	"mend/repair"
-	"mend/session"
 )
 
 var (
@@ -78,7 +78,7 @@ func fixCombined(t *testing.T, version int, names []string) {
 	}
 }
 
-func damagedFixture(t *testing.T, version int, names []string) (*session.Session, Options) {
+func damagedFixture(t *testing.T, version int, names []string) (*record.Session, Options) {
 	s := unpack(t, version, func(st damage.Store) {
 		for _, name := range names {
 			damage.ByName(t, name)(st)

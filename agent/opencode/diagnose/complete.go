@@ -5,6 +5,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
@@ -13,9 +14,9 @@ import (
 // A recordContext is a record that lacks something, and where it stands: its neighbours
 // tell what fills it.
 type recordContext struct {
-	s *session.Session
-	m *session.Message // the record, or the message that it is a part of
-	p *session.Part    // nil where the record is the message's
+	s *record.Session
+	m *record.Message // the record, or the message that it is a part of
+	p *record.Part    // nil where the record is the message's
 
 	at int // the place of the part in the message
 
@@ -145,7 +146,7 @@ func rewrite(r session.Record) func(*draft) error {
 	return func(d *draft) error {
 		_, p, err := d.part(r.Ref)
 		if err == nil {
-			*p = session.NewPart(r)
+			*p = record.NewPart(r)
 		}
 		return err
 	}

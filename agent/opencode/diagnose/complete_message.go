@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
@@ -48,7 +49,7 @@ func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
 
 // withData returns the record with that data in the message's record.
 func (g recordContext) withData(data []byte) recordContext {
-	m := session.NewMessage(with(g.m.Record, data))
+	m := record.NewMessage(with(g.m.Record, data))
 	m.Parts = g.m.Parts
 	g.m = &m
 	return g
@@ -62,7 +63,7 @@ func (g recordContext) replaceMessage(r session.Record, text, loses string) fix 
 		if i < 0 {
 			return fmt.Errorf("%s: no such message", r.Ref)
 		}
-		d.replaceMessage(i, session.NewMessage(r))
+		d.replaceMessage(i, record.NewMessage(r))
 		return nil
 	}}
 }
@@ -94,9 +95,9 @@ func (g recordContext) lastTokens(name string) []byte {
 }
 
 // stepEnds returns the ends of the answer's steps that can be read.
-func (g recordContext) stepEnds() (ends []session.Part) {
+func (g recordContext) stepEnds() (ends []record.Part) {
 	for _, p := range g.m.Parts {
-		if p.Type == session.TypeStepFinish && !p.Malformed() {
+		if p.Type == record.TypeStepFinish && !p.Malformed() {
 			ends = append(ends, p)
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
-	"mend/session"
 )
 
 const partPrefix = "prt_"
@@ -15,11 +16,11 @@ const partPrefix = "prt_"
 // completePart returns what completes the part, or takes its place where that cannot
 // be done.
 func (g recordContext) completePart() []fix {
-	if g.p.Type == session.TypeFile && !g.isFile(g.p.Data) {
+	if g.p.Type == record.TypeFile && !g.isFile(g.p.Data) {
 		return append(g.replaceFileByText(g.p.Data), g.giveUpPart()...)
 	}
 	data, c, err := g.completedPart(g.p.Data)
-	if err != nil || g.p.Type == session.TypeText && session.Blank(textAt(data, "text")) {
+	if err != nil || g.p.Type == record.TypeText && js.Blank(textAt(data, "text")) {
 		return g.giveUpPart()
 	}
 	var fixes []fix
@@ -27,7 +28,7 @@ func (g recordContext) completePart() []fix {
 	if !c.None() {
 		fixes = append(fixes, fix{text: text, loses: loses, edit: rewrite(with(g.p.Record, data)), alike: true})
 	}
-	if _, marked := jsonedit.Get(data, "metadata", schema.ProviderExecuted); marked && g.p.Type == session.TypeTool {
+	if _, marked := jsonedit.Get(data, "metadata", schema.ProviderExecuted); marked && g.p.Type == record.TypeTool {
 		fixes = append(fixes, g.completeCall(data, c))
 	}
 	if c.None() {
@@ -57,7 +58,7 @@ func (g recordContext) completeCall(data []byte, c schema.Changes) fix {
 
 // completedPart returns the part's data with all that its kind needs.
 func (g recordContext) completedPart(data []byte) ([]byte, schema.Changes, error) {
-	if textAt(data, "type") == session.TypeReasoning && badlySigned(data) {
+	if textAt(data, "type") == record.TypeReasoning && badlySigned(data) {
 		return nil, schema.Changes{}, errors.New("its signature is none")
 	}
 	return g.complete(data, &schema.Part)
@@ -97,9 +98,9 @@ func (g recordContext) reason() []byte {
 // status returns that of a call that does not tell.
 func (g recordContext) status() []byte {
 	if out, ok := jsonedit.Get(g.p.Data, "state", "output"); ok && out[0] != 'n' {
-		return jsonedit.Quote(session.StatusCompleted)
+		return jsonedit.Quote(record.StatusCompleted)
 	}
-	return jsonedit.Quote(session.StatusError)
+	return jsonedit.Quote(record.StatusError)
 }
 
 // mime returns the type that a file's data: URL tells.

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -38,7 +39,7 @@ func (g recordContext) rename(id string) func(*draft) error {
 	return func(d *draft) error {
 		to := g.p.Ref
 		to.Part = id
-		r, err := g.p.Move(to)
+		r, err := record.Move(&g.p.Record, to)
 		if err != nil {
 			return err
 		}
@@ -46,10 +47,10 @@ func (g recordContext) rename(id string) func(*draft) error {
 		if err != nil {
 			return err
 		}
-		moved := session.NewPart(r)
+		moved := record.NewPart(r)
 		at := recordContext{s: g.s, m: g.m, p: &moved, known: g.known}
 		if data, _, err := at.completedPart(moved.Data); err == nil {
-			moved = session.NewPart(with(r, data))
+			moved = record.NewPart(with(r, data))
 		}
 		if session.ValidateID(id) != nil {
 			return errors.New("no id for the part")
@@ -74,8 +75,8 @@ func (g recordContext) innerID() string {
 
 // beforeFinish returns an id directly before the end of the last step.
 func (g recordContext) beforeFinish() string {
-	ids := g.ids(func(*session.Part) bool { return true })
-	ends := g.ids(func(p *session.Part) bool { return p.Type == session.TypeStepFinish })
+	ids := g.ids(func(*record.Part) bool { return true })
+	ends := g.ids(func(p *record.Part) bool { return p.Type == record.TypeStepFinish })
 	if len(ends) == 0 {
 		return ""
 	}
@@ -92,7 +93,7 @@ func (g recordContext) beforeFinish() string {
 
 // lastID returns an id behind all others of the message.
 func (g recordContext) lastID() string {
-	ids := g.ids(func(*session.Part) bool { return true })
+	ids := g.ids(func(*record.Part) bool { return true })
 	if len(ids) == 0 {
 		return partPrefix + g.p.ID
 	}
@@ -100,7 +101,7 @@ func (g recordContext) lastID() string {
 }
 
 // ids returns those of the message's other parts that are ids of parts.
-func (g recordContext) ids(of func(*session.Part) bool) []string {
+func (g recordContext) ids(of func(*record.Part) bool) []string {
 	var ids []string
 	for i := range g.m.Parts {
 		if p := &g.m.Parts[i]; p.Ref != g.p.Ref && strings.HasPrefix(p.ID, partPrefix) && of(p) {

@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/damage"
-	"mend/session"
 )
 
 // TestRename gives parts ids that are none, and wants each under one that is, in
@@ -21,11 +21,11 @@ func TestRename(t *testing.T) {
 			m.Remove(p.Ref)
 			to := p.Ref
 			to.Part = prefix + p.ID
-			r, err := p.Move(to)
+			r, err := record.Move(&p.Record, to)
 			if err != nil {
 				t.Fatal(err)
 			}
-			m.Insert(session.NewPart(r))
+			m.Insert(record.NewPart(r))
 			after := firstHolding(t, s, healthy, renameFixes(&facts{s: s}, fault{Code: render.FailureScreen, Ref: to}), render.Profiles())
 			if after == nil || string(after.Messages[damage.Hello].Parts[2].Data) != string(p.Data) || after.Messages[damage.Hello].Parts[2].ID != p.ID {
 				t.Errorf("%s: a part called %s is not back at its place", version, to.Part)
@@ -47,7 +47,7 @@ func TestRenamePlace(t *testing.T) {
 	} {
 		s := build(user(hi), c.turn, user(hi))
 		m := &s.Messages[1]
-		var p session.Part
+		var p record.Part
 		for _, p = range m.Parts {
 			if !strings.HasPrefix(p.ID, "prt_") {
 				break

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/damage"
 	"mend/internal/storetest"
@@ -32,7 +33,7 @@ var others = []string{
 
 // enrichedFixture returns the first half of a fixture with parts of all kinds, in a message of
 // their own role, and with all that messages may have.
-func enrichedFixture(t *testing.T, version int) *session.Session {
+func enrichedFixture(t *testing.T, version int) *record.Session {
 	t.Helper()
 	s := fromStore(t, version, unchanged)
 	s.Messages = s.Messages[:damage.Hello+1]
@@ -47,7 +48,7 @@ func enrichedFixture(t *testing.T, version int) *session.Session {
 		}
 		p := s.NewTextPart(m, id, "x")
 		p.Data = []byte(data)
-		m.Insert(session.NewPart(s.Rewrite(p.Record, membersOf(t, data)...)))
+		m.Insert(record.NewPart(s.Rewrite(p.Record, membersOf(t, data)...)))
 	}
 	enrich(t, &s.Messages[damage.Hello], `{"error":{"name":"MessageAbortedError","data":{"message":"x"}},"summary":false,"variant":"x"}`)
 	enrich(t, &s.Messages[damage.SecondPrompt], `{"summary":{"title":"x","body":"y","diffs":[{"file":"x","additions":1,"deletions":0}]},"system":"x","tools":{"bash":true},"format":{"type":"text"}}`)
@@ -68,7 +69,7 @@ func membersOf(t *testing.T, data string) []jsonedit.Member {
 	return ms
 }
 
-func enrich(t *testing.T, m *session.Message, data string) {
+func enrich(t *testing.T, m *record.Message, data string) {
 	t.Helper()
 	r := m.Record
 	for _, member := range membersOf(t, data) {
@@ -78,7 +79,7 @@ func enrich(t *testing.T, m *session.Message, data string) {
 		}
 	}
 	parts := m.Parts
-	*m = session.NewMessage(r)
+	*m = record.NewMessage(r)
 	m.Parts = parts
 }
 
@@ -120,7 +121,7 @@ func TestCompleteEveryField(t *testing.T) {
 }
 
 // alter returns the session with another value at a path of one record, without it for "".
-func alter(t *testing.T, s *session.Session, r *session.Record, value string, path []string) *session.Session {
+func alter(t *testing.T, s *record.Session, r *session.Record, value string, path []string) *record.Session {
 	t.Helper()
 	data, err := jsonedit.Remove(r.Data, path...)
 	if value != "" {
@@ -132,7 +133,7 @@ func alter(t *testing.T, s *session.Session, r *session.Record, value string, pa
 	return replaced(s, with(*r, data))
 }
 
-func testCompletion(t *testing.T, broken *session.Session, r *session.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {
+func testCompletion(t *testing.T, broken *record.Session, r *session.Record, healthy map[faultPlace]int, profiles []render.Profile, name string) {
 	t.Helper()
 	_, faults := violationCounts(broken, profiles)
 	at := slices.IndexFunc(faults, func(f fault) bool {
@@ -165,7 +166,7 @@ func TestCompleteMissingOutput(t *testing.T) {
 	} {
 		for i, version := range damage.Versions {
 			s := fromStore(t, i, unchanged)
-			call := lastOf(s.Messages[damage.OneCall].Parts, (*session.Part).IsTool)
+			call := lastOf(s.Messages[damage.OneCall].Parts, (*record.Part).IsTool)
 			s = alter(t, s, &call.Record, c.value, []string{"state", "output"})
 			result, err := Plan(s, Request{Latent: true})
 			if err != nil {

@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -19,7 +20,7 @@ func (g recordContext) sibling(role string, path ...string) []byte {
 }
 
 // textIn returns the text at path of a message; nil where there is none, or nothing in it.
-func textIn(m *session.Message, path ...string) []byte {
+func textIn(m *record.Message, path ...string) []byte {
 	if raw, ok := jsonedit.Get(m.Data, path...); ok && raw[0] == '"' && len(raw) > 2 {
 		return raw
 	}
@@ -61,7 +62,7 @@ func (g recordContext) model(name string) []byte {
 	fits := func(n modelNames) bool {
 		return (own.provider == nil || bytes.Equal(own.provider, n.provider)) && (own.model == nil || bytes.Equal(own.model, n.model))
 	}
-	among := func(m *session.Message) []byte {
+	among := func(m *record.Message) []byte {
 		if m == nil {
 			return nil
 		}
@@ -135,7 +136,7 @@ func (g recordContext) created() []byte {
 }
 
 // partTime returns when a part began, 0 if it does not tell.
-func partTime(p *session.Part) int64 {
+func partTime(p *record.Part) int64 {
 	if p.Start > 0 {
 		return p.Start
 	}
@@ -163,7 +164,7 @@ func (g recordContext) roleOf() string {
 	}
 	for i := range g.m.Parts {
 		switch g.m.Parts[i].Type {
-		case session.TypeReasoning, session.TypeTool, session.TypeStepStart, session.TypeStepFinish:
+		case record.TypeReasoning, record.TypeTool, record.TypeStepStart, record.TypeStepFinish:
 			return session.RoleAssistant
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/jsonedit"
 	"mend/repair"
@@ -21,7 +22,7 @@ import (
 // prompt comes before such a message, until the time that it tells has come.
 
 // isInFuture reports whether the message is dated later than the next prompt.
-func (c *simulation) isInFuture(m *session.Message) bool {
+func (c *simulation) isInFuture(m *record.Message) bool {
 	return !c.now.IsZero() && max(m.Created, render.CreatedInJSON(m)) >= c.now.UnixMilli()
 }
 
@@ -60,7 +61,7 @@ func fixClock(c *simulation, f fault) []fix {
 
 // original returns the message of which m is a copy under another name, nil if it is
 // none: the one that is stored under the id inside.
-func (c *simulation) original(m *session.Message) *session.Message {
+func (c *simulation) original(m *record.Message) *record.Message {
 	if m == nil || m.ID == "" || m.ID == m.Ref.Message {
 		return nil
 	}
@@ -98,7 +99,7 @@ func fixCopies(c *simulation) []fix {
 		loses: loses,
 		whole: true,
 		edit: func(d *draft) error {
-			d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m session.Message) bool { return copies[m.Ref] })
+			d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m record.Message) bool { return copies[m.Ref] })
 			return nil
 		},
 	}}
@@ -107,13 +108,13 @@ func fixCopies(c *simulation) []fix {
 // fixDates fixes messages that are dated in the future: their times, or their ids
 // too.
 func fixDates(c *simulation, _ fault) []fix {
-	if !slices.ContainsFunc(c.s.Messages, func(m session.Message) bool { return c.isInFuture(&m) }) {
+	if !slices.ContainsFunc(c.s.Messages, func(m record.Message) bool { return c.isInFuture(&m) }) {
 		return nil
 	}
 	const text = "Messages dated in the future get times right after the message before them"
 	const loses = "The recorded times of these messages."
 	var fixes []fix
-	for _, place := range [...]func(*session.Session, time.Time) []*session.Message{inOrderOfIDs, inOrderOfTimes} {
+	for _, place := range [...]func(*record.Session, time.Time) []*record.Message{inOrderOfIDs, inOrderOfTimes} {
 		fixes = append(fixes, fix{text: text + ". Nothing else in them changes.", loses: loses, whole: true, edit: func(d *draft) error {
 			return c.redate(d.s, place)
 		}}, fix{text: text + ", and ids that sort before new ones.", loses: loses, whole: true, edit: func(d *draft) error {
@@ -137,8 +138,8 @@ func fixDates(c *simulation, _ fault) []fix {
 }
 
 // inOrderOfTimes returns the messages in their order, those in the future last.
-func inOrderOfTimes(s *session.Session, _ time.Time) []*session.Message {
-	all := make([]*session.Message, len(s.Messages))
+func inOrderOfTimes(s *record.Session, _ time.Time) []*record.Message {
+	all := make([]*record.Message, len(s.Messages))
 	for i := range s.Messages {
 		all[i] = &s.Messages[i]
 	}
@@ -149,10 +150,10 @@ func inOrderOfTimes(s *session.Session, _ time.Time) []*session.Message {
 // future at the place that its id gives it, if that id is of no later time than the
 // next prompt's: the time alone is wrong. Ids that sort behind the next prompt's are
 // those from before the clock of ids started again.
-func inOrderOfIDs(s *session.Session, now time.Time) []*session.Message {
+func inOrderOfIDs(s *record.Session, now time.Time) []*record.Message {
 	ms := now.UnixMilli()
 	_, next := render.NextPrompt(s, now)
-	var all, moved []*session.Message
+	var all, moved []*record.Message
 	for i := range s.Messages {
 		if m := &s.Messages[i]; m.Created >= ms && m.ID < next {
 			moved = append(moved, m)
@@ -160,8 +161,8 @@ func inOrderOfIDs(s *session.Session, now time.Time) []*session.Message {
 			all = append(all, m)
 		}
 	}
-	slices.SortStableFunc(moved, func(a, b *session.Message) int { return cmp.Compare(a.ID, b.ID) })
-	merged := make([]*session.Message, 0, len(s.Messages))
+	slices.SortStableFunc(moved, func(a, b *record.Message) int { return cmp.Compare(a.ID, b.ID) })
+	merged := make([]*record.Message, 0, len(s.Messages))
 	for _, m := range all {
 		for len(moved) > 0 && (m.Created >= ms || m.ID < next && moved[0].ID < m.ID) {
 			merged, moved = append(merged, moved[0]), moved[1:]
@@ -174,7 +175,7 @@ func inOrderOfIDs(s *session.Session, now time.Time) []*session.Message {
 // redate gives the messages of the session that are dated in the future times between
 // those of the messages beside them, in the order that place tells. Which messages
 // these are is all that depends on the present.
-func (c *simulation) redate(s *session.Session, place func(*session.Session, time.Time) []*session.Message) error {
+func (c *simulation) redate(s *record.Session, place func(*record.Session, time.Time) []*record.Message) error {
 	order := place(s, c.now)
 	ms := c.now.UnixMilli()
 	last := int64(0) // the latest time before the message that is no later than now
@@ -199,8 +200,8 @@ func (c *simulation) redate(s *session.Session, place func(*session.Session, tim
 		case nexts[i] < math.MaxInt64: // ids decide between messages of one time
 			times[i] = min(last, nexts[i])
 		case last == 0: // nothing tells of any other time: the clock of ids started again meanwhile
-			turns := session.ClockWraps(order[len(order)-1].Created-ms) + 1
-			times[i] = m.Created - session.ClockStart(turns)
+			turns := record.ClockWraps(order[len(order)-1].Created-ms) + 1
+			times[i] = m.Created - record.ClockStart(turns)
 		default:
 			last++
 			times[i] = last
@@ -223,7 +224,7 @@ func (c *simulation) redate(s *session.Session, place func(*session.Session, tim
 
 // setCreated gives the message the time at which it was created, and moves the one at
 // which it was completed along.
-func setCreated(m *session.Message, to int64) error {
+func setCreated(m *record.Message, to int64) error {
 	data, from := m.Data, render.CreatedInJSON(m)
 	var inside []string // a damaged record has the time of its row alone
 	if !m.Malformed() {
@@ -248,7 +249,7 @@ func setCreated(m *session.Message, to int64) error {
 		r = r.WithCol(session.IntCol("time_created", to))
 	}
 	parts := m.Parts
-	*m = session.NewMessage(r)
+	*m = record.NewMessage(r)
 	m.Parts = parts
 	if m.Created != to {
 		return fmt.Errorf("%s: its time is not where the agent reads it", m.Ref)

@@ -8,12 +8,13 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/session"
 )
 
 // disturb makes one random change.
-func disturb(t *rapid.T, s *session.Session) {
+func disturb(t *rapid.T, s *record.Session) {
 	if len(s.Messages) == 0 {
 		return
 	}
@@ -51,12 +52,12 @@ func disturb(t *rapid.T, s *session.Session) {
 }
 
 // partAt returns the part under another name.
-func partAt(p session.Part, ref session.Ref) session.Part {
+func partAt(p record.Part, ref session.Ref) record.Part {
 	data, err := jsonedit.Set(p.Data, jsonedit.Quote(ref.Part), "id")
 	if err != nil {
 		data = p.Data
 	}
-	return session.NewPart(session.Record{Ref: ref, Data: data, Mode: p.Mode})
+	return record.NewPart(session.Record{Ref: ref, Data: data, Mode: p.Mode})
 }
 
 // oddValues are what a member may be changed to; "" removes it.
@@ -72,13 +73,13 @@ var oddMembers = []string{
 }
 
 // disturbRecord puts a random value into a message, for j < 0, or into a part.
-func disturbRecord(t *rapid.T, m *session.Message, j int) {
+func disturbRecord(t *rapid.T, m *record.Message, j int) {
 	path := rapid.SampledFrom(pathsOf(m, j)).Draw(t, "path")
 	disturbMember(m, j, path, rapid.SampledFrom(oddValues).Draw(t, "value"))
 }
 
 // pathsOf returns the paths of all members of a record and of some that are not there.
-func pathsOf(m *session.Message, j int) [][]string {
+func pathsOf(m *record.Message, j int) [][]string {
 	data := m.Data
 	if j >= 0 {
 		data = m.Parts[j].Data
@@ -96,7 +97,7 @@ func pathsOf(m *session.Message, j int) [][]string {
 
 // disturbMember puts a value into a message, for j < 0, or into a part, and reports
 // whether it could.
-func disturbMember(m *session.Message, j int, path []string, value string) bool {
+func disturbMember(m *record.Message, j int, path []string, value string) bool {
 	r := &m.Record
 	if j >= 0 {
 		r = &m.Parts[j].Record
@@ -112,7 +113,7 @@ func disturbMember(m *session.Message, j int, path []string, value string) bool 
 		return false
 	}
 	if j >= 0 {
-		m.Parts[j] = session.NewPart(session.Record{Ref: r.Ref, Data: data, Mode: r.Mode})
+		m.Parts[j] = record.NewPart(session.Record{Ref: r.Ref, Data: data, Mode: r.Mode})
 	} else {
 		*m = rebuiltMessage(m, string(data))
 	}

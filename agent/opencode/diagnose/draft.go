@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/session"
 )
@@ -13,13 +14,13 @@ import (
 // [draft.part]; the bytes of records are shared, an edit replaces them.
 type draft struct {
 	c      *simulation // of the session as it was
-	s      *session.Session
+	s      *record.Session
 	texts  injectedTexts
 	places map[string]int // of messages before a fix moved any; see [placesOf]
 
-	own      map[*session.Part]*ownList // the draft's own lists of parts, by their first element
-	replaced []formerPart               // by the fix that is at work
-	marked   bool                       // a list has parts that are marked as removed
+	own      map[*record.Part]*ownList // the draft's own lists of parts, by their first element
+	replaced []formerPart              // by the fix that is at work
+	marked   bool                      // a list has parts that are marked as removed
 
 	cachedFacts *facts          // see [draft.known]
 	moved       bool            // messages may be out of their order
@@ -43,7 +44,7 @@ func (d *draft) known() *facts {
 
 // replaceMessage puts a message in the place of that at i, with the parts of that. The order of
 // messages is settled by [draft.arrange].
-func (d *draft) replaceMessage(i int, m session.Message) {
+func (d *draft) replaceMessage(i int, m record.Message) {
 	m.Parts = d.s.Messages[i].Parts
 	d.s.Messages[i] = m
 	d.moved = true
@@ -60,14 +61,14 @@ func (d *draft) removeMessage(i int) {
 }
 
 // restoreMessage takes back that the message at i was put, or is to go.
-func (d *draft) restoreMessage(i int, was session.Message) {
+func (d *draft) restoreMessage(i int, was record.Message) {
 	d.s.Messages[i] = was
 	delete(d.dropped, was.Ref.Message)
 	d.updateFacts(i, readable(d.s, &d.s.Messages[i]))
 }
 
 // updateFacts notes what the message at i tells from now on.
-func (d *draft) updateFacts(i int, m *session.Message) {
+func (d *draft) updateFacts(i int, m *record.Message) {
 	if d.cachedFacts != nil && d.cachedFacts.line != nil {
 		line := d.cachedFacts.line
 		line.put(line.places[d.s.Messages[i].Ref.Message], m)
@@ -79,7 +80,7 @@ func (d *draft) updateFacts(i int, m *session.Message) {
 func (d *draft) arrange() {
 	d.removeAllMarked()
 	if len(d.dropped) > 0 {
-		d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m session.Message) bool { return d.dropped[m.Ref.Message] })
+		d.s.Messages = slices.DeleteFunc(d.s.Messages, func(m record.Message) bool { return d.dropped[m.Ref.Message] })
 	}
 	if d.moved {
 		d.s.Sort()
@@ -92,15 +93,15 @@ func (d *draft) arrange() {
 
 // A formerPart is a part that a fix replaces in its place, or removes, as it was.
 type formerPart struct {
-	list    *session.Part // the first element of the list that it is in
+	list    *record.Part // the first element of the list that it is in
 	at      int
-	part    session.Part
+	part    record.Part
 	removed bool
 }
 
 // beforeChanges returns the message, which is as it was but for changes in its list of parts,
 // without these changes.
-func (d *draft) beforeChanges(m session.Message, changes []formerPart) session.Message {
+func (d *draft) beforeChanges(m record.Message, changes []formerPart) record.Message {
 	if !d.hasOwnList(m.Parts) {
 		return m
 	}
@@ -122,7 +123,7 @@ func (d *draft) beforeChanges(m session.Message, changes []formerPart) session.M
 }
 
 // current returns the part of the message that a fix replaced, nil if it is removed.
-func (d *draft) current(m *session.Message, f formerPart) *session.Part {
+func (d *draft) current(m *record.Message, f formerPart) *record.Part {
 	if f.removed {
 		return nil
 	}
@@ -133,7 +134,7 @@ func (d *draft) current(m *session.Message, f formerPart) *session.Part {
 }
 
 // removeMarked removes the parts of the message that are marked as removed.
-func (d *draft) removeMarked(m *session.Message) {
+func (d *draft) removeMarked(m *record.Message) {
 	if d.hasOwnList(m.Parts) && len(d.own[&m.Parts[0]].removed) > 0 {
 		d.clone(m)
 	}
@@ -173,7 +174,7 @@ type fix struct {
 
 // message returns the message that is stored under the ref of it or of one of its
 // parts, ready to be edited.
-func (d *draft) message(ref session.Ref) (*session.Message, error) {
+func (d *draft) message(ref session.Ref) (*record.Message, error) {
 	i := d.index(ref)
 	if i < 0 {
 		return nil, fmt.Errorf("%s: no such message", ref)
@@ -186,7 +187,7 @@ func (d *draft) message(ref session.Ref) (*session.Message, error) {
 // clone gives the message a list of parts of its own, once more if it has one, so
 // that a copy of the message keeps the list as it was. The new list is without the
 // parts that are marked as removed.
-func (d *draft) clone(m *session.Message) {
+func (d *draft) clone(m *record.Message) {
 	var removed map[int]bool
 	if d.hasOwnList(m.Parts) {
 		removed = d.own[&m.Parts[0]].removed
@@ -199,14 +200,14 @@ func (d *draft) clone(m *session.Message) {
 	}
 	m.Parts = parts
 	if d.own == nil {
-		d.own = map[*session.Part]*ownList{}
+		d.own = map[*record.Part]*ownList{}
 	}
 	if len(m.Parts) > 0 {
 		d.own[&m.Parts[0]] = &ownList{}
 	}
 }
 
-func (d *draft) hasOwnList(parts []session.Part) bool {
+func (d *draft) hasOwnList(parts []record.Part) bool {
 	if len(parts) == 0 {
 		return false
 	}
@@ -222,12 +223,12 @@ func (d *draft) index(ref session.Ref) int {
 	if i, ok := d.places[ref.Message]; ok && i < len(d.s.Messages) && d.s.Messages[i].Ref.Message == ref.Message {
 		return i
 	}
-	return slices.IndexFunc(d.s.Messages, func(m session.Message) bool { return m.Ref.Message == ref.Message })
+	return slices.IndexFunc(d.s.Messages, func(m record.Message) bool { return m.Ref.Message == ref.Message })
 }
 
 // part returns the part that is stored under ref, with its message, to be replaced in its
 // place. What adds or removes parts asks for the message.
-func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
+func (d *draft) part(ref session.Ref) (*record.Message, *record.Part, error) {
 	i := d.index(ref)
 	if i < 0 {
 		return nil, nil, fmt.Errorf("%s: no such message", ref)
@@ -245,13 +246,13 @@ func (d *draft) part(ref session.Ref) (*session.Message, *session.Part, error) {
 }
 
 // partIndex returns the index of a part in its message; -1 if it is not there.
-func (d *draft) partIndex(m *session.Message, ref session.Ref) int {
+func (d *draft) partIndex(m *record.Message, ref session.Ref) int {
 	if len(m.Parts) == 0 {
 		return -1
 	}
 	list := d.own[&m.Parts[0]]
 	if list == nil {
-		return slices.IndexFunc(m.Parts, func(p session.Part) bool { return p.Ref == ref })
+		return slices.IndexFunc(m.Parts, func(p record.Part) bool { return p.Ref == ref })
 	}
 	if list.places == nil {
 		list.places = partIndexesIn(m)
@@ -268,7 +269,7 @@ func (d *draft) partIndex(m *session.Message, ref session.Ref) int {
 }
 
 // partIndexesIn returns the places of the message's parts, the first of those under one ref.
-func partIndexesIn(m *session.Message) map[session.Ref]int {
+func partIndexesIn(m *record.Message) map[session.Ref]int {
 	places := make(map[session.Ref]int, len(m.Parts))
 	for i := len(m.Parts) - 1; i >= 0; i-- {
 		places[m.Parts[i].Ref] = i
@@ -280,9 +281,9 @@ func partIndexesIn(m *session.Message) map[session.Ref]int {
 type edit struct {
 	ref    session.Ref // of the finding
 	fix    repair.Fix
-	at     int             // the index of its message, -1 for none
-	before session.Message // that message as it was
-	parts  []formerPart    // its parts that were replaced in their places
+	at     int            // the index of its message, -1 for none
+	before record.Message // that message as it was
+	parts  []formerPart   // its parts that were replaced in their places
 }
 
 // isIndependent reports whether the edit changes no message but its own, its position included.

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -23,8 +24,8 @@ func findNothing(c *simulation) (fs []fault) {
 	return fs
 }
 
-func isSomething(p *session.Part) bool {
-	return p.Malformed() || p.Sent() || p.IsThinking() || p.Type == session.TypeText
+func isSomething(p *record.Part) bool {
+	return p.Malformed() || p.Sent() || p.IsThinking() || p.Type == record.TypeText
 }
 
 func whyNothing(c *simulation, f fault) string {
@@ -47,7 +48,7 @@ func fixEmptyTurn(c *simulation, f fault) []fix {
 			fixes = append(fixes, blankBecomesPlaceholder(c, m.Parts[i].Ref))
 		}
 	}
-	insert := func(inject func(*draft, *session.Message) error) fix {
+	insert := func(inject func(*draft, *record.Message) error) fix {
 		return fix{
 			text: fmt.Sprintf("A synthetic text %q is added to the message.", c.texts.placeholder),
 			edit: func(d *draft) error {
@@ -63,13 +64,13 @@ func fixEmptyTurn(c *simulation, f fault) []fix {
 }
 
 // injectWhereEmpty puts the placeholder into a message that has no content.
-func (d *draft) injectWhereEmpty(m *session.Message) error {
+func (d *draft) injectWhereEmpty(m *record.Message) error {
 	if len(m.Parts) == 0 {
 		return d.inject(m, m.FirstPartID())
 	}
-	for _, is := range [...]func(*session.Part) bool{
-		(*session.Part).IsThinking,
-		func(p *session.Part) bool { return p.Type == session.TypeStepStart },
+	for _, is := range [...]func(*record.Part) bool{
+		(*record.Part).IsThinking,
+		func(p *record.Part) bool { return p.Type == record.TypeStepStart },
 	} {
 		if p := lastOf(m.Parts, is); p != nil {
 			return d.injectAfter(m, p.ID)

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"bytes"
 
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -10,7 +11,7 @@ import (
 // facts holds what the records of a session tell, damaged ones included: the
 // source of every value that a completed record needs and has not itself.
 type facts struct {
-	s             *session.Session
+	s             *record.Session
 	line          *timeline             // see [facts.timeline]
 	places        map[string]int        // of messages in s
 	parts         map[session.Ref]int   // their places in their messages
@@ -53,7 +54,7 @@ func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 
 // countContent returns how many parts of a message of the session have content that is sent
 // with it.
-func (k *facts) countContent(m *session.Message) int {
+func (k *facts) countContent(m *record.Message) int {
 	n, counted := k.contentCounts[m.Ref.Message]
 	if counted {
 		return n
@@ -66,7 +67,7 @@ func (k *facts) countContent(m *session.Message) int {
 	return n
 }
 
-func countContent(m *session.Message, parts []session.Part) (n int) {
+func countContent(m *record.Message, parts []record.Part) (n int) {
 	for i := range parts {
 		if hasContent(m, &parts[i]) {
 			n++
@@ -82,7 +83,7 @@ type step struct {
 }
 
 // step returns the step of the part, which is one of the message.
-func (k *facts) step(m *session.Message, ref session.Ref) *step {
+func (k *facts) step(m *record.Message, ref session.Ref) *step {
 	if s, ok := k.steps[ref]; ok {
 		return s
 	}
@@ -90,7 +91,7 @@ func (k *facts) step(m *session.Message, ref session.Ref) *step {
 		k.steps = map[session.Ref]*step{}
 	}
 	for parts := range m.Steps() {
-		s := &step{countContent(m, parts), anyOf(parts, (*session.Part).IsThinking)}
+		s := &step{countContent(m, parts), anyOf(parts, (*record.Part).IsThinking)}
 		for i := range parts {
 			k.steps[parts[i].Ref] = s
 		}
@@ -100,7 +101,7 @@ func (k *facts) step(m *session.Message, ref session.Ref) *step {
 
 // readable returns the message as far as it can be read, nil if nothing can: a damaged one
 // has the members that can be read to their end, and no others.
-func readable(s *session.Session, m *session.Message) *session.Message {
+func readable(s *record.Session, m *record.Message) *record.Message {
 	if m.Malformed() {
 		return salvaged(s, m)
 	}
@@ -109,7 +110,7 @@ func readable(s *session.Session, m *session.Message) *session.Message {
 
 // salvaged returns the message with what can be read of its record, nil if that is
 // nothing.
-func salvaged(s *session.Session, m *session.Message) *session.Message {
+func salvaged(s *record.Session, m *record.Message) *record.Message {
 	if m.Unreadable() {
 		return nil
 	}
@@ -118,7 +119,7 @@ func salvaged(s *session.Session, m *session.Message) *session.Message {
 	if jsonedit.CheckObject(data) != nil || len(bytes.TrimSpace(data)) == len("{}") {
 		return nil
 	}
-	left := session.NewMessage(with(r, data))
+	left := record.NewMessage(with(r, data))
 	if left.Created == 0 {
 		left.Created = m.Created
 	}
@@ -138,7 +139,7 @@ func (n modelNames) of(name string) []byte {
 
 // modelOf returns the names of the model that a message says it asks, or was written
 // by; false where one of them is missing.
-func modelOf(m *session.Message) (n modelNames, ok bool) {
+func modelOf(m *record.Message) (n modelNames, ok bool) {
 	if m.Role == session.RoleUser {
 		n = modelNames{textIn(m, "model", "providerID"), textIn(m, "model", "modelID")}
 	}

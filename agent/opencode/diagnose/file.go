@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/jsonedit"
 	"mend/request"
@@ -32,12 +33,12 @@ func fixFile(c *simulation, f fault) []fix {
 	switch {
 	case p == nil:
 		return nil
-	case p.Type == session.TypeTool:
+	case p.Type == record.TypeTool:
 		return []fix{
 			detach(f.Ref, func(raw []byte) bool { return c.refuses(m, p, raw) }),
 			detach(f.Ref, func([]byte) bool { return true }),
 		}
-	case p.Type != session.TypeFile:
+	case p.Type != record.TypeFile:
 		return nil
 	}
 	return []fix{{
@@ -100,14 +101,14 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 
 // refuses reports whether some version of the agent ends at the attachment, or the
 // provider refuses it: whether the call with nothing else attached is at fault.
-func (c *simulation) refuses(m *session.Message, p *session.Part, raw []byte) bool {
+func (c *simulation) refuses(m *record.Message, p *record.Part, raw []byte) bool {
 	data, err := jsonedit.Set(p.Data, slices.Concat([]byte("["), raw, []byte("]")), "state", "attachments")
 	if err != nil {
 		return false
 	}
 	alone := *m
-	alone.Parts = []session.Part{session.NewPart(with(p.Record, data))}
-	one := c.withSession(&session.Session{ID: c.s.ID, Messages: []session.Message{alone}})
+	alone.Parts = []record.Part{record.NewPart(with(p.Record, data))}
+	one := c.withSession(&record.Session{Head: session.Head{ID: c.s.ID}, Messages: []record.Message{alone}})
 	one.renderer = &render.Renderer{}
 	return slices.ContainsFunc(render.Profiles(), func(p render.Profile) bool {
 		return slices.ContainsFunc(one.violations(setting{p, false}), func(v request.Violation) bool {

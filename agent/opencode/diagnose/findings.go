@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/repair"
 	"mend/request"
@@ -97,7 +98,7 @@ func (c *simulation) isForeign(ref session.Ref) bool {
 		return false
 	}
 	switch p.Type {
-	case session.TypeThinking, session.TypeRedactedThinking, session.TypeToolUse, session.TypeToolResult:
+	case record.TypeThinking, record.TypeRedactedThinking, record.TypeToolUse, record.TypeToolResult:
 		return true
 	}
 	return false
@@ -132,7 +133,7 @@ func (c *simulation) severity(w request.Violation, m request.Model) repair.Sever
 // isAttachment reports whether the violation is about a file in the result of a call.
 func (c *simulation) isAttachment(w request.Violation) bool {
 	_, p := c.part(firstRef(w.Refs))
-	return p != nil && p.Type == session.TypeTool
+	return p != nil && p.Type == record.TypeTool
 }
 
 // isLoopRule reports whether the rule is about an open tool loop, for which the

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -13,7 +14,7 @@ import (
 // fixFirstPrompt completes the records up to the answer, among which the prompt
 // may be, or puts the placeholder where it was.
 func fixFirstPrompt(c *simulation, f fault) []fix {
-	at := slices.IndexFunc(c.s.Messages, func(m session.Message) bool { return m.Ref.Message == f.Ref.Message })
+	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 	before := map[string]bool{}
 	for i := range c.s.Messages[:at+1] {
 		before[c.s.Messages[i].Ref.Message] = true
@@ -28,8 +29,8 @@ func fixFirstPrompt(c *simulation, f fault) []fix {
 // firstPromptFixes fix a conversation that starts with an answer: older versions
 // read it in another order, or the prompt before it has nothing that is sent, or
 // is not there at all.
-func firstPromptFixes(s *session.Session, f fault) []fix {
-	i := slices.IndexFunc(s.Messages, func(m session.Message) bool { return m.Ref.Message == f.Ref.Message })
+func firstPromptFixes(s *record.Session, f fault) []fix {
+	i := slices.IndexFunc(s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 	if i < 0 {
 		return nil
 	}
@@ -50,7 +51,7 @@ func firstPromptFixes(s *session.Session, f fault) []fix {
 }
 
 // promptBefore returns the last prompt before message i, -1 if there is none.
-func promptBefore(s *session.Session, i int) int {
+func promptBefore(s *record.Session, i int) int {
 	for j := range slices.Backward(s.Messages[:i]) {
 		if s.Messages[j].Role == session.RoleUser {
 			return j
@@ -78,11 +79,11 @@ func refill(d *draft, ref session.Ref) error {
 }
 
 // isTextWithContent reports whether the part of a prompt is sent to the model.
-func isTextWithContent(p session.Part) bool {
+func isTextWithContent(p record.Part) bool {
 	switch p.Type {
-	case session.TypeText:
+	case record.TypeText:
 		return !p.Ignored && p.Text != ""
-	case session.TypeFile:
+	case record.TypeFile:
 		raw, _ := jsonedit.Get(p.Data, "mime")
 		mime := jsonedit.Unquote(raw)
 		return mime != "text/plain" && mime != "application/x-directory"
@@ -119,10 +120,10 @@ func insertPromptBefore(d *draft, ref session.Ref) error {
 // prompts that are not there, either, that id is not taken. Nor is it where parts
 // of the prompt are left: they would be the new one's, and so no undo could take
 // that away.
-func lostPrompt(s *session.Session, answer *session.Message) (string, bool) {
+func lostPrompt(s *record.Session, answer *record.Message) (string, bool) {
 	id := parentOf(answer)
 	lost := func(id string) bool { return id != "" && s.Message(id) == nil }
-	fork := slices.ContainsFunc(s.Messages, func(m session.Message) bool {
+	fork := slices.ContainsFunc(s.Messages, func(m record.Message) bool {
 		other := parentOf(&m)
 		return other != id && lost(other)
 	})
@@ -136,7 +137,7 @@ func lostPrompt(s *session.Session, answer *session.Message) (string, bool) {
 
 // parentOf returns the id of the prompt that an answer says it is for, "" if it does
 // not say.
-func parentOf(m *session.Message) string {
+func parentOf(m *record.Message) string {
 	raw, _ := jsonedit.Get(m.Data, "parentID")
 	return jsonedit.Unquote(raw)
 }

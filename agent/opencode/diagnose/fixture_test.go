@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/internal/endpoint"
 	"mend/jsonedit"
 	"mend/repair"
@@ -18,7 +19,7 @@ import (
 
 // fixture returns the session that the real OpenCode 1.1.53 wrote: four prompts, six
 // answers, healthy.
-func fixture(t *testing.T) *session.Session {
+func fixture(t *testing.T) *record.Session {
 	t.Helper()
 	dir := t.TempDir()
 	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
@@ -26,13 +27,13 @@ func fixture(t *testing.T) *session.Session {
 		t.Fatal(err)
 	}
 	store := os.DirFS(path.Join(dir, "opencode", "storage"))
-	s := &session.Session{ID: id}
+	s := &record.Session{Head: session.Head{ID: id}}
 	for name, data := range readAll(t, store, path.Join("message", id)) {
 		ref := session.Ref{Kind: session.KindMessage, Session: id, Message: name}
-		m := session.NewMessage(session.Record{Ref: ref, Data: data, Mode: 0o644})
+		m := record.NewMessage(session.Record{Ref: ref, Data: data, Mode: 0o644})
 		for part, data := range readAll(t, store, path.Join("part", name)) {
 			ref.Kind, ref.Part = session.KindPart, part
-			m.Parts = append(m.Parts, session.NewPart(session.Record{Ref: ref, Data: data, Mode: 0o644}))
+			m.Parts = append(m.Parts, record.NewPart(session.Record{Ref: ref, Data: data, Mode: 0o644}))
 		}
 		s.Messages = append(s.Messages, m)
 	}
@@ -77,7 +78,7 @@ func TestFixtureIsHealthy(t *testing.T) {
 		t.Errorf("refused: %v", vs)
 	}
 	r, err := Plan(s, Request{Options: o, Classes: []repair.Class{repair.ThinkingDisabledViolation}})
-	if err != nil || len(r.Plan.Ops) != 6 || len(r.Unfixable) > 0 || slices.ContainsFunc(r.After.Messages, func(m session.Message) bool { return m.HasThinking() }) {
+	if err != nil || len(r.Plan.Ops) != 6 || len(r.Unfixable) > 0 || slices.ContainsFunc(r.After.Messages, func(m record.Message) bool { return m.HasThinking() }) {
 		t.Errorf("stripping changes %d records of 6, leaves %s, %v", len(r.Plan.Ops), summary(r.Unfixable), err)
 	}
 }
@@ -86,7 +87,7 @@ func TestFixtureIsHealthy(t *testing.T) {
 // four classes into the real store, and holds each against the provider's rules.
 func TestFixtureDamages(t *testing.T) {
 	const oneCall, prompt, hello, goodbye = 1, 3, 4, 9
-	first := func(m *session.Message, kind string) *session.Part {
+	first := func(m *record.Message, kind string) *record.Part {
 		for i := range m.Parts {
 			if m.Parts[i].Type == kind {
 				return &m.Parts[i]
@@ -94,42 +95,42 @@ func TestFixtureDamages(t *testing.T) {
 		}
 		return nil
 	}
-	text := func(n int, text string) func(*session.Session) error {
-		return func(s *session.Session) error { return first(&s.Messages[n], "text").Set(jsonedit.Quote(text), "text") }
+	text := func(n int, text string) func(*record.Session) error {
+		return func(s *record.Session) error { return first(&s.Messages[n], "text").Set(jsonedit.Quote(text), "text") }
 	}
-	behind := func(n int, kind string) func(*session.Session) error {
-		return func(s *session.Session) error {
+	behind := func(n int, kind string) func(*record.Session) error {
+		return func(s *record.Session) error {
 			m := &s.Messages[n]
-			p := first(m, session.TypeReasoning)
+			p := first(m, record.TypeReasoning)
 			to := p.Ref
 			to.Part = first(m, kind).ID + "z"
-			r, err := p.Move(to)
+			r, err := record.Move(&p.Record, to)
 			m.Remove(p.Ref)
-			m.Insert(session.NewPart(r))
+			m.Insert(record.NewPart(r))
 			return err
 		}
 	}
-	drop := func(n int) func(*session.Session) error {
-		return func(s *session.Session) error {
+	drop := func(n int) func(*record.Session) error {
+		return func(s *record.Session) error {
 			s.Messages[n].Remove(first(&s.Messages[n], "text").Ref)
 			return nil
 		}
 	}
 	for _, c := range []struct {
 		name string
-		cut  func(*session.Session) error
+		cut  func(*record.Session) error
 		rule string
 		ops  int
 	}{
-		{"reasoning behind tool", behind(oneCall, session.TypeTool), "R1", 2},
-		{"reasoning last", behind(hello, session.TypeText), "R10", 2},
+		{"reasoning behind tool", behind(oneCall, record.TypeTool), "R1", 2},
+		{"reasoning last", behind(hello, record.TypeText), "R10", 2},
 		{"empty answer", text(hello, ""), "R10", 1},
 		{"blank answer", text(hello, " \n"), "R11", 1},
 		{"blank text beside tool", text(oneCall, " \n"), "R11", 1},
 		{"blank prompt", text(prompt, " \n"), "R11", 1},
 		{"answer of reasoning only", drop(hello), "R10", 1},
 		{"last answer of reasoning only", drop(goodbye), "R10", 1},
-		{"first prompt lost its parts", func(s *session.Session) error { s.Messages[0].Parts = nil; return nil }, "R16", 1},
+		{"first prompt lost its parts", func(s *record.Session) error { s.Messages[0].Parts = nil; return nil }, "R16", 1},
 	} {
 		s := fixture(t)
 		if err := c.cut(s); err != nil {

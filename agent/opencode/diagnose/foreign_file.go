@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/provider/anthropic"
 	"mend/repair"
@@ -70,7 +71,7 @@ func (c *simulation) newFiles() []fault {
 }
 
 // describeFile tells what the agent does about a file; without a full stop where it opens one.
-func (c *simulation) describeFile(f *session.File) string {
+func (c *simulation) describeFile(f *record.File) string {
 	kind := "parts"
 	if f.Ref.Message == "" {
 		kind = "messages"
@@ -113,7 +114,7 @@ func (c *simulation) refused(use setting, live []int) *request.Violation {
 	for _, i := range live {
 		of[c.s.Files[i].Ref] = true
 	}
-	for _, v := range c.violationsWith(use, func(f *session.File) bool { return of[f.Ref] }) {
+	for _, v := range c.violationsWith(use, func(f *record.File) bool { return of[f.Ref] }) {
 		if was[v.Rule]--; was[v.Rule] < 0 {
 			return &v
 		}
@@ -123,7 +124,7 @@ func (c *simulation) refused(use setting, live []int) *request.Violation {
 
 // violationsWith returns what is wrong with the request that also has what the agent reads
 // for the files that keep chooses.
-func (c *simulation) violationsWith(use setting, keep func(*session.File) bool) []request.Violation {
+func (c *simulation) violationsWith(use setting, keep func(*record.File) bool) []request.Violation {
 	is := new(render.Renderer).Read(render.WithFiles(c.s, keep))
 	return is.Check(anthropic.Provider{}, is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.env.Missing}), use.thinking)
 }
@@ -167,7 +168,7 @@ func fixBeside(c *simulation, at fault) []fix {
 			for _, f := range findFiles(c) {
 				away[f.Ref] = cmp.Or(f.Severity, repair.Note) == at.Severity && c.whyKept(f.Ref) == ""
 			}
-			d.s.Files = slices.DeleteFunc(slices.Clone(d.s.Files), func(f session.File) bool { return away[f.Ref] })
+			d.s.Files = slices.DeleteFunc(slices.Clone(d.s.Files), func(f record.File) bool { return away[f.Ref] })
 			return nil
 		},
 	}}

@@ -3,9 +3,9 @@ package diagnose
 import (
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/request"
-	"mend/session"
 )
 
 // Options is what a diagnosis needs to know besides the session.
@@ -52,11 +52,11 @@ func (r Request) repair() repair.Request {
 // A Result is a [repair.Result] with the session as the plan leaves it.
 type Result struct {
 	repair.Result
-	After *session.Session
+	After *record.Session
 }
 
 // Plan plans the repair of a session.
-func Plan(s *session.Session, r Request) (Result, error) {
+func Plan(s *record.Session, r Request) (Result, error) {
 	result, err := repair.Plan(s.ID, New(s, r.repair(), r.environment()), r.repair())
 	if err != nil {
 		return Result{}, err
@@ -65,11 +65,11 @@ func Plan(s *session.Session, r Request) (Result, error) {
 }
 
 // diagnosed returns what is wrong with the session.
-func diagnosed(s *session.Session, o Options) []repair.Diagnosis {
+func diagnosed(s *record.Session, o Options) []repair.Diagnosis {
 	return Diagnose(s, o.repair(), o.environment())
 }
 
 // chartOf returns the chart of a session.
-func chartOf(s *session.Session, o Options, force bool, asked ...repair.Class) *simulation {
+func chartOf(s *record.Session, o Options, force bool, asked ...repair.Class) *simulation {
 	return newSimulation(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
 }

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/internal/damage"
 	"mend/repair"
 	"mend/session"
@@ -10,7 +11,7 @@ import (
 
 // A folder that may not be read hides what it holds: the session is not healthy.
 func TestHiddenFolder(t *testing.T) {
-	s := &session.Session{ID: "ses_1", Stray: []session.Stray{{Path: "part/msg_1", Message: "msg_1", Why: "permission denied", Hidden: true}}}
+	s := &record.Session{Head: session.Head{ID: "ses_1", Stray: []session.Stray{{Path: "part/msg_1", Message: "msg_1", Why: "permission denied", Hidden: true}}}}
 	ds := diagnosed(s, Options{})
 	if len(ds) != 1 || ds[0].Severity != repair.Broken || ds[0].Fix != "" || ds[0].WhyNot == "" {
 		t.Errorf("Diagnose = %+v, want one that is broken and has no fix", ds)
@@ -23,7 +24,7 @@ func TestHiddenFolder(t *testing.T) {
 
 // A session that the agent does not list is told, and left.
 func TestUnlisted(t *testing.T) {
-	hide := func(statement string) *session.Session {
+	hide := func(statement string) *record.Session {
 		return unpack(t, 2, func(s damage.Store) { s.(damage.Database).SQL(statement) }).load()
 	}
 	for _, c := range []struct {
@@ -49,7 +50,7 @@ func TestUnlisted(t *testing.T) {
 // A row without an id among the sessions' own is broken for the versions that cannot
 // list any session because of it, and a note for the others.
 func TestRowWithoutID(t *testing.T) {
-	s := &session.Session{Stray: []session.Stray{{Path: `session/""`, Why: "its id is NULL, not text", Row: true}}}
+	s := &record.Session{Head: session.Head{Stray: []session.Stray{{Path: `session/""`, Why: "its id is NULL, not text", Row: true}}}}
 	for version, want := range map[string]string{"1.18.33": "listed", "1.2.27": "stray"} {
 		ds := diagnosed(s, Options{Now: fixtureTime, Version: version})
 		if len(ds) != 1 || ds[0].Rule != want || (ds[0].Severity == repair.Broken) != (want == "listed") {

@@ -3,12 +3,13 @@ package diagnose
 import (
 	"pgregory.net/rapid"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/session"
 )
 
 // wantOpsApply checks that the ops lead from before to after, and their inverse back.
-func wantOpsApply(t *rapid.T, before *session.Session, r Result) {
+func wantOpsApply(t *rapid.T, before *record.Session, r Result) {
 	if len(r.Plan.Ops) == 0 {
 		return
 	}
@@ -26,7 +27,7 @@ func wantOpsApply(t *rapid.T, before *session.Session, r Result) {
 	}
 }
 
-func images(s *session.Session) map[session.Ref]*change.Image {
+func images(s *record.Session) map[session.Ref]*change.Image {
 	all := map[session.Ref]*change.Image{}
 	for r := range s.Records {
 		all[r.Ref] = change.ImageOf(r)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -13,7 +14,7 @@ import (
 const suffix = "_mend"
 
 // stepOf returns the step of the message that the part stored under ref belongs to.
-func stepOf(m *session.Message, ref session.Ref) []session.Part {
+func stepOf(m *record.Message, ref session.Ref) []record.Part {
 	for step := range m.Steps() {
 		for i := range step {
 			if step[i].Ref == ref {
@@ -25,7 +26,7 @@ func stepOf(m *session.Message, ref session.Ref) []session.Part {
 }
 
 // lastOf returns the last of the parts that is so, nil if none is.
-func lastOf(parts []session.Part, is func(*session.Part) bool) *session.Part {
+func lastOf(parts []record.Part, is func(*record.Part) bool) *record.Part {
 	for i := len(parts) - 1; i >= 0; i-- {
 		if is(&parts[i]) {
 			return &parts[i]
@@ -35,14 +36,14 @@ func lastOf(parts []session.Part, is func(*session.Part) bool) *session.Part {
 }
 
 // anyOf reports whether one of the parts is so.
-func anyOf(parts []session.Part, is func(*session.Part) bool) bool { return lastOf(parts, is) != nil }
+func anyOf(parts []record.Part, is func(*record.Part) bool) bool { return lastOf(parts, is) != nil }
 
 // hasContent reports whether the part has content that is sent with its message. A
 // prompt may also be a file, a task or the order to compact.
-func hasContent(m *session.Message, p *session.Part) bool {
+func hasContent(m *record.Message, p *record.Part) bool {
 	if m.Role == session.RoleUser {
 		switch p.Type {
-		case session.TypeFile, "subtask", "compaction":
+		case record.TypeFile, "subtask", "compaction":
 			return true
 		}
 	}
@@ -50,7 +51,7 @@ func hasContent(m *session.Message, p *session.Part) bool {
 }
 
 // idAfter returns a free id that sorts behind id and before the next part of the message.
-func idAfter(m *session.Message, id string) (string, error) {
+func idAfter(m *record.Message, id string) (string, error) {
 	next := ""
 	for i := range m.Parts {
 		if p := m.Parts[i].ID; p > id && (next == "" || p < next) {
@@ -66,7 +67,7 @@ func idAfter(m *session.Message, id string) (string, error) {
 }
 
 // injectAfter puts the placeholder into the message behind the part with the id.
-func (d *draft) injectAfter(m *session.Message, id string) error {
+func (d *draft) injectAfter(m *record.Message, id string) error {
 	id, err := idAfter(m, id)
 	if err != nil {
 		return err
@@ -75,7 +76,7 @@ func (d *draft) injectAfter(m *session.Message, id string) error {
 }
 
 // injectStep puts a step with the placeholder behind everything in the message.
-func (d *draft) injectStep(m *session.Message) error {
+func (d *draft) injectStep(m *record.Message) error {
 	if len(m.Parts) == 0 {
 		return fmt.Errorf("%s: no parts", m.ID)
 	}
@@ -88,7 +89,7 @@ func (d *draft) injectStep(m *session.Message) error {
 }
 
 // inject puts the placeholder into the message, as a synthetic text part under id.
-func (d *draft) inject(m *session.Message, id string) error {
+func (d *draft) inject(m *record.Message, id string) error {
 	if !d.s.InjectText(m, id, d.texts.placeholder) {
 		return fmt.Errorf("%s: no id for the text", m.ID)
 	}
@@ -146,7 +147,7 @@ func (d *draft) set(ref session.Ref, raw []byte, path ...string) error {
 }
 
 // nameOf returns how a sentence calls a part.
-func nameOf(p *session.Part) string {
+func nameOf(p *record.Part) string {
 	switch {
 	case p == nil:
 		return "Something"
@@ -156,16 +157,16 @@ func nameOf(p *session.Part) string {
 		return "The " + callName(p)
 	}
 	switch p.Type {
-	case session.TypeText:
+	case record.TypeText:
 		return "A text"
-	case session.TypeFile:
+	case record.TypeFile:
 		return "A file"
 	}
 	return "A record of type " + cmp.Or(p.Type, "(none)")
 }
 
 // callName returns how a sentence calls a tool call.
-func callName(p *session.Part) string {
+func callName(p *record.Part) string {
 	name := "call"
 	if p.Tool != "" {
 		name = p.Tool + " call"

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/session"
 )
@@ -71,7 +72,7 @@ func TestNothingIntoWhatCannotBeRead(t *testing.T) {
 // Ids that change on the way hide neither the newest answer nor what a diagnosis
 // is about.
 func TestRenumberedOnTheWay(t *testing.T) {
-	old := func(turns ...turn) *session.Session {
+	old := func(turns ...turn) *record.Session {
 		s := build(turns...)
 		if err := s.Rename(map[string]string{"msg_01": "msg_fffa2ee64001aaaaaaaaaaaaaa", "msg_02": "msg_fffa2ee64002aaaaaaaaaaaaaa"}); err != nil {
 			t.Fatal(err)

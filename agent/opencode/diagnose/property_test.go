@@ -8,6 +8,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/agent/opencode/record"
 	"mend/internal/storetest"
 	"mend/jsonedit"
 	"mend/repair"
@@ -36,7 +37,7 @@ type generator struct {
 	calls   int
 }
 
-func (g *generator) session(t *rapid.T) *session.Session {
+func (g *generator) session(t *rapid.T) *record.Session {
 	turns := []turn{g.prompt(t)}
 	for range rapid.IntRange(1, 5).Draw(t, "turns") {
 		if rapid.Bool().Draw(t, "prompt") {
@@ -139,13 +140,13 @@ func TestPlanProperties(t *testing.T) {
 	})
 }
 
-func truncate(t *rapid.T, s *session.Session) {
+func truncate(t *rapid.T, s *record.Session) {
 	m := &s.Messages[rapid.IntRange(0, len(s.Messages)-1).Draw(t, "message")]
 	if len(m.Parts) > 0 {
 		p := &m.Parts[rapid.IntRange(0, len(m.Parts)-1).Draw(t, "part")]
 		rec := p.Record
 		rec.Data = rec.Data[:rapid.IntRange(0, len(rec.Data)-1).Draw(t, "bytes")]
-		*p = session.NewPart(rec)
+		*p = record.NewPart(rec)
 	}
 }
 
@@ -154,7 +155,7 @@ func truncate(t *rapid.T, s *session.Session) {
 // the fix of a loop or of a lost prompt puts it. A fix in another record than
 // the one at fault names it: thinking of the same step that goes first in a loop,
 // and the prompt without content before an answer left without a prompt.
-func wantOnlyNamedChanges(t *rapid.T, s *session.Session, found []repair.Diagnosis, r Result) {
+func wantOnlyNamedChanges(t *rapid.T, s *record.Session, found []repair.Diagnosis, r Result) {
 	for _, o := range r.Plan.Ops {
 		about := func(d repair.Diagnosis) bool {
 			whole := d.Ref.Kind == session.KindMessage || o.Pre == nil
@@ -176,9 +177,9 @@ func wantOnlyNamedChanges(t *rapid.T, s *session.Session, found []repair.Diagnos
 }
 
 // wantNoForgedThinking checks that every thinking part was there before, its id apart.
-func wantNoForgedThinking(t *rapid.T, before, after *session.Session) {
+func wantNoForgedThinking(t *rapid.T, before, after *record.Session) {
 	was := map[string]bool{}
-	strip := func(p session.Part) string {
+	strip := func(p record.Part) string {
 		return strings.Replace(string(p.Data), string(jsonedit.Quote(p.ID)), "", 1)
 	}
 	for _, m := range before.Messages {

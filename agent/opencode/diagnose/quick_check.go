@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
@@ -71,12 +72,12 @@ func (q *QuickCheck) Message(m *session.Record, parts iter.Seq[*session.Record])
 
 // Healthy reports whether nothing can be wrong with the session whose messages were passed.
 // Of s all but the messages counts.
-func (q *QuickCheck) Healthy(s *session.Session) bool {
+func (q *QuickCheck) Healthy(s *record.Session) bool {
 	slices.SortFunc(q.seen, func(a, b messageSummary) int {
 		return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
 	})
 	ids, calls := make(map[string]bool, len(q.seen)), map[string]bool{}
-	times := session.Session{Created: s.Created, Updated: s.Updated}
+	times := record.Session{Head: session.Head{Created: s.Created, Updated: s.Updated}}
 	var former, prompt, sent *messageSummary // the message before, the newest prompt, the last one that is sent
 	for i := range q.seen {
 		m := &q.seen[i]
@@ -114,10 +115,10 @@ func (m *messageSummary) follows(before *messageSummary) bool {
 
 // Span returns the time around Now for which a healthy session stays one; see [render.StableSpan].
 func (q *QuickCheck) Span() (from, until time.Time) {
-	s := session.Session{Messages: make([]session.Message, 0, 1)}
+	s := record.Session{Messages: make([]record.Message, 0, 1)}
 	if n := len(q.seen); n > 0 {
 		newest := &q.seen[n-1]
-		s.Messages = append(s.Messages, session.Message{ID: newest.id, Created: newest.created})
+		s.Messages = append(s.Messages, record.Message{ID: newest.id, Created: newest.created})
 	}
 	return render.StableSpan(&s, q.Now)
 }
@@ -147,7 +148,7 @@ func (q *QuickCheck) Thinks() bool {
 }
 
 // quickCheck reports whether the session passes a quick check.
-func quickCheck(s *session.Session, now time.Time) bool {
+func quickCheck(s *record.Session, now time.Time) bool {
 	q := QuickCheck{Now: now}
 	for i := range s.Messages {
 		m := &s.Messages[i]
@@ -167,7 +168,7 @@ func quickCheck(s *session.Session, now time.Time) bool {
 
 // usualInfo reports whether the session's own record says nothing that changes the request,
 // which goes to that model.
-func usualInfo(s *session.Session, asked modelID) bool {
+func usualInfo(s *record.Session, asked modelID) bool {
 	_, reverted := infoField(s, "revert")
 	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || isArchived(s) || reverted || len(schema.SessionFaults(s, true)) > 0 || len(schema.ProjectFaults(s, true)) > 0 {
 		return false
@@ -182,7 +183,7 @@ func usualInfo(s *session.Session, asked modelID) bool {
 
 // infoField returns what the session's own record has under that name: a member of a
 // file, or a column of a row that is not NULL; and whether there is one.
-func infoField(s *session.Session, name string) ([]byte, bool) {
+func infoField(s *record.Session, name string) ([]byte, bool) {
 	if c, isColumn := s.Info.Col(name); isColumn && c.Class != session.ClassNull {
 		return c.Bytes, true
 	}
@@ -293,9 +294,9 @@ func (m *messageSummary) part(r *session.Record) bool {
 // promptPart reports whether the part may be one of a prompt.
 func (m *messageSummary) promptPart(kind string, v *values) bool {
 	switch kind {
-	case session.TypeText, "subtask", "compaction":
+	case record.TypeText, "subtask", "compaction":
 		m.stage = stepSaid
-	case session.TypeFile:
+	case record.TypeFile:
 		mime := string(v.text(schema.CaptureMIME))
 		if mime == "text/plain" || mime == "application/x-directory" {
 			return true // not sent
@@ -312,17 +313,17 @@ func (m *messageSummary) promptPart(kind string, v *values) bool {
 // answerPart reports whether the part may be one of an answer: each step is thinking, then
 // text, then calls that have ended.
 func (m *messageSummary) answerPart(kind string, v *values) bool {
-	m.more = m.more || kind != session.TypeStepStart && kind != session.TypeReasoning
+	m.more = m.more || kind != record.TypeStepStart && kind != record.TypeReasoning
 	switch kind {
-	case session.TypeText, session.TypeStepStart, session.TypeStepFinish, "patch":
-	case session.TypeReasoning:
+	case record.TypeText, record.TypeStepStart, record.TypeStepFinish, "patch":
+	case record.TypeReasoning:
 		if !v.has(schema.CaptureMetadata) {
 			return false
 		}
 		m.thinks = true
-	case session.TypeTool:
+	case record.TypeTool:
 		status := string(v.text(schema.CaptureStatus))
-		if status != session.StatusCompleted && status != session.StatusError || !isName(v.text(schema.CaptureCallID)) || !isToolName(v.text(schema.CaptureTool)) || v.has(schema.CaptureFiles) {
+		if status != record.StatusCompleted && status != record.StatusError || !isName(v.text(schema.CaptureCallID)) || !isToolName(v.text(schema.CaptureTool)) || v.has(schema.CaptureFiles) {
 			return false
 		}
 		m.calls = append(m.calls, string(v.text(schema.CaptureCallID)))
@@ -372,16 +373,16 @@ const (
 func (at *stage) next(kind string) bool {
 	to := *at
 	switch kind {
-	case session.TypeStepStart:
+	case record.TypeStepStart:
 		if to == stepThought || to == stepSaid {
 			return false
 		}
 		*at, to = stepBegun, stepBegun
-	case session.TypeReasoning:
+	case record.TypeReasoning:
 		to = stepThought
-	case session.TypeText:
+	case record.TypeText:
 		to = stepSaid
-	case session.TypeTool:
+	case record.TypeTool:
 		to = stepCalled
 	}
 	ok := to >= *at

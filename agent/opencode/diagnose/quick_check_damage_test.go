@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/internal/damage"
 	"mend/session"
 )
@@ -65,7 +66,7 @@ func TestPlainIsHealthyAfterDamage(t *testing.T) {
 					*m = rebuiltMessage(m, d.to(string(m.Data)))
 				} else {
 					p := &m.Parts[j]
-					*p = session.NewPart(session.Record{Ref: p.Ref, Data: []byte(d.to(string(p.Data))), Mode: p.Mode})
+					*p = record.NewPart(session.Record{Ref: p.Ref, Data: []byte(d.to(string(p.Data))), Mode: p.Mode})
 				}
 				s.Sort()
 				if !quickCheck(s, fixtureTime) {

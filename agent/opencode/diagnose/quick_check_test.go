@@ -6,19 +6,20 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/agent/opencode/record"
 	"mend/internal/storetest"
 	"mend/session"
 )
 
 // findings returns what is wrong with the session in all its settings, by simulation.
-func findings(s *session.Session) []fault {
+func findings(s *record.Session) []fault {
 	return chartOf(s, Options{Now: fixtureTime}, false).Findings().All()
 }
 
 func TestPlain(t *testing.T) {
 	rows := []struct {
 		name string
-		s    *session.Session
+		s    *record.Session
 		want bool
 	}{
 		{"what the real agent wrote", fixture(t), true},
@@ -57,7 +58,7 @@ func TestPlain(t *testing.T) {
 }
 
 // allKinds returns a session with every kind of part, answers that failed, and a compaction.
-func allKinds() *session.Session {
+func allKinds() *record.Session {
 	const (
 		text    = `"type":"file","mime":"text/plain","url":"file:///x","filename":"x"`
 		agent   = `"type":"agent","name":"explore","source":{"value":"@explore","start":0,"end":8}`
@@ -83,15 +84,15 @@ func allKinds() *session.Session {
 }
 
 // complete gives an answer the time at which it ended.
-func complete(m *session.Message) {
+func complete(m *record.Message) {
 	if m.Role == session.RoleAssistant && m.Completed == 0 {
 		*m = rebuiltMessage(m, strings.Replace(string(m.Data), `"time":{`, `"time":{"completed":9000,`, 1))
 	}
 }
 
 // rebuiltMessage returns the message with other data.
-func rebuiltMessage(m *session.Message, data string) session.Message {
-	n := session.NewMessage(session.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
+func rebuiltMessage(m *record.Message, data string) record.Message {
+	n := record.NewMessage(session.Record{Ref: m.Ref, Data: []byte(data), Mode: m.Mode})
 	n.Parts = m.Parts
 	return n
 }
@@ -103,7 +104,7 @@ func TestPlainIsHealthy(t *testing.T) {
 	for i := range kinds.Messages {
 		complete(&kinds.Messages[i])
 	}
-	wholes := []*session.Session{fixture(t), kinds}
+	wholes := []*record.Session{fixture(t), kinds}
 	stillPlain := 0
 	rapid.Check(t, func(t *rapid.T) {
 		s := rapid.SampledFrom(wholes).Draw(t, "session").Clone()

@@ -7,12 +7,12 @@ import (
 	"path/filepath"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
-	"mend/session"
 	"mend/testdata"
 )
 
@@ -45,7 +45,7 @@ func wantVerdict(t *testing.T, h *opencode.Home, st stored, want string) {
 
 // testFix fixes a session of the real program, which is refused with a verdict,
 // and then answers.
-func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*session.Session, fault) []fix) {
+func testFix(t *testing.T, version int, apply func(damage.Store), verdict, code string, fixes func(*record.Session, fault) []fix) {
 	t.Helper()
 	h, st := realHome(t, version, apply)
 	wantVerdict(t, h, st, verdict)

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
@@ -109,7 +110,7 @@ func whyDefect(_ *simulation, f fault) string {
 }
 
 // sqlToGiveID returns the SQL that gives the row of a part an id by which mend can keep it.
-func sqlToGiveID(p *session.Part) string {
+func sqlToGiveID(p *record.Part) string {
 	is := "= " + p.Ref.Part // a blob is called by its literal
 	switch id, _ := p.Col("id"); {
 	case id.Class == session.ClassNull:
@@ -163,7 +164,7 @@ func findUnlisted(c *simulation) (fs []fault) {
 	return fs
 }
 
-func isArchived(s *session.Session) bool {
+func isArchived(s *record.Session) bool {
 	c, isColumn := s.Info.Col("time_archived")
 	raw, told := jsonedit.Get(s.Info.Data, "time", "archived")
 	return isColumn && c.Class != session.ClassNull || told && raw[0] != 'n'

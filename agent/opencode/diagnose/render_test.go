@@ -5,6 +5,7 @@ import (
 	"slices"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/internal/endpoint"
 	"mend/session"
 )
@@ -12,7 +13,7 @@ import (
 // endpointRequest returns the request that OpenCode sends for a session and one more prompt,
 // made without any code of this package: docs/opencode.md, "What becomes
 // of a record in the request".
-func endpointRequest(s *session.Session) endpoint.Request {
+func endpointRequest(s *record.Session) endpoint.Request {
 	r := endpoint.Request{Thinking: endpoint.Thinking{Type: "enabled"}}
 	add := func(role string, c endpoint.Content) {
 		if n := len(r.Messages); n > 0 && r.Messages[n-1].Role == role { // the agent joins neighbours
@@ -28,7 +29,7 @@ func endpointRequest(s *session.Session) endpoint.Request {
 			}
 			continue
 		}
-		if m.Failed && m.ErrorName != "MessageAbortedError" || m.Failed && !slices.ContainsFunc(m.Parts, func(p session.Part) bool {
+		if m.Failed && m.ErrorName != "MessageAbortedError" || m.Failed && !slices.ContainsFunc(m.Parts, func(p record.Part) bool {
 			return p.Type != "step-start" && p.Type != "reasoning"
 		}) {
 			continue
@@ -47,7 +48,7 @@ func endpointRequest(s *session.Session) endpoint.Request {
 	return r
 }
 
-func promptContent(parts []session.Part) (c endpoint.Content) {
+func promptContent(parts []record.Part) (c endpoint.Content) {
 	for _, p := range parts {
 		switch {
 		case p.Type == "file":
@@ -61,7 +62,7 @@ func promptContent(parts []session.Part) (c endpoint.Content) {
 
 // stepContent returns a step's turn and the turn of its results; any tells whether
 // the turn is sent, with or without content: unsigned reasoning is dropped late.
-func stepContent(step []session.Part) (blocks, results endpoint.Content, any bool) {
+func stepContent(step []record.Part) (blocks, results endpoint.Content, any bool) {
 	for _, p := range step {
 		switch {
 		case p.Type == "text" && !p.Ignored && p.Text != "":
@@ -80,7 +81,7 @@ func stepContent(step []session.Part) (blocks, results endpoint.Content, any boo
 
 // refused lists the rules that the session breaks, of those that are about the
 // faults of this package.
-func refused(s *session.Session) []string {
+func refused(s *record.Session) []string {
 	var rules []string
 	for _, v := range endpoint.Violations(endpointRequest(s)) {
 		if slices.Contains([]string{"R1", "R2", "R5", "R6", "R10", "R11", "R16"}, v.Rule) {

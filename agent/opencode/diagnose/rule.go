@@ -3,6 +3,7 @@ package diagnose
 import (
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/repair"
 	"mend/session"
@@ -95,7 +96,7 @@ func always(sentence string) func(*simulation, fault) string {
 }
 
 // eachPart calls f for every part of the session that can be read.
-func (c *simulation) eachPart(f func(m *session.Message, p *session.Part)) {
+func (c *simulation) eachPart(f func(m *record.Message, p *record.Part)) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
 		for j := range m.Parts {
@@ -107,7 +108,7 @@ func (c *simulation) eachPart(f func(m *session.Message, p *session.Part)) {
 }
 
 // withSessionOnly is for fixes that need no more than the session.
-func withSessionOnly(f func(*session.Session, fault) []fix) func(*simulation, fault) []fix {
+func withSessionOnly(f func(*record.Session, fault) []fix) func(*simulation, fault) []fix {
 	return func(c *simulation, at fault) []fix { return f(c.s, at) }
 }
 

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -81,10 +82,10 @@ func (g recordContext) finish() string {
 			return reason
 		}
 	}
-	var last []session.Part
+	var last []record.Part
 	for last = range g.m.Steps() {
 	}
-	if slices.ContainsFunc(last, func(p session.Part) bool { return p.Type == session.TypeTool }) {
+	if slices.ContainsFunc(last, func(p record.Part) bool { return p.Type == record.TypeTool }) {
 		return "tool-calls"
 	}
 	return "stop"
@@ -94,7 +95,7 @@ func (g recordContext) finish() string {
 // asks for.
 func (g recordContext) answersCompaction() bool {
 	parent := g.known.timeline().byID[textAt(g.m.Data, "parentID")]
-	return parent != nil && slices.ContainsFunc(parent.Parts, func(p session.Part) bool { return p.Type == "compaction" })
+	return parent != nil && slices.ContainsFunc(parent.Parts, func(p record.Part) bool { return p.Type == "compaction" })
 }
 
 // removeMessage returns the fix that gives the message up.

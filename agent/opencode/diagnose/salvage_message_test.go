@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/damage"
@@ -16,7 +17,7 @@ import (
 func TestSalvagedRole(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		s     *session.Session
+		s     *record.Session
 		lost  int
 		left  string
 		want  string
@@ -49,7 +50,7 @@ func TestSalvagedTime(t *testing.T) {
 	at := func(ms int) string { return fmt.Sprintf(`"type":"text","text":"x","time":{"start":%d}`, ms) }
 	for _, c := range []struct {
 		name string
-		s    *session.Session
+		s    *record.Session
 		lost int
 		want int64
 	}{

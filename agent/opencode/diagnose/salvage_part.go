@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
@@ -44,15 +46,15 @@ func (g recordContext) salvageByType() []fix {
 		kind = textAt(v.Data, "type")
 	}
 	switch {
-	case kind == session.TypeText:
+	case kind == record.TypeText:
 		return g.salvageText(r, v)
-	case kind == session.TypeTool:
+	case kind == record.TypeTool:
 		return g.salvageTool(r, v)
-	case kind == session.TypeFile && v.Intact("url"):
+	case kind == record.TypeFile && v.Intact("url"):
 		return g.salvageRest(r, v, "Other fields of the file's record.")
-	case kind == session.TypeFile:
+	case kind == record.TypeFile:
 		return g.replaceFileByText(withoutCutValue(r.Data, v))
-	case kind == session.TypeStepStart, kind == "compaction":
+	case kind == record.TypeStepStart, kind == "compaction":
 		return g.salvageRest(r, v, "Other fields of the record.")
 	case kind == "" && g.beginsStep():
 		start := g.s.Rewrite(g.p.Record, stepStartType)
@@ -61,7 +63,7 @@ func (g recordContext) salvageByType() []fix {
 	return nil
 }
 
-var stepStartType = jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeStepStart)}
+var stepStartType = jsonedit.Member{Name: "type", Raw: jsonedit.Quote(record.TypeStepStart)}
 
 // withoutCutValue returns the data without the value that was not read to its end, unless that
 // is the one to be kept, and without the objects that have nothing left.
@@ -85,7 +87,7 @@ func withoutCutValue(data []byte, v jsonedit.Partial, kept ...string) []byte {
 func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	text := textAt(r.Data, "text")
 	data, _, err := g.completedPart(withoutCutValue(r.Data, v, "text"))
-	if err != nil || session.Blank(text) {
+	if err != nil || js.Blank(text) {
 		return nil
 	}
 	loses := "Everything in the record except the text."
@@ -124,15 +126,15 @@ func (g recordContext) salvageTool(r session.Record, v jsonedit.Partial) []fix {
 
 // salvageState makes of what can be read of a call's state one that has ended.
 func (g recordContext) salvageState(data []byte, v jsonedit.Partial) (left []byte, loses string, err error) {
-	status, result := session.StatusError, "error"
-	if v.Intact("state", "status") && textAt(data, "state", "status") == session.StatusCompleted {
-		status, result = session.StatusCompleted, "output"
+	status, result := record.StatusError, "error"
+	if v.Intact("state", "status") && textAt(data, "state", "status") == record.StatusCompleted {
+		status, result = record.StatusCompleted, "output"
 	}
 	text, loses := textAt(data, "state", result), "Everything in the record except the call's result."
 	if !v.Intact("state", result) {
 		text, loses = text+cutShort, "The end of the call's result."
 		if text == cutShort {
-			status, result, text, loses = session.StatusError, "error", schema.LostResult, "The call's result."
+			status, result, text, loses = record.StatusError, "error", schema.LostResult, "The call's result."
 		}
 	}
 	data = withoutCutValue(data, v)
@@ -164,7 +166,7 @@ func (g recordContext) isFile(data []byte) bool {
 
 // replaceFileByText returns a text that says what file was there.
 func (g recordContext) replaceFileByText(data []byte) []fix {
-	told := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, session.Blank)
+	told := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, js.Blank)
 	if len(told) == 0 {
 		return nil
 	}
@@ -175,7 +177,7 @@ func (g recordContext) replaceFileByText(data []byte) []fix {
 // newText returns a synthetic text under the part's ids.
 func (g recordContext) newText(text string) session.Record {
 	return g.s.Rewrite(g.p.Record,
-		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(session.TypeText)},
+		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(record.TypeText)},
 		jsonedit.Member{Name: "text", Raw: jsonedit.Quote(text)},
 		jsonedit.Member{Name: "synthetic", Raw: []byte("true")})
 }
@@ -183,8 +185,8 @@ func (g recordContext) newText(text string) session.Record {
 // beginsStep reports whether the part stands where a step of an answer begins.
 func (g recordContext) beginsStep() bool {
 	i := g.at
-	opens := i == 0 || g.m.Parts[i-1].Type == session.TypeStepFinish
-	return g.m.Role == session.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != session.TypeStepStart
+	opens := i == 0 || g.m.Parts[i-1].Type == record.TypeStepFinish
+	return g.m.Role == session.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != record.TypeStepStart
 }
 
 // giveUpPart returns the fixes that keep nothing of the part: the first of them removes

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/change"
 	"mend/internal/damage"
@@ -62,7 +63,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 
 // wantCompleteKept checks that what the first n bytes of a tool's record hold in full is
 // in the call that the fix makes, and no signature is ever written.
-func wantCompleteKept(t *testing.T, broken *session.Session, r *session.Record, n int, f fix) {
+func wantCompleteKept(t *testing.T, broken *record.Session, r *session.Record, n int, f fix) {
 	t.Helper()
 	d := &draft{s: broken.Clone(), texts: defaultTexts()}
 	if err := f.edit(d); err != nil {
@@ -73,11 +74,11 @@ func wantCompleteKept(t *testing.T, broken *session.Session, r *session.Record, 
 	if err != nil {
 		return // removed, or a message
 	}
-	was, kept := session.NewPart(*r), jsonedit.ParsePartial(r.Data[:n])
+	was, kept := record.NewPart(*r), jsonedit.ParsePartial(r.Data[:n])
 	if was.Signature != "" && p.IsThinking() {
 		t.Errorf("%s cut at %d is thinking: %s", r.Ref, n, p.Data)
 	}
-	if was.Type != session.TypeTool {
+	if was.Type != record.TypeTool {
 		return
 	}
 	for _, path := range [][]string{{"callID"}, {"tool"}, {"state", "input"}} {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"strconv"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
@@ -42,7 +43,7 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 		case schema.Project:
 			return jsonedit.Quote(cmp.Or(s.Info.Ref.Project, s.Project))
 		case schema.Folder:
-			return recordContext{s: s, m: &session.Message{Record: s.Info}, known: k}.folder("cwd")
+			return recordContext{s: s, m: &record.Message{Record: s.Info}, known: k}.folder("cwd")
 		case schema.Created:
 			return strconv.AppendInt(nil, created, 10)
 		case schema.Updated:
@@ -72,7 +73,7 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 
 // sessionTimes returns when the session was made and last changed, by what it and its
 // messages say.
-func sessionTimes(s *session.Session) (created, updated int64) {
+func sessionTimes(s *record.Session) (created, updated int64) {
 	created, updated = s.Created, s.Updated
 	for i := range s.Messages {
 		m := &s.Messages[i]

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/damage"
 	"mend/provider/anthropic"
@@ -17,7 +18,7 @@ import (
 
 // fromStore returns the fixture of a version, by number, as its store loads it after a
 // damage.
-func fromStore(t *testing.T, version int, apply func(damage.Store)) *session.Session {
+func fromStore(t *testing.T, version int, apply func(damage.Store)) *record.Session {
 	t.Helper()
 	return unpack(t, version, apply).load()
 }
@@ -29,7 +30,7 @@ type faultPlace struct{ code, message string }
 
 // violationCounts counts what is wrong with a session under some profiles and with
 // thinking on and off, and lists it.
-func violationCounts(s *session.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
+func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
 	counts, faults := map[faultPlace]int{}, map[fault]bool{}
 	note := func(in map[faultPlace]int, code, says string, refs ...session.Ref) {
 		f := fault{Code: code, Says: says}
@@ -59,7 +60,7 @@ func violationCounts(s *session.Session, profiles []render.Profile) (map[faultPl
 
 // firstHolding tries fixes in turn on a broken session, until one leaves nothing wrong
 // that is not wrong with the healthy one either; it returns the session after it.
-func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]int, fixes []fix, profiles []render.Profile) *session.Session {
+func firstHolding(t *testing.T, broken *record.Session, healthy map[faultPlace]int, fixes []fix, profiles []render.Profile) *record.Session {
 	t.Helper()
 	for _, f := range fixes {
 		d := &draft{s: broken.Clone(), texts: defaultTexts()}
@@ -80,18 +81,18 @@ func firstHolding(t *testing.T, broken *session.Session, healthy map[faultPlace]
 }
 
 // truncated returns the session with one record cut after n bytes.
-func truncated(s *session.Session, ref session.Ref, n int) *session.Session {
+func truncated(s *record.Session, ref session.Ref, n int) *record.Session {
 	c := s.Clone()
 	for i := range c.Messages {
 		m := &c.Messages[i]
 		if m.Ref == ref {
 			parts := m.Parts
-			*m = session.NewMessage(with(m.Record, m.Data[:n:n]))
+			*m = record.NewMessage(with(m.Record, m.Data[:n:n]))
 			m.Parts = parts
 		}
 		for j := range m.Parts {
 			if p := &m.Parts[j]; p.Ref == ref {
-				*p = session.NewPart(with(p.Record, p.Data[:n:n]))
+				*p = record.NewPart(with(p.Record, p.Data[:n:n]))
 			}
 		}
 	}
@@ -100,7 +101,7 @@ func truncated(s *session.Session, ref session.Ref, n int) *session.Session {
 }
 
 // partOutline returns the member names of a record, which the length of its texts does not change.
-func partOutline(s *session.Session, ref session.Ref) string {
+func partOutline(s *record.Session, ref session.Ref) string {
 	for r := range s.Records {
 		if r.Ref == ref {
 			return fmt.Sprint(paths(r.Data))
@@ -110,7 +111,7 @@ func partOutline(s *session.Session, ref session.Ref) string {
 }
 
 // wantOrder checks that the record can be read and has its ids.
-func wantOrder(t *testing.T, s *session.Session, ref session.Ref) {
+func wantOrder(t *testing.T, s *record.Session, ref session.Ref) {
 	t.Helper()
 	for r := range s.Records {
 		if r.Ref == ref && r.Defect != nil {
@@ -123,7 +124,7 @@ func wantOrder(t *testing.T, s *session.Session, ref session.Ref) {
 }
 
 // wantOthersUnchanged checks that no byte of another record changes.
-func wantOthersUnchanged(t *testing.T, before, after *session.Session, but session.Ref) {
+func wantOthersUnchanged(t *testing.T, before, after *record.Session, but session.Ref) {
 	t.Helper()
 	now := map[session.Ref]string{}
 	for r := range after.Records {
@@ -150,7 +151,7 @@ func damaged(r session.Record, data string, class session.Class) session.Record 
 	return r
 }
 
-func fixesFor(s *session.Session, ref session.Ref) []fix {
+func fixesFor(s *record.Session, ref session.Ref) []fix {
 	f := fault{Code: render.FailureUnreadable, Ref: ref, Says: "the text ends early"}
 	if ref.Kind == session.KindMessage {
 		return salvageMessageFixes(&facts{s: s}, f)
@@ -158,7 +159,7 @@ func fixesFor(s *session.Session, ref session.Ref) []fix {
 	return salvagePartFixes(&facts{s: s}, f)
 }
 
-func edited(t *testing.T, s *session.Session, f fix) *session.Session {
+func edited(t *testing.T, s *record.Session, f fix) *record.Session {
 	t.Helper()
 	d := &draft{s: s.Clone(), texts: defaultTexts()}
 	if err := f.edit(d); err != nil {
@@ -169,18 +170,18 @@ func edited(t *testing.T, s *session.Session, f fix) *session.Session {
 }
 
 // replaced returns the session with another record under the same ref.
-func replaced(s *session.Session, r session.Record) *session.Session {
+func replaced(s *record.Session, r session.Record) *record.Session {
 	c := s.Clone()
 	for i := range c.Messages {
 		m := &c.Messages[i]
 		if m.Ref == r.Ref {
 			parts := m.Parts
-			*m = session.NewMessage(r)
+			*m = record.NewMessage(r)
 			m.Parts = parts
 		}
 		for j := range m.Parts {
 			if m.Parts[j].Ref == r.Ref {
-				m.Parts[j] = session.NewPart(r)
+				m.Parts[j] = record.NewPart(r)
 			}
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
@@ -172,7 +174,7 @@ func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
 		case (c.Class == session.ClassText || c.Class == session.ClassBlob) && utf8.Valid(c.Bytes):
 			raw = jsonedit.Quote(string(c.Bytes))
 		case c.Class == session.ClassInteger, c.Class == session.ClassReal:
-			raw = []byte(c.JavaScript())
+			raw = []byte(js.ColumnString(c))
 		}
 		if len(raw) == 0 || jsonedit.Parse(raw).Kind() == 0 {
 			lost = append(lost, name)
@@ -216,7 +218,7 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 // folderOfMessages is where the agent worked, by what messages say; "", for which
 // the agent takes the folder that it was started in, if none says.
 func (k *facts) folderOfMessages() []byte {
-	g := recordContext{s: k.s, m: &session.Message{}, known: k}
+	g := recordContext{s: k.s, m: &record.Message{}, known: k}
 	if cwd := g.sibling(session.RoleAssistant, "path", "cwd"); cwd != nil && schema.IsAbsolute(jsonedit.Unquote(cwd)) {
 		return cwd
 	}
@@ -224,7 +226,7 @@ func (k *facts) folderOfMessages() []byte {
 }
 
 // sumOf returns the sum of the numbers at path of all messages.
-func sumOf(s *session.Session, path ...string) []byte {
+func sumOf(s *record.Session, path ...string) []byte {
 	sum := 0.0
 	for i := range s.Messages {
 		raw, _ := jsonedit.Get(s.Messages[i].Data, path...)
@@ -236,7 +238,7 @@ func sumOf(s *session.Session, path ...string) []byte {
 }
 
 // projectFixes move the session to the project that has its directory.
-func projectFixes(s *session.Session, _ fault) []fix {
+func projectFixes(s *record.Session, _ fault) []fix {
 	if s.Home == "" {
 		return nil
 	}

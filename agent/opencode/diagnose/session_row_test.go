@@ -9,6 +9,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent/opencode/database"
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/damage"
 	"mend/internal/storetest"
@@ -22,7 +23,7 @@ type rowStore struct {
 	t       *testing.T
 	db      *sqlite3.Conn
 	store   *database.Store
-	session *session.Session
+	session *record.Session
 }
 
 func newRowStore(t *testing.T, archive []byte) rowStore {
@@ -53,9 +54,9 @@ func (s rowStore) exec(sql string) {
 	}
 }
 
-func (s rowStore) load(id string) *session.Session {
+func (s rowStore) load(id string) *record.Session {
 	s.t.Helper()
-	loaded, err := s.store.Load(s.t.Context(), session.Session{ID: id})
+	loaded, err := s.store.Load(s.t.Context(), session.Head{ID: id})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -63,7 +64,7 @@ func (s rowStore) load(id string) *session.Session {
 }
 
 // with returns the session with the cell's value, as SQLite stores it.
-func (s rowStore) with(c damage.Cell) *session.Session {
+func (s rowStore) with(c damage.Cell) *record.Session {
 	s.t.Helper()
 	s.exec(c.Statement())
 	defer s.exec("delete from session; insert into session select * from whole")

@@ -4,6 +4,8 @@ import (
 	"slices"
 	"time"
 
+	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/provider/anthropic"
 	"mend/repair"
@@ -14,7 +16,7 @@ import (
 // A simulation is one state of a session, with the requests that the agent will send for
 // it, which are made when they are first needed. It is not safe for concurrent use.
 type simulation struct {
-	s         *session.Session
+	s         *record.Session
 	renderer  *render.Renderer
 	request   repair.Request
 	env       Environment
@@ -68,13 +70,13 @@ type Environment struct {
 
 // New returns the case of a session for a request. Unless the request has Force, the
 // newest answer of a busy session is not examined, since the agent still writes it.
-func New(s *session.Session, r repair.Request, e Environment) repair.Case {
+func New(s *record.Session, r repair.Request, e Environment) repair.Case {
 	return newSimulation(s, r, e)
 }
 
 // Diagnose returns what is wrong with a session, as [repair.Diagnose] does, but without
 // building its requests if the quick check finds it healthy.
-func Diagnose(s *session.Session, o repair.Options, e Environment) []repair.Diagnosis {
+func Diagnose(s *record.Session, o repair.Options, e Environment) []repair.Diagnosis {
 	if quickCheck(s, o.Typed()) {
 		return nil
 	}
@@ -90,16 +92,16 @@ func defaultTexts() injectedTexts {
 
 func textsOf(r repair.Request) injectedTexts {
 	t := defaultTexts()
-	if !session.Blank(r.Placeholder) {
+	if !js.Blank(r.Placeholder) {
 		t.placeholder = r.Placeholder
 	}
-	if !session.Blank(r.Cancelled) {
+	if !js.Blank(r.Cancelled) {
 		t.cancelled = r.Cancelled
 	}
 	return t
 }
 
-func newSimulation(s *session.Session, r repair.Request, e Environment) *simulation {
+func newSimulation(s *record.Session, r repair.Request, e Environment) *simulation {
 	c := &simulation{s: s, renderer: &render.Renderer{}, request: r, env: e, now: r.Typed(), requested: r.Classes, texts: textsOf(r)}
 	c.settings = c.settingsFor(s)
 	c.busy = !r.Force && c.Busy()
@@ -110,7 +112,7 @@ func newSimulation(s *session.Session, r repair.Request, e Environment) *simulat
 func (c *simulation) Busy() bool { return Busy(c.s, c.request.Now, c.env.Held) }
 
 // withSession returns the simulation of another state of the session.
-func (c *simulation) withSession(s *session.Session) *simulation {
+func (c *simulation) withSession(s *record.Session) *simulation {
 	n := *c
 	n.s, n.newest = s, ""
 	n.places, n.parts, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.draftFacts, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
@@ -191,7 +193,7 @@ func (c *simulation) violations(set setting) []request.Violation {
 
 // settingsFor returns all ways in which the session may be sent: that of the options
 // first, then every profile with thinking on and off, unless another program reads it.
-func (c *simulation) settingsFor(s *session.Session) []setting {
+func (c *simulation) settingsFor(s *record.Session) []setting {
 	use := setting{render.ProfileFor(c.request.Version), Thinks(s)}
 	if c.request.Thinking != nil {
 		use.thinking = *c.request.Thinking
@@ -213,23 +215,23 @@ func (c *simulation) settingsFor(s *session.Session) []setting {
 // Thinks reports whether the next request most likely asks the model to think: an
 // answer of the model that wrote the newest one holds thinking. The newest alone
 // does not tell, since a model that may think need not.
-func Thinks(s *session.Session) bool {
+func Thinks(s *record.Session) bool {
 	newest := s.LatestAssistant()
-	return newest != nil && slices.ContainsFunc(s.Messages, func(m session.Message) bool {
+	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {
 		return m.Role == session.RoleAssistant && m.ProviderID == newest.ProviderID && m.ModelID == newest.ModelID && m.HasThinking()
 	})
 }
 
 // loopOpen reports whether the tool loop of the newest answer is open: nothing
 // was said behind its calls and its results.
-func loopOpen(s *session.Session) bool {
+func loopOpen(s *record.Session) bool {
 	n := len(s.Messages) - 1
 	if n < 0 || s.Messages[n].Role != session.RoleAssistant || s.Messages[n].Finished() {
 		return false
 	}
 	m := &s.Messages[n]
-	last := lastOf(m.Parts, func(p *session.Part) bool { return hasContent(m, p) || p.IsThinking() })
-	return last == nil || last.Type != session.TypeText || anyOf(stepOf(m, last.Ref), (*session.Part).IsTool)
+	last := lastOf(m.Parts, func(p *record.Part) bool { return hasContent(m, p) || p.IsThinking() })
+	return last == nil || last.Type != record.TypeText || anyOf(stepOf(m, last.Ref), (*record.Part).IsTool)
 }
 
 // abortedError is the name of the error of an answer that the user ended.
@@ -238,14 +240,14 @@ const abortedError = "MessageAbortedError"
 // isSent reports whether the message is sent to the model. An answer that failed
 // does not, unless the user aborted it and it holds more than a step's start and
 // thinking (docs/opencode.md, "What becomes of a record in the request").
-func isSent(m *session.Message) bool {
-	return !m.Failed || m.ErrorName == abortedError && anyOf(m.Parts, func(p *session.Part) bool {
-		return p.Type != session.TypeStepStart && p.Type != session.TypeReasoning
+func isSent(m *record.Message) bool {
+	return !m.Failed || m.ErrorName == abortedError && anyOf(m.Parts, func(p *record.Part) bool {
+		return p.Type != record.TypeStepStart && p.Type != record.TypeReasoning
 	})
 }
 
 // message returns the message that the ref is, or is in; nil if there is none.
-func (c *simulation) message(ref session.Ref) *session.Message {
+func (c *simulation) message(ref session.Ref) *record.Message {
 	if c.places == nil {
 		c.places = messageIndexes(c.s)
 	}
@@ -257,7 +259,7 @@ func (c *simulation) message(ref session.Ref) *session.Message {
 }
 
 // messageIndexes returns the places of the session's messages, by the ids in their refs.
-func messageIndexes(s *session.Session) map[string]int {
+func messageIndexes(s *record.Session) map[string]int {
 	at := make(map[string]int, len(s.Messages))
 	for i := len(s.Messages) - 1; i >= 0; i-- { // the first counts
 		at[s.Messages[i].Ref.Message] = i
@@ -266,7 +268,7 @@ func messageIndexes(s *session.Session) map[string]int {
 }
 
 // part returns the part that is stored under ref, with its message; nil if there is none.
-func (c *simulation) part(ref session.Ref) (*session.Message, *session.Part) {
+func (c *simulation) part(ref session.Ref) (*record.Message, *record.Part) {
 	m := c.message(ref)
 	if m == nil || ref.Kind != session.KindPart {
 		return m, nil
@@ -281,7 +283,7 @@ func (c *simulation) part(ref session.Ref) (*session.Message, *session.Part) {
 }
 
 // partIndexes returns the places of the session's parts in their messages.
-func partIndexes(s *session.Session) map[session.Ref]int {
+func partIndexes(s *record.Session) map[session.Ref]int {
 	at := map[session.Ref]int{}
 	for i := range s.Messages {
 		m := &s.Messages[i]

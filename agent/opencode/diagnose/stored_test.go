@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/opencode/database"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
 	"mend/change"
@@ -50,8 +51,8 @@ func unpack(t *testing.T, version int, apply func(damage.Store)) stored {
 // A store is a tree or a database.
 type store interface {
 	storetest.Store
-	List(ctx context.Context) ([]session.Session, error)
-	Load(ctx context.Context, head session.Session) (*session.Session, error)
+	List(ctx context.Context) ([]session.Head, error)
+	Load(ctx context.Context, head session.Head) (*record.Session, error)
 }
 
 func (st stored) open() store {
@@ -70,14 +71,14 @@ func (st stored) open() store {
 }
 
 // load loads the session as a scan does.
-func (st stored) load() *session.Session {
+func (st stored) load() *record.Session {
 	st.t.Helper()
 	store := st.open()
 	heads, err := store.List(st.t.Context())
 	if err != nil {
 		st.t.Fatal(err)
 	}
-	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == st.id })
+	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == st.id })
 	s, err := store.Load(st.t.Context(), heads[i])
 	if err != nil {
 		st.t.Fatal(err)
@@ -105,7 +106,7 @@ func (st stored) apply(ops []change.Op) []change.Op {
 
 // wantUndone stores what became of the session, and takes it back: what is
 // stored then is every byte what it was.
-func (st stored) wantUndone(before, after *session.Session) {
+func (st stored) wantUndone(before, after *record.Session) {
 	st.t.Helper()
 	damaged := st.snapshot()
 	ops := st.apply(change.Diff(before.AllRecords, after.AllRecords))
@@ -129,7 +130,7 @@ func (st stored) snapshot() map[string]string {
 
 // faults returns how often each code is found in a session, by profile and thinking,
 // and the first fault of a code.
-func faults(s *session.Session, code string) (counts map[string]int, first fault) {
+func faults(s *record.Session, code string) (counts map[string]int, first fault) {
 	counts = map[string]int{}
 	for _, p := range render.Profiles() {
 		for _, thinking := range []bool{true, false} {
@@ -149,7 +150,7 @@ func faults(s *session.Session, code string) (counts map[string]int, first fault
 
 // fix applies the first fix after which the code is gone and nothing is there
 // more often than before; nil if there is none.
-func applyFixes(s *session.Session, code string, fixes func(*session.Session, fault) []fix) *session.Session {
+func applyFixes(s *record.Session, code string, fixes func(*record.Session, fault) []fix) *record.Session {
 	before, f := faults(s, code)
 	for _, x := range fixes(s, f) {
 		d := draft{s: s.Clone(), texts: defaultTexts()}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/session"
 )
@@ -16,7 +17,7 @@ import (
 
 func classOfLast(c *simulation, f fault) repair.Class {
 	m, p := c.part(f.Ref)
-	if p != nil && !anyOf(stepOf(m, f.Ref), func(q *session.Part) bool { return hasContent(m, q) }) {
+	if p != nil && !anyOf(stepOf(m, f.Ref), func(q *record.Part) bool { return hasContent(m, q) }) {
 		return repair.EmptyContentMessage
 	}
 	return repair.ThinkingBlockOrder
@@ -46,7 +47,7 @@ func fixLast(c *simulation, f fault) []fix {
 			fixes = append(fixes, placeholderBehindThinking(c, q.Ref))
 		}
 	}
-	if anyOf(step, func(q *session.Part) bool { return hasContent(m, q) }) {
+	if anyOf(step, func(q *record.Part) bool { return hasContent(m, q) }) {
 		fixes = append(fixes, moves(c, ref)...)
 	}
 	id := p.ID
@@ -117,7 +118,7 @@ func fixLoopStart(c *simulation, f fault) []fix {
 		return nil
 	}
 	var fixes []fix
-	if t := lastOf(stepOf(m, f.Ref), func(q *session.Part) bool { return q.IsThinking() && q.Signature != "" }); t != nil {
+	if t := lastOf(stepOf(m, f.Ref), func(q *record.Part) bool { return q.IsThinking() && q.Signature != "" }); t != nil {
 		move := moveFirst(t.Ref)
 		move.text = fmt.Sprintf("The thinking %s moves to the front of the step (only its id changes).", t.ID)
 		fixes = append(fixes, move)
@@ -135,7 +136,7 @@ func fixLoopThinking(c *simulation, f fault) []fix {
 func closeLoop(c *simulation, f session.Ref) fix {
 	in := c.newest
 	for i := range c.s.Messages {
-		if m := &c.s.Messages[i]; isSent(m) && anyOf(m.Parts, func(p *session.Part) bool { return p.Type == session.TypeTool }) {
+		if m := &c.s.Messages[i]; isSent(m) && anyOf(m.Parts, func(p *record.Part) bool { return p.Type == record.TypeTool }) {
 			in = m.Ref.Message
 		}
 	}
@@ -170,7 +171,7 @@ func findThinkingOrder(c *simulation) (fs []fault) {
 // laterThinking returns the signed thinking of a step behind content that no other
 // leads. What is not signed the agent leaves out. Thinking between, after other thinking that leads the step, is how some
 // models work.
-func laterThinking(step []session.Part) (fs []fault) {
+func laterThinking(step []record.Part) (fs []fault) {
 	content := false
 	for i := range step {
 		p := &step[i]

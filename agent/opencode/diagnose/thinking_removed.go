@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
@@ -39,7 +40,7 @@ func fixThinkingOff(c *simulation, f fault) []fix {
 		edit:  func(d *draft) error { _, err := d.strip(ref); return err },
 	}}
 	m := c.message(ref)
-	if !anyOf(m.Parts, func(p *session.Part) bool { return hasContent(m, p) }) {
+	if !anyOf(m.Parts, func(p *record.Part) bool { return hasContent(m, p) }) {
 		fixes[0].text = fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", c.texts.placeholder)
 		fixes[0].edit = func(d *draft) error { return d.stripAlone(ref) }
 	}
@@ -47,7 +48,7 @@ func fixThinkingOff(c *simulation, f fault) []fix {
 }
 
 // strip takes the thinking out of a message.
-func (d *draft) strip(ref session.Ref) (gone []session.Part, err error) {
+func (d *draft) strip(ref session.Ref) (gone []record.Part, err error) {
 	m, err := d.message(ref)
 	if err != nil {
 		return nil, err
@@ -91,7 +92,7 @@ func fixThinking(c *simulation, f fault) []fix {
 		return nil
 	}
 	fixes := []fix{removeThinking(f.Ref)}
-	if len(thoughts(m)) == 1 && !anyOf(m.Parts, func(p *session.Part) bool { return hasContent(m, p) }) {
+	if len(thoughts(m)) == 1 && !anyOf(m.Parts, func(p *record.Part) bool { return hasContent(m, p) }) {
 		fixes = []fix{{
 			text:  fmt.Sprintf("The thinking is removed. Because nothing else is left, %q replaces it.", c.texts.placeholder),
 			loses: losesThoughts,
@@ -107,7 +108,7 @@ func fixThinking(c *simulation, f fault) []fix {
 const encryptedField = "reasoningEncryptedContent"
 
 // encryptedBy returns the names in the metadata of the part that hold encrypted reasoning.
-func encryptedBy(p *session.Part) (names []string) {
+func encryptedBy(p *record.Part) (names []string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		if raw, ok := jsonedit.Get(p.Data, "metadata", name, encryptedField); ok && notNull(raw) {
 			names = append(names, name)
@@ -117,7 +118,7 @@ func encryptedBy(p *session.Part) (names []string) {
 }
 
 func findEncrypted(c *simulation) (fs []fault) {
-	c.eachPart(func(_ *session.Message, p *session.Part) {
+	c.eachPart(func(_ *record.Message, p *record.Part) {
 		if len(encryptedBy(p)) > 0 {
 			fs = append(fs, fault{Ref: p.Ref})
 		}

@@ -6,6 +6,7 @@ import (
 	"sort"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -13,10 +14,10 @@ import (
 // with what each of them tells: the nearest message that tells something is found
 // without a look at the others.
 type timeline struct {
-	messages []*session.Message          // nil where nothing of the message can be read
-	places   map[string]int              // in messages, by the ids of refs
-	byID     map[string]*session.Message // the first with that id
-	told     map[fact][]int              // the places of the messages that tell it, in order
+	messages []*record.Message          // nil where nothing of the message can be read
+	places   map[string]int             // in messages, by the ids of refs
+	byID     map[string]*record.Message // the first with that id
+	told     map[fact][]int             // the places of the messages that tell it, in order
 }
 
 // A fact is a kind of value that a message may tell. A field that is "" stands for
@@ -35,7 +36,7 @@ func textOf(role string, path ...string) fact {
 var sharedTexts = [...][]string{{"agent"}, {"mode"}, {"path", "cwd"}, {"path", "root"}}
 
 // factsOf returns what the message tells.
-func factsOf(m *session.Message) (all []fact) {
+func factsOf(m *record.Message) (all []fact) {
 	if m.Created > 0 {
 		all = append(all, timed)
 	}
@@ -65,8 +66,8 @@ func factsOf(m *session.Message) (all []fact) {
 
 // An entry is a message that gets its place in a timeline.
 type entry struct {
-	told   *session.Message // nil where nothing can be read of it
-	ref    string           // the id of its ref
+	told   *record.Message // nil where nothing can be read of it
+	ref    string          // the id of its ref
 	id     string
 	time   int64 // 0 for none
 	behind int   // how many of those that have their places it stands behind
@@ -75,7 +76,7 @@ type entry struct {
 // newTimeline returns the timeline of the session. A damaged message stands where its time
 // says, and one of which that is not known behind the message with the id before its
 // own.
-func newTimeline(s *session.Session) *timeline {
+func newTimeline(s *record.Session) *timeline {
 	var line, damaged, timeless []entry
 	for i := range s.Messages {
 		m := &s.Messages[i]
@@ -94,7 +95,7 @@ func newTimeline(s *session.Session) *timeline {
 	}
 	line = mergeEntries(line, damaged, byTimeIn(line))
 	line = mergeEntries(line, timeless, byIDIn(line))
-	t := &timeline{places: map[string]int{}, byID: map[string]*session.Message{}, told: map[fact][]int{}}
+	t := &timeline{places: map[string]int{}, byID: map[string]*record.Message{}, told: map[fact][]int{}}
 	for i, e := range line {
 		t.messages = append(t.messages, nil)
 		t.places[e.ref] = i
@@ -156,7 +157,7 @@ func mergeEntries(line, more []entry, behind func(entry) int) []entry {
 
 // put notes what the message at that place tells; what was told there before is
 // forgotten.
-func (t *timeline) put(at int, m *session.Message) {
+func (t *timeline) put(at int, m *record.Message) {
 	was, is := []fact(nil), []fact(nil)
 	if before := t.messages[at]; before != nil {
 		was = factsOf(before)
@@ -182,7 +183,7 @@ func (t *timeline) put(at int, m *session.Message) {
 
 // around returns the nearest messages before and behind the record that tell the fact, nil
 // for none, and how far away they are.
-func (g recordContext) around(f fact) (before, behind *session.Message, back, on int) {
+func (g recordContext) around(f fact) (before, behind *record.Message, back, on int) {
 	t := g.known.timeline()
 	at, there := t.places[g.m.Ref.Message]
 	if !there {
@@ -204,7 +205,7 @@ func (g recordContext) around(f fact) (before, behind *session.Message, back, on
 
 // nearest returns the message nearest to the record that tells the fact, the one before it of
 // two; nil if none does.
-func (g recordContext) nearest(f fact) *session.Message {
+func (g recordContext) nearest(f fact) *record.Message {
 	before, behind, back, on := g.around(f)
 	if before == nil || behind != nil && on < back {
 		return behind
@@ -212,12 +213,12 @@ func (g recordContext) nearest(f fact) *session.Message {
 	return before
 }
 
-func (g recordContext) before(f fact) *session.Message {
+func (g recordContext) before(f fact) *record.Message {
 	m, _, _, _ := g.around(f)
 	return m
 }
 
-func (g recordContext) behind(f fact) *session.Message {
+func (g recordContext) behind(f fact) *record.Message {
 	_, m, _, _ := g.around(f)
 	return m
 }

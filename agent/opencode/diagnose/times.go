@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/session"
 )
@@ -51,12 +52,12 @@ func fixTimes(c *simulation, _ fault) []fix {
 				ms := m.Created
 				if ms <= 0 {
 					var ok bool
-					if ms, ok = session.IDTime(m.ID, session.ClockWraps(c.s.LatestTime())); !ok {
+					if ms, ok = record.IDTime(m.ID, record.ClockWraps(c.s.LatestTime())); !ok {
 						return fmt.Errorf("%s: its time is unknown", m.Ref)
 					}
 				}
 				parts := m.Parts
-				*m = session.NewMessage(m.WithCol(session.IntCol("time_created", ms)))
+				*m = record.NewMessage(m.WithCol(session.IntCol("time_created", ms)))
 				m.Parts = parts
 			}
 			d.s.Sort()

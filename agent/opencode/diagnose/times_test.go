@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/internal/damage"
 	"mend/repair"
 	"mend/session"
@@ -40,7 +41,7 @@ func TestTimesOfEveryClass(t *testing.T) {
 	}
 }
 
-func idsOf(s *session.Session) (ids []string) {
+func idsOf(s *record.Session) (ids []string) {
 	for i := range s.Messages {
 		ids = append(ids, s.Messages[i].ID)
 	}

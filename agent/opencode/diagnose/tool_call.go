@@ -7,9 +7,9 @@ import (
 	"strings"
 	"sync"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
-	"mend/session"
 )
 
 // Calls whose id, input or tool name the provider does not take.
@@ -77,8 +77,8 @@ func fixInput(c *simulation, f fault) []fix {
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9_-]`) })
 
 func findToolNames(c *simulation) (fs []fault) {
-	c.eachPart(func(_ *session.Message, p *session.Part) {
-		if p.Type == session.TypeTool && !isToolName([]byte(p.Tool)) && p.Defect == nil {
+	c.eachPart(func(_ *record.Message, p *record.Part) {
+		if p.Type == record.TypeTool && !isToolName([]byte(p.Tool)) && p.Defect == nil {
 			fs = append(fs, fault{Ref: p.Ref})
 		}
 	})

@@ -4,8 +4,8 @@ import (
 	"fmt"
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
-	"mend/session"
 )
 
 // What stands behind a call in its step (R1). To blame is the first block that
@@ -27,8 +27,8 @@ func whyLostCall(c *simulation, f fault) string {
 		return fmt.Sprintf("The %s would be sent without its result right after it.", callName(p))
 	}
 	step := stepOf(m, f.Ref)
-	at := slices.IndexFunc(step, func(q session.Part) bool { return q.Ref == f.Ref })
-	call := lastOf(step[:max(at, 0)], (*session.Part).IsTool)
+	at := slices.IndexFunc(step, func(q record.Part) bool { return q.Ref == f.Ref })
+	call := lastOf(step[:max(at, 0)], (*record.Part).IsTool)
 	behind := "a call"
 	if call != nil {
 		behind = "the " + callName(call)

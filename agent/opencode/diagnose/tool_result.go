@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -15,7 +16,7 @@ const whyNoCall = "The call has no id of its own, so no result can be matched wi
 // findUnfinished finds calls that never got a result: they are shown as running
 // for ever, and what is sent for them depends on the version of the agent.
 func findUnfinished(c *simulation) (fs []fault) {
-	c.eachPart(func(m *session.Message, p *session.Part) {
+	c.eachPart(func(m *record.Message, p *record.Part) {
 		if m.Role == session.RoleAssistant && p.Unfinished() {
 			fs = append(fs, fault{Ref: p.Ref})
 		}
@@ -35,7 +36,7 @@ func findUnavailable(c *simulation) []fault {
 func whyUnfinished(c *simulation, f fault) string {
 	_, p := c.part(f.Ref)
 	when := "while it ran"
-	if p.Status == session.StatusPending {
+	if p.Status == record.StatusPending {
 		when = "before it ran"
 	}
 	return fmt.Sprintf("The %s never got a result: OpenCode was stopped %s.", callName(p), when)
@@ -76,7 +77,7 @@ func (d *draft) failCall(ref session.Ref) error {
 		raw   []byte
 		stays func(raw []byte) bool // what is there, if it is so
 	}{
-		{[]string{"state", "status"}, jsonedit.Quote(session.StatusError), never},
+		{[]string{"state", "status"}, jsonedit.Quote(record.StatusError), never},
 		{[]string{"state", "input"}, []byte("{}"), notNull},
 		{[]string{"state", "error"}, jsonedit.Quote(d.texts.cancelled), never},
 		{[]string{"state", "time"}, []byte("{}"), isObject},
@@ -90,7 +91,7 @@ func (d *draft) failCall(ref session.Ref) error {
 			return fmt.Errorf("part %s: %w", p.ID, err)
 		}
 	}
-	*p = session.NewPart(with(p.Record, data))
+	*p = record.NewPart(with(p.Record, data))
 	return nil
 }
 
@@ -105,13 +106,13 @@ func isNumber(raw []byte) bool {
 // part of its own, without one.
 func findLostResults(c *simulation) (fs []fault) {
 	answered := map[string]bool{}
-	c.eachPart(func(_ *session.Message, p *session.Part) {
-		if p.Type == session.TypeToolResult {
+	c.eachPart(func(_ *record.Message, p *record.Part) {
+		if p.Type == record.TypeToolResult {
 			answered[p.CallID] = true
 		}
 	})
-	c.eachPart(func(_ *session.Message, p *session.Part) {
-		if call := p.Call(); p.Type == session.TypeToolUse && (call == "" || !answered[call]) {
+	c.eachPart(func(_ *record.Message, p *record.Part) {
+		if call := p.Call(); p.Type == record.TypeToolUse && (call == "" || !answered[call]) {
 			fs = append(fs, fault{Ref: p.Ref})
 		}
 	})

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/repair"
 	"mend/session"
 )
@@ -128,7 +129,7 @@ func TestToolResultInARow(t *testing.T) {
 		session.IntCol("time_created", 5), session.IntCol("time_updated", 6),
 	}
 	ref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_02", Part: "prt_r"}
-	s.Messages[1].Insert(session.NewPart(session.Record{
+	s.Messages[1].Insert(record.NewPart(session.Record{
 		Ref: ref, Cols: cols,
 		Data: []byte(`{"type":"tool","callID":"call_1","tool":"ls","state":{"status":"running","input":{},"time":{"start":1}}}`),
 	}))

@@ -1,6 +1,10 @@
 package js
 
 import (
+	"encoding/json"
+	"strconv"
+	"strings"
+
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -12,7 +16,7 @@ func ParseColumn(c session.Col, parse bool) (v Value, ok bool) {
 	if c.Class == session.ClassNull {
 		return Value{}, true
 	}
-	text := c.JavaScript()
+	text := ColumnString(c)
 	switch {
 	case parse:
 		v = Parse([]byte(text))
@@ -23,4 +27,28 @@ func ParseColumn(c session.Col, parse bool) (v Value, ok bool) {
 		text = "[" + text + "]"
 	}
 	return Parse([]byte(text)), true
+}
+
+// ColumnString returns a column's value as JavaScript converts it to a string: a blob
+// becomes its bytes as numbers with commas between them, NULL becomes "null".
+func ColumnString(c session.Col) string {
+	switch c.Class {
+	case session.ClassText:
+		return string(c.Bytes)
+	case session.ClassBlob:
+		words := make([]string, len(c.Bytes))
+		for i, b := range c.Bytes {
+			words[i] = strconv.Itoa(int(b))
+		}
+		return strings.Join(words, ",")
+	case session.ClassInteger, session.ClassReal:
+		f, _ := c.Float()
+		text, err := json.Marshal(f)
+		if err != nil { // an infinite number
+			return "null"
+		}
+		return string(text)
+	case session.ClassNull:
+	}
+	return "null"
 }

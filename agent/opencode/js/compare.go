@@ -7,8 +7,6 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf16"
-
-	"mend/session"
 )
 
 // Greater reports whether a > b.
@@ -73,5 +71,5 @@ func isASCII(s string) bool { return !strings.ContainsFunc(s, func(c rune) bool 
 
 // Trim is String.prototype.trim. A byte order mark is white space to it.
 func Trim(s string) string {
-	return strings.TrimFunc(s, func(c rune) bool { return session.Blank(string(c)) })
+	return strings.TrimFunc(s, func(c rune) bool { return Blank(string(c)) })
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 
 	"mend/jsonedit"
 )
@@ -196,4 +197,10 @@ func numberText(raw []byte) string {
 		return digits + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
 	}
 	return strconv.FormatFloat(f, 'f', -1, 64)
+}
+
+// Blank reports whether s has only white space and byte order marks, as JavaScript's trim
+// removes them.
+func Blank(s string) bool {
+	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }) == ""
 }

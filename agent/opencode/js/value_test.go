@@ -32,3 +32,11 @@ func TestStringify(t *testing.T) {
 		}
 	}
 }
+
+func TestBlank(t *testing.T) {
+	for s, want := range map[string]bool{"": true, " \t\r\n": true, "\ufeff\u00a0\u2003\u3000": true, "x": false, " . ": false, "\u200b": false} {
+		if got := Blank(s); got != want {
+			t.Errorf("Blank(%q) = %v, want %v", s, got, want)
+		}
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/request"
 	"mend/session"
 )
@@ -32,7 +33,7 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	a := &assistantDraft{builder: r, source: m.ref, steps: []step{{}}}
 	a.foreign = m.model() != r.Model && !r.has(foreignKept)
 	a.signed = slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.kind == session.TypeReasoning && !p.body.Get("metadata").Get("anthropic").Get("signature").Nullish()
+		return p.kind == record.TypeReasoning && !p.body.Get("metadata").Get("anthropic").Get("signature").Nullish()
 	})
 	for _, p := range m.parts {
 		a.addPart(p)
@@ -60,7 +61,7 @@ func (m *message) failed() bool {
 	}
 	name, _ := m.error.Get("name").Text()
 	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.kind != session.TypeStepStart && p.kind != session.TypeReasoning
+		return p.kind != record.TypeStepStart && p.kind != record.TypeReasoning
 	})
 }
 
@@ -72,13 +73,13 @@ func (m *message) model() request.Model {
 // addPart adds a part to the last step, or begins a step. It ignores other kinds of parts.
 func (a *assistantDraft) addPart(p part) {
 	switch p.kind {
-	case session.TypeStepStart:
+	case record.TypeStepStart:
 		a.steps = append(a.steps, step{})
-	case session.TypeText:
+	case record.TypeText:
 		a.addText(p)
-	case session.TypeReasoning:
+	case record.TypeReasoning:
 		a.addReasoning(p)
-	case session.TypeTool:
+	case record.TypeTool:
 		a.addTool(p)
 	}
 }
@@ -160,7 +161,7 @@ func (a *assistantDraft) validMetadata(p part) bool {
 	}
 	ok := v.Kind() == '{'
 	for _, e := range v.Members() {
-		ok = ok && (e.Kind() == '{' || e.Name == "providerExecuted" && p.kind == session.TypeTool && a.has(providerTools))
+		ok = ok && (e.Kind() == '{' || e.Name == "providerExecuted" && p.kind == record.TypeTool && a.has(providerTools))
 	}
 	if !ok {
 		a.fail(fieldFailure(p.ref, "metadata is not an object of objects"))

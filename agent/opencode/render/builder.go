@@ -3,6 +3,7 @@ package render
 import (
 	"slices"
 
+	"mend/agent/opencode/record"
 	"mend/request"
 	"mend/session"
 )
@@ -38,7 +39,7 @@ func (r *builder) fail(failures ...Failure) {
 }
 
 // addPrompt inserts the new prompt into the messages. A revert becomes final with it.
-func (r *builder) addPrompt(s *session.Session, all []*message) []*message {
+func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 	left, reverted := applyRevert(s, all, r.Profile.Revert)
 	if reverted { // the agent reads the whole session to revert it
 		for _, m := range all {
@@ -58,7 +59,7 @@ func (r *builder) addPrompt(s *session.Session, all []*message) []*message {
 // newest prompt that names one. If no prompt does, the agent uses its configured model; the
 // model of the newest assistant message stands in for it. The zero Model means that the
 // session names none. The new prompt fails if a part of the model's name is missing.
-func (r *builder) nextModel(s *session.Session, all []*message) request.Model {
+func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	if r.Profile.SessionModel {
 		model := infoField(s, "model")
 		provider, _ := model.Get("providerID").Text()

@@ -5,12 +5,13 @@ import (
 	"fmt"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
 // A builder builds a session of files, with ascending ids and times.
 type builder struct {
-	session.Session
+	record.Session
 	clock int64
 }
 
@@ -18,7 +19,7 @@ type builder struct {
 const start = 1793491200000 // 2026-11-01
 
 func newBuilder() *builder {
-	return &builder{Session: session.Session{ID: "ses_1"}, clock: start}
+	return &builder{Session: record.Session{Head: session.Head{ID: "ses_1"}}, clock: start}
 }
 
 // id returns the next id of the id clock.
@@ -31,10 +32,10 @@ func (b *builder) id(kind string) string {
 func (b *builder) message(m fields, parts ...fields) {
 	ref := session.Ref{Kind: session.KindMessage, Session: b.ID, Message: b.id("msg")}
 	m["time"] = fields{"created": b.clock, "completed": b.clock + 1}
-	msg := session.NewMessage(newRecord(ref, m))
+	msg := record.NewMessage(newRecord(ref, m))
 	for _, p := range parts {
 		ref := session.Ref{Kind: session.KindPart, Session: b.ID, Message: ref.Message, Part: b.id("prt")}
-		msg.Parts = append(msg.Parts, session.NewPart(newRecord(ref, p)))
+		msg.Parts = append(msg.Parts, record.NewPart(newRecord(ref, p)))
 	}
 	b.Messages = append(b.Messages, msg)
 }
@@ -107,7 +108,7 @@ func stepFinishPart() fields {
 
 // longSession returns a session of a thousand prompts with their answers, with 10 parts per
 // message on average.
-func longSession() *session.Session {
+func longSession() *record.Session {
 	t := newBuilder()
 	output := strings.Repeat("a line of what the tool wrote\n", 40)
 	words := strings.Repeat("some \"words\" of the model ", 12)

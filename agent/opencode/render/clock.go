@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -15,17 +16,17 @@ const earliestPrompt = 1795219200000
 
 // NextPrompt returns the time of a prompt typed now, in milliseconds since 1970, and the
 // start of its id. For the zero time see [Settings].Now.
-func NextPrompt(s *session.Session, now time.Time) (created int64, id string) {
+func NextPrompt(s *record.Session, now time.Time) (created int64, id string) {
 	ms := promptTime(s, now)
-	return ms, session.ClockID(session.KindMessage, ms)
+	return ms, record.ClockID(session.KindMessage, ms)
 }
 
 // StableSpan returns the times from and until between which every version renders the same
 // request as now: the next prompt has the same position among the messages. The span
 // contains now unless now is the zero time.
-func StableSpan(s *session.Session, now time.Time) (from, until time.Time) {
+func StableSpan(s *record.Session, now time.Time) (from, until time.Time) {
 	ms := now.UnixMilli()
-	low, high := session.ClockStart(session.ClockWraps(ms)), session.ClockStart(session.ClockWraps(ms)+1)
+	low, high := record.ClockStart(record.ClockWraps(ms)), record.ClockStart(record.ClockWraps(ms)+1)
 	note := func(t int64) {
 		if t < ms {
 			low = max(low, t+1)
@@ -38,7 +39,7 @@ func StableSpan(s *session.Session, now time.Time) (from, until time.Time) {
 		note(m.Created)
 		note(CreatedInJSON(m))
 		for _, id := range [...]string{m.ID, m.Ref.Message} {
-			if t, ok := session.IDTime(id, session.ClockWraps(ms)); ok {
+			if t, ok := record.IDTime(id, record.ClockWraps(ms)); ok {
 				note(t)
 			}
 		}
@@ -49,7 +50,7 @@ func StableSpan(s *session.Session, now time.Time) (from, until time.Time) {
 // CreatedInJSON returns the creation time in the message's JSON. Newer versions find the
 // newest message by it, although they sort rows by the column. Without a valid time in the
 // JSON it returns the column's.
-func CreatedInJSON(m *session.Message) int64 {
+func CreatedInJSON(m *record.Message) int64 {
 	f, err := strconv.ParseFloat(string(m.Root().Get("time").Get("created").Raw()), 64)
 	if err != nil || m.Cols == nil {
 		return m.Created
@@ -61,17 +62,17 @@ func CreatedInJSON(m *session.Message) int64 {
 const MaxTime = 8.64e15
 
 // newPrompt returns the prompt that the user types next.
-func newPrompt(s *session.Session, now time.Time) *message {
+func newPrompt(s *record.Session, now time.Time) *message {
 	ms := promptTime(s, now)
-	id := session.ClockID(session.KindMessage, ms)
+	id := record.ClockID(session.KindMessage, ms)
 	return &message{
-		isPrompt: true, timeKey: session.TimeKey(ms), idKey: session.TextCol("id", id).SortKey(), recordState: recordState{id: id},
+		isPrompt: true, timeKey: record.TimeKey(ms), idKey: record.ColumnKey(session.TextCol("id", id)), recordState: recordState{id: id},
 		body: js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)),
 	}
 }
 
 // promptTime returns the time of the next prompt, in milliseconds since 1970.
-func promptTime(s *session.Session, now time.Time) int64 {
+func promptTime(s *record.Session, now time.Time) int64 {
 	if now.IsZero() {
 		return max(s.LatestTime()+1, earliestPrompt)
 	}

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/storetest"
 	"mend/provider/anthropic"
@@ -174,11 +175,11 @@ func TestLong(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			s := &session.Session{ID: "ses_1"}
+			s := &record.Session{Head: session.Head{ID: "ses_1"}}
 			for i := range n {
 				role, part := message(i)
-				m := session.NewMessage(rawRecord("message", i, fmt.Sprintf(`{"role":%q,"time":{"created":%d},"finish":"stop","tokens":{"cache":{}}}`, role, start+i)))
-				m.Parts = []session.Part{session.NewPart(rawRecord("part", i, part))}
+				m := record.NewMessage(rawRecord("message", i, fmt.Sprintf(`{"role":%q,"time":{"created":%d},"finish":"stop","tokens":{"cache":{}}}`, role, start+i)))
+				m.Parts = []record.Part{record.NewPart(rawRecord("part", i, part))}
 				s.Messages = append(s.Messages, m)
 			}
 			began := time.Now()

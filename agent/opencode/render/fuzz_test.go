@@ -4,6 +4,7 @@ import (
 	"reflect"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/damage"
 	"mend/internal/endpoint"
@@ -44,8 +45,8 @@ func FuzzRender(f *testing.F) {
 }
 
 // overwrite replaces the bytes of a message and of its first and last part.
-func overwrite(m *session.Message, message, first, last []byte, file bool) {
-	record := func(r session.Record, data []byte) session.Record {
+func overwrite(m *record.Message, message, first, last []byte, file bool) {
+	changed := func(r session.Record, data []byte) session.Record {
 		r.Data, r.Defect = data, nil
 		if !file {
 			r.Cols = []session.Col{session.IntCol("time_created", m.Created)}
@@ -53,15 +54,15 @@ func overwrite(m *session.Message, message, first, last []byte, file bool) {
 		return r
 	}
 	parts := m.Parts
-	*m = session.NewMessage(record(m.Record, message))
+	*m = record.NewMessage(changed(m.Record, message))
 	m.Parts = parts
 	n := len(parts) - 1
-	parts[0] = session.NewPart(record(parts[0].Record, first))
-	parts[n] = session.NewPart(record(parts[n].Record, last))
+	parts[0] = record.NewPart(changed(parts[0].Record, first))
+	parts[n] = record.NewPart(changed(parts[n].Record, last))
 }
 
 // checkRequest checks what is true of every request.
-func checkRequest(t interface{ Errorf(string, ...any) }, s *session.Session, q render.Request) {
+func checkRequest(t interface{ Errorf(string, ...any) }, s *record.Session, q render.Request) {
 	known := map[session.Ref]bool{{}: true}
 	for r := range s.Records {
 		known[r.Ref] = true

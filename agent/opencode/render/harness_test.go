@@ -14,6 +14,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/agent/opencode/database"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
 	"mend/internal/endpoint"
@@ -153,10 +154,10 @@ func (l *harness) readMedia(input []string) {
 }
 
 // open opens the store as mend does, and loads the session.
-func (l *harness) open() *session.Session {
+func (l *harness) open() *record.Session {
 	l.t.Helper()
-	head := session.Session{ID: l.session}
-	var s *session.Session
+	head := session.Head{ID: l.session}
+	var s *record.Session
 	if l.db == nil {
 		store, err := tree.Open(l.dir, "", tree.Options{})
 		if err != nil {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -125,7 +126,7 @@ func (l newest) answered(p Profile) bool {
 	if l.user == nil || l.assistant == nil || !l.assistant.ended() {
 		return false
 	}
-	if p.Answered != AnsweredByID && l.assistant.hasPart(session.TypeTool) {
+	if p.Answered != AnsweredByID && l.assistant.hasPart(record.TypeTool) {
 		return false
 	}
 	if p.Answered != AnsweredByParent {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/database"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/tree"
 	"mend/internal/damage"
@@ -21,7 +22,7 @@ import (
 )
 
 // knownDamage returns the damaged fixture of a version.
-func knownDamage(t testing.TB, version int, apply func(damage.Store)) *session.Session {
+func knownDamage(t testing.TB, version int, apply func(damage.Store)) *record.Session {
 	t.Helper()
 	dir := storetest.FastDir(t)
 	archive := [][]byte{testdata.OpenCode1153, testdata.OpenCode1227, testdata.OpenCode11833}[version]
@@ -42,10 +43,10 @@ func knownDamage(t testing.TB, version int, apply func(damage.Store)) *session.S
 }
 
 func load(t testing.TB, id string, st interface {
-	List(ctx context.Context) ([]session.Session, error)
-	Load(ctx context.Context, head session.Session) (*session.Session, error)
+	List(ctx context.Context) ([]session.Head, error)
+	Load(ctx context.Context, head session.Head) (*record.Session, error)
 }, err error,
-) *session.Session {
+) *record.Session {
 	t.Helper()
 	if err != nil {
 		t.Fatal(err)
@@ -54,7 +55,7 @@ func load(t testing.TB, id string, st interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i := slices.IndexFunc(heads, func(h session.Session) bool { return h.ID == id })
+	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == id })
 	s, err := st.Load(t.Context(), heads[i])
 	if err != nil {
 		t.Fatal(err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -15,8 +16,8 @@ import (
 // A message is a stored message as the agent has it in memory.
 type message struct {
 	recordState
-	isPrompt       bool            // the prompt that the user types next: it has no record
-	timeKey, idKey session.SortKey // messages are sorted by time, then by id
+	isPrompt       bool           // the prompt that the user types next: it has no record
+	timeKey, idKey record.SortKey // messages are sorted by time, then by id
 	body           js.Value
 	states         []recordState // of all parts
 	parts          []part        // those that can be read
@@ -77,7 +78,7 @@ func (m *message) hasPart(kind string) bool {
 func isCompaction(p part) bool { return p.kind == "compaction" }
 
 // message parses a message, or returns the cached one if it is unchanged.
-func (r *Renderer) message(src *session.Message) *message {
+func (r *Renderer) message(src *record.Message) *message {
 	state := stateOf(&src.Record, src.ID)
 	if m := r.messages[src.Ref]; m != nil && m.recordState == state && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
 		return m
@@ -93,7 +94,7 @@ func (r *Renderer) message(src *session.Message) *message {
 }
 
 // hasParts reports whether the message was parsed with exactly these parts.
-func (m *message) hasParts(parts []session.Part) bool {
+func (m *message) hasParts(parts []record.Part) bool {
 	if len(parts) != len(m.states) {
 		return false
 	}
@@ -105,7 +106,7 @@ func (m *message) hasParts(parts []session.Part) bool {
 	return true
 }
 
-func readMessage(src *session.Message) *message {
+func readMessage(src *record.Message) *message {
 	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), states: make([]recordState, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record, src.Root())
 	if fault != "" {

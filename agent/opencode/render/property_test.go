@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/storetest"
 	"mend/jsonedit"
@@ -64,7 +65,7 @@ func TestDamaged(t *testing.T) {
 
 // drawSession returns a healthy session: prompts with all kinds of parts, and answers of a
 // few steps.
-func drawSession(t *rapid.T) *session.Session {
+func drawSession(t *rapid.T) *record.Session {
 	talk := newBuilder()
 	calls := 0
 	for range rapid.IntRange(1, 5).Draw(t, "prompts") {
@@ -123,7 +124,7 @@ func drawStep(t *rapid.T, calls *int) []fields {
 }
 
 // damage changes a random message of the session, or a part of it.
-func damageSession(t *rapid.T, s *session.Session) {
+func damageSession(t *rapid.T, s *record.Session) {
 	m := &s.Messages[rapid.IntRange(0, len(s.Messages)-1).Draw(t, "message")]
 	if len(m.Parts) == 0 || rapid.IntRange(0, 3).Draw(t, "whole message") == 0 {
 		damageMessage(t, m)
@@ -137,10 +138,10 @@ func damageSession(t *rapid.T, s *session.Session) {
 		return
 	}
 	p.Record = drawEdit(t, p.Record, partEdits)
-	*p = session.NewPart(p.Record)
+	*p = record.NewPart(p.Record)
 }
 
-func damageMessage(t *rapid.T, m *session.Message) {
+func damageMessage(t *rapid.T, m *record.Message) {
 	parts, r := m.Parts, m.Record
 	switch rapid.IntRange(0, 5).Draw(t, "harm") {
 	case 0:
@@ -150,7 +151,7 @@ func damageMessage(t *rapid.T, m *session.Message) {
 	default:
 		r = drawEdit(t, r, messageEdits)
 	}
-	*m = session.NewMessage(r)
+	*m = record.NewMessage(r)
 	m.Parts = parts
 }
 

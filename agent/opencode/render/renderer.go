@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/provider"
 	"mend/request"
 	"mend/session"
@@ -34,13 +35,13 @@ type Renderer struct {
 // The session must not change while the View is in use. All requests must have the same
 // [Settings].Missing and Reads.
 type View struct {
-	s        *session.Session
+	s        *record.Session
 	messages []*message
 	cache    *[]*cachedTurns
 }
 
 // Read returns a View of the session.
-func (r *Renderer) Read(s *session.Session) *View {
+func (r *Renderer) Read(s *record.Session) *View {
 	v := &View{s: s, messages: make([]*message, len(s.Messages))}
 	for i := range s.Messages {
 		v.messages[i] = r.message(&s.Messages[i])
@@ -59,7 +60,7 @@ func (r *Renderer) Read(s *session.Session) *View {
 
 // Render returns the request that OpenCode sends for the session when the user types
 // one more prompt. The result reports failures of the agent.
-func Render(s *session.Session, set Settings) Request { return new(Renderer).Read(s).Render(set) }
+func Render(s *record.Session, set Settings) Request { return new(Renderer).Read(s).Render(set) }
 
 // Render is like the function [Render]. Requests may share their Turns: they are read only.
 func (v *View) Render(set Settings) Request {

@@ -3,13 +3,13 @@ package render
 import (
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/schema"
-	"mend/session"
 )
 
 // infoFailures returns the failures that the records of the session and of its project
 // cause: the agent then sends no request.
-func infoFailures(s *session.Session, p Profile) []Failure {
+func infoFailures(s *record.Session, p Profile) []Failure {
 	var words []string
 	for _, f := range schema.SessionFaults(s, p.Strict) {
 		if f.BlocksPrompts {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -12,7 +13,7 @@ import (
 // Files for which keep returns true is a further part or message, under the file's own Ref.
 // A nil keep keeps all. A file that leads such a version to a path where nothing exists
 // becomes a record that it cannot read.
-func WithFiles(s *session.Session, keep func(*session.File) bool) *session.Session {
+func WithFiles(s *record.Session, keep func(*record.File) bool) *record.Session {
 	read := s.Clone()
 	read.Files = nil
 	if len(s.Files) == 0 {
@@ -38,17 +39,17 @@ func WithFiles(s *session.Session, keep func(*session.File) bool) *session.Sessi
 		if of := records[f.Reads]; of != nil {
 			r.Data, r.Defect = of.Data, of.Defect
 		}
-		if f.Ref.Message == "" && r.Defect == nil && !strings.HasPrefix(path.Base(f.Opens), session.MessagePrefix) {
-			r.Data, r.Defect = nil, &session.Defect{Kind: session.Malformed, Why: "its name does not begin with " + session.MessagePrefix}
+		if f.Ref.Message == "" && r.Defect == nil && !strings.HasPrefix(path.Base(f.Opens), record.MessagePrefix) {
+			r.Data, r.Defect = nil, &session.Defect{Kind: session.Malformed, Why: "its name does not begin with " + record.MessagePrefix}
 		}
 		if f.Ref.Message == "" {
-			m := session.NewMessage(r)
+			m := record.NewMessage(r)
 			if j, ok := at[f.Reads.Message]; ok && f.Reads.Kind == session.KindMessage {
 				m.Parts = slices.Clone(s.Messages[j].Parts)
 			}
 			read.Messages = append(read.Messages, m)
 		} else if j, ok := at[f.Ref.Message]; ok {
-			read.Messages[j].Parts = append(read.Messages[j].Parts, session.NewPart(r))
+			read.Messages[j].Parts = append(read.Messages[j].Parts, record.NewPart(r))
 		}
 	}
 	read.Sort()

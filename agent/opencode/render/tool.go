@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/internal/media"
 	"mend/jsonedit"
 	"mend/request"
@@ -27,11 +28,11 @@ func (a *assistantDraft) addTool(p part) {
 	status, _ := state.Get("status").Text()
 	result, ok := request.Block{}, true
 	switch status {
-	case session.StatusCompleted:
+	case record.StatusCompleted:
 		result, ok = a.completedResult(p, state)
-	case session.StatusError:
+	case record.StatusError:
 		result = a.errorResult(state)
-	case session.StatusPending, session.StatusRunning:
+	case record.StatusPending, record.StatusRunning:
 		if !a.has(interrupted) {
 			return
 		}
@@ -59,7 +60,7 @@ func (a *assistantDraft) addTool(p part) {
 // callInput returns the input of a tool call. Unless the call is completed, null counts as no
 // input.
 func callInput(v js.Value, status string) []byte {
-	if !v.Exists() || v.Kind() == 'n' && status != session.StatusCompleted {
+	if !v.Exists() || v.Kind() == 'n' && status != record.StatusCompleted {
 		return nil
 	}
 	return v.Raw()

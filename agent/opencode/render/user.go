@@ -1,6 +1,7 @@
 package render
 
 import (
+	"mend/agent/opencode/record"
 	"mend/request"
 	"mend/session"
 )
@@ -23,7 +24,7 @@ func (r *builder) userMessages(m *message) []draftMessage {
 // userBlock returns the block of a user message's part, and whether there is one.
 func (r *builder) userBlock(p part) (request.Block, bool) {
 	switch p.kind {
-	case session.TypeText:
+	case record.TypeText:
 		if p.body.Get("ignored").Truthy() {
 			return request.Block{}, false
 		}
@@ -32,7 +33,7 @@ func (r *builder) userBlock(p part) (request.Block, bool) {
 			r.fail(fieldFailure(p.ref, "text is missing or not a string"))
 		}
 		return request.Block{Type: request.Text, Text: text}, ok
-	case session.TypeFile:
+	case record.TypeFile:
 		return r.userFile(p)
 	case "compaction":
 		return request.Block{Type: request.Text, Text: "What did we do so far?"}, true

@@ -11,7 +11,6 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/jsonedit"
-	"mend/session"
 )
 
 // Changes has the paths of the values that a completion changed.
@@ -242,7 +241,7 @@ func (t *Type) Is(raw []byte) bool {
 	if v.Kind() == 0 || t.Check(v) != "" {
 		return false
 	}
-	return t.Kind != Name || !session.Blank(textOf(v))
+	return t.Kind != Name || !js.Blank(textOf(v))
 }
 
 // keepText returns a number, a boolean, an object or a list as a string with its text.

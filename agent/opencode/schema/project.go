@@ -5,13 +5,14 @@ import (
 	"path"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
 // ProjectFaults returns the invalid values of the session's project. With any of them
 // OpenCode does not start in a folder of the project. strict means a version that validates
 // records.
-func ProjectFaults(s *session.Session, strict bool) []Fault {
+func ProjectFaults(s *record.Session, strict bool) []Fault {
 	if s.ProjectRow.Ref.Kind != 0 && s.ProjectRow.Cols == nil {
 		return projectFileFaults(&s.ProjectRow)
 	}

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mend/agent/opencode/js"
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -58,7 +59,7 @@ func (all *faults) addColumns(r *session.Record, table []Column, strict bool, mi
 
 // SessionFaults returns the invalid values of the session's own record. strict means a
 // version that validates records.
-func SessionFaults(s *session.Session, strict bool) []Fault {
+func SessionFaults(s *record.Session, strict bool) []Fault {
 	switch {
 	case s.Info.Ref.Kind == 0 || s.Info.Malformed():
 		return nil
@@ -83,7 +84,7 @@ func SessionFaults(s *session.Session, strict bool) []Fault {
 
 // sessionFileFaults is SessionFaults for a file. 1.1.53 needs only the object in which it
 // sets the time of the last change.
-func sessionFileFaults(s *session.Session) []Fault {
+func sessionFileFaults(s *record.Session) []Fault {
 	v := js.Parse(bytes.TrimPrefix(s.Info.Data, []byte("\ufeff"))).Get("time")
 	switch {
 	case v.Kind() == '{' || v.Kind() == '[':

@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"iter"
 	"maps"
 	"os"
 	"path/filepath"
@@ -20,8 +21,14 @@ func TestContract(t *testing.T) {
 		storetest.Put(t, root, "part/msg_1/old/notes.json.bak", `{"mine":true}`)
 		return harness(t, root, "opencode")
 	}
-	if files := open(t).Load().Files; len(files) != 1 {
-		t.Fatalf("%d files beside the records, want 1", len(files))
+	files := 0
+	for r := range open(t).Records() {
+		if r.Ref.Kind == session.KindFile {
+			files++
+		}
+	}
+	if files != 1 {
+		t.Fatalf("%d files beside the records, want 1", files)
 	}
 	storetest.Run(t, open)
 }
@@ -32,7 +39,7 @@ func harness(t *testing.T, root, layout string) storetest.Harness {
 	}
 	return storetest.Harness{
 		Open:     func(step func(string) error) storetest.Store { return open(step) },
-		Load:     func() *session.Session { return mustLoad(t, open(nil)) },
+		Records:  func() iter.Seq[*session.Record] { return mustLoad(t, open(nil)).AllRecords },
 		Snapshot: func() map[string]string { return storetest.Snapshot(t, root, ".mend") },
 		Read: func(ref session.Ref) *change.Image {
 			images, err := open(nil).Read(t.Context(), []session.Ref{ref})

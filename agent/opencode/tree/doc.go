@@ -16,5 +16,5 @@
 // is followed below the root. What is in the place of a record and cannot be one is
 // reported as a [session.Stray], or as a record with the defect Unreadable. A file that
 // OpenCode reads as one more record, or that is in the place of a folder of records, is
-// reported as a [session.File].
+// reported as a [record.File].
 package tree

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -188,7 +189,7 @@ func (inv *inventory) readInnerIDs(tr *treeReader, k folder) {
 	for _, id := range tr.recordIDs(k) {
 		ref.Message = id
 		if r, ok := tr.readRecord(d, ref); ok {
-			m := session.NewMessage(r)
+			m := record.NewMessage(r)
 			inv.innerIDs[m.ID] = true
 		}
 	}

@@ -81,7 +81,7 @@ func TestLayouts(t *testing.T) {
 			if safedir.CanWrite() != nil {
 				return
 			}
-			st := storetest.Apply(t, s, storetest.MixedOps(t, loaded))
+			st := storetest.Apply(t, s, storetest.MixedOps(t, loaded.AllRecords))
 			got := storetest.Snapshot(t, root, "")
 			for path, want := range map[string]string{
 				fmt.Sprintf(tr.part, "msg_1", "prt_11"): `"replaced"`,
@@ -156,7 +156,7 @@ func TestLargePart(t *testing.T) {
 	if n := len(loaded.Message("msg_1").Part("prt_12").Text); n != 50<<20 {
 		t.Fatalf("Load gives %d bytes", n)
 	}
-	st := storetest.Apply(t, s, storetest.SetText(t, loaded, "prt_12", "short"))
+	st := storetest.Apply(t, s, storetest.SetText(t, loaded.AllRecords, "prt_12", "short"))
 	storetest.Apply(t, s, change.Inverse(st.Ops))
 	if data, err := os.ReadFile(filepath.Join(root, "part/msg_1/prt_12.json")); err != nil || !bytes.Equal(data, []byte(large)) {
 		t.Errorf("after the undo there are %d other bytes, %v", len(data), err)
@@ -185,7 +185,7 @@ func TestRefuses(t *testing.T) {
 		}
 	}
 	for _, owner := range []string{"", "..", "a/b", "kept"} {
-		if _, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, mustOpen(t, root, "", Options{})))}); err == nil {
+		if _, err := mustOpen(t, root, "", Options{Owner: owner}).Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, mustOpen(t, root, "", Options{})).AllRecords)}); err == nil {
 			t.Errorf("Prepare for the owner %q = nil, want a refusal", owner)
 		}
 	}

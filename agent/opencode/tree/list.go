@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -17,7 +18,7 @@ import (
 // Stray of one more Session, the last one, whose ID is empty; Load accepts that, too.
 //
 // The error says that the tree as a whole cannot be read, or that ctx ended.
-func (s *Store) List(ctx context.Context) ([]session.Session, error) {
+func (s *Store) List(ctx context.Context) ([]session.Head, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
 		return nil, err
@@ -33,18 +34,18 @@ func (s *Store) List(ctx context.Context) ([]session.Session, error) {
 	}
 	slices.SortFunc(tr.stray, func(a, b session.Stray) int { return cmp.Compare(a.Path, b.Path) })
 	if tr.stray = slices.Compact(tr.stray); len(tr.stray) > 0 { // two patterns may match one folder
-		heads = append(heads, session.Session{Stray: tr.stray})
+		heads = append(heads, session.Head{Stray: tr.stray})
 	}
 	return heads, nil
 }
 
 // sessionsWithRecord lists the sessions that have a record.
-func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Session {
+func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Head {
 	p, ok := tr.layout.pattern(session.KindSession, true)
 	if !ok {
 		return nil
 	}
-	var heads []session.Session
+	var heads []session.Head
 	for _, f := range tr.matchFolders(p.names[:len(p.names)-1], session.Ref{}, nil) {
 		d := tr.open(f.path(), "")
 		if d == nil {
@@ -56,7 +57,7 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Sessio
 		tr.eachRecord(d, "", func(_, id string) {
 			ref := session.Ref{Kind: session.KindSession, Project: f.ref.Project, Session: id}
 			if r, ok := tr.readRecord(d, ref); ok {
-				heads = append(heads, headOf(r))
+				heads = append(heads, newSession(r).Head)
 				known[id] = true
 			}
 		})
@@ -66,8 +67,8 @@ func (tr *treeReader) sessionsWithRecord(known map[string]bool) []session.Sessio
 }
 
 // sessionsWithoutRecord lists the sessions that only have messages.
-func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Session {
-	var heads []session.Session
+func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Head {
+	var heads []session.Head
 	for _, p := range tr.layout.patterns {
 		if p.kind != session.KindMessage {
 			continue
@@ -79,7 +80,7 @@ func (tr *treeReader) sessionsWithoutRecord(known map[string]bool) []session.Ses
 				continue
 			}
 			known[f.ref.Session] = true
-			heads = append(heads, session.Session{ID: f.ref.Session, Project: f.ref.Project})
+			heads = append(heads, session.Head{ID: f.ref.Session, Project: f.ref.Project})
 			tr.stray = tr.stray[:before] // Load reports them
 		}
 	}
@@ -100,9 +101,9 @@ func (tr *treeReader) hasRecords(f folder) bool {
 	return found
 }
 
-// headOf decodes the record of a session. A record that cannot be read gets a Defect.
-func headOf(r session.Record) session.Session {
-	s := session.Session{ID: r.Ref.Session, Project: r.Ref.Project, Info: r}
+// newSession decodes the record of a session. A record that cannot be read gets a Defect.
+func newSession(r session.Record) record.Session {
+	s := record.Session{Head: session.Head{ID: r.Ref.Session, Ref: r.Ref, Project: r.Ref.Project}, Info: r}
 	if r.Unreadable() {
 		return s
 	}

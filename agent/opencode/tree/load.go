@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"mend/agent/opencode/record"
 	"mend/internal/safedir"
 	"mend/session"
 )
@@ -20,16 +21,16 @@ import (
 //
 // The error wraps [ErrNoSession], or says that the tree as a whole cannot be read, or that
 // ctx ended.
-func (s *Store) Load(ctx context.Context, head session.Session) (*session.Session, error) {
+func (s *Store) Load(ctx context.Context, head session.Head) (*record.Session, error) {
 	loaded, _, err := s.LoadStamped(ctx, head)
 	return loaded, err
 }
 
 // LoadStamped is Load, and also returns the stamp of the records at the time they were
 // read.
-func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+func (s *Store) LoadStamped(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
 	if head.ID == "" && len(head.Stray) > 0 {
-		return &head, session.Stamp{}, nil
+		return &record.Session{Head: head}, session.Stamp{}, nil
 	}
 	return s.load(ctx, head)
 }
@@ -37,14 +38,14 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Session) (*session
 // Stamp computes the stamp of all records that [Store.Load] reads, without reading them.
 // It ignores the part folders of messages that do not exist. It returns the zero stamp if
 // something is not a valid record, or if the system has no inodes. Errors as of Load.
-func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp, error) {
+func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
 		return session.Stamp{}, err
 	}
 	defer tr.close()
 	tr.stamp, tr.statOnly = &stampHasher{}, true
-	_, err = tr.readSession(head, func(_ *session.Session, f *openFolder) {
+	_, err = tr.readSession(head, func(_ *record.Session, f *openFolder) {
 		tr.eachMessage(f.messageRef(head.ID), tr.messageNames(f, head.ID), func(w *treeReader, ref session.Ref, name string, _ int) {
 			if w.statRecord(f.dir, ref, name) {
 				w.statParts(ref)
@@ -57,7 +58,7 @@ func (s *Store) Stamp(ctx context.Context, head session.Session) (session.Stamp,
 	return tr.sum(), nil
 }
 
-func (s *Store) load(ctx context.Context, head session.Session) (*session.Session, session.Stamp, error) {
+func (s *Store) load(ctx context.Context, head session.Head) (*record.Session, session.Stamp, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
 		return nil, session.Stamp{}, err
@@ -65,7 +66,7 @@ func (s *Store) load(ctx context.Context, head session.Session) (*session.Sessio
 	defer tr.close()
 	tr.stamp, tr.budget = &stampHasher{}, new(atomic.Int64)
 	tr.budget.Store(s.opt.MaxSession)
-	loaded, err := tr.readSession(head, func(s *session.Session, f *openFolder) {
+	loaded, err := tr.readSession(head, func(s *record.Session, f *openFolder) {
 		tr.readMessages(s, f)
 		tr.addAbandonedParts(s)
 	})
@@ -79,9 +80,9 @@ func (s *Store) load(ctx context.Context, head session.Session) (*session.Sessio
 
 // readSession reads a session's own record, and calls messages with the folder of its
 // messages if there is one. Errors as of [Store.Load].
-func (tr *treeReader) readSession(head session.Session, messages func(*session.Session, *openFolder)) (session.Session, error) {
+func (tr *treeReader) readSession(head session.Head, messages func(*record.Session, *openFolder)) (record.Session, error) {
 	if err := session.ValidateID(head.ID); err != nil {
-		return head, fmt.Errorf("%w: %w", ErrNoSession, err)
+		return record.Session{}, fmt.Errorf("%w: %w", ErrNoSession, err)
 	}
 	bare, ok := tr.readInfo(head)
 	folder := tr.messageFolder(&bare, head)
@@ -90,22 +91,22 @@ func (tr *treeReader) readSession(head session.Session, messages func(*session.S
 		messages(&bare, folder)
 	}
 	if tr.failed() {
-		return head, fmt.Errorf("loading session %s: %w", head.ID, tr.err)
+		return record.Session{}, fmt.Errorf("loading session %s: %w", head.ID, tr.err)
 	}
 	if !ok && folder == nil && !tr.foundNonRecords() {
-		return head, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
+		return record.Session{}, fmt.Errorf("%w: %s", ErrNoSession, head.ID)
 	}
 	return bare, nil
 }
 
 // readInfo reads the session's own record, and reports whether it exists.
-func (tr *treeReader) readInfo(head session.Session) (session.Session, bool) {
-	bare := session.Session{ID: head.ID, Project: head.Project}
+func (tr *treeReader) readInfo(head session.Head) (record.Session, bool) {
+	bare := record.Session{Head: session.Head{ID: head.ID, Project: head.Project}}
 	p, ok := tr.layout.pattern(session.KindSession, true)
 	if !ok {
 		return bare, false
 	}
-	want := session.Ref{Kind: session.KindSession, Project: head.Info.Ref.Project, Session: head.ID}
+	want := session.Ref{Kind: session.KindSession, Project: head.Ref.Project, Session: head.ID}
 	for _, f := range tr.candidateFolders(p, want) {
 		d, err := tr.root.Sub(f.path())
 		if err != nil {
@@ -115,7 +116,7 @@ func (tr *treeReader) readInfo(head session.Session) (session.Session, bool) {
 		r, ok := tr.readRecord(d, want)
 		d.Close()
 		if ok {
-			bare = headOf(r)
+			bare = newSession(r)
 			tr.readProject(&bare)
 			return bare, true
 		}
@@ -125,7 +126,7 @@ func (tr *treeReader) readInfo(head session.Session) (session.Session, bool) {
 
 // readProject reads the record of the session's project. The content of a symbolic link,
 // and of a file that is too large, is known only to the agent: neither is reported.
-func (tr *treeReader) readProject(s *session.Session) {
+func (tr *treeReader) readProject(s *record.Session) {
 	r := session.Record{Ref: session.Ref{Kind: session.KindProject, Project: s.Info.Ref.Project}}
 	at, _, err := tr.layout.Path(r.Ref)
 	if err != nil {
@@ -171,7 +172,7 @@ func (f *openFolder) messageRef(id string) session.Ref {
 // messageFolder opens the folder with the session's messages; nil if there is none. Like
 // the agent it takes the first that matches a pattern, but prefers the one of the
 // session's own project.
-func (tr *treeReader) messageFolder(s *session.Session, head session.Session) *openFolder {
+func (tr *treeReader) messageFolder(s *record.Session, head session.Head) *openFolder {
 	project := cmp.Or(s.Info.Ref.Project, head.Project)
 	for _, p := range tr.layout.patterns {
 		if p.kind != session.KindMessage {
@@ -196,21 +197,21 @@ func (tr *treeReader) messageFolder(s *session.Session, head session.Session) *o
 }
 
 // readMessages reads the messages in the folder, each with its parts.
-func (tr *treeReader) readMessages(s *session.Session, f *openFolder) {
+func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 	names := tr.messageNames(f, s.ID)
-	found := make([]session.Message, len(names))
+	found := make([]record.Message, len(names))
 	tr.eachMessage(f.messageRef(s.ID), names, func(w *treeReader, ref session.Ref, name string, i int) {
 		r := session.Record{Ref: ref}
 		if !w.readInto(&r, f.dir, name) {
 			return
 		}
-		m := session.NewMessage(r)
+		m := record.NewMessage(r)
 		for p := range w.parts(ref) {
-			m.Parts = append(m.Parts, session.NewPart(*p))
+			m.Parts = append(m.Parts, record.NewPart(*p))
 		}
 		found[i] = m
 	})
-	s.Messages = slices.DeleteFunc(found, func(m session.Message) bool { return m.Ref.Kind == 0 })
+	s.Messages = slices.DeleteFunc(found, func(m record.Message) bool { return m.Ref.Kind == 0 })
 }
 
 // messageNames returns the names of the messages' records in the folder of a session.

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/internal/storetest"
@@ -25,14 +26,14 @@ func TestFixture(t *testing.T) {
 	}
 	h := heads[0]
 	if h.Title != "A title" || h.Version != "1.1.53" || h.Project != "global" || h.Directory != "/home/user/project" ||
-		h.Created != 1795224835838 || h.Updated != 1795224840201 || h.Info.Defect != nil || h.Messages != nil {
+		h.Created != 1795224835838 || h.Updated != 1795224840201 {
 		t.Errorf("List gives %+v", h)
 	}
 	loaded, err := s.Load(t.Context(), h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(loaded.Messages) != 10 || len(loaded.Stray) != 0 {
+	if loaded.Info.Defect != nil || len(loaded.Messages) != 10 || len(loaded.Stray) != 0 {
 		t.Errorf("Load gives %d messages and %v, want 10 messages", len(loaded.Messages), loaded.Stray)
 	}
 	records := 0
@@ -48,7 +49,7 @@ func TestFixture(t *testing.T) {
 	if records != 42 {
 		t.Errorf("Load gives %d records, want 42", records)
 	}
-	if !slices.IsSortedFunc(loaded.Messages, func(a, b session.Message) int { return int(a.Created - b.Created) }) {
+	if !slices.IsSortedFunc(loaded.Messages, func(a, b record.Message) int { return int(a.Created - b.Created) }) {
 		t.Error("the messages are not in order")
 	}
 	if after := storetest.Snapshot(t, data, ""); !maps.Equal(before, after) {
@@ -59,7 +60,7 @@ func TestFixture(t *testing.T) {
 func TestNoSession(t *testing.T) {
 	s := mustOpen(t, storetest.SmallTree(t), "", Options{})
 	for _, id := range []string{"", "ses_2", "../ses_1", "ses_1/", "a\x00b", strings.Repeat("x", 300)} {
-		if _, err := s.Load(t.Context(), session.Session{ID: id}); !errors.Is(err, ErrNoSession) {
+		if _, err := s.Load(t.Context(), session.Head{ID: id}); !errors.Is(err, ErrNoSession) {
 			t.Errorf("Load(%q) = %v, want %v", id, err, ErrNoSession)
 		}
 	}

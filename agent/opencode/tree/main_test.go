@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/storetest"
 	"mend/session"
@@ -24,9 +25,9 @@ func mustOpen(t *testing.T, path, layout string, o Options) *Store {
 	return s
 }
 
-func mustLoad(t *testing.T, s *Store) *session.Session {
+func mustLoad(t *testing.T, s *Store) *record.Session {
 	t.Helper()
-	loaded, err := s.Load(t.Context(), session.Session{ID: "ses_1"})
+	loaded, err := s.Load(t.Context(), session.Head{ID: "ses_1"})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -124,7 +125,7 @@ func (tr *treeReader) sessionInParts(f folder) string {
 
 // addAbandonedParts reports the parts of prompts that assistant messages name and that do
 // not exist: the agent never reads them.
-func (tr *treeReader) addAbandonedParts(s *session.Session) {
+func (tr *treeReader) addAbandonedParts(s *record.Session) {
 	asked := map[string]bool{}
 	for i := range s.Messages {
 		asked[s.Messages[i].ID], asked[s.Messages[i].Ref.Message] = true, true

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"unicode/utf16"
 
+	"mend/agent/opencode/record"
 	"mend/internal/ownfile"
 	"mend/internal/safedir"
 	"mend/session"
@@ -103,7 +104,7 @@ func (tr *treeReader) eachRecordAndFile(d *safedir.Dir, of session.Ref, yield fu
 // crashes on a message whose id does not begin with the prefix, so it wrote none.
 func isRecordName(of session.Ref, name string) bool {
 	id, ok := strings.CutSuffix(name, suffix)
-	return ok && session.ValidateID(id) == nil && (of.Message != "" || strings.HasPrefix(id, session.MessagePrefix))
+	return ok && session.ValidateID(id) == nil && (of.Message != "" || strings.HasPrefix(id, record.MessagePrefix))
 }
 
 // ignoredByAgent reports whether the agent ignores an entry with the name of a record
@@ -175,8 +176,8 @@ func (tr *treeReader) addFile(b recordFolder, rel string, e *safedir.Entry, fixe
 	}
 }
 
-func newFile(ref session.Ref, at string, e *safedir.Entry, fixed string) session.File {
-	f := session.File{Record: session.Record{Ref: ref, Data: e.Data, Mode: e.Mode.Perm(), Locked: fixed}, Path: at}
+func newFile(ref session.Ref, at string, e *safedir.Entry, fixed string) record.File {
+	f := record.File{Record: session.Record{Ref: ref, Data: e.Data, Mode: e.Mode.Perm(), Locked: fixed}, Path: at}
 	if e.ReadProblem() != "" {
 		f.Defect = &session.Defect{Kind: session.Unreadable, Why: fixed}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"mend/agent/opencode/record"
 	"mend/internal/ownfile"
 	"mend/internal/safedir"
 	"mend/session"
@@ -22,7 +23,7 @@ type treeReader struct {
 	ctx   context.Context
 	root  *safedir.Dir
 	stray []session.Stray
-	files []session.File
+	files []record.File
 	err   error
 
 	budget   *atomic.Int64   // bytes of the session that may still be loaded; nil if no session is loaded

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"mend/agent/opencode/record"
 	"mend/internal/safedir"
 	"mend/session"
 )
@@ -40,7 +41,7 @@ type readPool struct {
 type messageExtras struct {
 	message int
 	stray   []session.Stray
-	files   []session.File
+	files   []record.File
 }
 
 // eachMessage calls visit for each of a session's messages with the name of its record and

@@ -4,6 +4,7 @@ import (
 	"context"
 	"iter"
 
+	"mend/agent/opencode/record"
 	"mend/session"
 )
 
@@ -14,7 +15,7 @@ import (
 //
 // It returns the session without its messages, with the stamp of what was read. It returns
 // nil as soon as visit returns false, and where Load would report Stray or an error.
-func (s *Store) ScanRecords(ctx context.Context, head session.Session, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*session.Session, session.Stamp) {
+func (s *Store) ScanRecords(ctx context.Context, head session.Head, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp) {
 	if session.ValidateID(head.ID) != nil {
 		return nil, session.Stamp{}
 	}

@@ -10,12 +10,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
+	"mend/agent/opencode/record"
 	"mend/internal/storetest"
 	"mend/session"
 )
 
 // scanned is what ScanRecords passes of the records, by their refs, until there are most.
-func scanned(t *testing.T, s *Store, most int) (records map[string]string, bare *session.Session, stamp session.Stamp) {
+func scanned(t *testing.T, s *Store, most int) (records map[string]string, bare *record.Session, stamp session.Stamp) {
 	t.Helper()
 	var mu sync.Mutex
 	records = map[string]string{}
@@ -32,7 +33,7 @@ func scanned(t *testing.T, s *Store, most int) (records map[string]string, bare 
 		records[r.Ref.Kind.String()+" "+r.Ref.String()] = what
 		return true
 	}
-	bare, stamp = s.ScanRecords(t.Context(), session.Session{ID: "ses_1"}, func(m *session.Record, parts iter.Seq[*session.Record]) bool {
+	bare, stamp = s.ScanRecords(t.Context(), session.Head{ID: "ses_1"}, func(m *session.Record, parts iter.Seq[*session.Record]) bool {
 		if !note(m) {
 			return false
 		}
@@ -53,7 +54,7 @@ func TestScanRecords(t *testing.T) {
 	storetest.Put(t, root, "part/msg_1/prt_9.json", storetest.TextJSON("msg_1", "prt_9", strings.Repeat("long ", 300_000)))
 	s := mustOpen(t, root, "", Options{})
 	want := map[string]string{}
-	loaded, stamp, err := s.LoadStamped(t.Context(), session.Session{ID: "ses_1"})
+	loaded, stamp, err := s.LoadStamped(t.Context(), session.Head{ID: "ses_1"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,7 +70,7 @@ func TestScanRecords(t *testing.T) {
 	if bare == nil || bare.Title != loaded.Title || string(bare.Info.Data) != string(loaded.Info.Data) || len(bare.Messages) > 0 {
 		t.Errorf("ScanRecords returned %v", bare)
 	}
-	blind, err := s.Stamp(t.Context(), session.Session{ID: "ses_1"})
+	blind, err := s.Stamp(t.Context(), session.Head{ID: "ses_1"})
 	if err != nil || stamp == (session.Stamp{}) || scanStamp != stamp || blind != stamp {
 		t.Errorf("the stamps are %x of Load, %x of ScanRecords, %x of Stamp (%v), want one", stamp.Sum, scanStamp.Sum, blind.Sum, err)
 	}
@@ -84,7 +85,7 @@ func TestScanRecordsReturnsItsOwn(t *testing.T) {
 	}
 	was := string(bare.Info.Data)
 	for range 2 * maxReaders {
-		if _, err := s.Load(t.Context(), session.Session{ID: "ses_1"}); err != nil {
+		if _, err := s.Load(t.Context(), session.Head{ID: "ses_1"}); err != nil {
 			t.Fatal(err)
 		}
 		scanned(t, s, -1)
@@ -101,7 +102,7 @@ func TestStampChanges(t *testing.T) {
 	seen := map[[32]byte]string{}
 	look := func(after string) {
 		t.Helper()
-		stamp, err := s.Stamp(t.Context(), session.Session{ID: "ses_1"})
+		stamp, err := s.Stamp(t.Context(), session.Head{ID: "ses_1"})
 		if err != nil {
 			t.Fatal(err)
 		}

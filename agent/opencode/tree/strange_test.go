@@ -13,6 +13,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/internal/storetest"
@@ -44,7 +45,7 @@ func testStrange(t *testing.T) {
 		root := storetest.SmallTree(t)
 		path := filepath.Join(root, "part/msg_1/prt_12.json")
 		s := mustOpen(t, root, "", Options{Owner: "own"})
-		ops := storetest.SetText(t, mustLoad(t, s), "prt_12", "new")
+		ops := storetest.SetText(t, mustLoad(t, s).AllRecords, "prt_12", "new")
 		if name == "hard link" && safedir.CanWrite() != nil {
 			continue // links are counted where trees can be changed
 		}
@@ -83,7 +84,7 @@ func testStrange(t *testing.T) {
 				t.Errorf("%s: Prepare = %v, want a conflict", name, err)
 			}
 			if name == "hard link" {
-				for _, o := range storetest.SetText(t, loaded, "prt_12", "new") {
+				for _, o := range storetest.SetText(t, loaded.AllRecords, "prt_12", "new") {
 					if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{o}}); !isConflict(err) || !strings.Contains(err.Error(), c.why) {
 						t.Errorf("%s: Prepare with what was read = %v, want a conflict", name, err)
 					}
@@ -105,11 +106,11 @@ func listen(path string) error {
 	return err
 }
 
-func loadIn(t *testing.T, s *Store, limit time.Duration) *session.Session {
+func loadIn(t *testing.T, s *Store, limit time.Duration) *record.Session {
 	t.Helper()
-	done := make(chan *session.Session, 1)
+	done := make(chan *record.Session, 1)
 	go func() {
-		loaded, _ := s.Load(t.Context(), session.Session{ID: "ses_1"})
+		loaded, _ := s.Load(t.Context(), session.Head{ID: "ses_1"})
 		done <- loaded
 	}()
 	select {
@@ -136,7 +137,7 @@ func testStrangeFolders(t *testing.T) {
 			root := storetest.SmallTree(t)
 			path := filepath.Join(root, folder)
 			s := mustOpen(t, root, "", Options{Owner: "own"})
-			ops := storetest.MixedOps(t, mustLoad(t, s))
+			ops := storetest.MixedOps(t, mustLoad(t, s).AllRecords)
 			target := filepath.Join(root, "moved")
 			if !inside {
 				target = filepath.Join(storetest.FastDir(t), "moved")
@@ -180,7 +181,7 @@ func TestLinkMeanwhile(t *testing.T) {
 	storetest.NeedWrites(t)
 	root := storetest.SmallTree(t)
 	s := mustOpen(t, root, "", Options{Owner: "own"})
-	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s))})
+	staged, err := s.Prepare(t.Context(), change.Plan{Ops: storetest.MixedOps(t, mustLoad(t, s).AllRecords)})
 	if err != nil {
 		t.Fatal(err)
 	}

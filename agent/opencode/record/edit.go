@@ -1,10 +1,11 @@
-package session
+package record
 
 import (
 	"fmt"
 	"slices"
 
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // Set sets one field of the part to a JSON value, as [jsonedit.Set] does, and decodes the
@@ -42,18 +43,18 @@ func (p *Part) DropElements(drop func(raw []byte) bool, path ...string) error {
 // Move returns the record under another ref. It changes the ids in the data, in the columns
 // and in the ref, and nothing else.
 // The error says that the data is no JSON object.
-func (r *Record) Move(to Ref) (Record, error) {
+func Move(r *session.Record, to session.Ref) (session.Record, error) {
 	moved := *r
 	moved.Ref, moved.Defect = to, nil
 	for _, id := range idFields(to) {
 		if _, ok := r.Col(id.col); ok {
-			moved.setCol(TextCol(id.col, id.value))
+			moved = moved.WithCol(session.TextCol(id.col, id.value))
 		}
 		if r.Data == nil {
 			continue
 		}
 		if err := jsonedit.CheckObject(moved.Data); err != nil {
-			return Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
+			return session.Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
 		}
 		old, ok := jsonedit.Parse(moved.Data).Get(id.field).Text()
 		if !ok || old == id.value {
@@ -61,7 +62,7 @@ func (r *Record) Move(to Ref) (Record, error) {
 		}
 		var err error
 		if moved.Data, err = jsonedit.Set(moved.Data, jsonedit.Quote(id.value), id.field); err != nil {
-			return Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
+			return session.Record{}, fmt.Errorf("moving %s: %w", r.Ref, err)
 		}
 	}
 	return moved, nil
@@ -71,12 +72,12 @@ type idField struct{ field, col, value string }
 
 // idFields returns the fields and columns of the ids of a ref: the record's own, then those
 // of the records above it.
-func idFields(r Ref) []idField {
+func idFields(r session.Ref) []idField {
 	ids := []idField{{"id", "id", r.ID()}}
-	if r.Kind == KindPart {
+	if r.Kind == session.KindPart {
 		ids = append(ids, idField{"messageID", "message_id", r.Message})
 	}
-	if r.Kind != KindSession {
+	if r.Kind != session.KindSession {
 		ids = append(ids, idField{"sessionID", "session_id", r.Session})
 	}
 	return ids
@@ -99,7 +100,7 @@ func (m *Message) Insert(p Part) {
 }
 
 // Remove removes the part with that ref.
-func (m *Message) Remove(ref Ref) {
+func (m *Message) Remove(ref session.Ref) {
 	m.Parts = slices.DeleteFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 }
 
@@ -127,11 +128,11 @@ func (s *Session) NewResultPart(m *Message, id, call, text string) Part {
 
 func (s *Session) newPart(m *Message, id string, fields []jsonedit.Member) Part {
 	r := s.neighbour(m)
-	ref := Ref{Kind: KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
-	if r.Ref.Kind == KindPart {
+	ref := session.Ref{Kind: session.KindPart, Project: m.Ref.Project, Session: s.ID, Message: m.Ref.Message, Part: id}
+	if r.Ref.Kind == session.KindPart {
 		ref.Project = r.Ref.Project
 	}
-	rec := Record{Ref: ref, Mode: r.Mode}
+	rec := session.Record{Ref: ref, Mode: r.Mode}
 	if r.Cols != nil {
 		rec.Cols = partCols(r, m, ref)
 	} else {
@@ -148,7 +149,7 @@ func textMember(name, text string) jsonedit.Member {
 
 // styleOf returns the white space of a record at its top level. For a file without
 // members it is an indent of two spaces.
-func styleOf(r *Record) jsonedit.Style {
+func styleOf(r *session.Record) jsonedit.Style {
 	style, ok := jsonedit.StyleOf(r.Data)
 	switch {
 	case ok:
@@ -160,7 +161,7 @@ func styleOf(r *Record) jsonedit.Style {
 }
 
 // neighbour returns the readable record that a new part of the message is modelled on.
-func (s *Session) neighbour(m *Message) *Record {
+func (s *Session) neighbour(m *Message) *session.Record {
 	if r := m.readablePart(); r != nil {
 		return r
 	}
@@ -172,7 +173,7 @@ func (s *Session) neighbour(m *Message) *Record {
 	return &m.Record
 }
 
-func (m *Message) readablePart() *Record {
+func (m *Message) readablePart() *session.Record {
 	for i := range m.Parts {
 		if r := &m.Parts[i].Record; !r.Malformed() {
 			return r
@@ -183,19 +184,19 @@ func (m *Message) readablePart() *Record {
 
 // partCols returns the columns of a new part: those of the neighbour if that is a part, or
 // else the five that every known schema has.
-func partCols(neighbour *Record, m *Message, ref Ref) []Col {
+func partCols(neighbour *session.Record, m *Message, ref session.Ref) []session.Col {
 	created, _ := m.Col("time_created")
 	updated, _ := m.Col("time_updated")
-	r := Record{Cols: []Col{{Name: "id"}, {Name: "message_id"}, {Name: "session_id"}, {Name: "time_created"}, {Name: "time_updated"}}}
-	if neighbour.Ref.Kind == KindPart {
+	r := session.Record{Cols: []session.Col{{Name: "id"}, {Name: "message_id"}, {Name: "session_id"}, {Name: "time_created"}, {Name: "time_updated"}}}
+	if neighbour.Ref.Kind == session.KindPart {
 		r.Cols = neighbour.Cols
 	}
 	for _, id := range idFields(ref) {
-		r.setCol(TextCol(id.col, id.value))
+		r = r.WithCol(session.TextCol(id.col, id.value))
 	}
-	if neighbour.Ref.Message != ref.Message || neighbour.Ref.Kind != KindPart {
-		r.setCol(created)
-		r.setCol(updated)
+	if neighbour.Ref.Message != ref.Message || neighbour.Ref.Kind != session.KindPart {
+		r = r.WithCol(created)
+		r = r.WithCol(updated)
 	}
 	return r.Cols
 }

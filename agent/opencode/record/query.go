@@ -1,9 +1,11 @@
-package session
+package record
 
 import (
 	"iter"
 	"slices"
 	"strings"
+
+	"mend/session"
 )
 
 // HasContent reports whether any part of the message has content.
@@ -66,7 +68,7 @@ func isCallID(id string) bool {
 // LatestAssistant returns the newest assistant message, nil if there is none.
 func (s *Session) LatestAssistant() *Message {
 	for i := len(s.Messages) - 1; i >= 0; i-- {
-		if s.Messages[i].Role == RoleAssistant {
+		if s.Messages[i].Role == session.RoleAssistant {
 			return &s.Messages[i]
 		}
 	}

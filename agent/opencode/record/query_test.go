@@ -1,20 +1,22 @@
-package session
+package record
 
 import (
 	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"mend/session"
 )
 
 // talk makes a session of messages "role part part …"; the letters stand for the
 // parts in kinds, and message n is msg_n with the parts prt_in0, prt_in1, ….
 func talk(messages ...string) *Session {
-	s := &Session{ID: "ses_1"}
+	s := &Session{Head: session.Head{ID: "ses_1"}}
 	for n, spec := range messages {
 		words := strings.Fields(spec)
-		ref := Ref{Kind: KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", n)}
-		m := NewMessage(Record{Ref: ref, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","role":"%s","time":{"created":%d}}`, ref.Message, words[0], n+1)})
+		ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: fmt.Sprintf("msg_%d", n)}
+		m := NewMessage(session.Record{Ref: ref, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","role":"%s","time":{"created":%d}}`, ref.Message, words[0], n+1)})
 		for i, letter := range words[1:] {
 			m.Insert(testPart(ref, fmt.Sprintf("prt_i%d%d", n, i), kinds[letter]))
 		}
@@ -23,9 +25,9 @@ func talk(messages ...string) *Session {
 	return s
 }
 
-func testPart(m Ref, id, fields string) Part {
-	m.Kind, m.Part = KindPart, id
-	return NewPart(Record{Ref: m, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","messageID":"%s",%s}`, id, m.Message, fields)})
+func testPart(m session.Ref, id, fields string) Part {
+	m.Kind, m.Part = session.KindPart, id
+	return NewPart(session.Record{Ref: m, Mode: 0o600, Data: fmt.Appendf(nil, `{"id":"%s","messageID":"%s",%s}`, id, m.Message, fields)})
 }
 
 var kinds = map[string]string{
@@ -120,7 +122,7 @@ func TestFinished(t *testing.T) {
 		`"time":{"created":1,"completed":2}`: true, `"error":{"name":"X"}`: true, `"error":null`: false, `"error":"x"`: true,
 		`"error":{"name":"X"},"finish":"tool-calls"`: true, `"finish":""`: false,
 	} {
-		m := NewMessage(Record{Ref: Ref{Kind: KindMessage, Message: "m"}, Data: []byte(strings.Replace(`{"role":"assistant",`+fields+`}`, ",}", "}", 1))})
+		m := NewMessage(session.Record{Ref: session.Ref{Kind: session.KindMessage, Message: "m"}, Data: []byte(strings.Replace(`{"role":"assistant",`+fields+`}`, ",}", "}", 1))})
 		if got := m.Finished(); got != want {
 			t.Errorf("Finished with %s = %v, want %v", fields, got, want)
 		}
@@ -143,7 +145,7 @@ func TestSteps(t *testing.T) {
 
 // TRM-01, TRM-04 and TRM-07: which id is the call's.
 func TestCall(t *testing.T) {
-	m := Ref{Kind: KindMessage, Session: "s", Message: "m"}
+	m := session.Ref{Kind: session.KindMessage, Session: "s", Message: "m"}
 	for _, c := range []struct{ id, fields, want string }{
 		{"prt_1", `"type":"tool","callID":"toolu_1"`, "toolu_1"},
 		{"prt_missing_call", `"type":"tool"`, ""},

@@ -1,9 +1,10 @@
-package session
+package record
 
 import (
 	"fmt"
 
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // Rename changes the ids of messages and parts. ids maps the ids under which they are
@@ -24,20 +25,20 @@ func (s *Session) Rename(ids map[string]string) error {
 		messages[i] = m
 	}
 	s.Messages = messages
-	s.Info = s.Info.withRevert(ids)
+	s.Info = withRevert(&s.Info, ids)
 	s.Sort()
 	return nil
 }
 
 func (m *Message) renamed(ids map[string]string) (Message, error) {
-	r, err := m.withIDs(ids, func(data []byte) []byte { return replaceID(data, ids, "parentID") })
+	r, err := withIDs(&m.Record, ids, func(data []byte) []byte { return replaceID(data, ids, "parentID") })
 	if err != nil {
 		return Message{}, err
 	}
 	to := NewMessage(r)
 	for i := range m.Parts {
 		p := &m.Parts[i]
-		r, err := p.withIDs(ids, func(data []byte) []byte { return p.replaceRefs(data, ids) })
+		r, err := withIDs(&p.Record, ids, func(data []byte) []byte { return p.replaceRefs(data, ids) })
 		if err != nil {
 			return Message{}, err
 		}
@@ -49,23 +50,23 @@ func (m *Message) renamed(ids map[string]string) (Message, error) {
 // withIDs returns the record with the new ids of itself and of the message above it, and
 // with its data as refs returns it. A record that is no JSON object stays as it is; the
 // error says that its ids would have to change, or that an id is invalid.
-func (r *Record) withIDs(ids map[string]string, refs func([]byte) []byte) (Record, error) {
+func withIDs(r *session.Record, ids map[string]string, refs func([]byte) []byte) (session.Record, error) {
 	ref := r.Ref
 	ref.Message, ref.Part = newID(ids, ref.Message), newID(ids, ref.Part)
 	if r.Malformed() {
 		if ref != r.Ref {
-			return Record{}, fmt.Errorf("%s: %s", r.Ref, r.Defect.Why)
+			return session.Record{}, fmt.Errorf("%s: %s", r.Ref, r.Defect.Why)
 		}
 		return *r, nil
 	}
 	to := *r
 	if ref != r.Ref {
 		if err := ref.Validate(); err != nil {
-			return Record{}, err
+			return session.Record{}, err
 		}
 		var err error
-		if to, err = r.Move(ref); err != nil {
-			return Record{}, err
+		if to, err = Move(r, ref); err != nil {
+			return session.Record{}, err
 		}
 	}
 	to.Data = refs(to.Data)
@@ -102,11 +103,11 @@ func (p *Part) replaceRefs(data []byte, ids map[string]string) []byte {
 
 // withRevert returns the session's own record with the new ids in its revert, which is a
 // column or a field.
-func (r *Record) withRevert(ids map[string]string) Record {
+func withRevert(r *session.Record, ids map[string]string) session.Record {
 	to := *r
 	if c, ok := r.Col("revert"); ok {
 		c.Bytes = replaceID(replaceID(c.Bytes, ids, "messageID"), ids, "partID")
-		to.setCol(c)
+		to = to.WithCol(c)
 		return to
 	}
 	to.Data = replaceID(replaceID(r.Data, ids, "revert", "messageID"), ids, "revert", "partID")

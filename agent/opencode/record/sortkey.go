@@ -1,15 +1,17 @@
-package session
+package record
 
 import (
 	"bytes"
 	"cmp"
 	"math"
+
+	"mend/session"
 )
 
 // A SortKey is the value that the agent sorts a message by: the time of its row in any
 // storage class, or the time in its file.
 type SortKey struct {
-	class Class
+	class session.Class
 	n     int64
 	f     float64
 	text  []byte
@@ -18,39 +20,39 @@ type SortKey struct {
 // SortKey returns the message's first sort key, its time.
 func (m *Message) SortKey() SortKey {
 	if c, isRow := m.Col("time_created"); isRow {
-		return c.SortKey()
+		return ColumnKey(c)
 	}
 	return TimeKey(m.Created)
 }
 
 // IDKey returns the message's second sort key, which orders messages of one time: the id
 // of its row in any storage class, or the id in its file.
-func (m *Message) IDKey() SortKey { return m.idKey(m.ID) }
+func (m *Message) IDKey() SortKey { return idKey(&m.Record, m.ID) }
 
-func (r *Record) idKey(id string) SortKey {
+func idKey(r *session.Record, id string) SortKey {
 	if c, isRow := r.Col("id"); isRow {
-		return c.SortKey()
+		return ColumnKey(c)
 	}
-	return SortKey{class: ClassText, text: []byte(id)}
+	return SortKey{class: session.ClassText, text: []byte(id)}
 }
 
 // IsNull reports whether the key is that of NULL.
-func (k SortKey) IsNull() bool { return k.class == ClassNull }
+func (k SortKey) IsNull() bool { return k.class == session.ClassNull }
 
 // TimeKey returns the key of a time in milliseconds since 1970.
-func TimeKey(ms int64) SortKey { return SortKey{class: ClassInteger, n: ms} }
+func TimeKey(ms int64) SortKey { return SortKey{class: session.ClassInteger, n: ms} }
 
-// SortKey returns the key of the column's value.
-func (c Col) SortKey() SortKey {
+// ColumnKey returns the key of a column's value.
+func ColumnKey(c session.Col) SortKey {
 	k := SortKey{class: c.Class}
 	switch c.Class {
-	case ClassInteger:
+	case session.ClassInteger:
 		k.n, _ = c.Int()
-	case ClassReal:
+	case session.ClassReal:
 		k.f, _ = c.Float()
-	case ClassText, ClassBlob:
+	case session.ClassText, session.ClassBlob:
 		k.text = c.Bytes
-	case ClassNull:
+	case session.ClassNull:
 	}
 	return k
 }
@@ -62,21 +64,21 @@ func (k SortKey) Compare(o SortKey) int {
 		return rank
 	}
 	switch {
-	case k.class == ClassInteger && o.class == ClassInteger:
+	case k.class == session.ClassInteger && o.class == session.ClassInteger:
 		return cmp.Compare(k.n, o.n)
-	case k.class == ClassReal && o.class == ClassReal:
+	case k.class == session.ClassReal && o.class == session.ClassReal:
 		return cmp.Compare(k.f, o.f)
-	case k.class == ClassInteger:
+	case k.class == session.ClassInteger:
 		return compareReal(k.n, o.f)
-	case k.class == ClassReal:
+	case k.class == session.ClassReal:
 		return -compareReal(o.n, k.f)
 	}
 	return bytes.Compare(k.text, o.text)
 }
 
-func (k SortKey) rank() Class {
-	if k.class == ClassReal {
-		return ClassInteger
+func (k SortKey) rank() session.Class {
+	if k.class == session.ClassReal {
+		return session.ClassInteger
 	}
 	return k.class
 }

@@ -1,10 +1,15 @@
-package session
+package record
 
 import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mend/session"
 )
+
+// MessagePrefix is the beginning of the ids of messages.
+const MessagePrefix = "msg"
 
 const (
 	partPrefix    = "prt_"
@@ -38,7 +43,7 @@ func (m *Message) StripThinking() []Part {
 //
 // The error says that there is no such part, that it is not signed and would be refused at
 // any position, or that no valid id sorts at the front.
-func (m *Message) MoveThinkingFirst(ref Ref) error {
+func (m *Message) MoveThinkingFirst(ref session.Ref) error {
 	at := slices.IndexFunc(m.Parts, func(p Part) bool { return p.Ref == ref })
 	if at < 0 || !m.Parts[at].IsThinking() {
 		return fmt.Errorf("moving %s: no thinking is stored there", ref)
@@ -57,7 +62,7 @@ func (m *Message) MoveThinkingFirst(ref Ref) error {
 	}
 	to := ref
 	to.Part = id
-	r, err := p.Move(to)
+	r, err := Move(&p.Record, to)
 	if err != nil {
 		return err
 	}

@@ -1,9 +1,6 @@
-package session
+package record
 
-import (
-	"strings"
-	"unicode"
-)
+import "mend/agent/opencode/js"
 
 // The types of parts that rules use. Parts of other types are kept unchanged. OpenCode
 // does not write the last four; they are found in stores of older tools.
@@ -50,7 +47,7 @@ func (p *Part) Unfinished() bool {
 
 // IsBlankText reports whether the part is a blank text that is sent to the model.
 func (p *Part) IsBlankText() bool {
-	return p.Type == TypeText && !p.Ignored && !p.Malformed() && Blank(p.Text)
+	return p.Type == TypeText && !p.Ignored && !p.Malformed() && js.Blank(p.Text)
 }
 
 // HasContent reports whether a message with only this part is not empty: a text that is
@@ -59,7 +56,7 @@ func (p *Part) IsBlankText() bool {
 func (p *Part) HasContent() bool {
 	switch p.Type {
 	case TypeText:
-		return !Blank(p.Text)
+		return !js.Blank(p.Text)
 	case TypeTool, TypeToolUse, TypeToolResult:
 		return true
 	}
@@ -69,10 +66,4 @@ func (p *Part) HasContent() bool {
 // Sent reports whether the part has content that is sent to the model.
 func (p *Part) Sent() bool {
 	return p.HasContent() && !p.Ignored
-}
-
-// Blank reports whether s has only white space and byte order marks, as JavaScript's trim
-// removes them.
-func Blank(s string) bool {
-	return strings.TrimFunc(s, func(c rune) bool { return unicode.IsSpace(c) || c == '\ufeff' }) == ""
 }

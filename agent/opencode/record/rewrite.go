@@ -1,16 +1,17 @@
-package session
+package record
 
 import (
 	"bytes"
 	"slices"
 
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // Rewrite returns r with other data: an object of the members, after the record's own ids
 // if it is a file. Ids, mode and columns stay. The white space is that of a readable
 // record: a part of the same message, else a record of the same kind, else any other.
-func (s *Session) Rewrite(r Record, members ...jsonedit.Member) Record {
+func (s *Session) Rewrite(r session.Record, members ...jsonedit.Member) session.Record {
 	if r.Cols == nil {
 		members = append(ownIDs(r.Ref), members...)
 	}
@@ -21,9 +22,9 @@ func (s *Session) Rewrite(r Record, members ...jsonedit.Member) Record {
 // Salvage returns r with what [jsonedit.ParsePartial] reads of its data, under its own ids,
 // and what was read. If that is nothing, or if the data column of a row is neither text nor
 // a blob, the record has no members but its ids.
-func (s *Session) Salvage(r Record) (Record, jsonedit.Partial) {
+func (s *Session) Salvage(r session.Record) (session.Record, jsonedit.Partial) {
 	var v jsonedit.Partial
-	if r.Class == 0 || r.Class == ClassBlob {
+	if r.Class == 0 || r.Class == session.ClassBlob {
 		v = jsonedit.ParsePartial(r.Data)
 	}
 	if v.Data == nil || !hasMembers(v.Data) && !v.Complete {
@@ -57,22 +58,22 @@ func hasMembers(data []byte) bool {
 }
 
 // ownIDs returns the ids in a file of the record, in the agent's order.
-func ownIDs(r Ref) []jsonedit.Member {
+func ownIDs(r session.Ref) []jsonedit.Member {
 	ids := []jsonedit.Member{textMember("id", r.ID())}
-	if r.Kind != KindSession {
+	if r.Kind != session.KindSession {
 		ids = append(ids, textMember("sessionID", r.Session))
 	}
-	if r.Kind == KindPart {
+	if r.Kind == session.KindPart {
 		ids = append(ids, textMember("messageID", r.Message))
 	}
 	return ids
 }
 
 // readableLike returns the readable record that is most like r, r itself if there is none.
-func (s *Session) readableLike(r *Record) *Record {
+func (s *Session) readableLike(r *session.Record) *session.Record {
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		if r.Ref.Kind != KindPart || m.Ref.Message != r.Ref.Message {
+		if r.Ref.Kind != session.KindPart || m.Ref.Message != r.Ref.Message {
 			continue
 		}
 		for j := range m.Parts {

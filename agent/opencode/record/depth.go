@@ -1,14 +1,15 @@
-package session
+package record
 
 import (
 	"fmt"
 
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // A DepthError says that a record nests deeper than [jsonedit.MaxDepth], so that its session
 // cannot be examined.
-type DepthError struct{ Ref Ref }
+type DepthError struct{ Ref session.Ref }
 
 func (e *DepthError) Error() string {
 	return fmt.Sprintf("the %v %s nests objects and lists deeper than %d levels", e.Ref.Kind, e.Ref, jsonedit.MaxDepth)
@@ -17,7 +18,7 @@ func (e *DepthError) Error() string {
 // CheckDepth returns a [*DepthError] for the first record that nests too deep.
 func (s *Session) CheckDepth() error {
 	for r := range s.Records {
-		if r.Defect != nil && r.Defect.Kind == TooDeep {
+		if r.Defect != nil && r.Defect.Kind == session.TooDeep {
 			return &DepthError{r.Ref}
 		}
 	}

@@ -1,28 +1,29 @@
-package session
+package record
 
 import (
 	"slices"
 
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // NewMessage decodes the record of a message. It never fails: the message's Defect says
 // what cannot be read.
-func NewMessage(r Record) Message {
+func NewMessage(r session.Record) Message {
 	m := Message{Record: r, ID: r.Ref.Message}
 	column, _ := r.Col("time_created") // what the agent sorts rows by
 	at, isTime := column.Float()
 	m.Created, _ = column.Int()
-	if column.Class == ClassReal {
+	if column.Class == session.ClassReal {
 		m.Created = int64(min(max(at, -1<<53), 1<<53))
 	}
-	obj, ok := m.decode()
+	obj, ok := decode(&m.Record)
 	if !ok {
 		return m
 	}
 	m.root = obj
-	m.ID = m.decodeID(obj, m.ID)
-	m.Role = m.text(obj, "role")
+	m.ID = decodeID(&m.Record, obj, m.ID)
+	m.Role = text(&m.Record, obj, "role")
 	m.Finish, _ = obj.Get("finish").Text()
 	m.Parent, _ = obj.Get("parentID").Text()
 	m.ProviderID, _ = obj.Get("providerID").Text()
@@ -36,7 +37,7 @@ func NewMessage(r Record) Message {
 	times := obj.Get("time")
 	created, ok := times.Get("created").Int()
 	if !ok {
-		m.setWrongType("time.created is missing or no number")
+		setWrongType(&m.Record, "time.created is missing or no number")
 	}
 	if !isTime {
 		m.Created = created
@@ -47,26 +48,26 @@ func NewMessage(r Record) Message {
 
 // NewPart decodes the record of a part. It never fails: the part's Defect says what
 // cannot be read.
-func NewPart(r Record) Part {
+func NewPart(r session.Record) Part {
 	p := Part{Record: r, ID: r.Ref.Part}
-	obj, ok := p.decode()
+	obj, ok := decode(&p.Record)
 	if !ok {
 		return p
 	}
 	p.root = obj
-	p.ID = p.decodeID(obj, p.ID)
-	p.Type = p.text(obj, "type")
+	p.ID = decodeID(&p.Record, obj, p.ID)
+	p.Type = text(&p.Record, obj, "type")
 	p.Synthetic, p.Ignored = obj.Get("synthetic").Kind() == 't', obj.Get("ignored").Kind() == 't'
 	times := obj.Get("time")
 	switch p.Type {
 	case TypeText, TypeReasoning:
-		p.Text = p.text(obj, "text")
+		p.Text = text(&p.Record, obj, "text")
 		p.Signature = either(obj.Get("metadata").Get("anthropic"), "signature", "redactedData")
 	case TypeThinking, TypeRedactedThinking:
 		p.Text = either(obj, "thinking", "text")
 		p.Signature = either(obj, "signature", "data")
 	case TypeTool:
-		p.CallID, p.Tool = p.text(obj, "callID"), p.text(obj, "tool")
+		p.CallID, p.Tool = text(&p.Record, obj, "callID"), text(&p.Record, obj, "tool")
 		times = p.decodeState(obj)
 	case TypeToolUse:
 		p.CallID, p.Tool = either(obj, "callID", "id"), either(obj, "name", "tool")
@@ -82,37 +83,37 @@ func NewPart(r Record) Part {
 func (p *Part) decodeState(obj jsonedit.Value) (times jsonedit.Value) {
 	state := obj.Get("state")
 	if state.Kind() != '{' {
-		p.setWrongType("state is missing or no object")
+		setWrongType(&p.Record, "state is missing or no object")
 		return jsonedit.Value{}
 	}
-	p.Status = p.text(state, "status")
+	p.Status = text(&p.Record, state, "status")
 	if state.Get("input").Kind() != '{' {
-		p.setWrongType("state.input is missing or no object")
+		setWrongType(&p.Record, "state.input is missing or no object")
 	}
 	switch p.Status {
 	case StatusCompleted:
-		p.checkText(state, "output")
+		checkText(&p.Record, state, "output")
 	case StatusError:
-		p.checkText(state, "error")
+		checkText(&p.Record, state, "error")
 	}
 	return state.Get("time")
 }
 
 // decode parses the record's data. If that is not one JSON object, it sets the record's
 // Defect and reports false.
-func (r *Record) decode() (obj jsonedit.Value, ok bool) {
+func decode(r *session.Record) (obj jsonedit.Value, ok bool) {
 	if r.Malformed() {
 		return jsonedit.Value{}, false
 	}
 	if r.Class != 0 {
-		r.Defect = &Defect{Malformed, "the data column holds " + r.Class.String() + ", not text"}
+		r.Defect = &session.Defect{Kind: session.Malformed, Why: "the data column holds " + r.Class.String() + ", not text"}
 		return jsonedit.Value{}, false
 	}
 	if obj := jsonedit.Parse(r.Data); obj.Kind() == '{' {
 		return obj, true
 	}
 	if jsonedit.TooDeep(r.Data) {
-		r.Defect = &Defect{TooDeep, (&DepthError{r.Ref}).Error()}
+		r.Defect = &session.Defect{Kind: session.TooDeep, Why: (&DepthError{r.Ref}).Error()}
 		return jsonedit.Value{}, false
 	}
 	why := "not a JSON object"
@@ -124,7 +125,7 @@ func (r *Record) decode() (obj jsonedit.Value, ok bool) {
 	case err != nil:
 		why = err.Error()
 	}
-	r.Defect = &Defect{Malformed, why}
+	r.Defect = &session.Defect{Kind: session.Malformed, Why: why}
 	return jsonedit.Value{}, false
 }
 
@@ -133,40 +134,40 @@ func zeros(data []byte) bool {
 }
 
 // text returns a string member that the agent needs, and sets a Defect if it is missing.
-func (r *Record) text(obj jsonedit.Value, name string) string {
+func text(r *session.Record, obj jsonedit.Value, name string) string {
 	s, ok := obj.Get(name).Text()
 	if !ok {
-		r.setWrongType(name + " is missing or not a string")
+		setWrongType(r, name+" is missing or not a string")
 	}
 	return s
 }
 
 // checkText is text without the result, which may be large.
-func (r *Record) checkText(obj jsonedit.Value, name string) {
+func checkText(r *session.Record, obj jsonedit.Value, name string) {
 	if obj.Get(name).Kind() != '"' {
-		r.setWrongType(name + " is missing or not a string")
+		setWrongType(r, name+" is missing or not a string")
 	}
 }
 
 // setWrongType sets a Defect of kind WrongType, unless there is a worse one.
-func (r *Record) setWrongType(why string) {
-	if r.Defect == nil || r.Defect.Kind > WrongType {
-		r.Defect = &Defect{WrongType, why}
+func setWrongType(r *session.Record, why string) {
+	if r.Defect == nil || r.Defect.Kind > session.WrongType {
+		r.Defect = &session.Defect{Kind: session.WrongType, Why: why}
 	}
 }
 
 // decodeID returns the id in the data of a file. A row has none there.
-func (r *Record) decodeID(obj jsonedit.Value, stored string) string {
+func decodeID(r *session.Record, obj jsonedit.Value, stored string) string {
 	if r.Cols != nil {
 		return stored
 	}
 	id, ok := obj.Get("id").Text()
 	switch {
 	case !ok:
-		r.setWrongType("id is missing or not a string")
+		setWrongType(r, "id is missing or not a string")
 		return stored
 	case id != stored && r.Defect == nil:
-		r.Defect = &Defect{WrongName, "it contains the id " + id}
+		r.Defect = &session.Defect{Kind: session.WrongName, Why: "it contains the id " + id}
 	}
 	return id
 }

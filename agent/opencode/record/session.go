@@ -1,19 +1,18 @@
-package session
+package record
 
 import (
 	"cmp"
 	"slices"
 
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // A Session is a stored conversation.
 type Session struct {
-	ID   string
-	Info Record // the session's own record; its Ref is the zero Ref if there is none
+	session.Head
+	Info session.Record // the session's own record; its Ref is the zero Ref if there is none
 
-	Project   string // the id of the project it belongs to, if known
-	Directory string // where the user worked
 	// Newer is the id of another project of the same folder that the agent used later
 	// than the session's own; "" if there is none, or if that is not known.
 	Newer string
@@ -22,21 +21,12 @@ type Session struct {
 	// whose folder contains the session's directory, "" if there is none.
 	// WorkspaceMissing says that the row names a workspace that does not exist.
 	ProjectMissing, WorkspaceMissing bool
-	ProjectRow                       Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
+	ProjectRow                       session.Record // of the project that the session belongs to; its Ref is the zero Ref if there is none
 	Home                             string
-
-	Title   string
-	Version string // of the agent that created it, such as "1.1.53"
-	Created int64  // milliseconds since 1970; 0 if unknown
-	Updated int64
 
 	// Messages are in the order in which the agent reads them: by time of
 	// creation, then by id, bytewise.
 	Messages []Message
-
-	// Stray lists folder entries and rows among the session's records that are not
-	// records: a link, a pipe, an unreadable file or folder, a name that is not an id.
-	Stray []Stray
 
 	// Files lists the files that the agent opens besides the session's records, and
 	// those in the place of a folder of records.
@@ -46,26 +36,16 @@ type Session struct {
 // A File is a file beside the records that is not a record. An agent that treats every
 // file in a folder of records as a record opens the path that follows from its name.
 type File struct {
-	Record        // Ref is of KindFile; Data is the content
-	Path   string // below the root of the store
-	Opens  string // the path that the agent opens for it; "" if it is in the place of a folder
-	Reads  Ref    // the record or file at that path, which may be this file; the zero Ref if there is none
-}
-
-// A Stray is a folder entry or a row in the place of a record that is not a record.
-type Stray struct {
-	Path    string // below the root of the store
-	Message string // the message among whose parts it is, "" if it is not among parts
-	Why     string
-	Hidden  bool // a folder that cannot be read, so records of the session may be missing
-	Unseen  bool // the agent ignores it
-	Row     bool // a row by which the agent cannot list any session
+	session.Record             // Ref is of KindFile; Data is the content
+	Path           string      // below the root of the store
+	Opens          string      // the path that the agent opens for it; "" if it is in the place of a folder
+	Reads          session.Ref // the record or file at that path, which may be this file; the zero Ref if there is none
 }
 
 // A Message is a user message or an assistant message: its metadata, and the parts with
 // its content.
 type Message struct {
-	Record
+	session.Record
 	ID        string // the id in the record, or else the one it is stored under
 	Role      string // RoleUser, RoleAssistant, or whatever the record says
 	Created   int64  // milliseconds since 1970; 0 if missing
@@ -83,15 +63,9 @@ type Message struct {
 	root jsonedit.Value // of Data, when it was decoded
 }
 
-// The roles of messages.
-const (
-	RoleUser      = "user"
-	RoleAssistant = "assistant"
-)
-
 // A Part is one piece of a message's content.
 type Part struct {
-	Record
+	session.Record
 	ID        string // the id in the record, or else the one it is stored under
 	Type      string // TypeText, TypeTool, …; "" if missing
 	Text      string // of text and thinking parts
@@ -106,13 +80,13 @@ type Part struct {
 }
 
 // Root returns the record's JSON, the zero Value if it is not one value.
-func (m *Message) Root() jsonedit.Value { return m.parsed(m.root) }
+func (m *Message) Root() jsonedit.Value { return parsed(&m.Record, m.root) }
 
 // Root returns the record's JSON, the zero Value if it is not one value.
-func (p *Part) Root() jsonedit.Value { return p.parsed(p.root) }
+func (p *Part) Root() jsonedit.Value { return parsed(&p.Record, p.root) }
 
 // parsed returns root if it is of the record's present data, else it parses that.
-func (r *Record) parsed(root jsonedit.Value) jsonedit.Value {
+func parsed(r *session.Record, root jsonedit.Value) jsonedit.Value {
 	text := root.Source()
 	if len(text) == 0 || len(text) != len(r.Data) || &text[0] != &r.Data[0] {
 		return jsonedit.Parse(r.Data)
@@ -131,7 +105,7 @@ func (s *Session) Sort() {
 }
 
 func (m *Message) sortParts() {
-	slices.SortStableFunc(m.Parts, func(a, b Part) int { return a.idKey(a.ID).Compare(b.idKey(b.ID)) })
+	slices.SortStableFunc(m.Parts, func(a, b Part) int { return idKey(&a.Record, a.ID).Compare(idKey(&b.Record, b.ID)) })
 }
 
 // Clone returns a copy whose messages and parts can be edited. The bytes of the records
@@ -148,7 +122,7 @@ func (s *Session) Clone() *Session {
 
 // Records calls yield for every record of the session: its own, then each message followed
 // by its parts. It omits the row of the project, which other sessions share.
-func (s *Session) Records(yield func(*Record) bool) {
+func (s *Session) Records(yield func(*session.Record) bool) {
 	if s.Info.Ref.Kind != 0 && !yield(&s.Info) {
 		return
 	}
@@ -167,7 +141,7 @@ func (s *Session) Records(yield func(*Record) bool) {
 
 // AllRecords calls yield for the records of [Session.Records], for the row of the
 // project, and for the files.
-func (s *Session) AllRecords(yield func(*Record) bool) {
+func (s *Session) AllRecords(yield func(*session.Record) bool) {
 	for r := range s.Records {
 		if !yield(r) {
 			return
@@ -183,7 +157,7 @@ func (s *Session) AllRecords(yield func(*Record) bool) {
 	}
 }
 
-// Message is the message with that id, nil if there is none.
+// Message returns the message with that id, nil if there is none.
 func (s *Session) Message(id string) *Message {
 	for i := range s.Messages {
 		if s.Messages[i].ID == id {

@@ -1,9 +1,10 @@
-package session
+package record
 
 import (
 	"slices"
 
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // InjectText adds a synthetic text part with that id to the message. It reports false if
@@ -43,7 +44,7 @@ func (p *Part) ReplaceText(text string) error {
 
 // Free reports whether a part of the message can be stored under id.
 func (m *Message) Free(id string) bool {
-	return ValidateID(id) == nil && !slices.ContainsFunc(m.Parts, func(p Part) bool {
+	return session.ValidateID(id) == nil && !slices.ContainsFunc(m.Parts, func(p Part) bool {
 		return p.ID == id || p.Ref.Part == id
 	})
 }

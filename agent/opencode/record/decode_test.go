@@ -1,46 +1,48 @@
-package session
+package record
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
+
+	"mend/session"
 )
 
 func TestNewPartDefects(t *testing.T) {
-	ref := Ref{Kind: KindPart, Session: "s", Message: "m", Part: "prt_1"}
+	ref := session.Ref{Kind: session.KindPart, Session: "s", Message: "m", Part: "prt_1"}
 	const tool = `{"id":"prt_1","type":"tool","callID":"c","tool":"t","state":`
 	for _, c := range []struct {
 		name, data string
-		want       DefectKind
+		want       session.DefectKind
 		why        string
 	}{
 		{"in order", `{"id":"prt_1","type":"text","text":"x"}`, 0, ""},
 		{"unknown kind", `{"id":"prt_1","type":"novelty","text":5}`, 0, ""},
 		{"unknown fields", `{"id":"prt_1","type":"text","text":"x","time":"odd","metadata":[]}`, 0, ""},
-		{"zero bytes", ``, Malformed, "empty, zero bytes"},
-		{"NUL bytes", "\x00\x00\x00", Malformed, "nothing but NUL bytes"},
-		{"truncated", `{"id":"prt_1","type":"te`, Malformed, "the text ends early"},
-		{"truncated behind a value", `{"id":"prt_1"`, Malformed, "the text ends early"},
-		{"no object", `["x"]`, Malformed, "not a JSON object"},
-		{"null", `null`, Malformed, "not a JSON object"},
-		{"two objects", `{}{}`, Malformed, "more text behind the object"},
-		{"not JSON", `{"id":x}`, Malformed, "not JSON at byte"},
-		{"id missing", `{"type":"patch"}`, WrongType, "id is missing"},
-		{"id a number", `{"id":1,"type":"patch"}`, WrongType, "id is missing"},
-		{"other id", `{"id":"prt_2","type":"patch"}`, WrongName, "it contains the id prt_2"},
-		{"other id and type missing", `{"id":"prt_2"}`, WrongType, "type is missing"},
-		{"text a number", `{"id":"prt_1","type":"text","text":5}`, WrongType, "text is missing"},
-		{"no state", `{"id":"prt_1","type":"tool","callID":"c","tool":"t"}`, WrongType, "state is missing"},
-		{"no callID", `{"id":"prt_1","type":"tool","tool":"t","state":{"status":"pending","input":{}}}`, WrongType, "callID is missing"},
-		{"no status", tool + `{"input":{}}}`, WrongType, "status is missing"},
-		{"input a string", tool + `{"status":"running","input":"x"}}`, WrongType, "state.input is missing"},
-		{"no output", tool + `{"status":"completed","input":{}}}`, WrongType, "output is missing"},
-		{"no error", tool + `{"status":"error","input":{}}}`, WrongType, "error is missing"},
+		{"zero bytes", ``, session.Malformed, "empty, zero bytes"},
+		{"NUL bytes", "\x00\x00\x00", session.Malformed, "nothing but NUL bytes"},
+		{"truncated", `{"id":"prt_1","type":"te`, session.Malformed, "the text ends early"},
+		{"truncated behind a value", `{"id":"prt_1"`, session.Malformed, "the text ends early"},
+		{"no object", `["x"]`, session.Malformed, "not a JSON object"},
+		{"null", `null`, session.Malformed, "not a JSON object"},
+		{"two objects", `{}{}`, session.Malformed, "more text behind the object"},
+		{"not JSON", `{"id":x}`, session.Malformed, "not JSON at byte"},
+		{"id missing", `{"type":"patch"}`, session.WrongType, "id is missing"},
+		{"id a number", `{"id":1,"type":"patch"}`, session.WrongType, "id is missing"},
+		{"other id", `{"id":"prt_2","type":"patch"}`, session.WrongName, "it contains the id prt_2"},
+		{"other id and type missing", `{"id":"prt_2"}`, session.WrongType, "type is missing"},
+		{"text a number", `{"id":"prt_1","type":"text","text":5}`, session.WrongType, "text is missing"},
+		{"no state", `{"id":"prt_1","type":"tool","callID":"c","tool":"t"}`, session.WrongType, "state is missing"},
+		{"no callID", `{"id":"prt_1","type":"tool","tool":"t","state":{"status":"pending","input":{}}}`, session.WrongType, "callID is missing"},
+		{"no status", tool + `{"input":{}}}`, session.WrongType, "status is missing"},
+		{"input a string", tool + `{"status":"running","input":"x"}}`, session.WrongType, "state.input is missing"},
+		{"no output", tool + `{"status":"completed","input":{}}}`, session.WrongType, "output is missing"},
+		{"no error", tool + `{"status":"error","input":{}}}`, session.WrongType, "error is missing"},
 		{"state in order", tool + `{"status":"error","input":{},"error":""}}`, 0, ""},
 	} {
-		p := NewPart(Record{Ref: ref, Data: []byte(c.data)})
-		got := Defect{}
+		p := NewPart(session.Record{Ref: ref, Data: []byte(c.data)})
+		got := session.Defect{}
 		if p.Defect != nil {
 			got = *p.Defect
 		}
@@ -51,7 +53,7 @@ func TestNewPartDefects(t *testing.T) {
 }
 
 func TestNewPart(t *testing.T) {
-	ref := Ref{Kind: KindPart, Session: "s", Message: "m", Part: "prt_1"}
+	ref := session.Ref{Kind: session.KindPart, Session: "s", Message: "m", Part: "prt_1"}
 	for _, c := range []struct {
 		data string
 		want Part
@@ -67,7 +69,7 @@ func TestNewPart(t *testing.T) {
 		{`{"type":"tool_result","toolUseId":"c"}`, Part{Type: "tool_result", CallID: "c"}},
 		{`{"type":"text","text":"x","text":"y"}`, Part{Type: "text", Text: "y"}},
 	} {
-		p := NewPart(Record{Ref: ref, Data: []byte(c.data), Cols: []Col{}}) // a row: its id is not in the data
+		p := NewPart(session.Record{Ref: ref, Data: []byte(c.data), Cols: []session.Col{}}) // a row: its id is not in the data
 		c.want.Record, c.want.ID, c.want.root = p.Record, "prt_1", p.root
 		if fmt.Sprint(p) != fmt.Sprint(c.want) || p.Defect != nil {
 			t.Errorf("NewPart(%s) = %+v, want %+v", c.data, p, c.want)
@@ -76,11 +78,11 @@ func TestNewPart(t *testing.T) {
 }
 
 func TestNewMessage(t *testing.T) {
-	ref := Ref{Kind: KindMessage, Session: "s", Message: "msg_1"}
+	ref := session.Ref{Kind: session.KindMessage, Session: "s", Message: "msg_1"}
 	for _, c := range []struct {
 		data   string
 		want   Message
-		defect DefectKind
+		defect session.DefectKind
 	}{
 		{
 			`{"id":"msg_1","role":"assistant","time":{"created":5,"completed":6},"finish":"stop","providerID":"p","modelID":"m"}`,
@@ -97,14 +99,14 @@ func TestNewMessage(t *testing.T) {
 			Message{ID: "msg_1", Role: "assistant", Created: 5, Failed: true, ErrorName: "APIError"},
 			0,
 		},
-		{`{"id":"msg_1","role":"assistant"}`, Message{ID: "msg_1", Role: "assistant"}, WrongType},
-		{`{"id":"msg_1","role":"assistant","time":{"created":"x"}}`, Message{ID: "msg_1", Role: "assistant"}, WrongType},
-		{`{"id":"msg_1","time":{"created":5}}`, Message{ID: "msg_1", Created: 5}, WrongType},
-		{`{"id":"msg_2","role":"user","time":{"created":5}}`, Message{ID: "msg_2", Role: "user", Created: 5}, WrongName},
-		{`{"id":"msg_1`, Message{ID: "msg_1"}, Malformed},
+		{`{"id":"msg_1","role":"assistant"}`, Message{ID: "msg_1", Role: "assistant"}, session.WrongType},
+		{`{"id":"msg_1","role":"assistant","time":{"created":"x"}}`, Message{ID: "msg_1", Role: "assistant"}, session.WrongType},
+		{`{"id":"msg_1","time":{"created":5}}`, Message{ID: "msg_1", Created: 5}, session.WrongType},
+		{`{"id":"msg_2","role":"user","time":{"created":5}}`, Message{ID: "msg_2", Role: "user", Created: 5}, session.WrongName},
+		{`{"id":"msg_1`, Message{ID: "msg_1"}, session.Malformed},
 	} {
-		m := NewMessage(Record{Ref: ref, Data: []byte(c.data)})
-		defect := DefectKind(0)
+		m := NewMessage(session.Record{Ref: ref, Data: []byte(c.data)})
+		defect := session.DefectKind(0)
 		if m.Defect != nil {
 			defect = m.Defect.Kind
 		}
@@ -116,7 +118,7 @@ func TestNewMessage(t *testing.T) {
 }
 
 func TestUnreadableIsNotRead(t *testing.T) {
-	r := Record{Ref: Ref{Kind: KindPart, Part: "prt_1"}, Defect: &Defect{Unreadable, "permission denied"}}
+	r := session.Record{Ref: session.Ref{Kind: session.KindPart, Part: "prt_1"}, Defect: &session.Defect{Kind: session.Unreadable, Why: "permission denied"}}
 	if p := NewPart(r); !p.Unreadable() || !p.Malformed() || p.ID != "prt_1" || p.Type != "" {
 		t.Errorf("NewPart of an unreadable record = %+v", p)
 	}
@@ -142,42 +144,12 @@ func TestClone(t *testing.T) {
 	}
 }
 
-func TestBlank(t *testing.T) {
-	for s, want := range map[string]bool{"": true, " \t\r\n": true, "\ufeff\u00a0\u2003\u3000": true, "x": false, " . ": false, "\u200b": false} {
-		if got := Blank(s); got != want {
-			t.Errorf("Blank(%q) = %v, want %v", s, got, want)
-		}
-	}
-}
-
-func TestValidateID(t *testing.T) {
-	for id, want := range map[string]bool{
-		"prt_1": true, "a": true, "-": true, "_x.y-Z9": true, strings.Repeat("x", MaxID): true,
-		"": false, ".": false, "..": false, ".x": false, "a/b": false, `a\b`: false, "a\x00": false, "é": false, " ": false, strings.Repeat("x", MaxID+1): false,
-	} {
-		if err := ValidateID(id); (err == nil) != want {
-			t.Errorf("ValidateID(%q) = %v, want valid: %v", id, err, want)
-		}
-	}
-}
-
-func FuzzValidateID(f *testing.F) {
-	for _, s := range []string{"prt_1", "..", "a/b", "\x00", strings.Repeat("x", 201)} {
-		f.Add(s)
-	}
-	f.Fuzz(func(t *testing.T, id string) {
-		if ValidateID(id) == nil && (id == "" || len(id) > MaxID || id[0] == '.' || strings.ContainsAny(id, "/\\\x00: ")) {
-			t.Errorf("ValidateID takes %q", id)
-		}
-	})
-}
-
 // RDR-02 and RDR-03: what is read, and its order. In RDR-03 upstream takes a
 // message without a role for a prompt; here that is a defect, and nothing is
 // guessed.
 func TestSort(t *testing.T) {
 	record := func(id, fields string) Message {
-		return NewMessage(Record{Ref: Ref{Kind: KindMessage, Session: "s", Message: id}, Data: []byte(`{"id":"` + id + `"` + fields + `}`)})
+		return NewMessage(session.Record{Ref: session.Ref{Kind: session.KindMessage, Session: "s", Message: id}, Data: []byte(`{"id":"` + id + `"` + fields + `}`)})
 	}
 	s := &Session{Messages: []Message{
 		record("msg_b", `,"role":"assistant","time":{"created":2}`), record("msg_a", `,"role":"user","time":{"created":1}`), record("msg_c", ``),
@@ -188,7 +160,7 @@ func TestSort(t *testing.T) {
 	if got := fmt.Sprint(s.Messages[0].ID, s.Messages[1].ID, s.Messages[2].ID, s.Messages[3].ID); got != "msg_cmsg_amsg_Bmsg_b" {
 		t.Errorf("Sort gives %s", got)
 	}
-	if d := s.Messages[0].Defect; d == nil || d.Kind != WrongType {
+	if d := s.Messages[0].Defect; d == nil || d.Kind != session.WrongType {
 		t.Errorf("a message without a role has the defect %v", d)
 	}
 	if ps := s.Messages[3].Parts; ps[0].ID+ps[1].ID+ps[2].ID != "prt_Bprt_aprt_b" || ps[1].Text != "hi" {
@@ -206,7 +178,7 @@ func FuzzNewPart(f *testing.F) {
 	f.Add([]byte(`{"id":"prt_1","type":"text","text":"\ud83d\ude00","synthetic":true,"time":{"start":1e3,"end":2}}`), "prt_1")
 	f.Add([]byte(`{"id":"prt_1","type":"reasoning","text":"x","metadata":{"anthropic":{"signature":"s"}}}`), "prt_1")
 	f.Fuzz(func(t *testing.T, data []byte, id string) {
-		p := NewPart(Record{Ref: Ref{Kind: KindPart, Session: "s", Message: "m", Part: id}, Data: data})
+		p := NewPart(session.Record{Ref: session.Ref{Kind: session.KindPart, Session: "s", Message: "m", Part: id}, Data: data})
 		var v map[string]any
 		object := json.Unmarshal(data, &v) == nil && v != nil
 		if p.Malformed() == object {
@@ -223,7 +195,7 @@ func FuzzNewPart(f *testing.F) {
 		if synthetic, _ := v["synthetic"].(bool); p.Synthetic != synthetic {
 			t.Fatalf("NewPart(%q).Synthetic = %v", data, p.Synthetic)
 		}
-		if _, ok := v["text"].(string); kind == TypeText && !ok && (p.Defect == nil || p.Defect.Kind != WrongType) {
+		if _, ok := v["text"].(string); kind == TypeText && !ok && (p.Defect == nil || p.Defect.Kind != session.WrongType) {
 			t.Fatalf("NewPart(%q) has the defect %v, and no text", data, p.Defect)
 		}
 	})

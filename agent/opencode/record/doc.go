@@ -1,0 +1,9 @@
+// Package record holds what OpenCode stores: a [Session] of [Message] values, each with
+// its [Part] values, and under each of them the [session.Record] with the exact bytes.
+//
+// The package does no I/O. A store reads sessions, a fix edits a [Session.Clone], and
+// package change turns the diff into a plan.
+//
+// Unknown kinds of parts and unknown fields are kept byte for byte: an edit replaces one
+// field of the stored text and copies the rest ([jsonedit.Set]).
+package record

@@ -1,0 +1,36 @@
+package session
+
+// A Head is what a store lists of a session: enough to show it, and for the store to find
+// its records.
+type Head struct {
+	ID  string
+	Ref Ref // of the session's own record; the zero Ref if there is none
+
+	Project   string // the id of the project it belongs to, if known
+	Directory string // where the user worked
+
+	Title   string
+	Version string // of the agent that created it, such as "1.1.53"
+	Created int64  // milliseconds since 1970; 0 if unknown
+	Updated int64
+
+	// Stray lists folder entries and rows among the session's records that are not
+	// records: a link, a pipe, an unreadable file or folder, a name that is not an id.
+	Stray []Stray
+}
+
+// A Stray is a folder entry or a row in the place of a record that is not a record.
+type Stray struct {
+	Path    string // below the root of the store
+	Message string // the message among whose parts it is, "" if it is not among parts
+	Why     string
+	Hidden  bool // a folder that cannot be read, so records of the session may be missing
+	Unseen  bool // the agent ignores it
+	Row     bool // a row by which the agent cannot list any session
+}
+
+// The roles of messages.
+const (
+	RoleUser      = "user"
+	RoleAssistant = "assistant"
+)
