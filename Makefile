@@ -9,7 +9,7 @@ SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-all e2e-generate bench docs
+.PHONY: build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -82,3 +82,16 @@ bench: # mend against small C programs that only read; writes docs/performance.m
 docs: build # the picture in the README; needs asciinema, and npm for svg-term-cli
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast
 	npx --yes svg-term-cli --in bin/demo.cast --out docs/demo.svg --window --width 110 --height 40
+
+dist: # what a release holds, into bin/dist; docs/release.md
+	cd dist && go run .
+
+dist-test: # the packages of this machine's platform, built twice, installed and run
+	go -C dist vet .
+	cd dist && go test -count=1 -short .
+
+dist-check: # the same for all platforms, the second time with an empty build cache; a quarter of an hour
+	cd dist && go test -count=1 -timeout 60m . -full
+
+rename-module: # the module path becomes MODULE of dist/project.env
+	cd dist && go run . -rename-module
