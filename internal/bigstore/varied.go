@@ -2,7 +2,9 @@ package bigstore
 
 import (
 	"encoding/base64"
+	"encoding/binary"
 	"fmt"
+	"hash/crc32"
 	"slices"
 )
 
@@ -129,13 +131,24 @@ func (w *variedWriter) promptParts() []object {
 	return parts
 }
 
-// image is a data URL of a small picture: its beginning is that of a PNG.
+// image is a data URL of a picture of 512 by 384 pixels: a PNG in its structure, with random
+// data.
 func (w *variedWriter) image() string {
-	data := append([]byte("\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x02\x00\x00\x00\x01\x80\x08\x02\x00\x00\x00"), make([]byte, int(w.logarithmic(1000, 40_000)))...)
-	for i := 33; i < len(data); i++ {
+	data := make([]byte, int(w.logarithmic(1000, 40_000)))
+	for i := range data {
 		data[i] = byte(w.rnd.Uint32())
 	}
-	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(data)
+	picture := []byte("\x89PNG\r\n\x1a\n")
+	for _, chunk := range []struct {
+		kind string
+		data []byte
+	}{{"IHDR", []byte("\x00\x00\x02\x00\x00\x00\x01\x80\x08\x02\x00\x00\x00")}, {"IDAT", data}, {"IEND", nil}} {
+		picture = binary.BigEndian.AppendUint32(picture, uint32(len(chunk.data)))
+		start := len(picture)
+		picture = append(append(picture, chunk.kind...), chunk.data...)
+		picture = binary.BigEndian.AppendUint32(picture, crc32.ChecksumIEEE(picture[start:]))
+	}
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(picture)
 }
 
 // compaction makes the prompt that asks for a summary, and the summary.

@@ -1,22 +1,28 @@
 package damage
 
 import (
+	"bytes"
+	"compress/zlib"
+	"encoding/base64"
+	"encoding/binary"
 	"encoding/json"
-	"strings"
+	"hash/crc32"
+	"slices"
 )
 
-const png = "data:image/png;base64,iVBORw0KGgo="
+// png is an image of one pixel.
+const png = "data:image/png;base64," + pngData
 
-// largePNG encodes as the URL of an image above the provider's limit. It is made only
-// when it is encoded: every start of a test program initialises this package.
+const pngData = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+
+// largePNG encodes as the URL of an image above the provider's limit, in bytes. It is made
+// only when it is encoded: every start of a test program initialises this package.
 var largePNG largeURL
 
 type largeURL struct{}
 
 // MarshalJSON implements [json.Marshaler].
-func (largeURL) MarshalJSON() ([]byte, error) {
-	return []byte(`"data:image/png;base64,` + strings.Repeat("AAAA", 1_400_000) + `"`), nil
-}
+func (largeURL) MarshalJSON() ([]byte, error) { return encodeURL("image/png", paddedPNG(4_200_000)) }
 
 func file(mime string, url any) fields { return fields{"type": "file", "mime": mime, "url": url} }
 
@@ -27,6 +33,58 @@ func attach(files ...fields) func(Store) {
 	}
 	return setState("attachments", files)
 }
+
+// A bytesURL encodes as the URL of data of a type.
+type bytesURL struct {
+	mime string
+	data func() []byte
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (u bytesURL) MarshalJSON() ([]byte, error) { return encodeURL(u.mime, u.data()) }
+
+func encodeURL(mime string, data []byte) ([]byte, error) {
+	return []byte(`"data:` + mime + `;base64,` + base64.StdEncoding.EncodeToString(data) + `"`), nil
+}
+
+// smallPNG is the data of png.
+func smallPNG() []byte {
+	data, _ := base64.StdEncoding.DecodeString(pngData) // a constant
+	return data
+}
+
+// paddedPNG returns the image of one pixel with that many bytes that no decoder reads.
+func paddedPNG(n int) []byte {
+	const headEnd = 33 // behind the first chunk
+	small := smallPNG()
+	return slices.Concat(small[:headEnd], chunk("skIp", make([]byte, n)), small[headEnd:])
+}
+
+// widePNG returns an image of that many pixels a side.
+func widePNG(side uint32) []byte {
+	small := smallPNG()
+	header := slices.Clone(small[16:29])
+	binary.BigEndian.PutUint32(header, side)
+	row := make([]byte, 1+side) // a filter and gray pixels
+	binary.BigEndian.PutUint32(header[4:], 1)
+	var pixels bytes.Buffer
+	w := zlib.NewWriter(&pixels)
+	_, _ = w.Write(row) // into memory
+	_ = w.Close()
+	return slices.Concat(small[:8], chunk("IHDR", header), chunk("IDAT", pixels.Bytes()), chunk("IEND", nil))
+}
+
+// chunk returns a chunk of a PNG.
+func chunk(kind string, data []byte) []byte {
+	out := binary.BigEndian.AppendUint32(nil, uint32(len(data)))
+	out = slices.Concat(out, []byte(kind), data)
+	return binary.BigEndian.AppendUint32(out, crc32.ChecksumIEEE(out[4:]))
+}
+
+// words returns data that is no image.
+func words(s string) func() []byte { return func() []byte { return []byte(s) } }
+
+const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="1" height="1"/>`
 
 // promptFile adds a file to the second prompt.
 func promptFile(file fields) func(Store) {
@@ -49,7 +107,7 @@ var files = []Kind{
 	{"sound attached", attach(file("audio/mpeg", "data:audio/mpeg;base64,AAAA")), byVersion(Dead, Dead, Alive)},
 	{"text attached", attach(file("text/plain", "data:text/plain;base64,AAAA")), byVersion(Dead, Dead, Alive)},
 	{"link attached", attach(file("image/png", "https://example.invalid/x.png")), allVersions(Alive)},
-	{"attachment cut short", attach(file("image/png", "data:image/png;base64,AAAAA")), allVersions(Alive)},
+	{"attachment cut short", attach(file("image/png", "data:image/png;base64,AAAAA")), allVersions("R18")},
 	{"attachment without mime", attach(fields{"type": "file", "url": png}), allVersions(Dead)},
 	{"attachment without url", attach(fields{"type": "file", "mime": "image/png"}), allVersions(Dead)},
 	{"attachments null", setState("attachments", nil), allVersions(Alive)},
@@ -59,8 +117,18 @@ var files = []Kind{
 	{"link to an image that is not on the disk in a prompt", promptFile(file("image/png", "file:///tmp/x.png")), allVersions(Dead)},
 	{"link to a text in a prompt", promptFile(file("text/plain", "file:///tmp/x.txt")), allVersions(Alive)},
 	{"image URL without comma in a prompt", promptFile(file("image/png", "data:image/png;base64")), allVersions(Dead)},
-	{"image not in base64 in a prompt", promptFile(file("image/png", "data:image/png,hello")), allVersions(Alive)},
-	{"image without data in a prompt", promptFile(file("image/png", "data:image/png;base64,")), allVersions(Alive)},
+	{"image not in base64 in a prompt", promptFile(file("image/png", "data:image/png,hello")), allVersions("R18")},
+	{"image without data in a prompt", promptFile(file("image/png", "data:image/png;base64,")), allVersions("R18")},
+	{"image that is a text in a prompt", promptFile(file("image/png", bytesURL{"image/png", words("no image")})), allVersions("R18")},
+	{"image that is a text attached", attach(file("image/png", bytesURL{"image/png", words("no image")})), allVersions("R18")},
+	{"image of no bytes attached", attach(file("image/png", "data:image/png;base64,")), allVersions("R18")},
+	{"half an image in a prompt", promptFile(file("image/png", bytesURL{"image/png", func() []byte { return smallPNG()[:40] }})), allVersions("R18")},
+	{"SVG in a prompt", promptFile(file("image/svg+xml", bytesURL{"image/svg+xml", words(svg)})), allVersions("R19")},
+	{"SVG attached", attach(file("image/svg+xml", bytesURL{"image/svg+xml", words(svg)})), allVersions("R19")},
+	{"PNG as JPEG in a prompt", promptFile(file("image/jpeg", bytesURL{"image/jpeg", smallPNG})), allVersions("R20")},
+	{"PNG as JPEG attached", attach(file("image/jpeg", bytesURL{"image/jpeg", smallPNG})), allVersions("R20")},
+	{"image of 9000 pixels a side in a prompt", promptFile(file("image/png", bytesURL{"image/png", func() []byte { return widePNG(9000) }})), allVersions("R21")},
+	{"image of 8000 pixels a side in a prompt", promptFile(file("image/png", bytesURL{"image/png", func() []byte { return widePNG(8000) }})), allVersions(Alive)},
 	{"image cut short in a prompt", promptFile(file("image/png", "data:image/png;base64,AAAAA")), allVersions(Dead)},
 	{"file without mime in a prompt", promptFile(fields{"type": "file", "url": png}), allVersions(Dead)},
 	{"file without url in a prompt", promptFile(fields{"type": "file", "mime": "image/png"}), allVersions(Dead)},

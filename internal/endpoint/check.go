@@ -35,6 +35,10 @@ var rules = []rule{
 	{"R15", largeImage},
 	{"R16", assistantFirst},
 	{"R17", repeatedToolID},
+	{"R18", noImage},
+	{"R19", otherMediaType},
+	{"R20", wrongMediaType},
+	{"R21", wideImage},
 }
 
 // A Violation is one broken rule, with the provider's error text.
@@ -42,7 +46,7 @@ type Violation struct {
 	Rule, Message string
 }
 
-// Check returns the first rule that r breaks, "R1" to "R17", and the
+// Check returns the first rule that r breaks, "R1" to "R21", and the
 // provider's message for it; both are empty if r is accepted. R8 compares thinking with
 // previous, the endpoint's earlier answers in the conversation.
 func Check(r Request, previous ...Content) (rule, message string) {

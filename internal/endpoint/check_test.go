@@ -17,8 +17,18 @@ func result(id string, inner ...Block) Block {
 	return Block{Type: "tool_result", ToolUseID: id, Content: inner}
 }
 
+const (
+	dot     = "R0lGODdhAQABAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs=" // a GIF of one pixel
+	wideDot = "R0lGODdhKCMBAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs=" // on a screen of 9000
+)
+
+// image returns an image of that many bytes in base64.
 func image(size int) Block {
-	return Block{Type: "image", Source: Source{"base64", strings.Repeat("A", size)}}
+	return imageOf("image/gif", dot[:44]+strings.Repeat("A", size-44))
+}
+
+func imageOf(mediaType, data string) Block {
+	return Block{Type: "image", Source: Source{Type: "base64", MediaType: mediaType, Data: data}}
 }
 
 func with(b Block, change func(*Block)) Block {
@@ -125,6 +135,13 @@ var checks = []check{
 	{"R15 in a result", false, []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1", Text("b"), image(largestImage+4)))}, "R15", "messages.2.content.0.tool_result.content.1.image.source.base64: image exceeds 5 MB maximum: 5242884 bytes > 5242880 bytes"},
 	{name: "R15 just small enough", messages: []Message{user(image(largestImage))}},
 
+	{"R18 empty", false, []Message{user(imageOf("image/png", ""))}, "R18", "messages.0.content.0.image.source.base64: image cannot be empty"},
+	{"R18 no base64", false, []Message{user(imageOf("image/png", "AAAAA!"))}, "R18", "messages.0.content.0.image.source.base64: invalid base64 data"},
+	{"R18 a text in a result", false, []Message{hi, assistant(SignedThinking("a"), use("1")), user(result("1", imageOf("image/png", "YSB0ZXh0")))}, "R18", "Could not process image"},
+	{"R19 svg", false, []Message{user(imageOf("image/svg+xml", "PHN2Zy8+"))}, "R19", "messages.0.content.0.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'"},
+	{"R20 other type", false, []Message{user(imageOf("image/png", dot))}, "R20", "messages.0.content.0.image.source.base64: The image was specified using the image/png media type, but the image appears to be a image/gif image"},
+	{"R21 too wide", false, []Message{user(imageOf("image/gif", wideDot))}, "R21", "messages.0.content.0.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels"},
+
 	{"R16 answer first", false, []Message{assistant(Text("a")), hi}, "R16", `messages: first message must use the "user" role`},
 
 	{"R17 in one turn", false, []Message{hi, assistant(SignedThinking("a"), use("1"), use("1")), user(result("1"), result("1"))}, "R17", "messages.1: `tool_use` ids must be unique"},
@@ -199,8 +216,8 @@ func TestRulesAreWhole(t *testing.T) {
 	for _, c := range checks {
 		refused[c.rule] = true
 	}
-	if len(rules) != 17 {
-		t.Errorf("%d rules, want 17", len(rules))
+	if len(rules) != 21 {
+		t.Errorf("%d rules, want 21", len(rules))
 	}
 	for _, r := range rules {
 		if !refused[r.code] {

@@ -3,7 +3,7 @@
 // error texts.
 //
 // A test starts a [Server], lets a program send requests to it, and reads these from
-// [Server.Calls]. [Check] checks a request without a server: it has the rules R1 to R17
+// [Server.Calls]. [Check] checks a request without a server: it has the rules R1 to R21
 // of docs/providers.md, one function each, in one table. It shares no code with package
 // provider/anthropic, so that tests can compare the two.
 //

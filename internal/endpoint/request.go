@@ -51,8 +51,9 @@ type Block struct {
 
 // A Source holds the bytes of an image.
 type Source struct {
-	Type string `json:"type"`
-	Data string `json:"data"`
+	Type      string `json:"type"`
+	MediaType string `json:"media_type,omitempty"`
+	Data      string `json:"data"`
 }
 
 // Parse decodes the body of a request.

@@ -5,9 +5,6 @@ import (
 	"strings"
 )
 
-// largestImage is the provider's limit on the base64 text of an image.
-const largestImage = 5 << 20
-
 // R5: no text block is empty.
 func emptyText(c conversation) string {
 	return c.find(func(b locatedBlock) string {
@@ -43,29 +40,6 @@ func blankText(c conversation) string {
 func assistantLast(c conversation) string {
 	if c.last().role == "assistant" {
 		return "This model does not support assistant message prefill. The conversation must end with a user message."
-	}
-	return ""
-}
-
-// R15: no image is too large, on its own or in a tool result.
-func largeImage(c conversation) string {
-	return c.find(func(b locatedBlock) string {
-		if m := checkImage(b.Block); m != "" {
-			return b.path() + m
-		}
-		for i, inner := range b.Content {
-			if m := checkImage(inner); m != "" {
-				return fmt.Sprintf("%s.tool_result.content.%d%s", b.path(), i, m)
-			}
-		}
-		return ""
-	})
-}
-
-// checkImage returns the end of the message for an image that is too large, or "".
-func checkImage(b Block) string {
-	if n := len(b.Source.Data); b.Type == "image" && n > largestImage {
-		return fmt.Sprintf(".image.source.base64: image exceeds 5 MB maximum: %d bytes > %d bytes", n, largestImage)
 	}
 	return ""
 }

@@ -65,8 +65,13 @@ var errorKinds = []provider.ErrorKind{
 		Explanation: provider.InvalidToolCall,
 	},
 	{
-		Rank:        80,
-		Any:         []provider.Words{{"image exceeds"}, {"could not process image"}, {"image dimensions exceed"}},
+		Rank: 80,
+		Any: []provider.Words{
+			{"image exceeds"}, {"could not process image"}, {"image dimensions exceed"}, {"image cannot be empty"},
+			{"image", "invalid base64 data"}, {"image", "media_type: input should be"},
+			{"image", "does not match the provided media type"}, {"image was specified using", "appears to be"},
+			{"image format is not supported"}, {"image", "could not be processed"},
+		},
 		Class:       request.InvalidFile,
 		Explanation: provider.InvalidFile,
 	},
@@ -125,5 +130,12 @@ var ruleTexts = []provider.RuleText{
 	{Code: "R13", Words: provider.Words{"tool_use.id", "string should have at least"}},
 	{Code: "R14", Words: provider.Words{"tool_use.input", "valid dictionary"}},
 	{Code: "R15", Words: provider.Words{"image exceeds"}},
+	{Code: "R18", Words: provider.Words{"could not process image"}},
+	{Code: "R18", Words: provider.Words{"image cannot be empty"}},
+	{Code: "R18", Words: provider.Words{"image", "invalid base64 data"}},
+	{Code: "R19", Words: provider.Words{"image", "media_type: input should be"}},
+	{Code: "R20", Words: provider.Words{"image", "does not match the provided media type"}},
+	{Code: "R20", Words: provider.Words{"image was specified using", "appears to be"}},
+	{Code: "R21", Words: provider.Words{"image dimensions exceed"}},
 	{Code: "R16", Words: provider.Words{"first message must use"}},
 }

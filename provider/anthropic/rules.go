@@ -8,7 +8,7 @@ import (
 	"mend/session"
 )
 
-// Rules returns R1 to R17 of docs/providers.md, except R7 and R8: only the provider can
+// Rules returns R1 to R21 of docs/providers.md, except R7 and R8: only the provider can
 // verify a signature.
 func (Provider) Rules() []provider.Rule {
 	const reports = "public error reports, collected in docs/providers.md"
@@ -28,6 +28,10 @@ func (Provider) Rules() []provider.Rule {
 		{Code: "R15", Find: largeImage, Text: "an image is at most 5 MB", Source: reports},
 		{Code: "R16", Find: assistantFirst, Text: "the first turn is the user's", Source: reports},
 		{Code: "R17", Find: repeatedToolID, Text: "tool_use ids are unique", Source: reports},
+		{Code: "R18", Find: noImage, Text: "an image is not empty, is base64, and can be decoded", Source: "anthropics/claude-code#8646, #12750, gajae-code#2806"},
+		{Code: "R19", Find: otherImageType, Text: "the media type of an image is image/jpeg, image/png, image/gif or image/webp", Source: "anthropics/claude-code#3073, #8184"},
+		{Code: "R20", Find: wrongImageType, Text: "the media type of an image is that of its data", Source: "anthropics/claude-code#35234, #15746"},
+		{Code: "R21", Find: wideImage, Text: "an image has at most 8000 pixels a side, and 2000 if there are more than 20 images", Source: "anthropics/claude-code#14412, #52220, Anthropic's documentation of vision"},
 	}
 }
 

@@ -54,25 +54,6 @@ func assistantLast(r request.Request, _ bool) []request.Violation {
 	}}
 }
 
-// largeImage is R15, for images on their own and in a result.
-func largeImage(r request.Request, _ bool) (found []request.Violation) {
-	const words = ".image.source.base64: image exceeds 5 MB maximum: %d bytes > %d bytes"
-	tooLarge := func(b *request.Block) bool { return b.Type == request.Image && len(b.Data) > LargestImage }
-	for n, t := range r.Turns {
-		for m, b := range t.Blocks {
-			if tooLarge(b) {
-				found = append(found, blockViolation(n, m, b, fmt.Sprintf(words, len(b.Data), LargestImage)))
-			}
-			for i, in := range b.Content {
-				if tooLarge(in) {
-					found = append(found, blockViolation(n, m, in, fmt.Sprintf(".tool_result.content.%d"+words, i, len(in.Data), LargestImage)))
-				}
-			}
-		}
-	}
-	return found
-}
-
 // assistantFirst is R16.
 func assistantFirst(r request.Request, _ bool) []request.Violation {
 	if len(r.Turns) == 0 || r.Turns[0].Role == session.RoleUser {

@@ -51,7 +51,7 @@ const (
 	unsigned   = `"type":"reasoning","text":"hm","time":{"start":1,"end":2}`
 	bash       = `"type":"tool","callID":"toolu_1","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"y","title":"z","metadata":{},"time":{"start":3,"end":4}}`
 	bash2      = `"type":"tool","callID":"toolu_2","tool":"bash","state":{"status":"completed","input":{"command":"x"},"output":"y","title":"z","metadata":{},"time":{"start":3,"end":4}}`
-	file       = `"type":"file","mime":"image/png","url":"data:image/png;base64,AA=="`
+	file       = `"type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="`
 	held       = `"type":"text","text":"[user interrupted]","synthetic":true`
 )
 

@@ -49,7 +49,7 @@ func addReferences(s damage.Store) {
 	s.Put(tool.Edit(func(f map[string]any) {
 		f["state"].(map[string]any)["attachments"] = []any{map[string]any{
 			"id": "prt_1fbbd1808001AAAAAAAAAAAAAA", "sessionID": "ses_1", "messageID": tool.Owner,
-			"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgo=",
+			"type": "file", "mime": "image/png", "url": "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==",
 		}}
 	}))
 	text := damage.Parts(s, damage.FourthPrompt, "text")[0]

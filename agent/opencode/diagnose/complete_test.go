@@ -17,14 +17,14 @@ import (
 
 // others are parts of kinds that the fixtures do not have.
 var others = []string{
-	`{"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,iVBORw0KGgo=","source":{"type":"file","path":"x","text":{"value":"@x","start":0,"end":2}}}`,
+	`{"type":"file","mime":"image/png","filename":"x.png","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg==","source":{"type":"file","path":"x","text":{"value":"@x","start":0,"end":2}}}`,
 	`{"type":"snapshot","snapshot":"x"}`,
 	`{"type":"patch","hash":"x","files":["y"]}`,
 	`{"type":"agent","name":"x","source":{"value":"@x","start":0,"end":2}}`,
 	`{"type":"subtask","prompt":"x","description":"y","agent":"general","command":"z","model":{"providerID":"a","modelID":"b"}}`,
 	`{"type":"retry","attempt":1,"error":{"name":"APIError","data":{"message":"x","statusCode":5,"isRetryable":true,"responseHeaders":{"a":"b"}}},"time":{"created":1}}`,
 	`{"type":"tool","tool":"bash","callID":"call_x","state":{"status":"completed","input":{"a":1},"output":"y","title":"z","metadata":{"m":1},"time":{"start":1,"end":2,"compacted":3},
-		"attachments":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgo="}]},"metadata":{"anthropic":{"a":1}}}`,
+		"attachments":[{"id":"prt_1","sessionID":"ses_1","messageID":"msg_1","type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="}]},"metadata":{"anthropic":{"a":1}}}`,
 	`{"type":"tool","tool":"bash","callID":"call_y","state":{"status":"error","input":{},"error":"x","metadata":{"output":"y"},"time":{"start":1,"end":2}}}`,
 	`{"type":"tool","tool":"bash","callID":"call_z","state":{"status":"running","input":{},"title":"x","metadata":{},"time":{"start":1}}}`,
 	`{"type":"tool","tool":"bash","callID":"call_w","state":{"status":"pending","input":{},"raw":""}}`,

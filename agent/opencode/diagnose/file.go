@@ -8,26 +8,39 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/internal/media"
 	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
 )
 
-// Files that the model cannot be sent: images over the limit (docs/providers.md,
-// R15), and those at which the agent ends.
+// Files that the model cannot be sent: images that the provider refuses (docs/providers.md,
+// R15, R18 to R21), and those at which the agent ends.
+
+// fileRules are the codes of violations that are about a file.
+var fileRules = []string{"R15", "R18", "R19", "R20", "R21", render.FailureMedia}
 
 func whyFile(_ *simulation, f fault) string {
 	switch f.Code {
 	case "R15":
 		return "The image is larger than the provider's limit of 5 MB."
+	case "R18":
+		return "The provider cannot decode the image."
+	case "R19":
+		return "The image has a type that the provider does not accept."
+	case "R20":
+		return "The image is stored with another type than that of its data, and the provider compares them."
+	case "R21":
+		return "The image has more pixels a side than the provider accepts."
 	case "image":
 		return "The provider rejected this image."
 	}
 	return fmt.Sprintf("OpenCode fails on a file that it cannot send: %s.", f.Says)
 }
 
-// fixFile puts a line of text in the place of the file, which says what was
-// there. In the result of a tool only the files at fault go, or else all.
+// fixFile corrects the type of an image. If that does not help, it puts a line of text in
+// the place of the file, which says what was there. In the result of a tool only the files
+// at fault go, or else all.
 func fixFile(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	switch {
@@ -35,13 +48,14 @@ func fixFile(c *simulation, f fault) []fix {
 		return nil
 	case p.Type == record.TypeTool:
 		return []fix{
+			correctType(f.Ref),
 			detach(f.Ref, func(raw []byte) bool { return c.refuses(m, p, raw) }),
 			detach(f.Ref, func([]byte) bool { return true }),
 		}
 	case p.Type != record.TypeFile:
 		return nil
 	}
-	return []fix{{
+	return []fix{correctType(f.Ref), {
 		text:  "A synthetic line of text replaces the file and says what it was.",
 		loses: "The file. Its bytes stay in the journal.",
 		edit: func(d *draft) error {
@@ -60,6 +74,64 @@ func fixFile(c *simulation, f fault) []fix {
 			return nil
 		},
 	}}
+}
+
+// correctType sets the type of images to that of their data.
+func correctType(ref session.Ref) fix {
+	return fix{
+		text: "The type of the image becomes that of its data.",
+		edit: func(d *draft) error {
+			_, p, err := d.part(ref)
+			if err != nil {
+				return err
+			}
+			if p.Type == record.TypeFile {
+				data, ok := withType(p.Data)
+				if !ok {
+					return fmt.Errorf("%s: no image with another type", ref)
+				}
+				raw, _ := jsonedit.Get(data, "url")
+				if err := p.Set(raw, "url"); err != nil {
+					return err
+				}
+				raw, _ = jsonedit.Get(data, "mime")
+				return p.Set(raw, "mime")
+			}
+			files, _ := jsonedit.Get(p.Data, "state", "attachments")
+			changed := false
+			files = jsonedit.EditElements(files, func(raw []byte) []byte {
+				to, ok := withType(raw)
+				changed = changed || ok
+				return to
+			})
+			if !changed {
+				return fmt.Errorf("%s: no image with another type", ref)
+			}
+			return p.Set(files, "state", "attachments")
+		},
+	}
+}
+
+// withType returns the file with the type of its data, and whether that is another one.
+func withType(raw []byte) ([]byte, bool) {
+	mime, url := textAt(raw, "mime"), textAt(raw, "url")
+	head, data, ok := strings.Cut(url, ",")
+	if !ok || !strings.HasPrefix(head, "data:") {
+		return raw, false
+	}
+	info := media.Inspect([]byte(data))
+	to := "data:" + info.Type + ";base64"
+	if !info.Image() || mime == info.Type && head == to {
+		return raw, false
+	}
+	file, err := jsonedit.Set(raw, jsonedit.Quote(to+","+data), "url")
+	if err == nil {
+		file, err = jsonedit.Set(file, jsonedit.Quote(info.Type), "mime")
+	}
+	if err != nil {
+		return raw, false
+	}
+	return file, true
 }
 
 // detach takes files out of the result of a tool and says so in its output.
@@ -112,7 +184,7 @@ func (c *simulation) refuses(m *record.Message, p *record.Part, raw []byte) bool
 	one.renderer = &render.Renderer{}
 	return slices.ContainsFunc(render.Profiles(), func(p render.Profile) bool {
 		return slices.ContainsFunc(one.violations(setting{p, false}), func(v request.Violation) bool {
-			return v.Rule == "R15" || v.Rule == render.FailureMedia
+			return slices.Contains(fileRules, v.Rule)
 		})
 	})
 }

@@ -13,25 +13,35 @@ import (
 func TestAttachments(t *testing.T) {
 	const (
 		table  = `{"type":"file","mime":"text/csv","url":"data:text/csv;base64,AAAA"}`
-		urlish = `{"type":"file","mime":"image/png","url":"data:image/png;base64,AA-_"}`
+		urlish = `{"type":"file","mime":"image/png","url":"data:image/png;base64,` + pngOfURL + `"}`
 		linked = `{"type":"file","mime":"image/png","url":"https://example.com/y.png"}`
 	)
-	huge := `{"type":"file","mime":"image/png","url":"data:image/png;base64,` + strings.Repeat("A", anthropic.LargestImage+4) + `"}`
+	huge := `{"type":"file","mime":"image/gif","url":"data:image/gif;base64,` + strings.TrimRight(gif, "=") + strings.Repeat("A", anthropic.LargestImage) + `"}`
+	jpeg := strings.NewReplacer("image/png", "image/jpeg").Replace(picture)
+	words := `{"type":"file","mime":"image/png","url":"data:image/png;base64,bm8gaW1hZ2U="}`
 	for _, c := range []struct {
 		name, files, want string
 	}{
 		{"a kind that is not sent", table + "," + urlish + "," + linked, "[" + urlish + "," + linked + "]"},
 		{"too large", picture + "," + huge + "," + urlish, "[" + picture + "," + urlish + "]"},
+		{"no image", words + "," + picture, "[" + picture + "]"},
+		{"of another type than its data", jpeg + "," + picture, "[" + picture + "," + picture + "]"},
 		{"alone", table, ""},
 	} {
 		s := build(user(hi), answer(stepStart, withAttachments(c.files), stepStart, done))
 		r := plan(t, s, Request{Options: Options{Version: "1.1.53"}})
 		got, _ := jsonedit.Get(r.After.Messages[1].Parts[1].Data, "state", "attachments")
-		if string(got) != c.want || len(r.Fixed) == 0 || r.Fixed[0].Loses == "" || len(r.Unfixable) > 0 {
+		if string(got) != c.want || len(r.Fixed) == 0 || (r.Fixed[0].Loses == "") != (r.Fixed[0].Rule == "R20") || len(r.Unfixable) > 0 {
 			t.Errorf("%s: Plan leaves the attachments %.200s, want %.200s; fixed %+v, not %+v", c.name, got, c.want, r.Fixed, r.Unfixable)
 		}
 	}
 }
+
+// pngOfURL is an image in the alphabet of URLs.
+const (
+	pngOfURL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACXRFWHRhAP_v-__v-wBqDTclAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
+	gif      = "R0lGODdhAQABAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs="
+)
 
 // The class alone takes no image out that the provider takes.
 func TestSentFilesByClass(t *testing.T) {

@@ -146,7 +146,7 @@ func running(id string) string {
 }
 
 // picture is an image that a tool returned.
-const picture = `{"type":"file","mime":"image/png","url":"data:image/png;base64,AAAA"}`
+const picture = `{"type":"file","mime":"image/png","url":"data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="}`
 
 // withAttachments returns a call that returned files.
 func withAttachments(files string) string {

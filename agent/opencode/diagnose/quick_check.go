@@ -12,6 +12,7 @@ import (
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
+	"mend/internal/media"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -335,28 +336,22 @@ func (m *messageSummary) answerPart(kind string, v *values) bool {
 	return m.stage.next(kind)
 }
 
-// maxUsualImage is a size that every provider takes, as the length of a data: URL.
-const maxUsualImage = 1 << 20
+// What an image has at most that every provider accepts: bytes of its data: URL, and pixels
+// a side.
+const (
+	maxUsualImage = 1 << 20
+	maxUsualSide  = 2000
+)
 
 // isUsualImage reports whether the URL holds an image of that type which every provider
-// takes.
+// accepts.
 func isUsualImage(mime string, url []byte) bool {
-	switch mime {
-	case "image/png", "image/jpeg", "image/gif", "image/webp":
-	default:
-		return false
-	}
 	data, ok := bytes.CutPrefix(url, []byte("data:"+mime+";base64,"))
-	if !ok || len(data) == 0 || len(data)%4 != 0 || len(url) > maxUsualImage {
+	if !ok || len(data)%4 != 0 || len(url) > maxUsualImage || bytes.ContainsAny(data, "-_ \t\r\n") {
 		return false
 	}
-	data = bytes.TrimSuffix(bytes.TrimSuffix(data, []byte("=")), []byte("="))
-	for _, c := range data {
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '+' && c != '/' {
-			return false
-		}
-	}
-	return true
+	info := media.Inspect(data)
+	return info.Image() && info.Type == mime && max(info.Width, info.Height) <= maxUsualSide
 }
 
 // A stage is how far a step of an answer has come.

@@ -47,6 +47,10 @@ var Rules = []Rule{
 	{Code: "R15", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
 	{Code: "R16", Class: repair.FirstPromptMissing, why: always("The conversation starts with an assistant message: the first prompt is missing."), fixes: fixFirstPrompt},
 	{Code: "R17", Class: repair.InvalidToolCall, why: always("An earlier tool call has the same id; ids must be unique."), fixes: fixCallID},
+	{Code: "R18", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: "R19", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: "R20", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: "R21", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
 
 	{Code: render.FailureUnreadable, Class: repair.UnreadableRecord, why: whyUnreadable, fixes: withFacts(salvageFixes), noFix: unknownBytes},
 	{Code: render.FailureField, Class: repair.IncompleteRecord, why: whyField, fixes: withFacts(completeFixes)},

@@ -10,7 +10,7 @@ import (
 )
 
 const (
-	png     = "data:image/png;base64,iVBORw0KGgo="
+	png     = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNoAAAAggCBd81ytgAAAABJRU5ErkJggg=="
 	prompts = damage.FourthPrompt
 )
 
