@@ -132,3 +132,9 @@ type Migrated interface {
 	// if it is not there. If this store is the older one, Former returns its path.
 	Former() string
 }
+
+// An Explainer is an Agent that explains the rules that its findings name.
+type Explainer interface {
+	// Explanations returns one explanation for each rule.
+	Explanations() []repair.Explanation
+}

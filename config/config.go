@@ -103,6 +103,9 @@ func (c *Config) settings() []setting {
 	}
 }
 
+// Defaults returns the settings without a file and an environment.
+func Defaults() Config { return defaults() }
+
 func defaults() Config {
 	return Config{
 		Enabled: true, MaxRetries: 3, Toasts: true,

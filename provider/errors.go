@@ -56,9 +56,9 @@ const (
 	TooManyImages      = "The session contains more images than the provider accepts in one request. Compact it, or continue in a new session."
 	InvalidFile        = "The provider rejects an image in the session."
 	OrphanResult       = "The request contained a tool result without its call. OpenCode stores a call with its result, so this happened while the request was built, often after a compaction. Continue in a new session, or fork this one before the compaction."
-	ToolResultMissing  = "A tool call never got a result, or not where the provider looks for it."
-	EncryptedReasoning = "The session holds reasoning that was encrypted or signed for another account, key or model. Only that one can use it; what can be read of it may stay."
-	OutputTooLong      = "The result of a tool call is longer than the provider takes in one text."
+	ToolResultMissing  = "A tool call never got a result, or the result is not where the provider expects it."
+	EncryptedReasoning = "The session contains reasoning that was encrypted or signed for another account, key or model. Only that one can use it. A readable summary may stay."
+	OutputTooLong      = "The result of a tool call is longer than the provider accepts in one text."
 	EmptyContent       = "A message of the session has no content, or contains a blank text."
 	TooLong            = "The session is longer than the model's context. Nothing in it is broken. Compact it, or continue in a new session."
 )

@@ -12,6 +12,7 @@ import (
 	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/tree"
 	"mend/internal/userdir"
+	"mend/repair"
 	"mend/request"
 )
 
@@ -26,6 +27,9 @@ func (Agent) Name() string { return "opencode" }
 
 // ParseAPIError implements [agent.ErrorParser].
 func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
+
+// Explanations implements [agent.Explainer].
+func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations() }
 
 // Find implements [agent.Agent]. Databases come first: OpenCode reads its database if
 // there is one, even if the JSON tree that it was made from is still there.

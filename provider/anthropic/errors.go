@@ -84,7 +84,7 @@ var errorKinds = []provider.ErrorKind{
 		Rank:        150,
 		Any:         []provider.Words{{"tool_use", "tool_result"}},
 		Class:       request.ToolResultMissing,
-		Explanation: "A tool call never got a result, mostly because the agent was stopped while the tool ran.",
+		Explanation: "A tool call never got a result, usually because OpenCode was interrupted while the tool ran.",
 	},
 	{
 		Rank: 170,
@@ -107,7 +107,7 @@ var errorKinds = []provider.ErrorKind{
 		Rank:        190,
 		Any:         []provider.Words{{"thinking", "signature"}},
 		Class:       request.ThinkingSignature,
-		Explanation: "The provider does not take the signature of a thinking block, and a signature cannot be made: the block can only go.",
+		Explanation: "The provider rejects the signature of a thinking block. Signatures cannot be created, so the block can only be removed.",
 	},
 }
 

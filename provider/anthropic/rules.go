@@ -21,7 +21,7 @@ func (Provider) Rules() []provider.Rule {
 		{Code: "R6", Find: emptyTurn, Text: "no message without content, except a final assistant message", Source: reports},
 		{Code: "R9", Find: unsignedThinking, Text: "a thinking block has a signature", Source: reports},
 		{Code: "R10", Find: thinkingLast, Text: "no assistant turn ends with a thinking block", Source: reports},
-		{Code: "R11", Find: blankText, Text: "text blocks hold more than blanks", Source: reports},
+		{Code: "R11", Find: blankText, Text: "text blocks contain more than whitespace", Source: reports},
 		{Code: "R12", Find: assistantLast, Text: "the conversation ends with a user turn", Source: reports},
 		{Code: "R13", Find: invalidToolID, Text: "tool ids match ^[a-zA-Z0-9_-]+$", Source: reports},
 		{Code: "R14", Find: inputNotObject, Text: "tool_use.input is an object", Source: reports},

@@ -61,7 +61,7 @@ var errorKinds = []provider.ErrorKind{
 			{"reasoning_content", "must be passed back"}, // DeepSeek
 			{"reasoning_content", "missing"},             // Moonshot
 		},
-		Explanation: "The provider wants the reasoning of every answer back, and an answer of another model has none. It cannot be made: switch thinking off for this model, or go on with the model that wrote the session.",
+		Explanation: "The provider requires the reasoning of every assistant message, and messages of another model have none. Reasoning cannot be created. Switch thinking off for this model, or continue with the model that wrote the session.",
 	},
 	{
 		Rank: 120,

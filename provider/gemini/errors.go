@@ -61,7 +61,7 @@ var errorKinds = []provider.ErrorKind{
 	{
 		Rank:        110,
 		Any:         []provider.Words{{"thought_signature"}, {"thought signature"}},
-		Explanation: "Gemini wants its own signature on every tool call, and the calls of another model have none. It cannot be made: go on with the model that wrote the session, or in a new one.",
+		Explanation: "Gemini requires its own signature on every tool call, and calls of another model have none. Signatures cannot be created. Continue with the model that wrote the session, or in a new session.",
 	},
 	{
 		Rank:        120,

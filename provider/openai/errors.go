@@ -60,7 +60,7 @@ var errorKinds = []provider.ErrorKind{
 			{"'input[", "].id'", "contain letters, numbers"},
 		},
 		Class:       request.ItemID,
-		Explanation: "The request has the id of an item that this account does not have, has twice, or has without the items that belong to it. Without the ids the same content is sent in full.",
+		Explanation: "The request names an item by an id that this account does not have, has twice, or has without the items that belong to it. Without the ids the same content is sent in full.",
 	},
 	{
 		Rank: 90,
@@ -77,7 +77,7 @@ var errorKinds = []provider.ErrorKind{
 	{
 		Rank:        95,
 		Any:         []provider.Words{{"'input[", "].content'", "array too long"}},
-		Explanation: "The request has the text of reasoning where the provider takes only the encrypted form. OpenCode sends none: go on in a new session, or with another model.",
+		Explanation: "The request contains the text of reasoning, but the provider accepts only the encrypted form. Continue in a new session, or with another model.",
 	},
 	{
 		Rank:        120,

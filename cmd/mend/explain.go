@@ -1,0 +1,394 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/agnivade/levenshtein"
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/agent"
+	"mend/config"
+	"mend/repair"
+	"mend/session"
+)
+
+// A topicJSON is one explanation.
+type topicJSON struct {
+	Code     string   `json:"code"`
+	Kind     string   `json:"kind"`               // the heading under which "mend explain" lists it
+	Provider string   `json:"provider,omitempty"` // whose rule it is
+	Class    string   `json:"class,omitempty"`    // of a rule
+	Rules    []string `json:"rules,omitempty"`    // of a class
+	Meaning  string   `json:"meaning"`
+	Words    string   `json:"words,omitempty"` // what the provider or the agent says
+	Example  string   `json:"example,omitempty"`
+	Fix      string   `json:"fix,omitempty"`
+	Loses    string   `json:"loses,omitempty"`
+}
+
+// The kinds of topics, in the order in which they are listed.
+const (
+	kindSeverity = "Severities"
+	kindClass    = "Kinds of damage (classes)"
+	kindRule     = "Rules of the providers"
+	kindFinding  = "Other findings"
+	kindState    = "States of a repair"
+	kindWord     = "Words in the output"
+	kindExit     = "Exit codes"
+	kindSetting  = "Settings"
+)
+
+func (a *app) explainVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "explain [CODE|ERROR|SESSION]",
+		Short: "Explain a code, a word in the output, an error or a session",
+		Long: `Explain says what a code or a word in the output means, what causes it, and what
+mend does about it. Without an argument it lists everything it can explain.
+
+It also accepts the text of an error, and a session or a record, of which it
+explains every finding.`,
+		Example: `  mend explain R11
+  mend explain latent
+  mend explain tool_result_missing
+  mend explain "messages.12: tool_use ids were found without tool_result"
+  mend explain ses_abc`,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			topics := a.topics()
+			if len(words) == 0 {
+				a.setAnswer("topics", topics)
+				a.printTopics(topics)
+				return nil
+			}
+			return a.explain(cmd, strings.Join(words, " "), topics)
+		},
+		ValidArgsFunction: func(_ *cobra.Command, args []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+			if len(args) > 0 {
+				return nil, cobra.ShellCompDirectiveNoFileComp
+			}
+			var all []cobra.Completion
+			for _, t := range a.topics() {
+				if hasPrefixFold(t.Code, start) {
+					all = append(all, cobra.CompletionWithDesc(t.Code, firstSentence(t.Meaning)))
+				}
+			}
+			return all, cobra.ShellCompDirectiveNoFileComp
+		},
+	}
+}
+
+// topics returns everything that can be explained.
+func (a *app) topics() []topicJSON {
+	var all []topicJSON
+	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Note} {
+		all = append(all, newTopic(kindSeverity, repair.ExplainSeverity(s)))
+	}
+	rules := a.ruleTopics()
+	all = append(all, classTopics(rules)...)
+	all = append(all, rules...)
+	all = append(all, wordTopics...)
+	for _, e := range exitCodes {
+		for code := range strings.SplitSeq(e.code, ", ") {
+			all = append(all, topicJSON{Code: code, Kind: kindExit, Meaning: sentenceCase(e.meaning), Words: e.name})
+		}
+	}
+	settings := config.Defaults()
+	for _, s := range settings.Settings() {
+		all = append(all, topicJSON{Code: s.Key, Kind: kindSetting, Meaning: sentenceCase(s.Description), Example: s.Env + "=" + fmt.Sprint(s.Value)})
+	}
+	return all
+}
+
+// ruleTopics returns the rules of all agents.
+func (a *app) ruleTopics() []topicJSON {
+	var all []topicJSON
+	for _, ag := range a.opt.Agents {
+		x, ok := ag.(agent.Explainer)
+		if !ok {
+			continue
+		}
+		for _, e := range x.Explanations() {
+			kind := kindFinding
+			if e.Provider != "" {
+				kind = kindRule
+			}
+			if t := newTopic(kind, e); !slices.ContainsFunc(all, func(o topicJSON) bool { return o.Code == t.Code }) {
+				all = append(all, t)
+			}
+		}
+	}
+	return all
+}
+
+// classTopics returns the classes that can be asked for by name and those of the rules.
+func classTopics(rules []topicJSON) []topicJSON {
+	classes := repair.Repairable()
+	for _, r := range rules {
+		if c := repair.Class(r.Class); c != "" && !slices.Contains(classes, c) {
+			classes = append(classes, c)
+		}
+	}
+	var all []topicJSON
+	for _, c := range classes {
+		t := newTopic(kindClass, repair.ExplainClass(c))
+		for _, r := range rules {
+			if r.Class == t.Code {
+				t.Rules = append(t.Rules, r.Code)
+			}
+		}
+		all = append(all, t)
+	}
+	return all
+}
+
+func newTopic(kind string, e repair.Explanation) topicJSON {
+	return topicJSON{
+		Code: e.Code, Kind: kind, Provider: e.Provider, Class: string(e.Class),
+		Meaning: e.Meaning, Words: e.Words, Example: e.Example, Fix: e.Fix, Loses: e.Loses,
+	}
+}
+
+// explain explains what the user named: a topic, an error, a session or a record.
+func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error {
+	if found := findTopics(topics, name); len(found) > 0 {
+		a.setAnswer("topics", found)
+		for _, t := range found {
+			a.printTopic(t)
+		}
+		return nil
+	}
+	if isRecord(name) || strings.HasPrefix(name, "ses_") {
+		return a.explainFindings(cmd, name, topics)
+	}
+	if e := a.opt.ParseAPIError([]byte(name)); e.Recognised {
+		return a.explainError(e, topics)
+	}
+	if strings.ContainsAny(name, " \n") {
+		return &usageError{fmt.Errorf("mend does not know this error: %s", oneLine(name, 100)), `"mend scan" checks the stored sessions`}
+	}
+	return &usageError{fmt.Errorf("nothing is called %q", name), nearestTopic(topics, name)}
+}
+
+// findTopics returns the topics with that code. The case of letters does not matter. "5" and
+// "exit 5" are an exit code.
+func findTopics(topics []topicJSON, name string) []topicJSON {
+	name = strings.TrimPrefix(strings.TrimPrefix(strings.ToLower(name), "exit "), "code ")
+	var found []topicJSON
+	for _, t := range topics {
+		if strings.ToLower(t.Code) == name || t.Kind == kindExit && t.Words == name {
+			found = append(found, t)
+		}
+	}
+	return found
+}
+
+func nearestTopic(topics []topicJSON, name string) string {
+	best, distance := "", max(len(name)/2, 2)
+	for _, t := range topics {
+		d := levenshtein.ComputeDistance(strings.ToLower(name), strings.ToLower(t.Code))
+		if len(name) > 3 && strings.Contains(t.Code, strings.ToLower(name)) {
+			d = 1
+		}
+		if d < distance {
+			best, distance = t.Code, d
+		}
+	}
+	if best == "" {
+		return `"mend explain" lists everything it can explain`
+	}
+	return didYouMean([]string{"mend explain " + best})
+}
+
+// explainError explains an error of a provider or an agent.
+func (a *app) explainError(e repair.APIError, topics []topicJSON) error {
+	var found []topicJSON
+	for _, code := range []string{e.Rule, string(e.Class)} {
+		if code != "" {
+			found = append(found, findTopics(topics, code)...)
+		}
+	}
+	a.setAnswer("topics", nonNil(found))
+	a.setAnswer("apiError", map[string]any{"class": e.Class, "rule": e.Rule, "text": e.Text, "explanation": e.Explanation})
+	a.printf("%s\n\n", a.wrapped(e.Explanation))
+	for _, t := range found {
+		a.printTopic(t)
+	}
+	if e.Class != "" {
+		a.printf("To repair the session: %s\n", bold(`mend repair --error "TEXT"`))
+	}
+	return nil
+}
+
+// isRecord reports whether a name is that of a message, or of a part with its message.
+func isRecord(name string) bool { return strings.HasPrefix(name, "msg_") }
+
+// explainFindings explains each finding of a session, or of a record.
+func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSON) error {
+	c, err := a.open(cmd, false)
+	if err != nil {
+		return err
+	}
+	c = c.Cached()
+	heads, err := headsFor(cmd.Context(), c, name)
+	if err != nil {
+		return err
+	}
+	var found []topicJSON
+	var shown []sessionJSON
+	for f := range c.Scan(cmd.Context(), heads) {
+		if isRecord(name) {
+			f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !strings.HasPrefix(d.Ref.String(), name) })
+			if len(f.Diagnoses) == 0 {
+				continue
+			}
+		}
+		shown = append(shown, findingJSON(f))
+		a.printf("%s\n", a.sessionLine(f.Session))
+		if len(f.Diagnoses) == 0 && f.Err == nil {
+			a.printf("Nothing is wrong with this session.\n")
+		}
+		for _, d := range f.Diagnoses {
+			a.printf("\n%s %s\n%s\n", severityWord(d.Severity), escape(d.Ref.String()), a.wrapped(escape(d.Why)))
+			for _, t := range findTopics(topics, d.Rule) {
+				if !slices.ContainsFunc(found, func(o topicJSON) bool { return o.Code == t.Code }) {
+					found = append(found, t)
+				}
+			}
+		}
+	}
+	if isRecord(name) && len(shown) == 0 {
+		return usagef("no finding at %s", escape(name))
+	}
+	a.setAnswer("sessions", nonNil(shown))
+	a.setAnswer("topics", nonNil(found))
+	for _, t := range found {
+		a.printf("\n")
+		a.printTopic(t)
+	}
+	return nil
+}
+
+// headsFor returns the session of that name, or for a record all sessions.
+func headsFor(ctx context.Context, c *mend.Client, name string) ([]session.Session, error) {
+	if isRecord(name) {
+		return c.Sessions(ctx)
+	}
+	return selectSessions(ctx, c, []string{name})
+}
+
+func (a *app) printTopics(topics []topicJSON) {
+	defer a.bufferOutput()()
+	width := textWidth(a.terminal.out)
+	kind := ""
+	var rows []textRow
+	flush := func() {
+		if kind != "" {
+			a.printf("%s\n%s\n", bold(kind), wrapRows(rows, 0, width))
+		}
+		rows = nil
+	}
+	for _, t := range topics {
+		if t.Kind != kind {
+			flush()
+			kind = t.Kind
+		}
+		rows = append(rows, textRow{t.Code, firstSentence(t.Meaning)})
+	}
+	flush()
+	a.printf("%s shows one of these in full.\n", bold("mend explain CODE"))
+}
+
+func (a *app) printTopic(t topicJSON) {
+	title := bold(t.Code)
+	switch {
+	case t.Provider != "":
+		title += faint("  a rule of the " + providerName(t.Provider))
+	case t.Kind == kindClass:
+		title += faint("  a kind of damage")
+	case t.Kind == kindExit:
+		title += faint("  an exit code")
+	case t.Kind == kindSetting:
+		title += faint("  a setting; mend config shows its value")
+	}
+	a.printf("%s\n%s\n", title, a.wrapped(t.Meaning))
+	rows := []textRow{{"Error", t.Words}, {"Example", t.Example}, {"Fix", t.Fix}, {"Lost", t.Loses}, {"Class", t.Class}, {"Rules", strings.Join(t.Rules, ", ")}}
+	if t.Kind == kindExit {
+		rows[0].term = "In JSON"
+	}
+	rows = slices.DeleteFunc(rows, func(r textRow) bool { return r.text == "" })
+	if len(rows) > 0 {
+		a.printf("\n%s", wrapRows(rows, 0, textWidth(a.terminal.out)))
+	}
+	a.printf("\n")
+}
+
+// wrapped wraps a paragraph for the terminal.
+func (a *app) wrapped(text string) string { return wordWrap(text, textWidth(a.terminal.out)) }
+
+// providerName returns the name of a provider's API for a person.
+func providerName(name string) string {
+	names := map[string]string{
+		"anthropic": "Anthropic Messages API", "openai": "OpenAI Responses API", "chat": "Chat Completions API",
+		"gemini": "Gemini API", "bedrock": "Bedrock Converse API",
+	}
+	return cmp.Or(names[name], name)
+}
+
+// firstSentence returns the first sentence of a text, without its full stop.
+func firstSentence(text string) string {
+	if i := strings.Index(text, ". "); i >= 0 {
+		text = text[:i]
+	}
+	return strings.TrimSuffix(text, ".")
+}
+
+func sentenceCase(text string) string {
+	return strings.ToUpper(text[:1]) + strings.TrimSuffix(text[1:], ".") + "."
+}
+
+func hasPrefixFold(text, start string) bool {
+	return len(text) >= len(start) && strings.EqualFold(text[:len(start)], start)
+}
+
+// wordTopics explains the words of the output that are no codes.
+var wordTopics = []topicJSON{
+	{Code: "pending", Kind: kindState, Meaning: "The repair was interrupted. The journal has everything that is needed to complete it or to roll it back.", Fix: "mend recover completes it if possible, otherwise rolls it back."},
+	{Code: "committed", Kind: kindState, Meaning: "The change is in the store, durably.", Fix: "mend undo ID reverts it."},
+	{Code: "aborted", Kind: kindState, Meaning: "The change was not made, or was rolled back. The store is as it was before."},
+	{Code: "conflicted", Kind: kindState, Meaning: "The repair was interrupted, and another program changed the same records before recovery. mend left those changes alone.", Fix: "mend show ID shows the records; mend resolve ID decides."},
+	{Code: "resolved", Kind: kindState, Meaning: "You resolved the conflict with mend resolve."},
+	{Code: "undone", Kind: kindState, Meaning: "A later undo reverted the repair.", Fix: "mend redo ID applies it again."},
+	{Code: "forgotten", Kind: kindState, Meaning: "gc or forget deleted the undo data. Only the log entry is left, so the repair cannot be undone."},
+	{Code: "planned", Kind: kindState, Meaning: "In JSON: the change that a dry run would make. Nothing was written."},
+	{Code: "nothing to do", Kind: kindState, Meaning: "In JSON: nothing in the session needs a change."},
+
+	{Code: "healthy", Kind: kindWord, Meaning: "No fault was found in the session."},
+	{Code: "unknown", Kind: kindWord, Meaning: "The session could not be examined. The reason is next to it."},
+	{Code: "busy", Kind: kindWord, Meaning: "The agent is writing the session now. mend does not change it without --force.", Fix: "Wait until the agent is done."},
+	{Code: "profile", Kind: kindWord, Meaning: "A version of OpenCode whose requests mend knows how to build: 1.1.53, 1.2.27 or 1.18.33. Other versions use the nearest older profile. scan checks a session with the profile of the version that wrote the store."},
+	{Code: "dry run", Kind: kindWord, Meaning: "Everything except the change: mend shows what it would do and writes nothing."},
+	{Code: "journal", Kind: kindWord, Meaning: "The file in which mend records every change before it is made, with the bytes that the change replaces. Undo restores from it."},
+	{Code: "head", Kind: kindWord, Meaning: "The hash of the newest event in the journal. Keep it elsewhere: mend verify --head then detects a truncated or rebuilt journal."},
+	{Code: "orphan", Kind: kindWord, Meaning: "A message or a part that belongs to no session. The agent never reads it.", Fix: "mend repair --orphans moves orphans into the journal."},
+	{Code: "suspect", Kind: kindWord, Meaning: "A record like the one that the provider's error named. Only the provider can tell whether it is at fault.", Fix: "mend repair --error TEXT --all repairs all of them."},
+	{Code: "synthetic", Kind: kindWord, Meaning: "Not typed by you. Texts that mend inserts are marked so, and OpenCode shows them differently."},
+	{Code: "placeholder", Kind: kindWord, Meaning: `The text that mend inserts where content is missing: "[user interrupted]" unless you change the setting placeholderText.`},
+	{Code: "step", Kind: kindWord, Meaning: "One answer of the model inside an assistant message. Each begins with a step-start marker and becomes a message of its own in the request."},
+	{Code: "tool loop", Kind: kindWord, Meaning: "The steps from a prompt to the answer that calls no tool. It is open until that answer."},
+	{Code: "thinking", Kind: kindWord, Meaning: "The reasoning of the model. OpenCode stores it as parts of type reasoning, with a signature that only the provider can create."},
+	{Code: "record", Kind: kindWord, Meaning: "One stored message, part or session: a file of a JSON tree, a row of a database or a line of a transcript."},
+	{Code: "conflict", Kind: kindWord, Meaning: "A record no longer holds what mend left in it, because something else changed it since. Nothing was changed.", Fix: "Undo with --only RECORD to leave it out, or with --force to overwrite the newer change, which is kept in the journal."},
+	{Code: "kept", Kind: kindWord, Meaning: "Another program wrote into a file while mend replaced it. Its bytes are in the file that is named."},
+	{Code: "current", Kind: kindWord, Meaning: "Of the plugin: it is installed, and is that of this mend."},
+	{Code: "other", Kind: kindWord, Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend plugin install renews it."},
+	{Code: "foreign", Kind: kindWord, Meaning: "Of the plugin: a file with its name exists that mend did not write. mend leaves it alone."},
+	{Code: "absent", Kind: kindWord, Meaning: "Of the plugin: it is not installed.", Fix: "mend plugin install installs it."},
+	{Code: "unreadable", Kind: kindWord, Meaning: "Of the plugin: its file cannot be read. The reason is next to it."},
+	{Code: "detected", Kind: kindWord, Meaning: "Of running agents: errors that watch or the plugin saw."},
+	{Code: "refused", Kind: kindWord, Meaning: "Of running agents: sessions that mend left alone, because no repair fits or a limit was reached."},
+	{Code: "default", Kind: kindWord, Meaning: "Of a setting: nothing sets it. Other origins are file, environment and flag."},
+}

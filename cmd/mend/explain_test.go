@@ -1,0 +1,104 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/diagnose"
+	"mend/provider/anthropic"
+	"mend/repair"
+)
+
+func newTestApp() *app {
+	a := &app{}
+	a.opt.Agents = agents
+	return a
+}
+
+// TestExplainAll checks that everything that an output can print as a code is explained, and
+// in full sentences.
+func TestExplainAll(t *testing.T) {
+	topics := newTestApp().topics()
+	codes := []string{"profile", "healthy", "busy", "latent", "undone", "forgotten", "orphan", "suspect"}
+	for _, r := range diagnose.Rules {
+		codes = append(codes, r.Code, string(r.Class))
+	}
+	for _, r := range (anthropic.Provider{}).Rules() {
+		codes = append(codes, r.Code)
+	}
+	for _, e := range diagnose.Explanations() {
+		codes = append(codes, e.Code)
+	}
+	for _, c := range repair.Repairable() {
+		codes = append(codes, string(c))
+	}
+	for code, name := range codeNames {
+		codes = append(codes, string(rune('0'+code)), name)
+	}
+	codes = append(codes, schemaCodes(t)...)
+	for _, code := range codes {
+		if len(findTopics(topics, code)) == 0 {
+			t.Errorf("%q is not explained", code)
+		}
+	}
+	for _, topic := range topics {
+		if topic.Meaning == "" || !strings.HasSuffix(topic.Meaning, ".") {
+			t.Errorf("%s: the meaning %q is not a sentence", topic.Code, topic.Meaning)
+		}
+		if slices.Contains([]string{kindRule, kindClass, kindFinding}, topic.Kind) && topic.Fix == "" {
+			t.Errorf("%s: nothing says what mend does about it", topic.Code)
+		}
+		if topic.Kind == kindRule && topic.Words == "" {
+			t.Errorf("%s: nothing says how the error reads", topic.Code)
+		}
+	}
+}
+
+// schemaCodes returns the values that docs/output.schema.json allows where a code is printed.
+func schemaCodes(t *testing.T) []string {
+	t.Helper()
+	text, err := os.ReadFile("../../docs/output.schema.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var schema struct {
+		Defs map[string]struct {
+			Properties map[string]struct{ Enum []string }
+		} `json:"$defs"`
+	}
+	if err := json.Unmarshal(text, &schema); err != nil {
+		t.Fatal(err)
+	}
+	var codes []string
+	for _, of := range [][2]string{{"error", "code"}, {"session", "severity"}, {"repair", "state"}, {"plugin", "state"}, {"diagnosis", "severity"}} {
+		values := schema.Defs[of[0]].Properties[of[1]].Enum
+		if len(values) == 0 {
+			t.Fatalf("the schema of %s has no values for %s", of[0], of[1])
+		}
+		codes = append(codes, values...)
+	}
+	return codes
+}
+
+// The Markdown pages name rules by their codes, too.
+func TestExplainDocs(t *testing.T) {
+	topics := newTestApp().topics()
+	for _, page := range []string{"providers.md", "verified.md"} {
+		text, err := os.ReadFile("../../docs/" + page)
+		if err != nil && page == "verified.md" {
+			continue // it is written by the tests of the matrix
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, code := range regexp.MustCompile(`\bR\d+\b`).FindAllString(string(text), -1) {
+			if len(findTopics(topics, code)) == 0 {
+				t.Errorf("%s: %s is not explained", page, code)
+			}
+		}
+	}
+}

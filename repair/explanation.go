@@ -1,0 +1,141 @@
+package repair
+
+import "mend/request"
+
+// An Explanation says what a code in the output means.
+type Explanation struct {
+	Code     string // a rule such as R11, a class, or a severity
+	Provider string // whose rule it is, such as "anthropic"; "" for none
+	Class    Class  // of a rule; "" for none
+	Meaning  string // sentences
+	Words    string // what the provider or the agent says, "" if nothing
+	Example  string // what is stored in such a case
+	Fix      string // what a repair does about it
+	Loses    string // what the user loses by the fix
+}
+
+// ExplainClass explains a class. An unknown class has only a code.
+func ExplainClass(c Class) Explanation {
+	e := classExplanations[c]
+	e.Code = string(c)
+	return e
+}
+
+// ExplainSeverity explains a severity.
+func ExplainSeverity(s Severity) Explanation {
+	e := severityExplanations[s]
+	e.Code = s.String()
+	return e
+}
+
+var severityExplanations = map[Severity]Explanation{
+	Broken: {
+		Meaning: "Unusable now: the provider refuses the session, or the agent crashes on it.",
+		Fix:     "mend repair fixes it.",
+	},
+	Latent: {
+		Meaning: "Works now, but would fail with another version of the agent or with thinking switched on or off; or it shows as still running.",
+		Fix:     "mend repair --latent fixes it.",
+	},
+	Note: {
+		Meaning: "Untidy, but harmless. mend scan --all shows notes.",
+		Fix:     "Nothing needs to be fixed.",
+	},
+}
+
+var classExplanations = map[Class]Explanation{
+	ToolResultMissing: {
+		Meaning: "A tool call has no result right after it. Usually the agent was interrupted while the tool ran, or a text was placed after the call.",
+		Fix:     "The call is marked as failed and keeps its input. Text after a call is moved behind its result.",
+		Loses:   "Nothing.",
+	},
+	ThinkingBlockOrder: {
+		Meaning: "A thinking block is not first in its step, or it is the last block of a message; or an unfinished tool loop has no thinking at its start.",
+		Fix:     "The thinking moves to the front of its step; only its id changes. Where that is not enough, a placeholder text closes the message.",
+		Loses:   "Nothing, if the thinking is signed.",
+	},
+	ThinkingDisabledViolation: {
+		Meaning: "The session contains thinking, but the model is asked without thinking, or does not support it.",
+		Fix:     "Those thinking blocks are removed. mend does so only if you ask for this class, or pass the provider's error.",
+		Loses:   "Those thinking blocks.",
+	},
+	EmptyContentMessage: {
+		Meaning: "A text is empty or only whitespace, or a message would be sent without content.",
+		Fix:     `The text becomes "[user interrupted]". If the message has other content, the blank text is removed.`,
+		Loses:   "Nothing.",
+	},
+	InvalidToolCall: {
+		Meaning: "The id, the name or the input of a tool call is one that the provider rejects: an empty or duplicate id, a name with a blank, an input that is not an object.",
+		Fix:     "The call gets a new id or a valid name, or its input is wrapped in an object.",
+		Loses:   "The former id or name.",
+	},
+	InvalidFile: {
+		Meaning: "An image or another file cannot be sent: it is too large, damaged, or of a type that the model does not accept.",
+		Fix:     "A line of text replaces the file and says what it was.",
+		Loses:   "The file. Its bytes stay in the journal.",
+	},
+	FirstPromptMissing: {
+		Meaning: "The conversation starts with an assistant message, because its first prompt is lost.",
+		Fix:     "A placeholder prompt, marked synthetic, is inserted.",
+		Loses:   "Nothing.",
+	},
+	OutputTooLong: {
+		Meaning: "The result of a tool call is longer than the provider accepts in one text.",
+		Fix:     "The result is replaced by the note that the agent itself writes for old results, or it is shortened.",
+		Loses:   "What is no longer sent. The stored text stays in the journal.",
+	},
+	IncompleteRecord: {
+		Meaning: "A field that the agent needs is missing or has the wrong type.",
+		Fix:     "The field is filled in from the neighbouring records.",
+		Loses:   "Values of a wrong type.",
+	},
+	UnreadableRecord: {
+		Meaning: "A record is truncated, empty, full of NUL bytes, or cannot be opened.",
+		Fix:     "Readable content is kept, the rest is rebuilt.",
+		Loses:   "What cannot be read.",
+	},
+	IDsBeforeWrap: {
+		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode then consider every new prompt answered.",
+		Fix:     "Messages and parts get new ids in chronological order, and all references are updated.",
+		Loses:   "The former ids.",
+	},
+	HiddenSession: {
+		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
+		Fix:     "Nothing is changed, because this may be intentional.",
+	},
+	ForeignFile: {
+		Meaning: "A file of another program, such as a backup or an editor's file, is among the records, and the agent tries to read it.",
+		Fix:     "mend asks, and moves the file into the journal. Undo restores it.",
+		Loses:   "Nothing.",
+	},
+	ThinkingSignature: {
+		Meaning: "The provider rejects the signature of a thinking block. Only the provider can check a signature, so mend needs its error.",
+		Fix:     "mend repair --error TEXT removes the block that the error names. With --all it removes all of this kind.",
+		Loses:   "Those thinking blocks.",
+	},
+	EncryptedReasoning: {
+		Meaning: "The session contains reasoning that was encrypted for another account or key. Only that one can use it.",
+		Fix:     "mend repair --error TEXT removes the encrypted part. A readable summary stays.",
+		Loses:   "The encrypted reasoning.",
+	},
+	ThinkingBlockModified: {
+		Meaning: "A thinking block of the newest assistant message was altered after the provider signed it.",
+		Fix:     "mend repair --error TEXT removes the block. mend never writes or forges thinking.",
+		Loses:   "That thinking block.",
+	},
+	UnavailableTool: {
+		Meaning: "The model called a tool that does not exist.",
+		Fix:     "The call is marked as failed and keeps its input.",
+		Loses:   "Nothing.",
+	},
+	AssistantPrefillUnsupported: {
+		Meaning: "The request ends with an assistant message. Usually nothing stored is broken: send any message. It also happens if a message is dated in the future.",
+		Fix:     "Messages dated in the future get a time after the message before them.",
+		Loses:   "The recorded times of these messages.",
+	},
+	request.ItemID: {
+		Meaning: "The request names an item by an id that the provider does not have, has twice, or needs other items for.",
+		Fix:     "The id is removed. The same content is then sent in full.",
+		Loses:   "The item's id.",
+	},
+}
