@@ -273,7 +273,7 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 }
 
 // headsFor returns the session of that name, or for a record all sessions.
-func headsFor(ctx context.Context, c *mend.Client, name string) ([]session.Session, error) {
+func headsFor(ctx context.Context, c *mend.Client, name string) ([]session.Head, error) {
 	if isRecord(name) {
 		return c.Sessions(ctx)
 	}
