@@ -7,6 +7,7 @@ package config
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"mend/internal/userdir"
 )
@@ -51,6 +52,8 @@ type Setting struct {
 	Key         string
 	Value       any // a bool, an int or a string
 	Origin      Origin
+	Default     any    // of the same type as Value
+	Want        string // the values that are allowed
 	Env         string // the name of its environment variable
 	Description string
 }
@@ -77,29 +80,29 @@ type setting struct {
 // has the names.
 func (c *Config) settings() []setting {
 	return []setting{
-		{"enabled", &c.Enabled, 0, 0, "recover sessions of a running agent"},
-		{"autoResume", &c.AutoResume, 0, 0, "send a prompt after a recovery of thinking, so that the turn goes on"},
-		{"maxRetries", &c.MaxRetries, 1, 100, "recoveries of a session until a turn of it ends well"},
-		{"showNotifications", &c.Toasts, 0, 0, "show notes in the agent"},
-		{"placeholderText", &c.Placeholder, 0, 0, "what stands where content is missing"},
-		{"cancelledToolResultText", &c.Cancelled, 0, 0, "the error of a call that never got a result"},
-		{"recoverToolResultMissing", &c.ToolResultMissing, 0, 0, "recover from calls without a result"},
-		{"recoverThinkingBlockOrder", &c.ThinkingBlockOrder, 0, 0, "recover from thinking in the wrong place"},
-		{"recoverThinkingDisabledViolation", &c.ThinkingDisabledViolation, 0, 0, "recover from thinking where it is switched off"},
-		{"recoverEmptyContentMessage", &c.EmptyContentMessage, 0, 0, "recover from messages without content"},
-		{"recoverUnavailableTool", &c.UnavailableTool, 0, 0, "recover from calls to a tool that there is not"},
-		{"recoverInvalidToolCall", &c.InvalidToolCall, 0, 0, "recover from calls whose id, name or input is refused"},
-		{"recoverInvalidFile", &c.InvalidFile, 0, 0, "recover from images and files that are refused"},
-		{"recoverFirstPromptMissing", &c.FirstPromptMissing, 0, 0, "recover from a conversation that starts with an answer"},
-		{"recoverThinkingSignature", &c.ThinkingSignature, 0, 0, "recover from thinking whose signature is refused"},
-		{"recoverEncryptedReasoning", &c.EncryptedReasoning, 0, 0, "recover from reasoning that was encrypted for another account"},
-		{"recoverInterruptedTools", &c.InterruptedTools, 0, 0, "end calls that hang in a session at rest"},
-		{"explainThinkingBlockModified", &c.ThinkingBlockModified, 0, 0, "explain errors about altered thinking"},
-		{"explainAssistantPrefillUnsupported", &c.AssistantPrefillUnsupported, 0, 0, "explain errors about a request that ends with an answer"},
-		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "how long one call to the agent may take"},
-		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "how long ago a session may have failed to be recovered at the start"},
-		{"retentionDays", &c.RetentionDays, 0, 36_500, "how long the journal keeps what undo needs, while mend watches; 0 for ever"},
-		{"debug", &c.Debug, 0, 0, "log more"},
+		{"enabled", &c.Enabled, 0, 0, "Repair sessions of a running agent. If off, mend watch and the plugin do nothing."},
+		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, mend never sends a prompt for you."},
+		{"maxRetries", &c.MaxRetries, 1, 100, "Give up on a session after this many repairs without a successful turn."},
+		{"showNotifications", &c.Toasts, 0, 0, "Show notifications in the agent."},
+		{"placeholderText", &c.Placeholder, 0, 0, "The text that replaces missing content."},
+		{"cancelledToolResultText", &c.Cancelled, 0, 0, "The error text of a tool call that never got a result."},
+		{"recoverToolResultMissing", &c.ToolResultMissing, 0, 0, "Repair tool calls without a result."},
+		{"recoverThinkingBlockOrder", &c.ThinkingBlockOrder, 0, 0, "Repair thinking in the wrong place."},
+		{"recoverThinkingDisabledViolation", &c.ThinkingDisabledViolation, 0, 0, "Remove thinking if the model is asked without thinking."},
+		{"recoverEmptyContentMessage", &c.EmptyContentMessage, 0, 0, "Repair messages without content."},
+		{"recoverUnavailableTool", &c.UnavailableTool, 0, 0, "Repair calls to a tool that does not exist."},
+		{"recoverInvalidToolCall", &c.InvalidToolCall, 0, 0, "Repair tool calls whose id, name or input the provider rejects."},
+		{"recoverInvalidFile", &c.InvalidFile, 0, 0, "Replace images and files that the provider rejects."},
+		{"recoverFirstPromptMissing", &c.FirstPromptMissing, 0, 0, "Repair conversations that start with an assistant message."},
+		{"recoverThinkingSignature", &c.ThinkingSignature, 0, 0, "Remove thinking whose signature the provider rejects."},
+		{"recoverEncryptedReasoning", &c.EncryptedReasoning, 0, 0, "Remove reasoning that was encrypted for another account."},
+		{"recoverInterruptedTools", &c.InterruptedTools, 0, 0, "Mark hanging tool calls of idle sessions as failed."},
+		{"explainThinkingBlockModified", &c.ThinkingBlockModified, 0, 0, "Explain errors about altered thinking."},
+		{"explainAssistantPrefillUnsupported", &c.AssistantPrefillUnsupported, 0, 0, "Explain errors about a request that ends with an assistant message."},
+		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},
+		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "At start, also repair sessions that failed within this many hours."},
+		{"retentionDays", &c.RetentionDays, 0, 36_500, "How many days the journal keeps the data for undo while mend watches. 0 means forever."},
+		{"debug", &c.Debug, 0, 0, "Log more."},
 	}
 }
 
@@ -122,19 +125,37 @@ func defaults() Config {
 // Settings lists all values with their origins.
 func (c *Config) Settings() []Setting {
 	var all []Setting
-	for _, k := range c.settings() {
-		s := Setting{Key: k.name, Origin: c.Origin(k.name), Env: envName(k.name), Description: k.description}
-		switch v := k.field.(type) {
-		case *bool:
-			s.Value = *v
-		case *int:
-			s.Value = *v
-		case *string:
-			s.Value = *v
-		}
-		all = append(all, s)
+	usual := defaults()
+	former := usual.settings()
+	for i, k := range c.settings() {
+		all = append(all, Setting{
+			Key: k.name, Value: k.value(), Origin: c.Origin(k.name), Default: former[i].value(),
+			Want: k.want(), Env: envName(k.name), Description: k.description,
+		})
 	}
 	return all
+}
+
+// Setting returns the setting with that key. The error names the nearest key.
+func (c *Config) Setting(key string) (Setting, error) {
+	if _, err := c.find(key); err != nil {
+		return Setting{}, err
+	}
+	all := c.Settings()
+	return all[slices.IndexFunc(all, func(s Setting) bool { return s.Key == key })], nil
+}
+
+// value returns the value of the field: a bool, an int or a string.
+func (k setting) value() any {
+	switch v := k.field.(type) {
+	case *bool:
+		return *v
+	case *int:
+		return *v
+	case *string:
+		return *v
+	}
+	return nil
 }
 
 // Origin returns the source of the value of a key.

@@ -40,7 +40,7 @@ func TestDefaults(t *testing.T) {
 	got := map[string]any{}
 	for _, s := range c.Settings() {
 		got[s.Key] = s.Value
-		if s.Origin != Default || s.Description == "" {
+		if s.Origin != Default || s.Description == "" || s.Default != s.Value || s.Want == "" {
 			t.Errorf("%s: origin %s, about %q", s.Key, s.Origin, s.Description)
 		}
 	}

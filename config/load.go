@@ -166,16 +166,20 @@ func (c *Config) validate(k setting, origin Origin) error {
 	return nil
 }
 
-// typeError returns the error for a value that the setting does not allow.
-func (k setting) typeError(got string) error {
-	kind := "true or false"
+// want says which values the setting allows.
+func (k setting) want() string {
 	switch k.field.(type) {
 	case *int:
-		kind = fmt.Sprintf("a whole number from %d to %d", k.min, k.max)
+		return fmt.Sprintf("a whole number from %d to %d", k.min, k.max)
 	case *string:
-		kind = "a text that is not blank"
+		return "a text that is not blank"
 	}
-	return fmt.Errorf("key %q: want %s, got %s", k.name, kind, got)
+	return "true or false"
+}
+
+// typeError returns the error for a value that the setting does not allow.
+func (k setting) typeError(got string) error {
+	return fmt.Errorf("key %q: want %s, got %s", k.name, k.want(), got)
 }
 
 // maxName is the maximum length, in bytes, of a name that is compared and shown.

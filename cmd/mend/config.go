@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -14,26 +18,33 @@ import (
 func (a *app) configVerb() *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
-		Use:   "config",
-		Short: "Show the settings in force, and where each comes from",
-		Long: `The settings are read from ` + "`$XDG_CONFIG_HOME/mend/config.json`" + `, a JSON object in which
-comments are allowed, then from the environment, MEND_AUTO_RESUME for autoResume,
-then from --set KEY=VALUE of the verbs that have it.`,
-		Args: noArgs,
-		RunE: func(*cobra.Command, []string) error {
+		Use:   "config [KEY...]",
+		Short: "Show the settings: meaning, value, and where the value comes from",
+		Long: `Show each setting with its meaning, the value in use, where that value comes from,
+the default and the environment variable. With keys, show only those.
+
+A later source overrides an earlier one: the default, the file (a JSON object in
+which comments are allowed), the environment, and --set KEY=VALUE of the commands
+that have it.`,
+		Example: `  mend config
+  mend config autoResume
+  mend watch --set autoResume=true   for one run`,
+		RunE: func(_ *cobra.Command, keys []string) error {
 			c, err := loadSettings(set)
 			if err != nil {
 				return err
 			}
-			return a.showConfig(c)
+			return a.showConfig(c, keys)
 		},
+		ValidArgsFunction: completeSettings(""),
 	}
 	setFlag(cmd, &set)
 	return cmd
 }
 
 func setFlag(cmd *cobra.Command, set *[]string) {
-	cmd.Flags().StringArrayVar(set, "set", nil, "a setting for this run, KEY=VALUE; \"mend config\" lists them")
+	cmd.Flags().StringArrayVar(set, "set", nil, "use another value of a setting for this run: `KEY=VALUE`")
+	_ = cmd.RegisterFlagCompletionFunc("set", completeSettings("="))
 }
 
 // loadSettings returns the current settings, with the user's file.
@@ -55,33 +66,92 @@ func loadSettingsFrom(path string, set []string) (config.Config, error) {
 }
 
 type settingJSON struct {
-	Key    string `json:"key"`
-	Value  any    `json:"value"`
-	Origin string `json:"origin"`
-	Env    string `json:"env"`
-	About  string `json:"about"`
+	Key     string `json:"key"`
+	Value   any    `json:"value"`
+	Origin  string `json:"origin"`
+	Default any    `json:"default"`
+	Want    string `json:"want"` // the values that are allowed
+	Env     string `json:"env"`
+	About   string `json:"about"`
 }
 
-func (a *app) showConfig(c config.Config) error {
+// showConfig prints the settings of these keys, or all.
+func (a *app) showConfig(c config.Config, keys []string) error {
 	path, err := config.Path()
 	if err != nil {
 		return err
 	}
+	all := c.Settings()
+	for _, key := range keys {
+		if _, err := c.Setting(key); err != nil {
+			return &usageError{err: err}
+		}
+	}
 	var list []settingJSON
-	for _, s := range c.Settings() {
-		list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Env, s.Description})
+	for _, s := range all {
+		if len(keys) == 0 || slices.Contains(keys, s.Key) {
+			list = append(list, settingJSON{s.Key, s.Value, string(s.Origin), s.Default, s.Want, s.Env, s.Description})
+		}
 	}
 	a.setAnswer("file", path)
 	a.setAnswer("settings", list)
-	a.printf("%s\n\n", faint(escape(path)))
-	for _, s := range list {
-		origin := faint(s.Origin)
-		if s.Origin != string(config.Default) {
-			origin = bold(s.Origin)
+	defer a.bufferOutput()()
+	width := textWidth(a.terminal.out)
+	if len(keys) == 0 {
+		a.printf("%s\n\n", faint(escape(path)+fileState(path)))
+	}
+	for i, s := range list {
+		if i > 0 {
+			a.printf("\n")
 		}
-		a.printf("%-34s %-44s %s\n", s.Key, escape(fmt.Sprint(s.Value)), origin)
+		origin := faint("(default)")
+		if s.Origin != string(config.Default) {
+			origin = bold("("+originText(s)+")") + faint(fmt.Sprintf(", default %v", s.Default))
+		}
+		a.printf("%s = %s  %s\n", bold(s.Key), escape(fmt.Sprint(s.Value)), origin)
+		a.printf("    %s\n", indentWrapped(s.About, 4, width))
+		a.printf("    %s\n", faint(s.Env+": "+s.Want))
 	}
 	return nil
+}
+
+// originText says where the value of a setting comes from.
+func originText(s settingJSON) string {
+	switch config.Origin(s.Origin) {
+	case config.File:
+		return "from the file"
+	case config.Environment:
+		return "from $" + s.Env
+	case config.Flag:
+		return "from --set"
+	}
+	return s.Origin
+}
+
+// fileState says whether the file of the settings exists.
+func fileState(path string) string {
+	if _, err := os.Lstat(path); errors.Is(err, fs.ErrNotExist) {
+		return " (does not exist; not needed)"
+	}
+	return ""
+}
+
+// completeSettings completes keys of settings, each followed by suffix.
+func completeSettings(suffix string) cobra.CompletionFunc {
+	return func(_ *cobra.Command, _ []string, start string) ([]cobra.Completion, cobra.ShellCompDirective) {
+		c := config.Defaults()
+		directive := cobra.ShellCompDirectiveNoFileComp
+		if suffix != "" {
+			directive |= cobra.ShellCompDirectiveNoSpace
+		}
+		var all []cobra.Completion
+		for _, s := range c.Settings() {
+			if strings.HasPrefix(s.Key+suffix, start) {
+				all = append(all, cobra.CompletionWithDesc(s.Key+suffix, s.Description))
+			}
+		}
+		return all, directive
+	}
 }
 
 // liveOptions converts the settings to the options of a [live.Hook].

@@ -98,7 +98,7 @@ func (a *app) topics() []topicJSON {
 	}
 	settings := config.Defaults()
 	for _, s := range settings.Settings() {
-		all = append(all, topicJSON{Code: s.Key, Kind: kindSetting, Meaning: sentenceCase(s.Description), Example: s.Env + "=" + fmt.Sprint(s.Value)})
+		all = append(all, topicJSON{Code: s.Key, Kind: kindSetting, Meaning: s.Description, Example: s.Env + "=" + fmt.Sprint(s.Value)})
 	}
 	return all
 }
