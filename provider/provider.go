@@ -11,6 +11,9 @@ type Provider interface {
 	Name() string
 	// Rules returns all rules, in the order in which Check reports violations.
 	Rules() []Rule
+	// JSON returns a request in the API's form: only what a session determines, without
+	// system prompts and tools.
+	JSON(q request.Request) []byte
 }
 
 // A Rule is a condition that the provider enforces on every request.
@@ -19,6 +22,13 @@ type Rule struct {
 	Text     string // the condition
 	Source   string // where it is documented, or how it was observed
 	Thinking bool   // the outcome depends on whether the request enables thinking
+
+	// Confidence is A for a rule whose words are in several reports and known from
+	// documentation, B for one in reports, C for one that is derived. "" stands for A.
+	Confidence string
+	// Vendors are the vendors that enforce the rule behind an API of others; nil for every
+	// provider of the API.
+	Vendors []string
 
 	// Find returns every place where a request violates the rule. It need not set
 	// the violations' Rule.

@@ -30,6 +30,15 @@ type Turn struct {
 	Messages []session.Ref
 }
 
+// The roles of turns besides those of messages.
+const (
+	RoleSystem = "system" // of a system prompt that is numbered with the others; it has no blocks
+	RoleTool   = "tool"   // of the result of a tool where that is a turn of its own
+)
+
+// SystemText stands for a system prompt.
+const SystemText = "(the system prompt)"
+
 // A BlockType is the type of a content block, as Anthropic names it.
 type BlockType string
 
@@ -50,11 +59,18 @@ type Block struct {
 	Text string // of text and thinking
 
 	// Signature is that of thinking; of redacted thinking it is the data.
+	// Of other providers it is what they signed or encrypted a block with, whatever its type.
 	Signature string
-	Unsigned  bool // thinking without a signature, not even an empty one
+	Unsigned  bool            // thinking without a signature, not even an empty one
+	Details   json.RawMessage // a list of reasoning details (OpenRouter), nil for none
+
+	// Of an item of OpenAI's Responses API.
+	ItemID    string // the id that the provider gave it, "" for none
+	Reference bool   // only the id is sent
+	Reasoned  bool   // the response that it was part of had reasoning
 
 	ToolID   string          // of a tool call, or of the call that a result answers
-	ToolName string          // of a tool call
+	ToolName string          // of a tool call, and of its result
 	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
 	Error    bool            // of a result: the tool failed
 	Content  []*Block        // of a result: text, images, documents
@@ -65,8 +81,8 @@ type Block struct {
 	// Media has what the Data of an image was found to hold. If it is nil, each call of
 	// MediaInfo inspects the Data.
 	Media *media.File
-	URL  string // of an image or a document that is linked to instead of sent
-	Name string // of a document
+	URL   string // of an image or a document that is linked to instead of sent
+	Name  string // of a document
 
 	// Source is the record of the block; the zero Ref for the prompt that is not
 	// stored yet. A result has the same source as its call.
@@ -89,6 +105,14 @@ func (b *Block) MediaInfo() media.Info {
 
 // OutputText returns the text in the block's Output.
 func (b *Block) OutputText() string { return jsonedit.Unquote(b.Output) }
+
+// DataURL returns an image or a document as a URL: the link, or its data.
+func (b *Block) DataURL() string {
+	if b.URL != "" {
+		return b.URL
+	}
+	return "data:" + b.Mime + ";base64," + string(b.Data)
+}
 
 // At returns the record of the block messages.n.content.m of the provider's error.
 // It reports false if there is no such block, or no record for it.

@@ -39,6 +39,9 @@ type (
 	}
 )
 
+// JSON implements [provider.Provider].
+func (Provider) JSON(r request.Request) []byte { return JSON(r) }
+
 // JSON returns the request in the API's form: only the model and the messages, which
 // are what a session determines.
 func JSON(r request.Request) []byte {

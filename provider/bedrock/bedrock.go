@@ -1,3 +1,3 @@
-// Package bedrock holds the error texts of Amazon Bedrock's Converse API
+// Package bedrock holds the rules and the error texts of Amazon Bedrock's Converse API
 // (docs/providers.md).
 package bedrock

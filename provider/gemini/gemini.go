@@ -1,2 +1,2 @@
-// Package gemini holds the error texts of Google's Gemini API (docs/providers.md).
+// Package gemini holds the rules and the error texts of Google's Gemini API (docs/providers.md).
 package gemini

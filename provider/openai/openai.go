@@ -1,2 +1,2 @@
-// Package openai holds the error texts of OpenAI's Responses API (docs/providers.md).
+// Package openai holds the rules and the error texts of OpenAI's Responses API (docs/providers.md).
 package openai
