@@ -81,6 +81,8 @@ func (a *assistantDraft) addPart(p part) {
 		a.addReasoning(p)
 	case record.TypeTool:
 		a.addTool(p)
+	case "step-finish":
+		a.finishStep(p)
 	}
 }
 
@@ -88,7 +90,7 @@ func (a *assistantDraft) addPart(p part) {
 func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
 	b.Source = p.ref
 	s := &a.steps[len(a.steps)-1]
-	s.blocks = append(s.blocks, draftBlock{&b, unsent})
+	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.body.Get("metadata").Nullish()})
 }
 
 // addText adds a text, even if it is marked as ignored.
@@ -102,7 +104,9 @@ func (a *assistantDraft) addText(p part) {
 		text = " "
 	}
 	if a.validMetadata(p) {
-		a.addBlock(p, request.Block{Type: request.Text, Text: text}, false)
+		b := request.Block{Type: request.Text, Text: text}
+		a.mark(p, &b)
+		a.addBlock(p, b, false)
 	}
 }
 
@@ -122,8 +126,11 @@ func (a *assistantDraft) addReasoning(p part) {
 			a.addBlock(p, b, false)
 		}
 		return
-	case a.foreign:
+	case a.foreign && a.api == Anthropic:
 		a.addBlock(p, b, true)
+		return
+	case a.foreign:
+		a.addOtherReasoning(p, b)
 		return
 	}
 	meta := p.body.Get("metadata")
@@ -132,6 +139,10 @@ func (a *assistantDraft) addReasoning(p part) {
 		return
 	}
 	if !a.validMetadata(p) {
+		return
+	}
+	if a.api != Anthropic {
+		a.addOtherReasoning(p, b)
 		return
 	}
 	anthropic := meta.Get("anthropic")

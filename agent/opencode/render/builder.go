@@ -16,9 +16,11 @@ type builder struct {
 	failures   []Failure
 	reported   map[Failure]bool // the failures, as a set
 	stripFiles bool             // a line of text replaces each file
-	claude     bool             // the model is Claude: call ids are sanitized
-	newPrompt  *message         // nil with NoPrompt
-	unseen     session.Ref      // see [Request.Unseen]
+	target     Target
+	api        API
+	claude     bool        // the model is Claude: call ids are sanitized
+	newPrompt  *message    // nil with NoPrompt
+	unseen     session.Ref // see [Request.Unseen]
 }
 
 func newBuilder(set Settings) *builder {

@@ -20,8 +20,8 @@ func isImage(mime string) bool { return strings.HasPrefix(mime, "image/") }
 
 func isPDF(mime string) bool { return mime == "application/pdf" }
 
-// unsupportedMedia are the kinds of files that Claude does not support. A line of text
-// replaces them.
+// unsupportedMedia are the kinds of files that few models support. A line of text replaces
+// them.
 var unsupportedMedia = [...]string{"audio", "video"}
 
 // fileBlock returns the block of a file in a prompt, or why the agent fails. The type in a
@@ -49,7 +49,7 @@ func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Bl
 	default:
 		return request.Block{}, "it is a link that cannot be followed, " + scheme + ":"
 	}
-	b, why = typedFileBlock(b, name)
+	b, why = r.typedFileBlock(b, name)
 	if kind := mediaKind(b); why == "" && kind != "" && !r.modelReads(kind) {
 		return request.Block{Type: request.Text, Text: unreadableFileText(name, kind)}, ""
 	}
@@ -85,11 +85,15 @@ func (s *Settings) fileMissing(link string) bool {
 
 // typedFileBlock sets the type of a file's block from its MIME type. It returns why the agent
 // fails, or "".
-func typedFileBlock(b request.Block, name string) (request.Block, string) {
+func (r *builder) typedFileBlock(b request.Block, name string) (request.Block, string) {
 	for _, kind := range unsupportedMedia {
-		if strings.HasPrefix(b.Mime, kind+"/") {
+		if strings.HasPrefix(b.Mime, kind+"/") && !r.hears(kind) {
 			return request.Block{Type: request.Text, Text: unreadableFileText(name, kind)}, ""
 		}
+	}
+	if r.api != Anthropic {
+		why := r.otherFile(&b, name)
+		return b, why
 	}
 	switch {
 	case isImage(b.Mime):

@@ -68,6 +68,11 @@ type Profile struct {
 	// SpaceForEmpty: an empty text in an assistant message with signed thinking is sent as
 	// one space.
 	SpaceForEmpty bool
+	// SDKCleanUp: the packages for other providers than Anthropic send neither reasoning that
+	// the provider did not encrypt nor messages without content.
+	SDKCleanUp bool
+	// ItemIDs: items are sent to OpenAI with the ids that it gave them.
+	ItemIDs bool
 	// KeepThinking: thinking without text is sent if it is signed or redacted.
 	KeepThinking bool
 	// Calls is where the tool calls of a turn go.
@@ -146,7 +151,7 @@ const (
 )
 
 // A trait is a bit for what a profile does with the content of messages.
-type trait uint16
+type trait uint32
 
 const (
 	interrupted trait = 1 << iota
@@ -163,6 +168,8 @@ const (
 	keepThinking
 	callsLast
 	callsLastToNext
+	sdkCleanUp
+	itemIDs
 )
 
 // traits returns the traits of the profile.
@@ -185,6 +192,8 @@ func (p *Profile) traits() (all trait) {
 		{keepThinking, p.KeepThinking},
 		{callsLast, p.Calls == CallsLast},
 		{callsLastToNext, p.Calls == CallsLastToNext},
+		{sdkCleanUp, p.SDKCleanUp},
+		{itemIDs, p.ItemIDs},
 	} {
 		if t.has {
 			all |= t.trait

@@ -17,18 +17,19 @@ type renderedMessage struct {
 // traits these are only those that made a difference; for most messages none does.
 type cacheKey struct {
 	model        request.Model
+	target       Target
 	stripFiles   bool
 	used, values trait // the traits that made a difference, and which of them were set
 }
 
 // cacheKey returns the key of what was built since the last fork.
 func (r *builder) cacheKey() cacheKey {
-	return cacheKey{r.Model, r.stripFiles, r.used, r.traits & r.used}
+	return cacheKey{r.Model, r.target, r.stripFiles, r.used, r.traits & r.used}
 }
 
 // matches reports whether the builder would build the same.
 func (m *cacheKey) matches(r *builder) bool {
-	return m.model == r.Model && m.stripFiles == r.stripFiles && m.values == r.traits&m.used
+	return m.model == r.Model && m.target == r.target && m.stripFiles == r.stripFiles && m.values == r.traits&m.used
 }
 
 // has reports whether the profile has the trait, and makes the trait part of the cache

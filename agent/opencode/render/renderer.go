@@ -2,7 +2,6 @@ package render
 
 import (
 	"slices"
-	"strings"
 
 	"mend/agent/opencode/record"
 	"mend/provider"
@@ -76,9 +75,9 @@ func (v *View) Render(set Settings) Request {
 	if b.Model == (request.Model{}) {
 		b.Model = b.nextModel(v.s, all)
 	}
-	b.claude = strings.Contains(b.Model.ModelID, "claude")
+	b.setTarget()
 	messages := b.renderMessages(b.selectMessages(all))
-	return Request{Request: request.Request{Model: b.Model, Turns: v.turns(b, messages).turns}, Failures: b.failures, Unseen: b.unseen}
+	return Request{Request: request.Request{Model: b.Model, Turns: v.turns(b, messages).turns}, Failures: b.failures, Unseen: b.unseen, Target: b.target, API: b.api}
 }
 
 // sorted returns the messages, oldest first.

@@ -15,6 +15,9 @@ type Request struct {
 	// the zero Ref. The agent then does not see the answer to this request, and sends a
 	// second request that ends with that answer.
 	Unseen session.Ref
+	// Target is where the request goes, API the form that it has there.
+	Target Target
+	API    API
 }
 
 // PromptText stands for the text of the new prompt.

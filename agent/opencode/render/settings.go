@@ -24,6 +24,8 @@ type Settings struct {
 	// that is known. If it is known not to, the agent replaces such a file in a prompt with a
 	// line of text, but not in a tool result. nil means that all models support both.
 	Reads func(m request.Model, kind string) (reads, known bool)
+	// Target returns where the requests of a model go. nil means Anthropic's API.
+	Target func(m request.Model) Target
 	// NoPrompt renders the session without a new prompt: the request of the newest
 	// assistant message, which an error in that message is about.
 	NoPrompt bool

@@ -51,8 +51,9 @@ func (a *assistantDraft) addTool(p part) {
 		return
 	}
 	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.body.Get("tool").String(), Input: callInput(state.Get("input"), status)}
+	a.mark(p, &call)
 	a.addBlock(p, call, false)
-	result.Type, result.ToolID, result.Source = request.ToolResult, id, p.ref
+	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, id, call.ToolName, p.ref
 	s := &a.steps[len(a.steps)-1]
 	s.results = append(s.results, draftBlock{Block: &result})
 }
@@ -97,6 +98,9 @@ func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block,
 	}
 	attached, output := state.Get("attachments"), state.Get("output")
 	isText := output.Kind() == '"'
+	if attached.NonEmpty() && a.has(attachedToResult) && a.api != Anthropic && a.api != OpenAI && !state.Get("time").Get("compacted").Truthy() {
+		return a.splitResult(p, output, attached)
+	}
 	if attached.NonEmpty() && !a.has(attachedToResult) && !a.attachAsPrompt(p, attached) {
 		return request.Block{}, false
 	}
@@ -218,6 +222,13 @@ func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Blo
 		return request.Block{}, false, true
 	}
 	b = request.Block{Mime: mime, Data: data, Source: p.ref}
+	if a.api != Anthropic {
+		why := a.resultFile(&b)
+		if why != "" {
+			a.fail(Failure{FailureMedia, why, p.ref})
+		}
+		return b, true, why == ""
+	}
 	switch {
 	case isImage(mime):
 		b.Type, b.Media = request.Image, media.NewFile(b.Data)

@@ -21,6 +21,7 @@ type draftMessage struct {
 type draftBlock struct {
 	*request.Block
 	unsent bool
+	marked bool // the part has metadata that are used
 }
 
 // A finalMessage is a message of the request after clean-up.
@@ -38,6 +39,9 @@ func (r *builder) joinTurns(messages []*renderedMessage) (turns []request.Turn) 
 		for i := range c.messages {
 			out = append(out, &c.messages[i])
 		}
+	}
+	if r.api != Anthropic && r.api != Bedrock {
+		return r.separateTurns(out)
 	}
 	turns = make([]request.Turn, 0, len(out))
 	for len(out) > 0 {
@@ -71,7 +75,7 @@ func (r *builder) joinTurn(all []*finalMessage, last bool) request.Turn {
 		b.Text = js.Trim(b.Text)
 		t.Blocks[len(t.Blocks)-1] = &b
 	}
-	if hasBlockAfterCall(t.Blocks, blockType) && r.has(callsLastToNext) {
+	if r.api == Anthropic && hasBlockAfterCall(t.Blocks, blockType) && r.has(callsLastToNext) {
 		t.Blocks = moveCallsLast(t.Blocks, blockType, true)
 	}
 	return t
@@ -91,6 +95,9 @@ func (r *builder) draftMessages(m *message) []draftMessage {
 // cleanUp removes empty blocks, then messages without blocks, and for Claude replaces
 // invalid characters in call ids.
 func (r *builder) cleanUp(all []draftMessage) []finalMessage {
+	if r.api != Anthropic {
+		return r.otherMessages(all)
+	}
 	var out []finalMessage
 	for _, m := range all {
 		m.blocks = slices.DeleteFunc(m.blocks, r.isEmpty)

@@ -1,0 +1,93 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"mend/agent/opencode/js"
+	"mend/request"
+	"mend/session"
+)
+
+// Bedrock's Converse API: neighbouring messages of one role are joined, as for Anthropic.
+
+// setBedrockCall gives a call a name and an input that the provider takes.
+func (a *assistantDraft) setBedrockCall(b *request.Block) {
+	b.ToolName = strings.Map(func(c rune) rune {
+		if invalidInID(c) {
+			return -1
+		}
+		return c
+	}, b.ToolName)
+	if b.ToolName == "" {
+		b.ToolName = "_"
+	}
+	switch input := js.Parse(b.Input); {
+	case input.Kind() == '{':
+	case b.Input == nil:
+		b.Input = []byte("{}")
+	default:
+		b.Input = slices.Concat([]byte(`{"rawInvalidInput":`), b.Input, []byte("}"))
+	}
+}
+
+// markBedrockReasoning adds the signature to reasoning. It reports false if there is none:
+// then it is not sent.
+func (a *assistantDraft) markBedrockReasoning(p part, b *request.Block) (sent bool) {
+	own := a.ownMetadata(p)
+	for _, name := range [...]string{"signature", "redactedContent", "redactedData"} {
+		v := own.Get(name)
+		if v.Nullish() {
+			continue
+		}
+		text, ok := v.Text()
+		if !ok {
+			a.fail(fieldFailure(p.ref, "metadata.bedrock.%s is no string", name))
+			return false
+		}
+		b.Signature = text
+		if name != "signature" {
+			b.Type = request.RedactedThinking
+		}
+		return true
+	}
+	return false
+}
+
+// bedrockMessages returns the message without texts of blanks, which are sent only beside
+// reasoning; none if nothing is left.
+func (r *builder) bedrockMessages(m draftMessage) []finalMessage {
+	reasons := slices.ContainsFunc(m.blocks, func(b draftBlock) bool { return b.IsThinking() && !b.unsent })
+	done := finalMessage{role: m.role, source: m.source}
+	for _, b := range m.blocks {
+		blank := b.Type == request.Text && m.role == session.RoleAssistant && js.Trim(b.Text) == "" && !reasons
+		if b.unsent || blank && r.has(sdkCleanUp) {
+			continue
+		}
+		done.endsWithText = b.Type == request.Text
+		done.blocks = append(done.blocks, b.Block)
+	}
+	if len(done.blocks) == 0 && r.has(cleanUp) {
+		return nil
+	}
+	return []finalMessage{done}
+}
+
+// isBedrockImage reports whether images of that type can be sent.
+func isBedrockImage(mime string) bool {
+	switch mime {
+	case "image/jpeg", "image/png", "image/gif", "image/webp":
+		return true
+	}
+	return false
+}
+
+// isBedrockDocument reports whether documents of that type can be sent.
+func isBedrockDocument(mime string) bool {
+	switch mime {
+	case "application/pdf", "text/csv", "application/msword", "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+		"application/vnd.ms-excel", "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "text/html", "text/plain", "text/markdown":
+		return true
+	}
+	return false
+}

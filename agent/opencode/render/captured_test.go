@@ -1,0 +1,165 @@
+package render_test
+
+import (
+	"encoding/json"
+	"os"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/render"
+	"mend/provider"
+	"mend/provider/anthropic"
+	"mend/provider/bedrock"
+	"mend/provider/chat"
+	"mend/provider/gemini"
+	"mend/provider/openai"
+	"mend/request"
+)
+
+// A capture is a session and what the real OpenCode sent for it, with one more prompt.
+// Messages and turns are shared by many captures: a number is a place in those of the file.
+type captures struct {
+	Messages []struct {
+		Info  fields
+		Parts []fields
+	}
+	Turns []any
+	Cases []struct {
+		Name, Model string // "provider damage", "provider/model"
+		Messages    []int
+		Sent        []int // null if nothing was sent
+	}
+}
+
+// targets are the providers of the settings with which the requests were captured.
+var targets = map[string]render.Target{
+	"anthropic":      {},
+	"openai":         {Package: "@ai-sdk/openai"},
+	"local":          {Package: "@ai-sdk/openai-compatible"},
+	"moonshotai":     {Package: "@ai-sdk/openai-compatible", Field: "reasoning_content"},
+	"deepseek":       {Package: "@ai-sdk/openai-compatible", Field: "reasoning_content"},
+	"openrouter":     {Package: "@openrouter/ai-sdk-provider"},
+	"my-copilot":     {Package: "@ai-sdk/github-copilot"},
+	"google":         {Package: "@ai-sdk/google"},
+	"amazon-bedrock": {Package: "@ai-sdk/amazon-bedrock"},
+}
+
+func targetOf(m request.Model) render.Target {
+	t := targets[m.ProviderID]
+	t.Store = m.ModelID == "gpt-5-store"
+	return t
+}
+
+// providerOf returns the provider of a request.
+func providerOf(r render.Request) provider.Provider {
+	switch r.API {
+	case render.OpenAI:
+		return openai.Provider{}
+	case render.Chat:
+		return chat.Provider{Field: r.Target.Field != ""}
+	case render.OpenRouter:
+		return chat.Provider{Flavor: chat.OpenRouter}
+	case render.Copilot:
+		return chat.Provider{Flavor: chat.Copilot}
+	case render.Gemini:
+		return gemini.Provider{}
+	case render.Bedrock:
+		return bedrock.Provider{}
+	default:
+		return anthropic.Provider{}
+	}
+}
+
+func readCaptures(t testing.TB, file string) (all captures) {
+	t.Helper()
+	data, err := os.ReadFile(file)
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// session returns the session of a case.
+func (c *captures) session(i int) *builder {
+	b := newBuilder()
+	for _, m := range c.Cases[i].Messages {
+		info := fields{"agent": "build"}
+		for k, v := range c.Messages[m].Info {
+			info[k] = v
+		}
+		if info["role"] == "assistant" {
+			info["tokens"], info["cost"], info["mode"], info["parentID"], info["path"] = tokens(), 0, "build", b.last(), fields{"cwd": "/", "root": "/"}
+		}
+		var parts []fields
+		for _, p := range c.Messages[m].Parts {
+			part := fields{}
+			for k, v := range p {
+				part[k] = v
+			}
+			parts = append(parts, part)
+		}
+		b.message(info, parts...)
+	}
+	return b
+}
+
+// Every request is the one that the real program sent, for every provider.
+func TestCaptured(t *testing.T) {
+	for version, file := range map[string]string{"1.18.33": "testdata/captured-1.18.33.json"} {
+		all := readCaptures(t, file)
+		for i, c := range all.Cases {
+			provider, model, _ := strings.Cut(c.Model, "/")
+			r := render.Render(&all.session(i).Session, render.Settings{
+				Profile: render.ProfileFor(version), Target: targetOf, Model: request.Model{ProviderID: provider, ModelID: model},
+			})
+			if sends := len(r.Failures) == 0; sends != (c.Sent != nil) {
+				t.Errorf("%s %s: Failures = %v, the program sent %d turns", version, c.Name, r.Failures, len(c.Sent))
+				continue
+			} else if !sends {
+				continue
+			}
+			var want []any
+			for _, n := range c.Sent {
+				want = append(want, all.Turns[n])
+			}
+			got := turnsOf(t, providerOf(r).JSON(r.Request))
+			for n := range max(len(got), len(want)) {
+				if n >= len(got) || n >= len(want) || !reflect.DeepEqual(got[n], want[n]) {
+					t.Errorf("%s %s: turn %d of %d = %s, want %s of %d", version, c.Name, n, len(got), jsonAt(got, n), jsonAt(want, n), len(want))
+					break
+				}
+			}
+		}
+	}
+}
+
+// turnsOf returns the turns of a request in its provider's form.
+func turnsOf(t *testing.T, data []byte) []any {
+	t.Helper()
+	var q map[string]any
+	if err := json.Unmarshal(data, &q); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"messages", "input", "contents"} {
+		if list, ok := q[name].([]any); ok {
+			return list
+		}
+	}
+	t.Fatalf("no turns in %s", data)
+	return nil
+}
+
+func jsonAt(list []any, n int) string {
+	if n >= len(list) {
+		return "none"
+	}
+	data, err := json.Marshal(list[n])
+	if err != nil {
+		return err.Error()
+	}
+	return string(data)
+}

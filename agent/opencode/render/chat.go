@@ -1,0 +1,47 @@
+package render
+
+import (
+	"slices"
+	"strings"
+
+	"mend/request"
+	"mend/session"
+)
+
+// Chat completions: a step of an answer is one message, and each result one of the tool's.
+
+// reasoningDetails returns what OpenRouter stored with reasoning or a call, nil for nothing.
+func (a *assistantDraft) reasoningDetails(p part) []byte {
+	details := a.ownMetadata(p).Get("reasoning_details")
+	if list, ok := details.List(); !ok || len(list) == 0 {
+		return nil
+	}
+	return details.Raw()
+}
+
+// chatMessages returns the messages that a message becomes.
+func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
+	if isResults(m) {
+		for _, b := range m.blocks {
+			out = append(out, finalMessage{role: request.RoleTool, source: m.source, blocks: []*request.Block{b.Block}})
+		}
+		return out
+	}
+	if len(m.blocks) == 0 && m.role == session.RoleUser && r.has(sdkCleanUp) {
+		return nil
+	}
+	done := finalMessage{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}
+	if m.role == session.RoleAssistant && r.addsReasoning(m) {
+		done.blocks = append(done.blocks, &request.Block{Type: request.Thinking, Unsigned: true, Source: m.source})
+	}
+	return []finalMessage{done}
+}
+
+// addsReasoning reports whether the agent adds empty reasoning to an answer without any: for
+// models that have a member for it, and those of DeepSeek.
+func (r *builder) addsReasoning(m draftMessage) bool {
+	if !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") && r.target.Field == "" {
+		return false
+	}
+	return !slices.ContainsFunc(m.blocks, func(b draftBlock) bool { return b.Type == request.Thinking })
+}

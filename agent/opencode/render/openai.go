@@ -1,0 +1,93 @@
+package render
+
+import (
+	"mend/agent/opencode/js"
+	"mend/request"
+	"mend/session"
+)
+
+// OpenAI's Responses API: each text, call, result and piece of reasoning is an item, which is
+// a turn of its own.
+
+// markItem adds the item's id to a text or a call.
+func (a *assistantDraft) markItem(p part, b *request.Block) {
+	id := a.ownMetadata(p).Get("itemId")
+	if id.Nullish() || !a.target.Store && !a.has(itemIDs) {
+		return
+	}
+	if b.Type == request.ToolUse && a.target.Store && a.has(sdkCleanUp) {
+		return // calls are sent in full
+	}
+	b.ItemID = id.String()
+	b.Reference = a.target.Store && b.Type != request.ToolUse
+}
+
+// markReasoning adds to reasoning what the provider encrypted, or the item's id. It reports
+// false if it is not sent.
+func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
+	own := a.ownMetadata(p)
+	encrypted, id := own.Get("reasoningEncryptedContent"), own.Get("itemId")
+	if !a.target.Store && !a.has(itemIDs) {
+		id = js.Value{}
+	}
+	for _, v := range [...]js.Value{encrypted, id} {
+		if _, isText := v.Text(); !isText && !v.Nullish() {
+			a.fail(fieldFailure(p.ref, "metadata.openai has a value that is no string"))
+			return false
+		}
+	}
+	b.Signature, _ = encrypted.Text()
+	b.Unsigned = encrypted.Nullish()
+	if !id.Nullish() {
+		b.ItemID, _ = id.Text()
+		b.Reference = a.target.Store
+	}
+	return b.Reference || !b.Unsigned || !id.Nullish() && !a.has(sdkCleanUp) || id.Nullish() && a.keepsBareReasoning(own)
+}
+
+// keepsBareReasoning reports whether reasoning that is not encrypted is sent: by older
+// versions, if it is OpenAI's.
+func (a *assistantDraft) keepsBareReasoning(own js.Value) bool {
+	return own.Exists() && !a.has(sdkCleanUp)
+}
+
+// finishStep notes for the items of the step whether the response had reasoning.
+func (a *assistantDraft) finishStep(p part) {
+	if a.api != OpenAI || !js.Greater(p.body.Get("tokens").Get("reasoning"), js.Parse([]byte("0"))) {
+		return
+	}
+	for _, b := range a.steps[len(a.steps)-1].blocks {
+		b.Reasoned = b.ItemID != ""
+	}
+}
+
+// itemMessages returns a message for each item of a message. A reference to reasoning is
+// sent once; other reasoning with the same id becomes one item.
+func itemMessages(m draftMessage) (out []finalMessage) {
+	if m.role == session.RoleUser && !isResults(m) {
+		if len(m.blocks) == 0 {
+			return nil
+		}
+		return []finalMessage{{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}}
+	}
+	reasoning := map[string]*request.Block{}
+	for _, b := range m.blocks {
+		role := session.RoleAssistant
+		switch {
+		case b.Type == request.ToolResult:
+			role = request.RoleTool
+		case b.Type == request.Thinking && b.ItemID != "":
+			if first := reasoning[b.ItemID]; first != nil {
+				continue
+			}
+			reasoning[b.ItemID] = b.Block
+		}
+		out = append(out, finalMessage{role: role, source: m.source, blocks: []*request.Block{b.Block}})
+	}
+	return out
+}
+
+// isResults reports whether the message holds the results of calls.
+func isResults(m draftMessage) bool {
+	return len(m.blocks) > 0 && m.blocks[0].Type == request.ToolResult
+}

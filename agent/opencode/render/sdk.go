@@ -1,0 +1,311 @@
+package render
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"mend/agent/opencode/js"
+	"mend/internal/media"
+	"mend/jsonedit"
+	"mend/request"
+	"mend/session"
+)
+
+// The packages for other providers than Anthropic. Each converts the same messages in its
+// own way; what all of them do is here, the rest in openai.go, chat.go, gemini.go and
+// bedrock.go.
+
+// setTarget sets where the request goes.
+func (r *builder) setTarget() {
+	if r.Target != nil {
+		r.target = r.Target(r.Model)
+	}
+	r.api = r.target.API(r.Model)
+	r.claude = strings.Contains(r.target.modelID(r.Model), "claude")
+}
+
+// mark adds to a text or a call what its provider stored with it.
+func (a *assistantDraft) mark(p part, b *request.Block) {
+	switch a.api {
+	case OpenAI:
+		a.markItem(p, b)
+	case OpenRouter:
+		b.Details = a.reasoningDetails(p)
+	case Copilot:
+		b.Signature, _ = a.ownMetadata(p).Get("reasoningOpaque").Text()
+	case Gemini:
+		b.Signature = a.thoughtSignature(p)
+	default:
+	}
+	if b.Type == request.ToolUse {
+		a.setInput(b)
+	}
+}
+
+// setInput gives the input of a call the form in which it is sent.
+func (a *assistantDraft) setInput(b *request.Block) {
+	switch a.api {
+	case OpenAI, Chat, OpenRouter, Copilot: // a text
+		if b.Input != nil {
+			b.Input = js.Parse(b.Input).Stringify()
+		}
+	case Bedrock:
+		a.setBedrockCall(b)
+	default:
+	}
+}
+
+// addOtherReasoning adds reasoning of the model that is asked.
+func (a *assistantDraft) addOtherReasoning(p part, b request.Block) {
+	sent := true
+	switch a.api {
+	case OpenAI:
+		sent = a.markReasoning(p, &b)
+	case OpenRouter:
+		b.Details, b.Unsigned = a.reasoningDetails(p), true
+	case Copilot:
+		b.Signature, b.Unsigned = js.Value.String(a.ownMetadata(p).Get("reasoningOpaque")), !a.ownMetadata(p).Get("reasoningOpaque").Truthy()
+		if b.Unsigned {
+			b.Signature = ""
+		}
+	case Gemini:
+		b.Signature = a.thoughtSignature(p)
+		b.Unsigned = b.Signature == ""
+	case Bedrock:
+		sent = a.markBedrockReasoning(p, &b)
+	default:
+		b.Unsigned = true
+	}
+	if a.target.Field != "" && a.api != Chat && a.api != OpenRouter {
+		sent = false // it is moved to a member that only chat completions have
+	}
+	a.addBlock(p, b, !sent)
+}
+
+// splitResult returns the result of a completed call with files. Images and PDFs that the
+// provider does not take in a result follow in a prompt.
+func (a *assistantDraft) splitResult(p part, output, attached js.Value) (request.Block, bool) {
+	list, isList := attached.List()
+	if !isList {
+		a.fail(fieldFailure(p.ref, "state.attachments is no list"))
+		return request.Block{}, false
+	}
+	var in, after []js.Value
+	for _, file := range list {
+		if mime, _ := file.Get("mime").Text(); isMedia(mime) && !a.readsFilesInResults(mime) {
+			after = append(after, file)
+		} else {
+			in = append(in, file)
+		}
+	}
+	if len(after) > 0 && !a.stripFiles && !a.attachAfter(p, after) {
+		return request.Block{}, false
+	}
+	if len(in) == 0 || a.stripFiles {
+		if output.Nullish() {
+			a.fail(fieldFailure(p.ref, "state.output is missing"))
+			return request.Block{}, false
+		}
+		return a.valueResult(output), true
+	}
+	files := []*request.Block{}
+	for i, file := range in {
+		b, sent, ok := a.attachment(p, i, file)
+		if !ok {
+			return request.Block{}, false
+		}
+		if sent {
+			files = append(files, &b)
+		}
+	}
+	b, ok := a.fileResult(p, output, files)
+	if a.api == Chat || a.api == Copilot {
+		b = flatResult(b)
+	}
+	return b, ok
+}
+
+// attachAfter adds the files of a result to the prompt behind the message. It reports false
+// if the agent fails.
+func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
+	if len(a.prompts) == 0 {
+		caption := request.Block{Type: request.Text, Text: "Attached media from tool result:", Source: p.ref}
+		a.prompts = []draftMessage{{session.RoleUser, a.source, []draftBlock{{Block: &caption}}}}
+	}
+	out := &a.prompts[0]
+	for _, file := range files {
+		b, ok := a.promptFile(part{recordState: p.recordState, body: file})
+		if !ok {
+			return false
+		}
+		b.Source = p.ref
+		out.blocks = append(out.blocks, draftBlock{Block: &b})
+	}
+	return true
+}
+
+// flatResult returns a result with files as one text, as chat completions have it.
+func flatResult(b request.Block) request.Block {
+	if b.Content == nil {
+		return b
+	}
+	var out bytes.Buffer
+	out.WriteByte('[')
+	for i, c := range b.Content {
+		if i > 0 {
+			out.WriteByte(',')
+		}
+		if c.Type == request.Text {
+			fmt.Fprintf(&out, `{"type":"text","text":%s}`, jsonedit.Quote(c.Text))
+			continue
+		}
+		kind := "file-data"
+		if c.Type == request.Image {
+			kind = "image-data"
+		}
+		fmt.Fprintf(&out, `{"type":"%s","data":%s,"mediaType":%s}`, kind, jsonedit.Quote(string(c.Data)), jsonedit.Quote(c.Mime))
+	}
+	out.WriteByte(']')
+	b.Content, b.Output = nil, jsonedit.Quote(out.String())
+	return b
+}
+
+// hears reports whether the model is known to support audio or video and is sent it.
+func (r *builder) hears(kind string) bool {
+	if r.api == Anthropic || r.api == Bedrock || r.Reads == nil {
+		return false
+	}
+	reads, known := r.Reads(r.Model, kind)
+	return reads && known
+}
+
+// otherFile sets the type of a file's block. It returns why the agent fails, or "".
+func (r *builder) otherFile(b *request.Block, name string) string {
+	switch {
+	case isImage(b.Mime):
+		b.Type, b.Media = request.Image, media.NewFile(b.Data)
+		if r.api == Bedrock && !isBedrockImage(b.Mime) {
+			return fmt.Sprintf("an image of type %q cannot be sent to the model", b.Mime)
+		}
+		return ""
+	case r.takesFile(b.Mime):
+		b.Type, b.Name = request.Document, name
+		return ""
+	}
+	return fmt.Sprintf("a file of type %q cannot be sent to the model", b.Mime)
+}
+
+// resultFile sets the type of the block of a file in a result. It returns why the agent fails,
+// or "": but for Bedrock every package takes files of every type there.
+func (r *builder) resultFile(b *request.Block) string {
+	if r.api == Bedrock || isImage(b.Mime) {
+		return r.otherFile(b, "")
+	}
+	b.Type = request.Document
+	return ""
+}
+
+// takesFile reports whether the package takes a file of that type, which is no image.
+func (r *builder) takesFile(mime string) bool {
+	switch r.api {
+	case Gemini, OpenRouter:
+		return true
+	case OpenAI:
+		return isPDF(mime)
+	case Chat:
+		return isPDF(mime) || strings.HasPrefix(mime, "audio/") || strings.HasPrefix(mime, "text/")
+	case Bedrock:
+		return isBedrockDocument(mime)
+	default:
+		return false
+	}
+}
+
+// otherMessages returns the messages of the request for another provider than Anthropic:
+// without what is not sent, and one for each turn.
+func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
+	for _, m := range all {
+		blocks, kept := m.blocks[:0:0], m.blocks[:0:0]
+		for _, b := range m.blocks {
+			if b.Type == request.Text && b.Text == "" && (m.role == session.RoleUser || !r.keepsEmptyText(b)) {
+				continue
+			}
+			if b.ToolID != "" || b.Type == request.ToolUse {
+				b.ToolID = r.callID(b.ToolID)
+			}
+			kept = append(kept, b)
+			if !b.unsent {
+				blocks = append(blocks, b)
+			}
+		}
+		m.blocks = blocks
+		switch r.api {
+		case OpenAI:
+			out = append(out, itemMessages(m)...)
+		case Gemini:
+			out = append(out, r.geminiMessages(m)...)
+		case Bedrock:
+			m.blocks = kept
+			out = append(out, r.bedrockMessages(m)...)
+		default:
+			out = append(out, r.chatMessages(m)...)
+		}
+	}
+	return out
+}
+
+// keepsEmptyText reports whether an empty text of an answer is sent: one that the provider
+// stored something with.
+func (r *builder) keepsEmptyText(b draftBlock) bool { return r.api == OpenAI && b.marked }
+
+// callID returns the id of a call as it is sent.
+func (r *builder) callID(id string) string {
+	model := strings.ToLower(r.target.modelID(r.Model))
+	for _, name := range [...]string{"mistral", "devstral", "codestral", "pixtral", "mixtral"} {
+		if r.Model.ProviderID == "mistral" || strings.Contains(model, name) {
+			return mistralID(id)
+		}
+	}
+	if r.claude {
+		return sanitizeID(id)
+	}
+	return id
+}
+
+// mistralID returns the nine letters and digits that Mistral's models take for an id.
+func mistralID(id string) string {
+	id = strings.Map(func(c rune) rune {
+		if invalidInID(c) || c == '_' || c == '-' {
+			return -1
+		}
+		return c
+	}, id)
+	return (id + "000000000")[:9]
+}
+
+// sourcesOf returns the blocks without what only a draft needs.
+func sourcesOf(blocks []draftBlock) []*request.Block {
+	out := make([]*request.Block, len(blocks))
+	for i, b := range blocks {
+		out[i] = b.Block
+	}
+	return out
+}
+
+// separateTurns returns a turn for each message, behind one for the system prompt where the
+// API numbers that with the others.
+func (r *builder) separateTurns(all []*finalMessage) []request.Turn {
+	turns := make([]request.Turn, 0, len(all)+1)
+	if r.api != Gemini {
+		turns = append(turns, request.Turn{Role: request.RoleSystem})
+	}
+	for _, m := range all {
+		t := request.Turn{Role: m.role, Blocks: m.blocks}
+		if m.source.Kind != 0 {
+			t.Messages = []session.Ref{m.source}
+		}
+		turns = append(turns, t)
+	}
+	return turns
+}

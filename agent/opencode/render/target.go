@@ -1,0 +1,139 @@
+package render
+
+import (
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+
+	"mend/agent/opencode/js"
+	"mend/request"
+)
+
+// A Target is where OpenCode sends the requests of a model. It is comparable.
+type Target struct {
+	// Package is the npm package through which the model is asked. "" stands for
+	// Anthropic's.
+	Package string
+	// ModelID is the id by which the API knows the model; "" for that of the request.
+	ModelID string
+	// Store: the option store is set, so OpenAI keeps the items of a response, and the
+	// request refers to them by their ids.
+	Store bool
+	// Field is the member that reasoning is sent in, if the model has one of its own.
+	Field string
+	// Vendor is the vendor behind an API that is compatible with another, such as
+	// "moonshot"; "" if that is not known.
+	Vendor string
+}
+
+// An API is a kind of API, with its own form of a request.
+type API uint8
+
+// The kinds of APIs.
+const (
+	Anthropic  API = iota // Messages
+	OpenAI                // Responses
+	Chat                  // chat completions, as most vendors copy it
+	OpenRouter            // chat completions of OpenRouter
+	Copilot               // chat completions of GitHub Copilot
+	Gemini
+	Bedrock // Converse
+)
+
+// apiNames are the names of APIs, as users write them.
+var apiNames = [...]string{"anthropic", "openai", "chat", "openrouter", "copilot", "gemini", "bedrock"}
+
+// String returns the name of the API.
+func (a API) String() string { return apiNames[a] }
+
+// packages are the packages that are not asked through [Chat], and the members of a part's
+// metadata that are theirs, the first that is there.
+var packages = map[string]struct {
+	api  API
+	keys []string
+}{
+	"":                                {Anthropic, nil},
+	"@ai-sdk/anthropic":               {Anthropic, nil},
+	"@ai-sdk/google-vertex/anthropic": {Anthropic, nil},
+	"@ai-sdk/openai":                  {OpenAI, []string{"openai"}},
+	"@ai-sdk/azure":                   {OpenAI, []string{"azure", "openai"}},
+	"@ai-sdk/amazon-bedrock/mantle":   {OpenAI, []string{"openai"}},
+	"@ai-sdk/github-copilot":          {Copilot, []string{"copilot"}},
+	"@openrouter/ai-sdk-provider":     {OpenRouter, []string{"openrouter"}},
+	"@ai-sdk/google":                  {Gemini, []string{"google", "vertex"}},
+	"@ai-sdk/google-vertex":           {Gemini, []string{"vertex", "google"}},
+	"@ai-sdk/amazon-bedrock":          {Bedrock, []string{"bedrock"}},
+}
+
+// API returns the API through which the model is asked. A gateway passes a request on to
+// the vendor of the model.
+func (t Target) API(m request.Model) API {
+	model := t.modelID(m)
+	if p, ok := packages[t.Package]; ok {
+		if p.api == Copilot && isNewGPT(model) {
+			return OpenAI
+		}
+		return p.api
+	}
+	if t.Package == "@ai-sdk/gateway" && strings.HasPrefix(model, "anthropic/") {
+		return Anthropic
+	}
+	return Chat
+}
+
+// modelID returns the id by which the API knows the model.
+func (t Target) modelID(m request.Model) string {
+	if t.ModelID != "" {
+		return t.ModelID
+	}
+	return m.ModelID
+}
+
+var gptVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^gpt-(\d+)`) })
+
+// isNewGPT reports whether Copilot is asked for the model through Responses.
+func isNewGPT(model string) bool {
+	m := gptVersion().FindStringSubmatch(model)
+	if m == nil || strings.HasPrefix(model, "gpt-5-mini") {
+		return false
+	}
+	n, err := strconv.Atoi(m[1])
+	return err != nil || n >= 5
+}
+
+// ownMetadata returns what the provider of the request stored with a part: nothing if
+// another model wrote it.
+func (a *assistantDraft) ownMetadata(p part) js.Value {
+	if a.foreign {
+		return js.Value{}
+	}
+	meta, keys := p.body.Get("metadata"), packages[a.target.Package].keys
+	if len(keys) > 0 && keys[0] != a.Model.ProviderID {
+		if v := meta.Get(a.Model.ProviderID); v.Exists() {
+			return v
+		}
+	}
+	for _, key := range keys {
+		if v := meta.Get(key); !v.Nullish() {
+			return v
+		}
+	}
+	return js.Value{}
+}
+
+// readsFilesInResults reports whether files of that type are sent in the result of a tool.
+// Others follow in a prompt.
+func (r *builder) readsFilesInResults(mime string) bool {
+	model := strings.ToLower(r.target.modelID(r.Model))
+	switch r.api {
+	case Anthropic, OpenAI:
+		return true
+	case Bedrock:
+		return isImage(mime) && (strings.Contains(model, "anthropic.") || strings.Contains(model, "nova") || strings.Contains(model, "llama4") || strings.Contains(model, "llama-4"))
+	case Gemini:
+		return r.target.Package == "@ai-sdk/google" && strings.Contains(model, "gemini-3") && !strings.Contains(model, "gemini-2")
+	default:
+		return r.target.Package == "@ai-sdk/xai" && isImage(mime)
+	}
+}
