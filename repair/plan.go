@@ -37,6 +37,7 @@ type Result struct {
 	Unfixable []Diagnosis // what was asked for and has no fix that holds; also in Remaining
 	Suspects  []Diagnosis // what is left of the kind of the error, where only the provider can tell whether it is at fault
 	All       bool        // Request.All, for an error
+	Proof     []Proof     // what After shows in every setting; nil if the case is no [Prover]
 }
 
 // ErrBusy says that the agent is at work in the session.
@@ -60,6 +61,9 @@ func Plan(id string, c Case, req Request) (Result, error) {
 	r.Remaining = diagnose(t.c, o)
 	if req.Error != nil {
 		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
+	}
+	if p, ok := t.c.(Prover); ok {
+		r.Proof = p.Prove()
 	}
 	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Ops: change.Diff(slices.Values(before), t.c.Records)}
 	return r, nil

@@ -28,6 +28,7 @@ type app struct {
 	command  string         // the verb, as in "plugin install"
 	answer   map[string]any // of --json, printed at the end
 	writeErr error          // the first failure to write to out
+	stdin    *bufio.Reader  // see input
 
 	parsed bool            // the command line is valid and the verb runs
 	noted  map[string]bool // the texts that printNote has printed

@@ -5,31 +5,72 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"mend/session"
 )
 
-// confirm asks a yes-or-no question; the default is no. It returns errNoTerminal without a
-// terminal, errDeclined if the answer is no, and the context's error if that ends first.
-func (a *app) confirm(ctx context.Context, question string) error {
+// An answer is one that a question accepts. Its key is the first letter of its word.
+type answer struct{ word, meaning string }
+
+func (w answer) key() string { return w.word[:1] }
+
+// yesOrNo are the answers to a question about one thing.
+var yesOrNo = []answer{{"yes", "do it"}, {"no", "change nothing"}}
+
+// input returns standard input, line by line.
+func (a *app) input() *bufio.Reader {
+	if a.stdin == nil {
+		a.stdin = bufio.NewReader(a.in)
+	}
+	return a.stdin
+}
+
+// ask asks until the user gives one of the answers, and returns its key. "?" and anything else
+// shows what the answers mean. It returns errNoTerminal without a terminal, errDeclined at the
+// end of the input, and the context's error if that ends first.
+func (a *app) ask(ctx context.Context, question string, answers []answer) (string, error) {
 	if !a.canAsk {
-		return errNoTerminal
+		return "", errNoTerminal
 	}
-	fmt.Fprintf(a.err, "%s [y/N] ", question)
-	line, err := await(ctx, func() (string, error) { return bufio.NewReader(a.in).ReadString('\n') })
-	if ctx.Err() != nil {
-		fmt.Fprintln(a.err)
-		return err
+	var keys []string
+	for _, w := range answers {
+		keys = append(keys, w.key())
 	}
-	if answer := strings.ToLower(strings.TrimSpace(line)); answer == "y" || answer == "yes" {
-		return nil
+	for {
+		fmt.Fprintf(a.err, "%s [%s/?] ", question, strings.Join(keys, "/"))
+		line, err := await(ctx, func() (string, error) { return a.input().ReadString('\n') })
+		word := strings.ToLower(strings.TrimSpace(line))
+		if i := slices.IndexFunc(answers, func(w answer) bool { return word == w.key() || word == w.word }); i >= 0 {
+			return answers[i].key(), nil
+		}
+		if err != nil {
+			fmt.Fprintln(a.err)
+			if errors.Is(err, io.EOF) {
+				return "", errDeclined
+			}
+			return "", err
+		}
+		for _, w := range answers {
+			fmt.Fprintf(a.err, "  %s  %s: %s\n", w.key(), w.word, w.meaning)
+		}
 	}
-	return errDeclined
+}
+
+// confirm asks a question that is answered with yes or no. The error is errDeclined for no, or
+// that of [app.ask].
+func (a *app) confirm(ctx context.Context, question string) error {
+	key, err := a.ask(ctx, question, yesOrNo)
+	if err == nil && key != "y" {
+		return errDeclined
+	}
+	return err
 }
 
 // plannedUserFiles returns the user files that the plans would move away.
-func plannedUserFiles(ps []proposal) (refs []session.Ref) {
+func plannedUserFiles(ps ...proposal) (refs []session.Ref) {
 	for _, p := range ps {
 		for _, o := range p.result.Plan.Ops {
 			if o.Ref.Kind == session.KindFile {
@@ -44,25 +85,6 @@ func (a *app) printFiles(files []session.Ref) {
 	for _, r := range files {
 		fmt.Fprintf(a.err, "  %s\n", r)
 	}
-}
-
-// confirmRepair asks for confirmation if the user did not name the session, or if user files
-// would be moved away.
-func (a *app) confirmRepair(ctx context.Context, named bool, todo []proposal) error {
-	files := plannedUserFiles(todo)
-	if named && len(files) == 0 {
-		return nil
-	}
-	question := fmt.Sprintf("Repair %s?", count(len(todo), "session"))
-	if len(files) > 0 {
-		a.printFiles(files)
-		question = fmt.Sprintf("Repair %s, and move %s of yours, named above, out of the agent's sight?", count(len(todo), "session"), count(len(files), "file"))
-	}
-	err := a.confirm(ctx, question)
-	if errors.Is(err, errNoTerminal) && len(files) > 0 {
-		return errNoTerminalForFiles
-	}
-	return err
 }
 
 // await returns the result of read, or the context's error if that ends first. A read from a

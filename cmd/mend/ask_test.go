@@ -1,47 +1,74 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"maps"
-	"path/filepath"
 	"strings"
 	"testing"
-
-	"mend/internal/damage"
-	"mend/testdata"
 )
 
-// TestAsk checks that repair shows everything and asks once if there is a terminal.
+// TestAsk checks that repair shows a session and asks until the answer is one, if there is a
+// terminal.
 func TestAsk(t *testing.T) {
-	for answer, want := range map[string]int{"y\n": exitDone, "YES\n": exitDone, "n\n": exitRefused, "\n": exitRefused, "": exitRefused} {
-		dir := t.TempDir()
-		session, err := testdata.Unpack(testdata.OpenCode1153, dir)
-		if err != nil {
-			t.Fatal(err)
+	for _, c := range []struct {
+		in    string
+		want  int
+		asked int    // how often
+		shows string // on stderr
+	}{
+		{"y\n", exitDone, 1, ""},
+		{"YES\n", exitDone, 1, ""},
+		{"n\n", exitRefused, 1, ""},
+		{"q\n", exitRefused, 1, ""},
+		{"", exitRefused, 1, ""}, // the end of the input
+		{"\n", exitRefused, 2, "leave this session"},
+		{"?\ny\n", exitDone, 2, "  d  diff: show the diff"},
+		{"what\na\nyes", exitDone, 3, "  q  quit: "}, // there is one session: no "all"
+		{"d\ny\n", exitDone, 2, ""},
+	} {
+		ts := newTestStore(t, 0)
+		ts.damage(ts.kind("blank answer"))
+		damaged := ts.snapshot()
+		got, out, errs := ts.asking(c.in, 0, "repair")
+		if got != c.want {
+			t.Errorf("answer %q: exit code %d, want %d\n%s%s", c.in, got, c.want, out, errs)
 		}
-		store := filepath.Join(dir, "opencode", "storage")
-		damage.ByName(t, "blank answer")(damage.Tree{T: t, Root: store, Session: session})
-		damaged, err := damage.Snapshot(store)
-		if err != nil {
-			t.Fatal(err)
+		if n := strings.Count(errs, `Repair "A title"? [y/n/d/q/?] `); n != c.asked || !strings.Contains(errs, c.shows) {
+			t.Errorf("answer %q: asked %d times, want %d, and to be shown %q:\n%s", c.in, n, c.asked, c.shows, errs)
 		}
-		var out, errs bytes.Buffer
-		a := &app{terminal: terminal{in: strings.NewReader(answer), out: &out, err: &errs, canAsk: true}}
-		root := a.root()
-		a.opt.Journal, a.opt.Cache = filepath.Join(dir, "journal"), filepath.Join(dir, "cache")
-		root.SetArgs([]string{"repair", "--store", store})
-		if got := a.report(root.Execute()); got != want {
-			t.Errorf("answer %q: exit code %d, want %d\n%s%s", answer, got, want, &out, &errs)
+		if diff := strings.Contains(out, `"text": "[user interrupted]"`); diff != strings.HasPrefix(c.in, "d") {
+			t.Errorf("answer %q: the diff is shown: %t:\n%s", c.in, diff, out)
 		}
-		if !strings.Contains(out.String(), "[user interrupted]") || strings.Count(errs.String(), "Repair 1 session? [y/N]") != 1 {
-			t.Errorf("answer %q: showed\n%s\nand asked\n%s", answer, &out, &errs)
+		if changed := !maps.Equal(ts.snapshot(), damaged); changed != (c.want == exitDone) {
+			t.Errorf("answer %q: the store changed: %t", c.in, changed)
 		}
-		now, err := damage.Snapshot(store)
-		if changed := !maps.Equal(now, damaged); err != nil || changed != (want == exitDone) {
-			t.Errorf("answer %q: the store changed: %t, %v", answer, changed, err)
+	}
+}
+
+// TestAskEach checks that repair asks for each broken session, and which it repairs.
+func TestAskEach(t *testing.T) {
+	for _, c := range []struct {
+		in       string
+		want     int
+		repaired int
+		total    string
+	}{
+		{"y\ny\ny\n", exitDone, 3, "Repaired 3 of 3 sessions."},
+		{"a\n", exitDone, 3, "Repaired 3 of 3 sessions."},
+		{"n\ny\nn\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 left as you wished."},
+		{"y\nq\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 left as you wished."},
+		{"y\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 left as you wished."},
+		{"n\nn\nn\n", exitRefused, 0, "Repaired 0 of 3 sessions, 3 left as you wished."},
+	} {
+		ts := newTestStore(t, 0)
+		ts.damage(ts.kind("blank answer"))
+		ts.copySession(1, "Another title")
+		ts.copySession(2, "Add dark mode")
+		got, out, errs := ts.asking(c.in, 0, "repair")
+		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
+			t.Errorf("answers %q: exit code %d, want %d, with %d repaired and %q\n%s%s", c.in, got, c.want, c.repaired, c.total, out, errs)
 		}
 	}
 }

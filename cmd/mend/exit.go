@@ -50,6 +50,8 @@ var codeNames = map[int]string{
 var (
 	errProblems   = errors.New("problems found") // already reported; only sets the exit code
 	errNoTerminal = errors.New("there is no terminal to ask on")
+	// Used for all broken sessions.
+	errNoTerminalForMany = fmt.Errorf("%w", errNoTerminal)
 	// Used if user files would be moved.
 	errNoTerminalForFiles = fmt.Errorf("%w, and files of yours are to be moved", errNoTerminal)
 
@@ -82,6 +84,8 @@ func exitCode(err error) int {
 		conflict  *change.ConflictError
 		locked    *journal.LockedError
 		ambiguous *journal.AmbiguousError
+		several   *culpritError
+		none      *noCulpritError
 	)
 	var told *reportedError
 	switch {
@@ -100,7 +104,9 @@ func exitCode(err error) int {
 		return exitPending
 	case errors.As(err, &conflict):
 		return exitConflict
-	case errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errDisabled, errForeignPlugin, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &none):
+		return exitProblems
+	case errors.As(err, &several), errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errDisabled, errForeignPlugin, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -135,8 +141,17 @@ func hint(err error) string {
 		conflict *change.ConflictError
 		locked   *journal.LockedError
 		usage    *usageError
+		changed  *changedError
+		several  *culpritError
+		none     *noCulpritError
 	)
 	switch {
+	case errors.As(err, &changed):
+		return "nothing of it was changed; plan it again with " + changed.again
+	case errors.As(err, &several):
+		return "name the session: mend repair SESSION --error TEXT"
+	case errors.As(err, &none):
+		return fmt.Sprintf("mend looked for one whose next request breaks its rule at its place, or whose last answer failed with it. Name the session with \"mend repair SESSION --error TEXT\", another store with --store, or list what is broken with %q", none.scan)
 	case errors.As(err, &pending):
 		return `run "mend recover"; every byte needed is in the journal`
 	case errors.As(err, &conflict):
@@ -174,5 +189,6 @@ var hints = []struct {
 	{errDisabled, `"mend config" tells where that comes from`},
 	{errForeignPlugin, "move it away, or use --project"},
 	{errNoTerminalForFiles, "say --yes"},
-	{errNoTerminal, "say --yes, or name a session to repair it alone"},
+	{errNoTerminalForMany, "say --yes, or name a session to repair it alone"},
+	{errNoTerminal, "say --yes"},
 }

@@ -218,7 +218,7 @@ func (a *app) explainError(e repair.APIError, topics []topicJSON) error {
 		a.printTopic(t)
 	}
 	if e.Class != "" {
-		a.printf("To repair the session: %s\n", bold(`mend repair --error "TEXT"`))
+		a.printf("To repair the session: %s\n", bold(`mend fix "TEXT"`))
 	}
 	return nil
 }
@@ -233,7 +233,7 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 		return err
 	}
 	c = c.Cached()
-	heads, err := headsFor(cmd.Context(), c, name)
+	heads, err := a.headsFor(cmd.Context(), c, name)
 	if err != nil {
 		return err
 	}
@@ -273,11 +273,11 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 }
 
 // headsFor returns the session of that name, or for a record all sessions.
-func headsFor(ctx context.Context, c *mend.Client, name string) ([]session.Head, error) {
+func (a *app) headsFor(ctx context.Context, c *mend.Client, name string) ([]session.Head, error) {
 	if isRecord(name) {
 		return c.Sessions(ctx)
 	}
-	return selectSessions(ctx, c, []string{name})
+	return a.selectSessions(ctx, c, []string{name}, sessionFilter{})
 }
 
 func (a *app) printTopics(topics []topicJSON) {

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/fatih/color"
@@ -33,17 +34,34 @@ func escape(s string) string {
 		return s
 	}
 	var b strings.Builder
+	before := rune(0)
 	for i, c := range s {
 		switch {
 		case c == utf8.RuneError && !strings.HasPrefix(s[i:], string(utf8.RuneError)):
 			fmt.Fprintf(&b, `\x%02x`, s[i])
-		case strconv.IsPrint(c):
+		case strconv.IsPrint(c) || isJoiner(c) && isJoined(before) && isJoined(runeAt(s[i+utf8.RuneLen(c):])):
 			b.WriteRune(c)
 		default:
 			b.WriteString(strings.Trim(strconv.QuoteRuneToASCII(c), "'"))
 		}
+		before = c
 	}
 	return b.String()
+}
+
+// isJoiner reports whether the rune joins its neighbours, or keeps them apart, as in emoji of
+// several people and in Persian words.
+func isJoiner(c rune) bool { return c == '\u200d' || c == '\u200c' }
+
+// isJoined reports whether the rune may stand beside a joiner.
+func isJoined(c rune) bool { return c > unicode.MaxLatin1 && c != utf8.RuneError && strconv.IsPrint(c) }
+
+// runeAt returns the first rune of a string, 0 if it is empty.
+func runeAt(s string) rune {
+	for _, c := range s {
+		return c
+	}
+	return 0
 }
 
 // oneLine returns escaped text on one line, with at most n characters.

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +24,7 @@ undone. That they were stays known. Pending repairs and conflicts keep theirs, a
 so do repairs that moved away files of yours: mend forget ID alone drops those.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			d, err := parseAge(older)
+			d, err := parseAge("older-than", older)
 			if err != nil {
 				return err
 			}
@@ -80,22 +79,6 @@ func idsWithFiles(es []change.Entry) []string {
 		}
 	}
 	return ids
-}
-
-// parseAge parses a duration, which may be in days.
-func parseAge(s string) (time.Duration, error) {
-	if days, ok := strings.CutSuffix(s, "d"); ok {
-		n, err := strconv.ParseUint(days, 10, 16)
-		if err != nil {
-			return 0, usagef("--older-than %s: want an age such as 90d or 12h", s)
-		}
-		return time.Duration(n) * 24 * time.Hour, nil
-	}
-	d, err := time.ParseDuration(s)
-	if err != nil || d < 0 {
-		return 0, usagef("--older-than %s: want an age such as 90d or 12h", s)
-	}
-	return d, nil
 }
 
 func (a *app) forgetVerb() *cobra.Command {

@@ -63,6 +63,13 @@ type repairJSON struct {
 	Forgotten bool            `json:"forgotten,omitempty"`
 	Remaining []diagnosisJSON `json:"remaining,omitempty"`
 	Suspects  []diagnosisJSON `json:"suspects,omitempty"`
+	Proof     []proofJSON     `json:"proof,omitempty"`
+}
+
+type proofJSON struct {
+	Version  string   `json:"version"` // of the agent
+	Thinking bool     `json:"thinking"`
+	Rules    []string `json:"rules"` // that are broken
 }
 
 type causeJSON struct {
@@ -209,6 +216,9 @@ func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 		}
 		r.Session = p.head.ID
 		r.Remaining, r.Suspects = diagnosesJSON(p.result.Remaining), diagnosesJSON(p.result.Suspects)
+		for _, q := range p.result.Proof {
+			r.Proof = append(r.Proof, proofJSON{q.Version, q.Thinking, nonNil(q.Rules)})
+		}
 		repairs = append(repairs, r)
 	}
 	return map[string]any{"repairs": repairs}

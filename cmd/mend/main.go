@@ -21,6 +21,9 @@ func main() {
 		canAsk:  term.IsTerminal(int(os.Stdin.Fd())) && term.IsTerminal(int(os.Stderr.Fd())),
 		canDraw: term.IsTerminal(int(os.Stderr.Fd())),
 	}
+	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
+		t.width = max(width, minWidth)
+	}
 	os.Exit(run(os.Args[1:], t))
 }
 
@@ -30,6 +33,7 @@ type terminal struct {
 	out, err io.Writer
 	canAsk   bool // a user can answer questions
 	canDraw  bool // progress can be drawn on err
+	width    int  // columns of out; 0 if it is no terminal: lines are not cut
 }
 
 // run runs one command line and returns the exit code. [handleSignals] describes what a signal

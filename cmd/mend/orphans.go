@@ -85,9 +85,12 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 		a.finishOrphans(todo)
 		return nil
 	}
-	done, err := a.applyAll(cmd.Context(), c, todo)
+	run := repairRun{app: a, client: c, proposals: todo}
+	for _, p := range todo {
+		err = worst(err, run.apply(cmd.Context(), p, len(todo) == 1))
+	}
 	if a.asJSON {
-		a.setAnswer("repairs", repairAnswer(todo, done)["repairs"])
+		a.setAnswer("repairs", repairAnswer(todo, run.done)["repairs"])
 	}
 	return err
 }

@@ -3,10 +3,12 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mend"
 	"mend/change"
@@ -14,12 +16,28 @@ import (
 	"mend/session"
 )
 
-// repairFlags are the flags of repair.
+// repairFlags are the flags of repair and fix.
 type repairFlags struct {
 	dryRun, yes, latent, force bool
 	orphans, all               bool
+	patch, verbose             bool
 	classes                    []string
 	apiError                   string
+	errorText                  []byte // instead of apiError
+	sessionFilter
+}
+
+// hasError reports whether the repair is about an API error.
+func (f *repairFlags) hasError() bool { return f.apiError != "" || f.errorText != nil }
+
+func (a *app) addRepairFlags(fl *pflag.FlagSet, f *repairFlags) {
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and write nothing")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	fl.BoolVarP(&f.patch, "patch", "p", false, "show the diff of every record, in your pager")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding with its record")
+	fl.BoolVar(&f.latent, "latent", false, "fix also what only another version or setting would refuse")
+	fl.BoolVar(&f.force, "force", false, "repair although the agent is at work in the session")
+	a.thinkingFlag(fl)
 }
 
 func (a *app) repairVerb() *cobra.Command {
@@ -28,19 +46,22 @@ func (a *app) repairVerb() *cobra.Command {
 		Use:   "repair [SESSION]",
 		Short: "Repair one session, or every broken one",
 		Long: `Repair plans the smallest change that fixes a session, proves the plan on a copy,
-writes it into the journal, and then changes the store in one step that is whole
-or absent, whatever happens.
+writes it into the journal, and then changes the store: all of the change is made,
+or none of it.
 
-With a session it repairs that one. Without, it shows what it would do for every
-broken session and asks once.
+SESSION is an id, the start of one, a title or a part of it, . for the newest session
+of this folder, or @ for the newest of all. With a session it repairs that one.
+Without, it shows the repair of each broken session and asks.
 
 With --error it repairs what the error names, then all that is broken, and says what
-remains. Of altered signatures and the like only the provider can tell which are
+remains; without a session it finds the one that the error came from, as mend fix
+does. Of altered signatures and the like only the provider can tell which are
 refused, and it names one at a time: with --all, or when such an error comes for the
 second time, all thinking of that kind is removed at once.`,
 		Example: `  mend repair                      show all broken sessions, ask, repair
-  mend repair ses_abc --dry-run    show the change alone
-  mend repair ses_abc --error @err.txt`,
+  mend repair "dark mode"          the session with this in its title
+  mend repair . --dry-run -p       show what would change in the newest session of this folder
+  mend repair --error @err.txt     the session that this error came from`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			for _, name := range []string{"class", "error"} { // an empty variable in a script must not mean "everything"
@@ -58,13 +79,10 @@ second time, all thinking of that kind is removed at once.`,
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and write nothing")
-	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
-	fl.BoolVar(&f.latent, "latent", false, "fix also what only another version or setting would refuse")
-	fl.BoolVar(&f.force, "force", false, "repair although the agent is at work in the session")
+	a.addRepairFlags(fl, &f)
+	f.sessionFilter.add(fl)
 	fl.BoolVar(&f.orphans, "orphans", false, "repair no session, but put away messages and parts to which none leads")
 	fl.StringSliceVar(&f.classes, "class", nil, "fix this class alone: "+classList())
-	a.thinkingFlag(fl)
 	fl.BoolVar(&f.all, "all", false, "with --error: repair all of its kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "the error of the model API: its text, @FILE, or - for the standard input")
 	return cmd
@@ -84,8 +102,9 @@ type proposal struct {
 	result repair.Result
 }
 
-func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
-	req, err := a.repairRequest(cmd.Context(), ids, f)
+func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
+	ctx := cmd.Context()
+	req, readings, err := a.repairRequest(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -93,33 +112,31 @@ func (a *app) repair(cmd *cobra.Command, ids []string, f repairFlags) error {
 	if err != nil {
 		return err
 	}
-	heads, err := selectSessions(cmd.Context(), c, ids)
-	if err != nil {
-		return err
-	}
-	a.printStore(c)
-	proposals, err := a.propose(cmd.Context(), c, heads, req, len(ids) > 0)
-	if cmd.Context().Err() != nil {
-		return err
-	}
-	left := worst(err, remainingError(proposals, req))
-	todo := nonEmptyPlans(proposals)
-	if len(todo) > 0 && !f.dryRun && !f.yes {
-		if err := a.confirmRepair(cmd.Context(), len(ids) > 0, todo); err != nil {
+	var heads []session.Head
+	if req.Error != nil && len(names) == 0 {
+		if req.Error.Recognised && req.Error.Class == "" && req.Error.Rule == "" {
+			return errProblems // no repair of any session answers it, as was printed
+		}
+		x, err := a.findCulprit(ctx, c, readings)
+		if err != nil {
 			return err
 		}
+		heads, req.Error = []session.Head{x.Session}, &x.Error
+	} else if heads, err = a.selectSessions(ctx, c, names, f.sessionFilter); err != nil {
+		return err
 	}
-	if f.dryRun || len(todo) == 0 {
-		a.finishRepair(proposals, nil, left, req, f.dryRun)
-		return left
+	named := len(names) > 0 || req.Error != nil
+	a.printStore(c)
+	proposals, err := a.propose(ctx, c, heads, req, named)
+	if ctx.Err() != nil {
+		return err
 	}
-	done, err := a.applyAll(cmd.Context(), c, todo)
-	a.finishRepair(proposals, done, left, req, false)
-	return worst(left, err)
+	run := repairRun{app: a, client: c, flags: f, request: req, named: named, proposals: proposals}
+	return run.finish(ctx, worst(err, remainingError(proposals, req)))
 }
 
-// propose plans a repair of each session and prints it. It reports sessions for which planning
-// fails, and returns their worst error with the other plans.
+// propose plans a repair of each session. It reports sessions for which planning fails, and
+// returns their worst error with the other plans.
 func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head, req mend.RepairRequest, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
@@ -143,10 +160,7 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 			continue
 		}
 		if named || len(r.Plan.Ops) > 0 || hasBroken(r.Remaining) || hasUnfixed(r, req) {
-			bar.clear()
-			p := proposal{head: h, result: r}
-			a.printProposal(p)
-			ps = append(ps, p)
+			ps = append(ps, proposal{head: h, result: r})
 		}
 	}
 	bar.clear()
@@ -190,41 +204,177 @@ func hasBroken(ds []repair.Diagnosis) bool {
 	return slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
 }
 
-// applyAll applies the plans one after the other, and prints each repair id when its change is
-// durable.
-func (a *app) applyAll(ctx context.Context, c *mend.Client, todo []proposal) ([]change.Entry, error) {
-	var done []change.Entry
+// A repairRun shows planned repairs, asks, applies them, and says what became of them.
+type repairRun struct {
+	*app
+	client    *mend.Client
+	flags     repairFlags
+	request   mend.RepairRequest
+	named     bool // the user named the session, or the error of it
+	proposals []proposal
+
+	done    []change.Entry
+	shared  []change.Op // done, on rows of projects, which sessions share
+	skipped int         // by the user
+	failed  int
+}
+
+// finish is the rest of a repair. left is the error that is returned if all goes well.
+func (r *repairRun) finish(ctx context.Context, left error) error {
+	todo := nonEmptyPlans(r.proposals)
+	files := plannedUserFiles(todo...)
+	asks := len(todo) > 0 && !r.flags.dryRun && !r.flags.yes && (!r.named || len(files) > 0)
+	if asks && r.canAsk {
+		err := r.applyAsking(ctx)
+		return r.end(worst(left, err))
+	}
+	r.show(r.proposals)
+	switch {
+	case asks && len(files) > 0:
+		r.printFiles(files)
+		return errNoTerminalForFiles
+	case asks:
+		return errNoTerminalForMany
+	case r.flags.dryRun || len(todo) == 0:
+		return r.end(left)
+	}
 	var failed error
-	var shared []change.Op // ops on rows of projects, which sessions share
 	for _, p := range todo {
 		if ctx.Err() != nil {
-			return done, worst(failed, ctx.Err())
+			failed = worst(failed, ctx.Err())
+			break
 		}
-		plan := p.result.Plan
-		plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
-			return slices.ContainsFunc(shared, func(s change.Op) bool { return s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post) })
+		failed = worst(failed, r.apply(ctx, p, len(todo) == 1))
+	}
+	return r.end(worst(left, failed))
+}
+
+// show prints proposals, with diffs if they are asked for.
+func (r *repairRun) show(ps []proposal) {
+	for _, p := range ps {
+		r.printProposal(p, r.flags.verbose)
+	}
+	if r.flags.patch && !r.asJSON {
+		r.page(func() {
+			for _, p := range ps {
+				r.printOps(p.result.Plan.Ops)
+			}
 		})
-		if len(plan.Ops) == 0 {
+	}
+}
+
+// The answers to the question whether a session is to be repaired.
+var (
+	repairAnswers  = []answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every record"}, {"quit", "leave this session and the rest"}}
+	repairAnswersN = []answer{{"yes", "repair this session"}, {"no", "leave this session"}, {"diff", "show the diff of every record"}, {"all", "repair this session and the rest"}, {"quit", "leave this session and the rest"}}
+)
+
+// applyAsking asks for each session, and applies the plans that the user wants.
+func (r *repairRun) applyAsking(ctx context.Context) error {
+	var failed error
+	all, quit := false, false
+	todo := len(nonEmptyPlans(r.proposals))
+	for _, p := range r.proposals {
+		if quit {
+			break
+		}
+		r.show([]proposal{p})
+		if len(p.result.Plan.Ops) == 0 {
 			continue
 		}
-		e, err := a.applyPlan(ctx, c, plan)
-		if err = a.printConflicts(err); err != nil {
-			if len(todo) > 1 {
-				a.printError(err)
-				err = &reportedError{err, exitCode(err)}
+		todo--
+		if files := plannedUserFiles(p); !all || len(files) > 0 {
+			key, err := r.askRepair(ctx, p, files, todo > 0)
+			if errors.Is(err, errDeclined) { // the end of the input
+				key, err = "q", nil
 			}
-			failed = worst(failed, err)
-			continue
-		}
-		done = append(done, e)
-		for _, o := range plan.Ops {
-			if o.Ref.Kind == session.KindProject {
-				shared = append(shared, o)
+			if err != nil {
+				return err
+			}
+			all, quit = all || key == "a", key == "q"
+			if key == "n" || key == "q" {
+				r.skipped++
+				continue
 			}
 		}
-		if !a.asJSON {
-			a.printCommitted(e)
+		failed = worst(failed, r.apply(ctx, p, false))
+		r.printf("\n")
+	}
+	if quit {
+		r.skipped += todo
+	}
+	if r.skipped > 0 && len(r.done) == 0 && failed == nil {
+		return errDeclined
+	}
+	if r.skipped > 0 {
+		failed = worst(failed, errProblems)
+	}
+	return failed
+}
+
+// askRepair asks whether a session is to be repaired, until that is decided.
+func (r *repairRun) askRepair(ctx context.Context, p proposal, files []session.Ref, more bool) (string, error) {
+	question := fmt.Sprintf("Repair %s?", quotedTitle(p.head.Title, p.head.ID))
+	if len(files) > 0 {
+		r.printFiles(files)
+		question = fmt.Sprintf("Repair %s, and move %s of yours, named above, out of the agent's sight?", quotedTitle(p.head.Title, p.head.ID), count(len(files), "file"))
+	}
+	answers := repairAnswers
+	if more {
+		answers = repairAnswersN
+	}
+	for {
+		key, err := r.ask(ctx, question, answers)
+		if err != nil || key != "d" {
+			return key, err
+		}
+		r.page(func() { r.printOps(p.result.Plan.Ops) })
+	}
+}
+
+// apply applies a plan, and prints its repair id when the change is durable. An error is printed
+// unless it is the only one.
+func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
+	plan := p.result.Plan
+	plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
+		return slices.ContainsFunc(r.shared, func(s change.Op) bool { return s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post) })
+	})
+	if len(plan.Ops) == 0 {
+		return nil
+	}
+	e, err := r.applyPlan(ctx, r.client, plan)
+	if err = r.printConflicts(err); err != nil {
+		r.failed++
+		var conflict *change.ConflictError
+		if errors.As(err, &conflict) {
+			err = &changedError{r.cmdline("repair", p.head.ID), quotedTitle(p.head.Title, p.head.ID), err}
+		}
+		if !only {
+			r.printError(err)
+			err = &reportedError{err, exitCode(err)}
+		}
+		return err
+	}
+	r.done = append(r.done, e)
+	for _, o := range plan.Ops {
+		if o.Ref.Kind == session.KindProject {
+			r.shared = append(r.shared, o)
 		}
 	}
-	return done, failed
+	if !r.asJSON {
+		r.printCommitted(e, p.head.Title)
+	}
+	return nil
 }
+
+// A changedError is returned if a session changed while it was being repaired.
+type changedError struct {
+	again string // the command that plans the repair again
+	name  string
+	err   error
+}
+
+func (e *changedError) Error() string {
+	return fmt.Sprintf("repairing %s: another program changed it meanwhile: %v", e.name, e.err)
+}
+func (e *changedError) Unwrap() error { return e.err }

@@ -5,38 +5,134 @@ import (
 	"slices"
 	"strings"
 
-	"mend"
 	"mend/change"
 	"mend/repair"
 )
 
-func (a *app) printProposal(p proposal) {
+// printProposal prints a session and what a repair does to it: a line of what is wrong, of what
+// is done and of what is lost, and with verbose each finding.
+func (a *app) printProposal(p proposal, verbose bool) {
 	if a.asJSON {
 		return
 	}
 	defer a.bufferOutput()()
-	a.printf("%s\n", a.sessionLine(p.head))
+	a.printf("%s\n", cutLine(a.sessionLine(p.head), a.width))
 	if p.result.All {
-		a.printf("    All of the error's kind is repaired, not only the place that it names.\n")
+		a.printf("  All of the error's kind is repaired, not only the place that it names.\n")
 	}
-	for _, d := range p.result.Fixed {
-		a.printDiagnosis(d)
+	fixed, left := p.result.Fixed, p.result.Remaining
+	switch {
+	case verbose:
+		for _, d := range fixed {
+			a.printDiagnosis(d)
+		}
+	case len(fixed) > 0:
+		a.printFact("wrong", summary(fixed, faultOf))
+		a.printFact("fix", summary(fixed, func(d repair.Diagnosis) string { return sentence(d.Fix) }))
+		a.printFact("lost", summary(fixed, func(d repair.Diagnosis) string { return sentence(d.Loses) }))
 	}
-	a.printOps(p.result.Plan.Ops)
-	if len(p.result.Remaining) > 0 {
-		a.printf("    %s\n", warn("What remains:"))
-	}
-	for _, d := range p.result.Remaining {
-		a.printDiagnosis(d)
-	}
-	if len(p.result.Plan.Ops) == 0 && len(p.result.Remaining) == 0 {
-		a.printf("    %s\n", good("nothing to repair"))
+	switch {
+	case verbose && len(left) > 0:
+		a.printf("  %s\n", warn("Still there after this repair:"))
+		for _, d := range left {
+			a.printDiagnosis(d)
+		}
+	case len(left) > 0:
+		a.printLeft(left)
+	case len(p.result.Plan.Ops) == 0:
+		a.printf("  %s\n", good("nothing to repair"))
 	}
 	a.printf("\n")
 }
 
+// printFact prints a line that begins with a label. What does not fit is counted. A fact without
+// items is nothing.
+func (a *app) printFact(label string, items []string) {
+	const indent = "         "
+	if len(items) == 0 {
+		items = []string{"nothing"}
+	}
+	a.printf("  %-5s  %s\n", label, fitItems(items, a.width-len(indent)))
+}
+
+// printLeft prints what a repair leaves, a line for each severity.
+func (a *app) printLeft(left []repair.Diagnosis) {
+	for _, s := range []repair.Severity{repair.Broken, repair.Latent, repair.Note} {
+		of := slices.DeleteFunc(slices.Clone(left), func(d repair.Diagnosis) bool { return d.Severity != s })
+		if len(of) == 0 {
+			continue
+		}
+		items := summary(of, func(d repair.Diagnosis) string {
+			if d.Fix == "" {
+				return faultOf(d) + ". No fix: " + sentence(d.WhyNot)
+			}
+			return faultOf(d)
+		})
+		items[0] = severityWord(s) + " " + items[0]
+		a.printFact("left", items)
+	}
+}
+
+// faultOf returns what is wrong, with its class and rule.
+func faultOf(d repair.Diagnosis) string {
+	return fmt.Sprintf("%s (%s %s)", sentence(d.Why), d.Class, d.Rule)
+}
+
+// sentence returns escaped text without the period at its end.
+func sentence(s string) string { return strings.TrimSuffix(oneLine(s, 500), ".") }
+
+// summary returns the texts of the diagnoses, each once with its number, without empty ones.
+func summary(ds []repair.Diagnosis, text func(repair.Diagnosis) string) []string {
+	var texts []string
+	numbers := map[string]int{}
+	for _, d := range ds {
+		t := text(d)
+		if t == "" {
+			continue
+		}
+		if numbers[t]++; numbers[t] == 1 {
+			texts = append(texts, t)
+		}
+	}
+	for i, t := range texts {
+		if n := numbers[t]; n > 1 {
+			texts[i] = fmt.Sprintf("%d × %s", n, t)
+		}
+	}
+	return texts
+}
+
+// fitItems joins items to a line of at most width columns, or of any length if width is not
+// positive. Items that do not fit are counted.
+func fitItems(items []string, width int) string {
+	for n := len(items); n > 0; n-- {
+		line, more := strings.Join(items[:n], " · "), ""
+		if rest := len(items) - n; rest > 0 {
+			more = fmt.Sprintf(" · %d more (-v)", rest)
+		}
+		if width <= 0 || n == 1 {
+			if width > 0 {
+				line = cutLine(line, width-len(more))
+			}
+			return line + faint(more)
+		}
+		if cutLine(line+more, width) == line+more {
+			return line + faint(more)
+		}
+	}
+	return ""
+}
+
+// quotedTitle returns how a session is named in a sentence: by its title, or else its id.
+func quotedTitle(title, id string) string {
+	if strings.TrimSpace(title) == "" {
+		return escape(id)
+	}
+	return `"` + oneLine(title, 60) + `"`
+}
+
 // printCommitted prints a committed entry and how to undo it.
-func (a *app) printCommitted(e change.Entry) {
+func (a *app) printCommitted(e change.Entry, title string) {
 	what := "Repaired"
 	switch e.Cause.Kind {
 	case change.CauseUndo:
@@ -45,61 +141,143 @@ func (a *app) printCommitted(e change.Entry) {
 		what = "Put away the orphans of"
 	default:
 	}
-	a.printf("%s %s as repair %s. To take it back: %s\n", good(what), e.Session, bold(e.ID), bold("mend undo "+e.ID))
+	a.printf("%s %s as repair %s. To take it back: %s\n", good(what), quotedTitle(title, e.Session), bold(e.ID), bold("mend undo "+e.ID))
 	for _, path := range e.Kept {
 		a.printf("  %s another program wrote into a file that was just replaced; its bytes are in %s\n", warn("note:"), escape(path))
 	}
 }
 
-// finishRepair prints the end of the answer, or sets the JSON answer.
-func (a *app) finishRepair(ps []proposal, done []change.Entry, left error, r mend.RepairRequest, dryRun bool) {
-	if a.asJSON {
-		for name, v := range repairAnswer(ps, done) {
-			a.setAnswer(name, v)
+// end prints the end of the answer, or sets the JSON answer, and returns the error.
+func (r *repairRun) end(err error) error {
+	if r.asJSON {
+		for name, v := range repairAnswer(r.proposals, r.done) {
+			r.setAnswer(name, v)
 		}
-		return
+		return err
 	}
-	switch todo := nonEmptyPlans(ps); {
-	case dryRun && len(todo) > 0:
-		a.printf("This was a dry run: nothing was written. The same without --dry-run repairs.\n")
-	case len(todo) == 0 && len(ps) == 0 && left == nil:
-		a.printf("%s\n", good("Nothing is broken."))
-	case len(todo) == 0 && len(ps) == 1 && left == nil && fixesLatent(ps[0].result.Remaining, r):
-		a.printf("Nothing is broken. %s fixes what is latent.\n", bold("mend repair --latent "+ps[0].head.ID))
+	todo := nonEmptyPlans(r.proposals)
+	switch {
+	case len(r.proposals) == 0 && err == nil:
+		r.printf("%s\n", good("Nothing is broken."))
+	case len(todo) > 0 || r.request.Error != nil:
+		r.printVerdict()
 	}
-	a.printRemaining(ps, r)
+	if n := latentWithFix(r.proposals); n > 0 && len(r.proposals) == 1 && !r.request.Latent && !hasBroken(r.proposals[0].result.Remaining) {
+		r.printf("Nothing is broken. %s fixes what is latent.\n", bold(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
+	}
+	if r.flags.dryRun && len(todo) > 0 {
+		r.printf("This was a dry run: nothing was written. The same without --dry-run repairs.\n")
+	}
+	if len(todo) > 1 && !r.flags.dryRun {
+		r.printTotals(len(todo))
+	}
+	return err
 }
 
-// maxNamed is the maximum number of records that printRemaining names.
+// printTotals prints how many sessions were repaired.
+func (r *repairRun) printTotals(todo int) {
+	text := fmt.Sprintf("Repaired %d of %s", len(r.done), count(todo, "session"))
+	for _, t := range [...]struct {
+		n    int
+		what string
+	}{{r.skipped, "left as you wished"}, {r.failed, "failed"}} {
+		if t.n > 0 {
+			text += fmt.Sprintf(", %d %s", t.n, t.what)
+		}
+	}
+	r.printf("%s.\n", text)
+}
+
+// maxNamed is the maximum number of records that printVerdict names.
 const maxNamed = 3
 
-// printRemaining prints what is still broken. After a provider error it also prints if nothing
-// is, and how many records only the provider can judge.
-func (a *app) printRemaining(ps []proposal, r mend.RepairRequest) {
+// printVerdict prints what is still broken, or what the simulation of the repaired sessions
+// showed, and how many records only the provider can judge.
+func (r *repairRun) printVerdict() {
 	var left []string
-	suspects, one := 0, ""
-	for _, p := range ps {
-		suspects, one = suspects+len(p.result.Suspects), p.head.ID
+	suspects := 0
+	for _, p := range r.proposals {
+		suspects += len(p.result.Suspects)
 		for _, d := range p.result.Remaining {
 			if d.Severity == repair.Broken {
 				left = append(left, fmt.Sprintf("%s (%s)", d.Ref, d.Class))
 			}
 		}
 	}
-	if n := len(left) - maxNamed; n > 0 {
-		left = append(left[:maxNamed], fmt.Sprintf("and %d more", n))
+	if n := len(left); n > 0 {
+		if n > maxNamed {
+			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
+		}
+		r.printf("%s %s: %s.\n", warn("Still broken:"), count(n, "finding"), escape(strings.Join(left, ", ")))
+	} else if proof := provenText(r.proposals); proof != "" {
+		r.printf("%s\n", good(proof))
 	}
-	switch {
-	case len(left) > 0:
-		a.printf("%s %s.\n", warn("Still broken:"), escape(strings.Join(left, ", ")))
-	case r.Error != nil && suspects > 0:
-		a.printf("Nothing else is seen to be broken. Only the provider can judge %s more of the error's kind: if the error comes again, a repair treats them all; --all does so now.\n", count(suspects, "record"))
-	case r.Error != nil && one != "":
-		a.printf("%s\n", good("Nothing is seen to be broken any more."))
+	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
+		r.printf("Only the provider can judge %s more of the error's kind: if the error comes again, a repair treats them all; --all does so now.\n", count(suspects, "record"))
 	}
 }
 
-// fixesLatent reports whether --latent would fix more than the request asked for.
-func fixesLatent(ds []repair.Diagnosis, r mend.RepairRequest) bool {
-	return !r.Latent && slices.ContainsFunc(ds, func(d repair.Diagnosis) bool { return d.Severity == repair.Latent && d.Fix != "" })
+// provenText says what the simulation of the repaired sessions showed in every setting, "" if
+// nothing was simulated.
+func provenText(ps []proposal) string {
+	var versions []string
+	broken := map[string][]string{} // by version and thinking
+	key := func(version string, thinking bool) string { return version + " " + onOrOff(thinking) }
+	for _, p := range ps {
+		for _, q := range p.result.Proof {
+			if !slices.Contains(versions, q.Version) {
+				versions = append(versions, q.Version)
+			}
+			k := key(q.Version, q.Thinking)
+			for _, rule := range q.Rules {
+				if !slices.Contains(broken[k], rule) {
+					broken[k] = append(broken[k], rule)
+				}
+			}
+		}
+	}
+	if len(versions) == 0 {
+		return ""
+	}
+	var whole, failed []string
+	for _, on := range []bool{true, false} {
+		var fine []string
+		for _, v := range versions {
+			if rules := broken[key(v, on)]; len(rules) > 0 {
+				failed = append(failed, fmt.Sprintf("with %s and thinking %s %s", v, onOrOff(on), strings.Join(rules, ", ")))
+			} else {
+				fine = append(fine, v)
+			}
+		}
+		if len(fine) > 0 {
+			whole = append(whole, fmt.Sprintf("OpenCode %s, thinking %s", enumerate(fine), onOrOff(on)))
+		}
+	}
+	switch {
+	case len(failed) == 0:
+		return fmt.Sprintf("Simulated for OpenCode %s, thinking on and off: no rule broken.", enumerate(versions))
+	case len(whole) == 0:
+		return fmt.Sprintf("Simulated: it breaks %s.", strings.Join(failed, "; "))
+	}
+	return fmt.Sprintf("Simulated for %s: no rule broken. Only in other settings: %s.", strings.Join(whole, ", and "), strings.Join(failed, "; "))
+}
+
+// enumerate joins words as in "a, b and c".
+func enumerate(words []string) string {
+	if n := len(words); n > 1 {
+		return strings.Join(words[:n-1], ", ") + " and " + words[n-1]
+	}
+	return strings.Join(words, "")
+}
+
+// latentWithFix returns how many latent faults have a fix.
+func latentWithFix(ps []proposal) (n int) {
+	for _, p := range ps {
+		for _, d := range p.result.Remaining {
+			if d.Severity == repair.Latent && d.Fix != "" {
+				n++
+			}
+		}
+	}
+	return n
 }

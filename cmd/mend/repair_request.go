@@ -11,36 +11,29 @@ import (
 	"mend/repair"
 )
 
-// repairRequest converts the flags and settings to a [mend.RepairRequest].
-func (a *app) repairRequest(ctx context.Context, ids []string, f repairFlags) (mend.RepairRequest, error) {
-	r := mend.RepairRequest{Latent: f.latent, Force: f.force, All: f.all}
+// repairRequest converts the flags and settings to a [mend.RepairRequest]. It also returns the
+// ways in which the text of an error can be read.
+func (a *app) repairRequest(ctx context.Context, f repairFlags) (r mend.RepairRequest, readings []repair.APIError, err error) {
+	r = mend.RepairRequest{Latent: f.latent, Force: f.force, All: f.all}
 	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
 	c, err := loadSettingsFrom(path, nil)
 	if err != nil {
-		return r, err
+		return r, nil, err
 	}
 	r.Placeholder, r.Cancelled = c.Placeholder, c.Cancelled
-	for _, name := range f.classes {
-		class, ok := repair.ClassOf(name)
-		if !ok {
-			return r, usagef("--class %s: no such class; there are %s", name, classList())
+	if r.Classes, err = parseClasses(f.classes); err != nil || !f.hasError() {
+		return r, nil, err
+	}
+	text := f.errorText
+	if text == nil {
+		if text, err = a.readInput(ctx, f.apiError); err != nil {
+			return r, nil, usagef("--error: %w", err)
 		}
-		r.Classes = append(r.Classes, class)
 	}
-	if f.apiError == "" {
-		return r, nil
-	}
-	if len(ids) == 0 {
-		return r, usagef("--error needs the session that it is about")
-	}
-	text, err := a.readInput(ctx, f.apiError)
-	if err != nil {
-		return r, usagef("--error: %w", err)
-	}
-	e := a.opt.ParseAPIError(text)
-	a.printAPIError(e)
-	r.Error = &e
-	return r, nil
+	readings = a.opt.ReadAPIError(text)
+	a.printAPIError(readings[0])
+	r.Error = &readings[0]
+	return r, readings, nil
 }
 
 // maxInput is the maximum size of an error text, in bytes.

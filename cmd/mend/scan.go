@@ -1,7 +1,10 @@
 package main
 
 import (
-	"context"
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -10,12 +13,22 @@ import (
 	"mend/session"
 )
 
+// scanFlags are the flags of scan.
+type scanFlags struct {
+	all, verbose, request, broken bool
+	classes                       []string
+	sessionFilter
+}
+
 func (a *app) scanVerb() *cobra.Command {
-	var all, request bool
+	var f scanFlags
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
-		Short: "Tell which sessions are broken, and why",
-		Long: `Scan reads every session, or those that are named, and tells what is wrong.
+		Short: "List broken sessions, and why they are broken",
+		Long: `Scan reads every session, and lists those in which something is wrong, the worst
+first. Of sessions that are named it shows each finding, as -v does for all. A session
+is named by its id, a title or a part of it, . for the newest of this folder, or @ for
+the newest of all.
 
   broken  the provider refuses the session, or the agent dies on reading it
   latent  another version or setting would refuse it, or it is stuck on the screen
@@ -25,80 +38,190 @@ It writes nothing to the store. It exits with 1 if a session is broken.
 
 With --request it prints what the agent will send to its model for one session,
 and marks what the provider refuses of it.`,
-		Example: `  mend scan                    every session
-  mend scan ses_abc --request  what will be sent for this one`,
-		RunE: func(cmd *cobra.Command, ids []string) error {
-			if !request {
-				return a.scan(cmd, ids, all)
+		Example: `  mend scan             every session
+  mend scan --here -v   the findings in the sessions of this folder
+  mend scan . --request what will be sent for the newest session of this folder`,
+		RunE: func(cmd *cobra.Command, names []string) error {
+			switch {
+			case !f.request:
+				return a.scan(cmd, names, f)
+			case len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
+				return usagef("--request needs one session, and goes without other flags")
 			}
-			if len(ids) != 1 {
-				return usagef("--request needs one session")
-			}
-			return a.scanRequest(cmd, ids[0])
+			return a.scanRequest(cmd, names)
 		},
 	}
-	cmd.Flags().BoolVar(&request, "request", false, "print the request that the agent will send")
-	a.thinkingFlag(cmd.Flags())
-	cmd.Flags().BoolVar(&all, "all", false, "show healthy sessions and notes too")
+	fl := cmd.Flags()
+	fl.BoolVar(&f.request, "request", false, "print the request that the agent will send")
+	a.thinkingFlag(fl)
+	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
+	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
+	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
+	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+classList())
+	f.sessionFilter.add(fl)
 	return cmd
 }
 
-func (a *app) scanRequest(cmd *cobra.Command, id string) error {
+func (a *app) scanRequest(cmd *cobra.Command, names []string) error {
 	c, err := a.open(cmd, false)
 	if err != nil {
 		return err
 	}
-	head, err := c.Session(cmd.Context(), id)
+	var head session.Head
+	if len(names) > 0 {
+		head, err = a.findSession(cmd.Context(), c, names[0])
+	} else {
+		head, err = a.pickSession(cmd.Context(), c, "--request")
+	}
 	if err != nil {
 		return err
 	}
 	return a.printForecast(cmd.Context(), c, head)
 }
 
-func (a *app) scan(cmd *cobra.Command, ids []string, all bool) error {
+func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
+	classes, err := parseClasses(f.classes)
+	if err != nil {
+		return err
+	}
 	c, err := a.open(cmd, false)
 	if err != nil {
 		return err
 	}
 	c = c.Cached()
-	heads, err := selectSessions(cmd.Context(), c, ids)
+	heads, err := a.selectSessions(cmd.Context(), c, names, f.sessionFilter)
 	if err != nil {
 		return err
 	}
-	var s mend.Summary
-	var shown []sessionJSON
+	r := scanReport{app: a, flags: f, classes: classes, named: len(names) > 0}
+	whole := len(names) == 0 && f.sessionFilter.all()
 	a.printStore(c)
 	progress := a.progress(len(heads), "scanning")
 	scan := c.Scan
-	if len(ids) == 0 {
+	if whole {
 		scan = c.ScanAll
 	}
 	for f := range scan(cmd.Context(), heads) {
-		s.Add(f.Session, f.Severity(), f.Busy, f.Err)
+		r.add(f)
 		progress.step()
-		switch {
-		case a.asJSON:
-			shown = append(shown, findingJSON(f))
-		case all || f.Err != nil || f.Severity() != 0 && f.Severity() <= repair.Latent:
-			progress.clear()
-			a.printFinding(f, all)
-		}
 	}
 	progress.clear()
 	if err := cmd.Context().Err(); err != nil {
 		return err
 	}
 	if a.asJSON {
-		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "profile": c.Profile(), "sessions": nonNil(shown)}
+		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "profile": c.Profile(), "sessions": nonNil(r.json)}
 	} else {
-		a.printSummary(s)
+		all, err := c.Sessions(cmd.Context())
+		if err != nil {
+			return err
+		}
+		r.print(all)
 	}
-	if len(ids) == 0 {
-		if err := a.scanOrphans(cmd.Context(), c, all); err != nil {
+	if whole {
+		if err := a.scanOrphans(cmd.Context(), c, f.all); err != nil {
 			return err
 		}
 	}
-	return scanError(s)
+	return scanError(r.summary)
+}
+
+// A scanReport is what a scan shows.
+type scanReport struct {
+	*app
+	flags   scanFlags
+	classes []repair.Class // only findings of these; nil for all
+	named   bool           // the user named the sessions
+
+	summary mend.Summary
+	shown   []mend.Finding
+	json    []sessionJSON
+	fixable int // sessions that are latent, and of which a fix is known
+}
+
+// add adds what was found in a session.
+func (r *scanReport) add(f mend.Finding) {
+	r.summary.Add(f.Session, f.Severity(), f.Busy, f.Err)
+	if r.classes != nil {
+		f.Diagnoses = slices.DeleteFunc(slices.Clone(f.Diagnoses), func(d repair.Diagnosis) bool { return !slices.Contains(r.classes, d.Class) })
+	}
+	severity := f.Severity()
+	if severity == repair.Latent && slices.ContainsFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Fix != "" }) {
+		r.fixable++
+	}
+	switch {
+	case r.flags.broken && f.Err == nil && severity != repair.Broken, r.classes != nil && f.Err == nil && severity == 0:
+	case r.asJSON:
+		r.json = append(r.json, findingJSON(f))
+	case r.flags.all || f.Err != nil || severity != 0 && severity <= repair.Latent:
+		r.shown = append(r.shown, f)
+	}
+}
+
+// print prints the findings, the worst first, the totals and the next command. all are all
+// sessions of the store.
+func (r *scanReport) print(all []session.Head) {
+	defer r.bufferOutput()()
+	slices.SortStableFunc(r.shown, func(a, b mend.Finding) int {
+		return cmp.Or(cmp.Compare(badness(a), badness(b)), cmp.Compare(b.Session.Updated, a.Session.Updated))
+	})
+	if r.flags.verbose || r.named {
+		for _, f := range r.shown {
+			r.printFinding(f, r.flags.all)
+		}
+	} else {
+		r.printTable(all)
+	}
+	r.printSummary()
+}
+
+// badness orders findings: broken sessions, those that cannot be examined, then the others.
+func badness(f mend.Finding) int {
+	switch s := f.Severity(); {
+	case f.Err != nil:
+		return 2 * int(repair.Broken)
+	case s == 0:
+		return 2*int(repair.Note) + 1
+	default:
+		return 2*int(s) - 1
+	}
+}
+
+// printTable prints one line for each session.
+func (r *scanReport) printTable(all []session.Head) {
+	short := r.shortIDs(all)
+	rows := make([][]string, len(r.shown))
+	for i, f := range r.shown {
+		word, what := severityWord(f.Severity()), whatIsWrong(f)
+		cells := r.sessionCells(f.Session)
+		if f.Err != nil {
+			word, cells[len(cells)-1] = bad("unknown"), titleOf(f.Session)+": "+oneLine(f.Err.Error(), 500)
+		}
+		rows[i] = append([]string{word, bold(short[f.Session.ID]), what}, cells...)
+	}
+	r.printRows(rows, "")
+	if len(rows) > 0 {
+		r.printf("\n")
+	}
+}
+
+// whatIsWrong returns the class of the worst finding, and how many more findings there are.
+func whatIsWrong(f mend.Finding) string {
+	var words []string
+	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
+		word := string(f.Diagnoses[i].Class)
+		if n := len(f.Diagnoses) - 1; n > 0 {
+			word += fmt.Sprintf(" +%d", n)
+		}
+		words = append(words, word)
+	}
+	if f.Err != nil {
+		words = append(words, "cannot be examined")
+	}
+	if f.Busy {
+		words = append(words, "busy")
+	}
+	return strings.Join(words, ", ")
 }
 
 func scanError(s mend.Summary) error {
@@ -116,23 +239,6 @@ type unreadableError struct{ n int }
 
 func (e *unreadableError) Error() string {
 	return "reading the store: " + count(e.n, "session") + " could not be examined"
-}
-
-// selectSessions returns the sessions with these ids, or all if ids is empty.
-func selectSessions(ctx context.Context, c *mend.Client, ids []string) ([]session.Head, error) {
-	heads, err := c.Sessions(ctx)
-	if err != nil || len(ids) == 0 {
-		return heads, err
-	}
-	heads = heads[:0:0]
-	for _, id := range ids {
-		h, err := c.Session(ctx, id)
-		if err != nil {
-			return nil, err
-		}
-		heads = append(heads, h)
-	}
-	return heads, nil
 }
 
 func (a *app) printStore(c *mend.Client) {
@@ -190,14 +296,25 @@ func (a *app) printDiagnosis(d repair.Diagnosis) {
 	a.printf("\n")
 }
 
-func (a *app) printSummary(s mend.Summary) {
-	defer a.bufferOutput()()
-	a.printf("%s: %d broken, %d latent, %d healthy", count(s.Sessions, "session"), s.Broken, s.Latent, s.Healthy())
+// printSummary prints the totals and the next command.
+func (r *scanReport) printSummary() {
+	s := r.summary
+	r.printf("%s: %d broken, %d latent, %d healthy", count(s.Sessions, "session"), s.Broken, s.Latent, s.Healthy())
 	if s.Busy > 0 {
-		a.printf(", %d busy", s.Busy)
+		r.printf(", %d busy", s.Busy)
 	}
-	a.printf(".\n")
-	if s.Broken > 0 {
-		a.printf("Next: %s shows what it would change, and asks before it writes.\n", bold("mend repair"))
+	r.printf(".\n")
+	words := []string{"repair"}
+	if r.named && len(r.shown) == 1 {
+		words = append(words, r.shown[0].Session.ID)
+	}
+	if r.flags.here {
+		words = append(words, "--here")
+	}
+	switch {
+	case s.Broken > 0:
+		r.printf("Next: %s shows what it would change, and asks before it writes.\n", bold(r.cmdline(words...)))
+	case r.fixable > 0:
+		r.printf("Next: nothing is broken; %s fixes what is latent.\n", bold(r.cmdline(append(words, "--latent")...)))
 	}
 }

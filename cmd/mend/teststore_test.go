@@ -3,8 +3,11 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -139,4 +142,58 @@ func (ts *testStore) firstViolation() string {
 		return ""
 	}
 	return answer.Violations[0].Rule
+}
+
+// copySession adds a copy of the session to a tree, with a title of its own, damage included. It
+// returns its id, which ends with the number.
+func (ts *testStore) copySession(number int, title string) string {
+	ts.Helper()
+	id := regexp.MustCompile(`\b(ses|msg|prt)_(\w{23})\w{3}\b`)
+	rename := func(s string) string { return id.ReplaceAllString(s, fmt.Sprintf("${1}_${2}%03d", number)) }
+	messages, _ := ts.store().Records()
+	mine := []string{ts.session}
+	for _, m := range messages {
+		mine = append(mine, m.ID)
+	}
+	err := filepath.WalkDir(ts.path, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || e.IsDir() || !slices.ContainsFunc(mine, func(id string) bool { return strings.Contains(path, id) }) {
+			return err
+		}
+		data, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		text := rename(string(data))
+		if filepath.Base(path) == ts.session+".json" {
+			quoted, _ := json.Marshal(title) // strings always marshal
+			text = strings.Replace(text, `"A title"`, string(quoted), 1)
+		}
+		path = filepath.Join(ts.path, rename(strings.TrimPrefix(path, ts.path)))
+		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+			return err
+		}
+		return os.WriteFile(path, []byte(text), 0o644)
+	})
+	if err != nil {
+		ts.Fatal(err)
+	}
+	return rename(ts.session)
+}
+
+// kind returns the damage of the table with the name.
+func (ts *testStore) kind(name string) damage.Kind {
+	return damage.Kind{Name: name, Apply: damage.ByName(ts, name)}
+}
+
+// asking runs mend on the store as on a terminal, on which the user types in. It returns the exit
+// code, the output and the error output.
+func (ts *testStore) asking(in string, width int, args ...string) (code int, out, errs string) {
+	ts.Helper()
+	var o, e bytes.Buffer
+	a := &app{terminal: terminal{in: strings.NewReader(in), out: &o, err: &e, canAsk: true, width: width}}
+	root := a.root()
+	a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	root.SetArgs(append(args, "--store", ts.path))
+	code = a.report(root.ExecuteContext(ts.Context()))
+	return code, o.String(), e.String()
 }

@@ -96,7 +96,7 @@ func (a *app) runChange(cmd *cobra.Command, f writeFlags, propose func(*mend.Cli
 		a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}}
 		return nil
 	}
-	a.printCommitted(e)
+	a.printCommitted(e, "")
 	return nil
 }
 

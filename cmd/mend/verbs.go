@@ -23,6 +23,7 @@ func verbGroups() []verbGroup {
 			(*app).demoVerb,
 		}},
 		{"Repair", []func(*app) *cobra.Command{
+			(*app).fixVerb,
 			(*app).repairVerb,
 			(*app).undoVerb,
 			(*app).redoVerb,

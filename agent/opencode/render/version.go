@@ -70,6 +70,10 @@ func Profiles() []Profile {
 	return []Profile{v1085, v1111, v1153, v1165, v121, v1220, v11434, v11441, v11448, v1150, v1170, v11815, v11826}
 }
 
+// ComparedVersions returns the versions whose requests are compared with those of the real
+// program by the tests, ascending.
+func ComparedVersions() []string { return []string{"1.1.53", "1.2.27", "1.18.33"} }
+
 // ProfileFor returns the profile for a version: that of the highest version that is not
 // above it. For "" and for what is no version it returns the newest profile, for a version
 // below all profiles the oldest.

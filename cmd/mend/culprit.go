@@ -1,0 +1,147 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"mend"
+	"mend/repair"
+)
+
+// A culpritError is returned if several sessions, or none for certain, may have caused an API
+// error and no user can be asked.
+type culpritError struct{ found []mend.Culprit }
+
+func (e *culpritError) Error() string {
+	if len(e.found) == 1 {
+		return "finding the session of the error: it is not certain which one it is"
+	}
+	return fmt.Sprintf("finding the session of the error: %d sessions fit", len(e.found))
+}
+
+// A noCulpritError is returned if no session fits an API error.
+type noCulpritError struct {
+	looked int    // how many sessions were looked at
+	scan   string // the command that lists what is broken
+}
+
+func (e *noCulpritError) Error() string {
+	return fmt.Sprintf("no session fits this error: looked at %s", count(e.looked, "session"))
+}
+
+// findCulprit returns the session that the error came from, and the reading of the error that
+// fits it. If that is not certain it asks.
+func (a *app) findCulprit(ctx context.Context, c *mend.Client, readings []repair.APIError) (mend.Culprit, error) {
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return mend.Culprit{}, err
+	}
+	bar := a.progress(len(heads), "looking for the session")
+	found, err := c.FindCulprits(ctx, heads, readings, workingFolder(), bar.step)
+	bar.clear()
+	if err != nil {
+		return mend.Culprit{}, err
+	}
+	if len(found) == 0 {
+		return mend.Culprit{}, &noCulpritError{len(heads), a.cmdline("scan")}
+	}
+	if x, ok := certain(found); ok {
+		a.printCulprit(x)
+		return x, nil
+	}
+	rows := a.culpritRows(found)
+	if !a.canAsk {
+		a.listCulprits(found, rows)
+		return mend.Culprit{}, &culpritError{found}
+	}
+	i, err := a.pick(ctx, "Which session did this error come from?", rows)
+	if err != nil {
+		return mend.Culprit{}, err
+	}
+	a.printCulprit(found[i])
+	return found[i], nil
+}
+
+// certain returns the session that an error came from if nothing speaks for another one: the
+// only one that breaks the rule, or the newest of the working folder that failed with the
+// error, or else the only one that did.
+func certain(found []mend.Culprit) (mend.Culprit, bool) {
+	switch degree := found[0].Match.Degree; {
+	case degree == repair.BreaksElsewhere:
+		return mend.Culprit{}, false
+	case len(found) == 1:
+		return found[0], true
+	case degree == repair.FailedWithIt:
+		here := mend.Here(mend.SessionsOf(found), workingFolder())
+		return found[0], here(found[0].Session) // those of the folder come first
+	}
+	return mend.Culprit{}, false
+}
+
+// printCulprit prints the session that the error came from, and why.
+func (a *app) printCulprit(x mend.Culprit) {
+	a.setAnswer("culprit", culpritJSON(x))
+	a.printf("%s %q: %s.\n", bold(escape(x.Session.ID)), oneLine(x.Session.Title, 60), reasonOf(x))
+}
+
+// listCulprits lists the sessions that may have caused the error.
+func (a *app) listCulprits(found []mend.Culprit, rows [][]string) {
+	list := []map[string]any{}
+	for _, x := range found {
+		list = append(list, culpritJSON(x))
+	}
+	a.setAnswer("candidates", list)
+	a.printRows(rows, "  ")
+	a.printf("\n")
+}
+
+func culpritJSON(x mend.Culprit) map[string]any {
+	return map[string]any{"session": x.Session.ID, "title": x.Session.Title, "directory": x.Session.Directory, "why": reasonOf(x)}
+}
+
+// culpritRows returns a row for each session: its id, why it fits, and the rest.
+func (a *app) culpritRows(found []mend.Culprit) [][]string {
+	rows := a.sessionRows(mend.SessionsOf(found), mend.SessionsOf(found))
+	for i, x := range found {
+		rows[i] = slices.Insert(rows[i], 1, placeOf(x))
+	}
+	return rows
+}
+
+// reasonOf says why the error came from the session.
+func reasonOf(x mend.Culprit) string {
+	switch where := placeOf(x); x.Match.Degree {
+	case repair.FailedWithIt:
+		return "its newest answer failed with this error"
+	case repair.BreaksElsewhere:
+		return fmt.Sprintf("its next request breaks this rule (%s), but at %s", x.Match.Rule, where)
+	case repair.BreaksItOtherwise:
+		return fmt.Sprintf("its next request breaks this rule (%s) at %s in another setting of the agent", x.Match.Rule, where)
+	default:
+		if x.Match.N < 0 {
+			return fmt.Sprintf("the agent fails on it with this error (%s)", x.Match.Rule)
+		}
+		return fmt.Sprintf("its next request breaks this rule (%s) at %s", x.Match.Rule, where)
+	}
+}
+
+// placeOf returns the place of the match in the words of the API, "" for none.
+func placeOf(x mend.Culprit) string {
+	n, m := x.Match.N, x.Match.M
+	if n < 0 {
+		return ""
+	}
+	list, parts := "messages.%d", ".content.%d"
+	switch x.Error.API {
+	case "openai":
+		list, parts = "input[%d]", ".content[%d]"
+	case "gemini":
+		list, parts = "contents[%d]", ".parts[%d]"
+	}
+	text := fmt.Sprintf(list, n)
+	if m >= 0 {
+		text += fmt.Sprintf(parts, m)
+	}
+	return text
+}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+func (a *app) fixVerb() *cobra.Command {
+	var f repairFlags
+	cmd := &cobra.Command{
+		Use:   "fix [ERROR TEXT...]",
+		Short: "Find the session that an error came from, and repair it",
+		Long: `Fix takes the error that the agent shows, finds the session whose next request causes
+it, and repairs that session. Copy the text as it is: a prefix, line breaks of the
+terminal, colours, quotes or a whole JSON answer do no harm.
+
+Without a text it asks for one. With - it reads standard input, with @FILE a file.
+
+A session is chosen if it is the only one that breaks the rule of the error at the
+place that the error names. If no request shows the error, as with signatures of
+thinking, it is the newest session of this folder whose last answer failed with it.
+If that is not certain, fix asks; without a terminal it lists the sessions and exits
+with 5. It is short for "mend repair --error TEXT".`,
+		Example: "  mend fix \"messages.12: `tool_use` ids were found without `tool_result` blocks\"\n" +
+			"  pbpaste | mend fix -                       the text from the clipboard\n" +
+			"  mend fix @err.txt --dry-run                show the repair, and write nothing",
+		Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, words []string) error {
+			f.apiError = strings.Join(words, " ")
+			if len(words) == 0 {
+				text, err := a.askForError(cmd.Context())
+				if err != nil {
+					return err
+				}
+				f.errorText = text
+			} else if strings.TrimSpace(f.apiError) == "" {
+				return usagef("the error text is empty")
+			}
+			return a.repair(cmd, nil, f)
+		},
+	}
+	fl := cmd.Flags()
+	a.addRepairFlags(fl, &f)
+	fl.BoolVar(&f.all, "all", false, "repair everything of the error's kind, not only the place that it names")
+	return cmd
+}
+
+// askForError reads the text of an error from the user: lines up to a blank one, or to the end
+// of the input.
+func (a *app) askForError(ctx context.Context) ([]byte, error) {
+	if !a.canAsk {
+		return nil, usagef(`fix needs the error text: mend fix "TEXT", or mend fix - to read standard input`)
+	}
+	fmt.Fprintf(a.err, "Paste the error, then press Enter on an empty line:\n")
+	text, err := await(ctx, func() ([]byte, error) { return readParagraph(a.input()) })
+	if err != nil {
+		return nil, err
+	}
+	if len(text) == 0 {
+		return nil, errDeclined
+	}
+	return text, nil
+}
+
+// readParagraph reads lines up to a blank one that follows text.
+func readParagraph(r *bufio.Reader) ([]byte, error) {
+	var text []byte
+	for {
+		line, err := r.ReadString('\n')
+		if strings.TrimSpace(line) == "" && strings.TrimSpace(string(text)) != "" && err == nil {
+			return text, nil
+		}
+		text = append(text, line...)
+		switch {
+		case len(text) > maxInput:
+			return nil, fmt.Errorf("longer than %d bytes", maxInput)
+		case errors.Is(err, io.EOF):
+			return []byte(strings.TrimSpace(string(text))), nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}

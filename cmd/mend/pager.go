@@ -1,0 +1,58 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+)
+
+// page runs print, and shows what it prints in the user's pager if standard output is a
+// terminal.
+func (a *app) page(print func()) {
+	command := a.pager()
+	if command == "" {
+		print()
+		return
+	}
+	var text bytes.Buffer
+	out := a.out
+	a.out = &text
+	print()
+	a.out = out
+	cmd := pagerCommand(command)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), a.out, a.err
+	var exit *exec.ExitError
+	if err := cmd.Run(); err != nil && !errors.As(err, &exit) && !errors.Is(err, syscall.EPIPE) { // there is no such pager
+		_, _ = a.Write(text.Bytes()) // a.writeErr keeps it
+	}
+}
+
+// pager returns the command that shows long text: delta if git uses it, else that of $PAGER,
+// else less; "" without a terminal.
+func (a *app) pager() string {
+	if a.width == 0 || a.asJSON {
+		return ""
+	}
+	if git, err := exec.Command("git", "config", "--get", "core.pager").Output(); err == nil {
+		if words := strings.Fields(string(git)); len(words) > 0 && strings.TrimSuffix(words[0][strings.LastIndexAny(words[0], `/\`)+1:], ".exe") == "delta" {
+			return strings.TrimSpace(string(git))
+		}
+	}
+	if p, ok := os.LookupEnv("PAGER"); ok {
+		return p // empty: none
+	}
+	return "less"
+}
+
+// pagerCommand returns the process of a pager. Less ends at once if the text fits on the
+// screen, and shows colours, unless the user set $LESS.
+func pagerCommand(command string) *exec.Cmd {
+	words := strings.Fields(command)
+	cmd := exec.Command(words[0], words[1:]...)
+	cmd.Env = append(os.Environ(), "LESS="+cmp.Or(os.Getenv("LESS"), "FRX"))
+	return cmd
+}

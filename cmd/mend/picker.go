@@ -1,0 +1,160 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+)
+
+// errNothingPicked is returned if the user left a picker without a choice.
+var errNothingPicked = fmt.Errorf("nothing was picked: %w", errDeclined)
+
+// A picker lets a user choose a row: arrows move, letters filter, Enter picks, Esc leaves.
+type picker struct {
+	title  string
+	rows   [][]string
+	texts  []string // the rows in lower case, for the filter
+	fit    []int    // the rows that the filter leaves
+	filter string
+	cursor int // in fit
+	top    int // the first row on the screen, in fit
+	size   tea.WindowSizeMsg
+	picked int // -1 for none
+	done   bool
+}
+
+// pickerFrame is the number of lines of a picker besides its rows.
+const pickerFrame = 3
+
+func newPicker(title string, rows [][]string) *picker {
+	p := &picker{title: title, rows: rows, picked: -1, size: tea.WindowSizeMsg{Width: 80, Height: 24}}
+	for _, row := range rows {
+		p.texts = append(p.texts, strings.ToLower(ansi.Strip(strings.Join(row, " "))))
+	}
+	p.setFilter("")
+	return p
+}
+
+// pick shows the rows and returns the index of the one that the user picks. The error is
+// errNoTerminal without a terminal, and errNothingPicked if the user picks none.
+func (a *app) pick(ctx context.Context, title string, rows [][]string) (int, error) {
+	if !a.canAsk {
+		return 0, errNoTerminal
+	}
+	p := newPicker(title, rows)
+	_, err := tea.NewProgram(p, tea.WithContext(ctx), tea.WithInput(a.in), tea.WithOutput(a.err), tea.WithoutSignalHandler()).Run()
+	switch {
+	case ctx.Err() != nil:
+		return 0, ctx.Err()
+	case err != nil && !errors.Is(err, tea.ErrInterrupted):
+		return 0, fmt.Errorf("showing the list: %w", err)
+	case p.picked < 0:
+		return 0, errNothingPicked
+	}
+	return p.picked, nil
+}
+
+// Init implements [tea.Model].
+func (p *picker) Init() tea.Cmd { return nil }
+
+// Update implements [tea.Model].
+func (p *picker) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
+	switch msg := msg.(type) {
+	case tea.WindowSizeMsg:
+		p.size = msg
+	case tea.PasteMsg:
+		p.setFilter(p.filter + strings.Join(strings.Fields(msg.Content), " "))
+	case tea.KeyPressMsg:
+		return p, p.press(msg)
+	}
+	p.scroll()
+	return p, nil
+}
+
+func (p *picker) press(key tea.KeyPressMsg) tea.Cmd {
+	switch key.String() {
+	case "enter":
+		if len(p.fit) > 0 {
+			p.picked, p.done = p.fit[p.cursor], true
+			return tea.Quit
+		}
+	case "esc", "ctrl+c", "ctrl+d":
+		p.done = true
+		return tea.Quit
+	case "up", "ctrl+p", "ctrl+k", "shift+tab":
+		p.cursor--
+	case "down", "ctrl+n", "ctrl+j", "tab":
+		p.cursor++
+	case "pgup":
+		p.cursor -= p.height()
+	case "pgdown":
+		p.cursor += p.height()
+	case "home":
+		p.cursor = 0
+	case "end":
+		p.cursor = len(p.fit)
+	case "backspace":
+		if r := []rune(p.filter); len(r) > 0 {
+			p.setFilter(string(r[:len(r)-1]))
+		}
+	case "ctrl+u", "ctrl+w":
+		p.setFilter("")
+	default:
+		if key.Text != "" {
+			p.setFilter(p.filter + key.Text)
+		}
+	}
+	p.scroll()
+	return nil
+}
+
+// setFilter leaves the rows that have every word of the filter, in upper or lower case.
+func (p *picker) setFilter(text string) {
+	p.filter, p.fit, p.cursor = text, p.fit[:0], 0
+	words := strings.Fields(strings.ToLower(text))
+	for i, t := range p.texts {
+		fits := true
+		for _, w := range words {
+			fits = fits && strings.Contains(t, w)
+		}
+		if fits {
+			p.fit = append(p.fit, i)
+		}
+	}
+}
+
+// height returns how many rows fit on the screen.
+func (p *picker) height() int { return max(p.size.Height-pickerFrame, 1) }
+
+// scroll keeps the cursor in the list, and on the screen.
+func (p *picker) scroll() {
+	p.cursor = max(min(p.cursor, len(p.fit)-1), 0)
+	p.top = max(min(p.top, p.cursor), p.cursor-p.height()+1, 0)
+}
+
+// View implements [tea.Model].
+func (p *picker) View() tea.View {
+	if p.done {
+		return tea.NewView("")
+	}
+	lines := []string{cutLine(bold(p.title), p.size.Width)}
+	shown := p.fit[p.top:min(p.top+p.height(), len(p.fit))]
+	rows := make([][]string, len(shown))
+	for i, at := range shown {
+		rows[i] = p.rows[at]
+	}
+	for i, line := range alignRows(rows, p.size.Width-2) {
+		mark := "  "
+		if p.top+i == p.cursor {
+			mark, line = bold("> "), bold(line)
+		}
+		lines = append(lines, mark+line)
+	}
+	lines = append(lines, cutLine(fmt.Sprintf("Filter: %s_", escape(p.filter)), p.size.Width),
+		cutLine(faint(fmt.Sprintf("%d of %d  ↑↓ move  Enter pick  Esc leave", len(p.fit), len(p.rows))), p.size.Width))
+	return tea.NewView(strings.Join(lines, "\n"))
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mend"
+	"mend/repair"
+	"mend/session"
+)
+
+// A sessionFilter says which sessions a verb is about if the user names none.
+type sessionFilter struct {
+	here  bool
+	since string // an age, "" for any
+}
+
+func (f *sessionFilter) add(fl *pflag.FlagSet) {
+	fl.BoolVar(&f.here, "here", false, "only sessions of this folder")
+	fl.StringVar(&f.since, "since", "", "only what was used in the last `AGE`, such as 7d or 12h")
+}
+
+// all reports whether the filter leaves every session.
+func (f *sessionFilter) all() bool { return !f.here && f.since == "" }
+
+// after returns the time from which on sessions are wanted, zero for any time.
+func (f *sessionFilter) after() (time.Time, error) {
+	if f.since == "" {
+		return time.Time{}, nil
+	}
+	d, err := parseAge("since", f.since)
+	return time.Now().Add(-d), err
+}
+
+// apply returns the sessions that the filter leaves.
+func (f *sessionFilter) apply(heads []session.Head) ([]session.Head, error) {
+	after, err := f.after()
+	if err != nil {
+		return nil, err
+	}
+	here := mend.Here(heads, workingFolder())
+	return slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool {
+		return f.here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
+	}), nil
+}
+
+// selectSessions returns the sessions that the user names, or if there are no names those that
+// the filter leaves, newest first.
+func (a *app) selectSessions(ctx context.Context, c *mend.Client, names []string, f sessionFilter) ([]session.Head, error) {
+	all, err := c.Sessions(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(names) == 0 {
+		return f.apply(all)
+	}
+	if !f.all() {
+		return nil, usagef("--here and --since go without a session")
+	}
+	var heads []session.Head
+	for _, name := range names {
+		h, err := a.named(all, name)
+		if err != nil {
+			return nil, err
+		}
+		if !slices.ContainsFunc(heads, func(o session.Head) bool { return o.ID == h.ID }) {
+			heads = append(heads, h)
+		}
+	}
+	return heads, nil
+}
+
+// findSession returns the session that the user names.
+func (a *app) findSession(ctx context.Context, c *mend.Client, name string) (session.Head, error) {
+	all, err := c.Sessions(ctx)
+	if err != nil {
+		return session.Head{}, err
+	}
+	return a.named(all, name)
+}
+
+// named returns the session with the name. If several have it, it lists them on stderr.
+func (a *app) named(all []session.Head, name string) (session.Head, error) {
+	h, err := mend.Named(all, name, workingFolder())
+	var several *mend.AmbiguousNameError
+	if errors.As(err, &several) && !a.asJSON {
+		a.listAmbiguous(several.Sessions, all)
+	}
+	return h, err
+}
+
+// maxAmbiguous is how many sessions are listed that have one name.
+const maxAmbiguous = 10
+
+func (a *app) listAmbiguous(found, all []session.Head) {
+	found = slices.Clone(found)
+	hereFirst(found)
+	for _, line := range alignRows(a.sessionRows(found[:min(len(found), maxAmbiguous)], all), a.width) {
+		fmt.Fprintf(a.err, "%s\n", line)
+	}
+	if n := len(found) - maxAmbiguous; n > 0 {
+		fmt.Fprintf(a.err, "%s\n", faint(fmt.Sprintf("and %d more", n)))
+	}
+}
+
+// pickSession lets the user pick a session of the store, those of this folder first. Without a
+// terminal the error says that verb needs a session.
+func (a *app) pickSession(ctx context.Context, c *mend.Client, verb string) (session.Head, error) {
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return session.Head{}, err
+	}
+	if !a.canAsk {
+		return session.Head{}, &usageError{fmt.Errorf("%s needs one session", verb), "name one by its id, its title, . for the newest of this folder, or @ for the newest of all"}
+	}
+	if len(heads) == 0 {
+		return session.Head{}, fmt.Errorf("%w: the store has none", mend.ErrNoSession)
+	}
+	hereFirst(heads)
+	i, err := a.pick(ctx, "Which session?", a.sessionRows(heads, heads))
+	if err != nil {
+		return session.Head{}, err
+	}
+	return heads[i], nil
+}
+
+// parseClasses returns the classes with these names.
+func parseClasses(names []string) (classes []repair.Class, err error) {
+	for _, name := range names {
+		class, ok := repair.ClassOf(name)
+		if !ok {
+			return nil, usagef("--class %s: no such class; there are %s", name, classList())
+		}
+		classes = append(classes, class)
+	}
+	return classes, nil
+}
+
+// parseAge parses the age that a flag has: a duration, or a number of days or weeks.
+func parseAge(flag, s string) (time.Duration, error) {
+	for unit, hours := range map[string]time.Duration{"d": 24, "w": 7 * 24} {
+		if number, ok := strings.CutSuffix(s, unit); ok {
+			n, err := strconv.ParseUint(number, 10, 16)
+			if err != nil {
+				return 0, usagef("--%s %s: want an age such as 90d or 12h", flag, s)
+			}
+			return time.Duration(n) * hours * time.Hour, nil
+		}
+	}
+	d, err := time.ParseDuration(s)
+	if err != nil || d < 0 {
+		return 0, usagef("--%s %s: want an age such as 90d or 12h", flag, s)
+	}
+	return d, nil
+}

@@ -1,0 +1,166 @@
+package main
+
+import (
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/charmbracelet/x/ansi"
+
+	"mend"
+	"mend/session"
+)
+
+// alignRows returns a line for each row: its cells in columns two blanks apart, cut to width, or
+// not cut if width is 0. Cells may have colours. Columns without text are left out. The last
+// column is not padded: a title that a terminal draws from right to left moves no other cell.
+func alignRows(rows [][]string, width int) []string {
+	var widths []int
+	for _, row := range rows {
+		for i, cell := range row {
+			if i == len(widths) {
+				widths = append(widths, 0)
+			}
+			widths[i] = max(widths[i], ansi.StringWidth(cell))
+		}
+	}
+	lines := make([]string, len(rows))
+	for n, row := range rows {
+		var line strings.Builder
+		for i, cell := range row {
+			if widths[i] == 0 {
+				continue
+			}
+			if i == len(row)-1 {
+				line.WriteString(cell)
+				break
+			}
+			line.WriteString(cell + strings.Repeat(" ", widths[i]-ansi.StringWidth(cell)+2))
+		}
+		lines[n] = cutLine(strings.TrimRight(line.String(), " "), width)
+	}
+	return lines
+}
+
+// cutLine returns the line with at most width columns, or the whole line if width is 0.
+func cutLine(line string, width int) string {
+	if width <= 0 || ansi.StringWidth(line) <= width {
+		return line
+	}
+	return ansi.Truncate(line, width, "…")
+}
+
+// printRows prints rows with aligned columns.
+func (a *app) printRows(rows [][]string, indent string) {
+	width := a.width
+	if width > 0 {
+		width -= len(indent)
+	}
+	for _, line := range alignRows(rows, width) {
+		a.printf("%s%s\n", indent, line)
+	}
+}
+
+// workingFolder returns the folder in which mend was started, as the agent stores it, or "".
+func workingFolder() string {
+	dir, err := os.Getwd()
+	if err != nil {
+		return ""
+	}
+	return dir
+}
+
+// shortIDs returns for each session the id that is shown: on a terminal as much of it as names
+// the session, else all of it.
+func (a *app) shortIDs(heads []session.Head) map[string]string {
+	short := make(map[string]string, len(heads))
+	ids := make([]string, 0, len(heads))
+	for _, h := range heads {
+		short[h.ID] = h.ID
+		ids = append(ids, h.ID)
+	}
+	if a.width == 0 {
+		return short
+	}
+	slices.Sort(ids)
+	ids = slices.Compact(ids)
+	for i, id := range ids {
+		n := minShortID
+		if i > 0 {
+			n = max(n, commonPrefix(id, ids[i-1])+1)
+		}
+		if i+1 < len(ids) {
+			n = max(n, commonPrefix(id, ids[i+1])+1)
+		}
+		if n < len(id) {
+			short[id] = id[:n]
+		}
+	}
+	return short
+}
+
+// minShortID is the least number of characters of a shown id.
+const minShortID = 12
+
+func commonPrefix(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// wideTerminal is the number of columns from which tables show folders.
+const wideTerminal = 100
+
+// sessionCells returns the age, the folder if there is room, and the title of a session.
+func (a *app) sessionCells(h session.Head) []string {
+	return []string{faint(ageOf(h)), a.folderCell(h), titleOf(h)}
+}
+
+// folderCell returns the folder of the session if there is room for it.
+func (a *app) folderCell(h session.Head) string {
+	if h.Directory == "" || a.width > 0 && a.width < wideTerminal {
+		return ""
+	}
+	return faint(oneLine(shortenHome(h.Directory), 40))
+}
+
+// titleOf returns the title of a session in quotes, or what is shown instead.
+func titleOf(h session.Head) string {
+	if strings.TrimSpace(h.Title) == "" {
+		return faint("(no title)")
+	}
+	return oneLine(h.Title, 200)
+}
+
+// ageOf returns how long ago the session was used, "" if that is not known.
+func ageOf(h session.Head) string {
+	if t := max(h.Updated, h.Created); t > 0 {
+		return age(time.Since(time.UnixMilli(t)))
+	}
+	return ""
+}
+
+// sessionRows returns rows that name sessions, for lists from which a user chooses.
+func (a *app) sessionRows(heads []session.Head, all []session.Head) [][]string {
+	short := a.shortIDs(all)
+	rows := make([][]string, len(heads))
+	for i, h := range heads {
+		rows[i] = append([]string{bold(short[h.ID])}, a.sessionCells(h)...)
+	}
+	return rows
+}
+
+// hereFirst sorts the sessions of the working folder before the others.
+func hereFirst(heads []session.Head) {
+	here := mend.Here(heads, workingFolder())
+	rank := func(h session.Head) int {
+		if here(h) {
+			return 0
+		}
+		return 1
+	}
+	slices.SortStableFunc(heads, func(a, b session.Head) int { return rank(a) - rank(b) })
+}

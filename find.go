@@ -1,0 +1,163 @@
+package mend
+
+import (
+	"context"
+	"path/filepath"
+	"reflect"
+	"slices"
+
+	"mend/provider"
+	"mend/repair"
+	"mend/session"
+)
+
+// ReadAPIError recognises an error of a model API or of an agent that a user copied from
+// somewhere: it returns the ways in which the text can be read (see [provider.Readings]), the
+// one that says most first.
+func (o Options) ReadAPIError(text []byte) (readings []repair.APIError) {
+	for _, t := range provider.Readings(string(text)) {
+		e := o.ParseAPIError([]byte(t))
+		if !slices.ContainsFunc(readings, func(r repair.APIError) bool { return reflect.DeepEqual(r, e) }) {
+			readings = append(readings, e)
+		}
+	}
+	slices.SortStableFunc(readings, func(a, b repair.APIError) int { return detail(b) - detail(a) })
+	return readings
+}
+
+// detail returns how much a reading of an error says.
+func detail(e repair.APIError) (n int) {
+	for weight, has := range []bool{len(e.Calls) > 0, e.Index >= 0, e.Rule != "", e.Recognised} {
+		if has {
+			n += 1 << weight
+		}
+	}
+	return n
+}
+
+// A Culprit is a session that an API error may have come from.
+type Culprit struct {
+	Session session.Head // without its messages
+	Match   repair.Match
+	Error   repair.APIError // the reading of the error that fits the session
+}
+
+// FindCulprits returns the sessions that fit an error best, those of the folder dir first, then
+// the newest: those whose request breaks the rule of the error at its place, else those whose
+// newest answer failed with it, else those that break the rule elsewhere. readings are of
+// [Options.ReadAPIError]. It calls step for each session that it has examined. It reads only.
+// Sessions that cannot be read do not fit.
+func (c *Client) FindCulprits(ctx context.Context, heads []session.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
+	heads = slices.Clone(heads)
+	here := Here(heads, dir)
+	slices.SortStableFunc(heads, func(a, b session.Head) int { return rank(here, a) - rank(here, b) })
+	found, err := c.breaking(ctx, heads, readings, step)
+	if err != nil || len(found) > 0 && found[0].Match.Degree > repair.FailedWithIt {
+		return found, err
+	}
+	failed, err := c.failedWith(ctx, heads, readings)
+	if err != nil || len(failed) > 0 {
+		return failed, err
+	}
+	return found, nil
+}
+
+func rank(here func(session.Head) bool, s session.Head) int {
+	if here(s) {
+		return 0
+	}
+	return 1
+}
+
+// breaking returns the sessions whose request breaks the rule of the error, those that fit it
+// best.
+func (c *Client) breaking(ctx context.Context, heads []session.Head, readings []repair.APIError, step func()) (best []Culprit, err error) {
+	for f := range c.Cached().Scan(ctx, heads) {
+		if step(); f.Err != nil || !f.Busy && (f.Severity() == 0 || f.Severity() > repair.Latent) {
+			continue // a healthy session breaks no rule
+		}
+		m, err := c.matcher(ctx, f.Session)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil {
+			continue
+		}
+		x := Culprit{Session: f.Session}
+		for _, e := range readings {
+			if is := m.Match(e); is.Degree > x.Match.Degree {
+				x.Match, x.Error = is, e
+			}
+		}
+		switch {
+		case x.Match.Degree == 0 || len(best) > 0 && x.Match.Degree < best[0].Match.Degree:
+		case len(best) > 0 && x.Match.Degree == best[0].Match.Degree:
+			best = append(best, x)
+		default:
+			best = []Culprit{x}
+		}
+	}
+	return best, ctx.Err()
+}
+
+// failedWith returns the sessions whose newest answer failed with the error.
+func (c *Client) failedWith(ctx context.Context, heads []session.Head, readings []repair.APIError) (found []Culprit, err error) {
+	for _, h := range heads {
+		m, err := c.matcher(ctx, h)
+		if err != nil {
+			return nil, err
+		}
+		if m == nil {
+			continue
+		}
+		stored := m.LastError()
+		if stored == nil {
+			continue
+		}
+		text := c.ParseAPIError(stored).Text
+		if slices.ContainsFunc(readings, func(e repair.APIError) bool { return provider.SameError(text, e.Text) }) {
+			found = append(found, Culprit{Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0]})
+		}
+	}
+	return found, nil
+}
+
+// matcher returns the case of a session if it can tell whether errors came from it. A session
+// that cannot be read has none; the error is the context's.
+func (c *Client) matcher(ctx context.Context, head session.Head) (repair.Matcher, error) {
+	s, err := c.store.Case(ctx, head, repair.Request{Options: c.repairOptions(), Force: true})
+	if err != nil {
+		return nil, ctx.Err()
+	}
+	m, _ := s.(repair.Matcher)
+	return m, nil
+}
+
+// Here returns which sessions are of a folder: those that were started in it, or if there are
+// none, in the nearest folder above that has any, except the root.
+func Here(heads []session.Head, dir string) func(session.Head) bool {
+	has := map[string]bool{}
+	for _, h := range heads {
+		has[folderOf(h)] = true
+	}
+	dir = filepath.Clean(dir)
+	at := dir
+	for !has[at] && at != filepath.Dir(at) {
+		at = filepath.Dir(at)
+	}
+	if at != filepath.Dir(at) { // the root is above everything
+		dir = at
+	}
+	return func(h session.Head) bool { return h.Directory != "" && folderOf(h) == dir }
+}
+
+func folderOf(h session.Head) string { return filepath.Clean(h.Directory) }
+
+// SessionsOf returns the sessions of the culprits.
+func SessionsOf(found []Culprit) []session.Head {
+	heads := make([]session.Head, len(found))
+	for i, x := range found {
+		heads[i] = x.Session
+	}
+	return heads
+}

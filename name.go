@@ -1,0 +1,71 @@
+package mend
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/session"
+)
+
+// An AmbiguousNameError is returned for a name that several sessions have. It wraps
+// [ErrNoSession].
+type AmbiguousNameError struct {
+	Name     string
+	Sessions []session.Head // newest first
+}
+
+func (e *AmbiguousNameError) Error() string {
+	return fmt.Sprintf("ambiguous session %q: it fits %d sessions", e.Name, len(e.Sessions))
+}
+
+// Unwrap returns [ErrNoSession].
+func (e *AmbiguousNameError) Unwrap() error { return ErrNoSession }
+
+// Find returns the session that a user names: by its id or the start of it, by its title or a
+// part of it in upper or lower case, as "." for the newest of the folder dir (see [Here]), or
+// as "@" for the newest of all. The first of these that fits any session counts. The error
+// wraps [ErrNoSession] and is an [*AmbiguousNameError] if several sessions fit.
+func (c *Client) Find(ctx context.Context, name, dir string) (session.Head, error) {
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return session.Head{}, err
+	}
+	return Named(heads, name, dir)
+}
+
+// Named is [Client.Find] among sessions, newest first.
+func Named(heads []session.Head, name, dir string) (session.Head, error) {
+	switch name {
+	case "":
+		return session.Head{}, fmt.Errorf("%w: the name is empty", ErrNoSession)
+	case "@":
+		if len(heads) == 0 {
+			return session.Head{}, fmt.Errorf("%w: the store has none", ErrNoSession)
+		}
+		return heads[0], nil
+	case ".":
+		i := slices.IndexFunc(heads, Here(heads, dir))
+		if i < 0 {
+			return session.Head{}, fmt.Errorf("%w of %s", ErrNoSession, dir)
+		}
+		return heads[i], nil
+	}
+	lower := strings.ToLower(name)
+	for _, fits := range []func(session.Head) bool{
+		func(h session.Head) bool { return h.ID == name },
+		func(h session.Head) bool { return strings.EqualFold(h.Title, name) },
+		func(h session.Head) bool { return strings.HasPrefix(h.ID, name) },
+		func(h session.Head) bool { return strings.Contains(strings.ToLower(h.Title), lower) },
+	} {
+		switch found := slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool { return !fits(h) }); len(found) {
+		case 0:
+		case 1:
+			return found[0], nil
+		default:
+			return session.Head{}, &AmbiguousNameError{name, found}
+		}
+	}
+	return session.Head{}, fmt.Errorf("%w: %q", ErrNoSession, name)
+}

@@ -1,0 +1,113 @@
+package provider
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Readings returns the texts that a user may mean who copied an error from a terminal or a
+// log: the error may be wrapped, framed, coloured, quoted, or follow a prefix. The text as it
+// is comes first. Each is a text for [ErrorParser.Parse].
+func Readings(text string) []string {
+	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
+	all := []string{text}
+	lines := cleanLines(text)
+	// A terminal breaks a line anywhere, a program breaks it at a blank.
+	for _, joined := range [...]string{strings.Join(lines, " "), strings.Join(lines, "")} {
+		for _, t := range [...]string{joined, unescape(joined)} {
+			all = append(all, quotedJSON(t)...)
+		}
+		all = append(all, joined)
+	}
+	seen := map[string]bool{}
+	return slices.DeleteFunc(all, func(t string) bool {
+		again := seen[t]
+		seen[t] = true
+		return again
+	})
+}
+
+var (
+	escapes = regexp.MustCompile("\x1b" + `(?:\[[0-?]*[ -/]*[@-~]|\][^` + "\x07\x1b" + `]*(?:` + "\x07|\x1b" + `\\)?|[@-Z\\-_])|\^\[\[[0-9;]*m`)
+	frames  = regexp.MustCompile(`^[\s>|#*│┃┆┊║▌▐▏▕╎╏]+|[\s│┃┆┊║▐▕╎╏]+$`)
+)
+
+// cleanLines returns the lines of a text without escapes and frames, and without those that
+// are blank then.
+func cleanLines(text string) (lines []string) {
+	text = strings.ReplaceAll(escapes.ReplaceAllString(text, ""), `\_`, "_") // as Markdown is copied
+	for line := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n") {
+		line = strings.Map(func(c rune) rune {
+			switch {
+			case unicode.IsSpace(c):
+				return ' '
+			case unicode.Is(unicode.C, c):
+				return -1
+			}
+			return c
+		}, line)
+		if line = frames.ReplaceAllString(line, ""); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
+// unescape returns the text without the backslashes of a quoted string.
+func unescape(text string) string {
+	if !strings.Contains(text, `\"`) {
+		return text
+	}
+	if s, err := strconv.Unquote(`"` + strings.Trim(text, `"'`) + `"`); err == nil {
+		return s
+	}
+	return strings.ReplaceAll(text, `\"`, `"`)
+}
+
+// maxStarts is how many places of a text are tried as the start of JSON: each is read to the
+// end of the text.
+const maxStarts = 8
+
+// quotedJSON returns the JSON objects in a text, the first ones, without those inside of them.
+func quotedJSON(text string) (found []string) {
+	for range maxStarts {
+		at := strings.IndexByte(text, '{')
+		if at < 0 {
+			break
+		}
+		text = text[at:]
+		var v json.RawMessage
+		if json.NewDecoder(strings.NewReader(text)).Decode(&v) != nil {
+			text = text[1:]
+			continue
+		}
+		found = append(found, string(v))
+		text = text[len(v):]
+	}
+	return found
+}
+
+// The least numbers of letters of an error that is found in a longer text.
+const (
+	minStored = 12
+	minCopied = 20
+)
+
+// SameError reports whether a stored error is the one that a user copied: white space and what
+// a terminal puts between its words do not count, and either may be a part of the other.
+func SameError(stored, copied string) bool {
+	a, b := letters(stored), letters(copied)
+	return a != "" && a == b ||
+		utf8.RuneCountInString(a) >= minStored && strings.Contains(b, a) ||
+		utf8.RuneCountInString(b) >= minCopied && strings.Contains(a, b)
+}
+
+// letters returns the text without white space, frames and escapes.
+func letters(text string) string {
+	return strings.Join(strings.Fields(strings.Join(cleanLines(text), "")), "")
+}

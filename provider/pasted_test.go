@@ -1,0 +1,66 @@
+package provider
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+// TestReadings reads an error in the forms in which users copy it.
+func TestReadings(t *testing.T) {
+	const want = "messages.12: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01AbC"
+	const body = `{"type":"error","error":{"type":"invalid_request_error","message":"` + want + `"}}`
+	p := NewErrorParser(ErrorTexts{
+		Kinds: []ErrorKind{{Any: []Words{{"tool_use", "tool_result"}}, Class: "tool_result_missing"}},
+		Rules: []RuleText{{Code: "R1", Words: Words{"tool_use", "without", "tool_result"}}},
+		Place: `messages\.(\d+)`, Calls: []string{"toolu"},
+	})
+	wrap := func(s string, n int, before, after string) string {
+		var b strings.Builder
+		for i := 0; i < len(s); i += n {
+			b.WriteString(before + s[i:min(i+n, len(s))] + after + "\n")
+		}
+		return b.String()
+	}
+	for name, text := range map[string]string{
+		"as it is":              want,
+		"after a prefix":        "AI_APICallError: " + want,
+		"a body":                body,
+		"a body after a prefix": "ERROR 2026-11-22T10:00:00 +5ms service=session.processor error=" + body + " process",
+		"in quotes":             `"` + want + `"`,
+		"a body in quotes":      `'` + body + `'`,
+		"escaped":               strings.ReplaceAll(body, `"`, `\"`),
+		"escaped, in quotes":    `"` + strings.ReplaceAll(body, `"`, `\"`) + `"`,
+		"coloured":              "\x1b[31mError:\x1b[0m " + strings.ReplaceAll(want, "ids", "\x1b[1mids\x1b[22m"),
+		"wrapped at blanks":     strings.ReplaceAll(want, " ", "\n"),
+		"wrapped by a terminal": wrap(want, 17, "", ""),
+		"framed":                wrap(want, 40, "┃  ", "  ┃"),
+		"quoted in a mail":      "> " + strings.ReplaceAll(want, " were", "\n> were"),
+		"a wrapped body":        wrap(body, 31, "", "\r"),
+		"a framed body":         wrap(body, 40, "│ ", " │"),
+		"from Markdown":         strings.ReplaceAll(want, "_", `\_`),
+		"with a command before": "$ opencode run x\n\n" + want + "\n$ ",
+	} {
+		t.Run(name, func(t *testing.T) {
+			ok := slices.ContainsFunc(Readings(text), func(r string) bool {
+				e := p.Parse([]byte(r))
+				return e.Class == "tool_result_missing" && e.Rule == "R1" && e.Index == 12 && slices.Equal(e.Calls, []string{"toolu_01AbC"})
+			})
+			if !ok {
+				t.Errorf("no reading of %q is the error: %q", text, Readings(text))
+			}
+			if !SameError(want, text) && !strings.Contains(name, "escaped") && name != "from Markdown" {
+				t.Errorf("%q is not taken for the stored error", text)
+			}
+		})
+	}
+	if SameError("Not Found", "the page was Not Found on the server") {
+		t.Error("a short text counts as an error that contains it")
+	}
+	if SameError("", "x") || SameError("", "") {
+		t.Error("an empty text is an error")
+	}
+	if n := len(Readings(strings.Repeat("{", 1<<16))); n > 8 {
+		t.Errorf("%d readings of braces", n)
+	}
+}

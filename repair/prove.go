@@ -1,0 +1,15 @@
+package repair
+
+// A Prover is a Case that can show what becomes of the session in every setting.
+type Prover interface {
+	// Prove simulates the session for the versions of the agent that the simulation was
+	// compared with, with thinking on and off.
+	Prove() []Proof
+}
+
+// A Proof is what the simulation of one setting shows.
+type Proof struct {
+	Version  string // of the agent
+	Thinking bool
+	Rules    []string // the codes of the rules that are broken, each once
+}
