@@ -47,6 +47,19 @@ func (c *Client) LastChange(_ context.Context, id string, since time.Time) (entr
 	return "", err
 }
 
+// LastUndone reports whether the newest change of the session is an undo. Aborted changes
+// do not count. The error is that of the journal.
+func (c *Client) LastUndone(_ context.Context, id string) (bool, error) {
+	store := c.store.ID()
+	es, err := c.opt.Log(journal.Query{Store: &store, Session: id})
+	for _, e := range es { // the newest first
+		if e.State != change.Aborted {
+			return e.Cause.Kind == change.CauseUndo, err
+		}
+	}
+	return false, err
+}
+
 // repairRetries are the delays before a repair is planned again because another program
 // wrote to the same records, or uses the journal or the store.
 var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
@@ -58,8 +71,15 @@ var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millise
 // returns the error of the last try. Its errors are those of
 // [Client.ProposeRepair] and [Client.Apply].
 func (c *Client) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
+	return c.RepairIf(ctx, id, r, nil)
+}
+
+// RepairIf is [Client.Repair] with a condition: accept, if not nil, is called before a plan
+// is applied. If it returns an error, nothing is changed, and RepairIf returns that error.
+// After an interference accept is called again, with a new plan.
+func (c *Client) RepairIf(ctx context.Context, id string, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error) {
 	for _, wait := range repairRetries {
-		if entry, result, err = c.repair(ctx, id, r); !isInterference(err) {
+		if entry, result, err = c.repair(ctx, id, r, accept); !isInterference(err) {
 			return entry, result, err
 		}
 		select {
@@ -68,10 +88,10 @@ func (c *Client) Repair(ctx context.Context, id string, r repair.Request) (entry
 			return entry, result, err
 		}
 	}
-	return c.repair(ctx, id, r)
+	return c.repair(ctx, id, r, accept)
 }
 
-func (c *Client) repair(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
+func (c *Client) repair(ctx context.Context, id string, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
 	head, err := c.sessionByID(ctx, id)
 	if err != nil {
 		return "", repair.Result{}, err
@@ -82,6 +102,11 @@ func (c *Client) repair(ctx context.Context, id string, r repair.Request) (strin
 	result, err := c.plan(ctx, head, r)
 	if err != nil || len(result.Plan.Ops) == 0 {
 		return "", result, err
+	}
+	if accept != nil {
+		if err := accept(ctx, result); err != nil {
+			return "", result, err
+		}
 	}
 	e, err := c.Apply(ctx, result.Plan)
 	return e.ID, result, err

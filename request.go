@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"cmp"
 	"context"
 	"errors"
 
@@ -29,4 +30,11 @@ func (c *Client) Profile() string {
 		return st.Profile(c.AgentVersion())
 	}
 	return c.AgentVersion()
+}
+
+// Verified reports whether mend was verified with that version of the agent; with "", with
+// the version that diagnoses are made for.
+func (c *Client) Verified(version string) bool {
+	st, ok := c.store.(agent.Forecaster)
+	return ok && st.Verified(cmp.Or(version, c.AgentVersion()))
 }

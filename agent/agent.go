@@ -107,6 +107,9 @@ type Forecaster interface {
 	// Profile returns the known version of the agent whose requests are like those of
 	// the given one.
 	Profile(version string) string
+	// Verified reports whether the requests of that version were observed, or those of an
+	// older and of a newer one.
+	Verified(version string) bool
 	// Forecast returns what the agent will send for a session of List when the user
 	// types one more prompt.
 	Forecast(ctx context.Context, head session.Head, o repair.Options) (Forecast, error)

@@ -28,6 +28,9 @@ type Config struct {
 	ThinkingSignature, EncryptedReasoning                            bool
 	ThinkingBlockModified, AssistantPrefillUnsupported               bool
 
+	Preflight   string // [PreflightRepair] or [PreflightOff]
+	PreflightMs int    // how long the agent waits for that
+
 	TimeoutMs     int // of one call to the agent
 	LookBackHours int // at start, also recover sessions that failed in these hours
 	RetentionDays int // of images in the journal; 0 means forever
@@ -76,6 +79,15 @@ type setting struct {
 	description string
 }
 
+// The values of the setting preflight: what is done before a request of the agent.
+const (
+	PreflightRepair = "repair"
+	PreflightOff    = "off"
+)
+
+// choices has the values of the settings that allow only some.
+var choices = map[string][]string{"preflight": {PreflightRepair, PreflightOff}}
+
 // settings returns all settings in the order in which they are shown. docs/opencode.md
 // has the names.
 func (c *Config) settings() []setting {
@@ -99,6 +111,8 @@ func (c *Config) settings() []setting {
 		{"recoverInterruptedTools", &c.InterruptedTools, 0, 0, "Mark hanging tool calls of idle sessions as failed."},
 		{"explainThinkingBlockModified", &c.ThinkingBlockModified, 0, 0, "Explain errors about altered thinking."},
 		{"explainAssistantPrefillUnsupported", &c.AssistantPrefillUnsupported, 0, 0, "Explain errors about a request that ends with an assistant message."},
+		{"preflight", &c.Preflight, 0, 0, "Repair a broken session before its next request, if that loses nothing that can be read."},
+		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for that repair, in milliseconds."},
 		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},
 		{"lookBackHours", &c.LookBackHours, 0, 24 * 365, "At start, also repair sessions that failed within this many hours."},
 		{"retentionDays", &c.RetentionDays, 0, 36_500, "How many days the journal keeps the data for undo while mend watches. 0 means forever."},
@@ -117,6 +131,7 @@ func defaults() Config {
 		EmptyContentMessage: true, UnavailableTool: true, InterruptedTools: true,
 		InvalidToolCall: true, InvalidFile: true, FirstPromptMissing: true, ThinkingSignature: true, EncryptedReasoning: true,
 		ThinkingBlockModified: true, AssistantPrefillUnsupported: true,
+		Preflight: PreflightRepair, PreflightMs: 1500,
 		TimeoutMs: 5000, LookBackHours: 24,
 		origin: map[string]Origin{},
 	}

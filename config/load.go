@@ -158,7 +158,7 @@ func (c *Config) validate(k setting, origin Origin) error {
 			return k.typeError(strconv.Itoa(*v))
 		}
 	case *string:
-		if strings.TrimSpace(*v) == "" {
+		if allowed := choices[k.name]; strings.TrimSpace(*v) == "" || allowed != nil && !slices.Contains(allowed, *v) {
 			return k.typeError(strconv.Quote(*v))
 		}
 	}
@@ -172,6 +172,9 @@ func (k setting) want() string {
 	case *int:
 		return fmt.Sprintf("a whole number from %d to %d", k.min, k.max)
 	case *string:
+		if allowed := choices[k.name]; allowed != nil {
+			return strings.Join(allowed, " or ")
+		}
 		return "a text that is not blank"
 	}
 	return "true or false"

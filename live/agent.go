@@ -78,4 +78,13 @@ type Repairer interface {
 	// are ignored. The error wraps [repair.ErrBusy] if the session is busy and Force
 	// is not set.
 	Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error)
+	// RepairIf is Repair, but calls accept before it applies a plan. If that returns an
+	// error, nothing is changed, and RepairIf returns the error. If another program
+	// interferes, accept is called again with a new plan.
+	RepairIf(ctx context.Context, id string, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
+	// LastUndone reports whether the newest change of the session is an undo.
+	LastUndone(ctx context.Context, id string) (bool, error)
+	// Verified reports whether mend was verified with this version of the agent; with
+	// "", with the newest version that wrote to the store.
+	Verified(version string) bool
 }

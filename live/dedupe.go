@@ -52,6 +52,14 @@ func (d *dedupe) attempt(session string) bool {
 	return true
 }
 
+// progress takes back the count of a recovery that changed the store: it did not fail.
+func (d *dedupe) progress(session string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	n, _ := d.attempts.get(session)
+	d.attempts.set(session, max(0, n-1))
+}
+
 // reset clears the attempt count after a turn of the session succeeded.
 func (d *dedupe) reset(session string) {
 	d.mu.Lock()

@@ -13,7 +13,6 @@ import (
 	"time"
 
 	"mend/agent/opencode"
-	"mend/change"
 	"mend/repair"
 	"mend/session"
 )
@@ -33,6 +32,8 @@ type fakeAgent struct {
 	onRepair   func()
 	updated    int64
 	lastChange string // what LastChange returns
+	result     repair.Result
+	undone     bool
 }
 
 func (f *fakeAgent) record(format string, args ...any) error {
@@ -115,7 +116,11 @@ func (f *fakeAgent) LastChange(context.Context, string, time.Time) (string, erro
 	return f.lastChange, f.record("lastChange")
 }
 
-func (f *fakeAgent) Repair(_ context.Context, _ string, r repair.Request) (string, repair.Result, error) {
+func (f *fakeAgent) Repair(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
+	return f.RepairIf(ctx, id, r, nil)
+}
+
+func (f *fakeAgent) RepairIf(ctx context.Context, _ string, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
 	err := f.record("repair")
 	f.mu.Lock()
 	f.requests = append(f.requests, r)
@@ -124,8 +129,20 @@ func (f *fakeAgent) Repair(_ context.Context, _ string, r repair.Request) (strin
 	if hook != nil {
 		hook()
 	}
-	return f.entry, repair.Result{Plan: change.Plan{}}, err
+	if accept != nil && err == nil && f.entry != "" {
+		err = accept(ctx, f.result)
+	}
+	if err != nil {
+		return "", f.result, err
+	}
+	return f.entry, f.result, nil
 }
+
+func (f *fakeAgent) LastUndone(context.Context, string) (bool, error) {
+	return f.undone, f.record("lastUndone")
+}
+
+func (f *fakeAgent) Verified(version string) bool { return version != "9.9.9" }
 
 // hook returns a Hook of the fakeAgent, which also records its callbacks. It never waits.
 func (f *fakeAgent) hook(o Options) *Hook {

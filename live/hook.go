@@ -188,13 +188,20 @@ func (h *Hook) agentMessages(ctx context.Context, s SessionRef, limit int) ([]Me
 // busyDelays are the delays between tries while the agent still writes.
 var busyDelays = [...]time.Duration{100 * time.Millisecond, 400 * time.Millisecond, 1500 * time.Millisecond}
 
-// repair calls [Repairer.Repair], and retries while the session is busy.
-func (h *Hook) repair(ctx context.Context, id string, req repair.Request) (string, repair.Result, error) {
+// complete returns the request with the version of the agent and the texts of the
+// options.
+func (h *Hook) complete(req repair.Request) repair.Request {
 	h.mu.Lock()
+	defer h.mu.Unlock()
 	req.Version = h.version
-	h.mu.Unlock()
 	req.Placeholder = h.opt.Placeholder
 	req.Cancelled = cmp.Or(req.Cancelled, h.opt.Cancelled)
+	return req
+}
+
+// repair calls [Repairer.Repair], and retries while the session is busy.
+func (h *Hook) repair(ctx context.Context, id string, req repair.Request) (string, repair.Result, error) {
+	req = h.complete(req)
 	for _, delay := range busyDelays {
 		entry, result, err := h.store.Repair(ctx, id, req)
 		if !errors.Is(err, repair.ErrBusy) {

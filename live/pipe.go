@@ -16,7 +16,11 @@ import (
 
 // Protocol is the version of the protocol between mend and its plugin, which
 // docs/plugin-protocol.md describes. Incompatible changes increase it.
-const Protocol = 1
+const Protocol = 2
+
+// oldestProtocol is the oldest version that mend still speaks. A plugin names it in its
+// hello, and the newest that it speaks as max.
+const oldestProtocol = 1
 
 // Errors of a [Pipe].
 var (
@@ -71,6 +75,7 @@ func (p *Pipe) end() { p.endOnce.Do(func() { close(p.ended) }) }
 type Hello struct {
 	Directory string    // that the agent works in
 	Plugin    string    // the version of mend that wrote the plugin
+	Protocol  int       // that both sides speak
 	Since     time.Time // when the plugin began to listen; it reports the errors of all messages created later
 }
 
@@ -83,15 +88,15 @@ func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (H
 	if err != nil {
 		return Hello{}, err
 	}
-	if l.Type != lineHello || l.Protocol != Protocol {
-		err = fmt.Errorf("%w: %.40s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, Protocol)
+	if l.Type != lineHello || l.Protocol < oldestProtocol || l.Protocol > Protocol {
+		err = fmt.Errorf("%w: %.40s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, oldestProtocol)
 		return Hello{}, errors.Join(err, p.Bye(ctx, err.Error()))
 	}
-	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Since: time.Now()}
+	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Protocol: min(max(l.Protocol, l.Max), Protocol), Since: time.Now()}
 	if l.Since > 0 {
 		h.Since = time.UnixMilli(l.Since)
 	}
-	if err := p.sendAndWait(ctx, line{Type: lineHello, Protocol: Protocol, Mend: version}); !errors.Is(err, ErrAgentEnded) {
+	if err := p.sendAndWait(ctx, line{Type: lineHello, Protocol: h.Protocol, Mend: version}); !errors.Is(err, ErrAgentEnded) {
 		return h, err
 	}
 	return h, nil
@@ -119,9 +124,19 @@ func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
 	}
 }
 
-// Serve reads lines of the plugin and calls handle for each event. It returns nil at
-// the end of the input. Lines of unknown types are ignored.
-func (p *Pipe) Serve(in *LineReader, handle func(Event)) error {
+// Ready tells the plugin that it can ask a question before each request, and for how long
+// it may wait for the answer. If wait is 0 it asks none. Plugins of protocol 1 ignore it.
+func (p *Pipe) Ready(ctx context.Context, wait time.Duration) error {
+	return p.send(ctx, line{Type: lineReady, Wait: wait.Milliseconds()}, nil)
+}
+
+// Serve reads lines of the plugin until the end of the input, and then returns nil. It
+// calls handle for each event. It calls answer for each question, in a goroutine of its
+// own, and sends what that returns. Lines of unknown types are ignored. Serve returns
+// when all questions are answered.
+func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), answer func(context.Context, Question) (entry string, err error)) error {
+	var questions sync.WaitGroup
+	defer questions.Wait()
 	defer p.end()
 	for {
 		l, err := in.next()
@@ -138,8 +153,26 @@ func (p *Pipe) Serve(in *LineReader, handle func(Event)) error {
 			}
 		case lineAnswer:
 			p.deliver(l)
+		case lineQuestion:
+			questions.Go(func() { p.reply(ctx, l, answer) })
 		}
 	}
+}
+
+// reply answers a question of the plugin.
+func (p *Pipe) reply(ctx context.Context, l line, answer func(context.Context, Question) (string, error)) {
+	entry, err := answer(ctx, Question{
+		Session: SessionRef{l.Session, l.Directory}, Version: l.Version, Deadline: time.Duration(l.Wait) * time.Millisecond,
+		Begin: func(ctx context.Context) (waits bool, err error) {
+			err = p.call(ctx, line{Method: "begin", Question: l.ID}, &waits)
+			return waits, err
+		},
+	})
+	r := line{Type: lineReply, ID: l.ID, Repair: entry}
+	if err != nil {
+		r.Error = err.Error()
+	}
+	_ = p.send(ctx, r, nil) // an agent that has ended needs no answer
 }
 
 // deliver passes an answer to the call that waits for it.
@@ -237,6 +270,7 @@ func (p *Pipe) Prompt(ctx context.Context, s SessionRef, prompt Prompt) error {
 type line struct {
 	Type      string          `json:"type"`
 	Protocol  int             `json:"protocol,omitempty"`
+	Max       int             `json:"max,omitempty"`
 	Mend      string          `json:"mend,omitempty"`
 	Plugin    string          `json:"plugin,omitempty"`
 	Directory string          `json:"directory,omitempty"`
@@ -250,6 +284,10 @@ type line struct {
 	Body      any             `json:"body,omitempty"`
 	Data      json.RawMessage `json:"data,omitempty"`
 	Error     string          `json:"error,omitempty"`
+	Version   string          `json:"version,omitempty"`  // of the agent
+	Wait      int64           `json:"wait,omitempty"`     // in milliseconds
+	Question  int             `json:"question,omitempty"` // the id of one
+	Repair    string          `json:"repair,omitempty"`
 }
 
 // The types of lines.
@@ -259,6 +297,10 @@ const (
 	lineEvent  = "event"  // from the plugin
 	lineCall   = "call"   // from mend
 	lineAnswer = "answer" // from the plugin, to a call
+
+	lineReady    = "ready"    // from mend: questions are answered
+	lineQuestion = "question" // from the plugin
+	lineReply    = "reply"    // from mend, to a question
 )
 
 // maxLine is the maximum length of a line, in bytes.

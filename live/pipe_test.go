@@ -59,7 +59,7 @@ func TestPipe(t *testing.T) {
 	handshake := make(chan error, 1)
 	go func() {
 		h, err := p.Handshake(t.Context(), lines, "v2")
-		if want := (Hello{Directory: "/p", Plugin: "v1", Since: time.UnixMilli(1700000000000)}); h != want {
+		if want := (Hello{Directory: "/p", Plugin: "v1", Protocol: 1, Since: time.UnixMilli(1700000000000)}); h != want {
 			err = errors.Join(err, fmt.Errorf("hello is %+v, want %+v", h, want))
 		}
 		handshake <- err
@@ -72,7 +72,7 @@ func TestPipe(t *testing.T) {
 	}
 	events := make(chan Event, 10)
 	served := make(chan error, 1)
-	go func() { served <- p.Serve(lines, func(e Event) { events <- e }) }()
+	go func() { served <- p.Serve(t.Context(), lines, func(e Event) { events <- e }, nil) }()
 	other.send(`{"type":"event","event":{"type":"session.idle","properties":{"sessionID":"ses_1"}}}`)
 	other.send(`{"type":"event"}`)
 	other.send(`{"type":"weather"}`)
@@ -139,7 +139,7 @@ func TestPipe(t *testing.T) {
 
 // TestOtherProtocol checks that a plugin of another protocol gets bye.
 func TestOtherProtocol(t *testing.T) {
-	for _, first := range []string{`{"type":"hello","protocol":2}`, `{"type":"hello"}`, `{"type":"event","protocol":1}`, `{"type":"` + strings.Repeat("x", 1<<20) + `"}`} {
+	for _, first := range []string{`{"type":"hello","protocol":3}`, `{"type":"hello"}`, `{"type":"event","protocol":1}`, `{"type":"` + strings.Repeat("x", 1<<20) + `"}`} {
 		p, lines, other := newTestPipe(t)
 		go other.send(first)
 		failed := make(chan error, 1)
@@ -166,7 +166,7 @@ func TestBadLines(t *testing.T) {
 		if _, err := p.Handshake(t.Context(), NewLineReader(strings.NewReader(text)), ""); err == nil {
 			t.Errorf("%s: Handshake accepted it", name)
 		}
-		if err := p.Serve(NewLineReader(strings.NewReader(text)), func(Event) {}); (err == nil) != (text == "") {
+		if err := p.Serve(t.Context(), NewLineReader(strings.NewReader(text)), func(Event) {}, nil); (err == nil) != (text == "") {
 			t.Errorf("%s: Serve = %v", name, err)
 		}
 	}

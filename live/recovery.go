@@ -106,11 +106,6 @@ func (r *recovery) perform(ctx context.Context) (repaired, final bool) {
 	if err != nil {
 		return r.fail(ctx, err)
 	}
-	if isExplainOnly(r.err.Class) {
-		r.countOutcome(Refused)
-		r.explain(ctx)
-		return false, true
-	}
 	entry, err := r.lastChange(ctx)
 	if err != nil {
 		return r.fail(ctx, err)
@@ -125,7 +120,9 @@ func (r *recovery) perform(ctx context.Context) (repaired, final bool) {
 
 // repairStore repairs the store, shows the result and resumes the turn.
 func (r *recovery) repairStore(ctx context.Context, ms []Message) (repaired, final bool) {
-	r.announce(ctx)
+	if !isExplainOnly(r.err.Class) {
+		r.announce(ctx)
+	}
 	entry, result, err := r.repair(ctx, r.info.SessionID, r.request())
 	switch {
 	case err != nil:
@@ -144,7 +141,9 @@ func (r *recovery) repairStore(ctx context.Context, ms []Message) (repaired, fin
 		text = "The error came again: all of its kind is removed. " + text
 	}
 	r.showToast(ctx, Toast{notices[r.err.Class].title, text, VariantSuccess, toastTime})
-	r.resume(ctx, ms)
+	if !r.resume(ctx, ms) { // a prompt that mend sends counts, so that it cannot loop
+		r.dedupe.progress(r.info.SessionID)
+	}
 	return true, true
 }
 
@@ -268,20 +267,21 @@ func (r *recovery) findFailedInStore(ctx context.Context) (Info, error) {
 const ResumeText = "[session recovered - continuing previous task]"
 
 // resume sends the prompt that continues the turn after a recovery of thinking, if
-// that is enabled. It does not retry, because the prompt may have arrived.
-func (r *recovery) resume(ctx context.Context, ms []Message) {
+// that is enabled, and reports whether the agent may have got it. It does not retry.
+func (r *recovery) resume(ctx context.Context, ms []Message) bool {
 	thinking := r.err.Class == repair.ThinkingBlockOrder || r.err.Class == repair.ThinkingDisabledViolation
 	if !thinking || !r.opt.AutoResume || r.storeOnly || ctx.Err() != nil {
-		return
+		return false
 	}
 	p := resumePrompt(lastUserPrompt(ms))
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Timeout)
 	defer cancel()
 	if err := r.agent.Prompt(ctx, r.ref(), p); err != nil {
 		r.log.Error("resuming the turn", "error", err)
-		return
+		return true
 	}
 	r.log.Info("resumed")
+	return true
 }
 
 // resumePrompt returns the prompt that continues a turn, with the agent, model and

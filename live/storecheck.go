@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+
+	"mend/session"
 )
 
 // ErrOtherStore is returned if the agent is not known to read the store that mend
@@ -65,6 +67,10 @@ func (h *Hook) CheckStore(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	return h.checkSessions(ctx, heads)
+}
+
+func (h *Hook) checkSessions(ctx context.Context, heads []session.Head) (err error) {
 	for _, head := range heads[:min(maxChecked, len(heads))] {
 		var reported []Message
 		if reported, err = h.agentMessages(ctx, SessionRef{head.ID, head.Directory}, 2); err == nil {

@@ -33,7 +33,8 @@ var notices = map[repair.Class]notice{
 	repair.AssistantPrefillUnsupported: {"Prefill Unsupported", "Prefill not supported; continuing without recovery."},
 }
 
-// isExplainOnly reports whether errors of the class are explained, but not recovered.
+// isExplainOnly reports whether the store seldom has a fault that causes errors of the
+// class: they are explained unless it has one.
 func isExplainOnly(c repair.Class) bool {
 	return c == repair.ThinkingBlockModified || c == repair.AssistantPrefillUnsupported
 }
@@ -81,4 +82,14 @@ func failedText(err error) string {
 
 func limitText(attempts int) string {
 	return fmt.Sprintf("Not repaired again: it failed after %d recoveries. \"mend scan\" tells more.", attempts)
+}
+
+const repairedTitle = "Session repaired"
+
+func sendAgainText(entry string) string {
+	return fmt.Sprintf("Send your prompt again. To take the repair back: mend undo %s", entry)
+}
+
+func beforeRequestText(entry string) string {
+	return fmt.Sprintf("Repaired before sending. To take it back: mend undo %s", entry)
 }

@@ -13,13 +13,14 @@ func TestUpstream(t *testing.T) {
 	for name, test := range map[string]func(*testing.T){
 		"HND-01 HND-02 the same prefill error twice": func(t *testing.T) {
 			f, info := failedSession(prefillText)
+			f.entry = "" // the store has no fault
 			h := f.hook(Options{AutoResume: true})
 			for n := range 2 {
 				if h.HandleSessionRecovery(t.Context(), info) {
 					t.Errorf("call %d = true, want false", n)
 				}
 			}
-			wantTimes(t, f, map[string]int{"abort": 1, "toast": 1, "prompt": 0, "repair": 0})
+			wantTimes(t, f, map[string]int{"abort": 1, "toast": 1, "prompt": 0, "repair": 1})
 		},
 		"HND-04 no id, a bare array of messages": func(t *testing.T) {
 			var ms []Message
@@ -205,6 +206,9 @@ func TestToasts(t *testing.T) {
 		{"encrypted content could not be verified", "Reasoning Recovery", "Removing reasoning that cannot be read..."},
 	} {
 		f, info := failedSession(c.text)
+		if c.text == prefillText {
+			f.entry = "" // the store has no fault
+		}
 		f.hook(Options{}).HandleSessionRecovery(t.Context(), info)
 		if len(f.toasts) == 0 {
 			t.Errorf("%s: no toast", c.text)

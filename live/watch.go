@@ -17,6 +17,7 @@ type Watch struct {
 	items     map[string]*queueItem // by session
 	order     []string              // sessions in items, oldest first
 	aborted   boundedMap[struct{}]  // sessions whose turn the user aborted
+	prompted  boundedMap[struct{}]  // sessions with a prompt that has no answer, not even a failed one
 	seen      boundedMap[struct{}]  // sessions that had events
 	wake      chan struct{}
 	closed    chan struct{}
@@ -27,6 +28,7 @@ type Watch struct {
 type queueItem struct {
 	failures []Info // at most two: without and with the id of the message
 	idle     bool
+	silent   bool // a turn ended without an answer, or with an error that is not known
 	ref      SessionRef
 }
 
@@ -57,15 +59,20 @@ func (w *Watch) Accept(e Event) {
 	switch {
 	case u.deleted:
 		w.aborted.remove(u.session)
+		w.prompted.remove(u.session)
 		w.seen.remove(u.session)
 		w.removeLocked(u.session)
 	case u.prompted: // also set when the agent sends an old prompt again after summarising it
 		w.aborted.remove(u.session)
+		w.prompted.set(u.session, struct{}{})
 	case u.succeeded:
+		w.prompted.remove(u.session)
 		w.hook.dedupe.reset(u.session)
 	case u.failure != nil && isAbort(u.failure):
+		w.prompted.remove(u.session)
 		w.aborted.set(u.session, struct{}{})
 	case u.failure != nil && w.hook.IsRecoverableError(u.failure.Error):
+		w.prompted.remove(u.session)
 		item := w.itemLocked(u.session, e.Directory)
 		if len(item.failures) < 2 {
 			item.failures = append(item.failures, *u.failure)
@@ -73,7 +80,12 @@ func (w *Watch) Accept(e Event) {
 			item.failures[1] = *u.failure
 		}
 	case u.idle && !w.consumeAbortLocked(u.session):
-		w.itemLocked(u.session, e.Directory).idle = true
+		item := w.itemLocked(u.session, e.Directory)
+		item.idle = true
+		if _, ok := w.prompted.get(u.session); ok {
+			item.silent = true
+			w.prompted.remove(u.session)
+		}
 	}
 }
 
@@ -159,7 +171,10 @@ func (w *Watch) process(ctx context.Context, item *queueItem) {
 			w.hook.HandleSessionRecovery(ctx, i)
 		}
 	}
-	if item.idle && ctx.Err() == nil {
-		w.hook.HandleIdle(ctx, item.ref)
+	if item.idle && ctx.Err() == nil && w.hook.HandleIdle(ctx, item.ref) {
+		return
+	}
+	if item.silent && ctx.Err() == nil {
+		w.hook.HandleUnanswered(ctx, item.ref)
 	}
 }

@@ -13,6 +13,9 @@ import (
 // Profile implements [agent.Forecaster].
 func (s *store) Profile(version string) string { return render.ProfileFor(version).Version }
 
+// Verified implements [agent.Forecaster].
+func (s *store) Verified(version string) bool { return render.Verified(version) }
+
 // Forecast implements [agent.Forecaster]. It reads only.
 func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
 	loaded, err := s.Load(ctx, head)

@@ -85,7 +85,9 @@ func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string)
 	if _, err := client.Recover(ctx); err != nil {
 		log.Error("finishing what a crash left", "error", err)
 	}
-	return newRecoverer(agent, client, c, liveOptions(c), log, newRecoveryCounter(journal)), nil
+	h := newRecoverer(agent, client, c, liveOptions(c), log, newRecoveryCounter(journal))
+	h.journal = journal
+	return h, nil
 }
 
 // maxCatchUp limits the time for the recovery of missed and of unreported errors, each.
@@ -104,7 +106,8 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 		h.recoverMissed(ctx, hello.Since, hello.Directory)
 	})
 	ended := make(chan error, 1)
-	go func() { ended <- pipe.Serve(lines, w.Accept) }()
+	answer := h.preflight(ctx, pipe)
+	go func() { ended <- pipe.Serve(ctx, lines, w.Accept, answer) }()
 	var err error
 	select {
 	case err = <-ended:

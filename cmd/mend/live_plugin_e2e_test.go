@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -87,9 +88,7 @@ func TestLivePlugin(t *testing.T) {
 				h, session, g := home(t, version, !c.thinkingDisabled)
 				damageSession(t, h, session, c.damage)
 				installPlugin(t, h)
-				if c.autoResume {
-					configure(t, h, `{"autoResume": true} // really`)
-				}
+				configure(t, h, fmt.Sprintf(`{"preflight": "off", "autoResume": %t} // really`, c.autoResume))
 				server := h.Serve()
 				seen := followToasts(t, server)
 				g.set(c.refuse)
@@ -141,6 +140,7 @@ func TestLivePluginRun(t *testing.T) {
 				h, session, _ := home(t, version, true)
 				damageSession(t, h, session, "blank answer")
 				installPlugin(t, h)
+				configure(t, h, `{"preflight": "off"}`)
 				if c.deaf != "" {
 					editPlugin(t, h, "const WANTED =", c.deaf)
 				}
@@ -289,6 +289,7 @@ func TestLivePluginKilled(t *testing.T) {
 			t.Parallel()
 			h, session, _ := home(t, version, true)
 			installPlugin(t, h)
+			configure(t, h, `{"preflight": "off"}`)
 			server := h.Serve()
 			alive := func(prompt string) {
 				t.Helper()

@@ -175,6 +175,72 @@ func TestHookConversation(t *testing.T) {
 	}
 }
 
+// TestHookQuestion checks the conversation before a request: the hook asks whether the
+// agent is idle and still waits, repairs the session, and answers.
+func TestHookQuestion(t *testing.T) {
+	store, session := blankTextStore(t)
+	for _, c := range []struct {
+		name    string
+		set     []string
+		version string
+		busy    bool
+		calls   string
+		repairs int
+	}{
+		{"a newer version", nil, "99.0.0", false, "", 0},
+		{"busy", nil, "1.1.53", true, "busy toast", 0},
+		{"idle", nil, "1.1.53", false, "busy begin toast toast", 1},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := startMend(t, store, append([]string{"hook", "--set", "lookBackHours=0"}, c.set...)...)
+			send := func(text string) {
+				if _, err := io.WriteString(r.in, text+"\n"); err != nil {
+					t.Fatal(err)
+				}
+			}
+			send(`{"type":"hello","protocol":1,"max":2,"plugin":"test","directory":"/p"}`)
+			var calls []string
+			var reply struct{ Repair, Error string }
+			lines := bufio.NewScanner(r.out)
+			for done := false; !done && lines.Scan(); {
+				var l struct {
+					Type, Method string
+					ID, Wait     int
+				}
+				if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+					t.Fatalf("%s: %v", lines.Bytes(), err)
+				}
+				switch l.Type {
+				case "ready":
+					if l.Wait != 1500 {
+						t.Errorf("ready: %s", lines.Bytes())
+					}
+					send(fmt.Sprintf(`{"type":"question","id":3,"session":%q,"version":%q,"directory":"/p","wait":60000}`, session, c.version))
+				case "call":
+					calls = append(calls, l.Method)
+					send(fmt.Sprintf(`{"type":"answer","id":%d,"data":%t}`, l.ID, l.Method == "begin" || c.busy))
+				case "reply":
+					done = true
+					if err := json.Unmarshal(lines.Bytes(), &reply); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			r.in.Close()
+			if err := <-r.done; err != nil {
+				t.Errorf("hook = %v", err)
+			}
+			if got := strings.Join(calls, " "); got != c.calls {
+				t.Errorf("calls %q, want %q", got, c.calls)
+			}
+			es, err := r.opt.Log(journal.Query{})
+			if err != nil || len(es) != c.repairs || (reply.Repair == "") == (reply.Error == "") {
+				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
+			}
+		})
+	}
+}
+
 // TestHookUnreportedError checks that a session is repaired once if the agent ends after
 // an error, reported or not. Sessions that broke before the agent started, and sessions
 // without events, are not repaired.

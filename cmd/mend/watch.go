@@ -110,11 +110,13 @@ type recoverer struct {
 	hook   *live.Hook
 	config config.Config
 	log    *slog.Logger
+
+	journal string // the folder of the journal; "" for watch
 }
 
 func newRecoverer(agent live.Agent, client *mend.Client, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
 	o.Log, o.Count = log, counts.add(log)
-	return &recoverer{live.New(agent, client, o), c, log}
+	return &recoverer{hook: live.New(agent, client, o), config: c, log: log}
 }
 
 // follow passes the events of the server to the hook until the context ends. After each

@@ -44,6 +44,12 @@ func byVersion(v ...string) [len(Versions)]string { return [len(Versions)]string
 // Table has every kind of damage whose effect is known.
 var Table = slices.Concat(texts, reasoning, interrupted, callFields, results, files, damaged, incomplete, lost, mixed, otherFiles, copies, several)
 
+// AddsFile reports whether the kind of damage with the name is a file of the user's own
+// beside the records. It is moved only after a question.
+func AddsFile(name string) bool {
+	return slices.ContainsFunc(otherFiles, func(k Kind) bool { return k.Name == name })
+}
+
 // ByName returns the function that applies the kind of damage with the name. It ends the
 // test if there is none.
 func ByName(t Failer, name string) func(Store) {

@@ -24,6 +24,7 @@ type StoreRunner struct {
 	server  *Server
 	session string // id of the fixture's session
 	tries   int
+	tried   string // id of the session of the last one
 }
 
 // ServeStores starts a server on the fixture in archive. Its executable has another name:
@@ -43,6 +44,9 @@ func (h *Home) ServeStores(archive []byte) *StoreRunner {
 	return s
 }
 
+// NameModel makes prompts name the agent and the model, as those of the TUI do.
+func (s *StoreRunner) NameModel() { s.server.NameModel = true }
+
 // Try replaces the server's store by the fixture's session as it is in the data directory
 // dir, and sends one more prompt in it. The session gets a new id, since the server goes on
 // writing to the one before. Nothing in dir changes but what SQLite does to a database that
@@ -53,8 +57,12 @@ func (s *StoreRunner) Try(dir string) (Result, error) {
 	if err := s.exchange(dir, id); err != nil {
 		return Result{}, fmt.Errorf("exchanging the store: %w", err)
 	}
+	s.tried = id
 	return s.send(id, "one more", timeout), nil
 }
+
+// TryAgain sends one more prompt in the session of the last [StoreRunner.Try].
+func (s *StoreRunner) TryAgain() Result { return s.send(s.tried, "once more", timeout) }
 
 // send sends a prompt, and aborts it once the program waits to try again.
 func (s *StoreRunner) send(id, prompt string, wait time.Duration) Result {

@@ -20,6 +20,9 @@ var listenLine = regexp.MustCompile(`listening on (http://127\.0\.0\.1:[0-9]+)`)
 type Server struct {
 	URL string // its HTTP API, without a path
 
+	// NameModel makes prompts name the agent and the model, as those of the TUI do.
+	NameModel bool
+
 	home *Home
 	stop func()
 }
@@ -72,9 +75,11 @@ func (s *Server) prompt(session, prompt string, wait time.Duration) Result {
 	before := len(h.api.Calls())
 	ctx, cancel := context.WithTimeout(h.t.Context(), wait)
 	defer cancel()
-	status, reply := s.post(ctx, "/session/"+session+"/message", map[string]any{
-		"parts": []any{map[string]any{"type": "text", "text": prompt}},
-	})
+	body := map[string]any{"parts": []any{map[string]any{"type": "text", "text": prompt}}}
+	if s.NameModel {
+		body["agent"], body["model"] = "build", map[string]any{"providerID": "anthropic", "modelID": "claude-fake"}
+	}
+	status, reply := s.post(ctx, "/session/"+session+"/message", body)
 	r := h.resultSince(before)
 	r.Session, r.Output, r.Code, r.TimedOut = session, reply, status, ctx.Err() != nil
 	return r

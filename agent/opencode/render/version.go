@@ -91,6 +91,18 @@ func ProfileFor(version string) Profile {
 	return all[0]
 }
 
+// newestVerified is the newest version that was observed. Its profile is the last one.
+const newestVerified = "1.18.34"
+
+// Verified reports whether the version lies between the oldest and the newest one that
+// were observed. A newer one may send other requests than its profile says.
+func Verified(version string) bool {
+	v, ok := parseVersion(version)
+	oldest, _ := parseVersion(Profiles()[0].Version)
+	newest, _ := parseVersion(newestVerified)
+	return ok && slices.Compare(v, oldest) >= 0 && slices.Compare(v, newest) <= 0
+}
+
 // parseVersion returns the three numbers of a version such as "1.2.27", "v1.2" or
 // "1.2.0-beta.1". It reports false for other strings.
 func parseVersion(version string) ([]int, bool) {

@@ -16,16 +16,22 @@ const deleted = (session) => ({ type: "session.deleted", properties: { info: { i
 const turn = () => new Promise((done) => setImmediate(done))
 
 const client = { session: { messages: async () => ({ data: [] }) }, tui: {} }
-let tell
+let tell, ask
 
 async function plugin() {
-  const { event } = await MendPlugin({ client, directory: "/p" })
+  const { event, "chat.message": chatMessage } = await MendPlugin({ client, directory: "/p" })
+  ask = (sessionID) => {
+    const question = { settled: false }
+    question.end = chatMessage({ sessionID }, {}).then(() => (question.settled = true))
+    return question
+  }
   tell = (...events) => events.forEach((e) => event({ event: e }))
 }
 
 beforeEach(async () => {
   hooks.length = 0
   spawn.fails = false
+  spawn.greeting = [{ type: "hello", protocol: 1 }]
   client.session.messages = async () => ({ data: [] })
   await plugin()
 })
@@ -162,4 +168,97 @@ test("what is kept is bounded", () => {
   end(hooks[0])
   assert.equal(hooks[1].events().length, 32)
   assert.equal(hooks[1].events().at(-1), "ses_999")
+})
+
+// Questions before a request.
+const answering = [{ type: "hello", protocol: 2 }, { type: "ready", wait: 1000 }]
+const questions = (hook) => hook.lines.filter((l) => l.type === "question")
+const settled = async (question) => (await turn(), question.settled)
+
+async function answeringPlugin(t) {
+  hooks.length = 0
+  spawn.greeting = answering
+  t.mock.timers.enable({ apis: ["setTimeout"] })
+  await plugin()
+}
+
+test("a prompt waits until mend has answered", async (t) => {
+  await answeringPlugin(t)
+  const question = ask("ses_1")
+  assert.equal(await settled(question), false)
+  const { id, ...rest } = questions(hooks[0]).at(-1)
+  assert.equal(rest.session, "ses_1")
+  assert.ok(rest.wait > 0 && rest.wait <= 1000)
+  hooks[0].says({ type: "reply", id, repair: "quail" })
+  assert.equal(await settled(question), true)
+})
+
+test("a prompt waits no longer than mend has said, and a mend that is late is not asked again until it answers", async (t) => {
+  await answeringPlugin(t)
+  const question = ask("ses_1")
+  await turn()
+  const { id } = questions(hooks[0]).at(-1)
+  t.mock.timers.tick(1000)
+  assert.equal(await settled(question), true)
+  assert.equal(await settled(ask("ses_1")), true)
+  hooks[0].says({ type: "call", id: 7, method: "begin", question: id })
+  assert.deepEqual(hooks[0].lines.at(-1), { type: "answer", id: 7, data: false }, "no repair begins too late")
+  hooks[0].says({ type: "reply", id, error: "too late" })
+  const again = ask("ses_1")
+  assert.equal(await settled(again), false)
+})
+
+test("a repair that has begun is waited for", async (t) => {
+  await answeringPlugin(t)
+  const question = ask("ses_1")
+  await turn()
+  const { id } = questions(hooks[0]).at(-1)
+  hooks[0].says({ type: "call", id: 7, method: "begin", question: id })
+  assert.deepEqual(hooks[0].lines.at(-1), { type: "answer", id: 7, data: true })
+  t.mock.timers.tick(5000)
+  assert.equal(await settled(question), false)
+  t.mock.timers.tick(30_000)
+  assert.equal(await settled(question), true, "but not for ever")
+})
+
+test("a hook that ends is waited for no longer", async (t) => {
+  await answeringPlugin(t)
+  const question = ask("ses_1")
+  await turn()
+  end(hooks[0])
+  assert.equal(await settled(question), true)
+})
+
+for (const [name, greeting] of [
+  ["a mend of the first protocol", [{ type: "hello", protocol: 1 }]],
+  ["a mend that has it switched off", [{ type: "hello", protocol: 2 }, { type: "ready", wait: 0 }]],
+  ["a mend that takes leave", [{ type: "bye", reason: "off" }]],
+]) {
+  test(`${name} is never waited for`, async (t) => {
+    hooks.length = 0
+    spawn.greeting = greeting
+    t.mock.timers.enable({ apis: ["setTimeout"] })
+    await plugin()
+    assert.equal(await settled(ask("ses_1")), true)
+    assert.equal(hooks.flatMap(questions).length, 0)
+  })
+}
+
+test("a mend that says nothing costs one wait, not one for each prompt", async (t) => {
+  hooks.length = 0
+  spawn.greeting = []
+  t.mock.timers.enable({ apis: ["setTimeout"] })
+  const started = plugin()
+  await turn()
+  t.mock.timers.tick(1500)
+  await started
+  for (let n = 0; n < 5; n++) assert.equal(await settled(ask("ses_1")), true)
+})
+
+test("without mend a prompt does not wait", async (t) => {
+  hooks.length = 0
+  spawn.fails = true
+  t.mock.timers.enable({ apis: ["setTimeout"] })
+  await plugin()
+  assert.equal(await settled(ask("ses_1")), true)
 })

@@ -3,6 +3,10 @@ import { EventEmitter } from "node:events"
 
 export const hooks = []
 
+// greeting is what a hook says to a hello: this one speaks the first protocol. It answers
+// the question of the start.
+spawn.greeting = [{ type: "hello", protocol: 1 }]
+
 export function spawn() {
   if (spawn.fails) throw new Error("no process can be started")
   const hook = new EventEmitter()
@@ -20,7 +24,13 @@ export function spawn() {
     stdin: Object.assign(new EventEmitter(), {
       writable: true,
       writableLength: 0,
-      write: (text) => hook.dead || lines.push(JSON.parse(text)),
+      write: (text) => {
+        if (hook.dead) return
+        const line = JSON.parse(text)
+        lines.push(line)
+        if (line.type === "hello") for (const l of spawn.greeting) hook.says(l)
+        if (line.type === "question" && !line.session) hook.says({ type: "reply", id: line.id })
+      },
     }),
     stdout: Object.assign(new EventEmitter(), { setEncoding() {}, destroy() {} }),
   })

@@ -1,0 +1,143 @@
+package live
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"mend/repair"
+)
+
+func fixed(severity repair.Severity, class repair.Class, loses string) repair.Diagnosis {
+	return repair.Diagnosis{Severity: severity, Class: class, Loses: loses, Why: "why"}
+}
+
+// TestPreflight checks when a session is repaired before a request, and when it is left
+// as it is.
+func TestPreflight(t *testing.T) {
+	lossless := repair.Result{Fixed: []repair.Diagnosis{fixed(repair.Broken, repair.EmptyContentMessage, "")}}
+	for _, c := range []struct {
+		name     string
+		change   func(*fakeAgent, *Question)
+		repaired bool
+		err      error
+	}{
+		{"broken", func(*fakeAgent, *Question) {}, true, nil},
+		{"healthy", func(f *fakeAgent, _ *Question) { f.entry = "" }, false, nil},
+		{"a version that is not verified", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, false, ErrUnverified},
+		{"busy", func(f *fakeAgent, _ *Question) { f.busy = true }, false, errWorking},
+		{"busy or not is unknown", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"busy": errTest} }, false, errWorking},
+		{"undone", func(f *fakeAgent, _ *Question) { f.undone = true }, false, errUndone},
+		{"the journal cannot be read", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"lastUndone": errTest} }, false, errTest},
+		{"too late", func(_ *fakeAgent, q *Question) { q.Begin = func(context.Context) (bool, error) { return false, nil } }, false, ErrTooLate},
+		{"the agent has ended", func(_ *fakeAgent, q *Question) {
+			q.Begin = func(context.Context) (bool, error) { return true, ErrAgentEnded }
+		}, false, ErrAgentEnded},
+		{"after the deadline", func(f *fakeAgent, q *Question) {
+			q.Deadline = time.Nanosecond
+			f.onRepair = func() { time.Sleep(time.Millisecond) }
+		}, false, ErrTooLate},
+		{"what is lost can be read", func(f *fakeAgent, _ *Question) {
+			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.ThinkingBlockOrder, "What the model thought."))
+		}, false, errLossy},
+		{"what is lost cannot be read", func(f *fakeAgent, _ *Question) {
+			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.UnreadableRecord, "The rest of the text."))
+		}, true, nil},
+		{"something stays broken", func(f *fakeAgent, _ *Question) {
+			f.result.Remaining = []repair.Diagnosis{fixed(repair.Broken, repair.ThinkingSignature, "")}
+		}, false, errStill},
+		{"something latent stays", func(f *fakeAgent, _ *Question) {
+			f.result.Remaining = []repair.Diagnosis{fixed(repair.Latent, repair.ThinkingSignature, "")}
+		}, true, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fakeAgent{entry: "quail", result: lossless}
+			f.result.Fixed = append([]repair.Diagnosis(nil), lossless.Fixed...)
+			q := Question{Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			c.change(f, &q)
+			entry, err := f.hook(Options{Log: logTo(t)}).Preflight(t.Context(), q)
+			if (entry != "") != c.repaired || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+				t.Errorf("Preflight = %q, %v, want repaired %t, %v; did %v", entry, err, c.repaired, c.err, f.recorded())
+			}
+			toasts := 0
+			if c.repaired {
+				toasts = 1
+			}
+			if got := f.count("toast"); got != toasts {
+				t.Errorf("%d toasts, want %d", got, toasts)
+			}
+		})
+	}
+}
+
+// TestPreflightStored checks that at the start of an agent only the recent sessions of its
+// directory are repaired, and none that is busy.
+func TestPreflightStored(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		directory string
+		updated   int64
+		repairs   int
+	}{
+		{"of the directory", "/p", time.Now().UnixMilli(), 1},
+		{"of another directory", "/q", time.Now().UnixMilli(), 0},
+		{"old", "/p", 1, 0},
+	} {
+		f := &fakeAgent{entry: "quail", updated: c.updated}
+		q := Question{Session: SessionRef{Directory: c.directory}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+		if _, err := f.hook(Options{}).AnswerQuestion(t.Context(), time.Now().Add(-time.Hour), q); err != nil {
+			t.Errorf("%s: %v", c.name, err)
+		}
+		if got := f.count("repair"); got != c.repairs {
+			t.Errorf("%s: %d repairs, want %d", c.name, got, c.repairs)
+		}
+		for _, r := range f.requests {
+			if r.Force {
+				t.Errorf("%s: forced, although it is not known whether the session is busy", c.name)
+			}
+		}
+	}
+}
+
+// TestQuestionOfBadSession checks that an id that is none is refused.
+func TestQuestionOfBadSession(t *testing.T) {
+	f := &fakeAgent{entry: "quail"}
+	q := Question{Session: SessionRef{ID: "../x"}, Deadline: time.Minute}
+	if _, err := f.hook(Options{}).AnswerQuestion(t.Context(), time.Time{}, q); err == nil || f.count("repair") > 0 {
+		t.Errorf("AnswerQuestion = %v; did %v", err, f.recorded())
+	}
+}
+
+// TestUnanswered checks that a turn that ends without an answer leads to a look into the
+// store, and one that was answered, failed in a known way or was aborted does not.
+func TestUnanswered(t *testing.T) {
+	done := assistantMessage("msg_2")
+	done.Info.Finish = "stop"
+	asked := messageEvent(prompt("msg_1", "do it"))
+	for _, c := range []struct {
+		name    string
+		events  []Event
+		busy    bool
+		repairs int
+	}{
+		{"no answer", []Event{asked, idleEvent()}, false, 1},
+		{"idle twice", []Event{asked, idleEvent(), idleEvent()}, false, 1},
+		{"an unknown error", []Event{asked, errorEvent(otherText), idleEvent()}, false, 1},
+		{"answered", []Event{asked, messageEvent(done), idleEvent()}, false, 0},
+		{"aborted", []Event{asked, event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}), idleEvent()}, false, 0},
+		{"no prompt", []Event{idleEvent()}, false, 0},
+		{"still busy", []Event{asked, idleEvent()}, true, 0},
+		{"deleted", []Event{asked, event(eventDeleted, object{"info": object{"id": "ses_1"}})}, false, 0},
+	} {
+		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail", busy: c.busy}
+		w := NewWatch(f.hook(Options{}))
+		for _, e := range c.events {
+			w.Accept(e)
+		}
+		drain(t, w)
+		if got := f.count("repair"); got != c.repairs {
+			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recorded())
+		}
+	}
+}

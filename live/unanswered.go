@@ -1,0 +1,66 @@
+package live
+
+import (
+	"context"
+	"fmt"
+
+	"mend/repair"
+)
+
+// HandleUnanswered handles a session whose turn ended without an answer, or with an error
+// that is not known, and reports whether it repaired the store. An agent that cannot read
+// a stored record ends the turn like that. All that is broken in the store is repaired.
+func (h *Hook) HandleUnanswered(ctx context.Context, s SessionRef) bool {
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return false
+	}
+	defer release()
+	log := h.opt.Log.With("session", s.ID, "unanswered", true)
+	if h.busy(ctx, s) {
+		return false
+	}
+	if err := h.checkUnanswered(ctx, s); err != nil {
+		log.Warn("a turn without an answer is only reported", "why", err)
+		return false
+	}
+	idle := func(context.Context, repair.Result) error {
+		if h.busy(ctx, s) {
+			return errWorking
+		}
+		if !h.dedupe.attempt(s.ID) {
+			return fmt.Errorf("it failed after %d recoveries", h.opt.MaxAttempts)
+		}
+		return nil
+	}
+	entry, result, err := h.store.RepairIf(ctx, s.ID, h.complete(repair.Request{Except: h.opt.Disabled, Force: true}), idle)
+	switch {
+	case err != nil:
+		log.Warn("left alone", "why", err)
+		return false
+	case entry == "": // the store has no fault
+		return false
+	}
+	h.dedupe.progress(s.ID)
+	h.countRepaired(log, entry, result)
+	h.toast(ctx, s.Directory, Toast{repairedTitle, sendAgainText(entry), VariantSuccess, toastTime})
+	h.notify(&h.onComplete, s.ID)
+	return true
+}
+
+// checkUnanswered checks, if [Options.CheckStore] is set, that the agent reads the store.
+// If the agent cannot read the session, another one must be in both.
+func (h *Hook) checkUnanswered(ctx context.Context, s SessionRef) error {
+	if !h.opt.CheckStore {
+		return nil
+	}
+	ms, err := h.agentMessages(ctx, s, 2)
+	if err == nil {
+		return h.checkMessages(ctx, s.ID, ms)
+	}
+	heads, err := h.store.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	return h.checkSessions(ctx, heads)
+}
