@@ -106,7 +106,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errDisabled, errForeignPlugin, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io/fs"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -77,7 +78,7 @@ func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool
 // $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project.
 func pluginPath(project bool) (string, error) {
 	if project {
-		dir, err := os.Getwd()
+		dir, err := projectRoot()
 		return filepath.Join(dir, ".opencode", "plugins", pluginFile), err
 	}
 	for _, place := range []struct{ variable, subdir string }{{"OPENCODE_CONFIG_DIR", ""}, {"XDG_CONFIG_HOME", "opencode"}} {
@@ -96,9 +97,26 @@ func pluginPath(project bool) (string, error) {
 	return filepath.Join(home, ".config", "opencode", "plugins", pluginFile), nil
 }
 
+// projectRoot returns the folder of the project of the current folder: the nearest one
+// that has .git, or else the current folder.
+func projectRoot() (string, error) {
+	current, err := os.Getwd()
+	if err != nil {
+		return "", err
+	}
+	for dir := current; ; dir = filepath.Dir(dir) {
+		if _, err := os.Lstat(filepath.Join(dir, ".git")); err == nil {
+			return dir, nil
+		}
+		if dir == filepath.Dir(dir) {
+			return current, nil
+		}
+	}
+}
+
 // pluginText returns the text of the plugin that starts this program.
 func (a *app) pluginText() (string, error) {
-	exe, err := os.Executable()
+	exe, err := installedProgram()
 	if err != nil {
 		return "", err
 	}
@@ -107,6 +125,39 @@ func (a *app) pluginText() (string, error) {
 		return "", err
 	}
 	return strings.NewReplacer("__COMMAND__", string(command), "__VERSION__", a.opt.Version).Replace(pluginSource), nil
+}
+
+// temporaryProgram matches the path of a program that "go run" removes when it ends.
+var temporaryProgram = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`[/\\]go-build\d+[/\\]b\d+[/\\]exe[/\\]`)
+})
+
+var errTemporary = errors.New("this mend was started with \"go run\" and is removed when it ends: install it, for example with \"go install ./cmd/mend\", and run it from there")
+
+// installedProgram returns the path at which this program is started: a link that a
+// package manager renews at an upgrade, not the version of the program that it leads to
+// today.
+func installedProgram() (string, error) {
+	exe, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	if temporaryProgram().MatchString(exe) {
+		return "", errTemporary
+	}
+	started, err := exec.LookPath(os.Args[0])
+	if err == nil {
+		started, err = filepath.Abs(started)
+	}
+	if err != nil {
+		return exe, nil
+	}
+	a, err1 := os.Stat(exe)
+	b, err2 := os.Stat(started)
+	if err1 != nil || err2 != nil || !os.SameFile(a, b) {
+		return exe, nil
+	}
+	return started, nil
 }
 
 // maxPlugin is the maximum size of a plugin file, in bytes.
@@ -132,7 +183,9 @@ func readPlugin(path string) (version, text string, err error) {
 }
 
 func (a *app) installPlugin(path string, dryRun bool) error {
-	if _, _, err := readPlugin(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
+	_, _, err := readPlugin(path)
+	fresh := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !fresh {
 		return err
 	}
 	text, err := a.pluginText()
@@ -147,8 +200,24 @@ func (a *app) installPlugin(path string, dryRun bool) error {
 			return err
 		}
 	}
-	return a.reportPlugin(path, dryRun, "Installed", "install")
+	if err := a.reportPlugin(path, dryRun, "Installed", "install"); err != nil || dryRun {
+		return err
+	}
+	a.printf("%s", faint(installNotes))
+	if !fresh {
+		return nil // the older plugin may not have repaired before requests: the hook shows that once
+	}
+	journal, err := a.opt.JournalDir()
+	if err != nil {
+		return err
+	}
+	return writePreflightNotice(journal)
 }
+
+// installNotes are what a user should know of the installed plugin.
+const installNotes = `Before each prompt it repairs a broken session, if that loses nothing that can be read ("mend config": preflight).
+With any plugin, OpenCode installs npm packages at its next start. Without a network that takes about a minute.
+`
 
 func (a *app) uninstallPlugin(path string, dryRun bool) error {
 	_, _, err := readPlugin(path)
@@ -203,7 +272,7 @@ func (a *app) pluginStates() []pluginJSON {
 			p.State = "absent"
 		case errors.Is(err, errForeignPlugin):
 			p.State = "foreign"
-		case err != nil || wantErr != nil:
+		case err != nil || wantErr != nil && !errors.Is(wantErr, errTemporary):
 			p.State, p.Why = "unreadable", errors.Join(err, wantErr).Error()
 		case text == want:
 			p.State = "current"
