@@ -2,7 +2,6 @@ package mend_test
 
 import (
 	"fmt"
-	"io/fs"
 	"path/filepath"
 	"runtime"
 	"testing"
@@ -18,7 +17,7 @@ import (
 func planned(tb testing.TB, shape bigstore.Shape, n int) (plan func() int, size int64) {
 	tb.Helper()
 	dir := tb.TempDir()
-	id, err := bigstore.Growth(dir, shape, n)
+	g, err := bigstore.GrowthTree(dir, shape, n)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -26,20 +25,7 @@ func planned(tb testing.TB, shape bigstore.Shape, n int) (plan func() int, size 
 	if err != nil {
 		tb.Fatal(err)
 	}
-	head, err := c.Session(tb.Context(), id)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	err = filepath.WalkDir(dir, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			size += info.Size()
-		}
-		return err
-	})
+	head, err := c.Session(tb.Context(), g.Session)
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -49,7 +35,7 @@ func planned(tb testing.TB, shape bigstore.Shape, n int) (plan func() int, size 
 			tb.Fatal(err)
 		}
 		return len(r.Plan.Ops)
-	}, size
+	}, g.Bytes
 }
 
 // Every shape of which the growth is measured is one that a repair has work with.

@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"math/bits"
+	"slices"
 
 	"mend/session"
 )
@@ -46,7 +48,11 @@ func ImageOf(r *session.Record) *Image {
 	if r.Cols == nil {
 		return &Image{Data: r.Data, Mode: r.Mode}
 	}
-	b := []byte{rowVersion, byte(cmp.Or(r.Class, session.ClassText))}
+	size := 2 + sizeOf(len(r.Data)) + uvarintSize(len(r.Cols))
+	for _, c := range r.Cols {
+		size += sizeOf(len(c.Name)) + 1 + sizeOf(len(c.Bytes))
+	}
+	b := append(make([]byte, 0, size), rowVersion, byte(cmp.Or(r.Class, session.ClassText)))
 	b = appendBytes(b, r.Data)
 	b = binary.AppendUvarint(b, uint64(len(r.Cols)))
 	for _, c := range r.Cols {
@@ -59,10 +65,29 @@ func ImageOf(r *session.Record) *Image {
 
 const rowVersion = 1
 
+// sameImage reports whether the images of two records are equal, without making them.
+func sameImage(a, b *session.Record) bool {
+	if (a.Cols == nil) != (b.Cols == nil) || !bytes.Equal(a.Data, b.Data) {
+		return false
+	}
+	if a.Cols == nil {
+		return a.Mode == b.Mode
+	}
+	sameCol := func(c, d session.Col) bool {
+		return c.Name == d.Name && c.Class == d.Class && bytes.Equal(c.Bytes, d.Bytes)
+	}
+	return cmp.Or(a.Class, session.ClassText) == cmp.Or(b.Class, session.ClassText) && slices.EqualFunc(a.Cols, b.Cols, sameCol)
+}
+
 func appendBytes(b, s []byte) []byte {
 	b = binary.AppendUvarint(b, uint64(len(s)))
 	return append(b, s...)
 }
+
+// sizeOf returns the size of n bytes with their length before them.
+func sizeOf(n int) int { return uvarintSize(n) + n }
+
+func uvarintSize(n int) int { return (bits.Len(uint(n)|1) + 6) / 7 }
 
 var errRow = errors.New("image is no row")
 

@@ -76,6 +76,12 @@ type Renamer interface {
 	Renamed(earlier Case) map[session.Ref]session.Ref
 }
 
+// A Releaser is a Case that remembers more than the session and its findings.
+type Releaser interface {
+	// Release drops what can be made again.
+	Release()
+}
+
 // A Resetter is a Case whose settings depend on the session, such as on whether its
 // model thinks.
 type Resetter interface {

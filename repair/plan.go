@@ -65,6 +65,9 @@ func Plan(id string, c Case, req Request) (Result, error) {
 	if p, ok := t.c.(Prover); ok {
 		r.Proof = p.Prove()
 	}
+	if c, ok := t.c.(Releaser); ok {
+		c.Release()
+	}
 	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Ops: change.Diff(slices.Values(before), t.c.Records)}
 	return r, nil
 }

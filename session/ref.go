@@ -94,6 +94,11 @@ func shown(id string) string {
 	return strconv.QuoteToASCII(id)
 }
 
+// Compare orders refs by kind, then by their ids.
+func (r Ref) Compare(o Ref) int {
+	return cmp.Or(cmp.Compare(r.Kind, o.Kind), cmp.Compare(r.Project, o.Project), cmp.Compare(r.Session, o.Session), cmp.Compare(r.Message, o.Message), cmp.Compare(r.Part, o.Part))
+}
+
 // Validate reports the first id of the ref that is missing or is not an id, as
 // an error that wraps [ErrBadID].
 func (r Ref) Validate() error {

@@ -2,13 +2,14 @@
 //
 //	make [varied-]tree|db PARTS RUNNING DIR
 //	make journal REPAIRS DIR
-//	make grown SHAPE SIZE DIR
+//	make grown-tree|grown-db SHAPE SIZE DIR
 //
 // Of the newest session in the store that calls a tool, so many calls never ended;
-// DIR/session holds its id. The journal is DIR/mend/journal.db.
+// DIR/session holds its id, and of a grown one DIR/bytes its size. The journal is DIR/mend/journal.db.
 package main
 
 import (
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -27,11 +28,12 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) < 3 || args[0] == "grown" && len(args) < 4 {
+	grown := len(args) > 0 && strings.HasPrefix(args[0], "grown-")
+	if len(args) < 3 || grown && len(args) < 4 {
 		return fmt.Errorf("want a kind, numbers and a folder, got %v", args)
 	}
-	if args[0] == "grown" {
-		return makeGrown(args[1], args[2], args[len(args)-1])
+	if grown {
+		return makeGrown(args[0], args[1], args[2], args[len(args)-1])
 	}
 	var numbers []int
 	for _, arg := range args[1 : len(args)-1] {
@@ -63,15 +65,25 @@ func run(args []string) error {
 	return os.WriteFile(filepath.Join(dir, "session"), []byte(session), 0o644)
 }
 
-// makeGrown makes a tree of one session of a shape of [bigstore.Shapes].
-func makeGrown(shape, size, dir string) error {
+// makeGrown makes a store of one session of a shape of [bigstore.Shapes].
+func makeGrown(kind, shape, size, dir string) error {
+	s, err := bigstore.ShapeNamed(shape)
+	if err != nil {
+		return err
+	}
 	n, err := strconv.Atoi(size)
 	if err != nil {
 		return err
 	}
-	session, err := bigstore.GrowthNamed(dir, shape, n)
+	write := bigstore.GrowthTree
+	if kind == "grown-db" {
+		write = bigstore.GrowthDatabase
+	}
+	g, err := write(dir, s, n)
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(dir, "session"), []byte(session), 0o644)
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "session"), []byte(g.Session), 0o644),
+		os.WriteFile(filepath.Join(dir, "bytes"), []byte(strconv.FormatInt(g.Bytes, 10)), 0o644))
 }

@@ -23,6 +23,15 @@ type record struct {
 	edit                 func([]byte) []byte // changes its text; nil for no change
 }
 
+// text returns the text of the record, as one line or indented.
+func (r *record) text(indent bool) ([]byte, error) {
+	data, err := r.data.text(indent)
+	if err == nil && r.edit != nil {
+		data = r.edit(data)
+	}
+	return data, err
+}
+
 // A Mix says which sessions a store has.
 type Mix struct {
 	write func(parts int, seed uint64, put func(record) error) error

@@ -63,7 +63,8 @@ func fill(db *sqlite3.Conn, like string, mix Mix, parts int, seed uint64) error 
 }
 
 func insert(st *sqlite3.Stmt, r record) error {
-	data, err := r.data.without("id", "sessionID", "messageID").text(false)
+	r.data = r.data.without("id", "sessionID", "messageID")
+	data, err := r.text(false)
 	if err != nil {
 		return err
 	}

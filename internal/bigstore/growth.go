@@ -3,8 +3,6 @@ package bigstore
 import (
 	"bytes"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 )
 
@@ -47,47 +45,62 @@ func Shapes() []Shape {
 
 func doubled(n int) [4]int { return [4]int{n, 2 * n, 4 * n, 8 * n} }
 
-// GrowthNamed is [Growth] for the shape with that name.
-func GrowthNamed(dir, name string, n int) (session string, err error) {
+// ShapeNamed returns the shape with that name.
+func ShapeNamed(name string) (Shape, error) {
 	for _, s := range Shapes() {
 		if s.Name == name {
-			return Growth(dir, s, n)
+			return s, nil
 		}
 	}
-	return "", fmt.Errorf("no shape is called %q", name)
+	return Shape{}, fmt.Errorf("no shape is called %q", name)
 }
 
-// Growth writes a tree with one session of the shape and size below dir, as [Tree]
-// does, and returns the session's id.
-func Growth(dir string, s Shape, n int) (session string, err error) {
-	root := filepath.Join(dir, "opencode", "storage")
-	w := &writer{clock: start, put: func(r record) error {
-		path := filepath.Join(root, r.path())
-		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+// A Grown session is one of a shape and a size.
+type Grown struct {
+	Session string // its id
+	Bytes   int64  // of its files, or of all columns of its rows
+}
+
+// GrowthTree writes a tree with one session of the shape and size below dir, as [Tree]
+// does.
+func GrowthTree(dir string, s Shape, n int) (Grown, error) {
+	return growth(dir, s, n, Tree, func(*record) int { return 0 })
+}
+
+// GrowthDatabase writes a database with one session of the shape and size below dir,
+// beside a small healthy one, as [Database] does.
+func GrowthDatabase(dir string, s Shape, n int) (Grown, error) {
+	const times = 16 // time_created and time_updated
+	return growth(dir, s, n, Database, func(r *record) int { return len(r.id) + len(r.session) + len(r.message) + times })
+}
+
+// growth writes a store with one session. columns returns the size of the columns of a
+// record besides its data.
+func growth(dir string, s Shape, n int, write func(dir string, mix Mix, parts int, seed uint64) error, columns func(*record) int) (g Grown, err error) {
+	mix := Mix{func(n int, _ uint64, put func(record) error) error {
+		w := newWriter(0, func(r record) error {
+			edit := r.edit
+			r.edit = func(data []byte) []byte {
+				if edit != nil {
+					data = edit(data)
+				}
+				g.Bytes += int64(len(data) + columns(&r))
+				return data
+			}
+			return put(r)
+		})
+		w.session = w.id("ses")
+		g.Session = w.session
+		began := w.clock
+		if err := s.make(w, n); err != nil {
 			return err
 		}
-		data, err := r.data.text(true)
-		if err != nil {
-			return err
-		}
-		if r.edit != nil {
-			data = r.edit(data)
-		}
-		return os.WriteFile(path, data, 0o644)
+		return w.put(record{kind: sessionRecord, id: w.session, session: w.session, message: w.session, created: began, data: sessionData(w.session, began, w.clock)})
 	}}
-	w.session = w.id("ses")
-	began := w.clock
-	err = s.make(w, n)
-	if err == nil {
-		err = w.put(record{kind: sessionRecord, id: w.session, session: w.session, message: w.session, created: began, data: sessionData(w.session, began, w.clock)})
+	if err := write(dir, mix, n, 0); err != nil {
+		return g, fmt.Errorf("a session that grows by %s: %w", s.Name, err)
 	}
-	if err == nil {
-		err = old(root)
-	}
-	if err != nil {
-		return "", fmt.Errorf("writing a session that grows by %s: %w", s.Name, err)
-	}
-	return w.session, nil
+	return g, nil
 }
 
 // ask writes a prompt.
@@ -132,7 +145,7 @@ func filled(with []byte) func([]byte) []byte {
 }
 
 func whole(data []byte) []byte {
-	return bytes.Replace(data, []byte(`"status": "completed"`), []byte(`"status": "running"`), 1)
+	return bytes.Replace(data, []byte(`"completed"`), []byte(`"running"`), 1)
 }
 func cutOff(data []byte) []byte { return data[:len(data)/2] }
 

@@ -19,7 +19,7 @@ func Tree(dir string, mix Mix, parts int, seed uint64) error {
 			}
 			made = folder
 		}
-		data, err := r.data.text(true)
+		data, err := r.text(true)
 		if err != nil {
 			return err
 		}

@@ -21,7 +21,7 @@ func (d *draft) breaksLoop(e *edit) bool {
 	if e.fix.Whole || e.ref.Message != c.newest && !c.loopIDs()[e.ref.Message] {
 		return false
 	}
-	before, now := e.before, &d.s.Messages[e.at]
+	now := &d.s.Messages[e.at]
 	if len(e.parts) > 0 {
 		if !slices.ContainsFunc(e.parts, func(f formerPart) bool {
 			is := d.current(now, f)
@@ -30,7 +30,7 @@ func (d *draft) breaksLoop(e *edit) bool {
 			return false
 		}
 	}
-	before = d.beforeChanges(before, e.parts)
+	before := d.beforeChanges(*e.before, e.parts)
 	d.removeMarked(now)
 	was, is := thoughts(&before), thoughts(now)
 	moved := e.ref.Message == c.newest && loopOpen(d.s) && !slices.Equal(was, is)
@@ -143,7 +143,7 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 		}
 		return nil
 	}
-	before, now := &e.before, &s.Messages[e.at]
+	before, now := e.before, &s.Messages[e.at]
 	if d.dropped[before.Ref.Message] {
 		now = &record.Message{}
 	}
@@ -163,11 +163,11 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 	if len(before.Parts) == 0 || len(now.Parts) > 0 && &before.Parts[0] == &now.Parts[0] {
 		return nil // what was changed in place is in e.parts
 	}
-	places := partIndexesIn(now)
+	var places partIndex
 	for i := range before.Parts {
 		was := &before.Parts[i]
 		var is *session.Record
-		if at, ok := places[was.Ref]; ok {
+		if at := places.find(now.Parts, was.Ref); at >= 0 {
 			is = &now.Parts[at].Record
 		}
 		if changed(&was.Record, is) {

@@ -3,6 +3,7 @@ package diagnose
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"mend/agent/opencode/record"
 	"mend/repair"
@@ -22,6 +23,8 @@ type draft struct {
 	replaced []formerPart              // by the fix that is at work
 	marked   bool                      // a list has parts that are marked as removed
 
+	lastFormer *record.Message // see [draft.formerMessage]
+
 	cachedFacts *facts          // see [draft.known]
 	moved       bool            // messages may be out of their order
 	dropped     map[string]bool // messages that are to go, by the ids of their refs
@@ -29,8 +32,9 @@ type draft struct {
 
 // An ownList is what a draft knows about a list of parts of its own.
 type ownList struct {
-	places  map[session.Ref]int // see [placesIn]; nil until they are needed
-	removed map[int]bool        // the parts that [draft.settle] removes
+	from    []record.Part // the list that it is a copy of; nil if elements are missing
+	ids     partIDs       // nil until they are needed
+	removed map[int]bool  // the parts that [draft.removeMarked] removes
 }
 
 // known returns what the records of the draft tell while messages are put in the places of
@@ -87,7 +91,7 @@ func (d *draft) arrange() {
 	}
 	d.dropped, d.moved, d.places = nil, false, nil
 	for _, list := range d.own {
-		list.places = nil
+		list.ids = nil
 	}
 }
 
@@ -95,7 +99,7 @@ func (d *draft) arrange() {
 type formerPart struct {
 	list    *record.Part // the first element of the list that it is in
 	at      int
-	part    record.Part
+	part    *record.Part // it does not change
 	removed bool
 }
 
@@ -109,7 +113,7 @@ func (d *draft) beforeChanges(m record.Message, changes []formerPart) record.Mes
 	parts := slices.Clone(m.Parts)
 	for _, f := range slices.Backward(changes) {
 		if f.list == &m.Parts[0] {
-			parts[f.at], mine[f.at] = f.part, true
+			parts[f.at], mine[f.at] = *f.part, true
 		}
 	}
 	was := parts[:0]
@@ -192,19 +196,24 @@ func (d *draft) clone(m *record.Message) {
 	if d.hasOwnList(m.Parts) {
 		removed = d.own[&m.Parts[0]].removed
 	}
-	parts := slices.Grow(m.Parts[:0:0], len(m.Parts)-len(removed))
-	for i := range m.Parts {
+	from := m.Parts
+	m.Parts = slices.Grow(from[:0:0], len(from)-len(removed))
+	for i := range from {
 		if !removed[i] {
-			parts = append(parts, m.Parts[i])
+			m.Parts = append(m.Parts, from[i])
 		}
 	}
-	m.Parts = parts
 	if d.own == nil {
 		d.own = map[*record.Part]*ownList{}
 	}
-	if len(m.Parts) > 0 {
-		d.own[&m.Parts[0]] = &ownList{}
+	if len(m.Parts) == 0 {
+		return
 	}
+	list := &ownList{}
+	if len(m.Parts) == len(from) {
+		list.from = from
+	}
+	d.own[&m.Parts[0]] = list
 }
 
 func (d *draft) hasOwnList(parts []record.Part) bool {
@@ -241,8 +250,42 @@ func (d *draft) part(ref session.Ref) (*record.Message, *record.Part, error) {
 	if at < 0 {
 		return nil, nil, fmt.Errorf("%s: no such part", ref)
 	}
-	d.replaced = append(d.replaced, formerPart{list: &m.Parts[0], at: at, part: m.Parts[at]})
+	d.replaced = append(d.replaced, formerPart{list: &m.Parts[0], at: at, part: d.former(m.Parts, at)})
 	return m, &m.Parts[at], nil
+}
+
+// former returns the part at that place of a list of the draft's own as it is now. It is
+// not a copy where the list that it comes from has it.
+func (d *draft) former(parts []record.Part, at int) *record.Part {
+	if from := d.own[&parts[0]].from; at < len(from) && sameRecord(&from[at].Record, &parts[at].Record) {
+		return &from[at]
+	}
+	was := parts[at]
+	return &was
+}
+
+// sameRecord reports whether two records are one that was not edited: an edit replaces data
+// and columns.
+func sameRecord(a, b *session.Record) bool {
+	return a.Ref == b.Ref && a.Defect == b.Defect && a.Class == b.Class &&
+		unsafe.SliceData(a.Data) == unsafe.SliceData(b.Data) && len(a.Data) == len(b.Data) && unsafe.SliceData(a.Cols) == unsafe.SliceData(b.Cols)
+}
+
+// formerMessage returns the message at that place as it is now. It is not a copy where it was
+// not edited, or not since the last call.
+func (d *draft) formerMessage(at int) *record.Message {
+	m := &d.s.Messages[at]
+	same := func(o *record.Message) bool {
+		return sameRecord(&o.Record, &m.Record) && unsafe.SliceData(o.Parts) == unsafe.SliceData(m.Parts) && len(o.Parts) == len(m.Parts)
+	}
+	switch {
+	case at < len(d.c.s.Messages) && same(&d.c.s.Messages[at]):
+		return &d.c.s.Messages[at]
+	case d.lastFormer == nil || !same(d.lastFormer):
+		was := *m
+		d.lastFormer = &was
+	}
+	return d.lastFormer
 }
 
 // partIndex returns the index of a part in its message; -1 if it is not there.
@@ -251,13 +294,13 @@ func (d *draft) partIndex(m *record.Message, ref session.Ref) int {
 		return -1
 	}
 	list := d.own[&m.Parts[0]]
-	if list == nil {
-		return slices.IndexFunc(m.Parts, func(p record.Part) bool { return p.Ref == ref })
+	if list == nil || len(m.Parts) < longList && len(list.removed) == 0 {
+		return searchPart(m.Parts, ref)
 	}
-	if list.places == nil {
-		list.places = partIndexesIn(m)
+	if list.ids == nil {
+		list.ids = indexParts(m.Parts)
 	}
-	if at, ok := list.places[ref]; ok && !list.removed[at] && at < len(m.Parts) && m.Parts[at].Ref == ref {
+	if at, ok := list.ids[ref.Part]; ok && !list.removed[at] && at < len(m.Parts) && m.Parts[at].Ref == ref {
 		return at
 	}
 	for i := range m.Parts { // the list was changed
@@ -268,22 +311,13 @@ func (d *draft) partIndex(m *record.Message, ref session.Ref) int {
 	return -1
 }
 
-// partIndexesIn returns the places of the message's parts, the first of those under one ref.
-func partIndexesIn(m *record.Message) map[session.Ref]int {
-	places := make(map[session.Ref]int, len(m.Parts))
-	for i := len(m.Parts) - 1; i >= 0; i-- {
-		places[m.Parts[i].Ref] = i
-	}
-	return places
-}
-
 // An edit is a fix that was applied to a message, or to more.
 type edit struct {
 	ref    session.Ref // of the finding
 	fix    repair.Fix
-	at     int            // the index of its message, -1 for none
-	before record.Message // that message as it was
-	parts  []formerPart   // its parts that were replaced in their places
+	at     int             // the index of its message, -1 for none
+	before *record.Message // that message as it was; it does not change
+	parts  []formerPart    // its parts that were replaced in their places
 }
 
 // isIndependent reports whether the edit changes no message but its own, its position included.
@@ -293,7 +327,8 @@ func (e *edit) isIndependent() bool { return e.fix.Whole && e.fix.Alike }
 func (d *draft) Apply(f repair.Finding, x repair.Fix) (repair.Edit, error) {
 	e := &edit{ref: f.Ref, fix: x, at: d.index(f.Ref)}
 	if e.at >= 0 {
-		e.before = d.s.Messages[e.at]
+		e.before = d.formerMessage(e.at)
+		d.c.renderer.Release(e.before)
 	}
 	d.replaced = nil
 	err := x.Edit(d)
@@ -330,7 +365,7 @@ func (d *draft) allowed(e *edit) error {
 // takeBack undoes the edit that was made last.
 func (d *draft) takeBack(e *edit) {
 	if e.isIndependent() {
-		d.restoreMessage(e.at, e.before)
+		d.restoreMessage(e.at, *e.before)
 		return
 	}
 	d.Undo(e)
@@ -345,18 +380,16 @@ func (d *draft) Undo(made repair.Edit) {
 	}
 	for _, f := range slices.Backward(e.parts) {
 		if len(e.before.Parts) > 0 && f.list == &e.before.Parts[0] {
-			e.before.Parts[f.at] = f.part
+			e.before.Parts[f.at] = *f.part
 			delete(d.own[f.list].removed, f.at)
 		}
 	}
-	d.s.Messages[e.at] = e.before
+	d.s.Messages[e.at] = *e.before
 }
 
-// Case implements [repair.Draft]. It releases what the agent makes of the session as it
-// was: that and what it makes of the draft may each be larger than the session.
+// Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
 	d.arrange()
-	d.c.cachedView, d.c.requests = nil, nil
 	return d.c.withSession(d.s)
 }
 

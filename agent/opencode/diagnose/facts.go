@@ -12,9 +12,9 @@ import (
 // source of every value that a completed record needs and has not itself.
 type facts struct {
 	s             *record.Session
-	line          *timeline             // see [facts.timeline]
-	places        map[string]int        // of messages in s
-	parts         map[session.Ref]int   // their places in their messages
+	line          *timeline      // see [facts.timeline]
+	places        map[string]int // of messages in s
+	parts         partIndex
 	contentCounts map[string]int        // see [facts.countContent]
 	steps         map[session.Ref]*step // see [facts.step]
 }
@@ -41,11 +41,8 @@ func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	if ref.Kind == session.KindMessage {
 		return g, !g.m.Unreadable()
 	}
-	if k.parts == nil {
-		k.parts = partIndexes(k.s)
-	}
-	j, ok := k.parts[ref]
-	if !ok {
+	j := k.parts.find(g.m.Parts, ref)
+	if j < 0 {
 		return g, false
 	}
 	g.p, g.at = &g.m.Parts[j], j

@@ -28,9 +28,14 @@ const own = repair.InUse
 
 // Findings implements [repair.Case]: it simulates the request of the session in every
 // setting, and searches the records for what they alone show.
+//
+// What the agent makes of the session is released: it may be larger than the session, and
+// is seldom needed again.
 func (c *simulation) Findings() *repair.Findings {
 	if c.findings == nil {
 		c.findings = c.findAll()
+		c.loopIDs() // which needs the request
+		c.cachedView, c.requests = nil, nil
 	}
 	return c.findings
 }

@@ -29,7 +29,7 @@ type simulation struct {
 	texts     injectedTexts
 
 	places       map[string]int // see [simulation.message]
-	parts        map[session.Ref]int
+	parts        partIndex
 	blind        map[string]string   // see [simulation.whyHidden]
 	cachedView   *render.View        // see [simulation.view]
 	requests     []rendered          // see [simulation.render]
@@ -50,6 +50,7 @@ type simulation struct {
 var (
 	_ repair.Case     = (*simulation)(nil)
 	_ repair.Renamer  = (*simulation)(nil)
+	_ repair.Releaser = (*simulation)(nil)
 	_ repair.Resetter = (*simulation)(nil)
 	_ repair.Blamer   = (*simulation)(nil)
 	_ repair.Forker   = (*simulation)(nil)
@@ -115,11 +116,18 @@ func (c *simulation) Busy() bool { return Busy(c.s, c.request.Now, c.env.Held) }
 func (c *simulation) withSession(s *record.Session) *simulation {
 	n := *c
 	n.s, n.newest = s, ""
-	n.places, n.parts, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.draftFacts, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
+	n.parts = partIndex{}
+	n.places, n.blind, n.cachedView, n.requests, n.cachedScreen, n.cachedLoop, n.findings, n.cachedFacts, n.draftFacts, n.files, n.fileAt, n.locked = nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil, nil
 	if m := s.LatestAssistant(); m != nil {
 		n.newest = m.Ref.Message
 	}
 	return &n
+}
+
+// Release implements [repair.Releaser]. It is for all states of the session.
+func (c *simulation) Release() {
+	*c.renderer = render.Renderer{}
+	c.cachedView, c.requests, c.cachedFacts, c.places, c.parts = nil, nil, nil, nil, partIndex{}
 }
 
 // Reset implements [repair.Resetter].
@@ -273,23 +281,8 @@ func (c *simulation) part(ref session.Ref) (*record.Message, *record.Part) {
 	if m == nil || ref.Kind != session.KindPart {
 		return m, nil
 	}
-	if c.parts == nil {
-		c.parts = partIndexes(c.s)
-	}
-	if at, ok := c.parts[ref]; ok && at < len(m.Parts) && m.Parts[at].Ref == ref {
+	if at := c.parts.find(m.Parts, ref); at >= 0 {
 		return m, &m.Parts[at]
 	}
 	return m, nil
-}
-
-// partIndexes returns the places of the session's parts in their messages.
-func partIndexes(s *record.Session) map[session.Ref]int {
-	at := map[session.Ref]int{}
-	for i := range s.Messages {
-		m := &s.Messages[i]
-		for j := len(m.Parts) - 1; j >= 0; j-- { // the first counts
-			at[m.Parts[j].Ref] = j
-		}
-	}
-	return at
 }

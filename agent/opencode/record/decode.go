@@ -21,7 +21,6 @@ func NewMessage(r session.Record) Message {
 	if !ok {
 		return m
 	}
-	m.root = obj
 	m.ID = decodeID(&m.Record, obj, m.ID)
 	m.Role = text(&m.Record, obj, "role")
 	m.Finish, _ = obj.Get("finish").Text()
@@ -54,7 +53,6 @@ func NewPart(r session.Record) Part {
 	if !ok {
 		return p
 	}
-	p.root = obj
 	p.ID = decodeID(&p.Record, obj, p.ID)
 	p.Type = text(&p.Record, obj, "type")
 	p.Synthetic, p.Ignored = obj.Get("synthetic").Kind() == 't', obj.Get("ignored").Kind() == 't'

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"slices"
 
-	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -59,8 +58,6 @@ type Message struct {
 	ProviderID, ModelID string // of the model that wrote it, or that was asked
 
 	Parts []Part // in the order of their ids, bytewise: an id is a position
-
-	root jsonedit.Value // of Data, when it was decoded
 }
 
 // A Part is one piece of a message's content.
@@ -75,23 +72,6 @@ type Part struct {
 
 	CallID, Tool, Status string // of tool parts
 	Start, End           int64  // milliseconds since 1970; 0 if missing
-
-	root jsonedit.Value // of Data, when it was decoded
-}
-
-// Root returns the record's JSON, the zero Value if it is not one value.
-func (m *Message) Root() jsonedit.Value { return parsed(&m.Record, m.root) }
-
-// Root returns the record's JSON, the zero Value if it is not one value.
-func (p *Part) Root() jsonedit.Value { return parsed(&p.Record, p.root) }
-
-// parsed returns root if it is of the record's present data, else it parses that.
-func parsed(r *session.Record, root jsonedit.Value) jsonedit.Value {
-	text := root.Source()
-	if len(text) == 0 || len(text) != len(r.Data) || &text[0] != &r.Data[0] {
-		return jsonedit.Parse(r.Data)
-	}
-	return root
 }
 
 // Sort sorts messages and parts in the order in which the agent reads them.

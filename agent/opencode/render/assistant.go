@@ -33,7 +33,7 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	a := &assistantDraft{builder: r, source: m.ref, steps: []step{{}}}
 	a.foreign = m.model() != r.Model && !r.has(foreignKept)
 	a.signed = slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.kind == record.TypeReasoning && !p.body.Get("metadata").Get("anthropic").Get("signature").Nullish()
+		return p.kind == record.TypeReasoning && !p.body().Get("metadata").Get("anthropic").Get("signature").Nullish()
 	})
 	for _, p := range m.parts {
 		a.addPart(p)
@@ -72,6 +72,7 @@ func (m *message) model() request.Model {
 
 // addPart adds a part to the last step, or begins a step. It ignores other kinds of parts.
 func (a *assistantDraft) addPart(p part) {
+	p.root = p.body()
 	switch p.kind {
 	case record.TypeStepStart:
 		a.steps = append(a.steps, step{})
@@ -90,12 +91,12 @@ func (a *assistantDraft) addPart(p part) {
 func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
 	b.Source = p.ref
 	s := &a.steps[len(a.steps)-1]
-	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.body.Get("metadata").Nullish()})
+	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.body().Get("metadata").Nullish()})
 }
 
 // addText adds a text, even if it is marked as ignored.
 func (a *assistantDraft) addText(p part) {
-	text, ok := p.body.Get("text").Text()
+	text, ok := p.body().Get("text").Text()
 	if !ok {
 		a.fail(fieldFailure(p.ref, "text is missing or not a string"))
 		return
@@ -113,7 +114,7 @@ func (a *assistantDraft) addText(p part) {
 // addReasoning adds thinking. Only the model that wrote it gets it back, and only with its
 // signature.
 func (a *assistantDraft) addReasoning(p part) {
-	text, ok := p.body.Get("text").Text()
+	text, ok := p.body().Get("text").Text()
 	if !ok {
 		a.fail(fieldFailure(p.ref, "text is missing or not a string"))
 		return
@@ -133,7 +134,7 @@ func (a *assistantDraft) addReasoning(p part) {
 		a.addOtherReasoning(p, b)
 		return
 	}
-	meta := p.body.Get("metadata")
+	meta := p.body().Get("metadata")
 	if meta.Kind() == 'n' {
 		a.fail(fieldFailure(p.ref, "metadata is null"))
 		return
@@ -166,7 +167,7 @@ func (a *assistantDraft) addReasoning(p part) {
 // validMetadata reports whether the part's metadata is valid: an object of objects, or none.
 // Metadata of another model is not used.
 func (a *assistantDraft) validMetadata(p part) bool {
-	v := p.body.Get("metadata")
+	v := p.body().Get("metadata")
 	if a.foreign || v.Nullish() {
 		return true
 	}

@@ -7,6 +7,7 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
+	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -51,7 +52,7 @@ func StableSpan(s *record.Session, now time.Time) (from, until time.Time) {
 // newest message by it, although they sort rows by the column. Without a valid time in the
 // JSON it returns the column's.
 func CreatedInJSON(m *record.Message) int64 {
-	f, err := strconv.ParseFloat(string(m.Root().Get("time").Get("created").Raw()), 64)
+	f, err := strconv.ParseFloat(string(jsonedit.Parse(m.Data).Get("time").Get("created").Raw()), 64)
 	if err != nil || m.Cols == nil {
 		return m.Created
 	}

@@ -9,7 +9,6 @@ import (
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
-	"mend/jsonedit"
 	"mend/session"
 )
 
@@ -39,8 +38,18 @@ type message struct {
 // A part is a stored part as the agent has it in memory.
 type part struct {
 	*recordState
-	kind string
-	body js.Value
+	kind  string
+	named bool     // its id is a string
+	text  []byte   // its JSON
+	root  js.Value // of text; the zero Value if its index takes more memory than text
+}
+
+// body returns the part's JSON.
+func (p *part) body() js.Value {
+	if p.root.Exists() {
+		return p.root
+	}
+	return js.Parse(p.text)
 }
 
 // A recordState is what the agent's view of a record depends on.
@@ -108,7 +117,7 @@ func (m *message) hasParts(parts []record.Part) bool {
 
 func readMessage(src *record.Message) *message {
 	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), states: make([]recordState, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
-	v, fault := readRecord(&src.Record, src.Root())
+	v, fault := readRecord(&src.Record)
 	if fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref})
 	}
@@ -118,7 +127,7 @@ func readMessage(src *record.Message) *message {
 	for i := range src.Parts {
 		rec := &src.Parts[i].Record
 		m.states[i] = stateOf(rec, src.Parts[i].ID)
-		v, fault := readRecord(rec, src.Parts[i].Root())
+		v, fault := readRecord(rec)
 		if fault == "" && nullFile(rec, v) {
 			fault = "null"
 		}
@@ -126,8 +135,11 @@ func readMessage(src *record.Message) *message {
 			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref})
 			continue
 		}
-		kind, _ := v.Get("type").Text()
-		m.parts = append(m.parts, part{&m.states[i], kind, v})
+		p := part{recordState: &m.states[i], kind: kindOf(v), named: v.Get("id").Kind() == '"', text: v.Source()}
+		if v.IndexSize() <= len(p.text) {
+			p.root = v
+		}
+		m.parts = append(m.parts, p)
 	}
 	if src.Cols == nil {
 		sortParts(m.parts)
@@ -141,11 +153,22 @@ func readMessage(src *record.Message) *message {
 	return m
 }
 
+// kindOf returns the type of a part: of a usual one the constant, so that it takes no memory.
+func kindOf(body js.Value) string {
+	text, _ := body.Get("type").Bytes()
+	for _, kind := range [...]string{record.TypeText, record.TypeReasoning, record.TypeTool, record.TypeStepStart, record.TypeFile} {
+		if string(text) == kind {
+			return kind
+		}
+	}
+	return string(text)
+}
+
 // readRecord returns the record's JSON, or why the agent cannot read it. The agent can read
 // JSON that is no object, and ignores it for its lack of a role or a type.
-func readRecord(r *session.Record, root jsonedit.Value) (v js.Value, fault string) {
+func readRecord(r *session.Record) (v js.Value, fault string) {
 	if !r.Unreadable() && r.Class == 0 {
-		v = js.Value{Value: root}
+		v = js.Parse(r.Data)
 		if !v.Exists() && r.Cols == nil { // a file may begin with a byte order mark
 			v = js.Parse(bytes.TrimPrefix(r.Data, []byte("\ufeff")))
 		}

@@ -53,7 +53,7 @@ func (a *assistantDraft) keepsBareReasoning(own js.Value) bool {
 
 // finishStep notes for the items of the step whether the response had reasoning.
 func (a *assistantDraft) finishStep(p part) {
-	if a.api != OpenAI || !js.Greater(p.body.Get("tokens").Get("reasoning"), js.Parse([]byte("0"))) {
+	if a.api != OpenAI || !js.Greater(p.body().Get("tokens").Get("reasoning"), js.Parse([]byte("0"))) {
 		return
 	}
 	for _, b := range a.steps[len(a.steps)-1].blocks {

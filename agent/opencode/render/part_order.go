@@ -13,32 +13,37 @@ import (
 func sortParts(all []part) {
 	ordered := true
 	for i := range all {
-		ordered = ordered && all[i].body.Get("id").Kind() == '"' && (i == 0 || all[i-1].id < all[i].id)
+		ordered = ordered && all[i].named && (i == 0 || all[i-1].id < all[i].id)
 	}
 	if ordered {
 		return
 	}
 	slices.SortStableFunc(all, func(a, b part) int { return js.CompareStrings(a.ref.Part, b.ref.Part) })
+	ids := make([]js.Value, len(all))
+	for i := range all {
+		ids[i] = js.Parse(all[i].body().Get("id").Raw())
+	}
 	done := 1
 	if len(all) >= 8 { // the sorted run at the start stays
-		for done < len(all) && !before(all[done], all[done-1]) {
+		for done < len(all) && !before(ids[done], ids[done-1]) {
 			done++
 		}
 	}
 	for ; done < len(all); done++ {
-		p := all[done]
+		p, id := all[done], ids[done]
 		low, high := 0, done
 		for low < high {
-			if mid := (low + high) / 2; before(p, all[mid]) {
+			if mid := (low + high) / 2; before(id, ids[mid]) {
 				high = mid
 			} else {
 				low = mid + 1
 			}
 		}
 		copy(all[low+1:done+1], all[low:done])
-		all[low] = p
+		copy(ids[low+1:done+1], ids[low:done])
+		all[low], ids[low] = p, id
 	}
 }
 
 // before reports whether `a.id > b.id ? 1 : -1` is negative.
-func before(a, b part) bool { return !js.Greater(a.body.Get("id"), b.body.Get("id")) }
+func before(a, b js.Value) bool { return !js.Greater(a, b) }

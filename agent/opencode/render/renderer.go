@@ -57,6 +57,12 @@ func (r *Renderer) Read(s *record.Session) *View {
 	return v
 }
 
+// Release drops what is cached of a message that is to be edited.
+func (r *Renderer) Release(m *record.Message) {
+	delete(r.messages, m.Ref)
+	r.last = nil
+}
+
 // Render returns the request that OpenCode sends for the session when the user types
 // one more prompt. The result reports failures of the agent.
 func Render(s *record.Session, set Settings) Request { return new(Renderer).Read(s).Render(set) }

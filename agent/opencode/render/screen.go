@@ -35,7 +35,7 @@ func (m *message) validate() (all []Failure) {
 		add(m.ref, schema.CheckMessage(m.id, m.body))
 	}
 	for _, part := range m.parts {
-		add(part.ref, schema.CheckPart(part.id, part.body))
+		add(part.ref, schema.CheckPart(part.id, part.body()))
 	}
 	return all
 }

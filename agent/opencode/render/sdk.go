@@ -135,7 +135,7 @@ func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
 	}
 	out := &a.prompts[0]
 	for _, file := range files {
-		b, ok := a.promptFile(part{recordState: p.recordState, body: file})
+		b, ok := a.promptFile(part{recordState: p.recordState, root: file})
 		if !ok {
 			return false
 		}

@@ -20,11 +20,11 @@ const (
 
 // addTool adds a tool call and its result. It ignores a call in an unknown state.
 func (a *assistantDraft) addTool(p part) {
-	if p.body.Get("state").Nullish() {
+	if p.body().Get("state").Nullish() {
 		a.fail(fieldFailure(p.ref, "state is missing"))
 		return
 	}
-	state := p.body.Get("state")
+	state := p.body().Get("state")
 	status, _ := state.Get("status").Text()
 	result, ok := request.Block{}, true
 	switch status {
@@ -40,17 +40,17 @@ func (a *assistantDraft) addTool(p part) {
 	default:
 		return
 	}
-	if p.body.Get("metadata").Get("providerExecuted").Truthy() && a.has(providerTools) {
+	if p.body().Get("metadata").Get("providerExecuted").Truthy() && a.has(providerTools) {
 		return // the provider ran the tool itself
 	}
-	id, isID := p.body.Get("callID").Text()
+	id, isID := p.body().Get("callID").Text()
 	if !isID {
 		a.fail(fieldFailure(p.ref, "callID is missing or not a string"))
 	}
 	if !a.validMetadata(p) || !ok || !isID {
 		return
 	}
-	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.body.Get("tool").String(), Input: callInput(state.Get("input"), status)}
+	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.body().Get("tool").String(), Input: callInput(state.Get("input"), status)}
 	a.mark(p, &call)
 	a.addBlock(p, call, false)
 	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, id, call.ToolName, p.ref
@@ -154,10 +154,10 @@ func (a *assistantDraft) attachAsPrompt(p part, v js.Value) bool {
 	if len(list) == 0 {
 		return true
 	}
-	caption := request.Block{Type: request.Text, Text: "Tool " + p.body.Get("tool").String() + " returned an attachment:", Source: p.ref}
+	caption := request.Block{Type: request.Text, Text: "Tool " + p.body().Get("tool").String() + " returned an attachment:", Source: p.ref}
 	out := draftMessage{session.RoleUser, a.source, []draftBlock{{Block: &caption}}}
 	for i := range list {
-		b, ok := a.promptFile(part{recordState: p.recordState, body: list[i]})
+		b, ok := a.promptFile(part{recordState: p.recordState, root: list[i]})
 		if !ok {
 			return false
 		}

@@ -23,12 +23,13 @@ func (r *builder) userMessages(m *message) []draftMessage {
 
 // userBlock returns the block of a user message's part, and whether there is one.
 func (r *builder) userBlock(p part) (request.Block, bool) {
+	p.root = p.body()
 	switch p.kind {
 	case record.TypeText:
-		if p.body.Get("ignored").Truthy() {
+		if p.body().Get("ignored").Truthy() {
 			return request.Block{}, false
 		}
-		text, ok := p.body.Get("text").Text()
+		text, ok := p.body().Get("text").Text()
 		if !ok {
 			r.fail(fieldFailure(p.ref, "text is missing or not a string"))
 		}
@@ -46,11 +47,11 @@ func (r *builder) userBlock(p part) (request.Block, bool) {
 // userFile returns the block of a file in a user message. Text files and folders have none:
 // another part of the message holds their content as text.
 func (r *builder) userFile(p part) (request.Block, bool) {
-	mime, isMime := p.body.Get("mime").Text()
+	mime, isMime := p.body().Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
 		return request.Block{}, false
 	}
-	name, isName := p.body.Get("filename").Text()
+	name, isName := p.body().Get("filename").Text()
 	if r.stripFiles && isMime && isMedia(mime) {
 		if !isName {
 			name = "file"
@@ -62,15 +63,15 @@ func (r *builder) userFile(p part) (request.Block, bool) {
 
 // promptFile returns the block of a file that is sent to the model.
 func (r *builder) promptFile(p part) (request.Block, bool) {
-	mime, isMime := p.body.Get("mime").Text()
-	name, isName := p.body.Get("filename").Text()
-	url, isURL := p.body.Get("url").Bytes()
+	mime, isMime := p.body().Get("mime").Text()
+	name, isName := p.body().Get("filename").Text()
+	url, isURL := p.body().Get("url").Bytes()
 	switch {
 	case !isURL:
 		r.fail(fieldFailure(p.ref, "url is missing or not a string"))
 	case !isMime:
 		r.fail(fieldFailure(p.ref, "mime is missing or not a string"))
-	case !isName && p.body.Get("filename").Kind() != 0:
+	case !isName && p.body().Get("filename").Kind() != 0:
 		r.fail(fieldFailure(p.ref, "filename is not a string"))
 	default:
 		b, why := r.fileBlock(mime, url, name)
