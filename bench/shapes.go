@@ -3,9 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"mend/internal/bigstore"
@@ -17,30 +17,34 @@ var steps = [...]string{"scan", "repair", "undo"}
 // grown is what the steps cost of one shape, at each of its sizes.
 type grown struct {
 	name  string
+	kind  string // of the store: tree or db
 	sizes [4]int
 	costs [4][len(steps)]cost
 	bytes [4]int64 // of the session
 }
 
-// shapes measures how the steps grow with every dimension of a session.
+// shapes measures how the steps grow with every dimension of a session, in a tree and in
+// a database.
 func (l *lab) shapes(rounds int) (all []grown, err error) {
 	for _, shape := range bigstore.Shapes() {
-		g := grown{name: shape.Name, sizes: shape.Sizes}
-		for i, n := range shape.Sizes {
-			if g.bytes[i], g.costs[i], err = l.shape(shape.Name, n, rounds); err != nil {
-				return nil, err
+		for _, kind := range [...]string{"tree", "db"} {
+			g := grown{name: shape.Name, kind: kind, sizes: shape.Sizes}
+			for i, n := range shape.Sizes {
+				if g.bytes[i], g.costs[i], err = l.shape(kind, shape.Name, n, rounds); err != nil {
+					return nil, err
+				}
 			}
+			fmt.Print(g)
+			all = append(all, g)
 		}
-		fmt.Print(g)
-		all = append(all, g)
 	}
 	return all, nil
 }
 
 // shape measures the steps on one session, whose repair is taken back each time.
-func (l *lab) shape(name string, n, rounds int) (bytes int64, costs [len(steps)]cost, err error) {
-	dir := l.path("grown-" + strings.NewReplacer(" ", "-", ",", "").Replace(name) + fmt.Sprint("-", n))
-	if err := l.once(dir, l.path("make"), "grown", name, fmt.Sprint(n)); err != nil {
+func (l *lab) shape(kind, name string, n, rounds int) (bytes int64, costs [len(steps)]cost, err error) {
+	dir := l.path("grown-" + kind + "-" + strings.NewReplacer(" ", "-", ",", "").Replace(name) + fmt.Sprint("-", n))
+	if err := l.once(dir, l.path("make"), "grown-"+kind, name, fmt.Sprint(n)); err != nil {
 		return 0, costs, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
@@ -48,21 +52,14 @@ func (l *lab) shape(name string, n, rounds int) (bytes int64, costs [len(steps)]
 	if err != nil {
 		return 0, costs, err
 	}
-	data := filepath.Join(dir, "opencode")
-	err = filepath.WalkDir(data, func(_ string, e fs.DirEntry, err error) error {
-		if err != nil || e.IsDir() {
-			return err
-		}
-		info, err := e.Info()
-		if err == nil {
-			bytes += info.Size()
-		}
-		return err
-	})
+	size, err := os.ReadFile(filepath.Join(dir, "bytes"))
+	if err == nil {
+		bytes, err = strconv.ParseInt(string(size), 10, 64)
+	}
 	if err != nil {
 		return 0, costs, err
 	}
-	mend, state := []string{l.path("mend"), "--store", data}, filepath.Join(dir, "state")
+	mend, state := []string{l.path("mend"), "--store", filepath.Join(dir, "opencode")}, filepath.Join(dir, "state")
 	measured, err := l.measure(rounds, []command{
 		{args: append(mend, "scan")},
 		{args: append(mend, "repair", string(id), "--latent", "--force", "--yes"), state: state, until: "Repaired"},
@@ -78,7 +75,7 @@ func (l *lab) shape(name string, n, rounds int) (bytes int64, costs [len(steps)]
 func (g grown) String() string {
 	var b strings.Builder
 	for s, step := range steps {
-		fmt.Fprintf(&b, "| %s | %d to %d | %s |", g.name, g.sizes[0], g.sizes[len(g.sizes)-1], step)
+		fmt.Fprintf(&b, "| %s, %s | %d to %d | %s |", g.name, g.kind, g.sizes[0], g.sizes[len(g.sizes)-1], step)
 		worst, memory, over := 0.0, 0.0, false
 		for i := range g.sizes {
 			c := g.costs[i][s]
