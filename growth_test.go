@@ -10,6 +10,7 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/internal/bigstore"
+	"mend/repair"
 )
 
 // planned returns a function that plans the repair of a session of that shape and size,
@@ -30,7 +31,7 @@ func planned(tb testing.TB, shape bigstore.Shape, n int) (plan func() int, size 
 		tb.Fatal(err)
 	}
 	return func() int {
-		r, err := c.ProposeRepair(tb.Context(), head, mend.RepairRequest{Latent: true, Force: true})
+		r, err := c.ProposeRepair(tb.Context(), head, repair.Request{Latent: true, Force: true})
 		if err != nil {
 			tb.Fatal(err)
 		}

@@ -78,6 +78,19 @@ func Open(o Options) (*Client, error) {
 	return &Client{opt: o, clock: time.Now, store: st}, nil
 }
 
+// Classes returns the classes of faults that a user can ask for by name, of all agents.
+func (o Options) Classes() []repair.Class {
+	var all []repair.Class
+	for _, a := range o.Agents {
+		for _, c := range a.Classes() {
+			if !slices.Contains(all, c) {
+				all = append(all, c)
+			}
+		}
+	}
+	return all
+}
+
 // JournalDir returns the folder of the journal: that of the options, or else
 // $XDG_STATE_HOME/mend. If that is not known the error says which variable to set.
 func (o Options) JournalDir() (string, error) {
@@ -154,6 +167,15 @@ func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.lis
 // repairOptions returns the options of a diagnosis.
 func (c *Client) repairOptions() repair.Options {
 	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking}
+}
+
+// withOptions returns the request with the options of the client, except that it keeps a
+// version of its own.
+func (c *Client) withOptions(r repair.Request) repair.Request {
+	version := r.Version
+	r.Options = c.repairOptions()
+	r.Version = cmp.Or(version, r.Version)
+	return r
 }
 
 func newestVersion(heads []session.Head) string {

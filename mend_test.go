@@ -105,7 +105,7 @@ func TestRepairUndoRedo(t *testing.T) {
 		damaged := b.snapshot(t)
 		ctx := context.Background()
 
-		r, err := b.client.ProposeRepair(ctx, b.head(t), mend.RepairRequest{Latent: true, Force: true})
+		r, err := b.client.ProposeRepair(ctx, b.head(t), repair.Request{Latent: true, Force: true})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +117,7 @@ func TestRepairUndoRedo(t *testing.T) {
 			t.Fatal(err)
 		}
 		mended := b.snapshot(t)
-		again, err := b.client.ProposeRepair(ctx, b.head(t), mend.RepairRequest{Latent: true, Force: true})
+		again, err := b.client.ProposeRepair(ctx, b.head(t), repair.Request{Latent: true, Force: true})
 		if err != nil || len(again.Plan.Ops) > 0 {
 			t.Fatalf("a second repair: %d ops, %v, want none", len(again.Plan.Ops), err)
 		}
@@ -182,7 +182,7 @@ func TestHealthy(t *testing.T) {
 			t.Errorf("finding = %+v, want a healthy session", f)
 		}
 	}
-	r, err := b.client.ProposeRepair(t.Context(), heads[0], mend.RepairRequest{Latent: true, Classes: []repair.Class{repair.EmptyContentMessage, repair.ToolResultMissing, repair.ThinkingBlockOrder}})
+	r, err := b.client.ProposeRepair(t.Context(), heads[0], repair.Request{Latent: true, Classes: []repair.Class{repair.EmptyContentMessage, repair.ToolResultMissing, repair.ThinkingBlockOrder}})
 	if err != nil || len(r.Plan.Ops) > 0 {
 		t.Errorf("repair of a healthy session: %v, %v", r.Plan, err)
 	}
@@ -198,7 +198,7 @@ func TestChangedBetween(t *testing.T) {
 	tree := damage.Tree{T: t, Root: b.store, Session: b.session}
 	damage.Text(damage.Hello, " ")(tree)
 	damage.Text(damage.SecondPrompt, " ")(tree)
-	r, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{})
+	r, err := b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{})
 	if err != nil || len(r.Plan.Ops) != 2 {
 		t.Fatalf("ProposeRepair = %v, %v, want two ops", r.Plan, err)
 	}
@@ -223,10 +223,10 @@ func TestBusy(t *testing.T) {
 		m["time"] = map[string]any{"created": now().Add(-time.Minute).UnixMilli()}
 		delete(m, "finish")
 	}))
-	if _, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{}); !errors.Is(err, repair.ErrBusy) {
+	if _, err := b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{}); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("ProposeRepair of a busy session: %v, want ErrBusy", err)
 	}
-	r, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{Force: true})
+	r, err := b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{Force: true})
 	if err != nil || len(r.Plan.Ops) != 1 {
 		t.Errorf("ProposeRepair by force = %v, %v, want one op", r.Plan, err)
 	}

@@ -1,7 +1,6 @@
 package mend
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -96,9 +95,8 @@ func (c *Client) repair(ctx context.Context, id string, r repair.Request, accept
 	if err != nil {
 		return "", repair.Result{}, err
 	}
-	o := c.repairOptions()
-	o.Version = cmp.Or(r.Version, o.Version)
-	r.Options, r.LeaveFiles = o, true
+	r = c.withOptions(r)
+	r.Unattended = true
 	result, err := c.plan(ctx, head, r)
 	if err != nil || len(result.Plan.Ops) == 0 {
 		return "", result, err

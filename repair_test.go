@@ -81,10 +81,10 @@ func TestRepairAgain(t *testing.T) {
 		}
 	}
 	other := opencode.Agent{}.ParseAPIError([]byte("The encrypted content gAAA could not be verified."))
-	if r, err := c.ProposeRepair(t.Context(), head, mend.RepairRequest{Error: &other}); err != nil || r.All {
+	if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &other}); err != nil || r.All {
 		t.Errorf("an error of another class: all %t, %v", r.All, err)
 	}
-	if r, err := c.ProposeRepair(t.Context(), head, mend.RepairRequest{Error: &signature}); err != nil || !r.All || len(r.Suspects) > 0 {
+	if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Suspects) > 0 {
 		t.Errorf("the same class again: all %t, %d suspects, %v", r.All, len(r.Suspects), err)
 	}
 	if _, r, err := c.Repair(t.Context(), session, repair.Request{Error: &signature}); err != nil || !r.All || len(r.Plan.Ops) < 2 {
@@ -97,7 +97,7 @@ func TestRepairAgain(t *testing.T) {
 	if _, err := c.Apply(t.Context(), p); err != nil {
 		t.Fatalf("undoing %s: %v", first, err)
 	}
-	if r, err := c.ProposeRepair(t.Context(), head, mend.RepairRequest{Error: &signature}); err != nil || r.All {
+	if r, err := c.ProposeRepair(t.Context(), head, repair.Request{Error: &signature}); err != nil || r.All {
 		t.Errorf("behind an undo: all %t, %v", r.All, err)
 	}
 	if es, err := o.Log(journal.Query{}); err != nil || len(es) < 3 {

@@ -146,29 +146,14 @@ func (c *Client) Session(ctx context.Context, id string) (session.Head, error) {
 	return session.Head{}, fmt.Errorf("%w: %q fits %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
 }
 
-// A RepairRequest says what to repair. The zero value means all that is broken.
-type RepairRequest struct {
-	Latent  bool             // also what only another version or setting would refuse
-	Classes []repair.Class   // only these; nil for all
-	Error   *repair.APIError // what the model API said; its class and message decide what is first
-	All     bool             // with Error: all of its kind, not only what it names
-	Force   bool             // even if the agent is working in the session
-
-	Placeholder, Cancelled string // texts that a repair writes; see [repair.Request]
-}
-
 // ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and
 // [Client.Apply] carries the plan out. A healthy session has an empty plan. If an error
 // whose places only the provider can know was repaired before, it is repaired as with
 // All. The error wraps [repair.ErrBusy] if the session is busy and Force is not set.
-func (c *Client) ProposeRepair(ctx context.Context, head session.Head, r RepairRequest) (repair.Result, error) {
-	o := c.repairOptions()
-	o.WrongClock = o.WrongClock && !r.Force
-	return c.plan(ctx, head, repair.Request{
-		Options: o, Latent: r.Latent, Classes: r.Classes, Error: r.Error, Force: r.Force,
-		All:         r.All,
-		Placeholder: r.Placeholder, Cancelled: r.Cancelled,
-	})
+func (c *Client) ProposeRepair(ctx context.Context, head session.Head, r repair.Request) (repair.Result, error) {
+	r = c.withOptions(r)
+	r.WrongClock = r.WrongClock && !r.Force
+	return c.plan(ctx, head, r)
 }
 
 // plan reads a session and plans its repair. It sets r.All if the same error was

@@ -37,6 +37,8 @@ var errCrash = errors.New("the process has ended")
 
 func (toyAgent) Name() string { return "toy" }
 
+func (toyAgent) Classes() []repair.Class { return []repair.Class{repair.EmptyContentMessage} }
+
 func (a toyAgent) Find(string) ([]agent.Located, error) {
 	return []agent.Located{{Path: a.folder, Layout: "text"}}, nil
 }
@@ -261,7 +263,7 @@ func TestToyAgent(t *testing.T) {
 		return e
 	}
 	scan("first", 2)
-	r, err := c.ProposeRepair(t.Context(), heads[0], mend.RepairRequest{})
+	r, err := c.ProposeRepair(t.Context(), heads[0], repair.Request{})
 	if len(r.Fixed) != 2 || len(r.Remaining) != 0 {
 		t.Errorf("ProposeRepair fixes %v and leaves %v, want two and none", r.Fixed, r.Remaining)
 	}

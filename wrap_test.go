@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"mend"
+	"mend/agent/opencode/diagnose"
 	"mend/internal/damage"
 	"mend/repair"
 )
@@ -16,9 +17,9 @@ import (
 func TestMessagesMadeAndRenamed(t *testing.T) {
 	for version, archive := range generations {
 		for name, class := range map[string]repair.Class{
-			"ids from before the clock's wrap":        repair.IDsBeforeWrap,
+			"ids from before the clock's wrap":        diagnose.IDsBeforeWrap,
 			"ids from both sides of the clock's wrap": repair.FirstPromptMissing,
-			"first ids from before the clock's wrap":  repair.IDsBeforeWrap,
+			"first ids from before the clock's wrap":  diagnose.IDsBeforeWrap,
 			"first prompt lost its parts":             repair.FirstPromptMissing,
 			"first prompt gone":                       repair.FirstPromptMissing,
 			"first prompt gone, its parts stay":       repair.FirstPromptMissing,
@@ -28,7 +29,7 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 				t.Parallel()
 				b := benchOf(t, archive, func(_ bench, s damage.Store) { damage.ByName(t, name)(s) })
 				damaged := b.snapshot(t)
-				r, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{Latent: true})
+				r, err := b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{Latent: true})
 				if err != nil || len(r.Plan.Ops) == 0 {
 					t.Fatalf("ProposeRepair = %+v, %v, want a plan", r, err)
 				}
@@ -40,7 +41,7 @@ func TestMessagesMadeAndRenamed(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				again, err := b.client.ProposeRepair(t.Context(), b.head(t), mend.RepairRequest{Latent: true})
+				again, err := b.client.ProposeRepair(t.Context(), b.head(t), repair.Request{Latent: true})
 				if err != nil || len(again.Plan.Ops) > 0 {
 					t.Errorf("a second repair: %v, %v, want nothing to do", again.Plan.Ops, err)
 				}

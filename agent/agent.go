@@ -16,6 +16,8 @@ import (
 type Agent interface {
 	// Name returns the name of the agent, such as "opencode".
 	Name() string
+	// Classes returns the classes of faults that a user can ask for by name.
+	Classes() []repair.Class
 	// Find lists the stores that this user has, the one in use first: all, or with a
 	// layout those of it. The error wraps [ErrLayout] if there is no such layout, or
 	// [ErrNoStore] if there is no store; it then says where Find looked.
@@ -136,8 +138,10 @@ type Migrated interface {
 	Former() string
 }
 
-// An Explainer is an Agent that explains the rules that its findings name.
+// An Explainer is an Agent that explains the rules and the classes of its findings.
 type Explainer interface {
 	// Explanations returns one explanation for each rule.
 	Explanations() []repair.Explanation
+	// ExplainClass explains a class of faults. An unknown class has only a code.
+	ExplainClass(c repair.Class) repair.Explanation
 }

@@ -12,7 +12,7 @@ type Class = request.Class
 // An APIError is a parsed error of a model API, see [request.APIError].
 type APIError = request.APIError
 
-// The classes that the stored session shows.
+// The classes that the stored session shows. An agent may add its own.
 const (
 	ToolResultMissing         = request.ToolResultMissing
 	ThinkingBlockOrder        = request.ThinkingBlockOrder
@@ -24,11 +24,8 @@ const (
 	FirstPromptMissing = request.FirstPromptMissing
 	OutputTooLong      = request.OutputTooLong
 
-	IncompleteRecord Class = "incomplete_record"     // a field is missing, or of another type
-	UnreadableRecord Class = "unreadable_record"     // truncated, empty, or not to be read
-	IDsBeforeWrap    Class = "ids_before_clock_wrap" // ids that older agents take for newer than every new one
-	HiddenSession    Class = "hidden_session"        // the agent does not list it
-	ForeignFile      Class = "foreign_file"          // a file of another program that the agent takes for a record
+	IncompleteRecord Class = "incomplete_record" // a field is missing, or of another type
+	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read
 )
 
 // The classes that only an API error shows.
@@ -45,24 +42,6 @@ const (
 // a fault of the class is in, and all of its kind can go: thinking.
 func OnlyProviderSees(c Class) bool {
 	return c == ThinkingSignature || c == EncryptedReasoning || c == ThinkingBlockModified || c == ThinkingDisabledViolation
-}
-
-// Repairable lists the classes that can be asked for by name.
-func Repairable() []Class {
-	return []Class{
-		ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation, EmptyContentMessage,
-		InvalidToolCall, InvalidFile, FirstPromptMissing, IncompleteRecord, UnreadableRecord, IDsBeforeWrap, ForeignFile,
-	}
-}
-
-// ClassOf returns the class of that name, and whether it can be asked for.
-func ClassOf(name string) (Class, bool) {
-	for _, c := range Repairable() {
-		if string(c) == name {
-			return c, true
-		}
-	}
-	return "", false
 }
 
 // A Severity says what a fault does. The zero Severity is invalid.

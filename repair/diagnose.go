@@ -28,7 +28,8 @@ type Diagnosis struct {
 // Same reports whether both are of the same finding of a session.
 func (d Diagnosis) Same(o Diagnosis) bool { return d.finding == o.finding }
 
-// Options is what a diagnosis needs to know besides the session.
+// Options is what an agent needs to know, besides the session, to tell what is wrong with
+// it. The engine reads none of it.
 type Options struct {
 	// Now is when the session is diagnosed, and when the next prompt is typed. No fix
 	// depends on it but by which messages come before that prompt. The zero time is

@@ -14,7 +14,7 @@ type Explanation struct {
 	Loses    string // what the user loses by the fix
 }
 
-// ExplainClass explains a class. An unknown class has only a code.
+// ExplainClass explains a class of this package. Another class has only a code.
 func ExplainClass(c Class) Explanation {
 	e := classExplanations[c]
 	e.Code = string(c)
@@ -93,20 +93,6 @@ var classExplanations = map[Class]Explanation{
 		Meaning: "A record is truncated, empty, full of NUL bytes, or cannot be opened.",
 		Fix:     "Readable content is kept, the rest is rebuilt.",
 		Loses:   "What cannot be read.",
-	},
-	IDsBeforeWrap: {
-		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode then consider every new prompt answered.",
-		Fix:     "Messages and parts get new ids in chronological order, and all references are updated.",
-		Loses:   "The former ids.",
-	},
-	HiddenSession: {
-		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
-		Fix:     "Nothing is changed, because this may be intentional.",
-	},
-	ForeignFile: {
-		Meaning: "A file of another program, such as a backup or an editor's file, is among the records, and the agent tries to read it.",
-		Fix:     "mend asks, and moves the file into the journal. Undo restores it.",
-		Loses:   "Nothing.",
 	},
 	ThinkingSignature: {
 		Meaning: "The provider rejects the signature of a thinking block. Only the provider can check a signature, so mend needs its error.",

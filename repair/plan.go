@@ -20,9 +20,9 @@ type Request struct {
 	All     bool    // with Error: all of its kind, also where only the provider can tell what is at fault
 	Except  []Class // left alone, unless Error is about them
 	Force   bool    // although the agent is working in the session
-	// LeaveFiles keeps files that lie beside the records where they are: they are the
-	// user's own, and no one can be asked.
-	LeaveFiles bool
+	// Unattended says that the user cannot be asked: what may be the user's own, such as
+	// a file beside the records, stays where it is.
+	Unattended bool
 
 	Placeholder string // the text in place of missing content; blank for the agent's default
 	Cancelled   string // the error of a call that never ended; blank for the agent's default

@@ -25,6 +25,12 @@ type Agent struct{}
 // Name implements [agent.Agent].
 func (Agent) Name() string { return "opencode" }
 
+// Classes implements [agent.Agent].
+func (Agent) Classes() []repair.Class { return diagnose.Classes() }
+
+// ExplainClass implements [agent.Explainer].
+func (Agent) ExplainClass(c repair.Class) repair.Explanation { return diagnose.ExplainClass(c) }
+
 // ParseAPIError implements [agent.ErrorParser].
 func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
 

@@ -88,7 +88,7 @@ func (a *app) topics() []topicJSON {
 		all = append(all, newTopic(kindSeverity, repair.ExplainSeverity(s)))
 	}
 	rules := a.ruleTopics()
-	all = append(all, classTopics(rules)...)
+	all = append(all, a.classTopics(rules)...)
 	all = append(all, rules...)
 	all = append(all, wordTopics...)
 	for _, e := range exitCodes {
@@ -125,8 +125,8 @@ func (a *app) ruleTopics() []topicJSON {
 }
 
 // classTopics returns the classes that can be asked for by name and those of the rules.
-func classTopics(rules []topicJSON) []topicJSON {
-	classes := repair.Repairable()
+func (a *app) classTopics(rules []topicJSON) []topicJSON {
+	classes := a.opt.Classes()
 	for _, r := range rules {
 		if c := repair.Class(r.Class); c != "" && !slices.Contains(classes, c) {
 			classes = append(classes, c)
@@ -134,7 +134,7 @@ func classTopics(rules []topicJSON) []topicJSON {
 	}
 	var all []topicJSON
 	for _, c := range classes {
-		t := newTopic(kindClass, repair.ExplainClass(c))
+		t := newTopic(kindClass, a.explainClass(c))
 		for _, r := range rules {
 			if r.Class == t.Code {
 				t.Rules = append(t.Rules, r.Code)
@@ -143,6 +143,18 @@ func classTopics(rules []topicJSON) []topicJSON {
 		all = append(all, t)
 	}
 	return all
+}
+
+// explainClass returns the explanation of the first agent that knows the class.
+func (a *app) explainClass(c repair.Class) repair.Explanation {
+	for _, ag := range a.opt.Agents {
+		if x, ok := ag.(agent.Explainer); ok {
+			if e := x.ExplainClass(c); e.Meaning != "" {
+				return e
+			}
+		}
+	}
+	return repair.ExplainClass(c)
 }
 
 func newTopic(kind string, e repair.Explanation) topicJSON {

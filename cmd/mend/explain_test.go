@@ -10,7 +10,6 @@ import (
 
 	"mend/agent/opencode/diagnose"
 	"mend/provider/anthropic"
-	"mend/repair"
 )
 
 func newTestApp() *app {
@@ -33,7 +32,7 @@ func TestExplainAll(t *testing.T) {
 	for _, e := range diagnose.Explanations() {
 		codes = append(codes, e.Code)
 	}
-	for _, c := range repair.Repairable() {
+	for _, c := range newTestApp().opt.Classes() {
 		codes = append(codes, string(c))
 	}
 	for code, name := range codeNames {

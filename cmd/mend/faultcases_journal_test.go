@@ -16,6 +16,7 @@ import (
 	"mend/internal/damage"
 	"mend/internal/storetest"
 	"mend/journal"
+	"mend/repair"
 	"mend/session"
 )
 
@@ -181,7 +182,7 @@ func TestCase22Clock(t *testing.T) {
 		}
 		var p change.Plan
 		if i%2 == 0 {
-			r, rerr := c.ProposeRepair(t.Context(), session.Head{ID: sb.session}, mend.RepairRequest{Force: true})
+			r, rerr := c.ProposeRepair(t.Context(), session.Head{ID: sb.session}, repair.Request{Force: true})
 			p, err = r.Plan, rerr
 		} else {
 			p, err = c.ProposeUndo(t.Context(), mend.UndoRequest{ID: ids[i-1]})

@@ -82,15 +82,15 @@ second time, all thinking of that kind is removed at once.`,
 	a.addRepairFlags(fl, &f)
 	f.sessionFilter.add(fl)
 	fl.BoolVar(&f.orphans, "orphans", false, "repair no session, but put away messages and parts to which none leads")
-	fl.StringSliceVar(&f.classes, "class", nil, "fix this class alone: "+classList())
+	fl.StringSliceVar(&f.classes, "class", nil, "fix this class alone: "+a.classList())
 	fl.BoolVar(&f.all, "all", false, "with --error: repair all of its kind, not only the place that it names")
 	fl.StringVar(&f.apiError, "error", "", "the error of the model API: its text, @FILE, or - for the standard input")
 	return cmd
 }
 
-func classList() string {
+func (a *app) classList() string {
 	var names []string
-	for _, c := range repair.Repairable() {
+	for _, c := range a.opt.Classes() {
 		names = append(names, string(c))
 	}
 	return strings.Join(names, ", ")
@@ -137,7 +137,7 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 
 // propose plans a repair of each session. It reports sessions for which planning fails, and
 // returns their worst error with the other plans.
-func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head, req mend.RepairRequest, named bool) ([]proposal, error) {
+func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head, req repair.Request, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
 	bar := a.progress(len(heads), "planning")
@@ -168,7 +168,7 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 }
 
 // needsRepair reports whether a busy session would be repaired if it were not.
-func needsRepair(ctx context.Context, c *mend.Client, h session.Head, req mend.RepairRequest) bool {
+func needsRepair(ctx context.Context, c *mend.Client, h session.Head, req repair.Request) bool {
 	req.Force = true
 	r, err := c.ProposeRepair(ctx, h, req)
 	return err != nil || len(r.Plan.Ops) > 0
@@ -186,7 +186,7 @@ func nonEmptyPlans(ps []proposal) []proposal {
 
 // remainingError returns errProblems if a fault or a requested fix remains, or if nothing
 // matches the provider's error.
-func remainingError(ps []proposal, r mend.RepairRequest) error {
+func remainingError(ps []proposal, r repair.Request) error {
 	for _, p := range ps {
 		if hasBroken(p.result.Remaining) || hasUnfixed(p.result, r) || r.Error != nil && len(p.result.Plan.Ops) == 0 {
 			return errProblems
@@ -196,7 +196,7 @@ func remainingError(ps []proposal, r mend.RepairRequest) error {
 }
 
 // hasUnfixed reports whether something that was requested by class or error has no fix.
-func hasUnfixed(result repair.Result, r mend.RepairRequest) bool {
+func hasUnfixed(result repair.Result, r repair.Request) bool {
 	return len(result.Unfixable) > 0 && (r.Error != nil || len(r.Classes) > 0)
 }
 
@@ -209,7 +209,7 @@ type repairRun struct {
 	*app
 	client    *mend.Client
 	flags     repairFlags
-	request   mend.RepairRequest
+	request   repair.Request
 	named     bool // the user named the session, or the error of it
 	proposals []proposal
 

@@ -5,23 +5,22 @@ import (
 	"os"
 	"strings"
 
-	"mend"
 	"mend/config"
 	"mend/internal/ownfile"
 	"mend/repair"
 )
 
-// repairRequest converts the flags and settings to a [mend.RepairRequest]. It also returns the
+// repairRequest converts the flags and settings to a [repair.Request]. It also returns the
 // ways in which the text of an error can be read.
-func (a *app) repairRequest(ctx context.Context, f repairFlags) (r mend.RepairRequest, readings []repair.APIError, err error) {
-	r = mend.RepairRequest{Latent: f.latent, Force: f.force, All: f.all}
+func (a *app) repairRequest(ctx context.Context, f repairFlags) (r repair.Request, readings []repair.APIError, err error) {
+	r = repair.Request{Latent: f.latent, Force: f.force, All: f.all}
 	path, _ := config.Path() // without a home folder there is no file; only texts are read from it here
 	c, err := loadSettingsFrom(path, nil)
 	if err != nil {
 		return r, nil, err
 	}
 	r.Placeholder, r.Cancelled = c.Placeholder, c.Cancelled
-	if r.Classes, err = parseClasses(f.classes); err != nil || !f.hasError() {
+	if r.Classes, err = a.parseClasses(f.classes); err != nil || !f.hasError() {
 		return r, nil, err
 	}
 	text := f.errorText

@@ -57,7 +57,7 @@ and marks what the provider refuses of it.`,
 	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
 	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
-	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+classList())
+	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+a.classList())
 	f.sessionFilter.add(fl)
 	return cmd
 }
@@ -80,7 +80,7 @@ func (a *app) scanRequest(cmd *cobra.Command, names []string) error {
 }
 
 func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
-	classes, err := parseClasses(f.classes)
+	classes, err := a.parseClasses(f.classes)
 	if err != nil {
 		return err
 	}

@@ -20,6 +20,7 @@ import (
 	"mend/agent/opencode/tree"
 	"mend/internal/damage"
 	"mend/journal"
+	"mend/repair"
 	"mend/testdata"
 	"mend/txn"
 )
@@ -192,7 +193,7 @@ func repairWith(store, dir, id string, step func(call string) error) error {
 	if err != nil {
 		return err
 	}
-	r, err := c.ProposeRepair(ctx, head, mend.RepairRequest{})
+	r, err := c.ProposeRepair(ctx, head, repair.Request{})
 	if err != nil {
 		return err
 	}

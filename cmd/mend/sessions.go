@@ -132,11 +132,11 @@ func (a *app) pickSession(ctx context.Context, c *mend.Client, verb string) (ses
 }
 
 // parseClasses returns the classes with these names.
-func parseClasses(names []string) (classes []repair.Class, err error) {
+func (a *app) parseClasses(names []string) (classes []repair.Class, err error) {
 	for _, name := range names {
-		class, ok := repair.ClassOf(name)
-		if !ok {
-			return nil, usagef("--class %s: no such class; there are %s", name, classList())
+		class := repair.Class(name)
+		if !slices.Contains(a.opt.Classes(), class) {
+			return nil, usagef("--class %s: no such class; there are %s", name, a.classList())
 		}
 		classes = append(classes, class)
 	}

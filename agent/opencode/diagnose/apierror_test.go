@@ -225,7 +225,7 @@ func FuzzParseAPIError(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	classes := append(repair.Repairable(), "", repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingSignature, repair.EncryptedReasoning, repair.ItemID, repair.OutputTooLong, repair.UnavailableTool)
+	classes := append(Classes(), "", repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingSignature, repair.EncryptedReasoning, repair.ItemID, repair.OutputTooLong, repair.UnavailableTool)
 	f.Fuzz(func(t *testing.T, input []byte) {
 		e := ParseAPIError(input)
 		if !slices.Contains(classes, e.Class) || e.Index < -1 || e.Block < -1 || e.Block >= 0 && e.Index < 0 || e.Explanation == "" {

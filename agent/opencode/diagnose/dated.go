@@ -50,7 +50,7 @@ func classOfClock(c *simulation, f fault) repair.Class {
 	if c.isMisdated(f) {
 		return repair.AssistantPrefillUnsupported
 	}
-	return repair.IDsBeforeWrap
+	return IDsBeforeWrap
 }
 
 // fixClock fixes messages that older versions take for newer than every new prompt, by

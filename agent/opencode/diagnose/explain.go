@@ -42,7 +42,7 @@ func Explanations() []repair.Explanation {
 	}
 	for i, e := range all {
 		e = merge(explanations[e.Code], e)
-		class := repair.ExplainClass(e.Class)
+		class := ExplainClass(e.Class)
 		e.Meaning = cmp.Or(e.Meaning, class.Meaning, "The provider rejects requests with this error.")
 		class.Fix = cmp.Or(class.Fix, "mend knows no fix in the store. Continue in a new session, or fork this one before the message that the error names.")
 		if e.Fix == "" {

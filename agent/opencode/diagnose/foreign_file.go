@@ -131,7 +131,7 @@ func (c *simulation) violationsWith(use setting, keep func(*record.File) bool) [
 
 func whyBeside(_ *simulation, f fault) string { return f.Says }
 
-const asksForFiles = "mend repair --class " + string(repair.ForeignFile)
+const asksForFiles = "mend repair --class " + string(ForeignFile)
 
 // whyKept says, as a sentence, why the file is not moved away; "" if it can be, or if
 // the ref is none of a file.
@@ -149,7 +149,7 @@ func (c *simulation) whyKept(ref session.Ref) string {
 	switch {
 	case !ok:
 		return ""
-	case c.request.LeaveFiles:
+	case c.request.Unattended:
 		return "This may be your own file, so only mend repair moves it, after asking."
 	case c.s.Files[i].Locked == "":
 		return ""

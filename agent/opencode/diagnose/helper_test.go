@@ -37,7 +37,7 @@ type Request struct {
 	All        bool
 	Except     []repair.Class
 	Force      bool
-	LeaveFiles bool
+	Unattended bool
 
 	Placeholder, Cancelled string
 }
@@ -45,7 +45,7 @@ type Request struct {
 func (r Request) repair() repair.Request {
 	return repair.Request{
 		Options: r.Options.repair(), Latent: r.Latent, Classes: r.Classes, Error: r.Error, All: r.All, Except: r.Except,
-		Force: r.Force, LeaveFiles: r.LeaveFiles, Placeholder: r.Placeholder, Cancelled: r.Cancelled,
+		Force: r.Force, Unattended: r.Unattended, Placeholder: r.Placeholder, Cancelled: r.Cancelled,
 	}
 }
 

@@ -38,7 +38,7 @@ func TestUnlisted(t *testing.T) {
 	} {
 		s := hide(c.statement)
 		ds := diagnosed(s, Options{Now: fixtureTime, Version: "1.18.33"})
-		if len(ds) != c.want || c.want == 1 && (ds[0].Class != repair.HiddenSession || ds[0].Severity != repair.Note || ds[0].WhyNot == "") {
+		if len(ds) != c.want || c.want == 1 && (ds[0].Class != HiddenSession || ds[0].Severity != repair.Note || ds[0].WhyNot == "") {
 			t.Errorf("%s: Diagnose = %s, want %d", c.statement, summary(ds), c.want)
 		}
 		if r, err := Plan(s, Request{Options: Options{Now: fixtureTime}, Latent: true}); err != nil || len(r.Plan.Ops) > 0 {

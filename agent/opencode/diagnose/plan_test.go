@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -280,14 +281,9 @@ func TestDefects(t *testing.T) {
 	}
 }
 
-func TestClassOf(t *testing.T) {
-	for _, c := range repair.Repairable() {
-		if got, ok := repair.ClassOf(string(c)); got != c || !ok {
-			t.Errorf("repair.ClassOf(%q) = %q, %v", c, got, ok)
-		}
-	}
-	if c, ok := repair.ClassOf("thinking_block_modified"); ok {
-		t.Errorf("repair.ClassOf(thinking_block_modified) = %q, which only an error shows", c)
+func TestClasses(t *testing.T) {
+	if slices.Contains(Classes(), repair.ThinkingBlockModified) {
+		t.Errorf("Classes has %s, which only an error shows", repair.ThinkingBlockModified)
 	}
 	if got := repair.Broken.String() + repair.Latent.String() + repair.Note.String() + repair.Severity(0).String(); got != "brokenlatentnoteseverity(0)" {
 		t.Errorf("severities are called %q", got)

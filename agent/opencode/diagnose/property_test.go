@@ -91,7 +91,7 @@ func drawRequest(t *rapid.T) Request {
 	r := Request{Options: Options{Now: now, Version: rapid.SampledFrom([]string{"", "1.0.100", "1.1.53"}).Draw(t, "version")}}
 	r.Latent = rapid.Bool().Draw(t, "latent")
 	if rapid.Bool().Draw(t, "by class") {
-		r.Classes = rapid.SliceOfNDistinct(rapid.SampledFrom(repair.Repairable()), 1, 4, rapid.ID).Draw(t, "classes")
+		r.Classes = rapid.SliceOfNDistinct(rapid.SampledFrom(Classes()), 1, 4, rapid.ID).Draw(t, "classes")
 	}
 	return r
 }

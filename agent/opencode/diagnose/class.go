@@ -1,0 +1,44 @@
+package diagnose
+
+import "mend/repair"
+
+// The classes of faults that only OpenCode's sessions can have.
+const (
+	IDsBeforeWrap repair.Class = "ids_before_clock_wrap" // ids that older versions take for newer than every new one
+	HiddenSession repair.Class = "hidden_session"        // the agent does not list it
+	ForeignFile   repair.Class = "foreign_file"          // a file of another program that the agent takes for a record
+)
+
+// Classes returns the classes of faults that a user can ask for by name.
+func Classes() []repair.Class {
+	return []repair.Class{
+		repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation, repair.EmptyContentMessage,
+		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord, repair.UnreadableRecord, IDsBeforeWrap, ForeignFile,
+	}
+}
+
+// ExplainClass explains a class. An unknown class has only a code.
+func ExplainClass(c repair.Class) repair.Explanation {
+	if e, ok := classExplanations[c]; ok {
+		e.Code = string(c)
+		return e
+	}
+	return repair.ExplainClass(c)
+}
+
+var classExplanations = map[repair.Class]repair.Explanation{
+	IDsBeforeWrap: {
+		Meaning: "The session has ids from before 2026-08-14, when OpenCode's id clock wrapped. Older versions of OpenCode then consider every new prompt answered.",
+		Fix:     "Messages and parts get new ids in chronological order, and all references are updated.",
+		Loses:   "The former ids.",
+	},
+	HiddenSession: {
+		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
+		Fix:     "Nothing is changed, because this may be intentional.",
+	},
+	ForeignFile: {
+		Meaning: "A file of another program, such as a backup or an editor's file, is among the records, and the agent tries to read it.",
+		Fix:     "mend asks, and moves the file into the journal. Undo restores it.",
+		Loses:   "Nothing.",
+	},
+}
