@@ -106,7 +106,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errFileExists, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -189,6 +189,7 @@ var hints = []struct {
 	{errDisabled, `"mend config" tells where that comes from`},
 	{errForeignPlugin, "move it away, or use --project"},
 	{errNoTerminalForFiles, "say --yes"},
+	{errFileExists, "name another file, or use --force"},
 	{errNoTerminalForMany, "say --yes, or name a session to repair it alone"},
 	{errNoTerminal, "say --yes"},
 }

@@ -31,11 +31,11 @@ import (
 )
 
 var (
-	cases  = flag.Int("cases", 25, "how many generated cases each version gets")
-	first  = flag.Int("first", 0, "the number of the first generated case: with the same seed a run goes on there")
-	only   = flag.String("case", "", "a file of cases, one a line, that are run instead of all others")
-	match  = flag.String("match", "", "generate only cases whose line matches this regular expression")
-	report = flag.String("report", "", "a file to which the cases in which mend and the real program disagree are appended")
+	cases      = flag.Int("cases", 25, "how many generated cases each version gets")
+	first      = flag.Int("first", 0, "the number of the first generated case: with the same seed a run goes on there")
+	only       = flag.String("case", "", "a file of cases, one a line, that are run instead of all others")
+	match      = flag.String("match", "", "generate only cases whose line matches this regular expression")
+	reportPath = flag.String("report", "", "a file to which the cases in which mend and the real program disagree are appended")
 )
 
 // A healthy store is changed at random, and mend and the real program are asked for
@@ -202,7 +202,7 @@ func (g *generator) judge(t *testing.T, c mutation.Case) {
 		}
 		outcome = "disagreement"
 		t.Errorf("%s\n%s", c, wrong)
-		if *report != "" {
+		if *reportPath != "" {
 			g.append(c, wrong)
 		}
 	}
@@ -215,7 +215,7 @@ func (g *generator) judge(t *testing.T, c mutation.Case) {
 
 func (g *generator) append(c mutation.Case, wrong string) {
 	g.Helper()
-	f, err := os.OpenFile(*report, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
+	f, err := os.OpenFile(*reportPath, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o644)
 	if err == nil {
 		_, err = fmt.Fprintf(f, "%s\n# %s\n", c, strings.ReplaceAll(strings.TrimSpace(wrong), "\n", "\n# "))
 		err = errors.Join(err, f.Close())

@@ -31,6 +31,7 @@ func verbGroups() []verbGroup {
 		{"History", []func(*app) *cobra.Command{
 			(*app).logVerb,
 			(*app).showVerb,
+			(*app).reportVerb,
 		}},
 		{"While the agent runs", []func(*app) *cobra.Command{
 			(*app).pluginVerb,

@@ -1,0 +1,230 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"runtime"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+	"mend/internal/atomicfile"
+	"mend/internal/report"
+	"mend/repair"
+	"mend/session"
+)
+
+// reportFlags are the flags of report.
+type reportFlags struct {
+	out             string
+	withText, force bool
+}
+
+func (a *app) reportVerb() *cobra.Command {
+	var f reportFlags
+	cmd := &cobra.Command{
+		Use:   "report SESSION|REPAIR",
+		Short: "Write a page about a session for a bug report",
+		Long: `Report writes one HTML page about a session or a repair, to attach to a bug report:
+the next request as the provider will see it, what is wrong with it, the records
+before and after the fix, and what was checked.
+
+By default the page has nothing that you or the model wrote. Titles, texts, paths,
+commands, inputs, outputs, names and ids are replaced by numbers and sizes. Read it
+before you publish it. With --with-text everything stays.
+
+The page is one file. It loads nothing and needs no script.`,
+		Example: `  mend report ses_abc                     write mend-report.html
+  mend report ses_abc -o - | less         print it
+  mend report qevajo -o repair.html       a repair, by its id`,
+		Args: oneArg("session or repair"),
+		RunE: func(cmd *cobra.Command, names []string) error { return a.makeReport(cmd, names[0], f) },
+	}
+	fl := cmd.Flags()
+	fl.StringVarP(&f.out, "output", "o", "mend-report.html", "write to this `FILE`, or to standard output with -")
+	fl.BoolVar(&f.withText, "with-text", false, "replace nothing: keep texts, titles, paths and ids")
+	fl.BoolVar(&f.force, "force", false, "overwrite the file")
+	a.thinkingFlag(fl)
+	return cmd
+}
+
+func (a *app) makeReport(cmd *cobra.Command, name string, f reportFlags) error {
+	switch {
+	case f.out == "":
+		return usagef("--output is empty")
+	case f.out == "-" && a.asJSON:
+		return usagef("--json and --output - cannot be used together")
+	}
+	s, err := a.reportSource(cmd, name)
+	if err != nil {
+		return err
+	}
+	s.WithText = f.withText
+	var page bytes.Buffer
+	if err := report.Write(&page, s); err != nil {
+		return fmt.Errorf("writing the report: %w", err)
+	}
+	if f.out == "-" {
+		_, err := a.Write(page.Bytes())
+		return err
+	}
+	if err := writeReport(f.out, page.Bytes(), f.force); err != nil {
+		return err
+	}
+	a.setAnswer("path", f.out)
+	a.setAnswer("withText", f.withText)
+	a.printf("Wrote %s.\n", bold(escape(f.out)))
+	if f.withText {
+		a.printf("%s It has the texts of the conversation.\n", warn("note:"))
+	} else {
+		a.printf("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.\n")
+	}
+	return nil
+}
+
+// errFileExists says that a file would be overwritten.
+var errFileExists = errors.New("the file exists")
+
+// writeReport writes a file that only the user can read.
+func writeReport(path string, page []byte, force bool) error {
+	if force {
+		return atomicfile.WriteFile(path, page, 0o600)
+	}
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("writing %s: %w", path, errFileExists)
+	}
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(page)
+	return errors.Join(err, f.Close())
+}
+
+// reportSource collects what a report says about the session or the repair with that name. The whole id
+// of a repair comes before a title that has it.
+func (a *app) reportSource(cmd *cobra.Command, name string) (report.Source, error) {
+	e, ops, noRepair := a.opt.Show(name)
+	if noRepair == nil && e.ID == name {
+		return a.repairReport(cmd.Context(), e, ops)
+	}
+	c, err := a.open(cmd, false)
+	if err != nil {
+		return report.Source{}, err
+	}
+	head, err := a.findSession(cmd.Context(), c, name)
+	switch {
+	case err == nil:
+		return a.sessionReport(cmd.Context(), c, head)
+	case errors.Is(err, mend.ErrNoSession) && noRepair == nil:
+		return a.repairReport(cmd.Context(), e, ops)
+	}
+	return report.Source{}, err
+}
+
+// sessionReport is about a session and the repair that mend plans for it.
+func (a *app) sessionReport(ctx context.Context, c *mend.Client, head session.Head) (report.Source, error) {
+	s, err := a.examineForReport(ctx, c, head)
+	if err != nil {
+		return s, err
+	}
+	r, err := c.ProposeRepair(ctx, head, repair.Request{Latent: !hasBroken(s.Diagnoses), Force: true})
+	if err != nil {
+		return s, err
+	}
+	s.Fix = report.Fix{Planned: true, Fixed: r.Fixed, Remaining: r.Remaining, Ops: r.Plan.Ops}
+	s.Fix.Proof = []string{
+		provenText([]proposal{{head: head, result: r}}),
+		"mend applied the repair to a copy, built the next request again in every setting, and found nothing new.",
+		fmt.Sprintf("Before: %s. After: %s.", countSeverities(s.Diagnoses), countSeverities(r.Remaining)),
+		fmt.Sprintf("%s in the store would change. Nothing has been written.", count(len(r.Plan.Ops), "record")),
+	}
+	if len(r.Plan.Ops) == 0 {
+		s.Fix.Proof = []string{"There is no repair to check. Findings: " + countSeverities(s.Diagnoses) + "."}
+	}
+	return s, nil
+}
+
+// repairReport is about a repair in the journal, and the session as it is now.
+func (a *app) repairReport(ctx context.Context, e change.Entry, ops []change.Op) (report.Source, error) {
+	s := report.Source{Program: a.programText(), Agent: "unknown", Layout: e.Store.Kind, Head: session.Head{ID: e.Session}}
+	proof := []string{"The store of the repair cannot be opened now."}
+	a.opt.Store = e.Store.Root
+	c, err := mend.Open(a.opt)
+	if err == nil {
+		head, err := c.Session(ctx, e.Session)
+		if err == nil && head.ID == e.Session {
+			if s, err = a.examineForReport(ctx, c, head); err != nil {
+				return s, err
+			}
+		} else if !errors.Is(err, mend.ErrNoSession) {
+			return s, err
+		}
+		proof = []string{storedText(ctx, c, e)}
+	}
+	s.Fix = report.Fix{
+		State: string(e.State), Error: e.Cause.Text, Causes: e.Cause.Diagnoses, Ops: ops, Lost: e.Forgotten,
+		Proof: append(proof, fmt.Sprintf("mend %s made the repair: %s.", e.Version, count(len(e.Ops), "record")), "Findings now: "+countSeverities(s.Diagnoses)+"."),
+	}
+	if e.UndoneBy != "" {
+		s.Fix.State += ", undone"
+	}
+	return s, nil
+}
+
+// storedText says whether the records of the store still hold what the repair wrote.
+func storedText(ctx context.Context, c *mend.Client, e change.Entry) string {
+	_, err := c.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
+	var conflict *change.ConflictError
+	switch {
+	case err == nil:
+		return "Every record of the store holds what the repair wrote. It can be undone."
+	case errors.As(err, &conflict):
+		return fmt.Sprintf("%s changed since the repair.", count(len(conflict.Conflicts), "record"))
+	case errors.Is(err, mend.ErrUndone):
+		return "The repair is undone."
+	case e.Forgotten:
+		return "The repair cannot be undone: its bytes were removed from the journal."
+	}
+	return "Whether the records still hold what the repair wrote is not known."
+}
+
+// examineForReport collects what is known about a session now.
+func (a *app) examineForReport(ctx context.Context, c *mend.Client, head session.Head) (report.Source, error) {
+	s := report.Source{Program: a.programText(), Agent: "OpenCode " + c.Profile(), Layout: c.Store().Kind, Head: head}
+	for f := range c.Scan(ctx, []session.Head{head}) {
+		if f.Err != nil {
+			return s, f.Err
+		}
+		s.Diagnoses, s.Thinking = f.Diagnoses, f.Thinking
+	}
+	if err := ctx.Err(); err != nil {
+		return s, err
+	}
+	forecast, err := c.Forecast(ctx, head)
+	if err != nil {
+		s.NoRequest = err.Error()
+		return s, nil
+	}
+	s.Request, s.Violations, s.Thinking = &forecast.Request, forecast.Violations, forecast.Thinking
+	return s, nil
+}
+
+func (a *app) programText() string {
+	commit, _ := buildCommit()
+	return fmt.Sprintf("%s (commit %s, %s, %s/%s)", version(), commit[:min(12, len(commit))], runtime.Version(), runtime.GOOS, runtime.GOARCH)
+}
+
+// countSeverities counts findings: "2 broken, 1 latent, 0 notes".
+func countSeverities(ds []repair.Diagnosis) string {
+	n := map[repair.Severity]int{}
+	for _, d := range ds {
+		n[d.Severity]++
+	}
+	return fmt.Sprintf("%d broken, %d latent, %s", n[repair.Broken], n[repair.Latent], count(n[repair.Note], "note"))
+}

@@ -1,0 +1,100 @@
+//go:build e2e
+
+package main
+
+import (
+	"bytes"
+	"image"
+	"image/color"
+	"image/draw"
+	"image/png"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/damage"
+)
+
+// browser returns the path of a browser that runs without a screen.
+func browser(t *testing.T) string {
+	t.Helper()
+	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
+		if path, err := exec.LookPath(name); err == nil {
+			return path
+		}
+	}
+	t.Skip("no Chromium is installed: apt-get install chromium")
+	return ""
+}
+
+// runBrowser opens a file in the browser and returns what it prints.
+func runBrowser(t *testing.T, path string, args ...string) []byte {
+	t.Helper()
+	args = append([]string{
+		"--headless", "--no-sandbox", "--disable-gpu", "--hide-scrollbars", "--user-data-dir=" + t.TempDir(), "--window-size=1000,760",
+		"--host-resolver-rules=MAP * ~NOTFOUND", // nothing may be loaded
+	}, append(args, "file://"+path)...)
+	out, err := exec.CommandContext(t.Context(), browser(t), args...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// TestRealReport opens a report in a real browser. With -update it writes docs/report.png.
+func TestRealReport(t *testing.T) {
+	browser(t)
+	ts := newTestStore(t, 0)
+	damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
+	path := filepath.Join(t.TempDir(), "page.html")
+	if code, out := ts.mend("report", ts.session, "-o", path); code != exitDone {
+		t.Fatalf("mend report: exit code %d\n%s", code, out)
+	}
+	dom := string(runBrowser(t, path, "--dump-dom"))
+	for _, want := range []string{`<div class="block broken">`, `<h2 id="proof">`, "white space only", `<span class="plus">`} {
+		if !strings.Contains(dom, want) {
+			t.Errorf("the browser's document has no %s:\n%s", want, dom)
+		}
+	}
+	screenshot := filepath.Join(t.TempDir(), "page.png")
+	runBrowser(t, path, "--screenshot="+screenshot)
+	data, err := os.ReadFile(screenshot)
+	if err != nil {
+		t.Fatal(err)
+	}
+	picture, err := png.Decode(bytes.NewReader(data))
+	if err != nil {
+		t.Fatal(err)
+	}
+	colours := map[color.Color]int{}
+	for x := range picture.Bounds().Dx() {
+		for y := range picture.Bounds().Dy() {
+			colours[picture.At(x, y)]++
+		}
+	}
+	if len(colours) < 20 {
+		t.Errorf("the picture has %d colours", len(colours))
+	}
+	if *update {
+		writePicture(t, picture, colours)
+	}
+}
+
+// writePicture writes the picture with its 64 most frequent colours, which takes a third of the space.
+func writePicture(t *testing.T, picture image.Image, colours map[color.Color]int) {
+	t.Helper()
+	frequent := slices.SortedFunc(maps.Keys(colours), func(a, b color.Color) int { return colours[b] - colours[a] })
+	small := image.NewPaletted(picture.Bounds(), frequent[:min(64, len(frequent))])
+	draw.Draw(small, small.Bounds(), picture, image.Point{}, draw.Src)
+	var out bytes.Buffer
+	if err := (&png.Encoder{CompressionLevel: png.BestCompression}).Encode(&out, small); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile("../../docs/report.png", out.Bytes(), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

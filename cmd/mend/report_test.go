@@ -1,0 +1,85 @@
+package main
+
+import (
+	"html"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mend/internal/damage"
+	"mend/internal/storetest"
+)
+
+// TestReportHasNoText makes pages of damaged sessions and of their repairs, and searches them for every
+// word of the store.
+func TestReportHasNoText(t *testing.T) {
+	allowed := reportWords(t)
+	for i, version := range damage.Versions {
+		for n, w := range damage.Table {
+			if !storetest.Includes(n+7*i, 24) {
+				continue
+			}
+			t.Run(w.Name+" on "+version, func(t *testing.T) {
+				t.Parallel()
+				ts := newTestStore(t, i)
+				damage.Edit(ts, ts.path, ts.session, w.Apply)
+				store := ts.snapshot()
+				_, page := ts.mend("report", ts.session, "-o", "-")
+				checkNoText(t, page, store, allowed)
+				var answer struct{ Repairs []struct{ ID string } }
+				ts.runJSON(&answer, "repair", ts.session, "--force", "--yes", "--latent")
+				for _, r := range answer.Repairs {
+					if r.ID != "" {
+						_, page := ts.mend("report", r.ID, "-o", "-")
+						checkNoText(t, page, store, allowed)
+					}
+				}
+			})
+		}
+	}
+}
+
+var storedWord = regexp.MustCompile(`[\p{L}\p{N}]{5,}`)
+
+// reportWords returns the words that a page may have: those of its template and of its word list.
+func reportWords(t *testing.T) map[string]bool {
+	words := map[string]bool{"claude": true, "anthropic": true}
+	files, err := filepath.Glob("../../internal/report/*.[gtw]*")
+	if err != nil || len(files) < 5 {
+		t.Fatalf("files of the report: %q, %v", files, err)
+	}
+	for _, name := range append(files, "report.go") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, word := range storedWord.FindAllString(string(text), -1) {
+			words[strings.ToLower(word)] = true
+		}
+	}
+	return words
+}
+
+// checkNoText checks that the page has no word of the store that is not allowed.
+func checkNoText(t *testing.T, page string, store map[string]string, allowed map[string]bool) {
+	t.Helper()
+	if !strings.HasPrefix(page, "<!DOCTYPE html>") || !strings.HasSuffix(page, "</html>\n\n") {
+		t.Fatalf("not a page: %.300q", page)
+	}
+	stored := map[string]bool{}
+	for name, text := range store {
+		for _, word := range storedWord.FindAllString(name+" "+text, -1) {
+			stored[word] = true
+		}
+	}
+	if len(stored) < 50 {
+		t.Fatalf("the store has only %d words", len(stored))
+	}
+	for _, word := range storedWord.FindAllString(html.UnescapeString(page), -1) {
+		if stored[word] && !allowed[strings.ToLower(word)] {
+			t.Errorf("the page has the word %q of the store", word)
+		}
+	}
+}

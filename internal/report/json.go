@@ -1,0 +1,226 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// freeFields are the fields whose content has whatever names the user, a tool or a provider chose.
+var freeFields = []string{"input", "metadata", "raw", "structured", "responseHeaders", "env", "variables", "options"}
+
+// wordFields are the fields whose values are of a fixed list.
+var wordFields = []string{"type", "role", "status", "finish", "reason", "name", "mime", "mode", "agent", "variant"}
+
+// agents are OpenCode's own agents; others are named by the user.
+var agents = []string{"build", "plan", "general", "explore", "title", "summary", "compaction"}
+
+// tools are OpenCode's own tools; others come from the user's servers and plugins.
+var tools = []string{
+	"bash", "read", "edit", "write", "grep", "glob", "list", "task", "todowrite", "todoread", "webfetch", "websearch", "codesearch", "patch",
+	"multiedit", "apply_patch", "invalid", "question", "skill", "batch", "lsp", "lsp_diagnostics", "lsp_hover",
+}
+
+// publicModels are providers whose ids of models are public. At others a user names them.
+var publicModels = regexp.MustCompile(`^(anthropic|openai|google|xai|mistral|deepseek|groq|opencode|github-copilot)/[a-z0-9.:-]{1,60}$`)
+
+var versionForm = regexp.MustCompile(`^\d{1,4}\.\d{1,4}\.\d{1,6}$`)
+
+// model returns what stands for a model and its provider.
+func (r *redactor) model(provider, model string) string {
+	name := provider + "/" + model
+	if r.keep || publicModels.MatchString(name) {
+		return name
+	}
+	return r.name("model", name)
+}
+
+// tool returns what stands for the name of a tool.
+func (r *redactor) tool(name string) string {
+	if slices.Contains(tools, name) || name == "" {
+		return name
+	}
+	return r.name("tool", name)
+}
+
+// A jsonWalker copies a JSON text with every value replaced that may be personal, a value on each line.
+type jsonWalker struct {
+	*redactor
+	in   *jsontext.Decoder
+	out  bytes.Buffer
+	zero int64 // times are shown as milliseconds after this one
+}
+
+// json returns a JSON text with what may be personal replaced, indented. It returns a description if the
+// text is no JSON object.
+func (r *redactor) json(text []byte, zero int64) string {
+	if len(text) == 0 {
+		return "‹no bytes›"
+	}
+	w := jsonWalker{redactor: r, in: newDecoder(text), zero: zero}
+	err := w.value("", false, 0)
+	if err == nil {
+		if _, err = w.in.ReadToken(); err == nil {
+			err = errors.New("more than one value")
+		}
+	}
+	switch {
+	case errors.Is(err, io.EOF):
+		return w.out.String()
+	case r.keep:
+		return r.text(string(text))
+	case len(bytes.Trim(text, "\x00")) == 0:
+		return fmt.Sprintf("‹%s, all NUL›", count(len(text), "byte"))
+	}
+	return fmt.Sprintf("‹%s, not valid JSON from byte %d on›", count(len(text), "byte"), w.in.InputOffset())
+}
+
+func newDecoder(text []byte) *jsontext.Decoder {
+	return jsontext.NewDecoder(bytes.NewReader(text), jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
+}
+
+// value copies the next value. field is the field that has it; free says that it is below a field with
+// free content.
+func (w *jsonWalker) value(field string, free bool, depth int) error {
+	switch kind := w.in.PeekKind(); kind {
+	case '{', '[':
+		return w.composite(field, free, depth)
+	case '"':
+		token, err := w.in.ReadToken()
+		if err != nil {
+			return err
+		}
+		w.writeString(w.stringValue(field, token.String(), free))
+	case '0':
+		token, err := w.in.ReadToken()
+		if err != nil {
+			return err
+		}
+		w.out.WriteString(w.number(token, free))
+	default:
+		token, err := w.in.ReadToken()
+		if err != nil {
+			return err
+		}
+		w.out.WriteString(token.String())
+	}
+	return nil
+}
+
+// composite copies an object or an array.
+func (w *jsonWalker) composite(field string, free bool, depth int) error {
+	open, err := w.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	isObject := open.Kind() == '{'
+	w.out.WriteString(open.String())
+	first := true
+	for ; w.in.PeekKind() != '}' && w.in.PeekKind() != ']'; first = false {
+		if w.in.PeekKind() == 0 {
+			_, err := w.in.ReadToken()
+			return err
+		}
+		if !first {
+			w.out.WriteByte(',')
+		}
+		w.newline(depth + 1)
+		name, inside := field, free
+		if isObject {
+			token, err := w.in.ReadToken()
+			if err != nil {
+				return err
+			}
+			name = token.String()
+			w.writeString(w.fieldName(name, free))
+			w.out.WriteString(": ")
+			inside = free || slices.Contains(freeFields, name) || !isKnownValue(name)
+		}
+		if err := w.value(name, inside, depth+1); err != nil {
+			return err
+		}
+	}
+	end, err := w.in.ReadToken()
+	if err != nil {
+		return err
+	}
+	if !first {
+		w.newline(depth)
+	}
+	w.out.WriteString(end.String())
+	return nil
+}
+
+// maxIndent bounds the white space of a deep text.
+const maxIndent = 20
+
+func (w *jsonWalker) newline(depth int) {
+	w.out.WriteByte('\n')
+	w.out.WriteString(strings.Repeat("  ", min(depth, maxIndent)))
+}
+
+func (w *jsonWalker) writeString(s string) {
+	var b bytes.Buffer
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string can be encoded
+	w.out.Write(bytes.TrimSuffix(b.Bytes(), []byte("\n")))
+}
+
+func (w *jsonWalker) fieldName(name string, free bool) string {
+	if w.keep || !free && isKnownValue(name) {
+		return name
+	}
+	return w.name("field", name)
+}
+
+// stringValue returns what stands for a string in a field.
+func (w *jsonWalker) stringValue(field, s string, free bool) string {
+	id, isID := w.ids[s]
+	switch {
+	case w.keep || s == "":
+		return w.text(s)
+	case isID:
+		return id
+	case free:
+		return w.text(s)
+	case field == "tool":
+		return w.tool(s)
+	case field == "mode" || field == "agent":
+		if slices.Contains(agents, s) {
+			return s
+		}
+		return w.name("agent", s)
+	case field == "version" && versionForm.MatchString(s), slices.Contains(wordFields, field) && isKnownValue(s):
+		return s
+	}
+	return w.text(s)
+}
+
+// earliest is the first time that a number is taken for: milliseconds since 1970, in 2001.
+const earliest = 1e12
+
+// number returns what stands for a number: a time as the distance to the session's start, a count as it
+// is.
+func (w *jsonWalker) number(token jsontext.Token, free bool) string {
+	text := token.String()
+	if w.keep {
+		return text
+	}
+	switch f, err := token.Float(); {
+	case free || err != nil:
+		return "‹number›"
+	case f >= earliest && f < 1e14 && w.zero > 0:
+		return fmt.Sprintf("‹start %+d ms›", int64(f)-w.zero)
+	case f >= earliest || f <= -earliest:
+		return "‹large number›"
+	}
+	return text
+}

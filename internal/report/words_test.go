@@ -1,0 +1,78 @@
+package report
+
+import (
+	"flag"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+
+	"mend/internal/storetest"
+)
+
+var update = flag.Bool("update", false, "rewrite words.txt and the golden pages")
+
+// TestVocabulary checks that words.txt has the words of all texts in the source of what describes
+// findings and fields. A word that is not in it is replaced on a page.
+func TestVocabulary(t *testing.T) {
+	storetest.NeedAllCases(t) // a new word is no fault of the commit that brings it
+	words := sourceWords(t)
+	list := strings.Join(slices.Sorted(maps.Keys(words)), "\n") + "\n"
+	if *update {
+		if err := os.WriteFile("words.txt", []byte(list), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	var missing []string
+	for word := range words {
+		if !vocabulary()[word] {
+			missing = append(missing, word)
+		}
+	}
+	if len(missing) > 0 {
+		t.Errorf("words.txt has no %q: run MEND_SWEEP=all go test ./internal/report -run Vocabulary -update", missing)
+	}
+}
+
+// sourceWords returns the words in the string literals of the packages that write sentences.
+func sourceWords(t *testing.T) map[string]bool {
+	words := map[string]bool{}
+	for _, dir := range []string{"agent", "provider", "repair", "request", "change", "session", "sqlstore"} {
+		err := filepath.WalkDir(filepath.Join("../..", dir), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			f, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
+			if err != nil {
+				return err
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				if _, ok := n.(*ast.ImportSpec); ok {
+					return false
+				}
+				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
+					text, _ := strconv.Unquote(lit.Value)
+					for _, word := range wordForm.FindAllString(text, -1) {
+						if strings.Trim(word, "0123456789") != "" {
+							words[strings.ToLower(word)] = true
+						}
+					}
+				}
+				return true
+			})
+			return nil
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return words
+}
