@@ -151,9 +151,9 @@ func modelOf(m *record.Message) (n modelNames, ok bool) {
 
 // sessionModel returns the names of the model in the session's own record.
 func (k *facts) sessionModel() (n modelNames, ok bool) {
-	raw, _ := infoField(k.s, "model")
+	model, _ := k.s.Field("model")
 	text := func(name string) []byte {
-		if v, ok := jsonedit.Get(raw, name); ok && v[0] == '"' && len(v) > 2 {
+		if v := model.Get(name).Raw(); len(v) > 2 && v[0] == '"' {
 			return v
 		}
 		return nil

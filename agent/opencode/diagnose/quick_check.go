@@ -170,25 +170,16 @@ func quickCheck(s *record.Session, now time.Time) bool {
 // usualInfo reports whether the session's own record says nothing that changes the request,
 // which goes to that model.
 func usualInfo(s *record.Session, asked modelID) bool {
-	_, reverted := infoField(s, "revert")
+	_, reverted := s.Field("revert")
 	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || isArchived(s) || reverted || len(schema.SessionFaults(s, true)) > 0 || len(schema.ProjectFaults(s, true)) > 0 {
 		return false
 	}
-	told, tells := infoField(s, "model")
-	if !tells {
+	model, ok := s.Field("model")
+	if !ok {
 		return true
 	}
 	var v values
-	return v.read(modelForm(), told) && asked == modelID{string(v.text(schema.CaptureProvider)), string(v.text(schema.CaptureModel))}
-}
-
-// infoField returns what the session's own record has under that name: a member of a
-// file, or a column of a row that is not NULL; and whether there is one.
-func infoField(s *record.Session, name string) ([]byte, bool) {
-	if c, isColumn := s.Info.Col(name); isColumn && c.Class != session.ClassNull {
-		return c.Bytes, true
-	}
-	return jsonedit.Get(s.Info.Data, name)
+	return v.read(modelForm(), model.Raw()) && asked == modelID{string(v.text(schema.CaptureProvider)), string(v.text(schema.CaptureModel))}
 }
 
 // Values are those of a record that a form puts somewhere.

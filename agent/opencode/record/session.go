@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"slices"
 
+	"mend/agent/opencode/js"
 	"mend/session"
 )
 
@@ -135,6 +136,18 @@ func (s *Session) AllRecords(yield func(*session.Record) bool) {
 			return
 		}
 	}
+}
+
+// Field returns a value of the session's own record, and whether there is one: a member of
+// a file, or a column of a row that is not NULL. The value of a column that is not JSON
+// does not exist.
+func (s *Session) Field(name string) (v js.Value, ok bool) {
+	if c, isColumn := s.Info.Col(name); isColumn {
+		v, _ = js.ParseColumn(c, true)
+		return v, c.Class != session.ClassNull
+	}
+	v = js.Parse(s.Info.Data).Get(name)
+	return v, v.Exists()
 }
 
 // Message returns the message with that id, nil if there is none.

@@ -63,7 +63,7 @@ func (r *builder) addPrompt(s *record.Session, all []*message) []*message {
 // session names none. The new prompt fails if a part of the model's name is missing.
 func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 	if r.Profile.SessionModel {
-		model := infoField(s, "model")
+		model, _ := s.Field("model")
 		provider, _ := model.Get("providerID").Text()
 		if id, ok := model.Get("id").Text(); ok {
 			return request.Model{ProviderID: provider, ModelID: id}

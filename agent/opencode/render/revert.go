@@ -4,24 +4,13 @@ import (
 	"cmp"
 	"slices"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 )
-
-// infoField returns a value of the session's own record: a column of a row, or a member
-// of a file.
-func infoField(s *record.Session, name string) js.Value {
-	if c, ok := s.Info.Col(name); ok {
-		v, _ := js.ParseColumn(c, true)
-		return v
-	}
-	return js.Parse(s.Info.Data).Get(name)
-}
 
 // applyRevert returns the messages that are left when the session's revert becomes final,
 // as it does with the next prompt. reverted reports whether the session has a revert.
 func applyRevert(s *record.Session, all []*message, rule RevertRule) (left []*message, reverted bool) {
-	v := infoField(s, "revert")
+	v, _ := s.Field("revert")
 	if !v.Truthy() {
 		return all, false
 	}
