@@ -154,7 +154,7 @@ func (c *Client) undoable(ctx context.Context, j *journal.Journal, r UndoRequest
 			return nil, err
 		}
 		if len(es) == 0 {
-			return nil, fmt.Errorf("undoing the repairs of session %s: %w: none is in force", r.Session, ErrNothingToDo)
+			return nil, fmt.Errorf("undoing the repairs of session %s: %w: all are undone already", r.Session, ErrNothingToDo)
 		}
 		slices.Reverse(es)
 		return es, nil
@@ -217,7 +217,7 @@ func (c *Client) rebase(ctx context.Context, j *journal.Journal, newest change.E
 	}
 	p.Ops = undo.Rebase(p.Ops, now)
 	if len(p.Ops) == 0 {
-		return change.Plan{}, fmt.Errorf("repair %s: %w: every record holds that already", newest.ID, ErrNothingToDo)
+		return change.Plan{}, fmt.Errorf("repair %s: %w: every record is already in that state", newest.ID, ErrNothingToDo)
 	}
 	return p, nil
 }

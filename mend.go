@@ -125,7 +125,7 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Head, error) {
 	if ahead := sessionsAhead(heads, c.opt.Now()); ahead > 0 && !c.listed.wrongClock {
 		c.listed.wrongClock = true
 		if c.opt.Note != nil {
-			c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: most likely the clock of this machine is wrong, so no date is taken for damage. Set the clock and scan again; where it is right, repair a session with --force.", ahead, len(heads)))
+			c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with --force.", ahead, len(heads)))
 		}
 	}
 	slices.SortStableFunc(heads, func(a, b session.Head) int { return int(b.Updated - a.Updated) })

@@ -60,7 +60,7 @@ func (c *Client) ProposeOrphans(ctx context.Context, o Orphaned) (change.Plan, e
 	if err != nil {
 		return change.Plan{}, err
 	}
-	why := fmt.Sprintf("%d records of session %s belong to nothing that is there.", len(o.Records()), o.Session)
+	why := fmt.Sprintf("%d records of session %s are orphaned.", len(o.Records()), o.Session)
 	p := change.Plan{Session: o.Session, AllowMissingParent: true, Cause: change.Cause{Kind: change.CauseOrphans, Diagnoses: []string{why}}}
 	for i, image := range images {
 		if image != nil { // else it was deleted meanwhile

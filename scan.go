@@ -143,7 +143,7 @@ func (c *Client) Session(ctx context.Context, id string) (session.Head, error) {
 	case 1:
 		return fit[0], nil
 	}
-	return session.Head{}, fmt.Errorf("%w: %q fits %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
+	return session.Head{}, fmt.Errorf("%w: %q is ambiguous: it matches %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
 }
 
 // ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and

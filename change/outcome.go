@@ -56,7 +56,7 @@ type ConflictError struct {
 
 func (e *ConflictError) Error() string {
 	if len(e.Conflicts) == 0 {
-		return "the store changed meanwhile"
+		return "the store was changed meanwhile"
 	}
 	var b strings.Builder
 	c := e.Conflicts[0]

@@ -123,7 +123,7 @@ func (j *Journal) compact(ctx context.Context, freed *Freed) error {
 		err = j.compareTemp()
 	}
 	if err != nil {
-		return fmt.Errorf("writing it anew: %w", errors.Join(err, j.cleanUpAfterError(j.dropTemp)))
+		return fmt.Errorf("rewriting it: %w", errors.Join(err, j.cleanUpAfterError(j.dropTemp)))
 	}
 	// Windows does not rename over an open file.
 	if err := j.step("close " + fileName); err != nil {

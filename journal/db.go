@@ -163,7 +163,7 @@ type writer struct {
 // markNew, which only the first open after a rename needs.
 func (w *writer) run(fn func(*writer) error) error {
 	if id := uint64(w.tx.ID()); id != w.snap.TxID()+1 {
-		return damaged("transaction %d follows %d: somebody else writes this file", id, w.snap.TxID())
+		return damaged("transaction %d follows %d: another program writes this file", id, w.snap.TxID())
 	}
 	if _, ok, err := w.snap.get(bucketMeta, []byte(markNew)); err != nil {
 		return err

@@ -18,15 +18,15 @@ var (
 	// ErrNotFound says that no repair has the id.
 	ErrNotFound = errors.New("no such repair")
 	// ErrForgotten says that gc or forget removed the images of a repair.
-	ErrForgotten = errors.New("its images were removed")
+	ErrForgotten = errors.New("its undo data was deleted")
 	// ErrHead says that a head is not the hash of an event in the chain: entries were
 	// removed from its end, or the chain was rebuilt.
-	ErrHead = errors.New("head is not in the journal")
+	ErrHead = errors.New("that head is not in this journal: it may have been truncated or rebuilt")
 	// ErrReadOnly says that the journal was opened for reading.
 	ErrReadOnly = errors.New("journal is open for reading only")
 	// ErrUnsure says that the last step may have been written or not. The next Open
 	// shows which.
-	ErrUnsure = errors.New("whether it was written is not known")
+	ErrUnsure = errors.New("it is unknown whether this was written")
 	// ErrClosed says that the journal was closed.
 	ErrClosed = errors.New("journal is closed")
 )
@@ -51,7 +51,7 @@ type AmbiguousError struct {
 }
 
 func (e *AmbiguousError) Error() string {
-	return fmt.Sprintf("%q fits %d repairs, such as %s and %s", e.Prefix, len(e.IDs), e.IDs[0], e.IDs[1])
+	return fmt.Sprintf("%q is ambiguous: it matches %d repairs, such as %s and %s", e.Prefix, len(e.IDs), e.IDs[0], e.IDs[1])
 }
 
 // A StateError says that an entry is not in the state that the method needs.

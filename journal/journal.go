@@ -97,7 +97,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	_ = j.Close()
 	if errors.Is(err, ErrDamaged) {
 		path := j.path(fileName)
-		return nil, fmt.Errorf("opening journal %s: %w; to start a new journal, move the file away: mv -n %s %s; what it holds cannot be undone then",
+		return nil, fmt.Errorf("opening journal %s: %w; to start a new journal, move the file away (repairs in it can then no longer be undone): mv -n %s %s",
 			path, err, ownfile.Quote(path), ownfile.Quote(path+".damaged"))
 	}
 	return nil, fmt.Errorf("opening journal %s: %w", j.path(fileName), err)

@@ -3,7 +3,6 @@ package live
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"log/slog"
 
 	"mend/repair"
@@ -103,7 +102,7 @@ func (h *Hook) endCalls(ctx context.Context, s SessionRef, m *Message, log *slog
 	h.count(Repaired, Interrupted)
 	log.Info("repaired", "repair", entry, "calls", len(calls))
 	h.toast(ctx, s.Directory, Toast{
-		notices[repair.ToolResultMissing].title, fmt.Sprintf("Ended %d interrupted tool calls. ", len(calls)) + repairedText(entry), VariantSuccess, toastTime,
+		notices[repair.ToolResultMissing].title, endedText(len(calls), entry), VariantSuccess, resultTime,
 	})
 	return true
 }

@@ -25,7 +25,7 @@ const oldestProtocol = 1
 // Errors of a [Pipe].
 var (
 	ErrProtocol   = errors.New("the plugin speaks another protocol")
-	ErrAgentEnded = errors.New("the agent is gone")
+	ErrAgentEnded = errors.New("the agent has ended")
 )
 
 // A Pipe is an agent that is reached through its plugin. Both sides write one JSON

@@ -112,7 +112,7 @@ func (r *recovery) perform(ctx context.Context) (repaired, final bool) {
 	}
 	if entry != "" {
 		r.log.Info("repaired already", "repair", entry)
-		r.showToast(ctx, Toast{notices[r.err.Class].title, alreadyRepairedText(entry), VariantSuccess, toastTime})
+		r.showToast(ctx, Toast{notices[r.err.Class].title, alreadyRepairedText(entry), VariantSuccess, resultTime})
 		return false, true
 	}
 	return r.repairStore(ctx, ms)
@@ -136,11 +136,8 @@ func (r *recovery) repairStore(ctx context.Context, ms []Message) (repaired, fin
 	}
 	r.countOutcome(Repaired)
 	r.log.Info("repaired", "repair", entry, "records", len(result.Plan.Ops), "error", r.err.Text)
-	text := repairedText(entry)
-	if result.All {
-		text = "The error came again: all of its kind is removed. " + text
-	}
-	r.showToast(ctx, Toast{notices[r.err.Class].title, text, VariantSuccess, toastTime})
+	text := repairedText(entry, result.All, r.resumes())
+	r.showToast(ctx, Toast{notices[r.err.Class].title, text, VariantSuccess, resultTime})
 	if !r.resume(ctx, ms) { // a prompt that mend sends counts, so that it cannot loop
 		r.dedupe.progress(r.info.SessionID)
 	}
@@ -204,7 +201,7 @@ func (r *recovery) fail(ctx context.Context, err error) (repaired, final bool) {
 	r.countOutcome(Failed)
 	r.log.Error("recovering the session", "error", err)
 	if ctx.Err() == nil {
-		r.showToast(ctx, Toast{notices[r.err.Class].title, failedText(err), VariantError, toastTime})
+		r.showToast(ctx, Toast{notices[r.err.Class].title, failedText(err), VariantError, resultTime})
 	}
 	return false, false
 }
@@ -214,8 +211,8 @@ func (r *recovery) fail(ctx context.Context, err error) (repaired, final bool) {
 var findDelays = [...]time.Duration{50 * time.Millisecond, 150 * time.Millisecond, 400 * time.Millisecond, time.Second}
 
 var (
-	errSuperseded = errors.New("the session went on meanwhile")
-	errNotStored  = errors.New("no answer holds this error yet")
+	errSuperseded = errors.New("the session has continued meanwhile")
+	errNotStored  = errors.New("no message has this error yet")
 )
 
 // findFailed returns the failed message. It must be the last of the session: an older
@@ -266,11 +263,16 @@ func (r *recovery) findFailedInStore(ctx context.Context) (Info, error) {
 // ResumeText is the prompt that resumes a turn.
 const ResumeText = "[session recovered - continuing previous task]"
 
+// resumes reports whether a repair is followed by the prompt that continues the turn.
+func (r *recovery) resumes() bool {
+	thinking := r.err.Class == repair.ThinkingBlockOrder || r.err.Class == repair.ThinkingDisabledViolation
+	return thinking && r.opt.AutoResume && !r.storeOnly
+}
+
 // resume sends the prompt that continues the turn after a recovery of thinking, if
 // that is enabled, and reports whether the agent may have got it. It does not retry.
 func (r *recovery) resume(ctx context.Context, ms []Message) bool {
-	thinking := r.err.Class == repair.ThinkingBlockOrder || r.err.Class == repair.ThinkingDisabledViolation
-	if !thinking || !r.opt.AutoResume || r.storeOnly || ctx.Err() != nil {
+	if !r.resumes() || ctx.Err() != nil {
 		return false
 	}
 	p := resumePrompt(lastUserPrompt(ms))

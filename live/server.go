@@ -22,7 +22,7 @@ import (
 
 // Errors of a [Server] that a retry does not fix.
 var (
-	ErrUnauthorized = errors.New("the server wants a password, or another one")
+	ErrUnauthorized = errors.New("the server asked for a password, or rejected this one")
 	ErrNotOpenCode  = errors.New("this is not an OpenCode server")
 )
 
@@ -55,7 +55,7 @@ const serverTimeout = 5 * time.Second
 func NewServer(address, user, password string, log *slog.Logger) (*Server, error) {
 	u, err := url.Parse(address)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return nil, fmt.Errorf("address %q: want one such as http://127.0.0.1:4096", redactAddress(u, address))
+		return nil, fmt.Errorf("address %q: want an address such as http://127.0.0.1:4096", redactAddress(u, address))
 	}
 	s := &Server{
 		url: u, user: cmp.Or(user, DefaultUser), password: password, log: log,

@@ -103,7 +103,7 @@ func TestWrongAnswers(t *testing.T) {
 		{200, "application/json", `{"info":1}`, "reading the answer to GET /session/ses_1/message", nil},
 		{200, "application/json", `[{"info":`, "unexpected EOF", nil},
 		{200, "application/json", `[{"info":{"time":{"created":"x"}}}]`, "cannot unmarshal", nil},
-		{401, "", "", "wants a password", ErrUnauthorized},
+		{401, "", "", "asked for a password", ErrUnauthorized},
 		{404, "application/json", `{"name":"NotFoundError"}`, `404 Not Found: {"name":"NotFoundError"}`, nil},
 		{500, "text/plain", strings.Repeat("x", 10_000), "500 Internal Server Error", nil},
 		{302, "", "", "302 Found", nil},

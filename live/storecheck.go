@@ -10,7 +10,7 @@ import (
 
 // ErrOtherStore is returned if the agent is not known to read the store that mend
 // repairs.
-var ErrOtherStore = errors.New("the agent is not shown to read the store that mend repairs")
+var ErrOtherStore = errors.New("the agent may read another store than the one that mend repairs")
 
 // checkStore checks, if [Options.CheckStore] is set, that the store holds the session
 // that failed.

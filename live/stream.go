@@ -43,7 +43,7 @@ func (s *Server) Follow(ctx context.Context, connected func(), handle func(Event
 			return fmt.Errorf("following the events of %s: %w", s.url, err)
 		}
 		d := wait.NextBackOff()
-		s.log.Warn("the event stream ended; connecting again", "server", s.url.String(), "error", err, "wait", d.Round(time.Millisecond))
+		s.log.Warn("no connection to the server; retrying", "server", s.url.String(), "error", err, "wait", d.Round(time.Millisecond))
 		if err := sleep(ctx, d); err != nil {
 			return err
 		}

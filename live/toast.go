@@ -1,14 +1,22 @@
 package live
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 
 	"mend/repair"
 )
 
-// toastTime is how long a toast is shown, in milliseconds.
-const toastTime = 3000
+// How long toasts are shown, in milliseconds.
+const (
+	toastTime  = 3_000  // of what will be done
+	resultTime = 12_000 // of what was done, and what the user can do next
+)
+
+// maxToast is the maximum number of words in a toast.
+const maxToast = 15
 
 // A notice is the text of the toast for a class before anything is changed. Texts that
 // upstream has are the same here (docs/opencode.md).
@@ -57,7 +65,9 @@ func (r *recovery) explain(ctx context.Context) {
 	r.log.Info("left alone", "why", r.err.Explanation, "error", r.err.Text)
 	n := notices[r.err.Class]
 	if !isExplainOnly(r.err.Class) {
-		n.message = "Nothing in the stored session explains this error. " + r.err.Explanation
+		n.message = unexplainedText(r.err)
+		r.showToast(ctx, Toast{n.title, n.message, VariantWarning, resultTime})
+		return
 	}
 	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, toastTime})
 }
@@ -65,23 +75,50 @@ func (r *recovery) explain(ctx context.Context) {
 // giveUp shows that the limit of attempts is reached.
 func (r *recovery) giveUp(ctx context.Context) {
 	r.log.Warn("left alone: the limit is reached", "attempts", r.opt.MaxAttempts, "error", r.err.Text)
-	r.showToast(ctx, Toast{notices[r.err.Class].title, limitText(r.opt.MaxAttempts), VariantError, toastTime})
+	r.showToast(ctx, Toast{notices[r.err.Class].title, limitText(r.opt.MaxAttempts), VariantError, resultTime})
 }
 
-func repairedText(entry string) string {
-	return fmt.Sprintf("Repaired. \"mend undo %s\" takes it back.", entry)
+// repairedText says what was done, and what to do next: the turn has ended, unless mend
+// resumes it.
+func repairedText(entry string, all, resumes bool) string {
+	text := "Session repaired."
+	if all {
+		text = "All thinking of this kind removed."
+	}
+	if !resumes {
+		text += " Send your prompt again."
+	}
+	return text + " Undo: mend undo " + entry
 }
 
 func alreadyRepairedText(entry string) string {
-	return fmt.Sprintf("Repaired meanwhile. \"mend undo %s\" takes it back.", entry)
+	return "Session already repaired. Send your prompt again. Undo: mend undo " + entry
+}
+
+// endedText is of calls that hung in an idle session, where no prompt was lost.
+func endedText(calls int, entry string) string {
+	return fmt.Sprintf("Interrupted tool calls marked as failed: %d. Undo: mend undo %s", calls, entry)
+}
+
+func unexplainedText(e repair.APIError) string {
+	topic := cmp.Or(e.Rule, string(e.Class))
+	if topic == "" {
+		return `Nothing in the stored session explains this error. Run "mend scan" to check.`
+	}
+	return "Nothing in the stored session explains this error. See: mend explain " + topic
 }
 
 func failedText(err error) string {
-	return fmt.Sprintf("The session was not repaired: %v. \"mend scan\" tells more.", err)
+	const text = `Not repaired: %s. Run "mend scan" to see more.`
+	words := strings.Fields(err.Error())
+	if most := maxToast - len(strings.Fields(text)) + 1; len(words) > most {
+		words = append(words[:most-1], "…")
+	}
+	return fmt.Sprintf(text, strings.Join(words, " "))
 }
 
 func limitText(attempts int) string {
-	return fmt.Sprintf("Not repaired again: it failed after %d recoveries. \"mend scan\" tells more.", attempts)
+	return fmt.Sprintf(`Gave up after %d repairs of this session. Run "mend scan" to see more.`, attempts)
 }
 
 const repairedTitle = "Session repaired"

@@ -107,7 +107,7 @@ func (w *Watch) itemLocked(session, directory string) *queueItem {
 		return item
 	}
 	if len(w.order) == maxQueued {
-		w.hook.opt.Log.Warn("too many sessions wait; dropping one", "session", w.order[0])
+		w.hook.opt.Log.Warn("too many sessions are waiting; dropping one", "session", w.order[0])
 		w.removeLocked(w.order[0])
 	}
 	item = &queueItem{ref: SessionRef{session, directory}}

@@ -19,7 +19,7 @@ type PendingError struct {
 }
 
 func (e *PendingError) Error() string {
-	return fmt.Sprintf("repair %s is not confirmed: %v", e.Entry.ID, e.Err)
+	return fmt.Sprintf("repair %s is still pending: %v", e.Entry.ID, e.Err)
 }
 
 func (e *PendingError) Unwrap() error { return e.Err }

@@ -93,7 +93,7 @@ func contentConflict(o change.Op, now *change.Image) string {
 	case now == nil:
 		return "deleted since"
 	case o.Pre == nil:
-		return "created again since"
+		return "created again after the repair"
 	}
 	return "changed since"
 }
@@ -123,11 +123,11 @@ func newRelations(current []session.Ref) relations {
 func (r relations) conflict(o change.Op, ops []change.Op) string {
 	switch {
 	case o.Pre == nil && r.gone && o.Ref.Kind != session.KindSession && !creates(ops, session.KindSession, ""):
-		return "its session is gone"
+		return "its session was deleted"
 	case o.Pre == nil && o.Ref.Kind == session.KindPart && !r.messages[o.Ref.Message] && !creates(ops, session.KindMessage, o.Ref.Message):
-		return "its message is gone"
+		return "its message was deleted"
 	case o.Post == nil && o.Ref.Kind == session.KindMessage && r.hasOtherParts(o.Ref.Message, ops):
-		return "it has got parts since"
+		return "it got parts after the repair"
 	}
 	return ""
 }

@@ -70,14 +70,14 @@ func TestConflicts(t *testing.T) {
 		{"other mode", changed, &change.Image{Data: []byte("new"), Mode: 0o600}, stored("prt_1"), "changed since"},
 		{"gone", changed, nil, stored(), "deleted since"},
 		{"deleted part is still deleted", restored, nil, stored(), ""},
-		{"deleted part came back", restored, image("x"), stored("prt_1"), "created again since"},
-		{"its message is gone", restored, nil, []session.Ref{{Kind: session.KindSession, Session: "ses_1"}}, "its message is gone"},
-		{"its session is gone", restored, nil, nil, "its session is gone"},
+		{"deleted part came back", restored, image("x"), stored("prt_1"), "created again after the repair"},
+		{"its message was deleted", restored, nil, []session.Ref{{Kind: session.KindSession, Session: "ses_1"}}, "its message was deleted"},
+		{"its session was deleted", restored, nil, nil, "its session was deleted"},
 		{"created part is there", removed, image("new"), stored("prt_1"), ""},
 		{"created part is gone already", removed, nil, stored(), ""},
 		{"folder", change.Op{Ref: folder, Pre: image("")}, nil, nil, ""},
 		{"created message", change.Op{Ref: message, Pre: image("m")}, image("m"), stored(), ""},
-		{"created message has parts", change.Op{Ref: message, Pre: image("m")}, image("m"), stored("prt_9"), "it has got parts since"},
+		{"created message has parts", change.Op{Ref: message, Pre: image("m")}, image("m"), stored("prt_9"), "it got parts after the repair"},
 	} {
 		ops := []change.Op{c.op}
 		got := undo.Conflicts(ops, []*change.Image{c.now}, c.current)

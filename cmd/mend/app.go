@@ -249,12 +249,12 @@ func (a *app) warnPending(c *mend.Client) {
 func (a *app) warnAbandoned(c *mend.Client) {
 	found, _ := c.Abandoned() // a verb that needs the journal or the store reports the error
 	for _, path := range found {
-		fmt.Fprintf(a.err, "%s %s in the store is of a change in another journal: of a mend that is at work, or of one that was cut and whose journal is gone; it is left alone\n",
+		fmt.Fprintf(a.err, "%s %s belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend leaves it alone\n",
 			warn("mend:"), escape(path))
 	}
 }
 
 // resolveHint returns the hint for a conflict.
 func resolveHint(id string) string {
-	return fmt.Sprintf("another program wrote to its records: \"mend show %[1]s\" tells which, \"mend resolve %[1]s\" decides", id)
+	return fmt.Sprintf("another program changed its records: \"mend show %[1]s\" shows them, \"mend resolve %[1]s\" resolves the conflict", id)
 }

@@ -59,7 +59,7 @@ func (rc recoveryCounts) String() string {
 	if rc.total(live.Detected) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s of running agents: %d fixed, %d refused, %d failed.", count(rc.total(live.Detected), "error"), rc.total(live.Repaired), rc.total(live.Refused), rc.total(live.Failed))
+	return fmt.Sprintf("%s in running agents: %d repaired, %d given up, %d failed.", count(rc.total(live.Detected), "error"), rc.total(live.Repaired), rc.total(live.Refused), rc.total(live.Failed))
 }
 
 func newRecoveryCounter(journal string) *recoveryCounter {

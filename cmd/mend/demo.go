@@ -17,9 +17,8 @@ func (a *app) demoVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Break, scan, repair and undo a small store in a temporary folder",
-		Long: `Demo unpacks a store that OpenCode 1.1.53 wrote, damages it, and lets you watch
-scan, repair, log and undo. It needs nothing but this program, and touches
-nothing but a temporary folder, which it removes.`,
+		Long: `Demo unpacks a small store that OpenCode 1.1.53 wrote, breaks it, then runs scan,
+repair, log and undo. It touches only a temporary folder, which it removes.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.demo() },
 	}
@@ -46,7 +45,7 @@ func (a *app) demo() error {
 }
 
 func (d demo) run() error {
-	d.printStep("A store as OpenCode 1.1.53 left it: one session, healthy.")
+	d.printStep("A store that OpenCode 1.1.53 wrote: one healthy session.")
 	if err := d.mend(exitDone, "scan"); err != nil {
 		return err
 	}
@@ -58,7 +57,7 @@ func (d demo) run() error {
 	if err != nil {
 		return err
 	}
-	d.printStep("Now a stream is cut: the answer in %s is left with nothing but blanks.\nThe provider refuses every further prompt with HTTP 400.", part)
+	d.printStep("Now a stream is cut: the text in\n  %s\nis only whitespace. The provider refuses every further prompt with HTTP 400.", part)
 	damaged, err := d.snapshot()
 	if err != nil {
 		return err
@@ -69,13 +68,13 @@ func (d demo) run() error {
 		args []string
 		want map[string][]byte // the expected store; nil if not checked
 	}{
-		{"Scan finds it.", exitProblems, []string{"scan"}, damaged},
-		{"Repair, first without writing.", exitDone, []string{"repair", d.session, "--dry-run"}, damaged},
-		{"And now in earnest.", exitDone, []string{"repair", d.session}, nil},
+		{"mend scan finds it.", exitProblems, []string{"scan"}, damaged},
+		{"A dry run of the repair writes nothing.", exitDone, []string{"repair", d.session, "--dry-run"}, damaged},
+		{"The repair itself.", exitDone, []string{"repair", d.session}, nil},
 		{"The session is healthy again.", exitDone, []string{"scan"}, nil},
-		{"The journal has it all.", exitDone, []string{"log"}, nil},
-		{"Undo gives back every byte, the damage included.", exitDone, []string{"undo", "--session", d.session}, damaged},
-		{"The journal is whole.", exitDone, []string{"verify"}, damaged},
+		{"The log shows the repair.", exitDone, []string{"log"}, nil},
+		{"Undo restores every byte, including the damage.", exitDone, []string{"undo", "--session", d.session}, damaged},
+		{"The journal is intact.", exitDone, []string{"verify"}, damaged},
 	} {
 		d.printStep("%s", step.say)
 		if err := d.mend(step.code, step.args...); err != nil {
@@ -85,7 +84,7 @@ func (d demo) run() error {
 			return err
 		}
 	}
-	d.printf("%s All files compared: the store is byte for byte what it was before the repair\n(%d files, %d of them not as in the healthy store).\n", good("Done."), len(damaged), countDifferences(healthy, damaged))
+	d.printf("%s All files were compared: the store is byte for byte as before the repair\n(%d files; %d still differs from the healthy store, as it should: the damage is back).\n", good("Done."), len(damaged), countDifferences(healthy, damaged))
 	return nil
 }
 

@@ -36,7 +36,7 @@ var exitCodes = []struct{ code, name, meaning string }{
 	{"2", "usage", "usage error, or an unknown session, repair or command"},
 	{"3", "conflict", "conflict: something else changed the data since; nothing was changed"},
 	{"4", "unusable", "the store or the journal cannot be used"},
-	{"5", "refused", "refused: the agent is using the session, another mend is running, or there is no terminal to ask on"},
+	{"5", "refused", "refused: the agent is using the session, another mend is running, or cannot ask for confirmation: no terminal"},
 	{"6", "pending", "a repair is still pending: run \"mend recover\""},
 	{"130, 143", "signal", "interrupted; the change in progress was completed or rolled back"},
 }
@@ -49,13 +49,13 @@ var codeNames = map[int]string{
 
 var (
 	errProblems   = errors.New("problems found") // already reported; only sets the exit code
-	errNoTerminal = errors.New("there is no terminal to ask on")
+	errNoTerminal = errors.New("cannot ask for confirmation: no terminal")
 	// Used for all broken sessions.
 	errNoTerminalForMany = fmt.Errorf("%w", errNoTerminal)
 	// Used if user files would be moved.
-	errNoTerminalForFiles = fmt.Errorf("%w, and files of yours are to be moved", errNoTerminal)
+	errNoTerminalForFiles = fmt.Errorf("%w, and files of yours would be moved", errNoTerminal)
 
-	errDeclined = errors.New("not confirmed by you; nothing was changed")
+	errDeclined = errors.New("cancelled; nothing was changed")
 )
 
 // A reportedError has been printed already. It only sets the exit code.
@@ -71,7 +71,7 @@ func (e *reportedError) Unwrap() error { return e.err }
 type signalError struct{ signal os.Signal }
 
 func (e *signalError) Error() string {
-	return fmt.Sprintf("stopped by a signal (%v); what had begun was finished or put back", e.signal)
+	return fmt.Sprintf("interrupted (%v); the change in progress was completed or rolled back", e.signal)
 }
 
 // exitCode returns the exit code for an error. For joined errors it returns the code of the
@@ -155,9 +155,9 @@ func hint(err error) string {
 	case errors.As(err, &pending):
 		return `run "mend recover"; every byte needed is in the journal`
 	case errors.As(err, &conflict):
-		return `nothing was changed. Of an undo, --only RECORD takes the clean records, and --force takes all and keeps the present bytes in the journal`
+		return `nothing was changed. To undo only unchanged records: --only RECORD. To overwrite the newer changes, which the journal keeps: --force`
 	case errors.As(err, &locked):
-		return "another mend is at work; try again when it is done"
+		return "another mend is running; try again when it is done"
 	case errors.As(err, &usage):
 		return cmp.Or(usage.hint, `see "mend --help"`)
 	}
@@ -181,15 +181,15 @@ var hints = []struct {
 	{mend.ErrUndone, `"mend redo ID" applies it again`},
 	{mend.ErrOtherStore, "name that store with --store PATH"},
 	{journal.ErrNotFound, `"mend log" lists the repairs`},
-	{journal.ErrForgotten, "its bytes were removed by gc or forget; the record that it happened is all that is left"},
-	{journal.ErrDamaged, `nothing was written to it; "mend verify" says what is damaged, "mend log" and "mend show" read what is whole`},
-	{journal.ErrFormat, "use the mend that wrote it, or a later one"},
-	{mend.ErrNotCommitted, `"mend show ID" tells how it stands; a conflict is decided by "mend resolve ID"`},
-	{live.ErrUnauthorized, "put it into $OPENCODE_SERVER_PASSWORD"},
-	{errDisabled, `"mend config" tells where that comes from`},
+	{journal.ErrForgotten, "its undo data was deleted by gc or forget; only the log entry is left"},
+	{journal.ErrDamaged, `nothing was written to it. "mend verify" shows the damage; "mend log" and "mend show" read what is intact`},
+	{journal.ErrFormat, "use the version of mend that wrote it, or a later one"},
+	{mend.ErrNotCommitted, `"mend show ID" shows its state; "mend resolve ID" resolves a conflict`},
+	{live.ErrUnauthorized, "set $OPENCODE_SERVER_PASSWORD"},
+	{errDisabled, `"mend config" shows where the value comes from`},
 	{errForeignPlugin, "move it away, or use --project"},
-	{errNoTerminalForFiles, "say --yes"},
+	{errNoTerminalForFiles, "pass --yes"},
 	{errFileExists, "name another file, or use --force"},
-	{errNoTerminalForMany, "say --yes, or name a session to repair it alone"},
-	{errNoTerminal, "say --yes"},
+	{errNoTerminalForMany, "pass --yes, or name a session to repair only that one"},
+	{errNoTerminal, "pass --yes"},
 }

@@ -59,12 +59,12 @@ func TestCase36Signals(t *testing.T) {
 			continue
 		case exitSignalled + int(signal):
 			stopped++
-			sb.wantOutput(a, "what had begun was finished or put back")
+			sb.wantOutput(a, "the change in progress was completed or rolled back")
 		default:
 			t.Fatalf("%s at %s, signal %v: exit code %d\n%s%s", verb, at.name, signal, a.code, a.out, a.err)
 		}
 		sb.wantSnapshot(verb+" that was put back at "+at.name, before)
-		sb.wantOutput(sb.mustExit(exitDone, "recover"), "Nothing was pending")
+		sb.wantOutput(sb.mustExit(exitDone, "recover"), "No repair was pending")
 		sb.mustExit(exitDone, verb, "qevajo")
 		sb.wantSnapshot(verb, after)
 	}

@@ -34,7 +34,7 @@ func (a *app) printForecast(ctx context.Context, c *mend.Client, head session.He
 		"request": json.RawMessage(anthropic.JSON(f.Request)), "violations": violationsJSON(f.Violations),
 	}
 	a.printf("%s\n", a.sessionLine(head))
-	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s sends it, thinking %s", f.Version, onOrOff(f.Thinking))))
+	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s builds it, thinking %s", f.Version, onOrOff(f.Thinking))))
 	for n, t := range f.Request.Turns {
 		a.printf("%s %s\n", bold(fmt.Sprintf("messages.%d", n)), t.Role)
 		for m, b := range t.Blocks {
@@ -53,19 +53,19 @@ func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 	broken := found.Severity() == repair.Broken
 	switch {
 	case broken && len(f.Violations) == 0:
-		a.printf("\n%s\n", bad("The session is broken all the same:"))
+		a.printf("\n%s\n", bad("The session is broken anyway:"))
 		for _, d := range found.Diagnoses {
 			if d.Severity == repair.Broken {
 				a.printDiagnosis(d)
 			}
 		}
 	case !broken && len(f.Violations) > 0 && found.Busy:
-		a.printf("\nThe agent is at work in the session: what it still writes may change this.\n")
+		a.printf("\nThe agent is using the session; what it writes may change this.\n")
 	case !broken && len(f.Violations) > 0:
-		a.printf("\nAnthropic's API would refuse this. The session's model, %s, is asked through another.\n",
+		a.printf("\nAnthropic's API would refuse this. The session's model, %s, uses another API.\n",
 			escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
 	case !broken:
-		a.printf("\n%s\n", good("The provider takes this."))
+		a.printf("\n%s\n", good("The provider accepts this."))
 	}
 	if broken {
 		return errProblems

@@ -18,10 +18,11 @@ func (a *app) gcVerb() *cobra.Command {
 	var older string
 	cmd := &cobra.Command{
 		Use:   "gc --older-than AGE",
-		Short: "Drop the bytes of old repairs from the journal",
-		Long: `Gc drops the bytes of repairs older than AGE (90d, 12h): they can no longer be
-undone. That they were stays known. Pending repairs and conflicts keep theirs, and
-so do repairs that moved away files of yours: mend forget ID alone drops those.`,
+		Short: "Delete undo data of old repairs",
+		Long: `Delete the undo data of repairs older than AGE, such as 90d or 12h. They can no
+longer be undone; the log keeps a line for each. Pending repairs and conflicts are
+not touched, nor are repairs that moved files of yours into the journal: only
+"mend forget ID" deletes those.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			d, err := parseAge("older-than", older)
@@ -42,7 +43,7 @@ so do repairs that moved away files of yours: mend forget ID alone drops those.`
 		},
 	}
 	f.add(cmd, "")
-	cmd.Flags().StringVar(&older, "older-than", "", "the age, such as 90d or 12h")
+	cmd.Flags().StringVar(&older, "older-than", "", "the `AGE`, such as 90d or 12h")
 	_ = cmd.MarkFlagRequired("older-than")
 	return cmd
 }
@@ -85,12 +86,12 @@ func (a *app) forgetVerb() *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
 		Use:   "forget SESSION|ID",
-		Short: "Make the bytes of a session or a repair leave the journal's file",
-		Long: `The journal holds what repairs replaced, which is text of your conversations.
-Forget rewrites the journal's file without the bytes of one repair, or of every
-repair of a session. Those repairs can no longer be undone; that they were stays
-known. Files of yours that they moved away are gone for good then; it names them
-before it asks.`,
+		Short: "Erase a session's or a repair's old data from the journal",
+		Long: `The journal contains what repairs replaced, which is text of your conversations.
+Forget erases the data of one repair, or of every repair of a session, from the
+journal's file. Those repairs can no longer be undone; the log keeps a line for
+each. Files of yours that they moved into the journal are deleted for good; forget
+lists them before it asks.`,
 		Args: oneArg("session or repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			es, err := a.opt.Log(journal.Query{Session: ids[0]})
@@ -116,21 +117,21 @@ before it asks.`,
 // ids of repairs that are kept because they hold user files.
 func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
 	if len(yours) > 0 {
-		defer a.printf("%s kept, since files of yours are in it: %s. To drop those: %s\n", warn("note:"), strings.Join(yours, ", "), bold("mend forget "+yours[0]))
+		defer a.printf("%s kept, because they contain files of yours: %s. To delete those, too: %s\n", warn("note:"), strings.Join(yours, ", "), bold("mend forget "+yours[0]))
 	}
 	if f.dryRun {
-		return a.printEntries(es, "There is nothing to drop.")
+		return a.printEntries(es, "There is nothing to delete.")
 	}
 	if len(es) == 0 {
 		a.answer = map[string]any{"entries": 0, "images": 0, "bytes": 0, "held": []string{}, "files": nonNil(yours)}
-		a.printf("There is nothing to drop.\n")
+		a.printf("There is nothing to delete.\n")
 		return nil
 	}
 	if !f.yes {
 		question := count(len(es), "repair") + " can no longer be undone after this."
 		if files := movedUserFiles(es); len(files) > 0 {
 			a.printFiles(files)
-			question += " " + count(len(files), "file") + " of yours, named above, will be gone for good."
+			question += " " + count(len(files), "file") + " of yours, listed above, will be deleted for good."
 		}
 		if err := a.confirm(ctx, question+" Go on?"); err != nil {
 			return err
@@ -144,9 +145,9 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 		a.answer = map[string]any{"entries": freed.Entries, "images": freed.Images, "bytes": freed.Bytes, "held": nonNil(freed.SharedWith), "files": nonNil(yours)}
 		return nil
 	}
-	a.printf("%s the bytes of %s: %s, %s.\n", good("Dropped"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))
+	a.printf("%s the undo data of %s: %s, %s.\n", good("Deleted"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))
 	if len(freed.SharedWith) > 0 {
-		a.printf("%s some of the same bytes are still there for %s.\n", warn("note:"), strings.Join(freed.SharedWith, ", "))
+		a.printf("%s some of the same data is kept for %s.\n", warn("note:"), strings.Join(freed.SharedWith, ", "))
 	}
 	return nil
 }

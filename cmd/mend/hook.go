@@ -24,10 +24,10 @@ func (a *app) hookVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:    "hook",
 		Hidden: true, // the plugin starts it
-		Short:  "Recover sessions on behalf of the OpenCode plugin, which starts it",
-		Long: `Hook speaks with the plugin that "mend plugin install" writes: one JSON object a
-line, on the standard input and output (docs/plugin-protocol.md). It ends with its
-input. It writes its log to hook.log beside the journal.`,
+		Short:  "Repair sessions for the OpenCode plugin, which starts this",
+		Long: `Hook serves the plugin that "mend plugin install" writes: one JSON object a line on
+standard input and output (docs/plugin-protocol.md). It exits when its input closes.
+Its log is hook.log, next to the journal.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return a.hook(cmd, set) },
 	}
@@ -83,7 +83,7 @@ func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string)
 		return nil, err
 	}
 	if _, err := client.Recover(ctx); err != nil {
-		log.Error("finishing what a crash left", "error", err)
+		log.Error("recovering interrupted repairs", "error", err)
 	}
 	h := newRecoverer(agent, client, c, liveOptions(c), log, newRecoveryCounter(journal))
 	h.journal = journal

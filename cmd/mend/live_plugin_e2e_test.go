@@ -105,7 +105,7 @@ func TestLivePlugin(t *testing.T) {
 						t.Errorf("journal: %+v, want nothing", done)
 					}
 				} else {
-					waitFor(t, "the repair", func() bool { return seen.contains("takes it back") })
+					waitFor(t, "the repair", func() bool { return seen.contains("Undo: mend undo") })
 					runJSON(t, h, state, &done, "log")
 					if len(done.Repairs) != 1 || done.Repairs[0].State != "committed" || done.Repairs[0].Cause.Text == "" {
 						t.Errorf("journal: %+v", done)
@@ -309,13 +309,13 @@ func TestLivePluginKilled(t *testing.T) {
 			alive("say hello")
 			killHook(t, h)
 			seen := refused()
-			waitFor(t, "the repair", func() bool { return seen.contains("takes it back") })
+			waitFor(t, "the repair", func() bool { return seen.contains("Undo: mend undo") })
 			alive("say more")
 
 			seen = refused()
 			waitFor(t, "the begin of a recovery", func() bool { return seen.contains("Fixing empty message") })
 			killHook(t, h)
-			waitFor(t, "the second repair", func() bool { return seen.contains("takes it back") })
+			waitFor(t, "the second repair", func() bool { return seen.contains("Undo: mend undo") })
 			alive("say more")
 			_, state := pluginHome(h)
 			if n := countRepairs(t, h, state); n != 2 {

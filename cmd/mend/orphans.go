@@ -42,7 +42,7 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 	if n == 0 {
 		return nil
 	}
-	a.printf("%s %s of %s, to which no session leads; the agent never reads them. %s puts them away.\n",
+	a.printf("%s %s of %s are orphaned: they belong to no session, and the agent never reads them. %s moves them into the journal.\n",
 		faint("note"), count(n, "record"), count(len(found), "session"), bold("mend repair --orphans"))
 	for _, o := range found {
 		if all {
@@ -76,7 +76,7 @@ func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) err
 		return err
 	}
 	if len(todo) > 0 && len(ids) == 0 && !f.dryRun && !f.yes {
-		question := fmt.Sprintf("Put the orphans of %s away?", count(len(todo), "session"))
+		question := fmt.Sprintf("Move the orphans of %s into the journal?", count(len(todo), "session"))
 		if err := a.confirm(cmd.Context(), question); err != nil {
 			return err
 		}
@@ -121,8 +121,8 @@ func (a *app) finishOrphans(todo []proposal) {
 	case a.asJSON:
 		a.setAnswer("repairs", repairAnswer(todo, nil)["repairs"])
 	case len(todo) == 0:
-		a.printf("%s\n", good("Every record belongs to a session."))
+		a.printf("%s\n", good("No orphaned records."))
 	default:
-		a.printf("\nThis was a dry run: nothing was written. The same without --dry-run puts them into the journal.\n")
+		a.printf("\nDry run: nothing was written. Run again without --dry-run to move them.\n")
 	}
 }

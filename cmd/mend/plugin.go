@@ -31,23 +31,25 @@ var pluginHeader = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^// mend-plugin protocol=(\d+) version=(\S+)\n`)
 })
 
-var errForeignPlugin = errors.New("it is not a file that mend wrote")
+var errForeignPlugin = errors.New("mend did not write this file")
 
 func (a *app) pluginVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "Let OpenCode itself start mend: install, uninstall or look at its plugin",
-		Long: `The plugin is one small JavaScript file in OpenCode's folder of plugins. It hands
-errors of sessions to "mend hook", which decides and repairs; it needs no server
-port. OpenCode reads it when it starts. Without mend it does nothing.`,
+		Short: "Install, remove or inspect the OpenCode plugin",
+		Long: `The plugin is one small JavaScript file in OpenCode's folder of plugins. It passes
+session errors to "mend hook", which decides what to repair. No server port is
+needed. OpenCode loads it at its next start. Without mend it does nothing.
+
+Without a subcommand this shows where the plugin is installed.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
 	}
 	cmd.AddCommand(
-		a.pluginCommand("install", "Write the plugin", a.installPlugin),
+		a.pluginCommand("install", "Install the plugin", a.installPlugin),
 		a.pluginCommand("uninstall", "Remove the plugin", a.uninstallPlugin),
 		&cobra.Command{
-			Use: "status", Short: "Tell where the plugin is installed, and which one", Args: noArgs,
+			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
 		},
 	)
@@ -69,8 +71,8 @@ func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool
 			return nil
 		},
 	}
-	cmd.Flags().BoolVar(&project, "project", false, "for this project alone, not for all")
-	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "tell what would be done, and write nothing")
+	cmd.Flags().BoolVar(&project, "project", false, "only for the current project")
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done; write nothing")
 	return cmd
 }
 
@@ -243,7 +245,7 @@ func (a *app) reportPlugin(path string, dryRun bool, done, would string) error {
 		a.printf("This would %s %s. Nothing was written.\n", would, escape(path))
 		return nil
 	}
-	a.printf("%s %s. An OpenCode that runs takes notice at its next start.\n", good(done), escape(path))
+	a.printf("%s %s. Restart OpenCode to apply this.\n", good(done), escape(path))
 	return nil
 }
 
@@ -294,11 +296,11 @@ func (a *app) pluginStatus() error {
 		a.printf("%-8s %-10s %s\n", p.Place, p.State, escape(p.Path))
 		switch p.State {
 		case "other":
-			a.printf("         %s\n", faint("written by mend "+p.Version+", or for another program; \"mend plugin install\" renews it"))
+			a.printf("         %s\n", faint("written by mend "+p.Version+", or for another program; \"mend plugin install\" updates it"))
 		case "unreadable":
 			a.printf("         %s\n", faint(escape(p.Why)))
 		case "foreign":
-			a.printf("         %s\n", faint("a file of this name that mend did not write; it is left alone"))
+			a.printf("         %s\n", faint("mend did not write this file, and leaves it alone"))
 		}
 	}
 	return nil

@@ -13,10 +13,9 @@ func (a *app) recoverVerb() *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
 		Use:   "recover",
-		Short: "Finish what a crash left undecided",
-		Long: `Recover looks at every repair of this store that was begun and not finished, and
-brings it to its end: forward where every record allows it, else back. Every verb
-that writes does this first by itself.`,
+		Short: "Finish or roll back interrupted repairs",
+		Long: `Complete every repair of this store that was interrupted, or roll it back if it
+cannot be completed. Every command that writes does this first.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := mend.Open(a.opt)
@@ -29,7 +28,7 @@ that writes does this first by itself.`,
 				if err != nil {
 					return err
 				}
-				return a.printEntries(pending, "Nothing is pending.")
+				return a.printEntries(pending, "No repair is pending.")
 			}
 			done, err := c.Recover(cmd.Context())
 			if err == nil {
@@ -38,7 +37,7 @@ that writes does this first by itself.`,
 			if err != nil {
 				return err
 			}
-			if err := a.printEntries(done, "Nothing was pending."); err != nil {
+			if err := a.printEntries(done, "No repair was pending."); err != nil {
 				return err
 			}
 			return a.printUnresolved(done)

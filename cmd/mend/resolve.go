@@ -12,15 +12,15 @@ func (a *app) resolveVerb() *cobra.Command {
 	var keep, back, forward bool
 	cmd := &cobra.Command{
 		Use:   "resolve ID --keep|--back|--forward",
-		Short: "Decide a conflict that recovery left to you",
-		Long: `A repair is in conflict when it was cut off and another program wrote to the same
-records before recovery came. What is theirs was left alone.
+		Short: "Resolve a conflict after an interrupted repair",
+		Long: `A conflict arises when a repair was interrupted and another program changed the
+same records before recovery. mend left those changes alone. You decide:
 
   --keep     leave everything as it is now
-  --back     restore what was there before the repair
-  --forward  put in place what the repair would have written
+  --back     restore the state before the repair
+  --forward  apply the repair, over the other changes
 
-The present bytes are journaled first: the decision can be undone.`,
+The current bytes are saved to the journal first, so the decision can be undone.`,
 		Args: oneArg("repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
 			d := mend.Keep
@@ -35,8 +35,8 @@ The present bytes are journaled first: the decision can be undone.`,
 	}
 	f.add(cmd, "")
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave everything as it is")
-	cmd.Flags().BoolVar(&back, "back", false, "restore what was there before the repair")
-	cmd.Flags().BoolVar(&forward, "forward", false, "put in place what the repair would have written")
+	cmd.Flags().BoolVar(&back, "back", false, "restore the state before the repair")
+	cmd.Flags().BoolVar(&forward, "forward", false, "apply the repair, over the other changes")
 	cmd.MarkFlagsOneRequired("keep", "back", "forward")
 	cmd.MarkFlagsMutuallyExclusive("keep", "back", "forward")
 	return cmd
@@ -72,7 +72,7 @@ func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFla
 	}
 	a.printf("%s the conflict of repair %s: %s.\n", good("Resolved"), bold(e.ID), d)
 	if by.ID != "" {
-		a.printf("%s takes that back.\n", bold("mend undo "+by.ID))
+		a.printf("Undo: %s\n", bold("mend undo "+by.ID))
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func findServers(ctx context.Context) (found []string, other error) {
 }
 
 // errNotOwn is returned if the system does not show that this user runs the server.
-var errNotOwn = errors.New("what listens there is not known to run as this user")
+var errNotOwn = errors.New("the program that listens there may run as another user")
 
 // probe checks that a process of this user at the address answers as an OpenCode server,
 // or asks for a password.

@@ -15,7 +15,7 @@ import (
 func (a *app) statusVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "status",
-		Short: "Tell how things stand: stores, the last scan, pending repairs, the next step",
+		Short: "Show the current status, and what to do next",
 		Args:  noArgs,
 		RunE:  func(*cobra.Command, []string) error { return a.status() },
 	}

@@ -11,7 +11,7 @@ type onOff struct{ target **bool }
 
 // thinkingFlag adds --thinking.
 func (a *app) thinkingFlag(fl *pflag.FlagSet) {
-	fl.Var(onOff{&a.opt.Thinking}, "thinking", "on or off: whether the model is asked to think (default: as the session did)")
+	fl.Var(onOff{&a.opt.Thinking}, "thinking", "check with thinking on or off (default: as the session used it)")
 }
 
 // Set implements [pflag.Value].

@@ -14,8 +14,8 @@ type writeFlags struct{ dryRun, yes, force bool }
 
 func (f *writeFlags) add(cmd *cobra.Command, force string) {
 	fl := cmd.Flags()
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and write nothing")
-	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; write nothing")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "answer yes to all questions")
 	if force != "" {
 		fl.BoolVar(&f.force, "force", false, force)
 	}

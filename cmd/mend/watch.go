@@ -23,18 +23,17 @@ func (a *app) watchVerb() *cobra.Command {
 	var set []string
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Follow a running OpenCode server, and recover sessions as they break",
-		Long: `Watch follows the events of a running OpenCode server, in all its directories. When
-the provider refuses a session, watch repairs what is stored, through the journal,
-and says so on the screen of the agent; the next prompt works. It prompts in your
-name only if "autoResume" is set. See "mend config" for the settings.
+		Short: "Follow a running OpenCode server, and repair sessions as they break",
+		Long: `Watch follows the events of a running OpenCode server. When the provider refuses a
+session, watch repairs the stored session with a journal entry, and shows a
+notification; your next prompt works. It sends prompts for you only if "autoResume"
+is on (see "mend config").
 
-Without --server it follows a server only if the system shows that it runs as the
-same user. A session is repaired, and the agent told to stop or show something, only
-if the server and the store hold the same newest messages of it: an error of another
-store is only reported. No proxy and no redirect is followed.
+Without --server it follows only a server that runs as the same user. It acts on a
+session only if the server and the store have the same newest messages of it; errors
+of another store are only reported. It uses no proxy and follows no redirect.
 
-The server's password is taken from $OPENCODE_SERVER_PASSWORD. A signal ends it.`,
+The password comes from $OPENCODE_SERVER_PASSWORD. Press Ctrl-C to end it.`,
 		Example: `  mend watch                       follow the server that runs here
   mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
 		Args: noArgs,
@@ -49,7 +48,7 @@ The server's password is taken from $OPENCODE_SERVER_PASSWORD. A signal ends it.
 			return a.watch(cmd, server, c)
 		},
 	}
-	cmd.Flags().StringVar(&server, "server", "", "the address of the server (default: looked for)")
+	cmd.Flags().StringVar(&server, "server", "", "the `URL` of the server (default: auto-detect)")
 	setFlag(cmd, &set)
 	return cmd
 }
@@ -158,7 +157,7 @@ func (h *recoverer) onConnect(ctx context.Context, server *live.Server) {
 	h.hook.SetVersion(version)
 	h.log.Info("connected", "version", version)
 	if err := h.hook.CheckStore(ctx); err != nil && ctx.Err() == nil {
-		h.log.Warn("errors are only reported until a session of the server is found in the store; is --store right?", "error", err)
+		h.log.Warn("errors are only reported until a session of the server is found in the store: check --store", "error", err)
 	}
 	h.recoverMissed(ctx, listening, "")
 }
@@ -184,9 +183,9 @@ func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
 	for day := time.NewTicker(24 * time.Hour); ; {
 		freed, err := a.opt.GC(ctx, time.Now().AddDate(0, 0, -days))
 		if err != nil {
-			log.Warn("dropping old images from the journal", "error", err)
+			log.Warn("deleting old undo data from the journal", "error", err)
 		} else if freed.Images > 0 {
-			log.Info("dropped old images from the journal", "images", freed.Images, "bytes", freed.Bytes)
+			log.Info("deleted old undo data from the journal", "images", freed.Images, "bytes", freed.Bytes)
 		}
 		select {
 		case <-day.C:
@@ -207,16 +206,16 @@ func (a *app) serverAddress(ctx context.Context, given string) (string, error) {
 	switch len(found) {
 	case 0:
 		if other != nil {
-			return "", usagef("%w: name it with --server if it is to be followed", other)
+			return "", usagef("%w: to follow it anyway, name it with --server", other)
 		}
 		return "", errNoServer
 	case 1:
 		return found[0], nil
 	}
-	return "", usagef("several OpenCode servers run here: %v; name one with --server", found)
+	return "", usagef("several OpenCode servers are running: %v; name one with --server", found)
 }
 
 var (
-	errNoServer = &usageError{err: errors.New("no running OpenCode server was found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")}
-	errDisabled = errors.New("recovery is switched off: the setting \"enabled\" is false")
+	errNoServer = &usageError{err: errors.New("no running OpenCode server found: start one with \"opencode serve\", name it with --server URL, or use \"mend plugin install\"")}
+	errDisabled = errors.New("live repair is off: the setting \"enabled\" is false")
 )

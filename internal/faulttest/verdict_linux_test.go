@@ -107,7 +107,7 @@ func (r *problemList) checkRecords(sb *sandbox) {
 func (r *problemList) checkSecondRecovery(sb *sandbox) {
 	once := sb.state()
 	code, out := sb.runUnfiltered("recover")
-	if code != 0 || !strings.Contains(out, "Nothing was pending.") {
+	if code != 0 || !strings.Contains(out, "No repair was pending.") {
 		r.problem("a second recover: exit code %d:\n%s", code, out)
 	}
 	if twice := sb.state(); twice.digest() != once.digest() {
