@@ -124,9 +124,9 @@ func limitText(attempts int) string {
 const repairedTitle = "Session repaired"
 
 func sendAgainText(entry string) string {
-	return fmt.Sprintf("Send your prompt again. To take the repair back: mend undo %s", entry)
+	return fmt.Sprintf("Send your prompt again. Undo: mend undo %s", entry)
 }
 
 func beforeRequestText(entry string) string {
-	return fmt.Sprintf("Repaired before sending. To take it back: mend undo %s", entry)
+	return fmt.Sprintf("Repaired before sending. Undo: mend undo %s", entry)
 }
