@@ -170,7 +170,7 @@ func TestHookConversation(t *testing.T) {
 		t.Errorf("journal: %+v, %v; toasts %q", es, err, toasts)
 	}
 	all, err := readCounts(countsPath(r.opt.Journal))
-	if err != nil || all.String() != "1 error of running agents: 1 fixed, 0 refused, 0 failed." {
+	if err != nil || all.String() != "1 error in running agents: 1 repaired, 0 given up, 0 failed." {
 		t.Errorf("counters: %s, %v", all, err)
 	}
 }
@@ -412,7 +412,7 @@ func TestWatchOtherStore(t *testing.T) {
 	address := fakeServer(t, session, refusedMessages(session), toast)
 	r := startMend(t, store, "watch", "--server", strings.Replace(address, "http://", "http://me:hidden@", 1), "--set", "lookBackHours=0")
 	r.err.await(t, "only reported, not repaired")
-	r.err.await(t, "is --store right?")
+	r.err.await(t, "check --store")
 	r.stop()
 	if err := <-r.done; !errors.Is(err, context.Canceled) {
 		t.Errorf("watch = %v", err)
