@@ -185,6 +185,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		}
 		lists[i] = ops
 		cause.Entries = append(cause.Entries, e.Seq)
+		es[i].Ops, es[i].Cause = nil, change.Cause{} // they are not needed, and large
 	}
 	ops, err := undo.Revert(lists...)
 	var gap *change.ConflictError

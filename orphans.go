@@ -78,11 +78,11 @@ func changesOrphans(j *journal.Journal, cause change.Cause) (bool, error) {
 		return true, nil
 	}
 	for _, seq := range cause.Entries {
-		e, err := j.Get(journal.IDOf(seq))
+		earlier, err := j.CauseOf(seq)
 		if err != nil {
 			return false, err
 		}
-		if orphans, err := changesOrphans(j, e.Cause); orphans || err != nil {
+		if orphans, err := changesOrphans(j, earlier); orphans || err != nil {
 			return orphans, err
 		}
 	}

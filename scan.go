@@ -173,11 +173,7 @@ func (c *Client) plan(ctx context.Context, head session.Head, r repair.Request) 
 // current returns what the records of ops hold now, and the refs of all records of the
 // session, nil if the session does not exist or [undo.NeedsSession] is false.
 func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*change.Image, []session.Ref, error) {
-	refs := make([]session.Ref, len(ops))
-	for i, o := range ops {
-		refs[i] = o.Ref
-	}
-	now, err := c.store.Read(ctx, refs)
+	now, err := c.read(ctx, ops)
 	if err != nil || !undo.NeedsSession(ops) {
 		return now, nil, err
 	}
@@ -195,4 +191,33 @@ func (c *Client) current(ctx context.Context, id string, ops []change.Op) ([]*ch
 		all[i] = records[i].Ref
 	}
 	return now, all, err
+}
+
+// readTogether is how many records are read at once.
+const readTogether = 256
+
+// read returns what the records of ops hold now. An image that an op has is returned itself,
+// so that equal bytes are in memory once.
+func (c *Client) read(ctx context.Context, ops []change.Op) ([]*change.Image, error) {
+	now := make([]*change.Image, 0, len(ops))
+	for some := range slices.Chunk(ops, readTogether) {
+		refs := make([]session.Ref, len(some))
+		for i, o := range some {
+			refs[i] = o.Ref
+		}
+		images, err := c.store.Read(ctx, refs)
+		if err != nil {
+			return nil, err
+		}
+		for i, image := range images {
+			switch o := some[i]; {
+			case image.Equal(o.Pre):
+				image = o.Pre
+			case image.Equal(o.Post):
+				image = o.Post
+			}
+			now = append(now, image)
+		}
+	}
+	return now, nil
 }

@@ -65,8 +65,8 @@ func ImageOf(r *session.Record) *Image {
 
 const rowVersion = 1
 
-// sameImage reports whether the images of two records are equal, without making them.
-func sameImage(a, b *session.Record) bool {
+// SameImage reports whether the images of two records are equal, without making them.
+func SameImage(a, b *session.Record) bool {
 	if (a.Cols == nil) != (b.Cols == nil) || !bytes.Equal(a.Data, b.Data) {
 		return false
 	}
@@ -108,12 +108,22 @@ func RowOf(ref session.Ref, i *Image) (session.Record, error) {
 	}
 	r.Cols = make([]session.Col, 0, min(n, 64))
 	for ; n > 0 && !d.failed; n-- {
-		r.Cols = append(r.Cols, session.Col{Name: string(d.bytes()), Class: d.class(), Bytes: d.bytes()})
+		r.Cols = append(r.Cols, session.Col{Name: columnName(d.bytes()), Class: d.class(), Bytes: d.bytes()})
 	}
 	if d.failed || len(d.rest) > 0 {
 		return session.Record{}, fmt.Errorf("%s: %w: cut short or too long", ref, errRow)
 	}
 	return r, nil
+}
+
+// columnName returns a name: of the usual columns the constant, so that it takes no memory.
+func columnName(b []byte) string {
+	for _, name := range [...]string{"id", "message_id", "session_id", "time_created", "time_updated"} {
+		if string(b) == name {
+			return name
+		}
+	}
+	return string(b)
 }
 
 // A rowDecoder reads values from bytes. failed is set when there are too few or wrong bytes.

@@ -57,7 +57,7 @@ func Diff(before, after iter.Seq[*session.Record]) []Op {
 		switch {
 		case was == nil:
 			ops = append(ops, Op{Ref: r.Ref, Post: ImageOf(r)})
-		case r.Unreadable() || sameImage(was, r):
+		case r.Unreadable() || SameImage(was, r):
 		default:
 			ops = append(ops, Op{Ref: r.Ref, Pre: ImageOf(was), Post: ImageOf(r.Touched(was))})
 		}

@@ -74,6 +74,7 @@ func decodeOps(b []byte) ([]change.OpInfo, error) {
 type decoder struct {
 	rest   []byte
 	failed bool
+	last   session.Ref // that was read, whose ids the next one shares
 }
 
 func (d *decoder) bytes(n uint64) []byte {
@@ -105,9 +106,15 @@ func (d *decoder) uvarint() uint64 {
 
 func (d *decoder) ref() session.Ref {
 	r := session.Ref{Kind: session.Kind(d.byte())}
-	for _, s := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
-		*s = string(d.bytes(d.uvarint()))
+	was := [...]string{d.last.Project, d.last.Session, d.last.Message, d.last.Part}
+	for i, s := range [...]*string{&r.Project, &r.Session, &r.Message, &r.Part} {
+		if b := d.bytes(d.uvarint()); string(b) == was[i] {
+			*s = was[i]
+		} else {
+			*s = string(b)
+		}
 	}
+	d.last = r
 	return r
 }
 

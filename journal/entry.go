@@ -180,7 +180,7 @@ func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, err
 		Store:   change.StoreID{Kind: b.Store.Kind, Root: string(b.Store.Root), Dev: b.Store.Dev, Ino: b.Store.Ino},
 		Dir:     string(b.Dir),
 		Session: string(b.Session),
-		Cause:   change.Cause{Kind: b.Cause, Entries: b.Of, Partial: b.Partial},
+		Cause:   st.begin.cause(),
 		State:   st.state(), Forgotten: st.imagesErased,
 	}
 	if r := st.resolve; r != nil {
@@ -200,6 +200,11 @@ func (j *Journal) buildEntry(st *entryState, u *undoResolver) (change.Entry, err
 		return change.Entry{}, err
 	}
 	return e, j.addTexts(&e, st)
+}
+
+// cause returns the cause of a begin event, without its texts.
+func (e *event) cause() change.Cause {
+	return change.Cause{Kind: e.Begin.Cause, Entries: e.Begin.Of, Partial: e.Begin.Partial}
 }
 
 // opInfos reads the ops of an entry, without their images.

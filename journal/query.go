@@ -149,6 +149,17 @@ func (j *Journal) Get(prefix string) (change.Entry, error) {
 	return e, nil
 }
 
+// CauseOf returns the cause of the entry with that number, without its texts.
+func (j *Journal) CauseOf(seq uint64) (change.Cause, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	st, err := j.stateOf(change.Entry{Seq: seq, ID: IDOf(seq)})
+	if err != nil {
+		return change.Cause{}, fmt.Errorf("reading repair %s: %w", IDOf(seq), err)
+	}
+	return st.begin.cause(), nil
+}
+
 // resolveID returns the number of the entry whose id starts with prefix.
 func (j *Journal) resolveID(prefix string) (uint64, error) {
 	if seq, ok := seqOf(prefix); ok && seq > 0 && seq <= j.head.begun {

@@ -27,8 +27,20 @@ type key struct {
 type rowChange struct {
 	key
 	ref                 session.Ref
-	pre, post           *session.Record
-	preImage, postImage *change.Image // the same as images
+	preImage, postImage *change.Image
+}
+
+// pre returns the row before the change, nil for none.
+func (r *rowChange) pre() *session.Record { return r.decoded(r.preImage) }
+
+// post returns the row after the change, nil for none.
+func (r *rowChange) post() *session.Record { return r.decoded(r.postImage) }
+
+// decoded decodes an image that [newRowChange] has checked. The rows are not kept: they take
+// several times the memory of the images.
+func (r *rowChange) decoded(i *change.Image) *session.Record {
+	row, _ := decodeImage(r.ref, i)
+	return row
 }
 
 // newRowChanges decodes the images of ops. Two ops that move a record to another message
@@ -61,14 +73,14 @@ func newRowChange(specs []TableSpec, o change.Op) (rowChange, error) {
 	if o.Ref.Kind == session.KindFolder || o.Ref.Kind == session.KindFile {
 		return r, fmt.Errorf("%s: a database has no %vs", o.Ref, o.Ref.Kind)
 	}
-	var err error
-	if r.pre, err = decodeImage(o.Ref, o.Pre); err != nil {
+	if _, err := decodeImage(o.Ref, o.Pre); err != nil {
 		return r, err
 	}
-	if r.post, err = decodeImage(o.Ref, o.Post); err != nil || r.post == nil {
+	post, err := decodeImage(o.Ref, o.Post)
+	if err != nil || post == nil {
 		return r, err
 	}
-	return r, checkIDColumns(specs, o.Ref, r.post)
+	return r, checkIDColumns(specs, o.Ref, post)
 }
 
 func decodeImage(ref session.Ref, i *change.Image) (*session.Record, error) {
@@ -98,13 +110,13 @@ func checkIDColumns(specs []TableSpec, ref session.Ref, r *session.Record) error
 
 // merge combines two ops on one row: one removes it, the other creates it.
 func merge(a, b rowChange) (rowChange, error) {
-	if a.pre == nil {
+	if a.preImage == nil {
 		a, b = b, a
 	}
-	if a.pre == nil || a.post != nil || b.pre != nil {
+	if a.preImage == nil || a.postImage != nil || b.preImage != nil {
 		return a, fmt.Errorf("two ops on the row %v %s", a.kind, a.id)
 	}
-	b.pre, b.preImage = a.pre, a.preImage
+	b.preImage = a.preImage
 	return b, nil
 }
 
@@ -115,7 +127,7 @@ func (changes *rowChanges) parentExists(parent *Table, l foreignKey, id []Value)
 		return false, false
 	}
 	i, known := changes.index[key{parent.Kind, string(id[0].Bytes)}]
-	return known && changes.rows[i].post != nil, known
+	return known && changes.rows[i].postImage != nil, known
 }
 
 // contains reports whether the plan changes the row.
@@ -150,11 +162,11 @@ func (c *Conn) checkTables(changes *rowChanges) error {
 		if len(t.triggers) > 0 {
 			return Unusable("table %s has the trigger %s, which might change more than is planned", t.Name, t.triggers[0])
 		}
-		if r.post == nil {
+		if r.postImage == nil {
 			continue
 		}
 		var cols []string
-		for _, col := range r.post.Cols {
+		for _, col := range r.post().Cols {
 			cols = append(cols, col.Name)
 		}
 		want := slices.DeleteFunc(slices.Clone(t.Cols), func(name string) bool { return name == t.Data })
@@ -173,13 +185,17 @@ func (c *Conn) findConflicts(changes *rowChanges) ([]change.Conflict, error) {
 		if t == nil {
 			return nil, Unusable("it has no table of %vs", r.kind)
 		}
-		found, err := c.row(t, r.id)
+		if same, err := c.holds(t, r.id, r.pre()); err != nil || same {
+			if err != nil {
+				return nil, err
+			}
+			continue
+		}
+		now, err := c.image(t, r.id)
 		if err != nil {
 			return nil, err
 		}
-		if now := imageOf(found); !now.Equal(r.preImage) {
-			conflicts = append(conflicts, r.conflict(now, describeDiff(r.preImage, now)))
-		}
+		conflicts = append(conflicts, r.conflict(now, describeDiff(r.preImage, now)))
 	}
 	return conflicts, nil
 }
@@ -193,11 +209,11 @@ func (c *Conn) checkForeignKeys(rows []rowChange, changes *rowChanges) ([]change
 		why := "it refers to %s, which is not there"
 		var other string
 		var err error
-		if r.post != nil {
-			other, err = c.missingParent(t, r.post, changes, r.pre != nil)
+		if r.postImage != nil {
+			other, err = c.missingParent(t, r.post(), changes, r.preImage != nil)
 		} else {
 			why = "%s still refers to it"
-			other, err = c.remainingChild(t, r.pre, changes)
+			other, err = c.remainingChild(t, r.pre(), changes)
 		}
 		if err != nil {
 			return nil, err
@@ -233,7 +249,7 @@ func (changes *rowChanges) checkedRows() []rowChange {
 	}
 	var checked []rowChange
 	for _, r := range changes.rows {
-		if r.post == nil {
+		if r.postImage == nil {
 			checked = append(checked, r)
 		}
 	}

@@ -123,11 +123,11 @@ func (s *Store) writeRow(c *Conn, r rowChange) error {
 	if n != 1 {
 		return fmt.Errorf("the database changed %d rows, want 1", n)
 	}
-	found, err := c.row(t, r.id)
+	same, err := c.holds(t, r.id, r.post())
 	if err != nil {
 		return err
 	}
-	if !imageOf(found).Equal(r.postImage) {
+	if !same {
 		return errors.New("the database does not keep the row as it was given")
 	}
 	return nil
@@ -136,20 +136,21 @@ func (s *Store) writeRow(c *Conn, r rowChange) error {
 // writeStatement returns the statement that turns Pre into Post. An update names only the
 // columns that change, so that it does not touch the indexes of others.
 func (t *Table) writeStatement(r rowChange) (sql string, args []Value) {
+	pre, post := r.pre(), r.post()
 	name := sqlite3.QuoteIdentifier(t.Name)
 	switch {
-	case r.post == nil:
+	case post == nil:
 		return "DELETE FROM " + name + ` WHERE "id" = ?`, []Value{Text(r.id)}
-	case r.pre == nil:
+	case pre == nil:
 		for _, col := range t.Cols {
-			args = append(args, t.valueOf(r.post, col))
+			args = append(args, t.valueOf(post, col))
 		}
 		marks := strings.TrimSuffix(strings.Repeat("?, ", len(t.Cols)), ", ")
 		return "INSERT INTO " + name + " (" + quoteAll(t.Cols) + ") VALUES (" + marks + ")", args
 	}
 	var sets []string
 	for _, col := range t.Cols {
-		if v := t.valueOf(r.post, col); !v.equal(t.valueOf(r.pre, col)) {
+		if v := t.valueOf(post, col); !v.equal(t.valueOf(pre, col)) {
 			sets = append(sets, sqlite3.QuoteIdentifier(col)+" = ?")
 			args = append(args, v)
 		}

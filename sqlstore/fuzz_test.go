@@ -51,7 +51,7 @@ func FuzzRow(f *testing.F) {
 		}
 		r := tab.CopyRow(st)
 		r.Ref = ref
-		back, err := change.RowOf(ref, imageOf(&r))
+		back, err := change.RowOf(ref, change.ImageOf(&r))
 		if err != nil {
 			t.Fatalf("RowOf(ImageOf(%+v)) = %v", r, err)
 		}

@@ -114,11 +114,10 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 			if t == nil {
 				return fmt.Errorf("%w: a database has no %v", change.ErrInvalid, ref.Kind)
 			}
-			r, err := c.row(t, ref.ID())
-			if err != nil {
+			var err error
+			if images[i], err = c.image(t, ref.ID()); err != nil {
 				return err
 			}
-			images[i] = imageOf(r)
 		}
 		return nil
 	})
@@ -126,12 +125,4 @@ func (s *Store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 		return nil, fmt.Errorf("reading %s: %w", s.id.Root, err)
 	}
 	return images, nil
-}
-
-// imageOf returns the row as an image, nil for nil.
-func imageOf(r *session.Record) *change.Image {
-	if r == nil {
-		return nil
-	}
-	return change.ImageOf(r)
 }

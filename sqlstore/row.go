@@ -9,6 +9,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/change"
 	"mend/session"
 )
 
@@ -157,15 +158,27 @@ func CopyRecord(r session.Record) session.Record {
 	return r
 }
 
-// row returns the row with that id; nil if there is none.
-func (c *Conn) row(t *Table, id string) (*session.Record, error) {
-	var found *session.Record
-	err := c.Query(t.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
-		r := t.CopyRow(st)
-		found = &r
+// image returns the row with that id; nil if there is none.
+func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
+	var b RowBuffer
+	err = c.Query(t.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
+		r := t.Row(st, &b)
+		found = change.ImageOf(&r) // a copy
 		return nil
 	})
 	return found, err
+}
+
+// holds reports whether the row with that id is equal to r; nil means that there is none.
+func (c *Conn) holds(t *Table, id string, r *session.Record) (same bool, err error) {
+	var b RowBuffer
+	same = r == nil
+	err = c.Query(t.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
+		now := t.Row(st, &b)
+		same = r != nil && change.SameImage(&now, r)
+		return nil
+	})
+	return same, err
 }
 
 // sessionSelect returns a query for the rows of a session in the order in which they are

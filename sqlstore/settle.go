@@ -53,12 +53,16 @@ func (c *Conn) decide(changes *rowChanges) (change.Outcome, error) {
 		if t == nil {
 			return change.Outcome{}, Unusable("it has no table of %vs", r.kind)
 		}
-		rec, err := c.row(t, r.id)
-		if err != nil {
+		var err error
+		if found[i], err = c.image(t, r.id); err != nil {
 			return change.Outcome{}, err
 		}
-		found[i] = imageOf(rec)
 		says.add(r, found[i])
+		for _, image := range [...]*change.Image{r.preImage, r.postImage} {
+			if found[i].Equal(image) {
+				found[i] = image // so that equal bytes are in memory once
+			}
+		}
 	}
 	out := change.Outcome{State: says.state()}
 	for i, r := range changes.rows {
