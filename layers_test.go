@@ -61,7 +61,8 @@ var layers = map[string][]string{
 	"mend/internal/faulttest/filtered": {"mend/internal/faulttest"},
 	"mend/internal/damage":             {},
 	"mend/internal/mutation":           {},
-	"mend/internal/opencode":           {"mend/internal/endpoint", "mend/internal/mutation", "mend/internal/damage", "mend/testdata"},
+	"mend/internal/endpoints":          {"mend/internal/endpoint/picture"},
+	"mend/internal/opencode":           {"mend/internal/endpoint", "mend/internal/endpoints", "mend/internal/mutation", "mend/internal/damage", "mend/testdata"},
 }
 
 // pure packages hold values and rules: they do no I/O.

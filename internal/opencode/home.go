@@ -25,6 +25,8 @@ type Home struct {
 	exe string
 	api *endpoint.Server
 	dir string
+
+	vars []string // environment variables besides those of every home
 }
 
 // New makes a temporary home for the executable that [Install] returned. Its one model
@@ -32,17 +34,25 @@ type Home struct {
 // the test.
 func New(t testing.TB, exe string, api *endpoint.Server, thinking bool) *Home {
 	t.Helper()
-	h := &Home{t: t, exe: exe, api: api, dir: t.TempDir()}
+	h := newHome(t, exe, config(api.URL, thinking))
+	h.api = api
+	return h
+}
+
+// newHome makes a temporary home with that configuration.
+func newHome(t testing.TB, exe string, config map[string]any) *Home {
+	t.Helper()
+	h := &Home{t: t, exe: exe, dir: t.TempDir()}
 	for _, dir := range []string{".config/opencode", ".local/share/opencode", ".local/state", ".cache", "project", "tmp"} {
 		if err := os.MkdirAll(h.path(dir), 0o755); err != nil {
 			t.Fatalf("making scratch home: %v", err)
 		}
 	}
-	config, err := json.MarshalIndent(config(api.URL, thinking), "", "  ")
+	data, err := json.MarshalIndent(config, "", "  ")
 	if err != nil {
 		t.Fatalf("encoding configuration: %v", err)
 	}
-	if err := os.WriteFile(h.path(".config/opencode/opencode.json"), config, 0o644); err != nil {
+	if err := os.WriteFile(h.path(".config/opencode/opencode.json"), data, 0o644); err != nil {
 		t.Fatalf("making scratch home: %v", err)
 	}
 	return h
@@ -84,7 +94,7 @@ func (h *Home) path(name string) string { return filepath.Join(h.dir, filepath.F
 // env returns the whole environment of the program. Of the test's environment only the
 // search path is in it, so that no credential and no proxy is.
 func (h *Home) env() []string {
-	return []string{
+	return append([]string{
 		"PATH=" + os.Getenv("PATH"),
 		"HOME=" + h.dir,
 		"PWD=" + h.Project(),
@@ -98,7 +108,7 @@ func (h *Home) env() []string {
 		"OPENCODE_DISABLE_DEFAULT_PLUGINS=1",
 		"npm_config_registry=" + unreachableRegistry,
 		"BUN_CONFIG_REGISTRY=" + unreachableRegistry,
-	}
+	}, h.vars...)
 }
 
 // config returns the content of opencode.json.

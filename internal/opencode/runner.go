@@ -76,7 +76,7 @@ func (s *StoreRunner) send(id, prompt string, wait time.Duration) Result {
 			return r
 		case <-tick.C:
 		}
-		if s.isRetrying(id) {
+		if s.server.isRetrying(id) {
 			s.server.do(s.home.t.Context(), http.MethodPost, "/session/"+id+"/abort", nil)
 		}
 	}
@@ -107,8 +107,8 @@ func (s *StoreRunner) TryListed(dir string) (Result, error) {
 
 // isRetrying reports whether the prompt failed and the program waits to try again,
 // as 1.18.33 does for a minute if an image is too large or cannot be read.
-func (s *StoreRunner) isRetrying(id string) bool {
-	_, reply := s.server.do(s.home.t.Context(), http.MethodGet, "/session/status", nil)
+func (s *Server) isRetrying(id string) bool {
+	_, reply := s.do(s.home.t.Context(), http.MethodGet, "/session/status", nil)
 	var status map[string]struct{ Type string }
 	return json.Unmarshal([]byte(reply), &status) == nil && status[id].Type == "retry"
 }
@@ -165,6 +165,13 @@ func (s *StoreRunner) exchangeRows(from, id string) error {
 		return err
 	}
 	defer func() { _ = db.Close() }()
+	return errors.Join(db.BusyTimeout(timeout), db.Exec(exchangeScript(from, id, fixtureDir, s.home.Project())))
+}
+
+// exchangeScript returns the statements that replace the rows of a database by those of the
+// one in from, which has one session. The session gets an id and, instead of the directory
+// was, the directory dir.
+func exchangeScript(from, id, was, dir string) string {
 	script := []string{
 		"pragma foreign_keys = off", // one damage is a part whose message is gone
 		"attach " + sqlite3.Quote(from) + " as damaged",
@@ -173,11 +180,10 @@ func (s *StoreRunner) exchangeRows(from, id string) error {
 	for _, table := range []string{"session", "message", "part"} {
 		script = append(script, "delete from main."+table, fmt.Sprintf("insert into main.%[1]s select * from damaged.%[1]s", table))
 	}
-	script = append(script,
+	return strings.Join(append(script,
 		"update main.session set id = "+sqlite3.Quote(id),
-		"update main.session set directory = "+sqlite3.Quote(s.home.Project())+" where directory = "+sqlite3.Quote(fixtureDir),
+		"update main.session set directory = "+sqlite3.Quote(dir)+" where directory = "+sqlite3.Quote(was),
 		"update main.message set session_id = "+sqlite3.Quote(id),
 		"update main.part set session_id = "+sqlite3.Quote(id),
-		"commit")
-	return errors.Join(db.BusyTimeout(timeout), db.Exec(strings.Join(script, ";")))
+		"commit"), ";")
 }

@@ -95,6 +95,13 @@ func (s *Server) post(ctx context.Context, path string, body any) (status int, r
 	return s.do(ctx, http.MethodPost, path, bytes.NewReader(data))
 }
 
+// postFor is like post, but gives up after a time.
+func (s *Server) postFor(wait time.Duration, path string, body any) (status int, reply string) {
+	ctx, cancel := context.WithTimeout(s.home.t.Context(), wait)
+	defer cancel()
+	return s.post(ctx, path, body)
+}
+
 // do sends a request and returns the reply, or the error as text.
 func (s *Server) do(ctx context.Context, method, path string, body io.Reader) (status int, reply string) {
 	req, err := http.NewRequestWithContext(ctx, method, s.URL+path, body)

@@ -1,0 +1,143 @@
+package endpoints
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+)
+
+// FirstAccount is the account to which everything in [Known] was issued.
+const FirstAccount = "orgA"
+
+// Known is what the providers issued.
+type Known struct {
+	Encrypted  map[string]string   // encrypted reasoning to its account
+	Items      map[string][]string // ids of items to the ids of their response, in order
+	Signatures map[string]string   // Gemini's signatures to their account
+	Thinking   map[string]string   // Bedrock's signatures to the signed text
+}
+
+func (k Known) clone() Known {
+	k = Known{maps.Clone(k.Encrypted), maps.Clone(k.Items), maps.Clone(k.Signatures), maps.Clone(k.Thinking)}
+	for _, m := range []*map[string]string{&k.Encrypted, &k.Signatures, &k.Thinking} {
+		if *m == nil {
+			*m = map[string]string{}
+		}
+	}
+	if k.Items == nil {
+		k.Items = map[string][]string{}
+	}
+	return k
+}
+
+// ParseKnown reads the state.json of the stores that were written for many providers: for
+// each setting, keys such as "('enc', 'VALUE')".
+func ParseKnown(state []byte) (Known, error) {
+	var settings map[string]map[string]json.RawMessage
+	if err := json.Unmarshal(state, &settings); err != nil {
+		return Known{}, fmt.Errorf("reading the state of the providers: %w", err)
+	}
+	k := Known{}.clone()
+	for setting, values := range settings {
+		for key, raw := range values {
+			parts := strings.Split(key, "'")
+			if len(parts) < 4 {
+				continue
+			}
+			kind, value := parts[1], parts[3]
+			switch {
+			case kind == "enc":
+				k.Encrypted[value] = FirstAccount
+			case kind == "sig" && setting == "bedrock":
+				var text string
+				if err := json.Unmarshal(raw, &text); err != nil {
+					return Known{}, fmt.Errorf("reading a signature: %w", err)
+				}
+				k.Thinking[value] = text
+			case kind == "sig":
+				k.Signatures[value] = FirstAccount
+			case kind == "groups":
+				if err := json.Unmarshal(raw, &k.Items); err != nil {
+					return Known{}, fmt.Errorf("reading items: %w", err)
+				}
+			}
+		}
+	}
+	return k, nil
+}
+
+// sign returns a value that only this provider can make of a text.
+func sign(key, text string) string {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(text))
+	return hex.EncodeToString(mac.Sum(nil))
+}
+
+// issue records what an answer has, and returns it: it belongs to the account that asks.
+func (s *Server) issueEncrypted(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value := "gAAAA" + sign("encrypted "+s.account, text)
+	s.known.Encrypted[value] = s.account
+	return value
+}
+
+func (s *Server) issueItems(ids []string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, id := range ids {
+		s.known.Items[id] = ids
+	}
+}
+
+func (s *Server) issueSignature(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value := "Ep" + sign("thought "+s.account, text)
+	s.known.Signatures[value] = s.account
+	return value
+}
+
+func (s *Server) issueThinking(text string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	value := sign("bedrock", text)
+	s.known.Thinking[value] = text
+	return value
+}
+
+// ownsEncrypted reports whether the account that asks may use the encrypted reasoning.
+func (s *Server) ownsEncrypted(value string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known.Encrypted[value] == s.account
+}
+
+func (s *Server) ownsSignature(value string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.known.Signatures[value] == s.account
+}
+
+// signed reports whether Bedrock's signature is that of the text.
+func (s *Server) signed(signature, text string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	known, ok := s.known.Thinking[signature]
+	return ok && known == text
+}
+
+// response returns the ids of the response to which the item belongs, nil if the account
+// has no such item.
+func (s *Server) response(id string) []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.account != FirstAccount {
+		return nil
+	}
+	return s.known.Items[id]
+}
