@@ -31,6 +31,8 @@ var layers = map[string][]string{
 	"mend/agent/opencode":              {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/txn", "mend/agent/opencode/tree", "mend/agent/opencode/database", "mend/request", "mend/provider/anthropic", "mend/agent/opencode/diagnose", "mend/agent/opencode/render", "mend/internal/ownfile", "mend/internal/userdir", "mend/agent/opencode/record"},
 	"mend/agent/opencode/diagnose":     {"mend/jsonedit", "mend/agent/opencode/schema", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/provider/openai", "mend/provider/chat", "mend/provider/gemini", "mend/provider/bedrock", "mend/repair", "mend/agent/opencode/render", "mend/agent/opencode/record", "mend/agent/opencode/js", "mend/internal/media"},
 	"mend/cmd/mend":                    {"mend", "mend/agent", "mend/agent/opencode", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/report", "mend/internal/termjson", "mend/internal/userdir"},
+	"mend/agent/claude/transcript":     {"mend/jsonedit", "mend/session", "mend/request"},
+	"mend/agent/claude/diagnose":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/repair", "mend/linestore", "mend/agent/claude/transcript"},
 	"mend/request":                     {"mend/jsonedit", "mend/session", "mend/internal/media"},
 	"mend/provider":                    {"mend/jsonedit", "mend/session", "mend/request"},
 	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},

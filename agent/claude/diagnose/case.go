@@ -1,0 +1,188 @@
+package diagnose
+
+import (
+	"bytes"
+	"maps"
+	"slices"
+
+	"mend/agent/claude/transcript"
+	"mend/linestore"
+	"mend/repair"
+	"mend/session"
+)
+
+// A Source is a stored transcript.
+type Source struct {
+	Ref     session.Ref // of the transcript as a whole
+	Data    []byte
+	Version string // of the program that will load it; "" for the one that wrote last
+	Busy    bool
+	Texts   Texts
+}
+
+// Texts are what a repair writes in place of missing content.
+type Texts struct{ Placeholder string }
+
+// placeholder is the text in place of missing content.
+const placeholder = "[user interrupted]"
+
+// A base is a transcript as it is stored.
+type base struct {
+	Source
+	lines []transcript.Line
+	last  map[string]int // the last line of each record
+	leaf  string
+}
+
+// A Case is one state of a transcript.
+type Case struct {
+	base    *base
+	edits   edits
+	lines   []transcript.Line
+	written []byte // the whole transcript, if lines cannot be appended; else nil
+	added   []session.Record
+
+	conv     *transcript.Conversation // as it is
+	linked   *transcript.Conversation // with all breaks repaired
+	findings repair.Findings
+	found    map[string]found // by key of the finding
+}
+
+// New returns the case of a stored transcript.
+func New(s Source) *Case {
+	b := &base{Source: s, lines: transcript.Parse(s.Data), last: map[string]int{}}
+	for i := range b.lines {
+		if r := b.lines[i].Record; r != nil && r.UUID != "" {
+			b.last[r.UUID] = i
+		}
+	}
+	if s.Version == "" {
+		b.Version = lastVersion(b.lines)
+	}
+	c := newCase(b, edits{})
+	if c.conv.Leaf != nil {
+		b.leaf = c.conv.Leaf.UUID
+	}
+	return c
+}
+
+// lastVersion returns the version of the program that wrote last.
+func lastVersion(lines []transcript.Line) string {
+	for _, l := range slices.Backward(lines) {
+		if l.Record != nil && l.Record.Version != "" {
+			return l.Record.Version
+		}
+	}
+	return ""
+}
+
+// newCase applies the edits and examines the result.
+func newCase(b *base, e edits) *Case {
+	c := &Case{base: b, edits: e, found: map[string]found{}}
+	c.apply()
+	c.conv = transcript.Load(c.lines, transcript.ProfileOf(b.Version))
+	if b.leaf != "" && (c.conv.Leaf == nil || c.conv.Leaf.UUID != b.leaf) {
+		c.keepLeaf()
+	}
+	c.examine()
+	return c
+}
+
+// keepLeaf appends the leaf once more: the program takes the last line for the place where
+// the conversation goes on.
+func (c *Case) keepLeaf() {
+	at, ok := c.base.last[c.base.leaf]
+	if !ok || c.written != nil {
+		return
+	}
+	raw, edited := c.edits.set[c.base.leaf]
+	if !edited {
+		raw = append(bytes.Clone(c.base.lines[at].Raw), ' ') // an op that changes nothing is none
+	}
+	lines := slices.DeleteFunc(slices.Clone(c.lines), func(l transcript.Line) bool {
+		return l.Record != nil && l.Start < 0 && l.Record.UUID == c.base.leaf
+	})
+	lines = append(lines, appended(raw))
+	conv := transcript.Load(lines, c.conv.Profile)
+	if conv.Leaf == nil || conv.Leaf.UUID != c.base.leaf {
+		return
+	}
+	c.lines, c.conv = lines, conv
+	c.edits = c.edits.with(c.base.leaf, raw)
+}
+
+// appended returns a line that is not in the file yet.
+func appended(raw []byte) transcript.Line {
+	l := transcript.NewLine(raw)
+	l.Start = -1
+	return l
+}
+
+// ref returns the ref of a record.
+func (c *Case) ref(r *transcript.Record) session.Ref { return c.base.refOf(r.UUID) }
+
+func (b *base) refOf(uuid string) session.Ref {
+	ref := b.Ref
+	ref.Kind, ref.Message = session.KindMessage, uuid
+	return ref
+}
+
+// Conversation returns what the program has after it loaded the transcript.
+func (c *Case) Conversation() *transcript.Conversation { return c.conv }
+
+// Findings implements [repair.Case].
+func (c *Case) Findings() *repair.Findings { return &c.findings }
+
+// Busy implements [repair.Case].
+func (c *Case) Busy() bool { return c.base.Busy }
+
+// Has implements [repair.Case].
+func (c *Case) Has(ref session.Ref) bool {
+	return ref == c.base.Ref || c.conv.Record(ref.Message) != nil && ref == c.base.refOf(ref.Message)
+}
+
+// Records implements [repair.Case]: the transcript as a whole, then its records, the leaf last.
+func (c *Case) Records(yield func(*session.Record) bool) {
+	whole := session.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: linestore.Mode}
+	if c.written != nil {
+		whole.Data = c.written
+	}
+	if !yield(&whole) {
+		return
+	}
+	set := c.edits.set
+	if c.written != nil {
+		set = nil
+	}
+	var leaf *session.Record
+	for i := range c.base.lines {
+		r := c.base.lines[i].Record
+		if r == nil || r.UUID == "" || c.base.last[r.UUID] != i || c.base.lines[i].Several || session.ValidateID(r.UUID) != nil {
+			continue
+		}
+		rec := session.Record{Ref: c.base.refOf(r.UUID), Data: c.base.lines[i].Raw, Mode: linestore.Mode}
+		if raw, ok := set[r.UUID]; ok {
+			rec.Data = raw
+		}
+		if r.UUID == c.base.leaf {
+			leaf = &rec
+		} else if !yield(&rec) {
+			return
+		}
+	}
+	if c.written == nil {
+		for _, uuid := range c.edits.created(c.base) {
+			if !yield(&session.Record{Ref: c.base.refOf(uuid), Data: set[uuid], Mode: linestore.Mode}) {
+				return
+			}
+		}
+	}
+	if leaf != nil {
+		yield(leaf)
+	}
+}
+
+// Draft implements [repair.Case].
+func (c *Case) Draft() repair.Draft {
+	return &draft{c: c, edits: edits{set: maps.Clone(c.edits.set), lines: maps.Clone(c.edits.lines), after: maps.Clone(c.edits.after)}}
+}

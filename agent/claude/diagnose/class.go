@@ -1,0 +1,39 @@
+package diagnose
+
+import "mend/repair"
+
+// MissingHistory is the class of faults by which prompts and answers in the transcript do not
+// reach the model.
+const MissingHistory repair.Class = "missing_history"
+
+// Classes returns the classes of faults that a user can ask for by name.
+func Classes() []repair.Class {
+	return []repair.Class{
+		MissingHistory, repair.ToolResultMissing, repair.ThinkingBlockOrder, repair.EmptyContentMessage,
+		repair.InvalidToolCall, repair.InvalidFile, repair.FirstPromptMissing, repair.IncompleteRecord, repair.UnreadableRecord,
+	}
+}
+
+// ExplainClass explains a class. An unknown class has only a code.
+func ExplainClass(c repair.Class) repair.Explanation {
+	if c != MissingHistory {
+		return repair.ExplainClass(c)
+	}
+	return repair.Explanation{
+		Code:    string(c),
+		Meaning: "Prompts and answers are in the transcript, and Claude Code does not send them to the model: it stops at the first record whose predecessor it does not find, without a message.",
+		Fix:     "The record is appended again with the right predecessor. No stored byte changes.",
+		Loses:   "Nothing.",
+	}
+}
+
+// Explanations returns one explanation for each rule that is not the provider's.
+func Explanations() []repair.Explanation {
+	return []repair.Explanation{
+		{Code: ruleBreak, Class: MissingHistory, Meaning: "A record names no predecessor, or one that is not in the transcript, so the conversation begins there.", Example: `"parentUuid": an id that no line has`, Fix: "The record is appended again with the record before it as its predecessor.", Loses: "Nothing."},
+		{Code: ruleSidechain, Class: MissingHistory, Meaning: "Records of the main conversation are marked as a subagent's.", Example: `"isSidechain": true, without an agentId`, Fix: "The records are appended again without the mark.", Loses: "Nothing."},
+		{Code: ruleUnread, Class: repair.UnreadableRecord, Meaning: "A line has a whole record that Claude Code does not read, because of what is before it.", Example: "NUL bytes, a byte order mark or a torn record at the start of the line", Fix: "The record is appended on a line of its own.", Loses: "Nothing."},
+		{Code: ruleRepeated, Class: MissingHistory, Meaning: "Two different records have the same id, so the later one replaces the earlier one.", Fix: "The second record gets an id of its own. The transcript is written again.", Loses: "Nothing."},
+		{Code: ruleBranch, Class: MissingHistory, Meaning: "Two processes wrote to the transcript, and only the branch of the last one is sent.", Fix: "The branch in use is hung on the end of the other one.", Loses: "Nothing."},
+	}
+}

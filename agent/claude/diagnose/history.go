@@ -1,0 +1,152 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/agent/claude/transcript"
+	"mend/jsonedit"
+	"mend/repair"
+)
+
+// The rules on history.
+const (
+	ruleBreak     = "chain_broken"     // the conversation ends at a record before its beginning
+	ruleSidechain = "marked_sidechain" // records are marked as a subagent's
+	ruleUnread    = "line_unread"      // a line has a record that the program does not read
+	ruleRepeated  = "uuid_repeated"    // two records have one id
+	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request
+)
+
+// findBreaks reports each break of the chain. The fix is the record once more, with the
+// parent that it should have.
+func (c *Case) findBreaks() {
+	for _, b := range c.conv.Breaks {
+		f := c.recordFinding(ruleBreak, MissingHistory, b.Record.UUID)
+		n := transcript.Sendable(b.Found)
+		why := breakWhy(b)
+		f.Says = c.missingOf(n) + " do not reach the request"
+		d := found{why: fmt.Sprintf("%s So Claude Code stops there: %s in the file do not reach the model%s.", why, c.missingOf(n), promptsIn(b.Found))}
+		switch {
+		case c.conv.Ambiguous(b):
+			f.Severity = repair.Note
+			d.not = &repair.RefusalError{Helps: true, Final: true, Why: "This prompt begins a conversation of its own. You may have gone back to the beginning yourself, which this transcript does not tell apart from damage, so it is left alone."}
+		case !c.canEdit(b.Record.UUID):
+			d.not = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
+		default:
+			up := b.Next.UUID
+			d.fixes = []repair.Fix{{
+				Text:  fmt.Sprintf("The record is hung on the one before it again: %d blocks come back.", n),
+				Alike: true,
+				Edit:  func(d repair.Draft) error { return d.(*draft).setParent(b.Record.UUID, up) },
+			}}
+		}
+		c.report(f, d)
+	}
+}
+
+// setParent gives a record another parent.
+func (d *draft) setParent(uuid, parent string) error {
+	raw, err := jsonedit.Set(d.raw(uuid), jsonedit.Quote(parent), "parentUuid")
+	if err == nil {
+		d.set(uuid, raw)
+	}
+	return err
+}
+
+func breakWhy(b transcript.Break) string {
+	switch b.Why {
+	case transcript.NoParent:
+		return "The record names no record before it, though it does not begin the conversation."
+	case transcript.ParentCycle:
+		return "The record names one that comes behind it, or itself, as the record before it."
+	}
+	return "The record before this one is not in the transcript: its line was lost, torn, or never written."
+}
+
+// promptsIn names the first prompts among the records.
+func promptsIn(rs []*transcript.Record) string {
+	rs = slices.Clone(rs)
+	slices.Reverse(rs)
+	var names []string
+	more := 0
+	for _, r := range rs {
+		if !r.IsPrompt() || r.Title() == "" {
+			continue
+		}
+		if len(names) == 3 {
+			more++
+			continue
+		}
+		names = append(names, fmt.Sprintf("%q", cut(r.Title(), 40)))
+	}
+	if len(names) == 0 {
+		return ""
+	}
+	text := ": the prompts " + strings.Join(names, ", ")
+	if len(names) == 1 {
+		text = ": the prompt " + names[0]
+	}
+	if more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text + " and what follows"
+}
+
+// cut returns at most n characters of a text.
+func cut(text string, n int) string {
+	if r := []rune(text); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return text
+}
+
+// findSidechain reports records of the main conversation that are marked as a subagent's: they
+// have no agent, and hang on a record that is not marked, or there is no other conversation.
+func (c *Case) findSidechain() {
+	var marked []*transcript.Record
+	isMarked := map[string]bool{}
+	main := slices.ContainsFunc(c.conv.Records(), func(r *transcript.Record) bool { return r.IsMessage() && !r.IsSidechain() })
+	for _, r := range c.conv.Records() {
+		if !r.IsSidechain() || r.AgentID != "" {
+			continue
+		}
+		up := c.conv.Record(c.conv.Parent(r))
+		if up != nil && (!up.IsSidechain() || isMarked[up.UUID]) || !main {
+			marked = append(marked, r)
+			isMarked[r.UUID] = true
+		}
+	}
+	lost := slices.DeleteFunc(slices.Clone(marked), func(r *transcript.Record) bool { return c.conv.Has(r) && !c.conv.Hidden })
+	n := transcript.Sendable(lost)
+	if c.conv.Hidden || c.conv.Leaf == nil && !main {
+		n = max(n, transcript.Sendable(c.conv.Chain))
+	}
+	if n == 0 || len(marked) == 0 {
+		return
+	}
+	f := c.recordFinding(ruleSidechain, MissingHistory, marked[0].UUID)
+	f.Says = fmt.Sprintf("%d blocks do not reach the request", n)
+	why := fmt.Sprintf("%d records of the conversation are marked as a subagent's, and belong to none.", len(marked))
+	if len(marked) == 1 {
+		why = "A record of the conversation is marked as a subagent's, and belongs to none."
+	}
+	if c.conv.Hidden || !main {
+		why += " Claude Code does not list the session."
+	}
+	c.report(f, found{why: why, fixes: []repair.Fix{{
+		Text:  fmt.Sprintf("The mark is taken off: %d blocks come back.", n),
+		Whole: true,
+		Edit: func(d repair.Draft) error {
+			for _, r := range marked {
+				raw, err := jsonedit.Set(d.(*draft).raw(r.UUID), []byte("false"), "isSidechain")
+				if err != nil {
+					return err
+				}
+				d.(*draft).set(r.UUID, raw)
+			}
+			return nil
+		},
+	}}})
+}

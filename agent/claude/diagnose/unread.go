@@ -1,0 +1,79 @@
+package diagnose
+
+import (
+	"bytes"
+	"fmt"
+
+	"mend/agent/claude/transcript"
+	"mend/repair"
+)
+
+// findUnread reports lines with a record that the program does not read: behind NUL bytes or
+// a byte order mark, behind a torn record, or second on its line. The fix is the record on a
+// line of its own.
+func (c *Case) findUnread() {
+	known := map[string]bool{}
+	for i := range c.lines {
+		l := &c.lines[i]
+		if l.Record != nil && len(l.Rest) == 0 {
+			continue
+		}
+		for _, raw := range salvage(l) {
+			r := transcript.NewLine(raw).Record
+			if r == nil || !r.InChain() || r.IsSidechain() || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || c.beforeBoundary(i) || !c.canEdit(r.UUID) {
+				continue
+			}
+			known[r.UUID] = true
+			f := c.recordFinding(ruleUnread, repair.UnreadableRecord, r.UUID)
+			f.Says = fmt.Sprintf("line %d cannot be read", i+1)
+			c.report(f, found{
+				why: fmt.Sprintf("Line %d of the transcript holds a whole record that Claude Code does not read, because of the bytes before it.", i+1),
+				fixes: []repair.Fix{{
+					Text:  "The record is written on a line of its own: it comes back.",
+					Alike: true,
+					Edit:  func(d repair.Draft) error { d.(*draft).add(r.UUID, raw, i); return nil },
+				}, {
+					Text:  "The record is written on a line of its own in its place: it comes back.",
+					Whole: true,
+					Edit: func(d repair.Draft) error {
+						d.(*draft).setLine(i, c.base.lines[i].Raw)
+						d.(*draft).add(r.UUID, raw, i)
+						return nil
+					},
+				}},
+			})
+		}
+	}
+}
+
+// beforeBoundary reports whether a line is before the last compaction.
+func (c *Case) beforeBoundary(line int) bool {
+	for i := len(c.lines) - 1; i > line; i-- {
+		if r := c.lines[i].Record; r != nil && r.IsBoundary() {
+			return true
+		}
+	}
+	return false
+}
+
+// salvage returns the whole records in a line that are not the one that the program reads.
+func salvage(l *transcript.Line) (records [][]byte) {
+	rest := l.Rest
+	if l.Record == nil {
+		rest = l.Raw
+	}
+	rest = bytes.Trim(rest, "\x00 \t\r\ufeff")
+	const tries = 64 // of beginnings of a record; a line of a transcript has one
+	for n := 0; len(rest) > 0 && n < tries; n++ {
+		if raw, rem := transcript.FirstObject(rest); raw != nil {
+			records, rest = append(records, raw), bytes.Trim(rem, "\x00 \t\r")
+			continue
+		}
+		next := bytes.Index(rest[1:], []byte(`{"parentUuid":`))
+		if next < 0 {
+			break
+		}
+		rest = rest[1+next:]
+	}
+	return records
+}

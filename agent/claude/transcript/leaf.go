@@ -1,0 +1,211 @@
+package transcript
+
+import "slices"
+
+// relinkPreserved hangs the records that the last compaction preserves behind its anchor, and
+// drops the others before it.
+func (c *Conversation) relinkPreserved() {
+	last, naming := -1, -1
+	for i, r := range c.order {
+		if !r.IsBoundary() || r.IsSidechain() {
+			continue
+		}
+		last = i
+		if _, _, ok := r.preserved(); ok {
+			naming = i
+		}
+	}
+	if last < 0 {
+		return
+	}
+	c.Boundary = c.order[last]
+	keep := map[string]bool{}
+	if naming == last && c.Profile.Regroup {
+		anchor, ids, _ := c.Boundary.preserved()
+		for _, id := range ids {
+			if c.records[id] == nil {
+				c.Missing = append(c.Missing, id)
+			}
+		}
+		if c.Missing == nil {
+			c.hangPreserved(anchor, ids)
+			for _, id := range ids {
+				keep[id] = true
+			}
+		}
+	}
+	for _, r := range c.order[:last] {
+		if !keep[r.UUID] && !r.IsSidechain() {
+			c.dropped[r.UUID] = true
+		}
+	}
+	if c.Preserved == nil {
+		return
+	}
+	end := c.Preserved[len(c.Preserved)-1]
+	for _, r := range c.order {
+		if r.IsMessage() && c.dropped[c.parent[r.UUID]] && !c.dropped[r.UUID] {
+			c.parent[r.UUID] = end
+		}
+	}
+}
+
+func (c *Conversation) hangPreserved(anchor string, ids []string) {
+	c.Preserved = ids
+	up := anchor
+	for _, id := range ids {
+		c.parent[id] = up
+		up = id
+	}
+	for _, r := range c.order {
+		if c.parent[r.UUID] == anchor && r.UUID != ids[0] {
+			c.parent[r.UUID] = up
+		}
+	}
+}
+
+// findTail returns the record from which the program walks back, nil for none.
+func (c *Conversation) findTail(st readState) *Record {
+	switch {
+	case !c.Profile.Checkpoint:
+		return c.latestLeaf()
+	case c.Cleared:
+		return nil
+	case c.Preserved == nil || st.explicit && c.isMain(st.checkpoint):
+		return c.tailByCheckpoint(st)
+	}
+	leaves := c.leaves()
+	if len(leaves) == 1 {
+		return leaves[0]
+	}
+	if at := c.records[st.checkpoint]; at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last, st.checkpoint)) {
+		return at
+	}
+	return c.messageAbove(st.last)
+}
+
+func (c *Conversation) isMain(uuid string) bool {
+	r := c.records[uuid]
+	return r != nil && !r.IsSidechain()
+}
+
+// tailByCheckpoint weighs the leaf that the program stored last against the last record.
+func (c *Conversation) tailByCheckpoint(st readState) *Record {
+	at := ""
+	if r := c.records[st.checkpoint]; r != nil && !c.dropped[st.checkpoint] {
+		at = st.checkpoint
+	}
+	if at != "" && !st.explicit && at != st.last && c.continues(st.last, at) {
+		at = st.last
+	}
+	if at == "" {
+		at = st.last
+		if !st.prompts && st.newest != st.last {
+			at = c.latestBelow(st.last)
+		}
+	}
+	return c.messageAbove(at)
+}
+
+// continues reports whether the walk from a record reaches another one, or an answer in whose
+// batch of calls that is.
+func (c *Conversation) continues(from, to string) bool {
+	answer := c.answerOf(to)
+	seen := map[string]bool{}
+	for id := from; id != "" && !seen[id]; id = c.parent[id] {
+		seen[id] = true
+		r := c.records[id]
+		if id == to || r != nil && answer != "" && id != from && r.Type == Assistant && r.MessageID == answer {
+			return true
+		}
+	}
+	return false
+}
+
+// answerOf returns the id of the answer whose calls a result or a note behind one is about,
+// "" for other records.
+func (c *Conversation) answerOf(uuid string) string {
+	r := c.records[uuid]
+	for n := 0; r != nil && n < len(c.order); n++ {
+		switch {
+		case r.Type == Assistant:
+			if r.has("tool_use") {
+				return r.MessageID
+			}
+			return ""
+		case r.Type == User && !r.has("tool_result") && !r.Meta:
+			return ""
+		}
+		r = c.records[c.parent[r.UUID]]
+	}
+	return ""
+}
+
+// messageAbove returns the record or the nearest one above it that is part of a prompt or an
+// answer.
+func (c *Conversation) messageAbove(uuid string) *Record {
+	seen := map[string]bool{}
+	for id := uuid; id != "" && !seen[id]; id = c.parent[id] {
+		seen[id] = true
+		if r := c.records[id]; r == nil || r.IsMessage() {
+			return r
+		}
+	}
+	return nil
+}
+
+// latestBelow returns the record with the latest time that hangs below another one.
+func (c *Conversation) latestBelow(top string) string {
+	below := map[string]bool{top: true}
+	var hangs func(id string, depth int) bool
+	memo := map[string]bool{}
+	hangs = func(id string, depth int) bool {
+		if below[id] || id == "" || memo[id] || depth > len(c.order) {
+			return below[id]
+		}
+		memo[id] = true
+		if hangs(c.parent[id], depth+1) {
+			below[id] = true
+		}
+		return below[id]
+	}
+	best, at := top, ""
+	for _, r := range c.order {
+		if !r.IsSidechain() && r.UUID != top && r.Timestamp >= at && hangs(r.UUID, 0) {
+			best, at = r.UUID, r.Timestamp
+		}
+	}
+	return best
+}
+
+// leaves returns the prompts and answers behind which there are no others.
+func (c *Conversation) leaves() (found []*Record) {
+	parents, spoken := map[string]bool{}, map[string]bool{}
+	for _, r := range c.order {
+		if up := c.parent[r.UUID]; up != "" && !c.dropped[r.UUID] {
+			parents[up] = true
+			spoken[up] = spoken[up] || r.IsMessage()
+		}
+	}
+	seen := map[string]bool{}
+	for _, r := range c.order {
+		if parents[r.UUID] || c.dropped[r.UUID] || r.IsSidechain() && !c.Profile.AnySide {
+			continue
+		}
+		if leaf := c.messageAbove(r.UUID); leaf != nil && !spoken[leaf.UUID] && !seen[leaf.UUID] {
+			seen[leaf.UUID] = true
+			found = append(found, leaf)
+		}
+	}
+	return found
+}
+
+// latestLeaf returns the leaf with the latest time.
+func (c *Conversation) latestLeaf() (best *Record) {
+	for _, r := range c.leaves() {
+		if best == nil || r.Timestamp > best.Timestamp {
+			best = r
+		}
+	}
+	return best
+}

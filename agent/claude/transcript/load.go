@@ -1,0 +1,187 @@
+package transcript
+
+import (
+	"golang.org/x/mod/semver"
+)
+
+// A Profile says how a range of versions of the program loads a transcript.
+type Profile struct {
+	Version string // the version that was observed
+	// Fallback is how much older, in milliseconds, the record may be that is taken in place
+	// of a missing parent; 0 for none.
+	Fallback int64
+	// Checkpoint says that last-prompt records name the leaf.
+	Checkpoint bool
+	// Regroup says that the records of one answer are put together again.
+	Regroup bool
+	// AnySide says that a subagent's records may be the leaf.
+	AnySide bool
+	// Heals says that calls without result, results without call, empty texts and the like
+	// are left out of the request.
+	Heals bool
+}
+
+// profiles are the known versions, the newest first.
+var profiles = []Profile{
+	{Version: "2.1.330", Fallback: 5000, Checkpoint: true, Regroup: true, Heals: true},
+	{Version: "2.0.77"},
+	{Version: "1.0.128", AnySide: true},
+}
+
+// ProfileOf returns the profile of the program's version that is nearest to the given one:
+// the newest for "".
+func ProfileOf(version string) Profile {
+	if version == "" {
+		return profiles[0]
+	}
+	series := semver.MajorMinor("v" + version)
+	for _, p := range profiles {
+		if semver.Compare(series, semver.MajorMinor("v"+p.Version)) >= 0 {
+			return p
+		}
+	}
+	return profiles[len(profiles)-1]
+}
+
+// A Conversation is what a version of the program has after it loaded a transcript.
+type Conversation struct {
+	Profile Profile
+	Lines   []Line
+	Chain   []*Record // in the order of the conversation, from the root to the leaf
+	Leaf    *Record   // nil if there is none
+	Tail    *Record   // where the walk to the leaf began: behind the leaf may be context and notes
+	// Breaks are the records at which the conversation ends although there is more before
+	// them. The first is where the program stops; the others follow behind [Break.Next].
+	Breaks []Break
+	// Hidden says that the program does not list the session: its leaf is a subagent's.
+	Hidden bool
+	// Rewound says that the user went back to an earlier prompt, and that the transcript
+	// says so.
+	Rewound bool
+	// Cleared says that the user went back to before the first prompt.
+	Cleared bool
+	// Boundary is the last compaction, nil if there is none.
+	Boundary *Record
+	// Preserved are the records before the compaction that stay in the conversation; nil
+	// without a compaction that names some. Missing are those of them that are not there.
+	Preserved, Missing []string
+
+	records map[string]*Record
+	place   map[string]int // position of the first line of a record among records
+	order   []*Record      // by place
+	parent  map[string]string
+	dropped map[string]bool // before the compaction
+	walked  map[string]bool
+	sides   map[string]*timedSide
+}
+
+// Load reads the lines as a version of the program does.
+func Load(lines []Line, p Profile) *Conversation {
+	c := &Conversation{
+		Profile: p, Lines: lines, records: map[string]*Record{}, place: map[string]int{}, parent: map[string]string{},
+		dropped: map[string]bool{}, walked: map[string]bool{}, sides: map[string]*timedSide{},
+	}
+	st := c.readRecords()
+	c.relinkPreserved()
+	c.Tail = c.findTail(st)
+	c.walk()
+	c.Hidden = c.Leaf != nil && c.Leaf.IsSidechain() && !p.AnySide
+	if p.Regroup {
+		c.regroup()
+	}
+	c.findBreaks()
+	return c
+}
+
+// Record returns the record with an id, nil if there is none.
+func (c *Conversation) Record(uuid string) *Record { return c.records[uuid] }
+
+// Records returns all records of the chain's types in the order of their first lines.
+func (c *Conversation) Records() []*Record { return c.order }
+
+// Has reports whether the record is in the conversation.
+func (c *Conversation) Has(r *Record) bool { return c.walked[r.UUID] }
+
+// Dropped reports whether the record is before a compaction.
+func (c *Conversation) Dropped(r *Record) bool { return c.dropped[r.UUID] }
+
+// Place returns the position of the record among all.
+func (c *Conversation) Place(r *Record) int { return c.place[r.UUID] }
+
+// Parent returns the id of the parent of a record as the program has it: it skips progress
+// records, and hangs preserved records behind the compaction.
+func (c *Conversation) Parent(r *Record) string { return c.parent[r.UUID] }
+
+// A readState is what the records outside the chain say.
+type readState struct {
+	last       string // the last record of the main chain
+	checkpoint string // the leaf of the last last-prompt record
+	explicit   bool   // the user has set that
+	newest     string // the record of the main chain with the latest time
+	newestTime string
+	prompts    bool // there is a last-prompt record with a leaf
+}
+
+// readRecords fills the map of records: a later line replaces the earlier one and keeps its
+// place.
+func (c *Conversation) readRecords() readState {
+	var st readState
+	progress := map[string]string{}
+	for i := range c.Lines {
+		r := c.Lines[i].Record
+		switch {
+		case r == nil:
+		case r.Type == Progress && r.UUID != "" && c.Profile.Regroup:
+			up := r.Parent
+			if further, ok := progress[up]; ok {
+				up = further
+			}
+			progress[r.UUID] = up
+		case r.Type == "last-prompt":
+			c.readCheckpoint(r, &st)
+		case r.InChain():
+			c.add(r, progress)
+			if !r.IsSidechain() && r.Subtype != "file_snapshot" {
+				st.last = r.UUID
+				if r.Timestamp > st.newestTime {
+					st.newest, st.newestTime = r.UUID, r.Timestamp
+				}
+				c.Cleared = false
+			}
+			if r.IsBoundary() {
+				st.checkpoint, st.explicit, c.Cleared = "", false, false
+			}
+		}
+	}
+	return st
+}
+
+func (c *Conversation) add(r *Record, progress map[string]string) {
+	up := r.Parent
+	if further, ok := progress[up]; ok {
+		up = further
+	}
+	if _, ok := c.records[r.UUID]; !ok {
+		c.place[r.UUID] = len(c.order)
+		c.order = append(c.order, r)
+	}
+	c.order[c.place[r.UUID]] = r
+	c.records[r.UUID] = r
+	c.parent[r.UUID] = up
+}
+
+// readCheckpoint reads a last-prompt record.
+func (c *Conversation) readCheckpoint(r *Record, st *readState) {
+	leaf, explicit, rewound := r.checkpoint()
+	if rewound {
+		c.Rewound = true
+	}
+	switch {
+	case leaf != "":
+		st.prompts = true
+		st.explicit = explicit || st.explicit && leaf == st.checkpoint
+		st.checkpoint, c.Cleared = leaf, false
+	case explicit:
+		st.checkpoint, st.explicit, c.Cleared = "", false, true
+	}
+}

@@ -1,0 +1,263 @@
+package transcript
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"mend/jsonedit"
+	"mend/request"
+	"mend/session"
+)
+
+// Request returns what the program sends when the user types one more prompt. ref returns the
+// ref of a record.
+func (c *Conversation) Request(ref func(*Record) session.Ref) request.Request {
+	b := builder{c: c, ref: ref}
+	b.addMessages()
+	if c.Profile.Heals {
+		b.heal()
+	}
+	b.join()
+	b.addPrompt()
+	return b.request
+}
+
+// A message is what the program sends for one prompt, one result or one answer.
+type message struct {
+	role    string
+	id      string // of an answer
+	text    bool   // of a prompt whose content is a string
+	blocks  []*request.Block
+	records []*Record
+}
+
+// A builder makes a request.
+type builder struct {
+	c        *Conversation
+	ref      func(*Record) session.Ref
+	messages []*message
+	request  request.Request
+}
+
+// addMessages adds a message for each prompt, and one for the records of each answer.
+func (b *builder) addMessages() {
+	for _, r := range b.c.Chain {
+		switch {
+		case r.Type == Attachment:
+			b.addAttachment(r)
+		case !r.IsMessage() || r.APIError || r.Virtual || r.Model == "<synthetic>" || b.c.Profile.Heals && !r.HasContent():
+		default:
+			b.addRecord(r)
+		}
+	}
+}
+
+func (b *builder) addRecord(r *Record) {
+	m := &message{role: r.role(), id: r.MessageID, text: r.IsString()}
+	if n := len(b.messages); r.Type == Assistant && n > 0 && r.MessageID != "" && b.messages[n-1].id == r.MessageID {
+		m = b.messages[n-1]
+	} else {
+		b.messages = append(b.messages, m)
+	}
+	m.records = append(m.records, r)
+	for _, block := range r.Blocks() {
+		sent := block.Block
+		sent.Source = b.ref(r)
+		sent.Content = slices.Clone(sent.Content)
+		for i, in := range sent.Content {
+			inner := *in
+			inner.Source = sent.Source
+			sent.Content[i] = &inner
+		}
+		m.blocks = append(m.blocks, &sent)
+		if r.Type == Assistant && r.Model != "" {
+			b.request.Model = request.Model{ProviderID: "anthropic", ModelID: r.Model}
+		}
+	}
+}
+
+// addAttachment adds the context that the program gives with a prompt.
+func (b *builder) addAttachment(r *Record) {
+	v := jsonedit.Parse(r.Raw)
+	var blocks []*request.Block
+	jsonedit.EachElement(v.Get("rendered").Raw(), func(raw []byte) bool {
+		if text, ok := jsonedit.Parse(raw).Get("content").Text(); ok && strings.TrimSpace(text) != "" {
+			blocks = append(blocks, &request.Block{Type: request.Text, Text: text, Source: b.ref(r)})
+		}
+		return true
+	})
+	if len(blocks) > 0 {
+		b.messages = append(b.messages, &message{role: session.RoleUser, blocks: blocks, records: []*Record{r}})
+	}
+}
+
+// heal leaves out what 2.1 leaves out.
+func (b *builder) heal() {
+	b.dropBlank()
+	b.dropThinkingOnly()
+	b.pairCalls()
+}
+
+// dropBlank leaves out empty and blank texts of lists.
+func (b *builder) dropBlank() {
+	for _, m := range b.messages {
+		if !m.text {
+			m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
+				return x.Type == request.Text && strings.TrimSpace(x.Text) == ""
+			})
+		}
+	}
+	b.dropEmpty()
+}
+
+func (b *builder) dropEmpty() {
+	b.messages = slices.DeleteFunc(b.messages, func(m *message) bool { return len(m.blocks) == 0 })
+}
+
+// dropThinkingOnly leaves out answers with nothing but thinking.
+func (b *builder) dropThinkingOnly() {
+	spoken := map[string]bool{}
+	for _, m := range b.messages {
+		spoken[m.id] = spoken[m.id] || slices.ContainsFunc(m.blocks, func(x *request.Block) bool { return !x.IsThinking() })
+	}
+	b.messages = slices.DeleteFunc(b.messages, func(m *message) bool { return m.role == session.RoleAssistant && !spoken[m.id] })
+}
+
+// pairCalls leaves out calls with an id that was there before, results without a call, and
+// calls without a result. A prompt between a call and its result goes behind the result. The
+// call at the very end gets a result.
+func (b *builder) pairCalls() {
+	calls := map[string]bool{}
+	for _, m := range b.messages {
+		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
+			again := x.Type == request.ToolUse && calls[x.ToolID]
+			if x.Type == request.ToolUse {
+				calls[x.ToolID] = true
+			}
+			return again
+		})
+	}
+	b.dropEmpty()
+	b.moveResults()
+	for i, m := range b.messages {
+		if m.role != session.RoleAssistant {
+			continue
+		}
+		answers := map[string]bool{}
+		for _, next := range b.messages[i+1:] {
+			if next.role == session.RoleAssistant {
+				break
+			}
+			for _, x := range next.blocks {
+				answers[x.ToolID] = answers[x.ToolID] || x.Type == request.ToolResult
+			}
+		}
+		last := !slices.ContainsFunc(b.messages[i+1:], func(o *message) bool { return o.role == session.RoleAssistant })
+		if !last && !slices.ContainsFunc(b.messages[i+1:], func(o *message) bool { return o.role == session.RoleUser }) {
+			last = true
+		}
+		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
+			return x.Type == request.ToolUse && !answers[x.ToolID] && !last
+		})
+		if last {
+			b.answerCalls(i, answers)
+		}
+	}
+	b.dropEmpty()
+	b.dropThinkingOnly()
+	b.dropResults()
+}
+
+// moveResults puts results before the prompts of their turn.
+func (b *builder) moveResults() {
+	for i := 0; i < len(b.messages); {
+		end := i
+		for end < len(b.messages) && b.messages[end].role == session.RoleUser {
+			end++
+		}
+		turn := b.messages[i:end]
+		slices.SortStableFunc(turn, func(x, y *message) int { return rank(x) - rank(y) })
+		i = max(end, i+1)
+	}
+}
+
+func rank(m *message) int {
+	if slices.ContainsFunc(m.blocks, func(x *request.Block) bool { return x.Type == request.ToolResult }) {
+		return 0
+	}
+	return 1
+}
+
+// interrupted is the result that the program gives a call that never ended.
+const interrupted = "[Tool call interrupted: the session ended before the tool returned a result.]"
+
+// answerCalls adds the missing results of the last answer.
+func (b *builder) answerCalls(i int, answers map[string]bool) {
+	var missing []*request.Block
+	for _, x := range b.messages[i].blocks {
+		if x.Type == request.ToolUse && !answers[x.ToolID] {
+			missing = append(missing, &request.Block{Type: request.ToolResult, ToolID: x.ToolID, Error: true, Output: jsonedit.Quote(interrupted), Source: x.Source})
+		}
+	}
+	if len(missing) > 0 {
+		b.messages = slices.Insert(b.messages, i+1, &message{role: session.RoleUser, blocks: missing, records: b.messages[i].records})
+	}
+}
+
+// dropResults leaves out results without a call in the answer before, and second ones.
+func (b *builder) dropResults() {
+	open := map[string]bool{}
+	for _, m := range b.messages {
+		if m.role == session.RoleAssistant {
+			for _, x := range m.blocks {
+				open[x.ToolID] = open[x.ToolID] || x.Type == request.ToolUse
+			}
+			continue
+		}
+		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
+			if x.Type != request.ToolResult {
+				return false
+			}
+			wanted := open[x.ToolID]
+			delete(open, x.ToolID)
+			return !wanted
+		})
+	}
+	b.dropEmpty()
+}
+
+// join makes one turn of neighbouring messages of one role.
+func (b *builder) join() {
+	for _, m := range b.messages {
+		n := len(b.request.Turns)
+		if n == 0 || b.request.Turns[n-1].Role != m.role {
+			b.request.Turns = append(b.request.Turns, request.Turn{Role: m.role})
+			n++
+		}
+		t := &b.request.Turns[n-1]
+		t.Blocks = append(t.Blocks, m.blocks...)
+		for _, r := range m.records {
+			t.Messages = append(t.Messages, b.ref(r))
+		}
+	}
+}
+
+// addPrompt adds the next prompt. Behind an open turn of the user the program puts an answer
+// first.
+func (b *builder) addPrompt() {
+	turns := &b.request.Turns
+	if n := len(*turns); n > 0 && (*turns)[n-1].Role == session.RoleUser && b.c.Profile.Heals {
+		answer := &request.Block{Type: request.Text, Text: "No response requested."}
+		*turns = append(*turns, request.Turn{Role: session.RoleAssistant, Blocks: []*request.Block{answer}})
+	}
+	prompt := &request.Block{Type: request.Text, Text: "…"}
+	if n := len(*turns); n > 0 && (*turns)[n-1].Role == session.RoleUser {
+		(*turns)[n-1].Blocks = append((*turns)[n-1].Blocks, prompt)
+		return
+	}
+	*turns = append(*turns, request.Turn{Role: session.RoleUser, Blocks: []*request.Block{prompt}})
+}
+
+// IsBlank reports whether a text has nothing but white space.
+func IsBlank(text string) bool { return len(bytes.TrimSpace([]byte(text))) == 0 }
