@@ -3,6 +3,7 @@
 package safedir
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -111,6 +112,21 @@ func (d *Dir) Read(_ *Buffer, name string, max int64) (Entry, error) {
 	}
 	e.Data, e.TooLarge, err = readAll(f, e.Size, max)
 	return e, err
+}
+
+// ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
+// the end is empty if the file is no longer than the beginning. Of the end the first line,
+// which may be cut, is left out.
+func (d *Dir) ReadEnds(name string, first, last int64) (head, tail []byte, err error) {
+	e, err := d.Read(nil, name, 1<<31)
+	if err != nil || int64(len(e.Data)) <= first {
+		return e.Data, nil, err
+	}
+	tail = e.Data[max(first, int64(len(e.Data))-last):]
+	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
+		tail = tail[i+1:]
+	}
+	return e.Data[:first], tail, nil
 }
 
 // Stat returns the entry without its content.

@@ -3,6 +3,7 @@
 package safedir
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"io/fs"
@@ -134,6 +135,39 @@ func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
 	}
 	e.Data, e.TooLarge, err = readFile(rawFile(fd), b.alloc(e.Size+1), max)
 	return e, d.wrap("read", name, err)
+}
+
+// ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
+// the end is empty if the file is no longer than the beginning. Of the end the first line,
+// which may be cut, is left out.
+func (d *Dir) ReadEnds(name string, first, last int64) (head, tail []byte, err error) {
+	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
+	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
+	if err != nil {
+		return nil, nil, d.wrap("open", name, err)
+	}
+	f := os.NewFile(uintptr(fd), path.Join(d.Path, name))
+	defer f.Close()
+	e, err := StatFile(f)
+	if err != nil || !e.IsFile() {
+		return nil, nil, err
+	}
+	read := func(at, n int64) ([]byte, error) {
+		b := make([]byte, n)
+		got, err := f.ReadAt(b, at)
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return b[:got], err
+	}
+	if head, err = read(0, min(first, e.Size)); err != nil || e.Size <= first {
+		return head, nil, err
+	}
+	tail, err = read(max(first, e.Size-last), min(last, e.Size-first))
+	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
+		tail = tail[i+1:]
+	}
+	return head, tail, err
 }
 
 // Stat returns the entry without its content.

@@ -8,6 +8,7 @@ import (
 	"mend/agent/claude/transcript"
 	"mend/linestore"
 	"mend/repair"
+	"mend/request"
 	"mend/session"
 )
 
@@ -141,7 +142,8 @@ func (c *Case) Has(ref session.Ref) bool {
 	return ref == c.base.Ref || c.conv.Record(ref.Message) != nil && ref == c.base.refOf(ref.Message)
 }
 
-// Records implements [repair.Case]: the transcript as a whole, then its records, the leaf last.
+// Records implements [repair.Case]: the transcript as a whole, new records, then the others in
+// their order, the leaf last. Lines are appended in this order, by a redo too.
 func (c *Case) Records(yield func(*session.Record) bool) {
 	whole := session.Record{Ref: c.base.Ref, Data: c.base.Data, Mode: linestore.Mode}
 	if c.written != nil {
@@ -153,6 +155,13 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 	set := c.edits.set
 	if c.written != nil {
 		set = nil
+	}
+	if c.written == nil {
+		for _, uuid := range c.edits.created(c.base) {
+			if !yield(&session.Record{Ref: c.base.refOf(uuid), Data: set[uuid], Mode: linestore.Mode}) {
+				return
+			}
+		}
 	}
 	var leaf *session.Record
 	for i := range c.base.lines {
@@ -170,13 +179,6 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 			return
 		}
 	}
-	if c.written == nil {
-		for _, uuid := range c.edits.created(c.base) {
-			if !yield(&session.Record{Ref: c.base.refOf(uuid), Data: set[uuid], Mode: linestore.Mode}) {
-				return
-			}
-		}
-	}
 	if leaf != nil {
 		yield(leaf)
 	}
@@ -186,3 +188,6 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 func (c *Case) Draft() repair.Draft {
 	return &draft{c: c, edits: edits{set: maps.Clone(c.edits.set), lines: maps.Clone(c.edits.lines), after: maps.Clone(c.edits.after)}}
 }
+
+// Request returns what the program will send when the user types one more prompt.
+func (c *Case) Request() request.Request { return c.conv.Request(c.ref) }

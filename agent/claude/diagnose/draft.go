@@ -53,6 +53,9 @@ func (c *Case) apply() {
 		return
 	}
 	c.lines = slices.Clone(b.lines)
+	for _, uuid := range e.created(b) {
+		c.lines = append(c.lines, appended(e.set[uuid]))
+	}
 	var leaf []byte
 	for i := range b.lines {
 		r := b.lines[i].Record
@@ -67,9 +70,6 @@ func (c *Case) apply() {
 		default:
 			c.lines = append(c.lines, appended(raw))
 		}
-	}
-	for _, uuid := range e.created(b) {
-		c.lines = append(c.lines, appended(e.set[uuid]))
 	}
 	if leaf != nil {
 		c.lines = append(c.lines, appended(leaf))

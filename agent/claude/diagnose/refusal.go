@@ -19,7 +19,6 @@ type sentBlock struct {
 	*request.Block
 	record *transcript.Record
 	stored *transcript.Block // nil for what the program adds
-	last   bool              // it is in the last prompt
 }
 
 // findRefusals reports what the provider refuses of the request, as it will be when the
@@ -35,7 +34,7 @@ func (c *Case) findRefusals() {
 	c.findThinkingLast()
 	c.findResultOrder(blocks)
 	c.findFirstPrompt(q)
-	if !c.linked.Profile.Heals {
+	if !c.linked.Profile.Tolerant {
 		c.findUnhealed(q)
 	}
 }
@@ -60,20 +59,13 @@ func (c *Case) link() *transcript.Conversation {
 
 // sent returns the blocks of the request that are stored.
 func (c *Case) sent(q request.Request) (all []sentBlock) {
-	var prompt *transcript.Record
-	for _, r := range slices.Backward(c.linked.Chain) {
-		if r.IsPrompt() {
-			prompt = r
-			break
-		}
-	}
 	for _, t := range q.Turns {
 		for _, b := range t.Blocks {
 			r := c.linked.Record(b.Source.Message)
 			if r == nil {
 				continue
 			}
-			s := sentBlock{Block: b, record: r, last: r == prompt}
+			s := sentBlock{Block: b, record: r}
 			if stored := r.Blocks(); r.IsMessage() && b.Index < len(stored) && stored[b.Index].Type == b.Type {
 				s.stored = stored[b.Index]
 				all = append(all, s)
@@ -140,7 +132,7 @@ func (c *Case) checkText(b sentBlock, at reporter) {
 	const empty, blank = "messages: text content blocks must be non-empty", "messages: text content blocks must contain non-whitespace text"
 	if b.Type == request.Text && transcript.IsBlank(b.Text) {
 		rule, says := "R11", blank
-		if b.Text == "" || c.linked.Profile.Heals {
+		if b.Text == "" || c.linked.Profile.Tolerant {
 			rule, says = "R5", empty
 		}
 		at(rule, repair.EmptyContentMessage, says, "The text of this message is empty, and the provider refuses that.",
@@ -220,11 +212,11 @@ func (c *Case) checkMedia(b sentBlock, at reporter) {
 	if b.stored != nil && b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
 		at("R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block), "The file becomes a line of text."))
 	}
-	if why := c.mediaProblem(b.Block, b.last); why != "" {
+	if why := mediaProblem(b.Block); why != "" {
 		at("R15", repair.InvalidFile, "image exceeds 5 MB maximum", why, replaceText(b, lostFile(b.Block), "The image becomes a line of text."))
 	}
 	for i, in := range b.Content {
-		if why := c.mediaProblem(in, true); why != "" {
+		if why := mediaProblem(in); why != "" {
 			at("R15", repair.InvalidFile, "image exceeds 5 MB maximum", why, editBlock(b, "The image becomes a line of text.", "the image", func(raw []byte) ([]byte, error) {
 				return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in)) })
 			}))
@@ -232,13 +224,12 @@ func (c *Case) checkMedia(b sentBlock, at reporter) {
 	}
 }
 
-// mediaProblem returns why the image makes every prompt fail. healed says that version 2.1
-// leaves it out after the first.
-func (c *Case) mediaProblem(b *request.Block, healed bool) string {
-	if b.Type != request.Image || len(b.Data) <= anthropic.LargestImage || healed && c.linked.Profile.Heals {
+// mediaProblem returns why the image makes prompts fail, "" if it does not.
+func mediaProblem(b *request.Block) string {
+	if b.Type != request.Image || len(b.Data) <= anthropic.LargestImage {
 		return ""
 	}
-	return fmt.Sprintf("The image has %d MB, more than the 5 MB that can be sent: every prompt fails before it is sent.", len(b.Data)>>20)
+	return "The image is larger than the 5 MB that can be sent, so a prompt fails before it is sent."
 }
 
 func lostFile(b *request.Block) string {

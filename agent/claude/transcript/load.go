@@ -16,14 +16,14 @@ type Profile struct {
 	Regroup bool
 	// AnySide says that a subagent's records may be the leaf.
 	AnySide bool
-	// Heals says that calls without result, results without call, empty texts and the like
+	// Tolerant says that calls without result, results without call, empty texts and the like
 	// are left out of the request.
-	Heals bool
+	Tolerant bool
 }
 
 // profiles are the known versions, the newest first.
 var profiles = []Profile{
-	{Version: "2.1.330", Fallback: 5000, Checkpoint: true, Regroup: true, Heals: true},
+	{Version: "2.1.330", Fallback: 5000, Checkpoint: true, Regroup: true, Tolerant: true},
 	{Version: "2.0.77"},
 	{Version: "1.0.128", AnySide: true},
 }
@@ -184,4 +184,10 @@ func (c *Conversation) readCheckpoint(r *Record, st *readState) {
 	case explicit:
 		st.checkpoint, st.explicit, c.Cleared = "", false, true
 	}
+}
+
+// Verified reports whether that version was observed, or is between two that were.
+func Verified(version string) bool {
+	oldest, newest := "v"+profiles[len(profiles)-1].Version, "v"+profiles[0].Version
+	return semver.Compare("v"+version, oldest) >= 0 && semver.Compare("v"+version, newest) <= 0
 }

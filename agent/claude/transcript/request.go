@@ -15,8 +15,8 @@ import (
 func (c *Conversation) Request(ref func(*Record) session.Ref) request.Request {
 	b := builder{c: c, ref: ref}
 	b.addMessages()
-	if c.Profile.Heals {
-		b.heal()
+	if c.Profile.Tolerant {
+		b.leaveOut()
 	}
 	b.join()
 	b.addPrompt()
@@ -46,7 +46,7 @@ func (b *builder) addMessages() {
 		switch {
 		case r.Type == Attachment:
 			b.addAttachment(r)
-		case !r.IsMessage() || r.APIError || r.Virtual || r.Model == "<synthetic>" || b.c.Profile.Heals && !r.HasContent():
+		case !r.IsMessage() || r.APIError || r.Virtual || r.Model == "<synthetic>" || b.c.Profile.Tolerant && !r.HasContent():
 		default:
 			b.addRecord(r)
 		}
@@ -92,8 +92,8 @@ func (b *builder) addAttachment(r *Record) {
 	}
 }
 
-// heal leaves out what 2.1 leaves out.
-func (b *builder) heal() {
+// leaveOut leaves out what 2.1 leaves out.
+func (b *builder) leaveOut() {
 	b.dropBlank()
 	b.dropThinkingOnly()
 	b.pairCalls()
@@ -247,7 +247,7 @@ func (b *builder) join() {
 // first.
 func (b *builder) addPrompt() {
 	turns := &b.request.Turns
-	if n := len(*turns); n > 0 && (*turns)[n-1].Role == session.RoleUser && b.c.Profile.Heals {
+	if n := len(*turns); n > 0 && (*turns)[n-1].Role == session.RoleUser && b.c.Profile.Tolerant {
 		answer := &request.Block{Type: request.Text, Text: "No response requested."}
 		*turns = append(*turns, request.Turn{Role: session.RoleAssistant, Blocks: []*request.Block{answer}})
 	}

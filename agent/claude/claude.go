@@ -1,0 +1,111 @@
+package claude
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"mend/agent"
+	"mend/agent/claude/diagnose"
+	"mend/internal/userdir"
+	"mend/linestore"
+	"mend/repair"
+	"mend/request"
+)
+
+// Transcripts is the layout of every store of Claude Code.
+const Transcripts = "transcripts"
+
+// projects is the folder of the transcripts, below the root of a store.
+const projects = "projects"
+
+// Agent is Claude Code.
+type Agent struct{}
+
+var (
+	_ agent.Agent       = Agent{}
+	_ agent.ErrorParser = Agent{}
+	_ agent.Explainer   = Agent{}
+)
+
+// Name implements [agent.Agent].
+func (Agent) Name() string { return "claude" }
+
+// ParseAPIError implements [agent.ErrorParser].
+func (Agent) ParseAPIError(input []byte) request.APIError { return diagnose.ParseAPIError(input) }
+
+// Classes implements [agent.Agent].
+func (Agent) Classes() []repair.Class { return diagnose.Classes() }
+
+// Explanations implements [agent.Explainer].
+func (Agent) Explanations() []repair.Explanation { return diagnose.Explanations() }
+
+// ExplainClass implements [agent.Explainer].
+func (Agent) ExplainClass(c repair.Class) repair.Explanation { return diagnose.ExplainClass(c) }
+
+// Find implements [agent.Agent].
+func (Agent) Find(layout string) ([]agent.Located, error) {
+	if layout != "" && layout != Transcripts {
+		return nil, fmt.Errorf("%w of Claude Code: %q", agent.ErrLayout, layout)
+	}
+	root := os.Getenv("CLAUDE_CONFIG_DIR")
+	if root == "" {
+		home, err := userdir.Home("CLAUDE_CONFIG_DIR")
+		if err != nil {
+			return nil, fmt.Errorf("%w: the location of Claude Code's folder is unknown: %w", agent.ErrNoStore, err)
+		}
+		root = filepath.Join(home, ".claude")
+	}
+	if !hasProjects(root) {
+		return nil, fmt.Errorf("%w: looked in Claude Code's folder, %s", agent.ErrNoStore, root)
+	}
+	return []agent.Located{{Path: root, Layout: Transcripts}}, nil
+}
+
+func hasProjects(root string) bool {
+	info, err := os.Lstat(filepath.Join(root, projects))
+	return err == nil && info.IsDir()
+}
+
+// Open implements [agent.Agent]. A path may lead to the root, or to anything below its
+// projects.
+func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
+	if at.Layout != "" && at.Layout != Transcripts {
+		return nil, fmt.Errorf("%w of Claude Code: %q", agent.ErrLayout, at.Layout)
+	}
+	root, err := findRoot(at.Path)
+	if err != nil {
+		return nil, err
+	}
+	s := &store{warn: warn}
+	if s.lines, err = linestore.New(root, layout{root}, linestore.Options{Note: warn}); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// findRoot returns the folder at path or above it that has projects.
+func findRoot(path string) (string, error) {
+	path, err := filepath.Abs(path)
+	if err != nil {
+		return "", err
+	}
+	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
+		return "", fmt.Errorf("opening store: %w", err)
+	}
+	for dir := path; ; dir = filepath.Dir(dir) {
+		if hasProjects(dir) && (dir == path || withinProjects(dir, path)) {
+			return dir, nil
+		}
+		if filepath.Dir(dir) == dir {
+			return "", fmt.Errorf("%w: %s is no folder of Claude Code: it has no projects", agent.ErrNoStore, path)
+		}
+	}
+}
+
+func withinProjects(root, path string) bool {
+	rel, err := filepath.Rel(filepath.Join(root, projects), path)
+	return err == nil && filepath.IsLocal(rel)
+}

@@ -1,0 +1,277 @@
+package claude_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mend"
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/agent/claude/diagnose"
+	fixture "mend/internal/claude"
+	"mend/internal/storetest"
+	"mend/repair"
+)
+
+// A testStore is a folder of Claude Code with one transcript.
+type testStore struct {
+	t          *testing.T
+	root, file string
+	data       []byte
+}
+
+var old = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+
+func newTestStore(t *testing.T, damage string) testStore {
+	t.Helper()
+	storetest.NeedWrites(t)
+	broken := fixture.New()
+	for _, d := range fixture.Damages {
+		if d.Name == damage {
+			d.Apply(broken)
+		}
+	}
+	s := testStore{t: t, root: filepath.Join(t.TempDir(), ".claude"), data: broken.Bytes()}
+	s.file = filepath.Join(s.root, "projects", "-home-user-src-corpus-work", fixture.Session+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.write(s.data)
+	return s
+}
+
+func (s testStore) write(data []byte) {
+	s.t.Helper()
+	if err := os.WriteFile(s.file, data, 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Chtimes(s.file, old, old); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+func (s testStore) want(when string, want []byte) {
+	s.t.Helper()
+	got, err := os.ReadFile(s.file)
+	if err != nil || !bytes.Equal(got, want) {
+		s.t.Errorf("%s: the transcript has %d bytes, %v, want other %d", when, len(got), err, len(want))
+	}
+	if info, err := os.Stat(s.file); err != nil || !info.ModTime().Equal(old) || info.Mode().Perm() != 0o600 {
+		s.t.Errorf("%s: the transcript is of %v, mode %v, %v", when, info.ModTime(), info.Mode(), err)
+	}
+}
+
+func (s testStore) client() *mend.Client {
+	s.t.Helper()
+	dir := filepath.Dir(s.root)
+	c, err := mend.Open(mend.Options{Agents: []agent.Agent{claude.Agent{}}, Store: s.root, Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache")})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return c
+}
+
+// A repair appends, its undo gives back the same bytes, and neither changes the time, by which
+// Claude Code orders sessions.
+func TestRepairAndUndo(t *testing.T) {
+	for _, damage := range []string{"parent unknown twice", "line led by NUL bytes", "one uuid twice", "all marked as a subagent's", "empty prompt"} {
+		t.Run(damage, func(t *testing.T) {
+			s := newTestStore(t, damage)
+			c := s.client()
+			id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+			if err != nil || id == "" || len(r.Remaining) > 0 {
+				t.Fatalf("Repair = %q, %v, %v", id, r.Remaining, err)
+			}
+			repaired, err := os.ReadFile(s.file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s.want("repaired", repaired)
+			if appended := damage != "one uuid twice"; bytes.HasPrefix(repaired, s.data) != appended {
+				t.Errorf("the repair appends: %t, want %t", !appended, appended)
+			}
+			heads, err := c.Sessions(t.Context())
+			if err != nil || len(heads) != 1 || heads[0].Directory != "/home/user/src/corpus/work" || !strings.HasPrefix(heads[0].Title, "P1first") {
+				t.Errorf("Sessions = %+v, %v", heads, err)
+			}
+			for range 2 { // the second time from the cache
+				for f := range c.ScanAll(t.Context(), heads) {
+					if f.Err != nil || len(f.Diagnoses) > 0 {
+						t.Errorf("a scan finds %v, %v", f.Diagnoses, f.Err)
+					}
+				}
+			}
+			for i := range 2 {
+				p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+				if err == nil {
+					_, err = c.Apply(t.Context(), p)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.want(fmt.Sprintf("undone %d times", i+1), s.data)
+				if p, err = c.ProposeRedo(t.Context(), id, false); err == nil {
+					_, err = c.Apply(t.Context(), p)
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				s.want("redone", repaired)
+			}
+			if entries, err := os.ReadDir(s.root); err != nil || len(entries) != 1 {
+				t.Errorf("left over: %v, %v", entries, err)
+			}
+		})
+	}
+}
+
+// Undo takes out exactly the repair when the agent has gone on since.
+func TestUndoBehindAgent(t *testing.T) {
+	s := newTestStore(t, "parent unknown")
+	c := s.client()
+	id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repaired, err := os.ReadFile(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const more = `{"type":"mode","mode":"normal"}` + "\n"
+	s.write(append(repaired, more...))
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	if err == nil {
+		_, err = c.Apply(t.Context(), p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want("undone", append(s.data, more...))
+}
+
+// procStart returns when this process was started, as Claude Code stores it.
+func procStart(t *testing.T) string {
+	t.Helper()
+	stat, err := os.ReadFile("/proc/self/stat")
+	if err != nil {
+		t.Skip(err)
+	}
+	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
+	return fields[22-3]
+}
+
+// A session that a running process has in its memory is refused; a file that a killed process
+// left does not count.
+func TestRunningProcess(t *testing.T) {
+	s := newTestStore(t, "parent unknown")
+	start := procStart(t)
+	note := func(pid int, start, session string) {
+		t.Helper()
+		dir := filepath.Join(s.root, "sessions")
+		if err := os.RemoveAll(dir); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Mkdir(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":%q,"status":"idle"}`, pid, start, session)
+		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c := s.client()
+	note(os.Getpid(), start, fixture.Session)
+	if _, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+		t.Errorf("Repair of a session in use = %v, want %v", err, repair.ErrBusy)
+	}
+	s.want("refused", s.data)
+	note(os.Getpid(), "1", fixture.Session)
+	id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	if err != nil {
+		t.Fatalf("Repair beside a stale file = %v", err)
+	}
+	repaired, err := os.ReadFile(s.file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	note(os.Getpid(), start, fixture.Session)
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := c.Apply(t.Context(), p); err == nil {
+		t.Error("an undo takes lines out of a session in use")
+	}
+	s.want("undo refused", repaired)
+	p.Force = true
+	if _, err := c.Apply(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+	got, err := os.ReadFile(s.file)
+	if err != nil || !bytes.HasPrefix(got, repaired) || len(got) == len(repaired) {
+		t.Errorf("an undo by force appends no old lines: %v", err)
+	}
+}
+
+// Other folders, links and files are no sessions.
+func TestFind(t *testing.T) {
+	s := newTestStore(t, "none")
+	dir := filepath.Dir(s.file)
+	for _, name := range []string{"notes.jsonl", "agent-a3a1c9a.jsonl", "not a session"} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.Symlink("/etc", filepath.Join(s.root, "projects", "link")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Symlink(s.file, filepath.Join(dir, "00000000-0000-4000-8000-000000000000.jsonl")); err != nil {
+		t.Skip(err)
+	}
+	heads, err := s.client().Sessions(t.Context())
+	if err != nil || len(heads) != 2 {
+		t.Fatalf("Sessions = %+v, %v, want two", heads, err)
+	}
+	for f := range s.client().ScanAll(t.Context(), heads) {
+		if (f.Err != nil) != (len(f.Session.Stray) > 0) {
+			t.Errorf("%s: %v", f.Session.ID, f.Err)
+		}
+	}
+	t.Setenv("CLAUDE_CONFIG_DIR", s.root)
+	found, err := claude.Agent{}.Find("")
+	if err != nil || len(found) != 1 || found[0].Path != s.root {
+		t.Errorf("Find = %v, %v", found, err)
+	}
+	t.Setenv("CLAUDE_CONFIG_DIR", dir)
+	if _, err := (claude.Agent{}).Find(""); !errors.Is(err, agent.ErrNoStore) {
+		t.Errorf("Find = %v, want %v", err, agent.ErrNoStore)
+	}
+	if st, err := (claude.Agent{}).Open(agent.Located{Path: s.file}, nil); err != nil || st.ID().Root == "" {
+		t.Errorf("Open of a transcript = %v, %v", st, err)
+	}
+	if _, err := (claude.Agent{}).Open(agent.Located{Path: t.TempDir()}, nil); !errors.Is(err, agent.ErrNoStore) {
+		t.Errorf("Open of another folder = %v, want %v", err, agent.ErrNoStore)
+	}
+}
+
+// The errors of Claude Code are recognised.
+func TestParseAPIError(t *testing.T) {
+	const body = `API Error: 400 {"type":"error","error":{"type":"invalid_request_error","message":"messages: text content blocks must be non-empty"},"request_id":"req_1"}`
+	for input, class := range map[string]repair.Class{
+		body: repair.EmptyContentMessage,
+		"Image base64 size (8MB) exceeds API limit (5MB). Please resize the image before sending.":                                repair.InvalidFile,
+		"No conversation found with session ID: 3cffaf78-5168-420a-bb87-c18ba6c93019":                                             diagnose.MissingHistory,
+		"Earlier messages in this session weren't loaded. Claude won't see them, so repeat anything it still needs.":              diagnose.MissingHistory,
+		`API Error: 400 due to tool use concurrency issues. Run /rewind to recover the conversation. tool_use ids must be unique`: "",
+	} {
+		if e := (claude.Agent{}).ParseAPIError([]byte(input)); class != "" && e.Class != class {
+			t.Errorf("ParseAPIError(%q) = %q, want %q", input, e.Class, class)
+		}
+	}
+}

@@ -1,0 +1,42 @@
+package diagnose
+
+import (
+	"sync"
+
+	"mend/provider"
+	"mend/provider/anthropic"
+	"mend/repair"
+)
+
+// ParseAPIError recognises an error of the API as Claude Code shows it, such as
+// "API Error: 400 {…}", or one of Claude Code itself.
+func ParseAPIError(input []byte) repair.APIError { return errorParser().Parse(input) }
+
+// errorParser is made when an error is read: most runs of the program read none.
+var errorParser = sync.OnceValue(func() *provider.ErrorParser {
+	return provider.NewErrorParser(anthropic.ErrorTexts(), errorTexts)
+})
+
+// errorTexts are those of Claude Code. The ranks are relative to those of the providers.
+var errorTexts = provider.ErrorTexts{
+	Kinds: []provider.ErrorKind{
+		{
+			Rank:        5,
+			Any:         []provider.Words{{"image base64 size", "exceeds api limit"}},
+			Class:       repair.InvalidFile,
+			Explanation: "An image of the session is larger than 5 MB. Claude Code does not send a request with it.",
+		},
+		{
+			Rank:        220,
+			Any:         []provider.Words{{"no conversation found with session id"}},
+			Class:       MissingHistory,
+			Explanation: "Claude Code does not find the session in the folder of this directory, or its transcript has no record of the main conversation.",
+		},
+		{
+			Rank:        230,
+			Any:         []provider.Words{{"earlier messages in this session weren't loaded"}},
+			Class:       MissingHistory,
+			Explanation: "The chain of records breaks, so what is before the break does not reach the model.",
+		},
+	},
+}

@@ -1,0 +1,314 @@
+package claude
+
+import (
+	"bytes"
+	_ "embed" // the transcript
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Session is the id of the session in Baseline.
+const Session = "3cffaf78-5168-420a-bb87-c18ba6c93019"
+
+// Baseline is a healthy transcript of 2.1.330: seven prompts ten minutes apart, with a call,
+// two parallel calls, a file that is read and edited, an image, and a last call. 47 blocks of
+// it reach the request.
+//
+//go:embed baseline.jsonl
+var Baseline []byte
+
+// Blocks is the number of blocks of Baseline that reach the request.
+const Blocks = 47
+
+// A Transcript is a transcript that a test damages, line by line.
+type Transcript struct{ Lines [][]byte }
+
+// New returns the lines of Baseline.
+func New() *Transcript {
+	return &Transcript{bytes.Split(bytes.TrimSuffix(bytes.Clone(Baseline), []byte("\n")), []byte("\n"))}
+}
+
+// Bytes returns the transcript.
+func (t *Transcript) Bytes() []byte { return append(bytes.Join(t.Lines, []byte("\n")), '\n') }
+
+// at returns the line of the record whose uuid begins so. It panics if there is none.
+func (t *Transcript) at(uuid string) int {
+	for i, l := range t.Lines {
+		if bytes.Contains(l, []byte(`"uuid":"`+uuid)) && !bytes.Contains(l, []byte(`"type":"last-prompt"`)) {
+			return i
+		}
+	}
+	panic("no record " + uuid)
+}
+
+// uuid returns the whole uuid.
+func (t *Transcript) uuid(begin string) string {
+	_, rest, _ := strings.Cut(string(t.Lines[t.at(begin)]), `"uuid":"`+begin)
+	end := strings.IndexByte(rest, '"')
+	return begin + rest[:end]
+}
+
+// edit changes a record.
+func (t *Transcript) edit(uuid string, change func(r map[string]any)) {
+	i := t.at(uuid)
+	t.Lines[i] = t.changed(uuid, change)
+}
+
+// changed returns a record with a change.
+func (t *Transcript) changed(uuid string, change func(r map[string]any)) []byte {
+	var r map[string]any
+	if err := json.Unmarshal(t.Lines[t.at(uuid)], &r); err != nil {
+		panic(err)
+	}
+	change(r)
+	line, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	return line
+}
+
+func (t *Transcript) remove(uuid string) {
+	i := t.at(uuid)
+	t.Lines = append(t.Lines[:i:i], t.Lines[i+1:]...)
+}
+
+func (t *Transcript) appendLine(line []byte) { t.Lines = append(t.Lines, line) }
+
+// without removes all lines with a text.
+func (t *Transcript) without(text string) {
+	var kept [][]byte
+	for _, l := range t.Lines {
+		if !bytes.Contains(l, []byte(text)) {
+			kept = append(kept, l)
+		}
+	}
+	t.Lines = kept
+}
+
+// The records of Baseline that damages are about.
+const (
+	prompt1   = "f0fdb6"
+	prompt3   = "b1f9b1"
+	think3    = "0940b2"
+	answer3   = "398f14"
+	prompt4   = "698f44" // ten minutes after answer3
+	think4    = "f7dd35" // a second after prompt4
+	text4     = "4dee11"
+	call4     = "f40313"
+	result4   = "4631f8"
+	think4b   = "586574"
+	call4b    = "2b6b9b"
+	result4b  = "cc5b43"
+	answer4   = "ac66f6"
+	answer5   = "0415a6"
+	prompt6   = "4f79f8"
+	prompt7   = "594c83"
+	result7   = "935640"
+	answer7   = "1e2cd0"
+	unknownID = "00000000-0000-4000-8000-000000000000"
+)
+
+// A Damage is a way in which a transcript breaks.
+type Damage struct {
+	Name  string
+	Apply func(t *Transcript)
+	// Rule is the code of the finding that it causes; "" if Claude Code lives with it.
+	Rule string
+	// After is how many stored blocks reach the request after the repair, those of thinking
+	// included.
+	After int
+	// Refused says that 2.1.330 gets no answer; else it goes on with Before blocks.
+	Refused bool
+	Before  int
+}
+
+func parent(uuid string, to any) func(*Transcript) {
+	return func(t *Transcript) { t.edit(uuid, func(r map[string]any) { r["parentUuid"] = to }) }
+}
+
+func block(uuid string, change func(b map[string]any)) func(*Transcript) {
+	return func(t *Transcript) {
+		t.edit(uuid, func(r map[string]any) {
+			change(r["message"].(map[string]any)["content"].([]any)[0].(map[string]any))
+		})
+	}
+}
+
+func content(uuid string, to any) func(*Transcript) {
+	return func(t *Transcript) {
+		t.edit(uuid, func(r map[string]any) { r["message"].(map[string]any)["content"] = to })
+	}
+}
+
+func all(changes ...func(*Transcript)) func(*Transcript) {
+	return func(t *Transcript) {
+		for _, c := range changes {
+			c(t)
+		}
+	}
+}
+
+func torn(uuid string) func(*Transcript) {
+	return func(t *Transcript) { i := t.at(uuid); t.Lines[i] = t.Lines[i][:60] }
+}
+
+func lost(uuid string) func(*Transcript) { return func(t *Transcript) { t.remove(uuid) } }
+
+func sidechain(uuids ...string) func(*Transcript) {
+	return func(t *Transcript) {
+		for _, u := range uuids {
+			t.edit(u, func(r map[string]any) { r["isSidechain"] = true })
+		}
+	}
+}
+
+func image(bytes int) map[string]any {
+	return map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": strings.Repeat("A", bytes)}}
+}
+
+const tooLarge = 5<<20 + 4
+
+// Damages are all of them.
+var Damages = []Damage{
+	{Name: "none", Apply: func(*Transcript) {}, Before: 47, After: 47},
+
+	// Missing history.
+	{Name: "parent unknown", Apply: parent(prompt4, unknownID), Rule: "chain_broken", Before: 28, After: 47},
+	{Name: "parent null", Apply: parent(prompt4, nil), Rule: "chain_broken", Before: 28, After: 47},
+	{Name: "parent missing", Apply: func(t *Transcript) {
+		t.edit(prompt4, func(r map[string]any) { delete(r, "parentUuid") })
+	}, Rule: "chain_broken", Before: 28, After: 47},
+	{Name: "parent a number", Apply: parent(prompt4, 7), Rule: "chain_broken", Before: 28, After: 47},
+	{Name: "parent an object", Apply: parent(prompt4, map[string]any{"a": 1}), Rule: "chain_broken", Before: 28, After: 47},
+	{Name: "parent itself", Apply: func(t *Transcript) { parent(prompt4, t.uuid(prompt4))(t) }, Rule: "chain_broken", Before: 28, After: 47},
+	{Name: "parent behind it", Apply: func(t *Transcript) { parent(prompt4, t.uuid(answer4))(t) }, Rule: "chain_broken", Before: 28, After: 47},
+	{Name: "parent unknown twice", Apply: all(parent(prompt4, unknownID), parent(prompt6, unknownID)), Rule: "chain_broken", Before: 10, After: 47},
+	{Name: "parent unknown within 5 s", Apply: parent(think4, unknownID), Before: 47, After: 47},
+	{Name: "parent a snapshot", Apply: func(t *Transcript) {
+		t.appendLine([]byte(`{"type":"file-history-snapshot","messageId":"` + unknownID + `","snapshot":{},"isSnapshotUpdate":false}`))
+		parent(prompt6, unknownID)(t)
+	}, Rule: "chain_broken", Before: 10, After: 47},
+	{Name: "parent of an unknown type", Apply: func(t *Transcript) {
+		t.edit(answer3, func(r map[string]any) { r["type"] = "novelty" })
+	}, Rule: "chain_broken", Before: 28, After: 45},
+	{Name: "line torn", Apply: torn(answer3), Rule: "chain_broken", Before: 28, After: 45},
+	{Name: "line lost", Apply: lost(answer3), Rule: "chain_broken", Before: 28, After: 45},
+	{Name: "line of a prompt torn", Apply: torn(prompt4), Rule: "chain_broken", Refused: true, Before: 27, After: 46},
+	{Name: "line of a prompt lost", Apply: lost(prompt4), Rule: "chain_broken", Refused: true, Before: 27, After: 46},
+	{Name: "line led by NUL bytes", Apply: func(t *Transcript) {
+		i := t.at(answer3)
+		t.Lines[i] = append([]byte("\x00\x00\x00"), t.Lines[i]...)
+	}, Rule: "line_unread", Before: 28, After: 47},
+	{Name: "line led by a byte order mark", Apply: func(t *Transcript) {
+		i := t.at(answer3)
+		t.Lines[i] = append([]byte("\ufeff"), t.Lines[i]...)
+	}, Rule: "line_unread", Before: 28, After: 47},
+	{Name: "line behind a torn one", Apply: func(t *Transcript) {
+		i := t.at(answer3)
+		t.Lines[i] = append(bytes.Clone(t.Lines[i][:50]), t.Lines[i]...)
+	}, Rule: "line_unread", Before: 28, After: 47},
+	{Name: "disk full for one prompt", Apply: func(t *Transcript) {
+		from, to := t.at(prompt6), t.at(prompt7)
+		t.Lines = append(append(t.Lines[:from:from], []byte(`{"parentUuid":"0415a65f-33d1`)), t.Lines[to:]...)
+	}, Rule: "chain_broken", Before: 7, After: 44},
+	{Name: "all marked as a subagent's", Apply: func(t *Transcript) {
+		for i, l := range t.Lines {
+			t.Lines[i] = bytes.Replace(l, []byte(`"isSidechain":false`), []byte(`"isSidechain":true`), 1)
+		}
+	}, Rule: "marked_sidechain", Refused: true, After: 47},
+	{Name: "last marked as a subagent's", Apply: sidechain(answer7), Rule: "marked_sidechain", Refused: true, After: 47},
+	{Name: "one marked as a subagent's", Apply: sidechain(think3), Before: 47, After: 47},
+	{Name: "one uuid twice", Apply: func(t *Transcript) {
+		t.edit(think3, func(r map[string]any) { r["uuid"] = t.uuid(text4) })
+	}, Rule: "uuid_repeated", Before: 46, After: 47},
+	{Name: "two processes", Apply: func(t *Transcript) { parent(prompt7, t.uuid(answer5))(t) }, Rule: "branch_left_out", Before: 44, After: 47},
+
+	// Permanent refusals.
+	{Name: "text before the result", Apply: func(t *Transcript) {
+		t.edit(result4, func(r map[string]any) {
+			m := r["message"].(map[string]any)
+			m["content"] = append([]any{map[string]any{"type": "text", "text": "before"}}, m["content"].([]any)...)
+		})
+	}, Rule: "R1", Refused: true, After: 48},
+	{Name: "call id with a colon", Apply: all(block(call4, func(b map[string]any) { b["id"] = "a:b" }), block(result4, func(b map[string]any) { b["tool_use_id"] = "a:b" })), Rule: "R13", Refused: true, After: 47},
+	{Name: "call id empty", Apply: all(block(call4, func(b map[string]any) { b["id"] = "" }), block(result4, func(b map[string]any) { b["tool_use_id"] = "" })), Rule: "R13", Refused: true, After: 47},
+	{Name: "input a string", Apply: block(call4, func(b map[string]any) { b["input"] = "x" }), Rule: "R14", Refused: true, After: 47},
+	{Name: "input a list", Apply: block(call4, func(b map[string]any) { b["input"] = []any{1} }), Rule: "R14", Refused: true, After: 47},
+	{Name: "input null", Apply: block(call4, func(b map[string]any) { b["input"] = nil }), Rule: "R14", Refused: true, After: 47},
+	{Name: "name with a space", Apply: block(call4, func(b map[string]any) { b["name"] = "a b" }), Rule: "R24", Refused: true, After: 47},
+	{Name: "name missing", Apply: block(call4, func(b map[string]any) { delete(b, "name") }), Rule: "R24", Refused: true, After: 47},
+	{Name: "empty prompt", Apply: content(prompt3, ""), Rule: "R5", Refused: true, After: 47},
+	{Name: "blank prompt", Apply: content(prompt3, " \n"), Rule: "R5", Refused: true, After: 47},
+	{Name: "empty text in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": ""}} }), Rule: "R5", Refused: true, After: 47},
+	{Name: "thinking behind the text", Apply: func(t *Transcript) {
+		var a, b any
+		t.edit(think3, func(r map[string]any) { a = r["message"].(map[string]any)["content"] })
+		t.edit(answer3, func(r map[string]any) { b = r["message"].(map[string]any)["content"] })
+		content(think3, b)(t)
+		content(answer3, a)(t)
+	}, Rule: "R10", Refused: true, After: 47},
+	{Name: "unknown block", Apply: content(answer3, []any{map[string]any{"type": "novelty", "x": 1}}), Rule: "R23", Refused: true, After: 47},
+	{Name: "foreign field", Apply: block(answer3, func(b map[string]any) { b["foo"] = 1 }), Rule: "R25", Refused: true, After: 47},
+	{Name: "image data a number", Apply: content(prompt3, []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": 7}}, map[string]any{"type": "text", "text": "see"}}), Rule: "R18", Refused: true, After: 48},
+	{Name: "large image in an early prompt", Apply: content(prompt3, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}}), Rule: "R15", Refused: true, After: 48},
+	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{image(tooLarge)} }), Rule: "R15", Refused: true, After: 47},
+
+	// What Claude Code lives with.
+	{Name: "result line lost", Apply: lost(result4), Before: 45, After: 45},
+	{Name: "call without result", Apply: func(t *Transcript) {
+		parent(think4b, t.uuid(call4))(t)
+		t.remove(result4)
+	}, Before: 45, After: 45},
+	{Name: "killed in a call", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(result7)] }, Before: 45, After: 45},
+	{Name: "call id twice", Apply: func(t *Transcript) {
+		block(call4b, func(b map[string]any) { b["id"] = "toolu_0006A" })(t)
+		block(result4b, func(b map[string]any) { b["tool_use_id"] = "toolu_0006A" })(t)
+	}, Before: 45, After: 45},
+	{Name: "empty answer", Apply: block(answer3, func(b map[string]any) { b["text"] = "" }), Before: 45, After: 45},
+	{Name: "null text", Apply: block(answer3, func(b map[string]any) { b["text"] = nil }), Before: 45, After: 45},
+	{Name: "unsigned thinking", Apply: content(think3, []any{map[string]any{"type": "thinking", "thinking": "x"}}), Before: 47, After: 47},
+	{Name: "message missing", Apply: func(t *Transcript) { t.edit(answer3, func(r map[string]any) { delete(r, "message") }) }, Before: 45, After: 45},
+	{Name: "content null", Apply: content(answer3, nil), Before: 45, After: 45},
+	{Name: "content a number", Apply: content(prompt3, 7), Before: 46, After: 46},
+	{Name: "progress records", Apply: func(t *Transcript) {
+		i := t.at(prompt4)
+		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(answer3), unknownID)
+		parent(prompt4, unknownID)(t)
+		t.Lines = append(t.Lines[:i:i], append([][]byte{line}, t.Lines[i:]...)...)
+	}, Before: 47, After: 47},
+	{Name: "garbage lines", Apply: func(t *Transcript) {
+		t.Lines = append(t.Lines[:20:20], append([][]byte{[]byte("<<<<<<< HEAD"), nil, []byte("[1,2]"), []byte("7")}, t.Lines[20:]...)...)
+	}, Before: 47, After: 47},
+	{Name: "last line torn", Apply: func(t *Transcript) { n := len(t.Lines) - 1; t.Lines[n] = t.Lines[n][:50] }, Before: 47, After: 47},
+	{Name: "CRLF", Apply: func(t *Transcript) {
+		for i := range t.Lines {
+			t.Lines[i] = append(t.Lines[i], '\r')
+		}
+	}, Before: 47, After: 47},
+	{Name: "record over several lines", Apply: func(t *Transcript) {
+		i := t.at(answer3)
+		var b bytes.Buffer
+		if err := json.Indent(&b, t.Lines[i], "", " "); err != nil {
+			panic(err)
+		}
+		t.Lines[i] = b.Bytes()
+	}, Before: 47, After: 47},
+	{Name: "two records on one line", Apply: func(t *Transcript) {
+		i := t.at(answer3)
+		t.Lines = append(append(t.Lines[:i:i], append(t.Lines[i], t.Lines[i+1]...)), t.Lines[i+2:]...)
+	}, Before: 47, After: 47},
+	{Name: "no last-prompt records", Apply: func(t *Transcript) { t.without(`"type":"last-prompt"`) }, Before: 47, After: 47},
+	{Name: "first prompt torn", Apply: torn(prompt1), Before: 46, After: 46},
+	{Name: "stray prompt at the end", Apply: func(t *Transcript) {
+		t.appendLine(t.changed(prompt3, func(r map[string]any) {
+			r["uuid"], r["timestamp"] = unknownID, "2026-11-22T16:00:00.000Z"
+		}))
+	}, Before: 47, After: 47},
+	{Name: "a record again", Apply: func(t *Transcript) {
+		t.appendLine(t.changed(answer3, func(r map[string]any) {
+			r["message"].(map[string]any)["content"] = []any{map[string]any{"type": "text", "text": "again"}}
+		}))
+	}, Before: 47, After: 47},
+}
