@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/session"
 )
 
@@ -12,8 +13,8 @@ import (
 // 2.5 KB, 270 MB.
 func bigStore(b *testing.B) string {
 	b.Helper()
-	path, _ := unpack(b, "1.18.33")
-	alter(b, path, "PRAGMA synchronous=OFF", "BEGIN", `
+	path, _ := dbtest.Unpack(b, "1.18.33")
+	dbtest.Alter(b, path, "PRAGMA synchronous=OFF", "BEGIN", `
 		WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i+1 FROM n WHERE i < 99)
 		INSERT INTO session(id, project_id, slug, directory, title, version, time_created, time_updated)
 		SELECT printf('ses_%06d', i), 'global', 's', '/x', 't', '1.18.33', i, i FROM n`, `

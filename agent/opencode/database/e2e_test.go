@@ -11,6 +11,7 @@ import (
 
 	"mend/change"
 	"mend/internal/damage"
+	"mend/internal/dbtest"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
 	"mend/jsonedit"
@@ -21,11 +22,11 @@ import (
 func real(t *testing.T, version string) (h *opencode.Home, server *opencode.Server, s *Store, id string) {
 	t.Helper()
 	exe, err := opencode.Install(version)
-	must(t, err)
+	dbtest.Must(t, err)
 	api := endpoint.New(nil)
 	t.Cleanup(api.Close)
 	h = opencode.New(t, exe, api, true)
-	id = h.Unpack(fixtures[version])
+	id = h.Unpack(dbtest.Fixtures[version])
 	server = h.Serve()
 	return h, server, open(t, h.DataDir(), Options{}), id
 }
@@ -37,7 +38,7 @@ func setText(t *testing.T, s *Store, id, text, beside string) []change.Op {
 	before := load(t, s, id)
 	after := before.Clone()
 	m := &after.Messages[damage.Hello]
-	must(t, m.Parts[2].Set(jsonedit.Quote(text), "text"))
+	dbtest.Must(t, m.Parts[2].Set(jsonedit.Quote(text), "text"))
 	if beside != "" {
 		m.Insert(after.NewTextPart(m, m.Parts[2].ID+"0", beside))
 	}
@@ -52,7 +53,7 @@ func sent(r opencode.Result, text string) bool {
 // TestBesideRealServer breaks, repairs and undoes a session under a running
 // server, which takes each change with its next prompt.
 func TestBesideRealServer(t *testing.T) {
-	for version := range fixtures {
+	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {
 			before := time.Now()
 			h, server, s, id := real(t, version)
@@ -97,7 +98,7 @@ func TestBesideRealServer(t *testing.T) {
 			if r := h.Continue(id, "and one more"); r.Verdict != opencode.Alive || !sent(r, "quietly") {
 				t.Errorf("after a restart the prompt is %s: %.500s", r.Verdict, r.Output)
 			}
-			dump(t, s.ID().Root)
+			dbtest.Dump(t, s.ID().Root)
 		})
 	}
 }
@@ -107,9 +108,9 @@ func untouched(t *testing.T, ops []change.Op) []change.Op {
 	t.Helper()
 	for i, o := range ops {
 		was, err := change.RowOf(o.Ref, o.Pre)
-		must(t, err)
+		dbtest.Must(t, err)
 		r, err := change.RowOf(o.Ref, o.Post)
-		must(t, err)
+		dbtest.Must(t, err)
 		r.Cols = was.Cols
 		ops[i].Post = change.ImageOf(&r)
 	}
@@ -120,7 +121,7 @@ func untouched(t *testing.T, ops []change.Op) []change.Op {
 func tableRows(t *testing.T, s *Store, table string) string {
 	t.Helper()
 	var b strings.Builder
-	for line := range strings.Lines(dumpRows(t, s.ID().Root)) {
+	for line := range strings.Lines(dbtest.DumpRows(t, s.ID().Root)) {
 		if strings.HasPrefix(line, table+" ") {
 			b.WriteString(line)
 		}
@@ -131,7 +132,7 @@ func tableRows(t *testing.T, s *Store, table string) string {
 // TestHammerRealServer sends prompts in one session while another is changed and
 // undone 50 times: no error on either side, no lost message.
 func TestHammerRealServer(t *testing.T) {
-	for version := range fixtures {
+	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {
 			h, server, s, id := real(t, version)
 			other := h.Run("hello").Session
@@ -156,7 +157,7 @@ func TestHammerRealServer(t *testing.T) {
 			if got := len(load(t, s, other).Messages) - had; got != 3*int(prompts.Load()) {
 				t.Errorf("%d messages of %d prompts, want three each", got, prompts.Load())
 			}
-			dump(t, s.ID().Root)
+			dbtest.Dump(t, s.ID().Root)
 			t.Logf("%d prompts beside %d repairs and undos, the longest of %v", prompts.Load(), repairs, longest)
 		})
 	}
@@ -187,7 +188,7 @@ func mendAndUndo(t *testing.T, s *Store, id string, more func(n int) bool) (n in
 		fix := setText(t, s, id, "mended", "injected")
 		for _, ops := range [][]change.Op{fix, change.Inverse(fix)} {
 			st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
-			must(t, err)
+			dbtest.Must(t, err)
 			begin := time.Now()
 			if out, err := s.Commit(t.Context(), st); err != nil || out.State != change.Committed {
 				t.Fatalf("Commit = %+v, %v", out, err)

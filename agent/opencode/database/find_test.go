@@ -1,12 +1,15 @@
 package database
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"mend/change"
+	"mend/internal/dbtest"
+	"mend/sqlstore"
 )
 
 func TestFind(t *testing.T) {
@@ -16,7 +19,7 @@ func TestFind(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"opencode.db", "opencode-dev.db", "opencode.db-wal", "mine.db", "opencode-dev.db-wal"} {
-		write(t, filepath.Join(data, name), "")
+		dbtest.Write(t, filepath.Join(data, name), "")
 	}
 	find := func(env map[string]string) string {
 		var names []string
@@ -47,13 +50,13 @@ func TestFind(t *testing.T) {
 // TestPaths opens by folder, by link, and below a name that means something in
 // a URI.
 func TestPaths(t *testing.T) {
-	from, id := unpack(t, "1.18.33")
+	from, id := dbtest.Unpack(t, "1.18.33")
 	dir := filepath.Join(t.TempDir(), "a b%20?#&é\n\xff+")
 	if err := os.Mkdir(dir, 0o755); err != nil {
 		t.Skip(err)
 	}
-	path := filepath.Join(dir, dbName)
-	write(t, path, files(t, from)[dbName])
+	path := filepath.Join(dir, dbtest.Name)
+	dbtest.Write(t, path, dbtest.Files(t, from)[dbtest.Name])
 	link := filepath.Join(t.TempDir(), "link.db")
 	if err := os.Symlink(path, link); err != nil {
 		t.Fatal(err)
@@ -67,11 +70,43 @@ func TestPaths(t *testing.T) {
 		if s.ID().Root != want || s.ID().Kind != "sqlite" {
 			t.Errorf("ID of %q = %+v", name, s.ID())
 		}
-		ops := mixedOps(t, load(t, s, id))
+		ops := dbtest.MixedOps(t, load(t, s, id))
 		run(t, s, ops)
 		run(t, s, change.Inverse(ops))
 	}
-	if n := len(files(t, path)); n != 1 {
+	if n := len(dbtest.Files(t, path)); n != 1 {
 		t.Errorf("%d files, want 1", n)
+	}
+}
+
+// TestLocate names the database in all the ways that fail.
+func TestLocate(t *testing.T) {
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	dir := filepath.Dir(path)
+	empty := t.TempDir()
+	move := func(to string) { dbtest.Must(t, os.Rename(path, filepath.Join(dir, to))) }
+
+	wantErr := func(name, want string) {
+		t.Helper()
+		if _, err := Open(name, Options{}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("Open(%s): %v, want %q", name, err, want)
+		}
+	}
+	wantErr(empty, "no opencode.db in it")
+	wantErr(filepath.Join(empty, "none.db"), "no such file")
+	if _, err := Open(empty, Options{}); !errors.Is(err, os.ErrNotExist) {
+		t.Errorf("Open of an empty folder: %v, want not exist", err)
+	}
+	move("opencode-dev.db")
+	if s := open(t, dir, Options{}); filepath.Base(s.ID().Root) != "opencode-dev.db" {
+		t.Errorf("Open of a folder with one database of a channel: %s", s.ID().Root)
+	}
+	dbtest.Write(t, filepath.Join(dir, "opencode-nightly.db"), "x")
+	wantErr(dir, "more than one database")
+	dbtest.Write(t, path+"-wal", "x")
+	wantErr(dir, "only its -wal is there")
+	wantErr(path, "only its -wal is there")
+	if _, err := Open(path, Options{}); !errors.Is(err, sqlstore.ErrUnusable) {
+		t.Errorf("Open of a database without its file: %v, want %v", err, sqlstore.ErrUnusable)
 	}
 }

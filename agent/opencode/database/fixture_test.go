@@ -4,14 +4,15 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/dbtest"
 )
 
 // TestFixtures reads what the real program wrote, changes and undoes it.
 func TestFixtures(t *testing.T) {
-	for version := range fixtures {
+	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {
-			path, id := unpack(t, version)
-			before := files(t, path)
+			path, id := dbtest.Unpack(t, version)
+			before := dbtest.Files(t, path)
 			s := open(t, path, Options{})
 			heads, err := s.List(t.Context())
 			if err != nil || len(heads) != 1 || heads[0].ID != id || heads[0].Version != version || heads[0].Title != "A title" {
@@ -26,23 +27,23 @@ func TestFixtures(t *testing.T) {
 					t.Errorf("%s: %s", r.Ref, r.Defect.Why)
 				}
 			}
-			same(t, before, files(t, path))
+			dbtest.WantSame(t, before, dbtest.Files(t, path))
 
-			was := dump(t, path)
-			ops := mixedOps(t, got)
+			was := dbtest.Dump(t, path)
+			ops := dbtest.MixedOps(t, got)
 			if out := run(t, s, ops); out.State != change.Committed {
 				t.Fatalf("Commit = %+v", out)
 			}
-			if dump(t, path) == was {
+			if dbtest.Dump(t, path) == was {
 				t.Error("Commit changed nothing")
 			}
 			if out := run(t, s, change.Inverse(ops)); out.State != change.Committed {
 				t.Fatalf("undo = %+v", out)
 			}
-			if now := dump(t, path); now != was {
+			if now := dbtest.Dump(t, path); now != was {
 				t.Errorf("after undo\n%s\nwant\n%s", now, was)
 			}
-			if n := len(files(t, path)); n != 1 {
+			if n := len(dbtest.Files(t, path)); n != 1 {
 				t.Errorf("%d files are left, want the database alone", n)
 			}
 		})

@@ -10,6 +10,7 @@ import (
 
 	"mend/change"
 	"mend/internal/damage"
+	"mend/internal/dbtest"
 	"mend/session"
 )
 
@@ -17,7 +18,7 @@ import (
 func deletions(t *testing.T, s *Store, refs []session.Ref) []change.Op {
 	t.Helper()
 	images, err := s.Read(t.Context(), refs)
-	must(t, err)
+	dbtest.Must(t, err)
 	var ops []change.Op
 	for i, ref := range refs {
 		ops = append(ops, change.Op{Ref: ref, Pre: images[i]})
@@ -29,10 +30,10 @@ func deletions(t *testing.T, s *Store, refs []session.Ref) []change.Op {
 // TestOrphans checks that rows without a parent are listed, except those whose ids are
 // not valid, and that they are created again only with AllowMissingParent.
 func TestOrphans(t *testing.T) {
-	for version := range fixtures {
+	for version := range dbtest.Fixtures {
 		t.Run(version, func(t *testing.T) {
-			path, id := unpack(t, version)
-			alter(t, path, "pragma foreign_keys = off",
+			path, id := dbtest.Unpack(t, version)
+			dbtest.Alter(t, path, "pragma foreign_keys = off",
 				"delete from message where id = (select id from message order by id limit 1)",
 				"insert into part select 'prt_z', 'no/id', session_id, 1, 1, '{}' from part limit 1",
 				"insert into part select 'prt_y', 'msg_y', x'00', 1, 1, '{}' from part limit 1",
@@ -40,7 +41,7 @@ func TestOrphans(t *testing.T) {
 				"insert into part select 'prt_x', 'msg_x', 'ses_z', 1, 1, '{}'")
 			s := open(t, path, Options{})
 			refs, err := s.Orphans(t.Context())
-			must(t, err)
+			dbtest.Must(t, err)
 			var got []string
 			for _, r := range refs {
 				got = append(got, fmt.Sprintf("%s %v %s", strings.Replace(r.Session, id, "SESSION", 1), r.Kind, r.ID()))
@@ -50,7 +51,7 @@ func TestOrphans(t *testing.T) {
 				t.Errorf("Orphans = %s, want %s", strings.Join(got, "; "), want)
 			}
 			was, err := damage.Snapshot(path)
-			must(t, err)
+			dbtest.Must(t, err)
 			ops := deletions(t, s, refs)
 			if out := run(t, s, ops); out.State != change.Committed {
 				t.Fatalf("Commit = %+v", out)
@@ -63,7 +64,7 @@ func TestOrphans(t *testing.T) {
 				t.Errorf("with AllowMissingParent Commit = %+v", out)
 			}
 			now, err := damage.Snapshot(path)
-			must(t, err)
+			dbtest.Must(t, err)
 			if diff := cmp.Diff(was, now); diff != "" {
 				t.Errorf("after undo (-want +got):\n%s", diff)
 			}
@@ -74,8 +75,8 @@ func TestOrphans(t *testing.T) {
 // TestOrphansHidden checks that no message counts as an orphan if the table of sessions
 // is empty: its rows were probably lost.
 func TestOrphansHidden(t *testing.T) {
-	path, _ := unpack(t, "1.18.33")
-	alter(t, path, "pragma foreign_keys = off", "delete from session")
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	dbtest.Alter(t, path, "pragma foreign_keys = off", "delete from session")
 	if refs, err := open(t, path, Options{}).Orphans(t.Context()); !errors.Is(err, session.ErrHidden) {
 		t.Errorf("Orphans = %v, %v, want ErrHidden", refs, err)
 	}

@@ -10,14 +10,15 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/session"
 )
 
 // TestOddRows: whatever a row holds, it is a value and no error.
 func TestOddRows(t *testing.T) {
-	path, id := unpack(t, "1.2.27")
+	path, id := dbtest.Unpack(t, "1.2.27")
 	cols := "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data"
-	alter(t, path, rebuild("part", cols), "INSERT INTO part SELECT * FROM old", "DROP TABLE old")
+	dbtest.Alter(t, path, dbtest.Rebuild("part", cols), "INSERT INTO part SELECT * FROM old", "DROP TABLE old")
 	s := open(t, path, Options{MaxRecord: 5000})
 	m := load(t, s, id).Messages[0].ID
 	for _, row := range []string{
@@ -25,13 +26,13 @@ func TestOddRows(t *testing.T) {
 		"'prt_big', json_object('type', 'text', 'text', hex(zeroblob(3000)))",
 		"NULL, '{}'", "x'00ff', '{}'", "'a/b', '{}'", "'', '{}'", "'prt_' || char(10) || '\x1b[31m', '{}'",
 	} {
-		alter(t, path, "INSERT INTO part(message_id, session_id, time_created, time_updated, id, data) SELECT '"+m+"', '"+id+"', 1, 1, "+row)
+		dbtest.Alter(t, path, "INSERT INTO part(message_id, session_id, time_created, time_updated, id, data) SELECT '"+m+"', '"+id+"', 1, 1, "+row)
 	}
-	alter(t, path, "INSERT INTO part VALUES ('prt_lost', 'msg_lost', '"+id+"', 1, 1, '{}')",
+	dbtest.Alter(t, path, "INSERT INTO part VALUES ('prt_lost', 'msg_lost', '"+id+"', 1, 1, '{}')",
 		"INSERT INTO message VALUES ('msg_alone', 'ses_lost', 1, 1, '{}'), ('msg_odd', 'ses/odd', 1, 1, '{}'), ('msg/odd', '"+id+"', 2, 1, '{}')",
 		"INSERT INTO session SELECT 'ses odd', project_id, parent_id, slug, directory, title, version, share_url, 1, 1, 1, NULL, NULL, NULL, 1, 1, 1, 1, NULL FROM session")
 	for _, odd := range []string{"NULL", "x'7365735f78'"} { // the bytes of ses_x
-		alter(t, path, "CREATE TEMP TABLE odd AS SELECT * FROM session WHERE id = 'ses odd'; UPDATE odd SET id = "+odd+"; INSERT INTO session SELECT * FROM odd; DROP TABLE odd")
+		dbtest.Alter(t, path, "CREATE TEMP TABLE odd AS SELECT * FROM session WHERE id = 'ses odd'; UPDATE odd SET id = "+odd+"; INSERT INTO session SELECT * FROM odd; DROP TABLE odd")
 	}
 
 	got := load(t, s, id)
@@ -94,7 +95,7 @@ func TestOddRows(t *testing.T) {
 // deleteAndRestore takes the rows away and gives them back, class by class.
 func deleteAndRestore(t *testing.T, s *Store, path string, parts []record.Part) {
 	t.Helper()
-	was := dumpRows(t, path)
+	was := dbtest.DumpRows(t, path)
 	var ops []change.Op
 	for _, p := range parts {
 		if !p.Unreadable() && p.Ref.Validate() == nil {
@@ -104,14 +105,14 @@ func deleteAndRestore(t *testing.T, s *Store, path string, parts []record.Part) 
 	if out := run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("deleting: %+v", out)
 	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dumpRows(t, path) != was {
+	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.DumpRows(t, path) != was {
 		t.Errorf("restoring: %+v", out)
 	}
 }
 
 // A session that does not fit into memory is not loaded.
 func TestSessionTooLarge(t *testing.T) {
-	path, id := unpack(t, "1.2.27")
+	path, id := dbtest.Unpack(t, "1.2.27")
 	s := open(t, path, Options{MaxSession: 100})
 	var large *session.SizeError
 	if _, err := s.Load(t.Context(), session.Head{ID: id}); !errors.As(err, &large) {

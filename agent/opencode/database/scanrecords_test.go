@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"mend/agent/opencode/record"
+	"mend/internal/dbtest"
 	"mend/session"
 	"mend/sqlstore"
 )
@@ -39,7 +40,7 @@ func scanned(t testing.TB, s *Store, id string) (*record.Session, session.Stamp)
 // however it was read.
 func TestScanRecords(t *testing.T) {
 	const message = `(SELECT id FROM message ORDER BY id LIMIT 1 OFFSET 1)`
-	nullable := rebuild("part", "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data") +
+	nullable := dbtest.Rebuild("part", "id text PRIMARY KEY, message_id text, session_id text, time_created integer, time_updated integer, data") +
 		"; INSERT INTO part SELECT * FROM old; "
 	rows := []struct {
 		name, do string
@@ -65,8 +66,8 @@ func TestScanRecords(t *testing.T) {
 	}
 	for _, r := range rows {
 		t.Run(r.name, func(t *testing.T) {
-			path, id := unpack(t, "1.2.27")
-			alter(t, path, "PRAGMA foreign_keys=OFF", r.do)
+			path, id := dbtest.Unpack(t, "1.2.27")
+			dbtest.Alter(t, path, "PRAGMA foreign_keys=OFF", r.do)
 			s := open(t, path, Options{MaxRecord: 1 << 20})
 			loaded, stamp, err := s.LoadStamped(t.Context(), session.Head{ID: id})
 			if err != nil {
@@ -99,7 +100,7 @@ func sameBytes(a, b []byte) bool { return bytes.Equal(a, b) && (a == nil) == (b 
 // TestScanRecordsStops checks that a scan stops when visit returns false, and that the next
 // reader, which probably gets the same connection, reads everything.
 func TestScanRecordsStops(t *testing.T) {
-	path, id := unpack(t, "1.2.27")
+	path, id := dbtest.Unpack(t, "1.2.27")
 	s := open(t, path, Options{})
 	looks := 0
 	shown, _ := s.ScanRecords(t.Context(), session.Head{ID: id}, func(*session.Record, iter.Seq[*session.Record]) bool {
@@ -128,19 +129,19 @@ func TestReadManyPages(t *testing.T) {
 		}
 		return b.String()
 	}
-	from, id := unpack(t, "1.18.33")
+	from, id := dbtest.Unpack(t, "1.18.33")
 	const set = `UPDATE part SET data = json_set(data, '$.text', '%s') WHERE data LIKE '%%"type":"text"%%'`
-	alter(t, from, fmt.Sprintf(set, text("a")))
-	if !hasText(load(t, open(t, from, Options{}), id), text("a")) {
+	dbtest.Alter(t, from, fmt.Sprintf(set, text("a")))
+	if !dbtest.HasText(load(t, open(t, from, Options{}), id), text("a")) {
 		t.Error("Load does not see what the database has")
 	}
 
-	sql(t, agent(t, from), set, text("b"))
-	path := filepath.Join(t.TempDir(), dbName)
-	for name, data := range files(t, from) {
-		write(t, filepath.Join(filepath.Dir(path), name), data)
+	dbtest.Exec(t, dbtest.Agent(t, from), set, text("b"))
+	path := filepath.Join(t.TempDir(), dbtest.Name)
+	for name, data := range dbtest.Files(t, from) {
+		dbtest.Write(t, filepath.Join(filepath.Dir(path), name), data)
 	}
-	if !hasText(load(t, open(t, path, Options{}), id), text("b")) {
+	if !dbtest.HasText(load(t, open(t, path, Options{}), id), text("b")) {
 		t.Error("Load does not see what the -wal has")
 	}
 }

@@ -1,6 +1,6 @@
 //go:build !linux
 
-package database
+package sqlstore_test
 
 import "errors"
 

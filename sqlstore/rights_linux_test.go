@@ -1,6 +1,6 @@
 //go:build linux
 
-package database
+package sqlstore_test
 
 import (
 	"errors"
@@ -16,7 +16,9 @@ import (
 	"golang.org/x/sys/unix"
 
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/internal/storetest"
+	"mend/sqlstore"
 )
 
 // nobody is the id of a user who may only read.
@@ -30,17 +32,17 @@ func asNobody(t *testing.T, role, path, arg string) (said string, ok bool) {
 		t.Skip("only root can be somebody else")
 	}
 	exe, err := os.Executable()
-	must(t, err)
+	dbtest.Must(t, err)
 	open := t.TempDir()
 	openUp(t, open)
 	program := filepath.Join(open, "test")
 	data, err := os.ReadFile(exe)
-	must(t, err)
-	must(t, os.WriteFile(program, data, 0o755))
+	dbtest.Must(t, err)
+	dbtest.Must(t, os.WriteFile(program, data, 0o755))
 	p := startProgram(t, program, role, path, arg, &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}})
 	_ = p.in.Close()
 	out, err := io.ReadAll(p.out)
-	must(t, err)
+	dbtest.Must(t, err)
 	return strings.TrimSpace(string(out)), p.cmd.Wait() == nil
 }
 
@@ -48,7 +50,7 @@ func asNobody(t *testing.T, role, path, arg string) (said string, ok bool) {
 func openUp(t *testing.T, dir string) {
 	t.Helper()
 	for ; dir != os.TempDir(); dir = filepath.Dir(dir) {
-		must(t, os.Chmod(dir, 0o755))
+		dbtest.Must(t, os.Chmod(dir, 0o755))
 	}
 }
 
@@ -56,12 +58,12 @@ func openUp(t *testing.T, dir string) {
 // a change fails with a clear error and changes nothing. Fault case 11.
 func TestReadOnly(t *testing.T) {
 	cases := map[string]func(t *testing.T) (path, id string){
-		"alone":        func(t *testing.T) (string, string) { return unpack(t, "1.18.33") },
+		"alone":        func(t *testing.T) (string, string) { return dbtest.Unpack(t, "1.18.33") },
 		"leftover":     func(t *testing.T) (string, string) { return leftover(t, true) },
 		"leftover wal": func(t *testing.T) (string, string) { return leftover(t, false) },
 		"live": func(t *testing.T) (string, string) {
-			path, id := unpack(t, "1.18.33")
-			sql(t, agent(t, path), "UPDATE session SET title = 'x'")
+			path, id := dbtest.Unpack(t, "1.18.33")
+			dbtest.Exec(t, dbtest.Agent(t, path), "UPDATE session SET title = 'x'")
 			return path, id
 		},
 	}
@@ -69,36 +71,36 @@ func TestReadOnly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path, id := make(t)
 			openUp(t, filepath.Dir(path))
-			for file := range files(t, path) {
-				must(t, os.Chmod(filepath.Join(filepath.Dir(path), file), 0o644))
+			for file := range dbtest.Files(t, path) {
+				dbtest.Must(t, os.Chmod(filepath.Join(filepath.Dir(path), file), 0o644))
 			}
-			before := files(t, path)
+			before := dbtest.Files(t, path)
 			if said, ok := asNobody(t, "read", path, id); !ok || said != "10 messages" {
 				t.Errorf("reading: %s", said)
 			}
 			if said, ok := asNobody(t, "write", path, id); ok || !strings.Contains(said, "permission denied") {
 				t.Errorf("writing: %s", said)
 			}
-			same(t, before, files(t, path))
+			dbtest.WantSame(t, before, dbtest.Files(t, path))
 		})
 	}
 }
 
 // TestFIFO does not wait for a writer.
 func TestFIFO(t *testing.T) {
-	path, _ := unpack(t, "1.18.33")
-	must(t, os.Remove(path))
-	must(t, syscall.Mkfifo(path, 0o644))
-	if _, err := Open(path, Options{}); err == nil || !strings.Contains(err.Error(), "not a plain file") {
+	path, _ := dbtest.Unpack(t, "1.18.33")
+	dbtest.Must(t, os.Remove(path))
+	dbtest.Must(t, syscall.Mkfifo(path, 0o644))
+	if _, err := sqlstore.Open(path, specs(), sqlstore.Options{}); err == nil || !strings.Contains(err.Error(), "not a plain file") {
 		t.Errorf("Open: %v", err)
 	}
 }
 
 // TestDiskFull goes through all the places at which a disk can be full. Fault case 13.
 func TestDiskFull(t *testing.T) {
-	from, id := unpack(t, "1.2.27")
-	data := files(t, from)[dbName]
-	ops := mixedOps(t, load(t, open(t, from, Options{}), id))
+	from, id := dbtest.Unpack(t, "1.2.27")
+	data := dbtest.Files(t, from)[dbtest.Name]
+	ops := dbtest.MixedOps(t, load(t, open(t, from, sqlstore.Options{}), id))
 	for _, live := range []bool{false, true} {
 		seen := map[string]int{}
 		for kb := 140; kb < 380; kb += 8 {
@@ -106,8 +108,8 @@ func TestDiskFull(t *testing.T) {
 				continue
 			}
 			dir := smallDisk(t, kb)
-			path := filepath.Join(dir, dbName)
-			write(t, path, data)
+			path := filepath.Join(dir, dbtest.Name)
+			dbtest.Write(t, path, data)
 			if live && !tryAgent(t, path) {
 				continue // no space for its own side files
 			}
@@ -121,7 +123,7 @@ func TestDiskFull(t *testing.T) {
 func tryAgent(t *testing.T, path string) bool {
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
-	must(t, err)
+	dbtest.Must(t, err)
 	t.Cleanup(func() { _ = c.Close() })
 	return c.Exec("PRAGMA synchronous=NORMAL; SELECT 1 FROM session") == nil
 }
@@ -130,11 +132,11 @@ func tryAgent(t *testing.T, path string) bool {
 // or after, and Settle says which, at the latest when there is space again.
 func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
 	t.Helper()
-	path := filepath.Join(dir, dbName)
-	was := dump(t, path)
-	s := open(t, path, Options{})
+	path := filepath.Join(dir, dbtest.Name)
+	was := dbtest.Dump(t, path)
+	s := open(t, path, sqlstore.Options{})
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
-	must(t, err)
+	dbtest.Must(t, err)
 	out, err := s.Commit(t.Context(), st)
 	cause := errors.Join(err, out.Cause)
 	how := ""
@@ -144,10 +146,10 @@ func onFullDisk(t *testing.T, dir string, ops []change.Op) string {
 	}
 	if errors.Is(err, syscall.ENOSPC) {
 		how += "still undecided, "
-		must(t, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, "size=4m"))
+		dbtest.Must(t, unix.Mount("tmpfs", dir, "tmpfs", unix.MS_REMOUNT, "size=4m"))
 		out, err = s.Settle(t.Context(), st)
 	}
-	if changed := dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
+	if changed := dbtest.Dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
 		t.Errorf("%+v, %v; changed: %v", out, err, changed)
 	}
 	if out.State == change.Aborted && !errors.Is(cause, syscall.ENOSPC) {

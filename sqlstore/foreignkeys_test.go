@@ -1,14 +1,12 @@
-package database
+package sqlstore_test
 
 import (
 	"errors"
-	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/session"
 	"mend/sqlstore"
 )
@@ -21,17 +19,17 @@ func deleteAll(s *record.Session) []change.Op {
 // TestDeleteSession takes a session away with all that is its own, and refuses
 // as long as a row of another table is left to it.
 func TestDeleteSession(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
-	was := dump(t, path)
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	was := dbtest.Dump(t, path)
 	ops := deleteAll(load(t, s, id))
 	if out := run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
-	if heads, err := s.List(t.Context()); err != nil || len(heads) != 0 {
-		t.Errorf("List = %+v, %v", heads, err)
+	if ids, err := sessionIDs(t.Context(), s); err != nil || len(ids) != 0 {
+		t.Errorf("sessions are left: %q, %v", ids, err)
 	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dump(t, path) != was {
+	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
 		t.Fatalf("undo = %+v", out)
 	}
 	// Without its messages the session cannot go, nor they without their parts.
@@ -41,7 +39,7 @@ func TestDeleteSession(t *testing.T) {
 			t.Errorf("deleting %s alone: %v", some[0].Ref, err)
 		}
 	}
-	alter(t, path, "INSERT INTO todo VALUES ('"+id+"', 'c', 's', 'p', 0, 1, 1)")
+	dbtest.Alter(t, path, "INSERT INTO todo VALUES ('"+id+"', 'c', 's', 'p', 0, 1, 1)")
 	_, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
 	if !hasConflict(conflictsIn(err), "a row of todo still refers to it") {
 		t.Errorf("Prepare beside a todo: %v", err)
@@ -54,8 +52,8 @@ func TestDeleteSession(t *testing.T) {
 
 // TestParents creates rows below nothing, and below what the plan takes away.
 func TestParents(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
 	ops := deleteAll(load(t, s, id))
 	run(t, s, ops)
 	undo := change.Inverse(ops) // session, then messages, then parts
@@ -65,40 +63,40 @@ func TestParents(t *testing.T) {
 			t.Errorf("creating %s without its parent: %v", some[0].Ref, err)
 		}
 	}
-	alter(t, path, "DELETE FROM project")
+	dbtest.Alter(t, path, "DELETE FROM project")
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: undo}); !hasConflict(conflictsIn(err), "project global, which is not there") {
 		t.Errorf("creating a session without its project: %v", err)
 	}
-	run(t, open(t, unpackTwice(t), Options{}), ops[:1])
+	run(t, open(t, unpackTwice(t), sqlstore.Options{}), ops[:1])
 }
 
 // unpackTwice is a fixture of its own; the plan of one fits the other.
 func unpackTwice(t *testing.T) string {
 	t.Helper()
-	path, _ := unpack(t, "1.18.33")
+	path, _ := dbtest.Unpack(t, "1.18.33")
 	return path
 }
 
 // TestReadAgain writes during an unlocked read, which must then be repeated.
 func TestReadAgain(t *testing.T) {
-	path, _ := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
 	const readTries = 5 // of sqlstore
 	for _, times := range []int{0, 1, readTries - 1, readTries} {
 		runs := 0
 		var title string
-		err := s.read(t.Context(), func(c *conn) error {
+		err := s.View(t.Context(), func(c *sqlstore.Conn) error {
 			all, err := c.Strings("SELECT title FROM session")
 			if err != nil {
 				return err
 			}
 			title = all[0]
 			if runs++; runs <= times {
-				alter(t, path, "UPDATE session SET title = title || 'x'")
+				dbtest.Alter(t, path, "UPDATE session SET title = title || 'x'")
 			}
 			return nil
 		})
-		now := load(t, s, heads(t, s)[0].ID).Title
+		now := load(t, s, id).Title
 		if times == readTries {
 			if !errors.Is(err, sqlstore.ErrBusy) {
 				t.Errorf("changing %d times: %v, want busy", times, err)
@@ -109,39 +107,4 @@ func TestReadAgain(t *testing.T) {
 			t.Errorf("changing %d times: %d runs, %v; read %q, it is %q", times, runs, err, title, now)
 		}
 	}
-}
-
-func heads(t *testing.T, s *Store) []session.Head {
-	t.Helper()
-	all, err := s.List(t.Context())
-	must(t, err)
-	return all
-}
-
-// TestLocate names the database in all the ways that fail.
-func TestLocate(t *testing.T) {
-	path, _ := unpack(t, "1.18.33")
-	dir := filepath.Dir(path)
-	empty := t.TempDir()
-	move := func(to string) { must(t, os.Rename(path, filepath.Join(dir, to))) }
-
-	wantErr := func(name, want string) {
-		t.Helper()
-		if _, err := Open(name, Options{}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("Open(%s): %v, want %q", name, err, want)
-		}
-	}
-	wantErr(empty, "no opencode.db in it")
-	wantErr(filepath.Join(empty, "none.db"), "no such file")
-	if _, err := Open(empty, Options{}); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("Open of an empty folder: %v, want not exist", err)
-	}
-	move("opencode-dev.db")
-	if s := open(t, dir, Options{}); filepath.Base(s.ID().Root) != "opencode-dev.db" {
-		t.Errorf("Open of a folder with one database of a channel: %s", s.ID().Root)
-	}
-	write(t, filepath.Join(dir, "opencode-nightly.db"), "x")
-	wantErr(dir, "more than one database")
-	write(t, path+"-wal", "x")
-	wantErr(dir, "only its -wal is there")
 }

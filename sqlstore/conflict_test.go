@@ -1,4 +1,4 @@
-package database
+package sqlstore_test
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // TestConflicts lets the agent write between Load, Prepare and Commit. Nothing
@@ -37,13 +39,13 @@ func TestConflicts(t *testing.T) {
 }
 
 func testConflict(t *testing.T, do, why string) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
-	ops := mixedOps(t, load(t, s, id))
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	ops := dbtest.MixedOps(t, load(t, s, id))
 	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
-	must(t, err)
-	alter(t, path, do)
-	was := dumpRows(t, path)
+	dbtest.Must(t, err)
+	dbtest.Alter(t, path, do)
+	was := dbtest.DumpRows(t, path)
 	out, err := s.Commit(t.Context(), st)
 	if err != nil || out.State != change.Aborted || out.Cause != nil || !hasConflict(out.Conflicts, why) {
 		t.Errorf("Commit = %+v, %v; want aborted, %q", out, err, why)
@@ -54,7 +56,7 @@ func testConflict(t *testing.T, do, why string) {
 	if out, err := s.Settle(t.Context(), st); err != nil || out.State != change.Aborted {
 		t.Errorf("Settle = %+v, %v; want aborted", out, err)
 	}
-	if dumpRows(t, path) != was {
+	if dbtest.DumpRows(t, path) != was {
 		t.Error("rows changed")
 	}
 }
@@ -71,8 +73,8 @@ func hasConflict(conflicts []change.Conflict, why string) bool {
 
 // TestInvalid checks that plans that no database accepts are refused.
 func TestInvalid(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
 	before := load(t, s, id)
 	part := &before.Messages[1].Parts[2]
 	image := change.ImageOf(&part.Record)
@@ -101,7 +103,7 @@ func TestInvalid(t *testing.T) {
 			t.Errorf("%s: Settle: %v", name, err)
 		}
 	}
-	st, err := s.Prepare(t.Context(), change.Plan{Ops: mixedOps(t, before)})
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: dbtest.MixedOps(t, before)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -121,9 +123,9 @@ func otherMessage(ref session.Ref, s *record.Session) session.Ref {
 
 // TestOtherMessage moves a part to another message under its own id.
 func TestOtherMessage(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
-	was := dump(t, path)
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	was := dbtest.Dump(t, path)
 	before := load(t, s, id)
 	after := before.Clone()
 	from, to := &after.Messages[1], &after.Messages[2]
@@ -140,24 +142,24 @@ func TestOtherMessage(t *testing.T) {
 	if got := load(t, s, id); got.Messages[2].Part(moved.Ref.Part) == nil {
 		t.Error("the part is not there")
 	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dump(t, path) != was {
+	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
 		t.Errorf("undo = %+v", out)
 	}
 }
 
 // TestCancelled ends the context before COMMIT: nothing is changed.
 func TestCancelled(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	was := dump(t, path)
+	path, id := dbtest.Unpack(t, "1.18.33")
+	was := dbtest.Dump(t, path)
 	ctx, cancel := context.WithCancelCause(t.Context())
 	stop := errors.New("stop")
-	s := open(t, path, Options{Step: func(what string) error {
+	s := open(t, path, sqlstore.Options{Step: func(what string) error {
 		if what == "sync folder" {
 			cancel(stop)
 		}
 		return nil
 	}})
-	st, err := s.Prepare(ctx, change.Plan{Ops: mixedOps(t, load(t, s, id))})
+	st, err := s.Prepare(ctx, change.Plan{Ops: dbtest.MixedOps(t, load(t, s, id))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,10 +170,10 @@ func TestCancelled(t *testing.T) {
 	if out, err := s.Commit(ctx, st); err != nil || out.State != change.Aborted {
 		t.Errorf("Commit afterwards = %+v, %v", out, err)
 	}
-	if _, err := s.List(ctx); !errors.Is(err, context.Canceled) && !errors.Is(err, stop) {
-		t.Errorf("List: %v", err)
+	if _, err := sessionIDs(ctx, s); !errors.Is(err, context.Canceled) && !errors.Is(err, stop) {
+		t.Errorf("View: %v", err)
 	}
-	if dump(t, path) != was {
+	if dbtest.Dump(t, path) != was {
 		t.Error("rows changed")
 	}
 }

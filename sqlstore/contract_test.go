@@ -1,8 +1,9 @@
-package database
+package sqlstore_test
 
 import (
 	"iter"
 	"maps"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/internal/storetest"
 	"mend/session"
 	"mend/sqlstore"
@@ -30,7 +32,7 @@ func TestContract(t *testing.T) {
 func inMemory(t *testing.T) {
 	t.Helper()
 	const dir = "/dev/shm"
-	if exists(dir) {
+	if _, err := os.Stat(dir); err == nil {
 		t.Setenv("TMPDIR", dir)
 	}
 }
@@ -39,15 +41,15 @@ func inMemory(t *testing.T) {
 // live.
 func harness(t *testing.T, version string, live bool) storetest.Harness {
 	t.Helper()
-	path, id := unpack(t, version)
-	alter(t, path, `INSERT INTO message SELECT id || '0', session_id, time_created + 1, time_updated, data
+	path, id := dbtest.Unpack(t, version)
+	dbtest.Alter(t, path, `INSERT INTO message SELECT id || '0', session_id, time_created + 1, time_updated, data
 		FROM message ORDER BY time_created DESC LIMIT 1`)
 	if live {
-		agent(t, path)
+		dbtest.Agent(t, path)
 	}
-	s := open(t, path, Options{})
+	s := open(t, path, sqlstore.Options{})
 	return storetest.Harness{
-		Open:    func(step func(string) error) storetest.Store { return open(t, path, Options{Step: step}) },
+		Open:    func(step func(string) error) storetest.Store { return open(t, path, sqlstore.Options{Step: step}) },
 		Records: func() iter.Seq[*session.Record] { return load(t, s, id).AllRecords },
 		Read: func(ref session.Ref) *change.Image {
 			images, err := s.Read(t.Context(), []session.Ref{ref})
@@ -58,7 +60,7 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 		},
 		Snapshot: func() map[string]string {
 			rows := map[string]string{}
-			for line := range strings.Lines(dumpRows(t, path)) {
+			for line := range strings.Lines(dbtest.DumpRows(t, path)) {
 				name, _, _ := strings.Cut(line, " time_created")
 				rows[name] = line
 			}
@@ -73,26 +75,26 @@ func harness(t *testing.T, version string, live bool) storetest.Harness {
 func overwriteRow(t *testing.T, path string, ref session.Ref, image *change.Image) {
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
-	must(t, err)
+	dbtest.Must(t, err)
 	defer func() { _ = c.Close() }()
-	must(t, c.BusyTimeout(time.Second))
+	dbtest.Must(t, c.BusyTimeout(time.Second))
 	exec := func(sql string, args []sqlstore.Value) {
 		st, _, err := c.Prepare(sql)
-		must(t, err)
+		dbtest.Must(t, err)
 		defer func() { _ = st.Close() }()
 		for i, v := range args {
-			must(t, v.Bind(st, i+1))
+			dbtest.Must(t, v.Bind(st, i+1))
 		}
-		must(t, st.Exec())
+		dbtest.Must(t, st.Exec())
 	}
-	must(t, c.Exec("PRAGMA foreign_keys=OFF"))
+	dbtest.Must(t, c.Exec("PRAGMA foreign_keys=OFF"))
 	table := ref.Kind.String()
 	exec("DELETE FROM "+table+" WHERE id = ?", []sqlstore.Value{sqlstore.Text(ref.ID())})
 	if image == nil {
 		return
 	}
 	r, err := change.RowOf(ref, image)
-	must(t, err)
+	dbtest.Must(t, err)
 	cols := map[string]sqlstore.Value{"data": {Class: session.ClassText, Bytes: r.Data}}
 	for _, col := range r.Cols {
 		cols[col.Name] = sqlstore.ColValue(col)

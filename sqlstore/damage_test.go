@@ -1,4 +1,4 @@
-package database
+package sqlstore_test
 
 import (
 	"errors"
@@ -11,7 +11,9 @@ import (
 	"github.com/ncruces/go-sqlite3"
 
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/internal/storetest"
+	"mend/session"
 	"mend/sqlstore"
 )
 
@@ -19,23 +21,22 @@ import (
 // error.
 func try(t testing.TB, path string) error {
 	t.Helper()
-	s, err := Open(path, Options{})
+	s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
 	if err != nil {
 		return err
 	}
-	heads, err := s.List(t.Context())
+	ids, err := sessionIDs(t.Context(), s)
 	if err != nil {
 		return err
 	}
-	for _, h := range heads {
-		got, err := s.Load(t.Context(), h)
-		if err != nil {
-			return err
-		}
-		if got.Info.Ref.Kind == 0 {
+	for _, id := range ids {
+		if session.ValidateID(id) != nil {
 			continue
 		}
-		if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{titleOp(s, h.ID)}}); err != nil {
+		if _, err := read(t.Context(), s, id); err != nil {
+			return err
+		}
+		if _, err := s.Prepare(t.Context(), change.Plan{Ops: []change.Op{titleOp(s, id)}}); err != nil {
 			return err
 		}
 	}
@@ -48,105 +49,97 @@ func TestUnusable(t *testing.T) {
 		do   func(t *testing.T, path string)
 		want string
 	}{
-		"empty":         {func(t *testing.T, path string) { write(t, path, "") }, "empty"},
-		"short":         {func(t *testing.T, path string) { write(t, path, "SQLite format 3\x00") }, "truncated: 16 bytes"},
-		"garbage":       {func(t *testing.T, path string) { write(t, path, strings.Repeat("garbage ", 4096)) }, "not an SQLite database"},
-		"json":          {func(t *testing.T, path string) { write(t, path, "{}") }, "not an SQLite database"},
-		"zeros":         {func(t *testing.T, path string) { write(t, path, strings.Repeat("\x00", 8192)) }, "not an SQLite database"},
+		"empty":         {func(t *testing.T, path string) { dbtest.Write(t, path, "") }, "empty"},
+		"short":         {func(t *testing.T, path string) { dbtest.Write(t, path, "SQLite format 3\x00") }, "truncated: 16 bytes"},
+		"garbage":       {func(t *testing.T, path string) { dbtest.Write(t, path, strings.Repeat("garbage ", 4096)) }, "not an SQLite database"},
+		"json":          {func(t *testing.T, path string) { dbtest.Write(t, path, "{}") }, "not an SQLite database"},
+		"zeros":         {func(t *testing.T, path string) { dbtest.Write(t, path, strings.Repeat("\x00", 8192)) }, "not an SQLite database"},
 		"later format":  {func(t *testing.T, path string) { poke(t, path, 19, 3) }, "later SQLite"},
 		"page size":     {func(t *testing.T, path string) { poke(t, path, 16, 7) }, "not an SQLite database"},
 		"utf-16":        {func(t *testing.T, path string) { poke(t, path, 59, 2) }, "not UTF-8"},
-		"wal alone":     {func(t *testing.T, path string) { walAlone(t, path) }, "only its -wal is there"},
-		"wal of empty":  {func(t *testing.T, path string) { walAlone(t, path); write(t, path, "") }, "empty"},
-		"hot journal":   {func(t *testing.T, path string) { write(t, path+"-journal", "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7") }, "-journal must be rolled back"},
+		"wal of empty":  {func(t *testing.T, path string) { walAlone(t, path); dbtest.Write(t, path, "") }, "empty"},
+		"hot journal":   {func(t *testing.T, path string) { dbtest.Write(t, path+"-journal", "\xd9\xd5\x05\xf9\x20\xa1\x63\xd7") }, "-journal must be rolled back"},
 		"foreign wal":   {foreignWAL, "must be another database's"},
-		"hard link":     {func(t *testing.T, path string) { must(t, os.Link(path, path+".bak")) }, "2 names"},
-		"linked wal":    {func(t *testing.T, path string) { must(t, os.Symlink("/etc/passwd", path+"-wal")) }, "-wal is not a plain file"},
-		"no page":       {func(t *testing.T, path string) { must(t, os.Truncate(path, 4096)) }, "damaged"},
-		"cut in a page": {func(t *testing.T, path string) { must(t, os.Truncate(path, 100_000)) }, "damaged"},
+		"hard link":     {func(t *testing.T, path string) { dbtest.Must(t, os.Link(path, path+".bak")) }, "2 names"},
+		"linked wal":    {func(t *testing.T, path string) { dbtest.Must(t, os.Symlink("/etc/passwd", path+"-wal")) }, "-wal is not a plain file"},
+		"no page":       {func(t *testing.T, path string) { dbtest.Must(t, os.Truncate(path, 4096)) }, "damaged"},
+		"cut in a page": {func(t *testing.T, path string) { dbtest.Must(t, os.Truncate(path, 100_000)) }, "damaged"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			path, _ := unpack(t, "1.18.33")
+			path, _ := dbtest.Unpack(t, "1.18.33")
 			c.do(t, path)
-			before := files(t, path)
+			before := dbtest.Files(t, path)
 			err := try(t, path)
 			if !errors.Is(err, sqlstore.ErrUnusable) || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "\n") {
 				t.Errorf("%v; want %q in one line", err, c.want)
 			}
-			same(t, before, files(t, path))
+			dbtest.WantSame(t, before, dbtest.Files(t, path))
 		})
-	}
-}
-
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
 	}
 }
 
 // poke changes one byte.
 func poke(t testing.TB, path string, at int, b byte) {
 	t.Helper()
-	data := []byte(files(t, path)[filepath.Base(path)])
+	data := []byte(dbtest.Files(t, path)[filepath.Base(path)])
 	data[at] = b
-	write(t, path, string(data))
+	dbtest.Write(t, path, string(data))
 }
 
 func walAlone(t testing.TB, path string) {
 	t.Helper()
 	from, _ := leftover(t, true)
-	write(t, path+"-wal", files(t, from)[dbName+"-wal"])
-	must(t, os.Remove(path))
+	dbtest.Write(t, path+"-wal", dbtest.Files(t, from)[dbtest.Name+"-wal"])
+	dbtest.Must(t, os.Remove(path))
 }
 
 func foreignWAL(t *testing.T, path string) {
 	t.Helper()
-	alter(t, path, "PRAGMA journal_mode=DELETE")
+	dbtest.Alter(t, path, "PRAGMA journal_mode=DELETE")
 	from, _ := leftover(t, true)
-	write(t, path+"-wal", files(t, from)[dbName+"-wal"])
+	dbtest.Write(t, path+"-wal", dbtest.Files(t, from)[dbtest.Name+"-wal"])
 }
 
 // TestTruncated cuts the database, and a -wal, at many places. Fault case 30.
 func TestTruncated(t *testing.T) {
-	whole, _ := unpack(t, "1.18.33")
-	data := files(t, whole)[dbName]
+	whole, _ := dbtest.Unpack(t, "1.18.33")
+	data := dbtest.Files(t, whole)[dbtest.Name]
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 60 {
-		path := filepath.Join(t.TempDir(), dbName)
+		path := filepath.Join(t.TempDir(), dbtest.Name)
 		n := r.IntN(len(data))
-		write(t, path, data[:n])
-		before := files(t, path)
+		dbtest.Write(t, path, data[:n])
+		before := dbtest.Files(t, path)
 		if err := try(t, path); !errors.Is(err, sqlstore.ErrUnusable) {
 			t.Errorf("cut to %d bytes: %v", n, err)
 		}
-		same(t, before, files(t, path))
+		dbtest.WantSame(t, before, dbtest.Files(t, path))
 	}
 	// SQLite drops the end of a cut -wal, back to the last whole transaction.
 	whole, _ = leftover(t, false)
-	wal := files(t, whole)[dbName+"-wal"]
+	wal := dbtest.Files(t, whole)[dbtest.Name+"-wal"]
 	for range 30 {
-		path := filepath.Join(t.TempDir(), dbName)
-		write(t, path, files(t, whole)[dbName])
-		write(t, path+"-wal", wal[:r.IntN(len(wal))])
-		before := files(t, path)
+		path := filepath.Join(t.TempDir(), dbtest.Name)
+		dbtest.Write(t, path, dbtest.Files(t, whole)[dbtest.Name])
+		dbtest.Write(t, path+"-wal", wal[:r.IntN(len(wal))])
+		before := dbtest.Files(t, path)
 		if err := try(t, path); err != nil {
 			t.Errorf("cut -wal: %v", err)
 		}
-		same(t, before, files(t, path))
+		dbtest.WantSame(t, before, dbtest.Files(t, path))
 	}
 }
 
 // TestFlipped changes bytes at chance: whatever comes of it, it is no panic, no
 // byte is written, and what SQLite's own check finds keeps Prepare from going on.
 func TestFlipped(t *testing.T) {
-	whole, _ := unpack(t, "1.2.27")
-	data := files(t, whole)[dbName]
+	whole, _ := dbtest.Unpack(t, "1.2.27")
+	data := dbtest.Files(t, whole)[dbtest.Name]
 	r := rand.New(rand.NewPCG(3, 4))
 	refused, unnoticed, n := 0, 0, storetest.Count(300, 60)
 	for i := range n {
-		path := filepath.Join(t.TempDir(), dbName)
+		path := filepath.Join(t.TempDir(), dbtest.Name)
 		flipped := []byte(data)
 		for range 1 + i%3 {
 			// Half of them where pages have their structure.
@@ -156,10 +149,10 @@ func TestFlipped(t *testing.T) {
 			}
 			flipped[at] ^= byte(1 + r.IntN(255))
 		}
-		write(t, path, string(flipped))
-		before := files(t, path)
+		dbtest.Write(t, path, string(flipped))
+		before := dbtest.Files(t, path)
 		err := try(t, path)
-		same(t, before, files(t, path))
+		dbtest.WantSame(t, before, dbtest.Files(t, path))
 		switch {
 		case err != nil && strings.Contains(err.Error(), "\n"):
 			t.Errorf("more than one line: %v", err)
@@ -179,7 +172,7 @@ func TestFlipped(t *testing.T) {
 func sound(t testing.TB, path string) bool {
 	t.Helper()
 	var found []string
-	err := view(path, func(c *sqlstore.Conn) (err error) {
+	err := dbtest.View(path, func(c *sqlstore.Conn) (err error) {
 		found, err = c.Strings("PRAGMA integrity_check")
 		return err
 	})
@@ -188,11 +181,11 @@ func sound(t testing.TB, path string) bool {
 
 // TestVirtualTable has a table of a module that we do not have.
 func TestVirtualTable(t *testing.T) {
-	path, _ := unpack(t, "1.18.33")
+	path, _ := dbtest.Unpack(t, "1.18.33")
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)
-	must(t, err)
-	sql(t, c, "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES ('table', 'search', 'search', 0, 'CREATE VIRTUAL TABLE search USING fts5(a)')")
-	must(t, c.Close())
+	dbtest.Must(t, err)
+	dbtest.Exec(t, c, "PRAGMA writable_schema=ON; INSERT INTO sqlite_schema VALUES ('table', 'search', 'search', 0, 'CREATE VIRTUAL TABLE search USING fts5(a)')")
+	dbtest.Must(t, c.Close())
 	if err := try(t, path); err != nil {
 		t.Error(err)
 	}

@@ -1,4 +1,4 @@
-package database
+package sqlstore_test
 
 import (
 	"context"
@@ -9,14 +9,16 @@ import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/internal/storetest"
 	"mend/session"
+	"mend/sqlstore"
 )
 
 func noContext() context.Context { return context.Background() }
 
 // titleOp changes the title of a session.
-func titleOp(s *Store, id string) change.Op {
+func titleOp(s *sqlstore.Store, id string) change.Op {
 	ref := session.Ref{Kind: session.KindSession, Session: id}
 	pre, err := s.Read(noContext(), []session.Ref{ref})
 	if err != nil || pre[0] == nil {
@@ -43,9 +45,9 @@ func TestFailAtEveryStep(t *testing.T) {
 			if !storetest.Includes(k, 4) {
 				continue
 			}
-			path, id := unpack(t, "1.18.33")
+			path, id := dbtest.Unpack(t, "1.18.33")
 			if live {
-				agent(t, path)
+				dbtest.Agent(t, path)
 			}
 			if !failAt(t, path, id, k, seen) {
 				break
@@ -62,14 +64,14 @@ func TestFailAtEveryStep(t *testing.T) {
 func failAt(t *testing.T, path, id string, k int, seen map[change.State]int) bool {
 	t.Helper()
 	n := 0
-	s := open(t, path, Options{Step: func(string) error {
+	s := open(t, path, sqlstore.Options{Step: func(string) error {
 		if n++; n >= k {
 			return errCrash
 		}
 		return nil
 	}})
-	was := dump(t, path)
-	st, err := s.Prepare(t.Context(), change.Plan{Ops: mixedOps(t, load(t, s, id))})
+	was := dbtest.Dump(t, path)
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: dbtest.MixedOps(t, load(t, s, id))})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +86,7 @@ func settleAll(t *testing.T, path string, st change.Staged, was string, said cha
 	t.Helper()
 	for k := 1; ; k++ {
 		n := 0
-		again := open(t, path, Options{Step: func(string) error {
+		again := open(t, path, sqlstore.Options{Step: func(string) error {
 			if n++; n == k {
 				return errCrash
 			}
@@ -94,7 +96,7 @@ func settleAll(t *testing.T, path string, st change.Staged, was string, said cha
 		if settleErr != nil && n >= k {
 			continue
 		}
-		changed := dump(t, path) != was
+		changed := dbtest.Dump(t, path) != was
 		if settleErr != nil || changed != (out.State == change.Committed) || len(out.Conflicts) > 0 {
 			t.Fatalf("step %d: Settle = %+v, %v; changed: %v", k, out, settleErr, changed)
 		}
@@ -116,16 +118,16 @@ func TestKillAtEveryStep(t *testing.T) {
 			if !storetest.Includes(k, 4) {
 				continue
 			}
-			path, id := unpack(t, "1.2.27")
+			path, id := dbtest.Unpack(t, "1.2.27")
 			if live {
-				agent(t, path)
+				dbtest.Agent(t, path)
 			}
-			s := open(t, path, Options{})
-			was := dump(t, path)
-			ops := mixedOps(t, load(t, s, id))
+			s := open(t, path, sqlstore.Options{})
+			was := dbtest.Dump(t, path)
+			ops := dbtest.MixedOps(t, load(t, s, id))
 			ended = start(t, "crash", path, fmt.Sprintf("%s %d", id, k)).cmd.Wait() == nil
 			out, err := s.Settle(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
-			if changed := dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
+			if changed := dbtest.Dump(t, path) != was; err != nil || changed != (out.State == change.Committed) {
 				t.Fatalf("killed at %d: Settle = %+v, %v; changed: %v", k, out, err, changed)
 			}
 			seen[out.State]++
@@ -144,7 +146,7 @@ func crash(path, arg string) error {
 	if _, err := fmt.Sscan(arg, &id, &k); err != nil {
 		return err
 	}
-	s, err := Open(path, Options{Step: func(string) error {
+	s, err := sqlstore.Open(path, specs(), sqlstore.Options{Step: func(string) error {
 		if k--; k == 0 {
 			self, err := os.FindProcess(os.Getpid())
 			if err != nil {
@@ -158,12 +160,12 @@ func crash(path, arg string) error {
 	if err != nil {
 		return err
 	}
-	before, err := s.Load(noContext(), session.Head{ID: id})
+	before, err := read(noContext(), s, id)
 	if err != nil {
 		return err
 	}
 	t := &testing.T{}
-	out := run(backgroundT{t}, s, mixedOps(t, before))
+	out := run(backgroundT{t}, s, dbtest.MixedOps(t, before))
 	return out.Cause
 }
 
@@ -176,47 +178,47 @@ func (backgroundT) Context() context.Context { return noContext() }
 // so that a whole transaction is in the -wal and invisible. After Settle returned Aborted
 // it must not appear when the index is rebuilt.
 func TestStaleFrames(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	c := agent(t, path)
-	sql(t, c, "UPDATE session SET title = 'x'")
-	s := open(t, path, Options{})
-	ops := mixedOps(t, load(t, s, id))
-	was := dump(t, path)
+	path, id := dbtest.Unpack(t, "1.18.33")
+	c := dbtest.Agent(t, path)
+	dbtest.Exec(t, c, "UPDATE session SET title = 'x'")
+	s := open(t, path, sqlstore.Options{})
+	ops := dbtest.MixedOps(t, load(t, s, id))
+	was := dbtest.Dump(t, path)
 
 	// The same transaction in a copy gives the frames.
 	copied := copyFiles(t, path)
-	if out := run(t, open(t, copied, Options{}), ops); out.State != change.Committed {
+	if out := run(t, open(t, copied, sqlstore.Options{}), ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
-	frames := files(t, copied)[dbName+"-wal"]
-	write(t, path+"-wal", frames)
-	if hasText(load(t, open(t, copyFiles(t, path), Options{}), id), "changed") != true {
+	frames := dbtest.Files(t, copied)[dbtest.Name+"-wal"]
+	dbtest.Write(t, path+"-wal", frames)
+	if dbtest.HasText(load(t, open(t, copyFiles(t, path), sqlstore.Options{}), id), "changed") != true {
 		t.Fatal("the frames are no transaction: the test proves nothing")
 	}
-	if dump(t, path) != was {
+	if dbtest.Dump(t, path) != was {
 		t.Fatal("the frames are to be seen: the test proves nothing")
 	}
 	out, err := s.Settle(t.Context(), change.Staged{Store: s.ID(), Ops: ops})
 	if err != nil || out.State != change.Aborted {
 		t.Fatalf("Settle = %+v, %v", out, err)
 	}
-	if dump(t, path) != was {
+	if dbtest.Dump(t, path) != was {
 		t.Error("Settle changed rows")
 	}
-	if dump(t, copyFiles(t, path)) != was {
+	if dbtest.Dump(t, copyFiles(t, path)) != was {
 		t.Error("the transaction came back when the index was made anew")
 	}
-	sql(t, c, "UPDATE session SET title = 'y'")
+	dbtest.Exec(t, c, "UPDATE session SET title = 'y'")
 }
 
 // copyFiles is what a crash of every process leaves, with the -shm lost.
 func copyFiles(t testing.TB, path string) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name, data := range files(t, path) {
-		if name != dbName+"-shm" {
-			write(t, filepath.Join(dir, name), data)
+	for name, data := range dbtest.Files(t, path) {
+		if name != dbtest.Name+"-shm" {
+			dbtest.Write(t, filepath.Join(dir, name), data)
 		}
 	}
-	return filepath.Join(dir, dbName)
+	return filepath.Join(dir, dbtest.Name)
 }

@@ -1,4 +1,4 @@
-package database
+package sqlstore_test
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"os"
 	"testing"
 	"time"
+
+	"mend/sqlstore"
 
 	"golang.org/x/sys/unix"
 )
@@ -16,7 +18,7 @@ import (
 // beginning of 1970.
 func TestHeldSince(t *testing.T) {
 	path, _ := leftover(t, true)
-	s := open(t, path, Options{})
+	s := open(t, path, sqlstore.Options{})
 	before := time.Now()
 	first := start(t, "lock", path, "")
 	first.ready(t)

@@ -1,7 +1,8 @@
-package database
+package sqlstore_test
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,9 +15,112 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/session"
+	"mend/sqlstore"
 )
+
+// specs are the tables of the tests' databases: those of OpenCode, as far as the tests need
+// them.
+func specs() []sqlstore.TableSpec {
+	return []sqlstore.TableSpec{
+		{Kind: session.KindSession, Name: "session", Columns: []string{"id", "title"}, SessionRows: `"id" = ?1`},
+		{Kind: session.KindMessage, Name: "message", Data: "data", Parent: "session_id", Columns: []string{"id", "session_id", "data"}, SessionRows: `"session_id" = ?1`},
+		{Kind: session.KindPart, Name: "part", Data: "data", Parent: "message_id", Columns: []string{"id", "message_id", "session_id", "data"}, SessionRows: `"session_id" = ?1`},
+		{Name: "workspace", Columns: []string{"id"}, Optional: true},
+	}
+}
+
+func open(t testing.TB, path string, o sqlstore.Options) *sqlstore.Store {
+	t.Helper()
+	s, err := sqlstore.Open(path, specs(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// load reads the session in one transaction.
+func load(t testing.TB, s *sqlstore.Store, id string) *record.Session {
+	t.Helper()
+	loaded, err := read(t.Context(), s, id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return loaded
+}
+
+func read(ctx context.Context, s *sqlstore.Store, id string) (loaded *record.Session, err error) {
+	err = s.View(ctx, func(c *sqlstore.Conn) error {
+		loaded = &record.Session{Head: session.Head{ID: id}}
+		rows := func(kind session.Kind, where string, add func(r session.Record, id string)) error {
+			t := c.Table(kind)
+			return c.Query(t.SelectAll+" WHERE "+where, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
+				r := t.CopyRow(st)
+				own, _ := r.Col("id")
+				r.Ref = session.Ref{Kind: kind, Session: id}
+				add(r, string(own.Bytes))
+				return nil
+			})
+		}
+		err := rows(session.KindSession, "id = ?1", func(r session.Record, _ string) {
+			title, _ := r.Col("title")
+			loaded.Info, loaded.Title = r, string(title.Bytes)
+		})
+		if err != nil {
+			return err
+		}
+		err = rows(session.KindMessage, "session_id = ?1 ORDER BY time_created, id", func(r session.Record, id string) {
+			r.Ref.Message = id
+			loaded.Messages = append(loaded.Messages, record.NewMessage(r))
+		})
+		if err != nil {
+			return err
+		}
+		return rows(session.KindPart, "session_id = ?1 ORDER BY id", func(r session.Record, id string) {
+			message, _ := r.Col("message_id")
+			r.Ref.Message, r.Ref.Part = string(message.Bytes), id
+			if m := loaded.Message(r.Ref.Message); m != nil {
+				m.Parts = append(m.Parts, record.NewPart(r))
+			}
+		})
+	})
+	return loaded, err
+}
+
+// sessionIDs returns the ids of all sessions.
+func sessionIDs(ctx context.Context, s *sqlstore.Store) (ids []string, err error) {
+	err = s.View(ctx, func(c *sqlstore.Conn) (err error) {
+		ids, err = c.Strings("SELECT id FROM session")
+		return err
+	})
+	return ids, err
+}
+
+// conflictsIn returns the conflicts of an error.
+func conflictsIn(err error) []change.Conflict {
+	var c *change.ConflictError
+	if errors.As(err, &c) {
+		return c.Conflicts
+	}
+	return nil
+}
+
+// run prepares and commits ops.
+func run(t testing.TB, s *sqlstore.Store, ops []change.Op) change.Outcome {
+	t.Helper()
+	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Commit(t.Context(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
 
 // TestMain lets a test start this program again as another process with a role.
 func TestMain(m *testing.M) {
@@ -52,17 +156,17 @@ func play(role, path, arg string) error {
 	case "crash":
 		return crash(path, arg)
 	case "read":
-		s, err := Open(path, Options{})
+		s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
 		if err != nil {
 			return err
 		}
-		got, err := s.Load(noContext(), session.Head{ID: arg})
+		got, err := read(noContext(), s, arg)
 		if err == nil {
 			fmt.Println(len(got.Messages), "messages")
 		}
 		return err
 	case "write":
-		s, err := Open(path, Options{})
+		s, err := sqlstore.Open(path, specs(), sqlstore.Options{})
 		if err != nil {
 			return err
 		}
@@ -156,8 +260,8 @@ func (p *process) end(t testing.TB) string {
 }
 
 func TestHeld(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
 	is := func(want bool) {
 		t.Helper()
 		if held, err := s.Held(t.Context()); held.IsZero() == want || err != nil {
@@ -168,11 +272,11 @@ func TestHeld(t *testing.T) {
 	p := start(t, "hold", path, "")
 	p.ready(t)
 	is(true)
-	run(t, s, mixedOps(t, load(t, s, id)))
+	run(t, s, dbtest.MixedOps(t, load(t, s, id)))
 	is(true)
 	p.end(t)
 	is(false)
-	if n := len(files(t, path)); n != 1 {
+	if n := len(dbtest.Files(t, path)); n != 1 {
 		t.Errorf("%d files are left, want 1", n)
 	}
 }
@@ -180,17 +284,17 @@ func TestHeld(t *testing.T) {
 // TestTwoProcesses writes beside a process that writes as fast as it can: both
 // keep all they wrote.
 func TestTwoProcesses(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
-	was := dump(t, path)
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	was := dbtest.Dump(t, path)
 	p := start(t, "hammer", path, "")
 	p.ready(t)
-	ops := mixedOps(t, load(t, s, id))
+	ops := dbtest.MixedOps(t, load(t, s, id))
 	for range 25 {
 		if out := run(t, s, ops); out.State != change.Committed {
 			t.Fatalf("Commit = %+v", out)
 		}
-		if got := load(t, s, id); !hasText(got, "changed") || len(got.Messages) != 10 {
+		if got := load(t, s, id); !dbtest.HasText(got, "changed") || len(got.Messages) != 10 {
 			t.Fatal("the change is not to be seen")
 		}
 		if out := run(t, s, change.Inverse(ops)); out.State != change.Committed {
@@ -201,12 +305,12 @@ func TestTwoProcesses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	now := dump(t, path)
+	now := dbtest.Dump(t, path)
 	if got := strings.Count(now, "\nsession id=4:"+fmt.Sprintf("%x", "ses_hammer")); got != n || n == 0 {
 		t.Errorf("%d sessions, want the %d that were added", got, n)
 	}
-	alter(t, path, "DELETE FROM session WHERE id LIKE 'ses_hammer%'")
-	if dump(t, path) != was {
+	dbtest.Alter(t, path, "DELETE FROM session WHERE id LIKE 'ses_hammer%'")
+	if dbtest.Dump(t, path) != was {
 		t.Error("rows changed that nobody meant")
 	}
 	t.Logf("%d transactions of the other process beside 50 of ours", n)

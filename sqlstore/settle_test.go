@@ -1,16 +1,18 @@
-package database
+package sqlstore_test
 
 import (
 	"testing"
 
 	"mend/change"
+	"mend/internal/dbtest"
 	"mend/session"
+	"mend/sqlstore"
 )
 
 // TestSettle checks the outcome for each combination of what the rows hold.
 func TestSettle(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
 	before := load(t, s, id)
 	after := before.Clone()
 	for i := range 2 {
@@ -45,16 +47,16 @@ func TestSettle(t *testing.T) {
 				run(t, s, change.Inverse(ops[:1]))
 			}
 			if c.do != "" {
-				alter(t, path, c.do)
+				dbtest.Alter(t, path, c.do)
 			}
-			was := dump(t, path)
+			was := dbtest.Dump(t, path)
 			for range 2 {
 				out, err := s.Settle(t.Context(), st)
 				if err != nil || out.State != c.want || len(out.Conflicts) != c.count {
 					t.Errorf("Settle = %+v, %v; want %s", out, err, c.want)
 				}
 			}
-			if dump(t, path) != was {
+			if dbtest.Dump(t, path) != was {
 				t.Error("Settle changed rows")
 			}
 			restore(t, s, ops)
@@ -65,9 +67,9 @@ func TestSettle(t *testing.T) {
 // TestAbsentRows checks the outcome if rows are absent. Any program may have deleted
 // them, so absence alone is no proof that a deletion of the plan took effect.
 func TestAbsentRows(t *testing.T) {
-	path, id := unpack(t, "1.18.33")
-	s := open(t, path, Options{})
-	all := mixedOps(t, load(t, s, id))
+	path, id := dbtest.Unpack(t, "1.18.33")
+	s := open(t, path, sqlstore.Options{})
+	all := dbtest.MixedOps(t, load(t, s, id))
 	part := map[string]change.Op{}
 	for _, o := range partOps(all, load(t, s, id).Messages[1].ID) {
 		part[o.Verb()] = o
@@ -92,11 +94,11 @@ func TestAbsentRows(t *testing.T) {
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			st, err := s.Prepare(t.Context(), change.Plan{Ops: c.ops})
-			must(t, err)
+			dbtest.Must(t, err)
 			if c.done {
 				run(t, s, c.ops)
 			}
-			alter(t, path, c.do...)
+			dbtest.Alter(t, path, c.do...)
 			if out, err := s.Settle(t.Context(), st); err != nil || out.State != c.want {
 				t.Errorf("Settle = %+v, %v; want %s", out, err, c.want)
 			}
@@ -108,12 +110,12 @@ func TestAbsentRows(t *testing.T) {
 func quote(s string) string { return "'" + s + "'" }
 
 // restore makes every row hold its Pre again.
-func restore(t *testing.T, s *Store, ops []change.Op) {
+func restore(t *testing.T, s *sqlstore.Store, ops []change.Op) {
 	t.Helper()
 	var force []change.Op
 	for _, o := range ops {
 		now, err := s.Read(t.Context(), []session.Ref{o.Ref})
-		must(t, err)
+		dbtest.Must(t, err)
 		if !now[0].Equal(o.Pre) {
 			force = append(force, change.Op{Ref: o.Ref, Pre: now[0], Post: o.Pre})
 		}
