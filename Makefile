@@ -54,7 +54,7 @@ fuzz-keep: # what this machine found last, which is the hardest to find again, g
 faults: # every verb that writes, killed and failed at every call; as root also power cuts and full disks. FAULTS=sample: at every fifth
 	FAULTTEST=$(FAULTS) go test -count=1 -timeout 30m -parallel 4 ./internal/faulttest
 
-faults-table: # the same, and the table in the README
+faults-table: # the same, and the table in docs/verified.md
 	FAULTTEST=full go test -count=1 -timeout 30m -parallel 4 ./internal/faulttest -update
 
 torture: # every error, every loss of power, every pair of cuts, a crowd, damaged journals, fuzzing: for a night

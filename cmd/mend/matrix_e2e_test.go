@@ -41,7 +41,7 @@ func TestMatrix(t *testing.T) {
 			})
 		}
 	})
-	m.checkReadme(t)
+	m.checkPage(t)
 }
 
 // run tests one damage and returns a short description of the outcome.
@@ -100,7 +100,7 @@ func (m *matrix) put(name string, version int, outcome string) {
 	m.cells[name] = row
 }
 
-// merge returns the table of the README, in Markdown, with the cells of m instead of its own,
+// merge returns the table of docs/verified.md, with the cells of m instead of its own,
 // and the cells that differ.
 func (m *matrix) merge(readme string) (table string, differ []string) {
 	had := map[string][]string{}
@@ -121,7 +121,7 @@ func (m *matrix) merge(readme string) (table string, differ []string) {
 			if cell == "" {
 				row[i] = was
 			} else if cell != was {
-				differ = append(differ, w.Name+" on "+damage.Versions[i]+": "+cell+", README: "+was)
+				differ = append(differ, w.Name+" on "+damage.Versions[i]+": "+cell+", the page: "+was)
 			}
 		}
 		b.WriteString("| " + w.Name + " | " + strings.Join(row[:], " | ") + " |\n")
@@ -129,33 +129,33 @@ func (m *matrix) merge(readme string) (table string, differ []string) {
 	return b.String(), differ
 }
 
-// The lines around the matrix in README.md.
+// The lines around the matrix in docs/verified.md.
 const (
 	matrixBegin = "<!-- matrix: written by TestMatrix -update -->\n"
 	matrixEnd   = "<!-- end of matrix -->\n"
 )
 
-// checkReadme compares the cells that were tested with the README. With -update it writes
+// checkPage compares the cells that were tested with docs/verified.md. With -update it writes
 // them.
-func (m *matrix) checkReadme(t *testing.T) {
+func (m *matrix) checkPage(t *testing.T) {
 	t.Helper()
-	const readme = "../../README.md"
-	data, err := os.ReadFile(readme)
+	const page = "../../docs/verified.md"
+	data, err := os.ReadFile(page)
 	if err != nil {
 		t.Fatal(err)
 	}
 	head, rest, begins := strings.Cut(string(data), matrixBegin)
 	was, tail, ends := strings.Cut(rest, matrixEnd)
 	if !begins || !ends {
-		t.Fatal("README.md has no place for the matrix")
+		t.Fatal("docs/verified.md has no place for the matrix")
 	}
 	table, differ := m.merge(was)
 	switch {
 	case *update:
-		if err := os.WriteFile(readme, []byte(head+matrixBegin+"\n"+table+"\n"+matrixEnd+tail), 0o644); err != nil {
+		if err := os.WriteFile(page, []byte(head+matrixBegin+"\n"+table+"\n"+matrixEnd+tail), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	case len(differ) > 0:
-		t.Errorf("the matrix in README.md is not what was found; -update writes it:\n%s", strings.Join(differ, "\n"))
+		t.Errorf("the matrix in docs/verified.md is not what was found; -update writes it:\n%s", strings.Join(differ, "\n"))
 	}
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-var update = flag.Bool("update", false, "write the table of what was found into the README")
+var update = flag.Bool("update", false, "write the table of what was found into docs/verified.md")
 
 // A sweepResult counts the outcomes of one sweep.
 type sweepResult struct {
@@ -73,26 +73,26 @@ func (tb *table) String() string {
 	return s.String()
 }
 
-// The marks around the table in the README.
+// The marks around the table in docs/verified.md.
 const (
 	tableBegin = "<!-- faults: written by make faults-table -->\n"
 	tableEnd   = "<!-- end of faults -->\n"
 )
 
-// publish writes the table into the README.
+// publish writes the table into docs/verified.md.
 func (tb *table) publish() error {
-	const readme = "../../README.md"
-	data, err := os.ReadFile(readme)
+	const page = "../../docs/verified.md"
+	data, err := os.ReadFile(page)
 	if err != nil {
 		return err
 	}
 	before, rest, ok := bytes.Cut(data, []byte(tableBegin))
 	_, after, ok2 := bytes.Cut(rest, []byte(tableEnd))
 	if !ok || !ok2 {
-		return fmt.Errorf("%s has no place for the table", readme)
+		return fmt.Errorf("%s has no place for the table", page)
 	}
 	text := string(before) + tableBegin + tb.String() + tableEnd + string(after)
-	return os.WriteFile(readme, []byte(text), 0o644)
+	return os.WriteFile(page, []byte(text), 0o644)
 }
 
 // report adds the result of a sweep to the table, and its problems to the test.
