@@ -185,6 +185,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 		}
 		lists[i] = ops
 		cause.Entries = append(cause.Entries, e.Seq)
+		cause.Title = e.Cause.Title
 		es[i].Ops, es[i].Cause = nil, change.Cause{} // they are not needed, and large
 	}
 	ops, err := undo.Revert(lists...)
@@ -282,7 +283,7 @@ func (c *Client) ProposeResolve(ctx context.Context, id string, d Decision) (e c
 		if !e.Store.Same(c.store.ID()) {
 			return fmt.Errorf("resolving repair %s: %w: %s", e.ID, ErrOtherStore, e.Store.Root)
 		}
-		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d)}}
+		p = change.Plan{Session: e.Session, Cause: change.Cause{Kind: change.CauseResolve, Entries: []uint64{e.Seq}, Text: string(d), Title: e.Cause.Title}}
 		ops, err := j.Ops(e)
 		if err != nil || d == Keep {
 			return err

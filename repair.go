@@ -63,7 +63,7 @@ func (c *Client) LastUndone(_ context.Context, id string) (bool, error) {
 // wrote to the same records, or uses the journal or the store.
 var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millisecond, 800 * time.Millisecond}
 
-// Repair plans the repair of one session and applies it. It returns the id of the
+// Repair plans the repair of one session for a running agent and applies it. It returns the id of the
 // journal entry, "" if there was nothing to repair. Of r.Options it uses Version
 // alone. It sets r.All if the same error was repaired before, as
 // [Client.ProposeRepair] does. If another program interferes, it retries, and
@@ -106,6 +106,7 @@ func (c *Client) repair(ctx context.Context, id string, r repair.Request, accept
 			return "", result, err
 		}
 	}
+	result.Plan.Cause.Live = true
 	e, err := c.Apply(ctx, result.Plan)
 	return e.ID, result, err
 }

@@ -167,6 +167,7 @@ func (c *Client) plan(ctx context.Context, head session.Head, r repair.Request) 
 	}
 	result, err := repair.Plan(head.ID, s, r)
 	result.After = nil
+	result.Plan.Cause.Title = head.Title
 	return result, err
 }
 

@@ -29,6 +29,21 @@ type Cause struct {
 	Entries   []uint64  `json:"of,omitempty"`        // numbers of the entries that an undo, redo or decision is about
 	Partial   bool      `json:"partial,omitempty"`   // an undo of some records only: Entries do not count as undone
 	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and how it is fixed, in words
+
+	Live     bool      `json:"live,omitempty"`     // it was made for a running agent
+	Title    string    `json:"title,omitempty"`    // of the session; "" in the entries of older versions
+	Findings []Finding `json:"findings,omitempty"` // what was wrong; none in the entries of older versions
+}
+
+// A Finding is what was wrong with a session and what was done about it. Why, Fix and Loses are
+// sentences for a person.
+type Finding struct {
+	Rule  string `json:"rule"` // the code of the rule
+	Class string `json:"class"`
+	Why   string `json:"why"`
+	Fix   string `json:"fix"`
+	Loses string `json:"loses,omitempty"` // what the user lost by it; "" for nothing
+	Count int    `json:"count"`           // how many findings of the session are alike
 }
 
 // A CauseKind is the kind of a [Cause].

@@ -139,6 +139,21 @@ func (d *decoder) digest() *change.Digest {
 type causeText struct {
 	Text      []byte   `json:"text,omitempty"`
 	Diagnoses [][]byte `json:"diagnoses,omitempty"`
+
+	// Added later: mend before it ignores them, and its entries have none.
+	Live     bool          `json:"live,omitempty"`
+	Title    []byte        `json:"title,omitempty"`
+	Findings []findingText `json:"findings,omitempty"`
+}
+
+// A findingText is a [change.Finding]. Frozen.
+type findingText struct {
+	Rule  []byte `json:"rule"`
+	Class []byte `json:"class"`
+	Why   []byte `json:"why"`
+	Fix   []byte `json:"fix"`
+	Loses []byte `json:"loses,omitempty"`
+	Count int    `json:"count"`
 }
 
 // An outcomeText holds the free text of a finish event. Frozen.
@@ -153,11 +168,27 @@ type conflictText struct {
 }
 
 func encodeCause(c change.Cause) []byte {
-	if c.Text == "" && len(c.Diagnoses) == 0 {
+	if c.Text == "" && len(c.Diagnoses) == 0 && c.Title == "" && len(c.Findings) == 0 && !c.Live {
 		return nil
 	}
-	b, _ := json.Marshal(causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses)}) // bytes always marshal
+	t := causeText{Text: []byte(c.Text), Diagnoses: toBytes(c.Diagnoses), Live: c.Live, Title: []byte(c.Title)}
+	for _, f := range c.Findings {
+		t.Findings = append(t.Findings, findingText{
+			Rule: []byte(f.Rule), Class: []byte(f.Class), Why: []byte(f.Why), Fix: []byte(f.Fix), Loses: []byte(f.Loses), Count: f.Count,
+		})
+	}
+	b, _ := json.Marshal(t) // bytes and numbers always marshal
 	return b
+}
+
+// addTo sets the texts of a cause.
+func (t causeText) addTo(c *change.Cause) {
+	c.Text, c.Diagnoses, c.Live, c.Title = string(t.Text), toStrings(t.Diagnoses), t.Live, string(t.Title)
+	for _, f := range t.Findings {
+		c.Findings = append(c.Findings, change.Finding{
+			Rule: string(f.Rule), Class: string(f.Class), Why: string(f.Why), Fix: string(f.Fix), Loses: string(f.Loses), Count: f.Count,
+		})
+	}
 }
 
 func encodeOutcome(o change.Outcome) []byte {

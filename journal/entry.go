@@ -236,7 +236,7 @@ func (j *Journal) addTexts(e *change.Entry, st *entryState) error {
 	if err := j.readText(st.begin.Begin.Text, &cause); err != nil {
 		return err
 	}
-	e.Cause.Text, e.Cause.Diagnoses = string(cause.Text), toStrings(cause.Diagnoses)
+	cause.addTo(&e.Cause)
 	if st.finish == nil {
 		return nil
 	}

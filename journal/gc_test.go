@@ -28,7 +28,7 @@ func TestForget(t *testing.T) {
 	dir := storetest.FastDir(t)
 	j := mustOpen(t, dir, Options{})
 	secret := &change.Image{Data: marker}
-	cause := change.Cause{Kind: change.CauseError, Text: string(marker), Diagnoses: []string{"d"}}
+	cause := change.Cause{Kind: change.CauseError, Text: string(marker), Diagnoses: []string{"d"}, Title: string(marker)}
 	a := mustBegin(t, j, cause, change.Op{Ref: partRef(1), Pre: secret}, change.Op{Ref: partRef(2), Post: image("shared")})
 	a, err := j.Finish(a, change.Outcome{State: change.Committed, Conflicts: []change.Conflict{{Ref: partRef(1), Why: string(marker)}}, Kept: []string{"k"}})
 	if err != nil {
@@ -56,7 +56,7 @@ func TestForget(t *testing.T) {
 		t.Error(err)
 	}
 	got := mustGet(t, j, a)
-	if !got.Forgotten || got.Cause.Text != "" || got.Cause.Diagnoses != nil || got.Conflicts != nil || len(got.Ops) != 2 || got.State != change.Committed || got.Ops[0] != a.Ops[0] && *got.Ops[0].Pre != *a.Ops[0].Pre {
+	if !got.Forgotten || got.Cause.Text != "" || got.Cause.Diagnoses != nil || got.Cause.Title != "" || got.Conflicts != nil || len(got.Ops) != 2 || got.State != change.Committed || got.Ops[0] != a.Ops[0] && *got.Ops[0].Pre != *a.Ops[0].Pre {
 		t.Errorf("Get = %+v", got)
 	}
 	if _, err := j.Ops(a); !errors.Is(err, ErrForgotten) {

@@ -77,8 +77,17 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	if r.Error != nil {
 		c.Kind, c.Text = change.CauseError, r.Error.Text
 	}
+	at := map[change.Finding]int{} // their places, without counts
 	for _, d := range fixed {
 		c.Diagnoses = append(c.Diagnoses, d.Why+" "+d.Fix)
+		f := change.Finding{Rule: d.Rule, Class: string(d.Class), Why: d.Why, Fix: d.Fix, Loses: d.Loses}
+		i, ok := at[f]
+		if !ok {
+			i = len(c.Findings)
+			at[f] = i
+			c.Findings = append(c.Findings, f)
+		}
+		c.Findings[i].Count++
 	}
 	return c
 }

@@ -29,6 +29,7 @@ type app struct {
 	answer   map[string]any // of --json, printed at the end
 	writeErr error          // the first failure to write to out
 	stdin    *bufio.Reader  // see input
+	gitPatch bool           // patches are in the form of "git diff"
 
 	parsed bool            // the command line is valid and the verb runs
 	noted  map[string]bool // the texts that printNote has printed

@@ -17,30 +17,6 @@ const maxLine = 160
 // indent is the indentation of one level of JSON.
 const indent = "  "
 
-// printOps prints the diff of each op.
-func (a *app) printOps(ops []change.Op) {
-	defer a.bufferOutput()()
-	for _, o := range ops {
-		if o.Ref.Kind == session.KindFile {
-			a.printFile(o)
-			continue
-		}
-		a.printf("  %s %s %s\n", bold(opMark(o)+" "+o.Verb()), o.Ref.Kind, o.Ref)
-		if hasDiff(o.Ref) {
-			a.printDiff(o.Pre, o.Post)
-		}
-	}
-}
-
-// printFile prints an op on a user file without its contents.
-func (a *app) printFile(o change.Op) {
-	verb, i := "move away", o.Pre
-	if i == nil {
-		verb, i = "put back", o.Post
-	}
-	a.printf("  %s file %s  %s\n", bold(opMark(o)+" "+verb), o.Ref, faint(size(int64(len(i.Data)))+", mode "+i.Mode.String()))
-}
-
 // hasDiff reports whether changes of the record are shown as a diff.
 func hasDiff(r session.Ref) bool {
 	return r.Kind != session.KindFolder && r.Kind != session.KindFile

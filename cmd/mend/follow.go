@@ -19,7 +19,7 @@ const followInterval = 300 * time.Millisecond
 
 // followLog shows the entries, oldest first, and then each entry that is added or
 // changes its state, until the context ends.
-func (a *app) followLog(ctx context.Context, q journal.Query) error {
+func (a *app) followLog(ctx context.Context, q logQuery) error {
 	dir, err := a.opt.JournalDir()
 	if err != nil {
 		return err
@@ -30,7 +30,7 @@ func (a *app) followLog(ctx context.Context, q journal.Query) error {
 	var seen time.Time
 	for tick := time.NewTicker(followInterval); ; {
 		if changed := journalModTime(dir); changed != seen || seen.IsZero() {
-			es, err := a.opt.Log(q)
+			es, err := q.entries(a)
 			var locked *journal.LockedError
 			if err != nil && !errors.As(err, &locked) {
 				tick.Stop()
@@ -71,7 +71,8 @@ func (a *app) showNew(es []change.Entry, shown map[string]change.State, asJSON b
 		}
 		shown[e.ID] = state
 		if !asJSON {
-			a.printEntryLine(e)
+			a.printRows([][]string{a.entryRow(e)}, "")
+			a.printEntryList("", entryError(e))
 			continue
 		}
 		answer := a.newAnswer()

@@ -1,39 +1,132 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"mend"
 	"mend/change"
 	"mend/journal"
+	"mend/repair"
 )
 
+// logFlags are the flags of log.
+type logFlags struct {
+	limit   int
+	session string
+	follow  bool
+	classes []string
+	sessionFilter
+}
+
 func (a *app) logVerb() *cobra.Command {
-	var q journal.Query
-	var follow bool
+	var f logFlags
 	cmd := &cobra.Command{
-		Use:   "log",
-		Short: "List what was done, the newest first",
-		Args:  noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if follow {
-				return a.followLog(cmd.Context(), q)
+		Use:   "log [SESSION]",
+		Short: "List repairs and undos, newest first",
+		Long: `Log lists what was done: the repair id, when, whether it is in force, what was fixed,
+and the title of the session. SESSION is an id, the start of one, a title or a part of
+it, . for the newest session of this folder, or @ for the newest of all.`,
+		Example: `  mend log                    everything
+  mend log "dark mode" -n 3   the last three changes of a session
+  mend log --here --since 7d  of this folder, in the last week`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			if len(names) == 1 {
+				if f.session != "" {
+					return usagef("log takes one session")
+				}
+				f.session = names[0]
 			}
-			es, err := a.opt.Log(q)
+			q, err := a.logQuery(cmd.Context(), f)
 			if err != nil {
 				return err
 			}
-			return a.printEntries(es, "Nothing was repaired yet.")
+			if f.follow {
+				return a.followLog(cmd.Context(), q)
+			}
+			es, err := q.entries(a)
+			if err != nil {
+				return err
+			}
+			return a.printEntries(es, q.none)
 		},
 	}
-	cmd.Flags().IntVarP(&q.Limit, "limit", "n", 0, "at most so many (default: all)")
-	cmd.Flags().StringVar(&q.Session, "session", "", "only of this session")
-	cmd.Flags().BoolVarP(&follow, "follow", "f", false, "list the oldest first, and go on with what comes, until a signal; with --json one object a line")
+	fl := cmd.Flags()
+	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` entries")
+	fl.StringVar(&f.session, "session", "", "only of this session")
+	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+classList())
+	f.sessionFilter.add(fl)
+	fl.BoolVarP(&f.follow, "follow", "f", false, "show the oldest first and keep following new entries; with --json, one object per line")
 	return cmd
+}
+
+// A logQuery says which entries log lists.
+type logQuery struct {
+	journal journal.Query
+	limit   int
+	after   time.Time
+	classes []repair.Class
+	here    map[string]bool // sessions of the working folder; nil for all
+	none    string          // what is printed if there are no entries
+}
+
+func (a *app) logQuery(ctx context.Context, f logFlags) (q logQuery, err error) {
+	q = logQuery{limit: f.limit, none: "Nothing was repaired yet."}
+	if f.limit < 0 {
+		return q, usagef("--limit %d: want a number of entries", f.limit)
+	}
+	if q.classes, err = parseClasses(f.classes); err != nil {
+		return q, err
+	}
+	if q.after, err = f.after(); err != nil {
+		return q, err
+	}
+	if f.session != "" {
+		if q.journal.Session, err = a.repairedSession(ctx, f.session); err != nil {
+			return q, err
+		}
+		q.none = fmt.Sprintf("No repairs of session %s.", q.journal.Session)
+	}
+	if f.here {
+		heads, err := a.knownSessions(ctx)
+		if err != nil {
+			return q, err
+		}
+		q.here = map[string]bool{}
+		here := mend.Here(heads, workingFolder())
+		for _, h := range heads {
+			q.here[h.ID] = here(h)
+		}
+	}
+	if q.here != nil || q.classes != nil || !q.after.IsZero() {
+		q.none = "No such repairs."
+	} else {
+		q.journal.Limit = f.limit
+	}
+	return q, nil
+}
+
+// entries returns the entries of the query, newest first.
+func (q logQuery) entries(a *app) ([]change.Entry, error) {
+	es, err := a.opt.Log(q.journal)
+	if err != nil {
+		return nil, err
+	}
+	es = slices.DeleteFunc(es, func(e change.Entry) bool {
+		return q.here != nil && !q.here[e.Session] || e.Time.Before(q.after) ||
+			q.classes != nil && !slices.ContainsFunc(e.Cause.Findings, func(f change.Finding) bool { return slices.Contains(q.classes, repair.Class(f.Class)) })
+	})
+	if q.limit > 0 && len(es) > q.limit {
+		es = es[:q.limit]
+	}
+	return es, nil
 }
 
 // printEntries prints one line for each entry, or none if there are no entries.
@@ -43,34 +136,52 @@ func (a *app) printEntries(es []change.Entry, none string) error {
 		return nil
 	}
 	defer a.bufferOutput()()
-	for _, e := range es {
-		a.printEntryLine(e)
+	rows := make([][]string, len(es))
+	for i, e := range es {
+		rows[i] = a.entryRow(e)
 	}
+	a.printRows(rows, "")
 	if len(es) == 0 {
 		a.printf("%s\n", none)
 	}
 	return nil
 }
 
-func (a *app) printEntryLine(e change.Entry) {
-	a.printf("%s  %s  %-10s %s  %s, %s\n", bold(e.ID), faint(e.Time.Local().Format("2006-01-02 15:04")),
-		stateWord(e), e.Session, causeText(e), count(len(e.Ops), "record"))
+// entryRow returns the id, the age, the state, what was done, and the session of an entry.
+func (a *app) entryRow(e change.Entry) []string {
+	what := causeText(e)
+	if a.width == 0 || a.width >= wideTerminal {
+		what += ", " + count(len(e.Ops), "record")
+	}
+	id := ""
+	if a.width == 0 && strings.TrimSpace(e.Cause.Title) != "" { // else it is in place of the title
+		id = escape(e.Session)
+	}
+	return []string{bold(e.ID), faint(age(time.Since(e.Time))), stateWord(e), what, id, entryTitle(e)}
 }
 
-// stateWord returns the state of an entry in its colour, padded.
+// entryTitle returns how the session of an entry is shown: by its title, or by its id in entries
+// of older versions.
+func entryTitle(e change.Entry) string {
+	if strings.TrimSpace(e.Cause.Title) == "" {
+		return escape(e.Session)
+	}
+	return oneLine(e.Cause.Title, 200)
+}
+
+// stateWord returns the state of an entry in its colour.
 func stateWord(e change.Entry) string {
-	word := string(e.State)
 	switch {
 	case e.Forgotten:
-		return faint(fmt.Sprintf("%-10s", "forgotten"))
+		return faint("forgotten")
 	case e.State == change.Committed && e.UndoneBy != "":
-		return faint(fmt.Sprintf("%-10s", "undone"))
+		return faint("undone")
 	case e.State == change.Committed:
-		return good(fmt.Sprintf("%-10s", word))
+		return good(e.State)
 	case e.State == change.Pending, e.State == change.Conflicted:
-		return bad(fmt.Sprintf("%-10s", word))
+		return bad(e.State)
 	}
-	return faint(fmt.Sprintf("%-10s", word))
+	return faint(e.State)
 }
 
 // causeText returns the cause of an entry in a few words.
@@ -89,21 +200,48 @@ func causeText(e change.Entry) string {
 		return "redo, takes back " + ids
 	case change.CauseResolve:
 		return "resolves " + ids + ": " + oneLine(e.Cause.Text, 20)
-	case change.CauseError:
-		return "repair after an API error"
 	case change.CauseOrphans:
 		return "orphans put away"
+	case change.CauseError:
+		return fixedClasses(e, "repair after an API error")
 	default:
-		return "repair"
+		return fixedClasses(e, "repair")
 	}
+}
+
+// fixedClasses returns the class that an entry fixed, with the number of other findings; or else
+// what is known of entries of older versions.
+func fixedClasses(e change.Entry, unknown string) string {
+	if len(e.Cause.Findings) == 0 {
+		return unknown
+	}
+	n := -1
+	for _, f := range e.Cause.Findings {
+		n += max(f.Count, 1)
+	}
+	text := oneLine(e.Cause.Findings[0].Class, 40)
+	if n > 0 {
+		text += fmt.Sprintf(" +%d", n)
+	}
+	return text
 }
 
 func (a *app) showVerb() *cobra.Command {
 	return &cobra.Command{
-		Use:   "show ID",
-		Short: "Tell the whole story of a repair, with the difference of every record",
-		Args:  cobra.ExactArgs(1),
+		Use:   "show [ID]",
+		Short: "Show what a repair changed, and why",
+		Long: `Show says why a repair was made, what it changed, what was lost by it and how to undo
+it, with the diff of every record. Without an id it shows the newest repair that is in
+force.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, ids []string) error {
+			if len(ids) == 0 {
+				newest, err := a.newestRepair("no repair is in force", inForce)
+				if err != nil {
+					return err
+				}
+				ids = []string{newest.ID}
+			}
 			e, ops, err := a.opt.Show(ids[0])
 			if err != nil {
 				return err
@@ -112,54 +250,156 @@ func (a *app) showVerb() *cobra.Command {
 				a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, ops)}}
 				return nil
 			}
-			a.printEntry(e, ops)
+			a.page(func() { a.printEntry(e, ops) })
 			return nil
 		},
 	}
 }
 
-func (a *app) printEntry(e change.Entry, ops []change.Op) {
+// printEntryHead prints what an entry is: its session, why it was made, what it changed, and what
+// was lost.
+func (a *app) printEntryHead(e change.Entry) {
+	defer a.bufferOutput()()
+	by := "mend " + e.Version
+	if e.Cause.Live {
+		by += ", for the running agent (watch or plugin)"
+	}
 	a.printf("%s %s  %s\n", bold("repair"), bold(e.ID), stateWord(e))
 	for _, row := range [][2]string{
-		{"session", e.Session},
-		{"store", e.Store.Root},
-		{"time", e.Time.Local().Format(time.RFC1123)},
-		{"by", "mend " + e.Version},
-		{"cause", causeText(e)},
-		{"undone by", e.UndoneBy},
-		{"resolved", e.Resolved},
+		{"Session", sessionOfEntry(e)},
+		{"Store", escape(shortenHome(e.Store.Root))},
+		{"Time", e.Time.Local().Format(time.RFC1123) + ", " + age(time.Since(e.Time)) + ", by " + escape(by)},
+		{"Undone by", e.UndoneBy},
+		{"Resolved", escape(e.Resolved)},
 	} {
 		if row[1] != "" {
-			a.printf("  %-10s %s\n", row[0], escape(row[1]))
+			a.printf("  %-9s  %s\n", row[0], cutLine(row[1], a.entryWidth()))
 		}
 	}
-	if e.Cause.Text != "" && e.Cause.Kind == change.CauseError {
-		a.printf("  %-10s %s\n", "error", oneLine(e.Cause.Text, 400))
-	}
-	for _, d := range e.Cause.Diagnoses {
-		a.printf("  %-10s %s\n", "found", escape(d))
-	}
+	a.printEntryList("Why", append(entryFaults(e), entryError(e)...))
+	a.printEntryList("Changed", entryChanges(e))
+	a.printEntryList("Lost", entryLosses(e))
 	for _, c := range e.Conflicts {
-		a.printf("  %-10s %s %s: %s\n", bad("conflict"), c.Ref.Kind, c.Ref, escape(c.Why))
+		a.printf("  %-9s  %s %s: %s\n", bad("Conflict"), c.Ref.Kind, c.Ref, escape(c.Why))
 	}
 	for _, path := range e.Kept {
-		a.printf("  %-10s %s\n", "kept", escape(path))
+		a.printf("  %-9s  %s\n", "Kept", escape(path))
+	}
+}
+
+// entryWidth returns the columns for what follows a label, 0 if lines are not cut.
+func (a *app) entryWidth() int {
+	if a.width == 0 {
+		return 0
+	}
+	return a.width - len("  Undone by  ")
+}
+
+// printEntryList prints a label with a line for each text.
+func (a *app) printEntryList(label string, texts []string) {
+	for i, t := range texts {
+		if i > 0 {
+			label = ""
+		}
+		a.printf("  %-9s  %s\n", label, cutLine(t, a.entryWidth()))
+	}
+}
+
+func sessionOfEntry(e change.Entry) string {
+	if e.Cause.Title == "" {
+		return escape(e.Session)
+	}
+	return quotedTitle(e.Cause.Title, e.Session) + "  " + faint(escape(e.Session))
+}
+
+// entryFaults returns what was wrong, each sentence once.
+func entryFaults(e change.Entry) (texts []string) {
+	for _, f := range e.Cause.Findings {
+		texts = append(texts, fmt.Sprintf("%s%s (%s %s)", times(f.Count), sentence(f.Why), oneLine(f.Class, 40), oneLine(f.Rule, 40)))
+	}
+	if len(e.Cause.Findings) > 0 {
+		return texts
+	}
+	var old []string // of older versions: what was wrong and how it was fixed
+	numbers := map[string]int{}
+	for _, d := range e.Cause.Diagnoses {
+		if numbers[d]++; numbers[d] == 1 {
+			old = append(old, d)
+		}
+	}
+	for _, d := range old {
+		texts = append(texts, times(numbers[d])+oneLine(d, 1000))
+	}
+	if len(texts) == 0 {
+		texts = []string{causeText(e)}
+	}
+	return texts
+}
+
+// times returns how often something is there, "" for once.
+func times(n int) string {
+	if n <= 1 {
+		return ""
+	}
+	return fmt.Sprintf("%d × ", n)
+}
+
+// entryError returns the API error that a repair was made for.
+func entryError(e change.Entry) []string {
+	if e.Cause.Kind != change.CauseError || e.Cause.Text == "" {
+		return nil
+	}
+	return []string{"The error: " + oneLine(e.Cause.Text, 400)}
+}
+
+// entryChanges returns what was done, each sentence once, and how many records that changed.
+func entryChanges(e change.Entry) []string {
+	var texts []string
+	for _, f := range e.Cause.Findings {
+		if t := times(f.Count) + sentence(f.Fix); !slices.Contains(texts, t) {
+			texts = append(texts, t)
+		}
+	}
+	return append(texts, count(len(e.Ops), "record"))
+}
+
+// entryLosses returns what was lost. Of undos, and of entries of older versions, nothing is known.
+func entryLosses(e change.Entry) []string {
+	if len(e.Cause.Findings) == 0 {
+		return nil
+	}
+	var texts []string
+	for _, f := range e.Cause.Findings {
+		if t := times(f.Count) + sentence(f.Loses); f.Loses != "" && !slices.Contains(texts, t) {
+			texts = append(texts, t)
+		}
+	}
+	if len(texts) == 0 {
+		return []string{"nothing"}
+	}
+	return texts
+}
+
+func (a *app) printEntry(e change.Entry, ops []change.Op) {
+	a.printEntryHead(e)
+	switch {
+	case ops == nil:
+		a.printf("  %-9s  %s\n", "Undo", "it can no longer be undone: its bytes were removed from the journal")
+	case e.State == change.Conflicted:
+		a.printf("  %-9s  %s decides: --keep, --back or --forward\n", "Undo", bold("mend resolve "+e.ID))
+	case e.State == change.Committed && e.UndoneBy != "":
+		a.printf("  %-9s  undone; %s applies it again\n", "Undo", bold("mend redo "+e.ID))
+	case e.State == change.Committed:
+		a.printf("  %-9s  %s\n", "Undo", bold("mend undo "+e.ID))
 	}
 	a.printf("\n")
 	if ops == nil {
-		a.printf("  %s\n", faint("The bytes were removed from the journal; this repair can no longer be undone."))
 		for _, o := range e.Ops {
 			a.printf("  %s %s %s\n", bold(opVerb(o.Pre == nil, o.Post == nil)), o.Ref.Kind, o.Ref)
 		}
 		return
 	}
 	a.printOps(ops)
-	if e.State == change.Conflicted {
-		a.printf("\n%s decides: --keep, --back or --forward.\n", bold("mend resolve "+e.ID))
-	}
-	if e.State == change.Committed && e.UndoneBy == "" {
-		a.printf("\n%s takes it back.\n", bold("mend undo "+e.ID))
-	}
 }
 
 func modeText(m uint32) string {

@@ -50,6 +50,9 @@ type diagnosisJSON struct {
 type repairJSON struct {
 	ID        string          `json:"id"` // "" if only planned
 	Session   string          `json:"session"`
+	Title     string          `json:"title,omitempty"`
+	Class     string          `json:"class,omitempty"` // of the first finding
+	Rule      string          `json:"rule,omitempty"`
 	State     string          `json:"state"`
 	Time      string          `json:"time,omitempty"`
 	Version   string          `json:"version,omitempty"`
@@ -76,6 +79,17 @@ type causeJSON struct {
 	Kind      string   `json:"kind"`
 	Text      string   `json:"text,omitempty"`
 	Diagnoses []string `json:"diagnoses,omitempty"`
+
+	Live     bool             `json:"live,omitempty"` // made for a running agent
+	Findings []change.Finding `json:"findings,omitempty"`
+}
+
+// setCause sets the members that follow from the cause.
+func (r *repairJSON) setCause(c change.Cause) {
+	r.Cause, r.Title = &causeJSON{string(c.Kind), c.Text, c.Diagnoses, c.Live, c.Findings}, c.Title
+	if len(c.Findings) > 0 {
+		r.Class, r.Rule = c.Findings[0].Class, c.Findings[0].Rule
+	}
 }
 
 type opJSON struct {
@@ -139,8 +153,9 @@ func entryJSON(e change.Entry, ops []change.Op) repairJSON {
 	r := repairJSON{
 		ID: e.ID, Session: e.Session, State: string(e.State), Time: e.Time.UTC().Format(time.RFC3339),
 		Version: e.Version, Store: e.Store.Root, UndoneBy: e.UndoneBy, Resolved: e.Resolved, Forgotten: e.Forgotten,
-		Cause: &causeJSON{string(e.Cause.Kind), e.Cause.Text, e.Cause.Diagnoses}, Kept: e.Kept, Ops: []opJSON{},
+		Kept: e.Kept, Ops: []opJSON{},
 	}
+	r.setCause(e.Cause)
 	for _, o := range e.Ops {
 		r.Ops = append(r.Ops, opJSON{
 			Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: opVerb(o.Pre == nil, o.Post == nil),
@@ -189,7 +204,8 @@ func digestJSON(d *change.Digest) *imageJSON {
 
 // planJSON converts a plan that is not applied.
 func planJSON(p change.Plan, state string) repairJSON {
-	r := repairJSON{Session: p.Session, State: state, Ops: []opJSON{}, Cause: &causeJSON{string(p.Cause.Kind), p.Cause.Text, p.Cause.Diagnoses}}
+	r := repairJSON{Session: p.Session, State: state, Ops: []opJSON{}}
+	r.setCause(p.Cause)
 	for _, o := range p.Ops {
 		op := opJSON{Record: o.Ref.String(), Kind: o.Ref.Kind.String(), Verb: o.Verb(), Pre: digestJSON(change.DigestOf(o.Pre)), Post: digestJSON(change.DigestOf(o.Post))}
 		if hasDiff(o.Ref) {

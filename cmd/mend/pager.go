@@ -20,9 +20,9 @@ func (a *app) page(print func()) {
 	}
 	var text bytes.Buffer
 	out := a.out
-	a.out = &text
+	a.out, a.gitPatch = &text, isDelta(command)
 	print()
-	a.out = out
+	a.out, a.gitPatch = out, false
 	cmd := pagerCommand(command)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = bytes.NewReader(text.Bytes()), a.out, a.err
 	var exit *exec.ExitError
@@ -38,14 +38,23 @@ func (a *app) pager() string {
 		return ""
 	}
 	if git, err := exec.Command("git", "config", "--get", "core.pager").Output(); err == nil {
-		if words := strings.Fields(string(git)); len(words) > 0 && strings.TrimSuffix(words[0][strings.LastIndexAny(words[0], `/\`)+1:], ".exe") == "delta" {
-			return strings.TrimSpace(string(git))
+		if command := strings.TrimSpace(string(git)); isDelta(command) {
+			return command
 		}
 	}
 	if p, ok := os.LookupEnv("PAGER"); ok {
 		return p // empty: none
 	}
 	return "less"
+}
+
+// isDelta reports whether the command is delta, a pager for the diffs of git.
+func isDelta(command string) bool {
+	words := strings.Fields(command)
+	if len(words) == 0 {
+		return false
+	}
+	return strings.TrimSuffix(words[0][strings.LastIndexAny(words[0], `/\`)+1:], ".exe") == "delta"
 }
 
 // pagerCommand returns the process of a pager. Less ends at once if the text fits on the

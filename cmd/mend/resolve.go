@@ -43,7 +43,7 @@ The current bytes are saved to the journal first, so the decision can be undone.
 }
 
 func (a *app) resolve(cmd *cobra.Command, id string, d mend.Decision, f writeFlags) error {
-	c, err := a.open(cmd, !f.dryRun)
+	c, err := a.openEntry(cmd, id, !f.dryRun)
 	if err != nil {
 		return err
 	}

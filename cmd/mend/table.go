@@ -121,10 +121,14 @@ func (a *app) sessionCells(h session.Head) []string {
 
 // folderCell returns the folder of the session if there is room for it.
 func (a *app) folderCell(h session.Head) string {
-	if h.Directory == "" || a.width > 0 && a.width < wideTerminal {
+	switch dir := shortenHome(h.Directory); {
+	case a.width == 0:
+		return faint(escape(dir))
+	case a.width < wideTerminal || dir == "":
 		return ""
+	default:
+		return faint(oneLine(dir, 40))
 	}
-	return faint(oneLine(shortenHome(h.Directory), 40))
 }
 
 // titleOf returns the title of a session in quotes, or what is shown instead.

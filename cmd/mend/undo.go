@@ -1,16 +1,25 @@
 package main
 
 import (
+	"context"
 	"errors"
+	"fmt"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"mend"
 	"mend/change"
+	"mend/journal"
+	"mend/session"
 )
 
 // writeFlags are the flags of the verbs that change one thing.
-type writeFlags struct{ dryRun, yes, force bool }
+type writeFlags struct{ dryRun, yes, force, patch bool }
+
+func (f *writeFlags) addPatch(cmd *cobra.Command) {
+	cmd.Flags().BoolVarP(&f.patch, "patch", "p", false, "show the diff of every record, in your pager")
+}
 
 func (f *writeFlags) add(cmd *cobra.Command, force string) {
 	fl := cmd.Flags()
@@ -25,68 +34,147 @@ func (a *app) undoVerb() *cobra.Command {
 	var f writeFlags
 	var r mend.UndoRequest
 	cmd := &cobra.Command{
-		Use:   "undo ID",
-		Short: "Take a repair back, byte for byte",
+		Use:   "undo [ID]",
+		Short: "Undo a repair",
 		Long: `Undo restores what the repair changed: the same bytes, names and modes as before
 it. It is a repair of its own in the journal, and can itself be undone.
 
-Where a record no longer holds what the repair left, nothing is changed, and each
+Without an id it shows the newest repair that is in force, and asks.
+
+If a record no longer holds what the repair wrote, nothing is changed, and each
 such record is shown: before, what the repair wrote, and now.`,
-		Example: `  mend undo bak                 the beginning of an id is enough
+		Example: `  mend undo                     the newest repair
+  mend undo bak                 the beginning of an id is enough
   mend undo --session ses_abc   all repairs of a session
   mend undo bak --only prt_1    only this record`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			if (len(ids) == 1) == (r.Session != "") {
+			switch {
+			case len(ids) == 1 && r.Session != "":
 				return usagef("undo needs a repair id, or --session SESSION")
-			}
-			if len(ids) == 1 {
-				r.ID = ids[0]
-			}
-			if r.Session != "" && r.Only != nil {
+			case len(ids) == 0 && r.Only != nil:
 				return usagef("--only goes with a repair id")
 			}
 			r.Force = f.force
-			return a.runChange(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeUndo(cmd.Context(), r) })
+			return a.undo(cmd, ids, f, r)
 		},
 	}
-	f.add(cmd, "restore although records changed since; the present bytes are journaled first")
-	cmd.Flags().StringVar(&r.Session, "session", "", "take back every repair of this session, as one")
-	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "take back only these of the repair's records")
+	f.add(cmd, "overwrite newer changes; the present bytes are journaled first")
+	f.addPatch(cmd)
+	cmd.Flags().StringVar(&r.Session, "session", "", "undo every repair of this session in one step")
+	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "undo only these of the repair's records")
 	return cmd
+}
+
+func (a *app) undo(cmd *cobra.Command, ids []string, f writeFlags, r mend.UndoRequest) error {
+	propose := func(c *mend.Client) (change.Plan, error) { return c.ProposeUndo(cmd.Context(), r) }
+	if r.Session != "" {
+		c, err := a.openForSession(cmd, &r, f)
+		if err != nil {
+			return err
+		}
+		return a.runChange(cmd, c, f, nil, propose)
+	}
+	e, chosen, err := a.chooseEntry(ids, "undo", "no repair is in force", inForce)
+	if err != nil {
+		return err
+	}
+	c, err := a.openStoreOf(cmd, e, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	r.ID = e.ID
+	return a.runChange(cmd, c, f, chosen, propose)
+}
+
+// openForSession opens the store of the session that the request names, and puts its id into the
+// request.
+func (a *app) openForSession(cmd *cobra.Command, r *mend.UndoRequest, f writeFlags) (*mend.Client, error) {
+	id, err := a.repairedSession(cmd.Context(), r.Session)
+	if err != nil {
+		return nil, err
+	}
+	r.Session = id
+	es, err := a.opt.Log(journal.Query{Session: id, Limit: 1})
+	if err != nil {
+		return nil, err
+	}
+	if len(es) == 0 {
+		return a.open(cmd, !f.dryRun)
+	}
+	return a.openStoreOf(cmd, es[0], !f.dryRun)
 }
 
 func (a *app) redoVerb() *cobra.Command {
 	var f writeFlags
 	cmd := &cobra.Command{
-		Use:   "redo ID",
-		Short: "Apply a repair again that was undone",
-		Long: `Redo takes back the undo that is in force for the repair. Where that undo took
-back several repairs at once, as undo --session does, all of them come back.`,
-		Args: cobra.ExactArgs(1),
+		Use:   "redo [ID]",
+		Short: "Redo an undone repair",
+		Long: `Redo re-applies a repair that was undone. If that undo reverted several repairs at
+once, as undo --session does, all of them are re-applied.
+
+Without an id it shows the repair that was undone last, and asks.`,
+		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			return a.runChange(cmd, f, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), ids[0], f.force) })
+			e, chosen, err := a.chooseEntry(ids, "redo", "no repair is undone", undoInForce)
+			if err != nil {
+				return err
+			}
+			if chosen != nil { // the undo: what it reverted is applied again
+				if e, _, err = a.opt.Show(journal.IDOf(e.Cause.Entries[0])); err != nil {
+					return err
+				}
+				chosen = &e
+			}
+			c, err := a.openStoreOf(cmd, e, !f.dryRun)
+			if err != nil {
+				return err
+			}
+			return a.runChange(cmd, c, f, chosen, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), e.ID, f.force) })
 		},
 	}
-	f.add(cmd, "apply although records changed since; the present bytes are journaled first")
+	f.add(cmd, "overwrite newer changes; the present bytes are journaled first")
+	f.addPatch(cmd)
 	return cmd
 }
 
-// runChange applies the plan that propose returns, or prints it for a dry run.
-func (a *app) runChange(cmd *cobra.Command, f writeFlags, propose func(*mend.Client) (change.Plan, error)) error {
-	c, err := a.open(cmd, !f.dryRun)
-	if err != nil {
-		return err
+// chooseEntry returns the entry that the user names, or else the newest one that is wanted; that
+// is also returned as chosen. Without a terminal the user has to name one.
+func (a *app) chooseEntry(ids []string, verb, none string, wanted func(change.Entry) bool) (e change.Entry, chosen *change.Entry, err error) {
+	if len(ids) == 1 {
+		e, _, err = a.opt.Show(ids[0])
+		return e, nil, err
 	}
+	if !a.canAsk {
+		return e, nil, &usageError{fmt.Errorf("%s needs a repair id", verb), `"mend log" lists the repairs`}
+	}
+	e, err = a.newestRepair(none, wanted)
+	return e, &e, err
+}
+
+// runChange applies the plan that propose returns, or prints it for a dry run. chosen is the entry
+// that it is about, if the user did not name it: then it is shown first, and the user is asked.
+func (a *app) runChange(cmd *cobra.Command, c *mend.Client, f writeFlags, chosen *change.Entry, propose func(*mend.Client) (change.Plan, error)) error {
 	p, err := propose(c)
 	if err != nil {
 		return a.printConflicts(err)
 	}
-	if !a.asJSON {
-		a.printOps(p.Ops)
+	if chosen != nil {
+		a.printEntryHead(*chosen)
+		a.printf("\n")
+	}
+	if f.patch && !a.asJSON {
+		a.page(func() { a.printOps(p.Ops) })
+	} else {
+		a.printRecordCounts(p)
 	}
 	if f.dryRun {
 		return a.finishDryRun(p)
+	}
+	if chosen != nil && !f.yes {
+		if err := a.confirmChange(cmd.Context(), cmd.Name(), *chosen, p); err != nil {
+			return err
+		}
 	}
 	e, err := a.applyPlan(cmd.Context(), c, p)
 	if err != nil {
@@ -96,9 +184,59 @@ func (a *app) runChange(cmd *cobra.Command, f writeFlags, propose func(*mend.Cli
 		a.answer = map[string]any{"repairs": []repairJSON{entryJSON(e, p.Ops)}}
 		return nil
 	}
-	a.printCommitted(e, "")
+	a.printCommitted(e, p.Cause.Title)
 	return nil
 }
+
+// confirmChange asks whether an undo or redo is to be made.
+func (a *app) confirmChange(ctx context.Context, verb string, e change.Entry, p change.Plan) error {
+	question := fmt.Sprintf("%s repair %s of %s?", capitalized(verb), e.ID, quotedTitle(e.Cause.Title, e.Session))
+	for {
+		key, err := a.ask(ctx, question, []answer{{"yes", verb + " it"}, {"no", "change nothing"}, {"diff", "show the diff of every record"}})
+		switch {
+		case err != nil:
+			return err
+		case key == "y":
+			return nil
+		case key == "n":
+			return errDeclined
+		}
+		a.page(func() { a.printOps(p.Ops) })
+	}
+}
+
+// printRecordCounts prints how many records a plan creates, changes and deletes.
+func (a *app) printRecordCounts(p change.Plan) {
+	if len(p.Ops) == 0 {
+		return
+	}
+	a.printf("%s\n", recordCounts(p.Ops))
+}
+
+// recordCounts says how many records ops create, change, move and delete.
+func recordCounts(ops []change.Op) string {
+	numbers := map[string]int{}
+	for _, e := range patchEntries(ops) {
+		if e.op.Ref.Kind != session.KindFolder {
+			numbers[e.verb()]++
+		}
+	}
+	var words []string
+	for _, verb := range []string{"create", "change", "move", "delete", "move away", "put back"} {
+		if n := numbers[verb]; n > 0 {
+			words = append(words, fmt.Sprintf("%s %s", pastTense[verb], count(n, "record")))
+		}
+	}
+	if len(words) == 0 {
+		return count(len(ops), "folder")
+	}
+	return capitalized(strings.Join(words, ", ")) + "."
+}
+
+// pastTense has what recordCounts says of records.
+var pastTense = map[string]string{"create": "creates", "change": "changes", "move": "moves", "delete": "deletes", "move away": "moves away", "put back": "puts back"}
+
+func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func (a *app) finishDryRun(p change.Plan) error {
 	if a.asJSON {

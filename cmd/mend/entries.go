@@ -1,0 +1,125 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+	"mend/journal"
+	"mend/session"
+)
+
+// openEntry opens the store of the repair with the id, which the journal knows. A store that the
+// user names comes first.
+func (a *app) openEntry(cmd *cobra.Command, id string, write bool) (*mend.Client, error) {
+	e, _, err := a.opt.Show(id)
+	if err != nil {
+		return nil, err
+	}
+	return a.openStoreOf(cmd, e, write)
+}
+
+// openStoreOf opens the store of an entry.
+func (a *app) openStoreOf(cmd *cobra.Command, e change.Entry, write bool) (*mend.Client, error) {
+	if a.opt.Store == "" {
+		a.opt.Store = e.Store.Root
+		defer func() { a.opt.Store = "" }() // the user did not name it: no hint has it
+	}
+	return a.open(cmd, write)
+}
+
+// newestRepair returns the newest entry of the stores that mend finds, or of the store that the
+// user names, for which wanted is true. If there is none, the error says so in the words of what.
+func (a *app) newestRepair(what string, wanted func(change.Entry) bool) (change.Entry, error) {
+	es, err := a.opt.Log(journal.Query{State: change.Committed})
+	if err != nil {
+		return change.Entry{}, err
+	}
+	roots, err := a.storeRoots()
+	if err != nil {
+		return change.Entry{}, err
+	}
+	for _, e := range es { // the newest first
+		if slices.Contains(roots, e.Store.Root) && wanted(e) {
+			return e, nil
+		}
+	}
+	return change.Entry{}, fmt.Errorf("%w: %s", mend.ErrNothingToDo, what)
+}
+
+// storeRoots returns the canonical paths of the stores.
+func (a *app) storeRoots() ([]string, error) {
+	if a.opt.Store != "" {
+		c, err := mend.Open(a.opt)
+		if err != nil {
+			return nil, err
+		}
+		return []string{c.Store().Root}, nil
+	}
+	var roots []string
+	for _, l := range a.opt.Stores() {
+		if path, err := filepath.EvalSymlinks(l.Path); err == nil {
+			roots = append(roots, path)
+		}
+	}
+	if len(roots) == 0 {
+		_, err := mend.Open(a.opt)
+		return nil, err
+	}
+	return roots, nil
+}
+
+// inForce reports whether the entry is a repair that is not undone.
+func inForce(e change.Entry) bool {
+	return e.UndoneBy == "" && !e.Forgotten && e.Cause.Kind != change.CauseUndo && e.Cause.Kind != change.CauseRedo
+}
+
+// undoneEntry returns a function that reports whether the entry is an undo that is in force.
+func undoInForce(e change.Entry) bool {
+	return e.Cause.Kind == change.CauseUndo && !e.Cause.Partial && e.UndoneBy == "" && !e.Forgotten && len(e.Cause.Entries) > 0
+}
+
+// knownSessions returns the sessions of the store, if there is one, and those of the journal that
+// the store no longer has, newest first.
+func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
+	var heads []session.Head
+	c, err := mend.Open(a.opt)
+	if err == nil {
+		heads, err = c.Sessions(ctx)
+	}
+	if err != nil && !errors.Is(err, mend.ErrNoStore) {
+		return nil, err
+	}
+	es, err := a.opt.Log(journal.Query{})
+	if err != nil {
+		return nil, err
+	}
+	has := map[string]bool{}
+	for _, h := range heads {
+		has[h.ID] = true
+	}
+	for _, e := range es {
+		if !has[e.Session] {
+			has[e.Session] = true
+			heads = append(heads, session.Head{ID: e.Session, Title: e.Cause.Title})
+		}
+	}
+	return heads, nil
+}
+
+// repairedSession returns the id of a session that the user names, among those of the store and
+// of the journal.
+func (a *app) repairedSession(ctx context.Context, name string) (string, error) {
+	heads, err := a.knownSessions(ctx)
+	if err != nil {
+		return "", err
+	}
+	h, err := a.named(heads, name)
+	return h.ID, err
+}

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"fmt"
+	"hash"
+
+	"github.com/rogpeppe/go-internal/diff"
+
+	"mend/change"
+	"mend/session"
+)
+
+// A patchEntry is what a patch shows at once: an op, or two that move a record.
+type patchEntry struct {
+	op   change.Op
+	from *change.Op // the deletion, if the record was moved: op creates it under another id
+}
+
+// verb returns what happens to the record.
+func (e patchEntry) verb() string {
+	switch {
+	case e.from != nil:
+		return "move"
+	case e.op.Ref.Kind == session.KindFile && e.op.Post == nil:
+		return "move away"
+	case e.op.Ref.Kind == session.KindFile:
+		return "put back"
+	}
+	return e.op.Verb()
+}
+
+// patchEntries returns the ops in their order. A record that is created with the content of one
+// that is deleted was moved: the id of a part is its position.
+func patchEntries(ops []change.Op) []patchEntry {
+	deleted := map[[sha256.Size]byte][]int{}
+	for i, o := range ops {
+		if isMovable(o) && o.Post == nil {
+			k := contentKey(o.Ref, o.Pre)
+			deleted[k] = append(deleted[k], i)
+		}
+	}
+	from := map[int]int{} // by the index of the creation
+	moved := map[int]bool{}
+	for i, o := range ops {
+		if !isMovable(o) || o.Pre != nil {
+			continue
+		}
+		k := contentKey(o.Ref, o.Post)
+		if same := deleted[k]; len(same) > 0 {
+			from[i], deleted[k] = same[0], same[1:]
+			moved[same[0]] = true
+		}
+	}
+	var entries []patchEntry
+	for i, o := range ops {
+		if at, ok := from[i]; ok {
+			entries = append(entries, patchEntry{o, &ops[at]})
+		} else if !moved[i] {
+			entries = append(entries, patchEntry{op: o})
+		}
+	}
+	return entries
+}
+
+// isMovable reports whether the op creates or deletes a message or a part.
+func isMovable(o change.Op) bool {
+	return (o.Pre == nil) != (o.Post == nil) && (o.Ref.Kind == session.KindPart || o.Ref.Kind == session.KindMessage)
+}
+
+// contentKey returns a key that is equal for records of one session with the same data, apart from
+// their ids.
+func contentKey(r session.Ref, i *change.Image) (key [sha256.Size]byte) {
+	data := i.Data
+	if row, err := change.RowOf(session.Ref{}, i); err == nil {
+		data = row.Data
+	}
+	sum := sha256.New()
+	fmt.Fprintf(sum, "%d %s\n", r.Kind, r.Session)
+	writeWithoutIDs(sum, r, data)
+	return [sha256.Size]byte(sum.Sum(nil))
+}
+
+// writeWithoutIDs writes data in which names stand for the ids of the record.
+func writeWithoutIDs(sum hash.Hash, r session.Ref, data []byte) {
+	for _, id := range [...]struct{ id, name string }{{r.Part, "PART"}, {r.Message, "MESSAGE"}} {
+		if id.id != "" {
+			data = bytes.ReplaceAll(data, []byte(`"`+id.id+`"`), []byte(id.name))
+		}
+	}
+	sum.Write(data)
+}
+
+// printOps prints the diff of each op.
+func (a *app) printOps(ops []change.Op) {
+	defer a.bufferOutput()()
+	for _, e := range patchEntries(ops) {
+		switch {
+		case a.gitPatch:
+			a.printGitDiff(e)
+		case e.op.Ref.Kind == session.KindFile:
+			a.printFile(e.op)
+		case e.from != nil:
+			a.printf("  %s %s %s → %s\n", bold("→ move"), e.op.Ref.Kind, e.from.Ref, e.op.Ref)
+		default:
+			a.printf("  %s %s %s\n", bold(opMark(e.op)+" "+e.op.Verb()), e.op.Ref.Kind, e.op.Ref)
+			if hasDiff(e.op.Ref) {
+				a.printDiff(e.op.Pre, e.op.Post)
+			}
+		}
+	}
+}
+
+// printFile prints an op on a user file without its contents.
+func (a *app) printFile(o change.Op) {
+	verb, i := "move away", o.Pre
+	if i == nil {
+		verb, i = "put back", o.Post
+	}
+	a.printf("  %s file %s  %s\n", bold(opMark(o)+" "+verb), o.Ref, faint(size(int64(len(i.Data)))+", mode "+i.Mode.String()))
+}
+
+// printGitDiff prints an entry in the form of "git diff", for pagers that read it.
+func (a *app) printGitDiff(e patchEntry) {
+	was, is := e.op.Ref, e.op.Ref
+	if e.from != nil {
+		was = e.from.Ref
+	}
+	a.printf("diff --git a/%s b/%s\n", was, is)
+	switch {
+	case e.from != nil:
+		a.printf("similarity index 100%%\nrename from %s\nrename to %s\n", was, is)
+		return
+	case e.op.Pre == nil:
+		a.printf("new file mode 100644\n--- /dev/null\n+++ b/%s\n", is)
+	case e.op.Post == nil:
+		a.printf("deleted file mode 100644\n--- a/%s\n+++ /dev/null\n", was)
+	default:
+		a.printf("--- a/%s\n+++ b/%s\n", was, is)
+	}
+	if !hasDiff(is) {
+		return
+	}
+	before, after, ok := imageTextOf(e.op.Pre).shortTexts(imageTextOf(e.op.Post), maxWindow)
+	if e.op.Pre == nil {
+		before = nil
+	}
+	if e.op.Post == nil {
+		after = nil
+	}
+	if !ok { // without line numbers
+		a.printf("@@ -1 +1 @@\n")
+		eachDiffLine(e.op.Pre, e.op.Post, func(line []byte) { a.printf("%s\n", shortenLine(string(line))) })
+		return
+	}
+	n := 0
+	for line := range bytes.Lines(diff.Diff("a", before, "b", after)) {
+		if n++; n > 3 {
+			a.printf("%s\n", shortenLine(string(bytes.TrimSuffix(line, []byte("\n")))))
+		}
+	}
+}
+
+// imageTextOf is [newImageText], with no text for a record that does not exist.
+func imageTextOf(i *change.Image) imageText {
+	if i == nil {
+		return imageText{raw: true}
+	}
+	return newImageText(i)
+}
