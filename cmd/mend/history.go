@@ -61,7 +61,7 @@ it, . for the newest session of this folder, or @ for the newest of all.`,
 	fl := cmd.Flags()
 	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` entries")
 	fl.StringVar(&f.session, "session", "", "only of this session")
-	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+classList())
+	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+a.classList())
 	f.sessionFilter.add(fl)
 	fl.BoolVarP(&f.follow, "follow", "f", false, "show the oldest first and keep following new entries; with --json, one object per line")
 	return cmd
@@ -82,7 +82,7 @@ func (a *app) logQuery(ctx context.Context, f logFlags) (q logQuery, err error) 
 	if f.limit < 0 {
 		return q, usagef("--limit %d: want a number of entries", f.limit)
 	}
-	if q.classes, err = parseClasses(f.classes); err != nil {
+	if q.classes, err = a.parseClasses(f.classes); err != nil {
 		return q, err
 	}
 	if q.after, err = f.after(); err != nil {

@@ -125,7 +125,7 @@ func (ts *testStore) repairAll() (loses, named []string) {
 	ts.Helper()
 	args := []string{"repair", ts.session, "--force", "--yes", "--latent"}
 	for {
-		_, out := ts.mend(append(args, "--dry-run")...)
+		_, out := ts.mend(append(args, "--dry-run", "-v")...)
 		for line := range strings.Lines(out) {
 			if _, what, ok := strings.Cut(strings.TrimSpace(line), "It loses: "); ok && !slices.Contains(loses, "loses: "+what) {
 				loses = append(loses, "loses: "+what)
