@@ -52,6 +52,7 @@ func TestNothingRaw(t *testing.T) {
 	for _, args := range [][]string{
 		{},
 		{"scan", "--all"},
+		{"scan", "--all", "-v"},
 		{"scan", sb.session},
 		{"scan", sb.session, "--request"},
 		{"scan", "--orphans"},

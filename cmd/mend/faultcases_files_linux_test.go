@@ -59,7 +59,7 @@ func testStrange(t *testing.T, strange map[string][]byte) {
 	// The agent ignores a BOM, so this is not a fault.
 	sb.writePart("prt_zz_bom.json", []byte("\xef\xbb\xbf{\"id\":\"prt_zz_bom\",\"type\":\"text\",\"text\":\"x\"}"))
 	before := sb.snapshot()
-	a := sb.mustExit(exitProblems, "scan", "--all")
+	a := sb.mustExit(exitProblems, "scan", "--all", "-v")
 	for name := range strange {
 		sb.wantOutput(a, "prt_zz_"+name)
 	}
@@ -88,7 +88,7 @@ func TestCase03HugeFiles(t *testing.T) {
 		if err := os.Truncate(path, size); err != nil { // sparse
 			t.Skip(err)
 		}
-		a := sb.mustExit(exitProblems, "scan", "--all")
+		a := sb.mustExit(exitProblems, "scan", "--all", "-v")
 		sb.wantOutput(a, fmt.Sprintf("the file is too large, %d bytes", size))
 		if mb := maxMemoryMB(a); mb > 300 {
 			t.Errorf("%d bytes: scan took %d MB", size, mb)
@@ -112,9 +112,9 @@ func TestCase08Unreadable(t *testing.T) {
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)
 	}
-	sb.wantOutput(sb.mustExit(exitProblems, "scan", "--all"), "permission denied")
+	sb.wantOutput(sb.mustExit(exitProblems, "scan", "--all", "-v"), "permission denied")
 	a := sb.mustExit(exitProblems, "repair", sb.session) // the answer in another message is fixed
-	sb.wantOutput(a, "Repaired "+sb.session)
+	sb.wantOutput(a, "Repaired \"A title\"")
 	sb.wantOutput(a, "permission denied")
 	if err := os.Chmod(sb.store, 0); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func TestCase09Names(t *testing.T) {
 	}
 	sb.store = filepath.Join(odd, "opencode", "storage")
 	before := sb.snapshot()
-	for _, verb := range [][]string{{"scan", "--all"}, {"repair", sb.session, "--yes"}, {"log"}, {"show", "qevajo"}, {"undo", "qevajo"}} {
+	for _, verb := range [][]string{{"scan", "--all", "-v"}, {"repair", sb.session, "--yes"}, {"log"}, {"show", "qevajo"}, {"undo", "qevajo"}} {
 		a := sb.mend(append(verb, "--store", sb.store)...)
 		if a.code > exitProblems {
 			t.Errorf("%s: exit code %d\n%s", verb[0], a.code, a.err)

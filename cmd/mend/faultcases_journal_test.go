@@ -162,7 +162,7 @@ func TestCase20Replaced(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(sb.dir, "state", "mend", "journal.db"), theirs, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sb.wantOutput(sb.mustExit(exitRefused, "undo", undo), "another store")
+	sb.wantOutput(sb.mustExit(exitRefused, "undo", undo, "--store", sb.store), "another store")
 	sb.wantSnapshot("refused", repaired)
 }
 

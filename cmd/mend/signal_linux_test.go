@@ -23,8 +23,8 @@ func TestSignalEndsReading(t *testing.T) {
 		signal syscall.Signal
 		args   []string
 	}{
-		{syscall.SIGINT, []string{"repair", sb.session, "--dry-run"}},
-		{syscall.SIGTERM, []string{"scan", "--all"}},
+		{syscall.SIGINT, []string{"repair", sb.session, "--dry-run", "-p"}},
+		{syscall.SIGTERM, []string{"scan", "--all", "-v"}},
 		{syscall.SIGINT, []string{"log", "--json"}},
 		{syscall.SIGTERM, []string{"show", id}},
 	} {
