@@ -156,6 +156,30 @@ func (c *Client) ProposeRepair(ctx context.Context, head session.Head, r repair.
 	return c.plan(ctx, head, r)
 }
 
+// ProposeTrim plans to make the next request of a session smaller. It reads only;
+// [Client.Apply] carries the plan out. The error is that of [agent.Trimmer], or wraps
+// [errors.ErrUnsupported] if the agent cannot do that.
+func (c *Client) ProposeTrim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
+	st, ok := c.store.(agent.Trimmer)
+	if !ok {
+		return repair.Trimmed{}, errors.ErrUnsupported
+	}
+	r.Options = c.repairOptions()
+	return st.Trim(ctx, head, r)
+}
+
+// ProposeUncompact plans to take back the newest compaction of a session. It reads only;
+// [Client.Apply] carries the plan out. The error is that of [agent.Trimmer], or wraps
+// [errors.ErrUnsupported] if the agent cannot do that.
+func (c *Client) ProposeUncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
+	st, ok := c.store.(agent.Trimmer)
+	if !ok {
+		return repair.Uncompacted{}, errors.ErrUnsupported
+	}
+	r.Options = c.repairOptions()
+	return st.Uncompact(ctx, head, r)
+}
+
 // plan reads a session and plans its repair. It sets r.All if the same error was
 // repaired before. The result is without After: while the plan is applied, that would take
 // several times the memory of the session.

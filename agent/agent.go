@@ -145,3 +145,15 @@ type Explainer interface {
 	// ExplainClass explains a class of faults. An unknown class has only a code.
 	ExplainClass(c repair.Class) repair.Explanation
 }
+
+// A Trimmer is a Store in which it can be changed what of a session the agent sends.
+type Trimmer interface {
+	// Trim plans to make the next request of a session of List smaller. Nothing is
+	// removed from the store. The error wraps
+	// [repair.ErrBusy] if the agent is working in the session and Force is not set, or
+	// [repair.ErrHarmful] if the plan would break something.
+	Trim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error)
+	// Uncompact plans to take back the newest compaction of a session of List. The error
+	// is that of Trim, or wraps [repair.ErrNotCompacted], or is a [*repair.TooLargeError].
+	Uncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error)
+}

@@ -51,12 +51,14 @@ type CauseKind string
 
 // The kinds of causes. Their spelling is part of the journal's format.
 const (
-	CauseScan    CauseKind = "scan"    // a repair of what a scan found
-	CauseError   CauseKind = "error"   // a repair of what an API error named
-	CauseOrphans CauseKind = "orphans" // removes records that belong to no session
-	CauseUndo    CauseKind = "undo"    // reverts Entries
-	CauseRedo    CauseKind = "redo"    // reverts the undo in Entries
-	CauseResolve CauseKind = "resolve" // a user's decision on a conflicted entry
+	CauseScan      CauseKind = "scan"      // a repair of what a scan found
+	CauseError     CauseKind = "error"     // a repair of what an API error named
+	CauseOrphans   CauseKind = "orphans"   // removes records that belong to no session
+	CauseTrim      CauseKind = "trim"      // marks outputs of tools, so that the agent no longer sends them
+	CauseUncompact CauseKind = "uncompact" // removes a compaction
+	CauseUndo      CauseKind = "undo"      // reverts Entries
+	CauseRedo      CauseKind = "redo"      // reverts the undo in Entries
+	CauseResolve   CauseKind = "resolve"   // a user's decision on a conflicted entry
 )
 
 // Diff returns the ops that turn the records of before into those of after. Records that are

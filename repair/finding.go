@@ -120,6 +120,9 @@ func (fs *Findings) All() []Finding { return fs.list }
 // hides reports whether a finding at p may have been hidden.
 func (fs *Findings) hides(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
 
+// Has reports whether there is a finding with the same code at the same record.
+func (fs *Findings) Has(f Finding) bool { return fs.has(f.key()) }
+
 func (fs *Findings) has(k key) bool {
 	_, ok := fs.index[k]
 	return ok

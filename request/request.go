@@ -124,6 +124,40 @@ func (r Request) At(n, m int) (session.Ref, bool) {
 	return ref, ref.Kind != 0
 }
 
+// Sizes in tokens are estimates: the tokenizers of most models are not public, and four
+// bytes of text are about one token.
+const (
+	bytesPerToken = 4
+	imageTokens   = 1600 // of an image of the largest size that is not scaled down
+)
+
+// Tokens returns the estimated size of the request without the system prompt and the
+// descriptions of tools.
+func (r Request) Tokens() int {
+	n := 0
+	for _, t := range r.Turns {
+		for _, b := range t.Blocks {
+			n += b.Tokens()
+		}
+	}
+	return n
+}
+
+// Tokens returns the estimated size of the block.
+func (b *Block) Tokens() int {
+	n := (len(b.Text) + len(b.Input) + len(b.Output) + bytesPerToken - 1) / bytesPerToken
+	switch b.Type {
+	case Image:
+		n += imageTokens
+	case Document:
+		n += len(b.Data) / bytesPerToken
+	}
+	for _, c := range b.Content {
+		n += c.Tokens()
+	}
+	return n
+}
+
 // A Violation is a reason why a request fails: a rule of the provider that it
 // violates, or a failure of the agent before it sends one.
 type Violation struct {

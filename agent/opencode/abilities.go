@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ type knownModels struct {
 type knownModel struct {
 	ID         string // in the list, where the settings give the model another name
 	Modalities *struct{ Input []string }
+	Limit      struct{ Context int } // in tokens
 }
 
 // largestList bounds what is read of either file; the list has some megabytes.
@@ -100,6 +102,16 @@ func decodeFile(path string, to any) (there bool, err error) {
 		return false, fmt.Errorf("reading %s: %w", path, err)
 	}
 	return true, json.Unmarshal(data, to)
+}
+
+// window returns the context window of the model in tokens, 0 if it is not known.
+func (a *abilities) window(m request.Model) int {
+	k := a.read()
+	own := k.settings[m.ProviderID][m.ModelID]
+	if own.Limit.Context > 0 {
+		return own.Limit.Context
+	}
+	return max(0, k.models[m.ProviderID][cmp.Or(own.ID, m.ModelID)].Limit.Context)
 }
 
 // reads reports whether the model takes files of that kind, as [render.Settings] asks.

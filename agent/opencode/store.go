@@ -55,6 +55,7 @@ var (
 	_ agent.Forecaster = (*store)(nil)
 	_ agent.Stager     = (*store)(nil)
 	_ agent.Migrated   = (*store)(nil)
+	_ agent.Trimmer    = (*store)(nil)
 )
 
 // Writer implements [agent.Store].
@@ -98,7 +99,7 @@ func (s *store) loadStamped(ctx context.Context, head session.Head) (*record.Ses
 
 // environment returns what the store and the machine tell about a diagnosis.
 func (s *store) environment(ctx context.Context, loaded *record.Session) (e diagnose.Environment, err error) {
-	e = diagnose.Environment{Foreign: s.tree != nil && s.tree.Foreign(), Reads: s.models.reads, Missing: missing}
+	e = diagnose.Environment{Window: s.models.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: s.models.reads, Missing: missing}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 	}
@@ -116,6 +117,32 @@ func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (
 		return nil, err
 	}
 	return diagnose.New(loaded, r, e), nil
+}
+
+// Trim implements [agent.Trimmer].
+func (s *store) Trim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
+	loaded, err := s.Load(ctx, head)
+	if err != nil {
+		return repair.Trimmed{}, err
+	}
+	e, err := s.environment(ctx, loaded)
+	if err != nil {
+		return repair.Trimmed{}, err
+	}
+	return diagnose.Trim(loaded, r, e)
+}
+
+// Uncompact implements [agent.Trimmer].
+func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
+	loaded, err := s.Load(ctx, head)
+	if err != nil {
+		return repair.Uncompacted{}, err
+	}
+	e, err := s.environment(ctx, loaded)
+	if err != nil {
+		return repair.Uncompacted{}, err
+	}
+	return diagnose.Uncompact(loaded, r, e)
 }
 
 // unfinished reports whether the agent may be working in the session.

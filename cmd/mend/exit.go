@@ -86,6 +86,7 @@ func exitCode(err error) int {
 		ambiguous *journal.AmbiguousError
 		several   *culpritError
 		none      *noCulpritError
+		large     *repair.TooLargeError
 	)
 	var told *reportedError
 	switch {
@@ -106,7 +107,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &locked), isAny(err, repair.ErrBusy, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errFileExists, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errFileExists, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -144,12 +145,15 @@ func hint(err error) string {
 		changed  *changedError
 		several  *culpritError
 		none     *noCulpritError
+		large    *repair.TooLargeError
 	)
 	switch {
 	case errors.As(err, &changed):
 		return "nothing of it was changed; plan it again with " + changed.again
 	case errors.As(err, &several):
 		return "name the session: mend repair SESSION --error TEXT"
+	case errors.As(err, &large):
+		return "use --trim to make room, or a model with a larger context window"
 	case errors.As(err, &none):
 		return fmt.Sprintf("mend looked for one whose next request breaks its rule at its place, or whose last answer failed with it. Name the session with \"mend repair SESSION --error TEXT\", another store with --store, or list what is broken with %q", none.scan)
 	case errors.As(err, &pending):
@@ -177,6 +181,7 @@ var hints = []struct {
 	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
 	{mend.ErrLocked, "try again; nothing was changed"},
 	{repair.ErrBusy, "wait until the agent is done, or use --force"},
+	{repair.ErrNotCompacted, "nothing was taken out of its requests"},
 	{mend.ErrHidden, "make it readable, then try again; nothing was changed"},
 	{mend.ErrUndone, `"mend redo ID" applies it again`},
 	{mend.ErrOtherStore, "name that store with --store PATH"},

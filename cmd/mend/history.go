@@ -200,6 +200,10 @@ func causeText(e change.Entry) string {
 		return "redo, takes back " + ids
 	case change.CauseResolve:
 		return "resolves " + ids + ": " + oneLine(e.Cause.Text, 20)
+	case change.CauseTrim:
+		return "trim"
+	case change.CauseUncompact:
+		return "uncompact"
 	case change.CauseOrphans:
 		return "orphans put away"
 	case change.CauseError:

@@ -137,6 +137,10 @@ func (a *app) printCommitted(e change.Entry, title string) {
 	switch e.Cause.Kind {
 	case change.CauseUndo:
 		what = "Restored"
+	case change.CauseTrim:
+		what = "Trimmed"
+	case change.CauseUncompact:
+		what = "Took back a compaction of"
 	case change.CauseOrphans:
 		what = "Put away the orphans of"
 	default:

@@ -240,7 +240,7 @@ func capitalized(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func (a *app) finishDryRun(p change.Plan) error {
 	if a.asJSON {
-		a.answer = map[string]any{"repairs": []repairJSON{planJSON(p, "planned")}}
+		a.setAnswer("repairs", []repairJSON{planJSON(p, "planned")})
 		return nil
 	}
 	a.printf("This was a dry run: nothing was written.\n")

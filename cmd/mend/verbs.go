@@ -25,6 +25,8 @@ func verbGroups() []verbGroup {
 		{"Repair", []func(*app) *cobra.Command{
 			(*app).fixVerb,
 			(*app).repairVerb,
+			(*app).trimVerb,
+			(*app).uncompactVerb,
 			(*app).undoVerb,
 			(*app).redoVerb,
 		}},

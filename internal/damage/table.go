@@ -1,6 +1,9 @@
 package damage
 
-import "slices"
+import (
+	"slices"
+	"strings"
+)
 
 // Versions are those whose stores are in testdata: the last of the JSON tree,
 // the first generation of SQLite, and the newest.
@@ -50,9 +53,24 @@ func AddsFile(name string) bool {
 	return slices.ContainsFunc(otherFiles, func(k Kind) bool { return k.Name == name })
 }
 
+// LongOutputs is the name of a change that damages nothing: each call has an output of
+// 8,000 bytes.
+const LongOutputs = "long outputs"
+
+func lengthenOutputs(s Store) {
+	for _, find := range []func(Store) []Record{oneCall, firstCall, secondCall} {
+		for _, r := range find(s) {
+			s.Put(r.Edit(func(p fields) { p["state"].(fields)["output"] = strings.Repeat("y", 8000) }))
+		}
+	}
+}
+
 // ByName returns the function that applies the kind of damage with the name. It ends the
 // test if there is none.
 func ByName(t Failer, name string) func(Store) {
+	if name == LongOutputs {
+		return lengthenOutputs
+	}
 	i := slices.IndexFunc(Table, func(k Kind) bool { return k.Name == name })
 	if i < 0 {
 		t.Fatal("no such damage: " + name)

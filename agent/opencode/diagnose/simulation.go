@@ -65,6 +65,8 @@ type Environment struct {
 	// Reads tells whether a model takes files of a kind; see [render.Settings]. A file that
 	// the provider would refuse is latent where that is not known.
 	Reads func(m request.Model, kind string) (reads, known bool)
+	// Window returns the context window of a model in tokens, 0 if that is not known.
+	Window func(m request.Model) int
 	// Missing tells whether nothing is at a path; see [render.Settings].
 	Missing func(path string) bool
 }

@@ -1,0 +1,157 @@
+package diagnose
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"mend/agent/opencode/record"
+	"mend/change"
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+// Trim plans to mark outputs of tools as cleared, as OpenCode does it when it prunes a
+// session: it then sends a short text in their place, and the outputs stay in the store.
+// It marks copies first: calls of the same tool with the same input, except the newest.
+// Then it marks the largest outputs, of equal ones the oldest. It stops when the estimate
+// for the next request is at most the goal.
+//
+// The error wraps [repair.ErrBusy] if the agent is working in the session and Force is not
+// set, or [repair.ErrHarmful] if the plan would break the session.
+func Trim(s *record.Session, r repair.TrimRequest, e Environment) (repair.Trimmed, error) {
+	c := newSimulation(s, repair.Request{Options: r.Options, Force: r.Force}, e)
+	if !r.Force && c.Busy() {
+		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w", s.ID, repair.ErrBusy)
+	}
+	after, t, err := c.trim(r)
+	if err == nil {
+		err = c.harms(after)
+	}
+	if err != nil {
+		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w", s.ID, err)
+	}
+	t.Plan = change.Plan{Session: s.ID, Cause: change.Cause{Kind: change.CauseTrim}, Ops: change.Diff(c.Records, after.Records)}
+	return t, nil
+}
+
+// trim returns the simulation of the trimmed session, and what was trimmed, without a plan.
+func (c *simulation) trim(r repair.TrimRequest) (after *simulation, t repair.Trimmed, err error) {
+	q := c.inUse()
+	t = repair.Trimmed{Before: q.Tokens(), Goal: r.Goal, Window: c.window(q)}
+	if t.Goal == 0 {
+		t.Goal = cmp.Or(t.Window, repair.DefaultWindow) * r.Percent / 100
+	}
+	t.After = t.Before
+	d := c.draft()
+	for _, o := range c.trimmable(q, r) {
+		if t.After <= t.Goal {
+			break
+		}
+		_, p, err := d.part(o.Ref)
+		if err != nil {
+			return nil, t, err
+		}
+		if p.Set(clearedAt(p), "state", "time", "compacted") != nil {
+			continue // a state without a time is not one that OpenCode wrote
+		}
+		t.Outputs = append(t.Outputs, o)
+		t.After -= o.Tokens
+	}
+	after = c.withSession(d.s)
+	if len(t.Outputs) > 0 {
+		t.After = after.inUse().Tokens()
+	}
+	return after, t, nil
+}
+
+// inUse returns the request in the setting in use.
+func (c *simulation) inUse() request.Request { return c.render(c.settings[own].profile).Request }
+
+// window returns the context window of the request's model in tokens, 0 if it is unknown.
+func (c *simulation) window(q request.Request) int {
+	if c.env.Window == nil {
+		return 0
+	}
+	return c.env.Window(q.Model)
+}
+
+// harms returns an error if something is broken or latent after a change that was not
+// before.
+func (c *simulation) harms(after *simulation) error {
+	for _, f := range after.Findings().All() {
+		if f.Severity != repair.Note && !c.Findings().Has(f) {
+			return fmt.Errorf("%w: %s", repair.ErrHarmful, f.Says)
+		}
+	}
+	return nil
+}
+
+// minTrimmed is the size in tokens of an output below which marking it gains nothing.
+const minTrimmed = 50
+
+// trimmable returns the outputs in the request that may be marked, in the order in which
+// they are.
+func (c *simulation) trimmable(q request.Request, r repair.TrimRequest) []repair.TrimmedOutput {
+	last := c.firstKept(r.KeepTurns)
+	type call struct{ tool, input string }
+	newest := map[call]session.Ref{}
+	calls := map[session.Ref]call{}
+	for _, turn := range q.Turns {
+		for _, b := range turn.Blocks {
+			if b.Type == request.ToolUse {
+				k := call{b.ToolName, string(b.Input)}
+				calls[b.Source], newest[k] = k, b.Source
+			}
+		}
+	}
+	var all []repair.TrimmedOutput
+	for _, turn := range q.Turns {
+		for _, b := range turn.Blocks {
+			if b.Type != request.ToolResult || b.Error || b.Tokens() < minTrimmed {
+				continue
+			}
+			_, p := c.part(b.Source)
+			if p == nil || p.Status != record.StatusCompleted || slices.Contains(r.Protected, p.Tool) || c.places[b.Source.Message] >= last {
+				continue
+			}
+			k := calls[b.Source]
+			all = append(all, repair.TrimmedOutput{Ref: b.Source, Tool: p.Tool, Tokens: b.Tokens(), Copy: newest[k] != b.Source})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b repair.TrimmedOutput) int {
+		if a.Copy != b.Copy {
+			if a.Copy {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(b.Tokens, a.Tokens)
+	})
+	return all
+}
+
+// firstKept returns the index of the first message of the newest turns, each of which
+// begins with a prompt.
+func (c *simulation) firstKept(turns int) int {
+	for i := len(c.s.Messages); i > 0; i-- {
+		if turns <= 0 {
+			return i
+		}
+		m := &c.s.Messages[i-1]
+		if m.Role == session.RoleUser {
+			if turns--; turns == 0 {
+				return i - 1
+			}
+		}
+	}
+	return 0
+}
+
+// clearedAt returns the time that marks the output of a call as cleared: when the call
+// ended. A plan depends on no clock.
+func clearedAt(p *record.Part) []byte {
+	return strconv.AppendInt(nil, max(p.End, p.Start, 1), 10)
+}

@@ -1,0 +1,151 @@
+package diagnose
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/record"
+	"mend/repair"
+	"mend/request"
+)
+
+// output returns a finished call with that many bytes of output.
+func output(id, tool, input string, bytes int) string {
+	return fmt.Sprintf(`"type":"tool","callID":"toolu_%s","tool":"%s","state":{"status":"completed","input":{"x":"%s"},"output":"%s","title":"z","metadata":{},"time":{"start":3,"end":4}}`,
+		id, tool, input, strings.Repeat("y", bytes))
+}
+
+// longSession has four turns, each a prompt and an answer with calls.
+func longSession() *record.Session {
+	return build(
+		user(hi), calling(stepStart, signed, output("1", "read", "a", 8000), output("2", "bash", "b", 4000), output("3", "task", "c", 9000), stepFinish), answer(done),
+		user(hi), calling(stepStart, signed, output("4", "read", "a", 8000), output("5", "bash", "d", 12000), output("6", "bash", "e", 100), stepFinish), answer(done),
+		user(hi), calling(stepStart, signed, output("7", "read", "f", 20000), stepFinish), answer(done),
+		user(hi), answer(done))
+}
+
+func window(tokens int) Environment {
+	return Environment{Window: func(request.Model) int { return tokens }}
+}
+
+// TestTrim checks which outputs are marked, in which order, and that only a time is added.
+func TestTrim(t *testing.T) {
+	for _, c := range []struct {
+		name    string
+		r       repair.TrimRequest
+		outputs string
+	}{
+		{"as much as possible", repair.TrimRequest{}, "read 2000 copy, read 5000, bash 3000, task 2250, read 2000, bash 1000"},
+		{"newest turns stay", repair.TrimRequest{KeepTurns: 2}, "read 2000 copy, bash 3000, task 2250, read 2000, bash 1000"},
+		{"more turns than there are", repair.TrimRequest{KeepTurns: 9}, ""},
+		{"protected tools", repair.TrimRequest{KeepTurns: 2, Protected: []string{"task", "read"}}, "bash 3000, bash 1000"},
+		{"a goal", repair.TrimRequest{Goal: 11_500}, "read 2000 copy, read 5000"},
+		{"a part of the window", repair.TrimRequest{Percent: 50}, "read 2000 copy, read 5000"},
+		{"small already", repair.TrimRequest{Goal: 100_000}, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := longSession()
+			before := records(s)
+			r, err := Trim(s, c.r, window(18_000))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, o := range r.Outputs {
+				text := fmt.Sprintf("%s %d", o.Tool, o.Tokens/250*250)
+				if o.Copy {
+					text += " copy"
+				}
+				got = append(got, text)
+			}
+			if strings.Join(got, ", ") != c.outputs {
+				t.Errorf("outputs %q, want %q", strings.Join(got, ", "), c.outputs)
+			}
+			if records(s) != before {
+				t.Error("the session itself changed")
+			}
+			if len(r.Plan.Ops) != len(r.Outputs) || len(got) > 0 && r.After >= r.Before {
+				t.Errorf("%d ops for %d outputs; %d tokens before, %d after", len(r.Plan.Ops), len(r.Outputs), r.Before, r.After)
+			}
+			for _, op := range r.Plan.Ops {
+				if got := strings.Replace(string(op.Post.Data), `,"compacted":4`, "", 1); got != string(op.Pre.Data) {
+					t.Errorf("%s: more than a time was changed: %.200s", op.Ref, op.Post.Data)
+				}
+			}
+		})
+	}
+}
+
+// TestTrimAgain checks that outputs that are marked are not marked again.
+func TestTrimAgain(t *testing.T) {
+	s := longSession()
+	for i := range s.Messages {
+		for j := range s.Messages[i].Parts {
+			if p := &s.Messages[i].Parts[j]; p.IsTool() {
+				if err := p.Set([]byte("4"), "state", "time", "compacted"); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+	}
+	if r, err := Trim(s, repair.TrimRequest{}, window(18_000)); err != nil || len(r.Plan.Ops) > 0 {
+		t.Errorf("a second trim has %d ops, %v", len(r.Plan.Ops), err)
+	}
+}
+
+// compactedSession has a compaction behind two turns, and one turn behind it.
+func compactedSession(old ...turn) *record.Session {
+	n := len(old) + 1
+	return build(append(old,
+		user(`"type":"compaction","auto":true`),
+		turn{"assistant", fmt.Sprintf(`"summary":true,"finish":"stop","parentID":"%s"`, messageID(n)), []string{stepStart, done, stepFinish}},
+		user(hi), answer(stepStart, done, stepFinish))...)
+}
+
+// TestUncompact checks that the messages before a compaction are sent again, and what is
+// broken in them is fixed.
+func TestUncompact(t *testing.T) {
+	r, err := Uncompact(compactedSession(user(hi), answer(stepStart, done, stepFinish), user(hi), answer(blank)), repair.UncompactRequest{Options: repair.Options{Version: "1.18.33"}}, window(0))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r.Messages != 2 || r.Earlier != 0 || len(r.Fixed) != 1 || r.After <= 0 {
+		t.Errorf("Uncompact = %+v", r)
+	}
+	var removed []string
+	for _, op := range r.Plan.Ops {
+		if op.Post == nil {
+			removed = append(removed, op.Ref.Message+"/"+op.Ref.Part)
+		}
+	}
+	slices.Sort(removed)
+	if got, want := strings.Join(removed, " "), "msg_05/ msg_05/prt_0501 msg_06/ msg_06/prt_0601 msg_06/prt_0602 msg_06/prt_0603"; got != want {
+		t.Errorf("removed %q, want %q", got, want)
+	}
+}
+
+// TestUncompactRefused checks the reasons not to take back a compaction.
+func TestUncompactRefused(t *testing.T) {
+	if _, err := Uncompact(longSession(), repair.UncompactRequest{}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {
+		t.Errorf("without a compaction: %v", err)
+	}
+	big := compactedSession(user(hi), calling(stepStart, signed, output("1", "read", "a", 80_000), stepFinish), answer(done), user(hi), answer(done), user(hi), answer(done))
+	var large *repair.TooLargeError
+	if _, err := Uncompact(big, repair.UncompactRequest{}, window(10_000)); !errors.As(err, &large) || large.Tokens < 20_000 || large.Limit != 8000 {
+		t.Errorf("too large: %v", err)
+	}
+	r, err := Uncompact(big, repair.UncompactRequest{Trim: true}, window(10_000))
+	if err != nil || len(r.Outputs) != 1 || r.After > 8000 {
+		t.Errorf("trimmed: %+v, %v", r, err)
+	}
+	if _, err := Uncompact(big, repair.UncompactRequest{Trim: true, Protected: []string{"read"}}, window(10_000)); !errors.As(err, &large) {
+		t.Errorf("with a protected output: %v", err)
+	}
+	unfinished := build(user(hi), answer(done), user(`"type":"compaction","auto":true`), turn{"assistant", `"summary":true,"parentID":"msg_03"`, []string{done}})
+	if _, err := Uncompact(unfinished, repair.UncompactRequest{Force: true}, window(0)); !errors.Is(err, repair.ErrNotCompacted) {
+		t.Errorf("an unfinished compaction: %v", err)
+	}
+}

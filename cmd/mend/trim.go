@@ -1,0 +1,277 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+	"mend/repair"
+	"mend/session"
+)
+
+// protectedTools are tools whose outputs a model needs for the whole session.
+var protectedTools = []string{"skill", "task", "todoread", "todowrite"}
+
+func (a *app) trimVerb() *cobra.Command {
+	var f writeFlags
+	var to string
+	r := repair.TrimRequest{}
+	cmd := &cobra.Command{
+		Use:   "trim [SESSION]",
+		Short: "Make the next request smaller, without removing anything",
+		Long: `Trim marks outputs of tools, so that the agent sends "[Old tool result content
+cleared]" instead of them. The outputs stay in the store: the model no longer sees
+them, you do. Undo takes the marks back.
+
+Copies go first: outputs of the same call that was made again later. Then the
+largest outputs go, until the next request is small enough. The newest turns stay
+whole. Sizes are estimates: four bytes are taken for a token.`,
+		Example: `  mend trim .                    the newest session of this folder, to 60% of the context window
+  mend trim "dark mode" --to 80000
+  mend trim . --keep-turns 5 --dry-run`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) (err error) {
+			if r.Percent, r.Goal, err = parseGoal(to); err != nil {
+				return err
+			}
+			if r.KeepTurns < 0 {
+				return usagef("--keep-turns: want 0 or more, got %d", r.KeepTurns)
+			}
+			r.Force = f.force
+			return a.trim(cmd, names, f, r)
+		},
+	}
+	f.add(cmd, "trim although the agent is working in the session")
+	fl := cmd.Flags()
+	fl.StringVar(&to, "to", strconv.Itoa(repair.DefaultPercent)+"%", "the size of the next request: tokens, or `SIZE`% of the model's context window")
+	fl.IntVar(&r.KeepTurns, "keep-turns", repair.DefaultKeepTurns, "how many of the newest prompts, with their answers, stay whole")
+	fl.StringSliceVar(&r.Protected, "protect", protectedTools, "tools whose outputs stay")
+	return cmd
+}
+
+// parseGoal returns the meaning of --to: a part of the context window, or tokens.
+func parseGoal(text string) (percent, tokens int, err error) {
+	number, isPercent := strings.CutSuffix(text, "%")
+	n, err := strconv.Atoi(number)
+	switch {
+	case err != nil || n < 1 || isPercent && n > 100:
+		return 0, 0, usagef("--to: want tokens such as 80000, or a part of the context window such as 60%%, got %q", text)
+	case isPercent:
+		return n, 0, nil
+	}
+	return 0, n, nil
+}
+
+func (a *app) trim(cmd *cobra.Command, names []string, f writeFlags, r repair.TrimRequest) error {
+	ctx := cmd.Context()
+	c, head, err := a.openSession(cmd, names, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	t, err := c.ProposeTrim(ctx, head, r)
+	if err != nil {
+		return err
+	}
+	a.setAnswer("trim", trimJSON{head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs)})
+	a.printf("%s\n", cutLine(a.sessionLine(head), a.width))
+	a.printTrimmed(t.Outputs)
+	if len(t.Plan.Ops) == 0 {
+		a.setAnswer("repairs", []repairJSON{})
+		a.printf("  The next request has about %s tokens. ", thousands(t.Before))
+		if t.Before <= t.Goal {
+			a.printf("It is small enough.\n")
+			return nil
+		}
+		a.printf("The goal is %s, but no output can be trimmed.\n", thousands(t.Goal))
+		return errProblems
+	}
+	a.printSizes(t.Before, t.After, t.Window)
+	if err := a.applyOne(ctx, c, f, t.Plan); err != nil {
+		return err
+	}
+	if t.After > t.Goal {
+		a.printf("Still larger than the goal of about %s tokens: nothing more can be trimmed.\n", thousands(t.Goal))
+		return errProblems
+	}
+	return nil
+}
+
+func (a *app) uncompactVerb() *cobra.Command {
+	var f writeFlags
+	r := repair.UncompactRequest{Protected: protectedTools}
+	cmd := &cobra.Command{
+		Use:   "uncompact [SESSION]",
+		Short: "Take back a compaction: the messages before it are sent again",
+		Long: `A compaction replaces the conversation before it by a summary. Uncompact removes the
+newest compaction and its summary, so that the agent sends the messages before it
+again. What is broken in these is repaired in the same step. Undo brings the
+compaction back.
+
+If the next request would be too large for the model, nothing is changed. With
+--trim outputs of tools are trimmed until it fits, as mend trim does.`,
+		Example: `  mend uncompact .               the newest session of this folder
+  mend uncompact . --trim --dry-run`,
+		Args: cobra.MaximumNArgs(1),
+		RunE: func(cmd *cobra.Command, names []string) error {
+			r.Force = f.force
+			return a.uncompact(cmd, names, f, r)
+		},
+	}
+	f.add(cmd, "take it back although the agent is working in the session")
+	cmd.Flags().BoolVar(&r.Trim, "trim", false, "trim outputs of tools if the next request would be too large")
+	return cmd
+}
+
+func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repair.UncompactRequest) error {
+	ctx := cmd.Context()
+	c, head, err := a.openSession(cmd, names, !f.dryRun)
+	if err != nil {
+		return err
+	}
+	u, err := c.ProposeUncompact(ctx, head, r)
+	if err != nil {
+		return err
+	}
+	a.setAnswer("uncompact", uncompactJSON{head.ID, u.Messages, u.Earlier, u.Before, u.After, u.Window, trimmedJSON(u.Outputs)})
+	a.printf("%s\n", cutLine(a.sessionLine(head), a.width))
+	a.printf("  %s sent again.\n", countVerb(u.Messages, "message is", "messages are"))
+	for _, d := range u.Fixed {
+		a.printf("  %s\n", oneLine(d.Why+" "+d.Fix, 400))
+	}
+	a.printTrimmed(u.Outputs)
+	a.printSizes(u.Before, u.After, u.Window)
+	if err := a.applyOne(ctx, c, f, u.Plan); err != nil {
+		return err
+	}
+	if u.Earlier > 0 {
+		a.printf("Before them is an earlier compaction. \"mend uncompact %s\" again takes that back, too.\n", head.ID)
+	}
+	return nil
+}
+
+// openSession opens the store and returns the session that the user names or picks.
+func (a *app) openSession(cmd *cobra.Command, names []string, write bool) (*mend.Client, session.Head, error) {
+	c, err := a.open(cmd, write)
+	if err != nil {
+		return nil, session.Head{}, err
+	}
+	if len(names) == 0 {
+		head, err := a.pickSession(cmd.Context(), c, cmd.Name())
+		return c, head, err
+	}
+	head, err := a.findSession(cmd.Context(), c, names[0])
+	return c, head, err
+}
+
+// applyOne applies the plan of one session, or says that it was a dry run.
+func (a *app) applyOne(ctx context.Context, c *mend.Client, f writeFlags, p change.Plan) error {
+	if f.dryRun {
+		return a.finishDryRun(p)
+	}
+	e, err := a.applyPlan(ctx, c, p)
+	if err != nil {
+		return a.printConflicts(err)
+	}
+	if a.asJSON {
+		a.setAnswer("repairs", []repairJSON{entryJSON(e, p.Ops)})
+		return nil
+	}
+	a.printCommitted(e, "")
+	return nil
+}
+
+// printTrimmed prints how much of which tool is trimmed, a line for each tool.
+func (a *app) printTrimmed(outputs []repair.TrimmedOutput) {
+	type total struct{ outputs, copies, tokens int }
+	tools := map[string]total{}
+	var names []string
+	for _, o := range outputs {
+		n, ok := tools[o.Tool]
+		if !ok {
+			names = append(names, o.Tool)
+		}
+		n.outputs++
+		n.tokens += o.Tokens
+		if o.Copy {
+			n.copies++
+		}
+		tools[o.Tool] = n
+	}
+	slices.SortStableFunc(names, func(x, y string) int { return cmp.Compare(tools[y].tokens, tools[x].tokens) })
+	for _, name := range names {
+		n := tools[name]
+		line := fmt.Sprintf("%s of %s, about %s tokens", count(n.outputs, "output"), oneLine(name, 40), thousands(n.tokens))
+		if n.copies > 0 {
+			line += fmt.Sprintf(", %d of them repeated later", n.copies)
+		}
+		a.printf("  %s\n", line)
+	}
+}
+
+// printSizes prints the size of the next request before and after.
+func (a *app) printSizes(before, after, window int) {
+	of := fmt.Sprintf("a context window that is not known; %s are assumed", thousands(repair.DefaultWindow))
+	if window > 0 {
+		of = "a context window of " + thousands(window)
+	}
+	a.printf("  Next request: about %s tokens, now about %s (%d%% of %s).\n", thousands(before), thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), of)
+}
+
+// thousands returns the number with commas between groups of three digits.
+func thousands(n int) string {
+	s := strconv.Itoa(n)
+	for i := len(s) - 3; i > 0; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+// countVerb returns the number with the words that fit it.
+func countVerb(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// A trimJSON is what a trim does to the next request. Sizes are in tokens.
+type trimJSON struct {
+	Session string       `json:"session"`
+	Before  int          `json:"before"`
+	After   int          `json:"after"`
+	Goal    int          `json:"goal"`
+	Window  int          `json:"window"` // 0 if unknown
+	Outputs []outputJSON `json:"outputs"`
+}
+
+type uncompactJSON struct {
+	Session  string       `json:"session"`
+	Messages int          `json:"messages"` // that are sent again
+	Earlier  int          `json:"earlier"`  // compactions that are left
+	Before   int          `json:"before"`
+	After    int          `json:"after"`
+	Window   int          `json:"window"`
+	Outputs  []outputJSON `json:"outputs"`
+}
+
+type outputJSON struct {
+	Record string `json:"record"`
+	Tool   string `json:"tool"`
+	Tokens int    `json:"tokens"`
+	Copy   bool   `json:"copy"`
+}
+
+func trimmedJSON(outputs []repair.TrimmedOutput) []outputJSON {
+	all := []outputJSON{}
+	for _, o := range outputs {
+		all = append(all, outputJSON{o.Ref.String(), o.Tool, o.Tokens, o.Copy})
+	}
+	return all
+}
