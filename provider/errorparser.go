@@ -30,7 +30,8 @@ type ruleText struct {
 // A placePattern is how an API names a place.
 type placePattern struct {
 	*regexp.Regexp
-	api string
+	api   string
+	first int
 }
 
 // NewErrorParser returns a parser of errors that have one of the texts. It panics if
@@ -45,7 +46,7 @@ func NewErrorParser(texts ...ErrorTexts) *ErrorParser {
 		}
 		calls = append(calls, t.Calls...)
 		if t.Place != "" {
-			p.places = append(p.places, placePattern{regexp.MustCompile("(?i)" + t.Place), t.API})
+			p.places = append(p.places, placePattern{regexp.MustCompile("(?i)" + t.Place), t.API, t.First})
 		}
 		p.tools = appendPattern(p.tools, t.Tool)
 		p.items = appendPattern(p.items, t.Item)
@@ -115,21 +116,29 @@ func (p *ErrorParser) rule(text string) (code, api string) {
 	return "", ""
 }
 
-// place returns the first place that the text names, -1 for what it does not name, and the
-// API that names places so.
+// place returns the first place that the text names, the longest if several patterns fit
+// there: -1 for what it does not name, and the API that names places so.
 func (p *ErrorParser) place(text string) (index, block int, api string) {
-	var first []string
-	start := len(text)
+	index, block = -1, -1
+	start, length := len(text), 0
 	for _, pattern := range p.places {
-		if at := pattern.FindStringIndex(text); at != nil && at[0] < start {
-			start, first, api = at[0], pattern.FindStringSubmatch(text), pattern.api
+		at := pattern.FindStringSubmatchIndex(text)
+		if at == nil || at[0] > start || at[0] == start && at[1]-at[0] <= length {
+			continue
+		}
+		groups := pattern.FindStringSubmatch(text)
+		start, length = at[0], at[1]-at[0]
+		if index, block, api = groupNumber(groups, 1), groupNumber(groups, 2), pattern.api; index >= 0 {
+			index -= pattern.first
+		}
+		if block >= 0 {
+			block -= pattern.first
 		}
 	}
-	index, block = groupNumber(first, 1), groupNumber(first, 2)
 	if index < 0 {
 		return -1, -1, ""
 	}
-	return index, block, api
+	return index, max(block, -1), api
 }
 
 // groupNumber returns the number in a group of a match, -1 if there is none.

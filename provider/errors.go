@@ -18,6 +18,8 @@ type ErrorTexts struct {
 	// of the message, the second one, if it has two, that of the block. The case of
 	// letters does not matter.
 	Place string
+	// First is the number of the first message and block in a Place.
+	First int
 	// Calls are what the ids of tool calls start with, before an underscore.
 	Calls []string
 	// Call is a pattern whose group is the id of a tool call, whatever it starts with.

@@ -12,6 +12,8 @@ func ErrorTexts() provider.ErrorTexts {
 		API:   "bedrock",
 		Kinds: errorKinds,
 		Rules: ruleTexts,
+		Place: `messages\.(\d+)\.member\.content\.(\d+)\.member`, // of the service; the model's are Claude's
+		First: 1,
 		Calls: []string{"tooluse"},
 	}
 }
@@ -44,6 +46,7 @@ var errorKinds = []provider.ErrorKind{
 			{"image", "could not be processed"},
 			{"unsupported image mime type"}, // the AI SDK, before it sends
 			{"image.source", "is invalid"},
+			{"image.format", "failed to satisfy constraint"},
 		},
 		Class:       request.InvalidFile,
 		Explanation: provider.InvalidFile,
@@ -80,4 +83,10 @@ var ruleTexts = []provider.RuleText{
 	{Code: "B1", Words: provider.Words{"conversation must start with a user message"}},
 	{Code: "B3", Words: provider.Words{"content field in the message object", "is empty"}},
 	{Code: "B4", Words: provider.Words{"text field in the contentblock object", "is blank"}},
+	{Code: "B5", Words: provider.Words{"tooluseid", "failed to satisfy constraint"}},
+	{Code: "B5", Words: provider.Words{"tooluse.tooluseid", "regular expression"}},
+	{Code: "B7", Words: provider.Words{"tooluse", "duplicate ids"}},
+	{Code: "B8", Words: provider.Words{"expected toolresult blocks"}},
+	{Code: "B10", Words: provider.Words{"unsupported image mime type"}},
+	{Code: "B10", Words: provider.Words{"image.format", "failed to satisfy constraint"}},
 }

@@ -75,7 +75,7 @@ var errorKinds = []provider.ErrorKind{
 	},
 	{
 		Rank:        130,
-		Any:         []provider.Words{{"'tool' must be a response to a preced"}, {"tool_call_id", "is not found"}},
+		Any:         []provider.Words{{"'tool' must be a response to a prece"}, {"tool_call_id", "is not found"}},
 		Explanation: provider.OrphanResult,
 	},
 	{
@@ -106,12 +106,12 @@ var errorKinds = []provider.ErrorKind{
 var ruleTexts = []provider.RuleText{
 	{Code: "C1", Words: provider.Words{"must be followed by tool messages"}},
 	{Code: "C1", Words: provider.Words{"did not have response messages"}},
-	{Code: "C2", Words: provider.Words{"'tool' must be a response to a preced"}},
-	{Code: "C3", Words: provider.Words{"duplicate value for 'tool_call_id'"}},
+	{Code: "C2", Words: provider.Words{"'tool' must be a response to a prece"}},
+	{Code: "C3", Words: provider.Words{"duplicate value for 'tool_call_id'", "in messages["}},
 	{Code: "C4", Words: provider.Words{"messages[", "tool_calls[", "].id'"}},
 	{Code: "C5", Words: provider.Words{"messages[", "tool_calls[", "function.name"}},
 	{Code: "C6", Words: provider.Words{"invalid value for 'content'", "null"}},
-	{Code: "C8", Words: provider.Words{"unsupported image"}},
+	{Code: "C8", Words: provider.Words{"you uploaded an unsupported image"}},
 	{Code: "C9", Words: provider.Words{"'messages[", "content", "string too long"}},
 	{Code: "V1", Words: provider.Words{"message at position", "must not be empty"}},
 	{Code: "V1", Words: provider.Words{"content or tool_calls must be set"}},

@@ -52,7 +52,8 @@ var errorKinds = []provider.ErrorKind{
 			{"thought signature", "not valid"},
 			{"invalid thought signature"},
 			{"thought_signature", "not valid"},
-			{"thought_signature", "invalid"},
+			{"invalid thought_signature"},
+			{"thought_signature is invalid"},
 			{"thought_signature", "corrupted"},
 		},
 		Class:       request.EncryptedReasoning,
@@ -62,6 +63,11 @@ var errorKinds = []provider.ErrorKind{
 		Rank:        110,
 		Any:         []provider.Words{{"thought_signature"}, {"thought signature"}},
 		Explanation: "Gemini requires its own signature on every tool call, and calls of another model have none. Signatures cannot be created. Continue with the model that wrote the session, or in a new session.",
+	},
+	{
+		Rank:        115,
+		Any:         []provider.Words{{"please use a valid role"}},
+		Explanation: "The request has a message of a role that the provider does not know. Nothing stored leads to that.",
 	},
 	{
 		Rank:        120,

@@ -13,7 +13,7 @@ func ErrorTexts() provider.ErrorTexts {
 		Rules: ruleTexts,
 		Place: `\binput\[(\d+)\](?:\.(?:content|output)\[(\d+)\])?`,
 		Calls: []string{"call", "fc"},
-		Item:  `(?i:\b(?:item|id)) ['"]?([A-Za-z]{2,8}_[\w-]{4,}|[\w+/=-]{24,})`,
+		Item:  `(?i:\b(?:item|id)):? ['"]?([A-Za-z]{2,8}_[\w-]{4,}|[\w+/=-]{24,})`,
 	}
 }
 
