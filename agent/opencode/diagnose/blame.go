@@ -12,7 +12,8 @@ import (
 // Blame implements [repair.Blamer].
 func (c *simulation) Blame(e repair.APIError) repair.Case { return c.inSettingOf(e).requesting(e) }
 
-// requesting returns the simulation with the rules that only the error asks for.
+// requesting returns the simulation with the rules that apply only if an error asks for
+// them.
 func (c *simulation) requesting(e repair.APIError) *simulation {
 	n := c.withSession(c.s)
 	n.requested, n.tool, n.blamed = []repair.Class{e.Class}, e.Tool, true
@@ -34,8 +35,9 @@ func (c *simulation) Suspects(e repair.APIError) (fs []repair.Finding) {
 	return fs
 }
 
-// inSettingOf returns the simulation for the setting that the error came under: that it speaks of an
-// open tool loop tells whether the model was asked to think, if nothing else did.
+// inSettingOf returns the simulation for the setting in which the error occurred. If
+// the session does not show whether the model is asked to think, an error about an open
+// tool loop does.
 func (c *simulation) inSettingOf(e repair.APIError) *simulation {
 	n := c.withSession(c.s)
 	use := c.settings[own]
@@ -51,13 +53,16 @@ func takesThinking(e repair.APIError) bool {
 	return e.Class == repair.ThinkingDisabledViolation || e.Class == repair.ThinkingSignature || e.Class == repair.ThinkingBlockModified
 }
 
-// Locate implements [repair.Blamer]. The records are the call that it names; or the block, or else the turn, that
-// it numbers, in the request as it is simulated; or else the message near that
-// number in the store, since the store may not be what it was when the error came.
-// For thinking it is the newest that is sent if the number names none; and always if the
-// error says that thinking was changed, since the provider compares only the newest.
+// Locate implements [repair.Blamer]. It looks for the records in this order: the calls
+// that the error names; what is beside them in their steps; the block, then the turn
+// with the number in the error, in the simulated request; the message near that number
+// in the store, because the store may have changed since the error.
+//
+// An error about thinking that names no number is about the newest message that has a
+// finding. So is every error that says that thinking was changed: the provider compares
+// only the newest.
 func (c *simulation) Locate(e repair.APIError, faults []repair.Finding) (in func(session.Ref) bool, only bool) {
-	// Thinking goes from the message at fault alone, or what was signed in all others
+	// Thinking is removed from the located message only: that of all others is signed and
 	// would be lost for nothing.
 	return c.locate(e, faults), takesThinking(e)
 }
@@ -94,8 +99,8 @@ func (c *simulation) locate(e repair.APIError, faults []fault) func(session.Ref)
 	return nil
 }
 
-// namedCalls returns the calls that the error names by their ids, and what stands beside
-// them in their steps, which may be what parts them from their results.
+// namedCalls returns the calls that the error names by their ids, and the parts in the
+// same steps: one of them may separate a call from its result.
 func (c *simulation) namedCalls(e repair.APIError) (called, beside map[session.Ref]bool) {
 	called, beside = map[session.Ref]bool{}, map[session.Ref]bool{}
 	c.eachPart(func(m *record.Message, p *record.Part) {
@@ -110,11 +115,11 @@ func (c *simulation) namedCalls(e repair.APIError) (called, beside map[session.R
 	return called, beside
 }
 
-// blockAndTurn returns the record behind the block that the error names, and the messages
-// behind its turn, by their ids.
+// blockAndTurn returns the record of the block that the error names, and the ids of the
+// messages of its turn.
 func (c *simulation) blockAndTurn(e repair.APIError) (block session.Ref, turn map[string]bool) {
 	r := c.render(c.settings[own].profile)
-	if m := c.s.LatestAssistant(); m != nil && m.Failed { // the error may be about the request that it answered
+	if m := c.s.LatestAssistant(); m != nil && m.Failed { // the error may be about the request that this message was the answer to
 		r = c.view().Render(render.Settings{Profile: c.settings[own].profile, Missing: c.env.Missing, Reads: c.env.Reads, NoPrompt: true})
 	}
 	turn = map[string]bool{}
@@ -128,13 +133,14 @@ func (c *simulation) blockAndTurn(e repair.APIError) (block session.Ref, turn ma
 	return block, turn
 }
 
-// nearest returns the message at fault that is next to the number in the error.
+// nearest selects the message with a finding that is nearest to the number in the
+// error.
 func (c *simulation) nearest(e repair.APIError, faults []fault) func(session.Ref) bool {
 	at := messageIDs(faults)
 	return c.inMessage(c.s.Near(e.Index, func(i int) bool { return at[c.s.Messages[i].Ref.Message] }))
 }
 
-// newestOf returns the newest message at fault.
+// newestOf selects the newest message with a finding.
 func (c *simulation) newestOf(faults []fault) func(session.Ref) bool {
 	at := messageIDs(faults)
 	i := len(c.s.Messages) - 1
@@ -144,7 +150,7 @@ func (c *simulation) newestOf(faults []fault) func(session.Ref) bool {
 	return c.inMessage(i)
 }
 
-// messageIDs returns the messages at fault, by their ids.
+// messageIDs returns the ids of the messages with findings.
 func messageIDs(faults []fault) map[string]bool {
 	at := map[string]bool{}
 	for _, f := range faults {
@@ -153,7 +159,7 @@ func messageIDs(faults []fault) map[string]bool {
 	return at
 }
 
-// inMessage tells the records of message number i; -1 is none.
+// inMessage selects the records of message number i, none for -1.
 func (c *simulation) inMessage(i int) func(session.Ref) bool {
 	return func(r session.Ref) bool { return i >= 0 && r.Message == c.s.Messages[i].Ref.Message }
 }

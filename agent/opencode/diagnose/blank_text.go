@@ -8,8 +8,8 @@ import (
 	"mend/session"
 )
 
-// Text parts without a visible character (docs/providers.md, R5, R11). The agent
-// of some versions drops a text of no bytes and sends every other one.
+// This file fixes text parts without a visible character (docs/providers.md, R5, R11).
+// Some versions of OpenCode omit a text of no bytes, and send every other one.
 
 func whyBlank(c *simulation, f fault) string {
 	if _, p := c.part(f.Ref); p != nil && p.Text == "" {
@@ -18,9 +18,9 @@ func whyBlank(c *simulation, f fault) string {
 	return "The text is only whitespace; the provider rejects that."
 }
 
-// fixBlank is rid of a blank text. It goes where other content stands beside it.
-// Else it becomes the placeholder, where it stands, or behind thinking that it
-// stands before.
+// fixBlank returns the fixes of a blank text: remove it if the message has other
+// content, else replace it by the placeholder, where it is or after the thinking of its
+// step.
 func fixBlank(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	if p == nil || p.Type != record.TypeText {
@@ -58,7 +58,7 @@ func placeholderBehindThinking(c *simulation, ref session.Ref) fix {
 			}
 			step := stepOf(m, ref)
 			if at := slices.IndexFunc(step, func(p record.Part) bool { return p.IsTool() }); at >= 0 {
-				step = step[:at] // no text is accepted behind a call
+				step = step[:at] // the provider accepts no text after a call
 			}
 			last := lastOf(step, (*record.Part).IsThinking)
 			if last == nil {

@@ -6,20 +6,21 @@ import (
 	"mend/agent/opencode/record"
 )
 
-// youth is how long a record counts as fresh from the agent.
+// youth is the age up to which a record shows that the agent is working.
 const youth = 2 * time.Minute
 
-// Busy reports whether the agent is at work in the session: its newest answer is
-// unfinished, and a record is younger than two minutes, or a process that works with
-// the store was started before the newest record was written. A tool call may take
-// hours and writes nothing meanwhile. But no agent goes on by itself with an answer
-// that was unfinished when it was started: a server that is younger than the newest
-// record is not at work in the session, and what works with another store is not
-// either. A time more than two minutes ahead is that of a wrong clock: nothing is
-// young by it, and it may have been written after any process was started.
+// Busy reports whether the agent is working in the session: its newest answer is
+// unfinished, and either a record is younger than two minutes, or a process that has
+// the store open was started before the newest record was written. The second condition
+// is for tool calls, which may run for hours without a write. It ignores younger
+// processes, because no agent continues an answer that was unfinished when the agent
+// started.
 //
-// held is the start of the oldest process that works with the store, the zero time
-// if there is none.
+// A time more than two minutes in the future was written by a wrong clock. It makes no
+// record young, and any process may have been running when it was written.
+//
+// held is the start of the oldest process that has the store open, the zero time if
+// there is none.
 func Busy(s *record.Session, now, held time.Time) bool {
 	m := s.LatestAssistant()
 	if m == nil || m.Finished() {
@@ -29,8 +30,8 @@ func Busy(s *record.Session, now, held time.Time) bool {
 	return now.Sub(newest) < youth || !held.IsZero() && (wrong || !held.After(newest))
 }
 
-// newestTime returns the latest time of any record of the session that is before end,
-// and whether one is not.
+// newestTime returns the latest time before end in any record of the session, and
+// whether a record has a later one.
 func newestTime(s *record.Session, end time.Time) (newest time.Time, wrong bool) {
 	add := func(ms int64) {
 		switch t := time.UnixMilli(ms); {

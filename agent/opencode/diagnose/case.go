@@ -33,7 +33,7 @@ func (c *simulation) classOf(f fault) repair.Class {
 	return r.class(c, f)
 }
 
-// unreadable reports whether the bytes of the record are not known.
+// unreadable reports whether the bytes of the record are unknown.
 func (c *simulation) unreadable(ref session.Ref) bool {
 	m, p := c.part(ref)
 	switch {
@@ -45,8 +45,8 @@ func (c *simulation) unreadable(ref session.Ref) bool {
 	return c.s.Info.Unreadable()
 }
 
-// Fixes implements [repair.Case]: there are none where something in the way of a safe
-// change is not known.
+// Fixes implements [repair.Case]. There are no fixes if something that a safe change
+// depends on is unknown.
 func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, error) {
 	if why := c.whyHidden(f.Ref); why != "" {
 		return nil, &repair.RefusalError{Why: why}
@@ -94,8 +94,8 @@ func (c *simulation) Has(ref session.Ref) bool {
 	}
 }
 
-// Renamed implements [repair.Renamer]. The fixes that give records other ids keep the
-// tails of these ([record.Renumber]).
+// Renamed implements [repair.Renamer]. It matches records by the tails of their ids,
+// which the fixes that change ids keep ([record.Renumber]).
 func (c *simulation) Renamed(earlier repair.Case) map[session.Ref]session.Ref {
 	before, after := earlier.(*simulation).s, c.s
 	if len(before.Messages) != len(after.Messages) {

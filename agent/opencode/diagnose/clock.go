@@ -9,11 +9,11 @@ import (
 	"mend/session"
 )
 
-// clockFixes fix a session that older versions of the agent take for answered
-// whatever the user types: its answers have ids from before the clock of ids
-// wrapped, which sort behind those of today (docs/opencode.md F3).
-// Messages up to the last such one get ids that sort before all that follow, and
-// if that is not enough, all messages do.
+// clockFixes returns the fixes of a session in which older versions of OpenCode take
+// every prompt for answered: its answers have ids from before the id clock wrapped,
+// which sort after new ones (docs/opencode.md F3). The messages up to the last such
+// answer get ids that sort before all others; if that is not enough, all messages get
+// new ids.
 func clockFixes(s *record.Session, f fault) []fix {
 	if s.Message(f.Ref.Message) == nil {
 		return nil
@@ -27,8 +27,8 @@ func clockFixes(s *record.Session, f fault) []fix {
 	})
 }
 
-// orderFixes fix messages whose ids sort in another way than their times, as the
-// clock's start leaves them; there are none where all is in order.
+// orderFixes returns the fixes of messages whose ids and times have different orders,
+// as they have after the id clock wrapped.
 func orderFixes(s *record.Session) []fix {
 	if outOfOrder(s) > 0 {
 		return renumberings(s, outOfOrder)
@@ -36,9 +36,9 @@ func orderFixes(s *record.Session) []fix {
 	return nil
 }
 
-// renumberings returns fixes that give other ids to the first messages, as many as count
-// returns, or to all. A damaged record cannot get another id, also where the agent in use
-// reads it as it is: the last two fixes salvage such records first.
+// renumberings returns fixes that give new ids to the first messages, as many as count
+// returns, or to all. A damaged record cannot get another id, even if the version in
+// use reads it: the last two fixes salvage such records first.
 func renumberings(s *record.Session, count func(*record.Session) int) (fixes []fix) {
 	const text = "Messages from before the id clock wrapped, and their parts, get ids that sort before today's. Their order stays, and all references are updated."
 	all := func(s *record.Session) int { return len(s.Messages) }
@@ -74,7 +74,8 @@ func malformed(s *record.Session, kind session.Kind) (refs []session.Ref) {
 	return refs
 }
 
-// salvage rebuilds damaged records, each by the first of its fixes that can be applied.
+// salvage rebuilds damaged records. Each is rebuilt by the first of its fixes that can
+// be applied.
 func (d *draft) salvage(refs []session.Ref) {
 	k := &facts{s: d.s}
 	for _, ref := range refs {
@@ -87,9 +88,9 @@ func (d *draft) salvage(refs []session.Ref) {
 	d.arrange()
 }
 
-// beforeStart returns how many messages come before the clock's last start, or among
-// such ones, where at is one of them: all, if that start was after the newest
-// record.
+// beforeStart returns the number of messages up to the last with an id from before the
+// newest wrap of the id clock. If message at has an id from after that wrap, it returns
+// the number of all messages.
 func beforeStart(s *record.Session, at int) int {
 	limit := record.ClockID(session.KindMessage, s.LatestTime()+1)
 	if s.Messages[at].ID < limit {
@@ -103,8 +104,8 @@ func beforeStart(s *record.Session, at int) int {
 	return 0
 }
 
-// outOfOrder returns how many messages there are up to the last whose id sorts behind
-// that of a later one.
+// outOfOrder returns the number of messages up to the last whose id sorts after that of
+// a later message.
 func outOfOrder(s *record.Session) int {
 	lowest := ""
 	for i := range slices.Backward(s.Messages) {
@@ -117,8 +118,8 @@ func outOfOrder(s *record.Session) int {
 	return 0
 }
 
-// renumber gives the first n messages of the session and their parts ids that
-// keep their order and sort before those of all other messages.
+// renumber gives the first n messages and their parts ids that keep their order and
+// sort before those of all other messages.
 func renumber(s *record.Session, n int) error {
 	ids := map[string]string{}
 	highest, parts := "", 0
@@ -132,7 +133,7 @@ func renumber(s *record.Session, n int) error {
 			ids[p.Ref.Part] = id
 		}
 	}
-	inside := func(id, stored string) { // of a copy it is that of another record
+	inside := func(id, stored string) { // in a copy, id is that of another record
 		if _, ok := ids[id]; !ok {
 			ids[id] = ids[stored]
 		}
@@ -152,8 +153,8 @@ func renumber(s *record.Session, n int) error {
 	return s.Rename(ids)
 }
 
-// inOrderOfTime returns the parts of a message in the order in which they were made.
-// That is the order of their ids, unless the clock of ids wrapped in between.
+// inOrderOfTime returns the parts of a message in the order in which they were created:
+// that of their ids, unless the id clock wrapped in between.
 func inOrderOfTime(m *record.Message) []record.Part {
 	parts := slices.Clone(m.Parts)
 	last := m.LatestTime()

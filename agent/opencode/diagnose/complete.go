@@ -11,19 +11,19 @@ import (
 	"mend/session"
 )
 
-// A recordContext is a record that lacks something, and where it stands: its neighbours
-// tell what fills it.
+// A recordContext is a record with its message and session, from which missing values
+// are inferred.
 type recordContext struct {
 	s *record.Session
-	m *record.Message // the record, or the message that it is a part of
-	p *record.Part    // nil where the record is the message's
+	m *record.Message // the record, or the message of the part
+	p *record.Part    // nil if the record is the message
 
-	at int // the place of the part in the message
+	at int // index of the part in the message
 
 	known *facts
 }
 
-// complete returns data, which is a record of the type, with every member that it needs.
+// complete returns the data of a record of type t with every member that t needs.
 func (g recordContext) complete(data []byte, t *schema.Type) ([]byte, schema.Changes, error) {
 	data, c, err := schema.Complete(data, t, g.infer)
 	if err != nil {
@@ -32,7 +32,7 @@ func (g recordContext) complete(data []byte, t *schema.Type) ([]byte, schema.Cha
 	return data, c, nil
 }
 
-// infer returns what the neighbors of a record infer about a missing value.
+// infer returns the value of a missing member, nil if it cannot be inferred.
 func (g recordContext) infer(record []byte, from schema.Source) []byte {
 	if g.p == nil {
 		g = g.withData(record)
@@ -95,10 +95,9 @@ func (g recordContext) ref() session.Ref {
 	return g.m.Ref
 }
 
-// completeFixes fix a record that lacks a field which the agent needs, or has
-// it in a form which the agent does not take (render.FailureField, render.FailureScreen).
-// Nothing is done for a part of a kind that is not known, nor for a message whose
-// id is none.
+// completeFixes returns the fixes of a record that lacks a field, or has a field in a
+// form that the agent does not accept (render.FailureField, render.FailureScreen).
+// There are none for a part of an unknown type and for a message with an invalid id.
 func completeFixes(k *facts, f fault) []fix {
 	g, ok := k.contextOf(f.Ref)
 	switch {
@@ -116,7 +115,7 @@ func completeFixes(k *facts, f fault) []fix {
 	return g.completePart()
 }
 
-// describeChanges returns the sentences of a fix for what was completed.
+// describeChanges returns what a fix does and what it loses, as sentences.
 func describeChanges(c schema.Changes) (text, loses string) {
 	var did []string
 	if len(c.Filled) > 0 {
@@ -132,7 +131,7 @@ func describeChanges(c schema.Changes) (text, loses string) {
 	return "The record is completed; " + strings.Join(did, "; ") + ".", loses
 }
 
-// listed returns the paths as a part of a sentence; of many the first ones.
+// listed joins the paths for a sentence. It omits all after the first twelve.
 func listed(paths []string) string {
 	const most = 12
 	if more := len(paths) - most; more > 0 {
@@ -141,7 +140,7 @@ func listed(paths []string) string {
 	return strings.Join(paths, ", ")
 }
 
-// rewrite returns the edit that puts another record in the place of a part's.
+// rewrite returns the edit that replaces a part.
 func rewrite(r session.Record) func(*draft) error {
 	return func(d *draft) error {
 		_, p, err := d.part(r.Ref)
@@ -152,7 +151,7 @@ func rewrite(r session.Record) func(*draft) error {
 	}
 }
 
-// with returns the record with other data, that can be read.
+// with returns the record with other, readable data.
 func with(r session.Record, data []byte) session.Record {
 	r.Data, r.Class, r.Defect = data, 0, nil
 	return r

@@ -12,10 +12,10 @@ import (
 	"mend/session"
 )
 
-// completeMessage returns what completes the message's record.
+// completeMessage returns the fix that completes the record of the message.
 func (g recordContext) completeMessage() []fix {
 	if !strings.HasPrefix(g.m.ID, "msg") {
-		return nil // it is named everywhere
+		return nil // the invalid id is in all its parts, too
 	}
 	data, c, err := g.completedMessage(g.m.Data)
 	if err != nil || c.None() {
@@ -25,7 +25,8 @@ func (g recordContext) completeMessage() []fix {
 	return []fix{g.replaceMessage(with(g.m.Record, data), text, loses)}
 }
 
-// completedMessage returns the message's data with all that its role needs.
+// completedMessage returns the data of the message with every member that its role
+// needs.
 func (g recordContext) completedMessage(data []byte) ([]byte, schema.Changes, error) {
 	data, c, err := g.complete(data, &schema.Message)
 	if err == nil && textAt(data, "role") == session.RoleUser {
@@ -34,8 +35,8 @@ func (g recordContext) completedMessage(data []byte) ([]byte, schema.Changes, er
 	return data, c, err
 }
 
-// withoutHalfModel returns a prompt's data without a model that has not both of its names:
-// the next prompt would ask for it.
+// withoutHalfModel removes the model from a prompt if it lacks one of its two names,
+// because the next prompt would use it.
 func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
 	if textAt(data, "model", "providerID") != "" && textAt(data, "model", "modelID") != "" {
 		return data, nil
@@ -47,7 +48,7 @@ func withoutHalfModel(data []byte, c *schema.Changes) ([]byte, error) {
 	return jsonedit.Remove(data, "model")
 }
 
-// withData returns the record with that data in the message's record.
+// withData returns the context with other data in the record of the message.
 func (g recordContext) withData(data []byte) recordContext {
 	m := record.NewMessage(with(g.m.Record, data))
 	m.Parts = g.m.Parts
@@ -55,8 +56,8 @@ func (g recordContext) withData(data []byte) recordContext {
 	return g
 }
 
-// replaceMessage returns the fix that puts another record in the place of the message's, at
-// the place in the session that its time gives it: that of all others may change.
+// replaceMessage returns the fix that replaces the message's record. A new time may
+// move the message among the others.
 func (g recordContext) replaceMessage(r session.Record, text, loses string) fix {
 	return fix{text: text, loses: loses, whole: true, alike: true, edit: func(d *draft) error {
 		i := d.index(r.Ref)
@@ -68,7 +69,7 @@ func (g recordContext) replaceMessage(r session.Record, text, loses string) fix 
 	}}
 }
 
-// totalCost returns what the steps of an answer cost, by their ends.
+// totalCost returns the sum of the costs in the ends of the steps.
 func (g recordContext) totalCost() []byte {
 	var sum float64
 	for _, p := range g.stepEnds() {
@@ -82,8 +83,8 @@ func (g recordContext) totalCost() []byte {
 	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
 }
 
-// lastTokens returns a count of tokens of the last step that tells of it: what the agent writes
-// into the answer. Without one it is 0.
+// lastTokens returns a count of tokens from the last end of a step that has it, as the
+// agent does for the message; 0 if none has it.
 func (g recordContext) lastTokens(name string) []byte {
 	path := append([]string{"tokens"}, strings.Split(name, ".")...)
 	for _, p := range slices.Backward(g.stepEnds()) {
@@ -94,7 +95,7 @@ func (g recordContext) lastTokens(name string) []byte {
 	return []byte("0")
 }
 
-// stepEnds returns the ends of the answer's steps that can be read.
+// stepEnds returns the readable ends of the steps.
 func (g recordContext) stepEnds() (ends []record.Part) {
 	for _, p := range g.m.Parts {
 		if p.Type == record.TypeStepFinish && !p.Malformed() {

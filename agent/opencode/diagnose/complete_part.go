@@ -13,8 +13,8 @@ import (
 
 const partPrefix = "prt_"
 
-// completePart returns what completes the part, or takes its place where that cannot
-// be done.
+// completePart returns the fixes that complete the part, or replace it if that is
+// impossible.
 func (g recordContext) completePart() []fix {
 	if g.p.Type == record.TypeFile && !g.isFile(g.p.Data) {
 		return append(g.replaceFileByText(g.p.Data), g.giveUpPart()...)
@@ -37,7 +37,8 @@ func (g recordContext) completePart() []fix {
 	return append(fixes, g.giveUpPart()...)
 }
 
-// completeCall returns the fix that completes a call and takes that mark away.
+// completeCall returns the fix that completes a call and removes the mark that the
+// provider ran it.
 func (g recordContext) completeCall(data []byte, c schema.Changes) fix {
 	text, loses := "", "The mark that the provider ran the call itself. Every version now sends the call with its stored result."
 	if !c.None() {
@@ -56,7 +57,7 @@ func (g recordContext) completeCall(data []byte, c schema.Changes) fix {
 	}}
 }
 
-// completedPart returns the part's data with all that its kind needs.
+// completedPart returns the data of the part with every member that its type needs.
 func (g recordContext) completedPart(data []byte) ([]byte, schema.Changes, error) {
 	if textAt(data, "type") == record.TypeReasoning && badlySigned(data) {
 		return nil, schema.Changes{}, errors.New("its signature is none")
@@ -64,8 +65,8 @@ func (g recordContext) completedPart(data []byte) ([]byte, schema.Changes, error
 	return g.complete(data, &schema.Part)
 }
 
-// badlySigned reports whether thinking has a signature that is no text: without
-// it, it would be unsigned, and there is no other.
+// badlySigned reports whether thinking has a signature that is not a text. Without it
+// the thinking would be unsigned, and mend cannot make another.
 func badlySigned(data []byte) bool {
 	for _, name := range []string{"signature", "redactedData"} {
 		if raw, ok := jsonedit.Get(data, "metadata", "anthropic", name); ok && raw[0] != '"' {
@@ -75,8 +76,8 @@ func badlySigned(data []byte) bool {
 	return false
 }
 
-// answerTokens returns a count of tokens that the answer tells, for the end of its last
-// step, where the agent takes it from.
+// answerTokens returns a count of tokens for the end of the last step, where the
+// message has it from; 0 for another step.
 func (g recordContext) answerTokens(name string) []byte {
 	ends := g.stepEnds()
 	if raw, ok := jsonedit.Get(g.m.Data, append([]string{"tokens"}, strings.Split(name, ".")...)...); ok && isNumber(raw) && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
@@ -85,8 +86,8 @@ func (g recordContext) answerTokens(name string) []byte {
 	return []byte("0")
 }
 
-// reason is why a step ended: the answer tells that of its last one; another went on
-// with calls, or is not known.
+// reason returns why a step ended. The message has the reason of its last step; that of
+// others is "unknown".
 func (g recordContext) reason() []byte {
 	ends := g.stepEnds()
 	if finish := textIn(g.m, "finish"); finish != nil && len(ends) > 0 && ends[len(ends)-1].Ref == g.p.Ref {
@@ -95,7 +96,7 @@ func (g recordContext) reason() []byte {
 	return []byte(`"unknown"`)
 }
 
-// status returns that of a call that does not tell.
+// status returns the status of a call without one.
 func (g recordContext) status() []byte {
 	if out, ok := jsonedit.Get(g.p.Data, "state", "output"); ok && out[0] != 'n' {
 		return jsonedit.Quote(record.StatusCompleted)
@@ -103,7 +104,7 @@ func (g recordContext) status() []byte {
 	return jsonedit.Quote(record.StatusError)
 }
 
-// mime returns the type that a file's data: URL tells.
+// mime returns the type in the data: URL of a file, nil if there is none.
 func (g recordContext) mime() []byte {
 	head, isData := strings.CutPrefix(textAt(g.p.Data, "url"), "data:")
 	head, _, ok := strings.Cut(head, ",")
@@ -113,7 +114,7 @@ func (g recordContext) mime() []byte {
 	return nil
 }
 
-// startTime returns when the part began, as far as anything tells.
+// startTime returns when the part began: its own time, or else that of the message.
 func (g recordContext) startTime() int64 {
 	if g.p != nil && g.p.Start > 0 {
 		return g.p.Start
@@ -121,7 +122,7 @@ func (g recordContext) startTime() int64 {
 	return g.m.Created
 }
 
-// end returns when it ended.
+// end returns when the part ended.
 func (g recordContext) end() []byte {
 	end := g.m.Completed
 	if end == 0 {

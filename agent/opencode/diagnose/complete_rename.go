@@ -9,9 +9,9 @@ import (
 	"mend/session"
 )
 
-// renameFixes fix a part whose id is not one of a part: the agent leaves it out,
-// or cannot show the session (docs/opencode.md F12). It is the same part under
-// an id of its own, at the place that it had or most likely had.
+// renameFixes returns the fixes of a part whose id does not begin like that of a part:
+// the agent omits it or cannot show the session (docs/opencode.md F12). The part gets
+// another id that keeps its position as far as that is known.
 func renameFixes(k *facts, f fault) []fix {
 	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p == nil {
@@ -33,8 +33,7 @@ func renameFixes(k *facts, f fault) []fix {
 	return fixes
 }
 
-// rename returns the edit that puts the part under another id, completed as far as
-// it lacks anything.
+// rename returns the edit that gives the part another id, and completes it.
 func (g recordContext) rename(id string) func(*draft) error {
 	return func(d *draft) error {
 		to := g.p.Ref
@@ -61,8 +60,8 @@ func (g recordContext) rename(id string) func(*draft) error {
 	}
 }
 
-// innerID returns the part's own id, where something was put before it, or where the
-// record is stored under it.
+// innerID returns the valid id of the part that follows a wrong prefix, or under which
+// the record is stored; "" if there is none.
 func (g recordContext) innerID() string {
 	if strings.HasPrefix(g.p.Ref.Part, partPrefix) {
 		return g.p.Ref.Part
@@ -73,7 +72,8 @@ func (g recordContext) innerID() string {
 	return ""
 }
 
-// beforeFinish returns an id directly before the end of the last step.
+// beforeFinish returns an id directly before the end of the last step, "" if there is
+// none.
 func (g recordContext) beforeFinish() string {
 	ids := g.ids(func(*record.Part) bool { return true })
 	ends := g.ids(func(p *record.Part) bool { return p.Type == record.TypeStepFinish })
@@ -91,7 +91,7 @@ func (g recordContext) beforeFinish() string {
 	return ""
 }
 
-// lastID returns an id behind all others of the message.
+// lastID returns an id that sorts after all others of the message.
 func (g recordContext) lastID() string {
 	ids := g.ids(func(*record.Part) bool { return true })
 	if len(ids) == 0 {
@@ -100,7 +100,7 @@ func (g recordContext) lastID() string {
 	return ids[len(ids)-1] + "_" + g.p.ID
 }
 
-// ids returns those of the message's other parts that are ids of parts.
+// ids returns the valid ids of the message's other parts that of accepts.
 func (g recordContext) ids(of func(*record.Part) bool) []string {
 	var ids []string
 	for i := range g.m.Parts {

@@ -10,8 +10,8 @@ import (
 	"mend/session"
 )
 
-// sibling returns the text at path of the nearest message of that role, nil if none
-// has one.
+// sibling returns the text at path in the nearest message of that role that has one,
+// nil if none has.
 func (g recordContext) sibling(role string, path ...string) []byte {
 	if m := g.nearest(textOf(role, path...)); m != nil {
 		return textIn(m, path...)
@@ -19,7 +19,7 @@ func (g recordContext) sibling(role string, path ...string) []byte {
 	return nil
 }
 
-// textIn returns the text at path of a message; nil where there is none, or nothing in it.
+// textIn returns the text at path in a message, nil if it is missing or empty.
 func textIn(m *record.Message, path ...string) []byte {
 	if raw, ok := jsonedit.Get(m.Data, path...); ok && raw[0] == '"' && len(raw) > 2 {
 		return raw
@@ -27,7 +27,7 @@ func textIn(m *record.Message, path ...string) []byte {
 	return nil
 }
 
-// firstPresent returns the first value that is not nil.
+// firstPresent returns the first value that is not empty.
 func firstPresent(values ...[]byte) []byte {
 	for _, v := range values {
 		if len(v) > 0 {
@@ -37,7 +37,8 @@ func firstPresent(values ...[]byte) []byte {
 	return nil
 }
 
-// otherRole returns the role of those that a message of this role talks to.
+// otherRole returns the user's role for the assistant, and the assistant's for any
+// other.
 func otherRole(role string) string {
 	if role == session.RoleUser {
 		return session.RoleAssistant
@@ -53,10 +54,10 @@ func (g recordContext) mode() []byte {
 	return firstPresent(textIn(g.m, "agent"), g.sibling(session.RoleAssistant, "mode"), g.agent())
 }
 
-// model is one of the names of a model: of that of the prompt of an answer, or of
-// an answer to a prompt; else of that of the nearest message, or of the session. If
-// the other name is known it is of a model with that name: two models do not make
-// one. It is nil if nothing tells.
+// model returns the name of the provider or of the model. It takes it from the prompt
+// of an answer, or from an answer to a prompt; else from the nearest message; else from
+// the session; nil if none names a model. If the message has the other name, only a
+// source with the same one counts: provider and model must belong together.
 func (g recordContext) model(name string) []byte {
 	own, _ := modelOf(g.m)
 	fits := func(n modelNames) bool {
@@ -86,7 +87,7 @@ func (g recordContext) model(name string) []byte {
 	return found
 }
 
-// folder is where the agent worked, nil if nothing tells.
+// folder returns where the agent worked, nil if that is unknown.
 func (g recordContext) folder(name string) []byte {
 	if known := g.sibling(session.RoleAssistant, "path", name); known != nil {
 		return known
@@ -97,7 +98,7 @@ func (g recordContext) folder(name string) []byte {
 	return jsonedit.Quote(g.s.Directory)
 }
 
-// parent returns the id of the prompt that an answer is to, nil if there is none.
+// parent returns the id of the prompt of an answer, nil if there is none.
 func (g recordContext) parent() []byte {
 	prompt := fact{what: "role", role: session.RoleUser}
 	m := g.before(prompt)
@@ -110,8 +111,8 @@ func (g recordContext) parent() []byte {
 	return jsonedit.Quote(m.ID)
 }
 
-// created returns when a message began: when its first part did, if that is between
-// its neighbours, else as soon as the one before it was done.
+// created returns when a message was created: when its first part was, if that is
+// between its neighbours; else when the message before it ended.
 func (g recordContext) created() []byte {
 	if g.m.Created > 0 {
 		return strconv.AppendInt(nil, g.m.Created, 10)
@@ -135,7 +136,7 @@ func (g recordContext) created() []byte {
 	return strconv.AppendInt(nil, begun, 10)
 }
 
-// partTime returns when a part began, 0 if it does not tell.
+// partTime returns when a part was created, 0 if that is unknown.
 func partTime(p *record.Part) int64 {
 	if p.Start > 0 {
 		return p.Start
@@ -145,7 +146,7 @@ func partTime(p *record.Part) int64 {
 	return t
 }
 
-// role is who a message is of, where it does not say itself.
+// role returns the role of a message that names none.
 func (g recordContext) role() []byte {
 	return jsonedit.Quote(g.roleOf())
 }

@@ -17,16 +17,16 @@ import (
 	"mend/session"
 )
 
-// Messages that are dated in the future, as a clock leaves them that was wrong once.
-// Newer versions of the agent read messages in the order of their times: every new
-// prompt comes before such a message, until the time that it tells has come.
+// This file fixes messages that are dated in the future because a clock was wrong. Newer
+// versions of OpenCode read messages in the order of their times: until that time every
+// new prompt comes before such a message.
 
 // isInFuture reports whether the message is dated later than the next prompt.
 func (c *simulation) isInFuture(m *record.Message) bool {
 	return !c.now.IsZero() && max(m.Created, render.CreatedInJSON(m)) >= c.now.UnixMilli()
 }
 
-// isMisdated reports whether the fault is about a message that is isMisdated in the future.
+// isMisdated reports whether the fault is about a message that is dated in the future.
 func (c *simulation) isMisdated(f fault) bool {
 	m := c.message(f.Ref)
 	return m != nil && c.isInFuture(m)
@@ -44,8 +44,8 @@ func whyEndsWithAnswer(c *simulation, f fault) string {
 	return fmt.Sprintf("The request ends with an assistant message that is dated in the future (%s), so every new prompt sorts before it.", at.Format("2006-01-02 15:04 MST"))
 }
 
-// classOfClock: what a wrong date does is the same as where the request ends with an
-// answer.
+// classOfClock returns the class of a fault that ends a request with an answer: a wrong
+// date has the same effect as a wrong id.
 func classOfClock(c *simulation, f fault) repair.Class {
 	if c.isMisdated(f) {
 		return repair.AssistantPrefillUnsupported
@@ -53,14 +53,14 @@ func classOfClock(c *simulation, f fault) repair.Class {
 	return IDsBeforeWrap
 }
 
-// fixClock fixes messages that older versions take for newer than every new prompt, by
-// their ids, or any version by their times.
+// fixClock returns the fixes of messages that sort after every new prompt: by their ids
+// in older versions, or by their times in all.
 func fixClock(c *simulation, f fault) []fix {
 	return slices.Concat(fixCopies(c), fixDates(c, f), clockFixes(c.s, f))
 }
 
-// original returns the message of which m is a copy under another name, nil if it is
-// none: the one that is stored under the id inside.
+// original returns the message that m is a copy of under another name: the one that is
+// stored under the id inside m; nil if there is none.
 func (c *simulation) original(m *record.Message) *record.Message {
 	if m == nil || m.ID == "" || m.ID == m.Ref.Message {
 		return nil
@@ -70,13 +70,13 @@ func (c *simulation) original(m *record.Message) *record.Message {
 	return c.message(of)
 }
 
-// fixLateAnswer fixes an answer that the agent takes for newer than every new one: by
+// fixLateAnswer returns the fixes of an answer that sorts after every new prompt, by
 // its time, which may be missing, or by its id.
 func fixLateAnswer(c *simulation, f fault) []fix {
 	return append(c.completions(func(r session.Ref) bool { return r.Message == f.Ref.Message }), fixClock(c, f)...)
 }
 
-// fixCopies removes the copies of messages that sort behind the next prompt.
+// fixCopies removes copies of messages that sort after the next prompt.
 func fixCopies(c *simulation) []fix {
 	_, next := render.NextPrompt(c.s, c.now)
 	copies, loses := map[session.Ref]bool{}, ""
@@ -105,8 +105,8 @@ func fixCopies(c *simulation) []fix {
 	}}
 }
 
-// fixDates fixes messages that are dated in the future: their times, or their ids
-// too.
+// fixDates returns fixes that change the times of messages dated in the future, or
+// their times and ids.
 func fixDates(c *simulation, _ fault) []fix {
 	if !slices.ContainsFunc(c.s.Messages, func(m record.Message) bool { return c.isInFuture(&m) }) {
 		return nil
@@ -137,7 +137,7 @@ func fixDates(c *simulation, _ fault) []fix {
 	return fixes
 }
 
-// inOrderOfTimes returns the messages in their order, those in the future last.
+// inOrderOfTimes returns the messages in their order: those in the future are last.
 func inOrderOfTimes(s *record.Session, _ time.Time) []*record.Message {
 	all := make([]*record.Message, len(s.Messages))
 	for i := range s.Messages {
@@ -146,10 +146,9 @@ func inOrderOfTimes(s *record.Session, _ time.Time) []*record.Message {
 	return all
 }
 
-// inOrderOfIDs returns the messages in the order of their times, but each one of the
-// future at the place that its id gives it, if that id is of no later time than the
-// next prompt's: the time alone is wrong. Ids that sort behind the next prompt's are
-// those from before the clock of ids started again.
+// inOrderOfIDs returns the messages in the order of their times, but those in the
+// future in the order of their ids if these sort before that of the next prompt: then
+// only the time is wrong. Other ids are from before the id clock wrapped.
 func inOrderOfIDs(s *record.Session, now time.Time) []*record.Message {
 	ms := now.UnixMilli()
 	_, next := render.NextPrompt(s, now)
@@ -172,13 +171,13 @@ func inOrderOfIDs(s *record.Session, now time.Time) []*record.Message {
 	return append(merged, moved...)
 }
 
-// redate gives the messages of the session that are dated in the future times between
-// those of the messages beside them, in the order that place tells. Which messages
-// these are is all that depends on the present.
+// redate gives messages that are dated in the future times between those of their
+// neighbours in the order that place returns. The present decides only which messages
+// these are.
 func (c *simulation) redate(s *record.Session, place func(*record.Session, time.Time) []*record.Message) error {
 	order := place(s, c.now)
 	ms := c.now.UnixMilli()
-	last := int64(0) // the latest time before the message that is no later than now
+	last := int64(0) // the latest time before the message, of those that are not in the future
 	if s.Created > 0 && s.Created < ms {
 		last = s.Created
 	}
@@ -197,9 +196,9 @@ func (c *simulation) redate(s *record.Session, place func(*record.Session, time.
 			if last = max(last, m.Created); m.Completed < ms {
 				last = max(last, m.Completed)
 			}
-		case nexts[i] < math.MaxInt64: // ids decide between messages of one time
+		case nexts[i] < math.MaxInt64: // messages of one time are in the order of their ids
 			times[i] = min(last, nexts[i])
-		case last == 0: // nothing tells of any other time: the clock of ids started again meanwhile
+		case last == 0: // there is no other time: the id clock wrapped meanwhile
 			turns := record.ClockWraps(order[len(order)-1].Created-ms) + 1
 			times[i] = m.Created - record.ClockStart(turns)
 		default:
@@ -222,11 +221,11 @@ func (c *simulation) redate(s *record.Session, place func(*record.Session, time.
 	return nil
 }
 
-// setCreated gives the message the time at which it was created, and moves the one at
-// which it was completed along.
+// setCreated sets the time at which the message was created, and moves the time of its
+// completion by the same duration.
 func setCreated(m *record.Message, to int64) error {
 	data, from := m.Data, render.CreatedInJSON(m)
-	var inside []string // a damaged record has the time of its row alone
+	var inside []string // a damaged record has only the time of its row
 	if !m.Malformed() {
 		inside = []string{"created", "completed"}
 	}
