@@ -19,6 +19,7 @@ import (
 // the id of the message.
 func TestRecoverySteps(t *testing.T) {
 	steps := []string{"onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"}
+	lookInStore := []string{"messages", "messages", "messages", "messages", "messages", "busy", "repair", "busy", "toast", "onComplete ses_1"}
 	for _, c := range []struct {
 		name, text string
 		noID       bool
@@ -78,16 +79,16 @@ func TestRecoverySteps(t *testing.T) {
 		{
 			name: "a message that is not stored", text: emptyText, noID: true,
 			prep: func(f *fakeAgent) { f.messages = f.messages[:1] },
-			want: []string{"messages", "messages", "messages", "messages", "messages"},
+			want: lookInStore, repaired: true,
 		},
 		{
 			name: "a message with another error", text: emptyText, noID: true,
 			prep: func(f *fakeAgent) { f.messages[1] = failedMessage("msg_2", resultText) },
-			want: []string{"messages", "messages", "messages", "messages", "messages"},
+			want: lookInStore, repaired: true,
 		},
 		{
 			name: "a session without messages", text: emptyText, noID: true, prep: func(f *fakeAgent) { f.messages = nil },
-			want: []string{"messages", "messages", "messages", "messages", "messages"},
+			want: lookInStore, repaired: true,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -49,7 +49,8 @@ func (r *recovery) run(ctx context.Context) (repaired bool) {
 				level = slog.LevelDebug // expected
 			}
 			r.log.Log(ctx, level, "finding the answer that failed", "error", err)
-			return false
+			// With messages that are dated in the future the newest one is another.
+			return !r.storeOnly && errors.Is(err, errNotStored) && r.repairBroken(ctx, r.ref())
 		}
 		r.info.ID, r.info.Time = last.ID, last.Time
 	}

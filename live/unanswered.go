@@ -16,6 +16,12 @@ func (h *Hook) HandleUnanswered(ctx context.Context, s SessionRef) bool {
 		return false
 	}
 	defer release()
+	return h.repairBroken(ctx, s)
+}
+
+// repairBroken repairs all that is broken in the store of a session whose turn failed, for
+// a reason that no message holds.
+func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 	log := h.opt.Log.With("session", s.ID, "unanswered", true)
 	if h.busy(ctx, s) {
 		return false

@@ -36,7 +36,6 @@ func TestLivePreflight(t *testing.T) {
 			t.Cleanup(api.Close)
 			h := opencode.New(t, exe, api, true)
 			installPlugin(t, h)
-			configure(t, h, `{"debug": true}`)
 			server := h.ServeStores(fixtures[i])
 			server.NameModel()
 			for n, c := range damage.Table {
