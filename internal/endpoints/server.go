@@ -192,3 +192,22 @@ func reply(w http.ResponseWriter, status int, v any) {
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v) // an error: the client has disconnected
 }
+
+// Check returns what a provider that has issued nothing refuses of a request to a setting and
+// a model: the codes of all rules, each once.
+func Check(setting, model string, body []byte) ([]string, error) {
+	paths := map[string]string{"openai": "responses", "gemini": "models/" + model + ":streamGenerateContent", "bedrock": "model/" + model + "/converse-stream"}
+	path, ok := paths[setting]
+	if !ok {
+		path = "chat/completions"
+	}
+	c, err := settings[setting].parse(&Server{known: Known{}.clone()}, setting, path, body)
+	if err != nil {
+		return nil, err
+	}
+	var codes []string
+	for _, v := range c.violations() {
+		codes = append(codes, v.Rule)
+	}
+	return codes, nil
+}

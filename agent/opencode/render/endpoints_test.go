@@ -1,0 +1,69 @@
+package render_test
+
+import (
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"mend/agent/opencode/render"
+	"mend/internal/endpoints"
+	"mend/internal/storetest"
+	"mend/provider"
+	"mend/request"
+)
+
+// onlyProviderKnows are the rules that need what the provider issued.
+var onlyProviderKnows = []string{"O3", "O8", "O10", "G8", "B9"}
+
+// endpointTargets are the targets by the settings of package endpoints, with a model of each.
+var endpointTargets = map[string]struct{ provider, model string }{
+	"openai": {"openai", "gpt-5-fake"}, "chat": {"local", "fake-model"}, "kimi": {"moonshotai", "kimi-k3-fake"},
+	"openrouter": {"openrouter", "fake/model"}, "copilot": {"my-copilot", "gpt-4-fake"},
+	"gemini": {"google", "gemini-3-pro-fake"}, "bedrock": {"amazon-bedrock", "anthropic.claude-fake"},
+}
+
+// For a damaged session the rules of every provider agree with its strict endpoint.
+func TestDamagedProviders(t *testing.T) {
+	storetest.SampleChecks(t, "20")
+	rapid.Check(t, func(t *rapid.T) {
+		s := drawSession(t)
+		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
+			s = s.Clone()
+			damageSession(t, s)
+			for setting, target := range endpointTargets {
+				q := render.Render(s, render.Settings{
+					Profile: render.ProfileFor("1.18.33"), Target: targetOf, Model: request.Model{ProviderID: target.provider, ModelID: target.model},
+				})
+				compareWithEndpoints(t, setting, target.model, q)
+			}
+		}
+	})
+}
+
+// compareWithEndpoints fails the test if the strict endpoint of the setting disagrees with
+// the rules of the provider about which rules the request breaks.
+func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model string, q render.Request) {
+	p := providerOf(q)
+	body := p.JSON(q.Request)
+	want, err := endpoints.Check(setting, model, body)
+	if err != nil {
+		t.Errorf("%s: %v: %s", setting, err, body)
+		return
+	}
+	var got []string
+	for _, v := range provider.Check(p, q.Request, true) {
+		got = append(got, v.Rule)
+	}
+	for _, rules := range []*[]string{&got, &want} {
+		*rules = slices.DeleteFunc(*rules, func(code string) bool { return slices.Contains(onlyProviderKnows, code) })
+		slices.Sort(*rules)
+		*rules = slices.Compact(*rules)
+		if slices.Contains(*rules, "C3") { // the same id in one step: V4 too, for the endpoint
+			*rules = slices.DeleteFunc(*rules, func(code string) bool { return code == "V4" })
+		}
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%s: the rules find %v, the endpoint %v: %.2000s", setting, got, want, body)
+	}
+}
