@@ -10,35 +10,35 @@ import (
 	"mend/session"
 )
 
-// A draft is the copy of a session that fixes edit. The list of messages is its
-// own, and so are the parts of every message that was asked for by [draft.message] or
-// [draft.part]; the bytes of records are shared, an edit replaces them.
+// A draft is a copy of a session that fixes edit. It has its own list of messages, and
+// its own list of parts for each message that [draft.message] or [draft.part] returned.
+// The bytes of records are shared: an edit replaces them.
 type draft struct {
-	c      *simulation // of the session as it was
+	c      *simulation // of the session before any fix
 	s      *record.Session
 	texts  injectedTexts
 	places map[string]int // of messages before a fix moved any; see [placesOf]
 
 	own      map[*record.Part]*ownList // the draft's own lists of parts, by their first element
-	replaced []formerPart              // by the fix that is at work
+	replaced []formerPart              // by the current fix
 	marked   bool                      // a list has parts that are marked as removed
 
 	lastFormer *record.Message // see [draft.formerMessage]
 
 	cachedFacts *facts          // see [draft.known]
-	moved       bool            // messages may be out of their order
-	dropped     map[string]bool // messages that are to go, by the ids of their refs
+	moved       bool            // messages may be out of order
+	dropped     map[string]bool // ids of messages that [draft.arrange] removes
 }
 
-// An ownList is what a draft knows about a list of parts of its own.
+// An ownList describes a list of parts that belongs to the draft.
 type ownList struct {
-	from    []record.Part // the list that it is a copy of; nil if elements are missing
-	ids     partIDs       // nil until they are needed
+	from    []record.Part // the list that it was copied from; nil if it lacks parts of that
+	ids     partIDs       // nil until it is needed
 	removed map[int]bool  // the parts that [draft.removeMarked] removes
 }
 
-// known returns what the records of the draft tell while messages are put in the places of
-// others.
+// known returns the facts of the session as edited. [draft.updateFacts] keeps them
+// current while messages are replaced.
 func (d *draft) known() *facts {
 	if d.cachedFacts == nil {
 		d.cachedFacts = &facts{s: d.s}
@@ -46,8 +46,8 @@ func (d *draft) known() *facts {
 	return d.cachedFacts
 }
 
-// replaceMessage puts a message in the place of that at i, with the parts of that. The order of
-// messages is settled by [draft.arrange].
+// replaceMessage replaces the record of the message at i and keeps its parts.
+// [draft.arrange] puts the messages in order again.
 func (d *draft) replaceMessage(i int, m record.Message) {
 	m.Parts = d.s.Messages[i].Parts
 	d.s.Messages[i] = m
@@ -55,7 +55,7 @@ func (d *draft) replaceMessage(i int, m record.Message) {
 	d.updateFacts(i, &m)
 }
 
-// removeMessage removes the message at i once the draft is arranged.
+// removeMessage marks the message at i as removed. [draft.arrange] removes it.
 func (d *draft) removeMessage(i int) {
 	if d.dropped == nil {
 		d.dropped = map[string]bool{}
@@ -64,14 +64,14 @@ func (d *draft) removeMessage(i int) {
 	d.updateFacts(i, nil)
 }
 
-// restoreMessage takes back that the message at i was put, or is to go.
+// restoreMessage undoes a replacement or a removal of the message at i.
 func (d *draft) restoreMessage(i int, was record.Message) {
 	d.s.Messages[i] = was
 	delete(d.dropped, was.Ref.Message)
 	d.updateFacts(i, readable(d.s, &d.s.Messages[i]))
 }
 
-// updateFacts notes what the message at i tells from now on.
+// updateFacts updates the facts for the message at i, which is removed if m is nil.
 func (d *draft) updateFacts(i int, m *record.Message) {
 	if d.cachedFacts != nil && d.cachedFacts.line != nil {
 		line := d.cachedFacts.line
@@ -79,8 +79,8 @@ func (d *draft) updateFacts(i int, m *record.Message) {
 	}
 }
 
-// arrange removes the messages and the parts that are to go, and puts the other messages
-// in their order.
+// arrange removes the messages and the parts that are marked as removed, and sorts the
+// others.
 func (d *draft) arrange() {
 	d.removeAllMarked()
 	if len(d.dropped) > 0 {
@@ -95,16 +95,15 @@ func (d *draft) arrange() {
 	}
 }
 
-// A formerPart is a part that a fix replaces in its place, or removes, as it was.
+// A formerPart is a part as it was before a fix replaced or removed it.
 type formerPart struct {
-	list    *record.Part // the first element of the list that it is in
+	list    *record.Part // the first element of its list
 	at      int
 	part    *record.Part // it does not change
 	removed bool
 }
 
-// beforeChanges returns the message, which is as it was but for changes in its list of parts,
-// without these changes.
+// beforeChanges returns the message without the changes in its list of parts.
 func (d *draft) beforeChanges(m record.Message, changes []formerPart) record.Message {
 	if !d.hasOwnList(m.Parts) {
 		return m
@@ -126,7 +125,7 @@ func (d *draft) beforeChanges(m record.Message, changes []formerPart) record.Mes
 	return m
 }
 
-// current returns the part of the message that a fix replaced, nil if it is removed.
+// current returns the part that replaced f, nil if it was removed.
 func (d *draft) current(m *record.Message, f formerPart) *record.Part {
 	if f.removed {
 		return nil
@@ -167,17 +166,16 @@ type fix struct {
 	// whole says that the edit changes more than the message at fault.
 	whole bool
 	// alike says that faults of its kind elsewhere in the message are fixed in the
-	// same way, whatever becomes of this one: they may be tried together. So may those
-	// of several messages, where whole says no more than that the message gets another
-	// place, or goes.
+	// same way, whatever becomes of this one: they may be tried together. With whole it
+	// says the same of faults of other messages: the edit only moves or removes the
+	// message.
 	alike bool
-	// edit changes the draft. An error says that this way is closed: the next fix
-	// is tried.
+	// edit changes the draft. After an error the next fix is tried.
 	edit func(*draft) error
 }
 
-// message returns the message that is stored under the ref of it or of one of its
-// parts, ready to be edited.
+// message returns the message with that ref, or of the part with that ref, for any
+// edit.
 func (d *draft) message(ref session.Ref) (*record.Message, error) {
 	i := d.index(ref)
 	if i < 0 {
@@ -188,9 +186,8 @@ func (d *draft) message(ref session.Ref) (*record.Message, error) {
 	return m, nil
 }
 
-// clone gives the message a list of parts of its own, once more if it has one, so
-// that a copy of the message keeps the list as it was. The new list is without the
-// parts that are marked as removed.
+// clone copies the message's list of parts, without those that are marked as removed.
+// Copies of the message that were made before keep the former list.
 func (d *draft) clone(m *record.Message) {
 	var removed map[int]bool
 	if d.hasOwnList(m.Parts) {
@@ -224,7 +221,8 @@ func (d *draft) hasOwnList(parts []record.Part) bool {
 	return ok
 }
 
-// index returns the place of the message that ref is, or is in; -1 if there is none.
+// index returns the index of the message with that ref, or of the part with that ref;
+// -1 if there is none.
 func (d *draft) index(ref session.Ref) int {
 	if d.places == nil {
 		d.places = messageIndexes(d.s)
@@ -235,8 +233,8 @@ func (d *draft) index(ref session.Ref) int {
 	return slices.IndexFunc(d.s.Messages, func(m record.Message) bool { return m.Ref.Message == ref.Message })
 }
 
-// part returns the part that is stored under ref, with its message, to be replaced in its
-// place. What adds or removes parts asks for the message.
+// part returns a part and its message, for edits that replace the part. Use
+// [draft.message] to add or remove parts.
 func (d *draft) part(ref session.Ref) (*record.Message, *record.Part, error) {
 	i := d.index(ref)
 	if i < 0 {
@@ -254,8 +252,8 @@ func (d *draft) part(ref session.Ref) (*record.Message, *record.Part, error) {
 	return m, &m.Parts[at], nil
 }
 
-// former returns the part at that place of a list of the draft's own as it is now. It is
-// not a copy where the list that it comes from has it.
+// former returns the present state of a part in one of the draft's own lists. It copies
+// the part only if the list that it came from has another state.
 func (d *draft) former(parts []record.Part, at int) *record.Part {
 	if from := d.own[&parts[0]].from; at < len(from) && sameRecord(&from[at].Record, &parts[at].Record) {
 		return &from[at]
@@ -264,15 +262,15 @@ func (d *draft) former(parts []record.Part, at int) *record.Part {
 	return &was
 }
 
-// sameRecord reports whether two records are one that was not edited: an edit replaces data
-// and columns.
+// sameRecord reports whether a was not edited since b was copied from it: an edit
+// replaces data and columns.
 func sameRecord(a, b *session.Record) bool {
 	return a.Ref == b.Ref && a.Defect == b.Defect && a.Class == b.Class &&
 		unsafe.SliceData(a.Data) == unsafe.SliceData(b.Data) && len(a.Data) == len(b.Data) && unsafe.SliceData(a.Cols) == unsafe.SliceData(b.Cols)
 }
 
-// formerMessage returns the message at that place as it is now. It is not a copy where it was
-// not edited, or not since the last call.
+// formerMessage returns the present state of the message at that index. It copies the
+// message only if it was edited since the last call.
 func (d *draft) formerMessage(at int) *record.Message {
 	m := &d.s.Messages[at]
 	same := func(o *record.Message) bool {
@@ -288,7 +286,7 @@ func (d *draft) formerMessage(at int) *record.Message {
 	return d.lastFormer
 }
 
-// partIndex returns the index of a part in its message; -1 if it is not there.
+// partIndex returns the index of a part in its message, -1 if it is not there.
 func (d *draft) partIndex(m *record.Message, ref session.Ref) int {
 	if len(m.Parts) == 0 {
 		return -1
@@ -303,7 +301,7 @@ func (d *draft) partIndex(m *record.Message, ref session.Ref) int {
 	if at, ok := list.ids[ref.Part]; ok && !list.removed[at] && at < len(m.Parts) && m.Parts[at].Ref == ref {
 		return at
 	}
-	for i := range m.Parts { // the list was changed
+	for i := range m.Parts { // the list has changed since it was indexed
 		if m.Parts[i].Ref == ref && !list.removed[i] {
 			return i
 		}
@@ -311,16 +309,17 @@ func (d *draft) partIndex(m *record.Message, ref session.Ref) int {
 	return -1
 }
 
-// An edit is a fix that was applied to a message, or to more.
+// An edit is a fix that was applied.
 type edit struct {
 	ref    session.Ref // of the finding
 	fix    repair.Fix
 	at     int             // the index of its message, -1 for none
-	before *record.Message // that message as it was; it does not change
-	parts  []formerPart    // its parts that were replaced in their places
+	before *record.Message // that message before the edit; it does not change
+	parts  []formerPart    // its parts that the edit replaced or removed
 }
 
-// isIndependent reports whether the edit changes no message but its own, its position included.
+// isIndependent reports whether the edit changes only its own message and the position
+// of that.
 func (e *edit) isIndependent() bool { return e.fix.Whole && e.fix.Alike }
 
 // Apply implements [repair.Draft].
@@ -355,14 +354,14 @@ func (d *draft) allowed(e *edit) error {
 		return &repair.RefusalError{Why: why}
 	}
 	if r := d.changedLocked(e); r != nil {
-		// A fix that loses more is none while the user can do something.
+		// The user can unlock it: no fix that loses more is tried.
 		why := fmt.Sprintf("The %s %s cannot be changed: %s. Then repair again.", r.Ref.Kind, r.Ref, r.Locked)
 		return &repair.RefusalError{Why: why, Helps: true, Final: true}
 	}
 	return nil
 }
 
-// takeBack undoes the edit that was made last.
+// takeBack undoes the newest edit.
 func (d *draft) takeBack(e *edit) {
 	if e.isIndependent() {
 		d.restoreMessage(e.at, *e.before)

@@ -7,10 +7,10 @@ import (
 	"mend/session"
 )
 
-// Messages of which nothing is sent (docs/providers.md, R6).
+// This file finds and fixes messages without content that is sent (docs/providers.md, R6).
 
-// findNothing finds messages that hold nothing that was said, done or thought.
-// The agent leaves them out, so they do no harm.
+// findNothing finds messages without texts, calls and thinking. The agent omits them,
+// so they do no harm.
 func findNothing(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
@@ -35,8 +35,9 @@ func whyNothing(c *simulation, f fault) string {
 	return "The assistant message has no content, so OpenCode does not send it."
 }
 
-// fixEmptyTurn puts the placeholder into the message: for a blank text, behind
-// its thinking, behind the start of its last step, or as its only part.
+// fixEmptyTurn returns the fixes that put the placeholder into the message: in place of
+// a blank text, after its thinking, after the start of its last step, or as its only
+// part.
 func fixEmptyTurn(c *simulation, f fault) []fix {
 	m := c.message(f.Ref)
 	if m == nil {
@@ -60,7 +61,7 @@ func fixEmptyTurn(c *simulation, f fault) []fix {
 			},
 		}
 	}
-	return append(fixes, insert((*draft).injectWhereEmpty), insert((*draft).injectStep)) // the latter behind calls that some versions leave out
+	return append(fixes, insert((*draft).injectWhereEmpty), insert((*draft).injectStep)) // the last one is for messages whose calls some versions omit
 }
 
 // injectWhereEmpty puts the placeholder into a message that has no content.

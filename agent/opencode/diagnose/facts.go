@@ -8,8 +8,8 @@ import (
 	"mend/session"
 )
 
-// facts holds what the records of a session tell, damaged ones included: the
-// source of every value that a completed record needs and has not itself.
+// facts has what all records of a session show, damaged ones included: the source of
+// missing values.
 type facts struct {
 	s             *record.Session
 	line          *timeline      // see [facts.timeline]
@@ -26,8 +26,8 @@ func (k *facts) timeline() *timeline {
 	return k.line
 }
 
-// contextOf returns the record at a message or a part, and whether its record is there and
-// its bytes are known.
+// contextOf returns the context of a message or a part. It reports false if the record
+// does not exist or its bytes are unknown.
 func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	g := recordContext{s: k.s, known: k}
 	if k.places == nil {
@@ -49,8 +49,7 @@ func (k *facts) contextOf(ref session.Ref) (recordContext, bool) {
 	return g, !g.p.Unreadable()
 }
 
-// countContent returns how many parts of a message of the session have content that is sent
-// with it.
+// countContent returns the number of parts of a message that have content that is sent.
 func (k *facts) countContent(m *record.Message) int {
 	n, counted := k.contentCounts[m.Ref.Message]
 	if counted {
@@ -73,13 +72,13 @@ func countContent(m *record.Message, parts []record.Part) (n int) {
 	return n
 }
 
-// A step is what a step of an answer holds.
+// A step summarizes a step of an answer.
 type step struct {
-	voices int
-	thinks bool
+	content int // number of parts with content
+	thinks  bool
 }
 
-// step returns the step of the part, which is one of the message.
+// step returns the step of a part of the message.
 func (k *facts) step(m *record.Message, ref session.Ref) *step {
 	if s, ok := k.steps[ref]; ok {
 		return s
@@ -96,8 +95,8 @@ func (k *facts) step(m *record.Message, ref session.Ref) *step {
 	return k.steps[ref]
 }
 
-// readable returns the message as far as it can be read, nil if nothing can: a damaged one
-// has the members that can be read to their end, and no others.
+// readable returns the message, or what can be read of a damaged one: the members that
+// are complete; nil if there are none.
 func readable(s *record.Session, m *record.Message) *record.Message {
 	if m.Malformed() {
 		return salvaged(s, m)
@@ -105,8 +104,8 @@ func readable(s *record.Session, m *record.Message) *record.Message {
 	return m
 }
 
-// salvaged returns the message with what can be read of its record, nil if that is
-// nothing.
+// salvaged returns a damaged message with what can be read of its record, nil if
+// nothing can.
 func salvaged(s *record.Session, m *record.Message) *record.Message {
 	if m.Unreadable() {
 		return nil
@@ -124,7 +123,7 @@ func salvaged(s *record.Session, m *record.Message) *record.Message {
 	return &left
 }
 
-// A model is asked by both of its names.
+// modelNames are the two names of a model, as JSON; nil for a missing one.
 type modelNames struct{ provider, model []byte }
 
 func (n modelNames) of(name string) []byte {
@@ -134,13 +133,13 @@ func (n modelNames) of(name string) []byte {
 	return n.model
 }
 
-// modelOf returns the names of the model that a message says it asks, or was written
-// by; false where one of them is missing.
+// modelOf returns the names of the model that a prompt asks or that wrote an answer,
+// and whether the message has both.
 func modelOf(m *record.Message) (n modelNames, ok bool) {
 	if m.Role == session.RoleUser {
 		n = modelNames{textIn(m, "model", "providerID"), textIn(m, "model", "modelID")}
 	}
-	if n.provider == nil && n.model == nil { // a damaged record may not tell its role
+	if n.provider == nil && n.model == nil { // a damaged record may have no role
 		n = modelNames{textIn(m, "providerID"), textIn(m, "modelID")}
 	}
 	if n.provider == nil && n.model == nil {

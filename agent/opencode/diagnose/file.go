@@ -14,8 +14,8 @@ import (
 	"mend/session"
 )
 
-// Files that the model cannot be sent: images that the provider refuses (docs/providers.md,
-// R15, R18 to R21), and those at which the agent ends.
+// This file fixes files that cannot be sent: images that the provider refuses
+// (docs/providers.md, R15, R18 to R21), and files on which the agent fails.
 
 // fileRules are the codes of violations that are about a file.
 var fileRules = []string{"R15", "R18", "R19", "R20", "R21", render.FailureMedia}
@@ -38,9 +38,9 @@ func whyFile(_ *simulation, f fault) string {
 	return fmt.Sprintf("OpenCode fails on a file that it cannot send: %s.", f.Says)
 }
 
-// fixFile corrects the type of an image. If that does not help, it puts a line of text in
-// the place of the file, which says what was there. In the result of a tool only the files
-// at fault go, or else all.
+// fixFile returns the fixes of a file: correct the type of an image, else replace the
+// file by a line of text that says what it was. From the result of a tool first only
+// the files at fault are removed, then all.
 func fixFile(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	switch {
@@ -112,7 +112,8 @@ func correctType(ref session.Ref) fix {
 	}
 }
 
-// withType returns the file with the type of its data, and whether that is another one.
+// withType returns the file with the type of its data, and whether that differs from
+// the stored type.
 func withType(raw []byte) ([]byte, bool) {
 	mime, url := textAt(raw, "mime"), textAt(raw, "url")
 	head, data, ok := strings.Cut(url, ",")
@@ -134,7 +135,8 @@ func withType(raw []byte) ([]byte, bool) {
 	return file, true
 }
 
-// detach takes files out of the result of a tool and says so in its output.
+// detach returns the fix that removes files from the result of a tool and adds a line
+// for each to its output.
 func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 	return fix{
 		text:  "The file is removed from the tool result, and a line in the output says what it was.",
@@ -171,8 +173,8 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 	}
 }
 
-// refuses reports whether some version of the agent ends at the attachment, or the
-// provider refuses it: whether the call with nothing else attached is at fault.
+// refuses reports whether the attachment is at fault: with it alone the call is refused
+// by the provider, or some version of the agent fails on it.
 func (c *simulation) refuses(m *record.Message, p *record.Part, raw []byte) bool {
 	data, err := jsonedit.Set(p.Data, slices.Concat([]byte("["), raw, []byte("]")), "state", "attachments")
 	if err != nil {
@@ -189,8 +191,8 @@ func (c *simulation) refuses(m *record.Message, p *record.Part, raw []byte) bool
 	})
 }
 
-// findSentFiles finds the image that an error blames, while it goes out. What is
-// wrong with it does not show: it may be no image, or one of too many pixels.
+// findSentFiles finds the image that an error is about, if it is still sent. What is
+// wrong with it may not be visible in the store.
 func findSentFiles(c *simulation) []fault {
 	if c.file == (session.Ref{}) {
 		return nil
@@ -206,7 +208,7 @@ func findSentFiles(c *simulation) []fault {
 	return nil
 }
 
-// lineFor says what a file was.
+// lineFor returns the line of text that says what a file was.
 func lineFor(raw []byte) string {
 	mime, url, name := textAt(raw, "mime"), textAt(raw, "url"), textAt(raw, "filename")
 	what := "file"

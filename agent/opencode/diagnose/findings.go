@@ -11,9 +11,8 @@ import (
 	"mend/session"
 )
 
-// A fault is what is between a session and its next answer: a rule of the provider that
-// the request breaks, what ends the agent, or what a rule of this package finds in the
-// records.
+// A fault is a rule of the provider that the request breaks, a reason why the agent
+// fails, or what a rule of this package finds in the records.
 type fault = repair.Finding
 
 // A setting is one way in which the session may be sent.
@@ -22,26 +21,26 @@ type setting struct {
 	thinking bool
 }
 
-// own is the number of the setting that the session is diagnosed for, and of
-// what the records alone show.
+// own is the number of the setting that the session is diagnosed for. Findings in
+// records have it, too.
 const own = repair.InUse
 
-// Findings implements [repair.Case]: it simulates the request of the session in every
-// setting, and searches the records for what they alone show.
+// Findings implements [repair.Case]. It checks the requests of all settings, and runs
+// the rules on the records.
 //
-// What the agent makes of the session is released: it may be larger than the session, and
-// is seldom needed again.
+// It releases the requests, which may be larger than the session and are seldom used
+// again.
 func (c *simulation) Findings() *repair.Findings {
 	if c.findings == nil {
 		c.findings = c.findAll()
-		c.loopIDs() // which needs the request
+		c.loopIDs() // needs the request, which is released here
 		c.cachedView, c.requests = nil, nil
 	}
 	return c.findings
 }
 
 func (c *simulation) findAll() *repair.Findings {
-	dead := map[int]bool{} // the settings in which the agent ends before it sends anything
+	dead := map[int]bool{} // settings in which the agent fails before it sends a request
 	v := &repair.Findings{
 		Hides: func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
 		Once:  func(code string) bool { return code == render.FailureScreen },
@@ -55,8 +54,8 @@ func (c *simulation) findAll() *repair.Findings {
 	for _, f := range c.screenFailures() {
 		c.addFault(v, own, fault{Code: f.Code, Ref: f.Ref, Says: f.Why, Severity: repair.Latent})
 	}
-	// What cannot be read cannot be shown either: a record that is read again and not
-	// yet shown is nothing new.
+	// A record that cannot be read cannot be shown either. A fix after which it is read,
+	// but still not shown, causes nothing new.
 	for _, f := range c.view().Screen(render.ProfileFor("")) {
 		if f.Code == render.FailureUnreadable {
 			v.Count(own, render.FailureScreen, f.Ref.Message)
@@ -65,7 +64,8 @@ func (c *simulation) findAll() *repair.Findings {
 	return v
 }
 
-// runRules notes what the rules find in the records that the request does not show.
+// runRules adds what the rules on records find: those that are fixed before the faults
+// of the request, or the others.
 func (c *simulation) runRules(v *repair.Findings, first bool) {
 	for _, r := range Rules {
 		if r.find == nil || r.first != first || r.Asked && !c.isRequested(r.Class) {
@@ -78,8 +78,8 @@ func (c *simulation) runRules(v *repair.Findings, first bool) {
 	}
 }
 
-// simulate notes what setting i violates, and reports whether the agent ends before it
-// sends anything.
+// simulate adds the violations of setting i, and reports whether the agent fails before
+// it sends a request.
 func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 	set := c.settings[i]
 	for _, w := range c.violations(set) {
@@ -95,8 +95,8 @@ func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 	return len(c.render(set.profile).Failures) > 0
 }
 
-// isForeign reports whether the part is of a kind that only the stores of other
-// tools hold, which no new agent shows.
+// isForeign reports whether the part is of a type that only other tools write, and that
+// no new version shows.
 func (c *simulation) isForeign(ref session.Ref) bool {
 	_, p := c.part(ref)
 	if p == nil {
@@ -109,7 +109,7 @@ func (c *simulation) isForeign(ref session.Ref) bool {
 	return false
 }
 
-// addFault adds a fault, but for those of an answer that the agent still writes.
+// addFault adds a fault, except one of an answer that the agent is still writing.
 func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
 	if c.env.Foreign && f.Severity == repair.Latent && !c.isRequested(ruleOf(f.Code).Class) {
 		return
@@ -141,13 +141,13 @@ func (c *simulation) isAttachment(w request.Violation) bool {
 	return p != nil && p.Type == record.TypeTool
 }
 
-// isLoopRule reports whether the rule is about an open tool loop, for which the
-// user would have to switch thinking on or off in the middle of it: until the
-// loop is closed the provider refuses that with every session.
+// isLoopRule reports whether the rule is about an open tool loop. Under another setting
+// of thinking every session breaks it until the loop is closed, so it counts only under
+// the one in use.
 func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 
-// isRequestFault reports whether faults of the code are those of a request, or of what ends
-// the agent before it makes one.
+// isRequestFault reports whether the code is of a fault of the request, or of a reason
+// why the agent cannot make one.
 func isRequestFault(code string) bool {
 	switch code {
 	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock:
@@ -159,8 +159,8 @@ func isRequestFault(code string) bool {
 // isRule reports whether the code is one of the provider's rules, R1 to R17.
 func isRule(code string) bool { return strings.HasPrefix(code, "R") }
 
-// servesClaude reports whether the model is asked through Anthropic's API, or
-// one that is held to its rules. A session that does not say is taken for one.
+// servesClaude reports whether the model is asked through Anthropic's API, or one with the
+// same rules. It returns true if the session names no model.
 func servesClaude(m request.Model) bool {
 	return m == (request.Model{}) || strings.Contains(m.ProviderID, "anthropic") || strings.Contains(m.ModelID, "claude")
 }

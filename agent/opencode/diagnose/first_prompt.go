@@ -11,8 +11,9 @@ import (
 	"mend/session"
 )
 
-// fixFirstPrompt completes the records up to the answer, among which the prompt
-// may be, or puts the placeholder where it was.
+// fixFirstPrompt returns the fixes of a conversation that starts with an answer: first
+// those that complete records before it, one of which may be the prompt, then a
+// placeholder.
 func fixFirstPrompt(c *simulation, f fault) []fix {
 	at := slices.IndexFunc(c.s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 	before := map[string]bool{}
@@ -26,9 +27,8 @@ func fixFirstPrompt(c *simulation, f fault) []fix {
 	return append(fixes, firstPromptFixes(c.s, f)...)
 }
 
-// firstPromptFixes fix a conversation that starts with an answer: older versions
-// read it in another order, or the prompt before it has nothing that is sent, or
-// is not there at all.
+// firstPromptFixes returns fixes for three causes: older versions read the messages in
+// another order, the prompt has nothing that is sent, or it is lost.
 func firstPromptFixes(s *record.Session, f fault) []fix {
 	i := slices.IndexFunc(s.Messages, func(m record.Message) bool { return m.Ref.Message == f.Ref.Message })
 	if i < 0 {
@@ -50,7 +50,8 @@ func firstPromptFixes(s *record.Session, f fault) []fix {
 	})
 }
 
-// promptBefore returns the last prompt before message i, -1 if there is none.
+// promptBefore returns the index of the last prompt before message i, -1 if there is
+// none.
 func promptBefore(s *record.Session, i int) int {
 	for j := range slices.Backward(s.Messages[:i]) {
 		if s.Messages[j].Role == session.RoleUser {
@@ -60,14 +61,14 @@ func promptBefore(s *record.Session, i int) int {
 	return -1
 }
 
-// refill puts the placeholder into a prompt that says nothing.
+// refill puts the placeholder into a prompt without content.
 func refill(d *draft, ref session.Ref) error {
 	m, err := d.message(ref)
 	if err != nil {
 		return err
 	}
 	if slices.ContainsFunc(m.Parts, isTextWithContent) {
-		return fmt.Errorf("%s: it says something", ref)
+		return fmt.Errorf("%s: it has content", ref)
 	}
 	if replaced, err := m.ReplaceEmptyText(d.texts.placeholder); replaced || err != nil {
 		return err
@@ -93,7 +94,7 @@ func isTextWithContent(p record.Part) bool {
 	return false
 }
 
-// insertPromptBefore puts a synthetic prompt before an answer.
+// insertPromptBefore inserts a synthetic prompt before an answer.
 func insertPromptBefore(d *draft, ref session.Ref) error {
 	answer, err := d.message(ref)
 	if err != nil {
@@ -112,14 +113,14 @@ func insertPromptBefore(d *draft, ref session.Ref) error {
 	return nil
 }
 
-// lostPrompt returns the id of the prompt that the answer was for, if that can be
-// given to one, and else one directly before the answer's own.
+// lostPrompt returns an id for the prompt of the answer: the id that the answer names
+// if it can be used, else one directly before the answer's own.
 //
-// The records of a fork may name the prompts of the session that it was made of,
-// whose parts a tree keeps in the folder of that name: where other answers name
-// prompts that are not there, either, that id is not taken. Nor is it where parts
-// of the prompt are left: they would be the new one's, and so no undo could take
-// that away.
+// The id that the answer names is not used if other answers name lost prompts, too: the
+// session may be a fork, which names prompts of the session that it was copied from,
+// and a tree keeps their parts in folders of these names. Nor is it used if parts of
+// the prompt are left: they would become parts of the new prompt, and undo could not
+// separate them.
 func lostPrompt(s *record.Session, answer *record.Message) (string, bool) {
 	id := parentOf(answer)
 	lost := func(id string) bool { return id != "" && s.Message(id) == nil }
@@ -135,8 +136,7 @@ func lostPrompt(s *record.Session, answer *record.Message) (string, bool) {
 	return id, ok && s.Message(id) == nil
 }
 
-// parentOf returns the id of the prompt that an answer says it is for, "" if it does
-// not say.
+// parentOf returns the id of the prompt that an answer names, "" if it names none.
 func parentOf(m *record.Message) string {
 	raw, _ := jsonedit.Get(m.Data, "parentID")
 	return jsonedit.Unquote(raw)

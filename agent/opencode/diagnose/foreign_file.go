@@ -15,10 +15,10 @@ import (
 	"mend/session"
 )
 
-// Files that lie beside the records, and that the agent takes for records.
+// This file finds and fixes files of other programs that the agent takes for records.
 
-// findFiles finds them, and tells by simulation how bad each is: the request is made
-// with what the agent reads for them, and compared with that of the records alone.
+// findFiles finds the files beside the records. Their severity is simulated: the
+// request with what the agent reads for them is compared with the request without.
 func findFiles(c *simulation) []fault {
 	if c.files == nil {
 		found := c.newFiles()
@@ -70,7 +70,8 @@ func (c *simulation) newFiles() []fault {
 	return fs
 }
 
-// describeFile tells what the agent does about a file; without a full stop where it opens one.
+// describeFile returns what the agent does with a file. There is no full stop if the
+// agent opens one for it.
 func (c *simulation) describeFile(f *record.File) string {
 	kind := "parts"
 	if f.Ref.Message == "" {
@@ -87,7 +88,7 @@ func (c *simulation) describeFile(f *record.File) string {
 	return fmt.Sprintf("OpenCode reads every file among the %s as one of them. For %s it reads %s as one more", kind, shown(f.Path), shown(f.Opens))
 }
 
-// fatalFiles returns the files at which the agent ends, with the reason.
+// fatalFiles returns the files on which the agent fails, with the reason.
 func (c *simulation) fatalFiles(use setting) map[session.Ref]string {
 	fatal := map[session.Ref]string{}
 	for _, v := range c.violationsWith(use, nil) {
@@ -100,8 +101,8 @@ func (c *simulation) fatalFiles(use setting) map[session.Ref]string {
 	return fatal
 }
 
-// refused returns what the provider says of a request with these files, nil if it says no
-// more than of the one without any.
+// refused returns what the provider refuses in a request with these files, nil if it
+// refuses nothing more than without them.
 func (c *simulation) refused(use setting, live []int) *request.Violation {
 	if len(live) == 0 || !servesClaude(c.render(use.profile).Model) {
 		return nil
@@ -122,8 +123,8 @@ func (c *simulation) refused(use setting, live []int) *request.Violation {
 	return nil
 }
 
-// violationsWith returns what is wrong with the request that also has what the agent reads
-// for the files that keep chooses.
+// violationsWith returns the violations of the request with what the agent reads for
+// the files that keep accepts, or for all if keep is nil.
 func (c *simulation) violationsWith(use setting, keep func(*record.File) bool) []request.Violation {
 	is := new(render.Renderer).Read(render.WithFiles(c.s, keep))
 	return is.Check(anthropic.Provider{}, is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.env.Missing}), use.thinking)
@@ -133,8 +134,8 @@ func whyBeside(_ *simulation, f fault) string { return f.Says }
 
 const asksForFiles = "mend repair --class " + string(ForeignFile)
 
-// whyKept says, as a sentence, why the file is not moved away; "" if it can be, or if
-// the ref is none of a file.
+// whyKept returns why the file is not moved, as a sentence; "" if it can be moved, or
+// if ref is not a file.
 func (c *simulation) whyKept(ref session.Ref) string {
 	if ref.Kind != session.KindFile {
 		return ""
@@ -158,7 +159,8 @@ func (c *simulation) whyKept(ref session.Ref) string {
 	return fmt.Sprintf("mend cannot move it away and restore it later (%s). Move it out of the store by hand. In the store's folder, run: mv -- './%s' ~/", f.Locked, shown(f.Path))
 }
 
-// fixBeside moves the file away, and all others that are as bad.
+// fixBeside returns the fix that moves the file away, with all others of the same
+// severity.
 func fixBeside(c *simulation, at fault) []fix {
 	return []fix{{
 		text:  "The file is moved into mend's journal. Undo restores it, and mend gc never deletes it.",
@@ -174,7 +176,7 @@ func fixBeside(c *simulation, at fault) []fix {
 	}}
 }
 
-// shown returns the name of a file with what is not printable escaped as in a Go string.
+// shown returns a path with unprintable characters escaped as in a Go string.
 func shown(path string) string {
 	quoted := strconv.Quote(path)
 	return strings.ReplaceAll(quoted[1:len(quoted)-1], "\ufffd", `\ufffd`)

@@ -49,7 +49,8 @@ func isAbout(e repair.APIError, v request.Violation) bool {
 	return ruleOf(v.Rule).Class == e.Class
 }
 
-// degree returns how well a violation that the error is about fits it.
+// degree returns how well the violation fits the error, which is about its rule or
+// class.
 func degree(e repair.APIError, v request.Violation, r request.Request, inUse bool) repair.Degree {
 	there := repair.BreaksItOtherwise
 	if inUse {
@@ -66,8 +67,8 @@ func degree(e repair.APIError, v request.Violation, r request.Request, inUse boo
 	return repair.BreaksElsewhere
 }
 
-// turnsNear returns the turn of the violation and the one after it, which holds the results of
-// its calls.
+// turnsNear returns the turn of the violation and the next one, which has the results
+// of its calls.
 func turnsNear(r request.Request, v request.Violation) []request.Turn {
 	if v.N < 0 || v.N >= len(r.Turns) {
 		return nil

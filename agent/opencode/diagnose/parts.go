@@ -9,11 +9,12 @@ import (
 	"mend/session"
 )
 
-// suffix makes of a part's id one that sorts directly behind it
+// suffix makes an id that sorts directly after the one that it is appended to
 // (docs/opencode.md).
 const suffix = "_mend"
 
-// stepOf returns the step of the message that the part stored under ref belongs to.
+// stepOf returns the step of the part with that ref, nil if the message does not have
+// it.
 func stepOf(m *record.Message, ref session.Ref) []record.Part {
 	for step := range m.Steps() {
 		for i := range step {
@@ -25,7 +26,7 @@ func stepOf(m *record.Message, ref session.Ref) []record.Part {
 	return nil
 }
 
-// lastOf returns the last of the parts that is so, nil if none is.
+// lastOf returns the last part for which is returns true, nil if there is none.
 func lastOf(parts []record.Part, is func(*record.Part) bool) *record.Part {
 	for i := len(parts) - 1; i >= 0; i-- {
 		if is(&parts[i]) {
@@ -35,11 +36,11 @@ func lastOf(parts []record.Part, is func(*record.Part) bool) *record.Part {
 	return nil
 }
 
-// anyOf reports whether one of the parts is so.
+// anyOf reports whether is returns true for one of the parts.
 func anyOf(parts []record.Part, is func(*record.Part) bool) bool { return lastOf(parts, is) != nil }
 
-// hasContent reports whether the part has content that is sent with its message. A
-// prompt may also be a file, a task or the order to compact.
+// hasContent reports whether the part has content that is sent with its message. In a
+// prompt that is also a file, a subtask or a compaction.
 func hasContent(m *record.Message, p *record.Part) bool {
 	if m.Role == session.RoleUser {
 		switch p.Type {
@@ -50,7 +51,7 @@ func hasContent(m *record.Message, p *record.Part) bool {
 	return p.Sent()
 }
 
-// idAfter returns a free id that sorts behind id and before the next part of the message.
+// idAfter returns a free id that sorts between id and the next part of the message.
 func idAfter(m *record.Message, id string) (string, error) {
 	next := ""
 	for i := range m.Parts {
@@ -58,7 +59,7 @@ func idAfter(m *record.Message, id string) (string, error) {
 			next = p
 		}
 	}
-	for zeros := ""; session.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // each zero makes it sort earlier
+	for zeros := ""; session.ValidateID(id+zeros+suffix) == nil; zeros += "0" { // with each zero it sorts earlier
 		if free := id + zeros + suffix; (next == "" || free < next) && m.Free(free) {
 			return free, nil
 		}
@@ -66,7 +67,7 @@ func idAfter(m *record.Message, id string) (string, error) {
 	return "", fmt.Errorf("%s: no id between %s and %s", m.ID, id, next)
 }
 
-// injectAfter puts the placeholder into the message behind the part with the id.
+// injectAfter adds the placeholder after the part with that id.
 func (d *draft) injectAfter(m *record.Message, id string) error {
 	id, err := idAfter(m, id)
 	if err != nil {
@@ -75,7 +76,7 @@ func (d *draft) injectAfter(m *record.Message, id string) error {
 	return d.inject(m, id)
 }
 
-// injectStep puts a step with the placeholder behind everything in the message.
+// injectStep adds a step with the placeholder at the end of the message.
 func (d *draft) injectStep(m *record.Message) error {
 	if len(m.Parts) == 0 {
 		return fmt.Errorf("%s: no parts", m.ID)
@@ -88,7 +89,7 @@ func (d *draft) injectStep(m *record.Message) error {
 	return d.inject(m, id+"_1")
 }
 
-// inject puts the placeholder into the message, as a synthetic text part under id.
+// inject adds the placeholder as a synthetic text part with that id.
 func (d *draft) inject(m *record.Message, id string) error {
 	if !d.s.InjectText(m, id, d.texts.placeholder) {
 		return fmt.Errorf("%s: no id for the text", m.ID)
@@ -96,8 +97,7 @@ func (d *draft) inject(m *record.Message, id string) error {
 	return nil
 }
 
-// insertBare puts a step-start that says nothing else into the message, before
-// the part that is stored under ref.
+// insertBare inserts a step-start without other members before the part with that ref.
 func (d *draft) insertBare(ref session.Ref) error {
 	m, err := d.message(ref)
 	if err != nil {
@@ -105,7 +105,7 @@ func (d *draft) insertBare(ref session.Ref) error {
 	}
 	i := d.partIndex(m, ref)
 	if i < 1 {
-		return errors.New("nothing stands before it")
+		return errors.New("it is the first part")
 	}
 	id, err := idAfter(m, m.Parts[i-1].ID)
 	if err != nil {
@@ -115,7 +115,7 @@ func (d *draft) insertBare(ref session.Ref) error {
 	return nil
 }
 
-// remove marks the part that is stored under ref as removed: [draft.settle] removes it.
+// remove marks the part with that ref as removed, see [draft.removeMarked].
 func (d *draft) remove(ref session.Ref) error {
 	m, _, err := d.part(ref)
 	if err != nil {
@@ -137,7 +137,7 @@ func removal(ref session.Ref, text, loses string) fix {
 	return fix{text: text, loses: loses, edit: func(d *draft) error { return d.remove(ref) }}
 }
 
-// set puts a JSON value into a field of the part that is stored under ref.
+// set sets a field of the part with that ref.
 func (d *draft) set(ref session.Ref, raw []byte, path ...string) error {
 	_, p, err := d.part(ref)
 	if err != nil {
@@ -146,7 +146,7 @@ func (d *draft) set(ref session.Ref, raw []byte, path ...string) error {
 	return p.Set(raw, path...)
 }
 
-// nameOf returns how a sentence calls a part.
+// nameOf returns the name of a part in a sentence.
 func nameOf(p *record.Part) string {
 	switch {
 	case p == nil:
@@ -165,7 +165,7 @@ func nameOf(p *record.Part) string {
 	return "A record of type " + cmp.Or(p.Type, "(none)")
 }
 
-// callName returns how a sentence calls a tool call.
+// callName returns the name of a tool call in a sentence.
 func callName(p *record.Part) string {
 	name := "call"
 	if p.Tool != "" {

@@ -17,17 +17,18 @@ import (
 	"mend/session"
 )
 
-// A QuickCheck finds out from the bytes of a session's records whether nothing can be wrong
-// with it in any setting: it has nothing but the usual records (see [schema.Type.Pattern]) in
-// the usual order. Most sessions are so, and this is many times faster than to build the
-// session and simulate its requests. A session that does not pass need not be broken.
+// A QuickCheck decides from the bytes of a session's records whether no rule can find
+// anything in any setting: all records are of the usual form (see
+// [schema.Type.Pattern]) and in the usual order. Most sessions are, and the check is
+// many times faster than building the session and simulating its requests
+// (BenchmarkDiagnoseHealthy). A session that fails the check need not be broken.
 //
-// Every version makes the same of a session that passes: its messages are in the order of
-// their ids as of their times; an answer follows a prompt, or calls with their results;
-// each step is thinking, then text, then calls, and says something. Answers that failed are
-// left out of every request.
+// Every version makes the same request of a session that passes: its messages have one
+// order by ids and by times; an answer follows a prompt, or calls with their results;
+// each step has thinking, then text, then calls, and has content. Failed answers are in
+// no request.
 //
-// The zero QuickCheck is ready. Several goroutines may pass messages at a time.
+// The zero QuickCheck is ready to use. Messages may be passed concurrently.
 type QuickCheck struct {
 	// Now is when the next prompt is typed; see [Options].
 	Now time.Time
@@ -40,12 +41,12 @@ type QuickCheck struct {
 type messageSummary struct {
 	id       string
 	prompt   bool
-	failed   bool // an answer with an error
-	aborted  bool // by the user, so that it is sent if it holds enough
-	more     bool // than the start of a step and thinking
-	left     bool // out of every request
+	failed   bool // an answer that has an error
+	aborted  bool // failed because the user aborted it
+	more     bool // it has parts besides step-starts and thinking
+	left     bool // it is in no request
 	created  int64
-	latest   int64 // of all times in it
+	latest   int64 // the latest time in it
 	model    modelID
 	parent   string // of an answer, the id of the prompt
 	calls    []string
@@ -57,9 +58,9 @@ type messageSummary struct {
 
 type modelID struct{ provider, model string }
 
-// Message takes a message and its parts, which come in the order of their ids. Of the
-// bytes of a record it needs nothing once the next one is asked for. It returns false as
-// soon as the session cannot pass.
+// Message checks a message with its parts, which are in the order of their ids. It does
+// not use the bytes of a record after the next one is requested. It returns false if
+// the session cannot pass.
 func (q *QuickCheck) Message(m *session.Record, parts iter.Seq[*session.Record]) bool {
 	var sum messageSummary
 	if !sum.message(m) || !sum.parts(parts) {
@@ -71,8 +72,8 @@ func (q *QuickCheck) Message(m *session.Record, parts iter.Seq[*session.Record])
 	return true
 }
 
-// Healthy reports whether nothing can be wrong with the session whose messages were passed.
-// Of s all but the messages counts.
+// Healthy reports whether the session passes, whose messages were passed to Message. It
+// does not use the messages of s.
 func (q *QuickCheck) Healthy(s *record.Session) bool {
 	slices.SortFunc(q.seen, func(a, b messageSummary) int {
 		return cmp.Or(cmp.Compare(a.created, b.created), cmp.Compare(a.id, b.id))
@@ -105,16 +106,17 @@ func (q *QuickCheck) Healthy(s *record.Session) bool {
 		return false
 	}
 	at, id := render.NextPrompt(&times, q.Now)
-	return q.ended() && former.created < at && former.id < id // else the prompt would not be the newest message
+	return q.ended() && former.created < at && former.id < id // else the next prompt would not be the newest message
 }
 
-// follows reports whether the message may stand in a request behind the one before it, nil
+// follows reports whether a request may have the message after the one before it, nil
 // for none.
 func (m *messageSummary) follows(before *messageSummary) bool {
 	return m.left || m.prompt || before != nil && (before.prompt || before.stage == stepCalled)
 }
 
-// Span returns the time around Now for which a healthy session stays one; see [render.StableSpan].
+// Span returns the time around Now in which a healthy session stays healthy, see
+// [render.StableSpan].
 func (q *QuickCheck) Span() (from, until time.Time) {
 	s := record.Session{Messages: make([]record.Message, 0, 1)}
 	if n := len(q.seen); n > 0 {
@@ -134,13 +136,13 @@ func (q *QuickCheck) newest() *messageSummary {
 	return nil
 }
 
-// ended reports whether the newest answer is done, and its tool loop is closed.
+// ended reports whether the newest answer is finished and its tool loop is closed.
 func (q *QuickCheck) ended() bool {
 	m := q.newest()
 	return m == nil || m.left || m.finished && m.stage != stepCalled
 }
 
-// Thinks returns what [Thinks] says of a healthy session.
+// Thinks returns the result of the function [Thinks] for a healthy session.
 func (q *QuickCheck) Thinks() bool {
 	newest := q.newest()
 	return newest != nil && slices.ContainsFunc(q.seen, func(m messageSummary) bool {
@@ -167,8 +169,8 @@ func quickCheck(s *record.Session, now time.Time) bool {
 	return q.Healthy(s)
 }
 
-// usualInfo reports whether the session's own record says nothing that changes the request,
-// which goes to that model.
+// usualInfo reports whether nothing in the session's own record changes the request,
+// which is sent to the model asked.
 func usualInfo(s *record.Session, asked modelID) bool {
 	_, reverted := s.Field("revert")
 	if s.Info.Defect != nil || s.Newer != "" || s.ProjectMissing || isArchived(s) || reverted || len(schema.SessionFaults(s, true)) > 0 || len(schema.ProjectFaults(s, true)) > 0 {
@@ -182,13 +184,13 @@ func usualInfo(s *record.Session, asked modelID) bool {
 	return v.read(modelForm(), model.Raw()) && asked == modelID{string(v.text(schema.CaptureProvider)), string(v.text(schema.CaptureModel))}
 }
 
-// Values are those of a record that a form puts somewhere.
+// values are those of a record that a pattern captured.
 type values struct {
 	had   uint64
 	texts [schema.Captures][]byte
 }
 
-// read reports whether data is of the form.
+// read reports whether data matches the pattern, and captures its values.
 func (v *values) read(p *jsonedit.Pattern, data []byte) (ok bool) {
 	v.had, ok = p.Match(data, v.texts[:])
 	return ok
@@ -196,7 +198,8 @@ func (v *values) read(p *jsonedit.Pattern, data []byte) (ok bool) {
 
 func (v *values) has(place int) bool { return v.had>>place&1 == 1 }
 
-// text returns the text of a string, without its quotes and with its escapes, nil for none.
+// text returns the text of a captured string without quotes and with its escapes, nil
+// for none.
 func (v *values) text(place int) []byte {
 	if !v.has(place) {
 		return nil
@@ -204,7 +207,7 @@ func (v *values) text(place int) []byte {
 	return v.texts[place][1 : len(v.texts[place])-1]
 }
 
-// count returns a number of few digits, 0 for none.
+// count returns a captured number of few digits, 0 for none.
 func (v *values) count(place int) (n int64) {
 	if v.has(place) {
 		for _, c := range v.texts[place] {
@@ -222,7 +225,7 @@ var (
 	modelForm   = sync.OnceValue(schema.SessionModel.Pattern)
 )
 
-// message reports whether the record is a message that may be in a healthy session.
+// message reports whether the record is a message that a healthy session may have.
 func (m *messageSummary) message(r *session.Record) bool {
 	var v values
 	m.id = r.Ref.Message
@@ -230,9 +233,9 @@ func (m *messageSummary) message(r *session.Record) bool {
 		return false
 	}
 	m.created = v.count(schema.CaptureCreated)
-	if c, isRow := r.Col("time_created"); isRow { // what the agent sorts rows by
+	if c, isRow := r.Col("time_created"); isRow { // by which the agent sorts rows
 		if sorted, ok := c.Int(); !ok || sorted != m.created {
-			return false // newer versions go by the one here and by the other there
+			return false // newer versions use both
 		}
 	}
 	m.latest = max(m.created, v.count(schema.CaptureCompleted))
@@ -251,13 +254,12 @@ func (m *messageSummary) message(r *session.Record) bool {
 
 func usualRecord(r *session.Record) bool { return r.Defect == nil && r.Class == 0 }
 
-// usualID reports whether the record has the id that it is stored under: a row has it
-// outside.
+// usualID reports whether the id in a file is that of its name.
 func usualID(r *session.Record, v *values, id string) bool {
 	return r.Cols != nil || v.has(schema.CaptureID) && string(v.text(schema.CaptureID)) == id
 }
 
-// parts reports whether a prompt, and each step of an answer, says something.
+// parts reports whether a prompt, or each step of an answer, has content.
 func (m *messageSummary) parts(parts iter.Seq[*session.Record]) bool {
 	for r := range parts {
 		if !m.part(r) {
@@ -283,7 +285,7 @@ func (m *messageSummary) part(r *session.Record) bool {
 	return m.answerPart(kind, &v)
 }
 
-// promptPart reports whether the part may be one of a prompt.
+// promptPart reports whether a healthy prompt may have the part.
 func (m *messageSummary) promptPart(kind string, v *values) bool {
 	switch kind {
 	case record.TypeText, "subtask", "compaction":
@@ -302,8 +304,8 @@ func (m *messageSummary) promptPart(kind string, v *values) bool {
 	return true
 }
 
-// answerPart reports whether the part may be one of an answer: each step is thinking, then
-// text, then calls that have ended.
+// answerPart reports whether a healthy answer may have the part: each step has
+// thinking, then text, then calls that have ended.
 func (m *messageSummary) answerPart(kind string, v *values) bool {
 	m.more = m.more || kind != record.TypeStepStart && kind != record.TypeReasoning
 	switch kind {
@@ -327,14 +329,14 @@ func (m *messageSummary) answerPart(kind string, v *values) bool {
 	return m.stage.next(kind)
 }
 
-// What an image has at most that every provider accepts: bytes of its data: URL, and pixels
-// a side.
+// Limits of an image that every provider accepts: bytes of its data: URL, and pixels a
+// side.
 const (
 	maxUsualImage = 1 << 20
 	maxUsualSide  = 2000
 )
 
-// isUsualImage reports whether the URL holds an image of that type which every provider
+// isUsualImage reports whether the URL is of an image of that type that every provider
 // accepts.
 func isUsualImage(mime string, url []byte) bool {
 	data, ok := bytes.CutPrefix(url, []byte("data:"+mime+";base64,"))
@@ -345,7 +347,7 @@ func isUsualImage(mime string, url []byte) bool {
 	return info.Image() && info.Type == mime && max(info.Width, info.Height) <= maxUsualSide
 }
 
-// A stage is how far a step of an answer has come.
+// A stage is the progress of a step of an answer.
 type stage uint8
 
 const (
@@ -355,7 +357,7 @@ const (
 	stepCalled
 )
 
-// next takes the next part of an answer, and reports whether it may come here.
+// next advances to the next part of an answer, and reports whether it may follow.
 func (at *stage) next(kind string) bool {
 	to := *at
 	switch kind {

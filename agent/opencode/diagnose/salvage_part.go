@@ -216,16 +216,16 @@ func (g recordContext) giveUpPart() []fix {
 // isOnlyContent reports whether nothing else in the prompt has content, or nothing else
 // in a step in which the model thought.
 func (g recordContext) isOnlyContent() bool {
-	voices := g.known.countContent(g.m)
+	content := g.known.countContent(g.m)
 	if g.m.Role == session.RoleAssistant {
 		s := g.known.step(g.m, g.p.Ref)
 		if s == nil || !s.thinks {
 			return false
 		}
-		voices = s.voices
+		content = s.content
 	}
 	if hasContent(g.m, g.p) {
-		voices--
+		content--
 	}
-	return voices == 0
+	return content == 0
 }
