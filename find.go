@@ -40,33 +40,28 @@ type Culprit struct {
 	Session session.Head // without its messages
 	Match   repair.Match
 	Error   repair.APIError // the reading of the error that fits the session
+	Failed  bool            // its newest answer failed with the error; known only if several sessions fit
 }
 
 // FindCulprits returns the sessions that fit an error best, those of the folder dir first, then
-// the newest: those whose request breaks the rule of the error at its place, else those whose
-// newest answer failed with it, else those that break the rule elsewhere. readings are of
+// the newest: those whose request breaks the rule of the error at its place, of these those first
+// whose newest answer failed with it; else those whose newest answer failed with it, else those
+// that break the rule elsewhere. readings are of
 // [Options.ReadAPIError]. It calls step for each session that it has examined. It reads only.
 // Sessions that cannot be read do not fit.
 func (c *Client) FindCulprits(ctx context.Context, heads []session.Head, readings []repair.APIError, dir string, step func()) ([]Culprit, error) {
 	heads = slices.Clone(heads)
 	here := Here(heads, dir)
-	slices.SortStableFunc(heads, func(a, b session.Head) int { return rank(here, a) - rank(here, b) })
+	slices.SortStableFunc(heads, func(a, b session.Head) int { return order(here(a)) - order(here(b)) })
 	found, err := c.breaking(ctx, heads, readings, step)
 	if err != nil || len(found) > 0 && found[0].Match.Degree > repair.FailedWithIt {
-		return found, err
+		return c.failedFirst(ctx, found, readings), err
 	}
 	failed, err := c.failedWith(ctx, heads, readings)
 	if err != nil || len(failed) > 0 {
 		return failed, err
 	}
 	return found, nil
-}
-
-func rank(here func(session.Head) bool, s session.Head) int {
-	if here(s) {
-		return 0
-	}
-	return 1
 }
 
 // breaking returns the sessions whose request breaks the rule of the error, those that fit it
@@ -100,6 +95,29 @@ func (c *Client) breaking(ctx context.Context, heads []session.Head, readings []
 	return best, ctx.Err()
 }
 
+// failedFirst returns the culprits, if there are several, with those first whose newest answer
+// failed with the error.
+func (c *Client) failedFirst(ctx context.Context, found []Culprit, readings []repair.APIError) []Culprit {
+	if len(found) < 2 {
+		return found
+	}
+	for i := range found {
+		if m, _ := c.matcher(ctx, found[i].Session); m != nil {
+			found[i].Failed = c.hasFailedWith(m, readings)
+		}
+	}
+	slices.SortStableFunc(found, func(a, b Culprit) int { return order(a.Failed) - order(b.Failed) })
+	return found
+}
+
+// order returns 0 for what comes first.
+func order(first bool) int {
+	if first {
+		return 0
+	}
+	return 1
+}
+
 // failedWith returns the sessions whose newest answer failed with the error.
 func (c *Client) failedWith(ctx context.Context, heads []session.Head, readings []repair.APIError) (found []Culprit, err error) {
 	for _, h := range heads {
@@ -107,19 +125,21 @@ func (c *Client) failedWith(ctx context.Context, heads []session.Head, readings 
 		if err != nil {
 			return nil, err
 		}
-		if m == nil {
-			continue
-		}
-		stored := m.LastError()
-		if stored == nil {
-			continue
-		}
-		text := c.ParseAPIError(stored).Text
-		if slices.ContainsFunc(readings, func(e repair.APIError) bool { return provider.SameError(text, e.Text) }) {
-			found = append(found, Culprit{Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0]})
+		if m != nil && c.hasFailedWith(m, readings) {
+			found = append(found, Culprit{Session: h, Match: repair.Match{Degree: repair.FailedWithIt, N: -1, M: -1}, Error: readings[0], Failed: true})
 		}
 	}
 	return found, nil
+}
+
+// hasFailedWith reports whether the newest answer of the session failed with the error.
+func (c *Client) hasFailedWith(m repair.Matcher, readings []repair.APIError) bool {
+	stored := m.LastError()
+	if stored == nil {
+		return false
+	}
+	text := c.ParseAPIError(stored).Text
+	return slices.ContainsFunc(readings, func(e repair.APIError) bool { return provider.SameError(text, e.Text) })
 }
 
 // matcher returns the case of a session if it can tell whether errors came from it. A session

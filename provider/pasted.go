@@ -12,18 +12,26 @@ import (
 
 // Readings returns the texts that a user may mean who copied an error from a terminal or a
 // log: the error may be wrapped, framed, coloured, quoted, or follow a prefix. The text as it
-// is comes first. Each is a text for [ErrorParser.Parse].
+// is comes first, unless it holds what only a terminal shows. Each is a text for
+// [ErrorParser.Parse].
 func Readings(text string) []string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
-	all := []string{text}
 	lines := cleanLines(text)
+	var all []string
+	if strings.Join(lines, "\n") == text {
+		all = append(all, text)
+	}
 	// A terminal breaks a line anywhere, a program breaks it at a blank.
 	for _, joined := range [...]string{strings.Join(lines, " "), strings.Join(lines, "")} {
 		for _, t := range [...]string{joined, unescape(joined)} {
 			all = append(all, quotedJSON(t)...)
 		}
+		if at := strings.LastIndex(joined, errorPrefix); at >= 0 {
+			all = append(all, joined[at+len(errorPrefix):])
+		}
 		all = append(all, joined)
 	}
+	all = append(all, text)
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(t string) bool {
 		again := seen[t]
@@ -31,6 +39,9 @@ func Readings(text string) []string {
 		return again
 	})
 }
+
+// errorPrefix is what programs print before an error.
+const errorPrefix = "Error: "
 
 var (
 	escapes = regexp.MustCompile("\x1b" + `(?:\[[0-?]*[ -/]*[@-~]|\][^` + "\x07\x1b" + `]*(?:` + "\x07|\x1b" + `\\)?|[@-Z\\-_])|\^\[\[[0-9;]*m`)

@@ -39,9 +39,13 @@ func TestReadings(t *testing.T) {
 		"a wrapped body":        wrap(body, 31, "", "\r"),
 		"a framed body":         wrap(body, 40, "│ ", " │"),
 		"from Markdown":         strings.ReplaceAll(want, "_", `\_`),
+		"on the screen":         "\x1b[0m\n> build · claude\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0m" + want,
 		"with a command before": "$ opencode run x\n\n" + want + "\n$ ",
 	} {
 		t.Run(name, func(t *testing.T) {
+			if first := Readings(text)[0]; strings.Contains(first, "\x1b") {
+				t.Errorf("the first reading has escapes: %q", first)
+			}
 			ok := slices.ContainsFunc(Readings(text), func(r string) bool {
 				e := p.Parse([]byte(r))
 				return e.Class == "tool_result_missing" && e.Rule == "R1" && e.Index == 12 && slices.Equal(e.Calls, []string{"toolu_01AbC"})

@@ -64,13 +64,13 @@ func (a *app) findCulprit(ctx context.Context, c *mend.Client, readings []repair
 }
 
 // certain returns the session that an error came from if nothing speaks for another one: the
-// only one that breaks the rule, or the newest of the working folder that failed with the
+// only one that breaks the rule, or of these the only one that failed with the error; or the newest of the working folder that failed with the
 // error, or else the only one that did.
 func certain(found []mend.Culprit) (mend.Culprit, bool) {
 	switch degree := found[0].Match.Degree; {
 	case degree == repair.BreaksElsewhere:
 		return mend.Culprit{}, false
-	case len(found) == 1:
+	case len(found) == 1, degree != repair.FailedWithIt && found[0].Failed && !found[1].Failed:
 		return found[0], true
 	case degree == repair.FailedWithIt:
 		here := mend.Here(mend.SessionsOf(found), workingFolder())
@@ -111,6 +111,10 @@ func (a *app) culpritRows(found []mend.Culprit) [][]string {
 
 // reasonOf says why the error came from the session.
 func reasonOf(x mend.Culprit) string {
+	if x.Failed && x.Match.Degree != repair.FailedWithIt {
+		x.Failed = false
+		return reasonOf(x) + ", and its newest answer failed with this error"
+	}
 	switch where := placeOf(x); x.Match.Degree {
 	case repair.FailedWithIt:
 		return "its newest answer failed with this error"

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -78,11 +79,17 @@ func (ts *testStore) mend(args ...string) (int, string) {
 
 func runMend(t *testing.T, store, journal string, args ...string) (int, string) {
 	t.Helper()
+	return runMendHere(t, &bytes.Buffer{}, journal, append(args, "--store", store)...)
+}
+
+// runMendHere runs mend on the store that it finds, with a standard input.
+func runMendHere(t *testing.T, in io.Reader, journal string, args ...string) (int, string) {
+	t.Helper()
 	var out bytes.Buffer
-	a := &app{terminal: terminal{in: &bytes.Buffer{}, out: &out, err: &out}}
+	a := &app{terminal: terminal{in: in, out: &out, err: &out}}
 	root := a.root()
 	a.opt.Journal, a.opt.Cache = journal, filepath.Join(journal, "cache")
-	root.SetArgs(append(args, "--store", store))
+	root.SetArgs(args)
 	return a.report(root.ExecuteContext(t.Context())), out.String()
 }
 

@@ -36,11 +36,17 @@ type Result struct {
 // Run sends a prompt in a new session.
 func (h *Home) Run(prompt string) Result {
 	h.t.Helper()
-	return h.prompt("--", prompt)
+	return h.prompt("--format", "json", "--", prompt)
 }
 
 // Continue sends a prompt in an existing session.
 func (h *Home) Continue(session, prompt string) Result {
+	h.t.Helper()
+	return h.prompt("--format", "json", "-s", session, "--", prompt)
+}
+
+// ContinueOnScreen is Continue with the output that a user sees.
+func (h *Home) ContinueOnScreen(session, prompt string) Result {
 	h.t.Helper()
 	return h.prompt("-s", session, "--", prompt)
 }
@@ -51,7 +57,7 @@ func (h *Home) prompt(args ...string) Result {
 	before := len(h.api.Calls())
 	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
 	defer cancel()
-	cmd := h.command(ctx, append([]string{"run", "--format", "json"}, args...)...)
+	cmd := h.command(ctx, append([]string{"run"}, args...)...)
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err := cmd.Run()
