@@ -96,7 +96,7 @@ func (a *app) showConfig(c config.Config, keys []string) error {
 	a.setAnswer("file", path)
 	a.setAnswer("settings", list)
 	defer a.bufferOutput()()
-	width := textWidth(a.terminal.out)
+	width := a.textWidth()
 	if len(keys) == 0 {
 		a.printf("%s\n\n", faint(escape(path)+fileState(path)))
 	}

@@ -6,8 +6,11 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -60,6 +63,18 @@ func (rc recoveryCounts) String() string {
 		return ""
 	}
 	return fmt.Sprintf("%s in running agents: %d repaired, %d given up, %d failed.", count(rc.total(live.Detected), "error"), rc.total(live.Repaired), rc.total(live.Refused), rc.total(live.Failed))
+}
+
+// givenUp returns the classes of the errors that no repair answered, with their numbers; ""
+// for none.
+func (rc recoveryCounts) givenUp() string {
+	var parts []string
+	for _, o := range []live.Outcome{live.Refused, live.Failed} {
+		for _, class := range slices.Sorted(maps.Keys(rc[o])) {
+			parts = append(parts, fmt.Sprintf("%d × %s", rc[o][class], class))
+		}
+	}
+	return strings.Join(parts, ", ")
 }
 
 func newRecoveryCounter(journal string) *recoveryCounter {

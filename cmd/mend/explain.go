@@ -55,7 +55,7 @@ explains every finding.`,
 		Example: `  mend explain R11
   mend explain latent
   mend explain tool_result_missing
-  mend explain "messages.12: tool_use ids were found without tool_result"
+  mend explain 'messages.12: tool_use ids were found without tool_result'
   mend explain ses_abc`,
 		RunE: func(cmd *cobra.Command, words []string) error {
 			topics := a.topics()
@@ -294,7 +294,7 @@ func (a *app) headsFor(ctx context.Context, c *mend.Client, name string) ([]sess
 
 func (a *app) printTopics(topics []topicJSON) {
 	defer a.bufferOutput()()
-	width := textWidth(a.terminal.out)
+	width := a.textWidth()
 	kind := ""
 	var rows []textRow
 	flush := func() {
@@ -333,13 +333,13 @@ func (a *app) printTopic(t topicJSON) {
 	}
 	rows = slices.DeleteFunc(rows, func(r textRow) bool { return r.text == "" })
 	if len(rows) > 0 {
-		a.printf("\n%s", wrapRows(rows, 0, textWidth(a.terminal.out)))
+		a.printf("\n%s", wrapRows(rows, 0, a.textWidth()))
 	}
 	a.printf("\n")
 }
 
 // wrapped wraps a paragraph for the terminal.
-func (a *app) wrapped(text string) string { return wordWrap(text, textWidth(a.terminal.out)) }
+func (a *app) wrapped(text string) string { return wordWrap(text, a.textWidth()) }
 
 // providerName returns the name of a provider's API for a person.
 func providerName(name string) string {
@@ -395,11 +395,11 @@ var wordTopics = []topicJSON{
 	{Code: "record", Kind: kindWord, Meaning: "One stored message, part or session: a file of a JSON tree, a row of a database or a line of a transcript."},
 	{Code: "conflict", Kind: kindWord, Meaning: "A record no longer holds what mend left in it, because something else changed it since. Nothing was changed.", Fix: "Undo with --only RECORD to leave it out, or with --force to overwrite the newer change, which is kept in the journal."},
 	{Code: "kept", Kind: kindWord, Meaning: "Another program wrote into a file while mend replaced it. Its bytes are in the file that is named."},
-	{Code: "current", Kind: kindWord, Meaning: "Of the plugin: it is installed, and is that of this mend."},
-	{Code: "other", Kind: kindWord, Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend plugin install renews it."},
-	{Code: "foreign", Kind: kindWord, Meaning: "Of the plugin: a file with its name exists that mend did not write. mend leaves it alone."},
-	{Code: "absent", Kind: kindWord, Meaning: "Of the plugin: it is not installed.", Fix: "mend plugin install installs it."},
-	{Code: "unreadable", Kind: kindWord, Meaning: "Of the plugin: its file cannot be read. The reason is next to it."},
+	{Code: pluginCurrent, Kind: kindWord, Meaning: "Of the plugin: it is installed, and is that of this mend."},
+	{Code: pluginOther, Kind: kindWord, Meaning: "Of the plugin: it was written by another version of mend.", Fix: "mend plugin install renews it."},
+	{Code: pluginForeign, Kind: kindWord, Meaning: "Of the plugin: a file with its name exists that mend did not write. mend leaves it alone."},
+	{Code: pluginAbsent, Kind: kindWord, Meaning: "Of the plugin: it is not installed.", Fix: "mend plugin install installs it."},
+	{Code: pluginUnreadable, Kind: kindWord, Meaning: "Of the plugin: its file cannot be read. The reason is next to it."},
 	{Code: "detected", Kind: kindWord, Meaning: "Of running agents: errors that watch or the plugin saw."},
 	{Code: "refused", Kind: kindWord, Meaning: "Of running agents: sessions that mend left alone, because no repair fits or a limit was reached."},
 	{Code: "default", Kind: kindWord, Meaning: "Of a setting: nothing sets it. Other origins are file, environment and flag."},

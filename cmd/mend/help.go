@@ -3,7 +3,6 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"io"
 	"os"
 	"regexp"
 	"strconv"
@@ -12,7 +11,6 @@ import (
 	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
-	"golang.org/x/term"
 )
 
 // The widths of a terminal for which text is wrapped.
@@ -22,12 +20,12 @@ const (
 	maxWidth     = 100 // longer lines are hard to read
 )
 
-// textWidth returns the width to which text is wrapped: that of $COLUMNS or of the terminal
-// behind out, within limits.
-func textWidth(out io.Writer) int {
+// textWidth returns the width to which text is wrapped: that of $COLUMNS or of the terminal,
+// within limits.
+func (a *app) textWidth() int {
 	width, _ := strconv.Atoi(os.Getenv("COLUMNS"))
-	if f, ok := out.(*os.File); ok && width <= 0 {
-		width, _, _ = term.GetSize(int(f.Fd()))
+	if width <= 0 {
+		width = a.width
 	}
 	return min(max(cmp.Or(width, defaultWidth), minWidth), maxWidth)
 }
@@ -108,7 +106,7 @@ func wordWrap(text string, width int) string {
 
 // printHelp prints the help of a verb.
 func (a *app) printHelp(cmd *cobra.Command) {
-	text := helpText(cmd, textWidth(a.out))
+	text := helpText(cmd, a.textWidth())
 	a.setAnswer("help", text)
 	a.printf("%s", text)
 }

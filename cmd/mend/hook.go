@@ -96,7 +96,7 @@ const maxCatchUp = time.Minute
 // serve passes the events of the plugin to the hook until they end, and returns when
 // all recoveries are done.
 func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello) error {
-	h.log.Info("serving", "directory", hello.Directory, "plugin", hello.Plugin)
+	h.log.Info(logServing, "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
@@ -117,7 +117,7 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 	w.Close()
 	work.Wait()
 	h.recoverUnreported(ctx, w, hello.Since)
-	h.log.Info("ended", "error", err)
+	h.log.Info(logEnded, "error", err)
 	return err
 }
 

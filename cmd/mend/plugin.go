@@ -249,6 +249,15 @@ func (a *app) reportPlugin(path string, dryRun bool, done, would string) error {
 	return nil
 }
 
+// The states of a plugin.
+const (
+	pluginCurrent    = "current" // of this mend
+	pluginOther      = "other"   // of another version, or for another program
+	pluginForeign    = "foreign" // mend did not write the file
+	pluginAbsent     = "absent"
+	pluginUnreadable = "unreadable"
+)
+
 // A pluginJSON is the state of the plugin at one place.
 type pluginJSON struct {
 	Place   string `json:"place"` // global or project
@@ -271,15 +280,15 @@ func (a *app) pluginStates() []pluginJSON {
 		want, wantErr := a.pluginText()
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			p.State = "absent"
+			p.State = pluginAbsent
 		case errors.Is(err, errForeignPlugin):
-			p.State = "foreign"
+			p.State = pluginForeign
 		case err != nil || wantErr != nil && !errors.Is(wantErr, errTemporary):
-			p.State, p.Why = "unreadable", errors.Join(err, wantErr).Error()
+			p.State, p.Why = pluginUnreadable, errors.Join(err, wantErr).Error()
 		case text == want:
-			p.State = "current"
+			p.State = pluginCurrent
 		default:
-			p.State = "other"
+			p.State = pluginOther
 		}
 		all = append(all, p)
 	}
@@ -295,11 +304,11 @@ func (a *app) pluginStatus() error {
 	for _, p := range all {
 		a.printf("%-8s %-10s %s\n", p.Place, p.State, escape(p.Path))
 		switch p.State {
-		case "other":
+		case pluginOther:
 			a.printf("         %s\n", faint("written by mend "+p.Version+", or for another program; \"mend plugin install\" updates it"))
-		case "unreadable":
+		case pluginUnreadable:
 			a.printf("         %s\n", faint(escape(p.Why)))
-		case "foreign":
+		case pluginForeign:
 			a.printf("         %s\n", faint("mend did not write this file, and leaves it alone"))
 		}
 	}

@@ -1,15 +1,18 @@
 package main
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mend"
 	"mend/change"
+	"mend/journal"
 )
 
 func (a *app) statusVerb() *cobra.Command {
@@ -23,12 +26,17 @@ func (a *app) statusVerb() *cobra.Command {
 
 // A statusJSON is the answer of status.
 type statusJSON struct {
-	Stores    []storeJSON    `json:"stores"`
-	LastScan  *mend.Summary  `json:"lastScan"`
-	Pending   []repairJSON   `json:"pending"`
-	Conflicts []repairJSON   `json:"conflicts"` // undecided ones
-	Live      recoveryCounts `json:"recoveries"`
-	Next      string         `json:"next"`
+	Stores     []storeJSON    `json:"stores"`
+	LastScan   *mend.Summary  `json:"lastScan"`
+	LastRepair *repairJSON    `json:"lastRepair"` // the newest that is not undone
+	Pending    []repairJSON   `json:"pending"`
+	Conflicts  []repairJSON   `json:"conflicts"` // undecided ones
+	Live       recoveryCounts `json:"recoveries"`
+	Plugins    []pluginJSON   `json:"plugins"`
+	Hooks      int            `json:"hooks"`   // that are running
+	GivenUp    []givenUpJSON  `json:"givenUp"` // the newest errors that no repair answered
+	Next       string         `json:"next"`
+	NextWhy    string         `json:"nextWhy"` // what it does
 }
 
 type storeJSON struct {
@@ -59,21 +67,47 @@ func (a *app) status() error {
 		}
 		s.Stores = markUsed(s.Stores, c.Store())
 	}
-	s.Next = nextCommand(s, pending, conflicted)
-	journal, err := a.opt.JournalDir()
+	inForce, err := a.opt.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {
 		return err
 	}
-	s.Live, err = readCounts(countsPath(journal))
+	if len(inForce) > 0 {
+		last := entryJSON(inForce[0], nil)
+		s.LastRepair = &last
+	}
+	journalDir, err := a.opt.JournalDir()
+	if err != nil {
+		return err
+	}
+	s.Live, err = readCounts(countsPath(journalDir))
 	if err != nil {
 		return fmt.Errorf("reading the counters of recoveries: %w", err)
 	}
+	s.Plugins = a.pluginStates()
+	entries := readHookLog(journalDir)
+	s.Hooks, s.GivenUp = runningHooks(entries), givenUp(entries)
+	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
+	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
 	if a.asJSON {
-		s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
-		a.answer = map[string]any{"stores": s.Stores, "lastScan": s.LastScan, "pending": s.Pending, "conflicts": s.Conflicts, "recoveries": s.Live, "next": s.Next}
-		return nil
+		return a.setAnswers(s)
 	}
-	a.printStatus(s, pending, conflicted)
+	a.printStatus(s, inForce, pending, conflicted)
+	return nil
+}
+
+// setAnswers sets the members of a struct as those of the JSON answer.
+func (a *app) setAnswers(v any) error {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return err
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(text, &members); err != nil {
+		return err
+	}
+	for name, value := range members {
+		a.setAnswer(name, value)
+	}
 	return nil
 }
 
@@ -89,49 +123,119 @@ func markUsed(stores []storeJSON, id change.StoreID) []storeJSON {
 	return append(stores, storeJSON{Path: id.Root, Layout: id.Kind, InUse: true})
 }
 
-// nextCommand returns the command that the user should run next.
-func nextCommand(s statusJSON, pending, conflicted []change.Entry) string {
+// nextCommand returns the command that the user should run next, and what it does.
+func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why string) {
 	switch {
 	case len(s.Stores) == 0:
-		return "mend scan --store PATH"
+		return "mend scan --store PATH", "check a store at another place; mend demo shows how it works"
 	case len(pending) > 0:
-		return "mend recover"
+		return "mend recover", "complete the interrupted repair, or roll it back"
 	case len(conflicted) > 0:
-		return "mend resolve " + conflicted[0].ID
+		return "mend resolve " + conflicted[0].ID, "resolve the conflict; mend show " + conflicted[0].ID + " shows it"
 	case s.LastScan == nil:
-		return "mend scan"
+		return "mend scan", "check all sessions"
 	case s.LastScan.Broken > 0:
-		return "mend repair"
+		return "mend repair", "preview and fix the broken sessions (asks first)"
+	case s.LastScan.Latent > 0:
+		return "mend repair --latent", "also fix what would fail with another version or setting (asks first)"
+	case !hasPlugin(s.Plugins):
+		return "mend plugin install", "let OpenCode repair sessions as they break"
 	}
-	return "mend scan"
+	return "mend scan", "check again"
 }
 
-func (a *app) printStatus(s statusJSON, pending, conflicted []change.Entry) {
+// hasPlugin reports whether a plugin of mend is installed.
+func hasPlugin(all []pluginJSON) bool {
+	return slices.ContainsFunc(all, func(p pluginJSON) bool { return p.State == pluginCurrent || p.State == pluginOther })
+}
+
+func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.Entry) {
 	defer a.bufferOutput()()
-	for _, st := range s.Stores {
-		mark := " "
-		if st.InUse {
-			mark = good("*")
-		}
-		a.printf("%s %s  %s\n", mark, escape(st.Path), faint(st.Layout))
-	}
-	if len(s.Stores) == 0 {
-		a.printf("No session store found.\n")
-	}
-	if l := s.LastScan; l != nil {
-		a.printf("\nLast scan %s: %s, %d broken, %d latent.\n", age(time.Since(l.Time)), count(l.Sessions, "session"), l.Broken, l.Latent)
-		for _, w := range l.Worst {
-			a.printf("  %s %s  %s\n", bad("broken"), bold(w.ID), oneLine(w.Title, 60))
+	rows := a.storeRows(s)
+	sessions := scanText(s.LastScan)
+	if s.LastScan != nil {
+		for _, w := range s.LastScan.Worst {
+			sessions += "\n" + bad("broken") + "  " + bold(w.ID) + "  " + oneLine(w.Title, 40)
 		}
 	}
+	rows = append(rows, textRow{"Sessions", sessions})
 	for _, e := range pending {
-		a.printf("\n%s repair %s of %s was cut off.\n", bad("pending:"), e.ID, e.Session)
+		rows = append(rows, textRow{bad("Pending"), "repair " + bold(e.ID) + " of " + e.Session + " was interrupted"})
 	}
 	for _, e := range conflicted {
-		a.printf("\n%s repair %s of %s waits for your decision.\n", bad("conflict:"), e.ID, e.Session)
+		rows = append(rows, textRow{bad("Conflict"), "repair " + bold(e.ID) + " of " + e.Session + " needs your decision"})
 	}
+	for _, e := range inForce {
+		rows = append(rows, textRow{"Last repair", fmt.Sprintf("%s, %s, of %s. Undo: %s", bold(e.ID), age(time.Since(e.Time)), e.Session, bold("mend undo "+e.ID))})
+	}
+	liveRow := liveText(s)
 	if text := s.Live.String(); text != "" {
-		a.printf("\n%s\n", text)
+		liveRow += "\n" + text
 	}
-	a.printf("\nNext: %s\n", bold(s.Next))
+	rows = append(rows, textRow{"Live repair", liveRow})
+	if text := s.Live.givenUp(); text != "" {
+		for _, g := range s.GivenUp {
+			text += fmt.Sprintf("\n%s: %s", g.Session, oneLine(g.Why, 300))
+		}
+		rows = append(rows, textRow{"Given up", text})
+	}
+	a.printf("%s\nNext: %s  %s\n", wrapRows(rows, 0, a.textWidth()), bold(s.Next), faint(s.NextWhy))
+}
+
+func (a *app) storeRows(s statusJSON) []textRow {
+	if len(s.Stores) == 0 {
+		return []textRow{{"Store", "no OpenCode sessions found"}}
+	}
+	var rows []textRow
+	for _, st := range s.Stores {
+		text := escape(shortenHome(st.Path)) + "  " + faint(st.Layout)
+		if st.InUse && len(s.Stores) > 1 {
+			text += "  " + good("in use")
+		}
+		rows = append(rows, textRow{"Store", text})
+	}
+	return rows
+}
+
+// scanText returns the counts of the last scan.
+func scanText(l *mend.Summary) string {
+	if l == nil {
+		return "not checked since the last change"
+	}
+	text := count(l.Sessions, "session") + ": "
+	switch {
+	case l.Broken > 0:
+		text += bad(fmt.Sprintf("%d broken", l.Broken))
+	default:
+		text += good("none broken")
+	}
+	if l.Latent > 0 {
+		text += fmt.Sprintf(", %d latent", l.Latent)
+	}
+	return text + " (checked " + age(time.Since(l.Time)) + ")"
+}
+
+// liveText says what repairs sessions as they break.
+func liveText(s statusJSON) string {
+	text := "off: the plugin is not installed"
+	for _, p := range s.Plugins {
+		switch p.State {
+		case pluginCurrent:
+			text = "the plugin is installed"
+		case pluginOther:
+			text = "the plugin is of another version (mend plugin install updates it)"
+		case pluginForeign, pluginUnreadable:
+			text = "mend plugin status shows a problem"
+		}
+		if p.State != pluginAbsent {
+			break
+		}
+	}
+	switch {
+	case s.Hooks > 0:
+		text += "; " + count(s.Hooks, "hook") + " running"
+	case hasPlugin(s.Plugins):
+		text += "; no hook is running now"
+	}
+	return text
 }
