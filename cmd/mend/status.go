@@ -166,7 +166,7 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 		rows = append(rows, textRow{bad("Conflict"), "repair " + bold(e.ID) + " of " + e.Session + " needs your decision"})
 	}
 	for _, e := range inForce {
-		rows = append(rows, textRow{"Last repair", fmt.Sprintf("%s, %s, of %s. Undo: %s", bold(e.ID), age(time.Since(e.Time)), e.Session, bold("mend undo "+e.ID))})
+		rows = append(rows, textRow{"Last repair", fmt.Sprintf("%s, %s, of %s\nUndo: %s", bold(e.ID), age(time.Since(e.Time)), e.Session, bold("mend undo "+e.ID))})
 	}
 	liveRow := liveText(s)
 	if text := s.Live.String(); text != "" {
@@ -184,7 +184,7 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 
 func (a *app) storeRows(s statusJSON) []textRow {
 	if len(s.Stores) == 0 {
-		return []textRow{{"Store", "no OpenCode sessions found"}}
+		return []textRow{{"Store", "no session store found"}}
 	}
 	var rows []textRow
 	for _, st := range s.Stores {
