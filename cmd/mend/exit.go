@@ -107,7 +107,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errDeclined, errFileExists, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -195,6 +195,7 @@ var hints = []struct {
 	{errForeignPlugin, "move it away, or use --project"},
 	{errNoTerminalForFiles, "pass --yes"},
 	{errFileExists, "name another file, or use --force"},
+	{errNoScreen, `"mend scan" and "mend repair" need no terminal`},
 	{errNoTerminalForMany, "pass --yes, or name a session to repair only that one"},
 	{errNoTerminal, "pass --yes"},
 }

@@ -19,6 +19,7 @@ func verbGroups() []verbGroup {
 		{"Start here", []func(*app) *cobra.Command{
 			(*app).statusVerb,
 			(*app).scanVerb,
+			(*app).uiVerb,
 			(*app).explainVerb,
 			(*app).demoVerb,
 		}},

@@ -1,0 +1,478 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/spf13/cobra"
+
+	"mend"
+	"mend/change"
+	"mend/internal/ui"
+	"mend/journal"
+	"mend/repair"
+	"mend/session"
+)
+
+func (a *app) uiVerb() *cobra.Command {
+	return &cobra.Command{
+		Use:   "ui",
+		Short: "Browse, repair and undo on one screen",
+		Long: `Ui shows the sessions of all your stores, the worst first. Enter opens one: its next
+request as the provider will see it, with the broken blocks marked, and what a repair
+would change. r repairs, u undoes, l shows the journal, e explains, ? lists all keys.
+
+Nothing is written before you have seen the change and answered yes. Each change is
+written to the journal first, as with mend repair, and can be undone.`,
+		Args: noArgs,
+		RunE: func(cmd *cobra.Command, _ []string) error { return a.ui(cmd.Context()) },
+	}
+}
+
+func (a *app) ui(ctx context.Context) error {
+	if a.asJSON {
+		return usagef("ui has no JSON answer; use mend scan --json")
+	}
+	if !a.canAsk {
+		return errNoScreen
+	}
+	b := &uiBackend{app: a, clients: map[string]*mend.Client{}}
+	a.opt.Note = b.addNote
+	if err := b.open(); err != nil {
+		return err
+	}
+	err := ui.Run(ctx, b, tea.WithInput(a.in), tea.WithOutput(a.err))
+	b.mu.Lock() // for good: a change that is written ends first, and no other begins
+	return err
+}
+
+// errNoScreen is returned without a terminal.
+var errNoScreen = errors.New("mend ui needs a terminal")
+
+// A uiBackend gives the screen what the verbs print.
+type uiBackend struct {
+	*app
+
+	mu      sync.Mutex // for the clients, besides a scan, and what follows
+	stores  []string
+	clients map[string]*mend.Client // by the root of the store
+
+	notesMu sync.Mutex
+	notes   []string
+}
+
+var _ ui.Backend = (*uiBackend)(nil)
+
+// open opens the store that the user named, or all that are found. It fails if there is none.
+func (b *uiBackend) open() error {
+	found := b.opt.Stores()
+	if b.opt.Store != "" {
+		found = []mend.Located{{Path: b.opt.Store, Layout: b.opt.Layout}}
+	}
+	failed := mend.ErrNoStore
+	for _, at := range found {
+		opt := b.opt
+		opt.Store, opt.Layout = at.Path, at.Layout
+		c, err := mend.Open(opt)
+		if err != nil {
+			failed = err
+			continue
+		}
+		root := c.Store().Root
+		if former, err := filepath.EvalSymlinks(c.LegacyTree()); err == nil && former == root && b.opt.Store == "" {
+			b.addNote("the agent no longer reads " + shortenHome(root))
+			continue
+		}
+		if b.clients[root] == nil {
+			b.clients[root] = c
+			b.stores = append(b.stores, root)
+		}
+		pending, err := c.Pending()
+		if err != nil {
+			return err
+		}
+		for _, e := range pending {
+			b.addNote(fmt.Sprintf(`repair %s is pending: the next change finishes it, or "mend recover"`, e.ID))
+		}
+	}
+	if len(b.stores) == 0 {
+		return failed
+	}
+	return nil
+}
+
+func (b *uiBackend) addNote(text string) {
+	b.notesMu.Lock()
+	defer b.notesMu.Unlock()
+	if !slices.Contains(b.notes, text) {
+		b.notes = append(b.notes, text)
+	}
+}
+
+// Notes implements [ui.Backend].
+func (b *uiBackend) Notes() []string {
+	b.notesMu.Lock()
+	defer b.notesMu.Unlock()
+	return slices.Clone(b.notes)
+}
+
+// scanStep is how often a scan reports progress.
+const scanStep = 100 * time.Millisecond
+
+// Scan implements [ui.Backend].
+func (b *uiBackend) Scan(ctx context.Context, report func(ui.Progress)) error {
+	var failed error
+	var p ui.Progress
+	for _, root := range b.stores {
+		b.mu.Lock()
+		opt := b.opt
+		b.mu.Unlock()
+		opt.Store, opt.Layout = root, ""
+		c, err := mend.Open(opt)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		c = c.Cached()
+		heads, err := c.Sessions(ctx)
+		if err != nil {
+			failed = errors.Join(failed, err)
+			continue
+		}
+		p.Total += len(heads)
+		last := time.Now()
+		for f := range c.ScanAll(ctx, heads) {
+			p.Done++
+			p.Found = append(p.Found, b.session(root, f))
+			if time.Since(last) >= scanStep {
+				report(p)
+				p.Found, last = nil, time.Now()
+			}
+		}
+		report(p)
+		p.Found = nil
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+	return failed
+}
+
+// session returns the line of a session.
+func (b *uiBackend) session(root string, f mend.Finding) ui.Session {
+	s := ui.Session{
+		ID: f.Session.ID, Store: root, Severity: severityName(f), Age: ageOf(f.Session), Title: ansi.Strip(titleOf(f.Session)),
+		Place: oneLine(shortenHome(f.Session.Directory), 40),
+	}
+	if len(b.stores) > 1 {
+		s.Place += "  " + oneLine(shortenHome(root), 40)
+	}
+	for _, d := range f.Diagnoses {
+		if d.Severity == f.Severity() {
+			s.Class = string(d.Class)
+			break
+		}
+	}
+	switch {
+	case f.Err != nil:
+		s.Class = "cannot be read"
+	case f.Busy:
+		s.Class = strings.TrimSpace("busy " + s.Class)
+	}
+	worst := f.Severity()
+	if f.Err == nil && worst == 0 {
+		worst = repair.Note + 1
+	}
+	const years = 1 << 43 // more milliseconds than any time has
+	s.Rank = int(worst)*years + years - int(min(max(f.Session.Updated, f.Session.Created, 0), years))
+	return s
+}
+
+// with runs f with the client of a session's store, and its head.
+func (b *uiBackend) with(ctx context.Context, s ui.Session, f func(*mend.Client, session.Head) error) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.clients[s.Store]
+	heads, err := c.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(heads, func(h session.Head) bool { return h.ID == s.ID })
+	if i < 0 {
+		return fmt.Errorf("%w: %q", mend.ErrNoSession, s.ID)
+	}
+	return f(c, heads[i])
+}
+
+// examine returns what is wrong with a session.
+func examine(ctx context.Context, c *mend.Client, h session.Head) (mend.Finding, error) {
+	var found mend.Finding
+	for found = range c.Scan(ctx, []session.Head{h}) {
+	}
+	return found, cmp.Or(ctx.Err(), found.Err)
+}
+
+// Examine implements [ui.Backend].
+func (b *uiBackend) Examine(ctx context.Context, s ui.Session) (line ui.Session, err error) {
+	err = b.with(ctx, s, func(c *mend.Client, h session.Head) error {
+		f, err := examine(ctx, c, h)
+		if ctx.Err() == nil && f.Err != nil {
+			err = nil
+		}
+		line = b.session(s.Store, f)
+		return err
+	})
+	return line, err
+}
+
+// printed returns the lines that print prints, without colours.
+func (b *uiBackend) printed(print func(a *app) error) ([]string, error) {
+	var out bytes.Buffer
+	a := &app{terminal: terminal{out: &out, err: &out}, opt: b.opt}
+	err := print(a)
+	if errors.Is(err, errProblems) {
+		err = nil
+	}
+	text := strings.TrimRight(ansi.Strip(out.String()), "\n")
+	if text == "" {
+		return nil, err
+	}
+	return strings.Split(text, "\n"), err
+}
+
+// Detail implements [ui.Backend].
+func (b *uiBackend) Detail(ctx context.Context, s ui.Session) (d ui.Detail, err error) {
+	err = b.with(ctx, s, func(c *mend.Client, h session.Head) error {
+		f, err := examine(ctx, c, h)
+		if err != nil {
+			return err
+		}
+		if d.Findings, err = b.printed(func(a *app) error {
+			a.printFinding(f, true)
+			return nil
+		}); err != nil {
+			return err
+		}
+		d.Request, err = b.printed(func(a *app) error { return a.printForecast(ctx, c, h) })
+		if err != nil && !errors.Is(err, errors.ErrUnsupported) {
+			d.Request = append(d.Request, escape(err.Error()))
+		}
+		d.Request = explainViolations(d.Request, f.Diagnoses)
+		r, err := c.ProposeRepair(ctx, h, b.request(f))
+		if err != nil {
+			d.Changes = []string{"  No repair is planned: " + escape(err.Error())}
+			return nil
+		}
+		d.Changes, err = b.printedPlan(proposal{head: h, result: r})
+		return err
+	})
+	return d, err
+}
+
+// request returns the repair that the screen offers: what is broken, or if nothing is, what is latent.
+func (b *uiBackend) request(f mend.Finding) repair.Request {
+	return repair.Request{Latent: !hasBroken(f.Diagnoses)}
+}
+
+// printedPlan returns the lines of a planned repair: what it is for, and the diff of every record.
+func (b *uiBackend) printedPlan(p proposal) ([]string, error) {
+	return b.printed(func(a *app) error {
+		a.printProposal(p, true)
+		if len(p.result.Plan.Ops) > 0 {
+			a.printOps(p.result.Plan.Ops)
+			a.printf("\n%s\n", provenText([]proposal{p}))
+		}
+		return nil
+	})
+}
+
+// explainViolations adds to each violation of a printed request what it means.
+func explainViolations(lines []string, ds []repair.Diagnosis) (all []string) {
+	for _, line := range lines {
+		all = append(all, line)
+		rule, isViolation := strings.CutPrefix(strings.TrimSpace(line), "▲ ")
+		if !isViolation {
+			continue
+		}
+		rule, _, _ = strings.Cut(rule, " ")
+		i := slices.IndexFunc(ds, func(d repair.Diagnosis) bool { return d.Rule == rule && strings.Contains(line, d.Ref.String()) })
+		if i < 0 {
+			i = slices.IndexFunc(ds, func(d repair.Diagnosis) bool { return d.Rule == rule })
+		}
+		if i >= 0 {
+			all = append(all, "      "+escape(ds[i].Why))
+		}
+	}
+	return all
+}
+
+// Repair implements [ui.Backend].
+func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err error) {
+	err = b.with(ctx, s, func(c *mend.Client, h session.Head) error {
+		f, err := examine(ctx, c, h)
+		if err != nil {
+			return err
+		}
+		r, err := c.ProposeRepair(ctx, h, b.request(f))
+		if err != nil {
+			return err
+		}
+		p := proposal{head: h, result: r}
+		if len(r.Plan.Ops) == 0 {
+			ch.Question = "There is nothing to repair."
+			if len(r.Remaining) > 0 {
+				ch.Question = "mend knows no repair for what is wrong here; e explains it."
+			}
+			return nil
+		}
+		ch.Question = fmt.Sprintf("Repair %s: %s?", quotedTitle(h.Title, h.ID), count(len(r.Plan.Ops), "record"))
+		if files := plannedUserFiles(p); len(files) > 0 {
+			ch.Question = fmt.Sprintf("Repair %s, and move %s of yours out of the agent's sight?", quotedTitle(h.Title, h.ID), count(len(files), "file"))
+		}
+		ch.Lines, err = b.printedPlan(p)
+		ch.Apply = b.applier(s.Store, r.Plan, "Repaired as %s. u undoes it.")
+		return err
+	})
+	return ch, err
+}
+
+// applier returns a function that applies a plan to a store. done says so, with %s for the id.
+func (b *uiBackend) applier(root string, p change.Plan, done string) func(context.Context) (string, error) {
+	return func(ctx context.Context) (string, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		e, err := b.clients[root].Apply(ctx, p)
+		if err != nil {
+			if h := hint(err); h != "" {
+				err = fmt.Errorf("%w (%s)", err, h)
+			}
+			return "", err
+		}
+		for _, path := range e.Kept {
+			b.addNote("another program wrote into a file that was just replaced; its bytes are in " + path)
+		}
+		return fmt.Sprintf(done, e.ID), nil
+	}
+}
+
+// Newest implements [ui.Backend].
+func (b *uiBackend) Newest(_ context.Context, s ui.Session, undone bool) (string, error) {
+	es, err := b.opt.Log(journal.Query{Session: s.ID, State: change.Committed})
+	for _, e := range es {
+		if isRepair(e) && e.Store.Root == s.Store && !e.Forgotten && (e.UndoneBy != "") == undone {
+			return e.ID, err
+		}
+	}
+	if err == nil && undone {
+		err = fmt.Errorf("%w: no repair of this session is undone", mend.ErrNothingToDo)
+	} else if err == nil {
+		err = fmt.Errorf("%w: no repair of this session is in force", mend.ErrNothingToDo)
+	}
+	return "", err
+}
+
+// isRepair reports whether an entry is a repair, not an undo or a redo of one.
+func isRepair(e change.Entry) bool {
+	return e.Cause.Kind != change.CauseUndo && e.Cause.Kind != change.CauseRedo
+}
+
+// Undo implements [ui.Backend].
+func (b *uiBackend) Undo(ctx context.Context, id string) (ui.Change, error) {
+	return b.revert(id, "Undo", "Restored as %s. R applies the repair again.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
+		return c.ProposeUndo(ctx, mend.UndoRequest{ID: e.ID})
+	})
+}
+
+// Redo implements [ui.Backend].
+func (b *uiBackend) Redo(ctx context.Context, id string) (ui.Change, error) {
+	return b.revert(id, "Redo", "Applied again as %s. u undoes it.", func(c *mend.Client, e change.Entry) (change.Plan, error) {
+		return c.ProposeRedo(ctx, e.ID, false)
+	})
+}
+
+// revert plans the undo or the redo of a repair, in the store that the journal names.
+func (b *uiBackend) revert(id, verb, done string, propose func(*mend.Client, change.Entry) (change.Plan, error)) (ui.Change, error) {
+	e, _, err := b.opt.Show(id)
+	if err != nil {
+		return ui.Change{}, err
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	c := b.clients[e.Store.Root]
+	if c == nil {
+		return ui.Change{}, fmt.Errorf("repair %s: %w: %s", e.ID, mend.ErrOtherStore, e.Store.Root)
+	}
+	p, err := propose(c, e)
+	if err != nil {
+		return ui.Change{}, err
+	}
+	lines, err := b.printed(func(a *app) error {
+		a.printOps(p.Ops)
+		return nil
+	})
+	return ui.Change{
+		Question: fmt.Sprintf("%s repair %s of %s: %s?", verb, e.ID, e.Session, count(len(p.Ops), "record")),
+		Lines:    lines, Apply: b.applier(e.Store.Root, p, done),
+	}, err
+}
+
+// Journal implements [ui.Backend].
+func (b *uiBackend) Journal(context.Context) ([]ui.Entry, error) {
+	es, err := b.opt.Log(journal.Query{})
+	list := make([]ui.Entry, len(es))
+	for i, e := range es {
+		list[i] = ui.Entry{
+			ID: e.ID, Text: ansi.Strip(fmt.Sprintf("%s  %s  %s, %s", e.Time.Local().Format("2006-01-02 15:04"), stateWord(e), causeText(e), count(len(e.Ops), "record"))),
+			CanUndo: e.State == change.Committed && e.UndoneBy == "" && !e.Forgotten, CanRedo: e.UndoneBy != "",
+		}
+	}
+	return list, err
+}
+
+// Show implements [ui.Backend].
+func (b *uiBackend) Show(_ context.Context, id string) ([]string, error) {
+	e, ops, err := b.opt.Show(id)
+	if err != nil {
+		return nil, err
+	}
+	return b.printed(func(a *app) error {
+		a.printEntry(e, ops)
+		return nil
+	})
+}
+
+// Explain implements [ui.Backend].
+func (b *uiBackend) Explain(ctx context.Context, s ui.Session) (lines []string, err error) {
+	err = b.with(ctx, s, func(c *mend.Client, h session.Head) error {
+		f, err := examine(ctx, c, h)
+		if err != nil {
+			return err
+		}
+		lines, err = b.printed(func(a *app) error {
+			a.printFinding(f, true)
+			var shown []string
+			for _, d := range f.Diagnoses {
+				for _, t := range findTopics(a.topics(), d.Rule) {
+					if !slices.Contains(shown, t.Code) {
+						shown = append(shown, t.Code)
+						a.printTopic(t)
+						a.printf("\n")
+					}
+				}
+			}
+			return nil
+		})
+		return err
+	})
+	return lines, err
+}
