@@ -46,6 +46,21 @@ func (c *Client) LastChange(_ context.Context, id string, since time.Time) (entr
 	return "", err
 }
 
+// Trim plans to make the next request of a session smaller, and applies the plan. It
+// returns the id of the journal entry, "" if nothing can be trimmed. Its errors are those
+// of [Client.ProposeTrim] and [Client.Apply].
+func (c *Client) Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error) {
+	head, err := c.sessionByID(ctx, id)
+	if err != nil {
+		return "", t, err
+	}
+	if t, err = c.ProposeTrim(ctx, head, r); err != nil || len(t.Plan.Ops) == 0 {
+		return "", t, err
+	}
+	e, err := c.Apply(ctx, t.Plan)
+	return e.ID, t, err
+}
+
 // LastUndone reports whether the newest change of the session is an undo. Aborted changes
 // do not count. The error is that of the journal.
 func (c *Client) LastUndone(_ context.Context, id string) (bool, error) {

@@ -28,6 +28,8 @@ type Config struct {
 	ThinkingSignature, EncryptedReasoning                            bool
 	ThinkingBlockModified, AssistantPrefillUnsupported               bool
 
+	TrimOverflow bool // trim sessions whose request is too long for the model
+
 	Preflight   string // [PreflightRepair] or [PreflightOff]
 	PreflightMs int    // how long the agent waits for that
 
@@ -111,6 +113,7 @@ func (c *Config) settings() []setting {
 		{"recoverInterruptedTools", &c.InterruptedTools, 0, 0, "Mark hanging tool calls of idle sessions as failed."},
 		{"explainThinkingBlockModified", &c.ThinkingBlockModified, 0, 0, "Explain errors about altered thinking."},
 		{"explainAssistantPrefillUnsupported", &c.AssistantPrefillUnsupported, 0, 0, "Explain errors about a request that ends with an assistant message."},
+		{"trimOverflow", &c.TrimOverflow, 0, 0, "If a request is too long for the model, clear old tool outputs in the next one. They stay in the store."},
 		{"preflight", &c.Preflight, 0, 0, "Repair a broken session before its next request, if that loses nothing that can be read."},
 		{"preflightMs", &c.PreflightMs, 100, 60_000, "How long the agent waits for that repair, in milliseconds."},
 		{"timeoutMs", &c.TimeoutMs, 100, 600_000, "The time limit of one call to the agent, in milliseconds."},

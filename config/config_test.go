@@ -35,7 +35,8 @@ func TestDefaults(t *testing.T) {
 		"recoverInvalidToolCall": true, "recoverInvalidFile": true, "recoverFirstPromptMissing": true,
 		"recoverThinkingSignature": true, "recoverEncryptedReasoning": true,
 		"explainThinkingBlockModified": true, "explainAssistantPrefillUnsupported": true,
-		"timeoutMs": 5000, "lookBackHours": 24, "retentionDays": 0,
+		"trimOverflow": false,
+		"timeoutMs":    5000, "lookBackHours": 24, "retentionDays": 0,
 	}
 	got := map[string]any{}
 	for _, s := range c.Settings() {

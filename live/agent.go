@@ -82,6 +82,9 @@ type Repairer interface {
 	// error, nothing is changed, and RepairIf returns the error. If another program
 	// interferes, accept is called again with a new plan.
 	RepairIf(ctx context.Context, id string, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
+	// Trim plans to make the next request of a session smaller, and applies the plan. It
+	// returns the id of the journal entry, "" if nothing can be trimmed.
+	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)
 	// LastUndone reports whether the newest change of the session is an undo.
 	LastUndone(ctx context.Context, id string) (bool, error)
 	// Verified reports whether mend was verified with this version of the agent; with

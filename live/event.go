@@ -87,7 +87,7 @@ func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
 	case i.Role == session.RoleAssistant && i.hasError():
 		u.failure = &i
 	case i.Role == session.RoleAssistant:
-		u.succeeded = i.finished()
+		u.succeeded = i.finished() && i.Summary != true
 	}
 	return u, nil
 }

@@ -34,6 +34,7 @@ type fakeAgent struct {
 	lastChange string // what LastChange returns
 	result     repair.Result
 	undone     bool
+	trims      []repair.TrimRequest
 }
 
 func (f *fakeAgent) record(format string, args ...any) error {
@@ -136,6 +137,11 @@ func (f *fakeAgent) RepairIf(ctx context.Context, _ string, r repair.Request, ac
 		return "", f.result, err
 	}
 	return f.entry, f.result, nil
+}
+
+func (f *fakeAgent) Trim(_ context.Context, _ string, r repair.TrimRequest) (string, repair.Trimmed, error) {
+	f.trims = append(f.trims, r)
+	return f.entry, repair.Trimmed{Outputs: make([]repair.TrimmedOutput, 3)}, f.record("trim")
 }
 
 func (f *fakeAgent) LastUndone(context.Context, string) (bool, error) {

@@ -18,6 +18,7 @@ import (
 type Options struct {
 	Disabled        []repair.Class // classes that are not handled
 	KeepInterrupted bool           // leave interrupted tool calls of idle sessions unchanged
+	TrimOverflow    bool           // trim sessions whose request is too long for the model
 	AutoResume      bool           // send a prompt after a recovery, so that the turn continues
 	MaxAttempts     int            // recoveries of a session without a successful turn; 0 means 3
 	NoToasts        bool           // do not show toasts
@@ -126,6 +127,9 @@ func (h *Hook) IsRecoverableError(e []byte) bool {
 }
 
 func (h *Hook) handles(c repair.Class) bool {
+	if c == repair.ContextTooLong {
+		return false // see [Hook.HandleOverflow]
+	}
 	if _, ok := notices[c]; !ok {
 		return false
 	}

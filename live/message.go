@@ -25,7 +25,8 @@ type Info struct {
 	SessionID string          `json:"sessionID"`
 	ParentID  string          `json:"parentID,omitempty"`
 	Role      string          `json:"role"`
-	Error     json.RawMessage `json:"error,omitempty"` // null or empty if the message did not fail
+	Summary   any             `json:"summary,omitempty"` // true for the summary of a compaction
+	Error     json.RawMessage `json:"error,omitempty"`   // null or empty if the message did not fail
 	Finish    any             `json:"finish,omitempty"`
 	Time      struct {
 		Created   float64 `json:"created,omitempty"` // milliseconds since 1970

@@ -276,15 +276,20 @@ func (r *recovery) resume(ctx context.Context, ms []Message) bool {
 	if !r.resumes() || ctx.Err() != nil {
 		return false
 	}
+	r.sendResume(ctx, ms)
+	return true
+}
+
+// sendResume sends the prompt that continues the turn.
+func (r *recovery) sendResume(ctx context.Context, ms []Message) {
 	p := resumePrompt(lastUserPrompt(ms))
 	ctx, cancel := context.WithTimeout(ctx, r.opt.Timeout)
 	defer cancel()
 	if err := r.agent.Prompt(ctx, r.ref(), p); err != nil {
 		r.log.Error("resuming the turn", "error", err)
-		return true
+		return
 	}
 	r.log.Info("resumed")
-	return true
 }
 
 // resumePrompt returns the prompt that continues a turn, with the agent, model and

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"mend/repair"
 	"mend/session"
 )
 
@@ -17,6 +18,7 @@ type Watch struct {
 	items     map[string]*queueItem // by session
 	order     []string              // sessions in items, oldest first
 	aborted   boundedMap[struct{}]  // sessions whose turn the user aborted
+	overflows boundedMap[int]       // requests in a row that were too long, of sessions that the agent compacts
 	prompted  boundedMap[struct{}]  // sessions with a prompt that has no answer, not even a failed one
 	seen      boundedMap[struct{}]  // sessions that had events
 	wake      chan struct{}
@@ -27,6 +29,7 @@ type Watch struct {
 // A queueItem is the pending work of one session.
 type queueItem struct {
 	failures []Info // at most two: without and with the id of the message
+	overflow *Info  // the request was too long for the model
 	idle     bool
 	silent   bool // a turn ended without an answer, or with an error that is not known
 	ref      SessionRef
@@ -67,10 +70,19 @@ func (w *Watch) Accept(e Event) {
 		w.prompted.set(u.session, struct{}{})
 	case u.succeeded:
 		w.prompted.remove(u.session)
+		w.overflows.remove(u.session)
 		w.hook.dedupe.reset(u.session)
 	case u.failure != nil && isAbort(u.failure):
 		w.prompted.remove(u.session)
 		w.aborted.set(u.session, struct{}{})
+	case u.failure != nil && w.hook.opt.TrimOverflow && w.hook.store.ParseAPIError(u.failure.Error).Class == repair.ContextTooLong:
+		w.prompted.remove(u.session)
+		if n, _ := w.overflows.get(u.session); compactsItself(u.failure) && n+1 < maxCompactions {
+			w.overflows.set(u.session, n+1)
+			return
+		}
+		w.overflows.remove(u.session)
+		w.itemLocked(u.session, e.Directory).overflow = u.failure
 	case u.failure != nil && w.hook.IsRecoverableError(u.failure.Error):
 		w.prompted.remove(u.session)
 		item := w.itemLocked(u.session, e.Directory)
@@ -170,6 +182,10 @@ func (w *Watch) process(ctx context.Context, item *queueItem) {
 		if ctx.Err() == nil {
 			w.hook.HandleSessionRecovery(ctx, i)
 		}
+	}
+	if item.overflow != nil && ctx.Err() == nil {
+		w.hook.HandleOverflow(ctx, item.ref, w.hook.store.ParseAPIError(item.overflow.Error))
+		return
 	}
 	if item.idle && ctx.Err() == nil && w.hook.HandleIdle(ctx, item.ref) {
 		return

@@ -62,7 +62,7 @@ const (
 	EncryptedReasoning = "The session contains reasoning that was encrypted or signed for another account, key or model. Only that one can use it. A readable summary may stay."
 	OutputTooLong      = "The result of a tool call is longer than the provider accepts in one text."
 	EmptyContent       = "A message of the session has no content, or contains a blank text."
-	TooLong            = "The session is longer than the model's context. Nothing in it is broken. Compact it, or continue in a new session."
+	TooLong            = "The session is longer than the model's context. Nothing in it is broken. `mend trim SESSION` makes the next request smaller and removes nothing. Or compact the session."
 )
 
 const notRecognised = "mend does not know this error. Run `mend scan` to check the stored session."

@@ -23,6 +23,7 @@ const (
 	InvalidFile        = request.InvalidFile
 	FirstPromptMissing = request.FirstPromptMissing
 	OutputTooLong      = request.OutputTooLong
+	ContextTooLong     = request.ContextTooLong
 
 	IncompleteRecord Class = "incomplete_record" // a field is missing, or of another type
 	UnreadableRecord Class = "unreadable_record" // truncated, empty, or not to be read

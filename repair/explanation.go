@@ -84,6 +84,11 @@ var classExplanations = map[Class]Explanation{
 		Fix:     "The result is replaced by the note that the agent itself writes for old results, or it is shortened.",
 		Loses:   "What is no longer sent. The stored text stays in the journal.",
 	},
+	ContextTooLong: {
+		Meaning: "The next request is longer than the model's context window. Nothing in the session is broken.",
+		Fix:     "mend trim clears old results of tools in the request. They stay in the store.",
+		Loses:   "Nothing in the store. The model no longer sees these results.",
+	},
 	IncompleteRecord: {
 		Meaning: "A field that the agent needs is missing or has the wrong type.",
 		Fix:     "The field is filled in from the neighbouring records.",

@@ -14,6 +14,8 @@ type TrimRequest struct {
 	Options
 	Goal      int      // the largest size of the request; 0: Percent decides
 	Percent   int      // of the context window of the model; with 0 the request gets as small as can be
+	Actual    int      // the size of the request as the provider measured it, to correct the estimate; 0 if unknown
+	Window    int      // the context window of the model; 0: as the agent knows it
 	KeepTurns int      // the newest prompts and their answers that stay whole
 	Protected []string // names of tools whose outputs stay
 	Force     bool     // although the agent is working in the session
@@ -46,6 +48,10 @@ const (
 	// makes it larger. The rest is for the system prompt, the tools and the answer.
 	MaxPercent = 80
 )
+
+// ProtectedTools returns the names of tools whose outputs a model needs for the whole
+// session, see [TrimRequest].
+func ProtectedTools() []string { return []string{"skill", "task", "todoread", "todowrite"} }
 
 // An UncompactRequest says how a compaction is taken back.
 type UncompactRequest struct {

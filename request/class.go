@@ -14,6 +14,7 @@ const (
 	InvalidToolCall    Class = "invalid_tool_call"    // an id, input or name of a call that is refused
 	InvalidFile        Class = "invalid_file"         // an image or another file that cannot be sent
 	FirstPromptMissing Class = "first_prompt_missing" // an assistant message where a prompt has to be, mostly at the start
+	ContextTooLong     Class = "context_too_long"     // the request is longer than the model's context window
 	OutputTooLong      Class = "output_too_long"      // the result of a call is longer than the provider takes
 
 	ThinkingSignature           Class = "thinking_signature_invalid"

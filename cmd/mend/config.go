@@ -158,7 +158,7 @@ func completeSettings(suffix string) cobra.CompletionFunc {
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{
 		KeepInterrupted: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
-		NoToasts: !c.Toasts, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
+		TrimOverflow: c.TrimOverflow, NoToasts: !c.Toasts, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
 	}
 	if c.Origin("cancelledToolResultText") != config.Default { // the default depends on the class
 		o.Cancelled = c.Cancelled

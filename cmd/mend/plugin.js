@@ -40,7 +40,8 @@ function slim({ info, parts }) {
 
 function slimInfo(i) {
   const { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools } = i
-  return { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools }
+  const summary = i.summary === true || undefined // of a prompt it is an object
+  return { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools, summary }
 }
 
 // slimEvent is the event as mend needs it, or undefined for one that it need not

@@ -114,7 +114,7 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 	}
 	var heads []session.Head
 	if req.Error != nil && len(names) == 0 {
-		if req.Error.Recognised && req.Error.Class == "" && req.Error.Rule == "" {
+		if req.Error.Recognised && (req.Error.Class == "" && req.Error.Rule == "" || req.Error.Class == repair.ContextTooLong) {
 			return errProblems // no repair of any session answers it, as was printed
 		}
 		x, err := a.findCulprit(ctx, c, readings)

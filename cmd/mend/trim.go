@@ -16,9 +16,6 @@ import (
 	"mend/session"
 )
 
-// protectedTools are tools whose outputs a model needs for the whole session.
-var protectedTools = []string{"skill", "task", "todoread", "todowrite"}
-
 func (a *app) trimVerb() *cobra.Command {
 	var f writeFlags
 	var to string
@@ -52,7 +49,7 @@ whole. Sizes are estimates: four bytes are taken for a token.`,
 	fl := cmd.Flags()
 	fl.StringVar(&to, "to", strconv.Itoa(repair.DefaultPercent)+"%", "the size of the next request: tokens, or `SIZE`% of the model's context window")
 	fl.IntVar(&r.KeepTurns, "keep-turns", repair.DefaultKeepTurns, "how many of the newest prompts, with their answers, stay whole")
-	fl.StringSliceVar(&r.Protected, "protect", protectedTools, "tools whose outputs stay")
+	fl.StringSliceVar(&r.Protected, "protect", repair.ProtectedTools(), "tools whose outputs stay")
 	return cmd
 }
 
@@ -105,7 +102,7 @@ func (a *app) trim(cmd *cobra.Command, names []string, f writeFlags, r repair.Tr
 
 func (a *app) uncompactVerb() *cobra.Command {
 	var f writeFlags
-	r := repair.UncompactRequest{Protected: protectedTools}
+	r := repair.UncompactRequest{Protected: repair.ProtectedTools()}
 	cmd := &cobra.Command{
 		Use:   "uncompact [SESSION]",
 		Short: "Take back a compaction: the messages before it are sent again",

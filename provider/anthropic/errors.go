@@ -101,6 +101,7 @@ var errorKinds = []provider.ErrorKind{
 	{
 		Rank:        180,
 		Any:         []provider.Words{{"prompt is too long"}, {"exceed context limit"}},
+		Class:       request.ContextTooLong,
 		Explanation: provider.TooLong,
 	},
 	{

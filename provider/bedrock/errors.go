@@ -74,6 +74,7 @@ var errorKinds = []provider.ErrorKind{
 	{
 		Rank:        180,
 		Any:         []provider.Words{{"input is too long"}},
+		Class:       request.ContextTooLong,
 		Explanation: provider.TooLong,
 	},
 }

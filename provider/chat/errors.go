@@ -98,6 +98,7 @@ var errorKinds = []provider.ErrorKind{
 	{
 		Rank:        180,
 		Any:         []provider.Words{{"too many tokens"}},
+		Class:       request.ContextTooLong,
 		Explanation: provider.TooLong,
 	},
 }

@@ -90,6 +90,7 @@ var errorKinds = []provider.ErrorKind{
 	{
 		Rank:        180,
 		Any:         []provider.Words{{"exceeds the maximum number of tokens"}},
+		Class:       request.ContextTooLong,
 		Explanation: provider.TooLong,
 	},
 }

@@ -93,6 +93,7 @@ var errorKinds = []provider.ErrorKind{
 	{
 		Rank:        180,
 		Any:         []provider.Words{{"context length"}, {"context window"}, {"context_length_exceeded"}},
+		Class:       request.ContextTooLong,
 		Explanation: provider.TooLong,
 	},
 }

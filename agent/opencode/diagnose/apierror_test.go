@@ -65,13 +65,13 @@ func TestParseAPIErrorClass(t *testing.T) {
 		{"cached empty text", "messages.4.content.0.text: cache_control cannot be set for empty text blocks", repair.EmptyContentMessage},
 		{"pixels", "messages.7.content.3.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", repair.InvalidFile},
 		{"many images", "request contains 51 images, exceeding the maximum of 50", ""},
-		{"longer than the context", "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", ""},
+		{"longer than the context", "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", repair.ContextTooLong},
 		{"long name", "messages.3.content.1.tool_use.name: String should have at most 64 characters", repair.InvalidToolCall},
 		{"empty id", "messages.1.content.0.tool_use.id: String should have at least 1 character", repair.InvalidToolCall},
 
 		{"modified before order", "thinking expected, found text; it cannot be modified", repair.ThinkingBlockModified},
 		{"order before disabled", "thinking is disabled: the first block cannot contain it", repair.ThinkingBlockOrder},
-		{"context", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}`, ""},
+		{"context", `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 205000 tokens > 200000 maximum"}}`, repair.ContextTooLong},
 	} {
 		e := ParseAPIError([]byte(c.input))
 		if e.Class != c.want {
@@ -225,7 +225,7 @@ func FuzzParseAPIError(f *testing.F) {
 	} {
 		f.Add([]byte(s))
 	}
-	classes := append(Classes(), "", repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingSignature, repair.EncryptedReasoning, repair.ItemID, repair.OutputTooLong, repair.UnavailableTool)
+	classes := append(Classes(), "", repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingSignature, repair.EncryptedReasoning, repair.ItemID, repair.OutputTooLong, repair.ContextTooLong, repair.UnavailableTool)
 	f.Fuzz(func(t *testing.T, input []byte) {
 		e := ParseAPIError(input)
 		if !slices.Contains(classes, e.Class) || e.Index < -1 || e.Block < -1 || e.Block >= 0 && e.Index < 0 || e.Explanation == "" {
@@ -252,7 +252,7 @@ func TestErrorRanks(t *testing.T) {
 	want := []repair.Class{
 		repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation,
 		repair.FirstPromptMissing, repair.InvalidToolCall, repair.OutputTooLong, "", repair.InvalidFile, repair.ItemID, repair.EncryptedReasoning, "", "", "", "",
-		repair.ToolResultMissing, "", "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, "",
+		repair.ToolResultMissing, "", "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, repair.ContextTooLong,
 		repair.ThinkingSignature, repair.IncompleteRecord, repair.UnreadableRecord,
 	}
 	var got []repair.Class

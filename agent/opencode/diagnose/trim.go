@@ -40,9 +40,12 @@ func Trim(s *record.Session, r repair.TrimRequest, e Environment) (repair.Trimme
 // trim returns the simulation of the trimmed session, and what was trimmed, without a plan.
 func (c *simulation) trim(r repair.TrimRequest) (after *simulation, t repair.Trimmed, err error) {
 	q := c.inUse()
-	t = repair.Trimmed{Before: q.Tokens(), Goal: r.Goal, Window: c.window(q)}
+	t = repair.Trimmed{Before: q.Tokens(), Goal: r.Goal, Window: cmp.Or(r.Window, c.window(q))}
 	if t.Goal == 0 {
 		t.Goal = cmp.Or(t.Window, repair.DefaultWindow) * r.Percent / 100
+		if r.Actual > 0 { // the estimate is in other units, and without the system prompt and the tools
+			t.Goal = int(int64(t.Goal) * int64(t.Before) / int64(r.Actual))
+		}
 	}
 	t.After = t.Before
 	d := c.draft()

@@ -1,0 +1,110 @@
+package live
+
+import (
+	"context"
+	"fmt"
+	"regexp"
+	"strconv"
+
+	"mend/repair"
+)
+
+// maxCompactions is how often an agent that compacts by itself may fail on a request that is
+// too long before mend ends that: OpenCode 1.18.33 goes on for ever (docs/opencode.md).
+const maxCompactions = 3
+
+// compactsItself reports whether the agent answers the error with a compaction.
+func compactsItself(i *Info) bool { return errorName(i.Error) == "ContextOverflowError" }
+
+// HandleOverflow handles a session whose request was too long for the model, and reports
+// whether it trimmed the session. The current turn is aborted. Outputs of tools are marked,
+// so that the agent no longer sends them; nothing is removed. With AutoResume it then sends
+// the prompt that continues the turn.
+func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, e repair.APIError) bool {
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return false
+	}
+	defer release()
+	log := h.opt.Log.With("session", s.ID, "class", e.Class)
+	if err := h.checkUnanswered(ctx, s); err != nil {
+		log.Warn("a request that is too long is only reported", "why", err)
+		return false
+	}
+	if !h.dedupe.attempt(s.ID) {
+		log.Warn("left alone: the limit is reached", "attempts", h.opt.MaxAttempts)
+		return false
+	}
+	h.count(Detected, e.Class)
+	defer h.notify(&h.onComplete, s.ID)
+	h.notify(&h.onAbort, s.ID)
+	r := &recovery{Hook: h, info: Info{SessionID: s.ID, Directory: s.Directory}, err: e, log: log}
+	r.abort(ctx)
+	for _, delay := range busyDelays {
+		if !h.busy(ctx, s) {
+			break
+		}
+		if h.wait(ctx, delay) != nil {
+			return false
+		}
+	}
+	request := repair.TrimRequest{
+		Percent: repair.DefaultPercent, KeepTurns: repair.DefaultKeepTurns, Protected: repair.ProtectedTools(), Force: true,
+	}
+	request.Actual, request.Window = requestSizes(e.Text)
+	entry, t, err := h.store.Trim(ctx, s.ID, request)
+	switch {
+	case err != nil:
+		h.count(Failed, e.Class)
+		log.Error("trimming", "error", err)
+		h.toast(ctx, s.Directory, Toast{trimTitle, failedText(err), VariantError, toastTime})
+		return false
+	case entry == "":
+		h.count(Refused, e.Class)
+		log.Info("left alone: nothing can be trimmed")
+		h.toast(ctx, s.Directory, Toast{trimTitle, "No tool output can be trimmed. Compact the session, or start a new one.", VariantWarning, toastTime})
+		return false
+	}
+	h.count(Repaired, e.Class)
+	log.Info("repaired", "repair", entry, "outputs", len(t.Outputs), "before", t.Before, "after", t.After, "error", e.Text)
+	h.toast(ctx, s.Directory, Toast{trimTitle, trimmedText(len(t.Outputs), entry), VariantSuccess, toastTime})
+	if h.opt.AutoResume {
+		ms, err := h.agentMessages(ctx, s, 0)
+		if err == nil {
+			r.sendResume(ctx, ms)
+		}
+		return true // the prompt counts as an attempt, so that it cannot loop
+	}
+	h.dedupe.progress(s.ID)
+	return true
+}
+
+const trimTitle = "Context window"
+
+func trimmedText(outputs int, entry string) string {
+	return fmt.Sprintf("Cleared %d old tool outputs. Send your prompt again. Undo: mend undo %s", outputs, entry)
+}
+
+// sizePatterns find the size of a request and the size that the model takes, in tokens, in
+// the errors of providers (docs/providers.md). The larger number is that of the request.
+var sizePatterns = []*regexp.Regexp{
+	regexp.MustCompile(`(?i)(\d+) tokens? > (\d+) maximum`),
+	regexp.MustCompile(`(?i)token count of (\d+) exceeds the limit of (\d+)`),
+	regexp.MustCompile(`(?i)input token count \((\d+)\) exceeds the maximum number of tokens allowed \((\d+)\)`),
+	regexp.MustCompile(`(?i)maximum context length is (\d+) tokens.{0,80}?(\d+) tokens`),
+}
+
+// requestSizes returns the size of the request and of the model's context window, in tokens,
+// as far as the error says; 0 if it does not.
+func requestSizes(text string) (actual, window int) {
+	for _, p := range sizePatterns {
+		if m := p.FindStringSubmatch(text); m != nil {
+			a, err1 := strconv.Atoi(m[1])
+			b, err2 := strconv.Atoi(m[2])
+			if err1 == nil && err2 == nil {
+				return max(a, b), min(a, b)
+			}
+		}
+	}
+	return 0, 0
+}

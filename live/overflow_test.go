@@ -1,0 +1,81 @@
+package live
+
+import (
+	"encoding/json"
+	"testing"
+)
+
+// overflowEvent returns the error of a request that is too long. OpenCode gives it the
+// name ContextOverflowError if it answers with a compaction.
+func overflowEvent(name, text string) Event {
+	return event(eventError, object{"sessionID": "ses_1", "error": object{"name": name, "data": object{"message": text}}})
+}
+
+const tooLong = "prompt is too long: 240000 tokens > 200000 maximum"
+
+// TestOverflow checks when a session is trimmed: after an error that the agent does not
+// answer, or when its compactions do not help.
+func TestOverflow(t *testing.T) {
+	summary := assistantMessage("msg_3")
+	summary.Info.Finish, summary.Info.Summary = "stop", true
+	done := assistantMessage("msg_4")
+	done.Info.Finish = "stop"
+	own := overflowEvent("ContextOverflowError", tooLong)
+	for _, c := range []struct {
+		name   string
+		opt    Options
+		events []Event
+		trims  int
+	}{
+		{"off", Options{}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 0},
+		{"the agent does nothing", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 1},
+		{"the agent compacts", Options{TrimOverflow: true}, []Event{own, idleEvent()}, 0},
+		{"twice", Options{TrimOverflow: true}, []Event{own, messageEvent(summary), own, idleEvent()}, 0},
+		{"compactions do not help", Options{TrimOverflow: true}, []Event{own, messageEvent(summary), own, messageEvent(summary), own}, 1},
+		{"a compaction helped in between", Options{TrimOverflow: true}, []Event{own, own, messageEvent(done), own, own}, 0},
+		{"another error", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "file name is too long")}, 0},
+	} {
+		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}}
+		f.entry = "quail"
+		w := NewWatch(f.hook(c.opt))
+		for _, e := range c.events {
+			w.Accept(e)
+		}
+		drain(t, w)
+		if got := f.count("trim"); got != c.trims {
+			t.Errorf("%s: %d trims, want %d; did %v", c.name, got, c.trims, f.recorded())
+		}
+		if c.trims > 0 && (f.trims[0].Actual != 240_000 || f.trims[0].Window != 200_000 || f.count("abort") != 1 || f.count("prompt") != 0) {
+			t.Errorf("%s: %+v; did %v", c.name, f.trims, f.recorded())
+		}
+	}
+}
+
+// TestOverflowResumed checks that a trimmed turn is continued, but not for ever.
+func TestOverflowResumed(t *testing.T) {
+	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
+	h := f.hook(Options{TrimOverflow: true, AutoResume: true})
+	for range 10 {
+		h.HandleOverflow(t.Context(), SessionRef{ID: "ses_1"}, h.store.ParseAPIError(json.RawMessage(`"`+tooLong+`"`)))
+	}
+	if got := f.count("prompt"); got != DefaultAttempts {
+		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
+	}
+}
+
+// TestRequestSizes checks the sizes that errors name.
+func TestRequestSizes(t *testing.T) {
+	for text, want := range map[string][2]int{
+		tooLong: {240_000, 200_000},
+		"input length and `max_tokens` exceed context limit: 199000 + 8000 > 200000":                              {0, 0},
+		"prompt token count of 141422 exceeds the limit of 128000":                                                {141_422, 128_000},
+		"The input token count (1200000) exceeds the maximum number of tokens allowed (1048576).":                 {1_200_000, 1_048_576},
+		"This model's maximum context length is 128000 tokens. However, your messages resulted in 130000 tokens.": {130_000, 128_000},
+		"Your input exceeds the context window of this model.":                                                    {0, 0},
+		"prompt is too long: 99999999999999999999999999 tokens > 200000 maximum":                                  {0, 0},
+	} {
+		if a, w := requestSizes(text); a != want[0] || w != want[1] {
+			t.Errorf("%s: %d, %d, want %v", text, a, w, want)
+		}
+	}
+}
