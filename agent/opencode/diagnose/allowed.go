@@ -13,9 +13,9 @@ import (
 
 const whyLoop = "The tool loop of the newest assistant message is still open, and the provider accepts no change to its thinking. Send one more prompt, then repair again."
 
-// breaksLoop reports whether the edit touched thinking of the newest answer while its
-// tool loop is open: the provider wants it back unchanged, or none of it
-// (docs/providers.md, R8). It may move only once the loop is closed.
+// breaksLoop reports whether the edit changed thinking of the newest answer while its
+// tool loop is open. The provider requires all of it unchanged, or none of it
+// (docs/providers.md, R8); it may move only after the loop is closed.
 func (d *draft) breaksLoop(e *edit) bool {
 	c := d.c
 	if e.fix.Whole || e.ref.Message != c.newest && !c.loopIDs()[e.ref.Message] {
@@ -39,8 +39,8 @@ func (d *draft) breaksLoop(e *edit) bool {
 	return moved || lost
 }
 
-// loopIDs returns the messages of the last answer in the open tool loop, by their ids; none if
-// there is no open loop in the request.
+// loopIDs returns the ids of the messages of the last answer in the open tool loop,
+// none if the request has no open loop.
 func (c *simulation) loopIDs() map[string]bool {
 	if c.cachedLoop == nil {
 		in := c.findLoop()
@@ -62,10 +62,10 @@ func (c *simulation) findLoop() map[string]bool {
 	return in
 }
 
-// A thought is what tells one part of thinking from another.
+// A thought identifies a part of thinking and its content.
 type thought struct{ id, text, signature string }
 
-// thoughts returns those of the message.
+// thoughts returns the thoughts of the message.
 func thoughts(m *record.Message) (all []thought) {
 	for i := range m.Parts {
 		if p := &m.Parts[i]; p.IsThinking() {
@@ -85,10 +85,10 @@ func signedThoughts(all []thought) (out []thought) {
 	return out
 }
 
-// touchesHidden returns why the edit must not be made if it touched a message of which
+// touchesHidden returns why the edit must not be made if it changed a message of which
 // something cannot be read, "" if it did not.
 func (d *draft) touchesHidden(e *edit) string {
-	if !e.fix.Whole || e.isIndependent() { // [simulation.Fixes] has asked
+	if !e.fix.Whole || e.isIndependent() { // [simulation.Fixes] has checked it
 		return ""
 	}
 	if len(d.c.hiddenMessages()) == 0 {
@@ -109,7 +109,7 @@ func (d *draft) touchesHidden(e *edit) string {
 	return ""
 }
 
-// hasLocked reports whether the store cannot replace some of the records.
+// hasLocked reports whether there are records that the store cannot replace.
 func (c *simulation) hasLocked() bool {
 	if c.locked == nil {
 		locked := false
@@ -121,8 +121,8 @@ func (c *simulation) hasLocked() bool {
 	return *c.locked
 }
 
-// changedLocked returns a record that the store cannot replace and that the edit
-// changed or removed, nil if there is none.
+// changedLocked returns a record that the edit changed or removed although the store
+// cannot replace it, nil if there is none.
 func (d *draft) changedLocked(e *edit) *session.Record {
 	s := d.s
 	if !d.c.hasLocked() {
@@ -161,7 +161,7 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 		}
 	}
 	if len(before.Parts) == 0 || len(now.Parts) > 0 && &before.Parts[0] == &now.Parts[0] {
-		return nil // what was changed in place is in e.parts
+		return nil // parts that were changed in place are in e.parts
 	}
 	var places partIndex
 	for i := range before.Parts {
@@ -177,9 +177,8 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 	return nil
 }
 
-// whyHidden says, as a sentence, that something of the message cannot be read: what
-// it holds is then unknown, and no change to it is safe. It is "" if all can be
-// read, or for what is about no message.
+// whyHidden returns what of the message cannot be read, as a sentence: no change to the
+// message is then safe. It is "" if everything can be read, and for a file.
 func (c *simulation) whyHidden(ref session.Ref) string {
 	if ref.Kind == session.KindFile {
 		return ""
@@ -187,8 +186,8 @@ func (c *simulation) whyHidden(ref session.Ref) string {
 	return c.hiddenMessages()[ref.Message]
 }
 
-// hiddenMessages returns what [simulation.whyHidden] says of the messages, by their ids, of which it
-// says something.
+// hiddenMessages returns the results of [simulation.whyHidden] that are not "", by the
+// ids of the messages.
 func (c *simulation) hiddenMessages() map[string]string {
 	if c.blind != nil {
 		return c.blind
@@ -249,8 +248,8 @@ func (c *simulation) whyHiddenBeside(m *record.Message) string {
 	return ""
 }
 
-// Fork implements [repair.Forker]: the user can go back to the last prompt before
-// everything that stays, if the session was accepted then.
+// Fork implements [repair.Forker]: the user can return to the last prompt before all
+// that remains broken, if the session is accepted up to there.
 func (c *simulation) Fork(fs []repair.Finding) string {
 	broken := map[string]bool{}
 	for _, f := range fs {
@@ -268,8 +267,7 @@ func (c *simulation) Fork(fs []repair.Finding) string {
 	return ""
 }
 
-// acceptedUpTo reports whether the session's first n messages would be accepted
-// in the setting in use.
+// acceptedUpTo reports whether the first n messages are accepted in the setting in use.
 func (c *simulation) acceptedUpTo(n int) bool {
 	s := *c.s
 	s.Messages = s.Messages[:n]

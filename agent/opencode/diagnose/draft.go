@@ -75,7 +75,7 @@ func (d *draft) restoreMessage(i int, was record.Message) {
 func (d *draft) updateFacts(i int, m *record.Message) {
 	if d.cachedFacts != nil && d.cachedFacts.line != nil {
 		line := d.cachedFacts.line
-		line.put(line.places[d.s.Messages[i].Ref.Message], m)
+		line.set(line.places[d.s.Messages[i].Ref.Message], m)
 	}
 }
 

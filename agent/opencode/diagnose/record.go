@@ -11,7 +11,7 @@ import (
 	"mend/session"
 )
 
-// Records that are damaged or incomplete, and what is none.
+// This file finds damaged and incomplete records, and what is in the place of a record.
 
 func whyUnreadable(c *simulation, f fault) string {
 	m, p := c.part(f.Ref)
@@ -43,7 +43,7 @@ func whyClock(c *simulation, f fault) string {
 	return "Its id is from before the id clock wrapped on 2026-08-14. This version considers every new prompt answered, and stays silent."
 }
 
-// defects returns the records whose defect is as wanted.
+// defects returns the records with a defect that want accepts.
 func (c *simulation) defects(want func(*session.Defect) bool) (fs []fault) {
 	note := func(r *session.Record) {
 		if r.Defect != nil && want(r.Defect) {
@@ -60,8 +60,8 @@ func findNames(c *simulation) []fault {
 	return c.defects(func(d *session.Defect) bool { return d.Kind == session.WrongName })
 }
 
-// findInfo finds a session whose own record the agent cannot use: not even for the
-// list of all sessions, which then fails as a whole.
+// findInfo finds a session whose own record the agent cannot use. The agent then cannot
+// list any session.
 func findInfo(c *simulation) []fault {
 	if d := c.s.Info.Defect; d != nil && d.Kind != session.WrongName {
 		return []fault{{Ref: c.s.Info.Ref, Says: d.Why}}
@@ -109,9 +109,9 @@ func whyDefect(_ *simulation, f fault) string {
 	return fmt.Sprintf("The session's own record is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Says)
 }
 
-// sqlToGiveID returns the SQL that gives the row of a part an id by which mend can keep it.
+// sqlToGiveID returns the SQL with which a user can give the row of a part a usable id.
 func sqlToGiveID(p *record.Part) string {
-	is := "= " + p.Ref.Part // a blob is called by its literal
+	is := "= " + p.Ref.Part // of a blob that is an SQL literal
 	switch id, _ := p.Col("id"); {
 	case id.Class == session.ClassNull:
 		is = "IS NULL"
@@ -136,7 +136,7 @@ func findListed(c *simulation) []fault { return c.findStrays(c.breaksList) }
 // breaksList reports whether the agent cannot list any session because of the row.
 func (c *simulation) breaksList(s session.Stray) bool { return s.Row && c.settings[own].profile.Strict }
 
-// findStrays returns the things among the records that are none and are as wanted.
+// findStrays returns what is in the place of a record, as far as want accepts it.
 func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
 	for _, s := range c.s.Stray {
 		if !want(s) {
@@ -151,7 +151,7 @@ func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
 	return fs
 }
 
-// findUnlisted finds what keeps the agent from listing a session
+// findUnlisted finds the reasons why the agent does not list a session
 // (docs/opencode.md F16).
 func findUnlisted(c *simulation) (fs []fault) {
 	if isArchived(c.s) {
@@ -180,7 +180,7 @@ func whyStray(_ *simulation, f fault) string {
 	return fmt.Sprintf("Unexpected file at %s (not a session record).", cmp.Or(f.Says, "an unknown place"))
 }
 
-// salvageFixes returns the ways to make a damaged record one that can be read.
+// salvageFixes returns the fixes that make a damaged record readable.
 func salvageFixes(k *facts, f fault) []fix {
 	if f.Ref.Kind == session.KindMessage {
 		return salvageMessageFixes(k, f)
@@ -188,8 +188,8 @@ func salvageFixes(k *facts, f fault) []fix {
 	return salvagePartFixes(k, f)
 }
 
-// completions returns the fixes of the records in question that the agent of some
-// version cannot read as what they are: what seems to be lost may be in them.
+// completions returns the fixes of records that of accepts and that some version of the
+// agent cannot read: one of them may be what seems to be lost.
 func (c *simulation) completions(of func(session.Ref) bool) (fixes []fix) {
 	for _, f := range c.screenFailures() {
 		if of(f.Ref) {
@@ -197,7 +197,7 @@ func (c *simulation) completions(of func(session.Ref) bool) (fixes []fix) {
 		}
 	}
 	for i := range fixes {
-		fixes[i].alike = false // two of them may be of one record
+		fixes[i].alike = false // two of them may change the same record
 	}
 	return fixes
 }

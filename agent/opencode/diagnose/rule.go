@@ -9,27 +9,27 @@ import (
 	"mend/session"
 )
 
-// A Rule is one kind of fault: what it is called, how it is told, what fixes it.
+// A Rule is one kind of fault: its name, how it is found and described, and its fixes.
 type Rule struct {
-	// Code is that of the provider's rule (docs/providers.md), of what ends
-	// the agent (package render), or a word for what the records alone show.
+	// Code is the code of the provider's rule (docs/providers.md) or of a failure of the
+	// agent (package render), or a word for what is found in records.
 	Code  string
 	Class repair.Class
-	// Asked says that the fault is looked for only where its class is asked for,
-	// by name or by an API error: nothing that mend can see shows it.
+	// Asked says that the rule runs only if its class is asked for, by name or by an API
+	// error, because nothing in the store shows the fault.
 	Asked bool
 
-	find     func(*simulation) []fault // what the request does not show
-	severity repair.Severity           // of what find finds; zero for what the fault says, or a [Note]
-	first    bool                      // it is fixed before what the request shows, which may come of it
+	find     func(*simulation) []fault // finds faults in records; nil for those of the request
+	severity repair.Severity           // of the faults of find; zero for that of the fault itself, or else a [Note]
+	first    bool                      // fixed before the faults of the request, which may be its effects
 	class    func(*simulation, fault) repair.Class
 	why      func(*simulation, fault) string
 	fixes    func(*simulation, fault) []fix // the one that loses least first
-	noFix    string                         // why there may be none, and what the user can do
+	noFix    string                         // why there may be no fix, and what the user can do
 }
 
-// Rules are all rules: those of the provider, by number, what ends the agent, and
-// what is found in the records.
+// Rules are all rules: those of the provider by number, failures of the agent, and
+// those on records.
 var Rules = []Rule{
 	{Code: "R1", Class: repair.ToolResultMissing, class: classOfBetween, why: whyLostCall, fixes: fixLostCall},
 	{Code: "R2", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call right before it."), noFix: notInStore},
@@ -94,12 +94,12 @@ func ruleOf(code string) *Rule {
 	return &Rule{Code: code, why: func(_ *simulation, f fault) string { return f.Says }}
 }
 
-// always returns a why that is always the same.
+// always returns a function that always returns why.
 func always(sentence string) func(*simulation, fault) string {
 	return func(*simulation, fault) string { return sentence }
 }
 
-// eachPart calls f for every part of the session that can be read.
+// eachPart calls f for every readable part of the session.
 func (c *simulation) eachPart(f func(m *record.Message, p *record.Part)) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
@@ -111,13 +111,13 @@ func (c *simulation) eachPart(f func(m *record.Message, p *record.Part)) {
 	}
 }
 
-// withSessionOnly is for fixes that need no more than the session.
+// withSessionOnly adapts a function that needs only the session.
 func withSessionOnly(f func(*record.Session, fault) []fix) func(*simulation, fault) []fix {
 	return func(c *simulation, at fault) []fix { return f(c.s, at) }
 }
 
-// withFacts is for fixes that also need what damaged records still tell: for messages
-// what those tell that were completed before them, too.
+// withFacts adapts a function that also needs the facts of damaged records. For
+// messages these include what fixes before it have completed.
 func withFacts(f func(*facts, fault) []fix) func(*simulation, fault) []fix {
 	return func(c *simulation, at fault) []fix {
 		if c.draftFacts != nil && at.Ref.Kind == session.KindMessage {

@@ -10,9 +10,9 @@ import (
 	"mend/session"
 )
 
-// salvageMessageFixes fix a message whose record cannot be read: it is rebuilt
-// from what its bytes still tell, from its parts and its neighbours, or it goes
-// with its parts. There is no fix where the bytes are not known.
+// salvageMessageFixes returns the fixes of a message whose record cannot be parsed:
+// rebuild it from its readable bytes, its parts and its neighbours, or remove it with
+// its parts. There is none if the bytes are unknown.
 func salvageMessageFixes(k *facts, f fault) []fix {
 	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p != nil {
@@ -21,7 +21,7 @@ func salvageMessageFixes(k *facts, f fault) []fix {
 	return append(g.rebuildMessage(), g.removeMessage())
 }
 
-// rebuildMessage returns the message made of what can be read.
+// rebuildMessage returns the fix that rebuilds the message.
 func (g recordContext) rebuildMessage() []fix {
 	r, v := g.s.Salvage(g.m.Record)
 	if v.Complete {
@@ -41,11 +41,11 @@ func (g recordContext) rebuildMessage() []fix {
 		"Other fields, such as cost, tokens and errors.")}
 }
 
-// called is what a message of a role is.
+// called has the names of messages in sentences, by role.
 var called = map[string]string{session.RoleUser: "prompt", session.RoleAssistant: "answer"}
 
-// markFinished returns the data of an answer that is done: it was, or the agent would not
-// have gone on; and nothing goes on with one whose record was lost.
+// markFinished returns the data of an answer with the members of a finished one. If it
+// was not finished, the agent cannot continue it after its record was damaged.
 func (g recordContext) markFinished(data []byte) ([]byte, error) {
 	if g.m.Role != session.RoleAssistant {
 		return data, nil
@@ -61,7 +61,7 @@ func (g recordContext) markFinished(data []byte) ([]byte, error) {
 	if g.m.Finish == "" && !g.m.Failed {
 		missing = append(missing, member{[]string{"finish"}, jsonedit.Quote(g.finish())})
 	}
-	if _, told := jsonedit.Get(data, "summary"); !told && g.answersCompaction() {
+	if _, ok := jsonedit.Get(data, "summary"); !ok && g.answersCompaction() {
 		agent := jsonedit.Quote("compaction")
 		missing = append(missing, member{[]string{"summary"}, []byte("true")}, member{[]string{"mode"}, agent}, member{[]string{"agent"}, agent})
 	}
@@ -74,8 +74,8 @@ func (g recordContext) markFinished(data []byte) ([]byte, error) {
 	return data, nil
 }
 
-// finish is why the model stopped: the end of its last step tells, or else what is in
-// that step.
+// finish returns why the model stopped: the reason in the end of its last step, or else
+// what follows from the parts of that step.
 func (g recordContext) finish() string {
 	if ends := g.stepEnds(); len(ends) > 0 {
 		if reason := textAt(ends[len(ends)-1].Data, "reason"); reason != "" && ends[len(ends)-1].Ref == g.m.Parts[len(g.m.Parts)-1].Ref {
@@ -91,14 +91,13 @@ func (g recordContext) finish() string {
 	return "stop"
 }
 
-// answersCompaction reports whether the answer is the summary that its prompt
-// asks for.
+// answersCompaction reports whether the answer is a summary for a compaction.
 func (g recordContext) answersCompaction() bool {
 	parent := g.known.timeline().byID[textAt(g.m.Data, "parentID")]
 	return parent != nil && slices.ContainsFunc(parent.Parts, func(p record.Part) bool { return p.Type == "compaction" })
 }
 
-// removeMessage returns the fix that gives the message up.
+// removeMessage returns the fix that removes the message with its parts.
 func (g recordContext) removeMessage() fix {
 	ref := g.m.Ref
 	return fix{

@@ -13,12 +13,12 @@ import (
 	"mend/session"
 )
 
-// What stands behind the part of an output, or of an error, that could be read.
+// cutShort follows the readable part of an output or of an error.
 const cutShort = "\n[The rest is lost: the stored record was damaged]"
 
-// salvagePartFixes fix a part whose record cannot be read: what its bytes still
-// tell is kept, else it goes, or something that says nothing takes its place.
-// There is no fix where the bytes are not known.
+// salvagePartFixes returns the fixes of a part whose record cannot be parsed: keep what
+// can be read, else remove the part or replace it by one without content. There is none
+// if the bytes are unknown.
 func salvagePartFixes(k *facts, f fault) []fix {
 	g, ok := k.contextOf(f.Ref)
 	if !ok || g.p == nil {
@@ -27,7 +27,8 @@ func salvagePartFixes(k *facts, f fault) []fix {
 	return append(g.salvagePart(), g.giveUpPart()...)
 }
 
-// salvagePart returns the part made of what can be read of it. That depends on no other part.
+// salvagePart returns the fixes that keep what can be read. They depend on no other
+// part.
 func (g recordContext) salvagePart() []fix {
 	fixes := g.salvageByType()
 	for i := range fixes {
@@ -65,8 +66,8 @@ func (g recordContext) salvageByType() []fix {
 
 var stepStartType = jsonedit.Member{Name: "type", Raw: jsonedit.Quote(record.TypeStepStart)}
 
-// withoutCutValue returns the data without the value that was not read to its end, unless that
-// is the one to be kept, and without the objects that have nothing left.
+// withoutCutValue removes the value that was not read to its end, unless that is the
+// kept one, and objects that are empty without it.
 func withoutCutValue(data []byte, v jsonedit.Partial, kept ...string) []byte {
 	if len(kept) > 0 && slices.Equal(v.Cut, kept) {
 		return data
@@ -83,7 +84,7 @@ func withoutCutValue(data []byte, v jsonedit.Partial, kept ...string) []byte {
 	return data
 }
 
-// salvageText keeps as much of a text as its author's words can be read.
+// salvageText keeps the readable part of a text.
 func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	text := textAt(r.Data, "text")
 	data, _, err := g.completedPart(withoutCutValue(r.Data, v, "text"))
@@ -97,7 +98,7 @@ func (g recordContext) salvageText(r session.Record, v jsonedit.Partial) []fix {
 	return []fix{{text: "The readable part of the text is kept.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
-// salvageRest keeps the members that can be read.
+// salvageRest keeps the readable members.
 func (g recordContext) salvageRest(r session.Record, v jsonedit.Partial, loses string) []fix {
 	data, _, err := g.completedPart(withoutCutValue(r.Data, v))
 	if err != nil {
@@ -106,7 +107,7 @@ func (g recordContext) salvageRest(r session.Record, v jsonedit.Partial, loses s
 	return []fix{{text: "The record is rebuilt from what can be read.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
-// salvageTool keeps a call with its input, and what can be read of its result.
+// salvageTool keeps a call with its input and the readable part of its result.
 func (g recordContext) salvageTool(r session.Record, v jsonedit.Partial) []fix {
 	if !v.Intact("callID") && !v.Intact("tool") {
 		return nil
@@ -124,7 +125,8 @@ func (g recordContext) salvageTool(r session.Record, v jsonedit.Partial) []fix {
 	return []fix{{text: "The readable part of the tool call is kept.", loses: loses, edit: rewrite(with(r, data))}}
 }
 
-// salvageState makes of what can be read of a call's state one that has ended.
+// salvageState returns the data of a call that has ended, with what can be read of its
+// state.
 func (g recordContext) salvageState(data []byte, v jsonedit.Partial) (left []byte, loses string, err error) {
 	status, result := record.StatusError, "error"
 	if v.Intact("state", "status") && textAt(data, "state", "status") == record.StatusCompleted {
@@ -158,23 +160,24 @@ func (g recordContext) salvageState(data []byte, v jsonedit.Partial) (left []byt
 	return data, loses, nil
 }
 
-// isFile reports whether data tells enough of a file for it to be sent.
+// isFile reports whether data has what the agent needs to send the file.
 func (g recordContext) isFile(data []byte) bool {
 	url, ok := jsonedit.Get(data, "url")
 	return ok && url[0] == '"' && (textAt(data, "mime") != "" || g.mime() != nil)
 }
 
-// replaceFileByText returns a text that says what file was there.
+// replaceFileByText returns the fix that replaces a file by a text with its name and
+// type.
 func (g recordContext) replaceFileByText(data []byte) []fix {
-	told := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, js.Blank)
-	if len(told) == 0 {
+	names := slices.DeleteFunc([]string{textAt(data, "filename"), textAt(data, "mime")}, js.Blank)
+	if len(names) == 0 {
 		return nil
 	}
-	text := g.newText("[A file was attached here (" + strings.Join(told, ", ") + "); its stored record was damaged]")
+	text := g.newText("[A file was attached here (" + strings.Join(names, ", ") + "); its stored record was damaged]")
 	return []fix{{text: "A synthetic text says which file was attached.", loses: "The file's content.", edit: rewrite(text)}}
 }
 
-// newText returns a synthetic text under the part's ids.
+// newText returns a synthetic text with the ids of the part.
 func (g recordContext) newText(text string) session.Record {
 	return g.s.Rewrite(g.p.Record,
 		jsonedit.Member{Name: "type", Raw: jsonedit.Quote(record.TypeText)},
@@ -182,15 +185,15 @@ func (g recordContext) newText(text string) session.Record {
 		jsonedit.Member{Name: "synthetic", Raw: []byte("true")})
 }
 
-// beginsStep reports whether the part stands where a step of an answer begins.
+// beginsStep reports whether the part is where a step of an answer begins.
 func (g recordContext) beginsStep() bool {
 	i := g.at
 	opens := i == 0 || g.m.Parts[i-1].Type == record.TypeStepFinish
 	return g.m.Role == session.RoleAssistant && opens && i+1 < len(g.m.Parts) && g.m.Parts[i+1].Type != record.TypeStepStart
 }
 
-// giveUpPart returns the fixes that keep nothing of the part: the first of them removes
-// it, or puts a text in its place where nothing else is said.
+// giveUpPart returns the fixes that keep nothing of the part. The first removes it, or
+// replaces it by a text if the message would have no content.
 func (g recordContext) giveUpPart() []fix {
 	const what = "The contents of the part."
 	fixes := []fix{
@@ -213,8 +216,8 @@ func (g recordContext) giveUpPart() []fix {
 	return fixes
 }
 
-// isOnlyContent reports whether nothing else in the prompt has content, or nothing else
-// in a step in which the model thought.
+// isOnlyContent reports whether the part is all the content of a prompt, or of a step
+// with thinking.
 func (g recordContext) isOnlyContent() bool {
 	content := g.known.countContent(g.m)
 	if g.m.Role == session.RoleAssistant {

@@ -10,13 +10,13 @@ import (
 	"mend/session"
 )
 
-// treeVersion is the last version whose sessions were files: what a session is
-// taken for that does not tell which version made it.
+// treeVersion is the last version that stored sessions as files. It is assumed for a
+// session without a version.
 const treeVersion = "1.1.65"
 
-// sessionInfoFixes fix the session's own record, where it is a file that cannot
-// be read or lacks what the agent needs: it is rebuilt from what can be read of
-// it and from the messages.
+// sessionInfoFixes returns the fixes of the session's own record. A file that cannot be
+// parsed, or lacks what the agent needs, is rebuilt from what can be read and from the
+// messages.
 func sessionInfoFixes(k *facts, _ fault) []fix {
 	s := k.s
 	switch {
@@ -28,11 +28,11 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 	r, v := s.Salvage(s.Info)
 	before, data := r.Data, r.Data
 	if len(v.Cut) > 0 && v.Cut[0] != "title" && v.Cut[0] != "time" {
-		v.Cut = v.Cut[:1] // half a revert would be another one
+		v.Cut = v.Cut[:1] // a part of a revert would have another meaning
 		data, _ = jsonedit.Remove(data, v.Cut[0])
 	}
 	t := &schema.SessionFile
-	if v.Complete { // the agent goes on with the rest as it is
+	if v.Complete { // the agent accepts the other fields as they are
 		t = &schema.SessionTimes
 	}
 	created, updated := sessionTimes(s)
@@ -71,8 +71,8 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 	}}}
 }
 
-// sessionTimes returns when the session was made and last changed, by what it and its
-// messages say.
+// sessionTimes returns when the session was created and last changed, from its record
+// and its messages.
 func sessionTimes(s *record.Session) (created, updated int64) {
 	created, updated = s.Created, s.Updated
 	for i := range s.Messages {

@@ -16,10 +16,10 @@ import (
 	"mend/session"
 )
 
-// sessionRowFixes make the columns of the session's row that the agent cannot use
-// ones that it can: those that hold the right thing in another storage class keep
-// it, those that may be NULL become NULL, and the rest is taken from the messages.
-// What the agent can use stays as it is.
+// sessionRowFixes returns the fix of the columns of the session's row that the agent
+// cannot use. A valid value in another storage class is converted, other values become
+// NULL if the column may be NULL, or else follow from the messages. All other columns
+// stay as they are.
 func sessionRowFixes(k *facts) []fix {
 	s := k.s
 	var names []string
@@ -76,7 +76,7 @@ func sessionRowFixes(k *facts) []fix {
 	}}}
 }
 
-// projectRowFixes do the same to the row of the session's project, or to its file.
+// projectRowFixes does the same for the row, or the file, of the session's project.
 func projectRowFixes(k *facts, _ fault) []fix {
 	s := k.s
 	if s.ProjectRow.Cols == nil {
@@ -102,8 +102,8 @@ func projectRowFixes(k *facts, _ fault) []fix {
 	}}}
 }
 
-// projectFileFixes make the file of the session's project one that the agent can start
-// with: it writes the rest of what belongs there itself.
+// projectFileFixes returns the fix of the file of the session's project. The agent
+// itself adds what it does not need to start.
 func projectFileFixes(k *facts) []fix {
 	s := k.s
 	if s.ProjectRow.Unreadable() {
@@ -124,8 +124,8 @@ func projectFileFixes(k *facts) []fix {
 	}}}
 }
 
-// completeRow returns the row with the columns of these names as the table wants them, and
-// what that took.
+// completeRow returns the row with valid values in the named columns, and what was
+// changed.
 func completeRow(row session.Record, names []string, table []schema.Column, tell func([]byte, schema.Source) []byte) (session.Record, schema.Changes, bool) {
 	data, lost := rowJSON(&row, names)
 	t := schema.Type{Kind: schema.Object}
@@ -148,7 +148,7 @@ func completeRow(row session.Record, names []string, table []schema.Column, tell
 		}
 	}
 	c.Filled = slices.DeleteFunc(c.Filled, func(name string) bool { return slices.Contains(lost, name) })
-	for _, name := range names { // the same text in another storage class
+	for _, name := range names { // columns of which only the storage class changes
 		if !slices.Contains(slices.Concat(c.Filled, c.Altered), name) && !slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, name) }) {
 			c.Altered = append(c.Altered, name)
 		}
@@ -156,11 +156,11 @@ func completeRow(row session.Record, names []string, table []schema.Column, tell
 	return row, c, true
 }
 
-// within reports whether the path is that name, or leads below it.
+// within reports whether the path is that of the member name or of a value in it.
 func within(path, name string) bool { return path == name || strings.HasPrefix(path, name+".") }
 
-// rowJSON returns an object of what can be read in columns of the row. lost are those
-// that hold something that cannot.
+// rowJSON returns an object with what can be read in the named columns of the row, and
+// the names of those with a value that cannot be read in full.
 func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
 	data = []byte("{}")
 	for _, name := range names {
@@ -182,7 +182,7 @@ func rowJSON(r *session.Record, names []string) (data []byte, lost []string) {
 				continue
 			}
 		}
-		data, _ = jsonedit.Set(data, raw, name) // an object, and a name of no dots
+		data, _ = jsonedit.Set(data, raw, name) // cannot fail: data is an object
 	}
 	return data, lost
 }
@@ -195,7 +195,7 @@ func validPrefix(text []byte) []byte {
 	return text[:bytes.IndexRune(text, utf8.RuneError)]
 }
 
-// columnOf returns the column with a JSON value.
+// columnOf returns the column with a JSON value, NULL for none.
 func columnOf(name string, raw []byte, has bool) session.Col {
 	switch {
 	case !has:
@@ -204,7 +204,7 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 		return session.TextCol(name, string(raw))
 	case raw[0] == '"':
 		return session.TextCol(name, jsonedit.Unquote(raw))
-	case name == "cost": // the only column of type REAL, which holds no integer
+	case name == "cost": // the only column of type REAL, in which an integer becomes a real
 		f, _ := strconv.ParseFloat(string(raw), 64)
 		return session.RealCol(name, f)
 	}
@@ -215,8 +215,8 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 	return session.RealCol(name, f)
 }
 
-// folderOfMessages is where the agent worked, by what messages say; "", for which
-// the agent takes the folder that it was started in, if none says.
+// folderOfMessages returns where the agent worked according to the messages; "" if they
+// do not say: the agent then uses the folder that it was started in.
 func (k *facts) folderOfMessages() []byte {
 	g := recordContext{s: k.s, m: &record.Message{}, known: k}
 	if cwd := g.sibling(session.RoleAssistant, "path", "cwd"); cwd != nil && schema.IsAbsolute(jsonedit.Unquote(cwd)) {
@@ -225,7 +225,7 @@ func (k *facts) folderOfMessages() []byte {
 	return []byte(`""`)
 }
 
-// sumOf returns the sum of the numbers at path of all messages.
+// sumOf returns the sum of the numbers at path in all messages.
 func sumOf(s *record.Session, path ...string) []byte {
 	sum := 0.0
 	for i := range s.Messages {
@@ -237,7 +237,7 @@ func sumOf(s *record.Session, path ...string) []byte {
 	return strconv.AppendFloat(nil, sum, 'f', -1, 64)
 }
 
-// projectFixes move the session to the project that has its directory.
+// projectFixes returns the fix that moves the session to the project of its directory.
 func projectFixes(s *record.Session, _ fault) []fix {
 	if s.Home == "" {
 		return nil

@@ -13,8 +13,8 @@ import (
 	"mend/session"
 )
 
-// A simulation is one state of a session, with the requests that the agent will send for
-// it, which are made when they are first needed. It is not safe for concurrent use.
+// A simulation is one state of a session with the requests that the agent will send for
+// it. They are made when they are first needed. It is not safe for concurrent use.
 type simulation struct {
 	s         *record.Session
 	renderer  *render.Renderer
@@ -22,8 +22,8 @@ type simulation struct {
 	env       Environment
 	settings  []setting      // the one in use first
 	now       time.Time      // when the next prompt is typed; see [repair.Options]
-	requested []repair.Class // which of the rules that want to be asked for are
-	blamed    bool           // asked by an API error
+	requested []repair.Class // classes whose rules with Asked run
+	blamed    bool           // an API error asked for them
 	tool      string         // the name of the tool that an error is about
 	file      session.Ref    // the record with the file that an error blames
 	texts     injectedTexts
@@ -35,16 +35,16 @@ type simulation struct {
 	requests     []rendered          // see [simulation.render]
 	cachedScreen *[]render.Failure   // see [simulation.screenFailures]
 	cachedFacts  *facts              // see [simulation.known]
-	draftFacts   *facts              // what the draft tells in which messages are completed, nil for none
+	draftFacts   *facts              // facts of the draft while its messages are completed, nil for none
 	cachedLoop   *map[string]bool    // see [simulation.loopIDs]
 	findings     *repair.Findings    // see [simulation.Findings]
 	files        *[]fault            // see [findFiles]
-	fileAt       map[session.Ref]int // the places of the session's files
+	fileAt       map[session.Ref]int // indexes of the session's files
 
 	locked *bool // see [simulation.hasLocked]
 
 	newest string // the message id of the newest answer
-	busy   bool   // the agent still writes it
+	busy   bool   // the agent is still writing it
 }
 
 var (
@@ -59,26 +59,26 @@ var (
 // An Environment is what a diagnosis needs to know besides the session and the request.
 type Environment struct {
 	Held time.Time // the start of the oldest process that has the store open; zero: there is none
-	// Foreign says that no version of OpenCode reads the store: what would be latent is
-	// left out, since that is judged by other versions and their screen.
+	// Foreign says that no version of OpenCode reads the store. There are then no latent
+	// findings, because those are about other versions and their screen.
 	Foreign bool
-	// Reads tells whether a model takes files of a kind; see [render.Settings]. A file that
-	// the provider would refuse is latent where that is not known.
+	// Reads reports whether a model accepts files of a kind, see [render.Settings]. A file
+	// that the provider would refuse is latent if that is unknown.
 	Reads func(m request.Model, kind string) (reads, known bool)
 	// Window returns the context window of a model in tokens, 0 if that is not known.
 	Window func(m request.Model) int
-	// Missing tells whether nothing is at a path; see [render.Settings].
+	// Missing reports whether nothing is at a path, see [render.Settings].
 	Missing func(path string) bool
 }
 
-// New returns the case of a session for a request. Unless the request has Force, the
-// newest answer of a busy session is not examined, since the agent still writes it.
+// New returns the case of a session for a request. In a busy session the newest answer
+// is not examined, unless the request has Force, because the agent is still writing it.
 func New(s *record.Session, r repair.Request, e Environment) repair.Case {
 	return newSimulation(s, r, e)
 }
 
-// Diagnose returns what is wrong with a session, as [repair.Diagnose] does, but without
-// building its requests if the quick check finds it healthy.
+// Diagnose returns what is wrong with a session, as [repair.Diagnose] does. It builds
+// no requests if the quick check finds the session healthy.
 func Diagnose(s *record.Session, o repair.Options, e Environment) []repair.Diagnosis {
 	if quickCheck(s, o.Typed()) {
 		return nil
@@ -86,7 +86,7 @@ func Diagnose(s *record.Session, o repair.Options, e Environment) []repair.Diagn
 	return repair.Diagnose(New(s, repair.Request{Options: o}, e))
 }
 
-// injectedTexts is what is written into a session.
+// injectedTexts are the texts that fixes write into a session.
 type injectedTexts struct{ placeholder, cancelled string }
 
 func defaultTexts() injectedTexts {
@@ -145,22 +145,22 @@ func (c *simulation) Reset() repair.Case {
 	return &n
 }
 
-// screenFailures returns what keeps newer agents from showing the session, besides the stores
-// of other tools.
+// screenFailures returns why newer versions cannot show the session, except for parts
+// that only other tools write.
 func (c *simulation) screenFailures() []render.Failure {
 	if c.cachedScreen == nil && c.env.Foreign {
 		c.cachedScreen = &[]render.Failure{}
 	}
 	if c.cachedScreen == nil {
 		found := slices.DeleteFunc(c.view().Screen(render.ProfileFor("")), func(f render.Failure) bool {
-			return f.Code != render.FailureScreen || c.isForeign(f.Ref) // the others are in the request's
+			return f.Code != render.FailureScreen || c.isForeign(f.Ref) // the others are findings of the request
 		})
 		c.cachedScreen = &found
 	}
 	return *c.cachedScreen
 }
 
-// known returns what the records of the session tell.
+// known returns the facts of the session.
 func (c *simulation) known() *facts {
 	if c.cachedFacts == nil {
 		c.cachedFacts = &facts{s: c.s}
@@ -178,13 +178,13 @@ func (c *simulation) view() *render.View {
 	return c.cachedView
 }
 
-// A rendered request is what an agent of the profile's version will send.
+// A rendered request is what the version of the profile will send.
 type rendered struct {
 	render.Request
 	profile render.Profile
 }
 
-// render returns the request that an agent of the profile's version will send.
+// render returns the request that the version of the profile will send.
 func (c *simulation) render(p render.Profile) render.Request {
 	for i := range c.requests {
 		if c.requests[i].profile == p {
@@ -196,7 +196,7 @@ func (c *simulation) render(p render.Profile) render.Request {
 	return r
 }
 
-// violations returns what the provider will refuse of that request.
+// violations returns what the provider will refuse in the setting.
 func (c *simulation) violations(set setting) []request.Violation {
 	return c.view().Check(anthropic.Provider{}, c.render(set.profile), set.thinking)
 }
@@ -223,8 +223,8 @@ func (c *simulation) settingsFor(s *record.Session) []setting {
 }
 
 // Thinks reports whether the next request most likely asks the model to think: an
-// answer of the model that wrote the newest one holds thinking. The newest alone
-// does not tell, since a model that may think need not.
+// answer of the model that wrote the newest one has thinking. A model that may think
+// need not, so the newest answer alone does not decide.
 func Thinks(s *record.Session) bool {
 	newest := s.LatestAssistant()
 	return newest != nil && slices.ContainsFunc(s.Messages, func(m record.Message) bool {
@@ -232,8 +232,8 @@ func Thinks(s *record.Session) bool {
 	})
 }
 
-// loopOpen reports whether the tool loop of the newest answer is open: nothing
-// was said behind its calls and its results.
+// loopOpen reports whether the tool loop of the newest answer is open: no text follows
+// its calls.
 func loopOpen(s *record.Session) bool {
 	n := len(s.Messages) - 1
 	if n < 0 || s.Messages[n].Role != session.RoleAssistant || s.Messages[n].Finished() {
@@ -247,16 +247,17 @@ func loopOpen(s *record.Session) bool {
 // abortedError is the name of the error of an answer that the user ended.
 const abortedError = "MessageAbortedError"
 
-// isSent reports whether the message is sent to the model. An answer that failed
-// does not, unless the user aborted it and it holds more than a step's start and
-// thinking (docs/opencode.md, "What becomes of a record in the request").
+// isSent reports whether the message is sent to the model. A failed answer is not,
+// unless the user aborted it and it has more than step-starts and thinking
+// (docs/opencode.md, "What becomes of a record in the request").
 func isSent(m *record.Message) bool {
 	return !m.Failed || m.ErrorName == abortedError && anyOf(m.Parts, func(p *record.Part) bool {
 		return p.Type != record.TypeStepStart && p.Type != record.TypeReasoning
 	})
 }
 
-// message returns the message that the ref is, or is in; nil if there is none.
+// message returns the message with that ref, or of the part with that ref; nil if there
+// is none.
 func (c *simulation) message(ref session.Ref) *record.Message {
 	if c.places == nil {
 		c.places = messageIndexes(c.s)
@@ -268,16 +269,17 @@ func (c *simulation) message(ref session.Ref) *record.Message {
 	return &c.s.Messages[i]
 }
 
-// messageIndexes returns the places of the session's messages, by the ids in their refs.
+// messageIndexes returns the indexes of the session's messages by the ids in their
+// refs.
 func messageIndexes(s *record.Session) map[string]int {
 	at := make(map[string]int, len(s.Messages))
-	for i := len(s.Messages) - 1; i >= 0; i-- { // the first counts
+	for i := len(s.Messages) - 1; i >= 0; i-- { // of two with one id, the first one
 		at[s.Messages[i].Ref.Message] = i
 	}
 	return at
 }
 
-// part returns the part that is stored under ref, with its message; nil if there is none.
+// part returns the part with that ref and its message; nil if there is none.
 func (c *simulation) part(ref session.Ref) (*record.Message, *record.Part) {
 	m := c.message(ref)
 	if m == nil || ref.Kind != session.KindPart {

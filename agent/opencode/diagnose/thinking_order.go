@@ -10,9 +10,9 @@ import (
 	"mend/session"
 )
 
-// Thinking behind content of its step, or at its end. Each step goes out as a
-// turn of its own, and the provider wants thinking first in it while a tool loop
-// is open, nothing but calls behind a call, and no thinking at the end
+// This file fixes thinking after content of its step, or at its end. Each step is sent as
+// a turn. In a turn of an open tool loop the provider requires thinking to be first; in
+// any turn it accepts only calls after a call, and no thinking at the end
 // (docs/providers.md, R1, R3, R10).
 
 func classOfLast(c *simulation, f fault) repair.Class {
@@ -30,8 +30,8 @@ func whyLast(c *simulation, f fault) string {
 	return "The step ends with thinking. The provider rejects an assistant message that ends with thinking."
 }
 
-// fixLast is for thinking at the end of what is sent. A blank text behind it is
-// what was meant to be said; other content of the step goes behind it.
+// fixLast returns the fixes of thinking at the end of what is sent: a blank text after
+// it becomes the placeholder, or other content of the step moves after it.
 func fixLast(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	if p == nil {
@@ -80,14 +80,15 @@ func removeThinking(ref session.Ref) fix {
 	return removal(ref, "The thinking is removed.", "This thinking block. Text and tool calls stay.")
 }
 
-// moveOrRemove returns the ways to be rid of thinking at a wrong place.
+// moveOrRemove returns the fixes of thinking in the wrong place: move it, or else
+// remove it.
 func moveOrRemove(c *simulation, ref session.Ref) []fix {
 	return append(moves(c, ref), removeThinking(ref))
 }
 
-// moves returns the ways to put thinking first in its step. Where that is a change in
-// an open tool loop ([treatment.forbidden]), the loop is closed with it; a prompt
-// behind its results does not close it.
+// moves returns the fixes that put thinking first in its step. If that would change an
+// open tool loop ([draft.breaksLoop]), the second one also closes the loop. A prompt
+// after the results does not close it.
 func moves(c *simulation, ref session.Ref) []fix {
 	move := moveFirst(ref)
 	if (ref.Message != c.newest || !loopOpen(c.s)) && (!c.loopIDs()[ref.Message] || !c.reorders(move, ref)) {
@@ -99,8 +100,7 @@ func moves(c *simulation, ref session.Ref) []fix {
 	}}}
 }
 
-// reorders reports whether the thinking of the message goes out otherwise after
-// the fix.
+// reorders reports whether the fix changes the thinking of the message that is sent.
 func (c *simulation) reorders(f fix, ref session.Ref) bool {
 	d := c.draft()
 	i := d.index(ref)
@@ -110,8 +110,8 @@ func (c *simulation) reorders(f fix, ref session.Ref) bool {
 	return err == nil && !slices.Equal(signedThoughts(thoughts(&was)), signedThoughts(thoughts(&d.s.Messages[i])))
 }
 
-// fixLoopStart is for an open tool loop that does not start with thinking: the
-// thinking of its step goes first, or the loop is closed.
+// fixLoopStart returns the fixes of an open tool loop that does not start with
+// thinking: move the thinking of its step to the front, or close the loop.
 func fixLoopStart(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	if p == nil {
@@ -126,13 +126,14 @@ func fixLoopStart(c *simulation, f fault) []fix {
 	return append(fixes, closeLoop(c, f.Ref))
 }
 
-// fixLoopThinking is for an open tool loop with thinking, while thinking is off.
+// fixLoopThinking returns the fixes of an open tool loop with thinking while thinking
+// is off.
 func fixLoopThinking(c *simulation, f fault) []fix {
 	return []fix{closeLoop(c, f.Ref), removeThinking(f.Ref)}
 }
 
-// closeLoop ends the open tool loop with a step that says the placeholder, behind
-// the newest call: what the provider demands of an open loop it demands no more.
+// closeLoop returns the fix that ends the open tool loop: a step with the placeholder
+// after the newest call. The provider's rules on open loops then no longer apply.
 func closeLoop(c *simulation, f session.Ref) fix {
 	in := c.newest
 	for i := range c.s.Messages {
@@ -153,8 +154,8 @@ func closeLoop(c *simulation, f session.Ref) fix {
 	}
 }
 
-// findThinkingOrder finds thinking that stands behind other content of its step
-// and is accepted there by now.
+// findThinkingOrder finds thinking after other content of its step. The provider
+// accepts that only in a closed tool loop.
 func findThinkingOrder(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
@@ -168,9 +169,9 @@ func findThinkingOrder(c *simulation) (fs []fault) {
 	return fs
 }
 
-// laterThinking returns the signed thinking of a step behind content that no other
-// leads. What is not signed the agent leaves out. Thinking between, after other thinking that leads the step, is how some
-// models work.
+// laterThinking returns the signed thinking after content in a step that does not begin
+// with thinking. Unsigned thinking is not sent. Thinking between content, in a step
+// that begins with thinking, is normal for some models.
 func laterThinking(step []record.Part) (fs []fault) {
 	content := false
 	for i := range step {

@@ -9,8 +9,8 @@ import (
 	"mend/session"
 )
 
-// Thinking that must go: because the model takes none, or because the provider
-// does not take what it was signed with. Nothing in the store shows it.
+// This file removes thinking that the model does not support, or whose signature the
+// provider rejects. Nothing in the store shows either.
 
 // findThinking finds answers with thinking.
 func findThinking(c *simulation) (fs []fault) {
@@ -47,7 +47,7 @@ func fixThinkingOff(c *simulation, f fault) []fix {
 	return fixes
 }
 
-// strip takes the thinking out of a message.
+// strip removes the thinking from a message and returns it.
 func (d *draft) strip(ref session.Ref) (gone []record.Part, err error) {
 	m, err := d.message(ref)
 	if err != nil {
@@ -56,8 +56,8 @@ func (d *draft) strip(ref session.Ref) (gone []record.Part, err error) {
 	return m.StripThinking(), nil
 }
 
-// stripAlone takes the thinking out of a message that holds nothing else: the
-// placeholder takes the place of the last of it.
+// stripAlone removes the thinking from a message without other content, and puts the
+// placeholder in the place of the last of it.
 func (d *draft) stripAlone(ref session.Ref) error {
 	gone, err := d.strip(ref)
 	if err != nil || len(gone) == 0 {
@@ -85,7 +85,7 @@ func findSent(c *simulation) (fs []fault) {
 	return fs
 }
 
-// fixThinking takes one thinking part out of the request.
+// fixThinking returns the fix that removes one thinking part.
 func fixThinking(c *simulation, f fault) []fix {
 	m, p := c.part(f.Ref)
 	if p == nil {
@@ -102,12 +102,12 @@ func fixThinking(c *simulation, f fault) []fix {
 	return fixes
 }
 
-// encryptedField is where the agent keeps reasoning that only the provider can
-// read, below the provider's name in a part's metadata
-// (docs/opencode.md F14).
+// encryptedField is the member for reasoning that only the provider can read. It is in
+// a part's metadata, below the name of the provider (docs/opencode.md F14).
 const encryptedField = "reasoningEncryptedContent"
 
-// encryptedBy returns the names in the metadata of the part that hold encrypted reasoning.
+// encryptedBy returns the names of providers in the part's metadata that have encrypted
+// reasoning.
 func encryptedBy(p *record.Part) (names []string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		if raw, ok := jsonedit.Get(p.Data, "metadata", name, encryptedField); ok && notNull(raw) {

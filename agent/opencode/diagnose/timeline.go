@@ -10,21 +10,21 @@ import (
 	"mend/session"
 )
 
-// A timeline is the messages of a session in their order, damaged ones included,
-// with what each of them tells: the nearest message that tells something is found
-// without a look at the others.
+// A timeline has the messages of a session in order, damaged ones included, and an
+// index of the facts that they show. It finds the nearest message with a fact without a
+// search.
 type timeline struct {
-	messages []*record.Message          // nil where nothing of the message can be read
-	places   map[string]int             // in messages, by the ids of refs
-	byID     map[string]*record.Message // the first with that id
-	told     map[fact][]int             // the places of the messages that tell it, in order
+	messages []*record.Message          // nil if nothing of the message can be read
+	places   map[string]int             // indexes in messages, by the ids of refs
+	byID     map[string]*record.Message // the first message with each id
+	byFact   map[fact][]int             // indexes of the messages that show the fact, in order
 }
 
-// A fact is a kind of value that a message may tell. A field that is "" stands for
-// any value of it.
+// A fact is a kind of value that a message may have. An empty field stands for any
+// value.
 type fact struct{ what, role, parent, provider, model string }
 
-// timed is told by messages that say when they were written.
+// timed is the fact that a message has a time.
 var timed = fact{what: "time"}
 
 // textOf returns the fact that a message of that role has a text at path.
@@ -32,10 +32,10 @@ func textOf(role string, path ...string) fact {
 	return fact{what: strings.Join(path, "."), role: role}
 }
 
-// sharedTexts are the paths of texts that one message has from another.
+// sharedTexts are the paths of texts that a message may take from another one.
 var sharedTexts = [...][]string{{"agent"}, {"mode"}, {"path", "cwd"}, {"path", "root"}}
 
-// factsOf returns what the message tells.
+// factsOf returns the facts that the message shows.
 func factsOf(m *record.Message) (all []fact) {
 	if m.Created > 0 {
 		all = append(all, timed)
@@ -64,25 +64,24 @@ func factsOf(m *record.Message) (all []fact) {
 	return all
 }
 
-// An entry is a message that gets its place in a timeline.
+// An entry is a message while its place in a timeline is determined.
 type entry struct {
-	told   *record.Message // nil where nothing can be read of it
-	ref    string          // the id of its ref
-	id     string
-	time   int64 // 0 for none
-	behind int   // how many of those that have their places it stands behind
+	message *record.Message // nil if nothing of it can be read
+	ref     string          // the id of its ref
+	id      string
+	time    int64 // 0 for none
+	behind  int   // number of placed entries before it
 }
 
-// newTimeline returns the timeline of the session. A damaged message stands where its time
-// says, and one of which that is not known behind the message with the id before its
-// own.
+// newTimeline returns the timeline of the session. A damaged message is placed by its
+// time; one without a time is placed after the message with the id before its own.
 func newTimeline(s *record.Session) *timeline {
 	var line, damaged, timeless []entry
 	for i := range s.Messages {
 		m := &s.Messages[i]
-		e := entry{told: readable(s, m), ref: m.Ref.Message, id: m.ID, time: m.Created}
-		if e.told != nil {
-			e.id, e.time = e.told.ID, e.told.Created
+		e := entry{message: readable(s, m), ref: m.Ref.Message, id: m.ID, time: m.Created}
+		if e.message != nil {
+			e.id, e.time = e.message.ID, e.message.Created
 		}
 		switch {
 		case e.time <= 0:
@@ -95,12 +94,12 @@ func newTimeline(s *record.Session) *timeline {
 	}
 	line = mergeEntries(line, damaged, byTimeIn(line))
 	line = mergeEntries(line, timeless, byIDIn(line))
-	t := &timeline{places: map[string]int{}, byID: map[string]*record.Message{}, told: map[fact][]int{}}
+	t := &timeline{places: map[string]int{}, byID: map[string]*record.Message{}, byFact: map[fact][]int{}}
 	for i, e := range line {
 		t.messages = append(t.messages, nil)
 		t.places[e.ref] = i
-		if e.told != nil {
-			t.put(i, e.told)
+		if e.message != nil {
+			t.set(i, e.message)
 		}
 	}
 	return t
@@ -110,10 +109,10 @@ func (e entry) compare(o entry) int {
 	return cmp.Or(cmp.Compare(e.time, o.time), cmp.Compare(e.id, o.id))
 }
 
-// byTimeIn tells of how many entries of the line one stands behind by its time: those
-// before the first that is later.
+// byTimeIn returns a function that returns how many entries of the line are before an
+// entry by time: those before the first later one.
 func byTimeIn(line []entry) func(entry) int {
-	latest := slices.Clone(line) // of those up to each
+	latest := slices.Clone(line) // the latest of those up to each
 	for i := 1; i < len(latest); i++ {
 		if latest[i].compare(latest[i-1]) < 0 {
 			latest[i] = latest[i-1]
@@ -124,7 +123,8 @@ func byTimeIn(line []entry) func(entry) int {
 	}
 }
 
-// byIDIn tells the same by ids: those up to the one with the id before its own.
+// byIDIn returns a function that does the same by ids: it counts the entries up to the
+// one with the id before the entry's own.
 func byIDIn(line []entry) func(entry) int {
 	sorted := make([]int, len(line))
 	for i := range sorted {
@@ -140,7 +140,7 @@ func byIDIn(line []entry) func(entry) int {
 	}
 }
 
-// mergeEntries returns the line with more entries at their places.
+// mergeEntries inserts entries into the line.
 func mergeEntries(line, more []entry, behind func(entry) int) []entry {
 	for i := range more {
 		more[i].behind = behind(more[i])
@@ -155,9 +155,8 @@ func mergeEntries(line, more []entry, behind func(entry) int) []entry {
 	return append(all, line[from:]...)
 }
 
-// put notes what the message at that place tells; what was told there before is
-// forgotten.
-func (t *timeline) put(at int, m *record.Message) {
+// set replaces the message at that index, nil for none, and its facts.
+func (t *timeline) set(at int, m *record.Message) {
 	was, is := []fact(nil), []fact(nil)
 	if before := t.messages[at]; before != nil {
 		was = factsOf(before)
@@ -169,42 +168,42 @@ func (t *timeline) put(at int, m *record.Message) {
 		}
 	}
 	for _, f := range was {
-		if i, there := slices.BinarySearch(t.told[f], at); there && !slices.Contains(is, f) {
-			t.told[f] = slices.Delete(t.told[f], i, i+1)
+		if i, there := slices.BinarySearch(t.byFact[f], at); there && !slices.Contains(is, f) {
+			t.byFact[f] = slices.Delete(t.byFact[f], i, i+1)
 		}
 	}
 	for _, f := range is {
-		if i, there := slices.BinarySearch(t.told[f], at); !there {
-			t.told[f] = slices.Insert(t.told[f], i, at)
+		if i, there := slices.BinarySearch(t.byFact[f], at); !there {
+			t.byFact[f] = slices.Insert(t.byFact[f], i, at)
 		}
 	}
 	t.messages[at] = m
 }
 
-// around returns the nearest messages before and behind the record that tell the fact, nil
-// for none, and how far away they are.
+// around returns the nearest messages with the fact before and after the record, nil
+// for none, and their distances.
 func (g recordContext) around(f fact) (before, behind *record.Message, back, on int) {
 	t := g.known.timeline()
 	at, there := t.places[g.m.Ref.Message]
 	if !there {
 		at = -1
 	}
-	told := t.told[f]
-	i, own := slices.BinarySearch(told, at)
+	having := t.byFact[f]
+	i, own := slices.BinarySearch(having, at)
 	if i > 0 {
-		before, back = t.messages[told[i-1]], at-told[i-1]
+		before, back = t.messages[having[i-1]], at-having[i-1]
 	}
 	if own {
 		i++
 	}
-	if i < len(told) {
-		behind, on = t.messages[told[i]], told[i]-at
+	if i < len(having) {
+		behind, on = t.messages[having[i]], having[i]-at
 	}
 	return before, behind, back, on
 }
 
-// nearest returns the message nearest to the record that tells the fact, the one before it of
-// two; nil if none does.
+// nearest returns the nearest message with the fact, the one before the record of two;
+// nil for none.
 func (g recordContext) nearest(f fact) *record.Message {
 	before, behind, back, on := g.around(f)
 	if before == nil || behind != nil && on < back {

@@ -8,9 +8,9 @@ import (
 	"mend/session"
 )
 
-// findTimes finds rows of messages whose time is no number: SQLite sorts text and
-// blobs behind all numbers, so the agent reads such a message after every new prompt,
-// and NULL before all others.
+// findTimes finds rows of messages whose time is not a number. SQLite sorts text and
+// blobs after all numbers, so the agent reads such a message after every new prompt,
+// and NULL before all messages.
 func findTimes(c *simulation) (fs []fault) {
 	if !c.settings[own].profile.ByTime {
 		return nil
@@ -21,7 +21,7 @@ func findTimes(c *simulation) (fs []fault) {
 			fs = append(fs, fault{Ref: m.Ref, Says: at.Class.String(), Severity: repair.Latent})
 		}
 	}
-	if len(fs) > 0 && len(c.violations(c.settings[own])) > 0 { // which may come of it
+	if len(fs) > 0 && len(c.violations(c.settings[own])) > 0 { // they may be the reason
 		for i := range fs {
 			fs[i].Severity = repair.Broken
 		}
@@ -37,8 +37,8 @@ func whyTime(_ *simulation, f fault) string {
 	return fmt.Sprintf("The time in the message's row is %s, not a number, so OpenCode reads the message after every new prompt.", f.Says)
 }
 
-// fixTimes gives all such rows the time that the message tells itself, else the one in
-// its id.
+// fixTimes returns the fix that sets the time of all such rows to that in the message,
+// or else to that in its id.
 func fixTimes(c *simulation, _ fault) []fix {
 	return []fix{{
 		text: "Rows whose time is not a number get the time stored in the message itself.", loses: "The former value.", whole: true,

@@ -12,7 +12,7 @@ import (
 	"mend/jsonedit"
 )
 
-// Calls whose id, input or tool name the provider does not take.
+// This file fixes calls with an id, an input or a tool name that the provider rejects.
 
 func whyCallID(c *simulation, f fault) string {
 	_, p := c.part(f.Ref)
@@ -25,8 +25,8 @@ func whyCallID(c *simulation, f fault) string {
 	return fmt.Sprintf("The tool call's id %q contains characters that the provider rejects.", p.CallID)
 }
 
-// fixCallID gives the call an id of its own, made of the part's. The call and
-// its result are one record, so nothing else refers to it.
+// fixCallID returns the fixes that give the call an id made of the part's. The call and
+// its result are one record, so nothing else refers to the id.
 func fixCallID(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	if p == nil {
@@ -34,7 +34,7 @@ func fixCallID(c *simulation, f fault) []fix {
 	}
 	id := callIDOf(p.ID)
 	var fixes []fix
-	for _, id := range []string{id, id + suffix} { // another call may have the first
+	for _, id := range []string{id, id + suffix} { // another call may have the first one
 		fixes = append(fixes, fix{
 			text: fmt.Sprintf("The call gets the new id %s.", id),
 			edit: func(d *draft) error {
@@ -48,13 +48,13 @@ func fixCallID(c *simulation, f fault) []fix {
 	return fixes
 }
 
-// callIDOf returns the id of a call that is made of its part's.
+// callIDOf returns the id for the call of a part.
 func callIDOf(part string) string {
 	return "call_" + notInName().ReplaceAllLiteralString(strings.TrimPrefix(part, partPrefix), "_")
 }
 
-// fixInput makes an object of what is none, as it is done where a record is
-// completed ([anInput]).
+// fixInput returns the fix that converts the input to an object
+// ([schema.ConvertInput]).
 func fixInput(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	if p == nil {
@@ -72,7 +72,7 @@ func fixInput(c *simulation, f fault) []fix {
 	return []fix{{text: text, edit: func(d *draft) error { return d.set(f.Ref, input, "state", "input") }}}
 }
 
-// notInName is what providers do not take in the names of tools
+// notInName matches the characters that providers reject in names of tools
 // (docs/opencode.md F11).
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9_-]`) })
 
@@ -85,7 +85,7 @@ func findToolNames(c *simulation) (fs []fault) {
 	return fs
 }
 
-// maxToolName is how long the name of a tool may be, in bytes.
+// maxToolName is the maximum length of a tool's name in bytes.
 const maxToolName = 128
 
 func isToolName(s []byte) bool { return isName(s) && len(s) <= maxToolName }
@@ -100,7 +100,7 @@ func fixToolName(c *simulation, f fault) []fix {
 	name := notInName().ReplaceAllLiteralString(p.Tool, "_")
 	name = name[:min(len(name), maxToolName)]
 	if name == "" {
-		name = "invalid" // what the agent calls a tool that it does not know
+		name = "invalid" // the agent's name for an unknown tool
 	}
 	ref := f.Ref
 	return []fix{{

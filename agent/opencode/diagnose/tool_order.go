@@ -8,8 +8,8 @@ import (
 	"mend/repair"
 )
 
-// What stands behind a call in its step (R1). To blame is the first block that
-// is no call; the call itself where no result goes out for it.
+// This file fixes content after a call in its step (R1). The fault is at the first block
+// that is not a call, or at the call itself if its result is not sent.
 
 func classOfBetween(c *simulation, f fault) repair.Class {
 	if _, p := c.part(f.Ref); p != nil && p.IsThinking() {

@@ -13,8 +13,8 @@ import (
 
 const whyNoCall = "The call has no id of its own, so no result can be matched with it."
 
-// findUnfinished finds calls that never got a result: they are shown as running
-// for ever, and what is sent for them depends on the version of the agent.
+// findUnfinished finds calls without a result. The agent shows them as running, and
+// what it sends for them depends on its version.
 func findUnfinished(c *simulation) (fs []fault) {
 	c.eachPart(func(m *record.Message, p *record.Part) {
 		if m.Role == session.RoleAssistant && p.Unfinished() {
@@ -24,8 +24,8 @@ func findUnfinished(c *simulation) (fs []fault) {
 	return fs
 }
 
-// findUnavailable finds the unfinished calls of a tool that the model does not
-// have, by the name that the error tells.
+// findUnavailable finds unfinished calls of the tool that the error names, or of any
+// tool if it names none.
 func findUnavailable(c *simulation) []fault {
 	return slices.DeleteFunc(findUnfinished(c), func(f fault) bool {
 		_, p := c.part(f.Ref)
@@ -42,9 +42,9 @@ func whyUnfinished(c *simulation, f fault) string {
 	return fmt.Sprintf("The %s never got a result: OpenCode was stopped %s.", callName(p), when)
 }
 
-// fixUnfinished turns the state of the call into an error. It is corrected, not
-// answered by a second part: the call and its result are one record
-// (docs/opencode.md).
+// fixUnfinished returns the fix that turns the state of the call into an error. It
+// changes the part instead of adding another, because a call and its result are one
+// record (docs/opencode.md).
 func fixUnfinished(c *simulation, f fault) []fix {
 	_, p := c.part(f.Ref)
 	if p.Call() == "" {
@@ -57,8 +57,7 @@ func fixUnfinished(c *simulation, f fault) []fix {
 	}}
 }
 
-// failCall gives the call every field that a failed one must have. What it has
-// beyond them stays.
+// failCall sets every field that a failed call must have. Its other fields stay.
 func (d *draft) failCall(ref session.Ref) error {
 	m, p, err := d.part(ref)
 	if err != nil {
@@ -75,7 +74,7 @@ func (d *draft) failCall(ref session.Ref) error {
 	for _, f := range []struct {
 		path  []string
 		raw   []byte
-		stays func(raw []byte) bool // what is there, if it is so
+		stays func(raw []byte) bool // reports whether the present value stays
 	}{
 		{[]string{"state", "status"}, jsonedit.Quote(record.StatusError), never},
 		{[]string{"state", "input"}, []byte("{}"), notNull},
@@ -102,8 +101,8 @@ func isNumber(raw []byte) bool {
 	return len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9')
 }
 
-// findLostResults finds tool_use parts of older stores, where the result is a
-// part of its own, without one.
+// findLostResults finds tool_use parts without a result. In older stores the result is
+// a part of its own.
 func findLostResults(c *simulation) (fs []fault) {
 	answered := map[string]bool{}
 	c.eachPart(func(_ *record.Message, p *record.Part) {
