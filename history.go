@@ -198,7 +198,7 @@ func (c *Client) revert(ctx context.Context, j *journal.Journal, es []change.Ent
 			return change.Plan{}, err
 		}
 	}
-	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops}, r.Force)
+	return c.rebase(ctx, j, es[len(es)-1], change.Plan{Session: es[0].Session, Cause: cause, Ops: ops, Force: r.Force}, r.Force)
 }
 
 // rebase adapts the plan to what the records hold now; the error says why that is not

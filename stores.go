@@ -2,6 +2,7 @@ package mend
 
 import (
 	"errors"
+	"slices"
 
 	"mend/agent"
 	"mend/change"
@@ -16,6 +17,9 @@ var ErrNoStore = agent.ErrNoStore
 // ErrLayout says that no layout has the name of [Options.Layout].
 var ErrLayout = agent.ErrLayout
 
+// ErrInUse says that a running process has the session in its memory.
+var ErrInUse = change.ErrInUse
+
 // ErrLocked says that another program holds the lock of a database for too long.
 var ErrLocked = change.ErrLocked
 
@@ -29,9 +33,11 @@ func (o Options) Stores() []Located {
 	return all
 }
 
-// open opens the store that is named, or else the first one that an agent finds.
+// open opens the store that is named, or else the first one that an agent finds. If a store
+// that is named is none of any agent, the error is that of the first agent which knows more
+// than that.
 func (o Options) open() (agent.Store, error) {
-	var errs []error
+	errs := []error{ErrNoStore}
 	for _, a := range o.Agents {
 		at := Located{Path: o.Store, Layout: o.Layout}
 		if o.Store == "" {
@@ -40,7 +46,7 @@ func (o Options) open() (agent.Store, error) {
 				errs = append(errs, err)
 				continue
 			}
-			at = found[0]
+			return a.Open(found[0], o.Note)
 		}
 		st, err := a.Open(at, o.Note)
 		if err == nil {
@@ -48,13 +54,10 @@ func (o Options) open() (agent.Store, error) {
 		}
 		errs = append(errs, err)
 	}
-	switch len(errs) {
-	case 0:
-		return nil, ErrNoStore
-	case 1:
-		return nil, errs[0]
+	if i := slices.IndexFunc(errs, func(err error) bool { return !errors.Is(err, ErrNoStore) && !errors.Is(err, ErrLayout) }); i >= 0 {
+		return nil, errs[i]
 	}
-	return nil, errors.Join(errs...)
+	return nil, errs[min(1, len(errs)-1)]
 }
 
 // LegacyTree returns the path of the store from which the agent made this one, "" if

@@ -67,6 +67,10 @@ func (e *ConflictError) Error() string {
 	return b.String()
 }
 
+// ErrInUse says that a record must not be replaced while a process has it in its memory.
+// Nothing was changed.
+var ErrInUse = errors.New("a running process uses this session")
+
 // ErrLocked says that another program holds the lock of a database for longer than was
 // waited. Nothing was changed.
 var ErrLocked = errors.New("the database is locked by another program")

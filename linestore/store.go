@@ -1,7 +1,6 @@
 package linestore
 
 import (
-	"errors"
 	"fmt"
 	"path"
 	"path/filepath"
@@ -46,7 +45,7 @@ type Options struct {
 }
 
 // ErrInUse says that a transcript must not be replaced while a process uses it.
-var ErrInUse = errors.New("a running process uses this session")
+var ErrInUse = change.ErrInUse
 
 // Mode is the mode of the image of a line, whatever the mode of its file: a change of lines
 // keeps that.

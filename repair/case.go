@@ -105,6 +105,12 @@ type Blamer interface {
 	Suspects(e APIError) []Finding
 }
 
+// A BusyExplainer is a Case that knows why the session is busy.
+type BusyExplainer interface {
+	// WhyBusy says which process uses the session, and what the user can do.
+	WhyBusy() string
+}
+
 // A Forker is a Case that can be continued without its newest messages.
 type Forker interface {
 	// Fork says how the user can continue without the messages in which broken findings

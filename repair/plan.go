@@ -52,6 +52,9 @@ var ErrBusy = errors.New("the agent is using this session")
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
 func Plan(id string, c Case, req Request) (Result, error) {
 	if !req.Force && c.Busy() {
+		if b, ok := c.(BusyExplainer); ok {
+			return Result{}, fmt.Errorf("planning for %s: %w: %s", id, ErrBusy, b.WhyBusy())
+		}
 		return Result{}, fmt.Errorf("planning for %s: %w", id, ErrBusy)
 	}
 	before := slices.Collect(c.Records) // c itself is not kept: what it remembers takes more memory than the session
@@ -68,7 +71,7 @@ func Plan(id string, c Case, req Request) (Result, error) {
 	if c, ok := t.c.(Releaser); ok {
 		c.Release()
 	}
-	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Ops: change.Diff(slices.Values(before), t.c.Records)}
+	r.Plan = change.Plan{Session: id, Cause: req.cause(r.Fixed), Force: req.Force, Ops: change.Diff(slices.Values(before), t.c.Records)}
 	return r, nil
 }
 

@@ -93,7 +93,7 @@ func findRoot(path string) (string, error) {
 		return "", err
 	}
 	if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-		return "", fmt.Errorf("opening store: %w", err)
+		return "", fmt.Errorf("%w: %w", agent.ErrNoStore, err)
 	}
 	for dir := path; ; dir = filepath.Dir(dir) {
 		if hasProjects(dir) && (dir == path || withinProjects(dir, path)) {

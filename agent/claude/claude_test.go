@@ -32,11 +32,7 @@ func newTestStore(t *testing.T, damage string) testStore {
 	t.Helper()
 	storetest.NeedWrites(t)
 	broken := fixture.New()
-	for _, d := range fixture.Damages {
-		if d.Name == damage {
-			d.Apply(broken)
-		}
-	}
+	fixture.ByName(damage).Apply(broken)
 	s := testStore{t: t, root: filepath.Join(t.TempDir(), ".claude"), data: broken.Bytes()}
 	s.file = filepath.Join(s.root, "projects", "-home-user-src-corpus-work", fixture.Session+".jsonl")
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {

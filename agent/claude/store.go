@@ -47,11 +47,15 @@ func (s *store) Writer(journal string) (txn.Store, error) {
 // inUse returns why the transcript at a path must not be replaced now.
 func (s *store) inUse(p string) string {
 	id := path.Base(p)
-	running := s.running(session.Head{ID: id[:len(id)-len(suffix)]})
-	if running == nil {
-		return ""
+	return s.whyBusy(session.Head{ID: id[:len(id)-len(suffix)]})
+}
+
+// whyBusy returns which process uses a session, "" if there is none.
+func (s *store) whyBusy(head session.Head) string {
+	if p := s.running(head); p != nil {
+		return p.String()
 	}
-	return running.String()
+	return ""
 }
 
 // open opens the folder of a session's transcript.
@@ -103,7 +107,7 @@ func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Text
 		return nil, e, err
 	}
 	return diagnose.New(diagnose.Source{
-		Ref: head.Ref, Data: e.Data, Version: o.Version, Busy: s.running(head) != nil, Texts: texts,
+		Ref: head.Ref, Data: e.Data, Version: o.Version, Busy: s.whyBusy(head), Texts: texts,
 	}), e, nil
 }
 

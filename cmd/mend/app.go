@@ -15,6 +15,7 @@ import (
 
 	"mend"
 	"mend/agent"
+	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/change"
 	"mend/internal/termjson"
@@ -23,13 +24,14 @@ import (
 // An app is one run of the command: its terminal, and the flags of every verb.
 type app struct {
 	terminal
-	opt      mend.Options
-	asJSON   bool
-	command  string         // the verb, as in "plugin install"
-	answer   map[string]any // of --json, printed at the end
-	writeErr error          // the first failure to write to out
-	stdin    *bufio.Reader  // see input
-	gitPatch bool           // patches are in the form of "git diff"
+	opt       mend.Options
+	asJSON    bool
+	command   string         // the verb, as in "plugin install"
+	agentName string         // the agent that the user names; "" for all
+	answer    map[string]any // of --json, printed at the end
+	writeErr  error          // the first failure to write to out
+	stdin     *bufio.Reader  // see input
+	gitPatch  bool           // patches are in the form of "git diff"
 
 	parsed bool            // the command line is valid and the verb runs
 	noted  map[string]bool // the texts that printNote has printed
@@ -38,7 +40,7 @@ type app struct {
 }
 
 // agents are all supported agents.
-var agents = []agent.Agent{opencode.Agent{}}
+var agents = []agent.Agent{opencode.Agent{}, claude.Agent{}}
 
 // root returns the command with all its verbs.
 func (a *app) root() *cobra.Command {
@@ -70,6 +72,7 @@ Run "mend" without a command to see the current status.`,
 		return a.writing.RUnlock
 	}
 	f := root.PersistentFlags()
+	f.StringVar(&a.agentName, "agent", "", "only sessions of this `AGENT`: "+agentNames()+" (default: all)")
 	f.StringVar(&a.opt.Store, "store", "", "`PATH` of the session store, or of anything inside it (default: auto-detect)")
 	f.StringVar(&a.opt.Layout, "layout", "", "the store has this `LAYOUT`: opencode, opencode-0, opencode-state, supercode or sqlite (default: auto-detect)")
 	f.StringVar(&a.opt.AgentVersion, "agent-version", "", "check against this `VERSION` of the agent (default: the newest found in the store)")
@@ -89,6 +92,9 @@ func (a *app) markParsed(verb *cobra.Command) {
 	if run := verb.RunE; run != nil { // a topic of the help has none
 		verb.RunE = func(cmd *cobra.Command, args []string) error {
 			a.parsed, a.command = true, commandName(cmd)
+			if err := a.selectAgent(); err != nil {
+				return err
+			}
 			return run(cmd, args)
 		}
 	}
@@ -207,12 +213,18 @@ func (a *app) printf(format string, args ...any) {
 	}
 }
 
-// open opens the store. For a verb that writes it first recovers pending repairs.
+// open opens the store of the first agent that has one. For a verb that writes it first
+// recovers pending repairs.
 func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
+	return a.openWith(cmd, a.opt, write)
+}
+
+// openWith is open with other options.
+func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Client, error) {
 	if write && os.Getenv("GOGC") == "" {
 		debug.SetGCPercent(25) // memory is dearer here than time: less of it is garbage
 	}
-	c, err := mend.Open(a.opt)
+	c, err := mend.Open(o)
 	if err != nil {
 		return nil, err
 	}

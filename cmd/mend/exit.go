@@ -107,7 +107,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -179,6 +179,7 @@ var hints = []struct {
 }{
 	{mend.ErrNoStore, "name one with --store PATH"},
 	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
+	{mend.ErrInUse, "end that process; or with --force the old lines are appended again, and the process takes them after /resume"},
 	{mend.ErrLocked, "try again; nothing was changed"},
 	{repair.ErrBusy, "wait until the agent is done, or use --force"},
 	{repair.ErrNotCompacted, "nothing was taken out of its requests"},

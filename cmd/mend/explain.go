@@ -240,7 +240,7 @@ func isRecord(name string) bool { return strings.HasPrefix(name, "msg_") }
 
 // explainFindings explains each finding of a session, or of a record.
 func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSON) error {
-	c, err := a.open(cmd, false)
+	c, err := a.openFor(cmd, false, name)
 	if err != nil {
 		return err
 	}

@@ -23,7 +23,16 @@ func commandName(cmd *cobra.Command) string {
 	return strings.TrimPrefix(cmd.CommandPath(), "mend ")
 }
 
+// A scannedJSON is a store that was scanned.
+type scannedJSON struct {
+	Agent        string `json:"agent"`
+	Store        string `json:"store"`
+	AgentVersion string `json:"agentVersion"`
+	Profile      string `json:"profile"`
+}
+
 type sessionJSON struct {
+	Agent     string          `json:"agent,omitempty"`
 	Session   string          `json:"session"`
 	Title     string          `json:"title"`
 	Directory string          `json:"directory"`

@@ -18,33 +18,42 @@ func (a *app) recoverVerb() *cobra.Command {
 cannot be completed. Every command that writes does this first.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := mend.Open(a.opt)
-			if err != nil {
-				return err
-			}
-			a.warnAbandoned(c)
-			if f.dryRun {
-				pending, err := c.Pending()
+			var entries []change.Entry
+			for _, o := range a.agentOptions() {
+				found, err := a.recoverStore(cmd, o, f.dryRun)
 				if err != nil {
 					return err
 				}
-				return a.printEntries(pending, "No repair is pending.")
+				entries = append(entries, found...)
 			}
-			done, err := c.Recover(cmd.Context())
-			if err == nil {
-				err = c.CleanUp(cmd.Context())
+			if f.dryRun {
+				return a.printEntries(entries, "No repair is pending.")
 			}
-			if err != nil {
+			if err := a.printEntries(entries, "No repair was pending."); err != nil {
 				return err
 			}
-			if err := a.printEntries(done, "No repair was pending."); err != nil {
-				return err
-			}
-			return a.printUnresolved(done)
+			return a.printUnresolved(entries)
 		},
 	}
 	f.add(cmd, "")
 	return cmd
+}
+
+// recoverStore recovers the pending entries of a store, or only returns them.
+func (a *app) recoverStore(cmd *cobra.Command, o mend.Options, dryRun bool) ([]change.Entry, error) {
+	c, err := mend.Open(o)
+	if err != nil {
+		return nil, err
+	}
+	a.warnAbandoned(c)
+	if dryRun {
+		return c.Pending()
+	}
+	done, err := c.Recover(cmd.Context())
+	if err == nil {
+		err = c.CleanUp(cmd.Context())
+	}
+	return done, err
 }
 
 // printUnresolved prints the entries that are in conflict and returns an error for the last.

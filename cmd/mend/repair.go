@@ -108,24 +108,56 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.open(cmd, !f.dryRun)
+	if req.Error != nil && len(names) == 0 {
+		return a.repairCulprit(cmd, f, req, readings)
+	}
+	clients, err := a.repairClients(cmd, names, f)
 	if err != nil {
 		return err
 	}
-	var heads []session.Head
-	if req.Error != nil && len(names) == 0 {
-		if req.Error.Recognised && (req.Error.Class == "" && req.Error.Rule == "" || req.Error.Class == repair.ContextTooLong) {
-			return errProblems // no repair of any session answers it, as was printed
+	named := len(names) > 0
+	var left error
+	for i, c := range clients {
+		if i > 0 {
+			a.printf("\n")
 		}
-		x, err := a.findCulprit(ctx, c, readings)
+		heads, err := a.selectSessions(ctx, c, names, f.sessionFilter)
 		if err != nil {
 			return err
 		}
-		heads, req.Error = []session.Head{x.Session}, &x.Error
-	} else if heads, err = a.selectSessions(ctx, c, names, f.sessionFilter); err != nil {
+		if left = worst(left, a.repairHeads(ctx, c, heads, f, req, named)); ctx.Err() != nil {
+			break
+		}
+	}
+	return left
+}
+
+// repairCulprit repairs the session that an error came from.
+func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Request, readings []repair.APIError) error {
+	if req.Error.Recognised && (req.Error.Class == "" && req.Error.Rule == "" || req.Error.Class == repair.ContextTooLong) {
+		return errProblems // no repair of any session answers it, as was printed
+	}
+	clients, err := a.openAll(cmd, !f.dryRun)
+	if err != nil {
 		return err
 	}
-	named := len(names) > 0 || req.Error != nil
+	for i, c := range clients {
+		x, err := a.findCulprit(cmd.Context(), c, readings)
+		var none *noCulpritError
+		if errors.As(err, &none) && i < len(clients)-1 {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		req.Error = &x.Error
+		return a.repairHeads(cmd.Context(), c, []session.Head{x.Session}, f, req, true)
+	}
+	return nil
+}
+
+// repairHeads repairs sessions of one store.
+func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []session.Head, f repairFlags, req repair.Request, named bool) error {
 	a.printStore(c)
 	proposals, err := a.propose(ctx, c, heads, req, named)
 	if ctx.Err() != nil {

@@ -113,7 +113,7 @@ func (a *app) reportSource(cmd *cobra.Command, name string) (report.Source, erro
 	if noRepair == nil && e.ID == name {
 		return a.repairReport(cmd.Context(), e, ops)
 	}
-	c, err := a.open(cmd, false)
+	c, err := a.openFor(cmd, false, name)
 	if err != nil {
 		return report.Source{}, err
 	}

@@ -2,6 +2,7 @@ package main
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -63,7 +64,7 @@ and marks what the provider refuses of it.`,
 }
 
 func (a *app) scanRequest(cmd *cobra.Command, names []string) error {
-	c, err := a.open(cmd, false)
+	c, err := a.openFor(cmd, false, names...)
 	if err != nil {
 		return err
 	}
@@ -84,46 +85,77 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 	if err != nil {
 		return err
 	}
-	c, err := a.open(cmd, false)
+	var clients []*mend.Client
+	if len(names) > 0 {
+		c, err := a.openFor(cmd, false, names...)
+		if err != nil {
+			return err
+		}
+		clients = []*mend.Client{c}
+	} else if clients, err = a.openAll(cmd, false); err != nil {
+		return err
+	}
+	var left error
+	var stores []scannedJSON
+	var found []sessionJSON
+	for i, c := range clients {
+		if i > 0 {
+			a.printf("\n")
+		}
+		r := scanReport{app: a, flags: f, classes: classes, named: len(names) > 0, several: len(clients) > 1}
+		if err := r.scan(cmd.Context(), c.Cached(), names); err != nil {
+			return err
+		}
+		left = worst(left, scanError(r.summary))
+		stores = append(stores, scannedJSON{Agent: agentName(c.Store()), Store: c.Store().Root, AgentVersion: r.version, Profile: r.profile})
+		for _, s := range r.json {
+			s.Agent = agentName(c.Store())
+			found = append(found, s)
+		}
+	}
+	if a.asJSON {
+		a.setAnswer("store", stores[0].Store)
+		a.setAnswer("agentVersion", stores[0].AgentVersion)
+		a.setAnswer("profile", stores[0].Profile)
+		a.setAnswer("stores", stores)
+		a.setAnswer("sessions", nonNil(found))
+	}
+	return left
+}
+
+// scan examines the sessions of a store and prints what it found.
+func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) error {
+	heads, err := r.selectSessions(ctx, c, names, r.flags.sessionFilter)
 	if err != nil {
 		return err
 	}
-	c = c.Cached()
-	heads, err := a.selectSessions(cmd.Context(), c, names, f.sessionFilter)
-	if err != nil {
-		return err
-	}
-	r := scanReport{app: a, flags: f, classes: classes, named: len(names) > 0}
-	whole := len(names) == 0 && f.sessionFilter.all()
-	a.printStore(c)
-	progress := a.progress(len(heads), "scanning")
+	whole := len(names) == 0 && r.flags.sessionFilter.all()
+	r.printStore(c)
+	progress := r.progress(len(heads), "scanning")
 	scan := c.Scan
 	if whole {
 		scan = c.ScanAll
 	}
-	for f := range scan(cmd.Context(), heads) {
+	for f := range scan(ctx, heads) {
 		r.add(f)
 		progress.step()
 	}
 	progress.clear()
-	if err := cmd.Context().Err(); err != nil {
+	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if a.asJSON {
-		a.answer = map[string]any{"store": c.Store().Root, "agentVersion": c.AgentVersion(), "profile": c.Profile(), "sessions": nonNil(r.json)}
-	} else {
-		all, err := c.Sessions(cmd.Context())
+	r.version, r.profile = c.AgentVersion(), c.Profile()
+	if !r.asJSON {
+		all, err := c.Sessions(ctx)
 		if err != nil {
 			return err
 		}
 		r.print(all)
 	}
 	if whole {
-		if err := a.scanOrphans(cmd.Context(), c, f.all); err != nil {
-			return err
-		}
+		return r.scanOrphans(ctx, c, r.flags.all)
 	}
-	return scanError(r.summary)
+	return nil
 }
 
 // A scanReport is what a scan shows.
@@ -132,11 +164,14 @@ type scanReport struct {
 	flags   scanFlags
 	classes []repair.Class // only findings of these; nil for all
 	named   bool           // the user named the sessions
+	several bool           // there are several agents
 
 	summary mend.Summary
 	shown   []mend.Finding
 	json    []sessionJSON
 	fixable int // sessions that are latent, and of which a fix is known
+
+	version, profile string // that were diagnosed for
 }
 
 // add adds what was found in a session.

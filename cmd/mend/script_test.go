@@ -18,6 +18,7 @@ import (
 
 	"mend"
 	"mend/agent/opencode/tree"
+	"mend/internal/claude"
 	"mend/internal/damage"
 	"mend/journal"
 	"mend/repair"
@@ -36,6 +37,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE CMD    run a command that must exit with the code
 //	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE, $SESSION
+//	claude NAME       write a transcript of Claude Code with that damage of [claude.Damages]; sets $STORE, $SESSION
 //	damage NAME...     apply damages of [damage.Table] to it
 //	snap NAME         remember names, bytes and modes of the whole store
 //	same NAME         fail unless the store is the same as at snap NAME
@@ -71,7 +73,7 @@ func runStories(t *testing.T, dir, version string) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"exits": cmdExits, "store": cmdStore, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
+			"exits": cmdExits, "store": cmdStore, "claude": cmdClaude, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
 			"crash": cmdCrash, "schema": cmdSchema,
 		},
 	})
@@ -106,6 +108,17 @@ func cmdStore(ts *testscript.TestScript, _ bool, args []string) {
 		store = filepath.Join(dir, "opencode", "storage")
 	}
 	ts.Setenv("STORE", store)
+}
+
+func cmdClaude(ts *testscript.TestScript, _ bool, args []string) {
+	broken := claude.New()
+	claude.ByName(args[0]).Apply(broken)
+	store := filepath.Join(ts.Getenv("HOME"), ".claude")
+	dir := filepath.Join(store, "projects", "-home-user-src-corpus-work")
+	ts.Check(os.MkdirAll(dir, 0o700))
+	ts.Check(os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), broken.Bytes(), 0o600))
+	ts.Setenv("STORE", store)
+	ts.Setenv("SESSION", claude.Session)
 }
 
 func cmdDamage(ts *testscript.TestScript, _ bool, names []string) {

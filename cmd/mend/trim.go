@@ -155,7 +155,7 @@ func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repa
 
 // openSession opens the store and returns the session that the user names or picks.
 func (a *app) openSession(cmd *cobra.Command, names []string, write bool) (*mend.Client, session.Head, error) {
-	c, err := a.open(cmd, write)
+	c, err := a.openFor(cmd, write, names...)
 	if err != nil {
 		return nil, session.Head{}, err
 	}

@@ -124,6 +124,16 @@ type Damage struct {
 	Before  int
 }
 
+// ByName returns the damage with that name. It panics if there is none.
+func ByName(name string) Damage {
+	for _, d := range Damages {
+		if d.Name == name {
+			return d
+		}
+	}
+	panic("no damage " + name)
+}
+
 func parent(uuid string, to any) func(*Transcript) {
 	return func(t *Transcript) { t.edit(uuid, func(r map[string]any) { r["parentUuid"] = to }) }
 }

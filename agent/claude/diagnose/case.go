@@ -17,7 +17,7 @@ type Source struct {
 	Ref     session.Ref // of the transcript as a whole
 	Data    []byte
 	Version string // of the program that will load it; "" for the one that wrote last
-	Busy    bool
+	Busy    string // why the session is in use; "" if it is not
 	Texts   Texts
 }
 
@@ -135,7 +135,10 @@ func (c *Case) Conversation() *transcript.Conversation { return c.conv }
 func (c *Case) Findings() *repair.Findings { return &c.findings }
 
 // Busy implements [repair.Case].
-func (c *Case) Busy() bool { return c.base.Busy }
+func (c *Case) Busy() bool { return c.base.Busy != "" }
+
+// WhyBusy implements [repair.BusyExplainer].
+func (c *Case) WhyBusy() string { return c.base.Busy }
 
 // Has implements [repair.Case].
 func (c *Case) Has(ref session.Ref) bool {
