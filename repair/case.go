@@ -31,14 +31,14 @@ type Draft interface {
 	// Apply edits the draft. After an error the draft is as before; a [*RefusalError] says
 	// why this fix must not be applied.
 	Apply(f Finding, x Fix) (Edit, error)
-	// Undo takes an edit back. Later edits of other messages stay; those of the same
-	// message were taken back before.
+	// Undo undoes an edit. Later edits of other messages stay; those of the same message
+	// were undone before.
 	Undo(e Edit)
 	// Case returns the session with the edits of the draft.
 	Case() Case
 }
 
-// An Edit is what a draft remembers of an edit, to take it back.
+// An Edit is what a draft needs to undo an edit.
 type Edit any
 
 // A Fix is one way to fix a finding.

@@ -28,15 +28,15 @@ type Diagnosis struct {
 // Same reports whether both are of the same finding of a session.
 func (d Diagnosis) Same(o Diagnosis) bool { return d.finding == o.finding }
 
-// Options is what an agent needs to know, besides the session, to tell what is wrong with
-// it. The engine reads none of it.
+// Options are what a diagnosis depends on besides the session. The agent reads them, not
+// the engine.
 type Options struct {
-	// Now is when the session is diagnosed, and when the next prompt is typed. No fix
-	// depends on it but by which messages come before that prompt. The zero time is
-	// after everything in the session.
+	// Now is when the session is diagnosed, and when the next prompt is typed. Fixes
+	// depend on it only through the messages that come before that prompt. The zero time
+	// is after everything in the session.
 	Now time.Time
-	// WrongClock says that Now is used only to tell whether the session is busy. The
-	// prompt is then after everything in the session.
+	// WrongClock says that Now decides only whether the session is busy. The prompt is
+	// then after everything in the session.
 	WrongClock bool
 
 	Version  string // of the agent that will read the store, such as "1.1.53"; "" for the newest known
@@ -55,8 +55,8 @@ func (o Options) Typed() time.Time {
 // with the fix that holds: it was tried on a copy.
 func Diagnose(c Case) []Diagnosis { return diagnose(c, origin{}) }
 
-// diagnose tries the fixes of what is broken first, then on top of them those of the
-// rest, which is the order in which a user would ask for them.
+// diagnose tries the fixes of broken findings first, and then those of the others on
+// top of them, as a user would ask for them.
 func diagnose(c Case, o origin) []Diagnosis {
 	findings := c.Findings().list
 	if len(findings) == 0 {
@@ -87,8 +87,8 @@ func diagnose(c Case, o origin) []Diagnosis {
 	return ds
 }
 
-// dedupe returns the diagnoses without those of a class that the record has already: a
-// fault may break several rules, and the first is the one that shows.
+// dedupe returns the diagnoses with one of each class for a record: a fault may break
+// several rules, and the first is the one that shows.
 func dedupe(ds []Diagnosis) []Diagnosis {
 	type fault struct {
 		class Class
@@ -104,8 +104,8 @@ func dedupe(ds []Diagnosis) []Diagnosis {
 	})
 }
 
-// sortDiagnoses sorts diagnoses by what they are about: the session, then message by message,
-// those of one message as they were found, the worst first.
+// sortDiagnoses sorts diagnoses: those of the session, then those of each message in
+// order, the worst first.
 func sortDiagnoses(c Case, ds []Diagnosis) {
 	order, n := map[string]int{}, 0
 	for r := range c.Records {

@@ -7,7 +7,7 @@ type Finding struct {
 	Code  string      // of the agent's rule that found it
 	Ref   session.Ref // the record at fault; the zero Ref if there is none
 	Says  string      // what the provider says, or what was found
-	Which string      // tells findings of one code and record apart
+	Which string      // distinguishes findings of one code and record
 	Shows string      // the provider's rule that is broken, if that is not Code
 
 	Class    Class
@@ -44,9 +44,9 @@ type Findings struct {
 	counts   map[place]int
 	index    map[key]int // in list
 
-	// Hides, if not nil, reports whether under the setting findings with the code may be
-	// hidden by another one, such as one that ends the agent before it sends a request.
-	// What a fix uncovers there it has not caused.
+	// Hides, if not nil, reports whether findings with the code may be hidden under the
+	// setting by another one, such as a failure of the agent before it sends a request. A
+	// fix does not cause what it uncovers.
 	Hides func(setting int, code string) bool
 	// Once, if not nil, reports whether a message with several findings with the code is
 	// no worse than one with a single one.

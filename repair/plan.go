@@ -17,9 +17,9 @@ type Request struct {
 	Latent  bool
 	Classes []Class
 	Error   *APIError
-	All     bool    // with Error: all of its kind, also where only the provider can tell what is at fault
+	All     bool    // with Error: all of its kind, even if only the provider can know which record is at fault
 	Except  []Class // left alone, unless Error is about them
-	Force   bool    // although the agent is working in the session
+	Force   bool    // even if the agent is working in the session
 	// Unattended says that the user cannot be asked: what may be the user's own, such as
 	// a file beside the records, stays where it is.
 	Unattended bool
@@ -32,10 +32,10 @@ type Request struct {
 type Result struct {
 	Plan      change.Plan // without ops if there is nothing to fix, or nothing that can be
 	After     Case        // the session as the plan leaves it
-	Fixed     []Diagnosis // gone by the plan
+	Fixed     []Diagnosis // removed by the plan
 	Remaining []Diagnosis // what is wrong with After, asked for or not
-	Unfixable []Diagnosis // what was asked for and has no fix that holds; also in Remaining
-	Suspects  []Diagnosis // what is left of the kind of the error, where only the provider can tell whether it is at fault
+	Unfixable []Diagnosis // requested, but without a fix that holds; also in Remaining
+	Suspects  []Diagnosis // remaining findings of the kind of the error, of which only the provider can know whether they are its cause
 	All       bool        // Request.All, for an error
 	Proof     []Proof     // what After shows in every setting; nil if the case is no [Prover]
 }
@@ -43,11 +43,11 @@ type Result struct {
 // ErrBusy says that the agent is at work in the session.
 var ErrBusy = errors.New("the agent is using this session")
 
-// Plan makes the smallest plan that fixes what is asked for in the session with that
-// id. Every fix in it was tried on a copy, which was examined again under every setting:
-// what it is for is gone, and nothing is wrong that was not before. The plan of a
-// healthy session has no ops, nor has a second plan after the first, but for an error
-// that is no more. Records that no diagnosis is about, nor its fix by name, never change.
+// Plan makes the smallest plan that fixes what is requested in the session with that
+// id. Each of its fixes was tried on a copy and proved under every setting: its finding
+// is gone and nothing new is wrong. The plan of a healthy session has no ops. Neither
+// has a second plan after the first, except for an error that does not occur any more.
+// Only records that a diagnosis or its fix names change.
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
 func Plan(id string, c Case, req Request) (Result, error) {
@@ -57,7 +57,7 @@ func Plan(id string, c Case, req Request) (Result, error) {
 		}
 		return Result{}, fmt.Errorf("planning for %s: %w", id, ErrBusy)
 	}
-	before := slices.Collect(c.Records) // c itself is not kept: what it remembers takes more memory than the session
+	before := slices.Collect(c.Records) // instead of c, whose caches take more memory than the session
 	o := origin{}
 	t, fixed, failed := repeatUntilStable(c, o, req)
 	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
@@ -95,14 +95,15 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	return c
 }
 
-// maxPasses is far more often than a repair lets show what the one before did not.
+// maxPasses is far more than any session needs: each pass fixes what the one before
+// uncovered.
 const maxPasses = 8
 
-// repeatUntilStable carries the request out until that changes nothing any more, and returns
-// the last search, what is fixed then and what has no fix. A repaired session may be one
-// that is sent in another way, such as with thinking, and so have other findings. What
-// an error names is fixed once, since the request that it was for is another then; after
-// it all that is broken is, since one error names one place.
+// repeatUntilStable carries out the request until nothing changes. It returns the last
+// search, what is fixed and what has no fix. A repaired session may be sent in another
+// way, such as with thinking, and then has other findings. What an error names is fixed
+// once, because its request is then another; after it all that is broken is fixed,
+// because an error names one place.
 func repeatUntilStable(c Case, o origin, req Request) (t *search, fixed, failed []Diagnosis) {
 	rest := req
 	rest.Error = nil
@@ -123,7 +124,7 @@ func repeatUntilStable(c Case, o origin, req Request) (t *search, fixed, failed 
 		gone[d.finding] = true
 	}
 	failed = slices.DeleteFunc(append(failed, t.failed...), func(d Diagnosis) bool { return gone[d.finding] })
-	left := map[key]bool{} // one may have come back with the fix of another
+	left := map[key]bool{} // a finding may have returned with the fix of another
 	for _, f := range t.findings.list {
 		left[f.at(o.first(f.Ref))] = true
 	}
@@ -138,7 +139,7 @@ func reset(c Case) Case {
 	return c
 }
 
-// fixRequested fixes what the request wants.
+// fixRequested fixes what is requested.
 func fixRequested(c Case, o origin, req Request) *search {
 	switch {
 	case req.Error != nil:
@@ -151,8 +152,8 @@ func fixRequested(c Case, o origin, req Request) *search {
 	})
 }
 
-// fixError fixes what an API error is about: the findings of its kind at the record that
-// it names, or else, or where all are asked for, all of its kind.
+// fixError fixes what an API error is about: the findings of its kind at the record
+// that it names. If there are none, or with all, it fixes all of its kind.
 func fixError(c Case, o origin, e APIError, all bool) *search {
 	b, ok := c.(Blamer)
 	if !ok {
@@ -175,8 +176,8 @@ func fixError(c Case, o origin, e APIError, all bool) *search {
 	return newSearch(c, o, 0, kind)
 }
 
-// sameKind returns which findings the error is about: those of its rule, or else of its
-// class.
+// sameKind returns the findings that the error is about: those of its rule, or if there
+// are none, those of its class.
 func sameKind(c Case, e APIError) wanted {
 	exact := func(_ Case, f Finding) bool { return e.Rule != "" && (f.Code == e.Rule || f.Shows == e.Rule) }
 	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {
@@ -186,7 +187,7 @@ func sameKind(c Case, e APIError) wanted {
 }
 
 // suspects returns the findings of the kind of the error of which only the provider can
-// tell whether they are its cause.
+// know whether they are its cause.
 func suspects(c Case, o origin, e APIError) (ds []Diagnosis) {
 	b, ok := c.(Blamer)
 	if !ok {

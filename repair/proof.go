@@ -6,9 +6,9 @@ import (
 	"mend/session"
 )
 
-// judge splits the trials into those that proved themselves and the others: the finding
-// is gone under every setting, and nothing is there that was not before. The trials of
-// one message hold together or not at all.
+// judge splits the trials into those that hold and the others. A trial holds if its
+// finding is gone under every setting and nothing new is wrong. The trials of one
+// message hold together or not at all.
 func (s *search) judge(trials []*trial, news []place, after Case) (good, bad []*trial) {
 	to := renamed(s.c, after)
 	failed := map[string]bool{}
@@ -26,8 +26,8 @@ func (s *search) judge(trials []*trial, news []place, after Case) (good, bad []*
 	return good, bad
 }
 
-// isFixed reports whether the finding is no more: neither at its record nor, where that
-// got another ref, at the record under that ref; to is of [renamed].
+// isFixed reports whether the finding is gone: at its record, and at the ref that its
+// record has now. to is of [renamed].
 func (s *search) isFixed(f Finding, to map[session.Ref]session.Ref, after Case) bool {
 	left := after.Findings()
 	if left.has(f.key()) {
@@ -39,11 +39,11 @@ func (s *search) isFixed(f Finding, to map[session.Ref]session.Ref, after Case) 
 	if f.Ref.Kind != session.KindPart || after.Has(f.Ref) {
 		return true
 	}
-	return !s.newPartFindings(left)[place{code: f.Code, message: f.Ref.Message}] // it may have moved, fault and all
+	return !s.newPartFindings(left)[place{code: f.Code, message: f.Ref.Message}] // the part may have moved with the fault
 }
 
-// newPartFindings returns the places of later findings about parts that are not in the session
-// now.
+// newPartFindings returns the places of new findings in parts that the session did not
+// have before.
 func (s *search) newPartFindings(left *Findings) map[place]bool {
 	if between := [2]*Findings{s.findings, left}; s.lastPair != between {
 		s.lastPair, s.newPlaces = between, map[place]bool{}
@@ -56,15 +56,16 @@ func (s *search) newPartFindings(left *Findings) map[place]bool {
 	return s.newPlaces
 }
 
-// mayCause reports whether what is new at p may be the trial's doing.
+// mayCause reports whether the trial may be the cause of what is new at p.
 func (tr *trial) mayCause(p place) bool { return tr.fix.Whole || tr.Ref.Message == p.message }
 
 func anyMayCause(trials []*trial, p place) bool {
 	return slices.ContainsFunc(trials, func(tr *trial) bool { return tr.mayCause(p) })
 }
 
-// newPlacesIn returns where there is more wrong than before the trials, by the counts after
-// them: by message, or under a fix that may have given messages other ids, in all.
+// newPlacesIn returns the places with more findings than before the trials. is has the
+// counts after them. For a fix that may give messages other ids it counts without
+// messages.
 func (s *search) newPlacesIn(trials []*trial, is map[place]int) []place {
 	was := s.findings.counts
 	if len(trials) == 1 && trials[0].fix.Whole {
@@ -79,8 +80,8 @@ func (s *search) newPlacesIn(trials []*trial, is map[place]int) []place {
 	return more
 }
 
-// isWorse reports whether the session is worse with what is new at p: not if it was hidden
-// before under a setting that is not in use.
+// isWorse reports whether the session is worse with what is new at p. It is not if p
+// may have been hidden before under a setting that is not in use.
 func (s *search) isWorse(p place) bool {
 	if s.findings.Once != nil && s.findings.Once(p.code) {
 		return s.findings.counts[p] == 0
@@ -88,9 +89,9 @@ func (s *search) isWorse(p place) bool {
 	return p.setting == InUse || !s.findings.hides(p)
 }
 
-// uncovered splits what is new into that to be judged, and that which the trials have
-// uncovered under the setting in use, and which has to be fixed with it. What they have
-// uncovered under others is in neither: it is no worse than what was there.
+// uncovered splits new places into those to be judged, and those that the trials have
+// uncovered under the setting in use, which have to be fixed with them. What they have
+// uncovered under other settings is in neither.
 func (s *search) uncovered(trials []*trial, news []place) (judged, uncovered []place) {
 	for _, p := range news {
 		switch {
@@ -103,8 +104,9 @@ func (s *search) uncovered(trials []*trial, news []place) (judged, uncovered []p
 	return judged, uncovered
 }
 
-// isCausedBy reports whether the finding of a later case came with the trials, and is to be
-// fixed with them. since has the refs that records have had since the trials.
+// isCausedBy reports whether the trials caused or uncovered a finding of a later case,
+// so that it has to be fixed with them. since has the refs that records got since the
+// trials.
 func (s *search) isCausedBy(trials []*trial, f Finding, after Case, since origin) bool {
 	k := f.at(since.first(f.Ref))
 	was := s.findings.settingsOf(k)
@@ -117,7 +119,7 @@ func (s *search) isCausedBy(trials []*trial, f Finding, after Case, since origin
 	return false
 }
 
-// countsBefore returns the counts of the findings by the ids that messages had first.
+// countsBefore returns the counts of the findings by the first ids of the messages.
 func countsBefore(v *Findings, since origin) map[place]int {
 	ids := map[string]string{}
 	for is, was := range since {
@@ -135,7 +137,7 @@ func countsBefore(v *Findings, since origin) map[place]int {
 	return counts
 }
 
-// withoutMessages returns the counts without regard to messages.
+// withoutMessages returns the counts summed over all messages.
 func withoutMessages(counts map[place]int) map[place]int {
 	sums := map[place]int{}
 	for p, n := range counts {

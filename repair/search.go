@@ -10,38 +10,37 @@ import (
 	"mend/session"
 )
 
-// A search looks for fixes of a session's findings, on a copy. It goes in rounds: in
-// each one fix is tried for one finding of every message, and where that says nothing of
-// the others also for those like it. Then the session is examined once more, and a fix
-// stays only if it is proved ([search.judge]). So the cost is that of a few examinations,
-// however many findings there are.
+// A search looks for fixes of a session's findings on a copy. In each round it tries
+// one fix for one finding of every message, and for findings that are fixed alike. Then
+// the copy is examined once, and only fixes that hold stay ([search.judge]). So the
+// cost is that of a few examinations, however many findings there are.
 type search struct {
-	fixed, failed []Diagnosis // as they were found first
+	fixed, failed []Diagnosis // with the refs of the original session
 	changed       bool        // a fix was kept
 
 	c         Case // with the fixes that were kept
 	findings  *Findings
 	wanted    wanted
-	depth     int // of searches for what a fix leaves behind
+	depth     int // of nested searches for what a fix caused
 	origin    origin
-	original  map[key]Diagnosis // of the findings that the first fixes left; nil before these
-	tried     map[key]int       // how many of its attempts did not hold; see [attempts]
-	reasons   map[key]string    // why the last of them did not, where that is worth telling
-	advised   map[key]bool      // that also says what the user can do
-	refused   string            // why a fix of several messages, which may be for more than its finding, is not tried
-	limit     int               // of fixes in a round, where some got in each other's way; 0 for none
+	original  map[key]Diagnosis // of the findings that the first fixes left; nil in the first search
+	tried     map[key]int       // number of attempts that did not hold; see [attempts]
+	reasons   map[key]string    // why the last of them did not hold, if a user should know
+	advised   map[key]bool      // the reason says what the user can do
+	refused   string            // why fixes of several messages are not tried
+	limit     int               // of fixes in a round; 0 for none
 	lastPair  [2]*Findings      // see [search.newPartFindings]
 	newPlaces map[place]bool    // see [search.newPartFindings]
-	alone     map[string]bool   // the messages in which fixes did, so that one is tried at a time
+	alone     map[string]bool   // messages in which fixes conflicted: one is tried at a time
 }
 
-// wanted reports whether a finding of the case is to be fixed.
+// A wanted reports whether a finding of the case is to be fixed.
 type wanted func(Case, Finding) bool
 
-// An origin has the refs under which records with new ids were found first.
+// An origin maps the refs of records with new ids to their original refs.
 type origin map[session.Ref]session.Ref
 
-// first returns the ref under which the record was found first.
+// first returns the original ref of a record.
 func (o origin) first(ref session.Ref) session.Ref {
 	if was, ok := o[ref]; ok {
 		return was
@@ -49,13 +48,14 @@ func (o origin) first(ref session.Ref) session.Ref {
 	return ref
 }
 
-// maxAttempts is more than any finding has attempts.
+// maxAttempts is more than the attempts of any finding.
 const maxAttempts = 1 << 20
 
-// maxDepth is how often a fix may need other fixes to hold.
+// maxDepth is the number of nested searches.
 const maxDepth = 2
 
-// newSearch fixes what is wanted and can be fixed. It adds to o.
+// newSearch fixes what is wanted, as far as fixes hold. It adds to o the refs of
+// records that fixes rename.
 func newSearch(c Case, o origin, depth int, w wanted) *search {
 	s := &search{c: c, findings: c.Findings(), wanted: w, depth: depth, origin: o}
 	s.tried, s.reasons, s.advised, s.alone = map[key]int{}, map[key]string{}, map[key]bool{}, map[string]bool{}
@@ -79,12 +79,10 @@ func newSearch(c Case, o origin, depth int, w wanted) *search {
 	return s
 }
 
-// maxRounds is far more rounds than n findings need: every fix of every finding, and
-// again after each fix that is kept. No session can keep mend busy for ever.
+// maxRounds is far more rounds than n findings need, so that a search always ends.
 func maxRounds(n int) int { return 64 + 16*n }
 
-// describe returns the diagnosis of a finding of the session, with the ref under which
-// the record was found first.
+// describe returns the diagnosis of a finding with its original ref.
 func (s *search) describe(f Finding) Diagnosis { return describe(s.c, s.origin, f) }
 
 func describe(c Case, o origin, f Finding) Diagnosis {
@@ -100,15 +98,15 @@ type trial struct {
 	edit Edit
 }
 
-// An attempt is a fix that is tried for a finding: by itself, or together with the fixes
-// of what it leaves behind.
+// An attempt is a fix that is tried for a finding, alone or together with fixes of what
+// it causes.
 type attempt struct {
 	fix      Fix
 	together bool
 }
 
-// attempts returns those for a finding that has these fixes. Of fixes that lose the same
-// each is tried by itself before any of them is tried together with others.
+// attempts returns the attempts for these fixes. Of fixes with the same loss each is
+// tried alone before one is tried together with others.
 func attempts(fixes []Fix) (all []attempt) {
 	for i, x := range fixes {
 		all = append(all, attempt{x, false})
@@ -125,13 +123,12 @@ func attempts(fixes []Fix) (all []attempt) {
 	return all
 }
 
-// independent reports whether the trial changes no message but its own, its position included,
-// and so may be tried with others that do the same.
+// independent reports whether the trial changes only its own message and the position
+// of that. It may be tried with others that do the same.
 func (tr *trial) independent() bool { return tr.fix.Whole && tr.fix.Alike }
 
-// round tries fixes, and reports whether there was one to try. Those that do not hold
-// beside others which do are tried again on top of these: a fix is given up only for
-// what it does to the session with the fixes that were kept.
+// round tries fixes, and reports whether there was one to try. Fixes that do not hold
+// beside others are tried again after these are kept.
 func (s *search) round() bool {
 	d := s.c.Draft()
 	trials := s.apply(d)
@@ -155,8 +152,8 @@ func (s *search) round() bool {
 	return true
 }
 
-// tryTogether tries fixes together with those of what they leave behind, and fewer of
-// them if that does not hold.
+// tryTogether tries fixes together with those of what they cause. If they do not hold,
+// the next round tries fewer.
 func (s *search) tryTogether(trials []*trial) {
 	switch {
 	case s.applyTogether(trials):
@@ -169,10 +166,10 @@ func (s *search) tryTogether(trials []*trial) {
 	}
 }
 
-// dropFailing takes back the trials in the draft that do not hold, and returns those that do,
-// with the case of the draft then. It returns no case where there is more wrong than the
-// trials can have caused: which of them did shows among fewer; nor where they were kept,
-// with the fixes of what they uncovered.
+// dropFailing undoes the trials in the draft that do not hold, and returns those that
+// hold, with the case of the draft. It returns no case if more is wrong than these
+// trials can have caused: a round with fewer shows which did. It also returns none if
+// they were kept with fixes of what they uncovered.
 func (s *search) dropFailing(d Draft, trials []*trial) (good, bad []*trial, after Case) {
 	for len(trials) > 0 {
 		after = d.Case()
@@ -188,7 +185,7 @@ func (s *search) dropFailing(d Draft, trials []*trial) (good, bad []*trial, afte
 		}
 		good, failed := s.judge(trials, news, after)
 		switch {
-		case len(failed) > 0: // the others are judged without them
+		case len(failed) > 0: // judge the others without them
 		case len(uncovered) == 0:
 			return good, bad, after
 		case s.applyTogether(good):
@@ -207,8 +204,8 @@ func (s *search) dropFailing(d Draft, trials []*trial) (good, bad []*trial, afte
 	return nil, bad, after
 }
 
-// judgeIndependent is [search.dropFailing] for trials that move or remove messages, and so
-// may affect every message: all of them hold, or fewer are tried.
+// judgeIndependent is [search.dropFailing] for trials that move or remove messages, and
+// so may affect every message. If not all of them hold, the next round tries fewer.
 func (s *search) judgeIndependent(trials []*trial, news []place, after Case) (good, bad []*trial, now Case) {
 	to := renamed(s.c, after)
 	switch {
@@ -224,8 +221,8 @@ func (s *search) judgeIndependent(trials []*trial, news []place, after Case) (go
 	return nil, nil, nil
 }
 
-// giveUp passes on to the next attempt for the findings whose fixes do not hold. Where
-// there were several in a message, each is tried alone first.
+// giveUp goes on to the next attempt for findings whose fixes do not hold. If a message
+// has several, each is tried alone first.
 func (s *search) giveUp(bad []*trial) {
 	count := map[string]int{}
 	for _, tr := range bad {
@@ -240,11 +237,11 @@ func (s *search) giveUp(bad []*trial) {
 	}
 }
 
-// apply edits the draft: the next fix of one wanted finding of every message, and of
-// those that are fixed alike in its other parts. A fix that changes more than its
-// message is applied alone, or with others that are alike.
+// apply edits the draft: it applies the next fix of one wanted finding of every
+// message, and of others in the message that are fixed alike. A fix that changes more
+// than its message is applied alone, or only with others that move or remove messages.
 func (s *search) apply(d Draft) (trials []*trial) {
-	kind, busy := map[string]string{}, map[session.Ref]bool{} // of the findings that may still be tried in a message that had one
+	kind, busy := map[string]string{}, map[session.Ref]bool{} // of further findings that may be tried in a message with one
 	for i := range s.findings.list {
 		f := &s.findings.list[i]
 		code, begun := kind[f.Ref.Message]
@@ -257,7 +254,7 @@ func (s *search) apply(d Draft) (trials []*trial) {
 			whole := len(trials) > 0 && (x.Whole || trials[0].fix.Whole)
 			many := len(trials) > 0 && tr.independent() && trials[0].independent()
 			if whole && !many || begun && !x.Alike || len(trials) > 0 && a.together != trials[0].together {
-				break // its turn comes
+				break // it is tried in a later round
 			}
 			var err error
 			if tr.edit, err = d.Apply(*f, x); err != nil {
@@ -278,7 +275,7 @@ func (s *search) apply(d Draft) (trials []*trial) {
 	return trials
 }
 
-// reject passes on to the next fix after the one of the trial could not be applied.
+// reject goes on to the next attempt because the fix could not be applied.
 func (s *search) reject(tr *trial, err error) {
 	s.tried[tr.key()]++
 	var r *RefusalError
@@ -303,7 +300,7 @@ func (s *search) next(d Draft, f Finding) (attempt, bool) {
 	return attempt{}, false
 }
 
-// fixes returns the ways to fix the finding: none where the agent refuses them all.
+// fixes returns the fixes of the finding, none if the agent refuses them all.
 func (s *search) fixes(f Finding, d Draft) []Fix {
 	fixes, err := s.c.Fixes(f, d)
 	var r *RefusalError
@@ -314,7 +311,7 @@ func (s *search) fixes(f Finding, d Draft) []Fix {
 	return fixes
 }
 
-// refuse notes why a finding is not fixed now.
+// refuse keeps the reason why a finding is not fixed.
 func (s *search) refuse(f Finding, r *RefusalError) {
 	s.reasons[f.key()] = r.Why
 	if r.Helps {
@@ -322,17 +319,17 @@ func (s *search) refuse(f Finding, r *RefusalError) {
 	}
 }
 
-// hasAlternative reports whether a later fix for the same finding loses no more: it is tried
-// before this one is tried with others.
+// hasAlternative reports whether the next attempt loses no more and is tried alone: it
+// comes before this fix is tried together with others.
 func (s *search) hasAlternative(tr *trial) bool {
 	all := attempts(s.fixes(*tr.Finding, nil))
 	n := s.tried[tr.key()] + 1
 	return n < len(all) && !all[n].together
 }
 
-// applyTogether tries fixes that did not hold once more, without others that were tried
-// beside them and with the fixes of what they leave behind, and reports whether that
-// held; if so they are kept.
+// applyTogether applies fixes that did not hold to a new draft, and searches for fixes
+// of what they cause. It reports whether all of these hold together, and keeps them if
+// so.
 func (s *search) applyTogether(trials []*trial) bool {
 	if s.depth == maxDepth {
 		return false
@@ -344,7 +341,7 @@ func (s *search) applyTogether(trials []*trial) bool {
 		}
 	}
 	left := d.Case()
-	since := origin{} // the refs that records have had since the trials
+	since := origin{} // the original refs of the records that the trials renamed
 	for was, is := range renamed(s.c, left) {
 		since[is] = was
 	}
@@ -392,7 +389,7 @@ func join(a, b string) string {
 // keep makes the fixes of the trials final.
 func (s *search) keep(trials []*trial, after Case) {
 	for _, tr := range trials {
-		tr.edit = nil // it is not taken back any more
+		tr.edit = nil // it is not undone any more
 	}
 	to, fix, first := renamed(s.c, after), describeFixed(trials), s.original == nil
 	if first {
@@ -415,8 +412,8 @@ func (s *search) keep(trials []*trial, after Case) {
 	clear(s.tried) // what did not hold before may hold now
 }
 
-// describeFixed returns which of the trials fixed a finding: its own, or else the last one in
-// its message.
+// describeFixed returns a function that describes which trial fixed a finding: its own,
+// or else the last one in its message.
 func describeFixed(trials []*trial) func(*Finding, Diagnosis) Diagnosis {
 	own, beside := map[*Finding]*trial{}, map[string]*trial{}
 	for _, tr := range trials {
@@ -445,7 +442,7 @@ func (s *search) unfixed(f Finding) Diagnosis {
 	return d
 }
 
-// originalDiagnosis returns the diagnosis of the finding as it was first.
+// originalDiagnosis returns the first diagnosis of the finding.
 func (s *search) originalDiagnosis(f Finding) Diagnosis {
 	if d, ok := s.original[f.key()]; ok {
 		return d
@@ -455,8 +452,8 @@ func (s *search) originalDiagnosis(f Finding) Diagnosis {
 
 const whyNone = "mend knows no change that fixes this without breaking something else."
 
-// forkAdvice returns what the user can do about a session that stays broken, "" if nothing
-// is known.
+// forkAdvice returns how the user can continue without what stays broken, "" if that is
+// unknown.
 func (s *search) forkAdvice() string {
 	c, ok := s.c.(Forker)
 	if !ok {
