@@ -41,6 +41,10 @@ type Options struct {
 
 	Version  string // of the agent that will read the store, such as "1.1.53"; "" for the newest known
 	Thinking *bool  // whether the model is asked to think; nil for what the session shows
+
+	// Provider is the name of the API that is asked, as the agent names it; "" for what the
+	// agent will ask, and all to judge by the other ones too.
+	Provider string
 }
 
 // Typed returns when the next prompt is typed; the zero time if that is not known.

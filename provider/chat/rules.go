@@ -192,11 +192,7 @@ func emptyViolations(q request.Request, message func(n int) string) (found []req
 		if !isEmpty(t) {
 			return
 		}
-		v := provider.Violate(n, -1, message(n), t.Blocks...)
-		if len(v.Refs) == 0 {
-			v.Refs = t.Messages
-		}
-		found = append(found, v)
+		found = append(found, request.Violation{Message: message(n), Refs: t.Messages, N: n, M: -1})
 	})
 	return found
 }

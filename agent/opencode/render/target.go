@@ -102,6 +102,46 @@ func isNewGPT(model string) bool {
 	return err != nil || n >= 5
 }
 
+// Compatible is the package of a provider for which the settings name none.
+const Compatible = "@ai-sdk/openai-compatible"
+
+// wellKnownPackages are the packages of the providers that OpenCode's own list has.
+var wellKnownPackages = map[string]string{
+	"anthropic":                "@ai-sdk/anthropic",
+	"google-vertex-anthropic":  "@ai-sdk/google-vertex/anthropic",
+	"openai":                   "@ai-sdk/openai",
+	"azure":                    "@ai-sdk/azure",
+	"azure-cognitive-services": "@ai-sdk/azure",
+	"google":                   "@ai-sdk/google",
+	"google-vertex":            "@ai-sdk/google-vertex",
+	"amazon-bedrock":           "@ai-sdk/amazon-bedrock",
+	"openrouter":               "@openrouter/ai-sdk-provider",
+	"github-copilot":           "@ai-sdk/github-copilot",
+	"vercel":                   "@ai-sdk/gateway",
+	"xai":                      "@ai-sdk/xai",
+	"mistral":                  "@ai-sdk/mistral",
+	"groq":                     "@ai-sdk/groq",
+}
+
+// WellKnown returns the target of a model of a provider of which neither the settings nor the list say
+// anything. OpenCode's own service asks each vendor in its form. A provider with a name of
+// the user's own is taken for Anthropic's if it serves Claude.
+func WellKnown(m request.Model) Target {
+	if npm, ok := wellKnownPackages[m.ProviderID]; ok {
+		return Target{Package: npm}
+	}
+	zen := m.ProviderID == "opencode"
+	switch {
+	case m == (request.Model{}), strings.Contains(m.ProviderID, "anthropic"), strings.Contains(m.ModelID, "claude"):
+		return Target{Package: "@ai-sdk/anthropic"}
+	case zen && strings.HasPrefix(m.ModelID, "gpt-"):
+		return Target{Package: "@ai-sdk/openai"}
+	case zen && strings.HasPrefix(m.ModelID, "gemini-"):
+		return Target{Package: "@ai-sdk/google"}
+	}
+	return Target{Package: Compatible}
+}
+
 // ownMetadata returns what the provider of the request stored with a part: nothing if
 // another model wrote it.
 func (a *assistantDraft) ownMetadata(p part) js.Value {
