@@ -34,6 +34,9 @@ type Options struct {
 	// Thinking says whether the model is asked to think in the next request; nil
 	// for what the session shows.
 	Thinking *bool
+	// Provider is the API that is asked next, as its agent names it; "" for what the agent
+	// will ask, and all to judge sessions by the other ones too.
+	Provider string
 
 	// Now returns the time, which says whether a session is busy and dates entries; nil
 	// for the system's clock.
@@ -166,7 +169,7 @@ func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.lis
 
 // repairOptions returns the options of a diagnosis.
 func (c *Client) repairOptions() repair.Options {
-	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking}
+	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider}
 }
 
 // withOptions returns the request with the options of the client, except that it keeps a

@@ -23,6 +23,7 @@ var ErrNoSession = errors.New("no such session")
 type Finding struct {
 	Session   session.Head // without its messages
 	Busy      bool         // the agent is working in it
+	Provider  string       // the API that it was diagnosed for, as its agent names it
 	Thinking  bool         // it was diagnosed for a model that is asked to think
 	Diagnoses []repair.Diagnosis
 	Err       error // why the session could not be examined; the rest is then empty
@@ -94,18 +95,28 @@ type examined struct {
 // and else reads the session.
 func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.Head) examined {
 	began := c.clock()
-	if r, ok := s.Lookup(ctx, head, c.opt.Now()); ok {
-		return examined{Finding{Session: head, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}
+	settings := c.headSettings(head)
+	if r, ok := s.Lookup(ctx, head, c.opt.Now()); ok && r.Settings == settings {
+		return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}
 	}
 	e, err := c.diagnose(ctx, head)
 	if err != nil {
 		return examined{Finding: Finding{Session: head, Err: err}}
 	}
-	r := scancache.Result{From: e.From.UnixMilli(), Until: e.Until.UnixMilli(), Idle: e.Idle, Thinking: e.Thinking, Diagnoses: e.Diagnoses}
+	r := scancache.Result{From: e.From.UnixMilli(), Until: e.Until.UnixMilli(), Idle: e.Idle, Settings: settings, Provider: e.Provider, Thinking: e.Thinking, Diagnoses: e.Diagnoses}
 	if e.Lasts && scancache.Distinct(e.Stamp, began) {
 		r.Stamp = e.Stamp.Sum
 	}
-	return examined{Finding{Session: head, Busy: e.Busy, Thinking: e.Thinking, Diagnoses: e.Diagnoses}, r}
+	return examined{Finding{Session: head, Busy: e.Busy, Provider: e.Provider, Thinking: e.Thinking, Diagnoses: e.Diagnoses}, r}
+}
+
+// headSettings identifies what a finding in the session depends on besides the settings of
+// the scan.
+func (c *Client) headSettings(head session.Head) string {
+	if st, ok := c.store.(agent.Scanner); ok {
+		return st.HeadSettings(head)
+	}
+	return ""
 }
 
 // diagnose reads a session and diagnoses it.

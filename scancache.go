@@ -54,6 +54,9 @@ func (c *Client) scanSettings() string {
 		thinking = fmt.Sprint(*c.opt.Thinking)
 	}
 	settings := fmt.Sprintf("agent %s, thinking %s", c.AgentVersion(), thinking)
+	if c.opt.Provider != "" {
+		settings += ", provider " + c.opt.Provider
+	}
 	if st, ok := c.store.(agent.Scanner); ok {
 		settings += ", " + st.Settings()
 	}

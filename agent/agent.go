@@ -80,15 +80,19 @@ type Scanner interface {
 	Held(ctx context.Context) (time.Time, error)
 	// Examine diagnoses a session of List.
 	Examine(ctx context.Context, head session.Head, o repair.Options) (Examination, error)
-	// Settings identifies what a diagnosis depends on besides the records, the options
-	// and the build of mend.
+	// Settings identifies what every diagnosis depends on besides the records, the options
+	// and the build of mend. It is called once before a scan.
 	Settings() string
+	// HeadSettings identifies what the diagnosis of a session of List depends on besides
+	// that; "" for nothing.
+	HeadSettings(head session.Head) string
 }
 
 // An Examination is what was found in a session, and how long that is valid.
 type Examination struct {
-	Busy      bool // the agent is working in the session
-	Thinking  bool // the session was diagnosed for a model that is asked to think
+	Busy      bool   // the agent is working in the session
+	Thinking  bool   // the session was diagnosed for a model that is asked to think
+	Provider  string // the API that is asked next, as the agent names it
 	Diagnoses []repair.Diagnosis
 
 	Lasts       bool          // valid as long as the stamp and the rest of this say; else not after this scan
@@ -123,6 +127,21 @@ type Forecast struct {
 	Violations []request.Violation // the first is the one that shows
 	Version    string              // of the profile
 	Thinking   bool                // the model is asked to think
+
+	Provider string // the API that is asked, as the agent names it
+	JSON     []byte // the request in the provider's form
+	Place    Place
+}
+
+// A Place is how the errors of a provider number the turns of a request and their blocks:
+// formats with one number.
+type Place struct{ Turn, Block string }
+
+// A ProviderChooser is an Agent of which a user can choose the provider that a session is
+// judged by.
+type ProviderChooser interface {
+	// Providers returns the names that [repair.Options].Provider may have.
+	Providers() []string
 }
 
 // A Stager is a Store in which a change that was cut leaves files.

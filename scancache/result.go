@@ -19,6 +19,9 @@ type Result struct {
 	Until int64 `json:"until"`
 	Idle  bool  `json:"idle,omitzero"` // valid only while no process has the store open
 
+	Settings string `json:"settings,omitzero"` // that hold only for the session; other ones make the result invalid
+	Provider string `json:"provider,omitzero"` // that the session was diagnosed for
+
 	Thinking  bool               `json:"thinking,omitzero"` // diagnosed for a model that is asked to think
 	Diagnoses []repair.Diagnosis `json:"diagnoses,omitempty"`
 }
@@ -29,7 +32,7 @@ func (r *Result) validAt(t time.Time) bool {
 }
 
 func (r *Result) sameState(o *Result) bool {
-	return r.Stamp == o.Stamp && r.From == o.From && r.Until == o.Until
+	return r.Stamp == o.Stamp && r.From == o.From && r.Until == o.Until && r.Settings == o.Settings && r.Provider == o.Provider
 }
 
 // clockStep is the coarsest step of the clock of a file system, rounded up.

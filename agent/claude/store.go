@@ -12,6 +12,7 @@ import (
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/linestore"
+	"mend/provider/anthropic"
 	"mend/repair"
 	"mend/request"
 	"mend/session"
@@ -138,6 +139,9 @@ func (s *store) Held(context.Context) (time.Time, error) { return time.Time{}, n
 // Settings implements [agent.Scanner].
 func (s *store) Settings() string { return "" }
 
+// HeadSettings implements [agent.Scanner].
+func (s *store) HeadSettings(session.Head) string { return "" }
+
 // Examine implements [agent.Scanner].
 func (s *store) Examine(_ context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	c, e, err := s.newCase(head, o, diagnose.Texts{})
@@ -145,7 +149,7 @@ func (s *store) Examine(_ context.Context, head session.Head, o repair.Options) 
 		return agent.Examination{}, err
 	}
 	return agent.Examination{
-		Busy: c.Busy(), Thinking: true, Diagnoses: repair.Diagnose(c), Lasts: !c.Busy(), Stamp: stampOf(e), Until: forever,
+		Busy: c.Busy(), Provider: anthropic.Provider{}.Name(), Thinking: true, Diagnoses: repair.Diagnose(c), Lasts: !c.Busy(), Stamp: stampOf(e), Until: forever,
 	}, nil
 }
 
@@ -165,6 +169,7 @@ func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options)
 		return agent.Forecast{}, err
 	}
 	f := agent.Forecast{Version: c.Conversation().Profile.Version, Thinking: true, Request: c.Request()}
+	f.Provider, f.JSON, f.Place = anthropic.Provider{}.Name(), anthropic.JSON(f.Request), agent.Place{Turn: "messages.%d", Block: "content.%d"}
 	for _, v := range c.Findings().All() {
 		if v.Severity == repair.Broken {
 			f.Violations = append(f.Violations, request.Violation{Rule: v.Code, Message: v.Says, Refs: []session.Ref{v.Ref}, N: -1, M: -1})

@@ -21,18 +21,21 @@ func (s *store) Examine(ctx context.Context, head session.Head, o repair.Options
 }
 
 // Settings implements [agent.Scanner].
-func (s *store) Settings() string { return "models " + s.models.state() }
+func (s *store) Settings() string { return "models " + s.models.reset() }
 
 // quickCheck is diagnose for a session in which nothing is wrong, without building
 // the session. If the examination does not last, the session must be diagnosed.
 func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Options) agent.Examination {
 	now := o.Typed()
-	q := diagnose.QuickCheck{Now: now}
+	q := diagnose.QuickCheck{Now: now, Target: s.models.at(head.Directory).targetAs(o.Provider)}
+	if o.Provider == diagnose.AllProviders {
+		return agent.Examination{}
+	}
 	bare, stamp := s.ScanRecords(ctx, head, q.Message)
 	if bare == nil || !q.Healthy(bare) || bare.CheckDepth() != nil {
 		return agent.Examination{}
 	}
-	e := agent.Examination{Thinking: q.Thinks(), Lasts: !now.IsZero(), Stamp: stamp}
+	e := agent.Examination{Provider: targetName(q.Asked()), Thinking: q.Thinks(), Lasts: !now.IsZero(), Stamp: stamp}
 	if o.Thinking != nil {
 		e.Thinking = *o.Thinking
 	}
@@ -49,7 +52,7 @@ func (s *store) diagnose(ctx context.Context, head session.Head, o repair.Option
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	env, err := s.environment(ctx, loaded)
+	env, err := s.environment(ctx, loaded, o.Provider)
 	if err != nil {
 		return agent.Examination{}, err
 	}
@@ -60,7 +63,8 @@ func (s *store) diagnose(ctx context.Context, head session.Head, o repair.Option
 		e.Lasts = false
 		return missing(path)
 	}
-	e.Diagnoses = diagnose.Diagnose(loaded, o, env)
+	d := diagnose.Diagnose(loaded, o, env)
+	e.Diagnoses, e.Provider = d.Found, targetName(d.Model, d.Target)
 	return e, nil
 }
 

@@ -4,8 +4,8 @@ import (
 	"context"
 
 	"mend/agent"
+	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
-	"mend/provider/anthropic"
 	"mend/repair"
 	"mend/session"
 )
@@ -27,7 +27,10 @@ func (s *store) Forecast(ctx context.Context, head session.Head, o repair.Option
 		loaded = render.WithFiles(loaded, nil)
 	}
 	f := agent.Forecast{Version: p.Version, Thinking: thinks(loaded, o)}
-	r := render.Render(loaded, render.Settings{Profile: p, Now: o.Typed(), Missing: missing, Reads: s.models.reads})
-	f.Request, f.Violations = r.Request, render.Check(anthropic.Provider{}, r, f.Thinking)
+	k := s.models.at(head.Directory)
+	r := render.Render(loaded, render.Settings{Profile: p, Now: o.Typed(), Missing: missing, Reads: k.reads, Target: k.targetAs(o.Provider)})
+	api := diagnose.ProviderOf(r)
+	f.Request, f.Violations = r.Request, render.Check(api, r, f.Thinking)
+	f.Provider, f.JSON, f.Place = targetName(r.Model, r.Target), api.JSON(r.Request), placeOf(r.API)
 	return f, nil
 }

@@ -73,7 +73,7 @@ func (e layoutError) Unwrap() error { return e.error }
 // Open implements [agent.Agent]. A path may lead to a database or to a folder. Without
 // a layout, a folder that holds a database is opened as that database.
 func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
-	m := newAbilities()
+	m := newModels()
 	if at.Layout == Database || at.Layout == "" && hasDatabase(at.Path) {
 		db, err := database.Open(at.Path, database.Options{})
 		if err != nil {

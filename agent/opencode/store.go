@@ -46,7 +46,7 @@ type store struct {
 	tree   *tree.Store // nil for a database
 	at     agent.Located
 	warn   func(string)
-	models *abilities
+	models *models
 }
 
 var (
@@ -98,8 +98,9 @@ func (s *store) loadStamped(ctx context.Context, head session.Head) (*record.Ses
 }
 
 // environment returns what the store and the machine tell about a diagnosis.
-func (s *store) environment(ctx context.Context, loaded *record.Session) (e diagnose.Environment, err error) {
-	e = diagnose.Environment{Window: s.models.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: s.models.reads, Missing: missing}
+func (s *store) environment(ctx context.Context, loaded *record.Session, provider string) (e diagnose.Environment, err error) {
+	k := s.models.at(loaded.Directory)
+	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider), Missing: missing}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 	}
@@ -112,7 +113,7 @@ func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (
 	if err != nil {
 		return nil, err
 	}
-	e, err := s.environment(ctx, loaded)
+	e, err := s.environment(ctx, loaded, r.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (s *store) Trim(ctx context.Context, head session.Head, r repair.TrimReques
 	if err != nil {
 		return repair.Trimmed{}, err
 	}
-	e, err := s.environment(ctx, loaded)
+	e, err := s.environment(ctx, loaded, "")
 	if err != nil {
 		return repair.Trimmed{}, err
 	}
@@ -138,12 +139,15 @@ func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.Uncom
 	if err != nil {
 		return repair.Uncompacted{}, err
 	}
-	e, err := s.environment(ctx, loaded)
+	e, err := s.environment(ctx, loaded, "")
 	if err != nil {
 		return repair.Uncompacted{}, err
 	}
 	return diagnose.Uncompact(loaded, r, e)
 }
+
+// HeadSettings implements [agent.Scanner]: it identifies the settings of the project.
+func (s *store) HeadSettings(head session.Head) string { return s.models.state(head.Directory) }
 
 // unfinished reports whether the agent may be working in the session.
 func unfinished(s *record.Session) bool {

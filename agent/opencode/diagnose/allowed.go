@@ -50,7 +50,7 @@ func (c *simulation) loopIDs() map[string]bool {
 }
 
 func (c *simulation) findLoop() map[string]bool {
-	turns := c.render(c.settings[own].profile).Turns
+	turns := c.render(c.settings[own]).Turns
 	n := len(turns) - 1
 	if n < 1 || !slices.ContainsFunc(turns[n].Blocks, func(b *request.Block) bool { return b.Type == request.ToolResult }) {
 		return nil

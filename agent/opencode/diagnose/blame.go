@@ -2,10 +2,13 @@ package diagnose
 
 import (
 	"slices"
+	"strings"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/jsonedit"
 	"mend/repair"
+	"mend/request"
 	"mend/session"
 )
 
@@ -40,6 +43,11 @@ func (c *simulation) Suspects(e repair.APIError) (fs []repair.Finding) {
 // tool loop does.
 func (c *simulation) inSettingOf(e repair.APIError) *simulation {
 	n := c.withSession(c.s)
+	if target, other := c.targetOf(e); other {
+		n.env.Target = func(request.Model) render.Target { return target }
+		n.settings = n.settingsFor(n.s)
+		return n
+	}
 	use := c.settings[own]
 	use.thinking = e.Rule == "R3"
 	if at := slices.Index(c.settings, use); at > own && isLoopRule(e.Rule) && c.request.Thinking == nil {
@@ -47,6 +55,38 @@ func (c *simulation) inSettingOf(e repair.APIError) *simulation {
 		n.settings[own], n.settings[at] = n.settings[at], n.settings[own]
 	}
 	return n
+}
+
+// targetOf returns the target of the provider in whose words the error is, and whether that is
+// another one than the session's seems to be: a gateway may have passed it on, or the
+// settings are not known.
+func (c *simulation) targetOf(e repair.APIError) (render.Target, bool) {
+	api := c.api()
+	switch {
+	case e.API == "", e.API == api.String(), e.API == render.Chat.String() && isChat(api):
+		return render.Target{}, false
+	case e.API == render.Anthropic.String() && api == render.Bedrock: // where its models say the same
+		return render.Target{}, false
+	case strings.Contains(e.Text, placeWords[api]):
+		return render.Target{}, false
+	}
+	for _, o := range otherTargets {
+		if o.api.String() == e.API {
+			return o.target, true
+		}
+	}
+	return render.Target{}, false
+}
+
+// placeWords are what the places in an API's errors begin with.
+var placeWords = map[render.API]string{
+	render.Anthropic: "messages.", render.Bedrock: "messages.", render.OpenAI: "input[", render.Gemini: "contents[",
+	render.Chat: "messages[", render.OpenRouter: "messages[", render.Copilot: "messages[",
+}
+
+// isChat reports whether the API is one for chat completions.
+func isChat(a render.API) bool {
+	return a == render.Chat || a == render.OpenRouter || a == render.Copilot
 }
 
 func takesThinking(e repair.APIError) bool {
@@ -82,7 +122,9 @@ func (c *simulation) locate(e repair.APIError, faults []fault) func(session.Ref)
 	}
 	block, turn := c.blockAndTurn(e)
 	called, beside := c.namedCalls(e)
+	items := c.namedItems(e)
 	for _, in := range [...]func(session.Ref) bool{
+		func(r session.Ref) bool { return items[r.Message] },
 		func(r session.Ref) bool { return called[r] },
 		func(r session.Ref) bool { return beside[r] },
 		func(r session.Ref) bool { return r == block && block.Kind != 0 },
@@ -115,18 +157,39 @@ func (c *simulation) namedCalls(e repair.APIError) (called, beside map[session.R
 	return called, beside
 }
 
+// namedItems returns the messages with the items that the error names, by their ids. An item
+// that the provider does not have is not alone: then none of those of its account is there.
+func (c *simulation) namedItems(e repair.APIError) map[string]bool {
+	in := map[string]bool{}
+	if e.Rule == "O10" {
+		return in
+	}
+	c.eachPart(func(m *record.Message, p *record.Part) {
+		for _, path := range itemPaths(p) {
+			if raw, _ := jsonedit.Get(p.Data, path...); slices.Contains(e.Items, jsonedit.Unquote(raw)) {
+				in[m.Ref.Message] = true
+			}
+		}
+	})
+	return in
+}
+
 // blockAndTurn returns the record of the block that the error names, and the ids of the
 // messages of its turn.
 func (c *simulation) blockAndTurn(e repair.APIError) (block session.Ref, turn map[string]bool) {
-	r := c.render(c.settings[own].profile)
+	r := c.render(c.settings[own])
 	if m := c.s.LatestAssistant(); m != nil && m.Failed { // the error may be about the request that this message was the answer to
-		r = c.view().Render(render.Settings{Profile: c.settings[own].profile, Missing: c.env.Missing, Reads: c.env.Reads, NoPrompt: true})
+		r = c.view().Render(render.Settings{Profile: c.settings[own].profile, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target, NoPrompt: true})
 	}
 	turn = map[string]bool{}
 	if e.Index < 0 || e.Index >= len(r.Turns) {
 		return block, turn
 	}
-	block, _ = r.At(e.Index, e.Block)
+	at := e.Block
+	if len(r.Turns[e.Index].Blocks) == 1 {
+		at = 0
+	}
+	block, _ = r.At(e.Index, at)
 	for _, ref := range r.Turns[e.Index].Messages {
 		turn[ref.Message] = true
 	}

@@ -389,7 +389,9 @@ func (d *draft) Undo(made repair.Edit) {
 // Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
 	d.arrange()
-	return d.c.withSession(d.s)
+	n := d.c.withSession(d.s)
+	n.isDraft = true
+	return n
 }
 
 // Draft implements [repair.Case].

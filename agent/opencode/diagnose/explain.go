@@ -8,6 +8,10 @@ import (
 	"mend/agent/opencode/render"
 	"mend/provider"
 	"mend/provider/anthropic"
+	"mend/provider/bedrock"
+	"mend/provider/chat"
+	"mend/provider/gemini"
+	"mend/provider/openai"
 	"mend/repair"
 )
 
@@ -456,4 +460,6 @@ var explanations = map[string]repair.Explanation{
 }
 
 // providers returns the providers whose rules mend knows.
-func providers() []provider.Provider { return []provider.Provider{anthropic.Provider{}} }
+func providers() []provider.Provider {
+	return []provider.Provider{anthropic.Provider{}, openai.Provider{}, chat.Provider{}, gemini.Provider{}, bedrock.Provider{}}
+}

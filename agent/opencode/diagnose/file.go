@@ -18,13 +18,15 @@ import (
 // (docs/providers.md, R15, R18 to R21), and files on which the agent fails.
 
 // fileRules are the codes of violations that are about a file.
-var fileRules = []string{"R15", "R18", "R19", "R20", "R21", render.FailureMedia}
+var fileRules = []string{"R15", "R18", "R19", "R20", "R21", "O9", "C8", "G10", "B10", render.FailureMedia}
 
 func whyFile(_ *simulation, f fault) string {
 	switch f.Code {
 	case "R15":
 		return "The image is larger than the provider's limit of 5 MB."
-	case "R18":
+	case "B10":
+		return "The image is larger than the provider's limit of 3.75 MB."
+	case "R18", "O9", "C8", "G10":
 		return "The provider cannot decode the image."
 	case "R19":
 		return "The image has a type that the provider does not accept."
@@ -185,7 +187,7 @@ func (c *simulation) refuses(m *record.Message, p *record.Part, raw []byte) bool
 	one := c.withSession(&record.Session{Head: session.Head{ID: c.s.ID}, Messages: []record.Message{alone}})
 	one.renderer = &render.Renderer{}
 	return slices.ContainsFunc(render.Profiles(), func(p render.Profile) bool {
-		return slices.ContainsFunc(one.violations(setting{p, false}), func(v request.Violation) bool {
+		return slices.ContainsFunc(one.violations(setting{profile: p}), func(v request.Violation) bool {
 			return slices.Contains(fileRules, v.Rule)
 		})
 	})
@@ -198,7 +200,7 @@ func findSentFiles(c *simulation) []fault {
 		return nil
 	}
 	isImage := func(b *request.Block) bool { return b.Type == request.Image }
-	for _, t := range c.render(c.settings[own].profile).Turns {
+	for _, t := range c.render(c.settings[own]).Turns {
 		for _, b := range t.Blocks {
 			if b.Source == c.file && (isImage(b) || slices.ContainsFunc(b.Content, isImage)) {
 				return []fault{{Ref: c.file}}

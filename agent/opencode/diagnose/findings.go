@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"mend/agent/opencode/record"
@@ -19,6 +20,7 @@ type fault = repair.Finding
 type setting struct {
 	profile  render.Profile
 	thinking bool
+	other    string // the provider to which the session is switched; "" for its own
 }
 
 // own is the number of the setting that the session is diagnosed for. Findings in
@@ -49,7 +51,9 @@ func (c *simulation) findAll() *repair.Findings {
 	dead[own] = c.simulate(v, own)
 	c.runRules(v, false)
 	for i := own + 1; i < len(c.settings); i++ {
-		dead[i] = c.simulate(v, i)
+		if c.settings[i].other == "" || c.comparesOthers(v) {
+			dead[i] = c.simulate(v, i)
+		}
 	}
 	for _, f := range c.screenFailures() {
 		c.addFault(v, own, fault{Code: f.Code, Ref: f.Ref, Says: f.Why, Severity: repair.Latent})
@@ -88,11 +92,20 @@ func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 		}
 		severity := repair.Latent
 		if i == own {
-			severity = c.severity(w, c.render(set.profile).Model)
+			severity = c.severity(w)
 		}
-		c.addFault(v, i, fault{Code: w.Rule, Ref: firstRef(w.Refs), Says: w.Message, Severity: severity})
+		f := fault{Code: w.Rule, Ref: firstRef(w.Refs), Says: w.Message, Severity: severity}
+		switch {
+		case set.other == "":
+			c.addFault(v, i, f)
+		case c.request.Provider == AllProviders && isRule(w.Rule):
+			f.Says = set.other + ": " + f.Says
+			c.addFault(v, i, f)
+		default:
+			v.Count(i, f.Code, f.Ref.Message)
+		}
 	}
-	return len(c.render(set.profile).Failures) > 0
+	return len(c.render(set).Failures) > 0
 }
 
 // isForeign reports whether the part is of a type that only other tools write, and that
@@ -120,19 +133,19 @@ func (c *simulation) addFault(v *repair.Findings, i int, f fault) {
 	}
 }
 
-// severity returns how bad a violation in the setting in use is. What ends the agent
-// does so with any model; the rules, and which files can be sent, are those of a
-// provider that serves Claude, and another may take more.
-func (c *simulation) severity(w request.Violation, m request.Model) repair.Severity {
+// severity returns how bad a violation in the setting in use is. A rule that only some
+// vendors enforce is latent with another one.
+func (c *simulation) severity(w request.Violation) repair.Severity {
+	r := c.render(c.settings[own])
 	if w.Rule == "R15" && c.env.Reads != nil { // of images; what is attached to a result is sent to any model
-		if _, known := c.env.Reads(m, "image"); !known && !c.isAttachment(w) {
+		if _, known := c.env.Reads(r.Model, "image"); !known && !c.isAttachment(w) {
 			return repair.Latent
 		}
 	}
-	if !isRule(w.Rule) && w.Rule != render.FailureMedia || servesClaude(m) {
-		return repair.Broken
+	if vendors := vendorsOf(ProviderOf(r), w.Rule); vendors != nil && !slices.Contains(vendors, r.Target.Vendor) {
+		return repair.Latent
 	}
-	return repair.Latent
+	return repair.Broken
 }
 
 // isAttachment reports whether the violation is about a file in the result of a call.
@@ -156,13 +169,9 @@ func isRequestFault(code string) bool {
 	return isRule(code)
 }
 
-// isRule reports whether the code is one of the provider's rules, R1 to R17.
-func isRule(code string) bool { return strings.HasPrefix(code, "R") }
-
-// servesClaude reports whether the model is asked through Anthropic's API, or one with the
-// same rules. It returns true if the session names no model.
-func servesClaude(m request.Model) bool {
-	return m == (request.Model{}) || strings.Contains(m.ProviderID, "anthropic") || strings.Contains(m.ModelID, "claude")
+// isRule reports whether the code is one of a provider's rules: a letter and a number.
+func isRule(code string) bool {
+	return len(code) > 1 && strings.ContainsRune("ROCVGB", rune(code[0])) && code[1] >= '0' && code[1] <= '9'
 }
 
 func firstRef(refs []session.Ref) session.Ref {

@@ -9,7 +9,6 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/provider/anthropic"
 	"mend/repair"
 	"mend/request"
 	"mend/session"
@@ -104,7 +103,7 @@ func (c *simulation) fatalFiles(use setting) map[session.Ref]string {
 // refused returns what the provider refuses in a request with these files, nil if it
 // refuses nothing more than without them.
 func (c *simulation) refused(use setting, live []int) *request.Violation {
-	if len(live) == 0 || !servesClaude(c.render(use.profile).Model) {
+	if len(live) == 0 {
 		return nil
 	}
 	was := map[string]int{}
@@ -127,7 +126,8 @@ func (c *simulation) refused(use setting, live []int) *request.Violation {
 // the files that keep accepts, or for all if keep is nil.
 func (c *simulation) violationsWith(use setting, keep func(*record.File) bool) []request.Violation {
 	is := new(render.Renderer).Read(render.WithFiles(c.s, keep))
-	return is.Check(anthropic.Provider{}, is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.env.Missing}), use.thinking)
+	r := is.Render(render.Settings{Profile: use.profile, Now: c.now, Missing: c.env.Missing, Target: c.env.Target})
+	return is.Check(ProviderOf(r), r, use.thinking)
 }
 
 func whyBeside(_ *simulation, f fault) string { return f.Says }

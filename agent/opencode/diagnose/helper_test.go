@@ -66,7 +66,7 @@ func Plan(s *record.Session, r Request) (Result, error) {
 
 // diagnosed returns what is wrong with the session.
 func diagnosed(s *record.Session, o Options) []repair.Diagnosis {
-	return Diagnose(s, o.repair(), o.environment())
+	return Diagnose(s, o.repair(), o.environment()).Found
 }
 
 // chartOf returns the chart of a session.

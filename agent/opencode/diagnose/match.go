@@ -16,7 +16,7 @@ func (c *simulation) Match(e repair.APIError) (best repair.Match) {
 		return repair.Match{}
 	}
 	for i, set := range c.settings {
-		r := c.render(set.profile)
+		r := c.render(set)
 		if !hasCalls(r.Request, e.Calls) {
 			continue
 		}

@@ -17,7 +17,7 @@ func (c *simulation) Prove() (all []repair.Proof) {
 	for _, version := range render.ComparedVersions() {
 		for _, thinking := range [...]bool{true, false} {
 			p := repair.Proof{Version: version, Thinking: thinking}
-			for _, v := range c.violations(setting{render.ProfileFor(version), thinking}) {
+			for _, v := range c.violations(setting{profile: render.ProfileFor(version), thinking: thinking}) {
 				if !slices.Contains(p.Rules, v.Rule) {
 					p.Rules = append(p.Rules, v.Rule)
 				}

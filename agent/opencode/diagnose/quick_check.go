@@ -14,6 +14,7 @@ import (
 	"mend/agent/opencode/schema"
 	"mend/internal/media"
 	"mend/jsonedit"
+	"mend/request"
 	"mend/session"
 )
 
@@ -32,9 +33,12 @@ import (
 type QuickCheck struct {
 	// Now is when the next prompt is typed; see [Options].
 	Now time.Time
+	// Target returns where the requests of a model go; see [Environment].
+	Target func(m request.Model) render.Target
 
-	mu   sync.Mutex
-	seen []messageSummary
+	mu    sync.Mutex
+	seen  []messageSummary
+	asked modelID // the model of the next prompt, of a healthy session
 }
 
 // A messageSummary is what a QuickCheck keeps of a message.
@@ -52,6 +56,7 @@ type messageSummary struct {
 	calls    []string
 	finished bool
 	thinks   bool
+	bare     bool   // reasoning without metadata
 	stage    stage  // of its last step
 	last     string // the id of its last part
 }
@@ -102,11 +107,40 @@ func (q *QuickCheck) Healthy(s *record.Session) bool {
 			sent = m
 		}
 	}
-	if prompt == nil || len(s.Stray)+len(s.Files) > 0 || !usualInfo(s, prompt.model) {
+	if prompt == nil || len(s.Stray)+len(s.Files) > 0 || !usualInfo(s, prompt.model) || !q.isKnown(prompt.model) {
 		return false
 	}
+	q.asked = prompt.model
 	at, id := render.NextPrompt(&times, q.Now)
 	return q.ended() && former.created < at && former.id < id // else the next prompt would not be the newest message
+}
+
+// isKnown reports whether the normal form is all that the provider of the model requires.
+// Of OpenAI and Bedrock that is not so: they also require something of metadata and of
+// outputs. Reasoning has a signature for those who check it.
+func (q *QuickCheck) isKnown(asked modelID) bool {
+	m := request.Model{ProviderID: asked.provider, ModelID: asked.model}
+	target := render.WellKnown
+	if q.Target != nil {
+		target = q.Target
+	}
+	switch target(m).API(m) {
+	case render.Anthropic:
+		return !slices.ContainsFunc(q.seen, func(m messageSummary) bool { return m.bare })
+	case render.Chat, render.OpenRouter, render.Copilot, render.Gemini:
+		return true
+	default:
+		return false
+	}
+}
+
+// Asked returns the model of the next prompt in a healthy session, and where that goes.
+func (q *QuickCheck) Asked() (request.Model, render.Target) {
+	m := request.Model{ProviderID: q.asked.provider, ModelID: q.asked.model}
+	if q.Target == nil {
+		return m, render.WellKnown(m)
+	}
+	return m, q.Target(m)
 }
 
 // follows reports whether a request may have the message after the one before it, nil
@@ -151,8 +185,11 @@ func (q *QuickCheck) Thinks() bool {
 }
 
 // quickCheck reports whether the session passes a quick check.
-func quickCheck(s *record.Session, now time.Time) bool {
-	q := QuickCheck{Now: now}
+func quickCheck(s *record.Session, now time.Time) bool { return newQuickCheck(s, now, nil) != nil }
+
+// newQuickCheck returns the quick check of a session, nil if it does not pass.
+func newQuickCheck(s *record.Session, now time.Time, target func(request.Model) render.Target) *QuickCheck {
+	q := &QuickCheck{Now: now, Target: target}
 	for i := range s.Messages {
 		m := &s.Messages[i]
 		parts := func(yield func(*session.Record) bool) {
@@ -163,10 +200,13 @@ func quickCheck(s *record.Session, now time.Time) bool {
 			}
 		}
 		if !q.Message(&m.Record, parts) {
-			return false
+			return nil
 		}
 	}
-	return q.Healthy(s)
+	if !q.Healthy(s) {
+		return nil
+	}
+	return q
 }
 
 // usualInfo reports whether nothing in the session's own record changes the request,
@@ -252,7 +292,16 @@ func (m *messageSummary) message(r *session.Record) bool {
 	return v.has(schema.CaptureCompleted) && (m.failed || len(finish) > 0) && (!m.failed || !v.isTrue(schema.CaptureSummary))
 }
 
-func usualRecord(r *session.Record) bool { return r.Defect == nil && r.Class == 0 }
+func usualRecord(r *session.Record) bool {
+	return r.Defect == nil && r.Class == 0 && len(r.Data) <= largestUsual
+}
+
+// The limits of the strictest provider: of the length of the id of a call, and of a text in
+// characters, of which a record has no more than it has bytes.
+const (
+	shortestIDLimit = 64
+	largestUsual    = 10485760
+)
 
 // usualID reports whether the id in a file is that of its name.
 func usualID(r *session.Record, v *values, id string) bool {
@@ -311,13 +360,11 @@ func (m *messageSummary) answerPart(kind string, v *values) bool {
 	switch kind {
 	case record.TypeText, record.TypeStepStart, record.TypeStepFinish, "patch":
 	case record.TypeReasoning:
-		if !v.has(schema.CaptureMetadata) {
-			return false
-		}
+		m.bare = m.bare || !v.has(schema.CaptureMetadata)
 		m.thinks = true
 	case record.TypeTool:
 		status := string(v.text(schema.CaptureStatus))
-		if status != record.StatusCompleted && status != record.StatusError || !isName(v.text(schema.CaptureCallID)) || !isToolName(v.text(schema.CaptureTool)) || v.has(schema.CaptureFiles) {
+		if status != record.StatusCompleted && status != record.StatusError || !isName(v.text(schema.CaptureCallID)) || len(v.text(schema.CaptureCallID)) > shortestIDLimit || !isToolName(v.text(schema.CaptureTool)) || v.has(schema.CaptureFiles) {
 			return false
 		}
 		m.calls = append(m.calls, string(v.text(schema.CaptureCallID)))

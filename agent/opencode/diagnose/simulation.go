@@ -7,7 +7,6 @@ import (
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
-	"mend/provider/anthropic"
 	"mend/repair"
 	"mend/request"
 	"mend/session"
@@ -41,6 +40,10 @@ type simulation struct {
 	files        *[]fault            // see [findFiles]
 	fileAt       map[session.Ref]int // indexes of the session's files
 
+	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
+
+	isDraft bool // it has edits, which must not harm the session with other providers
+
 	locked *bool // see [simulation.hasLocked]
 
 	newest string // the message id of the newest answer
@@ -67,6 +70,9 @@ type Environment struct {
 	Reads func(m request.Model, kind string) (reads, known bool)
 	// Window returns the context window of a model in tokens, 0 if that is not known.
 	Window func(m request.Model) int
+	// Target returns where the requests of a model go; see [render.Settings]. nil means what is
+	// known of well-known providers.
+	Target func(m request.Model) render.Target
 	// Missing reports whether nothing is at a path, see [render.Settings].
 	Missing func(path string) bool
 }
@@ -77,13 +83,24 @@ func New(s *record.Session, r repair.Request, e Environment) repair.Case {
 	return newSimulation(s, r, e)
 }
 
+// A Diagnosis is what is wrong with a session, and for which model and provider.
+type Diagnosis struct {
+	Found  []repair.Diagnosis
+	Model  request.Model // of the next prompt
+	Target render.Target // where that goes
+}
+
 // Diagnose returns what is wrong with a session, as [repair.Diagnose] does. It builds
 // no requests if the quick check finds the session healthy.
-func Diagnose(s *record.Session, o repair.Options, e Environment) []repair.Diagnosis {
-	if quickCheck(s, o.Typed()) {
-		return nil
+func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
+	q := newQuickCheck(s, o.Typed(), e.Target)
+	if o.Provider != AllProviders && q != nil {
+		m, t := q.Asked()
+		return Diagnosis{Model: m, Target: t}
 	}
-	return repair.Diagnose(New(s, repair.Request{Options: o}, e))
+	c := newSimulation(s, repair.Request{Options: o}, e)
+	r := c.render(c.settings[own])
+	return Diagnosis{repair.Diagnose(c), r.Model, r.Target}
 }
 
 // injectedTexts are the texts that fixes write into a session.
@@ -106,9 +123,14 @@ func textsOf(r repair.Request) injectedTexts {
 
 func newSimulation(s *record.Session, r repair.Request, e Environment) *simulation {
 	c := &simulation{s: s, renderer: &render.Renderer{}, request: r, env: e, now: r.Typed(), requested: r.Classes, texts: textsOf(r)}
-	c.settings = c.settingsFor(s)
+	if c.env.Target == nil {
+		c.env.Target = render.WellKnown
+	}
+	c.ownTarget = c.env.Target
 	c.busy = !r.Force && c.Busy()
-	return c.withSession(s)
+	c = c.withSession(s)
+	c.settings = c.settingsFor(s)
+	return c
 }
 
 // Busy implements [repair.Case].
@@ -138,8 +160,9 @@ func (c *simulation) Reset() repair.Case {
 	if c.blamed {
 		n = *c.withSession(c.s)
 		n.requested, n.blamed, n.tool, n.file = c.request.Classes, false, "", session.Ref{}
+		n.env.Target = c.ownTarget
 	}
-	if n.settings = c.settingsFor(c.s); n.settings[own] != c.settings[own] {
+	if n.settings = n.settingsFor(n.s); n.settings[own] != c.settings[own] {
 		n.findings, n.cachedLoop, n.files = nil, nil, nil
 	}
 	return &n
@@ -178,33 +201,41 @@ func (c *simulation) view() *render.View {
 	return c.cachedView
 }
 
-// A rendered request is what the version of the profile will send.
+// A rendered request is what is sent in a setting.
 type rendered struct {
 	render.Request
-	profile render.Profile
+	setting
 }
 
-// render returns the request that the version of the profile will send.
-func (c *simulation) render(p render.Profile) render.Request {
+// render returns the request that is sent in a setting. It does not depend on whether the
+// model thinks.
+func (c *simulation) render(set setting) render.Request {
+	set.thinking = false
 	for i := range c.requests {
-		if c.requests[i].profile == p {
+		if c.requests[i].setting == set {
 			return c.requests[i].Request
 		}
 	}
-	r := c.view().Render(render.Settings{Profile: p, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads})
-	c.requests = append(c.requests, rendered{r, p})
+	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
+	if set.other != "" {
+		s.Model, s.Target = set.otherModel(), set.otherTarget
+	}
+	r := c.view().Render(s)
+	c.requests = append(c.requests, rendered{r, set})
 	return r
 }
 
 // violations returns what the provider will refuse in the setting.
 func (c *simulation) violations(set setting) []request.Violation {
-	return c.view().Check(anthropic.Provider{}, c.render(set.profile), set.thinking)
+	r := c.render(set)
+	return c.view().Check(ProviderOf(r), r, set.thinking)
 }
 
 // settingsFor returns all ways in which the session may be sent: that of the options
-// first, then every profile with thinking on and off, unless another program reads it.
+// first, then every profile with thinking on and off, unless another program reads it, and
+// last to the other providers.
 func (c *simulation) settingsFor(s *record.Session) []setting {
-	use := setting{render.ProfileFor(c.request.Version), Thinks(s)}
+	use := setting{profile: render.ProfileFor(c.request.Version), thinking: Thinks(s)}
 	if c.request.Thinking != nil {
 		use.thinking = *c.request.Thinking
 	}
@@ -212,14 +243,15 @@ func (c *simulation) settingsFor(s *record.Session) []setting {
 	if c.env.Foreign {
 		return all
 	}
+	api := c.render(use).API
 	for _, p := range slices.Backward(render.Profiles()) {
 		for _, thinking := range [...]bool{true, false} {
-			if set := (setting{p, thinking}); set != use {
+			if set := (setting{profile: p, thinking: thinking}); set != use && (thinking == use.thinking || api == render.Anthropic) {
 				all = append(all, set)
 			}
 		}
 	}
-	return all
+	return append(all, otherSettings(use, api)...)
 }
 
 // Thinks reports whether the next request most likely asks the model to think: an

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
 	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
@@ -75,7 +76,7 @@ func (d *draft) stripAlone(ref session.Ref) error {
 
 // findSent finds all thinking that is sent.
 func findSent(c *simulation) (fs []fault) {
-	for _, t := range c.render(c.settings[own].profile).Turns {
+	for _, t := range c.render(c.settings[own]).Turns {
 		for _, b := range t.Blocks {
 			if b.Type == request.Thinking || b.Type == request.RedactedThinking {
 				fs = append(fs, fault{Ref: b.Source})
@@ -91,6 +92,9 @@ func fixThinking(c *simulation, f fault) []fix {
 	if p == nil {
 		return nil
 	}
+	if c.api() == render.Bedrock {
+		return fixEncrypted(c, f)
+	}
 	fixes := []fix{removeThinking(f.Ref)}
 	if len(thoughts(m)) == 1 && !anyOf(m.Parts, func(p *record.Part) bool { return hasContent(m, p) }) {
 		fixes = []fix{{
@@ -102,24 +106,33 @@ func fixThinking(c *simulation, f fault) []fix {
 	return fixes
 }
 
-// encryptedField is the member for reasoning that only the provider can read. It is in
-// a part's metadata, below the name of the provider (docs/opencode.md F14).
-const encryptedField = "reasoningEncryptedContent"
+// hiddenFields are where the agent keeps reasoning that only the provider can read, and what
+// the provider signed, below the provider's name in a part's metadata (docs/opencode.md F14).
+var hiddenFields = []string{"reasoningEncryptedContent", "thoughtSignature", "reasoningOpaque", "reasoning_details"}
 
-// encryptedBy returns the names of providers in the part's metadata that have encrypted
-// reasoning.
-func encryptedBy(p *record.Part) (names []string) {
+// bedrockFields are the same of Bedrock. What Anthropic signed is below another name, and
+// goes with its text.
+var bedrockFields = []string{"signature", "redactedData", "redactedContent"}
+
+// hiddenPaths returns the places of hidden reasoning in the metadata of the part.
+func hiddenPaths(p *record.Part) (paths [][]string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
-		if raw, ok := jsonedit.Get(p.Data, "metadata", name, encryptedField); ok && notNull(raw) {
-			names = append(names, name)
+		fields := hiddenFields
+		if name == "bedrock" || name == "amazon-bedrock" {
+			fields = bedrockFields
+		}
+		for _, field := range fields {
+			if raw, ok := jsonedit.Get(p.Data, "metadata", name, field); ok && notNull(raw) && string(raw) != "[]" {
+				paths = append(paths, []string{"metadata", name, field})
+			}
 		}
 	}
-	return names
+	return paths
 }
 
 func findEncrypted(c *simulation) (fs []fault) {
 	c.eachPart(func(_ *record.Message, p *record.Part) {
-		if len(encryptedBy(p)) > 0 {
+		if len(hiddenPaths(p)) > 0 {
 			fs = append(fs, fault{Ref: p.Ref})
 		}
 	})
@@ -135,12 +148,7 @@ func fixEncrypted(_ *simulation, f fault) []fix {
 			if err != nil {
 				return err
 			}
-			for _, name := range encryptedBy(p) {
-				if err := p.Unset("metadata", name, encryptedField); err != nil {
-					return err
-				}
-			}
-			return nil
+			return unsetAll(p, hiddenPaths(p))
 		},
 	}}
 }

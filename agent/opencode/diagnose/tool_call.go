@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 )
@@ -48,9 +49,14 @@ func fixCallID(c *simulation, f fault) []fix {
 	return fixes
 }
 
+// maxCallID is how much of a part's id goes into that of its call, in bytes: the shortest
+// limit of a provider is 64.
+const maxCallID = 48
+
 // callIDOf returns the id for the call of a part.
 func callIDOf(part string) string {
-	return "call_" + notInName().ReplaceAllLiteralString(strings.TrimPrefix(part, partPrefix), "_")
+	id := notInName().ReplaceAllLiteralString(strings.TrimPrefix(part, partPrefix), "_")
+	return "call_" + id[max(0, len(id)-maxCallID):]
 }
 
 // fixInput returns the fix that converts the input to an object
@@ -77,6 +83,9 @@ func fixInput(c *simulation, f fault) []fix {
 var notInName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-zA-Z0-9_-]`) })
 
 func findToolNames(c *simulation) (fs []fault) {
+	if c.api() != render.Anthropic {
+		return nil // the rules of the provider say which names are refused
+	}
 	c.eachPart(func(_ *record.Message, p *record.Part) {
 		if p.Type == record.TypeTool && !isToolName([]byte(p.Tool)) && p.Defect == nil {
 			fs = append(fs, fault{Ref: p.Ref})

@@ -71,7 +71,7 @@ func (c *simulation) trim(r repair.TrimRequest) (after *simulation, t repair.Tri
 }
 
 // inUse returns the request in the setting in use.
-func (c *simulation) inUse() request.Request { return c.render(c.settings[own].profile).Request }
+func (c *simulation) inUse() request.Request { return c.render(c.settings[own]).Request }
 
 // window returns the context window of the request's model in tokens, 0 if it is unknown.
 func (c *simulation) window(q request.Request) int {

@@ -32,14 +32,15 @@ func TestAbilities(t *testing.T) {
 		{"listed", "", list, "claude-listed", true, true},
 		{"listed, without images", "", list, "claude-text", false, true},
 		{"listed, without any kind", "", list, "claude-silent", false, true},
-		{"settings with a comment", "// mine\n{}", list, "claude-4", false, false},
+		{"settings with a comment", "// mine\n{}", list, "claude-4", true, true},
+		{"settings that are no JSON", "{", list, "claude-4", false, false},
 		{"a list that is damaged", "", list[:40], "claude-4", false, false},
 		{"settings that are deep", `{"provider":` + strings.Repeat("[", 20_000), "", "claude-4", false, false},
 		{"settings of another form", `{"provider":[]}`, "", "claude-4", false, false},
 	} {
 		dir := t.TempDir()
-		a := &abilities{settings: filepath.Join(dir, "opencode.json"), models: filepath.Join(dir, "models.json")}
-		for path, text := range map[string]string{a.settings: c.settings, a.models: c.models} {
+		a := &models{global: []string{filepath.Join(dir, "opencode.json")}, list: filepath.Join(dir, "models.json")}
+		for path, text := range map[string]string{a.global[0]: c.settings, a.list: c.models} {
 			if text == "" {
 				continue
 			}
@@ -47,8 +48,7 @@ func TestAbilities(t *testing.T) {
 				t.Fatal(err)
 			}
 		}
-		a.read = a.load
-		reads, known := a.reads(request.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
+		reads, known := a.at("").reads(request.Model{ProviderID: "anthropic", ModelID: c.model}, "image")
 		if reads != c.reads || known != c.known {
 			t.Errorf("%s: reads %v, known %v; want %v, %v", c.name, reads, known, c.reads, c.known)
 		}

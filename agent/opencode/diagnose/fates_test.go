@@ -1,0 +1,204 @@
+package diagnose
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+var update = flag.Bool("update", false, "rewrite testdata/fates.golden")
+
+// captured are the sessions of TestCaptured in package render: those of ten providers, each
+// with many damages.
+type captured struct {
+	Messages []struct {
+		Info  map[string]any
+		Parts []map[string]any
+	}
+	Cases []struct {
+		Name, Model string
+		Messages    []int
+		Sent        []int
+	}
+}
+
+func readCaptured(t testing.TB) (all captured) {
+	t.Helper()
+	data, err := os.ReadFile("../render/testdata/captured-1.18.33.json")
+	if err == nil {
+		err = json.Unmarshal(data, &all)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// session returns the session of a case, as records of a tree.
+func (c *captured) session(t testing.TB, i int) *record.Session {
+	t.Helper()
+	s := &record.Session{Head: session.Head{ID: "ses_1"}}
+	write := func(ref session.Ref, fields map[string]any) session.Record {
+		fields = maps.Clone(fields)
+		fields["id"], fields["sessionID"] = ref.ID(), "ses_1"
+		if ref.Kind == session.KindPart {
+			fields["messageID"] = ref.Message
+		}
+		data, err := json.Marshal(fields)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return session.Record{Ref: ref, Data: data, Mode: 0o644}
+	}
+	last := ""
+	for n, at := range c.Cases[i].Messages {
+		info := maps.Clone(c.Messages[at].Info)
+		ref := session.Ref{Kind: session.KindMessage, Session: "ses_1", Message: messageID(n + 1)}
+		info["time"] = map[string]any{"created": 1000 * (n + 1), "completed": 1000*(n+1) + 1}
+		info["agent"] = "build"
+		if info["role"] == "assistant" {
+			if n == 0 || s.Messages[n-1].Role == "assistant" && s.Messages[n-1].Finish == "stop" {
+				last = messageID(n) + "5" // the prompt is lost
+			}
+			info["parentID"], info["mode"], info["path"], info["cost"] = last, "build", map[string]any{"cwd": "/p", "root": "/p"}, 0
+			info["tokens"] = map[string]any{"input": 1, "output": 1, "reasoning": 0, "cache": map[string]any{"read": 0, "write": 0}}
+		} else {
+			last = ref.Message
+			delete(info["time"].(map[string]any), "completed")
+		}
+		m := record.NewMessage(write(ref, info))
+		for k, p := range c.Messages[at].Parts {
+			p = maps.Clone(p)
+			switch p["type"] {
+			case "reasoning":
+				p["time"] = map[string]any{"start": 1, "end": 2}
+			case "step-finish":
+				tokens := map[string]any{"input": 1, "output": 1, "cache": map[string]any{"read": 0, "write": 0}}
+				maps.Copy(tokens, p["tokens"].(map[string]any))
+				p["tokens"], p["reason"], p["cost"] = tokens, "stop", 0
+			case "tool":
+				state := maps.Clone(p["state"].(map[string]any))
+				times := map[string]any{"start": 1, "end": 2}
+				if old, ok := state["time"].(map[string]any); ok {
+					maps.Copy(times, old)
+				}
+				if state["status"] != "pending" {
+					state["time"] = times
+				}
+				if state["status"] == "completed" {
+					state["title"], state["metadata"] = "t", map[string]any{}
+				}
+				p["state"] = state
+			}
+			pref := session.Ref{Kind: session.KindPart, Session: "ses_1", Message: ref.Message, Part: partID(n+1, k+1)}
+			m.Parts = append(m.Parts, record.NewPart(write(pref, p)))
+		}
+		s.Messages = append(s.Messages, m)
+	}
+	return s
+}
+
+// capturedTarget is where the models of the captured sessions are asked.
+func capturedTarget(m request.Model) render.Target {
+	switch m.ProviderID {
+	case "my-copilot":
+		return render.Target{Package: "@ai-sdk/github-copilot"}
+	case "moonshotai", "deepseek":
+		vendor := strings.TrimSuffix(m.ProviderID, "ai")
+		return render.Target{Package: render.Compatible, Field: "reasoning_content", Vendor: vendor}
+	}
+	t := render.WellKnown(m)
+	t.Store = m.ModelID == "gpt-5-store"
+	return t
+}
+
+// TestFates is what is predicted of each damaged session, by the rules of its own provider, and
+// what is left after a repair of all that is broken, and of what is latent too. That no
+// session which the real program continues is called broken shows in the golden file, and in
+// the table of all damages and providers (docs/providers.md).
+func TestFates(t *testing.T) {
+	all := readCaptured(t)
+	var out strings.Builder
+	for i, c := range all.Cases {
+		s := all.session(t, i)
+		provider, model, _ := strings.Cut(c.Model, "/")
+		last := &s.Messages[len(s.Messages)-1]
+		if last.ProviderID != provider || last.ModelID != model {
+			continue // a switch of models: the session does not say so
+		}
+		env := Environment{Target: capturedTarget}
+		line := codes(Diagnose(s, repair.Options{}, env).Found)
+		for _, latent := range [...]bool{false, true} {
+			r := repair.Request{Latent: latent}
+			plan, err := repair.Plan(s.ID, New(s, r, env), r)
+			if err != nil {
+				t.Fatalf("%s: %v", c.Name, err)
+			}
+			if len(plan.Plan.Ops) > 0 {
+				after := plan.After.(*simulation).s
+				line += fmt.Sprintf(" | %d ops: %s", len(plan.Plan.Ops), codes(Diagnose(after, repair.Options{}, env).Found))
+			}
+		}
+		fmt.Fprintf(&out, "%s: %s\n", c.Name, line)
+	}
+	const golden = "testdata/fates.golden"
+	if *update {
+		if err := os.WriteFile(golden, []byte(out.String()), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if out.String() != string(want) {
+		got, old := strings.Split(out.String(), "\n"), strings.Split(string(want), "\n")
+		for i := range max(len(got), len(old)) {
+			if i >= len(got) || i >= len(old) || got[i] != old[i] {
+				t.Fatalf("line %d of %s differs (go test -run TestFates -update rewrites it):\n%s\n%s", i+1, golden, at(got, i), at(old, i))
+			}
+		}
+	}
+}
+
+func at(lines []string, i int) string {
+	if i < len(lines) {
+		return lines[i]
+	}
+	return "no line"
+}
+
+// codes returns the codes of diagnoses, with ! for what is broken and without notes.
+func codes(ds []repair.Diagnosis) string {
+	var all []string
+	for _, d := range ds {
+		code := d.Rule
+		switch {
+		case d.Severity == repair.Broken:
+			code += "!"
+		case d.Severity == repair.Note:
+			continue
+		}
+		if d.Severity == repair.Broken && d.Fix == "" {
+			code += "(no fix)"
+		}
+		if !slices.Contains(all, code) {
+			all = append(all, code)
+		}
+	}
+	if all == nil {
+		return "healthy"
+	}
+	return strings.Join(all, " ")
+}

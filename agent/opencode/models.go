@@ -1,0 +1,445 @@
+package opencode
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"github.com/tailscale/hujson"
+
+	"mend/agent/opencode/render"
+	"mend/internal/ownfile"
+	"mend/internal/userdir"
+	"mend/provider/chat"
+	"mend/request"
+)
+
+// Models are what OpenCode knows about the models that it asks: what the user's settings and
+// those of a project say, or else its own copy of the list of models. Of the settings only
+// the members of the types below are read: no key is.
+type models struct {
+	list   string   // the path of the list, "" if it is not known
+	global []string // the settings that hold everywhere, the strongest last
+	above  []string // those that are stronger than a project's, the strongest last
+	text   string   // settings in a variable, stronger than all files
+
+	project bool // settings of projects are read
+
+	mu     sync.Mutex
+	listed *knownList              // the list, once it is read
+	in     map[string]*knownModels // by directory
+	states map[string]string       // by directory; see [models.state]
+}
+
+// A knownList is the list of models, by provider.
+type knownList struct {
+	providers map[string]knownProvider
+	there     bool
+	err       error
+}
+
+// A knownModels is what holds in one directory. A file that is there and cannot be read says
+// that nothing is known.
+type knownModels struct {
+	settings map[string]knownProvider
+	list     *knownList
+	unknown  bool
+}
+
+// A knownProvider is a provider in the settings or in the list.
+type knownProvider struct {
+	NPM     string
+	API     string // the address, in the list
+	Options struct {
+		BaseURL string `json:"baseURL"`
+	}
+	Models map[string]knownModel
+}
+
+type knownModel struct {
+	ID       string // in the list, where the settings give the model another name
+	Provider struct {
+		NPM string
+		API string
+	}
+	Modalities  *struct{ Input []string }
+	Limit       struct{ Context int } // in tokens
+	Interleaved json.RawMessage       // true, or an object with the field of reasoning
+	Options     struct{ Store *bool }
+}
+
+// The largest files that are read: the list has some megabytes.
+const (
+	largestList     = 64 << 20
+	largestSettings = 1 << 20
+	deepestSettings = 200
+)
+
+// settingsNames are the files of settings in a folder, the stronger one last.
+var settingsNames = [...]string{"opencode.json", "opencode.jsonc"}
+
+func newModels() *models {
+	m := &models{list: openCodeFile("XDG_CACHE_HOME", ".cache", "models.json"), text: os.Getenv("OPENCODE_CONFIG_CONTENT"), project: os.Getenv("OPENCODE_DISABLE_PROJECT_CONFIG") == ""}
+	if path := openCodeFile("XDG_CONFIG_HOME", ".config", "opencode.json"); path != "" {
+		m.global = append([]string{filepath.Join(filepath.Dir(path), "config.json")}, settingsIn(filepath.Dir(path))...)
+	}
+	if path := os.Getenv("OPENCODE_CONFIG"); filepath.IsAbs(path) {
+		m.global = append(m.global, path)
+	}
+	if home, err := userdir.Home("XDG_CONFIG_HOME"); err == nil {
+		m.above = append(m.above, settingsIn(filepath.Join(home, ".opencode"))...)
+	}
+	if dir := os.Getenv("OPENCODE_CONFIG_DIR"); filepath.IsAbs(dir) {
+		m.above = append(m.above, settingsIn(dir)...)
+	}
+	return m
+}
+
+// openCodeFile is a file of OpenCode's in the folder of that variable, or else of
+// that name in the home folder, on every system alike; "" if neither is known.
+func openCodeFile(variable, folder, name string) string {
+	dir := os.Getenv(variable)
+	if dir == "" {
+		home, err := userdir.Home(variable)
+		if err != nil {
+			return ""
+		}
+		dir = filepath.Join(home, folder)
+	}
+	return filepath.Join(dir, "opencode", name)
+}
+
+func settingsIn(dir string) (paths []string) {
+	for _, name := range settingsNames {
+		paths = append(paths, filepath.Join(dir, name))
+	}
+	return paths
+}
+
+// maxParents is how many folders above a session's directory are looked at.
+const maxParents = 40
+
+// files returns the settings that hold in a directory, the strongest last.
+func (m *models) files(dir string) []string {
+	return slices.Concat(m.global, m.projectFiles(dir), m.above)
+}
+
+// projectFiles returns the settings of the project that the directory is in, the strongest
+// last: OpenCode looks in all folders from the directory up to the worktree.
+func (m *models) projectFiles(dir string) []string {
+	if !m.project || !filepath.IsAbs(dir) {
+		return nil
+	}
+	var plain, hidden [][]string // of the directory first
+	at := filepath.Clean(dir)
+	for range maxParents {
+		plain = append(plain, settingsIn(at))
+		hidden = append(hidden, settingsIn(filepath.Join(at, ".opencode")))
+		_, err := os.Lstat(filepath.Join(at, ".git"))
+		parent := filepath.Dir(at)
+		if err == nil || parent == at {
+			break
+		}
+		at = parent
+	}
+	slices.Reverse(plain)
+	slices.Reverse(hidden)
+	return slices.Concat(slices.Concat(plain...), slices.Concat(hidden...))
+}
+
+// at returns what holds in a directory.
+func (m *models) at(dir string) *knownModels {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if k := m.in[dir]; k != nil {
+		return k
+	}
+	if m.listed == nil {
+		m.listed = &knownList{}
+		m.listed.there, m.listed.err = decodeFile(m.list, largestList, &m.listed.providers)
+	}
+	k := &knownModels{settings: map[string]knownProvider{}, list: m.listed, unknown: m.listed.err != nil}
+	for _, path := range m.files(dir) {
+		var s settings
+		if _, err := decodeFile(path, largestSettings, &s); err != nil {
+			k.unknown = true
+		}
+		k.merge(s)
+	}
+	if m.text != "" {
+		var s settings
+		if decodeSettings([]byte(m.text), &s) != nil {
+			k.unknown = true
+		}
+		k.merge(s)
+	}
+	if m.in == nil {
+		m.in = map[string]*knownModels{}
+	}
+	m.in[dir] = k
+	return k
+}
+
+// settings is what is read of a file of settings.
+type settings struct {
+	Provider map[string]knownProvider
+}
+
+// merge adds settings that are stronger.
+func (k *knownModels) merge(s settings) {
+	for id, p := range s.Provider {
+		was := k.settings[id]
+		if p.NPM == "" {
+			p.NPM = was.NPM
+		}
+		if p.Options.BaseURL == "" {
+			p.Options.BaseURL = was.Options.BaseURL
+		}
+		all := map[string]knownModel{}
+		for name, model := range was.Models {
+			all[name] = model
+		}
+		for name, model := range p.Models {
+			all[name] = model.over(all[name])
+		}
+		p.Models = all
+		k.settings[id] = p
+	}
+}
+
+// over returns the model with what only the weaker settings say.
+func (m knownModel) over(was knownModel) knownModel {
+	if m.ID == "" {
+		m.ID = was.ID
+	}
+	if m.Provider.NPM == "" {
+		m.Provider.NPM = was.Provider.NPM
+	}
+	if m.Modalities == nil {
+		m.Modalities = was.Modalities
+	}
+	if m.Limit.Context == 0 {
+		m.Limit = was.Limit
+	}
+	if m.Interleaved == nil {
+		m.Interleaved = was.Interleaved
+	}
+	if m.Options.Store == nil {
+		m.Options.Store = was.Options.Store
+	}
+	return m
+}
+
+// decodeFile reads a file of JSON, and reports whether it is there.
+func decodeFile(path string, limit int, to any) (there bool, err error) {
+	if path == "" {
+		return false, nil
+	}
+	f, err := ownfile.OpenSettings(path)
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	data, err := ownfile.ReadAtMost(f, limit)
+	if err != nil {
+		return false, fmt.Errorf("reading %s: %w", path, err)
+	}
+	return true, decodeSettings(data, to)
+}
+
+// decodeSettings decodes JSON, in which comments and trailing commas are allowed.
+func decodeSettings(data []byte, to any) error {
+	err := json.Unmarshal(data, to)
+	if err == nil || nesting(data) > deepestSettings {
+		return err
+	}
+	standard, err := hujson.Standardize(append(bytes.Clone(data), '\n')) // it requires a newline after a comment
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(standard, to)
+}
+
+// nesting returns how deep a text nests at most. Brackets in strings and comments count too.
+func nesting(data []byte) (deepest int) {
+	depth := 0
+	for _, c := range data {
+		switch c {
+		case '[', '{':
+			depth++
+			deepest = max(deepest, depth)
+		case ']', '}':
+			depth--
+		}
+	}
+	return deepest
+}
+
+// find returns what the settings and the list say of a model, and whether they name it.
+func (k *knownModels) find(m request.Model) (own, listed knownModel, isSet, isListed bool) {
+	own, isSet = k.settings[m.ProviderID].Models[m.ModelID]
+	name := m.ModelID
+	if own.ID != "" {
+		name = own.ID
+	}
+	listed, isListed = k.list.providers[m.ProviderID].Models[name]
+	return own, listed, isSet, isListed
+}
+
+// reads reports whether the model takes files of that kind, as [render.Settings] asks.
+// The models of Claude that nothing is said of do.
+func (k *knownModels) reads(m request.Model, kind string) (reads, known bool) {
+	if k.unknown {
+		return false, false
+	}
+	own, listed, isSet, isListed := k.find(m)
+	switch {
+	case own.Modalities != nil:
+		return slices.Contains(own.Modalities.Input, kind), true
+	case isListed:
+		return listed.Modalities != nil && slices.Contains(listed.Modalities.Input, kind), true
+	case isSet: // a model of the user's own, of which the agent knows no more than its settings say
+		return false, k.list.there
+	case kind != "image" && kind != "pdf":
+		return false, false
+	}
+	claude := m == (request.Model{}) || strings.Contains(m.ModelID, "claude")
+	return claude, claude
+}
+
+// window returns the context window of the model in tokens, 0 if it is not known.
+func (k *knownModels) window(m request.Model) int {
+	own, listed, _, _ := k.find(m)
+	if own.Limit.Context > 0 {
+		return own.Limit.Context
+	}
+	return max(0, listed.Limit.Context)
+}
+
+// target returns where the requests of a model go, as OpenCode decides it: by the settings,
+// then by the list, else by what is known of well-known providers.
+func (k *knownModels) target(m request.Model) render.Target {
+	own, listed, isSet, isListed := k.find(m)
+	p, l := k.settings[m.ProviderID], k.list.providers[m.ProviderID]
+	t := render.Target{ModelID: own.ID}
+	fromList := listed.Provider.NPM
+	if fromList == "" {
+		fromList = l.NPM
+	}
+	switch {
+	case isSet && own.Provider.NPM != "":
+		t.Package = own.Provider.NPM
+	case isSet && p.NPM != "":
+		t.Package = p.NPM
+	case fromList != "":
+		t.Package = fromList
+	case isListed || isSet && k.list.there:
+		t.Package = render.Compatible
+	default:
+		t.Package = render.WellKnown(m).Package
+	}
+	if strings.HasPrefix(m.ProviderID, "github-copilot") && !isSet {
+		t.Package = "@ai-sdk/github-copilot"
+	}
+	if own.Options.Store != nil {
+		t.Store = *own.Options.Store
+	}
+	interleaved := own.Interleaved
+	if interleaved == nil {
+		interleaved = listed.Interleaved
+	}
+	var field struct{ Field string }
+	if json.Unmarshal(interleaved, &field) == nil {
+		t.Field = field.Field
+	}
+	t.Vendor = vendorOf(m.ProviderID, p.Options.BaseURL, l.API)
+	return t
+}
+
+// vendors are what the ids and the hosts of vendors contain that are strict.
+var vendors = []struct {
+	name  string
+	ids   []string
+	hosts []string
+}{
+	{chat.Moonshot, []string{"moonshot", "kimi"}, []string{"moonshot.ai", "moonshot.cn", "moonshotai.cn", "kimi.com"}},
+	{chat.DeepSeek, []string{"deepseek"}, []string{"deepseek.com"}},
+	{chat.Qwen, []string{"alibaba", "dashscope", "qwen"}, []string{"aliyuncs.com"}},
+}
+
+// vendorOf returns the vendor behind a provider, by its addresses or else its id, "" if none
+// is known. Of an address only the host counts: one of another host is no vendor's, whatever
+// the id.
+func vendorOf(id string, addresses ...string) string {
+	for _, address := range addresses {
+		u, err := url.Parse(address)
+		if err != nil || u.Hostname() == "" {
+			continue
+		}
+		host := u.Hostname()
+		for _, v := range vendors {
+			if slices.ContainsFunc(v.hosts, func(h string) bool { return host == h || strings.HasSuffix(host, "."+h) }) {
+				return v.name
+			}
+		}
+	}
+	for _, v := range vendors {
+		if slices.ContainsFunc(v.ids, func(s string) bool { return strings.Contains(id, s) }) {
+			return v.name
+		}
+	}
+	return ""
+}
+
+// Reset forgets what was read, and returns whether the files that hold everywhere are what
+// they were.
+func (m *models) reset() string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.in, m.states, m.listed = nil, nil, nil
+	sum := sha256.Sum256([]byte(m.text))
+	return stateOf(slices.Concat([]string{m.list}, m.global, m.above)) + fmt.Sprintf(" %x", sum[:4])
+}
+
+// state tells whether the settings of a project are what they were, "" if there are none.
+func (m *models) state(dir string) string {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if s, ok := m.states[dir]; ok {
+		return s
+	}
+	s := stateOf(m.projectFiles(dir))
+	if strings.Trim(s, " -") == "" {
+		s = ""
+	}
+	if m.states == nil {
+		m.states = map[string]string{}
+	}
+	m.states[dir] = s
+	return s
+}
+
+func stateOf(paths []string) string {
+	var all []string
+	for _, path := range paths {
+		if info, err := os.Stat(path); err == nil {
+			all = append(all, fmt.Sprint(info.Size(), info.ModTime().UnixNano()))
+		} else {
+			all = append(all, "-")
+		}
+	}
+	return strings.Join(all, " ")
+}

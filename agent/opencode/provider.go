@@ -1,0 +1,77 @@
+package opencode
+
+import (
+	"mend/agent"
+	"mend/agent/opencode/diagnose"
+	"mend/agent/opencode/render"
+	"mend/provider/chat"
+	"mend/request"
+)
+
+// The names by which a user chooses a provider: those of the APIs, and those of the vendors
+// behind chat completions that are stricter than others.
+var chosenTargets = []struct {
+	name   string
+	target render.Target
+}{
+	{"anthropic", render.Target{}},
+	{"openai", render.Target{Package: "@ai-sdk/openai"}},
+	{"chat", render.Target{Package: render.Compatible}},
+	{"openrouter", render.Target{Package: "@openrouter/ai-sdk-provider"}},
+	{"copilot", render.Target{Package: "@ai-sdk/github-copilot"}},
+	{"gemini", render.Target{Package: "@ai-sdk/google"}},
+	{"bedrock", render.Target{Package: "@ai-sdk/amazon-bedrock"}},
+	{chat.Moonshot, render.Target{Package: render.Compatible, Vendor: chat.Moonshot, Field: "reasoning_content"}},
+	{chat.DeepSeek, render.Target{Package: render.Compatible, Vendor: chat.DeepSeek, Field: "reasoning_content"}},
+	{chat.Qwen, render.Target{Package: render.Compatible, Vendor: chat.Qwen}},
+}
+
+var _ agent.ProviderChooser = Agent{}
+
+// Providers implements [agent.ProviderChooser].
+func (Agent) Providers() (names []string) {
+	for _, c := range chosenTargets {
+		names = append(names, c.name)
+	}
+	return append(names, diagnose.AllProviders)
+}
+
+// targetAs returns where requests go if the user chose a provider, "" for none.
+func (k *knownModels) targetAs(name string) func(request.Model) render.Target {
+	for _, c := range chosenTargets {
+		if c.name == name {
+			return func(m request.Model) render.Target {
+				t := k.target(m)
+				if t.API(m).String() == name {
+					return t
+				}
+				return c.target
+			}
+		}
+	}
+	return k.target
+}
+
+// targetName returns the name of a provider: its API, or the vendor behind one that others
+// copy.
+func targetName(m request.Model, t render.Target) string {
+	api := t.API(m)
+	if api == render.Chat && t.Vendor != "" {
+		return t.Vendor
+	}
+	return api.String()
+}
+
+// placeOf returns how the provider's errors number turns and blocks.
+func placeOf(a render.API) agent.Place {
+	switch a {
+	case render.OpenAI:
+		return agent.Place{Turn: "input[%d]", Block: "content[%d]"}
+	case render.Chat, render.OpenRouter, render.Copilot:
+		return agent.Place{Turn: "messages[%d]", Block: "content[%d]"}
+	case render.Gemini:
+		return agent.Place{Turn: "contents[%d]", Block: "parts[%d]"}
+	default:
+		return agent.Place{Turn: "messages.%d", Block: "content.%d"}
+	}
+}
