@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"mend"
-	"mend/provider/anthropic"
 	"mend/repair"
 	"mend/request"
 	"mend/session"
@@ -30,15 +29,16 @@ func (a *app) printForecast(ctx context.Context, c *mend.Client, head session.He
 	a.answer = map[string]any{
 		"diagnoses": diagnosesJSON(found.Diagnoses),
 		"session":   head.ID, "profile": f.Version, "thinking": f.Thinking,
-		"model":   map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
-		"request": json.RawMessage(anthropic.JSON(f.Request)), "violations": violationsJSON(f.Violations),
+		"model":    map[string]string{"providerID": f.Request.Model.ProviderID, "modelID": f.Request.Model.ModelID},
+		"provider": f.Provider,
+		"request":  json.RawMessage(f.JSON), "violations": violationsJSON(f.Violations),
 	}
 	a.printf("%s\n", a.sessionLine(head))
-	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s builds it, thinking %s", f.Version, onOrOff(f.Thinking))))
+	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s builds it for %s, thinking %s", f.Version, f.Provider, onOrOff(f.Thinking))))
 	for n, t := range f.Request.Turns {
-		a.printf("%s %s\n", bold(fmt.Sprintf("messages.%d", n)), t.Role)
+		a.printf("%s %s\n", bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {
-			a.printf("  content.%d %-12s %s  %s\n", m, b.Type, oneLine(blockText(b), 60), faint(b.Source))
+			a.printf("  %s %-12s %s  %s\n", fmt.Sprintf(f.Place.Block, m), b.Type, oneLine(blockText(b), 60), faint(b.Source))
 			a.printViolations(f.Violations, n, m)
 		}
 		a.printViolations(f.Violations, n, -1)
@@ -62,7 +62,7 @@ func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 	case !broken && len(f.Violations) > 0 && found.Busy:
 		a.printf("\nThe agent is using the session; what it writes may change this.\n")
 	case !broken && len(f.Violations) > 0:
-		a.printf("\nAnthropic's API would refuse this. The session's model, %s, uses another API.\n",
+		a.printf("\nThe provider may refuse this: it is not known whether the model %s takes it.\n",
 			escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
 	case !broken:
 		a.printf("\n%s\n", good("The provider accepts this."))

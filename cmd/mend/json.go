@@ -39,7 +39,8 @@ type sessionJSON struct {
 	Updated   int64           `json:"updated"` // milliseconds since 1970
 	Severity  string          `json:"severity"`
 	Busy      bool            `json:"busy"`
-	Thinking  bool            `json:"thinking"` // the setting for which it was diagnosed
+	Provider  string          `json:"provider,omitempty"` // the API for which it was diagnosed
+	Thinking  bool            `json:"thinking"`           // the setting for which it was diagnosed
 	Error     string          `json:"error,omitempty"`
 	Diagnoses []diagnosisJSON `json:"diagnoses"`
 }
@@ -127,7 +128,7 @@ type conflictJSON struct {
 func findingJSON(f mend.Finding) sessionJSON {
 	s := sessionJSON{
 		Session: f.Session.ID, Title: f.Session.Title, Directory: f.Session.Directory,
-		Updated: max(f.Session.Updated, f.Session.Created), Busy: f.Busy, Thinking: f.Thinking,
+		Updated: max(f.Session.Updated, f.Session.Created), Busy: f.Busy, Provider: f.Provider, Thinking: f.Thinking,
 		Severity: severityName(f), Diagnoses: diagnosesJSON(f.Diagnoses),
 	}
 	if f.Err != nil {

@@ -38,6 +38,7 @@ func (a *app) addRepairFlags(fl *pflag.FlagSet, f *repairFlags) {
 	fl.BoolVar(&f.latent, "latent", false, "fix also what only another version or setting would refuse")
 	fl.BoolVar(&f.force, "force", false, "repair although the agent is at work in the session")
 	a.thinkingFlag(fl)
+	a.providerFlag(fl)
 }
 
 func (a *app) repairVerb() *cobra.Command {

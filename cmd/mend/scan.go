@@ -55,6 +55,7 @@ and marks what the provider refuses of it.`,
 	fl := cmd.Flags()
 	fl.BoolVar(&f.request, "request", false, "print the request that the agent will send")
 	a.thinkingFlag(fl)
+	a.providerFlag(fl)
 	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
 	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
@@ -307,7 +308,7 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 		a.printf("    %s\n", warn("busy: the agent is at work in it"))
 	}
 	if all && f.Err == nil {
-		a.printf("    %s\n", faint("diagnosed with thinking "+onOrOff(f.Thinking)))
+		a.printf("    %s\n", faint("diagnosed for "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
 	}
 	for _, d := range f.Diagnoses {
 		if all || d.Severity <= repair.Latent {

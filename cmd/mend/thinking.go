@@ -2,8 +2,12 @@ package main
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/spf13/pflag"
+
+	"mend/agent"
 )
 
 // An onOff is the value of a flag that is on, off, or not set (nil).
@@ -13,6 +17,43 @@ type onOff struct{ target **bool }
 func (a *app) thinkingFlag(fl *pflag.FlagSet) {
 	fl.Var(onOff{&a.opt.Thinking}, "thinking", "check with thinking on or off (default: as the session used it)")
 }
+
+// providerFlag adds --provider.
+func (a *app) providerFlag(fl *pflag.FlagSet) {
+	fl.Var(&providerChoice{&a.opt.Provider}, "provider", "check by the rules of NAME ("+strings.Join(providerNames(), ", ")+"; default: the provider of the session)")
+}
+
+// A providerChoice is the value of --provider.
+type providerChoice struct{ target *string }
+
+// providerNames returns the names that some agent knows.
+func providerNames() (names []string) {
+	for _, g := range agents {
+		if c, ok := g.(agent.ProviderChooser); ok {
+			names = append(names, c.Providers()...)
+		}
+	}
+	return names
+}
+
+// Set implements [pflag.Value].
+func (v *providerChoice) Set(s string) error {
+	if !slices.Contains(providerNames(), s) {
+		return errors.New("want one of " + strings.Join(providerNames(), ", "))
+	}
+	*v.target = s
+	return nil
+}
+
+func (v *providerChoice) String() string {
+	if v.target == nil {
+		return ""
+	}
+	return *v.target
+}
+
+// Type implements [pflag.Value].
+func (v *providerChoice) Type() string { return "NAME" }
 
 // Set implements [pflag.Value].
 func (v onOff) Set(s string) error {
