@@ -49,6 +49,9 @@ func build(o options) error {
 			return err
 		}
 	}
+	if strings.Contains(r.project["HOMEPAGE"], "example.com") {
+		fmt.Println("note: names and addresses in dist/project.env are placeholders")
+	}
 	fmt.Printf("%s %s is in %s\n", r.project["NAME"], r.version, o.out)
 	return nil
 }

@@ -3,6 +3,7 @@
 "use strict";
 const { spawn } = require("node:child_process");
 const { constants } = require("node:os");
+const { isatty } = require("node:tty");
 
 const name = `${require("./scope.json")}/${process.platform}-${process.arch}`;
 let binary;
@@ -19,8 +20,9 @@ child.on("error", (err) => {
   console.error(`mend: ${err.message}`);
   process.exit(4);
 });
-// A terminal sends SIGINT to both. The binary finishes what it has begun, so wait for it.
-process.on("SIGINT", () => process.stdin.isTTY || child.kill("SIGINT"));
+// A terminal sends SIGINT to both. The binary finishes what it has begun, so wait for it; a second signal would
+// end it at once.
+process.on("SIGINT", () => [0, 1, 2].some((fd) => isatty(fd)) || child.kill("SIGINT"));
 for (const signal of ["SIGTERM", "SIGHUP"]) {
   process.on(signal, () => child.kill(signal));
 }

@@ -24,11 +24,7 @@ func (r *redactor) image(ref session.Ref, i *change.Image, zero int64) string {
 	}
 	var out strings.Builder
 	for _, c := range row.Cols {
-		name := c.Name
-		if !isKnownValue(name) {
-			name = r.name("column", name)
-		}
-		fmt.Fprintf(&out, "%s = %s\n", name, r.column(c, zero))
+		fmt.Fprintf(&out, "%s = %s\n", r.word("column", c.Name), r.column(c, zero))
 	}
 	if row.Data != nil {
 		fmt.Fprintf(&out, "data = %s\n", r.json(row.Data, zero))

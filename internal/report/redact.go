@@ -95,6 +95,14 @@ func (r *redactor) name(kind, name string) string {
 	return fmt.Sprintf("%s_%d", kind, r.names[kind+"\x00"+name])
 }
 
+// word returns a word of a fixed list as it is, and a numbered name for any other one.
+func (r *redactor) word(kind, word string) string {
+	if isKnownValue(word) {
+		return word
+	}
+	return r.name(kind, word)
+}
+
 // longestText is how much of a text is shown if it is not replaced.
 const longestText = 4000
 

@@ -208,11 +208,11 @@ func (p *pageData) addTurns(r *redactor, s Source) {
 			continue
 		}
 		shownTurns++
-		shown := turn{N: n, Role: t.Role, Violations: byPlace[[2]int{n, -1}]}
+		shown := turn{N: n, Role: r.word("role", t.Role), Violations: byPlace[[2]int{n, -1}]}
 		for m, b := range t.Blocks {
 			size := blockSize(b)
 			shown.Blocks = append(shown.Blocks, block{
-				M: m, Type: string(b.Type), Record: r.ref(b.Source), Shows: r.block(b), Size: size, Width: width(size), Violations: byPlace[[2]int{n, m}],
+				M: m, Type: r.word("type", string(b.Type)), Record: r.ref(b.Source), Shows: r.block(b), Size: size, Width: width(size), Violations: byPlace[[2]int{n, m}],
 			})
 		}
 		p.Turns = append(p.Turns, shown)
@@ -258,15 +258,11 @@ func (r *redactor) block(b *request.Block) string {
 			parts = append(parts, r.text(b.OutputText()))
 		}
 		for _, c := range b.Content {
-			parts = append(parts, string(c.Type)+": "+r.block(c))
+			parts = append(parts, r.word("type", string(c.Type))+": "+r.block(c))
 		}
 		return strings.Join(parts, "  ")
 	case request.Image, request.Document:
-		mime := b.Mime
-		if !r.keep && !isKnownValue(mime) {
-			mime = r.name("type", mime)
-		}
-		parts := []string{mime, count(len(b.Data), "byte")}
+		parts := []string{r.word("type", b.Mime), count(len(b.Data), "byte")}
 		if b.Name != "" {
 			parts = append(parts, r.text(b.Name))
 		}

@@ -2,8 +2,11 @@ package report
 
 import (
 	"bytes"
+	"os"
 	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mend/change"
 	"mend/repair"
@@ -106,6 +109,59 @@ func TestWrite(t *testing.T) {
 		}
 		if !s.WithText && strings.Contains(strings.ReplaceAll(page.String(), "&lt;/pre&gt;&lt;script&gt;alert(1)&lt;/script&gt;</li>", ""), "alert") {
 			t.Error("the page has the text")
+		}
+	}
+}
+
+// TestPage compares a page with testdata/page.golden.
+func TestPage(t *testing.T) {
+	part := session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_b", Part: "prt_c"}
+	finding := repair.Diagnosis{
+		Rule: "R1", Class: request.ToolResultMissing, Severity: repair.Broken, Ref: part, Why: "The call toolu_9 never got a result: OpenCode was stopped in it.",
+		Says: "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_9.", Fix: `The call is marked as failed with "[cancelled]". Its input stays.`, Loses: "Nothing.",
+	}
+	s := Source{
+		Program: "1.2.3", Agent: "OpenCode 1.1.53", Layout: "json", Head: session.Head{ID: "ses_a", Title: "My taxes", Directory: "/home/ada/taxes", Created: 1_700_000_000_000},
+		Request: &request.Request{Model: request.Model{ProviderID: "anthropic", ModelID: "claude-1"}, Turns: []request.Turn{
+			{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: "Add up my taxes", Source: session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}}}},
+			{Role: "assistant", Blocks: []*request.Block{
+				{Type: request.Thinking, Text: "taxes ...", Signature: "c2ln", Source: part},
+				{Type: request.ToolUse, ToolID: "toolu_9", ToolName: "bash", Input: []byte(`{"command":"cat /home/ada/taxes"}`), Source: part},
+				{Type: request.ToolUse, ToolID: "toolu_8", ToolName: "bank_balance", Input: []byte(`{"account":12345}`), Source: part},
+			}},
+			{Role: "user", Blocks: []*request.Block{
+				{Type: request.ToolResult, ToolID: "toolu_8", Output: []byte(`"1000000"`), Error: true},
+				{Type: request.Image, Mime: "image/png", Data: make([]byte, 400), Name: "passport.png"},
+			}},
+		}},
+		Violations: []request.Violation{{Rule: "R1", Message: finding.Says, Refs: []session.Ref{part}, N: 1, M: 1}}, Thinking: true, Diagnoses: []repair.Diagnosis{finding},
+		Fix: Fix{Planned: true, Fixed: []repair.Diagnosis{finding}, Proof: []string{"Checked."}, Ops: []change.Op{{
+			Ref:  part,
+			Pre:  &change.Image{Mode: 0o600, Data: []byte(`{"id":"prt_c","type":"tool","callID":"toolu_9","tool":"bash","state":{"status":"running","input":{"command":"cat /home/ada/taxes"},"time":{"start":1700000001000}}}`)},
+			Post: &change.Image{Mode: 0o600, Data: []byte(`{"id":"prt_c","type":"tool","callID":"toolu_9","tool":"bash","state":{"status":"error","input":{"command":"cat /home/ada/taxes"},"error":"[cancelled]","time":{"start":1700000001000,"end":1700000001000}}}`)},
+		}}},
+	}
+	var page strings.Builder
+	if err := Write(&page, s); err != nil {
+		t.Fatal(err)
+	}
+	_, body, _ := strings.Cut(page.String(), "</style>")
+	const path = "testdata/page.golden"
+	if *update {
+		if err := os.WriteFile(path, []byte(body), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(string(want), body); diff != "" {
+		t.Errorf("the page is not that of %s (-want +got):\n%s", path, diff)
+	}
+	for _, secret := range []string{"axes", "ada", "bank", "passport", "12345", "1000000", "toolu", "msg_b", "cancelled"} {
+		if strings.Contains(body, secret) {
+			t.Errorf("the page has %q", secret)
 		}
 	}
 }

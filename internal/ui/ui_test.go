@@ -72,12 +72,15 @@ func (b *fakeBackend) Repair(_ context.Context, s Session) (Change, error) {
 func (b *fakeBackend) Newest(_ context.Context, s Session, undone bool) (string, error) {
 	return fmt.Sprintf("newest of %s, undone %v", s.ID, undone), b.fail
 }
+
 func (b *fakeBackend) Undo(_ context.Context, id string) (Change, error) {
 	return b.change("undo " + id)
 }
+
 func (b *fakeBackend) Redo(_ context.Context, id string) (Change, error) {
 	return b.change("redo " + id)
 }
+
 func (b *fakeBackend) Journal(context.Context) ([]Entry, error) { return b.entries, b.fail }
 func (b *fakeBackend) Show(_ context.Context, id string) ([]string, error) {
 	return []string{"repair " + id}, b.fail
@@ -86,6 +89,7 @@ func (b *fakeBackend) Show(_ context.Context, id string) ([]string, error) {
 func (b *fakeBackend) Explain(_ context.Context, s Session) ([]string, error) {
 	return []string{"R1 says: " + s.ID}, b.fail
 }
+
 func (b *fakeBackend) Notes() []string { return b.notes }
 
 // fakeSessions returns n sessions, broken, latent and healthy ones.
