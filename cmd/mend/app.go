@@ -73,9 +73,9 @@ Run "mend" without a command to see the current status.`,
 	}
 	f := root.PersistentFlags()
 	f.StringVar(&a.agentName, "agent", "", "only sessions of this `AGENT`: "+agentNames()+" (default: all)")
-	f.StringVar(&a.opt.Store, "store", "", "`PATH` of the session store, or of anything inside it (default: auto-detect)")
-	f.StringVar(&a.opt.Layout, "layout", "", "the store has this `LAYOUT`: opencode, opencode-0, opencode-state, supercode or sqlite (default: auto-detect)")
-	f.StringVar(&a.opt.AgentVersion, "agent-version", "", "check against this `VERSION` of the agent (default: the newest found in the store)")
+	f.StringVar(&a.opt.Store, "store", "", "use the session store at `PATH`, or the one that PATH is in (default: auto-detect)")
+	f.StringVar(&a.opt.Layout, "layout", "", "use `LAYOUT` for the store: opencode, opencode-0, opencode-state, supercode or sqlite (default: auto-detect)")
+	f.StringVar(&a.opt.AgentVersion, "agent-version", "", "check against `VERSION` of the agent (default: the newest found in the store)")
 	f.BoolVar(&a.asJSON, "json", false, "print one JSON object")
 	root.SetIn(a.in)
 	root.SetOut(a.out)
@@ -83,6 +83,7 @@ Run "mend" without a command to see the current status.`,
 	root.SetHelpFunc(func(cmd *cobra.Command, _ []string) { a.printHelp(cmd) })
 	root.SetFlagErrorFunc(flagError)
 	a.addVerbs(root)
+	a.addCompletions(root)
 	a.markParsed(root)
 	return root
 }

@@ -160,13 +160,13 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 	}
 	rows = append(rows, textRow{"Sessions", sessions})
 	for _, e := range pending {
-		rows = append(rows, textRow{bad("Pending"), "repair " + bold(e.ID) + " of " + e.Session + " was interrupted"})
+		rows = append(rows, textRow{bad("Pending"), "repair " + bold(e.ID) + " of " + entryTitle(e) + " was interrupted"})
 	}
 	for _, e := range conflicted {
-		rows = append(rows, textRow{bad("Conflict"), "repair " + bold(e.ID) + " of " + e.Session + " needs your decision"})
+		rows = append(rows, textRow{bad("Conflict"), "repair " + bold(e.ID) + " of " + entryTitle(e) + " needs your decision"})
 	}
 	for _, e := range inForce {
-		rows = append(rows, textRow{"Last repair", fmt.Sprintf("%s, %s, of %s\nUndo: %s", bold(e.ID), age(time.Since(e.Time)), e.Session, bold("mend undo "+e.ID))})
+		rows = append(rows, textRow{"Last repair", fmt.Sprintf("%s, %s: %s\nUndo: %s", bold(e.ID), age(time.Since(e.Time)), entryTitle(e), bold("mend undo "+e.ID))})
 	}
 	liveRow := liveText(s)
 	if text := s.Live.String(); text != "" {
