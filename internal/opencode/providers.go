@@ -150,6 +150,9 @@ func (p *ProviderRunner) callsSince(n, anthropic int) []endpoints.Call {
 	return calls
 }
 
+// ConfigHome returns the directory of the program's settings: its XDG_CONFIG_HOME.
+func (p *ProviderRunner) ConfigHome() string { return p.home.path(".config") }
+
 // A ProviderResult is the outcome of a prompt.
 type ProviderResult struct {
 	Verdict string // Alive, Dead, or the code of the first rule that the last request broke

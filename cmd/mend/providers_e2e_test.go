@@ -1,0 +1,265 @@
+//go:build e2e
+
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mend/internal/damage"
+	"mend/internal/opencode"
+	"mend/internal/storetest"
+)
+
+// providerSettings are the settings of damage.ProviderColumns, in their order.
+func providerSettings() (names []string) {
+	for _, column := range damage.ProviderColumns {
+		names = append(names, column...)
+	}
+	return names
+}
+
+// TestProviders applies each damage to a session of each provider. It checks that mend scan
+// reports what the real program and its provider do, that the session goes on after mend
+// repair, or after mend repair --error with the provider's text where only that can know, and
+// that after mend undo the store is identical. A short run takes a fixed sample, -everything
+// also the damages of the other tests. -update writes docs/verified-providers.md.
+func TestProviders(t *testing.T) {
+	exe, err := opencode.Install("1.18.33")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := opencode.ServeProviders(t, exe)
+	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome()) // mend reads the settings of the program
+	m := providerMatrix{}
+	for i, setting := range providerSettings() {
+		t.Run(setting, func(t *testing.T) {
+			for n, k := range providerKinds(*everything) {
+				if testing.Short() && (n+5*i)%16 > 0 {
+					continue
+				}
+				t.Run(k.Name, func(t *testing.T) {
+					m.put(k.Name, setting, providerTrial{t, p, setting}.run(k))
+				})
+			}
+		})
+	}
+	m.checkPage(t)
+}
+
+// providerKinds returns the damages: with all, also those of damage.Table that have no row of
+// their own.
+func providerKinds(all bool) []damage.ProviderKind {
+	kinds := slices.Clone(damage.ProviderTable)
+	for _, k := range damage.Table {
+		if all && !slices.ContainsFunc(kinds, func(p damage.ProviderKind) bool { return p.Name == k.Name }) {
+			kinds = append(kinds, damage.ProviderKind{Name: k.Name, Apply: k.Apply})
+		}
+	}
+	return kinds
+}
+
+// A providerTrial damages one session of a setting, repairs it and asks the real program.
+type providerTrial struct {
+	*testing.T
+	*opencode.ProviderRunner
+	setting string
+}
+
+// onlyProviderKnows reports whether nothing stored shows that the request breaks the rule.
+func onlyProviderKnows(rule string) bool {
+	return slices.Contains([]string{"R7", "R8", "O8", "O10", "G8", "B9"}, rule)
+}
+
+// isVendorRule reports whether the setting's provider need not have the rule.
+func (c providerTrial) isVendorRule(rule string) bool {
+	vendors := map[string]string{"V1": "kimi", "V3": "kimi"} // of the settings, one is a vendor's
+	return strings.HasPrefix(rule, "V") && vendors[rule] != c.setting
+}
+
+// run returns a short description of the outcome.
+func (c providerTrial) run(k damage.ProviderKind) string {
+	dir := storetest.FastDir(c.T)
+	session := c.Store.Base[c.setting]
+	path, err := c.Store.Write(dir, session)
+	if err != nil {
+		c.Fatal(err)
+	}
+	ts := &testStore{T: c.T, version: "1.18.33", session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
+	whole := ts.snapshot()
+	damage.Edit(c.T, path, session, k.Apply)
+	damaged := ts.snapshot()
+	if cmp.Equal(whole, damaged) && !k.OtherAccount && k.Name != "none" {
+		return damage.NoChange
+	}
+	if k.OtherAccount {
+		c.API.SetAccount("orgB")
+		defer c.API.SetAccount("orgA")
+	}
+	before := c.prompt(ts)
+	c.checkPrediction(before, ts.scan())
+	if before.Verdict == opencode.Alive {
+		if ts.repair(c); !cmp.Equal(damaged, ts.snapshot()) {
+			c.Errorf("mend repair changed a session that goes on:\n%s", cmp.Diff(damaged, ts.snapshot()))
+		}
+		return before.Verdict
+	}
+	outcome := before.Verdict + ", " + c.repair(ts, before)
+	if cmp.Equal(damaged, ts.snapshot()) {
+		return outcome
+	}
+	if code, out := ts.mend("undo", "--session", session); code != exitDone {
+		c.Errorf("mend undo: exit code %d:\n%s", code, out)
+	}
+	if diff := cmp.Diff(damaged, ts.snapshot()); diff != "" {
+		c.Errorf("undo did not restore the store (-want +got):\n%s", diff)
+	}
+	return outcome
+}
+
+func (c providerTrial) prompt(ts *testStore) opencode.ProviderResult {
+	c.Helper()
+	r, err := c.Try(ts.data, ts.session)
+	if err != nil {
+		c.Fatal(err)
+	}
+	return r
+}
+
+// checkPrediction compares what mend reports with what the real program and its provider did.
+func (c providerTrial) checkPrediction(real opencode.ProviderResult, said scanResult) {
+	c.Helper()
+	rule := real.Verdict
+	if onlyProviderKnows(rule) {
+		return
+	}
+	want := rule != opencode.Alive && !c.isVendorRule(rule)
+	if broken := said.severity == "broken"; broken != want {
+		c.Errorf("mend scan says %s, the real program is %s %s:\n%s", said.severity, rule, real.Message(), said.out)
+		return
+	}
+	if rule == opencode.Alive || rule == opencode.Dead {
+		return
+	}
+	if !slices.ContainsFunc(said.diagnoses, func(d diagnosis) bool { return d.Rule == rule }) {
+		c.Errorf("mend scan does not name %s, which the real program broke: %s\n%s", rule, real.Message(), said.out)
+	}
+}
+
+// repair repairs until the real program goes on, and says how.
+func (c providerTrial) repair(ts *testStore, before opencode.ProviderResult) string {
+	c.Helper()
+	last, how := before, "fixed"
+	args := []string(nil)
+	if c.isVendorRule(before.Verdict) {
+		args, how = []string{"--latent"}, "fixed with --latent"
+	}
+	if ts.repair(c, args...) {
+		last = c.prompt(ts)
+	}
+	for range 3 {
+		message := last.Message()
+		if last.Verdict == opencode.Alive || message == "" {
+			break
+		}
+		if !onlyProviderKnows(last.Verdict) {
+			c.Errorf("after mend repair the real program is %s %s, before it was %s", last.Verdict, message, before.Verdict)
+		}
+		how = "fixed by its error"
+		if !ts.repair(c, "--error", message) {
+			break
+		}
+		last = c.prompt(ts)
+	}
+	if last.Verdict != opencode.Alive {
+		c.Errorf("after the repair the real program is %s %s, before it was %s; its reply:\n%.600s", last.Verdict, last.Message(), before.Verdict, last.Output)
+		return "not fixed"
+	}
+	return how
+}
+
+// repair runs mend repair and reports whether it changed anything.
+func (ts *testStore) repair(c providerTrial, args ...string) bool {
+	c.Helper()
+	before := ts.snapshot()
+	code, out := ts.mend(append([]string{"repair", ts.session, "--yes"}, args...)...)
+	if code != exitDone && code != exitProblems {
+		c.Errorf("mend repair %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
+	}
+	return !cmp.Equal(before, ts.snapshot())
+}
+
+// A providerMatrix has the outcome of each damage with each setting.
+type providerMatrix map[string]map[string]string
+
+func (m providerMatrix) put(name, setting, outcome string) {
+	if m[name] == nil {
+		m[name] = map[string]string{}
+	}
+	m[name][setting] = outcome
+}
+
+// providersPage is the page that the test writes.
+const providersPage = "../../docs/verified-providers.md"
+
+const providersHead = `# Damages and providers
+
+Each damage in a session of each provider, with the real OpenCode 1.18.33 and strict endpoints on loopback: whether the next prompt is answered
+(alive), refused (the code of the rule in [providers.md](providers.md)) or never sent (dead), and what ` + "`mend repair`" + ` makes of it. *fixed by
+its error*: only the provider can know, and ` + "`mend repair --error`" + ` with its text helps. *fixed with --latent*: only some vendors refuse. – : the
+damage changes nothing there. ` + "`make e2e-providers`" + ` writes this page.
+
+`
+
+// table returns the page, with the cells of m instead of those that it had, and the cells that
+// differ.
+func (m providerMatrix) table(was string) (page string, differ []string) {
+	settings := providerSettings()
+	had := map[string][]string{}
+	for line := range strings.Lines(was) {
+		if cells := strings.Split(strings.Trim(line, "| \n"), " | "); len(cells) == 1+len(settings) {
+			had[cells[0]] = cells[1:]
+		}
+	}
+	var b strings.Builder
+	b.WriteString(providersHead + "| damage | " + strings.Join(settings, " | ") + " |\n|" + strings.Repeat("---|", 1+len(settings)) + "\n")
+	for _, k := range providerKinds(true) {
+		row := make([]string, len(settings))
+		for i, setting := range settings {
+			row[i] = "not run"
+			if old := had[k.Name]; old != nil {
+				row[i] = old[i]
+			}
+			if now := m[k.Name][setting]; now != "" && now != row[i] {
+				differ = append(differ, fmt.Sprintf("%s with %s: %s, the page: %s", k.Name, setting, now, row[i]))
+				row[i] = now
+			}
+		}
+		fmt.Fprintf(&b, "| %s | %s |\n", k.Name, strings.Join(row, " | "))
+	}
+	return b.String(), differ
+}
+
+// checkPage compares the outcomes with the page. With -update it writes them.
+func (m providerMatrix) checkPage(t *testing.T) {
+	t.Helper()
+	was, err := os.ReadFile(providersPage)
+	if err != nil && !*update {
+		t.Fatal(err)
+	}
+	page, differ := m.table(string(was))
+	switch {
+	case *update:
+		if err := os.WriteFile(providersPage, []byte(page), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	case len(differ) > 0:
+		t.Errorf("%s is not what was found; -update writes it:\n%s", providersPage, strings.Join(differ, "\n"))
+	}
+}
