@@ -61,18 +61,18 @@ type Block struct {
 	// Signature is that of thinking; of redacted thinking it is the data.
 	// Of other providers it is what they signed or encrypted a block with, whatever its type.
 	Signature string
-	Unsigned  bool            // thinking without a signature, not even an empty one
 	Details   json.RawMessage // a list of reasoning details (OpenRouter), nil for none
 
 	// Of an item of OpenAI's Responses API.
 	ItemID    string // the id that the provider gave it, "" for none
 	Reference bool   // only the id is sent
 	Reasoned  bool   // the response that it was part of had reasoning
+	Unsigned  bool   // of thinking: it has no signature, not even an empty one
+	Error     bool   // of a result: the tool failed
 
 	ToolID   string          // of a tool call, or of the call that a result answers
 	ToolName string          // of a tool call, and of its result
 	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
-	Error    bool            // of a result: the tool failed
 	Content  []*Block        // of a result: text, images, documents
 	Output   json.RawMessage // of a result that is one text and has no Content: the text as a JSON string
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -291,6 +292,10 @@ func (c *conn) loadParts(s *record.Session, h *stampHasher) (own int64, err erro
 		m.Parts = append(m.Parts, p)
 		return nil
 	})
+	for i := range s.Messages {
+		s.Messages[i].Parts = slices.Clone(s.Messages[i].Parts) // without the room to grow
+	}
+	s.Messages = slices.Clone(s.Messages)
 	return own, err
 }
 

@@ -386,9 +386,11 @@ func (d *draft) Undo(made repair.Edit) {
 	d.s.Messages[e.at] = *e.before
 }
 
-// Case implements [repair.Draft].
+// Case implements [repair.Draft]. It releases what was found out of the session as it was,
+// and of the draft: that may be as large as the session.
 func (d *draft) Case() repair.Case {
 	d.arrange()
+	d.cachedFacts, d.c.cachedFacts, d.c.parts = nil, nil, partIndex{}
 	n := d.c.withSession(d.s)
 	n.isDraft = true
 	return n

@@ -42,6 +42,7 @@ func (c *simulation) Findings() *repair.Findings {
 }
 
 func (c *simulation) findAll() *repair.Findings {
+	c.broken = map[setting][]string{}
 	dead := map[int]bool{} // settings in which the agent fails before it sends a request
 	v := &repair.Findings{
 		Hides: func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
@@ -86,7 +87,9 @@ func (c *simulation) runRules(v *repair.Findings, first bool) {
 // it sends a request.
 func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 	set := c.settings[i]
-	for _, w := range c.violations(set) {
+	violations := c.violations(set)
+	c.broken[set] = rulesOf(violations)
+	for _, w := range violations {
 		if set.thinking != c.settings[own].thinking && isLoopRule(w.Rule) {
 			continue
 		}

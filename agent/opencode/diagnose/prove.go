@@ -5,6 +5,7 @@ import (
 
 	"mend/agent/opencode/render"
 	"mend/repair"
+	"mend/request"
 )
 
 var _ repair.Prover = (*simulation)(nil)
@@ -17,13 +18,29 @@ func (c *simulation) Prove() (all []repair.Proof) {
 	for _, version := range render.ComparedVersions() {
 		for _, thinking := range [...]bool{true, false} {
 			p := repair.Proof{Version: version, Thinking: thinking}
-			for _, v := range c.violations(setting{profile: render.ProfileFor(version), thinking: thinking}) {
-				if !slices.Contains(p.Rules, v.Rule) {
-					p.Rules = append(p.Rules, v.Rule)
-				}
-			}
+			p.Rules = c.brokenRules(setting{profile: render.ProfileFor(version), thinking: thinking})
 			all = append(all, p)
 		}
 	}
 	return all
+}
+
+// brokenRules returns the codes of the rules that the session breaks in the setting, each
+// once.
+func (c *simulation) brokenRules(set setting) []string {
+	c.Findings() // which simulates most settings
+	rules, ok := c.broken[set]
+	if !ok {
+		rules = rulesOf(c.violations(set))
+	}
+	return rules
+}
+
+func rulesOf(vs []request.Violation) (rules []string) {
+	for _, v := range vs {
+		if !slices.Contains(rules, v.Rule) {
+			rules = append(rules, v.Rule)
+		}
+	}
+	return rules
 }

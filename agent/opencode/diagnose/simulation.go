@@ -44,6 +44,8 @@ type simulation struct {
 
 	isDraft bool // it has edits, which must not harm the session with other providers
 
+	broken map[setting][]string // see [simulation.brokenRules]
+
 	locked *bool // see [simulation.hasLocked]
 
 	newest string // the message id of the newest answer

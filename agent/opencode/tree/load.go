@@ -206,9 +206,11 @@ func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 			return
 		}
 		m := record.NewMessage(r)
+		var parts []record.Part
 		for p := range w.parts(ref) {
-			m.Parts = append(m.Parts, record.NewPart(*p))
+			parts = append(parts, record.NewPart(*p))
 		}
+		m.Parts = slices.Clone(parts) // without the room to grow
 		found[i] = m
 	})
 	s.Messages = slices.DeleteFunc(found, func(m record.Message) bool { return m.Ref.Kind == 0 })
