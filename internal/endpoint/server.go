@@ -18,6 +18,7 @@ type Server struct {
 
 	http   *httptest.Server
 	script Script
+	extra  func(body []byte) (rule, message string)
 
 	mu    sync.Mutex
 	calls []Call
@@ -35,11 +36,15 @@ type Call struct {
 
 // New starts a server on a free port of loopback; a nil script is [Plain].
 // It panics if there is no such port, as httptest does.
-func New(script Script) *Server {
+func New(script Script) *Server { return NewStrict(script, nil) }
+
+// NewStrict is New with one more check of each body: extra returns the rule that it breaks and
+// the provider's message, "" if it breaks none. extra may be nil.
+func NewStrict(script Script, extra func(body []byte) (rule, message string)) *Server {
 	if script == nil {
 		script = Plain
 	}
-	s := &Server{script: script}
+	s := &Server{script: script, extra: extra}
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/messages", s.messages)
 	mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
@@ -98,8 +103,12 @@ func (s *Server) record(body []byte) Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	call := Call{N: len(s.calls) + 1, Raw: body}
+	if s.extra != nil {
+		call.Rule, call.Message = s.extra(body)
+	}
 	var err error
-	if call.Request, err = Parse(body); err != nil {
+	if call.Request, err = Parse(body); call.Rule != "" {
+	} else if err != nil {
 		call.Rule, call.Message = "json", err.Error()
 	} else {
 		call.Rule, call.Message = Check(call.Request, s.answersLocked()...)

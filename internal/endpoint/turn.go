@@ -19,10 +19,14 @@ func (p locatedBlock) path() string {
 	return fmt.Sprintf("messages.%d.content.%d", p.message, p.content)
 }
 
-// joinTurns returns the turns of messages, in order.
+// joinTurns returns the turns of messages, in order. Messages of the role system, which Claude
+// Code sends between others, are in no turn.
 func joinTurns(messages []Message) []turn {
 	var turns []turn
 	for n, m := range messages {
+		if m.Role == "system" {
+			continue
+		}
 		if len(turns) == 0 || turns[len(turns)-1].role != m.Role {
 			turns = append(turns, turn{role: m.Role})
 		}

@@ -1,0 +1,238 @@
+package claude
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/internal/endpoint"
+)
+
+// model is the one that wrote Baseline: the program leaves thinking of another model out.
+const model = "claude-opus-5-5"
+
+// timeout is how long a prompt may take.
+const timeout = 90 * time.Second
+
+// A Home is a temporary home directory in which Claude Code knows no provider but a test
+// endpoint.
+type Home struct {
+	t   testing.TB
+	cmd []string
+	dir string
+}
+
+// NewHome makes a home for the command that [Install] returned.
+func NewHome(t testing.TB, cmd []string) *Home {
+	t.Helper()
+	h := &Home{t, cmd, t.TempDir()}
+	for _, dir := range []string{h.Root(), h.work()} {
+		if err := os.MkdirAll(dir, 0o755); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return h
+}
+
+// Root returns the folder of Claude Code's settings.
+func (h *Home) Root() string { return filepath.Join(h.dir, ".claude") }
+
+func (h *Home) work() string { return filepath.Join(h.dir, "work") }
+
+var notInFolder = regexp.MustCompile(`[^a-zA-Z0-9]`)
+
+// File returns the path of a session's transcript.
+func (h *Home) File(session string) string {
+	return filepath.Join(h.Root(), "projects", notInFolder.ReplaceAllString(h.work(), "-"), session+".jsonl")
+}
+
+// Put writes the transcript of a session.
+func (h *Home) Put(session string, data []byte) {
+	h.t.Helper()
+	if err := os.MkdirAll(filepath.Dir(h.File(session)), 0o700); err != nil {
+		h.t.Fatal(err)
+	}
+	if err := os.WriteFile(h.File(session), data, 0o600); err != nil {
+		h.t.Fatal(err)
+	}
+}
+
+// Read returns the transcript of a session.
+func (h *Home) Read(session string) []byte {
+	h.t.Helper()
+	data, err := os.ReadFile(h.File(session))
+	if err != nil {
+		h.t.Fatal(err)
+	}
+	return data
+}
+
+// A Reply is what became of a prompt.
+type Reply struct {
+	Answered bool     // the program printed an answer
+	Blocks   []string // of the first request that is no title: those that are stored, in short
+	Rule     string   // that the first request broke
+	Output   string
+}
+
+// Prompt sends one more prompt in a session, or in a new one if resume is false, and returns
+// what became of it.
+func (h *Home) Prompt(session, prompt string, resume bool) Reply {
+	h.t.Helper()
+	api := endpoint.NewStrict(Script, strict)
+	defer api.Close()
+	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
+	defer cancel()
+	flag := "--session-id"
+	if resume {
+		flag = "--resume"
+	}
+	cmd := h.command(ctx, api.URL, "-p", flag, session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit")
+	out, err := cmd.CombinedOutput()
+	r := Reply{Answered: err == nil, Output: string(out)}
+	for _, c := range api.Calls() {
+		if len(c.Request.Tools) > 0 {
+			r.Rule, r.Blocks = c.Rule, stored(c.Raw, prompt)
+			break
+		}
+	}
+	return r
+}
+
+// Start starts a prompt and returns the process.
+func (h *Home) Start(ctx context.Context, api, session, prompt string, resume bool) *exec.Cmd {
+	h.t.Helper()
+	flag := "--session-id"
+	if resume {
+		flag = "--resume"
+	}
+	cmd := h.command(ctx, api, "-p", flag, session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit")
+	if err := cmd.Start(); err != nil {
+		h.t.Fatal(err)
+	}
+	return cmd
+}
+
+// command returns a command with the whole environment of the program. Of the test's
+// environment only the search path is in it, so that no credential and no proxy is.
+func (h *Home) command(ctx context.Context, api string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, h.cmd[0], append(h.cmd[1:len(h.cmd):len(h.cmd)], args...)...)
+	cmd.Dir = h.work()
+	cmd.Env = []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "PWD=" + h.work(), "TMPDIR=" + h.dir,
+		"ANTHROPIC_BASE_URL=" + api, "ANTHROPIC_API_KEY=x",
+		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
+		"IS_SANDBOX=1",
+	}
+	return cmd
+}
+
+// The texts that the program adds by itself.
+var added = []string{"<system-reminder>", "No response requested.", "(no content)"}
+
+// stored returns the blocks of a request that come from the transcript, one line each.
+func stored(body []byte, prompt string) (all []string) {
+	var r struct {
+		Messages []struct {
+			Role    string
+			Content json.RawMessage
+		}
+	}
+	if json.Unmarshal(body, &r) != nil {
+		return nil
+	}
+	for _, m := range r.Messages {
+		var blocks []map[string]any
+		if json.Unmarshal(m.Content, &blocks) != nil {
+			var text string
+			_ = json.Unmarshal(m.Content, &text)
+			blocks = []map[string]any{{"type": "text", "text": text}}
+		}
+		for _, b := range blocks {
+			if line := m.Role + " " + short(b); m.Role != "system" && !isAdded(b, prompt) {
+				all = append(all, line)
+			}
+		}
+	}
+	return all
+}
+
+func isAdded(b map[string]any, prompt string) bool {
+	text, _ := b["text"].(string)
+	for _, begin := range added {
+		if strings.HasPrefix(text, begin) {
+			return true
+		}
+	}
+	return text == prompt && text != ""
+}
+
+// short returns a block without what a test does not compare.
+func short(b map[string]any) string {
+	delete(b, "cache_control")
+	if text, ok := b["text"].(string); ok {
+		b["text"] = strings.TrimSpace(text)
+	}
+	line, err := json.Marshal(b)
+	if err != nil || len(line) > 1000 {
+		return string(bytes.ToValidUTF8(line[:min(len(line), 1000)], nil))
+	}
+	return string(line)
+}
+
+// calls is how a prompt asks the endpoint for calls of tools: a list of names and inputs.
+var calls = regexp.MustCompile(`CALL (\[\[.*?\]\])END`)
+
+// Script answers a prompt with the calls that it asks for, and everything else with a text.
+func Script(n int, r endpoint.Request) endpoint.Content {
+	var answer endpoint.Content
+	if r.Thinking.On() && len(r.Tools) > 0 {
+		answer = endpoint.Content{endpoint.SignedThinking("Considering.")}
+	}
+	last := lastTurn(r)
+	for _, b := range last {
+		if b.Type == "tool_result" {
+			return append(answer, endpoint.Text("Done."))
+		}
+	}
+	for i := len(last) - 1; i >= 0 && len(r.Tools) > 0; i-- {
+		m := calls.FindStringSubmatch(last[i].Text)
+		if m == nil {
+			continue
+		}
+		var list [][2]json.RawMessage
+		if json.Unmarshal([]byte(m[1]), &list) != nil {
+			break
+		}
+		answer = append(answer, endpoint.Text("Running."))
+		for k, c := range list {
+			call := endpoint.Bash(r, string(rune('A'+k)), "", "")
+			_ = json.Unmarshal(c[0], &call.Name)
+			call.Input = c[1]
+			answer = append(answer, call)
+		}
+		return answer
+	}
+	_ = n
+	return append(answer, endpoint.Text("Hello."))
+}
+
+// lastTurn returns the blocks of the user behind the last answer.
+func lastTurn(r endpoint.Request) (blocks endpoint.Content) {
+	for _, m := range r.Messages {
+		switch m.Role {
+		case "assistant":
+			blocks = nil
+		case "user":
+			blocks = append(blocks, m.Content...)
+		}
+	}
+	return blocks
+}
