@@ -19,7 +19,7 @@ func emptyText(c conversation) string {
 func emptyMessage(c conversation) string {
 	for n, m := range c.Messages {
 		optional := n == len(c.Messages)-1 && m.Role == "assistant"
-		if len(m.Content) == 0 && !optional {
+		if len(m.Content) == 0 && !optional && m.Role != "system" {
 			return fmt.Sprintf("messages.%d: all messages must have non-empty content except for the optional final assistant message", n)
 		}
 	}

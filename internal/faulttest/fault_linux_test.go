@@ -69,12 +69,12 @@ func troubles() []trouble {
 
 func scenarios() []scenario {
 	if level() == "" {
-		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite)}
+		return []scenario{repairFirst(tree), undo(tree), repairSecond(sqlite), undo(sqlite), undo(lines)}
 	}
 	if level() != "torture" {
-		return slices.Concat(all(tree), all(sqlite), []scenario{repairFirst(newest), undo(newest)})
+		return slices.Concat(all(tree), all(sqlite), all(lines), []scenario{repairFirst(newest), undo(newest)})
 	}
-	return slices.Concat(all(tree), all(sqlite), all(newest))
+	return slices.Concat(all(tree), all(sqlite), all(newest), all(lines))
 }
 
 // Whatever call a verb is killed at, or that fails: after recovery the store is

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mend/change"
+	"mend/internal/claude"
 	"mend/internal/faulttest"
 	"mend/journal"
 	"mend/testdata"
@@ -93,7 +94,9 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		t.Fatal(err)
 	}
 	var err error
-	if sb.session, err = testdata.Unpack(archives[s.kind], data); err != nil {
+	if s.kind == lines {
+		sb.session = claude.Session
+	} else if sb.session, err = testdata.Unpack(archives[s.kind], data); err != nil {
 		t.Fatal(err)
 	}
 	sb.mend = faulttest.Program{Path: bin.mend, Filtered: bin.filtered, Dir: sb.live, Env: []string{
@@ -102,8 +105,12 @@ func newSandboxIn(t *testing.T, d *disk, dir string, bin binaries, s scenario) *
 		"XDG_STATE_HOME=" + filepath.Join(sb.live, "state"), "XDG_CACHE_HOME=" + filepath.Join(sb.live, "cache"),
 	}}
 	sb.store = filepath.Join(data, "opencode", "opencode.db")
-	if s.kind == tree {
+	switch s.kind {
+	case tree:
 		sb.store = filepath.Join(data, "opencode", "storage")
+	case lines:
+		sb.store = filepath.Join(data, "claude")
+	case sqlite, newest:
 	}
 	if s.wal {
 		sb.leaveWal(sb.damageStore)

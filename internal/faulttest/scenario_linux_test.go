@@ -19,13 +19,17 @@ type scenario struct {
 	back  []string // takes it back; nil: nothing does
 }
 
-// A kind is one of the stores, by the version of OpenCode that wrote it.
+// A kind is one of the stores, by the version of OpenCode that wrote it, or a transcript.
 type kind string
+
+// isFiles reports whether the store is a folder of files, and no database.
+func (k kind) isFiles() bool { return k == tree || k == lines }
 
 const (
 	tree   kind = "tree 1.1"
 	sqlite kind = "sqlite 1.2"
 	newest kind = "sqlite 1.18"
+	lines  kind = "transcript of Claude Code"
 )
 
 var archives = map[kind][]byte{tree: testdata.OpenCode1153, sqlite: testdata.OpenCode1227, newest: testdata.OpenCode11833}
@@ -101,8 +105,11 @@ func all(k kind) []scenario {
 		scenario{name: "redo", kind: k, setup: [][]string{repairAll, undoOne}, verb: redoOne, back: undoAll},
 		scenario{name: "gc", kind: k, setup: two, verb: []string{"gc", "--older-than", "0h", "--yes"}},
 		scenario{name: "forget", kind: k, setup: two, verb: []string{"forget", "SESSION", "--yes"}})
-	if k == tree {
+	switch k {
+	case tree:
 		return append(list, repairMany())
+	case lines:
+		return list
 	}
 	return append(list, besideWal(k))
 }
@@ -112,7 +119,7 @@ func all(k kind) []scenario {
 func changing(calls []faulttest.Call) []int {
 	var at []int
 	for i, c := range calls {
-		if c.Name == "renameat2" && !strings.Contains(c.Paths[0], ".new") || c.Name == "pwrite64" && strings.HasSuffix(c.Paths[0], "-wal") {
+		if c.Name == "renameat2" && !strings.Contains(c.Paths[0], ".new") || c.Name == "write" && strings.HasSuffix(c.Paths[0], ".jsonl") || c.Name == "pwrite64" && strings.HasSuffix(c.Paths[0], "-wal") {
 			at = append(at, i+1)
 		}
 	}

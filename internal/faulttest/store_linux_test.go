@@ -13,6 +13,7 @@ import (
 
 	"github.com/ncruces/go-sqlite3"
 
+	"mend/internal/claude"
 	"mend/internal/damage"
 )
 
@@ -20,6 +21,10 @@ import (
 // and deletes.
 func (sb *sandbox) damageStore() {
 	sb.Helper()
+	if sb.kind == lines {
+		sb.writeTranscript()
+		return
+	}
 	var s damage.Store = damage.Database{SQL: damage.SQL(sb.T, sb.store)}
 	if sb.kind == tree {
 		s = damage.Tree{T: sb.T, Root: sb.store, Session: sb.session}
@@ -36,6 +41,23 @@ func (sb *sandbox) damageStore() {
 		if err := os.Remove(filepath.Join(sb.store, "part", messages[damage.FirstPrompt].ID)); err != nil {
 			sb.Fatal(err)
 		}
+	}
+}
+
+// writeTranscript writes a transcript with a torn end, in which three things are broken.
+func (sb *sandbox) writeTranscript() {
+	sb.Helper()
+	t := claude.New()
+	for _, name := range []string{"thinking behind the text", "parent unknown twice", "empty text in a result"} {
+		claude.ByName(name).Apply(t)
+	}
+	file := filepath.Join(sb.store, "projects", "-home-user-src-corpus-work", claude.Session+".jsonl")
+	err := os.MkdirAll(filepath.Dir(file), 0o700)
+	if err == nil {
+		err = os.WriteFile(file, append(t.Bytes(), `{"type":"mode","mo`...), 0o600)
+	}
+	if err != nil {
+		sb.Fatal(err)
 	}
 }
 
@@ -95,7 +117,7 @@ func (sb *sandbox) records() snapshot {
 // key identifies the content of a database that no process has open: equal bytes mean equal
 // rows, and reading the rows is slow.
 func (sb *sandbox) key() (key digest, ok bool) {
-	if sb.kind == tree {
+	if sb.kind.isFiles() {
 		return key, false
 	}
 	if info, err := os.Stat(sb.store + "-wal"); !errors.Is(err, fs.ErrNotExist) && (err != nil || info.Size() > 0) {

@@ -88,7 +88,7 @@ func (sb *sandbox) end() *recoveredState {
 // checkRecords checks before recovery that each file holds what it held before or after
 // the change (I5). For a database see checkStructure.
 func (r *problemList) checkRecords(sb *sandbox) {
-	if sb.kind != tree {
+	if !sb.kind.isFiles() {
 		return
 	}
 	now := sb.records()
@@ -129,7 +129,7 @@ func (r *problemList) outcome(sb *sandbox) bool {
 
 // checkStructure lets SQLite check the structure of the database.
 func (r *problemList) checkStructure(sb *sandbox) {
-	if sb.kind == tree {
+	if sb.kind.isFiles() {
 		return
 	}
 	rows := damage.SQL(sb.T, sb.store)("PRAGMA integrity_check")
