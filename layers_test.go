@@ -57,7 +57,7 @@ var layers = map[string][]string{
 	"mend/internal/termjson":           {},
 	"mend/internal/safedir":            {"mend/internal/atomicfile", "mend/internal/ownfile"},
 	"mend/internal/storetest":          {"mend/jsonedit", "mend/session", "mend/change", "mend/internal/safedir"},
-	"mend/internal/dbtest":             {"mend/session", "mend/change", "mend/sqlstore", "mend/testdata", "mend/agent/opencode/record"},
+	"mend/internal/dbtest":             {"mend/internal/storetest", "mend/session", "mend/change", "mend/sqlstore", "mend/testdata", "mend/agent/opencode/record"},
 	"mend/internal/bigstore":           {"mend/testdata"},
 	"mend/internal/crosscheck":         {},
 	"mend/internal/endpoint":           {"mend/internal/endpoint/picture"},

@@ -136,13 +136,13 @@ func TestOtherMessage(t *testing.T) {
 	from.Remove(from.Parts[1].Ref)
 	to.Insert(record.NewPart(moved))
 	ops := change.Diff(before.AllRecords, after.AllRecords)
-	if out := run(t, s, ops); len(ops) != 2 || out.State != change.Committed {
+	if out := dbtest.Run(t, s, ops); len(ops) != 2 || out.State != change.Committed {
 		t.Fatalf("Commit of %d ops = %+v", len(ops), out)
 	}
 	if got := load(t, s, id); got.Messages[2].Part(moved.Ref.Part) == nil {
 		t.Error("the part is not there")
 	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
+	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
 		t.Errorf("undo = %+v", out)
 	}
 }

@@ -165,7 +165,7 @@ func crash(path, arg string) error {
 		return err
 	}
 	t := &testing.T{}
-	out := run(backgroundT{t}, s, dbtest.MixedOps(t, before))
+	out := dbtest.Run(backgroundT{t}, s, dbtest.MixedOps(t, before))
 	return out.Cause
 }
 
@@ -187,7 +187,7 @@ func TestStaleFrames(t *testing.T) {
 
 	// The same transaction in a copy gives the frames.
 	copied := copyFiles(t, path)
-	if out := run(t, open(t, copied, sqlstore.Options{}), ops); out.State != change.Committed {
+	if out := dbtest.Run(t, open(t, copied, sqlstore.Options{}), ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
 	frames := dbtest.Files(t, copied)[dbtest.Name+"-wal"]

@@ -23,13 +23,13 @@ func TestDeleteSession(t *testing.T) {
 	s := open(t, path, sqlstore.Options{})
 	was := dbtest.Dump(t, path)
 	ops := deleteAll(load(t, s, id))
-	if out := run(t, s, ops); out.State != change.Committed {
+	if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
 	if ids, err := sessionIDs(t.Context(), s); err != nil || len(ids) != 0 {
 		t.Errorf("sessions are left: %q, %v", ids, err)
 	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
+	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.Dump(t, path) != was {
 		t.Fatalf("undo = %+v", out)
 	}
 	// Without its messages the session cannot go, nor they without their parts.
@@ -55,7 +55,7 @@ func TestParents(t *testing.T) {
 	path, id := dbtest.Unpack(t, "1.18.33")
 	s := open(t, path, sqlstore.Options{})
 	ops := deleteAll(load(t, s, id))
-	run(t, s, ops)
+	dbtest.Run(t, s, ops)
 	undo := change.Inverse(ops) // session, then messages, then parts
 	for _, some := range [][]change.Op{undo[1:], undo[11:], {undo[0], undo[11]}} {
 		_, err := s.Prepare(t.Context(), change.Plan{Ops: some})
@@ -67,7 +67,7 @@ func TestParents(t *testing.T) {
 	if _, err := s.Prepare(t.Context(), change.Plan{Ops: undo}); !hasConflict(conflictsIn(err), "project global, which is not there") {
 		t.Errorf("creating a session without its project: %v", err)
 	}
-	run(t, open(t, unpackTwice(t), sqlstore.Options{}), ops[:1])
+	dbtest.Run(t, open(t, unpackTwice(t), sqlstore.Options{}), ops[:1])
 }
 
 // unpackTwice is a fixture of its own; the plan of one fits the other.

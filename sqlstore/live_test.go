@@ -51,14 +51,14 @@ func TestWriteLeftover(t *testing.T) {
 	was := dbtest.Dump(t, path)
 	s := open(t, path, sqlstore.Options{})
 	ops := dbtest.MixedOps(t, load(t, s, id))
-	if out := run(t, s, ops); out.State != change.Committed {
+	if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
 	after := dbtest.Files(t, path)
 	if len(after) != len(before) || after[dbtest.Name] != before[dbtest.Name] {
 		t.Errorf("the -wal was brought into the database")
 	}
-	run(t, s, change.Inverse(ops))
+	dbtest.Run(t, s, change.Inverse(ops))
 	if dbtest.Dump(t, path) != was {
 		t.Error("undo did not give back what was there")
 	}
@@ -80,7 +80,7 @@ func TestBesideAgent(t *testing.T) {
 	dbtest.WantSame(t, before, now)
 
 	ops := dbtest.MixedOps(t, got)
-	if out := run(t, s, ops); out.State != change.Committed {
+	if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
 	after := dbtest.Files(t, path)
@@ -120,7 +120,7 @@ func TestAgentReads(t *testing.T) {
 		ops = change.Inverse(ops)
 	}
 	dbtest.Exec(t, reader, "COMMIT")
-	run(t, s, ops)
+	dbtest.Run(t, s, ops)
 	if dbtest.Dump(t, path) != was {
 		t.Error("undo did not give back what was there")
 	}
@@ -188,7 +188,7 @@ func TestSideFileRights(t *testing.T) {
 		}
 		return nil
 	}})
-	run(t, s, dbtest.MixedOps(t, load(t, s, id)))
+	dbtest.Run(t, s, dbtest.MixedOps(t, load(t, s, id)))
 	if modes["-wal"] != 0o640 || modes["-shm"] != 0o640 {
 		t.Errorf("modes %v, want 640", modes)
 	}
@@ -205,10 +205,10 @@ func TestRollbackJournal(t *testing.T) {
 	s := open(t, path, sqlstore.Options{BusyTimeout: 50 * time.Millisecond})
 	ops := dbtest.MixedOps(t, load(t, s, id))
 	dbtest.WantSame(t, before, dbtest.Files(t, path))
-	if out := run(t, s, ops); out.State != change.Committed {
+	if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed {
+	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed {
 		t.Fatalf("undo = %+v", out)
 	}
 	if dbtest.Dump(t, path) != was || len(dbtest.Files(t, path)) != 1 {

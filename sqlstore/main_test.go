@@ -108,20 +108,6 @@ func conflictsIn(err error) []change.Conflict {
 	return nil
 }
 
-// run prepares and commits ops.
-func run(t testing.TB, s *sqlstore.Store, ops []change.Op) change.Outcome {
-	t.Helper()
-	st, err := s.Prepare(t.Context(), change.Plan{Ops: ops})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.Commit(t.Context(), st)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
-}
-
 // TestMain lets a test start this program again as another process with a role.
 func TestMain(m *testing.M) {
 	if role := os.Getenv("SQLSTORE_ROLE"); role != "" {
@@ -272,7 +258,7 @@ func TestHeld(t *testing.T) {
 	p := start(t, "hold", path, "")
 	p.ready(t)
 	is(true)
-	run(t, s, dbtest.MixedOps(t, load(t, s, id)))
+	dbtest.Run(t, s, dbtest.MixedOps(t, load(t, s, id)))
 	is(true)
 	p.end(t)
 	is(false)
@@ -291,13 +277,13 @@ func TestTwoProcesses(t *testing.T) {
 	p.ready(t)
 	ops := dbtest.MixedOps(t, load(t, s, id))
 	for range 25 {
-		if out := run(t, s, ops); out.State != change.Committed {
+		if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 			t.Fatalf("Commit = %+v", out)
 		}
 		if got := load(t, s, id); !dbtest.HasText(got, "changed") || len(got.Messages) != 10 {
 			t.Fatal("the change is not to be seen")
 		}
-		if out := run(t, s, change.Inverse(ops)); out.State != change.Committed {
+		if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed {
 			t.Fatalf("undo = %+v", out)
 		}
 	}

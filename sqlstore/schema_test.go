@@ -61,17 +61,17 @@ func TestLaterSchema(t *testing.T) {
 		t.Errorf("%d columns, want 9", n)
 	}
 	ops := partOps(dbtest.MixedOps(t, got), got.Messages[1].ID)
-	if out := run(t, s, ops); out.State != change.Committed {
+	if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 		t.Fatalf("Commit = %+v", out)
 	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed {
+	if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed {
 		t.Fatalf("undo = %+v", out)
 	}
 	if now := dbtest.Dump(t, path); now != was {
 		t.Errorf("after undo\n%s\nwant\n%s", now, was)
 	}
 	for _, m := range got.Messages {
-		deleteAndRestore(t, s, path, m.Parts)
+		dbtest.DeleteAndRestore(t, s, path, m.Parts)
 	}
 }
 
@@ -178,22 +178,4 @@ func tryPart(t *testing.T, s *sqlstore.Store, before *record.Session) change.Out
 		t.Error(commitErr)
 	}
 	return out
-}
-
-// deleteAndRestore takes the rows away and gives them back, class by class.
-func deleteAndRestore(t *testing.T, s *sqlstore.Store, path string, parts []record.Part) {
-	t.Helper()
-	was := dbtest.DumpRows(t, path)
-	var ops []change.Op
-	for _, p := range parts {
-		if !p.Unreadable() && p.Ref.Validate() == nil {
-			ops = append(ops, change.Op{Ref: p.Ref, Pre: change.ImageOf(&p.Record)})
-		}
-	}
-	if out := run(t, s, ops); out.State != change.Committed {
-		t.Fatalf("deleting: %+v", out)
-	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.DumpRows(t, path) != was {
-		t.Errorf("restoring: %+v", out)
-	}
 }

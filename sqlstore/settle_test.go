@@ -42,9 +42,9 @@ func TestSettle(t *testing.T) {
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
-			run(t, s, ops)
+			dbtest.Run(t, s, ops)
 			if c.half {
-				run(t, s, change.Inverse(ops[:1]))
+				dbtest.Run(t, s, change.Inverse(ops[:1]))
 			}
 			if c.do != "" {
 				dbtest.Alter(t, path, c.do)
@@ -96,7 +96,7 @@ func TestAbsentRows(t *testing.T) {
 			st, err := s.Prepare(t.Context(), change.Plan{Ops: c.ops})
 			dbtest.Must(t, err)
 			if c.done {
-				run(t, s, c.ops)
+				dbtest.Run(t, s, c.ops)
 			}
 			dbtest.Alter(t, path, c.do...)
 			if out, err := s.Settle(t.Context(), st); err != nil || out.State != c.want {
@@ -123,7 +123,7 @@ func restore(t *testing.T, s *sqlstore.Store, ops []change.Op) {
 	if len(force) == 0 {
 		return
 	}
-	if out := run(t, s, force); out.State != change.Committed {
+	if out := dbtest.Run(t, s, force); out.State != change.Committed {
 		t.Fatalf("restoring: %+v", out)
 	}
 }

@@ -15,6 +15,7 @@ import (
 
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/internal/storetest"
 	"mend/sqlstore"
 	"mend/testdata"
 )
@@ -234,4 +235,43 @@ func Must(t testing.TB, err error) {
 // Rebuild returns the SQL that gives a table other columns and no rows; the table of before is called old.
 func Rebuild(name, columns string) string {
 	return "ALTER TABLE " + name + " RENAME TO old; CREATE TABLE " + name + "(" + columns + ")"
+}
+
+// Run prepares and commits ops.
+func Run(t testing.TB, s storetest.Store, ops []change.Op) change.Outcome {
+	t.Helper()
+	return RunPlan(t, s, change.Plan{Ops: ops})
+}
+
+// RunPlan prepares and commits a plan.
+func RunPlan(t testing.TB, s storetest.Store, p change.Plan) change.Outcome {
+	t.Helper()
+	st, err := s.Prepare(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := s.Commit(t.Context(), st)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// DeleteAndRestore deletes the rows of the parts, restores them, and checks that every row of
+// the database is as before, class by class.
+func DeleteAndRestore(t *testing.T, s storetest.Store, path string, parts []record.Part) {
+	t.Helper()
+	was := DumpRows(t, path)
+	var ops []change.Op
+	for _, p := range parts {
+		if !p.Unreadable() && p.Ref.Validate() == nil {
+			ops = append(ops, change.Op{Ref: p.Ref, Pre: change.ImageOf(&p.Record)})
+		}
+	}
+	if out := Run(t, s, ops); out.State != change.Committed {
+		t.Fatalf("deleting: %+v", out)
+	}
+	if out := Run(t, s, change.Inverse(ops)); out.State != change.Committed || DumpRows(t, path) != was {
+		t.Errorf("restoring: %+v", out)
+	}
 }

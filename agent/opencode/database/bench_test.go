@@ -102,8 +102,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 	ops := change.Diff(before.AllRecords, after.AllRecords)
 	for b.Loop() {
-		run(b, s, ops)
-		run(b, s, change.Inverse(ops))
+		dbtest.Run(b, s, ops)
+		dbtest.Run(b, s, change.Inverse(ops))
 	}
 }
 

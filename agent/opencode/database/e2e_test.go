@@ -69,12 +69,12 @@ func TestBesideRealServer(t *testing.T) {
 			if held, err := s.Held(t.Context()); held.Before(before) || held.After(time.Now()) || err != nil {
 				t.Errorf("Held = %v, %v, want a time after %v", held, err, before)
 			}
-			run(t, s, setText(t, s, id, " \n", ""))
+			dbtest.Run(t, s, setText(t, s, id, " \n", ""))
 			want("R11")
 
 			events := tableRows(t, s, "event")
 			fix := setText(t, s, id, "mended", "injected by mend")
-			if out := run(t, s, fix); out.State != change.Committed {
+			if out := dbtest.Run(t, s, fix); out.State != change.Committed {
 				t.Fatalf("Commit = %+v", out)
 			}
 			if tableRows(t, s, "event") != events {
@@ -83,13 +83,13 @@ func TestBesideRealServer(t *testing.T) {
 			if r := want(opencode.Alive); !sent(r, "mended") || !sent(r, "injected by mend") {
 				t.Error("the repaired text is not in the request")
 			}
-			if out := run(t, s, change.Inverse(fix)); out.State != change.Committed {
+			if out := dbtest.Run(t, s, change.Inverse(fix)); out.State != change.Committed {
 				t.Fatalf("undo = %+v", out)
 			}
 			want("R11")
 
 			// The agent sees a change whose time_updated is the old one, too.
-			run(t, s, untouched(t, setText(t, s, id, "quietly", "")))
+			dbtest.Run(t, s, untouched(t, setText(t, s, id, "quietly", "")))
 			if r := want(opencode.Alive); !sent(r, "quietly") {
 				t.Error("a change with the old time_updated is not in the request")
 			}

@@ -71,8 +71,8 @@ func TestPaths(t *testing.T) {
 			t.Errorf("ID of %q = %+v", name, s.ID())
 		}
 		ops := dbtest.MixedOps(t, load(t, s, id))
-		run(t, s, ops)
-		run(t, s, change.Inverse(ops))
+		dbtest.Run(t, s, ops)
+		dbtest.Run(t, s, change.Inverse(ops))
 	}
 	if n := len(dbtest.Files(t, path)); n != 1 {
 		t.Errorf("%d files, want 1", n)

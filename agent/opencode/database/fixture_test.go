@@ -31,13 +31,13 @@ func TestFixtures(t *testing.T) {
 
 			was := dbtest.Dump(t, path)
 			ops := dbtest.MixedOps(t, got)
-			if out := run(t, s, ops); out.State != change.Committed {
+			if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 				t.Fatalf("Commit = %+v", out)
 			}
 			if dbtest.Dump(t, path) == was {
 				t.Error("Commit changed nothing")
 			}
-			if out := run(t, s, change.Inverse(ops)); out.State != change.Committed {
+			if out := dbtest.Run(t, s, change.Inverse(ops)); out.State != change.Committed {
 				t.Fatalf("undo = %+v", out)
 			}
 			if now := dbtest.Dump(t, path); now != was {

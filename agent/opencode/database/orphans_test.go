@@ -53,14 +53,14 @@ func TestOrphans(t *testing.T) {
 			was, err := damage.Snapshot(path)
 			dbtest.Must(t, err)
 			ops := deletions(t, s, refs)
-			if out := run(t, s, ops); out.State != change.Committed {
+			if out := dbtest.Run(t, s, ops); out.State != change.Committed {
 				t.Fatalf("Commit = %+v", out)
 			}
 			var conflict *change.ConflictError
 			if _, err := s.Prepare(t.Context(), change.Plan{Ops: change.Inverse(ops)}); !errors.As(err, &conflict) {
 				t.Errorf("Prepare of rows without a parent = %v, want a conflict", err)
 			}
-			if out := runPlan(t, s, change.Plan{AllowMissingParent: true, Ops: change.Inverse(ops)}); out.State != change.Committed {
+			if out := dbtest.RunPlan(t, s, change.Plan{AllowMissingParent: true, Ops: change.Inverse(ops)}); out.State != change.Committed {
 				t.Errorf("with AllowMissingParent Commit = %+v", out)
 			}
 			now, err := damage.Snapshot(path)

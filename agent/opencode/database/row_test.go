@@ -8,8 +8,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"mend/agent/opencode/record"
-	"mend/change"
 	"mend/internal/dbtest"
 	"mend/session"
 )
@@ -83,30 +81,12 @@ func TestOddRows(t *testing.T) {
 	if lost := load(t, s, "ses_lost"); len(lost.Messages) != 1 || lost.Info.Ref.Kind != 0 {
 		t.Errorf("session without a row: %+v", lost)
 	}
-	deleteAndRestore(t, s, path, got.Message(m).Parts)
+	dbtest.DeleteAndRestore(t, s, path, got.Message(m).Parts)
 	if _, err := s.Load(t.Context(), session.Head{ID: "ses_none"}); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Load of none: %v", err)
 	}
 	if _, err := s.Load(t.Context(), session.Head{ID: "ses odd"}); !errors.Is(err, ErrNoSession) {
 		t.Errorf("Load of no id: %v", err)
-	}
-}
-
-// deleteAndRestore takes the rows away and gives them back, class by class.
-func deleteAndRestore(t *testing.T, s *Store, path string, parts []record.Part) {
-	t.Helper()
-	was := dbtest.DumpRows(t, path)
-	var ops []change.Op
-	for _, p := range parts {
-		if !p.Unreadable() && p.Ref.Validate() == nil {
-			ops = append(ops, change.Op{Ref: p.Ref, Pre: change.ImageOf(&p.Record)})
-		}
-	}
-	if out := run(t, s, ops); out.State != change.Committed {
-		t.Fatalf("deleting: %+v", out)
-	}
-	if out := run(t, s, change.Inverse(ops)); out.State != change.Committed || dbtest.DumpRows(t, path) != was {
-		t.Errorf("restoring: %+v", out)
 	}
 }
 

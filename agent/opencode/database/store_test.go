@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"mend/agent/opencode/record"
-	"mend/change"
 	"mend/session"
 )
 
@@ -24,23 +23,4 @@ func load(t testing.TB, s *Store, id string) *record.Session {
 		t.Fatal(err)
 	}
 	return got
-}
-
-// run prepares and commits ops.
-func run(t testing.TB, s *Store, ops []change.Op) change.Outcome {
-	t.Helper()
-	return runPlan(t, s, change.Plan{Ops: ops})
-}
-
-func runPlan(t testing.TB, s *Store, p change.Plan) change.Outcome {
-	t.Helper()
-	st, err := s.Prepare(t.Context(), p)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := s.Commit(t.Context(), st)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out
 }
