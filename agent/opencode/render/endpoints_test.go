@@ -26,19 +26,21 @@ var endpointTargets = map[string]struct{ provider, model string }{
 // For a damaged session the rules of every provider agree with its strict endpoint.
 func TestDamagedProviders(t *testing.T) {
 	storetest.SampleChecks(t, "20")
-	rapid.Check(t, func(t *rapid.T) {
-		s := drawSession(t)
-		for range rapid.IntRange(1, 4).Draw(t, "rounds") {
-			s = s.Clone()
-			damageSession(t, s)
-			for setting, target := range endpointTargets {
-				q := render.Render(s, render.Settings{
-					Profile: render.ProfileFor("1.18.33"), Target: targetOf, Model: request.Model{ProviderID: target.provider, ModelID: target.model},
-				})
-				compareWithEndpoints(t, setting, target.model, q)
-			}
+	rapid.Check(t, damagedProviders)
+}
+
+func damagedProviders(t *rapid.T) {
+	s := drawSession(t)
+	for range rapid.IntRange(1, 4).Draw(t, "rounds") {
+		s = s.Clone()
+		damageSession(t, s)
+		for setting, target := range endpointTargets {
+			q := render.Render(s, render.Settings{
+				Profile: render.ProfileFor("1.18.33"), Target: targetOf, Model: request.Model{ProviderID: target.provider, ModelID: target.model},
+			})
+			compareWithEndpoints(t, setting, target.model, q)
 		}
-	})
+	}
 }
 
 // compareWithEndpoints fails the test if the strict endpoint of the setting disagrees with
@@ -66,4 +68,9 @@ func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model 
 	if !slices.Equal(got, want) {
 		t.Errorf("%s: the rules find %v, the endpoint %v: %.2000s", setting, got, want, body)
 	}
+}
+
+// FuzzProviders is [TestDamagedProviders] with inputs that the fuzzer chooses.
+func FuzzProviders(f *testing.F) {
+	f.Fuzz(rapid.MakeFuzz(damagedProviders))
 }
