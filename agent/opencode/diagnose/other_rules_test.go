@@ -1,0 +1,163 @@
+package diagnose
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
+	"mend/jsonedit"
+	"mend/repair"
+	"mend/request"
+)
+
+// captureOf returns the captured session of a case.
+func captureOf(t testing.TB, name string) *record.Session {
+	t.Helper()
+	all := readCaptured(t)
+	for i, c := range all.Cases {
+		if c.Name == name {
+			return all.session(t, i)
+		}
+	}
+	t.Fatalf("no case %q", name)
+	return nil
+}
+
+// Errors of other providers lead to a fix of what they are about, and of nothing else: the
+// text of every part stays.
+func TestErrorsOfOtherProviders(t *testing.T) {
+	left := func(s *record.Session, field string) (n int) {
+		for r := range s.Records {
+			n += bytes.Count(r.Data, []byte(`"`+field+`"`))
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name, session, err string
+		field              string // that goes
+		all                bool   // from all parts, or only from one message
+	}{
+		{"O8", "openai none", "The encrypted content gAAA...c90= could not be verified. Reason: Encrypted content organization_id did not match the target organization.", "reasoningEncryptedContent", true},
+		{"O8, by its code", "openai none", `{"error":{"message":"Something went wrong","code":"invalid_encrypted_content"}}`, "reasoningEncryptedContent", true},
+		{"O10", "openai-store none", "Item with id 'rs_0000060181' not found. Items are not persisted when `store` is set to false. Try again with `store` set to true, or remove this item from your input.", "itemId", true},
+		{"O3", "openai-store none", "Item 'rs_0000060181' of type 'reasoning' was provided without its required following item.", "itemId", false},
+		{"O4", "openai-store none", "Duplicate item found with id msg_00000601811. Remove duplicate items from your input and try again.", "itemId", false},
+		{"G8", "gemini3 none", "Corrupted thought signature.", "thoughtSignature", true},
+		{"G8 behind OpenRouter", "gemini3 none", `{"error":{"code":400,"message":"Provider returned error","metadata":{"raw":"{\"error\":{\"message\":\"Thought signature is not valid\"}}"}}}`, "thoughtSignature", true},
+		{"B9", "bedrock none", "messages.3.content.0: Invalid `signature` in `thinking` block", "signature", false},
+	} {
+		s := captureOf(t, c.session)
+		env := Environment{Target: capturedTarget}
+		e := ParseAPIError([]byte(c.err))
+		r := repair.Request{Error: &e}
+		plan, err := repair.Plan(s.ID, New(s, r, env), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		after := plan.After.(*simulation).s
+		was, is := left(s, c.field), left(after, c.field)
+		if c.all && is > 0 || !c.all && (is == 0 || is == was) {
+			t.Errorf("%s: %d of %d %s are left; class %s, rule %s; %v", c.name, is, was, c.field, e.Class, e.Rule, plan.Unfixable)
+		}
+		if texts(after) != texts(s) {
+			t.Errorf("%s: texts are %q, want %q", c.name, texts(after), texts(s))
+		}
+		if got := codes(Diagnose(after, repair.Options{}, env).Found); got != "healthy" {
+			t.Errorf("%s: after the repair %s", c.name, got)
+		}
+	}
+}
+
+// texts returns all that the model said and thought, as it can be read.
+func texts(s *record.Session) string {
+	var all []string
+	for i := range s.Messages {
+		for j := range s.Messages[i].Parts {
+			p := &s.Messages[i].Parts[j]
+			all = append(all, p.Text, p.CallID)
+		}
+	}
+	return strings.Join(all, "|")
+}
+
+// The output of a tool that is too long is marked as cleared, and stays in the store.
+func TestLongOutput(t *testing.T) {
+	for _, c := range []struct{ session, want string }{
+		{"openai none", "O12!"}, {"chat none", "C9!"}, {"anthropic none", "healthy"}, {"gemini3 none", "healthy"},
+	} {
+		s := captureOf(t, c.session)
+		long := bytes.Repeat([]byte("x"), 10485761)
+		at := slices.IndexFunc(s.Messages[1].Parts, func(p record.Part) bool { return p.IsTool() })
+		if err := s.Messages[1].Parts[at].Set(jsonedit.Quote(string(long)), "state", "output"); err != nil {
+			t.Fatal(err)
+		}
+		env := Environment{Target: capturedTarget}
+		if got := codes(Diagnose(s, repair.Options{}, env).Found); got != c.want {
+			t.Errorf("%s: found %s, want %s", c.session, got, c.want)
+		}
+		r := repair.Request{}
+		plan, err := repair.Plan(s.ID, New(s, r, env), r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := plan.After.(*simulation).s.Messages[1].Parts[at]
+		output, _ := jsonedit.Get(p.Data, "state", "output")
+		compacted, ok := jsonedit.Get(p.Data, "state", "time", "compacted")
+		if len(output) < len(long) || ok != (c.want != "healthy") {
+			t.Errorf("%s: output of %d bytes, compacted %s", c.session, len(output), compacted)
+		}
+	}
+}
+
+// Another provider's error makes mend judge by that provider, whatever the session's seems to
+// be: the user's name for it may not be known.
+func TestErrorOfUnknownProvider(t *testing.T) {
+	s := captureOf(t, "openai call-id-long")
+	env := Environment{Target: func(request.Model) render.Target { return render.Target{Package: "@ai-sdk/google"} }}
+	if got := codes(Diagnose(s, repair.Options{}, env).Found); got != "healthy" {
+		t.Fatalf("by Gemini's rules: %s", got)
+	}
+	e := ParseAPIError([]byte("Invalid 'input[4].call_id': string too long. Expected a string with maximum length 64, but got a string with length 100 instead."))
+	r := repair.Request{Error: &e}
+	plan, err := repair.Plan(s.ID, New(s, r, env), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Plan.Ops) != 1 {
+		t.Errorf("Plan has %d ops, want 1; %v", len(plan.Plan.Ops), plan.Unfixable)
+	}
+}
+
+// A switch to any provider and back is judged by the provider that is asked next, and every
+// captured session without damage lives with each.
+func TestSwitches(t *testing.T) {
+	for _, name := range []string{"anthropic none", "openai none", "chat none", "gemini3 none", "bedrock none", "copilot none"} {
+		s := captureOf(t, name)
+		for _, o := range otherTargets {
+			env := Environment{Target: func(m request.Model) render.Target {
+				if m.ProviderID == "other" {
+					return o.target
+				}
+				return capturedTarget(m)
+			}}
+			switched := *s
+			switched.Messages = slices.Clone(s.Messages)
+			last := record.NewMessage(with(s.Messages[0].Record, []byte(fmt.Sprintf(`{"id":"msg_99","sessionID":"ses_1","role":"user","agent":"build","time":{"created":99000},"model":{"providerID":"other","modelID":%q}}`, o.model))))
+			last.Ref.Message, last.ID = "msg_99", "msg_99"
+			p := s.Messages[0].Parts[0]
+			data := bytes.ReplaceAll(bytes.ReplaceAll(p.Data, []byte("msg_01"), []byte("msg_99")), []byte(p.ID), []byte("prt_9901"))
+			np := record.NewPart(with(p.Record, data))
+			np.Ref.Message, np.Ref.Part, np.ID = "msg_99", "prt_9901", "prt_9901"
+			last.Parts = []record.Part{np}
+			switched.Messages = append(switched.Messages, last)
+			d := Diagnose(&switched, repair.Options{}, env)
+			if got := codes(d.Found); got != "healthy" || d.Target != o.target {
+				t.Errorf("%s, continued with %s: %s, target %+v", name, o.api, got, d.Target)
+			}
+		}
+	}
+}
