@@ -37,8 +37,7 @@ func (k Kind) String() string {
 type Ref struct {
 	Kind Kind `json:"kind"`
 	// Project is the path element above the session if the path has one: the project of
-	// a session record, the extra level of a nested message folder, or the slug of
-	// OpenCode 0.x.
+	// a session record, or the extra level of a nested message folder.
 	Project string `json:"project,omitempty"`
 	Session string `json:"session,omitempty"`
 	Message string `json:"message,omitempty"` // messages, parts, and folders of parts

@@ -128,7 +128,7 @@ func checkJournal(path string) error {
 		}
 		return nil // SQLite leaves it so after a transaction
 	}
-	return Unusable("another program is in a transaction or died in one: its -journal must be rolled back first, by opening the database with OpenCode")
+	return Unusable("another program is in a transaction or died in one: its -journal must be rolled back first, by opening the database with the program that it belongs to")
 }
 
 // inode returns the device and the inode of a file; 0 if the system has none.

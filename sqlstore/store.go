@@ -13,8 +13,8 @@ var (
 	// ErrBusy means that another program held a lock for longer than the timeout. Nothing
 	// was changed; the caller may try again.
 	ErrBusy = change.ErrLocked
-	// ErrUnusable means that the file is no database of OpenCode, is damaged, or has an
-	// unknown schema. Such a file is never written.
+	// ErrUnusable means that the file is no database, is damaged, or has an unknown
+	// schema. Such a file is never written.
 	ErrUnusable = errors.New("the database cannot be used")
 )
 
@@ -23,7 +23,7 @@ type Options struct {
 	// Step, if not nil, is called before each call that changes a file. If it returns an
 	// error, the call is not made and fails with that error.
 	Step func(what string) error
-	// BusyTimeout is how long to wait for a lock; 0 means five seconds, as in OpenCode.
+	// BusyTimeout is how long to wait for a lock; 0 means five seconds.
 	BusyTimeout time.Duration
 	// MaxRecord is the size in bytes of the largest data of a row that is read; 0 for
 	// SQLite's own limit.

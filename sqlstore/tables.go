@@ -3,7 +3,7 @@ package sqlstore
 import "mend/session"
 
 // A TableSpec describes a table whose rows are records: what this package must know of
-// it to change rows. The specs are all that the transaction knows of OpenCode.
+// it to change rows. The specs are all that it knows of the agent's schema.
 type TableSpec struct {
 	Kind    session.Kind // of the records; 0 for a table whose rows are no records
 	Name    string
