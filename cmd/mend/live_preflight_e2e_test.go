@@ -36,6 +36,7 @@ func TestLivePreflight(t *testing.T) {
 			t.Cleanup(api.Close)
 			h := opencode.New(t, exe, api, true)
 			installPlugin(t, h)
+			configure(t, h, `{"preflightMs": 20000}`) // on a busy machine
 			server := h.ServeStores(fixtures[i])
 			server.NameModel()
 			for n, c := range damage.Table {
