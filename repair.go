@@ -88,7 +88,7 @@ func (c *Client) Repair(ctx context.Context, id string, r repair.Request) (entry
 	return c.RepairIf(ctx, id, r, nil)
 }
 
-// RepairIf is [Client.Repair] with a condition: accept, if not nil, is called before a plan
+// RepairIf is [Client.Repair] of what is broken, with a condition: accept, if not nil, is called before a plan
 // is applied. If it returns an error, nothing is changed, and RepairIf returns that error.
 // After an interference accept is called again, with a new plan.
 func (c *Client) RepairIf(ctx context.Context, id string, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error) {
@@ -112,6 +112,12 @@ func (c *Client) repair(ctx context.Context, id string, r repair.Request, accept
 	}
 	r = c.withOptions(r)
 	r.Unattended = true
+	if accept != nil && r.Error == nil { // mostly nothing is broken, which is found out quickly
+		e, err := c.diagnose(ctx, head, r.Options)
+		if err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }) {
+			return "", repair.Result{Remaining: e.Diagnoses}, nil
+		}
+	}
 	result, err := c.plan(ctx, head, r)
 	if err != nil || len(result.Plan.Ops) == 0 {
 		return "", result, err

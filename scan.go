@@ -99,7 +99,7 @@ func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.He
 	if r, ok := s.Lookup(ctx, head, c.opt.Now()); ok && r.Settings == settings {
 		return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}
 	}
-	e, err := c.diagnose(ctx, head)
+	e, err := c.diagnose(ctx, head, c.repairOptions())
 	if err != nil {
 		return examined{Finding: Finding{Session: head, Err: err}}
 	}
@@ -120,8 +120,7 @@ func (c *Client) headSettings(head session.Head) string {
 }
 
 // diagnose reads a session and diagnoses it.
-func (c *Client) diagnose(ctx context.Context, head session.Head) (agent.Examination, error) {
-	o := c.repairOptions()
+func (c *Client) diagnose(ctx context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
 	if st, ok := c.store.(agent.Scanner); ok {
 		return st.Examine(ctx, head, o)
 	}

@@ -1,6 +1,8 @@
 package mend_test
 
 import (
+	"context"
+	"fmt"
 	"path/filepath"
 	"testing"
 
@@ -8,6 +10,8 @@ import (
 	"mend/agent"
 	"mend/agent/opencode"
 	"mend/internal/bigstore"
+	"mend/repair"
+	"mend/session"
 )
 
 func BenchmarkScanTree(b *testing.B)       { benchmarkScan(b, bigstore.Tree, bigstore.Plain) }
@@ -43,4 +47,57 @@ func benchmarkScan(b *testing.B, write func(string, bigstore.Mix, int, uint64) e
 			b.Fatalf("%d sessions scanned", n)
 		}
 	}
+}
+
+// BenchmarkPreflight measures what a running agent waits for before each request: the
+// check of one healthy session, of about 200 and of about 2,000 messages, in a store with
+// others.
+func BenchmarkPreflight(b *testing.B) {
+	for _, kind := range []struct {
+		name  string
+		write func(string, bigstore.Mix, int, uint64) error
+	}{{"tree", bigstore.Tree}, {"database", bigstore.Database}} {
+		dir := b.TempDir()
+		if err := kind.write(dir, bigstore.Plain, 60_000, 1); err != nil {
+			b.Fatal(err)
+		}
+		c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: b.TempDir(), Cache: b.TempDir()})
+		if err != nil {
+			b.Fatal(err)
+		}
+		heads, err := c.Sessions(b.Context())
+		if err != nil {
+			b.Fatal(err)
+		}
+		accept := func(context.Context, repair.Result) error { return nil }
+		for _, want := range []int{200, 2000} {
+			id, messages := nearest(b, c, heads, want)
+			b.Run(fmt.Sprintf("%s/%d messages", kind.name, messages), func(b *testing.B) {
+				for b.Loop() {
+					if entry, _, err := c.RepairIf(b.Context(), id, repair.Request{Force: true}, accept); entry != "" || err != nil {
+						b.Fatal(entry, err)
+					}
+				}
+			})
+		}
+	}
+}
+
+// nearest returns the session whose number of messages is nearest to want.
+func nearest(b *testing.B, c *mend.Client, heads []session.Head, want int) (id string, messages int) {
+	b.Helper()
+	for _, h := range heads {
+		f, err := c.Forecast(b.Context(), h)
+		if err != nil {
+			b.Fatal(err)
+		}
+		n := 0
+		for _, t := range f.Request.Turns {
+			n += len(t.Messages)
+		}
+		if id == "" || max(n-want, want-n) < max(messages-want, want-messages) {
+			id, messages = h.ID, n
+		}
+	}
+	return id, messages
 }

@@ -10,9 +10,9 @@ import (
 	"mend/internal/opencode"
 )
 
-// TestLiveOverflow refuses requests as too long while they hold more than one long output.
-// OpenCode 1.1.53 does nothing about that, 1.18.33 compacts again and again, which is
-// refused as well. The session is trimmed, and the next prompt is answered.
+// TestLiveOverflow refuses requests as too long until the session is trimmed. OpenCode
+// 1.1.53 does nothing about that; 1.18.33 compacts again and again, which is refused as
+// well. The next prompt is answered.
 func TestLiveOverflow(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("y", 8000)
@@ -25,14 +25,14 @@ func TestLiveOverflow(t *testing.T) {
 			configure(t, h, `{"trimOverflow": true}`)
 			server := h.Serve()
 			g.set(func(body string) string {
-				if strings.Count(body, long) > 1 {
+				if countRepaired(h) == 0 || version == "1.1.53" && strings.Count(body, long) > 1 {
 					return "prompt is too long: 240000 tokens > 200000 maximum"
 				}
 				return ""
 			})
-			r := server.Prompt(session, "one more")
+			server.Prompt(session, "one more")
 			waitFor(t, "the trim", func() bool { return countRepaired(h) == 1 })
-			if r = server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
 				t.Errorf("after the trim the prompt = %s; reply:\n%.500s\nlog:\n%s", r.Verdict, r.Output, readHookLogs(h))
 			}
 		})
