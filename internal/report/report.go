@@ -37,6 +37,9 @@ type Source struct {
 	Head       session.Head
 	Request    *request.Request // the next one; nil if it is not known
 	NoRequest  string           // why it is not known
+	Provider   string           // the API that is asked
+	Turn       string           // how its errors number turns: a format with one number
+	Block      string           // how they number the blocks of a turn
 	Violations []request.Violation
 	Thinking   bool
 	Diagnoses  []repair.Diagnosis // what is wrong now
@@ -82,25 +85,25 @@ func Write(w io.Writer, s Source) error {
 
 // A pageData is what the template shows. All its texts are replaced already.
 type pageData struct {
-	WithText                   bool
-	Program, Agent, Layout     string
-	Session, Title, Dir, Model string
-	Thinking                   bool
-	NoRequest                  string
-	Turns                      []turn
-	Counts                     string // of the request
-	Whole                      []violation
-	Findings, Fixed, Remaining []finding
-	Causes                     []string
-	Fix                        Fix
-	ErrorText                  string
-	Ops                        []op
-	MoreOps                    int
+	WithText                             bool
+	Program, Agent, Layout               string
+	Session, Title, Dir, Model, Provider string
+	Thinking                             bool
+	NoRequest                            string
+	Turns                                []turn
+	Counts                               string // of the request
+	Whole                                []violation
+	Findings, Fixed, Remaining           []finding
+	Causes                               []string
+	Fix                                  Fix
+	ErrorText                            string
+	Ops                                  []op
+	MoreOps                              int
 }
 
 // A turn is a message of the request, or a number of messages that are left out.
 type turn struct {
-	N          int
+	Place      string
 	Role       string
 	Blocks     []block
 	Violations []violation
@@ -108,11 +111,11 @@ type turn struct {
 }
 
 type block struct {
-	M                   int
-	Type, Record, Shows string
-	Width               int // of the bar, in percent
-	Size                int
-	Violations          []violation
+	Place, Type   string
+	Record, Shows string
+	Width         int // of the bar, in percent
+	Size          int
+	Violations    []violation
 }
 
 type violation struct {
@@ -135,7 +138,7 @@ func newPage(s Source) pageData {
 	r := newRedactor(s.WithText)
 	collectIDs(r, s)
 	p := pageData{
-		WithText: s.WithText, Program: s.Program, Agent: s.Agent, Layout: s.Layout, NoRequest: r.sentence(s.NoRequest), Thinking: s.Thinking,
+		WithText: s.WithText, Program: s.Program, Agent: s.Agent, Layout: s.Layout, NoRequest: r.sentence(s.NoRequest), Thinking: s.Thinking, Provider: r.word("api", s.Provider),
 		Session: r.id(s.Head.ID), Title: r.text(s.Head.Title), Dir: r.text(s.Head.Directory), Fix: s.Fix,
 		Findings: r.findings(s.Diagnoses), Fixed: r.findings(s.Fix.Fixed), Remaining: r.findings(s.Fix.Remaining), ErrorText: r.sentence(s.Fix.Error),
 	}
@@ -208,11 +211,11 @@ func (p *pageData) addTurns(r *redactor, s Source) {
 			continue
 		}
 		shownTurns++
-		shown := turn{N: n, Role: r.word("role", t.Role), Violations: byPlace[[2]int{n, -1}]}
+		shown := turn{Place: fmt.Sprintf(s.Turn, n), Role: r.word("role", t.Role), Violations: byPlace[[2]int{n, -1}]}
 		for m, b := range t.Blocks {
 			size := blockSize(b)
 			shown.Blocks = append(shown.Blocks, block{
-				M: m, Type: r.word("type", string(b.Type)), Record: r.ref(b.Source), Shows: r.block(b), Size: size, Width: width(size), Violations: byPlace[[2]int{n, m}],
+				Place: fmt.Sprintf(s.Block, m), Type: r.word("type", string(b.Type)), Record: r.ref(b.Source), Shows: r.block(b), Size: size, Width: width(size), Violations: byPlace[[2]int{n, m}],
 			})
 		}
 		p.Turns = append(p.Turns, shown)

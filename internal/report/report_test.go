@@ -88,7 +88,7 @@ func TestWrite(t *testing.T) {
 		})
 	}
 	s := Source{
-		Head: session.Head{ID: "ses_a", Title: markup}, Request: req, Violations: []request.Violation{{Rule: "R1", Message: markup, N: 600, M: 0}},
+		Head: session.Head{ID: "ses_a", Title: markup}, Turn: "messages.%d", Block: "content.%d", Request: req, Violations: []request.Violation{{Rule: "R1", Message: markup, N: 600, M: 0}},
 		Diagnoses: []repair.Diagnosis{{Rule: "R1", Severity: repair.Broken, Why: markup}}, Fix: Fix{Ops: ops, Error: markup, Proof: []string{markup}},
 	}
 	for _, s.WithText = range []bool{false, true} {
@@ -121,7 +121,7 @@ func TestPage(t *testing.T) {
 		Says: "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_9.", Fix: `The call is marked as failed with "[cancelled]". Its input stays.`, Loses: "Nothing.",
 	}
 	s := Source{
-		Program: "1.2.3", Agent: "OpenCode 1.1.53", Layout: "json", Head: session.Head{ID: "ses_a", Title: "My taxes", Directory: "/home/ada/taxes", Created: 1_700_000_000_000},
+		Program: "1.2.3", Agent: "OpenCode 1.1.53", Layout: "json", Provider: "anthropic", Turn: "messages.%d", Block: "content.%d", Head: session.Head{ID: "ses_a", Title: "My taxes", Directory: "/home/ada/taxes", Created: 1_700_000_000_000},
 		Request: &request.Request{Model: request.Model{ProviderID: "anthropic", ModelID: "claude-1"}, Turns: []request.Turn{
 			{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: "Add up my taxes", Source: session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}}}},
 			{Role: "assistant", Blocks: []*request.Block{
