@@ -196,7 +196,7 @@ func storedText(ctx context.Context, c *mend.Client, e change.Entry) string {
 
 // examineForReport collects what is known about a session now.
 func (a *app) examineForReport(ctx context.Context, c *mend.Client, head session.Head) (report.Source, error) {
-	s := report.Source{Program: a.programText(), Agent: agentOf(c) + " " + c.Profile(), Layout: c.Store().Kind, Head: head}
+	s := report.Source{Program: a.programText(), Agent: agentOf(c.Store()) + " " + c.Profile(), Layout: c.Store().Kind, Head: head}
 	for f := range c.Scan(ctx, []session.Head{head}) {
 		if f.Err != nil {
 			return s, f.Err
@@ -214,14 +214,6 @@ func (a *app) examineForReport(ctx context.Context, c *mend.Client, head session
 	s.Request, s.Violations, s.Thinking = &forecast.Request, forecast.Violations, forecast.Thinking
 	s.Provider, s.Turn, s.Block = forecast.Provider, forecast.Place.Turn, forecast.Place.Block
 	return s, nil
-}
-
-// agentOf returns the name of the agent whose sessions the store has.
-func agentOf(c *mend.Client) string {
-	if c.Store().Kind == "lines" {
-		return "Claude Code"
-	}
-	return "OpenCode"
 }
 
 func (a *app) programText() string {
