@@ -26,6 +26,15 @@ var (
 	OpenCode11833 []byte // SQLite, with event tables
 )
 
+// Claude is a healthy transcript that Claude Code 2.1.330 wrote: three prompts ten minutes
+// apart. Long texts and records outside the conversation are left out.
+//
+//go:embed claude-2.1.330.jsonl
+var Claude []byte
+
+// ClaudeSession is the id of the session in Claude.
+const ClaudeSession = "3cffaf78-5168-420a-bb87-c18ba6c93019"
+
 // Unpack unpacks an archive below dst, so that dst is its $XDG_DATA_HOME, and
 // returns the id of its session. Nothing is written outside of dst.
 func Unpack(archive []byte, dst string) (session string, err error) {

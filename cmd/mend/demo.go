@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"mend/agent/claude"
 	"mend/testdata"
 )
 
@@ -17,8 +19,9 @@ func (a *app) demoVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "demo",
 		Short: "Break, scan, repair and undo a small store in a temporary folder",
-		Long: `Demo unpacks a small store that OpenCode 1.1.53 wrote, breaks it, then runs scan,
-repair, log and undo. It touches only a temporary folder, which it removes.`,
+		Long: `Demo unpacks a small store that OpenCode 1.1.53 wrote, or with --agent claude one of
+Claude Code 2.1.330, breaks it, then runs scan, repair, log and undo. It touches only a
+temporary folder, which it removes.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.demo() },
 	}
@@ -28,6 +31,9 @@ repair, log and undo. It touches only a temporary folder, which it removes.`,
 type demo struct {
 	*app
 	dir, storage, session string
+
+	writer string                 // the agent and the version that wrote the store
+	damage func() (string, error) // breaks the store and says how
 }
 
 func (a *app) demo() error {
@@ -36,16 +42,42 @@ func (a *app) demo() error {
 		return err
 	}
 	defer os.RemoveAll(dir)
-	id, err := testdata.Unpack(testdata.OpenCode1153, dir)
+	d := demo{app: a, dir: dir, session: testdata.ClaudeSession, storage: filepath.Join(dir, ".claude"), writer: "Claude Code 2.1.330"}
+	d.damage = d.tearTranscript
+	if a.agentName == (claude.Agent{}).Name() {
+		file := d.transcript()
+		if err = os.MkdirAll(filepath.Dir(file), 0o700); err == nil {
+			err = os.WriteFile(file, testdata.Claude, 0o600)
+		}
+	} else {
+		d.storage, d.writer = filepath.Join(dir, "opencode", "storage"), "OpenCode 1.1.53"
+		d.damage = d.blankText // of this store
+		d.session, err = testdata.Unpack(testdata.OpenCode1153, dir)
+	}
 	if err != nil {
 		return err
 	}
-	d := demo{a, dir, filepath.Join(dir, "opencode", "storage"), id}
 	return d.run()
 }
 
+func (d demo) transcript() string {
+	return filepath.Join(d.storage, "projects", "-home-user-project", d.session+".jsonl")
+}
+
+// tearTranscript cuts a line of the transcript, ten minutes before the next prompt.
+func (d demo) tearTranscript() (string, error) {
+	const answer = `"uuid":"91544694`
+	at := bytes.Index(testdata.Claude, []byte(answer))
+	if at < 0 {
+		return "", errors.New("demo: finding an answer to damage")
+	}
+	begin, end := bytes.LastIndexByte(testdata.Claude[:at], '\n')+1, at+bytes.IndexByte(testdata.Claude[at:], '\n')
+	data := append(bytes.Clone(testdata.Claude[:begin+60]), testdata.Claude[end:]...)
+	return "Now the disk is full for a moment: one line of the transcript is torn. Claude Code says\nnothing, and the model no longer sees what was before that line.", os.WriteFile(d.transcript(), data, 0o600)
+}
+
 func (d demo) run() error {
-	d.printStep("A store that OpenCode 1.1.53 wrote: one healthy session.")
+	d.printStep("A store that %s wrote: one healthy session.", d.writer)
 	if err := d.mend(exitDone, "scan"); err != nil {
 		return err
 	}
@@ -53,11 +85,11 @@ func (d demo) run() error {
 	if err != nil {
 		return err
 	}
-	part, err := d.damage()
+	what, err := d.damage()
 	if err != nil {
 		return err
 	}
-	d.printStep("Now a stream is cut: the text in\n  %s\nis only whitespace. The provider refuses every further prompt with HTTP 400.", part)
+	d.printStep("%s", what)
 	damaged, err := d.snapshot()
 	if err != nil {
 		return err
@@ -84,7 +116,7 @@ func (d demo) run() error {
 			return err
 		}
 	}
-	d.printf("%s All files were compared: the store is byte for byte as before the repair\n(%d files; %d still differs from the healthy store, as it should: the damage is back).\n", good("Done."), len(damaged), countDifferences(healthy, damaged))
+	d.printf("%s All files were compared: the store is byte for byte as before the repair\n(%s; %d still differs from the healthy store, as it should: the damage is back).\n", good("Done."), count(len(damaged), "file"), countDifferences(healthy, damaged))
 	return nil
 }
 
@@ -105,8 +137,8 @@ func (d demo) mend(code int, args ...string) error {
 	return nil
 }
 
-// damage makes the text of the last answer blank and returns the path of its part.
-func (d demo) damage() (string, error) {
+// blankText makes the text of the last answer blank.
+func (d demo) blankText() (string, error) {
 	var last string
 	var text []byte
 	err := filepath.WalkDir(filepath.Join(d.storage, "part"), func(path string, e fs.DirEntry, err error) error {
@@ -123,7 +155,7 @@ func (d demo) damage() (string, error) {
 		return "", fmt.Errorf("demo: finding an answer to damage: %w", err)
 	}
 	rel, _ := filepath.Rel(d.storage, last)
-	return rel, os.WriteFile(last, bytes.Replace(text, []byte(`"Hello 6."`), []byte(`" "`), 1), 0o644)
+	return fmt.Sprintf("Now a stream is cut: the text in\n  %s\nis only whitespace. The provider refuses every further prompt with HTTP 400.", rel), os.WriteFile(last, bytes.Replace(text, []byte(`"Hello 6."`), []byte(`" "`), 1), 0o644)
 }
 
 // snapshot returns all files of the store.
