@@ -3,6 +3,7 @@ package bedrock
 import (
 	"fmt"
 
+	"mend/internal/media"
 	"mend/provider"
 	"mend/request"
 	"mend/session"
@@ -30,7 +31,7 @@ var rules = []provider.Rule{
 	{Code: "B5", Find: invalidID, Text: "the id of a call matches [a-zA-Z0-9_-]{1,64}", Source: claude, Confidence: "C"},
 	{Code: "B7", Find: repeatedID, Text: "the ids of calls differ", Source: claude, Confidence: "C"},
 	{Code: "B8", Find: blockAfterCall, Text: "only calls follow a call in its message, and their results come next", Source: claude, Confidence: "C"},
-	{Code: "B10", Find: largeImage, Text: "an image has at most 3.75 MB", Source: claude, Confidence: "C"},
+	{Code: "B10", Find: badImage, Text: "an image has at most 3.75 MB, can be decoded, and has the type that it is declared with", Source: "aws-samples/amazon-bedrock-client-for-mac#130, NousResearch/hermes-agent#55429", Confidence: "B"},
 	{Code: "B11", Find: thinkingLast, Text: "no answer ends with reasoning", Source: claude, Confidence: "C"},
 }
 
@@ -163,12 +164,27 @@ func blockAfterCall(q request.Request, _ bool) (found []request.Violation) {
 // largestImage is the size of the largest image, in bytes.
 const largestImage = 3932160
 
-// largeImage is B10.
-func largeImage(q request.Request, _ bool) (found []request.Violation) {
+// badImage is B10.
+func badImage(q request.Request, _ bool) (found []request.Violation) {
 	provider.EachImage(q.Turns, func(n, m, _ int, b *request.Block) {
-		if size := len(b.Data) / 4 * 3; size > largestImage+3 {
-			found = append(found, provider.Violate(n, m, fmt.Sprintf("messages.%d.content.%d.image.source.bytes: image exceeds 3.75 MB maximum: %d bytes > %d bytes", n, m, size, largestImage), b))
+		if b.URL != "" {
+			return
 		}
+		problem := ""
+		size, info := len(b.Data)/4*3, b.MediaInfo()
+		switch {
+		case size > largestImage+3:
+			problem = fmt.Sprintf("image exceeds 3.75 MB maximum: %d bytes > %d bytes", size, largestImage)
+		case info.Fault == media.Empty:
+			problem = "image cannot be empty"
+		case !info.Image():
+			problem = "Could not process image"
+		case !info.Matches(b.Mime):
+			problem = fmt.Sprintf("The image was specified using the %s media type, but the image appears to be a %s image", b.Mime, info.Type)
+		default:
+			return
+		}
+		found = append(found, provider.Violate(n, m, fmt.Sprintf("messages.%d.content.%d.image.source.bytes: %s", n, m, problem), b))
 	})
 	return found
 }

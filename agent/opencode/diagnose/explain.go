@@ -352,9 +352,10 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "The signature of a thinking block fits its text.",
 	},
 	"B10": {
-		Meaning: "An image is at most 3.75 MB.",
+		Meaning: "An image is at most 3.75 MB, can be decoded, and has the media type of its data.",
 	},
 	"B11": {
+		Words:   "messages.N: The final block in an assistant message cannot be `thinking`.",
 		Meaning: "No assistant message ends with thinking.",
 	},
 

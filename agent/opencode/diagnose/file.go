@@ -25,7 +25,7 @@ func whyFile(_ *simulation, f fault) string {
 	case "R15":
 		return "The image is larger than the provider's limit of 5 MB."
 	case "B10":
-		return "The image is larger than the provider's limit of 3.75 MB."
+		return "The image is larger than the provider's limit of 3.75 MB, cannot be decoded, or has another type than that of its data."
 	case "R18", "O9", "C8", "G10":
 		return "The provider cannot decode the image."
 	case "R19":

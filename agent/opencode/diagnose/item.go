@@ -51,19 +51,69 @@ func fixItemIDs(c *simulation, f fault) []fix {
 		text:  "The ids of the provider's items are removed from the message, so its content is sent in full.",
 		loses: loses,
 		alike: true,
-		edit: func(d *draft) error {
-			m, err := d.message(f.Ref)
-			if err != nil {
-				return err
+		edit:  func(d *draft) error { return d.removeItemIDs(f.Ref) },
+	}}
+}
+
+// removeItemIDs removes the ids of all items of the message.
+func (d *draft) removeItemIDs(ref session.Ref) error {
+	m, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	for i := range m.Parts {
+		if err := unsetAll(&m.Parts[i], itemPaths(&m.Parts[i])); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// fixRepeatedItem removes the ids of all items of the messages that have the same id: which of
+// them the provider gave it to is not known, and an item of another response would not follow
+// its reasoning.
+func fixRepeatedItem(c *simulation, f fault) []fix {
+	_, p := c.part(f.Ref)
+	if p == nil {
+		return nil
+	}
+	var all []session.Ref
+	loses := ""
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		if anyOf(m.Parts, func(q *record.Part) bool { return sharesItemID(p, q) }) {
+			all = append(all, m.Ref)
+			if anyOf(m.Parts, isStoredReasoning) {
+				loses = "The model's hidden reasoning in these messages, which only the provider has. The readable text stays."
 			}
-			for i := range m.Parts {
-				if err := unsetAll(&m.Parts[i], itemPaths(&m.Parts[i])); err != nil {
+		}
+	}
+	return []fix{{
+		text:  "The ids of the provider's items are removed from the messages with the same id, so their content is sent in full.",
+		loses: loses,
+		whole: true,
+		edit: func(d *draft) error {
+			for _, ref := range all {
+				if err := d.removeItemIDs(ref); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 	}}
+}
+
+// sharesItemID reports whether two parts have an id of an item in common.
+func sharesItemID(p, q *record.Part) bool {
+	for _, path := range itemPaths(p) {
+		id := textAt(p.Data, path...)
+		for _, other := range itemPaths(q) {
+			if id != "" && textAt(q.Data, other...) == id {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // isStoredReasoning reports whether the part is reasoning that is sent by its id alone.

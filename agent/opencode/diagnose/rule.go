@@ -55,7 +55,7 @@ var Rules = []Rule{
 	{Code: "O1", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result."), noFix: notInStore},
 	{Code: "O2", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call before it."), noFix: notInStore},
 	{Code: "O3", Class: repair.ItemID, why: always("The provider knows the items of this response by their ids, and one that belongs to them is missing."), fixes: fixItemIDs},
-	{Code: "O4", Class: repair.ItemID, why: always("An earlier item has the same id; ids must be unique."), fixes: fixItemIDs},
+	{Code: "O4", Class: repair.ItemID, why: always("An earlier item has the same id; ids must be unique."), fixes: fixRepeatedItem},
 	{Code: "O11", Class: repair.ItemID, why: always("The id of the item is not one of its type."), fixes: fixItemIDs},
 	{Code: "O5", Class: repair.InvalidToolCall, why: whyToolName, fixes: fixToolName},
 	{Code: "O6", Class: repair.InvalidToolCall, why: whyIDLength, fixes: fixLongID},
