@@ -30,37 +30,62 @@ func (e *noCulpritError) Error() string {
 	return fmt.Sprintf("no session fits this error: looked at %s", count(e.looked, "session"))
 }
 
-// findCulprit returns the session that the error came from, and the reading of the error that
-// fits it. If that is not certain it asks.
-func (a *app) findCulprit(ctx context.Context, c *mend.Client, readings []repair.APIError) (mend.Culprit, error) {
-	heads, err := c.Sessions(ctx)
-	if err != nil {
-		return mend.Culprit{}, err
-	}
-	bar := a.progress(len(heads), "looking for the session")
-	found, err := c.FindCulprits(ctx, heads, readings, workingFolder(), bar.step)
-	bar.clear()
-	if err != nil {
-		return mend.Culprit{}, err
+// findCulprit returns the session that the error came from, with the reading of the error that
+// fits it, and its store. If that is not certain it asks.
+func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings []repair.APIError) (x mend.Culprit, c *mend.Client, err error) {
+	var found []mend.Culprit
+	stores := map[string]*mend.Client{} // by session
+	looked := 0
+	for _, c := range clients {
+		heads, err := c.Sessions(ctx)
+		if err != nil {
+			return x, nil, err
+		}
+		looked += len(heads)
+		bar := a.progress(len(heads), "looking for the session")
+		of, err := c.FindCulprits(ctx, heads, readings, workingFolder(), bar.step)
+		bar.clear()
+		if err != nil {
+			return x, nil, err
+		}
+		if len(of) == 0 || len(found) > 0 && of[0].Match.Degree < found[0].Match.Degree {
+			continue
+		}
+		if len(found) > 0 && of[0].Match.Degree > found[0].Match.Degree {
+			found = nil
+		}
+		found = append(found, of...)
+		for _, x := range of {
+			stores[x.Session.ID] = c
+		}
 	}
 	if len(found) == 0 {
-		return mend.Culprit{}, &noCulpritError{len(heads), a.cmdline("scan")}
+		return x, nil, &noCulpritError{looked, a.cmdline("scan")}
 	}
-	if x, ok := certain(found); ok {
-		a.printCulprit(x)
-		return x, nil
+	slices.SortStableFunc(found, func(a, b mend.Culprit) int { return falseLast(a.Failed) - falseLast(b.Failed) })
+	x, ok := certain(found)
+	if !ok {
+		rows := a.culpritRows(found)
+		if !a.canAsk {
+			a.listCulprits(found, rows)
+			return x, nil, &culpritError{found}
+		}
+		i, err := a.pick(ctx, "Which session did this error come from?", rows)
+		if err != nil {
+			return x, nil, err
+		}
+		x = found[i]
 	}
-	rows := a.culpritRows(found)
-	if !a.canAsk {
-		a.listCulprits(found, rows)
-		return mend.Culprit{}, &culpritError{found}
+	a.printCulprit(x)
+	return x, stores[x.Session.ID], nil
+}
+
+// falseLast returns 0 for true, which comes first.
+func falseLast(first bool) int {
+	if first {
+		return 0
 	}
-	i, err := a.pick(ctx, "Which session did this error come from?", rows)
-	if err != nil {
-		return mend.Culprit{}, err
-	}
-	a.printCulprit(found[i])
-	return found[i], nil
+	return 1
 }
 
 // certain returns the session that an error came from if nothing speaks for another one: the
@@ -82,7 +107,7 @@ func certain(found []mend.Culprit) (mend.Culprit, bool) {
 // printCulprit prints the session that the error came from, and why.
 func (a *app) printCulprit(x mend.Culprit) {
 	a.setAnswer("culprit", culpritJSON(x))
-	a.printf("%s %q: %s.\n", bold(escape(x.Session.ID)), oneLine(x.Session.Title, 60), reasonOf(x))
+	a.say("%s %s: %s.", bold(escape(x.Session.ID)), quotedTitle(x.Session.Title, "(no title)"), reasonOf(x))
 }
 
 // listCulprits lists the sessions that may have caused the error.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -65,7 +66,16 @@ func (a *app) askForError(ctx context.Context) ([]byte, error) {
 	if len(text) == 0 {
 		return nil, errDeclined
 	}
+	a.discardTyped()
 	return text, nil
+}
+
+// discardTyped drops the rest of a pasted text: it answers no question, and no shell runs it.
+func (a *app) discardTyped() {
+	_, _ = a.input().Discard(a.input().Buffered())
+	if tty, ok := a.in.(*os.File); ok {
+		discardInput(tty)
+	}
 }
 
 // readParagraph reads lines up to a blank one that follows text.

@@ -150,14 +150,14 @@ func (a *app) printEntries(es []change.Entry, none string) error {
 // entryRow returns the id, the age, the state, what was done, and the session of an entry.
 func (a *app) entryRow(e change.Entry) []string {
 	what := causeText(e)
-	if a.width == 0 || a.width >= wideTerminal {
+	if !a.isNarrow() {
 		what += ", " + count(len(e.Ops), "record")
 	}
 	id := ""
 	if a.width == 0 && strings.TrimSpace(e.Cause.Title) != "" { // else it is in place of the title
 		id = escape(e.Session)
 	}
-	return []string{bold(e.ID), faint(age(time.Since(e.Time))), stateWord(e), what, id, entryTitle(e)}
+	return []string{bold(e.ID), faint(a.ageCell(age(time.Since(e.Time)))), stateWord(e), what, id, entryTitle(e)}
 }
 
 // entryTitle returns how the session of an entry is shown: by its title, or by its id in entries

@@ -7,11 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/creack/pty"
 )
 
@@ -119,5 +122,91 @@ func TestPicker(t *testing.T) {
 	}
 	if _, err := (&app{}).pick(t.Context(), "Which session?", rows); !errors.Is(err, errNoTerminal) {
 		t.Errorf("without a terminal: %v", err)
+	}
+}
+
+// run runs mend on the screen and the test store, and sends its exit code.
+func (s *screen) run(ts *testStore, args ...string) <-chan int {
+	a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, canDraw: true, width: 80}}
+	root := a.root()
+	a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	root.SetArgs(append(args, "--store", ts.path))
+	done := make(chan int, 1)
+	go func() { done <- a.report(root.ExecuteContext(ts.Context())) }()
+	return done
+}
+
+// TestTerminal goes through the questions of mend on a terminal.
+func TestTerminal(t *testing.T) {
+	t.Setenv("PAGER", "cat")
+	ts := newTestStore(t, 0)
+	ts.damage(ts.kind("text behind tool"))
+	ts.damage(ts.kind("reasoning last"))
+	other := ts.copySession(1, "Add dark mode")
+	damaged := ts.snapshot()
+	for _, c := range []struct {
+		name  string
+		args  []string
+		talk  [][2]string // what is waited for, and what is typed then
+		want  int
+		shows []string
+	}{
+		{
+			"fix asks for the text and for the session", []string{"fix"},
+			[][2]string{
+				{"Paste the error", "Error: messages.1: `tool_use` ids were found\nwithout `tool_result` blocks immediately after\n\ny\ny\n"},
+				{"Which session", "dark\r"},
+			},
+			exitDone,
+			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" as repair qevajo`},
+		},
+		{
+			"undo without an id", []string{"undo"},
+			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"→ move part", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
+			exitDone,
+			[]string{"Session", "Why", "Changed", "Lost", `Restored "Add dark mode" as repair goqare`},
+		},
+		{
+			"redo without an id", []string{"redo"},
+			[][2]string{{`Redo repair qevajo of "Add dark mode"? [y/n/d/?] `, "what\n"}, {"no: change nothing", "n\n"}},
+			exitRefused,
+			nil,
+		},
+		{"undo with nothing in force", []string{"undo"}, nil, exitRefused, []string{"no repair is in force"}},
+		{
+			"a request without a name", []string{"scan", "--request"},
+			[][2]string{{"Which session?", "\x1b[B\r"}},
+			exitProblems,
+			[]string{"messages.0", "▲ R1"},
+		},
+		{"the request of none", []string{"scan", "--request"}, [][2]string{{"Which session?", "\x03"}}, exitRefused, nil},
+		{"a patch in the pager", []string{"repair", other, "--dry-run", "-p"}, nil, exitDone, []string{"→ move part", "+ create part", `+  "type": "step-start"`}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newScreen(t)
+			done := s.run(ts, c.args...)
+			for _, step := range c.talk {
+				s.wait(step[0])
+				if step[1] != "" {
+					s.press(step[1])
+				}
+			}
+			if got := <-done; got != c.want {
+				t.Errorf("mend %q: exit code %d, want %d", c.args, got, c.want)
+			}
+			if _, err := s.tty.WriteString("(the end)"); err != nil {
+				t.Fatal(err)
+			}
+			s.wait("(the end)")
+			all := strings.Join(strings.Fields(ansi.Strip(string(s.text))), " ") // lines are wrapped
+			for _, text := range c.shows {
+				if !strings.Contains(all, strings.Join(strings.Fields(text), " ")) {
+					t.Errorf("mend %q does not show %q:\n%s", c.args, text, all)
+				}
+			}
+		})
+	}
+	if !maps.Equal(ts.snapshot(), damaged) {
+		t.Error("the store is not as it was")
 	}
 }

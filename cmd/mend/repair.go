@@ -142,19 +142,12 @@ func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Reques
 	if err != nil {
 		return err
 	}
-	for i, c := range clients {
-		x, err := a.findCulprit(cmd.Context(), c, readings)
-		var none *noCulpritError
-		if errors.As(err, &none) && i < len(clients)-1 {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		req.Error = &x.Error
-		return a.repairHeads(cmd.Context(), c, []session.Head{x.Session}, f, req, true)
+	x, c, err := a.findCulprit(cmd.Context(), clients, readings)
+	if err != nil {
+		return err
 	}
-	return nil
+	req.Error = &x.Error
+	return a.repairHeads(cmd.Context(), c, []session.Head{x.Session}, f, req, true)
 }
 
 // repairHeads repairs sessions of one store.

@@ -18,7 +18,7 @@ func (a *app) printProposal(p proposal, verbose bool) {
 	defer a.bufferOutput()()
 	a.printf("%s\n", cutLine(a.sessionLine(p.head), a.width))
 	if p.result.All {
-		a.printf("  All of the error's kind is repaired, not only the place that it names.\n")
+		a.say("All of the error's kind is repaired, not only the place that it names.")
 	}
 	fixed, left := p.result.Fixed, p.result.Remaining
 	switch {
@@ -145,7 +145,7 @@ func (a *app) printCommitted(e change.Entry, title string) {
 		what = "Put away the orphans of"
 	default:
 	}
-	a.printf("%s %s as repair %s. To take it back: %s\n", good(what), quotedTitle(title, e.Session), bold(e.ID), bold("mend undo "+e.ID))
+	a.say("%s %s as repair %s. To take it back: %s", good(what), quotedTitle(title, e.Session), bold(e.ID), command("mend undo "+e.ID))
 	for _, path := range e.Kept {
 		a.printf("  %s another program wrote into a file that was just replaced; its bytes are in %s\n", warn("note:"), escape(path))
 	}
@@ -167,10 +167,10 @@ func (r *repairRun) end(err error) error {
 		r.printVerdict()
 	}
 	if n := latentWithFix(r.proposals); n > 0 && len(r.proposals) == 1 && !r.request.Latent && !hasBroken(r.proposals[0].result.Remaining) {
-		r.printf("Nothing is broken. %s fixes what is latent.\n", bold(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
+		r.say("Nothing is broken. %s fixes what is latent.", command(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
 	}
 	if r.flags.dryRun && len(todo) > 0 {
-		r.printf("This was a dry run: nothing was written. The same without --dry-run repairs.\n")
+		r.say("This was a dry run: nothing was written. The same without --dry-run repairs.")
 	}
 	if len(todo) > 1 && !r.flags.dryRun {
 		r.printTotals(len(todo))
@@ -189,7 +189,7 @@ func (r *repairRun) printTotals(todo int) {
 			text += fmt.Sprintf(", %d %s", t.n, t.what)
 		}
 	}
-	r.printf("%s.\n", text)
+	r.say("%s.", text)
 }
 
 // maxNamed is the maximum number of records that printVerdict names.
@@ -212,12 +212,12 @@ func (r *repairRun) printVerdict() {
 		if n > maxNamed {
 			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
 		}
-		r.printf("%s %s: %s.\n", warn("Still broken:"), count(n, "finding"), escape(strings.Join(left, ", ")))
+		r.say("%s %s: %s.", warn("Still broken:"), count(n, "finding"), escape(strings.Join(left, ", ")))
 	} else if proof := provenText(r.proposals); proof != "" {
-		r.printf("%s\n", good(proof))
+		r.say("%s", good(proof))
 	}
 	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
-		r.printf("Only the provider can judge %s more of the error's kind: if the error comes again, a repair treats them all; --all does so now.\n", count(suspects, "record"))
+		r.say("Only the provider can judge %s more of the error's kind: if the error comes again, a repair treats them all; --all does so now.", count(suspects, "record"))
 	}
 }
 

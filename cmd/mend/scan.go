@@ -228,7 +228,7 @@ func (r *scanReport) printTable(all []session.Head) {
 	short := r.shortIDs(all)
 	rows := make([][]string, len(r.shown))
 	for i, f := range r.shown {
-		word, what := severityWord(f.Severity()), whatIsWrong(f)
+		word, what := severityWord(f.Severity()), r.whatIsWrong(f)
 		cells := r.sessionCells(f.Session)
 		if f.Err != nil {
 			word, cells[len(cells)-1] = bad("unknown"), titleOf(f.Session)+": "+oneLine(f.Err.Error(), 500)
@@ -241,11 +241,15 @@ func (r *scanReport) printTable(all []session.Head) {
 	}
 }
 
-// whatIsWrong returns the class of the worst finding, and how many more findings there are.
-func whatIsWrong(f mend.Finding) string {
+// whatIsWrong returns the class of the worst finding, or in a narrow terminal its rule, and how
+// many more findings there are.
+func (r *scanReport) whatIsWrong(f mend.Finding) string {
 	var words []string
 	if i := slices.IndexFunc(f.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == f.Severity() }); i >= 0 {
 		word := string(f.Diagnoses[i].Class)
+		if r.isNarrow() {
+			word = f.Diagnoses[i].Rule
+		}
 		if n := len(f.Diagnoses) - 1; n > 0 {
 			word += fmt.Sprintf(" +%d", n)
 		}
@@ -300,9 +304,9 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 	if f.Err != nil {
 		word = bad("unknown")
 	}
-	a.printf("%s  %s\n", word, a.sessionLine(f.Session))
+	a.printf("%s\n", cutLine(word+"  "+a.sessionLine(f.Session), a.width))
 	if f.Err != nil {
-		a.printf("    %s %s\n", bad("cannot be examined:"), escape(f.Err.Error()))
+		a.sayIndented(bad("cannot be examined:") + " " + escape(f.Err.Error()))
 	}
 	if f.Busy {
 		a.printf("    %s\n", warn("busy: the agent is at work in it"))
@@ -320,16 +324,16 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 
 func (a *app) printDiagnosis(d repair.Diagnosis) {
 	a.printf("    %s %s  %s  %s\n", severityWord(d.Severity), d.Rule, faint(string(d.Class)), faint(d.Ref))
-	a.printf("      %s\n", escape(d.Why))
+	a.sayIndented(escape(d.Why))
 	if d.Fix == "" {
-		a.printf("      %s %s\n", warn("no fix:"), escape(d.WhyNot))
+		a.sayIndented(warn("no fix:") + " " + escape(d.WhyNot))
 		return
 	}
-	a.printf("      %s %s", good("fix:"), escape(d.Fix))
+	text := good("fix:") + " " + escape(d.Fix)
 	if d.Loses != "" {
-		a.printf(" %s", warn("It loses: "+escape(d.Loses)))
+		text += " " + warn("It loses: "+escape(d.Loses))
 	}
-	a.printf("\n")
+	a.sayIndented(text)
 }
 
 // printSummary prints the totals and the next command.
@@ -349,8 +353,8 @@ func (r *scanReport) printSummary() {
 	}
 	switch {
 	case s.Broken > 0:
-		r.printf("Next: %s shows what it would change, and asks before it writes.\n", bold(r.cmdline(words...)))
+		r.say("Next: %s shows what it would change, and asks before it writes.", command(r.cmdline(words...)))
 	case r.fixable > 0:
-		r.printf("Next: nothing is broken; %s fixes what is latent.\n", bold(r.cmdline(append(words, "--latent")...)))
+		r.say("Next: nothing is broken; %s fixes what is latent.", command(r.cmdline(append(words, "--latent")...)))
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
@@ -62,6 +63,30 @@ func (a *app) printRows(rows [][]string, indent string) {
 	}
 }
 
+// say prints a sentence, wrapped to the terminal.
+func (a *app) say(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	if a.width > 0 {
+		text = wordWrap(text, a.width)
+	}
+	a.printf("%s\n", strings.ReplaceAll(text, hardBlank, " "))
+}
+
+// hardBlank is a blank at which [app.say] does not wrap.
+const hardBlank = "\u00a0"
+
+// command returns a command as a sentence shows it: bold, and on one line.
+func command(text string) string { return bold(strings.ReplaceAll(text, " ", hardBlank)) }
+
+// sayIndented prints a sentence about a finding, wrapped to the terminal.
+func (a *app) sayIndented(text string) {
+	const indent = 6
+	if a.width > 0 {
+		text = indentWrapped(text, indent, a.width)
+	}
+	a.printf("%*s%s\n", indent, "", text)
+}
+
 // workingFolder returns the folder in which mend was started, as the agent stores it, or "".
 func workingFolder() string {
 	dir, err := os.Getwd()
@@ -116,7 +141,7 @@ const wideTerminal = 100
 
 // sessionCells returns the age, the folder if there is room, and the title of a session.
 func (a *app) sessionCells(h session.Head) []string {
-	return []string{faint(ageOf(h)), a.folderCell(h), titleOf(h)}
+	return []string{faint(a.ageCell(ageOf(h))), a.folderCell(h), titleOf(h)}
 }
 
 // folderCell returns the folder of the session if there is room for it.
@@ -124,7 +149,7 @@ func (a *app) folderCell(h session.Head) string {
 	switch dir := shortenHome(h.Directory); {
 	case a.width == 0:
 		return faint(escape(dir))
-	case a.width < wideTerminal || dir == "":
+	case a.isNarrow() || dir == "":
 		return ""
 	default:
 		return faint(oneLine(dir, 40))
@@ -147,6 +172,26 @@ func ageOf(h session.Head) string {
 	return ""
 }
 
+// isNarrow reports whether a table has to be short.
+func (a *app) isNarrow() bool { return a.width > 0 && a.width < wideTerminal }
+
+// ageCell returns an age as in "3 days ago", in a narrow terminal as in "3d".
+func (a *app) ageCell(text string) string {
+	if !a.isNarrow() || text == "" {
+		return text
+	}
+	var n int
+	var unit string
+	if _, err := fmt.Sscan(text, &n, &unit); err != nil {
+		return "now"
+	}
+	short := map[byte]string{'y': "y", 'm': "mo", 'd': "d", 'h': "h"}[unit[0]]
+	if strings.HasPrefix(unit, "minute") {
+		short = "min"
+	}
+	return fmt.Sprint(n) + short
+}
+
 // sessionRows returns rows that name sessions, for lists from which a user chooses.
 func (a *app) sessionRows(heads []session.Head, all []session.Head) [][]string {
 	short := a.shortIDs(all)
@@ -160,11 +205,5 @@ func (a *app) sessionRows(heads []session.Head, all []session.Head) [][]string {
 // hereFirst sorts the sessions of the working folder before the others.
 func hereFirst(heads []session.Head) {
 	here := mend.Here(heads, workingFolder())
-	rank := func(h session.Head) int {
-		if here(h) {
-			return 0
-		}
-		return 1
-	}
-	slices.SortStableFunc(heads, func(a, b session.Head) int { return rank(a) - rank(b) })
+	slices.SortStableFunc(heads, func(a, b session.Head) int { return falseLast(here(a)) - falseLast(here(b)) })
 }

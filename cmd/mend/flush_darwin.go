@@ -1,0 +1,13 @@
+package main
+
+import (
+	"os"
+
+	"golang.org/x/sys/unix"
+)
+
+// discardInput drops what was typed and not read yet.
+func discardInput(f *os.File) {
+	const read = 1 // FREAD of <sys/fcntl.h>
+	_ = unix.IoctlSetPointerInt(int(f.Fd()), unix.TIOCFLUSH, read)
+}

@@ -1,0 +1,238 @@
+package main
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	tea "charm.land/bubbletea/v2"
+	"github.com/charmbracelet/x/ansi"
+	"github.com/fatih/color"
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"mend"
+	"mend/change"
+	"mend/repair"
+	"mend/session"
+)
+
+const tablesGolden = "testdata/tables.golden"
+
+// screenTitles are titles that are hard to show.
+var screenTitles = []string{
+	"Add dark mode to the settings page", "家族旅行の計画を立てる", "תקן את הבדיקות השבורות", "👩‍👩‍👧 family tree 🏳️‍🌈", "می‌خواهم آزمون‌ها را درست کنم",
+	"", "a title\twith \x1b[31mescapes\x1b[0m", strings.Repeat("very ", 40) + "long",
+}
+
+func screenHead(i int) session.Head {
+	used := time.Now().Add(-time.Duration(i*i+1) * 3 * time.Hour).UnixMilli()
+	return session.Head{
+		ID: fmt.Sprintf("ses_%08x4ffe%014d", 0xe0442e90-i, i), Title: screenTitles[i%len(screenTitles)],
+		Directory: []string{"/home/user/project", "/home/user/a folder/with/a/rather/long/path/to/it"}[i%2], Updated: used, Created: used,
+	}
+}
+
+func screenDiagnosis(i int, severity repair.Severity) repair.Diagnosis {
+	d := []repair.Diagnosis{
+		{Rule: "R11", Class: "empty_content_message", Why: "The text is only whitespace; the provider rejects that.", Fix: `The text becomes "[user interrupted]", marked synthetic.`},
+		{Rule: "R1", Class: "tool_result_missing", Why: "The call toolu_01 has no result.", Fix: "The call is marked as failed.", Loses: "Nothing of the conversation."},
+		{Rule: "field", Class: "incomplete_record", Why: "OpenCode crashes on this part: `state.output` is missing.", WhyNot: "Its contents are unknown."},
+	}[i%3]
+	d.Severity, d.Ref = severity, session.Ref{Kind: session.KindPart, Session: "ses_1", Message: fmt.Sprintf("msg_%d", i), Part: fmt.Sprintf("prt_%d", i)}
+	return d
+}
+
+// screenFindings returns findings of n sessions of every kind.
+func screenFindings(n int) (all []mend.Finding) {
+	for i := range n {
+		f := mend.Finding{Session: screenHead(i), Busy: i%7 == 6}
+		switch i % 5 {
+		case 0, 3:
+			for j := range i%4 + 1 {
+				f.Diagnoses = append(f.Diagnoses, screenDiagnosis(j, repair.Broken))
+			}
+		case 1:
+			f.Diagnoses = []repair.Diagnosis{screenDiagnosis(1, repair.Latent)}
+		case 2:
+			if i%10 == 2 {
+				f.Err = errors.New("reading message msg_1: permission denied")
+			}
+		}
+		all = append(all, f)
+	}
+	return all
+}
+
+// screenEntries returns n entries of every kind, the last one of an older version.
+func screenEntries(n int) (all []change.Entry) {
+	for i := range n {
+		h := screenHead(i)
+		e := change.Entry{
+			ID: fmt.Sprintf("repa%02d", i%100), Time: time.UnixMilli(h.Updated), Version: "1.0", Session: h.ID, State: change.Committed, Ops: make([]change.OpInfo, i%4+1),
+			Store: change.StoreID{Kind: "sqlite", Root: "/home/user/.local/share/opencode/opencode.db"},
+			Cause: change.Cause{Kind: change.CauseScan, Title: h.Title},
+		}
+		for j := range i%3 + 1 {
+			d := screenDiagnosis(j, repair.Broken)
+			e.Cause.Findings = append(e.Cause.Findings, change.Finding{Rule: d.Rule, Class: string(d.Class), Why: d.Why, Fix: d.Fix, Loses: d.Loses, Count: j + 1})
+		}
+		switch i % 6 {
+		case 1:
+			e.Cause = change.Cause{Kind: change.CauseUndo, Title: h.Title, Entries: []uint64{uint64(i)}}
+		case 2:
+			e.UndoneBy = "goqare"
+		case 3:
+			e.State = change.Conflicted
+		case 4:
+			e.Cause.Kind, e.Cause.Text, e.Cause.Live = change.CauseError, "messages.12: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01", true
+		case 5:
+			e.Cause.Title, e.Cause.Findings, e.Cause.Diagnoses = "", nil, []string{"It is empty. It is filled.", "It is empty. It is filled."}
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+func screenProposals(n int) (all []proposal) {
+	for i := range n {
+		p := proposal{head: screenHead(i)}
+		for j := range i%4 + 1 {
+			if d := screenDiagnosis(j, repair.Broken); d.Fix != "" {
+				p.result.Fixed = append(p.result.Fixed, d)
+			} else if i%2 == 1 {
+				p.result.Remaining = append(p.result.Remaining, d)
+			}
+		}
+		p.result.Plan.Ops = []change.Op{{Ref: session.Ref{Kind: session.KindPart, Session: p.head.ID, Message: "m", Part: "p"}, Post: &change.Image{Data: []byte("{}")}}}
+		p.result.Proof = []repair.Proof{{Version: "1.1.53", Thinking: true}, {Version: "1.1.53"}, {Version: "1.18.33", Thinking: true}, {Version: "1.18.33"}}
+		if i == 2 {
+			p.result.Proof[1].Rules = []string{"R4"}
+		}
+		all = append(all, p)
+	}
+	return all
+}
+
+// screens are what the verbs show for n sessions.
+var screens = []struct {
+	name  string
+	print func(a *app, n int)
+}{
+	{"scan", func(a *app, n int) { printScan(a, n, scanFlags{}) }},
+	{"scan -v", func(a *app, n int) { printScan(a, min(n, 5), scanFlags{verbose: true}) }},
+	{"repair", func(a *app, n int) {
+		ps := screenProposals(n)
+		r := repairRun{app: a, proposals: ps}
+		r.show(ps)
+		for i, e := range screenEntries(min(n, 2)) {
+			a.printCommitted(e, ps[i].head.Title)
+			r.done = append(r.done, e)
+		}
+		r.failed = n - len(r.done)
+		_ = r.end(nil)
+	}},
+	{"fix, several sessions", func(a *app, n int) {
+		var found []mend.Culprit
+		for i := range n {
+			found = append(found, mend.Culprit{Session: screenHead(i), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: i%3 - 1}})
+		}
+		a.listCulprits(found, a.culpritRows(found))
+	}},
+	{"fix, one session", func(a *app, n int) {
+		a.printCulprit(mend.Culprit{Session: screenHead(n % 8), Match: repair.Match{Degree: repair.BreaksThere, Rule: "R1", N: 12, M: -1}})
+	}},
+	{"log", func(a *app, n int) { _ = a.printEntries(screenEntries(n), "Nothing was repaired yet.") }},
+	{"show", func(a *app, n int) { a.printEntry(screenEntries(n)[min(n, 6)-1], nil) }},
+	{"an ambiguous name", func(a *app, n int) {
+		var heads []session.Head
+		for i := range n {
+			heads = append(heads, screenHead(i))
+		}
+		a.listAmbiguous(heads, heads)
+	}},
+	{"the picker", func(a *app, n int) {
+		var heads []session.Head
+		for i := range n {
+			heads = append(heads, screenHead(i))
+		}
+		p := newPicker("Which session?", a.sessionRows(heads, heads))
+		p.Update(tea.WindowSizeMsg{Width: cmp.Or(a.width, 80), Height: 24})
+		p.Update(tea.KeyPressMsg{Code: tea.KeyDown})
+		a.printf("%s\n", p.View().Content)
+	}},
+}
+
+func printScan(a *app, n int, f scanFlags) {
+	r := scanReport{app: a, flags: f}
+	var heads []session.Head
+	for _, f := range screenFindings(n) {
+		heads = append(heads, f.Session)
+		r.add(f)
+	}
+	r.print(heads)
+}
+
+// maxScreen is how many lines of a screen the golden file has; of a longer one it has the ends.
+const maxScreen = 40
+
+// TestTables compares what the verbs show on terminals of 80 and 120 columns, with colours and
+// without, and in a pipe, with testdata/tables.golden. No line is longer than the terminal.
+func TestTables(t *testing.T) {
+	t.Setenv("HOME", "/home/user")
+	plain := color.NoColor
+	t.Cleanup(func() { color.NoColor = plain })
+	var all strings.Builder
+	for _, s := range screens {
+		for _, n := range []int{1, 20, 300} {
+			for _, c := range []struct {
+				width  int
+				colour bool
+			}{{80, false}, {120, false}, {0, false}, {80, true}} {
+				if n != 1 && c.colour || n == 300 && c.width != 80 {
+					continue
+				}
+				color.NoColor = !c.colour
+				var out bytes.Buffer
+				a := &app{terminal: terminal{out: &out, err: &out, width: c.width}}
+				s.print(a, n)
+				name := fmt.Sprintf("%s, %s, %d columns, colours %s", s.name, count(n, "session"), c.width, onOrOff(c.colour))
+				lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")
+				for _, line := range lines {
+					if w := ansi.StringWidth(line); c.width > 0 && w > c.width {
+						t.Errorf("%s: a line has %d columns: %q", name, w, line)
+					}
+				}
+				if rest := len(lines) - maxScreen; rest > 0 {
+					lines = append(append(lines[:maxScreen/2:maxScreen/2], fmt.Sprintf("(%d more lines)", rest)), lines[len(lines)-maxScreen/2:]...)
+				}
+				fmt.Fprintf(&all, "-- %s --\n", name)
+				for _, line := range lines {
+					all.WriteString(strings.ReplaceAll(line, "\x1b", "␛") + "\n")
+				}
+			}
+		}
+	}
+	got := all.String()
+	for _, v := range volatile {
+		if strings.Contains(v.with, "TIME") || v.with == "VERSION" {
+			got = v.pattern.ReplaceAllString(got, v.with)
+		}
+	}
+	if *update {
+		if err := os.WriteFile(tablesGolden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(tablesGolden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := gocmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("the screens are not those of %s; -update writes it (-golden +found):\n%s", tablesGolden, diff)
+	}
+}
