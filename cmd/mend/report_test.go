@@ -5,9 +5,11 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"strings"
 	"testing"
 
+	"mend/internal/claude"
 	"mend/internal/damage"
 	"mend/internal/storetest"
 )
@@ -41,11 +43,42 @@ func TestReportHasNoText(t *testing.T) {
 	}
 }
 
+// TestReportHasNoTranscript is TestReportHasNoText for transcripts of Claude Code.
+func TestReportHasNoTranscript(t *testing.T) {
+	allowed := reportWords(t)
+	for n, d := range claude.Damages {
+		if !storetest.Includes(n, 8) {
+			continue
+		}
+		t.Run(d.Name, func(t *testing.T) {
+			t.Parallel()
+			broken := claude.New()
+			d.Apply(broken)
+			root := t.TempDir()
+			dir := filepath.Join(root, "projects", "-home-user-project")
+			if err := os.MkdirAll(dir, 0o755); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), broken.Bytes(), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			store := map[string]string{claude.Session: string(broken.Bytes())}
+			journal := t.TempDir()
+			_, page := runMend(t, root, journal, "report", claude.Session, "-o", "-")
+			checkNoText(t, page, store, allowed)
+			_, _ = runMend(t, root, journal, "repair", claude.Session, "--force", "--yes", "--latent")
+			if code, page := runMend(t, root, journal, "report", "qevajo", "-o", "-"); code == exitDone {
+				checkNoText(t, page, store, allowed)
+			}
+		})
+	}
+}
+
 var storedWord = regexp.MustCompile(`[\p{L}\p{N}]{5,}`)
 
 // reportWords returns the words that a page may have: those of its template and of its word list.
 func reportWords(t *testing.T) map[string]bool {
-	words := map[string]bool{"claude": true, "anthropic": true}
+	words := map[string]bool{"claude": true, "anthropic": true, runtime.GOOS: true}
 	files, err := filepath.Glob("../../internal/report/*.[gtw]*")
 	if err != nil || len(files) < 5 {
 		t.Fatalf("files of the report: %q, %v", files, err)

@@ -22,7 +22,8 @@ var wordFields = []string{"type", "role", "status", "finish", "reason", "name", 
 // agents are OpenCode's own agents; others are named by the user.
 var agents = []string{"build", "plan", "general", "explore", "title", "summary", "compaction"}
 
-// tools are OpenCode's own tools; others come from the user's servers and plugins.
+// tools are the own tools of OpenCode and of Claude Code in lower case; others come from the user's servers and
+// plugins.
 var tools = []string{
 	"bash", "read", "edit", "write", "grep", "glob", "list", "task", "todowrite", "todoread", "webfetch", "websearch", "codesearch", "patch",
 	"multiedit", "apply_patch", "invalid", "question", "skill", "batch", "lsp", "lsp_diagnostics", "lsp_hover",
@@ -44,7 +45,7 @@ func (r *redactor) model(provider, model string) string {
 
 // tool returns what stands for the name of a tool.
 func (r *redactor) tool(name string) string {
-	if slices.Contains(tools, name) || name == "" {
+	if slices.Contains(tools, strings.ToLower(name)) || name == "" {
 		return name
 	}
 	return r.name("tool", name)
