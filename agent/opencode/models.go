@@ -24,7 +24,7 @@ import (
 	"mend/request"
 )
 
-// Models are what OpenCode knows about the models that it asks: what the user's settings and
+// A models is what OpenCode knows about the models that it asks: what the user's settings and
 // those of a project say, or else its own copy of the list of models. Of the settings only
 // the members of the types below are read: no key is.
 type models struct {
@@ -404,8 +404,8 @@ func vendorOf(id string, addresses ...string) string {
 	return ""
 }
 
-// Reset forgets what was read, and returns whether the files that hold everywhere are what
-// they were.
+// reset forgets what was read. It returns a text that tells whether the files that hold
+// everywhere are what they were.
 func (m *models) reset() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()

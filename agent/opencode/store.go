@@ -109,6 +109,7 @@ func (s *store) environment(ctx context.Context, loaded *record.Session, provide
 
 // Case implements [agent.Store].
 func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (repair.Case, error) {
+	s.models.reset() // the settings may have changed since the last one
 	loaded, err := s.Load(ctx, head)
 	if err != nil {
 		return nil, err

@@ -116,19 +116,21 @@ func (q *QuickCheck) Healthy(s *record.Session) bool {
 }
 
 // isKnown reports whether the normal form is all that the provider of the model requires.
-// Of OpenAI and Bedrock that is not so: they also require something of metadata and of
-// outputs. Reasoning has a signature for those who check it.
+// Bedrock also requires something of outputs, and OpenAI of metadata if it stores items.
+// Reasoning has a signature for those who check it.
 func (q *QuickCheck) isKnown(asked modelID) bool {
 	m := request.Model{ProviderID: asked.provider, ModelID: asked.model}
 	target := render.WellKnown
 	if q.Target != nil {
 		target = q.Target
 	}
-	switch target(m).API(m) {
+	switch t := target(m); t.API(m) {
 	case render.Anthropic:
 		return !slices.ContainsFunc(q.seen, func(m messageSummary) bool { return m.bare })
 	case render.Chat, render.OpenRouter, render.Copilot, render.Gemini:
 		return true
+	case render.OpenAI:
+		return !t.Store
 	default:
 		return false
 	}

@@ -109,8 +109,8 @@ func (c *captures) session(i int) *builder {
 
 // Every request is the one that the real program sent, for every provider.
 func TestCaptured(t *testing.T) {
-	for version, file := range map[string]string{"1.18.33": "testdata/captured-1.18.33.json"} {
-		all := readCaptures(t, file)
+	for _, version := range []string{"1.1.53", "1.18.33"} {
+		all := readCaptures(t, "testdata/captured-"+version+".json")
 		for i, c := range all.Cases {
 			provider, model, _ := strings.Cut(c.Model, "/")
 			r := render.Render(&all.session(i).Session, render.Settings{

@@ -12,14 +12,10 @@ import (
 // markItem adds the item's id to a text or a call.
 func (a *assistantDraft) markItem(p part, b *request.Block) {
 	id := a.ownMetadata(p).Get("itemId")
-	if id.Nullish() || !a.target.Store && !a.has(itemIDs) {
+	if id.Nullish() || !a.target.Store || b.Type == request.ToolUse { // calls are sent in full
 		return
 	}
-	if b.Type == request.ToolUse && a.target.Store && a.has(sdkCleanUp) {
-		return // calls are sent in full
-	}
-	b.ItemID = id.String()
-	b.Reference = a.target.Store && b.Type != request.ToolUse
+	b.ItemID, b.Reference = id.String(), true
 }
 
 // markReasoning adds to reasoning what the provider encrypted, or the item's id. It reports
@@ -27,7 +23,7 @@ func (a *assistantDraft) markItem(p part, b *request.Block) {
 func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
 	own := a.ownMetadata(p)
 	encrypted, id := own.Get("reasoningEncryptedContent"), own.Get("itemId")
-	if !a.target.Store && !a.has(itemIDs) {
+	if !a.target.Store {
 		id = js.Value{}
 	}
 	for _, v := range [...]js.Value{encrypted, id} {
@@ -40,15 +36,9 @@ func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
 	b.Unsigned = encrypted.Nullish()
 	if !id.Nullish() {
 		b.ItemID, _ = id.Text()
-		b.Reference = a.target.Store
+		b.Reference = true
 	}
-	return b.Reference || !b.Unsigned || !id.Nullish() && !a.has(sdkCleanUp) || id.Nullish() && a.keepsBareReasoning(own)
-}
-
-// keepsBareReasoning reports whether reasoning that is not encrypted is sent: by older
-// versions, if it is OpenAI's.
-func (a *assistantDraft) keepsBareReasoning(own js.Value) bool {
-	return own.Exists() && !a.has(sdkCleanUp)
+	return b.Reference || !b.Unsigned || own.Get("itemId").Exists() && !a.has(sdkCleanUp) // older versions send OpenAI's without it
 }
 
 // finishStep notes for the items of the step whether the response had reasoning.
@@ -63,9 +53,9 @@ func (a *assistantDraft) finishStep(p part) {
 
 // itemMessages returns a message for each item of a message. A reference to reasoning is
 // sent once; other reasoning with the same id becomes one item.
-func itemMessages(m draftMessage) (out []finalMessage) {
+func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 	if m.role == session.RoleUser && !isResults(m) {
-		if len(m.blocks) == 0 {
+		if len(m.blocks) == 0 && r.has(sdkCleanUp) {
 			return nil
 		}
 		return []finalMessage{{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}}

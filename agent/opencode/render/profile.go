@@ -71,8 +71,6 @@ type Profile struct {
 	// SDKCleanUp: the packages for other providers than Anthropic send neither reasoning that
 	// the provider did not encrypt nor messages without content.
 	SDKCleanUp bool
-	// ItemIDs: items are sent to OpenAI with the ids that it gave them.
-	ItemIDs bool
 	// KeepThinking: thinking without text is sent if it is signed or redacted.
 	KeepThinking bool
 	// Calls is where the tool calls of a turn go.
@@ -169,7 +167,6 @@ const (
 	callsLast
 	callsLastToNext
 	sdkCleanUp
-	itemIDs
 )
 
 // traits returns the traits of the profile.
@@ -193,7 +190,6 @@ func (p *Profile) traits() (all trait) {
 		{callsLast, p.Calls == CallsLast},
 		{callsLastToNext, p.Calls == CallsLastToNext},
 		{sdkCleanUp, p.SDKCleanUp},
-		{itemIDs, p.ItemIDs},
 	} {
 		if t.has {
 			all |= t.trait

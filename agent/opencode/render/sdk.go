@@ -130,7 +130,10 @@ func (a *assistantDraft) splitResult(p part, output, attached js.Value) (request
 // if the agent fails.
 func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
 	if len(a.prompts) == 0 {
-		caption := request.Block{Type: request.Text, Text: "Attached media from tool result:", Source: p.ref}
+		caption := request.Block{Type: request.Text, Text: "Attached image(s) from tool result:", Source: p.ref}
+		if a.has(skipFiles) {
+			caption.Text = "Attached media from tool result:"
+		}
 		a.prompts = []draftMessage{{session.RoleUser, a.source, []draftBlock{{Block: &caption}}}}
 	}
 	out := &a.prompts[0]
@@ -242,7 +245,7 @@ func (r *builder) otherMessages(all []draftMessage) (out []finalMessage) {
 		m.blocks = blocks
 		switch r.api {
 		case OpenAI:
-			out = append(out, itemMessages(m)...)
+			out = append(out, r.itemMessages(m)...)
 		case Gemini:
 			out = append(out, r.geminiMessages(m)...)
 		case Bedrock:

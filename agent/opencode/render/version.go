@@ -23,7 +23,7 @@ import (
 // between the profiles from there to 1.15.0. 1.1.27 to 1.1.34 answer no prompt without a
 // network, so the first version with the profile of 1.1.53 is unknown.
 func Profiles() []Profile {
-	v1085 := Profile{Version: "1.0.185", Page: 1, ItemIDs: true}
+	v1085 := Profile{Version: "1.0.185", Page: 1}
 
 	v1111 := v1085
 	v1111.Version, v1111.CleanUp, v1111.Attached = "1.1.11", true, AttachedBefore
@@ -37,7 +37,6 @@ func Profiles() []Profile {
 
 	v121 := v1165
 	v121.Version, v121.ByTime, v121.Page, v121.Revert = "1.2.1", true, 50, RevertByID
-	v121.ItemIDs = false
 
 	v1220 := v121
 	v1220.Version, v1220.SummaryError, v1220.Compaction = "1.2.20", true, CompactNoMedia

@@ -1,0 +1,100 @@
+package render_test
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mend/agent/opencode/render"
+	"mend/provider"
+	"mend/request"
+	"mend/session"
+)
+
+// allTargets are a target of each API, and of each option.
+var allTargets = []render.Target{
+	{},
+	{Package: "@ai-sdk/openai"},
+	{Package: "@ai-sdk/openai", Store: true},
+	{Package: "@ai-sdk/azure", Store: true},
+	{Package: render.Compatible},
+	{Package: render.Compatible, ModelID: "deepseek-chat", Field: "reasoning_content"},
+	{Package: "@ai-sdk/mistral", ModelID: "mistral-large"},
+	{Package: "@openrouter/ai-sdk-provider"},
+	{Package: "@ai-sdk/github-copilot"},
+	{Package: "@ai-sdk/google", ModelID: "gemini-3-pro"},
+	{Package: "@ai-sdk/google-vertex"},
+	{Package: "@ai-sdk/amazon-bedrock", ModelID: "anthropic.claude-4"},
+}
+
+// FuzzTargets replaces a message and two parts of a session with arbitrary bytes, and makes
+// the request for every provider: of records of the session alone, in valid JSON, and the
+// same with a used Renderer as with a new one.
+func FuzzTargets(f *testing.F) {
+	all := readCaptures(f, "testdata/captured-1.18.33.json")
+	for i, c := range all.Cases {
+		s := all.session(i)
+		if i%11 != 0 || len(s.Messages) < 2 || len(s.Messages[1].Parts) < 2 || c.Sent == nil {
+			continue
+		}
+		m := &s.Messages[1]
+		f.Add(m.Data, m.Parts[1].Data, m.Parts[len(m.Parts)-1].Data, true, uint8(i), i%2 == 0)
+	}
+	f.Fuzz(func(t *testing.T, message, first, last []byte, file bool, setting uint8, foreign bool) {
+		b := newBuilder()
+		b.prompt(textPart("a prompt"))
+		b.assistant(stepStartPart(), thinkingPart("a thought"), toolPart("toolu_1", "output"), stepStartPart(), textPart("a text"))
+		b.prompt(textPart("another prompt"))
+		s := b.Clone()
+		overwrite(&s.Messages[1], message, first, last, file)
+		profiles := render.Profiles()
+		var r render.Renderer
+		r.Read(&b.Session).Render(render.Settings{})
+		for _, target := range allTargets {
+			set := render.Settings{
+				Profile: profiles[int(setting)%len(profiles)], NoPrompt: setting >= 128,
+				Target: func(request.Model) render.Target { return target },
+			}
+			if foreign {
+				set.Model = request.Model{ProviderID: "another", ModelID: "model"}
+			}
+			q, again := r.Read(s).Render(set), render.Render(s, set)
+			if !cmp.Equal(q, again, cmpopts.IgnoreFields(request.Block{}, "Media"), cmpopts.EquateEmpty()) {
+				t.Errorf("%+v: Render differs the second time:\n%s\n%s", target, providerOf(q).JSON(q.Request), providerOf(again).JSON(again.Request))
+			}
+			checkTarget(t, s.Records, q)
+		}
+	})
+}
+
+// checkTarget checks what is true of every request to every provider.
+func checkTarget(t *testing.T, records func(func(*session.Record) bool), q render.Request) {
+	t.Helper()
+	known := map[session.Ref]bool{{}: true}
+	for r := range records {
+		known[r.Ref] = true
+	}
+	p := providerOf(q)
+	if body := p.JSON(q.Request); !json.Valid(body) {
+		t.Errorf("%s: JSON() = %s", p.Name(), body)
+	}
+	for n, turn := range q.Turns {
+		for m, b := range turn.Blocks {
+			if !known[b.Source] {
+				t.Errorf("%s: block %d.%d is of %v, which is not in the session", p.Name(), n, m, b.Source)
+			}
+		}
+	}
+	for _, v := range provider.Check(p, q.Request, true) {
+		if v.N < 0 || v.N >= len(q.Turns) || v.M >= len(q.Turns[v.N].Blocks) {
+			t.Errorf("%s: %+v is at no place of %d turns", p.Name(), v, len(q.Turns))
+		}
+		for _, ref := range v.Refs {
+			if !known[ref] {
+				t.Errorf("%s: %+v is about a record that is not in the session", p.Name(), v)
+			}
+		}
+	}
+}
