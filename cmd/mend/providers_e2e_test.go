@@ -214,7 +214,7 @@ const providersHead = `# Damages and providers
 
 Each damage in a session of each provider, with the real OpenCode 1.18.33 and strict endpoints on loopback: whether the next prompt is answered
 (alive), refused (the code of the rule in [providers.md](providers.md)) or never sent (dead), and what ` + "`mend repair`" + ` makes of it. *fixed by
-its error*: only the provider can know, and ` + "`mend repair --error`" + ` with its text helps. *fixed with --latent*: only some vendors refuse. – : the
+its error*: only the provider can know, and ` + "`mend repair --error`" + ` with its text helps. *fixed with --latent*: only some vendors refuse. A dash: the
 damage changes nothing there. ` + "`make e2e-providers`" + ` writes this page.
 
 `
