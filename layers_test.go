@@ -33,7 +33,7 @@ var layers = map[string][]string{
 	"mend/cmd/mend":                    {"mend", "mend/agent", "mend/agent/claude", "mend/agent/opencode", "mend/session", "mend/change", "mend/repair", "mend/journal", "mend/txn", "mend/undo", "mend/request", "mend/provider/anthropic", "mend/testdata", "mend/live", "mend/config", "mend/internal/atomicfile", "mend/internal/ownfile", "mend/internal/report", "mend/internal/termjson", "mend/internal/ui", "mend/internal/userdir"},
 	"mend/agent/claude":                {"mend/agent", "mend/session", "mend/change", "mend/repair", "mend/txn", "mend/linestore", "mend/jsonedit", "mend/request", "mend/provider/anthropic", "mend/agent/claude/transcript", "mend/agent/claude/diagnose", "mend/internal/safedir", "mend/internal/userdir"},
 	"mend/agent/claude/transcript":     {"mend/jsonedit", "mend/session", "mend/request"},
-	"mend/agent/claude/diagnose":       {"mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/repair", "mend/linestore", "mend/agent/claude/transcript"},
+	"mend/agent/claude/diagnose":       {"mend/change", "mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/repair", "mend/linestore", "mend/agent/claude/transcript"},
 	"mend/request":                     {"mend/jsonedit", "mend/session", "mend/internal/media"},
 	"mend/provider":                    {"mend/jsonedit", "mend/session", "mend/request"},
 	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},

@@ -2,6 +2,7 @@ package claude
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"path"
 	"time"
@@ -29,6 +30,7 @@ var (
 	_ agent.Store      = (*store)(nil)
 	_ agent.Scanner    = (*store)(nil)
 	_ agent.Forecaster = (*store)(nil)
+	_ agent.Trimmer    = (*store)(nil)
 )
 
 // ID implements [agent.Store].
@@ -176,4 +178,18 @@ func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options)
 		}
 	}
 	return f, nil
+}
+
+// Trim implements [agent.Trimmer]. Old results of transcripts are not trimmed yet.
+func (s *store) Trim(context.Context, session.Head, repair.TrimRequest) (repair.Trimmed, error) {
+	return repair.Trimmed{}, fmt.Errorf("trimming a transcript: %w", errors.ErrUnsupported)
+}
+
+// Uncompact implements [agent.Trimmer].
+func (s *store) Uncompact(_ context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
+	e, err := s.load(head)
+	if err != nil {
+		return repair.Uncompacted{}, err
+	}
+	return diagnose.Uncompact(diagnose.Source{Ref: head.Ref, Data: e.Data, Version: r.Version, Busy: s.whyBusy(head)}, r)
 }

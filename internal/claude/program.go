@@ -236,3 +236,42 @@ func lastTurn(r endpoint.Request) (blocks endpoint.Content) {
 	}
 	return blocks
 }
+
+// Converse sends prompts one after the other to one process that continues a session. before is
+// called before each of them, with its number.
+func (h *Home) Converse(ctx context.Context, api, session string, prompts []string, before func(i int)) error {
+	h.t.Helper()
+	cmd := h.command(ctx, api, "-p", "--resume", session, "--model", model, "--allowedTools", "Bash,Read,Edit",
+		"--input-format", "stream-json", "--output-format", "stream-json", "--verbose")
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return err
+	}
+	lines := json.NewDecoder(out)
+	for i, p := range prompts {
+		before(i)
+		message := map[string]any{"type": "user", "message": map[string]any{"role": "user", "content": p}}
+		if err := json.NewEncoder(in).Encode(message); err != nil {
+			return err
+		}
+		for event := (struct{ Type string }{}); event.Type != "result"; {
+			if err := lines.Decode(&event); err != nil {
+				return err
+			}
+		}
+	}
+	if err := in.Close(); err != nil {
+		return err
+	}
+	for event := (struct{ Type string }{}); lines.Decode(&event) == nil; {
+	}
+	_ = cmd.Wait()
+	return nil
+}

@@ -327,3 +327,14 @@ func Sendable(records []*Record) (n int) {
 	}
 	return n
 }
+
+// LastBefore returns the last record of the main conversation before r in the file, nil if
+// there is none.
+func (c *Conversation) LastBefore(r *Record) (last *Record) {
+	for _, o := range c.order[:c.place[r.UUID]] {
+		if !o.IsSidechain() && o.Subtype != "file_snapshot" {
+			last = o
+		}
+	}
+	return last
+}

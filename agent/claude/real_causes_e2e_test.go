@@ -1,0 +1,149 @@
+//go:build e2e
+
+package claude_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"mend"
+	fixture "mend/internal/claude"
+	"mend/internal/endpoint"
+	"mend/repair"
+)
+
+// TestRealKill kills the program at random moments of a prompt with a call. What it leaves is
+// no finding, and the next prompt is answered.
+func TestRealKill(t *testing.T) {
+	cmd := install(t)
+	n := 8
+	if testing.Short() {
+		n = 2
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	for i := range n {
+		delay := time.Duration(800+rng.IntN(2500)) * time.Millisecond
+		t.Run(fmt.Sprint(delay), func(t *testing.T) {
+			t.Parallel()
+			h := fixture.NewHome(t, cmd)
+			h.Put(fixture.Session, fixture.Baseline)
+			api := endpoint.New(fixture.Script)
+			defer api.Close()
+			p := h.Start(t.Context(), api.URL, fixture.Session, fmt.Sprintf(`kill %d CALL [["Bash",{"command":"sleep 3"}]]END`, i), true)
+			time.Sleep(delay)
+			if err := p.Process.Signal(syscall.SIGKILL); err != nil {
+				t.Fatal(err)
+			}
+			_ = p.Wait()
+			c := client(t, h)
+			id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+			if err != nil || id != "" || len(r.Remaining) > 0 {
+				t.Errorf("Repair = %q, %v, %v, want nothing to do", id, r.Remaining, err)
+			}
+			if reply := h.Prompt(fixture.Session, prompt, true); !reply.Answered || len(reply.Blocks) < fixture.Blocks {
+				t.Errorf("after the kill: answered %t, %d blocks: %s", reply.Answered, len(reply.Blocks), reply.Output)
+			}
+		})
+	}
+}
+
+// TestRealTwoProcesses has two processes send a prompt in one session at the same time. One of
+// the two is not in the next request; after the repair both are.
+func TestRealTwoProcesses(t *testing.T) {
+	cmd := install(t)
+	h := fixture.NewHome(t, cmd)
+	h.Put(fixture.Session, fixture.Baseline)
+	api := endpoint.New(fixture.Script)
+	defer api.Close()
+	var done sync.WaitGroup
+	for _, text := range []string{"from the first process", "from the second process"} {
+		p := h.Start(t.Context(), api.URL, fixture.Session, text, true)
+		done.Go(func() { _ = p.Wait() })
+	}
+	done.Wait()
+	written := h.Read(fixture.Session)
+	before := h.Prompt(fixture.Session, prompt, true)
+	h.Put(fixture.Session, written)
+	c := client(t, h)
+	id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	if err != nil || len(r.Remaining) > 0 {
+		t.Fatalf("Repair = %v, %v", r.Remaining, err)
+	}
+	after := h.Prompt(fixture.Session, prompt, true)
+	both := strings.Join(after.Blocks, "\n")
+	if !after.Answered || !strings.Contains(both, "from the first process") || !strings.Contains(both, "from the second process") {
+		t.Errorf("before %d blocks, repair %q, after %d blocks, answered %t:\n%s", len(before.Blocks), id, len(after.Blocks), after.Answered, after.Output)
+	}
+	t.Logf("before %d blocks, repair %q, after %d", len(before.Blocks), id, len(after.Blocks))
+}
+
+// TestRealFullDisk makes one prompt of a running process while nothing can be written to the
+// transcript: the program goes on, and the next record names a parent that is not in the file.
+func TestRealFullDisk(t *testing.T) {
+	cmd := install(t)
+	if os.Geteuid() != 0 {
+		t.Skip("mounting a small disk needs root")
+	}
+	h := fixture.NewHome(t, cmd)
+	disk := filepath.Join(h.Root(), "projects")
+	if err := os.MkdirAll(disk, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=1m"); err != nil {
+		t.Skip(err)
+	}
+	t.Cleanup(func() { _ = syscall.Unmount(disk, syscall.MNT_DETACH) })
+	h.Put(fixture.Session, fixture.Baseline)
+	api := endpoint.New(fixture.Script)
+	defer api.Close()
+	filler := filepath.Join(disk, "filler")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	err := h.Converse(ctx, api.URL, fixture.Session, []string{"on a full disk", "with room again"}, func(i int) {
+		switch i {
+		case 0: // before the first prompt: no byte is free
+			f, err := os.Create(filler)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for block := make([]byte, 4096); err == nil; {
+				_, err = f.Write(block)
+			}
+			f.Close()
+		case 1:
+			if err := os.Remove(filler); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(6 * time.Second) // later than the program's own repair reaches
+		}
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	written := h.Read(fixture.Session)
+	before := h.Prompt(fixture.Session, prompt, true)
+	h.Put(fixture.Session, written)
+	c := client(t, h)
+	id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	if err != nil || len(r.Remaining) > 0 {
+		t.Fatalf("Repair = %v, %v", r.Remaining, err)
+	}
+	after := h.Prompt(fixture.Session, prompt, true)
+	t.Logf("before %d blocks, repair %q, after %d", len(before.Blocks), id, len(after.Blocks))
+	if !after.Answered || len(after.Blocks) < fixture.Blocks || id == "" {
+		t.Errorf("after the repair: answered %t, %d blocks, want %d and more: %s", after.Answered, len(after.Blocks), fixture.Blocks, after.Output)
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = p
+}
