@@ -129,7 +129,7 @@ func (a *app) printAnswer(err error) {
 	answer := a.newAnswer()
 	maps.Copy(answer, a.answer)
 	if err != nil && !errors.Is(err, errProblems) {
-		answer["error"] = map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": hint(err)}
+		answer["error"] = map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": a.withStore(hint(err))}
 	}
 	var conflict *change.ConflictError
 	if errors.As(err, &conflict) {
@@ -173,7 +173,7 @@ func (a *app) setWriteErr(err error) {
 // printError prints an error and its hint on stderr.
 func (a *app) printError(err error) {
 	fmt.Fprintf(a.err, "%s %s\n", bad("mend:"), escape(err.Error()))
-	if h := hint(err); h != "" {
+	if h := a.withStore(hint(err)); h != "" {
 		fmt.Fprintf(a.err, "      %s\n", faint(h))
 	}
 }
@@ -255,7 +255,7 @@ func (a *app) warnPending(c *mend.Client) {
 		a.printError(err)
 	}
 	for _, e := range pending {
-		fmt.Fprintf(a.err, "%s repair %s is pending: run \"mend recover\"\n", warn("mend:"), e.ID)
+		fmt.Fprintf(a.err, "%s repair %s is pending: %s\n", warn("mend:"), e.ID, a.withStore(`run "mend recover"`))
 	}
 }
 

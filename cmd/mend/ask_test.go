@@ -1,12 +1,16 @@
 package main
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
 	"maps"
+	"path/filepath"
 	"strings"
 	"testing"
+
+	"mend/internal/damage"
 )
 
 // TestAsk checks that repair shows a session and asks until the answer is one, if there is a
@@ -70,6 +74,48 @@ func TestAskEach(t *testing.T) {
 		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
 			t.Errorf("answers %q: exit code %d, want %d, with %d repaired and %q\n%s%s", c.in, got, c.want, c.repaired, c.total, out, errs)
 		}
+	}
+}
+
+// A changingInput is the answer of a user to whom a question was put, and what another program does
+// meanwhile.
+type changingInput struct {
+	*strings.Reader
+	meanwhile func()
+}
+
+func (r *changingInput) Read(b []byte) (int, error) {
+	if r.meanwhile != nil {
+		r.meanwhile()
+		r.meanwhile = nil
+	}
+	return r.Reader.Read(b)
+}
+
+// TestAskChanged checks what is said of a session that changes while its repair is planned: it is
+// left alone, and the others are repaired.
+func TestAskChanged(t *testing.T) {
+	ts := newTestStore(t, 0)
+	ts.damage(ts.kind("blank answer"))
+	ts.copySession(1, "Add dark mode")
+	in := &changingInput{strings.NewReader("a\n"), func() {
+		damage.Edit(ts, ts.path, ts.session, damage.Text(damage.Hello, " \n\n"))
+	}}
+	var out, errs bytes.Buffer
+	a := &app{terminal: terminal{in: in, out: &out, err: &errs, canAsk: true}}
+	root := a.root()
+	a.opt.Journal, a.opt.Cache = ts.journal, filepath.Join(ts.journal, "cache")
+	root.SetArgs([]string{"repair", "--store", ts.path})
+	if code := a.report(root.Execute()); code != exitConflict {
+		t.Errorf("exit code %d, want %d", code, exitConflict)
+	}
+	for _, want := range []string{`repairing "A title": another program changed it meanwhile`, "plan it again with mend repair " + ts.session + " --store " + ts.path} {
+		if !strings.Contains(errs.String(), want) {
+			t.Errorf("stderr has no %q:\n%s", want, &errs)
+		}
+	}
+	if strings.Contains(errs.String(), "--only") || !strings.Contains(out.String(), "Repaired 1 of 2 sessions, 1 failed.") || !strings.Contains(out.String(), `Repaired "Add dark mode"`) {
+		t.Errorf("the answer is\n%s%s", &out, &errs)
 	}
 }
 

@@ -23,6 +23,19 @@ func (a *app) cmdline(words ...string) string {
 	return strings.Join(words, " ")
 }
 
+// storeCommand matches a command in quotes that needs the store.
+var storeCommand = regexp.MustCompile(`"mend (?:scan|repair|recover)\b[^"]*"`)
+
+// withStore returns a hint in which each command names the store that the user named.
+func (a *app) withStore(hint string) string {
+	return storeCommand.ReplaceAllStringFunc(hint, func(quoted string) string {
+		if strings.Contains(quoted, "--store") {
+			return quoted
+		}
+		return strings.TrimSuffix(quoted, `"`) + strings.TrimPrefix(a.cmdline(), "mend") + `"`
+	})
+}
+
 // shellWord returns a word as it is typed in a shell.
 func shellWord(w string) string {
 	if plainWord.MatchString(w) {

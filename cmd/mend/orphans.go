@@ -43,7 +43,7 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 		return nil
 	}
 	a.printf("%s %s of %s are orphaned: they belong to no session, and the agent never reads them. %s moves them into the journal.\n",
-		faint("note"), count(n, "record"), count(len(found), "session"), bold("mend repair --orphans"))
+		faint("note"), count(n, "record"), count(len(found), "session"), bold(a.cmdline("repair", "--orphans")))
 	for _, o := range found {
 		if all {
 			a.printOrphans(o.Session, o.Records(), "")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -87,6 +88,7 @@ func (a *app) status() error {
 	entries := readHookLog(journalDir)
 	s.Hooks, s.GivenUp = runningHooks(entries), givenUp(entries)
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
+	s.Next = strings.Trim(a.withStore(`"`+s.Next+`"`), `"`)
 	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
 	if a.asJSON {
 		return a.setAnswers(s)
