@@ -51,7 +51,7 @@ func (r *redactor) column(c session.Col, zero int64) string {
 		return fmt.Sprintf("%s of %s", c.Class, count(len(c.Bytes), "byte"))
 	case r.ids[text] != "":
 		return r.id(text)
-	case c.Name == "version" && versionForm.MatchString(text):
+	case c.Name == "version" && versionForm().MatchString(text):
 		return text
 	case strings.HasPrefix(text, "{"):
 		return r.json(c.Bytes, zero)

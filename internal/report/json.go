@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -30,14 +29,14 @@ var tools = []string{
 }
 
 // publicModels are providers whose ids of models are public. At others a user names them.
-var publicModels = regexp.MustCompile(`^(anthropic|openai|google|xai|mistral|deepseek|groq|opencode|github-copilot)/[a-z0-9.:-]{1,60}$`)
+var publicModels = lazyRegexp(`^(anthropic|openai|google|xai|mistral|deepseek|groq|opencode|github-copilot)/[a-z0-9.:-]{1,60}$`)
 
-var versionForm = regexp.MustCompile(`^\d{1,4}\.\d{1,4}\.\d{1,6}$`)
+var versionForm = lazyRegexp(`^\d{1,4}\.\d{1,4}\.\d{1,6}$`)
 
 // model returns what stands for a model and its provider.
 func (r *redactor) model(provider, model string) string {
 	name := provider + "/" + model
-	if r.keep || publicModels.MatchString(name) {
+	if r.keep || publicModels().MatchString(name) {
 		return name
 	}
 	return r.name("model", name)
@@ -199,7 +198,7 @@ func (w *jsonWalker) stringValue(field, s string, free bool) string {
 			return s
 		}
 		return w.name("agent", s)
-	case field == "version" && versionForm.MatchString(s), slices.Contains(wordFields, field) && isKnownValue(s):
+	case field == "version" && versionForm().MatchString(s), slices.Contains(wordFields, field) && isKnownValue(s):
 		return s
 	}
 	return w.text(s)

@@ -178,10 +178,10 @@ func isKnown(word string) bool {
 // isKnownValue reports whether all words of a value are known. A path or a sentence has none of these
 // forms.
 func isKnownValue(s string) bool {
-	if len(s) > 40 || !valueForm.MatchString(s) {
+	if len(s) > 40 || !valueForm().MatchString(s) {
 		return false
 	}
-	for _, word := range wordForm.FindAllString(s, -1) {
+	for _, word := range wordForm().FindAllString(s, -1) {
 		if !isKnown(word) {
 			return false
 		}
@@ -189,12 +189,18 @@ func isKnownValue(s string) bool {
 	return true
 }
 
+// The forms of texts. They are compiled when the first page is made, not at every start of mend.
 var (
-	valueForm  = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9]*([-_/+.][A-Za-z0-9]+){0,3}$`)
-	wordForm   = regexp.MustCompile(`[\p{L}\p{N}]+`)
-	idForm     = regexp.MustCompile(`[A-Za-z0-9_.-]{4,}`)
-	quotedForm = regexp.MustCompile(`(?s)"(?:[^"\\]|\\.)*("|$)|“[^”]*(”|$)`)
+	valueForm    = lazyRegexp(`^[A-Za-z][A-Za-z0-9]*([-_/+.][A-Za-z0-9]+){0,3}$`)
+	wordForm     = lazyRegexp(`[\p{L}\p{N}]+`)
+	idForm       = lazyRegexp(`[A-Za-z0-9_.-]{4,}`)
+	quotedForm   = lazyRegexp(`(?s)"(?:[^"\\]|\\.)*("|$)|“[^”]*(”|$)`)
+	repeatedForm = lazyRegexp(hidden + `([ ./\\:_-]{0,3}` + hidden + `)+`)
 )
+
+func lazyRegexp(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
 
 const hidden = "‹…›"
 
@@ -204,9 +210,9 @@ func (r *redactor) sentence(s string) string {
 	if r.keep {
 		return s
 	}
-	s = quotedForm.ReplaceAllLiteralString(s, `"`+hidden+`"`)
+	s = quotedForm().ReplaceAllLiteralString(s, `"`+hidden+`"`)
 	var out strings.Builder
-	for at, span := 0, idForm.FindStringIndex(s); ; {
+	for at, span := 0, idForm().FindStringIndex(s); ; {
 		if span == nil {
 			out.WriteString(hideUnknown(s[at:]))
 			return collapse(out.String())
@@ -224,12 +230,12 @@ func (r *redactor) sentence(s string) string {
 			out.WriteByte(s[at])
 			at++
 		}
-		span = idForm.FindStringIndex(s[at:])
+		span = idForm().FindStringIndex(s[at:])
 	}
 }
 
 func hideUnknown(s string) string {
-	return wordForm.ReplaceAllStringFunc(s, func(word string) string {
+	return wordForm().ReplaceAllStringFunc(s, func(word string) string {
 		if isKnown(word) {
 			return word
 		}
@@ -237,7 +243,5 @@ func hideUnknown(s string) string {
 	})
 }
 
-var repeatedHidden = regexp.MustCompile(hidden + `([ ./\\:_-]{0,3}` + hidden + `)+`)
-
 // collapse joins neighbouring replacements, so that nothing shows how many words there were.
-func collapse(s string) string { return repeatedHidden.ReplaceAllLiteralString(s, hidden) }
+func collapse(s string) string { return repeatedForm().ReplaceAllLiteralString(s, hidden) }

@@ -60,7 +60,7 @@ func sourceWords(t *testing.T) map[string]bool {
 				}
 				if lit, ok := n.(*ast.BasicLit); ok && lit.Kind == token.STRING {
 					text, _ := strconv.Unquote(lit.Value)
-					for _, word := range wordForm.FindAllString(text, -1) {
+					for _, word := range wordForm().FindAllString(text, -1) {
 						if strings.Trim(word, "0123456789") != "" {
 							words[strings.ToLower(word)] = true
 						}

@@ -42,7 +42,7 @@ func (m *model) shortHelp() []key.Binding {
 	switch {
 	case m.asking != nil:
 		return []key.Binding{keyYes, keyNo, keyUp, keyDown}
-	case m.filter.Focused():
+	case m.filter.typing:
 		return []key.Binding{bind("Enter", "keep the filter"), bind("Esc", "no filter")}
 	case m.at == atDetail:
 		return []key.Binding{keyPane, keyNext, keyRepair, keyUndo, keyExplain, keyJournal, keyBack, keyHelp}
@@ -73,7 +73,7 @@ func (m *model) press(k tea.KeyPressMsg) tea.Cmd {
 		return m.quit()
 	case m.asking != nil:
 		return m.pressAsking(k)
-	case m.filter.Focused():
+	case m.filter.typing:
 		return m.pressFilter(k)
 	case m.scroll(k):
 		return nil
@@ -131,26 +131,30 @@ func (m *model) pressAsking(k tea.KeyPressMsg) tea.Cmd {
 func (m *model) pressFilter(k tea.KeyPressMsg) tea.Cmd {
 	switch k.String() {
 	case "enter", "up", "down":
-		m.filter.Blur()
-		return nil
+		m.filter.typing = false
 	case "esc":
-		m.filter.Blur()
+		m.filter.typing = false
 		m.setFilter("")
-		return nil
+	case "backspace":
+		if text := []rune(m.filter.text); len(text) > 0 {
+			m.setFilter(string(text[:len(text)-1]))
+		}
+	case "ctrl+u", "ctrl+w":
+		m.setFilter("")
+	default:
+		if k.Text != "" {
+			m.setFilter(m.filter.text + k.Text)
+		}
 	}
-	before := m.filter.Value()
-	var cmd tea.Cmd
-	if m.filter, cmd = m.filter.Update(k); m.filter.Value() != before {
-		m.list = cursor{}
-	}
-	return cmd
+	return nil
 }
 
 // pressSession answers a key for the selected session.
 func (m *model) pressSession(k tea.KeyPressMsg) tea.Cmd {
 	switch {
 	case key.Matches(k, keyFilter) && m.at == atSessions:
-		return m.filter.Focus()
+		m.filter.typing = true
+		return nil
 	case key.Matches(k, keyScan) && !m.scanning && m.at == atSessions:
 		return m.scan()
 	case m.at == atDetail && key.Matches(k, keyPane):

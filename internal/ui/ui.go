@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 
-	"charm.land/bubbles/v2/textinput"
 	tea "charm.land/bubbletea/v2"
 )
 
@@ -111,6 +110,12 @@ var panes = [...]string{"findings", "next request", "before → after"}
 
 const paneRequest = 1
 
+// A filter leaves the sessions that have every word of its text.
+type filter struct {
+	text   string
+	typing bool
+}
+
 // A model is the state of the screen.
 type model struct {
 	ctx           context.Context
@@ -132,7 +137,7 @@ type model struct {
 	progress Progress
 	scanning bool
 	scans    chan tea.Msg
-	filter   textinput.Model
+	filter   filter
 	list     cursor
 
 	session Session
@@ -149,10 +154,7 @@ type model struct {
 }
 
 func newModel(ctx context.Context, b Backend) *model {
-	m := &model{ctx: ctx, backend: b, width: 80, height: 24, filter: textinput.New(), cancel: func() {}}
-	m.filter.Prompt = "Filter: "
-	m.filter.SetVirtualCursor(false)
-	return m
+	return &model{ctx: ctx, backend: b, width: 80, height: 24, cancel: func() {}}
 }
 
 // The messages of work in the background.
@@ -262,8 +264,8 @@ func (m *model) Update(msg tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.KeyPressMsg:
 		return m, m.press(msg)
 	case tea.PasteMsg:
-		if m.filter.Focused() {
-			m.setFilter(m.filter.Value() + strings.Join(strings.Fields(msg.Content), " "))
+		if m.filter.typing {
+			m.setFilter(m.filter.text + strings.Join(strings.Fields(msg.Content), " "))
 		}
 	case progressMsg:
 		m.progress = Progress(msg)
@@ -344,7 +346,7 @@ func (s Session) key() sessionKey { return sessionKey{s.ID, s.Store} }
 
 // fitting returns the sessions that have every word of the filter.
 func (m *model) fitting() []Session {
-	words := strings.Fields(strings.ToLower(m.filter.Value()))
+	words := strings.Fields(strings.ToLower(m.filter.text))
 	if len(words) == 0 {
 		return m.sessions
 	}
@@ -359,8 +361,7 @@ func (m *model) fitting() []Session {
 }
 
 func (m *model) setFilter(text string) {
-	m.filter.SetValue(text)
-	m.list = cursor{}
+	m.filter.text, m.list = text, cursor{}
 }
 
 // selected returns the session under the cursor, or the one that is shown.

@@ -154,8 +154,8 @@ func (m *model) diffLines(lines []string) []string {
 
 // status returns the line with what runs and what was done last.
 func (m *model) status() string {
-	if m.filter.Focused() || m.at == atSessions && m.filter.Value() != "" && m.asking == nil && m.message == "" && m.running == "" {
-		return m.cut("Filter: " + clean(m.filter.Value()) + map[bool]string{true: "_"}[m.filter.Focused()])
+	if m.filter.typing || m.at == atSessions && m.filter.text != "" && m.asking == nil && m.message == "" && m.running == "" {
+		return m.cut("Filter: " + clean(m.filter.text) + map[bool]string{true: "_"}[m.filter.typing])
 	}
 	var parts []string
 	switch {
