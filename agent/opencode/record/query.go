@@ -8,11 +8,6 @@ import (
 	"mend/session"
 )
 
-// HasContent reports whether any part of the message has content.
-func (m *Message) HasContent() bool {
-	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.HasContent() })
-}
-
 // HasThinking reports whether any part of the message is thinking.
 func (m *Message) HasThinking() bool {
 	return slices.ContainsFunc(m.Parts, func(p Part) bool { return p.IsThinking() })

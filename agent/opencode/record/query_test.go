@@ -57,12 +57,6 @@ func TestHasContent(t *testing.T) {
 		if got := m.Parts[0].HasContent(); got != want {
 			t.Errorf("HasContent of %s = %v, want %v", kind, got, want)
 		}
-		if got := m.HasContent(); got != want {
-			t.Errorf("HasContent of a message of %s = %v, want %v", kind, got, want)
-		}
-	}
-	if talk("assistant").Messages[0].HasContent() {
-		t.Error("a message without parts has content")
 	}
 }
 

@@ -47,9 +47,9 @@ func (m *Message) renamed(ids map[string]string) (Message, error) {
 	return to, nil
 }
 
-// withIDs returns the record with the new ids of itself and of the message above it, and
-// with its data as refs returns it. A record that is no JSON object stays as it is; the
-// error says that its ids would have to change, or that an id is invalid.
+// withIDs returns the record with its new ids, and with its data as refs returns it. A
+// record that is not a JSON object stays as it is. The error says that such a record has
+// new ids, or that an id is invalid.
 func withIDs(r *session.Record, ids map[string]string, refs func([]byte) []byte) (session.Record, error) {
 	ref := r.Ref
 	ref.Message, ref.Part = newID(ids, ref.Message), newID(ids, ref.Part)
@@ -80,7 +80,7 @@ func newID(ids map[string]string, id string) string {
 	return id
 }
 
-// replaceRefs returns data, the part's, with the new ids that it refers to.
+// replaceRefs returns the data of the part with the new ids in its references.
 func (p *Part) replaceRefs(data []byte, ids map[string]string) []byte {
 	switch p.Type {
 	case "compaction":
@@ -107,8 +107,7 @@ func withRevert(r *session.Record, ids map[string]string) session.Record {
 	to := *r
 	if c, ok := r.Col("revert"); ok {
 		c.Bytes = replaceID(replaceID(c.Bytes, ids, "messageID"), ids, "partID")
-		to = to.WithCol(c)
-		return to
+		return to.WithCol(c)
 	}
 	to.Data = replaceID(replaceID(r.Data, ids, "revert", "messageID"), ids, "revert", "partID")
 	return to

@@ -16,8 +16,8 @@ import (
 )
 
 // Load returns a session with its messages and parts, in the order in which the agent
-// reads them. Of head it uses the ID, and the project where several sessions have that ID.
-// Records that it cannot decode have a Defect; files that are no records are in Stray.
+// reads them. It uses the ID of head, and the project if several sessions have that ID.
+// Records that it cannot decode have a Defect; files that are not records are in Stray.
 //
 // The error wraps [ErrNoSession], or says that the tree as a whole cannot be read, or that
 // ctx ended.
@@ -37,7 +37,7 @@ func (s *Store) LoadStamped(ctx context.Context, head session.Head) (*record.Ses
 
 // Stamp computes the stamp of all records that [Store.Load] reads, without reading them.
 // It ignores the part folders of messages that do not exist. It returns the zero stamp if
-// something is not a valid record, or if the system has no inodes. Errors as of Load.
+// something is not a valid record, or if the system has no inodes. The errors are those of Load.
 func (s *Store) Stamp(ctx context.Context, head session.Head) (session.Stamp, error) {
 	tr, err := s.newReader(ctx)
 	if err != nil {
@@ -79,7 +79,8 @@ func (s *Store) load(ctx context.Context, head session.Head) (*record.Session, s
 }
 
 // readSession reads a session's own record, and calls messages with the folder of its
-// messages if there is one. Errors as of [Store.Load].
+// messages if there is one. The errors are those
+// of [Store.Load].
 func (tr *treeReader) readSession(head session.Head, messages func(*record.Session, *openFolder)) (record.Session, error) {
 	if err := session.ValidateID(head.ID); err != nil {
 		return record.Session{}, fmt.Errorf("%w: %w", ErrNoSession, err)
@@ -134,7 +135,7 @@ func (tr *treeReader) readProject(s *record.Session) {
 	}
 	d, err := tr.root.Sub(path.Dir(at))
 	if err != nil {
-		return // the agent makes it, or List reports what is in its place
+		return // the agent creates it, or List reports what is in its place
 	}
 	defer d.Close()
 	name := path.Base(at)
@@ -210,7 +211,7 @@ func (tr *treeReader) readMessages(s *record.Session, f *openFolder) {
 		for p := range w.parts(ref) {
 			parts = append(parts, record.NewPart(*p))
 		}
-		m.Parts = slices.Clone(parts) // without the room to grow
+		m.Parts = slices.Clone(parts) // without spare capacity
 		found[i] = m
 	})
 	s.Messages = slices.DeleteFunc(found, func(m record.Message) bool { return m.Ref.Kind == 0 })
@@ -266,7 +267,7 @@ func (tr *treeReader) statRecord(d *safedir.Dir, ref session.Ref, name string) b
 	return hidden
 }
 
-// statParts is parts for the stamp alone.
+// statParts adds the parts of a message to the stamp.
 func (tr *treeReader) statParts(message session.Ref) {
 	ref := tr.partRef(message)
 	d := tr.openParts(ref)
