@@ -36,7 +36,7 @@ var exitCodes = []struct{ code, name, meaning string }{
 	{"2", "usage", "usage error, or an unknown session, repair or command"},
 	{"3", "conflict", "conflict: something else changed the data since; nothing was changed"},
 	{"4", "unusable", "the store or the journal cannot be used"},
-	{"5", "refused", "refused: the agent is using the session, another mend is running, or cannot ask for confirmation: no terminal"},
+	{"5", "refused", "refused: the agent is using the session, another mend is running, or there is no terminal to confirm on"},
 	{"6", "pending", "a repair is still pending: run \"mend recover\""},
 	{"130, 143", "signal", "interrupted; the change in progress was completed or rolled back"},
 }

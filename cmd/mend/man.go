@@ -4,6 +4,8 @@ package main
 
 import (
 	"bytes"
+	"cmp"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,10 +49,31 @@ func writePages(verb *cobra.Command, dir string) error {
 			return err
 		}
 	}
+	verb.Long = manText(verb.Long)
 	var page bytes.Buffer
 	if err := doc.GenMan(verb, &doc.GenManHeader{Title: "MEND", Section: "1", Source: "mend"}, &page); err != nil {
 		return err
 	}
 	name := strings.ReplaceAll(verb.CommandPath(), " ", "-") + ".1"
 	return atomicfile.WriteFile(filepath.Join(dir, name), page.Bytes(), 0o644)
+}
+
+// manText converts a help text to the Markdown of the generator. A definition list becomes
+// one there, too: its rows would otherwise run together into a paragraph.
+func manText(text string) string {
+	var b strings.Builder
+	last := textRow{}
+	for _, r := range parseText(text) {
+		switch {
+		case r.term == "":
+			b.WriteString(r.text + "\n")
+		case last.term == "":
+			b.WriteString("\n")
+			fallthrough
+		default:
+			fmt.Fprintf(&b, "**%s**\n: %s\n\n", r.term, cmp.Or(r.text, r.term))
+		}
+		last = r
+	}
+	return b.String()
 }

@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"mend/internal/storetest"
@@ -23,6 +24,15 @@ func TestMan(t *testing.T) {
 		}
 		if _, err := os.Stat(filepath.Join(dir, "mend-"+name+".1")); err != nil {
 			t.Errorf("the page of %s: %v", name, err)
+		}
+	}
+	page, err := os.ReadFile(filepath.Join(dir, "mend-resolve.1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, row := range []string{"--keep", "--back", "--forward"} {
+		if !strings.Contains(string(page), ".TP\n\\fB"+row+"\\fP\n") {
+			t.Errorf("the page of resolve has no row of its own for %s:\n%s", row, page)
 		}
 	}
 }
