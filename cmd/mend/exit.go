@@ -149,7 +149,7 @@ func hint(err error) string {
 	)
 	switch {
 	case errors.As(err, &changed):
-		return "nothing of it was changed; plan it again with " + changed.again
+		return "nothing in it was changed; to plan again, run " + changed.again
 	case errors.As(err, &several):
 		return "name the session: mend repair SESSION --error TEXT"
 	case errors.As(err, &large):
@@ -179,10 +179,10 @@ var hints = []struct {
 }{
 	{mend.ErrNoStore, "name one with --store PATH"},
 	{mend.ErrNoSession, `"mend scan --all" lists the sessions`},
-	{mend.ErrInUse, "end that process; or with --force the old lines are appended again, and the process takes them after /resume"},
+	{mend.ErrInUse, "end that process. With --force mend appends the old lines again, and the process reads them after /resume"},
 	{mend.ErrLocked, "try again; nothing was changed"},
 	{repair.ErrBusy, "wait until the agent is done, or use --force"},
-	{repair.ErrNotCompacted, "nothing was taken out of its requests"},
+	{repair.ErrNotCompacted, "nothing is missing from its requests"},
 	{mend.ErrHidden, "make it readable, then try again; nothing was changed"},
 	{mend.ErrUndone, `"mend redo ID" applies it again`},
 	{mend.ErrOtherStore, "name that store with --store PATH"},

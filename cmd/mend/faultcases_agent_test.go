@@ -136,7 +136,7 @@ func (sb sandbox) testBesideAgent(a *agentWriter) {
 		case exitDone, exitProblems, exitRefused:
 		case exitConflict:
 			sb.wantOutput(r, "what the repair did:")
-			sb.wantOutput(r, "what came since:")
+			sb.wantOutput(r, "later changes:")
 		default:
 			sb.Fatalf("mend %s: exit code %d\n%s", args[0], r.code, r.err)
 		}

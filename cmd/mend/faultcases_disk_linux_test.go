@@ -100,7 +100,7 @@ func TestCase13FullAtStaging(t *testing.T) {
 		sb.wantOutput(a, "no space left")
 		if version == damage.Versions[0] {
 			sb.wantOutput(a, "the change needs up to")
-			sb.wantOutput(sb.mustExit(exitDone, "log"), "Nothing was repaired yet")
+			sb.wantOutput(sb.mustExit(exitDone, "log"), "No repairs yet")
 		}
 		free()
 		sb.wantSnapshot("refused", before)

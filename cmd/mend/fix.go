@@ -16,19 +16,22 @@ func (a *app) fixVerb() *cobra.Command {
 	var f repairFlags
 	cmd := &cobra.Command{
 		Use:   "fix [ERROR TEXT...]",
-		Short: "Find the session that an error came from, and repair it",
+		Short: "Paste an error: find its session and repair it",
 		Long: `Fix takes the error that the agent shows, finds the session whose next request causes
-it, and repairs that session. Copy the text as it is: a prefix, line breaks of the
-terminal, colours, quotes or a whole JSON answer do no harm.
+it, and repairs that session. Copy the text as it is: line breaks of the terminal,
+colours, quotes or a whole JSON answer do no harm.
 
-Without a text it asks for one. With - it reads standard input, with @FILE a file.
+On a command line, put the text between single quotes: the shell would run what is
+between backticks.
+
+Without a text, fix asks for one. With - it reads standard input, with @FILE a file.
 
 A session is chosen if it is the only one that breaks the rule of the error at the
 place that the error names. If no request shows the error, as with signatures of
 thinking, it is the newest session of this folder whose last answer failed with it.
 If that is not certain, fix asks; without a terminal it lists the sessions and exits
 with 5. It is short for "mend repair --error TEXT".`,
-		Example: "  mend fix \"messages.12: `tool_use` ids were found without `tool_result` blocks\"\n" +
+		Example: "  mend fix                                   asks for the error; paste it\n" +
 			"  pbpaste | mend fix -                       the text from the clipboard\n" +
 			"  mend fix @err.txt --dry-run                show the repair, and write nothing",
 		Args: cobra.ArbitraryArgs,
@@ -56,7 +59,7 @@ with 5. It is short for "mend repair --error TEXT".`,
 // of the input.
 func (a *app) askForError(ctx context.Context) ([]byte, error) {
 	if !a.canAsk {
-		return nil, usagef(`fix needs the error text: mend fix "TEXT", or mend fix - to read standard input`)
+		return nil, usagef(`fix needs the error text: mend fix 'TEXT', or mend fix - to read standard input`)
 	}
 	fmt.Fprintf(a.err, "Paste the error, then press Enter on an empty line:\n")
 	text, err := await(ctx, func() ([]byte, error) { return readParagraph(a.input()) })

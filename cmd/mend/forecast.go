@@ -62,7 +62,7 @@ func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 	case !broken && len(f.Violations) > 0 && found.Busy:
 		a.printf("\nThe agent is using the session; what it writes may change this.\n")
 	case !broken && len(f.Violations) > 0:
-		a.printf("\nThe provider may refuse this: it is not known whether the model %s takes it.\n",
+		a.printf("\nThe provider may refuse this: it is unknown whether the model %s accepts it.\n",
 			escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
 	case !broken:
 		a.printf("\n%s\n", good("The provider accepts this."))

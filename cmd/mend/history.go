@@ -30,8 +30,7 @@ func (a *app) logVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "log [SESSION]",
 		Short: "List repairs and undos, newest first",
-		Long: `Log lists what was done: the repair id, when, whether it is in force, what was fixed,
-and the title of the session. SESSION is an id, the start of one, a title or a part of
+		Long: `List repairs and undos: id, age, state, what was fixed, and the title of the session. SESSION is an id, the start of one, a title or a part of
 it, . for the newest session of this folder, or @ for the newest of all.`,
 		Example: `  mend log                    everything
   mend log "dark mode" -n 3   the last three changes of a session
@@ -40,7 +39,7 @@ it, . for the newest session of this folder, or @ for the newest of all.`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			if len(names) == 1 {
 				if f.session != "" {
-					return usagef("log takes one session")
+					return usagef("log accepts one session")
 				}
 				f.session = names[0]
 			}
@@ -78,7 +77,7 @@ type logQuery struct {
 }
 
 func (a *app) logQuery(ctx context.Context, f logFlags) (q logQuery, err error) {
-	q = logQuery{limit: f.limit, none: "Nothing was repaired yet."}
+	q = logQuery{limit: f.limit, none: "No repairs yet."}
 	if f.limit < 0 {
 		return q, usagef("--limit %d: want a number of entries", f.limit)
 	}
@@ -197,7 +196,7 @@ func causeText(e change.Entry) string {
 		}
 		return "undo of " + ids
 	case change.CauseRedo:
-		return "redo, takes back " + ids
+		return "redo, reverts " + ids
 	case change.CauseResolve:
 		return "resolves " + ids + ": " + oneLine(e.Cause.Text, 20)
 	case change.CauseTrim:
@@ -205,7 +204,7 @@ func causeText(e change.Entry) string {
 	case change.CauseUncompact:
 		return "uncompact"
 	case change.CauseOrphans:
-		return "orphans put away"
+		return "orphans moved to the journal"
 	case change.CauseError:
 		return fixedClasses(e, "repair after an API error")
 	default:
@@ -234,9 +233,8 @@ func (a *app) showVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "show [ID]",
 		Short: "Show what a repair changed, and why",
-		Long: `Show says why a repair was made, what it changed, what was lost by it and how to undo
-it, with the diff of every record. Without an id it shows the newest repair that is in
-force.`,
+		Long: `Show why a repair was made, what it changed and lost, how to undo it, and the diff of
+every record. Without an id it shows the newest repair that is not undone.`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(_ *cobra.Command, ids []string) error {
 			if len(ids) == 0 {
@@ -388,9 +386,9 @@ func (a *app) printEntry(e change.Entry, ops []change.Op) {
 	a.printEntryHead(e)
 	switch {
 	case ops == nil:
-		a.printf("  %-9s  %s\n", "Undo", "it can no longer be undone: its bytes were removed from the journal")
+		a.printf("  %-9s  %s\n", "Undo", "not possible: the undo data was deleted from the journal")
 	case e.State == change.Conflicted:
-		a.printf("  %-9s  %s decides: --keep, --back or --forward\n", "Undo", bold("mend resolve "+e.ID))
+		a.printf("  %-9s  resolve the conflict first: %s with --keep, --back or --forward\n", "Undo", bold("mend resolve "+e.ID))
 	case e.State == change.Committed && e.UndoneBy != "":
 		a.printf("  %-9s  undone; %s applies it again\n", "Undo", bold("mend redo "+e.ID))
 	case e.State == change.Committed:

@@ -127,7 +127,7 @@ func (ts *testStore) repairAll() (loses, named []string) {
 	for {
 		_, out := ts.mend(append(args, "--dry-run", "-v")...)
 		for line := range strings.Lines(out) {
-			if _, what, ok := strings.Cut(strings.TrimSpace(line), "It loses: "); ok && !slices.Contains(loses, "loses: "+what) {
+			if _, what, ok := strings.Cut(strings.TrimSpace(line), "lost: "); ok && !slices.Contains(loses, "loses: "+what) {
 				loses = append(loses, "loses: "+what)
 			}
 		}

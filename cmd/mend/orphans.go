@@ -64,7 +64,7 @@ func (a *app) printOrphans(id string, refs []session.Ref, mark string) {
 // with ids[0].
 func (a *app) repairOrphans(cmd *cobra.Command, ids []string, f repairFlags) error {
 	if f.latent || f.force || len(f.classes) > 0 || f.apiError != "" {
-		return usagef("--orphans goes with --dry-run and --yes alone")
+		return usagef("--orphans can only be combined with --dry-run and --yes")
 	}
 	c, err := a.open(cmd, !f.dryRun)
 	if err != nil {

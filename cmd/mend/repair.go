@@ -31,12 +31,12 @@ type repairFlags struct {
 func (f *repairFlags) hasError() bool { return f.apiError != "" || f.errorText != nil }
 
 func (a *app) addRepairFlags(fl *pflag.FlagSet, f *repairFlags) {
-	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done, and write nothing")
-	fl.BoolVarP(&f.yes, "yes", "y", false, "do not ask")
+	fl.BoolVar(&f.dryRun, "dry-run", false, "show what would be done; write nothing")
+	fl.BoolVarP(&f.yes, "yes", "y", false, "answer yes to all questions")
 	fl.BoolVarP(&f.patch, "patch", "p", false, "show the diff of every record, in your pager")
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding with its record")
-	fl.BoolVar(&f.latent, "latent", false, "fix also what only another version or setting would refuse")
-	fl.BoolVar(&f.force, "force", false, "repair although the agent is at work in the session")
+	fl.BoolVar(&f.latent, "latent", false, "also fix latent faults (see mend explain latent)")
+	fl.BoolVar(&f.force, "force", false, "repair even if the agent is using the session")
 	a.thinkingFlag(fl)
 	a.providerFlag(fl)
 }
@@ -45,20 +45,20 @@ func (a *app) repairVerb() *cobra.Command {
 	var f repairFlags
 	cmd := &cobra.Command{
 		Use:   "repair [SESSION]",
-		Short: "Repair one session, or every broken one",
-		Long: `Repair plans the smallest change that fixes a session, proves the plan on a copy,
-writes it into the journal, and then changes the store: all of the change is made,
-or none of it.
+		Short: "Fix one session, or all broken ones",
+		Long: `Repair plans the smallest change that fixes a session, tests it on a copy, writes it to
+the journal, and applies it: all or nothing.
 
 SESSION is an id, the start of one, a title or a part of it, . for the newest session
 of this folder, or @ for the newest of all. With a session it repairs that one.
 Without, it shows the repair of each broken session and asks.
 
-With --error it repairs what the error names, then all that is broken, and says what
-remains; without a session it finds the one that the error came from, as mend fix
-does. Of altered signatures and the like only the provider can tell which are
-refused, and it names one at a time: with --all, or when such an error comes for the
-second time, all thinking of that kind is removed at once.`,
+With --error it repairs what the error names, then everything else that is broken.
+Without a session it finds the one that the error came from, as mend fix does.
+
+Only the provider can tell which signatures it rejects, and it names one at a time.
+With --all, or when such an error comes a second time, all thinking of that kind is
+removed at once.`,
 		Example: `  mend repair                      show all broken sessions, ask, repair
   mend repair "dark mode"          the session with this in its title
   mend repair . --dry-run -p       show what would change in the newest session of this folder
@@ -71,7 +71,7 @@ second time, all thinking of that kind is removed at once.`,
 				}
 			}
 			if f.all && f.apiError == "" {
-				return usagef("--all goes with --error")
+				return usagef("--all needs --error")
 			}
 			if f.orphans {
 				return a.repairOrphans(cmd, ids, f)
@@ -82,10 +82,10 @@ second time, all thinking of that kind is removed at once.`,
 	fl := cmd.Flags()
 	a.addRepairFlags(fl, &f)
 	f.sessionFilter.add(fl)
-	fl.BoolVar(&f.orphans, "orphans", false, "repair no session, but put away messages and parts to which none leads")
-	fl.StringSliceVar(&f.classes, "class", nil, "fix this class alone: "+a.classList())
-	fl.BoolVar(&f.all, "all", false, "with --error: repair all of its kind, not only the place that it names")
-	fl.StringVar(&f.apiError, "error", "", "the error of the model API: its text, @FILE, or - for the standard input")
+	fl.BoolVar(&f.orphans, "orphans", false, "instead of repairing sessions, move orphaned messages and parts into the journal")
+	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+a.classList())
+	fl.BoolVar(&f.all, "all", false, "with --error: repair everything of its kind, not only the place that it names")
+	fl.StringVar(&f.apiError, "error", "", "use the error you got to decide what to fix: its text, @FILE, or - for standard input")
 	return cmd
 }
 

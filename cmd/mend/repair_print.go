@@ -18,7 +18,7 @@ func (a *app) printProposal(p proposal, verbose bool) {
 	defer a.bufferOutput()()
 	a.printf("%s\n", cutLine(a.sessionLine(p.head), a.width))
 	if p.result.All {
-		a.say("All of the error's kind is repaired, not only the place that it names.")
+		a.say("Everything of the error's kind is repaired, not only the place that it names.")
 	}
 	fixed, left := p.result.Fixed, p.result.Remaining
 	switch {
@@ -140,12 +140,12 @@ func (a *app) printCommitted(e change.Entry, title string) {
 	case change.CauseTrim:
 		what = "Trimmed"
 	case change.CauseUncompact:
-		what = "Took back a compaction of"
+		what = "Removed a compaction of"
 	case change.CauseOrphans:
-		what = "Put away the orphans of"
+		what = "Moved the orphans of"
 	default:
 	}
-	a.say("%s %s as repair %s. To take it back: %s", good(what), quotedTitle(title, e.Session), bold(e.ID), command("mend undo "+e.ID))
+	a.say("%s %s (%s). Undo: %s", good(what), quotedTitle(title, e.Session), bold(e.ID), command("mend undo "+e.ID))
 	for _, path := range e.Kept {
 		a.printf("  %s another program wrote into a file that was just replaced; its bytes are in %s\n", warn("note:"), escape(path))
 	}
@@ -167,10 +167,10 @@ func (r *repairRun) end(err error) error {
 		r.printVerdict()
 	}
 	if n := latentWithFix(r.proposals); n > 0 && len(r.proposals) == 1 && !r.request.Latent && !hasBroken(r.proposals[0].result.Remaining) {
-		r.say("Nothing is broken. %s fixes what is latent.", command(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
+		r.say("Nothing is broken. To fix what is latent: %s", command(r.cmdline("repair", "--latent", r.proposals[0].head.ID)))
 	}
 	if r.flags.dryRun && len(todo) > 0 {
-		r.say("This was a dry run: nothing was written. The same without --dry-run repairs.")
+		r.say("Dry run: nothing was written. Run again without --dry-run to repair.")
 	}
 	if len(todo) > 1 && !r.flags.dryRun {
 		r.printTotals(len(todo))
@@ -217,7 +217,7 @@ func (r *repairRun) printVerdict() {
 		r.say("%s", good(proof))
 	}
 	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
-		r.say("Only the provider can judge %s more of the error's kind: if the error comes again, a repair treats them all; --all does so now.", count(suspects, "record"))
+		r.say("Only the provider can judge %s more of this kind. If the error comes again, mend repairs all of them; --all does so now.", count(suspects, "record"))
 	}
 }
 

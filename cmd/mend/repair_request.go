@@ -64,12 +64,12 @@ func (a *app) printAPIError(e repair.APIError) {
 	class := string(e.Class)
 	switch {
 	case class == "" && e.Recognised:
-		class = "none that a repair answers"
+		class = "none that a repair can fix"
 	case class == "":
 		class = "not recognised"
 	}
-	a.printf("%s %s\n", faint("The error:"), oneLine(e.Text, 200))
-	a.printf("%s %s", faint("Its class:"), class)
+	a.printf("%s %s\n", faint("Error:"), oneLine(e.Text, 200))
+	a.printf("%s %s", faint("Class:"), class)
 	if e.Index >= 0 {
 		a.printf(", at message %d of the request", e.Index)
 	}

@@ -26,34 +26,34 @@ func (a *app) scanVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "scan [SESSION...]",
 		Short: "List broken sessions, and why they are broken",
-		Long: `Scan reads every session, and lists those in which something is wrong, the worst
-first. Of sessions that are named it shows each finding, as -v does for all. A session
-is named by its id, a title or a part of it, . for the newest of this folder, or @ for
-the newest of all.
+		Long: `List every session in which something is wrong, worst first. With session names, show
+each finding in them; -v does so for all. A session is named by its id, by its title or
+a part of it, by . (newest of this folder) or by @ (newest of all).
 
-  broken  the provider refuses the session, or the agent dies on reading it
-  latent  another version or setting would refuse it, or it is stuck on the screen
-  note    untidy, harmless
+  broken  unusable now: the provider refuses it, or the agent crashes on it
+  latent  works now, but would fail with another version or with thinking switched;
+          or shows as still running
+  note    harmless
 
-It writes nothing to the store. It exits with 1 if a session is broken.
+Scan writes nothing to the store. It exits with 1 if a session is broken.
 
-With --request it prints what the agent will send to its model for one session,
-and marks what the provider refuses of it.`,
+With --request it shows the next request of one session, with the refused blocks
+marked.`,
 		Example: `  mend scan             every session
   mend scan --here -v   the findings in the sessions of this folder
-  mend scan . --request what will be sent for the newest session of this folder`,
+  mend scan . --request the next request of the newest session of this folder`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case !f.request:
 				return a.scan(cmd, names, f)
 			case len(names) > 1 || f.all || f.verbose || f.broken || f.classes != nil || !f.sessionFilter.all():
-				return usagef("--request needs one session, and goes without other flags")
+				return usagef("--request needs one session, and cannot be combined with other flags")
 			}
 			return a.scanRequest(cmd, names)
 		},
 	}
 	fl := cmd.Flags()
-	fl.BoolVar(&f.request, "request", false, "print the request that the agent will send")
+	fl.BoolVar(&f.request, "request", false, "show the next request of one session")
 	a.thinkingFlag(fl)
 	a.providerFlag(fl)
 	fl.BoolVar(&f.all, "all", false, "show healthy sessions and notes too")
@@ -309,7 +309,7 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 		a.sayIndented(bad("cannot be examined:") + " " + escape(f.Err.Error()))
 	}
 	if f.Busy {
-		a.printf("    %s\n", warn("busy: the agent is at work in it"))
+		a.printf("    %s\n", warn("busy: the agent is using it"))
 	}
 	if all && f.Err == nil {
 		a.printf("    %s\n", faint("diagnosed for "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
@@ -331,7 +331,7 @@ func (a *app) printDiagnosis(d repair.Diagnosis) {
 	}
 	text := good("fix:") + " " + escape(d.Fix)
 	if d.Loses != "" {
-		text += " " + warn("It loses: "+escape(d.Loses))
+		text += " " + warn("lost: "+escape(d.Loses))
 	}
 	a.sayIndented(text)
 }
@@ -353,8 +353,8 @@ func (r *scanReport) printSummary() {
 	}
 	switch {
 	case s.Broken > 0:
-		r.say("Next: %s shows what it would change, and asks before it writes.", command(r.cmdline(words...)))
+		r.say("Next: run %s to preview and fix them (asks first).", command(r.cmdline(words...)))
 	case r.fixable > 0:
-		r.say("Next: nothing is broken; %s fixes what is latent.", command(r.cmdline(append(words, "--latent")...)))
+		r.say("Nothing is broken. To fix what is latent: %s", command(r.cmdline(append(words, "--latent")...)))
 	}
 }

@@ -45,11 +45,11 @@ whole. Sizes are estimates: four bytes are taken for a token.`,
 			return a.trim(cmd, names, f, r)
 		},
 	}
-	f.add(cmd, "trim although the agent is working in the session")
+	f.add(cmd, "trim even if the agent is using the session")
 	fl := cmd.Flags()
 	fl.StringVar(&to, "to", strconv.Itoa(repair.DefaultPercent)+"%", "the size of the next request: tokens, or `SIZE`% of the model's context window")
-	fl.IntVar(&r.KeepTurns, "keep-turns", repair.DefaultKeepTurns, "how many of the newest prompts, with their answers, stay whole")
-	fl.StringSliceVar(&r.Protected, "protect", repair.ProtectedTools(), "tools whose outputs stay")
+	fl.IntVar(&r.KeepTurns, "keep-turns", repair.DefaultKeepTurns, "keep the newest `N` prompts and their answers unchanged")
+	fl.StringSliceVar(&r.Protected, "protect", repair.ProtectedTools(), "tools whose outputs are kept")
 	return cmd
 }
 
@@ -105,11 +105,11 @@ func (a *app) uncompactVerb() *cobra.Command {
 	r := repair.UncompactRequest{Protected: repair.ProtectedTools()}
 	cmd := &cobra.Command{
 		Use:   "uncompact [SESSION]",
-		Short: "Take back a compaction: the messages before it are sent again",
+		Short: "Remove a compaction: the messages before it are sent again",
 		Long: `A compaction replaces the conversation before it by a summary. Uncompact removes the
 newest compaction and its summary, so that the agent sends the messages before it
-again. What is broken in these is repaired in the same step. Undo brings the
-compaction back.
+again. Broken messages among them are repaired in the same step. Undo restores the
+compaction.
 
 If the next request would be too large for the model, nothing is changed. With
 --trim outputs of tools are trimmed until it fits, as mend trim does.`,
@@ -121,7 +121,7 @@ If the next request would be too large for the model, nothing is changed. With
 			return a.uncompact(cmd, names, f, r)
 		},
 	}
-	f.add(cmd, "take it back although the agent is working in the session")
+	f.add(cmd, "uncompact even if the agent is using the session")
 	cmd.Flags().BoolVar(&r.Trim, "trim", false, "trim outputs of tools if the next request would be too large")
 	return cmd
 }
@@ -148,7 +148,7 @@ func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repa
 		return err
 	}
 	if u.Earlier > 0 {
-		a.printf("Before them is an earlier compaction. \"mend uncompact %s\" again takes that back, too.\n", head.ID)
+		a.printf("There is an earlier compaction. Run \"mend uncompact %s\" again to remove it, too.\n", head.ID)
 	}
 	return nil
 }

@@ -36,13 +36,13 @@ func (a *app) undoVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "undo [ID]",
 		Short: "Undo a repair",
-		Long: `Undo restores what the repair changed: the same bytes, names and modes as before
-it. It is a repair of its own in the journal, and can itself be undone.
+		Long: `Undo restores what a repair changed: the same bytes, names and modes as before. It has
+an entry of its own in the journal, and can itself be undone.
 
-Without an id it shows the newest repair that is in force, and asks.
+Without an id it shows the newest repair that is not undone, and asks.
 
-If a record no longer holds what the repair wrote, nothing is changed, and each
-such record is shown: before, what the repair wrote, and now.`,
+If something changed a record after the repair, undo changes nothing and shows that
+record: before, what the repair wrote, and now.`,
 		Example: `  mend undo                     the newest repair
   mend undo bak                 the beginning of an id is enough
   mend undo --session ses_abc   all repairs of a session
@@ -53,13 +53,13 @@ such record is shown: before, what the repair wrote, and now.`,
 			case len(ids) == 1 && r.Session != "":
 				return usagef("undo needs a repair id, or --session SESSION")
 			case len(ids) == 0 && r.Only != nil:
-				return usagef("--only goes with a repair id")
+				return usagef("--only needs a repair id")
 			}
 			r.Force = f.force
 			return a.undo(cmd, ids, f, r)
 		},
 	}
-	f.add(cmd, "overwrite newer changes; the present bytes are journaled first")
+	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.addPatch(cmd)
 	cmd.Flags().StringVar(&r.Session, "session", "", "undo every repair of this session in one step")
 	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "undo only these of the repair's records")
@@ -133,7 +133,7 @@ Without an id it shows the repair that was undone last, and asks.`,
 			return a.runChange(cmd, c, f, chosen, func(c *mend.Client) (change.Plan, error) { return c.ProposeRedo(cmd.Context(), e.ID, f.force) })
 		},
 	}
-	f.add(cmd, "overwrite newer changes; the present bytes are journaled first")
+	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.addPatch(cmd)
 	return cmd
 }
@@ -243,7 +243,7 @@ func (a *app) finishDryRun(p change.Plan) error {
 		a.setAnswer("repairs", []repairJSON{planJSON(p, "planned")})
 		return nil
 	}
-	a.printf("This was a dry run: nothing was written.\n")
+	a.printf("Dry run: nothing was written.\n")
 	return nil
 }
 
@@ -262,10 +262,10 @@ func (a *app) printConflicts(err error) error {
 func (a *app) printConflict(c change.Conflict) {
 	a.printf("%s %s %s: %s\n", bad("conflict"), c.Ref.Kind, c.Ref, c.Why)
 	for _, id := range c.Later {
-		a.printf("    touched later by repair %s\n", bold(id))
+		a.printf("    changed later by repair %s\n", bold(id))
 	}
 	a.printf("    %s\n", faint("what the repair did:"))
 	a.printDiff(c.Pre, c.Post)
-	a.printf("    %s\n", faint("what came since:"))
+	a.printf("    %s\n", faint("later changes:"))
 	a.printDiff(c.Post, c.Now)
 }

@@ -41,7 +41,7 @@ func noArgs(cmd *cobra.Command, args []string) error {
 	case cmd.HasAvailableSubCommands():
 		return unknownCommand(cmd, args[0])
 	}
-	return usagef("%s takes no argument, got %q", cmd.CommandPath(), args[0])
+	return usagef("%s accepts no argument, got %q", cmd.CommandPath(), args[0])
 }
 
 // oneArg accepts exactly one argument, which is called what.

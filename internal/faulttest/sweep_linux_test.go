@@ -56,7 +56,7 @@ func (sb *sandbox) cuts(sum *sweepResult) iter.Seq[int] {
 // exposed reports whether a mend that is wrong on purpose was seen to be.
 func (sb *sandbox) exposed(sum *sweepResult) bool { return sb.wrong && len(sum.problems) > 0 }
 
-var printedID = regexp.MustCompile(`as repair ([a-z]+)\. `)
+var printedID = regexp.MustCompile(` \(([a-z]+)\)\. Undo: `)
 
 // ids are the repairs that mend said were done.
 func ids(out string) []string {

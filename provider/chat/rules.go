@@ -51,7 +51,7 @@ func (p Provider) Rules() []provider.Rule {
 		{Code: "C9", Find: longText, Text: "a text has at most 10485760 characters", Source: "the limit of OpenAI's Responses API", Confidence: "C"},
 		{Code: "V1", Find: p.emptyAnswer, Text: "an answer has a text or calls", Source: "anomalyco/opencode#37887", Confidence: "A", Vendors: []string{Moonshot, DeepSeek}},
 		{Code: "V2", Find: argumentsNotObject, Text: "the arguments of a call are a JSON object", Source: "HKUDS/nanobot#2469", Confidence: "A", Vendors: []string{Qwen}},
-		{Code: "V4", Find: repeatedID, Text: "the id of a call is there once in the whole request", Source: "pi-mono#6796", Confidence: "A", Vendors: []string{DeepSeek}},
+		{Code: "V4", Find: repeatedID, Text: "the id of a call is unique in the whole request", Source: "pi-mono#6796", Confidence: "A", Vendors: []string{DeepSeek}},
 	}
 	return rules
 }

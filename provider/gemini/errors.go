@@ -67,7 +67,7 @@ var errorKinds = []provider.ErrorKind{
 	{
 		Rank:        115,
 		Any:         []provider.Words{{"please use a valid role"}},
-		Explanation: "The request has a message of a role that the provider does not know. Nothing stored leads to that.",
+		Explanation: "The request has a message of a role that the provider does not know. Nothing stored explains that.",
 	},
 	{
 		Rank:        120,

@@ -32,7 +32,7 @@ func Explanations() []repair.Explanation {
 	return []repair.Explanation{
 		{Code: ruleBreak, Class: MissingHistory, Meaning: "A record names no predecessor, or one that is not in the transcript, so the conversation begins there.", Example: `"parentUuid": an id that no line has`, Fix: "The record is appended again with the record before it as its predecessor.", Loses: "Nothing."},
 		{Code: ruleSidechain, Class: MissingHistory, Meaning: "Records of the main conversation are marked as a subagent's.", Example: `"isSidechain": true, without an agentId`, Fix: "The records are appended again without the mark.", Loses: "Nothing."},
-		{Code: ruleUnread, Class: repair.UnreadableRecord, Meaning: "A line has a whole record that Claude Code does not read, because of what is before it.", Example: "NUL bytes, a byte order mark or a torn record at the start of the line", Fix: "The record is appended on a line of its own.", Loses: "Nothing."},
+		{Code: ruleUnread, Class: repair.UnreadableRecord, Meaning: "A line contains a complete record that Claude Code does not read, because of the bytes before it.", Example: "NUL bytes, a byte order mark or a torn record at the start of the line", Fix: "The record is appended on a line of its own.", Loses: "Nothing."},
 		{Code: ruleRepeated, Class: MissingHistory, Meaning: "Two different records have the same id, so the later one replaces the earlier one.", Fix: "The second record gets an id of its own. The transcript is written again.", Loses: "Nothing."},
 		{Code: ruleBranch, Class: MissingHistory, Meaning: "Two processes wrote to the transcript, and only the branch of the last one is sent.", Fix: "The branch in use is hung on the end of the other one.", Loses: "Nothing."},
 	}

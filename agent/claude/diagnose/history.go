@@ -31,7 +31,7 @@ func (c *Case) findBreaks() {
 		switch {
 		case c.conv.Ambiguous(b):
 			f.Severity = repair.Note
-			d.not = &repair.RefusalError{Helps: true, Final: true, Why: "This prompt begins a conversation of its own. You may have gone back to the beginning yourself, which this transcript does not tell apart from damage, so it is left alone."}
+			d.not = &repair.RefusalError{Helps: true, Final: true, Why: "This prompt begins a conversation of its own. You may have gone back to the beginning yourself. The transcript does not show whether that is damage, so it is left alone."}
 		case !c.canEdit(b.Record.UUID):
 			d.not = &repair.RefusalError{Final: true, Why: "The record has no line of its own."}
 		default:
@@ -60,7 +60,7 @@ func breakWhy(b transcript.Break) string {
 	case transcript.NoParent:
 		return "The record names no record before it, though it does not begin the conversation."
 	case transcript.ParentCycle:
-		return "The record names one that comes behind it, or itself, as the record before it."
+		return "The record names a later record, or itself, as the record before it."
 	}
 	return "The record before this one is not in the transcript: its line was lost, torn, or never written."
 }
@@ -136,7 +136,7 @@ func (c *Case) findSidechain() {
 		why += " Claude Code does not list the session."
 	}
 	c.report(f, found{why: why, fixes: []repair.Fix{{
-		Text:  fmt.Sprintf("The mark is taken off: %d blocks come back.", n),
+		Text:  fmt.Sprintf("The mark is removed: %d blocks are sent again.", n),
 		Whole: true,
 		Edit: func(d repair.Draft) error {
 			for _, r := range marked {

@@ -34,7 +34,7 @@ func (c *Case) findThinkingLast() {
 		f := c.recordFinding("R10", repair.ThinkingBlockOrder, rs[len(rs)-1].UUID)
 		f.Says = "The final block in an assistant message cannot be `thinking`."
 		c.report(f, found{why: "The answer ends with thinking, and the provider refuses that.", fixes: []repair.Fix{{
-			Text: "The thinking goes before the text, signed as it is.", Whole: true,
+			Text: "The thinking moves before the text. It is not changed.", Whole: true,
 			Edit: func(d repair.Draft) error { return d.(*draft).thinkFirst(rs) },
 		}}})
 	}
@@ -97,7 +97,7 @@ func (c *Case) findResultOrder(blocks []sentBlock) {
 		f := c.recordFinding("R1", repair.ToolResultMissing, r.UUID)
 		f.Says = "`tool_use` ids were found without `tool_result` blocks immediately after"
 		c.report(f, found{why: "A text is before the result of a tool call, so the provider does not see the result.", fixes: []repair.Fix{{
-			Text: "The result goes before the text.", Alike: true,
+			Text: "The result moves before the text.", Alike: true,
 			Edit: func(d repair.Draft) error { return d.(*draft).resultsFirst(r) },
 		}}})
 	}

@@ -154,7 +154,7 @@ func (c *Case) checkCall(b sentBlock, at reporter) {
 		return
 	}
 	if !idPattern.MatchString(b.ToolID) {
-		at("R13", repair.InvalidToolCall, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "The id of this tool call is none that the provider takes.", c.renameCall(b))
+		at("R13", repair.InvalidToolCall, "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'", "The provider rejects the id of this tool call.", c.renameCall(b))
 	}
 	if !strings.HasPrefix(strings.TrimSpace(string(b.Input)), "{") {
 		to, loses := []byte("{}"), ""
@@ -169,7 +169,7 @@ func (c *Case) checkCall(b sentBlock, at reporter) {
 		if name = name[:min(len(name), 128)]; name == "" {
 			name = "unknown"
 		}
-		at("R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "The name of this tool is none that the provider takes.",
+		at("R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "The provider rejects the name of this tool.",
 			editBlock(b, fmt.Sprintf("The name becomes %s.", name), "the name", func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, jsonedit.Quote(name), "name") }))
 	}
 }
@@ -262,7 +262,7 @@ func (c *Case) checkShape(b sentBlock, at reporter) {
 			continue
 		}
 		at("R25", repair.IncompleteRecord, name+": Extra inputs are not permitted", fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
-			editBlock(b, fmt.Sprintf("The field %q goes.", name), "the field", func(raw []byte) ([]byte, error) {
+			editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
 				for _, n := range names(raw) {
 					if !slices.Contains(allowed, n) {
 						var err error

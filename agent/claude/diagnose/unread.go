@@ -27,13 +27,13 @@ func (c *Case) findUnread() {
 			f := c.recordFinding(ruleUnread, repair.UnreadableRecord, r.UUID)
 			f.Says = fmt.Sprintf("line %d cannot be read", i+1)
 			c.report(f, found{
-				why: fmt.Sprintf("Line %d of the transcript holds a whole record that Claude Code does not read, because of the bytes before it.", i+1),
+				why: fmt.Sprintf("Line %d of the transcript contains a complete record that Claude Code does not read, because of the bytes before it.", i+1),
 				fixes: []repair.Fix{{
-					Text:  "The record is written on a line of its own: it comes back.",
+					Text:  "The record is written on a line of its own, so it is read again.",
 					Alike: true,
 					Edit:  func(d repair.Draft) error { d.(*draft).add(r.UUID, raw, i); return nil },
 				}, {
-					Text:  "The record is written on a line of its own in its place: it comes back.",
+					Text:  "The record is written on a line of its own in its place, so it is read again.",
 					Whole: true,
 					Edit: func(d repair.Draft) error {
 						d.(*draft).setLine(i, c.base.lines[i].Raw)

@@ -49,7 +49,7 @@ func whyTooLong(c *simulation, f fault) string {
 	return "The output of the tool is longer than the 10485760 characters that the provider accepts."
 }
 
-const whyLongText = "The text was not made by a tool, so it is not taken out. To continue without it, fork the session before that message."
+const whyLongText = "The text was not made by a tool, so mend does not remove it. To continue without it, fork the session before that message."
 
 // fixTooLong has the agent send a line of text for the output, as it does for outputs that
 // it cleared itself.
@@ -120,7 +120,7 @@ func fixLostPrompt(c *simulation, f fault) []fix {
 	var fixes []fix
 	for j := range c.s.Messages[i].Parts { // one before the start of its step is a turn of its own
 		if p := &c.s.Messages[i].Parts[j]; p.IsBlankText() {
-			fixes = append(fixes, removal(p.Ref, "The blank text is removed; the rest of the message stays.", ""))
+			fixes = append(fixes, removal(p.Ref, "The blank text is removed. The rest of the message stays.", ""))
 		}
 	}
 	if i > 0 && c.s.Messages[i-1].Role == session.RoleUser {

@@ -61,7 +61,7 @@ var Rules = []Rule{
 	{Code: "O6", Class: repair.InvalidToolCall, why: whyIDLength, fixes: fixLongID},
 	{Code: "O9", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
 	{Code: "O12", Class: repair.OutputTooLong, why: whyTooLong, fixes: fixTooLong, noFix: whyLongText},
-	{Code: "O13", Class: repair.EncryptedReasoning, why: always("Reasoning would be sent without what the provider encrypted, and it takes none like that."), fixes: fixBareReasoning},
+	{Code: "O13", Class: repair.EncryptedReasoning, why: always("Reasoning would be sent without its encrypted content; the provider rejects that."), fixes: fixBareReasoning},
 
 	{Code: "C1", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result."), noFix: notInStore},
 	{Code: "C2", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call before it."), noFix: notInStore},
@@ -78,7 +78,7 @@ var Rules = []Rule{
 	{Code: "G2", Class: repair.EmptyContentMessage, why: always("The message would be sent empty; the provider rejects that."), fixes: fixEmptyTurn},
 	{Code: "G4", Class: repair.FirstPromptMissing, why: always("The assistant message calls a tool and follows no prompt: the prompt before it is missing."), fixes: fixLostPrompt},
 	{Code: "G5", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call right before it."), noFix: notInStore},
-	{Code: "G6", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result right behind it."), noFix: notInStore},
+	{Code: "G6", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result right after it."), noFix: notInStore},
 	{Code: "G7", Class: repair.EncryptedReasoning, why: always("A tool call of the current turn has no signature, and the provider requires one."), noFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
 	{Code: "G9", Class: repair.InvalidToolCall, why: whyGeminiCall, fixes: fixGeminiCall},
 	{Code: "G10", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},

@@ -141,7 +141,7 @@ func findEncrypted(c *simulation) (fs []fault) {
 
 func fixEncrypted(_ *simulation, f fault) []fix {
 	return []fix{{
-		text:  "The encrypted reasoning is removed; its summary stays.",
+		text:  "The encrypted reasoning is removed. Its summary stays.",
 		loses: "The encrypted reasoning, which only the provider could read.",
 		edit: func(d *draft) error {
 			_, p, err := d.part(f.Ref)
