@@ -61,16 +61,19 @@ func TestAskEach(t *testing.T) {
 	}{
 		{"y\ny\ny\n", exitDone, 3, "Repaired 3 of 3 sessions."},
 		{"a\n", exitDone, 3, "Repaired 3 of 3 sessions."},
-		{"n\ny\nn\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 left as you wished."},
-		{"y\nq\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 left as you wished."},
-		{"y\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 left as you wished."},
-		{"n\nn\nn\n", exitRefused, 0, "Repaired 0 of 3 sessions, 3 left as you wished."},
+		{"n\ny\nn\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
+		{"y\nq\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
+		{"y\n", exitProblems, 1, "Repaired 1 of 3 sessions, 2 skipped."},
+		{"n\nn\nn\n", exitRefused, 0, "Repaired 0 of 3 sessions, 3 skipped."},
 	} {
 		ts := newTestStore(t, 0)
 		ts.damage(ts.kind("blank answer"))
 		ts.copySession(1, "Another title")
 		ts.copySession(2, "Add dark mode")
 		got, out, errs := ts.asking(c.in, 0, "repair")
+		if simulated := strings.Contains(out, "Simulated for"); simulated != (c.repaired > 0) {
+			t.Errorf("answers %q: the simulation of what was repaired is shown: %t\n%s", c.in, simulated, out)
+		}
 		if got != c.want || strings.Count(out, "\nRepaired \"") != c.repaired || !strings.Contains(out, c.total) {
 			t.Errorf("answers %q: exit code %d, want %d, with %d repaired and %q\n%s%s", c.in, got, c.want, c.repaired, c.total, out, errs)
 		}

@@ -243,6 +243,7 @@ type repairRun struct {
 	shared  []change.Op // done, on rows of projects, which sessions share
 	skipped int         // by the user
 	failed  int
+	stays   map[string]bool // the sessions that stay as they were: skipped or failed
 }
 
 // finish is the rest of a repair. left is the error that is returned if all goes well.
@@ -302,7 +303,8 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 	todo := len(nonEmptyPlans(r.proposals))
 	for _, p := range r.proposals {
 		if quit {
-			break
+			r.keep(p)
+			continue
 		}
 		r.show([]proposal{p})
 		if len(p.result.Plan.Ops) == 0 {
@@ -320,6 +322,7 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 			all, quit = all || key == "a", key == "q"
 			if key == "n" || key == "q" {
 				r.skipped++
+				r.keep(p)
 				continue
 			}
 		}
@@ -336,6 +339,19 @@ func (r *repairRun) applyAsking(ctx context.Context) error {
 		failed = worst(failed, errProblems)
 	}
 	return failed
+}
+
+// keep notes that a session stays as it was.
+func (r *repairRun) keep(p proposal) {
+	if r.stays == nil {
+		r.stays = map[string]bool{}
+	}
+	r.stays[p.head.ID] = true
+}
+
+// repaired returns the proposals without those of sessions that stay as they were.
+func (r *repairRun) repaired() []proposal {
+	return slices.DeleteFunc(slices.Clone(r.proposals), func(p proposal) bool { return r.stays[p.head.ID] })
 }
 
 // askRepair asks whether a session is to be repaired, until that is decided.
@@ -371,6 +387,7 @@ func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
 	e, err := r.applyPlan(ctx, r.client, plan)
 	if err = r.printConflicts(err); err != nil {
 		r.failed++
+		r.keep(p)
 		var conflict *change.ConflictError
 		if errors.As(err, &conflict) {
 			err = &changedError{r.cmdline("repair", p.head.ID), quotedTitle(p.head.Title, p.head.ID), err}

@@ -114,10 +114,10 @@ func fitItems(items []string, width int) string {
 			if width > 0 {
 				line = cutLine(line, width-len(more))
 			}
-			return line + faint(more)
+			return line + more
 		}
 		if cutLine(line+more, width) == line+more {
-			return line + faint(more)
+			return line + more
 		}
 	}
 	return ""
@@ -184,7 +184,7 @@ func (r *repairRun) printTotals(todo int) {
 	for _, t := range [...]struct {
 		n    int
 		what string
-	}{{r.skipped, "left as you wished"}, {r.failed, "failed"}} {
+	}{{r.skipped, "skipped"}, {r.failed, "failed"}} {
 		if t.n > 0 {
 			text += fmt.Sprintf(", %d %s", t.n, t.what)
 		}
@@ -198,9 +198,10 @@ const maxNamed = 3
 // printVerdict prints what is still broken, or what the simulation of the repaired sessions
 // showed, and how many records only the provider can judge.
 func (r *repairRun) printVerdict() {
+	ps := r.repaired()
 	var left []string
 	suspects := 0
-	for _, p := range r.proposals {
+	for _, p := range ps {
 		suspects += len(p.result.Suspects)
 		for _, d := range p.result.Remaining {
 			if d.Severity == repair.Broken {
@@ -213,7 +214,7 @@ func (r *repairRun) printVerdict() {
 			left = append(left[:maxNamed], fmt.Sprintf("and %d more", n-maxNamed))
 		}
 		r.say("%s %s: %s.", warn("Still broken:"), count(n, "finding"), escape(strings.Join(left, ", ")))
-	} else if proof := provenText(r.proposals); proof != "" {
+	} else if proof := provenText(ps); proof != "" {
 		r.say("%s", good(proof))
 	}
 	if r.request.Error != nil && len(left) == 0 && suspects > 0 {
