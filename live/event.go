@@ -39,6 +39,7 @@ type update struct {
 	idle      bool
 	prompted  bool // the user sent a prompt
 	succeeded bool // a turn succeeded
+	answered  bool // the model ended it; else the agent may have given it up
 	deleted   bool
 }
 
@@ -88,6 +89,7 @@ func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
 		u.failure = &i
 	case i.Role == session.RoleAssistant:
 		u.succeeded = i.finished() && i.Summary != true
+		u.answered = u.succeeded && i.Finish != nil
 	}
 	return u, nil
 }

@@ -18,6 +18,8 @@ const tooLong = "prompt is too long: 240000 tokens > 200000 maximum"
 func TestOverflow(t *testing.T) {
 	summary := assistantMessage("msg_3")
 	summary.Info.Finish, summary.Info.Summary = "stop", true
+	givenUp := assistantMessage("msg_2")
+	givenUp.Info.Time.Completed = 1.0
 	done := assistantMessage("msg_4")
 	done.Info.Finish = "stop"
 	own := overflowEvent("ContextOverflowError", tooLong)
@@ -31,7 +33,7 @@ func TestOverflow(t *testing.T) {
 		{"the agent does nothing", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", tooLong), idleEvent()}, 1},
 		{"the agent compacts", Options{TrimOverflow: true}, []Event{own, idleEvent()}, 0},
 		{"twice", Options{TrimOverflow: true}, []Event{own, messageEvent(summary), own, idleEvent()}, 0},
-		{"compactions do not help", Options{TrimOverflow: true}, []Event{own, messageEvent(summary), own, messageEvent(summary), own}, 1},
+		{"compactions do not help", Options{TrimOverflow: true}, []Event{own, messageEvent(givenUp), messageEvent(summary), own, messageEvent(givenUp), messageEvent(summary), own}, 1},
 		{"a compaction helped in between", Options{TrimOverflow: true}, []Event{own, own, messageEvent(done), own, own}, 0},
 		{"another error", Options{TrimOverflow: true}, []Event{overflowEvent("APIError", "file name is too long")}, 0},
 	} {

@@ -70,7 +70,9 @@ func (w *Watch) Accept(e Event) {
 		w.prompted.set(u.session, struct{}{})
 	case u.succeeded:
 		w.prompted.remove(u.session)
-		w.overflows.remove(u.session)
+		if u.answered { // not only completed, as before a compaction
+			w.overflows.remove(u.session)
+		}
 		w.hook.dedupe.reset(u.session)
 	case u.failure != nil && isAbort(u.failure):
 		w.prompted.remove(u.session)
