@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strconv"
 
+	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/change"
 	"mend/repair"
@@ -95,34 +96,39 @@ func (c *simulation) harms(after *simulation) error {
 // minTrimmed is the size in tokens of an output below which marking it gains nothing.
 const minTrimmed = 50
 
-// trimmable returns the outputs in the request that may be marked, in the order in which
-// they are.
+// trimmable returns the outputs of the messages in the request that may be marked, in the
+// order in which they are. A request for a compaction has their texts in another form, and
+// may not name the messages: then those of all messages may be marked.
 func (c *simulation) trimmable(q request.Request, r repair.TrimRequest) []repair.TrimmedOutput {
-	last := c.firstKept(r.KeepTurns)
+	sent := map[string]bool{}
+	for _, turn := range q.Turns {
+		for _, m := range turn.Messages {
+			sent[m.Message] = true
+		}
+	}
 	type call struct{ tool, input string }
 	newest := map[call]session.Ref{}
 	calls := map[session.Ref]call{}
-	for _, turn := range q.Turns {
-		for _, b := range turn.Blocks {
-			if b.Type == request.ToolUse {
-				k := call{b.ToolName, string(b.Input)}
-				calls[b.Source], newest[k] = k, b.Source
+	var all []repair.TrimmedOutput
+	last := c.firstKept(r.KeepTurns)
+	for i := range c.s.Messages {
+		m := &c.s.Messages[i]
+		for j := range m.Parts {
+			p := &m.Parts[j]
+			if !p.IsTool() || p.Status != record.StatusCompleted || len(sent) > 0 && !sent[m.Ref.Message] {
+				continue
+			}
+			state := js.Parse(p.Data).Get("state")
+			k := call{p.Tool, string(state.Get("input").Stringify())}
+			calls[p.Ref], newest[k] = k, p.Ref
+			tokens := outputTokens(state)
+			if i < last && tokens >= minTrimmed && !state.Get("time").Get("compacted").Truthy() && !slices.Contains(r.Protected, p.Tool) {
+				all = append(all, repair.TrimmedOutput{Ref: p.Ref, Tool: p.Tool, Tokens: tokens})
 			}
 		}
 	}
-	var all []repair.TrimmedOutput
-	for _, turn := range q.Turns {
-		for _, b := range turn.Blocks {
-			if b.Type != request.ToolResult || b.Error || b.Tokens() < minTrimmed {
-				continue
-			}
-			_, p := c.part(b.Source)
-			if p == nil || p.Status != record.StatusCompleted || slices.Contains(r.Protected, p.Tool) || c.places[b.Source.Message] >= last {
-				continue
-			}
-			k := calls[b.Source]
-			all = append(all, repair.TrimmedOutput{Ref: b.Source, Tool: p.Tool, Tokens: b.Tokens(), Copy: newest[k] != b.Source})
-		}
+	for i := range all {
+		all[i].Copy = newest[calls[all[i].Ref]] != all[i].Ref
 	}
 	slices.SortStableFunc(all, func(a, b repair.TrimmedOutput) int {
 		if a.Copy != b.Copy {
@@ -134,6 +140,17 @@ func (c *simulation) trimmable(q request.Request, r repair.TrimRequest) []repair
 		return cmp.Compare(b.Tokens, a.Tokens)
 	})
 	return all
+}
+
+// outputTokens returns the estimated size of what a call adds to the request with its result.
+func outputTokens(state js.Value) int {
+	output, _ := state.Get("output").Text()
+	b := request.Block{Type: request.ToolResult, Text: output}
+	files, _ := state.Get("attachments").List()
+	for range files {
+		b.Content = append(b.Content, &request.Block{Type: request.Image})
+	}
+	return b.Tokens()
 }
 
 // firstKept returns the index of the first message of the newest turns, each of which
