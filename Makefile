@@ -9,7 +9,7 @@ SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude e2e-providers build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
+.PHONY: e2e-claude build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -63,15 +63,16 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 	$(MAKE) fuzz FUZZTIME=5m
 
 e2e: # the real OpenCode, installed from npm and cached
-	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Damages|Serve|Matrix|Writer|Live|Generated' \
+	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
 		-skip 'LivePluginHarmless|LiveSoak' ./internal/opencode ./cmd/mend ./agent/claude
 
 # The real Claude Code VERSION, by default the newest known: every damage of internal/claude, kills, two processes, a full disk.
 e2e-claude:
 	go test -tags e2e -count=1 -timeout 40m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.330)
 
-e2e-providers: # every damage of damage.ProviderTable with every provider on the real OpenCode; writes docs/verified-providers.md
-	go test -tags e2e -count=1 -timeout 60m -v -run 'Providers' ./internal/opencode ./cmd/mend -args -update
+e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
+	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/opencode
+	go test -tags e2e -count=1 -timeout 180m -v -run TestProviders ./cmd/mend -everything -update
 
 # The verdict of mend and of the real program on N generated stores of each version, from case FIRST on.
 # "go test" holds back what a test says meanwhile, so the test is built and run.

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend/internal/damage"
 	"mend/internal/opencode"
@@ -95,7 +96,7 @@ func (c providerTrial) run(k damage.ProviderKind) string {
 	whole := ts.snapshot()
 	damage.Edit(c.T, path, session, k.Apply)
 	damaged := ts.snapshot()
-	if cmp.Equal(whole, damaged) && !k.OtherAccount && k.Name != "none" {
+	if gocmp.Equal(whole, damaged) && !k.OtherAccount && k.Name != "none" {
 		return damage.NoChange
 	}
 	if k.OtherAccount {
@@ -107,19 +108,19 @@ func (c providerTrial) run(k damage.ProviderKind) string {
 		c.checkPrediction(before, ts.scan())
 	}
 	if before.Verdict == opencode.Alive {
-		if ts.repair(c); !cmp.Equal(damaged, ts.snapshot()) {
-			c.Errorf("mend repair changed a session that goes on:\n%s", cmp.Diff(damaged, ts.snapshot()))
+		if ts.repair(c); !gocmp.Equal(damaged, ts.snapshot()) {
+			c.Errorf("mend repair changed a session that goes on:\n%s", gocmp.Diff(damaged, ts.snapshot()))
 		}
 		return before.Verdict
 	}
 	outcome := before.Verdict + ", " + c.repair(ts, k, before)
-	if cmp.Equal(damaged, ts.snapshot()) {
+	if gocmp.Equal(damaged, ts.snapshot()) {
 		return outcome
 	}
 	if code, out := ts.mend("undo", "--session", session); code != exitDone {
 		c.Errorf("mend undo: exit code %d:\n%s", code, out)
 	}
-	if diff := cmp.Diff(damaged, ts.snapshot()); diff != "" {
+	if diff := gocmp.Diff(damaged, ts.snapshot()); diff != "" {
 		c.Errorf("undo did not restore the store (-want +got):\n%s", diff)
 	}
 	return outcome
@@ -194,7 +195,7 @@ func (ts *testStore) repair(c providerTrial, args ...string) bool {
 	if code != exitDone && code != exitProblems {
 		c.Errorf("mend repair %s: exit code %d:\n%s", strings.Join(args, " "), code, out)
 	}
-	return !cmp.Equal(before, ts.snapshot())
+	return !gocmp.Equal(before, ts.snapshot())
 }
 
 // A providerMatrix has the outcome of each damage with each setting.
@@ -209,6 +210,9 @@ func (m providerMatrix) put(name, setting, outcome string) {
 
 // providersPage is the page that the test writes.
 const providersPage = "../../docs/verified-providers.md"
+
+// notRun is a cell that was not tested yet.
+const notRun = "not run"
 
 const providersHead = `# Damages and providers
 
@@ -234,14 +238,15 @@ func (m providerMatrix) table(was string) (page string, differ []string) {
 	for _, k := range providerKinds(true) {
 		row := make([]string, len(settings))
 		for i, setting := range settings {
-			row[i] = "not run"
+			row[i] = notRun
 			if old := had[k.Name]; old != nil {
 				row[i] = old[i]
 			}
-			if now := m[k.Name][setting]; now != "" && now != row[i] {
+			now := m[k.Name][setting]
+			if now != "" && now != row[i] && row[i] != notRun {
 				differ = append(differ, fmt.Sprintf("%s with %s: %s, the page: %s", k.Name, setting, now, row[i]))
-				row[i] = now
 			}
+			row[i] = cmp.Or(now, row[i])
 		}
 		fmt.Fprintf(&b, "| %s | %s |\n", k.Name, strings.Join(row, " | "))
 	}
