@@ -235,6 +235,18 @@ var Damages = []Damage{
 	}, Rule: "uuid_repeated", Before: 46, After: 47},
 	{Name: "two processes", Apply: func(t *Transcript) { parent(prompt7, t.uuid(answer5))(t) }, Rule: "branch_left_out", Before: 44, After: 47},
 
+	{Name: "two processes, one behind a prompt without an answer", Apply: func(t *Transcript) {
+		p7 := t.uuid(prompt7)
+		const note, prompt, answer = "aaaaaaaa-0000-4000-8000-000000000001", "aaaaaaaa-0000-4000-8000-000000000002", "aaaaaaaa-0000-4000-8000-000000000003"
+		common := `"isSidechain":false,"sessionId":"` + Session + `","version":"2.1.330"`
+		other := fmt.Sprintf(`{"parentUuid":%q,"type":"assistant","uuid":%q,"timestamp":"2026-11-22T15:29:40.000Z","message":{"id":"m1","role":"assistant","model":"<synthetic>","content":[{"type":"text","text":"No response requested."}]},%s}
+{"parentUuid":%q,"type":"user","uuid":%q,"timestamp":"2026-11-22T15:29:40.100Z","message":{"role":"user","content":"from the other process"},%s}
+{"parentUuid":%q,"type":"assistant","uuid":%q,"timestamp":"2026-11-22T15:29:40.200Z","message":{"id":"m2","role":"assistant","model":"claude-opus-5-5","content":[{"type":"text","text":"an answer"}]},%s}`,
+			p7, note, common, note, prompt, common, prompt, answer, common)
+		i := t.at(prompt7) + 1
+		t.Lines = append(t.Lines[:i:i], append(bytes.Split([]byte(other), []byte("\n")), t.Lines[i:]...)...)
+	}, Rule: "branch_left_out", Before: 47, After: 49},
+
 	// Permanent refusals.
 	{Name: "text before the result", Apply: func(t *Transcript) {
 		t.edit(result4, func(r map[string]any) {

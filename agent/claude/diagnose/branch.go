@@ -40,16 +40,33 @@ func (c *Case) findBranches() {
 		f := c.recordFinding(ruleBranch, MissingHistory, own.UUID)
 		f.Which, f.Says = b.root.UUID, fmt.Sprintf("%d blocks are in another branch", n)
 		d := found{why: fmt.Sprintf("Two branches hang on one record: %d blocks of the other one do not reach the model%s.", n, promptsIn(b.all))}
-		if !c.concurrent(b, own) || !c.canEdit(own.UUID) {
+		if !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
 			continue
 		}
+		d.fixes = []repair.Fix{c.joinBranches(b, own, n)}
+		c.report(f, d)
+	}
+}
+
+// joinBranches returns the fix that puts one branch behind the other: this one, if it begins with
+// a prompt; else it is an answer, which stays behind its prompt, and the other branch follows.
+func (c *Case) joinBranches(b *branch, own *transcript.Record, n int) repair.Fix {
+	if own.IsPrompt() || own.IsSynthetic() {
 		up := b.leaf.UUID
-		d.fixes = []repair.Fix{{
+		return repair.Fix{
 			Text:  fmt.Sprintf("This branch is hung on the end of the other one: %d blocks come back.", n),
 			Alike: true,
 			Edit:  func(d repair.Draft) error { return d.(*draft).setParent(own.UUID, up) },
-		}}
-		c.report(f, d)
+		}
+	}
+	up, leaf := c.conv.Leaf.UUID, b.leaf.UUID
+	return repair.Fix{
+		Text:  fmt.Sprintf("The other branch is hung on the end of this one: %d blocks come back.", n),
+		Whole: true,
+		Edit: func(d repair.Draft) error {
+			d.(*draft).setLeaf(leaf)
+			return d.(*draft).setParent(b.root.UUID, up)
+		},
 	}
 }
 
@@ -64,7 +81,7 @@ func (c *Case) branches() (all []*branch) {
 		switch {
 		case up == nil:
 		case c.conv.Has(up):
-			if r.IsPrompt() {
+			if r.IsMessage() {
 				b := &branch{root: r, all: []*transcript.Record{r}, leaf: r}
 				of[r.UUID] = b
 				all = append(all, b)
@@ -94,7 +111,7 @@ func (b *branch) answered() bool {
 // concurrent reports whether another process wrote the branch: the transcript would tell if
 // the user had gone back.
 func (c *Case) concurrent(b *branch, own *transcript.Record) bool {
-	if c.conv.Rewound || !own.IsPrompt() {
+	if c.conv.Rewound {
 		return false
 	}
 	return semver.Compare("v"+own.Version, marksRewinds) >= 0 && semver.Compare("v"+b.root.Version, marksRewinds) >= 0

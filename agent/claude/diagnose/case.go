@@ -82,8 +82,8 @@ func newCase(b *base, e edits) *Case {
 	c := &Case{base: b, edits: e, found: map[string]found{}}
 	c.apply()
 	c.conv = transcript.Load(c.lines, transcript.ProfileOf(b.Version))
-	if b.leaf != "" && (c.conv.Leaf == nil || c.conv.Leaf.UUID != b.leaf) {
-		c.keepLeaf()
+	if leaf := e.leafOf(b); leaf != "" && (c.conv.Leaf == nil || c.conv.Leaf.UUID != leaf) {
+		c.keepLeaf(leaf)
 	}
 	c.examine()
 	return c
@@ -91,25 +91,25 @@ func newCase(b *base, e edits) *Case {
 
 // keepLeaf appends the leaf once more: the program takes the last line for the place where
 // the conversation goes on.
-func (c *Case) keepLeaf() {
-	at, ok := c.base.last[c.base.leaf]
+func (c *Case) keepLeaf(leaf string) {
+	at, ok := c.base.last[leaf]
 	if !ok || c.written != nil {
 		return
 	}
-	raw, edited := c.edits.set[c.base.leaf]
+	raw, edited := c.edits.set[leaf]
 	if !edited {
 		raw = append(bytes.Clone(c.base.lines[at].Raw), ' ') // an op that changes nothing is none
 	}
 	lines := slices.DeleteFunc(slices.Clone(c.lines), func(l transcript.Line) bool {
-		return l.Record != nil && l.Start < 0 && l.Record.UUID == c.base.leaf
+		return l.Record != nil && l.Start < 0 && l.Record.UUID == leaf
 	})
 	lines = append(lines, appended(raw))
 	conv := transcript.Load(lines, c.conv.Profile)
-	if conv.Leaf == nil || conv.Leaf.UUID != c.base.leaf {
+	if conv.Leaf == nil || conv.Leaf.UUID != leaf {
 		return
 	}
 	c.lines, c.conv = lines, conv
-	c.edits = c.edits.with(c.base.leaf, raw)
+	c.edits = c.edits.with(leaf, raw)
 }
 
 // appended returns a line that is not in the file yet.
@@ -176,7 +176,7 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 		if raw, ok := set[r.UUID]; ok {
 			rec.Data = raw
 		}
-		if r.UUID == c.base.leaf {
+		if r.UUID == c.edits.leafOf(c.base) {
 			leaf = &rec
 		} else if !yield(&rec) {
 			return
@@ -189,7 +189,7 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 
 // Draft implements [repair.Case].
 func (c *Case) Draft() repair.Draft {
-	return &draft{c: c, edits: edits{set: maps.Clone(c.edits.set), lines: maps.Clone(c.edits.lines), after: maps.Clone(c.edits.after)}}
+	return &draft{c: c, edits: edits{set: maps.Clone(c.edits.set), lines: maps.Clone(c.edits.lines), after: maps.Clone(c.edits.after), leaf: c.edits.leaf}}
 }
 
 // Request returns what the program will send when the user types one more prompt.

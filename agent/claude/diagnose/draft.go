@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"slices"
 
@@ -14,6 +15,7 @@ type edits struct {
 	set   map[string][]byte // the new line of a record, by its id
 	after map[string]int    // the line behind which a new record belongs
 	lines map[int][]byte    // lines to be written again in their places; this takes the whole transcript
+	leaf  string            // where the conversation goes on; "" for where it does now
 }
 
 // with returns the edits with one more.
@@ -43,6 +45,9 @@ func (e edits) created(b *base) (ids []string) {
 	return ids
 }
 
+// leafOf returns where the conversation is to go on.
+func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
+
 // apply sets the lines of the case: those that are stored, and those to be appended; or if
 // lines change in their places, the whole transcript.
 func (c *Case) apply() {
@@ -65,7 +70,7 @@ func (c *Case) apply() {
 		raw, ok := e.set[r.UUID]
 		switch {
 		case !ok:
-		case r.UUID == b.leaf:
+		case r.UUID == e.leafOf(b):
 			leaf = raw
 		default:
 			c.lines = append(c.lines, appended(raw))
@@ -119,7 +124,11 @@ type undo struct {
 	lines map[int][]byte
 	fresh map[string]bool
 	lined map[int]bool
+	leaf  string
 }
+
+// setLeaf moves the end of the conversation to another record.
+func (d *draft) setLeaf(uuid string) { d.edits.leaf = uuid }
 
 // set gives a record a new line.
 func (d *draft) set(uuid string, raw []byte) {
@@ -170,7 +179,7 @@ func (d *draft) raw(uuid string) []byte {
 
 // Apply implements [repair.Draft].
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
-	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}}
+	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf}
 	u := d.now
 	if err := x.Edit(d); err != nil {
 		d.Undo(u)
@@ -182,6 +191,7 @@ func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
 // Undo implements [repair.Draft].
 func (d *draft) Undo(e repair.Edit) {
 	u := e.(*undo)
+	d.edits.leaf = u.leaf
 	for uuid, raw := range u.set {
 		d.edits.set[uuid] = raw
 		if u.fresh[uuid] {
@@ -199,5 +209,5 @@ func (d *draft) Undo(e repair.Edit) {
 
 // Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
-	return newCase(d.c.base, edits{maps.Clone(d.edits.set), maps.Clone(d.edits.after), maps.Clone(d.edits.lines)})
+	return newCase(d.c.base, edits{maps.Clone(d.edits.set), maps.Clone(d.edits.after), maps.Clone(d.edits.lines), d.edits.leaf})
 }

@@ -51,7 +51,7 @@ func (c *Case) link() *transcript.Conversation {
 			lines = append(lines, appended(raw))
 		}
 	}
-	if raw := c.conv.Record(c.base.leaf); raw != nil {
+	if raw := c.conv.Record(c.edits.leafOf(c.base)); raw != nil {
 		lines = append(lines, appended(raw.Raw))
 	}
 	return transcript.Load(lines, c.conv.Profile)

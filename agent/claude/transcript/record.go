@@ -84,6 +84,13 @@ func (r *Record) IsSidechain() bool { return r.Side == "true" }
 // IsBoundary reports whether the record is the beginning of a compaction.
 func (r *Record) IsBoundary() bool { return r.Type == System && r.Subtype == "compact_boundary" }
 
+// IsSynthetic reports whether the program wrote the answer itself, such as when another process
+// goes on behind a prompt without an answer.
+func (r *Record) IsSynthetic() bool { return r.Type == Assistant && r.Model == synthetic }
+
+// synthetic is the model of answers that no model gave. They are not sent.
+const synthetic = "<synthetic>"
+
 // IsPrompt reports whether the user typed the record.
 func (r *Record) IsPrompt() bool {
 	return r.Type == User && !r.Meta && !r.Summary && !r.has(request.ToolResult)
@@ -243,7 +250,7 @@ func (r *Record) Title() string {
 // Sendable returns how many blocks of the record the program sends if the record is in the
 // conversation and nothing in it is damaged.
 func (r *Record) Sendable() (n int) {
-	if !r.IsMessage() || r.APIError || r.Virtual || r.Model == "<synthetic>" {
+	if !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() {
 		return 0
 	}
 	for _, b := range r.Blocks() {

@@ -46,7 +46,7 @@ func (b *builder) addMessages() {
 		switch {
 		case r.Type == Attachment:
 			b.addAttachment(r)
-		case !r.IsMessage() || r.APIError || r.Virtual || r.Model == "<synthetic>" || b.c.Profile.Tolerant && !r.HasContent():
+		case !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() || b.c.Profile.Tolerant && !r.HasContent():
 		default:
 			b.addRecord(r)
 		}
