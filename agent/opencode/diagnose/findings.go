@@ -51,8 +51,12 @@ func (c *simulation) findAll() *repair.Findings {
 	c.runRules(v, true)
 	dead[own] = c.simulate(v, own)
 	c.runRules(v, false)
+	c.loopIDs() // while there is the request that it needs
 	for i := own + 1; i < len(c.settings); i++ {
 		if c.settings[i].other == "" || c.comparesOthers(v) {
+			if c.settings[i].other != c.settings[i-1].other && c.isLong() {
+				c.dropRequests()
+			}
 			dead[i] = c.simulate(v, i)
 		}
 	}
@@ -67,6 +71,24 @@ func (c *simulation) findAll() *repair.Findings {
 		}
 	}
 	return v
+}
+
+// manyParts is the number of parts from which on a session is long. Of a long session not
+// all requests are kept: those to all providers take several times its memory.
+const manyParts = 4096
+
+func (c *simulation) isLong() bool {
+	n := 0
+	for i := range c.s.Messages {
+		n += len(c.s.Messages[i].Parts)
+	}
+	return n >= manyParts
+}
+
+// dropRequests releases the requests that were made, and all that is kept to make them.
+func (c *simulation) dropRequests() {
+	c.requests = nil
+	c.view().DropRequests()
 }
 
 // runRules adds what the rules on records find: those that are fixed before the faults

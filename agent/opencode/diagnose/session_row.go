@@ -56,7 +56,7 @@ func sessionRowFixes(k *facts) []fix {
 		loses += " The session is then no longer reverted: the messages that the revert would remove stay."
 	}
 	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
-		loses += " Permission rules of this session that cannot be read are removed; OpenCode's own settings apply instead."
+		loses += " Permission rules of this session that cannot be read are removed, and with them all rules that allow something; OpenCode's own settings apply instead."
 	}
 	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = row
@@ -128,6 +128,7 @@ func projectFileFixes(k *facts) []fix {
 // changed.
 func completeRow(row session.Record, names []string, table []schema.Column, tell func([]byte, schema.Source) []byte) (session.Record, schema.Changes, bool) {
 	data, lost := rowJSON(&row, names)
+	dropsAllowed := slices.Contains(lost, "permission") || !hasValidRules(data)
 	t := schema.Type{Kind: schema.Object}
 	for i := range table {
 		if f := table[i].Field; f.Name != "id" && slices.Contains(names, f.Name) {
@@ -137,6 +138,9 @@ func completeRow(row session.Record, names []string, table []schema.Column, tell
 	after, c, err := schema.Complete(data, &t, tell)
 	if err != nil || len(t.Fields) == 0 {
 		return row, c, false
+	}
+	if dropsAllowed {
+		after = dropAllowed(after)
 	}
 	for _, name := range names {
 		raw, has := jsonedit.Get(after, name)
@@ -154,6 +158,22 @@ func completeRow(row session.Record, names []string, table []schema.Column, tell
 		}
 	}
 	return row, c, true
+}
+
+// hasValidRules reports whether the agent can read all permission rules, if there are any.
+func hasValidRules(data []byte) bool {
+	rules, _ := jsonedit.Elements(data, "permission")
+	return !slices.ContainsFunc(rules, func(raw []byte) bool { return !schema.IsPermissionRule(raw) })
+}
+
+// dropAllowed removes the permission rules that allow something. The last rule that matches
+// counts, and a lost one may have denied it.
+func dropAllowed(data []byte) []byte {
+	left, err := jsonedit.RemoveElements(data, func(raw []byte) bool { return textAt(raw, "action") == "allow" }, "permission")
+	if err != nil { // there is no list
+		return data
+	}
+	return left
 }
 
 // within reports whether the path is that of the member name or of a value in it.

@@ -132,6 +132,8 @@ func TestSessionRowPartialList(t *testing.T) {
 	const (
 		first  = `{"permission":"bash","pattern":"*","action":"deny"}`
 		second = `{"permission":"edit","pattern":"é","action":"ask"}`
+		allow  = `{"permission":"bash","pattern":"*","action":"allow"}`
+		odd    = `{"permission":"bash","pattern":"*","action":"no"}`
 	)
 	stores := map[string]rowStore{"1.2.27": newRowStore(t, testdata.OpenCode1227), "1.18.33": newRowStore(t, testdata.OpenCode11833)}
 	for version, st := range stores {
@@ -144,10 +146,14 @@ func TestSessionRowPartialList(t *testing.T) {
 			{"'[" + first + ",' || cast(x'ff' as text) || '" + second + "]'", "[" + first + "]"},
 			{"'[" + first + "," + second[:42] + "' || cast(x'c3' as text)", "[" + first + "]"},
 			{"'[" + first[:20] + "'", ""},
+			// What is lost may have denied what another rule allows.
+			{"'[" + allow + "," + first[:20] + "'", "[]"},
+			{"'[" + first + "," + allow + "," + second + ",'", "[" + first + "," + second + "]"},
+			{"'[" + allow + "," + odd + "," + second + "," + allow + "]'", "[" + second + "]"},
 			{"'['", ""},
 		} {
 			s := st.with(damage.Cell{Column: "permission", Value: c.value})
-			r, err := Plan(s, Request{Options: Options{Now: fixtureTime, Version: version}})
+			r, err := Plan(s, Request{Latent: true, Options: Options{Now: fixtureTime, Version: version}})
 			if err != nil || len(r.Plan.Ops) != 1 || len(r.Remaining) > 0 || r.Fixed[0].Loses == "" {
 				t.Errorf("%s: %s: Plan = %+v, %v", version, c.value, r, err)
 				continue

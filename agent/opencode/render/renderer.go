@@ -57,6 +57,14 @@ func (r *Renderer) Read(s *record.Session) *View {
 	return v
 }
 
+// DropRequests releases what the view keeps of the requests that it made.
+func (v *View) DropRequests() {
+	*v.cache = nil
+	for _, m := range v.messages {
+		m.rendered = nil
+	}
+}
+
 // Release drops what is cached of a message that is to be edited.
 func (r *Renderer) Release(m *record.Message) {
 	delete(r.messages, m.Ref)

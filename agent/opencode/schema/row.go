@@ -123,6 +123,9 @@ var (
 	revertDetails = fields(may("snapshot", exact), may("diff", exact))
 )
 
+// IsPermissionRule reports whether the text is a rule of a session's permissions.
+func IsPermissionRule(raw []byte) bool { return rule.Is(raw) }
+
 // convertRevert keeps a revert only if its ids are valid, because half a revert means
 // something else. Its details may be removed.
 func convertRevert(c *Completion, raw []byte) ([]byte, bool) {
