@@ -29,6 +29,9 @@ func (a *app) repairRequest(ctx context.Context, f repairFlags) (r repair.Reques
 			return r, nil, usagef("--error: %w", err)
 		}
 	}
+	if strings.TrimSpace(string(text)) == "" {
+		return r, nil, usagef("the error text is empty")
+	}
 	readings = a.opt.ReadAPIError(text)
 	a.printAPIError(readings[0])
 	r.Error = &readings[0]
