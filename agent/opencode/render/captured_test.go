@@ -109,7 +109,7 @@ func (c *captures) session(i int) *builder {
 
 // Every request is the one that the real program sent, for every provider.
 func TestCaptured(t *testing.T) {
-	for _, version := range []string{"1.1.53", "1.18.33"} {
+	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
 		all := readCaptures(t, "testdata/captured-"+version+".json")
 		for i, c := range all.Cases {
 			provider, model, _ := strings.Cut(c.Model, "/")
