@@ -88,3 +88,23 @@ func TestDamages(t *testing.T) {
 		})
 	}
 }
+
+// The versions before 2.1 put no answer together: of two parallel calls they send one. That is
+// no finding.
+func TestOlderVersions(t *testing.T) {
+	for _, version := range []string{"2.0.77", "1.0.128"} {
+		c := diagnose.New(diagnose.Source{Ref: ref, Data: claude.Baseline, Version: version})
+		if all := c.Findings().All(); len(all) > 0 || blocks(c.Request()) != claude.Blocks-2 {
+			t.Errorf("%s: %d blocks are sent, found %v, want %d and nothing", version, blocks(c.Request()), all, claude.Blocks-2)
+		}
+		for _, name := range []string{"parent unknown", "parent unknown within 5 s", "line torn", "empty prompt", "input a string"} {
+			broken := claude.New()
+			claude.ByName(name).Apply(broken)
+			data := broken.Bytes()
+			r, err := repair.Plan(claude.Session, diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: version}), repair.Request{})
+			if err != nil || len(r.Plan.Ops) == 0 || len(r.Remaining) > 0 {
+				t.Errorf("%s, %s: Plan has %d ops and leaves %v, %v", version, name, len(r.Plan.Ops), r.Remaining, err)
+			}
+		}
+	}
+}

@@ -17,6 +17,9 @@ func (c *Conversation) Request(ref func(*Record) session.Ref) request.Request {
 	b.addMessages()
 	if c.Profile.Tolerant {
 		b.leaveOut()
+	} else {
+		b.pairAnswers()
+		b.dropEmpty()
 	}
 	b.join()
 	b.addPrompt()
@@ -140,6 +143,15 @@ func (b *builder) pairCalls() {
 	}
 	b.dropEmpty()
 	b.moveResults()
+	b.pairAnswers()
+	b.dropEmpty()
+	b.dropThinkingOnly()
+	b.dropResults()
+}
+
+// pairAnswers leaves out calls without a result, as all versions do. The call at the very end
+// gets one.
+func (b *builder) pairAnswers() {
 	for i, m := range b.messages {
 		if m.role != session.RoleAssistant {
 			continue
@@ -164,9 +176,6 @@ func (b *builder) pairCalls() {
 			b.answerCalls(i, answers)
 		}
 	}
-	b.dropEmpty()
-	b.dropThinkingOnly()
-	b.dropResults()
 }
 
 // moveResults puts results before the prompts of their turn.
