@@ -87,9 +87,11 @@ e2e-all: # the same with every damage on every version, more random ones, every 
 bench: # mend against small C programs that only read; writes docs/performance.md. Go benchmarks: go test -bench .
 	cd bench && go run .
 
-docs: build # the pictures; needs asciinema, npm for svg-term-cli, and Chromium
+docs: build # the pictures and docs/configuration.md; needs asciinema, npm for svg-term-cli, and Chromium
+	go test -count=1 ./config -run TestDocs -update
 	go test -tags e2e -count=1 ./cmd/mend -run TestRealReport -update
 	PATH="$(CURDIR)/bin:$$PATH" TERM=xterm-256color asciinema rec --cols 110 --rows 40 -q --overwrite -c docs/demo.sh bin/demo.cast
+	node docs/cast.mjs bin/demo.cast
 	npx --yes svg-term-cli --in bin/demo.cast --out docs/demo.svg --window --width 110 --height 40
 
 dist: # what a release holds, into bin/dist; docs/release.md

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Plays scan, repair and undo on a damaged store, typed as by a person. `make
-# docs` records it as docs/demo.svg.
+# Plays scan, fix and undo on a damaged store, typed as by a person. `make docs`
+# records it as docs/demo.svg.
 set -euo pipefail
 archive=$(realpath "$(dirname "$0")/../testdata/opencode-1.1.53.tar.gz")
 export HOME; HOME=$(mktemp -d)
@@ -19,8 +19,7 @@ play() { # line, seconds to read
 }
 clear
 play 'mend scan' 4
-play 'mend repair ses_e044' 6
-play 'mend scan' 3
-play 'mend log' 2
-play 'mend undo --session ses_e044' 5
+play "mend fix 'messages: text content blocks must contain non-whitespace text' --yes" 6
 play 'mend log' 3
+play 'mend undo qevajo --yes -p' 6
+play 'mend' 4
