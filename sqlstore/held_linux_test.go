@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
-	"mend/sqlstore"
-
 	"golang.org/x/sys/unix"
+
+	"mend/sqlstore"
 )
 
 // TestHeldSince checks that Held returns the start of the oldest process that has the

@@ -3,10 +3,10 @@ package record
 import (
 	"testing"
 
-	"mend/session"
-
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"mend/session"
 )
 
 const (

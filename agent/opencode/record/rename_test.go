@@ -4,9 +4,9 @@ import (
 	"strings"
 	"testing"
 
-	"mend/session"
-
 	"github.com/google/go-cmp/cmp"
+
+	"mend/session"
 )
 
 // renamed is the ids of the test: two messages of three, and their parts.
