@@ -13,6 +13,7 @@ import (
 // line of its own.
 func (c *Case) findUnread() {
 	known := map[string]bool{}
+	boundary := c.lastBoundary()
 	for i := range c.lines {
 		l := &c.lines[i]
 		if l.Record != nil && len(l.Rest) == 0 {
@@ -20,7 +21,7 @@ func (c *Case) findUnread() {
 		}
 		for _, raw := range salvage(l) {
 			r := transcript.NewLine(raw).Record
-			if r == nil || !r.InChain() || r.IsSidechain() || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || c.beforeBoundary(i) || !c.canEdit(r.UUID) {
+			if r == nil || !r.InChain() || r.IsSidechain() || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
 				continue
 			}
 			known[r.UUID] = true
@@ -46,14 +47,14 @@ func (c *Case) findUnread() {
 	}
 }
 
-// beforeBoundary reports whether a line is before the last compaction.
-func (c *Case) beforeBoundary(line int) bool {
-	for i := len(c.lines) - 1; i > line; i-- {
+// lastBoundary returns the line of the last compaction, -1 if there is none.
+func (c *Case) lastBoundary() int {
+	for i := len(c.lines) - 1; i >= 0; i-- {
 		if r := c.lines[i].Record; r != nil && r.IsBoundary() {
-			return true
+			return i
 		}
 	}
-	return false
+	return -1
 }
 
 // salvage returns the whole records in a line that are not the one that the program reads.
