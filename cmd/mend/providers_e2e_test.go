@@ -248,7 +248,9 @@ func (m providerMatrix) table(was string) (page string, differ []string) {
 			}
 			row[i] = cmp.Or(now, row[i])
 		}
-		fmt.Fprintf(&b, "| %s | %s |\n", k.Name, strings.Join(row, " | "))
+		if slices.ContainsFunc(row, func(cell string) bool { return cell != notRun }) {
+			fmt.Fprintf(&b, "| %s | %s |\n", k.Name, strings.Join(row, " | "))
+		}
 	}
 	return b.String(), differ
 }
