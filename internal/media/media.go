@@ -119,8 +119,15 @@ const sniffed = 1024
 // sniff returns the media type of data by its first bytes, "" if it is not known.
 func sniff(head []byte) string {
 	for _, magic := range [...]struct{ prefix, mime string }{
-		{"\x89PNG\r\n\x1a\n", PNG}, {"\xff\xd8\xff", JPEG}, {"GIF87a", GIF}, {"GIF89a", GIF},
-		{"BM", BMP}, {"II*\x00", TIFF}, {"MM\x00*", TIFF}, {"\x00\x00\x01\x00", ICO}, {"%PDF-", PDF},
+		{"\x89PNG\r\n\x1a\n", PNG},
+		{"\xff\xd8\xff", JPEG},
+		{"GIF87a", GIF},
+		{"GIF89a", GIF},
+		{"BM", BMP},
+		{"II*\x00", TIFF},
+		{"MM\x00*", TIFF},
+		{"\x00\x00\x01\x00", ICO},
+		{"%PDF-", PDF},
 	} {
 		if bytes.HasPrefix(head, []byte(magic.prefix)) {
 			return magic.mime

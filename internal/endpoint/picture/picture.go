@@ -6,11 +6,10 @@ import (
 	"bytes"
 	"encoding/base64"
 	"image"
-	"strings"
-
 	_ "image/gif"  // decoders
 	_ "image/jpeg" // …
 	_ "image/png"  // …
+	"strings"
 
 	_ "golang.org/x/image/webp" // BSD; the standard library has none for WebP
 )
