@@ -99,7 +99,7 @@ dist: # what a release holds, into bin/dist; docs/release.md
 
 dist-test: # the packages of this machine's platform, built twice, installed and run
 	go -C dist vet .
-	cd dist && go test -count=1 -short .
+	cd dist && go test -count=1 -short -timeout 20m .
 
 dist-check: # the same for all platforms, the second time with an empty build cache; a quarter of an hour
 	cd dist && go test -count=1 -timeout 60m . -full
