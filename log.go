@@ -13,7 +13,7 @@ import (
 
 // read runs f with the journal open for reading, an empty one if there is none yet.
 func (o Options) read(f func(*journal.Journal) error) error {
-	return o.withJournal(journal.Options{ReadOnly: true}, f)
+	return o.withJournal(journal.Options{ReadOnly: true, Context: o.Context}, f)
 }
 
 // write runs f with the journal open for writing.

@@ -46,6 +46,10 @@ type Options struct {
 	// no entry has it.
 	Note func(string)
 
+	// Context ends what reads only the journal; nil: nothing does. What takes a context
+	// of its own does not need it.
+	Context context.Context
+
 	// Writing, if not nil, is called before the journal and a store are changed, and the
 	// function that it returns after that. A program should not exit in between.
 	Writing func() (done func())

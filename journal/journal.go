@@ -1,9 +1,11 @@
 package journal
 
 import (
+	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -22,6 +24,7 @@ type Options struct {
 	Version  string           // of mend, for new entries
 	Timeout  time.Duration    // how long to wait for another process; 0: 2 s
 	Now      func() time.Time // nil: time.Now
+	Context  context.Context  // ends what only reads; nil: never
 
 	// Step is called before each change of a file, with a name for it. If it returns an
 	// error, the change is not made. For tests.
@@ -263,7 +266,11 @@ func (j *Journal) load() error {
 	if err != nil {
 		return err
 	}
-	j.snap, err = newSnapshot(j.file, info.Size())
+	var r io.ReaderAt = j.file
+	if j.opts.Context != nil {
+		r = contextReader{j.opts.Context, r}
+	}
+	j.snap, err = newSnapshot(r, info.Size())
 	return err
 }
 

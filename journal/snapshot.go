@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"io"
 
 	"mend/journal/boltread"
@@ -17,6 +18,19 @@ func newSnapshot(r io.ReaderAt, size int64) (*snapshot, error) {
 		return nil, err
 	}
 	return &snapshot{s}, nil
+}
+
+// A contextReader fails once its context has ended.
+type contextReader struct {
+	ctx context.Context
+	io.ReaderAt
+}
+
+func (r contextReader) ReadAt(b []byte, off int64) (int, error) {
+	if err := context.Cause(r.ctx); err != nil {
+		return 0, err
+	}
+	return r.ReaderAt.ReadAt(b, off)
 }
 
 // get returns the value of key, and whether the bucket has that key.

@@ -2,6 +2,7 @@ package journal
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"os"
 	"path/filepath"
@@ -161,5 +162,30 @@ func TestDamageIsExplained(t *testing.T) {
 		if got, err := os.ReadFile(path); err != nil || !bytes.Equal(got, c.file) {
 			t.Errorf("%s: the file was changed: %v", name, err)
 		}
+	}
+}
+
+// A context ends a verification, which is not taken for damage.
+func TestVerifyEnds(t *testing.T) {
+	dir := t.TempDir()
+	j, err := Open(dir, Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := j.Close(); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	j, err = Open(dir, Options{ReadOnly: true, Context: ctx})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer j.Close()
+	if _, err := j.Verify(); err != nil {
+		t.Errorf("Verify() = %v", err)
+	}
+	cancel()
+	if _, err := j.Verify(); !errors.Is(err, context.Canceled) || errors.Is(err, ErrDamaged) {
+		t.Errorf("Verify() after the context = %v, want %v", err, context.Canceled)
 	}
 }

@@ -42,6 +42,7 @@ func run(args []string, t terminal) int {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	defer cancel(nil)
 	a := &app{terminal: t}
+	a.opt.Context = ctx
 	handleSignals(cancel, &a.writing, args, t)
 	root := a.root()
 	root.SetArgs(args)
