@@ -61,7 +61,7 @@ it, . for the newest session of this folder, or @ for the newest of all.`,
 	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` entries")
 	fl.StringVar(&f.session, "session", "", "only of this session")
 	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+a.classList())
-	f.sessionFilter.add(fl)
+	f.add(fl)
 	fl.BoolVarP(&f.follow, "follow", "f", false, "show the oldest first and keep following new entries; with --json, one object per line")
 	return cmd
 }

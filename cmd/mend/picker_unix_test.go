@@ -152,7 +152,8 @@ func TestTerminal(t *testing.T) {
 		shows []string
 	}{
 		{
-			"fix asks for the text and for the session", []string{"fix"},
+			"fix asks for the text and for the session",
+			[]string{"fix"},
 			[][2]string{
 				{"Paste the error", "Error: messages.1: `tool_use` ids were found\nwithout `tool_result` blocks immediately after\n\ny\ny\n"},
 				{"Which session", "dark\r"},
@@ -161,20 +162,23 @@ func TestTerminal(t *testing.T) {
 			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" as repair qevajo`},
 		},
 		{
-			"undo without an id", []string{"undo"},
+			"undo without an id",
+			[]string{"undo"},
 			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"→ move part", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
 			exitDone,
 			[]string{"Session", "Why", "Changed", "Lost", `Restored "Add dark mode" as repair goqare`},
 		},
 		{
-			"redo without an id", []string{"redo"},
+			"redo without an id",
+			[]string{"redo"},
 			[][2]string{{`Redo repair qevajo of "Add dark mode"? [y/n/d/?] `, "what\n"}, {"no: change nothing", "n\n"}},
 			exitRefused,
 			nil,
 		},
 		{"undo with nothing in force", []string{"undo"}, nil, exitRefused, []string{"no repair is in force"}},
 		{
-			"a request without a name", []string{"scan", "--request"},
+			"a request without a name",
+			[]string{"scan", "--request"},
 			[][2]string{{"Which session?", "\x1b[B\r"}},
 			exitProblems,
 			[]string{"messages.0", "▲ R1"},

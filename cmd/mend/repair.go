@@ -81,7 +81,7 @@ removed at once.`,
 	}
 	fl := cmd.Flags()
 	a.addRepairFlags(fl, &f)
-	f.sessionFilter.add(fl)
+	f.add(fl)
 	fl.BoolVar(&f.orphans, "orphans", false, "instead of repairing sessions, move orphaned messages and parts into the journal")
 	fl.StringSliceVar(&f.classes, "class", nil, "fix only these classes: "+a.classList())
 	fl.BoolVar(&f.all, "all", false, "with --error: repair everything of its kind, not only the place that it names")

@@ -60,7 +60,7 @@ marked.`,
 	fl.BoolVarP(&f.verbose, "verbose", "v", false, "show each finding")
 	fl.BoolVar(&f.broken, "broken", false, "only sessions that are broken")
 	fl.StringSliceVar(&f.classes, "class", nil, "only findings of this class: "+a.classList())
-	f.sessionFilter.add(fl)
+	f.add(fl)
 	return cmd
 }
 

@@ -25,7 +25,7 @@ const tablesGolden = "testdata/tables.golden"
 
 // screenTitles are titles that are hard to show.
 var screenTitles = []string{
-	"Add dark mode to the settings page", "家族旅行の計画を立てる", "תקן את הבדיקות השבורות", "👩‍👩‍👧 family tree 🏳️‍🌈", "می‌خواهم آزمون‌ها را درست کنم",
+	"Add dark mode to the settings page", "家族旅行の計画を立てる", "תקן את הבדיקות השבורות", "👩\u200d👩\u200d👧 family tree 🏳\ufe0f\u200d🌈", "می\u200cخواهم آزمون\u200cها را درست کنم",
 	"", "a title\twith \x1b[31mescapes\x1b[0m", strings.Repeat("very ", 40) + "long",
 }
 
