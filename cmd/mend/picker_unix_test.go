@@ -159,14 +159,14 @@ func TestTerminal(t *testing.T) {
 				{"Which session", "dark\r"},
 			},
 			exitDone,
-			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" as repair qevajo`},
+			[]string{"its next request breaks this rule (R1) at messages.1", `Repaired "Add dark mode" (qevajo). Undo: mend undo qevajo`},
 		},
 		{
 			"undo without an id",
 			[]string{"undo"},
 			[][2]string{{`Undo repair qevajo of "Add dark mode"? [y/n/d/?] `, "d\n"}, {"→ move part", ""}, {"dark mode\"? [y/n/d/?] ", "y\n"}},
 			exitDone,
-			[]string{"Session", "Why", "Changed", "Lost", `Restored "Add dark mode" as repair goqare`},
+			[]string{"Session", "Why", "Changed", "Lost", `Restored "Add dark mode" (goqare)`},
 		},
 		{
 			"redo without an id",
