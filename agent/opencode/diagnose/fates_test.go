@@ -184,11 +184,12 @@ func codes(ds []repair.Diagnosis) string {
 	var all []string
 	for _, d := range ds {
 		code := d.Rule
-		switch {
-		case d.Severity == repair.Broken:
+		switch d.Severity {
+		case repair.Broken:
 			code += "!"
-		case d.Severity == repair.Note:
+		case repair.Note:
 			continue
+		default:
 		}
 		if d.Severity == repair.Broken && d.Fix == "" {
 			code += "(no fix)"
