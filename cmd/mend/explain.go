@@ -381,7 +381,7 @@ var wordTopics = []topicJSON{
 	{Code: "healthy", Kind: kindWord, Meaning: "No fault was found in the session."},
 	{Code: "unknown", Kind: kindWord, Meaning: "The session could not be examined. The reason is next to it."},
 	{Code: "busy", Kind: kindWord, Meaning: "The agent is writing the session now. mend does not change it without --force.", Fix: "Wait until the agent is done."},
-	{Code: "profile", Kind: kindWord, Meaning: "A version of OpenCode whose requests mend knows how to build: 1.1.53, 1.2.27 or 1.18.33. Other versions use the nearest older profile. scan checks a session with the profile of the version that wrote the store."},
+	{Code: "profile", Kind: kindWord, Meaning: "A version of OpenCode from which on requests are built in another way, such as 1.1.53 or 1.18.26. mend checks a session with the newest profile that is not newer than the OpenCode that wrote the store."},
 	{Code: "dry run", Kind: kindWord, Meaning: "Everything except the change: mend shows what it would do and writes nothing."},
 	{Code: "journal", Kind: kindWord, Meaning: "The file in which mend records every change before it is made, with the bytes that the change replaces. Undo restores from it."},
 	{Code: "head", Kind: kindWord, Meaning: "The hash of the newest event in the journal. Keep it elsewhere: mend verify --head then detects a truncated or rebuilt journal."},

@@ -17,6 +17,7 @@ type verbGroup struct {
 func verbGroups() []verbGroup {
 	return []verbGroup{
 		{"Start here", []func(*app) *cobra.Command{
+			(*app).fixVerb,
 			(*app).statusVerb,
 			(*app).scanVerb,
 			(*app).uiVerb,
@@ -24,7 +25,6 @@ func verbGroups() []verbGroup {
 			(*app).demoVerb,
 		}},
 		{"Repair", []func(*app) *cobra.Command{
-			(*app).fixVerb,
 			(*app).repairVerb,
 			(*app).trimVerb,
 			(*app).uncompactVerb,
