@@ -110,6 +110,7 @@ func all(k kind) []scenario {
 		return append(list, repairMany())
 	case lines:
 		return list
+	case sqlite, newest:
 	}
 	return append(list, besideWal(k))
 }

@@ -41,7 +41,6 @@ type Case struct {
 	edits   edits
 	lines   []transcript.Line
 	written []byte // the whole transcript, if lines cannot be appended; else nil
-	added   []session.Record
 
 	conv     *transcript.Conversation // as it is
 	linked   *transcript.Conversation // with all breaks repaired

@@ -83,7 +83,7 @@ func (c *Case) findResultOrder(blocks []sentBlock) {
 		seen[r] = true
 		stored := r.Blocks()
 		first := slices.IndexFunc(stored, func(x *transcript.Block) bool {
-			return x.Type != request.ToolResult && !(x.Type == request.Text && transcript.IsBlank(x.Text))
+			return x.Type != request.ToolResult && (x.Type != request.Text || !transcript.IsBlank(x.Text))
 		})
 		last := -1
 		for i, x := range stored {

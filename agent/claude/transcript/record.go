@@ -14,6 +14,7 @@ import (
 // A ParentKind says what a record has for its parent.
 type ParentKind uint8
 
+// The kinds of parents.
 const (
 	ParentMissing ParentKind = iota
 	ParentNull
