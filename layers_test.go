@@ -35,7 +35,7 @@ var layers = map[string][]string{
 	"mend/agent/claude/transcript":     {"mend/jsonedit", "mend/session", "mend/request"},
 	"mend/agent/claude/diagnose":       {"mend/change", "mend/jsonedit", "mend/session", "mend/request", "mend/provider", "mend/provider/anthropic", "mend/repair", "mend/linestore", "mend/agent/claude/transcript"},
 	"mend/request":                     {"mend/jsonedit", "mend/session", "mend/internal/media"},
-	"mend/provider":                    {"mend/jsonedit", "mend/session", "mend/request"},
+	"mend/provider":                    {"mend/session", "mend/request"},
 	"mend/provider/anthropic":          {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
 	"mend/provider/openai":             {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},
 	"mend/provider/chat":               {"mend/session", "mend/request", "mend/provider", "mend/internal/media"},

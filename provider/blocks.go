@@ -4,7 +4,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"mend/jsonedit"
 	"mend/request"
 )
 
@@ -64,7 +63,7 @@ func OutputLength(b *request.Block, limit int) int {
 	longest := 0
 	note := func(text string) { longest = max(longest, utf8.RuneCountInString(text)) }
 	if len(b.Output) > limit {
-		note(jsonedit.Unquote(b.Output))
+		note(b.OutputText())
 	}
 	for _, c := range append([]*request.Block{b}, b.Content...) {
 		if len(c.Text) > limit {
