@@ -180,7 +180,7 @@ func TestVerifyEnds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer j.Close()
+	t.Cleanup(func() { _ = j.Close() })
 	if _, err := j.Verify(); err != nil {
 		t.Errorf("Verify() = %v", err)
 	}

@@ -162,8 +162,9 @@ func losesOnlyUnreadable(c repair.Class) bool {
 	switch c {
 	case repair.UnreadableRecord, repair.IncompleteRecord, repair.InvalidFile, repair.InvalidToolCall:
 		return true
+	default:
+		return false
 	}
-	return false
 }
 
 // AnswerQuestion answers a question of the agent about a session, or about all sessions

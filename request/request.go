@@ -151,6 +151,7 @@ func (b *Block) Tokens() int {
 		n += imageTokens
 	case Document:
 		n += len(b.Data) / bytesPerToken
+	default:
 	}
 	for _, c := range b.Content {
 		n += c.Tokens()

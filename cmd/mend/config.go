@@ -124,8 +124,9 @@ func originText(s settingJSON) string {
 		return "from $" + s.Env
 	case config.Flag:
 		return "from --set"
+	default:
+		return s.Origin
 	}
-	return s.Origin
 }
 
 // fileState says whether the file of the settings exists.

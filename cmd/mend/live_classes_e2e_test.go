@@ -238,6 +238,7 @@ func (e *liveClient) messages(t *testing.T, id string) []record.Message {
 		case session.KindPart:
 			m := &ms[len(ms)-1]
 			m.Parts = append(m.Parts, record.NewPart(r))
+		default:
 		}
 	}
 	return ms
