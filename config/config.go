@@ -96,7 +96,7 @@ func (c *Config) settings() []setting {
 	return []setting{
 		{"enabled", &c.Enabled, 0, 0, "Repair sessions of a running agent. If off, mend watch and the plugin do nothing."},
 		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, mend never sends a prompt for you."},
-		{"maxRetries", &c.MaxRetries, 1, 100, "Give up on a session after this many repairs without a successful turn."},
+		{"maxRetries", &c.MaxRetries, 1, 100, "Give up on a session after this many attempts that changed nothing, until a turn succeeds."},
 		{"showNotifications", &c.Toasts, 0, 0, "Show notifications in the agent."},
 		{"placeholderText", &c.Placeholder, 0, 0, "The text that replaces missing content."},
 		{"cancelledToolResultText", &c.Cancelled, 0, 0, "The error text of a tool call that never got a result."},

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"maps"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -206,9 +207,7 @@ func (k *knownModels) merge(s settings) {
 			p.Options.BaseURL = was.Options.BaseURL
 		}
 		all := map[string]knownModel{}
-		for name, model := range was.Models {
-			all[name] = model
-		}
+		maps.Copy(all, was.Models)
 		for name, model := range p.Models {
 			all[name] = model.over(all[name])
 		}

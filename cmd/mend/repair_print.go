@@ -180,16 +180,17 @@ func (r *repairRun) end(err error) error {
 
 // printTotals prints how many sessions were repaired.
 func (r *repairRun) printTotals(todo int) {
-	text := fmt.Sprintf("Repaired %d of %s", len(r.done), count(todo, "session"))
+	var text strings.Builder
+	text.WriteString(fmt.Sprintf("Repaired %d of %s", len(r.done), count(todo, "session")))
 	for _, t := range [...]struct {
 		n    int
 		what string
 	}{{r.skipped, "skipped"}, {r.failed, "failed"}} {
 		if t.n > 0 {
-			text += fmt.Sprintf(", %d %s", t.n, t.what)
+			text.WriteString(fmt.Sprintf(", %d %s", t.n, t.what))
 		}
 	}
-	r.say("%s.", text)
+	r.say("%s.", text.String())
 }
 
 // maxNamed is the maximum number of records that printVerdict names.

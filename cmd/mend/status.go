@@ -154,13 +154,14 @@ func hasPlugin(all []pluginJSON) bool {
 func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.Entry) {
 	defer a.bufferOutput()()
 	rows := a.storeRows(s)
-	sessions := scanText(s.LastScan)
+	var sessions strings.Builder
+	sessions.WriteString(scanText(s.LastScan))
 	if s.LastScan != nil {
 		for _, w := range s.LastScan.Worst {
-			sessions += "\n" + bad("broken") + "  " + bold(w.ID) + "  " + oneLine(w.Title, 40)
+			sessions.WriteString("\n" + bad("broken") + "  " + bold(w.ID) + "  " + oneLine(w.Title, 40))
 		}
 	}
-	rows = append(rows, textRow{"Sessions", sessions})
+	rows = append(rows, textRow{"Sessions", sessions.String()})
 	for _, e := range pending {
 		rows = append(rows, textRow{bad("Pending"), "repair " + bold(e.ID) + " of " + entryTitle(e) + " was interrupted"})
 	}

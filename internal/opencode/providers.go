@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -231,9 +232,7 @@ func providerConfig(url, anthropic string) map[string]any {
 			"modalities": object{"input": []string{"text", "image", "pdf"}, "output": []string{"text"}},
 			"limit":      object{"context": 2_000_000, "output": 8192},
 		}
-		for k, v := range more {
-			m[k] = v
-		}
+		maps.Copy(m, more)
 		return m
 	}
 	provider := func(npm, base string, models object) object {

@@ -138,7 +138,8 @@ func TestFates(t *testing.T) {
 			continue // a switch of models: the session does not say so
 		}
 		env := Environment{Target: capturedTarget}
-		line := codes(Diagnose(s, repair.Options{}, env).Found)
+		var line strings.Builder
+		line.WriteString(codes(Diagnose(s, repair.Options{}, env).Found))
 		for _, latent := range [...]bool{false, true} {
 			r := repair.Request{Latent: latent}
 			plan, err := repair.Plan(s.ID, New(s, r, env), r)
@@ -147,10 +148,10 @@ func TestFates(t *testing.T) {
 			}
 			if len(plan.Plan.Ops) > 0 {
 				after := plan.After.(*simulation).s
-				line += fmt.Sprintf(" | %d ops: %s", len(plan.Plan.Ops), codes(Diagnose(after, repair.Options{}, env).Found))
+				line.WriteString(fmt.Sprintf(" | %d ops: %s", len(plan.Plan.Ops), codes(Diagnose(after, repair.Options{}, env).Found)))
 			}
 		}
-		fmt.Fprintf(&out, "%s: %s\n", c.Name, line)
+		fmt.Fprintf(&out, "%s: %s\n", c.Name, line.String())
 	}
 	const golden = "testdata/fates.golden"
 	if *update {

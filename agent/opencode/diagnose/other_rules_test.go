@@ -146,7 +146,7 @@ func TestSwitches(t *testing.T) {
 			}}
 			switched := *s
 			switched.Messages = slices.Clone(s.Messages)
-			last := record.NewMessage(with(s.Messages[0].Record, []byte(fmt.Sprintf(`{"id":"msg_99","sessionID":"ses_1","role":"user","agent":"build","time":{"created":99000},"model":{"providerID":"other","modelID":%q}}`, o.model))))
+			last := record.NewMessage(with(s.Messages[0].Record, fmt.Appendf(nil, `{"id":"msg_99","sessionID":"ses_1","role":"user","agent":"build","time":{"created":99000},"model":{"providerID":"other","modelID":%q}}`, o.model)))
 			last.Ref.Message, last.ID = "msg_99", "msg_99"
 			p := s.Messages[0].Parts[0]
 			data := bytes.ReplaceAll(bytes.ReplaceAll(p.Data, []byte("msg_01"), []byte("msg_99")), []byte(p.ID), []byte("prt_9901"))

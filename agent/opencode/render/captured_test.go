@@ -2,6 +2,7 @@ package render_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"reflect"
 	"strings"
@@ -88,18 +89,14 @@ func (c *captures) session(i int) *builder {
 	b := newBuilder()
 	for _, m := range c.Cases[i].Messages {
 		info := fields{"agent": "build"}
-		for k, v := range c.Messages[m].Info {
-			info[k] = v
-		}
+		maps.Copy(info, c.Messages[m].Info)
 		if info["role"] == "assistant" {
 			info["tokens"], info["cost"], info["mode"], info["parentID"], info["path"] = tokens(), 0, "build", b.last(), fields{"cwd": "/", "root": "/"}
 		}
 		var parts []fields
 		for _, p := range c.Messages[m].Parts {
 			part := fields{}
-			for k, v := range p {
-				part[k] = v
-			}
+			maps.Copy(part, p)
 			parts = append(parts, part)
 		}
 		b.message(info, parts...)
