@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/mod/semver"
@@ -61,7 +62,7 @@ type Client struct {
 	store agent.Store
 	clock func() time.Time // the system's, for the age of a stamp
 
-	listed listed
+	listed *lastList
 	lists  *scancache.Scan // lists sessions and orphans; nil to ask the store, see [Client.Cached]
 }
 
@@ -70,6 +71,29 @@ type listed struct {
 	sessions   int
 	newest     string // the newest version of the agent in any of them
 	wrongClock bool   // see [Client.Sessions]; once set it stays
+}
+
+// A lastList is what the last list showed. It is safe for concurrent use.
+type lastList struct {
+	mu sync.Mutex
+	listed
+}
+
+func (l *lastList) get() listed {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.listed
+}
+
+// update notes what a list of sessions shows. It reports whether the clock of the machine
+// is wrong and was not known to be.
+func (l *lastList) update(heads []session.Head, wrongClock bool) (news bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.sessions, l.newest = len(heads), cmp.Or(l.newest, newestVersion(heads))
+	news = wrongClock && !l.wrongClock
+	l.wrongClock = l.wrongClock || wrongClock
+	return news
 }
 
 // Open finds the store and returns a client for it. It writes nothing. The error wraps
@@ -82,7 +106,7 @@ func Open(o Options) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Client{opt: o, clock: time.Now, store: st}, nil
+	return &Client{opt: o, clock: time.Now, store: st, listed: &lastList{}}, nil
 }
 
 // Classes returns the classes of faults that a user can ask for by name, of all agents.
@@ -128,12 +152,9 @@ func (c *Client) Sessions(ctx context.Context) ([]session.Head, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.listed.sessions, c.listed.newest = len(heads), cmp.Or(c.listed.newest, newestVersion(heads))
-	if ahead := sessionsAhead(heads, c.opt.Now()); ahead > 0 && !c.listed.wrongClock {
-		c.listed.wrongClock = true
-		if c.opt.Note != nil {
-			c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with --force.", ahead, len(heads)))
-		}
+	ahead := sessionsAhead(heads, c.opt.Now())
+	if c.listed.update(heads, ahead > 0) && c.opt.Note != nil {
+		c.opt.Note(fmt.Sprintf("%d of %d sessions are dated in the future: the clock of this machine is probably wrong, so mend treats no date as damage. Set the clock and scan again. If the clock is right, repair a session with --force.", ahead, len(heads)))
 	}
 	slices.SortStableFunc(heads, func(a, b session.Head) int { return int(b.Updated - a.Updated) })
 	return heads, nil
@@ -169,11 +190,11 @@ func sessionsAhead(heads []session.Head, now time.Time) int {
 // AgentVersion returns the version of the agent that diagnoses are made for: that of the
 // options, or else the newest of the sessions that [Client.Sessions] listed; "" if none
 // has a version.
-func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.newest) }
+func (c *Client) AgentVersion() string { return cmp.Or(c.opt.AgentVersion, c.listed.get().newest) }
 
 // repairOptions returns the options of a diagnosis.
 func (c *Client) repairOptions() repair.Options {
-	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider}
+	return repair.Options{Now: c.opt.Now(), WrongClock: c.listed.get().wrongClock, Version: c.AgentVersion(), Thinking: c.opt.Thinking, Provider: c.opt.Provider}
 }
 
 // withOptions returns the request with the options of the client, except that it keeps a

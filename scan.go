@@ -80,7 +80,7 @@ func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) ite
 			summary.Time = c.opt.Now()
 			s.Save(ctx, true, &summary)
 		default:
-			s.Save(ctx, finished && len(heads) == c.listed.sessions, nil)
+			s.Save(ctx, finished && len(heads) == c.listed.get().sessions, nil)
 		}
 	}
 }

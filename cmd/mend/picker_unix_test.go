@@ -45,6 +45,13 @@ func newScreen(t *testing.T) *screen {
 	return s
 }
 
+// shown returns all that the screen was sent.
+func (s *screen) shown() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.text)
+}
+
 func (s *screen) read() {
 	for buf := make([]byte, 4096); ; {
 		n, err := s.keyboard.Read(buf)
@@ -202,7 +209,7 @@ func TestTerminal(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.wait("(the end)")
-			all := strings.Join(strings.Fields(ansi.Strip(string(s.text))), " ") // lines are wrapped
+			all := strings.Join(strings.Fields(ansi.Strip(s.shown())), " ") // lines are wrapped
 			for _, text := range c.shows {
 				if !strings.Contains(all, strings.Join(strings.Fields(text), " ")) {
 					t.Errorf("mend %q does not show %q:\n%s", c.args, text, all)

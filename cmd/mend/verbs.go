@@ -58,9 +58,11 @@ func verbGroups() []verbGroup {
 	}
 }
 
+// Commands are listed in the order of their groups. The setting is global in the library.
+func init() { cobra.EnableCommandSorting = false }
+
 // addVerbs adds all verbs to root, each to its group.
 func (a *app) addVerbs(root *cobra.Command) {
-	cobra.EnableCommandSorting = false
 	for _, g := range verbGroups() {
 		group := &cobra.Group{ID: g.title, Title: g.title}
 		if g.title != "" {
