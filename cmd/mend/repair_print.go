@@ -181,13 +181,13 @@ func (r *repairRun) end(err error) error {
 // printTotals prints how many sessions were repaired.
 func (r *repairRun) printTotals(todo int) {
 	var text strings.Builder
-	text.WriteString(fmt.Sprintf("Repaired %d of %s", len(r.done), count(todo, "session")))
+	fmt.Fprintf(&text, "Repaired %d of %s", len(r.done), count(todo, "session"))
 	for _, t := range [...]struct {
 		n    int
 		what string
 	}{{r.skipped, "skipped"}, {r.failed, "failed"}} {
 		if t.n > 0 {
-			text.WriteString(fmt.Sprintf(", %d %s", t.n, t.what))
+			fmt.Fprintf(&text, ", %d %s", t.n, t.what)
 		}
 	}
 	r.say("%s.", text.String())

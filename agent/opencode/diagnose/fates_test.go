@@ -148,7 +148,7 @@ func TestFates(t *testing.T) {
 			}
 			if len(plan.Plan.Ops) > 0 {
 				after := plan.After.(*simulation).s
-				line.WriteString(fmt.Sprintf(" | %d ops: %s", len(plan.Plan.Ops), codes(Diagnose(after, repair.Options{}, env).Found)))
+				fmt.Fprintf(&line, " | %d ops: %s", len(plan.Plan.Ops), codes(Diagnose(after, repair.Options{}, env).Found))
 			}
 		}
 		fmt.Fprintf(&out, "%s: %s\n", c.Name, line.String())
