@@ -20,7 +20,7 @@ func TestReportHasNoText(t *testing.T) {
 	allowed := reportWords(t)
 	for i, version := range damage.Versions {
 		for n, w := range damage.Table {
-			if !storetest.Includes(n+7*i, 24) {
+			if n%len(damage.Versions) != i || !storetest.Includes(n, 8) { // each damage on one version
 				continue
 			}
 			t.Run(w.Name+" on "+version, func(t *testing.T) {
