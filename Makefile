@@ -62,9 +62,9 @@ torture: # every error, every loss of power, every pair of cuts, a crowd, damage
 	MEND_TORTURE=1 go test -count=1 -timeout 0 -run Case ./cmd/mend
 	$(MAKE) fuzz FUZZTIME=5m
 
-e2e: # the real OpenCode, installed from npm and cached
+e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all that TestDamages does
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
-		-skip 'LivePluginHarmless|LiveSoak' ./internal/opencode ./cmd/mend ./agent/claude
+		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/opencode ./cmd/mend ./agent/claude
 
 # The real Claude Code VERSION, by default the newest known: every damage of internal/claude, kills, two processes, a full disk.
 e2e-claude:
