@@ -37,9 +37,10 @@ type update struct {
 	session   string
 	failure   *Info // an assistant message that failed
 	idle      bool
-	prompted  bool // the user sent a prompt
-	succeeded bool // a turn succeeded
-	answered  bool // the model ended it; else the agent may have given it up
+	prompted  bool   // the user sent a prompt
+	prompt    string // its id
+	succeeded bool   // a turn succeeded
+	answered  bool   // the model ended it; else the agent may have given it up
 	deleted   bool
 }
 
@@ -84,7 +85,7 @@ func (e *Event) decodeInfo(raw json.RawMessage) (update, error) {
 	u := update{session: i.SessionID}
 	switch {
 	case i.Role == session.RoleUser:
-		u.prompted = true
+		u.prompted, u.prompt = true, i.ID
 	case i.Role == session.RoleAssistant && i.hasError():
 		u.failure = &i
 	case i.Role == session.RoleAssistant:

@@ -2,6 +2,7 @@ package live
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 )
 
@@ -40,7 +41,11 @@ func TestOverflow(t *testing.T) {
 		f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}}
 		f.entry = "quail"
 		w := NewWatch(f.hook(c.opt))
-		for _, e := range c.events {
+		for n, e := range c.events {
+			if e.Type == eventError { // each follows a prompt, the agent's own or the user's, and is reported twice
+				w.Accept(messageEvent(prompt(fmt.Sprintf("msg_1%d", n), "do it")))
+				w.Accept(e)
+			}
 			w.Accept(e)
 		}
 		drain(t, w)

@@ -125,6 +125,7 @@ func TestUnanswered(t *testing.T) {
 		{"idle twice", []Event{asked, idleEvent(), idleEvent()}, false, 1},
 		{"an unknown error", []Event{asked, errorEvent(otherText), idleEvent()}, false, 1},
 		{"answered", []Event{asked, messageEvent(done), idleEvent()}, false, 0},
+		{"the prompt is reported again after the answer", []Event{asked, messageEvent(done), asked, idleEvent()}, false, 0},
 		{"aborted", []Event{asked, event(eventError, object{"sessionID": "ses_1", "error": object{"name": "MessageAbortedError"}}), idleEvent()}, false, 0},
 		{"no prompt", []Event{idleEvent()}, false, 0},
 		{"still busy", []Event{asked, idleEvent()}, true, 0},

@@ -19,6 +19,7 @@ type Watch struct {
 	order     []string              // sessions in items, oldest first
 	aborted   boundedMap[struct{}]  // sessions whose turn the user aborted
 	overflows boundedMap[int]       // requests in a row that were too long, of sessions that the agent compacts
+	prompts   boundedMap[string]    // the ids of the newest prompts
 	prompted  boundedMap[struct{}]  // sessions with a prompt that has no answer, not even a failed one
 	seen      boundedMap[struct{}]  // sessions that had events
 	wake      chan struct{}
@@ -63,11 +64,15 @@ func (w *Watch) Accept(e Event) {
 	case u.deleted:
 		w.aborted.remove(u.session)
 		w.prompted.remove(u.session)
+		w.prompts.remove(u.session)
 		w.seen.remove(u.session)
 		w.removeLocked(u.session)
 	case u.prompted: // also set when the agent sends an old prompt again after summarising it
 		w.aborted.remove(u.session)
-		w.prompted.set(u.session, struct{}{})
+		if last, ok := w.prompts.get(u.session); !ok || last != u.prompt { // else it is reported again, with a summary
+			w.prompts.set(u.session, u.prompt)
+			w.prompted.set(u.session, struct{}{})
+		}
 	case u.succeeded:
 		w.prompted.remove(u.session)
 		if u.answered { // not only completed, as before a compaction
@@ -78,6 +83,9 @@ func (w *Watch) Accept(e Event) {
 		w.prompted.remove(u.session)
 		w.aborted.set(u.session, struct{}{})
 	case u.failure != nil && w.hook.opt.TrimOverflow && w.hook.store.ParseAPIError(u.failure.Error).Class == repair.ContextTooLong:
+		if _, ok := w.prompted.get(u.session); !ok {
+			return // the error was reported before
+		}
 		w.prompted.remove(u.session)
 		if n, _ := w.overflows.get(u.session); compactsItself(u.failure) && n+1 < maxCompactions {
 			w.overflows.set(u.session, n+1)
