@@ -12,11 +12,11 @@
 //
 //  1. Check that the failed message is still the newest of its session.
 //  2. Claim the message. Further reports of it are ignored.
-//  3. Call the abort callback and abort the session.
-//  4. Fetch the messages from the agent, or from the store if the agent sends no parts.
-//  5. If the session was changed since the message was created, by
+//  3. If the session was changed since the message was created, by
 //     [Hook.RecoverMissed] or by a hook that was interrupted, only inform the user.
-//  6. Otherwise inform the user, repair, and resume if that is enabled and useful.
+//  4. Otherwise call the abort callback and abort the session.
+//  5. Fetch the messages from the agent, or from the store if the agent sends no parts.
+//  6. Inform the user, repair, and resume if that is enabled and useful.
 //  7. Call the complete callback, whatever happened.
 //
 // [Watch.RecoverUnreported] finds errors in the store that the agent did not report

@@ -97,6 +97,15 @@ func (r *recovery) countOutcome(o Outcome) {
 // perform does the steps between the callbacks. It reports whether the store was
 // repaired, and whether the result is final: the message is never handled again.
 func (r *recovery) perform(ctx context.Context) (repaired, final bool) {
+	entry, err := r.lastChange(ctx)
+	if err != nil {
+		return r.fail(ctx, err)
+	}
+	if entry != "" { // the next prompt may be running: nothing is aborted
+		r.log.Info("repaired already", "repair", entry)
+		r.showToast(ctx, Toast{notices[r.err.Class].title, alreadyRepairedText(entry), VariantSuccess, resultTime})
+		return false, true
+	}
 	if !r.storeOnly {
 		r.abort(ctx)
 	}
@@ -106,15 +115,6 @@ func (r *recovery) perform(ctx context.Context) (repaired, final bool) {
 	}
 	if err != nil {
 		return r.fail(ctx, err)
-	}
-	entry, err := r.lastChange(ctx)
-	if err != nil {
-		return r.fail(ctx, err)
-	}
-	if entry != "" {
-		r.log.Info("repaired already", "repair", entry)
-		r.showToast(ctx, Toast{notices[r.err.Class].title, alreadyRepairedText(entry), VariantSuccess, resultTime})
-		return false, true
 	}
 	return r.repairStore(ctx, ms)
 }
