@@ -64,11 +64,12 @@ var layers = map[string][]string{
 	"mend/internal/endpoint/picture":   {},
 	"mend/internal/faulttest":          {},
 	"mend/internal/faulttest/filtered": {"mend/internal/faulttest"},
-	"mend/internal/claude":             {"mend/internal/endpoint"},
+	"mend/internal/claude":             {"mend/internal/endpoint", "mend/internal/npm"},
 	"mend/internal/damage":             {},
 	"mend/internal/mutation":           {},
 	"mend/internal/endpoints":          {"mend/internal/endpoint/picture"},
-	"mend/internal/opencode":           {"mend/internal/endpoint", "mend/internal/endpoints", "mend/internal/mutation", "mend/internal/damage", "mend/testdata"},
+	"mend/internal/npm":                {},
+	"mend/internal/opencode":           {"mend/internal/npm", "mend/internal/endpoint", "mend/internal/endpoints", "mend/internal/mutation", "mend/internal/damage", "mend/testdata"},
 }
 
 // pure packages hold values and rules: they do no I/O.

@@ -28,20 +28,3 @@ func TestInstallRefuses(t *testing.T) {
 		}
 	}
 }
-
-func TestExtractExe(t *testing.T) {
-	dst := filepath.Join(t.TempDir(), "whole")
-	if err := extractExe(pax(t, file("package/package.json", "{}"), file(member, "program")), dst); err != nil {
-		t.Fatal(err)
-	}
-	got, err := os.ReadFile(filepath.Join(dst, member))
-	if err != nil || string(got) != "program" {
-		t.Errorf("executable = %q, %v", got, err)
-	}
-	if info, err := os.Stat(filepath.Join(dst, member)); err != nil || info.Mode().Perm()&0o100 == 0 {
-		t.Errorf("executable has mode %v, %v", info.Mode(), err)
-	}
-	if err := extractExe(pax(t, file("package/package.json", "{}")), filepath.Join(t.TempDir(), "whole")); err == nil || !strings.Contains(err.Error(), "no "+member) {
-		t.Errorf("extractExe without executable = %v", err)
-	}
-}

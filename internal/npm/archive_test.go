@@ -1,4 +1,4 @@
-package opencode
+package npm
 
 import (
 	"archive/tar"
