@@ -34,7 +34,7 @@ func newTestStore(t *testing.T, damage string) testStore {
 	broken := fixture.New()
 	fixture.ByName(damage).Apply(broken)
 	s := testStore{t: t, root: filepath.Join(t.TempDir(), ".claude"), data: broken.Bytes()}
-	s.file = filepath.Join(s.root, "projects", "-home-user-src-corpus-work", fixture.Session+".jsonl")
+	s.file = filepath.Join(s.root, "projects", "-home-user-project", fixture.Session+".jsonl")
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -93,7 +93,7 @@ func TestRepairAndUndo(t *testing.T) {
 				t.Errorf("the repair appends: %t, want %t", !appended, appended)
 			}
 			heads, err := c.Sessions(t.Context())
-			if err != nil || len(heads) != 1 || heads[0].Directory != "/home/user/src/corpus/work" || !strings.HasPrefix(heads[0].Title, "P1first") {
+			if err != nil || len(heads) != 1 || heads[0].Directory != "/home/user/project" || !strings.HasPrefix(heads[0].Title, "P1first") {
 				t.Errorf("Sessions = %+v, %v", heads, err)
 			}
 			for range 2 { // the second time from the cache

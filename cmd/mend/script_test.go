@@ -114,7 +114,7 @@ func cmdClaude(ts *testscript.TestScript, _ bool, args []string) {
 	broken := claude.New()
 	claude.ByName(args[0]).Apply(broken)
 	store := filepath.Join(ts.Getenv("HOME"), ".claude")
-	dir := filepath.Join(store, "projects", "-home-user-src-corpus-work")
+	dir := filepath.Join(store, "projects", "-home-user-project")
 	ts.Check(os.MkdirAll(dir, 0o700))
 	ts.Check(os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), broken.Bytes(), 0o600))
 	ts.Setenv("STORE", store)

@@ -51,7 +51,7 @@ func (sb *sandbox) writeTranscript() {
 	for _, name := range []string{"thinking behind the text", "parent unknown twice", "empty text in a result"} {
 		claude.ByName(name).Apply(t)
 	}
-	file := filepath.Join(sb.store, "projects", "-home-user-src-corpus-work", claude.Session+".jsonl")
+	file := filepath.Join(sb.store, "projects", "-home-user-project", claude.Session+".jsonl")
 	err := os.MkdirAll(filepath.Dir(file), 0o700)
 	if err == nil {
 		err = os.WriteFile(file, append(t.Bytes(), `{"type":"mode","mo`...), 0o600)
