@@ -8,13 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
-	"mend/provider"
-	"mend/provider/anthropic"
-	"mend/provider/bedrock"
-	"mend/provider/chat"
-	"mend/provider/gemini"
-	"mend/provider/openai"
 	"mend/request"
 )
 
@@ -50,26 +45,6 @@ func targetOf(m request.Model) render.Target {
 	t := targets[m.ProviderID]
 	t.Store = m.ModelID == "gpt-5-store"
 	return t
-}
-
-// providerOf returns the provider of a request.
-func providerOf(r render.Request) provider.Provider {
-	switch r.API {
-	case render.OpenAI:
-		return openai.Provider{}
-	case render.Chat:
-		return chat.Provider{Field: r.Target.Field != ""}
-	case render.OpenRouter:
-		return chat.Provider{Flavor: chat.OpenRouter}
-	case render.Copilot:
-		return chat.Provider{Flavor: chat.Copilot}
-	case render.Gemini:
-		return gemini.Provider{}
-	case render.Bedrock:
-		return bedrock.Provider{}
-	default:
-		return anthropic.Provider{}
-	}
 }
 
 func readCaptures(t testing.TB, file string) (all captures) {
@@ -123,7 +98,7 @@ func TestCaptured(t *testing.T) {
 			for _, n := range c.Sent {
 				want = append(want, all.Turns[n])
 			}
-			got := turnsOf(t, providerOf(r).JSON(r.Request))
+			got := turnsOf(t, diagnose.ProviderOf(r).JSON(r.Request))
 			for n := range max(len(got), len(want)) {
 				if n >= len(got) || n >= len(want) || !reflect.DeepEqual(got[n], want[n]) {
 					t.Errorf("%s %s: turn %d of %d = %s, want %s of %d", version, c.Name, n, len(got), jsonAt(got, n), jsonAt(want, n), len(want))

@@ -6,6 +6,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
 	"mend/internal/endpoints"
 	"mend/internal/storetest"
@@ -46,7 +47,7 @@ func damagedProviders(t *rapid.T) {
 // compareWithEndpoints fails the test if the strict endpoint of the setting disagrees with
 // the rules of the provider about which rules the request breaks.
 func compareWithEndpoints(t interface{ Errorf(string, ...any) }, setting, model string, q render.Request) {
-	p := providerOf(q)
+	p := diagnose.ProviderOf(q)
 	body := p.JSON(q.Request)
 	want, err := endpoints.Check(setting, model, body)
 	if err != nil {

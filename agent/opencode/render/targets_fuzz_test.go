@@ -7,6 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"mend/agent/opencode/diagnose"
 	"mend/agent/opencode/render"
 	"mend/provider"
 	"mend/request"
@@ -62,7 +63,7 @@ func FuzzTargets(f *testing.F) {
 			}
 			q, again := r.Read(s).Render(set), render.Render(s, set)
 			if !cmp.Equal(q, again, cmpopts.IgnoreFields(request.Block{}, "Media"), cmpopts.EquateEmpty()) {
-				t.Errorf("%+v: Render differs the second time:\n%s\n%s", target, providerOf(q).JSON(q.Request), providerOf(again).JSON(again.Request))
+				t.Errorf("%+v: Render differs the second time:\n%s\n%s", target, diagnose.ProviderOf(q).JSON(q.Request), diagnose.ProviderOf(again).JSON(again.Request))
 			}
 			checkTarget(t, s.Records, q)
 		}
@@ -76,7 +77,7 @@ func checkTarget(t *testing.T, records func(func(*session.Record) bool), q rende
 	for r := range records {
 		known[r.Ref] = true
 	}
-	p := providerOf(q)
+	p := diagnose.ProviderOf(q)
 	if body := p.JSON(q.Request); !json.Valid(body) {
 		t.Errorf("%s: JSON() = %s", p.Name(), body)
 	}
