@@ -107,14 +107,21 @@ func (s *store) environment(ctx context.Context, loaded *record.Session, provide
 	return e, err
 }
 
-// Case implements [agent.Store].
-func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (repair.Case, error) {
+// prepare reads a session and what else a diagnosis of it needs. provider is that of
+// [repair.Options].
+func (s *store) prepare(ctx context.Context, head session.Head, provider string) (*record.Session, diagnose.Environment, error) {
 	s.models.reset() // the settings may have changed since the last one
 	loaded, err := s.Load(ctx, head)
 	if err != nil {
-		return nil, err
+		return nil, diagnose.Environment{}, err
 	}
-	e, err := s.environment(ctx, loaded, r.Provider)
+	e, err := s.environment(ctx, loaded, provider)
+	return loaded, e, err
+}
+
+// Case implements [agent.Store].
+func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (repair.Case, error) {
+	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
 		return nil, err
 	}
@@ -123,11 +130,7 @@ func (s *store) Case(ctx context.Context, head session.Head, r repair.Request) (
 
 // Trim implements [agent.Trimmer].
 func (s *store) Trim(ctx context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
-	loaded, err := s.Load(ctx, head)
-	if err != nil {
-		return repair.Trimmed{}, err
-	}
-	e, err := s.environment(ctx, loaded, "")
+	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
 		return repair.Trimmed{}, err
 	}
@@ -136,11 +139,7 @@ func (s *store) Trim(ctx context.Context, head session.Head, r repair.TrimReques
 
 // Uncompact implements [agent.Trimmer].
 func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.UncompactRequest) (repair.Uncompacted, error) {
-	loaded, err := s.Load(ctx, head)
-	if err != nil {
-		return repair.Uncompacted{}, err
-	}
-	e, err := s.environment(ctx, loaded, "")
+	loaded, e, err := s.prepare(ctx, head, r.Provider)
 	if err != nil {
 		return repair.Uncompacted{}, err
 	}
