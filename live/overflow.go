@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"regexp"
 	"strconv"
+	"sync"
 
 	"mend/repair"
 )
@@ -87,17 +88,19 @@ func trimmedText(outputs int, entry string) string {
 
 // sizePatterns find the size of a request and the size that the model takes, in tokens, in
 // the errors of providers (docs/providers.md). The larger number is that of the request.
-var sizePatterns = []*regexp.Regexp{
-	regexp.MustCompile(`(?i)(\d+) tokens? > (\d+) maximum`),
-	regexp.MustCompile(`(?i)token count of (\d+) exceeds the limit of (\d+)`),
-	regexp.MustCompile(`(?i)input token count \((\d+)\) exceeds the maximum number of tokens allowed \((\d+)\)`),
-	regexp.MustCompile(`(?i)maximum context length is (\d+) tokens.{0,80}?(\d+) tokens`),
-}
+var sizePatterns = sync.OnceValue(func() []*regexp.Regexp {
+	return []*regexp.Regexp{
+		regexp.MustCompile(`(?i)(\d+) tokens? > (\d+) maximum`),
+		regexp.MustCompile(`(?i)token count of (\d+) exceeds the limit of (\d+)`),
+		regexp.MustCompile(`(?i)input token count \((\d+)\) exceeds the maximum number of tokens allowed \((\d+)\)`),
+		regexp.MustCompile(`(?i)maximum context length is (\d+) tokens.{0,80}?(\d+) tokens`),
+	}
+})
 
 // requestSizes returns the size of the request and of the model's context window, in tokens,
 // as far as the error says; 0 if it does not.
 func requestSizes(text string) (actual, window int) {
-	for _, p := range sizePatterns {
+	for _, p := range sizePatterns() {
 		if m := p.FindStringSubmatch(text); m != nil {
 			a, err1 := strconv.Atoi(m[1])
 			b, err2 := strconv.Atoi(m[2])

@@ -38,7 +38,7 @@ var (
 // would be refused, or if the agent could not make it. It returns the id of the journal
 // entry, "" if the store was not changed.
 //
-// Nobody is asked, so it repairs only if the agent's version is one that mend was
+// The user is not asked, so it repairs only if the agent's version is one that mend was
 // verified with, the agent is idle in the session, the repair leaves nothing broken and
 // loses nothing that can be read, and the last repair of the session was not undone.
 // Otherwise the error says why not.

@@ -1,7 +1,7 @@
 // Package report writes a page of HTML about one session: the request that the agent sends next, what is
 // wrong with it, and what a repair changes. It is made to be sent to the people who maintain the agent, so
-// it has the structure of the session and nothing that somebody wrote: texts, titles, paths, commands,
-// names and ids are replaced unless [Source.WithText] is set.
+// it has the structure of the session, but texts, titles, paths, commands, names and ids are replaced unless
+// [Source.WithText] is set.
 //
 // What is kept is listed, not what is replaced: numbers, the types and fields of OpenCode's records, the
 // names of its own tools and agents, and the words of mend's own sentences (words.txt).
