@@ -9,7 +9,7 @@ SEED ?= 1
 FIRST ?= 0
 PLATFORMS = linux/arm64 darwin/arm64 windows/amd64
 
-.PHONY: e2e-claude build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
+.PHONY: e2e-claude build test test-all race lint tidy cross fuzz fuzz-keep faults faults-table torture e2e e2e-providers e2e-live e2e-all e2e-generate bench docs dist dist-test dist-check rename-module
 
 build:
 	go build -o bin/mend ./cmd/mend
@@ -21,7 +21,7 @@ test-all: # every case
 	MEND_SWEEP=all go test ./...
 
 race: # the race detector needs cgo; the program does not. Where goroutines are, without the sweeps that start none
-	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights|Losses|ReportHasNo|Fates|Tables|Screens|Damaged|Captured|Stories|LongOutput|Property|Man$$' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/... ./journal
+	CGO_ENABLED=1 go test -race -short -skip 'Contract|Flipped|EveryStep|Orphans|SideFileRights|Losses|ReportHasNo|Fates|Tables|Screens|Damaged|Captured|Stories|LongOutput|Property|Man$$' . ./live ./cmd/mend ./fsstore ./sqlstore ./agent/claude ./agent/opencode ./agent/opencode/tree ./agent/opencode/database ./journal
 
 lint:
 	go vet ./... ./testdata
@@ -66,9 +66,10 @@ e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all 
 	go test -tags e2e -count=1 -short -timeout 20m -parallel 3 -v -run 'Real|Continue|Damages|Serve|Matrix|Writer|Live|Generated|Providers' \
 		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/opencode ./cmd/mend ./agent/claude
 
-# The real Claude Code VERSION, by default the newest known: every damage of internal/claude, kills, two processes, a full disk.
+# The real Claude Code VERSION, by default the newest known: every damage of internal/claude, kills, two processes, a full disk,
+# subagents; and GENERATED transcripts with random damage, from the number SEED on.
 e2e-claude:
-	go test -tags e2e -count=1 -timeout 40m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.330)
+	go test -tags e2e -count=1 -timeout 60m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.330) -generated $(or $(GENERATED),100) -seed $(or $(SEED),0)
 
 e2e-providers: # every damage with every provider: mend and the real OpenCode; writes docs/verified-providers.md
 	go test -tags e2e -count=1 -timeout 60m -run Providers ./internal/opencode
@@ -79,6 +80,9 @@ e2e-providers: # every damage with every provider: mend and the real OpenCode; w
 e2e-generate:
 	go test -tags e2e -c -o bin/generate.test ./cmd/mend
 	cd cmd/mend && ../../bin/generate.test -test.timeout 0 -test.run TestGenerated -cases $(N) -seed $(SEED) -first $(FIRST)
+
+e2e-live: # live repair of the real OpenCode: plugin and watch, every version, and the soak
+	go test -tags e2e -count=1 -timeout 300m -parallel 3 -v -run Live ./cmd/mend -everything -soak 1000 -sessions 50
 
 e2e-all: # the same with every damage on every version, more random ones, every bad hook and the soak
 	MEND_SWEEP=all go test -tags e2e -count=1 -timeout 30m -p 1 ./internal/opencode ./agent/opencode/database ./agent/opencode/render

@@ -169,7 +169,7 @@ func (b bench) undo(t *rapid.T, r mend.UndoRequest, want map[string]string) {
 	b.same(t, want)
 }
 
-// A healthy session is told so, and has nothing to repair.
+// A healthy session is reported as healthy, and has nothing to repair.
 func TestHealthy(t *testing.T) {
 	b := newBench(t)
 	healthy := b.snapshot(t)

@@ -48,7 +48,7 @@ func Named(heads []session.Head, name, dir string) (session.Head, error) {
 	case ".":
 		i := slices.IndexFunc(heads, Here(heads, dir))
 		if i < 0 {
-			return session.Head{}, fmt.Errorf("%w of %s", ErrNoSession, dir)
+			return session.Head{}, fmt.Errorf("%w in %s", ErrNoSession, dir)
 		}
 		return heads[i], nil
 	}

@@ -85,30 +85,34 @@ var repairRetries = [...]time.Duration{50 * time.Millisecond, 200 * time.Millise
 // returns the error of the last try. Its errors are those of
 // [Client.ProposeRepair] and [Client.Apply].
 func (c *Client) Repair(ctx context.Context, id string, r repair.Request) (entry string, result repair.Result, err error) {
-	return c.RepairIf(ctx, id, r, nil)
+	return c.RepairIf(ctx, session.Head{ID: id}, r, nil)
 }
 
 // RepairIf is [Client.Repair] of what is broken, with a condition: accept, if not nil, is called before a plan
 // is applied. If it returns an error, nothing is changed, and RepairIf returns that error.
-// After an interference accept is called again, with a new plan.
-func (c *Client) RepairIf(ctx context.Context, id string, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error) {
+// After an interference accept is called again, with a new plan. head is one of
+// [Client.Sessions], or has an ID alone and is looked up.
+func (c *Client) RepairIf(ctx context.Context, head session.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error) {
 	for _, wait := range repairRetries {
-		if entry, result, err = c.repair(ctx, id, r, accept); !isInterference(err) {
+		if entry, result, err = c.repair(ctx, head, r, accept); !isInterference(err) {
 			return entry, result, err
 		}
+		head = session.Head{ID: head.ID} // the other program may have changed it
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
 			return entry, result, err
 		}
 	}
-	return c.repair(ctx, id, r, accept)
+	return c.repair(ctx, head, r, accept)
 }
 
-func (c *Client) repair(ctx context.Context, id string, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
-	head, err := c.sessionByID(ctx, id)
-	if err != nil {
-		return "", repair.Result{}, err
+func (c *Client) repair(ctx context.Context, head session.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
+	if head.Ref == (session.Ref{}) {
+		var err error
+		if head, err = c.sessionByID(ctx, head.ID); err != nil {
+			return "", repair.Result{}, err
+		}
 	}
 	r = c.withOptions(r)
 	r.Unattended = true

@@ -156,6 +156,20 @@ func (c *Client) Session(ctx context.Context, id string) (session.Head, error) {
 	return session.Head{}, fmt.Errorf("%w: %q is ambiguous: it matches %s and %d more", ErrNoSession, id, fit[0].ID, len(fit)-1)
 }
 
+// SessionAt returns the session whose file is at path, without a list of all sessions. The error
+// wraps [ErrNoSession] if the store has none there.
+func (c *Client) SessionAt(ctx context.Context, path string) (session.Head, error) {
+	st, ok := c.store.(agent.PathFinder)
+	if !ok {
+		return session.Head{}, fmt.Errorf("%w at a path", ErrNoSession)
+	}
+	head, err := st.SessionAt(ctx, path)
+	if errors.Is(err, agent.ErrNoSession) {
+		err = fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	return head, err
+}
+
 // ProposeRepair plans the repair of one session. It reads only: a dry run ends here, and
 // [Client.Apply] carries the plan out. A healthy session has an empty plan. If an error
 // whose places only the provider can know was repaired before, it is repaired as with

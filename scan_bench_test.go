@@ -8,6 +8,7 @@ import (
 
 	"mend"
 	"mend/agent"
+	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/internal/bigstore"
 	"mend/repair"
@@ -20,15 +21,28 @@ func BenchmarkScanDatabase(b *testing.B)   { benchmarkScan(b, bigstore.Database,
 
 func BenchmarkScanDatabaseVaried(b *testing.B) { benchmarkScan(b, bigstore.Database, bigstore.Varied) }
 
+// BenchmarkScanTranscripts scans 100 transcripts of Claude Code, of 10 MB.
+func BenchmarkScanTranscripts(b *testing.B) {
+	dir := filepath.Join(b.TempDir(), ".claude")
+	if err := bigstore.Transcripts(dir, 100, 1); err != nil {
+		b.Fatal(err)
+	}
+	benchmarkScanOf(b, claude.Agent{}, dir)
+}
+
 // The diagnosis of every session of a store of 20,000 parts.
 func benchmarkScan(b *testing.B, write func(string, bigstore.Mix, int, uint64) error, mix bigstore.Mix) {
 	dir := b.TempDir()
 	if err := write(dir, mix, 20_000, 1); err != nil {
 		b.Fatal(err)
 	}
+	benchmarkScanOf(b, opencode.Agent{}, filepath.Join(dir, "opencode"))
+}
+
+func benchmarkScanOf(b *testing.B, a agent.Agent, store string) {
 	b.ReportAllocs()
 	for b.Loop() {
-		c, err := mend.Open(mend.Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(dir, "opencode"), Journal: b.TempDir(), Cache: b.TempDir()})
+		c, err := mend.Open(mend.Options{Agents: []agent.Agent{a}, Store: store, Journal: b.TempDir(), Cache: b.TempDir()})
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -74,7 +88,7 @@ func BenchmarkPreflight(b *testing.B) {
 			id, messages := nearest(b, c, heads, want)
 			b.Run(fmt.Sprintf("%s/%d messages", kind.name, messages), func(b *testing.B) {
 				for b.Loop() {
-					if entry, _, err := c.RepairIf(b.Context(), id, repair.Request{Force: true}, accept); entry != "" || err != nil {
+					if entry, _, err := c.RepairIf(b.Context(), session.Head{ID: id}, repair.Request{Force: true}, accept); entry != "" || err != nil {
 						b.Fatal(entry, err)
 					}
 				}

@@ -1,6 +1,7 @@
 package mend
 
 import (
+	"bytes"
 	"context"
 	"os"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 
 	"mend/agent"
 	"mend/agent/opencode"
+	"mend/internal/damage"
 	"mend/repair"
 	"mend/session"
 	"mend/testdata"
@@ -94,6 +96,9 @@ func newScanFixture(t *testing.T, fixture []byte) *scanFixture {
 	b.opt = Options{Agents: []agent.Agent{opencode.Agent{}}, Store: filepath.Join(b.dir, "opencode"), Journal: filepath.Join(t.TempDir(), "journal"), Cache: filepath.Join(t.TempDir(), "cache"), Version: "1"}
 	if err := os.MkdirAll(b.opt.Cache, 0o700); err != nil {
 		t.Fatal(err)
+	}
+	if db := filepath.Join(b.opt.Store, "opencode.db"); !bytes.Equal(fixture, testdata.OpenCode1153) {
+		damage.SQL(t, db)("update session set directory = ?", b.dir) // it must exist
 	}
 	return b
 }

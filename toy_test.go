@@ -97,7 +97,7 @@ func newToyCase(r session.Record) *toyCase {
 	c := &toyCase{record: r, lines: strings.Split(strings.TrimSuffix(string(r.Data), "\n"), "\n")}
 	for i, line := range c.lines {
 		if strings.TrimSpace(line) == "" {
-			c.findings.Add(repair.InUse, repair.Finding{Code: "blank", Ref: r.Ref, Which: fmt.Sprint(i), Class: repair.EmptyContentMessage, Severity: repair.Broken})
+			c.findings.Add(repair.InUse, repair.Finding{Code: "blank", Ref: r.Ref, Detail: fmt.Sprint(i), Class: repair.EmptyContentMessage, Severity: repair.Broken})
 		}
 	}
 	return c
@@ -112,13 +112,13 @@ func (c *toyCase) Draft() repair.Draft {
 }
 
 func (c *toyCase) Describe(f repair.Finding) repair.Diagnosis {
-	return repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Message: f.Which, Why: "The message is blank."}
+	return repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Message: f.Detail, Why: "The message is blank."}
 }
 
 func (c *toyCase) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) {
 	return []repair.Fix{{Text: "It becomes a placeholder.", Alike: true, Edit: func(d repair.Draft) error {
 		var i int
-		_, err := fmt.Sscan(f.Which, &i)
+		_, err := fmt.Sscan(f.Detail, &i)
 		d.(*toyDraft).lines[i] = "(nothing)"
 		return err
 	}}}, nil
@@ -286,7 +286,7 @@ func TestToyAgent(t *testing.T) {
 	}
 }
 
-// A repair of the agent that is cut is finished or taken back.
+// An interrupted repair of the agent is completed or rolled back.
 func TestToyAgentCrash(t *testing.T) {
 	for _, after := range []bool{false, true} {
 		dir, file := toyFolder(t)

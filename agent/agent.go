@@ -39,6 +39,8 @@ var (
 	ErrNoStore = errors.New("no session store found")
 	// ErrLayout says that no layout has that name.
 	ErrLayout = errors.New("no such layout")
+	// ErrNoSession says that no session is at a path.
+	ErrNoSession = errors.New("no session of this store")
 )
 
 // An ErrorParser is an Agent that recognises errors of the model APIs that it uses, and
@@ -99,6 +101,13 @@ type Examination struct {
 	Stamp       session.Stamp // of the records
 	From, Until time.Time     // the next prompt has the same position among the messages
 	Idle        bool          // valid only while no process has the store open
+}
+
+// A PathFinder is a Store that finds a session by the path of its file, without a list of all.
+type PathFinder interface {
+	// SessionAt returns the session whose file is at path. The error wraps
+	// [ErrNoSession] if there is none in this store.
+	SessionAt(ctx context.Context, path string) (session.Head, error)
 }
 
 // An Orphaner is a Store that can hold records of no session.

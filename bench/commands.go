@@ -20,7 +20,7 @@ type bench struct {
 // table measures the commands and tells the rows.
 func (l *lab) table(parts, rounds int) (*table, error) {
 	b := bench{lab: l}
-	for _, add := range []func(int) error{b.trees, b.databases, b.varied, b.firstFinding, b.journals, b.small, b.strips, b.rewrites} {
+	for _, add := range []func(int) error{b.trees, b.databases, b.varied, b.transcripts, b.firstFinding, b.journals, b.small, b.strips, b.rewrites} {
 		if err := add(parts); err != nil {
 			return nil, err
 		}
@@ -73,6 +73,22 @@ func (b *bench) trees(parts int) error {
 		b.all[readCold].lacks, b.all[scanCold].lacks = why, why
 	}
 	return b.warm(againTree, changedTree)
+}
+
+// transcripts are sessions of Claude Code, one for each ten parts of the other stores.
+func (b *bench) transcripts(parts int) error {
+	dir := b.path(fmt.Sprintf("transcripts-%d", parts/10))
+	if err := b.once(dir, b.path("make"), "transcripts", fmt.Sprint(parts/10)); err != nil {
+		return err
+	}
+	root := filepath.Join(dir, ".claude")
+	read := []string{b.path("readall"), root, "2", "lines"}
+	scan := []string{b.path("mend"), "--store", root, "scan"}
+	b.all[readTranscripts] = command{args: read, before: once(read)}
+	b.all[statTranscripts] = command{args: []string{b.path("readall"), root, "2", "stat"}}
+	b.all[scanTranscripts] = command{args: scan}
+	b.all[againTranscripts] = command{args: scan, cache: b.path("cache-transcripts")}
+	return b.warm(againTranscripts)
 }
 
 // once runs a command without measuring it, so that what it reads is in the cache.
@@ -231,7 +247,7 @@ func (b *bench) rewrites(int) error {
 	return nil
 }
 
-// writing is a command on a store that is made anew each time, with a journal in
+// writing is a command on a store that is made for each run, with a journal in
 // which nothing of that store is yet.
 func (b *bench) writing(reset func() error, args []string) command {
 	state := b.path("state-writing")

@@ -101,7 +101,7 @@ func (l *lab) once(dir, program string, args ...string) error {
 	return os.Rename(making, dir)
 }
 
-// copyOf is a store of its own for what writes, and a function that makes it anew.
+// copyOf is a separate store for commands that write, and a function that restores it.
 func (l *lab) copyOf(s store, name string) (store, func() error) {
 	dir := l.path(name)
 	return store{filepath.Join(dir, "opencode"), s.session}, func() error {

@@ -24,6 +24,10 @@ const (
 	scanVariedTree
 	bunVariedDB
 	scanVariedDB
+	readTranscripts
+	statTranscripts
+	scanTranscripts
+	againTranscripts
 	first
 	status
 	logFew
@@ -71,6 +75,9 @@ var rows = []row{
 	{"full scan of a varied database", "bun:sqlite with JSON.parse ÷ mend", scanVariedDB, bunVariedDB, gain, 1.5, ""},
 	{"memory of a scan of a varied tree", "peak", scanVariedTree, nothing, memory, 50, ""},
 	{"memory of a scan of a varied database", "peak", scanVariedDB, nothing, memory, 50, ""},
+	{"full scan of transcripts of Claude Code", "÷ C: read all and look for newlines, 2 threads", scanTranscripts, readTranscripts, ratio, 5, ""},
+	{"scan the transcripts again, nothing changed", "beyond twice C: stat all, 2 threads", againTranscripts, statTranscripts, over, 20, ""},
+	{"memory of a scan of transcripts", "peak", scanTranscripts, nothing, memory, 66, ""},
 	{"first finding, three times the parts", "share of the scan", first, first, share, 2, whyFirst},
 	{"strip thinking from a session of 500 messages", "÷ C: read, journal, fsync, unlink, syncfs", strip, stripFloor, ratio, 1.3, whyProof},
 	{"strip thinking from a session of 500 messages", "upstream's way on bun ÷ mend", strip, stripBun, gain, 1, whyProof},

@@ -41,7 +41,7 @@ func (l *lab) shapes(rounds int) (all []grown, err error) {
 	return all, nil
 }
 
-// shape measures the steps on one session, whose repair is taken back each time.
+// shape measures the steps on one session, whose repair is undone each time.
 func (l *lab) shape(kind, name string, n, rounds int) (bytes int64, costs [len(steps)]cost, err error) {
 	dir := l.path("grown-" + kind + "-" + strings.NewReplacer(" ", "-", ",", "").Replace(name) + fmt.Sprint("-", n))
 	if err := l.once(dir, l.path("make"), "grown-"+kind, name, fmt.Sprint(n)); err != nil {

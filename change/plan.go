@@ -28,7 +28,7 @@ type Cause struct {
 	Text      string    `json:"text,omitempty"`      // the API error
 	Entries   []uint64  `json:"of,omitempty"`        // numbers of the entries that an undo, redo or decision is about
 	Partial   bool      `json:"partial,omitempty"`   // an undo of some records only: Entries do not count as undone
-	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and how it is fixed, in words
+	Diagnoses []string  `json:"diagnoses,omitempty"` // what was wrong and how it is fixed, in words, each once
 
 	Live     bool      `json:"live,omitempty"`     // it was made for a running agent
 	Title    string    `json:"title,omitempty"`    // of the session; "" in the entries of older versions

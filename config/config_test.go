@@ -3,6 +3,7 @@ package config
 import (
 	"os"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -35,13 +36,16 @@ func TestDefaults(t *testing.T) {
 		"recoverInvalidToolCall": true, "recoverInvalidFile": true, "recoverFirstPromptMissing": true,
 		"recoverThinkingSignature": true, "recoverEncryptedReasoning": true,
 		"explainThinkingBlockModified": true, "explainAssistantPrefillUnsupported": true,
-		"trimOverflow": false,
-		"timeoutMs":    5000, "lookBackHours": 24, "retentionDays": 0,
+		"hooks": "recovery", "trimOverflow": false, "writeGuard": false, "explainToolErrors": false,
+		"watchSubagents": false, "stuckAfter": 120, "stuckAction": "notify",
+		"modelFallback": false, "fallbackModels": []string{}, "agentFallbackModels": map[string][]string{},
+		"fallbackErrors": []int{429, 500, 502, 503, 504, 529}, "fallbackAttempts": 3, "fallbackCooldownSeconds": 60, "fallbackSilenceSeconds": 120, "fallbackRestore": false,
+		"timeoutMs": 5000, "lookBackHours": 24, "retentionDays": 0,
 	}
 	got := map[string]any{}
 	for _, s := range c.Settings() {
 		got[s.Key] = s.Value
-		if s.Origin != Default || s.Description == "" || s.Default != s.Value || s.Want == "" {
+		if s.Origin != Default || s.Description == "" || !reflect.DeepEqual(s.Default, s.Value) || s.Want == "" {
 			t.Errorf("%s: origin %s, about %q", s.Key, s.Origin, s.Description)
 		}
 	}
@@ -114,6 +118,21 @@ func TestErrors(t *testing.T) {
 		{file: `{"debug": true`, want: `config.json`},
 		{file: ``, want: `config.json`},
 		{file: strings.Repeat(" ", maxFile+1), want: "longer than"},
+		{file: `{"experimental": {"auto_resum": true}}`, want: `unknown key "experimental.auto_resum"`},
+		{file: `{"experimental": true}`, want: `unknown key "experimental"`},
+		{file: `{"experimental": {"auto_resume": 1}}`, want: `key "experimental.auto_resume": key "autoResume": want true or false, got 1`},
+		{file: `{"disabled_hooks": "session-recovery"}`, want: "want a list of names"},
+		{file: `{"disabled_hooks": [1]}`, want: "want a list of names"},
+		{file: `{"hooks": "some"}`, want: `want recovery or all, got "some"`},
+		{file: `{"fallbackModels": "a/b"}`, want: `key "fallbackModels": want a list of models`},
+		{file: `{"fallbackModels": ["gpt"]}`, want: `got "gpt"`},
+		{file: `{"fallbackModels": null}`, want: `got null`},
+		{file: `{"agentFallbackModels": ["a/b"]}`, want: `want an object with a list of models for each agent`},
+		{file: `{"agentFallbackModels": {"build": ["/b"]}}`, want: `got "/b"`},
+		{file: `{"fallbackErrors": [99]}`, want: `want a list of whole numbers from 100 to 599, got 99`},
+		{file: `{"agents": {"build": {"fallback_models": [1]}}}`, want: `key "agents.build.fallback_models": want the name of a model, got 1`},
+		{file: `{"runtime_fallback": {"retries": 1}}`, want: `unknown key "runtime_fallback.retries"`},
+		{set: "fallbackErrors=many", want: `key "fallbackErrors": want a list of whole numbers`},
 		{env: "perhaps", want: `reading $MEND_DEBUG: key "debug": want true or false, got perhaps`},
 		{env: " ", want: `got  `},
 		{set: "debug", want: `setting "debug": want KEY=VALUE`},
@@ -139,8 +158,82 @@ func TestErrors(t *testing.T) {
 	}
 }
 
+// allBut returns the settings that differ from the defaults with all hooks but one.
+func allBut(setting string) map[string]any {
+	all := map[string]any{"hooks": "all"}
+	for _, name := range Switches() {
+		if name != setting {
+			all[name] = true
+		}
+	}
+	return all
+}
+
+// The keys of oh-my-opencode set the settings of the same meaning, with a note.
+func TestAliases(t *testing.T) {
+	for _, c := range []struct {
+		name, file string
+		set        []string
+		want       map[string]any
+		note       string
+	}{
+		{name: "nested", file: `{"experimental": {"auto_resume": true}}`, want: map[string]any{"autoResume": true}, note: "experimental.auto_resume of oh-my-opencode sets autoResume"},
+		{name: "dotted", file: `{"experimental.auto_resume": true}`, want: map[string]any{"autoResume": true}, note: "sets autoResume"},
+		{name: "flag", set: []string{"experimental.auto_resume=true"}, want: map[string]any{"autoResume": true}, note: "sets autoResume"},
+		{name: "placeholder", file: `{"emptyMessagePlaceholder": "[gone]"}`, want: map[string]any{"placeholderText": "[gone]"}, note: "sets placeholderText"},
+		{name: "own name first", file: `{"placeholderText": "[own]", "emptyMessagePlaceholder": "[gone]"}`, want: map[string]any{"placeholderText": "[own]"}, note: "sets placeholderText"},
+		{name: "truncation", file: `{"experimental": {"aggressive_truncation": true}}`, want: map[string]any{"trimOverflow": true}, note: "sets trimOverflow"},
+		{name: "no counterpart", file: `{"experimental": {"preemptive_compaction": true}}`, want: map[string]any{}, note: "experimental.preemptive_compaction of oh-my-opencode has no effect"},
+		{name: "disabled", file: `{"disabled_hooks": ["session-recovery"]}`, want: map[string]any{"enabled": false}, note: `with "session-recovery" sets enabled=false`},
+		{name: "disabled by flag", set: []string{"disabled_hooks=session-recovery"}, want: map[string]any{"enabled": false}, note: "enabled=false"},
+		{name: "another hook", file: `{"disabled_hooks": ["comment-checker"]}`, want: map[string]any{}, note: `no hook "comment-checker"`},
+		{name: "all but one", file: `{"hooks": "all", "disabled_hooks": ["anthropic-context-window-limit-recovery"]}`, want: allBut("trimOverflow"), note: "trimOverflow=false"},
+		{name: "all", file: `{"hooks": "all"}`, want: allBut("")},
+		{name: "all but one by its own name", file: `{"hooks": "all", "trimOverflow": false}`, want: allBut("trimOverflow")},
+		{name: "models turn the fallback on", file: `{"fallbackModels": ["a/b", "c/d/e(high)"]}`, want: map[string]any{"fallbackModels": []string{"a/b", "c/d/e(high)"}, "modelFallback": true}},
+		{name: "models, but off", file: `{"fallbackModels": ["a/b"], "modelFallback": false}`, want: map[string]any{"fallbackModels": []string{"a/b"}}},
+		{name: "models by flag", set: []string{"fallbackModels=a/b,c/d", `agentFallbackModels={"plan": ["e/f"]}`, "fallbackErrors=429, 503"}, want: map[string]any{
+			"fallbackModels": []string{"a/b", "c/d"}, "agentFallbackModels": map[string][]string{"plan": {"e/f"}}, "fallbackErrors": []int{429, 503}, "modelFallback": true,
+		}},
+		{name: "a later list replaces the whole list", file: `{"fallbackModels": ["a/b", "c/d"], "modelFallback": false}`, set: []string{"fallbackModels=e/f"}, want: map[string]any{"fallbackModels": []string{"e/f"}}},
+		{name: "runtime fallback", file: `{"runtime_fallback": {"enabled": true, "retry_on_errors": [400, 429], "max_fallback_attempts": 5, "cooldown_seconds": 15, "timeout_seconds": 10, "notify_on_fallback": true, "restore_primary_after_cooldown": true}}`, want: map[string]any{
+			"modelFallback": true, "fallbackErrors": []int{400, 429}, "fallbackAttempts": 5, "fallbackCooldownSeconds": 15, "fallbackSilenceSeconds": 10, "fallbackRestore": true,
+		}, note: "runtime_fallback.retry_on_errors of oh-my-opencode sets fallbackErrors"},
+		{name: "runtime fallback by flag", set: []string{"runtime_fallback.retry_on_errors=[429]"}, want: map[string]any{"fallbackErrors": []int{429}}, note: "sets fallbackErrors"},
+		{name: "runtime fallback as a switch", file: `{"runtime_fallback": true}`, want: map[string]any{"modelFallback": true}, note: "runtime_fallback of oh-my-opencode sets modelFallback"},
+		{name: "models of agents", file: `{"agents": {"build": {"model": "x/y", "fallback_models": ["a/b", {"model": "c/d", "variant": "high"}]}, "plan": {"fallback_models": "e/f"}}}`, want: map[string]any{
+			"agentFallbackModels": map[string][]string{"build": {"a/b", "c/d(high)"}, "plan": {"e/f"}}, "modelFallback": true,
+		}, note: "sets agentFallbackModels"},
+		{name: "fallback disabled", file: `{"fallbackModels": ["a/b"], "disabled_hooks": ["runtime-fallback"]}`, want: map[string]any{"fallbackModels": []string{"a/b"}}, note: "modelFallback=false"},
+		{name: "recovery again", file: `{"hooks": "all"}`, set: []string{"hooks=recovery"}, want: map[string]any{}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			path := "none"
+			if c.file != "" {
+				path = writeFile(t, c.file)
+			}
+			got, err := Load(path, noEnv, c.set)
+			if err != nil {
+				t.Fatal(err)
+			}
+			changed := map[string]any{}
+			for _, s := range got.Settings() {
+				if !reflect.DeepEqual(s.Value, s.Default) {
+					changed[s.Key] = s.Value
+				}
+			}
+			if diff := cmp.Diff(c.want, changed); diff != "" {
+				t.Errorf("settings (-want +got):\n%s", diff)
+			}
+			if notes := strings.Join(got.Notes(), "\n"); !strings.Contains(notes, c.note) || c.note == "" && notes != "" {
+				t.Errorf("notes %q, want %q", notes, c.note)
+			}
+		})
+	}
+}
+
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{`{}`, `{"debug":true,}`, `{"maxRetries":1} // x`, `{"a":[{"b":null}]}`, "\xff"} {
+	for _, text := range []string{`{}`, `{"debug":true,}`, `{"maxRetries":1} // x`, `{"a":[{"b":null}]}`, `{"experimental":{"auto_resume":true},"disabled_hooks":["x"]}`, "\xff"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {

@@ -46,7 +46,7 @@ func TestDocs(t *testing.T) {
 	var page strings.Builder
 	page.WriteString(docsHead)
 	for _, s := range c.Settings() {
-		fmt.Fprintf(&page, "| `%s` | %s | %s | `%v` | `%s` |\n", s.Key, s.Description, s.Want, s.Default, s.Env)
+		fmt.Fprintf(&page, "| `%s` | %s | %s | `%s` | `%s` |\n", s.Key, s.Description, s.Want, Text(s.Default), s.Env)
 	}
 	page.WriteString(docsTail)
 	if *update {

@@ -2,6 +2,7 @@ package config
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -46,7 +47,7 @@ func Load(path string, lookup func(string) (string, bool), assignments []string)
 			return c, err
 		}
 	}
-	return c, nil
+	return c, c.applyHooks()
 }
 
 func (c *Config) readFile(path string) error {
@@ -78,19 +79,35 @@ func (c *Config) parse(data []byte) error {
 	if err := json.Unmarshal(standard, &members); err != nil {
 		return fmt.Errorf("want one object: %w", err)
 	}
+	if err := c.takeAliases("", members); err != nil { // a setting of the same meaning takes precedence
+		return err
+	}
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		k, err := c.find(name)
 		if err != nil {
 			return err
 		}
-		if err := json.Unmarshal(members[name], k.field); err != nil || members[name].Kind() == 'n' {
-			return k.typeError(string(members[name]))
-		}
-		if err := c.validate(k, File); err != nil {
+		if err := c.setJSON(k, members[name], File); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// setJSON sets a setting to a JSON value.
+func (c *Config) setJSON(k setting, value jsontext.Value, origin Origin) error {
+	switch v := k.field.(type) { // else the value would be merged into the one before
+	case *[]int:
+		*v = nil
+	case *[]string:
+		*v = nil
+	case *map[string][]string:
+		*v = nil
+	}
+	if err := json.Unmarshal(value, k.field); err != nil || value.Kind() == 'n' {
+		return k.typeError(string(value))
+	}
+	return c.validate(k, origin)
 }
 
 // maxDepth is the maximum nesting of objects and lists, the same as in a session's
@@ -130,8 +147,22 @@ func nestingDepth(data []byte) (most int) {
 	return most
 }
 
-// assign parses text and sets the key.
+// assign parses text and sets the key, which may be an alias.
 func (c *Config) assign(name, text string, origin Origin) error {
+	if name == disabledHooks {
+		hooks, err := json.Marshal(strings.Split(text, ","))
+		if err != nil {
+			return err
+		}
+		return c.disableHooks(hooks, origin)
+	}
+	if a, ok := findAlias(name); ok {
+		if a.setting == "" {
+			return c.setAlias(name, nil, origin)
+		}
+		c.note("%s of oh-my-opencode sets %s", name, a.setting)
+		name = a.setting
+	}
 	k, err := c.find(name)
 	if err != nil {
 		return err
@@ -143,11 +174,30 @@ func (c *Config) assign(name, text string, origin Origin) error {
 		*v, err = strconv.Atoi(text)
 	case *string:
 		*v = text
+	default:
+		return c.setJSON(k, listJSON(k, text), origin)
 	}
 	if err != nil {
 		return k.typeError(text)
 	}
 	return c.validate(k, origin)
+}
+
+// listJSON returns the JSON value of a list or an object in the environment or on the
+// command line: JSON, or for a list its values with commas between them.
+func listJSON(k setting, text string) jsontext.Value {
+	if text = strings.TrimSpace(text); text == "" || text[0] == '[' || text[0] == '{' {
+		return jsontext.Value(cmp.Or(text, "[]"))
+	}
+	values := strings.Split(text, ",")
+	if _, ok := k.field.(*[]int); ok {
+		return jsontext.Value("[" + strings.Join(values, ",") + "]")
+	}
+	data, err := json.Marshal(values)
+	if err != nil {
+		return jsontext.Value(text) // not valid UTF-8: the error comes when it is read
+	}
+	return data
 }
 
 // validate checks the value of a setting and records its origin.
@@ -157,9 +207,32 @@ func (c *Config) validate(k setting, origin Origin) error {
 		if *v < k.min || *v > k.max {
 			return k.typeError(strconv.Itoa(*v))
 		}
+	case *[]int:
+		if bad := slices.IndexFunc(*v, func(n int) bool { return n < k.min || n > k.max }); bad >= 0 {
+			return k.typeError(strconv.Itoa((*v)[bad]))
+		}
+	case *[]string:
+		return c.validateModels(k, *v, origin)
+	case *map[string][]string:
+		for _, agent := range slices.Sorted(maps.Keys(*v)) {
+			if err := c.validateModels(k, (*v)[agent], origin); err != nil {
+				return err
+			}
+		}
 	case *string:
 		if allowed := choices[k.name]; strings.TrimSpace(*v) == "" || allowed != nil && !slices.Contains(allowed, *v) {
 			return k.typeError(strconv.Quote(*v))
+		}
+	}
+	c.origin[k.name] = origin
+	return nil
+}
+
+// validateModels checks the names of models and records the origin of the setting.
+func (c *Config) validateModels(k setting, models []string, origin Origin) error {
+	for _, m := range models {
+		if provider, model, ok := strings.Cut(m, "/"); !ok || strings.TrimSpace(provider) == "" || strings.TrimSpace(model) == "" || strings.HasPrefix(model, "(") {
+			return k.typeError(strconv.Quote(m))
 		}
 	}
 	c.origin[k.name] = origin
@@ -176,6 +249,12 @@ func (k setting) want() string {
 			return strings.Join(allowed, " or ")
 		}
 		return "a text that is not blank"
+	case *[]int:
+		return fmt.Sprintf("a list of whole numbers from %d to %d", k.min, k.max)
+	case *[]string:
+		return "a list of models such as \"anthropic/claude-opus-4-5\""
+	case *map[string][]string:
+		return "an object with a list of models for each agent"
 	}
 	return "true or false"
 }
@@ -203,6 +282,9 @@ func (c *Config) find(name string) (setting, error) {
 		return levenshtein.ComputeDistance(strings.ToLower(k.name), strings.ToLower(name))
 	}
 	nearest := slices.MinFunc(all, func(a, b setting) int { return distance(a) - distance(b) })
+	if distance(nearest) > 2*len(name)/3 {
+		return setting{}, fmt.Errorf("unknown key %q", name)
+	}
 	return setting{}, fmt.Errorf("unknown key %q; the nearest is %q", name, nearest.name)
 }
 

@@ -202,21 +202,7 @@ func (tx *transaction) removeDir(d *safedir.Dir, name string) (gone bool, err er
 // removeEmptyDirs removes our folder p and its parents up to .mend itself, as far as they
 // are empty.
 func (tx *transaction) removeEmptyDirs(p string) error {
-	for ; p != "."; p = path.Dir(p) {
-		d, err := tx.root.Sub(path.Dir(p))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		gone, err := tx.removeDir(d, path.Base(p))
-		d.Close()
-		if err != nil || !gone {
-			return err
-		}
-	}
-	return nil
+	return safedir.RemoveEmpty(tx.root, p, tx.removeDir)
 }
 
 // removeStage removes what a failed Prepare made.

@@ -1,9 +1,6 @@
 package fsstore
 
 import (
-	"fmt"
-	"path/filepath"
-
 	"mend/change"
 	"mend/internal/safedir"
 	"mend/session"
@@ -54,32 +51,15 @@ func New(root string, layout Layout, o Options) (*Store, error) {
 	if o.MaxRecord <= 0 {
 		o.MaxRecord = session.MaxText
 	}
-	canonical, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return nil, fmt.Errorf("opening store: %w", err)
-	}
-	s := &Store{id: change.StoreID{Kind: "json", Root: canonical}, layout: layout, opt: o}
-	d, err := s.OpenRoot()
+	canonical, e, err := safedir.Identify(root)
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	e, err := d.Stat(".")
-	if err != nil {
-		return nil, fmt.Errorf("opening store: %w", err)
-	}
-	s.id.Dev, s.id.Ino = e.Dev, e.Ino
-	return s, nil
+	return &Store{id: change.StoreID{Kind: "json", Root: canonical, Dev: e.Dev, Ino: e.Ino}, layout: layout, opt: o}, nil
 }
 
 // OpenRoot opens the root of the tree.
-func (s *Store) OpenRoot() (*safedir.Dir, error) {
-	d, err := safedir.Open(s.id.Root)
-	if err != nil {
-		return nil, fmt.Errorf("opening store: %w", err)
-	}
-	return d, nil
-}
+func (s *Store) OpenRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
 
 // ID identifies the store by the canonical path of its root.
 func (s *Store) ID() change.StoreID { return s.id }

@@ -96,7 +96,7 @@ type codec struct {
 func newCodec() *codec {
 	return &codec{
 		enc: sync.OnceValues(func() (*zstd.Encoder, error) {
-			return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(chunkSize))
+			return zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithWindowSize(chunkSize), zstd.WithLowerEncoderMem(true))
 		}),
 		dec: sync.OnceValues(func() (*zstd.Decoder, error) {
 			return zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderMaxMemory(chunkSize), zstd.WithDecoderMaxWindow(chunkSize))

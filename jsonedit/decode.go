@@ -39,11 +39,13 @@ func TooDeep(data []byte) bool {
 // CheckObject returns nil if data is one JSON object with nothing but white space
 // around it, else an error that says what data is instead, or at which byte it is wrong.
 func CheckObject(data []byte) error {
-	if Parse(data).Kind() == '{' {
-		return nil
-	}
 	if len(data) > math.MaxInt32 {
 		return errors.New("longer than 2 GB")
+	}
+	if i := skipWhite(data, 0); i < len(data) && data[i] == '{' {
+		if end := skipObject(data, i, 1); end >= 0 && skipWhite(data, end) == len(data) {
+			return nil
+		}
 	}
 	d := newDecoder(data)
 	tok, err := d.ReadToken()
@@ -69,6 +71,25 @@ func CheckObject(data []byte) error {
 		return fmt.Errorf("more text behind the object, at byte %d", d.InputOffset())
 	}
 	return nil
+}
+
+// First returns the JSON value with which data begins, behind white space, and where it ends. If
+// there is none it returns nil, and where it saw that.
+func First(data []byte) (value []byte, end int) {
+	start := skipWhite(data, 0)
+	if end := skipValue(data, start, 0); end >= 0 {
+		return data[start:end:end], end
+	}
+	d := newDecoder(data)
+	value, err := d.ReadValue()
+	var bad *jsontext.SyntacticError
+	switch {
+	case err == nil:
+		return value, int(d.InputOffset())
+	case errors.As(err, &bad):
+		return nil, int(bad.ByteOffset)
+	}
+	return nil, len(data)
 }
 
 var errNotObject = errors.New("not a JSON object")

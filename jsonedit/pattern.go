@@ -1,5 +1,7 @@
 package jsonedit
 
+import "bytes"
+
 // A Pattern says what a JSON value may be. It matches a text in one pass, which pays where
 // many texts are read and nearly all of them match. It may not match an unusual spelling,
 // such as one with escapes in names.
@@ -9,6 +11,8 @@ type Pattern struct {
 	// Fields are those that an object may have, each once, in any order, and no others;
 	// nil for what is no object, or for any.
 	Fields []PatternField
+	// Open says that the object may have other fields, too.
+	Open bool
 	// By is the member whose text, without quotes, selects one of Cases, whose fields the
 	// object may have, too. It is "" for an object without cases.
 	By    string
@@ -16,6 +20,8 @@ type Pattern struct {
 	// Elements is the pattern of every element of a list, Values that of every member of
 	// an object with names of any kind; nil for what is neither.
 	Elements, Values *Pattern
+	// OrText says that the value may be a string instead of a list.
+	OrText bool
 }
 
 // A PatternField is a member that an object of a [Pattern] may have.
@@ -55,6 +61,8 @@ func (r *patternReader) value(p *Pattern, i, depth int) (end int) {
 		end = r.each(p.Elements, i, depth+1)
 	case p.Values != nil && r.data[i] == '{':
 		end = r.each(p.Values, i, depth+1)
+	case p.OrText && r.data[i] == '"':
+		end = skipString(r.data, i+1)
 	case p.Elements != nil || p.Values != nil || p.Fields != nil || p.By != "":
 		return -1
 	default:
@@ -85,23 +93,19 @@ func (r *patternReader) object(p *Pattern, i, depth int) int {
 	next := 0 // in the fields: most objects have them in one order
 	for i < len(r.data) && r.data[i] == '"' {
 		k := findField(fields, r.data[i+1:], next)
-		if k < 0 || seen>>k&1 == 1 {
+		switch {
+		case k < 0 && p.Open:
+			i = r.other(i, depth)
+		case k < 0 || seen>>k&1 == 1:
+			return -1
+		default:
+			i = r.field(&fields[k], i, depth)
+			seen |= 1 << k
+			next = k + 1
+		}
+		if i < 0 {
 			return -1
 		}
-		m := &fields[k]
-		if i = r.colon(i + len(m.Name) + len(`""`)); i < 0 {
-			return -1
-		}
-		start := i
-		if i = r.value(m.Pattern, i, depth); i < 0 {
-			return -1
-		}
-		if m.Capture > 0 {
-			r.captured |= 1 << m.Capture
-			r.texts[m.Capture] = r.data[start:i:i]
-		}
-		seen |= 1 << k
-		next = k + 1
 		var closed bool
 		if i, closed = skipComma(r.data, i, '}'); closed {
 			return whole(fields, seen, i)
@@ -111,6 +115,34 @@ func (r *patternReader) object(p *Pattern, i, depth int) int {
 		}
 	}
 	return -1
+}
+
+// field returns where the member of an object ends that begins at byte i with the name of the
+// field.
+func (r *patternReader) field(m *PatternField, i, depth int) int {
+	start := r.colon(i + len(m.Name) + len(`""`))
+	if start < 0 {
+		return -1
+	}
+	end := r.value(m.Pattern, start, depth)
+	if end >= 0 && m.Capture > 0 {
+		r.captured |= 1 << m.Capture
+		r.texts[m.Capture] = r.data[start:end:end]
+	}
+	return end
+}
+
+// other returns where the member of an object ends that begins at byte i with another name. A name
+// with an escape may be that of a field.
+func (r *patternReader) other(i, depth int) int {
+	end := skipString(r.data, i+1)
+	if end < 0 || bytes.IndexByte(r.data[i:end], '\\') >= 0 {
+		return -1
+	}
+	if i = r.colon(end); i < 0 {
+		return -1
+	}
+	return skipValue(r.data, i, depth)
 }
 
 // text returns the text of the first member of that name of the object that begins at byte

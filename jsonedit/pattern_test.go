@@ -28,8 +28,22 @@ func FuzzPattern(f *testing.F) {
 	nested := &Pattern{By: "s", Cases: map[string][]PatternField{
 		"": {{Name: "s", Pattern: some}, {Name: "n", Pattern: &Pattern{Elements: some}}}, "x": {{Name: "s", Pattern: some}, {Name: "o", Pattern: &Pattern{Values: some}}},
 	}}
+	open := &Pattern{Open: true, Fields: []PatternField{
+		{Name: "n", Pattern: some, Capture: 1},
+		{Name: "s", Pattern: &Pattern{OrText: true, Elements: some}, Capture: 2},
+	}}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var texts [5][]byte
+		if had, ok := open.Match(data, texts[:]); ok {
+			for i, name := range []string{1: "n", 2: "s"} {
+				if v := Parse(data).Get(name); name != "" && (had>>i&1 == 1) != (v.Kind() != 0) || had>>i&1 == 1 && !bytes.Equal(v.Raw(), texts[i]) {
+					t.Errorf("Match(%q) has %q for %s, want %q", data, texts[i], name, v.Raw())
+				}
+			}
+			if Parse(data).Kind() != '{' {
+				t.Errorf("Match(%q) accepts what is not an object", data)
+			}
+		}
 		if _, ok := nested.Match(data, texts[:]); ok && Parse(data).Kind() != '{' {
 			t.Errorf("Match(%q) accepts what is not an object", data)
 		}
@@ -89,6 +103,9 @@ func TestPattern(t *testing.T) {
 			"x": {{Name: "is", Pattern: text}, {Name: "y", Pattern: text, Required: true, Capture: 4}}, "z": {{Name: "is", Pattern: text}},
 		}}},
 	}}
+	pattern.Fields = append(pattern.Fields, PatternField{Name: "open", Pattern: &Pattern{Open: true, Fields: []PatternField{
+		{Name: "b", Pattern: &Pattern{OrText: true, Elements: text}, Capture: 4},
+	}}})
 	rows := []struct {
 		data string
 		had  uint64
@@ -118,6 +135,15 @@ func TestPattern(t *testing.T) {
 		{`{"a":"x","u":{"is":0}}`, 0, false},
 		{`{"a":"x","u":{"is":[]}}`, 0, false},
 		{`{"a":"x","u":{"is":"z","is":"x","y":""}}`, 0, false},
+		{`{"a":"x","open":{}}`, 1 << 1, true},
+		{`{"a":"x","open":{"b":"y","c":[1],"d":"z"}}`, 1<<1 | 1<<4, true},
+		{`{"a":"x","open":{"c":1,"b":["y",""]}}`, 1<<1 | 1<<4, true},
+		{`{"a":"x","open":{"b":["y",1]}}`, 0, false},
+		{`{"a":"x","open":{"b":1}}`, 0, false},
+		{`{"a":"x","open":{"b":"y","b":"y"}}`, 0, false},
+		{`{"a":"x","open":{"\u0062":"y"}}`, 0, false},
+		{`{"a":"x","open":{"c":01}}`, 0, false},
+		{`{"a":"x","open":{"c"}}`, 0, false},
 		{`{}`, 0, false},
 		{`{"a":1}`, 0, false},
 		{`{"a":"x","a":"x"}`, 0, false},

@@ -2,7 +2,9 @@ package jsonedit
 
 import (
 	"bytes"
+	"encoding/binary"
 	"math"
+	"math/bits"
 	"slices"
 	"sync"
 )
@@ -152,6 +154,14 @@ func skipValue(data []byte, i, depth int) int {
 // skipString skips the rest of a string, after its first quote.
 func skipString(data []byte, i int) int {
 	for i < len(data) {
+		if i+8 <= len(data) {
+			special := specials(binary.LittleEndian.Uint64(data[i:]))
+			if special == 0 {
+				i += 8
+				continue
+			}
+			i += bits.TrailingZeros64(special) / 8
+		}
 		switch c := data[i]; {
 		case c == '"':
 			return i + 1
@@ -168,6 +178,15 @@ func skipString(data []byte, i int) int {
 		}
 	}
 	return -1
+}
+
+// specials returns eight bytes of which the lowest one that is not 0 is at the place of the
+// lowest byte of a string that is a quote, a backslash or a control character; 0 if there is
+// none.
+func specials(b uint64) uint64 {
+	const ones, high = 0x0101010101010101, 0x8080808080808080
+	quote, backslash := b^(ones*'"'), b^(ones*'\\')
+	return ((quote-ones)&^quote | (backslash-ones)&^backslash | (b-ones*' ')&^b) & high
 }
 
 // isShortEscape is true for characters that make an escape with a backslash before them.

@@ -46,7 +46,7 @@ func decodeFields(text []byte) ([]field, bool) {
 }
 
 // FuzzScan compares the scanner with the library: what the scanner accepts the library
-// accepts as well, with the same members.
+// accepts as well, with the same members. What CheckObject accepts both libraries accept.
 func FuzzScan(f *testing.F) {
 	for _, seed := range []string{
 		`{}`, ` { } `, `{"a":1}`, `{"a":1,"a":2}`, `{"a":"b\"\\\u00e9\n","c":[1,-2.5e+3,[],{}],"d":{"e":null}}`,
@@ -58,6 +58,10 @@ func FuzzScan(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
+		_, isObject := decodeFields(data)
+		if accepted := CheckObject(data) == nil; accepted != isObject || accepted && !json.Valid(data) {
+			t.Fatalf("CheckObject(%q): accepted %v, by the library %v", data, accepted, isObject)
+		}
 		got, ok := scanFields(data)
 		if !ok {
 			return
@@ -70,6 +74,36 @@ func FuzzScan(f *testing.F) {
 			t.Errorf("scanNodes(%q) differs (-library +scanner):\n%s", data, diff)
 		}
 	})
+}
+
+// TestSkipString checks that strings end where they do when they are read byte by byte.
+func TestSkipString(t *testing.T) {
+	slow := func(data []byte) int {
+		for i := 0; i < len(data) && data[i] >= ' '; i++ {
+			switch data[i] {
+			case '"':
+				return i + 1
+			case '\\':
+				if i++; i >= len(data) || !isShortEscape[data[i]] {
+					return -1
+				}
+			}
+		}
+		return -1
+	}
+	rng := rand.New(rand.NewPCG(1, 2))
+	special := "\x00\x01\x1f\x20\x21\"#[\\\\\\]n\x7f\x80\x81\x9f\xa0\xa1\xa2\xa3\xdb\xdc\xdd\xff"
+	for range 100_000 {
+		data := make([]byte, rng.IntN(40))
+		for i := range data {
+			if data[i] = 'a'; rng.IntN(8) == 0 {
+				data[i] = special[rng.IntN(len(special))]
+			}
+		}
+		if got, want := skipString(data, 0), slow(data); got != want {
+			t.Fatalf("skipString(%q) = %d, byte by byte %d", data, got, want)
+		}
+	}
 }
 
 // TestScanUsualText checks that the scanner accepts what agents write.

@@ -180,28 +180,14 @@ func (tx *transaction) keep(d *safedir.Dir, name string) error {
 
 // removeEmpty removes our folder at p and those above it, as far as they are empty.
 func (tx *transaction) removeEmpty(p string) error {
-	for ; p != "."; p = path.Dir(p) {
-		above, err := tx.root.Sub(path.Dir(p))
-		if errors.Is(err, fs.ErrNotExist) {
-			continue
-		}
-		if err != nil {
-			return err
-		}
-		stop, err := tx.rmdir(above, path.Base(p))
-		above.Close()
-		if stop || err != nil {
-			return err
-		}
-	}
-	return nil
+	return safedir.RemoveEmpty(tx.root, p, tx.removeDir)
 }
 
-// rmdir removes a folder, and reports whether it stays because it is not empty.
-func (tx *transaction) rmdir(above *safedir.Dir, name string) (stays bool, err error) {
-	d, err := above.Sub(name)
+// removeDir removes a folder if it is empty, and reports whether it no longer exists.
+func (tx *transaction) removeDir(parent *safedir.Dir, name string) (gone bool, err error) {
+	d, err := parent.Sub(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
+		return true, nil
 	}
 	if err != nil {
 		return false, err
@@ -209,10 +195,10 @@ func (tx *transaction) rmdir(above *safedir.Dir, name string) (stays bool, err e
 	names, err := d.Names(nil)
 	d.Close()
 	if err != nil || len(names) > 0 {
-		return true, err
-	}
-	if err := tx.step("rmdir " + path.Join(above.Path, name)); err != nil {
 		return false, err
 	}
-	return false, above.Rmdir(name)
+	if err := tx.step("rmdir " + path.Join(parent.Path, name)); err != nil {
+		return false, err
+	}
+	return true, parent.Rmdir(name)
 }

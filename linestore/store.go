@@ -3,7 +3,6 @@ package linestore
 import (
 	"fmt"
 	"path"
-	"path/filepath"
 	"strings"
 
 	"mend/change"
@@ -53,35 +52,18 @@ const Mode = 0o600
 
 // New returns the store at root. It writes nothing.
 func New(root string, layout Layout, o Options) (*Store, error) {
-	canonical, err := filepath.EvalSymlinks(root)
-	if err != nil {
-		return nil, fmt.Errorf("opening store: %w", err)
-	}
-	s := &Store{id: change.StoreID{Kind: "lines", Root: canonical}, layout: layout, opt: o}
-	d, err := s.OpenRoot()
+	canonical, e, err := safedir.Identify(root)
 	if err != nil {
 		return nil, err
 	}
-	defer d.Close()
-	e, err := d.Stat(".")
-	if err != nil {
-		return nil, fmt.Errorf("opening store: %w", err)
-	}
-	s.id.Dev, s.id.Ino = e.Dev, e.Ino
-	return s, nil
+	return &Store{id: change.StoreID{Kind: "lines", Root: canonical, Dev: e.Dev, Ino: e.Ino}, layout: layout, opt: o}, nil
 }
 
 // ID identifies the store by the canonical path of its root.
 func (s *Store) ID() change.StoreID { return s.id }
 
 // OpenRoot opens the root.
-func (s *Store) OpenRoot() (*safedir.Dir, error) {
-	d, err := safedir.Open(s.id.Root)
-	if err != nil {
-		return nil, fmt.Errorf("opening store: %w", err)
-	}
-	return d, nil
-}
+func (s *Store) OpenRoot() (*safedir.Dir, error) { return safedir.OpenRoot(s.id.Root) }
 
 func (s *Store) step(call string) error {
 	if s.opt.Step == nil {

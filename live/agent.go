@@ -2,6 +2,7 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"time"
 
 	"mend/repair"
@@ -22,6 +23,17 @@ type Agent interface {
 	// Prompt sends a prompt to the session and does not wait for the turn.
 	Prompt(ctx context.Context, s SessionRef, p Prompt) error
 }
+
+// A Publisher is an [Agent] that can pass events to its other plugins.
+type Publisher interface {
+	Publish(ctx context.Context, directory, event string) error
+}
+
+// The events that a [Publisher] gets, each followed by a space and the id of the session.
+const (
+	RecoveryStarted  = "mend.recovery.started"
+	RecoveryFinished = "mend.recovery.finished"
+)
 
 // A SessionRef names a session. Directory is the directory that the session belongs
 // to; "" means the one that the agent was started in.
@@ -52,6 +64,8 @@ type Prompt struct {
 	Model   *Model          `json:"model,omitempty"`
 	Variant string          `json:"variant,omitempty"`
 	Tools   map[string]bool `json:"tools,omitempty"`
+	System  string          `json:"system,omitempty"` // instructions for the model, besides those of the agent
+	Format  json.RawMessage `json:"format,omitempty"` // of the answer
 }
 
 // A PromptPart is one text of a [Prompt].
@@ -81,7 +95,11 @@ type Repairer interface {
 	// RepairIf is Repair, but calls accept before it applies a plan. If that returns an
 	// error, nothing is changed, and RepairIf returns the error. If another program
 	// interferes, accept is called again with a new plan.
-	RepairIf(ctx context.Context, id string, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
+	// head is one of Sessions, or has an ID alone.
+	RepairIf(ctx context.Context, head session.Head, r repair.Request, accept func(context.Context, repair.Result) error) (entry string, result repair.Result, err error)
+	// ProposeEdits plans the repair of what is broken in a session as edits of its next
+	// request. Nothing is written. The error says if that cannot be done.
+	ProposeEdits(ctx context.Context, id string, r repair.Request) (result repair.Result, edits []repair.RequestEdit, err error)
 	// Trim plans to make the next request of a session smaller, and applies the plan. It
 	// returns the id of the journal entry, "" if nothing can be trimmed.
 	Trim(ctx context.Context, id string, r repair.TrimRequest) (entry string, t repair.Trimmed, err error)

@@ -52,7 +52,7 @@ func (d *dedupe) attempt(session string) bool {
 	return true
 }
 
-// progress takes back the count of a recovery that changed the store: it did not fail.
+// progress subtracts the count of a recovery that changed the store: it did not fail.
 func (d *dedupe) progress(session string) {
 	d.mu.Lock()
 	defer d.mu.Unlock()

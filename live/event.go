@@ -21,6 +21,13 @@ const (
 	eventStatus  = "session.status"
 	eventDeleted = "session.deleted"
 	eventMessage = "message.updated"
+
+	// Of the plugin alone. Two are for a [WriteGuard].
+	eventToolBefore = "tool.execute.before"
+	eventToolAfter  = "tool.execute.after"
+	eventActivity   = "mend.activity" // for a [ChildWatch]
+	eventPart       = "message.part.updated"
+	eventDelta      = "message.part.delta" // of newer agents
 )
 
 // relevant reports whether events of this type are handled.

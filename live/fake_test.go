@@ -35,6 +35,9 @@ type fakeAgent struct {
 	result     repair.Result
 	undone     bool
 	trims      []repair.TrimRequest
+	records    []session.Record     // in place of stored
+	others     []session.Head       // of other sessions
+	edits      []repair.RequestEdit // what ProposeEdits returns
 }
 
 func (f *fakeAgent) record(format string, args ...any) error {
@@ -86,12 +89,15 @@ func (f *fakeAgent) Prompt(_ context.Context, _ SessionRef, p Prompt) error {
 }
 
 func (f *fakeAgent) Sessions(context.Context) ([]session.Head, error) {
-	return []session.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.record("sessions")
+	return append([]session.Head{{ID: "ses_1", Updated: f.updated, Directory: "/p"}}, f.others...), f.record("sessions")
 }
 
 func (f *fakeAgent) Records(context.Context, string) ([]session.Record, error) {
 	if err := f.record("read"); err != nil {
 		return nil, err
+	}
+	if f.records != nil {
+		return f.records, nil
 	}
 	var all []session.Record
 	add := func(ref session.Ref, content any) {
@@ -118,10 +124,10 @@ func (f *fakeAgent) LastChange(context.Context, string, time.Time) (string, erro
 }
 
 func (f *fakeAgent) Repair(ctx context.Context, id string, r repair.Request) (string, repair.Result, error) {
-	return f.RepairIf(ctx, id, r, nil)
+	return f.RepairIf(ctx, session.Head{ID: id}, r, nil)
 }
 
-func (f *fakeAgent) RepairIf(ctx context.Context, _ string, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
+func (f *fakeAgent) RepairIf(ctx context.Context, _ session.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
 	err := f.record("repair")
 	f.mu.Lock()
 	f.requests = append(f.requests, r)
@@ -137,6 +143,11 @@ func (f *fakeAgent) RepairIf(ctx context.Context, _ string, r repair.Request, ac
 		return "", f.result, err
 	}
 	return f.entry, f.result, nil
+}
+
+func (f *fakeAgent) ProposeEdits(_ context.Context, id string, r repair.Request) (repair.Result, []repair.RequestEdit, error) {
+	f.requests = append(f.requests, r)
+	return f.result, f.edits, f.record("propose %s", id)
 }
 
 func (f *fakeAgent) Trim(_ context.Context, _ string, r repair.TrimRequest) (string, repair.Trimmed, error) {

@@ -19,6 +19,7 @@ type Options struct {
 	Disabled        []repair.Class // classes that are not handled
 	KeepInterrupted bool           // leave interrupted tool calls of idle sessions unchanged
 	TrimOverflow    bool           // trim sessions whose request is too long for the model
+	Fallback        FallbackPolicy // continue turns with another model
 	AutoResume      bool           // send a prompt after a recovery, so that the turn continues
 	MaxAttempts     int            // recoveries of a session without a successful turn; 0 means 3
 	NoToasts        bool           // do not show toasts
@@ -30,6 +31,11 @@ type Options struct {
 	// repaired. Nothing is done for a session unless both hold the same newest
 	// messages.
 	CheckStore bool
+
+	// Claim, if not nil, waits until no other process handles a failed message, and reports
+	// whether none has handled this one. release must be called then: with handled, no
+	// other process handles the message again. A process that dies has handled nothing.
+	Claim func(message string) (release func(handled bool), ok bool)
 
 	// Count, if not nil, is called for each outcome.
 	Count func(Outcome, repair.Class)
@@ -60,12 +66,13 @@ const defaultTimeout = 5 * time.Second
 // A Hook recovers sessions of one agent. Its methods are safe for concurrent use; one
 // recovery runs at a time.
 type Hook struct {
-	agent  Agent
-	store  Repairer
-	opt    Options
-	sem    chan struct{} // holds a value while a recovery runs
-	dedupe *dedupe
-	wait   func(context.Context, time.Duration) error
+	agent   Agent
+	store   Repairer
+	opt     Options
+	sem     chan struct{} // holds a value while a recovery runs
+	dedupe  *dedupe
+	amended boundedMap[struct{}] // sessions whose requests are repaired; guarded by sem
+	wait    func(context.Context, time.Duration) error
 
 	mu         sync.Mutex
 	onAbort    func(sessionID string)
@@ -84,11 +91,14 @@ func New(a Agent, r Repairer, o Options) *Hook {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
+	if o.Claim == nil {
+		o.Claim = func(string) (func(bool), bool) { return func(bool) {}, true }
+	}
 	return &Hook{agent: a, store: r, opt: o, sem: make(chan struct{}, 1), dedupe: newDedupe(o.MaxAttempts), wait: sleep}
 }
 
-// SetOnAbort sets the function that is called before a session is aborted. It
-// replaces the one set before.
+// SetOnAbort sets the function that is called before each recovery: before a session is
+// aborted or its store is changed. It replaces the one set before.
 func (h *Hook) SetOnAbort(f func(sessionID string)) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -117,6 +127,28 @@ func (h *Hook) notify(callback *func(string), sessionID string) {
 	h.mu.Unlock()
 	if f != nil {
 		f(sessionID)
+	}
+}
+
+// begin tells the callback that a recovery begins, and the other plugins of the agent if
+// publish is set. The function that it returns tells them that the recovery has ended.
+func (h *Hook) begin(ctx context.Context, s SessionRef, publish bool) (end func()) {
+	tell := func(event string) {
+		p, ok := h.agent.(Publisher)
+		if !ok || !publish {
+			return
+		}
+		ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
+		defer cancel()
+		if err := p.Publish(ctx, s.Directory, event+" "+s.ID); err != nil {
+			h.opt.Log.Debug("telling other plugins of a recovery", "error", err)
+		}
+	}
+	h.notify(&h.onAbort, s.ID)
+	tell(RecoveryStarted)
+	return func() {
+		tell(RecoveryFinished)
+		h.notify(&h.onComplete, s.ID)
 	}
 }
 

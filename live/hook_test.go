@@ -19,7 +19,7 @@ import (
 // the id of the message.
 func TestRecoverySteps(t *testing.T) {
 	steps := []string{"onAbort ses_1", "abort", "messages", "toast", "repair", "toast", "onComplete ses_1"}
-	lookInStore := []string{"messages", "messages", "messages", "messages", "messages", "busy", "repair", "busy", "toast", "onComplete ses_1"}
+	lookInStore := []string{"messages", "messages", "messages", "messages", "messages", "busy", "repair", "busy", "onAbort ses_1", "toast", "onComplete ses_1"}
 	for _, c := range []struct {
 		name, text string
 		noID       bool

@@ -31,7 +31,7 @@ func (h *Hook) HandleIdle(ctx context.Context, s SessionRef) bool {
 	case m == nil:
 		return false
 	case m.Info.finished():
-		if !m.Info.hasError() {
+		if !m.Info.hasError() && m.Info.Finish != nil { // see update.answered
 			h.dedupe.reset(s.ID)
 		}
 		return false
@@ -79,12 +79,16 @@ func (h *Hook) endCalls(ctx context.Context, s SessionRef, m *Message, log *slog
 	if !h.dedupe.claim(m.Info.ID, false) {
 		return false
 	}
+	release, ok := h.opt.Claim(m.Info.ID)
+	if !ok {
+		return false
+	}
+	defer release(true)
 	if !h.dedupe.attempt(s.ID) {
 		return false
 	}
 	h.count(Detected, Interrupted)
-	defer h.notify(&h.onComplete, s.ID)
-	h.notify(&h.onAbort, s.ID)
+	defer h.begin(ctx, s, true)()
 	calls := m.unfinishedCalls()
 	entry, _, err := h.repair(ctx, s.ID, repair.Request{
 		Classes: []repair.Class{repair.ToolResultMissing}, Latent: true, Force: true, Cancelled: cmp.Or(h.opt.Cancelled, interruptedText),

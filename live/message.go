@@ -37,6 +37,8 @@ type Info struct {
 	Model   *Model          `json:"model,omitempty"` // of a user message
 	Variant string          `json:"variant,omitempty"`
 	Tools   map[string]bool `json:"tools,omitempty"`
+	System  string          `json:"system,omitempty"`
+	Format  json.RawMessage `json:"format,omitempty"`
 
 	Directory string `json:"-"` // of the session; "" if unknown
 }
@@ -51,6 +53,7 @@ type Model struct {
 // A Part holds the fields of a part that are used here.
 type Part struct {
 	ID        string `json:"id"`
+	MessageID string `json:"messageID,omitempty"`
 	Type      string `json:"type"`
 	Text      string `json:"text,omitempty"`
 	Synthetic bool   `json:"synthetic,omitempty"`
@@ -69,6 +72,9 @@ const (
 
 	statusPending = "pending"
 	statusRunning = "running"
+
+	callCompleted = "completed"
+	callFailed    = "error"
 )
 
 // created returns the time at which the message was created.

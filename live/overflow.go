@@ -2,10 +2,12 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"regexp"
 	"strconv"
 	"sync"
+	"time"
 
 	"mend/repair"
 )
@@ -15,13 +17,18 @@ import (
 const maxCompactions = 3
 
 // compactsItself reports whether the agent answers the error with a compaction.
-func compactsItself(i *Info) bool { return errorName(i.Error) == "ContextOverflowError" }
+func compactsItself(raw json.RawMessage) bool { return errorName(raw) == "ContextOverflowError" }
 
 // HandleOverflow handles a session whose request was too long for the model, and reports
 // whether it trimmed the session. The current turn is aborted. Outputs of tools are marked,
-// so that the agent no longer sends them; nothing is removed. With AutoResume it then sends
-// the prompt that continues the turn.
-func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, e repair.APIError) bool {
+// so that the agent no longer sends them; nothing is removed. Those of the last turns are
+// marked only if the agent's own compactions did not help, and there are no others. With
+// AutoResume it then sends the prompt that continues the turn.
+//
+// since is when the error was reported: nothing is done if another process has changed the
+// session since then.
+func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, raw json.RawMessage, since time.Time) bool {
+	e, compacts := h.store.ParseAPIError(raw), compactsItself(raw)
 	release, err := h.acquire(ctx)
 	if err != nil {
 		return false
@@ -32,13 +39,18 @@ func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, e repair.APIErr
 		log.Warn("a request that is too long is only reported", "why", err)
 		return false
 	}
+	done, _ := h.opt.Claim("")
+	defer done(false)
+	if entry, err := h.store.LastChange(ctx, s.ID, since); entry != "" || err != nil {
+		log.Debug("handled by another process", "repair", entry, "error", err)
+		return false
+	}
 	if !h.dedupe.attempt(s.ID) {
 		log.Warn("left alone: the limit is reached", "attempts", h.opt.MaxAttempts)
 		return false
 	}
 	h.count(Detected, e.Class)
-	defer h.notify(&h.onComplete, s.ID)
-	h.notify(&h.onAbort, s.ID)
+	defer h.begin(ctx, s, true)()
 	r := &recovery{Hook: h, info: Info{SessionID: s.ID, Directory: s.Directory}, err: e, log: log}
 	r.abort(ctx)
 	for _, delay := range busyDelays {
@@ -54,6 +66,11 @@ func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, e repair.APIErr
 	}
 	request.Actual, request.Window = requestSizes(e.Text)
 	entry, t, err := h.store.Trim(ctx, s.ID, request)
+	if entry == "" && err == nil && compacts {
+		// All before the last turn is compacted: that turn alone is too long, each time.
+		request.KeepTurns = 0
+		entry, t, err = h.store.Trim(ctx, s.ID, request)
+	}
 	switch {
 	case err != nil:
 		h.count(Failed, e.Class)

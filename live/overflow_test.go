@@ -4,6 +4,9 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+	"time"
+
+	"mend/repair"
 )
 
 // overflowEvent returns the error of a request that is too long. OpenCode gives it the
@@ -63,14 +66,32 @@ func TestOverflowResumed(t *testing.T) {
 	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
 	h := f.hook(Options{TrimOverflow: true, AutoResume: true})
 	for range 10 {
-		h.HandleOverflow(t.Context(), SessionRef{ID: "ses_1"}, h.store.ParseAPIError(json.RawMessage(`"`+tooLong+`"`)))
+		h.HandleOverflow(t.Context(), SessionRef{ID: "ses_1"}, json.RawMessage(`"`+tooLong+`"`), time.Now())
 	}
 	if got := f.count("prompt"); got != DefaultAttempts {
 		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
 	}
 }
 
-// TestRequestSizes checks the sizes that errors name.
+// TestOverflowGivenUp checks that a message that the agent gave up, which has no error but no
+// end either, is no success: trims that are followed by prompts stay limited.
+func TestOverflowGivenUp(t *testing.T) {
+	givenUp := assistantMessage("msg_2")
+	givenUp.Info.Time.Completed = 1.0
+	f := &fakeAgent{messages: []Message{prompt("msg_1", "do it")}, entry: "quail"}
+	w := NewWatch(f.hook(Options{TrimOverflow: true, AutoResume: true}))
+	for n := range 10 {
+		w.Accept(messageEvent(prompt(fmt.Sprintf("msg_1%d", n), "do it")))
+		w.Accept(overflowEvent("APIError", tooLong))
+		w.Accept(messageEvent(givenUp))
+		drain(t, w)
+	}
+	if got := f.count("prompt"); got != DefaultAttempts {
+		t.Errorf("%d prompts, want %d", got, DefaultAttempts)
+	}
+}
+
+// TestRequestSizes checks the sizes that errors name, and that these errors are recognised.
 func TestRequestSizes(t *testing.T) {
 	for text, want := range map[string][2]int{
 		tooLong: {240_000, 200_000},
@@ -83,6 +104,9 @@ func TestRequestSizes(t *testing.T) {
 	} {
 		if a, w := requestSizes(text); a != want[0] || w != want[1] {
 			t.Errorf("%s: %d, %d, want %v", text, a, w, want)
+		}
+		if e := new(fakeAgent).ParseAPIError([]byte(text)); e.Class != repair.ContextTooLong {
+			t.Errorf("%s: class %q, want %q", text, e.Class, repair.ContextTooLong)
 		}
 	}
 }

@@ -77,6 +77,7 @@ type Hello struct {
 	Plugin    string    // the version of mend that wrote the plugin
 	Protocol  int       // that both sides speak
 	Since     time.Time // when the plugin began to listen; it reports the errors of all messages created later
+	Once      bool      // the agent ends with its turn
 }
 
 // Handshake reads the plugin's hello and answers with mend's version. If the hello has
@@ -92,7 +93,7 @@ func (p *Pipe) Handshake(ctx context.Context, in *LineReader, version string) (H
 		err = fmt.Errorf("%w: %.40s %d, want %s %d", ErrProtocol, l.Type, l.Protocol, lineHello, oldestProtocol)
 		return Hello{}, errors.Join(err, p.Bye(ctx, err.Error()))
 	}
-	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Protocol: min(max(l.Protocol, l.Max), Protocol), Since: time.Now()}
+	h := Hello{Directory: l.Directory, Plugin: l.Plugin, Protocol: min(max(l.Protocol, l.Max), Protocol), Since: time.Now(), Once: l.Once}
 	if l.Since > 0 {
 		h.Since = time.UnixMilli(l.Since)
 	}
@@ -124,17 +125,27 @@ func (p *Pipe) sendAndWait(ctx context.Context, l line) error {
 	}
 }
 
-// Ready tells the plugin that it can ask a question before each request, and for how long
-// it may wait for the answer. If wait is 0 it asks none. Plugins of protocol 1 ignore it.
-func (p *Pipe) Ready(ctx context.Context, wait time.Duration) error {
-	return p.send(ctx, line{Type: lineReady, Wait: wait.Milliseconds()}, nil)
+// Ready tells the plugin that it can ask a question before each prompt, and for how long it
+// may wait for the answer. If wait is 0 it asks none. hooks has the other places where it
+// can ask, with the time to wait there, and activity is how often it shall report what a
+// session does that another one has begun; 0 means never. If parts is set, it
+// also sends events of parts. Plugins of protocol 1 ignore it.
+func (p *Pipe) Ready(ctx context.Context, wait time.Duration, hooks map[HookPoint]time.Duration, activity time.Duration, parts bool) error {
+	l := line{Type: lineReady, Wait: wait.Milliseconds(), Activity: activity.Milliseconds(), Parts: parts}
+	for h, wait := range hooks {
+		if l.Hooks == nil {
+			l.Hooks = map[HookPoint]int64{}
+		}
+		l.Hooks[h] = wait.Milliseconds()
+	}
+	return p.send(ctx, l, nil)
 }
 
 // Serve reads lines of the plugin until the end of the input, and then returns nil. It
 // calls handle for each event. It calls answer for each question, in a goroutine of its
 // own, and sends what that returns. Lines of unknown types are ignored. Serve returns
 // when all questions are answered.
-func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), answer func(context.Context, Question) (entry string, err error)) error {
+func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), answer func(context.Context, Question) (Reply, error)) error {
 	var questions sync.WaitGroup
 	defer questions.Wait()
 	defer p.end()
@@ -159,16 +170,41 @@ func (p *Pipe) Serve(ctx context.Context, in *LineReader, handle func(Event), an
 	}
 }
 
+// Await reads lines of the plugin until accept returns true for an event. Other lines are
+// ignored. The error is [io.EOF] at the end of the input.
+func (p *Pipe) Await(in *LineReader, accept func(Event) bool) error {
+	for {
+		l, err := in.next()
+		if err != nil || l.Type == lineEvent && l.Event != nil && accept(*l.Event) {
+			return err
+		}
+	}
+}
+
 // reply answers a question of the plugin.
-func (p *Pipe) reply(ctx context.Context, l line, answer func(context.Context, Question) (string, error)) {
-	entry, err := answer(ctx, Question{
+func (p *Pipe) reply(ctx context.Context, l line, answer func(context.Context, Question) (Reply, error)) {
+	given, err := answer(ctx, Question{
+		Hook: l.Hook, Call: l.Call, Failed: l.Failed,
 		Session: SessionRef{l.Session, l.Directory}, Version: l.Version, Deadline: time.Duration(l.Wait) * time.Millisecond,
+		Model: l.Model, Named: l.Named, Agent: l.Agent,
 		Begin: func(ctx context.Context) (waits bool, err error) {
 			err = p.call(ctx, line{Method: "begin", Question: l.ID}, &waits)
 			return waits, err
 		},
 	})
-	r := line{Type: lineReply, ID: l.ID, Repair: entry}
+	r := line{Type: lineReply, ID: l.ID, Repair: given.Repair, Model: given.Model}
+	for _, e := range given.Edits {
+		r.Edits = append(r.Edits, edited{e.Message, e.Part, e.New, e.Data})
+	}
+	for _, a := range given.Actions {
+		switch a.Kind {
+		case ActRefuse:
+			r.Refuse = a.Text
+		case ActAppend:
+			r.Append = append(r.Append, appended{a.Part, a.Text})
+		case ActToast, ActAbort, ActPrompt, ActCool, ActModel: // see [Hook.execute]
+		}
+	}
 	if err != nil {
 		r.Error = err.Error()
 	}
@@ -266,6 +302,29 @@ func (p *Pipe) Prompt(ctx context.Context, s SessionRef, prompt Prompt) error {
 	return p.call(ctx, line{Method: "prompt", Session: s.ID, Body: prompt}, nil)
 }
 
+// Publish implements [Publisher].
+func (p *Pipe) Publish(ctx context.Context, _, event string) error {
+	return p.call(ctx, line{Method: "publish", Body: published(event)}, nil)
+}
+
+// published is the event of OpenCode that carries an event for other plugins. It accepts no
+// types of plugins, but any command; an unknown one has no effect on the screen.
+func published(event string) any {
+	return map[string]any{"type": "tui.command.execute", "properties": map[string]string{"command": event}}
+}
+
+// Models implements [ModelAgent].
+func (p *Pipe) Models(ctx context.Context, _ string) (all []Model, err error) {
+	err = p.call(ctx, line{Method: "models"}, &all)
+	return all, err
+}
+
+// Parent implements [ModelAgent].
+func (p *Pipe) Parent(ctx context.Context, s SessionRef) (id string, err error) {
+	err = p.call(ctx, line{Method: "parent", Session: s.ID}, &id)
+	return id, err
+}
+
 // A line is one line of the protocol, in either direction.
 type line struct {
 	Type      string          `json:"type"`
@@ -288,6 +347,34 @@ type line struct {
 	Wait      int64           `json:"wait,omitempty"`     // in milliseconds
 	Question  int             `json:"question,omitempty"` // the id of one
 	Repair    string          `json:"repair,omitempty"`
+	Edits     []edited        `json:"edits,omitempty"`
+	Model     *Model          `json:"model,omitempty"`
+	Named     bool            `json:"named,omitempty"` // the prompt names the model
+	Agent     string          `json:"agent,omitempty"`
+	Parts     bool            `json:"parts,omitempty"`
+	Once      bool            `json:"once,omitempty"`
+
+	Hooks    map[HookPoint]int64 `json:"hooks,omitempty"`    // how long to wait there, in milliseconds
+	Activity int64               `json:"activity,omitempty"` // in milliseconds
+	Hook     HookPoint           `json:"hook,omitempty"`     // of a question
+	Call     *ToolCall           `json:"call,omitempty"`
+	Failed   []FailedCall        `json:"failed,omitempty"`
+	Refuse   string              `json:"refuse,omitempty"`
+	Append   []appended          `json:"append,omitempty"`
+}
+
+// appended is a text that is appended to the result of a tool call in a request.
+type appended struct {
+	Part string `json:"part"`
+	Text string `json:"text"`
+}
+
+// An edited record is a [repair.RequestEdit]. Without data the record is removed.
+type edited struct {
+	Message string          `json:"message"`
+	Part    string          `json:"part,omitempty"`
+	New     bool            `json:"new,omitempty"`
+	Data    json.RawMessage `json:"data,omitempty"`
 }
 
 // The types of lines.

@@ -11,16 +11,42 @@ import (
 	"mend/session"
 )
 
-// A Question is what an agent asks before it makes a request, and waits for.
+// A Question is what an agent asks before it makes a request or runs a tool, and waits for.
 type Question struct {
+	Hook    HookPoint
 	Session SessionRef
 	Version string // of the agent; "" if unknown
+	Model   *Model // of the prompt; nil if unknown
+	Named   bool   // the prompt names the model; else it is that of the prompt before
+	Agent   string // of the prompt
+
+	Call   *ToolCall    // that will run, with [HookTool]
+	Failed []FailedCall // of the messages that will be sent, with [HookRequest]
 
 	// Deadline is how long the agent waits. No change of the store begins after it.
 	Deadline time.Duration
 	// Begin reports whether the agent still waits. If it does, it waits until the
 	// question is answered, however long that takes.
 	Begin func(ctx context.Context) (bool, error)
+}
+
+// A HookPoint is the place where an agent asks.
+type HookPoint string
+
+// The places.
+const (
+	HookPrompt  HookPoint = "" // before the agent reads the session for a new prompt
+	HookTool    HookPoint = "tool.execute.before"
+	HookRequest HookPoint = "experimental.chat.messages.transform"
+	HookRepair  HookPoint = "repair.request" // at the same place: the request is repaired, not the store
+)
+
+// A Reply is the answer to a [Question].
+type Reply struct {
+	Repair  string               // the id of the repair if the store was changed
+	Model   *Model               // the model to which the prompt is to be sent instead of its own
+	Actions []Action             // of the kinds ActRefuse and ActAppend
+	Edits   []repair.RequestEdit // of the request, with [HookRepair]
 }
 
 // Reasons why a session is left as it is before a request. If the provider refuses the
@@ -31,6 +57,8 @@ var (
 	errLossy      = errors.New("the repair would remove content that can be read")
 	errStill      = errors.New("the session would be broken all the same")
 	errUndone     = errors.New("the last repair of this session was undone")
+	errClock      = errors.New("other sessions are dated in the future too: the clock of this machine may be wrong")
+	errTooLong    = errors.New("the edits of the request are too long")
 	errWorking    = errors.New("the agent is working in the session")
 )
 
@@ -49,7 +77,7 @@ func (h *Hook) Preflight(ctx context.Context, q Question) (entry string, err err
 		}
 		return nil
 	}
-	return h.preflight(ctx, q, true, idle)
+	return h.preflight(ctx, session.Head{ID: q.Session.ID}, q, true, idle)
 }
 
 // PreflightStored is [Hook.Preflight] for the sessions of a directory that were updated
@@ -68,7 +96,7 @@ func (h *Hook) PreflightStored(ctx context.Context, since time.Time, q Question)
 		}
 		one := q
 		one.Session.ID, one.Deadline = head.ID, time.Until(end)
-		if _, err := h.preflight(ctx, one, false, func(context.Context) error { return nil }); errors.Is(err, ErrTooLate) || ctx.Err() != nil {
+		if _, err := h.preflight(ctx, head, one, false, func(context.Context) error { return nil }); errors.Is(err, ErrTooLate) || ctx.Err() != nil {
 			return err
 		}
 	}
@@ -76,7 +104,7 @@ func (h *Hook) PreflightStored(ctx context.Context, since time.Time, q Question)
 }
 
 // preflight repairs one session. idle returns an error if the agent may be working in it.
-func (h *Hook) preflight(ctx context.Context, q Question, force bool, idle func(context.Context) error) (entry string, err error) {
+func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, force bool, idle func(context.Context) error) (entry string, err error) {
 	if !h.store.Verified(q.Version) {
 		return "", fmt.Errorf("%w: %q", ErrUnverified, q.Version)
 	}
@@ -89,9 +117,10 @@ func (h *Hook) preflight(ctx context.Context, q Question, force bool, idle func(
 		return "", causeOr(ctx, err)
 	}
 	defer release()
-	begun := false
+	begun, end := false, func() {}
+	defer func() { end() }()
 	accept := func(ctx context.Context, r repair.Result) error {
-		if err := harmless(r); err != nil {
+		if err := h.checkHarmless(ctx, q.Session.ID, r); err != nil {
 			return err
 		}
 		if undone, err := h.store.LastUndone(ctx, q.Session.ID); undone || err != nil {
@@ -106,14 +135,16 @@ func (h *Hook) preflight(ctx context.Context, q Question, force bool, idle func(
 		if !begun && !timer.Stop() {
 			return ErrTooLate
 		}
-		begun = true
+		if !begun {
+			begun, end = true, h.begin(ctx, q.Session, force) // an agent that starts has no screen and no other plugins yet
+		}
 		return nil
 	}
 	req := h.complete(repair.Request{Except: h.opt.Disabled, Force: force})
 	if q.Version != "" {
 		req.Version = q.Version
 	}
-	entry, result, err := h.store.RepairIf(ctx, q.Session.ID, req, accept)
+	entry, result, err := h.store.RepairIf(ctx, head, req, accept)
 	log := h.opt.Log.With("session", q.Session.ID, "preflight", true)
 	if err != nil {
 		log.Info("left alone before the request", "why", causeOr(ctx, err))
@@ -123,11 +154,72 @@ func (h *Hook) preflight(ctx context.Context, q Question, force bool, idle func(
 		return "", nil
 	}
 	h.countRepaired(log, entry, result)
-	h.notify(&h.onComplete, q.Session.ID)
 	if force { // the screen is there
 		h.toast(ctx, q.Session.Directory, Toast{repairedTitle, beforeRequestText(entry), VariantSuccess, toastTime})
 	}
 	return entry, nil
+}
+
+// RepairRequest returns the edits that make the next request of a session one that is not
+// refused. The store stays as it is. If that cannot be done the error says why; the session
+// is recovered when the provider refuses the request.
+func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestEdit, error) {
+	if err := session.ValidateID(q.Session.ID); err != nil {
+		return nil, err
+	}
+	if !h.store.Verified(q.Version) {
+		return nil, fmt.Errorf("%w: %q", ErrUnverified, q.Version)
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, q.Deadline, ErrTooLate)
+	defer cancel()
+	release, err := h.acquire(ctx)
+	if err != nil {
+		return nil, causeOr(ctx, err)
+	}
+	defer release()
+	req := h.complete(repair.Request{Except: h.opt.Disabled, Force: true}) // the turn has begun
+	if q.Version != "" {
+		req.Version = q.Version
+	}
+	result, edits, err := h.store.ProposeEdits(ctx, q.Session.ID, req)
+	if err == nil {
+		err = checkWhole(result, len(edits) > 0)
+	}
+	log := h.opt.Log.With("session", q.Session.ID)
+	if err == nil && len(edits) > 0 && size(edits) > maxEdits {
+		err = errTooLong
+	}
+	if err != nil {
+		log.Info("left alone before the request", "why", causeOr(ctx, err))
+		return nil, causeOr(ctx, err)
+	}
+	if _, ok := h.amended.get(q.Session.ID); len(edits) > 0 && !ok { // the next requests are repaired silently
+		h.amended.set(q.Session.ID, struct{}{})
+		log.Info("repaired in the request alone", "records", len(edits))
+		h.toast(ctx, q.Session.Directory, Toast{"Request repaired", requestRepairedText(q.Session.ID), VariantSuccess, toastTime})
+	}
+	return edits, nil
+}
+
+// maxEdits is the size of the edits of one request, in bytes: a line of the protocol must hold
+// them.
+const maxEdits = 512 << 10
+
+func size(edits []repair.RequestEdit) (n int) {
+	for i := range edits {
+		n += len(edits[i].Data) + 200 // of the ids
+	}
+	return n
+}
+
+// checkWhole returns an error if something stays broken after a plan.
+func checkWhole(r repair.Result, planned bool) error {
+	for _, d := range r.Remaining {
+		if planned && d.Severity == repair.Broken {
+			return fmt.Errorf("%w: %s", errStill, d.Why)
+		}
+	}
+	return nil
 }
 
 // countRepaired counts and logs a repair that no error asked for.
@@ -141,16 +233,37 @@ func (h *Hook) countRepaired(log *slog.Logger, entry string, r repair.Result) {
 	log.Info("repaired", "repair", entry, "class", class, "records", len(r.Plan.Ops))
 }
 
-// harmless returns an error if the repair must not be applied without asking.
-func harmless(r repair.Result) error {
-	for _, d := range r.Remaining {
-		if d.Severity == repair.Broken {
-			return fmt.Errorf("%w: %s", errStill, d.Why)
-		}
+// checkHarmless returns an error if the repair of a session must not be applied without
+// asking.
+func (h *Hook) checkHarmless(ctx context.Context, id string, r repair.Result) error {
+	if err := checkWhole(r, true); err != nil {
+		return err
 	}
 	for _, d := range r.Fixed {
-		if d.Loses != "" && !losesOnlyUnreadable(d.Class) {
+		switch {
+		case d.Loses == "" || losesOnlyUnreadable(d.Class):
+		case d.Loses != repair.LosesTimes:
 			return fmt.Errorf("%w: %s", errLossy, d.Loses)
+		default:
+			if err := h.checkClock(ctx, id); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// checkClock returns an error if a session other than this one is dated in the future: then
+// the clock of the machine may be wrong, and not the dates.
+func (h *Hook) checkClock(ctx context.Context, id string) error {
+	heads, err := h.store.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	now := time.Now().UnixMilli()
+	for _, head := range heads {
+		if head.ID != id && max(head.Created, head.Updated) > now {
+			return errClock
 		}
 	}
 	return nil

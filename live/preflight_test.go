@@ -3,10 +3,13 @@ package live
 import (
 	"context"
 	"errors"
+	"math"
+	"slices"
 	"testing"
 	"time"
 
 	"mend/repair"
+	"mend/session"
 )
 
 func fixed(severity repair.Severity, class repair.Class, loses string) repair.Diagnosis {
@@ -44,6 +47,14 @@ func TestPreflight(t *testing.T) {
 		{"what is lost cannot be read", func(f *fakeAgent, _ *Question) {
 			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.UnreadableRecord, "The rest of the text."))
 		}, true, nil},
+		{"the times of messages", func(f *fakeAgent, _ *Question) {
+			f.updated, f.others = math.MaxInt64, []session.Head{{ID: "ses_2", Updated: 1}}
+			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.AssistantPrefillUnsupported, repair.LosesTimes))
+		}, true, nil},
+		{"the times of messages, and the clock may be wrong", func(f *fakeAgent, _ *Question) {
+			f.updated, f.others = math.MaxInt64, []session.Head{{ID: "ses_2", Created: math.MaxInt64}}
+			f.result.Fixed = append(f.result.Fixed, fixed(repair.Broken, repair.AssistantPrefillUnsupported, repair.LosesTimes))
+		}, false, errClock},
 		{"something stays broken", func(f *fakeAgent, _ *Question) {
 			f.result.Remaining = []repair.Diagnosis{fixed(repair.Broken, repair.ThinkingSignature, "")}
 		}, false, errStill},
@@ -140,5 +151,49 @@ func TestUnanswered(t *testing.T) {
 		if got := f.count("repair"); got != c.repairs {
 			t.Errorf("%s: %d repairs, want %d; did %v", c.name, got, c.repairs, f.recorded())
 		}
+	}
+}
+
+// TestRepairRequest checks which requests are repaired in place of the store, and that this is
+// shown once for each session.
+func TestRepairRequest(t *testing.T) {
+	edits := []repair.RequestEdit{{Message: "msg_1", Part: "prt_1", Data: []byte(`{"id":"prt_1"}`)}}
+	broken := []repair.Diagnosis{fixed(repair.Broken, repair.ThinkingSignature, "")}
+	for _, c := range []struct {
+		name   string
+		change func(*fakeAgent, *Question)
+		edits  int
+		err    error
+	}{
+		{"broken", func(*fakeAgent, *Question) {}, 1, nil},
+		{"what is lost can be read", func(f *fakeAgent, _ *Question) {
+			f.result.Fixed = []repair.Diagnosis{fixed(repair.Broken, repair.ThinkingBlockOrder, "What the model thought.")}
+		}, 1, nil},
+		{"healthy", func(f *fakeAgent, _ *Question) { f.edits = nil }, 0, nil},
+		{"nothing can be fixed", func(f *fakeAgent, _ *Question) { f.edits, f.result.Remaining = nil, broken }, 0, nil},
+		{"something stays broken", func(f *fakeAgent, _ *Question) { f.result.Remaining = broken }, 0, errStill},
+		{"not in a request", func(f *fakeAgent, _ *Question) { f.errors = map[string]error{"propose": errTest} }, 0, errTest},
+		{"a version that is not verified", func(_ *fakeAgent, q *Question) { q.Version = "9.9.9" }, 0, ErrUnverified},
+		{"a bad id", func(_ *fakeAgent, q *Question) { q.Session.ID = "../x" }, 0, session.ErrBadID},
+		{"too long", func(f *fakeAgent, _ *Question) { f.edits[0].Data = make([]byte, maxEdits) }, 0, errTooLong},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			f := &fakeAgent{edits: slices.Clone(edits)}
+			q := Question{Session: SessionRef{ID: "ses_1"}, Version: "1.18.33", Deadline: time.Minute}
+			c.change(f, &q)
+			h := f.hook(Options{Log: logTo(t)})
+			for range 2 {
+				got, err := h.RepairRequest(t.Context(), q)
+				if len(got) != c.edits || !errors.Is(err, c.err) || (err == nil) != (c.err == nil) {
+					t.Errorf("RepairRequest = %v, %v, want %d edits, %v", got, err, c.edits, c.err)
+				}
+			}
+			if n := f.count("toast"); n != c.edits {
+				t.Errorf("%d toasts, want %d", n, c.edits)
+			}
+			if n := f.count("repair"); n != 0 {
+				t.Errorf("%d repairs of the store", n)
+			}
+		})
 	}
 }

@@ -71,6 +71,14 @@ func (r *recovery) run(ctx context.Context) (repaired bool) {
 			r.dedupe.release(r.info.ID)
 		}
 	}()
+	if !r.storeOnly { // else nothing is shown or aborted
+		release, ok := r.opt.Claim(r.info.ID)
+		if !ok {
+			r.log.Debug("handled by another process")
+			return false
+		}
+		defer func() { release(final) }()
+	}
 	if modified {
 		r.countOutcome(Refused)
 		r.explain(ctx)
@@ -82,8 +90,7 @@ func (r *recovery) run(ctx context.Context) (repaired bool) {
 		r.giveUp(ctx)
 		return false
 	}
-	defer r.notify(&r.onComplete, r.info.SessionID)
-	r.notify(&r.onAbort, r.info.SessionID)
+	defer r.begin(ctx, r.ref(), !r.storeOnly)()
 	repaired, final = r.perform(ctx)
 	return repaired
 }

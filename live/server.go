@@ -24,6 +24,8 @@ import (
 var (
 	ErrUnauthorized = errors.New("the server asked for a password, or rejected this one")
 	ErrNotOpenCode  = errors.New("this is not an OpenCode server")
+	ErrServerGone   = errors.New("the server is gone")            // see [Server.EndWithServer]
+	ErrGuarded      = errors.New("the connection is not allowed") // see [Server.Guard]
 )
 
 // A Server is a running OpenCode server, reached over its HTTP API. It is safe for
@@ -34,6 +36,7 @@ type Server struct {
 	client         *http.Client
 	timeout        time.Duration // of each step of a request, and of a whole call
 	guard          func(net.Addr) error
+	ends           bool // see [Server.EndWithServer]
 	log            *slog.Logger
 
 	// For the event stream: see [Server.Follow].
@@ -59,7 +62,7 @@ func NewServer(address, user, password string, log *slog.Logger) (*Server, error
 	}
 	s := &Server{
 		url: u, user: cmp.Or(user, DefaultUser), password: password, log: log,
-		maxSilence: time.Minute, minWait: 250 * time.Millisecond, maxWait: 15 * time.Second, maxEvent: maxEvent,
+		maxSilence: time.Minute, minWait: 250 * time.Millisecond, maxWait: 5 * time.Second, maxEvent: maxEvent,
 	}
 	if p, ok := u.User.Password(); ok {
 		s.user, s.password = u.User.Username(), p
@@ -85,7 +88,7 @@ func (s *Server) setTimeout(d time.Duration) {
 					return conn, err
 				}
 				if err := s.guard(conn.RemoteAddr()); err != nil {
-					return nil, errors.Join(err, conn.Close())
+					return nil, errors.Join(fmt.Errorf("%w: %w", ErrGuarded, err), conn.Close())
 				}
 				return conn, nil
 			},
@@ -97,8 +100,12 @@ func (s *Server) setTimeout(d time.Duration) {
 
 // Guard sets a check of the remote address of each new connection. Nothing is sent
 // over a connection for which check returns an error. Call Guard before the first
-// request.
+// request. The error of a request then wraps [ErrGuarded].
 func (s *Server) Guard(check func(net.Addr) error) { s.guard = check }
+
+// EndWithServer makes [Server.Follow] return when no connection to the server can be made,
+// instead of waiting for another server at the address.
+func (s *Server) EndWithServer() { s.ends = true }
 
 // String returns the address without user and password.
 func (s *Server) String() string { return s.url.String() }
@@ -173,13 +180,45 @@ func (s *Server) Prompt(ctx context.Context, p SessionRef, prompt Prompt) error 
 	return s.callSession(ctx, http.MethodPost, p, "prompt_async", directoryQuery(p.Directory), prompt, nil)
 }
 
+// Publish implements [Publisher].
+func (s *Server) Publish(ctx context.Context, dir, event string) error {
+	return s.call(ctx, http.MethodPost, "/tui/publish", directoryQuery(dir), published(event), nil)
+}
+
+// Models implements [ModelAgent].
+func (s *Server) Models(ctx context.Context, dir string) ([]Model, error) {
+	var answer struct {
+		Providers []struct {
+			ID     string                     `json:"id"`
+			Models map[string]json.RawMessage `json:"models"`
+		} `json:"providers"`
+	}
+	err := s.call(ctx, http.MethodGet, "/config/providers", directoryQuery(dir), nil, &answer)
+	var all []Model
+	for _, p := range answer.Providers {
+		for id := range p.Models {
+			all = append(all, Model{ProviderID: p.ID, ModelID: id})
+		}
+	}
+	return all, err
+}
+
+// Parent implements [ModelAgent].
+func (s *Server) Parent(ctx context.Context, p SessionRef) (string, error) {
+	var answer struct {
+		ParentID string `json:"parentID"`
+	}
+	err := s.callSession(ctx, http.MethodGet, p, "", directoryQuery(p.Directory), nil, &answer)
+	return answer.ParentID, err
+}
+
 // callSession calls an action of a session. Invalid ids such as ".." are refused,
 // because they would change the path.
 func (s *Server) callSession(ctx context.Context, method string, p SessionRef, action string, query url.Values, body, result any) error {
 	if err := session.ValidateID(p.ID); err != nil {
-		return fmt.Errorf("%s %s of a session: %w", method, action, err)
+		return fmt.Errorf("%s %s of a session: %w", method, cmp.Or(action, "head"), err)
 	}
-	return s.call(ctx, method, "/session/"+url.PathEscape(p.ID)+"/"+action, query, body, result)
+	return s.call(ctx, method, strings.TrimSuffix("/session/"+url.PathEscape(p.ID)+"/"+action, "/"), query, body, result)
 }
 
 func directoryQuery(dir string) url.Values {

@@ -371,11 +371,14 @@ func TestFollowFatal(t *testing.T) {
 	}
 }
 
-// TestReconnect checks that Follow reconnects after errors and silence.
+// TestReconnect checks that Follow reconnects after errors and silence, and if the headers of
+// the answer never come, as with OpenCode 1.18.33 in the moment in which it begins to listen.
 func TestReconnect(t *testing.T) {
 	var n atomic.Int32
 	s := newServer(t, func(w http.ResponseWriter, r *http.Request) {
-		switch n.Add(1) {
+		switch n.Add(1) - 1 {
+		case 0:
+			<-r.Context().Done()
 		case 1:
 			http.Error(w, "starting", http.StatusServiceUnavailable)
 		case 2: // the connection breaks
@@ -389,9 +392,40 @@ func TestReconnect(t *testing.T) {
 			fmt.Fprint(w, eventData(eventIdle, "", nil))
 		}
 	})
+	s.setTimeout(200 * time.Millisecond)
 	s.maxSilence = 200 * time.Millisecond
-	if events, _, _ := followEvents(t, s, 1); len(events) != 1 || n.Load() != 4 {
-		t.Errorf("%d events after %d connections, want 1 after 4", len(events), n.Load())
+	if events, _, _ := followEvents(t, s, 1); len(events) != 1 || n.Load() != 5 {
+		t.Errorf("%d events after %d connections, want 1 after 5", len(events), n.Load())
+	}
+}
+
+// TestServerGone checks that Follow returns when the server has ended, or is not allowed any
+// more, if that is asked for, and waits for the server otherwise.
+func TestServerGone(t *testing.T) {
+	for name, end := range map[string]func(s *Server, web *httptest.Server){
+		"ended": func(_ *Server, web *httptest.Server) { go web.CloseClientConnections(); go web.Close() },
+		"another one": func(s *Server, _ *httptest.Server) {
+			s.Guard(func(net.Addr) error { return errors.New("of another user") })
+		},
+	} {
+		web := httptest.NewServer(streamHandler(eventData(eventIdle, "", nil)))
+		s, err := NewServer(web.URL, "", "", logTo(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.minWait, s.maxWait = time.Millisecond, time.Millisecond
+		s.EndWithServer()
+		events := 0
+		err = s.Follow(t.Context(), nil, func(Event) {
+			events++
+			s.Close()
+			end(s, web)
+		})
+		if !errors.Is(err, ErrServerGone) || events != 1 {
+			t.Errorf("%s: Follow = %v after %d events, want %v after 1", name, err, events, ErrServerGone)
+		}
+		web.CloseClientConnections()
+		web.Close()
 	}
 }
 

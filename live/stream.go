@@ -6,7 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"mime"
+	"net"
 	"net/http"
 	"time"
 
@@ -20,18 +22,21 @@ const maxEvent = 32 << 20
 
 // Follow calls handle for the events of all directories until the context ends. If the
 // stream ends, or is silent for longer than its heartbeat allows, Follow connects
-// again, with delays that grow to 15 seconds. connected, if not nil, is called after
-// each successful connection. The error is the context's, or wraps [ErrUnauthorized]
-// or [ErrNotOpenCode].
+// again, with delays that grow to 5 seconds. connected, if not nil, is called after
+// each successful connection, and no event is read before it returns. The error is the
+// context's, or wraps [ErrUnauthorized], [ErrNotOpenCode] or, after
+// [Server.EndWithServer], [ErrServerGone].
 func (s *Server) Follow(ctx context.Context, connected func(), handle func(Event)) error {
 	wait := &backoff.ExponentialBackOff{
 		InitialInterval: s.minWait, MaxInterval: s.maxWait,
 		Multiplier: backoff.DefaultMultiplier, RandomizationFactor: backoff.DefaultRandomizationFactor,
 	}
 	wait.Reset()
+	level := slog.LevelWarn // of the first failure in a row; the others are noise
 	for {
 		err := s.stream(ctx, func() {
 			wait.Reset()
+			level = slog.LevelWarn
 			if connected != nil {
 				connected()
 			}
@@ -41,13 +46,23 @@ func (s *Server) Follow(ctx context.Context, connected func(), handle func(Event
 			return ctx.Err()
 		case errors.Is(err, ErrUnauthorized), errors.Is(err, ErrNotOpenCode):
 			return fmt.Errorf("following the events of %s: %w", s.url, err)
+		case s.ends && isRefused(err):
+			return fmt.Errorf("following the events of %s: %w: %w", s.url, ErrServerGone, err)
 		}
 		d := wait.NextBackOff()
-		s.log.Warn("no connection to the server; retrying", "server", s.url.String(), "error", err, "wait", d.Round(time.Millisecond))
+		s.log.Log(ctx, level, "no connection to the server; waiting for it", "server", s.url.String(), "error", err, "wait", d.Round(time.Millisecond))
+		level = slog.LevelDebug
 		if err := sleep(ctx, d); err != nil {
 			return err
 		}
 	}
+}
+
+// isRefused reports whether nothing, or something that the guard refuses, listens at the
+// address.
+func isRefused(err error) bool {
+	var dial *net.OpError
+	return errors.Is(err, ErrGuarded) || errors.As(err, &dial) && dial.Op == "dial"
 }
 
 var (
@@ -98,7 +113,7 @@ func (s *Server) dispatch(data string, handle func(Event)) {
 		s.log.Warn("an event that cannot be read", "error", err)
 		return
 	}
-	if relevant(envelope.Payload.Type) {
+	if kind := envelope.Payload.Type; relevant(kind) || kind == eventPart || kind == eventDelta {
 		envelope.Payload.Directory = envelope.Directory
 		handle(envelope.Payload)
 	}

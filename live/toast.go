@@ -130,3 +130,7 @@ func sendAgainText(entry string) string {
 func beforeRequestText(entry string) string {
 	return fmt.Sprintf("Repaired before sending. Undo: mend undo %s", entry)
 }
+
+func requestRepairedText(session string) string {
+	return "The stored session stays as it is. To fix it: mend repair " + session
+}

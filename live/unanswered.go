@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mend/repair"
+	"mend/session"
 )
 
 // HandleUnanswered handles a session whose turn ended without an answer, or with an error
@@ -30,6 +31,9 @@ func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 		log.Warn("a turn without an answer is only reported", "why", err)
 		return false
 	}
+	end := func() {}
+	defer func() { end() }()
+	begun := false
 	idle := func(context.Context, repair.Result) error {
 		if h.busy(ctx, s) {
 			return errWorking
@@ -37,9 +41,12 @@ func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 		if !h.dedupe.attempt(s.ID) {
 			return fmt.Errorf("it failed after %d recoveries", h.opt.MaxAttempts)
 		}
+		if !begun {
+			begun, end = true, h.begin(ctx, s, true)
+		}
 		return nil
 	}
-	entry, result, err := h.store.RepairIf(ctx, s.ID, h.complete(repair.Request{Except: h.opt.Disabled, Force: true}), idle)
+	entry, result, err := h.store.RepairIf(ctx, session.Head{ID: s.ID}, h.complete(repair.Request{Except: h.opt.Disabled, Force: true}), idle)
 	switch {
 	case err != nil:
 		log.Warn("left alone", "why", err)
@@ -50,7 +57,6 @@ func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 	h.dedupe.progress(s.ID)
 	h.countRepaired(log, entry, result)
 	h.toast(ctx, s.Directory, Toast{repairedTitle, sendAgainText(entry), VariantSuccess, toastTime})
-	h.notify(&h.onComplete, s.ID)
 	return true
 }
 

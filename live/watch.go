@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"time"
 
 	"mend/repair"
 	"mend/session"
@@ -25,24 +26,52 @@ type Watch struct {
 	wake      chan struct{}
 	closed    chan struct{}
 	closeOnce sync.Once
+	fallback  *fallback
 }
 
 // A queueItem is the pending work of one session.
 type queueItem struct {
-	failures []Info // at most two: without and with the id of the message
-	overflow *Info  // the request was too long for the model
-	idle     bool
-	silent   bool // a turn ended without an answer, or with an error that is not known
-	ref      SessionRef
+	failures   []Info    // at most two: without and with the id of the message
+	overflow   *Info     // the request was too long for the model
+	overflowed time.Time // when that was reported
+	idle       bool
+	silent     bool // a turn ended without an answer, or with an error that is not known
+	ref        SessionRef
 }
 
 // NewWatch returns a Watch that passes events to h.
 func NewWatch(h *Hook) *Watch {
-	return &Watch{hook: h, items: map[string]*queueItem{}, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	w := &Watch{hook: h, items: map[string]*queueItem{}, wake: make(chan struct{}, 1), closed: make(chan struct{})}
+	w.fallback = newFallback(h, h.opt.Fallback, w.forgetPrompt)
+	return w
 }
+
+// forgetPrompt makes the end of the current turn of a session one that needs no answer.
+func (w *Watch) forgetPrompt(session string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.prompted.remove(session)
+}
+
+// HasFallback reports whether turns can be continued with another model, so that it needs
+// the events of parts, and a question before each prompt.
+func (w *Watch) HasFallback() bool { return w.fallback != nil }
+
+// KeepTurns makes the Watch end no turn to continue it with another model: the agent ends
+// with its turn. Call it before Run.
+func (w *Watch) KeepTurns() {
+	if w.fallback != nil {
+		w.fallback.policy.KeepTurns = true
+	}
+}
+
+// Model returns the model to which the prompt of a question is to be sent instead of its
+// own, which failed a short time ago, or nil.
+func (w *Watch) Model(q Question) *Model { return w.fallback.ask(q) }
 
 // Accept queues an event. Events that are irrelevant or unreadable are dropped.
 func (w *Watch) Accept(e Event) {
+	w.fallback.accept(e)
 	if !relevant(e.Type) {
 		return
 	}
@@ -77,8 +106,8 @@ func (w *Watch) Accept(e Event) {
 		w.prompted.remove(u.session)
 		if u.answered { // not only completed, as before a compaction
 			w.overflows.remove(u.session)
+			w.hook.dedupe.reset(u.session)
 		}
-		w.hook.dedupe.reset(u.session)
 	case u.failure != nil && isAbort(u.failure):
 		w.prompted.remove(u.session)
 		w.aborted.set(u.session, struct{}{})
@@ -87,12 +116,13 @@ func (w *Watch) Accept(e Event) {
 			return // the error was reported before
 		}
 		w.prompted.remove(u.session)
-		if n, _ := w.overflows.get(u.session); compactsItself(u.failure) && n+1 < maxCompactions {
+		if n, _ := w.overflows.get(u.session); compactsItself(u.failure.Error) && n+1 < maxCompactions {
 			w.overflows.set(u.session, n+1)
 			return
 		}
 		w.overflows.remove(u.session)
-		w.itemLocked(u.session, e.Directory).overflow = u.failure
+		item := w.itemLocked(u.session, e.Directory)
+		item.overflow, item.overflowed = u.failure, time.Now()
 	case u.failure != nil && w.hook.IsRecoverableError(u.failure.Error):
 		w.prompted.remove(u.session)
 		item := w.itemLocked(u.session, e.Directory)
@@ -155,6 +185,11 @@ func (w *Watch) Close() { w.closeOnce.Do(func() { close(w.closed) }) }
 // Run handles events until the context ends, or until the queue is empty after Close.
 // A recovery that has begun to write is completed.
 func (w *Watch) Run(ctx context.Context) {
+	ctx, cancel := context.WithCancel(ctx)
+	var group sync.WaitGroup
+	defer group.Wait()
+	defer cancel()
+	group.Go(func() { w.fallback.run(ctx) })
 	for {
 		if item := w.next(); item != nil {
 			w.process(ctx, item)
@@ -194,7 +229,7 @@ func (w *Watch) process(ctx context.Context, item *queueItem) {
 		}
 	}
 	if item.overflow != nil && ctx.Err() == nil {
-		w.hook.HandleOverflow(ctx, item.ref, w.hook.store.ParseAPIError(item.overflow.Error))
+		w.hook.HandleOverflow(ctx, item.ref, item.overflow.Error, item.overflowed)
 		return
 	}
 	if item.idle && ctx.Err() == nil && w.hook.HandleIdle(ctx, item.ref) {

@@ -53,6 +53,7 @@ type RuleText struct {
 
 // Explanations of kinds that several APIs have.
 const (
+	EndsWithAnswer     = "The request ended with an assistant message. Nothing stored is broken. Send any message in the session."
 	FirstPromptMissing = "The conversation starts with an assistant message: the first prompt is missing."
 	InvalidToolCall    = "The provider rejects the id, the name or the input of a tool call."
 	TooManyImages      = "The session contains more images than the provider accepts in one request. Compact it, or continue in a new session."

@@ -11,8 +11,8 @@ import (
 )
 
 // Readings returns the texts that a user may mean who copied an error from a terminal or a
-// log: the error may be wrapped, framed, coloured, quoted, or follow a prefix. The text as it
-// is comes first, unless it holds what only a terminal shows. Each is a text for
+// log: the error may be wrapped, framed, coloured, quoted, follow a prefix, or be one of several.
+// The text as it is comes first, unless it holds what only a terminal shows. Each is a text for
 // [ErrorParser.Parse].
 func Readings(text string) []string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, ""))
@@ -32,12 +32,40 @@ func Readings(text string) []string {
 		all = append(all, joined)
 	}
 	all = append(all, text)
+	for _, piece := range errorPieces(text) {
+		all = append(all, strings.Join(piece, " "), strings.Join(piece, ""))
+	}
 	seen := map[string]bool{}
 	return slices.DeleteFunc(all, func(t string) bool {
 		again := seen[t]
 		seen[t] = true
 		return again
 	})
+}
+
+// errorStart matches the start of a line with which an error begins.
+var errorStart = regexp.MustCompile(`^(?:messages[.:\[]|input\[|contents\[|(?:\w+ ?)?[Ee]rror\b.*?[:=])`)
+
+// maxPieces is how many pieces of a text are read as errors of their own.
+const maxPieces = 16
+
+// errorPieces returns the lines of each error in a text that has several: they are divided by
+// blank lines, or begin as an error does. Of more than maxPieces it returns the last ones.
+func errorPieces(text string) (pieces [][]string) {
+	for paragraph := range strings.SplitSeq(strings.ReplaceAll(text, "\r\n", "\n"), "\n\n") {
+		var piece []string
+		for _, line := range cleanLines(paragraph) {
+			if errorStart.MatchString(line) && len(piece) > 0 {
+				pieces = append(pieces, piece)
+				piece = nil
+			}
+			piece = append(piece, line)
+		}
+		if len(piece) > 0 {
+			pieces = append(pieces, piece)
+		}
+	}
+	return pieces[max(0, len(pieces)-maxPieces):]
 }
 
 // errorPrefix is what programs print before an error.

@@ -41,6 +41,8 @@ func TestReadings(t *testing.T) {
 		"from Markdown":         strings.ReplaceAll(want, "_", `\_`),
 		"on the screen":         "\x1b[0m\n> build · claude\n\x1b[0m\n\x1b[91m\x1b[1mError: \x1b[0m" + want,
 		"with a command before": "$ opencode run x\n\n" + want + "\n$ ",
+		"one of several":        "messages.7: another one\n" + want + "\nmessages.9: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_09X",
+		"between blank lines":   "Something else, at messages.7\n\n" + wrap(want, 40, "", "") + "\nand so on: messages.9, toolu_09X",
 	} {
 		t.Run(name, func(t *testing.T) {
 			if first := Readings(text)[0]; strings.Contains(first, "\x1b") {

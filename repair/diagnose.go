@@ -8,6 +8,9 @@ import (
 	"mend/session"
 )
 
+// LosesTimes is what a fix loses that changes the times of messages alone.
+const LosesTimes = "The recorded times of these messages."
+
 // A Diagnosis is one fault of a session. Why, Fix, Loses and WhyNot are each a
 // sentence or two for a person.
 type Diagnosis struct {
@@ -17,7 +20,7 @@ type Diagnosis struct {
 	Ref      session.Ref // the record at fault: a part, or a message for a fault of the whole message
 	Message  string      // the id of the message that it is about, "" for none
 	Why      string
-	Says     string // what the provider says of it, or what was found
+	Text     string // what the provider says of it, or what was found
 	Fix      string // what a repair does about it; "" where it does nothing
 	Loses    string // what the user loses by the fix; "" for nothing
 	WhyNot   string // where Fix is "": the reason, and what the user can do

@@ -1,14 +1,18 @@
 package repair
 
-import "mend/session"
+import (
+	"hash/maphash"
+
+	"mend/session"
+)
 
 // A Finding is one fault of a session.
 type Finding struct {
-	Code  string      // of the agent's rule that found it
-	Ref   session.Ref // the record at fault; the zero Ref if there is none
-	Says  string      // what the provider says, or what was found
-	Which string      // distinguishes findings of one code and record
-	Shows string      // the provider's rule that is broken, if that is not Code
+	Code      string      // of the agent's rule that found it
+	Ref       session.Ref // the record at fault; the zero Ref if there is none
+	Text      string      // the message of the provider, or a description of the fault
+	Detail    string      // distinguishes findings with the same code at one record
+	ShownCode string      // the code that is shown to users, if it is not Code: the provider's rule that is broken
 
 	Class    Class
 	Severity Severity
@@ -20,10 +24,10 @@ type key struct {
 	ref         session.Ref
 }
 
-func (f Finding) key() key { return key{f.Code, f.Which, f.Ref} }
+func (f Finding) key() key { return key{f.Code, f.Detail, f.Ref} }
 
 // at returns the key of the same finding at another record.
-func (f Finding) at(ref session.Ref) key { return key{f.Code, f.Which, ref} }
+func (f Finding) at(ref session.Ref) key { return key{f.Code, f.Detail, ref} }
 
 // A place is where findings are counted to see whether a fix caused new ones.
 type place struct {
@@ -42,12 +46,21 @@ type Findings struct {
 	list     []Finding
 	settings []settings // that have each of them
 	counts   map[place]int
-	index    map[key]int // in list
+	// numbers are the indexes in list, plus one, by the hash of the key, which is much
+	// smaller than the key: the last with that hash. same has the one before each with the
+	// same hash, 0 for none.
+	numbers map[uint64]int32
+	same    []int32
+	seed    maphash.Seed
 
 	// Hides, if not nil, reports whether findings with the code may be hidden under the
 	// setting by another one, such as a failure of the agent before it sends a request. A
 	// fix does not cause what it uncovers.
 	Hides func(setting int, code string) bool
+	// Elsewhere, if not nil, returns for which other use of the session a setting stands, such
+	// as with another provider; "" if the setting always counts. A fix that breaks only these
+	// is made if a broken session has no other.
+	Elsewhere func(setting int) string
 	// Once, if not nil, reports whether a message with several findings with the code is
 	// no worse than one with a single one.
 	Once func(code string) bool
@@ -56,30 +69,43 @@ type Findings struct {
 // Add adds a finding under a setting. Its severity is the worst under any setting. What
 // is added first is fixed first.
 func (fs *Findings) Add(setting int, f Finding) {
-	if fs.index == nil {
-		fs.index = map[key]int{}
+	if fs.numbers == nil {
+		fs.numbers, fs.seed = map[uint64]int32{}, maphash.MakeSeed()
 	}
-	k := f.key()
 	fs.Count(setting, f.Code, f.Ref.Message)
-	i, ok := fs.index[k]
-	if !ok {
+	i := fs.find(f.key())
+	if i < 0 {
 		i = len(fs.list)
-		fs.index[k] = i
+		hash := maphash.Comparable(fs.seed, f.key())
+		fs.same = append(fs.same, fs.numbers[hash])
+		fs.numbers[hash] = int32(i + 1)
 		fs.list, fs.settings = append(fs.list, f), append(fs.settings, nil)
 	}
 	fs.list[i].Severity = min(fs.list[i].Severity, f.Severity)
 	fs.settings[i] = fs.settings[i].with(setting)
 }
 
+// find returns the index of the finding with that key, -1 if there is none.
+func (fs *Findings) find(k key) int {
+	if fs.numbers == nil {
+		return -1
+	}
+	n := fs.numbers[maphash.Comparable(fs.seed, k)]
+	for n > 0 && fs.list[n-1].key() != k {
+		n = fs.same[n-1]
+	}
+	return int(n) - 1
+}
+
 // settingsOf returns the settings that have the finding.
 func (fs *Findings) settingsOf(k key) settings {
-	if i, ok := fs.index[k]; ok {
+	if i := fs.find(k); i >= 0 {
 		return fs.settings[i]
 	}
 	return nil
 }
 
-// settings is a set of settings, a bit for each: there may be many findings.
+// settings is a set of settings with one bit for each. A bit set is small, and there may be many findings.
 type settings []uint64
 
 const wordSize = 64
@@ -120,10 +146,15 @@ func (fs *Findings) All() []Finding { return fs.list }
 // hides reports whether a finding at p may have been hidden.
 func (fs *Findings) hides(p place) bool { return fs.Hides != nil && fs.Hides(p.setting, p.code) }
 
+// elsewhere returns for which other use of the session the setting stands, "" for none.
+func (fs *Findings) elsewhere(setting int) string {
+	if fs.Elsewhere == nil {
+		return ""
+	}
+	return fs.Elsewhere(setting)
+}
+
 // Has reports whether there is a finding with the same code at the same record.
 func (fs *Findings) Has(f Finding) bool { return fs.has(f.key()) }
 
-func (fs *Findings) has(k key) bool {
-	_, ok := fs.index[k]
-	return ok
-}
+func (fs *Findings) has(k key) bool { return fs.find(k) >= 0 }

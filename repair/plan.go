@@ -38,6 +38,9 @@ type Result struct {
 	Suspects  []Diagnosis // remaining findings of the kind of the error, of which only the provider can know whether they are its cause
 	All       bool        // Request.All, for an error
 	Proof     []Proof     // what After shows in every setting; nil if the case is no [Prover]
+	// SentBefore and SentAfter are the stored blocks of the next request without and with the
+	// plan; 0 if the case is no [Counter].
+	SentBefore, SentAfter int
 }
 
 // ErrBusy says that the agent is at work in the session.
@@ -45,8 +48,9 @@ var ErrBusy = errors.New("the agent is using this session")
 
 // Plan makes the smallest plan that fixes what is requested in the session with that
 // id. Each of its fixes was tried on a copy and proved under every setting: its finding
-// is gone and nothing new is wrong. The plan of a healthy session has no ops. Neither
-// has a second plan after the first, except for an error that does not occur any more.
+// is gone and nothing new is wrong, see the package. The plan of a healthy session has no ops. Neither
+// has a second plan after the first, except for an error that does not occur any more, and
+// after a file was moved that was in the place of a folder.
 // Only records that a diagnosis or its fix names change.
 //
 // The error wraps [ErrBusy] if the session is busy and Force is not set.
@@ -58,9 +62,10 @@ func Plan(id string, c Case, req Request) (Result, error) {
 		return Result{}, fmt.Errorf("planning for %s: %w", id, ErrBusy)
 	}
 	before := slices.Collect(c.Records) // instead of c, whose caches take more memory than the session
+	sent := sentBy(c)
 	o := origin{}
 	t, fixed, failed := repeatUntilStable(c, o, req)
-	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed)}
+	r := Result{After: t.c, Fixed: dedupe(fixed), Unfixable: dedupe(failed), SentBefore: sent, SentAfter: sentBy(t.c)}
 	r.Remaining = diagnose(t.c, o)
 	if req.Error != nil {
 		r.Suspects, r.All = suspects(t.c, o, *req.Error), req.All
@@ -75,6 +80,13 @@ func Plan(id string, c Case, req Request) (Result, error) {
 	return r, nil
 }
 
+func sentBy(c Case) int {
+	if n, ok := c.(Counter); ok {
+		return n.Sent()
+	}
+	return 0
+}
+
 func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	c := change.Cause{Kind: change.CauseScan}
 	if r.Error != nil {
@@ -82,18 +94,26 @@ func (r *Request) cause(fixed []Diagnosis) change.Cause {
 	}
 	at := map[change.Finding]int{} // their places, without counts
 	for _, d := range fixed {
-		c.Diagnoses = append(c.Diagnoses, d.Why+" "+d.Fix)
 		f := change.Finding{Rule: d.Rule, Class: string(d.Class), Why: d.Why, Fix: d.Fix, Loses: d.Loses}
+		alike := change.Finding{Rule: f.Rule, Class: f.Class, Fix: f.Fix, Loses: f.Loses} // but for Why
 		i, ok := at[f]
+		if !ok && len(c.Findings) >= maxCauses {
+			i, ok = at[alike]
+		}
 		if !ok {
 			i = len(c.Findings)
-			at[f] = i
+			at[f], at[alike] = i, i
 			c.Findings = append(c.Findings, f)
+			c.Diagnoses = append(c.Diagnoses, d.Why+" "+d.Fix)
 		}
 		c.Findings[i].Count++
 	}
 	return c
 }
+
+// maxCauses is how many findings a cause lists that differ in why alone. Further ones are
+// counted with the last that has the same fix.
+const maxCauses = 1000
 
 // maxPasses is far more than any session needs: each pass fixes what the one before
 // uncovered.
@@ -179,7 +199,7 @@ func fixError(c Case, o origin, e APIError, all bool) *search {
 // sameKind returns the findings that the error is about: those of its rule, or if there
 // are none, those of its class.
 func sameKind(c Case, e APIError) wanted {
-	exact := func(_ Case, f Finding) bool { return e.Rule != "" && (f.Code == e.Rule || f.Shows == e.Rule) }
+	exact := func(_ Case, f Finding) bool { return e.Rule != "" && (f.Code == e.Rule || f.ShownCode == e.Rule) }
 	if slices.ContainsFunc(c.Findings().list, func(f Finding) bool { return exact(c, f) }) {
 		return exact
 	}
@@ -199,4 +219,12 @@ func suspects(c Case, o origin, e APIError) (ds []Diagnosis) {
 		ds = append(ds, d)
 	}
 	return dedupe(ds)
+}
+
+// A RequestEdit changes one record of a session in a request alone, not in the store.
+type RequestEdit struct {
+	Message string
+	Part    string // "" for the message itself
+	New     bool   // the store has no such record
+	Data    []byte // JSON, with the ids; nil if the record is removed
 }

@@ -13,3 +13,9 @@ type Proof struct {
 	Thinking bool
 	Rules    []string // the codes of the rules that are broken, each once
 }
+
+// A Counter is a Case that counts what of the session its next request has.
+type Counter interface {
+	// Sent returns how many stored blocks are in the next request.
+	Sent() int
+}

@@ -18,6 +18,7 @@ type TrimRequest struct {
 	Window    int      // the context window of the model; 0: as the agent knows it
 	KeepTurns int      // the newest prompts and their answers that stay whole
 	Protected []string // names of tools whose outputs stay
+	Hard      bool     // if the outputs are not enough, also take out large files and texts
 	Force     bool     // although the agent is working in the session
 }
 
@@ -25,9 +26,10 @@ type TrimRequest struct {
 type Trimmed struct {
 	Plan          change.Plan     // without ops if nothing can be trimmed
 	Outputs       []TrimmedOutput // in the order in which they were chosen
-	Before, After int             // the estimated size of the next request
-	Goal          int             // the largest size that was asked for
-	Window        int             // the context window of the model in tokens; 0 if unknown
+	Removed       []RemovedContent
+	Before, After int // the estimated size of the next request
+	Goal          int // the largest size that was asked for
+	Window        int // the context window of the model in tokens; 0 if unknown
 }
 
 // A TrimmedOutput is an output of a tool that the agent will no longer send.
@@ -36,6 +38,15 @@ type TrimmedOutput struct {
 	Tool   string
 	Tokens int
 	Copy   bool // a later call had the same tool and the same input
+}
+
+// A RemovedContent is a file, or the middle of a text, that a line of text replaces in the
+// store. Its bytes stay in the journal.
+type RemovedContent struct {
+	Ref    session.Ref
+	File   bool   // else a text
+	Name   string // of the file, or the beginning of the text
+	Tokens int    // that the request gets smaller
 }
 
 // Defaults of trims.
@@ -51,9 +62,11 @@ const (
 
 // ProtectedTools returns the names of tools whose outputs a model needs for the whole
 // session, see [TrimRequest].
-func ProtectedTools() []string { return []string{"skill", "task", "todoread", "todowrite"} }
+func ProtectedTools() []string {
+	return []string{"lsp_rename", "session_read", "session_search", "session_write", "skill", "task", "todoread", "todowrite"}
+}
 
-// An UncompactRequest says how a compaction is taken back.
+// An UncompactRequest says how a compaction is removed.
 type UncompactRequest struct {
 	Options
 	Trim      bool     // trim outputs of tools, so that the request fits
@@ -61,7 +74,7 @@ type UncompactRequest struct {
 	Force     bool     // although the agent is working in the session
 }
 
-// An Uncompacted is the plan that takes back a compaction, and what it does.
+// An Uncompacted is the plan that removes a compaction, and what it does.
 type Uncompacted struct {
 	Plan          change.Plan
 	Messages      int             // that are sent again
@@ -89,3 +102,14 @@ func (e *TooLargeError) Error() string {
 
 // ErrHarmful says that a plan would break something that was not broken before.
 var ErrHarmful = errors.New("the change would break the session")
+
+// CheckHarm returns an error that wraps [ErrHarmful] if a case has a finding, other than a
+// note, that the case before it did not have.
+func CheckHarm(before, after Case) error {
+	for _, f := range after.Findings().All() {
+		if f.Severity != Note && !before.Findings().Has(f) {
+			return fmt.Errorf("%w: %s", ErrHarmful, f.Text)
+		}
+	}
+	return nil
+}

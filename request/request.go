@@ -74,22 +74,35 @@ type Block struct {
 	ToolName string          // of a tool call, and of its result
 	Input    json.RawMessage // of a tool call: the text of the stored value; nil for none
 	Content  []*Block        // of a result: text, images, documents
-	Output   json.RawMessage // of a result that is one text and has no Content: the text as a JSON string
+	Output   json.RawMessage // of a result that is one text and has no Content: a JSON string, or a value whose JSON is the text
 
-	Mime string // of an image or a document
-	Data []byte // of an image or a document: base64, or text if Mime is text/plain
-	// Media has what the Data of an image was found to hold. If it is nil, each call of
-	// MediaInfo inspects the Data.
-	Media *media.File
-	URL   string // of an image or a document that is linked to instead of sent
-	Name  string // of a document
+	File // of an image or a document
 
-	// Source is the record of the block; the zero Ref for the prompt that is not
-	// stored yet. A result has the same source as its call.
-	Source session.Ref
+	// Source names the record of the block; nil for the prompt that is not stored yet. A
+	// result has the same source as its call.
+	Source *session.Ref
 	// Index is the position of the block in its record, for agents that store several
 	// blocks in one record.
 	Index int
+}
+
+// A File is the content of an image or a document.
+type File struct {
+	Mime string
+	Data []byte // base64, or text if Mime is text/plain
+	// Media has what the Data of an image was found to hold. If it is nil, each call of
+	// MediaInfo inspects the Data.
+	Media *media.File
+	URL   string // a link that is sent instead
+	Name  string // of a document
+}
+
+// Ref returns the record of the block; the zero Ref for the prompt that is not stored yet.
+func (b *Block) Ref() session.Ref {
+	if b.Source == nil {
+		return session.Ref{}
+	}
+	return *b.Source
 }
 
 // IsThinking reports whether the block is thinking, redacted or not.
@@ -103,8 +116,16 @@ func (b *Block) MediaInfo() media.Info {
 	return media.Inspect(b.Data)
 }
 
+// InputText returns the block's Input as a text, as JavaScript writes it.
+func (b *Block) InputText() string { return string(jsonedit.Stringify(b.Input)) }
+
 // OutputText returns the text in the block's Output.
-func (b *Block) OutputText() string { return jsonedit.Unquote(b.Output) }
+func (b *Block) OutputText() string {
+	if text, ok := jsonedit.Text(b.Output); ok {
+		return text
+	}
+	return string(jsonedit.Stringify(b.Output))
+}
 
 // DataURL returns an image or a document as a URL: the link, or its data.
 func (b *Block) DataURL() string {
@@ -120,7 +141,7 @@ func (r Request) At(n, m int) (session.Ref, bool) {
 	if n < 0 || n >= len(r.Turns) || m < 0 || m >= len(r.Turns[n].Blocks) {
 		return session.Ref{}, false
 	}
-	ref := r.Turns[n].Blocks[m].Source
+	ref := r.Turns[n].Blocks[m].Ref()
 	return ref, ref.Kind != 0
 }
 
@@ -177,9 +198,9 @@ func Sources(blocks ...*Block) []session.Ref {
 	var all []session.Ref
 	seen := map[session.Ref]bool{{}: true}
 	for _, b := range blocks {
-		if !seen[b.Source] {
-			seen[b.Source] = true
-			all = append(all, b.Source)
+		if ref := b.Ref(); !seen[ref] {
+			seen[ref] = true
+			all = append(all, ref)
 		}
 	}
 	return all

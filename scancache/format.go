@@ -31,7 +31,7 @@ type contents struct {
 }
 
 // format is the version of the format, to be raised with every change of it.
-const format = 1
+const format = 2
 
 // A line is one line of the file. One of its members is set.
 type line struct {
@@ -65,6 +65,8 @@ type head struct {
 	Version   string `json:"version"`
 	Created   int64  `json:"created"`
 	Updated   int64  `json:"updated"`
+
+	Ref session.Ref `json:"ref,omitzero"`
 }
 
 var errDamaged = errors.New("the cache is damaged")
@@ -111,7 +113,7 @@ func encode(c *contents) []byte {
 	}
 	state := c.state
 	for _, s := range c.sessions {
-		l := sessionLine{Key: sessionKey(s), Head: &head{s.ID, s.Project, s.Directory, s.Title, s.Version, s.Created, s.Updated}}
+		l := sessionLine{Key: sessionKey(s), Head: &head{s.ID, s.Project, s.Directory, s.Title, s.Version, s.Created, s.Updated, s.Ref}}
 		if r, ok := c.results[l.Key]; ok {
 			l.Result = &r
 		}
@@ -201,7 +203,7 @@ func decodeLine(text []byte) (l line, err error) {
 func (c *contents) add(l *sessionLine) {
 	if h := l.Head; h != nil {
 		c.sessions = append(c.sessions, session.Head{
-			ID: h.ID, Project: h.Project, Directory: h.Directory, Title: h.Title, Version: h.Version, Created: h.Created, Updated: h.Updated,
+			ID: h.ID, Project: h.Project, Directory: h.Directory, Title: h.Title, Version: h.Version, Created: h.Created, Updated: h.Updated, Ref: h.Ref,
 		})
 	}
 	if l.Result != nil {

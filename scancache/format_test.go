@@ -58,7 +58,7 @@ func exampleContents(t *testing.T) *contents {
 	return &contents{
 		build: "build", settings: "settings", state: [32]byte{1},
 		summary:  &Summary{Sessions: 2, Broken: 1, Worst: []SummarySession{{"ses_1", "a", "/d", 7}}},
-		sessions: []session.Head{{ID: "ses_1", Project: "p", Directory: "/d", Title: "a", Version: "1", Created: -1, Updated: 1 << 40}, {ID: "ses_2"}},
+		sessions: []session.Head{{ID: "ses_1", Project: "p", Directory: "/d", Title: "a", Version: "1", Created: -1, Updated: 1 << 40}, {ID: "ses_2", Ref: session.Ref{Kind: session.KindSession, Project: "p", Session: "ses_2"}}},
 		orphans:  []session.Ref{filled[session.Ref](t)},
 		results:  map[string]Result{"/p/ses_1": filled[Result](t)},
 	}
@@ -95,7 +95,7 @@ func checked(lines ...string) []byte {
 }
 
 func TestDecodeRefuses(t *testing.T) {
-	const head = `{"header":{"format":1,"lines":1}}`
+	const head = `{"header":{"format":2,"lines":1}}`
 	rows := []struct {
 		name string
 		data []byte
@@ -104,7 +104,7 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a session", checked(head, `{"session":{"key":"/p/ses_1"}}`), true},
 		{"a session, and one to forget", checked(head, `{"session":{"key":"/p/ses_1"}}`, `{"forget":"ses_1"}`), true},
 		{"nothing", nil, false},
-		{"another format", checked(`{"header":{"format":2,"lines":0}}`), false},
+		{"another format", checked(`{"header":{"format":9,"lines":0}}`), false},
 		{"no header", checked(`{"forget":"ses_1"}`), false},
 		{"a line too few", checked(head), false},
 		{"a line too many", checked(head, `{"session":{}}`, `{"orphan":{}}`), false},
@@ -167,7 +167,7 @@ func FuzzDecode(f *testing.F) {
 	f.Add(`{"session":{"key":"/p/ses_1","head":{"id":"ses_1"},"result":{"from":1}}}`)
 	f.Add(`{"orphan":{"kind":3}}`)
 	f.Fuzz(func(t *testing.T, text string) {
-		got, err := decode(checked(`{"header":{"format":1,"lines":1,"state":"AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}`, text))
+		got, err := decode(checked(`{"header":{"format":2,"lines":1,"state":"AQAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA="}}`, text))
 		if err != nil {
 			return
 		}
@@ -192,7 +192,7 @@ func BenchmarkDecode(b *testing.B) {
 		s := session.Head{ID: fmt.Sprintf("ses_%020d", i), Project: "global", Directory: "/home/user/project", Title: "A title", Version: "1.2.27"}
 		r := Result{Stamp: [32]byte{byte(i)}, From: 1_790_000_000_000, Until: 1_855_000_000_000}
 		if i%10 == 0 {
-			d := repair.Diagnosis{Rule: "R1", Class: "tool_result_missing", Severity: repair.Broken, Why: strings.Repeat("why ", 20), Says: strings.Repeat("says ", 20), Fix: strings.Repeat("fix ", 20)}
+			d := repair.Diagnosis{Rule: "R1", Class: "tool_result_missing", Severity: repair.Broken, Why: strings.Repeat("why ", 20), Text: strings.Repeat("says ", 20), Fix: strings.Repeat("fix ", 20)}
 			r.Diagnoses = []repair.Diagnosis{d, d, d}
 		}
 		c.sessions = append(c.sessions, s)

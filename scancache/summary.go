@@ -1,6 +1,7 @@
 package scancache
 
 import (
+	"cmp"
 	"slices"
 	"time"
 
@@ -61,4 +62,20 @@ func (s *Summary) Healthy() int {
 func (s *Summary) sameCounts(o *Summary) bool {
 	return s.Sessions == o.Sessions && s.Broken == o.Broken && s.Latent == o.Latent && s.Busy == o.Busy &&
 		s.Failed == o.Failed && slices.Equal(s.Worst, o.Worst)
+}
+
+// Plus returns the sum of the summaries of two stores. Its time is that of the older one.
+func (s Summary) Plus(o Summary) Summary {
+	s.Sessions += o.Sessions
+	s.Broken += o.Broken
+	s.Latent += o.Latent
+	s.Busy += o.Busy
+	s.Failed += o.Failed
+	s.Worst = slices.Concat(s.Worst, o.Worst)
+	slices.SortStableFunc(s.Worst, func(a, b SummarySession) int { return cmp.Compare(b.Updated, a.Updated) })
+	s.Worst = s.Worst[:min(len(s.Worst), worstKept)]
+	if o.Time.Before(s.Time) {
+		s.Time = o.Time
+	}
+	return s
 }

@@ -12,8 +12,8 @@ import (
 type Record struct {
 	Ref  Ref
 	Data []byte      // the JSON: a file's content, or a row's data column
-	Mode fs.FileMode // a file's permission bits; 0 for a row
 	Cols []Col       // a row's columns but data, in the table's order; nil for a file
+	Mode fs.FileMode // a file's permission bits; 0 for a row
 
 	// Class is the storage class of a row's data column if that is not text; the agent
 	// cannot read such a row. It is 0 for text and for a file.

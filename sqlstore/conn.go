@@ -146,7 +146,7 @@ func (c *Conn) Query(sql string, args []Value, each func(*sqlite3.Stmt) error) (
 		return err
 	}
 	defer func() {
-		if e := st.Reset(); err == nil {
+		if e := errors.Join(st.Reset(), st.ClearBindings()); err == nil { // SQLite keeps a copy of what is bound
 			err = e
 		}
 	}()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"unsafe"
 
 	"github.com/ncruces/go-sqlite3"
 
@@ -78,7 +79,7 @@ func (v Value) Bind(st *sqlite3.Stmt, i int) error {
 	case session.ClassNull:
 		return st.BindNull(i)
 	case session.ClassText:
-		return st.BindRawText(i, v.Bytes)
+		return st.BindText(i, unsafe.String(unsafe.SliceData(v.Bytes), len(v.Bytes))) // a string(v.Bytes) would be a copy
 	case session.ClassBlob:
 		return st.BindBlob(i, v.Bytes)
 	default:
@@ -132,24 +133,32 @@ func (t *Table) Row(st *sqlite3.Stmt, b *RowBuffer) session.Record {
 // CopyRow copies the row of a result with the table's columns.
 func (t *Table) CopyRow(st *sqlite3.Stmt) session.Record {
 	var b RowBuffer
-	return CopyRecord(t.Row(st, &b))
+	return CopyRecord(t.Row(st, &b), nil)
 }
 
-// CopyRecord returns a copy of a record that uses a RowBuffer.
-func CopyRecord(r session.Record) session.Record {
+// CopyRecord returns a copy of a record that uses a RowBuffer. The copy shares the bytes of
+// equal columns, such as the id of the session, with the copy of another row; last may be nil.
+func CopyRecord(r session.Record, last *session.Record) session.Record {
+	cols := make([]session.Col, len(r.Cols))
 	size := 0
-	for _, c := range r.Cols {
-		size += len(c.Bytes)
+	for i, c := range r.Cols {
+		if last != nil && i < len(last.Cols) && c.Class == last.Cols[i].Class && bytes.Equal(c.Bytes, last.Cols[i].Bytes) {
+			cols[i].Bytes = last.Cols[i].Bytes
+		} else {
+			size += len(c.Bytes)
+		}
 	}
 	room := make([]byte, 0, size)
-	cols := make([]session.Col, len(r.Cols))
 	for i, c := range r.Cols {
-		n := len(room)
-		room = append(room, c.Bytes...)
-		if c.Class != session.ClassNull {
-			c.Bytes = room[n:len(room):len(room)]
-		}
+		same := cols[i].Bytes
 		cols[i] = c
+		switch n := len(room); {
+		case same != nil:
+			cols[i].Bytes = same
+		case c.Class != session.ClassNull:
+			room = append(room, c.Bytes...)
+			cols[i].Bytes = room[n:len(room):len(room)]
+		}
 	}
 	r.Cols = cols
 	if r.Data != nil {

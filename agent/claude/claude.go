@@ -22,7 +22,11 @@ const Transcripts = "transcripts"
 const projects = "projects"
 
 // Agent is Claude Code.
-type Agent struct{}
+type Agent struct {
+	// Except are processes that do not count as using a session, such as one that waits for
+	// this program.
+	Except []int
+}
 
 var (
 	_ agent.Agent       = Agent{}
@@ -71,7 +75,7 @@ func hasProjects(root string) bool {
 
 // Open implements [agent.Agent]. A path may lead to the root, or to anything below its
 // projects.
-func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
+func (a Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if at.Layout != "" && at.Layout != Transcripts {
 		return nil, fmt.Errorf("%w of Claude Code: %q", agent.ErrLayout, at.Layout)
 	}
@@ -79,8 +83,8 @@ func (Agent) Open(at agent.Located, warn func(string)) (agent.Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &store{warn: warn}
-	if s.lines, err = linestore.New(root, layout{root}, linestore.Options{Note: warn}); err != nil {
+	s := &store{warn: warn, except: a.Except, layout: &layout{root: root}}
+	if s.lines, err = linestore.New(root, s.layout, linestore.Options{Note: warn}); err != nil {
 		return nil, err
 	}
 	return s, nil

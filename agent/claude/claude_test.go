@@ -31,9 +31,7 @@ var old = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 func newTestStore(t *testing.T, damage string) testStore {
 	t.Helper()
 	storetest.NeedWrites(t)
-	broken := fixture.New()
-	fixture.ByName(damage).Apply(broken)
-	s := testStore{t: t, root: filepath.Join(t.TempDir(), ".claude"), data: broken.Bytes()}
+	s := testStore{t: t, root: filepath.Join(t.TempDir(), ".claude"), data: fixture.ByName(damage).Broken()}
 	s.file = filepath.Join(s.root, "projects", "-home-user-project", fixture.Session+".jsonl")
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
 		t.Fatal(err)
@@ -151,6 +149,76 @@ func TestUndoBehindAgent(t *testing.T) {
 	s.want("undone", append(s.data, more...))
 }
 
+// The transcript of a subagent of 2.0, which is beside those of the sessions, is listed,
+// repaired and undone.
+func TestOlderSubagent(t *testing.T) {
+	s := newTestStore(t, "none")
+	s.data, s.file = fixture.BrokenSubagent(), filepath.Join(filepath.Dir(s.file), "agent-"+fixture.Subagent+".jsonl")
+	s.write(s.data)
+	c := s.client()
+	const id = "agent-" + fixture.Subagent
+	heads, err := c.Sessions(t.Context())
+	if err != nil || len(heads) != 2 || heads[1].ID != id || !strings.HasPrefix(heads[1].Title, "subagent: ") {
+		t.Fatalf("Sessions = %+v, %v, want two", heads, err)
+	}
+	for f := range c.ScanAll(t.Context(), heads) {
+		if want := f.Session.ID == id; f.Err != nil || (len(f.Diagnoses) > 0) != want {
+			t.Errorf("%s: a scan finds %v, %v", f.Session.ID, f.Diagnoses, f.Err)
+		}
+	}
+	repairID, r, err := c.Repair(t.Context(), id, repair.Request{})
+	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
+		t.Fatalf("Repair = %v, %v", r.Remaining, err)
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: repairID})
+	if err == nil {
+		_, err = c.Apply(t.Context(), p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want("undone", s.data)
+}
+
+// The transcript of a subagent is listed, repaired and undone as a session's; it is in use while
+// its session is.
+func TestSubagent(t *testing.T) {
+	s := newTestStore(t, "none")
+	s.data, s.file = fixture.BrokenSubagent(), filepath.Join(strings.TrimSuffix(s.file, ".jsonl"), "subagents", "agent-"+fixture.Subagent+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	s.write(s.data)
+	c := s.client()
+	const id = fixture.Session + ".agent-" + fixture.Subagent
+	heads, err := c.Sessions(t.Context())
+	if err != nil || len(heads) != 2 || heads[0].ID != id && heads[1].ID != id {
+		t.Fatalf("Sessions = %+v, %v, want two", heads, err)
+	}
+	for f := range c.ScanAll(t.Context(), heads) {
+		if want := f.Session.ID == id; f.Err != nil || (len(f.Diagnoses) > 0) != want {
+			t.Errorf("%s: a scan finds %v, %v", f.Session.ID, f.Diagnoses, f.Err)
+		}
+	}
+	s.note(os.Getpid(), procStart(t))
+	if _, _, err := c.Repair(t.Context(), id, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+		t.Errorf("Repair of a subagent of a session in use = %v, want %v", err, repair.ErrBusy)
+	}
+	s.note(os.Getpid(), "1")
+	repairID, r, err := c.Repair(t.Context(), id, repair.Request{})
+	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
+		t.Fatalf("Repair = %v, %v", r.Remaining, err)
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: repairID})
+	if err == nil {
+		_, err = c.Apply(t.Context(), p)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want("undone", s.data)
+}
+
 // procStart returns when this process was started, as Claude Code stores it.
 func procStart(t *testing.T) string {
 	t.Helper()
@@ -162,32 +230,34 @@ func procStart(t *testing.T) string {
 	return fields[22-3]
 }
 
+// note writes the file of a process that runs in [fixture.Session].
+func (s testStore) note(pid int, start string) {
+	s.t.Helper()
+	dir := filepath.Join(s.root, "sessions")
+	if err := os.RemoveAll(dir); err != nil {
+		s.t.Fatal(err)
+	}
+	if err := os.Mkdir(dir, 0o700); err != nil {
+		s.t.Fatal(err)
+	}
+	text := fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":%q,"status":"idle"}`, pid, start, fixture.Session)
+	if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(text), 0o600); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
 // A session that a running process has in its memory is refused; a file that a killed process
 // left does not count.
 func TestRunningProcess(t *testing.T) {
 	s := newTestStore(t, "parent unknown")
 	start := procStart(t)
-	note := func(pid int, start, session string) {
-		t.Helper()
-		dir := filepath.Join(s.root, "sessions")
-		if err := os.RemoveAll(dir); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(dir, 0o700); err != nil {
-			t.Fatal(err)
-		}
-		text := fmt.Sprintf(`{"pid":%d,"procStart":%q,"sessionId":%q,"status":"idle"}`, pid, start, session)
-		if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d.json", pid)), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
-	}
 	c := s.client()
-	note(os.Getpid(), start, fixture.Session)
+	s.note(os.Getpid(), start)
 	if _, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
 		t.Errorf("Repair of a session in use = %v, want %v", err, repair.ErrBusy)
 	}
 	s.want("refused", s.data)
-	note(os.Getpid(), "1", fixture.Session)
+	s.note(os.Getpid(), "1")
 	id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
 	if err != nil {
 		t.Fatalf("Repair beside a stale file = %v", err)
@@ -196,7 +266,7 @@ func TestRunningProcess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	note(os.Getpid(), start, fixture.Session)
+	s.note(os.Getpid(), start)
 	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
 	if err != nil {
 		t.Fatal(err)
@@ -231,8 +301,8 @@ func TestFind(t *testing.T) {
 		t.Skip(err)
 	}
 	heads, err := s.client().Sessions(t.Context())
-	if err != nil || len(heads) != 2 {
-		t.Fatalf("Sessions = %+v, %v, want two", heads, err)
+	if err != nil || len(heads) != 3 {
+		t.Fatalf("Sessions = %+v, %v, want three", heads, err)
 	}
 	for f := range s.client().ScanAll(t.Context(), heads) {
 		if (f.Err != nil) != (len(f.Session.Stray) > 0) {
@@ -268,6 +338,33 @@ func TestParseAPIError(t *testing.T) {
 	} {
 		if e := (claude.Agent{}).ParseAPIError([]byte(input)); class != "" && e.Class != class {
 			t.Errorf("ParseAPIError(%q) = %q, want %q", input, e.Class, class)
+		}
+	}
+}
+
+// A list names a session by its last title, and by the last version that a record of its
+// beginning or its end has, wherever these are.
+func TestList(t *testing.T) {
+	s := newTestStore(t, "none")
+	line := func(members string) string {
+		return fmt.Sprintf(`{"uuid":"u","parentUuid":null,"timestamp":"2026-01-02T03:04:05Z",%s}`+"\n", members)
+	}
+	begin := line(`"type":"user","cwd":"/w","version":"1.0.1","message":{"role":"user","content":"the prompt"}`)
+	middle := strings.Repeat(line(`"type":"assistant","cwd":"/other","version":"1.0.2"`), 2000)
+	noVersion := line(`"type":"attachment"`)
+	title := func(kind, name, text string) string { return line(fmt.Sprintf(`"type":%q,%q:%q`, kind, name, text)) }
+	for _, test := range []struct{ name, data, title, version string }{
+		{"no title", begin + noVersion, "the prompt", "1.0.1"},
+		{"titles", begin + title("summary", "summary", "S") + title("ai-title", "aiTitle", "A") + title("ai-title", "aiTitle", "B"), "B", "1.0.1"},
+		{"title in the middle", begin + middle + title("ai-title", "aiTitle", "A") + middle + noVersion, "the prompt", "1.0.2"},
+		{"title at the end", begin + title("custom-title", "customTitle", "A") + middle + title("custom-title", "customTitle", "B") + line(`"type":"user","version":"2.1.3"`) + noVersion, "B", "2.1.3"},
+		{"torn end", begin + middle + line(`"type":"user","version":"2.1.3"`) + `{"version":"2.1.4","ty`, "the prompt", "2.1.3"},
+		{"no prompt at the beginning", strings.Repeat(noVersion, 1000) + begin, "the prompt", "1.0.1"},
+	} {
+		s.write([]byte(test.data))
+		heads, err := s.client().Sessions(t.Context())
+		if err != nil || len(heads) != 1 || heads[0].Title != test.title || heads[0].Version != test.version {
+			t.Errorf("%s: %+v, %v, want title %q, version %q", test.name, heads, err, test.title, test.version)
 		}
 	}
 }

@@ -2,13 +2,16 @@ package claude
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 
 	"mend/jsonedit"
 	"mend/session"
@@ -16,10 +19,15 @@ import (
 
 // A layout says where the transcript of a session is. The project of a ref is the folder
 // below projects, the message is the uuid of a record.
-type layout struct{ root string }
+type layout struct {
+	root string
+
+	mu   sync.Mutex
+	long map[string]string // folders whose names are too long for an id, by project
+}
 
 // Locate implements [linestore.Layout].
-func (l layout) Locate(ref session.Ref) (path, key string, err error) {
+func (l *layout) Locate(ref session.Ref) (file, key string, err error) {
 	if ref.Project == "" || ref.Kind != session.KindSession && ref.Kind != session.KindMessage {
 		return "", "", fmt.Errorf("%v %s: no record of a transcript", ref.Kind, ref)
 	}
@@ -33,13 +41,44 @@ func (l layout) Locate(ref session.Ref) (path, key string, err error) {
 	if ref.Kind == session.KindMessage {
 		key = ref.Message
 	}
-	return projects + "/" + folder + "/" + ref.Session + suffix, key, nil
+	name := ref.Session
+	if owner, agent, ok := subagent(ref.Session); ok && owner != "" {
+		name = owner + "/" + subagents + "/" + agentPrefix + agent
+	}
+	return projects + "/" + folder + "/" + name + suffix, key, nil
 }
 
-const suffix = ".jsonl"
+const (
+	suffix      = ".jsonl"
+	subagents   = "subagents" // the folder of subagents' transcripts, in a folder of the session
+	agentPrefix = "agent-"
+)
+
+// subagentID returns the id under which a subagent's transcript is listed. That of 2.0, which is
+// beside those of the sessions, has the name of its file.
+func subagentID(owner, agent string) string { return owner + "." + agentPrefix + agent }
+
+// subagent reverses subagentID. The owner of a transcript of 2.0 is not known.
+func subagent(id string) (owner, agent string, ok bool) {
+	if agent, ok = strings.CutPrefix(id, agentPrefix); ok {
+		return "", agent, true
+	}
+	owner, agent, ok = strings.Cut(id, "."+agentPrefix)
+	return owner, agent, ok && sessionName.MatchString(owner)
+}
+
+// locate returns the id and the project of the transcript at a path below the root.
+func locate(p string) (id, project string) {
+	dir, name := path.Dir(p), strings.TrimSuffix(path.Base(p), suffix)
+	if path.Base(dir) != subagents {
+		return name, projectID(path.Base(dir))
+	}
+	dir = path.Dir(dir)
+	return subagentID(path.Base(dir), strings.TrimPrefix(name, agentPrefix)), projectID(path.Base(path.Dir(dir)))
+}
 
 // Key implements [linestore.Layout].
-func (layout) Key(line []byte) string {
+func (*layout) Key(line []byte) string {
 	const name = `"uuid"`
 	if !bytes.Contains(line, []byte(name)) {
 		return ""
@@ -60,19 +99,26 @@ func projectID(folder string) string {
 
 var notInID = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 
-// folder reverses projectID.
-func (l layout) folder(project string) (string, error) {
+// folder reverses projectID. The folders are listed only if the project is not known yet: a scan
+// locates each session.
+func (l *layout) folder(project string) (string, error) {
 	if i := strings.LastIndexByte(project, '.'); i < 0 || len(project)-i != 33 {
 		return project, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if folder, ok := l.long[project]; ok {
+		return folder, nil
 	}
 	entries, err := os.ReadDir(filepath.Join(l.root, projects))
 	if err != nil {
 		return "", err
 	}
+	l.long = map[string]string{}
 	for _, e := range entries {
-		if projectID(e.Name()) == project {
-			return e.Name(), nil
+		if id := projectID(e.Name()); id != e.Name() {
+			l.long[id] = e.Name()
 		}
 	}
-	return project, nil
+	return cmp.Or(l.long[project], project), nil
 }

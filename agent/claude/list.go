@@ -7,12 +7,17 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"mend/agent"
 	"mend/agent/claude/transcript"
 	"mend/internal/safedir"
 	"mend/jsonedit"
@@ -24,9 +29,21 @@ var sessionName = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-
 
 // A file is a transcript that was found.
 type file struct {
+	id     string // of the session or the subagent
 	folder string // below projects
 	name   string // with its suffix
 	entry  safedir.Entry
+
+	unreadable string // why there is no entry; "" if there is one
+}
+
+// path returns where the transcript is below the root.
+func (f file) path() string {
+	dir := projects + "/" + f.folder + "/"
+	if owner, _, ok := subagent(f.id); ok && owner != "" {
+		dir += owner + "/" + subagents + "/"
+	}
+	return dir + f.name
 }
 
 // eachFile calls yield for each transcript of a session, with its folder open.
@@ -50,54 +67,149 @@ func (s *store) eachFile(ctx context.Context, yield func(d *safedir.Dir, f file)
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := eachIn(all, folder, yield); err != nil {
+		if err := s.eachIn(all, folder, yield); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func eachIn(all *safedir.Dir, folder string, yield func(d *safedir.Dir, f file) error) error {
+// openSorted opens a folder and returns its names in order. It returns no folder if there is
+// none, or none that can be read; a link and a folder that cannot be read are noted.
+func (s *store) openSorted(all *safedir.Dir, folder string) (*safedir.Dir, []string, error) {
 	d, err := all.Sub(folder)
-	var strange *safedir.NotFolderError
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &strange) || errors.Is(err, fs.ErrPermission) {
-		return nil
+	var names []string
+	if err == nil {
+		if names, err = d.Names(nil); err != nil {
+			d.Close()
+		}
 	}
-	if err != nil {
+	if err == nil {
+		slices.Sort(names)
+		return d, names, nil
+	}
+	why, unreadable := safedir.ReadFailure(err)
+	var strange *safedir.NotFolderError
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+	case errors.As(err, &strange):
+		if strange.Mode&fs.ModeSymlink != 0 {
+			s.note("%s is a symbolic link; its sessions are not examined", strange.Path)
+		}
+	case unreadable:
+		s.note("%s cannot be read: %s; its sessions are not examined", path.Join(all.Path, folder), why)
+	default:
+		return nil, nil, err
+	}
+	return nil, nil, nil
+}
+
+// note tells the user about something below the root.
+func (s *store) note(format, path string, args ...any) {
+	if s.warn != nil {
+		s.warn(fmt.Sprintf(format, append([]any{filepath.Join(s.ID().Root, path)}, args...)...))
+	}
+}
+
+func (s *store) eachIn(all *safedir.Dir, folder string, yield func(d *safedir.Dir, f file) error) error {
+	d, names, err := s.openSorted(all, folder)
+	if d == nil || err != nil {
 		return err
 	}
 	defer d.Close()
-	names, err := d.Names(nil)
-	if err != nil {
-		return err
-	}
-	for _, name := range slices.Sorted(slices.Values(names)) {
-		if !sessionName.MatchString(strings.TrimSuffix(name, suffix)) || !strings.HasSuffix(name, suffix) {
+	for _, name := range names {
+		id, ok := strings.CutSuffix(name, suffix)
+		if _, _, agent := subagent(id); !ok || !sessionName.MatchString(id) && (!agent || session.ValidateID(id) != nil) {
 			continue
 		}
-		e, err := d.Stat(name)
-		if err != nil {
+		if err := yieldFile(d, file{id: id, folder: folder, name: name}, yield); err != nil {
 			return err
 		}
-		if e.Exists {
-			if err := yield(d, file{folder, name, e}); err != nil {
-				return err
-			}
+		if _, ok := slices.BinarySearch(names, id); !ok {
+			continue
+		}
+		if err := s.eachSubagent(d, folder, id, yield); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// eachSubagent calls yield for the transcripts of a session's subagents.
+func (s *store) eachSubagent(all *safedir.Dir, folder, owner string, yield func(d *safedir.Dir, f file) error) error {
+	d, names, err := s.openSorted(all, owner+"/"+subagents)
+	if d == nil || err != nil {
+		return err
+	}
+	defer d.Close()
+	for _, name := range names {
+		agent := strings.TrimPrefix(strings.TrimSuffix(name, suffix), agentPrefix)
+		if name != agentPrefix+agent+suffix || session.ValidateID(subagentID(owner, agent)) != nil {
+			continue
+		}
+		if err := yieldFile(d, file{id: subagentID(owner, agent), folder: folder, name: name}, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func yieldFile(d *safedir.Dir, f file, yield func(d *safedir.Dir, f file) error) (err error) {
+	f.entry, err = d.Stat(f.name)
+	if why, ok := safedir.ReadFailure(err); ok { // the folder may be listed, but not entered
+		f.unreadable = why
+	} else if err != nil || !f.entry.Exists {
+		return err
+	}
+	return yield(d, f)
 }
 
 // List implements [agent.Store].
 func (s *store) List(ctx context.Context) (heads []session.Head, err error) {
+	var b safedir.Buffer
 	err = s.eachFile(ctx, func(d *safedir.Dir, f file) error {
-		h, err := readHead(d, f)
+		h, err := readHead(d, &b, f)
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil // removed since the folder was listed
+		}
 		if err == nil {
 			heads = append(heads, h)
 		}
 		return err
 	})
 	return heads, err
+}
+
+// SessionAt implements [agent.PathFinder].
+func (s *store) SessionAt(_ context.Context, path string) (session.Head, error) {
+	folder, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
+	none := fmt.Errorf("%w: %s", agent.ErrNoSession, path)
+	if !sessionName.MatchString(strings.TrimSuffix(name, suffix)) || !strings.HasSuffix(name, suffix) {
+		return session.Head{}, none
+	}
+	// The path may lead to the root over a link, as the user's home can.
+	above, err := os.Stat(filepath.Join(path, "..", "..", ".."))
+	if own, rerr := os.Stat(s.ID().Root); err != nil || rerr != nil || !os.SameFile(above, own) || !filepath.IsLocal(folder) {
+		return session.Head{}, none
+	}
+	root, err := s.lines.OpenRoot()
+	if err != nil {
+		return session.Head{}, err
+	}
+	defer root.Close()
+	d, err := root.Sub(projects + "/" + folder)
+	if err != nil {
+		return session.Head{}, err
+	}
+	defer d.Close()
+	e, err := d.Stat(name)
+	if err == nil && !e.Exists {
+		err = none
+	}
+	if err != nil {
+		return session.Head{}, err
+	}
+	return readHead(d, nil, file{id: strings.TrimSuffix(name, suffix), folder: folder, name: name, entry: e})
 }
 
 // The sizes in bytes of what a list reads of a transcript.
@@ -108,22 +220,30 @@ const (
 
 // readHead reads what a list shows of a session: from the beginning and the end of its
 // transcript.
-func readHead(d *safedir.Dir, f file) (session.Head, error) {
-	id, project := strings.TrimSuffix(f.name, suffix), projectID(f.folder)
+func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (session.Head, error) {
+	project := projectID(f.folder)
 	h := session.Head{
-		ID: id, Project: project, Ref: session.Ref{Kind: session.KindSession, Project: project, Session: id},
+		ID: f.id, Project: project, Ref: session.Ref{Kind: session.KindSession, Project: project, Session: f.id},
 		Updated: time.Unix(0, f.entry.Mtime).UnixMilli(),
 	}
-	if !f.entry.IsFile() {
-		h.Stray = append(h.Stray, session.Stray{Path: projects + "/" + f.folder + "/" + f.name, Why: f.entry.ReadProblem(), Hidden: true})
+	stray := func(why string) (session.Head, error) {
+		h.Stray = append(h.Stray, session.Stray{Path: f.path(), Why: why, Hidden: true})
 		return h, nil
 	}
-	head, tail, err := d.ReadEnds(f.name, headSize, tailSize)
+	if f.unreadable != "" {
+		return stray(f.unreadable)
+	}
+	if !f.entry.IsFile() {
+		return stray(f.entry.ReadProblem())
+	}
+	head, tail, err := d.ReadEnds(b, f.name, headSize, tailSize)
 	if why, ok := safedir.ReadFailure(err); ok {
-		h.Stray = append(h.Stray, session.Stray{Path: projects + "/" + f.folder + "/" + f.name, Why: why, Hidden: true})
-		return h, nil
+		return stray(why)
 	}
 	if err != nil {
+		if now, serr := d.Stat(f.name); serr == nil && now.Exists && !now.IsFile() {
+			return stray(now.ReadProblem()) // replaced since
+		}
 		return h, err
 	}
 	var t titles
@@ -134,19 +254,50 @@ func readHead(d *safedir.Dir, f file) (session.Head, error) {
 	for line := range bytes.SplitSeq(tail, []byte("\n")) {
 		t.read(line)
 	}
-	h.Title, h.Directory, h.Version, h.Created = t.title(), t.cwd, t.version, first
+	h.Title, h.Directory, h.Version, h.Created = t.title(), t.cwd, cmp.Or(lastVersion(tail), lastVersion(head)), first
+	if _, _, ok := subagent(f.id); ok {
+		h.Title, h.Directory = "subagent: "+h.Title, "" // "." is never a subagent
+	}
 	return h, nil
 }
 
 // titles are what the lines of a transcript say about the session.
 type titles struct {
 	custom, ai, prompt, summary string
-	cwd, version                string
+	cwd                         string
 	time                        int64
 }
 
+// typesOfTitles occur in each record of which every one counts, not only the first.
+var typesOfTitles = [][]byte{[]byte(`"custom-title"`), []byte(`"ai-title"`), []byte(`"summary"`)}
+
+// needs reports whether a line can say more than is known. A record of the chain, which begins with
+// its parent, has no title.
+func (t *titles) needs(line []byte) bool {
+	return t.prompt == "" || t.cwd == "" || t.time == 0 ||
+		!bytes.HasPrefix(line, []byte(`{"parentUuid":`)) && slices.ContainsFunc(typesOfTitles, func(name []byte) bool { return bytes.Contains(line, name) })
+}
+
+// versionForm finds the version in a record.
+var versionForm = &jsonedit.Pattern{Open: true, Fields: []jsonedit.PatternField{{Name: "version", Pattern: &jsonedit.Pattern{}, Capture: 1}}}
+
+// lastVersion returns the version in the last record that has one, "" for none.
+func lastVersion(lines []byte) string {
+	for len(lines) > 0 {
+		start := bytes.LastIndexByte(lines, '\n') + 1
+		var version [2][]byte
+		if _, usual := versionForm.Match(lines[start:], version[:]); !usual || version[1] != nil {
+			if r := transcript.NewLine(lines[start:]).Record; r != nil && r.Version != "" {
+				return r.Version
+			}
+		}
+		lines = lines[:max(start-1, 0)]
+	}
+	return ""
+}
+
 func (t *titles) read(line []byte) {
-	if len(line) == 0 || line[0] != '{' {
+	if len(line) == 0 || line[0] != '{' || !t.needs(line) {
 		return
 	}
 	l := transcript.NewLine(line)
@@ -170,7 +321,7 @@ func (t *titles) read(line []byte) {
 			t.prompt = r.Title()
 		}
 	}
-	t.cwd, t.version = cmp.Or(t.cwd, r.CWD), cmp.Or(r.Version, t.version)
+	t.cwd = cmp.Or(t.cwd, r.CWD)
 	if t.time == 0 && r.Timed {
 		t.time = r.Time
 	}
@@ -186,7 +337,7 @@ func (t *titles) title() string {
 
 // Stamp implements [agent.Scanner].
 func (s *store) Stamp(_ context.Context, head session.Head) (session.Stamp, error) {
-	_, e, err := s.stat(head)
+	e, err := s.stat(head)
 	return stampOf(e), err
 }
 
@@ -208,7 +359,7 @@ func appendEntry(b []byte, e safedir.Entry) []byte {
 func (s *store) State(ctx context.Context) (session.Stamp, error) {
 	sum, newest := sha256.New(), time.Time{}
 	err := s.eachFile(ctx, func(_ *safedir.Dir, f file) error {
-		sum.Write([]byte(f.folder + "/" + f.name + "\x00"))
+		sum.Write([]byte(f.folder + "/" + f.id + "\x00"))
 		sum.Write(appendEntry(nil, f.entry))
 		if at := time.Unix(0, max(f.entry.Mtime, f.entry.Ctime)); at.After(newest) {
 			newest = at

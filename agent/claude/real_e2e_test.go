@@ -4,16 +4,20 @@ package claude_test
 
 import (
 	"bytes"
+	"cmp"
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
+	"sync"
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend"
 	"mend/agent"
 	"mend/agent/claude"
+	"mend/agent/claude/diagnose"
 	fixture "mend/internal/claude"
 	"mend/internal/storetest"
 	"mend/repair"
@@ -45,75 +49,121 @@ func client(t *testing.T, h *fixture.Home) *mend.Client {
 	return c
 }
 
-// TestRealDamages breaks a transcript, asks the real program, repairs it, and asks again: the
-// request then has the blocks of the healthy one, as far as they are in the file. After the
-// undo the transcript is as before.
+// TestRealDamages breaks a transcript, asks the real program, repairs it, and asks again. Each
+// time the request is the one that mend expects. After the repair it has the blocks of the
+// healthy one, as far as they are in the file; after the undo the transcript is as before. With
+// -update it writes what becomes of each damage on this version.
 func TestRealDamages(t *testing.T) {
 	cmd := install(t)
-	if *version != fixture.Versions[0] {
-		t.Skip("the table has what becomes of each damage on " + fixture.Versions[0])
-	}
-	h := fixture.NewHome(t, cmd)
-	h.Put(fixture.Session, fixture.Baseline)
-	healthy := h.Prompt(fixture.Session, prompt, true)
-	if !healthy.Answered || len(healthy.Blocks) != fixture.Blocks {
-		t.Fatalf("the healthy transcript: %d blocks, want %d; %s", len(healthy.Blocks), fixture.Blocks, healthy.Output)
-	}
+	healthy := map[string]fixture.Reply{}
+	now, mu := map[string]fixture.Outcome{}, sync.Mutex{}
 	for i, d := range fixture.Damages {
-		if testing.Short() && !storetest.Includes(i, 7) {
+		if testing.Short() && !storetest.Includes(i, 11) {
 			continue
 		}
+		shape := cmp.Or(d.Shape, "baseline")
+		if _, ok := healthy[shape]; !ok {
+			healthy[shape] = askHealthy(t, cmd, shape)
+		}
+		want := healthy[shape].Blocks
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			broken := fixture.New()
-			d.Apply(broken)
-			data := broken.Bytes()
-			h := fixture.NewHome(t, cmd)
-			h.Put(fixture.Session, data)
-			before := h.Prompt(fixture.Session, prompt, true)
-			if before.Answered == d.Refused {
-				t.Errorf("before: answered %t, rule %s, want refused %t: %s", before.Answered, before.Rule, d.Refused, before.Output)
-			}
-			if d.Before > 0 && len(before.Blocks) != d.Before {
-				t.Errorf("before: %d blocks, want %d", len(before.Blocks), d.Before)
-			}
-			h.Put(fixture.Session, data)
-			c := client(t, h)
-			id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
-			if err != nil || len(r.Remaining) > 0 || (id != "") != (d.Rule != "") {
-				t.Fatalf("Repair = %q, %v, %v", id, r.Remaining, err)
-			}
-			repaired := h.Read(fixture.Session)
-			after := h.Prompt(fixture.Session, prompt, true)
-			if !after.Answered || after.Rule != "" && d.Rule != "" || len(after.Blocks) != d.After {
-				t.Errorf("after: answered %t, rule %s, %d blocks, want %d: %s", after.Answered, after.Rule, len(after.Blocks), d.After, after.Output)
-			}
-			if d.Rule != "" && d.After == fixture.Blocks && isHistory(d.Rule) {
-				if diff := cmp.Diff(healthy.Blocks, after.Blocks); diff != "" {
-					t.Errorf("after the repair the request differs (-healthy +repaired):\n%s", diff)
-				}
-			}
-			if id == "" {
-				return
-			}
-			if err := os.WriteFile(h.File(fixture.Session), repaired, 0o600); err != nil {
-				t.Fatal(err)
-			}
-			p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
-			if err == nil {
-				_, err = c.Apply(t.Context(), p)
-			}
-			if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
-				t.Errorf("undone: %v, %d bytes, want those before", err, len(now))
+			o := realDamage(t, cmd, d, want)
+			mu.Lock()
+			now[d.Name] = o
+			mu.Unlock()
+			if recorded, ok := d.On(*version); !*update && (!ok || o != recorded) {
+				t.Errorf("%+v, want %+v", o, recorded)
 			}
 		})
 	}
+	t.Cleanup(func() {
+		if !*update {
+			return
+		}
+		if err := os.WriteFile("../../internal/claude/outcomes.tsv", []byte(fixture.FormatOutcomes(*version, now)), 0o644); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func realDamage(t *testing.T, cmd []string, d fixture.Damage, healthy []string) (o fixture.Outcome) {
+	data := d.Broken()
+	h := fixture.NewHome(t, cmd)
+	h.Put(fixture.Session, data)
+	broken := expectedCase(data)
+	before := h.Prompt(fixture.Session, prompt, true)
+	compareRequest(t, "before", broken, before)
+	o.Before, o.Refused = len(before.Blocks), !before.Answered
+	for _, f := range repair.Diagnose(broken) {
+		if isBroken(f) {
+			o.Rule = cmp.Or(o.Rule, f.Rule)
+		}
+	}
+	if !before.Answered && o.Rule == "" {
+		t.Errorf("before: refused with %s and no finding: %s", before.Rule, before.Output)
+	}
+	h.Put(fixture.Session, data)
+	c := client(t, h)
+	id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+	if err != nil || slices.ContainsFunc(r.Remaining, isBroken) || (id != "") != (o.Rule != "") {
+		t.Fatalf("Repair = %q, %v, %v", id, r.Remaining, err)
+	}
+	o.After = o.Before
+	if id == "" {
+		return o
+	}
+	repaired := h.Read(fixture.Session)
+	after := h.Prompt(fixture.Session, prompt, true)
+	compareRequest(t, "after", expectedCase(repaired), after)
+	if o.After = len(after.Blocks); !after.Answered || after.Rule != "" {
+		t.Errorf("after: answered %t, rule %s: %s", after.Answered, after.Rule, after.Output)
+	}
+	if before.Answered && before.Rule == "" && o.After <= o.Before {
+		t.Errorf("%s: the repair changes nothing", o.Rule)
+	}
+	if diff := gocmp.Diff(healthy, after.Blocks); o.After == len(healthy) && isHistory(o.Rule) && diff != "" {
+		t.Errorf("after the repair the request differs (-healthy +repaired):\n%s", diff)
+	}
+	if err := os.WriteFile(h.File(fixture.Session), repaired, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+	if err == nil {
+		_, err = c.Apply(t.Context(), p)
+	}
+	if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
+		t.Errorf("undone: %v, %d bytes, want those before", err, len(now))
+	}
+	return o
+}
+
+func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
+
+// compareRequest compares the request that mend expects with the real one, if one was sent.
+func compareRequest(t *testing.T, when string, c *diagnose.Case, r fixture.Reply) {
+	t.Helper()
+	if diff := gocmp.Diff(fixture.Expected(c), r.Blocks); diff != "" && len(r.Blocks) > 0 {
+		t.Errorf("%s: the request is another one (-expected +real):\n%s", when, diff)
+	}
+}
+
+// askHealthy returns what becomes of a prompt in a healthy transcript.
+func askHealthy(t *testing.T, cmd []string, shape string) fixture.Reply {
+	t.Helper()
+	h := fixture.NewHome(t, cmd)
+	h.Put(fixture.Session, fixture.Shape(shape).Bytes())
+	r := h.Prompt(fixture.Session, prompt, true)
+	if !r.Answered {
+		t.Fatalf("the healthy transcript %s: %d blocks; %s", shape, len(r.Blocks), r.Output)
+	}
+	return r
 }
 
 // isHistory reports whether a repair of the rule gives back the same blocks, and changes none.
 func isHistory(rule string) bool {
 	switch rule {
-	case "chain_broken", "line_unread", "marked_sidechain", "uuid_repeated", "branch_left_out", "R10", "R25":
+	case "chain_broken", "line_unread", "marked_sidechain", "uuid_repeated", "branch_left_out", "nothing_readable", "boundary_lost", "preserved_unknown", "R10", "R25":
 		return true
 	}
 	return false

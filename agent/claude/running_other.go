@@ -5,15 +5,31 @@ package claude
 import (
 	"os"
 	"runtime"
+	"strconv"
 	"syscall"
 )
 
 // lives reports whether a process with that id runs. Where that cannot be found out, a file
 // that was written recently counts.
-func (p *runningProcess) lives() bool {
+func (p *registeredProcess) lives() bool {
 	if runtime.GOOS == "windows" {
 		return p.wroteRecently()
 	}
 	found, err := os.FindProcess(p.PID)
 	return err == nil && found.Signal(syscall.Signal(0)) == nil
+}
+
+// Ancestors returns the processes that wait for this one, as far as the system and Claude Code
+// say: its parent, and the one that is named in the environment of hooks.
+func Ancestors() []int {
+	all := []int{os.Getppid()}
+	if pid, err := strconv.Atoi(os.Getenv("CLAUDE_PID")); err == nil && pid > 1 {
+		all = append(all, pid)
+	}
+	return all
+}
+
+// listUnregistered reports that this system does not list processes with what they use.
+func (*store) listUnregistered(map[int]bool) (all []unregisteredProcess, listed bool) {
+	return nil, false
 }

@@ -2,8 +2,8 @@ package claude
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"io"
 	"path"
 	"time"
 
@@ -22,8 +22,11 @@ import (
 
 // A store is Claude Code's folder with its transcripts.
 type store struct {
-	lines *linestore.Store
-	warn  func(string)
+	lines     *linestore.Store
+	layout    *layout
+	warn      func(string)
+	except    []int // processes that do not count as using a session
+	snapshots snapshotCache
 }
 
 var (
@@ -31,6 +34,7 @@ var (
 	_ agent.Scanner    = (*store)(nil)
 	_ agent.Forecaster = (*store)(nil)
 	_ agent.Trimmer    = (*store)(nil)
+	_ agent.PathFinder = (*store)(nil)
 )
 
 // ID implements [agent.Store].
@@ -43,27 +47,19 @@ func (s *store) Read(ctx context.Context, refs []session.Ref) ([]*change.Image, 
 
 // Writer implements [agent.Store].
 func (s *store) Writer(journal string) (txn.Store, error) {
-	root := s.ID().Root
-	return linestore.New(root, layout{root}, linestore.Options{Owner: journal, Note: s.warn, InUse: s.inUse})
+	return linestore.New(s.ID().Root, s.layout, linestore.Options{Owner: journal, Note: s.warn, InUse: s.inUse})
 }
 
 // inUse returns why the transcript at a path must not be replaced now.
 func (s *store) inUse(p string) string {
-	id := path.Base(p)
-	return s.whyBusy(session.Head{ID: id[:len(id)-len(suffix)]})
-}
-
-// whyBusy returns which process uses a session, "" if there is none.
-func (s *store) whyBusy(head session.Head) string {
-	if p := s.running(head); p != nil {
-		return p.String()
-	}
-	return ""
+	id, project := locate(p)
+	ref := session.Ref{Kind: session.KindSession, Project: project, Session: id}
+	return s.whyBusy(session.Head{ID: id, Project: project, Ref: ref}, 0)
 }
 
 // open opens the folder of a session's transcript.
 func (s *store) open(head session.Head) (*safedir.Dir, string, error) {
-	p, _, err := layout{s.ID().Root}.Locate(head.Ref)
+	p, _, err := s.layout.Locate(head.Ref)
 	if err != nil {
 		return nil, "", err
 	}
@@ -76,14 +72,13 @@ func (s *store) open(head session.Head) (*safedir.Dir, string, error) {
 	return d, path.Base(p), err
 }
 
-func (s *store) stat(head session.Head) (string, safedir.Entry, error) {
+func (s *store) stat(head session.Head) (safedir.Entry, error) {
 	d, name, err := s.open(head)
 	if err != nil {
-		return "", safedir.Entry{}, err
+		return safedir.Entry{}, err
 	}
 	defer d.Close()
-	e, err := d.Stat(name)
-	return name, e, err
+	return d.Stat(name)
 }
 
 // load reads a transcript.
@@ -104,19 +99,20 @@ func (s *store) load(head session.Head) (safedir.Entry, error) {
 	return e, err
 }
 
-func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Texts) (*diagnose.Case, safedir.Entry, error) {
+func (s *store) newCase(head session.Head, o repair.Options, texts diagnose.Texts, maxAge time.Duration) (*diagnose.Case, safedir.Entry, error) {
 	e, err := s.load(head)
 	if err != nil {
 		return nil, e, err
 	}
+	_, agent, _ := subagent(head.ID)
 	return diagnose.New(diagnose.Source{
-		Ref: head.Ref, Data: e.Data, Version: o.Version, Busy: s.whyBusy(head), Texts: texts,
+		Ref: head.Ref, Agent: agent, Data: e.Data, Version: o.Version, Busy: s.whyBusy(head, maxAge), Texts: texts,
 	}), e, nil
 }
 
 // Case implements [agent.Store].
 func (s *store) Case(_ context.Context, head session.Head, r repair.Request) (repair.Case, error) {
-	c, _, err := s.newCase(head, r.Options, diagnose.Texts{Placeholder: r.Placeholder})
+	c, _, err := s.newCase(head, r.Options, diagnose.Texts{Placeholder: r.Placeholder}, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -129,7 +125,8 @@ func (s *store) Records(_ context.Context, head session.Head) (all []session.Rec
 	if err != nil {
 		return nil, err
 	}
-	for r := range diagnose.New(diagnose.Source{Ref: head.Ref, Data: e.Data}).Records {
+	_, agent, _ := subagent(head.ID)
+	for r := range diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agent, Data: e.Data}).Records {
 		all = append(all, *r)
 	}
 	return all, nil
@@ -144,15 +141,51 @@ func (s *store) Settings() string { return "" }
 // HeadSettings implements [agent.Scanner].
 func (s *store) HeadSettings(session.Head) string { return "" }
 
+// shortCase is newCase for a scan: it does not keep the transcript's long texts in memory. It
+// returns no case for a transcript of the usual form, in which nothing is to be found.
+func (s *store) shortCase(head session.Head, o repair.Options) (*diagnose.Case, safedir.Entry, error) {
+	d, name, err := s.open(head)
+	if err != nil {
+		return nil, safedir.Entry{}, err
+	}
+	defer d.Close()
+	f, e, err := d.Open(name)
+	if err != nil || f == nil {
+		return s.newCase(head, o, diagnose.Texts{}, freshFor) // for the error
+	}
+	defer f.Close()
+	_, agent, _ := subagent(head.ID)
+	if transcript.IsUsual(io.LimitReader(f, e.Size), o.Version, agent) {
+		return nil, e, nil
+	}
+	_, err = f.Seek(0, io.SeekStart)
+	var data []byte
+	if err == nil {
+		data, err = transcript.Shorten(io.LimitReader(f, e.Size))
+	}
+	if err != nil {
+		return nil, e, fmt.Errorf("reading transcript %s: %w", head.ID, err)
+	}
+	c := diagnose.New(diagnose.Source{Ref: head.Ref, Agent: agent, Data: data, Size: e.Size, Version: o.Version, Busy: s.whyBusy(head, freshFor)})
+	if !c.Conversation().Profile.Tolerant { // older versions are refused for images, too
+		return s.newCase(head, o, diagnose.Texts{}, freshFor)
+	}
+	return c, e, nil
+}
+
 // Examine implements [agent.Scanner].
 func (s *store) Examine(_ context.Context, head session.Head, o repair.Options) (agent.Examination, error) {
-	c, e, err := s.newCase(head, o, diagnose.Texts{})
+	c, e, err := s.shortCase(head, o)
 	if err != nil {
 		return agent.Examination{}, err
 	}
-	return agent.Examination{
-		Busy: c.Busy(), Provider: anthropic.Provider{}.Name(), Thinking: true, Diagnoses: repair.Diagnose(c), Lasts: !c.Busy(), Stamp: stampOf(e), Until: forever,
-	}, nil
+	x := agent.Examination{
+		Busy: s.whyBusy(head, freshFor) != "", Provider: anthropic.Provider{}.Name(), Thinking: true, Stamp: stampOf(e), Until: forever,
+	}
+	if x.Lasts = !x.Busy; c != nil {
+		x.Diagnoses = repair.Diagnose(c)
+	}
+	return x, nil
 }
 
 // forever is later than any prompt.
@@ -166,7 +199,7 @@ func (s *store) Verified(version string) bool { return transcript.Verified(versi
 
 // Forecast implements [agent.Forecaster]. It reads only.
 func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options) (agent.Forecast, error) {
-	c, _, err := s.newCase(head, o, diagnose.Texts{})
+	c, _, err := s.newCase(head, o, diagnose.Texts{}, freshFor)
 	if err != nil {
 		return agent.Forecast{}, err
 	}
@@ -174,15 +207,19 @@ func (s *store) Forecast(_ context.Context, head session.Head, o repair.Options)
 	f.Provider, f.JSON, f.Place = anthropic.Provider{}.Name(), anthropic.JSON(f.Request), agent.Place{Turn: "messages.%d", Block: "content.%d"}
 	for _, v := range c.Findings().All() {
 		if v.Severity == repair.Broken {
-			f.Violations = append(f.Violations, request.Violation{Rule: v.Code, Message: v.Says, Refs: []session.Ref{v.Ref}, N: -1, M: -1})
+			f.Violations = append(f.Violations, request.Violation{Rule: v.Code, Message: v.Text, Refs: []session.Ref{v.Ref}, N: -1, M: -1})
 		}
 	}
 	return f, nil
 }
 
-// Trim implements [agent.Trimmer]. Old results of transcripts are not trimmed yet.
-func (s *store) Trim(context.Context, session.Head, repair.TrimRequest) (repair.Trimmed, error) {
-	return repair.Trimmed{}, fmt.Errorf("trimming a transcript: %w", errors.ErrUnsupported)
+// Trim implements [agent.Trimmer].
+func (s *store) Trim(_ context.Context, head session.Head, r repair.TrimRequest) (repair.Trimmed, error) {
+	e, err := s.load(head)
+	if err != nil {
+		return repair.Trimmed{}, err
+	}
+	return diagnose.Trim(diagnose.Source{Ref: head.Ref, Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
 }
 
 // Uncompact implements [agent.Trimmer].
@@ -191,5 +228,5 @@ func (s *store) Uncompact(_ context.Context, head session.Head, r repair.Uncompa
 	if err != nil {
 		return repair.Uncompacted{}, err
 	}
-	return diagnose.Uncompact(diagnose.Source{Ref: head.Ref, Data: e.Data, Version: r.Version, Busy: s.whyBusy(head)}, r)
+	return diagnose.Uncompact(diagnose.Source{Ref: head.Ref, Data: e.Data, Version: r.Version, Busy: s.whyBusy(head, 0)}, r)
 }

@@ -27,7 +27,7 @@ func (s *store) Settings() string { return "models " + s.models.reset() }
 // the session. If the examination does not last, the session must be diagnosed.
 func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Options) agent.Examination {
 	now := o.Typed()
-	q := diagnose.QuickCheck{Now: now, Target: s.models.at(head.Directory).targetAs(o.Provider)}
+	q := diagnose.QuickCheck{Now: now, Target: s.models.at(head.Directory).targetAs(o.Provider, "")}
 	if o.Provider == diagnose.AllProviders {
 		return agent.Examination{}
 	}
@@ -35,7 +35,11 @@ func (s *store) quickCheck(ctx context.Context, head session.Head, o repair.Opti
 	if bare == nil || !q.Healthy(bare) || bare.CheckDepth() != nil {
 		return agent.Examination{}
 	}
-	e := agent.Examination{Provider: targetName(q.Asked()), Thinking: q.Thinks(), Lasts: !now.IsZero(), Stamp: stamp}
+	found, ok := diagnose.FindFolder(bare, o, diagnose.Environment{Folder: s.folder})
+	if !ok {
+		return agent.Examination{}
+	}
+	e := agent.Examination{Diagnoses: found, Provider: targetName(q.Asked()), Thinking: q.Thinks(), Lasts: !now.IsZero(), Stamp: stamp}
 	if o.Thinking != nil {
 		e.Thinking = *o.Thinking
 	}

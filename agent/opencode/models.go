@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -26,13 +28,17 @@ import (
 )
 
 // A models is what OpenCode knows about the models that it asks: what the user's settings and
-// those of a project say, or else its own copy of the list of models. Of the settings only
-// the members of the types below are read: no key is.
+// those of a project say, or else its own copy of the list of models. Of the settings and of
+// the logins only the members of the types below are kept: no key is.
 type models struct {
 	list   string   // the path of the list, "" if it is not known
 	global []string // the settings that hold everywhere, the strongest last
 	above  []string // those that are stronger than a project's, the strongest last
-	text   string   // settings in a variable, stronger than all files
+	text   string   // settings in a variable, stronger than these files
+
+	managed []string // the settings of the machine's administrator, stronger than all others
+	auth    string   // the path of the logins, "" if it is not known
+	logins  string   // logins in a variable, instead of that file
 
 	project bool // settings of projects are read
 
@@ -53,8 +59,25 @@ type knownList struct {
 // that nothing is known.
 type knownModels struct {
 	settings map[string]knownProvider
+	agents   map[string]knownAgent
 	list     *knownList
+	chatGPT  bool // OpenAI is asked with the login of ChatGPT
 	unknown  bool
+}
+
+// A knownAgent is an agent in the settings. OpenCode takes members that it does not know for
+// options, stronger than those under that name.
+type knownAgent struct {
+	Store   *bool
+	Options struct{ Store *bool }
+}
+
+// store returns the option store, nil if the agent does not set it.
+func (a knownAgent) store() *bool {
+	if a.Store != nil {
+		return a.Store
+	}
+	return a.Options.Store
 }
 
 // A knownProvider is a provider in the settings or in the list.
@@ -103,7 +126,24 @@ func newModels() *models {
 	if dir := os.Getenv("OPENCODE_CONFIG_DIR"); filepath.IsAbs(dir) {
 		m.above = append(m.above, settingsIn(dir)...)
 	}
+	m.managed = settingsIn(managedDir())
+	m.auth, m.logins = openCodeFile("XDG_DATA_HOME", filepath.Join(".local", "share"), "auth.json"), os.Getenv("OPENCODE_AUTH_CONTENT")
 	return m
+}
+
+// managedDir is the folder with the settings of the machine's administrator.
+func managedDir() string {
+	if dir := os.Getenv("OPENCODE_TEST_MANAGED_CONFIG_DIR"); filepath.IsAbs(dir) {
+		return dir
+	}
+	switch runtime.GOOS {
+	case "darwin":
+		return "/Library/Application Support/opencode"
+	case "windows":
+		return filepath.Join(cmp.Or(os.Getenv("ProgramData"), `C:\ProgramData`), "opencode")
+	default:
+		return "/etc/opencode"
+	}
 }
 
 // openCodeFile is a file of OpenCode's in the folder of that variable, or else of
@@ -169,14 +209,8 @@ func (m *models) at(dir string) *knownModels {
 		m.listed = &knownList{}
 		m.listed.there, m.listed.err = decodeFile(m.list, largestList, &m.listed.providers)
 	}
-	k := &knownModels{settings: map[string]knownProvider{}, list: m.listed, unknown: m.listed.err != nil}
-	for _, path := range m.files(dir) {
-		var s settings
-		if _, err := decodeFile(path, largestSettings, &s); err != nil {
-			k.unknown = true
-		}
-		k.merge(s)
-	}
+	k := &knownModels{settings: map[string]knownProvider{}, agents: map[string]knownAgent{}, list: m.listed, chatGPT: m.hasChatGPT(), unknown: m.listed.err != nil}
+	k.read(m.files(dir))
 	if m.text != "" {
 		var s settings
 		if decodeSettings([]byte(m.text), &s) != nil {
@@ -184,6 +218,7 @@ func (m *models) at(dir string) *knownModels {
 		}
 		k.merge(s)
 	}
+	k.read(m.managed)
 	if m.in == nil {
 		m.in = map[string]*knownModels{}
 	}
@@ -191,9 +226,33 @@ func (m *models) at(dir string) *knownModels {
 	return k
 }
 
+// read adds files of settings, the strongest last.
+func (k *knownModels) read(paths []string) {
+	for _, path := range paths {
+		var s settings
+		if _, err := decodeFile(path, largestSettings, &s); err != nil {
+			k.unknown = true
+		}
+		k.merge(s)
+	}
+}
+
+// hasChatGPT reports whether OpenAI is asked with the login of ChatGPT. Of each login only the
+// type is kept.
+func (m *models) hasChatGPT() bool {
+	var logins struct{ OpenAI struct{ Type string } }
+	if m.logins != "" {
+		_ = json.Unmarshal([]byte(m.logins), &logins) // without a type, there is no such login
+	} else {
+		_, _ = decodeFile(m.auth, largestSettings, &logins)
+	}
+	return logins.OpenAI.Type == "oauth"
+}
+
 // settings is what is read of a file of settings.
 type settings struct {
-	Provider map[string]knownProvider
+	Provider    map[string]knownProvider
+	Agent, Mode map[string]knownAgent // Mode is the former name
 }
 
 // merge adds settings that are stronger.
@@ -213,6 +272,13 @@ func (k *knownModels) merge(s settings) {
 		}
 		p.Models = all
 		k.settings[id] = p
+	}
+	for _, agents := range [...]map[string]knownAgent{s.Agent, s.Mode} {
+		for name, a := range agents {
+			if a.store() != nil {
+				k.agents[name] = a
+			}
+		}
 	}
 }
 
@@ -328,9 +394,22 @@ func (k *knownModels) window(m request.Model) int {
 	return max(0, listed.Limit.Context)
 }
 
+// store reports whether an agent asks a model with the option store: that of the agent is
+// stronger than that of the model. "" stands for any agent.
+func (k *knownModels) store(own knownModel, agent string) bool {
+	if agent == "" && slices.ContainsFunc(slices.Collect(maps.Values(k.agents)), func(a knownAgent) bool { return *a.store() }) {
+		return true
+	}
+	if of := k.agents[agent].store(); of != nil {
+		return *of
+	}
+	return own.Options.Store != nil && *own.Options.Store
+}
+
 // target returns where the requests of a model go, as OpenCode decides it: by the settings,
-// then by the list, else by what is known of well-known providers.
-func (k *knownModels) target(m request.Model) render.Target {
+// then by the list, else by what is known of well-known providers. agent is the one of the
+// next prompt, "" for any.
+func (k *knownModels) target(m request.Model, agent string) render.Target {
 	own, listed, isSet, isListed := k.find(m)
 	p, l := k.settings[m.ProviderID], k.list.providers[m.ProviderID]
 	t := render.Target{ModelID: own.ID}
@@ -353,9 +432,8 @@ func (k *knownModels) target(m request.Model) render.Target {
 	if strings.HasPrefix(m.ProviderID, "github-copilot") && !isSet {
 		t.Package = "@ai-sdk/github-copilot"
 	}
-	if own.Options.Store != nil {
-		t.Store = *own.Options.Store
-	}
+	t.Store = k.store(own, agent)
+	t.Instructions = k.chatGPT && m.ProviderID == "openai"
 	interleaved := own.Interleaved
 	if interleaved == nil {
 		interleaved = listed.Interleaved
@@ -409,8 +487,8 @@ func (m *models) reset() string {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.in, m.states, m.listed = nil, nil, nil
-	sum := sha256.Sum256([]byte(m.text))
-	return stateOf(slices.Concat([]string{m.list}, m.global, m.above)) + fmt.Sprintf(" %x", sum[:4])
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %t", m.text, m.hasChatGPT()))
+	return stateOf(slices.Concat([]string{m.list, m.auth}, m.global, m.above, m.managed)) + fmt.Sprintf(" %x", sum[:4])
 }
 
 // state tells whether the settings of a project are what they were, "" if there are none.

@@ -1,11 +1,16 @@
 package opencode
 
 import (
+	"slices"
+
 	"mend/agent"
 	"mend/agent/opencode/diagnose"
+	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
+	"mend/jsonedit"
 	"mend/provider/chat"
 	"mend/request"
+	"mend/session"
 )
 
 // The names by which a user chooses a provider: those of the APIs, and those of the vendors
@@ -36,12 +41,25 @@ func (Agent) Providers() (names []string) {
 	return append(names, diagnose.AllProviders)
 }
 
-// targetAs returns where requests go if the user chose a provider, "" for none.
-func (k *knownModels) targetAs(name string) func(request.Model) render.Target {
+// nextAgent returns the name of the agent that the next prompt most likely has: that of the
+// newest prompt.
+func nextAgent(s *record.Session) string {
+	for i := range slices.Backward(s.Messages) {
+		if m := &s.Messages[i]; m.Role == session.RoleUser {
+			if name, ok := jsonedit.Text(jsonedit.Parse(m.Data).Get("agent").Raw()); ok && name != "" {
+				return name
+			}
+		}
+	}
+	return "build"
+}
+
+// targetAs returns where requests of an agent go if the user chose a provider, "" for none.
+func (k *knownModels) targetAs(name, agent string) func(request.Model) render.Target {
 	for _, c := range chosenTargets {
 		if c.name == name {
 			return func(m request.Model) render.Target {
-				t := k.target(m)
+				t := k.target(m, agent)
 				if t.API(m).String() == name {
 					return t
 				}
@@ -49,7 +67,7 @@ func (k *knownModels) targetAs(name string) func(request.Model) render.Target {
 			}
 		}
 	}
-	return k.target
+	return func(m request.Model) render.Target { return k.target(m, agent) }
 }
 
 // targetName returns the name of a provider: its API, or the vendor behind one that others

@@ -28,6 +28,7 @@ func TestTarget(t *testing.T) {
 		want   render.Target
 		api    render.API
 		chosen string // --provider
+		agent  string
 	}{
 		{name: "nothing is known", model: "/", want: render.Target{Package: "@ai-sdk/anthropic"}},
 		{name: "well known", model: "amazon-bedrock/x", want: render.Target{Package: "@ai-sdk/amazon-bedrock"}, api: render.Bedrock},
@@ -81,15 +82,57 @@ func TestTarget(t *testing.T) {
 		},
 		{name: "chosen", chosen: "bedrock", model: "anthropic/claude", want: render.Target{Package: "@ai-sdk/amazon-bedrock"}, api: render.Bedrock},
 		{name: "chosen as it is", chosen: "openai", files: map[string]string{"models.json": list}, model: "github-copilot/gpt-5.1", want: render.Target{Package: "@ai-sdk/github-copilot"}, api: render.OpenAI},
+		{
+			name:  "an option of the agent",
+			files: map[string]string{".config/opencode/opencode.json": `{"agent": {"build": {"options": {"store": true}}}}`},
+			model: "openai/gpt-5", agent: "build", want: render.Target{Package: "@ai-sdk/openai", Store: true}, api: render.OpenAI,
+		},
+		{
+			name:  "an option of another agent",
+			files: map[string]string{".config/opencode/opencode.json": `{"agent": {"plan": {"options": {"store": true}}}}`},
+			model: "openai/gpt-5", agent: "build", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI,
+		},
+		{
+			name:  "an option of some agent",
+			files: map[string]string{".config/opencode/opencode.json": `{"mode": {"plan": {"store": true}}}`},
+			model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai", Store: true}, api: render.OpenAI,
+		},
+		{
+			name: "an option of the agent over that of the model",
+			files: map[string]string{
+				".config/opencode/opencode.json": `{"provider": {"openai": {"models": {"gpt-5": {"options": {"store": true}}}}}}`,
+				"work/opencode.json":             `{"agent": {"build": {"store": false}}}`,
+			},
+			dir: "work", model: "openai/gpt-5", agent: "build", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI,
+		},
+		{
+			name: "the administrator's settings",
+			files: map[string]string{
+				"work/opencode.json":     `{"provider": {"openai": {"models": {"gpt-5": {"options": {"store": false}}}}}}`,
+				"managed/opencode.jsonc": `{"provider": {"openai": {"models": {"gpt-5": {"options": {"store": true}}}}}}`,
+			},
+			dir: "work", model: "openai/gpt-5", agent: "build", want: render.Target{Package: "@ai-sdk/openai", Store: true}, api: render.OpenAI,
+		},
+		{
+			name:  "the login of ChatGPT",
+			files: map[string]string{".local/share/opencode/auth.json": `{"openai": {"type": "oauth", "refresh": "secret"}}`},
+			model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai", Instructions: true}, api: render.OpenAI,
+		},
+		{
+			name:  "a key of OpenAI, and a login elsewhere",
+			files: map[string]string{".local/share/opencode/auth.json": `{"openai": {"type": "api", "key": "secret"}, "anthropic": {"type": "oauth"}}`},
+			model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI,
+		},
 		{name: "a damaged list", files: map[string]string{"models.json": list[:60]}, model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI},
 		{name: "settings of another form", files: map[string]string{".config/opencode/opencode.json": `{"provider": {"openai": {"npm": 7}}}`}, model: "openai/gpt-5", want: render.Target{Package: "@ai-sdk/openai"}, api: render.OpenAI},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			home := t.TempDir()
-			for _, name := range []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT", "XDG_CONFIG_HOME", "XDG_CACHE_HOME"} {
+			for _, name := range []string{"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_CONFIG_CONTENT", "XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME", "OPENCODE_AUTH_CONTENT"} {
 				t.Setenv(name, "")
 			}
 			t.Setenv("HOME", home)
+			t.Setenv("OPENCODE_TEST_MANAGED_CONFIG_DIR", filepath.Join(home, "managed"))
 			for name, text := range c.files {
 				if name == "models.json" {
 					name = ".cache/opencode/models.json"
@@ -107,7 +150,7 @@ func TestTarget(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := modelOf(c.model)
-			got := newModels().at(dir).targetAs(c.chosen)(m)
+			got := newModels().at(dir).targetAs(c.chosen, c.agent)(m)
 			if got != c.want || got.API(m) != c.api {
 				t.Errorf("target = %+v, %v, want %+v, %v", got, got.API(m), c.want, c.api)
 			}
@@ -143,7 +186,7 @@ func TestSettingsInVariables(t *testing.T) {
 	m := request.Model{ProviderID: "mine", ModelID: "m"}
 	want := func(api render.API) {
 		t.Helper()
-		if got := newModels().at(home).target(m).API(m); got != api {
+		if got := newModels().at(home).target(m, "").API(m); got != api {
 			t.Errorf("API = %v, want %v", got, api)
 		}
 	}

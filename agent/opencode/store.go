@@ -47,6 +47,7 @@ type store struct {
 	at     agent.Located
 	warn   func(string)
 	models *models
+	usage
 }
 
 var (
@@ -100,7 +101,7 @@ func (s *store) loadStamped(ctx context.Context, head session.Head) (*record.Ses
 // environment returns what the store and the machine tell about a diagnosis.
 func (s *store) environment(ctx context.Context, loaded *record.Session, provider string) (e diagnose.Environment, err error) {
 	k := s.models.at(loaded.Directory)
-	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider), Missing: missing}
+	e = diagnose.Environment{Window: k.window, Foreign: s.tree != nil && s.tree.Foreign(), Reads: k.reads, Target: k.targetAs(provider, nextAgent(loaded)), Missing: missing, Folder: s.folder}
 	if unfinished(loaded) { // else it is not needed, and finding out is slow
 		e.Held, err = s.Held(ctx)
 	}
@@ -146,8 +147,11 @@ func (s *store) Uncompact(ctx context.Context, head session.Head, r repair.Uncom
 	return diagnose.Uncompact(loaded, r, e)
 }
 
-// HeadSettings implements [agent.Scanner]: it identifies the settings of the project.
-func (s *store) HeadSettings(head session.Head) string { return s.models.state(head.Directory) }
+// HeadSettings implements [agent.Scanner]: it identifies the settings of the project, and
+// whether its folder exists.
+func (s *store) HeadSettings(head session.Head) string {
+	return s.models.state(head.Directory) + s.folder(head.Directory)
+}
 
 // unfinished reports whether the agent may be working in the session.
 func unfinished(s *record.Session) bool {

@@ -1,6 +1,6 @@
-/* readall DIR THREADS [stat]: the floor under a scan. It opens, reads and closes
- * every file below DIR, or with a third argument only asks for its status, and
- * prints how many files and bytes there were. Folders are listed once, and the
+/* readall DIR THREADS [stat|lines]: the floor under a scan. It opens, reads and
+ * closes every file below DIR, looks for newlines too, or only asks for its status,
+ * and prints how many files, bytes and lines there were. Folders are listed once, and the
  * threads share them. */
 #define _GNU_SOURCE
 #include <dirent.h>
@@ -16,8 +16,8 @@
 
 static char **folders;
 static size_t count, space;
-static atomic_size_t next_folder, files, bytes;
-static int only_stat;
+static atomic_size_t next_folder, files, bytes, lines;
+static int only_stat, find_lines;
 
 static void die(const char *what)
 {
@@ -53,6 +53,20 @@ static void collect(const char *path, int depth)
 	closedir(d);
 }
 
+static void look(const char *buffer, size_t size)
+{
+	const char *at = buffer, *end = buffer + size;
+	size_t found = 0;
+	bytes += size;
+	if (!find_lines)
+		return;
+	while ((at = memchr(at, '\n', end - at))) {
+		found++;
+		at++;
+	}
+	lines += found;
+}
+
 static void visit(int folder, const char *name, char *buffer, size_t size)
 {
 	struct stat st;
@@ -68,10 +82,10 @@ static void visit(int folder, const char *name, char *buffer, size_t size)
 	if ((fd = openat(folder, name, O_RDONLY | O_NOFOLLOW)) < 0)
 		die(name);
 	while ((n = read(fd, buffer, size)) == (ssize_t)size)
-		bytes += n;
+		look(buffer, n);
 	if (n < 0)
 		die(name);
-	bytes += n;
+	look(buffer, n);
 	files++;
 	close(fd);
 }
@@ -101,16 +115,17 @@ int main(int argc, char **argv)
 	pthread_t thread[64];
 	int threads = argc > 2 ? atoi(argv[2]) : 0, i;
 	if (threads < 1 || threads > 64) {
-		fprintf(stderr, "usage: readall DIR THREADS [stat]\n");
+		fprintf(stderr, "usage: readall DIR THREADS [stat|lines]\n");
 		return 2;
 	}
-	only_stat = argc > 3;
+	only_stat = argc > 3 && !strcmp(argv[3], "stat");
+	find_lines = argc > 3 && !only_stat;
 	collect(argv[1], 2);
 	for (i = 0; i < threads; i++)
 		if ((errno = pthread_create(&thread[i], NULL, work, NULL)))
 			die("pthread_create");
 	for (i = 0; i < threads; i++)
 		pthread_join(thread[i], NULL);
-	printf("%zu files, %zu bytes\n", (size_t)files, (size_t)bytes);
+	printf("%zu files, %zu bytes, %zu lines\n", (size_t)files, (size_t)bytes, (size_t)lines);
 	return 0;
 }

@@ -2,6 +2,7 @@
 //
 //	make [varied-]tree|db PARTS RUNNING DIR
 //	make journal REPAIRS DIR
+//	make transcripts SESSIONS DIR
 //	make grown-tree|grown-db SHAPE SIZE DIR
 //
 // Of the newest session in the store that calls a tool, so many calls never ended;
@@ -46,6 +47,9 @@ func run(args []string) error {
 	dir := args[len(args)-1]
 	if args[0] == "journal" {
 		return makeJournal(filepath.Join(dir, "mend"), numbers[0])
+	}
+	if args[0] == "transcripts" {
+		return bigstore.Transcripts(filepath.Join(dir, ".claude"), numbers[0], 1)
 	}
 	write, stop := bigstore.Tree, stopFiles
 	if strings.HasSuffix(args[0], "db") {

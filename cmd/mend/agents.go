@@ -1,6 +1,8 @@
 package main
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -13,6 +15,7 @@ import (
 	"mend/agent/claude"
 	"mend/agent/opencode"
 	"mend/change"
+	"mend/session"
 )
 
 // agentNames returns the names of all agents, for the help.
@@ -70,33 +73,51 @@ func (a *app) openAll(cmd *cobra.Command, write bool) ([]*mend.Client, error) {
 	return all, nil
 }
 
-// openFor opens the store of the agent that has the named sessions: the first one without a
-// name, or if no agent has them.
+// openFor opens the store that has the named sessions. The names are looked up in the stores of
+// all agents together, so that "@" is the newest session of all. Without a name it opens the
+// store of the first agent.
 func (a *app) openFor(cmd *cobra.Command, write bool, names ...string) (*mend.Client, error) {
 	options := a.agentOptions()
-	if len(names) > 0 && len(options) > 1 {
-		for _, o := range options[1:] {
-			if a.hasSessions(cmd, o, names) && !a.hasSessions(cmd, options[0], names) {
-				return a.openWith(cmd, o, write)
-			}
-		}
+	if len(names) == 0 || len(options) == 1 {
+		return a.openWith(cmd, options[0], write)
 	}
-	return a.openWith(cmd, options[0], write)
+	heads, owner := sessionsOf(cmd.Context(), options)
+	found := -1
+	for _, name := range names {
+		h, err := a.named(heads, name)
+		if err != nil {
+			return nil, err
+		}
+		if i := owner[h.ID]; found >= 0 && found != i {
+			return nil, usagef("%s: a session of another agent; name sessions of one agent", name)
+		}
+		found = owner[h.ID]
+	}
+	return a.openWith(cmd, options[found], write)
 }
 
-// hasSessions reports whether the names are those of sessions in the store, one or several
-// each.
-func (a *app) hasSessions(cmd *cobra.Command, o mend.Options, names []string) bool {
-	c, err := mend.Open(o)
-	if err != nil {
-		return false
+// sessionsOf returns the sessions of all stores that can be read, newest first, and for each the
+// index of its store.
+func sessionsOf(ctx context.Context, options []mend.Options) (heads []session.Head, owner map[string]int) {
+	owner = map[string]int{}
+	for i, o := range options {
+		c, err := mend.Open(o)
+		if err != nil {
+			continue // the verb reports it if it opens this store
+		}
+		of, err := c.Sessions(ctx)
+		if err != nil {
+			continue
+		}
+		for _, h := range of {
+			owner[h.ID] = i
+		}
+		heads = append(heads, of...)
 	}
-	heads, err := c.Sessions(cmd.Context())
-	return err == nil && !slices.ContainsFunc(names, func(name string) bool {
-		_, err := mend.Named(heads, name, workingFolder())
-		var several *mend.AmbiguousNameError
-		return err != nil && !errors.As(err, &several)
+	slices.SortStableFunc(heads, func(x, y session.Head) int {
+		return cmp.Compare(max(y.Updated, y.Created), max(x.Updated, x.Created))
 	})
+	return heads, owner
 }
 
 // agentOf returns the name of the agent of a store, as it is spelled for a person.
@@ -120,7 +141,8 @@ var errOtherAgent = errors.New("repairing sessions of Claude Code with --yes nee
 
 // repairClients returns the stores whose sessions a repair is about. A script that repairs
 // everything without a question must not begin to write to the stores of another agent, so
-// that takes --agent.
+// that takes --agent; nor must its JSON answer begin to have sessions of another agent. That
+// names the agents that are left alone.
 func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) ([]*mend.Client, error) {
 	if len(names) > 0 {
 		c, err := a.openFor(cmd, !f.dryRun, names...)
@@ -130,11 +152,24 @@ func (a *app) repairClients(cmd *cobra.Command, names []string, f repairFlags) (
 	if err != nil || a.agentName != "" || a.opt.Store != "" || !f.yes && !a.asJSON {
 		return all, err
 	}
-	if !f.dryRun && agentOf(all[0].Store()) != "OpenCode" {
-		return nil, &usageError{errOtherAgent, "mend repair --yes --agent claude"}
+	if agentOf(all[0].Store()) != "OpenCode" {
+		if f.yes && !f.dryRun {
+			return nil, &usageError{errOtherAgent, "mend repair --yes --agent claude"}
+		}
+		return all, nil // nothing is written
 	}
+	a.setAnswer("leftAlone", otherAgents(all[1:]))
 	for _, c := range all[1:] {
-		a.printNote(fmt.Sprintf("sessions of %s are left alone: repair them with --agent %s", agentOf(c.Store()), agentName(c.Store())))
+		a.printNote(fmt.Sprintf("sessions of %s are not repaired; for those use --agent %s", agentOf(c.Store()), agentName(c.Store())))
 	}
 	return all[:1], nil
+}
+
+// otherAgents returns the names of the agents of stores.
+func otherAgents(clients []*mend.Client) []string {
+	names := []string{}
+	for _, c := range clients {
+		names = append(names, agentName(c.Store()))
+	}
+	return names
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -10,6 +11,7 @@ import (
 	"sync"
 	"syscall"
 
+	"github.com/charmbracelet/x/ansi"
 	"github.com/spf13/cobra"
 	"golang.org/x/mod/semver"
 
@@ -33,8 +35,11 @@ type app struct {
 	stdin     *bufio.Reader  // see input
 	gitPatch  bool           // patches are in the form of "git diff"
 
-	parsed bool            // the command line is valid and the verb runs
+	parsed bool // the command line is valid and the verb runs
+	noting sync.Mutex
 	noted  map[string]bool // the texts that printNote has printed
+
+	findServers func(ctx context.Context, skip func(address string) bool) probed // see [findServers]
 
 	writing sync.RWMutex // locked for reading during a change of the journal or of a store
 }
@@ -65,7 +70,7 @@ Run "mend" without a command to see the current status.`,
 		},
 	}
 	root.Flags().BoolVar(&showVersion, "version", false, "print the version")
-	a.opt.Agents = agents
+	a.opt.Agents, a.findServers = agents, findServers
 	a.opt.Version, a.opt.Note = version(), a.printNote
 	a.opt.Writing = func() func() {
 		a.writing.RLock()
@@ -111,15 +116,16 @@ func (a *app) report(err error) int {
 		err = asUsageError(err)
 	}
 	var already *reportedError
-	told := errors.Is(err, errProblems) || errors.As(err, &already)
+	printed := errors.Is(err, errProblems) || errors.As(err, &already)
 	if a.asJSON {
 		a.printAnswer(err)
-	} else if err != nil && !told {
+	} else if err != nil && !printed {
 		a.printError(err)
 	}
-	if a.writeErr != nil && err == nil {
-		err = fmt.Errorf("writing the answer: %w", a.writeErr)
-		a.printError(err)
+	if a.writeErr != nil && (err == nil || printed) {
+		lost := fmt.Errorf("writing the answer: %w", a.writeErr)
+		a.printError(lost)
+		err = worst(err, lost)
 	}
 	return exitCode(err)
 }
@@ -129,7 +135,7 @@ func (a *app) printAnswer(err error) {
 	answer := a.newAnswer()
 	maps.Copy(answer, a.answer)
 	if err != nil && !errors.Is(err, errProblems) {
-		answer["error"] = map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": a.withStore(hint(err))}
+		answer["error"] = map[string]string{"code": codeName(exitCode(err)), "message": err.Error(), "hint": a.hint(err)}
 	}
 	var conflict *change.ConflictError
 	if errors.As(err, &conflict) {
@@ -172,16 +178,27 @@ func (a *app) setWriteErr(err error) {
 
 // printError prints an error and its hint on stderr.
 func (a *app) printError(err error) {
-	fmt.Fprintf(a.err, "%s %s\n", bad("mend:"), escape(err.Error()))
-	if h := a.withStore(hint(err)); h != "" {
-		fmt.Fprintf(a.err, "      %s\n", faint(h))
+	a.printMessage(bad("mend:"), escape(err.Error()))
+	if h := a.hint(err); h != "" {
+		a.printMessage("     ", faint(h))
 	}
+}
+
+// printMessage prints a text on stderr after a label. On a terminal it wraps the text, and further
+// lines begin below the first.
+func (a *app) printMessage(label, text string) {
+	if a.errWidth > 0 {
+		text = indentWrapped(text, ansi.StringWidth(label)+1, a.errWidth)
+	}
+	fmt.Fprintf(a.err, "%s %s\n", label, text)
 }
 
 // printNote prints a note on stderr, each text once.
 func (a *app) printNote(text string) {
+	a.noting.Lock()
+	defer a.noting.Unlock()
 	if !a.noted[text] {
-		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), escape(text))
+		a.printMessage(warn("note:"), escape(text))
 	}
 	if a.noted == nil {
 		a.noted = map[string]bool{}
@@ -241,7 +258,7 @@ func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Cl
 	for _, e := range done {
 		fmt.Fprintf(a.err, "Recovered the pending repair %s: %s.\n", e.ID, e.State)
 		if e.State == change.Conflicted {
-			fmt.Fprintf(a.err, "      %s\n", faint(resolveHint(e.ID)))
+			a.printMessage("     ", faint(resolveHint(e.ID)))
 		}
 	}
 	return c, err
@@ -255,7 +272,7 @@ func (a *app) warnPending(c *mend.Client) {
 		a.printError(err)
 	}
 	for _, e := range pending {
-		fmt.Fprintf(a.err, "%s repair %s is pending: %s\n", warn("mend:"), e.ID, a.withStore(`run "mend recover"`))
+		a.printMessage(warn("mend:"), fmt.Sprintf("repair %s is pending: %s", e.ID, a.withStore(`run "mend recover"`)))
 	}
 }
 
@@ -263,8 +280,7 @@ func (a *app) warnPending(c *mend.Client) {
 func (a *app) warnAbandoned(c *mend.Client) {
 	found, _ := c.Abandoned() // a verb that needs the journal or the store reports the error
 	for _, path := range found {
-		fmt.Fprintf(a.err, "%s %s belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend leaves it alone\n",
-			warn("mend:"), escape(path))
+		a.printMessage(warn("mend:"), escape(path)+" belongs to a change of another journal: another mend is running, or one was interrupted and its journal is lost. mend does not touch it")
 	}
 }
 

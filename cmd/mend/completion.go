@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"io"
 	"slices"
 	"strings"
 	"time"
@@ -18,11 +19,11 @@ import (
 
 // completionVerb replaces cobra's, which exits with 0 for a shell that it does not know.
 func (a *app) completionVerb() *cobra.Command {
-	scripts := map[string]func(root *cobra.Command) error{
-		"bash":       func(root *cobra.Command) error { return root.GenBashCompletionV2(a, true) },
-		"zsh":        func(root *cobra.Command) error { return root.GenZshCompletion(a) },
-		"fish":       func(root *cobra.Command) error { return root.GenFishCompletion(a, true) },
-		"powershell": func(root *cobra.Command) error { return root.GenPowerShellCompletionWithDesc(a) },
+	scripts := map[string]func(root *cobra.Command, w io.Writer) error{
+		"bash":       func(root *cobra.Command, w io.Writer) error { return root.GenBashCompletionV2(w, true) },
+		"zsh":        (*cobra.Command).GenZshCompletion,
+		"fish":       func(root *cobra.Command, w io.Writer) error { return root.GenFishCompletion(w, true) },
+		"powershell": (*cobra.Command).GenPowerShellCompletionWithDesc,
 	}
 	shells := []string{"bash", "zsh", "fish", "powershell"}
 	return &cobra.Command{
@@ -42,7 +43,13 @@ To load it in every new shell:
 			if !ok {
 				return usagef("no completion for %q; there are %s", args[0], strings.Join(shells, ", "))
 			}
-			return write(cmd.Root())
+			var script strings.Builder
+			if err := write(cmd.Root(), &script); err != nil {
+				return err
+			}
+			a.setAnswer("script", script.String())
+			a.printf("%s", script.String())
+			return nil
 		},
 	}
 }
@@ -163,11 +170,8 @@ func (a *app) quietOptions() mend.Options {
 
 // sessionNames returns the sessions with their titles, the newest first.
 func (a *app) sessionNames(ctx context.Context, _ []string) (all []cobra.Completion) {
-	c, err := mend.Open(a.quietOptions())
-	if err != nil {
-		return nil
-	}
-	heads, _ := c.Sessions(ctx)
+	quiet := app{opt: a.quietOptions(), agentName: a.agentName}
+	heads, _ := sessionsOf(ctx, quiet.agentOptions())
 	for _, h := range heads {
 		all = append(all, cobra.CompletionWithDesc(h.ID, cmp.Or(oneLine(h.Title, 60), h.Directory)))
 	}

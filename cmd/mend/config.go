@@ -2,11 +2,11 @@ package main
 
 import (
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -60,10 +60,12 @@ func loadSettings(set []string) (config.Config, error) {
 func loadSettingsFrom(path string, set []string) (config.Config, error) {
 	c, err := config.Load(path, os.LookupEnv, set)
 	if err != nil {
-		return c, &usageError{err: err}
+		return c, &usageError{err, configHint}
 	}
 	return c, nil
 }
+
+const configHint = `"mend config" lists the settings`
 
 type settingJSON struct {
 	Key     string `json:"key"`
@@ -84,7 +86,7 @@ func (a *app) showConfig(c config.Config, keys []string) error {
 	all := c.Settings()
 	for _, key := range keys {
 		if _, err := c.Setting(key); err != nil {
-			return &usageError{err: err}
+			return &usageError{err, configHint}
 		}
 	}
 	var list []settingJSON
@@ -95,10 +97,14 @@ func (a *app) showConfig(c config.Config, keys []string) error {
 	}
 	a.setAnswer("file", path)
 	a.setAnswer("settings", list)
+	a.setAnswer("notes", nonNil(c.Notes()))
 	defer a.bufferOutput()()
 	width := a.textWidth()
 	if len(keys) == 0 {
-		a.printf("%s\n\n", faint(escape(path)+fileState(path)))
+		a.printf("%s\n\n", faint(escape(shortenHome(path))+fileState(path)))
+	}
+	for _, note := range c.Notes() {
+		a.printf("Note: %s\n\n", escape(note))
 	}
 	for i, s := range list {
 		if i > 0 {
@@ -106,9 +112,9 @@ func (a *app) showConfig(c config.Config, keys []string) error {
 		}
 		origin := faint("(default)")
 		if s.Origin != string(config.Default) {
-			origin = bold("("+originText(s)+")") + faint(fmt.Sprintf(", default %v", s.Default))
+			origin = bold("("+originText(s)+")") + faint(", default "+config.Text(s.Default))
 		}
-		a.printf("%s = %s  %s\n", bold(s.Key), escape(fmt.Sprint(s.Value)), origin)
+		a.printf("%s = %s  %s\n", bold(s.Key), escape(config.Text(s.Value)), origin)
 		a.printf("    %s\n", indentWrapped(s.About, 4, width))
 		a.printf("    %s\n", faint(s.Env+": "+s.Want))
 	}
@@ -124,6 +130,8 @@ func originText(s settingJSON) string {
 		return "from $" + s.Env
 	case config.Flag:
 		return "from --set"
+	case config.FromHooks, config.FromModels:
+		return "from " + s.Origin
 	default:
 		return s.Origin
 	}
@@ -161,6 +169,9 @@ func liveOptions(c config.Config) live.Options {
 		KeepInterrupted: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
 		TrimOverflow: c.TrimOverflow, NoToasts: !c.Toasts, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
 	}
+	if c.ModelFallback {
+		o.Fallback = fallbackPolicy(c)
+	}
 	if c.Origin("cancelledToolResultText") != config.Default { // the default depends on the class
 		o.Cancelled = c.Cancelled
 	}
@@ -186,4 +197,28 @@ func liveOptions(c config.Config) live.Options {
 		}
 	}
 	return o
+}
+
+// fallbackPolicy converts the settings of model fallback.
+func fallbackPolicy(c config.Config) live.FallbackPolicy {
+	p := live.FallbackPolicy{
+		Models: parseModels(c.FallbackModels), AgentModels: map[string][]live.Model{},
+		Codes: c.FallbackErrors, Attempts: c.FallbackAttempts, Restore: c.FallbackRestore,
+		Cooldown: time.Duration(c.FallbackCooldownSeconds) * time.Second, Silence: time.Duration(c.FallbackSilenceSeconds) * time.Second,
+	}
+	for agent, models := range c.AgentFallbackModels {
+		p.AgentModels[agent] = parseModels(models)
+	}
+	return p
+}
+
+// parseModels returns the models with these names. The settings have checked them.
+func parseModels(names []string) []live.Model {
+	var all []live.Model
+	for _, name := range names {
+		if m, err := live.ParseModel(name); err == nil {
+			all = append(all, m)
+		}
+	}
+	return all
 }

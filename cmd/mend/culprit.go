@@ -22,12 +22,21 @@ func (e *culpritError) Error() string {
 
 // A noCulpritError is returned if no session fits an API error.
 type noCulpritError struct {
-	looked int    // how many sessions were looked at
-	scan   string // the command that lists what is broken
+	looked     int    // how many sessions were looked at
+	recognised bool   // mend knows the error
+	scan       string // the command that lists what is broken
 }
 
 func (e *noCulpritError) Error() string {
 	return fmt.Sprintf("no session fits this error: looked at %s", count(e.looked, "session"))
+}
+
+func (e *noCulpritError) hint() string {
+	if !e.recognised {
+		return fmt.Sprintf("mend does not know the error, and no session's last answer failed with it. %q lists what is broken", e.scan)
+	}
+	return fmt.Sprintf("no next request breaks the rule of the error at its place, and no last answer failed with it. "+
+		"%q lists what is broken; \"mend repair SESSION --error TEXT\" repairs a session that you name", e.scan)
 }
 
 // findCulprit returns the session that the error came from, with the reading of the error that
@@ -60,7 +69,7 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings 
 		}
 	}
 	if len(found) == 0 {
-		return x, nil, &noCulpritError{looked, a.cmdline("scan")}
+		return x, nil, &noCulpritError{looked, readings[0].Recognised, a.cmdline("scan")}
 	}
 	slices.SortStableFunc(found, func(a, b mend.Culprit) int { return falseLast(a.Failed) - falseLast(b.Failed) })
 	x, ok := certain(found)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -94,6 +95,7 @@ func (d demo) run() error {
 	if err != nil {
 		return err
 	}
+	var steps []map[string]any
 	for _, step := range []struct {
 		say  string
 		code int
@@ -112,10 +114,12 @@ func (d demo) run() error {
 		if err := d.mend(step.code, step.args...); err != nil {
 			return err
 		}
+		steps = append(steps, map[string]any{"command": step.args[0], "exitCode": step.code})
 		if err := d.compare(step.want); err != nil {
 			return err
 		}
 	}
+	d.setAnswer("steps", steps)
 	d.printf("%s All files were compared: the store is byte for byte as before the repair\n(%s; %d still differs from the healthy store, as it should: the damage is back).\n", good("Done."), count(len(damaged), "file"), countDifferences(healthy, damaged))
 	return nil
 }
@@ -128,6 +132,9 @@ func (d demo) printStep(format string, args ...any) {
 func (d demo) mend(code int, args ...string) error {
 	d.printf("%s\n\n", faint("$ mend "+strings.Join(args, " ")))
 	a := &app{terminal: d.terminal}
+	if d.asJSON {
+		a.out = io.Discard
+	}
 	root := a.root()
 	a.opt.Journal, a.opt.Cache = filepath.Join(d.dir, "journal"), filepath.Join(d.dir, "cache")
 	root.SetArgs(append(args, "--store", d.storage))

@@ -80,21 +80,26 @@ func inForce(e change.Entry) bool {
 	return e.UndoneBy == "" && !e.Forgotten && e.Cause.Kind != change.CauseUndo && e.Cause.Kind != change.CauseRedo
 }
 
-// undoneEntry returns a function that reports whether the entry is an undo that is in force.
+// undoInForce reports whether the entry is an undo that is not undone itself.
 func undoInForce(e change.Entry) bool {
 	return e.Cause.Kind == change.CauseUndo && !e.Cause.Partial && e.UndoneBy == "" && !e.Forgotten && len(e.Cause.Entries) > 0
 }
 
-// knownSessions returns the sessions of the store, if there is one, and those of the journal that
-// the store no longer has, newest first.
+// knownSessions returns the sessions of the stores, if there are any, newest first, and then those of
+// the journal that no store has.
 func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
 	var heads []session.Head
-	c, err := mend.Open(a.opt)
-	if err == nil {
-		heads, err = c.Sessions(ctx)
-	}
-	if err != nil && !errors.Is(err, mend.ErrNoStore) {
-		return nil, err
+	options := a.agentOptions()
+	if len(options) > 1 {
+		heads, _ = sessionsOf(ctx, options)
+	} else {
+		c, err := mend.Open(options[0])
+		if err == nil {
+			heads, err = c.Sessions(ctx)
+		}
+		if err != nil && !errors.Is(err, mend.ErrNoStore) {
+			return nil, err
+		}
 	}
 	es, err := a.opt.Log(journal.Query{})
 	if err != nil {

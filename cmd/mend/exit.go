@@ -52,6 +52,8 @@ var (
 	errNoTerminal = errors.New("cannot ask for confirmation: no terminal")
 	// Used for all broken sessions.
 	errNoTerminalForMany = fmt.Errorf("%w", errNoTerminal)
+	// errNoTerminalForOther is the same for sessions of Claude Code, see errOtherAgent.
+	errNoTerminalForOther = fmt.Errorf("%w", errNoTerminal)
 	// Used if user files would be moved.
 	errNoTerminalForFiles = fmt.Errorf("%w, and files of yours would be moved", errNoTerminal)
 
@@ -88,12 +90,12 @@ func exitCode(err error) int {
 		none      *noCulpritError
 		large     *repair.TooLargeError
 	)
-	var told *reportedError
+	var reported *reportedError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.As(err, &told):
-		return told.code
+	case errors.As(err, &reported):
+		return reported.code
 	case errors.As(err, &signalled):
 		if n, ok := signalled.signal.(syscall.Signal); ok {
 			return exitSignalled + int(n)
@@ -107,7 +109,7 @@ func exitCode(err error) int {
 		return exitConflict
 	case errors.As(err, &none):
 		return exitProblems
-	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errDisabled, errForeignPlugin, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
+	case errors.As(err, &several), errors.As(err, &large), errors.As(err, &locked), isAny(err, repair.ErrBusy, repair.ErrNotCompacted, repair.ErrHarmful, errors.ErrUnsupported, mend.ErrInUse, mend.ErrLocked, mend.ErrHidden, errNoTerminal, errNoScreen, errDeclined, errFileExists, errDisabled, errForeignPlugin, errForeignService, errEditedService, errTemporary, live.ErrUnauthorized, mend.ErrUndone, mend.ErrNothingToDo,
 		mend.ErrNotCommitted, mend.ErrNoConflict, mend.ErrOtherStore, journal.ErrForgotten):
 		return exitRefused
 	case errors.Is(err, errProblems):
@@ -135,6 +137,18 @@ func isAny(err error, targets ...error) bool {
 	return slices.ContainsFunc(targets, func(t error) bool { return errors.Is(err, t) })
 }
 
+// generalHint is the hint of a usage error that has no other. [app.hint] names the verb in it.
+const generalHint = `see "mend --help"`
+
+// hint returns what the user can do about an error, in terms of this command line.
+func (a *app) hint(err error) string {
+	text := hint(err)
+	if text == generalHint && a.command != "" && a.parsed {
+		text = fmt.Sprintf("see \"mend %s --help\"", a.command)
+	}
+	return a.withStore(text)
+}
+
 // hint returns what the user can do about an error, or "" if the error is enough.
 func hint(err error) string {
 	var (
@@ -155,7 +169,7 @@ func hint(err error) string {
 	case errors.As(err, &large):
 		return "use --trim to make room, or a model with a larger context window"
 	case errors.As(err, &none):
-		return fmt.Sprintf("mend looked for one whose next request breaks its rule at its place, or whose last answer failed with it. Name the session with \"mend repair SESSION --error TEXT\", another store with --store, or list what is broken with %q", none.scan)
+		return none.hint()
 	case errors.As(err, &pending):
 		return `run "mend recover"; every byte needed is in the journal`
 	case errors.As(err, &conflict):
@@ -163,7 +177,7 @@ func hint(err error) string {
 	case errors.As(err, &locked):
 		return "another mend is running; try again when it is done"
 	case errors.As(err, &usage):
-		return cmp.Or(usage.hint, `see "mend --help"`)
+		return cmp.Or(usage.hint, generalHint)
 	}
 	for _, h := range hints {
 		if errors.Is(err, h.err) {
@@ -194,9 +208,12 @@ var hints = []struct {
 	{live.ErrUnauthorized, "set $OPENCODE_SERVER_PASSWORD"},
 	{errDisabled, `"mend config" shows where the value comes from`},
 	{errForeignPlugin, "move it away, or use --project"},
+	{errForeignService, "move it away"},
+	{errEditedService, "move it away, and keep your changes elsewhere: \"systemctl --user edit mend-watch\" on Linux"},
 	{errNoTerminalForFiles, "pass --yes"},
 	{errFileExists, "name another file, or use --force"},
 	{errNoScreen, `"mend scan" and "mend repair" need no terminal`},
+	{errNoTerminalForOther, "pass --yes with --agent claude, or name a session to repair only that one"},
 	{errNoTerminalForMany, "pass --yes, or name a session to repair only that one"},
 	{errNoTerminal, "pass --yes"},
 }

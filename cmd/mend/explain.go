@@ -3,6 +3,7 @@ package main
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -166,6 +167,9 @@ func newTopic(kind string, e repair.Explanation) topicJSON {
 
 // explain explains what the user named: a topic, an error, a session or a record.
 func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error {
+	if name == "" {
+		return usagef("the code to explain is empty")
+	}
 	if found := findTopics(topics, name); len(found) > 0 {
 		a.setAnswer("topics", found)
 		for _, t := range found {
@@ -179,10 +183,20 @@ func (a *app) explain(cmd *cobra.Command, name string, topics []topicJSON) error
 	if e := a.opt.ParseAPIError([]byte(name)); e.Recognised {
 		return a.explainError(e, topics)
 	}
+	if heads, _ := sessionsOf(cmd.Context(), a.agentOptions()); isSession(heads, name) {
+		return a.explainFindings(cmd, name, topics)
+	}
 	if strings.ContainsAny(name, " \n") {
 		return &usageError{fmt.Errorf("mend does not know this error: %s", oneLine(name, 100)), `"mend scan" checks the stored sessions`}
 	}
 	return &usageError{fmt.Errorf("nothing is called %q", name), nearestTopic(topics, name)}
+}
+
+// isSession reports whether a session has that name, or several have it.
+func isSession(heads []session.Head, name string) bool {
+	_, err := mend.Named(heads, name, workingFolder())
+	var several *mend.AmbiguousNameError
+	return err == nil || errors.As(err, &several)
 }
 
 // findTopics returns the topics with that code. The case of letters does not matter. "5" and
@@ -259,7 +273,7 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 			}
 		}
 		shown = append(shown, findingJSON(f))
-		a.printf("%s\n", a.sessionLine(f.Session))
+		a.printHeader(f.Session)
 		if len(f.Diagnoses) == 0 && f.Err == nil {
 			a.printf("Nothing is wrong with this session.\n")
 		}

@@ -19,10 +19,11 @@ func (a *app) fixVerb() *cobra.Command {
 		Short: "Paste an error: find its session and repair it",
 		Long: `Fix takes the error that the agent shows, finds the session whose next request causes
 it, and repairs that session. Copy the text as it is: line breaks of the terminal,
-colours, quotes or a whole JSON answer do no harm.
+colours, quotes and whole JSON answers are accepted. If the text has several errors,
+fix uses the one that fits a session.
 
-On a command line, put the text between single quotes: the shell would run what is
-between backticks.
+On a command line, put the text between single quotes, because the shell would run
+text between backticks.
 
 Without a text, fix asks for one. With - it reads standard input, with @FILE a file.
 

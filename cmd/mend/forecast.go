@@ -33,12 +33,13 @@ func (a *app) printForecast(ctx context.Context, c *mend.Client, head session.He
 		"provider": f.Provider,
 		"request":  json.RawMessage(f.JSON), "violations": violationsJSON(f.Violations),
 	}
-	a.printf("%s\n", a.sessionLine(head))
-	a.printf("%s\n\n", faint(fmt.Sprintf("as OpenCode %s builds it for %s, thinking %s", f.Version, f.Provider, onOrOff(f.Thinking))))
+	a.printHeader(head)
+	a.printf("%s\n\n", faint(fmt.Sprintf("as %s %s builds it for %s, thinking %s", agentOf(c.Store()), f.Version, f.Provider, onOrOff(f.Thinking))))
 	for n, t := range f.Request.Turns {
 		a.printf("%s %s\n", bold(fmt.Sprintf(f.Place.Turn, n)), t.Role)
 		for m, b := range t.Blocks {
-			a.printf("  %s %-12s %s  %s\n", fmt.Sprintf(f.Place.Block, m), b.Type, oneLine(blockText(b), 60), faint(b.Source))
+			line := fmt.Sprintf("  %s %-12s %s  %s", fmt.Sprintf(f.Place.Block, m), b.Type, oneLine(blockText(b), 60), faint(b.Ref()))
+			a.printf("%s\n", cutLine(line, a.width))
 			a.printViolations(f.Violations, n, m)
 		}
 		a.printViolations(f.Violations, n, -1)
@@ -60,9 +61,9 @@ func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 			}
 		}
 	case !broken && len(f.Violations) > 0 && found.Busy:
-		a.printf("\nThe agent is using the session; what it writes may change this.\n")
+		a.say("\nThe agent is using the session; what it writes may change this.")
 	case !broken && len(f.Violations) > 0:
-		a.printf("\nThe provider may refuse this: it is unknown whether the model %s accepts it.\n",
+		a.say("\nThe provider may refuse this: it is unknown whether the model %s accepts it.",
 			escape(f.Request.Model.ProviderID+"/"+f.Request.Model.ModelID))
 	case !broken:
 		a.printf("\n%s\n", good("The provider accepts this."))
@@ -77,7 +78,7 @@ func (a *app) finishForecast(f mend.Forecast, found mend.Finding) error {
 func (a *app) printViolations(vs []request.Violation, n, m int) {
 	for _, v := range vs {
 		if v.N == n && v.M == m {
-			a.printf("    %s %s %s\n", bad("▲ "+v.Rule), escape(v.Message), faint(strings.Join(violationRecords(v), " ")))
+			a.sayAt(4, fmt.Sprintf("%s %s %s", bad("▲ "+v.Rule), escape(v.Message), faint(strings.Join(violationRecords(v), " "))))
 		}
 	}
 }

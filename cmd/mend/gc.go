@@ -2,12 +2,15 @@ package main
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
+	"mend"
 	"mend/change"
 	"mend/journal"
 	"mend/session"
@@ -25,6 +28,9 @@ not touched, nor are repairs that moved files of yours into the journal: only
 "mend forget ID" deletes those.`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if older == "" {
+				return usagef("gc needs --older-than AGE, such as --older-than 90d")
+			}
 			d, err := parseAge("older-than", older)
 			if err != nil {
 				return err
@@ -43,8 +49,7 @@ not touched, nor are repairs that moved files of yours into the journal: only
 		},
 	}
 	f.add(cmd, "")
-	cmd.Flags().StringVar(&older, "older-than", "", "the `AGE`, such as 90d or 12h")
-	_ = cmd.MarkFlagRequired("older-than")
+	cmd.Flags().StringVar(&older, "older-than", "", "delete the data of repairs older than `AGE`, such as 90d or 12h")
 	return cmd
 }
 
@@ -94,16 +99,9 @@ each. Files of yours that they moved into the journal are deleted for good; forg
 lists them before it asks.`,
 		Args: oneArg("session or repair"),
 		RunE: func(cmd *cobra.Command, ids []string) error {
-			es, err := a.opt.Log(journal.Query{Session: ids[0]})
+			es, err := a.entriesToForget(cmd.Context(), ids[0])
 			if err != nil {
 				return err
-			}
-			if len(es) == 0 {
-				e, _, err := a.opt.Show(ids[0])
-				if err != nil {
-					return err
-				}
-				es = []change.Entry{e}
 			}
 			es = slices.DeleteFunc(es, func(e change.Entry) bool { return e.Forgotten })
 			return a.drop(cmd.Context(), f, es, nil, func() (journal.Freed, error) { return a.opt.Forget(cmd.Context(), es) })
@@ -113,13 +111,45 @@ lists them before it asks.`,
 	return cmd
 }
 
+// entriesToForget returns the repair that the user names, or else all repairs of the session that
+// the user names.
+func (a *app) entriesToForget(ctx context.Context, name string) ([]change.Entry, error) {
+	e, _, err := a.opt.Show(name)
+	if err == nil {
+		return []change.Entry{e}, nil
+	}
+	if !errors.Is(err, journal.ErrNotFound) {
+		return nil, err
+	}
+	id, err2 := a.repairedSession(ctx, name)
+	var several *mend.AmbiguousNameError
+	switch {
+	case err2 == nil:
+		return a.opt.Log(journal.Query{Session: id})
+	case errors.Is(err2, mend.ErrNoSession) && !errors.As(err2, &several):
+		return nil, fmt.Errorf("%w, and no such session", err)
+	}
+	return nil, err2
+}
+
+// ofSession names the session of the entries, "" if there are several.
+func ofSession(es []change.Entry) string {
+	if slices.ContainsFunc(es, func(e change.Entry) bool { return e.Session != es[0].Session }) {
+		return ""
+	}
+	return " of " + entryTitle(es[0])
+}
+
 // drop asks before it removes bytes from the journal, which cannot be undone. yours has the
 // ids of repairs that are kept because they hold user files.
 func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours []string, do func() (journal.Freed, error)) error {
 	if len(yours) > 0 {
-		defer a.printf("%s kept, because they contain files of yours: %s. To delete those, too: %s\n", warn("note:"), strings.Join(yours, ", "), bold("mend forget "+yours[0]))
+		defer a.say("%s kept, because they contain files of yours: %s. To delete those, too: %s", warn("note:"), strings.Join(yours, ", "), bold("mend forget "+yours[0]))
 	}
 	if f.dryRun {
+		if len(es) > 0 {
+			a.printf("The undo data of %s would be deleted:\n", count(len(es), "repair"))
+		}
 		return a.printEntries(es, "There is nothing to delete.")
 	}
 	if len(es) == 0 {
@@ -128,7 +158,7 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 		return nil
 	}
 	if !f.yes {
-		question := count(len(es), "repair") + " can no longer be undone after this."
+		question := count(len(es), "repair") + ofSession(es) + " can no longer be undone after this."
 		if files := movedUserFiles(es); len(files) > 0 {
 			a.printFiles(files)
 			question += " " + count(len(files), "file") + " of yours, listed above, will be deleted for good."
@@ -147,7 +177,7 @@ func (a *app) drop(ctx context.Context, f writeFlags, es []change.Entry, yours [
 	}
 	a.printf("%s the undo data of %s: %s, %s.\n", good("Deleted"), count(freed.Entries, "repair"), count(freed.Images, "image"), size(freed.Bytes))
 	if len(freed.SharedWith) > 0 {
-		a.printf("%s some of the same data is kept for %s.\n", warn("note:"), strings.Join(freed.SharedWith, ", "))
+		a.say("%s some of the same data is kept for %s.", warn("note:"), strings.Join(freed.SharedWith, ", "))
 	}
 	return nil
 }

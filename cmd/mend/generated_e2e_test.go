@@ -256,8 +256,8 @@ func (g *generator) namesOtherID(ts *testStore) bool {
 	return slices.ContainsFunc(o.Diagnoses, func(d diagnosis) bool { return d.Rule == "name" && d.Record == ts.session })
 }
 
-// noFolder reports whether the session's folder does not exist: the newest version
-// answers no prompt there, and which folders exist is not in the store.
+// noFolder reports whether the session's folder is one that another machine may have. The
+// newest version answers no prompt there.
 func (g *generator) noFolder(ts *testStore) bool {
 	var answer struct{ Sessions []struct{ Directory string } }
 	ts.runJSON(&answer, "scan", ts.session)

@@ -59,7 +59,7 @@ it, . for the newest session of this folder, or @ for the newest of all.`,
 	}
 	fl := cmd.Flags()
 	fl.IntVarP(&f.limit, "limit", "n", 0, "show at most `N` entries")
-	fl.StringVar(&f.session, "session", "", "only of this session")
+	fl.StringVar(&f.session, "session", "", "only of this `SESSION`")
 	fl.StringSliceVar(&f.classes, "class", nil, "only repairs of this class: "+a.classList())
 	f.add(fl)
 	fl.BoolVarP(&f.follow, "follow", "f", false, "show the oldest first and keep following new entries; with --json, one object per line")
@@ -275,26 +275,18 @@ func (a *app) printEntryHead(e change.Entry) {
 		{"Resolved", escape(e.Resolved)},
 	} {
 		if row[1] != "" {
-			a.printf("  %-9s  %s\n", row[0], cutLine(row[1], a.entryWidth()))
+			a.printEntryRow(row[0], row[1])
 		}
 	}
 	a.printEntryList("Why", append(entryFaults(e), entryError(e)...))
 	a.printEntryList("Changed", entryChanges(e))
 	a.printEntryList("Lost", entryLosses(e))
 	for _, c := range e.Conflicts {
-		a.printf("  %-9s  %s %s: %s\n", bad("Conflict"), c.Ref.Kind, c.Ref, escape(c.Why))
+		a.printEntryRow(bad("Conflict")+" ", fmt.Sprintf("%s %s: %s", c.Ref.Kind, c.Ref, escape(c.Why)))
 	}
 	for _, path := range e.Kept {
-		a.printf("  %-9s  %s\n", "Kept", escape(path))
+		a.printEntryRow("Kept", escape(path))
 	}
-}
-
-// entryWidth returns the columns for what follows a label, 0 if lines are not cut.
-func (a *app) entryWidth() int {
-	if a.width == 0 {
-		return 0
-	}
-	return a.width - len("  Undone by  ")
 }
 
 // printEntryList prints a label with a line for each text.
@@ -303,8 +295,16 @@ func (a *app) printEntryList(label string, texts []string) {
 		if i > 0 {
 			label = ""
 		}
-		a.printf("  %-9s  %s\n", label, cutLine(t, a.entryWidth()))
+		a.printEntryRow(label, t)
 	}
+}
+
+// printEntryRow prints a label with a text, wrapped to the terminal.
+func (a *app) printEntryRow(label, text string) {
+	if a.width > 0 {
+		text = indentWrapped(text, len("  Undone by  "), a.width)
+	}
+	a.printf("  %-9s  %s\n", label, text)
 }
 
 func sessionOfEntry(e change.Entry) string {
@@ -386,13 +386,13 @@ func (a *app) printEntry(e change.Entry, ops []change.Op) {
 	a.printEntryHead(e)
 	switch {
 	case ops == nil:
-		a.printf("  %-9s  %s\n", "Undo", "not possible: the undo data was deleted from the journal")
+		a.printEntryRow("Undo", "not possible: the undo data was deleted from the journal")
 	case e.State == change.Conflicted:
-		a.printf("  %-9s  resolve the conflict first: %s with --keep, --back or --forward\n", "Undo", bold("mend resolve "+e.ID))
+		a.printEntryRow("Undo", "resolve the conflict first: "+bold("mend resolve "+e.ID)+" with --keep, --back or --forward")
 	case e.State == change.Committed && e.UndoneBy != "":
-		a.printf("  %-9s  undone; %s applies it again\n", "Undo", bold("mend redo "+e.ID))
+		a.printEntryRow("Undo", "undone; "+bold("mend redo "+e.ID)+" applies it again")
 	case e.State == change.Committed:
-		a.printf("  %-9s  %s\n", "Undo", bold("mend undo "+e.ID))
+		a.printEntryRow("Undo", bold("mend undo "+e.ID))
 	}
 	a.printf("\n")
 	if ops == nil {

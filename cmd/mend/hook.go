@@ -1,9 +1,11 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/signal"
@@ -15,23 +17,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"mend"
+	"mend/agent"
 	"mend/internal/ownfile"
 	"mend/live"
 )
 
 func (a *app) hookVerb() *cobra.Command {
 	var set []string
+	var repair bool
 	cmd := &cobra.Command{
 		Use:    "hook",
 		Hidden: true, // the plugin starts it
 		Short:  "Repair sessions for the OpenCode plugin, which starts this",
 		Long: `Hook serves the plugin that "mend plugin install" writes: one JSON object a line on
 standard input and output (docs/plugin-protocol.md). It exits when its input closes.
-Its log is hook.log, next to the journal.`,
+Its log is hook.log, next to the journal.
+
+With --agent claude it is a hook of Claude Code: it reads one JSON object, and prints one
+if there is something to say (docs/claude-code.md).`,
 		Args: noArgs,
-		RunE: func(cmd *cobra.Command, _ []string) error { return a.hook(cmd, set) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if a.isClaude() {
+				return a.claudeHook(cmd.Context(), repair)
+			}
+			return a.hook(cmd, set)
+		},
 	}
 	setFlag(cmd, &set)
+	cmd.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair the session")
 	return cmd
 }
 
@@ -51,13 +64,44 @@ func (a *app) hook(cmd *cobra.Command, set []string) error {
 	if err != nil {
 		return err
 	}
+	var first []live.Event
 	h, err := a.openRecoverer(ctx, pipe, set)
+	if errors.Is(err, agent.ErrNoStore) {
+		h, first, err = a.awaitStore(ctx, pipe, lines, set)
+	}
 	if err != nil {
 		ctx, cancel := context.WithTimeout(ctx, byeTimeout)
 		defer cancel()
 		return errors.Join(err, pipe.Bye(ctx, err.Error()))
 	}
-	return h.serve(ctx, pipe, lines, hello)
+	return h.serve(ctx, pipe, lines, hello, first)
+}
+
+// awaitStore returns a recoverer as soon as there is a store, and the event at which it is
+// there: OpenCode 1.1.53 makes its store with the first session.
+func (a *app) awaitStore(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, set []string) (h *recoverer, first []live.Event, err error) {
+	if err := pipe.Ready(ctx, 0, nil, 0, false); err != nil { // so that it does not wait for answers
+		return nil, nil, err
+	}
+	done := make(chan error, 1)
+	go func() {
+		var opening error
+		err := pipe.Await(lines, func(e live.Event) bool {
+			h, opening = a.openRecoverer(ctx, pipe, set)
+			first = []live.Event{e}
+			return !errors.Is(opening, agent.ErrNoStore)
+		})
+		if errors.Is(err, io.EOF) {
+			err = agent.ErrNoStore
+		}
+		done <- cmp.Or(opening, err)
+	}()
+	select {
+	case err := <-done:
+		return h, first, err
+	case <-ctx.Done(): // the read from the plugin ends with the program
+		return nil, nil, ctx.Err()
+	}
 }
 
 // openRecoverer returns a recoverer for the agent. It also recovers pending repairs of
@@ -93,11 +137,14 @@ func (a *app) openRecoverer(ctx context.Context, agent live.Agent, set []string)
 // maxCatchUp limits the time for the recovery of missed and of unreported errors, each.
 const maxCatchUp = time.Minute
 
-// serve passes the events of the plugin to the hook until they end, and returns when
-// all recoveries are done.
-func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello) error {
+// serve passes the first events and those of the plugin to the hook until they end, and
+// returns when all recoveries are done.
+func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.LineReader, hello live.Hello, first []live.Event) error {
 	h.log.Info(logServing, "directory", hello.Directory, "plugin", hello.Plugin)
 	w := live.NewWatch(h.hook)
+	if hello.Once {
+		w.KeepTurns()
+	}
 	var work sync.WaitGroup
 	work.Go(func() { w.Run(ctx) })
 	work.Go(func() {
@@ -105,9 +152,33 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 		defer cancel()
 		h.recoverMissed(ctx, hello.Since, hello.Directory)
 	})
+	accept := []func(live.Event){w.Accept}
+	var guard *live.WriteGuard
+	if h.config.WriteGuard {
+		guard = live.NewWriteGuard(h.hook)
+		accept = append(accept, guard.Accept)
+	}
+	var activity time.Duration
+	watching, stopWatching := context.WithCancel(ctx)
+	defer stopWatching()
+	if h.config.WatchSubagents {
+		children := live.NewChildWatch(h.hook, live.ChildOptions{After: time.Duration(h.config.StuckAfter) * time.Second, Action: h.config.StuckAction})
+		accept, activity = append(accept, children.Accept), children.ActivityInterval()
+		work.Go(func() { children.Run(watching) })
+	}
 	ended := make(chan error, 1)
-	answer := h.preflight(ctx, pipe)
-	go func() { ended <- pipe.Serve(ctx, lines, w.Accept, answer) }()
+	answer := h.questions(ctx, pipe, w, guard, activity)
+	go func() {
+		handle := func(e live.Event) {
+			for _, f := range accept {
+				f(e)
+			}
+		}
+		for _, e := range first {
+			handle(e)
+		}
+		ended <- pipe.Serve(ctx, lines, handle, answer)
+	}()
 	var err error
 	select {
 	case err = <-ended:
@@ -115,6 +186,7 @@ func (h *recoverer) serve(ctx context.Context, pipe *live.Pipe, lines *live.Line
 		err = ctx.Err()
 	}
 	w.Close()
+	stopWatching()
 	work.Wait()
 	h.recoverUnreported(ctx, w, hello.Since)
 	h.log.Info(logEnded, "error", err)

@@ -3,6 +3,7 @@ package main
 import (
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -13,30 +14,33 @@ import (
 
 // The messages of hook.log that status reads.
 const (
-	logServing   = "serving"
+	logServing   = "serving"  // of a hook, when it starts
+	logWatching  = "watching" // of a watch, when it starts
 	logEnded     = "ended"
 	logLeftAlone = "left alone"             // also with a colon and the reason
 	logFailed    = "recovering the session" // with the error
 )
 
+var logRead = []string{logServing, logWatching, logEnded, logLeftAlone, logFailed}
+
 // logField matches a field of a line of hook.log.
 var logField = regexp.MustCompile(`(\w+)=("(?:[^"\\]|\\.)*"|\S*)`)
 
-// readHookLog returns the fields of each line of hook.log in the journal's folder; none if it
-// cannot be read.
+// readHookLog returns the fields of each line of the logs in the journal's folder; none of a
+// log that cannot be read.
 func readHookLog(dir string) []map[string]string {
-	f, err := ownfile.OpenPlain(filepath.Join(dir, "hook.log"))
-	if err != nil {
-		return nil
-	}
-	defer f.Close()
-	text, err := ownfile.ReadAtMost(f, 4*maxHookLog)
-	if err != nil {
-		return nil
+	var text []byte
+	for _, name := range []string{"hook.log.1", "hook.log"} {
+		if f, err := ownfile.OpenPlain(filepath.Join(dir, name)); err == nil {
+			if log, err := ownfile.ReadAtMost(f, 4*maxHookLog); err == nil {
+				text = append(text, log...)
+			}
+			f.Close()
+		}
 	}
 	var all []map[string]string
 	for line := range strings.Lines(string(text)) {
-		if !strings.Contains(line, logServing) && !strings.Contains(line, logEnded) && !strings.Contains(line, logLeftAlone) && !strings.Contains(line, logFailed) {
+		if !slices.ContainsFunc(logRead, func(text string) bool { return strings.Contains(line, text) }) {
 			continue
 		}
 		fields := map[string]string{}
@@ -52,35 +56,35 @@ func readHookLog(dir string) []map[string]string {
 	return all
 }
 
-// runningHooks returns how many hooks of this journal are running.
-func runningHooks(entries []map[string]string) int {
-	serving := map[string]bool{}
+// running returns how many processes that logged start, and run that verb, are running.
+func running(entries []map[string]string, start, verb string) int {
+	started := map[string]bool{}
 	for _, e := range entries {
 		switch e["msg"] {
-		case logServing:
-			serving[e["pid"]] = true
+		case start:
+			started[e["pid"]] = true
 		case logEnded:
-			delete(serving, e["pid"])
+			delete(started, e["pid"])
 		}
 	}
 	n := 0
-	for text := range serving {
-		if pid, err := strconv.ParseInt(text, 10, 32); err == nil && isHook(int32(pid)) {
+	for text := range started {
+		if pid, err := strconv.ParseInt(text, 10, 32); err == nil && runsVerb(int32(pid), verb) {
 			n++
 		}
 	}
 	return n
 }
 
-// isHook reports whether a process is "mend hook". A hook that was killed has not logged its
-// end, and its number may be that of another process now.
-func isHook(pid int32) bool {
+// runsVerb reports whether a process is mend with that verb. A process that was killed has not
+// logged its end, and its number may be that of another process now.
+func runsVerb(pid int32, verb string) bool {
 	p, err := process.NewProcess(pid)
 	if err != nil {
 		return false
 	}
 	args, err := p.CmdlineSlice()
-	return err == nil && len(args) > 1 && args[1] == "hook"
+	return err == nil && len(args) > 1 && slices.Contains(args[1:], verb)
 }
 
 // A givenUpJSON is an error that no repair answered.

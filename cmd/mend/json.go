@@ -152,7 +152,7 @@ func diagnosesJSON(ds []repair.Diagnosis) []diagnosisJSON {
 	for i, d := range ds {
 		out[i] = diagnosisJSON{
 			Rule: d.Rule, Class: string(d.Class), Severity: d.Severity.String(), Record: d.Ref.String(),
-			Why: d.Why, Says: d.Says, Fix: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot,
+			Why: d.Why, Says: d.Text, Fix: d.Fix, Loses: d.Loses, WhyNot: d.WhyNot,
 		}
 	}
 	return out
@@ -230,15 +230,16 @@ func planJSON(p change.Plan, state string) repairJSON {
 // was not applied.
 func repairAnswer(ps []proposal, done []change.Entry) map[string]any {
 	repairs := []repairJSON{}
+	entries := map[string][]change.Entry{} // by session, in the order of its proposals
+	for _, e := range done {
+		entries[e.Session] = append(entries[e.Session], e)
+	}
 	for _, p := range ps {
 		r := planJSON(p.result.Plan, "planned")
 		if len(p.result.Plan.Ops) == 0 {
 			r.State = "nothing to do"
-		}
-		for _, e := range done {
-			if e.Session == p.head.ID {
-				r = entryJSON(e, p.result.Plan.Ops)
-			}
+		} else if es := entries[p.head.ID]; len(es) > 0 {
+			r, entries[p.head.ID] = entryJSON(es[0], p.result.Plan.Ops), es[1:]
 		}
 		r.Session = p.head.ID
 		r.Remaining, r.Suspects = diagnosesJSON(p.result.Remaining), diagnosesJSON(p.result.Suspects)

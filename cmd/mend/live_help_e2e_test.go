@@ -110,6 +110,23 @@ type toastLog struct {
 func followToasts(t *testing.T, server *opencode.Server) *toastLog {
 	t.Helper()
 	s := &toastLog{}
+	followPayloads(t, server, func(payload json.RawMessage) {
+		var e struct {
+			Type       string
+			Properties struct{ Message string }
+		}
+		if json.Unmarshal(payload, &e) == nil && e.Type == "tui.toast.show" {
+			s.mu.Lock()
+			s.toasts = append(s.toasts, e.Properties.Message)
+			s.mu.Unlock()
+		}
+	})
+	return s
+}
+
+// followPayloads calls accept for each event of a server until the test ends.
+func followPayloads(t *testing.T, server *opencode.Server, accept func(payload json.RawMessage)) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, server.URL+"/global/event", nil)
 	if err != nil {
@@ -129,20 +146,19 @@ func followToasts(t *testing.T, server *opencode.Server) *toastLog {
 			if err != nil {
 				return
 			}
-			var e struct {
-				Payload struct {
-					Type       string
-					Properties struct{ Message string }
-				}
-			}
-			if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &e) == nil && e.Payload.Type == "tui.toast.show" {
-				s.mu.Lock()
-				s.toasts = append(s.toasts, e.Payload.Properties.Message)
-				s.mu.Unlock()
+			var e struct{ Payload json.RawMessage }
+			if json.Unmarshal([]byte(strings.TrimPrefix(line, "data: ")), &e) == nil && len(e.Payload) > 0 {
+				accept(e.Payload)
 			}
 		}
 	}()
-	return s
+}
+
+// all returns the toasts.
+func (s *toastLog) all() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return append([]string(nil), s.toasts...)
 }
 
 // contains reports whether a toast with the text was shown.

@@ -4,6 +4,7 @@ package main
 
 import (
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -12,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"mend/internal/endpoint"
 	"mend/internal/opencode"
 	"mend/live"
 )
@@ -201,6 +203,7 @@ func TestLivePluginHarmless(t *testing.T) {
 			{"never answers and never reads", "exec sleep 100"},
 			{"of another version", `read -r _; echo '{"type":"hello","protocol":99}'; exec sleep 100`},
 			{"asks for what there is not", `read -r _; echo '{"type":"hello","protocol":1}'; echo '{"type":"call","id":1,"method":"explode"}'; echo '{"type":"call","id":2,"method":"messages","session":"x"}'; echo '{"type":"call","id":3,"method":"prompt","session":"ses_x","body":7}'; echo null; exec cat >/dev/null`},
+			{"wants all hooks and answers none", `read -r _; echo '{"type":"hello","protocol":2}'; echo '{"type":"ready","wait":1500,"hooks":{"tool.execute.before":1000,"experimental.chat.messages.transform":1000},"activity":1,"parts":true}'; exec sleep 100`},
 			{"dies in the middle", `read -r _; echo '{"type":"hello","protocol":1}'; read -r _; kill -9 $$`},
 		} {
 			if testing.Short() && c.name != "never answers and never reads" {
@@ -231,6 +234,82 @@ func TestLivePluginHarmless(t *testing.T) {
 			})
 		}
 	}
+}
+
+// TestLivePluginGone checks that a plugin whose mend was removed says so once.
+func TestLivePluginGone(t *testing.T) {
+	t.Parallel()
+	for version := range archives {
+		if testing.Short() && version != "1.18.33" {
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			h, session, _ := home(t, version, true)
+			installPlugin(t, h)
+			replaceMend(t, h, "")
+			server := h.Serve()
+			seen := followToasts(t, server)
+			for range 4 {
+				if r := server.Prompt(session, "say hello"); r.Verdict != opencode.Alive {
+					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+				}
+			}
+			waitFor(t, "the toast", func() bool { return seen.contains("mend does not run") })
+			if all := seen.all(); len(all) != 1 {
+				t.Errorf("toasts %q, want one", all)
+			}
+		})
+	}
+}
+
+// TestLivePluginBesideWatch checks that a plugin and a watch of the same user repair a session
+// once, and show each toast once.
+func TestLivePluginBesideWatch(t *testing.T) {
+	t.Parallel()
+	for version := range archives {
+		if testing.Short() && version != "1.18.33" {
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			h, session, g := home(t, version, true)
+			installPlugin(t, h)
+			configure(t, h, `{"preflight": "off"}`)
+			server := h.Serve()
+			_, state := pluginHome(h)
+			startWatch(t, h, server, state)
+			seen := followToasts(t, server)
+			for n := 1; n <= 3; n++ {
+				damageSession(t, h, session, "blank answer")
+				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+				}
+				waitFor(t, "the repair", func() bool { return strings.Count(strings.Join(seen.all(), "\n"), "Session repaired.") == n })
+				waitFor(t, "the other mend", func() bool { return countHandled(t, state) == n })
+				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+					t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
+				}
+				if got := countRepairs(t, h, state); got != n || len(seen.all()) != 2*n {
+					t.Errorf("%d repairs, want %d; toasts %q", got, n, seen.all())
+				}
+			}
+			g.set(refuseIf("", modified))
+			before := len(seen.all())
+			server.Prompt(session, "one more")
+			waitFor(t, "the toast", func() bool { return seen.contains("leaving history unchanged") })
+			waitFor(t, "the other mend", func() bool { return countHandled(t, state) == 4 })
+			time.Sleep(2 * time.Second) // a second toast would come now
+			if all := seen.all(); len(all) != before+1 {
+				t.Errorf("toasts %q, want one more than %d", all, before)
+			}
+		})
+	}
+}
+
+// countHandled returns how many failed messages the processes of mend have handled.
+func countHandled(t *testing.T, state string) int {
+	return strings.Count(readFile(t, filepath.Join(state, "mend", "handled")), "\n")
 }
 
 // replaceMend makes the plugin start a shell script instead of mend.
@@ -339,4 +418,35 @@ func killHook(t *testing.T, h *opencode.Home) {
 		t.Fatal(err)
 	}
 	waitFor(t, "the end of the hook", func() bool { return !slices.Contains(hookPIDs(h), pids[0]) })
+}
+
+// TestLivePluginFirst starts OpenCode without any store: 1.1.53 makes one with the first
+// session. mend repairs that session without a restart.
+func TestLivePluginFirst(t *testing.T) {
+	t.Parallel()
+	exe, err := opencode.Install("1.1.53")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(nil)
+	t.Cleanup(api.Close)
+	h := opencode.New(t, exe, api, true)
+	installPlugin(t, h)
+	configure(t, h, `{"preflight": "off"}`)
+	server := h.Serve()
+	var s struct{ ID string }
+	callServer(t, server, http.MethodPost, "/session", map[string]any{}, &s)
+	for _, prompt := range []string{"please TOOL", "say Hello"} {
+		if r := server.Prompt(s.ID, prompt); r.Verdict != opencode.Alive {
+			t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+		}
+	}
+	damageSession(t, h, s.ID, "blank answer")
+	if r := server.Prompt(s.ID, "one more"); r.Verdict != "R11" {
+		t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+	}
+	waitFor(t, "the repair", func() bool { return countRepaired(h) == 1 })
+	if r := server.Prompt(s.ID, "say more"); r.Verdict != opencode.Alive {
+		t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
+	}
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"mend"
 	"mend/internal/damage"
 	"mend/internal/endpoint"
 	"mend/internal/opencode"
+	"mend/session"
 )
 
-// refusedFirst are the damages whose repair removes something that can be read, or for
-// which the plugin is not asked: the repair waits for the error.
+// refusedFirst are the damages whose repair removes something that can be read: it waits for
+// the error.
 var refusedFirst = map[string]bool{
 	"part null": true, "part a list": true, "part a string": true, // what they held
-	"last answer dated in the future": true, "last prompt dated in the future": true, "last prompt and answer dated in the future": true, // the dates
-	"answer dated in the future": true, "prompt and answer dated in the future": true, "every message dated in the future": true,
 }
 
 // TestLivePreflight damages sessions between two prompts of a running server that has the
@@ -70,6 +70,77 @@ func TestLivePreflight(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLivePreflightRequest damages sessions as TestLivePreflight does, with requests alone to be
+// repaired: the next prompt, and one with a call of a tool, are answered, and the store keeps
+// every byte of what was damaged.
+func TestLivePreflightRequest(t *testing.T) {
+	t.Parallel()
+	for i, version := range damage.Versions {
+		if testing.Short() && version != "1.18.33" {
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			for _, name := range []string{"blank answer", "killed behind reasoning", "killed in a call without reasoning", "empty callID"} {
+				if testing.Short() && name != "blank answer" {
+					continue
+				}
+				exe, err := opencode.Install(version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				api := endpoint.New(uniqueAnswer)
+				t.Cleanup(api.Close)
+				h := opencode.New(t, exe, api, true)
+				session := h.Unpack(fixtures[i])
+				installPlugin(t, h)
+				configure(t, h, `{"preflight": "request", "preflightMs": 20000}`)
+				server := h.Serve()
+				server.NameModel = true
+				damageSession(t, h, session, name)
+				before := storedRecords(t, h, session)
+				for _, prompt := range []string{"one more", "say more"} {
+					if r := server.Prompt(session, prompt); r.Verdict != opencode.Alive {
+						t.Errorf("%s: the prompt = %s; reply:\n%.300s\nlog:\n%s", name, r.Verdict, r.Output, readHookLogs(h))
+					}
+				}
+				after := storedRecords(t, h, session)
+				for ref, data := range before {
+					if after[ref] != data {
+						t.Errorf("%s: %s was %s, is %s", name, ref, data, after[ref])
+					}
+				}
+				_, state := pluginHome(h)
+				if n := countRepairs(t, h, state); n != 0 || !strings.Contains(readHookLogs(h), "repaired in the request alone") {
+					t.Errorf("%s: %d repairs; log:\n%s", name, n, readHookLogs(h))
+				}
+				server.Close()
+			}
+		})
+	}
+}
+
+// storedRecords returns the content of each message and part of a session. The session's own
+// record changes with each prompt.
+func storedRecords(t *testing.T, h *opencode.Home, id string) map[string]string {
+	t.Helper()
+	client, err := mend.Open(mend.Options{Agents: agents, Store: h.DataDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	records, err := client.Records(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]string{}
+	for _, r := range records {
+		if r.Ref.Kind != session.KindSession {
+			all[r.Ref.String()] = string(r.Data)
+		}
+	}
+	return all
 }
 
 // countRepaired returns the number of repairs in the log of the hooks.

@@ -94,6 +94,12 @@ func (b *lockedBuffer) text() string {
 // startMend runs mend in this process until stop, or until it ends.
 func startMend(t *testing.T, store string, args ...string) *runningMend {
 	t.Helper()
+	return startMendWith(t, func(*app) {}, append(args, "--store", store)...)
+}
+
+// startMendWith is startMend after a change of the app.
+func startMendWith(t *testing.T, change func(*app), args ...string) *runningMend {
+	t.Helper()
 	in, to, err := os.Pipe()
 	if err != nil {
 		t.Fatal(err)
@@ -106,7 +112,8 @@ func startMend(t *testing.T, store string, args ...string) *runningMend {
 	r.app = &app{terminal: terminal{in: in, out: out, err: r.err}}
 	root := r.root()
 	r.opt.Journal, r.opt.Cache = t.TempDir(), t.TempDir()
-	root.SetArgs(append(args, "--store", store))
+	change(r.app)
+	root.SetArgs(args)
 	var ctx context.Context
 	ctx, r.stop = context.WithCancel(t.Context())
 	go func() {
@@ -158,7 +165,7 @@ func TestHookConversation(t *testing.T) {
 		}
 		send(fmt.Sprintf(`{"type":"answer","id":%d,"data":%s}`, l.ID, answer))
 	}
-	if got, want := strings.Join(calls, " "), "messages abort messages toast toast"; got != want {
+	if got, want := strings.Join(calls, " "), "messages publish abort messages toast toast"; got != want {
 		t.Errorf("calls %s, want %s", got, want)
 	}
 	r.in.Close()
@@ -189,7 +196,7 @@ func TestHookQuestion(t *testing.T) {
 	}{
 		{"a newer version", nil, "99.0.0", false, "", 0},
 		{"busy", nil, "1.1.53", true, "busy toast", 0},
-		{"idle", nil, "1.1.53", false, "busy begin toast toast", 1},
+		{"idle", nil, "1.1.53", false, "busy begin publish toast publish toast", 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := startMend(t, store, append([]string{"hook", "--set", "lookBackHours=0"}, c.set...)...)
@@ -238,6 +245,56 @@ func TestHookQuestion(t *testing.T) {
 				t.Errorf("%d repairs, %v, want %d; reply %+v", len(es), err, c.repairs, reply)
 			}
 		})
+	}
+}
+
+// TestHookRequest checks the conversation with which a request is repaired and the store is
+// not: the hook asks for no prompt, and answers with the edits.
+func TestHookRequest(t *testing.T) {
+	store, session := blankTextStore(t)
+	r := startMend(t, store, "hook", "--set", "lookBackHours=0", "--set", "preflight=request", "--set", "showNotifications=false")
+	send := func(text string) {
+		if _, err := io.WriteString(r.in, text+"\n"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	send(`{"type":"hello","protocol":1,"max":2,"plugin":"test","directory":"/p"}`)
+	lines := bufio.NewScanner(r.out)
+	for done := false; !done && lines.Scan(); {
+		var l struct {
+			Type, Error string
+			Wait        int
+			Hooks       map[string]int
+			Edits       []struct {
+				Message, Part string
+				Data          struct{ ID, Text string }
+			}
+		}
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatalf("%s: %v", lines.Bytes(), err)
+		}
+		switch l.Type {
+		case "ready":
+			if l.Wait != 0 || l.Hooks["repair.request"] != 1500 {
+				t.Errorf("ready: %s", lines.Bytes())
+			}
+			send(fmt.Sprintf(`{"type":"question","id":3,"hook":"repair.request","session":%q,"version":"1.1.53","directory":"/p","wait":60000}`, session))
+		case "call":
+			t.Errorf("call: %s", lines.Bytes())
+			done = true
+		case "reply":
+			done = true
+			if len(l.Edits) != 1 || l.Edits[0].Part == "" || l.Edits[0].Data.ID != l.Edits[0].Part || strings.TrimSpace(l.Edits[0].Data.Text) == "" || l.Error != "" {
+				t.Errorf("reply: %s", lines.Bytes())
+			}
+		}
+	}
+	r.in.Close()
+	if err := <-r.done; err != nil {
+		t.Errorf("hook = %v", err)
+	}
+	if es, err := r.opt.Log(journal.Query{}); err != nil || len(es) != 0 {
+		t.Errorf("%d repairs, %v, want none", len(es), err)
 	}
 }
 

@@ -24,6 +24,9 @@ func main() {
 	if width, _, err := term.GetSize(int(os.Stdout.Fd())); err == nil {
 		t.width = max(width, minWidth)
 	}
+	if width, _, err := term.GetSize(int(os.Stderr.Fd())); err == nil {
+		t.errWidth = min(max(width, minWidth), maxWidth)
+	}
 	os.Exit(run(os.Args[1:], t))
 }
 
@@ -34,6 +37,7 @@ type terminal struct {
 	canAsk   bool // a user can answer questions
 	canDraw  bool // progress can be drawn on err
 	width    int  // columns of out; 0 if it is no terminal: lines are not cut
+	errWidth int  // columns to which messages on err are wrapped; 0 if it is no terminal
 }
 
 // run runs one command line and returns the exit code. [handleSignals] describes what a signal

@@ -25,7 +25,7 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 		return ctx.Err()
 	}
 	if err != nil { // the sessions are fine
-		fmt.Fprintf(a.err, "%s %s\n", warn("note:"), escape(err.Error()))
+		a.printMessage(warn("note:"), escape(err.Error()))
 		return nil
 	}
 	n := 0
@@ -42,7 +42,7 @@ func (a *app) scanOrphans(ctx context.Context, c *mend.Client, all bool) error {
 	if n == 0 {
 		return nil
 	}
-	a.printf("%s %s of %s are orphaned: they belong to no session, and the agent never reads them. %s moves them into the journal.\n",
+	a.say("%s %s of %s are orphaned: they belong to no session, and the agent never reads them. %s moves them into the journal.",
 		faint("note"), count(n, "record"), count(len(found), "session"), bold(a.cmdline("repair", "--orphans")))
 	for _, o := range found {
 		if all {

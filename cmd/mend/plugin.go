@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
@@ -10,11 +11,15 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
 	"github.com/spf13/cobra"
 
+	"mend/agent"
+	"mend/agent/claude"
+	"mend/config"
 	"mend/internal/atomicfile"
 	"mend/internal/ownfile"
 	"mend/internal/userdir"
@@ -41,13 +46,38 @@ func (a *app) pluginVerb() *cobra.Command {
 session errors to "mend hook", which decides what to repair. No server port is
 needed. OpenCode loads it at its next start. Without mend it does nothing.
 
+With --agent claude it is a hook in the settings of Claude Code, which runs "mend hook"
+when a session is resumed. By default that only tells you of damage. All other bytes of
+the settings stay as they are, and uninstall restores them.
+
 Without a subcommand this shows where the plugin is installed.`,
 		Args: noArgs,
 		RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
 	}
+	var hooks string
+	var repair bool
+	install := a.pluginCommand("install", "Install the plugin", func(path string, dryRun bool) error {
+		switch {
+		case a.isClaude() && hooks != "":
+			return usagef("--hooks is for the plugin of OpenCode")
+		case a.isClaude():
+			return a.installClaudeHook(path, repair, dryRun)
+		case repair:
+			return usagef("--repair is for --agent claude: the setting preflight says whether the plugin of OpenCode repairs sessions")
+		}
+		return a.installPlugin(path, hooks, dryRun)
+	})
+	install.Flags().BoolVar(&repair, "repair", false, "with --agent claude: repair damaged sessions when they end and when they are resumed, if that loses nothing")
+	install.Flags().StringVar(&hooks, "hooks", "", "use this `VALUE` of the setting hooks with this plugin: recovery or all (default: as installed before)")
+	_ = install.RegisterFlagCompletionFunc("hooks", cobra.FixedCompletions(config.HooksValues(), cobra.ShellCompDirectiveNoFileComp))
 	cmd.AddCommand(
-		a.pluginCommand("install", "Install the plugin", a.installPlugin),
-		a.pluginCommand("uninstall", "Remove the plugin", a.uninstallPlugin),
+		install,
+		a.pluginCommand("uninstall", "Remove the plugin", func(path string, dryRun bool) error {
+			if a.isClaude() {
+				return a.uninstallClaudeHook(path, dryRun)
+			}
+			return a.uninstallPlugin(path, dryRun)
+		}),
 		&cobra.Command{
 			Use: "status", Short: "Show where the plugin is installed, and its version", Args: noArgs,
 			RunE: func(*cobra.Command, []string) error { return a.pluginStatus() },
@@ -61,7 +91,11 @@ func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool
 	cmd := &cobra.Command{
 		Use: use, Short: short, Args: noArgs,
 		RunE: func(*cobra.Command, []string) error {
-			path, err := pluginPath(project)
+			find := pluginPath
+			if a.isClaude() {
+				find = claudeSettingsPath
+			}
+			path, err := find(project)
 			if err != nil {
 				return err
 			}
@@ -75,6 +109,9 @@ func (a *app) pluginCommand(use, short string, run func(path string, dryRun bool
 	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done; write nothing")
 	return cmd
 }
+
+// isClaude reports whether the user names Claude Code.
+func (a *app) isClaude() bool { return a.agentName == claude.Agent{}.Name() }
 
 // pluginPath returns the path of the plugin. On every system OpenCode reads plugins from
 // $XDG_CONFIG_HOME or ~/.config, and from .opencode of a project.
@@ -116,13 +153,31 @@ func projectRoot() (string, error) {
 	}
 }
 
-// pluginText returns the text of the plugin that starts this program.
-func (a *app) pluginText() (string, error) {
+// pluginHooks matches the command of a plugin that was installed with --hooks.
+var pluginHooks = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^const COMMAND = \[.*,"hook","--set","hooks=(recovery|all)"\]$`)
+})
+
+// installedHooks returns the value of --hooks that a plugin was installed with, or "".
+func installedHooks(text string) string {
+	if m := pluginHooks().FindStringSubmatch(text); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// pluginText returns the text of the plugin that starts this program. hooks is its value of
+// the setting hooks, or "".
+func (a *app) pluginText(hooks string) (string, error) {
 	exe, err := installedProgram()
 	if err != nil {
 		return "", err
 	}
-	command, err := json.Marshal([]string{exe, "hook"})
+	args := []string{exe, "hook"}
+	if hooks != "" {
+		args = append(args, "--set", "hooks="+hooks)
+	}
+	command, err := json.Marshal(args)
 	if err != nil {
 		return "", err
 	}
@@ -184,13 +239,16 @@ func readPlugin(path string) (version, text string, err error) {
 	return string(m[2]), string(data), nil
 }
 
-func (a *app) installPlugin(path string, dryRun bool) error {
-	_, _, err := readPlugin(path)
+func (a *app) installPlugin(path, hooks string, dryRun bool) error {
+	if hooks != "" && !slices.Contains(config.HooksValues(), hooks) {
+		return usagef("--hooks: want %s, got %q", strings.Join(config.HooksValues(), " or "), hooks)
+	}
+	_, before, err := readPlugin(path)
 	fresh := errors.Is(err, fs.ErrNotExist)
 	if err != nil && !fresh {
 		return err
 	}
-	text, err := a.pluginText()
+	text, err := a.pluginText(cmp.Or(hooks, installedHooks(before)))
 	if err != nil {
 		return err
 	}
@@ -205,7 +263,10 @@ func (a *app) installPlugin(path string, dryRun bool) error {
 	if err := a.reportPlugin(path, dryRun, "Installed", "install"); err != nil || dryRun {
 		return err
 	}
-	a.printf("%s", faint(installNotes))
+	a.say("%s", faint(installNotes))
+	if installedHooks(text) == config.HooksAll {
+		a.say("%s", faint("All hooks are on unless a setting turns one off: "+strings.Join(config.Switches(), ", ")+". modelFallback needs fallbackModels."))
+	}
 	if !fresh {
 		return nil // the older plugin may not have repaired before requests: the hook shows that once
 	}
@@ -218,13 +279,12 @@ func (a *app) installPlugin(path string, dryRun bool) error {
 
 // installNotes are what a user should know of the installed plugin.
 const installNotes = `Before each prompt it repairs a broken session, if that loses nothing that can be read ("mend config": preflight).
-With any plugin, OpenCode installs npm packages at its next start. Without a network that takes about a minute.
-`
+With any plugin, OpenCode installs npm packages at its next start. Without a network that takes about a minute.`
 
 func (a *app) uninstallPlugin(path string, dryRun bool) error {
 	_, _, err := readPlugin(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		a.printf("%s is not installed.\n", escape(path))
+		a.printf("%s is not installed.\n", escape(shortenHome(path)))
 		a.setAnswer("plugins", a.pluginStates())
 		return nil
 	}
@@ -242,10 +302,10 @@ func (a *app) uninstallPlugin(path string, dryRun bool) error {
 func (a *app) reportPlugin(path string, dryRun bool, done, would string) error {
 	a.setAnswer("plugins", a.pluginStates())
 	if dryRun {
-		a.printf("This would %s %s. Nothing was written.\n", would, escape(path))
+		a.say("This would %s %s. Nothing was written.", would, escape(shortenHome(path)))
 		return nil
 	}
-	a.printf("%s %s. Restart OpenCode to apply this.\n", good(done), escape(path))
+	a.say("%s %s. Restart OpenCode to apply this.", good(done), escape(shortenHome(path)))
 	return nil
 }
 
@@ -260,10 +320,13 @@ const (
 
 // A pluginJSON is the state of the plugin at one place.
 type pluginJSON struct {
-	Place   string `json:"place"` // global or project
+	Agent   string `json:"agent,omitempty"` // of hooks of Claude Code
+	Place   string `json:"place"`           // global or project
 	Path    string `json:"path"`
 	State   string `json:"state"`             // current, other, foreign, absent, or unreadable
 	Why     string `json:"why,omitempty"`     // the reason if unreadable
+	Hooks   string `json:"hooks,omitempty"`   // that it was installed with
+	Repair  bool   `json:"repair,omitempty"`  // the hooks repair sessions
 	Version string `json:"version,omitempty"` // of the mend that wrote it
 }
 
@@ -277,7 +340,8 @@ func (a *app) pluginStates() []pluginJSON {
 		if err == nil {
 			p.Version, text, err = readPlugin(path)
 		}
-		want, wantErr := a.pluginText()
+		p.Hooks = installedHooks(text)
+		want, wantErr := a.pluginText(p.Hooks)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			p.State = pluginAbsent
@@ -296,21 +360,56 @@ func (a *app) pluginStates() []pluginJSON {
 }
 
 func (a *app) pluginStatus() error {
+	if a.isClaude() {
+		if _, err := claudeSettingsPath(false); err != nil {
+			return err
+		}
+		return a.printPlugins(a.claudeStates())
+	}
 	if _, err := pluginPath(false); err != nil {
 		return err
 	}
 	all := a.pluginStates()
+	if slices.ContainsFunc(a.opt.Agents, func(ag agent.Agent) bool { return ag.Name() == claude.Agent{}.Name() }) {
+		for _, p := range a.claudeStates() {
+			if p.State != pluginAbsent {
+				all = append(all, p)
+			}
+		}
+	}
+	return a.printPlugins(all)
+}
+
+func (a *app) printPlugins(all []pluginJSON) error {
 	a.setAnswer("plugins", all)
 	for _, p := range all {
-		a.printf("%-8s %-10s %s\n", p.Place, p.State, escape(p.Path))
+		a.printf("%-8s %-10s %s\n", p.Place, p.State, escape(shortenHome(p.Path)))
+		if p.Hooks != "" {
+			a.printf("         %s\n", faint("installed with --hooks "+p.Hooks))
+		}
+		if p.Repair {
+			a.printf("         %s\n", faint("installed with --repair"))
+		}
 		switch p.State {
 		case pluginOther:
-			a.printf("         %s\n", faint("written by mend "+p.Version+", or for another program; \"mend plugin install\" updates it"))
+			from := "written by mend " + p.Version + ", or for another program"
+			if p.Agent != "" {
+				from = "it starts another program"
+			}
+			a.sayAt(9, faint(from+"; \"mend plugin install"+agentFlag(p.Agent)+"\" updates it"))
 		case pluginUnreadable:
-			a.printf("         %s\n", faint(escape(p.Why)))
+			a.sayAt(9, faint(escape(p.Why)))
 		case pluginForeign:
-			a.printf("         %s\n", faint("mend did not write this file, and leaves it alone"))
+			a.sayAt(9, faint("mend did not write this file, and does not change it"))
 		}
 	}
 	return nil
+}
+
+// agentFlag returns the flag that names an agent; "" for OpenCode.
+func agentFlag(name string) string {
+	if name == "" {
+		return ""
+	}
+	return " --agent " + name
 }

@@ -2,14 +2,20 @@
 // Written by "mend plugin install"; "mend plugin uninstall" removes it.
 //
 // It sends some events of OpenCode to "mend hook" and carries out its calls. Before a
-// request is made it lets mend repair the session, for a limited time. It never
-// throws: without mend it does nothing.
+// request is made it lets mend repair the session, for a limited time. If mend says so,
+// it also asks before a tool writes a file and about failed calls in a request, and
+// reports what sessions of subagents do. It throws only to refuse a write; without mend
+// it does nothing but to say so once.
 import { spawn } from "node:child_process"
 
 const COMMAND = __COMMAND__
 const PROTOCOL = 1 // the oldest that it speaks
 const MAX_PROTOCOL = 2
 const WANTED = new Set(["session.error", "session.idle", "session.status", "session.deleted", "message.updated"])
+const PARTS = new Set(["message.part.updated", "message.part.delta"]) // that mend gets only if it asks for them
+const PART_MS = 1_000 // between two events of a part that are the same to mend
+const MAX_PARTS = 256 // whose last event is known
+const REPAIR = "repair.request" // the hook that repairs a request
 const MAX_UNREAD = 1 << 20 // bytes that mend has not read yet; more are dropped
 const MAX_ANSWER = 8 << 20 // bytes of one answer
 const MAX_LINE = 1 << 20 // characters of one line of mend
@@ -20,6 +26,12 @@ const SOON_MS = 60_000
 const WAIT_MS = 1_500 // for an answer, until mend says how long
 const BEGUN_MS = 30_000 // for an answer after a repair has begun
 const MAX_QUESTIONS = 8 // that are open
+const MAX_OUTPUT = 256 << 10 // characters of the output of a tool
+const MAX_FAILED = 1000 // characters of the result of a failed call
+const MAX_KEPT = 4096 // results of calls, and sessions of subagents
+const GONE = "mend does not run: no session is repaired. Install it again, or remove the plugin."
+const GONE_MS = 12_000
+const FILE_TOOLS = new Set(["read", "write", "edit"])
 
 // slim leaves out of a message what mend does not look at.
 function slim({ info, parts }) {
@@ -39,9 +51,9 @@ function slim({ info, parts }) {
 }
 
 function slimInfo(i) {
-  const { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools } = i
+  const { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools, system, format } = i
   const summary = i.summary === true || undefined // of a prompt it is an object
-  return { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools, summary }
+  return { id, sessionID, parentID, role, error, finish, time, agent, model, variant, tools, system, format, summary }
 }
 
 // slimEvent is the event as mend needs it, or undefined for one that it need not
@@ -52,8 +64,49 @@ function slimEvent({ type, properties: p }) {
     if (!p.info || (p.info.role === "assistant" && !p.info.error && !p.info.time?.completed)) return undefined
     return { type, properties: { info: slimInfo(p.info) } }
   }
-  if (type === "session.status" && p.status?.type !== "idle") return undefined
   return { type, properties: { sessionID: p.sessionID, error: p.error, status: p.status, info: p.info && { id: p.info.id } } }
+}
+
+// slimArgs leaves out of the arguments of a tool what a file gets.
+function slimArgs(args) {
+  const { filePath, path, file_path, offset, overwrite } = args ?? {}
+  return { filePath, path, file_path, offset, overwrite }
+}
+
+// failedText returns what the model gets from a call that failed, or undefined.
+const failedText = ({ type, tool, state }) =>
+  type !== "tool" ? undefined : state?.status === "error" ? state.error : tool === "invalid" ? state?.output : undefined
+
+// slimPart is an event of a part as mend needs it: that something works, and whether it
+// is a tool.
+function slimPart({ type, properties: p }) {
+  const part = p?.part ?? { id: p?.partID, sessionID: p?.sessionID, messageID: p?.messageID }
+  const { id, sessionID, messageID, tool, state } = part
+  return { type, properties: { part: { id, sessionID, messageID, type: part.type, tool, state: state && { status: state.status } } } }
+}
+
+// amend makes one edit of the messages of a request, in place.
+function amend(messages, { message, part, new: isNew, data }) {
+  const at = messages.findIndex(({ info }) => info.id === message)
+  if (part !== undefined) {
+    const parts = messages[at]?.parts ?? []
+    replace(parts, parts.findIndex(({ id }) => id === part), (p) => p.id > part, isNew, data)
+  } else if (at >= 0 && data) messages[at].info = data
+  else {
+    const created = data?.time?.created
+    const later = ({ info: { time, id } }) => (time?.created === created ? id > message : time?.created > created)
+    replace(messages, at, later, isNew, data && { info: data, parts: [] })
+  }
+}
+
+// replace puts a value in a list in the place of that at an index, or if there is none
+// before the first later one; undefined removes it.
+function replace(list, at, later, isNew, value) {
+  if (at >= 0) value ? list.splice(at, 1, value) : list.splice(at, 1)
+  else if (value && isNew) {
+    const next = list.findIndex(later)
+    list.splice(next < 0 ? list.length : next, 0, value)
+  }
 }
 
 async function carryOut(client, directory, { method, session, limit, body }) {
@@ -69,11 +122,22 @@ async function carryOut(client, directory, { method, session, limit, body }) {
       answer = await client.session.status({ query })
       if (answer.data) return (answer.data[session]?.type ?? "idle") !== "idle"
       break
+    case "models":
+      answer = await client.config.providers({ query })
+      if (answer.data) return answer.data.providers.flatMap((p) => Object.keys(p.models).map((m) => ({ providerID: p.id, modelID: m })))
+      break
+    case "parent":
+      answer = await client.session.get({ path, query })
+      if (answer.data) return answer.data.parentID ?? ""
+      break
     case "abort":
       answer = await client.session.abort({ path, query })
       break
     case "toast":
       answer = await client.tui.showToast({ body, query })
+      break
+    case "publish":
+      answer = await client.tui.publish({ body, query })
       break
     case "prompt":
       answer = await client.session.promptAsync({ path, query, body })
@@ -95,9 +159,18 @@ class Hook {
     this.since = Date.now()
     this.starts = 0
     this.over = false
+    this.gone = false // mend cannot be started, or ends each time
+    this.seen = false // a prompt, so that there is a screen
+    this.told = false // the user, that mend is gone
     this.questions = new Map() // by id: those that OpenCode waits for
     this.lastQuestion = 0
-    this.wait = WAIT_MS // 0 if mend answers no questions
+    this.wait = WAIT_MS // 0 if mend answers no questions about prompts
+    this.waits = {} // for other questions, by hook
+    this.activity = 0 // how often a subagent is reported, in milliseconds; 0 is never
+    this.children = new Map() // by session of a subagent: its parent, and when it was reported
+    this.notes = new Map() // by part: what the model gets with a failed call
+    this.parts = false // mend wants events of parts
+    this.sentParts = new Map() // by part and state: when its last event was sent
     this.open = new Map() // by session: the newest error, when it came, and to how many more hooks it is told
   }
 
@@ -106,13 +179,14 @@ class Hook {
     const child = spawn(COMMAND[0], COMMAND.slice(1), { stdio: ["pipe", "pipe", "ignore"], detached: true, windowsHide: true })
     this.child = child
     this.ready = false
+    this.parts = false
     this.late = undefined // a question that was not answered in time: the next are not asked until it is
     const end = () => {
       if (this.child !== child) return
       this.child = undefined
       clearTimeout(this.greeting)
       this.starts = Date.now() - began < SOON_MS ? this.starts + 1 : 0
-      if (this.starts >= MAX_STARTS) this.over = true
+      if (this.starts >= MAX_STARTS) this.giveUp()
       child.kill()
       child.stdout?.destroy?.() // what it still says is not read
       for (const id of [...this.questions.keys()]) this.settle(id)
@@ -124,7 +198,8 @@ class Hook {
     this.greeting.unref?.()
     this.read(child, end)
     for (const handle of [child, child.stdin, child.stdout]) handle.unref?.()
-    this.send({ type: "hello", protocol: PROTOCOL, max: MAX_PROTOCOL, plugin: "__VERSION__", directory: this.directory, since: this.since })
+    const once = process.argv[2] === "run" // OpenCode ends with the turn
+    this.send({ type: "hello", protocol: PROTOCOL, max: MAX_PROTOCOL, plugin: "__VERSION__", directory: this.directory, since: this.since, once })
     for (const [session, error] of this.open) {
       this.send({ type: "event", event: error.event })
       if (--error.left === 0) this.open.delete(session)
@@ -135,8 +210,23 @@ class Hook {
     try {
       this.start()
     } catch {
-      this.over = true
+      this.giveUp()
     }
+  }
+
+  giveUp() {
+    this.over = this.gone = true
+    this.tellGone()
+  }
+
+  // tellGone says once on the screen that mend is gone.
+  tellGone() {
+    if (!this.gone || !this.seen || this.told) return
+    this.told = true
+    const body = { title: "mend", message: GONE, variant: "warning", duration: GONE_MS }
+    Promise.resolve()
+      .then(() => this.client.tui.showToast({ body, query: { directory: this.directory } }))
+      .catch(() => {})
   }
 
   read(child, end) {
@@ -158,11 +248,18 @@ class Hook {
     }
     if (line.type === "hello" && line.protocol >= PROTOCOL && line.protocol <= MAX_PROTOCOL) {
       clearTimeout(this.greeting)
-      if (line.protocol === PROTOCOL) this.answersWithin(0)
-    } else if (line.type === "ready") this.answersWithin(Number(line.wait) || 0)
-    else if (line.type === "reply") {
+      if (line.protocol === PROTOCOL) {
+        this.waits = {}
+        this.answersWithin(0)
+      }
+    } else if (line.type === "ready") {
+      this.waits = line.hooks ?? {}
+      this.activity = Number(line.activity) || 0
+      this.parts = line.parts === true
+      this.answersWithin(Number(line.wait) || 0)
+    } else if (line.type === "reply") {
       if (line.id === this.late) this.late = undefined
-      this.settle(line.id)
+      this.settle(line.id, line)
     } else if (line.type === "hello" || line.type === "bye") {
       this.over = true
       end()
@@ -191,6 +288,7 @@ class Hook {
   }
 
   event(event) {
+    if (PARTS.has(event.type)) return this.partEvent(event)
     const slimmed = slimEvent(event)
     if (!slimmed || this.over) return
     if (!this.child) this.start()
@@ -198,34 +296,48 @@ class Hook {
     this.send({ type: "event", event: slimmed })
   }
 
-  // ask lets mend repair a session, or without one those of the directory, and returns
-  // when it has answered or the time is over.
-  ask(session, version) {
+  // partEvent sends an event of a part, but not one that says the same as one a moment ago.
+  partEvent(event) {
+    if (!this.parts || !this.child) return
+    const slimmed = slimPart(event)
+    const { id, state } = slimmed.properties.part
+    const key = `${id} ${state?.status}`
+    const now = Date.now()
+    if (now - this.sentParts.get(key) < PART_MS) return
+    this.sentParts.delete(key)
+    this.sentParts.set(key, now)
+    if (this.sentParts.size > MAX_PARTS) this.sentParts.delete(this.sentParts.keys().next().value)
+    this.send({ type: "event", event: slimmed })
+  }
+
+  // ask asks mend, and returns its reply, or undefined when the time is over. Without a
+  // hook, mend may repair a session, or without one those of the directory.
+  ask(asked) {
     return new Promise((resolve) => {
       const late = this.child && this.late !== undefined
-      if (this.over || late || this.wait === 0 || this.questions.size >= MAX_QUESTIONS) return resolve()
+      const wait = asked.hook ? this.waits[asked.hook] : this.wait
+      if (this.over || late || !(wait > 0) || this.questions.size >= MAX_QUESTIONS) return resolve()
       const id = ++this.lastQuestion
-      const question = { session, version, resolve, sent: false, end: Date.now() + this.wait }
-      question.timer = setTimeout(() => this.expire(id), this.wait)
+      const question = { asked, resolve, sent: false, end: Date.now() + wait }
+      question.timer = setTimeout(() => this.expire(id), wait)
       this.questions.set(id, question)
       if (!this.child) this.startAgain()
       if (this.over) this.settle(id)
-      else if (this.ready) this.sendQuestion(id, question)
+      else if (this.ready && this.questions.has(id)) this.sendQuestion(id, question)
     })
   }
 
   // answersWithin sends the questions that wait for mend to be ready.
   answersWithin(wait) {
     this.wait = wait
-    this.ready = wait > 0
-    for (const [id, question] of [...this.questions]) this.ready ? this.sendQuestion(id, question) : this.settle(id)
+    this.ready = true
+    for (const [id, question] of [...this.questions]) wait > 0 || question.asked.hook ? this.sendQuestion(id, question) : this.settle(id)
   }
 
   sendQuestion(id, question) {
     if (question.sent) return
     question.sent = true
-    const { session, version, end } = question
-    this.send({ type: "question", id, session, version, directory: this.directory, wait: Math.max(1, end - Date.now()) })
+    this.send({ type: "question", id, ...question.asked, directory: this.directory, wait: Math.max(1, question.end - Date.now()) })
   }
 
   // begin reports whether OpenCode still waits for the answer. From then on it waits
@@ -243,12 +355,80 @@ class Hook {
     this.settle(id)
   }
 
-  settle(id) {
+  settle(id, reply) {
     const question = this.questions.get(id)
     if (!question) return
     clearTimeout(question.timer)
     this.questions.delete(id)
-    question.resolve()
+    question.resolve(reply)
+  }
+
+  // before reports a call of a file tool, and returns why it must not run, or undefined.
+  async before({ tool, sessionID, callID }, args) {
+    const hook = "tool.execute.before"
+    if (!this.waits[hook] || !FILE_TOOLS.has(tool)) return undefined
+    const call = { tool, sessionID, callID, time: Date.now(), args: slimArgs(args) }
+    if (tool === "write") return (await this.ask({ hook, session: sessionID, call }))?.refuse
+    this.report(hook, call)
+  }
+
+  // after reports that a call of a file tool succeeded.
+  after({ tool, sessionID, callID }, { output, metadata }) {
+    if (!this.waits["tool.execute.before"] || !FILE_TOOLS.has(tool)) return
+    const read = tool === "read" ? { output: String(output).slice(-MAX_OUTPUT), truncated: metadata?.truncated } : {}
+    this.report("tool.execute.after", { tool, sessionID, callID, time: Date.now(), ...read })
+  }
+
+  report(type, properties) {
+    if (!this.over && this.child) this.send({ type: "event", event: { type, directory: this.directory, properties } })
+  }
+
+  // repair lets mend repair a request, and not the store.
+  async repair(messages, version) {
+    if (messages.length === 0) return
+    const reply = await this.ask({ hook: REPAIR, session: messages[0].info.sessionID, version: await version() })
+    for (const edit of Array.isArray(reply?.edits) ? reply.edits : []) amend(messages, edit)
+  }
+
+  // explain appends to failed calls in a request what mend has for the model: the same in
+  // every request. A call that was sent without such a text never gets one.
+  async explain(messages) {
+    const hook = "experimental.chat.messages.transform"
+    if (!this.waits[hook] && this.notes.size === 0) return
+    const failed = messages.flatMap(({ parts }) => parts).filter((part) => typeof failedText(part) === "string")
+    const asked = failed.filter(({ id }) => !this.notes.has(id))
+    if (asked.length > 0) {
+      const calls = asked.map((part) => ({ part: part.id, tool: part.tool, status: part.state.status, text: failedText(part).slice(0, MAX_FAILED) }))
+      const reply = await this.ask({ hook, session: messages[0].info.sessionID, failed: calls })
+      const texts = new Map((Array.isArray(reply?.append) ? reply.append : []).map(({ part, text }) => [part, text]))
+      for (const { id } of asked) keep(this.notes, id, texts.get(id))
+    }
+    for (const { id, state } of failed) {
+      const note = this.notes.get(id)
+      const key = state.status === "error" ? "error" : "output"
+      if (typeof note === "string" && !state[key].endsWith(note)) state[key] += "\n" + note
+    }
+  }
+
+  // observe reports what the session of a subagent does: each call of a tool when its
+  // state changes, and the rest now and then.
+  observe({ type, properties: p }) {
+    if (!this.activity || !p) return
+    const session = p.sessionID ?? p.info?.sessionID ?? p.part?.sessionID ?? p.info?.id
+    if (type === "session.created" && p.info?.parentID) {
+      keep(this.children, session, { parentID: p.info.parentID, title: p.info.title, at: -Infinity, calls: new Map() })
+    }
+    const child = this.children.get(session)
+    if (!child) return
+    const time = Date.now()
+    const { part } = p
+    const changed = part?.type === "tool" && child.calls.get(part.callID) !== part.state?.status
+    if (changed) keep(child.calls, part.callID, part.state?.status)
+    if (!changed && type !== "session.status" && time - child.at < this.activity) return
+    child.at = time
+    if (!this.child && !this.over) this.start()
+    const slimPart = part && { type: part.type, tool: part.tool, callID: part.callID, status: part.state?.status }
+    this.report("mend.activity", { sessionID: session, parentID: child.parentID, title: child.title, time, status: p.status, part: slimPart })
   }
 
   // remember keeps the newest error of a session until a turn that was begun behind
@@ -267,34 +447,65 @@ class Hook {
   }
 }
 
+// keep sets a value of a map that forgets its oldest ones.
+function keep(map, key, value) {
+  map.set(key, value)
+  if (map.size > MAX_KEPT) map.delete(map.keys().next().value)
+}
+
 // agentVersion returns the version of OpenCode, or undefined if it does not tell.
 async function agentVersion(client) {
   const answer = await (client.global?.health?.() ?? client._client?.get?.({ url: "/global/health" }))
   return answer?.data?.version
 }
 
+// useModel makes a prompt go to another model, with the variant that it has unless mend
+// names one.
+function useModel(message, model) {
+  if (typeof model?.providerID !== "string" || typeof model.modelID !== "string" || !message?.model) return
+  const { providerID, modelID, variant } = model
+  message.model = { ...message.model, providerID, modelID }
+  if (!variant) return
+  if ("variant" in message) message.variant = variant
+  else message.model.variant = variant
+}
+
 export const MendPlugin = async ({ client, directory }) => {
   const hook = new Hook(client, directory)
-  const ask = async (...question) => {
+  // safely returns what f returns, and lets no error of its own reach OpenCode.
+  const safely = async (f) => {
     try {
-      await hook.ask(...question)
+      return await f()
     } catch {
-      hook.over = true
+      hook.giveUp()
     }
   }
-  let version
-  await ask() // for prompts that name no model OpenCode reads the session before chat.message
+  let known
+  const version = async () => (known ??= await agentVersion(client).catch(() => undefined))
+  await safely(() => hook.ask({})) // for prompts that name no model OpenCode reads the session before chat.message
   return {
-    "chat.message": async ({ sessionID }) => {
-      version ??= await agentVersion(client).catch(() => undefined)
-      await ask(sessionID, version)
+    "chat.message": async ({ sessionID, model }, output) => {
+      const { message } = output ?? {}
+      hook.seen = true
+      hook.tellGone()
+      const prompt = { model: message?.model, named: model !== undefined, agent: message?.agent }
+      const reply = await safely(async () => hook.ask({ session: sessionID, version: await version(), ...prompt }))
+      useModel(message, reply?.model)
     },
-    event: async ({ event }) => {
-      try {
+    "tool.execute.before": async (call, { args }) => {
+      const refusal = await safely(() => hook.before(call, args))
+      if (refusal && typeof refusal === "string") throw new Error(refusal)
+    },
+    "tool.execute.after": async (call, result) => safely(() => hook.after(call, result)),
+    "experimental.chat.messages.transform": async (_, { messages }) =>
+      safely(async () => {
+        if (hook.waits[REPAIR]) await hook.repair(messages, version)
+        await hook.explain(messages)
+      }),
+    event: async ({ event }) =>
+      safely(() => {
         hook.event(event)
-      } catch {
-        hook.over = true
-      }
-    },
+        hook.observe(event)
+      }),
   }
 }

@@ -14,26 +14,55 @@ import (
 	"mend/live"
 )
 
-// preflight tells the plugin that its questions are answered, and returns the function
-// that answers them.
-func (h *recoverer) preflight(ctx context.Context, pipe *live.Pipe) func(context.Context, live.Question) (string, error) {
+// hookWait is how long OpenCode waits for mend before a tool runs and before a request.
+const hookWait = time.Second
+
+// questions tells the plugin where it can ask, and returns the function that answers.
+func (h *recoverer) questions(ctx context.Context, pipe *live.Pipe, w *live.Watch, guard *live.WriteGuard, activity time.Duration) func(context.Context, live.Question) (live.Reply, error) {
 	wait := milliseconds(h.config.PreflightMs)
-	if h.config.Preflight == config.PreflightOff {
+	hooks := map[live.HookPoint]time.Duration{}
+	if h.config.Preflight == config.PreflightRequest {
+		hooks[live.HookRepair] = wait
+	}
+	off := h.config.Preflight != config.PreflightRepair
+	if off && !w.HasFallback() {
 		wait = 0
 	}
-	if err := pipe.Ready(ctx, wait); err != nil {
-		h.log.Warn("offering to repair before requests", "error", err)
+	if guard != nil {
+		hooks[live.HookTool] = hookWait
+	}
+	if h.config.ExplainToolErrors {
+		hooks[live.HookRequest] = hookWait
+	}
+	if err := pipe.Ready(ctx, wait, hooks, activity, w.HasFallback()); err != nil {
+		h.log.Warn("offering to answer questions", "error", err)
 	}
 	var announced sync.Once
-	return func(ctx context.Context, q live.Question) (string, error) {
-		if wait == 0 {
-			return "", errPreflightOff
+	return func(ctx context.Context, q live.Question) (r live.Reply, err error) {
+		switch {
+		case q.Hook == live.HookTool && guard != nil && q.Call != nil:
+			ctx, cancel := context.WithTimeout(ctx, q.Deadline)
+			defer cancel()
+			r.Actions = guard.Check(ctx, *q.Call, q.Session.Directory)
+			return r, nil
+		case q.Hook == live.HookRepair && h.config.Preflight == config.PreflightRequest:
+			r.Edits, err = h.hook.RepairRequest(ctx, q)
+			return r, err
+		case q.Hook == live.HookRequest && h.config.ExplainToolErrors:
+			r.Actions = live.ExplainToolErrors(q.Failed)
+			return r, nil
+		case q.Hook != live.HookPrompt:
+			return r, errHookOff
 		}
-		entry, err := h.hook.AnswerQuestion(ctx, time.Now().Add(-time.Duration(h.config.LookBackHours)*time.Hour), q)
+		r.Model = w.Model(q)
+		if off {
+			return r, errPreflightOff
+		}
+		r.Repair, err = h.hook.AnswerQuestion(ctx, time.Now().Add(-time.Duration(h.config.LookBackHours)*time.Hour), q)
 		if q.Session.ID != "" && !errors.Is(err, live.ErrUnverified) {
 			announced.Do(func() { h.announcePreflight(ctx, pipe) })
 		}
-		return entry, err
+		return r, err
 	}
 }
 
@@ -77,4 +106,7 @@ func writePreflightNotice(journal string) error {
 	return atomicfile.WriteFile(filepath.Join(journal, preflightNotice), nil, 0o600)
 }
 
-var errPreflightOff = errors.New("the setting \"preflight\" is off")
+var (
+	errPreflightOff = errors.New("the setting \"preflight\" is not \"repair\"")
+	errHookOff      = errors.New("mend does not answer this question")
+)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"runtime/debug"
 	"time"
 
 	"mend"
@@ -48,9 +49,11 @@ func (p *progress) clear() {
 	p.width = 0
 }
 
-// applyPlan applies a plan. This may take long: a large database is checked first.
+// applyPlan applies a plan. This may take long: a large database is checked first. Before, it
+// returns the memory that planning took and that is garbage now: as much again may be needed.
 func (a *app) applyPlan(ctx context.Context, c *mend.Client, p change.Plan) (change.Entry, error) {
 	defer a.showBusy("checking and writing ...")()
+	debug.FreeOSMemory()
 	return c.Apply(ctx, p)
 }
 

@@ -47,6 +47,9 @@ func TestProviders(t *testing.T) {
 				}
 				t.Run(k.Name, func(t *testing.T) {
 					m.put(k.Name, setting, providerTrial{t, p, setting}.run(k))
+					if *update {
+						m.checkPage(t) // a run that is stopped keeps what it found
+					}
 				})
 			}
 		})
@@ -60,11 +63,15 @@ func providerKinds(all bool) []damage.ProviderKind {
 	kinds := slices.Clone(damage.ProviderTable)
 	for _, k := range damage.Table {
 		if all && !slices.ContainsFunc(kinds, func(p damage.ProviderKind) bool { return p.Name == k.Name }) {
-			kinds = append(kinds, damage.ProviderKind{Name: k.Name, Apply: k.Apply})
+			kinds = append(kinds, damage.ProviderKind{Name: k.Name, Apply: k.Apply, Unseen: k.Name == killedWithoutReasoning})
 		}
 	}
 	return kinds
 }
+
+// killedWithoutReasoning leaves the text of a response without its reasoning, and without the
+// token counts that show that there was some.
+const killedWithoutReasoning = "killed in a call without reasoning"
 
 // A providerTrial damages one session of a setting, repairs it and asks the real program.
 type providerTrial struct {
@@ -82,6 +89,12 @@ func onlyProviderKnows(rule string) bool {
 func (c providerTrial) isVendorRule(rule string) bool {
 	vendors := map[string]string{"V1": "kimi", "V3": "kimi"} // of the settings, one is a vendor's
 	return strings.HasPrefix(rule, "V") && vendors[rule] != c.setting
+}
+
+// isUnseen reports whether nothing stored shows the damage: ids of items are sent only with the
+// option store, and only a download shows that a link is of no use.
+func (c providerTrial) isUnseen(k damage.ProviderKind, r opencode.ProviderResult) bool {
+	return k.Unseen && c.setting == "openai-store" || strings.HasPrefix(r.Message(), "Failed to download ")
 }
 
 // run returns a short description of the outcome.
@@ -104,7 +117,7 @@ func (c providerTrial) run(k damage.ProviderKind) string {
 		defer c.API.SetAccount("orgA")
 	}
 	before := c.prompt(ts)
-	if !k.Unseen {
+	if !c.isUnseen(k, before) {
 		c.checkPrediction(before, ts.scan())
 	}
 	if before.Verdict == opencode.Alive {
@@ -147,7 +160,7 @@ func (c providerTrial) checkPrediction(real opencode.ProviderResult, said scanRe
 		c.Errorf("mend scan says %s, the real program is %s %s:\n%s", said.severity, rule, real.Message(), said.out)
 		return
 	}
-	if rule == opencode.Alive || rule == opencode.Dead {
+	if rule == opencode.Alive || rule == opencode.Dead || rule == damage.NoAnswer {
 		return
 	}
 	if !slices.ContainsFunc(said.diagnoses, func(d diagnosis) bool { return d.Rule == rule }) {
@@ -171,7 +184,7 @@ func (c providerTrial) repair(ts *testStore, k damage.ProviderKind, before openc
 		if last.Verdict == opencode.Alive || message == "" {
 			break
 		}
-		if !onlyProviderKnows(last.Verdict) && !k.Unseen {
+		if !onlyProviderKnows(last.Verdict) && !c.isUnseen(k, last) {
 			c.Errorf("after mend repair the real program is %s %s, before it was %s", last.Verdict, message, before.Verdict)
 		}
 		how = "fixed by its error"
@@ -198,6 +211,62 @@ func (ts *testStore) repair(c providerTrial, args ...string) bool {
 	return !gocmp.Equal(before, ts.snapshot())
 }
 
+// TestProvidersStore checks that mend scan reports what the real program does with the option
+// store of OpenAI, wherever the settings of a project or of the administrator have it.
+func TestProvidersStore(t *testing.T) {
+	exe, err := opencode.Install("1.18.33")
+	if err != nil {
+		t.Fatal(err)
+	}
+	managed := t.TempDir()
+	t.Setenv("OPENCODE_TEST_MANAGED_CONFIG_DIR", managed)
+	p := opencode.ServeProviders(t, exe, "OPENCODE_TEST_MANAGED_CONFIG_DIR="+managed)
+	t.Setenv("XDG_CONFIG_HOME", p.ConfigHome())
+	const (
+		modelOff = `"provider": {"openai": {"models": {"gpt-5-store": {"options": {"store": false}}}}}`
+		modelOn  = `"provider": {"openai": {"models": {"gpt-5-store": {"options": {"store": true}}}}}`
+	)
+	k := damage.ProviderTable[slices.IndexFunc(damage.ProviderTable, func(k damage.ProviderKind) bool { return k.Name == "reasoning deleted" })]
+	for _, c := range []struct{ name, settings, managed, want string }{
+		{"model on", modelOn, "", "O3"},
+		{"model off", modelOff, "", opencode.Alive},
+		{"agent on", modelOff + `, "agent": {"build": {"options": {"store": true}}}`, "", "O3"},
+		{"member of the agent on", modelOff + `, "agent": {"build": {"store": true}}`, "", "O3"},
+		{"mode on", modelOff + `, "mode": {"build": {"options": {"store": true}}}`, "", "O3"},
+		{"agent off", modelOn + `, "agent": {"build": {"options": {"store": false}}}`, "", opencode.Alive},
+		{"another agent on", modelOff + `, "agent": {"plan": {"options": {"store": true}}}`, "", opencode.Alive},
+		{"member and option of the agent", modelOff + `, "agent": {"build": {"store": true, "options": {"store": false}}}`, "", "O3"},
+		{"provider on", `"provider": {"openai": {"options": {"store": true}, "models": {"gpt-5-store": {"options": {"store": false}}}}}`, "", opencode.Alive},
+		{"managed on", modelOff, modelOn, "O3"}, // last: it stays
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			trial := providerTrial{t, p, "openai-store"}
+			dir, project := storetest.FastDir(t), t.TempDir()
+			session := p.Store.Base[trial.setting]
+			path, err := p.Store.Write(dir, session)
+			if err != nil {
+				t.Fatal(err)
+			}
+			damage.Edit(t, path, session, k.Apply)
+			damage.SQL(t, path)("update session set directory = ?", project)
+			for name, text := range map[string]string{filepath.Join(project, "opencode.json"): c.settings, filepath.Join(managed, "opencode.json"): c.managed} {
+				if text == "" {
+					continue
+				}
+				if err := os.WriteFile(name, []byte("{"+text+"}"), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ts := &testStore{T: t, version: "1.18.33", session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
+			real := trial.prompt(ts)
+			if real.Verdict != c.want {
+				t.Errorf("the real program is %s %s, want %s; its reply:\n%.600s", real.Verdict, real.Message(), c.want, real.Output)
+			}
+			trial.checkPrediction(real, ts.scan())
+		})
+	}
+}
+
 // A providerMatrix has the outcome of each damage with each setting.
 type providerMatrix map[string]map[string]string
 
@@ -217,7 +286,7 @@ const notRun = "not run"
 const providersHead = `# Damages and providers
 
 Each damage in a session of each provider, with the real OpenCode 1.18.33 and strict endpoints on loopback: whether the next prompt is answered
-(alive), refused (the code of the rule in [providers.md](providers.md)) or never sent (dead), and what ` + "`mend repair`" + ` makes of it. *fixed by
+(alive), refused (the code of the rule in [providers.md](providers.md)), never sent (dead), or asked again and again (endless), and what ` + "`mend repair`" + ` makes of it. *fixed by
 its error*: only the provider can know, and ` + "`mend repair --error`" + ` with its text helps. *fixed with --latent*: only some vendors refuse. A dash: the
 damage changes nothing there. ` + "`make e2e-providers`" + ` writes this page.
 

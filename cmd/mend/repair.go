@@ -146,6 +146,9 @@ func (a *app) repairCulprit(cmd *cobra.Command, f repairFlags, req repair.Reques
 	if err != nil {
 		return err
 	}
+	if x.Error.Class != req.Error.Class || x.Error.Rule != req.Error.Rule { // another one of several errors
+		a.printAPIError(x.Error)
+	}
 	req.Error = &x.Error
 	return a.repairHeads(cmd.Context(), c, []session.Head{x.Session}, f, req, true)
 }
@@ -158,7 +161,7 @@ func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []session.H
 		return err
 	}
 	run := repairRun{app: a, client: c, flags: f, request: req, named: named, proposals: proposals}
-	return run.finish(ctx, worst(err, remainingError(proposals, req)))
+	return run.finish(ctx, err)
 }
 
 // propose plans a repair of each session. It reports sessions for which planning fails, and
@@ -246,7 +249,7 @@ type repairRun struct {
 	stays   map[string]bool // the sessions that stay as they were: skipped or failed
 }
 
-// finish is the rest of a repair. left is the error that is returned if all goes well.
+// finish is the rest of a repair. left is the worst error of planning.
 func (r *repairRun) finish(ctx context.Context, left error) error {
 	todo := nonEmptyPlans(r.proposals)
 	files := plannedUserFiles(todo...)
@@ -260,6 +263,8 @@ func (r *repairRun) finish(ctx context.Context, left error) error {
 	case asks && len(files) > 0:
 		r.printFiles(files)
 		return errNoTerminalForFiles
+	case asks && agentOf(r.client.Store()) != "OpenCode" && r.agentName == "" && r.opt.Store == "":
+		return errNoTerminalForOther
 	case asks:
 		return errNoTerminalForMany
 	case r.flags.dryRun || len(todo) == 0:
@@ -375,8 +380,55 @@ func (r *repairRun) askRepair(ctx context.Context, p proposal, files []session.R
 }
 
 // apply applies a plan, and prints its repair id when the change is durable. An error is printed
-// unless it is the only one.
+// unless it is the only one. If the plan moved a file of the user's own, which may have been in
+// the place of a folder that a repair needs, apply repairs what is still broken with a second
+// plan.
 func (r *repairRun) apply(ctx context.Context, p proposal, only bool) error {
+	if err := r.applyOnce(ctx, p, only); err != nil {
+		return err
+	}
+	next, err := proposeRest(ctx, r.client, p, r.request)
+	if err != nil || len(next.result.Plan.Ops) == 0 {
+		return err
+	}
+	for i := range r.proposals {
+		if done := &r.proposals[i]; done.head.ID == p.head.ID { // next has what remains
+			done.result.Remaining, done.result.Unfixable, done.result.Suspects, done.result.Proof = nil, nil, nil, nil
+		}
+	}
+	r.proposals = append(r.proposals, next)
+	r.show([]proposal{next})
+	if files := plannedUserFiles(next); !r.flags.yes {
+		key, err := r.askRepair(ctx, next, files, false)
+		if err != nil && !errors.Is(err, errDeclined) {
+			return err
+		}
+		if key != "y" {
+			r.skipped++
+			r.keep(next)
+			return nil
+		}
+	}
+	return r.applyOnce(ctx, next, only)
+}
+
+// proposeRest plans the repair of what is still broken after a plan was applied that moved a
+// file of the user's own. There is no plan if there is nothing to repair.
+func proposeRest(ctx context.Context, c *mend.Client, p proposal, req repair.Request) (proposal, error) {
+	if len(plannedUserFiles(p)) == 0 || !hasBroken(p.result.Remaining) {
+		return proposal{}, nil
+	}
+	head, err := c.Session(ctx, p.head.ID)
+	if err != nil {
+		return proposal{}, err
+	}
+	req.Error = nil // what it named is in the first plan
+	result, err := c.ProposeRepair(ctx, head, req)
+	return proposal{head: head, result: result}, err
+}
+
+// applyOnce applies one plan.
+func (r *repairRun) applyOnce(ctx context.Context, p proposal, only bool) error {
 	plan := p.result.Plan
 	plan.Ops = slices.DeleteFunc(slices.Clone(plan.Ops), func(o change.Op) bool {
 		return slices.ContainsFunc(r.shared, func(s change.Op) bool { return s.Ref == o.Ref && s.Pre.Equal(o.Pre) && s.Post.Equal(o.Post) })

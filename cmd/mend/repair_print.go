@@ -16,7 +16,7 @@ func (a *app) printProposal(p proposal, verbose bool) {
 		return
 	}
 	defer a.bufferOutput()()
-	a.printf("%s\n", cutLine(a.sessionLine(p.head), a.width))
+	a.printHeader(p.head)
 	if p.result.All {
 		a.say("Everything of the error's kind is repaired, not only the place that it names.")
 	}
@@ -147,12 +147,13 @@ func (a *app) printCommitted(e change.Entry, title string) {
 	}
 	a.say("%s %s (%s). Undo: %s", good(what), quotedTitle(title, e.Session), bold(e.ID), command("mend undo "+e.ID))
 	for _, path := range e.Kept {
-		a.printf("  %s another program wrote into a file that was just replaced; its bytes are in %s\n", warn("note:"), escape(path))
+		a.sayAt(2, fmt.Sprintf("%s another program wrote into a file that was just replaced; its bytes are in %s", warn("note:"), escape(path)))
 	}
 }
 
 // end prints the end of the answer, or sets the JSON answer, and returns the error.
 func (r *repairRun) end(err error) error {
+	err = worst(err, remainingError(r.proposals, r.request))
 	if r.asJSON {
 		for name, v := range repairAnswer(r.proposals, r.done) {
 			r.setAnswer(name, v)
@@ -172,8 +173,12 @@ func (r *repairRun) end(err error) error {
 	if r.flags.dryRun && len(todo) > 0 {
 		r.say("Dry run: nothing was written. Run again without --dry-run to repair.")
 	}
-	if len(todo) > 1 && !r.flags.dryRun {
-		r.printTotals(len(todo))
+	sessions := map[string]bool{}
+	for _, p := range todo {
+		sessions[p.head.ID] = true
+	}
+	if len(sessions) > 1 && !r.flags.dryRun {
+		r.printTotals(len(sessions))
 	}
 	return err
 }
@@ -181,7 +186,11 @@ func (r *repairRun) end(err error) error {
 // printTotals prints how many sessions were repaired.
 func (r *repairRun) printTotals(todo int) {
 	var text strings.Builder
-	fmt.Fprintf(&text, "Repaired %d of %s", len(r.done), count(todo, "session"))
+	done := map[string]bool{}
+	for _, e := range r.done {
+		done[e.Session] = true
+	}
+	fmt.Fprintf(&text, "Repaired %d of %s", len(done), count(todo, "session"))
 	for _, t := range [...]struct {
 		n    int
 		what string

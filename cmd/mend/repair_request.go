@@ -26,7 +26,7 @@ func (a *app) repairRequest(ctx context.Context, f repairFlags) (r repair.Reques
 	text := f.errorText
 	if text == nil {
 		if text, err = a.readInput(ctx, f.apiError); err != nil {
-			return r, nil, usagef("--error: %w", err)
+			return r, nil, usagef("reading the error text: %w", err)
 		}
 	}
 	if strings.TrimSpace(string(text)) == "" {
@@ -71,14 +71,14 @@ func (a *app) printAPIError(e repair.APIError) {
 	case class == "":
 		class = "not recognised"
 	}
-	a.printf("%s %s\n", faint("Error:"), oneLine(e.Text, 200))
+	a.say("%s %s", faint("Error:"), oneLine(e.Text, 200))
 	a.printf("%s %s", faint("Class:"), class)
 	if e.Index >= 0 {
 		a.printf(", at message %d of the request", e.Index)
 	}
 	a.printf("\n")
 	if e.Explanation != "" {
-		a.printf("%s\n", escape(e.Explanation))
+		a.say("%s", escape(e.Explanation))
 	}
 	a.printf("\n")
 }

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"runtime"
 
 	"github.com/spf13/cobra"
@@ -34,9 +33,9 @@ func (a *app) reportVerb() *cobra.Command {
 the next request as the provider will see it, what is wrong with it, the records
 before and after the fix, and what was checked.
 
-By default the page has nothing that you or the model wrote. Titles, texts, paths,
-commands, inputs, outputs, names and ids are replaced by numbers and sizes. Read it
-before you publish it. With --with-text everything stays.
+By default the page contains nothing that you or the model wrote. Titles, texts,
+paths, commands, inputs, outputs, names and ids are replaced by numbers and sizes.
+Read it before you publish it. With --with-text nothing is replaced.
 
 The page is one file. It loads nothing and needs no script.`,
 		Example: `  mend report ses_abc                     write mend-report.html
@@ -80,9 +79,9 @@ func (a *app) makeReport(cmd *cobra.Command, name string, f reportFlags) error {
 	a.setAnswer("withText", f.withText)
 	a.printf("Wrote %s.\n", bold(escape(f.out)))
 	if f.withText {
-		a.printf("%s It has the texts of the conversation.\n", warn("note:"))
+		a.say("%s It has the texts of the conversation.", warn("note:"))
 	} else {
-		a.printf("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.\n")
+		a.say("Texts, titles, paths, commands, names and ids are replaced. Read it before you publish it.")
 	}
 	return nil
 }
@@ -90,20 +89,16 @@ func (a *app) makeReport(cmd *cobra.Command, name string, f reportFlags) error {
 // errFileExists says that a file would be overwritten.
 var errFileExists = errors.New("the file exists")
 
-// writeReport writes a file that only the user can read.
+// writeReport writes a file that only the user can read, all of it or nothing.
 func writeReport(path string, page []byte, force bool) error {
 	if force {
 		return atomicfile.WriteFile(path, page, 0o600)
 	}
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	err := atomicfile.Replace(path, nil, page, 0o600)
 	if errors.Is(err, fs.ErrExist) {
 		return fmt.Errorf("writing %s: %w", path, errFileExists)
 	}
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(page)
-	return errors.Join(err, f.Close())
+	return err
 }
 
 // reportSource collects what a report says about the session or the repair with that name. The whole id

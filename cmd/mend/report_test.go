@@ -52,17 +52,15 @@ func TestReportHasNoTranscript(t *testing.T) {
 		}
 		t.Run(d.Name, func(t *testing.T) {
 			t.Parallel()
-			broken := claude.New()
-			d.Apply(broken)
 			root := t.TempDir()
 			dir := filepath.Join(root, "projects", "-home-user-project")
 			if err := os.MkdirAll(dir, 0o755); err != nil {
 				t.Fatal(err)
 			}
-			if err := os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), broken.Bytes(), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), d.Broken(), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			store := map[string]string{claude.Session: string(broken.Bytes())}
+			store := map[string]string{claude.Session: string(d.Broken())}
 			journal := t.TempDir()
 			_, page := runMend(t, root, journal, "report", claude.Session, "-o", "-")
 			checkNoText(t, page, store, allowed)

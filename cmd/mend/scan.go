@@ -39,9 +39,9 @@ Scan writes nothing to the store. It exits with 1 if a session is broken.
 
 With --request it shows the next request of one session, with the refused blocks
 marked.`,
-		Example: `  mend scan             every session
-  mend scan --here -v   the findings in the sessions of this folder
-  mend scan . --request the next request of the newest session of this folder`,
+		Example: `  mend scan              every session
+  mend scan --here -v    the findings in the sessions of this folder
+  mend scan . --request  the next request of the newest session of this folder`,
 		RunE: func(cmd *cobra.Command, names []string) error {
 			switch {
 			case !f.request:
@@ -287,7 +287,7 @@ func (a *app) printStore(c *mend.Client) {
 	}
 	line := escape(shortenHome(c.Store().Root))
 	if v := c.AgentVersion(); v != "" {
-		line += ", diagnosed for version " + oneLine(v, 30) + " (profile " + c.Profile() + ")"
+		line += ", checked as " + agentOf(c.Store()) + " " + oneLine(v, 30) + " builds requests"
 	}
 	a.printf("%s\n", faint(line))
 	if other := c.LegacyTree(); other != "" {
@@ -312,7 +312,7 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 		a.printf("    %s\n", warn("busy: the agent is using it"))
 	}
 	if all && f.Err == nil {
-		a.printf("    %s\n", faint("diagnosed for "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
+		a.printf("    %s\n", faint("checked by the rules of "+cmp.Or(f.Provider, "anthropic")+", with thinking "+onOrOff(f.Thinking)))
 	}
 	for _, d := range f.Diagnoses {
 		if all || d.Severity <= repair.Latent {
@@ -323,7 +323,7 @@ func (a *app) printFinding(f mend.Finding, all bool) {
 }
 
 func (a *app) printDiagnosis(d repair.Diagnosis) {
-	a.printf("    %s %s  %s  %s\n", severityWord(d.Severity), d.Rule, faint(string(d.Class)), faint(d.Ref))
+	a.sayAt(4, fmt.Sprintf("%s %s  %s  %s", severityWord(d.Severity), d.Rule, faint(string(d.Class)), faint(d.Ref)))
 	a.sayIndented(escape(d.Why))
 	if d.Fix == "" {
 		a.sayIndented(warn("no fix:") + " " + escape(d.WhyNot))
@@ -339,11 +339,11 @@ func (a *app) printDiagnosis(d repair.Diagnosis) {
 // printSummary prints the totals and the next command.
 func (r *scanReport) printSummary() {
 	s := r.summary
-	r.printf("%s: %d broken, %d latent, %d healthy", count(s.Sessions, "session"), s.Broken, s.Latent, s.Healthy())
+	text := fmt.Sprintf("%s: %d broken, %d latent, %d healthy", count(s.Sessions, "session"), s.Broken, s.Latent, s.Healthy())
 	if s.Busy > 0 {
-		r.printf(", %d busy", s.Busy)
+		text += fmt.Sprintf(", %d busy", s.Busy)
 	}
-	r.printf(".\n")
+	r.say("%s.", text)
 	words := []string{"repair"}
 	if r.named && len(r.shown) == 1 {
 		words = append(words, r.shown[0].Session.ID)

@@ -1,45 +1,181 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"github.com/adrg/xdg"
+	"github.com/charmbracelet/x/ansi"
 	"github.com/fatih/color"
 	"github.com/google/go-cmp/cmp"
+	"github.com/santhosh-tekuri/jsonschema/v6"
+	"github.com/spf13/cobra"
 
+	"mend/internal/claude"
 	"mend/internal/damage"
+	"mend/internal/userdir"
 	"mend/testdata"
 )
 
-// TestScreens compares what a user sees with testdata/screens, at 80 and 120 columns, with
-// colours and without. -update writes them.
+const screensGolden = "testdata/screens.golden"
+
+// emptyScreens are command lines in a home without a store, and storeScreens are those in a home
+// with a store of OpenCode and one of Claude Code, each with a broken session. They run in this
+// order: the later ones show what the earlier ones did.
+var (
+	emptyScreens = []string{
+		"mend", "mend help", "mend help exit-codes", "mend explain R11", "mend explain latent", "mend explain tool_result_missing",
+		"mend config autoResume placeholderText", "mend scan", "mend log", "mend verify",
+	}
+	storeScreens = []string{
+		"mend", "mend scan", "mend status", "mend scan -v", "mend scan 計画", "mend scan 計画 --request", "mend explain 計画",
+		"mend repair --dry-run", "mend repair 計画 --dry-run -v", "mend repair 計画 --dry-run -p",
+		"mend fix messages: text content blocks must contain non-whitespace text --dry-run",
+		"mend fix messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_01", "mend fix npm ERR",
+		"mend repair", "mend repair 計画 --yes", "mend repair --agent claude --yes", "mend status", "mend log", "mend log 計画 -n 1", "mend show qevajo",
+		"mend undo", "mend undo nosuch", "mend undo qevajo --dry-run", "mend undo qevajo -p --dry-run", "mend undo qevajo", "mend undo qevajo", "mend redo qevajo", "mend log",
+		"mend report 計画", "mend report 計画", "mend trim 計画 --dry-run", "mend trim 計画 --to 1 --keep-turns 0 --dry-run", "mend uncompact 計画",
+		"mend recover", "mend resolve qevajo --keep", "mend verify", "mend gc --older-than 0s --dry-run", "mend forget 計画 --dry-run",
+		"mend forget 計画", "mend gc --older-than 0s --yes", "mend gc", "mend log", "mend show qevajo",
+		"mend plugin", "mend plugin install", "mend plugin status", "mend plugin uninstall", "mend scan nosuch", "mend scna", "mend ui",
+		"mend repair --orphans --dry-run", "mend config maxRetries preflight",
+	}
+)
+
+// TestScreens compares what a user sees of each verb with testdata/screens.golden, on terminals of
+// 80 and 120 columns, with colours and without. -update writes it. No line is longer than the
+// terminal, except lines of a diff and commands to copy.
 func TestScreens(t *testing.T) {
 	if testing.Short() {
 		t.Skip("scans stores")
 	}
-	home := t.TempDir()
-	t.Setenv("HOME", home)
-	for _, name := range []string{"DATA", "STATE", "CACHE", "CONFIG"} {
-		t.Setenv("XDG_"+name+"_HOME", "")
+	plain := color.NoColor
+	t.Cleanup(func() { color.NoColor = plain })
+	golden, err := filepath.Abs(screensGolden) // each variant runs in a folder of its own
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, name := range []string{"OPENCODE_CONFIG_DIR", "NO_COLOR"} {
-		t.Setenv(name, "")
+	var all strings.Builder
+	for _, v := range []screenVariant{{80, false}, {120, false}, {80, true}} {
+		v.run(t, &all, false, emptyScreens)
+		v.run(t, &all, true, storeScreens)
 	}
-	t.Chdir(home)
-	screens := func(names ...string) {
-		for _, name := range names {
-			for _, width := range []int{80, 120} {
-				for _, colored := range []bool{false, true} {
-					checkScreen(t, home, name, width, colored)
-				}
-			}
+	got := all.String()
+	if *update {
+		if err := os.WriteFile(golden, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	screens("mend", "mend help", "mend help exit-codes", "mend explain R11", "mend explain latent", "mend explain tool_result_missing",
-		"mend config autoResume placeholderText")
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(strings.Split(string(want), "\n"), strings.Split(got, "\n")); diff != "" {
+		t.Errorf("the screens are not those of %s; -update writes it (-golden +found):\n%s", screensGolden, diff)
+	}
+}
+
+// TestAnswers validates what each verb answers with --json.
+func TestAnswers(t *testing.T) {
+	if testing.Short() {
+		t.Skip("scans stores")
+	}
+	schema, err := jsonschema.NewCompiler().Compile(schemaPath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	used := map[string]bool{}
+	for _, stores := range []bool{false, true} {
+		home := newHome(t)
+		t.Chdir(home)
+		lines := emptyScreens
+		if stores {
+			writeScreenStores(t, home)
+			lines = append(slices.Clone(storeScreens), "mend plugin uninstall --dry-run", "mend watch install --dry-run", "mend watch uninstall --dry-run", "mend demo", "mend completion bash", "mend version")
+		}
+		for _, line := range lines {
+			var out, stderr strings.Builder
+			run(append(strings.Fields(line)[1:], "--json"), terminal{out: &out, err: &stderr, in: strings.NewReader("")})
+			answer, err := jsonschema.UnmarshalJSON(strings.NewReader(out.String()))
+			if err == nil {
+				err = schema.Validate(answer)
+			}
+			if err != nil {
+				t.Errorf("%s --json: %v\n%s", line, err, out.String())
+				continue
+			}
+			used[fmt.Sprint(answer.(map[string]any)["command"])] = true
+		}
+	}
+	eachCommand((&app{}).root(), func(cmd *cobra.Command) {
+		name := commandName(cmd)
+		if cmd.Runnable() && !used[name] && name != "hook" && name != "watch" { // these two run until they are stopped
+			t.Errorf("no answer of %q was validated: add a line to storeScreens", name)
+		}
+	})
+}
+
+// A screenVariant is a kind of terminal.
+type screenVariant struct {
+	width   int
+	colored bool
+}
+
+// run runs the command lines in a new home and writes what they show to all.
+func (v screenVariant) run(t *testing.T, all *strings.Builder, stores bool, lines []string) {
+	home := newHome(t)
+	t.Chdir(home)
+	if stores {
+		writeScreenStores(t, home)
+	}
+	color.NoColor = !v.colored
+	for _, line := range lines {
+		var b strings.Builder
+		code := run(strings.Fields(line)[1:], terminal{out: &b, err: &b, in: strings.NewReader(""), width: v.width, errWidth: v.width})
+		out := strings.ReplaceAll(b.String(), home, "$HOME")
+		for _, p := range volatile {
+			if p.with != "AGE" {
+				out = p.pattern.ReplaceAllString(out, p.with)
+			}
+		}
+		for text := range strings.Lines(out) {
+			if n := ansi.StringWidth(strings.TrimSuffix(text, "\n")); n > v.width {
+				t.Errorf("%s: a line has %d of %d columns: %q", line, n, v.width, text)
+			}
+		}
+		fmt.Fprintf(all, "-- %s, %d columns, colours %s: exit code %d --\n%s", line, v.width, onOrOff(v.colored), code, strings.ReplaceAll(out, "\x1b", "␛"))
+	}
+}
+
+// newHome makes a home for the verbs that run in the process of the test: the user's journal, cache
+// and settings are not used.
+func newHome(t *testing.T) string {
+	t.Helper()
+	home := t.TempDir()
+	t.Cleanup(xdg.Reload) // after the variables are restored: the package reads them only at start
+	t.Setenv("HOME", home)
+	for _, name := range []string{"XDG_DATA_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "OPENCODE_CONFIG_DIR", "CLAUDE_CONFIG_DIR", "NO_COLOR", "COLUMNS", "PAGER"} {
+		t.Setenv(name, "")
+	}
+	xdg.Reload()
+	for _, folder := range []func() (string, error){userdir.State, userdir.Cache, userdir.Config} {
+		if dir, err := folder(); err != nil || !strings.HasPrefix(dir, home) {
+			t.Fatalf("the folder %q is not in the home of the test: %v", dir, err)
+		}
+	}
+	return home
+}
+
+// writeScreenStores writes a store of OpenCode and one of Claude Code. The session of OpenCode has
+// a title of wide letters, an emoji of several, and letters from right to left.
+func writeScreenStores(t *testing.T, home string) {
+	t.Helper()
 	data := filepath.Join(home, ".local", "share")
 	if err := os.MkdirAll(data, 0o755); err != nil {
 		t.Fatal(err)
@@ -48,52 +184,38 @@ func TestScreens(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	damage.Edit(t, filepath.Join(data, "opencode", "storage"), id, damage.ByName(t, "blank answer"))
-	if _, code := runLine("mend scan"); code != exitProblems {
-		t.Fatalf("mend scan: exit code %d, want %d", code, exitProblems)
+	store := filepath.Join(data, "opencode", "storage")
+	for _, name := range []string{"blank answer", "tool running", "part of no bytes"} {
+		damage.Edit(t, store, id, damage.ByName(t, name))
 	}
-	screens("mend status")
-}
-
-// checkScreen compares the output of a command line with its golden file.
-func checkScreen(t *testing.T, home, line string, width int, colored bool) {
-	t.Helper()
-	t.Setenv("COLUMNS", fmt.Sprint(width))
-	color.NoColor = !colored
-	defer func() { color.NoColor = true }()
-	out, code := runLine(line)
-	if code != exitDone {
-		t.Errorf("%s: exit code %d\n%s", line, code, out)
+	paths, err := filepath.Glob(filepath.Join(store, "session", "*", id+".json"))
+	if err != nil || len(paths) != 1 {
+		t.Fatalf("files of the session: %q, %v", paths, err)
 	}
-	out = strings.ReplaceAll(out, home, "$HOME")
-	for _, v := range volatile {
-		out = v.pattern.ReplaceAllString(out, v.with)
-	}
-	name := fmt.Sprintf("%s.%d", strings.ReplaceAll(line, " ", "_"), width)
-	if colored {
-		name += ".color"
-		out = strings.ReplaceAll(out, "\x1b", "^[")
-	}
-	path := filepath.Join(screensDir, name+".txt")
-	if *update {
-		if err := os.WriteFile(path, []byte(out), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
+	text, err := os.ReadFile(paths[0])
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(string(want), out); diff != "" {
-		t.Errorf("%s at %d columns, colours %t (-want +got):\n%s", line, width, colored, diff)
+	var session map[string]any
+	if err := json.Unmarshal(text, &session); err != nil {
+		t.Fatal(err)
+	}
+	session["title"] = "計画 👩\u200d👩\u200d👧 תקן את הבדיקות"
+	used := time.Now().Add(-3*time.Hour - time.Minute).UnixMilli()
+	session["time"] = map[string]any{"created": used, "updated": used}
+	if text, err = json.Marshal(session); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(paths[0], text, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	broken := claude.New()
+	claude.ByName("parent unknown").Apply(broken)
+	dir := filepath.Join(home, ".claude", "projects", "-home-user-project")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), broken.Bytes(), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
-
-// screensDir is absolute because the test runs in a folder of its own.
-var screensDir = func() string {
-	path, err := filepath.Abs("testdata/screens")
-	if err != nil {
-		panic(err)
-	}
-	return path
-}()

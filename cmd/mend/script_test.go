@@ -37,6 +37,7 @@ func TestMain(m *testing.M) {
 //
 //	exits CODE CMD    run a command that must exit with the code
 //	store VERSION     unpack the store of that OpenCode where mend looks for it; sets $STORE, $SESSION
+//	folder PATH       the session in the database $STORE has that folder
 //	claude NAME       write a transcript of Claude Code with that damage of [claude.Damages]; sets $STORE, $SESSION
 //	damage NAME...     apply damages of [damage.Table] to it
 //	snap NAME         remember names, bytes and modes of the whole store
@@ -74,7 +75,7 @@ func runStories(t *testing.T, dir, version string) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"exits": cmdExits, "store": cmdStore, "claude": cmdClaude, "damage": cmdDamage, "snap": cmdSnap, "same": cmdSame, "plain": cmdPlain,
-			"crash": cmdCrash, "schema": cmdSchema,
+			"crash": cmdCrash, "schema": cmdSchema, "folder": cmdFolder,
 		},
 	})
 }
@@ -106,17 +107,23 @@ func cmdStore(ts *testscript.TestScript, _ bool, args []string) {
 	store := filepath.Join(dir, "opencode", "opencode.db")
 	if args[0] == "1.1.53" {
 		store = filepath.Join(dir, "opencode", "storage")
+	} else { // newer versions answer no prompt in a session whose folder does not exist
+		project := ts.MkAbs("project")
+		ts.Check(os.MkdirAll(project, 0o755))
+		damage.SQL(failer{ts}, store)("update session set directory = ?", project)
 	}
 	ts.Setenv("STORE", store)
 }
 
+func cmdFolder(ts *testscript.TestScript, _ bool, args []string) {
+	damage.SQL(failer{ts}, ts.Getenv("STORE"))("update session set directory = ?", args[0])
+}
+
 func cmdClaude(ts *testscript.TestScript, _ bool, args []string) {
-	broken := claude.New()
-	claude.ByName(args[0]).Apply(broken)
 	store := filepath.Join(ts.Getenv("HOME"), ".claude")
 	dir := filepath.Join(store, "projects", "-home-user-project")
 	ts.Check(os.MkdirAll(dir, 0o700))
-	ts.Check(os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), broken.Bytes(), 0o600))
+	ts.Check(os.WriteFile(filepath.Join(dir, claude.Session+".jsonl"), claude.ByName(args[0]).Broken(), 0o600))
 	ts.Setenv("STORE", store)
 	ts.Setenv("SESSION", claude.Session)
 }

@@ -175,10 +175,7 @@ func TestHammeredServer(t *testing.T) {
 // TestKilledBesideWriter kills mend at random moments of 200 repairs and undos while another
 // program writes to the database. After recovery each is applied completely or not at all.
 func TestKilledBesideWriter(t *testing.T) {
-	bin := filepath.Join(t.TempDir(), "mend")
-	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
-		t.Fatalf("building mend: %v\n%s", err, out)
-	}
+	bin := buildMend(t)
 	dir := t.TempDir()
 	session, err := testdata.Unpack(testdata.OpenCode11833, dir)
 	if err != nil {
@@ -265,4 +262,14 @@ func rowWriter(t *testing.T, path, session string, stop chan struct{}) {
 		}
 		sql("insert or replace into todo values (?1, 'x', 'pending', 'low', abs(random()) % 50, 1, 1)", session)
 	}
+}
+
+// buildMend returns the path of the program.
+func buildMend(t *testing.T) string {
+	t.Helper()
+	bin := filepath.Join(t.TempDir(), "mend")
+	if out, err := exec.Command("go", "build", "-o", bin, ".").CombinedOutput(); err != nil {
+		t.Fatalf("building mend: %v\n%s", err, out)
+	}
+	return bin
 }

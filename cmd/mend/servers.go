@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	psnet "github.com/shirou/gopsutil/v4/net"
@@ -20,34 +22,51 @@ import (
 // defaultServer is the default address of "opencode serve".
 const defaultServer = "http://127.0.0.1:4096"
 
-// findServers returns the addresses of this user's OpenCode servers on this machine.
-// If something of another user listens at a candidate address, it also returns an
-// error for one of these. It sends no secrets, and nothing to servers of other users.
-func findServers(ctx context.Context) (found []string, other error) {
+// A probed is what a search for servers found.
+type probed struct {
+	servers []string // the addresses of OpenCode servers
+	again   bool     // something did not answer: it may be a server that starts
+	other   error    // if something of another user listens at a candidate address
+}
+
+// findServers looks for this user's OpenCode servers on this machine. It sends no secrets,
+// and nothing to servers of other users or to those for which skip, if not nil, returns true.
+func findServers(ctx context.Context, skip func(address string) bool) (found probed) {
 	candidates := agentAddresses(ctx)
 	if len(candidates) == 0 {
 		candidates = []string{defaultServer}
 	}
-	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, probeTimeout)
 	defer cancel()
 	var mu sync.Mutex
 	var group sync.WaitGroup
 	for _, address := range candidates {
+		if skip != nil && skip(address) {
+			continue
+		}
 		group.Go(func() {
 			err := probe(ctx, address)
 			mu.Lock()
 			defer mu.Unlock()
-			if err == nil {
-				found = append(found, address)
-			} else if errors.Is(err, errNotOwn) {
-				other = fmt.Errorf("%s: %w", address, errNotOwn)
+			var slow net.Error
+			switch {
+			case err == nil:
+				found.servers = append(found.servers, address)
+			case errors.Is(err, errNotOwn):
+				found.other = fmt.Errorf("%s: %w", address, errNotOwn)
+			case errors.As(err, &slow) && slow.Timeout(), errors.Is(err, io.EOF), errors.Is(err, syscall.ECONNRESET):
+				found.again = true
 			}
 		})
 	}
 	group.Wait()
-	slices.Sort(found)
-	return found, other
+	slices.Sort(found.servers)
+	return found
 }
+
+// probeTimeout limits a search. OpenCode 1.18.33 never answers a request that arrives in the
+// moment in which it begins to listen.
+const probeTimeout = 3 * time.Second
 
 // errNotOwn is returned if the system does not show that this user runs the server.
 var errNotOwn = errors.New("the program that listens there may run as another user")

@@ -39,20 +39,33 @@ func (f *sessionFilter) after() (time.Time, error) {
 	return time.Now().Add(-d), err
 }
 
-// apply returns the sessions that the filter leaves.
+// apply returns the sessions that the filter leaves: those of this folder first.
 func (f *sessionFilter) apply(heads []session.Head) ([]session.Head, error) {
 	after, err := f.after()
 	if err != nil {
 		return nil, err
 	}
 	here := mend.Here(heads, workingFolder())
-	return slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool {
+	heads = slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool {
 		return f.here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
-	}), nil
+	})
+	slices.SortStableFunc(heads, func(a, b session.Head) int { return orderBool(here(b), here(a)) })
+	return heads, nil
+}
+
+// orderBool compares two conditions: false is before true.
+func orderBool(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
 }
 
 // selectSessions returns the sessions that the user names, or if there are no names those that
-// the filter leaves, newest first.
+// the filter leaves: those of this folder first, and the newest of both.
 func (a *app) selectSessions(ctx context.Context, c *mend.Client, names []string, f sessionFilter) ([]session.Head, error) {
 	all, err := c.Sessions(ctx)
 	if err != nil {
@@ -133,6 +146,9 @@ func (a *app) pickSession(ctx context.Context, c *mend.Client, verb string) (ses
 
 // parseClasses returns the classes with these names.
 func (a *app) parseClasses(names []string) (classes []repair.Class, err error) {
+	if names != nil && len(names) == 0 {
+		return nil, usagef("--class is empty; there are %s", a.classList())
+	}
 	for _, name := range names {
 		class := repair.Class(name)
 		if !slices.Contains(a.opt.Classes(), class) {

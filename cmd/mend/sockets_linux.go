@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // ownSocket checks that this user owns all sockets that may accept a connection to the
@@ -32,34 +33,37 @@ func ownSocket(addr net.Addr) error {
 	return nil
 }
 
+// lookInterval is the time between two looks for servers.
+const lookInterval = 500 * time.Millisecond
+
+// listeners identifies the sockets of this user that listen, by port, which is much cheaper
+// than to find their processes. ok is false if that is unknown.
+func listeners() (ids map[string]string, ok bool) {
+	ids = map[string]string{}
+	err := eachListener(func(line string, at netip.AddrPort, uid int) {
+		if uid == os.Geteuid() {
+			fields := strings.Fields(line)
+			ids[strconv.Itoa(int(at.Port()))] += fields[1] + " " + fields[9] + "\n" // the address and the inode
+		}
+	})
+	return ids, err == nil
+}
+
 // socketOwners returns the owners of the sockets that listen at the address or, if there
 // is none, of those that listen at all addresses of the port.
 func socketOwners(to netip.AddrPort) (owners []int, err error) {
 	var exact, wildcard []int
-	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
-		f, err := os.Open(table)
-		if os.IsNotExist(err) {
-			continue // no IPv6
+	err = eachListener(func(_ string, at netip.AddrPort, uid int) {
+		switch {
+		case at.Port() != to.Port():
+		case at.Addr() == to.Addr():
+			exact = append(exact, uid)
+		case at.Addr().IsUnspecified() && (at.Addr().Is6() || to.Addr().Is4()):
+			wildcard = append(wildcard, uid)
 		}
-		if err != nil {
-			return nil, err
-		}
-		lines := bufio.NewScanner(f)
-		for lines.Scan() {
-			at, uid, ok := parseListener(lines.Text())
-			switch {
-			case !ok || at.Port() != to.Port():
-			case at.Addr() == to.Addr():
-				exact = append(exact, uid)
-			case at.Addr().IsUnspecified() && (at.Addr().Is6() || to.Addr().Is4()):
-				wildcard = append(wildcard, uid)
-			}
-		}
-		err = lines.Err()
-		f.Close()
-		if err != nil {
-			return nil, err
-		}
+	})
+	if err != nil {
+		return nil, err
 	}
 	if len(exact) > 0 {
 		return exact, nil
@@ -67,15 +71,40 @@ func socketOwners(to netip.AddrPort) (owners []int, err error) {
 	return wildcard, nil
 }
 
+// eachListener calls f for each socket that listens, with its line in /proc/net/tcp or tcp6.
+func eachListener(f func(line string, at netip.AddrPort, uid int)) error {
+	for _, table := range []string{"/proc/self/net/tcp", "/proc/self/net/tcp6"} {
+		file, err := os.Open(table)
+		if os.IsNotExist(err) {
+			continue // no IPv6
+		}
+		if err != nil {
+			return err
+		}
+		lines := bufio.NewScanner(file)
+		for lines.Scan() {
+			if at, uid, ok := parseListener(lines.Text()); ok {
+				f(lines.Text(), at, uid)
+			}
+		}
+		err = lines.Err()
+		file.Close()
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // stateListen is the state of a listening socket in /proc/net/tcp.
 const stateListen = "0A"
 
 // parseListener parses a line of /proc/net/tcp or tcp6: number, local address, remote
-// address, state, queues, timer, retransmissions, owner. ok is false if the line is not
+// address, state, queues, timer, retransmissions, owner, timeout, inode. ok is false if the line is not
 // a listening socket.
 func parseListener(line string) (at netip.AddrPort, uid int, ok bool) {
 	fields := strings.Fields(line)
-	if len(fields) < 8 || fields[3] != stateListen {
+	if len(fields) < 10 || fields[3] != stateListen {
 		return at, 0, false
 	}
 	host, port, _ := strings.Cut(fields[1], ":")

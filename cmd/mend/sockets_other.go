@@ -6,6 +6,7 @@ import (
 	"net"
 	"os/user"
 	"strconv"
+	"time"
 
 	psnet "github.com/shirou/gopsutil/v4/net"
 	"github.com/shirou/gopsutil/v4/process"
@@ -22,6 +23,12 @@ func isAgent(pid int32) bool {
 	me, meErr := user.Current()
 	return err == nil && meErr == nil && owner == me.Username && isAgentFile(exe)
 }
+
+// lookInterval is the time between two looks for servers. Each looks at all processes.
+const lookInterval = 15 * time.Second
+
+// listeners identifies the sockets of this user that listen. Here that is unknown.
+func listeners() (ids map[string]string, ok bool) { return nil, false }
 
 // ownSocket checks that an OpenCode of this user listens at exactly this address. A
 // socket for all addresses is not enough: another one may accept the connection.

@@ -14,6 +14,7 @@ import (
 	"mend"
 	"mend/change"
 	"mend/journal"
+	"mend/session"
 )
 
 func (a *app) statusVerb() *cobra.Command {
@@ -28,22 +29,26 @@ func (a *app) statusVerb() *cobra.Command {
 // A statusJSON is the answer of status.
 type statusJSON struct {
 	Stores     []storeJSON    `json:"stores"`
-	LastScan   *mend.Summary  `json:"lastScan"`
+	LastScan   *mend.Summary  `json:"lastScan"`   // of all stores in use; null if one of them changed since its last scan
 	LastRepair *repairJSON    `json:"lastRepair"` // the newest that is not undone
 	Pending    []repairJSON   `json:"pending"`
 	Conflicts  []repairJSON   `json:"conflicts"` // undecided ones
 	Live       recoveryCounts `json:"recoveries"`
 	Plugins    []pluginJSON   `json:"plugins"`
-	Hooks      int            `json:"hooks"`   // that are running
-	GivenUp    []givenUpJSON  `json:"givenUp"` // the newest errors that no repair answered
+	Hooks      int            `json:"hooks"`    // that are running
+	Watches    int            `json:"watches"`  // that are running
+	Service    serviceJSON    `json:"service"`  // of mend watch
+	GivenUp    []givenUpJSON  `json:"givenUp"`  // the newest errors that no repair answered
+	Settings   []string       `json:"settings"` // what to know of the settings: aliases, or why they cannot be read
 	Next       string         `json:"next"`
 	NextWhy    string         `json:"nextWhy"` // what it does
 }
 
 type storeJSON struct {
-	Path   string `json:"path"`
-	Layout string `json:"layout"`
-	InUse  bool   `json:"inUse"`
+	Path     string        `json:"path"`
+	Layout   string        `json:"layout"`
+	InUse    bool          `json:"inUse"`
+	LastScan *mend.Summary `json:"lastScan"` // null if the store changed since, or is not in use
 }
 
 func (a *app) status() error {
@@ -52,22 +57,32 @@ func (a *app) status() error {
 	for _, l := range a.opt.Stores() {
 		s.Stores = append(s.Stores, storeJSON{Path: l.Path, Layout: l.Layout})
 	}
-	c, err := mend.Open(a.opt)
-	if err != nil && !errors.Is(err, mend.ErrNoStore) {
-		return err
-	}
-	if err == nil {
-		if pending, err = c.Pending(); err != nil {
+	var scans []*mend.Summary
+	for _, o := range a.agentOptions() {
+		c, err := mend.Open(o)
+		if errors.Is(err, mend.ErrNoStore) {
+			continue
+		}
+		if err != nil {
 			return err
 		}
-		if conflicted, err = c.Conflicted(); err != nil {
+		of, err := c.Pending()
+		if err != nil {
 			return err
 		}
-		if last, ok := c.LastScan(); ok {
-			s.LastScan = &last
+		pending = append(pending, of...)
+		if of, err = c.Conflicted(); err != nil {
+			return err
 		}
-		s.Stores = markUsed(s.Stores, c.Store())
+		conflicted = append(conflicted, of...)
+		var last *mend.Summary
+		if l, ok := c.LastScan(); ok {
+			last = &l
+		}
+		scans = append(scans, last)
+		s.Stores = markUsed(s.Stores, c.Store(), last)
 	}
+	s.LastScan = sumScans(scans)
 	inForce, err := a.opt.Log(journal.Query{Limit: 1, InForce: true})
 	if err != nil {
 		return err
@@ -86,7 +101,9 @@ func (a *app) status() error {
 	}
 	s.Plugins = a.pluginStates()
 	entries := readHookLog(journalDir)
-	s.Hooks, s.GivenUp = runningHooks(entries), givenUp(entries)
+	s.Hooks, s.Watches, s.GivenUp = running(entries, logServing, "hook"), running(entries, logWatching, "watch"), givenUp(entries)
+	s.Service = a.serviceState()
+	s.Settings = settingsNotes()
 	s.Next, s.NextWhy = nextCommand(s, pending, conflicted)
 	s.Next = strings.Trim(a.withStore(`"`+s.Next+`"`), `"`)
 	s.Stores, s.Pending, s.Conflicts = nonNil(s.Stores), entriesJSON(pending), entriesJSON(conflicted)
@@ -95,6 +112,15 @@ func (a *app) status() error {
 	}
 	a.printStatus(s, inForce, pending, conflicted)
 	return nil
+}
+
+// settingsNotes returns what a user should know of the settings.
+func settingsNotes() []string {
+	c, err := loadSettings(nil)
+	if err != nil {
+		return []string{err.Error()}
+	}
+	return nonNil(c.Notes())
 }
 
 // setAnswers sets the members of a struct as those of the JSON answer.
@@ -113,16 +139,16 @@ func (a *app) setAnswers(v any) error {
 	return nil
 }
 
-// markUsed marks the store that the other verbs use. It adds the store if it is not in the
-// list.
-func markUsed(stores []storeJSON, id change.StoreID) []storeJSON {
+// markUsed marks a store that the other verbs use, with its last scan. It adds the store if it is
+// not in the list.
+func markUsed(stores []storeJSON, id change.StoreID, last *mend.Summary) []storeJSON {
 	for i := range stores {
 		if path, err := filepath.EvalSymlinks(stores[i].Path); err == nil && path == id.Root {
-			stores[i].InUse = true
+			stores[i].InUse, stores[i].LastScan = true, last
 			return stores
 		}
 	}
-	return append(stores, storeJSON{Path: id.Root, Layout: id.Kind, InUse: true})
+	return append(stores, storeJSON{Path: id.Root, Layout: id.Kind, InUse: true, LastScan: last})
 }
 
 // nextCommand returns the command that the user should run next, and what it does.
@@ -140,7 +166,7 @@ func nextCommand(s statusJSON, pending, conflicted []change.Entry) (command, why
 		return "mend repair", "preview and fix the broken sessions (asks first)"
 	case s.LastScan.Latent > 0:
 		return "mend repair --latent", "also fix what would fail with another version or setting (asks first)"
-	case !hasPlugin(s.Plugins):
+	case !hasPlugin(s.Plugins) && s.Watches == 0 && s.Service.State != serviceInstalled:
 		return "mend plugin install", "let OpenCode repair sessions as they break"
 	}
 	return "mend scan", "check again"
@@ -154,14 +180,7 @@ func hasPlugin(all []pluginJSON) bool {
 func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.Entry) {
 	defer a.bufferOutput()()
 	rows := a.storeRows(s)
-	var sessions strings.Builder
-	sessions.WriteString(scanText(s.LastScan))
-	if s.LastScan != nil {
-		for _, w := range s.LastScan.Worst {
-			sessions.WriteString("\n" + bad("broken") + "  " + bold(w.ID) + "  " + oneLine(w.Title, 40))
-		}
-	}
-	rows = append(rows, textRow{"Sessions", sessions.String()})
+	rows = append(rows, textRow{"Sessions", a.sessionsText(s)})
 	for _, e := range pending {
 		rows = append(rows, textRow{bad("Pending"), "repair " + bold(e.ID) + " of " + entryTitle(e) + " was interrupted"})
 	}
@@ -182,7 +201,11 @@ func (a *app) printStatus(s statusJSON, inForce, pending, conflicted []change.En
 		}
 		rows = append(rows, textRow{"Given up", text})
 	}
-	a.printf("%s\nNext: %s  %s\n", wrapRows(rows, 0, a.textWidth()), bold(s.Next), faint(s.NextWhy))
+	for _, note := range s.Settings {
+		rows = append(rows, textRow{"Settings", escape(note)})
+	}
+	a.printf("%s\n", wrapRows(rows, 0, a.textWidth()))
+	a.say("Next: %s  %s", command(s.Next), faint(s.NextWhy))
 }
 
 func (a *app) storeRows(s statusJSON) []textRow {
@@ -198,6 +221,61 @@ func (a *app) storeRows(s statusJSON) []textRow {
 		rows = append(rows, textRow{"Store", text})
 	}
 	return rows
+}
+
+// sumScans returns the sum of the scans, nil if there is none or one of them is nil.
+func sumScans(all []*mend.Summary) *mend.Summary {
+	if len(all) == 0 || slices.Contains(all, nil) {
+		return nil
+	}
+	sum := *all[0]
+	for _, s := range all[1:] {
+		sum = sum.Plus(*s)
+	}
+	return &sum
+}
+
+// maxWorst is how many broken sessions the status names.
+const maxWorst = 5
+
+// sessionsText returns the counts of the last scans, and the newest broken sessions. If a store was
+// not scanned since its last change, each store has a line of its own.
+func (a *app) sessionsText(s statusJSON) string {
+	var lines []string
+	last := s.LastScan
+	if last == nil {
+		last = &mend.Summary{}
+		for _, st := range s.Stores {
+			if !st.InUse {
+				continue
+			}
+			line := scanText(st.LastScan)
+			if st.LastScan != nil {
+				last.Worst = append(last.Worst, st.LastScan.Worst...)
+			}
+			if len(s.Stores) > 1 {
+				line = escape(shortenHome(st.Path)) + ": " + line
+			}
+			lines = append(lines, line)
+		}
+	}
+	if len(lines) == 0 {
+		lines = []string{scanText(s.LastScan)}
+	}
+	var heads []session.Head
+	for _, w := range last.Worst {
+		heads = append(heads, session.Head{ID: w.ID, Title: w.Title, Directory: w.Directory, Updated: w.Updated})
+	}
+	short := a.shortIDs(heads)
+	var shown [][]string
+	for _, h := range heads[:min(len(heads), maxWorst)] {
+		shown = append(shown, []string{bold(short[h.ID]), faint(a.ageCell(ageOf(h))), titleOf(h)})
+	}
+	lines = append(lines, alignRows(shown, a.textWidth()-len("  Live repair  "))...)
+	if n := len(heads) - len(shown); n > 0 {
+		lines = append(lines, fmt.Sprintf("%d more: %s", n, a.cmdline("scan", "--broken")))
+	}
+	return strings.Join(lines, "\n")
 }
 
 // scanText returns the counts of the last scan.
@@ -220,25 +298,37 @@ func scanText(l *mend.Summary) string {
 
 // liveText says what repairs sessions as they break.
 func liveText(s statusJSON) string {
-	text := "off: the plugin is not installed"
+	var parts []string
 	for _, p := range s.Plugins {
 		switch p.State {
 		case pluginCurrent:
-			text = "the plugin is installed"
+			parts = append(parts, "the plugin is installed")
 		case pluginOther:
-			text = "the plugin is of another version (mend plugin install updates it)"
+			parts = append(parts, "the plugin is of another version (mend plugin install updates it)")
 		case pluginForeign, pluginUnreadable:
-			text = "mend plugin status shows a problem"
+			parts = append(parts, "mend plugin status shows a problem")
 		}
-		if p.State != pluginAbsent {
+		if len(parts) > 0 {
 			break
 		}
 	}
 	switch {
 	case s.Hooks > 0:
-		text += "; " + count(s.Hooks, "hook") + " running"
+		parts = append(parts, count(s.Hooks, "hook")+" running")
 	case hasPlugin(s.Plugins):
-		text += "; no hook is running now"
+		parts = append(parts, "no hook is running now")
 	}
-	return text
+	switch s.Service.State {
+	case serviceInstalled, serviceEdited:
+		parts = append(parts, "mend watch starts at login")
+	case pluginForeign, pluginUnreadable:
+		parts = append(parts, "mend watch install shows a problem")
+	}
+	if s.Watches > 0 {
+		parts = append(parts, count(s.Watches, "mend watch")+" running")
+	}
+	if len(parts) == 0 {
+		return "off: the plugin is not installed"
+	}
+	return strings.Join(parts, "; ")
 }

@@ -79,13 +79,18 @@ const hardBlank = "\u00a0"
 func command(text string) string { return bold(strings.ReplaceAll(text, " ", hardBlank)) }
 
 // sayIndented prints a sentence about a finding, wrapped to the terminal.
-func (a *app) sayIndented(text string) {
-	const indent = 6
+func (a *app) sayIndented(text string) { a.sayAt(6, text) }
+
+// sayAt prints a sentence that begins at a column, wrapped to the terminal.
+func (a *app) sayAt(column int, text string) {
 	if a.width > 0 {
-		text = indentWrapped(text, indent, a.width)
+		text = indentWrapped(text, column, a.width)
 	}
-	a.printf("%*s%s\n", indent, "", text)
+	a.printf("%*s%s\n", column, "", text)
 }
+
+// printHeader prints a session in one line, cut to the terminal.
+func (a *app) printHeader(h session.Head) { a.printf("%s\n", cutLine(a.sessionLine(h), a.width)) }
 
 // workingFolder returns the folder in which mend was started, as the agent stores it, or "".
 func workingFolder() string {

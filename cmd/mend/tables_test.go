@@ -18,6 +18,7 @@ import (
 	"mend"
 	"mend/change"
 	"mend/repair"
+	"mend/scancache"
 	"mend/session"
 )
 
@@ -148,6 +149,33 @@ var screens = []struct {
 	}},
 	{"log", func(a *app, n int) { _ = a.printEntries(screenEntries(n), "Nothing was repaired yet.") }},
 	{"show", func(a *app, n int) { a.printEntry(screenEntries(n)[min(n, 6)-1], nil) }},
+	{"undo", func(a *app, n int) { a.printEntryHead(screenEntries(n)[0]) }},
+	{"status", func(a *app, n int) {
+		last := mend.Summary{Sessions: n, Broken: n, Time: time.Now()}
+		for i := range min(n, 20) {
+			h := screenHead(i)
+			last.Worst = append(last.Worst, scancache.SummarySession{ID: h.ID, Title: h.Title, Directory: h.Directory, Updated: h.Updated})
+		}
+		s := statusJSON{LastScan: &last, Next: "mend repair", NextWhy: "preview and fix the broken sessions (asks first)"}
+		for i := range min(n, 3) {
+			s.Stores = append(s.Stores, storeJSON{Path: fmt.Sprintf("/home/user/a folder/with/a/rather/long/path/to/it/opencode-%d.db", i), Layout: "sqlite", InUse: i != 1})
+		}
+		a.printStatus(s, screenEntries(1), screenEntries(min(n, 2)), screenEntries(min(n, 4))[min(n, 4)-1:])
+	}},
+	{"repair --orphans", func(a *app, n int) {
+		for i := range n {
+			a.printOrphans(screenHead(i).ID, []session.Ref{{Kind: session.KindPart, Session: screenHead(i).ID, Message: "msg_1fbbd1c80001jodA3JZ7Q5FeJF", Part: "prt_1fbbd1d27001J9Z1jNbnfGXMI7"}}, "- delete ")
+		}
+	}},
+	{"trim", func(a *app, n int) {
+		a.printHeader(screenHead(n % 8))
+		var outputs []repair.TrimmedOutput
+		for i := range n {
+			outputs = append(outputs, repair.TrimmedOutput{Tool: []string{"bash", "read", "mcp_計画_" + strings.Repeat("long", 9)}[i%3], Tokens: i * 1000, Copy: i%4 == 0})
+		}
+		a.printTrimmed(outputs)
+		a.printSizes(n*10000, n*4000, 0)
+	}},
 	{"an ambiguous name", func(a *app, n int) {
 		var heads []session.Head
 		for i := range n {
@@ -198,7 +226,7 @@ func TestTables(t *testing.T) {
 				}
 				color.NoColor = !c.colour
 				var out bytes.Buffer
-				a := &app{terminal: terminal{out: &out, err: &out, width: c.width}}
+				a := &app{terminal: terminal{out: &out, err: &out, width: c.width, errWidth: c.width}}
 				s.print(a, n)
 				name := fmt.Sprintf("%s, %s, %d columns, colours %s", s.name, count(n, "session"), c.width, onOrOff(c.colour))
 				lines := strings.Split(strings.TrimSuffix(out.String(), "\n"), "\n")

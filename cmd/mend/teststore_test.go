@@ -119,6 +119,11 @@ func (s scanResult) hasBroken(rule string) bool {
 	return slices.ContainsFunc(s.diagnoses, func(d diagnosis) bool { return d.Severity == "broken" && d.Rule == rule })
 }
 
+// has reports whether a finding of the rule is broken or latent.
+func (s scanResult) has(rule string) bool {
+	return slices.ContainsFunc(s.diagnoses, func(d diagnosis) bool { return d.Severity != "note" && d.Rule == rule })
+}
+
 func (ts *testStore) scan() scanResult {
 	ts.Helper()
 	var answer struct {

@@ -22,17 +22,22 @@ func (a *app) trimVerb() *cobra.Command {
 	r := repair.TrimRequest{}
 	cmd := &cobra.Command{
 		Use:   "trim [SESSION]",
-		Short: "Make the next request smaller, without removing anything",
+		Short: "Make the next request smaller",
 		Long: `Trim marks outputs of tools, so that the agent sends "[Old tool result content
 cleared]" instead of them. The outputs stay in the store: the model no longer sees
-them, you do. Undo takes the marks back.
+them, you do. Undo removes the marks.
 
-Copies go first: outputs of the same call that was made again later. Then the
-largest outputs go, until the next request is small enough. The newest turns stay
-whole. Sizes are estimates: four bytes are taken for a token.`,
+Trim first marks outputs of calls that were repeated later, then the largest outputs,
+until the next request is small enough. It does not change the newest turns. Sizes
+are estimates: a token counts as four bytes.
+
+If that is not enough, --hard also removes large files and the middle of large texts.
+It asks first. A line of text says what was there; the bytes are kept in the journal.
+Neither you nor the model see them until "mend undo" restores them.`,
 		Example: `  mend trim .                    the newest session of this folder, to 60% of the context window
   mend trim "dark mode" --to 80000
-  mend trim . --keep-turns 5 --dry-run`,
+  mend trim . --keep-turns 5 --dry-run
+  mend trim . --hard             if tool outputs alone are not enough`,
 		Args: cobra.MaximumNArgs(1),
 		RunE: func(cmd *cobra.Command, names []string) (err error) {
 			if r.Percent, r.Goal, err = parseGoal(to); err != nil {
@@ -49,6 +54,7 @@ whole. Sizes are estimates: four bytes are taken for a token.`,
 	fl := cmd.Flags()
 	fl.StringVar(&to, "to", strconv.Itoa(repair.DefaultPercent)+"%", "the size of the next request: tokens, or `SIZE`% of the model's context window")
 	fl.IntVar(&r.KeepTurns, "keep-turns", repair.DefaultKeepTurns, "keep the newest `N` prompts and their answers unchanged")
+	fl.BoolVar(&r.Hard, "hard", false, "if tool outputs are not enough, move large files and texts into the journal")
 	fl.StringSliceVar(&r.Protected, "protect", repair.ProtectedTools(), "tools whose outputs are kept")
 	return cmd
 }
@@ -76,25 +82,36 @@ func (a *app) trim(cmd *cobra.Command, names []string, f writeFlags, r repair.Tr
 	if err != nil {
 		return err
 	}
-	a.setAnswer("trim", trimJSON{head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs)})
-	a.printf("%s\n", cutLine(a.sessionLine(head), a.width))
+	a.setAnswer("trim", trimJSON{head.ID, t.Before, t.After, t.Goal, t.Window, trimmedJSON(t.Outputs), removedJSON(t.Removed)})
+	a.printHeader(head)
 	a.printTrimmed(t.Outputs)
+	a.printRemoved(t.Removed)
 	if len(t.Plan.Ops) == 0 {
 		a.setAnswer("repairs", []repairJSON{})
-		a.printf("  The next request has about %s tokens. ", thousands(t.Before))
+		size := fmt.Sprintf("The next request has about %s tokens.", thousands(t.Before))
 		if t.Before <= t.Goal {
-			a.printf("It is small enough.\n")
+			a.sayAt(2, size+" It is small enough.")
 			return nil
 		}
-		a.printf("The goal is %s, but no output can be trimmed.\n", thousands(t.Goal))
+		a.sayAt(2, fmt.Sprintf("%s The goal is %s, but no output can be trimmed.", size, thousands(t.Goal)))
 		return errProblems
 	}
 	a.printSizes(t.Before, t.After, t.Window)
+	if len(t.Removed) > 0 && !f.dryRun && !f.yes {
+		question := fmt.Sprintf("Move %s into the journal? Only undo shows them again.", countVerb(len(t.Removed), "file or text", "files and texts"))
+		if err := a.confirm(ctx, question); err != nil {
+			return err
+		}
+	}
 	if err := a.applyOne(ctx, c, f, t.Plan); err != nil {
 		return err
 	}
 	if t.After > t.Goal {
-		a.printf("Still larger than the goal of about %s tokens: nothing more can be trimmed.\n", thousands(t.Goal))
+		more := "nothing more can be trimmed"
+		if !r.Hard {
+			more = "no more outputs can be trimmed; --hard takes out files and texts, too"
+		}
+		a.say("Still larger than the goal of about %s tokens: %s.", thousands(t.Goal), more)
 		return errProblems
 	}
 	return nil
@@ -137,10 +154,10 @@ func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repa
 		return err
 	}
 	a.setAnswer("uncompact", uncompactJSON{head.ID, u.Messages, u.Earlier, u.Before, u.After, u.Window, trimmedJSON(u.Outputs)})
-	a.printf("%s\n", cutLine(a.sessionLine(head), a.width))
+	a.printHeader(head)
 	a.printf("  %s sent again.\n", countVerb(u.Messages, "message is", "messages are"))
 	for _, d := range u.Fixed {
-		a.printf("  %s\n", oneLine(d.Why+" "+d.Fix, 400))
+		a.sayAt(2, oneLine(d.Why+" "+d.Fix, 400))
 	}
 	a.printTrimmed(u.Outputs)
 	a.printSizes(u.Before, u.After, u.Window)
@@ -148,7 +165,7 @@ func (a *app) uncompact(cmd *cobra.Command, names []string, f writeFlags, r repa
 		return err
 	}
 	if u.Earlier > 0 {
-		a.printf("There is an earlier compaction. Run \"mend uncompact %s\" again to remove it, too.\n", head.ID)
+		a.say("There is an earlier compaction. Run \"mend uncompact %s\" again to remove it, too.", head.ID)
 	}
 	return nil
 }
@@ -208,7 +225,18 @@ func (a *app) printTrimmed(outputs []repair.TrimmedOutput) {
 		if n.copies > 0 {
 			line += fmt.Sprintf(", %d of them repeated later", n.copies)
 		}
-		a.printf("  %s\n", line)
+		a.sayAt(2, line)
+	}
+}
+
+// printRemoved prints a line for each file or text that goes into the journal.
+func (a *app) printRemoved(all []repair.RemovedContent) {
+	for _, o := range all {
+		what := fmt.Sprintf("The middle of a text, %q", o.Name)
+		if o.File {
+			what = fmt.Sprintf("The file %q", cmp.Or(o.Name, o.Ref.Part))
+		}
+		a.sayAt(2, fmt.Sprintf("%s, about %s tokens, goes into the journal.", oneLine(what, 120), thousands(o.Tokens)))
 	}
 }
 
@@ -218,7 +246,7 @@ func (a *app) printSizes(before, after, window int) {
 	if window > 0 {
 		of = "a context window of " + thousands(window)
 	}
-	a.printf("  Next request: about %s tokens, now about %s (%d%% of %s).\n", thousands(before), thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), of)
+	a.sayAt(2, fmt.Sprintf("Next request: about %s tokens, now about %s (%d%% of %s).", thousands(before), thousands(after), after*100/cmp.Or(window, repair.DefaultWindow), of))
 }
 
 // thousands returns the number with commas between groups of three digits.
@@ -246,6 +274,8 @@ type trimJSON struct {
 	Goal    int          `json:"goal"`
 	Window  int          `json:"window"` // 0 if unknown
 	Outputs []outputJSON `json:"outputs"`
+
+	Removed []removedContentJSON `json:"removed"`
 }
 
 type uncompactJSON struct {
@@ -271,4 +301,23 @@ func trimmedJSON(outputs []repair.TrimmedOutput) []outputJSON {
 		all = append(all, outputJSON{o.Ref.String(), o.Tool, o.Tokens, o.Copy})
 	}
 	return all
+}
+
+type removedContentJSON struct {
+	Record string `json:"record"`
+	Kind   string `json:"kind"` // file or text
+	Name   string `json:"name"`
+	Tokens int    `json:"tokens"`
+}
+
+func removedJSON(all []repair.RemovedContent) []removedContentJSON {
+	removed := []removedContentJSON{}
+	for _, o := range all {
+		kind := "text"
+		if o.File {
+			kind = "file"
+		}
+		removed = append(removed, removedContentJSON{o.Ref.String(), kind, o.Name, o.Tokens})
+	}
+	return removed
 }

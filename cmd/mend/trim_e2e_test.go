@@ -11,7 +11,7 @@ import (
 )
 
 // TestTrimReal checks with the real program that outputs that are trimmed are no longer
-// sent, that what came before a compaction is sent again after it is taken back, and that
+// sent, that what came before a compaction is sent again after it is removed, and that
 // the prompt is answered in both cases.
 func TestTrimReal(t *testing.T) {
 	t.Parallel()
@@ -39,6 +39,20 @@ func TestTrimReal(t *testing.T) {
 			sent := body(c.prompt())
 			if n, cleared := bytes.Count(sent, long), bytes.Count(sent, []byte("[Old tool result content cleared]")); n != 1 || cleared != 2 {
 				t.Errorf("after the trim %d long outputs and %d cleared ones are sent, want 1 and 2", n, cleared)
+			}
+			c.checkUndo()
+
+			damage.Edit(ts, ts.path, ts.session, damage.ByName(t, damage.LongTexts))
+			c = pool.start(ts)
+			text, file := bytes.Repeat([]byte("t"), 4000), bytes.Repeat([]byte("A"), 4000)
+			if sent := body(c.before); !bytes.Contains(sent, text) || !bytes.Contains(sent, file) {
+				t.Fatal("the long text or the file is not sent before")
+			}
+			if code, out := ts.mend("trim", ts.session, "--to", "1000", "--keep-turns", "0", "--hard", "--yes"); code != exitDone {
+				t.Fatalf("mend trim --hard: exit code %d:\n%s", code, out)
+			}
+			if sent := body(c.prompt()); bytes.Contains(sent, text) || bytes.Contains(sent, file) || bytes.Count(sent, []byte("taken out of this conversation")) != 2 {
+				t.Errorf("after trim --hard the request is %.5000s", sent)
 			}
 			c.checkUndo()
 

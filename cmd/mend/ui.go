@@ -28,7 +28,7 @@ func (a *app) uiVerb() *cobra.Command {
 	return &cobra.Command{
 		Use:   "ui",
 		Short: "Browse, repair and undo on one screen",
-		Long: `Ui shows the sessions of all your stores, the worst first. Enter opens one: its next
+		Long: `The screen shows the sessions of all your stores, the worst first. Enter opens one: its next
 request as the provider will see it, with the broken blocks marked, and what a repair
 would change. r repairs, u undoes, l shows the journal, e explains, ? lists all keys.
 
@@ -323,11 +323,11 @@ func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err
 		if err != nil {
 			return err
 		}
-		r, err := c.ProposeRepair(ctx, h, b.request(f))
+		req := b.request(f)
+		r, err := c.ProposeRepair(ctx, h, req)
 		if err != nil {
 			return err
 		}
-		p := proposal{head: h, result: r}
 		if len(r.Plan.Ops) == 0 {
 			ch.Question = "There is nothing to repair."
 			if len(r.Remaining) > 0 {
@@ -335,14 +335,30 @@ func (b *uiBackend) Repair(ctx context.Context, s ui.Session) (ch ui.Change, err
 			}
 			return nil
 		}
-		ch.Question = fmt.Sprintf("Repair %s: %s?", quotedTitle(h.Title, h.ID), count(len(r.Plan.Ops), "record"))
-		if files := plannedUserFiles(p); len(files) > 0 {
-			ch.Question = fmt.Sprintf("Repair %s, and move %s of yours out of the agent's sight?", quotedTitle(h.Title, h.ID), count(len(files), "file"))
-		}
-		ch.Lines, err = b.printedPlan(p)
-		ch.Apply = b.applier(s.Store, r.Plan, "Repaired as %s. u undoes it.")
+		ch, err = b.repairChange(s.Store, proposal{head: h, result: r}, req)
 		return err
 	})
+	return ch, err
+}
+
+// repairChange returns the change that makes a planned repair.
+func (b *uiBackend) repairChange(root string, p proposal, req repair.Request) (ch ui.Change, err error) {
+	name, ops := quotedTitle(p.head.Title, p.head.ID), p.result.Plan.Ops
+	ch.Question = fmt.Sprintf("Repair %s: %s?", name, count(len(ops), "record"))
+	if files := plannedUserFiles(p); len(files) > 0 {
+		ch.Question = fmt.Sprintf("Repair %s, and move %s of yours out of the agent's sight?", name, count(len(files), "file"))
+	}
+	ch.Apply = b.applier(root, p.result.Plan, "Repaired as %s. u undoes it.")
+	ch.Next = func(ctx context.Context) (ui.Change, error) {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		next, err := proposeRest(ctx, b.clients[root], p, req)
+		if err != nil || len(next.result.Plan.Ops) == 0 {
+			return ui.Change{}, err
+		}
+		return b.repairChange(root, next, req)
+	}
+	ch.Lines, err = b.printedPlan(p)
 	return ch, err
 }
 

@@ -3,12 +3,18 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
 	"github.com/hinshun/vt10x"
 
+	"mend/internal/claude"
 	"mend/internal/damage"
+	"mend/internal/storetest"
 )
 
 // TestUI repairs, undoes and redoes on a real terminal of 80 columns and 24 rows.
@@ -21,15 +27,7 @@ func TestUI(t *testing.T) {
 			ts := newTestStore(t, i)
 			damage.Edit(ts, ts.path, ts.session, damage.ByName(ts, "blank answer"))
 			damaged := ts.snapshot()
-			s := newScreen(t)
-			code := make(chan int, 1)
-			go func() {
-				a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
-				root := a.root()
-				a.opt.Journal, a.opt.Cache = ts.journal, ts.journal+"/cache"
-				root.SetArgs([]string{"ui", "--store", ts.path})
-				code <- a.report(root.ExecuteContext(t.Context()))
-			}()
+			s, code := ts.startUI()
 			s.waitShown("1 broken")
 			s.press("\r")
 			s.waitShown("▲ R11")
@@ -64,6 +62,99 @@ func TestUI(t *testing.T) {
 			}
 			s.wait("\x1b[?1049l") // the terminal is as it was
 		})
+	}
+}
+
+// startUI starts mend ui, and returns its exit code when it has ended.
+func (ts *testStore) startUI() (*screen, chan int) {
+	s := newScreen(ts.T)
+	code := make(chan int, 1)
+	go func() {
+		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
+		root := a.root()
+		a.opt.Journal, a.opt.Cache = ts.journal, ts.journal+"/cache"
+		root.SetArgs([]string{"ui", "--store", ts.path})
+		code <- a.report(root.ExecuteContext(ts.Context()))
+	}()
+	return s, code
+}
+
+// TestUIRepairsRest repairs a message that is broken, and a file in the place of the folder of
+// its parts: after the first of the two repairs the screen asks for the second.
+func TestUIRepairsRest(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("files are moved on Linux alone")
+	}
+	ts := newTestStore(t, 0)
+	ts.damage(ts.kind("a file in place of a folder of parts"))
+	files, err := filepath.Glob(filepath.Join(ts.path, "part", "*"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range files {
+		if info, err := os.Stat(name); err != nil || info.IsDir() {
+			continue
+		}
+		messages, err := filepath.Glob(filepath.Join(ts.path, "message", "*", filepath.Base(name)+".json"))
+		if err != nil || len(messages) != 1 {
+			t.Fatalf("%s is in the place of the parts of the messages %v, %v", name, messages, err)
+		}
+		if err := os.Truncate(messages[0], 120); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, code := ts.startUI()
+	s.waitShown("1 broken")
+	s.press("r")
+	s.waitShown("move 1 file of yours")
+	s.press("y")
+	s.waitShown("2 records?")
+	s.press("y")
+	s.waitShown("0 broken")
+	s.press("q")
+	if got := <-code; got != exitDone {
+		t.Errorf("exit code %d, want %d", got, exitDone)
+	}
+}
+
+// The screen shows a session of Claude Code, repairs it and undoes that.
+func TestUIClaude(t *testing.T) {
+	storetest.NeedWrites(t)
+	root, journal := filepath.Join(t.TempDir(), ".claude"), t.TempDir()
+	file := filepath.Join(root, "projects", "-home-user-project", claude.Session+".jsonl")
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	broken := claude.ByName("parent unknown").Broken()
+	if err := os.WriteFile(file, broken, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := newScreen(t)
+	code := make(chan int, 1)
+	go func() {
+		a := &app{terminal: terminal{in: s.tty, out: s.tty, err: s.tty, canAsk: true, width: 80}}
+		cmd := a.root()
+		a.opt.Journal, a.opt.Cache = journal, filepath.Join(journal, "cache")
+		cmd.SetArgs([]string{"ui", "--store", root})
+		code <- a.report(cmd.ExecuteContext(t.Context()))
+	}()
+	s.waitShown("1 broken")
+	s.press("\r")
+	s.waitShown("chain_broken")
+	s.press("r")
+	s.waitShown("Make this change? y/n")
+	s.press("y")
+	s.waitShown("Repaired as qevajo")
+	s.press("u")
+	s.waitShown("Undo repair qevajo")
+	s.press("y")
+	s.waitShown("Restored as goqare")
+	if now, err := os.ReadFile(file); err != nil || !bytes.Equal(now, broken) {
+		t.Errorf("undone: %d bytes, %v, want the %d before", len(now), err, len(broken))
+	}
+	s.press("q")
+	if got := <-code; got != exitDone {
+		t.Errorf("exit code %d, want %d", got, exitDone)
 	}
 }
 

@@ -61,7 +61,7 @@ record: before, what the repair wrote, and now.`,
 	}
 	f.add(cmd, "overwrite newer changes; the current bytes are saved to the journal first")
 	f.addPatch(cmd)
-	cmd.Flags().StringVar(&r.Session, "session", "", "undo every repair of this session in one step")
+	cmd.Flags().StringVar(&r.Session, "session", "", "undo every repair of this `SESSION` in one step")
 	cmd.Flags().StringSliceVar(&r.Only, "only", nil, "undo only these of the repair's records")
 	return cmd
 }
@@ -100,7 +100,7 @@ func (a *app) openForSession(cmd *cobra.Command, r *mend.UndoRequest, f writeFla
 		return nil, err
 	}
 	if len(es) == 0 {
-		return a.open(cmd, !f.dryRun)
+		return nil, fmt.Errorf("undoing the repairs of session %s: %w: it has none", id, mend.ErrNothingToDo)
 	}
 	return a.openStoreOf(cmd, es[0], !f.dryRun)
 }

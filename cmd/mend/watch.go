@@ -4,88 +4,126 @@ import (
 	"context"
 	"errors"
 	"log/slog"
-	"os"
+	"path/filepath"
 	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"mend"
+	"mend/agent"
+	"mend/agent/opencode"
 	"mend/config"
 	"mend/internal/termjson"
+	"mend/journal"
 	"mend/live"
 )
 
 var _ live.Repairer = (*mend.Client)(nil)
 
 func (a *app) watchVerb() *cobra.Command {
-	var server string
-	var set []string
+	var f watchFlags
 	cmd := &cobra.Command{
 		Use:   "watch",
-		Short: "Follow a running OpenCode server, and repair sessions as they break",
-		Long: `Watch follows the events of a running OpenCode server. When the provider refuses a
+		Short: "Follow running OpenCode servers, and repair sessions as they break",
+		Long: `Watch follows the events of running OpenCode servers. When the provider refuses a
 session, watch repairs the stored session with a journal entry, and shows a
 notification; your next prompt works. It sends prompts for you only if "autoResume"
 is on (see "mend config").
 
-Without --server it follows only a server that runs as the same user. It acts on a
-session only if the server and the store have the same newest messages of it; errors
-of another store are only reported. It uses no proxy and follows no redirect.
+Without --server it follows all servers on this machine that run as the same user, and
+waits for those that start later. With --server it follows only those, and waits for
+them too. It acts on a session only if the server and the store have the same newest
+messages of it; errors of another store are only reported. Without --store it uses the
+store that the server reads, also after an upgrade of OpenCode. It uses no proxy and
+follows no redirect.
 
-The password comes from $OPENCODE_SERVER_PASSWORD. Press Ctrl-C to end it.`,
-		Example: `  mend watch                       follow the server that runs here
+The password comes from $OPENCODE_SERVER_PASSWORD. Press Ctrl-C to end it.
+"mend watch install" runs it whenever you are logged in.`,
+		Example: `  mend watch                       follow the servers that run here
   mend watch --server http://127.0.0.1:4096 --set autoResume=true`,
 		Args: noArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			c, err := loadSettings(set)
+			c, err := loadSettings(f.set)
 			if err != nil {
 				return err
 			}
 			if !c.Enabled {
 				return errDisabled
 			}
-			return a.watch(cmd, server, c)
+			return a.watch(cmd, f, c)
 		},
 	}
-	cmd.Flags().StringVar(&server, "server", "", "the `URL` of the server (default: auto-detect)")
-	setFlag(cmd, &set)
+	f.add(cmd)
+	cmd.Flags().BoolVar(&f.noWait, "no-wait", false, "exit if no server runs now")
+	cmd.AddCommand(a.watchInstallVerb(), a.watchUninstallVerb())
 	return cmd
+}
+
+// watchFlags are the flags of watch.
+type watchFlags struct {
+	servers, set []string
+	noWait       bool
+}
+
+// add adds the flags that an installed watch has too.
+func (f *watchFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringArrayVar(&f.servers, "server", nil, "the `URL` of a server; can be given several times (default: auto-detect)")
+	setFlag(cmd, &f.set)
 }
 
 func milliseconds(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 
-func (a *app) watch(cmd *cobra.Command, address string, c config.Config) error {
-	ctx := cmd.Context()
-	log := a.logger(c.Debug)
-	named := address != ""
-	address, err := a.serverAddress(ctx, address)
-	if err != nil {
-		return err
-	}
-	server, err := live.NewServer(address, os.Getenv("OPENCODE_SERVER_USERNAME"), os.Getenv("OPENCODE_SERVER_PASSWORD"), log)
-	if err != nil {
-		return usagef("--server: %w", err)
-	}
-	defer server.Close()
-	if !named {
-		server.Guard(ownSocket)
-	}
-	client, err := a.open(cmd, true)
-	if err != nil {
-		return err
-	}
+func (a *app) watch(cmd *cobra.Command, f watchFlags, c config.Config) error {
 	journal, err := a.opt.JournalDir()
 	if err != nil {
 		return err
 	}
-	log.Info("watching", "server", server.String(), "store", client.Store().Root)
-	counts := newRecoveryCounter(journal)
-	o := liveOptions(c)
-	o.CheckStore = true // a server at this address may read another store
-	h := newRecoverer(server, client, c, o, log, counts)
-	err = a.follow(ctx, server, h)
-	a.setAnswer("recoveries", counts.sinceStart())
+	if err := a.checkWatch(); err != nil {
+		return err
+	}
+	log, err := a.watchLog(journal, c.Debug)
+	if err != nil {
+		return err
+	}
+	log.Info(logWatching)
+	w := &watcher{app: a, cmd: cmd, config: c, log: log, counts: newRecoveryCounter(journal)}
+	w.opt.Agents = []agent.Agent{opencode.Agent{}}
+	ctx, cancel := context.WithCancel(cmd.Context())
+	var cleaning sync.WaitGroup
+	cleaning.Go(func() { a.gcDaily(ctx, c.RetentionDays, w.log) })
+	if len(f.servers) > 0 {
+		err = w.followNamed(ctx, f.servers)
+	} else {
+		err = w.followFound(ctx, !f.noWait)
+	}
+	cancel()
+	cleaning.Wait()
+	log.Info(logEnded)
+	a.setAnswer("recoveries", w.counts.sinceStart())
+	return err
+}
+
+// watchLog returns the log of watch: that of the terminal, and that of all live repairs, which
+// status reads.
+func (a *app) watchLog(journal string, debug bool) (*slog.Logger, error) {
+	shared, err := openHookLog(journal, debug)
+	if err != nil {
+		return nil, err
+	}
+	return slog.New(slog.NewMultiHandler(a.logger(debug).Handler(), shared.Handler())), nil
+}
+
+// checkWatch returns an error if no recovery could succeed: the journal, or the store that
+// the user names, cannot be used. Without a name the store may come with the server.
+func (a *app) checkWatch() error {
+	if _, err := a.opt.Log(journal.Query{Limit: 1}); err != nil {
+		return err
+	}
+	if a.opt.Store == "" {
+		return nil
+	}
+	_, err := mend.Open(a.opt)
 	return err
 }
 
@@ -114,52 +152,11 @@ type recoverer struct {
 }
 
 func newRecoverer(agent live.Agent, client *mend.Client, c config.Config, o live.Options, log *slog.Logger, counts *recoveryCounter) *recoverer {
-	o.Log, o.Count = log, counts.add(log)
+	for _, note := range c.Notes() {
+		log.Info("settings", "note", note)
+	}
+	o.Log, o.Count, o.Claim = log, counts.add(log), claimMessages(filepath.Dir(counts.path), client.Store(), log)
 	return &recoverer{hook: live.New(agent, client, o), config: c, log: log}
-}
-
-// follow passes the events of the server to the hook until the context ends. After each
-// connection it also recovers sessions that broke before.
-func (a *app) follow(ctx context.Context, server *live.Server, h *recoverer) error {
-	w := live.NewWatch(h.hook)
-	var group sync.WaitGroup
-	defer group.Wait()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	group.Go(func() { w.Run(ctx) })
-	group.Go(func() { a.gcDaily(ctx, h.config.RetentionDays, h.log) })
-	connected := make(chan struct{}, 1)
-	group.Go(func() {
-		for {
-			select {
-			case <-connected:
-				h.onConnect(ctx, server)
-			case <-ctx.Done():
-				return
-			}
-		}
-	})
-	return server.Follow(ctx, func() {
-		select {
-		case connected <- struct{}{}:
-		default: // a recovery is already due
-		}
-	}, w.Accept)
-}
-
-// onConnect runs after each connection to the event stream.
-func (h *recoverer) onConnect(ctx context.Context, server *live.Server) {
-	listening := time.Now()
-	version, err := server.Version(ctx)
-	if err != nil {
-		h.log.Warn("asking for the agent's version", "error", err)
-	}
-	h.hook.SetVersion(version)
-	h.log.Info("connected", "version", version)
-	if err := h.hook.CheckStore(ctx); err != nil && ctx.Err() == nil {
-		h.log.Warn("errors are only reported until a session of the server is found in the store: check --store", "error", err)
-	}
-	h.recoverMissed(ctx, listening, "")
 }
 
 // recoverMissed recovers sessions that broke before listening, in one directory or, for
@@ -194,25 +191,6 @@ func (a *app) gcDaily(ctx context.Context, days int, log *slog.Logger) {
 			return
 		}
 	}
-}
-
-// serverAddress returns the given address or, if it is "", that of the only server on
-// this machine.
-func (a *app) serverAddress(ctx context.Context, given string) (string, error) {
-	if given != "" {
-		return given, nil
-	}
-	found, other := findServers(ctx)
-	switch len(found) {
-	case 0:
-		if other != nil {
-			return "", usagef("%w: to follow it anyway, name it with --server", other)
-		}
-		return "", errNoServer
-	case 1:
-		return found[0], nil
-	}
-	return "", usagef("several OpenCode servers are running: %v; name one with --server", found)
 }
 
 var (

@@ -6,7 +6,7 @@ import (
 	"mend/internal/ownfile"
 )
 
-// WriteFile replaces the content of a file. Its readers see the old or the new content. It is
+// WriteFile replaces a file by one with that content and mode; the umask applies. Its readers see the old or the new content. It is
 // for small files that can be made again, such as a cache or the plugin: the content is
 // synced, the new name is not. The error is an [*ownfile.UnsafeError] if path names a link, or
 // anything else but a regular file.

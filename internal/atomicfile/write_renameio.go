@@ -13,10 +13,18 @@ import (
 )
 
 // write stages the content in the file's own folder. By itself renameio would choose another
-// folder, after writing to it.
+// folder, after writing to it, and its WriteFile would keep the mode of the file before.
 func write(path string, data []byte, mode fs.FileMode) error {
 	removeStaged(path)
-	return renameio.WriteFile(path, data, mode, renameio.WithTempDir(filepath.Dir(path)))
+	f, err := renameio.NewPendingFile(path, renameio.WithTempDir(filepath.Dir(path)), renameio.WithPermissions(mode))
+	if err != nil {
+		return err
+	}
+	defer func() { _ = f.Cleanup() }()
+	if _, err := f.Write(data); err != nil {
+		return err
+	}
+	return f.CloseAtomicallyReplace()
 }
 
 // removeStaged removes what killed writers of the file at path have staged. A staged file that

@@ -33,6 +33,12 @@ func TestWriteFile(t *testing.T) {
 			wantFile(t, at(name), "new")
 		}
 	}
+	if err := errors.Join(os.Chmod(at("old"), 0o666), WriteFile(at("old"), []byte("new"), 0o600)); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(at("old")); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("WriteFile with mode 0600 over a file with mode 0666 makes one with %v, %v", info.Mode(), err)
+	}
 	wantFile(t, at("target"), "target")
 	if to, err := os.Readlink(at("link")); err != nil || to != "target" {
 		t.Errorf("the link leads to %q (%v)", to, err)

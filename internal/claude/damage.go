@@ -22,15 +22,24 @@ var Baseline []byte
 const Blocks = 47
 
 // A Transcript is a transcript that a test damages, line by line.
-type Transcript struct{ Lines [][]byte }
+type Transcript struct {
+	Lines [][]byte
+	Whole func(data []byte) []byte // changes the file that the lines make; may be nil
+}
 
 // New returns the lines of Baseline.
 func New() *Transcript {
-	return &Transcript{bytes.Split(bytes.TrimSuffix(bytes.Clone(Baseline), []byte("\n")), []byte("\n"))}
+	return &Transcript{Lines: bytes.Split(bytes.TrimSuffix(bytes.Clone(Baseline), []byte("\n")), []byte("\n"))}
 }
 
 // Bytes returns the transcript.
-func (t *Transcript) Bytes() []byte { return append(bytes.Join(t.Lines, []byte("\n")), '\n') }
+func (t *Transcript) Bytes() []byte {
+	data := append(bytes.Join(t.Lines, []byte("\n")), '\n')
+	if t.Whole != nil {
+		data = t.Whole(data)
+	}
+	return data
+}
 
 // at returns the line of the record whose uuid begins so. It panics if there is none.
 func (t *Transcript) at(uuid string) int {
@@ -89,39 +98,53 @@ func (t *Transcript) without(text string) {
 
 // The records of Baseline that damages are about.
 const (
-	prompt1   = "f0fdb6"
-	prompt3   = "b1f9b1"
-	think3    = "0940b2"
-	answer3   = "398f14"
-	prompt4   = "698f44" // ten minutes after answer3
-	think4    = "f7dd35" // a second after prompt4
-	text4     = "4dee11"
-	call4     = "f40313"
-	result4   = "4631f8"
-	think4b   = "586574"
-	call4b    = "2b6b9b"
-	result4b  = "cc5b43"
-	answer4   = "ac66f6"
-	answer5   = "0415a6"
-	prompt6   = "4f79f8"
-	prompt7   = "594c83"
-	result7   = "935640"
-	answer7   = "1e2cd0"
-	unknownID = "00000000-0000-4000-8000-000000000000"
+	prompt1  = "f0fdb6"
+	prompt3  = "b1f9b1"
+	think3   = "0940b2"
+	answer3  = "398f14"
+	prompt4  = "698f44" // ten minutes after answer3
+	think4   = "f7dd35" // a second after prompt4
+	text4    = "4dee11"
+	call4    = "f40313"
+	result4  = "4631f8"
+	think4b  = "586574"
+	call4b   = "2b6b9b"
+	result4b = "cc5b43"
+	answer4  = "ac66f6"
+	answer5  = "0415a6"
+	prompt6  = "4f79f8"
+	prompt7  = "594c83"
+	result7  = "935640"
+	answer7  = "1e2cd0"
+	callA    = "a8387e" // the first of two parallel calls
+	// of the other shapes
+	note27     = "ffe794"
+	note33     = "61e3b8" // behind the last answer
+	boundary   = "3bf07f"
+	summary    = "26d9dc"
+	preserved1 = "3cbbe2"
+	preserved2 = "34cb84"
+	caveat     = "27623a"
+	command    = "fe951c"
+	output     = "d9620d"
+	unknownID  = "00000000-0000-4000-8000-000000000000"
 )
 
 // A Damage is a way in which a transcript breaks.
 type Damage struct {
 	Name  string
+	Shape string // of the healthy transcript; "" for Baseline
 	Apply func(t *Transcript)
-	// Rule is the code of the finding that it causes; "" if Claude Code lives with it.
-	Rule string
-	// After is how many stored blocks reach the request after the repair, those of thinking
-	// included.
-	After int
-	// Refused says that 2.1.330 gets no answer; else it goes on with Before blocks.
-	Refused bool
-	Before  int
+}
+
+// Broken returns the transcript with the damage.
+func (d Damage) Broken() []byte {
+	t := New()
+	if d.Shape != "" {
+		t = Shape(d.Shape)
+	}
+	d.Apply(t)
+	return t.Bytes()
 }
 
 // ByName returns the damage with that name. It panics if there is none.
@@ -182,58 +205,86 @@ const tooLarge = 5<<20 + 4
 
 // Damages are all of them.
 var Damages = []Damage{
-	{Name: "none", Apply: func(*Transcript) {}, Before: 47, After: 47},
+	{Name: "none", Apply: func(*Transcript) {}},
 
 	// Missing history.
-	{Name: "parent unknown", Apply: parent(prompt4, unknownID), Rule: "chain_broken", Before: 28, After: 47},
-	{Name: "parent null", Apply: parent(prompt4, nil), Rule: "chain_broken", Before: 28, After: 47},
+	{Name: "parent unknown", Apply: parent(prompt4, unknownID)},
+	{Name: "parent null", Apply: parent(prompt4, nil)},
 	{Name: "parent missing", Apply: func(t *Transcript) {
 		t.edit(prompt4, func(r map[string]any) { delete(r, "parentUuid") })
-	}, Rule: "chain_broken", Before: 28, After: 47},
-	{Name: "parent a number", Apply: parent(prompt4, 7), Rule: "chain_broken", Before: 28, After: 47},
-	{Name: "parent an object", Apply: parent(prompt4, map[string]any{"a": 1}), Rule: "chain_broken", Before: 28, After: 47},
-	{Name: "parent itself", Apply: func(t *Transcript) { parent(prompt4, t.uuid(prompt4))(t) }, Rule: "chain_broken", Before: 28, After: 47},
-	{Name: "parent behind it", Apply: func(t *Transcript) { parent(prompt4, t.uuid(answer4))(t) }, Rule: "chain_broken", Before: 28, After: 47},
-	{Name: "parent unknown twice", Apply: all(parent(prompt4, unknownID), parent(prompt6, unknownID)), Rule: "chain_broken", Before: 10, After: 47},
-	{Name: "parent unknown within 5 s", Apply: parent(think4, unknownID), Before: 47, After: 47},
+	}},
+	{Name: "parent a number", Apply: parent(prompt4, 7)},
+	{Name: "parent an object", Apply: parent(prompt4, map[string]any{"a": 1})},
+	{Name: "parent itself", Apply: func(t *Transcript) { parent(prompt4, t.uuid(prompt4))(t) }},
+	{Name: "parent behind it", Apply: func(t *Transcript) { parent(prompt4, t.uuid(answer4))(t) }},
+	{Name: "parent unknown twice", Apply: all(parent(prompt4, unknownID), parent(prompt6, unknownID))},
+	{Name: "parent unknown within 5 s", Apply: parent(think4, unknownID)},
 	{Name: "parent a snapshot", Apply: func(t *Transcript) {
 		t.appendLine([]byte(`{"type":"file-history-snapshot","messageId":"` + unknownID + `","snapshot":{},"isSnapshotUpdate":false}`))
 		parent(prompt6, unknownID)(t)
-	}, Rule: "chain_broken", Before: 10, After: 47},
+	}},
 	{Name: "parent of an unknown type", Apply: func(t *Transcript) {
 		t.edit(answer3, func(r map[string]any) { r["type"] = "novelty" })
-	}, Rule: "chain_broken", Before: 28, After: 45},
-	{Name: "line torn", Apply: torn(answer3), Rule: "chain_broken", Before: 28, After: 45},
-	{Name: "line lost", Apply: lost(answer3), Rule: "chain_broken", Before: 28, After: 45},
-	{Name: "line of a prompt torn", Apply: torn(prompt4), Rule: "chain_broken", Refused: true, Before: 27, After: 46},
-	{Name: "line of a prompt lost", Apply: lost(prompt4), Rule: "chain_broken", Refused: true, Before: 27, After: 46},
+	}},
+	{Name: "line torn", Apply: torn(answer3)},
+	{Name: "line lost", Apply: lost(answer3)},
+	{Name: "line of a prompt torn", Apply: torn(prompt4)},
+	{Name: "line of a prompt lost", Apply: lost(prompt4)},
 	{Name: "line led by NUL bytes", Apply: func(t *Transcript) {
 		i := t.at(answer3)
 		t.Lines[i] = append([]byte("\x00\x00\x00"), t.Lines[i]...)
-	}, Rule: "line_unread", Before: 28, After: 47},
+	}},
 	{Name: "line led by a byte order mark", Apply: func(t *Transcript) {
 		i := t.at(answer3)
 		t.Lines[i] = append([]byte("\ufeff"), t.Lines[i]...)
-	}, Rule: "line_unread", Before: 28, After: 47},
+	}},
 	{Name: "line behind a torn one", Apply: func(t *Transcript) {
 		i := t.at(answer3)
 		t.Lines[i] = append(bytes.Clone(t.Lines[i][:50]), t.Lines[i]...)
-	}, Rule: "line_unread", Before: 28, After: 47},
+	}},
 	{Name: "disk full for one prompt", Apply: func(t *Transcript) {
 		from, to := t.at(prompt6), t.at(prompt7)
 		t.Lines = append(append(t.Lines[:from:from], []byte(`{"parentUuid":"0415a65f-33d1`)), t.Lines[to:]...)
-	}, Rule: "chain_broken", Before: 7, After: 44},
+	}},
 	{Name: "all marked as a subagent's", Apply: func(t *Transcript) {
 		for i, l := range t.Lines {
 			t.Lines[i] = bytes.Replace(l, []byte(`"isSidechain":false`), []byte(`"isSidechain":true`), 1)
 		}
-	}, Rule: "marked_sidechain", Refused: true, After: 47},
-	{Name: "last marked as a subagent's", Apply: sidechain(answer7), Rule: "marked_sidechain", Refused: true, After: 47},
-	{Name: "one marked as a subagent's", Apply: sidechain(think3), Before: 47, After: 47},
+	}},
+	{Name: "last marked as a subagent's", Apply: sidechain(answer7)},
+	{Name: "one marked as a subagent's", Apply: sidechain(think3)},
 	{Name: "one uuid twice", Apply: func(t *Transcript) {
 		t.edit(think3, func(r map[string]any) { r["uuid"] = t.uuid(text4) })
-	}, Rule: "uuid_repeated", Before: 46, After: 47},
-	{Name: "two processes", Apply: func(t *Transcript) { parent(prompt7, t.uuid(answer5))(t) }, Rule: "branch_left_out", Before: 44, After: 47},
+	}},
+	{Name: "a note hangs on an early record", Shape: "interrupted", Apply: func(t *Transcript) { parent(note33, t.uuid(note27))(t) }},
+	{Name: "the leaf is noted before a break", Apply: func(t *Transcript) {
+		t.Lines = t.Lines[:t.at(answer7)+1]
+		parent(prompt7, unknownID)(t)
+	}},
+	{Name: "a record of nearly the same time is taken", Shape: "fork", Apply: all(lost(preserved1), lost(preserved2), lost(caveat), lost(command), lost(output))},
+	{Name: "a record comes back behind its child", Apply: all(func(t *Transcript) {
+		i := t.at(callA)
+		t.appendLine(t.Lines[i])
+		t.Lines[i] = []byte{}
+	})},
+	{Name: "UTF-16", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return toUTF16(data, true, false) } }},
+	{Name: "UTF-16 without a mark", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return toUTF16(data, false, true) } }},
+	{Name: "NUL bytes at the end", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return append(data, make([]byte, 5000)...) } }},
+
+	// Compactions.
+	{Name: "summary lost", Shape: "compaction", Apply: lost(summary)},
+	{Name: "summary empty", Shape: "compaction", Apply: content(summary, "")},
+	{Name: "boundary torn", Shape: "compaction", Apply: torn(boundary)},
+	{Name: "boundary lost", Shape: "compaction", Apply: lost(boundary)},
+	{Name: "compaction without metadata", Shape: "compaction", Apply: func(t *Transcript) {
+		t.edit(boundary, func(r map[string]any) { delete(r, "compactMetadata") })
+	}},
+	{Name: "preserved message lost", Shape: "compaction", Apply: lost(preserved1)},
+	{Name: "preserved messages named by their ends", Shape: "compaction", Apply: func(t *Transcript) {
+		t.edit(boundary, func(r map[string]any) { delete(r["compactMetadata"].(map[string]any), "preservedMessages") })
+	}},
+
+	{Name: "two processes", Apply: func(t *Transcript) { parent(prompt7, t.uuid(answer5))(t) }},
 
 	{Name: "two processes, one behind a prompt without an answer", Apply: func(t *Transcript) {
 		p7 := t.uuid(prompt7)
@@ -245,7 +296,7 @@ var Damages = []Damage{
 			p7, note, common, note, prompt, common, prompt, answer, common)
 		i := t.at(prompt7) + 1
 		t.Lines = append(t.Lines[:i:i], append(bytes.Split([]byte(other), []byte("\n")), t.Lines[i:]...)...)
-	}, Rule: "branch_left_out", Before: 47, After: 49},
+	}},
 
 	// Permanent refusals.
 	{Name: "text before the result", Apply: func(t *Transcript) {
@@ -253,62 +304,79 @@ var Damages = []Damage{
 			m := r["message"].(map[string]any)
 			m["content"] = append([]any{map[string]any{"type": "text", "text": "before"}}, m["content"].([]any)...)
 		})
-	}, Rule: "R1", Refused: true, After: 48},
-	{Name: "call id with a colon", Apply: all(block(call4, func(b map[string]any) { b["id"] = "a:b" }), block(result4, func(b map[string]any) { b["tool_use_id"] = "a:b" })), Rule: "R13", Refused: true, After: 47},
-	{Name: "call id empty", Apply: all(block(call4, func(b map[string]any) { b["id"] = "" }), block(result4, func(b map[string]any) { b["tool_use_id"] = "" })), Rule: "R13", Refused: true, After: 47},
-	{Name: "input a string", Apply: block(call4, func(b map[string]any) { b["input"] = "x" }), Rule: "R14", Refused: true, After: 47},
-	{Name: "input a list", Apply: block(call4, func(b map[string]any) { b["input"] = []any{1} }), Rule: "R14", Refused: true, After: 47},
-	{Name: "input null", Apply: block(call4, func(b map[string]any) { b["input"] = nil }), Rule: "R14", Refused: true, After: 47},
-	{Name: "name with a space", Apply: block(call4, func(b map[string]any) { b["name"] = "a b" }), Rule: "R24", Refused: true, After: 47},
-	{Name: "name missing", Apply: block(call4, func(b map[string]any) { delete(b, "name") }), Rule: "R24", Refused: true, After: 47},
-	{Name: "empty prompt", Apply: content(prompt3, ""), Rule: "R5", Refused: true, After: 47},
-	{Name: "blank prompt", Apply: content(prompt3, " \n"), Rule: "R5", Refused: true, After: 47},
-	{Name: "empty text in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": ""}} }), Rule: "R5", Refused: true, After: 47},
+	}},
+	{Name: "call id with a colon", Apply: all(block(call4, func(b map[string]any) { b["id"] = "a:b" }), block(result4, func(b map[string]any) { b["tool_use_id"] = "a:b" }))},
+	{Name: "call id empty", Apply: all(block(call4, func(b map[string]any) { b["id"] = "" }), block(result4, func(b map[string]any) { b["tool_use_id"] = "" }))},
+	{Name: "input a string", Apply: block(call4, func(b map[string]any) { b["input"] = "x" })},
+	{Name: "input a list", Apply: block(call4, func(b map[string]any) { b["input"] = []any{1} })},
+	{Name: "input null", Apply: block(call4, func(b map[string]any) { b["input"] = nil })},
+	{Name: "name with a space", Apply: block(call4, func(b map[string]any) { b["name"] = "a b" })},
+	{Name: "name missing", Apply: block(call4, func(b map[string]any) { delete(b, "name") })},
+	{Name: "empty prompt", Apply: content(prompt3, "")},
+	{Name: "blank prompt", Apply: content(prompt3, " \n")},
+	{Name: "empty text in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": ""}} })},
 	{Name: "thinking behind the text", Apply: func(t *Transcript) {
 		var a, b any
 		t.edit(think3, func(r map[string]any) { a = r["message"].(map[string]any)["content"] })
 		t.edit(answer3, func(r map[string]any) { b = r["message"].(map[string]any)["content"] })
 		content(think3, b)(t)
 		content(answer3, a)(t)
-	}, Rule: "R10", Refused: true, After: 47},
-	{Name: "unknown block", Apply: content(answer3, []any{map[string]any{"type": "novelty", "x": 1}}), Rule: "R23", Refused: true, After: 47},
-	{Name: "foreign field", Apply: block(answer3, func(b map[string]any) { b["foo"] = 1 }), Rule: "R25", Refused: true, After: 47},
-	{Name: "image data a number", Apply: content(prompt3, []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": 7}}, map[string]any{"type": "text", "text": "see"}}), Rule: "R18", Refused: true, After: 48},
-	{Name: "large image in an early prompt", Apply: content(prompt3, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}}), Rule: "R15", Refused: true, After: 48},
-	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{image(tooLarge)} }), Rule: "R15", Refused: true, After: 47},
+	}},
+	{Name: "unknown block", Apply: content(answer3, []any{map[string]any{"type": "novelty", "x": 1}})},
+	{Name: "foreign field", Apply: block(answer3, func(b map[string]any) { b["foo"] = 1 })},
+	{Name: "thinking a number", Apply: block(think3, func(b map[string]any) { b["thinking"] = 7 })},
+	{Name: "signature a number", Apply: block(think3, func(b map[string]any) { b["signature"] = 7 })},
+	{Name: "citations a text", Apply: block(answer3, func(b map[string]any) { b["citations"] = "x" })},
+	{Name: "is_error a text", Apply: block(result4, func(b map[string]any) { b["is_error"] = "x" })},
+	{Name: "a text in the list of a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{"x"} })},
+	{Name: "a number in the list of a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{7} })},
+	{Name: "unknown block in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "novelty"}} })},
+	{Name: "text of a result a number", Apply: block(result4, func(b map[string]any) { b["content"] = []any{map[string]any{"type": "text", "text": 7}} })},
+	{Name: "image without a source", Apply: content(prompt3, []any{map[string]any{"type": "image"}, map[string]any{"type": "text", "text": "see"}})},
+	{Name: "call in a record of the user", Apply: func(t *Transcript) { t.edit(call4, func(r map[string]any) { r["type"] = "user" }) }},
+	{Name: "image data a number", Apply: content(prompt3, []any{map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": 7}}, map[string]any{"type": "text", "text": "see"}})},
+	{Name: "large image in an early prompt", Apply: content(prompt3, []any{image(tooLarge), map[string]any{"type": "text", "text": "see"}})},
+	{Name: "large image in a result", Apply: block(result4, func(b map[string]any) { b["content"] = []any{image(tooLarge)} })},
 
 	// What Claude Code lives with.
-	{Name: "result line lost", Apply: lost(result4), Before: 45, After: 45},
+	{Name: "result line lost", Apply: lost(result4)},
 	{Name: "call without result", Apply: func(t *Transcript) {
 		parent(think4b, t.uuid(call4))(t)
 		t.remove(result4)
-	}, Before: 45, After: 45},
-	{Name: "killed in a call", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(result7)] }, Before: 45, After: 45},
+	}},
+	{Name: "killed in a call", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(result7)] }},
 	{Name: "call id twice", Apply: func(t *Transcript) {
 		block(call4b, func(b map[string]any) { b["id"] = "toolu_0006A" })(t)
 		block(result4b, func(b map[string]any) { b["tool_use_id"] = "toolu_0006A" })(t)
-	}, Before: 45, After: 45},
-	{Name: "empty answer", Apply: block(answer3, func(b map[string]any) { b["text"] = "" }), Before: 45, After: 45},
-	{Name: "null text", Apply: block(answer3, func(b map[string]any) { b["text"] = nil }), Before: 45, After: 45},
-	{Name: "unsigned thinking", Apply: content(think3, []any{map[string]any{"type": "thinking", "thinking": "x"}}), Before: 47, After: 47},
-	{Name: "message missing", Apply: func(t *Transcript) { t.edit(answer3, func(r map[string]any) { delete(r, "message") }) }, Before: 45, After: 45},
-	{Name: "content null", Apply: content(answer3, nil), Before: 45, After: 45},
-	{Name: "content a number", Apply: content(prompt3, 7), Before: 46, After: 46},
+	}},
+	{Name: "empty answer", Apply: block(answer3, func(b map[string]any) { b["text"] = "" })},
+	{Name: "null text", Apply: block(answer3, func(b map[string]any) { b["text"] = nil })},
+	{Name: "unsigned thinking", Apply: content(think3, []any{map[string]any{"type": "thinking", "thinking": "x"}})},
+	{Name: "block null", Apply: content(answer3, []any{nil})},
+	{Name: "block a text", Apply: content(prompt3, []any{"x"})},
+	{Name: "block without a type", Apply: block(answer3, func(b map[string]any) { delete(b, "type") })},
+	{Name: "result in an answer", Apply: func(t *Transcript) {
+		content(answer3, []any{map[string]any{"type": "tool_result", "tool_use_id": "toolu_0006A", "content": "x"}})(t)
+	}},
+	{Name: "result a number", Apply: block(result4, func(b map[string]any) { b["content"] = 7 })},
+	{Name: "message missing", Apply: func(t *Transcript) { t.edit(answer3, func(r map[string]any) { delete(r, "message") }) }},
+	{Name: "content null", Apply: content(answer3, nil)},
+	{Name: "content a number", Apply: content(prompt3, 7)},
 	{Name: "progress records", Apply: func(t *Transcript) {
 		i := t.at(prompt4)
 		line := fmt.Appendf(nil, `{"parentUuid":%q,"isSidechain":false,"type":"progress","uuid":%q,"timestamp":"2026-11-22T14:50:00.000Z","data":{}}`, t.uuid(answer3), unknownID)
 		parent(prompt4, unknownID)(t)
 		t.Lines = append(t.Lines[:i:i], append([][]byte{line}, t.Lines[i:]...)...)
-	}, Before: 47, After: 47},
+	}},
 	{Name: "garbage lines", Apply: func(t *Transcript) {
 		t.Lines = append(t.Lines[:20:20], append([][]byte{[]byte("<<<<<<< HEAD"), nil, []byte("[1,2]"), []byte("7")}, t.Lines[20:]...)...)
-	}, Before: 47, After: 47},
-	{Name: "last line torn", Apply: func(t *Transcript) { n := len(t.Lines) - 1; t.Lines[n] = t.Lines[n][:50] }, Before: 47, After: 47},
+	}},
+	{Name: "last line torn", Apply: func(t *Transcript) { n := len(t.Lines) - 1; t.Lines[n] = t.Lines[n][:50] }},
 	{Name: "CRLF", Apply: func(t *Transcript) {
 		for i := range t.Lines {
 			t.Lines[i] = append(t.Lines[i], '\r')
 		}
-	}, Before: 47, After: 47},
+	}},
 	{Name: "record over several lines", Apply: func(t *Transcript) {
 		i := t.at(answer3)
 		var b bytes.Buffer
@@ -316,21 +384,36 @@ var Damages = []Damage{
 			panic(err)
 		}
 		t.Lines[i] = b.Bytes()
-	}, Before: 47, After: 47},
+	}},
 	{Name: "two records on one line", Apply: func(t *Transcript) {
 		i := t.at(answer3)
 		t.Lines = append(append(t.Lines[:i:i], append(t.Lines[i], t.Lines[i+1]...)), t.Lines[i+2:]...)
-	}, Before: 47, After: 47},
-	{Name: "no last-prompt records", Apply: func(t *Transcript) { t.without(`"type":"last-prompt"`) }, Before: 47, After: 47},
-	{Name: "first prompt torn", Apply: torn(prompt1), Before: 46, After: 46},
+	}},
+	{Name: "no last-prompt records", Apply: func(t *Transcript) { t.without(`"type":"last-prompt"`) }},
+	{Name: "first prompt torn", Apply: torn(prompt1)},
 	{Name: "stray prompt at the end", Apply: func(t *Transcript) {
 		t.appendLine(t.changed(prompt3, func(r map[string]any) {
 			r["uuid"], r["timestamp"] = unknownID, "2026-11-22T16:00:00.000Z"
 		}))
-	}, Before: 47, After: 47},
+	}},
 	{Name: "a record again", Apply: func(t *Transcript) {
 		t.appendLine(t.changed(answer3, func(r map[string]any) {
 			r["message"].(map[string]any)["content"] = []any{map[string]any{"type": "text", "text": "again"}}
 		}))
-	}, Before: 47, After: 47},
+	}},
+}
+
+// Subagent is the id of the subagent whose transcript is the shape "subagent", and SubagentMeta
+// is what is stored beside that.
+const (
+	Subagent     = "ac60ca9b68efe8e8f"
+	SubagentMeta = `{"agentType":"general-purpose","isBuiltIn":true,"launchedWithDefaults":true,"description":"sub","toolUseId":"toolu_0010A","spawnDepth":1,"requestShape":"background","requestNonInteractive":true,"model":"claude-opus-5-5","pickedEffortModel":"claude-opus-5-5","finished":true}`
+)
+
+// BrokenSubagent returns the transcript of the subagent with a second prompt whose parent is not
+// in it.
+func BrokenSubagent() []byte {
+	t := Shape("subagent")
+	parent("4cafca", unknownID)(t)
+	return t.Bytes()
 }

@@ -18,8 +18,11 @@ import (
 // model is the one that wrote Baseline: the program leaves thinking of another model out.
 const model = "claude-opus-5-5"
 
+// key is the API key: any.
+const key = "x"
+
 // timeout is how long a prompt may take.
-const timeout = 90 * time.Second
+const timeout = 4 * time.Minute
 
 // A Home is a temporary home directory in which Claude Code knows no provider but a test
 // endpoint.
@@ -98,12 +101,18 @@ func (h *Home) Prompt(session, prompt string, resume bool) Reply {
 	out, err := cmd.CombinedOutput()
 	r := Reply{Answered: err == nil, Output: string(out)}
 	for _, c := range api.Calls() {
-		if len(c.Request.Tools) > 0 {
-			r.Rule, r.Blocks = c.Rule, stored(c.Raw, prompt)
+		if len(c.Request.Tools) > 0 && bytes.Contains(c.Raw, jsonText(prompt)) { // not one of a subagent, which 2.0 starts by itself
+			r.Rule, r.Blocks = c.Rule, Stored(c.Raw, prompt)
 			break
 		}
 	}
 	return r
+}
+
+// jsonText returns a text as JSON has it, without quotes.
+func jsonText(text string) []byte {
+	quoted, _ := json.Marshal(text) // a string always has a form
+	return quoted[1 : len(quoted)-1]
 }
 
 // Start starts a prompt and returns the process.
@@ -127,18 +136,19 @@ func (h *Home) command(ctx context.Context, api string, args ...string) *exec.Cm
 	cmd.Dir = h.work()
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "PWD=" + h.work(), "TMPDIR=" + h.dir,
-		"ANTHROPIC_BASE_URL=" + api, "ANTHROPIC_API_KEY=x",
+		"ANTHROPIC_BASE_URL=" + api, "ANTHROPIC_API_KEY=" + key,
 		"DISABLE_AUTOUPDATER=1", "DISABLE_TELEMETRY=1", "DISABLE_ERROR_REPORTING=1", "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1",
 		"IS_SANDBOX=1",
+		"NODE_OPTIONS=--max-old-space-size=768", // some transcripts make older versions use more and more
 	}
 	return cmd
 }
 
 // The texts that the program adds by itself.
-var added = []string{"<system-reminder>", "No response requested.", "(no content)"}
+var added = []string{"<system-reminder>", "No response requested."}
 
-// stored returns the blocks of a request that come from the transcript, one line each.
-func stored(body []byte, prompt string) (all []string) {
+// Stored returns the blocks of a request that come from the transcript, one line each.
+func Stored(body []byte, prompt string) (all []string) {
 	var r struct {
 		Messages []struct {
 			Role    string
@@ -177,6 +187,12 @@ func isAdded(b map[string]any, prompt string) bool {
 // short returns a block without what a test does not compare.
 func short(b map[string]any) string {
 	delete(b, "cache_control")
+	if list, ok := b["citations"].([]any); ok && len(list) == 0 { // in a text that the program adds
+		delete(b, "citations")
+	}
+	if b["is_error"] == false {
+		delete(b, "is_error")
+	}
 	if text, ok := b["text"].(string); ok {
 		b["text"] = strings.TrimSpace(text)
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 // strict has the rules of the Messages API that package endpoint does not check: R5 inside
-// results, and R23 to R25 (docs/claude-code.md). They are written again here, so that a test
-// compares two checkers.
+// results, and R23 to R25 (docs/claude-code.md). They are written here a second time, so that a test
+// compares two implementations.
 func strict(body []byte) (rule, message string) {
 	var r struct {
 		Messages []struct {
@@ -35,6 +35,7 @@ func strict(body []byte) (rule, message string) {
 	return "", ""
 }
 
+// allowed has the fields that each kind of block may have.
 var allowed = map[string]string{
 	"text":              "type text citations cache_control",
 	"thinking":          "type thinking signature",
@@ -43,6 +44,35 @@ var allowed = map[string]string{
 	"tool_result":       "type tool_use_id content is_error cache_control",
 	"image":             "type source cache_control",
 	"document":          "type source title context citations cache_control",
+}
+
+// valid has the type of each field that has the same type in all blocks.
+var valid = map[string]string{
+	"text": "string", "thinking": "string", "signature": "string", "data": "string", "is_error": "boolean", "source": "dictionary", "cache_control": "dictionary",
+	"title": "string", "context": "string", "citations": "list", "caller": "dictionary", "content": "list", "tool_use_id": "string",
+}
+
+// wrongType reports whether the value of a field has a type that the API does not accept. R13, R14
+// and R24 are the rules of the fields of calls.
+func wrongType(kind, name string, value json.RawMessage) bool {
+	var v any
+	_ = json.Unmarshal(value, &v)
+	ok := true
+	switch valid[name] {
+	case "string":
+		_, ok = v.(string)
+	case "boolean":
+		_, ok = v.(bool)
+	case "dictionary":
+		_, ok = v.(map[string]any)
+	case "list":
+		_, ok = v.([]any)
+		if _, text := v.(string); text && kind == "tool_result" {
+			ok = true
+		}
+	}
+	required := name == "text" || name == "thinking" || name == "data" || name == "source" || name == "tool_use_id"
+	return !ok && (v != nil || required)
 }
 
 var toolName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
@@ -59,8 +89,31 @@ func strictBlock(b map[string]json.RawMessage) (rule, message string) {
 			return "R25", "." + kind + "." + f + ": Extra inputs are not permitted"
 		}
 	}
+	if _, ok := b["source"]; !ok && (kind == "image" || kind == "document") {
+		return "R23", "." + kind + ".source: Field required"
+	}
+	for name, value := range b {
+		if wrongType(kind, name, value) {
+			return "R23", "." + kind + "." + name + ": Input should be a valid " + valid[name]
+		}
+	}
 	if kind == "tool_use" && (json.Unmarshal(b["name"], &name) != nil || !toolName.MatchString(name)) {
 		return "R24", ".tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'"
+	}
+	var elements []json.RawMessage
+	if kind == "tool_result" && json.Unmarshal(b["content"], &elements) == nil {
+		for _, raw := range elements {
+			var in map[string]any
+			if json.Unmarshal(raw, &in) != nil || in["type"] == nil {
+				return "R23", ".tool_result.content: Input should be a valid dictionary"
+			}
+			if _, ok := in["text"].(string); in["type"] == "text" && !ok {
+				return "R23", ".tool_result.content.text.text: Input should be a valid string"
+			}
+			if kind, _ := in["type"].(string); allowed[kind] == "" {
+				return "R23", ".tool_result.content: Input tag found using 'type' does not match any of the expected tags"
+			}
+		}
 	}
 	var inner []struct{ Type, Text string }
 	if kind == "tool_result" && json.Unmarshal(b["content"], &inner) == nil {

@@ -150,20 +150,23 @@ func (s Tree) Replace(old, new string) {
 
 // A Database is the SQLite store.
 type Database struct {
+	Session string // whose records are meant; "" if there is only one
+
 	// SQL runs one statement and returns its rows, without enforcing foreign keys.
 	SQL func(statement string, args ...any) []map[string]any
 }
 
 // Records implements [Store].
 func (s Database) Records() (messages, parts []Record) {
-	messages = s.read("message", `select id, session_id as owner, data from message order by time_created, id`)
-	parts = s.read("part", `select p.id, message_id as owner, p.data from part p join message m on m.id = message_id order by m.time_created, m.id, p.id`)
+	const here = ` where ?1 in ('', m.session_id) order by m.time_created, m.id`
+	messages = s.read("message", `select id, session_id as owner, data from message m`+here)
+	parts = s.read("part", `select p.id, message_id as owner, p.data from part p join message m on m.id = message_id`+here+`, p.id`)
 	return messages, parts
 }
 
 func (s Database) read(table, query string) []Record {
 	var out []Record
-	for _, row := range s.SQL(query) {
+	for _, row := range s.SQL(query, s.Session) {
 		out = append(out, Record{Table: table, ID: row["id"].(string), Owner: row["owner"].(string), Data: row["data"].(string)})
 	}
 	return out

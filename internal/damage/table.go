@@ -13,6 +13,9 @@ var Versions = [...]string{"1.1.53", "1.2.27", "1.18.33"}
 const (
 	Alive = "alive"
 	Dead  = "dead" // the program failed before it sent anything
+
+	Endless  = "endless"   // the program answers the prompt again and again
+	NoAnswer = "no answer" // nothing happened in time
 )
 
 // The fixture's messages by number.
@@ -65,11 +68,23 @@ func lengthenOutputs(s Store) {
 	}
 }
 
+// LongTexts is the name of a change that damages nothing: a prompt of 8,000 bytes, and a
+// prompt with a file of 6,000 bytes.
+const LongTexts = "long texts"
+
+func lengthenTexts(s Store) {
+	Text(SecondPrompt, "Begin "+strings.Repeat("t", 8000)+" end")(s)
+	addPart(FirstPrompt, "text", `{"type":"file","mime":"application/pdf","filename":"page.pdf","url":"data:application/pdf;base64,`+strings.Repeat("A", 8000)+`"}`)(s)
+}
+
 // ByName returns the function that applies the kind of damage with the name. It ends the
 // test if there is none.
 func ByName(t Failer, name string) func(Store) {
-	if name == LongOutputs {
+	switch name {
+	case LongOutputs:
 		return lengthenOutputs
+	case LongTexts:
+		return lengthenTexts
 	}
 	i := slices.IndexFunc(Table, func(k Kind) bool { return k.Name == name })
 	if i < 0 {

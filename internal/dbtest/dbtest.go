@@ -57,7 +57,7 @@ func Exec(t testing.TB, c *sqlite3.Conn, text string, args ...any) {
 	}
 }
 
-// Alter runs statements on the database as a program that then goes away.
+// Alter runs statements on the database as a program that then ends.
 func Alter(t testing.TB, path string, statements ...string) {
 	t.Helper()
 	c, err := sqlite3.OpenFlags(path, sqlite3.OPEN_READWRITE)

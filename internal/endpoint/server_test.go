@@ -124,7 +124,7 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// What a server answered, taken back with results, is accepted; the ids of a
+// An answer of the server that is sent back with results is accepted; the ids of a
 // later call are new.
 func TestLoop(t *testing.T) {
 	s := serve(t, nil)

@@ -58,6 +58,9 @@ func newHome(t testing.TB, exe string, config map[string]any) *Home {
 	return h
 }
 
+// Upgrade replaces the executable that is started from now on.
+func (h *Home) Upgrade(exe string) { h.exe = exe }
+
 // DataDir returns OpenCode's data directory, which holds storage and opencode.db.
 func (h *Home) DataDir() string { return h.path(".local/share/opencode") }
 

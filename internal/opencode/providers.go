@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -100,8 +99,9 @@ type ProviderRunner struct {
 	tries  int
 }
 
-// ServeProviders starts the executable that [Install] returned.
-func ServeProviders(t testing.TB, exe string) *ProviderRunner {
+// ServeProviders starts the executable that [Install] returned, with variables besides those
+// of every home.
+func ServeProviders(t testing.TB, exe string, vars ...string) *ProviderRunner {
 	t.Helper()
 	p := &ProviderRunner{Store: UnpackProviders(t)}
 	p.API = endpoints.New(p.Store.Known)
@@ -109,7 +109,7 @@ func ServeProviders(t testing.TB, exe string) *ProviderRunner {
 	p.anthropic = endpoint.New(freshAnswer)
 	t.Cleanup(p.anthropic.Close)
 	p.home = newHome(t, exe, providerConfig(p.API.URL, p.anthropic.URL))
-	p.home.vars = []string{"AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_REGION=us-east-1"}
+	p.home.vars = append(vars, "AWS_ACCESS_KEY_ID=x", "AWS_SECRET_ACCESS_KEY=x", "AWS_REGION=us-east-1")
 	name := filepath.Join(filepath.Dir(exe), "bench") // as in ServeStores
 	if err := os.Link(exe, name); err == nil || errors.Is(err, os.ErrExist) {
 		p.home.exe = name
@@ -119,7 +119,7 @@ func ServeProviders(t testing.TB, exe string) *ProviderRunner {
 	}
 	damage.SQL(t, filepath.Join(p.home.DataDir(), "opencode.db"))("update session set directory = ?", p.home.Project())
 	p.server = p.home.Serve()
-	if r := p.send(p.Store.Base["chat"], "is it well?"); r.Verdict != Alive {
+	if r := p.send(p.Store.Base["chat"], "is it well?", startTimeout); r.Verdict != Alive {
 		t.Fatalf("a prompt before any damage = %s; reply:\n%s", r.Verdict, r.Output)
 	}
 	return p
@@ -156,15 +156,24 @@ func (p *ProviderRunner) ConfigHome() string { return p.home.path(".config") }
 
 // A ProviderResult is the outcome of a prompt.
 type ProviderResult struct {
-	Verdict string // Alive, Dead, or the code of the first rule that the last request broke
+	Verdict string // Alive, Dead, damage.Endless, damage.NoAnswer, or the first rule that the last request broke
 	Calls   []endpoints.Call
 	Output  string // the server's reply
 }
 
-// Message returns the provider's error text, "" if it answered.
+// Message returns the provider's error text, or that of the program if it sent nothing; "" if
+// there is none.
 func (r ProviderResult) Message() string {
 	if n := len(r.Calls); n > 0 && len(r.Calls[n-1].Violations) > 0 {
 		return r.Calls[n-1].Violations[0].Message
+	}
+	var reply struct {
+		Info struct {
+			Error struct{ Data struct{ Message string } }
+		}
+	}
+	if r.Verdict == Dead && json.Unmarshal([]byte(r.Output), &reply) == nil {
+		return reply.Info.Error.Data.Message
 	}
 	return ""
 }
@@ -187,38 +196,59 @@ func (p *ProviderRunner) TryPrompt(dir, session, prompt string) (ProviderResult,
 	if err := errors.Join(db.BusyTimeout(timeout), db.Exec(script), db.Close()); err != nil {
 		return ProviderResult{}, fmt.Errorf("exchanging the store: %w", err)
 	}
-	return p.send(id, prompt), nil
+	return p.send(id, prompt, timeout), nil
 }
 
-// send sends a prompt, and aborts it once the program waits to try again.
-func (p *ProviderRunner) send(id, prompt string) ProviderResult {
+// endlessRequests is the number of requests of one prompt from which on it counts as endless.
+// The program sends at most three for one that it answers.
+const endlessRequests = 8
+
+// send sends a prompt, and aborts it once the program waits to try again, or does not end. If
+// the program does not react to that within wait, it gets a new server.
+func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderResult {
 	before, beforeAnthropic := len(p.API.Calls()), len(p.anthropic.Calls())
-	reply := make(chan string, 1)
+	type answer struct {
+		status int
+		text   string
+	}
+	reply := make(chan answer, 1)
 	go func() {
-		_, text := p.server.postFor(timeout, "/session/"+id+"/message", map[string]any{
+		status, text := p.server.postFor(wait, "/session/"+id+"/message", map[string]any{
 			"parts": []any{map[string]any{"type": "text", "text": prompt}},
 		})
-		reply <- text
+		reply <- answer{status, text}
 	}()
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
+	endless := false
 	for {
 		select {
-		case text := <-reply:
-			r := ProviderResult{Verdict: Dead, Output: text}
+		case a := <-reply:
+			r := ProviderResult{Verdict: Dead, Output: a.text}
 			r.Calls = slices.DeleteFunc(p.callsSince(before, beforeAnthropic), func(c endpoints.Call) bool {
 				return c.Title || !bytes.Contains(c.Body, []byte(prompt))
 			})
-			if n := len(r.Calls); n > 0 {
-				if r.Verdict = Alive; len(r.Calls[n-1].Violations) > 0 {
-					r.Verdict = r.Calls[n-1].Violations[0].Rule
-				}
+			n := len(r.Calls)
+			switch {
+			case n > 0 && len(r.Calls[n-1].Violations) > 0:
+				r.Verdict = r.Calls[n-1].Violations[0].Rule
+			case endless:
+				r.Verdict = damage.Endless
+			case a.status < 0:
+				r.Verdict = damage.NoAnswer
+			case n > 0:
+				r.Verdict = Alive
+			}
+			if a.status < 0 {
+				p.server.Close()
+				p.server = p.home.Serve()
 			}
 			return r
 		case <-tick.C:
 		}
-		if p.server.isRetrying(id) {
-			p.server.do(p.home.t.Context(), http.MethodPost, "/session/"+id+"/abort", nil)
+		endless = endless || len(p.API.Calls())-before+len(p.anthropic.Calls())-beforeAnthropic >= endlessRequests
+		if endless || p.server.isRetrying(id) {
+			p.server.abort(id)
 		}
 	}
 }

@@ -66,7 +66,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// A new session thinks as its home was told.
+// A new session thinks as its home is configured.
 func TestRun(t *testing.T) {
 	for _, version := range damage.Versions {
 		for _, thinking := range []bool{true, false} {
@@ -88,7 +88,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// The thinking of earlier answers goes out also when the model no longer
+// The thinking of earlier answers is sent even if the model no longer
 // thinks, and is taken.
 func TestThinkingTurnedOff(t *testing.T) {
 	for i, version := range damage.Versions {

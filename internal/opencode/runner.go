@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -27,21 +28,28 @@ type StoreRunner struct {
 	tried   string // id of the session of the last one
 }
 
-// ServeStores starts a server on the fixture in archive. Its executable has another name:
-// to mend, a program called opencode uses every tree of its user.
+// ServeStores starts a server on the fixture in archive, which mend does not recognise as
+// OpenCode.
 func (h *Home) ServeStores(archive []byte) *StoreRunner {
 	h.t.Helper()
-	exe := filepath.Join(filepath.Dir(h.exe), "bench")
-	if err := os.Link(h.exe, exe); err != nil && !errors.Is(err, fs.ErrExist) {
-		h.t.Fatalf("naming the executable: %v", err)
-	}
-	h.exe = exe
+	h.rename()
 	session := h.Unpack(archive)
 	s := &StoreRunner{home: h, server: h.Serve(), session: session}
 	if r := s.server.Prompt(session, "is it well?"); r.Verdict != Alive { // the first takes long
 		h.t.Fatalf("a prompt before any damage = %s; reply:\n%s", r.Verdict, r.Output)
 	}
 	return s
+}
+
+// rename gives the executable another name: to mend, a program called opencode uses every
+// tree of its user, and mend watches its servers.
+func (h *Home) rename() {
+	h.t.Helper()
+	exe := filepath.Join(filepath.Dir(h.exe), "bench")
+	if err := os.Link(h.exe, exe); err != nil && !errors.Is(err, fs.ErrExist) {
+		h.t.Fatalf("naming the executable: %v", err)
+	}
+	h.exe = exe
 }
 
 // NameModel makes prompts name the agent and the model, as those of the TUI do.
@@ -77,7 +85,7 @@ func (s *StoreRunner) send(id, prompt string, wait time.Duration) Result {
 		case <-tick.C:
 		}
 		if s.server.isRetrying(id) {
-			s.server.do(s.home.t.Context(), http.MethodPost, "/session/"+id+"/abort", nil)
+			s.server.abort(id)
 		}
 	}
 }
@@ -108,10 +116,23 @@ func (s *StoreRunner) TryListed(dir string) (Result, error) {
 // isRetrying reports whether the prompt failed and the program waits to try again,
 // as 1.18.33 does for a minute if an image is too large or cannot be read.
 func (s *Server) isRetrying(id string) bool {
-	_, reply := s.do(s.home.t.Context(), http.MethodGet, "/session/status", nil)
+	ctx, cancel := context.WithTimeout(s.home.t.Context(), statusTimeout)
+	defer cancel()
+	_, reply := s.do(ctx, http.MethodGet, "/session/status", nil)
 	var status map[string]struct{ Type string }
 	return json.Unmarshal([]byte(reply), &status) == nil && status[id].Type == "retry"
 }
+
+// abort ends the prompt that the program works on.
+func (s *Server) abort(id string) {
+	ctx, cancel := context.WithTimeout(s.home.t.Context(), statusTimeout)
+	defer cancel()
+	s.do(ctx, http.MethodPost, "/session/"+id+"/abort", nil)
+}
+
+// statusTimeout is how long a request may take that the program answers at once, unless it is
+// busy.
+const statusTimeout = 10 * time.Second
 
 func (s *StoreRunner) exchange(dir, id string) error {
 	if db := filepath.Join(dir, "opencode.db"); exists(db) {

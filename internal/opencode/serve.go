@@ -3,11 +3,14 @@ package opencode
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"io"
+	"net"
 	"net/http"
 	"regexp"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -27,13 +30,46 @@ type Server struct {
 	stop func()
 }
 
-// Serve starts OpenCode's server on a free port of loopback and waits until
-// it listens. It ends with the test, or with Close.
-func (h *Home) Serve() *Server {
+// startTimeout is how long the server may take until it listens, and then for its first prompt;
+// alone it takes two seconds.
+const startTimeout = 3 * time.Minute
+
+// Serve starts OpenCode's server on a free port of loopback and waits until it listens. It
+// ends with the test, or with Close. OpenCode itself would prefer one port, where a test
+// may find the server of another.
+func (h *Home) Serve() *Server { return h.ServeAt("") }
+
+// ServeAt is Serve on a port of loopback. It tries again for a while: the port may be in use.
+func (h *Home) ServeAt(port string) *Server {
+	h.t.Helper()
+	for end := time.Now().Add(2 * timeout); ; time.Sleep(500 * time.Millisecond) {
+		s, output := h.serve(cmp.Or(port, h.freePort()))
+		if s != nil {
+			return s
+		}
+		if time.Now().After(end) {
+			h.t.Fatalf("opencode serve did not listen; it wrote: %s", output)
+		}
+	}
+}
+
+// freePort returns a port of loopback at which nothing listens.
+func (h *Home) freePort() string {
+	h.t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		h.t.Fatalf("finding a free port: %v", err)
+	}
+	defer func() { _ = l.Close() }()
+	return strconv.Itoa(l.Addr().(*net.TCPAddr).Port)
+}
+
+// serve starts a server, and returns what it wrote if it does not listen.
+func (h *Home) serve(port string) (s *Server, wrote string) {
 	h.t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	out, w := io.Pipe()
-	cmd := h.command(ctx, "serve", "--hostname", "127.0.0.1", "--port", "0")
+	cmd := h.command(ctx, "serve", "--hostname", "127.0.0.1", "--port", port)
 	cmd.Stdout, cmd.Stderr = w, w
 	if err := cmd.Start(); err != nil {
 		cancel()
@@ -44,10 +80,10 @@ func (h *Home) Serve() *Server {
 		defer close(done)
 		w.CloseWithError(cmd.Wait())
 	}()
-	s := &Server{home: h, stop: sync.OnceFunc(func() { cancel(); <-done })}
+	s = &Server{home: h, stop: sync.OnceFunc(func() { cancel(); <-done })}
 	h.t.Cleanup(s.Close)
 
-	timer := time.AfterFunc(timeout, s.Close)
+	timer := time.AfterFunc(startTimeout, s.Close)
 	defer timer.Stop()
 	var output strings.Builder
 	for lines := bufio.NewScanner(out); lines.Scan(); {
@@ -55,11 +91,11 @@ func (h *Home) Serve() *Server {
 		if m := listenLine.FindStringSubmatch(lines.Text()); m != nil {
 			s.URL = m[1]
 			go func() { _, _ = io.Copy(io.Discard, out) }()
-			return s
+			return s, ""
 		}
 	}
-	h.t.Fatalf("opencode serve did not listen; it wrote: %s", &output)
-	return nil
+	s.Close()
+	return nil, output.String()
 }
 
 // Close kills the server and what it started, and waits for its end.

@@ -139,6 +139,24 @@ func CheckPlain(path string) error { return check(path, plain) }
 // error.
 func Check(path string) error { return check(path, kept) }
 
+// CheckEditable returns an error if a file that the user edits cannot be replaced at path: it
+// is a link, or has several names, or belongs to another user. A free name is no error.
+func CheckEditable(path string) error {
+	return check(path, func(path string, info fs.FileInfo) error {
+		if err := plain(path, info); err != nil {
+			return err
+		}
+		if n := names(info); n > 1 {
+			q := Quote(path)
+			return &UnsafeError{
+				path, fmt.Sprintf("has %d names (hard links), of which only one would be replaced", n),
+				fmt.Sprintf("cp -p %[1]s %[2]s && mv %[2]s %[1]s", q, Quote(path+".copy")),
+			}
+		}
+		return settings(path, info)
+	})
+}
+
 func check(path string, rule func(string, fs.FileInfo) error) error {
 	info, err := os.Lstat(path)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -15,7 +15,7 @@ func names(fs.FileInfo) uint64 { return 1 }
 
 func owner(fs.FileInfo) (uid int, known bool) { return 0, false }
 
-// tryLock reports whether the file is locked now: its first byte, which nobody
+// tryLock reports whether the file is locked now: its first byte, which no program
 // else can read meanwhile.
 func tryLock(f *os.File, shared bool) (bool, error) {
 	flags := uint32(windows.LOCKFILE_FAIL_IMMEDIATELY)

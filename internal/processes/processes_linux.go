@@ -81,26 +81,74 @@ func (p Process) Environment() (func(name string) string, error) {
 	}, nil
 }
 
-// Started returns the time at which the process was started, by the present clock.
-func (p Process) Started() (time.Time, error) {
+// Name returns the name that the process has given itself, or else that of its program: 15
+// bytes of it.
+func (p Process) Name() (string, error) {
+	b, err := os.ReadFile(p.path("comm"))
+	return strings.TrimSuffix(string(b), "\n"), ended(err)
+}
+
+// Arguments returns the command line of the process.
+func (p Process) Arguments() ([]string, error) {
+	b, err := os.ReadFile(p.path("cmdline"))
+	return strings.Split(strings.TrimRight(string(b), "\x00"), "\x00"), ended(err)
+}
+
+// Dir returns the working directory of the process, as the process sees it.
+func (p Process) Dir() (string, error) {
+	dir, err := os.Readlink(p.path("cwd"))
+	return dir, ended(err)
+}
+
+// OpenFiles returns the paths of the files that the process has open.
+func (p Process) OpenFiles() (paths []string, err error) {
+	entries, err := os.ReadDir(p.path("fd"))
+	for _, e := range entries {
+		if path, err := os.Readlink(filepath.Join(p.path("fd"), e.Name())); err == nil && filepath.IsAbs(path) {
+			paths = append(paths, path)
+		}
+	}
+	return paths, ended(err)
+}
+
+// Parent returns the process that started the process, or that took it over.
+func (p Process) Parent() (int, error) {
+	n, err := p.stat(4)
+	return int(n), err
+}
+
+// StartTicks returns when the process was started, in ticks since the machine was.
+func (p Process) StartTicks() (int64, error) { return p.stat(22) }
+
+// stat returns a number of what the system reports, counted from 1.
+func (p Process) stat(field int) (int64, error) {
 	b, err := os.ReadFile(p.path("stat"))
 	if err != nil {
-		return time.Time{}, ended(err)
+		return 0, ended(err)
 	}
 	// The second field is the name of the program, in parentheses; it may hold some.
 	fields := bytes.Fields(b[bytes.LastIndexByte(b, ')')+1:])
-	const started, perSecond = 22 - 3, 100 // in ticks since the machine was started
-	if len(fields) <= started {
-		return time.Time{}, fmt.Errorf("%s has %d fields", p.path("stat"), len(fields))
+	if len(fields) <= field-3 {
+		return 0, fmt.Errorf("%s has %d fields", p.path("stat"), len(fields)+2)
 	}
-	ticks, err := strconv.ParseInt(string(fields[started]), 10, 64)
+	n, err := strconv.ParseInt(string(fields[field-3]), 10, 64)
 	if err != nil {
-		return time.Time{}, fmt.Errorf("%s: %w", p.path("stat"), err)
+		return 0, fmt.Errorf("%s: %w", p.path("stat"), err)
+	}
+	return n, nil
+}
+
+// Started returns the time at which the process was started, by the present clock.
+func (p Process) Started() (time.Time, error) {
+	ticks, err := p.StartTicks()
+	if err != nil {
+		return time.Time{}, err
 	}
 	var now unix.Timespec
 	if err := unix.ClockGettime(unix.CLOCK_BOOTTIME, &now); err != nil {
 		return time.Time{}, fmt.Errorf("asking for the time since the machine was started: %w", err)
 	}
+	const perSecond = 100
 	age := time.Duration(now.Nano()) - time.Duration(ticks)*time.Second/perSecond
 	return time.Now().Add(-age), nil
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/rogpeppe/go-internal/diff"
 
 	"mend/change"
+	"mend/internal/termjson"
 	"mend/repair"
 	"mend/request"
 	"mend/session"
@@ -74,13 +75,19 @@ var pageText string
 
 var page = sync.OnceValues(func() (*template.Template, error) { return template.New("page").Parse(pageText) })
 
-// Write writes the page.
+// Write writes the page. Characters that are not printable are written as escapes such as \u001b,
+// since the page may be shown on a terminal, and since they may turn the direction of its text.
 func Write(w io.Writer, s Source) error {
 	t, err := page()
 	if err != nil {
 		return err
 	}
-	return t.Execute(w, newPage(s))
+	var b bytes.Buffer
+	if err := t.Execute(&b, newPage(s)); err != nil {
+		return err
+	}
+	_, err = w.Write(bytes.ReplaceAll(termjson.Escape(b.Bytes()), []byte("\r"), []byte(`\u000d`)))
+	return err
 }
 
 // A pageData is what the template shows. All its texts are replaced already.
@@ -164,7 +171,7 @@ func collectIDs(r *redactor, s Source) {
 				r.addRef(m)
 			}
 			for _, b := range t.Blocks {
-				r.addRef(b.Source)
+				r.addRef(b.Ref())
 				r.addID("call", b.ToolID)
 			}
 		}
@@ -215,7 +222,7 @@ func (p *pageData) addTurns(r *redactor, s Source) {
 		for m, b := range t.Blocks {
 			size := blockSize(b)
 			shown.Blocks = append(shown.Blocks, block{
-				Place: fmt.Sprintf(s.Block, m), Type: r.word("type", string(b.Type)), Record: r.ref(b.Source), Shows: r.block(b), Size: size, Width: width(size), Violations: byPlace[[2]int{n, m}],
+				Place: fmt.Sprintf(s.Block, m), Type: r.word("type", string(b.Type)), Record: r.ref(b.Ref()), Shows: r.block(b), Size: size, Width: width(size), Violations: byPlace[[2]int{n, m}],
 			})
 		}
 		p.Turns = append(p.Turns, shown)
@@ -319,7 +326,7 @@ func (r *redactor) findings(ds []repair.Diagnosis) (all []finding) {
 	for _, d := range ds {
 		all = append(all, finding{
 			Severity: d.Severity.String(), Rule: d.Rule, Class: string(d.Class), Record: r.ref(d.Ref),
-			Why: r.sentence(d.Why), Says: r.sentence(d.Says), Fix: r.sentence(d.Fix), Loses: r.sentence(d.Loses), WhyNot: r.sentence(d.WhyNot),
+			Why: r.sentence(d.Why), Says: r.sentence(d.Text), Fix: r.sentence(d.Fix), Loses: r.sentence(d.Loses), WhyNot: r.sentence(d.WhyNot),
 		})
 	}
 	return all

@@ -3,6 +3,7 @@ package report
 import (
 	"bytes"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -73,11 +74,11 @@ func TestJSON(t *testing.T) {
 
 // TestWrite checks the limits of a page, and that nothing is taken for markup.
 func TestWrite(t *testing.T) {
-	const markup = `</pre><script>alert(1)</script>`
+	const markup = "\x1b]52;c;x\a\u202e\u009b\r</pre><script>alert(1)</script>"
 	req := &request.Request{Model: request.Model{ProviderID: "acme", ModelID: markup}}
 	for n := range 3 * maxTurns {
 		ref := session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}
-		req.Turns = append(req.Turns, request.Turn{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: markup, Source: ref, Index: n}}})
+		req.Turns = append(req.Turns, request.Turn{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: markup, Source: &ref, Index: n}}})
 	}
 	var ops []change.Op
 	for range 2 * maxOps {
@@ -102,6 +103,9 @@ func TestWrite(t *testing.T) {
 		if strings.Contains(page.String(), "<script") {
 			t.Errorf("the page has a script, with text %v", s.WithText)
 		}
+		if i := strings.IndexFunc(page.String(), func(c rune) bool { return c != '\n' && c != '\t' && !strconv.IsPrint(c) }); i >= 0 {
+			t.Errorf("the page has %q, with text %v", page.String()[i:i+20], s.WithText)
+		}
 		for _, want := range []string{"messages.600<", "more records", "messages without a violation"} {
 			if !strings.Contains(page.String(), want) {
 				t.Errorf("the page has no %q, with text %v", want, s.WithText)
@@ -118,23 +122,23 @@ func TestPage(t *testing.T) {
 	part := session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_b", Part: "prt_c"}
 	finding := repair.Diagnosis{
 		Rule: "R1", Class: request.ToolResultMissing, Severity: repair.Broken, Ref: part, Why: "The call toolu_9 never got a result: OpenCode was stopped in it.",
-		Says: "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_9.", Fix: `The call is marked as failed with "[cancelled]". Its input stays.`, Loses: "Nothing.",
+		Text: "messages.1: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_9.", Fix: `The call is marked as failed with "[cancelled]". Its input stays.`, Loses: "Nothing.",
 	}
 	s := Source{
 		Program: "1.2.3", Agent: "OpenCode 1.1.53", Layout: "json", Provider: "anthropic", Turn: "messages.%d", Block: "content.%d", Head: session.Head{ID: "ses_a", Title: "My taxes", Directory: "/home/ada/taxes", Created: 1_700_000_000_000},
 		Request: &request.Request{Model: request.Model{ProviderID: "anthropic", ModelID: "claude-1"}, Turns: []request.Turn{
-			{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: "Add up my taxes", Source: session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}}}},
+			{Role: "user", Blocks: []*request.Block{{Type: request.Text, Text: "Add up my taxes", Source: &session.Ref{Kind: session.KindPart, Session: "ses_a", Message: "msg_a", Part: "prt_a"}}}},
 			{Role: "assistant", Blocks: []*request.Block{
-				{Type: request.Thinking, Text: "taxes ...", Signature: "c2ln", Source: part},
-				{Type: request.ToolUse, ToolID: "toolu_9", ToolName: "bash", Input: []byte(`{"command":"cat /home/ada/taxes"}`), Source: part},
-				{Type: request.ToolUse, ToolID: "toolu_8", ToolName: "bank_balance", Input: []byte(`{"account":12345}`), Source: part},
+				{Type: request.Thinking, Text: "taxes ...", Signature: "c2ln", Source: &part},
+				{Type: request.ToolUse, ToolID: "toolu_9", ToolName: "bash", Input: []byte(`{"command":"cat /home/ada/taxes"}`), Source: &part},
+				{Type: request.ToolUse, ToolID: "toolu_8", ToolName: "bank_balance", Input: []byte(`{"account":12345}`), Source: &part},
 			}},
 			{Role: "user", Blocks: []*request.Block{
 				{Type: request.ToolResult, ToolID: "toolu_8", Output: []byte(`"1000000"`), Error: true},
-				{Type: request.Image, Mime: "image/png", Data: make([]byte, 400), Name: "passport.png"},
+				{Type: request.Image, File: request.File{Mime: "image/png", Data: make([]byte, 400), Name: "passport.png"}},
 			}},
 		}},
-		Violations: []request.Violation{{Rule: "R1", Message: finding.Says, Refs: []session.Ref{part}, N: 1, M: 1}}, Thinking: true, Diagnoses: []repair.Diagnosis{finding},
+		Violations: []request.Violation{{Rule: "R1", Message: finding.Text, Refs: []session.Ref{part}, N: 1, M: 1}}, Thinking: true, Diagnoses: []repair.Diagnosis{finding},
 		Fix: Fix{Planned: true, Fixed: []repair.Diagnosis{finding}, Proof: []string{"Checked."}, Ops: []change.Op{{
 			Ref:  part,
 			Pre:  &change.Image{Mode: 0o600, Data: []byte(`{"id":"prt_c","type":"tool","callID":"toolu_9","tool":"bash","state":{"status":"running","input":{"command":"cat /home/ada/taxes"},"time":{"start":1700000001000}}}`)},

@@ -114,10 +114,21 @@ func (d *Dir) Read(_ *Buffer, name string, max int64) (Entry, error) {
 	return e, err
 }
 
+// Open opens a regular file to be read piece by piece. The file is nil if the entry is another
+// one, or none.
+func (d *Dir) Open(name string) (*os.File, Entry, error) {
+	e, _, err := d.lstat(name)
+	if err != nil || !e.IsFile() {
+		return nil, e, err
+	}
+	f, err := d.r.Open(name)
+	return f, e, err
+}
+
 // ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
 // the end is empty if the file is no longer than the beginning. Of the end the first line,
 // which may be cut, is left out.
-func (d *Dir) ReadEnds(name string, first, last int64) (head, tail []byte, err error) {
+func (d *Dir) ReadEnds(_ *Buffer, name string, first, last int64) (head, tail []byte, err error) {
 	e, err := d.Read(nil, name, 1<<31)
 	if err != nil || int64(len(e.Data)) <= first {
 		return e.Data, nil, err

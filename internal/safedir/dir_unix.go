@@ -137,33 +137,46 @@ func (d *Dir) Read(b *Buffer, name string, max int64) (Entry, error) {
 	return e, d.wrap("read", name, err)
 }
 
-// ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
-// the end is empty if the file is no longer than the beginning. Of the end the first line,
-// which may be cut, is left out.
-func (d *Dir) ReadEnds(name string, first, last int64) (head, tail []byte, err error) {
+// Open opens a regular file to be read piece by piece. The file is nil if the entry is another
+// one, or none.
+func (d *Dir) Open(name string) (*os.File, Entry, error) {
 	const flags = unix.O_RDONLY | unix.O_NOFOLLOW | unix.O_NONBLOCK | unix.O_NOCTTY | unix.O_CLOEXEC
 	fd, err := retry(func() (int, error) { return unix.Openat(d.fd, name, flags, 0) })
 	if err != nil {
-		return nil, nil, d.wrap("open", name, err)
+		return nil, Entry{}, d.wrap("open", name, err)
 	}
 	f := os.NewFile(uintptr(fd), path.Join(d.Path, name))
-	defer f.Close()
 	e, err := StatFile(f)
 	if err != nil || !e.IsFile() {
+		f.Close()
+		return nil, e, err
+	}
+	return f, e, nil
+}
+
+// ReadEnds returns the beginning and the end of a regular file, each at most so many bytes;
+// the end is empty if the file is no longer than the beginning. Of the end the first line,
+// which may be cut, is left out. They are valid until the next Read or ReadEnds with the same
+// buffer.
+func (d *Dir) ReadEnds(b *Buffer, name string, first, last int64) (head, tail []byte, err error) {
+	f, e, err := d.Open(name)
+	if err != nil || f == nil {
 		return nil, nil, err
 	}
-	read := func(at, n int64) ([]byte, error) {
-		b := make([]byte, n)
+	defer f.Close()
+	space := b.alloc(min(e.Size, first+last))
+	read := func(b []byte, at int64) ([]byte, error) {
 		got, err := f.ReadAt(b, at)
 		if errors.Is(err, io.EOF) {
 			err = nil
 		}
 		return b[:got], err
 	}
-	if head, err = read(0, min(first, e.Size)); err != nil || e.Size <= first {
+	first = min(first, e.Size)
+	if head, err = read(space[:first], 0); err != nil || e.Size <= first {
 		return head, nil, err
 	}
-	tail, err = read(max(first, e.Size-last), min(last, e.Size-first))
+	tail, err = read(space[first:], max(first, e.Size-last))
 	if i := bytes.IndexByte(tail, '\n'); i >= 0 {
 		tail = tail[i+1:]
 	}

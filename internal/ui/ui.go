@@ -49,6 +49,9 @@ type Change struct {
 	Lines    []string // what it changes
 	// Apply makes the change and says in a sentence what was done.
 	Apply func(ctx context.Context) (string, error)
+	// Next returns the change to ask about after Apply, without an Apply if there is none. It
+	// may be nil.
+	Next func(ctx context.Context) (Change, error)
 }
 
 // Progress is a step of a scan.
@@ -176,6 +179,7 @@ type (
 	}
 	appliedMsg struct {
 		text string
+		next Change
 		err  error
 	}
 	examinedMsg struct {
@@ -426,7 +430,11 @@ func (m *model) apply() tea.Cmd {
 	m.asking = nil
 	cmd := m.start("checking and writing", func(ctx context.Context) tea.Msg {
 		text, err := c.Apply(ctx)
-		return appliedMsg{text, err}
+		var next Change
+		if err == nil && c.Next != nil {
+			next, err = c.Next(ctx)
+		}
+		return appliedMsg{text, next, err}
 	})
 	m.writing = cmd != nil
 	return cmd
@@ -437,6 +445,9 @@ func (m *model) applied(msg appliedMsg) tea.Cmd {
 	m.writing = false
 	if m.finish(msg.err); msg.err == nil {
 		m.say(msg.text)
+	}
+	if msg.next.Apply != nil {
+		m.ask(msg.next)
 	}
 	s, ok := m.selected()
 	switch {

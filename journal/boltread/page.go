@@ -40,7 +40,7 @@ type meta struct {
 
 // readMeta reads both meta pages and returns the newer one. A meta page that is not
 // valid is damage, although bbolt would continue with the other one: a meta page
-// lies in one sector, so no power cut leaves half of it, and the other page is one
+// is in one sector, so no power cut leaves half of it, and the other page is one
 // transaction behind.
 func readMeta(r io.ReaderAt, size int64) (meta, error) {
 	if size == 0 {

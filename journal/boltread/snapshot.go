@@ -118,7 +118,7 @@ func (s *Snapshot) child(p *page, i int) (*page, error) {
 type Bucket struct {
 	s      *Snapshot
 	root   uint64
-	inline *page // the only page of a small bucket, which lies in the bucket's value
+	inline *page // the only page of a small bucket, which is in the bucket's value
 }
 
 // Bucket finds the bucket with that name. It is an error if there is none.

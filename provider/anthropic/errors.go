@@ -18,7 +18,7 @@ var errorKinds = []provider.ErrorKind{
 		Rank:        10,
 		Any:         []provider.Words{{"assistant message prefill"}, {"conversation must end with a user message"}},
 		Class:       request.AssistantPrefillUnsupported,
-		Explanation: "The request ended with an assistant message. Nothing stored is broken. Send any message in the session.",
+		Explanation: provider.EndsWithAnswer,
 	},
 	{
 		Rank:        20,

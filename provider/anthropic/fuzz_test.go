@@ -61,12 +61,12 @@ func buildRequest(program []byte, text string) request.Request {
 			{Type: request.ToolUse, ToolID: id, ToolName: "bash", Input: []byte(`"a"`)},
 			{Type: request.ToolUse, ToolID: id, ToolName: "bash"},
 			{Type: request.ToolResult, ToolID: id, Output: jsonedit.Quote(text)},
-			{Type: request.ToolResult, ToolID: id, Content: []*request.Block{{Type: request.Text}, {Type: request.Image, Data: []byte("AAAA")}}},
-			{Type: request.Image, Mime: "image/png", Data: []byte("AAAA")},
-			{Type: request.Document, Mime: "text/plain", Data: []byte(text)},
+			{Type: request.ToolResult, ToolID: id, Content: []*request.Block{{Type: request.Text}, {Type: request.Image, File: request.File{Data: []byte("AAAA")}}}},
+			{Type: request.Image, File: request.File{Mime: "image/png", Data: []byte("AAAA")}},
+			{Type: request.Document, File: request.File{Mime: "text/plain", Data: []byte(text)}},
 		}
 		b := blocks[int(c)%len(blocks)]
-		b.Source = source
+		b.Source = &source
 		t.Blocks = append(t.Blocks, b)
 	}
 	return q

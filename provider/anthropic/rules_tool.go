@@ -100,10 +100,10 @@ func invalidToolID(r request.Request, _ bool) (found []request.Violation) {
 	reported := map[session.Ref]bool{}
 	check := func(kind request.BlockType, field string) {
 		eachBlock(r.Turns, kind, func(n, m int, b *request.Block) {
-			if validToolID(b.ToolID) || reported[b.Source] {
+			if validToolID(b.ToolID) || reported[b.Ref()] {
 				return
 			}
-			reported[b.Source] = true
+			reported[b.Ref()] = true
 			found = append(found, blockViolation(n, m, b, field+": String should match pattern '"+toolIDPattern+"'"))
 		})
 	}

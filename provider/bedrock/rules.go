@@ -96,10 +96,10 @@ func invalidID(q request.Request, _ bool) (found []request.Violation) {
 	reported := map[session.Ref]bool{}
 	for _, kind := range [...]request.BlockType{request.ToolUse, request.ToolResult} {
 		provider.EachBlock(q.Turns, func(n, m int, b *request.Block) {
-			if b.Type != kind || provider.IsName(b.ToolID) && len(b.ToolID) <= maxID || reported[b.Source] {
+			if b.Type != kind || provider.IsName(b.ToolID) && len(b.ToolID) <= maxID || reported[b.Ref()] {
 				return
 			}
-			reported[b.Source] = true
+			reported[b.Ref()] = true
 			field := "toolUse"
 			if kind == request.ToolResult {
 				field = "toolResult"

@@ -106,7 +106,7 @@ func (p Provider) encodeAnswer(m *jsonMessage, blocks []*request.Block) {
 		case request.ToolUse:
 			c := jsonCall{ID: b.ToolID, Type: "function", Function: jsonFunction{Name: b.ToolName}}
 			if b.Input != nil {
-				arguments := string(b.Input)
+				arguments := b.InputText()
 				c.Function.Arguments = &arguments
 			}
 			m.Calls = append(m.Calls, c)

@@ -96,8 +96,17 @@ var errorKinds = []provider.ErrorKind{
 		Explanation: provider.EmptyContent,
 	},
 	{
-		Rank:        180,
-		Any:         []provider.Words{{"too many tokens"}},
+		Rank: 180,
+		Any: []provider.Words{ // those that OpenCode 1.18.33 itself looks for
+			{"too many tokens"},
+			{"token count of", "exceeds the limit of"}, // Copilot
+			{"maximum prompt length is"},               // xAI
+			{"reduce the length of the messages"},      // Groq
+			{"exceeds the available context size"},     // llama.cpp
+			{"exceeded model token limit"},             // Moonshot
+			{"tokens in request more than max tokens allowed"},
+			{"exceeds", "maximum allowed input length of", "tokens"},
+		},
 		Class:       request.ContextTooLong,
 		Explanation: provider.TooLong,
 	},

@@ -236,10 +236,10 @@ func longText(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
-// argumentsNotObject is V2.
+// argumentsNotObject is V2. A call without input is sent without arguments.
 func argumentsNotObject(q request.Request, _ bool) (found []request.Violation) {
 	eachCall(q.Turns, func(n, m, _ int, b *request.Block) {
-		if !provider.IsObject(b.Input) {
+		if b.Input == nil || !provider.IsObject(b.Input) {
 			found = append(found, provider.Violate(n, m, `The "function.arguments" parameter of the code model must be in JSON format.`, b))
 		}
 	})

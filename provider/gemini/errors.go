@@ -18,6 +18,12 @@ func ErrorTexts() provider.ErrorTexts {
 // errorKinds are in the order of their ranks.
 var errorKinds = []provider.ErrorKind{
 	{
+		Rank:        10,
+		Any:         []provider.Words{{"multiturn requests end"}},
+		Class:       request.AssistantPrefillUnsupported,
+		Explanation: provider.EndsWithAnswer,
+	},
+	{
 		Rank:        50,
 		Any:         []provider.Words{{"function call turn comes immediately after a user turn"}},
 		Class:       request.FirstPromptMissing,
@@ -115,4 +121,5 @@ var ruleTexts = []provider.RuleText{
 	{Code: "G9", Words: provider.Words{"function_response.name"}},
 	{Code: "G10", Words: provider.Words{"unable to process input image"}},
 	{Code: "G10", Words: provider.Words{"provided image is not valid"}},
+	{Code: "G12", Words: provider.Words{"multiturn requests end"}},
 }

@@ -18,7 +18,7 @@ var _ provider.Provider = Provider{}
 // Name implements [provider.Provider].
 func (Provider) Name() string { return "gemini" }
 
-// Rules implements [provider.Provider]: G2 to G10 of docs/providers.md, except G8, which only
+// Rules implements [provider.Provider]: G2 to G12 of docs/providers.md, except G8, which only
 // the provider can check.
 func (Provider) Rules() []provider.Rule { return rules }
 
@@ -30,6 +30,7 @@ var rules = []provider.Rule{
 	{Code: "G7", Find: unsignedCall, Text: "Gemini 3: the first call of each step of the current turn has a signature", Source: "Google's documentation of thought signatures, anomalyco/opencode#4832", Confidence: "A"},
 	{Code: "G9", Find: invalidCall, Text: "the arguments of a call are an object, and its name is not empty", Source: "public error reports", Confidence: "B"},
 	{Code: "G10", Find: brokenImage, Text: "an image is a PNG, JPEG, GIF or WebP that can be decoded", Source: "public error reports", Confidence: "B"},
+	{Code: "G12", Find: modelLast, Text: "the conversation ends with a user turn", Source: "songquanpeng/one-api#836, crewAIInc/crewAI#6973", Confidence: "B"},
 }
 
 // count returns how many blocks of a type the turn has.
@@ -143,4 +144,16 @@ func brokenImage(q request.Request, _ bool) (found []request.Violation) {
 		}
 	})
 	return found
+}
+
+// modelLast is G12.
+func modelLast(q request.Request, _ bool) []request.Violation {
+	n := len(q.Turns) - 1
+	if n < 0 || q.Turns[n].Role != session.RoleAssistant {
+		return nil
+	}
+	return []request.Violation{{
+		Message: "Please ensure that multiturn requests end with a user role or a function response.",
+		Refs:    q.Turns[n].Messages, N: n, M: -1,
+	}}
 }

@@ -73,7 +73,7 @@ func encodeItem(t request.Turn) jsonItem {
 		}
 		return item
 	case request.ToolUse:
-		arguments := string(b.Input)
+		arguments := b.InputText()
 		if b.Input == nil {
 			arguments = "{}"
 		}

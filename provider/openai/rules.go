@@ -83,10 +83,12 @@ func itemsApart(q request.Request, _ bool) (found []request.Violation) {
 		switch {
 		case b.IsThinking():
 			next := n + 1
-			for f := item(q.Turns, next); f != nil && f.IsThinking(); f = item(q.Turns, next) {
+			f := sameMessage(q.Turns, n, next)
+			for f != nil && f.IsThinking() {
 				next++
+				f = sameMessage(q.Turns, n, next)
 			}
-			if f := item(q.Turns, next); f == nil || f.ItemID == "" && f.Type != request.ToolUse {
+			if f == nil || f.ItemID == "" && f.Type != request.ToolUse {
 				found = append(found, provider.Violate(n, 0, fmt.Sprintf("Item '%s' of type 'reasoning' was provided without its required following item.", b.ItemID), b))
 			}
 		case b.Reasoned && !followsReasoning(q.Turns, n):
@@ -100,13 +102,22 @@ func itemsApart(q request.Request, _ bool) (found []request.Violation) {
 	return found
 }
 
+// sameMessage returns the block that is item at, nil if it is not of the stored message of
+// item n: another message is another response.
+func sameMessage(turns []request.Turn, n, at int) *request.Block {
+	b := item(turns, at)
+	if b == nil || b.Ref().Message != turns[n].Blocks[0].Ref().Message {
+		return nil
+	}
+	return b
+}
+
 // followsReasoning reports whether reasoning with an id comes before item n in its message.
 func followsReasoning(turns []request.Turn, n int) bool {
-	source := turns[n].Blocks[0].Source.Message
-	for n--; ; n-- {
-		b := item(turns, n)
+	for at := n - 1; ; at-- {
+		b := sameMessage(turns, n, at)
 		switch {
-		case b == nil || b.Source.Message != source:
+		case b == nil:
 			return false
 		case b.IsThinking() && b.ItemID != "":
 			return true
@@ -154,8 +165,8 @@ func invalidCallID(q request.Request, _ bool) (found []request.Violation) {
 			}
 			return
 		}
-		if length := len([]rune(b.ToolID)); (length == 0 || length > maxID) && !reported[b.Source] {
-			reported[b.Source] = true
+		if length := len([]rune(b.ToolID)); (length == 0 || length > maxID) && !reported[b.Ref()] {
+			reported[b.Ref()] = true
 			found = append(found, provider.Violate(n, m, lengthError(fmt.Sprintf("input[%d].call_id", n), length), b))
 		}
 	})

@@ -2,6 +2,8 @@ package diagnose
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"golang.org/x/mod/semver"
 
@@ -13,7 +15,7 @@ import (
 // earlier prompt.
 const marksRewinds = "v2.1.330"
 
-// A branch is what hangs on a record of the conversation and is not in it.
+// A branch has the records that follow a record of the conversation and are not in it.
 type branch struct {
 	root *transcript.Record // its first record
 	all  []*transcript.Record
@@ -24,68 +26,127 @@ type branch struct {
 // programs wrote them, the conversation gets both; a branch that the user left by going back
 // to an earlier prompt stays as it is.
 func (c *Case) findBranches() {
-	if c.conv.Leaf == nil || c.conv.Hidden {
+	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Agent != "" {
 		return
 	}
+	path := c.path()
 	next := map[string]*transcript.Record{} // the record of the conversation behind a record of it
-	for i := 1; i < len(c.conv.Chain); i++ {
-		next[c.conv.Parent(c.conv.Chain[i])] = c.conv.Chain[i]
+	for i := 1; i < len(path); i++ {
+		next[c.conv.Parent(path[i])] = path[i]
 	}
-	for _, b := range c.branches() {
+	var owns []*transcript.Record // in the order in which they are found
+	beside := map[*transcript.Record][]*branch{}
+	for _, b := range c.branches(path) {
 		own := next[c.conv.Parent(b.root)]
-		if own == nil || !b.answered() {
+		const tries = 16
+		up := c.conv.Record(c.conv.Parent(b.root))
+		for n := 0; n < tries && own == nil && up != nil && c.conv.Has(up); n++ {
+			own = next[up.UUID] // the result of a parallel call has no record behind it
+			up = c.conv.Record(c.conv.Parent(up))
+		}
+		if own == nil || !b.answered() || c.beforeBoundary(b.root) || !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
 			continue
 		}
-		n := transcript.Sendable(b.all)
+		if beside[own] == nil {
+			owns = append(owns, own)
+		}
+		beside[own] = append(beside[own], b)
+	}
+	for _, own := range owns {
+		branches, n := beside[own], 0
+		var all []*transcript.Record
+		for _, b := range branches {
+			n += transcript.Sendable(b.all)
+			all = append(all, b.all...)
+		}
 		f := c.recordFinding(ruleBranch, MissingHistory, own.UUID)
-		f.Which, f.Says = b.root.UUID, fmt.Sprintf("%d blocks are in another branch", n)
-		d := found{why: fmt.Sprintf("Two branches hang on one record: %d blocks of the other one do not reach the model%s.", n, promptsIn(b.all))}
-		if !c.concurrent(b, own) || !c.canEdit(own.UUID) || !c.canEdit(b.root.UUID) {
-			continue
+		f.Detail, f.Text = branches[0].root.UUID, fmt.Sprintf("%d blocks are in another branch", n)
+		d := found{why: fmt.Sprintf("%d branches follow one record: %d blocks do not reach the model%s.", len(branches)+1, n, promptsIn(all))}
+		if c.conv.Profile.Checkpoint || goesBefore(own) {
+			d.fixes = []repair.Fix{c.joinBranches(branches, own, n)}
+		} else {
+			f.Severity = repair.Note
+			d.not = &repair.RefusalError{Final: true, Why: "This version of Claude Code goes on at the record with the latest time, so what is added behind it is not sent."}
 		}
-		d.fixes = []repair.Fix{c.joinBranches(b, own, n)}
 		c.report(f, d)
 	}
 }
 
-// joinBranches returns the fix that puts one branch behind the other: this one, if it begins with
-// a prompt; else it is an answer, which stays behind its prompt, and the other branch follows.
-func (c *Case) joinBranches(b *branch, own *transcript.Record, n int) repair.Fix {
-	if own.IsPrompt() || own.IsSynthetic() {
-		up := b.leaf.UUID
+// path returns the conversation with the notes below its leaf.
+func (c *Case) path() []*transcript.Record {
+	var notes []*transcript.Record
+	for r := c.conv.Record(c.conv.End); r != nil && !r.IsMessage(); r = c.conv.Record(c.conv.Parent(r)) {
+		notes = append(notes, r)
+	}
+	slices.Reverse(notes)
+	if len(notes) == 0 || c.conv.Parent(notes[0]) != c.conv.Leaf.UUID {
+		return c.conv.Chain
+	}
+	return slices.Concat(c.conv.Chain, notes)
+}
+
+// goesBefore reports whether a branch can be put before a record of the conversation: it is not
+// an answer, which stays behind its prompt.
+func goesBefore(own *transcript.Record) bool {
+	return own.IsPrompt() || own.IsSynthetic() || !own.IsMessage()
+}
+
+// joinBranches returns the fix that puts branches, one behind the other, before the record that
+// the conversation goes on with, if that begins with a prompt; else it is an answer, which stays
+// behind its prompt, and the branches follow at the end.
+func (c *Case) joinBranches(branches []*branch, own *transcript.Record, n int) repair.Fix {
+	join := func(d *draft) error {
+		for i := 1; i < len(branches); i++ {
+			if err := d.setParent(branches[i].root.UUID, branches[i-1].leaf.UUID); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	leaf := branches[len(branches)-1].leaf.UUID
+	if goesBefore(own) {
 		return repair.Fix{
-			Text:  fmt.Sprintf("This branch is hung on the end of the other one: %d blocks come back.", n),
+			Text:  fmt.Sprintf("The branch in use is linked to the end of the other one: %d blocks are sent again.", n),
 			Alike: true,
-			Edit:  func(d repair.Draft) error { return d.(*draft).setParent(own.UUID, up) },
+			Edit: func(d repair.Draft) error {
+				if err := join(d.(*draft)); err != nil {
+					return err
+				}
+				return d.(*draft).setParent(own.UUID, leaf)
+			},
 		}
 	}
-	up, leaf := c.conv.Leaf.UUID, b.leaf.UUID
+	up := c.conv.Leaf.UUID
 	return repair.Fix{
-		Text:  fmt.Sprintf("The other branch is hung on the end of this one: %d blocks come back.", n),
+		Text:  fmt.Sprintf("The other branch is linked to the end of the one in use: %d blocks are sent again.", n),
 		Whole: true,
 		Edit: func(d repair.Draft) error {
+			if err := join(d.(*draft)); err != nil {
+				return err
+			}
 			d.(*draft).setLeaf(leaf)
-			return d.(*draft).setParent(b.root.UUID, up)
+			return d.(*draft).setParent(branches[0].root.UUID, up)
 		},
 	}
 }
 
-// branches returns the branches that hang on a record of the conversation.
-func (c *Case) branches() (all []*branch) {
-	of := map[string]*branch{}
+// branches returns the branches that follow a record of the path.
+func (c *Case) branches(path []*transcript.Record) (all []*branch) {
+	of, on := map[string]*branch{}, map[string]bool{}
+	for _, r := range path {
+		on[r.UUID] = true
+	}
 	for _, r := range c.conv.Records() {
-		if c.conv.Has(r) || c.conv.Dropped(r) || r.IsSidechain() {
+		if on[r.UUID] || c.conv.Dropped(r) || r.IsSidechain() {
 			continue
 		}
 		up := c.conv.Record(c.conv.Parent(r))
 		switch {
 		case up == nil:
-		case c.conv.Has(up):
-			if r.IsMessage() {
-				b := &branch{root: r, all: []*transcript.Record{r}, leaf: r}
-				of[r.UUID] = b
-				all = append(all, b)
-			}
+		case on[up.UUID]:
+			b := &branch{root: r, all: []*transcript.Record{r}, leaf: r}
+			of[r.UUID] = b
+			all = append(all, b)
 		case of[up.UUID] != nil:
 			b := of[up.UUID]
 			of[r.UUID] = b
@@ -96,6 +157,89 @@ func (c *Case) branches() (all []*branch) {
 		}
 	}
 	return all
+}
+
+// maxUnreached is how many unreached parts are found at a time: each takes a look at all records.
+const maxUnreached = 64
+
+// findUnreached reports prompts and answers whose parent is not in the transcript,
+// and from which the conversation does not go on: the program noted its end before they were
+// written, or later ones have an earlier parent.
+func (c *Case) findUnreached() {
+	if c.conv.Leaf == nil || c.conv.Hidden || c.conv.Rewound || c.conv.Agent != "" {
+		return
+	}
+	reached := map[*transcript.Record]bool{}
+	for _, b := range c.conv.Breaks {
+		for _, r := range b.Found {
+			reached[r] = true
+		}
+	}
+	var all []*branch
+	of := map[string]*branch{}
+	for _, r := range c.conv.Records() {
+		if c.conv.Has(r) || reached[r] || c.conv.Dropped(r) || r.IsSidechain() || c.beforeBoundary(r) {
+			continue
+		}
+		up := c.conv.Parent(r)
+		b := of[up]
+		switch {
+		case b != nil:
+			b.all = append(b.all, r)
+			if r.IsMessage() {
+				b.leaf = r
+			}
+		case c.conv.Record(up) != nil || up == "" && (!strings.HasPrefix(r.Version, "2.1.") || !r.IsPrompt()) || r.IsBoundary() || r.Summary:
+			continue
+		default:
+			b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
+			all = append(all, b)
+		}
+		of[r.UUID] = b
+	}
+	n := 0
+	for _, b := range all {
+		if n < maxUnreached && b.answered() && c.canEdit(b.root.UUID) {
+			n++
+			c.reportUnreached(b)
+		}
+	}
+}
+
+// beforeBoundary reports whether a record is before the last compaction.
+func (c *Case) beforeBoundary(r *transcript.Record) bool {
+	b := c.conv.Boundary
+	if first := c.conv.Chain; b == nil && len(first) > 0 && first[0].Summary {
+		b = first[0] // versions before 2.1 need no more
+	}
+	return b != nil && (c.conv.Place(r) < c.conv.Place(b) || r.Timed && b.Timed && r.Time < b.Time)
+}
+
+func (c *Case) reportUnreached(b *branch) {
+	n := transcript.Sendable(b.all)
+	f := c.recordFinding(ruleBreak, MissingHistory, b.root.UUID)
+	f.Detail, f.Text = "unreached", fmt.Sprintf("%d blocks are not in the conversation", n)
+	d := found{why: fmt.Sprintf("The record before this one is not in the transcript, and the conversation does not go on from here: %d blocks do not reach the model%s.", n, promptsIn(b.all))}
+	text := fmt.Sprintf("It is put back in its place in the conversation: %d blocks are sent again.", n)
+	path := c.path()
+	at := slices.IndexFunc(path, func(r *transcript.Record) bool { return r.IsPrompt() && c.conv.Place(r) > c.conv.Place(b.root) })
+	switch {
+	case at < 0 && c.conv.Place(b.root) > c.conv.Place(c.conv.Leaf):
+		end := path[len(path)-1].UUID
+		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Draft) error {
+			d.(*draft).setLeaf(b.leaf.UUID)
+			return d.(*draft).setParent(b.root.UUID, end)
+		}}}
+	case at > 0 && c.canEdit(path[at].UUID):
+		own, up := path[at].UUID, c.conv.Parent(path[at])
+		d.fixes = []repair.Fix{{Text: text, Whole: true, Edit: func(d repair.Draft) error {
+			if err := d.(*draft).setParent(own, b.leaf.UUID); err != nil {
+				return err
+			}
+			return d.(*draft).setParent(b.root.UUID, up)
+		}}}
+	}
+	c.report(f, d)
 }
 
 // answered reports whether the branch has an answer.

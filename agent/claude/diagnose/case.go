@@ -2,7 +2,6 @@ package diagnose
 
 import (
 	"bytes"
-	"maps"
 	"slices"
 
 	"mend/agent/claude/transcript"
@@ -15,7 +14,9 @@ import (
 // A Source is a stored transcript.
 type Source struct {
 	Ref     session.Ref // of the transcript as a whole
+	Agent   string      // the subagent whose transcript it is; "" for a session's
 	Data    []byte
+	Size    int64  // of the file, if Data is shortened; 0 if it is not
 	Version string // of the program that will load it; "" for the one that wrote last
 	Busy    string // why the session is in use; "" if it is not
 	Texts   Texts
@@ -33,6 +34,10 @@ type base struct {
 	lines []transcript.Line
 	last  map[string]int // the last line of each record
 	leaf  string
+
+	recoded *base // the transcript as UTF-8, if it is stored as UTF-16
+
+	drafts int // that were made of it
 }
 
 // A Case is one state of a transcript.
@@ -45,19 +50,16 @@ type Case struct {
 	conv     *transcript.Conversation // as it is
 	linked   *transcript.Conversation // with all breaks repaired
 	findings repair.Findings
-	found    map[string]found // by key of the finding
+	found    map[string]found // by the key of the finding
 }
 
 // New returns the case of a stored transcript.
 func New(s Source) *Case {
-	b := &base{Source: s, lines: transcript.Parse(s.Data), last: map[string]int{}}
-	for i := range b.lines {
-		if r := b.lines[i].Record; r != nil && r.UUID != "" {
-			b.last[r.UUID] = i
-		}
-	}
-	if s.Version == "" {
-		b.Version = lastVersion(b.lines)
+	b := newBase(s)
+	if text, ok := transcript.FromUTF16(s.Data); ok {
+		s.Data = text
+		b.recoded = newBase(s)
+		b.Version = b.recoded.Version
 	}
 	c := newCase(b, edits{})
 	if c.conv.Leaf != nil {
@@ -66,10 +68,24 @@ func New(s Source) *Case {
 	return c
 }
 
+func newBase(s Source) *base {
+	b := &base{Source: s, lines: transcript.Parse(s.Data, max(s.Size, int64(len(s.Data)))), last: map[string]int{}}
+	if s.Version == "" {
+		b.Version = lastVersion(b.lines)
+	}
+	profile := transcript.ProfileOf(b.Version)
+	for i := range b.lines {
+		if r := b.lines[i].Record; r != nil && r.UUID != "" && profile.Reads(&b.lines[i]) {
+			b.last[r.UUID] = i
+		}
+	}
+	return b
+}
+
 // lastVersion returns the version of the program that wrote last.
 func lastVersion(lines []transcript.Line) string {
 	for _, l := range slices.Backward(lines) {
-		if l.Record != nil && l.Record.Version != "" {
+		if l.Record != nil && l.Record.InChain() && l.Record.Version != "" {
 			return l.Record.Version
 		}
 	}
@@ -80,7 +96,7 @@ func lastVersion(lines []transcript.Line) string {
 func newCase(b *base, e edits) *Case {
 	c := &Case{base: b, edits: e, found: map[string]found{}}
 	c.apply()
-	c.conv = transcript.Load(c.lines, transcript.ProfileOf(b.Version))
+	c.conv = transcript.Load(c.lines, transcript.ProfileOf(b.Version), b.Agent)
 	if leaf := e.leafOf(b); leaf != "" && (c.conv.Leaf == nil || c.conv.Leaf.UUID != leaf) {
 		c.keepLeaf(leaf)
 	}
@@ -88,8 +104,8 @@ func newCase(b *base, e edits) *Case {
 	return c
 }
 
-// keepLeaf appends the leaf once more: the program takes the last line for the place where
-// the conversation goes on.
+// keepLeaf appends the leaf again, because the program continues the conversation at the last
+// line.
 func (c *Case) keepLeaf(leaf string) {
 	at, ok := c.base.last[leaf]
 	if !ok || c.written != nil {
@@ -97,13 +113,13 @@ func (c *Case) keepLeaf(leaf string) {
 	}
 	raw, edited := c.edits.set[leaf]
 	if !edited {
-		raw = append(bytes.Clone(c.base.lines[at].Raw), ' ') // an op that changes nothing is none
+		raw = append(bytes.Clone(c.base.lines[at].Raw), ' ') // an op must change something
 	}
 	lines := slices.DeleteFunc(slices.Clone(c.lines), func(l transcript.Line) bool {
 		return l.Record != nil && l.Start < 0 && l.Record.UUID == leaf
 	})
 	lines = append(lines, appended(raw))
-	conv := transcript.Load(lines, c.conv.Profile)
+	conv := transcript.Load(lines, c.conv.Profile, c.conv.Agent)
 	if conv.Leaf == nil || conv.Leaf.UUID != leaf {
 		return
 	}
@@ -151,7 +167,7 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 	if c.written != nil {
 		whole.Data = c.written
 	}
-	if !yield(&whole) {
+	if !yield(&whole) || c.edits.recode {
 		return
 	}
 	set := c.edits.set
@@ -188,8 +204,24 @@ func (c *Case) Records(yield func(*session.Record) bool) {
 
 // Draft implements [repair.Case].
 func (c *Case) Draft() repair.Draft {
-	return &draft{c: c, edits: edits{set: maps.Clone(c.edits.set), lines: maps.Clone(c.edits.lines), after: maps.Clone(c.edits.after), leaf: c.edits.leaf}}
+	c.base.drafts++
+	return &draft{c: c, edits: c.edits.clone()}
 }
 
 // Request returns what the program will send when the user types one more prompt.
 func (c *Case) Request() request.Request { return c.conv.Request(c.ref) }
+
+// Sent implements [repair.Counter].
+func (c *Case) Sent() (n int) {
+	if c.conv.Hidden {
+		return 0
+	}
+	for _, t := range c.Request().Turns {
+		for _, b := range t.Blocks {
+			if r := c.conv.Record(b.Ref().Message); r != nil && r.IsMessage() {
+				n++
+			}
+		}
+	}
+	return n
+}

@@ -2,34 +2,32 @@ package diagnose_test
 
 import (
 	"bytes"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
 
 	"mend/agent/claude/diagnose"
+	"mend/agent/claude/transcript"
 	"mend/internal/claude"
+	"mend/internal/storetest"
 	"mend/repair"
-	"mend/request"
 	"mend/session"
 )
 
 var ref = session.Ref{Kind: session.KindSession, Project: "-home-user", Session: claude.Session}
 
-func newCase(data []byte) *diagnose.Case {
-	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: "2.1.330"})
+func newCase(data []byte) *diagnose.Case { return caseOn("2.1.330", data) }
+
+func caseOn(version string, data []byte) *diagnose.Case {
+	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: version})
 }
 
 // blocks returns how many blocks of the transcript are in the request.
-func blocks(q request.Request) (n int) {
-	for _, t := range q.Turns {
-		for _, b := range t.Blocks {
-			if b.Source.Kind != 0 && !strings.HasPrefix(b.Text, "<system-reminder>") {
-				n++
-			}
-		}
-	}
-	return n
-}
+func blocks(c *diagnose.Case) int { return len(claude.Expected(c)) }
 
 // after returns the transcript that the plan leaves.
 func after(t *testing.T, data []byte, r repair.Result) []byte {
@@ -50,61 +48,148 @@ func after(t *testing.T, data []byte, r repair.Result) []byte {
 	return data
 }
 
+// Each damage has the finding that it has in the table, on each version, and the repair of it
+// gives back the blocks that the real program sends then.
 func TestDamages(t *testing.T) {
 	for _, d := range claude.Damages {
-		t.Run(d.Name, func(t *testing.T) {
-			broken := claude.New()
-			d.Apply(broken)
-			data := broken.Bytes()
-			c := newCase(data)
-			var rules []string
-			for _, f := range repair.Diagnose(c) {
-				rules = append(rules, f.Rule)
-				if f.Fix == "" {
-					t.Errorf("%s has no fix: %s", f.Rule, f.WhyNot)
+		for _, version := range claude.Versions {
+			t.Run(d.Name+" "+version, func(t *testing.T) {
+				if o, ok := d.On(version); ok {
+					testDamage(t, d.Broken(), version, o)
 				}
-			}
-			if d.Rule == "" && len(rules) > 0 || d.Rule != "" && !slices.Contains(rules, d.Rule) {
-				t.Fatalf("found %v, want %q", rules, d.Rule)
-			}
-			r, err := repair.Plan(claude.Session, c, repair.Request{})
-			if err != nil || len(r.Remaining) > 0 {
-				t.Fatalf("Plan leaves %v, %v", r.Remaining, err)
-			}
-			repaired := after(t, data, r)
-			if d.Rule == "" && !bytes.Equal(repaired, data) {
-				t.Error("a healthy transcript is changed")
-			}
-			now := newCase(repaired)
-			if got := blocks(now.Request()); got != d.After {
-				t.Errorf("%d blocks reach the request after the repair, want %d", got, d.After)
-			}
-			if again, err := repair.Plan(claude.Session, now, repair.Request{}); err != nil || len(again.Plan.Ops) > 0 {
-				t.Errorf("a second plan has %d ops, %v", len(again.Plan.Ops), err)
-			}
-			if !bytes.HasPrefix(repaired, data) && d.Rule != "uuid_repeated" {
-				t.Error("the repair does not only append")
-			}
-		})
+			})
+		}
 	}
 }
 
-// The versions before 2.1 put no answer together: of two parallel calls they send one. That is
-// no finding.
-func TestOlderVersions(t *testing.T) {
-	for _, version := range []string{"2.0.77", "1.0.128"} {
-		c := diagnose.New(diagnose.Source{Ref: ref, Data: claude.Baseline, Version: version})
-		if all := c.Findings().All(); len(all) > 0 || blocks(c.Request()) != claude.Blocks-2 {
-			t.Errorf("%s: %d blocks are sent, found %v, want %d and nothing", version, blocks(c.Request()), all, claude.Blocks-2)
+func testDamage(t *testing.T, data []byte, version string, o claude.Outcome) {
+	c := caseOn(version, data)
+	var rules []string
+	for _, f := range repair.Diagnose(c) {
+		if !isBroken(f) {
+			continue
 		}
-		for _, name := range []string{"parent unknown", "parent unknown within 5 s", "line torn", "empty prompt", "input a string"} {
-			broken := claude.New()
-			claude.ByName(name).Apply(broken)
-			data := broken.Bytes()
-			r, err := repair.Plan(claude.Session, diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: version}), repair.Request{})
-			if err != nil || len(r.Plan.Ops) == 0 || len(r.Remaining) > 0 {
-				t.Errorf("%s, %s: Plan has %d ops and leaves %v, %v", version, name, len(r.Plan.Ops), r.Remaining, err)
-			}
+		rules = append(rules, f.Rule)
+		if f.Fix == "" {
+			t.Errorf("%s has no fix: %s", f.Rule, f.WhyNot)
 		}
 	}
+	if o.Rule == "" && len(rules) > 0 || o.Rule != "" && !slices.Contains(rules, o.Rule) {
+		t.Fatalf("found %v, want %q", rules, o.Rule)
+	}
+	r, err := repair.Plan(claude.Session, c, repair.Request{})
+	if err != nil || slices.ContainsFunc(r.Remaining, isBroken) {
+		t.Fatalf("Plan leaves %v, %v", r.Remaining, err)
+	}
+	repaired := after(t, data, r)
+	if o.Rule == "" && !bytes.Equal(repaired, data) {
+		t.Error("a healthy transcript is changed")
+	}
+	now := caseOn(version, repaired)
+	if got := blocks(now); got != o.After {
+		t.Errorf("%d blocks reach the request after the repair, want %d", got, o.After)
+	}
+	if again, err := repair.Plan(claude.Session, now, repair.Request{}); err != nil || len(again.Plan.Ops) > 0 {
+		t.Errorf("a second plan has %d ops, %v", len(again.Plan.Ops), err)
+	}
+	if !bytes.HasPrefix(repaired, data) && !slices.ContainsFunc(rules, claude.Rewrites) {
+		t.Error("the repair does not only append")
+	}
+}
+
+func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
+
+// A file with nothing to read is reported, and not repaired.
+func TestNothingToRead(t *testing.T) {
+	for name, data := range map[string][]byte{"NUL bytes": make([]byte, 5000), "a torn record": []byte(`{"parentUuid":null,"type":"us`)} {
+		found := repair.Diagnose(newCase(data))
+		if len(found) != 1 || found[0].Rule != "nothing_readable" || found[0].Fix != "" || found[0].WhyNot == "" {
+			t.Errorf("%s: found %+v", name, found)
+		}
+	}
+	if found := repair.Diagnose(newCase(nil)); len(found) > 0 {
+		t.Errorf("an empty file: found %+v", found)
+	}
+}
+
+// A shortened transcript has the same findings as the whole one.
+func TestShorten(t *testing.T) {
+	cases := map[string][]byte{}
+	for _, d := range claude.Damages {
+		cases[d.Name] = d.Broken()
+	}
+	for seed := range uint64(20) {
+		g := claude.Generate(seed)
+		cases[g.Name] = g.Data
+	}
+	for name, data := range cases {
+		short, err := transcript.Shorten(bytes.NewReader(data))
+		if err != nil {
+			t.Fatal(err)
+		}
+		whole := repair.Diagnose(newCase(data))
+		got := repair.Diagnose(diagnose.New(diagnose.Source{Ref: ref, Data: short, Size: int64(len(data)), Version: "2.1.330"}))
+		if diff := cmp.Diff(findings(whole), findings(got)); diff != "" {
+			t.Errorf("%s: shortened, it has other findings (-whole +short):\n%s", name, diff)
+		}
+	}
+}
+
+// Nothing is found in a transcript that a quick check takes for usual, of whatever version, and
+// healthy transcripts are usual.
+func TestIsUsual(t *testing.T) {
+	isUsual := func(name string, data []byte, agent string) bool {
+		usual := false
+		for _, version := range []string{"", "2.1.330", "2.0.77"} {
+			if !transcript.IsUsual(bytes.NewReader(data), version, agent) {
+				continue
+			}
+			usual = true
+			if found := repair.Diagnose(diagnose.New(diagnose.Source{Ref: ref, Agent: agent, Data: data, Version: version})); len(found) > 0 {
+				t.Errorf("%s is usual on %q, and has the findings %v", name, version, findings(found))
+			}
+		}
+		return usual
+	}
+	for _, d := range claude.Damages {
+		if o, _ := d.On("2.1.330"); isUsual(d.Name, d.Broken(), "") && o.Rule != "" {
+			t.Errorf("%s is usual, and breaks %s", d.Name, o.Rule)
+		}
+	}
+	for _, shape := range []string{"baseline", "interrupted"} {
+		if !isUsual(shape, claude.Shape(shape).Bytes(), "") {
+			t.Errorf("%s is not usual", shape)
+		}
+	}
+	if !isUsual("subagent", claude.Shape("subagent").Bytes(), claude.Subagent) {
+		t.Error("a subagent's transcript is not usual")
+	}
+	seeds, usual := storetest.Count(20_000, 300), 0
+	for seed := range seeds {
+		if g := claude.Generate(uint64(seed)); isUsual(g.Name, g.Data, "") {
+			usual++
+		}
+	}
+	if usual < seeds/100 {
+		t.Errorf("%d of %d generated transcripts are usual", usual, seeds)
+	}
+	t.Logf("%d of %d generated transcripts are usual", usual, seeds)
+}
+
+// Torn lines each of which may begin a record that reaches to the end take linear time; it was
+// quadratic, a minute for these.
+func TestTornLines(t *testing.T) {
+	data := []byte(strings.Repeat(`{"a":"`+strings.Repeat("x", 2000)+`","b":`+"\n", 4000))
+	begun := time.Now()
+	found := repair.Diagnose(newCase(data))
+	if took := time.Since(begun); len(found) != 1 || found[0].Rule != "nothing_readable" || took > 20*time.Second {
+		t.Errorf("found %v in %v", findings(found), took)
+	}
+}
+
+func findings(all []repair.Diagnosis) (lines []string) {
+	for _, d := range all {
+		lines = append(lines, fmt.Sprintf("%s %s %s: %s", d.Rule, d.Severity, d.Ref, d.Why))
+	}
+	return lines
 }

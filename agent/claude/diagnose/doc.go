@@ -3,9 +3,9 @@
 //
 // There are two kinds of findings. Missing history: records in the file do not reach the
 // request, because the chain of parents breaks, a line cannot be read, or records are marked
-// as a subagent's. And requests that the provider refuses, at each prompt. What the program
-// heals itself when it loads a transcript is no finding.
+// as a subagent's. And invalid requests: the provider refuses each prompt. What the program
+// corrects itself when it loads a transcript is not a finding.
 //
-// A fix appends lines, since the last line with an id replaces the earlier ones. Only what
-// appending cannot do writes the whole transcript again.
+// A fix appends lines, since the last line with an id replaces the earlier ones. The whole transcript
+// is written again only if appended lines are not enough.
 package diagnose

@@ -15,7 +15,15 @@ type edits struct {
 	set   map[string][]byte // the new line of a record, by its id
 	after map[string]int    // the line behind which a new record belongs
 	lines map[int][]byte    // lines to be written again in their places; this takes the whole transcript
-	leaf  string            // where the conversation goes on; "" for where it does now
+	// recode writes the whole transcript again as UTF-8. The other edits are of that.
+	recode bool
+	leaf   string // where the conversation goes on; "" for where it does now
+}
+
+// clone returns edits that can be changed.
+func (e edits) clone() edits {
+	e.set, e.after, e.lines = maps.Clone(e.set), maps.Clone(e.after), maps.Clone(e.lines)
+	return e
 }
 
 // with returns the edits with one more.
@@ -51,10 +59,13 @@ func (e edits) leafOf(b *base) string { return cmp.Or(e.leaf, b.leaf) }
 // apply sets the lines of the case: those that are stored, and those to be appended; or if
 // lines change in their places, the whole transcript.
 func (c *Case) apply() {
+	if c.edits.recode && c.base.recoded != nil {
+		c.base = c.base.recoded
+	}
 	b, e := c.base, c.edits
-	if len(e.lines) > 0 {
+	if len(e.lines) > 0 || e.recode {
 		c.written = c.rewrite()
-		c.lines = transcript.Parse(c.written)
+		c.lines = transcript.Parse(c.written, int64(len(c.written)))
 		return
 	}
 	c.lines = slices.Clone(b.lines)
@@ -125,6 +136,8 @@ type undo struct {
 	fresh map[string]bool
 	lined map[int]bool
 	leaf  string
+
+	recode bool
 }
 
 // setLeaf moves the end of the conversation to another record.
@@ -179,7 +192,7 @@ func (d *draft) raw(uuid string) []byte {
 
 // Apply implements [repair.Draft].
 func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
-	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf}
+	d.now = &undo{map[string][]byte{}, map[int][]byte{}, map[string]bool{}, map[int]bool{}, d.edits.leaf, d.edits.recode}
 	u := d.now
 	if err := x.Edit(d); err != nil {
 		d.Undo(u)
@@ -191,7 +204,7 @@ func (d *draft) Apply(_ repair.Finding, x repair.Fix) (repair.Edit, error) {
 // Undo implements [repair.Draft].
 func (d *draft) Undo(e repair.Edit) {
 	u := e.(*undo)
-	d.edits.leaf = u.leaf
+	d.edits.leaf, d.edits.recode = u.leaf, u.recode
 	for uuid, raw := range u.set {
 		d.edits.set[uuid] = raw
 		if u.fresh[uuid] {
@@ -209,5 +222,5 @@ func (d *draft) Undo(e repair.Edit) {
 
 // Case implements [repair.Draft].
 func (d *draft) Case() repair.Case {
-	return newCase(d.c.base, edits{maps.Clone(d.edits.set), maps.Clone(d.edits.after), maps.Clone(d.edits.lines), d.edits.leaf})
+	return newCase(d.c.base, d.edits.clone())
 }

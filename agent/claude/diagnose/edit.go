@@ -34,6 +34,21 @@ func textBlock(text string) []byte {
 	return append(append([]byte(`{"type":"text","text":`), jsonedit.Quote(text)...), '}')
 }
 
+// removeBlock returns a fix that removes a block, and with it a record that has no other.
+func removeBlock(b sentBlock) repair.Fix {
+	return repair.Fix{Text: "The block is not sent any more.", Loses: "the block, for the model", Alike: true, Edit: func(d repair.Draft) error {
+		if len(b.record.Blocks()) == 1 {
+			return d.(*draft).retire(b.record.UUID)
+		}
+		i := -1
+		raw, err := jsonedit.RemoveElements(d.(*draft).raw(b.record.UUID), func([]byte) bool { i++; return i == b.Index }, "message", "content")
+		if err == nil {
+			d.(*draft).set(b.record.UUID, raw)
+		}
+		return err
+	}}
+}
+
 // editContent edits one block of a record, or its content if that is a string.
 func (d *draft) editContent(uuid string, index int, edit func(raw []byte) ([]byte, error)) error {
 	raw := d.raw(uuid)
@@ -87,6 +102,15 @@ func editInner(raw []byte, index int, edit func([]byte) []byte) ([]byte, error) 
 		return nil, err
 	}
 	return jsonedit.Set(raw, to, "content")
+}
+
+// setMember gives a record another value of a member.
+func (d *draft) setMember(uuid, name string, value []byte) error {
+	raw, err := jsonedit.Set(d.raw(uuid), value, name)
+	if err == nil {
+		d.set(uuid, raw)
+	}
+	return err
 }
 
 // retire makes a record a note that is not sent.

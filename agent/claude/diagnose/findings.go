@@ -27,11 +27,11 @@ func (c *Case) report(f repair.Finding, d found) {
 	c.found[keyOf(f)] = d
 }
 
-func keyOf(f repair.Finding) string { return f.Code + "\x00" + f.Which + "\x00" + f.Ref.String() }
+func keyOf(f repair.Finding) string { return f.Code + "\x00" + f.Detail + "\x00" + f.Ref.String() }
 
 // Describe implements [repair.Case].
 func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
-	d := repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Message: f.Ref.Message, Why: c.found[keyOf(f)].why, Says: f.Says}
+	d := repair.Diagnosis{Rule: f.Code, Class: f.Class, Severity: f.Severity, Ref: f.Ref, Message: f.Ref.Message, Why: c.found[keyOf(f)].why, Text: f.Text}
 	if not := c.found[keyOf(f)].not; not != nil {
 		d.WhyNot = not.Why
 	}
@@ -41,19 +41,32 @@ func (c *Case) Describe(f repair.Finding) repair.Diagnosis {
 // Fixes implements [repair.Case].
 func (c *Case) Fixes(f repair.Finding, _ repair.Draft) ([]repair.Fix, error) {
 	d := c.found[keyOf(f)]
-	if d.not != nil {
+	switch {
+	case d.not != nil:
 		return nil, d.not
+	case len(d.fixes) > 0 && c.base.drafts > maxDrafts:
+		return nil, &repair.RefusalError{Why: fmt.Sprintf("mend stopped after %d attempts: the transcript has too many faults that depend on each other.", maxDrafts), Final: true}
 	}
 	return d.fixes, nil
 }
 
+// maxDrafts limits how many drafts are made of a transcript: each is loaded again, and faults that
+// can be fixed side by side share one.
+const maxDrafts = 256
+
 // examine finds what is wrong.
 func (c *Case) examine() {
-	c.findSidechain()
-	c.findBreaks()
-	c.findUnread()
+	if c.findUnreadable() {
+		return
+	}
 	c.findRepeated()
+	c.findSidechain()
+	c.findCompaction()
+	c.findBreaks()
+	c.findSkipped()
+	c.findUnread()
 	c.findBranches()
+	c.findUnreached()
 	c.findRefusals()
 }
 
@@ -68,12 +81,6 @@ func (c *Case) Missing() (missing, all int) {
 		missing, reached = missing+reached, 0
 	}
 	return missing, missing + reached
-}
-
-// missingOf returns "n of m blocks".
-func (c *Case) missingOf(n int) string {
-	_, all := c.Missing()
-	return fmt.Sprintf("%d of %d blocks", n, max(all, n))
 }
 
 // recordFinding returns a finding at a record.

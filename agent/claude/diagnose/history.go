@@ -17,17 +17,24 @@ const (
 	ruleUnread    = "line_unread"      // a line has a record that the program does not read
 	ruleRepeated  = "uuid_repeated"    // two records have one id
 	ruleBranch    = "branch_left_out"  // a branch of the conversation is not in the request
+
+	ruleUnreadable = "nothing_readable"  // no line of the transcript is a record
+	ruleSummary    = "summary_lost"      // a compaction has no summary
+	ruleBoundary   = "boundary_lost"     // a summary has no compaction
+	ruleUnloadable = "not_loadable"      // a version cannot load the conversation because of a record
+	rulePreserved  = "preserved_unknown" // a compaction does not say which messages it preserved
 )
 
 // findBreaks reports each break of the chain. The fix is the record once more, with the
 // parent that it should have.
 func (c *Case) findBreaks() {
+	_, all := c.Missing()
 	for _, b := range c.conv.Breaks {
 		f := c.recordFinding(ruleBreak, MissingHistory, b.Record.UUID)
 		n := transcript.Sendable(b.Found)
-		why := breakWhy(b)
-		f.Says = c.missingOf(n) + " do not reach the request"
-		d := found{why: fmt.Sprintf("%s So Claude Code stops there: %s in the file do not reach the model%s.", why, c.missingOf(n), promptsIn(b.Found))}
+		blocks := fmt.Sprintf("%d of %d blocks", n, max(all, n))
+		f.Text = blocks + " do not reach the request"
+		d := found{why: fmt.Sprintf("%s So Claude Code stops there: %s in the file do not reach the model%s.", breakWhy(b), blocks, promptsIn(b.Found))}
 		switch {
 		case c.conv.Ambiguous(b):
 			f.Severity = repair.Note
@@ -37,7 +44,7 @@ func (c *Case) findBreaks() {
 		default:
 			up := b.Next.UUID
 			d.fixes = []repair.Fix{{
-				Text:  fmt.Sprintf("The record is hung on the one before it again: %d blocks come back.", n),
+				Text:  fmt.Sprintf("The record is linked to the one before it again: %d blocks are sent again.", n),
 				Alike: true,
 				Edit:  func(d repair.Draft) error { return d.(*draft).setParent(b.Record.UUID, up) },
 			}}
@@ -46,13 +53,41 @@ func (c *Case) findBreaks() {
 	}
 }
 
+// findSkipped reports records that the program skips because it takes one of nearly the same time
+// for a parent that is not in the transcript.
+func (c *Case) findSkipped() {
+	if c.conv.Hidden {
+		return
+	}
+	for _, r := range c.conv.Chain {
+		if !c.conv.Guessed(r) || !c.canEdit(r.UUID) {
+			continue
+		}
+		before := c.conv.LastBefore(r)
+		var skipped []*transcript.Record
+		o := before
+		for ; o != nil && !c.conv.Has(o) && !c.conv.Dropped(o) && len(skipped) <= len(c.conv.Chain); o = c.conv.Record(c.conv.Parent(o)) {
+			skipped = append(skipped, o)
+		}
+		n := transcript.Sendable(skipped)
+		if o == nil || !c.conv.Has(o) || c.conv.Place(o) >= c.conv.Place(r) || n == 0 {
+			continue
+		}
+		f := c.recordFinding(ruleBreak, MissingHistory, r.UUID)
+		f.Detail, f.Text = "skipped", fmt.Sprintf("%d blocks do not reach the request", n)
+		c.report(f, found{
+			why: fmt.Sprintf("The record before this one is not in the transcript, and Claude Code goes on with an earlier one: %d blocks between them do not reach the model%s.", n, promptsIn(skipped)),
+			fixes: []repair.Fix{{
+				Text: fmt.Sprintf("The record is linked to the one before it again: %d blocks are sent again.", n), Alike: true,
+				Edit: func(d repair.Draft) error { return d.(*draft).setParent(r.UUID, before.UUID) },
+			}},
+		})
+	}
+}
+
 // setParent gives a record another parent.
 func (d *draft) setParent(uuid, parent string) error {
-	raw, err := jsonedit.Set(d.raw(uuid), jsonedit.Quote(parent), "parentUuid")
-	if err == nil {
-		d.set(uuid, raw)
-	}
-	return err
+	return d.setMember(uuid, "parentUuid", jsonedit.Quote(parent))
 }
 
 func breakWhy(b transcript.Break) string {
@@ -104,13 +139,16 @@ func cut(text string, n int) string {
 }
 
 // findSidechain reports records of the main conversation that are marked as a subagent's: they
-// have no agent, and hang on a record that is not marked, or there is no other conversation.
+// have no agent, and follow a record that is not marked, or there is no other conversation.
 func (c *Case) findSidechain() {
+	if c.conv.Agent != "" {
+		return
+	}
 	var marked []*transcript.Record
 	isMarked := map[string]bool{}
 	main := slices.ContainsFunc(c.conv.Records(), func(r *transcript.Record) bool { return r.IsMessage() && !r.IsSidechain() })
 	for _, r := range c.conv.Records() {
-		if !r.IsSidechain() || r.AgentID != "" {
+		if !r.IsSidechain() || r.AgentID != "" || c.beforeBoundary(r) {
 			continue
 		}
 		up := c.conv.Record(c.conv.Parent(r))
@@ -128,7 +166,7 @@ func (c *Case) findSidechain() {
 		return
 	}
 	f := c.recordFinding(ruleSidechain, MissingHistory, marked[0].UUID)
-	f.Says = fmt.Sprintf("%d blocks do not reach the request", n)
+	f.Text = fmt.Sprintf("%d blocks do not reach the request", n)
 	why := fmt.Sprintf("%d records of the conversation are marked as a subagent's, and belong to none.", len(marked))
 	if len(marked) == 1 {
 		why = "A record of the conversation is marked as a subagent's, and belongs to none."

@@ -32,7 +32,7 @@ func (c *Case) findThinkingLast() {
 			continue
 		}
 		f := c.recordFinding("R10", repair.ThinkingBlockOrder, rs[len(rs)-1].UUID)
-		f.Says = "The final block in an assistant message cannot be `thinking`."
+		f.Text = "The final block in an assistant message cannot be `thinking`."
 		c.report(f, found{why: "The answer ends with thinking, and the provider refuses that.", fixes: []repair.Fix{{
 			Text: "The thinking moves before the text. It is not changed.", Whole: true,
 			Edit: func(d repair.Draft) error { return d.(*draft).thinkFirst(rs) },
@@ -73,11 +73,19 @@ func contentRank(r *transcript.Record) int {
 }
 
 // findResultOrder reports records in which something is before the result of a call (R1).
-func (c *Case) findResultOrder(blocks []sentBlock) {
+func (c *Case) findResultOrder(q request.Request, blocks []sentBlock) {
+	late := map[session.Ref]bool{} // records with a result behind something else
+	for _, t := range q.Turns {
+		for i, b := range t.Blocks {
+			if i > 0 && b.Type == request.ToolResult && t.Blocks[i-1].Type != request.ToolResult {
+				late[b.Ref()] = true
+			}
+		}
+	}
 	seen := map[*transcript.Record]bool{}
 	for _, b := range blocks {
 		r := b.record
-		if b.Type != request.ToolResult || seen[r] {
+		if b.Type != request.ToolResult || seen[r] || !late[b.Ref()] {
 			continue
 		}
 		seen[r] = true
@@ -95,7 +103,7 @@ func (c *Case) findResultOrder(blocks []sentBlock) {
 			continue
 		}
 		f := c.recordFinding("R1", repair.ToolResultMissing, r.UUID)
-		f.Says = "`tool_use` ids were found without `tool_result` blocks immediately after"
+		f.Text = "`tool_use` ids were found without `tool_result` blocks immediately after"
 		c.report(f, found{why: "A text is before the result of a tool call, so the provider does not see the result.", fixes: []repair.Fix{{
 			Text: "The result moves before the text.", Alike: true,
 			Edit: func(d repair.Draft) error { return d.(*draft).resultsFirst(r) },
@@ -138,7 +146,7 @@ func (c *Case) findFirstPrompt(q request.Request) {
 	}
 	first := c.linked.Chain[0]
 	f := c.recordFinding("R16", repair.FirstPromptMissing, first.UUID)
-	f.Says = `messages: first message must use the "user" role`
+	f.Text = `messages: first message must use the "user" role`
 	d := found{why: "The conversation begins with an answer, and the provider refuses that: its first prompt is lost."}
 	uuid := newID([]byte("prompt before " + first.UUID))
 	line := c.base.last[first.UUID]

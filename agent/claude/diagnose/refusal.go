@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"fmt"
+	"iter"
 	"regexp"
 	"slices"
 	"strings"
@@ -28,14 +29,38 @@ func (c *Case) findRefusals() {
 	if c.linked.Leaf == nil {
 		return
 	}
+	c.findUnloadable()
 	q := c.linked.Request(c.ref)
 	blocks := c.sent(q)
 	c.findContentRefusals(blocks)
 	c.findThinkingLast()
-	c.findResultOrder(blocks)
+	c.findResultOrder(q, blocks)
 	c.findFirstPrompt(q)
-	if !c.linked.Profile.Tolerant {
-		c.findUnhealed(q)
+	c.findRest(q)
+}
+
+// findUnloadable reports records at which versions before 2.1 fail when they load the
+// conversation: those without blocks, and null in place of a block.
+func (c *Case) findUnloadable() {
+	if c.linked.Profile.Tolerant {
+		return
+	}
+	for _, r := range c.linked.Chain {
+		null := slices.IndexFunc(r.Blocks(), func(b *transcript.Block) bool { return string(b.Raw) == "null" })
+		if !r.IsMessage() || !c.canEdit(r.UUID) || null < 0 && r.HasContent() && (r.Type == transcript.User || !r.IsString()) {
+			continue
+		}
+		f := c.recordFinding(ruleUnloadable, repair.IncompleteRecord, r.UUID)
+		f.Text = "Failed to resume session"
+		fix := repair.Fix{
+			Text: "The record stays in the transcript as a note that is not sent.", Loses: "what it holds, for the model", Alike: true,
+			Edit: func(d repair.Draft) error { return d.(*draft).retire(r.UUID) },
+		}
+		if null >= 0 {
+			fix = removeBlock(sentBlock{&request.Block{Index: null}, r, nil})
+			fix.Loses = ""
+		}
+		c.report(f, found{why: "The record has no list of blocks, or one with null in it. This version of Claude Code cannot load the session; version 2.1 leaves the record out.", fixes: []repair.Fix{fix}})
 	}
 }
 
@@ -54,14 +79,14 @@ func (c *Case) link() *transcript.Conversation {
 	if raw := c.conv.Record(c.edits.leafOf(c.base)); raw != nil {
 		lines = append(lines, appended(raw.Raw))
 	}
-	return transcript.Load(lines, c.conv.Profile)
+	return transcript.Load(lines, c.conv.Profile, c.conv.Agent)
 }
 
 // sent returns the blocks of the request that are stored.
 func (c *Case) sent(q request.Request) (all []sentBlock) {
 	for _, t := range q.Turns {
 		for _, b := range t.Blocks {
-			r := c.linked.Record(b.Source.Message)
+			r := c.linked.Record(b.Ref().Message)
 			if r == nil {
 				continue
 			}
@@ -81,17 +106,6 @@ var (
 	notInID     = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 )
 
-// fields are those that blocks of a type may have; a type that is missing is not checked.
-var fields = map[string][]string{
-	"text":              {"type", "text", "citations", "cache_control"},
-	"thinking":          {"type", "thinking", "signature"},
-	"redacted_thinking": {"type", "data"},
-	"tool_use":          {"type", "id", "name", "input", "cache_control", "caller"},
-	"tool_result":       {"type", "tool_use_id", "content", "is_error", "cache_control"},
-	"image":             {"type", "source", "cache_control"},
-	"document":          {"type", "source", "title", "context", "citations", "cache_control"},
-}
-
 // kinds are the other types of blocks that the provider takes.
 var kinds = []string{
 	"server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "code_execution_tool_result", "bash_code_execution_tool_result",
@@ -104,7 +118,7 @@ func (c *Case) findContentRefusals(blocks []sentBlock) {
 	for _, b := range blocks {
 		at := func(rule string, class repair.Class, says, why string, fixes ...repair.Fix) {
 			f := c.recordFinding(rule, class, b.record.UUID)
-			f.Which, f.Says = fmt.Sprint(b.Index), says
+			f.Detail, f.Text = fmt.Sprint(b.Index), says
 			d := found{why: why, fixes: fixes}
 			if !c.canEdit(b.record.UUID) {
 				d = found{why: why, not: &repair.RefusalError{Final: true, Why: "The record has no line of its own."}}
@@ -115,6 +129,7 @@ func (c *Case) findContentRefusals(blocks []sentBlock) {
 		c.checkCall(b, at)
 		c.checkMedia(b, at)
 		c.checkShape(b, at)
+		c.checkInner(b, at)
 	}
 }
 
@@ -210,15 +225,15 @@ func (c *Case) hasCall(id string) bool {
 // leaves most of them out by itself, after a refusal.
 func (c *Case) checkMedia(b sentBlock, at reporter) {
 	if b.stored != nil && b.stored.NotText != "" && (b.Type == request.Image || b.Type == request.Document) {
-		at("R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block), "The file becomes a line of text."))
+		at("R18", repair.InvalidFile, "source.base64.data: Input should be a valid string", "The data of this file is no text.", replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text."))
 	}
 	if why := mediaProblem(b.Block); why != "" {
-		at("R15", repair.InvalidFile, "image exceeds 5 MB maximum", why, replaceText(b, lostFile(b.Block), "The image becomes a line of text."))
+		at("R15", repair.InvalidFile, "image exceeds 5 MB maximum", why, replaceText(b, lostFile(b.Block, notSendable), "The image becomes a line of text."))
 	}
 	for i, in := range b.Content {
 		if why := mediaProblem(in); why != "" {
 			at("R15", repair.InvalidFile, "image exceeds 5 MB maximum", why, editBlock(b, "The image becomes a line of text.", "the image", func(raw []byte) ([]byte, error) {
-				return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in)) })
+				return editInner(raw, i, func([]byte) []byte { return textBlock(lostFile(in, notSendable)) })
 			}))
 		}
 	}
@@ -232,15 +247,18 @@ func mediaProblem(b *request.Block) string {
 	return "The image is larger than the 5 MB that can be sent, so a prompt fails before it is sent."
 }
 
-func lostFile(b *request.Block) string {
+const notSendable = "it could not be sent"
+
+// lostFile returns the line in place of a file that is not sent any more.
+func lostFile(b *request.Block, why string) string {
 	what := string(b.Type)
 	if b.Mime != "" {
 		what = b.Mime
 	}
 	if len(b.Data) == 0 {
-		return fmt.Sprintf("[%s: it could not be sent]", what)
+		return fmt.Sprintf("[%s: %s]", what, why)
 	}
-	return fmt.Sprintf("[%s, %d KB: it could not be sent]", what, len(b.Data)*3/4>>10)
+	return fmt.Sprintf("[%s, %d KB: %s]", what, len(b.Data)*3/4>>10, why)
 }
 
 // checkShape is R23 and R25.
@@ -249,54 +267,140 @@ func (c *Case) checkShape(b sentBlock, at reporter) {
 		return
 	}
 	kind := b.stored.Kind
-	allowed, known := fields[kind]
+	allowed, known := transcript.BlockFields[kind]
 	if !known {
 		if !slices.Contains(kinds, kind) {
+			text := fmt.Sprintf("[a block of the type %q]", kind)
+			if s, ok := jsonedit.Text(b.stored.Raw); ok && !transcript.IsBlank(s) {
+				text = s
+			}
 			at("R23", repair.IncompleteRecord, fmt.Sprintf("Input tag '%s' found using 'type' does not match any of the expected tags", kind), "The type of this block is none that the provider knows.",
-				replaceText(b, fmt.Sprintf("[a block of the type %q]", kind), "The block becomes a line of text."))
+				editBlock(b, "The block becomes a line of text.", "the block", func([]byte) ([]byte, error) { return textBlock(text), nil }))
 		}
 		return
 	}
-	for _, name := range names(b.stored.Raw) {
-		if slices.Contains(allowed, name) {
-			continue
+	for name, value := range members(b.stored.Raw) {
+		field := slices.IndexFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
+		switch {
+		case field < 0:
+			at("R25", repair.IncompleteRecord, name+": Extra inputs are not permitted", fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
+				editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
+					return jsonedit.EditMembers(raw, func(name string, raw []byte) ([]byte, bool) {
+						return raw, slices.ContainsFunc(allowed, func(f transcript.BlockField) bool { return f.Name == name })
+					})
+				}))
+			return
+		case name == "content" && c.linked.Profile.Tolerant: // sent as a text, whatever it is
+		case allowed[field].First != "" && !strings.Contains(allowed[field].First, value[:1]):
+			at("R23", repair.IncompleteRecord, kind+"."+name+": Input should be a valid value of another type", fmt.Sprintf("The field %q of the block has a value that the provider does not take.", name), c.mendField(b, name, value))
+			return
 		}
-		at("R25", repair.IncompleteRecord, name+": Extra inputs are not permitted", fmt.Sprintf("The block has the field %q, which the provider does not take.", name),
-			editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) {
-				for _, n := range names(raw) {
-					if !slices.Contains(allowed, n) {
-						var err error
-						if raw, err = jsonedit.Remove(raw, n); err != nil {
-							return nil, err
-						}
-					}
-				}
-				return raw, nil
+	}
+}
+
+// checkInner is R23 inside results.
+func (c *Case) checkInner(b sentBlock, at reporter) {
+	if b.Type != request.ToolResult || b.stored == nil {
+		return
+	}
+	i := -1
+	jsonedit.EachElement(jsonedit.Parse(b.stored.Raw).Get("content").Raw(), func(raw []byte) bool {
+		if i++; innerTaken(raw) {
+			return true
+		}
+		index, text := i, string(raw)
+		if s, ok := jsonedit.Text(raw); ok {
+			text = s
+		}
+		if transcript.IsBlank(text) {
+			text = "(no content)"
+		}
+		at("R23", repair.IncompleteRecord, "tool_result.content: Input should be a valid block", "The result of a tool call holds something that the provider does not take.",
+			editBlock(b, "It becomes a line of text.", "", func(raw []byte) ([]byte, error) {
+				return editInner(raw, index, func([]byte) []byte { return textBlock(text) })
 			}))
-		return
+		return true
+	})
+}
+
+// innerTaken reports whether the provider takes an element of a result's content.
+func innerTaken(raw []byte) bool {
+	kind, ok := jsonedit.Parse(raw).Get("type").Text()
+	if !ok || !slices.Contains(transcript.InnerTypes, kind) {
+		return false
+	}
+	_, text := jsonedit.Parse(raw).Get("text").Text()
+	return text || kind != "text"
+}
+
+// mendField gives a field of a block a value that the provider takes, or removes what cannot be
+// sent without it.
+func (c *Case) mendField(b sentBlock, name, value string) repair.Fix {
+	switch {
+	case b.IsThinking():
+		return removeBlock(b)
+	case name == "source":
+		return replaceText(b, lostFile(b.Block, notSendable), "The file becomes a line of text.")
+	case name == "text" || name == "content":
+		return editBlock(b, "The value becomes a text.", "", func(raw []byte) ([]byte, error) {
+			return jsonedit.Set(raw, jsonedit.Quote(value), name)
+		})
+	}
+	return editBlock(b, fmt.Sprintf("The field %q is removed.", name), "the field", func(raw []byte) ([]byte, error) { return jsonedit.Remove(raw, name) })
+}
+
+// members returns the members of an object as texts, in its order.
+func members(object []byte) iter.Seq2[string, string] {
+	return func(yield func(string, string) bool) {
+		for name, v := range jsonedit.Parse(object).Children() {
+			if !yield(string(name), string(v.Raw())) {
+				return
+			}
+		}
 	}
 }
 
-// names returns the names of an object's members.
-func names(object []byte) (all []string) {
-	for name := range jsonedit.Parse(object).Children() {
-		all = append(all, string(name))
+// findRest reports what else the provider refuses. Of that, versions from 2.1 get over what is
+// wrong with thinking and media by themselves.
+func (c *Case) findRest(q request.Request) {
+	searched := []string{"R3", "R4", "R5", "R11", "R13", "R14", "R15", "R16"}
+	why := "This version of Claude Code sends the message as it is stored, and the provider refuses it; version 2.1 leaves it out by itself."
+	if c.linked.Profile.Tolerant {
+		searched = append(searched, "R9", "R18", "R19", "R20", "R21")
+		why = "Claude Code sends the message as it is stored, and the provider refuses it."
 	}
-	return all
-}
-
-// findUnhealed reports what versions before 2.1 do not heal.
-func (c *Case) findUnhealed(q request.Request) {
+	for _, f := range c.findings.All() {
+		searched = append(searched, f.Code)
+	}
 	for _, v := range provider.Check(anthropic.Provider{}, q, false) {
-		if len(v.Refs) == 0 || slices.Contains([]string{"R3", "R4", "R5", "R11", "R13", "R14", "R15", "R16"}, v.Rule) {
+		if len(v.Refs) == 0 || slices.Contains(searched, v.Rule) {
 			continue
 		}
-		f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Says: v.Message, Class: repair.ToolResultMissing}
-		d := found{why: "This version of Claude Code sends the message as it is stored, and the provider refuses it; version 2.1 leaves it out by itself."}
-		d.fixes = []repair.Fix{{
-			Text: "The record stays in the transcript as a note that is not sent.", Loses: "what it holds, for the model", Whole: true,
-			Edit: func(d repair.Draft) error { return d.(*draft).retire(v.Refs[0].Message) },
-		}}
-		c.report(f, d)
+		r := c.linked.Record(v.Refs[0].Message)
+		if r == nil {
+			continue
+		}
+		f := repair.Finding{Code: v.Rule, Ref: v.Refs[0], Text: v.Message, Class: repair.ToolResultMissing}
+		if v.Rule == "R10" {
+			f.Class = repair.ThinkingBlockOrder
+		}
+		c.report(f, found{why: why, fixes: c.restFixes(r)})
 	}
+}
+
+// restFixes returns the fixes of a record that cannot be sent where it is.
+func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
+	if !c.canEdit(r.UUID) {
+		return nil
+	}
+	if role := r.Role(); role != r.Type && (role == transcript.User || role == transcript.Assistant) {
+		fixes = append(fixes, repair.Fix{
+			Text: fmt.Sprintf("The record gets the type of its message, %s.", role), Alike: true,
+			Edit: func(d repair.Draft) error { return d.(*draft).setMember(r.UUID, "type", jsonedit.Quote(role)) },
+		})
+	}
+	return append(fixes, repair.Fix{
+		Text: "The record stays in the transcript as a note that is not sent.", Loses: "what it holds, for the model", Whole: true,
+		Edit: func(d repair.Draft) error { return d.(*draft).retire(r.UUID) },
+	})
 }

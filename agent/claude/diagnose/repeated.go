@@ -13,7 +13,7 @@ import (
 // findRepeated reports ids that two different records have: the later one takes the place of
 // the earlier one. A record that is stored again has the time of the first.
 func (c *Case) findRepeated() {
-	first := map[string]int{}
+	first, boundary := map[string]int{}, c.lastBoundary()
 	for i := range c.lines {
 		r := c.lines[i].Record
 		if r == nil || !r.InChain() || r.Sendable() == 0 {
@@ -24,7 +24,7 @@ func (c *Case) findRepeated() {
 			first[r.UUID] = i
 			continue
 		}
-		if was := c.lines[at].Record; was.Timestamp != r.Timestamp && was.Sendable() > 0 && c.lines[i].Start >= 0 {
+		if was := c.lines[at].Record; was.Timestamp != r.Timestamp && was.Sendable() > 0 && c.lines[i].Start >= 0 && i > boundary {
 			c.reportRepeated(at, i)
 		}
 	}
@@ -36,7 +36,7 @@ func (c *Case) reportRepeated(first, second int) {
 	d := found{why: fmt.Sprintf("The records in the lines %d and %d have the same id, so Claude Code has only one of them, and what is before the other one is lost.", first+1, second+1)}
 	id := newID(c.lines[second].Raw)
 	d.fixes = []repair.Fix{{
-		Text:  "The second record gets an id of its own, and what follows it is hung on that.",
+		Text:  "The second record gets an id of its own, and what follows it is linked to that.",
 		Whole: true,
 		Edit:  func(d repair.Draft) error { return d.(*draft).splitRepeated(first, second, id) },
 	}}

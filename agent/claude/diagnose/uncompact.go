@@ -12,7 +12,7 @@ import (
 )
 
 // Uncompact plans to take back the newest compaction of a transcript: its boundary becomes a
-// note that hangs on the record before it, so the program sends the whole history again. What
+// note whose parent is the record before it, so the program sends the whole history again. What
 // is broken in that is fixed in the same plan.
 //
 // The error wraps [repair.ErrBusy] if a process uses the session and Force is not set,
@@ -27,7 +27,7 @@ func Uncompact(s Source, r repair.UncompactRequest) (repair.Uncompacted, error) 
 
 func uncompact(c *Case, r repair.UncompactRequest) (u repair.Uncompacted, err error) {
 	if c.Busy() && !r.Force {
-		return u, repair.ErrBusy
+		return u, fmt.Errorf("%w: %s", repair.ErrBusy, c.WhyBusy())
 	}
 	b := c.conv.Boundary
 	if b == nil {
@@ -47,17 +47,39 @@ func uncompact(c *Case, r repair.UncompactRequest) (u repair.Uncompacted, err er
 		return u, repair.ErrHarmful
 	}
 	u.Fixed, u.Before, u.After = fixed.Fixed, before.Tokens(), after.Request().Tokens()
+	u.Messages = messagesIn(after.Request()) - messagesIn(before)
 	if limit := repair.DefaultWindow * repair.MaxPercent / 100; u.After > limit {
-		return u, &repair.TooLargeError{Tokens: u.After, Limit: limit}
+		if after, err = after.trimTo(limit, r, &u); err != nil {
+			return u, err
+		}
 	}
 	for _, o := range c.conv.Records() {
 		if o.IsBoundary() && !o.IsSidechain() && o != b {
 			u.Earlier++
 		}
 	}
-	u.Messages = messagesIn(after.Request()) - messagesIn(before)
 	u.Plan = change.Plan{Session: c.base.Ref.Session, Cause: change.Cause{Kind: change.CauseUncompact}, Ops: change.Diff(c.Records, after.Records), Force: r.Force}
 	return u, nil
+}
+
+// trimTo trims results until the request has at most limit tokens, if the request allows that.
+func (c *Case) trimTo(limit int, r repair.UncompactRequest, u *repair.Uncompacted) (*Case, error) {
+	tooLarge := &repair.TooLargeError{Tokens: u.After, Limit: limit}
+	if !r.Trim {
+		return nil, tooLarge
+	}
+	after, t, err := c.trim(repair.TrimRequest{Goal: limit, KeepTurns: repair.DefaultKeepTurns, Protected: r.Protected})
+	if err == nil {
+		err = repair.CheckHarm(c, after)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if u.Outputs, u.After = t.Outputs, t.After; u.After > limit {
+		tooLarge.Tokens = u.After
+		return nil, tooLarge
+	}
+	return after, nil
 }
 
 // removeBoundary makes the boundary of a compaction a note behind the record before it.

@@ -40,7 +40,7 @@ func TestUncompact(t *testing.T) {
 	} {
 		data := compacted(preserved)
 		c := newCase(data)
-		if got := blocks(c.Request()); got != sent || len(c.Findings().All()) > 0 {
+		if got := blocks(c); got != sent || len(c.Findings().All()) > 0 {
 			t.Errorf("preserved %s: %d blocks are sent, %d findings, want %d and none", preserved, got, len(c.Findings().All()), sent)
 		}
 		u, err := diagnose.Uncompact(diagnose.Source{Ref: ref, Data: data}, repair.UncompactRequest{})
@@ -49,7 +49,7 @@ func TestUncompact(t *testing.T) {
 			continue
 		}
 		now := after(t, data, repair.Result{Plan: u.Plan})
-		if got := blocks(newCase(now).Request()); got != claude.Blocks+3 || !bytes.HasPrefix(now, data) {
+		if got := blocks(newCase(now)); got != claude.Blocks+3 || !bytes.HasPrefix(now, data) {
 			t.Errorf("preserved %s: %d blocks are sent then, want %d", preserved, got, claude.Blocks+3)
 		}
 	}

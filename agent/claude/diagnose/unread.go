@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 
 	"mend/agent/claude/transcript"
@@ -16,17 +17,17 @@ func (c *Case) findUnread() {
 	boundary := c.lastBoundary()
 	for i := range c.lines {
 		l := &c.lines[i]
-		if l.Record != nil && len(l.Rest) == 0 {
+		if l.Record != nil && len(l.Rest) == 0 && c.conv.Profile.Reads(l) {
 			continue
 		}
-		for _, raw := range salvage(l) {
+		for _, raw := range salvage(l, c.conv.Profile.Reads(l)) {
 			r := transcript.NewLine(raw).Record
-			if r == nil || !r.InChain() || r.IsSidechain() || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
+			if r == nil || !r.InChain() || !c.conv.Owns(r) || r.Sendable() == 0 || known[r.UUID] || c.conv.Record(r.UUID) != nil || i < boundary || !c.canEdit(r.UUID) {
 				continue
 			}
 			known[r.UUID] = true
 			f := c.recordFinding(ruleUnread, repair.UnreadableRecord, r.UUID)
-			f.Says = fmt.Sprintf("line %d cannot be read", i+1)
+			f.Text = fmt.Sprintf("line %d cannot be read", i+1)
 			c.report(f, found{
 				why: fmt.Sprintf("Line %d of the transcript contains a complete record that Claude Code does not read, because of the bytes before it.", i+1),
 				fixes: []repair.Fix{{
@@ -57,17 +58,22 @@ func (c *Case) lastBoundary() int {
 	return -1
 }
 
-// salvage returns the whole records in a line that are not the one that the program reads.
-func salvage(l *transcript.Line) (records [][]byte) {
+// salvage returns the whole records in a line that are not the one that the program reads, if it
+// reads one.
+func salvage(l *transcript.Line, reads bool) (records [][]byte) {
 	rest := l.Rest
-	if l.Record == nil {
+	if l.Record == nil || !reads {
 		rest = l.Raw
 	}
 	rest = bytes.Trim(rest, "\x00 \t\r\ufeff")
 	const tries = 64 // of beginnings of a record; a line of a transcript has one
 	for n := 0; len(rest) > 0 && n < tries; n++ {
 		if raw, rem := transcript.FirstObject(rest); raw != nil {
-			records, rest = append(records, raw), bytes.Trim(rem, "\x00 \t\r")
+			var line bytes.Buffer
+			if json.Compact(&line, raw) == nil { // it may be spread over several lines
+				records = append(records, line.Bytes())
+			}
+			rest = bytes.Trim(rem, "\x00 \t\r")
 			continue
 		}
 		next := bytes.Index(rest[1:], []byte(`{"parentUuid":`))

@@ -2,6 +2,8 @@ package transcript
 
 import (
 	"cmp"
+	"maps"
+	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -26,9 +28,6 @@ const (
 	NoParent                   // null, missing or of a wrong type
 	ParentCycle                // the parent is the record itself, or comes behind it
 )
-
-// maxBreaks is how many breaks are found at a time: each takes a look at all records.
-const maxBreaks = 256
 
 // walk finds the chain: from the leaf by parents up to the root.
 func (c *Conversation) walk() {
@@ -61,33 +60,41 @@ func (c *Conversation) fallback(r *Record) *Record {
 		return nil
 	}
 	side := c.side(r.Side)
-	i := sort.Search(len(side.byTime), func(i int) bool { return side.byTime[i].Time > r.Time }) - 1
+	i := sort.Search(len(side.records), func(i int) bool { return side.records[i].Time > r.Time }) - 1
 	found := side.latest(i, func(o *Record) bool { return !c.walked[o.UUID] })
 	if found == nil || r.Time-found.Time > c.Profile.Fallback {
 		return nil
 	}
+	c.guessed[r.UUID] = true
 	return found
 }
 
-// A timedSide has the records of one side by time.
-type timedSide struct {
-	byTime []*Record
-	below  []int // where to look for one that is not walked: itself, or an earlier one
+// A freeList has records in an order, to find the last one before a place that is not walked.
+type freeList struct {
+	records []*Record
+	below   []int // where to look for one that is not walked: itself, or an earlier one
 }
 
-func (c *Conversation) side(text string) *timedSide {
+func (l *freeList) add(r *Record) {
+	l.below = append(l.below, len(l.records))
+	l.records = append(l.records, r)
+}
+
+// side returns the records of one side by time.
+func (c *Conversation) side(text string) *freeList {
 	if s := c.sides[text]; s != nil {
 		return s
 	}
-	s := &timedSide{}
+	var byTime []*Record
 	for _, o := range slices.Backward(c.order) {
 		if o.Side == text && o.Timed && !c.dropped[o.UUID] && o.Subtype != "file_snapshot" {
-			s.byTime = append(s.byTime, o)
+			byTime = append(byTime, o)
 		}
 	}
-	slices.SortStableFunc(s.byTime, func(a, b *Record) int { return cmp.Compare(a.Time, b.Time) })
-	for i := range s.byTime {
-		s.below = append(s.below, i)
+	slices.SortStableFunc(byTime, func(a, b *Record) int { return cmp.Compare(a.Time, b.Time) })
+	s := &freeList{}
+	for _, o := range byTime {
+		s.add(o)
 	}
 	c.sides[text] = s
 	return s
@@ -95,22 +102,22 @@ func (c *Conversation) side(text string) *timedSide {
 
 // latest returns the last record up to i that may be taken. Those that may not once are
 // skipped from then on.
-func (s *timedSide) latest(i int, free func(*Record) bool) *Record {
+func (l *freeList) latest(i int, free func(*Record) bool) *Record {
 	var passed []int
-	for i >= 0 && (s.below[i] != i || !free(s.byTime[i])) {
+	for i >= 0 && (l.below[i] != i || !free(l.records[i])) {
 		passed = append(passed, i)
-		if s.below[i] == i {
-			s.below[i] = i - 1
+		if l.below[i] == i {
+			l.below[i] = i - 1
 		}
-		i = s.below[i]
+		i = l.below[i]
 	}
 	for _, p := range passed {
-		s.below[p] = i
+		l.below[p] = i
 	}
 	if i < 0 {
 		return nil
 	}
-	return s.byTime[i]
+	return l.records[i]
 }
 
 // regroup puts the other records of each answer, and the results of its calls, beside those
@@ -138,15 +145,16 @@ func (c *Conversation) regroup() {
 		}
 	}
 	done := map[string]bool{}
-	for i := 0; i < len(c.Chain); i++ {
-		r := c.Chain[i]
+	chain := newChainList(c.Chain)
+	for i := 0; i < len(chain.nodes); i = chain.nodes[i].next {
+		r := chain.nodes[i].record
 		if r.Type != Assistant || r.MessageID == "" || done[r.MessageID] {
 			continue
 		}
 		done[r.MessageID] = true
 		var found []*Record
 		take := func(o *Record) {
-			if o != nil && !c.walked[o.UUID] && o.Side == r.Side {
+			if o != nil && !c.walked[o.UUID] {
 				c.walked[o.UUID] = true
 				found = append(found, o)
 			}
@@ -159,39 +167,80 @@ func (c *Conversation) regroup() {
 				take(res)
 			}
 			for _, b := range o.Blocks() {
-				if b.Type == request.ToolUse && !answered[b.ToolID] {
-					take(byCall[b.ToolID])
+				if res := byCall[b.ToolID]; b.Type == request.ToolUse && !answered[b.ToolID] && res != nil && res.Side == r.Side {
+					take(res)
 				}
 			}
 		}
 		if len(found) > 0 {
-			c.insert(i, r.MessageID, found)
+			c.insert(&chain, i, r.MessageID, found)
 		}
 	}
+	c.Chain = chain.records()
+}
+
+// A chainList is a chain as a linked list. The first node is the root.
+type chainList struct {
+	nodes []chainNode
+	last  map[string]int // the last node of each answer
+}
+
+type chainNode struct {
+	record *Record
+	next   int // an index of nodes; noNode behind the leaf
+}
+
+const noNode = math.MaxInt
+
+func newChainList(records []*Record) chainList {
+	l := chainList{last: map[string]int{}}
+	for i, r := range records {
+		l.nodes = append(l.nodes, chainNode{r, i + 1})
+		if r.Type == Assistant {
+			l.last[r.MessageID] = i
+		}
+	}
+	if len(records) > 0 {
+		l.nodes[len(records)-1].next = noNode
+	}
+	return l
+}
+
+// insertBehind inserts a record behind a node, and returns its node.
+func (l *chainList) insertBehind(at int, r *Record) int {
+	n := len(l.nodes)
+	l.nodes = append(l.nodes, chainNode{r, l.nodes[at].next})
+	l.nodes[at].next = n
+	return n
+}
+
+func (l *chainList) records() (all []*Record) {
+	for i := 0; i < len(l.nodes); i = l.nodes[i].next {
+		all = append(all, l.nodes[i].record)
+	}
+	return all
 }
 
 // insert puts records of the answer that begins at i where they are in the file, as far as the
 // answer and what belongs to it reach.
-func (c *Conversation) insert(i int, answer string, found []*Record) {
-	end := i + 1
-	for k := i + 1; k < len(c.Chain); k++ {
-		if c.Chain[k].Type == Assistant && c.Chain[k].MessageID == answer {
-			end = k + 1
-		}
-	}
-	for end < len(c.Chain) && c.belongs(c.Chain[end], answer) {
-		end++
+func (c *Conversation) insert(chain *chainList, i int, answer string, found []*Record) {
+	end := chain.last[answer]
+	for next := chain.nodes[end].next; next != noNode && c.belongs(chain.nodes[next].record, answer); next = chain.nodes[end].next {
+		end = next
 	}
 	slices.SortStableFunc(found, func(a, b *Record) int { return cmp.Compare(c.Place(a), c.Place(b)) })
-	merged := append([]*Record{}, c.Chain[:i+1]...)
-	for _, r := range c.Chain[i+1 : end] {
-		for len(found) > 0 && c.Place(found[0]) < c.Place(r) {
-			merged, found = append(merged, found[0]), found[1:]
+	at := i
+	for len(found) > 0 {
+		if next := chain.nodes[at].next; at != end && c.Place(found[0]) >= c.Place(chain.nodes[next].record) {
+			at = next
+			continue
 		}
-		merged = append(merged, r)
+		inserted := chain.insertBehind(at, found[0])
+		if at == end {
+			end = inserted
+		}
+		at, found = inserted, found[1:]
 	}
-	merged = append(merged, found...)
-	c.Chain = append(merged, c.Chain[end:]...)
 }
 
 // belongs reports whether a record behind an answer is part of it.
@@ -208,17 +257,15 @@ func (c *Conversation) belongs(r *Record, answer string) bool {
 }
 
 // findBreaks finds where the chain breaks, and walks on behind each break as if it were
-// repaired.
+// repaired. A walk takes what no earlier one has taken, so all of them look at each record a
+// few times, however many breaks there are.
 func (c *Conversation) findBreaks() {
 	if len(c.Chain) == 0 {
 		return
 	}
-	virtual := *c
-	virtual.walked = map[string]bool{}
-	for id := range c.walked {
-		virtual.walked[id] = true
-	}
-	for r := c.Chain[0]; r != nil && len(c.Breaks) < maxBreaks; {
+	virtual := breakWalk{Conversation: *c}
+	virtual.walked, virtual.guessed = maps.Clone(c.walked), map[string]bool{}
+	for r := c.Chain[0]; r != nil; {
 		b, ok := virtual.breakAt(r)
 		if !ok {
 			return
@@ -234,13 +281,64 @@ func (c *Conversation) findBreaks() {
 	}
 }
 
+// A breakWalk is a conversation on which findBreaks walks on.
+type breakWalk struct {
+	Conversation
+	open    map[owner]*openRecords // nil until there is a break
+	answers map[string][]*Record   // by message id, with the results of their calls
+}
+
+// An owner is whose record it is.
+type owner struct {
+	sidechain bool
+	agent     string
+}
+
+// openRecords are the records of an owner that a conversation can go on with, by place, and
+// those of them that are sent.
+type openRecords struct{ all, sent freeList }
+
+// index makes the indices of the walk.
+func (c *breakWalk) index() {
+	c.open, c.answers = map[owner]*openRecords{}, map[string][]*Record{}
+	ids := map[string]string{} // of the message of each answer
+	for _, o := range c.order {
+		if o.Type == Assistant && o.MessageID != "" {
+			ids[o.UUID] = o.MessageID
+		}
+	}
+	for _, o := range c.order {
+		if c.dropped[o.UUID] {
+			continue
+		}
+		id := ids[o.UUID]
+		if id == "" && o.Type == User && o.has(request.ToolResult) {
+			id = ids[c.parent[o.UUID]]
+		}
+		if id != "" {
+			c.answers[id] = append(c.answers[id], o)
+		}
+		if o.Subtype == "file_snapshot" {
+			continue
+		}
+		by := owner{o.IsSidechain(), o.AgentID}
+		if c.open[by] == nil {
+			c.open[by] = &openRecords{}
+		}
+		c.open[by].all.add(o)
+		if o.Sendable() > 0 {
+			c.open[by].sent.add(o)
+		}
+	}
+}
+
 // breakAt returns the break at the record at which the walk ended. ok is false if the
 // conversation begins there.
-func (c *Conversation) breakAt(r *Record) (b Break, ok bool) {
+func (c *breakWalk) breakAt(r *Record) (b Break, ok bool) {
 	if r.IsBoundary() || r.Summary {
 		return b, false
 	}
-	b = Break{Record: r, Next: c.before(r)}
+	b = Break{Record: r, Next: c.goesOnWith(r)}
 	if b.Next == nil {
 		return b, false
 	}
@@ -269,45 +367,44 @@ func (c *Conversation) inCycle(r *Record) bool {
 	return false
 }
 
-// before returns the last record before r in the file that the conversation can go on with,
+// goesOnWith returns the last record before r in the file that the conversation can go on with,
 // nil if nothing that is sent is before it.
-func (c *Conversation) before(r *Record) (next *Record) {
-	sent := false
-	for _, o := range c.order[:c.place[r.UUID]] {
-		if c.walked[o.UUID] || c.dropped[o.UUID] || o.IsSidechain() != r.IsSidechain() || o.AgentID != r.AgentID || o.Subtype == "file_snapshot" {
-			continue
-		}
-		next = o
-		sent = sent || o.Sendable() > 0
+func (c *breakWalk) goesOnWith(r *Record) *Record {
+	if c.open == nil {
+		c.index()
 	}
-	if !sent {
+	open := c.open[owner{r.IsSidechain(), r.AgentID}]
+	if open == nil {
 		return nil
 	}
-	return next
+	before := func(l *freeList) *Record {
+		i := sort.Search(len(l.records), func(i int) bool { return c.Place(l.records[i]) >= c.Place(r) }) - 1
+		return l.latest(i, func(o *Record) bool { return !c.walked[o.UUID] })
+	}
+	if before(&open.sent) == nil {
+		return nil
+	}
+	return before(&open.all)
 }
 
 // beside returns the records that regroup will put beside those that were found.
-func (c *Conversation) beside(found []*Record) (more []*Record) {
+func (c *breakWalk) beside(found []*Record) (more []*Record) {
 	if !c.Profile.Regroup {
 		return nil
 	}
-	answers, ids := map[string]bool{}, map[string]bool{}
 	for _, r := range found {
-		if r.Type == Assistant && r.MessageID != "" {
-			answers[r.MessageID] = true
+		if r.Type != Assistant || r.MessageID == "" {
+			continue
 		}
-	}
-	for _, r := range c.order {
-		if r.Type == Assistant && answers[r.MessageID] {
-			ids[r.UUID] = true
+		for _, o := range c.answers[r.MessageID] {
+			if !c.walked[o.UUID] {
+				c.walked[o.UUID] = true
+				more = append(more, o)
+			}
 		}
+		delete(c.answers, r.MessageID)
 	}
-	for _, r := range c.order {
-		if !c.walked[r.UUID] && !c.dropped[r.UUID] && (ids[r.UUID] || r.Type == User && ids[c.parent[r.UUID]] && r.has(request.ToolResult)) {
-			c.walked[r.UUID] = true
-			more = append(more, r)
-		}
-	}
+	slices.SortFunc(more, func(a, b *Record) int { return cmp.Compare(c.Place(a), c.Place(b)) })
 	return more
 }
 
@@ -328,13 +425,22 @@ func Sendable(records []*Record) (n int) {
 	return n
 }
 
-// LastBefore returns the last record of the main conversation before r in the file, nil if
-// there is none.
-func (c *Conversation) LastBefore(r *Record) (last *Record) {
-	for _, o := range c.order[:c.place[r.UUID]] {
-		if !o.IsSidechain() && o.Subtype != "file_snapshot" {
-			last = o
+// Guessed reports whether the program takes a record of nearly the same time for the parent of
+// the record.
+func (c *Conversation) Guessed(r *Record) bool { return c.guessed[r.UUID] }
+
+// LastBefore returns the last record of the conversation before r in the file, nil if there is
+// none.
+func (c *Conversation) LastBefore(r *Record) *Record {
+	if c.before == nil {
+		c.before = make([]*Record, len(c.order))
+		var last *Record
+		for i, o := range c.order {
+			c.before[i] = last
+			if c.Owns(o) && o.Subtype != "file_snapshot" {
+				last = o
+			}
 		}
 	}
-	return last
+	return c.before[c.place[r.UUID]]
 }

@@ -7,11 +7,11 @@ import "slices"
 func (c *Conversation) relinkPreserved() {
 	last, naming := -1, -1
 	for i, r := range c.order {
-		if !r.IsBoundary() || r.IsSidechain() {
+		if !r.IsBoundary() || !c.Owns(r) {
 			continue
 		}
 		last = i
-		if _, _, ok := r.preserved(); ok {
+		if r.Preserves() {
 			naming = i
 		}
 	}
@@ -21,21 +21,27 @@ func (c *Conversation) relinkPreserved() {
 	c.Boundary = c.order[last]
 	keep := map[string]bool{}
 	if naming == last && c.Profile.Regroup {
-		anchor, ids, _ := c.Boundary.preserved()
+		anchor, ids, ok := c.preservedBy(c.Boundary)
+		if !ok {
+			return
+		}
 		for _, id := range ids {
 			if c.records[id] == nil {
 				c.Missing = append(c.Missing, id)
+			} else {
+				c.Present = append(c.Present, id)
 			}
 		}
-		if c.Missing == nil {
-			c.hangPreserved(anchor, ids)
-			for _, id := range ids {
-				keep[id] = true
-			}
+		if c.Missing != nil {
+			return
+		}
+		c.hangPreserved(anchor, ids)
+		for _, id := range ids {
+			keep[id] = true
 		}
 	}
 	for _, r := range c.order[:last] {
-		if !keep[r.UUID] && !r.IsSidechain() {
+		if !keep[r.UUID] && c.Owns(r) {
 			c.dropped[r.UUID] = true
 		}
 	}
@@ -48,6 +54,25 @@ func (c *Conversation) relinkPreserved() {
 			c.parent[r.UUID] = end
 		}
 	}
+}
+
+// preservedBy returns the record behind which a compaction hangs the records that it preserves,
+// and their ids. ok is false if the ends of their chain do not belong together.
+func (c *Conversation) preservedBy(b *Record) (anchor string, ids []string, ok bool) {
+	if anchor, ids, ok = b.preserved(); ok {
+		return anchor, ids, true
+	}
+	anchor, head, tail, _ := b.preservedSegment()
+	seen := map[string]bool{}
+	for r := c.records[tail]; r != nil && !seen[r.UUID]; r = c.records[c.parent[r.UUID]] {
+		seen[r.UUID] = true
+		ids = append(ids, r.UUID)
+		if r.UUID == head {
+			slices.Reverse(ids)
+			return anchor, ids, true
+		}
+	}
+	return "", nil, false
 }
 
 func (c *Conversation) hangPreserved(anchor string, ids []string) {
@@ -67,8 +92,10 @@ func (c *Conversation) hangPreserved(anchor string, ids []string) {
 // findTail returns the record from which the program walks back, nil for none.
 func (c *Conversation) findTail(st readState) *Record {
 	switch {
+	case c.Agent != "":
+		return c.agentTail()
 	case !c.Profile.Checkpoint:
-		return c.latestLeaf()
+		return c.latestRecord()
 	case c.Cleared:
 		return nil
 	case c.Preserved == nil || st.explicit && c.isMain(st.checkpoint):
@@ -81,7 +108,31 @@ func (c *Conversation) findTail(st readState) *Record {
 	if at := c.records[st.checkpoint]; at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last, st.checkpoint)) {
 		return at
 	}
-	return c.messageAbove(st.last)
+	return c.tailAt(st.last)
+}
+
+// tailAt returns the prompt or answer at a record or above it.
+func (c *Conversation) tailAt(uuid string) *Record {
+	if c.dropped[uuid] { // its first line is before the compaction
+		return c.latestLeaf()
+	}
+	return c.messageAbove(uuid)
+}
+
+// agentTail returns the record of a subagent with the latest time on which no other one hangs.
+func (c *Conversation) agentTail() (best *Record) {
+	parents := map[string]bool{}
+	for _, r := range c.order {
+		if c.Owns(r) {
+			parents[c.parent[r.UUID]] = true
+		}
+	}
+	for _, r := range c.order {
+		if c.Owns(r) && !parents[r.UUID] && !r.IsBoundary() && !c.dropped[r.UUID] && (best == nil || r.Timed && (!best.Timed || r.Time > best.Time)) {
+			best = r
+		}
+	}
+	return best
 }
 
 func (c *Conversation) isMain(uuid string) bool {
@@ -104,7 +155,8 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 			at = c.latestBelow(st.last)
 		}
 	}
-	return c.messageAbove(at)
+	c.End = at
+	return c.tailAt(at)
 }
 
 // continues reports whether the walk from a record reaches another one, or an answer in whose
@@ -189,7 +241,7 @@ func (c *Conversation) leaves() (found []*Record) {
 	}
 	seen := map[string]bool{}
 	for _, r := range c.order {
-		if parents[r.UUID] || c.dropped[r.UUID] || r.IsSidechain() && !c.Profile.AnySide {
+		if parents[r.UUID] || c.dropped[r.UUID] || r.IsSidechain() {
 			continue
 		}
 		if leaf := c.messageAbove(r.UUID); leaf != nil && !spoken[leaf.UUID] && !seen[leaf.UUID] {
@@ -201,9 +253,17 @@ func (c *Conversation) leaves() (found []*Record) {
 }
 
 // latestLeaf returns the leaf with the latest time.
-func (c *Conversation) latestLeaf() (best *Record) {
-	for _, r := range c.leaves() {
-		if best == nil || r.Timestamp > best.Timestamp {
+func (c *Conversation) latestLeaf() *Record { return latest(c.leaves()) }
+
+// latestRecord returns the record with the latest time, from which versions before 2.1 walk back.
+func (c *Conversation) latestRecord() *Record {
+	return latest(slices.DeleteFunc(slices.Clone(c.order), func(r *Record) bool { return r.IsSidechain() && !c.Profile.AnySide }))
+}
+
+// latest returns the first of the records with the latest time.
+func latest(all []*Record) (best *Record) {
+	for _, r := range all {
+		if best == nil || r.Timed && (!best.Timed || r.Time > best.Time) {
 			best = r
 		}
 	}

@@ -3,7 +3,6 @@ package transcript
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 
 	"mend/jsonedit"
 )
@@ -20,16 +19,17 @@ type Line struct {
 	Several    bool    // the record is spread over several lines
 }
 
-// Parse returns the lines of a file. What they hold aliases data.
-func Parse(data []byte) []Line {
+// Parse returns the lines of a file, which has the size. What they hold aliases data.
+func Parse(data []byte, size int64) []Line {
 	var lines []Line
+	budget := joinedShare * len(data)
 	for start := 0; start < len(data); {
 		end := start + bytes.IndexByte(data[start:], '\n')
 		if end < start {
 			end = len(data)
 		}
 		l := Line{Start: start, End: end, Raw: data[start:end]}
-		l.parse(data)
+		l.parse(data, size, &budget)
 		lines = append(lines, l)
 		start = l.End + 1
 	}
@@ -39,41 +39,47 @@ func Parse(data []byte) []Line {
 // NewLine returns a line that is to be appended.
 func NewLine(raw []byte) Line {
 	l := Line{End: len(raw), Raw: raw}
-	l.parse(raw)
+	l.parse(raw, int64(len(raw)), new(int))
 	return l
 }
 
-// parse finds the record of a line.
-func (l *Line) parse(data []byte) {
+// joinedShare limits how much is read of records that are perhaps spread over several lines, as a
+// share of the file: each torn line may begin one that reaches to the end.
+const joinedShare = 4
+
+// parse finds the record of a line. budget is how many bytes behind torn lines may still be read.
+func (l *Line) parse(data []byte, size int64, budget *int) {
 	text := bytes.TrimSpace(l.Raw)
-	if len(data) > largeFile {
+	if size > largeFile {
 		text = bytes.TrimLeft(text, "\x00")
 	}
 	if len(text) == 0 || text[0] != '{' {
 		return
 	}
-	switch {
-	case json.Valid(text):
-	default:
-		value, n := firstValue(text)
+	object := jsonedit.Parse(text)
+	if object.Kind() == 0 && !json.Valid(text) {
+		value, n := jsonedit.First(text)
 		if value == nil {
-			l.parseSeveral(data)
+			l.parseSeveral(data, budget)
 			return
 		}
-		text, l.Rest = value, text[n:]
+		l.Rest = text[n:]
+		object = jsonedit.Parse(value)
 	}
-	if jsonedit.CheckObject(text) == nil {
-		l.Record = newRecord(text)
+	if object.Kind() == '{' {
+		l.Record = newRecord(object)
 	}
 }
 
 // parseSeveral reads a record that goes on behind the end of the line.
-func (l *Line) parseSeveral(data []byte) {
-	if l.End >= len(data) || len(l.Raw) > 2 && l.Raw[len(l.Raw)-1] > '~' {
+func (l *Line) parseSeveral(data []byte, budget *int) {
+	if *budget <= 0 || l.End >= len(data) || len(l.Raw) > 2 && l.Raw[len(l.Raw)-1] > '~' {
 		return
 	}
-	value, n := firstValue(data[l.Start:])
-	if value == nil || jsonedit.CheckObject(value) != nil {
+	value, n := jsonedit.First(data[l.Start:])
+	*budget -= n
+	object := jsonedit.Parse(value)
+	if object.Kind() != '{' {
 		return
 	}
 	end := l.Start + n
@@ -83,24 +89,13 @@ func (l *Line) parseSeveral(data []byte) {
 		end = len(data)
 	}
 	l.End, l.Raw, l.Several = end, data[l.Start:end], true
-	l.Record = newRecord(value)
-}
-
-// firstValue returns the JSON value with which data begins, nil if there is none, and where
-// it ends.
-func firstValue(data []byte) ([]byte, int) {
-	var raw json.RawMessage
-	d := json.NewDecoder(io.Reader(bytes.NewReader(data)))
-	if d.Decode(&raw) != nil {
-		return nil, 0
-	}
-	return raw, int(d.InputOffset())
+	l.Record = newRecord(object)
 }
 
 // FirstObject returns the JSON object with which data begins, nil if there is none, and what
 // follows it.
 func FirstObject(data []byte) (object, rest []byte) {
-	value, n := firstValue(data)
+	value, n := jsonedit.First(data)
 	if value == nil || jsonedit.CheckObject(value) != nil {
 		return nil, data
 	}

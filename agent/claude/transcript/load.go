@@ -1,6 +1,8 @@
 package transcript
 
 import (
+	"slices"
+
 	"golang.org/x/mod/semver"
 )
 
@@ -19,13 +21,22 @@ type Profile struct {
 	// Tolerant says that calls without result, results without call, empty texts and the like
 	// are left out of the request.
 	Tolerant bool
+	// OneRecord says that a line is one JSON value, and that nothing else is read.
+	OneRecord bool
+	// Attachments says that the text in which attachments are stored is sent.
+	Attachments bool
+	// SortsResults says that the results of a turn go first, and that the records of an answer
+	// are one message with results between them.
+	SortsResults bool
+	// Registers says that a running process names its session in a file.
+	Registers bool
 }
 
 // profiles are the known versions, the newest first.
 var profiles = []Profile{
-	{Version: "2.1.330", Fallback: 5000, Checkpoint: true, Regroup: true, Tolerant: true},
-	{Version: "2.0.77"},
-	{Version: "1.0.128", AnySide: true},
+	{Version: "2.1.330", Fallback: 5000, Checkpoint: true, Regroup: true, Tolerant: true, Attachments: true, SortsResults: true, Registers: true},
+	{Version: "2.0.77", OneRecord: true, SortsResults: true},
+	{Version: "1.0.128", OneRecord: true, AnySide: true},
 }
 
 // ProfileOf returns the profile of the program's version that is nearest to the given one:
@@ -43,12 +54,17 @@ func ProfileOf(version string) Profile {
 	return profiles[len(profiles)-1]
 }
 
+// Reads reports whether the program reads the record of the line.
+func (p Profile) Reads(l *Line) bool { return !p.OneRecord || !l.Several && len(l.Rest) == 0 }
+
 // A Conversation is what a version of the program has after it loaded a transcript.
 type Conversation struct {
 	Profile Profile
+	Agent   string // the subagent whose transcript it is; "" for a session's
 	Lines   []Line
 	Chain   []*Record // in the order of the conversation, from the root to the leaf
 	Leaf    *Record   // nil if there is none
+	End     string    // the record at which the conversation ends: the leaf, or a note below it
 	Tail    *Record   // where the walk to the leaf began: behind the leaf may be context and notes
 	// Breaks are the records at which the conversation ends although there is more before
 	// them. The first is where the program stops; the others follow behind [Break.Next].
@@ -63,8 +79,9 @@ type Conversation struct {
 	// Boundary is the last compaction, nil if there is none.
 	Boundary *Record
 	// Preserved are the records before the compaction that stay in the conversation; nil
-	// without a compaction that names some. Missing are those of them that are not there.
-	Preserved, Missing []string
+	// without a compaction that names some. If some of them are not there, none is sent: these
+	// are Missing, the others Present.
+	Preserved, Missing, Present []string
 
 	records map[string]*Record
 	place   map[string]int // position of the first line of a record among records
@@ -72,25 +89,39 @@ type Conversation struct {
 	parent  map[string]string
 	dropped map[string]bool // before the compaction
 	walked  map[string]bool
-	sides   map[string]*timedSide
+	guessed map[string]bool // whose parent is not there
+	before  []*Record       // the answers of LastBefore, by place
+	sides   map[string]*freeList
 }
 
-// Load reads the lines as a version of the program does.
-func Load(lines []Line, p Profile) *Conversation {
+// Load reads the lines as a version of the program does. agent is the id of the subagent whose
+// transcript it is, "" for a session's.
+func Load(lines []Line, p Profile, agent string) *Conversation {
 	c := &Conversation{
-		Profile: p, Lines: lines, records: map[string]*Record{}, place: map[string]int{}, parent: map[string]string{},
-		dropped: map[string]bool{}, walked: map[string]bool{}, sides: map[string]*timedSide{},
+		Profile: p, Agent: agent, Lines: lines, records: map[string]*Record{}, place: map[string]int{}, parent: map[string]string{},
+		dropped: map[string]bool{}, walked: map[string]bool{}, guessed: map[string]bool{}, sides: map[string]*freeList{},
 	}
 	st := c.readRecords()
 	c.relinkPreserved()
 	c.Tail = c.findTail(st)
 	c.walk()
-	c.Hidden = c.Leaf != nil && c.Leaf.IsSidechain() && !p.AnySide
+	c.Hidden = c.Leaf != nil && agent == "" && c.Leaf.IsSidechain() && !p.AnySide
 	if p.Regroup {
 		c.regroup()
 	}
+	if agent != "" {
+		c.Chain = slices.DeleteFunc(c.Chain, func(r *Record) bool { return r.AgentID != agent })
+	}
 	c.findBreaks()
 	return c
+}
+
+// Owns reports whether a record is of the conversation, and not of a subagent or of its session.
+func (c *Conversation) Owns(r *Record) bool {
+	if c.Agent == "" {
+		return !r.IsSidechain()
+	}
+	return r.IsSidechain() && r.AgentID == c.Agent
 }
 
 // Record returns the record with an id, nil if there is none.
@@ -130,7 +161,7 @@ func (c *Conversation) readRecords() readState {
 	for i := range c.Lines {
 		r := c.Lines[i].Record
 		switch {
-		case r == nil:
+		case r == nil || !c.Profile.Reads(&c.Lines[i]):
 		case r.Type == Progress && r.UUID != "" && c.Profile.Regroup:
 			up := r.Parent
 			if further, ok := progress[up]; ok {
@@ -172,8 +203,8 @@ func (c *Conversation) add(r *Record, progress map[string]string) {
 
 // readCheckpoint reads a last-prompt record.
 func (c *Conversation) readCheckpoint(r *Record, st *readState) {
-	leaf, explicit, rewound := r.checkpoint()
-	if rewound {
+	leaf, explicit := r.leaf, r.explicit || r.rewound
+	if r.rewound {
 		c.Rewound = true
 	}
 	switch {

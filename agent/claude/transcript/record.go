@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
-	"time"
 
 	"mend/jsonedit"
 	"mend/request"
@@ -42,6 +41,11 @@ type Record struct {
 
 	Meta, Summary, APIError, Virtual bool
 
+	// What a last-prompt record says: the leaf that it names, whether the user has chosen that,
+	// and whether that was to go back in the conversation.
+	leaf              string
+	explicit, rewound bool
+
 	message   []byte // nil if it is no object
 	MessageID string
 	Model     string
@@ -60,7 +64,13 @@ type Block struct {
 	// NotText says that a field which must be a string is none.
 	NotText string
 	Record  *Record
+
+	typed bool
 }
+
+// HasType reports whether the block is an object with a string for its type. Others are not
+// sent.
+func (b *Block) HasType() bool { return b.typed }
 
 // The types of records in the chain.
 const (
@@ -72,9 +82,11 @@ const (
 )
 
 // InChain reports whether records of that type are joined by their parents.
-func (r *Record) InChain() bool {
-	return r.UUID != "" && (r.IsMessage() || r.Type == Attachment || r.Type == System)
-}
+func (r *Record) InChain() bool { return r.IsMessage() || r.Type == Attachment || r.Type == System }
+
+// noID is the id of records of the chain without one: the program has the last of them. No ref
+// can name it, so they are not edited.
+const noID = "\x00"
 
 // IsMessage reports whether the record is part of a prompt or of an answer.
 func (r *Record) IsMessage() bool { return r.Type == User || r.Type == Assistant }
@@ -97,43 +109,46 @@ func (r *Record) IsPrompt() bool {
 	return r.Type == User && !r.Meta && !r.Summary && !r.has(request.ToolResult)
 }
 
-func newRecord(raw []byte) *Record {
-	r := &Record{Raw: raw}
-	v := jsonedit.Parse(raw)
-	text := func(name string) string {
-		s, _ := v.Get(name).Text()
-		return s
-	}
-	r.UUID, r.Type, r.Subtype, r.AgentID = text("uuid"), text("type"), text("subtype"), text("agentId")
-	r.SessionID, r.Version, r.CWD, r.Timestamp = text("sessionId"), text("version"), text("cwd"), text("timestamp")
-	r.Side = string(v.Get("isSidechain").Raw())
-	r.Meta = string(v.Get("isMeta").Raw()) == "true"
-	r.Summary = string(v.Get("isCompactSummary").Raw()) == "true"
-	r.APIError = string(v.Get("isApiErrorMessage").Raw()) == "true"
-	r.Virtual = string(v.Get("isVirtual").Raw()) == "true"
-	switch p := v.Get("parentUuid").Raw(); {
-	case p == nil:
-	case string(p) == "null":
-		r.ParentKind = ParentNull
-	default:
-		var ok bool
-		if r.Parent, ok = jsonedit.Text(p); ok {
-			r.ParentKind = ParentID
-		} else {
-			r.ParentKind = ParentOther
+func newRecord(v jsonedit.Value) *Record {
+	r := &Record{Raw: v.Raw()}
+	for name, m := range v.Children() {
+		if set := recordSetters[string(name)]; set != nil {
+			set(r, m)
 		}
 	}
-	if t, err := time.Parse(time.RFC3339, r.Timestamp); err == nil {
-		r.Time, r.Timed = t.UnixMilli(), true
-	}
-	if m := v.Get("message").Raw(); len(m) > 0 && m[0] == '{' {
-		r.message = m
-		mv := jsonedit.Parse(m)
-		r.MessageID, _ = mv.Get("id").Text()
-		r.Model, _ = mv.Get("model").Text()
-		r.content = mv.Get("content").Raw()
+	if r.UUID == "" && r.InChain() {
+		r.UUID = noID
 	}
 	return r
+}
+
+func (r *Record) setParent(v jsonedit.Value) {
+	id, ok := v.Text()
+	r.Parent, r.ParentKind = id, ParentOther
+	switch {
+	case ok:
+		r.ParentKind = ParentID
+	case v.Kind() == 'n':
+		r.ParentKind = ParentNull
+	}
+}
+
+func (r *Record) setMessage(v jsonedit.Value) {
+	r.message, r.MessageID, r.Model, r.content = nil, "", "", nil
+	if v.Kind() != '{' {
+		return
+	}
+	r.message = v.Raw()
+	for name, m := range v.Children() {
+		switch string(name) {
+		case "id":
+			r.MessageID, _ = m.Text()
+		case "model":
+			r.Model, _ = m.Text()
+		case "content":
+			r.content = m.Raw()
+		}
+	}
 }
 
 // HasContent reports whether the content is a string or a list.
@@ -185,7 +200,7 @@ func newBlock(raw []byte) *Block {
 		}
 		return s
 	}
-	b.Kind, _ = v.Get("type").Text()
+	b.Kind, b.typed = v.Get("type").Text()
 	b.Type = request.BlockType(b.Kind)
 	switch b.Type {
 	case request.Text:
@@ -262,15 +277,6 @@ func (r *Record) Sendable() (n int) {
 	return n
 }
 
-// checkpoint returns the leaf that a last-prompt record names, whether the user has chosen
-// it, and whether that was to go back in the conversation.
-func (r *Record) checkpoint() (leaf string, explicit, rewound bool) {
-	v := jsonedit.Parse(r.Raw)
-	leaf, _ = v.Get("leafUuid").Text()
-	rewound = string(v.Get("rewound").Raw()) == "true"
-	return leaf, rewound || string(v.Get("explicit").Raw()) == "true", rewound
-}
-
 // preserved returns the record behind which a compaction hangs the records that it
 // preserves, and their ids. ok is false if it names none.
 func (r *Record) preserved() (anchor string, ids []string, ok bool) {
@@ -283,10 +289,37 @@ func (r *Record) preserved() (anchor string, ids []string, ok bool) {
 	return anchor, ids, ok && len(ids) > 0
 }
 
+// preservedSegment returns the same as its ends, as the first versions named it.
+func (r *Record) preservedSegment() (anchor, head, tail string, ok bool) {
+	s := jsonedit.Parse(r.Raw).Get("compactMetadata").Get("preservedSegment")
+	anchor, _ = s.Get("anchorUuid").Text()
+	head, _ = s.Get("headUuid").Text()
+	tail, ok = s.Get("tailUuid").Text()
+	return anchor, head, tail, ok
+}
+
+// HasMetadata reports whether the record of a compaction has any metadata.
+func (r *Record) HasMetadata() bool {
+	return jsonedit.Parse(r.Raw).Get("compactMetadata").Kind() == '{'
+}
+
+// Preserves reports whether the record names what a compaction preserves.
+func (r *Record) Preserves() bool {
+	_, _, ok := r.preserved()
+	_, _, _, segment := r.preservedSegment()
+	return ok || segment
+}
+
 // LogicalParent returns the leaf before a compaction.
 func (r *Record) LogicalParent() string {
 	id, _ := jsonedit.Parse(r.Raw).Get("logicalParentUuid").Text()
 	return id
+}
+
+// Role returns the role in the record's message, "" if there is none.
+func (r *Record) Role() string {
+	role, _ := jsonedit.Parse(r.message).Get("role").Text()
+	return role
 }
 
 // role returns the role of the record's turn.

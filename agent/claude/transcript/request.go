@@ -18,8 +18,7 @@ func (c *Conversation) Request(ref func(*Record) session.Ref) request.Request {
 	if c.Profile.Tolerant {
 		b.leaveOut()
 	} else {
-		b.pairAnswers()
-		b.dropEmpty()
+		b.dropUnanswered()
 	}
 	b.join()
 	b.addPrompt()
@@ -41,6 +40,9 @@ type builder struct {
 	ref      func(*Record) session.Ref
 	messages []*message
 	request  request.Request
+
+	open map[string]*message // the messages by id that a record can still join
+	read int                 // how many messages are in open, or were
 }
 
 // addMessages adds a message for each prompt, and one for the records of each answer.
@@ -48,7 +50,9 @@ func (b *builder) addMessages() {
 	for _, r := range b.c.Chain {
 		switch {
 		case r.Type == Attachment:
-			b.addAttachment(r)
+			if b.c.Profile.Attachments {
+				b.addAttachment(r)
+			}
 		case !r.IsMessage() || r.APIError || r.Virtual || r.IsSynthetic() || b.c.Profile.Tolerant && !r.HasContent():
 		default:
 			b.addRecord(r)
@@ -57,16 +61,22 @@ func (b *builder) addMessages() {
 }
 
 func (b *builder) addRecord(r *Record) {
-	m := &message{role: r.role(), id: r.MessageID, text: r.IsString()}
-	if n := len(b.messages); r.Type == Assistant && n > 0 && r.MessageID != "" && b.messages[n-1].id == r.MessageID {
-		m = b.messages[n-1]
-	} else {
+	m := b.answer(r)
+	if m == nil {
+		m = &message{role: r.role(), id: r.MessageID, text: r.Type == User && r.IsString()}
 		b.messages = append(b.messages, m)
 	}
 	m.records = append(m.records, r)
 	for _, block := range r.Blocks() {
+		if !block.HasType() && !r.IsString() && b.c.Profile.Tolerant {
+			continue
+		}
 		sent := block.Block
-		sent.Source = b.ref(r)
+		source := b.ref(r)
+		sent.Source = &source
+		if c := bytes.TrimSpace(sent.Output); len(c) > 0 && c[0] != '"' && c[0] != 'n' && b.c.Profile.Tolerant {
+			sent.Output = jsonedit.Quote(string(c)) // of a result
+		}
 		sent.Content = slices.Clone(sent.Content)
 		for i, in := range sent.Content {
 			inner := *in
@@ -80,13 +90,33 @@ func (b *builder) addRecord(r *Record) {
 	}
 }
 
+// answer returns the message of the answer that the record is part of, nil if there is none yet.
+// Results of its calls may be between.
+func (b *builder) answer(r *Record) *message {
+	if r.Type != Assistant || r.MessageID == "" {
+		return nil
+	}
+	for ; b.read < len(b.messages); b.read++ {
+		m := b.messages[b.read]
+		p, answers := b.c.Profile, m.role == session.RoleAssistant
+		if b.open == nil || !p.SortsResults || answers && !p.Regroup || !answers && rank(m) > 0 {
+			b.open = map[string]*message{}
+		}
+		if answers {
+			b.open[m.id] = m
+		}
+	}
+	return b.open[r.MessageID]
+}
+
 // addAttachment adds the context that the program gives with a prompt.
 func (b *builder) addAttachment(r *Record) {
 	v := jsonedit.Parse(r.Raw)
 	var blocks []*request.Block
+	source := b.ref(r)
 	jsonedit.EachElement(v.Get("rendered").Raw(), func(raw []byte) bool {
 		if text, ok := jsonedit.Parse(raw).Get("content").Text(); ok && strings.TrimSpace(text) != "" {
-			blocks = append(blocks, &request.Block{Type: request.Text, Text: text, Source: b.ref(r)})
+			blocks = append(blocks, &request.Block{Type: request.Text, Text: text, Source: &source})
 		}
 		return true
 	})
@@ -134,10 +164,11 @@ func (b *builder) pairCalls() {
 	calls := map[string]bool{}
 	for _, m := range b.messages {
 		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
-			again := x.Type == request.ToolUse && calls[x.ToolID]
-			if x.Type == request.ToolUse {
-				calls[x.ToolID] = true
+			again := calls[x.ToolID]
+			if x.Type != request.ToolUse || m.role != session.RoleAssistant {
+				return false
 			}
+			calls[x.ToolID] = true
 			return again
 		})
 	}
@@ -149,8 +180,21 @@ func (b *builder) pairCalls() {
 	b.dropResults()
 }
 
-// pairAnswers leaves out calls without a result, as all versions do. The call at the very end
-// gets one.
+// dropUnanswered leaves out calls without a result anywhere, as the versions before 2.1 do.
+func (b *builder) dropUnanswered() {
+	answered := map[string]bool{}
+	for _, m := range b.messages {
+		for _, x := range m.blocks {
+			answered[x.ToolID] = answered[x.ToolID] || x.Type == request.ToolResult
+		}
+	}
+	for _, m := range b.messages {
+		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool { return x.Type == request.ToolUse && !answered[x.ToolID] })
+	}
+	b.dropEmpty()
+}
+
+// pairAnswers leaves out calls without a result. The call at the very end gets one.
 func (b *builder) pairAnswers() {
 	for i, m := range b.messages {
 		if m.role != session.RoleAssistant {
@@ -166,9 +210,6 @@ func (b *builder) pairAnswers() {
 			}
 		}
 		last := !slices.ContainsFunc(b.messages[i+1:], func(o *message) bool { return o.role == session.RoleAssistant })
-		if !last && !slices.ContainsFunc(b.messages[i+1:], func(o *message) bool { return o.role == session.RoleUser }) {
-			last = true
-		}
 		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
 			return x.Type == request.ToolUse && !answers[x.ToolID] && !last
 		})
@@ -199,7 +240,7 @@ func rank(m *message) int {
 }
 
 // interrupted is the result that the program gives a call that never ended.
-const interrupted = "[Tool call interrupted: the session ended before the tool returned a result.]"
+const interrupted = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]"
 
 // answerCalls adds the missing results of the last answer.
 func (b *builder) answerCalls(i int, answers map[string]bool) {
@@ -214,40 +255,88 @@ func (b *builder) answerCalls(i int, answers map[string]bool) {
 	}
 }
 
-// dropResults leaves out results without a call in the answer before, and second ones.
+// The texts that 2.1 puts in place of a message of which nothing else is left.
+const (
+	noAnswer = "[Tool use interrupted]"
+	noPrompt = "(no content)"
+	noFirst  = "[Orphaned tool result removed due to conversation resume]"
+)
+
+// dropResults leaves out results in answers, those without a call in the answer before, and
+// second ones. A message that is emptied by this gets a text.
 func (b *builder) dropResults() {
 	open := map[string]bool{}
-	for _, m := range b.messages {
-		if m.role == session.RoleAssistant {
+	for i := 0; i < len(b.messages); {
+		if m := b.messages[i]; m.role == session.RoleAssistant {
+			m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool { return x.Type == request.ToolResult })
+			b.fill(m, noAnswer)
 			for _, x := range m.blocks {
 				open[x.ToolID] = open[x.ToolID] || x.Type == request.ToolUse
 			}
+			i++
 			continue
 		}
-		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
-			if x.Type != request.ToolResult {
-				return false
-			}
-			wanted := open[x.ToolID]
-			delete(open, x.ToolID)
-			return !wanted
-		})
+		first, left, text := b.messages[i], 0, noPrompt
+		if i == 0 {
+			text = noFirst
+		}
+		for ; i < len(b.messages) && b.messages[i].role != session.RoleAssistant; i++ {
+			m := b.messages[i]
+			m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
+				if x.Type != request.ToolResult {
+					return false
+				}
+				wanted := open[x.ToolID]
+				delete(open, x.ToolID)
+				return !wanted
+			})
+			left += len(m.blocks)
+		}
+		if left == 0 {
+			b.fill(first, text)
+		}
 	}
 	b.dropEmpty()
 }
 
-// join makes one turn of neighbouring messages of one role.
+// fill puts a text into an empty message.
+func (b *builder) fill(m *message, text string) {
+	if r := m.records[0]; len(m.blocks) == 0 {
+		source := b.ref(r)
+		x := &request.Block{Type: request.Text, Text: text, Source: &source}
+		x.Index = len(r.Blocks()) // it is none of these
+		m.blocks = append(m.blocks, x)
+	}
+}
+
+func blockRank(b *request.Block) int {
+	if b.Type == request.ToolResult {
+		return 0
+	}
+	return 1
+}
+
+// join makes one turn of neighbouring messages of one role. Of several messages of the user the
+// results come first.
 func (b *builder) join() {
+	var several []bool // by turn
 	for _, m := range b.messages {
 		n := len(b.request.Turns)
 		if n == 0 || b.request.Turns[n-1].Role != m.role {
-			b.request.Turns = append(b.request.Turns, request.Turn{Role: m.role})
+			b.request.Turns, several = append(b.request.Turns, request.Turn{Role: m.role}), append(several, false)
 			n++
+		} else {
+			several[n-1] = true
 		}
 		t := &b.request.Turns[n-1]
 		t.Blocks = append(t.Blocks, m.blocks...)
 		for _, r := range m.records {
 			t.Messages = append(t.Messages, b.ref(r))
+		}
+	}
+	for i, t := range b.request.Turns {
+		if p := b.c.Profile; t.Role == session.RoleUser && p.SortsResults && (several[i] || !p.Regroup) {
+			slices.SortStableFunc(t.Blocks, func(x, y *request.Block) int { return blockRank(x) - blockRank(y) })
 		}
 	}
 }

@@ -16,9 +16,9 @@ import (
 // message with its parts, both in the order of their ids. It builds no session, and
 // a record is valid only until the next one is requested.
 //
-// It returns the session without its messages, with the stamp of what was read. It
-// returns nil as soon as visit returns false, where messages have another order by
-// their times, and where Load would report Stray or an error.
+// It returns the session without its messages, and the stamp of the rows that it read. It
+// returns nil as soon as visit returns false, if the order of messages by time is another
+// one, or if Load would report Stray or an error.
 func (s *Store) ScanRecords(ctx context.Context, head session.Head, visit func(*session.Record, iter.Seq[*session.Record]) bool) (*record.Session, session.Stamp) {
 	if session.ValidateID(head.ID) != nil {
 		return nil, session.Stamp{}
@@ -49,7 +49,7 @@ type recordScan struct {
 	ownParts int64 // number of parts with the session's id
 
 	parts      *sqlite3.Stmt
-	part       session.Record // next part that no message has had yet
+	part       session.Record // the next part; no message has had it yet
 	hasPart    bool           // part is valid
 	partBuffer sqlstore.RowBuffer
 	err        error // of reading parts
@@ -59,7 +59,7 @@ func (scan *recordScan) run() error {
 	t := scan.c.Table(session.KindSession)
 	found := false
 	err := scan.c.Query(t.SelectSized, []sqlstore.Value{sqlstore.Text(scan.session.ID)}, func(st *sqlite3.Stmt) error {
-		found, scan.session = true, newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), scan.hasher)))
+		found, scan.session = true, newSession(sqlstore.CopyRecord(rowWithinLimit(t, st, new(sqlstore.RowBuffer), scan.hasher), nil))
 		return nil
 	})
 	if err != nil || !found {

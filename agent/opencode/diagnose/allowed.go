@@ -18,7 +18,7 @@ const whyLoop = "The tool loop of the newest assistant message is still open, an
 // (docs/providers.md, R8); it may move only after the loop is closed.
 func (d *draft) breaksLoop(e *edit) bool {
 	c := d.c
-	if e.fix.Whole || e.ref.Message != c.newest && !c.loopIDs()[e.ref.Message] {
+	if e.whole || e.message != c.newest && !c.loopIDs()[e.message] {
 		return false
 	}
 	now := &d.s.Messages[e.at]
@@ -33,9 +33,9 @@ func (d *draft) breaksLoop(e *edit) bool {
 	before := d.beforeChanges(*e.before, e.parts)
 	d.removeMarked(now)
 	was, is := thoughts(&before), thoughts(now)
-	moved := e.ref.Message == c.newest && loopOpen(d.s) && !slices.Equal(was, is)
+	moved := e.message == c.newest && loopOpen(d.s) && !slices.Equal(was, is)
 	loop := c.loopIDs()
-	lost := loop[e.ref.Message] && !slices.Equal(signedThoughts(was), signedThoughts(is)) && len(signedThoughts(is)) > 0 && len(c.withSession(d.s).loopIDs()) > 0
+	lost := loop[e.message] && !slices.Equal(signedThoughts(was), signedThoughts(is)) && len(signedThoughts(is)) > 0 && len(c.withSession(d.s).loopIDs()) > 0
 	return moved || lost
 }
 
@@ -88,7 +88,7 @@ func signedThoughts(all []thought) (out []thought) {
 // touchesHidden returns why the edit must not be made if it changed a message of which
 // something cannot be read, "" if it did not.
 func (d *draft) touchesHidden(e *edit) string {
-	if !e.fix.Whole || e.isIndependent() { // [simulation.Fixes] has checked it
+	if !e.whole || e.independent { // [simulation.Fixes] has checked it
 		return ""
 	}
 	if len(d.c.hiddenMessages()) == 0 {
@@ -131,7 +131,7 @@ func (d *draft) changedLocked(e *edit) *session.Record {
 	changed := func(was, is *session.Record) bool {
 		return was.Locked != "" && (is == nil || was.Ref != is.Ref || !bytes.Equal(was.Data, is.Data))
 	}
-	if e.fix.Whole && !e.isIndependent() {
+	if e.whole && !e.independent {
 		after := map[session.Ref]*session.Record{}
 		for r := range s.Records {
 			after[r.Ref] = r
@@ -194,8 +194,8 @@ func (c *simulation) hiddenMessages() map[string]string {
 	}
 	c.blind = map[string]string{}
 	beside := map[string]bool{}
-	for i := range c.s.Files {
-		beside[c.s.Files[i].Ref.Message] = true
+	for message := range c.inPlace {
+		beside[message] = true
 	}
 	for _, s := range c.s.Stray {
 		beside[s.Message] = true
@@ -235,10 +235,14 @@ func whyHiddenIn(m *record.Message) string {
 }
 
 func (c *simulation) whyHiddenBeside(m *record.Message) string {
-	for i := range c.s.Files {
-		if f := &c.s.Files[i]; f.Ref.Message == m.Ref.Message && f.Opens == "" {
-			return fmt.Sprintf("The file %s is in the place of the message's folder of parts, so mend changes nothing in this message. Move the file away with: %s", shown(f.Path), asksForFiles)
+	if path, ok := c.inPlace[m.Ref.Message]; ok {
+		// A store needs the place of the folder free before it compares the records, so the
+		// message is repaired by a second plan.
+		why := fmt.Sprintf("The file %s is in the place of the message's folder of parts. After it is moved, mend can repair this message.", shown(path))
+		if slices.ContainsFunc(c.s.Files, func(f record.File) bool { return f.Path == path }) {
+			why += " To move it, run: " + asksForFiles
 		}
+		return why
 	}
 	for _, s := range c.s.Stray {
 		if s.Message == m.Ref.Message && !s.Unseen {

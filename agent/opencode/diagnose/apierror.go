@@ -48,6 +48,12 @@ var errorTexts = provider.ErrorTexts{
 			Class:       repair.UnreadableRecord,
 			Explanation: "A record of the session is truncated or empty, and OpenCode fails to read it. No request was sent.",
 		},
+		{
+			Rank:        220,
+			Any:         []provider.Words{{"failed to download http"}},
+			Class:       repair.InvalidFile,
+			Explanation: "OpenCode must download a linked file before it sends the request, because the provider does not follow links, and cannot. No request was sent.",
+		},
 	},
 	Tool: `(?:unavailable tool|no such tool)[:\s'"]+([^'".\s]+)`,
 }

@@ -74,6 +74,8 @@ var providerErrors = []struct {
 	{"G9", "Invalid value at 'contents[4].parts[0].function_response.response' (type.googleapis.com/google.protobuf.Struct), \"hi\"", repair.InvalidToolCall, 4, 0, nil, nil},
 	{"G10", "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting", repair.InvalidFile, -1, -1, nil, nil},
 	{"G10", "Provided image is not valid.", repair.InvalidFile, -1, -1, nil, nil},
+	{"G12", "Please ensure that multiturn requests end with a user role or a function response.", repair.AssistantPrefillUnsupported, -1, -1, nil, nil},
+	{"G12", "Please ensure that multiturn requests ends with a user role or a function response.", repair.AssistantPrefillUnsupported, -1, -1, nil, nil},
 	{"", "Invalid value at 'contents[0].parts[2].inline_data.data' (TYPE_BYTES), Base64 decoding failed for \"data:image/png;base64\"", repair.InvalidFile, 0, 2, nil, nil},
 
 	{"B1", "A conversation must start with a user message. Try again with a conversation that starts with a user message.", repair.FirstPromptMissing, -1, -1, nil, nil},

@@ -65,6 +65,12 @@ func TestParseAPIErrorClass(t *testing.T) {
 		{"cached empty text", "messages.4.content.0.text: cache_control cannot be set for empty text blocks", repair.EmptyContentMessage},
 		{"pixels", "messages.7.content.3.tool_result.content.1.image.source.base64.data: At least one of the image dimensions exceed max allowed size: 8000 pixels", repair.InvalidFile},
 		{"many images", "request contains 51 images, exceeding the maximum of 50", ""},
+		{"longer than the context, Copilot", "prompt token count of 141422 exceeds the limit of 128000", repair.ContextTooLong},
+		{"longer than the context, xAI", "This model's maximum prompt length is 131072 but the request contains 537812 tokens.", repair.ContextTooLong},
+		{"longer than the context, Groq", "Please reduce the length of the messages or completion.", repair.ContextTooLong},
+		{"longer than the context, llama.cpp", "the request exceeds the available context size, try increasing it", repair.ContextTooLong},
+		{"longer than the context, Moonshot", "Invalid request: Your request exceeded model token limit: 262144", repair.ContextTooLong},
+		{"a limit of something else", "the file exceeds the limit of 10 MB", ""},
 		{"longer than the context", "input length and `max_tokens` exceed context limit: 190000 + 32000 > 200000", repair.ContextTooLong},
 		{"long name", "messages.3.content.1.tool_use.name: String should have at most 64 characters", repair.InvalidToolCall},
 		{"empty id", "messages.1.content.0.tool_use.id: String should have at least 1 character", repair.InvalidToolCall},
@@ -253,7 +259,7 @@ func TestErrorRanks(t *testing.T) {
 		repair.AssistantPrefillUnsupported, repair.ThinkingBlockModified, repair.ThinkingBlockOrder, repair.ThinkingDisabledViolation,
 		repair.FirstPromptMissing, repair.InvalidToolCall, repair.OutputTooLong, "", repair.InvalidFile, repair.ItemID, repair.EncryptedReasoning, "", "", "", "",
 		repair.ToolResultMissing, "", "", repair.ToolResultMissing, repair.UnavailableTool, repair.EmptyContentMessage, repair.ContextTooLong,
-		repair.ThinkingSignature, repair.IncompleteRecord, repair.UnreadableRecord,
+		repair.ThinkingSignature, repair.IncompleteRecord, repair.UnreadableRecord, repair.InvalidFile,
 	}
 	var got []repair.Class
 	for _, rank := range slices.Sorted(maps.Keys(ranks)) {

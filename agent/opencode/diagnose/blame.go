@@ -22,6 +22,7 @@ func (c *simulation) requesting(e repair.APIError) *simulation {
 	n.requested, n.tool, n.blamed = []repair.Class{e.Class}, e.Tool, true
 	if e.Class == repair.InvalidFile {
 		n.file, _ = n.blockAndTurn(e)
+		n.link = linkIn(e)
 	}
 	return n
 }

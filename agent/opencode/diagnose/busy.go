@@ -6,7 +6,7 @@ import (
 	"mend/agent/opencode/record"
 )
 
-// youth is the age up to which a record shows that the agent is working.
+// youth is the maximum age of a record that shows that the agent is working.
 const youth = 2 * time.Minute
 
 // Busy reports whether the agent is working in the session: its newest answer is

@@ -11,7 +11,7 @@ import (
 // Describe implements [repair.Case].
 func (c *simulation) Describe(f repair.Finding) repair.Diagnosis {
 	r := ruleOf(f.Code)
-	d := repair.Diagnosis{Rule: cmp.Or(f.Shows, f.Code), Class: f.Class, Severity: f.Severity, Ref: f.Ref, Says: f.Says, Why: r.why(c, f), WhyNot: r.noFix}
+	d := repair.Diagnosis{Rule: cmp.Or(f.ShownCode, f.Code), Class: f.Class, Severity: f.Severity, Ref: f.Ref, Text: f.Text, Why: r.why(c, f), WhyNot: r.noFix}
 	if r.noFix == unknownBytes && !c.unreadable(f.Ref) {
 		d.WhyNot = ""
 	}
@@ -49,9 +49,13 @@ func (c *simulation) unreadable(ref session.Ref) bool {
 // depends on is unknown.
 func (c *simulation) Fixes(f repair.Finding, d repair.Draft) ([]repair.Fix, error) {
 	if why := c.whyHidden(f.Ref); why != "" {
-		return nil, &repair.RefusalError{Why: why}
+		_, inPlace := c.inPlace[f.Ref.Message]
+		return nil, &repair.RefusalError{Why: why, Helps: inPlace}
 	}
 	if why := c.whyKept(f.Ref); why != "" {
+		return nil, &repair.RefusalError{Why: why, Helps: true}
+	}
+	if why := c.whyNoFolder(f); why != "" {
 		return nil, &repair.RefusalError{Why: why, Helps: true}
 	}
 	r := ruleOf(f.Code)

@@ -6,6 +6,7 @@ import "mend/repair"
 const (
 	IDsBeforeWrap repair.Class = "ids_before_clock_wrap" // ids that older versions take for newer than every new one
 	HiddenSession repair.Class = "hidden_session"        // the agent does not list it
+	MissingFolder repair.Class = "missing_folder"        // the session's folder does not exist
 	ForeignFile   repair.Class = "foreign_file"          // a file of another program that the agent takes for a record
 )
 
@@ -35,6 +36,10 @@ var classExplanations = map[repair.Class]repair.Explanation{
 	HiddenSession: {
 		Meaning: "The agent does not list the session: it is archived, or belongs to a project entry that a newer one replaced.",
 		Fix:     "Nothing is changed, because this may be intentional.",
+	},
+	MissingFolder: {
+		Meaning: "The session's folder does not exist on this machine. OpenCode 1.17.9 and later answer no prompt in such a session: each ends with HTTP 500.",
+		Fix:     "mend changes no path, since only you know the right one: create the folder again, or move the session to another one. A path of Windows on another system is emptied.",
 	},
 	ForeignFile: {
 		Meaning: "A file of another program, such as a backup or an editor's file, is among the records, and the agent tries to read it.",

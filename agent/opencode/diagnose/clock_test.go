@@ -15,7 +15,7 @@ import (
 )
 
 // idsBeforeWrap gives the messages of the fixture up to number n the times and ids
-// that they would have had before the clock started anew.
+// that they would have had before the clock wrapped.
 func idsBeforeWrap(n int) func(damage.Store) {
 	const wrapped, back = "f", 10_000_000_000 // 115 days
 	return func(s damage.Store) {
@@ -113,7 +113,7 @@ func wantSameConversation(t *testing.T, before, after *record.Session, n int) {
 	}
 }
 
-// A message that was being written when the clock started anew has parts with
+// A message that was being written when the clock wrapped has parts with
 // ids of both times.
 func TestClockStartsMeanwhile(t *testing.T) {
 	const start = 26 << 36 // 2026-08-14
@@ -143,8 +143,8 @@ func TestClockWithoutRoom(t *testing.T) {
 		t.Error("renumber finds room where there is none")
 	}
 	fixes := clockFixes(s, fault{Code: render.FailureClock, Ref: s.Messages[1].Ref})
-	d := draft{s: s.Clone(), texts: defaultTexts()}
-	if err := fixes[1].edit(&d); err != nil {
+	d := draftOf(s)
+	if err := fixes[1].edit(d); err != nil {
 		t.Fatal(err)
 	}
 	if got := d.s.Messages[2].ID; got != "msg_000000003000x" {

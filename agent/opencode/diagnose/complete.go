@@ -97,7 +97,7 @@ func (g recordContext) ref() session.Ref {
 
 // completeFixes returns the fixes of a record that lacks a field, or has a field in a
 // form that the agent does not accept (render.FailureField, render.FailureScreen).
-// There are none for a part of an unknown type and for a message with an invalid id.
+// A part of an unknown type and a message with an invalid id have none.
 func completeFixes(k *facts, f fault) []fix {
 	g, ok := k.contextOf(f.Ref)
 	switch {
@@ -131,7 +131,7 @@ func describeChanges(c schema.Changes) (text, loses string) {
 	return "The record is completed; " + strings.Join(did, "; ") + ".", loses
 }
 
-// listed joins the paths for a sentence. It omits all after the first twelve.
+// listed joins paths for a sentence. It names only the first twelve.
 func listed(paths []string) string {
 	const most = 12
 	if more := len(paths) - most; more > 0 {

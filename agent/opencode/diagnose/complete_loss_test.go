@@ -7,7 +7,7 @@ import (
 	"mend/repair"
 )
 
-// What a completion takes away is told, and nothing else is.
+// A completion reports what it removes, and nothing else.
 func TestCompleteLosses(t *testing.T) {
 	call := func(attachment string) turn {
 		return answer(stepStart, strings.Replace(withAttachments(attachment), `"output":"y",`, "", 1), stepStart, done)

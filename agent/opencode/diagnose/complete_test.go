@@ -150,7 +150,7 @@ func testCompletion(t *testing.T, broken *record.Session, r *session.Record, hea
 			_, left := violationCounts(d, profiles)
 			why = fmt.Sprint(fixes[0].text, left)
 		}
-		t.Errorf("%s: %s: no fix holds: %s", name, faults[at].Says, why)
+		t.Errorf("%s: %s: no fix holds: %s", name, faults[at].Text, why)
 	}
 }
 
@@ -172,7 +172,7 @@ func TestCompleteMissingOutput(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, p := chartOf(result.After, Options{}, true).part(call.Ref)
+			_, p := simulationOf(result.After, Options{}, true).part(call.Ref)
 			if got, _ := jsonedit.Get(p.Data, "state", "output"); string(got) != c.want {
 				t.Errorf("%s, %s: output %s, want %s", version, name, got, c.want)
 			}

@@ -13,7 +13,7 @@ import (
 	"mend/session"
 )
 
-// Every damage is told as what it does to the real program, and fixed: nothing
+// mend predicts what every damage does to the real program, and fixes it: nothing
 // broken is left, and a second plan changes nothing. What only the provider can
 // know, a signature, is fixed by its error.
 func TestDamages(t *testing.T) {
@@ -118,7 +118,7 @@ func verdict(ds []repair.Diagnosis) string {
 	return verdict
 }
 
-// What is left in messages that got other ids is not told as fixed.
+// Faults that remain in messages with new ids are not reported as fixed.
 func TestRenumberedIsNotCured(t *testing.T) {
 	s := unpack(t, 0, func(st damage.Store) {
 		damage.ByName(t, "unknown part type")(st)

@@ -44,6 +44,15 @@ func whyEndsWithAnswer(c *simulation, f fault) string {
 	return fmt.Sprintf("The request ends with an assistant message that is dated in the future (%s), so every new prompt sorts before it.", at.Format("2006-01-02 15:04 MST"))
 }
 
+func whyEndless(c *simulation, f fault) string {
+	if !c.isMisdated(f) {
+		return "The assistant message sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end."
+	}
+	m := c.message(f.Ref)
+	at := time.UnixMilli(max(m.Created, render.CreatedInJSON(m))).UTC()
+	return fmt.Sprintf("The assistant message is dated in the future (%s) and sorts after every new prompt. OpenCode does not see that a prompt was answered, and asks the model again without end.", at.Format("2006-01-02 15:04 MST"))
+}
+
 // classOfClock returns the class of a fault that ends a request with an answer: a wrong
 // date has the same effect as a wrong id.
 func classOfClock(c *simulation, f fault) repair.Class {
@@ -112,12 +121,11 @@ func fixDates(c *simulation, _ fault) []fix {
 		return nil
 	}
 	const text = "Messages dated in the future get times right after the message before them"
-	const loses = "The recorded times of these messages."
 	var fixes []fix
 	for _, place := range [...]func(*record.Session, time.Time) []*record.Message{inOrderOfIDs, inOrderOfTimes} {
-		fixes = append(fixes, fix{text: text + ". Nothing else in them changes.", loses: loses, whole: true, edit: func(d *draft) error {
+		fixes = append(fixes, fix{text: text + ". Nothing else in them changes.", loses: repair.LosesTimes, whole: true, edit: func(d *draft) error {
 			return c.redate(d.s, place)
-		}}, fix{text: text + ", and ids that sort before new ones.", loses: loses, whole: true, edit: func(d *draft) error {
+		}}, fix{text: text + ", and ids that sort before new ones.", loses: repair.LosesTimes, whole: true, edit: func(d *draft) error {
 			if err := c.redate(d.s, place); err != nil {
 				return err
 			}

@@ -241,7 +241,9 @@ func (d *draft) part(ref session.Ref) (*record.Message, *record.Part, error) {
 		return nil, nil, fmt.Errorf("%s: no such message", ref)
 	}
 	m := &d.s.Messages[i]
-	if !d.hasOwnList(m.Parts) {
+	if d.hasOwnList(m.Parts) {
+		d.c.renderer.Release(m) // it knows the list by its address
+	} else {
 		d.clone(m)
 	}
 	at := d.partIndex(m, ref)
@@ -311,20 +313,17 @@ func (d *draft) partIndex(m *record.Message, ref session.Ref) int {
 
 // An edit is a fix that was applied.
 type edit struct {
-	ref    session.Ref // of the finding
-	fix    repair.Fix
-	at     int             // the index of its message, -1 for none
-	before *record.Message // that message before the edit; it does not change
-	parts  []formerPart    // its parts that the edit replaced or removed
+	message     string          // of the finding
+	at          int             // the index of that message, -1 for none
+	before      *record.Message // that message before the edit; it does not change
+	parts       []formerPart    // its parts that the edit replaced or removed
+	whole       bool            // it may change other messages
+	independent bool            // whole, but it changes only the position of its own message
 }
-
-// isIndependent reports whether the edit changes only its own message and the position
-// of that.
-func (e *edit) isIndependent() bool { return e.fix.Whole && e.fix.Alike }
 
 // Apply implements [repair.Draft].
 func (d *draft) Apply(f repair.Finding, x repair.Fix) (repair.Edit, error) {
-	e := &edit{ref: f.Ref, fix: x, at: d.index(f.Ref)}
+	e := &edit{message: f.Ref.Message, at: d.index(f.Ref), whole: x.Whole, independent: x.Whole && x.Alike}
 	if e.at >= 0 {
 		e.before = d.formerMessage(e.at)
 		d.c.renderer.Release(e.before)
@@ -363,7 +362,7 @@ func (d *draft) allowed(e *edit) error {
 
 // takeBack undoes the newest edit.
 func (d *draft) takeBack(e *edit) {
-	if e.isIndependent() {
+	if e.independent {
 		d.restoreMessage(e.at, *e.before)
 		return
 	}
@@ -373,7 +372,7 @@ func (d *draft) takeBack(e *edit) {
 // Undo implements [repair.Draft].
 func (d *draft) Undo(made repair.Edit) {
 	e := made.(*edit)
-	if e.fix.Whole {
+	if e.whole {
 		*d = *d.c.draft()
 		return
 	}
@@ -384,6 +383,7 @@ func (d *draft) Undo(made repair.Edit) {
 		}
 	}
 	d.s.Messages[e.at] = *e.before
+	d.c.renderer.Release(e.before)
 }
 
 // Case implements [repair.Draft]. It releases what was found out of the session as it was,

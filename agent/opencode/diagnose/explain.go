@@ -327,6 +327,11 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "Images can be decoded.",
 		Words:   "Unable to process input image.",
 	},
+	"G12": {
+		Meaning: "The conversation ends with a user turn.",
+		Words:   "Please ensure that multiturn requests end with a user role or a function response.",
+		Example: "An assistant message that was written while the clock was wrong, dated a year ahead: every new prompt sorts before it.",
+	},
 	"B1": {
 		Meaning: "A conversation starts with a prompt.",
 		Words:   "A conversation must start with a user message.",
@@ -377,6 +382,10 @@ var explanations = map[string]repair.Explanation{
 		Meaning: "An id from before the id clock wrapped on 2026-08-14, or a date in the future. OpenCode considers every new prompt answered and stays silent.",
 		Example: "A session of July 2026, opened in OpenCode 1.1 today.",
 	},
+	render.FailureEndless: {
+		Meaning: "An assistant message that sorts after every new prompt, usually because of a date in the future. OpenCode does not see its own answer and asks the model again without end. Providers that refuse a request ending with an assistant message stop it.",
+		Example: "A session written while the clock was a year ahead, continued with a GPT model.",
+	},
 	render.FailureScreen: {
 		Meaning: "A record works in requests, but newer versions of OpenCode cannot show the session.",
 		Example: `A tool call whose "state.input" is a text.`,
@@ -393,6 +402,11 @@ var explanations = map[string]repair.Explanation{
 	render.FailureProjectRow: {
 		Meaning: "The row or file of the session's project is damaged, so OpenCode does not start in its folders.",
 		Fix:     "The damaged columns are rebuilt.",
+	},
+	folderRule: {
+		Meaning: "The folder of the session does not exist on this machine, or a file is in its place. OpenCode 1.17.9 and later answer no prompt in the session; older versions do.",
+		Words:   "Unexpected server error. Check server logs for details.",
+		Example: "A project that was deleted, renamed, or is on a disk that is not mounted; a database that was copied to a machine with another user name.",
 	},
 	"time": {
 		Meaning: "The time in a message's row is not a number, so OpenCode reads the message at the wrong place.",

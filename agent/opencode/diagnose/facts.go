@@ -12,8 +12,9 @@ import (
 // missing values.
 type facts struct {
 	s             *record.Session
-	line          *timeline      // see [facts.timeline]
-	places        map[string]int // of messages in s
+	folder        func(path string) string // see [Environment]
+	line          *timeline                // see [facts.timeline]
+	places        map[string]int           // of messages in s
 	parts         partIndex
 	contentCounts map[string]int        // see [facts.countContent]
 	steps         map[session.Ref]*step // see [facts.step]

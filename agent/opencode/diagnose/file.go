@@ -2,14 +2,17 @@ package diagnose
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"mend/agent/opencode/record"
 	"mend/agent/opencode/render"
 	"mend/internal/media"
 	"mend/jsonedit"
+	"mend/repair"
 	"mend/request"
 	"mend/session"
 )
@@ -37,7 +40,7 @@ func whyFile(_ *simulation, f fault) string {
 	case "image":
 		return "The provider rejected this image."
 	}
-	return fmt.Sprintf("OpenCode fails on a file that it cannot send: %s.", f.Says)
+	return fmt.Sprintf("OpenCode fails on a file that it cannot send: %s.", f.Text)
 }
 
 // fixFile returns the fixes of a file: correct the type of an image, else replace the
@@ -60,22 +63,26 @@ func fixFile(c *simulation, f fault) []fix {
 	return []fix{correctType(f.Ref), {
 		text:  "A synthetic line of text replaces the file and says what it was.",
 		loses: "The file. Its bytes stay in the journal.",
-		edit: func(d *draft) error {
-			m, err := d.message(f.Ref)
-			if err != nil {
-				return err
-			}
-			at := d.partIndex(m, f.Ref)
-			if at < 0 {
-				return fmt.Errorf("%s: no such part", f.Ref)
-			}
-			text := d.s.NewTextPart(m, m.Parts[at].ID, lineFor(m.Parts[at].Data))
-			m.Remove(f.Ref)
-			text.Ref.Part = f.Ref.Part
-			m.Insert(text)
-			return nil
-		},
+		edit:  func(d *draft) error { return d.replaceFile(f.Ref, cannotBeSent) },
 	}}
+}
+
+// replaceFile replaces a file by a synthetic text that says what it was, and what happened to
+// it.
+func (d *draft) replaceFile(ref session.Ref, happened string) error {
+	m, err := d.message(ref)
+	if err != nil {
+		return err
+	}
+	at := d.partIndex(m, ref)
+	if at < 0 {
+		return fmt.Errorf("%s: no such part", ref)
+	}
+	text := d.s.NewTextPart(m, m.Parts[at].ID, lineFor(m.Parts[at].Data, happened))
+	m.Remove(ref)
+	text.Ref.Part = ref.Part
+	m.Insert(text)
+	return nil
 }
 
 // correctType sets the type of images to that of their data.
@@ -154,9 +161,10 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 			}
 			said := len(lines)
 			files, _ := jsonedit.Elements(p.Data, "state", "attachments")
-			for _, raw := range files {
-				if goes(raw) {
-					lines = append(lines, lineFor(raw))
+			gone := make([]bool, len(files))
+			for i, raw := range files {
+				if gone[i] = goes(raw); gone[i] {
+					lines = append(lines, lineFor(raw, cannotBeSent))
 				}
 			}
 			switch len(lines) - said {
@@ -165,7 +173,8 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 			case len(files):
 				err = p.Unset("state", "attachments")
 			default:
-				err = p.DropElements(goes, "state", "attachments")
+				at := -1
+				err = p.DropElements(func([]byte) bool { at++; return gone[at] }, "state", "attachments")
 			}
 			if err != nil {
 				return err
@@ -175,15 +184,13 @@ func detach(ref session.Ref, goes func(raw []byte) bool) fix {
 	}
 }
 
-// refuses reports whether the attachment is at fault: with it alone the call is refused
-// by the provider, or some version of the agent fails on it.
+// refuses reports whether the attachment is at fault: a call with it alone is refused by the
+// provider, or some version of the agent fails on it. The call has nothing else of the part,
+// which may be large.
 func (c *simulation) refuses(m *record.Message, p *record.Part, raw []byte) bool {
-	data, err := jsonedit.Set(p.Data, slices.Concat([]byte("["), raw, []byte("]")), "state", "attachments")
-	if err != nil {
-		return false
-	}
+	const call = `{"id":"","type":"tool","callID":"c","tool":"t","state":{"status":"completed","input":{},"output":"","title":"","metadata":{},"time":{"start":0,"end":0},"attachments":[%s]}}`
 	alone := *m
-	alone.Parts = []record.Part{record.NewPart(with(p.Record, data))}
+	alone.Parts = []record.Part{record.NewPart(with(p.Record, fmt.Appendf(nil, call, raw)))}
 	one := c.withSession(&record.Session{Head: session.Head{ID: c.s.ID}, Messages: []record.Message{alone}})
 	one.renderer = &render.Renderer{}
 	return slices.ContainsFunc(render.Profiles(), func(p render.Profile) bool {
@@ -196,22 +203,37 @@ func (c *simulation) refuses(m *record.Message, p *record.Part, raw []byte) bool
 // findSentFiles finds the image that an error is about, if it is still sent. What is
 // wrong with it may not be visible in the store.
 func findSentFiles(c *simulation) []fault {
-	if c.file == (session.Ref{}) {
-		return nil
-	}
 	isImage := func(b *request.Block) bool { return b.Type == request.Image }
+	isLink := func(b *request.Block) bool { return b.URL == c.link }
+	has := func(b *request.Block, is func(*request.Block) bool) bool {
+		return is(b) || slices.ContainsFunc(b.Content, is)
+	}
 	for _, t := range c.render(c.settings[own]).Turns {
 		for _, b := range t.Blocks {
-			if b.Source == c.file && (isImage(b) || slices.ContainsFunc(b.Content, isImage)) {
-				return []fault{{Ref: c.file}}
+			if c.file != (session.Ref{}) && b.Ref() == c.file && has(b, isImage) || c.link != "" && has(b, isLink) {
+				return []fault{{Ref: b.Ref()}}
 			}
 		}
 	}
 	return nil
 }
 
-// lineFor returns the line of text that says what a file was.
-func lineFor(raw []byte) string {
+// downloadPattern finds the link in OpenCode's error about a file that it cannot download.
+var downloadPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)failed to download (https?://\S+?):? `) })
+
+// linkIn returns the link that the error says OpenCode cannot download, "" if it is none.
+func linkIn(e repair.APIError) string {
+	if m := downloadPattern().FindStringSubmatch(e.Text + " "); m != nil {
+		return m[1]
+	}
+	return ""
+}
+
+// cannotBeSent is what happened to a file that the provider or the agent rejects.
+const cannotBeSent = "it could not be sent to the model"
+
+// lineFor returns the line of text that says what a file was, and what happened to it.
+func lineFor(raw []byte, happened string) string {
 	mime, url, name := textAt(raw, "mime"), textAt(raw, "url"), textAt(raw, "filename")
 	what := "file"
 	if name != "" {
@@ -222,7 +244,7 @@ func lineFor(raw []byte) string {
 	}
 	_, data, ok := strings.Cut(url, ",")
 	if !ok {
-		return fmt.Sprintf("[%s (%s) was here; it could not be sent to the model]", what, mime)
+		return fmt.Sprintf("[%s (%s) was here; %s]", what, mime, happened)
 	}
-	return fmt.Sprintf("[%s (%s, %d kB) was here; it could not be sent to the model]", what, mime, (len(data)*3/4+999)/1000)
+	return fmt.Sprintf("[%s (%s, %d kB) was here; %s]", what, mime, (len(data)*3/4+999)/1000, happened)
 }

@@ -31,11 +31,14 @@ const own = repair.InUse
 // the rules on the records.
 //
 // It releases the requests, which may be larger than the session and are seldom used
-// again.
+// again, and of a large session all that was read of it to make them.
 func (c *simulation) Findings() *repair.Findings {
 	if c.findings == nil {
 		c.findings = c.findAll()
 		c.loopIDs() // needs the request, which is released here
+		if c.view().IsLarge() {
+			*c.renderer = render.Renderer{}
+		}
 		c.cachedView, c.requests = nil, nil
 	}
 	return c.findings
@@ -45,8 +48,9 @@ func (c *simulation) findAll() *repair.Findings {
 	c.broken = map[setting][]string{}
 	dead := map[int]bool{} // settings in which the agent fails before it sends a request
 	v := &repair.Findings{
-		Hides: func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
-		Once:  func(code string) bool { return code == render.FailureScreen },
+		Hides:     func(setting int, code string) bool { return dead[setting] && isRequestFault(code) },
+		Elsewhere: func(setting int) string { return c.settings[setting].other },
+		Once:      func(code string) bool { return code == render.FailureScreen },
 	}
 	c.runRules(v, true)
 	dead[own] = c.simulate(v, own)
@@ -54,14 +58,11 @@ func (c *simulation) findAll() *repair.Findings {
 	c.loopIDs() // while there is the request that it needs
 	for i := own + 1; i < len(c.settings); i++ {
 		if c.settings[i].other == "" || c.comparesOthers(v) {
-			if c.settings[i].other != c.settings[i-1].other && c.isLong() {
-				c.dropRequests()
-			}
 			dead[i] = c.simulate(v, i)
 		}
 	}
 	for _, f := range c.screenFailures() {
-		c.addFault(v, own, fault{Code: f.Code, Ref: f.Ref, Says: f.Why, Severity: repair.Latent})
+		c.addFault(v, own, fault{Code: f.Code, Ref: f.Ref, Text: f.Why, Severity: repair.Latent})
 	}
 	// A record that cannot be read cannot be shown either. A fix after which it is read,
 	// but still not shown, causes nothing new.
@@ -71,24 +72,6 @@ func (c *simulation) findAll() *repair.Findings {
 		}
 	}
 	return v
-}
-
-// manyParts is the number of parts from which on a session is long. Of a long session not
-// all requests are kept: those to all providers take several times its memory.
-const manyParts = 4096
-
-func (c *simulation) isLong() bool {
-	n := 0
-	for i := range c.s.Messages {
-		n += len(c.s.Messages[i].Parts)
-	}
-	return n >= manyParts
-}
-
-// dropRequests releases the requests that were made, and all that is kept to make them.
-func (c *simulation) dropRequests() {
-	c.requests = nil
-	c.view().DropRequests()
 }
 
 // runRules adds what the rules on records find: those that are fixed before the faults
@@ -119,12 +102,12 @@ func (c *simulation) simulate(v *repair.Findings, i int) (dead bool) {
 		if i == own {
 			severity = c.severity(w)
 		}
-		f := fault{Code: w.Rule, Ref: firstRef(w.Refs), Says: w.Message, Severity: severity}
+		f := fault{Code: w.Rule, Ref: firstRef(w.Refs), Text: w.Message, Severity: severity}
 		switch {
 		case set.other == "":
 			c.addFault(v, i, f)
 		case c.request.Provider == AllProviders && isRule(w.Rule):
-			f.Says = set.other + ": " + f.Says
+			f.Text = set.other + ": " + f.Text
 			c.addFault(v, i, f)
 		default:
 			v.Count(i, f.Code, f.Ref.Message)
@@ -188,7 +171,7 @@ func isLoopRule(code string) bool { return code == "R3" || code == "R4" }
 // why the agent cannot make one.
 func isRequestFault(code string) bool {
 	switch code {
-	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock:
+	case render.FailureUnreadable, render.FailureField, render.FailureMedia, render.FailureClock, render.FailureEndless:
 		return true
 	}
 	return isRule(code)

@@ -38,35 +38,57 @@ func (c *simulation) newFiles() []fault {
 	fs := make([]fault, len(c.s.Files))
 	var live []int
 	fatal := c.fatalFiles(use)
+	broken := c.brokenInPlace(use)
 	for i := range c.s.Files {
 		f := &c.s.Files[i]
-		fs[i] = fault{Ref: f.Ref, Says: c.describeFile(f)}
+		fs[i] = fault{Ref: f.Ref, Text: c.describeFile(f)}
 		why, dies := fatal[f.Ref]
 		switch there := f.Reads != (session.Ref{}); {
 		case f.Opens == "" && f.Ref.Message == "":
 			fs[i].Severity = worst
+		case f.Opens == "" && broken[f.Ref.Message]:
+			fs[i].Severity = worst
+			fs[i].Text += " The message is broken, and the file prevents its repair."
 		case f.Opens == "":
 		case dies && there:
 			fs[i].Severity = worst
-			fs[i].Says += fmt.Sprintf(", and fails: %s.", why)
+			fs[i].Text += fmt.Sprintf(", and fails: %s.", why)
 		case dies:
 			fs[i].Severity = worst
-			fs[i].Says += ", and fails."
+			fs[i].Text += ", and fails."
 		case there:
 			live = append(live, i)
 		default:
 			fs[i].Severity = repair.Latent
-			fs[i].Says += "; the next prompt does not read that far back."
+			fs[i].Text += "; the next prompt does not read that far back."
 		}
 	}
 	refused := c.refused(use, live)
 	for _, i := range live {
-		if fs[i].Says += "."; refused != nil {
-			fs[i].Severity, fs[i].Shows = worst, refused.Rule
-			fs[i].Says += " The provider then rejects the request: " + refused.Message
+		if fs[i].Text += "."; refused != nil {
+			fs[i].Severity, fs[i].ShownCode = worst, refused.Rule
+			fs[i].Text += " The provider then rejects the request: " + refused.Message
 		}
 	}
 	return fs
+}
+
+// brokenInPlace returns the ids of the broken messages with a file in the place of their
+// folder of parts.
+func (c *simulation) brokenInPlace(use setting) map[string]bool {
+	if len(c.inPlace) == 0 {
+		return nil
+	}
+	broken := map[string]bool{}
+	for _, v := range c.violations(use) {
+		if use == c.settings[own] && c.severity(v) != repair.Broken {
+			continue
+		}
+		for _, ref := range v.Refs {
+			broken[ref.Message] = true
+		}
+	}
+	return broken
 }
 
 // describeFile returns what the agent does with a file. There is no full stop if the
@@ -130,7 +152,7 @@ func (c *simulation) violationsWith(use setting, keep func(*record.File) bool) [
 	return is.Check(ProviderOf(r), r, use.thinking)
 }
 
-func whyBeside(_ *simulation, f fault) string { return f.Says }
+func whyBeside(_ *simulation, f fault) string { return f.Text }
 
 const asksForFiles = "mend repair --class " + string(ForeignFile)
 

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/render"
 	"mend/repair"
 	"mend/request"
 )
@@ -69,7 +70,12 @@ func diagnosed(s *record.Session, o Options) []repair.Diagnosis {
 	return Diagnose(s, o.repair(), o.environment()).Found
 }
 
-// chartOf returns the chart of a session.
-func chartOf(s *record.Session, o Options, force bool, asked ...repair.Class) *simulation {
+// draftOf returns a draft of a copy of the session, for edits without a simulation.
+func draftOf(s *record.Session) *draft {
+	return &draft{c: &simulation{renderer: new(render.Renderer)}, s: s.Clone(), texts: defaultTexts()}
+}
+
+// simulationOf returns the simulation of a session.
+func simulationOf(s *record.Session, o Options, force bool, asked ...repair.Class) *simulation {
 	return newSimulation(s, Request{Options: o, Force: force, Classes: asked}.repair(), o.environment())
 }

@@ -22,7 +22,7 @@ func TestHiddenFolder(t *testing.T) {
 	}
 }
 
-// A session that the agent does not list is told, and left.
+// A session that the agent does not list is reported and not changed.
 func TestUnlisted(t *testing.T) {
 	hide := func(statement string) *record.Session {
 		return unpack(t, 2, func(s damage.Store) { s.(damage.Database).SQL(statement) }).load()

@@ -2,6 +2,7 @@ package diagnose
 
 import (
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/schema"
 	"mend/jsonedit"
 	"mend/session"
 )
@@ -9,12 +10,16 @@ import (
 // The ids that OpenAI gave to the items of its responses (docs/providers.md, O3, O4, O10,
 // O11). Without them the same content is sent in full.
 
-// itemPaths returns the places of such ids in the metadata of the part.
+// itemPaths returns the places of such ids in the metadata of the part. A call that the
+// provider ran itself is sent by its own id, because of a mark.
 func itemPaths(p *record.Part) (paths [][]string) {
 	for _, name := range jsonedit.Names(p.Data, "metadata") {
 		if _, ok := jsonedit.Get(p.Data, "metadata", name, "itemId"); ok {
 			paths = append(paths, []string{"metadata", name, "itemId"})
 		}
+	}
+	if _, ok := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted); ok && p.IsTool() {
+		paths = append(paths, []string{"metadata", schema.ProviderExecuted})
 	}
 	return paths
 }

@@ -98,7 +98,7 @@ func TestRenumberedOnTheWay(t *testing.T) {
 	}
 }
 
-// What is told as fixed is not there any more, and the plan of what a plan leaves
+// What is reported as fixed no longer exists, and the plan of what a plan leaves
 // has no ops. Each case is a session in which a fix uncovers something else.
 func TestPlanHolds(t *testing.T) {
 	const stopped = `"status":"running","input":{"a":1},"time":{"start":3}`

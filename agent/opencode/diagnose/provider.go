@@ -12,10 +12,10 @@ import (
 	"mend/request"
 )
 
-// Whose rules a session is judged by: those of the provider that its next request goes to.
-// A fix must not harm it with any other, to which the user may switch.
+// A session is checked by the rules of the provider of its next request. A fix must not break a
+// rule of any other provider, because the user may switch to it.
 
-// ProviderOf returns the provider that a request goes to.
+// ProviderOf returns the provider that receives a request.
 func ProviderOf(r render.Request) provider.Provider {
 	switch r.API {
 	case render.OpenAI:
@@ -35,7 +35,7 @@ func ProviderOf(r render.Request) provider.Provider {
 	}
 }
 
-// AllProviders is the option to judge a session by the rules of all providers.
+// AllProviders is the option to check a session by the rules of all providers.
 const AllProviders = "all"
 
 // otherTargets are the providers to which a session may be switched, with a model of each. Its own
@@ -74,7 +74,7 @@ func (s setting) otherModel() request.Model {
 	return request.Model{}
 }
 
-// otherTarget returns where requests of that model go.
+// otherTarget returns the target of requests to that model.
 func (s setting) otherTarget(request.Model) render.Target {
 	for _, o := range otherTargets {
 		if o.api.String() == s.other {
@@ -84,8 +84,8 @@ func (s setting) otherTarget(request.Model) render.Target {
 	return render.Target{}
 }
 
-// comparesOthers reports whether the requests to other providers are made: to compare them
-// before and after a fix.
+// comparesOthers reports whether requests to other providers are built, to compare them before
+// and after a fix.
 func (c *simulation) comparesOthers(v *repair.Findings) bool {
 	return c.isDraft || len(v.All()) > 0 || c.request.Provider == AllProviders
 }

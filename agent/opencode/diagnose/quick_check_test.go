@@ -13,7 +13,7 @@ import (
 
 // findings returns what is wrong with the session in all its settings, by simulation.
 func findings(s *record.Session) []fault {
-	return chartOf(s, Options{Now: fixtureTime}, false).Findings().All()
+	return simulationOf(s, Options{Now: fixtureTime}, false).Findings().All()
 }
 
 func TestPlain(t *testing.T) {

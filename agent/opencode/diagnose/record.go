@@ -23,17 +23,17 @@ func whyUnreadable(c *simulation, f fault) string {
 		r = &m.Record
 	}
 	if r.Unreadable() {
-		return fmt.Sprintf("The record of the %s cannot be read: %s.", f.Ref.Kind, f.Says)
+		return fmt.Sprintf("The record of the %s cannot be read: %s.", f.Ref.Kind, f.Text)
 	}
-	return fmt.Sprintf("OpenCode fails on the damaged record of the %s: %s.", f.Ref.Kind, f.Says)
+	return fmt.Sprintf("OpenCode fails on the damaged record of the %s: %s.", f.Ref.Kind, f.Text)
 }
 
 func whyField(_ *simulation, f fault) string {
-	return fmt.Sprintf("OpenCode crashes on this %s: %s.", f.Ref.Kind, f.Says)
+	return fmt.Sprintf("OpenCode crashes on this %s: %s.", f.Ref.Kind, f.Text)
 }
 
 func whyScreen(_ *simulation, f fault) string {
-	return fmt.Sprintf("Newer versions of OpenCode cannot show the session: %s.", f.Says)
+	return fmt.Sprintf("Newer versions of OpenCode cannot show the session: %s.", f.Text)
 }
 
 func whyClock(c *simulation, f fault) string {
@@ -47,7 +47,7 @@ func whyClock(c *simulation, f fault) string {
 func (c *simulation) defects(want func(*session.Defect) bool) (fs []fault) {
 	note := func(r *session.Record) {
 		if r.Defect != nil && want(r.Defect) {
-			fs = append(fs, fault{Ref: r.Ref, Says: r.Defect.Why})
+			fs = append(fs, fault{Ref: r.Ref, Text: r.Defect.Why})
 		}
 	}
 	for r := range c.s.Records {
@@ -64,7 +64,7 @@ func findNames(c *simulation) []fault {
 // list any session.
 func findInfo(c *simulation) []fault {
 	if d := c.s.Info.Defect; d != nil && d.Kind != session.WrongName {
-		return []fault{{Ref: c.s.Info.Ref, Says: d.Why}}
+		return []fault{{Ref: c.s.Info.Ref, Text: d.Why}}
 	}
 	var words []string
 	for _, f := range schema.SessionFaults(c.s, c.settings[own].profile.Strict) {
@@ -73,7 +73,7 @@ func findInfo(c *simulation) []fault {
 	if len(words) == 0 {
 		return nil
 	}
-	return []fault{{Ref: c.s.Info.Ref, Says: strings.Join(words, "; ")}}
+	return []fault{{Ref: c.s.Info.Ref, Text: strings.Join(words, "; ")}}
 }
 
 // findLostProject finds a session that no project lists.
@@ -81,7 +81,7 @@ func findLostProject(c *simulation) []fault {
 	if !c.s.ProjectMissing {
 		return nil
 	}
-	return []fault{{Ref: c.s.Info.Ref, Says: c.s.Project}}
+	return []fault{{Ref: c.s.Info.Ref, Text: c.s.Project}}
 }
 
 func whyProjectRow(c *simulation, f fault) string {
@@ -89,24 +89,24 @@ func whyProjectRow(c *simulation, f fault) string {
 	if c.s.ProjectRow.Cols == nil {
 		what = "file"
 	}
-	return fmt.Sprintf("The %s of the session's project is damaged (%s), so OpenCode does not start in the project's folders.", what, f.Says)
+	return fmt.Sprintf("The %s of the session's project is damaged (%s), so OpenCode does not start in the project's folders.", what, f.Text)
 }
 
 func whyLostProject(_ *simulation, f fault) string {
-	return fmt.Sprintf("The session belongs to the project %q, which is not in the database. OpenCode does not list the session, and newer versions cannot continue it.", f.Says)
+	return fmt.Sprintf("The session belongs to the project %q, which is not in the database. OpenCode does not list the session, and newer versions cannot continue it.", f.Text)
 }
 
 func whyDefect(_ *simulation, f fault) string {
 	if f.Code == "name" {
 		if f.Ref.Validate() != nil {
-			return fmt.Sprintf("The row of the %s has no usable id: %s.", f.Ref.Kind, f.Says)
+			return fmt.Sprintf("The row of the %s has no usable id: %s.", f.Ref.Kind, f.Text)
 		}
 		if f.Ref.Kind == session.KindSession {
-			return fmt.Sprintf("The session's record has another id than its file name (%s). Prompts are answered, but the session cannot be opened from the list.", f.Says)
+			return fmt.Sprintf("The session's record has another id than its file name (%s). Prompts are answered, but the session cannot be opened from the list.", f.Text)
 		}
-		return fmt.Sprintf("The record of the %s is stored under another id than the one inside it: %s.", f.Ref.Kind, f.Says)
+		return fmt.Sprintf("The record of the %s is stored under another id than the one inside it: %s.", f.Ref.Kind, f.Text)
 	}
-	return fmt.Sprintf("The session's own record is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Says)
+	return fmt.Sprintf("The session's own record is damaged (%s). OpenCode fails on it, or cannot list any session.", f.Text)
 }
 
 // sqlToGiveID returns the SQL with which a user can give the row of a part a usable id.
@@ -146,7 +146,7 @@ func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
 		if s.Message != "" {
 			ref = session.Ref{Kind: session.KindMessage, Session: c.s.ID, Message: s.Message}
 		}
-		fs = append(fs, fault{Ref: ref, Which: s.Path, Says: shown(s.Path) + ": " + s.Why})
+		fs = append(fs, fault{Ref: ref, Detail: s.Path, Text: shown(s.Path) + ": " + s.Why})
 	}
 	return fs
 }
@@ -155,11 +155,11 @@ func (c *simulation) findStrays(want func(session.Stray) bool) (fs []fault) {
 // (docs/opencode.md F16).
 func findUnlisted(c *simulation) (fs []fault) {
 	if isArchived(c.s) {
-		fs = append(fs, fault{Ref: c.s.Info.Ref, Which: "archived", Says: "The session is archived, so OpenCode does not list it."})
+		fs = append(fs, fault{Ref: c.s.Info.Ref, Detail: "archived", Text: "The session is archived, so OpenCode does not list it."})
 	}
 	if c.s.Newer != "" {
 		says := fmt.Sprintf("The session belongs to the project %s, but OpenCode now uses the folder as project %s and does not list the session there.", c.s.Project, c.s.Newer)
-		fs = append(fs, fault{Ref: c.s.Info.Ref, Which: "project", Says: says})
+		fs = append(fs, fault{Ref: c.s.Info.Ref, Detail: "project", Text: says})
 	}
 	return fs
 }
@@ -172,12 +172,12 @@ func isArchived(s *record.Session) bool {
 
 func whyStray(_ *simulation, f fault) string {
 	if f.Code == "listed" {
-		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", f.Says)
+		return fmt.Sprintf("The table of sessions has a row without a valid id (%s), so OpenCode cannot list any session.", f.Text)
 	}
 	if f.Code == "hidden" {
-		return fmt.Sprintf("The contents here are unknown: %s.", f.Says)
+		return fmt.Sprintf("The contents here are unknown: %s.", f.Text)
 	}
-	return fmt.Sprintf("Unexpected file at %s (not a session record).", cmp.Or(f.Says, "an unknown place"))
+	return fmt.Sprintf("Unexpected file at %s (not a session record).", cmp.Or(f.Text, "an unknown place"))
 }
 
 // salvageFixes returns the fixes that make a damaged record readable.
@@ -193,7 +193,7 @@ func salvageFixes(k *facts, f fault) []fix {
 func (c *simulation) completions(of func(session.Ref) bool) (fixes []fix) {
 	for _, f := range c.screenFailures() {
 		if of(f.Ref) {
-			fixes = append(fixes, completeFixes(c.known(), fault{Code: f.Code, Ref: f.Ref, Says: f.Why})...)
+			fixes = append(fixes, completeFixes(c.known(), fault{Code: f.Code, Ref: f.Ref, Text: f.Why})...)
 		}
 	}
 	for i := range fixes {

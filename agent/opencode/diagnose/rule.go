@@ -41,7 +41,7 @@ var Rules = []Rule{
 	{Code: "R10", Class: repair.ThinkingBlockOrder, class: classOfLast, why: whyLast, fixes: fixLast},
 	{Code: "R11", Class: repair.EmptyContentMessage, why: whyBlank, fixes: fixBlank},
 	{Code: "time", Class: repair.IncompleteRecord, find: findTimes, first: true, why: whyTime, fixes: fixTimes},
-	{Code: "R12", Class: repair.AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: "Nothing stored is broken. Send any message in the session."},
+	{Code: "R12", Class: repair.AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
 	{Code: "R13", Class: repair.InvalidToolCall, why: whyCallID, fixes: fixCallID},
 	{Code: "R14", Class: repair.InvalidToolCall, why: always("The input of the tool call is not an object; the provider rejects that."), fixes: fixInput},
 	{Code: "R15", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
@@ -63,9 +63,9 @@ var Rules = []Rule{
 	{Code: "O12", Class: repair.OutputTooLong, why: whyTooLong, fixes: fixTooLong, noFix: whyLongText},
 	{Code: "O13", Class: repair.EncryptedReasoning, why: always("Reasoning would be sent without its encrypted content; the provider rejects that."), fixes: fixBareReasoning},
 
-	{Code: "C1", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result."), noFix: notInStore},
+	{Code: "C1", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result."), fixes: fixProviderCalls, noFix: notInStore},
 	{Code: "C2", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call before it."), noFix: notInStore},
-	{Code: "C3", Class: repair.InvalidToolCall, why: always("Another tool call of the same step has the same id."), fixes: fixCallID},
+	{Code: "C3", Class: repair.InvalidToolCall, why: always("Another tool call of the same step has the same id."), fixes: fixSharedID},
 	{Code: "C4", Class: repair.InvalidToolCall, why: whyIDLength, fixes: fixCallID},
 	{Code: "C5", Class: repair.InvalidToolCall, why: whyToolName, fixes: fixToolName},
 	{Code: "C6", Class: repair.EmptyContentMessage, why: always("The assistant message has neither text nor a tool call, and is sent with null as its content."), fixes: fixEmptyTurn},
@@ -78,17 +78,18 @@ var Rules = []Rule{
 	{Code: "G2", Class: repair.EmptyContentMessage, why: always("The message would be sent empty; the provider rejects that."), fixes: fixEmptyTurn},
 	{Code: "G4", Class: repair.FirstPromptMissing, why: always("The assistant message calls a tool and follows no prompt: the prompt before it is missing."), fixes: fixLostPrompt},
 	{Code: "G5", Class: repair.ToolResultMissing, why: always("A tool result would be sent without its tool call right before it."), noFix: notInStore},
-	{Code: "G6", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result right after it."), noFix: notInStore},
+	{Code: "G6", Class: repair.ToolResultMissing, why: always("A tool call would be sent without its result right after it."), fixes: fixProviderCalls, noFix: notInStore},
 	{Code: "G7", Class: repair.EncryptedReasoning, why: always("A tool call of the current turn has no signature, and the provider requires one."), noFix: "A signature cannot be made. Send one more prompt: then the call needs none."},
 	{Code: "G9", Class: repair.InvalidToolCall, why: whyGeminiCall, fixes: fixGeminiCall},
 	{Code: "G10", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
+	{Code: "G12", Class: repair.AssistantPrefillUnsupported, why: whyEndsWithAnswer, fixes: fixLateAnswer, noFix: endsWithAnswer},
 
 	{Code: "B1", Class: repair.FirstPromptMissing, why: always("The conversation starts with an assistant message: the first prompt is missing."), fixes: fixFirstPrompt},
 	{Code: "B3", Class: repair.EmptyContentMessage, why: always("The message would be sent empty; the provider rejects that."), fixes: fixEmptyTurn},
 	{Code: "B4", Class: repair.EmptyContentMessage, why: whyBlankBlock, fixes: fixBlankBlock},
 	{Code: "B5", Class: repair.InvalidToolCall, why: whyIDLength, fixes: fixCallID},
 	{Code: "B7", Class: repair.InvalidToolCall, why: always("An earlier tool call has the same id; ids must be unique."), fixes: fixCallID},
-	{Code: "B8", Class: repair.ToolResultMissing, class: classOfBetween, why: whyLostCall, fixes: fixLostCall},
+	{Code: "B8", Class: repair.ToolResultMissing, class: classOfBetween, why: whyLostCall, fixes: fixCallWithoutResult},
 	{Code: "B10", Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
 	{Code: "B11", Class: repair.ThinkingBlockOrder, class: classOfLast, why: whyLast, fixes: fixLast},
 
@@ -96,6 +97,7 @@ var Rules = []Rule{
 	{Code: render.FailureField, Class: repair.IncompleteRecord, why: whyField, fixes: withFacts(completeFixes)},
 	{Code: render.FailureMedia, Class: repair.InvalidFile, why: whyFile, fixes: fixFile},
 	{Code: render.FailureClock, Class: IDsBeforeWrap, class: classOfClock, why: whyClock, fixes: fixClock},
+	{Code: render.FailureEndless, Class: IDsBeforeWrap, class: classOfClock, why: whyEndless, fixes: fixLateAnswer},
 	{Code: render.FailureScreen, Class: repair.IncompleteRecord, why: whyScreen, fixes: withFacts(completeFixes), noFix: "mend does not know this kind of record, and does not change it."},
 
 	{Code: "unfinished", Class: repair.ToolResultMissing, severity: repair.Latent, find: findUnfinished, why: whyUnfinished, fixes: fixUnfinished, noFix: whyNoCall},
@@ -107,7 +109,8 @@ var Rules = []Rule{
 	{Code: render.FailureSession, Class: repair.UnreadableRecord, severity: repair.Broken, find: findInfo, why: whyDefect, fixes: withFacts(sessionInfoFixes), noFix: unknownBytes},
 	{Code: render.FailureProject, Class: repair.IncompleteRecord, severity: repair.Broken, find: findLostProject, why: whyLostProject, fixes: withSessionOnly(projectFixes), noFix: "No project in the database has the session's directory. Start OpenCode once in that directory, which creates the project, then scan again."},
 	{Code: render.FailureProjectRow, Class: repair.UnreadableRecord, why: whyProjectRow, fixes: withFacts(projectRowFixes)},
-	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *simulation, f fault) string { return f.Says }, noFix: "Not changed, because this may be intentional. The session itself is fine, and mend can still repair it."},
+	{Code: folderRule, Class: MissingFolder, find: findFolder, why: whyFolder, fixes: withSessionOnly(folderFixes)},
+	{Code: "unlisted", Class: HiddenSession, find: findUnlisted, why: func(_ *simulation, f fault) string { return f.Text }, noFix: "Not changed, because this may be intentional. The session itself is fine, and mend can still repair it."},
 	{Code: "beside", Class: ForeignFile, find: findFiles, why: whyBeside, fixes: fixBeside},
 	{Code: "stray", Class: repair.UnreadableRecord, find: findStrays, why: whyStray, noFix: "Not changed. Look at it, and move it out of the store if nothing needs it."},
 	{Code: "listed", Class: repair.UnreadableRecord, severity: repair.Broken, find: findListed, why: whyStray, noFix: "mend cannot change this row, because it has no usable id. While OpenCode is not running, look at the row with SQL (SELECT rowid, * FROM session WHERE typeof(id) <> 'text' OR substr(id, 1, 3) <> 'ses'), then delete it or give it an id that begins with ses."},
@@ -123,8 +126,9 @@ var Rules = []Rule{
 }
 
 const (
-	notInStore   = "A tool call and its result are one record, so this happens while the request is built, often after a compaction."
-	unknownBytes = "Its contents are unknown. Make it readable or restore a backup, then scan again."
+	notInStore     = "A tool call and its result are one record, so this happens while the request is built, often after a compaction."
+	endsWithAnswer = "Nothing stored is broken. Send any message in the session."
+	unknownBytes   = "Its contents are unknown. Make it readable or restore a backup, then scan again."
 )
 
 // ruleOf returns the rule with that code.
@@ -132,7 +136,7 @@ func ruleOf(code string) *Rule {
 	if i := slices.IndexFunc(Rules, func(r Rule) bool { return r.Code == code }); i >= 0 {
 		return &Rules[i]
 	}
-	return &Rule{Code: code, why: func(_ *simulation, f fault) string { return f.Says }}
+	return &Rule{Code: code, why: func(_ *simulation, f fault) string { return f.Text }}
 }
 
 // always returns a function that always returns why.

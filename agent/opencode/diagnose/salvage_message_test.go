@@ -70,7 +70,7 @@ func TestSalvagedTime(t *testing.T) {
 	}
 }
 
-// TestSalvagedSummary: what a compaction summed up is not sent anew because the
+// TestSalvagedSummary: what a compaction summed up is not sent again because the
 // record of the summary was lost.
 func TestSalvagedSummary(t *testing.T) {
 	s := build(user(hi), answer(hi), user(`"type":"compaction","auto":false`), turn{"assistant", `"summary":true,"finish":"stop"`, []string{stepStart, hi}}, user(hi))
@@ -105,7 +105,7 @@ func TestMessageGivenUp(t *testing.T) {
 		}
 		p := &broken.Message(m.ID).Parts[0]
 		p.Data, p.Defect = nil, &session.Defect{Kind: session.Unreadable, Why: "permission denied"}
-		if err := last.edit(&draft{s: broken.Clone(), texts: defaultTexts()}); err == nil {
+		if err := last.edit(draftOf(broken)); err == nil {
 			t.Error("a message is given up beside a part that cannot be read")
 		}
 	}

@@ -65,7 +65,7 @@ func TestSalvageAtEveryByte(t *testing.T) {
 // in the call that the fix makes, and no signature is ever written.
 func wantCompleteKept(t *testing.T, broken *record.Session, r *session.Record, n int, f fix) {
 	t.Helper()
-	d := &draft{s: broken.Clone(), texts: defaultTexts()}
+	d := draftOf(broken)
 	if err := f.edit(d); err != nil {
 		t.Fatalf("%s cut at %d: %v", r.Ref, n, err)
 	}

@@ -59,6 +59,9 @@ func sessionInfoFixes(k *facts, _ fault) []fix {
 	switch {
 	case !v.Complete:
 		text, loses = "The session's record is rebuilt from what can be read and from its messages.", "Other fields of the session's record."
+		if _, kept := jsonedit.Get(data, "permission"); !kept {
+			loses += " If permission rules are among them, OpenCode's own settings apply instead, and may allow what a lost rule denied."
+		}
 	case !c.None():
 		text, loses = describeChanges(c)
 	}

@@ -33,7 +33,7 @@ type faultPlace struct{ code, message string }
 func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPlace]int, []fault) {
 	counts, faults := map[faultPlace]int{}, map[fault]bool{}
 	note := func(in map[faultPlace]int, code, says string, refs ...session.Ref) {
-		f := fault{Code: code, Says: says}
+		f := fault{Code: code, Text: says}
 		if len(refs) > 0 {
 			f.Ref = refs[0]
 		}
@@ -63,7 +63,7 @@ func violationCounts(s *record.Session, profiles []render.Profile) (map[faultPla
 func firstHolding(t *testing.T, broken *record.Session, healthy map[faultPlace]int, fixes []fix, profiles []render.Profile) *record.Session {
 	t.Helper()
 	for _, f := range fixes {
-		d := &draft{s: broken.Clone(), texts: defaultTexts()}
+		d := draftOf(broken)
 		if err := f.edit(d); err != nil {
 			continue
 		}
@@ -152,7 +152,7 @@ func damaged(r session.Record, data string, class session.Class) session.Record 
 }
 
 func fixesFor(s *record.Session, ref session.Ref) []fix {
-	f := fault{Code: render.FailureUnreadable, Ref: ref, Says: "the text ends early"}
+	f := fault{Code: render.FailureUnreadable, Ref: ref, Text: "the text ends early"}
 	if ref.Kind == session.KindMessage {
 		return salvageMessageFixes(&facts{s: s}, f)
 	}
@@ -161,7 +161,7 @@ func fixesFor(s *record.Session, ref session.Ref) []fix {
 
 func edited(t *testing.T, s *record.Session, f fix) *record.Session {
 	t.Helper()
-	d := &draft{s: s.Clone(), texts: defaultTexts()}
+	d := draftOf(s)
 	if err := f.edit(d); err != nil {
 		t.Fatalf("%s: %v", f.text, err)
 	}

@@ -56,7 +56,7 @@ func sessionRowFixes(k *facts) []fix {
 		loses += " The session is then no longer reverted: the messages that the revert would remove stay."
 	}
 	if slices.ContainsFunc(c.Lost, func(path string) bool { return within(path, "permission") }) {
-		loses += " Permission rules of this session that cannot be read are removed, and with them all rules that allow something; OpenCode's own settings apply instead."
+		loses += " Permission rules of this session that cannot be read are removed, and with them all rules that allow something; OpenCode's own settings apply instead, and may allow what a lost rule denied."
 	}
 	return []fix{{text: text, loses: loses, whole: true, edit: func(d *draft) error {
 		d.s.Info = row
@@ -236,10 +236,11 @@ func columnOf(name string, raw []byte, has bool) session.Col {
 }
 
 // folderOfMessages returns where the agent worked according to the messages; "" if they
-// do not say: the agent then uses the folder that it was started in.
+// do not say, or if that folder does not exist: the agent then uses the folder that it was
+// started in.
 func (k *facts) folderOfMessages() []byte {
 	g := recordContext{s: k.s, m: &record.Message{}, known: k}
-	if cwd := g.sibling(session.RoleAssistant, "path", "cwd"); cwd != nil && schema.IsAbsolute(jsonedit.Unquote(cwd)) {
+	if cwd := g.sibling(session.RoleAssistant, "path", "cwd"); cwd != nil && schema.IsAbsolute(jsonedit.Unquote(cwd)) && (k.folder == nil || k.folder(jsonedit.Unquote(cwd)) == "") {
 		return cwd
 	}
 	return []byte(`""`)

@@ -25,6 +25,7 @@ type simulation struct {
 	blamed    bool           // an API error asked for them
 	tool      string         // the name of the tool that an error is about
 	file      session.Ref    // the record with the file that an error blames
+	link      string         // that an error blames
 	texts     injectedTexts
 
 	places       map[string]int // see [simulation.message]
@@ -39,6 +40,7 @@ type simulation struct {
 	findings     *repair.Findings    // see [simulation.Findings]
 	files        *[]fault            // see [findFiles]
 	fileAt       map[session.Ref]int // indexes of the session's files
+	inPlace      map[string]string   // paths of the files in the place of a folder of parts, by message; also of those that a fix moves
 
 	ownTarget func(request.Model) render.Target // that of the environment, whatever an error says
 
@@ -77,6 +79,9 @@ type Environment struct {
 	Target func(m request.Model) render.Target
 	// Missing reports whether nothing is at a path, see [render.Settings].
 	Missing func(path string) bool
+	// Folder returns why the agent cannot use a session's folder, one of the constants; "" if
+	// it can, or if that is not known.
+	Folder func(path string) string
 }
 
 // New returns the case of a session for a request. In a busy session the newest answer
@@ -97,8 +102,10 @@ type Diagnosis struct {
 func Diagnose(s *record.Session, o repair.Options, e Environment) Diagnosis {
 	q := newQuickCheck(s, o.Typed(), e.Target)
 	if o.Provider != AllProviders && q != nil {
-		m, t := q.Asked()
-		return Diagnosis{Model: m, Target: t}
+		if found, ok := FindFolder(s, o, e); ok {
+			m, t := q.Asked()
+			return Diagnosis{found, m, t}
+		}
 	}
 	c := newSimulation(s, repair.Request{Options: o}, e)
 	r := c.render(c.settings[own])
@@ -129,6 +136,12 @@ func newSimulation(s *record.Session, r repair.Request, e Environment) *simulati
 		c.env.Target = render.WellKnown
 	}
 	c.ownTarget = c.env.Target
+	c.inPlace = map[string]string{}
+	for i := range s.Files {
+		if f := &s.Files[i]; f.Opens == "" && f.Ref.Message != "" {
+			c.inPlace[f.Ref.Message] = f.Path
+		}
+	}
 	c.busy = !r.Force && c.Busy()
 	c = c.withSession(s)
 	c.settings = c.settingsFor(s)
@@ -161,7 +174,7 @@ func (c *simulation) Reset() repair.Case {
 	n := *c
 	if c.blamed {
 		n = *c.withSession(c.s)
-		n.requested, n.blamed, n.tool, n.file = c.request.Classes, false, "", session.Ref{}
+		n.requested, n.blamed, n.tool, n.file, n.link = c.request.Classes, false, "", session.Ref{}, ""
 		n.env.Target = c.ownTarget
 	}
 	if n.settings = n.settingsFor(n.s); n.settings[own] != c.settings[own] {
@@ -177,9 +190,12 @@ func (c *simulation) screenFailures() []render.Failure {
 		c.cachedScreen = &[]render.Failure{}
 	}
 	if c.cachedScreen == nil {
-		found := slices.DeleteFunc(c.view().Screen(render.ProfileFor("")), func(f render.Failure) bool {
-			return f.Code != render.FailureScreen || c.isForeign(f.Ref) // the others are findings of the request
-		})
+		var found []render.Failure
+		for _, f := range c.view().Screen(render.ProfileFor("")) {
+			if f.Code == render.FailureScreen && !c.isForeign(f.Ref) { // the others are findings of the request
+				found = append(found, f)
+			}
+		}
 		c.cachedScreen = &found
 	}
 	return *c.cachedScreen
@@ -188,7 +204,7 @@ func (c *simulation) screenFailures() []render.Failure {
 // known returns the facts of the session.
 func (c *simulation) known() *facts {
 	if c.cachedFacts == nil {
-		c.cachedFacts = &facts{s: c.s}
+		c.cachedFacts = &facts{s: c.s, folder: c.env.folder}
 	}
 	return c.cachedFacts
 }
@@ -221,6 +237,9 @@ func (c *simulation) render(set setting) render.Request {
 	s := render.Settings{Profile: set.profile, Now: c.now, Missing: c.env.Missing, Reads: c.env.Reads, Target: c.env.Target}
 	if set.other != "" {
 		s.Model, s.Target = set.otherModel(), set.otherTarget
+	}
+	if c.view().IsLarge() {
+		c.requests = nil
 	}
 	r := c.view().Render(s)
 	c.requests = append(c.requests, rendered{r, set})

@@ -137,7 +137,7 @@ func faults(s *record.Session, code string) (counts map[string]int, first fault)
 			for _, v := range render.Check(anthropic.Provider{}, render.Render(s, render.Settings{Profile: p}), thinking) {
 				counts[fmt.Sprint(p.Version, " ", thinking, " ", v.Rule)]++
 				if v.Rule == code && first.Code == "" && len(v.Refs) > 0 {
-					first = fault{Code: v.Rule, Ref: v.Refs[0], Says: v.Message}
+					first = fault{Code: v.Rule, Ref: v.Refs[0], Text: v.Message}
 				}
 			}
 		}
@@ -153,8 +153,8 @@ func faults(s *record.Session, code string) (counts map[string]int, first fault)
 func applyFixes(s *record.Session, code string, fixes func(*record.Session, fault) []fix) *record.Session {
 	before, f := faults(s, code)
 	for _, x := range fixes(s, f) {
-		d := draft{s: s.Clone(), texts: defaultTexts()}
-		if err := x.edit(&d); err != nil {
+		d := draftOf(s)
+		if err := x.edit(d); err != nil {
 			continue
 		}
 		d.arrange()

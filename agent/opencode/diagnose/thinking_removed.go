@@ -79,7 +79,7 @@ func findSent(c *simulation) (fs []fault) {
 	for _, t := range c.render(c.settings[own]).Turns {
 		for _, b := range t.Blocks {
 			if b.Type == request.Thinking || b.Type == request.RedactedThinking {
-				fs = append(fs, fault{Ref: b.Source})
+				fs = append(fs, fault{Ref: b.Ref()})
 			}
 		}
 	}

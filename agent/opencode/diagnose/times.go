@@ -18,7 +18,7 @@ func findTimes(c *simulation) (fs []fault) {
 	for i := range c.s.Messages {
 		m := &c.s.Messages[i]
 		if at, isRow := m.Col("time_created"); isRow && !isNumeric(at) {
-			fs = append(fs, fault{Ref: m.Ref, Says: at.Class.String(), Severity: repair.Latent})
+			fs = append(fs, fault{Ref: m.Ref, Text: at.Class.String(), Severity: repair.Latent})
 		}
 	}
 	if len(fs) > 0 && len(c.violations(c.settings[own])) > 0 { // they may be the reason
@@ -34,7 +34,7 @@ func isNumeric(c session.Col) bool {
 }
 
 func whyTime(_ *simulation, f fault) string {
-	return fmt.Sprintf("The time in the message's row is %s, not a number, so OpenCode reads the message after every new prompt.", f.Says)
+	return fmt.Sprintf("The time in the message's row is %s, not a number, so OpenCode reads the message after every new prompt.", f.Text)
 }
 
 // fixTimes returns the fix that sets the time of all such rows to that in the message,

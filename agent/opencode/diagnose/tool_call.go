@@ -11,6 +11,7 @@ import (
 	"mend/agent/opencode/render"
 	"mend/agent/opencode/schema"
 	"mend/jsonedit"
+	"mend/session"
 )
 
 // This file fixes calls with an id, an input or a tool name that the provider rejects.
@@ -49,7 +50,42 @@ func fixCallID(c *simulation, f fault) []fix {
 	return fixes
 }
 
-// maxCallID is how much of a part's id goes into that of its call, in bytes: the shortest
+// fixSharedID returns the fixes of an id that several calls of a step have. Calls of other
+// messages may have it too, and single vendors refuse that: so the first one gives every such
+// call an id of its own.
+func fixSharedID(c *simulation, f fault) []fix {
+	return append([]fix{{
+		text:  "Each call whose id an earlier one has gets a new id.",
+		whole: true,
+		edit: func(d *draft) error {
+			taken := map[string]bool{}
+			c.eachPart(func(_ *record.Message, p *record.Part) { taken[p.CallID] = true })
+			ids, seen := map[session.Ref]string{}, map[string]bool{}
+			c.eachPart(func(_ *record.Message, p *record.Part) {
+				if p.Type != record.TypeTool || p.Defect != nil || p.CallID == "" {
+					return
+				}
+				if seen[p.CallID] {
+					id := callIDOf(p.ID)
+					if taken[id] {
+						id += suffix
+					}
+					ids[p.Ref] = id
+					taken[id] = true
+				}
+				seen[p.CallID] = true
+			})
+			for ref, id := range ids {
+				if err := d.set(ref, jsonedit.Quote(id), "callID"); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}}, fixCallID(c, f)...)
+}
+
+// maxCallID is how many bytes of a part's id become part of the id of its call: the lowest
 // limit of a provider is 64.
 const maxCallID = 48
 

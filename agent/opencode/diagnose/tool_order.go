@@ -5,7 +5,10 @@ import (
 	"slices"
 
 	"mend/agent/opencode/record"
+	"mend/agent/opencode/schema"
+	"mend/jsonedit"
 	"mend/repair"
+	"mend/session"
 )
 
 // This file fixes content after a call in its step (R1). The fault is at the first block
@@ -34,6 +37,47 @@ func whyLostCall(c *simulation, f fault) string {
 		behind = "the " + callName(call)
 	}
 	return fmt.Sprintf("%s follows %s in the same step. Only more tool calls may follow there.", nameOf(p), behind)
+}
+
+// fixProviderCalls removes the mark that a provider ran a call itself. Every other provider is
+// sent such a call without its result.
+func fixProviderCalls(c *simulation, _ fault) []fix {
+	isMarked := func(p *record.Part) bool {
+		_, marked := jsonedit.Get(p.Data, "metadata", schema.ProviderExecuted)
+		return marked && p.IsTool()
+	}
+	var marked []session.Ref
+	for i := range c.s.Messages {
+		for j := range c.s.Messages[i].Parts {
+			if p := &c.s.Messages[i].Parts[j]; isMarked(p) {
+				marked = append(marked, p.Ref)
+			}
+		}
+	}
+	if len(marked) == 0 {
+		return nil
+	}
+	return []fix{{
+		text:  "The mark that a provider ran a call itself is removed from its metadata.",
+		loses: "The mark that a provider ran the call itself. The call is now sent with its stored result.",
+		whole: true,
+		edit: func(d *draft) error {
+			for _, ref := range marked {
+				_, p, err := d.part(ref)
+				if err != nil {
+					return err
+				}
+				if err := p.Unset("metadata", schema.ProviderExecuted); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}}
+}
+
+func fixCallWithoutResult(c *simulation, f fault) []fix {
+	return append(fixProviderCalls(c, f), fixLostCall(c, f)...)
 }
 
 func fixLostCall(c *simulation, f fault) []fix {

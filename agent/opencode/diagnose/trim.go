@@ -5,10 +5,13 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
+	"unicode/utf8"
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/change"
+	"mend/jsonedit"
 	"mend/repair"
 	"mend/request"
 	"mend/session"
@@ -18,7 +21,8 @@ import (
 // session: it then sends a short text in their place, and the outputs stay in the store.
 // It marks copies first: calls of the same tool with the same input, except the newest.
 // Then it marks the largest outputs, of equal ones the oldest. It stops when the estimate
-// for the next request is at most the goal.
+// for the next request is at most the goal. If that is not enough and Hard is set, lines of
+// text replace the largest files and the middle of the largest texts.
 //
 // The error wraps [repair.ErrBusy] if the agent is working in the session and Force is not
 // set, or [repair.ErrHarmful] if the plan would break the session.
@@ -29,7 +33,7 @@ func Trim(s *record.Session, r repair.TrimRequest, e Environment) (repair.Trimme
 	}
 	after, t, err := c.trim(r)
 	if err == nil {
-		err = c.harms(after)
+		err = repair.CheckHarm(c, after)
 	}
 	if err != nil {
 		return repair.Trimmed{}, fmt.Errorf("trimming %s: %w", s.ID, err)
@@ -68,6 +72,21 @@ func (c *simulation) trim(r repair.TrimRequest) (after *simulation, t repair.Tri
 	if len(t.Outputs) > 0 {
 		t.After = after.inUse().Tokens()
 	}
+	if !r.Hard || t.After <= t.Goal {
+		return after, t, nil
+	}
+	for _, o := range c.removable(q, r) {
+		if t.After <= t.Goal {
+			break
+		}
+		if err := d.takeOut(o); err != nil {
+			return nil, t, err
+		}
+		t.Removed = append(t.Removed, o)
+		t.After -= o.Tokens
+	}
+	after = c.withSession(d.s)
+	t.After = after.inUse().Tokens()
 	return after, t, nil
 }
 
@@ -80,17 +99,6 @@ func (c *simulation) window(q request.Request) int {
 		return 0
 	}
 	return c.env.Window(q.Model)
-}
-
-// harms returns an error if something is broken or latent after a change that was not
-// before.
-func (c *simulation) harms(after *simulation) error {
-	for _, f := range after.Findings().All() {
-		if f.Severity != repair.Note && !c.Findings().Has(f) {
-			return fmt.Errorf("%w: %s", repair.ErrHarmful, f.Says)
-		}
-	}
-	return nil
 }
 
 // minTrimmed is the size in tokens of an output below which marking it gains nothing.
@@ -119,7 +127,7 @@ func (c *simulation) trimmable(q request.Request, r repair.TrimRequest) []repair
 				continue
 			}
 			state := js.Parse(p.Data).Get("state")
-			k := call{p.Tool, string(state.Get("input").Stringify())}
+			k := call{p.Tool, string(jsonedit.Stringify(state.Get("input").Raw()))}
 			calls[p.Ref], newest[k] = k, p.Ref
 			tokens := outputTokens(state)
 			if i < last && tokens >= minTrimmed && !state.Get("time").Get("compacted").Truthy() && !slices.Contains(r.Protected, p.Tool) {
@@ -140,6 +148,78 @@ func (c *simulation) trimmable(q request.Request, r repair.TrimRequest) []repair
 		return cmp.Compare(b.Tokens, a.Tokens)
 	})
 	return all
+}
+
+// minRemoved is the size in tokens of a file or a text below which it is not large.
+const minRemoved = 500
+
+// removable returns the large files and texts of the request, the largest first, of equal
+// ones the oldest. Summaries of compactions stay: they are all that the model knows of what
+// was before them.
+func (c *simulation) removable(q request.Request, r repair.TrimRequest) []repair.RemovedContent {
+	sent := map[session.Ref]int{}
+	for _, turn := range q.Turns {
+		for _, b := range turn.Blocks {
+			sent[b.Ref()] += b.Tokens()
+		}
+	}
+	var all []repair.RemovedContent
+	for _, m := range c.s.Messages[:c.firstKept(r.KeepTurns)] {
+		if m.Role == session.RoleAssistant && js.Parse(m.Data).Get("summary").Truthy() {
+			continue
+		}
+		for _, p := range m.Parts {
+			o := repair.RemovedContent{Ref: p.Ref, File: p.Type == record.TypeFile, Name: textAt(p.Data, "filename"), Tokens: sent[p.Ref]}
+			if p.Type == record.TypeText {
+				o.Name = firstRunes(textAt(p.Data, "text"), 60)
+				o.Tokens -= 2 * keptOfText / 4
+			}
+			if o.Tokens >= minRemoved && (o.File || p.Type == record.TypeText) {
+				all = append(all, o)
+			}
+		}
+	}
+	slices.SortStableFunc(all, func(a, b repair.RemovedContent) int { return cmp.Compare(b.Tokens, a.Tokens) })
+	return all
+}
+
+// keptOfText is how many characters stay at each end of a text whose middle is taken out.
+// The beginning of a prompt often says what the rest is for.
+const keptOfText = 400
+
+// takenOut is what happened to a file that mend trim took out.
+const takenOut = "it was taken out of this conversation to make room"
+
+// takeOut replaces a file, or the middle of a text, by a line of text.
+func (d *draft) takeOut(o repair.RemovedContent) error {
+	if o.File {
+		return d.replaceFile(o.Ref, takenOut)
+	}
+	_, p, err := d.part(o.Ref)
+	if err != nil {
+		return err
+	}
+	text := textAt(p.Data, "text")
+	head := firstRunes(text, keptOfText)
+	tail := strings.TrimPrefix(text, head)
+	at := len(tail)
+	for n := 0; n < keptOfText && at > 0; n++ {
+		_, size := utf8.DecodeLastRuneInString(tail[:at])
+		at -= size
+	}
+	tail = tail[at:]
+	middle := fmt.Sprintf("[%d bytes of this text were taken out of this conversation to make room]", len(text)-len(head)-len(tail))
+	return p.Set(jsonedit.Quote(head+"\n"+middle+"\n"+tail), "text")
+}
+
+// firstRunes returns the first n characters of a text.
+func firstRunes(text string, n int) string {
+	for i := range text {
+		if n--; n < 0 {
+			return text[:i]
+		}
+	}
+	return text
 }
 
 // outputTokens returns the estimated size of what a call adds to the request with its result.

@@ -79,6 +79,72 @@ func TestTrim(t *testing.T) {
 	}
 }
 
+// attachment returns a file that is stored in the session, with that many bytes of base64.
+func attachment(name, mime string, bytes int) string {
+	return fmt.Sprintf(`"type":"file","mime":"%s","filename":"%s","url":"data:%s;base64,%s"`, mime, name, mime, strings.Repeat("A", bytes))
+}
+
+// text returns a text of that many words of four bytes.
+func text(words int) string {
+	return fmt.Sprintf(`"type":"text","text":"Begin %s end"`, strings.Repeat("wörd", words))
+}
+
+// TestTrimHard checks which files and texts are taken out, after the outputs, and what stays.
+func TestTrimHard(t *testing.T) {
+	s := build(
+		user(hi, attachment("big.pdf", "application/pdf", 40_000), attachment("small.pdf", "application/pdf", 400)),
+		calling(stepStart, signed, output("1", "read", "a", 8000), stepFinish), answer(text(3000)),
+		user(text(2000)), answer(text(100)),
+		user(text(4000)), answer(done))
+	before := records(s)
+	for _, c := range []struct {
+		name    string
+		r       repair.TrimRequest
+		outputs int
+		removed string
+	}{
+		{"not allowed", repair.TrimRequest{}, 1, ""},
+		{"outputs are enough", repair.TrimRequest{Hard: true, Goal: 23_000}, 1, ""},
+		{"all that is large", repair.TrimRequest{Hard: true}, 1, "big.pdf, text 4000, text 3000, text 2000"},
+		{"as much as needed", repair.TrimRequest{Hard: true, Goal: 9_000}, 1, "big.pdf, text 4000"},
+		{"newest turns stay", repair.TrimRequest{Hard: true, KeepTurns: 2}, 1, "big.pdf, text 3000"},
+		{"protected tools", repair.TrimRequest{Hard: true, KeepTurns: 2, Protected: []string{"read"}}, 0, "big.pdf, text 3000"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r, err := Trim(s, c.r, window(200_000))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for _, o := range r.Removed {
+				name := o.Name
+				if !o.File {
+					name = fmt.Sprintf("text %d", (o.Tokens+2*keptOfText/4)*4/5/1000*1000)
+				}
+				got = append(got, name)
+			}
+			if strings.Join(got, ", ") != c.removed || len(r.Outputs) != c.outputs {
+				t.Errorf("removed %q and %d outputs, want %q and %d; %d tokens of %d", strings.Join(got, ", "), len(r.Outputs), c.removed, c.outputs, r.After, r.Before)
+			}
+			if records(s) != before {
+				t.Error("the session itself changed")
+			}
+			if len(r.Plan.Ops) != len(r.Outputs)+len(r.Removed) {
+				t.Errorf("%d ops", len(r.Plan.Ops))
+			}
+			for _, op := range r.Plan.Ops {
+				post := string(op.Post.Data)
+				if strings.Contains(string(op.Pre.Data), "application/pdf") && !strings.Contains(post, `[file \"big.pdf\" (application/pdf, 30 kB) was here; it was taken out of this conversation to make room]`) {
+					t.Errorf("the file became %.300s", post)
+				}
+				if strings.Contains(string(op.Pre.Data), "Begin") && (len(post) > 2500 || !strings.Contains(post, "Begin w") || !strings.Contains(post, "d end") || !strings.Contains(post, "bytes of this text were taken out")) {
+					t.Errorf("the text became %.3000s", post)
+				}
+			}
+		})
+	}
+}
+
 // TestTrimAgain checks that outputs that are marked are not marked again.
 func TestTrimAgain(t *testing.T) {
 	s := longSession()

@@ -56,7 +56,7 @@ func uncompact(c *simulation, r repair.UncompactRequest) (u repair.Uncompacted, 
 	if u.After > limit {
 		return u, &repair.TooLargeError{Tokens: u.After, Limit: limit, Window: u.Window}
 	}
-	if err := c.harms(after); err != nil {
+	if err := repair.CheckHarm(c, after); err != nil {
 		return u, err
 	}
 	u.Messages = messagesIn(after.inUse()) - messagesIn(q)

@@ -3,8 +3,6 @@
 package js
 
 import (
-	"cmp"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -73,31 +71,12 @@ func (v Value) Members() (all []Member) {
 		}
 		at[string(name)] = len(all)
 		all = append(all, Member{string(name), Value{in}})
-		_, isIndex := arrayIndex(string(name))
-		indexed = indexed || isIndex
+		indexed = indexed || jsonedit.IsArrayIndex(string(name))
 	}
 	if indexed {
-		slices.SortStableFunc(all, func(a, b Member) int {
-			x, isX := arrayIndex(a.Name)
-			y, isY := arrayIndex(b.Name)
-			switch {
-			case isX && isY:
-				return cmp.Compare(x, y)
-			case isX:
-				return -1
-			case isY:
-				return 1
-			}
-			return 0
-		})
+		slices.SortStableFunc(all, func(a, b Member) int { return jsonedit.CompareProperties(a.Name, b.Name) })
 	}
 	return all
-}
-
-// arrayIndex returns the name as an array index, and whether it is one.
-func arrayIndex(name string) (uint64, bool) {
-	n, err := strconv.ParseUint(name, 10, 32)
-	return n, err == nil && n < math.MaxUint32 && strconv.FormatUint(n, 10) == name
 }
 
 // List returns the elements of v, and whether it is a list.
@@ -113,46 +92,10 @@ func (v Value) List() (all []Value, isList bool) {
 
 // NonEmpty reports whether v is neither nullish nor an empty list.
 func (v Value) NonEmpty() bool {
-	all, isList := v.List()
-	return !v.Nullish() && (!isList || len(all) > 0)
-}
-
-// Stringify returns v as JSON.stringify writes it.
-func (v Value) Stringify() []byte { return v.appendJSON(nil) }
-
-func (v Value) appendJSON(b []byte) []byte {
-	switch v.Kind() {
-	case '"':
-		text, _ := v.Text()
-		return append(b, jsonedit.Quote(text)...)
-	case '0':
-		if text := numberText(v.Raw()); !strings.HasSuffix(text, "Infinity") {
-			return append(b, text...)
-		}
-		return append(b, "null"...)
-	case '[':
-		b = append(b, '[')
-		items, _ := v.List()
-		for i, item := range items {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = item.appendJSON(b)
-		}
-		return append(b, ']')
-	case '{':
-		b = append(b, '{')
-		for i, f := range v.Members() {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = append(append(b, jsonedit.Quote(f.Name)...), ':')
-			b = f.appendJSON(b)
-		}
-		return append(b, '}')
-	default:
-		return append(b, v.Raw()...)
+	for range v.Children() {
+		return true
 	}
+	return !v.Nullish() && v.Kind() != '['
 }
 
 // String returns v as JavaScript converts it to a string, in `"" + v` for example.
@@ -166,37 +109,12 @@ func (v Value) String() string {
 		s, _ := v.Text()
 		return s
 	case '0':
-		return numberText(v.Raw())
+		return jsonedit.NumberText(v.Raw())
 	case '[':
-		items, _ := v.List()
-		texts := make([]string, len(items))
-		for i, item := range items {
-			if !item.Nullish() {
-				texts[i] = item.String()
-			}
-		}
-		return strings.Join(texts, ",")
+		return jsonedit.ListText(v.Raw())
 	default:
 		return string(v.Raw())
 	}
-}
-
-// numberText returns a number as JavaScript writes it.
-func numberText(raw []byte) string {
-	f, _ := strconv.ParseFloat(string(raw), 64) // out of range: infinite
-	switch size := math.Abs(f); {
-	case size > math.MaxFloat64:
-		if f < 0 {
-			return "-Infinity"
-		}
-		return "Infinity"
-	case f == 0:
-		return "0"
-	case size >= 1e21 || size < 1e-6:
-		digits, exponent, _ := strings.Cut(strconv.FormatFloat(f, 'e', -1, 64), "e")
-		return digits + "e" + exponent[:1] + strings.TrimLeft(exponent[1:], "0")
-	}
-	return strconv.FormatFloat(f, 'f', -1, 64)
 }
 
 // Blank reports whether s has only white space and byte order marks, as JavaScript's trim

@@ -18,21 +18,6 @@ func TestString(t *testing.T) {
 	}
 }
 
-func TestStringify(t *testing.T) {
-	for in, want := range map[string]string{
-		`{ "b" : 1.0, "a" : [ null, 1e400, "\u0041\/" ] }`: `{"b":1,"a":[null,null,"A/"]}`,
-		`{"a":1,"b":2,"a":{}}`:                             `{"a":{},"b":2}`,
-		`{"x":0,"10":1,"9":2,"01":3}`:                      `{"9":2,"10":1,"x":0,"01":3}`,
-		`[]`:                                               `[]`,
-		`{}`:                                               `{}`,
-		`9007199254740993`:                                 `9007199254740992`,
-	} {
-		if got := string(Parse([]byte(in)).Stringify()); got != want {
-			t.Errorf("Stringify(%s) = %s, want %s", in, got, want)
-		}
-	}
-}
-
 func TestBlank(t *testing.T) {
 	for s, want := range map[string]bool{"": true, " \t\r\n": true, "\ufeff\u00a0\u2003\u3000": true, "x": false, " . ": false, "\u200b": false} {
 		if got := Blank(s); got != want {

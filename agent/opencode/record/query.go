@@ -43,8 +43,8 @@ func (m *Message) Steps() iter.Seq[[]Part] {
 	}
 }
 
-// Call returns the id of a tool call: the callID, or else the part's own id, whichever is
-// the first that is not the id of a part; "" if both are. OpenCode once sent ids of parts
+// Call returns the id of a tool call: the callID, or if that is empty or the id of a part, the part's
+// own id. It returns "" if that is the id of a part, too. OpenCode once sent ids of parts
 // as call ids, and the provider refused them (docs/opencode.md, "Stored calls and their
 // ids").
 func (p *Part) Call() string {

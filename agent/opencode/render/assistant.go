@@ -12,7 +12,7 @@ import (
 // An assistantDraft renders an assistant message.
 type assistantDraft struct {
 	*builder
-	source  session.Ref
+	source  *session.Ref
 	foreign bool // another model wrote the message, so its thinking is not sent as such
 	signed  bool // some thinking of the message is signed
 	steps   []step
@@ -30,10 +30,10 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	if m.failed() {
 		return nil
 	}
-	a := &assistantDraft{builder: r, source: m.ref, steps: []step{{}}}
+	a := &assistantDraft{builder: r, source: &m.ref, steps: []step{{}}}
 	a.foreign = m.model() != r.Model && !r.has(foreignKept)
 	a.signed = slices.ContainsFunc(m.parts, func(p part) bool {
-		return p.kind == record.TypeReasoning && !p.body().Get("metadata").Get("anthropic").Get("signature").Nullish()
+		return p.kind == record.TypeReasoning && !p.value().Get("metadata").Get("anthropic").Get("signature").Nullish()
 	})
 	for _, p := range m.parts {
 		a.addPart(p)
@@ -41,10 +41,10 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 	var out []draftMessage
 	for _, s := range a.steps {
 		if len(s.blocks) > 0 {
-			out = append(out, draftMessage{session.RoleAssistant, m.ref, s.blocks})
+			out = append(out, draftMessage{session.RoleAssistant, &m.ref, s.blocks})
 		}
 		if len(s.results) > 0 {
-			out = append(out, draftMessage{session.RoleUser, m.ref, s.results})
+			out = append(out, draftMessage{session.RoleUser, &m.ref, s.results})
 		}
 	}
 	if len(a.prompts) > 0 && r.has(attachedBefore) {
@@ -56,10 +56,10 @@ func (r *builder) assistantMessages(m *message) []draftMessage {
 // failed reports whether the message is dropped for its error. After an abort by the user
 // it is kept if it has content.
 func (m *message) failed() bool {
-	if !m.error.Truthy() {
+	if !m.failure {
 		return false
 	}
-	name, _ := m.error.Get("name").Text()
+	name, _ := m.body.value().Get("error").Get("name").Text()
 	return name != "MessageAbortedError" || !slices.ContainsFunc(m.parts, func(p part) bool {
 		return p.kind != record.TypeStepStart && p.kind != record.TypeReasoning
 	})
@@ -67,12 +67,13 @@ func (m *message) failed() bool {
 
 // model returns the model that wrote the message.
 func (m *message) model() request.Model {
-	return request.Model{ProviderID: m.body.Get("providerID").String(), ModelID: m.body.Get("modelID").String()}
+	v := m.body.value()
+	return request.Model{ProviderID: v.Get("providerID").String(), ModelID: v.Get("modelID").String()}
 }
 
 // addPart adds a part to the last step, or begins a step. It ignores other kinds of parts.
 func (a *assistantDraft) addPart(p part) {
-	p.root = p.body()
+	p.root = p.value()
 	switch p.kind {
 	case record.TypeStepStart:
 		a.steps = append(a.steps, step{})
@@ -89,16 +90,16 @@ func (a *assistantDraft) addPart(p part) {
 
 // addBlock adds a block to the last step.
 func (a *assistantDraft) addBlock(p part, b request.Block, unsent bool) {
-	b.Source = p.ref
+	b.Source = &p.Ref
 	s := &a.steps[len(a.steps)-1]
-	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.body().Get("metadata").Nullish()})
+	s.blocks = append(s.blocks, draftBlock{Block: &b, unsent: unsent, marked: !a.foreign && !p.value().Get("metadata").Nullish()})
 }
 
 // addText adds a text, even if it is marked as ignored.
 func (a *assistantDraft) addText(p part) {
-	text, ok := p.body().Get("text").Text()
+	text, ok := p.value().Get("text").Text()
 	if !ok {
-		a.fail(fieldFailure(p.ref, "text is missing or not a string"))
+		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
 	}
 	if text == "" && a.signed && a.has(spaceForEmpty) {
@@ -114,9 +115,9 @@ func (a *assistantDraft) addText(p part) {
 // addReasoning adds thinking. Only the model that wrote it gets it back, and only with its
 // signature.
 func (a *assistantDraft) addReasoning(p part) {
-	text, ok := p.body().Get("text").Text()
+	text, ok := p.value().Get("text").Text()
 	if !ok {
-		a.fail(fieldFailure(p.ref, "text is missing or not a string"))
+		a.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		return
 	}
 	b := request.Block{Type: request.Thinking, Text: text}
@@ -134,9 +135,9 @@ func (a *assistantDraft) addReasoning(p part) {
 		a.addOtherReasoning(p, b)
 		return
 	}
-	meta := p.body().Get("metadata")
+	meta := p.value().Get("metadata")
 	if meta.Kind() == 'n' {
-		a.fail(fieldFailure(p.ref, "metadata is null"))
+		a.fail(fieldFailure(p.Ref, "metadata is null"))
 		return
 	}
 	if !a.validMetadata(p) {
@@ -151,10 +152,10 @@ func (a *assistantDraft) addReasoning(p part) {
 	redacted, isRedacted := anthropic.Get("redactedData").Text()
 	switch {
 	case !signed && anthropic.Get("signature").Kind() != 0:
-		a.fail(fieldFailure(p.ref, "metadata.anthropic.signature is not a string"))
+		a.fail(fieldFailure(p.Ref, "metadata.anthropic.signature is not a string"))
 		return
 	case !isRedacted && anthropic.Get("redactedData").Kind() != 0:
-		a.fail(fieldFailure(p.ref, "metadata.anthropic.redactedData is not a string"))
+		a.fail(fieldFailure(p.Ref, "metadata.anthropic.redactedData is not a string"))
 		return
 	case signed:
 		b.Signature = signature
@@ -167,7 +168,7 @@ func (a *assistantDraft) addReasoning(p part) {
 // validMetadata reports whether the part's metadata is valid: an object of objects, or none.
 // Metadata of another model is not used.
 func (a *assistantDraft) validMetadata(p part) bool {
-	v := p.body().Get("metadata")
+	v := p.value().Get("metadata")
 	if a.foreign || v.Nullish() {
 		return true
 	}
@@ -176,7 +177,7 @@ func (a *assistantDraft) validMetadata(p part) bool {
 		ok = ok && (e.Kind() == '{' || e.Name == "providerExecuted" && p.kind == record.TypeTool && a.has(providerTools))
 	}
 	if !ok {
-		a.fail(fieldFailure(p.ref, "metadata is not an object of objects"))
+		a.fail(fieldFailure(p.Ref, "metadata is not an object of objects"))
 	}
 	return ok
 }

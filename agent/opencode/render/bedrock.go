@@ -42,7 +42,7 @@ func (a *assistantDraft) markBedrockReasoning(p part, b *request.Block) (sent bo
 		}
 		text, ok := v.Text()
 		if !ok {
-			a.fail(fieldFailure(p.ref, "metadata.bedrock.%s is no string", name))
+			a.fail(fieldFailure(p.Ref, "metadata.bedrock.%s is no string", name))
 			return false
 		}
 		b.Signature = text

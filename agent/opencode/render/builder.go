@@ -11,20 +11,22 @@ import (
 // A builder builds one request.
 type builder struct {
 	Settings
+	view       *View
 	traits     trait // of the profile
 	used       trait // those that made a difference
 	failures   []Failure
 	reported   map[Failure]bool // the failures, as a set
 	stripFiles bool             // a line of text replaces each file
 	target     Target
+	to         *destination
 	api        API
 	claude     bool        // the model is Claude: call ids are sanitized
 	newPrompt  *message    // nil with NoPrompt
 	unseen     session.Ref // see [Request.Unseen]
 }
 
-func newBuilder(set Settings) *builder {
-	return &builder{Settings: set, traits: set.Profile.traits()}
+func newBuilder(v *View, set Settings) *builder {
+	return &builder{Settings: set, view: v, traits: set.Profile.traits()}
 }
 
 // fail records failures, each once.
@@ -70,7 +72,7 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 		}
 	}
 	for _, m := range slices.Backward(all) {
-		model := m.body.Get("model")
+		model := m.body.value().Get("model")
 		if m.role != session.RoleUser || !model.Truthy() {
 			continue
 		}
@@ -82,8 +84,8 @@ func (r *builder) nextModel(s *record.Session, all []*message) request.Model {
 		return request.Model{ProviderID: provider, ModelID: id}
 	}
 	for _, m := range slices.Backward(all) {
-		provider, _ := m.body.Get("providerID").Text()
-		if id, ok := m.body.Get("modelID").Text(); ok && m.role == session.RoleAssistant {
+		provider, _ := m.body.value().Get("providerID").Text()
+		if id, ok := m.body.value().Get("modelID").Text(); ok && m.role == session.RoleAssistant {
 			return request.Model{ProviderID: provider, ModelID: id}
 		}
 	}
@@ -110,7 +112,7 @@ func (r *builder) selectMessages(all []*message) []*message {
 	for _, m := range all[len(all)-r.pageMessages(len(all), reached):] {
 		r.fail(m.readFailures...)
 		r.fail(m.useFailures...)
-		if r.Profile.NeedsTime && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.body.Get("time").Nullish() {
+		if r.Profile.NeedsTime && !m.isPrompt && len(m.readFailures)+len(m.useFailures) == 0 && m.timeless {
 			r.fail(fieldFailure(m.ref, "time is missing"))
 		}
 	}

@@ -8,9 +8,10 @@ import (
 	"mend/session"
 )
 
-// Chat completions: a step of an answer is one message, and each result one of the tool's.
+// Chat completions: each step of an assistant message is one message, and each result is a message
+// with the role tool.
 
-// reasoningDetails returns what OpenRouter stored with reasoning or a call, nil for nothing.
+// reasoningDetails returns what OpenRouter stored with reasoning or a call, nil if it stored none.
 func (a *assistantDraft) reasoningDetails(p part) []byte {
 	details := a.ownMetadata(p).Get("reasoning_details")
 	if list, ok := details.List(); !ok || len(list) == 0 {
@@ -22,8 +23,10 @@ func (a *assistantDraft) reasoningDetails(p part) []byte {
 // chatMessages returns the messages that a message becomes.
 func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 	if isResults(m) {
-		for _, b := range m.blocks {
-			out = append(out, finalMessage{role: request.RoleTool, source: m.source, blocks: []*request.Block{b.Block}})
+		out = make([]finalMessage, 0, len(m.blocks))
+		all := sourcesOf(m.blocks)
+		for i := range all {
+			out = append(out, finalMessage{role: request.RoleTool, source: m.source, blocks: all[i : i+1 : i+1]})
 		}
 		return out
 	}
@@ -37,8 +40,8 @@ func (r *builder) chatMessages(m draftMessage) (out []finalMessage) {
 	return []finalMessage{done}
 }
 
-// addsReasoning reports whether the agent adds empty reasoning to an answer without any: for
-// models that have a member for it, and those of DeepSeek.
+// addsReasoning reports whether the agent adds empty reasoning to an assistant message that has
+// none. It does so for models that have a field for reasoning, and for those of DeepSeek.
 func (r *builder) addsReasoning(m draftMessage) bool {
 	if !strings.Contains(strings.ToLower(r.target.modelID(r.Model)), "deepseek") && r.target.Field == "" {
 		return false

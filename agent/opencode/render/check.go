@@ -12,7 +12,7 @@ import (
 // then the violations of the provider's rules, by rule and place. thinking is whether the
 // request enables thinking. The user sees only the first violation.
 func Check(p provider.Provider, r Request, thinking bool) []request.Violation {
-	return slices.Concat(r.failureViolations(), provider.Check(p, r.Request, thinking), r.refusedRepeat(p, thinking))
+	return slices.Concat(r.failureViolations(), provider.Check(p, r.Request, thinking), r.unseenAnswer(p, thinking))
 }
 
 // failureViolations returns the failures as violations.
@@ -24,19 +24,25 @@ func (r Request) failureViolations() []request.Violation {
 	return all
 }
 
-// refusedRepeat returns the violations of the second request, which the agent sends if it
-// does not see the answer to the first one. That request ends with the answer, so its last
-// two turns are checked, with placeholders for their text.
-func (r Request) refusedRepeat(p provider.Provider, thinking bool) []request.Violation {
-	n := len(r.Turns)
-	if r.Unseen == (session.Ref{}) || len(r.Failures) > 0 || n > 0 && r.Turns[n-1].Role == session.RoleAssistant {
+// unseenAnswer returns what happens if the agent does not see the answer to the request. It
+// sends a second request, which ends with that answer: the last two turns are checked, with
+// placeholders for their text. If the provider accepts them, the agent never ends.
+func (r Request) unseenAnswer(p provider.Provider, thinking bool) []request.Violation {
+	if r.Unseen == (session.Ref{}) || len(r.Failures) > 0 {
 		return nil
 	}
+	n := len(r.Turns)
 	end := request.Request{Model: r.Model, Turns: []request.Turn{
 		{Role: session.RoleUser, Blocks: []*request.Block{{Type: request.Text, Text: PromptText}}},
 		{Role: session.RoleAssistant, Blocks: []*request.Block{{Type: request.Text, Text: "(the answer)"}}, Messages: []session.Ref{r.Unseen}},
 	}}
 	found := provider.Check(p, end, thinking)
+	switch {
+	case len(found) == 0:
+		return []request.Violation{{Rule: FailureEndless, Message: "the agent does not see that a new prompt is answered, and asks again without end", Refs: []session.Ref{r.Unseen}, N: -1, M: -1}}
+	case n > 0 && r.Turns[n-1].Role == session.RoleAssistant:
+		return nil // the first request is refused for the same reason
+	}
 	for i := range found {
 		found[i].N += n - 1
 	}

@@ -5,7 +5,6 @@ import (
 	"strconv"
 	"time"
 
-	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
 	"mend/jsonedit"
 	"mend/session"
@@ -68,7 +67,7 @@ func newPrompt(s *record.Session, now time.Time) *message {
 	id := record.ClockID(session.KindMessage, ms)
 	return &message{
 		isPrompt: true, timeKey: record.TimeKey(ms), idKey: record.ColumnKey(session.TextCol("id", id)), recordState: recordState{id: id},
-		body: js.Parse(fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)),
+		body: body{text: fmt.Appendf(nil, `{"time":{"created":%d}}`, ms)}, created: float64(ms),
 	}
 }
 

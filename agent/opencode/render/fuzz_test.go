@@ -77,11 +77,11 @@ func checkRequest(t interface{ Errorf(string, ...any) }, s *record.Session, q re
 			}
 		}
 		for m, b := range turn.Blocks {
-			if !known[b.Source] {
-				t.Errorf("block %d.%d is of %v, which is not in the session", n, m, b.Source)
+			if !known[b.Ref()] {
+				t.Errorf("block %d.%d is of %v, which is not in the session", n, m, b.Ref())
 			}
-			if ref, ok := q.At(n, m); ref != b.Source || ok != (ref.Kind != 0) {
-				t.Errorf("At(%d, %d) = %v, %v, want %v", n, m, ref, ok, b.Source)
+			if ref, ok := q.At(n, m); ref != b.Ref() || ok != (ref.Kind != 0) {
+				t.Errorf("At(%d, %d) = %v, %v, want %v", n, m, ref, ok, b.Ref())
 			}
 		}
 	}

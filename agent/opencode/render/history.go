@@ -1,6 +1,7 @@
 package render
 
 import (
+	"math"
 	"slices"
 
 	"mend/agent/opencode/js"
@@ -24,7 +25,7 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 			tail = m.tailID(p)
 			end = tail == "" || tail == m.id
 		case m.isSummary(p):
-			parent, _ := m.body.Get("parentID").Text()
+			parent, _ := m.body.value().Get("parentID").Text()
 			compacted[parent] = true
 		}
 		if end {
@@ -40,8 +41,8 @@ func keptMessages(all []*message, p Profile) (kept []*message, reached int) {
 
 // isSummary reports whether the message is the summary of a finished compaction.
 func (m *message) isSummary(p Profile) bool {
-	return m.role == session.RoleAssistant && m.summary.Truthy() && m.finish.Truthy() &&
-		(!p.SummaryError || !m.error.Truthy())
+	return m.role == session.RoleAssistant && m.summary && m.finished &&
+		(!p.SummaryError || !m.failure)
 }
 
 // tailID returns the id of the first message that the message's compaction kept, or "".
@@ -49,7 +50,7 @@ func (m *message) tailID(p Profile) string {
 	if p.Tail == TailNone {
 		return ""
 	}
-	id, _ := m.compaction.body().Get("tail_start_id").Text()
+	id, _ := m.compaction.value().Get("tail_start_id").Text()
 	return id
 }
 
@@ -58,10 +59,10 @@ func (m *message) tailID(p Profile) string {
 func moveTailLast(all []*message) []*message {
 	at, tail := -1, ""
 	for i, m := range slices.Backward(all) {
-		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.body().Get("tail_start_id").Exists() })
+		j := slices.IndexFunc(m.parts, func(p part) bool { return p.kind == "compaction" && p.value().Get("tail_start_id").Exists() })
 		if m.role == session.RoleUser && j >= 0 {
 			at = i
-			tail, _ = m.parts[j].body().Get("tail_start_id").Text()
+			tail, _ = m.parts[j].value().Get("tail_start_id").Text()
 			break
 		}
 	}
@@ -69,8 +70,8 @@ func moveTailLast(all []*message) []*message {
 		return all
 	}
 	summary := slices.IndexFunc(all, func(m *message) bool {
-		parent, _ := m.body.Get("parentID").Text()
-		return m.role == session.RoleAssistant && m.summary.Truthy() && parent == all[at].id
+		parent, _ := m.body.value().Get("parentID").Text()
+		return m.role == session.RoleAssistant && m.summary && parent == all[at].id
 	})
 	start := slices.IndexFunc(all, func(m *message) bool { return m.id == tail })
 	if start < 0 || start >= at || summary <= at {
@@ -99,7 +100,7 @@ func newestOf(all []*message, p Profile) newest {
 		if newer(l.assistant) {
 			l.assistant = m
 		}
-		if m.finish.Truthy() && newer(l.finished) {
+		if m.finished && newer(l.finished) {
 			l.finished = m
 		}
 	}
@@ -108,8 +109,14 @@ func newestOf(all []*message, p Profile) newest {
 
 // newer reports whether the agent considers a newer than b, where a comes later in order.
 func (p *Profile) newer(a, b *message) bool {
-	if p.LatestByTime {
-		x, y := a.body.Get("time").Get("created"), b.body.Get("time").Get("created")
+	switch {
+	case !p.LatestByTime:
+	case !math.IsNaN(a.created) && !math.IsNaN(b.created):
+		if a.created != b.created {
+			return a.created > b.created
+		}
+	default:
+		x, y := a.body.value().Get("time").Get("created"), b.body.value().Get("time").Get("created")
 		if !js.StrictEqual(x, y) {
 			return js.Greater(x, y)
 		}
@@ -132,7 +139,7 @@ func (l newest) answered(p Profile) bool {
 	if p.Answered != AnsweredByParent {
 		return l.assistant.idGreater(l.user)
 	}
-	parent, _ := l.assistant.body.Get("parentID").Text()
+	parent, _ := l.assistant.body.value().Get("parentID").Text()
 	return parent == l.user.id
 }
 
@@ -147,8 +154,7 @@ func (l newest) answeredReason() string {
 
 // ended reports whether the model ended the turn with this message.
 func (m *message) ended() bool {
-	reason, _ := m.finish.Text()
-	return m.finish.Truthy() && reason != "tool-calls" && reason != "unknown"
+	return m.finished && m.finish != "tool-calls" && m.finish != "unknown"
 }
 
 // compacting reports whether the next request is for a compaction: one was requested
@@ -162,10 +168,10 @@ func (l newest) compacting(all []*message, p Profile) bool {
 // missingTokens returns the field that is missing in the token counts, or "". The agent
 // adds the counts to decide whether the conversation is too long.
 func (l newest) missingTokens(p Profile) (missing string) {
-	if l.finished == nil || l.finished.summary.Kind() == 't' {
+	if l.finished == nil || l.finished.body.value().Get("summary").Kind() == 't' {
 		return ""
 	}
-	tokens := l.finished.body.Get("tokens")
+	tokens := l.finished.body.value().Get("tokens")
 	switch {
 	case tokens.Nullish():
 		return "tokens"

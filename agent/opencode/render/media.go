@@ -28,7 +28,7 @@ var unsupportedMedia = [...]string{"audio", "video"}
 // data: URL takes precedence over mime.
 func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Block, why string) {
 	scheme := urlScheme(link)
-	b = request.Block{Mime: mime}
+	b = request.Block{File: request.File{Mime: mime}}
 	switch scheme {
 	case "data":
 		if b.Mime, b.Data, why = parseDataURL(link); why != "" {

@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
+	"unsafe"
 
 	"mend/agent/opencode/js"
 	"mend/agent/opencode/record"
@@ -17,15 +20,18 @@ type message struct {
 	recordState
 	isPrompt       bool           // the prompt that the user types next: it has no record
 	timeKey, idKey record.SortKey // messages are sorted by time, then by id
-	body           js.Value
-	states         []recordState // of all parts
+	body           body
+	stored         []record.Part // all parts
 	parts          []part        // those that can be read
 	readFailures   []Failure     // the agent fails when it reads the message
 	useFailures    []Failure     // the agent fails when it uses the message
 
-	// Members of body.
-	role                   string
-	finish, summary, error js.Value
+	// Of the body: the role, the reason to finish if it is a string, and which members
+	// JavaScript takes for true.
+	role, finish               string
+	finished, summary, failure bool
+	timeless                   bool    // it has no time
+	created                    float64 // time.created, NaN if it is no number
 
 	compaction *part // the first part that requests a compaction, or nil
 
@@ -37,22 +43,36 @@ type message struct {
 
 // A part is a stored part as the agent has it in memory.
 type part struct {
-	*recordState
+	*record.Part
 	kind  string
-	named bool     // its id is a string
-	text  []byte   // its JSON
-	root  js.Value // of text; the zero Value if its index takes more memory than text
+	named bool // its id is a string
+	body
 }
 
-// body returns the part's JSON.
-func (p *part) body() js.Value {
-	if p.root.Exists() {
-		return p.root
+// A body is the JSON of a record. It is parsed each time that it is asked for, unless its
+// index takes little memory: a session may have many small records.
+type body struct {
+	text []byte
+	root js.Value // of text, or the zero Value
+}
+
+const smallIndex = 8 // the text is at least so many times as large
+
+func bodyOf(v js.Value) body {
+	if v.IndexSize() > len(v.Source())/smallIndex {
+		return body{text: v.Source()}
 	}
-	return js.Parse(p.text)
+	return body{v.Source(), v}
 }
 
-// A recordState is what the agent's view of a record depends on.
+func (b *body) value() js.Value {
+	if b.root.Exists() || b.text == nil {
+		return b.root
+	}
+	return js.Parse(b.text)
+}
+
+// A recordState is what the agent's view of a message depends on, besides its parts.
 type recordState struct {
 	ref    session.Ref
 	id     string // that the record itself names
@@ -75,8 +95,8 @@ func rangeOf(data []byte) byteRange {
 	return byteRange{&data[0], len(data)}
 }
 
-func stateOf(r *session.Record, id string) recordState {
-	return recordState{r.Ref, id, rangeOf(r.Data), r.Cols == nil, r.Class, r.Defect}
+func stateOf(m *record.Message) recordState {
+	return recordState{m.Ref, m.ID, rangeOf(m.Data), m.Cols == nil, m.Class, m.Defect}
 }
 
 // hasPart reports whether the message has a part of that kind.
@@ -88,7 +108,7 @@ func isCompaction(p part) bool { return p.kind == "compaction" }
 
 // message parses a message, or returns the cached one if it is unchanged.
 func (r *Renderer) message(src *record.Message) *message {
-	state := stateOf(&src.Record, src.ID)
+	state := stateOf(src)
 	if m := r.messages[src.Ref]; m != nil && m.recordState == state && m.timeKey.Compare(src.SortKey()) == 0 && m.hasParts(src.Parts) {
 		return m
 	}
@@ -102,31 +122,35 @@ func (r *Renderer) message(src *record.Message) *message {
 	return m
 }
 
-// hasParts reports whether the message was parsed with exactly these parts.
+// size returns the size of the message with its parts.
+func (m *message) size() int {
+	n := m.data.size
+	for i := range m.stored {
+		n += len(m.stored[i].Data)
+	}
+	return n
+}
+
+// hasParts reports whether the message was parsed with that list of parts.
 func (m *message) hasParts(parts []record.Part) bool {
-	if len(parts) != len(m.states) {
-		return false
-	}
-	for i := range parts {
-		if stateOf(&parts[i].Record, parts[i].ID) != m.states[i] {
-			return false
-		}
-	}
-	return true
+	return len(parts) == len(m.stored) && unsafe.SliceData(parts) == unsafe.SliceData(m.stored)
 }
 
 func readMessage(src *record.Message) *message {
-	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), states: make([]recordState, len(src.Parts)), parts: make([]part, 0, len(src.Parts))}
+	m := &message{timeKey: src.SortKey(), idKey: src.IDKey(), stored: src.Parts, parts: make([]part, 0, len(src.Parts))}
 	v, fault := readRecord(&src.Record)
 	if fault != "" {
 		m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, src.Ref})
 	}
-	m.body = v
-	m.role, _ = v.Get("role").Text()
-	m.finish, m.summary, m.error = v.Get("finish"), v.Get("summary"), v.Get("error")
+	m.body = bodyOf(v)
+	m.role, m.finish = known(v.Get("role")), known(v.Get("finish"))
+	m.finished, m.summary, m.failure = v.Get("finish").Truthy(), v.Get("summary").Truthy(), v.Get("error").Truthy()
+	m.timeless, m.created = v.Get("time").Nullish(), math.NaN()
+	if created := v.Get("time").Get("created"); created.Kind() == '0' {
+		m.created, _ = strconv.ParseFloat(string(created.Raw()), 64) // out of range: infinite
+	}
 	for i := range src.Parts {
 		rec := &src.Parts[i].Record
-		m.states[i] = stateOf(rec, src.Parts[i].ID)
 		v, fault := readRecord(rec)
 		if fault == "" && nullFile(rec, v) {
 			fault = "null"
@@ -135,10 +159,7 @@ func readMessage(src *record.Message) *message {
 			m.readFailures = append(m.readFailures, Failure{FailureUnreadable, fault, rec.Ref})
 			continue
 		}
-		p := part{recordState: &m.states[i], kind: kindOf(v), named: v.Get("id").Kind() == '"', text: v.Source()}
-		if v.IndexSize() <= len(p.text) {
-			p.root = v
-		}
+		p := part{Part: &src.Parts[i], kind: known(v.Get("type")), named: v.Get("id").Kind() == '"', body: bodyOf(v)}
 		m.parts = append(m.parts, p)
 	}
 	if src.Cols == nil {
@@ -153,12 +174,16 @@ func readMessage(src *record.Message) *message {
 	return m
 }
 
-// kindOf returns the type of a part: of a usual one the constant, so that it takes no memory.
-func kindOf(body js.Value) string {
-	text, _ := body.Get("type").Bytes()
-	for _, kind := range [...]string{record.TypeText, record.TypeReasoning, record.TypeTool, record.TypeStepStart, record.TypeFile} {
-		if string(text) == kind {
-			return kind
+// known returns a string, "" for another value. A usual one is a constant, so that it takes no
+// memory.
+func known(v js.Value) string {
+	text, _ := v.Bytes()
+	for _, word := range [...]string{
+		record.TypeText, record.TypeReasoning, record.TypeTool, record.TypeStepStart, "step-finish", record.TypeFile,
+		session.RoleUser, session.RoleAssistant, "stop", "tool-calls",
+	} {
+		if string(text) == word {
+			return word
 		}
 	}
 	return string(text)

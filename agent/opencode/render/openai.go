@@ -28,7 +28,7 @@ func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
 	}
 	for _, v := range [...]js.Value{encrypted, id} {
 		if _, isText := v.Text(); !isText && !v.Nullish() {
-			a.fail(fieldFailure(p.ref, "metadata.openai has a value that is no string"))
+			a.fail(fieldFailure(p.Ref, "metadata.openai has a value that is no string"))
 			return false
 		}
 	}
@@ -43,7 +43,7 @@ func (a *assistantDraft) markReasoning(p part, b *request.Block) (sent bool) {
 
 // finishStep notes for the items of the step whether the response had reasoning.
 func (a *assistantDraft) finishStep(p part) {
-	if a.api != OpenAI || !js.Greater(p.body().Get("tokens").Get("reasoning"), js.Parse([]byte("0"))) {
+	if a.api != OpenAI || !js.Greater(p.value().Get("tokens").Get("reasoning"), js.Parse([]byte("0"))) {
 		return
 	}
 	for _, b := range a.steps[len(a.steps)-1].blocks {
@@ -61,7 +61,9 @@ func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 		return []finalMessage{{role: m.role, source: m.source, blocks: sourcesOf(m.blocks)}}
 	}
 	reasoning := map[string]*request.Block{}
-	for _, b := range m.blocks {
+	out = make([]finalMessage, 0, len(m.blocks))
+	all := sourcesOf(m.blocks)
+	for i, b := range m.blocks {
 		role := session.RoleAssistant
 		switch {
 		case b.Type == request.ToolResult:
@@ -72,7 +74,7 @@ func (r *builder) itemMessages(m draftMessage) (out []finalMessage) {
 			}
 			reasoning[b.ItemID] = b.Block
 		}
-		out = append(out, finalMessage{role: role, source: m.source, blocks: []*request.Block{b.Block}})
+		out = append(out, finalMessage{role: role, source: m.source, blocks: all[i : i+1 : i+1]})
 	}
 	return out
 }

@@ -13,15 +13,15 @@ import (
 func sortParts(all []part) {
 	ordered := true
 	for i := range all {
-		ordered = ordered && all[i].named && (i == 0 || all[i-1].id < all[i].id)
+		ordered = ordered && all[i].named && (i == 0 || all[i-1].ID < all[i].ID)
 	}
 	if ordered {
 		return
 	}
-	slices.SortStableFunc(all, func(a, b part) int { return js.CompareStrings(a.ref.Part, b.ref.Part) })
+	slices.SortStableFunc(all, func(a, b part) int { return js.CompareStrings(a.Ref.Part, b.Ref.Part) })
 	ids := make([]js.Value, len(all))
 	for i := range all {
-		ids[i] = js.Parse(all[i].body().Get("id").Raw())
+		ids[i] = js.Parse(all[i].value().Get("id").Raw())
 	}
 	done := 1
 	if len(all) >= 8 { // the sorted run at the start stays

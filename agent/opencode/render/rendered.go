@@ -16,20 +16,25 @@ type renderedMessage struct {
 // A cacheKey identifies the settings that a cached result depends on. Of the profile's
 // traits these are only those that made a difference; for most messages none does.
 type cacheKey struct {
-	model        request.Model
-	target       Target
+	to           *destination
 	stripFiles   bool
 	used, values trait // the traits that made a difference, and which of them were set
 }
 
+// A destination is where a request goes. The keys of one request share it.
+type destination struct {
+	model  request.Model
+	target Target
+}
+
 // cacheKey returns the key of what was built since the last fork.
 func (r *builder) cacheKey() cacheKey {
-	return cacheKey{r.Model, r.target, r.stripFiles, r.used, r.traits & r.used}
+	return cacheKey{r.to, r.stripFiles, r.used, r.traits & r.used}
 }
 
 // matches reports whether the builder would build the same.
 func (m *cacheKey) matches(r *builder) bool {
-	return m.model == r.Model && m.target == r.target && m.stripFiles == r.stripFiles && m.values == r.traits&m.used
+	return *m.to == *r.to && m.stripFiles == r.stripFiles && m.values == r.traits&m.used
 }
 
 // has reports whether the profile has the trait, and makes the trait part of the cache
@@ -65,6 +70,9 @@ func (r *builder) renderMessage(m *message) *renderedMessage {
 		if c.matches(r) {
 			return c
 		}
+	}
+	if r.view.isLarge {
+		m.rendered, *r.view.cache = nil, nil // of a large session one request is kept
 	}
 	fork := r.fork()
 	c := &renderedMessage{messages: fork.cleanUp(fork.draftMessages(m)), failures: fork.failures}

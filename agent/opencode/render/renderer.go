@@ -10,8 +10,8 @@ import (
 )
 
 // A Renderer reads a session and its edited clones. It parses a message again only if
-// one of its records changed: if its bytes are at another address. So an edit must replace
-// the bytes of a record.
+// its bytes or its list of parts are at another address. So an edit must replace the bytes
+// of a message and its list of parts, or [Renderer.Release] the message.
 //
 // The zero Renderer is ready to use. A Renderer and its Views are not safe for concurrent
 // use.
@@ -37,13 +37,21 @@ type View struct {
 	s        *record.Session
 	messages []*message
 	cache    *[]*cachedTurns
+	isLarge  bool
 }
+
+// largeSession is the size in bytes from which on a session is large. Of a large session the
+// messages of one request are kept: those for all versions and providers take many times its
+// memory.
+const largeSession = 1 << 20
 
 // Read returns a View of the session.
 func (r *Renderer) Read(s *record.Session) *View {
 	v := &View{s: s, messages: make([]*message, len(s.Messages))}
+	size := 0
 	for i := range s.Messages {
 		v.messages[i] = r.message(&s.Messages[i])
+		size += v.messages[i].size()
 		if r.last != nil && (i >= len(r.last.messages) || v.messages[i] != r.last.messages[i]) {
 			r.last = nil // release what was read before more is read
 		}
@@ -53,19 +61,16 @@ func (r *Renderer) Read(s *record.Session) *View {
 	} else {
 		v.cache = new([]*cachedTurns)
 	}
+	v.isLarge = size >= largeSession
 	r.last = v
 	return v
 }
 
-// DropRequests releases what the view keeps of the requests that it made.
-func (v *View) DropRequests() {
-	*v.cache = nil
-	for _, m := range v.messages {
-		m.rendered = nil
-	}
-}
+// IsLarge reports whether the session is so large that only one request at a time is to be
+// kept.
+func (v *View) IsLarge() bool { return v.isLarge }
 
-// Release drops what is cached of a message that is to be edited.
+// Release drops what is cached of a message that is to be edited in place.
 func (r *Renderer) Release(m *record.Message) {
 	delete(r.messages, m.Ref)
 	r.last = nil
@@ -80,7 +85,7 @@ func (v *View) Render(set Settings) Request {
 	if set.Profile.Version == "" {
 		set.Profile = ProfileFor("")
 	}
-	b := newBuilder(set)
+	b := newBuilder(v, set)
 	b.fail(infoFailures(v.s, set.Profile)...)
 	all := v.sorted(&set.Profile)
 	if !set.NoPrompt {
@@ -111,7 +116,7 @@ func (v *View) Check(p provider.Provider, q Request, thinking bool) []request.Vi
 	if i < 0 {
 		return Check(p, q, thinking)
 	}
-	return slices.Concat(q.failureViolations(), (*v.cache)[i].check(p, q.Request, thinking), q.refusedRepeat(p, thinking))
+	return slices.Concat(q.failureViolations(), (*v.cache)[i].check(p, q.Request, thinking), q.unseenAnswer(p, thinking))
 }
 
 // sameTurns reports whether two slices are the same memory.

@@ -12,8 +12,8 @@ type Request struct {
 	// Failures are why the agent sends nothing.
 	Failures []Failure
 	// Unseen is an assistant message that the agent considers newer than its new prompt, or
-	// the zero Ref. The agent then does not see the answer to this request, and sends a
-	// second request that ends with that answer.
+	// the zero Ref. The agent then does not see the answer to this request, and sends more
+	// requests that end with answers, until the provider refuses one.
 	Unseen session.Ref
 	// Target is where the request goes, API the form that it has there.
 	Target Target
@@ -36,6 +36,7 @@ const (
 	FailureField      = "field"       // a required field is missing or has the wrong type
 	FailureMedia      = "media"       // the model cannot be sent a file
 	FailureClock      = "clock"       // ids from before a wrap of the id clock: the agent considers the prompt answered
+	FailureEndless    = "endless"     // the agent answers the prompt again and again; see [Request].Unseen
 	FailureScreen     = "screen"      // the screen cannot show the record
 	FailureSession    = "session"     // an invalid value in the session's own record
 	FailureProject    = "project"     // the session's project does not exist

@@ -44,7 +44,7 @@ func applyRevert(s *record.Session, all []*message, rule RevertRule) (left []*me
 func (m *message) partsBefore(id string) *message {
 	left := *m
 	left.rendered = nil
-	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.id == id }); i >= 0 {
+	if i := slices.IndexFunc(m.parts, func(p part) bool { return p.ID == id }); i >= 0 {
 		left.parts = m.parts[:i]
 		if !slices.ContainsFunc(left.parts, isCompaction) {
 			left.compaction = nil

@@ -31,11 +31,11 @@ func (m *message) validate() (all []Failure) {
 			all = append(all, Failure{FailureScreen, why, ref})
 		}
 	}
-	if m.body.Exists() {
-		add(m.ref, schema.CheckMessage(m.id, m.body))
+	if v := m.body.value(); v.Exists() {
+		add(m.ref, schema.CheckMessage(m.id, v))
 	}
 	for _, part := range m.parts {
-		add(part.ref, schema.CheckPart(part.id, part.body()))
+		add(part.Ref, schema.CheckPart(part.ID, part.value()))
 	}
 	return all
 }

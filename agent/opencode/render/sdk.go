@@ -23,6 +23,7 @@ func (r *builder) setTarget() {
 	}
 	r.api = r.target.API(r.Model)
 	r.claude = strings.Contains(r.target.modelID(r.Model), "claude")
+	r.to = &destination{r.Model, r.target}
 }
 
 // mark adds to a text or a call what its provider stored with it.
@@ -38,21 +39,8 @@ func (a *assistantDraft) mark(p part, b *request.Block) {
 		b.Signature = a.thoughtSignature(p)
 	default:
 	}
-	if b.Type == request.ToolUse {
-		a.setInput(b)
-	}
-}
-
-// setInput gives the input of a call the form in which it is sent.
-func (a *assistantDraft) setInput(b *request.Block) {
-	switch a.api {
-	case OpenAI, Chat, OpenRouter, Copilot: // a text
-		if b.Input != nil {
-			b.Input = js.Parse(b.Input).Stringify()
-		}
-	case Bedrock:
+	if b.Type == request.ToolUse && a.api == Bedrock {
 		a.setBedrockCall(b)
-	default:
 	}
 }
 
@@ -88,7 +76,7 @@ func (a *assistantDraft) addOtherReasoning(p part, b request.Block) {
 func (a *assistantDraft) splitResult(p part, output, attached js.Value) (request.Block, bool) {
 	list, isList := attached.List()
 	if !isList {
-		a.fail(fieldFailure(p.ref, "state.attachments is no list"))
+		a.fail(fieldFailure(p.Ref, "state.attachments is no list"))
 		return request.Block{}, false
 	}
 	var in, after []js.Value
@@ -104,7 +92,7 @@ func (a *assistantDraft) splitResult(p part, output, attached js.Value) (request
 	}
 	if len(in) == 0 || a.stripFiles {
 		if output.Nullish() {
-			a.fail(fieldFailure(p.ref, "state.output is missing"))
+			a.fail(fieldFailure(p.Ref, "state.output is missing"))
 			return request.Block{}, false
 		}
 		return a.valueResult(output), true
@@ -130,7 +118,7 @@ func (a *assistantDraft) splitResult(p part, output, attached js.Value) (request
 // if the agent fails.
 func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
 	if len(a.prompts) == 0 {
-		caption := request.Block{Type: request.Text, Text: "Attached image(s) from tool result:", Source: p.ref}
+		caption := request.Block{Type: request.Text, Text: "Attached image(s) from tool result:", Source: &p.Ref}
 		if a.has(skipFiles) {
 			caption.Text = "Attached media from tool result:"
 		}
@@ -138,11 +126,11 @@ func (a *assistantDraft) attachAfter(p part, files []js.Value) bool {
 	}
 	out := &a.prompts[0]
 	for _, file := range files {
-		b, ok := a.promptFile(part{recordState: p.recordState, root: file})
+		b, ok := a.promptFile(part{Part: p.Part, body: body{root: file}})
 		if !ok {
 			return false
 		}
-		b.Source = p.ref
+		b.Source = &p.Ref
 		out.blocks = append(out.blocks, draftBlock{Block: &b})
 	}
 	return true
@@ -300,15 +288,19 @@ func sourcesOf(blocks []draftBlock) []*request.Block {
 // API numbers that with the others.
 func (r *builder) separateTurns(all []*finalMessage) []request.Turn {
 	turns := make([]request.Turn, 0, len(all)+1)
-	if r.api != Gemini {
+	if r.api != Gemini && !r.target.Instructions {
 		turns = append(turns, request.Turn{Role: request.RoleSystem})
 	}
+	var source *session.Ref
+	var sources []session.Ref // source alone: many turns have the same
 	for _, m := range all {
-		t := request.Turn{Role: m.role, Blocks: m.blocks}
-		if m.source.Kind != 0 {
-			t.Messages = []session.Ref{m.source}
+		if m.source != source {
+			source, sources = m.source, nil
+			if source != nil {
+				sources = []session.Ref{*source}
+			}
 		}
-		turns = append(turns, t)
+		turns = append(turns, request.Turn{Role: m.role, Blocks: m.blocks, Messages: sources})
 	}
 	return turns
 }

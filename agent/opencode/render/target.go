@@ -20,6 +20,8 @@ type Target struct {
 	// Store: the option store is set, so OpenAI keeps the items of a response, and the
 	// request refers to them by their ids.
 	Store bool
+	// Instructions: the system prompt is not among the items of the input, but beside them.
+	Instructions bool
 	// Field is the member that reasoning is sent in, if the model has one of its own.
 	Field string
 	// Vendor is the vendor behind an API that is compatible with another, such as
@@ -148,7 +150,7 @@ func (a *assistantDraft) ownMetadata(p part) js.Value {
 	if a.foreign {
 		return js.Value{}
 	}
-	meta, keys := p.body().Get("metadata"), packages[a.target.Package].keys
+	meta, keys := p.value().Get("metadata"), packages[a.target.Package].keys
 	if len(keys) > 0 && keys[0] != a.Model.ProviderID {
 		if v := meta.Get(a.Model.ProviderID); v.Exists() {
 			return v

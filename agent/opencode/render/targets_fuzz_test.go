@@ -83,8 +83,8 @@ func checkTarget(t *testing.T, records func(func(*session.Record) bool), q rende
 	}
 	for n, turn := range q.Turns {
 		for m, b := range turn.Blocks {
-			if !known[b.Source] {
-				t.Errorf("%s: block %d.%d is of %v, which is not in the session", p.Name(), n, m, b.Source)
+			if !known[b.Ref()] {
+				t.Errorf("%s: block %d.%d is of %v, which is not in the session", p.Name(), n, m, b.Ref())
 			}
 		}
 	}

@@ -20,11 +20,11 @@ const (
 
 // addTool adds a tool call and its result. It ignores a call in an unknown state.
 func (a *assistantDraft) addTool(p part) {
-	if p.body().Get("state").Nullish() {
-		a.fail(fieldFailure(p.ref, "state is missing"))
+	if p.value().Get("state").Nullish() {
+		a.fail(fieldFailure(p.Ref, "state is missing"))
 		return
 	}
-	state := p.body().Get("state")
+	state := p.value().Get("state")
 	status, _ := state.Get("status").Text()
 	result, ok := request.Block{}, true
 	switch status {
@@ -40,20 +40,25 @@ func (a *assistantDraft) addTool(p part) {
 	default:
 		return
 	}
-	if p.body().Get("metadata").Get("providerExecuted").Truthy() && a.has(providerTools) {
-		return // the provider ran the tool itself
+	// A call that a provider ran itself is sent without its result, or not at all.
+	provided := p.value().Get("metadata").Get("providerExecuted").Truthy() && a.has(providerTools)
+	if provided && (a.api == Anthropic || a.api == OpenAI) {
+		return
 	}
-	id, isID := p.body().Get("callID").Text()
+	id, isID := p.value().Get("callID").Text()
 	if !isID {
-		a.fail(fieldFailure(p.ref, "callID is missing or not a string"))
+		a.fail(fieldFailure(p.Ref, "callID is missing or not a string"))
 	}
 	if !a.validMetadata(p) || !ok || !isID {
 		return
 	}
-	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.body().Get("tool").String(), Input: callInput(state.Get("input"), status)}
+	call := request.Block{Type: request.ToolUse, ToolID: id, ToolName: p.value().Get("tool").String(), Input: callInput(state.Get("input"), status)}
 	a.mark(p, &call)
 	a.addBlock(p, call, false)
-	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, id, call.ToolName, p.ref
+	if provided {
+		return
+	}
+	result.Type, result.ToolID, result.ToolName, result.Source = request.ToolResult, id, call.ToolName, &p.Ref
 	s := &a.steps[len(a.steps)-1]
 	s.results = append(s.results, draftBlock{Block: &result})
 }
@@ -67,8 +72,8 @@ func callInput(v js.Value, status string) []byte {
 	return v.Raw()
 }
 
-// textResult returns a result with one text, a JSON string. It is not decoded, because
-// results are large and no rule depends on their text.
+// textResult returns a result with one text: a JSON string, or the value whose JSON is the
+// text. It is not decoded, because results are large and no rule depends on their text.
 func textResult(text []byte, failed bool) request.Block {
 	return request.Block{Output: text, Error: failed}
 }
@@ -79,21 +84,17 @@ func (a *assistantDraft) errorResult(state js.Value) request.Block {
 	if output := meta.Get("output"); output.Kind() == '"' && meta.Get("interrupted").Kind() == 't' && a.has(partial) {
 		return textResult(output.Raw(), false)
 	}
-	v := state.Get("error")
-	switch {
-	case v.Nullish():
-		return textResult(jsonedit.Quote(unknownError), true)
-	case v.Kind() == '"':
+	if v := state.Get("error"); !v.Nullish() {
 		return textResult(v.Raw(), true)
 	}
-	return textResult(jsonedit.Quote(string(v.Stringify())), true)
+	return textResult(jsonedit.Quote(unknownError), true)
 }
 
 // completedResult returns the result of a completed call. It reports false if the agent
 // fails.
 func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block, bool) {
 	if state.Get("time").Nullish() {
-		a.fail(fieldFailure(p.ref, "state.time is missing"))
+		a.fail(fieldFailure(p.Ref, "state.time is missing"))
 		return request.Block{}, false
 	}
 	attached, output := state.Get("attachments"), state.Get("output")
@@ -121,7 +122,7 @@ func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block,
 	case isText:
 		return textResult(output.Raw(), false), true
 	case output.Nullish():
-		a.fail(fieldFailure(p.ref, "state.output is missing"))
+		a.fail(fieldFailure(p.Ref, "state.output is missing"))
 		return request.Block{}, false
 	case output.Kind() == '{' || output.Kind() == '[':
 		files, ok := a.attachments(p, output.Get("attachments"))
@@ -130,21 +131,18 @@ func (a *assistantDraft) completedResult(p part, state js.Value) (request.Block,
 		}
 		return a.fileResult(p, output.Get("text"), files)
 	case output.IsInfinite():
-		a.fail(fieldFailure(p.ref, "state.output is not a finite number"))
+		a.fail(fieldFailure(p.Ref, "state.output is not a finite number"))
 		return request.Block{}, false
 	}
 	return a.valueResult(output), true
 }
 
-// valueResult returns a result with any value: a string as it is, another value as JSON.
+// valueResult returns a result with any value.
 func (a *assistantDraft) valueResult(output js.Value) request.Block {
-	switch {
-	case output.Kind() == '"':
-		return textResult(output.Raw(), false)
-	case output.Nullish():
+	if output.Nullish() {
 		return textResult(jsonedit.Quote("null"), false)
 	}
-	return textResult(jsonedit.Quote(string(output.Stringify())), false)
+	return textResult(output.Raw(), false)
 }
 
 // attachAsPrompt adds a prompt with the attachments of a result. It reports false if the
@@ -154,14 +152,14 @@ func (a *assistantDraft) attachAsPrompt(p part, v js.Value) bool {
 	if len(list) == 0 {
 		return true
 	}
-	caption := request.Block{Type: request.Text, Text: "Tool " + p.body().Get("tool").String() + " returned an attachment:", Source: p.ref}
+	caption := request.Block{Type: request.Text, Text: "Tool " + p.value().Get("tool").String() + " returned an attachment:", Source: &p.Ref}
 	out := draftMessage{session.RoleUser, a.source, []draftBlock{{Block: &caption}}}
 	for i := range list {
-		b, ok := a.promptFile(part{recordState: p.recordState, root: list[i]})
+		b, ok := a.promptFile(part{Part: p.Part, body: body{root: list[i]}})
 		if !ok {
 			return false
 		}
-		b.Source = p.ref
+		b.Source = &p.Ref
 		out.blocks = append(out.blocks, draftBlock{Block: &b})
 	}
 	a.prompts = append(a.prompts, out)
@@ -175,7 +173,7 @@ func (a *assistantDraft) fileResult(p part, text js.Value, files []*request.Bloc
 	case !text.Truthy() && a.has(skipFiles):
 		return request.Block{Content: files}, true
 	case !ok:
-		a.fail(fieldFailure(p.ref, "state.output is missing or not a string"))
+		a.fail(fieldFailure(p.Ref, "state.output is missing or not a string"))
 		return request.Block{}, false
 	}
 	return request.Block{Content: append([]*request.Block{{Type: request.Text, Text: s}}, files...)}, true
@@ -189,7 +187,7 @@ func (a *assistantDraft) attachments(p part, v js.Value) (files []*request.Block
 	}
 	list, ok := v.List()
 	if !ok {
-		a.fail(fieldFailure(p.ref, "state.attachments is not a list"))
+		a.fail(fieldFailure(p.Ref, "state.attachments is not a list"))
 		return nil, false
 	}
 	if len(list) == 0 {
@@ -214,18 +212,18 @@ func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Blo
 	mime, isMime := file.Get("mime").Text()
 	url, isURL := file.Get("url").Bytes()
 	if !isMime || !isURL {
-		a.fail(fieldFailure(p.ref, "state.attachments[%d] has no mime or no url", i))
+		a.fail(fieldFailure(p.Ref, "state.attachments[%d] has no mime or no url", i))
 		return request.Block{}, false, false
 	}
 	_, data, found := bytes.Cut(url, []byte(","))
 	if !bytes.HasPrefix(url, []byte("data:")) || !found {
 		return request.Block{}, false, true
 	}
-	b = request.Block{Mime: mime, Data: data, Source: p.ref}
+	b = request.Block{File: request.File{Mime: mime, Data: data}, Source: &p.Ref}
 	if a.api != Anthropic {
 		why := a.resultFile(&b)
 		if why != "" {
-			a.fail(Failure{FailureMedia, why, p.ref})
+			a.fail(Failure{FailureMedia, why, p.Ref})
 		}
 		return b, true, why == ""
 	}
@@ -237,7 +235,7 @@ func (a *assistantDraft) attachment(p part, i int, file js.Value) (b request.Blo
 	case a.has(skipFiles):
 		return request.Block{}, false, true
 	default:
-		a.fail(Failure{FailureMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.ref})
+		a.fail(Failure{FailureMedia, fmt.Sprintf("an attachment of type %q cannot be sent to the model", mime), p.Ref})
 		return request.Block{}, false, false
 	}
 	return b, true, true

@@ -12,7 +12,7 @@ import (
 // A draftMessage is a message of the request before clean-up.
 type draftMessage struct {
 	role   string // of its turn
-	source session.Ref
+	source *session.Ref
 	blocks []draftBlock
 }
 
@@ -27,7 +27,7 @@ type draftBlock struct {
 // A finalMessage is a message of the request after clean-up.
 type finalMessage struct {
 	role         string
-	source       session.Ref
+	source       *session.Ref // nil for the new prompt
 	blocks       []*request.Block
 	endsWithText bool // the last block is a text
 }
@@ -60,8 +60,8 @@ func (r *builder) joinTurns(messages []*renderedMessage) (turns []request.Turn) 
 func (r *builder) joinTurn(all []*finalMessage, last bool) request.Turn {
 	t := request.Turn{Role: all[0].role}
 	for i, m := range all {
-		if m.source.Kind != 0 && (i == 0 || all[i-1].source != m.source) {
-			t.Messages = append(t.Messages, m.source)
+		if m.source != nil && (i == 0 || all[i-1].source != m.source) {
+			t.Messages = append(t.Messages, *m.source)
 		}
 		if i == 0 {
 			t.Blocks = slices.Clip(m.blocks) // so that append copies

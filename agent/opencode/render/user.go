@@ -8,10 +8,10 @@ import (
 
 // userMessages returns what a user message becomes.
 func (r *builder) userMessages(m *message) []draftMessage {
-	out := draftMessage{role: session.RoleUser, source: m.ref}
+	out := draftMessage{role: session.RoleUser, source: &m.ref}
 	for _, p := range m.parts {
 		if b, ok := r.userBlock(p); ok {
-			b.Source = p.ref
+			b.Source = &p.Ref
 			out.blocks = append(out.blocks, draftBlock{Block: &b})
 		}
 	}
@@ -23,15 +23,15 @@ func (r *builder) userMessages(m *message) []draftMessage {
 
 // userBlock returns the block of a user message's part, and whether there is one.
 func (r *builder) userBlock(p part) (request.Block, bool) {
-	p.root = p.body()
+	p.root = p.value()
 	switch p.kind {
 	case record.TypeText:
-		if p.body().Get("ignored").Truthy() {
+		if p.value().Get("ignored").Truthy() {
 			return request.Block{}, false
 		}
-		text, ok := p.body().Get("text").Text()
+		text, ok := p.value().Get("text").Text()
 		if !ok {
-			r.fail(fieldFailure(p.ref, "text is missing or not a string"))
+			r.fail(fieldFailure(p.Ref, "text is missing or not a string"))
 		}
 		return request.Block{Type: request.Text, Text: text}, ok
 	case record.TypeFile:
@@ -47,11 +47,11 @@ func (r *builder) userBlock(p part) (request.Block, bool) {
 // userFile returns the block of a file in a user message. Text files and folders have none:
 // another part of the message holds their content as text.
 func (r *builder) userFile(p part) (request.Block, bool) {
-	mime, isMime := p.body().Get("mime").Text()
+	mime, isMime := p.value().Get("mime").Text()
 	if isMime && (mime == "text/plain" || mime == "application/x-directory") {
 		return request.Block{}, false
 	}
-	name, isName := p.body().Get("filename").Text()
+	name, isName := p.value().Get("filename").Text()
 	if r.stripFiles && isMime && isMedia(mime) {
 		if !isName {
 			name = "file"
@@ -63,20 +63,20 @@ func (r *builder) userFile(p part) (request.Block, bool) {
 
 // promptFile returns the block of a file that is sent to the model.
 func (r *builder) promptFile(p part) (request.Block, bool) {
-	mime, isMime := p.body().Get("mime").Text()
-	name, isName := p.body().Get("filename").Text()
-	url, isURL := p.body().Get("url").Bytes()
+	mime, isMime := p.value().Get("mime").Text()
+	name, isName := p.value().Get("filename").Text()
+	url, isURL := p.value().Get("url").Bytes()
 	switch {
 	case !isURL:
-		r.fail(fieldFailure(p.ref, "url is missing or not a string"))
+		r.fail(fieldFailure(p.Ref, "url is missing or not a string"))
 	case !isMime:
-		r.fail(fieldFailure(p.ref, "mime is missing or not a string"))
-	case !isName && p.body().Get("filename").Kind() != 0:
-		r.fail(fieldFailure(p.ref, "filename is not a string"))
+		r.fail(fieldFailure(p.Ref, "mime is missing or not a string"))
+	case !isName && p.value().Get("filename").Kind() != 0:
+		r.fail(fieldFailure(p.Ref, "filename is not a string"))
 	default:
 		b, why := r.fileBlock(mime, url, name)
 		if why != "" {
-			r.fail(Failure{FailureMedia, why, p.ref})
+			r.fail(Failure{FailureMedia, why, p.Ref})
 		}
 		return b, why == ""
 	}

@@ -102,6 +102,13 @@ func Verified(version string) bool {
 	return ok && slices.Compare(v, oldest) >= 0 && slices.Compare(v, newest) <= 0
 }
 
+// NeedsFolder reports whether the version answers no prompt in a session whose folder does
+// not exist: 1.17.0 answers, 1.17.9 does not. For "" and for what is no version it reports true.
+func NeedsFolder(version string) bool {
+	v, ok := parseVersion(version)
+	return !ok || slices.Compare(v, []int{1, 17, 1}) >= 0
+}
+
 // parseVersion returns the three numbers of a version such as "1.2.27", "v1.2" or
 // "1.2.0-beta.1". It reports false for other strings.
 func parseVersion(version string) ([]int, bool) {

@@ -136,7 +136,7 @@ func TestDerivationsAgree(t *testing.T) {
 	}
 }
 
-// What cannot stay is told by its path.
+// Values that cannot stay are reported by their paths.
 func TestCompleteChanges(t *testing.T) {
 	data := `{"role":"user","time":{"created":"5"},"agent":3,"model":{"providerID":"p"},"summary":{"diffs":[{"additions":1,"deletions":2},7]},"tools":{"a":true,"b":1},"mine":[1]}`
 	got, c, err := Complete([]byte(data), &Message, everything)

@@ -28,6 +28,6 @@ func TestOrphansUnreadable(t *testing.T) {
 		}
 		storetest.Chmod(t, p, 0o755)
 	}
-	storetest.Chmod(t, filepath.Join(root, "part/msg_1"), 0) // hides nobody's parent
+	storetest.Chmod(t, filepath.Join(root, "part/msg_1"), 0) // hides no record's parent
 	want(t, s)
 }

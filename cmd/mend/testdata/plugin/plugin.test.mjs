@@ -15,7 +15,8 @@ const well = (session, created) => ({ type: "message.updated", properties: { inf
 const deleted = (session) => ({ type: "session.deleted", properties: { info: { id: session } } })
 const turn = () => new Promise((done) => setImmediate(done))
 
-const client = { session: { messages: async () => ({ data: [] }) }, tui: {} }
+const toasts = []
+const client = { session: { messages: async () => ({ data: [] }) }, tui: { showToast: async ({ body }) => toasts.push(body.message) } }
 let tell, ask
 
 async function plugin() {
@@ -30,6 +31,7 @@ async function plugin() {
 
 beforeEach(async () => {
   hooks.length = 0
+  toasts.length = 0
   spawn.fails = false
   spawn.greeting = [{ type: "hello", protocol: 1 }]
   client.session.messages = async () => ({ data: [] })
@@ -117,6 +119,25 @@ test("hooks that always die are given up", () => {
   for (let n = 0; n < 10; n++) hooks.forEach(end)
   tell(failed("ses_1"), prompt("ses_1"))
   assert.equal(hooks.length, 3)
+})
+
+test("the user is told once that mend is gone, when there is a screen", async () => {
+  tell(failed("ses_1"))
+  for (let n = 0; n < 10; n++) hooks.forEach(end)
+  await turn()
+  assert.deepEqual(toasts, [])
+  for (let n = 0; n < 2; n++) await ask("ses_1").end
+  await turn()
+  assert.equal(toasts.length, 1)
+  assert.match(toasts[0], /mend does not run/)
+})
+
+test("a hook that takes leave is not missed", async () => {
+  tell(failed("ses_1"))
+  hooks[0].says({ type: "bye", reason: "off" })
+  await ask("ses_1").end
+  await turn()
+  assert.deepEqual(toasts, [])
 })
 
 test("hooks that die after long are given up for the error", (t) => {
@@ -261,4 +282,179 @@ test("without mend a prompt does not wait", async (t) => {
   t.mock.timers.enable({ apis: ["setTimeout"] })
   await plugin()
   assert.equal(await settled(ask("ses_1")), true)
+})
+
+// The other hooks: mend says where it wants to be asked.
+
+const ready = { type: "ready", wait: 10, hooks: { "tool.execute.before": 1000, "experimental.chat.messages.transform": 1000 }, activity: 1000 }
+
+async function hookedPlugin(t, greeting = [{ type: "hello", protocol: 2 }, ready]) {
+  hooks.length = 0
+  spawn.greeting = greeting
+  t.mock.timers.enable({ apis: ["setTimeout", "Date"] })
+  return await MendPlugin({ client, directory: "/p" })
+}
+
+const outcome = (promise) => promise.then((value) => ({ value }), (error) => ({ error: error.message }))
+const call = (tool) => ({ tool, sessionID: "ses_1", callID: "c1" })
+const asked = () => hooks[0].lines.filter((l) => l.type === "question" && l.hook)
+const told = (type) => hooks[0].lines.filter((l) => l.type === "event" && l.event.type === type).map((l) => l.event)
+
+test("a write is refused if mend says so, and only then", async (t) => {
+  const p = await hookedPlugin(t)
+  const before = p["tool.execute.before"]
+  const refused = outcome(before(call("write"), { args: { filePath: "/a", content: "x".repeat(9) } }))
+  const { id, hook, session, call: sent } = asked()[0]
+  assert.deepEqual([hook, session, sent.args], ["tool.execute.before", "ses_1", { filePath: "/a" }], "without the content")
+  hooks[0].says({ type: "reply", id, refuse: "read it first" })
+  assert.deepEqual(await refused, { error: "read it first" })
+  const allowed = outcome(before(call("write"), { args: 7 }))
+  hooks[0].says({ type: "reply", id: id + 1 })
+  assert.deepEqual(await allowed, { value: undefined })
+  const strange = outcome(before(call("write"), { args: {} }))
+  hooks[0].says({ type: "reply", id: id + 2, refuse: { toString: 7 } })
+  assert.deepEqual(await strange, { value: undefined })
+})
+
+test("a mend that is late or dies refuses no write", async (t) => {
+  const p = await hookedPlugin(t)
+  const before = () => outcome(p["tool.execute.before"](call("write"), { args: { filePath: "/a" } }))
+  const late = before()
+  t.mock.timers.tick(1000)
+  assert.deepEqual(await late, { value: undefined })
+  assert.deepEqual(await before(), { value: undefined }, "it is not asked again until it has answered")
+  assert.equal(asked().length, 1)
+  hooks[0].says({ type: "reply", id: asked()[0].id, refuse: "too late" })
+  const dying = before()
+  end(hooks[0])
+  assert.deepEqual(await dying, { value: undefined })
+})
+
+test("calls of file tools are reported, and not waited for", async (t) => {
+  const p = await hookedPlugin(t)
+  for (const tool of ["read", "edit", "bash"]) {
+    await p["tool.execute.before"](call(tool), { args: { filePath: "/a", oldString: "x", offset: 3 } })
+    await p["tool.execute.after"](call(tool), { output: "1: x", metadata: { truncated: false } })
+  }
+  assert.deepEqual(told("tool.execute.before").map((e) => [e.directory, e.properties.tool, e.properties.args]), [
+    ["/p", "read", { filePath: "/a", offset: 3 }],
+    ["/p", "edit", { filePath: "/a", offset: 3 }],
+  ])
+  assert.deepEqual(told("tool.execute.after").map((e) => [e.properties.tool, e.properties.output, e.properties.truncated]), [
+    ["read", "1: x", false],
+    ["edit", undefined, undefined],
+  ])
+})
+
+const failure = (id, text = "oldString not found") => ({ id, type: "tool", tool: "edit", state: { status: "error", error: text } })
+const request = (...parts) => ({ messages: [{ info: { sessionID: "ses_1" }, parts: [{ type: "text", text: "hi" }, ...parts] }] })
+
+test("failed calls get the same text in every request, also without mend", async (t) => {
+  const p = await hookedPlugin(t)
+  const send = async (...parts) => {
+    const output = request(...parts)
+    const { length } = asked()
+    const done = p["experimental.chat.messages.transform"]({}, output)
+    if (asked().length > length) {
+      const { id, failed } = asked().at(-1)
+      hooks[0].says({ type: "reply", id, append: failed.filter((f) => f.part !== "prt_2").map((f) => ({ part: f.part, text: "[mend] read it" })) })
+    }
+    await done
+    return output.messages[0].parts.slice(1).map((part) => part.state.error ?? part.state.output)
+  }
+  assert.deepEqual(await send(failure("prt_1"), failure("prt_2", "other")), ["oldString not found\n[mend] read it", "other"])
+  const invalid = { id: "prt_3", type: "tool", tool: "invalid", state: { status: "completed", output: "no JSON" } }
+  const bash = { id: "prt_4", type: "tool", tool: "bash", state: { status: "completed", output: "oldString not found" } }
+  assert.deepEqual(await send(failure("prt_1"), invalid, bash), ["oldString not found\n[mend] read it", "no JSON\n[mend] read it", "oldString not found"])
+  assert.deepEqual(asked().map((q) => q.failed.map((f) => f.part)), [["prt_1", "prt_2"], ["prt_3"]], "each is asked about once")
+  const same = failure("prt_1")
+  await send(same)
+  assert.deepEqual(await send(same), ["oldString not found\n[mend] read it"], "once, also in an object that is used again")
+  end(hooks[0])
+  assert.deepEqual(await send(failure("prt_1")), ["oldString not found\n[mend] read it"])
+})
+
+test("a call that was sent without a text never gets one", async (t) => {
+  const p = await hookedPlugin(t)
+  const first = p["experimental.chat.messages.transform"]({}, request(failure("prt_1")))
+  t.mock.timers.tick(1000)
+  await first
+  hooks[0].says({ type: "reply", id: asked()[0].id, append: [{ part: "prt_1", text: "[mend] read it" }] })
+  const output = request(failure("prt_1"))
+  await p["experimental.chat.messages.transform"]({}, output)
+  assert.equal(output.messages[0].parts[1].state.error, "oldString not found")
+  assert.equal(asked().length, 1)
+})
+
+test("a request is repaired in place, and records that it does not have stay out of it", async (t) => {
+  const p = await hookedPlugin(t, [{ type: "hello", protocol: 2 }, { ...ready, hooks: { "repair.request": 1000 } }])
+  const message = (id, created, ...parts) => ({ info: { id, sessionID: "ses_1", time: { created } }, parts: parts.map((id) => ({ id })) })
+  const messages = [message("msg_2", 2, "prt_1", "prt_3"), message("msg_3", 3, "prt_4"), message("msg_4", 4)]
+  const repaired = async (edits) => {
+    const done = p["experimental.chat.messages.transform"]({}, { messages })
+    await new Promise((resolve) => process.nextTick(resolve))
+    await turn()
+    const { id, hook, session } = asked().at(-1)
+    assert.deepEqual([hook, session], ["repair.request", "ses_1"])
+    hooks[0].says({ type: "reply", id, edits })
+    await done
+    return messages.map(({ info, parts }) => [info.id, ...parts.map((p) => p.id + (p.text ?? ""))].join(" "))
+  }
+  const data = (id, more) => ({ id, sessionID: "ses_1", ...more })
+  assert.deepEqual(
+    await repaired([
+      { message: "msg_1", new: true, data: data("msg_1", { time: { created: 1 } }) },
+      { message: "msg_1", part: "prt_0", new: true, data: data("prt_0", { text: "=hi" }) },
+      { message: "msg_2", part: "prt_2", new: true, data: data("prt_2", { text: "=new" }) },
+      { message: "msg_2", part: "prt_3", data: data("prt_3", { text: "=set" }) },
+      { message: "msg_2", part: "prt_1" },
+      { message: "msg_3" },
+      { message: "msg_4", data: data("msg_4", { time: { created: 4 }, error: {} }) },
+      { message: "msg_9", data: data("msg_9", { time: { created: 9 } }) }, // the answer that is being made
+      { message: "msg_9", part: "prt_9", data: data("prt_9") },
+      { message: "msg_4", part: "prt_9", data: data("prt_9") },
+    ]),
+    ["msg_1 prt_0=hi", "msg_2 prt_2=new prt_3=set", "msg_4"],
+  )
+  assert.deepEqual(messages[2].info.error, {})
+  for (const edits of [7, null, undefined, []]) assert.equal((await repaired(edits)).length, 3)
+})
+
+test("replies of any form are no harm", async (t) => {
+  const p = await hookedPlugin(t)
+  for (const reply of [{ append: 7 }, { append: [{ part: "prt_9", text: 7 }] }, {}]) {
+    const output = request(failure("prt_9"))
+    const done = p["experimental.chat.messages.transform"]({}, output)
+    if (asked().length > 0) hooks[0].says({ type: "reply", id: asked().at(-1).id, ...reply })
+    await done
+    assert.equal(output.messages[0].parts[1].state.error, "oldString not found")
+  }
+})
+
+test("what a subagent does is reported now and then, its tools when they change", async (t) => {
+  const p = await hookedPlugin(t)
+  const happens = (type, properties) => p.event({ event: { type, properties } })
+  const part = (sessionID, type, status) => ({ part: { sessionID, type, tool: "bash", callID: "c1", state: status && { status, output: "secret" } } })
+  await happens("session.created", { info: { id: "ses_1" } })
+  await happens("message.part.updated", part("ses_1", "text"))
+  await happens("session.created", { info: { id: "ses_2", parentID: "ses_1", title: "look" } })
+  for (let n = 0; n < 9; n++) await happens("message.part.delta", { sessionID: "ses_2", delta: "x" })
+  for (const status of ["running", "running", "completed"]) await happens("message.part.updated", part("ses_2", "tool", status))
+  t.mock.timers.tick(1000)
+  await happens("message.part.updated", part("ses_2", "text"))
+  await happens("session.status", { sessionID: "ses_2", status: { type: "busy" } })
+  const seen = told("mend.activity").map(({ properties: e }) => [e.sessionID, e.parentID, e.title, e.part?.status ?? e.part?.type ?? e.status?.type])
+  assert.deepEqual(seen.map((e) => e[3]), [undefined, "running", "completed", "text", "busy"])
+  assert.deepEqual(seen[0].slice(0, 3), ["ses_2", "ses_1", "look"])
+  assert.ok(!JSON.stringify(hooks[0].lines).includes("secret"))
+})
+
+test("a mend that does not want these hooks hears nothing of them", async (t) => {
+  const p = await hookedPlugin(t, [{ type: "hello", protocol: 2 }, { type: "ready", wait: 10 }])
+  const { length } = hooks[0].lines
+  await p["tool.execute.before"](call("write"), { args: { filePath: "/a" } })
+  await p["tool.execute.after"](call("write"), { output: "" })
+  await p["experimental.chat.messages.transform"]({}, request(failure("prt_1")))
+  await p.event({ event: { type: "session.created", properties: { info: { id: "ses_2", parentID: "ses_1" } } } })
+  assert.equal(hooks[0].lines.length, length)
 })

@@ -1,0 +1,157 @@
+package diagnose
+
+import (
+	"fmt"
+	"slices"
+
+	"mend/agent/claude/transcript"
+	"mend/jsonedit"
+	"mend/repair"
+)
+
+// findCompaction reports what is lost of the last compaction: its summary, the record that begins
+// it, or the names of the messages that it preserved.
+func (c *Case) findCompaction() {
+	b, summary := c.conv.Boundary, c.summary()
+	switch {
+	case c.conv.Leaf == nil || c.conv.Hidden || !c.conv.Profile.Regroup:
+	case b != nil && (summary == nil || summary.Sendable() == 0) && c.canEdit(b.UUID):
+		c.reportSummaryLost(b, summary)
+	case summary == nil || c.conv.Place(summary) == 0:
+	case c.conv.Record(summary.Parent) == nil && (b == nil || c.conv.LastBefore(summary) != b):
+		c.reportBoundaryLost(summary)
+	case b == nil || !c.canEdit(b.UUID):
+	case !b.HasMetadata():
+		c.reportPreserved(b, summary, c.lastAnswer(b), "The record of a compaction does not say which messages it preserved.", "It preserves the last answer, as Claude Code does.")
+	case c.conv.Missing != nil:
+		c.reportPreserved(b, summary, c.conv.Present, "Some of the messages that a compaction preserved are not in the transcript. Claude Code then sends none of them.", "It preserves the others.")
+	}
+}
+
+// summary returns the last summary behind the last compaction, or the last of all if there is no
+// compaction; nil for none.
+func (c *Case) summary() (last *transcript.Record) {
+	for _, r := range c.conv.Records() {
+		if r.Summary && c.conv.Owns(r) && !c.conv.Dropped(r) && (c.conv.Boundary == nil || c.conv.Place(r) > c.conv.Place(c.conv.Boundary)) {
+			last = r
+		}
+	}
+	return last
+}
+
+func (c *Case) reportSummaryLost(b, summary *transcript.Record) {
+	before := 0
+	for _, r := range c.conv.Records() {
+		if c.conv.Dropped(r) {
+			before += r.Sendable()
+		}
+	}
+	if before == 0 {
+		return
+	}
+	f := c.recordFinding(ruleSummary, MissingHistory, b.UUID)
+	f.Text = fmt.Sprintf("%d blocks do not reach the request, nor does a summary of them", before)
+	d := found{why: "The conversation was compacted, and the summary is lost. So nothing of what was said before reaches the model."}
+	d.fixes = []repair.Fix{{
+		Text: fmt.Sprintf("The compaction is removed: %d blocks are sent again.", before), Whole: true,
+		Edit: func(d repair.Draft) error {
+			if summary != nil {
+				if err := d.(*draft).retire(summary.UUID); err != nil {
+					return err
+				}
+			}
+			return d.(*draft).removeBoundary(b)
+		},
+	}}
+	c.report(f, d)
+}
+
+// lastAnswer returns the records of the last answer before a record: what a compaction preserves.
+func (c *Case) lastAnswer(before *transcript.Record) (ids []string) {
+	at := c.conv.LastBefore(before)
+	for at != nil && at.Type != transcript.Assistant {
+		at = c.conv.Record(c.conv.Parent(at))
+	}
+	for r := at; r != nil && r.Type == transcript.Assistant && r.MessageID == at.MessageID && len(ids) < 16; r = c.conv.Record(c.conv.Parent(r)) {
+		if c.conv.Place(r) >= c.conv.Place(before) || r.Time > before.Time {
+			return nil
+		}
+		ids = append(ids, r.UUID)
+	}
+	slices.Reverse(ids)
+	return ids
+}
+
+func metadata(anchor string, ids []string) []byte {
+	list := []byte{'['}
+	for i, id := range ids {
+		if i > 0 {
+			list = append(list, ',')
+		}
+		list = append(list, jsonedit.Quote(id)...)
+	}
+	list = append(list, ']')
+	return fmt.Appendf(nil, `{"trigger":"manual","preTokens":0,"preservedMessages":{"anchorUuid":%s,"uuids":%s,"allUuids":%s}}`, jsonedit.Quote(anchor), list, list)
+}
+
+func (c *Case) reportBoundaryLost(summary *transcript.Record) {
+	before := c.conv.LastBefore(summary)
+	ids := c.lastAnswer(summary)
+	line, ok := c.base.last[summary.UUID]
+	if before == nil || before.Time > summary.Time || ids == nil || summary.Parent == "" || !ok || !c.canEdit(summary.Parent) || !c.canEdit(summary.UUID) {
+		return
+	}
+	f := c.recordFinding(ruleBoundary, MissingHistory, summary.UUID)
+	f.Text = "the messages that a compaction preserved do not reach the request"
+	d := found{why: "The record that begins a compaction is lost. So the messages that it preserved do not reach the model beside the summary."}
+	d.fixes = []repair.Fix{{
+		Text: "The record is written again before the summary. It preserves the last answer, as Claude Code does.", Whole: true,
+		Edit: func(d repair.Draft) error {
+			raw, err := boundaryBefore(summary, before.UUID, ids)
+			if err == nil {
+				d.(*draft).setLine(line, c.base.lines[line].Raw)
+				d.(*draft).add(summary.Parent, raw, line-1)
+			}
+			return err
+		},
+	}}
+	if c.written != nil && !c.edits.recode {
+		d.fixes = nil // one rewritten transcript at a time
+	}
+	c.report(f, d)
+}
+
+// boundaryBefore returns the beginning of the compaction that a summary is of.
+func boundaryBefore(summary *transcript.Record, leaf string, ids []string) ([]byte, error) {
+	out := []byte(`{"parentUuid":null,"isSidechain":false,"type":"system","subtype":"compact_boundary","content":"Conversation compacted","isMeta":false,"level":"info"}`)
+	var err error
+	set := func(raw []byte, name string) {
+		if err == nil && raw != nil {
+			out, err = jsonedit.Set(out, raw, name)
+		}
+	}
+	set(jsonedit.Quote(summary.Parent), "uuid")
+	set(jsonedit.Quote(leaf), "logicalParentUuid")
+	set(metadata(summary.UUID, ids), "compactMetadata")
+	for _, name := range []string{"timestamp", "userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch"} {
+		raw, _ := jsonedit.Get(summary.Raw, name)
+		set(raw, name)
+	}
+	return out, err
+}
+
+func (c *Case) reportPreserved(b, summary *transcript.Record, ids []string, why, does string) {
+	if ids == nil {
+		return
+	}
+	f := c.recordFinding(rulePreserved, MissingHistory, b.UUID)
+	f.Text = "the messages that a compaction preserved do not reach the request"
+	d := found{why: why + " So they do not reach the model beside the summary."}
+	d.fixes = []repair.Fix{{
+		Text: "The record is stored again. " + does, Whole: true,
+		Edit: func(d repair.Draft) error {
+			return d.(*draft).setMember(b.UUID, "compactMetadata", metadata(summary.UUID, ids))
+		},
+	}}
+	c.report(f, d)
+}

@@ -1,0 +1,113 @@
+//go:build e2e
+
+package claude_test
+
+import (
+	"encoding/json"
+	"flag"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	"mend/agent/claude/diagnose"
+	fixture "mend/internal/claude"
+	"mend/repair"
+	"mend/request"
+	"mend/session"
+)
+
+var (
+	generated = flag.Int("generated", 2, "how many transcripts TestRealGenerated breaks")
+	firstSeed = flag.Int("seed", 0, "the number of the first of them")
+)
+
+// TestRealGenerated breaks transcripts at random and compares what mend expects with what the
+// real program does: the request before and after the repair, and whether it is answered. What
+// has a finding and is answered sends more after the repair, or something else; what has none
+// sends all texts that are in the transcript.
+func TestRealGenerated(t *testing.T) {
+	cmd := install(t)
+	if *version != fixture.Versions[0] {
+		t.Skip("generated damage is compared on " + fixture.Versions[0])
+	}
+	healthy := map[string]fixture.Reply{}
+	for seed := *firstSeed; seed < *firstSeed+*generated; seed++ {
+		g := fixture.Generate(uint64(seed))
+		if _, ok := healthy[g.Shape]; !ok {
+			healthy[g.Shape] = askHealthy(t, cmd, g.Shape)
+		}
+		sent := healthy[g.Shape].Blocks
+		t.Run(fmt.Sprintf("%d %s", seed, g.Name), func(t *testing.T) {
+			t.Parallel()
+			h := fixture.NewHome(t, cmd)
+			h.Put(fixture.Session, g.Data)
+			broken := expectedCase(h.Read(fixture.Session))
+			before := h.Prompt(fixture.Session, prompt, true)
+			var rules []string
+			for _, d := range repair.Diagnose(broken) {
+				if d.Severity == repair.Broken {
+					rules = append(rules, d.Rule)
+				}
+			}
+			if !before.Answered && len(rules) == 0 && len(before.Blocks) > 0 {
+				t.Errorf("before: refused with %s and no finding: %s", before.Rule, before.Output)
+			}
+			if lost := lostTexts(broken, sent, before.Blocks); before.Answered && len(broken.Findings().All()) == 0 && len(lost) > 0 {
+				t.Errorf("before: these are in the transcript and not sent, and nothing is found: %q", lost)
+			}
+			if diff := gocmp.Diff(fixture.Expected(broken), before.Blocks); diff != "" && len(before.Blocks) > 0 {
+				t.Errorf("before: the request is another one (-expected +real):\n%s", diff)
+			}
+			h.Put(fixture.Session, g.Data)
+			id, r, err := client(t, h).Repair(t.Context(), fixture.Session, repair.Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if id == "" {
+				return
+			}
+			repaired := expectedCase(h.Read(fixture.Session))
+			after := h.Prompt(fixture.Session, prompt, true)
+			if !after.Answered && len(r.Remaining) == 0 {
+				t.Errorf("after: refused with %s: %s", after.Rule, after.Output)
+			}
+			if before.Answered && before.Rule == "" && gocmp.Equal(before.Blocks, after.Blocks) {
+				t.Errorf("found %v, and the repair changes nothing that is sent", rules)
+			}
+			if diff := gocmp.Diff(fixture.Expected(repaired), after.Blocks); diff != "" {
+				t.Errorf("after: the request is another one (-expected +real):\n%s", diff)
+			}
+		})
+	}
+}
+
+// lostTexts returns the texts of the healthy request that are in records of the conversation, and
+// are not sent. Thinking and calls are not among them: the program leaves out those that cannot
+// be sent alone.
+func lostTexts(c *diagnose.Case, healthy, sent []string) (lost []string) {
+	stored := map[string]bool{}
+	for _, r := range c.Conversation().Records() {
+		if c.Conversation().Dropped(r) || !c.Conversation().Owns(r) || r.Sendable() == 0 {
+			continue
+		}
+		for _, b := range r.Blocks() {
+			stored[strings.TrimSpace(b.Text)] = stored[strings.TrimSpace(b.Text)] || b.Type == request.Text
+		}
+	}
+	for _, line := range healthy {
+		_, raw, _ := strings.Cut(line, " ")
+		var b struct{ Type, Text string }
+		if json.Unmarshal([]byte(raw), &b) == nil && b.Type == "text" && stored[b.Text] && !slices.Contains(sent, line) {
+			lost = append(lost, line)
+		}
+	}
+	return lost
+}
+
+func expectedCase(data []byte) *diagnose.Case {
+	ref := session.Ref{Kind: session.KindSession, Project: "-home-user", Session: fixture.Session}
+	return diagnose.New(diagnose.Source{Ref: ref, Data: data, Version: *version})
+}

@@ -1,0 +1,142 @@
+package claude_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"testing"
+	"time"
+
+	"mend/agent"
+	"mend/agent/claude"
+	fixture "mend/internal/claude"
+	"mend/repair"
+)
+
+// A shape is a transcript of n records that is hard to load.
+type shape struct {
+	name  string
+	write func(n int) []byte
+}
+
+var shapes = []shape{
+	{"breaks", func(n int) []byte { // every fourth record has a parent that is not there
+		var b bytes.Buffer
+		for i := range n {
+			parent := i - 1
+			if i%4 == 0 {
+				parent = i + 1_000_000
+			}
+			writeRecord(&b, i, parent, fmt.Sprintf(`[{"type":"text","text":"%d"}]`, i), "")
+		}
+		return b.Bytes()
+	}},
+	{"parallel calls", func(n int) []byte { // one prompt, then answers with two calls each; of the results only one is a parent
+		var b bytes.Buffer
+		writeRecord(&b, 0, -1, `"go"`, "")
+		for i := 1; i < n; i += 4 {
+			for k := range 2 {
+				writeRecord(&b, i+k, i+k-1, fmt.Sprintf(`[{"type":"tool_use","id":"toolu_%d","name":"Bash","input":{}}]`, i+k), fmt.Sprintf("msg_%d", i))
+			}
+			for k := range 2 {
+				writeRecord(&b, i+2+k, i+k, fmt.Sprintf(`[{"type":"tool_result","tool_use_id":"toolu_%d","content":"ok"}]`, i+k), "")
+			}
+		}
+		return b.Bytes()
+	}},
+}
+
+// writeRecord writes a record of an answer, or of the user if that has no id. Records are a
+// minute apart, so that none is taken for a parent because of its time.
+func writeRecord(b *bytes.Buffer, i, parent int, content, answer string) {
+	id := func(n int) string {
+		if n < 0 {
+			return "null"
+		}
+		return fmt.Sprintf(`"%08x-0000-4000-8000-000000000000"`, n)
+	}
+	kind, message := "user", ""
+	if answer != "" {
+		kind, message = "assistant", fmt.Sprintf(`"id":%q,"model":"claude-opus-4-5",`, answer)
+	}
+	fmt.Fprintf(b, `{"parentUuid":%s,"isSidechain":false,"type":%q,"message":{"role":%[2]q,%s"content":%s},"uuid":%s,"timestamp":%q,"sessionId":%q,"version":"2.1.330"}`+"\n",
+		id(parent), kind, message, content, id(i), old.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), fixture.Session)
+}
+
+// examine scans the only session.
+func (s testStore) examine(tb testing.TB) agent.Examination {
+	tb.Helper()
+	opened, err := claude.Agent{}.Open(agent.Located{Path: s.root}, nil)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	heads, err := opened.List(tb.Context())
+	if err != nil || len(heads) != 1 {
+		tb.Fatalf("the sessions are %+v, %v", heads, err)
+	}
+	x, err := opened.(agent.Scanner).Examine(tb.Context(), heads[0], repair.Options{})
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return x
+}
+
+// TestManyBreaks: all breaks of a transcript are found and repaired at once, however many there are.
+func TestManyBreaks(t *testing.T) {
+	s := newTestStore(t, "none")
+	const n = 1600
+	s.write(shapes[0].write(n))
+	if got := len(s.examine(t).Diagnoses); got != n/4-1 {
+		t.Errorf("%d findings, want %d", got, n/4-1)
+	}
+	c := s.client()
+	head, err := c.Session(t.Context(), fixture.Session)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := c.ProposeRepair(t.Context(), head, repair.Request{})
+	if err != nil || len(r.Fixed) != n/4-1 || len(r.Remaining) != 0 || len(r.Plan.Ops) != n/4-1 {
+		t.Errorf("%d fixed, %d remain, %d records are written, %v; want all of %d", len(r.Fixed), len(r.Remaining), len(r.Plan.Ops), err, n/4-1)
+	}
+}
+
+// TestGrowth: a transcript of twice the records takes no more than 2.5 times the memory to load.
+// BenchmarkGrowth shows the time.
+func TestGrowth(t *testing.T) {
+	s := newTestStore(t, "none")
+	for _, shape := range shapes {
+		allocated := func(n int) float64 {
+			s.write(shape.write(n))
+			var before, after runtime.MemStats
+			runtime.ReadMemStats(&before)
+			s.examine(t)
+			runtime.ReadMemStats(&after)
+			return float64(after.TotalAlloc - before.TotalAlloc)
+		}
+		if small, large := allocated(4000), allocated(8000); large > 2.5*small {
+			t.Errorf("%s: %.0f MB for 4000 records, %.0f for 8000", shape.name, small/1e6, large/1e6)
+		}
+	}
+}
+
+// BenchmarkGrowth scans transcripts that grow: no doubling should take more than 2.5 times the
+// time.
+func BenchmarkGrowth(b *testing.B) {
+	for _, shape := range shapes {
+		for _, n := range []int{4000, 8000, 16000, 32000} {
+			b.Run(fmt.Sprintf("%s/%d", shape.name, n), func(b *testing.B) {
+				s := testStore{root: filepath.Join(b.TempDir(), ".claude")}
+				s.file = filepath.Join(s.root, "projects", "-home-user-project", fixture.Session+".jsonl")
+				if err := errors.Join(os.MkdirAll(filepath.Dir(s.file), 0o700), os.WriteFile(s.file, shape.write(n), 0o600)); err != nil {
+					b.Fatal(err)
+				}
+				for b.Loop() {
+					s.examine(b)
+				}
+			})
+		}
+	}
+}

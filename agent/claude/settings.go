@@ -1,0 +1,177 @@
+package claude
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mend/jsonedit"
+)
+
+// A Hook is a command that Claude Code runs when a session begins or ends, as its settings
+// have it.
+type Hook struct {
+	Event   string // SessionStart or SessionEnd
+	Matcher string // which beginnings; "" for all
+	Command string // a line for the shell
+	Timeout int    // in seconds
+}
+
+// AddHooks returns the text of a file of settings with hooks, and with every other byte as it
+// was; "" is a file that does not exist. The error says that the text is no JSON object, or
+// which field has a wrong type.
+func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
+	fresh := len(settings) == 0
+	if fresh {
+		settings = []byte("{}")
+	}
+	if err := jsonedit.CheckObject(settings); err != nil {
+		return nil, err
+	}
+	var err error
+	add := func(empty string, path ...string) error {
+		raw, ok := jsonedit.Get(settings, path...)
+		if ok && raw[0] != empty[0] {
+			return fmt.Errorf("field %q has another type than Claude Code expects", strings.Join(path, "."))
+		}
+		if !ok {
+			settings, err = jsonedit.Set(settings, []byte(empty), path...)
+		}
+		return err
+	}
+	unit := indentOf(settings)
+	for _, h := range hooks {
+		if err := add("{}", "hooks"); err != nil {
+			return nil, err
+		}
+		if err := add("[]", "hooks", h.Event); err != nil {
+			return nil, err
+		}
+		list, _ := jsonedit.Get(settings, "hooks", h.Event)
+		if settings, err = jsonedit.Set(settings, appendElement(list, h.json(), unit), "hooks", h.Event); err != nil {
+			return nil, err
+		}
+	}
+	if fresh {
+		var b bytes.Buffer
+		if err := json.Indent(&b, settings, "", "  "); err != nil {
+			return nil, err
+		}
+		settings = append(b.Bytes(), '\n')
+	}
+	return settings, nil
+}
+
+// RemoveHooks returns the text without the hooks whose commands drop chooses, and without the
+// lists and objects that become empty by that. Every other byte is as it was. It returns the
+// text itself if there is none. A hook to which the user has added commands loses only its own.
+func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error) {
+	before := settings
+	isCommand := func(raw []byte) bool {
+		command, _ := jsonedit.Parse(raw).Get("command").Text()
+		return drop(command)
+	}
+	var err error
+	for _, event := range jsonedit.Names(settings, "hooks") {
+		groups, ok := jsonedit.Elements(settings, "hooks", event)
+		if !ok || len(groups) == 0 {
+			continue
+		}
+		list, _ := jsonedit.Get(settings, "hooks", event)
+		edited := jsonedit.EditElements(list, func(group []byte) []byte {
+			all, _ := jsonedit.Elements(group, "hooks")
+			if !slices.ContainsFunc(all, isCommand) || !slices.ContainsFunc(all, func(raw []byte) bool { return !isCommand(raw) }) {
+				return group
+			}
+			rest, err := jsonedit.RemoveElements(group, isCommand, "hooks")
+			if err != nil {
+				return group
+			}
+			return rest
+		})
+		if settings, err = jsonedit.Set(settings, edited, "hooks", event); err != nil {
+			return nil, err
+		}
+		settings, err = jsonedit.RemoveElements(settings, func(group []byte) bool {
+			all, _ := jsonedit.Elements(group, "hooks")
+			return slices.ContainsFunc(all, isCommand)
+		}, "hooks", event)
+		if err != nil {
+			return nil, err
+		}
+		if rest, _ := jsonedit.Elements(settings, "hooks", event); len(rest) == 0 {
+			if settings, err = jsonedit.Remove(settings, "hooks", event); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if !bytes.Equal(before, settings) && len(jsonedit.Names(settings, "hooks")) == 0 {
+		return jsonedit.Remove(settings, "hooks")
+	}
+	return settings, nil
+}
+
+// Commands returns the commands of all hooks in a file of settings.
+func Commands(settings []byte) (all []string) {
+	for _, event := range jsonedit.Names(settings, "hooks") {
+		groups, _ := jsonedit.Elements(settings, "hooks", event)
+		for _, group := range groups {
+			hooks, _ := jsonedit.Elements(group, "hooks")
+			for _, raw := range hooks {
+				if command, ok := jsonedit.Parse(raw).Get("command").Text(); ok {
+					all = append(all, command)
+				}
+			}
+		}
+	}
+	return all
+}
+
+// HooksDisabled reports whether the settings turn all hooks off.
+func HooksDisabled(settings []byte) bool {
+	raw, _ := jsonedit.Get(settings, "disableAllHooks")
+	return string(raw) == "true"
+}
+
+func (h Hook) json() []byte {
+	matcher := ""
+	if h.Matcher != "" {
+		matcher = fmt.Sprintf(`"matcher":%s,`, jsonedit.Quote(h.Matcher))
+	}
+	return fmt.Appendf(nil, `{%s"hooks":[{"type":"command","command":%s,"timeout":%d}]}`, matcher, jsonedit.Quote(h.Command), h.Timeout)
+}
+
+// indentOf returns the white space before the first member of an object that is written on
+// several lines, without its newline; "" for one on one line.
+func indentOf(object []byte) string {
+	rest := bytes.TrimLeft(object, " \t\r\n")[1:]
+	white := rest[:len(rest)-len(bytes.TrimLeft(rest, " \t\r\n"))]
+	_, indent, _ := strings.Cut(string(white), "\n")
+	return indent
+}
+
+// depth is how many objects and lists are around a hook.
+const depth = 3
+
+// appendElement adds an element to a list, with the white space of the list, or else that of
+// the file with this indent.
+func appendElement(list, element []byte, indent string) []byte {
+	end := len(bytes.TrimRight(list[:len(list)-1], " \t\r\n"))
+	inner := list[1:end]
+	white, last, comma := "", "", ""
+	if indent != "" {
+		white, last = "\n"+strings.Repeat(indent, depth), "\n"+strings.Repeat(indent, depth-1)
+	}
+	if len(inner) > 0 {
+		white, last, comma = string(inner[:len(inner)-len(bytes.TrimLeft(inner, " \t\r\n"))]), string(list[end:len(list)-1]), ","
+	}
+	if strings.Contains(white, "\n") && indent != "" {
+		var b bytes.Buffer
+		if json.Indent(&b, element, white[strings.LastIndexByte(white, '\n')+1:], indent) == nil {
+			element = b.Bytes()
+		}
+	}
+	return slices.Concat(list[:end], []byte(comma), []byte(white), element, []byte(last), []byte("]"))
+}

@@ -1,0 +1,92 @@
+package claude_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"mend/agent/claude"
+)
+
+// TestSettings adds hooks to settings of several forms. All that was there stays, and without
+// them the text is as before, but where an empty list or object of the user is removed with
+// them.
+func TestSettings(t *testing.T) {
+	hooks := []claude.Hook{
+		{Event: "SessionStart", Matcher: "resume", Command: `'/opt/it''s/mend' hook`, Timeout: 10},
+		{Event: "SessionEnd", Command: "/opt/mend hook", Timeout: 10},
+	}
+	isHook := func(command string) bool {
+		return strings.HasSuffix(command, "mend' hook") || command == "/opt/mend hook"
+	}
+	for name, test := range map[string]struct{ before, after string }{
+		"one line":           {`{"a":1.50}`, ""},
+		"empty":              {"{}\n", ""},
+		"indented":           {"{\n    \"z\": 1e3,\n    \"a\": [1,2]\n}\n", ""},
+		"tabs":               {"{\n\t\"a\": {\n\t\t\"b\": null\n\t}\n}", ""},
+		"other hooks":        {"{\n  \"hooks\": {\n    \"Stop\": [{\"hooks\": []}],\n    \"SessionStart\": [\n      {\n        \"hooks\": [\n          {\"type\": \"command\", \"command\": \"date\"}\n        ]\n      }\n    ]\n  },\n  \"é\": \"\\u00e9\"\n}\n", ""},
+		"compact hooks":      {`{"hooks":{"SessionStart":[{"hooks":[{"type":"command","command":"date"}]}]}}`, ""},
+		"hooks not indented": {"{\n  \"hooks\": {\"SessionStart\": [{\"hooks\": []}]}\n}", ""},
+		"carriage returns":   {"{\r\n  \"a\": 1\r\n}\r\n", ""},
+		"an empty list":      {`{"hooks":{"SessionStart":[]}}`, `{}`},
+		"an empty object":    {`{"a":1,"hooks":{}}`, `{"a":1}`},
+	} {
+		t.Run(name, func(t *testing.T) {
+			with, err := claude.AddHooks([]byte(test.before), hooks...)
+			if err != nil || !json.Valid(with) {
+				t.Fatalf("AddHooks = %v\n%s", err, with)
+			}
+			var found []string
+			for _, command := range claude.Commands(with) {
+				if isHook(command) {
+					found = append(found, command)
+				}
+			}
+			if len(found) != 2 {
+				t.Errorf("Commands = %q", found)
+			}
+			without, err := claude.RemoveHooks(with, isHook)
+			want := test.after
+			if want == "" {
+				want = test.before
+			}
+			if err != nil || string(without) != want {
+				t.Errorf("RemoveHooks = %v\n%s\nwant\n%s\nof\n%s", err, without, want, with)
+			}
+			again, err := claude.RemoveHooks([]byte(test.before), isHook)
+			if err != nil || string(again) != test.before {
+				t.Errorf("RemoveHooks of none = %v\n%s", err, again)
+			}
+		})
+	}
+	fresh, err := claude.AddHooks(nil, hooks[0])
+	const want = `{
+  "hooks": {
+    "SessionStart": [
+      {
+        "matcher": "resume",
+        "hooks": [
+          {
+            "type": "command",
+            "command": "'/opt/it''s/mend' hook",
+            "timeout": 10
+          }
+        ]
+      }
+    ]
+  }
+}
+`
+	if err != nil || string(fresh) != want {
+		t.Errorf("AddHooks of no file = %v\n%s", err, fresh)
+	}
+	for _, bad := range []string{`[]`, `{"hooks":[]}`, `{"hooks":{"SessionStart":{}}}`, "{ // a comment\n}", `{"a":1,}`, "\xef\xbb\xbf{}", `{"a":1}{}`, "nil"} {
+		if out, err := claude.AddHooks([]byte(bad), hooks...); err == nil {
+			t.Errorf("AddHooks(%s) = %s, want an error", bad, out)
+		}
+	}
+	edited := `{"hooks":{"SessionStart":[{"hooks":[{"command":"date"},{"command":"/opt/mend hook"},{"command":"ls"}]}]}}`
+	if out, err := claude.RemoveHooks([]byte(edited), isHook); err != nil || string(out) != `{"hooks":{"SessionStart":[{"hooks":[{"command":"date"},{"command":"ls"}]}]}}` {
+		t.Errorf("RemoveHooks of a hook beside others = %s, %v", out, err)
+	}
+}

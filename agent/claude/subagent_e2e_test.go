@@ -1,0 +1,80 @@
+//go:build e2e
+
+package claude_test
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	gocmp "github.com/google/go-cmp/cmp"
+
+	fixture "mend/internal/claude"
+	"mend/internal/endpoint"
+	"mend/repair"
+)
+
+// resumeAgent has the session send a message to its subagent, and returns what of the subagent's
+// transcript reaches the request of the subagent.
+func resumeAgent(t *testing.T, h *fixture.Home, agent string) []string {
+	t.Helper()
+	api := endpoint.New(fixture.Script)
+	defer api.Close()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	p := h.Start(ctx, api.URL, fixture.Session, `go CALL [["SendMessage",{"to":"`+agent+`","message":"more","summary":"more"}]]END`, true)
+	_ = p.Wait()
+	for _, c := range api.Calls() {
+		if blocks := fixture.Stored(c.Raw, prompt); len(blocks) > 0 && !strings.Contains(string(c.Raw), "P1first") {
+			return blocks[:len(blocks)-1] // the last one is the new message
+		}
+	}
+	return nil
+}
+
+// TestRealSubagent breaks the transcript of a subagent that is resumed. Its past is sent again
+// after the repair.
+func TestRealSubagent(t *testing.T) {
+	cmd := install(t)
+	if testing.Short() {
+		t.Skip("left out with -short")
+	}
+	if *version != fixture.Versions[0] {
+		t.Skip("subagents have transcripts of this kind in " + fixture.Versions[0])
+	}
+	h := fixture.NewHome(t, cmd)
+	file := filepath.Join(strings.TrimSuffix(h.File(fixture.Session), ".jsonl"), "subagents", "agent-"+fixture.Subagent)
+	put := func(data []byte) {
+		h.Put(fixture.Session, fixture.Baseline)
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		for name, data := range map[string][]byte{".jsonl": data, ".meta.json": []byte(fixture.SubagentMeta)} {
+			if err := os.WriteFile(file+name, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	put(fixture.Shape("subagent").Bytes())
+	healthy := resumeAgent(t, h, fixture.Subagent)
+	if len(healthy) != 6 {
+		t.Fatalf("%d blocks of the healthy subagent reach its request, want 6: %q", len(healthy), healthy)
+	}
+	broken := fixture.BrokenSubagent()
+	put(broken)
+	if before := resumeAgent(t, h, fixture.Subagent); len(before) != 3 {
+		t.Errorf("before: %d blocks, want 3: %q", len(before), before)
+	}
+	put(broken)
+	c := client(t, h)
+	id, r, err := c.Repair(t.Context(), fixture.Session+".agent-"+fixture.Subagent, repair.Request{})
+	if err != nil || id == "" || len(r.Remaining) > 0 {
+		t.Fatalf("Repair = %q, %v, %v", id, r.Remaining, err)
+	}
+	if diff := gocmp.Diff(healthy, resumeAgent(t, h, fixture.Subagent)); diff != "" {
+		t.Errorf("after the repair the request differs (-healthy +repaired):\n%s", diff)
+	}
+}

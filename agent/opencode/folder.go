@@ -1,0 +1,93 @@
+package opencode
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"syscall"
+
+	"mend/agent/opencode/database"
+	"mend/agent/opencode/diagnose"
+	"mend/internal/userdir"
+)
+
+// folder returns why the agent cannot use the session's folder at that path. It is "" if the
+// agent can, if that is not known, and if the agent may run on another machine. No version
+// that reads trees requires the folder.
+func (s *store) folder(path string) string {
+	if s.tree != nil {
+		return ""
+	}
+	fault := folderFault(path)
+	if fault == "" || !hasLocalParent(path) && !s.isHere() {
+		return ""
+	}
+	return fault
+}
+
+// folderFault returns why the path leads to no folder, "" if it does or if that is not known.
+func folderFault(path string) string {
+	if !filepath.IsAbs(path) {
+		if isWindows(path) {
+			return diagnose.FolderOfWindows
+		}
+		return "" // a fault of the session's row
+	}
+	info, err := os.Stat(path)
+	switch {
+	case err == nil && info.IsDir(), err != nil && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, syscall.ENOTDIR):
+		return ""
+	case err == nil:
+		return diagnose.FolderIsFile
+	}
+	if _, err := os.Lstat(path); err == nil {
+		return diagnose.FolderIsLink
+	}
+	return diagnose.FolderMissing
+}
+
+// isWindows reports whether the path is absolute on Windows alone.
+func isWindows(path string) bool {
+	return strings.HasPrefix(path, `\\`) || len(path) > 2 && path[1] == ':'
+}
+
+// isHere reports whether the agent of this machine uses the store: it is at the place where
+// OpenCode looks, or a process has it open. Another one may be a copy from another machine.
+func (s *store) isHere() bool {
+	s.here.Do(func() {
+		home, _ := userdir.Home("XDG_DATA_HOME")
+		s.isUsed = slices.ContainsFunc(database.Find(os.Getenv, home), func(path string) bool {
+			real, err := filepath.EvalSymlinks(path)
+			return err == nil && real == s.ID().Root
+		})
+		if !s.isUsed {
+			started, err := s.Held(context.Background())
+			s.isUsed = err == nil && !started.IsZero()
+		}
+	})
+	return s.isUsed
+}
+
+// hasLocalParent reports whether the path lies in a folder that only this machine is likely
+// to have: the user's home, or one that is at least two levels deep.
+func hasLocalParent(path string) bool {
+	home, _ := userdir.Home("")
+	for at := filepath.Dir(path); at != filepath.Dir(at); at = filepath.Dir(at) {
+		if info, err := os.Stat(at); err == nil && info.IsDir() {
+			top := filepath.Dir(at)
+			return at == home || top != filepath.Dir(top)
+		}
+	}
+	return false
+}
+
+// A usage is whether the agent of this machine uses a store.
+type usage struct {
+	here   sync.Once
+	isUsed bool
+}

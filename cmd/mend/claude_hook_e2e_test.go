@@ -1,0 +1,95 @@
+//go:build e2e
+
+package main
+
+import (
+	"bytes"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/internal/claude"
+	"mend/internal/endpoint"
+)
+
+// A claudeTrial is a home of the real Claude Code with a damaged session, and mend.
+type claudeTrial struct {
+	*testing.T
+	*claude.Home
+	bin string
+}
+
+func newClaudeTrial(t *testing.T, damage string) claudeTrial {
+	t.Helper()
+	cmd, err := claude.Install(claude.Versions[0])
+	if err != nil {
+		t.Skip(err)
+	}
+	broken := claude.New()
+	claude.ByName(damage).Apply(broken)
+	h := claude.NewHome(t, cmd)
+	h.Put(claude.Session, broken.Bytes())
+	return claudeTrial{t, h, buildMend(t)}
+}
+
+// mend runs mend in the home.
+func (c claudeTrial) mend(args ...string) string {
+	c.Helper()
+	cmd := exec.CommandContext(c.Context(), c.bin, args...)
+	home := filepath.Dir(c.Root())
+	cmd.Dir, cmd.Env = home, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH")}
+	out, err := cmd.CombinedOutput()
+	if err != nil {
+		c.Fatalf("mend %s: %v\n%s", strings.Join(args, " "), err, out)
+	}
+	return string(out)
+}
+
+// TestRealClaudeHook resumes a damaged session with the hook: the message is on the screen.
+// With --repair, what /resume loads has the whole history, and so has the next start.
+func TestRealClaudeHook(t *testing.T) {
+	if testing.Short() {
+		t.Skip("types into a terminal; TestStories/claude_hook is the sample")
+	}
+	for _, repair := range []bool{false, true} {
+		t.Run(map[bool]string{false: "report", true: "repair"}[repair], func(t *testing.T) {
+			t.Parallel()
+			c := newClaudeTrial(t, "parent unknown twice")
+			install, shown := []string{"plugin", "install", "--agent", "claude"}, "this session is damaged"
+			if repair {
+				install, shown = append(install, "--repair"), "mend repaired this session"
+			}
+			c.mend(install...)
+			api := endpoint.New(claude.Script)
+			defer api.Close()
+			term := c.Open(api.URL, "--resume", claude.Session)
+			term.Wait(shown)
+			if _, err := os.Stat(filepath.Join(filepath.Dir(c.Root()), ".local", "state", "mend", "journal.db")); (err == nil) != repair {
+				t.Errorf("the journal: %v", err)
+			}
+			if !repair {
+				return
+			}
+			term.Type("/resume " + claude.Session)
+			time.Sleep(500 * time.Millisecond) // the program searches while one types
+			term.Type("\r")
+			term.Wait("P5fifth")
+			term.Type("hello there")
+			time.Sleep(500 * time.Millisecond)
+			term.Type("\r")
+			term.Wait("Hello.")
+			last := api.Calls()[len(api.Calls())-1]
+			for _, call := range api.Calls() {
+				if len(call.Request.Tools) > 0 {
+					last = call
+				}
+			}
+			if !bytes.Contains(last.Raw, []byte("P1first")) {
+				t.Errorf("after /resume the request has no history:\n%s", term.Shown())
+			}
+		})
+	}
+}

@@ -1,0 +1,59 @@
+//go:build e2e
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/endpoint"
+	"mend/internal/opencode"
+	"mend/testdata"
+)
+
+// TestLiveScreen damages a session between two prompts that are typed into the TUI. The user
+// sees the answer, and no error.
+func TestLiveScreen(t *testing.T) {
+	t.Parallel()
+	if testing.Short() {
+		t.Skip("the TUI takes long")
+	}
+	exe, err := opencode.Install("1.18.33")
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(uniqueAnswer)
+	t.Cleanup(api.Close)
+	h := opencode.New(t, exe, api, true)
+	session := h.Unpack(testdata.OpenCode11833)
+	installPlugin(t, h)
+	configure(t, h, `{"preflightMs": 20000}`) // on a busy machine
+	s := h.Open("--session", session)
+	waitFor(t, "the session on the screen", func() bool { return strings.Contains(s.Shown(), "Hello 7.") })
+	prompt := func(name string) {
+		t.Helper()
+		before := len(api.Calls())
+		s.Type("say hello")
+		waitFor(t, "the answer after "+name, func() bool {
+			return slices.ContainsFunc(api.Calls()[before:], func(c endpoint.Call) bool {
+				return !c.Request.IsTitle() && len(c.Answer) > 0 && strings.Contains(s.Shown(), c.Answer[len(c.Answer)-1].Text)
+			})
+		})
+		shown := s.Shown()
+		t.Logf("%s:\n%s", name, shown)
+		for _, bad := range []string{"messages:", "messages.", "Error", "must contain", "JSON"} {
+			if strings.Contains(shown, bad) {
+				t.Errorf("%s: the screen shows %q:\n%s", name, bad, shown)
+			}
+		}
+	}
+	prompt("no damage")
+	for _, name := range []string{"blank answer", "reasoning last", "part of no bytes", "empty callID", "killed in a call without reasoning"} {
+		damageSession(t, h, session, name)
+		prompt(name)
+	}
+	if n := countRepaired(h); n < 3 {
+		t.Errorf("%d repairs; log:\n%s", n, readHookLogs(h))
+	}
+}

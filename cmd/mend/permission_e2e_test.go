@@ -1,0 +1,49 @@
+//go:build e2e
+
+package main
+
+import (
+	"bytes"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"mend/internal/endpoint"
+	"mend/internal/opencode"
+)
+
+// TestRealPermission checks with the real program what the loss of a session's permission rules
+// means: a tool that they denied is offered to the model. mend says so in what is lost.
+func TestRealPermission(t *testing.T) {
+	if testing.Short() {
+		t.Skip("three prompts")
+	}
+	const version = "1.18.33" // 1.2.27 offers the tool in any case, and denies the call
+	exe, err := opencode.Install(version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	api := endpoint.New(uniqueAnswer)
+	t.Cleanup(api.Close)
+	h := opencode.New(t, exe, api, false)
+	session := h.Unpack(fixtures[2])
+	h.SQL("update session set directory = ?", h.Project())
+	offered := func() bool {
+		t.Helper()
+		r := h.Continue(session, "one more")
+		if r.Verdict != opencode.Alive || len(r.Calls) == 0 {
+			t.Fatalf("the prompt = %s: %s", r.Verdict, r.Output)
+		}
+		return bytes.Contains(r.Calls[0].Raw, []byte(`"name":"webfetch"`))
+	}
+	const deny = `[{"permission":"webfetch","pattern":"*","action":"deny"}]`
+	h.SQL("update session set permission = ?", deny)
+	if offered() {
+		t.Fatal("a tool that the session denies is offered")
+	}
+	h.SQL("update session set permission = ?", deny[:30])
+	code, out := runMend(t, filepath.Join(h.DataDir(), "opencode.db"), filepath.Join(t.TempDir(), "journal"), "repair", session, "--yes", "--force", "--agent-version", version)
+	if says := strings.Contains(strings.Join(strings.Fields(out), " "), "may allow what a lost rule denied"); code != exitDone || !says || !offered() {
+		t.Errorf("mend repair: exit code %d, the loss is said: %t, or the tool is not offered: %s", code, says, out)
+	}
+}

@@ -1,0 +1,439 @@
+package main
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/xml"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/spf13/cobra"
+
+	"mend/internal/atomicfile"
+	"mend/internal/ownfile"
+	"mend/internal/userdir"
+)
+
+// A service is a file that makes the system start "mend watch" when the user logs in.
+type service struct {
+	path    string
+	text    func(c serviceCommand) string // without the header
+	comment [2]string                     // around the header; the first line of text stays the first
+
+	enable, disable [][]string // the commands that start it now and at each login, and that end that
+	notes           string     // how to give it the password of a server
+}
+
+// A serviceCommand is what a service starts.
+type serviceCommand struct {
+	args        []string // the program first
+	environment []string // NAME=VALUE
+	passwords   string   // the path of a file with more of the environment
+	log         string   // the path of a file for standard error
+}
+
+// Errors of a service file.
+var (
+	errForeignService = errors.New("mend did not write this file")
+	errEditedService  = errors.New("this file was edited after mend wrote it")
+	errNoService      = fmt.Errorf("%w on this system: let it run \"mend watch\" when you log in (on Windows: a task of the Task Scheduler), or use \"mend plugin install\"", errors.ErrUnsupported)
+)
+
+// userService returns the service of this user on a system such as "linux".
+func userService(system string) (*service, error) {
+	switch system {
+	case "linux":
+		dir := os.Getenv("XDG_CONFIG_HOME")
+		if !filepath.IsAbs(dir) {
+			home, err := userdir.Home("XDG_CONFIG_HOME")
+			if err != nil {
+				return nil, fmt.Errorf("finding the folder of systemd's units: %w", err)
+			}
+			dir = filepath.Join(home, ".config")
+		}
+		return &service{
+			path: filepath.Join(dir, "systemd", "user", "mend-watch.service"), text: systemdUnit, comment: [2]string{"# ", "\n"},
+			enable:  [][]string{{"systemctl", "--user", "daemon-reload"}, {"systemctl", "--user", "enable", "--now", "mend-watch"}},
+			disable: [][]string{{"systemctl", "--user", "disable", "--now", "mend-watch"}},
+			notes:   "Change it with: systemctl --user edit mend-watch\nIf a server has a password, write OPENCODE_SERVER_PASSWORD=... to %s (chmod 600).\n",
+		}, nil
+	case "darwin":
+		home, err := userdir.Home("HOME")
+		if err != nil {
+			return nil, fmt.Errorf("finding the folder of launchd's agents: %w", err)
+		}
+		path := filepath.Join(home, "Library", "LaunchAgents", launchdLabel+".plist")
+		domain := fmt.Sprintf("gui/%d", os.Getuid())
+		return &service{
+			path: path, text: launchdAgent, comment: [2]string{"<!-- ", " -->\n"},
+			enable:  [][]string{{"launchctl", "bootstrap", domain, path}},
+			disable: [][]string{{"launchctl", "bootout", domain + "/" + launchdLabel}},
+			notes:   "If a server has a password, run: launchctl setenv OPENCODE_SERVER_PASSWORD ...\n",
+		}, nil
+	default:
+		return nil, fmt.Errorf("starting \"mend watch\" by a service: %w", errNoService)
+	}
+}
+
+const launchdLabel = "mend.watch"
+
+// systemdUnit returns a unit for systemd's manager of the user's services.
+func systemdUnit(c serviceCommand) string {
+	var b strings.Builder
+	b.WriteString("[Unit]\nDescription=mend watch: repair OpenCode sessions as they break\n\n[Service]\nExecStart=")
+	b.WriteString(systemdQuote(c.args[0])) // systemd replaces variables in all words but the path of the program
+	for _, arg := range c.args[1:] {
+		b.WriteString(" " + systemdQuote(strings.ReplaceAll(arg, "$", "$$")))
+	}
+	b.WriteString("\n")
+	for _, variable := range c.environment {
+		b.WriteString("Environment=" + systemdQuote(variable) + "\n")
+	}
+	b.WriteString("EnvironmentFile=-" + strings.ReplaceAll(c.passwords, "%", "%%") + "\n")
+	fmt.Fprintf(&b, `# Restarting does not help if it is switched off, or cannot use its settings or its journal.
+Restart=on-failure
+RestartSec=10
+RestartPreventExitStatus=%d %d %d
+SuccessExitStatus=130 143
+NoNewPrivileges=true
+
+[Install]
+WantedBy=default.target
+`, exitUsage, exitUnusable, exitRefused)
+	return b.String()
+}
+
+// systemdQuote quotes a word of a unit. Words have no control characters.
+func systemdQuote(s string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "%", "%%").Replace(s) + `"`
+}
+
+// launchdAgent returns a property list for launchd.
+func launchdAgent(c serviceCommand) string {
+	var b strings.Builder
+	b.WriteString(`<?xml version="1.0" encoding="UTF-8"?>
+<!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
+<plist version="1.0">
+<dict>
+	<key>Label</key>
+	<string>` + launchdLabel + `</string>
+	<key>ProgramArguments</key>
+	<array>
+`)
+	for _, arg := range c.args {
+		b.WriteString("\t\t<string>" + xmlText(arg) + "</string>\n")
+	}
+	b.WriteString("\t</array>\n\t<key>EnvironmentVariables</key>\n\t<dict>\n")
+	for _, variable := range c.environment {
+		name, value, _ := strings.Cut(variable, "=")
+		b.WriteString("\t\t<key>" + xmlText(name) + "</key>\n\t\t<string>" + xmlText(value) + "</string>\n")
+	}
+	b.WriteString(`	</dict>
+	<key>RunAtLoad</key>
+	<true/>
+	<key>KeepAlive</key>
+	<dict>
+		<key>SuccessfulExit</key>
+		<false/>
+	</dict>
+	<key>ThrottleInterval</key>
+	<integer>60</integer>
+	<key>ProcessType</key>
+	<string>Background</string>
+	<key>StandardErrorPath</key>
+	<string>` + xmlText(c.log) + `</string>
+</dict>
+</plist>
+`)
+	return b.String()
+}
+
+func xmlText(s string) string {
+	var b strings.Builder
+	_ = xml.EscapeText(&b, []byte(s)) // a Builder has no errors
+	return b.String()
+}
+
+// serviceVariables are the variables of the environment that decide which store, journal and
+// settings are used. The system starts a service without those of the user's shell.
+var serviceVariables = []string{
+	"XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME",
+	"OPENCODE_CONFIG", "OPENCODE_CONFIG_DIR", "OPENCODE_DB", "OPENCODE_SERVER_USERNAME",
+}
+
+// serviceCommand returns the command of a service that watches with these flags.
+func (a *app) serviceCommand(f watchFlags) (c serviceCommand, err error) {
+	exe, err := installedProgram()
+	if err != nil {
+		return c, err
+	}
+	c.args = []string{exe, "watch"}
+	if a.opt.Store != "" {
+		path, err := filepath.Abs(a.opt.Store)
+		if err != nil {
+			return c, err
+		}
+		c.args = append(c.args, "--store", path)
+	}
+	if a.opt.Layout != "" {
+		c.args = append(c.args, "--layout", a.opt.Layout)
+	}
+	for _, server := range f.servers {
+		if u, err := url.Parse(server); err != nil || u.User != nil {
+			return c, usagef("--server: want an address without a password, which every user could read in the file")
+		}
+		c.args = append(c.args, "--server", server)
+	}
+	for _, set := range f.set {
+		c.args = append(c.args, "--set", set)
+	}
+	for _, name := range serviceVariables {
+		if value := os.Getenv(name); value != "" {
+			c.environment = append(c.environment, name+"="+value)
+		}
+	}
+	settings, err := userdir.Config()
+	if err != nil {
+		return c, err
+	}
+	state, err := a.opt.JournalDir()
+	if err != nil {
+		return c, err
+	}
+	c.passwords, c.log = filepath.Join(settings, "watch.env"), filepath.Join(state, "watch.log")
+	for _, word := range append(slices.Concat(c.args, c.environment), c.passwords, c.log) {
+		if strings.ContainsFunc(word, unicode.IsControl) || !utf8.ValidString(word) {
+			return c, usagef("%q has control characters, or is not UTF-8: a service cannot have that", word)
+		}
+	}
+	return c, nil
+}
+
+// withHeader adds a header to the text of a service: which mend wrote it, and its checksum.
+func (s *service) withHeader(text, version string) string {
+	first, rest := "", text
+	if strings.HasPrefix(text, "<?xml") {
+		first, rest, _ = strings.Cut(text, "\n")
+		first += "\n"
+	}
+	sum := sha256.Sum256([]byte(text))
+	header := fmt.Sprintf("mend-watch version=%s sha256=%s%s", version, hex.EncodeToString(sum[:]), s.comment[1])
+	return first + s.comment[0] + header + rest
+}
+
+// serviceHeader matches the header of a service.
+var serviceHeader = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:# |<!-- )mend-watch version=(\S+) sha256=([0-9a-f]{64})(?: -->)?\n`)
+})
+
+// read returns the version of mend that wrote the file of the service. The error is [errForeignService] if mend did not
+// write it, and [errEditedService] if it was edited since.
+func (s *service) read() (version string, err error) {
+	f, err := ownfile.OpenPlain(s.path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	data, err := ownfile.ReadAtMost(f, maxPlugin)
+	if err != nil {
+		return "", fmt.Errorf("reading %s: %w", s.path, err)
+	}
+	text := string(data)
+	m := serviceHeader().FindStringSubmatchIndex(text)
+	if m == nil {
+		return "", errForeignService
+	}
+	sum := sha256.Sum256([]byte(text[:m[0]] + text[m[1]:]))
+	if hex.EncodeToString(sum[:]) != text[m[4]:m[5]] {
+		return "", errEditedService
+	}
+	return text[m[2]:m[3]], nil
+}
+
+func (a *app) watchInstallVerb() *cobra.Command {
+	var f watchFlags
+	var dryRun, now bool
+	cmd := &cobra.Command{
+		Use:   "install",
+		Short: "Run \"mend watch\" whenever you are logged in",
+		Long: `Install writes a user unit of systemd or, on macOS, an agent of launchd. It starts
+"mend watch" with the flags that are given here when you log in. The folders that
+XDG_DATA_HOME and similar variables name are those of now.`,
+		Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return a.installService(f, dryRun, now) },
+	}
+	f.add(cmd)
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "print the file; write nothing")
+	cmd.Flags().BoolVar(&now, "now", false, "also start it")
+	return cmd
+}
+
+func (a *app) watchUninstallVerb() *cobra.Command {
+	var dryRun, now bool
+	cmd := &cobra.Command{
+		Use: "uninstall", Short: "Remove what \"mend watch install\" wrote", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error { return a.uninstallService(dryRun, now) },
+	}
+	cmd.Flags().BoolVar(&dryRun, "dry-run", false, "show what would be done; write nothing")
+	cmd.Flags().BoolVar(&now, "now", false, "also stop it")
+	return cmd
+}
+
+func (a *app) installService(f watchFlags, dryRun, now bool) error {
+	s, err := userService(runtime.GOOS)
+	if err != nil {
+		return err
+	}
+	if _, err := loadSettings(f.set); err != nil { // else it would fail at each start
+		return err
+	}
+	if _, err := s.read(); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return fmt.Errorf("installing %s: %w", s.path, err)
+	}
+	c, err := a.serviceCommand(f)
+	if err != nil {
+		return err
+	}
+	text := s.withHeader(s.text(c), a.opt.Version)
+	if dryRun {
+		a.setAnswer("service", a.serviceState())
+		a.setAnswer("text", text)
+		a.printf("%s\n%s", faint("This would be written to "+escape(s.path)+". Nothing was written."), escapeText(text))
+		return nil
+	}
+	if err := os.MkdirAll(filepath.Dir(s.path), 0o755); err != nil {
+		return err
+	}
+	if err := atomicfile.WriteFile(s.path, []byte(text), 0o644); err != nil {
+		return err
+	}
+	a.setAnswer("service", a.serviceState())
+	a.printf("%s %s.\n", good("Installed"), escape(s.path))
+	if !now {
+		a.printf("Start it, now and at each login: %s\n", bold(escape(commandLine(s.enable))))
+	} else if err := runAll(s.enable); err != nil {
+		return fmt.Errorf("starting it: %w", err)
+	}
+	a.printf("%s", faint(escapeText(strings.Replace(s.notes, "%s", c.passwords, 1))))
+	return nil
+}
+
+func (a *app) uninstallService(dryRun, now bool) error {
+	s, err := userService(runtime.GOOS)
+	if err != nil {
+		return err
+	}
+	_, err = s.read()
+	if errors.Is(err, fs.ErrNotExist) {
+		a.setAnswer("service", a.serviceState())
+		a.printf("%s is not installed.\n", escape(s.path))
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("removing %s: %w", s.path, err)
+	}
+	if dryRun {
+		a.setAnswer("service", a.serviceState())
+		a.printf("This would remove %s. Nothing was written.\n", escape(s.path))
+		return nil
+	}
+	if now { // the system forgets how to stop it with the file
+		if err := runAll(s.disable); err != nil {
+			return fmt.Errorf("stopping it: %w", err)
+		}
+	}
+	if err := os.Remove(s.path); err != nil {
+		return err
+	}
+	a.setAnswer("service", a.serviceState())
+	a.printf("%s %s.\n", good("Removed"), escape(s.path))
+	if !now {
+		a.printf("If it is running, it runs until you log out.\n")
+	}
+	return nil
+}
+
+// escapeText is escape for a text of several lines, which may begin with tabs.
+func escapeText(s string) string {
+	var b strings.Builder
+	for line := range strings.Lines(s) {
+		text := strings.TrimRight(strings.TrimLeft(line, "\t"), "\n")
+		b.WriteString(line[:len(line)-len(strings.TrimLeft(line, "\t"))] + escape(text) + "\n")
+	}
+	return b.String()
+}
+
+// commandLine returns commands as one line of a shell.
+func commandLine(all [][]string) string {
+	var lines []string
+	for _, command := range all {
+		var words []string
+		for _, word := range command {
+			if filepath.IsAbs(word) {
+				word = ownfile.Quote(word)
+			}
+			words = append(words, word)
+		}
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return strings.Join(lines, " && ")
+}
+
+func runAll(all [][]string) error {
+	for _, command := range all {
+		if out, err := exec.Command(command[0], command[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", strings.Join(command, " "), err, strings.TrimSpace(string(out)))
+		}
+	}
+	return nil
+}
+
+// The states of a service, besides those of a plugin.
+const (
+	serviceInstalled   = "installed" // as mend wrote it
+	serviceEdited      = "edited"    // by the user
+	serviceUnsupported = "unsupported"
+)
+
+// A serviceJSON is the state of the service.
+type serviceJSON struct {
+	Path    string `json:"path"`
+	State   string `json:"state"`             // installed, edited, foreign, absent, unreadable, or unsupported
+	Why     string `json:"why,omitempty"`     // the reason if unreadable
+	Version string `json:"version,omitempty"` // of the mend that wrote it
+}
+
+// serviceState returns the state of the service of this user.
+func (a *app) serviceState() serviceJSON {
+	s, err := userService(runtime.GOOS)
+	if err != nil {
+		return serviceJSON{State: serviceUnsupported, Why: err.Error()}
+	}
+	j := serviceJSON{Path: s.path}
+	j.Version, err = s.read()
+	switch {
+	case err == nil:
+		j.State = serviceInstalled
+	case errors.Is(err, fs.ErrNotExist):
+		j.State = pluginAbsent
+	case errors.Is(err, errForeignService):
+		j.State = pluginForeign
+	case errors.Is(err, errEditedService):
+		j.State = serviceEdited
+	default:
+		j.State, j.Why = pluginUnreadable, err.Error()
+	}
+	return j
+}

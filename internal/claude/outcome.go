@@ -1,0 +1,73 @@
+package claude
+
+import (
+	_ "embed" // the outcomes
+	"fmt"
+	"strings"
+
+	"golang.org/x/mod/semver"
+)
+
+// An Outcome is what becomes of a damage on a version of Claude Code.
+type Outcome struct {
+	Before  int    // the blocks that are sent with the damage, in a request that is refused too
+	Refused bool   // there is no answer
+	Rule    string // the code of the first finding; "" if this version lives with the damage
+	After   int    // the blocks that are sent after the repair
+}
+
+//go:embed outcomes.tsv
+var outcomes string
+
+// On returns what becomes of the damage on a version, or on the known one of the same series. ok
+// is false if that is not known. TestRealDamages of package agent/claude writes it.
+func (d Damage) On(version string) (o Outcome, ok bool) {
+	for line := range strings.Lines(outcomes) {
+		f := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
+		if f[0] != d.Name || semver.MajorMinor("v"+f[1]) != semver.MajorMinor("v"+version) {
+			continue
+		}
+		o.Rule = strings.TrimPrefix(f[4], "-")
+		o.Refused = f[3] == "refused"
+		if _, err := fmt.Sscan(f[2]+" "+f[5], &o.Before, &o.After); err != nil {
+			panic(err)
+		}
+		return o, true
+	}
+	return o, false
+}
+
+// FormatOutcomes returns the text of all outcomes, those on one version new.
+func FormatOutcomes(version string, now map[string]Outcome) string {
+	var b strings.Builder
+	for _, d := range Damages {
+		for _, v := range Versions {
+			o, ok := d.On(v)
+			if n, ran := now[d.Name]; ran && v == version {
+				o, ok = n, true
+			}
+			if !ok {
+				continue
+			}
+			answer, rule := "answered", "-"
+			if o.Refused {
+				answer = "refused"
+			}
+			if o.Rule != "" {
+				rule = o.Rule
+			}
+			fmt.Fprintf(&b, "%s\t%s\t%d\t%s\t%s\t%d\n", d.Name, v, o.Before, answer, rule, o.After)
+		}
+	}
+	return b.String()
+}
+
+// Rewrites reports whether the repair of a finding with that code writes the whole transcript
+// again: appended lines cannot repair it.
+func Rewrites(rule string) bool {
+	switch rule {
+	case "uuid_repeated", "nothing_readable", "boundary_lost":
+		return true
+	}
+	return false
+}

@@ -1,0 +1,274 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"mend/session"
+)
+
+// What is done about a session of a subagent in which nothing happens.
+const (
+	StuckNotify = "notify" // show it to the user
+	StuckAbort  = "abort"  // also abort it, so that its parent continues
+	StuckRetry  = "retry"  // also ask the parent to begin the task again
+)
+
+// ChildOptions configure a [ChildWatch].
+type ChildOptions struct {
+	After  time.Duration // without any event
+	Action string        // [StuckNotify], …
+}
+
+const (
+	stuckCoolDown = 5 * time.Minute // between two actions about one session
+	maxRetries    = 2               // of the tasks of a parent, until it has ended its turn
+)
+
+// A childEvent is what happened in the session of a subagent, or that time has passed.
+type childEvent struct {
+	at      int64 // in milliseconds
+	session string
+	parent  string // "" if the session is not one of a subagent, or if only time has passed
+	title   string
+	ended   bool // the session is idle, or deleted
+	active  bool // the event shows that the agent works in it: some come when it has ended
+	until   int64
+	call    string // a tool call with its tool and its state
+	tool    string
+	status  string
+	doing   string // what it did, in a few words; "" if that says nothing
+}
+
+// A childState is what is known of the sessions of subagents that have not ended.
+type childState struct {
+	children boundedMap[child]
+	retries  boundedMap[int] // by parent
+}
+
+// A child is a session that another one has begun.
+type child struct {
+	parent, title, doing string
+	last                 int64 // when something happened, or until when it waits for the provider
+	running              []string
+	acted                int64 // when it was last acted upon; 0 if never
+}
+
+// watchChildren is the policy for subagents that are stuck: their parents wait, no tool
+// runs in them, and nothing has happened for a time. What it decides about a session it
+// decides once in stuckCoolDown.
+func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []Action) {
+	if e.session == "" {
+		return s.stuck(e.at, o)
+	}
+	if e.ended {
+		s.children.remove(e.session)
+		s.retries.remove(e.session)
+		for _, id := range slices.Clone(s.children.order) { // the parent no longer waits
+			if c, _ := s.children.get(id); c.parent == e.session {
+				s.children.remove(id)
+			}
+		}
+		return s, nil
+	}
+	c, known := s.children.get(e.session)
+	if e.parent == "" || !known && !e.active {
+		return s, nil
+	}
+	c.parent, c.title, c.last = e.parent, e.title, max(e.at, e.until)
+	if e.doing != "" {
+		c.doing = e.doing
+	}
+	if e.call != "" {
+		c.running = slices.DeleteFunc(slices.Clone(c.running), func(call string) bool { return call == e.call })
+		if e.status == statusRunning {
+			c.running = append(c.running, e.call)
+		}
+	}
+	s.children.set(e.session, c)
+	return s, nil
+}
+
+// stuck returns what is done about the sessions that are stuck.
+func (s childState) stuck(now int64, o ChildOptions) (childState, []Action) {
+	var actions []Action
+	for _, id := range slices.Clone(s.children.order) {
+		c, _ := s.children.get(id)
+		silent := time.Duration(now-c.last) * time.Millisecond
+		if len(c.running) > 0 || silent < o.After || c.acted > 0 && now-c.acted < stuckCoolDown.Milliseconds() {
+			continue
+		}
+		c.acted = now
+		s.children.set(id, c)
+		retries, _ := s.retries.get(c.parent)
+		retry := o.Action == StuckRetry && retries < maxRetries
+		text := stuckText(c, silent, o.Action, retry)
+		if o.Action == StuckAbort || o.Action == StuckRetry {
+			actions = append(actions, Action{Kind: ActAbort, Session: SessionRef{ID: id}})
+		}
+		actions = append(actions, Action{Kind: ActToast, Session: SessionRef{ID: id}, Toast: Toast{stuckTitle, text, VariantWarning, resultTime}})
+		if retry {
+			s.retries.set(c.parent, retries+1)
+			p := Prompt{Parts: []PromptPart{{Type: typeText, Synthetic: true, Text: retryText(c)}}}
+			actions = append(actions, Action{Kind: ActPrompt, Session: SessionRef{ID: c.parent}, Prompt: p})
+		}
+	}
+	return s, actions
+}
+
+const stuckTitle = "Subagent"
+
+// stuckText says what is done about a session, in at most maxToast words.
+func stuckText(c child, silent time.Duration, action string, retry bool) string {
+	title, _, _ := strings.Cut(c.title, " (@") // OpenCode appends the name of the agent
+	words := strings.Fields(title)
+	name := cmp.Or(strings.Join(words[:min(len(words), 4)], " "), "A subagent")
+	did := ""
+	if c.doing != "" {
+		did = " after " + c.doing
+	}
+	text := fmt.Sprintf("%.60s: silent for %d s%s.", name, int(silent.Seconds()), did)
+	switch {
+	case retry:
+		return text + " Ended; will be retried."
+	case action != StuckNotify:
+		return text + " Ended."
+	}
+	return text
+}
+
+// retryText is the prompt that makes a parent begin a task again.
+func retryText(c child) string {
+	return fmt.Sprintf("[mend] The subagent of the task %.200q stopped responding and was ended. Begin that task again.", c.title)
+}
+
+// A ChildWatch acts upon subagents that are stuck. It is safe for concurrent use.
+type ChildWatch struct {
+	hook *Hook
+	opt  ChildOptions
+
+	mu    sync.Mutex
+	state childState
+}
+
+// NewChildWatch returns a ChildWatch for the sessions of h.
+func NewChildWatch(h *Hook, o ChildOptions) *ChildWatch { return &ChildWatch{hook: h, opt: o} }
+
+// ActivityInterval is how often the activity of a session should be reported.
+func (w *ChildWatch) ActivityInterval() time.Duration {
+	return min(max(w.opt.After/8, 250*time.Millisecond), 10*time.Second)
+}
+
+// Accept takes an event of the agent.
+func (w *ChildWatch) Accept(e Event) {
+	c, ok := e.childEvent()
+	if !ok || session.ValidateID(c.session) != nil || c.parent != "" && session.ValidateID(c.parent) != nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.state, _ = watchChildren(w.state, c, w.opt)
+}
+
+// Run looks for sessions that are stuck until the context ends.
+func (w *ChildWatch) Run(ctx context.Context) {
+	tick := time.NewTicker(w.ActivityInterval())
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			w.look(ctx, now)
+		}
+	}
+}
+
+// look acts upon the sessions that are stuck. One in which the agent is not working is left
+// alone: an event may have been lost. If it cannot be aborted, nothing is said of it.
+func (w *ChildWatch) look(ctx context.Context, now time.Time) {
+	w.mu.Lock()
+	var actions []Action
+	o := w.opt
+	o.After += w.ActivityInterval() // the last event may have been left out
+	w.state, actions = watchChildren(w.state, childEvent{at: now.UnixMilli()}, o)
+	w.mu.Unlock()
+	child, stuck := "", false
+	for _, a := range actions {
+		if a.Kind != ActPrompt && a.Session.ID != child { // a prompt is for the parent of the last one
+			child, stuck = a.Session.ID, w.working(ctx, a.Session)
+			w.hook.opt.Log.Info("a subagent is silent", "session", child, "working", stuck, "action", w.opt.Action)
+		}
+		if stuck && w.hook.execute(ctx, a) != nil {
+			stuck = false
+		}
+	}
+}
+
+// working reports whether the agent says that it is working in the session.
+func (w *ChildWatch) working(ctx context.Context, s SessionRef) bool {
+	ctx, cancel := context.WithTimeout(ctx, w.hook.opt.Timeout)
+	defer cancel()
+	busy, err := w.hook.agent.Busy(ctx, s)
+	return busy && err == nil
+}
+
+// childEvent returns what an event says of the session of a subagent. ok is false if that
+// is nothing.
+func (e *Event) childEvent() (c childEvent, ok bool) {
+	var p struct {
+		SessionID string `json:"sessionID"`
+		ParentID  string `json:"parentID"`
+		Title     string `json:"title"`
+		Time      int64  `json:"time"`
+		Status    struct {
+			Type string  `json:"type"`
+			Next float64 `json:"next"`
+		} `json:"status"`
+		Part struct {
+			Type   string `json:"type"`
+			Tool   string `json:"tool"`
+			CallID string `json:"callID"`
+			Status string `json:"status"`
+		} `json:"part"`
+		Info struct {
+			ID string `json:"id"`
+		} `json:"info"`
+	}
+	switch e.Type {
+	case eventActivity, eventIdle, eventStatus, eventDeleted:
+	default:
+		return c, false
+	}
+	if json.Unmarshal(e.Properties, &p) != nil {
+		return c, false
+	}
+	c = childEvent{at: p.Time, session: p.SessionID, parent: p.ParentID, title: p.Title}
+	switch e.Type {
+	case eventDeleted:
+		c.session, c.ended = p.Info.ID, true
+	case eventIdle:
+		c.ended = true
+	default:
+		c.ended = p.Status.Type == "idle"
+	}
+	c.active = p.Status.Type != "" || p.Part.Type != ""
+	switch {
+	case p.Status.Type == "retry":
+		c.until, c.doing = int64(p.Status.Next), "a retry"
+	case p.Part.Type == typeTool:
+		c.call, c.tool, c.status = p.Part.CallID, p.Part.Tool, p.Part.Status
+		c.doing = fmt.Sprintf("%.30s %s", p.Part.Tool, p.Part.Status)
+	case p.Part.Type == "reasoning":
+		c.doing = "thinking"
+	case p.Part.Type == typeText:
+		c.doing = "writing"
+	}
+	return c, c.session != ""
+}

@@ -1,0 +1,590 @@
+package live
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// A FallbackPolicy continues a turn with another model if its model fails. The zero value
+// does nothing.
+//
+// The turn is ended and a new prompt asks the next model to continue: the agent sends it the
+// conversation with the prompt that has no answer, its files, and the results of all tools
+// that ran. Nothing is reverted, removed or sent twice.
+type FallbackPolicy struct {
+	Models      []Model            // the models to continue with, best first
+	AgentModels map[string][]Model // for prompts to some agents, instead of Models
+	Codes       []int              // HTTP status codes after which the next model is used
+	Attempts    int                // changes of the model until the user's next prompt; 0 means 3
+	Cooldown    time.Duration      // how long a model that failed is not used
+	Silence     time.Duration      // how long a model may say nothing; 0 means for ever
+	Restore     bool               // return to the first model when its cool-down is over
+	KeepTurns   bool               // only choose the models of new prompts
+}
+
+// enabled reports whether there is a model to continue with.
+func (p *FallbackPolicy) enabled() bool { return len(p.Models) > 0 || len(p.AgentModels) > 0 }
+
+// A fallbackState is what the policy knows of one session.
+type fallbackState struct {
+	prompt Info  // the newest prompt
+	own    bool  // it was sent by the policy
+	picked Model // the model that the user asked for last
+	asked  bool  // the agent asks for the model before each prompt, so that picked is exact
+
+	phase    fallbackPhase
+	next     Model     // that continues the turn
+	why      string    // the turn failed
+	ended    bool      // the message that failed has ended
+	deadline time.Time // of the phase
+
+	busy    bool
+	active  time.Time // the newest event of the turn
+	running []string  // the tool calls that are running
+	worker  string    // the newest message with a tool call
+
+	failed   []Model // since the user's newest prompt
+	attempts int     // changes since then
+	usedUp   bool    // the user knows that no model is left
+}
+
+// A fallbackPhase is a step of a change of the model.
+type fallbackPhase int
+
+// The phases.
+const (
+	phaseNone   fallbackPhase = iota
+	phaseEnding               // the turn was aborted or failed: wait until it has ended
+	phaseSent                 // the prompt for the next model was sent
+)
+
+// maxPhase is how long a phase may last until the events that end it are not waited for.
+const maxPhase = 10 * time.Second
+
+// A fallbackEvent is an event of one session.
+type fallbackEvent struct {
+	kind    fallbackKind
+	at      time.Time
+	message Info            // of prompted, answered
+	err     json.RawMessage // of failed
+	text    string          // of retried: the reason
+	next    time.Time       // of retried: when the agent tries again
+	part    Part            // of worked
+	model   Model           // of asked: the model of the prompt
+	agent   string          // of asked
+	named   bool            // of asked: the prompt names the model; else it is that of the prompt before
+
+	cooling map[string]time.Time // when models that failed can be used again, by [Model.key]
+	known   func(Model) bool     // whether the agent has a model; nil if unknown
+	child   bool                 // another session waits for this one
+}
+
+// A fallbackKind is the kind of a [fallbackEvent].
+type fallbackKind int
+
+// The kinds of events.
+const (
+	sawPrompt   fallbackKind = iota + 1 // the user or the policy sent a prompt
+	sawAnswer                           // an assistant message changed
+	sawBusy                             // the agent works in the session
+	sawIdle                             // it no longer does
+	sawError                            // the turn failed
+	sawRetry                            // a request failed, and the agent will try it again
+	sawActivity                         // a part of an answer changed
+	sawTime                             // the time that wakeTime returned has come
+	sawQuestion                         // the agent asks for the model of a prompt
+	sawFailure                          // an action failed
+	sawNewer                            // the session has a prompt that was not reported yet
+	sawDeleted                          // the session was deleted
+)
+
+// isFailure reports whether the event may make the policy use another model.
+func (e *fallbackEvent) isFailure() bool {
+	switch e.kind {
+	case sawError, sawRetry, sawTime:
+		return true
+	case sawAnswer:
+		return e.message.hasError()
+	default:
+		return false
+	}
+}
+
+// step returns the state after an event, and what is to be done. If an action fails, those
+// after it are not done, and the policy gets sawFailure.
+func (p *FallbackPolicy) step(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+	switch e.kind {
+	case sawPrompt:
+		return s.prompted(e), nil
+	case sawAnswer:
+		return p.answered(s, e)
+	case sawBusy:
+		if !s.busy {
+			s.busy, s.active = true, e.at
+		}
+	case sawIdle:
+		return p.idled(s, e)
+	case sawError:
+		return p.errored(s, e, e.err)
+	case sawRetry:
+		return p.retried(s, e)
+	case sawActivity:
+		return s.worked(e), nil
+	case sawTime:
+		return p.timed(s, e)
+	case sawQuestion:
+		return p.questioned(s, e)
+	case sawFailure:
+		return s.actionFailed()
+	case sawNewer:
+		return s.renewed(), nil
+	case sawDeleted:
+		return fallbackState{}, nil
+	}
+	return s, nil
+}
+
+// wakeTime returns when the policy wants to get sawTime; the zero time if never.
+func (p *FallbackPolicy) wakeTime(s fallbackState) time.Time {
+	switch {
+	case s.phase != phaseNone:
+		return s.deadline
+	case s.busy && p.Silence > 0 && len(s.running) == 0:
+		return s.active.Add(p.Silence)
+	default:
+		return time.Time{}
+	}
+}
+
+// prompted handles a prompt. A prompt of the user ends what the policy was doing.
+func (s fallbackState) prompted(e fallbackEvent) fallbackState {
+	switch i := e.message; {
+	case i.ID == s.prompt.ID: // reported again, with a summary
+		s.prompt = i
+		return s
+	case i.Time.Created < s.prompt.Time.Created: // an older one is reported again
+		return s
+	}
+	s.active = e.at
+	own := s.phase == phaseSent && e.message.Model != nil && e.message.Model.key() == s.next.key()
+	s.prompt, s.own, s.phase = e.message, own, phaseNone
+	if own {
+		return s
+	}
+	if m := e.message.Model; m != nil && !s.asked {
+		s.picked = *m
+	}
+	return s.renewed()
+}
+
+// renewed forgets the failures of the turn.
+func (s fallbackState) renewed() fallbackState {
+	s.phase, s.failed, s.attempts, s.usedUp = phaseNone, nil, 0, false
+	return s
+}
+
+// answered handles an assistant message that failed or has ended.
+func (p *FallbackPolicy) answered(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+	s.active = e.at
+	i := &e.message
+	if s.prompt.ID != "" && i.ParentID != "" && i.ParentID != s.prompt.ID || i.Summary == true {
+		return s, nil // of an older prompt, or of a compaction
+	}
+	switch {
+	case i.hasError() && !isAbort(i) && i.ID != "" && i.ID == s.worker:
+		return s.lostResults()
+	case s.phase == phaseEnding:
+		s.ended = s.ended || i.hasError() || i.Time.Completed != nil
+	case i.hasError():
+		s, actions := p.errored(s, e, i.Error)
+		s.ended = s.phase == phaseEnding
+		return s, actions
+	case i.finished():
+		return s.renewed(), nil
+	}
+	return s, nil
+}
+
+// lostResults handles an error of a message in which a tool ran. The agent leaves such a
+// message out of the next request, so another model would call the tool again.
+func (s fallbackState) lostResults() (fallbackState, []Action) {
+	if s.phase != phaseEnding {
+		return s, nil
+	}
+	s.phase = phaseNone
+	return s, []Action{{Kind: ActToast, Toast: Toast{fallbackTitle, lostResultsText(s.why), VariantError, resultTime}}}
+}
+
+// idled handles the end of a turn. A turn that failed is continued if the message that
+// failed has ended too: before, the agent loses a prompt.
+func (p *FallbackPolicy) idled(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+	s.busy, s.running = false, nil
+	if s.phase == phaseEnding && s.ended {
+		return s.resumed(e.at)
+	}
+	return s, nil
+}
+
+// resumed sends the prompt that continues the turn.
+func (s fallbackState) resumed(now time.Time) (fallbackState, []Action) {
+	failed := s.failed[len(s.failed)-1]
+	s.phase, s.deadline = phaseSent, now.Add(maxPhase)
+	return s, []Action{
+		{Kind: ActPrompt, Prompt: s.continuation()},
+		{Kind: ActToast, Toast: Toast{fallbackTitle, switchedText(failed, s.why, s.next), VariantWarning, resultTime}},
+	}
+}
+
+// ContinueText is the prompt that asks another model to continue a turn.
+const ContinueText = "[the model of this turn failed - another model continues it; results of tools above are valid, do not repeat those calls]"
+
+// continuation returns the prompt that continues the turn: with the choices of the prompt
+// that has no answer, which the agent sends too.
+func (s fallbackState) continuation() Prompt {
+	i := s.prompt
+	model := s.next
+	model.Variant = ""
+	variant := i.Variant
+	if i.Model != nil {
+		variant = cmp.Or(variant, i.Model.Variant)
+	}
+	return Prompt{
+		Parts: []PromptPart{{Type: typeText, Text: ContinueText, Synthetic: true}},
+		Agent: i.Agent, Model: &model, Variant: cmp.Or(s.next.Variant, variant),
+		Tools: i.Tools, System: i.System, Format: i.Format,
+	}
+}
+
+// errored handles an error that ended the turn.
+func (p *FallbackPolicy) errored(s fallbackState, e fallbackEvent, raw json.RawMessage) (fallbackState, []Action) {
+	switch {
+	case s.phase == phaseEnding: // the agent reports the policy's own abort, or the error again
+		return s, nil
+	case isAbort(&Info{Error: raw}):
+		return s.renewed(), nil
+	}
+	why, wait := p.reason(raw)
+	if why == "" {
+		return s, nil
+	}
+	return p.fail(s, e, why, e.at.Add(wait), false)
+}
+
+// retried handles a request that the agent will send again.
+func (p *FallbackPolicy) retried(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+	s.active, s.busy = e.at, true
+	if s.phase != phaseNone || len(s.running) > 0 { // a tool is not interrupted
+		return s, nil
+	}
+	why := p.reasonOfText(e.text)
+	if why == "" {
+		return s, nil
+	}
+	return p.fail(s, e, why, e.next, true)
+}
+
+// worked handles a change of a part: the model or a tool works.
+func (s fallbackState) worked(e fallbackEvent) fallbackState {
+	s.active = e.at
+	if e.part.Type != typeTool {
+		return s
+	}
+	s.worker = e.part.MessageID
+	i := slices.Index(s.running, e.part.ID)
+	switch running := e.part.State.Status == statusRunning; {
+	case running && i < 0:
+		s.running = append(slices.Clone(s.running), e.part.ID)
+	case !running && i >= 0:
+		s.running = slices.Delete(slices.Clone(s.running), i, i+1)
+	}
+	return s
+}
+
+// timed handles the time that wakeTime returned.
+func (p *FallbackPolicy) timed(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+	if at := p.wakeTime(s); at.IsZero() || e.at.Before(at) {
+		return s, nil
+	}
+	switch s.phase {
+	case phaseEnding: // no event said that the turn has ended
+		return s.resumed(e.at)
+	case phaseSent: // no event said that the agent has got the prompt
+		return s.actionFailed()
+	default:
+		s.active = e.at
+		return p.fail(s, e, fmt.Sprintf("silent for %s", p.Silence), time.Time{}, true)
+	}
+}
+
+// fail handles a failure of the model. running is set if the turn has not ended. The next
+// model is chosen before anything is done: without one the turn is left as it is.
+func (p *FallbackPolicy) fail(s fallbackState, e fallbackEvent, why string, until time.Time, running bool) (fallbackState, []Action) {
+	if s.prompt.Model == nil {
+		return s, nil
+	}
+	model := *s.prompt.Model
+	if again := e.at.Add(p.Cooldown); until.Before(again) {
+		until = again
+	}
+	actions := []Action{{Kind: ActCool, Model: model, Until: until}}
+	s.failed = append(slices.Clone(s.failed), model)
+	if e.child || p.KeepTurns { // what waits for it would get the end of the turn as the answer
+		return s, actions
+	}
+	next, ok := p.choose(s, e, s.prompt.Agent)
+	switch {
+	case ok:
+	case s.usedUp:
+		return s, actions
+	default:
+		s.usedUp = true
+		return s, append(actions, Action{Kind: ActToast, Toast: Toast{fallbackTitle, usedUpText(model, why, running), VariantError, resultTime}})
+	}
+	s.attempts++
+	s.phase, s.next, s.why, s.ended, s.deadline = phaseEnding, next, why, false, e.at.Add(maxPhase)
+	if running {
+		actions = append(actions, Action{Kind: ActAbort})
+	}
+	return s, actions
+}
+
+// choose returns the first model of the chain that has not failed in this turn, is not
+// cooling down, and exists.
+func (p *FallbackPolicy) choose(s fallbackState, e fallbackEvent, agent string) (Model, bool) {
+	if s.attempts >= cmp.Or(p.Attempts, DefaultFallbackAttempts) {
+		return Model{}, false
+	}
+	i := slices.IndexFunc(p.chain(agent), func(m Model) bool {
+		failed := slices.ContainsFunc(s.failed, func(f Model) bool { return f.key() == m.key() })
+		return !failed && !e.isCooling(m) && (e.known == nil || e.known(m))
+	})
+	if i < 0 {
+		return Model{}, false
+	}
+	return p.chain(agent)[i], true
+}
+
+// DefaultFallbackAttempts is the default of [FallbackPolicy.Attempts].
+const DefaultFallbackAttempts = 3
+
+// chain returns the models to continue with for an agent.
+func (p *FallbackPolicy) chain(agent string) []Model {
+	if models, ok := p.AgentModels[agent]; ok {
+		return models
+	}
+	return p.Models
+}
+
+// isCooling reports whether the model failed a short time ago.
+func (e *fallbackEvent) isCooling(m Model) bool { return e.at.Before(e.cooling[m.key()]) }
+
+// questioned handles a prompt that has not been sent: a model that failed a short time ago
+// is replaced, unless the user picked it just now.
+func (p *FallbackPolicy) questioned(s fallbackState, e fallbackEvent) (fallbackState, []Action) {
+	if s.phase == phaseSent && e.model.key() == s.next.key() {
+		return s, nil
+	}
+	s.asked = true
+	before := s.picked
+	if e.named || before == (Model{}) {
+		s.picked = e.model
+	}
+	if e.named && before != (Model{}) && before.key() != e.model.key() {
+		return s, nil // picked by hand
+	}
+	if !e.named && p.Restore && e.model.key() != s.picked.key() && !e.isCooling(s.picked) && (e.known == nil || e.known(s.picked)) {
+		return s, []Action{{Kind: ActModel, Model: s.picked}}
+	}
+	if !e.isCooling(e.model) {
+		return s, nil
+	}
+	fresh := s.renewed() // the limit of changes and of failures is that of one turn
+	next, ok := p.choose(fresh, e, e.agent)
+	if !ok {
+		return s, nil
+	}
+	return s, []Action{
+		{Kind: ActModel, Model: next},
+		{Kind: ActToast, Toast: Toast{fallbackTitle, avoidedText(e.model, next), VariantWarning, resultTime}},
+	}
+}
+
+// actionFailed handles an action that failed: the turn is left as it is.
+func (s fallbackState) actionFailed() (fallbackState, []Action) {
+	sent := s.phase == phaseSent
+	s.phase = phaseNone
+	if !sent {
+		return s, nil
+	}
+	return s, []Action{{Kind: ActToast, Toast: Toast{fallbackTitle, notContinuedText(s.next), VariantError, resultTime}}}
+}
+
+// key returns the model without its variant, in a form that is the same for all ways to
+// write it.
+func (m Model) key() string {
+	return strings.ReplaceAll(strings.ToLower(m.ProviderID+"/"+m.ModelID), ".", "-")
+}
+
+// String returns the model as the settings name it.
+func (m Model) String() string {
+	text := m.ProviderID + "/" + m.ModelID
+	if m.Variant != "" {
+		text += "(" + m.Variant + ")"
+	}
+	return text
+}
+
+// ParseModel reads the name of a model: provider/model, or provider/model(variant).
+func ParseModel(text string) (Model, error) {
+	provider, model, ok := strings.Cut(text, "/")
+	variant := ""
+	if name, rest, found := strings.Cut(model, "("); found && strings.HasSuffix(rest, ")") {
+		model, variant = name, strings.TrimSuffix(rest, ")")
+	}
+	if !ok || provider == "" || model == "" {
+		return Model{}, fmt.Errorf("model %q: want a name such as anthropic/claude-opus-4-5", text)
+	}
+	return Model{ProviderID: provider, ModelID: model, Variant: variant}, nil
+}
+
+// An agentError is an error as the agent reports it.
+type agentError struct {
+	Name string `json:"name"`
+	Data struct {
+		Message         string            `json:"message"`
+		StatusCode      int               `json:"statusCode"`
+		IsRetryable     bool              `json:"isRetryable"`
+		ResponseHeaders map[string]string `json:"responseHeaders"`
+	} `json:"data"`
+}
+
+// reason returns why an error makes the policy use another model, in a word or two, and how
+// long the provider wants to be left alone. It returns "" for all other errors: of the
+// user, of the content of the session, and with codes that are not listed.
+func (p *FallbackPolicy) reason(raw json.RawMessage) (why string, wait time.Duration) {
+	var e agentError
+	if json.Unmarshal(raw, &e) != nil {
+		return "", 0
+	}
+	if n, err := strconv.Atoi(e.Data.ResponseHeaders["retry-after"]); err == nil && n > 0 {
+		wait = min(time.Duration(n)*time.Second, maxCooldown)
+	}
+	switch e.Name {
+	case "ContextOverflowError", "MessageOutputLengthError":
+		return "", 0
+	case "ProviderModelNotFoundError", "ModelNotFoundError":
+		return "model not found", wait
+	case "ProviderAuthError", "LoadAPIKeyError", "AI_LoadAPIKeyError":
+		return "no API key", wait
+	}
+	code := e.Data.StatusCode
+	switch text := e.Data.Message; {
+	case slices.Contains(p.Codes, code):
+		return strconv.Itoa(code), wait
+	case quotaText().MatchString(text):
+		return "quota used up", wait
+	case strings.HasPrefix(text, "Model not found"), strings.HasPrefix(text, "ProviderModelNotFoundError"):
+		return "model not found", wait
+	case code != 0:
+		return "", 0
+	case e.Data.IsRetryable || codeOfText(text) != 0:
+		return p.reasonOfText(text), wait
+	default:
+		return "", 0
+	}
+}
+
+// maxCooldown limits the time that a provider can ask for.
+const maxCooldown = 24 * time.Hour
+
+// reasonOfText returns why a request failed that can be sent again, or "" if the text is of
+// a code that is not listed.
+func (p *FallbackPolicy) reasonOfText(text string) string {
+	switch code := codeOfText(text); {
+	case quotaText().MatchString(text):
+		return "quota used up"
+	case code == 0:
+		return "request failed"
+	case slices.ContainsFunc(sameCodes(code), func(c int) bool { return slices.Contains(p.Codes, c) }):
+		return strconv.Itoa(code)
+	default:
+		return ""
+	}
+}
+
+// codeTexts finds the status code that a text stands for: when an agent reports that it
+// tries again, it names no code.
+var codeTexts = sync.OnceValue(func() []codeText {
+	return []codeText{
+		{429, regexp.MustCompile(`(?i)rate[ _-]?limit|too many requests|cool(ing)?[ -]?down`)},
+		{529, regexp.MustCompile(`(?i)overloaded`)},
+		{503, regexp.MustCompile(`(?i)service (is )?(temporarily )?unavailable|temporarily unavailable`)},
+		{502, regexp.MustCompile(`(?i)bad gateway`)},
+		{504, regexp.MustCompile(`(?i)gateway time-?out`)},
+		{500, regexp.MustCompile(`(?i)internal[ _]server[ _]error`)},
+	}
+})
+
+type codeText struct {
+	code int
+	text *regexp.Regexp
+}
+
+// codeOfText returns the status code that a text stands for, or 0.
+func codeOfText(text string) int {
+	for _, c := range codeTexts() {
+		if c.text.MatchString(text) {
+			return c.code
+		}
+	}
+	return 0
+}
+
+// sameCodes returns the codes that providers use for the same failure.
+func sameCodes(code int) []int {
+	if code == 529 || code == 503 {
+		return []int{503, 529}
+	}
+	return []int{code}
+}
+
+// quotaText matches the errors of providers that will not answer for a longer time.
+var quotaText = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?i)quota.?exceeded|exceeded.{0,40}quota|usage quota|subscription.?(quota|limit)|insufficient.?(quota|balance|funds?|credits?)|` +
+		`billing.?(hard.?)?limit|exhausted your capacity|resource.?exhausted|out of credits?|credits? exhausted|payment.?required|usage.?(limit|exceeded)|` +
+		`credit balance.{0,20}too low|limit exhausted|request queue is full|` +
+		`使用上限|达到.*限制|额度.*不足|余额.*不足|已耗尽`)
+})
+
+const fallbackTitle = "Model fallback"
+
+func switchedText(failed Model, why string, next Model) string {
+	return fmt.Sprintf("%s failed: %s. %s continues the turn.", failed, why, next)
+}
+
+func usedUpText(failed Model, why string, running bool) string {
+	text := fmt.Sprintf("%s failed: %s. No other model is available.", failed, why)
+	if running {
+		text += " OpenCode tries it again."
+	}
+	return text
+}
+
+func avoidedText(avoided, next Model) string {
+	return fmt.Sprintf("%s failed a short time ago. This prompt goes to %s.", avoided, next)
+}
+
+func lostResultsText(why string) string {
+	return fmt.Sprintf("The model failed (%s) while a tool ran. Check what it did, then send a prompt.", why)
+}
+
+func notContinuedText(next Model) string {
+	return fmt.Sprintf("%s did not continue the turn. Send your prompt again.", next)
+}

@@ -1,0 +1,574 @@
+package live
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// The models of the tests.
+var (
+	fake  = Model{ProviderID: "anthropic", ModelID: "claude-fake"}
+	two   = Model{ProviderID: "anthropic", ModelID: "claude-two"}
+	three = Model{ProviderID: "anthropic", ModelID: "claude-three"}
+)
+
+// testPolicy continues with claude-two, then with claude-three.
+func testPolicy() FallbackPolicy {
+	return FallbackPolicy{
+		Models: []Model{two, three}, Codes: []int{429, 500, 502, 503, 504, 529},
+		Cooldown: time.Minute, Silence: 2 * time.Minute,
+	}
+}
+
+// A fallbackRun passes events to a policy and records what it wants to be done.
+type fallbackRun struct {
+	policy  FallbackPolicy
+	state   fallbackState
+	now     time.Time
+	cooling map[string]time.Time
+	got     []string
+	last    []Action
+}
+
+func newFallbackRun(p FallbackPolicy) *fallbackRun {
+	return &fallbackRun{policy: p, now: time.UnixMilli(1_790_000_000_000), cooling: map[string]time.Time{}}
+}
+
+// step passes one event, a tenth of a second after the one before.
+func (r *fallbackRun) step(e fallbackEvent) {
+	if e.at.IsZero() {
+		r.now = r.now.Add(100 * time.Millisecond)
+	} else {
+		r.now = e.at
+	}
+	e.at, e.cooling = r.now, r.cooling
+	r.state, r.last = r.policy.step(r.state, e)
+	for _, a := range r.last {
+		switch a.Kind {
+		case ActCool:
+			r.cooling[a.Model.key()] = a.Until
+			r.got = append(r.got, fmt.Sprintf("cool %s %s", a.Model.ModelID, a.Until.Sub(r.now).Round(time.Second)))
+		case ActAbort:
+			r.got = append(r.got, "end the turn")
+		case ActPrompt:
+			r.got = append(r.got, "prompt "+a.Prompt.Model.ModelID)
+		case ActToast:
+			r.got = append(r.got, "toast: "+strings.ReplaceAll(a.Toast.Message, "anthropic/", ""))
+		case ActModel:
+			r.got = append(r.got, "set "+a.Model.ModelID)
+		default:
+			r.got = append(r.got, fmt.Sprintf("action %d", a.Kind))
+		}
+	}
+}
+
+// TestFallbackRecorded passes the events of the real OpenCode to the policy: a prompt to
+// claude-fake fails, the turn is aborted where it goes on, and a prompt to claude-two
+// follows.
+func TestFallbackRecorded(t *testing.T) {
+	p := testPolicy()
+	p.Codes = append(p.Codes, 401)
+	for _, version := range []string{"1.1.53", "1.2.27", "1.18.33"} {
+		for kind, want := range map[string][]string{
+			"429": {"cool claude-fake 1m0s", "end the turn", "prompt claude-two", "toast: claude-fake failed: 429. claude-two continues the turn."},
+			"529": {"cool claude-fake 1m0s", "end the turn", "prompt claude-two", "toast: claude-fake failed: 529. claude-two continues the turn."},
+			"401": {"cool claude-fake 1m0s", "prompt claude-two", "toast: claude-fake failed: 401. claude-two continues the turn."},
+		} {
+			t.Run(version+"/"+kind, func(t *testing.T) {
+				r := newFallbackRun(p)
+				f := &fallback{hook: (&fakeAgent{}).hook(Options{}), now: func() time.Time { return r.now }}
+				var ended bool // the message that failed has ended, as the agent says
+				for n, e := range recordedEvents(t, version+"-"+kind) {
+					_, fe, ok := f.decode(e)
+					if !ok {
+						t.Fatalf("event %d %s is ignored", n, e.Properties)
+					}
+					fe.at = time.Time{}
+					r.step(fe)
+					ended = ended || fe.kind == sawAnswer && fe.message.Time.Completed != nil
+					if prompts := slices.ContainsFunc(r.last, func(a Action) bool { return a.Kind == ActPrompt }); prompts && (!ended || fe.kind != sawIdle) {
+						t.Errorf("event %d: prompts before the turn has ended", n)
+					}
+				}
+				if diff := cmp.Diff(want, r.got); diff != "" {
+					t.Errorf("actions (-want +got):\n%s", diff)
+				}
+				if r.state.phase != phaseNone || len(r.state.failed) != 0 || r.state.prompt.Model.key() != two.key() {
+					t.Errorf("at the end: %+v", r.state)
+				}
+			})
+		}
+	}
+}
+
+// recordedEvents returns a sequence in testdata/fallback, which TestRecordFallback in
+// cmd/mend has recorded.
+func recordedEvents(t *testing.T, name string) (all []Event) {
+	t.Helper()
+	data, err := os.ReadFile(filepath.Join("testdata", "fallback", name+".jsonl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(data)) {
+		var e Event
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, e)
+	}
+	return all
+}
+
+// userPrompt is a prompt of the user or of the policy, the nth message of the session.
+func userPrompt(n int, m Model) fallbackEvent {
+	i := Info{ID: fmt.Sprintf("msg_%d", n), Role: "user", Agent: "build", Model: &m}
+	i.Time.Created = float64(n)
+	return fallbackEvent{kind: sawPrompt, message: i}
+}
+
+// answer is an assistant message that answers the prompt n.
+func answer(n int, finish any, e string) fallbackEvent {
+	i := Info{ID: fmt.Sprintf("msg_%d", n+1), ParentID: fmt.Sprintf("msg_%d", n), Role: "assistant", Finish: finish}
+	i.Time.Completed = 1.0
+	if e != "" {
+		i.Error = json.RawMessage(e)
+	}
+	return fallbackEvent{kind: sawAnswer, message: i}
+}
+
+func retry(text string) fallbackEvent { return fallbackEvent{kind: sawRetry, text: text} }
+func failure(e string) fallbackEvent  { return fallbackEvent{kind: sawError, err: json.RawMessage(e)} }
+
+func tool(id, status string) fallbackEvent {
+	e := fallbackEvent{kind: sawActivity, part: Part{ID: id, MessageID: "msg_2", Type: typeTool}}
+	e.part.State.Status = status
+	return e
+}
+
+func question(m Model, named bool) fallbackEvent {
+	return fallbackEvent{kind: sawQuestion, model: m, agent: "build", named: named}
+}
+func inChild(e fallbackEvent) fallbackEvent { e.child = true; return e }
+func after(r *fallbackRun, d time.Duration, e fallbackEvent) fallbackEvent {
+	e.at = r.now.Add(d)
+	return e
+}
+
+const (
+	aborted    = `{"name":"MessageAbortedError","data":{"message":"The operation was aborted."}}`
+	limited    = `{"name":"APIError","data":{"message":"slow down","statusCode":429}}`
+	overflowed = `{"name":"ContextOverflowError","data":{"message":"prompt is too long","statusCode":400}}`
+	fiveHund   = `{"name":"APIError","data":{"message":"a request has at most 500 images","statusCode":400}}`
+)
+
+var (
+	nowBusy = fallbackEvent{kind: sawBusy}
+	nowIdle = fallbackEvent{kind: sawIdle}
+)
+
+// ended are the events after an abort: 1.18.33 says nothing, 1.1.53 reports an error.
+func ended(n int) []fallbackEvent { return []fallbackEvent{answer(n, nil, ""), nowIdle, nowIdle} }
+
+// switched are the events of a turn of model that fails, and that next continues.
+func switched(model, next Model) []fallbackEvent {
+	all := []fallbackEvent{userPrompt(1, model), nowBusy, retry("rate limit")}
+	return append(append(all, ended(1)...), userPrompt(3, next), nowBusy)
+}
+
+// TestFallback has the behaviour of the policy, row by row. Rows with a number are
+// complaints about oh-my-opencode that do not apply here.
+func TestFallback(t *testing.T) {
+	const toTwo = "toast: claude-fake failed: 429. claude-two continues the turn."
+	cool := func(m Model) string { return "cool " + m.ModelID + " 1m0s" }
+	oneSwitch := []string{cool(fake), "end the turn", "prompt claude-two", toTwo}
+	for _, c := range []struct {
+		name   string
+		policy func(*FallbackPolicy)
+		events []fallbackEvent
+		then   func(*fallbackRun) // more events, which depend on the time
+		want   []string
+	}{
+		{name: "no failure", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "stop", ""), nowIdle}},
+		{name: "a retry", events: switched(fake, two), want: oneSwitch},
+		{name: "a text without a code", events: []fallbackEvent{userPrompt(1, fake), retry("Cannot connect to API")}, want: []string{cool(fake), "end the turn"}},
+		{name: "an error that ended the turn", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(limited), nowIdle, answer(1, nil, limited), nowIdle}, want: []string{cool(fake), "prompt claude-two", toTwo}},
+		{name: "an error in the message alone", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, nil, limited), nowIdle}, want: []string{cool(fake), "prompt claude-two", toTwo}},
+		{name: "a prompt before the message has ended would be lost", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(limited), nowIdle, nowIdle}, want: []string{cool(fake)}},
+		{name: "the end of the turn is not reported", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(limited), nowIdle}, then: func(r *fallbackRun) {
+			r.step(after(r, maxPhase, fallbackEvent{kind: sawTime}))
+		}, want: []string{cool(fake), "prompt claude-two", toTwo}},
+		{name: "the second model fails too, with the same text (#6579)", events: append(switched(fake, two), append([]fallbackEvent{retry("rate limit")}, ended(3)...)...), want: append(slices.Clone(oneSwitch),
+			cool(two), "end the turn", "prompt claude-three", "toast: claude-two failed: 429. claude-three continues the turn.")},
+		{
+			name: "the chain is used up: the turn is not aborted, and the user is told once", policy: func(p *FallbackPolicy) { p.Models = []Model{two} },
+			events: append(switched(fake, two), retry("rate limit"), retry("rate limit")),
+			want:   append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again.", cool(two)),
+		},
+		{
+			name: "the chain is used up by an error", policy: func(p *FallbackPolicy) { p.Models = []Model{fake} },
+			events: []fallbackEvent{userPrompt(1, fake), failure(limited), nowIdle, answer(1, nil, limited), nowIdle},
+			want:   []string{cool(fake), "toast: claude-fake failed: 429. No other model is available.", cool(fake)},
+		},
+		{
+			name: "the limit of changes", policy: func(p *FallbackPolicy) { p.Attempts = 1 }, events: append(switched(fake, two), retry("rate limit")),
+			want: append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again."),
+		},
+		{name: "the policy's abort comes back as an error and is not the user's (#6751, #6637)", events: []fallbackEvent{
+			userPrompt(1, fake), nowBusy, retry("rate limit"), nowIdle, failure(aborted), nowIdle, answer(1, nil, aborted), nowIdle, userPrompt(3, two), nowBusy, retry("rate limit"),
+		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
+		{name: "an abort of the user", events: []fallbackEvent{userPrompt(1, fake), nowBusy, failure(aborted), nowIdle, answer(1, nil, aborted), nowIdle}},
+		{
+			name: "a failure after an abort of the user does not lead back to a model that failed (#6751)", events: append(append(switched(fake, two), failure(aborted), answer(3, nil, aborted), nowIdle),
+				append([]fallbackEvent{userPrompt(5, two), nowBusy, retry("rate limit")}, ended(5)...)...),
+			want: append(slices.Clone(oneSwitch), cool(two), "end the turn", "prompt claude-three", "toast: claude-two failed: 429. claude-three continues the turn."),
+		},
+		{name: "the user prompts while the turn ends", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), userPrompt(3, fake), answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
+		{name: "an old prompt is reported again", events: append(switched(fake, two), userPrompt(1, fake), answer(3, "stop", ""), nowIdle), want: oneSwitch},
+		{
+			name: "equal entries of the chain", policy: func(p *FallbackPolicy) { p.Models = []Model{two, two, three} }, events: append(switched(fake, two), retry("rate limit")),
+			want: append(slices.Clone(oneSwitch), cool(two), "end the turn"),
+		},
+		{
+			name: "an entry with a variant is the policy's own change, and no model of that name is asked", policy: func(p *FallbackPolicy) { p.Models = []Model{{two.ProviderID, two.ModelID, "high"}, three} },
+			events: append(switched(fake, two), retry("rate limit")),
+			want:   []string{cool(fake), "end the turn", "prompt claude-two", "toast: claude-fake failed: 429. claude-two(high) continues the turn.", cool(two), "end the turn"},
+		},
+		{name: "the same model with another variant fails too", policy: func(p *FallbackPolicy) { p.Models = []Model{{fake.ProviderID, fake.ModelID, "low"}, two} }, events: switched(fake, two), want: oneSwitch},
+		{name: "dots and capitals do not make another model", policy: func(p *FallbackPolicy) { p.Models = []Model{{"Anthropic", "Claude.Fake", ""}, two} }, events: switched(fake, two), want: oneSwitch},
+		{name: "models that the agent does not have (#2295)", events: []fallbackEvent{
+			userPrompt(1, fake), nowBusy, {kind: sawRetry, text: "rate limit", known: func(m Model) bool { return m == three }}, answer(1, nil, ""), nowIdle,
+		}, want: []string{cool(fake), "end the turn", "prompt claude-three", "toast: claude-fake failed: 429. claude-three continues the turn."}},
+		{
+			name: "the chain of the agent", policy: func(p *FallbackPolicy) { p.AgentModels = map[string][]Model{"build": {three}} },
+			events: append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...),
+			want:   []string{cool(fake), "end the turn", "prompt claude-three", "toast: claude-fake failed: 429. claude-three continues the turn."},
+		},
+		{name: "a number in the text is no code", events: []fallbackEvent{userPrompt(1, fake), failure(fiveHund), answer(1, nil, fiveHund), nowIdle}},
+		{name: "a code that is not listed", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"invalid x-api-key","statusCode":401}}`)}},
+		{name: "a code that is not listed, that can be sent again", policy: func(p *FallbackPolicy) { p.Codes = []int{429} }, events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"x","statusCode":500,"isRetryable":true}}`)}},
+		{name: "a text of a code that is not listed", policy: func(p *FallbackPolicy) { p.Codes = []int{429} }, events: []fallbackEvent{userPrompt(1, fake), retry("Provider is overloaded"), retry("Internal Server Error")}},
+		{name: "a request that is too long", events: []fallbackEvent{userPrompt(1, fake), failure(overflowed)}},
+		{name: "an answer that speaks of a rate limit", events: []fallbackEvent{userPrompt(1, fake), nowBusy, {kind: sawActivity, part: Part{ID: "prt_1", Type: "text", Text: "rate limit: too many requests"}}, answer(1, "stop", ""), nowIdle}},
+		{name: "free usage, in the status (#6636)", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), retry("Free usage exceeded")}, want: []string{cool(fake), "end the turn"}},
+		{name: "free usage, in the error", policy: func(p *FallbackPolicy) { p.Codes = nil }, events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"Free usage exceeded","statusCode":402}}`)}, want: []string{cool(fake)}},
+		{name: "a used-up balance", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"Your credit balance is too low to access the API","statusCode":400}}`)}, want: []string{cool(fake)}},
+		{name: "an unknown model", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"Model not found: anthropic/claude-fake."}}`)}, want: []string{cool(fake)}},
+		{name: "a provider without a key", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"ProviderAuthError","data":{"providerID":"anthropic","message":"x"}}`)}, want: []string{cool(fake)}},
+		{name: "a broken stream", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"{\"type\":\"error\",\"error\":{\"type\":\"overloaded_error\",\"message\":\"Overloaded\"}}"}}`)}, want: []string{cool(fake)}},
+		{name: "an error that is no failure of the model", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"UnknownError","data":{"message":"boom"}}`), failure(`7`), failure(``)}},
+		{name: "the provider asks for an hour", events: []fallbackEvent{userPrompt(1, fake), failure(`{"name":"APIError","data":{"message":"x","statusCode":429,"responseHeaders":{"retry-after":"3600"}}}`)}, want: []string{"cool claude-fake 1h0m0s"}},
+		{
+			name: "a tool that runs is not interrupted", events: []fallbackEvent{userPrompt(1, fake), nowBusy, tool("prt_1", "running"), tool("prt_2", "running"), retry("rate limit"), tool("prt_1", "completed"), retry("rate limit"), tool("prt_2", "error"), retry("rate limit")},
+			want: []string{cool(fake), "end the turn"},
+		},
+		{name: "a step in which a tool ran is not sent to another model, which would call it again", events: []fallbackEvent{
+			userPrompt(1, fake), nowBusy, tool("prt_1", "running"), tool("prt_1", "completed"), failure(limited), nowIdle, answer(1, nil, limited), nowIdle, nowIdle,
+		}, want: []string{cool(fake), "toast: The model failed (429) while a tool ran. Check what it did, then send a prompt."}},
+		{name: "the step after it is", events: []fallbackEvent{
+			userPrompt(1, fake), nowBusy, {kind: sawActivity, part: Part{ID: "prt_1", MessageID: "msg_0", Type: typeTool}}, failure(limited), nowIdle, answer(1, nil, limited), nowIdle,
+		}, want: []string{cool(fake), "prompt claude-two", toTwo}},
+		{name: "silence (#4528)", events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
+			r.step(after(r, time.Minute, fallbackEvent{kind: sawActivity}))
+			r.step(after(r, time.Minute+time.Second, fallbackEvent{kind: sawTime}))
+			r.step(after(r, time.Minute, fallbackEvent{kind: sawTime}))
+		}, want: []string{cool(fake), "end the turn"}},
+		{name: "silence while a tool runs", events: []fallbackEvent{userPrompt(1, fake), nowBusy, tool("prt_1", "running")}, then: func(r *fallbackRun) {
+			r.step(after(r, time.Hour, fallbackEvent{kind: sawTime}))
+			r.step(after(r, time.Second, tool("prt_1", "completed")))
+			r.step(after(r, time.Minute, fallbackEvent{kind: sawTime}))
+		}},
+		{name: "silence of an idle session", events: []fallbackEvent{userPrompt(1, fake), nowBusy, answer(1, "stop", ""), nowIdle}, then: func(r *fallbackRun) {
+			r.step(after(r, time.Hour, fallbackEvent{kind: sawTime}))
+		}},
+		{name: "silence does not matter", policy: func(p *FallbackPolicy) { p.Silence = 0 }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
+			r.step(after(r, time.Hour, fallbackEvent{kind: sawTime}))
+		}},
+		{name: "the next model says nothing either", events: switched(fake, two), then: func(r *fallbackRun) {
+			r.step(after(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
+		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
+		{name: "silence with no model left", policy: func(p *FallbackPolicy) { p.Models = []Model{fake} }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
+			r.step(after(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
+		}, want: []string{cool(fake), "toast: claude-fake failed: silent for 2m0s. No other model is available. OpenCode tries it again."}},
+		{name: "the abort fails", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), {kind: sawFailure}, answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
+		{
+			name: "the prompt fails", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...), fallbackEvent{kind: sawFailure}),
+			want: append(slices.Clone(oneSwitch), "toast: claude-two did not continue the turn. Send your prompt again."),
+		},
+		{name: "a subagent is not ended and not woken (#5240)", events: []fallbackEvent{userPrompt(1, fake), nowBusy, inChild(retry("rate limit")), answer(1, "stop", ""), nowIdle}, want: []string{cool(fake)}},
+		{
+			name: "an agent that ends with its turn", policy: func(p *FallbackPolicy) { p.KeepTurns = true }, events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), question(fake, false)},
+			want: []string{cool(fake), "set claude-two", "toast: claude-fake failed a short time ago. This prompt goes to claude-two."},
+		},
+		{name: "the session is deleted", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), {kind: sawDeleted}, answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
+
+		{
+			name: "a prompt for a model that failed a short time ago", events: append(switched(fake, two), question(fake, true)),
+			want: append(slices.Clone(oneSwitch), "set claude-two", "toast: claude-fake failed a short time ago. This prompt goes to claude-two."),
+		},
+		{name: "a prompt after the cool-down (#3984)", events: append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), then: func(r *fallbackRun) {
+			r.step(after(r, time.Minute, question(fake, true)))
+		}, want: oneSwitch},
+		{name: "a model that the user picks is used (#5816)", events: append(append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), question(three, true)), want: oneSwitch},
+		{name: "so is one that failed a short time ago", events: append(append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), question(three, true), question(fake, true)), want: oneSwitch},
+		{name: "the policy's own prompt is not changed", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...), question(two, true)), want: oneSwitch},
+		{name: "a prompt that names no model stays with the next one", events: append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), then: func(r *fallbackRun) {
+			r.step(after(r, time.Minute, question(two, false)))
+		}, want: oneSwitch},
+		{name: "or returns to the first", policy: func(p *FallbackPolicy) { p.Restore = true }, events: append([]fallbackEvent{question(fake, true)}, switched(fake, two)...), then: func(r *fallbackRun) {
+			r.step(after(r, time.Second, question(two, false)))
+			r.step(after(r, time.Minute, question(two, false)))
+		}, want: append(slices.Clone(oneSwitch), "set claude-fake")},
+		{
+			name: "a prompt for which no model is left", policy: func(p *FallbackPolicy) { p.Models = []Model{two} }, events: append(switched(fake, two), retry("rate limit"), question(fake, true)),
+			want: append(slices.Clone(oneSwitch), cool(two), "toast: claude-two failed: 429. No other model is available. OpenCode tries it again."),
+		},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := testPolicy()
+			if c.policy != nil {
+				c.policy(&p)
+			}
+			r := newFallbackRun(p)
+			for _, e := range c.events {
+				r.step(e)
+			}
+			if c.then != nil {
+				c.then(r)
+			}
+			if diff := cmp.Diff(c.want, r.got); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// The prompt that continues a turn keeps what the user chose (#2621), with the variant of
+// the chain if that names one.
+func TestContinuation(t *testing.T) {
+	for _, variant := range []string{"", "low"} {
+		next := Model{ProviderID: "openai", ModelID: "gpt-5", Variant: variant}
+		s := fallbackState{next: next, prompt: Info{
+			ID: "msg_1", Agent: "plan", Model: &fake, Variant: "high", Tools: map[string]bool{"bash": false}, System: "Be brief.", Format: json.RawMessage(`{"type":"text"}`),
+		}}
+		want := Prompt{
+			Parts: []PromptPart{{Type: "text", Text: ContinueText, Synthetic: true}}, Agent: "plan", Model: &Model{ProviderID: "openai", ModelID: "gpt-5"},
+			Variant: map[string]string{"": "high", "low": "low"}[variant], Tools: map[string]bool{"bash": false}, System: "Be brief.", Format: json.RawMessage(`{"type":"text"}`),
+		}
+		if diff := cmp.Diff(want, s.continuation()); diff != "" {
+			t.Errorf("variant %q (-want +got):\n%s", variant, diff)
+		}
+	}
+}
+
+func TestParseModel(t *testing.T) {
+	for text, want := range map[string]Model{
+		"anthropic/claude-opus-4-5":  {"anthropic", "claude-opus-4-5", ""},
+		"openrouter/google/gemini-3": {"openrouter", "google/gemini-3", ""},
+		"openai/gpt-5(high)":         {"openai", "gpt-5", "high"},
+		"gpt-5":                      {},
+		"/gpt-5":                     {},
+		"openai/":                    {},
+		"openai/(high)":              {},
+	} {
+		got, err := ParseModel(text)
+		if got != want || (err != nil) != (want == Model{}) || err == nil && got.String() != text {
+			t.Errorf("ParseModel(%q) = %+v, %v", text, got, err)
+		}
+	}
+}
+
+// TestFallbackWatch passes the events of the real OpenCode to a Watch, which does what the
+// policy wants.
+func TestFallbackWatch(t *testing.T) {
+	for _, c := range []struct {
+		name   string
+		change func(*fakeAgent)
+		want   map[string]int
+		toast  string
+	}{
+		{"continued", func(*fakeAgent) {}, map[string]int{"abort": 1, "prompt": 1, "toast": 1}, "claude-two continues the turn"},
+		{"another mend was faster", func(f *fakeAgent) {
+			newer := prompt("msg_3", "")
+			newer.Info.Time.Created = 4_000_000_000_000
+			f.messages = []Message{newer}
+		}, map[string]int{"abort": 0, "prompt": 0, "toast": 0}, ""},
+		{"the abort fails", func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest} }, map[string]int{"abort": 1, "prompt": 0, "toast": 0}, ""},
+		{"the prompt fails", func(f *fakeAgent) { f.errors = map[string]error{"prompt": errTest} }, map[string]int{"abort": 1, "prompt": 1, "toast": 1}, "Send your prompt again"},
+		{"it stays busy", func(f *fakeAgent) { f.busy = true }, map[string]int{"abort": 1, "prompt": 0, "toast": 1}, "Send your prompt again"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fakeAgent{}
+				c.change(f)
+				w := NewWatch(f.hook(Options{Fallback: testPolicy()}))
+				done := make(chan struct{})
+				go func() { w.Run(t.Context()); close(done) }()
+				for _, e := range recordedEvents(t, "1.18.33-429") {
+					if strings.Contains(string(e.Properties), `"msg_3"`) {
+						break
+					}
+					w.Accept(e)
+					synctest.Wait()
+				}
+				time.Sleep(maxPhase - time.Second)
+				w.Close()
+				<-done
+				wantTimes(t, f, c.want)
+				if c.toast != "" && (len(f.toasts) == 0 || !strings.Contains(f.toasts[0].Message, c.toast)) {
+					t.Errorf("toasts %+v, want %s", f.toasts, c.toast)
+				}
+			})
+		})
+	}
+}
+
+// A modelAgent has two models, and a session that another one waits for.
+type modelAgent struct{ *fakeAgent }
+
+func (m modelAgent) Models(context.Context, string) ([]Model, error) {
+	return []Model{fake, three}, m.record("models")
+}
+
+func (m modelAgent) Parent(context.Context, SessionRef) (string, error) {
+	return m.stored[0].Info.ParentID, m.record("parent")
+}
+
+// TestFallbackLearns checks that a model that the agent does not have is not asked, and that
+// the turn of a subagent is not ended.
+func TestFallbackLearns(t *testing.T) {
+	for _, c := range []struct {
+		name, parent string
+		errors       map[string]error
+		want         string // the model of the prompt
+	}{
+		{name: "the agent's models", want: "claude-three"},
+		{name: "the agent does not say", errors: map[string]error{"models": errTest, "parent": errTest}, want: "claude-two"},
+		{name: "a subagent", parent: "ses_0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				f := &fakeAgent{errors: c.errors, stored: []Message{{Info: Info{ParentID: c.parent}}}}
+				w := NewWatch(New(modelAgent{f}, f, Options{Fallback: testPolicy()}))
+				done := make(chan struct{})
+				go func() { w.Run(t.Context()); close(done) }()
+				for _, e := range recordedEvents(t, "1.18.33-429") {
+					if strings.Contains(string(e.Properties), `"msg_3"`) {
+						break
+					}
+					w.Accept(e)
+					synctest.Wait()
+				}
+				w.Close()
+				<-done
+				got := ""
+				if len(f.prompts) > 0 {
+					got = f.prompts[0].Model.ModelID
+				}
+				if got != c.want || (f.count("abort") > 0) != (c.want != "") {
+					t.Errorf("the next model is %q, want %q; calls %q", got, c.want, f.recorded())
+				}
+			})
+		})
+	}
+}
+
+// A publishingAgent passes events to other plugins.
+type publishingAgent struct{ *fakeAgent }
+
+func (p publishingAgent) Publish(_ context.Context, _, event string) error {
+	return p.record("publish %s", event)
+}
+
+// TestPublish checks that other plugins and the callbacks get the begin and the end of each
+// kind of recovery.
+func TestPublish(t *testing.T) {
+	const start, end = "onAbort ses_1, publish mend.recovery.started ses_1", "publish mend.recovery.finished ses_1, onComplete ses_1"
+	hook := func(f *fakeAgent, o Options) *Hook {
+		h := New(publishingAgent{f}, f, o)
+		h.wait = func(context.Context, time.Duration) error { return nil }
+		h.SetOnAbort(func(id string) { _ = f.record("onAbort %s", id) })
+		h.SetOnRecoveryComplete(func(id string) { _ = f.record("onComplete %s", id) })
+		return h
+	}
+	ref := SessionRef{ID: "ses_1"}
+	for _, c := range []struct {
+		name    string
+		recover func(*testing.T) *fakeAgent
+		change  string // the call between the two events
+		late    bool   // no agent listens
+	}{
+		{"an error", func(t *testing.T) *fakeAgent {
+			f, info := failedSession(emptyText)
+			hook(f, Options{}).HandleSessionRecovery(t.Context(), info)
+			return f
+		}, "abort", false},
+		{"interrupted tools", func(t *testing.T) *fakeAgent {
+			f := interruptedSession()
+			hook(f, Options{}).HandleIdle(t.Context(), ref)
+			return f
+		}, "repair", false},
+		{"before a request", func(t *testing.T) *fakeAgent {
+			f := &fakeAgent{entry: "quail"}
+			q := Question{Session: ref, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			if _, err := hook(f, Options{}).Preflight(t.Context(), q); err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}, "toast", false},
+		{"at the start", func(t *testing.T) *fakeAgent {
+			f := &fakeAgent{entry: "quail", updated: time.Now().UnixMilli()}
+			q := Question{Session: SessionRef{Directory: "/p"}, Deadline: time.Minute, Begin: func(context.Context) (bool, error) { return true, nil }}
+			if err := hook(f, Options{}).PreflightStored(t.Context(), time.Time{}, q); err != nil {
+				t.Fatal(err)
+			}
+			return f
+		}, "", true},
+		{"a turn without an answer", func(t *testing.T) *fakeAgent {
+			f := &fakeAgent{entry: "quail"}
+			hook(f, Options{}).HandleUnanswered(t.Context(), ref)
+			return f
+		}, "toast", false},
+		{"a request that is too long", func(t *testing.T) *fakeAgent {
+			f := &fakeAgent{entry: "quail"}
+			hook(f, Options{}).HandleOverflow(t.Context(), ref, json.RawMessage(`"`+tooLong+`"`), time.Now())
+			return f
+		}, "trim", false},
+		{"a change of the model", func(t *testing.T) (f *fakeAgent) {
+			synctest.Test(t, func(t *testing.T) {
+				f = &fakeAgent{}
+				w := NewWatch(hook(f, Options{Fallback: testPolicy()}))
+				done := make(chan struct{})
+				go func() { w.Run(t.Context()); close(done) }()
+				for _, e := range recordedEvents(t, "1.18.33-429") {
+					w.Accept(e)
+					synctest.Wait()
+				}
+				w.Close()
+				<-done
+			})
+			return f
+		}, "prompt", false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			did := strings.Join(c.recover(t).recorded(), ", ")
+			before, rest, started := strings.Cut(did, start)
+			between, _, finished := strings.Cut(rest, end)
+			switch {
+			case c.late && (strings.Contains(did, "publish") || !strings.Contains(did, "onAbort") || !strings.Contains(did, "onComplete")):
+				t.Errorf("calls %s", did)
+			case !c.late && (!started || !finished || strings.Contains(before, c.change) || !strings.Contains(between, c.change)):
+				t.Errorf("calls %s, want %s between the events", did, c.change)
+			}
+		})
+	}
+}

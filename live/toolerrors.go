@@ -1,0 +1,73 @@
+package live
+
+import (
+	"regexp"
+	"strings"
+	"sync"
+)
+
+// A FailedCall is a stored tool call that did not do what the model wanted, as the agent will
+// send it.
+type FailedCall struct {
+	Part   string `json:"part"` // its id
+	Tool   string `json:"tool"`
+	Status string `json:"status"` // of the call: error or completed
+	Text   string `json:"text"`   // the beginning of what the model gets
+}
+
+// The instructions that a model gets with the result of a call. Each is short, because it is
+// sent with every later request.
+const (
+	readBeforeEdit = "[mend] Do not guess again. Read the file now, and copy oldString from it exactly, without line numbers."
+	widenEdit      = "[mend] Read the file now, and use a longer oldString that occurs once, or replaceAll to change every occurrence."
+	changeNothing  = "[mend] Read the file now. If it already has the wanted text, continue without this edit."
+	writeValidJSON = "[mend] The tool did not run. Call it again with one complete JSON object as arguments: quotes and line breaks inside strings escaped, every string and bracket closed."
+)
+
+// editErrors has the instructions for errors of the edit tool, by the beginning of the text.
+// Other errors need none: they say what to do, or the user has decided.
+var editErrors = []struct{ text, instruction string }{
+	{"oldString not found in content", readBeforeEdit}, // OpenCode 1.1.53
+	{"Could not find oldString in the file", readBeforeEdit},
+	{"oldString found multiple times", widenEdit},
+	{"Found multiple matches for oldString", widenEdit},
+	{"oldString and newString must be different", changeNothing}, // OpenCode 1.1.53
+	{"No changes to apply: oldString and newString are identical", changeNothing},
+}
+
+// The tool that OpenCode calls in place of one whose call it could not read, and the
+// beginning of its output if the arguments were no JSON. Behind that, the text quotes them.
+const toolInvalid = "invalid"
+
+var malformedArguments = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^The arguments provided to the tool are invalid: Invalid input for tool [^\s:]+: JSON parsing failed: `)
+})
+
+// ExplainToolErrors is the policy for failed tool calls: some of them get an instruction for
+// the model. It has no state, so a call gets the same text in every request, and the
+// provider's cache of the prompt stays valid.
+func ExplainToolErrors(calls []FailedCall) []Action {
+	var actions []Action
+	for _, c := range calls {
+		if text := instructionFor(c); text != "" {
+			actions = append(actions, Action{Kind: ActAppend, Part: c.Part, Text: text})
+		}
+	}
+	return actions
+}
+
+// instructionFor returns the instruction that a failed call gets, or "".
+func instructionFor(c FailedCall) string {
+	switch {
+	case c.Tool == toolEdit && c.Status == callFailed:
+		text := strings.TrimPrefix(c.Text, "Error: ")
+		for _, e := range editErrors {
+			if strings.HasPrefix(text, e.text) {
+				return e.instruction
+			}
+		}
+	case c.Tool == toolInvalid && c.Status == callCompleted && malformedArguments().MatchString(c.Text):
+		return writeValidJSON
+	}
+	return ""
+}

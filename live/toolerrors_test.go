@@ -1,0 +1,58 @@
+package live
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestExplainToolErrors checks which calls of the real programs get an instruction.
+func TestExplainToolErrors(t *testing.T) {
+	for version, want := range map[string]string{
+		"1.1.53":  "call_21 read, call_22 nothing, call_23 widen, call_26 read, call_30 JSON, call_33 JSON, call_34 JSON, call_35 JSON",
+		"1.2.27":  "call_21 read, call_22 nothing, call_23 widen, call_26 read, call_30 JSON, call_33 JSON, call_34 JSON, call_35 JSON",
+		"1.18.33": "call_21 read, call_22 nothing, call_23 widen, call_29 read, call_30 JSON, call_33 JSON, call_34 JSON, call_35 JSON",
+	} {
+		names := map[string]string{readBeforeEdit: "read", widenEdit: "widen", changeNothing: "nothing", writeValidJSON: "JSON"}
+		calls := recordedLines[FailedCall](t, filepath.Join("testdata", "failed_calls_"+version+".jsonl"))
+		var got []string
+		for _, a := range ExplainToolErrors(calls) {
+			got = append(got, fmt.Sprintf("%s %s", a.Part, names[a.Text]))
+		}
+		if strings.Join(got, ", ") != want {
+			t.Errorf("%s: instructions %q, want %q", version, strings.Join(got, ", "), want)
+		}
+	}
+}
+
+// TestNoInstruction checks that outputs which only quote the words of such errors get none.
+// Upstream's hooks looked for the words anywhere (issues 4028 and 4029).
+func TestNoInstruction(t *testing.T) {
+	const missing, malformed = "Could not find oldString in the file.", "The arguments provided to the tool are invalid: Invalid input for tool bash: JSON parsing failed: Text: x"
+	for _, c := range []FailedCall{
+		{Tool: "bash", Status: callCompleted, Text: missing},
+		{Tool: "bash", Status: callFailed, Text: missing},
+		{Tool: "edit", Status: callCompleted, Text: missing},
+		{Tool: "my_edit", Status: callFailed, Text: missing},
+		{Tool: "edit", Status: callFailed, Text: "The file says: " + missing},
+		{Tool: "edit", Status: callFailed, Text: "File /p/Could not find oldString in the file not found"},
+		{Tool: "edit", Status: callFailed, Text: "The user rejected permission to use this specific tool call."},
+		{Tool: "edit", Status: callFailed, Text: ""},
+		{Tool: "todowrite", Status: callCompleted, Text: "JSON parse error: fix it"},
+		{Tool: "grep", Status: callCompleted, Text: malformed},
+		{Tool: "invalid", Status: callFailed, Text: malformed},
+		{Tool: "invalid", Status: callCompleted, Text: "The arguments provided to the tool are invalid: Model tried to call unavailable tool 'x: JSON parsing failed: '."},
+		{Tool: "invalid", Status: callCompleted, Text: "The arguments provided to the tool are invalid: Invalid input for tool bash: Type validation failed: Value: JSON parsing failed: ."},
+		{Tool: "invalid", Status: callCompleted, Text: "Note: " + malformed},
+	} {
+		if got := ExplainToolErrors([]FailedCall{c}); len(got) > 0 {
+			t.Errorf("%+v gets %q", c, got[0].Text)
+		}
+	}
+	for _, text := range []string{readBeforeEdit, widenEdit, changeNothing, writeValidJSON} {
+		if n := len(strings.Fields(text)); n > 32 {
+			t.Errorf("%q has %d words", text, n)
+		}
+	}
+}

@@ -1,0 +1,406 @@
+package live
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"unicode/utf16"
+
+	"mend/session"
+)
+
+// A ToolCall is a call of a tool as the agent reports it before and after it runs.
+type ToolCall struct {
+	Session string          `json:"sessionID"`
+	ID      string          `json:"callID"`
+	Tool    string          `json:"tool"`
+	Time    int64           `json:"time"` // of the report, in milliseconds since 1970
+	Args    json.RawMessage `json:"args,omitempty"`
+
+	// After the call: what the model gets, and whether the tool says that this is not all.
+	// The call succeeded; a call that failed is not reported.
+	Output    string `json:"output,omitempty"`
+	Truncated *bool  `json:"truncated,omitempty"`
+}
+
+// A fileStamp identifies a state of a regular file. The zero value says that there is none.
+type fileStamp struct {
+	exists   bool
+	dev, ino uint64 // 0 if the system has none
+	size     int64
+	mtime    int64 // in nanoseconds
+	changed  int64 // when its content, name or mode last changed, in milliseconds
+}
+
+// The tools that read or change one file, with the names that OpenCode gives them.
+const (
+	toolRead  = "read"
+	toolWrite = "write"
+	toolEdit  = "edit"
+)
+
+// A guardEvent is a call of one of these tools, before or after it runs.
+type guardEvent struct {
+	call, tool string // call is unique in all sessions
+	session    string
+	path       string    // the name of the file, without links; "" after the call
+	file       fileStamp // as it is now
+	at         int64     // when the agent reported it, in milliseconds
+	ended      bool
+	overwrite  bool // the model says that the file may be replaced unread
+	lines      span // that were read
+	partly     bool // an offset was given
+}
+
+// A span is the lines of a file that a read showed.
+type span struct {
+	first, last int
+	end         bool // last is the last line of the file
+	unknown     bool // the output has a form that is not known; then whole counts
+	whole       bool
+}
+
+// A guardState is what the sessions know of files. The keys of files are made of a session
+// and a path.
+type guardState struct {
+	files   boundedMap[knownFile]
+	running boundedMap[runningCall]
+}
+
+// A knownFile is what a session knows of a file in one state of it.
+type knownFile struct {
+	file  fileStamp
+	spans []span // sorted
+	all   bool
+}
+
+// A runningCall is a call that has begun.
+type runningCall struct {
+	path  string
+	at    int64
+	known bool // the session knew the file before
+	part  bool
+}
+
+// fileKey returns the key of a file in [guardState]. A session id has no zero byte.
+func fileKey(session, path string) string { return session + "\x00" + path }
+
+// lookUp returns what the session knows of the file. The same file may have been read under
+// another name: through a hard link, or in other case where the file system ignores that.
+func (s *guardState) lookUp(e guardEvent) (knownFile, bool) {
+	if f, ok := s.files.get(fileKey(e.session, e.path)); ok {
+		return f, true
+	}
+	if e.file.ino == 0 {
+		return knownFile{}, false
+	}
+	var found knownFile
+	for key, f := range s.files.values {
+		if f.file.dev == e.file.dev && f.file.ino == e.file.ino && strings.HasPrefix(key, fileKey(e.session, "")) {
+			if found = f; f.file == e.file && f.all {
+				break
+			}
+		}
+	}
+	return found, found.file.exists
+}
+
+// guardWrites is the policy of the write guard: a call of write is refused if it would
+// replace a file that the session has not read, has read in part, or has read before it was
+// changed. A call that fails changes nothing, because it is not reported after it began.
+func guardWrites(s guardState, e guardEvent) (guardState, []Action) {
+	if e.ended {
+		return s.end(e), nil
+	}
+	known, seen := s.lookUp(e)
+	current := seen && known.file == e.file
+	s.running.set(e.call, runningCall{path: e.path, at: e.at, known: current && known.all, part: e.partly})
+	if e.tool != toolWrite || !e.file.exists || e.overwrite || current && known.all {
+		return s, nil
+	}
+	why := "it exists and was not read in this session. Read it first"
+	switch {
+	case current:
+		why = "only a part of it was read in this session. Read the rest first"
+	case seen:
+		why = "it was changed after it was read in this session. Read it again first"
+	}
+	s.running.remove(e.call)
+	text := fmt.Sprintf("%s was not written: %s, or call write with \"overwrite\": true to replace it unread.", e.path, why)
+	return s, []Action{{Kind: ActRefuse, Session: SessionRef{ID: e.session}, Text: text}}
+}
+
+// end records what a call that succeeded shows of a file.
+func (s guardState) end(e guardEvent) guardState {
+	began, ok := s.running.get(e.call)
+	s.running.remove(e.call)
+	if !ok || !e.file.exists {
+		return s
+	}
+	e.path = began.path
+	key := fileKey(e.session, e.path)
+	switch e.tool {
+	case toolRead:
+		if e.file.changed > began.at { // perhaps after it was read
+			return s
+		}
+		known, seen := s.files.get(key)
+		if !seen || known.file != e.file {
+			known = knownFile{file: e.file}
+		}
+		known.add(e.lines, began.part)
+		s.files.set(key, known)
+	case toolWrite, toolEdit: // who edits a file knows it afterwards only if he knew it before
+		if e.file.changed <= e.at && (e.tool == toolWrite || began.known) {
+			s.files.set(key, knownFile{file: e.file, all: true})
+		}
+	}
+	return s
+}
+
+// add adds lines that were read. After an offset was given, an output of an unknown form is
+// taken for a part.
+func (k *knownFile) add(p span, part bool) {
+	if p.unknown {
+		k.all = k.all || p.whole && !part
+		return
+	}
+	all := append(slices.Clone(k.spans), p)
+	slices.SortFunc(all, func(a, b span) int { return cmp.Compare(a.first, b.first) })
+	k.spans = nil
+	for _, p := range all {
+		if n := len(k.spans) - 1; n < 0 || p.first > k.spans[n].last+1 {
+			k.spans = append(k.spans, p)
+		} else {
+			k.spans[n].last, k.spans[n].end = max(k.spans[n].last, p.last), k.spans[n].end || p.end
+		}
+	}
+	k.all = k.all || k.spans[0].first == 1 && k.spans[0].end
+}
+
+// maxLineShown is how many UTF-16 units of a line the read tool shows. Of a longer line it
+// shows so many, and says that there are more.
+const maxLineShown = 2000
+
+// parseRead returns which lines of a file the output of the read tool shows. OpenCode 1.1.53
+// numbers them as "00001| ", 1.2.27 and 1.18.33 as "1: ".
+func parseRead(output string, truncated *bool) span {
+	var p span
+	cut := false
+	for line := range strings.Lines(output) {
+		line = strings.TrimPrefix(strings.TrimRight(line, "\n"), "<content>")
+		digits := len(line) - len(strings.TrimLeft(line, "0123456789"))
+		n, err := strconv.Atoi(line[:digits])
+		text, ok := strings.CutPrefix(line[digits:], ": ")
+		if !ok {
+			text, ok = strings.CutPrefix(line[digits:], "| ")
+		}
+		switch {
+		case err == nil && ok && (p.first == 0 || n == p.last+1):
+			if p.first == 0 {
+				p.first = n
+			}
+			p.last = n
+			cut = cut || len(text) > maxLineShown && len(utf16.Encode([]rune(text))) > maxLineShown
+		case strings.HasPrefix(line, "(End of file"):
+			p.end = true
+		}
+	}
+	switch {
+	case cut: // all of it was never shown
+		return span{first: 1}
+	case p.first == 0 && p.end: // an empty file
+		return span{first: 1, end: true}
+	case p.first == 0:
+		return span{unknown: true, whole: truncated != nil && !*truncated}
+	}
+	return p
+}
+
+// A WriteGuard refuses calls of the write tool that would replace a file that the model does
+// not know. It is safe for concurrent use.
+type WriteGuard struct {
+	hook *Hook
+
+	mu    sync.Mutex
+	state guardState
+}
+
+// NewWriteGuard returns a WriteGuard for the sessions of h.
+func NewWriteGuard(h *Hook) *WriteGuard { return &WriteGuard{hook: h} }
+
+// Accept takes the report of a call before or after it runs.
+func (g *WriteGuard) Accept(e Event) {
+	if e.Type != eventToolBefore && e.Type != eventToolAfter {
+		return
+	}
+	var c ToolCall
+	if json.Unmarshal(e.Properties, &c) != nil || session.ValidateID(c.Session) != nil {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if event, ok := g.event(c, e.Directory, e.Type == eventToolAfter); ok {
+		g.state, _ = guardWrites(g.state, event)
+	}
+}
+
+// Check returns the refusal of a call that must not run, or nothing. The call has not begun.
+func (g *WriteGuard) Check(ctx context.Context, c ToolCall, directory string) []Action {
+	if session.ValidateID(c.Session) != nil {
+		return nil
+	}
+	e, actions := g.decide(c, directory, nil)
+	if len(actions) > 0 { // the session may be older than this process
+		if earlier := g.earlierCalls(ctx, e, directory); len(earlier) > 0 {
+			_, actions = g.decide(c, directory, earlier)
+		}
+	}
+	if len(actions) == 0 || ctx.Err() != nil { // too late: the agent has gone on
+		return nil
+	}
+	g.hook.opt.Log.Info("a write was refused", "session", c.Session, "file", e.path, "why", actions[0].Text)
+	return actions
+}
+
+// decide passes the earlier calls, and then c, to the policy.
+func (g *WriteGuard) decide(c ToolCall, directory string, earlier []storedCall) (e guardEvent, actions []Action) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for _, p := range earlier {
+		g.replay(p, c.Session, directory)
+	}
+	e, ok := g.event(c, directory, false)
+	if ok {
+		g.state, actions = guardWrites(g.state, e)
+	}
+	return e, actions
+}
+
+// event returns what the policy must know of a call; ok is false if it need not know it.
+func (g *WriteGuard) event(c ToolCall, directory string, ended bool) (e guardEvent, ok bool) {
+	e = guardEvent{call: c.Session + "\x00" + c.ID, tool: strings.ToLower(c.Tool), session: c.Session, at: c.Time, ended: ended}
+	switch e.tool {
+	case toolRead, toolWrite, toolEdit:
+	default:
+		return e, false
+	}
+	if ended {
+		began, ok := g.state.running.get(e.call)
+		e.file = stampFile(began.path)
+		if e.tool == toolRead {
+			e.lines = parseRead(c.Output, c.Truncated)
+		}
+		return e, ok
+	}
+	args := parseFileArgs(c.Args)
+	if args.path == "" {
+		return e, false
+	}
+	e.path = canonicalPath(directory, args.path)
+	e.file, e.overwrite, e.partly = stampFile(e.path), args.overwrite, args.partly
+	return e, true
+}
+
+// fileArgs are the arguments of read, write and edit that matter.
+type fileArgs struct {
+	path              string
+	overwrite, partly bool
+}
+
+// parseFileArgs returns the arguments, whatever a model has written there.
+func parseFileArgs(raw json.RawMessage) (a fileArgs) {
+	var args map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &args) // other values have no path
+	for _, name := range []string{"filePath", "path", "file_path"} {
+		if a.path == "" {
+			_ = json.Unmarshal(args[name], &a.path)
+		}
+	}
+	a.overwrite = strings.EqualFold(strings.Trim(string(args["overwrite"]), `"`), "true")
+	offset := string(args["offset"])
+	a.partly = offset != "" && offset != "0" && offset != "1" && offset != "null"
+	return a
+}
+
+// canonicalPath returns the absolute path of a file without links, as far as it exists.
+func canonicalPath(directory, path string) string {
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(directory, path)
+	}
+	path = filepath.Clean(path)
+	if real, err := filepath.EvalSymlinks(path); err == nil {
+		return real
+	}
+	if dir, err := filepath.EvalSymlinks(filepath.Dir(path)); err == nil {
+		return filepath.Join(dir, filepath.Base(path))
+	}
+	return path
+}
+
+// earlierCalls returns the calls of the stored session about the file of e that succeeded.
+func (g *WriteGuard) earlierCalls(ctx context.Context, e guardEvent, directory string) (calls []storedCall) {
+	records, err := g.hook.store.Records(ctx, e.session)
+	if err != nil {
+		g.hook.opt.Log.Debug("looking for earlier reads", "session", e.session, "error", err)
+	}
+	paths := map[string]string{} // canonical, by the path that the model wrote
+	for i := range records {
+		var p storedCall
+		if records[i].Ref.Kind == session.KindPart {
+			decodeRecord(&records[i], &p)
+		}
+		path := parseFileArgs(p.State.Input).path
+		if p.Type != typeTool || p.State.Status != callCompleted || path == "" {
+			continue
+		}
+		if _, ok := paths[path]; !ok {
+			paths[path] = canonicalPath(directory, path)
+		}
+		if paths[path] == e.path {
+			calls = append(calls, p)
+		}
+	}
+	return calls
+}
+
+// replay passes a stored call to the policy. The file is as it is now, so what was read
+// before it changed does not count. The caller holds g.mu.
+func (g *WriteGuard) replay(p storedCall, session, directory string) {
+	c := ToolCall{Session: session, ID: p.CallID, Tool: p.Tool, Args: p.State.Input, Time: int64(p.State.Time.Start)}
+	e, ok := g.event(c, directory, false)
+	if !ok {
+		return
+	}
+	e.overwrite = true // it was not refused
+	g.state, _ = guardWrites(g.state, e)
+	c.Time, c.Output, c.Truncated = int64(p.State.Time.End), p.State.Output, p.State.Metadata.Truncated
+	if e, ok := g.event(c, directory, true); ok {
+		g.state, _ = guardWrites(g.state, e)
+	}
+}
+
+// A storedCall is a stored part that is a tool call.
+type storedCall struct {
+	Type   string `json:"type"`
+	Tool   string `json:"tool"`
+	CallID string `json:"callID"`
+	State  struct {
+		Status   string          `json:"status"`
+		Input    json.RawMessage `json:"input"`
+		Output   string          `json:"output"`
+		Metadata struct {
+			Truncated *bool `json:"truncated"`
+		} `json:"metadata"`
+		Time struct {
+			Start float64 `json:"start"`
+			End   float64 `json:"end"`
+		} `json:"time"`
+	} `json:"state"`
+}

@@ -1,0 +1,367 @@
+package live
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mend/session"
+)
+
+// guardSteps translates a short form of what happens into events of the policy. A step is
+// "tool file" for a call that succeeds, "tool! file" for one that fails, or "change file" for
+// another program that writes. After the file may follow a session, lines as first-last or
+// first-last$, where $ is the end of the file, and overwrite.
+func guardSteps(t *testing.T, steps string) (refused []string) {
+	t.Helper()
+	var s guardState
+	stamps := map[string]fileStamp{}
+	now := int64(1000)
+	touch := func(path string) {
+		now += 10
+		stamp := stamps[path]
+		stamps[path] = fileStamp{exists: true, dev: 1, ino: max(stamp.ino, uint64(now)), size: 1, mtime: now, changed: now}
+	}
+	for n, step := range strings.Split(steps, "; ") {
+		now += 10
+		words := strings.Fields(step)
+		e := guardEvent{call: fmt.Sprint(n), session: "ses_1", path: words[1], at: now, lines: span{first: 1, last: 9, end: true}}
+		tool, failed := strings.CutSuffix(words[0], "!")
+		e.tool = tool
+		for _, word := range words[2:] {
+			if tool == "link" {
+				break
+			}
+			var first, last int
+			if strings.HasPrefix(word, "ses_") {
+				e.session = word
+			} else if word == "overwrite" {
+				e.overwrite = true
+			} else if k, _ := fmt.Sscanf(word, "%d-%d", &first, &last); k == 2 {
+				e.lines = span{first: first, last: last, end: strings.HasSuffix(word, "$")}
+			} else {
+				t.Fatalf("step %q: what is %q?", step, word)
+			}
+		}
+		switch tool {
+		case "change":
+			touch(e.path)
+			continue
+		case "link": // another name of the same file
+			stamps[e.path] = stamps[words[2]]
+			continue
+		}
+		e.file = stamps[e.path]
+		var actions []Action
+		s, actions = guardWrites(s, e)
+		if len(actions) > 0 {
+			refused = append(refused, step)
+			continue
+		}
+		if failed {
+			continue
+		}
+		if tool == toolWrite || tool == toolEdit {
+			touch(e.path)
+		}
+		now += 10
+		ended := guardEvent{call: e.call, tool: tool, session: e.session, ended: true, at: now, file: stamps[e.path], lines: e.lines}
+		s, _ = guardWrites(s, ended)
+	}
+	return refused
+}
+
+// TestGuardWrites checks which writes are refused: the behaviour of upstream's guard that is
+// kept, and what its users complained about.
+func TestGuardWrites(t *testing.T) {
+	for _, c := range []struct{ name, steps, refused string }{
+		{"a new file", "write a", ""},
+		{"never read", "change a; write a", "write a"},
+		{"read", "change a; read a; write a", ""},
+		{"refused, read, written", "change a; write a; read a; write a 1-1", "write a"},
+		{"another file was read", "change a; change b; read b; write a", "write a"},
+		{"overwrite", "change a; write a overwrite", ""},
+		{"read by another session", "change a; read a ses_2; write a", "write a"},
+		{"written by another session since", "change a; read a; read a ses_2; write a ses_2; write a 1-1", "write a 1-1"},
+		{"changed by another program since", "change a; read a; change a; write a", "write a"},
+		{"changed and read again", "change a; read a; change a; read a; write a", ""},
+		{"edit gives no permission", "change a; edit a; write a", "write a"},
+		{"edit takes none", "change a; read a; edit a; write a", ""},
+		{"a change between read and edit", "change a; read a; change a; edit a; write a", "write a"},
+		{"a failed edit takes none", "change a; read a; edit! a; write a", ""},
+		{"written by this session", "write a; write a 1-1; edit a; write a 2-2", ""}, // issue 1576: a plan that cannot be written again
+		{"written without reading, then again", "change a; write a overwrite; write a", ""},
+		{"one read is enough for several writes", "change a; read a; write a; write a 1-1", ""},       // issue 1871: read, edit, compact, again
+		{"an edit failed, the write would destroy the file", "change a; edit! a; write a", "write a"}, // issue 3685
+		{"a read that fails", "change a; read! a; write a", "write a"},
+		{"a write that fails takes none", "change a; read a; write! a; write a", ""},
+		{"a refused write gives none", "change a; write a; write a 1-1", "write a, write a 1-1"},
+		{"a part", "change a; read a 1-5; write a", "write a"},
+		{"the end", "change a; read a 5-9$; write a", "write a"},
+		{"all parts", "change a; read a 5-9$; read a 1-4; write a", ""},
+		{"parts that overlap", "change a; read a 1-6; read a 4-9$; write a", ""},
+		{"parts with a gap", "change a; read a 1-3; read a 5-9$; write a", "write a"},
+		{"parts of two states", "change a; read a 1-4; change a; read a 5-9$; write a", "write a"},
+		{"an empty file", "change a; read a 1-0$; write a", ""},
+		{"another name of the same file", "change a; read a; link b a; write b", ""},
+		{"another name of a file that changed", "change a; read a; change a; link b a; write b", "write b"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := strings.Join(guardSteps(t, c.steps), ", "); got != c.refused {
+				t.Errorf("%s: refused %q, want %q", c.steps, got, c.refused)
+			}
+		})
+	}
+}
+
+// TestGuardTimes checks that a file that changes while it is read or written is not known.
+func TestGuardTimes(t *testing.T) {
+	file := func(changed int64) fileStamp { return fileStamp{exists: true, ino: 7, changed: changed} }
+	for _, c := range []struct {
+		name    string
+		tool    string
+		changed int64 // the read begins at 20, each call ends at 30
+		known   bool
+	}{
+		{"before the read", toolRead, 19, true},
+		{"in the millisecond of the read", toolRead, 20, true},
+		{"during the read", toolRead, 25, false},
+		{"by the write", toolWrite, 25, true},
+		{"after the write", toolWrite, 31, false},
+	} {
+		var s guardState
+		s, _ = guardWrites(s, guardEvent{call: "1", tool: c.tool, session: "ses_1", path: "/a", file: file(c.changed), at: 20, overwrite: true})
+		s, _ = guardWrites(s, guardEvent{call: "1", tool: c.tool, session: "ses_1", file: file(c.changed), at: 30, ended: true, lines: span{first: 1, last: 1, end: true}})
+		_, actions := guardWrites(s, guardEvent{call: "2", tool: toolWrite, session: "ses_1", path: "/a", file: file(c.changed), at: 40})
+		if known := len(actions) == 0; known != c.known {
+			t.Errorf("%s: known %t, want %t", c.name, known, c.known)
+		}
+	}
+}
+
+// A recordedCall is a line of testdata/reads_*.jsonl: what the read tool of the real program
+// gave the model.
+type recordedCall struct {
+	Path      string `json:"path"`
+	Output    string `json:"output"`
+	Truncated *bool  `json:"truncated"`
+}
+
+func recordedLines[T any](t *testing.T, path string) (all []T) {
+	t.Helper()
+	f, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer f.Close()
+	lines := bufio.NewScanner(f)
+	lines.Buffer(nil, 1<<20)
+	for lines.Scan() {
+		var v T
+		if err := json.Unmarshal(lines.Bytes(), &v); err != nil {
+			t.Fatalf("%s: %v", path, err)
+		}
+		all = append(all, v)
+	}
+	return all
+}
+
+// TestParseRead checks what outputs of the real programs show of a file.
+func TestParseRead(t *testing.T) {
+	want := map[string]map[string]span{
+		"1.1.53": {
+			"part.txt": {first: 11, last: 15}, "two.txt": {first: 1, last: 3, end: true}, "longline.txt": {first: 1},
+			"crlf.txt": {first: 1, last: 3, end: true}, "empty.txt": {first: 1, last: 1, end: true},
+		},
+		"1.18.33": {
+			"part.txt": {first: 10, last: 14}, "two.txt": {first: 1, last: 2, end: true}, "longline.txt": {first: 1},
+			"crlf.txt": {first: 1, last: 2, end: true}, "empty.txt": {first: 1, end: true}, ".": {unknown: true, whole: true},
+		},
+	}
+	want["1.2.27"] = want["1.18.33"]
+	for version, spans := range want {
+		calls := recordedLines[recordedCall](t, filepath.Join("testdata", "reads_"+version+".jsonl"))
+		if len(calls) < len(spans) {
+			t.Errorf("%s: %d calls, want %d", version, len(calls), len(spans))
+		}
+		for _, c := range calls {
+			if got, want := parseRead(c.Output, c.Truncated), spans[c.Path]; got != want {
+				t.Errorf("%s: parseRead of %s = %+v, want %+v", version, c.Path, got, want)
+			}
+		}
+	}
+	yes, no := true, false
+	for _, c := range []struct {
+		output    string
+		truncated *bool
+		want      span
+	}{
+		{"Image read successfully", &no, span{unknown: true, whole: true}},
+		{"Image read successfully", nil, span{unknown: true}},
+		{"one\ntwo", &yes, span{unknown: true}},
+		{"", nil, span{unknown: true}},
+		{"1: (End of file - total 1 lines)\n2: x", nil, span{first: 1, last: 2}}, // the file quotes it
+		{"1: a\n7: b\n\n(End of file - total 1 lines)", nil, span{first: 1, last: 1, end: true}},
+		{"1: " + strings.Repeat("é", 2000) + "\n(End of file", nil, span{first: 1, last: 1, end: true}},
+		{"99999999999999999999: a", &no, span{unknown: true, whole: true}},
+	} {
+		if got := parseRead(c.output, c.truncated); got != c.want {
+			t.Errorf("parseRead(%.60q) = %+v, want %+v", c.output, got, c.want)
+		}
+	}
+}
+
+// TestFileArgs checks the arguments that models write.
+func TestFileArgs(t *testing.T) {
+	for args, want := range map[string]fileArgs{
+		`{"filePath": "/a"}`:                           {path: "/a"},
+		`{"path": "/a", "overwrite": true}`:            {path: "/a", overwrite: true},
+		`{"file_path": "/a", "overwrite": "True"}`:     {path: "/a", overwrite: true},
+		`{"filePath": "/a", "overwrite": false}`:       {path: "/a"},
+		`{"filePath": "/a", "overwrite": "no"}`:        {path: "/a"},
+		`{"filePath": "/a", "offset": 0}`:              {path: "/a"},
+		`{"filePath": "/a", "offset": 20, "limit": 5}`: {path: "/a", partly: true},
+		`{"filePath": 7, "path": "/b"}`:                {path: "/b"},
+		`{}`:                                           {},
+		`7`:                                            {},
+		``:                                             {},
+	} {
+		if got := parseFileArgs(json.RawMessage(args)); got != want {
+			t.Errorf("parseFileArgs(%s) = %+v, want %+v", args, got, want)
+		}
+	}
+}
+
+// guardedFolder is a folder with a file, and a WriteGuard of a session that is stored as calls.
+type guardedFolder struct {
+	t     *testing.T
+	dir   string
+	agent *fakeAgent
+	guard *WriteGuard
+	calls int
+}
+
+func newGuardedFolder(t *testing.T) *guardedFolder {
+	g := &guardedFolder{t: t, dir: t.TempDir(), agent: &fakeAgent{}}
+	g.guard = NewWriteGuard(g.agent.hook(Options{Log: logTo(t)}))
+	g.write("a.txt", time.Now().Add(-time.Hour))
+	return g
+}
+
+func (g *guardedFolder) write(name string, at time.Time) {
+	g.t.Helper()
+	path := filepath.Join(g.dir, name)
+	if err := os.WriteFile(path, []byte("one\n"), 0o600); err != nil {
+		g.t.Fatal(err)
+	}
+	if err := os.Chtimes(path, at, at); err != nil {
+		g.t.Fatal(err)
+	}
+}
+
+func (g *guardedFolder) call(tool, path string) ToolCall {
+	g.calls++
+	args, _ := json.Marshal(object{"filePath": path})
+	return ToolCall{Session: "ses_1", ID: fmt.Sprint(g.calls), Tool: tool, Time: time.Now().UnixMilli() + 1, Args: args}
+}
+
+func (g *guardedFolder) report(kind string, c ToolCall) {
+	e := event(kind, c)
+	e.Directory = g.dir
+	g.guard.Accept(e)
+}
+
+func (g *guardedFolder) read(path string) {
+	c := g.call(toolRead, path)
+	g.report(eventToolBefore, c)
+	c.Output = "<content>\n1: one\n\n(End of file - total 1 lines)"
+	g.report(eventToolAfter, c)
+}
+
+func (g *guardedFolder) refuses(path string) bool {
+	g.t.Helper()
+	return len(g.guard.Check(g.t.Context(), g.call(toolWrite, path), g.dir)) > 0
+}
+
+// TestWriteGuard checks the guard with real files: paths through links and relative ones,
+// what is no file, and changes on the disk.
+func TestWriteGuard(t *testing.T) {
+	g := newGuardedFolder(t)
+	for name, target := range map[string]string{"link": "a.txt", "dangling": "none"} {
+		if err := os.Symlink(target, filepath.Join(g.dir, name)); err != nil {
+			t.Skip(err)
+		}
+	}
+	if err := os.Mkdir(filepath.Join(g.dir, "folder"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]bool{
+		"a.txt": true, "link": true, "./folder/../a.txt": true, filepath.Join(g.dir, "a.txt"): true,
+		"none": false, "dangling": false, "folder": false, "none/none": false, "": false, os.DevNull: false,
+	} {
+		if got := g.refuses(path); got != want {
+			t.Errorf("before the read: a write to %q is refused: %t, want %t", path, got, want)
+		}
+	}
+	g.read("link")
+	for _, path := range []string{"a.txt", "link", filepath.Join(g.dir, "a.txt")} {
+		if g.refuses(path) {
+			t.Errorf("after the read: a write to %q is refused", path)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(g.dir, "a.txt"), []byte("two\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !g.refuses("a.txt") {
+		t.Error("a write to a file that was changed is not refused")
+	}
+	g.agent.errors = map[string]error{"read": errors.New("no store")}
+	if !g.refuses("a.txt") {
+		t.Error("without a store the write is not refused")
+	}
+	ended, end := context.WithCancel(t.Context())
+	end()
+	if len(g.guard.Check(ended, g.call(toolWrite, "a.txt"), g.dir)) > 0 {
+		t.Error("a write is refused after the deadline")
+	}
+}
+
+// TestWriteGuardReplay checks that a session that is older than the process may write what it
+// has read, unless the file was changed since.
+func TestWriteGuardReplay(t *testing.T) {
+	type object = map[string]any
+	now := time.Now()
+	stored := func(tool, status string, at time.Time) session.Record {
+		data, _ := json.Marshal(object{"type": "tool", "tool": tool, "callID": "c_" + tool, "state": object{
+			"status": status, "input": object{"filePath": "a.txt"}, "output": "1: one\n\n(End of file - total 1 lines)",
+			"time": object{"start": float64(at.UnixMilli()), "end": float64(at.UnixMilli() + 5)},
+		}})
+		return session.Record{Ref: session.Ref{Kind: session.KindPart, Session: "ses_1", Message: "msg_1", Part: "prt_1"}, Data: data}
+	}
+	for _, c := range []struct {
+		name    string
+		records []session.Record
+		refused bool
+	}{
+		{"nothing", nil, true},
+		{"read since", []session.Record{stored(toolRead, callCompleted, now.Add(time.Minute))}, false},
+		{"read before the change", []session.Record{stored(toolRead, callCompleted, now.Add(-time.Minute))}, true},
+		{"a read that failed", []session.Record{stored(toolRead, callFailed, now.Add(time.Minute))}, true},
+		{"written", []session.Record{stored(toolWrite, callCompleted, now.Add(time.Minute))}, false},
+		{"edited", []session.Record{stored(toolEdit, callCompleted, now.Add(time.Minute))}, true},
+		{"records that cannot be read", []session.Record{{Ref: session.Ref{Kind: session.KindPart}, Data: []byte("{")}}, true},
+	} {
+		g := newGuardedFolder(t)
+		g.agent.records = c.records
+		if got := g.refuses("a.txt"); got != c.refused {
+			t.Errorf("%s: refused %t, want %t", c.name, got, c.refused)
+		}
+	}
+}
