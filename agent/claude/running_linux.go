@@ -65,7 +65,8 @@ func (s *store) listUnregistered(known map[int]bool) (all []unregisteredProcess,
 }
 
 // isProgram reports whether a process is Claude Code: a native executable, or a script, which
-// takes the name claude some seconds after it was started.
+// takes the name claude some seconds after it was started. A process of which that cannot be told
+// yet counts as one.
 func isProgram(p processes.Process, args []string) bool {
 	name, err := p.Name()
 	if err != nil {
@@ -77,6 +78,9 @@ func isProgram(p processes.Process, args []string) bool {
 	}
 	if !slices.Contains([]string{"node", "bun", "deno"}, program) {
 		return false
+	}
+	if args[0] == "" { // the system has started it, but not yet written its command line
+		return true
 	}
 	i := slices.IndexFunc(args[1:], func(a string) bool { return !strings.HasPrefix(a, "-") })
 	if i < 0 {

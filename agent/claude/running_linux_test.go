@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -15,17 +16,19 @@ import (
 // may use each session of its directory at first; those of other directories and of other
 // stores not.
 func TestOlderProcess(t *testing.T) {
-	program := filepath.Join(t.TempDir(), "claude")
-	sleep, err := exec.LookPath("sleep")
+	programs := t.TempDir()
+	cat, err := exec.LookPath("cat")
 	if err != nil {
 		t.Skip(err)
 	}
-	text, err := os.ReadFile(sleep)
-	if err == nil {
-		err = os.WriteFile(program, text, 0o700)
-	}
+	text, err := os.ReadFile(cat)
 	if err != nil {
 		t.Fatal(err)
+	}
+	for _, name := range []string{"claude", "node"} {
+		if err := os.WriteFile(filepath.Join(programs, name), text, 0o700); err != nil {
+			t.Fatal(err)
+		}
 	}
 	s := newTestStore(t, "empty prompt")
 	home := filepath.Dir(s.root)
@@ -34,25 +37,43 @@ func TestOlderProcess(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		name, dir, home string
-		busy            bool
+		name, program, arg, dir, home string
+		busy                          bool
 	}{
-		{"of the directory", "project", home, true},
-		{"of another directory", "other", home, false},
-		{"of another store", "project", t.TempDir(), false},
+		{"of the directory", "claude", "claude", "project", home, true},
+		{"of another directory", "claude", "claude", "other", home, false},
+		{"of another store", "claude", "claude", "project", t.TempDir(), false},
+		// As a script is in its first moment: its command line is empty.
+		{"that is being started", "node", "", "project", home, true},
+		{"another script", "node", "node", "project", home, false},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			dir := filepath.Join(home, test.dir)
 			if err := os.MkdirAll(dir, 0o700); err != nil {
 				t.Fatal(err)
 			}
-			p := exec.CommandContext(t.Context(), program, "100")
+			p := exec.CommandContext(t.Context(), filepath.Join(programs, test.program))
+			p.Args = []string{test.arg}
 			p.Dir, p.Env = dir, []string{"HOME=" + test.home}
+			in, err := p.StdinPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			out, err := p.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
 			if err := p.Start(); err != nil {
 				t.Fatal(err)
 			}
 			defer p.Wait()         //nolint:errcheck // it is killed
 			defer p.Process.Kill() //nolint:errcheck // it may have ended
+			if _, err := io.WriteString(in, "x"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := out.Read(make([]byte, 1)); err != nil { // it runs, so all that the system tells of it is there
+				t.Fatal(err)
+			}
 			c := s.client()
 			heads, err := c.Sessions(t.Context())
 			if err != nil || len(heads) != 1 {
