@@ -52,10 +52,10 @@ func (a *app) root() *cobra.Command {
 	showVersion := false
 	root := &cobra.Command{
 		Use:   "mend",
-		Short: "Repair OpenCode sessions that fail, and undo every repair",
-		Long: `mend finds OpenCode sessions that the provider refuses, explains why, and repairs
-them with the smallest possible change. It keeps a journal, so that every repair
-can be undone.
+		Short: "Repair broken sessions of coding agents, and undo every repair",
+		Long: `mend finds sessions of OpenCode and Claude Code that the provider refuses, or that have
+lost their past. It explains why, and repairs them with the smallest possible change.
+It keeps a journal, so that every repair can be undone.
 
 Run "mend" without a command to see the current status.`,
 		Args:          noArgs,

@@ -41,7 +41,7 @@ var errForeignPlugin = errors.New("mend did not write this file")
 func (a *app) pluginVerb() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "plugin",
-		Short: "Install, remove or inspect the OpenCode plugin",
+		Short: "Install, remove or inspect the plugin for your agent",
 		Long: `The plugin is one small JavaScript file in OpenCode's folder of plugins. It passes
 session errors to "mend hook", which decides what to repair. No server port is
 needed. OpenCode loads it at its next start. Without mend it does nothing.
