@@ -93,6 +93,9 @@ func TestFallbackRecorded(t *testing.T) {
 					if !ok {
 						t.Fatalf("event %d %s is ignored", n, e.Properties)
 					}
+					if n == 0 { // the clock is that of the recording
+						r.now = fe.message.created()
+					}
 					fe.at = time.Time{}
 					r.step(fe)
 					ended = ended || fe.kind == sawAnswer && fe.message.Time.Completed != nil
