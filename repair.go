@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"mend/agent"
 	"mend/change"
 	"mend/journal"
 	"mend/repair"
@@ -108,6 +109,11 @@ func (c *Client) RepairIf(ctx context.Context, head session.Head, r repair.Reque
 }
 
 func (c *Client) repair(ctx context.Context, head session.Head, r repair.Request, accept func(context.Context, repair.Result) error) (string, repair.Result, error) {
+	if accept != nil && r.Error == nil { // mostly nothing is broken, which is found out quickly
+		if found, ok := c.notBroken(ctx, head, r); ok {
+			return "", repair.Result{Remaining: found}, nil
+		}
+	}
 	if head.Ref == (session.Ref{}) {
 		var err error
 		if head, err = c.sessionByID(ctx, head.ID); err != nil {
@@ -116,12 +122,6 @@ func (c *Client) repair(ctx context.Context, head session.Head, r repair.Request
 	}
 	r = c.withOptions(r)
 	r.Unattended = true
-	if accept != nil && r.Error == nil { // mostly nothing is broken, which is found out quickly
-		e, err := c.diagnose(ctx, head, r.Options)
-		if err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken }) {
-			return "", repair.Result{Remaining: e.Diagnoses}, nil
-		}
-	}
 	result, err := c.plan(ctx, head, r)
 	if err != nil || len(result.Plan.Ops) == 0 {
 		return "", result, err
@@ -134,6 +134,31 @@ func (c *Client) repair(ctx context.Context, head session.Head, r repair.Request
 	result.Plan.Cause.Live = true
 	e, err := c.Apply(ctx, result.Plan)
 	return e.ID, result, err
+}
+
+// notBroken diagnoses a session, and reports whether nothing is broken.
+func (c *Client) notBroken(ctx context.Context, head session.Head, r repair.Request) (found []repair.Diagnosis, ok bool) {
+	head, err := c.knownSession(ctx, head)
+	if err != nil {
+		return nil, false
+	}
+	e, err := c.diagnose(ctx, head, c.withOptions(r).Options)
+	ok = err == nil && !e.Busy && !slices.ContainsFunc(e.Diagnoses, func(d repair.Diagnosis) bool { return d.Severity == repair.Broken })
+	return e.Diagnoses, ok
+}
+
+// knownSession returns the head of a session that may have an ID alone. It does not list all
+// sessions again only for that, if the store can find one.
+func (c *Client) knownSession(ctx context.Context, head session.Head) (session.Head, error) {
+	if head.Ref != (session.Ref{}) {
+		return head, nil
+	}
+	if st, ok := c.store.(agent.IDFinder); ok && c.listed.get().sessions > 0 { // repairOptions needs one list
+		if known, err := st.SessionByID(ctx, head.ID); err == nil {
+			return known, nil
+		}
+	}
+	return c.sessionByID(ctx, head.ID)
 }
 
 // isRepeated reports whether an error of this class was repaired in the session before,

@@ -110,6 +110,13 @@ type PathFinder interface {
 	SessionAt(ctx context.Context, path string) (session.Head, error)
 }
 
+// An IDFinder is a Store that finds a session by its id, without a list of all.
+type IDFinder interface {
+	// SessionByID returns the session of List with exactly that id. With an error, List
+	// may still find it.
+	SessionByID(ctx context.Context, id string) (session.Head, error)
+}
+
 // An Orphaner is a Store that can hold records of no session.
 type Orphaner interface {
 	// Orphans lists the records that belong to no session, and their folders. The error

@@ -53,6 +53,7 @@ type store struct {
 var (
 	_ agent.Scanner    = (*store)(nil)
 	_ agent.Orphaner   = (*store)(nil)
+	_ agent.IDFinder   = (*store)(nil)
 	_ agent.Forecaster = (*store)(nil)
 	_ agent.Stager     = (*store)(nil)
 	_ agent.Migrated   = (*store)(nil)
@@ -78,6 +79,16 @@ func (s *store) Records(ctx context.Context, head session.Head) ([]session.Recor
 		all = append(all, *r)
 	}
 	return all, nil
+}
+
+// SessionByID implements [agent.IDFinder]. A tree has to be listed: several projects can have
+// the id.
+func (s *store) SessionByID(ctx context.Context, id string) (session.Head, error) {
+	db, ok := s.records.(*database.Store)
+	if !ok {
+		return session.Head{}, errors.ErrUnsupported
+	}
+	return db.SessionByID(ctx, id)
 }
 
 // Load returns a session with its messages. The error is that of the store, or a

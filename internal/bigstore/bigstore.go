@@ -43,6 +43,19 @@ var (
 	Varied = Mix{writeVaried}
 )
 
+// PlainWith is [Plain], beginning with healthy sessions of these numbers of messages.
+func PlainWith(messages ...int) Mix {
+	return Mix{func(parts int, seed uint64, put func(record) error) error {
+		w := newWriter(seed, put)
+		for _, n := range messages {
+			if err := w.messages(n, math.MaxInt); err != nil {
+				return err
+			}
+		}
+		return w.fill(parts)
+	}}
+}
+
 type kind uint8
 
 const (
@@ -74,7 +87,11 @@ func newWriter(seed uint64, put func(record) error) *writer {
 
 // write makes sessions with about that many parts in all.
 func write(parts int, seed uint64, put func(record) error) error {
-	w := newWriter(seed, put)
+	return newWriter(seed, put).fill(parts)
+}
+
+// fill makes sessions until the store has about that many parts.
+func (w *writer) fill(parts int) error {
 	for n := 0; w.parts < parts; n++ {
 		w.damaged = n%10 == 3
 		if err := w.conversation(parts); err != nil {
@@ -96,9 +113,13 @@ func (w *writer) wait(ms int64) { w.clock, w.since = w.clock+ms, w.ids }
 
 // conversation makes a session. It stops soon after the store has that many parts.
 func (w *writer) conversation(parts int) error {
+	return w.messages(50+w.rnd.IntN(451), parts)
+}
+
+// messages makes a session of that many messages, less if the store has that many parts before.
+func (w *writer) messages(messages, parts int) error {
 	w.session = w.id("ses")
 	began := w.clock
-	messages := 50 + w.rnd.IntN(451)
 	var prompt string
 	for i := 0; i < messages && w.parts < parts; i++ {
 		var err error

@@ -66,6 +66,29 @@ func (c *conn) list() ([]session.Head, error) {
 	return heads, err
 }
 
+// SessionByID returns the session of List with exactly that id. The error wraps
+// [ErrNoSession] if no row has it.
+func (s *Store) SessionByID(ctx context.Context, id string) (session.Head, error) {
+	head, err := session.Head{}, session.ValidateID(id)
+	if err != nil {
+		return head, fmt.Errorf("%w: %w", ErrNoSession, err)
+	}
+	err = s.read(ctx, func(c *conn) error {
+		t := c.Table(session.KindSession)
+		return c.Query(t.SelectRow, []sqlstore.Value{sqlstore.Text(id)}, func(st *sqlite3.Stmt) error {
+			head = newSession(t.CopyRow(st)).Head
+			return nil
+		})
+	})
+	if err == nil && head.ID != id {
+		err = ErrNoSession
+	}
+	if err != nil {
+		return session.Head{}, fmt.Errorf("finding session %s: %w", id, err)
+	}
+	return head, nil
+}
+
 // listed reports whether the agent can list a session of that id (measured with 1.18.33;
 // 1.2.27 can list every one).
 func listed(id session.Col) bool {

@@ -70,6 +70,14 @@ func TestOddRows(t *testing.T) {
 	if err != nil || len(heads) != 3 || heads[1].ID != "ses_lost" || len(heads[2].Stray) != 4 {
 		t.Fatalf("List = %+v, %v", heads, err)
 	}
+	if head, err := s.SessionByID(t.Context(), heads[0].ID); err != nil || cmp.Diff(heads[0], head) != "" {
+		t.Errorf("SessionByID = %+v, %v, want %+v", head, err, heads[0])
+	}
+	for _, id := range []string{"ses_lost", "ses_none", "ses odd", ""} { // a list finds the first
+		if _, err := s.SessionByID(t.Context(), id); !errors.Is(err, ErrNoSession) {
+			t.Errorf("SessionByID(%q): %v", id, err)
+		}
+	}
 	unlisting := map[string]bool{} // the rows by which the agent cannot list any session
 	for _, stray := range heads[2].Stray {
 		unlisting[stray.Path] = stray.Row
