@@ -18,12 +18,13 @@ import (
 // A Config holds the current settings. Use [Load] to create one. Each exported field is
 // a key of the file.
 type Config struct {
-	Enabled     bool // recover sessions of a running agent
-	AutoResume  bool // resume the turn after a recovery of thinking
-	MaxRetries  int  // recoveries of a session without a successful turn
-	Toasts      bool // show toasts in the agent
-	Placeholder string
-	Cancelled   string
+	Enabled      bool // recover sessions of a running agent
+	AutoResume   bool // resume the turn after a recovery of thinking
+	MaxRetries   int  // recoveries of a session without a successful turn
+	Toasts       bool // show toasts in the agent
+	ToastSeconds int  // how long those of results are shown
+	Placeholder  string
+	Cancelled    string
 
 	ToolResultMissing, ThinkingBlockOrder, ThinkingDisabledViolation bool
 	EmptyContentMessage, UnavailableTool, InterruptedTools           bool
@@ -161,6 +162,7 @@ func (c *Config) settings() []setting {
 		{"autoResume", &c.AutoResume, 0, 0, "After a repair of thinking, send a prompt so that the turn continues. If off, mend never sends a prompt for you."},
 		{"maxRetries", &c.MaxRetries, 1, 100, "Give up on a session after this many attempts that changed nothing, until a turn succeeds."},
 		{"showNotifications", &c.Toasts, 0, 0, "Show notifications in the agent."},
+		{"notificationSeconds", &c.ToastSeconds, 1, 600, "How long a notification of a result is shown, in seconds."},
 		{"placeholderText", &c.Placeholder, 0, 0, "The text that replaces missing content."},
 		{"cancelledToolResultText", &c.Cancelled, 0, 0, "The error text of a tool call that never got a result."},
 		{"recoverToolResultMissing", &c.ToolResultMissing, 0, 0, "Repair tool calls without a result."},
@@ -205,7 +207,7 @@ func Defaults() Config { return defaults() }
 
 func defaults() Config {
 	return Config{
-		Enabled: true, MaxRetries: 3, Toasts: true,
+		Enabled: true, MaxRetries: 3, Toasts: true, ToastSeconds: 12,
 		Placeholder: "[user interrupted]", Cancelled: "Operation cancelled by user (ESC pressed)",
 		ToolResultMissing: true, ThinkingBlockOrder: true, ThinkingDisabledViolation: true,
 		EmptyContentMessage: true, UnavailableTool: true, InterruptedTools: true,

@@ -42,7 +42,8 @@ type SessionRef struct {
 	Directory string
 }
 
-// A Toast is a notification on the agent's screen. Duration is in milliseconds.
+// A Toast is a notification on the agent's screen. Duration is in milliseconds; a [Hook]
+// replaces 0.
 type Toast struct {
 	Title    string `json:"title"`
 	Message  string `json:"message"`

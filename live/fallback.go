@@ -582,7 +582,7 @@ func avoidedText(avoided, next Model) string {
 }
 
 func lostResultsText(why string) string {
-	return fmt.Sprintf("The model failed (%s) while a tool ran. Check what it did, then send a prompt.", why)
+	return fmt.Sprintf("Failed during a tool call: %s. Check its effects, then send a prompt.", why)
 }
 
 func notContinuedText(next Model) string {

@@ -276,7 +276,7 @@ func TestFallback(t *testing.T) {
 		},
 		{name: "a step in which a tool ran is not sent to another model, which would call it again", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, tool("prt_1", "running"), tool("prt_1", "completed"), failure(limited), nowIdle, answer(1, nil, limited), nowIdle, nowIdle,
-		}, want: []string{cool(fake), "toast: The model failed (429) while a tool ran. Check what it did, then send a prompt."}},
+		}, want: []string{cool(fake), "toast: Failed during a tool call: 429. Check its effects, then send a prompt."}},
 		{name: "the step after it is", events: []fallbackEvent{
 			userPrompt(1, fake), nowBusy, {kind: sawActivity, part: Part{ID: "prt_1", MessageID: "msg_0", Type: typeTool}}, failure(limited), nowIdle, answer(1, nil, limited), nowIdle,
 		}, want: []string{cool(fake), "prompt claude-two", toTwo}},

@@ -23,6 +23,7 @@ type Options struct {
 	AutoResume      bool           // send a prompt after a recovery, so that the turn continues
 	MaxAttempts     int            // recoveries of a session without a successful turn; 0 means 3
 	NoToasts        bool           // do not show toasts
+	ToastTime       time.Duration  // how long a toast of a result is shown; 0 means 12 s
 	Placeholder     string         // see [repair.Request]
 	Cancelled       string         // see [repair.Request]; "" means a text that fits the class
 	Timeout         time.Duration  // of one call to the agent; 0 means 5 s
@@ -207,6 +208,7 @@ func (h *Hook) toast(ctx context.Context, directory string, t Toast) {
 	if h.opt.NoToasts {
 		return
 	}
+	t.Duration = cmp.Or(t.Duration, int(cmp.Or(h.opt.ToastTime, defaultToastTime).Milliseconds()))
 	ctx, cancel := context.WithTimeout(ctx, h.opt.Timeout)
 	defer cancel()
 	if err := h.agent.Toast(ctx, directory, t); err != nil {

@@ -75,17 +75,17 @@ func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 	case err != nil:
 		h.count(Failed, e.Class)
 		log.Error("trimming", "error", err)
-		h.toast(ctx, s.Directory, Toast{trimTitle, failedText(err), VariantError, toastTime})
+		h.toast(ctx, s.Directory, Toast{trimTitle, failedText(err), VariantError, resultTime})
 		return false
 	case entry == "":
 		h.count(Refused, e.Class)
 		log.Info("left alone: nothing can be trimmed")
-		h.toast(ctx, s.Directory, Toast{trimTitle, "No tool output can be trimmed. Compact the session, or start a new one.", VariantWarning, toastTime})
+		h.toast(ctx, s.Directory, Toast{trimTitle, nothingTrimmedText, VariantWarning, resultTime})
 		return false
 	}
 	h.count(Repaired, e.Class)
 	log.Info("repaired", "repair", entry, "outputs", len(t.Outputs), "before", t.Before, "after", t.After, "error", e.Text)
-	h.toast(ctx, s.Directory, Toast{trimTitle, trimmedText(len(t.Outputs), entry), VariantSuccess, toastTime})
+	h.toast(ctx, s.Directory, Toast{trimTitle, trimmedText(len(t.Outputs), entry), VariantSuccess, resultTime})
 	if h.opt.AutoResume {
 		ms, err := h.agentMessages(ctx, s, 0)
 		if err == nil {
@@ -97,7 +97,10 @@ func (h *Hook) HandleOverflow(ctx context.Context, s SessionRef, raw json.RawMes
 	return true
 }
 
-const trimTitle = "Context window"
+const (
+	trimTitle          = "Context window"
+	nothingTrimmedText = "No tool output can be trimmed. Compact the session, or start a new one."
+)
 
 func trimmedText(outputs int, entry string) string {
 	return fmt.Sprintf("Cleared %d old tool outputs. Send your prompt again. Undo: mend undo %s", outputs, entry)

@@ -155,7 +155,7 @@ func (h *Hook) preflight(ctx context.Context, head session.Head, q Question, for
 	}
 	h.countRepaired(log, entry, result)
 	if force { // the screen is there
-		h.toast(ctx, q.Session.Directory, Toast{repairedTitle, beforeRequestText(entry), VariantSuccess, toastTime})
+		h.toast(ctx, q.Session.Directory, Toast{repairedTitle, beforeRequestText(entry), VariantSuccess, resultTime})
 	}
 	return entry, nil
 }
@@ -196,7 +196,7 @@ func (h *Hook) RepairRequest(ctx context.Context, q Question) ([]repair.RequestE
 	if _, ok := h.amended.get(q.Session.ID); len(edits) > 0 && !ok { // the next requests are repaired silently
 		h.amended.set(q.Session.ID, struct{}{})
 		log.Info("repaired in the request alone", "records", len(edits))
-		h.toast(ctx, q.Session.Directory, Toast{"Request repaired", requestRepairedText(q.Session.ID), VariantSuccess, toastTime})
+		h.toast(ctx, q.Session.Directory, Toast{"Request repaired", requestRepairedText(q.Session.ID), VariantSuccess, resultTime})
 	}
 	return edits, nil
 }

@@ -5,15 +5,18 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"mend/repair"
 )
 
 // How long toasts are shown, in milliseconds.
 const (
-	toastTime  = 3_000  // of what will be done
-	resultTime = 12_000 // of what was done, and what the user can do next
+	announceTime = 3_000 // of what will be done
+	resultTime   = 0     // of what was done, and what the user can do next: [Options.ToastTime]
 )
+
+const defaultToastTime = 12 * time.Second
 
 // maxToast is the maximum number of words in a toast.
 const maxToast = 15
@@ -57,7 +60,7 @@ func (r *recovery) showToast(ctx context.Context, t Toast) {
 // announce shows what will be done.
 func (r *recovery) announce(ctx context.Context) {
 	n := notices[r.err.Class]
-	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, toastTime})
+	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, announceTime})
 }
 
 // explain explains an error that no repair of the store can fix.
@@ -66,10 +69,8 @@ func (r *recovery) explain(ctx context.Context) {
 	n := notices[r.err.Class]
 	if !isExplainOnly(r.err.Class) {
 		n.message = unexplainedText(r.err)
-		r.showToast(ctx, Toast{n.title, n.message, VariantWarning, resultTime})
-		return
 	}
-	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, toastTime})
+	r.showToast(ctx, Toast{n.title, n.message, VariantWarning, resultTime})
 }
 
 // giveUp shows that the limit of attempts is reached.

@@ -2,8 +2,10 @@ package live
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"mend/repair"
 )
@@ -14,7 +16,11 @@ func TestToastLength(t *testing.T) {
 		repairedText("qevajo", true, false), repairedText("qevajo", false, true), alreadyRepairedText("qevajo"),
 		endedText(3, "qevajo"), sendAgainText("qevajo"), beforeRequestText("qevajo"), limitText(3), failedText(errors.New("locked")),
 		failedText(errors.New("planning for ses_1: the agent is using this session, and a great deal more that nobody has time to read")),
+		requestRepairedText("ses_1"), trimmedText(12, "qevajo"), nothingTrimmedText,
 		unexplainedText(repair.APIError{}), unexplainedText(repair.APIError{Rule: "R7", Class: repair.ThinkingSignature}),
+	}
+	for _, why := range []string{"429", "quota used up", "silent for 2m0s"} {
+		texts = append(texts, switchedText(fake, why, two), usedUpText(fake, why, true), lostResultsText(why), avoidedText(fake, two), notContinuedText(two))
 	}
 	for _, n := range notices {
 		texts = append(texts, n.message)
@@ -33,5 +39,20 @@ func TestToastNextStep(t *testing.T) {
 	}
 	if text := repairedText("qevajo", false, true); strings.Contains(text, "prompt again") {
 		t.Errorf("repairedText of a turn that continues = %q", text)
+	}
+}
+
+// TestToastTime checks how long a toast of a result is shown.
+func TestToastTime(t *testing.T) {
+	for set, want := range map[time.Duration]int{0: 12_000, time.Minute: 60_000} {
+		f, info := failedSession(emptyText)
+		f.hook(Options{ToastTime: set}).HandleSessionRecovery(t.Context(), info)
+		var got []int
+		for _, toast := range f.toasts {
+			got = append(got, toast.Duration)
+		}
+		if !slices.Equal(got, []int{announceTime, want}) {
+			t.Errorf("ToastTime %v: toasts of %v ms, want %d for the result", set, got, want)
+		}
 	}
 }

@@ -56,7 +56,7 @@ func (h *Hook) repairBroken(ctx context.Context, s SessionRef) bool {
 	}
 	h.dedupe.progress(s.ID)
 	h.countRepaired(log, entry, result)
-	h.toast(ctx, s.Directory, Toast{repairedTitle, sendAgainText(entry), VariantSuccess, toastTime})
+	h.toast(ctx, s.Directory, Toast{repairedTitle, sendAgainText(entry), VariantSuccess, resultTime})
 	return true
 }
 

@@ -214,7 +214,11 @@ func TestToasts(t *testing.T) {
 			t.Errorf("%s: no toast", c.text)
 			continue
 		}
-		if diff := cmp.Diff(Toast{c.title, c.message, "warning", 3000}, f.toasts[0]); diff != "" {
+		shown := 3000
+		if c.text == modifiedText || c.text == prefillText { // a result
+			shown = 12_000
+		}
+		if diff := cmp.Diff(Toast{c.title, c.message, "warning", shown}, f.toasts[0]); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", c.text, diff)
 		}
 	}

@@ -167,7 +167,7 @@ func completeSettings(suffix string) cobra.CompletionFunc {
 func liveOptions(c config.Config) live.Options {
 	o := live.Options{
 		KeepInterrupted: !c.InterruptedTools, AutoResume: c.AutoResume, MaxAttempts: c.MaxRetries,
-		TrimOverflow: c.TrimOverflow, NoToasts: !c.Toasts, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
+		TrimOverflow: c.TrimOverflow, NoToasts: !c.Toasts, ToastTime: time.Duration(c.ToastSeconds) * time.Second, Placeholder: c.Placeholder, Timeout: milliseconds(c.TimeoutMs),
 	}
 	if c.ModelFallback {
 		o.Fallback = fallbackPolicy(c)

@@ -77,7 +77,7 @@ func (h *recoverer) announcePreflight(ctx context.Context, pipe *live.Pipe) {
 		return
 	}
 	toast := live.Toast{
-		Title: "mend", Variant: live.VariantWarning, Duration: 10_000,
+		Title: "mend", Variant: live.VariantWarning, Duration: h.config.ToastSeconds * 1000,
 		Message: "mend now repairs broken sessions before each prompt. Setting preflight=off stops that.",
 	}
 	ctx, cancel := context.WithTimeout(ctx, milliseconds(h.config.TimeoutMs))
