@@ -117,7 +117,15 @@ const (
 	result7  = "935640"
 	answer7  = "1e2cd0"
 	callA    = "a8387e" // the first of two parallel calls
+	think5b  = "1c5349"
+	resultA  = "126bea" // of callA
 	// of the other shapes
+	answer33   = "bc88e2"
+	context14  = "ba1a38" // before a prompt
+	think26    = "3e01b6"
+	answer26   = "be741c"
+	think16    = "580e14"
+	answer55   = "dd872e"
 	note27     = "ffe794"
 	note33     = "61e3b8" // behind the last answer
 	boundary   = "3bf07f"
@@ -267,6 +275,16 @@ var Damages = []Damage{
 		t.appendLine(t.Lines[i])
 		t.Lines[i] = []byte{}
 	})},
+	{Name: "a record without an id", Apply: func(t *Transcript) { t.edit(think3, func(r map[string]any) { r["uuid"] = "" }) }},
+	{Name: "last answer led by NUL bytes", Shape: "interrupted", Apply: func(t *Transcript) {
+		i := t.at(answer33)
+		t.Lines[i] = append([]byte("\x00\x00\x00"), t.Lines[i]...)
+	}},
+	{Name: "result hangs on an early record", Apply: func(t *Transcript) { parent(result7, t.uuid(think5b))(t) }},
+	{Name: "parent behind it, the end torn", Shape: "fork", Apply: func(t *Transcript) {
+		t.Lines = t.Lines[:t.at(answer26)]
+		parent(context14, t.uuid(think26))(t)
+	}},
 	{Name: "UTF-16", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return toUTF16(data, true, false) } }},
 	{Name: "UTF-16 without a mark", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return toUTF16(data, false, true) } }},
 	{Name: "NUL bytes at the end", Apply: func(t *Transcript) { t.Whole = func(data []byte) []byte { return append(data, make([]byte, 5000)...) } }},
@@ -282,6 +300,10 @@ var Damages = []Damage{
 	{Name: "preserved message lost", Shape: "compaction", Apply: lost(preserved1)},
 	{Name: "preserved messages named by their ends", Shape: "compaction", Apply: func(t *Transcript) {
 		t.edit(boundary, func(r map[string]any) { delete(r["compactMetadata"].(map[string]any), "preservedMessages") })
+	}},
+
+	{Name: "one uuid twice, before and behind a compaction", Shape: "compaction", Apply: func(t *Transcript) {
+		t.edit(think16, func(r map[string]any) { r["uuid"] = t.uuid(answer55) })
 	}},
 
 	{Name: "two processes", Apply: func(t *Transcript) { parent(prompt7, t.uuid(answer5))(t) }},
@@ -345,6 +367,26 @@ var Damages = []Damage{
 		t.remove(result4)
 	}},
 	{Name: "killed in a call", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(result7)] }},
+	{Name: "killed between two results", Apply: func(t *Transcript) { t.Lines = t.Lines[:t.at(resultA)+1] }},
+	{Name: "result in a record of an answer", Apply: func(t *Transcript) { t.edit(result4, func(r map[string]any) { r["type"] = "assistant" }) }},
+	{Name: "text behind a call", Apply: func(t *Transcript) {
+		t.edit(call4, func(r map[string]any) {
+			m := r["message"].(map[string]any)
+			m["content"] = append(m["content"].([]any), map[string]any{"type": "text", "text": "behind"})
+		})
+	}},
+	{Name: "thinking behind a call", Apply: func(t *Transcript) {
+		again := t.changed(think4, func(r map[string]any) { r["uuid"], r["parentUuid"] = unknownID, t.uuid(call4) })
+		parent(result4, unknownID)(t)
+		i := t.at(call4) + 1
+		t.Lines = append(t.Lines[:i:i], append([][]byte{again}, t.Lines[i:]...)...)
+	}},
+	{Name: "thinking in a record of the user", Apply: func(t *Transcript) { t.edit(think3, func(r map[string]any) { r["type"] = "user" }) }},
+	{Name: "call also in a prompt", Apply: func(t *Transcript) {
+		var call any
+		t.edit(call4, func(r map[string]any) { call = r["message"].(map[string]any)["content"].([]any)[0] })
+		content(prompt4, []any{map[string]any{"type": "text", "text": "see"}, call})(t)
+	}},
 	{Name: "call id twice", Apply: func(t *Transcript) {
 		block(call4b, func(b map[string]any) { b["id"] = "toolu_0006A" })(t)
 		block(result4b, func(b map[string]any) { b["tool_use_id"] = "toolu_0006A" })(t)

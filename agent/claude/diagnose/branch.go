@@ -162,7 +162,7 @@ func (c *Case) branches(path []*transcript.Record) (all []*branch) {
 // maxUnreached is how many unreached parts are found at a time: each takes a look at all records.
 const maxUnreached = 64
 
-// findUnreached reports prompts and answers whose parent is not in the transcript,
+// findUnreached reports prompts and answers whose parent is not in the transcript or behind them,
 // and from which the conversation does not go on: the program noted its end before they were
 // written, or later ones have an earlier parent.
 func (c *Case) findUnreached() {
@@ -189,7 +189,7 @@ func (c *Case) findUnreached() {
 			if r.IsMessage() {
 				b.leaf = r
 			}
-		case c.conv.Record(up) != nil || up == "" && (!strings.HasPrefix(r.Version, "2.1.") || !r.IsPrompt()) || r.IsBoundary() || r.Summary:
+		case c.conv.Record(up) != nil && !c.beginsCycle(r) || up == "" && (!strings.HasPrefix(r.Version, "2.1.") || !r.IsPrompt()) || r.IsBoundary() || r.Summary:
 			continue
 		default:
 			b = &branch{root: r, all: []*transcript.Record{r}, leaf: r}
@@ -204,6 +204,12 @@ func (c *Case) findUnreached() {
 			c.reportUnreached(b)
 		}
 	}
+}
+
+// beginsCycle reports whether a record names one that comes behind it as the record before it.
+func (c *Case) beginsCycle(r *transcript.Record) bool {
+	up := c.conv.Record(c.conv.Parent(r))
+	return up != nil && c.conv.Place(up) >= c.conv.Place(r) && c.conv.InCycle(r)
 }
 
 // beforeBoundary reports whether a record is before the last compaction.

@@ -13,7 +13,13 @@ import (
 
 // findThinkingLast reports answers whose last block is thinking (R10). The fix gives the
 // records of the answer the same contents in another order.
-func (c *Case) findThinkingLast() {
+func (c *Case) findThinkingLast(q request.Request) {
+	ends := map[session.Ref]bool{} // the records with the last blocks of the turns
+	for _, t := range q.Turns {
+		if n := len(t.Blocks); n > 0 && t.Blocks[n-1].IsThinking() {
+			ends[t.Blocks[n-1].Ref()] = true
+		}
+	}
 	answers := map[string][]*transcript.Record{}
 	var ids []string
 	for _, r := range c.linked.Chain {
@@ -28,7 +34,7 @@ func (c *Case) findThinkingLast() {
 		rs := answers[id]
 		last := rs[len(rs)-1].Blocks()
 		spoken := slices.ContainsFunc(rs, func(r *transcript.Record) bool { return !thinks(r) })
-		if !last[len(last)-1].IsThinking() || !spoken || slices.ContainsFunc(rs, func(r *transcript.Record) bool { return len(r.Blocks()) != 1 || !c.canEdit(r.UUID) }) {
+		if !last[len(last)-1].IsThinking() || !ends[c.ref(rs[len(rs)-1])] || !spoken || slices.ContainsFunc(rs, func(r *transcript.Record) bool { return len(r.Blocks()) != 1 || !c.canEdit(r.UUID) }) {
 			continue
 		}
 		f := c.recordFinding("R10", repair.ThinkingBlockOrder, rs[len(rs)-1].UUID)

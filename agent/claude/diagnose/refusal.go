@@ -33,7 +33,7 @@ func (c *Case) findRefusals() {
 	q := c.linked.Request(c.ref)
 	blocks := c.sent(q)
 	c.findContentRefusals(blocks)
-	c.findThinkingLast()
+	c.findThinkingLast(q)
 	c.findResultOrder(q, blocks)
 	c.findFirstPrompt(q)
 	c.findRest(q)
@@ -397,6 +397,19 @@ func (c *Case) restFixes(r *transcript.Record) (fixes []repair.Fix) {
 		fixes = append(fixes, repair.Fix{
 			Text: fmt.Sprintf("The record gets the type of its message, %s.", role), Alike: true,
 			Edit: func(d repair.Draft) error { return d.(*draft).setMember(r.UUID, "type", jsonedit.Quote(role)) },
+		})
+	}
+	if isCall := func(b *transcript.Block) bool { return b.Type == request.ToolUse }; r.Type == transcript.User && slices.ContainsFunc(r.Blocks(), isCall) {
+		fixes = append(fixes, repair.Fix{
+			Text: "The call in the prompt is not sent any more.", Loses: "the call, for the model", Alike: true,
+			Edit: func(d repair.Draft) error {
+				i := -1
+				raw, err := jsonedit.RemoveElements(d.(*draft).raw(r.UUID), func([]byte) bool { i++; return isCall(r.Blocks()[i]) }, "message", "content")
+				if err == nil {
+					d.(*draft).set(r.UUID, raw)
+				}
+				return err
+			},
 		})
 	}
 	return append(fixes, repair.Fix{

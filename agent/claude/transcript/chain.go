@@ -3,7 +3,6 @@ package transcript
 import (
 	"cmp"
 	"maps"
-	"math"
 	"slices"
 	"sort"
 	"strings"
@@ -120,127 +119,166 @@ func (l *freeList) latest(i int, free func(*Record) bool) *Record {
 	return l.records[i]
 }
 
+// A group has the records of an answer, and the results of its calls, that the walk did not pass,
+// and the part of the chain in which they are put.
+type group struct {
+	start, end int // of the chain; the first record stays the first
+	found      []*Record
+}
+
 // regroup puts the other records of each answer, and the results of its calls, beside those
 // that are in the chain.
 func (c *Conversation) regroup() {
-	answers, results, byCall := map[string][]*Record{}, map[string][]*Record{}, map[string]*Record{}
-	for _, r := range c.order {
-		switch {
-		case c.dropped[r.UUID]:
-		case r.Type == Assistant && r.MessageID != "":
-			answers[r.MessageID] = append(answers[r.MessageID], r)
-		case r.Type == User && r.has(request.ToolResult):
-			results[c.parent[r.UUID]] = append(results[c.parent[r.UUID]], r)
-			for _, b := range r.Blocks() {
-				if b.Type == request.ToolResult && byCall[b.ToolID] == nil {
-					byCall[b.ToolID] = r
-				}
-			}
-		}
+	r := regrouper{
+		Conversation: c, answers: map[string][]*Record{}, children: map[string][]*Record{}, calls: map[string]*Record{},
+		answered: map[string]bool{}, last: map[string]int{}, late: map[*Record]float64{},
 	}
-	answered := map[string]bool{}
-	for _, r := range c.Chain {
-		for _, b := range r.Blocks() {
-			answered[b.ToolID] = answered[b.ToolID] || b.Type == request.ToolResult
-		}
-	}
+	r.index()
+	var groups []group
 	done := map[string]bool{}
-	chain := newChainList(c.Chain)
-	for i := 0; i < len(chain.nodes); i = chain.nodes[i].next {
-		r := chain.nodes[i].record
-		if r.Type != Assistant || r.MessageID == "" || done[r.MessageID] {
+	for i, o := range c.Chain {
+		if o.Type != Assistant || o.MessageID == "" || done[o.MessageID] {
 			continue
 		}
-		done[r.MessageID] = true
-		var found []*Record
-		take := func(o *Record) {
-			if o != nil && !c.walked[o.UUID] {
-				c.walked[o.UUID] = true
-				found = append(found, o)
-			}
+		done[o.MessageID] = true
+		g := group{start: i, end: r.last[o.MessageID] + 1, found: r.find(o.MessageID)}
+		for g.end < len(c.Chain) && c.belongs(c.Chain[g.end], o.MessageID) {
+			g.end++
 		}
-		for _, o := range answers[r.MessageID] {
-			take(o)
-		}
-		for _, o := range answers[r.MessageID] {
-			for _, res := range results[o.UUID] {
-				take(res)
-			}
-			for _, b := range o.Blocks() {
-				if res := byCall[b.ToolID]; b.Type == request.ToolUse && !answered[b.ToolID] && res != nil && res.Side == r.Side {
-					take(res)
-				}
-			}
-		}
-		if len(found) > 0 {
-			c.insert(&chain, i, r.MessageID, found)
+		switch n := len(groups) - 1; {
+		case len(g.found) == 0:
+		case n >= 0 && g.start < groups[n].end:
+			groups[n].end = max(groups[n].end, g.end)
+			groups[n].found = append(groups[n].found, g.found...)
+		default:
+			groups = append(groups, g)
 		}
 	}
-	c.Chain = chain.records()
+	c.Chain = r.insert(groups)
 }
 
-// A chainList is a chain as a linked list. The first node is the root.
-type chainList struct {
-	nodes []chainNode
-	last  map[string]int // the last node of each answer
+// A regrouper has indices for regroup.
+type regrouper struct {
+	*Conversation
+	answers  map[string][]*Record // by message id
+	children map[string][]*Record // results by their parents, and by the records with their calls
+	calls    map[string]*Record   // by the id of a call; nil if several answers have it
+	answered map[string]bool      // the calls with a result in the chain
+	last     map[string]int       // the last record of each answer in the chain
+	late     map[*Record]float64  // where a result goes that was found by its call
 }
 
-type chainNode struct {
+// A callIn is a call in a record of an answer.
+type callIn struct {
 	record *Record
-	next   int // an index of nodes; noNode behind the leaf
+	id     string
 }
 
-const noNode = math.MaxInt
-
-func newChainList(records []*Record) chainList {
-	l := chainList{last: map[string]int{}}
-	for i, r := range records {
-		l.nodes = append(l.nodes, chainNode{r, i + 1})
-		if r.Type == Assistant {
-			l.last[r.MessageID] = i
-		}
-	}
-	if len(records) > 0 {
-		l.nodes[len(records)-1].next = noNode
-	}
-	return l
-}
-
-// insertBehind inserts a record behind a node, and returns its node.
-func (l *chainList) insertBehind(at int, r *Record) int {
-	n := len(l.nodes)
-	l.nodes = append(l.nodes, chainNode{r, l.nodes[at].next})
-	l.nodes[at].next = n
-	return n
-}
-
-func (l *chainList) records() (all []*Record) {
-	for i := 0; i < len(l.nodes); i = l.nodes[i].next {
-		all = append(all, l.nodes[i].record)
-	}
-	return all
-}
-
-// insert puts records of the answer that begins at i where they are in the file, as far as the
-// answer and what belongs to it reach.
-func (c *Conversation) insert(chain *chainList, i int, answer string, found []*Record) {
-	end := chain.last[answer]
-	for next := chain.nodes[end].next; next != noNode && c.belongs(chain.nodes[next].record, answer); next = chain.nodes[end].next {
-		end = next
-	}
-	slices.SortStableFunc(found, func(a, b *Record) int { return cmp.Compare(c.Place(a), c.Place(b)) })
-	at := i
-	for len(found) > 0 {
-		if next := chain.nodes[at].next; at != end && c.Place(found[0]) >= c.Place(chain.nodes[next].record) {
-			at = next
+func (r *regrouper) index() {
+	in := map[callIn]bool{}
+	for _, o := range r.order {
+		if r.dropped[o.UUID] || o.Type != Assistant || o.MessageID == "" {
 			continue
 		}
-		inserted := chain.insertBehind(at, found[0])
-		if at == end {
-			end = inserted
+		r.answers[o.MessageID] = append(r.answers[o.MessageID], o)
+		for id := range o.toolIDs(request.ToolUse) {
+			in[callIn{o, id}] = true
+			if was, ok := r.calls[id]; ok && (was == nil || was.MessageID != o.MessageID) {
+				r.calls[id] = nil
+			} else {
+				r.calls[id] = o
+			}
 		}
-		at, found = inserted, found[1:]
 	}
+	for _, o := range r.order {
+		if r.dropped[o.UUID] || o.Type != User || !o.has(request.ToolResult) {
+			continue
+		}
+		up := r.parent[o.UUID]
+		r.children[up] = append(r.children[up], o)
+		for id := range o.toolIDs(request.ToolResult) {
+			if p := r.calls[id]; p != nil && p.UUID != up && !in[callIn{r.records[up], id}] && p.Side == o.Side && p.AgentID == o.AgentID {
+				r.children[p.UUID] = append(r.children[p.UUID], o)
+			}
+		}
+	}
+	for i, o := range r.Chain {
+		for id := range o.toolIDs(request.ToolResult) {
+			r.answered[id] = true
+		}
+		if o.Type == Assistant {
+			r.last[o.MessageID] = i
+		}
+	}
+}
+
+// find takes the records of an answer that were not passed, and the results of its calls: those
+// whose parents are of the answer, and of the calls that are still open those that name them.
+func (r *regrouper) find(answer string) (found []*Record) {
+	take := func(o *Record) {
+		if !r.walked[o.UUID] {
+			r.walked[o.UUID] = true
+			found = append(found, o)
+		}
+	}
+	var named []*Record
+	last, answered := 0.0, map[string]bool{}
+	for _, o := range r.answers[answer] {
+		last = max(last, float64(r.Place(o)))
+		take(o)
+	}
+	for _, o := range r.answers[answer] {
+		for _, res := range r.children[o.UUID] {
+			if p := r.records[r.parent[res.UUID]]; p == nil || p.Type != Assistant || p.MessageID != answer {
+				named = append(named, res)
+				continue
+			}
+			for id := range res.toolIDs(request.ToolResult) {
+				answered[id] = answered[id] || !r.walked[res.UUID]
+			}
+			take(res)
+		}
+	}
+	slices.SortStableFunc(named, func(a, b *Record) int { return cmp.Compare(r.Place(a), r.Place(b)) })
+	for _, o := range named {
+		open := false
+		for id := range o.toolIDs(request.ToolResult) {
+			p := r.calls[id]
+			open = open || !answered[id] && !r.answered[id] && p != nil && p.MessageID == answer
+		}
+		if !open || r.walked[o.UUID] {
+			continue
+		}
+		for id := range o.toolIDs(request.ToolResult) {
+			answered[id] = true
+		}
+		r.late[o] = max(float64(r.Place(o)), last+0.5)
+		take(o)
+	}
+	return found
+}
+
+// insert returns the chain with the records of the groups where they are in the file.
+func (r *regrouper) insert(groups []group) (chain []*Record) {
+	place := func(o *Record) float64 {
+		if at, ok := r.late[o]; ok {
+			return at
+		}
+		return float64(r.Place(o))
+	}
+	at := 0
+	for _, g := range groups {
+		slices.SortStableFunc(g.found, func(a, b *Record) int { return cmp.Compare(place(a), place(b)) })
+		chain = append(chain, r.Chain[at:g.start+1]...)
+		for _, o := range r.Chain[g.start+1 : g.end] {
+			for len(g.found) > 0 && place(g.found[0]) < float64(r.Place(o)) {
+				chain, g.found = append(chain, g.found[0]), g.found[1:]
+			}
+			chain = append(chain, o)
+		}
+		chain, at = append(chain, g.found...), g.end
+	}
+	return append(chain, r.Chain[at:]...)
 }
 
 // belongs reports whether a record behind an answer is part of it.
@@ -318,7 +356,7 @@ func (c *breakWalk) index() {
 		if id != "" {
 			c.answers[id] = append(c.answers[id], o)
 		}
-		if o.Subtype == "file_snapshot" {
+		if o.Subtype == "file_snapshot" || o.UUID == noID {
 			continue
 		}
 		by := owner{o.IsSidechain(), o.AgentID}
@@ -347,24 +385,29 @@ func (c *breakWalk) breakAt(r *Record) (b Break, ok bool) {
 		b.Why = NoParent
 	case c.records[c.parent[r.UUID]] != nil:
 		b.Why = ParentCycle
-		return b, c.inCycle(r)
+		return b, c.InCycle(r)
 	}
 	return b, true
 }
 
-// inCycle reports whether the parents of a record lead back to it.
-func (c *Conversation) inCycle(r *Record) bool {
-	id := c.parent[r.UUID]
-	for n := 0; n <= len(c.order) && id != ""; n++ {
-		if id == r.UUID {
-			return true
+// InCycle reports whether the parents of a record lead back to it.
+func (c *Conversation) InCycle(r *Record) bool {
+	if c.cycles == nil {
+		c.cycles = map[string]bool{}
+		seen := map[string]*Record{} // by the record from which it was reached first
+		for _, from := range c.order {
+			id := from.UUID
+			for c.records[id] != nil && seen[id] == nil {
+				seen[id] = from
+				id = c.parent[id]
+			}
+			for seen[id] == from && !c.cycles[id] {
+				c.cycles[id] = true
+				id = c.parent[id]
+			}
 		}
-		if c.records[id] == nil {
-			return false
-		}
-		id = c.parent[id]
 	}
-	return false
+	return c.cycles[r.UUID]
 }
 
 // goesOnWith returns the last record before r in the file that the conversation can go on with,
@@ -437,7 +480,7 @@ func (c *Conversation) LastBefore(r *Record) *Record {
 		var last *Record
 		for i, o := range c.order {
 			c.before[i] = last
-			if c.Owns(o) && o.Subtype != "file_snapshot" {
+			if c.Owns(o) && o.Subtype != "file_snapshot" && o.UUID != noID {
 				last = o
 			}
 		}

@@ -101,6 +101,11 @@ func (c *Conversation) findTail(st readState) *Record {
 	case c.Preserved == nil || st.explicit && c.isMain(st.checkpoint):
 		return c.tailByCheckpoint(st)
 	}
+	return c.tailByLeaves(st)
+}
+
+// tailByLeaves returns the only leaf, or of several that of the last record.
+func (c *Conversation) tailByLeaves(st readState) *Record {
 	leaves := c.leaves()
 	if len(leaves) == 1 {
 		return leaves[0]
@@ -108,7 +113,15 @@ func (c *Conversation) findTail(st readState) *Record {
 	if at := c.records[st.checkpoint]; at != nil && slices.Contains(leaves, at) && (st.explicit || !c.continues(st.last, st.checkpoint)) {
 		return at
 	}
-	return c.tailAt(st.last)
+	switch tail := c.tailAt(st.last); {
+	case tail != nil:
+		return tail
+	case len(leaves) > 0:
+		return latest(leaves)
+	}
+	return latest(slices.DeleteFunc(slices.Clone(c.order), func(r *Record) bool {
+		return r.IsSidechain() || c.dropped[r.UUID] || r.Subtype == "file_snapshot"
+	}))
 }
 
 // tailAt returns the prompt or answer at a record or above it.
@@ -155,8 +168,11 @@ func (c *Conversation) tailByCheckpoint(st readState) *Record {
 			at = c.latestBelow(st.last)
 		}
 	}
-	c.End = at
-	return c.tailAt(at)
+	if tail := c.tailAt(at); tail != nil {
+		c.End = at
+		return tail
+	}
+	return c.tailByLeaves(st)
 }
 
 // continues reports whether the walk from a record reaches another one, or an answer in whose

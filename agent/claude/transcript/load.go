@@ -91,6 +91,7 @@ type Conversation struct {
 	walked  map[string]bool
 	guessed map[string]bool // whose parent is not there
 	before  []*Record       // the answers of LastBefore, by place
+	cycles  map[string]bool // the records whose parents lead back to them; nil if that is not known yet
 	sides   map[string]*freeList
 }
 

@@ -58,6 +58,11 @@ func (b *builder) addMessages() {
 			b.addRecord(r)
 		}
 	}
+	for _, m := range b.messages {
+		if m.role == session.RoleAssistant && b.c.Profile.Tolerant {
+			callsLast(m.blocks)
+		}
+	}
 }
 
 func (b *builder) addRecord(r *Record) {
@@ -88,6 +93,30 @@ func (b *builder) addRecord(r *Record) {
 			b.request.Model = request.Model{ProviderID: "anthropic", ModelID: r.Model}
 		}
 	}
+}
+
+// callsLast puts the calls of an answer behind its other blocks, unless calls alone are between two
+// blocks of thinking.
+func callsLast(blocks []*request.Block) {
+	thinks, calls := false, false // the last block that is no call; there are calls behind it
+	for _, x := range blocks {
+		if x.Type == request.ToolUse {
+			calls = true
+			continue
+		}
+		if thinks && calls && x.IsThinking() {
+			return
+		}
+		thinks, calls = x.IsThinking(), false
+	}
+	slices.SortStableFunc(blocks, func(x, y *request.Block) int { return callRank(x) - callRank(y) })
+}
+
+func callRank(b *request.Block) int {
+	if b.Type == request.ToolUse {
+		return 1
+	}
+	return 0
 }
 
 // answer returns the message of the answer that the record is part of, nil if there is none yet.
@@ -157,10 +186,23 @@ func (b *builder) dropThinkingOnly() {
 	b.messages = slices.DeleteFunc(b.messages, func(m *message) bool { return m.role == session.RoleAssistant && !spoken[m.id] })
 }
 
-// pairCalls leaves out calls with an id that was there before, results without a call, and
-// calls without a result. A prompt between a call and its result goes behind the result. The
-// call at the very end gets a result.
+// pairCalls leaves out calls of which no result is stored, calls with an id that was there before,
+// and results without a call. A prompt between a call and its result goes behind the result. The
+// calls of the last answer get a result, and so does a call whose result is elsewhere.
 func (b *builder) pairCalls() {
+	answered := map[string]bool{}
+	for _, m := range b.messages {
+		for _, x := range m.blocks {
+			answered[x.ToolID] = answered[x.ToolID] || x.Type == request.ToolResult
+		}
+	}
+	last := len(b.messages) - 1
+	for last >= 0 && b.messages[last].role != session.RoleAssistant {
+		last--
+	}
+	if last > 0 {
+		b.dropLost(b.messages[:last], answered)
+	}
 	calls := map[string]bool{}
 	for _, m := range b.messages {
 		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
@@ -174,10 +216,26 @@ func (b *builder) pairCalls() {
 	}
 	b.dropEmpty()
 	b.moveResults()
-	b.pairAnswers()
-	b.dropEmpty()
+	b.answerCalls(answered)
 	b.dropThinkingOnly()
 	b.dropResults()
+}
+
+// dropLost leaves out the records of answers that call tools and have none of the results.
+func (b *builder) dropLost(messages []*message, answered map[string]bool) {
+	for _, m := range messages {
+		if m.role != session.RoleAssistant {
+			continue
+		}
+		lost := map[session.Ref]bool{}
+		for _, x := range m.blocks {
+			if was, ok := lost[x.Ref()]; x.Type == request.ToolUse && (was || !ok) {
+				lost[x.Ref()] = !answered[x.ToolID]
+			}
+		}
+		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool { return lost[x.Ref()] })
+	}
+	b.dropEmpty()
 }
 
 // dropUnanswered leaves out calls without a result anywhere, as the versions before 2.1 do.
@@ -192,31 +250,6 @@ func (b *builder) dropUnanswered() {
 		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool { return x.Type == request.ToolUse && !answered[x.ToolID] })
 	}
 	b.dropEmpty()
-}
-
-// pairAnswers leaves out calls without a result. The call at the very end gets one.
-func (b *builder) pairAnswers() {
-	for i, m := range b.messages {
-		if m.role != session.RoleAssistant {
-			continue
-		}
-		answers := map[string]bool{}
-		for _, next := range b.messages[i+1:] {
-			if next.role == session.RoleAssistant {
-				break
-			}
-			for _, x := range next.blocks {
-				answers[x.ToolID] = answers[x.ToolID] || x.Type == request.ToolResult
-			}
-		}
-		last := !slices.ContainsFunc(b.messages[i+1:], func(o *message) bool { return o.role == session.RoleAssistant })
-		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool {
-			return x.Type == request.ToolUse && !answers[x.ToolID] && !last
-		})
-		if last {
-			b.answerCalls(i, answers)
-		}
-	}
 }
 
 // moveResults puts results before the prompts of their turn.
@@ -239,20 +272,49 @@ func rank(m *message) int {
 	return 1
 }
 
-// interrupted is the result that the program gives a call that never ended.
-const interrupted = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]"
+// The results that the program gives to calls: one that never ended, and one whose result is not
+// behind it.
+const (
+	interrupted = "[Tool call interrupted: the session ended before this call's result was recorded, so its outcome is unknown. Check whether it took effect before relying on it or running it again.]"
+	misplaced   = "[Tool result missing due to internal error]"
+)
 
-// answerCalls adds the missing results of the last answer.
-func (b *builder) answerCalls(i int, answers map[string]bool) {
-	var missing []*request.Block
-	for _, x := range b.messages[i].blocks {
-		if x.Type == request.ToolUse && !answers[x.ToolID] {
-			missing = append(missing, &request.Block{Type: request.ToolResult, ToolID: x.ToolID, Error: true, Output: jsonedit.Quote(interrupted), Source: x.Source})
+// answerCalls gives results to calls that have none behind them. stored has the calls with a
+// result anywhere.
+func (b *builder) answerCalls(stored map[string]bool) {
+	var all []*message
+	for i := 0; i < len(b.messages); i++ {
+		m := b.messages[i]
+		all = append(all, m)
+		if m.role != session.RoleAssistant {
+			continue
 		}
+		results := i + 1 // the end of the results of m
+		answers := map[string]bool{}
+		for ; results < len(b.messages) && b.messages[results].role == session.RoleUser && rank(b.messages[results]) == 0; results++ {
+			for _, x := range b.messages[results].blocks {
+				answers[x.ToolID] = answers[x.ToolID] || x.Type == request.ToolResult
+			}
+		}
+		before, behind := &message{role: session.RoleUser, records: m.records}, &message{role: session.RoleUser, records: m.records}
+		for _, x := range m.blocks {
+			switch {
+			case x.Type != request.ToolUse || answers[x.ToolID]:
+			case stored[x.ToolID]:
+				before.blocks = append(before.blocks, errorResult(x, misplaced))
+			default:
+				behind.blocks = append(behind.blocks, errorResult(x, interrupted))
+			}
+		}
+		all = append(append(append(all, before), b.messages[i+1:results]...), behind)
+		i = results - 1
 	}
-	if len(missing) > 0 {
-		b.messages = slices.Insert(b.messages, i+1, &message{role: session.RoleUser, blocks: missing, records: b.messages[i].records})
-	}
+	b.messages = all
+	b.dropEmpty()
+}
+
+func errorResult(call *request.Block, text string) *request.Block {
+	return &request.Block{Type: request.ToolResult, ToolID: call.ToolID, Error: true, Output: jsonedit.Quote(text), Source: call.Source}
 }
 
 // The texts that 2.1 puts in place of a message of which nothing else is left.
