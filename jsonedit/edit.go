@@ -42,10 +42,13 @@ func Names(data []byte, path ...string) []string {
 	return slices.Compact(names)
 }
 
-// Elements returns the texts of the elements of the list at path, which alias data, and
-// whether there is a list.
+// Elements returns the texts of the elements of the list at path, or without a path of the list
+// that data is, which alias data, and whether there is a list.
 func Elements(data []byte, path ...string) ([][]byte, bool) {
-	v := find(data, path)
+	v := Parse(data)
+	if len(path) > 0 {
+		v = find(data, path)
+	}
 	if v.Kind() != '[' {
 		return nil, false
 	}
@@ -157,16 +160,19 @@ func EditElements(data []byte, edit func(raw []byte) []byte) []byte {
 	return append(out, data[at:]...)
 }
 
-// RemoveElements returns data without the elements of the list at path for which drop
-// returns true, and with every other byte as it was except for the commas and the white
+// RemoveElements returns data without the elements of the list at path, or without a path of the
+// list that data is, for which drop returns true, and with every other byte as it was except for the commas and the white
 // space that belonged to them. The error says that there is no list at path.
 func RemoveElements(data []byte, drop func(raw []byte) bool, path ...string) ([]byte, error) {
-	s, err := findSite(data, path)
-	if err != nil {
-		return nil, err
+	list, name := Parse(data), ""
+	if len(path) > 0 || list.Kind() != '[' {
+		s, err := findSite(data, path)
+		if err != nil {
+			return nil, err
+		}
+		name = path[len(path)-1]
+		list = s.obj.Get(name)
 	}
-	name := path[len(path)-1]
-	list := s.obj.Get(name)
 	switch list.Kind() {
 	case 0:
 		return nil, fmt.Errorf("editing field %q: it is missing", name)

@@ -43,6 +43,7 @@ func TestRealKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = p.Wait()
+			h.WaitEnded()
 			c := client(t, h)
 			id, r, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
 			if err != nil || id != "" || len(r.Remaining) > 0 {
@@ -62,23 +63,29 @@ func TestRealTwoProcesses(t *testing.T) {
 	for try := range 4 {
 		h := fixture.NewHome(t, cmd)
 		h.Put(fixture.Session, fixture.Baseline)
-		var both sync.WaitGroup
+		texts := []string{"from the first process", "from the second process"}
+		var asked [2]sync.Once
+		var both, done sync.WaitGroup
 		both.Add(2)
 		api := endpoint.New(func(n int, r endpoint.Request) endpoint.Content {
+			body := fmt.Sprint(r.Messages)
+			for i, text := range texts {
+				if strings.Contains(body, text) {
+					asked[i].Do(both.Done)
+				}
+			}
 			if len(r.Tools) > 0 { // neither is answered before both have sent their prompt
-				both.Done()
 				both.Wait()
 			}
 			return fixture.Script(n, r)
 		})
-		var done sync.WaitGroup
-		texts := []string{"from the first process", "from the second process"}
 		for _, text := range texts {
 			p := h.Start(t.Context(), api.URL, fixture.Session, text, true)
 			done.Go(func() { _ = p.Wait() })
 		}
 		done.Wait()
 		api.Close()
+		h.WaitEnded()
 		written := h.Read(fixture.Session)
 		before := h.Prompt(fixture.Session, prompt, true)
 		h.Put(fixture.Session, written)
@@ -119,7 +126,7 @@ func TestRealFullDisk(t *testing.T) {
 	api := endpoint.New(fixture.Script)
 	defer api.Close()
 	filler := filepath.Join(disk, "filler")
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), fixture.Timeout)
 	defer cancel()
 	err := h.Converse(ctx, api.URL, fixture.Session, []string{"on a full disk", "with room again"}, func(i int) {
 		switch i {

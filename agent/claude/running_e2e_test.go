@@ -63,7 +63,9 @@ func TestRealRunning(t *testing.T) {
 				t.Fatal(err)
 			}
 			_ = p.Wait()
-			if id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{}); err != nil || id == "" {
+			h.WaitEnded()
+			id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+			if err != nil || id == "" {
 				t.Errorf("after the kill: Repair = %q, %v", id, err)
 			}
 		})

@@ -68,59 +68,70 @@ func AddHooks(settings []byte, hooks ...Hook) ([]byte, error) {
 // lists and objects that become empty by that. Every other byte is as it was. It returns the
 // text itself if there is none. A hook to which the user has added commands loses only its own.
 func RemoveHooks(settings []byte, drop func(command string) bool) ([]byte, error) {
-	before := settings
 	isCommand := func(raw []byte) bool {
 		command, _ := jsonedit.Parse(raw).Get("command").Text()
 		return drop(command)
 	}
-	var err error
-	for _, event := range jsonedit.Names(settings, "hooks") {
-		groups, ok := jsonedit.Elements(settings, "hooks", event)
-		if !ok || len(groups) == 0 {
-			continue
-		}
-		list, _ := jsonedit.Get(settings, "hooks", event)
-		edited := jsonedit.EditElements(list, func(group []byte) []byte {
-			all, _ := jsonedit.Elements(group, "hooks")
-			if !slices.ContainsFunc(all, isCommand) || !slices.ContainsFunc(all, func(raw []byte) bool { return !isCommand(raw) }) {
-				return group
-			}
-			rest, err := jsonedit.RemoveElements(group, isCommand, "hooks")
-			if err != nil {
-				return group
-			}
-			return rest
-		})
-		if settings, err = jsonedit.Set(settings, edited, "hooks", event); err != nil {
-			return nil, err
-		}
-		settings, err = jsonedit.RemoveElements(settings, func(group []byte) bool {
-			all, _ := jsonedit.Elements(group, "hooks")
-			return slices.ContainsFunc(all, isCommand)
-		}, "hooks", event)
-		if err != nil {
-			return nil, err
-		}
-		if rest, _ := jsonedit.Elements(settings, "hooks", event); len(rest) == 0 {
-			if settings, err = jsonedit.Remove(settings, "hooks", event); err != nil {
-				return nil, err
-			}
-		}
+	hooks, _ := jsonedit.Get(settings, "hooks")
+	if len(hooks) == 0 || hooks[0] != '{' {
+		return settings, nil
 	}
-	if !bytes.Equal(before, settings) && len(jsonedit.Names(settings, "hooks")) == 0 {
+	changed, left := false, 0
+	edited, err := jsonedit.EditMembers(hooks, func(_ string, list []byte) ([]byte, bool) {
+		to := withoutCommands(list, isCommand)
+		if len(to) == len(list) {
+			left++
+			return list, true
+		}
+		changed = true
+		rest, _ := jsonedit.Elements(to)
+		if len(rest) > 0 {
+			left++
+		}
+		return to, len(rest) > 0
+	})
+	switch {
+	case err != nil || !changed:
+		return settings, err
+	case left == 0:
 		return jsonedit.Remove(settings, "hooks")
 	}
-	return settings, nil
+	return jsonedit.Set(settings, edited, "hooks")
+}
+
+// withoutCommands returns the list of an event's hooks without the chosen commands, and without the
+// hooks that had no others.
+func withoutCommands(list []byte, isCommand func(raw []byte) bool) []byte {
+	if groups, ok := jsonedit.Elements(list); !ok || len(groups) == 0 {
+		return list
+	}
+	edited := jsonedit.EditElements(list, func(group []byte) []byte {
+		all, _ := jsonedit.Elements(group, "hooks")
+		if !slices.ContainsFunc(all, func(raw []byte) bool { return !isCommand(raw) }) {
+			return group
+		}
+		rest, err := jsonedit.RemoveElements(group, isCommand, "hooks")
+		if err != nil {
+			return group
+		}
+		return rest
+	})
+	edited, err := jsonedit.RemoveElements(edited, func(group []byte) bool {
+		all, _ := jsonedit.Elements(group, "hooks")
+		return slices.ContainsFunc(all, isCommand)
+	})
+	if err != nil {
+		return list
+	}
+	return edited
 }
 
 // Commands returns the commands of all hooks in a file of settings.
 func Commands(settings []byte) (all []string) {
-	for _, event := range jsonedit.Names(settings, "hooks") {
-		groups, _ := jsonedit.Elements(settings, "hooks", event)
-		for _, group := range groups {
-			hooks, _ := jsonedit.Elements(group, "hooks")
-			for _, raw := range hooks {
-				if command, ok := jsonedit.Parse(raw).Get("command").Text(); ok {
+	for _, groups := range jsonedit.Parse(settings).Get("hooks").Children() {
+		for _, group := range groups.Children() {
+			for _, hook := range group.Get("hooks").Children() {
+				if command, ok := hook.Get("command").Text(); ok {
 					all = append(all, command)
 				}
 			}

@@ -2,6 +2,7 @@ package claude_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -88,5 +89,35 @@ func TestSettings(t *testing.T) {
 	edited := `{"hooks":{"SessionStart":[{"hooks":[{"command":"date"},{"command":"/opt/mend hook"},{"command":"ls"}]}]}}`
 	if out, err := claude.RemoveHooks([]byte(edited), isHook); err != nil || string(out) != `{"hooks":{"SessionStart":[{"hooks":[{"command":"date"},{"command":"ls"}]}]}}` {
 		t.Errorf("RemoveHooks of a hook beside others = %s, %v", out, err)
+	}
+}
+
+// The hooks of many events are removed in one pass, also those of a file that is no settings.
+func TestRemoveManyHooks(t *testing.T) {
+	of := func(n int) []byte {
+		var events []string
+		for i := range n {
+			events = append(events, fmt.Sprintf(`"e%d":[{"hooks":[{"command":"mend hook"}]},{"hooks":[{"command":"date"}]}]`, i))
+		}
+		return []byte(`{"hooks":{` + strings.Join(events, ",") + `}}`)
+	}
+	isHook := func(command string) bool { return command == "mend hook" }
+	allocated := func(n int) float64 {
+		settings := of(n)
+		return float64(testing.Benchmark(func(b *testing.B) {
+			for range b.N {
+				if out, err := claude.RemoveHooks(settings, isHook); err != nil || len(claude.Commands(out)) != n {
+					b.Fatal(err)
+				}
+			}
+		}).AllocedBytesPerOp())
+	}
+	if small, large := allocated(100), allocated(1600); large > 32*small {
+		t.Errorf("the hooks of 1600 events take %.0f bytes, those of 100 take %.0f", large, small)
+	}
+	for _, other := range []string{``, `[]`, `{"hooks":[]}`, `{"hooks":{"a":7,"b":null,"c":"x","d":[7,[],{"hooks":7}]}}`, strings.Repeat(`{"hooks":`, 30000)} {
+		if out, err := claude.RemoveHooks([]byte(other), isHook); err != nil || string(out) != other {
+			t.Errorf("RemoveHooks(%.40s) = %.40s, %v", other, out, err)
+		}
 	}
 }

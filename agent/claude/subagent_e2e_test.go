@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"time"
 
 	gocmp "github.com/google/go-cmp/cmp"
 
@@ -23,10 +22,11 @@ func resumeAgent(t *testing.T, h *fixture.Home, agent string) []string {
 	t.Helper()
 	api := endpoint.New(fixture.Script)
 	defer api.Close()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), fixture.Timeout)
 	defer cancel()
 	p := h.Start(ctx, api.URL, fixture.Session, `go CALL [["SendMessage",{"to":"`+agent+`","message":"more","summary":"more"}]]END`, true)
 	_ = p.Wait()
+	h.WaitEnded()
 	for _, c := range api.Calls() {
 		if blocks := fixture.Stored(c.Raw, prompt); len(blocks) > 0 && !strings.Contains(string(c.Raw), "P1first") {
 			return blocks[:len(blocks)-1] // the last one is the new message

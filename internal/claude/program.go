@@ -4,10 +4,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -21,8 +24,8 @@ const model = "claude-opus-5-5"
 // key is the API key: any.
 const key = "x"
 
-// timeout is how long a prompt may take.
-const timeout = 4 * time.Minute
+// Timeout is how long a prompt may take, also on a machine with much else to do.
+const Timeout = 4 * time.Minute
 
 // A Home is a temporary home directory in which Claude Code knows no provider but a test
 // endpoint.
@@ -36,12 +39,71 @@ type Home struct {
 func NewHome(t testing.TB, cmd []string) *Home {
 	t.Helper()
 	h := &Home{t, cmd, t.TempDir()}
+	t.Cleanup(h.killRest) // before the files are removed
 	for _, dir := range []string{h.Root(), h.work()} {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return h
+}
+
+// killRest kills the processes that the program has left, such as a call that outlives it: they
+// write into the home while it is removed.
+func (h *Home) killRest() {
+	h.waitFor(func() (left int) {
+		for _, p := range h.processes() {
+			_ = p.Kill()
+			left++
+		}
+		return left
+	})
+}
+
+// WaitEnded waits until no process has the name of the program. One that it was about to start
+// when it was killed has that name for a moment, or longer if the machine has much else to do.
+func (h *Home) WaitEnded() {
+	h.waitFor(func() (left int) {
+		for _, p := range h.processes() {
+			exe, _ := os.Readlink(filepath.Join("/proc", strconv.Itoa(p.Pid), "exe"))
+			comm, _ := os.ReadFile(filepath.Join("/proc", strconv.Itoa(p.Pid), "comm"))
+			if strings.HasPrefix(string(comm), "claude") || slices.Contains([]string{"claude", "node"}, filepath.Base(exe)) {
+				left++
+			}
+		}
+		return left
+	})
+}
+
+func (h *Home) waitFor(left func() int) {
+	for end := time.Now().Add(30 * time.Second); left() > 0 && time.Now().Before(end); {
+		time.Sleep(10 * time.Millisecond)
+	}
+}
+
+// processes returns the processes in the home, where the system lists them.
+func (h *Home) processes() (all []*os.Process) {
+	entries, _ := os.ReadDir("/proc")
+	for _, e := range entries {
+		pid, err := strconv.Atoi(e.Name())
+		if err != nil || pid == os.Getpid() {
+			continue
+		}
+		dir, err := os.Readlink(filepath.Join("/proc", e.Name(), "cwd"))
+		environ, _ := os.ReadFile(filepath.Join("/proc", e.Name(), "environ"))
+		if err != nil || !within(h.dir, dir) && !bytes.Contains(environ, []byte("\x00HOME="+h.dir+"\x00")) {
+			continue
+		}
+		if p, err := os.FindProcess(pid); err == nil {
+			all = append(all, p)
+		}
+	}
+	return all
+}
+
+func within(dir, path string) bool {
+	rel, err := filepath.Rel(dir, path)
+	return err == nil && filepath.IsLocal(rel)
 }
 
 // Root returns the folder of Claude Code's settings.
@@ -91,7 +153,7 @@ func (h *Home) Prompt(session, prompt string, resume bool) Reply {
 	h.t.Helper()
 	api := endpoint.NewStrict(Script, strict)
 	defer api.Close()
-	ctx, cancel := context.WithTimeout(h.t.Context(), timeout)
+	ctx, cancel := context.WithTimeout(h.t.Context(), Timeout)
 	defer cancel()
 	flag := "--session-id"
 	if resume {
@@ -99,7 +161,8 @@ func (h *Home) Prompt(session, prompt string, resume bool) Reply {
 	}
 	cmd := h.command(ctx, api.URL, "-p", flag, session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit")
 	out, err := cmd.CombinedOutput()
-	r := Reply{Answered: err == nil, Output: string(out)}
+	h.WaitEnded()
+	r := Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}
 	for _, c := range api.Calls() {
 		if len(c.Request.Tools) > 0 && bytes.Contains(c.Raw, jsonText(prompt)) { // not one of a subagent, which 2.0 starts by itself
 			r.Rule, r.Blocks = c.Rule, Stored(c.Raw, prompt)
@@ -133,6 +196,7 @@ func (h *Home) Start(ctx context.Context, api, session, prompt string, resume bo
 // environment only the search path is in it, so that no credential and no proxy is.
 func (h *Home) command(ctx context.Context, api string, args ...string) *exec.Cmd {
 	cmd := exec.CommandContext(ctx, h.cmd[0], append(h.cmd[1:len(h.cmd):len(h.cmd)], args...)...)
+	cmd.WaitDelay = 30 * time.Second // a call may outlive the program and have its output open
 	cmd.Dir = h.work()
 	cmd.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + h.dir, "PWD=" + h.work(), "TMPDIR=" + h.dir,
@@ -289,5 +353,6 @@ func (h *Home) Converse(ctx context.Context, api, session string, prompts []stri
 	for event := (struct{ Type string }{}); lines.Decode(&event) == nil; {
 	}
 	_ = cmd.Wait()
+	h.WaitEnded()
 	return nil
 }

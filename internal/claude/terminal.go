@@ -97,7 +97,7 @@ func (t *Terminal) Wait(text string) {
 }
 
 func (t *Terminal) wait(text string) error {
-	for end := time.Now().Add(timeout); ; time.Sleep(50 * time.Millisecond) {
+	for end := time.Now().Add(Timeout); ; time.Sleep(50 * time.Millisecond) {
 		shown := t.Shown()
 		if strings.Contains(strings.Join(strings.Fields(shown), " "), text) {
 			return nil
