@@ -319,9 +319,12 @@ func (p *FallbackPolicy) timed(s fallbackState, e fallbackEvent) (fallbackState,
 		return s.actionFailed()
 	default:
 		s.active = e.at
-		return p.fail(s, e, fmt.Sprintf("silent for %s", p.Silence), time.Time{}, true)
+		return p.fail(s, e, whySilent+p.Silence.String(), time.Time{}, true)
 	}
 }
+
+// whySilent is the beginning of the reason for a failure without an error.
+const whySilent = "silent for "
 
 // fail handles a failure of the model. running is set if the turn has not ended. The next
 // model is chosen before anything is done: without one the turn is left as it is.
@@ -571,10 +574,14 @@ func switchedText(failed Model, why string, next Model) string {
 
 func usedUpText(failed Model, why string, running bool) string {
 	text := fmt.Sprintf("%s failed: %s. No other model is available.", failed, why)
-	if running {
-		text += " OpenCode tries it again."
+	switch {
+	case !running:
+		return text
+	case strings.HasPrefix(why, whySilent):
+		return text + " OpenCode still waits."
+	default:
+		return text + " OpenCode tries it again."
 	}
-	return text
 }
 
 func avoidedText(avoided, next Model) string {

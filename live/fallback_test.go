@@ -301,7 +301,7 @@ func TestFallback(t *testing.T) {
 		}, want: append(slices.Clone(oneSwitch), cool(two), "end the turn")},
 		{name: "silence with no model left", policy: func(p *FallbackPolicy) { p.Models = []Model{fake} }, events: []fallbackEvent{userPrompt(1, fake), nowBusy}, then: func(r *fallbackRun) {
 			r.step(after(r, 2*time.Minute, fallbackEvent{kind: sawTime}))
-		}, want: []string{cool(fake), "toast: claude-fake failed: silent for 2m0s. No other model is available. OpenCode tries it again."}},
+		}, want: []string{cool(fake), "toast: claude-fake failed: silent for 2m0s. No other model is available. OpenCode still waits."}},
 		{name: "the abort fails", events: []fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit"), {kind: sawFailure}, answer(1, nil, ""), nowIdle}, want: []string{cool(fake), "end the turn"}},
 		{
 			name: "the prompt fails", events: append(append([]fallbackEvent{userPrompt(1, fake), nowBusy, retry("rate limit")}, ended(1)...), fallbackEvent{kind: sawFailure}),
