@@ -11,8 +11,9 @@ import (
 	"mend/internal/endpoint"
 )
 
-// timeout is how long one run may take; one that is alive takes two seconds.
-const timeout = 60 * time.Second
+// timeout is how long one run may take on a busy machine; one that is alive takes two seconds
+// alone.
+const timeout = 3 * time.Minute
 
 // sessionID finds the session in the events that a run writes.
 var sessionID = regexp.MustCompile(`\bses_[0-9A-Za-z]+`)

@@ -12,7 +12,7 @@ const sqlScript = `
 import { Database } from "bun:sqlite";
 const { file, statement, args } = await Bun.stdin.json();
 const db = new Database(file, { readwrite: true });
-db.run("pragma busy_timeout = 5000");
+db.run("pragma busy_timeout = 60000");
 console.log(JSON.stringify(db.query(statement).all(...args)));
 db.close();
 `
