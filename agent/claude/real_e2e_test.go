@@ -38,9 +38,15 @@ func install(t *testing.T) []string {
 
 func client(t *testing.T, h *fixture.Home) *mend.Client {
 	t.Helper()
+	return clientOf(t, h, *version)
+}
+
+// clientOf returns a client that expects a version of Claude Code.
+func clientOf(t *testing.T, h *fixture.Home, version string) *mend.Client {
+	t.Helper()
 	dir := t.TempDir()
 	c, err := mend.Open(mend.Options{
-		Agents: []agent.Agent{claude.Agent{}}, Store: h.Root(), AgentVersion: *version,
+		Agents: []agent.Agent{claude.Agent{}}, Store: h.Root(), AgentVersion: version,
 		Journal: filepath.Join(dir, "journal"), Cache: filepath.Join(dir, "cache"),
 	})
 	if err != nil {

@@ -48,6 +48,24 @@ func NewHome(t testing.TB, cmd []string) *Home {
 	return h
 }
 
+// With returns the same home with another version of the program.
+func (h *Home) With(cmd []string) *Home {
+	other := *h
+	other.cmd = cmd
+	return &other
+}
+
+// Sessions returns the ids of the transcripts in the home.
+func (h *Home) Sessions() (ids []string) {
+	entries, _ := os.ReadDir(filepath.Dir(h.File("")))
+	for _, e := range entries {
+		if id, ok := strings.CutSuffix(e.Name(), ".jsonl"); ok {
+			ids = append(ids, id)
+		}
+	}
+	return ids
+}
+
 // killRest kills the processes that the program has left, such as a call that outlives it: they
 // write into the home while it is removed.
 func (h *Home) killRest() {
@@ -147,9 +165,9 @@ type Reply struct {
 	Output   string
 }
 
-// Prompt sends one more prompt in a session, or in a new one if resume is false, and returns
-// what became of it.
-func (h *Home) Prompt(session, prompt string, resume bool) Reply {
+// Prompt sends one more prompt in a session, or in a new one if resume is false, with more flags,
+// and returns what became of it.
+func (h *Home) Prompt(session, prompt string, resume bool, flags ...string) Reply {
 	h.t.Helper()
 	api := endpoint.NewStrict(Script, strict)
 	defer api.Close()
@@ -159,7 +177,7 @@ func (h *Home) Prompt(session, prompt string, resume bool) Reply {
 	if resume {
 		flag = "--resume"
 	}
-	cmd := h.command(ctx, api.URL, "-p", flag, session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit")
+	cmd := h.command(ctx, api.URL, append([]string{"-p", flag, session, prompt, "--model", model, "--allowedTools", "Bash,Read,Edit"}, flags...)...)
 	out, err := cmd.CombinedOutput()
 	h.WaitEnded()
 	r := Reply{Answered: err == nil || errors.Is(err, exec.ErrWaitDelay), Output: string(out)}

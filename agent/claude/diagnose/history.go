@@ -162,7 +162,7 @@ func (c *Case) findSidechain() {
 	if c.conv.Hidden || c.conv.Leaf == nil && !main {
 		n = max(n, transcript.Sendable(c.conv.Chain))
 	}
-	if n == 0 || len(marked) == 0 {
+	if n == 0 || len(marked) == 0 || !main && c.conv.Profile.AnySide {
 		return
 	}
 	f := c.recordFinding(ruleSidechain, MissingHistory, marked[0].UUID)

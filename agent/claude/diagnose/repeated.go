@@ -11,7 +11,8 @@ import (
 )
 
 // findRepeated reports ids that two different records have: the later one takes the place of
-// the earlier one. A record that is stored again has the time of the first.
+// the earlier one. A record that is stored again has the time of the first. What is before a
+// compaction counts where that may preserve it.
 func (c *Case) findRepeated() {
 	first, boundary := map[string]int{}, c.lastBoundary()
 	for i := range c.lines {
@@ -24,7 +25,7 @@ func (c *Case) findRepeated() {
 			first[r.UUID] = i
 			continue
 		}
-		if was := c.lines[at].Record; was.Timestamp != r.Timestamp && was.Sendable() > 0 && c.lines[i].Start >= 0 && i > boundary {
+		if was := c.lines[at].Record; was.Timestamp != r.Timestamp && was.Sendable() > 0 && c.lines[i].Start >= 0 && i > boundary && (at > boundary || c.conv.Profile.Regroup) {
 			c.reportRepeated(at, i)
 		}
 	}

@@ -238,15 +238,19 @@ func (b *builder) dropLost(messages []*message, answered map[string]bool) {
 	b.dropEmpty()
 }
 
-// dropUnanswered leaves out calls without a result anywhere, as the versions before 2.1 do.
+// dropUnanswered leaves out calls of answers without a result of the user anywhere, as the versions
+// before 2.1 do.
 func (b *builder) dropUnanswered() {
 	answered := map[string]bool{}
 	for _, m := range b.messages {
 		for _, x := range m.blocks {
-			answered[x.ToolID] = answered[x.ToolID] || x.Type == request.ToolResult
+			answered[x.ToolID] = answered[x.ToolID] || x.Type == request.ToolResult && m.role == session.RoleUser
 		}
 	}
 	for _, m := range b.messages {
+		if m.role != session.RoleAssistant {
+			continue
+		}
 		m.blocks = slices.DeleteFunc(m.blocks, func(x *request.Block) bool { return x.Type == request.ToolUse && !answered[x.ToolID] })
 	}
 	b.dropEmpty()
