@@ -36,6 +36,40 @@ type place struct {
 	message string // the message of the records, "" for none
 }
 
+// counts is how many findings with a code there are in a message, by the number of the
+// setting. One entry for all settings is much smaller than one for each.
+type counts map[place][]int32 // the key's setting is 0
+
+func (c counts) add(p place, n int32) {
+	setting := p.setting
+	p.setting = 0
+	of := c[p]
+	if more := setting + 1 - len(of); more > 0 {
+		of = append(of, make([]int32, more)...)
+		c[p] = of
+	}
+	of[setting] += n
+}
+
+func (c counts) at(p place) int32 {
+	setting := p.setting
+	p.setting = 0
+	if of := c[p]; setting < len(of) {
+		return of[setting]
+	}
+	return 0
+}
+
+func (c counts) all(yield func(place, int32) bool) {
+	for p, of := range c {
+		for setting, n := range of {
+			if p.setting = setting; n > 0 && !yield(p, n) {
+				return
+			}
+		}
+	}
+}
+
 // InUse is the number of the setting that a session is diagnosed for. It is also that
 // of findings that do not depend on the setting.
 const InUse = 0
@@ -45,7 +79,7 @@ const InUse = 0
 type Findings struct {
 	list     []Finding
 	settings []settings // that have each of them
-	counts   map[place]int
+	counts   counts
 	// numbers are the indexes in list, plus one, by the hash of the key, which is much
 	// smaller than the key: the last with that hash. same has the one before each with the
 	// same hash, 0 for none.
@@ -134,9 +168,9 @@ func (s settings) all(yield func(int) bool) {
 // with that code.
 func (fs *Findings) Count(setting int, code, message string) {
 	if fs.counts == nil {
-		fs.counts = map[place]int{}
+		fs.counts = counts{}
 	}
-	fs.counts[place{setting, code, message}]++
+	fs.counts.add(place{setting, code, message}, 1)
 }
 
 // All returns the findings in the order in which they were added. The slice must

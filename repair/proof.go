@@ -66,14 +66,14 @@ func anyMayCause(trials []*trial, p place) bool {
 // newPlacesIn returns the places with more findings than before the trials. is has the
 // counts after them. For a fix that may give messages other ids it counts without
 // messages.
-func (s *search) newPlacesIn(trials []*trial, is map[place]int) []place {
+func (s *search) newPlacesIn(trials []*trial, is counts) []place {
 	was := s.findings.counts
 	if len(trials) == 1 && trials[0].fix.Whole {
 		was, is = withoutMessages(was), withoutMessages(is)
 	}
 	var more []place
-	for p, n := range is {
-		if n > was[p] {
+	for p, n := range is.all {
+		if n > was.at(p) {
 			more = append(more, p)
 		}
 	}
@@ -84,7 +84,7 @@ func (s *search) newPlacesIn(trials []*trial, is map[place]int) []place {
 // may have been hidden before under a setting that is not in use.
 func (s *search) isWorse(p place) bool {
 	if s.findings.Once != nil && s.findings.Once(p.code) {
-		return s.findings.counts[p] == 0
+		return s.findings.counts.at(p) == 0
 	}
 	return p.setting == InUse || !s.findings.hides(p)
 }
@@ -120,29 +120,29 @@ func (s *search) isCausedBy(trials []*trial, f Finding, after Case, since origin
 }
 
 // countsBefore returns the counts of the findings by the first ids of the messages.
-func countsBefore(v *Findings, since origin) map[place]int {
+func countsBefore(v *Findings, since origin) counts {
 	ids := map[string]string{}
 	for is, was := range since {
 		if is.Kind == session.KindMessage {
 			ids[is.Message] = was.Message
 		}
 	}
-	counts := map[place]int{}
-	for p, n := range v.counts {
+	before := counts{}
+	for p, n := range v.counts.all {
 		if id, ok := ids[p.message]; ok {
 			p.message = id
 		}
-		counts[p] += n
+		before.add(p, n)
 	}
-	return counts
+	return before
 }
 
 // withoutMessages returns the counts summed over all messages.
-func withoutMessages(counts map[place]int) map[place]int {
-	sums := map[place]int{}
-	for p, n := range counts {
+func withoutMessages(c counts) counts {
+	sums := counts{}
+	for p, n := range c.all {
 		p.message = ""
-		sums[p] += n
+		sums.add(p, n)
 	}
 	return sums
 }

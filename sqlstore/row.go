@@ -3,7 +3,9 @@ package sqlstore
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"unsafe"
@@ -180,6 +182,11 @@ func (c *Conn) image(t *Table, id string) (found *change.Image, err error) {
 
 // holds reports whether the row with that id is equal to r; nil means that there is none.
 func (c *Conn) holds(t *Table, id string, r *session.Record) (same bool, err error) {
+	if r != nil && len(r.Data) > largeData {
+		if _, err := c.Prepare(t.selectLarge); err == nil { // a table may have no rowid
+			return c.holdsLarge(t, id, r)
+		}
+	}
 	var b RowBuffer
 	same = r == nil
 	err = c.Query(t.SelectRow, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
@@ -190,18 +197,75 @@ func (c *Conn) holds(t *Table, id string, r *session.Record) (same bool, err err
 	return same, err
 }
 
-// sessionSelect returns a query for the rows of a session in the order in which they are
-// read, with an expression in the place of the data, and its size as last column.
-func (t *Table) sessionSelect(data string) string {
+// largeData is the size of data above which SQLite is not asked for all of it at once: it
+// would hold a copy, beside those that it needs to write the row.
+const largeData = 1 << 20
+
+// holdsLarge is holds for a row with large data, which is compared piece by piece.
+func (c *Conn) holdsLarge(t *Table, id string, r *session.Record) (same bool, err error) {
+	var b RowBuffer
+	err = c.Query(t.selectLarge, []Value{Text(id)}, func(st *sqlite3.Stmt) error {
+		now := t.Row(st, &b)
+		class := session.ClassText
+		switch string(now.Data) {
+		case "text":
+		case "blob":
+			class = session.ClassBlob
+		default:
+			return nil
+		}
+		now.Data, now.Class = r.Data, class
+		if !change.SameImage(&now, r) {
+			return nil
+		}
+		blob, err := c.db.OpenBlob("main", t.Name, t.Data, st.ColumnInt64(len(t.Cols)), false)
+		if err != nil {
+			return err
+		}
+		same, err = holdsBytes(blob, r.Data)
+		return errors.Join(err, blob.Close())
+	})
+	return same, err
+}
+
+// holdsBytes reports whether a value is equal to want.
+func holdsBytes(blob *sqlite3.Blob, want []byte) (bool, error) {
+	if blob.Size() != int64(len(want)) {
+		return false, nil
+	}
+	for piece := make([]byte, 64<<10); len(want) > 0; {
+		piece = piece[:min(len(piece), len(want))]
+		if _, err := io.ReadFull(blob, piece); err != nil {
+			return false, err
+		}
+		if !bytes.Equal(piece, want[:len(piece)]) {
+			return false, nil
+		}
+		want = want[len(piece):]
+	}
+	return true, nil
+}
+
+// columnsWith returns the quoted columns, with an expression in the place of the data.
+func (t *Table) columnsWith(data string) []string {
 	cols := make([]string, len(t.Cols))
 	for i, name := range t.Cols {
 		cols[i] = sqlite3.QuoteIdentifier(name)
 	}
+	if t.DataIndex >= 0 {
+		cols[t.DataIndex] = data
+	}
+	return cols
+}
+
+// sessionSelect returns a query for the rows of a session in the order in which they are
+// read, with an expression in the place of the data, and its size as last column.
+func (t *Table) sessionSelect(data string) string {
 	size := "0"
 	if t.DataIndex >= 0 {
-		cols[t.DataIndex], size = data, "octet_length("+sqlite3.QuoteIdentifier(t.Data)+")"
+		size = "octet_length(" + sqlite3.QuoteIdentifier(t.Data) + ")"
 	}
-	return "SELECT " + strings.Join(cols, ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + t.SessionRows
+	return "SELECT " + strings.Join(t.columnsWith(data), ", ") + ", " + size + " FROM " + sqlite3.QuoteIdentifier(t.Name) + " WHERE " + t.SessionRows
 }
 
 func (v Value) equal(o Value) bool {

@@ -28,6 +28,7 @@ type Table struct {
 
 	SelectAll   string // all rows
 	SelectRow   string // the row of an id
+	selectLarge string // the same with the storage class of the data in its place, and the rowid as last column
 	SelectSized string // the rows of a session, with NULL for data above the limit, and the size of the data as last column
 	SelectSizes string // the same with the storage class of the data in its place
 	Limit       int64
@@ -113,8 +114,10 @@ func (c *Conn) readTable(spec TableSpec, limit int64) (*Table, error) {
 	t.SelectAll = "SELECT " + quoteAll(t.Cols) + " FROM " + sqlite3.QuoteIdentifier(t.Name)
 	t.SelectRow = t.SelectAll + ` WHERE "id" = ?`
 	t.DataIndex = slices.IndexFunc(t.Cols, func(name string) bool { return t.Data != "" && name == t.Data })
+	class := "typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")"
+	t.selectLarge = "SELECT " + strings.Join(t.columnsWith(class), ", ") + ", rowid FROM " + sqlite3.QuoteIdentifier(t.Name) + ` WHERE "id" = ?`
 	t.SelectSized = t.sessionSelect(fmt.Sprintf("iif(octet_length(%[1]s) > %[2]d, NULL, %[1]s)", sqlite3.QuoteIdentifier(t.Data), limit))
-	t.SelectSizes = t.sessionSelect("typeof(" + sqlite3.QuoteIdentifier(t.Data) + ")")
+	t.SelectSizes = t.sessionSelect(class)
 	t.triggers, err = c.Strings("SELECT name FROM sqlite_schema WHERE type = 'trigger' AND lower(tbl_name) = ?", Text(t.Name))
 	return t, err
 }
