@@ -240,7 +240,7 @@ func (a *app) open(cmd *cobra.Command, write bool) (*mend.Client, error) {
 // openWith is open with other options.
 func (a *app) openWith(cmd *cobra.Command, o mend.Options, write bool) (*mend.Client, error) {
 	if write && os.Getenv("GOGC") == "" {
-		debug.SetGCPercent(15) // memory is dearer here than time: less of it is garbage
+		debug.SetGCPercent(10) // memory is dearer here than time: less of it is garbage
 	}
 	c, err := mend.Open(o)
 	if err != nil {

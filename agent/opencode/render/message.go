@@ -122,11 +122,15 @@ func (r *Renderer) message(src *record.Message) *message {
 	return m
 }
 
+// partSize is how much a part adds to the size of its message beside its text: of each part
+// there is a block in a request, however short its text.
+const partSize = 128
+
 // size returns the size of the message with its parts.
 func (m *message) size() int {
 	n := m.data.size
 	for i := range m.stored {
-		n += len(m.stored[i].Data)
+		n += len(m.stored[i].Data) + partSize
 	}
 	return n
 }
