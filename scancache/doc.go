@@ -11,14 +11,11 @@
 //
 // # File
 //
-// There is one file for each store. Every line is the CRC-32 (IEEE) of a JSON object
-// in eight hexadecimal digits, a space, and that object, which has one member:
-//
-//	{"header": …}   first: format, build, settings, stamp of the store, number of lines, summary
-//	{"session": …}  one session: what a list has of it, and its result
-//	{"orphan": …}   the reference of one orphaned record
-//	{"forget": ID}  appended before the session is changed; it also ends the validity
-//	                of the summary and of the stamp of the store
+// There is one file for each store. It begins with the line "mend scan" and the number of the
+// format. Blocks follow, each with its length and its CRC-32 (IEEE), both 4 bytes, little-endian.
+// The first block holds what the scan found, field after field as in [coder]. Each further one
+// holds the id of a session that is forgotten: it is appended before the session is changed, and
+// also ends the validity of the summary and of the stamp of the store.
 //
 // The modification time of the file is the time of the summary.
 package scancache

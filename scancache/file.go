@@ -1,6 +1,7 @@
 package scancache
 
 import (
+	"bytes"
 	"crypto/sha256"
 	"errors"
 	"fmt"
@@ -39,11 +40,7 @@ func (c *Cache) Forget(session string) {
 	if c.path == "" {
 		return
 	}
-	data, err := appendLine(nil, line{Forget: session})
-	if err == nil {
-		err = c.append(data)
-	}
-	if err != nil {
+	if err := c.append(appendBlock(nil, []byte(session))); err != nil {
 		_ = os.Remove(c.path)
 	}
 }
@@ -58,7 +55,7 @@ func (c *Cache) append(data []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// maxSize bounds the file, in bytes. A session takes some 400.
+// maxSize bounds the file, in bytes. A session takes some 300.
 const maxSize = 64 << 20
 
 // load returns what the file holds, nothing if it cannot be used.
@@ -91,8 +88,10 @@ func (c *Cache) read() ([]byte, time.Time, error) {
 	if err != nil {
 		return nil, time.Time{}, err
 	}
-	data, err := io.ReadAll(io.LimitReader(f, maxSize+1))
-	return data, info.ModTime(), err
+	var data bytes.Buffer
+	data.Grow(int(min(info.Size(), maxSize)) + bytes.MinRead)
+	_, err = data.ReadFrom(io.LimitReader(f, maxSize+1))
+	return data.Bytes(), info.ModTime(), err
 }
 
 // save replaces the file. It keeps the time of the summary. An error is not

@@ -12,18 +12,18 @@ import (
 type Result struct {
 	// Stamp is the stamp of the session's records. A result with the zero stamp is
 	// not kept.
-	Stamp [sha256.Size]byte `json:"stamp"`
+	Stamp [sha256.Size]byte
 	// From and Until are the times, in milliseconds since 1970, between which the result
 	// is valid: outside them the next prompt has another place among the messages.
-	From  int64 `json:"from"`
-	Until int64 `json:"until"`
-	Idle  bool  `json:"idle,omitzero"` // valid only while no process has the store open
+	From  int64
+	Until int64
+	Idle  bool // valid only while no process has the store open
 
-	Settings string `json:"settings,omitzero"` // that hold only for the session; other ones make the result invalid
-	Provider string `json:"provider,omitzero"` // that the session was diagnosed for
+	Settings string // that hold only for the session; other ones make the result invalid
+	Provider string // that the session was diagnosed for
 
-	Thinking  bool               `json:"thinking,omitzero"` // diagnosed for a model that is asked to think
-	Diagnoses []repair.Diagnosis `json:"diagnoses,omitempty"`
+	Thinking  bool // diagnosed for a model that is asked to think
+	Diagnoses []repair.Diagnosis
 }
 
 func (r *Result) validAt(t time.Time) bool {

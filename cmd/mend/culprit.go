@@ -71,7 +71,7 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings 
 	if len(found) == 0 {
 		return x, nil, &noCulpritError{looked, readings[0].Recognised, a.cmdline("scan")}
 	}
-	slices.SortStableFunc(found, func(a, b mend.Culprit) int { return falseLast(a.Failed) - falseLast(b.Failed) })
+	firstIf(found, func(c mend.Culprit) bool { return c.Failed })
 	x, ok := certain(found)
 	if !ok {
 		rows := a.culpritRows(found)
@@ -87,14 +87,6 @@ func (a *app) findCulprit(ctx context.Context, clients []*mend.Client, readings 
 	}
 	a.printCulprit(x)
 	return x, stores[x.Session.ID], nil
-}
-
-// falseLast returns 0 for true, which comes first.
-func falseLast(first bool) int {
-	if first {
-		return 0
-	}
-	return 1
 }
 
 // certain returns the session that an error came from if nothing speaks for another one: the

@@ -300,10 +300,11 @@ func (a *app) explainFindings(cmd *cobra.Command, name string, topics []topicJSO
 
 // headsFor returns the session of that name, or for a record all sessions.
 func (a *app) headsFor(ctx context.Context, c *mend.Client, name string) ([]session.Head, error) {
-	if isRecord(name) {
-		return c.Sessions(ctx)
+	all, err := c.Sessions(ctx)
+	if isRecord(name) || err != nil {
+		return all, err
 	}
-	return a.selectSessions(ctx, c, []string{name}, sessionFilter{})
+	return a.selectSessions(all, []string{name}, sessionFilter{})
 }
 
 func (a *app) printTopics(topics []topicJSON) {

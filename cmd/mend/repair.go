@@ -122,7 +122,11 @@ func (a *app) repair(cmd *cobra.Command, names []string, f repairFlags) error {
 		if i > 0 {
 			a.printf("\n")
 		}
-		heads, err := a.selectSessions(ctx, c, names, f.sessionFilter)
+		all, err := c.Sessions(ctx)
+		if err != nil {
+			return err
+		}
+		heads, err := a.selectSessions(all, names, f.sessionFilter)
 		if err != nil {
 			return err
 		}

@@ -126,7 +126,11 @@ func (a *app) scan(cmd *cobra.Command, names []string, f scanFlags) error {
 
 // scan examines the sessions of a store and prints what it found.
 func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) error {
-	heads, err := r.selectSessions(ctx, c, names, r.flags.sessionFilter)
+	all, err := c.Sessions(ctx)
+	if err != nil {
+		return err
+	}
+	heads, err := r.selectSessions(all, names, r.flags.sessionFilter)
 	if err != nil {
 		return err
 	}
@@ -147,10 +151,6 @@ func (r *scanReport) scan(ctx context.Context, c *mend.Client, names []string) e
 	}
 	r.version, r.profile = c.AgentVersion(), c.Profile()
 	if !r.asJSON {
-		all, err := c.Sessions(ctx)
-		if err != nil {
-			return err
-		}
 		r.print(all)
 	}
 	if whole {

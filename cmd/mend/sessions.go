@@ -49,28 +49,13 @@ func (f *sessionFilter) apply(heads []session.Head) ([]session.Head, error) {
 	heads = slices.DeleteFunc(slices.Clone(heads), func(h session.Head) bool {
 		return f.here && !here(h) || max(h.Updated, h.Created) < after.UnixMilli()
 	})
-	slices.SortStableFunc(heads, func(a, b session.Head) int { return orderBool(here(b), here(a)) })
+	firstIf(heads, here)
 	return heads, nil
 }
 
-// orderBool compares two conditions: false is before true.
-func orderBool(a, b bool) int {
-	switch {
-	case a == b:
-		return 0
-	case b:
-		return -1
-	}
-	return 1
-}
-
-// selectSessions returns the sessions that the user names, or if there are no names those that
-// the filter leaves: those of this folder first, and the newest of both.
-func (a *app) selectSessions(ctx context.Context, c *mend.Client, names []string, f sessionFilter) ([]session.Head, error) {
-	all, err := c.Sessions(ctx)
-	if err != nil {
-		return nil, err
-	}
+// selectSessions returns those of all sessions that the user names, or if there are no names those
+// that the filter leaves: those of this folder first, and the newest of both.
+func (a *app) selectSessions(all []session.Head, names []string, f sessionFilter) ([]session.Head, error) {
 	if len(names) == 0 {
 		return f.apply(all)
 	}

@@ -209,6 +209,20 @@ func (a *app) sessionRows(heads []session.Head, all []session.Head) [][]string {
 
 // hereFirst sorts the sessions of the working folder before the others.
 func hereFirst(heads []session.Head) {
-	here := mend.Here(heads, workingFolder())
-	slices.SortStableFunc(heads, func(a, b session.Head) int { return falseLast(here(a)) - falseLast(here(b)) })
+	firstIf(heads, mend.Here(heads, workingFolder()))
+}
+
+// firstIf moves the items that are first to the front. The order is otherwise unchanged.
+func firstIf[T any](all []T, first func(T) bool) {
+	var others []T
+	n := 0
+	for _, item := range all {
+		if !first(item) {
+			others = append(others, item)
+			continue
+		}
+		all[n] = item
+		n++
+	}
+	copy(all[n:], others)
 }
