@@ -67,7 +67,7 @@ e2e: # the real OpenCode, installed from npm and cached; TestMatrix asks it all 
 		-skip 'LivePluginHarmless|LiveSoak|^TestDamages' ./internal/opencode ./cmd/mend ./agent/claude
 
 # The real Claude Code VERSION, by default the newest known: every damage of internal/claude, kills, two processes, a full disk,
-# subagents; and GENERATED transcripts with random damage, from the number SEED on.
+# subagents, a fork, a compaction, an upgrade and back; and GENERATED transcripts with random damage, from the number SEED on.
 e2e-claude:
 	go test -tags e2e -count=1 -timeout 60m -parallel 3 -v -run Real ./agent/claude -claude $(or $(VERSION),2.1.330) -generated $(or $(GENERATED),100) -seed $(or $(SEED),0)
 

@@ -13,6 +13,7 @@ import (
 	gocmp "github.com/google/go-cmp/cmp"
 
 	"mend/agent/claude/diagnose"
+	"mend/agent/claude/transcript"
 	fixture "mend/internal/claude"
 	"mend/repair"
 	"mend/request"
@@ -86,11 +87,17 @@ func TestRealGenerated(t *testing.T) {
 
 // lostTexts returns the texts of the healthy request that are in records of the conversation, and
 // are not sent. Thinking and calls are not among them: the program leaves out those that cannot
-// be sent alone.
+// be sent alone. Nor are prompts without an answer beside the conversation, as the user leaves them.
 func lostTexts(c *diagnose.Case, healthy, sent []string) (lost []string) {
+	answered := map[string]bool{}
+	for _, r := range c.Conversation().Records() {
+		for up := r; r.Type == transcript.Assistant && up != nil && !answered[up.UUID]; up = c.Conversation().Record(c.Conversation().Parent(up)) {
+			answered[up.UUID] = true
+		}
+	}
 	stored := map[string]bool{}
 	for _, r := range c.Conversation().Records() {
-		if c.Conversation().Dropped(r) || !c.Conversation().Owns(r) || r.Sendable() == 0 {
+		if !answered[r.UUID] && !c.Conversation().Has(r) || c.Conversation().Dropped(r) || !c.Conversation().Owns(r) || r.Sendable() == 0 {
 			continue
 		}
 		for _, b := range r.Blocks() {
