@@ -1,6 +1,10 @@
 package render
 
 import (
+	"fmt"
+	"strings"
+
+	"mend/jsonedit"
 	"mend/request"
 	"mend/session"
 )
@@ -19,6 +23,12 @@ func (a *assistantDraft) thoughtSignature(p part) string {
 // geminiMessages returns the message, or none if it has no content.
 func (r *builder) geminiMessages(m draftMessage) []finalMessage {
 	done := finalMessage{role: m.role, source: m.source}
+	if isResults(m) && !strings.HasPrefix(r.target.modelID(r.Model), "gemini-3") {
+		for _, b := range m.blocks {
+			done.blocks = append(done.blocks, splitContent(b.Block)...)
+		}
+		return []finalMessage{done}
+	}
 	for _, b := range m.blocks {
 		if (b.Type == request.Text || b.Type == request.Thinking) && b.Text == "" && m.role == session.RoleAssistant {
 			continue
@@ -29,4 +39,26 @@ func (r *builder) geminiMessages(m draftMessage) []finalMessage {
 		return nil
 	}
 	return []finalMessage{done}
+}
+
+// splitContent returns the parts of a result for a model before Gemini 3: a response for its
+// text, and each file beside it. A result without content has no part.
+func splitContent(b *request.Block) (out []*request.Block) {
+	if b.Output != nil {
+		return []*request.Block{b}
+	}
+	for _, c := range b.Content {
+		switch c.Type {
+		case request.Text:
+			response := *b
+			response.Content, response.Output = nil, jsonedit.Quote(c.Text)
+			out = append(out, &response)
+		case request.Image:
+			out = append(out, c, &request.Block{Type: request.Text, Text: "Tool executed successfully and returned this image as a response", Source: b.Source})
+		default:
+			text := fmt.Sprintf(`{"type":"file-data","data":%s,"mediaType":%s}`, jsonedit.Quote(string(c.Data)), jsonedit.Quote(c.Mime))
+			out = append(out, &request.Block{Type: request.Text, Text: text, Source: b.Source})
+		}
+	}
+	return out
 }

@@ -31,7 +31,7 @@ func (r *builder) fileBlock(mime string, link []byte, name string) (b request.Bl
 	b = request.Block{File: request.File{Mime: mime}}
 	switch scheme {
 	case "data":
-		if b.Mime, b.Data, why = parseDataURL(link); why != "" {
+		if b.Mime, b.Data, why = parseDataURL(link, r.api == OpenRouter && passesOn(mime, link)); why != "" {
 			return request.Block{}, why
 		}
 	case "": // no URL: the agent takes it for base64
@@ -128,8 +128,9 @@ var (
 )
 
 // parseDataURL returns the MIME type and the content of a data: URL, or why the agent
-// cannot parse it. The agent validates the base64 strictly, but sends it as it is.
-func parseDataURL(url []byte) (mime string, data []byte, why string) {
+// cannot parse it. The agent validates the base64 strictly, unless the package passes the URL
+// on, but sends it as it is.
+func parseDataURL(url []byte, passedOn bool) (mime string, data []byte, why string) {
 	_, rest, _ := bytes.Cut(bytes.TrimSpace(url), []byte(":"))
 	for _, fold := range []string{"\r", "\n", "\t"} { // a URL parser ignores these
 		if bytes.Contains(rest, []byte(fold)) {
@@ -140,12 +141,25 @@ func parseDataURL(url []byte) (mime string, data []byte, why string) {
 	if !ok {
 		return "", nil, "its data: URL has no comma"
 	}
-	if bytes.HasSuffix(head, []byte(";base64")) && !isBase64(data) {
+	if bytes.HasSuffix(head, []byte(";base64")) && !passedOn && !isBase64(data) {
 		return "", nil, "its data: URL is not base64"
 	}
 	data, _, _ = bytes.Cut(data, []byte(","))
 	kind, _, _ := bytes.Cut(head, []byte(";"))
 	return string(kind), data, ""
+}
+
+// passesOn reports whether OpenRouter's package sends a data: URL as it is. OpenCode opens all
+// others, as it would download a link.
+func passesOn(mime string, url []byte) bool {
+	switch {
+	case isImage(mime):
+		kind, ok := bytes.CutPrefix(url, []byte("data:image/"))
+		kind, _, found := bytes.Cut(kind, []byte(";base64,"))
+		return ok && found && len(kind) > 0 && len(bytes.Trim(kind, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ")) == 0
+	default:
+		return strings.HasPrefix(mime, "application/") && bytes.HasPrefix(url, []byte("data:application/"))
+	}
 }
 
 // isBase64 reports whether s is padded base64. It may mix both alphabets.
