@@ -18,14 +18,6 @@ import (
 	"mend/internal/storetest"
 )
 
-// providerSettings are the settings of damage.ProviderColumns, in their order.
-func providerSettings() (names []string) {
-	for _, column := range damage.ProviderColumns {
-		names = append(names, column...)
-	}
-	return names
-}
-
 // TestProviders applies each damage to a session of each provider. It checks that mend scan
 // reports what the real program and its provider do, that the session goes on after mend
 // repair, or after mend repair --error with the provider's text where only that can know, and
@@ -57,22 +49,6 @@ func TestProviders(t *testing.T) {
 	m.checkPage(t)
 }
 
-// providerKinds returns the damages: with all, also those of damage.Table that have no row of
-// their own.
-func providerKinds(all bool) []damage.ProviderKind {
-	kinds := slices.Clone(damage.ProviderTable)
-	for _, k := range damage.Table {
-		if all && !slices.ContainsFunc(kinds, func(p damage.ProviderKind) bool { return p.Name == k.Name }) {
-			kinds = append(kinds, damage.ProviderKind{Name: k.Name, Apply: k.Apply, Unseen: k.Name == killedWithoutReasoning})
-		}
-	}
-	return kinds
-}
-
-// killedWithoutReasoning leaves the text of a response without its reasoning, and without the
-// token counts that show that there was some.
-const killedWithoutReasoning = "killed in a call without reasoning"
-
 // A providerTrial damages one session of a setting, repairs it and asks the real program.
 type providerTrial struct {
 	*testing.T
@@ -83,12 +59,6 @@ type providerTrial struct {
 // onlyProviderKnows reports whether nothing stored shows that the request breaks the rule.
 func onlyProviderKnows(rule string) bool {
 	return slices.Contains([]string{"R7", "R8", "O8", "O10", "G8", "B9"}, rule)
-}
-
-// isVendorRule reports whether the setting's provider need not have the rule.
-func (c providerTrial) isVendorRule(rule string) bool {
-	vendors := map[string]string{"V1": "kimi", "V3": "kimi"} // of the settings, one is a vendor's
-	return strings.HasPrefix(rule, "V") && vendors[rule] != c.setting
 }
 
 // isUnseen reports whether nothing stored shows the damage: ids of items are sent only with the
@@ -151,20 +121,8 @@ func (c providerTrial) prompt(ts *testStore) opencode.ProviderResult {
 // checkPrediction compares what mend reports with what the real program and its provider did.
 func (c providerTrial) checkPrediction(real opencode.ProviderResult, said scanResult) {
 	c.Helper()
-	rule := real.Verdict
-	if onlyProviderKnows(rule) {
-		return
-	}
-	want := rule != opencode.Alive && !c.isVendorRule(rule)
-	if broken := said.severity == "broken"; broken != want {
-		c.Errorf("mend scan says %s, the real program is %s %s:\n%s", said.severity, rule, real.Message(), said.out)
-		return
-	}
-	if rule == opencode.Alive || rule == opencode.Dead || rule == damage.NoAnswer {
-		return
-	}
-	if !slices.ContainsFunc(said.diagnoses, func(d diagnosis) bool { return d.Rule == rule }) {
-		c.Errorf("mend scan does not name %s, which the real program broke: %s\n%s", rule, real.Message(), said.out)
+	if !onlyProviderKnows(real.Verdict) {
+		checkProviderFate(c.T, c.setting, real.Verdict, real.Message(), said)
 	}
 }
 
@@ -173,7 +131,7 @@ func (c providerTrial) repair(ts *testStore, k damage.ProviderKind, before openc
 	c.Helper()
 	last, how := before, "fixed"
 	args := []string(nil)
-	if c.isVendorRule(before.Verdict) {
+	if isVendorRule(before.Verdict, c.setting) {
 		args, how = []string{"--latent"}, "fixed with --latent"
 	}
 	if ts.repair(c, args...) {
@@ -277,9 +235,6 @@ func (m providerMatrix) put(name, setting, outcome string) {
 	m[name][setting] = outcome
 }
 
-// providersPage is the page that the test writes.
-const providersPage = "../../docs/verified-providers.md"
-
 // notRun is a cell that was not tested yet.
 const notRun = "not run"
 
@@ -296,12 +251,7 @@ damage changes nothing there. ` + "`make e2e-providers`" + ` writes this page.
 // differ.
 func (m providerMatrix) table(was string) (page string, differ []string) {
 	settings := providerSettings()
-	had := map[string][]string{}
-	for line := range strings.Lines(was) {
-		if cells := strings.Split(strings.Trim(line, "| \n"), " | "); len(cells) == 1+len(settings) {
-			had[cells[0]] = cells[1:]
-		}
-	}
+	had := providerCells(was)
 	var b strings.Builder
 	b.WriteString(providersHead + "| damage | " + strings.Join(settings, " | ") + " |\n|" + strings.Repeat("---|", 1+len(settings)) + "\n")
 	for _, k := range providerKinds(true) {

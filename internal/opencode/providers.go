@@ -199,6 +199,10 @@ func (p *ProviderRunner) TryPrompt(dir, session, prompt string) (ProviderResult,
 	return p.send(id, prompt, timeout), nil
 }
 
+// compactedQuestion begins the request of a session that the program has just compacted
+// itself: the summary has the prompt.
+const compactedQuestion = "What did we do so far?"
+
 // endlessRequests is the number of requests of one prompt from which on it counts as endless.
 // The program sends at most three for one that it answers.
 const endlessRequests = 8
@@ -226,7 +230,7 @@ func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderRes
 		case a := <-reply:
 			r := ProviderResult{Verdict: Dead, Output: a.text}
 			r.Calls = slices.DeleteFunc(p.callsSince(before, beforeAnthropic), func(c endpoints.Call) bool {
-				return c.Title || !bytes.Contains(c.Body, []byte(prompt))
+				return c.Title || !bytes.Contains(c.Body, []byte(prompt)) && !bytes.Contains(c.Body, []byte(compactedQuestion))
 			})
 			n := len(r.Calls)
 			switch {
@@ -251,6 +255,13 @@ func (p *ProviderRunner) send(id, prompt string, wait time.Duration) ProviderRes
 			p.server.abort(id)
 		}
 	}
+}
+
+// WriteProviderConfig writes the settings that [ServeProviders] uses, with the addresses of
+// the endpoints, and returns the directory that XDG_CONFIG_HOME names.
+func WriteProviderConfig(t testing.TB, url, anthropic string) (configHome string) {
+	t.Helper()
+	return newHome(t, "", providerConfig(url, anthropic)).path(".config")
 }
 
 // providerConfig returns the content of opencode.json with one provider for each setting.

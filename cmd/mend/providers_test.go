@@ -1,0 +1,117 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"mend/internal/damage"
+	"mend/internal/opencode"
+	"mend/internal/storetest"
+)
+
+// providersPage is the page that TestProviders writes.
+const providersPage = "../../docs/verified-providers.md"
+
+// providerSettings are the settings of damage.ProviderColumns, in their order.
+func providerSettings() (names []string) {
+	for _, column := range damage.ProviderColumns {
+		names = append(names, column...)
+	}
+	return names
+}
+
+// providerKinds returns the damages: with all, also those of damage.Table that have no row of
+// their own.
+func providerKinds(all bool) []damage.ProviderKind {
+	kinds := slices.Clone(damage.ProviderTable)
+	for _, k := range damage.Table {
+		if all && !slices.ContainsFunc(kinds, func(p damage.ProviderKind) bool { return p.Name == k.Name }) {
+			kinds = append(kinds, damage.ProviderKind{Name: k.Name, Apply: k.Apply, Unseen: k.Name == killedWithoutReasoning})
+		}
+	}
+	return kinds
+}
+
+// killedWithoutReasoning leaves the text of a response without its reasoning, and without the
+// token counts that show that there was some.
+const killedWithoutReasoning = "killed in a call without reasoning"
+
+// providerCells returns the cells of a page of TestProviders by the names of the damages.
+func providerCells(page string) map[string][]string {
+	cells := map[string][]string{}
+	for line := range strings.Lines(page) {
+		if row := strings.Split(strings.Trim(line, "| \n"), " | "); len(row) == 1+len(providerSettings()) {
+			cells[row[0]] = row[1:]
+		}
+	}
+	return cells
+}
+
+// isVendorRule reports whether the setting's provider need not have the rule.
+func isVendorRule(rule, setting string) bool {
+	vendors := map[string]string{"V1": "kimi", "V3": "kimi"} // of the settings, one is a vendor's
+	return strings.HasPrefix(rule, "V") && vendors[rule] != setting
+}
+
+// checkProviderFate compares what mend reports with what the real program did: the verdict
+// alive, dead or endless, or the rule that the request broke.
+func checkProviderFate(t *testing.T, setting, verdict, message string, said scanResult) {
+	t.Helper()
+	want := verdict != opencode.Alive && !isVendorRule(verdict, setting)
+	if broken := said.severity == "broken"; broken != want {
+		t.Errorf("mend scan says %s, the real program is %s %s:\n%s", said.severity, verdict, message, said.out)
+		return
+	}
+	if verdict == opencode.Alive || verdict == opencode.Dead || verdict == damage.NoAnswer {
+		return
+	}
+	if !slices.ContainsFunc(said.diagnoses, func(d diagnosis) bool { return d.Rule == verdict }) {
+		t.Errorf("mend scan does not name %s, which the real program broke: %s\n%s", verdict, message, said.out)
+	}
+}
+
+// TestProvidersPage checks that mend scan reports of each damage with each provider what the
+// real program did when docs/verified-providers.md was written. It runs a fixed sample unless
+// MEND_SWEEP=all.
+func TestProvidersPage(t *testing.T) {
+	page, err := os.ReadFile(providersPage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	cells := providerCells(string(page))
+	store := opencode.UnpackProviders(t)
+	t.Setenv("XDG_CONFIG_HOME", opencode.WriteProviderConfig(t, "http://127.0.0.1:1", "http://127.0.0.1:1"))
+	always := []string{ // findings that no other fast test has
+		"last answer dated in the future", "the provider ran the call", "reasoning deleted", "item id twice",
+		"output an object", "SVG attached", "tokens.total infinite in the last answer",
+	}
+	for i, setting := range providerSettings() {
+		t.Run(setting, func(t *testing.T) {
+			for n, k := range providerKinds(true) {
+				row := cells[k.Name]
+				if row == nil || !storetest.AllCases() && (n+5*i)%64 > 0 && !slices.Contains(always, k.Name) {
+					continue
+				}
+				outcome := row[i]
+				verdict, _, _ := strings.Cut(outcome, ",")
+				if outcome == damage.NoChange || strings.HasSuffix(outcome, "fixed by its error") {
+					continue
+				}
+				t.Run(k.Name, func(t *testing.T) {
+					dir, session := storetest.FastDir(t), store.Base[setting]
+					path, err := store.Write(dir, session)
+					if err != nil {
+						t.Fatal(err)
+					}
+					damage.Edit(t, path, session, k.Apply)
+					damage.SQL(t, path)("update session set directory = ?", t.TempDir())
+					ts := &testStore{T: t, version: "1.18.33", session: session, data: dir, path: path, journal: filepath.Join(dir, "journal")}
+					checkProviderFate(t, setting, verdict, "", ts.scan())
+				})
+			}
+		})
+	}
+}
