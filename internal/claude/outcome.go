@@ -66,7 +66,7 @@ func FormatOutcomes(version string, now map[string]Outcome) string {
 // again: appended lines cannot repair it.
 func Rewrites(rule string) bool {
 	switch rule {
-	case "uuid_repeated", "nothing_readable", "boundary_lost":
+	case "uuid_repeated", "nothing_readable", "boundary_lost", "not_loadable":
 		return true
 	}
 	return false

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"time"
 )
 
 // object is a JSON object of an answer.
@@ -25,7 +26,7 @@ func (c Content) stopReason() string {
 // message returns the answer as the provider sends it without streaming.
 func message(n int, model string, answer Content) object {
 	return object{
-		"id": fmt.Sprintf("msg_%04d", n), "type": "message", "role": "assistant", "model": model,
+		"id": fmt.Sprintf("msg_%04d%x", n, time.Now().UnixNano()), "type": "message", "role": "assistant", "model": model,
 		"content": answer, "stop_reason": answer.stopReason(), "stop_sequence": nil, "usage": usage,
 	}
 }

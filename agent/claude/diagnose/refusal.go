@@ -56,12 +56,31 @@ func (c *Case) findUnloadable() {
 			Text: "The record stays in the transcript as a note that is not sent.", Loses: "what it holds, for the model", Alike: true,
 			Edit: func(d repair.Draft) error { return d.(*draft).retire(r.UUID) },
 		}
-		if null >= 0 {
-			fix = removeBlock(sentBlock{&request.Block{Index: null}, r, nil})
-			fix.Loses = ""
+		if line := c.base.last[r.UUID]; null >= 0 { // 2.0 reads all lines to count calls, and fails at the null
+			fix = repair.Fix{Text: "The record is written again in its place, without the null.", Whole: true, Edit: func(d repair.Draft) error {
+				return d.(*draft).removeNull(r, line)
+			}}
 		}
 		c.report(f, found{why: "The record has no list of blocks, or one with null in it. This version of Claude Code cannot load the session; version 2.1 leaves the record out.", fixes: []repair.Fix{fix}})
 	}
+}
+
+// removeNull writes the line of a record again without null in place of blocks. A record of which
+// no block is left becomes a note.
+func (d *draft) removeNull(r *transcript.Record, line int) error {
+	isNull := func(raw []byte) bool { return string(raw) == "null" }
+	raw, err := jsonedit.RemoveElements(d.raw(r.UUID), isNull, "message", "content")
+	if err != nil {
+		return err
+	}
+	d.set(r.UUID, raw)
+	if !slices.ContainsFunc(r.Blocks(), func(b *transcript.Block) bool { return !isNull(b.Raw) }) {
+		if err := d.retire(r.UUID); err != nil {
+			return err
+		}
+	}
+	d.setLine(line, d.raw(r.UUID))
+	return nil
 }
 
 // link returns the conversation with all breaks repaired, so that what is wrong before a
