@@ -120,10 +120,12 @@ func (c *Case) sent(q request.Request) (all []sentBlock) {
 }
 
 var (
-	idPattern   = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
-	namePattern = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,128}$`)
-	notInID     = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+	idPattern = regexp.MustCompile(`^[a-zA-Z0-9_-]+$`)
+	notInID   = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 )
+
+// maxToolName is the length of the longest name of a tool that the provider takes.
+const maxToolName = 128
 
 // kinds are the other types of blocks that the provider takes.
 var kinds = []string{
@@ -198,9 +200,9 @@ func (c *Case) checkCall(b sentBlock, at reporter) {
 		at("R14", repair.InvalidToolCall, "tool_use.input: Input should be a valid dictionary", "The input of this tool call is no object.",
 			editBlock(b, "The input becomes an object.", loses, func(raw []byte) ([]byte, error) { return jsonedit.Set(raw, to, "input") }))
 	}
-	if !namePattern.MatchString(b.ToolName) {
+	if len(b.ToolName) > maxToolName || !idPattern.MatchString(b.ToolName) {
 		name := notInID.ReplaceAllString(b.ToolName, "_")
-		if name = name[:min(len(name), 128)]; name == "" {
+		if name = name[:min(len(name), maxToolName)]; name == "" {
 			name = "unknown"
 		}
 		at("R24", repair.InvalidToolCall, "tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'", "The provider rejects the name of this tool.",
