@@ -218,13 +218,17 @@ func (r *patternReader) colon(i int) int {
 // findField returns the number of the member whose name, and a quote, rest begins with,
 // looked for from one on; -1 if there is none.
 func findField(fields []PatternField, rest []byte, from int) int {
+	n := bytes.IndexByte(rest, '"')
+	if n < 0 {
+		return -1
+	}
 	for k := from; k < len(fields); k++ {
-		if hasName(rest, fields[k].Name) {
+		if string(rest[:n]) == fields[k].Name {
 			return k
 		}
 	}
 	for k := range min(from, len(fields)) {
-		if hasName(rest, fields[k].Name) {
+		if string(rest[:n]) == fields[k].Name {
 			return k
 		}
 	}

@@ -64,7 +64,7 @@ func subagent(id string) (owner, agent string, ok bool) {
 		return "", agent, true
 	}
 	owner, agent, ok = strings.Cut(id, "."+agentPrefix)
-	return owner, agent, ok && sessionName.MatchString(owner)
+	return owner, agent, ok && isSessionID(owner)
 }
 
 // locate returns the id and the project of the transcript at a path below the root.

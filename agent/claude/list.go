@@ -12,7 +12,6 @@ import (
 	"os"
 	"path"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -24,8 +23,21 @@ import (
 	"mend/session"
 )
 
-// sessionName is the name of a session's transcript without its suffix.
-var sessionName = regexp.MustCompile(`^[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}$`)
+// isSessionID reports whether a name is a UUID, which that of a session's transcript is without
+// its suffix.
+func isSessionID(name string) bool {
+	for i := range len(name) {
+		switch c := name[i]; {
+		case i == 8 || i == 13 || i == 18 || i == 23:
+			if c != '-' {
+				return false
+			}
+		case (c < '0' || c > '9') && (c < 'a' || c > 'f') && (c < 'A' || c > 'F'):
+			return false
+		}
+	}
+	return len(name) == 36
+}
 
 // A file is a transcript that was found.
 type file struct {
@@ -119,7 +131,7 @@ func (s *store) eachIn(all *safedir.Dir, folder string, yield func(d *safedir.Di
 	defer d.Close()
 	for _, name := range names {
 		id, ok := strings.CutSuffix(name, suffix)
-		if _, _, agent := subagent(id); !ok || !sessionName.MatchString(id) && (!agent || session.ValidateID(id) != nil) {
+		if _, _, agent := subagent(id); !ok || !isSessionID(id) && (!agent || session.ValidateID(id) != nil) {
 			continue
 		}
 		if err := yieldFile(d, file{id: id, folder: folder, name: name}, yield); err != nil {
@@ -184,7 +196,7 @@ func (s *store) List(ctx context.Context) (heads []session.Head, err error) {
 func (s *store) SessionAt(_ context.Context, path string) (session.Head, error) {
 	folder, name := filepath.Base(filepath.Dir(path)), filepath.Base(path)
 	none := fmt.Errorf("%w: %s", agent.ErrNoSession, path)
-	if !sessionName.MatchString(strings.TrimSuffix(name, suffix)) || !strings.HasSuffix(name, suffix) {
+	if !isSessionID(strings.TrimSuffix(name, suffix)) || !strings.HasSuffix(name, suffix) {
 		return session.Head{}, none
 	}
 	// The path may lead to the root over a link, as the user's home can.
@@ -254,7 +266,10 @@ func readHead(d *safedir.Dir, b *safedir.Buffer, f file) (session.Head, error) {
 	for line := range bytes.SplitSeq(tail, []byte("\n")) {
 		t.read(line)
 	}
-	h.Title, h.Directory, h.Version, h.Created = t.title(), t.cwd, cmp.Or(lastVersion(tail), lastVersion(head)), first
+	h.Title, h.Directory, h.Version, h.Created = t.title(), t.cwd, lastVersion(tail), first
+	if h.Version == "" {
+		h.Version = lastVersion(head)
+	}
 	if _, _, ok := subagent(f.id); ok {
 		h.Title, h.Directory = "subagent: "+h.Title, "" // "." is never a subagent
 	}
@@ -357,16 +372,15 @@ func appendEntry(b []byte, e safedir.Entry) []byte {
 
 // State implements [agent.Scanner].
 func (s *store) State(ctx context.Context) (session.Stamp, error) {
-	sum, newest := sha256.New(), time.Time{}
+	sum, newest := sha256.New(), int64(0)
+	var b []byte
 	err := s.eachFile(ctx, func(_ *safedir.Dir, f file) error {
-		sum.Write([]byte(f.folder + "/" + f.id + "\x00"))
-		sum.Write(appendEntry(nil, f.entry))
-		if at := time.Unix(0, max(f.entry.Mtime, f.entry.Ctime)); at.After(newest) {
-			newest = at
-		}
+		b = append(append(append(append(b[:0], f.folder...), '/'), f.id...), 0)
+		sum.Write(appendEntry(b, f.entry))
+		newest = max(newest, f.entry.Mtime, f.entry.Ctime)
 		return nil
 	})
-	st := session.Stamp{Newest: newest}
+	st := session.Stamp{Newest: time.Unix(0, newest)}
 	sum.Sum(st.Sum[:0])
 	return st, err
 }

@@ -214,8 +214,7 @@ func hereFirst(heads []session.Head) {
 
 // firstIf moves the items that are first to the front. The order is otherwise unchanged.
 func firstIf[T any](all []T, first func(T) bool) {
-	var others []T
-	n := 0
+	others, n := make([]T, 0, len(all)), 0
 	for _, item := range all {
 		if !first(item) {
 			others = append(others, item)
