@@ -17,7 +17,7 @@ import (
 )
 
 // cycle checks what the program sends of a session that it wrote itself: mend finds nothing in it.
-// Then one record gets a parent that is not there; the repair gives back all blocks, and the undo
+// Then one record loses its parent; the repair gives back all blocks, and the undo
 // all bytes.
 func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	t.Helper()
@@ -55,7 +55,8 @@ func cycle(t *testing.T, h *fixture.Home, version, session, text string) {
 	h.Put(session, written)
 }
 
-// withoutParent gives the prompt with a text a parent that is not in the transcript.
+// withoutParent takes its parent from the prompt with a text. A parent that is not there would be
+// replaced by the program if the record before is not older than 5 s.
 func withoutParent(t *testing.T, data []byte, text string) []byte {
 	t.Helper()
 	lines := bytes.Split(data, []byte("\n"))
@@ -63,7 +64,7 @@ func withoutParent(t *testing.T, data []byte, text string) []byte {
 		if kind, _ := jsonedit.Get(l, "type"); string(kind) != `"user"` || !bytes.Contains(l, []byte(text)) {
 			continue
 		}
-		to, err := jsonedit.Set(l, jsonedit.Quote("00000000-0000-4000-8000-000000000000"), "parentUuid")
+		to, err := jsonedit.Set(l, []byte("null"), "parentUuid")
 		if err != nil {
 			t.Fatal(err)
 		}
