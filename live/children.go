@@ -27,8 +27,9 @@ type ChildOptions struct {
 }
 
 const (
-	stuckCoolDown = 5 * time.Minute // between two actions about one session
-	maxRetries    = 2               // of the tasks of a parent, until it has ended its turn
+	stuckCoolDown = 5 * time.Minute  // between two actions about one session
+	maxRetries    = 2                // of the tasks of a parent in a retryPeriod
+	retryPeriod   = 30 * time.Minute // not a turn: the prompt begins one
 )
 
 // A childEvent is what happened in the session of a subagent, or that time has passed.
@@ -49,7 +50,7 @@ type childEvent struct {
 // A childState is what is known of the sessions of subagents that have not ended.
 type childState struct {
 	children boundedMap[child]
-	retries  boundedMap[int] // by parent
+	retries  boundedMap[[]int64] // by parent: when it was asked to begin a task again
 }
 
 // A child is a session that another one has begun.
@@ -69,7 +70,6 @@ func watchChildren(s childState, e childEvent, o ChildOptions) (childState, []Ac
 	}
 	if e.ended {
 		s.children.remove(e.session)
-		s.retries.remove(e.session)
 		for _, id := range slices.Clone(s.children.order) { // the parent no longer waits
 			if c, _ := s.children.get(id); c.parent == e.session {
 				s.children.remove(id)
@@ -107,14 +107,15 @@ func (s childState) stuck(now int64, o ChildOptions) (childState, []Action) {
 		c.acted = now
 		s.children.set(id, c)
 		retries, _ := s.retries.get(c.parent)
-		retry := o.Action == StuckRetry && retries < maxRetries
+		retries = slices.DeleteFunc(slices.Clone(retries), func(at int64) bool { return now-at >= retryPeriod.Milliseconds() })
+		retry := o.Action == StuckRetry && len(retries) < maxRetries
 		text := stuckText(c, silent, o.Action, retry)
 		if o.Action == StuckAbort || o.Action == StuckRetry {
 			actions = append(actions, Action{Kind: ActAbort, Session: SessionRef{ID: id}})
 		}
 		actions = append(actions, Action{Kind: ActToast, Session: SessionRef{ID: id}, Toast: Toast{stuckTitle, text, VariantWarning, resultTime}})
 		if retry {
-			s.retries.set(c.parent, retries+1)
+			s.retries.set(c.parent, append(retries, now))
 			p := Prompt{Parts: []PromptPart{{Type: typeText, Synthetic: true, Text: retryText(c)}}}
 			actions = append(actions, Action{Kind: ActPrompt, Session: SessionRef{ID: c.parent}, Prompt: p})
 		}
@@ -155,6 +156,8 @@ type ChildWatch struct {
 
 	mu    sync.Mutex
 	state childState
+
+	prompts []Action // that wait for the end of the parent's turn; used by look alone
 }
 
 // NewChildWatch returns a ChildWatch for the sessions of h.
@@ -205,10 +208,29 @@ func (w *ChildWatch) look(ctx context.Context, now time.Time) {
 			child, stuck = a.Session.ID, w.working(ctx, a.Session)
 			w.hook.opt.Log.Info("a subagent is silent", "session", child, "working", stuck, "action", w.opt.Action)
 		}
-		if stuck && w.hook.execute(ctx, a) != nil {
+		switch {
+		case !stuck:
+		case a.Kind == ActPrompt:
+			w.prompts = append(w.prompts, a)
+		case w.hook.execute(ctx, a) != nil:
 			stuck = false
 		}
 	}
+	w.prompts = slices.DeleteFunc(w.prompts, func(a Action) bool { return w.prompt(ctx, a) })
+}
+
+// prompt sends a prompt if the agent is idle in the session, and reports whether it is done with
+// it: OpenCode 1.1.53 never answers a prompt that comes while a turn ends. If the user aborted
+// the turn it is not sent.
+func (w *ChildWatch) prompt(ctx context.Context, a Action) (done bool) {
+	if w.working(ctx, a.Session) {
+		return false
+	}
+	ms, err := w.hook.agentMessages(ctx, a.Session, 2)
+	if last := finalAssistant(ms); err == nil && (last == nil || !isAbort(&last.Info)) {
+		_ = w.hook.execute(ctx, a) // an error is logged
+	}
+	return true
 }
 
 // working reports whether the agent says that it is working in the session.

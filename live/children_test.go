@@ -2,12 +2,16 @@ package live
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"mend/session"
 )
 
 // childSteps runs the policy over events, each "seconds what", with After = 120 s, and
@@ -73,7 +77,14 @@ func TestWatchChildren(t *testing.T) {
 			"retry, at most twice", StuckRetry, "0 delta; 120 tick; 121 idle; 130 again 2; 250 tick; 251 again 3; 371 tick",
 			"120 abort child, 120 toast child, 120 prompt parent, 250 abort child2, 250 toast child2, 250 prompt parent, 371 abort child3, 371 toast child3",
 		},
-		{"another turn of the parent", StuckRetry, "0 delta; 120 tick; 121 parent; 130 again 2; 250 tick", "120 abort child, 120 toast child, 120 prompt parent, 250 abort child2, 250 toast child2, 250 prompt parent"},
+		{
+			"also in other turns of the parent: the prompt begins one", StuckRetry, "0 delta; 120 tick; 121 parent; 130 again 2; 250 tick; 251 parent; 251 parent; 260 again 3; 380 tick",
+			"120 abort child, 120 toast child, 120 prompt parent, 250 abort child2, 250 toast child2, 250 prompt parent, 380 abort child3, 380 toast child3",
+		},
+		{
+			"later again", StuckRetry, "0 delta; 120 tick; 121 parent; 130 again 2; 250 tick; 251 parent; 2000 again 3; 2120 tick",
+			"120 abort child, 120 toast child, 120 prompt parent, 250 abort child2, 250 toast child2, 250 prompt parent, 2120 abort child3, 2120 toast child3, 2120 prompt parent",
+		},
 	} {
 		if got := childSteps(t, c.action, c.steps); got != c.want {
 			t.Errorf("%s: %s: %q, want %q", c.name, c.steps, got, c.want)
@@ -151,7 +162,10 @@ func TestChildWatch(t *testing.T) {
 		change func(*fakeAgent)
 		want   string
 	}{
-		{"stuck", func(*fakeAgent) {}, "busy, abort, toast, prompt"},
+		{"stuck", func(*fakeAgent) {}, "busy, abort, toast, busy, messages, prompt"},
+		{"the user aborts the turn", func(f *fakeAgent) {
+			f.messages = []Message{{Info: Info{ID: "msg_1", Role: session.RoleAssistant, Error: json.RawMessage(`{"name":"MessageAbortedError"}`)}}}
+		}, "busy, abort, toast, busy, messages"},
 		{"idle", func(f *fakeAgent) { f.busy = false }, "busy"},
 		{"cannot be asked", func(f *fakeAgent) { f.errors = map[string]error{"busy": errTest} }, "busy"},
 		{"cannot be aborted", func(f *fakeAgent) { f.errors = map[string]error{"abort": errTest} }, "busy, abort"},
@@ -170,7 +184,9 @@ func TestChildWatch(t *testing.T) {
 				w.Accept(activity("../ses_3"))
 				w.Accept(Event{Type: eventActivity, Properties: []byte("{")})
 				time.Sleep(3 * time.Minute)
-				if got := strings.Join(f.recorded(), ", "); got != c.want {
+				f.setBusy(false) // the turn of the parent ends
+				time.Sleep(time.Minute)
+				if got := strings.Join(slices.Compact(f.recorded()), ", "); got != c.want {
 					t.Errorf("did %q, want %q", got, c.want)
 				}
 				cancel()

@@ -75,8 +75,20 @@ func (f *fakeAgent) Messages(_ context.Context, _ SessionRef, limit int) ([]Mess
 	return f.messages, nil
 }
 
-func (f *fakeAgent) Busy(context.Context, SessionRef) (bool, error) { return f.busy, f.record("busy") }
-func (f *fakeAgent) Abort(context.Context, SessionRef) error        { return f.record("abort") }
+func (f *fakeAgent) Busy(context.Context, SessionRef) (bool, error) {
+	err := f.record("busy")
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.busy, err
+}
+
+func (f *fakeAgent) setBusy(busy bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.busy = busy
+}
+
+func (f *fakeAgent) Abort(context.Context, SessionRef) error { return f.record("abort") }
 
 func (f *fakeAgent) Toast(_ context.Context, _ string, t Toast) error {
 	f.toasts = append(f.toasts, t)
