@@ -119,8 +119,11 @@ func (a *app) knownSessions(ctx context.Context) ([]session.Head, error) {
 }
 
 // repairedSession returns the id of a session that the user names, among those of the store and
-// of the journal.
+// of the journal. For an id of the journal it reads no store.
 func (a *app) repairedSession(ctx context.Context, name string) (string, error) {
+	if es, err := a.opt.Log(journal.Query{Session: name, Limit: 1}); err != nil || len(es) > 0 {
+		return name, err
+	}
 	heads, err := a.knownSessions(ctx)
 	if err != nil {
 		return "", err
