@@ -302,7 +302,7 @@ func (c *Conversation) findBreaks() {
 		return
 	}
 	virtual := breakWalk{Conversation: *c}
-	virtual.walked, virtual.guessed = maps.Clone(c.walked), map[string]bool{}
+	virtual.walked, virtual.guessed, virtual.reached = maps.Clone(c.walked), map[string]bool{}, map[string]bool{}
 	for r := c.Chain[0]; r != nil; {
 		b, ok := virtual.breakAt(r)
 		if !ok {
@@ -310,7 +310,7 @@ func (c *Conversation) findBreaks() {
 		}
 		r = nil
 		for next := b.Next; next != nil; next = virtual.above(next) {
-			virtual.walked[next.UUID] = true
+			virtual.walked[next.UUID], virtual.reached[virtual.roots[next.UUID]] = true, true
 			b.Found = append(b.Found, next)
 			r = next
 		}
@@ -324,6 +324,8 @@ type breakWalk struct {
 	Conversation
 	open    map[owner]*openRecords // nil until there is a break
 	answers map[string][]*Record   // by message id, with the results of their calls
+	roots   map[string]string      // of all records; see [breakWalk.findRoots]
+	reached map[string]bool        // roots to which the walk led: what has one of them comes behind a break
 }
 
 // An owner is whose record it is.
@@ -410,19 +412,47 @@ func (c *Conversation) InCycle(r *Record) bool {
 	return c.cycles[r.UUID]
 }
 
+// findRoots finds where the parents of each record end. For those of a cycle that is one record
+// of it.
+func (c *breakWalk) findRoots() {
+	c.roots = make(map[string]string, len(c.order))
+	for _, o := range c.order {
+		var path []string
+		id := o.UUID
+		for c.roots[id] == "" && c.records[c.parent[id]] != nil {
+			path = append(path, id)
+			c.roots[id] = id // so that a cycle ends
+			id = c.parent[id]
+		}
+		root := cmp.Or(c.roots[id], id)
+		c.roots[id] = root
+		for _, p := range path {
+			c.roots[p] = root
+		}
+	}
+}
+
 // goesOnWith returns the last record before r in the file that the conversation can go on with,
-// nil if nothing that is sent is before it.
+// nil if nothing that is sent is before it. A record whose parents lead to r is none: together
+// they would be a cycle, in which versions before 2.1 hang.
 func (c *breakWalk) goesOnWith(r *Record) *Record {
 	if c.open == nil {
 		c.index()
+		c.findRoots()
+		for _, o := range c.Chain {
+			if c.Guessed(o) {
+				c.reached[c.roots[o.UUID]] = true
+			}
+		}
 	}
+	c.reached[c.roots[r.UUID]] = true
 	open := c.open[owner{r.IsSidechain(), r.AgentID}]
 	if open == nil {
 		return nil
 	}
 	before := func(l *freeList) *Record {
 		i := sort.Search(len(l.records), func(i int) bool { return c.Place(l.records[i]) >= c.Place(r) }) - 1
-		return l.latest(i, func(o *Record) bool { return !c.walked[o.UUID] })
+		return l.latest(i, func(o *Record) bool { return !c.walked[o.UUID] && !c.reached[c.roots[o.UUID]] })
 	}
 	if before(&open.sent) == nil {
 		return nil
