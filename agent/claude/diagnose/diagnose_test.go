@@ -2,6 +2,7 @@ package diagnose_test
 
 import (
 	"bytes"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -92,9 +93,34 @@ func testDamage(t *testing.T, data []byte, version string, o claude.Outcome) {
 	if again, err := repair.Plan(claude.Session, now, repair.Request{}); err != nil || len(again.Plan.Ops) > 0 {
 		t.Errorf("a second plan has %d ops, %v", len(again.Plan.Ops), err)
 	}
+	if before, n := cycles(data), cycles(repaired); n > before {
+		t.Errorf("the parents of %d records lead back to them, %d before: versions before 2.1 hang", n, before)
+	}
 	if !bytes.HasPrefix(repaired, data) && !slices.ContainsFunc(rules, claude.Rewrites) {
 		t.Error("the repair does not only append")
 	}
+}
+
+// cycles counts the records whose parents lead back to them.
+func cycles(data []byte) (n int) {
+	parents := map[string]string{}
+	for line := range bytes.Lines(data) {
+		var r struct{ UUID, ParentUUID string }
+		if json.Unmarshal(line, &r) == nil && r.UUID != "" {
+			parents[r.UUID] = r.ParentUUID
+		}
+	}
+	for id := range parents {
+		up := parents[id]
+		for range parents {
+			if up == id {
+				n++
+				break
+			}
+			up = parents[up]
+		}
+	}
+	return n
 }
 
 func isBroken(d repair.Diagnosis) bool { return d.Severity == repair.Broken }
