@@ -301,10 +301,14 @@ func lastVersion(lines []byte) string {
 	for len(lines) > 0 {
 		start := bytes.LastIndexByte(lines, '\n') + 1
 		var version [2][]byte
-		if _, usual := versionForm.Match(lines[start:], version[:]); !usual || version[1] != nil {
-			if r := transcript.NewLine(lines[start:]).Record; r != nil && r.Version != "" {
-				return r.Version
-			}
+		found := ""
+		if _, usual := versionForm.Match(lines[start:], version[:]); usual {
+			found, _ = jsonedit.Parse(version[1]).Text()
+		} else if r := transcript.NewLine(lines[start:]).Record; r != nil {
+			found = r.Version
+		}
+		if found != "" {
+			return found
 		}
 		lines = lines[:max(start-1, 0)]
 	}
