@@ -67,8 +67,7 @@ func (c *Client) scan(ctx context.Context, heads []session.Head, whole bool) ite
 		s.Start(ctx, c.scanSettings())
 		var summary Summary
 		stopped := false
-		all := mapOrdered(ctx, heads, func(ctx context.Context, h session.Head) examined { return c.examine(ctx, s, h) }, meanwhile)
-		for e := range all {
+		for e := range c.examineAll(ctx, s, heads, meanwhile) {
 			s.Add(e.Session, e.result)
 			summary.Add(e.Session, e.Severity(), e.Busy, e.Err)
 			if stopped = !yield(e.Finding); stopped {
@@ -91,13 +90,37 @@ type examined struct {
 	result scancache.Result
 }
 
+// examineAll yields what is found in each session. If the store has not changed, what an earlier
+// scan found is yielded without workers: to pass a session to one takes longer than to look it up.
+func (c *Client) examineAll(ctx context.Context, s *scancache.Scan, heads []session.Head, side func(context.Context)) iter.Seq[examined] {
+	return func(yield func(examined) bool) {
+		for s.Current() && len(heads) > 0 && ctx.Err() == nil {
+			e, ok := c.lookup(ctx, s, heads[0])
+			if !ok {
+				break
+			}
+			if !yield(e) {
+				return
+			}
+			heads = heads[1:]
+		}
+		mapOrdered(ctx, heads, func(ctx context.Context, h session.Head) examined { return c.examine(ctx, s, h) }, side)(yield)
+	}
+}
+
+// lookup returns what an earlier scan found in a session that has not changed since.
+func (c *Client) lookup(ctx context.Context, s *scancache.Scan, head session.Head) (examined, bool) {
+	r, ok := s.Lookup(ctx, head, c.opt.Now())
+	return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}, ok && r.Settings == c.headSettings(head)
+}
+
 // examine returns what an earlier scan found in a session that has not changed since,
 // and else reads the session.
 func (c *Client) examine(ctx context.Context, s *scancache.Scan, head session.Head) examined {
 	began := c.clock()
 	settings := c.headSettings(head)
-	if r, ok := s.Lookup(ctx, head, c.opt.Now()); ok && r.Settings == settings {
-		return examined{Finding{Session: head, Provider: r.Provider, Thinking: r.Thinking, Diagnoses: r.Diagnoses}, r}
+	if e, ok := c.lookup(ctx, s, head); ok {
+		return e
 	}
 	e, err := c.diagnose(ctx, head, c.repairOptions())
 	if err != nil {

@@ -99,7 +99,7 @@ func (s *Scan) Start(ctx context.Context, settings string) {
 	if s.stored == nil {
 		s.stored = s.load()
 	}
-	s.settings, s.results, s.changed = settings, map[string]Result{}, false
+	s.settings, s.results, s.changed = settings, make(map[string]Result, len(s.stored.results)), false
 	if s.stored.settings != settings {
 		s.stored.results = nil
 	}
@@ -108,6 +108,9 @@ func (s *Scan) Start(ctx context.Context, settings string) {
 		return !held.IsZero() || err != nil
 	})
 }
+
+// Current reports whether the store has not changed since the file was written.
+func (s *Scan) Current() bool { return s.current }
 
 // Lookup returns the result of an earlier scan, if it is valid at time now.
 func (s *Scan) Lookup(ctx context.Context, head session.Head, now time.Time) (Result, bool) {
