@@ -88,7 +88,19 @@ func (b *bench) transcripts(parts int) error {
 	b.all[statTranscripts] = command{args: []string{b.path("readall"), root, "2", "stat"}}
 	b.all[scanTranscripts] = command{args: scan}
 	b.all[againTranscripts] = command{args: scan, cache: b.path("cache-transcripts")}
-	return b.warm(againTranscripts)
+
+	dir = b.path("broken-transcripts-100")
+	if err := b.once(dir, b.path("make"), "broken-transcripts", "100"); err != nil {
+		return err
+	}
+	id, err := os.ReadFile(filepath.Join(dir, "session"))
+	if err != nil {
+		return err
+	}
+	mend, state := []string{b.path("mend"), "--store", filepath.Join(dir, ".claude")}, b.path("state-transcripts")
+	b.all[repairTranscript] = command{args: append(mend, "repair", string(id), "--force", "--yes"), state: state, until: "Repaired"}
+	b.all[undoTranscript] = command{args: append(mend, "undo", "--session", string(id), "--yes"), state: state, until: "Restored"}
+	return b.warm(againTranscripts, repairTranscript, undoTranscript)
 }
 
 // once runs a command without measuring it, so that what it reads is in the cache.

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bytes"
 	"fmt"
 	"image/color"
 	"os"
@@ -73,6 +74,9 @@ func panel(unit string, points []point, value func(cost) float64) (*plot.Plot, e
 	return p, nil
 }
 
+// byHand begins the part of the page that stays as it is.
+const byHand = "\n## Measured by hand\n"
+
 // writePage writes the page with the table and the picture.
 func writePage(path, about string, t *table, points []point, shapes []grown) error {
 	var b strings.Builder
@@ -87,5 +91,10 @@ func writePage(path, about string, t *table, points []point, shapes []grown) err
 		b.WriteString(p.String() + "\n")
 	}
 	b.WriteString(shapesTable(shapes))
+	if old, err := os.ReadFile(path); err == nil {
+		if i := bytes.Index(old, []byte(byHand)); i >= 0 {
+			b.Write(old[i:])
+		}
+	}
 	return os.WriteFile(path, []byte(b.String()), 0o644)
 }

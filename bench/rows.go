@@ -28,6 +28,8 @@ const (
 	statTranscripts
 	scanTranscripts
 	againTranscripts
+	repairTranscript
+	undoTranscript
 	first
 	status
 	logFew
@@ -78,6 +80,8 @@ var rows = []row{
 	{"full scan of transcripts of Claude Code", "÷ C: read all and look for newlines, 2 threads", scanTranscripts, readTranscripts, ratio, 5, ""},
 	{"scan the transcripts again, nothing changed", "beyond twice C: stat all, 2 threads", againTranscripts, statTranscripts, over, 20, ""},
 	{"memory of a scan of transcripts", "peak", scanTranscripts, nothing, memory, 66, ""},
+	{"repair of one line of a transcript", "beyond a Go program with 6 flushes", repairTranscript, flushed, over, 50, ""},
+	{"undo of it", "beyond a Go program with 6 flushes", undoTranscript, flushed, over, 50, ""},
 	{"first finding, three times the parts", "share of the scan", first, first, share, 2, whyFirst},
 	{"strip thinking from a session of 500 messages", "÷ C: read, journal, fsync, unlink, syncfs", strip, stripFloor, ratio, 1.3, whyProof},
 	{"strip thinking from a session of 500 messages", "upstream's way on bun ÷ mend", strip, stripBun, gain, 1, whyProof},

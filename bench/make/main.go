@@ -2,19 +2,22 @@
 //
 //	make [varied-]tree|db PARTS RUNNING DIR
 //	make journal REPAIRS DIR
-//	make transcripts SESSIONS DIR
+//	make [broken-]transcripts SESSIONS DIR
 //	make grown-tree|grown-db SHAPE SIZE DIR
 //
-// Of the newest session in the store that calls a tool, so many calls never ended;
-// DIR/session holds its id, and of a grown one DIR/bytes its size. The journal is DIR/mend/journal.db.
+// Of the newest session in the store that calls a tool, so many calls never ended; of broken
+// transcripts one has a tool with a name that the provider rejects. DIR/session holds its id, and
+// of a grown one DIR/bytes its size. The journal is DIR/mend/journal.db.
 package main
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"log"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -48,8 +51,12 @@ func run(args []string) error {
 	if args[0] == "journal" {
 		return makeJournal(filepath.Join(dir, "mend"), numbers[0])
 	}
-	if args[0] == "transcripts" {
-		return bigstore.Transcripts(filepath.Join(dir, ".claude"), numbers[0], 1)
+	if strings.HasSuffix(args[0], "transcripts") {
+		err := bigstore.Transcripts(filepath.Join(dir, ".claude"), numbers[0], 1)
+		if err == nil && args[0] == "broken-transcripts" {
+			err = breakTranscript(dir)
+		}
+		return err
 	}
 	write, stop := bigstore.Tree, stopFiles
 	if strings.HasSuffix(args[0], "db") {
@@ -67,6 +74,27 @@ func run(args []string) error {
 		return fmt.Errorf("stopping calls: %w", err)
 	}
 	return os.WriteFile(filepath.Join(dir, "session"), []byte(session), 0o644)
+}
+
+// breakTranscript gives a tool a name that the provider rejects, and writes the id of that session to
+// DIR/session.
+func breakTranscript(dir string) error {
+	files, err := filepath.Glob(filepath.Join(dir, ".claude", "projects", "*", "*.jsonl"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("finding transcripts: %w", err)
+	}
+	data, err := os.ReadFile(files[0])
+	if err != nil {
+		return err
+	}
+	before, after, ok := bytes.Cut(data, []byte(`"type":"tool_use"`))
+	if !ok {
+		return errors.New("no session calls a tool")
+	}
+	after = bytes.Replace(after, []byte(`"name":"`), []byte(`"name":"a b `), 1)
+	return errors.Join(
+		os.WriteFile(files[0], slices.Concat(before, []byte(`"type":"tool_use"`), after), 0o600),
+		os.WriteFile(filepath.Join(dir, "session"), []byte(strings.TrimSuffix(filepath.Base(files[0]), ".jsonl")), 0o644))
 }
 
 // makeGrown makes a store of one session of a shape of [bigstore.Shapes].
