@@ -166,18 +166,7 @@ func TestOlderSubagent(t *testing.T) {
 			t.Errorf("%s: a scan finds %v, %v", f.Session.ID, f.Diagnoses, f.Err)
 		}
 	}
-	repairID, r, err := c.Repair(t.Context(), id, repair.Request{})
-	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
-		t.Fatalf("Repair = %v, %v", r.Remaining, err)
-	}
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: repairID})
-	if err == nil {
-		_, err = c.Apply(t.Context(), p)
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	s.want("undone", s.data)
+	s.repairAndUndo(c, id)
 }
 
 // The transcript of a subagent is listed, repaired and undone as a session's; it is in use while
@@ -205,16 +194,22 @@ func TestSubagent(t *testing.T) {
 		t.Errorf("Repair of a subagent of a session in use = %v, want %v", err, repair.ErrBusy)
 	}
 	s.note(os.Getpid(), "1")
-	repairID, r, err := c.Repair(t.Context(), id, repair.Request{})
+	s.repairAndUndo(c, id)
+}
+
+// repairAndUndo repairs one record of a session, and checks that an undo restores the transcript.
+func (s testStore) repairAndUndo(c *mend.Client, id string) {
+	s.t.Helper()
+	repairID, r, err := c.Repair(s.t.Context(), id, repair.Request{})
 	if err != nil || len(r.Remaining) > 0 || len(r.Plan.Ops) != 1 {
-		t.Fatalf("Repair = %v, %v", r.Remaining, err)
+		s.t.Fatalf("Repair = %v, %v", r.Remaining, err)
 	}
-	p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: repairID})
+	p, err := c.ProposeUndo(s.t.Context(), mend.UndoRequest{ID: repairID})
 	if err == nil {
-		_, err = c.Apply(t.Context(), p)
+		_, err = c.Apply(s.t.Context(), p)
 	}
 	if err != nil {
-		t.Fatal(err)
+		s.t.Fatal(err)
 	}
 	s.want("undone", s.data)
 }
