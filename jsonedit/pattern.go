@@ -218,17 +218,17 @@ func (r *patternReader) colon(i int) int {
 // findField returns the number of the member whose name, and a quote, rest begins with,
 // looked for from one on; -1 if there is none.
 func findField(fields []PatternField, rest []byte, from int) int {
-	n := bytes.IndexByte(rest, '"')
-	if n < 0 {
+	name, _, ok := bytes.Cut(rest, []byte{'"'})
+	if !ok {
 		return -1
 	}
 	for k := from; k < len(fields); k++ {
-		if string(rest[:n]) == fields[k].Name {
+		if string(name) == fields[k].Name {
 			return k
 		}
 	}
 	for k := range min(from, len(fields)) {
-		if string(rest[:n]) == fields[k].Name {
+		if string(name) == fields[k].Name {
 			return k
 		}
 	}
