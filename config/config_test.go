@@ -29,7 +29,7 @@ func TestDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]any{
-		"enabled": true, "autoResume": false, "maxRetries": 3, "preflight": "repair", "preflightMs": 1500, "showNotifications": true, "debug": false,
+		"enabled": true, "autoResume": false, "maxRetries": 3, "preflight": "repair", "preflightMs": 1500, "showNotifications": true, "notificationSeconds": 12, "debug": false,
 		"placeholderText": "[user interrupted]", "cancelledToolResultText": "Operation cancelled by user (ESC pressed)",
 		"recoverToolResultMissing": true, "recoverThinkingBlockOrder": true, "recoverThinkingDisabledViolation": true,
 		"recoverEmptyContentMessage": true, "recoverUnavailableTool": true, "recoverInterruptedTools": true,

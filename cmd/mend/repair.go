@@ -173,6 +173,11 @@ func (a *app) repairHeads(ctx context.Context, c *mend.Client, heads []session.H
 func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head, req repair.Request, named bool) ([]proposal, error) {
 	var ps []proposal
 	var failed error
+	if !named && !req.Latent && len(req.Classes) == 0 {
+		if heads = a.notHealthy(ctx, c, heads); ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+	}
 	bar := a.progress(len(heads), "planning")
 	for _, h := range heads {
 		r, err := c.ProposeRepair(ctx, h, req)
@@ -198,6 +203,20 @@ func (a *app) propose(ctx context.Context, c *mend.Client, heads []session.Head,
 	}
 	bar.clear()
 	return ps, failed
+}
+
+// notHealthy returns the sessions that are broken or cannot be examined. To find them is faster
+// than to plan nothing for each of the others.
+func (a *app) notHealthy(ctx context.Context, c *mend.Client, heads []session.Head) (some []session.Head) {
+	bar := a.progress(len(heads), "scanning")
+	defer bar.clear()
+	for f := range c.Scan(ctx, heads) {
+		if f.Err != nil || f.Severity() == repair.Broken {
+			some = append(some, f.Session)
+		}
+		bar.step()
+	}
+	return some
 }
 
 // needsRepair reports whether a busy session would be repaired if it were not.
