@@ -36,6 +36,21 @@ func install(t *testing.T) []string {
 	return cmd
 }
 
+// onVersions runs a test with each version of the program, in a home of its own.
+func onVersions(t *testing.T, test func(t *testing.T, version string, h *fixture.Home)) {
+	t.Helper()
+	for _, version := range fixture.Versions {
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			cmd, err := fixture.Install(version)
+			if err != nil {
+				t.Skip(err)
+			}
+			test(t, version, fixture.NewHome(t, cmd))
+		})
+	}
+}
+
 func client(t *testing.T, h *fixture.Home) *mend.Client {
 	t.Helper()
 	return clientOf(t, h, *version)

@@ -21,55 +21,47 @@ func TestRealRunning(t *testing.T) {
 	const other = "00000000-0000-4000-8000-000000000000"
 	broken := fixture.New()
 	fixture.ByName("parent unknown").Apply(broken)
-	for _, version := range fixture.Versions {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			cmd, err := fixture.Install(version)
-			if err != nil {
-				t.Skip(err)
+	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
+		h.Put(fixture.Session, broken.Bytes())
+		h.Put(other, broken.Bytes())
+		age(t, h.File(fixture.Session), h.File(other))
+		c := client(t, h)
+		refused := func(when string) {
+			t.Helper()
+			if _, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
+				t.Errorf("%s: Repair = %v, want %v", when, err, repair.ErrBusy)
 			}
-			h := fixture.NewHome(t, cmd)
-			h.Put(fixture.Session, broken.Bytes())
-			h.Put(other, broken.Bytes())
-			age(t, h.File(fixture.Session), h.File(other))
-			c := client(t, h)
-			refused := func(when string) {
-				t.Helper()
-				if _, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{}); !errors.Is(err, repair.ErrBusy) {
-					t.Errorf("%s: Repair = %v, want %v", when, err, repair.ErrBusy)
-				}
+		}
+		called := make(chan struct{}, 9)
+		api := endpoint.New(func(n int, r endpoint.Request) endpoint.Content {
+			if len(r.Tools) > 0 {
+				called <- struct{}{}
 			}
-			called := make(chan struct{}, 9)
-			api := endpoint.New(func(n int, r endpoint.Request) endpoint.Content {
-				if len(r.Tools) > 0 {
-					called <- struct{}{}
-				}
-				return fixture.Script(n, r)
-			})
-			defer api.Close()
-			p := h.Start(t.Context(), api.URL, fixture.Session, `wait CALL [["Bash",{"command":"timeout 25 tail -f /dev/null"}]]END`, true)
-			refused("at the start")
-			<-called
-			time.Sleep(500 * time.Millisecond)
-			refused("in a call")
-			if !testing.Short() {
-				time.Sleep(15 * time.Second)
-				refused("later")
-				if id, _, err := c.Repair(t.Context(), other, repair.Request{}); err != nil || id == "" {
-					t.Errorf("the other session: Repair = %q, %v", id, err)
-				}
-			}
-			if err := p.Process.Signal(syscall.SIGKILL); err != nil {
-				t.Fatal(err)
-			}
-			_ = p.Wait()
-			h.WaitEnded()
-			id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
-			if err != nil || id == "" {
-				t.Errorf("after the kill: Repair = %q, %v", id, err)
-			}
+			return fixture.Script(n, r)
 		})
-	}
+		defer api.Close()
+		p := h.Start(t.Context(), api.URL, fixture.Session, `wait CALL [["Bash",{"command":"timeout 25 tail -f /dev/null"}]]END`, true)
+		refused("at the start")
+		<-called
+		time.Sleep(500 * time.Millisecond)
+		refused("in a call")
+		if !testing.Short() {
+			time.Sleep(15 * time.Second)
+			refused("later")
+			if id, _, err := c.Repair(t.Context(), other, repair.Request{}); err != nil || id == "" {
+				t.Errorf("the other session: Repair = %q, %v", id, err)
+			}
+		}
+		if err := p.Process.Signal(syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+		_ = p.Wait()
+		h.WaitEnded()
+		id, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+		if err != nil || id == "" {
+			t.Errorf("after the kill: Repair = %q, %v", id, err)
+		}
+	})
 }
 
 // TestRealRunningOnScreen opens a session in the terminal without a prompt. 1.0.128 goes on in
@@ -80,28 +72,20 @@ func TestRealRunningOnScreen(t *testing.T) {
 	}
 	broken := fixture.New()
 	fixture.ByName("empty prompt").Apply(broken)
-	for _, version := range fixture.Versions {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			cmd, err := fixture.Install(version)
-			if err != nil {
-				t.Skip(err)
-			}
-			h := fixture.NewHome(t, cmd)
-			h.Put(fixture.Session, broken.Bytes())
-			age(t, h.File(fixture.Session))
-			api := endpoint.New(fixture.Script)
-			defer api.Close()
-			term := h.Open(api.URL, "--resume", fixture.Session)
-			term.Wait("Done 13.")
-			time.Sleep(2 * time.Second)
-			c := client(t, h)
-			_, _, err = c.Repair(t.Context(), fixture.Session, repair.Request{})
-			if busy := errors.Is(err, repair.ErrBusy); busy != (version != "1.0.128") {
-				t.Errorf("Repair = %v", err)
-			}
-		})
-	}
+	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
+		h.Put(fixture.Session, broken.Bytes())
+		age(t, h.File(fixture.Session))
+		api := endpoint.New(fixture.Script)
+		defer api.Close()
+		term := h.Open(api.URL, "--resume", fixture.Session)
+		term.Wait("Done 13.")
+		time.Sleep(2 * time.Second)
+		c := client(t, h)
+		_, _, err := c.Repair(t.Context(), fixture.Session, repair.Request{})
+		if busy := errors.Is(err, repair.ErrBusy); busy != (version != "1.0.128") {
+			t.Errorf("Repair = %v", err)
+		}
+	})
 }
 
 // age makes files older than any process of a test. The program deletes those of last month.

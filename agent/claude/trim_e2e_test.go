@@ -20,61 +20,53 @@ import (
 func TestRealTrim(t *testing.T) {
 	text := strings.TrimSpace(strings.Repeat("many words ", 80))
 	data := bytes.Replace(fixture.Baseline, []byte(`"content":"hi"`), []byte(`"content":"`+text+`"`), 1)
-	for i, version := range fixture.Versions {
-		t.Run(version, func(t *testing.T) {
-			if testing.Short() && i > 0 {
-				t.Skip("the newest version is the sample")
-			}
-			t.Parallel()
-			cmd, err := fixture.Install(version)
-			if err != nil {
-				t.Skip(err)
-			}
-			h := fixture.NewHome(t, cmd)
-			has := func(r fixture.Reply, text string) int {
-				n := 0
-				for _, b := range r.Blocks {
-					if strings.Contains(b, text) {
-						n++
-					}
+	onVersions(t, func(t *testing.T, version string, h *fixture.Home) {
+		if testing.Short() && version != fixture.Versions[0] {
+			t.Skip("the newest version is the sample")
+		}
+		has := func(r fixture.Reply, text string) int {
+			n := 0
+			for _, b := range r.Blocks {
+				if strings.Contains(b, text) {
+					n++
 				}
-				return n
 			}
-			h.Put(fixture.Session, data)
-			before := h.Prompt(fixture.Session, prompt, true)
-			h.Put(fixture.Session, data)
-			c := client(t, h)
-			id, trimmed, err := c.Trim(t.Context(), fixture.Session, repair.TrimRequest{Goal: 1, KeepTurns: 1})
-			if err != nil || len(trimmed.Outputs) != 2 { // the text and the image
-				t.Fatalf("Trim = %+v, %v", trimmed, err)
-			}
-			stored := h.Read(fixture.Session)
-			if !bytes.HasPrefix(stored, data) {
-				t.Error("the trim changes stored bytes")
-			}
-			after := h.Prompt(fixture.Session, prompt, true)
-			if !before.Answered || !after.Answered || has(before, text) != 1 || has(after, text) != 0 || has(after, "[Old tool result content cleared]") != 2 {
-				t.Errorf("before: %t, %d times the text; after: %t, %d times, %d cleared: %s", before.Answered, has(before, text), after.Answered, has(after, text), has(after, "cleared"), after.Output)
-			}
-			kept := func(r fixture.Reply) []string {
-				return slices.DeleteFunc(slices.Clone(r.Blocks), func(b string) bool {
-					return strings.Contains(b, text) || strings.Contains(b, "cleared") || strings.Contains(b, "image")
-				})
-			}
-			if diff := cmp.Diff(kept(before), kept(after)); diff != "" {
-				t.Errorf("the other blocks differ (-before +after):\n%s", diff)
-			}
-			h.Put(fixture.Session, stored)
-			p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
-			if err == nil {
-				_, err = c.Apply(t.Context(), p)
-			}
-			if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
-				t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(data))
-			}
-			if again := h.Prompt(fixture.Session, prompt, true); !slices.Equal(again.Blocks, before.Blocks) {
-				t.Errorf("after the undo the request differs:\n%s", cmp.Diff(before.Blocks, again.Blocks))
-			}
-		})
-	}
+			return n
+		}
+		h.Put(fixture.Session, data)
+		before := h.Prompt(fixture.Session, prompt, true)
+		h.Put(fixture.Session, data)
+		c := client(t, h)
+		id, trimmed, err := c.Trim(t.Context(), fixture.Session, repair.TrimRequest{Goal: 1, KeepTurns: 1})
+		if err != nil || len(trimmed.Outputs) != 2 { // the text and the image
+			t.Fatalf("Trim = %+v, %v", trimmed, err)
+		}
+		stored := h.Read(fixture.Session)
+		if !bytes.HasPrefix(stored, data) {
+			t.Error("the trim changes stored bytes")
+		}
+		after := h.Prompt(fixture.Session, prompt, true)
+		if !before.Answered || !after.Answered || has(before, text) != 1 || has(after, text) != 0 || has(after, "[Old tool result content cleared]") != 2 {
+			t.Errorf("before: %t, %d times the text; after: %t, %d times, %d cleared: %s", before.Answered, has(before, text), after.Answered, has(after, text), has(after, "cleared"), after.Output)
+		}
+		kept := func(r fixture.Reply) []string {
+			return slices.DeleteFunc(slices.Clone(r.Blocks), func(b string) bool {
+				return strings.Contains(b, text) || strings.Contains(b, "cleared") || strings.Contains(b, "image")
+			})
+		}
+		if diff := cmp.Diff(kept(before), kept(after)); diff != "" {
+			t.Errorf("the other blocks differ (-before +after):\n%s", diff)
+		}
+		h.Put(fixture.Session, stored)
+		p, err := c.ProposeUndo(t.Context(), mend.UndoRequest{ID: id})
+		if err == nil {
+			_, err = c.Apply(t.Context(), p)
+		}
+		if now := h.Read(fixture.Session); err != nil || !bytes.Equal(now, data) {
+			t.Errorf("undone: %v, %d bytes, want the %d before", err, len(now), len(data))
+		}
+		if again := h.Prompt(fixture.Session, prompt, true); !slices.Equal(again.Blocks, before.Blocks) {
+			t.Errorf("after the undo the request differs:\n%s", cmp.Diff(before.Blocks, again.Blocks))
+		}
+	})
 }

@@ -26,6 +26,21 @@ import (
 
 var archives = map[string][]byte{"1.1.53": testdata.OpenCode1153, "1.18.33": testdata.OpenCode11833}
 
+// onVersions runs a test with each version of OpenCode that has an archive; with -short with the
+// sample alone, if one is named.
+func onVersions(t *testing.T, sample string, test func(t *testing.T, version string)) {
+	t.Helper()
+	for version := range archives {
+		if testing.Short() && sample != "" && version != sample {
+			continue
+		}
+		t.Run(version, func(t *testing.T) {
+			t.Parallel()
+			test(t, version)
+		})
+	}
+}
+
 // A gate is a proxy of the provider that refuses requests with its own error texts.
 type gate struct {
 	mu     sync.Mutex

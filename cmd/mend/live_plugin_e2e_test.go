@@ -239,72 +239,60 @@ func TestLivePluginHarmless(t *testing.T) {
 // TestLivePluginGone checks that a plugin whose mend was removed says so once.
 func TestLivePluginGone(t *testing.T) {
 	t.Parallel()
-	for version := range archives {
-		if testing.Short() && version != "1.18.33" {
-			continue
+	onVersions(t, "1.18.33", func(t *testing.T, version string) {
+		h, session, _ := home(t, version, true)
+		installPlugin(t, h)
+		replaceMend(t, h, "")
+		server := h.Serve()
+		seen := followToasts(t, server)
+		for range 4 {
+			if r := server.Prompt(session, "say hello"); r.Verdict != opencode.Alive {
+				t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+			}
 		}
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			h, session, _ := home(t, version, true)
-			installPlugin(t, h)
-			replaceMend(t, h, "")
-			server := h.Serve()
-			seen := followToasts(t, server)
-			for range 4 {
-				if r := server.Prompt(session, "say hello"); r.Verdict != opencode.Alive {
-					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
-				}
-			}
-			waitFor(t, "the toast", func() bool { return seen.contains("mend does not run") })
-			if all := seen.all(); len(all) != 1 {
-				t.Errorf("toasts %q, want one", all)
-			}
-		})
-	}
+		waitFor(t, "the toast", func() bool { return seen.contains("mend does not run") })
+		if all := seen.all(); len(all) != 1 {
+			t.Errorf("toasts %q, want one", all)
+		}
+	})
 }
 
 // TestLivePluginBesideWatch checks that a plugin and a watch of the same user repair a session
 // once, and show each toast once.
 func TestLivePluginBesideWatch(t *testing.T) {
 	t.Parallel()
-	for version := range archives {
-		if testing.Short() && version != "1.18.33" {
-			continue
+	onVersions(t, "1.18.33", func(t *testing.T, version string) {
+		h, session, g := home(t, version, true)
+		installPlugin(t, h)
+		configure(t, h, `{"preflight": "off"}`)
+		server := h.Serve()
+		_, state := pluginHome(h)
+		startWatch(t, h, server, state)
+		seen := followToasts(t, server)
+		for n := 1; n <= 3; n++ {
+			damageSession(t, h, session, "blank answer")
+			if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+				t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
+			}
+			waitFor(t, "the repair", func() bool { return strings.Count(strings.Join(seen.all(), "\n"), "Session repaired.") == n })
+			waitFor(t, "the other mend", func() bool { return countHandled(t, state) == n })
+			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+				t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
+			}
+			if got := countRepairs(t, h, state); got != n || len(seen.all()) != 2*n {
+				t.Errorf("%d repairs, want %d; toasts %q", got, n, seen.all())
+			}
 		}
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			h, session, g := home(t, version, true)
-			installPlugin(t, h)
-			configure(t, h, `{"preflight": "off"}`)
-			server := h.Serve()
-			_, state := pluginHome(h)
-			startWatch(t, h, server, state)
-			seen := followToasts(t, server)
-			for n := 1; n <= 3; n++ {
-				damageSession(t, h, session, "blank answer")
-				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
-					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
-				}
-				waitFor(t, "the repair", func() bool { return strings.Count(strings.Join(seen.all(), "\n"), "Session repaired.") == n })
-				waitFor(t, "the other mend", func() bool { return countHandled(t, state) == n })
-				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
-					t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
-				}
-				if got := countRepairs(t, h, state); got != n || len(seen.all()) != 2*n {
-					t.Errorf("%d repairs, want %d; toasts %q", got, n, seen.all())
-				}
-			}
-			g.set(refuseIf("", modified))
-			before := len(seen.all())
-			server.Prompt(session, "one more")
-			waitFor(t, "the toast", func() bool { return seen.contains("leaving history unchanged") })
-			waitFor(t, "the other mend", func() bool { return countHandled(t, state) == 4 })
-			time.Sleep(2 * time.Second) // a second toast would come now
-			if all := seen.all(); len(all) != before+1 {
-				t.Errorf("toasts %q, want one more than %d", all, before)
-			}
-		})
-	}
+		g.set(refuseIf("", modified))
+		before := len(seen.all())
+		server.Prompt(session, "one more")
+		waitFor(t, "the toast", func() bool { return seen.contains("leaving history unchanged") })
+		waitFor(t, "the other mend", func() bool { return countHandled(t, state) == 4 })
+		time.Sleep(2 * time.Second) // a second toast would come now
+		if all := seen.all(); len(all) != before+1 {
+			t.Errorf("toasts %q, want one more than %d", all, before)
+		}
+	})
 }
 
 // countHandled returns how many failed messages the processes of mend have handled.
@@ -363,47 +351,44 @@ func killAll(t *testing.T, h *opencode.Home) {
 // Each time another is started and completes the recovery, and the next prompt works.
 func TestLivePluginKilled(t *testing.T) {
 	t.Parallel()
-	for version := range archives {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			h, session, _ := home(t, version, true)
-			installPlugin(t, h)
-			configure(t, h, `{"preflight": "off"}`)
-			server := h.Serve()
-			alive := func(prompt string) {
-				t.Helper()
-				if r := server.Prompt(session, prompt); r.Verdict != opencode.Alive {
-					t.Fatalf("the prompt %q = %s; reply:\n%s\nlog:\n%s", prompt, r.Verdict, r.Output, readHookLogs(h))
-				}
+	onVersions(t, "", func(t *testing.T, version string) {
+		h, session, _ := home(t, version, true)
+		installPlugin(t, h)
+		configure(t, h, `{"preflight": "off"}`)
+		server := h.Serve()
+		alive := func(prompt string) {
+			t.Helper()
+			if r := server.Prompt(session, prompt); r.Verdict != opencode.Alive {
+				t.Fatalf("the prompt %q = %s; reply:\n%s\nlog:\n%s", prompt, r.Verdict, r.Output, readHookLogs(h))
 			}
-			refused := func() *toastLog {
-				t.Helper()
-				damageSession(t, h, session, "blank answer")
-				seen := followToasts(t, server)
-				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
-					t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
-				}
-				return seen
+		}
+		refused := func() *toastLog {
+			t.Helper()
+			damageSession(t, h, session, "blank answer")
+			seen := followToasts(t, server)
+			if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+				t.Fatalf("the prompt = %s; reply:\n%s", r.Verdict, r.Output)
 			}
-			alive("say hello")
-			killHook(t, h)
-			seen := refused()
-			waitFor(t, "the repair", func() bool { return seen.contains("Undo: mend undo") })
-			alive("say more")
+			return seen
+		}
+		alive("say hello")
+		killHook(t, h)
+		seen := refused()
+		waitFor(t, "the repair", func() bool { return seen.contains("Undo: mend undo") })
+		alive("say more")
 
-			seen = refused()
-			waitFor(t, "the begin of a recovery", func() bool { return seen.contains("Fixing empty message") })
-			killHook(t, h)
-			waitFor(t, "the second repair", func() bool { return seen.contains("Undo: mend undo") })
-			alive("say more")
-			_, state := pluginHome(h)
-			if n := countRepairs(t, h, state); n != 2 {
-				t.Errorf("%d repairs, want 2; log:\n%s", n, readHookLogs(h))
-			}
-			server.Close()
-			waitForHooksEnd(t, h)
-		})
-	}
+		seen = refused()
+		waitFor(t, "the begin of a recovery", func() bool { return seen.contains("Fixing empty message") })
+		killHook(t, h)
+		waitFor(t, "the second repair", func() bool { return seen.contains("Undo: mend undo") })
+		alive("say more")
+		_, state := pluginHome(h)
+		if n := countRepairs(t, h, state); n != 2 {
+			t.Errorf("%d repairs, want 2; log:\n%s", n, readHookLogs(h))
+		}
+		server.Close()
+		waitForHooksEnd(t, h)
+	})
 }
 
 // killHook kills the hook of a home and waits for its end.

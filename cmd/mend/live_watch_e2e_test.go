@@ -85,69 +85,60 @@ func TestLiveLimit(t *testing.T) {
 // new server works.
 func TestLiveServerKilled(t *testing.T) {
 	t.Parallel()
-	for version := range archives {
-		if testing.Short() && version != "1.1.53" {
-			continue // the others wait for half a minute
-		}
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			h, session, _ := home(t, version, true)
-			damageSession(t, h, session, "blank answer")
-			server := h.Serve()
-			e := startLiveClient(t, h, server, live.Options{Timeout: 2 * time.Second})
-			e.hook.SetOnAbort(func(string) { server.Close() })
-			server.Prompt(session, "one more") // its answer may be lost with the server
-			waitFor(t, "the repair", func() bool {
-				es, err := e.opt.Log(journal.Query{})
-				return err == nil && len(es) == 1 && es[0].State == change.Committed
-			})
-			if r := h.Serve().Prompt(session, "say more"); r.Verdict != opencode.Alive {
-				t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
-			}
+	onVersions(t, "1.1.53", func(t *testing.T, version string) { // the others wait for half a minute
+		h, session, _ := home(t, version, true)
+		damageSession(t, h, session, "blank answer")
+		server := h.Serve()
+		e := startLiveClient(t, h, server, live.Options{Timeout: 2 * time.Second})
+		e.hook.SetOnAbort(func(string) { server.Close() })
+		server.Prompt(session, "one more") // its answer may be lost with the server
+		waitFor(t, "the repair", func() bool {
+			es, err := e.opt.Log(journal.Query{})
+			return err == nil && len(es) == 1 && es[0].State == change.Committed
 		})
-	}
+		if r := h.Serve().Prompt(session, "say more"); r.Verdict != opencode.Alive {
+			t.Errorf("the next prompt = %s; reply:\n%s", r.Verdict, r.Output)
+		}
+	})
 }
 
 // TestLiveMendKilled kills mend during a recovery: nothing is left half done, and the
 // next start recovers.
 func TestLiveMendKilled(t *testing.T) {
 	t.Parallel()
-	for version := range archives {
-		t.Run(version, func(t *testing.T) {
-			t.Parallel()
-			h, session, _ := home(t, version, true)
-			server := h.Serve()
-			state := t.TempDir()
-			before := 0
-			kills := 4
-			if testing.Short() {
-				kills = 2
+	onVersions(t, "", func(t *testing.T, version string) {
+		h, session, _ := home(t, version, true)
+		server := h.Serve()
+		state := t.TempDir()
+		before := 0
+		kills := 4
+		if testing.Short() {
+			kills = 2
+		}
+		for n := range kills {
+			damageSession(t, h, session, "blank answer")
+			first := startWatch(t, h, server, state)
+			if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
+				t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 			}
-			for n := range kills {
-				damageSession(t, h, session, "blank answer")
-				first := startWatch(t, h, server, state)
-				if r := server.Prompt(session, "one more"); r.Verdict != "R11" {
-					t.Fatalf("prompt %d = %s; reply:\n%s", n, r.Verdict, r.Output)
-				}
-				time.Sleep(time.Duration(rand.IntN(1200)) * time.Millisecond)
-				_ = first.Process.Kill()
-				_ = first.Wait()
-				half := countRepairs(t, h, state)
-				second := startWatch(t, h, server, state)
-				waitFor(t, "the repair", func() bool { return countRepairs(t, h, state) == before+1 })
-				t.Logf("kill %d: repaired %s", n, map[bool]string{true: "before", false: "at the next start"}[half > before])
-				if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
-					t.Fatalf("the prompt behind kill %d = %s; reply:\n%s", n, r.Verdict, r.Output)
-				}
-				_ = second.Process.Kill()
-				_ = second.Wait()
-				before = countRepairs(t, h, state)
+			time.Sleep(time.Duration(rand.IntN(1200)) * time.Millisecond)
+			_ = first.Process.Kill()
+			_ = first.Wait()
+			half := countRepairs(t, h, state)
+			second := startWatch(t, h, server, state)
+			waitFor(t, "the repair", func() bool { return countRepairs(t, h, state) == before+1 })
+			t.Logf("kill %d: repaired %s", n, map[bool]string{true: "before", false: "at the next start"}[half > before])
+			if r := server.Prompt(session, "say more"); r.Verdict != opencode.Alive {
+				t.Fatalf("the prompt behind kill %d = %s; reply:\n%s", n, r.Verdict, r.Output)
 			}
-			if out, err := mendCommand(t, h, state, "verify").Output(); err != nil {
-				t.Errorf("verify: %v: %s", err, out)
-			}
-		})
-	}
+			_ = second.Process.Kill()
+			_ = second.Wait()
+			before = countRepairs(t, h, state)
+		}
+		if out, err := mendCommand(t, h, state, "verify").Output(); err != nil {
+			t.Errorf("verify: %v: %s", err, out)
+		}
+	})
 }
 
 // TestLiveFound checks that a server on this machine is found.
